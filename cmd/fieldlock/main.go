@@ -1,0 +1,63 @@
+// Command fieldlock checks immutability in Kubernetes-style APIs, driven by the schema.
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+)
+
+// The exit statuses.
+const (
+	exitClean   = 0
+	exitRefused = 1 // violations, lint errors or refused parameters
+	exitUnread  = 2 // bad usage or unreadable input
+)
+
+// errRefused ends a command whose report, already printed, is a refusal.
+var errRefused = errors.New("refused")
+
+// streams are the standard streams of one run of the command.
+type streams struct {
+	in       io.Reader
+	out, err io.Writer
+}
+
+func main() {
+	os.Exit(run(os.Args[1:], streams{os.Stdin, os.Stdout, os.Stderr}))
+}
+
+// run executes the command line args and returns the exit status.
+func run(args []string, s streams) int {
+	root := newRoot(s)
+	root.SetArgs(args)
+	switch err := root.Execute(); {
+	case err == nil:
+		return exitClean
+	case errors.Is(err, errRefused):
+		return exitRefused
+	default:
+		fmt.Fprintf(s.err, "fieldlock: %v\n", err)
+		return exitUnread
+	}
+}
+
+func newRoot(s streams) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "fieldlock",
+		Short: "Immutability of Kubernetes-style APIs, checked from the schema",
+		Long: `fieldlock reads the immutability annotations of a CRD or an OpenAPI schema and checks updates against them.
+
+Exit status: 0 clean, 1 violations, lint errors or refused parameters, 2 bad usage or unreadable input.`,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+	}
+	root.SetIn(s.in)
+	root.SetOut(s.out)
+	root.SetErr(s.err)
+	root.CompletionOptions.HiddenDefaultCmd = true
+	return root
+}
