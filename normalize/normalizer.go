@@ -1,0 +1,148 @@
+package normalize
+
+import (
+	"maps"
+	"slices"
+)
+
+// Normalizer applies the marks of a schema, or of a part of one, to values. It is immutable and safe for concurrent
+// use. The nil Normalizer stands for a schema without marks; all its methods can be called.
+type Normalizer struct {
+	properties map[string]Property
+	values     *Normalizer // below additionalProperties
+	items      *Normalizer // below items
+}
+
+// Property is what the marks say of one property: of its presence, and of the value below it. The zero Property says
+// nothing.
+type Property struct {
+	marked bool
+	blank  blank
+	below  *Normalizer
+}
+
+// Empty reports whether the schema has no marks, so that callers can skip the work.
+func (n *Normalizer) Empty() bool { return n == nil }
+
+// Property returns what the marks say of the property name.
+func (n *Normalizer) Property(name string) Property {
+	if n == nil {
+		return Property{}
+	}
+	if p, ok := n.properties[name]; ok {
+		return p
+	}
+	return Property{below: n.values}
+}
+
+// Items returns the normalizer for each item of a list, nil where nothing is marked below.
+func (n *Normalizer) Items() *Normalizer {
+	if n == nil {
+		return nil
+	}
+	return n.items
+}
+
+// Values returns the normalizer for each value of a map, nil where nothing is marked below.
+func (n *Normalizer) Values() *Normalizer {
+	if n == nil {
+		return nil
+	}
+	return n.values
+}
+
+// Below returns the normalizer for the value of the property, nil where nothing is marked below.
+func (p Property) Below() *Normalizer { return p.below }
+
+// Absent reports whether a property that has this value counts as absent, what is below it being normalized first.
+// It builds nothing. Cost: the members of the object that value is, until one of them is not absent.
+func (p Property) Absent(value any) bool {
+	if !p.marked {
+		return false
+	}
+	switch value := value.(type) {
+	case map[string]any:
+		if !p.blank.object {
+			return false
+		}
+		for name, member := range value {
+			if !p.below.Property(name).Absent(member) {
+				return false
+			}
+		}
+		return true
+	case []any:
+		return p.blank.array && len(value) == 0
+	default:
+		return p.blank.scalar(value)
+	}
+}
+
+// Normalize returns obj without the properties that count as absent. What does not change is shared with obj, which
+// is not changed itself; where nothing changes, obj itself is returned and nothing is allocated. Normalizing the
+// result again returns the very same map. A nil map stays nil. The values are those of decoded JSON.
+func (n *Normalizer) Normalize(obj map[string]any) map[string]any {
+	out, _ := n.object(obj)
+	return out
+}
+
+// value returns value normalized, and whether that differs from value.
+func (n *Normalizer) value(value any) (any, bool) {
+	if n == nil {
+		return value, false
+	}
+	switch typed := value.(type) {
+	case map[string]any:
+		if out, changed := n.object(typed); changed {
+			return out, true
+		}
+	case []any:
+		if out, changed := n.list(typed); changed {
+			return out, true
+		}
+	}
+	return value, false
+}
+
+func (n *Normalizer) object(obj map[string]any) (map[string]any, bool) {
+	if n == nil {
+		return obj, false
+	}
+	out := obj
+	changed := false
+	own := func() {
+		if !changed {
+			out, changed = maps.Clone(obj), true
+		}
+	}
+	for name, member := range obj {
+		p := n.Property(name)
+		if p.Absent(member) {
+			own()
+			delete(out, name)
+			continue
+		}
+		if normal, differs := p.below.value(member); differs {
+			own()
+			out[name] = normal
+		}
+	}
+	return out, changed
+}
+
+func (n *Normalizer) list(list []any) ([]any, bool) {
+	if n.items == nil {
+		return list, false
+	}
+	out := list
+	changed := false
+	for i, item := range list {
+		if normal, differs := n.items.value(item); differs {
+			if !changed {
+				out, changed = slices.Clone(list), true
+			}
+			out[i] = normal
+		}
+	}
+	return out, changed
+}
