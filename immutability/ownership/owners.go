@@ -1,0 +1,159 @@
+package ownership
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"sigs.k8s.io/structured-merge-diff/v4/fieldpath"
+	"sigs.k8s.io/structured-merge-diff/v4/value"
+)
+
+// Owners returns the managers that own the field at path or anything below it, the newest first. Where nobody does,
+// as for a field that was not set, it returns the managers of the nearest parent, each marked Parent. The indices in
+// path count the items of the lists in obj, which may be nil where path has none. A nil path, and a path whose
+// parents nobody owns, has no owners.
+//
+// A field.Path keeps its steps to itself, so its text is read against the managed fields: a map key that looks like
+// two steps is taken as both.
+func (m *Managers) Owners(path *field.Path, obj map[string]any) []Owner {
+	return m.find(path, obj, func(*fieldpath.Set) bool { return true })
+}
+
+// OwnersOfKey returns the managers that own an entry of the map or list at path, for a key that is no longer in obj:
+// the string key of a map, the tuple of key fields (map[string]any) of a keyed list, or the item of a set. Where
+// nobody owns the entry it returns the managers of the nearest parent, as Owners does.
+func (m *Managers) OwnersOfKey(path *field.Path, key any, obj map[string]any) []Owner {
+	return m.find(path, obj, func(below *fieldpath.Set) bool {
+		found := false
+		forEach(below, func(step fieldpath.PathElement) {
+			name, isName := key.(string)
+			found = found || step.FieldName != nil && isName && *step.FieldName == name || matches(step, key)
+		})
+		return found
+	})
+}
+
+// find returns the owners in whose fields the path ends at a set that holds says yes to. A field owned as a whole
+// holds everything below it.
+func (m *Managers) find(path *field.Path, obj map[string]any, holds func(below *fieldpath.Set) bool) []Owner {
+	if m == nil || path == nil {
+		return nil
+	}
+	text := path.String()
+	var owners []Owner
+	nearest := 0
+	for _, e := range m.entries {
+		s := search{text: text, holds: holds}
+		s.walk(e.fields, obj, text)
+		if s.reached == 0 || s.reached < nearest {
+			continue
+		}
+		if s.reached > nearest {
+			nearest, owners = s.reached, owners[:0]
+		}
+		owner := e.owner
+		owner.Parent = s.reached <= len(text)
+		owner.otherVersion = m.apiVersion != "" && owner.APIVersion != m.apiVersion
+		owners = append(owners, owner)
+	}
+	slices.SortFunc(owners, newestFirst)
+	return owners
+}
+
+// search finds how near to one path the fields of one manager come.
+type search struct {
+	text  string
+	holds func(*fieldpath.Set) bool
+
+	// reached is the length of the part of the text that leads to the nearest owned parent, and one more than the
+	// whole text where the field itself is owned.
+	reached int
+}
+
+// walk follows rest, the part of the path below set. The value is that of the object there; nil where unknown.
+// A node of the set is visited at most once.
+func (s *search) walk(set *fieldpath.Set, v any, rest string) {
+	forEach(set, func(step fieldpath.PathElement) {
+		after, item, ok := s.strip(step, v, rest)
+		if !ok {
+			return
+		}
+		below, _ := set.Children.Get(step)
+		switch {
+		case below == nil: // owned as a whole
+			s.reach(len(s.text) + 1)
+			return
+		case after != "":
+			s.walk(below, item, after)
+		case s.holds(below):
+			s.reach(len(s.text) + 1)
+		}
+		if set.Members.Has(step) {
+			s.reach(len(s.text) - len(after))
+		}
+	})
+}
+
+func (s *search) reach(n int) { s.reached = max(s.reached, n) }
+
+// strip takes one step off the front of rest, the text of a path below v, and returns what is left of it and the
+// value behind the step.
+func (s *search) strip(step fieldpath.PathElement, v any, rest string) (after string, item any, ok bool) {
+	if step.FieldName != nil {
+		name := *step.FieldName
+		object, _ := v.(map[string]any)
+		dot := "."
+		if len(rest) == len(s.text) {
+			dot = ""
+		}
+		for _, prefix := range []string{dot + name, "[" + name + "]"} {
+			if after, ok := strings.CutPrefix(rest, prefix); ok && (after == "" || after[0] == '.' || after[0] == '[') {
+				return after, object[name], true
+			}
+		}
+		return "", nil, false
+	}
+	items, isList := v.([]any)
+	inside, isIndex := strings.CutPrefix(rest, "[")
+	number, after, closed := strings.Cut(inside, "]")
+	index, err := strconv.Atoi(number)
+	if !isList || !isIndex || !closed || err != nil || index < 0 || index >= len(items) {
+		return "", nil, false
+	}
+	if step.Index != nil {
+		return after, items[index], *step.Index == index
+	}
+	return after, items[index], matches(step, items[index])
+}
+
+// matches reports whether step, of a list, leads to item, or to the item with the key tuple item.
+func matches(step fieldpath.PathElement, item any) bool {
+	switch {
+	case step.Key != nil:
+		object, ok := item.(map[string]any)
+		if !ok {
+			return false
+		}
+		for _, key := range *step.Key {
+			if v, ok := object[key.Name]; !ok || !value.Equals(key.Value, value.NewValueInterface(v)) {
+				return false
+			}
+		}
+		return true
+	case step.Value != nil:
+		return value.Equals(*step.Value, value.NewValueInterface(item))
+	}
+	return false
+}
+
+// forEach calls f for each step out of set.
+func forEach(set *fieldpath.Set, f func(fieldpath.PathElement)) {
+	set.Members.Iterate(f)
+	set.Children.Iterate(func(step fieldpath.PathElement) {
+		if !set.Members.Has(step) {
+			f(step)
+		}
+	})
+}

@@ -1,0 +1,212 @@
+package ownership_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"sigs.k8s.io/yaml"
+
+	"github.com/fieldlock/fieldlock/immutability/ownership"
+)
+
+func readCluster(t testing.TB) (map[string]any, *ownership.Managers) {
+	t.Helper()
+	data, err := os.ReadFile("testdata/cluster.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var obj map[string]any
+	if err := yaml.Unmarshal(data, &obj); err != nil {
+		t.Fatal(err)
+	}
+	managers, err := ownership.Read(obj)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return obj, managers
+}
+
+func TestOwners(t *testing.T) {
+	obj, managers := readCluster(t)
+	spec := field.NewPath("spec")
+	for _, row := range []struct {
+		name, reason string
+		path         *field.Path
+		want         string
+	}{
+		{"several managers", "the newest first, each other one once, at most three names",
+			spec.Child("class"), "last applied by argocd, also owned by kubectl-client-side-apply, class-controller (through status) and 1 more"},
+		{"one manager", "client-side apply is recorded as an update and is an apply to its user",
+			spec.Child("network", "cidr"), "last applied by kubectl-client-side-apply"},
+		{"a subtree", "a locked object belongs to the owners of what is in it",
+			spec.Child("network"), "last applied by kubectl-client-side-apply"},
+		{"keyed item", "the index counts the items of the object, the managers go by key",
+			spec.Child("nodes").Index(1).Child("zone"), "last applied by argocd"},
+		{"other keyed item", "the same, for the manager of the other item",
+			spec.Child("nodes").Index(0).Child("zone"), "last applied by flux"},
+		{"keyed item, number spelled as float", "80.0 is the key 80",
+			spec.Child("nodes").Index(1), "last applied by argocd"},
+		{"item without a key field", "no manager has its key: the nearest owned parent speaks",
+			spec.Child("nodes").Index(2).Child("zone"), "its parent was last applied by kubectl-client-side-apply"},
+		{"set item", "found by value, not by index",
+			spec.Child("zones").Index(0), "last applied by kubectl-client-side-apply"},
+		{"new set item", "nobody owned it; the list is owned",
+			spec.Child("zones").Index(2), "its parent was last applied by kubectl-client-side-apply"},
+		{"number in a set", "80 matches v:80", spec.Child("ports").Index(0), "last applied by kubectl-client-side-apply"},
+		{"index element", "i:1 is the second item", spec.Child("indexed").Index(1), "last applied by kubectl-client-side-apply"},
+		{"below an atomic list", "a list owned as a whole owns its items",
+			spec.Child("steps").Index(0).Child("run"), "last applied by kubectl-client-side-apply"},
+		{"unset field", "the nearest parent: network, not spec",
+			spec.Child("network", "ipv6"), "its parent was last applied by kubectl-client-side-apply"},
+		{"map key", "brackets and dots in one key",
+			spec.Child("labels").Key("a.b/c"), "last applied by kubectl-client-side-apply"},
+		{"property with a dot", "the text of the path is the same as of two steps",
+			spec.Child("dotted.name"), "last applied by kubectl-client-side-apply"},
+		{"name that only begins alike", "classes is not class",
+			spec.Child("classes"), "its parent was last applied by kubectl-client-side-apply"},
+		{"another version", "the field may have another meaning there, so the version is named, and a name with a comma is quoted",
+			spec.Child("legacy"), `last updated by "old, tool" (in example.dev/v1beta1)`},
+		{"status", "written through the subresource",
+			field.NewPath("status", "phase"), "last updated by class-controller (through status)"},
+		{"unowned", "nothing to say", field.NewPath("data"), ""},
+		{"index past the end", "a path of another object is no reason to fail",
+			spec.Child("nodes").Index(99).Child("zone"), "its parent was last applied by kubectl-client-side-apply"},
+		{"nil path", "no field, no owner", nil, ""},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			if got := ownership.Text(managers.Owners(row.path, obj)); got != row.want {
+				t.Errorf("Owners(%v): %q, want %q: %s", row.path, got, row.want, row.reason)
+			}
+		})
+	}
+}
+
+func TestOwnersOfKey(t *testing.T) {
+	obj, managers := readCluster(t)
+	spec := field.NewPath("spec")
+	for _, row := range []struct {
+		name, reason string
+		path         *field.Path
+		key          any
+		want         string
+	}{
+		{"map key", "the manager of the removed key", spec.Child("labels"), "app", "last applied by kubectl-client-side-apply"},
+		{"tuple", "the manager of the removed item", spec.Child("nodes"), map[string]any{"name": "two", "port": int64(80)}, "last applied by flux"},
+		{"set item", "found by value", spec.Child("zones"), "a", "last applied by kubectl-client-side-apply"},
+		{"unowned key", "the owner of the map", spec.Child("labels"), "nobody", "its parent was last applied by kubectl-client-side-apply"},
+		{"item of an atomic list", "owned as a whole", spec.Child("steps"), map[string]any{"run": "a"}, "last applied by kubectl-client-side-apply"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			if got := ownership.Text(managers.OwnersOfKey(row.path, row.key, obj)); got != row.want {
+				t.Errorf("OwnersOfKey(%v, %v): %q, want %q: %s", row.path, row.key, got, row.want, row.reason)
+			}
+		})
+	}
+}
+
+func TestReadJSONAgreesWithRead(t *testing.T) {
+	obj, managers := readCluster(t)
+	encoded, err := json.Marshal(obj)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fromJSON, err := ownership.ReadJSON(encoded)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []*field.Path{field.NewPath("spec", "class"), field.NewPath("spec", "nodes").Index(1)} {
+		want, got := ownership.Text(managers.Owners(path, obj)), ownership.Text(fromJSON.Owners(path, obj))
+		if got != want || got == "" {
+			t.Errorf("%s: %q from JSON, %q from the object", path, got, want)
+		}
+	}
+}
+
+func TestReadNamesWhatItCannotRead(t *testing.T) {
+	entry := func(set map[string]any) map[string]any {
+		e := map[string]any{"manager": "m", "operation": "Apply", "fieldsType": "FieldsV1",
+			"fieldsV1": map[string]any{"f:spec": map[string]any{"f:class": map[string]any{}}}}
+		maps.Copy(e, set)
+		return e
+	}
+	for _, row := range []struct {
+		name, reason string
+		managed      any
+		wantError    string
+		wantText     string
+	}{
+		{"readable", "the row that the others differ from", []any{entry(nil)}, "", "last applied by m"},
+		{"unknown type beside a readable one", "what can be read is kept", []any{entry(map[string]any{"fieldsType": "FieldsV9", "manager": "x"}), entry(nil)}, `metadata.managedFields[0].fieldsType is "FieldsV9"`, "last applied by m"},
+		{"no set", "fields must be a set", []any{entry(map[string]any{"fieldsV1": map[string]any{"k:oops": map[string]any{}}})}, "metadata.managedFields[0].fieldsV1", ""},
+		{"no list", "managedFields is a list", "x", "metadata.managedFields cannot be read", ""},
+		{"null", "as absent", nil, "", ""},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			managers, err := ownership.Read(map[string]any{"metadata": map[string]any{"managedFields": row.managed}})
+			if (err != nil) != (row.wantError != "") || err != nil && !strings.Contains(err.Error(), row.wantError) {
+				t.Errorf("error %v, want %q: %s", err, row.wantError, row.reason)
+			}
+			if got := ownership.Text(managers.Owners(field.NewPath("spec", "class"), nil)); got != row.wantText {
+				t.Errorf("%q, want %q: %s", got, row.wantText, row.reason)
+			}
+		})
+	}
+}
+
+func TestNoManagers(t *testing.T) {
+	for _, obj := range []map[string]any{nil, {}, {"metadata": "scalar"}, {"metadata": map[string]any{}}} {
+		managers, err := ownership.Read(obj)
+		if err != nil || len(managers.Owners(field.NewPath("spec"), obj)) != 0 {
+			t.Errorf("Read(%v): %v, want no managers and no error", obj, err)
+		}
+	}
+	var none *ownership.Managers
+	if owners := none.Owners(field.NewPath("spec"), nil); owners != nil {
+		t.Errorf("nil managers own %v", owners)
+	}
+}
+
+// FuzzOwners: no managed fields and no path, however odd, make the package panic or answer differently twice.
+func FuzzOwners(f *testing.F) {
+	f.Add(`[{"manager":"m","operation":"Apply","fieldsType":"FieldsV1","fieldsV1":{"f:spec":{"k:{\"a\":1}":{".":{}},"v:null":{},"i:0":{}}}}]`, "spec", `{"spec":[{"a":1}]}`)
+	f.Add(`[{"fieldsType":"FieldsV1","fieldsV1":{"f:a":{"f:":{},"f:a.b":{}},"f:a.b":{}}}]`, "a.b", `{}`)
+	f.Fuzz(func(t *testing.T, managed, path, object string) {
+		var obj map[string]any
+		if json.Unmarshal([]byte(object), &obj) != nil {
+			obj = nil
+		}
+		managers, err := ownership.ReadJSON([]byte(`{"metadata":{"managedFields":` + managed + `}}`))
+		if err != nil && managers == nil {
+			t.Fatal("an error without managers")
+		}
+		where := field.NewPath(path).Index(0)
+		first, second := ownership.Text(managers.Owners(where, obj)), ownership.Text(managers.Owners(where, obj))
+		if first != second {
+			t.Errorf("%q, then %q", first, second)
+		}
+		managers.OwnersOfKey(field.NewPath(path), obj["spec"], obj)
+	})
+}
+
+func ExampleManagers_Owners() {
+	obj := map[string]any{
+		"apiVersion": "example.dev/v1",
+		"metadata": map[string]any{"managedFields": []any{map[string]any{
+			"manager": "kubectl-client-side-apply", "operation": "Update", "apiVersion": "example.dev/v1",
+			"time": "2026-03-01T10:00:00Z", "fieldsType": "FieldsV1",
+			"fieldsV1": map[string]any{"f:spec": map[string]any{"f:class": map[string]any{}}},
+		}}},
+		"spec": map[string]any{"class": "gold"},
+	}
+	managers, err := ownership.Read(obj)
+	if err != nil {
+		fmt.Println(err)
+	}
+	fmt.Println(ownership.Text(managers.Owners(field.NewPath("spec", "class"), obj)))
+	// Output: last applied by kubectl-client-side-apply
+}
