@@ -1,0 +1,102 @@
+package immutability
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"github.com/fieldlock/fieldlock/normalize"
+)
+
+// analysis is a schema read once, for compiling, listing and lint.
+type analysis struct {
+	reader     *reader
+	root       *location
+	config     *config
+	normalizer *normalize.Normalizer
+	locked     map[*location]bool // a lock stands on it or below it
+}
+
+// analyse reads s; the error is a *SchemaError.
+func analyse(s *spec.Schema, opts []Option) (*analysis, error) {
+	if s == nil {
+		s = &spec.Schema{}
+	}
+	c := configure(s, opts)
+	r := &reader{resolve: c.resolve, bodies: map[string]*body{}}
+	a := &analysis{reader: r, root: r.read(s), config: c}
+	a.locked = closure(r.all, func(l *location) bool { return l.marks.Locked() })
+	findings := schemaErrors(a.root)
+	var err error
+	if a.normalizer, err = normalize.Compile(s, c.resolve); err != nil {
+		findings = append(findings, normalizeErrors(err, findings)...)
+	}
+	if len(findings) == 0 {
+		return a, nil
+	}
+	sortFindings(findings)
+	return a, &SchemaError{findings}
+}
+
+// normalizeErrors are the errors of package normalize that known, which covers what both read, does not hold.
+func normalizeErrors(err error, known []Finding) []Finding {
+	var problems *normalize.SchemaError
+	if !errors.As(err, &problems) {
+		return []Finding{{Severity: Error, Rule: "normalize", Message: err.Error()}}
+	}
+	var findings []Finding
+	for _, p := range problems.Problems {
+		if p.Rule == "unresolvable-ref" || slices.ContainsFunc(known, func(f Finding) bool { return f.SchemaPath == p.SchemaPath && f.Rule == p.Rule }) {
+			continue
+		}
+		findings = append(findings, Finding{
+			Path: readable(p.SchemaPath), SchemaPath: p.SchemaPath, Severity: Error, Rule: p.Rule, Message: p.Message,
+		})
+	}
+	return findings
+}
+
+// readable turns a schema path into a path for people.
+func readable(pointer string) string {
+	var path trail
+	steps := strings.Split(strings.TrimPrefix(pointer, "/"), "/")
+	for i := 0; i < len(steps); i++ {
+		switch {
+		case steps[i] == "properties" && i+1 < len(steps):
+			i++
+			path = append(path, strings.NewReplacer("~1", "/", "~0", "~").Replace(steps[i]))
+		case steps[i] == "additionalProperties" || steps[i] == "items":
+			path = append(path, "[*]")
+		}
+	}
+	return path.String()
+}
+
+// validator compiles what was read.
+func (a *analysis) validator() *Validator {
+	c := newCompiler(a)
+	return &Validator{root: c.node(a.root), locks: a.locks()}
+}
+
+// trail is a path for people, as labels of locations.
+type trail []string
+
+func (t trail) to(l *location) trail {
+	if l.in == nil {
+		return t
+	}
+	return append(t[:len(t):len(t)], l.label())
+}
+
+func (t trail) String() string {
+	var b strings.Builder
+	for i, label := range t {
+		if i > 0 && label != "[*]" {
+			b.WriteByte('.')
+		}
+		b.WriteString(label)
+	}
+	return b.String()
+}

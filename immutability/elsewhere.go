@@ -1,0 +1,85 @@
+package immutability
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"github.com/fieldlock/fieldlock/internal/extension"
+)
+
+// elsewhereSearch finds locks below the keywords of a schema that name no location of an object: allOf and the like,
+// tuples, patterns. They would never be checked, so that a schema with one is refused.
+type elsewhereSearch struct {
+	r     *reader
+	seen  map[*spec.Schema]bool
+	found []elsewhere
+}
+
+// keywords searches the parts of s that are no locations.
+func (e *elsewhereSearch) keywords(s *spec.Schema, pointer string) {
+	if refOf(s) == "" {
+		e.list("allOf", s.AllOf, pointer)
+	}
+	e.list("anyOf", s.AnyOf, pointer)
+	e.list("oneOf", s.OneOf, pointer)
+	if s.Not != nil {
+		e.schema("not", s.Not, pointer+"/not")
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.PatternProperties)) {
+		p := s.PatternProperties[name]
+		e.schema("patternProperties", &p, pointer+"/patternProperties/"+escapePointer(name))
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Dependencies)) {
+		if p := s.Dependencies[name].Schema; p != nil {
+			e.schema("dependencies", p, pointer+"/dependencies/"+escapePointer(name))
+		}
+	}
+	if s.AdditionalItems != nil && s.AdditionalItems.Schema != nil {
+		e.schema("additionalItems", s.AdditionalItems.Schema, pointer+"/additionalItems")
+	}
+	if s.Items != nil {
+		for i := range s.Items.Schemas {
+			e.schema("a list of items schemas", &s.Items.Schemas[i], fmt.Sprintf("%s/items/%d", pointer, i))
+		}
+	}
+}
+
+func (e *elsewhereSearch) list(keyword string, list []spec.Schema, pointer string) {
+	for i := range list {
+		e.schema(keyword, &list[i], fmt.Sprintf("%s/%s/%d", pointer, keyword, i))
+	}
+}
+
+// schema searches s, which stands below keyword, and everything below it.
+func (e *elsewhereSearch) schema(keyword string, s *spec.Schema, pointer string) {
+	if e.seen[s] {
+		return
+	}
+	e.seen[s] = true
+	if extension.HasLock(s.Extensions) {
+		e.found = append(e.found, elsewhere{pointer, keyword})
+		return
+	}
+	if ref := s.Ref.String(); ref != "" {
+		if target, err := e.r.resolve(ref); err == nil && target != nil {
+			e.schema(keyword, target, pointer)
+		}
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
+		p := s.Properties[name]
+		e.schema(keyword, &p, pointer+"/properties/"+escapePointer(name))
+	}
+	if s.AdditionalProperties != nil && s.AdditionalProperties.Schema != nil {
+		e.schema(keyword, s.AdditionalProperties.Schema, pointer+"/additionalProperties")
+	}
+	if s.Items != nil && s.Items.Schema != nil {
+		e.schema(keyword, s.Items.Schema, pointer+"/items")
+	}
+	nested := elsewhereSearch{r: e.r, seen: e.seen}
+	nested.keywords(s, pointer)
+	e.found = append(e.found, nested.found...)
+}

@@ -1,0 +1,228 @@
+package immutability
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"github.com/fieldlock/fieldlock/internal/extension"
+)
+
+// Lint returns the errors and warnings of section 2.5 for s: errors first, then by path. An error is what fails
+// Compile. A warning is a hole through which a locked value can still change, one per hole with the fields behind it, or
+// a lock without effect. What concerns a CRD as a whole, such as a lock that one served version lacks, package crd
+// finds. Nil when there is nothing to say. Cost: linear in the schema for schemas without locks; with locks, linear
+// for each hole.
+func Lint(s *spec.Schema, opts ...Option) []Finding {
+	a, err := analyse(s, opts)
+	var findings []Finding
+	var schema *SchemaError
+	if errors.As(err, &schema) {
+		findings = slices.Clone(schema.Findings)
+	}
+	findings = append(findings, a.warnings()...)
+	sortFindings(findings)
+	return findings
+}
+
+// warnings returns the holes and the locks without effect.
+func (a *analysis) warnings() []Finding {
+	w := warner{a: a, seen: map[*body]bool{}}
+	w.visit(a.root, nil)
+	return w.findings
+}
+
+// warner visits every location that has locks on it or below it and stands under no immutable one.
+type warner struct {
+	a        *analysis
+	findings []Finding
+	seen     map[*body]bool
+}
+
+func (w *warner) warn(l *location, path trail, rule string, behind []string, format string, args ...any) {
+	w.findings = append(w.findings, Finding{
+		Path: path.String(), SchemaPath: l.pointer(), Severity: Warning, Rule: rule, Message: fmt.Sprintf(format, args...), Fields: behind,
+	})
+}
+
+func (w *warner) visit(l *location, path trail) {
+	w.mapKeys(l, path)
+	if l.marks.Immutable {
+		w.redundant(l, path, path.String(), map[*body]bool{})
+		return
+	}
+	if w.a.locked[l] {
+		w.removable(l, path)
+		w.unsetThenSet(l, path)
+		w.renamable(l, path)
+		w.movable(l, path)
+	}
+	if w.seen[l.body] {
+		return
+	}
+	w.seen[l.body] = true
+	l.children(func(child *location) { w.visit(child, path.to(child)) })
+}
+
+// mapKeys: a key that may be missing makes items that cannot be told apart; the API server refuses such a v1 CRD.
+func (w *warner) mapKeys(l *location, path trail) {
+	if l.marks.ListType != extension.ListMap {
+		return
+	}
+	for _, name := range l.marks.ListMapKeys {
+		if field := l.keyField(name); field != nil && !field.required && field.defaultValue() == nil {
+			w.warn(l, path, "optional-map-key", nil,
+				"the map key %q is neither required nor defaulted, and the API server refuses a v1 CRD like that: add it to the required properties of the items", name)
+		}
+	}
+}
+
+// redundant: a lock below an immutable field adds nothing.
+func (w *warner) redundant(l *location, path trail, by string, seen map[*body]bool) {
+	if seen[l.body] {
+		return
+	}
+	seen[l.body] = true
+	l.children(func(child *location) {
+		to := path.to(child)
+		if child.marks.Locked() {
+			w.warn(child, to, "redundant-lock", nil, "the lock adds nothing, as %s is immutable as a whole: remove it", by)
+		}
+		w.redundant(child, to, by, seen)
+	})
+}
+
+// removable: rule 7 of section 2.2. A container that can go takes the locks below it with it.
+func (w *warner) removable(l *location, path trail) {
+	how := l.canGo()
+	if how == "" || l.marks.Has(extension.NoUnset) || l.keepsItsKeys() {
+		return
+	}
+	behind := w.behind(l, path)
+	if len(behind) == 0 {
+		return
+	}
+	w.warn(l, path, "optional-parent", behind,
+		"an update can %s, and the next one can put other values there: %s; make it required, or give it %s: [%s]",
+		how, enumerate(behind), extension.Update, extension.NoUnset)
+}
+
+// canGo says how an update can make the value at l absent, or "".
+func (l *location) canGo() string {
+	switch {
+	case l.marks.Normalize != "":
+		return "leave it empty, which counts as absent"
+	case l.nullable():
+		return "set it to null"
+	case l.at == atProperty && !l.required && l.defaultValue() == nil:
+		return "remove it, as it is optional"
+	}
+	return ""
+}
+
+// keepsItsKeys reports whether a lock on its keys keeps the container at l from being removed: nothing but the values
+// under those keys is in it.
+func (l *location) keepsItsKeys() bool {
+	m := &l.marks
+	return len(l.properties) == 0 && (m.ImmutableKeys || m.AdditionOnly || m.Has(extension.NoRemoveItem))
+}
+
+// unsetThenSet: NoModify alone forbids a change, not the two changes around it.
+func (w *warner) unsetThenSet(l *location, path trail) {
+	m := &l.marks
+	how := l.canGo()
+	if how == "" || !m.Has(extension.NoModify) || m.Has(extension.NoSet) || m.Has(extension.NoUnset) {
+		return
+	}
+	w.warn(l, path, "unset-then-set", []string{path.String()},
+		"an update can %s, and the next one can set another value; add %s to %s", how, extension.NoUnset, extension.Update)
+}
+
+// renamable: values under keys that can be removed and added again are locked only as long as their key stays.
+func (w *warner) renamable(l *location, path trail) {
+	m := &l.marks
+	if m.KeyLock() != "" || m.Has(extension.NoAddItem) || m.Has(extension.NoRemoveItem) {
+		return
+	}
+	var under *location
+	switch {
+	case l.values != nil && w.a.locked[l.values]:
+		under = l.values
+	case m.ListType == extension.ListMap && l.items != nil && w.a.locked[l.items]:
+		under = l.items
+	default:
+		return
+	}
+	if behind := w.from(under, path.to(under)); len(behind) > 0 {
+		w.warn(l, path, "renamable-key", behind,
+			"an update can replace a key with another one and so free what is locked under it: %s; lock the keys with %s: true", enumerate(behind), extension.ImmutableKeys)
+	}
+}
+
+// movable: items of an atomic list are compared by index, so that deleting and inserting moves them.
+func (w *warner) movable(l *location, path trail) {
+	if l.items == nil || !w.a.locked[l.items] || l.marks.ListType == extension.ListMap || l.marks.ListType == extension.ListSet {
+		return
+	}
+	if behind := w.from(l.items, path.to(l.items)); len(behind) > 0 {
+		w.warn(l, path, "atomic-items", behind,
+			"the items are locked by index: an update can delete the last ones, and the next one can add others: %s; make the list a %s: map with locked keys, or lock the list",
+			enumerate(behind), extension.ListType)
+	}
+}
+
+// behind returns the locked fields below l.
+func (w *warner) behind(l *location, path trail) []string {
+	var fields []string
+	seen := map[*body]bool{l.body: true}
+	l.children(func(child *location) { fields = w.collect(fields, child, path.to(child), seen) })
+	return sortedSet(fields)
+}
+
+// from returns the locked fields at l and below it, without the map keys that a key lock wants locked.
+func (w *warner) from(l *location, path trail) []string {
+	return sortedSet(w.collect(nil, l, path, map[*body]bool{}))
+}
+
+func (w *warner) collect(fields []string, l *location, path trail, seen map[*body]bool) []string {
+	if !w.a.locked[l] || l.isMapKey() {
+		return fields
+	}
+	if l.marks.Locked() {
+		fields = append(fields, path.String())
+	}
+	if l.marks.Immutable || seen[l.body] {
+		return fields
+	}
+	seen[l.body] = true
+	l.children(func(child *location) { fields = w.collect(fields, child, path.to(child), seen) })
+	return fields
+}
+
+// isMapKey reports whether l is a key field of a list-type map: its lock can never be broken, as items are correlated
+// by it.
+func (l *location) isMapKey() bool {
+	if l.at != atProperty || l.in.owner.at != atItems {
+		return false
+	}
+	marks := l.in.owner.in.owner.marks
+	return marks.ListType == extension.ListMap && slices.Contains(marks.ListMapKeys, l.name)
+}
+
+func sortedSet(fields []string) []string {
+	slices.Sort(fields)
+	return slices.Compact(fields)
+}
+
+// shownFields is how many fields a message names.
+const shownFields = 5
+
+func enumerate(fields []string) string {
+	if len(fields) <= shownFields {
+		return strings.Join(fields, ", ")
+	}
+	return strings.Join(fields[:shownFields], ", ") + ", " + andMore(len(fields)-shownFields, "field")
+}

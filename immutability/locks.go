@@ -1,0 +1,43 @@
+package immutability
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// LockedField is a location with locks, as Locks lists them.
+type LockedField struct {
+	// Path is the place for people, such as "spec.nodes[*].zone"; SchemaPath is its JSON pointer in the schema.
+	Path, SchemaPath string
+	// Locks are its locks, in the order of section 2.1.
+	Locks []Lock
+}
+
+// Locks lists the locked fields of the schema, sorted by path, without those below an immutable field. A field of a
+// recursive schema is listed once, where it is first met.
+func (v *Validator) Locks() []LockedField { return slices.Clone(v.locks) }
+
+func (a *analysis) locks() []LockedField {
+	var fields []LockedField
+	seen := map[*body]bool{}
+	var visit func(l *location, path trail)
+	visit = func(l *location, path trail) {
+		if !a.locked[l] {
+			return
+		}
+		if l.marks.Locked() {
+			fields = append(fields, LockedField{Path: path.String(), SchemaPath: l.lockPointer(), Locks: locksOf(&l.marks)})
+		}
+		if l.marks.Immutable || seen[l.body] {
+			return
+		}
+		seen[l.body] = true
+		l.children(func(child *location) { visit(child, path.to(child)) })
+	}
+	visit(a.root, nil)
+	slices.SortFunc(fields, func(x, y LockedField) int {
+		return cmp.Or(strings.Compare(x.Path, y.Path), strings.Compare(x.SchemaPath, y.SchemaPath))
+	})
+	return fields
+}

@@ -1,0 +1,77 @@
+package immutability
+
+import (
+	"fmt"
+	"strings"
+
+	"k8s.io/kube-openapi/pkg/validation/spec"
+)
+
+// Option changes how Compile and Lint read a schema.
+type Option interface{ apply(*config) }
+
+type config struct {
+	order    MapListOrder
+	resolve  func(ref string) (*spec.Schema, error)
+	redacted map[string]bool
+}
+
+type option func(*config)
+
+func (o option) apply(c *config) { o(c) }
+
+// MapListOrder says whether the order of the items of a list-type map counts when a locked value that holds the list is
+// compared.
+type MapListOrder int
+
+// The orders. The proposal compares lists of list-type map with their order; CEL compares them by key.
+const (
+	Significant MapListOrder = iota
+	Ignored
+)
+
+func (o MapListOrder) String() string {
+	if o == Ignored {
+		return "Ignored"
+	}
+	return "Significant"
+}
+
+// WithMapListOrder sets whether the order of lists of list-type map counts in every lock: Significant unless set. A node
+// with x-fieldlock-map-list-order: ignored has it ignored for its own locks.
+func WithMapListOrder(order MapListOrder) Option {
+	return option(func(c *config) { c.order = order })
+}
+
+// WithResolver sets what returns the schema for a $ref, for instance from the definitions of an OpenAPI document. It is
+// called while compiling only. Without it "#/definitions/NAME" is found in the definitions of the schema itself.
+func WithResolver(resolve func(ref string) (*spec.Schema, error)) Option {
+	return option(func(c *config) { c.resolve = resolve })
+}
+
+// WithRedacted hides the values at these schema paths, JSON pointers such as "/properties/spec/properties/token", and
+// everything below them: reports say "(redacted)" instead, also inside the value of a parent. A schema with format:
+// password is redacted without being named.
+func WithRedacted(schemaPaths ...string) Option {
+	return option(func(c *config) {
+		for _, path := range schemaPaths {
+			c.redacted[path] = true
+		}
+	})
+}
+
+func configure(s *spec.Schema, opts []Option) *config {
+	c := &config{redacted: map[string]bool{}}
+	c.resolve = func(ref string) (*spec.Schema, error) {
+		if name, ok := strings.CutPrefix(ref, "#/definitions/"); ok {
+			if def, ok := s.Definitions[name]; ok {
+				return &def, nil
+			}
+		}
+		return nil, fmt.Errorf("the schema has no such definition; give a resolver that knows it")
+	}
+	for _, o := range opts {
+		o.apply(c)
+	}
+	return c
+}

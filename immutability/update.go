@@ -1,0 +1,24 @@
+package immutability
+
+// update is the words NoSet, NoUnset and NoModify of x-fieldlock-update. Null counts as absent, empty does not.
+type update struct {
+	noSet, noUnset, noModify bool
+	*place
+}
+
+var _ node = (*update)(nil)
+
+func (n *update) check(new, old side) *found {
+	b := breach{pointer: n.pointer, place: n.place, new: new, old: old}
+	switch is, was := new.there(), old.there(); {
+	case is && !was && n.noSet:
+		b.lock = NoSet
+	case was && !is && n.noUnset:
+		b.lock = NoUnset
+	case is && was && n.noModify && !same(n.shape, new.value, old.value):
+		b.lock, b.deep = NoModify, true
+	default:
+		return nil
+	}
+	return breaks(b)
+}

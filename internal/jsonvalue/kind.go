@@ -1,0 +1,33 @@
+package jsonvalue
+
+// Kind is the JSON kind of a value, as far as containers differ from each other and from the rest.
+type Kind int
+
+// The kinds. Null is a kind of its own: a container that is null counts as not there.
+const (
+	Null Kind = iota
+	Scalar
+	Object
+	List
+)
+
+// KindOf returns the kind of v. A nil map or slice is null, as it encodes.
+func KindOf(v any) Kind {
+	switch v := v.(type) {
+	case nil:
+		return Null
+	case map[string]any:
+		if v == nil {
+			return Null
+		}
+		return Object
+	case []any:
+		if v == nil {
+			return Null
+		}
+		return List
+	}
+	return Scalar
+}
+
+func (k Kind) String() string { return [...]string{"null", "a scalar", "an object", "a list"}[k] }

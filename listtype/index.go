@@ -1,0 +1,109 @@
+package listtype
+
+import "hash/maphash"
+
+// Index finds the positions of the items of a list that are equal to a given one. It reads the list until it is
+// dropped and never changes it; a lookup changes nothing either, so concurrent ones are safe.
+type Index struct {
+	list   []any
+	eq     Equality
+	seed   maphash.Seed
+	slots  []int32 // open addressing by hash: group number + 1, or 0
+	groups []group
+	next   []int32 // by position: the next position of the same group, or -1
+}
+
+// group is the positions of equal items.
+type group struct {
+	hash        uint64
+	first, last int32
+	count       int32
+}
+
+// NewIndex indexes list, which may be nil, under eq. Cost: O(n) hashes and comparisons, also when all items are equal;
+// four allocations. Lists have fewer than 2^31 items.
+func NewIndex(list []any, eq Equality) *Index {
+	size := 4
+	for size < 2*len(list) {
+		size *= 2
+	}
+	ix := &Index{
+		list:   list,
+		eq:     eq,
+		seed:   maphash.MakeSeed(),
+		slots:  make([]int32, size),
+		groups: make([]group, 0, len(list)),
+		next:   make([]int32, len(list)),
+	}
+	for i, item := range list {
+		ix.next[i] = -1
+		hash := eq.Hash(ix.seed, item)
+		slot, found := ix.find(hash, item)
+		if found {
+			g := &ix.groups[ix.slots[slot]-1]
+			ix.next[g.last] = int32(i)
+			g.last = int32(i)
+			g.count++
+			continue
+		}
+		ix.groups = append(ix.groups, group{hash, int32(i), int32(i), 1})
+		ix.slots[slot] = int32(len(ix.groups))
+	}
+	return ix
+}
+
+// find returns the slot of item's group, or the free one where it belongs.
+func (ix *Index) find(hash uint64, item any) (slot int, found bool) {
+	mask := len(ix.slots) - 1
+	for slot = int(hash) & mask; ix.slots[slot] != 0; slot = (slot + 1) & mask {
+		if g := &ix.groups[ix.slots[slot]-1]; g.hash == hash && ix.eq.Equal(ix.list[g.first], item) {
+			return slot, true
+		}
+	}
+	return slot, false
+}
+
+// group returns the number of the group of item, or -1.
+func (ix *Index) group(item any) int {
+	slot, found := ix.find(ix.eq.Hash(ix.seed, item), item)
+	if !found {
+		return -1
+	}
+	return int(ix.slots[slot]) - 1
+}
+
+// First returns the first position of an item equal to item, or -1.
+func (ix *Index) First(item any) int {
+	if g := ix.group(item); g >= 0 {
+		return int(ix.groups[g].first)
+	}
+	return -1
+}
+
+// Next returns the position after i of an item equal to the one at i, or -1.
+func (ix *Index) Next(i int) int { return int(ix.next[i]) }
+
+// Count returns how many items are equal to item.
+func (ix *Index) Count(item any) int {
+	if g := ix.group(item); g >= 0 {
+		return int(ix.groups[g].count)
+	}
+	return 0
+}
+
+// Duplicates returns the positions of the items that stand in the list more than once, one group of equal items a row,
+// in order of their first positions; nil when there are none.
+func (ix *Index) Duplicates() [][]int {
+	var rows [][]int
+	for _, g := range ix.groups {
+		if g.count == 1 {
+			continue
+		}
+		row := make([]int, 0, g.count)
+		for i := g.first; i >= 0; i = ix.next[i] {
+			row = append(row, int(i))
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}

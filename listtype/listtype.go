@@ -1,0 +1,100 @@
+// Package listtype gives lists the topology that x-kubernetes-list-type names: atomic lists are ordered values, sets are
+// multisets of their items, and maps are items under keys. It finds items by value or by key, finds duplicates, and
+// compares sets. It does not validate: an API server refuses duplicates, this package says where they are.
+//
+// Values are JSON as k8s.io/apimachinery/pkg/util/json decodes it. Nothing is changed or kept.
+package listtype
+
+import (
+	"hash/maphash"
+
+	"github.com/fieldlock/fieldlock/internal/jsonvalue"
+)
+
+// Equality says which items of a list are the same one. Equal is an equivalence, and items that are Equal have the
+// same Hash under one seed.
+type Equality interface {
+	Equal(a, b any) bool
+	Hash(seed maphash.Seed, v any) uint64
+}
+
+// JSON is the equality of JSON values without a schema: lists are ordered, numbers compare by exact value, and null,
+// {} and [] differ.
+type JSON struct{}
+
+// Equal reports whether a and b are the same JSON value. Cost: O(size) until the first difference, no allocation.
+func (JSON) Equal(a, b any) bool { return jsonvalue.Equal(a, b) }
+
+// Hash returns a hash of v that equal values share.
+func (JSON) Hash(seed maphash.Seed, v any) uint64 { return jsonvalue.Hash(seed, v) }
+
+// Keys is the equality of the items of a list-type map: same key tuple, whatever else is in them. Keys are compared as
+// JSON values, so that 80 is not "80", and as tuples, so that no two tuples join to the same key. An item that is no
+// object equals only the same value.
+type Keys []Key
+
+// Key is one key field: a name of x-kubernetes-list-map-keys, with the default of that property in the item schema.
+type Key struct {
+	Name       string
+	Default    any
+	HasDefault bool
+}
+
+// Of returns the key's value in item. A missing field has its default; ok is false where there is none, which differs
+// from a null that is there.
+func (k *Key) Of(item map[string]any) (value any, ok bool) {
+	if value, ok = item[k.Name]; ok {
+		return value, true
+	}
+	return k.Default, k.HasDefault
+}
+
+// Equal reports whether the items a and b have the same key tuple.
+func (ks Keys) Equal(a, b any) bool {
+	ma, aok := a.(map[string]any)
+	mb, bok := b.(map[string]any)
+	if !aok || !bok {
+		return aok == bok && jsonvalue.Equal(a, b)
+	}
+	return ks.Same(ma, mb)
+}
+
+// Same is Equal for items that are objects.
+func (ks Keys) Same(a, b map[string]any) bool {
+	for i := range ks {
+		va, aok := ks[i].Of(a)
+		vb, bok := ks[i].Of(b)
+		if aok != bok || aok && !jsonvalue.Equal(va, vb) {
+			return false
+		}
+	}
+	return true
+}
+
+// Hash returns a hash of the key tuple of item.
+func (ks Keys) Hash(seed maphash.Seed, item any) uint64 {
+	m, ok := item.(map[string]any)
+	if !ok {
+		return jsonvalue.Hash(seed, item)
+	}
+	h := uint64(1)
+	for i := range ks {
+		var field uint64
+		if value, ok := ks[i].Of(m); ok {
+			field = jsonvalue.Hash(seed, value)
+		}
+		h = jsonvalue.Mix(h ^ field)
+	}
+	return h
+}
+
+// Tuple returns the key of item as an object of its key fields, without the missing ones.
+func (ks Keys) Tuple(item map[string]any) map[string]any {
+	tuple := make(map[string]any, len(ks))
+	for i := range ks {
+		if value, ok := ks[i].Of(item); ok {
+			tuple[ks[i].Name] = value
+		}
+	}
+	return tuple
+}
