@@ -1,0 +1,148 @@
+package celrule
+
+import (
+	"maps"
+	"slices"
+
+	"k8s.io/apiserver/pkg/cel"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"github.com/fieldlock/fieldlock/internal/extension"
+)
+
+// exactInteger is the bound up to which every integer is a float64 of its own.
+const exactInteger = 1 << 53
+
+// unequal returns why CEL's == on values of s can differ from the equality of a lock that ignores the order of keyed
+// lists, or "" when the two agree on all valid values. Cost: O(size of s).
+func unequal(s *spec.Schema) string {
+	switch {
+	case s.Ref.String() != "":
+		return "the schema is a $ref"
+	case s.Extensions[extension.Embedded] == true:
+		return "in an embedded resource CEL compares unknown keys only where both sides have them"
+	case isIntOrString(s):
+		return ""
+	case preservesUnknown(s):
+		return "under x-kubernetes-preserve-unknown-fields CEL compares unknown keys only where both sides have them"
+	case len(s.Type) != 1:
+		return "the schema has no single type"
+	}
+	switch s.Type[0] {
+	case "object":
+		return unequalObject(s)
+	case "array":
+		return unequalArray(s)
+	case "string":
+		switch s.Format {
+		case "date-time", "date", "duration", "byte":
+			return "CEL compares format " + s.Format + " by value, a lock as written"
+		}
+		return ""
+	case "integer", "boolean":
+		return ""
+	case "number":
+		if s.Minimum != nil && s.Maximum != nil && *s.Minimum >= -exactInteger && *s.Maximum <= exactInteger {
+			return ""
+		}
+		return "CEL rounds whole numbers beyond 2^53 in a field of type number; give it minimum and maximum"
+	}
+	return "the type " + s.Type[0] + " is not one that CEL compares"
+}
+
+func unequalObject(s *spec.Schema) string {
+	ap := s.AdditionalProperties
+	if ap != nil && ap.Schema == nil && ap.Allows {
+		return "with additionalProperties: true CEL compares keys only where both sides have them"
+	}
+	if ap != nil && ap.Schema != nil {
+		if len(s.Properties) > 0 {
+			return "the schema has properties and additionalProperties"
+		}
+		if reason := unequal(ap.Schema); reason != "" {
+			return reason
+		}
+		return nullInside(ap.Schema)
+	}
+	optional, optionalNull := 0, ""
+	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
+		property := s.Properties[name]
+		if plain, ok := cel.Unescape(name); !ok || plain != name {
+			return "CEL skips the property " + name + ", whose name reads as an escape, when it compares"
+		}
+		if !slices.Contains(s.Required, name) && (property.Default == nil || property.Nullable) {
+			optional++
+			if property.Nullable {
+				optionalNull = name
+			}
+		}
+		if reason := unequal(&property); reason != "" {
+			return reason
+		}
+	}
+	if optionalNull != "" && optional > 1 {
+		return "with the optional nullable property " + optionalNull + " CEL takes null for absent, but counts it"
+	}
+	return ""
+}
+
+func unequalArray(s *spec.Schema) string {
+	if s.Items == nil || s.Items.Schema == nil {
+		return "the list has no single schema for its items"
+	}
+	items := s.Items.Schema
+	if reason := unequal(items); reason != "" {
+		return reason
+	}
+	switch s.Extensions[extension.ListType] {
+	case extension.ListSet:
+		if items.Nullable || !isIntOrString(items) && !items.Type.Contains("string") && !items.Type.Contains("integer") && !items.Type.Contains("boolean") {
+			return "CEL compares sets of strings, integers and booleans only"
+		}
+		return ""
+	case extension.ListMap:
+		return unequalKeys(s)
+	}
+	return nullInside(items)
+}
+
+// unequalKeys returns why CEL does not find the items of the keyed list s by their keys.
+func unequalKeys(s *spec.Schema) string {
+	p := &place{schema: s}
+	p.marks, _ = extension.Read(s.Extensions)
+	if reason := keysApart(p); reason != "" {
+		return reason
+	}
+	if len(p.marks.ListMapKeys) > 3 {
+		return "CEL joins the values of more than three list-map keys to one string"
+	}
+	for _, key := range p.marks.ListMapKeys {
+		if escaped, ok := cel.Escape(key); ok && escaped != key {
+			return "CEL does not see the list-map key " + key + " when it compares, because it escapes the name"
+		}
+	}
+	return nullInside(s.Items.Schema)
+}
+
+// nullInside returns why values of s in a list or map, null among them, make CEL's == an error instead of false.
+func nullInside(s *spec.Schema) string {
+	if s.Nullable && (s.Type.Contains("object") || s.Type.Contains("array")) {
+		return "CEL cannot compare null with an object or list inside a list or map"
+	}
+	return ""
+}
+
+// hasMapList reports whether a list of list-type map is in s.
+func hasMapList(s *spec.Schema) bool {
+	if s.Extensions[extension.ListType] == extension.ListMap {
+		return true
+	}
+	for name := range s.Properties {
+		property := s.Properties[name]
+		if hasMapList(&property) {
+			return true
+		}
+	}
+	return s.AdditionalProperties != nil && s.AdditionalProperties.Schema != nil && hasMapList(s.AdditionalProperties.Schema) ||
+		s.Items != nil && s.Items.Schema != nil && hasMapList(s.Items.Schema)
+}
