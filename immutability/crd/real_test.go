@@ -1,0 +1,82 @@
+package crd_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
+
+	"github.com/fieldlock/fieldlock/immutability/crd"
+)
+
+// realCRDs are CRDs of other projects, when the folder is there.
+func realCRDs(t testing.TB) []string {
+	t.Helper()
+	files, _ := filepath.Glob("../../../shared/crds/*/*.yaml")
+	if len(files) == 0 {
+		t.Skip("shared/crds is not there")
+	}
+	return files
+}
+
+func readFile(t testing.TB, file string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// Every published CRD reads, agrees with what kubectl's YAML library makes of it, prepares an object and lints
+// without an error.
+func TestRealCRDs(t *testing.T) {
+	for _, file := range realCRDs(t) {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			data := readFile(t, file)
+			crds, err := crd.Read(file, data)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(crds) != 1 {
+				t.Fatalf("%d CRDs, want 1: each file holds one", len(crds))
+			}
+			c := crds[0]
+			if want := strings.TrimSuffix(filepath.Base(file), ".yaml"); c.Name != want {
+				t.Errorf("name %q, want %q", c.Name, want)
+			}
+			var want map[string]any
+			if err := yaml.UnmarshalStrict(data, &want); err != nil {
+				t.Fatal(err)
+			}
+			documents, err := crd.ReadDocuments(file, data)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(jsonValue(t, want), jsonValue(t, documents[0].Object)); diff != "" {
+				t.Errorf("the document differs from that of sigs.k8s.io/yaml (-want +got):\n%s", diff)
+			}
+			for _, v := range c.Versions {
+				object := map[string]any{
+					"apiVersion": c.Group + "/" + v.Name, "kind": c.Kind, "metadata": map[string]any{"name": "a"},
+					"noSuchField": true,
+				}
+				got, err := v.Prepare(object)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, ok := got["noSuchField"]; ok {
+					t.Errorf("version %s: an unknown field is not pruned", v.Name)
+				}
+			}
+			for _, f := range crd.Lint(c) {
+				if f.Severity == "error" {
+					t.Errorf("%s:%d: %s: %s", f.File, f.Line, f.Path, f.Message)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,69 @@
+package crd
+
+import (
+	"fmt"
+	"sync"
+
+	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"github.com/fieldlock/fieldlock/immutability"
+)
+
+// Version is one version of a CRD.
+type Version struct {
+	Name            string
+	Served, Storage bool
+
+	// Schema is the openAPIV3Schema with every x- key of the document and the marks of the annotation; empty, and never
+	// nil, for a version of v1beta1 that has none. It is shared: change a copy.
+	Schema *spec.Schema
+
+	crd   *CRD
+	steps []any          // from the document to the schema; nil when there is none
+	raw   map[string]any // the schema as it stands in the document
+
+	once       sync.Once
+	structural *structuralschema.Structural
+	err        error
+}
+
+// CRD returns the CRD that the version belongs to.
+func (v *Version) CRD() *CRD { return v.crd }
+
+// Compile compiles the version's schema. Its error names file, CRD and version, and errors.As finds the
+// *immutability.SchemaError in it.
+func (v *Version) Compile(opts ...immutability.Option) (*immutability.Validator, error) {
+	validator, err := immutability.Compile(v.Schema, opts...)
+	if err != nil {
+		return nil, fmt.Errorf("%s, version %s: %w", v.crd.subject(), v.Name, err)
+	}
+	return validator, nil
+}
+
+// Position returns where the schema node stands that a schema path (a JSON pointer such as
+// "/properties/spec/properties/class") leads to, or the last node on the way that exists. It is the zero Position for
+// a CRD that comes from no file.
+func (v *Version) Position(schemaPath string) Position {
+	if v.steps == nil {
+		return v.crd.Position()
+	}
+	return v.crd.Position(append(v.steps[:len(v.steps):len(v.steps)], v.stepsOf(schemaPath)...)...)
+}
+
+// stepsOf turns the tokens of a schema path into steps: names in objects, indices in lists.
+func (v *Version) stepsOf(schemaPath string) []any {
+	var steps []any
+	var value any = v.raw
+	for _, token := range tokensOf(schemaPath) {
+		var step any = token
+		if _, ok := value.([]any); ok {
+			if i, err := parseIndex(token); err == nil {
+				step = i
+			}
+		}
+		steps = append(steps, step)
+		value = child(value, step)
+	}
+	return steps
+}
