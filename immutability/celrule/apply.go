@@ -1,0 +1,88 @@
+package celrule
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"github.com/fieldlock/fieldlock/internal/extension"
+)
+
+// Apply returns s with changes made. It copies only the nodes on the way to a change; s itself does not change. Changes
+// at schema paths that s does not have are dropped.
+func Apply(s *spec.Schema, changes []Change) *spec.Schema {
+	byPath := map[string]Change{}
+	touched := map[string]bool{}
+	for _, c := range changes {
+		byPath[c.SchemaPath] = c
+		for path := c.SchemaPath; ; path = path[:strings.LastIndexByte(path, '/')] {
+			touched[path] = true
+			if path == "" {
+				break
+			}
+		}
+	}
+	return (&applier{byPath, touched}).schema(s, "")
+}
+
+type applier struct {
+	changes map[string]Change
+	touched map[string]bool // schema paths with a change at or below them
+}
+
+func (a *applier) schema(s *spec.Schema, path string) *spec.Schema {
+	if !a.touched[path] {
+		return s
+	}
+	out := *s
+	if c, ok := a.changes[path]; ok {
+		out.Extensions = c.extensions(s.Extensions)
+	}
+	if a.touched[path+"/properties"] {
+		out.Properties = maps.Clone(s.Properties)
+		for name, property := range s.Properties {
+			out.Properties[name] = *a.schema(&property, path+"/properties/"+escapePointer(name))
+		}
+	}
+	if ap := s.AdditionalProperties; ap != nil && ap.Schema != nil {
+		out.AdditionalProperties = &spec.SchemaOrBool{Allows: ap.Allows, Schema: a.schema(ap.Schema, path+"/additionalProperties")}
+	}
+	if s.Items != nil && s.Items.Schema != nil {
+		out.Items = &spec.SchemaOrArray{Schema: a.schema(s.Items.Schema, path+"/items")}
+	}
+	return &out
+}
+
+// extensions returns old with the change made.
+func (c *Change) extensions(old spec.Extensions) spec.Extensions {
+	out := maps.Clone(old)
+	if out == nil {
+		out = spec.Extensions{}
+	}
+	for _, key := range c.DropKeys {
+		delete(out, key)
+	}
+	for key, value := range c.SetKeys {
+		out[key] = value
+	}
+	if len(c.DropRules)+len(c.AddRules) == 0 {
+		return out
+	}
+	rules, _ := out[extension.Validations].([]any)
+	var kept []any
+	for i, rule := range rules {
+		if !slices.Contains(c.DropRules, i) {
+			kept = append(kept, rule)
+		}
+	}
+	for _, rule := range c.AddRules {
+		kept = append(kept, rule)
+	}
+	delete(out, extension.Validations)
+	if len(kept) > 0 {
+		out[extension.Validations] = kept
+	}
+	return out
+}

@@ -1,0 +1,75 @@
+package celrule
+
+import (
+	"encoding/json"
+	"slices"
+	"testing"
+
+	"github.com/fieldlock/fieldlock/immutability"
+	"github.com/fieldlock/fieldlock/internal/celjudge"
+)
+
+// TestImportAgreesWithCEL holds imported locks against the API server's CEL validator, on random updates of the CRDs of
+// other projects. A fixed seed; examples/celproof runs many more pairs.
+func TestImportAgreesWithCEL(t *testing.T) {
+	pairs, refused := 0, 0
+	for _, v := range readRealCRDs(t) {
+		im := Import(v.schema)
+		if len(im.Recognized) == 0 {
+			continue
+		}
+		n, r := proveImport(t, v, im, 40*len(im.Recognized))
+		pairs, refused = pairs+n, refused+r
+	}
+	t.Logf("%d pairs, %d of them refused, by CEL and locks alike", pairs, refused)
+	if refused < pairs/10 || refused > pairs*9/10 {
+		t.Errorf("%d of %d pairs are refused: too lopsided to prove much", refused, pairs)
+	}
+}
+
+// proveImport compares the recognized rules of v with the locks made of them on n random updates, and returns how many
+// were compared and refused.
+func proveImport(t *testing.T, v crdVersion, im Imported, n int) (pairs, refused int) {
+	t.Helper()
+	var kept []celjudge.Rule
+	var focus []string
+	for _, r := range im.Recognized {
+		kept = append(kept, celjudge.Rule{SchemaPath: r.SchemaPath, Index: r.Index})
+		focus = append(focus, r.SchemaPath)
+		for _, l := range r.Locks {
+			focus = append(focus, l.SchemaPath)
+		}
+	}
+	judge, err := celjudge.New(v.raw, func(r celjudge.Rule) bool { return slices.Contains(kept, r) })
+	if err != nil {
+		t.Fatalf("%s: %v", v.name, err)
+	}
+	locked := Apply(v.schema, im.Changes)
+	locks, err := immutability.Compile(locked)
+	if err != nil {
+		t.Fatalf("%s: the imported locks do not compile: %v", v.name, err)
+	}
+	updates := celjudge.NewPairs(v.schema, focus, 7)
+	for range n {
+		newObj, oldObj := updates.Next()
+		accepted, why := judge.Accepts(newObj, oldObj)
+		violations := locks.ValidateUpdate(newObj, oldObj)
+		if accepted != (len(violations) == 0) {
+			t.Errorf("%s: CEL accepts: %v (%v), locks: %v\nold %s\nnew %s", v.name, accepted, why, violations, asJSON(oldObj), asJSON(newObj))
+			return pairs, refused
+		}
+		pairs++
+		if !accepted {
+			refused++
+		}
+	}
+	return pairs, refused
+}
+
+func asJSON(v any) string {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return err.Error()
+	}
+	return string(data)
+}
