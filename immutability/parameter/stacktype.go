@@ -1,0 +1,206 @@
+package parameter
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/big"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// StackType is the type of a Heat parameter.
+type StackType string
+
+// The types of Heat parameters.
+const (
+	StackString  StackType = "string"
+	StackNumber  StackType = "number"
+	StackList    StackType = "comma_delimited_list"
+	StackJSON    StackType = "json"
+	StackBoolean StackType = "boolean" // Heat's words: true, t, on, yes, y, 1 and their opposites, in any letter case
+)
+
+var stackTypes = []StackType{StackString, StackNumber, StackList, StackJSON, StackBoolean}
+
+// numeral is a number in the one spelling that equal numbers share. Integers are exact; a literal with a fraction or
+// an exponent is the float64 that it reads as.
+type numeral string
+
+// convert returns value in type t, and why it is none, "" when it is one. Equal values convert to trees for which
+// reflect.DeepEqual holds: string, bool, numeral, nil, []any, map[string]any.
+func (t StackType) convert(value Value) (any, string) {
+	switch t {
+	case StackString:
+		if !value.structured() {
+			return value.Text, ""
+		}
+	case StackNumber:
+		if value.Kind == String || value.Kind == Number {
+			if n, ok := toNumeral(strings.TrimSpace(value.Text)); ok {
+				return n, ""
+			}
+		}
+	case StackBoolean:
+		if !value.structured() {
+			switch strings.ToLower(strings.TrimSpace(value.Text)) {
+			case "1", "t", "true", "on", "y", "yes":
+				return true, ""
+			case "0", "f", "false", "off", "n", "no":
+				return false, ""
+			}
+		}
+	case StackList:
+		if list, ok := toList(value); ok {
+			return list, ""
+		}
+	case StackJSON:
+		if value.Kind != String {
+			return canonical(value.json()), ""
+		}
+		if value.Text == "" { // Heat keeps an empty text as it is
+			return "", ""
+		}
+		decoded, err := decodeJSON(value.Text)
+		if err == nil {
+			return canonical(decoded), ""
+		}
+		return nil, fmt.Sprintf("its type is json: %v", err)
+	}
+	return nil, fmt.Sprintf("its type is %s", t)
+}
+
+var (
+	integerText = regexp.MustCompile(`^[+-]?[0-9]+$`)
+	floatText   = regexp.MustCompile(`^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$`)
+)
+
+func toNumeral(text string) (numeral, bool) {
+	if integerText.MatchString(text) {
+		n, ok := new(big.Int).SetString(text, 10)
+		if !ok {
+			return "", false
+		}
+		return numeral(n.String()), true
+	}
+	f, err := strconv.ParseFloat(text, 64)
+	if err != nil || !floatText.MatchString(text) {
+		return "", false
+	}
+	if n, accuracy := big.NewFloat(f).Int(nil); accuracy == big.Exact {
+		return numeral(n.String()), true
+	}
+	return numeral(strconv.FormatFloat(f, 'g', -1, 64)), true
+}
+
+// toList reads a comma-delimited list, or a list of scalars as a list of their texts.
+func toList(value Value) ([]any, bool) {
+	list := []any{}
+	switch value.Kind {
+	case String, Number:
+		if value.Text == "" {
+			return list, true
+		}
+		for _, item := range strings.Split(value.Text, ",") {
+			list = append(list, item)
+		}
+		return list, true
+	case List:
+		items, _ := value.data.([]any)
+		for _, item := range items {
+			switch item := item.(type) {
+			case string:
+				list = append(list, item)
+			case json.Number:
+				list = append(list, item.String())
+			case bool:
+				list = append(list, strconv.FormatBool(item))
+			default:
+				return nil, false
+			}
+		}
+		return list, true
+	}
+	return nil, false
+}
+
+// canonical replaces the numbers in a JSON tree by numerals.
+func canonical(v any) any {
+	switch v := v.(type) {
+	case json.Number:
+		if n, ok := toNumeral(v.String()); ok {
+			return n
+		}
+		return v
+	case []any:
+		out := make([]any, len(v))
+		for i, item := range v {
+			out[i] = canonical(item)
+		}
+		return out
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for key, item := range v {
+			out[key] = canonical(item)
+		}
+		return out
+	}
+	return v
+}
+
+// decodeJSON decodes one JSON value, numbers as json.Number. A member name that stands twice in an object is an
+// error: readers differ in which of the two they take.
+func decodeJSON(text string) (any, error) {
+	if !json.Valid([]byte(text)) {
+		return nil, errors.New("the text is no JSON")
+	}
+	decoder := json.NewDecoder(strings.NewReader(text))
+	decoder.UseNumber()
+	value, err := decodeNext(decoder)
+	if err == nil {
+		if _, end := decoder.Token(); !errors.Is(end, io.EOF) {
+			return nil, errors.New("the text goes on after its value")
+		}
+	}
+	return value, err
+}
+
+func decodeNext(decoder *json.Decoder) (any, error) {
+	token, err := decoder.Token()
+	if err != nil {
+		return nil, err
+	}
+	switch token {
+	case json.Delim('['):
+		list := []any{}
+		for decoder.More() {
+			item, err := decodeNext(decoder)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, item)
+		}
+		_, err = decoder.Token()
+		return list, err
+	case json.Delim('{'):
+		object := map[string]any{}
+		for decoder.More() {
+			token, err := decoder.Token()
+			if err != nil {
+				return nil, err
+			}
+			name, _ := token.(string)
+			if _, twice := object[name]; twice {
+				return nil, fmt.Errorf("the member %q stands there twice", name)
+			}
+			if object[name], err = decodeNext(decoder); err != nil {
+				return nil, err
+			}
+		}
+		_, err = decoder.Token()
+		return object, err
+	}
+	return token, nil
+}
