@@ -134,15 +134,25 @@ func nullInside(s *spec.Schema) string {
 
 // hasMapList reports whether a list of list-type map is in s.
 func hasMapList(s *spec.Schema) bool {
-	if s.Extensions[extension.ListType] == extension.ListMap {
+	return anywhere(s, func(s *spec.Schema) bool { return s.Extensions[extension.ListType] == extension.ListMap })
+}
+
+// normalized reports whether x-kubernetes-normalize stands in s, which changes what a lock takes for equal.
+func normalized(s *spec.Schema) bool {
+	return anywhere(s, func(s *spec.Schema) bool { return s.Extensions[extension.Normalize] != nil })
+}
+
+// anywhere reports whether is holds for s or a schema below it.
+func anywhere(s *spec.Schema, is func(*spec.Schema) bool) bool {
+	if is(s) {
 		return true
 	}
 	for name := range s.Properties {
 		property := s.Properties[name]
-		if hasMapList(&property) {
+		if anywhere(&property, is) {
 			return true
 		}
 	}
-	return s.AdditionalProperties != nil && s.AdditionalProperties.Schema != nil && hasMapList(s.AdditionalProperties.Schema) ||
-		s.Items != nil && s.Items.Schema != nil && hasMapList(s.Items.Schema)
+	return s.AdditionalProperties != nil && s.AdditionalProperties.Schema != nil && anywhere(s.AdditionalProperties.Schema, is) ||
+		s.Items != nil && s.Items.Schema != nil && anywhere(s.Items.Schema, is)
 }

@@ -53,6 +53,11 @@ type Imported struct {
 func Import(s *spec.Schema) Imported {
 	im := &importer{accepted: map[*place][]word{}, places: readPlaces(s)}
 	for _, p := range im.places {
+		if words := wordsOf(p); len(words) > 0 {
+			im.accepted[p] = words
+		}
+	}
+	for _, p := range im.places {
 		for i := range p.rules {
 			if p.rules[i].Transition {
 				im.rules = append(im.rules, newReading(&p.rules[i]))
@@ -156,7 +161,7 @@ func (im *importer) locksOf(p *part) ([]candidate, bool) {
 	var refused []state
 	for _, s := range c.states() {
 		o, why := c.verdict(p.expr, &s)
-		if c.rule.OptionalOldSelf && c.offset == 0 {
+		if c.rule.OptionalOldSelf {
 			without := s
 			without.noOld = true
 			if created, _ := c.verdict(p.expr, &without); created != yes {
@@ -199,10 +204,13 @@ func (im *importer) refused(c *chain, s *state) bool {
 			}
 		}
 	}
-	if inside := c.lastPlace().inside(); inside != nil && slices.Contains(im.accepted[inside], valueFixed) {
-		return candidate{valueFixed, c.last()}.refuses(s)
+	inside := c.lastPlace().inside()
+	if inside == nil {
+		return false
 	}
-	return false
+	words := im.accepted[inside]
+	fixed := slices.Contains(words, valueFixed) || slices.Contains(words, extension.NoModify) && inside.present()
+	return fixed && candidate{valueFixed, c.last()}.refuses(s)
 }
 
 func firstUncovered(words []candidate, refused []state) *state {
@@ -256,11 +264,9 @@ func (im *importer) result() Imported {
 		out.Recognized = append(out.Recognized, Recognized{*rd.rule, rd.locks()})
 	}
 	for _, p := range im.places {
-		if words := im.accepted[p]; len(words) > 0 {
-			set := lockKeys(p, words)
-			if len(set) > 0 {
-				change(p).SetKeys = set
-			}
+		given := wordsOf(p)
+		if words := im.accepted[p]; len(words) > len(given) {
+			change(p).SetKeys = lockKeys(p, words[len(given):])
 		}
 	}
 	for _, path := range slices.Sorted(maps.Keys(changes)) {
@@ -301,38 +307,54 @@ func (rd *reading) locks() []PlacedLock {
 	return locks
 }
 
-// lockKeys returns the extension keys that say words at p.
+// lockKeys returns the extension keys that say words at p, beside the locks that stand there already.
 func lockKeys(p *place, words []word) map[string]any {
-	has := func(w word) bool { return slices.Contains(words, w) }
 	keys := map[string]any{}
-	ordered := func() {
-		if hasMapList(p.schema) {
-			keys[extension.MapListOrder] = extension.OrderIgnored
+	has := func(w word) bool { return slices.Contains(words, w) }
+	modify := has(extension.NoModify) || has(valueFixed)
+	if modify && hasMapList(p.schema) {
+		keys[extension.MapListOrder] = extension.OrderIgnored
+	}
+	if !p.marks.Locked() {
+		if has(valueFixed) || modify && p.present() {
+			keys[extension.Immutable] = true
+			return keys
 		}
-	}
-	if has(valueFixed) || has(extension.NoModify) && p.present() {
-		keys[extension.Immutable] = true
-		ordered()
-		return keys
-	}
-	if has(extension.NoModify) {
-		ordered()
+		if key := keyLock(p, has); key != "" {
+			keys[key] = true
+			return keys
+		}
 	}
 	var update []any
 	for _, w := range extension.Words() {
-		if !has(word(w)) ||
-			w == extension.NoAddItem && has(extension.NoModify) && has(extension.NoSet) ||
-			w == extension.NoRemoveItem && has(extension.NoModify) && has(extension.NoUnset) {
-			continue
+		implied := w == extension.NoAddItem && modify && has(extension.NoSet) || w == extension.NoRemoveItem && modify && has(extension.NoUnset)
+		if has(word(w)) && !implied || w == extension.NoModify && modify || p.marks.Has(w) {
+			update = append(update, w)
 		}
-		update = append(update, w)
-	}
-	if key := keyLock(p, has); key != "" {
-		keys[key] = true
-		return keys
 	}
 	keys[extension.Update] = update
 	return keys
+}
+
+// wordsOf reads the locks that stand at p as words.
+func wordsOf(p *place) []word {
+	if normalized(p.schema) {
+		return nil // the locks do not compare as CEL does
+	}
+	var words []word
+	if p.marks.Immutable {
+		words = append(words, extension.NoSet, extension.NoUnset, extension.NoModify)
+	}
+	if p.marks.ImmutableKeys || p.marks.DeletionOnly {
+		words = append(words, extension.NoAddItem)
+	}
+	if p.marks.ImmutableKeys || p.marks.AdditionOnly {
+		words = append(words, extension.NoRemoveItem)
+	}
+	for _, w := range p.marks.Update {
+		words = append(words, word(w))
+	}
+	return words
 }
 
 // keyLock returns the key lock that says the words at p, which has them alone, or "".

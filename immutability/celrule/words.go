@@ -50,7 +50,7 @@ func (c *chain) candidates() []candidate {
 // allowed reports whether the lock of w may stand at its place, and compares there as CEL does.
 func (w candidate) allowed(c *chain) bool {
 	p := w.at(c)
-	if p.unlockable != "" || p.uncorrelated != "" {
+	if p.unlockable != "" || p.uncorrelated != "" || normalized(p.schema) {
 		return false
 	}
 	switch w.word {

@@ -1,0 +1,91 @@
+package celrule
+
+import (
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
+
+	"github.com/fieldlock/fieldlock/internal/extension"
+)
+
+// importCase is a case of testdata/import.yaml.
+type importCase struct {
+	Name, Reason string
+	Spec         json.RawMessage
+	Locks        map[string]map[string]any
+	Left         map[string]string
+}
+
+func readCases(t *testing.T, file string, into any) {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := yaml.UnmarshalStrict(data, into); err != nil {
+		t.Fatalf("%s: %v", file, err)
+	}
+}
+
+// version wraps a schema of spec in that of an object.
+func version(t *testing.T, name string, spec json.RawMessage) crdVersion {
+	t.Helper()
+	raw := []byte(`{"type": "object", "required": ["spec"], "properties": {"spec": ` + string(spec) + `}}`)
+	return crdVersion{name, raw, decodeSchema(t, raw)}
+}
+
+func TestImport(t *testing.T) {
+	var cases []importCase
+	readCases(t, "testdata/import.yaml", &cases)
+	for _, c := range cases {
+		t.Run(c.Name, func(t *testing.T) {
+			v := version(t, c.Name, c.Spec)
+			im := Import(v.schema)
+			got := map[string]map[string]any{}
+			for _, change := range im.Changes {
+				if len(change.SetKeys) > 0 {
+					got[strings.TrimPrefix(change.SchemaPath, "/properties/spec")] = change.SetKeys
+				}
+			}
+			want := c.Locks
+			if want == nil {
+				want = map[string]map[string]any{}
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("locks (-want +got):\n%s(%s)", diff, c.Reason)
+			}
+			for _, left := range im.Left {
+				if want, ok := c.Left[left.Text]; !ok || !strings.Contains(left.Reason, want) {
+					t.Errorf("left %q because %q, want a reason with %q", left.Text, left.Reason, want)
+				}
+			}
+			if len(im.Left) != len(c.Left) {
+				t.Errorf("left %d rules, want %d", len(im.Left), len(c.Left))
+			}
+			if len(im.Recognized) > 0 {
+				proveImport(t, v, im, 1500)
+			}
+			for path := range got {
+				if rules := rulesAt(t, v, im, path); len(c.Left) == 0 && rules != nil {
+					t.Errorf("%s still has rules %v", path, rules)
+				}
+			}
+		})
+	}
+}
+
+// rulesAt returns the rules that are left at path below spec.
+func rulesAt(t *testing.T, v crdVersion, im Imported, path string) any {
+	t.Helper()
+	for _, p := range readPlaces(Apply(v.schema, im.Changes)) {
+		if p.schemaPath() == "/properties/spec"+path {
+			return p.schema.Extensions[extension.Validations]
+		}
+	}
+	t.Errorf("there is no %s", path)
+	return nil
+}
