@@ -1,0 +1,155 @@
+// Package suite loads the test suites of testdata: schemas with updates and what they break, as data that every route
+// to the checks runs through.
+package suite
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"strings"
+
+	goyaml "go.yaml.in/yaml/v3"
+	kjson "k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+	"sigs.k8s.io/yaml"
+)
+
+// Suite is one schema and the updates that are checked against it: one document of a file.
+type Suite struct {
+	// Name is unique in its file; Reason is the section of the contract or the proposal that the suite shows.
+	Name, Reason string
+	// File is where it stands.
+	File string
+	// Schema is the root schema of the object, with its extensions; Definitions are what its $refs lead to.
+	Schema json.RawMessage
+	// MapListOrder is "ignored" for suites that run under WithMapListOrder(Ignored).
+	MapListOrder string
+	// Defaults is set for suites whose objects are pruned and defaulted before they are compared.
+	Defaults bool
+	Cases    []Case
+}
+
+// Case is one update.
+type Case struct {
+	Name, Reason string
+	// Old and New are the objects, as written in YAML; OldJSON and NewJSON are their text where it matters.
+	Old, New         json.RawMessage
+	OldJSON, NewJSON string
+	Violations       []Violation
+}
+
+// Violation is what a case expects; Old, New and Key are compared where they are given.
+type Violation struct {
+	Path, Lock    string
+	Old, New, Key json.RawMessage
+	// Differences are the paths below the locked one, where they are given.
+	Differences []string
+}
+
+// Load reads every suite below dir of files, in the order of their names. A member that no field stands for is an
+// error, so that a misspelled expectation cannot pass.
+func Load(files fs.FS, dir string) ([]Suite, error) {
+	var suites []Suite
+	err := fs.WalkDir(files, dir, func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || path.Ext(name) != ".yaml" {
+			return err
+		}
+		return Documents(files, name, func(data []byte) error {
+			s := Suite{File: name}
+			if err := yaml.UnmarshalStrict(data, &s); err != nil {
+				return err
+			}
+			suites = append(suites, s)
+			return s.complete()
+		})
+	})
+	return suites, err
+}
+
+// Documents calls read with each document of the multi-document YAML file name.
+func Documents(files fs.FS, name string, read func([]byte) error) error {
+	data, err := fs.ReadFile(files, name)
+	if err != nil {
+		return err
+	}
+	decoder := goyaml.NewDecoder(bytes.NewReader(data))
+	for i := 1; ; i++ {
+		var node goyaml.Node
+		err := decoder.Decode(&node)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		var document []byte
+		if err == nil {
+			document, err = goyaml.Marshal(&node)
+		}
+		if err == nil {
+			err = read(document)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: document %d: %w", name, i, err)
+		}
+	}
+}
+
+// complete reports what a suite lacks.
+func (s *Suite) complete() error {
+	if s.Name == "" || s.Reason == "" || s.Schema == nil || len(s.Cases) == 0 {
+		return fmt.Errorf("suite %q needs a name, a reason, a schema and cases", s.Name)
+	}
+	seen := map[string]bool{}
+	for _, c := range s.Cases {
+		if c.Name == "" || c.Reason == "" || seen[c.Name] {
+			return fmt.Errorf("case %q needs a reason and a name of its own", c.Name)
+		}
+		seen[c.Name] = true
+		if (c.Old == nil) == (c.OldJSON == "") || (c.New == nil) == (c.NewJSON == "") {
+			return fmt.Errorf("case %q needs old or oldJSON, and new or newJSON", c.Name)
+		}
+	}
+	return nil
+}
+
+// Spec decodes the schema.
+func (s *Suite) Spec() (*spec.Schema, error) {
+	out := &spec.Schema{}
+	return out, json.Unmarshal(s.Schema, out)
+}
+
+// OldDocument is the text of the old object.
+func (c *Case) OldDocument() []byte { return document(c.Old, c.OldJSON) }
+
+// NewDocument is the text of the new object.
+func (c *Case) NewDocument() []byte { return document(c.New, c.NewJSON) }
+
+func document(value json.RawMessage, text string) []byte {
+	if text != "" {
+		return []byte(text)
+	}
+	return value
+}
+
+// Decode decodes a document as an API server does.
+func Decode(data []byte) (map[string]any, error) {
+	var obj map[string]any
+	return obj, kjson.Unmarshal(data, &obj)
+}
+
+// String names the suite for a subtest.
+func (s *Suite) String() string {
+	return strings.TrimSuffix(path.Base(s.File), ".yaml") + "/" + s.Name
+}
+
+// Value decodes a JSON value as an API server does; text that is none is nil.
+func Value(data []byte) any {
+	var wrapped struct{ V any }
+	text := append(append([]byte(`{"V":`), data...), '}')
+	if err := kjson.Unmarshal(text, &wrapped); err != nil {
+		return nil
+	}
+	return wrapped.V
+}
