@@ -213,7 +213,10 @@ func keyOf(node *yaml.Node) (string, error) {
 	case int64:
 		return strconv.FormatInt(value, 10), nil
 	case float64:
-		return strconv.FormatFloat(value, 'g', -1, 64), nil
+		if math.Abs(value) >= 1<<63 {
+			return "", fmt.Errorf("%s is too large a number for a key; quote it", node.Value)
+		}
+		return strconv.FormatFloat(value, 'g', -1, 32), nil // 32 as kubectl has it
 	}
 	return "", errors.New("null is used as a key; the keys of an object are strings")
 }

@@ -1,0 +1,237 @@
+package crd_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
+
+	"github.com/fieldlock/fieldlock/immutability/crd"
+)
+
+// Scalars mean what kubectl makes of them; sigs.k8s.io/yaml, which kubectl uses, is the oracle.
+func TestScalarsAsKubectl(t *testing.T) {
+	scalars := []string{
+		// null and booleans of YAML 1.1
+		"", "~", "null", "Null", "NULL", "nUll", "y", "Y", "yes", "Yes", "YES", "yEs", "n", "N", "no", "No", "NO", "on", "On", "ON",
+		"off", "Off", "OFF", "true", "True", "TRUE", "tRue", "false", "False", "FALSE", "none", "nil", "t", "f", "<<",
+		// integers
+		"0", "1", "-1", "+1", "007", "08", "0o17", "0O17", "0x1F", "0X1f", "-0x1F", "0b11", "-0b11", "0b12", "1_000", "_1", "1_", "0x_f",
+		"9223372036854775807", "-9223372036854775808", "9007199254740993", "190:20:30", "+", "-", "--1", "0x", "0b", "00", "-0", "+0",
+		// floats
+		"1.0", "1.5", "1.123456789", "-1.5", "+1.5", ".5", "-.5", "+.5", "5.", "1e3", "1E3", "1e+3", "1e-3", "1.e3", ".5e1", "1e", "e1", "1e400", "-0.0",
+		"1.2.3", ".", "..", ".e1", ".x", ".1_0", "1_0.5", "0x1p-2", ".5_5", ".Inf5", "1f",
+		// dates and the like are text
+		"2001-01-01", "2001-1-1", "2001-12-14t21:59:43.10-05:00", "2001-12-14 21:59:43.10", "2001-99-99", "1234-", "12:30:45", "2001-01",
+		// text
+		"a", "a b", "'1'", `"1"`, "'true'", `"null"`, "!!str 1", "!!str true", "!!str null", "!!int 1", "!!float 1", "!!float 1.5", "!!bool yes",
+		"!!null ~", "!!binary aGVsbG8=", "=", "0.1.2", "1 2", "10Gi", "1m", "éa", "\"\\u00e9\"", "\"\\U0001F600\"", "|\n  a\n  b", ">\n  a\n  b",
+	}
+	for _, scalar := range scalars {
+		t.Run(scalar, func(t *testing.T) {
+			for _, text := range []string{"a: " + scalar + "\n", "a: [" + scalar + "]\n", scalar + ": a\n"} {
+				if strings.Contains(scalar, "\n") && !strings.HasPrefix(text, "a: "+scalar) {
+					continue // block scalars stand in blocks, as values
+				}
+				want, wantErr := yaml.YAMLToJSON([]byte(text))
+				documents, err := crd.ReadDocuments("f", []byte(text))
+				if err != nil || wantErr != nil {
+					if (err == nil) != (wantErr == nil) {
+						t.Errorf("%q: error %v, the oracle has %v", text, err, wantErr)
+					}
+					continue
+				}
+				if len(documents) != 1 {
+					t.Fatalf("%q: %d documents, want 1", text, len(documents))
+				}
+				if diff := cmp.Diff(jsonValue(t, json.RawMessage(want)), jsonValue(t, documents[0].Object)); diff != "" {
+					t.Errorf("%q (-oracle +got):\n%s", text, diff)
+				}
+			}
+		})
+	}
+}
+
+// What the oracle lets pass and this package does not, or reads otherwise, each for a reason.
+func TestStricterThanKubectl(t *testing.T) {
+	for _, c := range []struct{ name, reason, text, want string }{
+		{"infinity", "JSON has no such number", "a: .inf", "f:1: document 1: .inf is a number that JSON does not have"},
+		{"not a number", "JSON has no such number", "a: -.Inf", "a number that JSON does not have"},
+		{"unknown tag", "a value of a private type is no text", "a: !secret b", "the tag !secret is not known to JSON"},
+		{"tag that does not fit", "the writer means a number", "a: !!int b", `the tag !!int stands before "b"`},
+		{"set tag", "a set is no JSON object", "a: !!set {b}", "the tag !!set is not known to JSON"},
+		{"same key in two spellings", "both are the member \"1\"", "1: a\n'1': b", `f:2: document 1: the key "1" stands twice in one mapping, first in line 1`},
+		{"same key twice", "one of them would be lost", "a: 1\nb: 2\na: 1", `f:3: document 1: the key "a" stands twice in one mapping, first in line 1`},
+		{"same key twice, deep", "one of them would be lost", "a:\n- b: {c: 1, c: 2}", `f:2: document 1: the key "c" stands twice`},
+		{"large number as key", "it would be rounded", "9223372036854775808: a", "9223372036854775808 is too large a number for a key; quote it"},
+		{"null key", "JSON has no such key", "~: a", "null is used as a key"},
+		{"list as key", "JSON has no such key", "? [a]\n: b", "a mapping or list is used as a key"},
+		{"broken", "the line helps", "a: 1\nb: [\n", "f:2: the YAML is broken"},
+		{"broken in the second document", "nothing of the file is used", "a: 1\n---\nb: c: d\n", "f:3: the YAML is broken"},
+		{"not UTF-8", "replaced bytes would make different texts equal", "a: 1\nb: \"\xff\"\n", "f:2: the text is not UTF-8"},
+		{"UTF-16", "the text is not UTF-8", "\xfe\xff\x00a", "f:1: the text is not UTF-8"},
+		{"scalar document", "no object", "a: 1\n---\nhello\n", `f:3: document 2: it is the string "hello"; a document is an object`},
+		{"list document", "no object", "- a\n", "f:1: document 1: it is a list; a document is an object"},
+		{"anchor in itself", "it has no end", "a: &a [*a]", "the nesting is deeper than"},
+		{"merge of itself", "it has no end", "a: &a {<<: *a}", "the nesting is deeper than"},
+		{"merge of a scalar", "there is nothing to merge", "<<: 1\na: 1", "the merge key << has the number 1"},
+		{"unknown anchor", "there is nothing to follow", "a: *b", "unknown anchor 'b' referenced"},
+		{"billion laughs", "a few lines must not fill the memory", laughs(), "the aliases of this document stand for more than"},
+		{"JSON, same name twice", "one of them would be lost", `{"a": {"b": 1, "b": 2}}`, `f:1: document 1: the JSON has a duplicate field "a.b"`},
+		{"JSON, same name twice, escaped", "the escape spells the same name", `{"a": 1, "\u0061": 2}`, `duplicate field "a"`},
+		{"JSON, broken", "the line helps", "{\"a\": 1,\n\"b\": ]}\n", "f:2: the JSON is broken"},
+		{"JSON, cut off", "half an object is none", `{"a": 1`, "the JSON is broken"},
+		{"JSON list", "no object", ` [{"a": 1}]`, "it is a list; a document is an object"},
+		{"item of a List", "no object", "kind: List\nitems:\n- a: 1\n- b\n", `f:4: document 1, List: items[1]: it is the string "b"; the items of a List are objects`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			documents, err := crd.ReadDocuments("f", []byte(c.text))
+			if err == nil {
+				t.Fatalf("%d documents and no error, want one that says %q: %s", len(documents), c.want, c.reason)
+			}
+			if !strings.Contains(err.Error(), c.want) {
+				t.Errorf("error %q does not say %q", err, c.want)
+			}
+		})
+	}
+}
+
+// laughs is a document whose aliases double twenty-four times.
+func laughs() string {
+	var b strings.Builder
+	b.WriteString("a0: &a0 [x]\n")
+	for i := range 24 {
+		n, m := string(rune('a'+i)), "a0"
+		if i > 0 {
+			m = string(rune('a' + i - 1))
+		}
+		b.WriteString(n + ": &" + n + " [*" + m + ", *" + m + "]\n")
+	}
+	return b.String()
+}
+
+func TestReadDocuments(t *testing.T) {
+	for _, c := range []struct {
+		name, reason, text string
+		want               []any
+	}{
+		{"empty", "no document", "", nil},
+		{"comments", "no document", "# nothing\n---\n# here\n", nil},
+		{"several", "empty ones are left out", "a: 1\n---\n---\nb: 2\n...\n", []any{map[string]any{"a": int64(1)}, map[string]any{"b": int64(2)}}},
+		{"byte order mark", "editors write it", "\ufeffa: 1", []any{map[string]any{"a": int64(1)}}},
+		{"windows line ends", "editors write them", "a: 1\r\nb: x\r\n", []any{map[string]any{"a": int64(1), "b": "x"}}},
+		{"above 2^53", "float64 would round it", "a: 9007199254740993", []any{map[string]any{"a": int64(9007199254740993)}}},
+		{"JSON above 2^53", "float64 would round it", `{"a": 9007199254740993}`, []any{map[string]any{"a": int64(9007199254740993)}}},
+		{"JSON beyond int64", "it is a float64 on the API server too", `{"a": 9223372036854775808}`, []any{map[string]any{"a": float64(1 << 63)}}},
+		{"beyond int64", "as JSON", `a: 9223372036854775808`, []any{map[string]any{"a": float64(1 << 63)}}},
+		{"fraction", "a float stays one", `{"a": 1.0}`, []any{map[string]any{"a": float64(1)}}},
+		{"JSON stream", "kubectl reads it", "{\"a\": 1}\n{\"a\": 2}", []any{map[string]any{"a": int64(1)}, map[string]any{"a": int64(2)}}},
+		{"JSON surrogates", "YAML cannot spell them", `{"a": "\ud83d\ude00\/"}`, []any{map[string]any{"a": "😀/"}}},
+		{"flow style", "it starts like JSON", "{a: 1, b: [x]}", []any{map[string]any{"a": int64(1), "b": []any{"x"}}}},
+		{"JSON documents", "YAML separates them", "{\"a\": 1}\n---\n{\"a\": 2}", []any{map[string]any{"a": int64(1)}, map[string]any{"a": int64(2)}}},
+		{"anchor", "it stands for its value", "a: &x {b: 1}\nc: *x", []any{map[string]any{"a": map[string]any{"b": int64(1)}, "c": map[string]any{"b": int64(1)}}}},
+		{"merge", "an own key wins, then the earlier source", "a: {<<: [{x: 1, w: 1}, {x: 2, z: 2}], w: 3}",
+			[]any{map[string]any{"a": map[string]any{"x": int64(1), "w": int64(3), "z": int64(2)}}}},
+		{"List", "its items are the objects", "kind: List\napiVersion: v1\nitems:\n- {kind: A}\n- {kind: B}\n",
+			[]any{map[string]any{"kind": "A"}, map[string]any{"kind": "B"}}},
+		{"typed list", "its items may leave out what the list says", "kind: AList\napiVersion: x/v1\nmetadata: {}\nitems:\n- {a: 1}\n",
+			[]any{map[string]any{"kind": "A", "apiVersion": "x/v1", "a": int64(1)}}},
+		{"list in list", "each level opens", "kind: List\nitems:\n- kind: AList\n  items:\n  - {kind: A}\n", []any{map[string]any{"kind": "A"}}},
+		{"object with items", "it has a name: it is no list", "kind: AllowList\nmetadata: {name: a}\nitems: [{b: 1}]",
+			[]any{map[string]any{"kind": "AllowList", "metadata": map[string]any{"name": "a"}, "items": []any{map[string]any{"b": int64(1)}}}}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			documents, err := crd.ReadDocuments("f", []byte(c.text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []any
+			for _, d := range documents {
+				got = append(got, d.Object)
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", c.reason, diff)
+			}
+		})
+	}
+}
+
+func TestPositions(t *testing.T) {
+	const yamlText = `# comment
+kind: A
+spec: &s
+  nodes:
+  - zone: a
+  - {zone: b, "a.b": 1}
+  labels:
+    app.kubernetes.io/name: x
+    x[y]: z
+  on: 1
+---
+kind: List
+items:
+- kind: B
+  spec: {<<: {merged: 1}, own: 2}
+`
+	const jsonText = `
+{"kind": "A", "spec": {
+  "nodes": [{"zone": "a"}, {"zone": "b",
+     "a.b": 1}],
+  "labels": {"app.kubernetes.io/name": "x", "x[y]": "z"},
+  "true": 1}}
+`
+	for _, c := range []struct {
+		name, reason, text string
+		document           int
+		path               string
+		want               string
+	}{
+		{"root", "the first key", yamlText, 0, "", "2:1"},
+		{"member", "the place of its name", yamlText, 0, "spec", "3:1"},
+		{"item", "the place of the item", yamlText, 0, "spec.nodes[0]", "5:5"},
+		{"below an item", "indices and names mix", yamlText, 0, "spec.nodes[1].zone", "6:6"},
+		{"dotted name", "the name that the object has wins", yamlText, 0, "spec.nodes[1].a.b", "6:15"},
+		{"key in brackets", "as field.Path prints keys", yamlText, 0, "spec.labels[app.kubernetes.io/name]", "8:5"},
+		{"brackets in a key", "the name that the object has wins", yamlText, 0, "spec.labels[x[y]]", "9:5"},
+		{"old boolean", "the member is named true", yamlText, 0, "spec.true", "10:3"},
+		{"absent", "the last value that exists", yamlText, 0, "spec.labels.nope", "7:3"},
+		{"absent item", "the last value that exists", yamlText, 0, "spec.nodes[7].zone", "4:3"},
+		{"item of a List", "paths start at the item", yamlText, 1, "spec.own", "15:27"},
+		{"merged", "the place where it is written", yamlText, 1, "spec.merged", "15:15"},
+		{"JSON root", "the brace", jsonText, 0, "", "2:1"},
+		{"JSON member", "the place of its name", jsonText, 0, "spec", "2:15"},
+		{"JSON item", "the place of the item", jsonText, 0, "spec.nodes[1]", "3:28"},
+		{"JSON below an item", "later members count too", jsonText, 0, "spec.nodes[1].a.b", "4:6"},
+		{"JSON key in brackets", "as field.Path prints keys", jsonText, 0, "spec.labels[app.kubernetes.io/name]", "5:14"},
+		{"JSON absent", "the last value that exists", jsonText, 0, "spec.nope", "2:15"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			documents, err := crd.ReadDocuments("f", []byte(c.text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := documents[c.document].Locate(c.path).String(); got != c.want {
+				t.Errorf("%s is at %q, want %q: %s", c.path, got, c.want, c.reason)
+			}
+		})
+	}
+}
+
+func FuzzReadDocuments(f *testing.F) {
+	for _, text := range []string{"a: 1", "{\"a\": [1, 2.5, null]}", "a: &x [1]\nb: *x", "kind: List\nitems: [{a: 1}]", "? a\n: b", "a: !!int 1", "- |\n x", laughs()[:80]} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		documents, err := crd.ReadDocuments("f", []byte(text))
+		if err != nil {
+			return
+		}
+		for _, d := range documents {
+			d.Position("spec", "a", 0)
+			d.Locate("spec.a[0]")
+			jsonValue(t, d.Object) // every value is one of JSON's
+		}
+	})
+}
