@@ -60,43 +60,22 @@ func normalizeErrors(err error, known []Finding) []Finding {
 
 // readable turns a schema path into a path for people.
 func readable(pointer string) string {
-	var path trail
+	var path *trail
 	steps := strings.Split(strings.TrimPrefix(pointer, "/"), "/")
 	for i := 0; i < len(steps); i++ {
 		switch {
 		case steps[i] == "properties" && i+1 < len(steps):
 			i++
-			path = append(path, strings.NewReplacer("~1", "/", "~0", "~").Replace(steps[i]))
+			path = path.to(strings.NewReplacer("~1", "/", "~0", "~").Replace(steps[i]))
 		case steps[i] == "additionalProperties" || steps[i] == "items":
-			path = append(path, "[*]")
+			path = path.to("[*]")
 		}
 	}
-	return path.String()
+	return path.readable()
 }
 
 // validator compiles what was read.
 func (a *analysis) validator() *Validator {
 	c := newCompiler(a)
 	return &Validator{root: c.node(a.root), locks: a.locks()}
-}
-
-// trail is a path for people, as labels of locations.
-type trail []string
-
-func (t trail) to(l *location) trail {
-	if l.in == nil {
-		return t
-	}
-	return append(t[:len(t):len(t)], l.label())
-}
-
-func (t trail) String() string {
-	var b strings.Builder
-	for i, label := range t {
-		if i > 0 && label != "[*]" {
-			b.WriteByte('.')
-		}
-		b.WriteString(label)
-	}
-	return b.String()
 }

@@ -86,7 +86,7 @@ func (c *compiler) place(l *location) *place {
 	if l.marks.MapListOrder == extension.OrderIgnored {
 		order = Ignored
 	}
-	p := &place{pointer: l.lockPointer(), shape: c.shapers[order].shape(l), veil: c.veiler.veil(l)}
+	p := &place{pointer: l.lockPath(), shape: c.shapers[order].shape(l), veil: c.veiler.veil(l)}
 	c.places[l] = p
 	return p
 }
@@ -137,7 +137,7 @@ func (c *compiler) contains(l *location) bool {
 func (c *compiler) keyLocks(l *location, member *location) []keyLock {
 	var locks []keyLock
 	for _, lock := range locksOf(&l.marks) {
-		k := keyLock{lock: lock, pointer: l.lockPointer(), member: c.place(member)}
+		k := keyLock{lock: lock, pointer: l.lockPath(), member: c.place(member)}
 		switch lock {
 		case ImmutableKeys:
 			k.refuseAdd, k.refuseRemove = true, true
@@ -190,7 +190,7 @@ func (c *compiler) list(l *location) list {
 		}
 		_, whole := item.(*frozen)
 		return &keyed{
-			keys: keysOf(l), item: item, shape: c.itemShape(l), locks: locks, pointer: l.lockPointer(), wholeItems: whole,
+			keys: keysOf(l), item: item, shape: c.itemShape(l), locks: locks, pointer: l.lockPath(), wholeItems: whole,
 		}
 	}
 	if item == nil {

@@ -59,7 +59,7 @@ func (n *container) check(new, old side) *found {
 // keyLock is a lock on the keys of a map or keyed list, or on the items of a set.
 type keyLock struct {
 	lock                    Lock
-	pointer                 string
+	pointer                 *trail
 	refuseAdd, refuseRemove bool
 	member                  *place // of the values under the keys, or of the items
 }

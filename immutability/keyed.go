@@ -12,7 +12,7 @@ type keyed struct {
 	item    node      // of items on both sides; nil: nothing locked in them
 	shape   shape     // of an item
 	locks   []keyLock // of the keys
-	pointer string    // of the list
+	pointer *trail    // of the list
 
 	// wholeItems is set where item freezes whole items: then comparing them at their places is all that an unchanged
 	// list costs. Elsewhere the keys are compared at their places first, which reads less.

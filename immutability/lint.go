@@ -42,16 +42,16 @@ type warner struct {
 	seen     map[*body]bool
 }
 
-func (w *warner) warn(l *location, path trail, rule string, behind []string, format string, args ...any) {
+func (w *warner) warn(l *location, path *trail, rule string, behind []string, format string, args ...any) {
 	w.findings = append(w.findings, Finding{
-		Path: path.String(), SchemaPath: l.pointer(), Severity: Warning, Rule: rule, Message: fmt.Sprintf(format, args...), Fields: behind,
+		Path: path.readable(), SchemaPath: l.path.pointer(), Severity: Warning, Rule: rule, Message: fmt.Sprintf(format, args...), Fields: behind,
 	})
 }
 
-func (w *warner) visit(l *location, path trail) {
+func (w *warner) visit(l *location, path *trail) {
 	w.mapKeys(l, path)
 	if l.marks.Immutable {
-		w.redundant(l, path, path.String(), map[*body]bool{})
+		w.redundant(l, path, path.readable(), map[*body]bool{})
 		return
 	}
 	if w.a.locked[l] {
@@ -64,11 +64,11 @@ func (w *warner) visit(l *location, path trail) {
 		return
 	}
 	w.seen[l.body] = true
-	l.children(func(child *location) { w.visit(child, path.to(child)) })
+	l.children(func(child *location) { w.visit(child, path.below(child)) })
 }
 
 // mapKeys: a key that may be missing makes items that cannot be told apart; the API server refuses such a v1 CRD.
-func (w *warner) mapKeys(l *location, path trail) {
+func (w *warner) mapKeys(l *location, path *trail) {
 	if l.marks.ListType != extension.ListMap {
 		return
 	}
@@ -81,13 +81,13 @@ func (w *warner) mapKeys(l *location, path trail) {
 }
 
 // redundant: a lock below an immutable field adds nothing.
-func (w *warner) redundant(l *location, path trail, by string, seen map[*body]bool) {
+func (w *warner) redundant(l *location, path *trail, by string, seen map[*body]bool) {
 	if seen[l.body] {
 		return
 	}
 	seen[l.body] = true
 	l.children(func(child *location) {
-		to := path.to(child)
+		to := path.below(child)
 		if child.marks.Locked() {
 			w.warn(child, to, "redundant-lock", nil, "the lock adds nothing, as %s is immutable as a whole: remove it", by)
 		}
@@ -96,7 +96,7 @@ func (w *warner) redundant(l *location, path trail, by string, seen map[*body]bo
 }
 
 // removable: rule 7 of section 2.2. A container that can go takes the locks below it with it.
-func (w *warner) removable(l *location, path trail) {
+func (w *warner) removable(l *location, path *trail) {
 	how := l.canGo()
 	if how == "" || l.marks.Has(extension.NoUnset) || l.keepsItsKeys() {
 		return
@@ -131,18 +131,18 @@ func (l *location) keepsItsKeys() bool {
 }
 
 // unsetThenSet: NoModify alone forbids a change, not the two changes around it.
-func (w *warner) unsetThenSet(l *location, path trail) {
+func (w *warner) unsetThenSet(l *location, path *trail) {
 	m := &l.marks
 	how := l.canGo()
 	if how == "" || !m.Has(extension.NoModify) || m.Has(extension.NoSet) || m.Has(extension.NoUnset) {
 		return
 	}
-	w.warn(l, path, "unset-then-set", []string{path.String()},
+	w.warn(l, path, "unset-then-set", []string{path.readable()},
 		"an update can %s, and the next one can set another value; add %s to %s", how, extension.NoUnset, extension.Update)
 }
 
 // renamable: values under keys that can be removed and added again are locked only as long as their key stays.
-func (w *warner) renamable(l *location, path trail) {
+func (w *warner) renamable(l *location, path *trail) {
 	m := &l.marks
 	if m.KeyLock() != "" || m.Has(extension.NoAddItem) || m.Has(extension.NoRemoveItem) {
 		return
@@ -156,18 +156,18 @@ func (w *warner) renamable(l *location, path trail) {
 	default:
 		return
 	}
-	if behind := w.from(under, path.to(under)); len(behind) > 0 {
+	if behind := w.from(under, path.below(under)); len(behind) > 0 {
 		w.warn(l, path, "renamable-key", behind,
 			"an update can replace a key with another one and so free what is locked under it: %s; lock the keys with %s: true", enumerate(behind), extension.ImmutableKeys)
 	}
 }
 
 // movable: items of an atomic list are compared by index, so that deleting and inserting moves them.
-func (w *warner) movable(l *location, path trail) {
+func (w *warner) movable(l *location, path *trail) {
 	if l.items == nil || !w.a.locked[l.items] || l.marks.ListType == extension.ListMap || l.marks.ListType == extension.ListSet {
 		return
 	}
-	if behind := w.from(l.items, path.to(l.items)); len(behind) > 0 {
+	if behind := w.from(l.items, path.below(l.items)); len(behind) > 0 {
 		w.warn(l, path, "atomic-items", behind,
 			"the items are locked by index: an update can delete the last ones, and the next one can add others: %s; make the list a %s: map with locked keys, or lock the list",
 			enumerate(behind), extension.ListType)
@@ -175,30 +175,30 @@ func (w *warner) movable(l *location, path trail) {
 }
 
 // behind returns the locked fields below l.
-func (w *warner) behind(l *location, path trail) []string {
+func (w *warner) behind(l *location, path *trail) []string {
 	var fields []string
 	seen := map[*body]bool{l.body: true}
-	l.children(func(child *location) { fields = w.collect(fields, child, path.to(child), seen) })
+	l.children(func(child *location) { fields = w.collect(fields, child, path.below(child), seen) })
 	return sortedSet(fields)
 }
 
 // from returns the locked fields at l and below it, without the map keys that a key lock wants locked.
-func (w *warner) from(l *location, path trail) []string {
+func (w *warner) from(l *location, path *trail) []string {
 	return sortedSet(w.collect(nil, l, path, map[*body]bool{}))
 }
 
-func (w *warner) collect(fields []string, l *location, path trail, seen map[*body]bool) []string {
+func (w *warner) collect(fields []string, l *location, path *trail, seen map[*body]bool) []string {
 	if !w.a.locked[l] || l.isMapKey() {
 		return fields
 	}
 	if l.marks.Locked() {
-		fields = append(fields, path.String())
+		fields = append(fields, path.readable())
 	}
 	if l.marks.Immutable || seen[l.body] {
 		return fields
 	}
 	seen[l.body] = true
-	l.children(func(child *location) { fields = w.collect(fields, child, path.to(child), seen) })
+	l.children(func(child *location) { fields = w.collect(fields, child, path.below(child), seen) })
 	return fields
 }
 

@@ -21,7 +21,8 @@ type location struct {
 	schema   *spec.Schema
 	marks    extension.Marks
 	problems []extension.Problem
-	required bool // a property that its parent requires
+	required bool   // a property that its parent requires
+	path     *trail // schema path
 	*body
 }
 
@@ -29,6 +30,7 @@ type location struct {
 type body struct {
 	owner  *location // the location it was first found at
 	ref    string    // the $ref that leads here, or ""
+	path   *trail    // schema path that those of what is below begin with
 	schema *spec.Schema
 	marks  extension.Marks // of the $ref's target
 
@@ -50,35 +52,12 @@ const (
 	atItems
 )
 
-// pointer returns the schema path of l: a JSON pointer from the root of the schema, or from a $ref's target.
-func (l *location) pointer() string {
-	var steps []string
-	for ; l.in != nil; l = l.in.owner {
-		switch l.at {
-		case atProperty:
-			steps = append(steps, escapePointer(l.name), "properties")
-		case atValues:
-			steps = append(steps, "additionalProperties")
-		case atItems:
-			steps = append(steps, "items")
-		}
-		if l.in.ref != "" {
-			steps = append(steps, l.in.ref)
-			slices.Reverse(steps)
-			return strings.Join(steps, "/")
-		}
-	}
-	steps = append(steps, "")
-	slices.Reverse(steps)
-	return strings.Join(steps, "/")
-}
-
-// lockPointer is the schema path at which the locks of l are written: its own, or that of the $ref's target.
-func (l *location) lockPointer() string {
+// lockPath is the schema path at which the locks of l are written: its own, or that of the $ref's target.
+func (l *location) lockPath() *trail {
 	if l.ref != "" && !extension.HasLock(l.schema.Extensions) {
-		return l.ref
+		return l.body.path
 	}
-	return l.pointer()
+	return l.path
 }
 
 func escapePointer(name string) string {
@@ -138,11 +117,19 @@ func (r *reader) read(s *spec.Schema) *location { return r.location(nil, atRoot,
 
 func (r *reader) location(in *body, at position, name string, s *spec.Schema) *location {
 	l := &location{in: in, at: at, name: name, schema: s}
+	switch at {
+	case atProperty:
+		l.path = in.path.to("properties").to(escapePointer(name))
+	case atValues:
+		l.path = in.path.to("additionalProperties")
+	case atItems:
+		l.path = in.path.to("items")
+	}
 	r.all = append(r.all, l)
 	l.marks, l.problems = extension.Read(s.Extensions)
 	ref := refOf(s)
 	if ref == "" {
-		l.body = &body{owner: l, schema: s}
+		l.body = &body{owner: l, schema: s, path: l.path}
 		r.fill(l.body, s)
 		return l
 	}
@@ -151,7 +138,7 @@ func (r *reader) location(in *body, at position, name string, s *spec.Schema) *l
 		l.problems = append(l.problems, extension.Problem{
 			Key: "$ref", Rule: "unresolvable-ref", Message: fmt.Sprintf("$ref %q cannot be resolved: %v", ref, err),
 		})
-		b = &body{owner: l, schema: &spec.Schema{}}
+		b = &body{owner: l, schema: &spec.Schema{}, path: l.path}
 	}
 	l.body = b
 	l.marks = merge(l.marks, b.marks)
@@ -178,7 +165,7 @@ func (r *reader) body(owner *location, ref string) (*body, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &body{owner: owner, ref: ref, schema: s}
+	b := &body{owner: owner, ref: ref, schema: s, path: (*trail)(nil).to(ref)}
 	r.bodies[ref] = b
 	var problems []extension.Problem
 	b.marks, problems = extension.Read(s.Extensions)

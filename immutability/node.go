@@ -40,7 +40,7 @@ type found struct {
 // breach is one violation before it is reported.
 type breach struct {
 	lock     Lock
-	pointer  string // schema path of the lock
+	pointer  *trail // schema path of the lock
 	place    *place // of the values
 	new, old side
 	key      side   // the key that a key lock saw removed

@@ -4,7 +4,7 @@ import "maps"
 
 // place is what reports need to know of a location.
 type place struct {
-	pointer string // schema path of its locks
+	pointer *trail // schema path of its locks
 	shape   shape
 	veil    *veil
 }
@@ -82,7 +82,7 @@ func newVeiler(all []*location, redacted map[string]bool) *veiler {
 // below reports whether l or a location above it is redacted by its path.
 func (v *veiler) below(l *location, redacted map[string]bool) bool {
 	for ; ; l = l.in.owner {
-		if redacted[l.pointer()] {
+		if redacted[l.path.pointer()] {
 			return true
 		}
 		if l.in == nil {

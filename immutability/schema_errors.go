@@ -13,7 +13,7 @@ import (
 // visit is one look at a location on the way down from the root.
 type visit struct {
 	*location
-	path trail
+	path *trail
 	context
 }
 
@@ -46,7 +46,7 @@ func (w *errorWalk) visit(v visit) {
 	for _, rule := range errorRules {
 		rule(v, func(id, format string, args ...any) {
 			w.findings = append(w.findings, Finding{
-				Path: v.path.String(), SchemaPath: v.pointer(), Severity: Error, Rule: id, Message: fmt.Sprintf(format, args...),
+				Path: v.path.readable(), SchemaPath: v.location.path.pointer(), Severity: Error, Rule: id, Message: fmt.Sprintf(format, args...),
 			})
 		})
 	}
@@ -55,7 +55,7 @@ func (w *errorWalk) visit(v visit) {
 	}
 	w.seen[seen{v.body, v.context}] = true
 	v.children(func(l *location) {
-		next := visit{l, v.path.to(l), v.context}
+		next := visit{l, v.path.below(l), v.context}
 		resource := v.in == nil || v.marks.Embedded
 		next.inMetadata = v.inMetadata || resource && l.at == atProperty && l.name == "metadata"
 		next.inSet = v.inSet || l.at == atItems && v.marks.ListType == extension.ListSet

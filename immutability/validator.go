@@ -11,7 +11,7 @@ import (
 // Validator checks updates against the locks of one schema. It is immutable and safe for concurrent use.
 type Validator struct {
 	root  node // nil: no locks
-	locks []LockedField
+	locks []lockedField
 }
 
 // Compile reads the locks of s and of everything below it. It is meant to be called once per schema: the Validator keeps

@@ -82,7 +82,7 @@ func (b *breach) violation(path *field.Path) Violation {
 		p = &place{}
 	}
 	v := Violation{
-		Path: path, Lock: b.lock, SchemaPath: b.pointer,
+		Path: path, Lock: b.lock, SchemaPath: b.pointer.pointer(),
 		Old: p.veil.cover(b.old.value), HasOld: b.old.ok,
 		New: p.veil.cover(b.new.value), HasNew: b.new.ok,
 		note: b.note,
