@@ -159,7 +159,7 @@ func (l *linter) unlocked() {
 			continue
 		}
 		l.report(free.Version, immutability.Warning, "version-unlocked", paths,
-			"version %s leaves free what %s locks, so an update through %s gets around the locks: %s; put the same locks in every served version",
+			"version %s leaves free what is locked in %s, so an update through %s gets around the locks: %s; put the same locks in every served version",
 			free.Name, strings.Join(lockers, " and "), free.Name, enumerate(fieldsOf(paths)))
 	}
 }

@@ -1,0 +1,258 @@
+package crd_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/fieldlock/fieldlock/immutability/crd"
+)
+
+// document is a CRD of apiextensions.k8s.io/v1 with the given rest of its spec, indented by two spaces.
+func document(rest string) string {
+	return "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: widgets.example.com}\nspec:\n" +
+		"  group: example.com\n  names: {kind: Widget, plural: widgets}\n" + rest
+}
+
+// beta is document in v1beta1.
+func beta(rest string) string {
+	return strings.Replace(document(rest), "apiextensions.k8s.io/v1\n", "apiextensions.k8s.io/v1beta1\n", 1)
+}
+
+// version is one item of spec.versions, with its schema in flow style.
+func version(name, schema string) string {
+	return fmt.Sprintf("  - {name: %s, served: true, storage: false, schema: {openAPIV3Schema: %s}}\n", name, schema)
+}
+
+// spec is a schema in flow style with the given properties of spec.
+func spec(properties string) string {
+	return "{type: object, required: [spec], properties: {spec: {type: object, properties: {" + properties + "}}}}"
+}
+
+// annotated adds the annotation of locks to a document.
+func annotated(text, value string) string {
+	return strings.Replace(text, "{name: widgets.example.com}", "{name: widgets.example.com, annotations: {fieldlock.dev/locks: '"+value+"'}}", 1)
+}
+
+// read reads the one CRD of a text.
+func read(t testing.TB, text string) *crd.CRD {
+	t.Helper()
+	crds, err := crd.Read("crds.yaml", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(crds) != 1 {
+		t.Fatalf("%d CRDs, want 1", len(crds))
+	}
+	return crds[0]
+}
+
+func TestRead(t *testing.T) {
+	const class = "class: {type: string, x-kubernetes-immutable: true}"
+	one := document("  versions:\n" + version("v1", spec(class)))
+	for _, c := range []struct {
+		name, reason, text string
+		want               []string // group/version kind (served, storage) preserve locks
+	}{
+		{"one version", "the plain case", one, []string{"example.com Widget v1 true false false /properties/spec/properties/class"}},
+		{"absent served", "it is looked at rather than left out", document("  versions:\n  - name: v1\n    schema: {openAPIV3Schema: {type: object}}\n"),
+			[]string{"example.com Widget v1 true false false"}},
+		{"other kinds", "they are skipped", "kind: Service\napiVersion: v1\n---\n" + one + "---\nresources: [a.yaml]\n",
+			[]string{"example.com Widget v1 true false false /properties/spec/properties/class"}},
+		{"a kind of the same name", "CustomResourceDefinition is read, its patches are not", "kind: ConversionReview\napiVersion: apiextensions.k8s.io/v1\n", nil},
+		{"none", "no error here: the caller knows whether there had to be one", "", nil},
+		{"v1beta1, one schema for all", "spec.validation is the schema of every version",
+			beta("  validation: {openAPIV3Schema: " + spec(class) + "}\n  versions:\n  - {name: v1, served: true, storage: true}\n  - {name: v2, served: false, storage: false}\n"),
+			[]string{"example.com Widget v1 true true true /properties/spec/properties/class", "example.com Widget v2 false false true /properties/spec/properties/class"}},
+		{"v1beta1, spec.version", "the oldest form", beta("  version: v1\n  preserveUnknownFields: false\n  validation: {openAPIV3Schema: " + spec(class) + "}\n"),
+			[]string{"example.com Widget v1 true true false /properties/spec/properties/class"}},
+		{"v1beta1, schema per version", "one version may have none", beta("  version: v1\n  versions:\n" + version("v1", spec(class)) + "  - {name: v2, served: true, storage: true}\n"),
+			[]string{"example.com Widget v1 true false true /properties/spec/properties/class", "example.com Widget v2 true true true"}},
+		{"a List", "kubectl get -o yaml prints one", "apiVersion: v1\nkind: List\nitems:\n- " + strings.ReplaceAll(strings.TrimSpace(one), "\n", "\n  "),
+			[]string{"example.com Widget v1 true false false /properties/spec/properties/class"}},
+		{"JSON", "kubectl get -o json", `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"a"},"spec":{"group":"g","names":{"kind":"K"},
+			"versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object","properties":{"a":{"x-kubernetes-immutable":true}}}}}]}}`,
+			[]string{"g K v1 true true false /properties/a"}},
+		{"null keywords", "the API server takes null for absent", document("  versions:\n" + version("v1", "{type: object, properties: null, default: null, description: null}")),
+			[]string{"example.com Widget v1 true false false"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			crds, err := crd.Read("crds.yaml", []byte(c.text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, crd := range crds {
+				for _, v := range crd.Versions {
+					line := fmt.Sprint(crd.Group, " ", crd.Kind, " ", v.Name, " ", v.Served, " ", v.Storage, " ", crd.PreserveUnknownFields)
+					validator, err := v.Compile()
+					if err != nil {
+						t.Fatal(err)
+					}
+					for _, lock := range validator.Locks() {
+						line += " " + lock.SchemaPath
+					}
+					got = append(got, line)
+				}
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", c.reason, diff)
+			}
+		})
+	}
+}
+
+// Every mistake is one sentence with file, line, document, path and what would be right.
+func TestReadErrors(t *testing.T) {
+	const class = "{type: object, properties: {spec: {type: object, properties: {class: {type: string}}}}}"
+	plain := document("  versions:\n" + version("v1", class))
+	const doc = "document 1, CustomResourceDefinition widgets.example.com: "
+	for _, c := range []struct{ name, text, want string }{
+		{"unknown apiVersion", strings.Replace(plain, "io/v1\n", "io/v2\n", 1),
+			"crds.yaml:1: " + doc + `apiVersion: it is the string "apiextensions.k8s.io/v2"; a CustomResourceDefinition is of apiextensions.k8s.io/v1, or of apiextensions.k8s.io/v1beta1`},
+		{"no apiVersion", strings.Replace(plain, "apiVersion: apiextensions.k8s.io/v1\n", "", 1), "crds.yaml:1: " + doc + "apiVersion: it is null; a CustomResourceDefinition is of"},
+		{"no kind", "apiVersion: apiextensions.k8s.io/v1\nspec: {}", "crds.yaml:1: document 1: it has no kind; the kind in apiextensions.k8s.io/v1 that is read is CustomResourceDefinition"},
+		{"no spec", "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\n", "crds.yaml:1: document 1, CustomResourceDefinition: spec: it is missing; it has the group"},
+		{"spec is a list", "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nspec: []\n", "crds.yaml:3: document 1, CustomResourceDefinition: spec: it is a list; it has to be an object"},
+		{"no group", strings.Replace(plain, "  group: example.com\n", "", 1), "crds.yaml:4: " + doc + `spec.group: it is missing; it is the API group of the objects, such as "example.com"`},
+		{"group is a number", strings.Replace(plain, "group: example.com", "group: 1", 1), "crds.yaml:5: " + doc + "spec.group: it is the number 1; it has to be a string"},
+		{"no kind of objects", strings.Replace(plain, "kind: Widget", "listKind: W", 1), "crds.yaml:6: " + doc + "spec.names.kind: it is missing"},
+		{"no versions", document(""), "crds.yaml:4: " + doc + "spec.versions: there is no version; a CustomResourceDefinition has at least one, with name, served, storage and schema"},
+		{"empty versions", document("  versions: []\n"), "crds.yaml:7: " + doc + "spec.versions: there is no version"},
+		{"versions is an object", document("  versions: {}\n"), "crds.yaml:7: " + doc + "spec.versions: it is an object; it has to be the list of versions"},
+		{"version is a string", document("  versions: [v1]\n"), `crds.yaml:7: ` + doc + `spec.versions[0]: it is the string "v1"; it has to be an object`},
+		{"version is null", document("  versions: [null]\n"), `crds.yaml:7: ` + doc + `spec.versions[0]: it is null; a version is an object`},
+		{"version without name", document("  versions:\n  - {served: true}\n"), "crds.yaml:8: " + doc + `spec.versions[0].name: it is missing; it is the name of the version, such as "v1"`},
+		{"version twice", document("  versions:\n" + version("v1", class) + version("v1", class)), "crds.yaml:9: " + doc + `spec.versions[1].name: the version "v1" is there twice`},
+		{"quoted boolean", document("  versions:\n  - {name: v1, served: 'true'}\n"), `crds.yaml:8: ` + doc + `spec.versions[0].served: it is the string "true"; it has to be true or false, unquoted`},
+		{"no schema", document("  versions:\n  - {name: v1}\n"), "crds.yaml:8: " + doc + `spec.versions[0].schema.openAPIV3Schema: version "v1" has no schema; every version of a CustomResourceDefinition has one`},
+		{"empty validation", document("  versions:\n  - name: v1\n    schema: {}\n"), "crds.yaml:9: " + doc + `spec.versions[0].schema.openAPIV3Schema: version "v1" has no schema`},
+		{"schema of v1beta1 in v1", document("  validation: {openAPIV3Schema: {type: object}}\n  versions:\n  - {name: v1}\n"), "; spec.validation belongs to v1beta1, move it here"},
+		{"v1beta1 without schema", beta("  version: v1\n"), "crds.yaml:4: " + doc + "spec.validation: no version has a schema; it stands in spec.validation.openAPIV3Schema, or"},
+		{"v1beta1, two schemas", beta("  validation: {openAPIV3Schema: {type: object}}\n  versions:\n" + version("v1", class)), "there is a schema in spec.validation too; keep one of them"},
+		{"v1beta1, two names", beta("  version: v2\n  versions:\n" + version("v1", class)), `spec.version: it is "v2" and spec.versions[0].name is "v1"; they have to be equal`},
+		{"schema is a string", document("  versions:\n" + version("v1", "nope")), `crds.yaml:8: ` + doc + `spec.versions[0].schema.openAPIV3Schema: it is the string "nope"; a schema is an object`},
+		{"property is a string", document("  versions:\n" + version("v1", "{properties: {a: string}}")), `spec.versions[0].schema.openAPIV3Schema.properties.a: it is the string "string"; a schema is an object`},
+		{"properties is a list", document("  versions:\n" + version("v1", "{properties: []}")), "openAPIV3Schema.properties: it is a list; it has to be an object of schemas by name"},
+		{"type is a list", document("  versions:\n" + version("v1", "{type: [object]}")), "openAPIV3Schema.type: it is a list; it has to be one of object, array, string, integer, number, boolean"},
+		{"required is a string", document("  versions:\n" + version("v1", "{required: a}")), `openAPIV3Schema.required: it is the string "a"; it has to be a list`},
+		{"required has a number", document("  versions:\n" + version("v1", "{required: [a, 1]}")), `openAPIV3Schema.required[1]: it is the number 1; it has to be a string`},
+		{"quoted nullable", document("  versions:\n" + version("v1", "{nullable: 'true'}")), `openAPIV3Schema.nullable: it is the string "true"; it has to be true or false, unquoted`},
+		{"fractional length", document("  versions:\n" + version("v1", "{maxLength: 1.5}")), `openAPIV3Schema.maxLength: it is the number 1.5; it has to be an integer`},
+		{"deep", document("  versions:\n" + version("v1", "{properties: {a/b: {items: {allOf: [{}, {maximum: x}]}}}}")), `openAPIV3Schema.properties["a/b"].items.allOf[1].maximum: it is the string "x"; it has to be a number`},
+		{"second document", plain + "---\n" + document(""), "crds.yaml:13: document 2, CustomResourceDefinition widgets.example.com: spec.versions: there is no version"},
+		{"preserveUnknownFields", document("  preserveUnknownFields: 1\n"), "spec.preserveUnknownFields: it is the number 1; it has to be true or false, unquoted"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			crds, err := crd.Read("crds.yaml", []byte(c.text))
+			if err == nil {
+				t.Fatalf("%d CRDs and no error, want one that says %q", len(crds), c.want)
+			}
+			if !strings.Contains(err.Error(), c.want) {
+				t.Errorf("the error is\n\t%v\nand does not say\n\t%s", err, c.want)
+			}
+			if strings.Contains(err.Error(), "\n") {
+				t.Errorf("the error has several lines: %q", err)
+			}
+		})
+	}
+}
+
+// Numbers of a schema stay what they are: spec.Schema's own decoder would round them.
+func TestSchemaKeepsValues(t *testing.T) {
+	c := read(t, document("  versions:\n"+version("v1",
+		"{type: object, X-Kubernetes-Immutable: true, unknown: 1, properties: {a: {type: integer, default: 9007199254740993, enum: [9007199254740993], x-a: {b: 9007199254740993}, maximum: 2}}}")))
+	root := c.Versions[0].Schema
+	a := root.Properties["a"]
+	const want = int64(9007199254740993)
+	for name, got := range map[string]any{"default": a.Default, "enum": a.Enum[0], "extension": a.Extensions["x-a"].(map[string]any)["b"]} {
+		if got != want {
+			t.Errorf("%s is %v (%T), want %v", name, got, got, want)
+		}
+	}
+	if got := root.Extensions["X-Kubernetes-Immutable"]; got != true {
+		t.Errorf("the key in the wrong letter case is %v, want true: lint has to see it", got)
+	}
+	if got := root.ExtraProps["unknown"]; got != int64(1) {
+		t.Errorf("the unknown keyword is %v, want 1", got)
+	}
+}
+
+func TestVersionPosition(t *testing.T) {
+	crds, err := crd.Read("testdata/widgets.yaml", readFile(t, "testdata/widgets.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ version, path, reason, want string }{
+		{"v1", "", "the key of the schema", "15:7"},
+		{"v1", "/properties/spec/properties/class", "the name of the property", "23:15"},
+		{"v1", "/properties/spec/properties/a~1b~0c", "escapes are undone", "42:15"},
+		{"v1", "/properties/spec/properties/nodes/items/properties/zone", "below items", "56:21"},
+		{"v1", "/properties/spec/properties/class/nope", "the last node that exists", "23:15"},
+		{"v2", "/properties/spec/properties/class", "an alias leads to its anchor", "23:15"},
+	} {
+		if got := crds[0].Version(c.version).Position(c.path).String(); got != c.want {
+			t.Errorf("%s %s is at %s, want %s: %s", c.version, c.path, got, c.want, c.reason)
+		}
+	}
+}
+
+func TestCatalog(t *testing.T) {
+	c := read(t, document("  versions:\n"+version("v1", "{type: object}")+version("v2", "{type: object}")))
+	catalog, err := crd.NewCatalog(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range []struct{ name, apiVersion, kind, want, err string }{
+		{"covered", "example.com/v2", "Widget", "v2", ""},
+		{"another kind", "example.com/v1", "Gadget", "", ""},
+		{"another group", "other.com/v1", "Widget", "", ""},
+		{"the core group", "v1", "Widget", "", ""},
+		{"unknown version", "example.com/v3", "Widget", "", `the apiVersion is "example.com/v3"; crds.yaml: CustomResourceDefinition widgets.example.com has no version "v3", its versions are v1, v2`},
+		{"malformed", "a/b/c", "Widget", "", `the apiVersion is "a/b/c"; it is "GROUP/VERSION", such as "example.com/v1"`},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			got := ""
+			v, err := catalog.Find(row.apiVersion, row.kind)
+			if v != nil {
+				got = v.Name
+			}
+			if got != row.want || (row.err == "") != (err == nil) || err != nil && err.Error() != row.err {
+				t.Errorf("version %q, error %v; want %q, %q", got, err, row.want, row.err)
+			}
+		})
+	}
+	if _, err := crd.NewCatalog(c, c); err == nil || !strings.Contains(err.Error(),
+		"crds.yaml:1: CustomResourceDefinition widgets.example.com: it defines Widget.example.com, as does crds.yaml:1: CustomResourceDefinition") {
+		t.Errorf("two CRDs of one kind: error %v, want one that names both", err)
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	f.Add(document("  versions:\n" + version("v1", spec("class: {type: string, x-kubernetes-immutable: true}"))))
+	f.Add(annotated(document("  versions:\n"+version("v1", spec("class: {type: string}"))), `{"v1": {"/properties/spec": {"x-kubernetes-immutable": true}}}`))
+	f.Add(beta("  version: v1\n  validation: {openAPIV3Schema: {patternProperties: {a: {}}, items: [{}], not: {anyOf: [{}]}, additionalProperties: false}}\n"))
+	f.Add(document("  versions:\n" + version("v1", "{properties: {a: {default: {b: 1}, items: {default: 1, nullable: true}, additionalProperties: {x-kubernetes-embedded-resource: true}}}}")))
+	object := map[string]any{"a": map[string]any{"b": nil, "metadata": map[string]any{"name": "x"}}, "spec": []any{nil, map[string]any{"class": 1.5}}}
+	f.Fuzz(func(t *testing.T, text string) {
+		crds, err := crd.Read("f", []byte(text))
+		if err != nil {
+			return
+		}
+		for _, c := range crds {
+			for _, finding := range crd.Lint(c) {
+				if finding.Line == 0 {
+					t.Errorf("a finding without a line: %+v", finding)
+				}
+			}
+			if _, err := c.Annotation(); err != nil {
+				t.Error(err)
+			}
+			for _, v := range c.Versions {
+				_, _ = v.Prepare(object)
+			}
+		}
+	})
+}
