@@ -1,0 +1,236 @@
+package admission_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+	"sigs.k8s.io/yaml"
+
+	"github.com/fieldlock/fieldlock/immutability/admission"
+)
+
+func TestOptionsRefuseNonsense(t *testing.T) {
+	for _, row := range []struct {
+		name, reason string
+		option       admission.Option
+	}{
+		{"mode", "no such mode", admission.WithMode(3)},
+		{"policy", "no such policy", admission.WithFailurePolicy(-1)},
+		{"code", "a refusal with 200 would be read as success", admission.WithStatusCode(200)},
+		{"bytes", "nothing could be read", admission.WithMaxBytes(0)},
+		{"timeout", "nothing could be read", admission.WithReadTimeout(-time.Second)},
+		{"annotation", "the empty name", admission.ExemptDryRun("")},
+		{"user", "the empty name would be everyone without one", admission.ExemptUsers("jane", "")},
+		{"group", "the empty name", admission.ExemptGroups("")},
+		{"everybody", "no locks at all, by mistake", admission.ExemptGroups("system:authenticated")},
+	} {
+		if _, err := admission.NewHandler(&admission.Registry{}, row.option); err == nil {
+			t.Errorf("%s is taken: %s", row.name, row.reason)
+		}
+	}
+	if _, err := admission.NewHandler(nil); err == nil {
+		t.Error("a nil registry is taken")
+	}
+}
+
+func TestIncompleteRegistryRefuses(t *testing.T) {
+	handler, err := admission.NewHandler(&admission.Registry{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := serve(t, handler, reviewCase{})
+	if got.review.Response.Allowed || !strings.Contains(got.text, "not all kinds are loaded") {
+		t.Errorf("a handler that knows no kinds yet allows an update: %s", got.text)
+	}
+}
+
+// TestSlowBody: a client that sends half a review and waits gets an answer, and its connection does not stay.
+func TestSlowBody(t *testing.T) {
+	handler, err := admission.NewHandler(newRegistry(t), admission.WithReadTimeout(50*time.Millisecond))
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(handler)
+	defer server.Close()
+	connection, err := net.Dial("tcp", server.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer connection.Close()
+	fmt.Fprintf(connection, "POST / HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 1000000000\r\n\r\n"+
+		`{"request":{"uid":"u",`)
+	response, err := http.ReadResponse(bufio.NewReader(connection), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	body, _ := io.ReadAll(response.Body)
+	if !strings.Contains(string(body), `"uid":"u","allowed":false`) || !strings.Contains(string(body), "did not arrive") {
+		t.Errorf("%s: %s", response.Status, body)
+	}
+}
+
+// TestPanicIsRefused: a fault of the program is an answer, and no connection that just ends.
+func TestPanicIsRefused(t *testing.T) {
+	handler, err := admission.NewHandler(newRegistry(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := httptest.NewRequest(http.MethodPost, "/", faulty{strings.NewReader(`{"request":{"uid":"u"}}`)})
+	r.Header.Set("Content-Type", "application/json")
+	w := httptest.NewRecorder()
+	handler.ServeHTTP(w, r)
+	if !strings.Contains(w.Body.String(), `"uid":"u","allowed":false`) || !strings.Contains(w.Body.String(), "the check failed: a fault") {
+		t.Errorf("%d %s: a refusal with the uid is expected", w.Code, w.Body)
+	}
+}
+
+// faulty is a reader that panics at its end.
+type faulty struct{ io.Reader }
+
+func (f faulty) Read(p []byte) (int, error) {
+	n, err := f.Reader.Read(p)
+	if err != nil {
+		panic("a fault")
+	}
+	return n, nil
+}
+
+func TestWarningsAreFew(t *testing.T) {
+	registry := &admission.Registry{}
+	var fields []string
+	object := map[string]any{}
+	for i := range 40 {
+		name := fmt.Sprintf("f%02d", i)
+		fields = append(fields, name)
+		object[name] = "new"
+	}
+	registry.Put(clusterWith(locking(t, fields...)))
+	handler, err := admission.NewHandler(registry, admission.WithMode(admission.Warn))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := serve(t, handler, reviewCase{Request: map[string]any{"object": map[string]any{"spec": object}}}).review.Response
+	if len(got.Warnings) != 10 || got.Warnings[9] != "and 31 more immutable fields" {
+		t.Errorf("%d warnings, the last %q; want 10 that end in a count", len(got.Warnings), got.Warnings[len(got.Warnings)-1])
+	}
+}
+
+func TestHugeValuesMakeSmallAnswers(t *testing.T) {
+	handler, err := admission.NewHandler(newRegistry(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	huge := strings.Repeat("ä", 500_000)
+	got := serve(t, handler, reviewCase{Request: map[string]any{"object": map[string]any{"spec": map[string]any{"class": huge}}}})
+	if len(got.text) > 20_000 || !strings.Contains(got.text, "field is immutable") {
+		t.Errorf("an answer of %d bytes: a value of a megabyte should be cut, what is wrong with it should not", len(got.text))
+	}
+}
+
+func TestObservationsHoldNothingMadeUp(t *testing.T) {
+	var seen observations
+	handler, err := admission.NewHandler(newRegistry(t), admission.WithObserver(&seen))
+	if err != nil {
+		t.Fatal(err)
+	}
+	serve(t, handler, reviewCase{Request: map[string]any{"kind": map[string]any{"group": "x", "version": "random", "kind": "MadeUp"},
+		"resource": map[string]any{"group": "x", "version": "random", "resource": "madeups"}, "operation": "MADEUP"}})
+	serve(t, handler, reviewCase{Request: map[string]any{"dryRun": true, "object": map[string]any{"spec": map[string]any{"class": "silver"}}}})
+	if o := seen[0]; !o.Kind.Empty() || o.Operation != "" || o.Decision != admission.Failed {
+		t.Errorf("%+v: names that a client made up", o)
+	}
+	if o := seen[1]; o.Kind != clusterV1 || o.Operation != "UPDATE" || o.Decision != admission.Refused || !o.DryRun || o.Violations != 1 || o.Bytes == 0 {
+		t.Errorf("%+v: a refused dry-run update of a cluster", o)
+	}
+}
+
+func clusterObject(t *testing.T) *apiextensionsv1.CustomResourceDefinition {
+	t.Helper()
+	document, _, _ := strings.Cut(string(readSuite(t, "crds.yaml")), "\n---\n")
+	var object apiextensionsv1.CustomResourceDefinition
+	if err := yaml.Unmarshal([]byte(document), &object); err != nil {
+		t.Fatal(err)
+	}
+	return &object
+}
+
+// TestLoader: an object of the API has lost the marks of its schema; the annotation and what is imported remain.
+func TestLoader(t *testing.T) {
+	annotation := `{"v1":{"/properties/spec/properties/class":{"x-kubernetes-immutable":true}}}`
+	imported := func(s *spec.Schema) (*spec.Schema, error) {
+		data, err := json.Marshal(s)
+		if err != nil {
+			return nil, err
+		}
+		var c spec.Schema
+		if err := json.Unmarshal(data, &c); err != nil {
+			return nil, err
+		}
+		other := c.Properties["spec"].Properties["note"]
+		other.Extensions = spec.Extensions{"x-kubernetes-immutable": true}
+		c.Properties["spec"].Properties["note"] = other
+		return &c, nil
+	}
+	for _, row := range []struct {
+		name, reason, annotation string
+		loader                   admission.Loader
+		want                     string // the locked fields of v1, or an error
+	}{
+		{"bare", "no annotation, no locks", "", admission.Loader{}, ""},
+		{"annotation", "locks by schema path", annotation, admission.Loader{}, "spec.class"},
+		{"import", "locks from elsewhere", "", admission.Loader{Import: imported}, "spec.note"},
+		{"both", "one does not hide the other", annotation, admission.Loader{Import: imported}, "spec.class spec.note"},
+		{"import fails", "fail closed", annotation, admission.Loader{Import: func(*spec.Schema) (*spec.Schema, error) { return nil, errors.New("no CEL today") }}, "no CEL today"},
+		{"annotation is no JSON", "fail closed", "{", admission.Loader{}, "fieldlock.dev/locks"},
+		{"annotation names a path that is not there", "fail closed: a typo is no unlock", strings.ReplaceAll(annotation, "class", "klass"), admission.Loader{}, "klass"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			object := clusterObject(t)
+			object.Annotations = map[string]string{}
+			if row.annotation != "" {
+				object.Annotations["fieldlock.dev/locks"] = row.annotation
+			}
+			registry := &admission.Registry{}
+			registry.SetComplete()
+			loadErr := row.loader.Load(registry, object)
+			target, err := registry.Find(clusterV1, clustersV1, "")
+			var got []string
+			switch {
+			case err != nil:
+				if loadErr == nil || len(registry.Faults()) != 1 {
+					t.Errorf("loading gave %v and the faults %v", loadErr, registry.Faults())
+				}
+				got = []string{err.Error()}
+			case target != nil:
+				side := func(v string) map[string]any {
+					return map[string]any{"apiVersion": "example.dev/v1", "kind": "Cluster", "spec": map[string]any{"class": v, "note": v}}
+				}
+				report, err := target.Check(side("new"), side("old"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, v := range report.Violations {
+					got = append(got, v.Path.String())
+				}
+			}
+			if text := strings.Join(got, " "); row.want == "" && text != "" || !strings.Contains(text, row.want) {
+				t.Errorf("%q, want %q: %s", text, row.want, row.reason)
+			}
+		})
+	}
+	if err := (admission.Loader{}).Load(&admission.Registry{}, nil); err == nil {
+		t.Error("a nil CRD is loaded")
+	}
+}

@@ -1,0 +1,156 @@
+package admission
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"github.com/fieldlock/fieldlock/immutability"
+	"github.com/fieldlock/fieldlock/immutability/crd"
+)
+
+// Loader makes kinds of CRDs. The zero Loader reads the locks that stand in the schema and in the annotation
+// fieldlock.dev/locks; from an object of the API only those of the annotation are left.
+type Loader struct {
+	// Import returns a schema with the locks of s and more that s says in another way, as celrule does from CEL rules.
+	// It must not change s. Nil imports nothing.
+	Import func(s *spec.Schema) (*spec.Schema, error)
+	// Options are for compiling each schema.
+	Options []immutability.Option
+}
+
+// Read makes a kind of each CRD in a file of YAML or JSON, one document or many; the name stands in errors. Documents
+// of other kinds are skipped, so there can be none. The first error ends it.
+func (l Loader) Read(name string, data []byte) ([]Kind, error) {
+	documents, err := crd.ReadDocuments(name, data)
+	if err != nil {
+		return nil, err
+	}
+	var kinds []Kind
+	for _, d := range documents {
+		c, err := crd.FromDocument(d)
+		if err != nil {
+			return nil, err
+		}
+		if c == nil {
+			continue
+		}
+		kind, err := l.kind(c, d.Object)
+		if err != nil {
+			return nil, err
+		}
+		kinds = append(kinds, kind)
+	}
+	return kinds, nil
+}
+
+// Object makes a kind of a CRD object. The error names every version that cannot be compiled.
+func (l Loader) Object(object *apiextensionsv1.CustomResourceDefinition) (Kind, error) {
+	if object == nil {
+		return Kind{}, errors.New("the CRD is nil")
+	}
+	c, err := crd.FromObject(object)
+	if err != nil {
+		return Kind{}, err
+	}
+	kind, err := l.kind(c, nil)
+	if err != nil {
+		return Kind{}, err
+	}
+	for _, v := range object.Spec.Versions {
+		if v.Subresources != nil && v.Subresources.Scale != nil {
+			kind.setReplicas(v.Name, v.Subresources.Scale.SpecReplicasPath)
+		}
+	}
+	return kind, nil
+}
+
+// Load puts the kind of a CRD object into r, or its fault, which it returns too. It is what a controller calls whenever
+// it sees the CRD. An object without a group and kind changes nothing.
+func (l Loader) Load(r *Registry, object *apiextensionsv1.CustomResourceDefinition) error {
+	kind, err := l.Object(object)
+	if err == nil {
+		r.Put(kind)
+		return nil
+	}
+	if object != nil && object.Spec.Names.Kind != "" {
+		r.PutFault(KindOf(object), object.Spec.Names.Plural, err)
+	}
+	return err
+}
+
+// KindOf returns the group and kind of the objects that a CRD defines.
+func KindOf(object *apiextensionsv1.CustomResourceDefinition) schema.GroupKind {
+	return schema.GroupKind{Group: object.Spec.Group, Kind: object.Spec.Names.Kind}
+}
+
+// kind compiles the served versions of c. The document is nil for an object of the API.
+func (l Loader) kind(c *crd.CRD, document map[string]any) (Kind, error) {
+	k := Kind{
+		GroupKind: schema.GroupKind{Group: c.Group, Kind: c.Kind},
+		Resource:  c.Plural,
+		Versions:  map[string]Version{},
+	}
+	var errs []error
+	for _, v := range c.Versions {
+		if !v.Served {
+			continue
+		}
+		validator, err := l.compile(v)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		k.Versions[v.Name] = Version{Validator: validator}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return Kind{}, err
+	}
+	fields, _ := document["spec"].(map[string]any)
+	shared := replicasPath(fields) // v1beta1 may say it once for all versions
+	for name := range k.Versions {
+		k.setReplicas(name, shared)
+	}
+	versions, _ := fields["versions"].([]any)
+	for _, v := range versions {
+		version, _ := v.(map[string]any)
+		if name, ok := version["name"].(string); ok {
+			k.setReplicas(name, replicasPath(version))
+		}
+	}
+	return k, nil
+}
+
+func (l Loader) compile(v *crd.Version) (*immutability.Validator, error) {
+	if l.Import == nil {
+		return v.Compile(l.Options...)
+	}
+	schema, err := l.Import(v.Schema)
+	if err == nil {
+		var validator *immutability.Validator
+		if validator, err = immutability.Compile(schema, l.Options...); err == nil {
+			return validator, nil
+		}
+	}
+	return nil, fmt.Errorf("CustomResourceDefinition %s, version %s: %w", v.CRD().Name, v.Name, err)
+}
+
+// replicasPath reads the path of the scale subresource where one is declared.
+func replicasPath(declaring map[string]any) string {
+	subresources, _ := declaring["subresources"].(map[string]any)
+	scale, _ := subresources["scale"].(map[string]any)
+	path, _ := scale["specReplicasPath"].(string)
+	return path
+}
+
+// setReplicas sets the path of the scale subresource of a served version, such as ".spec.replicas".
+func (k Kind) setReplicas(version, path string) {
+	if v, ok := k.Versions[version]; ok && path != "" {
+		v.Replicas = strings.Split(strings.TrimPrefix(path, "."), ".")
+		k.Versions[version] = v
+	}
+}

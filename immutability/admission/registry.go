@@ -1,0 +1,222 @@
+package admission
+
+import (
+	"fmt"
+	"maps"
+	"sync"
+	"sync/atomic"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/fieldlock/fieldlock/immutability"
+)
+
+// Kind is the locks of one kind of object in each of its versions.
+type Kind struct {
+	schema.GroupKind
+	// Resource is the plural name in the URL, such as "clusters". Where it is set, a request for another resource with
+	// objects of this kind is refused, and updates through the scale subresource are found.
+	Resource string
+	// Versions has every version that is served: an update in any other cannot be checked. A version without locks has
+	// an empty Validator.
+	Versions map[string]Version
+}
+
+// Version is the locks of a kind in one version.
+type Version struct {
+	Validator *immutability.Validator
+	// Replicas are the names that lead to the field which the scale subresource sets, such as spec, replicas. Empty
+	// where there is no such subresource.
+	Replicas []string
+}
+
+// Registry holds the locks of kinds. Each change replaces the whole table at once, so a request sees the table before
+// the change or the one after, never parts of both, and never waits. All methods may be called at the same time. The
+// zero Registry is empty and not complete.
+type Registry struct {
+	change sync.Mutex
+	table  atomic.Pointer[table]
+}
+
+// table is one state of a registry. It is never changed.
+type table struct {
+	kinds     map[schema.GroupKind]Kind
+	resources map[schema.GroupResource]schema.GroupKind
+	faults    map[schema.GroupKind]error
+	complete  bool
+}
+
+var noTable = &table{}
+
+func (r *Registry) load() *table {
+	if t := r.table.Load(); t != nil {
+		return t
+	}
+	return noTable
+}
+
+// Put adds kinds, or replaces those that are there, all versions of them, in one step. A fault of the kind is over.
+func (r *Registry) Put(kinds ...Kind) {
+	r.replace(func(t *table) {
+		for _, k := range kinds {
+			t.remove(k.GroupKind)
+			k.Versions = maps.Clone(k.Versions)
+			t.kinds[k.GroupKind] = k
+			if k.Resource != "" {
+				t.resources[k.groupResource()] = k.GroupKind
+			}
+		}
+	})
+}
+
+// PutFault says that the locks of a kind cannot be known now, say because its annotation was edited into nonsense. The
+// locks that were there before stay in force; where there were none, updates of the kind cannot be checked, which is
+// for the failure policy to answer. The resource may be "".
+func (r *Registry) PutFault(kind schema.GroupKind, resource string, fault error) {
+	r.replace(func(t *table) {
+		t.faults[kind] = fault
+		if resource != "" {
+			t.resources[schema.GroupResource{Group: kind.Group, Resource: resource}] = kind
+		}
+	})
+}
+
+// Delete forgets kinds: their updates are allowed from now on.
+func (r *Registry) Delete(kinds ...schema.GroupKind) {
+	r.replace(func(t *table) {
+		for _, kind := range kinds {
+			t.remove(kind)
+		}
+	})
+}
+
+// SetComplete says that every kind with locks is in, so that a kind which is not in has none and its updates are
+// allowed. Before, they cannot be checked: a webhook that has just started must not wave updates through.
+func (r *Registry) SetComplete() {
+	r.replace(func(t *table) { t.complete = true })
+}
+
+// Complete reports whether SetComplete was called; it is what a readiness check asks.
+func (r *Registry) Complete() bool { return r.load().complete }
+
+// Faults returns the kinds whose locks cannot be known now, and why.
+func (r *Registry) Faults() map[schema.GroupKind]error { return maps.Clone(r.load().faults) }
+
+func (r *Registry) replace(edit func(*table)) {
+	r.change.Lock()
+	defer r.change.Unlock()
+	old := r.load()
+	t := &table{
+		kinds:     clone(old.kinds),
+		resources: clone(old.resources),
+		faults:    clone(old.faults),
+		complete:  old.complete,
+	}
+	edit(t)
+	r.table.Store(t)
+}
+
+// clone is maps.Clone that makes an empty map of nil.
+func clone[K comparable, V any](m map[K]V) map[K]V {
+	c := make(map[K]V, len(m)+1)
+	maps.Copy(c, m)
+	return c
+}
+
+func (t *table) remove(kind schema.GroupKind) {
+	delete(t.kinds, kind)
+	delete(t.faults, kind)
+	maps.DeleteFunc(t.resources, func(_ schema.GroupResource, k schema.GroupKind) bool { return k == kind })
+}
+
+func (k Kind) groupResource() schema.GroupResource {
+	return schema.GroupResource{Group: k.Group, Resource: k.Resource}
+}
+
+// scaleKind is what the scale subresource of a custom resource is read and written as.
+var scaleKind = schema.GroupVersionKind{Group: "autoscaling", Version: "v1", Kind: "Scale"}
+
+// Find returns what an update of an object of the given kind, through the given resource and subresource ("" for the
+// object itself), has to be checked against. Nil and no error: nothing is locked there. Kind and resource are those of
+// the objects in the request, after conversion (not requestKind, requestResource).
+//
+// The error says why the update cannot be checked: the registry is not complete, the locks of the kind are not known,
+// the version is not served, or kind and resource do not belong together.
+func (r *Registry) Find(kind schema.GroupVersionKind, resource schema.GroupVersionResource, subresource string) (*Target, error) {
+	t := r.load()
+	if kind.Group != resource.Group || kind.Version != resource.Version || t.of(kind.GroupKind()).Kind == "" {
+		return t.findForeign(kind, resource, subresource)
+	}
+	k := t.of(kind.GroupKind())
+	if k.Resource != "" && k.Resource != resource.Resource {
+		return nil, fmt.Errorf("the request is for the resource %q with objects of kind %s: that kind is stored as %q", resource.Resource, kind.Kind, k.Resource)
+	}
+	return t.target(kind, kind)
+}
+
+// findForeign finds the target of a request whose kind is not one that is registered for its group and version.
+func (t *table) findForeign(kind schema.GroupVersionKind, resource schema.GroupVersionResource, subresource string) (*Target, error) {
+	parent, ok := t.resources[resource.GroupResource()]
+	switch {
+	case !ok && t.of(kind.GroupKind()).Kind != "":
+		return nil, fmt.Errorf("the request is for the resource %s with objects of kind %s: they do not belong together", show(resource), show(kind))
+	case !ok && !t.complete:
+		return nil, fmt.Errorf("the locks of %s are not known yet: not all kinds are loaded", show(kind))
+	case !ok:
+		return nil, nil
+	case subresource == "":
+		return nil, fmt.Errorf("the request is for the resource %s with objects of kind %s: that resource holds objects of kind %s", show(resource), show(kind), parent.Kind)
+	}
+	target, err := t.target(parent.WithVersion(resource.Version), kind)
+	if err != nil || target == nil {
+		return nil, err
+	}
+	target.replicas = t.kinds[parent].Versions[resource.Version].Replicas
+	if subresource != "scale" || kind != scaleKind || len(target.replicas) == 0 {
+		return nil, fmt.Errorf("an update of the subresource %q with an object of kind %s cannot be checked against the locks of %s", subresource, show(kind), parent.Kind)
+	}
+	return target, nil
+}
+
+// of returns the kind, without versions where only its fault is known, and the zero Kind where nothing is.
+func (t *table) of(kind schema.GroupKind) Kind {
+	if k, ok := t.kinds[kind]; ok {
+		return k
+	}
+	if t.faults[kind] != nil {
+		return Kind{GroupKind: kind}
+	}
+	return Kind{}
+}
+
+// target returns the locks of kind for objects that come as wire.
+func (t *table) target(kind, wire schema.GroupVersionKind) (*Target, error) {
+	v, ok := t.of(kind.GroupKind()).Versions[kind.Version]
+	switch fault := t.faults[kind.GroupKind()]; {
+	case ok && v.Validator != nil && v.Validator.Empty():
+		return nil, nil
+	case ok && v.Validator != nil:
+		return &Target{kind: kind, wire: wire, validator: v.Validator}, nil
+	case fault != nil:
+		return nil, fmt.Errorf("the locks of %s are not known: %w", show(kind), fault)
+	default:
+		return nil, fmt.Errorf("the locks of %s are not known: the kind is registered without version %s", show(kind), kind.Version)
+	}
+}
+
+// show prints a group, version and kind or resource as people write them.
+func show[T schema.GroupVersionKind | schema.GroupVersionResource](v T) string {
+	switch v := any(v).(type) {
+	case schema.GroupVersionKind:
+		return v.GroupVersion().String() + " " + v.Kind
+	case schema.GroupVersionResource:
+		return v.GroupVersion().String() + " " + v.Resource
+	}
+	return ""
+}
+
+// has reports whether a kind is registered in this version.
+func (r *Registry) has(kind schema.GroupVersionKind) bool {
+	_, ok := r.load().of(kind.GroupKind()).Versions[kind.Version]
+	return ok
+}

@@ -1,0 +1,193 @@
+package admission_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"github.com/fieldlock/fieldlock/immutability"
+	"github.com/fieldlock/fieldlock/immutability/admission"
+)
+
+// locking returns a validator with a lock on each of the fields of spec.
+func locking(t testing.TB, fields ...string) *immutability.Validator {
+	t.Helper()
+	s := spec.MapProperty(nil)
+	s.AdditionalProperties = nil
+	inner := spec.Schema{SchemaProps: spec.SchemaProps{Type: []string{"object"}, Properties: map[string]spec.Schema{}}}
+	for _, f := range fields {
+		p := *spec.StringProperty()
+		p.Extensions = spec.Extensions{"x-kubernetes-immutable": true}
+		inner.Properties[f] = p
+	}
+	s.Properties = map[string]spec.Schema{"spec": inner}
+	v, err := immutability.Compile(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+var (
+	clusterKind = schema.GroupKind{Group: "example.dev", Kind: "Cluster"}
+	clusterV1   = clusterKind.WithVersion("v1")
+	clustersV1  = schema.GroupVersionResource{Group: "example.dev", Version: "v1", Resource: "clusters"}
+)
+
+func clusterWith(v *immutability.Validator) admission.Kind {
+	return admission.Kind{GroupKind: clusterKind, Resource: "clusters", Versions: map[string]admission.Version{"v1": {Validator: v}}}
+}
+
+func TestRegistry(t *testing.T) {
+	locked, other := locking(t, "class"), locking(t, "other")
+	for _, row := range []struct {
+		name, reason string
+		fill         func(*admission.Registry)
+		want         string // the field that is locked, "" for none, or the text of an error
+	}{
+		{"zero", "an empty registry knows nothing, not even that nothing is locked", func(*admission.Registry) {}, "not all kinds are loaded"},
+		{"complete", "now it does", func(r *admission.Registry) { r.SetComplete() }, ""},
+		{"put", "no need to be complete for a kind that is in", func(r *admission.Registry) { r.Put(clusterWith(locked)) }, "class"},
+		{"replaced", "the last one counts", func(r *admission.Registry) { r.Put(clusterWith(locked)); r.Put(clusterWith(other)) }, "other"},
+		{"deleted", "the kind is gone, and its locks", func(r *admission.Registry) { r.Put(clusterWith(locked)); r.Delete(clusterKind); r.SetComplete() }, ""},
+		{"deleted before complete", "it may be the kind that is not loaded yet", func(r *admission.Registry) { r.Put(clusterWith(locked)); r.Delete(clusterKind) }, "not all kinds are loaded"},
+		{"fault", "there are locks, and nobody can tell which", func(r *admission.Registry) {
+			r.SetComplete()
+			r.PutFault(clusterKind, "clusters", errors.New("bad annotation"))
+		}, "bad annotation"},
+		{"fault without resource", "the kind alone is enough", func(r *admission.Registry) {
+			r.SetComplete()
+			r.PutFault(clusterKind, "", errors.New("bad annotation"))
+		}, "bad annotation"},
+		{"fault after locks", "the last good locks stay in force", func(r *admission.Registry) {
+			r.Put(clusterWith(locked))
+			r.PutFault(clusterKind, "clusters", errors.New("bad annotation"))
+		}, "class"},
+		{"fault repaired", "the fault is over", func(r *admission.Registry) {
+			r.PutFault(clusterKind, "clusters", errors.New("bad annotation"))
+			r.Put(clusterWith(other))
+		}, "other"},
+		{"version without validator", "nil is not the same as no locks", func(r *admission.Registry) { r.Put(clusterWith(nil)) }, "without version v1"},
+		{"empty validator", "a schema without locks", func(r *admission.Registry) { r.Put(clusterWith(locking(t))) }, ""},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			registry := &admission.Registry{}
+			row.fill(registry)
+			target, err := registry.Find(clusterV1, clustersV1, "")
+			got := ""
+			switch {
+			case err != nil:
+				got = err.Error()
+			case target != nil:
+				got = lockedField(t, target)
+			}
+			if row.want == "" && got != "" || !strings.Contains(got, row.want) {
+				t.Errorf("%q, want %q: %s", got, row.want, row.reason)
+			}
+		})
+	}
+}
+
+// lockedField tells which of the two fields of the tests a target locks.
+func lockedField(t *testing.T, target *admission.Target) string {
+	t.Helper()
+	object := func(v string) map[string]any {
+		return map[string]any{"apiVersion": "example.dev/v1", "kind": "Cluster", "spec": map[string]any{"class": v, "other": v}}
+	}
+	report, err := target.Check(object("new"), object("old"))
+	if err != nil || len(report.Violations) != 1 {
+		t.Fatalf("%v, %v: one violation is expected", report, err)
+	}
+	return strings.TrimPrefix(report.Violations[0].Path.String(), "spec.")
+}
+
+func TestRegistryKeepsNoMap(t *testing.T) {
+	registry := &admission.Registry{}
+	kind := clusterWith(locking(t, "class"))
+	registry.Put(kind)
+	delete(kind.Versions, "v1")
+	if target, err := registry.Find(clusterV1, clustersV1, ""); target == nil || err != nil {
+		t.Errorf("the registry changed with the map it was given: %v, %v", target, err)
+	}
+	faults := registry.Faults()
+	if len(faults) != 0 {
+		t.Errorf("faults %v", faults)
+	}
+}
+
+// TestReplacementUnderLoad replaces validators while requests run: every answer is that of one table or the other, and
+// the kind is never unknown, nor half there.
+func TestReplacementUnderLoad(t *testing.T) {
+	registry := &admission.Registry{}
+	first, second := clusterWith(locking(t, "class")), clusterWith(locking(t, "token"))
+	registry.Put(first)
+	handler, err := admission.NewHandler(registry)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var c reviewCase
+	c.Request = map[string]any{"object": map[string]any{"spec": map[string]any{"class": "silver", "token": "new"}}}
+	body := c.body(t)
+
+	stop := make(chan struct{})
+	var writers, readers sync.WaitGroup
+	for i := range 2 {
+		writers.Add(1)
+		go func() {
+			defer writers.Done()
+			for n := 0; ; n++ {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				registry.Put([]admission.Kind{first, second}[n%2])
+				noise := schema.GroupKind{Group: "noise.dev", Kind: fmt.Sprint("Noise", i)}
+				registry.PutFault(noise, "noises", errors.New("noise"))
+				registry.Delete(noise)
+			}
+		}()
+	}
+	seen := make([]map[string]int, 4)
+	for i := range seen {
+		seen[i] = map[string]int{}
+		readers.Add(1)
+		go func() {
+			defer readers.Done()
+			for range 300 {
+				w := httptest.NewRecorder()
+				r := httptest.NewRequest("POST", "/", strings.NewReader(string(body)))
+				r.Header.Set("Content-Type", "application/json")
+				handler.ServeHTTP(w, r)
+				var review struct {
+					Response struct {
+						Allowed bool
+						Status  struct {
+							Details struct{ Causes []struct{ Field string } }
+						}
+					}
+				}
+				if err := json.Unmarshal(w.Body.Bytes(), &review); err != nil || review.Response.Allowed || len(review.Response.Status.Details.Causes) != 1 {
+					t.Errorf("%v: %s: one cause is expected", err, w.Body)
+					return
+				}
+				seen[i][review.Response.Status.Details.Causes[0].Field]++
+			}
+		}()
+	}
+	readers.Wait()
+	close(stop)
+	writers.Wait()
+	for _, s := range seen {
+		if s["spec.class"]+s["spec.token"] != 300 {
+			t.Errorf("causes %v, want 300 of the two tables", s)
+		}
+	}
+}

@@ -1,0 +1,152 @@
+package admission
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+
+	"github.com/fieldlock/fieldlock/immutability"
+)
+
+// Target is what one update is checked against: the locks of a kind in one version, and how the objects of the request
+// stand for objects of that kind. Get one from Registry.Find.
+//
+// An update of the status subresource carries whole objects and is checked as a whole: an API server has put the stored
+// spec back by then, and where one has not, the change is refused. An update of the scale subresource carries Scale
+// objects, which stand for the one field that they set.
+type Target struct {
+	kind      schema.GroupVersionKind
+	wire      schema.GroupVersionKind // what the objects say they are
+	validator *immutability.Validator
+	replicas  []string // the field that a Scale sets; empty for whole objects
+}
+
+// Kind is the kind whose locks apply: of the custom resource, also for its scale subresource.
+func (t *Target) Kind() schema.GroupVersionKind { return t.kind }
+
+// Check compares two decoded objects. The error says why they cannot be compared: one is missing, or is not of the kind
+// that the request says.
+func (t *Target) Check(newObj, oldObj map[string]any) (immutability.Report, error) {
+	for _, side := range []struct {
+		name string
+		obj  map[string]any
+	}{{"object", newObj}, {"oldObject", oldObj}} {
+		if side.obj == nil {
+			return immutability.Report{}, missing(side.name)
+		}
+		apiVersion, _ := side.obj["apiVersion"].(string)
+		kind, _ := side.obj["kind"].(string)
+		if err := t.identify(side.name, apiVersion, kind); err != nil {
+			return immutability.Report{}, err
+		}
+	}
+	if len(t.replicas) > 0 {
+		return t.checkScale(newObj, oldObj)
+	}
+	return t.validator.Check(newObj, oldObj), nil
+}
+
+// CheckJSON is Check on encoded objects. It decodes only what the locks need. Nil and null are missing objects.
+func (t *Target) CheckJSON(newJSON, oldJSON []byte) (immutability.Report, error) {
+	for _, side := range []struct {
+		name string
+		doc  []byte
+	}{{"object", newJSON}, {"oldObject", oldJSON}} {
+		if unlessNull(side.doc) == nil {
+			return immutability.Report{}, missing(side.name)
+		}
+		var apiVersion, kind string
+		seen := map[string]bool{}
+		err := members(side.doc, func(name, value []byte) error {
+			if err := once(seen, name); err != nil {
+				return err
+			}
+			switch string(name) {
+			case "apiVersion":
+				return readString(name, value, &apiVersion)
+			case "kind":
+				return readString(name, value, &kind)
+			}
+			return nil
+		})
+		if err != nil {
+			return immutability.Report{}, fmt.Errorf("the %s cannot be read: %w", side.name, err)
+		}
+		if err := t.identify(side.name, apiVersion, kind); err != nil {
+			return immutability.Report{}, err
+		}
+	}
+	if len(t.replicas) == 0 {
+		return t.validator.CheckJSON(newJSON, oldJSON)
+	}
+	var newObj, oldObj map[string]any
+	if err := utiljson.Unmarshal(newJSON, &newObj); err != nil {
+		return immutability.Report{}, fmt.Errorf("the object cannot be read: %w", err)
+	}
+	if err := utiljson.Unmarshal(oldJSON, &oldObj); err != nil {
+		return immutability.Report{}, fmt.Errorf("the oldObject cannot be read: %w", err)
+	}
+	return t.checkScale(newObj, oldObj)
+}
+
+func missing(name string) error {
+	return fmt.Errorf("the update has no %s: it needs both the object and the one that is stored", name)
+}
+
+func (t *Target) identify(name, apiVersion, kind string) error {
+	if apiVersion != t.wire.GroupVersion().String() || kind != t.wire.Kind {
+		return fmt.Errorf("the %s says that it is %q of %q: the request says %q of %q", name, kind, apiVersion, t.wire.Kind, t.wire.GroupVersion())
+	}
+	return nil
+}
+
+// checkScale compares the one field that a Scale sets. A Scale writes 0 and unset alike, so where the old one is 0, the
+// update has to be allowed from both: setting a field that is locked unset must not get through.
+func (t *Target) checkScale(newScale, oldScale map[string]any) (immutability.Report, error) {
+	newReplicas, err := replicasOf("object", newScale)
+	if err != nil {
+		return immutability.Report{}, err
+	}
+	oldReplicas, err := replicasOf("oldObject", oldScale)
+	if err != nil {
+		return immutability.Report{}, err
+	}
+	was := t.withReplicas(oldReplicas)
+	report := t.validator.Check(t.withReplicas(newReplicas), was)
+	if oldReplicas == 0 && report.Allowed() {
+		parent := was
+		for _, name := range t.replicas[:len(t.replicas)-1] {
+			parent = parent[name].(map[string]any)
+		}
+		delete(parent, t.replicas[len(t.replicas)-1])
+		report = t.validator.Check(t.withReplicas(newReplicas), was)
+	}
+	return report, nil
+}
+
+// withReplicas returns an object that has nothing but the field that a Scale sets.
+func (t *Target) withReplicas(n int64) map[string]any {
+	var v any = n
+	for i := len(t.replicas) - 1; i >= 0; i-- {
+		v = map[string]any{t.replicas[i]: v}
+	}
+	return v.(map[string]any)
+}
+
+func replicasOf(name string, scale map[string]any) (int64, error) {
+	spec, ok := scale["spec"].(map[string]any)
+	if !ok && scale["spec"] != nil {
+		return 0, fmt.Errorf("the spec of the Scale in the %s is no object", name)
+	}
+	switch n := spec["replicas"].(type) {
+	case nil:
+		return 0, nil
+	case int64:
+		return n, nil
+	default:
+		text, _ := json.Marshal(n)
+		return 0, fmt.Errorf("spec.replicas of the Scale in the %s is %s: it is a whole number", name, text)
+	}
+}
