@@ -32,7 +32,7 @@ func unreadable(n *yaml.Node, format string, args ...any) error {
 }
 
 // maxNodes bounds what the aliases of one document may expand to.
-const maxNodes = 1_000_000
+const maxNodes = 200_000
 
 // load reads the one YAML or JSON document in data into a tree without aliases and merge keys, in which no mapping
 // has a key twice and every tag is one of YAML's core. It returns nil for data without a document. Two readers could
