@@ -159,7 +159,7 @@ func (p *place) steps() []*place {
 	return steps
 }
 
-// path is the place for people: "spec.nodes[*].zone", "spec.labels{*}", "" for the root.
+// path is the place for people: "spec.nodes[*].zone", "spec.labels[*]", "" for the root.
 func (p *place) path() string {
 	var b strings.Builder
 	for _, step := range p.steps() {
@@ -170,7 +170,7 @@ func (p *place) path() string {
 			}
 			b.WriteString(step.name)
 		case atValues:
-			b.WriteString("{*}")
+			b.WriteString("[*]")
 		case atItems:
 			b.WriteString("[*]")
 		}

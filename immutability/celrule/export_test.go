@@ -1,0 +1,142 @@
+package celrule
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"github.com/fieldlock/fieldlock/immutability"
+	"github.com/fieldlock/fieldlock/internal/celjudge"
+	"github.com/fieldlock/fieldlock/internal/extension"
+)
+
+// exportCase is a case of testdata/export.yaml.
+type exportCase struct {
+	Name, Reason string
+	Spec         json.RawMessage
+	Rules        map[string][]string
+	Rest         map[string]string
+}
+
+func TestExport(t *testing.T) {
+	var cases []exportCase
+	readCases(t, "testdata/export.yaml", &cases)
+	for _, c := range cases {
+		t.Run(c.Name, func(t *testing.T) {
+			v := version(t, c.Name, c.Spec)
+			ex, err := Export(v.schema)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := map[string][]string{}
+			for _, r := range ex.Rules {
+				path := strings.TrimPrefix(r.SchemaPath, "/properties/spec")
+				got[path] = append(got[path], r.Rule)
+			}
+			want := c.Rules
+			if want == nil {
+				want = map[string][]string{}
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("rules (-want +got):\n%s(%s)", diff, c.Reason)
+			}
+			for _, rest := range ex.Rest {
+				if want, ok := c.Rest[rest.Path]; !ok || !strings.Contains(rest.Reason, want) {
+					t.Errorf("%s is not exported because %q, want a reason with %q", rest.Path, rest.Reason, want)
+				}
+				if strings.Contains(rest.Reason, "cost") && rest.Remedy == "" {
+					t.Errorf("%s: no remedy for %q", rest.Path, rest.Reason)
+				}
+			}
+			if len(ex.Rest) != len(c.Rest) {
+				t.Errorf("%d locks are not exported, want %d", len(ex.Rest), len(c.Rest))
+			}
+			exported := Apply(v.schema, ex.Changes)
+			for _, p := range readPlaces(exported) {
+				for _, key := range extension.Own() {
+					if _, ok := p.schema.Extensions[key]; ok {
+						t.Errorf("%s still has %s", p.path(), key)
+					}
+				}
+			}
+			if len(c.Rest) == 0 {
+				proveExport(t, v, exported, 1500)
+				roundTrip(t, v.schema, exported)
+			}
+		})
+	}
+}
+
+// proveExport compares the locks of v with the rules of exported on n random updates.
+func proveExport(t *testing.T, v crdVersion, exported *spec.Schema, n int) (pairs, refused int) {
+	t.Helper()
+	raw, err := json.Marshal(exported)
+	if err != nil {
+		t.Fatal(err)
+	}
+	judge, err := celjudge.New(raw, nil)
+	if err != nil {
+		t.Fatalf("%s: %v", v.name, err)
+	}
+	locks, err := immutability.Compile(v.schema)
+	if err != nil {
+		t.Fatalf("%s: %v", v.name, err)
+	}
+	var focus []string
+	for _, l := range locks.Locks() {
+		focus = append(focus, l.SchemaPath)
+	}
+	updates := celjudge.NewPairs(v.schema, focus, 11)
+	for range n {
+		newObj, oldObj := updates.Next()
+		accepted, why := judge.Accepts(newObj, oldObj)
+		violations := locks.ValidateUpdate(newObj, oldObj)
+		if accepted != (len(violations) == 0) {
+			t.Errorf("%s: CEL accepts: %v (%v), locks: %v\nold %s\nnew %s", v.name, accepted, why, violations, asJSON(oldObj), asJSON(newObj))
+			return pairs, refused
+		}
+		pairs++
+		if !accepted {
+			refused++
+		}
+	}
+	return pairs, refused
+}
+
+// roundTrip checks that import gives back the locks that were exported, up to words that change nothing.
+func roundTrip(t *testing.T, original, exported *spec.Schema) {
+	t.Helper()
+	im := Import(exported)
+	for _, l := range im.Left {
+		t.Errorf("the exported rule %q is not imported: %s", l.Text, l.Reason)
+	}
+	if diff := cmp.Diff(effective(original), effective(Apply(exported, im.Changes))); diff != "" {
+		t.Errorf("locks after export and import (-original +imported):\n%s", diff)
+	}
+}
+
+// effective lists the words at the places of s that are not below an immutable one, without words that a field that is
+// always there has no use for.
+func effective(s *spec.Schema) map[string][]word {
+	out := map[string][]word{}
+	frozen := map[*place]bool{}
+	for _, p := range readPlaces(s) {
+		if p.parent != nil && frozen[p.parent] {
+			frozen[p] = true
+			continue
+		}
+		words := slices.DeleteFunc(wordsOf(p), func(w word) bool {
+			return p.present() && (w == extension.NoSet || w == extension.NoUnset)
+		})
+		slices.Sort(words)
+		if words = slices.Compact(words); len(words) > 0 {
+			out[p.schemaPath()] = words
+		}
+		frozen[p] = p.marks.Immutable
+	}
+	return out
+}
