@@ -5,8 +5,11 @@ import (
 	"os"
 
 	"go.etcd.io/etcd/server/v3/etcdmain"
+
+	"github.com/fieldlock/fieldlock/examples/e2e/internal/leash"
 )
 
 func main() {
+	leash.Tie()
 	etcdmain.Main(os.Args)
 }

@@ -6,8 +6,11 @@ import (
 
 	"k8s.io/component-base/cli"
 	"k8s.io/kubernetes/cmd/kube-apiserver/app"
+
+	"github.com/fieldlock/fieldlock/examples/e2e/internal/leash"
 )
 
 func main() {
+	leash.Tie()
 	os.Exit(cli.Run(app.NewAPIServerCommand()))
 }
