@@ -3,6 +3,7 @@ package immutability
 import (
 	"fmt"
 
+	"github.com/fieldlock/fieldlock/internal/jsonscan"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 )
 
@@ -54,6 +55,17 @@ func (n *container) check(new, old side) *found {
 		}
 	}
 	return f
+}
+
+func (n *container) checkJSON(p *jsonscan.Pair) *found {
+	is, was := p.Kinds()
+	if is == '{' && was == '{' && n.object != nil && n.object.onlyProperties() {
+		return n.object.checkJSON(p)
+	}
+	if items, ok := n.list.(*items); ok && is == '[' && was == '[' {
+		return items.checkJSON(p)
+	}
+	return checkValues(n, p)
 }
 
 // keyLock is a lock on the keys of a map or keyed list, or on the items of a set.

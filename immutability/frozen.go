@@ -1,5 +1,7 @@
 package immutability
 
+import "github.com/fieldlock/fieldlock/internal/jsonscan"
+
 // frozen is x-kubernetes-immutable: value and presence may not change, in the whole subtree.
 type frozen struct {
 	*place
@@ -13,3 +15,5 @@ func (n *frozen) check(new, old side) *found {
 	}
 	return breaks(breach{lock: Immutable, pointer: n.pointer, place: n.place, new: new, old: old, deep: true})
 }
+
+func (n *frozen) checkJSON(p *jsonscan.Pair) *found { return checkValues(n, p) }

@@ -1,6 +1,9 @@
 package immutability
 
-import "github.com/fieldlock/fieldlock/listtype"
+import (
+	"github.com/fieldlock/fieldlock/internal/jsonscan"
+	"github.com/fieldlock/fieldlock/listtype"
+)
 
 // items checks an atomic or untyped list: by index, for the indices that both sides have.
 type items struct{ node node }
@@ -11,6 +14,19 @@ func (n *items) checkList(new, old []any) *found {
 	var f *found
 	for i := range min(len(new), len(old)) {
 		f = f.add(n.node.check(side{new[i], true}, side{old[i], true}), step{at: atItems, index: i})
+	}
+	return f
+}
+
+// checkJSON is checkList of two lists that p has next.
+func (n *items) checkJSON(p *jsonscan.Pair) *found {
+	var f *found
+	for it := p.Items(); it.Next(); {
+		if it.In != jsonscan.Both {
+			p.SkipOne(it.In)
+			continue
+		}
+		f = f.add(n.node.checkJSON(p), step{at: atItems, index: it.Index})
 	}
 	return f
 }

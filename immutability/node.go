@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fieldlock/fieldlock/internal/jsonscan"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 )
 
@@ -12,6 +13,8 @@ import (
 type node interface {
 	// check returns what the update from old to new breaks here and below, nil for nothing. It allocates only then.
 	check(new, old side) *found
+	// checkJSON is check of the values that both texts have next, and reads them.
+	checkJSON(p *jsonscan.Pair) *found
 }
 
 // side is the value at a location in one of the two objects; ok is false where it is absent, which differs from null.
@@ -123,4 +126,24 @@ func (ns all) check(new, old side) *found {
 		f = f.and(n.check(new, old))
 	}
 	return f
+}
+
+// checkJSON lets a node that is alone in having something to check read the texts, so that they are read once.
+func (ns all) checkJSON(p *jsonscan.Pair) *found {
+	is, was := p.Kinds()
+	var alone node
+	for _, n := range ns {
+		if u, ok := n.(*update); ok && u.passes(is, was) {
+			continue
+		}
+		if alone != nil {
+			return checkValues(ns, p)
+		}
+		alone = n
+	}
+	if alone == nil {
+		p.Skip()
+		return nil
+	}
+	return alone.checkJSON(p)
 }

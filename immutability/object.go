@@ -2,13 +2,15 @@ package immutability
 
 import (
 	"slices"
+	"strings"
 
+	"github.com/fieldlock/fieldlock/internal/jsonscan"
 	"github.com/fieldlock/fieldlock/normalize"
 )
 
 // object checks the members of an object: named properties, the values under other keys, and those keys themselves.
 type object struct {
-	properties []property
+	properties []property      // sorted by name
 	named      map[string]bool // all named properties; read when values or locks are there
 	values     node            // of the other keys, for those that both sides have
 	locks      []keyLock       // of the other keys
@@ -22,12 +24,35 @@ type property struct {
 	presence normalize.Property // read when marked
 }
 
-func (p *property) side(object map[string]any) side {
-	s := sideOf(object, p.name)
-	if p.marked && s.ok && p.presence.Absent(s.value) {
+// check is that of the property's node, with values that count as absent taken for absent.
+func (p *property) check(new, old side) *found {
+	if p.marked {
+		new, old = p.normal(new), p.normal(old)
+	}
+	return p.node.check(new, old)
+}
+
+func (p *property) normal(s side) side {
+	if s.ok && p.presence.Absent(s.value) {
 		return side{}
 	}
 	return s
+}
+
+func (p *property) checkJSON(pair *jsonscan.Pair) *found {
+	if p.marked {
+		return checkValues(p, pair)
+	}
+	return p.node.checkJSON(pair)
+}
+
+var _ node = (*property)(nil)
+
+// property returns the index of the property with this name.
+func (n *object) property(name []byte) (i int, ok bool) {
+	return slices.BinarySearchFunc(n.properties, name, func(p property, name []byte) int {
+		return strings.Compare(p.name, string(name))
+	})
 }
 
 // checkObject compares two objects. Nil stands for one that is absent or null: it has no keys, and frees what is below.
@@ -36,10 +61,10 @@ func (n *object) checkObject(new, old map[string]any) *found {
 	if new != nil && old != nil {
 		for i := range n.properties {
 			p := &n.properties[i]
-			f = f.add(p.node.check(p.side(new), p.side(old)), step{at: atProperty, name: p.name})
+			f = f.add(p.check(sideOf(new, p.name), sideOf(old, p.name)), step{at: atProperty, name: p.name})
 		}
 	}
-	if n.values == nil && len(n.locks) == 0 {
+	if n.onlyProperties() {
 		return f
 	}
 	for key, value := range new {
@@ -59,6 +84,9 @@ func (n *object) checkObject(new, old map[string]any) *found {
 	}
 	return f.and(n.removed(new, old))
 }
+
+// onlyProperties reports whether no other keys are checked.
+func (n *object) onlyProperties() bool { return n.values == nil && len(n.locks) == 0 }
 
 // removed reports the keys of old that new does not have, if a lock refuses that.
 func (n *object) removed(new, old map[string]any) *found {

@@ -1,5 +1,7 @@
 package immutability
 
+import "github.com/fieldlock/fieldlock/internal/jsonscan"
+
 // update is the words NoSet, NoUnset and NoModify of x-fieldlock-update. Null counts as absent, empty does not.
 type update struct {
 	noSet, noUnset, noModify bool
@@ -22,3 +24,14 @@ func (n *update) check(new, old side) *found {
 	}
 	return breaks(b)
 }
+
+func (n *update) checkJSON(p *jsonscan.Pair) *found {
+	if n.passes(p.Kinds()) {
+		p.Skip()
+		return nil
+	}
+	return checkValues(n, p)
+}
+
+// passes reports whether nothing can be broken by values that begin with these bytes, whatever they are.
+func (n *update) passes(is, was byte) bool { return !n.noModify && is != 'n' && was != 'n' }

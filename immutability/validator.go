@@ -3,7 +3,6 @@ package immutability
 import (
 	"fmt"
 
-	"k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 )
@@ -73,16 +72,4 @@ func (v *Validator) Check(newObj, oldObj map[string]any) Report {
 		return Report{}
 	}
 	return report(f)
-}
-
-// CheckJSON is ValidateUpdateJSON with old values, locks and schema paths.
-func (v *Validator) CheckJSON(newJSON, oldJSON []byte) (Report, error) {
-	var newObj, oldObj map[string]any
-	if err := json.Unmarshal(newJSON, &newObj); err != nil {
-		return Report{}, fmt.Errorf("the new object: %w", err)
-	}
-	if err := json.Unmarshal(oldJSON, &oldObj); err != nil {
-		return Report{}, fmt.Errorf("the old object: %w", err)
-	}
-	return v.Check(newObj, oldObj), nil
 }

@@ -1,0 +1,193 @@
+package jsonscan
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math"
+	"math/bits"
+)
+
+// Pair is two texts, read up to the same place of the grammar. Its methods do nothing once it has Failed.
+type Pair struct {
+	new, old []byte
+	i, j     int // how far they are read
+	same     int // new[k] == old[k+shift] for i <= k < same
+	shift    int
+	depth    int // of the object or list whose members are being read
+	open     nesting
+	room     [48]byte
+	failed   bool
+	again    int // how many bytes may be read once more
+}
+
+// NewPair returns new and old, to be read from the beginning.
+func NewPair(new, old []byte) *Pair {
+	p := &Pair{new: new, old: old, again: len(new) + len(old)}
+	p.open = p.room[:0]
+	return p
+}
+
+// Failed reports whether one of the texts turned out not to be JSON. Whatever else was returned then means nothing.
+func (p *Pair) Failed() bool { return p.failed }
+
+func (p *Pair) fail() { p.failed, p.i, p.j = true, len(p.new), len(p.old) }
+
+// End reports whether nothing but white space follows in both texts.
+func (p *Pair) End() bool {
+	return !p.failed && afterSpace(p.new, p.i) == len(p.new) && afterSpace(p.old, p.j) == len(p.old)
+}
+
+// Again runs read with what has been read from at on unread again, and goes on where it was. It reports false, and does
+// nothing, where that would read more than the two texts once more: what is met out of order again and again must be
+// taken as values instead.
+func (p *Pair) Again(at Place, read func()) bool {
+	i, j := p.i, p.j
+	cost := i - at.New + j - at.Old
+	if p.failed || cost > p.again {
+		return false
+	}
+	p.again -= cost
+	p.i, p.j, p.same = at.New, at.Old, 0
+	read()
+	if !p.failed {
+		p.i, p.j, p.same = i, j, 0
+	}
+	return true
+}
+
+// Kinds returns the first bytes of the values that follow, 0 at the end of a text.
+func (p *Pair) Kinds() (new, old byte) {
+	p.i, p.j = afterSpace(p.new, p.i), afterSpace(p.old, p.j)
+	if p.i < len(p.new) {
+		new = p.new[p.i]
+	}
+	if p.j < len(p.old) {
+		old = p.old[p.j]
+	}
+	return new, old
+}
+
+// Skip reads the next value of both texts. It reports whether they are the same bytes, so that they are equal; after a
+// failure it says so too, so that nobody looks at them.
+func (p *Pair) Skip() (equal bool) {
+	equal = true
+	for at := atValue; !p.failed; {
+		p.compare()
+		p.i, at = p.scan(p.new, p.i, at, 0, p.same)
+		if at == noJSON {
+			p.fail()
+			break
+		}
+		p.j = p.i + p.shift
+		if at == done {
+			return equal
+		}
+		equal = false
+		if at = p.apart(at); at == done {
+			return false
+		}
+	}
+	return true
+}
+
+// apart reads the tokens that differ at this place, or more, until both texts are at the same place again.
+func (p *Pair) apart(at state) state {
+	a, b := p.Kinds()
+	switch at {
+	case atColon:
+		if a == ':' && b == ':' {
+			p.i, p.j = p.i+1, p.j+1
+			return atValue
+		}
+		return p.refuse()
+	case atFirstKey, atKey:
+		if a == '"' && b == '"' {
+			p.i, p.j = stringEnd(p.new, p.i), stringEnd(p.old, p.j)
+			if p.i < 0 || p.j < 0 {
+				return p.refuse()
+			}
+			return atColon
+		}
+		return p.finish(at)
+	case atEnd:
+		if a == ',' && b == ',' {
+			p.i, p.j = p.i+1, p.j+1
+			if p.open[len(p.open)-1] == '{' {
+				return atKey
+			}
+			return atValue
+		}
+		return p.finish(at)
+	case atFirstItem:
+		if a == ']' || b == ']' {
+			return p.finish(at)
+		}
+	}
+	if a == b && (a == '{' || a == '[') {
+		if p.open = append(p.open, a); p.depth+len(p.open) > maxDepth {
+			return p.refuse()
+		}
+		p.i, p.j = p.i+1, p.j+1
+		if a == '{' {
+			return atFirstKey
+		}
+		return atFirstItem
+	}
+	return p.each(atValue, len(p.open))
+}
+
+// finish reads the rest of the innermost object or list of each text.
+func (p *Pair) finish(at state) state { return p.each(at, len(p.open)-1) }
+
+// each reads the texts one by one until open is down to base.
+func (p *Pair) each(at state, base int) state {
+	n := len(p.open)
+	end, _ := p.scan(p.new, p.i, at, base, math.MaxInt)
+	p.open = p.open[:n]
+	p.i = end
+	end, _ = p.scan(p.old, p.j, at, base, math.MaxInt)
+	p.j = end
+	if p.i < 0 || p.j < 0 {
+		return p.refuse()
+	}
+	p.open = p.open[:base]
+	if base == 0 {
+		return done
+	}
+	return atEnd
+}
+
+func (p *Pair) refuse() state {
+	p.fail()
+	return noJSON
+}
+
+// compare finds out how far the texts have the same bytes from here on.
+func (p *Pair) compare() {
+	if p.j-p.i == p.shift && p.i < p.same {
+		return
+	}
+	p.shift = p.j - p.i
+	p.same = p.i + commonPrefix(p.new[p.i:], p.old[p.j:])
+}
+
+// commonPrefix returns how many bytes a and b share from their beginning.
+func commonPrefix(a, b []byte) int {
+	n := min(len(a), len(b))
+	a, b = a[:n], b[:n]
+	i := 0
+	for block := 64; i+block <= n && bytes.Equal(a[i:i+block], b[i:i+block]); {
+		i += block
+		block = min(2*block, 4096)
+	}
+	for i+wordLength <= n {
+		if diff := binary.LittleEndian.Uint64(a[i:]) ^ binary.LittleEndian.Uint64(b[i:]); diff != 0 {
+			return i + bits.TrailingZeros64(diff)/8
+		}
+		i += wordLength
+	}
+	for i < n && a[i] == b[i] {
+		i++
+	}
+	return i
+}

@@ -1,0 +1,169 @@
+package jsonscan
+
+import (
+	"encoding/binary"
+	"math/bits"
+	"strconv"
+)
+
+// afterSpace returns the position of the first byte of data from i on that is no white space; len(data) if there is none.
+func afterSpace(data []byte, i int) int {
+	for i < len(data) && data[i] <= ' ' && (data[i] == ' ' || data[i] == '\n' || data[i] == '\t' || data[i] == '\r') {
+		i++
+	}
+	return i
+}
+
+// Eight bytes at once: each constant has the same value in every byte.
+const (
+	ones       = 0x0101010101010101
+	highs      = 0x80 * ones
+	quotes     = '"' * ones
+	escapes    = '\\' * ones
+	spaces     = ' ' * ones
+	wordLength = 8
+)
+
+// special returns a word whose lowest set bit is in the first byte of word that a string cannot hold as it is: a quote,
+// a backslash or a control character; 0 where there is none. Bits above the lowest may be wrong.
+func special(word uint64) uint64 {
+	quote, escape := word^quotes, word^escapes
+	return ((quote-ones)&^quote | (escape-ones)&^escape | (word-spaces)&^word) & highs
+}
+
+// stringEnd returns the end of the string whose opening quote is data[i], or -1 where it is none.
+func stringEnd(data []byte, i int) int {
+	i++
+	for {
+		for i+wordLength <= len(data) {
+			hit := special(binary.LittleEndian.Uint64(data[i:]))
+			if hit != 0 {
+				i += bits.TrailingZeros64(hit) / 8
+				break
+			}
+			i += wordLength
+		}
+		for i < len(data) && data[i] != '"' && data[i] != '\\' && data[i] >= ' ' {
+			i++
+		}
+		switch {
+		case i == len(data) || data[i] < ' ':
+			return -1
+		case data[i] == '"':
+			return i + 1
+		}
+		if i = escapeEnd(data, i); i < 0 {
+			return -1
+		}
+	}
+}
+
+// escapeEnd returns the end of the escape sequence whose backslash is data[i], or -1.
+func escapeEnd(data []byte, i int) int {
+	if i+1 >= len(data) {
+		return -1
+	}
+	switch data[i+1] {
+	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
+		return i + 2
+	case 'u':
+		if _, ok := hexRune(data, i); ok {
+			return i + 6
+		}
+	}
+	return -1
+}
+
+// hexRune returns the rune of the sequence \uXXXX at data[i]; ok is false where none stands.
+func hexRune(data []byte, i int) (r rune, ok bool) {
+	if i+6 > len(data) || data[i] != '\\' || data[i+1] != 'u' {
+		return 0, false
+	}
+	for _, c := range data[i+2 : i+6] {
+		switch {
+		case '0' <= c && c <= '9':
+			c -= '0'
+		case 'a' <= c && c <= 'f':
+			c -= 'a' - 10
+		case 'A' <= c && c <= 'F':
+			c -= 'A' - 10
+		default:
+			return 0, false
+		}
+		r = r<<4 | rune(c)
+	}
+	return r, true
+}
+
+// scalarEnd returns the end of the number, boolean or null that begins at data[i], or -1 where none does.
+func scalarEnd(data []byte, i int) int {
+	switch data[i] {
+	case 't':
+		return wordEnd(data, i, "true")
+	case 'f':
+		return wordEnd(data, i, "false")
+	case 'n':
+		return wordEnd(data, i, "null")
+	}
+	return numberEnd(data, i)
+}
+
+func wordEnd(data []byte, i int, word string) int {
+	end := i + len(word)
+	if end > len(data) || string(data[i:end]) != word {
+		return -1
+	}
+	return end
+}
+
+// safeDigits is how many characters a number without an exponent may have so that no float64 overflows.
+const safeDigits = 300
+
+// numberEnd is scalarEnd for numbers. One that is beyond the range of float64 is none, as for util/json.
+func numberEnd(data []byte, i int) int {
+	start := i
+	if data[i] == '-' {
+		i++
+	}
+	if i == len(data) {
+		return -1
+	}
+	if data[i] == '0' {
+		i++
+	} else if i = digitsEnd(data, i); i < 0 {
+		return -1
+	}
+	if i < len(data) && data[i] == '.' {
+		if i = digitsEnd(data, i+1); i < 0 {
+			return -1
+		}
+	}
+	exponent := i < len(data) && (data[i] == 'e' || data[i] == 'E')
+	if exponent {
+		i++
+		if i < len(data) && (data[i] == '+' || data[i] == '-') {
+			i++
+		}
+		if i = digitsEnd(data, i); i < 0 {
+			return -1
+		}
+	}
+	if exponent || i-start > safeDigits {
+		if _, err := strconv.ParseFloat(string(data[start:i]), 64); err != nil {
+			return -1
+		}
+	}
+	return i
+}
+
+// digitsEnd returns the end of one or more digits at data[i], or -1.
+func digitsEnd(data []byte, i int) int {
+	start := i
+	for i < len(data) && data[i]-'0' <= 9 {
+		i++
+	}
+	if i == start {
+		return -1
+	}
+	return i
+}

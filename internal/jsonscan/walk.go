@@ -1,0 +1,197 @@
+package jsonscan
+
+import "bytes"
+
+// Side says which of the two texts has a member or item.
+type Side int
+
+// The sides.
+const (
+	Both Side = iota
+	New
+	Old
+)
+
+// Members walks the members of two objects. Members that follow each other in both texts under one name are met
+// together. Elsewhere they are met one by one, those of sorted objects so that equal names meet again.
+//
+//	for m := p.Members(); m.Next(); {
+//		// Read the value: with Skip or Members or Items where m.In is Both, else with SkipOne.
+//	}
+type Members struct {
+	In Side
+
+	p        *Pair
+	new, old member
+	started  bool
+}
+
+// member is one member of which the name is read, and nothing beyond.
+type member struct {
+	name  []byte // with its quotes
+	read  bool   // and not met yet
+	ended bool   // there is no further one
+}
+
+// Members walks the two objects that follow: both Kinds are '{'.
+func (p *Pair) Members() Members {
+	p.enter()
+	return Members{p: p}
+}
+
+// enter goes into the two objects or lists that follow.
+func (p *Pair) enter() {
+	if p.Kinds(); p.failed {
+		return
+	}
+	p.i, p.j = p.i+1, p.j+1
+	if p.depth++; p.depth > maxDepth {
+		p.fail()
+	}
+}
+
+// Next goes to the next member. After the last one it reports false, and the objects are read.
+func (m *Members) Next() bool {
+	p := m.p
+	if !m.new.read && !m.new.ended {
+		both := !m.old.read && !m.old.ended
+		start := p.i
+		if !m.new.next(p, p.new, &p.i, !m.started) {
+			return false
+		}
+		if both && start+p.shift == p.j && p.i <= p.same {
+			m.old, p.j = m.new, p.i+p.shift
+		}
+	}
+	if !m.old.read && !m.old.ended && !m.old.next(p, p.old, &p.j, !m.started) {
+		return false
+	}
+	m.started = true
+	switch {
+	case m.new.read && m.old.read && bytes.Equal(m.new.name, m.old.name):
+		m.In, m.new.read, m.old.read = Both, false, false
+	case m.new.read && (!m.old.read || bytes.Compare(m.new.name, m.old.name) < 0):
+		m.In, m.new.read = New, false
+	case m.old.read:
+		m.In, m.old.read = Old, false
+	default:
+		p.depth--
+		return false
+	}
+	return true
+}
+
+// next reads the name of the next member of data from *i on, or the end of the object. It reports false where data is
+// no JSON.
+func (m *member) next(p *Pair, data []byte, i *int, first bool) bool {
+	at := afterSpace(data, *i)
+	if at < len(data) && data[at] == '}' {
+		m.ended = true
+		*i = at + 1
+		return true
+	}
+	if !first && at < len(data) && data[at] == ',' {
+		at = afterSpace(data, at+1)
+	} else if !first {
+		at = len(data)
+	}
+	if at < len(data) && data[at] == '"' {
+		if end := stringEnd(data, at); end >= 0 {
+			if colon := afterSpace(data, end); colon < len(data) && data[colon] == ':' {
+				m.name, m.read = data[at:end], true
+				*i = afterSpace(data, colon+1)
+				return true
+			}
+		}
+	}
+	p.fail()
+	return false
+}
+
+// Name returns the name of the member that was met, valid until the texts change.
+func (m *Members) Name() []byte {
+	if m.In == Old {
+		return unquote(m.old.name)
+	}
+	return unquote(m.new.name)
+}
+
+// Items walks the items of two lists, those at one index together.
+type Items struct {
+	In    Side
+	Index int
+
+	p        *Pair
+	new, old bool // there is a further item
+}
+
+// Items walks the two lists that follow: both Kinds are '['.
+func (p *Pair) Items() Items {
+	p.enter()
+	return Items{p: p, Index: -1, new: true, old: true}
+}
+
+// Next goes to the next item. After the last one it reports false, and the lists are read.
+func (it *Items) Next() bool {
+	p := it.p
+	if p.failed {
+		return false
+	}
+	it.Index++
+	if it.new {
+		it.new = p.nextItem(p.new, &p.i, it.Index == 0)
+	}
+	if it.old {
+		it.old = p.nextItem(p.old, &p.j, it.Index == 0)
+	}
+	if p.failed {
+		return false
+	}
+	switch {
+	case it.new && it.old:
+		it.In = Both
+	case it.new:
+		it.In = New
+	case it.old:
+		it.In = Old
+	default:
+		p.depth--
+		return false
+	}
+	return true
+}
+
+// nextItem reads what stands before the next item of data from *i on, or the end of the list.
+func (p *Pair) nextItem(data []byte, i *int, first bool) bool {
+	at := afterSpace(data, *i)
+	if at < len(data) && data[at] == ']' {
+		*i = at + 1
+		return false
+	}
+	if !first {
+		if at == len(data) || data[at] != ',' {
+			p.fail()
+			return false
+		}
+		at = afterSpace(data, at+1)
+	}
+	*i = at
+	return true
+}
+
+// SkipOne reads the next value of the text that has it: in is New or Old.
+func (p *Pair) SkipOne(in Side) {
+	if p.failed {
+		return
+	}
+	data, i := p.new, &p.i
+	if in == Old {
+		data, i = p.old, &p.j
+	}
+	end, at := p.scan(data, *i, atValue, 0, len(data)+1)
+	if at == noJSON {
+		p.fail()
+		return
+	}
+	*i = end
+}
