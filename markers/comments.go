@@ -1,0 +1,186 @@
+package markers
+
+import (
+	"go/ast"
+	"go/token"
+	"slices"
+	"strings"
+
+	"golang.org/x/tools/go/packages"
+
+	"github.com/fieldlock/fieldlock/internal/extension"
+)
+
+// comments holds the marks of every field and type of the packages that were read from source.
+type comments struct {
+	marks map[token.Pos]levels // by the position of the field's or type's name
+}
+
+// readComments reads the markers of pkg into c. Where strict, a marker above nothing is a problem.
+func (c *comments) readComments(pkg *packages.Package, k8s K8sImmutable, strict bool, p *problems) {
+	for _, file := range pkg.Syntax {
+		r := &fileReader{comments: c, fset: pkg.Fset, file: file, k8s: k8s, problems: p, used: map[*ast.CommentGroup]bool{}}
+		r.decls()
+		if strict {
+			r.strays()
+		}
+	}
+}
+
+type fileReader struct {
+	*comments
+	fset     *token.FileSet
+	file     *ast.File
+	k8s      K8sImmutable
+	problems *problems
+	used     map[*ast.CommentGroup]bool
+}
+
+// decls reads the markers above every type and every field of the file.
+func (r *fileReader) decls() {
+	end := r.file.Name.End()
+	for _, decl := range r.file.Decls {
+		gen, isGen := decl.(*ast.GenDecl)
+		if isGen && gen.Tok == token.TYPE {
+			inner := end
+			if gen.Lparen.IsValid() {
+				inner = gen.Lparen
+			}
+			for _, s := range gen.Specs {
+				spec := s.(*ast.TypeSpec)
+				doc, start := spec.Doc, spec.Pos()
+				if doc == nil && !gen.Lparen.IsValid() {
+					doc, start = gen.Doc, gen.Pos()
+				}
+				r.read(spec.Name.Pos(), r.above(inner, doc, start), doc)
+				ast.Inspect(spec, r.fields)
+				inner = spec.End()
+			}
+		}
+		end = decl.End()
+	}
+}
+
+// fields reads the markers above the fields of a struct.
+func (r *fileReader) fields(node ast.Node) bool {
+	st, ok := node.(*ast.StructType)
+	if !ok {
+		return true
+	}
+	end := st.Fields.Opening
+	for _, f := range st.Fields.List {
+		above := r.above(end, f.Doc, f.Pos())
+		for _, pos := range namesOf(f) {
+			r.read(pos, above, f.Doc)
+		}
+		end = f.End()
+	}
+	return true
+}
+
+// namesOf returns where the names of a field stand; an embedded field is named by its type.
+func namesOf(f *ast.Field) []token.Pos {
+	if len(f.Names) == 0 {
+		return []token.Pos{embedded(f.Type)}
+	}
+	var pos []token.Pos
+	for _, name := range f.Names {
+		pos = append(pos, name.Pos())
+	}
+	return pos
+}
+
+func embedded(e ast.Expr) token.Pos {
+	switch e := e.(type) {
+	case *ast.StarExpr:
+		return embedded(e.X)
+	case *ast.ParenExpr:
+		return embedded(e.X)
+	case *ast.SelectorExpr:
+		return e.Sel.Pos()
+	case *ast.IndexExpr:
+		return embedded(e.X)
+	case *ast.IndexListExpr:
+		return embedded(e.X)
+	}
+	return e.Pos()
+}
+
+// above returns the last group of comments between end, where what comes before ends, and the doc comment, or start where there
+// is none. A comment that stands behind something on its line is not above anything.
+func (r *fileReader) above(end token.Pos, doc *ast.CommentGroup, start token.Pos) *ast.CommentGroup {
+	if doc != nil {
+		start = doc.Pos()
+	}
+	var last *ast.CommentGroup
+	for _, group := range r.file.Comments {
+		if group.Pos() > end && group.End() <= start && r.line(group.Pos()) > r.line(end) {
+			last = group
+		}
+	}
+	if last == r.file.Doc {
+		return nil
+	}
+	return last
+}
+
+func (r *fileReader) line(pos token.Pos) int { return r.fset.PositionFor(pos, false).Line }
+
+// read reads the markers of the groups for the field or type whose name stands at pos.
+func (r *fileReader) read(pos token.Pos, groups ...*ast.CommentGroup) {
+	var all levels
+	for _, group := range groups {
+		if group == nil {
+			continue
+		}
+		r.used[group] = true
+		for _, line := range linesOf(group) {
+			got := read(line.text, r.k8s)
+			at := r.fset.PositionFor(line.pos, false)
+			text := strings.TrimSpace(line.text)
+			switch {
+			case !got.ours:
+			case got.err != "":
+				r.problems.at(at, text, "%s", got.err)
+			default:
+				all = all.with(got.depth, mark{got.key, got.value, text, at}, r.problems)
+			}
+		}
+	}
+	if len(all) > 0 {
+		r.marks[pos] = all
+	}
+}
+
+// strays reports the locks in comments that stand above no field and no type.
+func (r *fileReader) strays() {
+	for _, group := range r.file.Comments {
+		if r.used[group] || group == r.file.Doc {
+			continue
+		}
+		for _, line := range linesOf(group) {
+			got := read(line.text, r.k8s)
+			if got.ours && (got.err != "" || slices.Contains(extension.Own(), got.key)) {
+				r.problems.at(r.fset.PositionFor(line.pos, false), strings.TrimSpace(line.text),
+					"it stands above no field and no type and locks nothing: put it into the comment right above one, on a line of its own")
+			}
+		}
+	}
+}
+
+// commentLine is one line of a comment without its marks of a comment.
+type commentLine struct {
+	text string
+	pos  token.Pos
+}
+
+// linesOf returns the lines that can be markers: those of // comments.
+func linesOf(group *ast.CommentGroup) []commentLine {
+	var lines []commentLine
+	for _, c := range group.List {
+		if text, ok := strings.CutPrefix(c.Text, "//"); ok {
+			lines = append(lines, commentLine{text, c.Pos()})
+		}
+	}
+	return lines
+}

@@ -1,0 +1,148 @@
+// Package openapi puts marks that were read from Go source onto the definitions of openapi-gen, so that an aggregated API
+// server publishes and checks them.
+//
+// Go source is there when code is generated and gone when the server runs. So the marks travel as JSON: `fieldlock
+// markers --definitions FILE PACKAGE...` writes them, go:embed takes them into the server, and Apply puts them onto
+// what GetOpenAPIDefinitions returns. This package imports nothing of the Go tools.
+package openapi
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"k8s.io/kube-openapi/pkg/common"
+	"k8s.io/kube-openapi/pkg/util"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+)
+
+// Marks are extension keys by definition and schema path: a JSON pointer such as /properties/class, "" for none. A definition has the
+// name that openapi-gen gives it, "example.com/api/v1.Widget".
+type Marks map[string]map[string]map[string]any
+
+// Parse reads marks from the JSON that Marks encode to. Members that it does not know the form of are an error.
+func Parse(data []byte) (Marks, error) {
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	var m Marks
+	if err := decoder.Decode(&m); err != nil {
+		return nil, fmt.Errorf("marks are JSON, definition → schema path → key → value: %w", err)
+	}
+	return m, nil
+}
+
+// Apply returns defs with the marks as extensions. Definitions without marks are shared with defs, which is not
+// changed. A definition is found under its Go name and under the name that it is published with
+// ("com.example.api.v1.Widget"). It is an error where a definition or a schema path is not there, or where the key has another
+// value there: a mark that is dropped would not lock. Nil marks return a copy of the map.
+// Cost: the paths that change are copied.
+func (m Marks) Apply(defs map[string]common.OpenAPIDefinition) (map[string]common.OpenAPIDefinition, error) {
+	out := maps.Clone(defs)
+	for _, name := range slices.Sorted(maps.Keys(m)) {
+		key := name
+		def, ok := out[key]
+		if !ok {
+			key = util.ToRESTFriendlyName(name)
+			def, ok = out[key]
+		}
+		if !ok {
+			return nil, fmt.Errorf("there is no definition %s: run openapi-gen on its package, or write the marks anew", name)
+		}
+		for _, path := range slices.Sorted(maps.Keys(m[name])) {
+			steps, err := split(path)
+			if err == nil {
+				def.Schema, err = set(def.Schema, steps, m[name][path])
+			}
+			if err != nil {
+				return nil, fmt.Errorf("definition %s, schema path %q: %w", name, path, err)
+			}
+		}
+		out[key] = def
+	}
+	return out, nil
+}
+
+// split returns the steps of a JSON pointer.
+func split(path string) ([]string, error) {
+	if path == "" {
+		return nil, nil
+	}
+	if path[0] != '/' {
+		return nil, fmt.Errorf("a schema path starts with a slash")
+	}
+	steps := strings.Split(path[1:], "/")
+	for i, step := range steps {
+		steps[i] = strings.NewReplacer("~1", "/", "~0", "~").Replace(step)
+	}
+	return steps, nil
+}
+
+// set returns s with keys at the place that steps lead to; s is not changed.
+func set(s spec.Schema, steps []string, keys map[string]any) (spec.Schema, error) {
+	switch {
+	case len(steps) == 0:
+		return withKeys(s, keys)
+	case steps[0] == "properties" && len(steps) > 1:
+		property, ok := s.Properties[steps[1]]
+		if !ok {
+			return s, fmt.Errorf("there is no property %s: run openapi-gen again, or write the marks anew", steps[1])
+		}
+		property, err := set(property, steps[2:], keys)
+		if err != nil {
+			return s, err
+		}
+		s.Properties = maps.Clone(s.Properties)
+		s.Properties[steps[1]] = property
+		return s, nil
+	case steps[0] == "items" && s.Items != nil && s.Items.Schema != nil:
+		items, err := set(*s.Items.Schema, steps[1:], keys)
+		s.Items = &spec.SchemaOrArray{Schema: &items}
+		return s, err
+	case steps[0] == "additionalProperties" && s.AdditionalProperties != nil && s.AdditionalProperties.Schema != nil:
+		values, err := set(*s.AdditionalProperties.Schema, steps[1:], keys)
+		s.AdditionalProperties = &spec.SchemaOrBool{Allows: s.AdditionalProperties.Allows, Schema: &values}
+		return s, err
+	}
+	return s, fmt.Errorf("there is no %s: run openapi-gen again, or write the marks anew", steps[0])
+}
+
+func withKeys(s spec.Schema, keys map[string]any) (spec.Schema, error) {
+	s.Extensions = maps.Clone(s.Extensions)
+	if s.Extensions == nil {
+		s.Extensions = spec.Extensions{}
+	}
+	for _, key := range slices.Sorted(maps.Keys(keys)) {
+		was, there := s.Extensions[key]
+		if there && !same(was, keys[key]) {
+			return s, fmt.Errorf("%s is %v there and %v in the marks: make the two agree", key, was, keys[key])
+		}
+		if !there {
+			s.Extensions[key] = asJSON(keys[key])
+		}
+	}
+	return s, nil
+}
+
+// same compares values as they read from JSON; openapi-gen writes true as "true".
+func same(a, b any) bool {
+	if b == true && a == "true" {
+		return true
+	}
+	return reflect.DeepEqual(asJSON(a), asJSON(b))
+}
+
+// asJSON returns a []string as the list that JSON decodes to, which is what the getters of spec.Extensions read.
+func asJSON(value any) any {
+	words, ok := value.([]string)
+	if !ok {
+		return value
+	}
+	list := make([]any, len(words))
+	for i, word := range words {
+		list[i] = word
+	}
+	return list
+}

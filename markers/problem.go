@@ -1,0 +1,79 @@
+package markers
+
+import (
+	"cmp"
+	"fmt"
+	"go/token"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Problem is a marker that cannot do what it says: a mistake in Go source, or in a CRD file that the source disagrees
+// with.
+type Problem struct {
+	File    string // relative to the folder of Load where it is below it
+	Line    int    // 0 where a file as a whole is meant
+	Marker  string // as written, "" where none is meant
+	Message string // what was found and what would be right
+}
+
+func (p Problem) String() string {
+	var b strings.Builder
+	b.WriteString(p.File)
+	if p.Line > 0 {
+		fmt.Fprintf(&b, ":%d", p.Line)
+	}
+	b.WriteString(": ")
+	if p.Marker != "" {
+		b.WriteString(p.Marker + ": ")
+	}
+	b.WriteString(p.Message)
+	return b.String()
+}
+
+// Error holds every problem found, sorted by file and line.
+type Error struct {
+	Problems []Problem
+}
+
+// Error implements error with one line per problem.
+func (e *Error) Error() string {
+	lines := make([]string, len(e.Problems))
+	for i, p := range e.Problems {
+		lines[i] = p.String()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// problems collects problems of one run.
+type problems struct {
+	dir  string // absolute
+	list []Problem
+}
+
+func (p *problems) at(pos token.Position, marker, format string, args ...any) {
+	p.list = append(p.list, Problem{p.relative(pos.Filename), pos.Line, marker, fmt.Sprintf(format, args...)})
+}
+
+func (p *problems) of(m mark, format string, args ...any) { p.at(m.pos, m.text, format, args...) }
+
+func (p *problems) relative(file string) string {
+	if rel, err := filepath.Rel(p.dir, file); err == nil && !strings.HasPrefix(rel, "..") {
+		return filepath.ToSlash(rel)
+	}
+	return file
+}
+
+// err returns the problems as an *Error, nil where there are none.
+func (p *problems) err() error {
+	if len(p.list) == 0 {
+		return nil
+	}
+	slices.SortFunc(p.list, func(a, b Problem) int {
+		return cmp.Or(strings.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line),
+			strings.Compare(a.Marker, b.Marker), strings.Compare(a.Message, b.Message))
+	})
+	p.list = slices.Compact(p.list)
+	return &Error{p.list}
+}

@@ -1,0 +1,295 @@
+package markers
+
+import (
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/constant"
+	"go/token"
+	"go/types"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/tools/go/packages"
+)
+
+// Source is a set of Go packages with the markers of their types. It is immutable and safe for concurrent use.
+type Source struct {
+	dir     string
+	roots   map[kind]*use   // every exported struct of a package with group and version
+	structs map[string]*use // every exported struct of the packages asked for, by its name in openapi-gen's definitions
+	groups  map[string]bool // the API groups of the packages
+}
+
+// kind names an API type.
+type kind struct{ group, version, kind string }
+
+func (k kind) String() string { return fmt.Sprintf("%s/%s %s", k.group, k.version, k.kind) }
+
+// Option changes how Load reads markers.
+type Option interface{ apply(*options) }
+
+type options struct{ k8s K8sImmutable }
+
+type optionFunc func(*options)
+
+func (f optionFunc) apply(o *options) { f(o) }
+
+// WithK8sImmutable says what +k8s:immutable means: Locked, the default, or SetOnce.
+func WithK8sImmutable(meaning K8sImmutable) Option {
+	return optionFunc(func(o *options) { o.k8s = meaning })
+}
+
+// mode reads the packages asked for from source and what they import from export data.
+const mode = packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedImports |
+	packages.NeedTypes | packages.NeedTypesSizes | packages.NeedTypesInfo | packages.NeedSyntax
+
+// Load reads the packages that patterns, as the go command takes them, name in dir, and from other packages the types that
+// they use, but for those of k8s.io/apimachinery/pkg/apis/meta/v1, below which no field can be locked. A package that cannot be
+// found or parsed is an error; one that does not type-check, for instance as its deep copies are still to be generated,
+// is read as far as it does. Markers that cannot do what they say are an *Error with all of them.
+// Cost: two runs of go list, and type-checking the packages that have the types.
+func Load(dir string, patterns []string, opts ...Option) (*Source, error) {
+	o := options{k8s: Locked}
+	for _, opt := range opts {
+		opt.apply(&o)
+	}
+	if o.k8s != Locked && o.k8s != SetOnce {
+		return nil, fmt.Errorf("the meaning %q of +k8s:immutable is not known: it is %q or %q", o.k8s, Locked, SetOnce)
+	}
+	absolute, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	asked, err := load(absolute, patterns)
+	if err != nil {
+		return nil, err
+	}
+	isAsked := map[string]bool{}
+	for _, pkg := range asked {
+		isAsked[pkg.PkgPath] = true
+	}
+	all := asked
+	if used := usedPackages(asked, isAsked); len(used) > 0 {
+		if all, err = load(absolute, append(slices.Clone(patterns), used...)); err != nil {
+			return nil, err
+		}
+	}
+
+	p := &problems{dir: absolute}
+	c := &comments{marks: map[token.Pos]levels{}}
+	for _, pkg := range all {
+		c.readComments(pkg, o.k8s, isAsked[pkg.PkgPath], p)
+	}
+	s := &Source{dir: absolute, roots: map[kind]*use{}, structs: map[string]*use{}, groups: map[string]bool{}}
+	b := newBuilder(c, all, p)
+	for _, pkg := range all {
+		if isAsked[pkg.PkgPath] {
+			s.add(pkg, b)
+		}
+	}
+	for _, check := range b.checks {
+		check()
+	}
+	if err := p.err(); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// load runs the go command. The packages come sorted by path.
+func load(dir string, patterns []string) ([]*packages.Package, error) {
+	pkgs, err := packages.Load(&packages.Config{Dir: dir, Mode: mode, Fset: token.NewFileSet()}, patterns...)
+	if err != nil {
+		return nil, fmt.Errorf("reading Go packages %s: %w", strings.Join(patterns, " "), err)
+	}
+	var errs []error
+	for _, pkg := range pkgs {
+		partial := slices.ContainsFunc(pkg.Errors, func(e packages.Error) bool { return e.Kind == packages.TypeError })
+		for _, e := range pkg.Errors {
+			// The compiler, which go list runs to export types, repeats the type errors below a line with the package.
+			if e.Kind != packages.TypeError && !(partial && strings.HasPrefix(e.Msg, "# ")) {
+				errs = append(errs, fmt.Errorf("reading Go package %s: %w", pkg.PkgPath, e))
+			}
+		}
+		if pkg.Types == nil && len(pkg.Errors) == 0 {
+			errs = append(errs, fmt.Errorf("reading Go package %s: it has no types", pkg.PkgPath))
+		}
+	}
+	if len(pkgs) == 0 {
+		errs = append(errs, fmt.Errorf("no Go package matches %s", strings.Join(patterns, " ")))
+	}
+	slices.SortFunc(pkgs, func(a, b *packages.Package) int { return strings.Compare(a.PkgPath, b.PkgPath) })
+	return pkgs, errors.Join(errs...)
+}
+
+// usedPackages are the packages, apart from those asked for, whose types the exported types of pkgs use.
+func usedPackages(pkgs []*packages.Package, asked map[string]bool) []string {
+	used := map[string]bool{}
+	seen := map[types.Type]bool{}
+	var visit func(t types.Type)
+	name := func(obj *types.TypeName) {
+		if pkg := obj.Pkg(); pkg != nil && !asked[pkg.Path()] && pkg.Path() != metaV1 {
+			used[pkg.Path()] = true
+		}
+	}
+	visit = func(t types.Type) {
+		if seen[t] {
+			return
+		}
+		seen[t] = true
+		switch t := t.(type) {
+		case *types.Alias:
+			name(t.Obj())
+			visit(t.Rhs())
+		case *types.Named:
+			name(t.Obj())
+			if !isMeta(t.Obj()) {
+				for arg := range t.TypeArgs().Types() {
+					visit(arg)
+				}
+				visit(t.Origin().Underlying())
+			}
+		case *types.Pointer:
+			visit(t.Elem())
+		case *types.Slice:
+			visit(t.Elem())
+		case *types.Array:
+			visit(t.Elem())
+		case *types.Map:
+			visit(t.Elem())
+		case *types.Struct:
+			for f := range t.Fields() {
+				if f.Exported() || f.Embedded() {
+					visit(f.Type())
+				}
+			}
+		}
+	}
+	for _, pkg := range pkgs {
+		for _, obj := range exportedTypes(pkg) {
+			visit(obj.Type())
+		}
+	}
+	return slices.Sorted(maps.Keys(used))
+}
+
+const metaV1 = "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// isMeta reports whether obj is one of the API machinery's types for the envelope of objects.
+func isMeta(obj *types.TypeName) bool { return obj.Pkg() != nil && obj.Pkg().Path() == metaV1 }
+
+// exportedTypes returns the exported types of a package, sorted by name.
+func exportedTypes(pkg *packages.Package) []*types.TypeName {
+	var list []*types.TypeName
+	scope := pkg.Types.Scope()
+	for _, name := range scope.Names() {
+		if obj, ok := scope.Lookup(name).(*types.TypeName); ok && obj.Exported() {
+			list = append(list, obj)
+		}
+	}
+	return list
+}
+
+// add adds the struct types of pkg.
+func (s *Source) add(pkg *packages.Package, b *builder) {
+	group, version, isAPI := groupVersion(pkg)
+	if isAPI {
+		s.groups[group] = true
+	}
+	for _, obj := range exportedTypes(pkg) {
+		if named, ok := obj.Type().(*types.Named); ok && named.TypeParams().Len() > 0 {
+			continue // its instances are read where fields have them
+		}
+		u := b.useOf(obj.Type(), nil, inField)
+		if u.shape.form != structForm || obj.IsAlias() {
+			continue
+		}
+		s.structs[openAPIName(pkg, obj)] = u
+		if isAPI {
+			s.roots[kind{group, version, obj.Name()}] = u
+		}
+	}
+}
+
+// openAPIName is the key of a type in openapi-gen's definitions.
+func openAPIName(pkg *packages.Package, obj *types.TypeName) string {
+	if model, ok := packageMarker(pkg, "k8s:openapi-model-package"); ok {
+		return model + "." + obj.Name()
+	}
+	return obj.Pkg().Path() + "." + obj.Name()
+}
+
+// groupVersion finds the API group and version of a package as controller-gen does, by +groupName and +versionName or
+// the package's name; where there is no such marker, by the GroupVersion variable of groupversion_info.go.
+func groupVersion(pkg *packages.Package) (group, version string, ok bool) {
+	group, ok = packageMarker(pkg, "groupName")
+	version, _ = packageMarker(pkg, "versionName")
+	if !ok {
+		var fromVar string
+		if group, fromVar, ok = groupVersionVar(pkg); ok && version == "" {
+			version = fromVar
+		}
+	}
+	if version == "" {
+		version = pkg.Name
+	}
+	return group, version, ok
+}
+
+// packageMarker returns the value of a marker anywhere outside the declarations of a package.
+func packageMarker(pkg *packages.Package, name string) (string, bool) {
+	for _, file := range pkg.Syntax {
+		for _, group := range file.Comments {
+			for _, line := range linesOf(group) {
+				if value, ok := strings.CutPrefix(strings.TrimSpace(line.text), "+"+name+"="); ok {
+					return unquote(strings.TrimSpace(value)), true
+				}
+			}
+		}
+	}
+	return "", false
+}
+
+// groupVersionVar reads `GroupVersion = schema.GroupVersion{Group: …, Version: …}`, or SchemeGroupVersion.
+func groupVersionVar(pkg *packages.Package) (group, version string, ok bool) {
+	for _, file := range pkg.Syntax {
+		for _, decl := range file.Decls {
+			gen, isGen := decl.(*ast.GenDecl)
+			if !isGen || gen.Tok != token.VAR {
+				continue
+			}
+			for _, s := range gen.Specs {
+				spec := s.(*ast.ValueSpec)
+				for i, name := range spec.Names {
+					if (name.Name != "GroupVersion" && name.Name != "SchemeGroupVersion") || i >= len(spec.Values) {
+						continue
+					}
+					if lit, isLit := spec.Values[i].(*ast.CompositeLit); isLit {
+						group, version = stringField(pkg, lit, "Group"), stringField(pkg, lit, "Version")
+						return group, version, group != ""
+					}
+				}
+			}
+		}
+	}
+	return "", "", false
+}
+
+// stringField returns the constant string of a field in a composite literal, "" where it has none.
+func stringField(pkg *packages.Package, lit *ast.CompositeLit, name string) string {
+	for _, element := range lit.Elts {
+		pair, ok := element.(*ast.KeyValueExpr)
+		if !ok {
+			continue
+		}
+		if key, ok := pair.Key.(*ast.Ident); ok && key.Name == name {
+			if value := pkg.TypesInfo.Types[pair.Value].Value; value != nil && value.Kind() == constant.String {
+				return constant.StringVal(value)
+			}
+		}
+	}
+	return ""
+}

@@ -1,0 +1,3 @@
+// Package v1 has a type with every marker.
+// +groupName=test.fieldlock.dev
+package v1
