@@ -11,7 +11,7 @@ import (
 )
 
 // crdRules are the rules of this package; those of immutability.Lint have their tests there.
-var crdRules = map[string]bool{"version-unlocked": true, "version-default": true, "v1beta1-lock": true, "not-structural": true, "other-crd": true, "lock-dropped": true}
+var crdRules = map[string]bool{"version-unlocked": true, "version-without-rule": true, "version-default": true, "v1beta1-lock": true, "not-structural": true, "other-crd": true, "lock-dropped": true}
 
 // findings lists the findings of this package's rules: severity, rule, version, line, path, fields.
 func findings(list []crd.Finding) []string {
@@ -28,6 +28,7 @@ func TestLint(t *testing.T) {
 	const (
 		locked = "class: {type: string, x-kubernetes-immutable: true}"
 		free   = "class: {type: string}"
+		ruled  = `class: {type: string, x-kubernetes-validations: [{rule: "self == oldSelf"}]}`
 		both   = "class: {type: string, x-kubernetes-immutable: true}, size: {type: integer, x-kubernetes-immutable: true}"
 	)
 	versions := func(schemas ...string) string {
@@ -70,6 +71,11 @@ func TestLint(t *testing.T) {
 		{"default below a lock", "it changes the locked value", versions(spec("o: {type: object, x-kubernetes-immutable: true, properties: {a: {type: string}}}"),
 			spec("o: {type: object, x-kubernetes-immutable: true, properties: {a: {type: string, default: b}}}")), []string{"warning version-default v1:8 spec.o.a [spec.o.a]"}},
 		{"default of a free field", "nobody compares it", versions(spec(free), spec("class: {type: string, default: a}")), nil},
+		{"rule missing in one", "the rule does not run for v2", versions(spec(ruled), spec(free)), []string{"warning version-without-rule v2:9 spec.class [spec.class]"}},
+		{"rule in both", "white space tells no rules apart", versions(spec(ruled), spec(strings.Replace(ruled, "self == oldSelf", "self  ==\noldSelf", 1))), nil},
+		{"rule without oldSelf", "not about updates", versions(spec(strings.Replace(ruled, "oldSelf", "self", 1)), spec(free)), nil},
+		{"lock instead of a rule", "it says more", versions(spec(ruled), spec(locked)), []string{"warning version-unlocked v1:8 spec.class [spec.class]"}},
+		{"rule at a field that v2 lacks", "there is no place for it", versions(spec(ruled), spec("other: {type: string}")), nil},
 		{"not structural", "an API server refuses it", versions("{type: object, properties: {a: {patternProperties: {x: {}}}}}"), []string{"warning not-structural v1:8 a [a]"}},
 		{"v1beta1 with locks", "the proposal allows none that are new", beta("  version: v1\n  validation: {openAPIV3Schema: " + spec(both) + "}\n"),
 			[]string{"error v1beta1-lock v1:8 spec [spec.class spec.size]"}},
