@@ -1,0 +1,97 @@
+package celrule
+
+import (
+	"testing"
+
+	celgo "github.com/google/cel-go/cel"
+	utilversion "k8s.io/apimachinery/pkg/util/version"
+	"k8s.io/apiserver/pkg/cel/environment"
+
+	"github.com/fieldlock/fieldlock/immutability"
+	"github.com/fieldlock/fieldlock/internal/celjudge"
+)
+
+// TestExportPolicy holds the policy for every case of testdata/export.yaml against the locks.
+func TestExportPolicy(t *testing.T) {
+	rest := map[string]string{ // by case: the locks that a policy cannot say
+		"keyed list, order ignored": "spec.l",
+		"below an atomic list":      "spec.l[*]",
+		"normalized":                "spec.f",
+		"beyond the budget":         "spec.l",
+	}
+	var cases []exportCase
+	readCases(t, "testdata/export.yaml", &cases)
+	for _, c := range cases {
+		t.Run(c.Name, func(t *testing.T) {
+			v := version(t, c.Name, c.Spec)
+			policy, err := ExportPolicy(v.schema)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, r := range policy.Rest {
+				if rest[c.Name] != r.Path {
+					t.Errorf("%s is not exported: %s", r.Path, r.Reason)
+				}
+			}
+			if rest[c.Name] != "" {
+				if len(policy.Rest) == 0 {
+					t.Errorf("%s is exported", rest[c.Name])
+				}
+				return
+			}
+			provePolicy(t, v, policy, 1500)
+		})
+	}
+}
+
+// provePolicy compares the locks of v with the validations of its policy on n random updates.
+func provePolicy(t *testing.T, v crdVersion, policy Policy, n int) {
+	t.Helper()
+	env, err := environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion()).Extend(environment.VersionedOptions{
+		IntroducedVersion: utilversion.MajorMinor(1, 0),
+		EnvOptions:        []celgo.EnvOption{celgo.Variable("object", celgo.DynType), celgo.Variable("oldObject", celgo.DynType)},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var programs []celgo.Program
+	for _, validation := range policy.Validations {
+		compiled, issues := env.StoredExpressionsEnv().Compile(validation.Expression)
+		if issues != nil {
+			t.Fatalf("%s: %v", validation.Expression, issues)
+		}
+		program, err := env.StoredExpressionsEnv().Program(compiled)
+		if err != nil {
+			t.Fatal(err)
+		}
+		programs = append(programs, program)
+	}
+	locks, err := immutability.Compile(v.schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var focus []string
+	for _, l := range locks.Locks() {
+		focus = append(focus, l.SchemaPath)
+	}
+	updates := celjudge.NewPairs(v.schema, focus, 13)
+	refused := 0
+	for range n {
+		newObj, oldObj := updates.Next()
+		accepted := true
+		for _, program := range programs {
+			out, _, err := program.Eval(map[string]any{"object": newObj, "oldObject": oldObj})
+			accepted = accepted && err == nil && out.Value() == true
+		}
+		violations := locks.ValidateUpdate(newObj, oldObj)
+		if accepted != (len(violations) == 0) {
+			t.Fatalf("the policy accepts: %v, locks: %v\nold %s\nnew %s\n%v", accepted, violations, asJSON(oldObj), asJSON(newObj), policy.Validations)
+		}
+		if !accepted {
+			refused++
+		}
+	}
+	if refused == 0 {
+		t.Error("no update was refused, so that nothing is proven")
+	}
+}
