@@ -29,10 +29,11 @@ type CRD struct {
 	// PreserveUnknownFields turns pruning off for the whole object. In v1beta1 it is true unless said otherwise.
 	PreserveUnknownFields bool
 
+	Conversion string // strategy between the versions: "None" unless said otherwise, or "Webhook"
+
 	Versions []*Version // in the order of the document; never empty
 
-	document   *Document
-	conversion string // strategy: "None" or "Webhook"
+	document *Document
 }
 
 // Read reads the CRDs of a file: raw YAML or JSON, one document or many, also as items of a List. Objects of other
@@ -124,7 +125,7 @@ func (c *CRD) Version(name string) *Version {
 	return nil
 }
 
-// Position returns where the CRD stands in its file.
+// Position returns where the value stands in the CRD's file that steps lead to, as Document.Position does.
 func (c *CRD) Position(steps ...any) Position { return c.document.Position(steps...) }
 
 // subject names the CRD in messages.
@@ -211,8 +212,8 @@ func (r *reader) crd(apiVersion string) *CRD {
 		c.Name = c.Plural + "." + c.Group
 	}
 	c.PreserveUnknownFields = r.flag(apiVersion == v1beta1, "spec", "preserveUnknownFields")
-	if c.conversion = r.text("spec", "conversion", "strategy"); c.conversion == "" {
-		c.conversion = "None"
+	if c.Conversion = r.text("spec", "conversion", "strategy"); c.Conversion == "" {
+		c.Conversion = "None"
 	}
 	r.versions(c)
 	return c

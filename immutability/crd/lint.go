@@ -149,7 +149,7 @@ func (l *linter) unlocked() {
 			before := len(paths)
 			for _, path := range locked.sorted() {
 				_, exists := free.nodes[path]
-				if !free.covers(path, locked.locks[path]) && (exists || free.preserved(path) || l.crd.conversion == "None") {
+				if !free.covers(path, locked.locks[path]) && (exists || free.preserved(path) || l.crd.Conversion == "None") {
 					paths = append(paths, path)
 				}
 			}

@@ -55,7 +55,7 @@ func (l *linter) rules() {
 		}
 		paths := slices.Sorted(maps.Keys(missing))
 		l.report(free.Version, immutability.Warning, "version-without-rule", paths,
-			"version %s lacks transition rules that %s has, so an update through %s gets around them: %s; put the same rules in every served version",
+			"version %s lacks transition rules of %s, so an update through %s gets around them: %s; put the same rules in every served version",
 			free.Name, strings.Join(slices.Sorted(maps.Keys(having)), " and "), free.Name, enumerate(fieldsOf(paths)))
 	}
 }
