@@ -16,6 +16,7 @@ import (
 
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/admission"
+	"github.com/fieldlock/fieldlock/immutability/admission/loader"
 )
 
 const suite = "../../testdata/admission/"
@@ -231,7 +232,7 @@ func readSuite(t testing.TB, name string) []byte {
 
 func newRegistry(t testing.TB) *admission.Registry {
 	t.Helper()
-	kinds, err := admission.Loader{}.Read("crds.yaml", readSuite(t, "crds.yaml"))
+	kinds, err := loader.CRDs{}.Read("crds.yaml", readSuite(t, "crds.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}

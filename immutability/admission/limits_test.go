@@ -2,8 +2,6 @@ package admission_test
 
 import (
 	"bufio"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -12,10 +10,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	"k8s.io/kube-openapi/pkg/validation/spec"
-	"sigs.k8s.io/yaml"
 
 	"github.com/fieldlock/fieldlock/immutability/admission"
 )
@@ -153,84 +147,5 @@ func TestObservationsHoldNothingMadeUp(t *testing.T) {
 	}
 	if o := seen[1]; o.Kind != clusterV1 || o.Operation != "UPDATE" || o.Decision != admission.Refused || !o.DryRun || o.Violations != 1 || o.Bytes == 0 {
 		t.Errorf("%+v: a refused dry-run update of a cluster", o)
-	}
-}
-
-func clusterObject(t *testing.T) *apiextensionsv1.CustomResourceDefinition {
-	t.Helper()
-	document, _, _ := strings.Cut(string(readSuite(t, "crds.yaml")), "\n---\n")
-	var object apiextensionsv1.CustomResourceDefinition
-	if err := yaml.Unmarshal([]byte(document), &object); err != nil {
-		t.Fatal(err)
-	}
-	return &object
-}
-
-// TestLoader: an object of the API has lost the marks of its schema; the annotation and what is imported remain.
-func TestLoader(t *testing.T) {
-	annotation := `{"v1":{"/properties/spec/properties/class":{"x-kubernetes-immutable":true}}}`
-	imported := func(s *spec.Schema) (*spec.Schema, error) {
-		data, err := json.Marshal(s)
-		if err != nil {
-			return nil, err
-		}
-		var c spec.Schema
-		if err := json.Unmarshal(data, &c); err != nil {
-			return nil, err
-		}
-		other := c.Properties["spec"].Properties["note"]
-		other.Extensions = spec.Extensions{"x-kubernetes-immutable": true}
-		c.Properties["spec"].Properties["note"] = other
-		return &c, nil
-	}
-	for _, row := range []struct {
-		name, reason, annotation string
-		loader                   admission.Loader
-		want                     string // the locked fields of v1, or an error
-	}{
-		{"bare", "no annotation, no locks", "", admission.Loader{}, ""},
-		{"annotation", "locks by schema path", annotation, admission.Loader{}, "spec.class"},
-		{"import", "locks from elsewhere", "", admission.Loader{Import: imported}, "spec.note"},
-		{"both", "one does not hide the other", annotation, admission.Loader{Import: imported}, "spec.class spec.note"},
-		{"import fails", "fail closed", annotation, admission.Loader{Import: func(*spec.Schema) (*spec.Schema, error) { return nil, errors.New("no CEL today") }}, "no CEL today"},
-		{"annotation is no JSON", "fail closed", "{", admission.Loader{}, "fieldlock.dev/locks"},
-		{"annotation names a path that is not there", "fail closed: a typo is no unlock", strings.ReplaceAll(annotation, "class", "klass"), admission.Loader{}, "klass"},
-	} {
-		t.Run(row.name, func(t *testing.T) {
-			object := clusterObject(t)
-			object.Annotations = map[string]string{}
-			if row.annotation != "" {
-				object.Annotations["fieldlock.dev/locks"] = row.annotation
-			}
-			registry := &admission.Registry{}
-			registry.SetComplete()
-			loadErr := row.loader.Load(registry, object)
-			target, err := registry.Find(clusterV1, clustersV1, "")
-			var got []string
-			switch {
-			case err != nil:
-				if loadErr == nil || len(registry.Faults()) != 1 {
-					t.Errorf("loading gave %v and the faults %v", loadErr, registry.Faults())
-				}
-				got = []string{err.Error()}
-			case target != nil:
-				side := func(v string) map[string]any {
-					return map[string]any{"apiVersion": "example.dev/v1", "kind": "Cluster", "spec": map[string]any{"class": v, "note": v}}
-				}
-				report, err := target.Check(side("new"), side("old"))
-				if err != nil {
-					t.Fatal(err)
-				}
-				for _, v := range report.Violations {
-					got = append(got, v.Path.String())
-				}
-			}
-			if text := strings.Join(got, " "); row.want == "" && text != "" || !strings.Contains(text, row.want) {
-				t.Errorf("%q, want %q: %s", text, row.want, row.reason)
-			}
-		})
-	}
-	if err := (admission.Loader{}).Load(&admission.Registry{}, nil); err == nil {
-		t.Error("a nil CRD is loaded")
 	}
 }

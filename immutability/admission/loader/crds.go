@@ -1,4 +1,9 @@
-package admission
+// Package loader fills a registry of locks from CustomResourceDefinitions: documents with the marks in their schemas, or
+// objects of a cluster, where the annotation fieldlock.dev/locks and what else can be imported remain.
+//
+// It is apart from package admission because reading CRDs takes the schema packages of apiextensions, with CEL, and
+// answering requests does not.
+package loader
 
 import (
 	"errors"
@@ -10,12 +15,13 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/fieldlock/fieldlock/immutability"
+	"github.com/fieldlock/fieldlock/immutability/admission"
 	"github.com/fieldlock/fieldlock/immutability/crd"
 )
 
-// Loader makes kinds of CRDs. The zero Loader reads the locks that stand in the schema and in the annotation
+// CRDs makes kinds of CRDs. The zero value reads the locks that stand in the schema and in the annotation
 // fieldlock.dev/locks; from an object of the API only those of the annotation are left.
-type Loader struct {
+type CRDs struct {
 	// Import returns a schema with the locks of s and more that s says in another way, as celrule does from CEL rules.
 	// It must not change s. Nil imports nothing.
 	Import func(s *spec.Schema) (*spec.Schema, error)
@@ -25,12 +31,12 @@ type Loader struct {
 
 // Read makes a kind of each CRD in a file of YAML or JSON, one document or many; the name stands in errors. Documents
 // of other kinds are skipped, so there can be none. The first error ends it.
-func (l Loader) Read(name string, data []byte) ([]Kind, error) {
+func (l CRDs) Read(name string, data []byte) ([]admission.Kind, error) {
 	documents, err := crd.ReadDocuments(name, data)
 	if err != nil {
 		return nil, err
 	}
-	var kinds []Kind
+	var kinds []admission.Kind
 	for _, d := range documents {
 		c, err := crd.FromDocument(d)
 		if err != nil {
@@ -49,21 +55,21 @@ func (l Loader) Read(name string, data []byte) ([]Kind, error) {
 }
 
 // Object makes a kind of a CRD object. The error names every version that cannot be compiled.
-func (l Loader) Object(object *apiextensionsv1.CustomResourceDefinition) (Kind, error) {
+func (l CRDs) Object(object *apiextensionsv1.CustomResourceDefinition) (admission.Kind, error) {
 	if object == nil {
-		return Kind{}, errors.New("the CRD is nil")
+		return admission.Kind{}, errors.New("the CRD is nil")
 	}
 	c, err := crd.FromObject(object)
 	if err != nil {
-		return Kind{}, err
+		return admission.Kind{}, err
 	}
 	kind, err := l.kind(c, nil)
 	if err != nil {
-		return Kind{}, err
+		return admission.Kind{}, err
 	}
 	for _, v := range object.Spec.Versions {
 		if v.Subresources != nil && v.Subresources.Scale != nil {
-			kind.setReplicas(v.Name, v.Subresources.Scale.SpecReplicasPath)
+			setReplicas(kind, v.Name, v.Subresources.Scale.SpecReplicasPath)
 		}
 	}
 	return kind, nil
@@ -71,7 +77,7 @@ func (l Loader) Object(object *apiextensionsv1.CustomResourceDefinition) (Kind, 
 
 // Load puts the kind of a CRD object into r, or its fault, which it returns too. It is what a controller calls whenever
 // it sees the CRD. An object without a group and kind changes nothing.
-func (l Loader) Load(r *Registry, object *apiextensionsv1.CustomResourceDefinition) error {
+func (l CRDs) Load(r *admission.Registry, object *apiextensionsv1.CustomResourceDefinition) error {
 	kind, err := l.Object(object)
 	if err == nil {
 		r.Put(kind)
@@ -89,11 +95,11 @@ func KindOf(object *apiextensionsv1.CustomResourceDefinition) schema.GroupKind {
 }
 
 // kind compiles the served versions of c. The document is nil for an object of the API.
-func (l Loader) kind(c *crd.CRD, document map[string]any) (Kind, error) {
-	k := Kind{
+func (l CRDs) kind(c *crd.CRD, document map[string]any) (admission.Kind, error) {
+	k := admission.Kind{
 		GroupKind: schema.GroupKind{Group: c.Group, Kind: c.Kind},
 		Resource:  c.Plural,
-		Versions:  map[string]Version{},
+		Versions:  map[string]admission.Version{},
 	}
 	var errs []error
 	for _, v := range c.Versions {
@@ -105,27 +111,27 @@ func (l Loader) kind(c *crd.CRD, document map[string]any) (Kind, error) {
 			errs = append(errs, err)
 			continue
 		}
-		k.Versions[v.Name] = Version{Validator: validator}
+		k.Versions[v.Name] = admission.Version{Validator: validator}
 	}
 	if err := errors.Join(errs...); err != nil {
-		return Kind{}, err
+		return admission.Kind{}, err
 	}
 	fields, _ := document["spec"].(map[string]any)
 	shared := replicasPath(fields) // v1beta1 may say it once for all versions
 	for name := range k.Versions {
-		k.setReplicas(name, shared)
+		setReplicas(k, name, shared)
 	}
 	versions, _ := fields["versions"].([]any)
 	for _, v := range versions {
 		version, _ := v.(map[string]any)
 		if name, ok := version["name"].(string); ok {
-			k.setReplicas(name, replicasPath(version))
+			setReplicas(k, name, replicasPath(version))
 		}
 	}
 	return k, nil
 }
 
-func (l Loader) compile(v *crd.Version) (*immutability.Validator, error) {
+func (l CRDs) compile(v *crd.Version) (*immutability.Validator, error) {
 	if l.Import == nil {
 		return v.Compile(l.Options...)
 	}
@@ -148,7 +154,7 @@ func replicasPath(declaring map[string]any) string {
 }
 
 // setReplicas sets the path of the scale subresource of a served version, such as ".spec.replicas".
-func (k Kind) setReplicas(version, path string) {
+func setReplicas(k admission.Kind, version, path string) {
 	if v, ok := k.Versions[version]; ok && path != "" {
 		v.Replicas = strings.Split(strings.TrimPrefix(path, "."), ".")
 		k.Versions[version] = v

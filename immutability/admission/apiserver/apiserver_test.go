@@ -1,0 +1,281 @@
+package apiserver_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	k8sadmission "k8s.io/apiserver/pkg/admission"
+	"k8s.io/apiserver/pkg/apis/example"
+	"k8s.io/apiserver/pkg/apis/example/install"
+	examplev1 "k8s.io/apiserver/pkg/apis/example/v1"
+	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/apiserver/pkg/registry/rest"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"github.com/fieldlock/fieldlock/immutability"
+	"github.com/fieldlock/fieldlock/immutability/admission"
+	"github.com/fieldlock/fieldlock/immutability/admission/apiserver"
+)
+
+var (
+	podKind = examplev1.SchemeGroupVersion.WithKind("Pod")
+	pods    = examplev1.SchemeGroupVersion.WithResource("pods")
+)
+
+// podLocks locks spec.nodeName and the keys of spec.nodeSelector.
+func podLocks(t *testing.T) *immutability.Validator {
+	t.Helper()
+	var s spec.Schema
+	err := s.UnmarshalJSON([]byte(`{"type": "object", "properties": {"spec": {"type": "object", "properties": {
+		"nodeName": {"type": "string", "x-kubernetes-immutable": true},
+		"nodeSelector": {"type": "object", "x-kubernetes-immutable-keys": true, "additionalProperties": {"type": "string"}}}}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return immutability.MustCompile(&s)
+}
+
+func scheme() *runtime.Scheme {
+	s := runtime.NewScheme()
+	install.Install(s)
+	return s
+}
+
+// pod is a pod in the internal version, which has no JSON names at all.
+func pod(node string, selector ...string) *example.Pod {
+	p := &example.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p", Namespace: "ns", ResourceVersion: "1", UID: "u"}}
+	p.Spec.NodeName = node
+	for _, key := range selector {
+		metav1.SetMetaDataLabel(&p.ObjectMeta, key, key)
+		if p.Spec.NodeSelector == nil {
+			p.Spec.NodeSelector = map[string]string{}
+		}
+		p.Spec.NodeSelector[key] = key
+	}
+	return p
+}
+
+func versionedPod(node string) *examplev1.Pod {
+	return &examplev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p", Namespace: "ns"}, Spec: examplev1.PodSpec{NodeName: node}}
+}
+
+func unstructuredPod(apiVersion, node string) *unstructured.Unstructured {
+	return &unstructured.Unstructured{Object: map[string]any{"apiVersion": apiVersion, "kind": "Pod",
+		"metadata": map[string]any{"name": "p", "namespace": "ns"}, "spec": map[string]any{"nodeName": node}}}
+}
+
+const podVersion = "example.apiserver.k8s.io/v1"
+
+func registryOf(t *testing.T) *admission.Registry {
+	r := &admission.Registry{}
+	r.Put(admission.Kind{GroupKind: podKind.GroupKind(), Resource: "pods", Versions: map[string]admission.Version{"v1": {Validator: podLocks(t)}}})
+	r.SetComplete()
+	return r
+}
+
+func TestPlugin(t *testing.T) {
+	s := scheme()
+	for _, row := range []struct {
+		name, reason string
+		operation    k8sadmission.Operation
+		kind         schema.GroupVersionKind
+		resource     schema.GroupVersionResource
+		sub          string
+		obj, old     runtime.Object
+		code         immutability.StatusCode
+		want         int32 // 0: allowed
+		text         string
+	}{
+		{name: "unchanged", reason: "nothing locked differs", obj: pod("a"), old: pod("a")},
+		{name: "changed", reason: "internal objects are converted to the version of the request", obj: pod("b"), old: pod("a"), want: 422, text: "spec.nodeName: Invalid value: \"b\": field is immutable"},
+		{name: "bad request", reason: "the proposal's status", obj: pod("b"), old: pod("a"), code: immutability.BadRequest, want: 400, text: "field is immutable"},
+		{name: "key added", reason: "key locks as well", obj: pod("a", "k", "l"), old: pod("a", "k"), want: 422, text: "spec.nodeSelector[l]"},
+		{name: "key added to an absent map", reason: "an absent map has no keys", obj: pod("a", "k"), old: pod("a"), want: 422, text: "spec.nodeSelector[k]"},
+		{name: "versioned", reason: "already of the version of the request", obj: versionedPod("b"), old: versionedPod("a"), want: 422, text: "spec.nodeName"},
+		{name: "unstructured", reason: "as custom resources are", obj: unstructuredPod(podVersion, "b"), old: unstructuredPod(podVersion, "a"), want: 422, text: "spec.nodeName"},
+		{name: "status", reason: "a subresource with whole objects", sub: "status", obj: pod("b"), old: pod("a"), want: 422, text: "spec.nodeName"},
+		{name: "other kind", reason: "nothing is locked there", kind: examplev1.SchemeGroupVersion.WithKind("ReplicaSet"), resource: examplev1.SchemeGroupVersion.WithResource("replicasets"),
+			obj: &example.ReplicaSet{}, old: &example.ReplicaSet{}},
+		{name: "create", reason: "locks hold from creation on", operation: k8sadmission.Create, obj: pod("b")},
+		{name: "delete", reason: "objects may go", operation: k8sadmission.Delete, old: pod("a")},
+		{name: "no old object", reason: "nothing to compare with", obj: pod("a"), want: 500, text: "has no oldObject"},
+		{name: "other version", reason: "locks are known for v1 only", kind: podKind.GroupKind().WithVersion("v2"), resource: pods.GroupResource().WithVersion("v2"), obj: pod("a"), old: pod("a"), want: 500, text: "without version v2"},
+		{name: "kind of another resource", reason: "it would be checked against no locks", kind: examplev1.SchemeGroupVersion.WithKind("ReplicaSet"), obj: &example.ReplicaSet{}, old: &example.ReplicaSet{}, want: 500, text: "holds objects of kind Pod"},
+		{name: "object of another type", reason: "it cannot be converted", obj: &example.ReplicaSet{}, old: pod("a"), want: 500, text: "cannot be converted"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			if row.operation == "" {
+				row.operation = k8sadmission.Update
+			}
+			if row.kind.Empty() {
+				row.kind = podKind
+			}
+			if row.resource.Empty() {
+				row.resource = pods
+			}
+			plugins := k8sadmission.NewPlugins()
+			apiserver.Register(plugins, registryOf(t), row.code)
+			chain, err := plugins.NewFromPlugins([]string{apiserver.PluginName}, noConfig{}, k8sadmission.PluginInitializers{}, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			attributes := k8sadmission.NewAttributesRecord(row.obj, row.old, row.kind, "ns", "p", row.resource, row.sub, row.operation, nil, false, nil)
+			if chain.Handles(row.operation) {
+				err = chain.(k8sadmission.ValidationInterface).Validate(context.Background(), attributes, k8sadmission.NewObjectInterfacesFromScheme(s))
+			}
+			var status apierrors.APIStatus
+			switch {
+			case row.want == 0 && err != nil:
+				t.Errorf("%v: %s", err, row.reason)
+			case row.want == 0:
+			case !errors.As(err, &status) || status.Status().Code != row.want || !strings.Contains(err.Error(), row.text):
+				t.Errorf("%v, want status %d with %q: %s", err, row.want, row.text, row.reason)
+			}
+		})
+	}
+}
+
+type noConfig struct{}
+
+func (noConfig) ConfigFor(string) (io.Reader, error) {
+	return nil, nil
+}
+
+func TestOrder(t *testing.T) {
+	for _, row := range []struct {
+		name, reason string
+		in, want     []string
+	}{
+		{"recommended", "after mutation, before what validates for users",
+			[]string{"NamespaceLifecycle", "MutatingAdmissionWebhook", "ValidatingAdmissionPolicy", "ValidatingAdmissionWebhook"},
+			[]string{"NamespaceLifecycle", "MutatingAdmissionWebhook", "FieldImmutability", "ValidatingAdmissionPolicy", "ValidatingAdmissionWebhook"}},
+		{"no webhooks", "at the end", []string{"NamespaceLifecycle"}, []string{"NamespaceLifecycle", "FieldImmutability"}},
+		{"there", "once is enough", []string{"FieldImmutability", "X"}, []string{"FieldImmutability", "X"}},
+		{"empty", "alone", nil, []string{"FieldImmutability"}},
+	} {
+		before := slices.Clone(row.in)
+		if got := apiserver.Order(row.in); !slices.Equal(got, row.want) || !slices.Equal(row.in, before) {
+			t.Errorf("%s: %q, want %q: %s", row.name, got, row.want, row.reason)
+		}
+	}
+}
+
+// strategy is an update strategy with a rule of its own.
+type strategy struct{ *runtime.Scheme }
+
+func (strategy) NamespaceScoped() bool          { return true }
+func (strategy) AllowCreateOnUpdate() bool      { return false }
+func (strategy) AllowUnconditionalUpdate() bool { return true }
+func (strategy) Canonicalize(runtime.Object)    {}
+func (strategy) WarningsOnUpdate(context.Context, runtime.Object, runtime.Object) []string {
+	return nil
+}
+
+// PrepareForUpdate puts a forbidden change back, as strategies do for the status.
+func (strategy) PrepareForUpdate(_ context.Context, obj, old runtime.Object) {
+	if p, ok := obj.(*example.Pod); ok && p.Spec.NodeName == "prepared" {
+		p.Spec.NodeName = old.(*example.Pod).Spec.NodeName
+	}
+}
+
+func (strategy) ValidateUpdate(_ context.Context, obj, _ runtime.Object) field.ErrorList {
+	if p, ok := obj.(*example.Pod); ok && p.Spec.NodeName == "own" {
+		return field.ErrorList{field.Forbidden(field.NewPath("spec"), "the strategy's own rule")}
+	}
+	return nil
+}
+
+type declarative struct{ strategy }
+
+func (declarative) ValidateDeclaratively() {}
+
+func TestUpdateStrategy(t *testing.T) {
+	s := scheme()
+	ctx := genericapirequest.WithNamespace(context.Background(), "ns")
+	locks := apiserver.Locks{Validator: podLocks(t), Kind: podKind, Scheme: s}
+	wrapped, err := apiserver.NewUpdateStrategy(strategy{s}, locks)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range []struct {
+		name, reason string
+		obj          *example.Pod
+		want         []string
+	}{
+		{"unchanged", "nothing locked differs", pod("a"), nil},
+		{"changed", "refused with the text that tools look for", pod("b"), []string{"spec.nodeName", "field is immutable"}},
+		{"put back", "the check comes after preparation", pod("prepared"), nil},
+		{"own rule", "errors of both", pod("own"), []string{"the strategy's own rule", "spec.nodeName", "field is immutable"}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			err := rest.BeforeUpdate(wrapped, ctx, row.obj, pod("a"))
+			if (err != nil) != (row.want != nil) || err != nil && !apierrors.IsInvalid(err) {
+				t.Fatalf("%v: %s", err, row.reason)
+			}
+			for _, text := range row.want {
+				if !strings.Contains(err.Error(), text) {
+					t.Errorf("%v has no %q: %s", err, text, row.reason)
+				}
+			}
+		})
+	}
+}
+
+func TestLocks(t *testing.T) {
+	s := scheme()
+	locks := apiserver.Locks{Validator: podLocks(t), Kind: podKind, Scheme: s}
+	without := locks
+	without.Scheme = nil
+	for _, row := range []struct {
+		name, reason string
+		locks        apiserver.Locks
+		obj, old     runtime.Object
+		want         string // "": allowed
+	}{
+		{"internal", "converted", locks, pod("b"), pod("a"), "field is immutable"},
+		{"versioned", "as it is", locks, versionedPod("b"), versionedPod("a"), "field is immutable"},
+		{"one of each", "both come to the version of the locks", locks, versionedPod("a"), pod("a"), ""},
+		{"unstructured", "needs no scheme", without, unstructuredPod(podVersion, "b"), unstructuredPod(podVersion, "a"), "field is immutable"},
+		{"unstructured of another version", "its fields may have other names", locks, unstructuredPod("example.apiserver.k8s.io/v2", "b"), unstructuredPod("example.apiserver.k8s.io/v2", "a"), "cannot be checked"},
+		{"typed without scheme", "an internal type has no JSON names, so no lock would be found", without, pod("b"), pod("a"), "give a scheme"},
+		{"another type", "it is no pod", locks, &example.ReplicaSet{}, &example.ReplicaSet{}, "cannot be checked"},
+		{"no old object", "nothing to compare with", locks, pod("a"), nil, "missing"},
+		{"no validator", "no locks by mistake", apiserver.Locks{Kind: podKind, Scheme: s}, pod("b"), pod("a"), "no validator"},
+		{"no locks", "nothing is converted", apiserver.Locks{Validator: immutability.MustCompile(nil), Kind: podKind}, pod("b"), pod("a"), ""},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			errs := row.locks.ValidateUpdate(context.Background(), row.obj, row.old)
+			if (len(errs) > 0) != (row.want != "") || len(errs) > 0 && !strings.Contains(errs.ToAggregate().Error(), row.want) {
+				t.Errorf("%v, want %q: %s", errs, row.want, row.reason)
+			}
+		})
+	}
+}
+
+func TestNewUpdateStrategyRefuses(t *testing.T) {
+	s := scheme()
+	locks := apiserver.Locks{Validator: podLocks(t), Kind: podKind, Scheme: s}
+	for _, row := range []struct {
+		name, reason string
+		inner        rest.RESTUpdateStrategy
+		locks        apiserver.Locks
+	}{
+		{"no strategy", "nothing to wrap", nil, locks},
+		{"no validator", "no locks by mistake", strategy{s}, apiserver.Locks{}},
+		{"declarative", "the wrapper would hide its declarative validation", declarative{strategy{s}}, locks},
+	} {
+		if _, err := apiserver.NewUpdateStrategy(row.inner, row.locks); err == nil {
+			t.Errorf("%s: %s", row.name, row.reason)
+		}
+	}
+}

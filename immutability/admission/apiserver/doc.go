@@ -1,0 +1,7 @@
+// Package apiserver puts the check of locks into an API server that is built from k8s.io/apiserver: as a plugin of its
+// admission chain, or as part of the update strategy of one resource.
+//
+// The proposal places the check after mutation and right before update validation. An update strategy is there exactly;
+// its errors join those of the strategy's own validation. The plugin comes right after, before validating webhooks, and
+// serves any number of resources from one registry that may change while the server runs. Use one or the other.
+package apiserver

@@ -1,0 +1,19 @@
+package apiserver
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// content returns an object as JSON decodes it. That of an unstructured object is shared, that of a typed one is new.
+func content(obj runtime.Object) (map[string]any, error) {
+	if u, ok := obj.(runtime.Unstructured); ok {
+		return u.UnstructuredContent(), nil
+	}
+	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(obj)
+	if err != nil {
+		return nil, fmt.Errorf("the object of type %T cannot be read: %w", obj, err)
+	}
+	return fields, nil
+}

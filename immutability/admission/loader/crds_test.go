@@ -1,0 +1,149 @@
+package loader_test
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+	"sigs.k8s.io/yaml"
+
+	"github.com/fieldlock/fieldlock/immutability/admission"
+	"github.com/fieldlock/fieldlock/immutability/admission/loader"
+)
+
+var (
+	clusterV1  = schema.GroupVersionKind{Group: "example.dev", Version: "v1", Kind: "Cluster"}
+	clustersV1 = schema.GroupVersionResource{Group: "example.dev", Version: "v1", Resource: "clusters"}
+)
+
+func documents(t *testing.T) []byte {
+	t.Helper()
+	data, err := os.ReadFile("../../../testdata/admission/crds.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+func clusterObject(t *testing.T) *apiextensionsv1.CustomResourceDefinition {
+	t.Helper()
+	document, _, _ := strings.Cut(string(documents(t)), "\n---\n")
+	var object apiextensionsv1.CustomResourceDefinition
+	if err := yaml.Unmarshal([]byte(document), &object); err != nil {
+		t.Fatal(err)
+	}
+	return &object
+}
+
+// TestLoader: an object of the API has lost the marks of its schema; the annotation and what is imported remain.
+func TestLoad(t *testing.T) {
+	annotation := `{"v1":{"/properties/spec/properties/class":{"x-kubernetes-immutable":true}}}`
+	imported := func(s *spec.Schema) (*spec.Schema, error) {
+		data, err := json.Marshal(s)
+		if err != nil {
+			return nil, err
+		}
+		var c spec.Schema
+		if err := json.Unmarshal(data, &c); err != nil {
+			return nil, err
+		}
+		other := c.Properties["spec"].Properties["note"]
+		other.Extensions = spec.Extensions{"x-kubernetes-immutable": true}
+		c.Properties["spec"].Properties["note"] = other
+		return &c, nil
+	}
+	for _, row := range []struct {
+		name, reason, annotation string
+		crds                     loader.CRDs
+		want                     string // the locked fields of v1, or an error
+	}{
+		{"bare", "no annotation, no locks", "", loader.CRDs{}, ""},
+		{"annotation", "locks by schema path", annotation, loader.CRDs{}, "spec.class"},
+		{"import", "locks from elsewhere", "", loader.CRDs{Import: imported}, "spec.note"},
+		{"both", "one does not hide the other", annotation, loader.CRDs{Import: imported}, "spec.class spec.note"},
+		{"import fails", "fail closed", annotation, loader.CRDs{Import: func(*spec.Schema) (*spec.Schema, error) { return nil, errors.New("no CEL today") }}, "no CEL today"},
+		{"annotation is no JSON", "fail closed", "{", loader.CRDs{}, "fieldlock.dev/locks"},
+		{"annotation names a path that is not there", "fail closed: a typo is no unlock", strings.ReplaceAll(annotation, "class", "klass"), loader.CRDs{}, "klass"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			object := clusterObject(t)
+			object.Annotations = map[string]string{}
+			if row.annotation != "" {
+				object.Annotations["fieldlock.dev/locks"] = row.annotation
+			}
+			registry := &admission.Registry{}
+			registry.SetComplete()
+			loadErr := row.crds.Load(registry, object)
+			target, err := registry.Find(clusterV1, clustersV1, "")
+			var got []string
+			switch {
+			case err != nil:
+				if loadErr == nil || len(registry.Faults()) != 1 {
+					t.Errorf("loading gave %v and the faults %v", loadErr, registry.Faults())
+				}
+				got = []string{err.Error()}
+			case target != nil:
+				side := func(v string) map[string]any {
+					return map[string]any{"apiVersion": "example.dev/v1", "kind": "Cluster", "spec": map[string]any{"class": v, "note": v}}
+				}
+				report, err := target.Check(side("new"), side("old"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, v := range report.Violations {
+					got = append(got, v.Path.String())
+				}
+			}
+			if text := strings.Join(got, " "); row.want == "" && text != "" || !strings.Contains(text, row.want) {
+				t.Errorf("%q, want %q: %s", text, row.want, row.reason)
+			}
+		})
+	}
+	if err := (loader.CRDs{}).Load(&admission.Registry{}, nil); err == nil {
+		t.Error("a nil CRD is loaded")
+	}
+}
+
+func TestRead(t *testing.T) {
+	kinds, err := loader.CRDs{}.Read("crds.yaml", documents(t))
+	if err != nil || len(kinds) != 2 {
+		t.Fatalf("%d kinds, %v: a Cluster and a Note are expected", len(kinds), err)
+	}
+	cluster, note := kinds[0], kinds[1]
+	if cluster.Resource != "clusters" || len(cluster.Versions) != 2 {
+		t.Errorf("%+v: the versions that are served are v1 and v1beta1", cluster)
+	}
+	if v := cluster.Versions["v1"]; v.Validator.Empty() || strings.Join(v.Replicas, ".") != "spec.size" {
+		t.Errorf("v1: %+v: it has locks and a scale subresource", v)
+	}
+	if v := cluster.Versions["v1beta1"]; v.Validator.Empty() || v.Replicas != nil {
+		t.Errorf("v1beta1: %+v: it has locks and no scale subresource", v)
+	}
+	if !note.Versions["v1"].Validator.Empty() {
+		t.Error("a Note has no locks")
+	}
+	if kinds, err := (loader.CRDs{}).Read("other.yaml", []byte("kind: ConfigMap\napiVersion: v1\n")); err != nil || len(kinds) != 0 {
+		t.Errorf("%v, %v: a document of another kind is skipped", kinds, err)
+	}
+	if _, err := (loader.CRDs{}).Read("bad.yaml", []byte("kind: [")); err == nil || !strings.Contains(err.Error(), "bad.yaml") {
+		t.Errorf("%v: the error names the file", err)
+	}
+}
+
+// TestObjectKeepsScale: the scale subresource comes from the object, the locks from its annotation.
+func TestObjectKeepsScale(t *testing.T) {
+	object := clusterObject(t)
+	object.Annotations = map[string]string{"fieldlock.dev/locks": `{"v1":{"/properties/spec/properties/size":{"x-kubernetes-immutable":true}}}`}
+	kind, err := loader.CRDs{}.Object(object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v := kind.Versions["v1"]; v.Validator.Empty() || strings.Join(v.Replicas, ".") != "spec.size" {
+		t.Errorf("%+v", v)
+	}
+}
