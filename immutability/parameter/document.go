@@ -31,8 +31,12 @@ func unreadable(n *yaml.Node, format string, args ...any) error {
 	return &ReadError{Line: n.Line, Message: fmt.Sprintf(format, args...)}
 }
 
-// maxNodes bounds what the aliases of one document may expand to.
-const maxNodes = 200_000
+// What one document may expand to. Without limits a few lines of aliases make billions of values, and the text of a
+// deeply nested list is quadratic in its depth.
+const (
+	maxNodes = 200_000
+	maxDepth = 100
+)
 
 // load reads the one YAML or JSON document in data into a tree without aliases and merge keys, in which no mapping
 // has a key twice and every tag is one of YAML's core. It returns nil for data without a document. Two readers could
@@ -66,13 +70,18 @@ func load(data []byte) (*yaml.Node, error) {
 
 // loader expands aliases and merge keys.
 type loader struct {
-	nodes int
-	open  map[*yaml.Node]bool // anchors that are being expanded
+	nodes, depth int
+	open         map[*yaml.Node]bool // anchors that are being expanded
 }
 
 func (l *loader) resolve(n *yaml.Node) (*yaml.Node, error) {
 	if l.nodes++; l.nodes > maxNodes {
 		return nil, unreadable(n, "the document has more than %d nodes once its aliases are expanded", maxNodes)
+	}
+	l.depth++
+	defer func() { l.depth-- }()
+	if l.depth > maxDepth {
+		return nil, unreadable(n, "the document is nested deeper than %d levels", maxDepth)
 	}
 	if n.Kind == yaml.AliasNode {
 		if l.open[n.Alias] {

@@ -39,7 +39,7 @@ func (d *Definitions) Validate(tasks ...Task) Errors {
 // defaults of immutable parameters are copied into the instance, so that a later default cannot move them. A
 // parameter that is immutable or required needs a value or a default (KEP-30, Installation).
 func (d *Definitions) Install(requested Values, tasks ...Task) Plan {
-	e := evaluation{operation: OperationInstall, defs: d, old: &Definitions{}, requested: requested, next: Values{}}
+	e := evaluation{operation: OperationInstall, defs: d, old: &Definitions{}, requested: requested, next: make(Values, len(requested))}
 	e.request()
 	for i := range d.list {
 		definition := &d.list[i]
@@ -96,7 +96,7 @@ func (e *evaluation) refuse(name string, rule Rule, format string, args ...any) 
 
 // request lays the requested values over the next ones.
 func (e *evaluation) request() {
-	for _, name := range e.requested.names() {
+	for name, value := range e.requested { // in any order: the errors are sorted in the end
 		if _, ok := e.defs.Lookup(name); !ok {
 			if _, removed := e.old.Lookup(name); removed {
 				e.refuse(name, RuleUnknown, "is not defined any more: leave it out, and its value is removed")
@@ -105,7 +105,6 @@ func (e *evaluation) request() {
 			}
 			continue
 		}
-		value := e.requested[name]
 		if value.Kind == Null || value.Kind == "" {
 			delete(e.next, name)
 			continue
@@ -199,7 +198,12 @@ func (e *evaluation) finish(tasks []Task) Plan {
 		plan.Resulting = textsOf(e.stored)
 		return plan
 	}
-	plan.Resulting = textsOf(e.next)
+	plan.Resulting = e.next
+	for name, value := range e.next {
+		if value.Kind != String {
+			e.next[name] = Text(value.Text)
+		}
+	}
 	plan.Children = children
 	if e.operation != OperationInstall {
 		for _, definition := range counted {
@@ -245,6 +249,9 @@ func (e *evaluation) checkValues() {
 // changes returns the changed parameters, and the definitions of those that count for triggers and restarts: a
 // parameter that an upgrade adds counts once it has a value of its own, one that an upgrade removes does not.
 func (e *evaluation) changes() (changes []Change, counted []*Definition) {
+	if e.operation == OperationInstall {
+		changes = make([]Change, 0, len(e.defs.list))
+	}
 	for i := range e.defs.list {
 		definition := &e.defs.list[i]
 		change := Change{Name: definition.Name}

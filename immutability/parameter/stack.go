@@ -29,7 +29,7 @@ func (t *Template) Validate() Errors {
 func (t *Template) Install(requested Values) Plan {
 	e := stackEvaluation{operation: OperationInstall, template: t, old: &Template{}, requested: requested}
 	e.refuseUnknown()
-	return e.finish(nil)
+	return e.finish(func(string) bool { return false })
 }
 
 // Update evaluates a stack update from the old template to t. The new template decides which parameters are
@@ -41,18 +41,11 @@ func (t *Template) Update(old *Template, stored, requested Values, mode Mode, cl
 		old = t
 	}
 	e := stackEvaluation{operation: OperationUpdate, template: t, old: old, stored: stored, requested: requested}
-	var kept Values
-	if mode == Patch {
-		kept = make(Values, len(stored))
-		for name, value := range stored {
-			if !slices.Contains(cleared, name) {
-				kept[name] = value
-			}
-		}
-	} else {
+	if mode != Patch {
 		e.refuseUnknown()
+		return e.finish(func(string) bool { return false })
 	}
-	return e.finish(kept)
+	return e.finish(func(name string) bool { return !slices.Contains(cleared, name) })
 }
 
 type stackEvaluation struct {
@@ -68,7 +61,7 @@ func (e *stackEvaluation) refuse(name string, rule Rule, format string, args ...
 }
 
 func (e *stackEvaluation) refuseUnknown() {
-	for _, name := range e.requested.names() {
+	for name := range e.requested { // in any order: the errors are sorted in the end
 		if _, ok := e.template.Lookup(name); !ok {
 			e.refuse(name, RuleUnknown, "is not defined in the template")
 		}
@@ -83,16 +76,16 @@ func (e *stackEvaluation) checkDefaults() {
 	}
 }
 
-// finish decides on the new values: the requested ones over the kept ones over the defaults.
-func (e *stackEvaluation) finish(kept Values) Plan {
+// finish decides on the new values: the requested ones over the stored ones that are kept over the defaults.
+func (e *stackEvaluation) finish(keeps func(name string) bool) Plan {
 	e.checkDefaults()
 	plan := Plan{Operation: e.operation, Resulting: make(Values, len(e.template.list))}
 	var modified []string
 	for i := range e.template.list {
 		p := &e.template.list[i]
 		value, own := e.requested[p.Name]
-		if !own {
-			value, own = kept[p.Name]
+		if !own && keeps(p.Name) {
+			value, own = e.stored[p.Name]
 		}
 		own = own && value.Kind != Null && value.Kind != ""
 		if !own {
@@ -169,12 +162,12 @@ func stackValue(p *StackParameter, stored Values) (Value, bool) {
 // equalStackValues compares two values, each in the type of its own template. One that is not of its type is equal to
 // nothing but itself.
 func equalStackValues(was *StackParameter, old Value, p *StackParameter, value Value) bool {
+	if was.Type == p.Type && old.Kind == value.Kind && old.Text == value.Text {
+		return true
+	}
 	a, problem := was.Type.convert(old)
 	b, otherProblem := p.Type.convert(value)
-	if problem != "" || otherProblem != "" {
-		return was.Type == p.Type && old.Kind == value.Kind && old.Text == value.Text
-	}
-	return reflect.DeepEqual(a, b)
+	return problem == "" && otherProblem == "" && reflect.DeepEqual(a, b)
 }
 
 // asGiven returns the value as it was given; the text of a string parameter stays text, whatever YAML takes it for.

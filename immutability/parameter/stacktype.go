@@ -78,6 +78,9 @@ var (
 )
 
 func toNumeral(text string) (numeral, bool) {
+	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+		return numeral(strconv.FormatInt(n, 10)), true
+	}
 	if integerText.MatchString(text) {
 		n, ok := new(big.Int).SetString(text, 10)
 		if !ok {

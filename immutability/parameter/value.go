@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"maps"
-	"slices"
 	"sort"
 	"strings"
 
@@ -92,9 +90,6 @@ func FromTexts(texts map[string]string) Values {
 	}
 	return out
 }
-
-// names returns the names in order.
-func (v Values) names() []string { return slices.Sorted(maps.Keys(v)) }
 
 // ReadValues reads a YAML or JSON mapping of parameter names to values. Data without a document is no values. The
 // error is a *[ReadError]: a key that stands twice, a tag that changes a text, or anything but a mapping.
