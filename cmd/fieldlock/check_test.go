@@ -1,0 +1,313 @@
+package main
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestCheck(t *testing.T) {
+	const locked = "class: {type: string, x-kubernetes-immutable: true}"
+	for _, test := range []struct {
+		name, reason  string
+		crd, old, new string
+		flags         []string
+		checked       int
+		skipped       int
+		violations    []string // "object path lock"
+		note          string   // in standard error
+	}{
+		{
+			name: "changed", reason: "the plain case",
+			crd: classLocked, old: widget("v1", "a", "x", "{class: p}"), new: widget("v1", "a", "x", "{class: q}"),
+			checked: 1, violations: []string{"a/x spec.class immutable"},
+		},
+		{
+			name: "no namespace", reason: "a cluster-scoped object is named without a slash",
+			crd: classLocked, old: widget("v1", "", "x", "{class: p}"), new: widget("v1", "", "x", "{class: q}"),
+			checked: 1, violations: []string{"x spec.class immutable"},
+		},
+		{
+			name: "create and delete", reason: "both are allowed and count as checked, but nothing was compared, which has to be said",
+			crd: classLocked, old: widget("v1", "a", "x", "{class: p}"), new: widget("v1", "b", "x", "{class: q}"),
+			checked: 2, note: "no object is in both OLD and NEW (1 created, 1 deleted)",
+		},
+		{
+			name: "no old object at all", reason: "the first commit of a file",
+			crd: classLocked, new: widget("v1", "a", "x", "{class: p}"),
+			checked: 1, note: "nothing was compared",
+		},
+		{
+			name: "namespace on one side", reason: "a manifest without a namespace is compared with the object that the cluster has in one",
+			crd: classLocked, old: widget("v1", "default", "x", "{class: p}"), new: widget("v1", "", "x", "{class: q}"),
+			checked: 1, violations: []string{"x spec.class immutable"},
+		},
+		{
+			name: "namespace on one side, and the same name in the other", reason: "the exact pair goes first",
+			crd: classLocked, old: widget("v1", "a", "x", "{class: p}") + widget("v1", "", "x", "{class: p}"), new: widget("v1", "", "x", "{class: q}") + widget("v1", "b", "x", "{class: q}"),
+			checked: 3, violations: []string{"x spec.class immutable"},
+		},
+		{
+			name: "skipped once", reason: "an object that no schema covers counts once, though it is on both sides",
+			crd: classLocked, old: "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\n" + widget("v1", "", "x", "{}"), new: "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\n" + widget("v1", "", "x", "{}"),
+			checked: 1, skipped: 1,
+		},
+		{
+			name: "all skipped", reason: "a clean result in which nothing was checked has to say so",
+			crd: classLocked, old: "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\n", new: "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\n",
+			skipped: 1, note: "nothing was checked: no schema covers any of the objects; give the CRDs of Secret with --schema",
+		},
+		{
+			name: "same kind of another group", reason: "the group is part of the kind",
+			crd: classLocked, old: widget("v1", "", "x", "{class: p}"), new: "apiVersion: other.com/v1\nkind: Widget\nmetadata: {name: x}\n",
+			checked: 1, skipped: 1, note: "nothing was compared",
+		},
+		{
+			name: "unlocked CRD", reason: "a CRD that came through a stock API server has lost its marks; a clean result would be a silent pass",
+			crd: widgets("None", "class: {type: string}", locked), old: widget("v1", "", "x", "{class: p}"), new: widget("v1", "", "x", "{class: q}"),
+			checked: 1, note: "no lock stands in version v1 of widgets.example.com",
+		},
+		{
+			name: "a List", reason: "what kubectl get -o yaml prints",
+			crd: classLocked,
+			old: "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: example.com/v1, kind: Widget, metadata: {name: x}, spec: {class: p}}\n",
+			new: widget("v1", "", "x", "{class: q}"), checked: 1, violations: []string{"x spec.class immutable"},
+		},
+		{
+			name: "default applies", reason: "leaving the default out is no change",
+			crd: widgets("None", "class: {type: string, default: p, x-kubernetes-immutable: true}", locked),
+			old: widget("v1", "", "x", "{class: p}"), new: widget("v1", "", "x", "{}"), checked: 1,
+		},
+		{
+			name: "no defaults", reason: "as written, the value is unset",
+			crd: widgets("None", "class: {type: string, default: p, x-kubernetes-immutable: true}", locked),
+			old: widget("v1", "", "x", "{class: p}"), new: widget("v1", "", "x", "{}"), flags: []string{"--no-defaults"},
+			checked: 1, violations: []string{"x spec.class immutable"},
+		},
+		{
+			name: "another version, equal", reason: "conversion None changes the apiVersion only",
+			crd: classLocked, old: widget("v1", "", "x", "{class: p, free: a}"), new: widget("v2", "", "x", "{class: p, free: b}"), checked: 1,
+		},
+		{
+			name: "another version, changed", reason: "both versions find the change, which is one violation",
+			crd: classLocked, old: widget("v1", "", "x", "{class: p}"), new: widget("v2", "", "x", "{class: q}"),
+			checked: 1, violations: []string{"x spec.class immutable"},
+		},
+		{
+			name: "another version without the lock", reason: "a write through the version that lacks the lock must not get around it",
+			crd: widgets("None", locked, "class: {type: string}"), old: widget("v1", "", "x", "{class: p}"), new: widget("v2", "", "x", "{class: q}"),
+			checked: 1, violations: []string{"x spec.class immutable"},
+		},
+		{
+			name: "another version without the field", reason: "the field is pruned on the way through: its value is lost",
+			crd: widgets("None", locked, ""), old: widget("v1", "", "x", "{class: p}"), new: widget("v2", "", "x", "{}"),
+			checked: 1, violations: []string{"x spec.class immutable"},
+		},
+		{
+			name: "another version with a default", reason: "the old object gets the default of the new version, as it does when it is read through it",
+			crd: widgets("None", "", "class: {type: string, default: p, x-kubernetes-immutable: true}"), old: widget("v1", "", "x", "{}"), new: widget("v2", "", "x", "{class: p}"),
+			checked: 1,
+		},
+		{
+			name: "another version, same one by webhook", reason: "conversion does not matter within one version",
+			crd: strings.Replace(classLocked, "strategy: None", "strategy: Webhook", 1), old: widget("v1", "", "x", "{class: p}"), new: widget("v1", "", "x", "{class: q}"),
+			checked: 1, violations: []string{"x spec.class immutable"},
+		},
+		{
+			name: "sorted by number", reason: "indices are numbers, in objects that two versions checked too",
+			crd: widgets("None", "list: {type: array, items: {type: string, x-kubernetes-immutable: true}}", "list: {type: array, items: {type: string, x-kubernetes-immutable: true}}"),
+			old: widget("v1", "", "x", "{list: [a, b, c, d, e, f, g, h, i, j, k]}"), new: widget("v2", "", "x", "{list: [a, b, X, d, e, f, g, h, i, j, X]}"),
+			checked: 1, violations: []string{"x spec.list[2] immutable", "x spec.list[10] immutable"},
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			c, report := checkTexts(t, test.crd, test.old, test.new, test.flags...)
+			status := exitClean
+			if len(test.violations) > 0 {
+				status = exitRefused
+			}
+			var got []string
+			for _, v := range report.Violations {
+				got = append(got, v.Object+" "+v.Path+" "+v.Lock)
+			}
+			if c.status != status || !slices.Equal(got, test.violations) || report.Checked != test.checked || report.Skipped != test.skipped {
+				t.Errorf("%s:\ngot status %d, %d checked, %d skipped, violations %q\nwant %d, %d checked, %d skipped, violations %q\n%s",
+					test.reason, c.status, report.Checked, report.Skipped, got, status, test.checked, test.skipped, test.violations, c.err)
+			}
+			if report.Allowed != (len(test.violations) == 0) || report.Violations == nil && c.status != exitUnread {
+				t.Errorf("got allowed %t and violations %v", report.Allowed, report.Violations)
+			}
+			if !strings.Contains(c.err, test.note) || test.note == "" && c.err != "" {
+				t.Errorf("got the note %q, want %q", c.err, test.note)
+			}
+		})
+	}
+}
+
+// TestCheckSides: what a side of the comparison can be.
+func TestCheckSides(t *testing.T) {
+	dir := writeFiles(t, map[string]string{
+		"crds/widgets.yaml":       classLocked,
+		"crds/README.md":          "not read",
+		"crds/kustomization.yaml": "resources: [widgets.yaml]\n",
+		"old/a/x.yml":             widget("v1", "", "x", "{class: p}"),
+		"old/z.json":              `{"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": "z"}, "spec": {"class": "p"}}`,
+		"old/notes.txt":           "{{ not read }}",
+		"old/.git/z.yaml":         "{{ not read }}",
+		"old/kustomization.yaml":  "resources: [a/x.yml]\n",
+		"new.yaml":                widget("v1", "", "x", "{class: q}") + widget("v1", "", "z", "{class: q}"),
+	})
+	path := func(name string) string { return filepath.Join(dir, name) }
+	text := widget("v1", "", "x", "{class: q}") + widget("v1", "", "z", "{class: q}")
+	want := "✗ 2 objects refused, 2 violations: 2 objects checked (2 updates), 1 skipped, as no schema covers files that are no Kubernetes objects\n"
+	for name, args := range map[string][]string{
+		"directories":                     {"--schema", path("crds"), path("old"), path("new.yaml")},
+		"the schema twice":                {"--schema", path("crds"), "--schema", path("crds/widgets.yaml"), path("old"), path("new.yaml")},
+		"schemas that the shell spread":   {"--schema", path("crds"), path("crds/widgets.yaml"), path("old"), path("new.yaml")},
+		"new objects from standard input": {"--schema", path("crds"), path("old"), "-"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := runCommand(text, append([]string{"check"}, args...)...)
+			if c.status != exitRefused || !strings.HasSuffix(c.out, want) {
+				t.Errorf("got status %d and\n%s%s\nwant status 1 and at the end\n%s", c.status, c.out, c.err, want)
+			}
+		})
+	}
+}
+
+// TestUnusable: every mistake in the input has one sentence that names file and path, and what would be right.
+func TestUnusable(t *testing.T) {
+	const object = "apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: x}\n"
+	good := map[string]string{"crd.yaml": classLocked, "old.yaml": object, "new.yaml": object}
+	check := []string{"check", "--schema", "crd.yaml", "old.yaml", "new.yaml"}
+	for _, test := range []struct {
+		name  string
+		files map[string]string // in place of the good ones
+		args  []string          // check unless given
+		want  string
+	}{
+		{"no arguments", nil, []string{"check"}, "check needs --schema"},
+		{"no new side", nil, []string{"check", "--schema", "crd.yaml", "old.yaml"}, "check needs OLD and NEW, each a file, a directory or -; it has old.yaml"},
+		{"unknown format", nil, append(check, "-o", "xml"), "the formats are text, json, github, sarif"},
+		{"unknown flag", nil, append(check, "--nope"), "unknown flag: --nope"},
+		{"unknown command", nil, []string{"chekc"}, `unknown command "chekc"`},
+		{"missing file", nil, []string{"check", "--schema", "crd.yaml", "gone.yaml", "new.yaml"}, "gone.yaml: it cannot be read: no such file or directory; give a file"},
+		{"missing schema", nil, []string{"check", "--schema", "gone.yaml", "old.yaml", "new.yaml"}, "gone.yaml: it cannot be read"},
+		{"empty directory", map[string]string{"dir/notes.txt": ""}, []string{"check", "--schema", "crd.yaml", "dir", "new.yaml"}, "dir: the directory has no file that ends in .yaml, .yml or .json"},
+		{"standard input twice", nil, []string{"check", "--schema", "crd.yaml", "-", "-"}, "standard input is named twice"},
+		{"broken YAML", map[string]string{"old.yaml": "a: [1\nb"}, nil, "old.yaml:2: the YAML is broken"},
+		{"broken JSON", map[string]string{"old.json": `{"a": 1,}}`}, []string{"check", "--schema", "crd.yaml", "old.json", "new.yaml"}, "old.json:1: the JSON is broken"},
+		{"no object at all", map[string]string{"old.yaml": "", "new.yaml": "# nothing\n"}, nil, "there is no object in old.yaml and none in new.yaml; there is nothing to check"},
+		{"scalar for an object", map[string]string{"new.yaml": "--- 5\n"}, nil, "new.yaml:1: document 1: it is the number 5; a document is an object with apiVersion and kind"},
+		{"key twice", map[string]string{"new.yaml": object + "spec: {class: a, class: b}\n"}, nil, "new.yaml:4"},
+		{"no kind", map[string]string{"new.yaml": "apiVersion: example.com/v1\n"}, nil, "new.yaml:1: document 1: kind: it is missing; it has to be the kind of the object"},
+		{"kind of the wrong type", map[string]string{"new.yaml": "apiVersion: example.com/v1\nkind: 5\n"}, nil, "new.yaml:2: document 1: kind: it is 5; it has to be the kind"},
+		{"no apiVersion", map[string]string{"new.yaml": "kind: Widget\n"}, nil, "apiVersion: it is missing"},
+		{"not a Kubernetes object", map[string]string{"new.yaml": "replicas: 3\n"}, nil, "new.yaml:1: document 1: apiVersion: it is missing"},
+		{"no metadata", map[string]string{"new.yaml": "apiVersion: example.com/v1\nkind: Widget\n"}, nil, "new.yaml:1: document 1, Widget: metadata: it is missing"},
+		{"scalar metadata", map[string]string{"new.yaml": "apiVersion: example.com/v1\nkind: Widget\nmetadata: x\n"}, nil, `new.yaml:3: document 1, Widget: metadata: it is the string "x"; it has to be an object`},
+		{"no name", map[string]string{"new.yaml": "apiVersion: example.com/v1\nkind: Widget\nmetadata: {generateName: x-}\n"}, nil, "metadata.name: it is missing; objects are paired by kind, namespace and name"},
+		{"numeric name", map[string]string{"new.yaml": "apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: 5}\n"}, nil, "metadata.name: it is 5; it has to be a string, in quotes"},
+		{"object twice", map[string]string{"new.yaml": object + "---\n" + object}, nil, "new.yaml:5: document 2, Widget x: the object is there twice, first at new.yaml:1"},
+		{"unknown version", map[string]string{"new.yaml": strings.Replace(object, "v1", "v3", 1)}, nil, `new.yaml:1: document 1, Widget x: apiVersion: the apiVersion is "example.com/v3"; crd.yaml: CustomResourceDefinition widgets.example.com has no version "v3", its versions are v1, v2`},
+		{"unknown version of a new object", map[string]string{"old.yaml": "", "new.yaml": strings.Replace(object, "v1", "v3", 1)}, nil, `has no version "v3"`},
+		{"ambiguous old namespace", map[string]string{"old.yaml": widget("v1", "a", "x", "{}") + widget("v1", "b", "x", "{}")}, nil, "new.yaml:3: document 1, Widget x: metadata.namespace: it is missing, and OLD has the object in several namespaces: a, b"},
+		{"ambiguous new namespace", map[string]string{"new.yaml": widget("v1", "a", "x", "{}") + widget("v1", "b", "x", "{}")}, nil, "old.yaml:3: document 1, Widget x: metadata.namespace: it is missing, and NEW has the object in several namespaces: a, b"},
+		{"strict", map[string]string{"new.yaml": object + "---\napiVersion: v1\nkind: Secret\nmetadata: {name: s}\n"}, append(check, "--strict"), "new.yaml:5: document 2, Secret s: no schema covers kind Secret of v1; give its CRD with --schema, or leave out --strict"},
+		{"conversion by webhook", map[string]string{"crd.yaml": strings.Replace(classLocked, "strategy: None", "strategy: Webhook", 1), "new.yaml": strings.Replace(object, "v1", "v2", 1)}, nil, "new.yaml:1: document 1, Widget x: apiVersion: it is of version v2 and the old object (old.yaml:1) of v1, which only the conversion webhook"},
+		{"schema without a CRD", map[string]string{"crd.yaml": object}, nil, "crd.yaml: there is no CustomResourceDefinition in it"},
+		{"CRD without a schema", map[string]string{"crd.yaml": classLocked[:strings.Index(classLocked, "      schema:")]}, nil, "version \"v1\" has no schema"},
+		{"lock in the wrong place", map[string]string{"crd.yaml": strings.Replace(classLocked, "x-kubernetes-immutable: true", "x-kubernetes-immutable-keys: true", 1)}, nil, "CustomResourceDefinition widgets.example.com, version v1: spec.class: x-kubernetes-immutable-keys stands on a field without keys"},
+		{"kind defined twice", map[string]string{"crd2.yaml": classLocked}, []string{"check", "--schema", "crd.yaml", "--schema", "crd2.yaml", "old.yaml", "new.yaml"}, "it defines Widget.example.com, as does"},
+		{"several mistakes", map[string]string{"old.yaml": "kind: Widget\n", "new.yaml": "kind: Widget\n"}, nil, "2 mistakes:\n  old.yaml:1"},
+		{"lint without CRDs", nil, []string{"lint"}, "lint needs CRDs"},
+		{"lint of something else", nil, []string{"lint", "old.yaml"}, "old.yaml: there is no CustomResourceDefinition in it"},
+		{"lint of an old something else", nil, []string{"lint", "--old", "old.yaml", "crd.yaml"}, "old.yaml: there is no CustomResourceDefinition in it"},
+		{"locks without CRDs", nil, []string{"locks"}, "locks needs CRDs"},
+		{"locks of a CRD with mistakes", map[string]string{"crd.yaml": strings.Replace(classLocked, "x-kubernetes-immutable: true", "x-kubernetes-immutable: false", 1)}, []string{"locks", "crd.yaml"}, "crd.yaml:22: CustomResourceDefinition widgets.example.com, version v1: spec.class: x-kubernetes-immutable is false"},
+		{"locks in two formats", nil, []string{"locks", "--markdown", "-o", "json", "crd.yaml"}, "--markdown and -o exclude each other"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			files := map[string]string{}
+			for _, layer := range []map[string]string{good, test.files} {
+				for name, text := range layer {
+					files[name] = text
+				}
+			}
+			t.Chdir(writeFiles(t, files))
+			args := test.args
+			if args == nil {
+				args = check
+			}
+			c := runCommand("", args...)
+			if c.status != exitUnread || c.out != "" || !strings.Contains(c.err, test.want) {
+				t.Errorf("got status %d, output %q and error %q\nwant status 2, no output and an error with %q", c.status, c.out, c.err, test.want)
+			}
+		})
+	}
+}
+
+func TestColour(t *testing.T) {
+	var on, off strings.Builder
+	found := &outcome{updated: 1}
+	writeCheck(&on, found, true)
+	writeCheck(&off, found, false)
+	if got, want := on.String(), "\x1b[32m✓\x1b[0m no lock is broken: 1 object checked (1 update)\n"; got != want {
+		t.Errorf("with colour: got %q, want %q", got, want)
+	}
+	if got, want := off.String(), "✓ no lock is broken: 1 object checked (1 update)\n"; got != want {
+		t.Errorf("without: got %q, want %q", got, want)
+	}
+	if paletteOf(&on) {
+		t.Error("colour for something that is no terminal")
+	}
+}
+
+// TestHostileNames: a name in an object must not act on the terminal.
+func TestHostileNames(t *testing.T) {
+	crd := widgets("None", "labels: {type: object, additionalProperties: {type: string}, x-kubernetes-immutable-keys: true}", "")
+	dir := writeFiles(t, map[string]string{
+		"crd.yaml": crd,
+		"old.yaml": widget("v1", "", "x", "{labels: {}}"),
+		"new.yaml": widget("v1", "", "x", `{labels: {"\e[2J\n::error::x": "\e[2J"}}`),
+	})
+	for _, format := range []string{asText, asGitHub} {
+		c := runCommand("", "check", "-o", format, "--schema", filepath.Join(dir, "crd.yaml"), filepath.Join(dir, "old.yaml"), filepath.Join(dir, "new.yaml"))
+		if c.status != exitRefused || format == asText && strings.Contains(c.out, "\x1b") || strings.Contains(c.out, "\n::error::x") {
+			t.Errorf("%s: got status %d and %q", format, c.status, c.out)
+		}
+	}
+}
+
+func TestProgress(t *testing.T) {
+	var out strings.Builder
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	p := &progress{w: &out, total: 500, now: func() time.Time { return now }, next: now.Add(progressAfter)}
+	for i := range 500 {
+		p.at(i)
+		now = now.Add(5 * time.Millisecond)
+	}
+	p.done()
+	shown := strings.Split(out.String(), "\r\x1b[K")
+	want := []string{"", "checked 100 of 500 objects", "checked 120 of 500 objects"}
+	if len(shown) != 22 || !slices.Equal(shown[:3], want) || shown[21] != "" {
+		t.Errorf("got %d lines that start with %q, want 20 between two empty ones, that start with %q", len(shown), shown[:min(3, len(shown))], want)
+	}
+	if p := newProgress(&out, 500); p.w != nil {
+		t.Error("progress for something that is no terminal")
+	}
+}
+
+func TestComparePaths(t *testing.T) {
+	want := []string{"spec", "spec.a", "spec.a.b", "spec.a[2]", "spec.a[10]", "spec.a[10].b", "spec.b"}
+	got := slices.Clone(want)
+	slices.Reverse(got)
+	slices.SortFunc(got, comparePaths)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
