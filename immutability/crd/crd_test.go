@@ -1,12 +1,14 @@
 package crd_test
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/crd"
 )
 
@@ -157,6 +159,35 @@ func TestReadErrors(t *testing.T) {
 				t.Errorf("the error has several lines: %q", err)
 			}
 		})
+	}
+}
+
+// Every keyword lands where kube-openapi's own decoder puts it.
+func TestSchemaAsKubeOpenAPI(t *testing.T) {
+	const schema = `{id: a, $schema: "http://json-schema.org/draft-04/schema", $ref: "#/b", description: d, type: object, nullable: true, format: f, title: t,
+		default: {a: [1, 2.5, null]}, maximum: 2, exclusiveMaximum: true, minimum: 1.5, exclusiveMinimum: true, maxLength: 3, minLength: 1.0, pattern: p,
+		maxItems: 4, minItems: 2, uniqueItems: true, multipleOf: 2, enum: [a, 1, null], maxProperties: 5, minProperties: 1, required: [a], example: {x: 1},
+		items: {type: string}, allOf: [{type: string}], oneOf: [{type: integer}], anyOf: [{}], not: {type: array}, properties: {a: {items: [{type: string}, {}]}},
+		additionalProperties: {type: string}, patternProperties: {x: {additionalProperties: true}, z: {additionalProperties: false}},
+		dependencies: {a: [b], c: {type: string}}, additionalItems: false, definitions: {d: {type: string}}, externalDocs: {description: e, url: u},
+		x-a: {b: [1]}, X-B: "true", readOnly: true, unknown: 1}`
+	c := read(t, document("  versions:\n"+version("v1", schema)))
+	raw := at(t, objectOf(t, schema))
+	if diff := cmp.Diff(jsonValue(t, kubeOpenAPI(t, raw)), jsonValue(t, c.Versions[0].Schema)); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// A schema that does not compile is an error with the place of the CRD, and its findings can be found.
+func TestCompileError(t *testing.T) {
+	v := read(t, document("  versions:\n"+version("v1", spec("class: {type: string, x-kubernetes-immutable: false}")))).Versions[0]
+	_, err := v.Compile()
+	var schema *immutability.SchemaError
+	if !errors.As(err, &schema) || len(schema.Findings) != 1 || !strings.HasPrefix(err.Error(), "crds.yaml: CustomResourceDefinition widgets.example.com, version v1: ") {
+		t.Errorf("error %v, want a *SchemaError with one finding and the CRD's place", err)
+	}
+	if got := v.CRD().Name; got != "widgets.example.com" {
+		t.Errorf("the version is of %s", got)
 	}
 }
 

@@ -4,7 +4,37 @@ import (
 	"bytes"
 	"encoding/json"
 	"testing"
+
+	openapi "k8s.io/kube-openapi/pkg/validation/spec"
 )
+
+// kubeOpenAPI decodes a schema as kube-openapi does: right but for large integers, which it rounds.
+func kubeOpenAPI(t testing.TB, raw any) *openapi.Schema {
+	t.Helper()
+	data, err := json.Marshal(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := new(openapi.Schema)
+	if err := json.Unmarshal(data, s); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// at returns the value that steps lead to.
+func at(t testing.TB, value any, steps ...any) any {
+	t.Helper()
+	for _, step := range steps {
+		switch step := step.(type) {
+		case string:
+			value = value.(map[string]any)[step]
+		case int:
+			value = value.([]any)[step]
+		}
+	}
+	return value
+}
 
 // jsonValue writes and decodes a value, so that values of different Go types compare; numbers stay text.
 func jsonValue(t testing.TB, value any) any {

@@ -59,7 +59,11 @@ func TestRealCRDs(t *testing.T) {
 			if diff := cmp.Diff(jsonValue(t, want), jsonValue(t, documents[0].Object)); diff != "" {
 				t.Errorf("the document differs from that of sigs.k8s.io/yaml (-want +got):\n%s", diff)
 			}
-			for _, v := range c.Versions {
+			for i, v := range c.Versions {
+				raw := at(t, documents[0].Object, "spec", "versions", i, "schema", "openAPIV3Schema")
+				if diff := cmp.Diff(jsonValue(t, kubeOpenAPI(t, raw)), jsonValue(t, v.Schema)); diff != "" {
+					t.Errorf("version %s: the schema differs from that of kube-openapi's decoder (-want +got):\n%s", v.Name, diff)
+				}
 				object := map[string]any{
 					"apiVersion": c.Group + "/" + v.Name, "kind": c.Kind, "metadata": map[string]any{"name": "a"},
 					"noSuchField": true,
