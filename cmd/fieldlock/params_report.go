@@ -68,7 +68,12 @@ func (r *paramsReport) text() string {
 		return out.String()
 	}
 	verdict := "allowed"
-	if !r.Allowed {
+	switch {
+	case r.plan == nil && r.Allowed:
+		verdict = "the definitions are valid"
+	case r.plan == nil:
+		verdict = "refused"
+	case !r.Allowed:
 		verdict = "refused, nothing changes"
 	}
 	fmt.Fprintf(&out, "%s: %s\n", r.title, verdict)

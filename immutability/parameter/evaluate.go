@@ -238,6 +238,8 @@ func (e *evaluation) checkValues() {
 				e.refuse(definition.Name, RuleType, "cannot have the value %q: %s", value.Text, problem)
 			}
 		case definition.HasDefault():
+		case definition.Required && definition.Immutable && e.operation == OperationInstall:
+			e.refuse(definition.Name, RuleRequired, "is required and immutable and has neither a value nor a default: set it now, for it cannot be set later")
 		case definition.Required:
 			e.refuse(definition.Name, RuleRequired, "is required and has neither a value nor a default: set it")
 		case definition.Immutable && !ok && e.operation == OperationInstall:
