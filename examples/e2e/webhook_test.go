@@ -141,6 +141,21 @@ func (w *world) enforce() *hook {
 // register tells the API server to call h, and waits until it does. edit may change the configuration before.
 func (w *world) register(h *hook, edit func(*admissionregistrationv1.ValidatingWebhook)) {
 	w.t.Helper()
+	w.registerWith(h, edit, func() error {
+		before := h.calls.Load()
+		_, err := w.widgets().Create(w.ctx, w.widget("probe"), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		if h.calls.Load() == before {
+			return fmt.Errorf("%w, and the create ended with: %v", errNotCalled, err)
+		}
+		return nil
+	})
+}
+
+var errNotCalled = errors.New("the webhook was not called")
+
+// registerWith is register with a probe of its own: it sends a request and fails unless h was called.
+func (w *world) registerWith(h *hook, edit func(*admissionregistrationv1.ValidatingWebhook), probe func() error) {
+	w.t.Helper()
 	url := "https://" + h.address + "/locks"
 	none, fail, timeout := admissionregistrationv1.SideEffectClassNone, admissionregistrationv1.Fail, int32(30)
 	webhook := admissionregistrationv1.ValidatingWebhook{
@@ -171,18 +186,5 @@ func (w *world) register(h *hook, edit func(*admissionregistrationv1.ValidatingW
 			w.t.Errorf("removing the webhook: %v", err)
 		}
 	})
-	w.called(h)
-}
-
-// called waits until the API server calls h for a dry-run create.
-func (w *world) called(h *hook) {
-	w.t.Helper()
-	before := h.calls.Load()
-	w.eventually("the webhook is called", func() error {
-		_, err := w.widgets().Create(w.ctx, w.widget("probe"), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
-		if h.calls.Load() == before {
-			return fmt.Errorf("it was not called, and the create ended with: %v", err)
-		}
-		return nil
-	})
+	w.eventually("the webhook is called", probe)
 }

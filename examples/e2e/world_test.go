@@ -24,6 +24,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/fieldlock/fieldlock/immutability/admission"
+	"github.com/fieldlock/fieldlock/immutability/admission/loader"
 	"github.com/fieldlock/fieldlock/immutability/crd"
 )
 
@@ -138,7 +139,7 @@ func (w *world) installCRD(document map[string]any) {
 // load makes the webhook know the locks of a CRD as the API server returned it, with nothing but the annotation left.
 func (w *world) load(stored *unstructured.Unstructured) {
 	w.t.Helper()
-	if err := (admission.Loader{}).Load(w.registry, w.typed(stored)); err != nil {
+	if err := (loader.CRDs{}).Load(w.registry, w.typed(stored)); err != nil {
 		w.t.Fatalf("loading the locks of the stored CRD: %v", err)
 	}
 }
@@ -264,4 +265,23 @@ func mustJSON(v any) []byte {
 		panic(fmt.Sprintf("encoding a test's own value: %v", err))
 	}
 	return data
+}
+
+// replaceCRD updates the CRD to a document with other marks, and the webhook's locks with it.
+func (w *world) replaceCRD(document map[string]any) {
+	w.t.Helper()
+	crds := cluster.client.Resource(crdResource)
+	object := &unstructured.Unstructured{Object: w.withLocks(document)}
+	w.eventually("the CRD is updated", func() error {
+		current, err := crds.Get(w.ctx, object.GetName(), metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		object.SetResourceVersion(current.GetResourceVersion())
+		stored, err := crds.Update(w.ctx, object, metav1.UpdateOptions{FieldValidation: metav1.FieldValidationIgnore})
+		if err == nil {
+			w.load(stored)
+		}
+		return err
+	})
 }
