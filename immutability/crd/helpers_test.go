@@ -3,8 +3,10 @@ package crd_test
 import (
 	"bytes"
 	"encoding/json"
+	"reflect"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	openapi "k8s.io/kube-openapi/pkg/validation/spec"
 )
 
@@ -50,4 +52,12 @@ func jsonValue(t testing.TB, value any) any {
 		t.Fatal(err)
 	}
 	return decoded
+}
+
+// diff is cmp.Diff, which takes long over large values, after a quick look whether there is a difference.
+func diff(want, got any) string {
+	if reflect.DeepEqual(want, got) {
+		return ""
+	}
+	return cmp.Diff(want, got)
 }

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
 
 	"github.com/fieldlock/fieldlock/immutability/crd"
@@ -56,12 +55,12 @@ func TestRealCRDs(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(jsonValue(t, want), jsonValue(t, documents[0].Object)); diff != "" {
+			if diff := diff(jsonValue(t, want), jsonValue(t, documents[0].Object)); diff != "" {
 				t.Errorf("the document differs from that of sigs.k8s.io/yaml (-want +got):\n%s", diff)
 			}
 			for i, v := range c.Versions {
 				raw := at(t, documents[0].Object, "spec", "versions", i, "schema", "openAPIV3Schema")
-				if diff := cmp.Diff(jsonValue(t, kubeOpenAPI(t, raw)), jsonValue(t, v.Schema)); diff != "" {
+				if diff := diff(jsonValue(t, kubeOpenAPI(t, raw)), jsonValue(t, v.Schema)); diff != "" {
 					t.Errorf("version %s: the schema differs from that of kube-openapi's decoder (-want +got):\n%s", v.Name, diff)
 				}
 				object := map[string]any{
