@@ -45,9 +45,15 @@ type world struct {
 // newWorld installs the CRD of a file of testdata, with its locks in the annotation, and waits until it is served.
 func newWorld(t *testing.T, file string) *world {
 	t.Helper()
+	return newWorldNamed(t, file, t.Name())
+}
+
+// newWorldNamed is newWorld with a name of its own for the group, for tests that have several.
+func newWorldNamed(t *testing.T, file, name string) *world {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 5*patience)
 	t.Cleanup(cancel)
-	w := &world{t: t, ctx: ctx, group: strings.ToLower(t.Name()) + ".fieldlock.test", registry: &admission.Registry{}}
+	w := &world{t: t, ctx: ctx, group: strings.ToLower(name) + ".fieldlock.test", registry: &admission.Registry{}}
 	w.registry.SetComplete()
 	w.installCRD(w.withLocks(w.read(file)))
 	return w
