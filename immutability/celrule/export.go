@@ -188,12 +188,14 @@ func (p *place) sayings(locks []string) ([]saying, []Unexported) {
 		w.frozen(extension.NoSet, extension.NoUnset, extension.NoModify)
 	case unset && modify:
 		w.setOnce()
+	case set && unset:
+		w.presence("has(%[1]s) == has(%[2]s)", "may be neither set nor unset", extension.NoSet, extension.NoUnset)
 	default:
 		if set {
-			w.presence(extension.NoSet, "has(%[2]s) || !has(%[1]s)", "may not be set")
+			w.presence("has(%[2]s) || !has(%[1]s)", "may not be set", extension.NoSet)
 		}
 		if unset {
-			w.presence(extension.NoUnset, "!has(%[2]s) || has(%[1]s)", "may not be unset")
+			w.presence("!has(%[2]s) || has(%[1]s)", "may not be unset", extension.NoUnset)
 		}
 		if modify {
 			w.modify()
@@ -300,7 +302,7 @@ func (w *wording) setOnce() {
 	locks := []string{extension.NoUnset, extension.NoModify}
 	switch {
 	case !w.comparable(extension.NoModify):
-		w.presence(extension.NoUnset, "!has(%[2]s) || has(%[1]s)", "may not be unset")
+		w.presence("!has(%[2]s) || has(%[1]s)", "may not be unset", extension.NoUnset)
 	case w.alone:
 		w.say("self == oldSelf", message, locks...)
 	default:
@@ -308,10 +310,10 @@ func (w *wording) setOnce() {
 	}
 }
 
-// presence says NoSet or NoUnset, which need no rule where the value is always there.
-func (w *wording) presence(lock, format, may string) {
+// presence says NoSet, NoUnset or both, which need no rule where the value is always there.
+func (w *wording) presence(format, may string, locks ...string) {
 	if !w.alone {
-		w.sayAbove(format, message+": it "+may, lock)
+		w.sayAbove(format, message+": it "+may, locks...)
 	}
 }
 
