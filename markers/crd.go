@@ -152,6 +152,7 @@ type crdWriter struct {
 	file     string
 	written  Written
 	edit     *editor
+	asked    map[string]bool // path and key, of one version
 }
 
 func (w *crdWriter) problem(n *yaml.Node, format string, args ...any) {
@@ -177,7 +178,23 @@ func (w *crdWriter) crd(root *yaml.Node, e *editor) {
 			w.problem(version, "no Go type %s is in the packages: name the package that has it, too", k)
 			continue
 		}
-		w.place(child(child(version, "schema"), "openAPIV3Schema"), u, "")
+		schema := child(child(version, "schema"), "openAPIV3Schema")
+		w.asked = map[string]bool{}
+		w.place(schema, u, "")
+		w.notices(schema, k.version)
+	}
+}
+
+// notices names fieldlock's keys in the schema of a version that no marker asks for.
+func (w *crdWriter) notices(schema *yaml.Node, version string) {
+	there := map[string]map[string]any{}
+	ownKeys(schema, "", there)
+	for path, keys := range there {
+		for key := range keys {
+			if !w.asked[path+" "+key] {
+				w.written.Notices = append(w.written.Notices, fmt.Sprintf("%s: no marker asks for %s at %s of version %s", w.file, key, pointer(path), version))
+			}
+		}
 	}
 }
 
@@ -219,6 +236,7 @@ func (w *crdWriter) place(n *yaml.Node, u *use, path string) {
 func (w *crdWriter) keys(n *yaml.Node, own marks, path string) {
 	missing := map[string]any{}
 	for _, m := range own {
+		w.asked[path+" "+m.key] = true
 		there := child(n, m.key)
 		if there == nil {
 			missing[m.key] = m.value
@@ -232,14 +250,9 @@ func (w *crdWriter) keys(n *yaml.Node, own marks, path string) {
 	lock, locks := own.lock()
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key := n.Content[i].Value
-		if _, asked := own.get(key); asked || !slices.Contains(extension.Own(), key) {
-			continue
-		}
-		if locks && isLock(key) {
+		if _, asked := own.get(key); locks && !asked && isLock(key) {
 			w.problems.of(lock, "line %d of %s has the lock %s there already: let controller-gen write the file anew, or make the two agree", n.Content[i].Line, w.file, key)
-			continue
 		}
-		w.written.Notices = append(w.written.Notices, fmt.Sprintf("%s:%d: no marker asks for %s at %s", w.file, n.Content[i].Line, key, pointer(path)))
 	}
 	if len(missing) > 0 {
 		if err := w.edit.insert(n, missing); err != nil {

@@ -18,9 +18,10 @@ import (
 // Source is a set of Go packages with the markers of their types. It is immutable and safe for concurrent use.
 type Source struct {
 	dir     string
-	roots   map[kind]*use   // every exported struct of a package with group and version
-	structs map[string]*use // every exported struct of the packages asked for, by its name in openapi-gen's definitions
-	groups  map[string]bool // the API groups of the packages
+	roots   map[kind]*use     // every exported struct of a package with group and version
+	structs map[string]*use   // every exported struct of the packages asked for, by its name in openapi-gen's definitions
+	groups  map[string]bool   // the API groups of the packages
+	models  map[string]string // by package: what stands for its path in the names of definitions, where it is another
 }
 
 // kind names an API type.
@@ -83,7 +84,12 @@ func Load(dir string, patterns []string, opts ...Option) (*Source, error) {
 	for _, pkg := range all {
 		c.readComments(pkg, o.k8s, isAsked[pkg.PkgPath], p)
 	}
-	s := &Source{dir: absolute, roots: map[kind]*use{}, structs: map[string]*use{}, groups: map[string]bool{}}
+	s := &Source{dir: absolute, roots: map[kind]*use{}, structs: map[string]*use{}, groups: map[string]bool{}, models: map[string]string{}}
+	for _, pkg := range all {
+		if model, ok := packageMarker(pkg, "k8s:openapi-model-package"); ok {
+			s.models[pkg.PkgPath] = model
+		}
+	}
 	b := newBuilder(c, all, p)
 	for _, pkg := range all {
 		if isAsked[pkg.PkgPath] {
@@ -193,6 +199,9 @@ func exportedTypes(pkg *packages.Package) []*types.TypeName {
 	return list
 }
 
+// Groups returns the API groups of the packages, sorted: those by +groupName or a GroupVersion variable.
+func (s *Source) Groups() []string { return slices.Sorted(maps.Keys(s.groups)) }
+
 // add adds the struct types of pkg.
 func (s *Source) add(pkg *packages.Package, b *builder) {
 	group, version, isAPI := groupVersion(pkg)
@@ -207,19 +216,11 @@ func (s *Source) add(pkg *packages.Package, b *builder) {
 		if u.shape.form != structForm || obj.IsAlias() {
 			continue
 		}
-		s.structs[openAPIName(pkg, obj)] = u
+		s.structs[s.definitionName(obj.Type())] = u
 		if isAPI {
 			s.roots[kind{group, version, obj.Name()}] = u
 		}
 	}
-}
-
-// openAPIName is the key of a type in openapi-gen's definitions.
-func openAPIName(pkg *packages.Package, obj *types.TypeName) string {
-	if model, ok := packageMarker(pkg, "k8s:openapi-model-package"); ok {
-		return model + "." + obj.Name()
-	}
-	return obj.Pkg().Path() + "." + obj.Name()
 }
 
 // groupVersion finds the API group and version of a package as controller-gen does, by +groupName and +versionName or

@@ -7,7 +7,6 @@
 package openapi
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -24,11 +23,10 @@ import (
 // name that openapi-gen gives it, "example.com/api/v1.Widget".
 type Marks map[string]map[string]map[string]any
 
-// Parse reads marks from the JSON that Marks encode to. Members that it does not know the form of are an error.
+// Parse reads marks from the JSON that Marks encode to.
 func Parse(data []byte) (Marks, error) {
-	decoder := json.NewDecoder(bytes.NewReader(data))
 	var m Marks
-	if err := decoder.Decode(&m); err != nil {
+	if err := json.Unmarshal(data, &m); err != nil {
 		return nil, fmt.Errorf("marks are JSON, definition → schema path → key → value: %w", err)
 	}
 	return m, nil

@@ -1,0 +1,146 @@
+package markers_test
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/fieldlock/fieldlock/markers"
+)
+
+func model(t *testing.T) *markers.Source {
+	t.Helper()
+	source, err := markers.Load(".", []string{"./testdata/api/model"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return source
+}
+
+// TestLayouts: every file in testdata/layouts says in its first lines what it is a case of; the golden file beside it
+// has the keys, whatever the layout, and writing again changes nothing.
+func TestLayouts(t *testing.T) {
+	files, err := filepath.Glob("testdata/layouts/*.in")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no layouts", err)
+	}
+	source := model(t)
+	for _, name := range files {
+		t.Run(filepath.Base(name), func(t *testing.T) {
+			in := read(t, name)
+			for _, newline := range []string{"\n", "\r\n"} {
+				file := markers.File{Name: in.Name, Data: bytes.ReplaceAll(in.Data, []byte("\n"), []byte(newline))}
+				out, err := source.WriteCRDs([]markers.File{file})
+				if err != nil {
+					t.Fatal(err)
+				}
+				data := out[0].Data
+				if bytes.Count(data, []byte("\n")) != bytes.Count(data, []byte(newline)) {
+					t.Errorf("the file mixes the ends of lines: %q", data)
+				}
+				golden(t, strings.TrimSuffix(name, ".in")+".golden", bytes.ReplaceAll(data, []byte(newline), []byte("\n")))
+				again, err := source.WriteCRDs([]markers.File{out[0].File})
+				if err != nil || again[0].Keys != 0 || !bytes.Equal(again[0].Data, data) {
+					t.Errorf("a second run writes %d keys, error %v", again[0].Keys, err)
+				}
+			}
+		})
+	}
+}
+
+// crd is a CRD of the model's group whose schema has this property name, in flow style.
+func crd(name string) string {
+	return `apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: things.model.fieldlock.dev}
+spec:
+  group: model.fieldlock.dev
+  names: {kind: Thing}
+  versions:
+  - name: v1
+    schema: {openAPIV3Schema: {properties: {name: ` + name + `}}}
+`
+}
+
+func TestWriteCRDsRefuses(t *testing.T) {
+	locked := crd("{type: string}")
+	for _, c := range []struct{ reason, data, want string }{
+		{"a lock in the file that the marker would stand beside",
+			crd("{type: object, x-kubernetes-immutable-keys: true}"), "has the lock x-kubernetes-immutable-keys there already"},
+		{"another value in the file", crd("{x-kubernetes-immutable: false}"), "line 9 of crd.yaml has x-kubernetes-immutable with another value"},
+		{"the schema lacks the field", strings.Replace(locked, "name: {type", "title: {type", 1), "no schema at /properties/name"},
+		{"a version without a Go type", strings.Replace(locked, "name: v1", "name: v2", 1), "no Go type model.fieldlock.dev/v2 Thing"},
+		{"a kind without a Go type", strings.Replace(locked, "kind: Thing", "kind: Thong", 1), "no Go type model.fieldlock.dev/v1 Thong"},
+		{"v1beta1 gains no locks", strings.Replace(locked, "k8s.io/v1", "k8s.io/v1beta1", 1), "apiVersion apiextensions.k8s.io/v1beta1"},
+		{"no versions", strings.Replace(locked, "versions:", "version:", 1), "no list of versions"},
+		{"a version without a schema", strings.Replace(locked, "schema:", "scheme:", 1), "no schema at its root"},
+		{"a schema that is an alias, which other places share", strings.Replace(crd("*shared"), "metadata: {", "metadata: {annotations: &shared {a: b}, ", 1),
+			"no schema at /properties/name"},
+		{"no YAML", "a: [", "crd.yaml: yaml"},
+	} {
+		t.Run(c.reason, func(t *testing.T) {
+			in := markers.File{Name: "crd.yaml", Data: []byte(c.data)}
+			_, err := model(t).WriteCRDs([]markers.File{in})
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %v, want %q in it", err, c.want)
+			}
+		})
+	}
+}
+
+// TestOtherDocuments: what is no CRD of the groups is left alone, and told from those that are.
+func TestOtherDocuments(t *testing.T) {
+	for _, data := range []string{
+		"", "---\n", "# nothing\n", "[]\n", "kind: ConfigMap\napiVersion: v1\n",
+		strings.Replace(crd("{}"), "group: model.fieldlock.dev", "group: other.fieldlock.dev", 1),
+	} {
+		out, err := model(t).WriteCRDs([]markers.File{{Name: "x.yaml", Data: []byte(data)}})
+		if err != nil || out[0].CRDs != 0 || out[0].Keys != 0 || string(out[0].Data) != data {
+			t.Errorf("%q: got %+v, error %v", data, out, err)
+		}
+	}
+}
+
+// TestNotices: a lock that no marker asks for is kept, and pointed out.
+func TestNotices(t *testing.T) {
+	data := strings.Replace(crd("{type: string}"), "properties: {name", "properties: {size: {type: string, x-kubernetes-immutable: true}, name", 1)
+	source := model(t)
+	out, err := source.WriteCRDs([]markers.File{{Name: "x.yaml", Data: []byte(data)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(out[0].Data), "size: {type: string, x-kubernetes-immutable: true}") {
+		t.Errorf("the lock is gone:\n%s", out[0].Data)
+	}
+	if len(out[0].Notices) != 1 || !strings.Contains(out[0].Notices[0], "x.yaml: no marker asks for x-kubernetes-immutable at /properties/size of version v1") {
+		t.Errorf("got notices %q", out[0].Notices)
+	}
+}
+
+// FuzzLayout: whatever the file looks like, WriteCRDs gives an error or a file that a second run leaves alone.
+func FuzzLayout(f *testing.F) {
+	files, _ := filepath.Glob("testdata/layouts/*.in")
+	for _, name := range files {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(data)
+	}
+	source, err := markers.Load(".", []string{"./testdata/api/model"})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		out, err := source.WriteCRDs([]markers.File{{Name: "x.yaml", Data: data}}, markers.WithAnnotation())
+		if err != nil {
+			return
+		}
+		again, err := source.WriteCRDs([]markers.File{out[0].File}, markers.WithAnnotation())
+		if err != nil || again[0].Keys != 0 || !bytes.Equal(again[0].Data, out[0].Data) {
+			t.Fatalf("a second run writes %v, error %v, from\n%s", again, err, out[0].Data)
+		}
+	})
+}
