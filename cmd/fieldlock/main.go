@@ -59,6 +59,7 @@ Exit status: 0 clean, 1 violations, lint errors or refused parameters, 2 bad usa
 	root.SetOut(s.out)
 	root.SetErr(s.err)
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(newCheck(s), newLint(s), newLocks(s), newParams(s))
+	root.AddCommand(newCheck(s), newLint(s), newLocks(s), newExport(s), newImport(s), newParams(s))
+	root.AddCommand(newMarkers(s))
 	return root
 }

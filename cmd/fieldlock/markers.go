@@ -1,0 +1,238 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fieldlock/fieldlock/markers"
+)
+
+func newMarkers(s streams) *cobra.Command {
+	var o markersOptions
+	cmd := &cobra.Command{
+		Use:   "markers --crds DIR PACKAGE...",
+		Short: "Write the immutability markers of Go types into the CRDs that controller-gen made",
+		Long: `markers reads the markers of Go types, +immutable and its kin, and writes what they ask for into the CRDs below DIR:
+those of the packages' API groups, every version of them. Run it after each controller-gen, which writes its files anew.
+It adds lines and leaves every other byte; a second run changes nothing.
+
++k8s:immutable has two meanings. Here it locks from creation, set and unset included, as in native types: a lock that is
+too strict shows at the first update that it refuses, one that is too loose does not show. With
+--k8s-immutable=set-once it is what controller-gen makes of it: an unset field may be set, then it is locked.
+
+A stock API server drops the keys from the schema and keeps the annotation that --annotation writes.
+
+Exit status: 0 done or up to date, 1 markers that cannot be written or, with --check, files that are out of date,
+2 the input cannot be used.`,
+		Example: `  # After controller-gen crd paths=./api/... output:crd:dir=config/crd
+  fieldlock markers --crds config/crd ./api/...
+
+  # In CI: are the files what the markers ask for?
+  fieldlock markers --check --crds config/crd ./api/...
+
+  # For an aggregated API server, which puts them onto its OpenAPI definitions
+  fieldlock markers --definitions pkg/openapi/marks.json ./api/...`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 || o.crds == "" && o.definitions == "" {
+				return errors.New("markers needs Go packages, and --crds DIR or --definitions FILE; see fieldlock markers --help")
+			}
+			o.format = cmd.Flag("output").Value.String()
+			return runMarkers(s, o, args)
+		},
+	}
+	addOutput(cmd, asText, asJSON)
+	cmd.Flags().StringVar(&o.crds, "crds", "", "the CRDs to write into: a directory or a file")
+	cmd.Flags().StringVar(&o.definitions, "definitions", "", "a JSON file to write the keys into, by definition of openapi-gen")
+	cmd.Flags().BoolVar(&o.check, "check", false, "write nothing, and fail where something would be written")
+	cmd.Flags().BoolVar(&o.annotation, "annotation", false, "write the annotation fieldlock.dev/locks into the CRDs too")
+	cmd.Flags().StringVar(&o.k8sImmutable, "k8s-immutable", string(markers.Locked), "what +k8s:immutable means: locked, set-once")
+	return cmd
+}
+
+type markersOptions struct {
+	crds, definitions, k8sImmutable, format string
+	check, annotation                       bool
+}
+
+// markersFile is one item of markers -o json.
+type markersFile struct {
+	File    string `json:"file"`
+	Missing int    `json:"missing"` // keys that were not there
+	Written bool   `json:"written"`
+}
+
+type markersProblem struct {
+	File    string `json:"file"`
+	Line    int    `json:"line,omitempty"`
+	Marker  string `json:"marker,omitempty"`
+	Message string `json:"message"`
+}
+
+// markersReport is what markers -o json prints.
+type markersReport struct {
+	UpToDate bool             `json:"upToDate"` // what the files are when the command ends
+	Files    []markersFile    `json:"files"`
+	Problems []markersProblem `json:"problems,omitempty"`
+	Notices  []string         `json:"notices,omitempty"`
+}
+
+func runMarkers(s streams, o markersOptions, packages []string) error {
+	report := markersReport{UpToDate: true, Files: []markersFile{}}
+	writes, err := planMarkers(s, o, packages, &report)
+	var mistakes *markers.Error
+	switch {
+	case errors.As(err, &mistakes):
+		report.UpToDate = false
+		for _, p := range mistakes.Problems {
+			report.Problems = append(report.Problems, markersProblem(p))
+		}
+	case err != nil:
+		return err
+	}
+	for _, w := range writes {
+		file := markersFile{File: w.Name, Missing: w.Keys, Written: w.Keys > 0 && !o.check}
+		if file.Written {
+			if err := rewrite(w.Name, w.Data); err != nil {
+				return err
+			}
+		}
+		report.UpToDate = report.UpToDate && (w.Keys == 0 || file.Written)
+		report.Files = append(report.Files, file)
+		report.Notices = append(report.Notices, w.Notices...)
+	}
+	if o.format == asJSON {
+		if err := writeJSON(s.out, report); err != nil {
+			return err
+		}
+	} else {
+		writeMarkers(s.out, report, paletteOf(s.out))
+	}
+	if !report.UpToDate {
+		return errRefused
+	}
+	return nil
+}
+
+// planMarkers returns the files as they should be; Keys tells how many keys are missing in each.
+func planMarkers(s streams, o markersOptions, packages []string, report *markersReport) ([]markers.Written, error) {
+	var files []markers.File
+	if o.crds != "" {
+		found, err := (&inputs{in: s.in}).files([]string{o.crds})
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range found {
+			data, err := os.ReadFile(f.path)
+			if err != nil {
+				return nil, unreadable(f.path, err)
+			}
+			files = append(files, markers.File{Name: filepath.ToSlash(f.path), Data: data})
+		}
+	}
+	source, err := markers.Load(".", packages, markers.WithK8sImmutable(markers.K8sImmutable(o.k8sImmutable)))
+	if err != nil {
+		return nil, err
+	}
+	var all []markers.Written
+	if o.crds != "" {
+		var opts []markers.CRDOption
+		if o.annotation {
+			opts = append(opts, markers.WithAnnotation())
+		}
+		written, err := source.WriteCRDs(files, opts...)
+		if err != nil {
+			return nil, err
+		}
+		for _, w := range written {
+			if w.CRDs > 0 {
+				all = append(all, w)
+			}
+		}
+		if len(all) == 0 {
+			return nil, noCRDs(o.crds, source.Groups())
+		}
+	}
+	if o.definitions != "" {
+		w, err := definitionsFile(o.definitions, source)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, w)
+	}
+	return all, nil
+}
+
+func noCRDs(dir string, groups []string) error {
+	if len(groups) == 0 {
+		return errors.New("the packages have no API group: put +groupName=example.com above the package clause of one of their files")
+	}
+	return fmt.Errorf("no CRD below %s is of an API group of the packages, which is %s; run controller-gen first, or name other packages", dir, strings.Join(groups, " or "))
+}
+
+// definitionsFile returns the file of --definitions; one whose content is the same is no change.
+func definitionsFile(path string, source *markers.Source) (markers.Written, error) {
+	marks := source.Definitions()
+	var data bytes.Buffer
+	if err := writeJSON(&data, marks); err != nil {
+		return markers.Written{}, err
+	}
+	w := markers.Written{File: markers.File{Name: filepath.ToSlash(path), Data: data.Bytes()}}
+	was, err := os.ReadFile(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return w, unreadable(path, err)
+	case bytes.Equal(was, w.Data):
+		return w, nil
+	}
+	if err == nil && !json.Valid(was) {
+		return w, fmt.Errorf("%s: it is no JSON, so it is not overwritten; name a file that markers may write", path)
+	}
+	for _, paths := range marks {
+		for _, keys := range paths {
+			w.Keys += len(keys)
+		}
+	}
+	w.Keys = max(w.Keys, 1) // a file that should be empty is out of date too
+	return w, nil
+}
+
+// rewrite replaces what a file holds; a file that is there keeps its permissions.
+func rewrite(path string, data []byte) error {
+	if err := os.WriteFile(path, data, 0o644); err != nil {
+		return fmt.Errorf("%s cannot be written: %w", path, err)
+	}
+	return nil
+}
+
+// writeMarkers prints a line for each file, or the problems.
+func writeMarkers(w io.Writer, r markersReport, p palette) {
+	for _, problem := range r.Problems {
+		fmt.Fprintln(w, printable(markers.Problem(problem).String()))
+	}
+	for _, f := range r.Files {
+		switch {
+		case f.Missing == 0:
+			fmt.Fprintf(w, "%s %s: up to date\n", p.green("✓"), printable(f.File))
+		case f.Written:
+			fmt.Fprintf(w, "%s %s: %s written\n", p.green("✓"), printable(f.File), count(f.Missing, "mark"))
+		default:
+			fmt.Fprintf(w, "%s %s: out of date by %s; run fieldlock markers without --check\n", p.red("✗"), printable(f.File), count(f.Missing, "mark"))
+		}
+	}
+	for _, n := range r.Notices {
+		fmt.Fprintf(w, "%s %s\n", p.yellow("!"), printable(n))
+	}
+	if len(r.Problems) > 0 {
+		fmt.Fprintf(w, "%s %s; nothing was written\n", p.red("✗"), count(len(r.Problems), "problem"))
+	}
+}
