@@ -30,7 +30,7 @@ type Definition struct {
 }
 
 // HasDefault reports whether the definition has a default. An empty text is one.
-func (d *Definition) HasDefault() bool { return d.Default.Kind != "" && d.Default.Kind != Null }
+func (d *Definition) HasDefault() bool { return !d.Default.none() }
 
 // Definitions are the parameters of one version of a KUDO operator.
 type Definitions struct {

@@ -105,7 +105,7 @@ func (e *evaluation) request() {
 			}
 			continue
 		}
-		if value.Kind == Null || value.Kind == "" {
+		if value.none() {
 			delete(e.next, name)
 			continue
 		}
@@ -116,7 +116,7 @@ func (e *evaluation) request() {
 // given returns the value that this operation asks for.
 func (e *evaluation) given(name string) (Value, bool) {
 	value, ok := e.requested[name]
-	return value, ok && value.Kind != Null && value.Kind != ""
+	return value, ok && !value.none()
 }
 
 // keepDefaults stores the old default of parameters that were immutable and had no stored copy of it, where the new
@@ -128,10 +128,9 @@ func (e *evaluation) keepDefaults() {
 		if !ok || !was.Immutable || !was.HasDefault() {
 			continue
 		}
-		_, stored := e.stored[was.Name]
 		_, requested := e.requested[was.Name]
 		same := definition.HasDefault() && definition.Default.Text == was.Default.Text
-		if !stored && !requested && !same {
+		if e.stored[was.Name].none() && !requested && !same {
 			e.next[was.Name] = Text(was.Default.Text)
 		}
 	}
@@ -162,7 +161,7 @@ func (e *evaluation) checkImmutable() {
 			e.refuse(name, RuleImmutable, "is immutable: it may not change from %s to %s", valueText(before, had), valueText(after, has))
 			continue
 		}
-		if value, ok := e.stored[name]; ok && value.Kind != Null {
+		if value, ok := e.stored[name]; ok && !value.none() {
 			e.next[name] = Text(value.Text) // asked to remove the copy of what the default says: the copy stays
 		}
 	}
@@ -178,7 +177,7 @@ func offer(definition *Definition) string {
 
 // effective returns the value that templates see: the stored one, else the default.
 func effective(definition *Definition, stored Values) (Value, bool) {
-	if value, ok := stored[definition.Name]; ok && value.Kind != Null && value.Kind != "" {
+	if value, ok := stored[definition.Name]; ok && !value.none() {
 		return value, true
 	}
 	return definition.Default, definition.HasDefault()
@@ -310,7 +309,7 @@ func (e *evaluation) checkTriggers(changed []*Definition) {
 func textsOf(values Values) Values {
 	out := make(Values, len(values))
 	for name, value := range values {
-		if value.Kind != Null && value.Kind != "" {
+		if !value.none() {
 			out[name] = Text(value.Text)
 		}
 	}

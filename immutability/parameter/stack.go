@@ -87,7 +87,7 @@ func (e *stackEvaluation) finish(keeps func(name string) bool) Plan {
 		if !own && keeps(p.Name) {
 			value, own = e.stored[p.Name]
 		}
-		own = own && value.Kind != Null && value.Kind != ""
+		own = own && !value.none()
 		if !own {
 			value = p.Default
 		}
@@ -153,7 +153,7 @@ func (e *stackEvaluation) removed() []Change {
 
 // stackValue returns the effective value: the stored one, else the default.
 func stackValue(p *StackParameter, stored Values) (Value, bool) {
-	if value, ok := stored[p.Name]; ok && value.Kind != Null && value.Kind != "" {
+	if value, ok := stored[p.Name]; ok && !value.none() {
 		return value, true
 	}
 	return p.Default, p.HasDefault()

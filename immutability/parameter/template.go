@@ -26,7 +26,7 @@ type StackParameter struct {
 }
 
 // HasDefault reports whether the parameter has a default.
-func (p *StackParameter) HasDefault() bool { return p.Default.Kind != "" && p.Default.Kind != Null }
+func (p *StackParameter) HasDefault() bool { return !p.Default.none() }
 
 // Template is what a Heat Orchestration Template says about its parameters.
 type Template struct {

@@ -65,6 +65,9 @@ func (v Value) json() any {
 	return v.Text
 }
 
+// none reports whether there is no value.
+func (v Value) none() bool { return v.Kind == "" || v.Kind == Null }
+
 // structured reports whether the value is a list or a map.
 func (v Value) structured() bool { return v.Kind == List || v.Kind == Map }
 
@@ -75,7 +78,7 @@ type Values map[string]Value
 func (v Values) Texts() map[string]string {
 	out := make(map[string]string, len(v))
 	for name, value := range v {
-		if value.Kind != Null {
+		if !value.none() {
 			out[name] = value.Text
 		}
 	}
