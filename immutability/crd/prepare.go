@@ -12,9 +12,9 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/objectmeta"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
-	kjson "sigs.k8s.io/json"
-
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/kube-openapi/pkg/validation/spec"
+	kjson "sigs.k8s.io/json"
 )
 
 // Prepare returns obj as the API server sees it before it validates: unknown fields pruned, null dropped where the
@@ -40,11 +40,47 @@ func (v *Version) Prepare(obj map[string]any) (map[string]any, error) {
 		pruning.Prune(prepared, v.structural, true)
 		defaulting.PruneNonNullableNullsWithoutDefaults(prepared, v.structural)
 	}
-	if err := objectmeta.Coerce(nil, prepared, v.structural, false, false); err != nil {
+	if err := coerce(prepared, v.structural); err != nil {
 		return nil, fmt.Errorf("%s: an embedded resource cannot be read: %w", objectName(obj), err)
 	}
 	defaulting.Default(prepared, v.structural)
 	return prepared, nil
+}
+
+// coerce reduces the metadata of embedded resources in object to what object metadata has. Of several that are malformed
+// objectmeta.Coerce reports any one; coerce takes each out and goes on, and returns the first by path.
+func coerce(object map[string]any, s *structuralschema.Structural) error {
+	var first *field.Error
+	for {
+		err := objectmeta.Coerce(nil, object, s, false, false)
+		switch {
+		case err == nil && first == nil:
+			return nil
+		case err == nil:
+			return first
+		case first == nil || err.Field < first.Field:
+			first = err
+		}
+		if !remove(object, stepsOf(object, err.Field)) {
+			return first
+		}
+	}
+}
+
+// remove takes the member that steps lead to out of value, and reports whether it was there.
+func remove(value any, steps []any) bool {
+	if len(steps) == 0 {
+		return false
+	}
+	last := len(steps) - 1
+	for _, step := range steps[:last] {
+		value = child(value, step)
+	}
+	object, _ := value.(map[string]any)
+	name, _ := steps[last].(string)
+	_, ok := object[name]
+	delete(object, name)
+	return ok
 }
 
 // toStructural converts the schema as the API server does when it starts to serve a CRD. It returns nil for a schema

@@ -81,6 +81,19 @@ func TestPrepareErrors(t *testing.T) {
 	}
 }
 
+// Of several malformed parts it is always the first by path that is reported.
+func TestPrepareErrorIsDeterministic(t *testing.T) {
+	v := read(t, document("  versions:\n"+version("v1", spec("list: {type: array, items: {type: object, x-kubernetes-embedded-resource: true, x-kubernetes-preserve-unknown-fields: true}}, "+
+		"map: {type: object, additionalProperties: {type: object, x-kubernetes-embedded-resource: true}}")))).Versions[0]
+	object := objectOf(t, "{spec: {list: [{metadata: {name: a}}, {metadata: 1}, {kind: 1}], map: {b.c: {metadata: []}, a: {apiVersion: 1}, d: {metadata: {labels: 1}}}}}")
+	for range 50 {
+		_, err := v.Prepare(object)
+		if want := "an embedded resource cannot be read: spec.list[1].metadata: Invalid value"; err == nil || !strings.Contains(err.Error(), want) {
+			t.Fatalf("error %v, want %s", err, want)
+		}
+	}
+}
+
 // A caller's object may hold Go's other numbers; nil is no object.
 func TestPrepareOddInput(t *testing.T) {
 	v := read(t, document("  versions:\n"+version("v1", spec("num: {type: integer}")))).Versions[0]
