@@ -38,7 +38,7 @@ func (t StackType) convert(value Value) (any, string) {
 			return value.Text, ""
 		}
 	case StackNumber:
-		if value.Kind == String || value.Kind == Number {
+		if !value.structured() {
 			if n, ok := toNumeral(strings.TrimSpace(value.Text)); ok {
 				return n, ""
 			}

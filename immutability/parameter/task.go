@@ -120,9 +120,9 @@ func (e *evaluation) enabling(task Task) (*Definition, bool) {
 // toggle reads the enabling value.
 func (e *evaluation) toggle(task Task, definition *Definition, value Value, has bool) bool {
 	present, err := strconv.ParseBool(value.Text)
-	if err != nil || !has {
+	if err != nil {
 		e.refuse(definition.Name, RuleEnabling, "has %s and cannot enable the task %q: it is 1, t, T, TRUE, true, True or 0, f, F, FALSE, false, False",
 			valueText(value, has), task.Name)
 	}
-	return present && err == nil
+	return present
 }
