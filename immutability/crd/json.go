@@ -18,6 +18,7 @@ var errJSONSyntax = errors.New("not JSON")
 // member name twice in one object is an error.
 func readJSON(name string, data []byte) ([]root, error) {
 	var roots []root
+	text := &jsonText{data: data}
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	for {
 		var raw json.RawMessage
@@ -37,7 +38,7 @@ func readJSON(name string, data []byte) ([]root, error) {
 		if err != nil {
 			return nil, &Error{File: name, Line: lineAt(data, start), Document: len(roots) + 1, Message: err.Error()}
 		}
-		roots = append(roots, root{value, &jsonSource{data: data, start: start}})
+		roots = append(roots, root{value, &jsonSource{jsonText: text, start: start}})
 	}
 }
 

@@ -3,16 +3,39 @@ package crd
 import (
 	"bytes"
 	"encoding/json"
+	"sort"
 	"sync"
 )
 
 var _ source = (*jsonSource)(nil)
 
-// jsonSource is a value that was read as JSON: the text is well-formed. It scans the text for the places that are asked
+// jsonText is the text of a JSON file, which may hold many values. Safe for concurrent use.
+type jsonText struct {
+	data []byte
+
+	once     sync.Once
+	newlines []int // offsets, after a first one of -1
+}
+
+// position returns the line and column of an offset.
+func (t *jsonText) position(at int) Position {
+	t.once.Do(func() {
+		t.newlines = []int{-1}
+		for i, c := range t.data {
+			if c == '\n' {
+				t.newlines = append(t.newlines, i)
+			}
+		}
+	})
+	line := sort.SearchInts(t.newlines, at) // newlines before the offset
+	return Position{line, at - t.newlines[line-1]}
+}
+
+// jsonSource is a value that was read as JSON: its text is well-formed. It scans the text for the places that are asked
 // for, and remembers the containers on the way, so that many places in one large List cost one scan of it. Safe for
 // concurrent use.
 type jsonSource struct {
-	data  []byte
+	*jsonText
 	start int // offset of the value
 
 	mu         sync.Mutex
@@ -36,8 +59,7 @@ func (s *jsonSource) find(steps []any) Position {
 		}
 		at, value = child.at, child.value
 	}
-	line := bytes.LastIndexByte(s.data[:at], '\n')
-	return Position{lineAt(s.data, at), at - line}
+	return s.position(at)
 }
 
 // child returns what is one step below the value at an offset.
