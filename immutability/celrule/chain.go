@@ -39,6 +39,15 @@ type chain struct {
 
 	literals []ref.Val // scalars that the last place is compared with
 	keyed    bool      // whether the rule asks for keys or items of the last place
+	lenient  bool      // CEL's == counts as that of a lock, for what is not about values
+}
+
+// unequal is why CEL does not compare values of s as a lock does, or "".
+func (c *chain) unequal(s *spec.Schema) string {
+	if c.lenient {
+		return ""
+	}
+	return unequal(s)
 }
 
 func (c *chain) last() int         { return len(c.places) - 1 }

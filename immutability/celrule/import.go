@@ -51,6 +51,13 @@ type Imported struct {
 // are left, with the reason. Rules without oldSelf are not touched and not listed. Cost: O(size of s), and for each rule
 // the number of states of the fields that it names, which is small.
 func Import(s *spec.Schema) Imported {
+	im := newImporter(s, false)
+	im.settle()
+	return im.result()
+}
+
+// newImporter reads the rules and locks of s. A lenient one takes CEL's == for that of a lock, whatever the values.
+func newImporter(s *spec.Schema, lenient bool) *importer {
 	im := &importer{accepted: map[*place][]word{}, places: readPlaces(s)}
 	for _, p := range im.places {
 		if words := wordsOf(p); len(words) > 0 {
@@ -60,12 +67,11 @@ func Import(s *spec.Schema) Imported {
 	for _, p := range im.places {
 		for i := range p.rules {
 			if p.rules[i].Transition {
-				im.rules = append(im.rules, newReading(&p.rules[i]))
+				im.rules = append(im.rules, newReading(&p.rules[i], lenient))
 			}
 		}
 	}
-	im.settle()
-	return im.result()
+	return im
 }
 
 // reading is one transition rule while it is being understood.
@@ -84,7 +90,7 @@ type part struct {
 	reason string
 }
 
-func newReading(r *Rule) *reading {
+func newReading(r *Rule, lenient bool) *reading {
 	rd := &reading{rule: r}
 	if r.at.uncorrelated != "" {
 		rd.reason = r.at.uncorrelated
@@ -95,6 +101,8 @@ func newReading(r *Rule) *reading {
 		p.chain, p.reason = chainOf(r, x)
 		if p.chain == nil {
 			rd.reason = p.reason
+		} else {
+			p.chain.lenient = lenient
 		}
 		rd.parts = append(rd.parts, p)
 	}
@@ -235,7 +243,7 @@ func explain(c *chain, s *state) string {
 	case s.both(n) && s.equal <= n:
 		return fmt.Sprintf("it refuses some updates that leave %s as it is", c.lastPlace().displayPath())
 	case s.both(n):
-		if reason := unequal(c.lastPlace().schema); reason != "" {
+		if reason := c.unequal(c.lastPlace().schema); reason != "" {
 			return reason
 		}
 		return fmt.Sprintf("it refuses some changes of %s and allows others", c.lastPlace().displayPath())

@@ -126,7 +126,7 @@ func (q *quantifier) in(k element) outcome {
 		return fails
 	}
 	if q.kind == listKeys {
-		if reason := unequal(q.c.lastPlace().items.schema); reason != "" {
+		if reason := q.c.unequal(q.c.lastPlace().items.schema); reason != "" {
 			return q.unsaid(reason)
 		}
 		return of(k == kept)
@@ -144,7 +144,7 @@ func (q *quantifier) equalValues(x, y ast.Expr, k element) outcome {
 		}
 		return q.unsaid("it compares parts of keys or items")
 	}
-	if reason := unequal(q.c.lastPlace().values.schema); reason != "" {
+	if reason := q.c.unequal(q.c.lastPlace().values.schema); reason != "" {
 		return q.unsaid(reason)
 	}
 	if k == alone {
@@ -219,7 +219,7 @@ func (q *quantifier) partner(quantifier, w string, body ast.Expr, k element) out
 		return q.unsaid("it does not compare all keys of the list")
 	}
 	if whole && q.kind == listKeys {
-		if reason := unequal(q.c.lastPlace().items.schema); reason != "" {
+		if reason := q.c.unequal(q.c.lastPlace().items.schema); reason != "" {
 			return q.unsaid(reason)
 		}
 	}

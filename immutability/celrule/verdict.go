@@ -297,7 +297,7 @@ func (e *evaluation) equalTerms(a, b term) outcome {
 	case a.side == b.side:
 		return yes
 	}
-	if reason := unequal(e.c.places[a.level].schema); reason != "" {
+	if reason := e.c.unequal(e.c.places[a.level].schema); reason != "" {
 		return e.unsaid(reason)
 	}
 	return of(e.s.equal <= a.level)
@@ -315,7 +315,7 @@ func (e *evaluation) equalLiteral(t term, v ref.Val) outcome {
 		return e.unsaid("it compares an object with a constant")
 	}
 	i := e.c.literal(v)
-	if i < 0 || isIntOrString(e.c.lastPlace().schema) || unequal(e.c.lastPlace().schema) != "" {
+	if i < 0 || isIntOrString(e.c.lastPlace().schema) || e.c.unequal(e.c.lastPlace().schema) != "" {
 		return e.unsaid("it compares with a constant")
 	}
 	return of(e.s.literal[t.side] == i)

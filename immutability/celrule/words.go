@@ -55,7 +55,7 @@ func (w candidate) allowed(c *chain) bool {
 	}
 	switch w.word {
 	case valueFixed, extension.NoModify:
-		return unequal(p.schema) == ""
+		return c.unequal(p.schema) == ""
 	case extension.NoAddItem, extension.NoRemoveItem:
 		// Where no parent takes part in the chain, a null container would go unseen.
 		return p.marks.MapType != extension.MapAtomic && (w.level > 0 || p.present())

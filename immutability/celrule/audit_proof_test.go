@@ -1,0 +1,245 @@
+package celrule
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"github.com/fieldlock/fieldlock/immutability"
+	"github.com/fieldlock/fieldlock/internal/celjudge"
+)
+
+// TestLintOnRealCRDs tries every warning with the API server's CEL validator: two updates in a row, each accepted by all
+// transition rules, that together make a change which they refuse at once. And it tries every silence: no two random
+// updates get around a rule that no warning names.
+func TestLintOnRealCRDs(t *testing.T) {
+	warnings := map[string]int{}
+	silent := 0
+	for _, v := range readRealCRDs(t) {
+		findings := Lint(v.schema)
+		for _, f := range findings {
+			warnings[f.Rule]++
+			proveHole(t, v, f)
+		}
+		silent += proveSilence(t, v, findings, 60)
+	}
+	for _, rule := range slices.Sorted(maps.Keys(warnings)) {
+		t.Logf("%4d %s", warnings[rule], rule)
+	}
+	t.Logf("%4d rules without a warning", silent)
+}
+
+// transitionJudge judges by those transition rules of v that keep holds for.
+func transitionJudge(t *testing.T, v crdVersion, keep func(Rule) bool) *celjudge.Judge {
+	t.Helper()
+	kept := map[celjudge.Rule]bool{}
+	for _, p := range readPlaces(v.schema) {
+		for _, r := range p.rules {
+			if r.Transition && keep(r) {
+				kept[celjudge.Rule{SchemaPath: r.SchemaPath, Index: r.Index}] = true
+			}
+		}
+	}
+	judge, err := celjudge.New(v.raw, func(r celjudge.Rule) bool { return kept[r] })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return judge
+}
+
+// proveHole looks for updates that go through the hole of f.
+func proveHole(t *testing.T, v crdVersion, f immutability.Finding) {
+	t.Helper()
+	judge := transitionJudge(t, v, func(Rule) bool { return true })
+	focus := []string{f.SchemaPath}
+	for _, p := range readPlaces(v.schema) {
+		if slices.Contains(f.Fields, p.displayPath()) {
+			focus = append(focus, p.schemaPath())
+		}
+	}
+	updates := celjudge.NewPairs(v.schema, focus, 3)
+	accepts := func(newObj, oldObj map[string]any) bool {
+		ok, _ := judge.Accepts(newObj, oldObj)
+		return ok
+	}
+	for range 3000 {
+		first := updates.Object()
+		second, third := throughHole(updates, v, f, first)
+		switch {
+		case third == nil || !accepts(third, second):
+		case f.Rule == ruleUnknown:
+			return // one update will do
+		case accepts(second, first) && !accepts(third, first):
+			return
+		}
+	}
+	t.Errorf("%s: no updates go through the hole %s at %s: %s", v.name, f.Rule, f.Path, f.Message)
+}
+
+// throughHole makes the two updates of first that the finding warns of, nil when first has nothing there.
+func throughHole(updates *celjudge.Pairs, v crdVersion, f immutability.Finding, first map[string]any) (second, third map[string]any) {
+	path := f.SchemaPath
+	if f.Rule == ruleKey {
+		return throughKey(updates, v, path, first)
+	}
+	at := updates.Pick(first, path)
+	if at == nil {
+		return nil, nil
+	}
+	if f.Rule == ruleUnknown {
+		object, ok := celjudge.Get(first, at).(map[string]any)
+		if !ok {
+			return nil, nil
+		}
+		had, has := maps.Clone(object), maps.Clone(object)
+		had["unknownA"], has["unknownB"] = "x", "x"
+		return celjudge.With(first, at, had), celjudge.With(first, at, has)
+	}
+	if celjudge.At(v.schema, path).Nullable {
+		second = celjudge.With(first, at, nil)
+	} else {
+		second = celjudge.Without(first, at)
+	}
+	return second, celjudge.With(second, at, updates.Value(path))
+}
+
+// throughKey removes a key or item and adds it again.
+func throughKey(updates *celjudge.Pairs, v crdVersion, path string, first map[string]any) (second, third map[string]any) {
+	at := updates.Pick(first, path)
+	if at == nil {
+		return nil, nil
+	}
+	switch container := celjudge.Get(first, at).(type) {
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(container)) {
+			other := updates.Value(path + "/additionalProperties")
+			here := append(slices.Clone(at), key)
+			return celjudge.Without(first, here), celjudge.With(first, here, other)
+		}
+	case []any:
+		if len(container) == 0 {
+			return nil, nil
+		}
+		item, ok := container[0].(map[string]any)
+		other, okOther := updates.Value(path + "/items").(map[string]any)
+		if !ok || !okOther {
+			return nil, nil
+		}
+		keys, _ := celjudge.At(v.schema, path).Extensions["x-kubernetes-list-map-keys"].([]any)
+		for _, key := range keys {
+			other[key.(string)] = item[key.(string)]
+		}
+		rest := slices.Clone(container[1:])
+		return celjudge.With(first, at, rest), celjudge.With(first, at, append(slices.Clone(rest), any(other)))
+	}
+	return nil, nil
+}
+
+// proveSilence looks for two random updates that get around a rule that no finding names; n for each rule. It returns
+// how many rules it tried.
+func proveSilence(t *testing.T, v crdVersion, findings []immutability.Finding, n int) int {
+	t.Helper()
+	named := map[string]bool{}
+	for _, f := range findings {
+		for _, path := range f.Fields {
+			named[path] = true
+		}
+	}
+	silent := map[celjudge.Rule]bool{}
+	var focus []string
+	for _, r := range Import(v.schema).Recognized {
+		quiet := !named[r.at.displayPath()]
+		for _, l := range r.Locks {
+			quiet = quiet && !named[l.Path]
+		}
+		if !quiet {
+			continue
+		}
+		silent[celjudge.Rule{SchemaPath: r.SchemaPath, Index: r.Index}] = true
+		focus = append(focus, r.SchemaPath)
+		for _, l := range r.Locks {
+			focus = append(focus, l.SchemaPath)
+		}
+	}
+	if len(silent) == 0 {
+		return 0
+	}
+	all := transitionJudge(t, v, func(Rule) bool { return true })
+	quiet := transitionJudge(t, v, func(r Rule) bool { return silent[celjudge.Rule{SchemaPath: r.SchemaPath, Index: r.Index}] })
+	updates := celjudge.NewPairs(v.schema, focus, 5)
+	for range n * len(silent) {
+		first := updates.Object()
+		second := updates.Change(first)
+		third := updates.Change(second)
+		if ok, _ := all.Accepts(second, first); !ok {
+			continue
+		}
+		if ok, _ := all.Accepts(third, second); !ok {
+			continue
+		}
+		if ok, why := quiet.Accepts(third, first); !ok {
+			t.Errorf("%s: two updates get around a rule without a warning: %v\nfirst  %s\nsecond %s\nthird  %s", v.name, why, asJSON(first), asJSON(second), asJSON(third))
+			return len(silent)
+		}
+	}
+	return len(silent)
+}
+
+// TestLintVersionsOnRealCRDs tries every warning about a version without a rule: an update that the rules of this version
+// accept and those of the other refuse.
+func TestLintVersionsOnRealCRDs(t *testing.T) {
+	files := map[string]map[string]crdVersion{}
+	for _, v := range readRealCRDs(t) {
+		file, name, _ := strings.Cut(v.name, " ")
+		if files[file] == nil {
+			files[file] = map[string]crdVersion{}
+		}
+		files[file][name] = v
+	}
+	warnings := 0
+	for file, versions := range files {
+		schemas := map[string]*spec.Schema{}
+		for name, v := range versions {
+			schemas[name] = v.schema
+		}
+		for free, findings := range LintVersions(schemas) {
+			for _, f := range findings {
+				warnings++
+				if !writesAround(t, versions, free, f) {
+					t.Errorf("%s: no update through %s: %s", file, free, f.Message)
+				}
+			}
+		}
+	}
+	t.Logf("%d versions lack rules of another version", warnings)
+}
+
+// writesAround looks for an update that version free accepts and the version that the finding names refuses.
+func writesAround(t *testing.T, versions map[string]crdVersion, free string, f immutability.Finding) bool {
+	t.Helper()
+	for name, strict := range versions {
+		if !strings.Contains(f.Message, "that version "+name+" has") {
+			continue
+		}
+		lax, tight := transitionJudge(t, versions[free], func(Rule) bool { return true }), transitionJudge(t, strict, func(Rule) bool { return true })
+		var focus []string
+		for _, p := range readPlaces(strict.schema) {
+			if slices.Contains(f.Fields, p.displayPath()) {
+				focus = append(focus, p.schemaPath())
+			}
+		}
+		updates := celjudge.NewPairs(strict.schema, focus, 9)
+		for range 2000 {
+			newObj, oldObj := updates.Next()
+			accepted, _ := lax.Accepts(newObj, oldObj)
+			refused, _ := tight.Accepts(newObj, oldObj)
+			if accepted && !refused {
+				return true
+			}
+		}
+	}
+	return false
+}
