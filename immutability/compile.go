@@ -105,24 +105,23 @@ func (c *compiler) node(l *location) node {
 		c.nodes[l] = n
 		return n
 	}
-	inner := &container{place: c.place(l)}
-	var nodes all
-	if m := l.marks; m.Has(extension.NoSet) || m.Has(extension.NoUnset) || m.Has(extension.NoModify) {
-		nodes = append(nodes, &update{
-			noSet: m.Has(extension.NoSet), noUnset: m.Has(extension.NoUnset), noModify: m.Has(extension.NoModify), place: c.place(l),
-		})
-	}
-	if !c.contains(l) {
-		c.nodes[l] = nodes[0]
-		return nodes[0]
-	}
-	if len(nodes) == 0 {
+	var inner *container
+	if c.contains(l) {
+		inner = &container{place: c.place(l)}
 		c.nodes[l] = inner
-	} else {
-		c.nodes[l] = append(nodes, inner)
 	}
-	inner.object = c.object(l)
-	inner.list = c.list(l)
+	if m := l.marks; m.Has(extension.NoSet) || m.Has(extension.NoUnset) || m.Has(extension.NoModify) {
+		n := &update{
+			noSet: m.Has(extension.NoSet), noUnset: m.Has(extension.NoUnset), noModify: m.Has(extension.NoModify), place: c.place(l),
+		}
+		if inner != nil {
+			n.inner = inner
+		}
+		c.nodes[l] = n
+	}
+	if inner != nil {
+		inner.object, inner.list = c.object(l), c.list(l)
+	}
 	return c.nodes[l]
 }
 

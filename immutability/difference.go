@@ -1,9 +1,6 @@
 package immutability
 
 import (
-	"maps"
-	"slices"
-
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
@@ -20,33 +17,14 @@ type Difference struct {
 	HasOld, HasNew bool
 }
 
-// differ collects the differences between two values under a shape, up to a limit.
-type differ struct {
-	found []Difference
-	more  int
-	limit int
-}
-
-func (d *differ) add(path *field.Path, v *veil, new, old side) {
-	if len(d.found) == d.limit {
-		d.more++
-		return
-	}
-	d.found = append(d.found, Difference{
-		Path: path, Old: v.cover(old.value), New: v.cover(new.value), HasOld: old.ok, HasNew: new.ok,
-	})
-}
-
-// walk adds the differences between new and old, which is none when they are equal under s.
-func (d *differ) walk(path *field.Path, s shape, v *veil, new, old side) {
+// differ finds where two values differ under a shape. Each visits both values once, and finds nothing where they are
+// equal.
+func differ(s shape, v *veil, new, old side) *found {
 	if !new.ok || !old.ok {
-		if new.ok != old.ok {
-			d.add(path, v, new, old)
+		if new.ok == old.ok {
+			return nil
 		}
-		return
-	}
-	if same(s, new.value, old.value) {
-		return
+		return differs(v, new, old)
 	}
 	c, _ := s.(*compound)
 	if c == nil {
@@ -55,57 +33,73 @@ func (d *differ) walk(path *field.Path, s shape, v *veil, new, old side) {
 	switch is := new.value.(type) {
 	case map[string]any:
 		if was, ok := old.value.(map[string]any); ok && is != nil && was != nil {
-			d.object(path, c.object, v, is, was)
-			return
+			return differInObject(c.object, v, is, was)
 		}
 	case []any:
 		if was, ok := old.value.([]any); ok && is != nil && was != nil {
-			d.list(path, c.list, v, is, was)
-			return
+			return differInList(c.list, v, is, was)
 		}
 	}
-	d.add(path, v, new, old)
+	if jsonvalue.Equal(new.value, old.value) {
+		return nil
+	}
+	return differs(v, new, old)
 }
 
-func (d *differ) object(path *field.Path, s *objectShape, v *veil, new, old map[string]any) {
+// differs is a difference at the location itself.
+func differs(v *veil, new, old side) *found {
+	return breaks(breach{place: &place{veil: v}, new: new, old: old})
+}
+
+func differInObject(s *objectShape, v *veil, new, old map[string]any) *found {
 	if s == nil {
 		s = &objectShape{}
 	}
-	union := maps.Clone(new)
-	maps.Copy(union, old)
-	for _, key := range slices.Sorted(maps.Keys(union)) {
-		m := s.member(key)
-		is, was := sideOf(new, key), sideOf(old, key)
+	var f *found
+	present := func(m member, object map[string]any, key string) side {
+		is := sideOf(object, key)
 		if is.ok && m.presence.Absent(is.value) {
-			is = side{}
+			return side{}
 		}
-		if was.ok && m.presence.Absent(was.value) {
-			was = side{}
-		}
-		d.walk(path.Child(key), m.shape, v.member(key), is, was)
+		return is
 	}
+	member := func(key string) {
+		m := s.member(key)
+		f = f.add(differ(m.shape, v.member(key), present(m, new, key), present(m, old, key)), step{at: atProperty, name: key})
+	}
+	for key := range new {
+		member(key)
+	}
+	for key := range old {
+		if _, both := new[key]; !both {
+			member(key)
+		}
+	}
+	return f
 }
 
-func (d *differ) list(path *field.Path, s shape, v *veil, new, old []any) {
+func differInList(s shape, v *veil, new, old []any) *found {
 	switch s := s.(type) {
 	case *setShape:
 		eq := shapeOrJSON(s.items)
+		var f *found
 		for _, i := range listtype.Added(new, old, eq) {
-			d.add(path.Index(i), v.item(), side{new[i], true}, side{})
+			f = f.add(differs(v.item(), side{new[i], true}, side{}), step{at: atItems, index: i})
 		}
 		for _, i := range listtype.Added(old, new, eq) {
-			d.add(path, v.item(), side{}, side{old[i], true})
+			f = f.and(differs(v.item(), side{}, side{old[i], true}))
 		}
+		return f
 	case *mapListShape:
-		d.keyed(path, s, v, new, old)
+		return differByKey(s, v, new, old)
 	case *listShape:
-		d.ordered(path, s.items, v, new, old)
-	default:
-		d.ordered(path, nil, v, new, old)
+		return differInOrder(s.items, v, new, old)
 	}
+	return differInOrder(nil, v, new, old)
 }
 
-func (d *differ) ordered(path *field.Path, items shape, v *veil, new, old []any) {
+func differInOrder(items shape, v *veil, new, old []any) *found {
+	var f *found
 	for i := range max(len(new), len(old)) {
 		var is, was side
 		if i < len(new) {
@@ -114,28 +108,54 @@ func (d *differ) ordered(path *field.Path, items shape, v *veil, new, old []any)
 		if i < len(old) {
 			was = side{old[i], true}
 		}
-		d.walk(path.Index(i), items, v.item(), is, was)
+		f = f.add(differ(items, v.item(), is, was), step{at: atItems, index: i})
 	}
+	return f
 }
 
-func (d *differ) keyed(path *field.Path, s *mapListShape, v *veil, new, old []any) {
+func differByKey(s *mapListShape, v *veil, new, old []any) *found {
+	if s.Equal(new, old) {
+		return nil
+	}
 	if !allObjects(new) || !allObjects(old) || !listtype.Unique(new, s.keys) || !listtype.Unique(old, s.keys) {
-		d.ordered(path, s.items, v, new, old)
-		return
+		return differInOrder(s.items, v, new, old)
 	}
 	news, olds := listtype.NewIndex(new, s.keys), listtype.NewIndex(old, s.keys)
+	var f *found
 	for i, item := range new {
 		var was side
 		if j := olds.First(item); j >= 0 {
 			was = side{old[j], true}
 		}
-		d.walk(path.Index(i), s.items, v.item(), side{item, true}, was)
+		f = f.add(differ(s.items, v.item(), side{item, true}, was), step{at: atItems, index: i})
 	}
 	for _, item := range old {
 		if news.First(item) < 0 {
-			d.add(path, v.item(), side{}, side{item, true})
+			f = f.and(differs(v.item(), side{}, side{item, true}))
 		}
 	}
+	return f
+}
+
+// differences lists what differ found, up to limit, and counts the rest.
+func (f *found) differences(path *field.Path, limit int) (list []Difference, more int) {
+	var visit func(path *field.Path, f *found)
+	visit = func(path *field.Path, f *found) {
+		for _, b := range f.here {
+			if len(list) == limit {
+				more++
+				continue
+			}
+			list = append(list, Difference{
+				Path: path, Old: b.place.veil.cover(b.old.value), New: b.place.veil.cover(b.new.value), HasOld: b.old.ok, HasNew: b.new.ok,
+			})
+		}
+		for _, g := range f.sorted() {
+			visit(g.step.below(path), g)
+		}
+	}
+	visit(path, f)
+	return list, more
 }
 
 // isContainer reports whether what differs can be below v.

@@ -116,34 +116,3 @@ func (f *found) sorted() []*found {
 	}
 	return merged
 }
-
-// all checks several nodes at one location.
-type all []node
-
-func (ns all) check(new, old side) *found {
-	var f *found
-	for _, n := range ns {
-		f = f.and(n.check(new, old))
-	}
-	return f
-}
-
-// checkJSON lets a node that is alone in having something to check read the texts, so that they are read once.
-func (ns all) checkJSON(p *jsonscan.Pair) *found {
-	is, was := p.Kinds()
-	var alone node
-	for _, n := range ns {
-		if u, ok := n.(*update); ok && u.passes(is, was) {
-			continue
-		}
-		if alone != nil {
-			return checkValues(ns, p)
-		}
-		alone = n
-	}
-	if alone == nil {
-		p.Skip()
-		return nil
-	}
-	return alone.checkJSON(p)
-}

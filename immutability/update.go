@@ -1,10 +1,14 @@
 package immutability
 
-import "github.com/fieldlock/fieldlock/internal/jsonscan"
+import (
+	"github.com/fieldlock/fieldlock/internal/jsonscan"
+	"github.com/fieldlock/fieldlock/internal/jsonvalue"
+)
 
 // update is the words NoSet, NoUnset and NoModify of x-fieldlock-update. Null counts as absent, empty does not.
 type update struct {
 	noSet, noUnset, noModify bool
+	inner                    node // the other locks here and below; nil: none
 	*place
 }
 
@@ -17,21 +21,32 @@ func (n *update) check(new, old side) *found {
 		b.lock = NoSet
 	case was && !is && n.noUnset:
 		b.lock = NoUnset
-	case is && was && n.noModify && !same(n.shape, new.value, old.value):
-		b.lock, b.deep = NoModify, true
-	default:
-		return nil
+	case is && was && n.noModify:
+		if jsonvalue.Equal(new.value, old.value) {
+			return nil // nor can anything below be broken, so that nested words compare no value twice
+		}
+		if n.shape == nil || !n.shape.Equal(new.value, old.value) {
+			b.lock, b.deep = NoModify, true
+		}
 	}
-	return breaks(b)
+	var f *found
+	if b.lock != "" {
+		f = breaks(b)
+	}
+	if n.inner == nil {
+		return f
+	}
+	return f.and(n.inner.check(new, old))
 }
 
 func (n *update) checkJSON(p *jsonscan.Pair) *found {
-	if n.passes(p.Kinds()) {
+	is, was := p.Kinds()
+	switch {
+	case n.noModify || is == 'n' || was == 'n':
+		return checkValues(n, p)
+	case n.inner == nil:
 		p.Skip()
 		return nil
 	}
-	return checkValues(n, p)
+	return n.inner.checkJSON(p)
 }
-
-// passes reports whether nothing can be broken by values that begin with these bytes, whatever they are.
-func (n *update) passes(is, was byte) bool { return !n.noModify && is != 'n' && was != 'n' }

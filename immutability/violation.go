@@ -91,10 +91,9 @@ func (b *breach) violation(path *field.Path) Violation {
 		v.Key, v.HasKey = p.veil.item().cover(b.key.value), true
 	}
 	if b.deep && b.new.ok && b.old.ok && isContainer(b.new.value) && isContainer(b.old.value) {
-		d := differ{limit: maxDifferences}
-		d.walk(path, p.shape, p.veil, b.new, b.old)
-		if len(d.found) != 1 || d.found[0].Path != path {
-			v.Differences, v.MoreDifferences = d.found, d.more
+		f := differ(p.shape, p.veil, b.new, b.old)
+		if f != nil && len(f.below) > 0 {
+			v.Differences, v.MoreDifferences = f.differences(path, maxDifferences)
 		}
 	}
 	return v

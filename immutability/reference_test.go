@@ -1,0 +1,481 @@
+package immutability_test
+
+import (
+	"fmt"
+	"maps"
+	"math/big"
+	"slices"
+	"strings"
+
+	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"github.com/fieldlock/fieldlock/internal/extension"
+)
+
+// reference is section 2 of the contract, written down as naively as possible: it walks schema and objects together,
+// compares values by a canonical text, and correlates items by searching. It reports each violation as a line.
+type reference struct {
+	root    *spec.Schema
+	ignored bool // order of keyed lists
+	lines   []string
+}
+
+// refSide is a value that may be absent.
+type refSide struct {
+	value any
+	ok    bool
+}
+
+func (s refSide) there() bool { return s.ok && s.value != nil }
+
+// referenceCheck returns the violations of an update, one line each, sorted.
+func referenceCheck(root *spec.Schema, ignored bool, new, old map[string]any) []string {
+	r := &reference{root: root, ignored: ignored}
+	r.pair(root, "", refSide{new, true}, refSide{old, true})
+	slices.Sort(r.lines)
+	return r.lines
+}
+
+func line(path string, lock any, key any, hasKey bool) string {
+	text := fmt.Sprintf("%s %v", path, lock)
+	if hasKey {
+		text += " " + canonical(key)
+	}
+	return text
+}
+
+func (r *reference) resolve(s *spec.Schema) *spec.Schema {
+	for s != nil && s.Ref.String() != "" {
+		def := r.root.Definitions[strings.TrimPrefix(s.Ref.String(), "#/definitions/")]
+		s = &def
+	}
+	return s
+}
+
+// mark returns a key of s, or of what its $ref leads to.
+func (r *reference) mark(s *spec.Schema, key string) any {
+	if s == nil {
+		return nil
+	}
+	if v := s.Extensions[key]; v != nil {
+		return v
+	}
+	return r.resolve(s).Extensions[key]
+}
+
+func (r *reference) on(s *spec.Schema, key string) bool { return r.mark(s, key) == true }
+
+// word reports whether a word stands beside s, or on what its $ref leads to.
+func (r *reference) word(s *spec.Schema, word string) bool {
+	here, _ := s.Extensions[extension.Update].([]any)
+	there, _ := r.resolve(s).Extensions[extension.Update].([]any)
+	return slices.Contains(here, any(word)) || slices.Contains(there, any(word))
+}
+
+// member returns the schema of a member, and whether it is a named property.
+func (r *reference) member(s *spec.Schema, key string) (*spec.Schema, bool) {
+	s = r.resolve(s)
+	if s == nil {
+		return nil, false
+	}
+	if p, ok := s.Properties[key]; ok {
+		return &p, true
+	}
+	if s.AdditionalProperties != nil {
+		return s.AdditionalProperties.Schema, false
+	}
+	return nil, false
+}
+
+func (r *reference) items(s *spec.Schema) *spec.Schema {
+	if s = r.resolve(s); s != nil && s.Items != nil {
+		return s.Items.Schema
+	}
+	return nil
+}
+
+// side is a member as the locks see it: what normalization makes absent is absent.
+func (r *reference) side(s *spec.Schema, object map[string]any, key string) refSide {
+	value, ok := object[key]
+	if child, _ := r.member(s, key); ok && r.blank(child, value) {
+		return refSide{}
+	}
+	return refSide{value, ok}
+}
+
+// blank reports whether the mark on s makes value count as absent.
+func (r *reference) blank(s *spec.Schema, value any) bool {
+	mode := r.mark(s, extension.Normalize)
+	if mode == nil {
+		return false
+	}
+	zero := mode == extension.NormalizeZero
+	is := func(t string) bool { return !zero || slices.Contains(r.resolve(s).Type, t) }
+	switch value := value.(type) {
+	case nil:
+		return true
+	case []any:
+		return len(value) == 0 && is("array")
+	case map[string]any:
+		for key := range value {
+			if r.side(s, value, key).ok {
+				return false
+			}
+		}
+		return is("object")
+	case string:
+		return zero && value == "" && is("string")
+	case bool:
+		return zero && !value && is("boolean")
+	}
+	return zero && canonical(value) == canonical(int64(0)) && (is("integer") || is("number"))
+}
+
+// locked reports whether a lock stands on s or below it.
+func (r *reference) locked(s *spec.Schema, seen map[string]bool) bool {
+	if s == nil {
+		return false
+	}
+	for _, key := range []string{extension.Immutable, extension.ImmutableKeys, extension.AdditionOnly, extension.DeletionOnly, extension.Update} {
+		if r.mark(s, key) != nil {
+			return true
+		}
+	}
+	if ref := s.Ref.String(); ref != "" {
+		if seen[ref] {
+			return false
+		}
+		seen = maps.Clone(seen)
+		seen[ref] = true
+	}
+	return r.lockedBelow(s, seen)
+}
+
+func (r *reference) lockedBelow(s *spec.Schema, seen map[string]bool) bool {
+	s = r.resolve(s)
+	for _, p := range s.Properties {
+		if r.locked(&p, seen) {
+			return true
+		}
+	}
+	return s.AdditionalProperties != nil && r.locked(s.AdditionalProperties.Schema, seen) || r.locked(r.items(s), seen)
+}
+
+// keyLocks lists the locks on the keys of s: whether each refuses to add, and to remove.
+func (r *reference) keyLocks(s *spec.Schema) map[string][2]bool {
+	locks := map[string][2]bool{}
+	for key, refuses := range map[string][2]bool{extension.ImmutableKeys: {true, true}, extension.AdditionOnly: {false, true}, extension.DeletionOnly: {true, false}} {
+		if r.on(s, key) {
+			locks[strings.TrimPrefix(key, "x-kubernetes-")] = refuses
+		}
+	}
+	if r.word(s, extension.NoAddItem) {
+		locks[extension.NoAddItem] = [2]bool{true, false}
+	}
+	if r.word(s, extension.NoRemoveItem) {
+		locks[extension.NoRemoveItem] = [2]bool{false, true}
+	}
+	return locks
+}
+
+func (r *reference) report(path, lock string) {
+	r.lines = append(r.lines, line(path, lock, nil, false))
+}
+
+func (r *reference) reportKey(path, lock string, key any) {
+	r.lines = append(r.lines, line(path, lock, key, true))
+}
+
+// pair evaluates the locks of s on one pair.
+func (r *reference) pair(s *spec.Schema, path string, new, old refSide) {
+	if s == nil {
+		return
+	}
+	text := func(side refSide) string {
+		return r.text(s, r.mark(s, extension.MapListOrder) != nil || r.ignored, side.value)
+	}
+	if r.on(s, extension.Immutable) {
+		if new.ok != old.ok || new.ok && text(new) != text(old) {
+			r.report(path, "immutable")
+		}
+		return
+	}
+	switch {
+	case new.there() && !old.there() && r.word(s, extension.NoSet):
+		r.report(path, extension.NoSet)
+	case old.there() && !new.there() && r.word(s, extension.NoUnset):
+		r.report(path, extension.NoUnset)
+	case new.there() && old.there() && r.word(s, extension.NoModify) && text(new) != text(old):
+		r.report(path, extension.NoModify)
+	}
+	locks := r.keyLocks(s)
+	if len(locks) == 0 && !r.lockedBelow(s, map[string]bool{}) {
+		return
+	}
+	if new.there() && old.there() && kind(new.value) != kind(old.value) {
+		r.report(path, "incomparable")
+		return
+	}
+	newMap, isMap := new.value.(map[string]any)
+	oldMap, wasMap := old.value.(map[string]any)
+	newList, isList := new.value.([]any)
+	oldList, wasList := old.value.([]any)
+	switch {
+	case isMap || wasMap:
+		r.object(s, path, locks, newMap, oldMap)
+	case isList || wasList:
+		r.list(s, path, locks, newList, oldList)
+	}
+}
+
+func kind(v any) string {
+	switch v.(type) {
+	case map[string]any:
+		return "object"
+	case []any:
+		return "list"
+	}
+	return "scalar"
+}
+
+func (r *reference) object(s *spec.Schema, path string, locks map[string][2]bool, new, old map[string]any) {
+	target := r.resolve(s)
+	if new != nil && old != nil {
+		for name, p := range target.Properties {
+			to := name
+			if path != "" {
+				to = path + "." + name
+			}
+			r.pair(&p, to, r.side(s, new, name), r.side(s, old, name))
+		}
+	}
+	if target.AdditionalProperties == nil {
+		return
+	}
+	for key := range new {
+		child, named := r.member(s, key)
+		if was, ok := old[key]; ok && !named {
+			r.pair(child, fmt.Sprintf("%s[%s]", path, key), refSide{new[key], true}, refSide{was, true})
+		} else if !named {
+			for lock, refuses := range locks {
+				if refuses[0] {
+					r.report(fmt.Sprintf("%s[%s]", path, key), lock)
+				}
+			}
+		}
+	}
+	for key := range old {
+		_, named := r.member(s, key)
+		if _, ok := new[key]; ok || named {
+			continue
+		}
+		for lock, refuses := range locks {
+			if refuses[1] {
+				r.reportKey(path, lock, key)
+			}
+		}
+	}
+}
+
+func (r *reference) list(s *spec.Schema, path string, locks map[string][2]bool, new, old []any) {
+	items := r.items(s)
+	at := func(i int) string { return fmt.Sprintf("%s[%d]", path, i) }
+	switch r.mark(s, extension.ListType) {
+	case extension.ListSet:
+		for lock, refuses := range locks {
+			if refuses[0] {
+				for _, i := range r.missing(items, new, old) {
+					r.report(at(i), lock)
+				}
+			}
+			if refuses[1] {
+				for _, i := range r.missing(items, old, new) {
+					r.reportKey(path, lock, old[i])
+				}
+			}
+		}
+	case extension.ListMap:
+		if len(locks) > 0 || r.locked(items, map[string]bool{}) {
+			r.keyed(s, path, locks, new, old)
+		}
+	default:
+		for i := range min(len(new), len(old)) {
+			r.pair(items, at(i), refSide{new[i], true}, refSide{old[i], true})
+		}
+	}
+}
+
+// missing returns the positions in a of what is not in b, with multiplicity, later ones first to be missing.
+func (r *reference) missing(items *spec.Schema, a, b []any) []int {
+	left := map[string]int{}
+	for _, v := range b {
+		left[r.text(items, r.ignored, v)]++
+	}
+	var at []int
+	for i, v := range a {
+		if text := r.text(items, r.ignored, v); left[text] > 0 {
+			left[text]--
+		} else {
+			at = append(at, i)
+		}
+	}
+	return at
+}
+
+func (r *reference) keyed(s *spec.Schema, path string, locks map[string][2]bool, new, old []any) {
+	items := r.items(s)
+	texts := func(list []any) string {
+		var b strings.Builder
+		for _, v := range list {
+			b.WriteString(r.text(items, r.ignored, v) + ";")
+		}
+		return b.String()
+	}
+	for _, v := range append(slices.Clone(new), old...) {
+		if kind(v) != "object" || v == nil {
+			if texts(new) != texts(old) {
+				r.report(path, "incomparable")
+			}
+			return
+		}
+	}
+	positions := func(list []any, key string) []int {
+		var at []int
+		for i, v := range list {
+			if text, _ := r.key(s, v); text == key {
+				at = append(at, i)
+			}
+		}
+		return at
+	}
+	pick := func(list []any, at []int) (out []any) {
+		for _, i := range at {
+			out = append(out, list[i])
+		}
+		return out
+	}
+	incomparable := ""
+	done := map[string]bool{}
+	for i, v := range new {
+		text, tuple := r.key(s, v)
+		is, was := positions(new, text), positions(old, text)
+		switch {
+		case len(was) == 0:
+			for lock, refuses := range locks {
+				if refuses[0] {
+					r.report(fmt.Sprintf("%s[%d]", path, i), lock)
+				}
+			}
+		case done[text]:
+		case len(is) == 1 && len(was) == 1:
+			r.pair(items, fmt.Sprintf("%s[%d]", path, i), refSide{v, true}, refSide{old[was[0]], true})
+		case texts(pick(new, is)) != texts(pick(old, was)) && incomparable == "":
+			incomparable = line(path, "incomparable", tuple, true)
+		}
+		done[text] = true
+	}
+	if incomparable != "" {
+		r.lines = append(r.lines, incomparable)
+	}
+	for _, v := range old {
+		text, tuple := r.key(s, v)
+		if len(positions(new, text)) > 0 || done[text] {
+			continue
+		}
+		done[text] = true
+		for lock, refuses := range locks {
+			if refuses[1] {
+				r.reportKey(path, lock, tuple)
+			}
+		}
+	}
+}
+
+// key returns the key of an item as text and as an object.
+func (r *reference) key(s *spec.Schema, item any) (string, map[string]any) {
+	var text strings.Builder
+	tuple := map[string]any{}
+	names, _ := r.mark(s, extension.ListMapKeys).([]any)
+	for _, name := range names {
+		name := name.(string)
+		value, ok := item.(map[string]any)[name]
+		if field, _ := r.member(r.items(s), name); !ok && field != nil && field.Default != nil {
+			value, ok = field.Default, true
+		}
+		if ok {
+			tuple[name] = value
+			text.WriteString(canonical(value))
+		}
+		text.WriteString("|")
+	}
+	return text.String(), tuple
+}
+
+// text is the canonical text of a value under its schema: two values are equal when their texts are.
+func (r *reference) text(s *spec.Schema, ignored bool, v any) string {
+	switch v := v.(type) {
+	case map[string]any:
+		var members []string
+		for key := range v {
+			if side := r.side(s, v, key); side.ok {
+				child, _ := r.member(s, key)
+				members = append(members, canonical(key)+":"+r.text(child, ignored, side.value))
+			}
+		}
+		slices.Sort(members)
+		return "{" + strings.Join(members, ",") + "}"
+	case []any:
+		texts := make([]string, len(v))
+		objects := true
+		for i, item := range v {
+			texts[i] = r.text(r.items(s), ignored, item)
+			_, ok := item.(map[string]any)
+			objects = objects && ok
+		}
+		switch topology := r.mark(s, extension.ListType); {
+		case topology == extension.ListSet:
+			slices.Sort(texts)
+		case topology == extension.ListMap && ignored && objects:
+			for i, item := range v {
+				key, _ := r.key(s, item)
+				texts[i] = key + "=" + texts[i]
+			}
+			slices.SortStableFunc(texts, func(a, b string) int {
+				ka, _, _ := strings.Cut(a, "=")
+				kb, _, _ := strings.Cut(b, "=")
+				return strings.Compare(ka, kb)
+			})
+		}
+		return "[" + strings.Join(texts, ",") + "]"
+	}
+	return canonical(v)
+}
+
+// canonical is the text of a value without a schema.
+func canonical(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return "null"
+	case bool:
+		return fmt.Sprint(v)
+	case string:
+		return fmt.Sprintf("%x", "s"+v)
+	case int64:
+		return new(big.Rat).SetInt64(v).RatString()
+	case float64:
+		return new(big.Rat).SetFloat64(v).RatString()
+	case []any:
+		texts := make([]string, len(v))
+		for i, item := range v {
+			texts[i] = canonical(item)
+		}
+		return "[" + strings.Join(texts, ",") + "]"
+	case map[string]any:
+		var members []string
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			members = append(members, canonical(key)+":"+canonical(v[key]))
+		}
+		return "{" + strings.Join(members, ",") + "}"
+	}
+	panic(fmt.Sprintf("%T is no JSON", v))
+}
