@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -123,22 +124,32 @@ func runCheck(s streams, o *checkOptions, format, oldArg, newArg string) error {
 // checkObjects reads everything and checks every pair. The error is that of unusable input.
 func checkObjects(s streams, o *checkOptions, oldArg, newArg string) (*outcome, error) {
 	in := &inputs{in: s.in}
-	crds, err := readCRDs(in, o.schemas)
-	if err != nil {
-		return nil, err
-	}
-	catalog, err := crd.NewCatalog(crds...)
-	if err != nil {
-		return nil, err
-	}
 	c := comparer{noDefaults: o.noDefaults}
-	if c.validators, err = compile(crds); err != nil {
+	var catalog *crd.Catalog
+	var texts [2][]text
+	// Reading is most of the work, so the schemas and the two sides are read at the same time.
+	if err := together(
+		func() (err error) {
+			crds, err := readCRDs(in, o.schemas)
+			if err != nil {
+				return err
+			}
+			if catalog, err = crd.NewCatalog(crds...); err != nil {
+				return err
+			}
+			c.validators, err = compile(crds)
+			return err
+		},
+		func() (err error) { texts[0], err = in.read(oldArg); return err },
+		func() (err error) { texts[1], err = in.read(newArg); return err },
+	); err != nil {
 		return nil, err
 	}
 	var sides [2]*side
 	var errs []error
-	for i, arg := range [...]string{oldArg, newArg} {
-		if sides[i], err = readSide(in, arg, catalog); err != nil {
+	for i := range sides {
+		var err error
+		if sides[i], err = newSide(texts[i], catalog); err != nil {
 			errs = append(errs, err)
 		}
 	}
@@ -161,6 +172,17 @@ func checkObjects(s streams, o *checkOptions, oldArg, newArg string) (*outcome, 
 	}
 	found.remark(pairs, &c)
 	return found, nil
+}
+
+// together runs tasks at the same time and returns their errors.
+func together(tasks ...func() error) error {
+	errs := make([]error, len(tasks))
+	var group sync.WaitGroup
+	for i, task := range tasks {
+		group.Go(func() { errs[i] = task() })
+	}
+	group.Wait()
+	return joined(slices.DeleteFunc(errs, func(err error) bool { return err == nil }))
 }
 
 // compareAll checks the pairs into found.

@@ -2,11 +2,13 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/crd"
+	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 )
 
 // comparer checks pairs of objects.
@@ -37,6 +39,9 @@ type result struct {
 func (c *comparer) compare(p pair) (result, error) {
 	r := result{pair: p}
 	if p.old.version == p.new.version {
+		if p.unchanged() {
+			return r, nil
+		}
 		return r, c.check(&r, p.new.version)
 	}
 	if p.new.version.CRD().Conversion != "None" {
@@ -50,6 +55,15 @@ func (c *comparer) compare(p pair) (result, error) {
 	err := c.check(&r, p.old.version)
 	slices.SortStableFunc(r.breaches, func(a, b breach) int { return comparePaths(a.Path.String(), b.Path.String()) })
 	return r, err
+}
+
+// unchanged reports whether the two sides are equal as they are written, metadata apart, as most are: then what the API
+// server makes of them is equal too.
+func (p pair) unchanged() bool {
+	is, was := maps.Clone(p.new.document.Object), maps.Clone(p.old.document.Object)
+	delete(is, "metadata")
+	delete(was, "metadata")
+	return jsonvalue.Equal(is, was)
 }
 
 // check adds what the pair breaks by the schema of v.

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/fieldlock/fieldlock/immutability/crd"
 )
@@ -22,10 +23,10 @@ type file struct {
 	found bool   // in a directory; otherwise it was named on the command line
 }
 
-// inputs reads what the command line names.
+// inputs reads what the command line names. Safe for concurrent use.
 type inputs struct {
 	in   io.Reader
-	used bool // standard input has been read
+	used atomic.Bool // standard input has been read
 }
 
 // files lists what args name, in that order: a file, a directory with all YAML and JSON files below it, or "-". A file
@@ -128,10 +129,9 @@ func (in *inputs) documents(f file) ([]*crd.Document, error) {
 		}
 		return crd.ReadDocuments(filepath.ToSlash(f.path), data)
 	}
-	if in.used {
+	if in.used.Swap(true) {
 		return nil, errors.New("standard input is named twice; it can be read once, give a file for the other")
 	}
-	in.used = true
 	data, err := io.ReadAll(in.in)
 	if err != nil {
 		return nil, fmt.Errorf("standard input cannot be read: %w", err)

@@ -41,25 +41,37 @@ type skip struct {
 	document   *crd.Document
 }
 
-// readSide reads the objects of arg. A file that was found in a directory may hold documents that are no Kubernetes
-// objects: they are skipped. All mistakes are reported at once.
-func readSide(in *inputs, arg string, catalog *crd.Catalog) (*side, error) {
+// text is what was read of one file: its documents, or why there are none.
+type text struct {
+	file
+	documents []*crd.Document
+	err       error
+}
+
+// read reads the files that arg names.
+func (in *inputs) read(arg string) ([]text, error) {
 	files, err := in.files([]string{arg})
-	if err != nil {
-		return nil, err
+	texts := make([]text, len(files))
+	for i, f := range files {
+		texts[i].file = f
+		texts[i].documents, texts[i].err = in.documents(f)
 	}
+	return texts, err
+}
+
+// newSide makes a side of what was read. A file that was found in a directory may hold documents that are no
+// Kubernetes objects: they are skipped. All mistakes are reported at once.
+func newSide(texts []text, catalog *crd.Catalog) (*side, error) {
 	s := &side{}
 	first := map[identity]*object{}
 	var errs []error
-	for _, f := range files {
-		documents, err := in.documents(f)
-		if err != nil {
-			errs = append(errs, err)
-			continue
+	for _, t := range texts {
+		if t.err != nil {
+			errs = append(errs, t.err)
 		}
-		s.total += len(documents)
-		for _, d := range documents {
-			o, err := s.read(d, f.found, catalog)
+		s.total += len(t.documents)
+		for _, d := range t.documents {
+			o, err := s.read(d, t.found, catalog)
 			switch {
 			case err != nil:
 				errs = append(errs, err)
