@@ -96,7 +96,7 @@ func runLint(s streams, format string, strict bool, old, args []string) error {
 
 // lintCRD returns all findings of one CRD.
 func lintCRD(u crdUpdate) []crd.Finding {
-	return crd.LintUpdate(u.new, u.old)
+	return append(crd.LintUpdate(u.new, u.old), lintRules(u.new)...)
 }
 
 // crdUpdate is a CRD and what it was before, nil for a new one.

@@ -1,0 +1,34 @@
+package main
+
+import (
+	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"github.com/fieldlock/fieldlock/immutability"
+	"github.com/fieldlock/fieldlock/immutability/celrule"
+	"github.com/fieldlock/fieldlock/immutability/crd"
+)
+
+// lintRules returns the ways around the CEL transition rules of a CRD: within each version that is served, and through
+// another version.
+func lintRules(c *crd.CRD) []crd.Finding {
+	var findings []crd.Finding
+	add := func(v *crd.Version, found []immutability.Finding) {
+		for _, f := range found {
+			findings = append(findings, crd.Finding{Finding: f, File: c.File, CRD: c.Name, Version: v.Name, Position: v.Position(f.SchemaPath)})
+		}
+	}
+	served := map[string]*spec.Schema{}
+	for _, v := range c.Versions {
+		if v.Served {
+			served[v.Name] = v.Schema
+			add(v, celrule.Lint(v.Schema))
+		}
+	}
+	if len(served) > 1 {
+		byVersion := celrule.LintVersions(served)
+		for _, v := range c.Versions {
+			add(v, byVersion[v.Name])
+		}
+	}
+	return findings
+}
