@@ -50,6 +50,7 @@ func (w *warner) warn(l *location, path *trail, rule string, behind []string, fo
 
 func (w *warner) visit(l *location, path *trail) {
 	w.mapKeys(l, path)
+	w.unknownKeys(l, path)
 	if l.marks.Immutable {
 		w.redundant(l, path, path.readable(), map[*body]bool{})
 		return
@@ -77,6 +78,14 @@ func (w *warner) mapKeys(l *location, path *trail) {
 			w.warn(l, path, "optional-map-key", nil,
 				"the map key %q is neither required nor defaulted, and the API server refuses a v1 CRD like that: add it to the required properties of the items", name)
 		}
+	}
+}
+
+// unknownKeys: a misspelled lock locks nothing.
+func (w *warner) unknownKeys(l *location, path *trail) {
+	for _, key := range extension.Unknown(l.schema.Extensions) {
+		w.warn(l, path, "unknown-key", nil, "%s is no key of Kubernetes or fieldlock, so that it does nothing; the locks are %s",
+			key, strings.Join(extension.Own()[:5], ", "))
 	}
 }
 

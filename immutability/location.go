@@ -61,6 +61,9 @@ func (l *location) lockPath() *trail {
 }
 
 func escapePointer(name string) string {
+	if !strings.ContainsAny(name, "~/") {
+		return name
+	}
 	return strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
 }
 

@@ -299,5 +299,8 @@ func (c *compiler) marked(n *Normalizer) bool {
 
 // escape writes name as one step of a JSON pointer.
 func escape(name string) string {
+	if !strings.ContainsAny(name, "~/") {
+		return name
+	}
 	return strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
 }

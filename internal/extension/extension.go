@@ -211,6 +211,25 @@ func HasLock(ext map[string]any) bool {
 	return false
 }
 
+// foreign are the x-kubernetes- keys that Kubernetes gives a meaning to and fieldlock does not.
+var foreign = [...]string{PreserveRest, IntOrString, Validations, "x-kubernetes-group-version-kind", "x-kubernetes-action",
+	"x-kubernetes-patch-merge-key", "x-kubernetes-patch-strategy", "x-kubernetes-unions", "x-kubernetes-selectable-fields"}
+
+// Unknown returns the keys of ext, sorted, that begin like those of Kubernetes or fieldlock and that neither knows: most
+// likely a misspelled lock.
+func Unknown(ext map[string]any) []string {
+	var unknown []string
+	for key := range ext {
+		lower := strings.ToLower(key)
+		if known(key) == "" && !slices.Contains(foreign[:], lower) &&
+			(strings.HasPrefix(lower, "x-kubernetes-") || strings.HasPrefix(lower, "x-fieldlock-")) {
+			unknown = append(unknown, key)
+		}
+	}
+	slices.Sort(unknown)
+	return unknown
+}
+
 // known returns the spelling of key when it is one of the keys that Read reads, in whatever letter case, else "".
 func known(key string) string {
 	if len(key) < 2 || (key[0] != 'x' && key[0] != 'X') || key[1] != '-' {
