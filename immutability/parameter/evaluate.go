@@ -98,6 +98,10 @@ func (e *evaluation) refuse(name string, rule Rule, format string, args ...any) 
 func (e *evaluation) request() {
 	for name, value := range e.requested { // in any order: the errors are sorted in the end
 		if _, ok := e.defs.Lookup(name); !ok {
+			if value.none() && !e.stored[name].none() { // a value that a removed definition left behind may go
+				delete(e.next, name)
+				continue
+			}
 			if _, removed := e.old.Lookup(name); removed {
 				e.refuse(name, RuleUnknown, "is not defined any more: leave it out, and its value is removed")
 			} else {

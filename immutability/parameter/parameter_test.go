@@ -2,6 +2,7 @@ package parameter_test
 
 import (
 	"errors"
+	"maps"
 	"testing"
 
 	"github.com/fieldlock/fieldlock/immutability/parameter"
@@ -107,5 +108,39 @@ func TestChild(t *testing.T) {
 		if child != test.want {
 			t.Errorf("%s: got %v, want %v", test.name, child, test.want)
 		}
+	}
+}
+
+// A webhook sees two whole instances; a value that is gone is a change like any other.
+func TestDifference(t *testing.T) {
+	definitions := mustDefine(t, "parameters: [{name: A, immutable: true}, {name: B, default: b}, {name: C, default: c}]")
+	stored := parameter.FromTexts(map[string]string{"A": "a", "B": "x", "ORPHAN": "o"})
+	for _, test := range []struct {
+		name            string
+		wanted          map[string]string
+		allowed         bool
+		want, resulting map[string]string
+	}{
+		{"the same", map[string]string{"A": "a", "B": "x", "ORPHAN": "o"}, true,
+			map[string]string{}, map[string]string{"A": "a", "B": "x", "ORPHAN": "o"}},
+		{"a mutable value changed, another added, the default's one removed", map[string]string{"A": "a", "C": "y", "ORPHAN": "o"}, true,
+			map[string]string{"C": "y"}, map[string]string{"A": "a", "C": "y", "ORPHAN": "o"}},
+		{"a value without definition removed", map[string]string{"A": "a", "B": "x"}, true,
+			map[string]string{}, map[string]string{"A": "a", "B": "x"}},
+		{"an immutable value removed", map[string]string{"B": "x", "ORPHAN": "o"}, false,
+			map[string]string{}, map[string]string{"A": "a", "B": "x", "ORPHAN": "o"}},
+	} {
+		difference := parameter.Difference(stored, parameter.FromTexts(test.wanted))
+		if !maps.Equal(difference.Texts(), test.want) {
+			t.Errorf("%s: the difference is %v, want %v and nulls", test.name, difference, test.want)
+		}
+		plan := definitions.Update(stored, difference)
+		if plan.Allowed() != test.allowed || !maps.Equal(plan.Resulting.Texts(), test.resulting) {
+			t.Errorf("%s: got %v and %v, want %v", test.name, plan.Resulting.Texts(), plan.Err(), test.resulting)
+		}
+	}
+	zero := parameter.Difference(parameter.Values{"A": {}}, parameter.Values{"A": {Kind: parameter.Null}})
+	if len(zero) != 0 {
+		t.Errorf("no value and null differ: %v", zero)
 	}
 }

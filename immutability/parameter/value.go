@@ -94,6 +94,24 @@ func FromTexts(texts map[string]string) Values {
 	return out
 }
 
+// Difference returns what to request to get from stored to wanted: the wanted values whose text is another, and a null
+// for each stored one that wanted lacks. A webhook needs it, which sees two whole instances: passing the wanted values
+// themselves to [Definitions.Update] would not show it that a value is gone.
+func Difference(stored, wanted Values) Values {
+	out := Values{}
+	for name, value := range wanted {
+		if had := stored[name]; value.none() != had.none() || value.Text != had.Text {
+			out[name] = value
+		}
+	}
+	for name, had := range stored {
+		if wanted[name].none() && !had.none() {
+			out[name] = Value{Kind: Null}
+		}
+	}
+	return out
+}
+
 // ReadValues reads a YAML or JSON mapping of parameter names to values. Data without a document is no values. The
 // error is a *[ReadError]: a key that stands twice, a tag that changes a text, or anything but a mapping.
 func ReadValues(data []byte) (Values, error) {
