@@ -3,6 +3,7 @@ package markers
 import (
 	"go/types"
 	"slices"
+	"strings"
 
 	"github.com/fieldlock/fieldlock/internal/extension"
 )
@@ -34,7 +35,7 @@ func (b *builder) bears(u *use, at place) {
 		b.problems.of(m, "it stands on %s, which cannot be absent: put it on a field", at)
 	}
 	b.oneLock(own)
-	b.topologyFits(u, own)
+	b.mapKeysExist(u, own)
 	b.keysFit(u, own)
 	b.setItemsAreFree(u, own)
 }
@@ -52,27 +53,44 @@ func (b *builder) oneLock(own marks) {
 	}
 }
 
-// topologyFits: list markers stand on lists, map markers on maps and structs.
-func (b *builder) topologyFits(u *use, own marks) {
-	listType, hasListType := own.get(extension.ListType)
-	if hasListType && u.shape.form != listForm {
-		b.problems.of(listType, "it stands on lists, and this is a %s: remove it", u.shape.form)
+// fitTopology takes away the topology that the type of u cannot have, so that it is not written. In the packages asked for
+// that is a problem.
+func (b *builder) fitTopology(u *use) {
+	own := u.marks.at(0)
+	drop := func(m mark, format string, args ...any) {
+		u.marks = u.marks.without(0, m.key)
+		if !m.foreign {
+			b.problems.of(m, format, args...)
+		}
 	}
-	mapType, ok := own.get(extension.MapType)
-	if ok && u.shape.form != mapForm && u.shape.form != structForm && u.shape.form != unknownForm {
-		b.problems.of(mapType, "it stands on maps and structs, and this is a %s: remove it", u.shape.form)
+	listType, _ := own.get(extension.ListType)
+	if listType.key != "" && u.shape.form != listForm {
+		drop(listType, "it stands on lists, and this is a %s: remove it", u.shape.form)
 	}
-	mapKeys, hasKeys := own.get(extension.ListMapKeys)
-	switch {
-	case hasKeys && listType.value != extension.ListMap:
-		b.problems.of(mapKeys, "it names a key of a keyed list: put +listType=map beside it")
-	case !hasKeys && listType.value == extension.ListMap && u.shape.form == listForm:
+	if m, ok := own.get(extension.MapType); ok && (u.shape.form == listForm || u.shape.form == scalarForm) {
+		drop(m, "it stands on maps and structs, and this is a %s: remove it", u.shape.form)
+	}
+	if m, ok := own.get(extension.ListMapKeys); ok && listType.value != extension.ListMap {
+		// Declarative validation also takes +k8s:listMapKey for +k8s:unique=map on an atomic list.
+		m.foreign = m.foreign || strings.HasPrefix(m.text, "+k8s:")
+		drop(m, "it names a key of a keyed list: put +listType=map beside it")
+	}
+}
+
+// mapKeysExist: a keyed list names its keys, which are scalar properties of its items.
+func (b *builder) mapKeysExist(u *use, own marks) {
+	listType, _ := own.get(extension.ListType)
+	if listType.value != extension.ListMap || listType.foreign {
+		return
+	}
+	mapKeys, ok := own.get(extension.ListMapKeys)
+	if !ok {
 		b.problems.of(listType, "it needs the key of the list: put +listMapKey=name beside it, with the name of a property of the items")
-	case hasKeys && u.shape.form == listForm:
-		for _, name := range mapKeys.value.([]string) {
-			if f := u.inner(b.problems).shape.property(name); f == nil || f.shape.form != scalarForm {
-				b.problems.of(mapKeys, "the items have no property %q with a scalar value, which a key of the list has to be", name)
-			}
+		return
+	}
+	for _, name := range mapKeys.value.([]string) {
+		if f := u.inner(b.problems).shape.property(name); f == nil || f.shape.form != scalarForm {
+			b.problems.of(mapKeys, "the items have no property %q with a scalar value, which a key of the list has to be", name)
 		}
 	}
 }
@@ -97,7 +115,7 @@ func (b *builder) keysFit(u *use, own marks) {
 			for _, name := range names {
 				f := u.inner(b.problems).shape.property(name)
 				if f == nil {
-					continue // reported by topologyFits
+					continue // reported by mapKeysExist
 				}
 				if _, locked := f.marks.at(0).get(extension.Immutable); !locked {
 					b.problems.of(m, "the key %s of the list is free: put +immutable on field %s too", name, f.goName)

@@ -16,12 +16,12 @@ type comments struct {
 	marks map[token.Pos]levels // by the position of the field's or type's name
 }
 
-// readComments reads the markers of pkg into c. Where strict, a marker above nothing is a problem.
-func (c *comments) readComments(pkg *packages.Package, k8s K8sImmutable, strict bool, p *problems) {
+// readComments reads the markers of pkg into c. Where pkg was asked for, a marker above nothing is a problem.
+func (c *comments) readComments(pkg *packages.Package, k8s K8sImmutable, asked bool, p *problems) {
 	for _, file := range pkg.Syntax {
-		r := &fileReader{comments: c, fset: pkg.Fset, file: file, k8s: k8s, problems: p, used: map[*ast.CommentGroup]bool{}}
+		r := &fileReader{comments: c, fset: pkg.Fset, file: file, k8s: k8s, foreign: !asked, problems: p, used: map[*ast.CommentGroup]bool{}}
 		r.decls()
-		if strict {
+		if asked {
 			r.strays()
 		}
 	}
@@ -32,6 +32,7 @@ type fileReader struct {
 	fset     *token.FileSet
 	file     *ast.File
 	k8s      K8sImmutable
+	foreign  bool
 	problems *problems
 	used     map[*ast.CommentGroup]bool
 }
@@ -143,7 +144,7 @@ func (r *fileReader) read(pos token.Pos, groups ...*ast.CommentGroup) {
 			case got.err != "":
 				r.problems.at(at, text, "%s", got.err)
 			default:
-				all = all.with(got.depth, mark{got.key, got.value, text, at}, r.problems)
+				all = all.with(got.depth, mark{got.key, got.value, text, at, r.foreign}, r.problems)
 			}
 		}
 	}

@@ -24,10 +24,11 @@ const (
 
 // mark is one schema key that a marker asks for.
 type mark struct {
-	key   string
-	value any // true, a string or a []string
-	text  string
-	pos   token.Position
+	key     string
+	value   any // true, a string or a []string
+	text    string
+	pos     token.Position
+	foreign bool // in a package that was not asked for
 }
 
 // marks are the keys for one schema node, in the order of their markers and merged per key.
@@ -121,13 +122,28 @@ func (l levels) with(depth int, k mark, p *problems) levels {
 	return l
 }
 
-// merge returns l with the marks of other, which come after.
+// merge returns l with the marks of other, which come after: their topology goes before that of l, as for other tools.
 func (l levels) merge(other levels, p *problems) levels {
 	for depth, marks := range other {
+		for _, k := range marks {
+			if !slices.Contains(extension.Own(), k.key) {
+				l = l.without(depth, k.key)
+			}
+		}
 		for _, k := range marks {
 			l = l.with(depth, k, p)
 		}
 	}
+	return l
+}
+
+// without returns l without a key at depth. l is not changed.
+func (l levels) without(depth int, key string) levels {
+	if _, there := l.at(depth).get(key); !there {
+		return l
+	}
+	l = slices.Clone(l)
+	l[depth] = slices.DeleteFunc(slices.Clone(l[depth]), func(k mark) bool { return k.key == key })
 	return l
 }
 

@@ -10,6 +10,8 @@ import (
 
 	"golang.org/x/tools/go/packages"
 	"golang.org/x/tools/go/types/typeutil"
+
+	"github.com/fieldlock/fieldlock/internal/extension"
 )
 
 // form is the JSON form of a Go type.
@@ -153,6 +155,7 @@ func isTypeParam(t any) bool {
 func (b *builder) useOf(t types.Type, own levels, at place) *use {
 	bare, pointer, marks := b.strip(t)
 	u := &use{pointer: pointer, shape: b.shapeOf(bare), marks: marks.merge(own, b.problems)}
+	b.fitTopology(u)
 	b.later(func() { b.bears(u, at) })
 	return u
 }
@@ -256,11 +259,13 @@ func (b *builder) fieldsOf(st *types.Struct, inlining map[*types.Struct]bool) []
 	return slices.DeleteFunc(all, func(f *field) bool { return isInlined[f] && outer[f.name] })
 }
 
-// refuse reports every mark of a place that cannot bear any.
+// refuse reports fieldlock's marks on a place that cannot bear any. The topology there is for other tools to read.
 func (b *builder) refuse(all levels, why string) {
 	for _, level := range all {
 		for _, m := range level {
-			b.problems.of(m, "%s", why)
+			if slices.Contains(extension.Own(), m.key) {
+				b.problems.of(m, "%s", why)
+			}
 		}
 	}
 }
