@@ -1,8 +1,10 @@
 package admission
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -92,11 +94,7 @@ func (h *Handler) violated(r *admissionv1.AdmissionRequest, target *Target, repo
 
 // nameOwners adds to the causes of a refusal who owns the fields, as far as the stored object knows.
 func nameOwners(status *metav1.Status, report immutability.Report, r *admissionv1.AdmissionRequest) {
-	managers, _ := ownership.ReadJSON(r.OldObject.Raw) // what cannot be read has no say
-	var object map[string]any                          // the one that the indices of the paths count in
-	if utiljson.Unmarshal(r.Object.Raw, &object) != nil {
-		return
-	}
+	managers, object := ownersOf(report, r)
 	var named []string
 	for i := range min(len(report.Violations), len(status.Details.Causes), maxOwned) {
 		v := &report.Violations[i]
@@ -116,6 +114,25 @@ func nameOwners(status *metav1.Status, report immutability.Report, r *admissionv
 		text := strings.Join(named[:min(len(named), 3)], "; ")
 		status.Message = clip(status.Message, maxMessage-len(text)-3) + " (" + text + ")"
 	}
+}
+
+// ownersOf reads the managers of the stored object, and the new object that the indices of paths count in where there
+// are any: only then is the whole of it decoded. What cannot be read has no say.
+func ownersOf(report immutability.Report, r *admissionv1.AdmissionRequest) (*ownership.Managers, map[string]any) {
+	metadata, err := metadataOf("oldObject", r.OldObject.Raw)
+	if err != nil || len(metadata["managedFields"]) == 0 {
+		return nil, nil
+	}
+	apiVersion, _ := json.Marshal(kindOf(r).GroupVersion().String())
+	managers, _ := ownership.ReadJSON(slices.Concat([]byte(`{"apiVersion":`), apiVersion, []byte(`,"metadata":{"managedFields":`), metadata["managedFields"], []byte(`}}`)))
+	var object map[string]any
+	for i := range min(len(report.Violations), maxOwned) {
+		if strings.ContainsRune(report.Violations[i].Path.String(), '[') {
+			_ = utiljson.Unmarshal(r.Object.Raw, &object)
+			break
+		}
+	}
+	return managers, object
 }
 
 func refuse(uid types.UID, status *metav1.Status) *answer {

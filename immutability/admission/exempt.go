@@ -61,9 +61,9 @@ func metadataOf(name string, object []byte) (map[string]json.RawMessage, error) 
 		return nil, missing(name)
 	}
 	var metadata map[string]json.RawMessage
-	seen := map[string]bool{}
+	var seen names
 	err := members(object, func(member, value []byte) error {
-		if err := once(seen, member); err != nil {
+		if err := seen.add(member); err != nil {
 			return err
 		}
 		if string(member) != "metadata" {

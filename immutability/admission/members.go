@@ -161,3 +161,36 @@ func (s *splitter) value() ([]byte, error) {
 	}
 	return nil, errCut
 }
+
+// names are the member names of one object that were seen.
+type names struct {
+	common uint32 // by index in commonNames
+	rest   map[string]bool
+}
+
+// commonNames are those that nearly every review and object has: they are told apart without allocating.
+var commonNames = [...]string{
+	"apiVersion", "kind", "metadata", "spec", "status", "request", "uid", "resource", "subResource", "requestKind",
+	"requestResource", "requestSubResource", "name", "namespace", "operation", "userInfo", "object", "oldObject", "dryRun", "options",
+}
+
+// add refuses the second member of a name: two readers could each see another one.
+func (n *names) add(name []byte) error {
+	for i, c := range commonNames {
+		if string(name) == c {
+			if n.common&(1<<i) != 0 {
+				return fmt.Errorf("the member %q is there twice", name)
+			}
+			n.common |= 1 << i
+			return nil
+		}
+	}
+	if n.rest[string(name)] {
+		return fmt.Errorf("the member %q is there twice", name)
+	}
+	if n.rest == nil {
+		n.rest = map[string]bool{}
+	}
+	n.rest[string(name)] = true
+	return nil
+}

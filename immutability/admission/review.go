@@ -22,9 +22,9 @@ const (
 func readReview(body []byte) (*admissionv1.AdmissionRequest, error) {
 	var apiVersion, kind string
 	var request []byte
-	seen := map[string]bool{}
+	var seen names
 	err := members(body, func(name, value []byte) error {
-		if err := once(seen, name); err != nil {
+		if err := seen.add(name); err != nil {
 			return err
 		}
 		switch string(name) {
@@ -57,9 +57,9 @@ func readRequest(request []byte) (*admissionv1.AdmissionRequest, error) {
 	var object, oldObject []byte
 	small := make([]byte, 0, 1024) // the request without the objects, so that they are not decoded
 	small = append(small, '{')
-	seen := map[string]bool{}
+	var seen names
 	err := members(request, func(name, value []byte) error {
-		if err := once(seen, name); err != nil {
+		if err := seen.add(name); err != nil {
 			return err
 		}
 		switch string(name) {
@@ -90,15 +90,6 @@ func readRequest(request []byte) (*admissionv1.AdmissionRequest, error) {
 	}
 	r.Object.Raw, r.OldObject.Raw = unlessNull(object), unlessNull(oldObject)
 	return r, nil
-}
-
-// once refuses the second member of a name: two readers could each see another one.
-func once(seen map[string]bool, name []byte) error {
-	if seen[string(name)] {
-		return fmt.Errorf("the member %q is there twice", name)
-	}
-	seen[string(name)] = true
-	return nil
 }
 
 func readString(name, value []byte, to *string) error {

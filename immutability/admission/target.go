@@ -58,9 +58,9 @@ func (t *Target) CheckJSON(newJSON, oldJSON []byte) (immutability.Report, error)
 			return immutability.Report{}, missing(side.name)
 		}
 		var apiVersion, kind string
-		seen := map[string]bool{}
+		var seen names
 		err := members(side.doc, func(name, value []byte) error {
-			if err := once(seen, name); err != nil {
+			if err := seen.add(name); err != nil {
 				return err
 			}
 			switch string(name) {

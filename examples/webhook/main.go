@@ -1,0 +1,106 @@
+// Command webhook is an admission webhook that keeps the locks of custom resources: it watches the
+// CustomResourceDefinitions of a cluster, reads the locks of their annotation fieldlock.dev/locks (and with -import-cel
+// those that their CEL rules say), and refuses updates that break one. README.md says how to deploy it.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+
+	"github.com/go-logr/logr"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client/config"
+
+	"github.com/fieldlock/fieldlock/immutability"
+	"github.com/fieldlock/fieldlock/immutability/admission"
+)
+
+func main() {
+	ctrl.SetLogger(logr.FromSlogHandler(slog.NewJSONHandler(os.Stderr, nil)))
+	s, err := parse(os.Args[1:])
+	if err == nil {
+		err = start(s)
+	}
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "webhook: %v\n", err)
+		os.Exit(1)
+	}
+}
+
+func start(s settings) error {
+	cluster, err := config.GetConfig()
+	if err != nil {
+		return err
+	}
+	// The context ends with SIGTERM: requests in flight are answered before the process ends.
+	return run(ctrl.SetupSignalHandler(), cluster, s)
+}
+
+// settings are what the command line says.
+type settings struct {
+	port                    int
+	certDir                 string
+	healthAddr, metricsAddr string
+	importCEL               bool
+	options                 []admission.Option
+}
+
+// words is a flag that can be given several times.
+type words []string
+
+func (w *words) String() string     { return strings.Join(*w, ",") }
+func (w *words) Set(s string) error { *w = append(*w, s); return nil }
+
+func parse(args []string) (settings, error) {
+	var s settings
+	var mode, policy, dryRun string
+	var code int
+	var deleting bool
+	var users, groups words
+	f := flag.NewFlagSet("webhook", flag.ContinueOnError)
+	f.IntVar(&s.port, "port", 9443, "port of the webhook, with TLS")
+	f.StringVar(&s.certDir, "cert-dir", "/certs", "folder of tls.crt and tls.key; they are read again when they change")
+	f.StringVar(&s.healthAddr, "health-addr", ":8081", "address of /healthz and /readyz")
+	f.StringVar(&s.metricsAddr, "metrics-addr", ":8080", "address of /metrics")
+	f.BoolVar(&s.importCEL, "import-cel", false, "read CEL transition rules that say exactly what a lock says as locks")
+	f.StringVar(&mode, "mode", "enforce", "what happens to an update that breaks a lock: enforce, warn or audit")
+	f.StringVar(&policy, "failure-policy", "fail", "what happens to an update that cannot be checked: fail or ignore")
+	f.IntVar(&code, "status-code", int(immutability.Invalid), "status of a refusal: 422 or 400")
+	f.BoolVar(&deleting, "exempt-deleting", false, "let updates of objects pass that are being deleted")
+	f.StringVar(&dryRun, "exempt-dry-run", "", "let dry-run updates of objects with this annotation pass, such as topology.cluster.x-k8s.io/dry-run")
+	f.Var(&users, "exempt-user", "let updates by this user pass; may be given several times")
+	f.Var(&groups, "exempt-group", "let updates by members of this group pass; may be given several times")
+	if err := f.Parse(args); err != nil {
+		return s, err
+	}
+	if f.NArg() > 0 {
+		return s, fmt.Errorf("%q is no flag: the webhook takes only flags", f.Arg(0))
+	}
+	modes := map[string]admission.Mode{"enforce": admission.Enforce, "warn": admission.Warn, "audit": admission.Audit}
+	policies := map[string]admission.FailurePolicy{"fail": admission.Fail, "ignore": admission.Ignore}
+	m, ok := modes[mode]
+	if !ok {
+		return s, fmt.Errorf("-mode is %q: it is enforce, warn or audit", mode)
+	}
+	p, ok := policies[policy]
+	if !ok {
+		return s, fmt.Errorf("-failure-policy is %q: it is fail or ignore", policy)
+	}
+	s.options = []admission.Option{
+		admission.WithMode(m),
+		admission.WithFailurePolicy(p),
+		admission.WithStatusCode(immutability.StatusCode(code)),
+		admission.ExemptUsers(users...),
+		admission.ExemptGroups(groups...),
+	}
+	if deleting {
+		s.options = append(s.options, admission.ExemptDeleting())
+	}
+	if dryRun != "" {
+		s.options = append(s.options, admission.ExemptDryRun(dryRun))
+	}
+	return s, nil
+}

@@ -1,0 +1,91 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/rest"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	"sigs.k8s.io/controller-runtime/pkg/webhook"
+
+	"github.com/fieldlock/fieldlock/immutability/admission"
+	"github.com/fieldlock/fieldlock/immutability/admission/loader"
+	"github.com/fieldlock/fieldlock/immutability/celrule"
+)
+
+// path is where the webhook's configuration sends reviews to.
+const path = "/"
+
+// run serves until ctx ends. Every replica serves: there is no leader.
+func run(ctx context.Context, cluster *rest.Config, s settings) error {
+	scheme := runtime.NewScheme()
+	if err := apiextensionsv1.AddToScheme(scheme); err != nil {
+		return err
+	}
+	m, err := ctrl.NewManager(cluster, ctrl.Options{
+		Scheme:                 scheme,
+		Cache:                  cache.Options{DefaultTransform: cache.TransformStripManagedFields()},
+		Metrics:                metricsserver.Options{BindAddress: s.metricsAddr},
+		HealthProbeBindAddress: s.healthAddr,
+		WebhookServer:          webhook.NewServer(webhook.Options{Port: s.port, CertDir: s.certDir}),
+	})
+	if err != nil {
+		return err
+	}
+	registry := &admission.Registry{}
+	observer := newMetrics(registry)
+	if err := metrics.Registry.Register(observer); err != nil {
+		return err
+	}
+	defer metrics.Registry.Unregister(observer)
+
+	// A copy, for the options belong to the caller.
+	options := append([]admission.Option{admission.WithObserver(observer)}, s.options...)
+	handler, err := admission.NewHandler(registry, options...)
+	if err != nil {
+		return err
+	}
+	m.GetWebhookServer().Register(path, handler)
+
+	crds := loader.CRDs{}
+	if s.importCEL {
+		crds.Import = fromCEL
+	}
+	watcher := &watcher{reader: m.GetClient(), registry: registry, crds: crds}
+	if err := watcher.setUp(m); err != nil {
+		return err
+	}
+	if err := m.AddHealthzCheck("serving", m.GetWebhookServer().StartedChecker()); err != nil {
+		return err
+	}
+	if err := m.AddReadyzCheck("locks", ready(registry)); err != nil {
+		return err
+	}
+	if err := m.AddReadyzCheck("serving", m.GetWebhookServer().StartedChecker()); err != nil {
+		return err
+	}
+	return m.Start(ctx)
+}
+
+// ready is false until the locks of all CRDs are known. The webhook serves before that and refuses what it does not
+// know; no Service should send it requests yet.
+func ready(r *admission.Registry) func(*http.Request) error {
+	return func(*http.Request) error {
+		if !r.Complete() {
+			return errors.New("not all CustomResourceDefinitions are loaded")
+		}
+		return nil
+	}
+}
+
+// fromCEL returns a schema with the locks that its CEL rules say.
+func fromCEL(s *spec.Schema) (*spec.Schema, error) {
+	return celrule.Apply(s, celrule.Import(s).Changes), nil
+}

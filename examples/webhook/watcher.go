@@ -1,0 +1,113 @@
+package main
+
+import (
+	"context"
+	"sync"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/fieldlock/fieldlock/immutability/admission"
+	"github.com/fieldlock/fieldlock/immutability/admission/loader"
+)
+
+// watcher keeps a registry in step with the CustomResourceDefinitions of a cluster.
+type watcher struct {
+	reader   client.Reader
+	registry *admission.Registry
+	crds     loader.CRDs
+
+	mu     sync.Mutex // one at a time, so that an older state never replaces a newer one
+	loaded map[string]loaded
+}
+
+// loaded is what was last read of a CRD.
+type loaded struct {
+	kind    schema.GroupKind
+	version string // resourceVersion
+}
+
+// setUp adds the watcher to m: as a controller, and as a runnable that loads what is there when the cache is filled.
+func (w *watcher) setUp(m ctrl.Manager) error {
+	noLeader := false
+	err := ctrl.NewControllerManagedBy(m).
+		For(&apiextensionsv1.CustomResourceDefinition{}).
+		WithOptions(controller.Options{NeedLeaderElection: &noLeader}).
+		Complete(w)
+	if err != nil {
+		return err
+	}
+	return m.Add(w)
+}
+
+var (
+	_ manager.LeaderElectionRunnable = (*watcher)(nil)
+	_ manager.Runnable               = (*watcher)(nil)
+	_ reconcile.Reconciler           = (*watcher)(nil)
+)
+
+// NeedLeaderElection is false: each replica answers requests, so each needs the locks.
+func (w *watcher) NeedLeaderElection() bool { return false }
+
+// Start loads every CRD that is there, and with that the registry is complete. A CRD that cannot be read is a fault of
+// its own kind and does not hold up the others.
+func (w *watcher) Start(ctx context.Context) error {
+	var list apiextensionsv1.CustomResourceDefinitionList
+	if err := w.reader.List(ctx, &list); err != nil {
+		return err
+	}
+	for i := range list.Items {
+		if _, err := w.Reconcile(ctx, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])}); err != nil {
+			return err
+		}
+	}
+	w.registry.SetComplete()
+	log.FromContext(ctx).Info("the locks of all CustomResourceDefinitions are loaded", "count", len(list.Items), "faults", len(w.registry.Faults()))
+	return nil
+}
+
+// Reconcile reads one CRD again. A mistake in it is logged and not tried again: the next change of the CRD comes here
+// by itself. A CRD without accepted names is not served and has no locks.
+func (w *watcher) Reconcile(ctx context.Context, r ctrl.Request) (ctrl.Result, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.loaded == nil {
+		w.loaded = map[string]loaded{}
+	}
+	before, known := w.loaded[r.Name]
+	var object apiextensionsv1.CustomResourceDefinition
+	err := w.reader.Get(ctx, types.NamespacedName{Name: r.Name}, &object)
+	switch {
+	case apierrors.IsNotFound(err):
+		w.registry.Delete(before.kind)
+		delete(w.loaded, r.Name)
+		return ctrl.Result{}, nil
+	case err != nil:
+		return ctrl.Result{}, err
+	case known && before.version == object.ResourceVersion:
+		return ctrl.Result{}, nil
+	}
+	// Served are the accepted names. A CRD that only claims the kind of another one must not replace its locks.
+	if object.Spec.Names = object.Status.AcceptedNames; object.Spec.Names.Kind == "" {
+		w.registry.Delete(before.kind)
+		delete(w.loaded, r.Name)
+		return ctrl.Result{}, nil
+	}
+	kind := loader.KindOf(&object)
+	if known && kind != before.kind { // the CRD was deleted and made anew for another kind
+		w.registry.Delete(before.kind)
+	}
+	w.loaded[r.Name] = loaded{kind, object.ResourceVersion}
+	if err := w.crds.Load(w.registry, &object); err != nil {
+		log.FromContext(ctx).Error(err, "the locks of a CustomResourceDefinition cannot be read: the last good ones stay in force", "name", r.Name)
+	}
+	return ctrl.Result{}, nil
+}
