@@ -2,6 +2,7 @@ package parameter
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -68,6 +69,12 @@ func (e Errors) err() error {
 		return nil
 	}
 	return e
+}
+
+// refuse adds a refusal of the parameter; the format says what it is or has.
+func (e *Errors) refuse(name string, rule Rule, format string, args ...any) {
+	message := fmt.Sprintf("parameter %q ", name) + fmt.Sprintf(format, args...)
+	*e = append(*e, &Error{Parameter: name, Rule: rule, Message: message})
 }
 
 func (e Errors) sort() {

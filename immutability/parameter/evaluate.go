@@ -1,7 +1,6 @@
 package parameter
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -18,11 +17,11 @@ func (d *Definitions) Validate(tasks ...Task) Errors {
 	for i := range d.list {
 		definition := &d.list[i]
 		if definition.Immutable && !definition.Required && !definition.HasDefault() {
-			e.refuse(definition.Name, RuleDefinition, "is immutable and has neither a default nor required: true: it needs one of them")
+			e.errs.refuse(definition.Name, RuleDefinition, "is immutable and has neither a default nor required: true: it needs one of them")
 		}
 		for _, text := range definition.Enum {
 			if problem := definition.Type.check(Text(text)); problem != "" {
-				e.refuse(definition.Name, RuleDefinition, "has the enum value %q: %s", text, problem)
+				e.errs.refuse(definition.Name, RuleDefinition, "has the enum value %q: %s", text, problem)
 			}
 		}
 	}
@@ -89,11 +88,6 @@ type evaluation struct {
 	errs              Errors
 }
 
-func (e *evaluation) refuse(name string, rule Rule, format string, args ...any) {
-	message := fmt.Sprintf("parameter %q ", name) + fmt.Sprintf(format, args...)
-	e.errs = append(e.errs, &Error{Parameter: name, Rule: rule, Message: message})
-}
-
 // request lays the requested values over the next ones.
 func (e *evaluation) request() {
 	for name, value := range e.requested { // in any order: the errors are sorted in the end
@@ -103,9 +97,9 @@ func (e *evaluation) request() {
 				continue
 			}
 			if _, removed := e.old.Lookup(name); removed {
-				e.refuse(name, RuleUnknown, "is not defined any more: leave it out, and its value is removed")
+				e.errs.refuse(name, RuleUnknown, "is not defined any more: leave it out, and its value is removed")
 			} else {
-				e.refuse(name, RuleUnknown, "is not defined")
+				e.errs.refuse(name, RuleUnknown, "is not defined")
 			}
 			continue
 		}
@@ -155,14 +149,14 @@ func (e *evaluation) checkImmutable() {
 				if !known {
 					how = "is new and immutable"
 				}
-				e.refuse(name, RuleImmutable, "%s: set its value in the upgrade, for it cannot be changed afterwards%s", how, offer(definition))
+				e.errs.refuse(name, RuleImmutable, "%s: set its value in the upgrade, for it cannot be changed afterwards%s", how, offer(definition))
 			}
 			continue
 		}
 		before, had := effective(was, e.stored)
 		after, has := effective(definition, e.next)
 		if had != has || before.Text != after.Text {
-			e.refuse(name, RuleImmutable, "is immutable: it may not change from %s to %s", valueText(before, had), valueText(after, has))
+			e.errs.refuse(name, RuleImmutable, "is immutable: it may not change from %s to %s", valueText(before, had), valueText(after, has))
 			continue
 		}
 		if value, ok := e.stored[name]; ok && !value.none() {
@@ -222,7 +216,7 @@ func (e *evaluation) finish(tasks []Task) Plan {
 func (e *evaluation) checkDefaults() {
 	for i := range e.defs.list {
 		if definition := &e.defs.list[i]; definition.badDefault != "" {
-			e.refuse(definition.Name, RuleDefinition, "has the default %q: %s", definition.Default.Text, definition.badDefault)
+			e.errs.refuse(definition.Name, RuleDefinition, "has the default %q: %s", definition.Default.Text, definition.badDefault)
 		}
 	}
 }
@@ -236,17 +230,17 @@ func (e *evaluation) checkValues() {
 		switch {
 		case ok && value.Text != "":
 			if problem := definition.Type.check(value); problem != "" {
-				e.refuse(definition.Name, RuleType, "cannot have the value %q: %s", value.Text, problem)
+				e.errs.refuse(definition.Name, RuleType, "cannot have the value %q: %s", value.Text, problem)
 			} else if problem := checkEnum(definition.Enum, value.Text); problem != "" {
-				e.refuse(definition.Name, RuleType, "cannot have the value %q: %s", value.Text, problem)
+				e.errs.refuse(definition.Name, RuleType, "cannot have the value %q: %s", value.Text, problem)
 			}
 		case definition.HasDefault():
 		case definition.Required && definition.Immutable && e.operation == OperationInstall:
-			e.refuse(definition.Name, RuleRequired, "is required and immutable and has neither a value nor a default: set it now, for it cannot be set later")
+			e.errs.refuse(definition.Name, RuleRequired, "is required and immutable and has neither a value nor a default: set it now, for it cannot be set later")
 		case definition.Required:
-			e.refuse(definition.Name, RuleRequired, "is required and has neither a value nor a default: set it")
+			e.errs.refuse(definition.Name, RuleRequired, "is required and has neither a value nor a default: set it")
 		case definition.Immutable && !ok && e.operation == OperationInstall:
-			e.refuse(definition.Name, RuleRequired, "is immutable and has neither a value nor a default: set it now, for it cannot be set later")
+			e.errs.refuse(definition.Name, RuleRequired, "is immutable and has neither a value nor a default: set it now, for it cannot be set later")
 		}
 	}
 }
@@ -304,7 +298,7 @@ func (e *evaluation) checkTriggers(changed []*Definition) {
 	names := strings.Join(slices.Sorted(maps.Keys(plans)), ", ")
 	for _, definition := range changed {
 		if definition.Trigger != "" {
-			e.refuse(definition.Name, RuleTrigger, "triggers the plan %s, and the changes together trigger %s: change them one after the other", definition.Trigger, names)
+			e.errs.refuse(definition.Name, RuleTrigger, "triggers the plan %s, and the changes together trigger %s: change them one after the other", definition.Trigger, names)
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package parameter
 
 import (
-	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -55,15 +54,10 @@ type stackEvaluation struct {
 	errs              Errors
 }
 
-func (e *stackEvaluation) refuse(name string, rule Rule, format string, args ...any) {
-	message := fmt.Sprintf("parameter %q ", name) + fmt.Sprintf(format, args...)
-	e.errs = append(e.errs, &Error{Parameter: name, Rule: rule, Message: message})
-}
-
 func (e *stackEvaluation) refuseUnknown() {
 	for name := range e.requested { // in any order: the errors are sorted in the end
 		if _, ok := e.template.Lookup(name); !ok {
-			e.refuse(name, RuleUnknown, "is not defined in the template")
+			e.errs.refuse(name, RuleUnknown, "is not defined in the template")
 		}
 	}
 }
@@ -71,7 +65,7 @@ func (e *stackEvaluation) refuseUnknown() {
 func (e *stackEvaluation) checkDefaults() {
 	for i := range e.template.list {
 		if p := &e.template.list[i]; p.badDefault != "" {
-			e.refuse(p.Name, RuleDefinition, "cannot have %s as its default: %s", p.show(p.Default), p.badDefault)
+			e.errs.refuse(p.Name, RuleDefinition, "cannot have %s as its default: %s", p.show(p.Default), p.badDefault)
 		}
 	}
 }
@@ -93,11 +87,11 @@ func (e *stackEvaluation) finish(keeps func(name string) bool) Plan {
 		}
 		has := own || p.HasDefault()
 		if !has {
-			e.refuse(p.Name, RuleRequired, "has neither a value nor a default: give it a value")
+			e.errs.refuse(p.Name, RuleRequired, "has neither a value nor a default: give it a value")
 		} else {
 			if own {
 				if problem := p.check(value); problem != "" {
-					e.refuse(p.Name, RuleType, "cannot have %s: %s", p.show(value), problem)
+					e.errs.refuse(p.Name, RuleType, "cannot have %s: %s", p.show(value), problem)
 				}
 			}
 			plan.Resulting[p.Name] = p.asGiven(value)

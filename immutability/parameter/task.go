@@ -106,11 +106,11 @@ func (e *evaluation) enabling(task Task) (*Definition, bool) {
 	}
 	definition, ok := e.defs.Lookup(task.EnablingParameter)
 	if !ok {
-		e.refuse(task.EnablingParameter, RuleEnabling, "is not defined, and the task %q has it as its enablingParameter", task.Name)
+		e.errs.refuse(task.EnablingParameter, RuleEnabling, "is not defined, and the task %q has it as its enablingParameter", task.Name)
 		return nil, false
 	}
 	if definition.Type != TypeBoolean && definition.Type != TypeString {
-		e.refuse(definition.Name, RuleEnabling, "is of type %s and cannot enable the task %q: it is a boolean, or a string that reads as one",
+		e.errs.refuse(definition.Name, RuleEnabling, "is of type %s and cannot enable the task %q: it is a boolean, or a string that reads as one",
 			definition.Type, task.Name)
 		return nil, false
 	}
@@ -121,7 +121,7 @@ func (e *evaluation) enabling(task Task) (*Definition, bool) {
 func (e *evaluation) toggle(task Task, definition *Definition, value Value, has bool) bool {
 	present, err := strconv.ParseBool(value.Text)
 	if err != nil {
-		e.refuse(definition.Name, RuleEnabling, "has %s and cannot enable the task %q: it is 1, t, T, TRUE, true, True or 0, f, F, FALSE, false, False",
+		e.errs.refuse(definition.Name, RuleEnabling, "has %s and cannot enable the task %q: it is 1, t, T, TRUE, true, True or 0, f, F, FALSE, false, False",
 			valueText(value, has), task.Name)
 	}
 	return present
