@@ -7,6 +7,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/fieldlock/fieldlock/immutability"
+	"github.com/fieldlock/fieldlock/immutability/crd"
 )
 
 const (
@@ -62,6 +69,49 @@ func TestMarkersWrite(t *testing.T) {
 			t.Errorf("a second run with %s: status %d\n%s", more, status, out)
 		}
 	}
+}
+
+// TestMarkersAnnotation: what a stock API server leaves of the CRD, its typed form with the annotation, has the locks of the
+// file.
+func TestMarkersAnnotation(t *testing.T) {
+	dir := crdFolder(t)
+	file := filepath.Join(dir, "widgets.yaml")
+	if status, out, errs := runIn("markers", "--crds", dir, "--annotation", markedAPI); status != exitClean {
+		t.Fatalf("status %d\n%s%s", status, out, errs)
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var stored apiextensionsv1.CustomResourceDefinition
+	if err := yaml.Unmarshal(data, &stored); err != nil {
+		t.Fatal(err)
+	}
+	kept, err := json.Marshal(stored.Spec)
+	if err != nil || bytes.Contains(kept, []byte("x-kubernetes-immutable")) {
+		t.Fatalf("the typed form keeps the keys, so this shows nothing: %v", err)
+	}
+	fromObject, err := crd.FromObject(&stored)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fromFile, err := crd.Read(file, data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, got := locksOf(t, fromFile[0]), locksOf(t, fromObject)
+	if diff := cmp.Diff(want, got); diff != "" || len(want) != 20 {
+		t.Errorf("%d locks (-file +stored):\n%s", len(want), diff)
+	}
+}
+
+func locksOf(t *testing.T, c *crd.CRD) []immutability.LockedField {
+	t.Helper()
+	v, err := c.Versions[0].Compile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v.Locks()
 }
 
 func TestMarkersJSON(t *testing.T) {
