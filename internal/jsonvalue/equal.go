@@ -19,24 +19,24 @@ func Equal(a, b any) bool {
 		b, ok := b.(string)
 		return ok && a == b
 	case map[string]any:
-		b, ok := b.(map[string]any)
-		if !ok || len(a) != len(b) || (a == nil) != (b == nil) {
+		object, ok := b.(map[string]any)
+		if !ok || len(a) != len(object) || (a == nil) != (object == nil) {
 			return a == nil && IsNull(b)
 		}
 		for key, value := range a {
-			other, ok := b[key]
+			other, ok := object[key]
 			if !ok || !Equal(value, other) {
 				return false
 			}
 		}
 		return true
 	case []any:
-		b, ok := b.([]any)
-		if !ok || len(a) != len(b) || (a == nil) != (b == nil) {
+		list, ok := b.([]any)
+		if !ok || len(a) != len(list) || (a == nil) != (list == nil) {
 			return a == nil && IsNull(b)
 		}
 		for i := range a {
-			if !Equal(a[i], b[i]) {
+			if !Equal(a[i], list[i]) {
 				return false
 			}
 		}

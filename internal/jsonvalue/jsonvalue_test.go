@@ -1,0 +1,78 @@
+package jsonvalue_test
+
+import (
+	"encoding/json"
+	"hash/maphash"
+	"math"
+	"testing"
+
+	"github.com/fieldlock/fieldlock/internal/jsonvalue"
+)
+
+// classes are values of which those in one row are equal, and no others.
+var classes = []struct {
+	reason string
+	values []any
+}{
+	{"null, and what encodes to it", []any{nil, map[string]any(nil), []any(nil)}},
+	{"empty object", []any{map[string]any{}}},
+	{"empty list", []any{[]any{}}},
+	{"empty string", []any{""}},
+	{"zero in every form", []any{int64(0), 0.0, math.Copysign(0, -1), int(0), uint8(0), json.Number("0"), json.Number("-0.0")}},
+	{"one in every form", []any{int64(1), 1.0, int32(1), uint64(1), float32(1), json.Number("1e0")}},
+	{"one and a half", []any{1.5, float32(1.5), json.Number("15e-1")}},
+	{"true is not 1", []any{true}},
+	{"false is not 0", []any{false}},
+	{"a digit is no number", []any{"1"}},
+	{"2^53", []any{int64(1) << 53, float64(1 << 53), json.Number("9007199254740993.0")}},
+	{"2^53+1, which no float is", []any{int64(1)<<53 + 1, json.Number("9007199254740993")}},
+	{"2^63-1, which no float is", []any{int64(math.MaxInt64)}},
+	{"2^63 is a float64", []any{float64(1 << 63), uint64(1) << 63, json.Number("9223372036854775808")}},
+	{"-2^63 is an integer and a float", []any{int64(math.MinInt64), float64(math.MinInt64)}},
+	{"a float beyond integers", []any{1e300}},
+	{"ordered list", []any{[]any{int64(1), int64(2)}, []any{1.0, 2.0}}},
+	{"list in another order", []any{[]any{int64(2), int64(1)}}},
+	{"nested list", []any{[]any{[]any{int64(1)}, int64(2)}}},
+	{"object", []any{map[string]any{"a": int64(1), "b": nil}, map[string]any{"b": nil, "a": 1.0}}},
+	{"object without the null", []any{map[string]any{"a": int64(1)}}},
+	{"object with another key", []any{map[string]any{"c": int64(1)}}},
+	{"a type that JSON does not decode to", []any{struct{ A int }{1}}},
+	{"another value of that type", []any{struct{ A int }{2}}},
+}
+
+func TestEqual(t *testing.T) {
+	seed := maphash.MakeSeed()
+	for i, x := range classes {
+		for j, y := range classes {
+			for _, a := range x.values {
+				for _, b := range y.values {
+					if got := jsonvalue.Equal(a, b); got != (i == j) {
+						t.Errorf("%#v and %#v: %t (%s, %s)", a, b, got, x.reason, y.reason)
+					}
+					same := jsonvalue.Hash(seed, a) == jsonvalue.Hash(seed, b)
+					if i == j && !same {
+						t.Errorf("%#v and %#v are equal and hash apart (%s)", a, b, x.reason)
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestHashTellsApart(t *testing.T) {
+	seed := maphash.MakeSeed()
+	hashes := map[uint64]any{}
+	for _, class := range classes[:len(classes)-2] {
+		h := jsonvalue.Hash(seed, class.values[0])
+		if other, taken := hashes[h]; taken {
+			t.Errorf("%#v and %#v hash together", class.values[0], other)
+		}
+		hashes[h] = class.values[0]
+	}
+}
+
+func TestNaNEqualsNothing(t *testing.T) {
+	if jsonvalue.Equal(math.NaN(), math.NaN()) {
+		t.Error("what cannot be stored is not taken for unchanged")
+	}
+}
