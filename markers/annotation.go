@@ -4,19 +4,16 @@ import (
 	"encoding/json"
 	"errors"
 	"reflect"
-	"slices"
 	"strconv"
 
 	"go.yaml.in/yaml/v3"
-
-	"github.com/fieldlock/fieldlock/internal/extension"
 )
 
 // annotationKey carries the keys of all versions through a stock API server: version → schema path → keys.
 const annotationKey = "fieldlock.dev/locks"
 
 // annotate writes the annotation of the CRDs in a file whose schemas are written.
-func (s *Source) annotate(w *Written, p *problems) error {
+func (s *Source) annotate(w *Written) error {
 	docs, err := parse(w.Data)
 	if err != nil {
 		return err
@@ -96,7 +93,7 @@ func ownKeys(n *yaml.Node, path string, out map[string]map[string]any) {
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, value := n.Content[i].Value, n.Content[i+1]
 		switch {
-		case slices.Contains(extension.Own(), key):
+		case isOwn(key):
 			var decoded any
 			if value.Decode(&decoded) == nil {
 				if out[path] == nil {

@@ -137,7 +137,7 @@ func (b *builder) setItemsAreFree(u *use, own marks) {
 	if u.shape.form != listForm || listType.value != extension.ListSet {
 		return
 	}
-	if m, ok := u.inner(b.problems).firstBelow(marks.lock, b.problems); ok {
+	if m, ok := u.inner(b.problems).firstBelow(marks.lock); ok {
 		b.problems.of(m, "it stands on or below the items of the set that line %d of %s declares, which are added and removed but never changed: lock the set itself",
 			listType.pos.Line, b.problems.relative(listType.pos.Filename))
 	}
@@ -153,7 +153,7 @@ func (s *shape) property(name string) *field {
 }
 
 // firstBelow returns the first mark that pick chooses, on u or anywhere below it.
-func (u *use) firstBelow(pick func(marks) (mark, bool), p *problems) (mark, bool) {
+func (u *use) firstBelow(pick func(marks) (mark, bool)) (mark, bool) {
 	seen := map[*shape]bool{}
 	var visit func(u *use) (mark, bool)
 	visit = func(u *use) (mark, bool) {

@@ -3,12 +3,9 @@ package markers
 import (
 	"go/ast"
 	"go/token"
-	"slices"
 	"strings"
 
 	"golang.org/x/tools/go/packages"
-
-	"github.com/fieldlock/fieldlock/internal/extension"
 )
 
 // comments holds the marks of every field and type of the packages that were read from source.
@@ -161,7 +158,7 @@ func (r *fileReader) strays() {
 		}
 		for _, line := range linesOf(group) {
 			got := read(line.text, r.k8s)
-			if got.ours && (got.err != "" || slices.Contains(extension.Own(), got.key)) {
+			if got.ours && (got.err != "" || isOwn(got.key)) {
 				r.problems.at(r.fset.PositionFor(line.pos, false), strings.TrimSpace(line.text),
 					"it stands above no field and no type and locks nothing: put it into the comment right above one, on a line of its own")
 			}

@@ -47,8 +47,9 @@ func WithAnnotation() CRDOption {
 // WriteCRDs writes what the markers ask for into the CRDs of files, every version of them, and returns the files in the
 // same order. It finds the Go type of a version by group, version and kind; CRDs of other groups are left alone. Only
 // keys that are missing are written, as lines of their own in the order of the names; every other byte stays, and a
-// second run changes nothing. The input is not changed. An *Error holds what cannot be written: a mark for which the schema has no node,
-// a key that has another value in the file, a version without a Go type.
+// second run changes nothing. The input is not changed. An *Error holds what cannot be
+// written: a mark for which the schema has no node, a key that has another value in the file, a version without a Go
+// type.
 // Cost: one parse of each file, two where it changes.
 func (s *Source) WriteCRDs(files []File, opts ...CRDOption) ([]Written, error) {
 	var o crdOptions
@@ -60,7 +61,7 @@ func (s *Source) WriteCRDs(files []File, opts ...CRDOption) ([]Written, error) {
 	for _, file := range files {
 		written, err := s.writeFile(file, p)
 		if err == nil && o.annotation && written.CRDs > 0 && len(p.list) == 0 {
-			err = s.annotate(&written, p)
+			err = s.annotate(&written)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", file.Name, err)
@@ -202,12 +203,12 @@ func (w *crdWriter) notices(schema *yaml.Node, version string) {
 func (w *crdWriter) place(n *yaml.Node, u *use, path string) {
 	own := u.marks.at(0)
 	if path == "" {
-		for _, m := range own {
+		if m, ok := own.own(); ok {
 			w.problems.of(m, "the whole object cannot be locked or normalized: put it on a field")
 		}
 	}
 	if n == nil || n.Kind != yaml.MappingNode {
-		if m, ok := u.firstBelow(marks.own, w.problems); ok {
+		if m, ok := u.firstBelow(marks.own); ok {
 			w.problems.of(m, "the CRD in %s has no schema at %s to write it into: controller-gen leaves it out below a field without a schema, or the file is older than the Go type", w.file, pointer(path))
 		}
 		return
@@ -216,7 +217,7 @@ func (w *crdWriter) place(n *yaml.Node, u *use, path string) {
 	for _, f := range u.shape.fields {
 		at := path + "/properties/" + escape(f.name)
 		if path == "" && (f.name == "metadata" || f.name == "kind" || f.name == "apiVersion") {
-			for _, m := range f.marks.at(0) {
+			if m, ok := f.marks.at(0).own(); ok {
 				w.problems.of(m, "%s of an object cannot be locked or normalized: the API server keeps it", f.name)
 			}
 			continue

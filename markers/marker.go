@@ -54,9 +54,12 @@ func (m marks) lock() (mark, bool) {
 
 func isLock(key string) bool { return extension.HasLock(map[string]any{key: true}) }
 
+// isOwn reports whether only fieldlock reads key.
+func isOwn(key string) bool { return slices.Contains(extension.Own(), key) }
+
 // own returns the first mark with a key that only fieldlock reads.
 func (m marks) own() (mark, bool) {
-	i := slices.IndexFunc(m, func(k mark) bool { return slices.Contains(extension.Own(), k.key) })
+	i := slices.IndexFunc(m, func(k mark) bool { return isOwn(k.key) })
 	if i < 0 {
 		return mark{}, false
 	}
@@ -126,7 +129,7 @@ func (l levels) with(depth int, k mark, p *problems) levels {
 func (l levels) merge(other levels, p *problems) levels {
 	for depth, marks := range other {
 		for _, k := range marks {
-			if !slices.Contains(extension.Own(), k.key) {
+			if !isOwn(k.key) {
 				l = l.without(depth, k.key)
 			}
 		}

@@ -10,8 +10,6 @@ import (
 
 	"golang.org/x/tools/go/packages"
 	"golang.org/x/tools/go/types/typeutil"
-
-	"github.com/fieldlock/fieldlock/internal/extension"
 )
 
 // form is the JSON form of a Go type.
@@ -244,7 +242,7 @@ func (b *builder) fieldsOf(st *types.Struct, inlining map[*types.Struct]bool) []
 			}
 		}
 		pos := b.fset.PositionFor(v.Origin().Pos(), false)
-		if b.invalid(v.Type()) {
+		if invalid(v.Type()) {
 			b.problems.at(pos, "", "the type of field %s cannot be found: make its package compile, or name it among the packages too", v.Name())
 			continue
 		}
@@ -263,23 +261,24 @@ func (b *builder) fieldsOf(st *types.Struct, inlining map[*types.Struct]bool) []
 func (b *builder) refuse(all levels, why string) {
 	for _, level := range all {
 		for _, m := range level {
-			if slices.Contains(extension.Own(), m.key) {
+			if isOwn(m.key) {
 				b.problems.of(m, "%s", why)
 			}
 		}
 	}
 }
 
-func (b *builder) invalid(t types.Type) bool {
+// invalid reports whether t or what it holds is a type that could not be found.
+func invalid(t types.Type) bool {
 	switch t := t.(type) {
 	case *types.Pointer:
-		return b.invalid(t.Elem())
+		return invalid(t.Elem())
 	case *types.Slice:
-		return b.invalid(t.Elem())
+		return invalid(t.Elem())
 	case *types.Array:
-		return b.invalid(t.Elem())
+		return invalid(t.Elem())
 	case *types.Map:
-		return b.invalid(t.Elem())
+		return invalid(t.Elem())
 	}
 	return t == types.Typ[types.Invalid]
 }
