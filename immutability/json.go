@@ -47,7 +47,12 @@ func checkValues(n node, p *jsonscan.Pair) *found {
 
 // checkJSON is checkObject of two objects that p has next. Only properties are locked.
 func (n *object) checkJSON(p *jsonscan.Pair) *found {
-	pairs := make([]memberPair, len(n.properties))
+	var few [4]memberPair
+	pairs := few[:]
+	if len(n.properties) > len(few) {
+		pairs = make([]memberPair, len(n.properties))
+	}
+	pairs = pairs[:len(n.properties)]
 	for m := p.Members(); m.Next(); {
 		i, ok := n.property(m.Name())
 		switch {
@@ -96,7 +101,10 @@ func (m *memberPair) read(p *jsonscan.Pair, in jsonscan.Side, prop *property) {
 // check returns what the property breaks, when both objects are read.
 func (m *memberPair) check(p *jsonscan.Pair, prop *property) *found {
 	if m.new && m.old && !m.checked {
-		m.checked = p.Again(m.at, func() { m.found = prop.checkJSON(p) })
+		if here, ok := p.Again(m.at); ok {
+			m.checked, m.found = true, prop.checkJSON(p)
+			p.Resume(here)
+		}
 	}
 	if m.checked {
 		return m.found

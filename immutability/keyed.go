@@ -52,7 +52,7 @@ func (n *keyed) inPlace(new, old []any) bool {
 			return false
 		}
 	}
-	return listtype.Unique(new, n.keys)
+	return listtype.Unique(new, &n.keys)
 }
 
 // byKey correlates the items of two lists of objects.

@@ -2,7 +2,6 @@ package immutability
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/fieldlock/fieldlock/internal/jsonscan"
 	"github.com/fieldlock/fieldlock/normalize"
@@ -50,9 +49,16 @@ var _ node = (*property)(nil)
 
 // property returns the index of the property with this name.
 func (n *object) property(name []byte) (i int, ok bool) {
-	return slices.BinarySearchFunc(n.properties, name, func(p property, name []byte) int {
-		return strings.Compare(p.name, string(name))
-	})
+	end := len(n.properties)
+	for i < end {
+		middle := (i + end) / 2
+		if n.properties[middle].name < string(name) {
+			i = middle + 1
+		} else {
+			end = middle
+		}
+	}
+	return i, i < len(n.properties) && n.properties[i].name == string(name)
 }
 
 // checkObject compares two objects. Nil stands for one that is absent or null: it has no keys, and frees what is below.

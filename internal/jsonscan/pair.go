@@ -37,22 +37,24 @@ func (p *Pair) End() bool {
 	return !p.failed && afterSpace(p.new, p.i) == len(p.new) && afterSpace(p.old, p.j) == len(p.old)
 }
 
-// Again runs read with what has been read from at on unread again, and goes on where it was. It reports false, and does
-// nothing, where that would read more than the two texts once more: what is met out of order again and again must be
-// taken as values instead.
-func (p *Pair) Again(at Place, read func()) bool {
-	i, j := p.i, p.j
-	cost := i - at.New + j - at.Old
+// Again goes back to at, for Resume to go on here afterwards. It reports false, and does nothing, where more would be
+// read again than the two texts once: what is met out of order that often must be taken as values.
+func (p *Pair) Again(at Place) (here Place, ok bool) {
+	here = Place{p.i, p.j}
+	cost := here.New - at.New + here.Old - at.Old
 	if p.failed || cost > p.again {
-		return false
+		return here, false
 	}
 	p.again -= cost
 	p.i, p.j, p.same = at.New, at.Old, 0
-	read()
+	return here, true
+}
+
+// Resume goes on at here after Again.
+func (p *Pair) Resume(here Place) {
 	if !p.failed {
-		p.i, p.j, p.same = i, j, 0
+		p.i, p.j, p.same = here.New, here.Old, 0
 	}
-	return true
 }
 
 // Kinds returns the first bytes of the values that follow, 0 at the end of a text.
