@@ -181,7 +181,7 @@ func serve(t *testing.T, handler http.Handler, c reviewCase) answer {
 	return a
 }
 
-func (c *reviewCase) body(t *testing.T) []byte {
+func (c *reviewCase) body(t testing.TB) []byte {
 	t.Helper()
 	if c.Body != nil {
 		return []byte(*c.Body)

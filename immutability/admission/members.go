@@ -9,44 +9,26 @@ import (
 
 // members calls f for each member of the JSON object doc, in their order, with its name and its undecoded value; both
 // are parts of doc, but for a name with escapes. It ends with the first error of f.
-//
-// It reads the structure of doc and skips what is inside the values: brackets and strings must end, numbers and
-// literals are left to whoever reads the value. So cutting a review of half a megabyte costs what looking at each byte
-// costs, and allocates nothing. Nesting is limited by the length of doc alone; there is no recursion.
 func members(doc []byte, f func(name, value []byte) error) error {
 	s := splitter{doc: doc}
-	if !s.take('{') {
-		return fmt.Errorf("at byte %d: an object is expected", s.at)
-	}
-	if s.take('}') {
-		return s.end()
-	}
-	for {
-		name, err := s.name()
-		if err != nil {
-			return err
-		}
-		if !s.take(':') {
-			return fmt.Errorf("at byte %d: a colon is expected after the member name %q", s.at, name)
-		}
+	err := s.members(func(name []byte) error {
 		value, err := s.value()
 		if err != nil {
 			return err
 		}
-		if err := f(name, value); err != nil {
-			return err
-		}
-		if s.take(',') {
-			continue
-		}
-		if !s.take('}') {
-			return fmt.Errorf("at byte %d: a comma or the end of the object is expected", s.at)
-		}
-		return s.end()
+		return f(name, value)
+	})
+	if err != nil {
+		return err
 	}
+	return s.end()
 }
 
-// splitter is a place in a document.
+// splitter is a place in a JSON document.
+//
+// It reads the structure of the document and skips what is inside the values: brackets and strings must end, numbers and
+// literals are left to whoever reads the value. So cutting a review of half a megabyte costs what looking at each byte
+// costs, and allocates nothing. Nesting is limited by the length of the document alone; there is no recursion.
 type splitter struct {
 	doc []byte
 	at  int
@@ -80,6 +62,35 @@ func (s *splitter) end() error {
 		return fmt.Errorf("at byte %d: nothing is expected after the object", s.at)
 	}
 	return nil
+}
+
+// members reads an object. For each member it calls f, which has to read the value.
+func (s *splitter) members(f func(name []byte) error) error {
+	if !s.take('{') {
+		return fmt.Errorf("at byte %d: an object is expected", s.at)
+	}
+	if s.take('}') {
+		return nil
+	}
+	for {
+		name, err := s.name()
+		if err != nil {
+			return err
+		}
+		if !s.take(':') {
+			return fmt.Errorf("at byte %d: a colon is expected after the member name %q", s.at, name)
+		}
+		if err := f(name); err != nil {
+			return err
+		}
+		if s.take(',') {
+			continue
+		}
+		if !s.take('}') {
+			return fmt.Errorf("at byte %d: a comma or the end of the object is expected", s.at)
+		}
+		return nil
+	}
 }
 
 func (s *splitter) name() ([]byte, error) {

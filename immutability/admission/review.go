@@ -3,6 +3,7 @@ package admission
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	admissionv1 "k8s.io/api/admission/v1"
@@ -21,10 +22,20 @@ const (
 // The request is not nil when its uid could be read, also beside an error, so that the error can be answered.
 func readReview(body []byte) (*admissionv1.AdmissionRequest, error) {
 	var apiVersion, kind string
-	var request []byte
+	var request *parts
 	var seen names
-	err := members(body, func(name, value []byte) error {
+	s := splitter{doc: body}
+	err := s.members(func(name []byte) error {
 		if err := seen.add(name); err != nil {
+			return err
+		}
+		if string(name) == "request" {
+			var err error
+			request, err = s.request()
+			return err
+		}
+		value, err := s.value()
+		if err != nil {
 			return err
 		}
 		switch string(name) {
@@ -32,20 +43,21 @@ func readReview(body []byte) (*admissionv1.AdmissionRequest, error) {
 			return readString(name, value, &apiVersion)
 		case "kind":
 			return readString(name, value, &kind)
-		case "request":
-			request = value
 		}
 		return nil
 	})
+	if err == nil {
+		err = s.end()
+	}
 	if err != nil {
 		return nil, fmt.Errorf("the body is no AdmissionReview in JSON: %w", err)
 	}
 	if request == nil {
-		return nil, fmt.Errorf("the body is no AdmissionReview: it has no request")
+		return nil, errors.New("the body is no AdmissionReview: it has no request")
 	}
-	r, err := readRequest(request)
+	r, err := request.decode()
 	if err != nil {
-		return r, err
+		return nil, err
 	}
 	if apiVersion != reviewVersion || kind != reviewKind {
 		return r, fmt.Errorf("the body is %q of %q: only %s of %s is answered", kind, apiVersion, reviewKind, reviewVersion)
@@ -53,42 +65,50 @@ func readReview(body []byte) (*admissionv1.AdmissionRequest, error) {
 	return r, nil
 }
 
-func readRequest(request []byte) (*admissionv1.AdmissionRequest, error) {
-	var object, oldObject []byte
-	small := make([]byte, 0, 1024) // the request without the objects, so that they are not decoded
-	small = append(small, '{')
+// parts is a request that is cut, not decoded: the objects, and a document with the rest.
+type parts struct{ object, oldObject, rest []byte }
+
+// request cuts the request of a review in one pass.
+func (s *splitter) request() (*parts, error) {
+	p := &parts{rest: append(make([]byte, 0, 1024), '{')}
 	var seen names
-	err := members(request, func(name, value []byte) error {
+	err := s.members(func(name []byte) error {
 		if err := seen.add(name); err != nil {
+			return err
+		}
+		value, err := s.value()
+		if err != nil {
 			return err
 		}
 		switch string(name) {
 		case "object":
-			object = value
+			p.object = unlessNull(value)
 		case "oldObject":
-			oldObject = value
+			p.oldObject = unlessNull(value)
 		case "uid", "kind", "resource", "subResource", "name", "namespace", "operation", "userInfo", "dryRun":
-			if len(small) > 1 {
-				small = append(small, ',')
+			if len(p.rest) > 1 {
+				p.rest = append(p.rest, ',')
 			}
-			small = append(small, '"')
-			small = append(small, name...)
-			small = append(small, `":`...)
-			small = append(small, value...)
+			p.rest = append(p.rest, '"')
+			p.rest = append(p.rest, name...)
+			p.rest = append(p.rest, `":`...)
+			p.rest = append(p.rest, value...)
 		}
 		return nil
 	})
-	if err != nil {
-		return nil, fmt.Errorf("the request of the AdmissionReview cannot be read: %w", err)
-	}
+	p.rest = append(p.rest, '}')
+	return p, err
+}
+
+func (p *parts) decode() (*admissionv1.AdmissionRequest, error) {
 	r := &admissionv1.AdmissionRequest{}
-	if err := json.Unmarshal(append(small, '}'), r); err != nil {
+	if err := json.Unmarshal(p.rest, r); err != nil {
 		return nil, fmt.Errorf("the request of the AdmissionReview cannot be read: %w", err)
 	}
 	if r.UID == "" {
-		return nil, fmt.Errorf("the request of the AdmissionReview has no uid")
+		return nil, errors.New("the request of the AdmissionReview has no uid")
 	}
-	r.Object.Raw, r.OldObject.Raw = unlessNull(object), unlessNull(oldObject)
+	r.Object.Raw, r.OldObject.Raw = p.object, p.oldObject
 	return r, nil
 }
 

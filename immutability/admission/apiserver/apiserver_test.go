@@ -170,13 +170,18 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// strategy is an update strategy with a rule of its own.
-type strategy struct{ *runtime.Scheme }
+// strategy is an update strategy with a rule of its own. It embeds what an update does not ask for: those methods
+// differ between versions of Kubernetes.
+type strategy struct {
+	rest.RESTUpdateStrategy
+	scheme *runtime.Scheme
+}
 
-func (strategy) NamespaceScoped() bool          { return true }
-func (strategy) AllowCreateOnUpdate() bool      { return false }
-func (strategy) AllowUnconditionalUpdate() bool { return true }
-func (strategy) Canonicalize(runtime.Object)    {}
+func (s strategy) ObjectKinds(obj runtime.Object) ([]schema.GroupVersionKind, bool, error) {
+	return s.scheme.ObjectKinds(obj)
+}
+func (strategy) NamespaceScoped() bool       { return true }
+func (strategy) Canonicalize(runtime.Object) {}
 func (strategy) WarningsOnUpdate(context.Context, runtime.Object, runtime.Object) []string {
 	return nil
 }
@@ -203,7 +208,7 @@ func TestUpdateStrategy(t *testing.T) {
 	s := scheme()
 	ctx := genericapirequest.WithNamespace(context.Background(), "ns")
 	locks := apiserver.Locks{Validator: podLocks(t), Kind: podKind, Scheme: s}
-	wrapped, err := apiserver.NewUpdateStrategy(strategy{s}, locks)
+	wrapped, err := apiserver.NewUpdateStrategy(strategy{scheme: s}, locks)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -271,8 +276,8 @@ func TestNewUpdateStrategyRefuses(t *testing.T) {
 		locks        apiserver.Locks
 	}{
 		{"no strategy", "nothing to wrap", nil, locks},
-		{"no validator", "no locks by mistake", strategy{s}, apiserver.Locks{}},
-		{"declarative", "the wrapper would hide its declarative validation", declarative{strategy{s}}, locks},
+		{"no validator", "no locks by mistake", strategy{scheme: s}, apiserver.Locks{}},
+		{"declarative", "the wrapper would hide its declarative validation", declarative{strategy{scheme: s}}, locks},
 	} {
 		if _, err := apiserver.NewUpdateStrategy(row.inner, row.locks); err == nil {
 			t.Errorf("%s: %s", row.name, row.reason)
