@@ -26,13 +26,17 @@ func newLint(s streams) *cobra.Command {
 
 An error makes a CRD unusable: a lock where it cannot work, or one that contradicts another. A warning is a hole: a way
 in which a locked value can still change, such as removing its parent and adding it again, or writing through a version
-that lacks the lock. It names the fields behind the hole, and what would close it.
+that lacks the lock. It names the fields behind the hole, and what would close it. CEL transition rules are locks too:
+lint names the ways around them, so that it audits CRDs that never heard of fieldlock.
 
 With --old, the CRDs are updates of those: lint also names locks that the update drops, and what it may not gain.
 
 Exit status: 0 no error, 1 errors (with --strict: warnings too), 2 the input cannot be used.`,
 		Example: `  # Are the locks right, and what gets around them?
   fieldlock lint crd.yaml
+
+  # What gets around the CEL rules of the CRDs in a cluster?
+  kubectl get crds -o yaml | fieldlock lint -
 
   # May this update of the CRDs be released?
   git worktree add /tmp/v1 v1.0.0
@@ -85,6 +89,9 @@ func runLint(s streams, format string, strict bool, old, args []string) error {
 	if err != nil {
 		return err
 	}
+	if len(findings) == 0 && !slices.ContainsFunc(news, hasLocks) {
+		fmt.Fprintf(s.err, "note: there is no lock to speak of; a CRD that was read from a cluster has lost its locks, but for those in the annotation %s\n", crd.AnnotationKey)
+	}
 	if _, err := s.out.Write(out.Bytes()); err != nil {
 		return err
 	}
@@ -94,9 +101,27 @@ func runLint(s streams, format string, strict bool, old, args []string) error {
 	return nil
 }
 
-// lintCRD returns all findings of one CRD.
+// hasLocks reports whether some version of a CRD without errors has a lock.
+func hasLocks(c *crd.CRD) bool {
+	return slices.ContainsFunc(c.Versions, func(v *crd.Version) bool {
+		validator, err := v.Compile()
+		return err != nil || !validator.Empty()
+	})
+}
+
+// lintCRD returns all findings of one CRD: errors first, then in the order of the file.
 func lintCRD(u crdUpdate) []crd.Finding {
-	return append(crd.LintUpdate(u.new, u.old), lintRules(u.new)...)
+	// Package crd compares the transition rules of the versions as text. Package celrule, which that one does not
+	// import, understands them and says the same field by field.
+	findings := slices.DeleteFunc(crd.LintUpdate(u.new, u.old), func(f crd.Finding) bool { return f.Rule == "version-without-rule" })
+	findings = append(findings, lintRules(u.new)...)
+	slices.SortStableFunc(findings, func(a, b crd.Finding) int {
+		return cmp.Or(
+			strings.Compare(string(a.Severity), string(b.Severity)), cmp.Compare(a.Line, b.Line), strings.Compare(a.Path, b.Path),
+			strings.Compare(a.Rule, b.Rule), strings.Compare(a.Message, b.Message),
+		)
+	})
+	return findings
 }
 
 // crdUpdate is a CRD and what it was before, nil for a new one.

@@ -218,18 +218,22 @@ func locksReport(groups []lockGroup) any {
 	return report
 }
 
-// writeLocks prints a tree for each group.
+// writeLocks prints a tree for each group, and one line for the CRDs without locks.
 func writeLocks(w io.Writer, groups []lockGroup, p palette) {
 	fields, open := 0, 0
+	groups, unlocked := withLocks(groups)
 	for _, g := range groups {
 		fmt.Fprintf(w, "%s %s %s\n", p.bold(printable(g.crd.Kind)), g.versionNames(), p.dim(fmt.Sprintf("(%s, %s)", printable(g.crd.Name), printable(g.crd.File))))
 		if len(g.fields) == 0 {
-			fmt.Fprintln(w, p.dim("  no locks"))
+			fmt.Fprintln(w, "  "+p.yellow("no locks in this version"))
 		}
 		treeOf(g.fields).write(w, "  ", p)
 		fmt.Fprintln(w)
 		fields += len(g.fields) * len(g.versions)
 		open += g.holeCount() * len(g.versions)
+	}
+	if len(unlocked) > 0 {
+		fmt.Fprintf(w, "%s %s\n\n", p.dim("no locks:"), printable(strings.Join(unlocked, ", ")))
 	}
 	text := count(fields, "locked field")
 	switch {
@@ -240,6 +244,22 @@ func writeLocks(w io.Writer, groups []lockGroup, p palette) {
 		text += fmt.Sprintf(", %s of them with a hole %s; fieldlock lint says how to close it", p.yellow(fmt.Sprint(open)), p.yellow("!"))
 	}
 	fmt.Fprintln(w, text)
+}
+
+// withLocks returns the groups of the CRDs that have a lock in some version, and the kinds of those that have none.
+func withLocks(groups []lockGroup) (locked []lockGroup, unlocked []string) {
+	has := map[*crd.CRD]bool{}
+	for _, g := range groups {
+		has[g.crd] = has[g.crd] || len(g.fields) > 0
+	}
+	for _, g := range groups {
+		if has[g.crd] {
+			locked = append(locked, g)
+		} else {
+			unlocked = append(unlocked, g.crd.Kind)
+		}
+	}
+	return locked, unlocked
 }
 
 // lockTree is a node of the tree: a step of paths.
@@ -323,15 +343,19 @@ var meanings = map[immutability.Lock]string{
 	immutability.NoRemoveItem:  "no item can be removed",
 }
 
-// writeMarkdown prints a table for each group.
+// writeMarkdown prints a table for each group of the CRDs with locks.
 func writeMarkdown(w io.Writer, groups []lockGroup) {
+	groups, unlocked := withLocks(groups)
+	if len(groups) == 0 {
+		fmt.Fprintf(w, "No field is locked in %s.\n", markdownText.Replace(printable(strings.Join(unlocked, ", "))))
+	}
 	for i, g := range groups {
 		if i > 0 {
 			fmt.Fprintln(w)
 		}
 		fmt.Fprintf(w, "### %s %s\n\n", markdownText.Replace(g.crd.Kind), markdownText.Replace(g.versionNames()))
 		if len(g.fields) == 0 {
-			fmt.Fprintln(w, "No field is locked.")
+			fmt.Fprintln(w, "No field is locked in this version.")
 			continue
 		}
 		fmt.Fprintln(w, "| Field | Lock | After creation | Can still change by |")
