@@ -3,6 +3,7 @@ package admission_test
 import (
 	"bytes"
 	"encoding/json"
+	"io"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -12,6 +13,7 @@ import (
 	"testing"
 
 	admissionv1 "k8s.io/api/admission/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
 	"github.com/fieldlock/fieldlock/immutability"
@@ -245,3 +247,11 @@ func newRegistry(t testing.TB) *admission.Registry {
 type observations []admission.Observation
 
 func (o *observations) Observe(one admission.Observation) { *o = append(*o, one) }
+
+func decodeAnswer(body io.Reader) *admissionv1.AdmissionResponse {
+	var review admissionv1.AdmissionReview
+	if err := json.NewDecoder(body).Decode(&review); err != nil || review.Response == nil {
+		return &admissionv1.AdmissionResponse{Result: &metav1.Status{Message: "no answer"}}
+	}
+	return review.Response
+}
