@@ -21,121 +21,122 @@ const (
 // nesting is the open objects and lists, as the bytes that opened them, innermost last.
 type nesting []byte
 
+// afterComma is the state that follows a comma in the innermost object or list.
+func (open nesting) afterComma() state {
+	if len(open) > 0 && open[len(open)-1] == '{' {
+		return atKey
+	}
+	return atValue
+}
+
 // scan reads tokens of data, of which the one before i was the last, until open is down to base and a value is
 // complete (done), or one is met that does not end before limit, which is then not read. It returns the end of the last
-// token that was read and the state after it. A number counts as ending after its delimiter.
-func (p *Pair) scan(data []byte, i int, at state, base, limit int) (int, state) {
+// token that was read and the state after it. A number ends with its delimiter, which limit must cover too.
+//
+// This loop is what reading costs: what mostly follows a token, a colon or a comma, is looked for at once.
+func (p *Pair) scan(data []byte, i int, at state, base, limit int) (end int, _ state) {
+	limit = min(limit, len(data)+1)
 	open := p.open
+	comma := open.afterComma()
 	for {
-		i0 := i
+		end = i
+		if i < len(data) && data[i] <= ' ' {
+			i = afterSpace(data, i)
+		}
 		if i >= len(data) {
 			return endOfNothing, noJSON
 		}
-		if data[i] <= ' ' {
-			if i = afterSpace(data, i); i == len(data) {
-				return endOfNothing, noJSON
-			}
+		if i >= limit {
+			break
 		}
 		c := data[i]
 		switch at {
-		case atFirstKey, atKey:
-			if c == '"' {
-				if i = stringEnd(data, i); i < 0 {
-					return endOfNothing, noJSON
-				}
-				if i > limit {
-					p.open = open
-					return i0, at
-				}
-				at = atColon
-				if i < limit && i < len(data) && data[i] == ':' {
-					i++
-					at = atValue
-				}
-				continue
+		case atKey, atFirstKey:
+			if c == '}' && at == atFirstKey {
+				goto closing
 			}
-			if c != '}' || at == atKey {
+			if c != '"' {
 				return endOfNothing, noJSON
 			}
+			if i = stringEnd(data, i); i < 0 {
+				return endOfNothing, noJSON
+			}
+			if i > limit {
+				goto stop
+			}
+			at = atColon
+			if i < limit && i < len(data) && data[i] == ':' {
+				i++
+				at = atValue
+			}
+			continue
 		case atColon:
 			if c != ':' {
 				return endOfNothing, noJSON
-			}
-			if i >= limit {
-				p.open = open
-				return i0, at
 			}
 			i++
 			at = atValue
 			continue
 		case atEnd:
 			if c == ',' {
-				if i >= limit {
-					p.open = open
-					return i0, at
-				}
 				i++
-				at = atValue
-				if open[len(open)-1] == '{' {
-					at = atKey
-				}
+				at = comma
 				continue
 			}
 			if c != open[len(open)-1]+2 { // '}' is '{'+2, and ']' is '['+2
 				return endOfNothing, noJSON
 			}
-		default:
-			if c == ']' && at == atFirstItem {
-				break
+			goto closing
+		}
+		switch c {
+		case '"':
+			if i = stringEnd(data, i); i > limit {
+				goto stop
 			}
-			if c == '{' || c == '[' {
-				if i >= limit {
-					p.open = open
-					return i0, at
-				}
-				if open = append(open, c); p.depth+len(open) > maxDepth {
-					return endOfNothing, noJSON
-				}
-				i++
-				at = atFirstKey
-				if c == '[' {
-					at = atFirstItem
-				}
-				continue
-			}
-			end := 0
-			if c == '"' {
-				end = stringEnd(data, i)
-				i = end
-			} else {
-				i = scalarEnd(data, i)
-				end = i + 1
-			}
-			if i < 0 {
+		case '{', '[':
+			if open = append(open, c); p.depth+len(open) > maxDepth {
 				return endOfNothing, noJSON
 			}
-			if end > limit {
-				p.open = open
-				return i0, at
+			i++
+			at, comma = atFirstKey, atKey
+			if c == '[' {
+				at, comma = atFirstItem, atValue
 			}
-			if len(open) == base {
-				p.open = open
-				return i, done
-			}
-			at = atEnd
 			continue
+		case ']':
+			if at != atFirstItem {
+				return endOfNothing, noJSON
+			}
+			goto closing
+		default:
+			if i = scalarEnd(data, i); i >= limit {
+				goto stop
+			}
 		}
-		// c ends the innermost object or list.
-		if i >= limit {
+		if i < 0 {
+			return endOfNothing, noJSON
+		}
+		if len(open) == base {
 			p.open = open
-			return i0, at
+			return i, done
 		}
+		at = atEnd
+		if i < limit && i < len(data) && data[i] == ',' {
+			i++
+			at = comma
+		}
+		continue
+
+	closing:
 		i++
 		open = open[:len(open)-1]
 		if len(open) == base {
 			p.open = open
 			return i, done
 		}
-		at = atEnd
+		at, comma = atEnd, open.afterComma()
 	}
+stop:
+	p.open = open
+	return end, at
 }

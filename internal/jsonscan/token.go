@@ -16,51 +16,55 @@ func afterSpace(data []byte, i int) int {
 
 // Eight bytes at once: each constant has the same value in every byte.
 const (
+	wordLength = 8
 	ones       = 0x0101010101010101
 	highs      = 0x80 * ones
-	quotes     = '"' * ones
-	escapes    = '\\' * ones
-	spaces     = ' ' * ones
-	wordLength = 8
 )
 
 // special returns a word whose lowest set bit is in the first byte of word that a string cannot hold as it is: a quote,
 // a backslash or a control character; 0 where there is none. Bits above the lowest may be wrong.
+//
+// A byte below n borrows from its high bit when n is subtracted. Swapping '"' and ' ' first puts the quote right above
+// the control characters, so that one subtraction finds both.
 func special(word uint64) uint64 {
-	quote, escape := word^quotes, word^escapes
-	return ((quote-ones)&^quote | (escape-ones)&^escape | (word-spaces)&^word) & highs
+	const swap, below, backslash = ('"' ^ ' ') * ones, (' ' + 1) * ones, '\\' * ones
+	return (((word ^ swap) - below) | ((word ^ backslash) - ones)) &^ word & highs
 }
 
 // stringEnd returns the end of the string whose opening quote is data[i], or -1 where it is none.
 func stringEnd(data []byte, i int) int {
-	i++
-	for {
-		for i+wordLength <= len(data) {
-			hit := special(binary.LittleEndian.Uint64(data[i:]))
-			if hit != 0 {
-				i += bits.TrailingZeros64(hit) / 8
-				break
-			}
+	for i++; i+wordLength <= len(data); {
+		hit := special(binary.LittleEndian.Uint64(data[i : i+wordLength]))
+		if hit == 0 {
 			i += wordLength
+			continue
 		}
-		for i < len(data) && data[i] != '"' && data[i] != '\\' && data[i] >= ' ' {
-			i++
-		}
-		switch {
-		case i == len(data) || data[i] < ' ':
-			return -1
-		case data[i] == '"':
+		i += bits.TrailingZeros64(hit) / 8
+		if data[i] == '"' {
 			return i + 1
 		}
 		if i = escapeEnd(data, i); i < 0 {
 			return -1
 		}
 	}
+	for i < len(data) && data[i] >= ' ' {
+		switch data[i] {
+		case '"':
+			return i + 1
+		case '\\':
+			if i = escapeEnd(data, i); i < 0 {
+				return -1
+			}
+		default:
+			i++
+		}
+	}
+	return -1
 }
 
-// escapeEnd returns the end of the escape sequence whose backslash is data[i], or -1.
+// escapeEnd returns the end of the escape sequence that begins at data[i], or -1 where none does.
 func escapeEnd(data []byte, i int) int {
-	if i+1 >= len(data) {
+	if data[i] != '\\' || i+1 == len(data) {
 		return -1
 	}
 	switch data[i+1] {
