@@ -1,0 +1,137 @@
+package celproof
+
+import (
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"github.com/fieldlock/fieldlock/immutability"
+	"github.com/fieldlock/fieldlock/immutability/celrule"
+	"github.com/fieldlock/fieldlock/immutability/crd"
+	"github.com/fieldlock/fieldlock/internal/celjudge"
+	"github.com/fieldlock/fieldlock/internal/extension"
+)
+
+// TestExport puts random locks into the schemas of real CRDs and compares them with the rules that export makes of them,
+// on random updates. Locks that export names as not exported are taken out on both sides.
+func TestExport(t *testing.T) {
+	var tally tally
+	exported, rest := 0, 0
+	everyVersion(t, func(t *testing.T, v *crd.Version) {
+		bare := strip(v.Schema)
+		for seed := range uint64(3) {
+			locked, paths := lockAtRandom(bare, seed, 6)
+			if len(paths) == 0 {
+				return
+			}
+			rules, sayable := exportable(t, locked)
+			rest += len(paths) - len(rules.Rules)
+			exported += len(rules.Rules)
+			if len(rules.Rules) == 0 {
+				continue
+			}
+			judge, err := celjudge.New(encode(t, celrule.Apply(sayable, rules.Changes)), nil)
+			if err != nil {
+				t.Fatalf("%s: %v", nameOf(v), err)
+			}
+			tally.compare(t, nameOf(v), judge, sayable, celjudge.NewPairs(bare, paths, seed), 150)
+		}
+	})
+	t.Logf("%d rules; %d locks have none or more than one", exported, rest)
+	tally.check(t)
+}
+
+// exportable exports s without the locks that cannot be exported, and returns what is left of s too.
+func exportable(t *testing.T, s *spec.Schema) (celrule.Exported, *spec.Schema) {
+	t.Helper()
+	for {
+		exported, err := celrule.Export(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(exported.Rest) == 0 {
+			return exported, s
+		}
+		var drop []celrule.Change
+		for _, r := range exported.Rest {
+			drop = append(drop, celrule.Change{SchemaPath: r.SchemaPath, DropKeys: extension.Own()})
+		}
+		s = celrule.Apply(s, drop)
+	}
+}
+
+// strip returns s without any rule.
+func strip(s *spec.Schema) *spec.Schema {
+	var changes []celrule.Change
+	walk(s, "", func(path string, s *spec.Schema) {
+		if s.Extensions[extension.Validations] != nil {
+			changes = append(changes, celrule.Change{SchemaPath: path, DropKeys: []string{extension.Validations}})
+		}
+	})
+	return celrule.Apply(s, changes)
+}
+
+// walk calls visit for s and what is below it, by schema path.
+func walk(s *spec.Schema, path string, visit func(string, *spec.Schema)) {
+	visit(path, s)
+	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
+		property := s.Properties[name]
+		walk(&property, path+"/properties/"+strings.NewReplacer("~", "~0", "/", "~1").Replace(name), visit)
+	}
+	if s.AdditionalProperties != nil && s.AdditionalProperties.Schema != nil {
+		walk(s.AdditionalProperties.Schema, path+"/additionalProperties", visit)
+	}
+	if s.Items != nil && s.Items.Schema != nil {
+		walk(s.Items.Schema, path+"/items", visit)
+	}
+}
+
+// locks are what lockAtRandom chooses from.
+var locks = []map[string]any{
+	{extension.Immutable: true},
+	{extension.Immutable: true, extension.MapListOrder: extension.OrderIgnored},
+	{extension.ImmutableKeys: true},
+	{extension.AdditionOnly: true},
+	{extension.DeletionOnly: true},
+	{extension.Update: []any{extension.NoSet}},
+	{extension.Update: []any{extension.NoUnset}},
+	{extension.Update: []any{extension.NoModify}},
+	{extension.Update: []any{extension.NoUnset, extension.NoModify}},
+	{extension.Update: []any{extension.NoSet, extension.NoUnset, extension.NoModify}},
+	{extension.Update: []any{extension.NoAddItem, extension.NoRemoveItem}},
+	{extension.Update: []any{extension.NoUnset, extension.NoRemoveItem}},
+	{extension.DeletionOnly: true, extension.Update: []any{extension.NoSet}},
+}
+
+// lockAtRandom puts up to n locks into s, such as compile, and returns where they are.
+func lockAtRandom(s *spec.Schema, seed uint64, n int) (*spec.Schema, []string) {
+	random := rand.New(rand.NewPCG(seed, 2))
+	var paths, shallow []string
+	walk(s, "", func(path string, s *spec.Schema) {
+		if path != "" && !strings.HasPrefix(path, "/properties/metadata") {
+			paths = append(paths, path)
+			if strings.Count(path, "/") <= 6 || !s.Type.Contains("string") && !s.Type.Contains("boolean") {
+				shallow = append(shallow, path)
+			}
+		}
+	})
+	var placed []string
+	for tries := 0; tries < 12*n && len(placed) < n && len(paths) > 0; tries++ {
+		path := paths[random.IntN(len(paths))]
+		if len(shallow) > 0 && tries%4 != 0 {
+			path = shallow[random.IntN(len(shallow))]
+		}
+		if slices.Contains(placed, path) || len(placed) > 0 && strings.Count(path, "/") > 14 {
+			continue
+		}
+		next := celrule.Apply(s, []celrule.Change{{SchemaPath: path, SetKeys: locks[random.IntN(len(locks))]}})
+		if _, err := immutability.Compile(next); err == nil {
+			s, placed = next, append(placed, path)
+		}
+	}
+	return s, placed
+}

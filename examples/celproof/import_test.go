@@ -1,0 +1,80 @@
+package celproof
+
+import (
+	"testing"
+
+	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"github.com/fieldlock/fieldlock/immutability"
+	"github.com/fieldlock/fieldlock/immutability/celrule"
+	"github.com/fieldlock/fieldlock/immutability/crd"
+	"github.com/fieldlock/fieldlock/internal/celjudge"
+)
+
+// TestImport compares, for every CRD, the rules that import recognizes with the locks that it makes of them, on random
+// updates. And it prints the share of rules that are recognized.
+func TestImport(t *testing.T) {
+	var tally tally
+	rules, recognized := 0, 0
+	everyVersion(t, func(t *testing.T, v *crd.Version) {
+		im := celrule.Import(v.Schema)
+		rules += len(im.Recognized) + len(im.Left)
+		recognized += len(im.Recognized)
+		if len(im.Recognized) == 0 {
+			return
+		}
+		kept := map[celjudge.Rule]bool{}
+		var focus []string
+		for _, r := range im.Recognized {
+			kept[celjudge.Rule{SchemaPath: r.SchemaPath, Index: r.Index}] = true
+			focus = append(focus, r.SchemaPath)
+			for _, l := range r.Locks {
+				focus = append(focus, l.SchemaPath)
+			}
+		}
+		judge, err := celjudge.New(encode(t, v.Schema), func(r celjudge.Rule) bool { return kept[r] })
+		if err != nil {
+			t.Fatalf("%s: %v", nameOf(v), err)
+		}
+		tally.compare(t, nameOf(v), judge, celrule.Apply(v.Schema, im.Changes), celjudge.NewPairs(v.Schema, focus, 20), 150+200*len(im.Recognized))
+	})
+	t.Logf("recognized %d of %d transition rules, %.1f %%", recognized, rules, 100*float64(recognized)/float64(rules))
+	if rules > 300 && recognized*100 < rules*80 {
+		t.Errorf("recognized %d of %d transition rules, want at least 80 %%", recognized, rules)
+	}
+	tally.check(t)
+}
+
+// tally counts updates and the refused among them.
+type tally struct{ pairs, refused int }
+
+// compare holds the locks of schema against judge on n updates.
+func (c *tally) compare(t *testing.T, name string, judge *celjudge.Judge, schema *spec.Schema, updates *celjudge.Pairs, n int) {
+	t.Helper()
+	locks, err := immutability.Compile(schema)
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	for range n {
+		newObj, oldObj := updates.Next()
+		accepted, why := judge.Accepts(newObj, oldObj)
+		violations := locks.ValidateUpdate(newObj, oldObj)
+		if accepted != (len(violations) == 0) {
+			t.Errorf("%s: CEL accepts: %v (%v), locks: %v\nold %s\nnew %s", name, accepted, why, violations, encode(t, oldObj), encode(t, newObj))
+			return
+		}
+		c.pairs++
+		if !accepted {
+			c.refused++
+		}
+	}
+}
+
+// check fails when the updates say little.
+func (c *tally) check(t *testing.T) {
+	t.Helper()
+	t.Logf("%d updates without disagreement, %d of them refused", c.pairs, c.refused)
+	if c.refused < c.pairs/10 || c.refused > c.pairs*9/10 {
+		t.Errorf("%d of %d updates are refused: too lopsided to prove much", c.refused, c.pairs)
+	}
+}
