@@ -13,6 +13,7 @@
 //	+k8s:immutable                the same as +immutable, or set-once: see K8sImmutable
 //	+k8s:update=WORD              x-fieldlock-update: NoSet, NoUnset, NoModify, NoAddItem, NoRemoveItem; repeated, they add up
 //	+k8s:eachVal=+k8s:update=WORD the same on each item of a list or value of a map; it takes every marker but +normalize
+//	+k8s:alpha(since: "1.36")=+MARKER and +k8s:beta: the marker itself; a stage of the rollout changes no meaning
 //	+normalize=undefined|zero     x-kubernetes-normalize: see package normalize for which Go field needs which
 //	+listType=, +listMapKey=, +mapType=, +structType=
 //	                              the topology, where controller-gen has not written it already

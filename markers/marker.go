@@ -3,6 +3,7 @@ package markers
 import (
 	"fmt"
 	"go/token"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -160,6 +161,10 @@ func (l levels) below() levels {
 
 const eachVal = "k8s:eachVal="
 
+// stage is what declarative validation puts before a marker while its own check is rolled out. The rule is the same in every
+// stage, and native types enforce it by hand meanwhile.
+var stage = regexp.MustCompile(`^k8s:(alpha|beta)\([^()]*\)=`)
+
 // reading is what one comment line says.
 type reading struct {
 	ours  bool // whether it is a marker that fieldlock reads
@@ -178,10 +183,11 @@ func read(line string, k8s K8sImmutable) reading {
 	depth := 0
 	for {
 		inner, ok := strings.CutPrefix(text, eachVal)
-		if !ok {
+		if ok {
+			depth++
+		} else if inner = text[len(stage.FindString(text)):]; inner == text {
 			break
 		}
-		depth++
 		if text, ok = strings.CutPrefix(inner, "+"); !ok {
 			return reading{}
 		}
@@ -196,15 +202,15 @@ func read(line string, k8s K8sImmutable) reading {
 	return r
 }
 
-// chained refuses a lock inside a marker that takes another marker, +k8s:eachVal aside: these make it conditional, or move
-// it, in ways that a schema has no key for.
+// chained refuses a lock inside any other marker that takes a marker: these make it conditional, or move it, in ways
+// that a schema has no key for.
 func chained(text string) reading {
 	i := strings.Index(text, "=+")
 	if i < 0 {
 		return reading{}
 	}
 	inner := read(text[i+1:], Locked)
-	if !inner.ours {
+	if !inner.ours || inner.err == "" && !isOwn(inner.key) {
 		return reading{}
 	}
 	return reading{ours: true, err: fmt.Sprintf("a marker inside +%s has no place in a schema: put %s on the field or type itself", text[:i], text[i+1:])}

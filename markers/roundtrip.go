@@ -2,6 +2,7 @@ package markers
 
 import (
 	"go/types"
+	"slices"
 
 	"github.com/fieldlock/fieldlock/internal/extension"
 )
@@ -40,16 +41,19 @@ func (b *builder) roundTrip(f *field) {
 	}
 }
 
-// protobuf reports a locked list or map that protobuf stores and that is not normalized.
+// protobuf reports a list or map whose presence is locked, that protobuf stores, and that is not normalized. In other
+// packages it is theirs to mend, and the lock stays as strict as it is.
 func (b *builder) protobuf(f *field, own marks) {
 	if !f.tag.protobuf || f.pointer || f.shape.form != listForm && f.shape.form != mapForm {
 		return
 	}
-	for _, key := range []string{extension.Immutable, extension.Update} {
-		if m, ok := own.get(key); ok {
-			b.problems.of(m, "%s has a protobuf tag, and protobuf stores unset, empty and null as one: put +normalize=undefined beside the lock", f.goName)
-			return
-		}
+	m, locked := own.get(extension.Immutable)
+	if update, ok := own.get(extension.Update); ok {
+		words := update.value.([]string)
+		m, locked = update, slices.Contains(words, extension.NoSet) || slices.Contains(words, extension.NoUnset)
+	}
+	if locked && !m.foreign {
+		b.problems.of(m, "%s has a protobuf tag, and protobuf stores unset, empty and null as one: put +normalize=undefined beside the lock", f.goName)
 	}
 }
 

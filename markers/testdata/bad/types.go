@@ -29,7 +29,7 @@ type Values struct {
 	List []string `json:"list"`
 	// +listMapKey=
 	Key []string `json:"key"`
-	// +k8s:alpha(since: "1.35")=+k8s:immutable
+	// +k8s:ifEnabled(Gate)=+k8s:immutable
 	Conditional string `json:"conditional"`
 	// +k8s:subfield(name)=+k8s:update=NoSet
 	Subfield string `json:"subfield"`
@@ -129,7 +129,7 @@ type Normalized struct {
 	Any any `json:"any"`
 	// +immutable
 	Stored []string `json:"stored,omitempty" protobuf:"bytes,1,rep,name=stored"`
-	// +k8s:update=NoModify
+	// +k8s:update=NoUnset
 	StoredMap map[string]string `json:"storedMap,omitempty" protobuf:"bytes,2,rep,name=storedMap"`
 }
 
@@ -152,6 +152,8 @@ type Matching struct {
 	Bytes []byte `json:"bytes,omitempty"`
 	// +immutable
 	Pointer *Item `json:"pointer,omitempty" protobuf:"bytes,2,opt,name=pointer"`
+	// +k8s:update=NoModify
+	Changeless []string `json:"changeless,omitempty" protobuf:"bytes,3,rep,name=changeless"`
 }
 
 // Empty is written as {} when it is zero.

@@ -52,7 +52,7 @@ type WidgetSpec struct {
 	// +k8s:update=NoRemoveItem
 	Tags []string `json:"tags,omitempty"`
 
-	// +k8s:update=NoModify
+	// +k8s:alpha(since: "1.35")=+k8s:update=NoModify
 	// +k8s:update=NoUnset
 	Once string `json:"once,omitempty"`
 
