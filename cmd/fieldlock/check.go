@@ -110,7 +110,7 @@ func runCheck(s streams, o *checkOptions, format, oldArg, newArg string) error {
 		return err
 	}
 	for _, note := range found.notes {
-		fmt.Fprintf(s.err, "note: %s\n", note)
+		fmt.Fprintf(s.err, "note: %s\n", printable(note))
 	}
 	if _, err := s.out.Write(out.Bytes()); err != nil {
 		return err
@@ -213,6 +213,11 @@ func (c *comparer) compareAll(found *outcome, pairs []pair, p *progress) error {
 // remark adds what makes a clean result worth less than it looks.
 func (o *outcome) remark(pairs []pair, c *comparer) {
 	note := func(format string, args ...any) { o.notes = append(o.notes, fmt.Sprintf(format, args...)) }
+	for _, r := range o.results {
+		if r.more > 0 {
+			note("%s %s has %s than are listed", r.new.kind, r.new.identity, count(r.more, "more violation"))
+		}
+	}
 	if o.checked() == 0 {
 		note("nothing was checked: no schema covers any of the objects; give the CRDs of %s with --schema", o.skippedKinds())
 		return

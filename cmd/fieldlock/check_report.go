@@ -90,7 +90,11 @@ func writeResult(w io.Writer, r result, p palette) {
 	managers, _ := ownership.Read(r.old.document.Object) // what cannot be read is not said
 	for i := range r.breaches {
 		b := &r.breaches[i]
-		fmt.Fprintf(w, "  %s  %s\n", p.bold(printable(b.Path.String())),
+		item := itemKeys(b.version.Schema, d.Object, b.Path.String())
+		if item != "" {
+			item = " (" + item + ")"
+		}
+		fmt.Fprintf(w, "  %s%s  %s\n", p.bold(printable(b.Path.String())), item,
 			p.dim(fmt.Sprintf("%s, line %d", explain(b, r.pair), d.Locate(b.Path.String()).Line)))
 		for _, line := range changes(b, p) {
 			fmt.Fprintf(w, "      %s\n", line)

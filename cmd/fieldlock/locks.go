@@ -127,6 +127,7 @@ func holesOf(l immutability.LockedField, v *crd.Version, findings []crd.Finding)
 			holes = append(holes, hole)
 		}
 	}
+	slices.SortStableFunc(holes, func(a, b immutability.Finding) int { return strings.Compare(sayHole(a), sayHole(b)) })
 	return holes
 }
 

@@ -215,7 +215,7 @@ func lockLines(t *testing.T, text []byte, marks []mark) string {
 func fileOfModule(t *testing.T, module, name string) []byte {
 	t.Helper()
 	cmd := exec.Command("go", "mod", "download", "-json", module)
-	cmd.Dir = t.TempDir() // outside of fieldlock's own module
+	cmd.Dir = t.TempDir()  // outside of fieldlock's own module
 	out, _ := cmd.Output() // a module that wants a newer Go is an error, and yet downloaded
 	var cached struct{ Dir, Zip, Error string }
 	if err := json.Unmarshal(out, &cached); err != nil {

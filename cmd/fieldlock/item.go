@@ -1,0 +1,72 @@
+package main
+
+import (
+	"strconv"
+	"strings"
+
+	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"github.com/fieldlock/fieldlock/internal/extension"
+)
+
+// itemKeys says which item of a list-type map a path leads through, by the values of its keys: an index alone tells
+// people little. It is "" where the path leads through none; of several lists the innermost counts.
+func itemKeys(s *spec.Schema, value any, path string) string {
+	var keys string
+	for path != "" && s != nil {
+		switch at := value.(type) {
+		case map[string]any:
+			name, rest, ok := cutMember(at, path)
+			if !ok {
+				return keys
+			}
+			value, path = at[name], rest
+			if property, ok := s.Properties[name]; ok {
+				s = &property
+			} else if s.AdditionalProperties != nil {
+				s = s.AdditionalProperties.Schema
+			} else {
+				s = nil
+			}
+		case []any:
+			number, rest, _ := strings.Cut(strings.TrimPrefix(path, "["), "]")
+			i, err := strconv.Atoi(number)
+			if err != nil || i < 0 || i >= len(at) || s.Items == nil {
+				return keys
+			}
+			if marks, _ := extension.Read(s.Extensions); marks.ListType == extension.ListMap {
+				keys = keysOf(at[i], marks.ListMapKeys)
+			}
+			value, path, s = at[i], rest, s.Items.Schema
+		default:
+			return keys
+		}
+	}
+	return keys
+}
+
+// cutMember takes the longest name of a member off the front of path.
+func cutMember(object map[string]any, path string) (name, rest string, ok bool) {
+	best := -1
+	for key := range object {
+		for _, text := range [...]string{key, "." + key, "[" + key + "]"} {
+			after, found := strings.CutPrefix(path, text)
+			if found && len(text) > best && (after == "" || after[0] == '.' || after[0] == '[') {
+				name, rest, best = key, after, len(text)
+			}
+		}
+	}
+	return name, rest, best >= 0
+}
+
+// keysOf prints the values of the key fields that item has.
+func keysOf(item any, names []string) string {
+	object, _ := item.(map[string]any)
+	var values []string
+	for _, name := range names {
+		if v, ok := object[name]; ok {
+			values = append(values, strings.Trim(show(v), `"`))
+		}
+	}
+	return strings.Join(values, ", ")
+}
