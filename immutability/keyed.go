@@ -42,23 +42,50 @@ func (n *keyed) inPlace(new, old []any) bool {
 	if n.wholeItems {
 		return equalInOrder(n.shape, new, old)
 	}
+	if !n.keys.Aligned(new, old) {
+		return false
+	}
+	if n.item == nil {
+		return true
+	}
 	for i := range new {
-		is, iok := new[i].(map[string]any)
-		was, wok := old[i].(map[string]any)
-		if !iok || !wok || is == nil || was == nil || !n.keys.Same(is, was) {
-			return false
-		}
-		if n.item != nil && n.item.check(side{is, true}, side{was, true}) != nil {
+		if n.item.check(side{new[i], true}, side{old[i], true}) != nil {
 			return false
 		}
 	}
-	return listtype.Unique(new, &n.keys)
+	return true
 }
 
 // byKey correlates the items of two lists of objects.
 func (n *keyed) byKey(new, old []any) *found {
+	at, ok := listtype.Match(new, old, &n.keys)
+	if !ok {
+		return n.byRepeatedKey(new, old)
+	}
 	var f *found
-	news, olds := listtype.NewIndex(new, n.keys), listtype.NewIndex(old, n.keys)
+	gone := len(old)
+	for i, item := range new {
+		if at[i] < 0 {
+			for l := range n.locks {
+				f = f.add(n.locks[l].added(item), step{at: atItems, index: i})
+			}
+			continue
+		}
+		gone--
+		if n.item != nil {
+			f = f.add(n.item.check(side{item, true}, side{old[at[i]], true}), step{at: atItems, index: i})
+		}
+	}
+	if gone > 0 && n.refusesRemoval() {
+		f = f.and(n.removed(listtype.NewIndex(new, &n.keys), listtype.NewIndex(old, &n.keys), old))
+	}
+	return f
+}
+
+// byRepeatedKey is byKey where a key may stand more than once.
+func (n *keyed) byRepeatedKey(new, old []any) *found {
+	var f *found
+	news, olds := listtype.NewIndex(new, &n.keys), listtype.NewIndex(old, &n.keys)
 	var repeated side // the first key that stands more than once and cannot be compared
 	for i, item := range new {
 		first := olds.First(item)
@@ -84,12 +111,23 @@ func (n *keyed) byKey(new, old []any) *found {
 	if repeated.ok {
 		f = f.and(n.incomparable("items that share a key differ", repeated))
 	}
-	if slices.ContainsFunc(n.locks, func(l keyLock) bool { return l.refuseRemove }) {
-		for i, item := range old {
-			if olds.First(item) == i && news.First(item) < 0 {
-				for l := range n.locks {
-					f = f.and(n.locks[l].removed(n.key(item)))
-				}
+	if n.refusesRemoval() {
+		f = f.and(n.removed(news, olds, old))
+	}
+	return f
+}
+
+func (n *keyed) refusesRemoval() bool {
+	return slices.ContainsFunc(n.locks, func(l keyLock) bool { return l.refuseRemove })
+}
+
+// removed reports the keys of old that new does not have.
+func (n *keyed) removed(news, olds *listtype.Index, old []any) *found {
+	var f *found
+	for i, item := range old {
+		if olds.First(item) == i && news.First(item) < 0 {
+			for l := range n.locks {
+				f = f.and(n.locks[l].removed(n.key(item)))
 			}
 		}
 	}

@@ -193,7 +193,20 @@ func (s *mapListShape) Equal(a, b any) bool {
 	if !allObjects(la) || !allObjects(lb) {
 		return false
 	}
-	index := listtype.NewIndex(la, s.keys)
+	if at, ok := listtype.Match(lb, la, &s.keys); ok {
+		for j, item := range lb {
+			if at[j] < 0 || !equalAs(s.items, la[at[j]], item) {
+				return false
+			}
+		}
+		return true
+	}
+	return s.equalRepeated(la, lb)
+}
+
+// equalRepeated is Equal where a key may stand more than once.
+func (s *mapListShape) equalRepeated(la, lb []any) bool {
+	index := listtype.NewIndex(la, &s.keys)
 	nexts := make(map[int]int) // by first position of a key that stands more than once: the position that is due
 	for _, item := range lb {
 		first := index.First(item)

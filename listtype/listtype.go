@@ -77,15 +77,22 @@ func (ks Keys) Hash(seed maphash.Seed, item any) uint64 {
 	if !ok {
 		return jsonvalue.Hash(seed, item)
 	}
-	h := uint64(1)
+	h := uint64(hashTuple)
 	for i := range ks {
-		var field uint64
-		if value, ok := ks[i].Of(m); ok {
-			field = jsonvalue.Hash(seed, value)
-		}
-		h = jsonvalue.Mix(h ^ field)
+		value, ok := ks[i].Of(m)
+		h = hashField(h, seed, value, ok)
 	}
 	return h
+}
+
+const hashTuple = 1
+
+// hashField is the hash of a key tuple with one more field.
+func hashField(hash uint64, seed maphash.Seed, value any, ok bool) uint64 {
+	if ok {
+		hash ^= jsonvalue.Hash(seed, value)
+	}
+	return jsonvalue.Mix(hash)
 }
 
 // Tuple returns the key of item as an object of its key fields, without the missing ones.
