@@ -23,7 +23,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/yaml"
 )
 
@@ -33,6 +35,7 @@ const patience = 30 * time.Second
 // TestWebhook runs the whole webhook against a cluster: start, reload, a broken annotation, new certificates, and an
 // end that answers what is in flight.
 func TestWebhook(t *testing.T) {
+	ctrl.SetLogger(logr.Discard())
 	c := newCluster(t)
 	crd := clusterCRD(t)
 	lock := func(field string) {

@@ -92,8 +92,10 @@ func (h *Handler) violated(r *admissionv1.AdmissionRequest, target *Target, repo
 	return a
 }
 
-// nameOwners adds to the causes of a refusal who owns the fields, as far as the stored object knows.
+// nameOwners adds to the causes of a refusal who owns the fields, as far as the stored object knows. The refusal stands
+// whatever happens here: a fault in reading managed fields must not become an update that cannot be checked.
 func nameOwners(status *metav1.Status, report immutability.Report, r *admissionv1.AdmissionRequest) {
+	defer func() { _ = recover() }()
 	managers, object := ownersOf(report, r)
 	var named []string
 	for i := range min(len(report.Violations), len(status.Details.Causes), maxOwned) {

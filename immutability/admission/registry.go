@@ -15,7 +15,8 @@ import (
 type Kind struct {
 	schema.GroupKind
 	// Resource is the plural name in the URL, such as "clusters". Where it is set, a request for another resource with
-	// objects of this kind is refused, and updates through the scale subresource are found.
+	// objects of this kind is refused, and so is one for this resource with objects of another kind. Without it, an
+	// update through a subresource that has objects of another kind, as scale has, is not seen to concern this kind.
 	Resource string
 	// Versions has every version that is served: an update in any other cannot be checked. A version without locks has
 	// an empty Validator.
