@@ -123,7 +123,10 @@ func runCheck(s streams, o *checkOptions, format, oldArg, newArg string) error {
 
 // checkObjects reads everything and checks every pair. The error is that of unusable input.
 func checkObjects(s streams, o *checkOptions, oldArg, newArg string) (*outcome, error) {
-	in := &inputs{in: s.in}
+	p := newProgress(s.err)
+	defer p.end()
+	p.begin("read", "file", 0)
+	in := &inputs{in: s.in, progress: p}
 	c := comparer{noDefaults: o.noDefaults}
 	var catalog *crd.Catalog
 	var texts [2][]text
@@ -167,7 +170,8 @@ func checkObjects(s streams, o *checkOptions, oldArg, newArg string) (*outcome, 
 	if err != nil {
 		return nil, err
 	}
-	if err := c.compareAll(found, pairs, newProgress(s.err, len(pairs))); err != nil {
+	p.begin("checked", "object", len(pairs))
+	if err := c.compareAll(found, pairs, p); err != nil {
 		return nil, err
 	}
 	found.remark(pairs, &c)
@@ -187,10 +191,9 @@ func together(tasks ...func() error) error {
 
 // compareAll checks the pairs into found.
 func (c *comparer) compareAll(found *outcome, pairs []pair, p *progress) error {
-	defer p.done()
 	var errs []error
-	for i, pair := range pairs {
-		p.at(i)
+	for _, pair := range pairs {
+		p.step()
 		switch {
 		case pair.old == nil:
 			found.created++

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -285,20 +284,31 @@ func TestHostileNames(t *testing.T) {
 
 func TestProgress(t *testing.T) {
 	var out strings.Builder
-	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	p := &progress{w: &out, total: 500, now: func() time.Time { return now }, next: now.Add(progressAfter)}
-	for i := range 500 {
-		p.at(i)
-		now = now.Add(5 * time.Millisecond)
+	p := &progress{w: &out, stop: make(chan struct{})}
+	p.begin("read", "file", 0)
+	p.step()
+	p.draw()
+	p.begin("checked", "object", 500)
+	for range 100 {
+		p.step()
 	}
-	p.done()
-	shown := strings.Split(out.String(), "\r\x1b[K")
-	want := []string{"", "checked 100 of 500 objects", "checked 120 of 500 objects"}
-	if len(shown) != 22 || !slices.Equal(shown[:3], want) || shown[21] != "" {
-		t.Errorf("got %d lines that start with %q, want 20 between two empty ones, that start with %q", len(shown), shown[:min(3, len(shown))], want)
+	p.draw()
+	p.end()
+	if got, want := out.String(), "\r\x1b[Kread 1 file\r\x1b[Kchecked 100 of 500 objects\r\x1b[K"; got != want {
+		t.Errorf("got %q, want %q", got, want)
 	}
-	if p := newProgress(&out, 500); p.w != nil {
-		t.Error("progress for something that is no terminal")
+	out.Reset()
+	p = &progress{w: &out, stop: make(chan struct{})}
+	p.end()
+	if out.String() != "" {
+		t.Errorf("work that was done at once: got %q, want nothing", out.String())
+	}
+	p = newProgress(&out)
+	p.begin("read", "file", 0)
+	p.step()
+	p.end()
+	if p != nil || out.String() != "" {
+		t.Errorf("something that is no terminal: got %q, want nothing", out.String())
 	}
 }
 

@@ -25,8 +25,9 @@ type file struct {
 
 // inputs reads what the command line names. Safe for concurrent use.
 type inputs struct {
-	in   io.Reader
-	used atomic.Bool // standard input has been read
+	in       io.Reader
+	used     atomic.Bool // standard input has been read
+	progress *progress   // steps with each file that is read
 }
 
 // files lists what args name, in that order: a file, a directory with all YAML and JSON files below it, or "-". A file
@@ -122,6 +123,7 @@ func unreadable(path string, err error) error {
 
 // documents reads the objects of f.
 func (in *inputs) documents(f file) ([]*crd.Document, error) {
+	defer in.progress.step()
 	if f.path != "-" {
 		data, err := os.ReadFile(f.path)
 		if err != nil {

@@ -3,17 +3,21 @@ package main
 import (
 	"fmt"
 	"io"
+	"sync"
 	"time"
 )
 
-// progress shows on a terminal how far the work is, when it takes long enough for anyone to ask.
+// progress shows on a terminal how far the work is, when it takes long enough for anyone to ask. Safe for concurrent
+// use; a nil progress shows nothing.
 type progress struct {
-	w     io.Writer // nil: nobody looks
-	total int
-	now   func() time.Time
+	w    io.Writer
+	stop chan struct{}
+	done sync.WaitGroup
 
-	next  time.Time
-	shown bool
+	mu         sync.Mutex
+	verb, noun string
+	n, total   int // total 0: unknown
+	drawn      bool
 }
 
 // When progress is shown first, and how often then.
@@ -22,31 +26,67 @@ const (
 	progressEvery = 100 * time.Millisecond
 )
 
-func newProgress(w io.Writer, total int) *progress {
-	p := &progress{total: total, now: time.Now}
-	if isTerminal(w) {
-		p.w = w
+// newProgress returns a progress that draws until it is ended, or nil when w is no terminal.
+func newProgress(w io.Writer) *progress {
+	if !isTerminal(w) {
+		return nil
 	}
-	p.next = p.now().Add(progressAfter)
+	p := &progress{w: w, stop: make(chan struct{})}
+	p.done.Go(func() {
+		for wait := progressAfter; ; wait = progressEvery {
+			select {
+			case <-p.stop:
+				return
+			case <-time.After(wait):
+				p.draw()
+			}
+		}
+	})
 	return p
 }
 
-// at says that n objects are done.
-func (p *progress) at(n int) {
-	if p.w == nil {
+// begin starts a phase, such as "reading" files, of total steps; 0 when nobody knows.
+func (p *progress) begin(verb, noun string, total int) {
+	if p == nil {
 		return
 	}
-	now := p.now()
-	if now.Before(p.next) {
-		return
-	}
-	p.next, p.shown = now.Add(progressEvery), true
-	fmt.Fprintf(p.w, "\r\x1b[Kchecked %d of %s", n, count(p.total, "object"))
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.verb, p.noun, p.n, p.total = verb, noun, 0, total
 }
 
-// done clears the line.
-func (p *progress) done() {
-	if p.shown {
+// step says that one more is done.
+func (p *progress) step() {
+	if p == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.n++
+}
+
+// draw writes the line anew.
+func (p *progress) draw() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.drawn = true
+	if p.total > 0 {
+		fmt.Fprintf(p.w, "\r\x1b[K%s %d of %s", p.verb, p.n, count(p.total, p.noun))
+		return
+	}
+	fmt.Fprintf(p.w, "\r\x1b[K%s %s", p.verb, count(p.n, p.noun))
+}
+
+// end stops drawing and clears the line.
+func (p *progress) end() {
+	if p == nil {
+		return
+	}
+	close(p.stop)
+	p.done.Wait()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.drawn {
 		fmt.Fprint(p.w, "\r\x1b[K")
 	}
 }
