@@ -18,6 +18,7 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/apiserver/pkg/endpoints/responsewriter"
 	"k8s.io/apiserver/pkg/warning"
 	"sigs.k8s.io/yaml"
 )
@@ -70,7 +71,7 @@ func (f *keyFilter) read(w http.ResponseWriter, r *http.Request) {
 		r = r.Clone(r.Context())
 		r.Header.Set("Accept", "application/json")
 		r.Header.Del("Accept-Encoding")
-		f.inner.ServeHTTP(&eventWriter{ResponseWriter: w}, r)
+		f.inner.ServeHTTP(responsewriter.WrapForHTTP1Or2(&eventWriter{ResponseWriter: w}), r)
 		return
 	}
 	answer := ask(f.inner, r, nil)
@@ -294,12 +295,8 @@ func (e *eventWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Flush sends the events that are complete. The API server asks for it after each.
-func (e *eventWriter) Flush() {
-	if flusher, ok := e.ResponseWriter.(http.Flusher); ok {
-		flusher.Flush()
-	}
-}
+// Unwrap returns the writer below, which the API server flushes after each event.
+func (e *eventWriter) Unwrap() http.ResponseWriter { return e.ResponseWriter }
 
 func restoredEvent(line []byte) []byte {
 	var event map[string]any

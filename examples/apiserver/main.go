@@ -11,11 +11,11 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"io"
 	"os"
 	"os/signal"
 	"syscall"
 
+	"github.com/go-logr/logr"
 	"k8s.io/klog/v2"
 
 	"github.com/fieldlock/fieldlock/immutability"
@@ -41,8 +41,7 @@ func run(ctx context.Context, args []string) error {
 		return err
 	}
 	if !*logs {
-		klog.LogToStderr(false)
-		klog.SetOutput(io.Discard)
+		klog.SetLogger(logr.Discard())
 	}
 	if *badRequest {
 		o.StatusCode = immutability.BadRequest
