@@ -85,7 +85,7 @@ func changedAround(obj map[string]any) map[string]any {
 	return out
 }
 
-// reordered returns obj with the lists of spec in another order.
+// reordered returns obj with the lists of spec in another order, laid out in memory as decoding that would.
 func reordered(obj map[string]any) map[string]any {
 	out := copyOf(obj)
 	r := rand.New(rand.NewPCG(1, 2))
@@ -94,7 +94,7 @@ func reordered(obj map[string]any) map[string]any {
 			r.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
 		}
 	}
-	return out
+	return copyOf(out)
 }
 
 func encoded(t testing.TB, obj map[string]any) []byte {

@@ -46,6 +46,9 @@ func (v *Validator) Empty() bool { return v.root == nil }
 // Cost: what the locks cover is compared once, without allocation, while nothing is broken and sets and keyed lists
 // are in the same order.
 func (v *Validator) ValidateUpdate(newObj, oldObj map[string]any) field.ErrorList {
+	if v.root == nil {
+		return nil
+	}
 	return v.Check(newObj, oldObj).ErrorList()
 }
 
