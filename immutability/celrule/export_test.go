@@ -64,7 +64,7 @@ func TestExport(t *testing.T) {
 				}
 			}
 			if len(c.Rest) == 0 {
-				proveExport(t, v, exported, 1500)
+				proveExport(t, v, exported, 400)
 				roundTrip(t, v.schema, exported)
 			}
 		})

@@ -67,7 +67,7 @@ func TestImport(t *testing.T) {
 				t.Errorf("left %d rules, want %d", len(im.Left), len(c.Left))
 			}
 			if len(im.Recognized) > 0 {
-				proveImport(t, v, im, 1500)
+				proveImport(t, v, im, 400)
 			}
 			for path := range got {
 				if rules := rulesAt(t, v, im, path); len(c.Left) == 0 && rules != nil {

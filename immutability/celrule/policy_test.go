@@ -39,7 +39,7 @@ func TestExportPolicy(t *testing.T) {
 				}
 				return
 			}
-			provePolicy(t, v, policy, 1500)
+			provePolicy(t, v, policy, 400)
 		})
 	}
 }

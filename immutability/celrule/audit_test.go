@@ -1,0 +1,55 @@
+package celrule
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/fieldlock/fieldlock/immutability"
+)
+
+// lintCase is a case of testdata/lint.yaml.
+type lintCase struct {
+	Name, Reason string
+	Spec         json.RawMessage
+	Findings     []struct{ Path, Rule, Message string }
+}
+
+func TestLint(t *testing.T) {
+	var cases []lintCase
+	readCases(t, "testdata/lint.yaml", &cases)
+	for _, c := range cases {
+		t.Run(c.Name, func(t *testing.T) {
+			v := version(t, c.Name, c.Spec)
+			got := Lint(v.schema)
+			for i, f := range got {
+				if i >= len(c.Findings) || f.Path != c.Findings[i].Path || f.Rule != c.Findings[i].Rule || !strings.Contains(f.Message, c.Findings[i].Message) {
+					t.Errorf("finding %d is %s at %s: %s (%s)", i, f.Rule, f.Path, f.Message, c.Reason)
+				}
+				if f.Severity != immutability.Warning || len(f.Fields) == 0 {
+					t.Errorf("finding %+v is no warning, or names no field", f)
+				}
+				proveHole(t, v, f)
+			}
+			if len(got) < len(c.Findings) {
+				t.Errorf("%d findings, want %d (%s)", len(got), len(c.Findings), c.Reason)
+			}
+			proveSilence(t, v, got, 300)
+		})
+	}
+}
+
+// TestUnknownFieldsInCEL shows the one defect of CEL's == that locks do not share: an unknown field is compared only
+// where both sides have it. It is why import leaves such rules, and export such locks.
+func TestUnknownFieldsInCEL(t *testing.T) {
+	rule := version(t, "rule", []byte(`{"type": "object", "x-kubernetes-preserve-unknown-fields": true, "x-kubernetes-validations": [{"rule": "self == oldSelf"}]}`))
+	lock := version(t, "lock", []byte(`{"type": "object", "x-kubernetes-preserve-unknown-fields": true, "x-kubernetes-immutable": true}`))
+	oldObj := map[string]any{"spec": map[string]any{"a": int64(1)}}
+	newObj := map[string]any{"spec": map[string]any{"b": int64(1)}}
+	if ok, err := transitionJudge(t, rule, func(Rule) bool { return true }).Accepts(newObj, oldObj); !ok {
+		t.Errorf("CEL refuses {a: 1} → {b: 1}: %v; if that is so from now on, import and export can say such locks", err)
+	}
+	if violations := immutability.MustCompile(lock.schema).ValidateUpdate(newObj, oldObj); len(violations) == 0 {
+		t.Error("the lock accepts {a: 1} → {b: 1}")
+	}
+}

@@ -1,0 +1,64 @@
+package celrule_test
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"github.com/fieldlock/fieldlock/immutability/celrule"
+)
+
+func schemaOf(text string) *spec.Schema {
+	s := &spec.Schema{}
+	if err := json.Unmarshal([]byte(text), s); err != nil {
+		panic(err)
+	}
+	return s
+}
+
+func ExampleImport() {
+	imported := celrule.Import(schemaOf(`{"type": "object", "properties": {"spec": {"type": "object",
+		"x-kubernetes-validations": [{"rule": "!has(oldSelf.class) || has(self.class)"}],
+		"properties": {
+			"class": {"type": "string", "x-kubernetes-validations": [{"rule": "self == oldSelf"}]},
+			"replicas": {"type": "integer", "x-kubernetes-validations": [{"rule": "self >= oldSelf"}]}}}}}`))
+	for _, c := range imported.Changes {
+		if len(c.SetKeys) > 0 {
+			fmt.Println(c.SchemaPath, c.SetKeys)
+		}
+	}
+	for _, l := range imported.Left {
+		fmt.Println(l.Path, "stays a rule:", l.Reason)
+	}
+	// Output:
+	// /properties/spec/properties/class map[x-fieldlock-update:[NoUnset NoModify]]
+	// spec.replicas stays a rule: it orders values
+}
+
+func ExampleExport() {
+	exported, err := celrule.Export(schemaOf(`{"type": "object", "required": ["spec"], "properties": {"spec": {"type": "object", "properties": {
+		"class": {"type": "string", "maxLength": 63, "x-kubernetes-immutable": true},
+		"steps": {"type": "array", "items": {"type": "string", "x-kubernetes-immutable": true}}}}}}`))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, r := range exported.Rules {
+		fmt.Println(r.SchemaPath, r.Rule)
+	}
+	for _, r := range exported.Rest {
+		fmt.Println(r.Path, "is not exported:", r.Reason)
+	}
+	// Output:
+	// /properties/spec has(self.class) == has(oldSelf.class) && (!has(self.class) || self.class == oldSelf.class)
+	// spec.steps[*] is not exported: the API server does not correlate the items of an atomic list
+}
+
+func ExampleLint() {
+	for _, f := range celrule.Lint(schemaOf(`{"type": "object", "properties": {"class": {"type": "string", "x-kubernetes-validations": [{"rule": "self == oldSelf"}]}}}`)) {
+		fmt.Println(f.Path, f.Rule)
+	}
+	// Output:
+	// class cel-unset-then-set
+}
