@@ -42,7 +42,7 @@ func start(s settings) error {
 // settings are what the command line says.
 type settings struct {
 	port                    int
-	certDir                 string
+	certDir, clientCA       string
 	healthAddr, metricsAddr string
 	importCEL               bool
 	options                 []admission.Option
@@ -63,6 +63,7 @@ func parse(args []string) (settings, error) {
 	f := flag.NewFlagSet("webhook", flag.ContinueOnError)
 	f.IntVar(&s.port, "port", 9443, "port of the webhook, with TLS")
 	f.StringVar(&s.certDir, "cert-dir", "/certs", "folder of tls.crt and tls.key; they are read again when they change")
+	f.StringVar(&s.clientCA, "client-ca", "", "file in -cert-dir: only clients with a certificate of this authority are answered; the API server has to be configured to send one")
 	f.StringVar(&s.healthAddr, "health-addr", ":8081", "address of /healthz and /readyz")
 	f.StringVar(&s.metricsAddr, "metrics-addr", ":8080", "address of /metrics")
 	f.BoolVar(&s.importCEL, "import-cel", false, "read CEL transition rules that say exactly what a lock says as locks")

@@ -142,7 +142,7 @@ func TestParse(t *testing.T) {
 		ok           bool
 	}{
 		{"none", "all flags have defaults", nil, true},
-		{"all", "every flag is read", []string{"-mode", "warn", "-failure-policy", "ignore", "-status-code", "400", "-exempt-deleting", "-exempt-dry-run", "a", "-exempt-user", "a", "-exempt-user", "b", "-exempt-group", "c", "-import-cel"}, true},
+		{"all", "every flag is read", []string{"-mode", "warn", "-failure-policy", "ignore", "-status-code", "400", "-exempt-deleting", "-exempt-dry-run", "a", "-exempt-user", "a", "-exempt-user", "b", "-exempt-group", "c", "-import-cel", "-client-ca", "ca.crt"}, true},
 		{"mode", "no such mode", []string{"-mode", "off"}, false},
 		{"policy", "no such policy", []string{"-failure-policy", "Maybe"}, false},
 		{"argument", "a forgotten dash would be a lost setting", []string{"mode=warn"}, false},
