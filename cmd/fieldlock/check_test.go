@@ -147,6 +147,104 @@ func TestCheck(t *testing.T) {
 	}
 }
 
+// TestCheckValues: null is a value, absent is none, and every JSON text is exact.
+func TestCheckValues(t *testing.T) {
+	crd := widgets("None", `
+a: {type: string, nullable: true, x-kubernetes-immutable: true}
+b: {type: integer, x-kubernetes-immutable: true}
+c: {type: object, additionalProperties: {type: string}, x-kubernetes-addition-only: true}
+d: {type: object, x-kubernetes-preserve-unknown-fields: true, x-kubernetes-immutable: true}
+`, "")
+	c, _ := checkTexts(t, crd,
+		widget("v1", "ns", "x", `{a: null, b: 9007199254740993, c: {k: v}, d: {p: [1, {q: r}], s: t}}`),
+		widget("v1", "ns", "x", `{a: x, b: 9007199254740992, c: {}, d: {p: [1, {q: null}], u: 1.5}}`))
+	want := `{
+  "allowed": false,
+  "checked": 1,
+  "skipped": 0,
+  "violations": [
+    {
+      "object": "ns/x",
+      "kind": "Widget",
+      "path": "spec.a",
+      "lock": "immutable",
+      "schemaPath": "/properties/spec/properties/a",
+      "old": null,
+      "new": "x",
+      "message": "field is immutable"
+    },
+    {
+      "object": "ns/x",
+      "kind": "Widget",
+      "path": "spec.b",
+      "lock": "immutable",
+      "schemaPath": "/properties/spec/properties/b",
+      "old": 9007199254740993,
+      "new": 9007199254740992,
+      "message": "field is immutable"
+    },
+    {
+      "object": "ns/x",
+      "kind": "Widget",
+      "path": "spec.c",
+      "lock": "addition-only",
+      "schemaPath": "/properties/spec/properties/c",
+      "old": {
+        "k": "v"
+      },
+      "new": {},
+      "key": "k",
+      "message": "field is immutable: \"k\" may not be removed"
+    },
+    {
+      "object": "ns/x",
+      "kind": "Widget",
+      "path": "spec.d",
+      "lock": "immutable",
+      "schemaPath": "/properties/spec/properties/d",
+      "old": {
+        "p": [
+          1,
+          {
+            "q": "r"
+          }
+        ],
+        "s": "t"
+      },
+      "new": {
+        "p": [
+          1,
+          {
+            "q": null
+          }
+        ],
+        "u": 1.5
+      },
+      "differences": [
+        {
+          "path": "spec.d.p[1].q",
+          "old": "r",
+          "new": null
+        },
+        {
+          "path": "spec.d.s",
+          "old": "t"
+        },
+        {
+          "path": "spec.d.u",
+          "new": 1.5
+        }
+      ],
+      "message": "field is immutable: spec.d.p[1].q \"r\" → null, spec.d.s \"t\" → absent, spec.d.u absent → 1.5"
+    }
+  ]
+}
+`
+	if diff := cmp.Diff(want, c.out); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 // TestCheckSides: what a side of the comparison can be.
 func TestCheckSides(t *testing.T) {
 	dir := writeFiles(t, map[string]string{
@@ -221,6 +319,7 @@ func TestUnusable(t *testing.T) {
 		{"schema without a CRD", map[string]string{"crd.yaml": object}, nil, "crd.yaml: there is no CustomResourceDefinition in it"},
 		{"CRD without a schema", map[string]string{"crd.yaml": classLocked[:strings.Index(classLocked, "      schema:")]}, nil, "version \"v1\" has no schema"},
 		{"lock in the wrong place", map[string]string{"crd.yaml": strings.Replace(classLocked, "x-kubernetes-immutable: true", "x-kubernetes-immutable-keys: true", 1)}, nil, "CustomResourceDefinition widgets.example.com, version v1: spec.class: x-kubernetes-immutable-keys stands on a field without keys"},
+		{"schema that is not structural", map[string]string{"crd.yaml": widgets("None", "class: {type: string, x-kubernetes-immutable: true}\nmore: {type: object, patternProperties: {a: {type: string}}}", ""), "new.yaml": object + "spec: {class: q}\n"}, nil, "(for new.yaml:1, Widget x); --no-defaults compares objects as they are written"},
 		{"kind defined twice", map[string]string{"crd2.yaml": classLocked}, []string{"check", "--schema", "crd.yaml", "--schema", "crd2.yaml", "old.yaml", "new.yaml"}, "it defines Widget.example.com, as does"},
 		{"several mistakes", map[string]string{"old.yaml": "kind: Widget\n", "new.yaml": "kind: Widget\n"}, nil, "2 mistakes:\n  old.yaml:1"},
 		{"lint without CRDs", nil, []string{"lint"}, "lint needs CRDs"},
