@@ -61,10 +61,9 @@ func (c *chain) literal(v ref.Val) int {
 // chainOf returns the chain of what x, a part of rule r, reads. The reason is why there is none, or "".
 func chainOf(r *Rule, x ast.Expr) (*chain, string) {
 	var longest []string
-	reason := ""
 	var terms [][]string
 	visit(x, func(x ast.Expr) bool {
-		names, ok := selection(r, x)
+		names, ok := selection(x)
 		if !ok {
 			return true
 		}
@@ -98,17 +97,17 @@ func chainOf(r *Rule, x ast.Expr) (*chain, string) {
 		c.offset = 1
 	}
 	c.findLiterals(x)
-	return c, reason
+	return c, ""
 }
 
 // selection returns the property names of x, a selection from self or oldSelf, optional steps and value() included.
-func selection(r *Rule, x ast.Expr) ([]string, bool) {
+func selection(x ast.Expr) ([]string, bool) {
 	switch x.Kind() {
 	case ast.IdentKind:
 		name := x.AsIdent()
 		return nil, name == "self" || name == "oldSelf"
 	case ast.SelectKind:
-		names, ok := selection(r, x.AsSelect().Operand())
+		names, ok := selection(x.AsSelect().Operand())
 		if !ok {
 			return nil, false
 		}
@@ -118,7 +117,7 @@ func selection(r *Rule, x ast.Expr) ([]string, bool) {
 		call := x.AsCall()
 		switch call.FunctionName() {
 		case operators.OptSelect:
-			names, ok := selection(r, call.Args()[0])
+			names, ok := selection(call.Args()[0])
 			literal := call.Args()[1]
 			if !ok || literal.Kind() != ast.LiteralKind {
 				return nil, false
@@ -131,7 +130,7 @@ func selection(r *Rule, x ast.Expr) ([]string, bool) {
 			return append(names, name), ok
 		case "value":
 			if call.IsMemberFunction() && len(call.Args()) == 0 {
-				return selection(r, call.Target())
+				return selection(call.Target())
 			}
 		}
 	}

@@ -19,7 +19,7 @@ type Exported struct {
 	Rest    []Unexported
 }
 
-// ExportedRule is a rule that Export made: what it says, and where it stands.
+// ExportedRule is a rule that says locks, and where it stands. A rule that stands there already is not added again.
 type ExportedRule struct {
 	Locks      []PlacedLock
 	SchemaPath string
@@ -93,13 +93,15 @@ func (e *exporter) export(p *place) {
 	sayings, rest := p.sayings(locks)
 	e.out.Rest = append(e.out.Rest, rest...)
 	for _, s := range sayings {
-		if refusal := e.prices.add(s.at, s.rule(), p); refusal != nil {
-			e.rest(p, s.locks, refusal.reason, refusal.remedy)
-			continue
+		if !slices.ContainsFunc(s.at.rules, func(r Rule) bool { return r.Text == s.text && !r.OptionalOldSelf }) {
+			if refusal := e.prices.add(s.at, s.text, p); refusal != nil {
+				e.rest(p, s.locks, refusal.reason, refusal.remedy)
+				continue
+			}
+			c := e.change(s.at)
+			c.AddRules = append(c.AddRules, s.fields())
 		}
-		c := e.change(s.at)
-		c.AddRules = append(c.AddRules, s.fields())
-		e.out.Rules = append(e.out.Rules, ExportedRule{placed(p, s.locks), s.at.schemaPath(), s.rule()})
+		e.out.Rules = append(e.out.Rules, ExportedRule{placed(p, s.locks), s.at.schemaPath(), s.text})
 		e.covered[p] = e.covered[p] || slices.Contains(s.locks, string(immutability.Immutable))
 	}
 }
@@ -159,8 +161,6 @@ type saying struct {
 	text    string
 	message string
 }
-
-func (s *saying) rule() string { return s.text }
 
 // fields is the rule as an entry of x-kubernetes-validations.
 func (s *saying) fields() map[string]any {

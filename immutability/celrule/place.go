@@ -28,7 +28,7 @@ type place struct {
 	unlockable string
 	// uncorrelated is why old and new values at this place do not meet as they do for a lock, or "".
 	uncorrelated string
-	// embedded is set on the root of an embedded resource, and of the object itself.
+	// resourceRoot is set on the root of the object and of an embedded resource.
 	resourceRoot bool
 }
 
@@ -149,7 +149,7 @@ func (p *place) property(name string) *place {
 	return nil
 }
 
-// steps calls yield for p and its ancestors, p first.
+// steps lists the places from the root to p.
 func (p *place) steps() []*place {
 	var steps []*place
 	for ; p != nil; p = p.parent {

@@ -16,10 +16,6 @@ type state struct {
 	noOld bool // an optionalOldSelf rule without an old value
 }
 
-func (s *state) has(level int) [2]bool {
-	return [2]bool{s.depth[newSide] >= level, s.depth[oldSide] >= level}
-}
-
 func (s *state) both(level int) bool { return s.depth[newSide] >= level && s.depth[oldSide] >= level }
 
 // differs reports whether both sides reach level and are not equal there.

@@ -256,6 +256,9 @@ func (e *evaluation) equal(x, y ast.Expr) outcome {
 		if b, ok := y.AsLiteral().(types.Bool); ok {
 			return same(e.truth(x), of(bool(b)))
 		}
+		if !isSize(x) {
+			return e.unsaid("it compares with a constant")
+		}
 		return e.sizes(x, y, func(c int) bool { return c == 0 })
 	}
 	b, okB := e.term(y)
