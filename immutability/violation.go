@@ -1,6 +1,7 @@
 package immutability
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -102,10 +103,13 @@ func (b *breach) violation(path *field.Path) Violation {
 // show prints a value as JSON, cut where it is long.
 func show(v any) string {
 	const limit = 120
-	data, err := json.Marshal(v)
-	if err != nil {
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false) // a message is text
+	if err := encoder.Encode(v); err != nil {
 		return fmt.Sprint(v)
 	}
+	data := bytes.TrimSpace(b.Bytes())
 	if len(data) > limit {
 		return strings.ToValidUTF8(string(data[:limit]), "") + "…"
 	}

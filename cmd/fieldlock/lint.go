@@ -111,9 +111,7 @@ func hasLocks(c *crd.CRD) bool {
 
 // lintCRD returns all findings of one CRD: errors first, then in the order of the file.
 func lintCRD(u crdUpdate) []crd.Finding {
-	// Package crd compares the transition rules of the versions as text. Package celrule, which that one does not
-	// import, understands them and says the same field by field.
-	findings := slices.DeleteFunc(crd.LintUpdate(u.new, u.old), func(f crd.Finding) bool { return f.Rule == "version-without-rule" })
+	findings := crd.LintUpdate(u.new, u.old)
 	findings = append(findings, lintRules(u.new)...)
 	slices.SortStableFunc(findings, func(a, b crd.Finding) int {
 		return cmp.Or(

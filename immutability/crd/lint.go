@@ -24,7 +24,6 @@ type Finding struct {
 // of the versions together:
 //
 //   - version-unlocked: served versions lock different fields, so that an update through one gets around the other.
-//   - version-without-rule: the same for CEL transition rules.
 //   - version-default: a locked field has a default in one served version and none, or another, in the next.
 //   - v1beta1-lock (error): a CRD of v1beta1 with locks, as if it was new; LintUpdate knows what it had before.
 //   - not-structural: a schema that no API server could prune and default by.
@@ -56,7 +55,6 @@ func LintUpdate(newCRD, oldCRD *CRD, opts ...immutability.Option) []Finding {
 	}
 	if several {
 		l.unlocked()
-		l.rules()
 		l.defaults()
 	}
 	l.update(oldCRD)
