@@ -40,6 +40,7 @@ type world struct {
 	ctx      context.Context
 	group    string
 	registry *admission.Registry
+	strict   bool // CRDs have no key that a stock API server does not know
 }
 
 // newWorld installs the CRD of a file of testdata, with its locks in the annotation, and waits until it is served.
@@ -115,7 +116,11 @@ func (w *world) installCRD(document map[string]any) {
 	w.t.Helper()
 	crds := cluster.client.Resource(crdResource)
 	object := &unstructured.Unstructured{Object: document}
-	if _, err := crds.Create(w.ctx, object, metav1.CreateOptions{FieldValidation: metav1.FieldValidationIgnore}); err != nil {
+	validation := metav1.FieldValidationIgnore
+	if w.strict {
+		validation = metav1.FieldValidationStrict
+	}
+	if _, err := crds.Create(w.ctx, object, metav1.CreateOptions{FieldValidation: validation}); err != nil {
 		w.t.Fatalf("creating the CRD: %v", err)
 	}
 	w.t.Cleanup(func() {

@@ -1,0 +1,68 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/fieldlock/fieldlock/immutability/admission"
+	"github.com/fieldlock/fieldlock/immutability/celrule"
+	"github.com/fieldlock/fieldlock/immutability/crd"
+)
+
+// Locks exported as CEL rules, with no webhook at all: a stock API server takes the CRD under strict validation and
+// gives the verdicts of the locks, but for those that export has named as without a rule.
+func TestExportedCEL(t *testing.T) {
+	w := &world{t: t, ctx: t.Context(), group: strings.ToLower(t.Name()) + ".fieldlock.test", registry: &admission.Registry{}}
+	document := w.read("widgets.yaml")
+	c, err := crd.FromUnstructured(document)
+	if err != nil {
+		t.Fatal(err)
+	}
+	exported, err := celrule.Export(c.Versions[0].Schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rest []string
+	for _, lock := range exported.Rest {
+		rest = append(rest, lock.Path)
+	}
+	if !slices.Equal(rest, []string{"spec.steps[*]"}) {
+		t.Fatalf("the locks without a rule are %q; only the items of an atomic list have none", rest)
+	}
+	var schema map[string]any
+	if err := json.Unmarshal(mustJSON(celrule.Apply(c.Versions[0].Schema, exported.Changes)), &schema); err != nil {
+		t.Fatal(err)
+	}
+	versions := document["spec"].(map[string]any)["versions"].([]any)
+	versions[0].(map[string]any)["schema"] = map[string]any{"openAPIV3Schema": numbers(schema)}
+	w.strict = true
+	w.installCRD(document)
+
+	for i, c := range readCases[change](t, "changes.yaml") {
+		t.Run(c.Name, func(t *testing.T) {
+			name := fmt.Sprintf("w-%d", i)
+			before := w.create(name)
+			_, err := w.widgets().Patch(w.ctx, name, types.JSONPatchType, []byte(c.JSON), metav1.PatchOptions{})
+			want := slices.DeleteFunc(slices.Clone(c.Paths), func(path string) bool { return strings.HasPrefix(path, "spec.steps[") })
+			if len(want) == 0 {
+				checkVerdict(t, err, nil)
+				return
+			}
+			status, ok := err.(apierrors.APIStatus)
+			if !ok || status.Status().Code != http.StatusUnprocessableEntity || !strings.Contains(err.Error(), "field is immutable") {
+				t.Errorf("got %v, want 422 with \"field is immutable\": %s", err, c.Reason)
+			}
+			if w.get(name).GetResourceVersion() != before.GetResourceVersion() {
+				t.Errorf("a refused update was stored")
+			}
+		})
+	}
+}
