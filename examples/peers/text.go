@@ -1,0 +1,42 @@
+package main
+
+import (
+	"fmt"
+
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+)
+
+// onText measures checks of encoded objects against decoding them first.
+func onText() ([]row, error) {
+	parts, err := validator(map[string]object{"class": immutable, "tags": immutable, "node": immutable})
+	if err != nil {
+		return nil, err
+	}
+	var rows []row
+	for _, n := range []int{4, 1_000} {
+		old := encoded(cluster(n))
+		group := fmt.Sprintf("JSON texts, %d nodes, %d KB", n, len(old)/1000)
+		for _, r := range []struct {
+			name   string
+			new    []byte
+			target float64
+		}{
+			{"what is not locked differs", encoded(updated(cluster(n))), 20},
+			{"locked lists in another order", encoded(shuffled(updated(cluster(n)))), 1},
+		} {
+			text := must(r.name, func() bool {
+				errs, err := parts.ValidateUpdateJSON(r.new, old)
+				return err == nil && errs == nil
+			})
+			decode := must("decode and check", func() bool {
+				var is, was object
+				if utiljson.Unmarshal(r.new, &is) != nil || utiljson.Unmarshal(old, &was) != nil {
+					return false
+				}
+				return parts.ValidateUpdate(is, was) == nil
+			})
+			rows = append(rows, row{group: group, part: text, peer: decode, target: r.target, atLeast: true})
+		}
+	}
+	return rows, nil
+}
