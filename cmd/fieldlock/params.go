@@ -139,7 +139,7 @@ func (v paramsVerb) evaluate(o *paramsOptions, s streams) (*paramsReport, error)
 	case o.definitions == "":
 		return nil, errors.New("--definitions is missing: it names a KUDO params.yaml or a Heat template")
 	case heat && !v.heat:
-		return nil, fmt.Errorf("Heat has no %s: it has validate, list, install and update", v.name)
+		return nil, fmt.Errorf("--dialect heat has no %s: it has validate, list, install and update", v.name)
 	case heat && o.task+o.oldTask != "":
 		return nil, errors.New("--task is a KudoOperator task, and Heat has none")
 	case heat && v.name == "update" && o.oldDefinitions == "":
