@@ -49,13 +49,18 @@ func proveImport(t *testing.T, v crdVersion, im Imported, n int) (pairs, refused
 	if err != nil {
 		t.Fatalf("%s: the imported locks do not compile: %v", v.name, err)
 	}
-	updates := celjudge.NewPairs(v.schema, focus, 7)
+	return sameVerdicts(t, v.name, judge, locks, celjudge.NewPairs(v.schema, focus, 7), n)
+}
+
+// sameVerdicts compares judge and locks on n updates, and returns how many were compared and refused.
+func sameVerdicts(t *testing.T, name string, judge *celjudge.Judge, locks *immutability.Validator, updates *celjudge.Pairs, n int) (pairs, refused int) {
+	t.Helper()
 	for range n {
 		newObj, oldObj := updates.Next()
 		accepted, why := judge.Accepts(newObj, oldObj)
 		violations := locks.ValidateUpdate(newObj, oldObj)
 		if accepted != (len(violations) == 0) {
-			t.Errorf("%s: CEL accepts: %v (%v), locks: %v\nold %s\nnew %s", v.name, accepted, why, violations, asJSON(oldObj), asJSON(newObj))
+			t.Errorf("%s: CEL accepts: %v (%v), locks: %v\nold %s\nnew %s", name, accepted, why, violations, asJSON(oldObj), asJSON(newObj))
 			return pairs, refused
 		}
 		pairs++
