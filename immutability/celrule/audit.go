@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/google/cel-go/common/ast"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/fieldlock/fieldlock/immutability"
@@ -132,9 +133,50 @@ func (a *audit) removable(p *place) []immutability.Finding {
 	}
 	return []immutability.Finding{{
 		Path: p.path(), SchemaPath: p.schemaPath(), Severity: immutability.Warning, Rule: rule, Fields: behind,
-		Message: fmt.Sprintf("an update can %s and the next one can set another value (%s), which gets around the CEL rules on %s: %s",
-			how, what, strings.Join(behind, ", "), fix),
+		Message: fmt.Sprintf("an update can %s and the next one can set another value (%s), which gets around the CEL rules on %s: %s%s",
+			how, what, strings.Join(behind, ", "), fix, a.unless(p)),
 	}}
+}
+
+// unless names the other rules that read p from above, and so may forbid an update without it.
+func (a *audit) unless(p *place) string {
+	var rules []string
+	for q := p.parent; q != nil; q = q.parent {
+		for _, r := range q.rules {
+			if r.expr != nil && !a.understood(&r) && r.reads(p) {
+				rules = append(rules, fmt.Sprintf("%q on %s", r.Text, q.displayPath()))
+			}
+		}
+	}
+	if len(rules) == 0 {
+		return ""
+	}
+	return " (unless this is forbidden already by " + strings.Join(rules, " or ") + ")"
+}
+
+// understood reports whether r was read as locks, which the audit has weighed.
+func (a *audit) understood(r *Rule) bool {
+	return slices.ContainsFunc(a.rules, func(rd *reading) bool { return rd.rule.at == r.at && rd.rule.Index == r.Index && rd.done() })
+}
+
+// reads reports whether r, which stands above p, selects p or something below it.
+func (r *Rule) reads(p *place) bool {
+	var names []string
+	for ; p != nil && p != r.at; p = p.parent {
+		if p.at != atProperty {
+			return false
+		}
+		names = append([]string{p.name}, names...)
+	}
+	found := false
+	visit(r.expr, func(x ast.Expr) bool {
+		selected, ok := selection(x)
+		if ok && len(selected) >= len(names) && slices.Equal(selected[:len(names)], names) {
+			found = true
+		}
+		return !found && !ok
+	})
+	return found
 }
 
 // renamable: values under keys that can go and come back.
