@@ -104,20 +104,13 @@ func (p *Pair) apart(at state) state {
 		return p.refuse()
 	case atFirstKey, atKey:
 		if a == '"' && b == '"' {
-			p.i, p.j = stringEnd(p.new, p.i), stringEnd(p.old, p.j)
-			if p.i < 0 || p.j < 0 {
-				return p.refuse()
-			}
-			return atColon
+			return p.strings(atColon)
 		}
 		return p.finish(at)
 	case atEnd:
 		if a == ',' && b == ',' {
 			p.i, p.j = p.i+1, p.j+1
-			if p.open[len(p.open)-1] == '{' {
-				return atKey
-			}
-			return atValue
+			return p.open.afterComma()
 		}
 		return p.finish(at)
 	case atFirstItem:
@@ -135,7 +128,27 @@ func (p *Pair) apart(at state) state {
 		}
 		return atFirstItem
 	}
+	if a == '"' && b == '"' {
+		return p.strings(p.afterValue())
+	}
 	return p.each(atValue, len(p.open))
+}
+
+// strings reads the string that each text has here; after it the state is next.
+func (p *Pair) strings(next state) state {
+	p.i, p.j = stringEnd(p.new, p.i), stringEnd(p.old, p.j)
+	if p.i < 0 || p.j < 0 {
+		return p.refuse()
+	}
+	return next
+}
+
+// afterValue is the state after a value in the innermost object or list.
+func (p *Pair) afterValue() state {
+	if len(p.open) == 0 {
+		return done
+	}
+	return atEnd
 }
 
 // finish reads the rest of the innermost object or list of each text.
@@ -153,10 +166,7 @@ func (p *Pair) each(at state, base int) state {
 		return p.refuse()
 	}
 	p.open = p.open[:base]
-	if base == 0 {
-		return done
-	}
-	return atEnd
+	return p.afterValue()
 }
 
 func (p *Pair) refuse() state {
@@ -178,9 +188,9 @@ func commonPrefix(a, b []byte) int {
 	n := min(len(a), len(b))
 	a, b = a[:n], b[:n]
 	i := 0
-	for block := 64; i+block <= n && bytes.Equal(a[i:i+block], b[i:i+block]); {
+	for block := wordLength; i+block <= n && bytes.Equal(a[i:i+block], b[i:i+block]); {
 		i += block
-		block = min(2*block, 4096)
+		block = min(4*block, 4096)
 	}
 	for i+wordLength <= n {
 		if diff := binary.LittleEndian.Uint64(a[i:]) ^ binary.LittleEndian.Uint64(b[i:]); diff != 0 {

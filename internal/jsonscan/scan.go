@@ -65,11 +65,11 @@ func (p *Pair) scan(data []byte, i int, at state, base, limit int) (end int, _ s
 				goto stop
 			}
 			at = atColon
-			if i < limit && i < len(data) && data[i] == ':' {
-				i++
-				at = atValue
+			if i+1 >= limit || i+1 >= len(data) || data[i] != ':' || data[i+1] <= ' ' {
+				continue
 			}
-			continue
+			i++
+			end, at, c = i, atValue, data[i]
 		case atColon:
 			if c != ':' {
 				return endOfNothing, noJSON

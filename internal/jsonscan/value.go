@@ -91,7 +91,7 @@ func buildNumber(data []byte, i int) (any, int) {
 // UTF-8.
 func unquote(quoted []byte) []byte {
 	s := quoted[1 : len(quoted)-1]
-	if bytes.IndexByte(s, '\\') < 0 && utf8.Valid(s) {
+	if isPlain(s) {
 		return s
 	}
 	out := make([]byte, 0, len(s)+utf8.UTFMax)
@@ -120,6 +120,16 @@ func unquote(quoted []byte) []byte {
 		}
 	}
 	return out
+}
+
+// isPlain reports whether a string stands for itself. The first loop settles it for the short names that most are.
+func isPlain(s []byte) bool {
+	for i, c := range s {
+		if c == '\\' || c >= utf8.RuneSelf {
+			return bytes.IndexByte(s[i:], '\\') < 0 && utf8.Valid(s[i:])
+		}
+	}
+	return true
 }
 
 // unescaped returns the character that a backslash and c stand for.
