@@ -13,7 +13,7 @@ func onText() ([]row, error) {
 		return nil, err
 	}
 	var rows []row
-	for _, n := range []int{4, 1_000} {
+	for _, n := range []int{5, 1_000} {
 		old := encoded(cluster(n))
 		group := fmt.Sprintf("JSON texts, %d nodes, %d KB", n, len(old)/1000)
 		for _, r := range []struct {
