@@ -1,10 +1,21 @@
 package main
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 )
+
+// spaced returns a text with white space between all tokens.
+func spaced(text []byte) []byte {
+	var out bytes.Buffer
+	if err := json.Indent(&out, text, "", " "); err != nil {
+		panic(err) // only for what is no JSON
+	}
+	return out.Bytes()
+}
 
 // onText measures checks of encoded objects against decoding them first.
 func onText() ([]row, error) {
@@ -23,6 +34,7 @@ func onText() ([]row, error) {
 		}{
 			{"what is not locked differs", encoded(updated(cluster(n))), 20},
 			{"locked lists in another order", encoded(shuffled(updated(cluster(n)))), 1},
+			{"white space everywhere", spaced(old), 1},
 		} {
 			text := must(r.name, func() bool {
 				errs, err := parts.ValidateUpdateJSON(r.new, old)
