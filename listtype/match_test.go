@@ -64,6 +64,26 @@ func TestAlignedAndMatchAgreeWithComparingAll(t *testing.T) {
 	}
 }
 
+func TestAlignedAtEverySize(t *testing.T) {
+	keys := listtype.Keys{{Name: "port"}}
+	for _, n := range []int{0, 1, 2, 31, 32, 33, 63, 64, 65, 128, 2047, 2048, 2049, 10_000} {
+		a := make([]any, n)
+		for i := range a {
+			a[i] = object("port", int64(i))
+		}
+		if !keys.Aligned(a, a) {
+			t.Errorf("%d different keys are not aligned with themselves", n)
+		}
+		if n < 2 {
+			continue
+		}
+		a[n-1] = object("port", 0.0)
+		if keys.Aligned(a, a) {
+			t.Errorf("the repeated key of %d items is not seen", n)
+		}
+	}
+}
+
 func alignedByAll(keys listtype.Keys, a, b []any) bool {
 	for i, item := range a {
 		if _, ok := item.(map[string]any); !ok || i >= len(b) || !keys.Equal(item, b[i]) || count(keys, a, item) != 1 {

@@ -7,16 +7,18 @@ const maxDepth = 10_000
 type state uint8
 
 const (
-	atValue      state = iota
-	atFirstItem        // a value or the end of the list
-	atFirstKey         // a key or the end of the object
-	atKey              // after a comma
-	atColon            // after a key
-	atEnd              // after a value in a list or object: a comma or the end
-	done               // after the last value
-	noJSON             // what follows is no JSON
-	endOfNothing = -1  // the position that goes with noJSON
+	atValue     state = iota
+	atFirstItem       // a value or the end of the list
+	atFirstKey        // a key or the end of the object
+	atKey             // after a comma
+	atColon           // after a key
+	atEnd             // after a value in a list or object: a comma or the end
+	done              // after the last value
+	noJSON            // what follows is no JSON
 )
+
+// endOfNothing is the position that goes with noJSON.
+const endOfNothing = -1
 
 // nesting is the open objects and lists, as the bytes that opened them, innermost last.
 type nesting []byte
