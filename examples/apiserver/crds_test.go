@@ -378,6 +378,7 @@ func TestFilterRefusals(t *testing.T) {
 	}{
 		{"no JSON", http.MethodPost, path, "application/json", "{", http.StatusBadRequest},
 		{"duplicate key", http.MethodPost, path, "application/json", `{"spec": {}, "spec": {}}`, http.StatusBadRequest},
+		{"duplicate key in YAML", http.MethodPost, path, "application/yaml", "spec: {}\nspec: {}\n", http.StatusBadRequest},
 		{"a list", http.MethodPost, path, "application/json", "[]", http.StatusBadRequest},
 		{"too large", http.MethodPost, path, "application/json", `"` + strings.Repeat("x", maxBody) + `"`, http.StatusRequestEntityTooLarge},
 		{"no patch", http.MethodPatch, path + "/" + document.GetName(), "application/json-patch+json", "{}", http.StatusBadRequest},

@@ -20,12 +20,13 @@ import (
 	"k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/endpoints/responsewriter"
 	"k8s.io/apiserver/pkg/warning"
+	kjson "sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
 )
 
 // keyFilter stands in front of the API server and carries the keys that its types drop: from the schemas of a CRD into
 // the annotation fieldlock.dev/locks when one is written, and from the annotation back into the schemas when one is
-// read, and into the published OpenAPI documents.
+// read, and into the published OpenAPI documents. It also answers for the aggregator that is missing here.
 //
 // It stands behind authentication and authorization and leaves the server's own requests alone.
 type keyFilter struct {
@@ -46,6 +47,10 @@ func (f *keyFilter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		f.publish(w, r)
 		return
 	}
+	if r.Method == http.MethodGet && (r.URL.Path == "/api" || r.URL.Path == "/apis") {
+		f.discover(w, r)
+		return
+	}
 	info, ok := request.RequestInfoFrom(r.Context())
 	if !ok || info.APIGroup != apiextensions.GroupName || info.APIVersion != "v1" || info.Resource != "customresourcedefinitions" {
 		f.inner.ServeHTTP(w, r)
@@ -55,7 +60,7 @@ func (f *keyFilter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case "create", "update":
 		f.write(w, r)
 	case "patch":
-		f.patch(w, r, info.Name)
+		f.patch(w, r)
 	default:
 		f.read(w, r)
 	}
@@ -128,7 +133,7 @@ func (f *keyFilter) write(w http.ResponseWriter, r *http.Request) {
 
 // patch serves a patch of a CRD. Apply patches keep their form: the versions of a CRD are one atomic list, so whoever
 // applies them owns all keys. The others are applied here, to the CRD as clients see it, and stored as an update.
-func (f *keyFilter) patch(w http.ResponseWriter, r *http.Request, name string) {
+func (f *keyFilter) patch(w http.ResponseWriter, r *http.Request) {
 	media, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	switch types.PatchType(media) {
 	case types.ApplyYAMLPatchType:
@@ -147,12 +152,9 @@ func (f *keyFilter) patch(w http.ResponseWriter, r *http.Request, name string) {
 		answer := ask(f.inner, r, func(r *http.Request) { setBody(r, encode(document), media) })
 		answer.send(w, restored(answer.body.Bytes()))
 	case types.JSONPatchType, types.MergePatchType:
-		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
-		if err != nil {
-			fail(w, apierrors.NewBadRequest("the patch cannot be read: "+err.Error()))
-			return
+		if body, ok := readAll(w, r); ok {
+			f.patchByUpdate(w, r, types.PatchType(media), body)
 		}
-		f.patchByUpdate(w, r, name, types.PatchType(media), body)
 	case types.StrategicMergePatchType:
 		fail(w, statusError(http.StatusUnsupportedMediaType, metav1.StatusReasonUnsupportedMediaType,
 			"strategic merge patches are not served here; use a merge patch: the lists of a CRD with keys have no strategy"))
@@ -164,7 +166,7 @@ func (f *keyFilter) patch(w http.ResponseWriter, r *http.Request, name string) {
 // attempts is how often a patch is tried again when somebody else changes the CRD meanwhile.
 const attempts = 5
 
-func (f *keyFilter) patchByUpdate(w http.ResponseWriter, r *http.Request, name string, form types.PatchType, patch []byte) {
+func (f *keyFilter) patchByUpdate(w http.ResponseWriter, r *http.Request, form types.PatchType, patch []byte) {
 	for attempt := 1; ; attempt++ {
 		current := ask(f.inner, r, func(r *http.Request) { r.URL.RawQuery = ""; as(r, http.MethodGet, "get", nil) })
 		var document map[string]any
@@ -231,26 +233,47 @@ func (f *keyFilter) stow(w http.ResponseWriter, r *http.Request, document map[st
 // maxBody is what an API server takes, too.
 const maxBody = 3 << 20
 
-// body reads the JSON or YAML of a request. It answers the request itself where that is not possible.
-func (f *keyFilter) body(w http.ResponseWriter, r *http.Request) (map[string]any, bool) {
+// readAll reads the body of a request. It answers the request itself where that is not possible.
+func readAll(w http.ResponseWriter, r *http.Request) ([]byte, bool) {
 	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	var tooLarge *http.MaxBytesError
-	if errors.As(err, &tooLarge) {
+	switch {
+	case errors.As(err, &tooLarge):
 		fail(w, apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("the limit is %d bytes", maxBody)))
+	case err != nil:
+		fail(w, apierrors.NewBadRequest("the body cannot be read: "+err.Error()))
+	}
+	return data, err == nil
+}
+
+// body reads the object of a request. It answers the request itself where that is not possible.
+func (f *keyFilter) body(w http.ResponseWriter, r *http.Request) (map[string]any, bool) {
+	data, ok := readAll(w, r)
+	if !ok {
 		return nil, false
 	}
-	if err == nil {
-		data, err = yaml.YAMLToJSONStrict(data)
-	}
-	var document map[string]any
-	if err == nil {
-		err = utiljson.Unmarshal(data, &document)
-	}
+	document, err := decode(data)
 	if err != nil {
 		fail(w, apierrors.NewBadRequest("the body is no object in JSON or YAML: "+err.Error()))
-		return nil, false
 	}
-	return document, true
+	return document, err == nil
+}
+
+// decode reads an object in JSON or YAML. A member that stands twice is an error: which of them counts would be lost
+// when the document is written again.
+func decode(data []byte) (map[string]any, error) {
+	if !json.Valid(data) {
+		var err error
+		if data, err = yaml.YAMLToJSONStrict(data); err != nil {
+			return nil, err
+		}
+	}
+	var document map[string]any
+	strict, err := kjson.UnmarshalStrict(data, &document)
+	if err == nil {
+		err = errors.Join(strict...)
+	}
+	return document, err
 }
 
 func statusError(code int32, reason metav1.StatusReason, message string) error {

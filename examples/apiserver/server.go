@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"path/filepath"
+	"time"
 
 	"go.etcd.io/etcd/server/v3/embed"
 	"go.opentelemetry.io/otel/trace/noop"
@@ -57,7 +58,7 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 		cancel()
 		return nil, err
 	}
-	server, err := s.build(ctx, o, endpoint)
+	server, err := s.build(o, endpoint)
 	if err != nil {
 		cancel()
 		etcd.Close()
@@ -111,14 +112,14 @@ func (s *Server) awaitReady(ctx context.Context) error {
 			return errors.New("the server ended before it was ready")
 		case <-ctx.Done():
 			return ctx.Err()
-		default:
+		case <-time.After(20 * time.Millisecond):
 		}
 	}
 }
 
 // build puts together what apiextensions-apiserver is made of, with three additions: a plugin that lints CRDs, one that
 // checks updates, and the filter that carries the keys which the API types have no room for.
-func (s *Server) build(ctx context.Context, o Options, etcd string) (*genericserver.GenericAPIServer, error) {
+func (s *Server) build(o Options, etcd string) (*genericserver.GenericAPIServer, error) {
 	config := genericserver.NewRecommendedConfig(extensions.Codecs)
 	running := options.NewServerRunOptions()
 	if err := running.Complete(); err != nil {
