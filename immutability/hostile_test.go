@@ -74,6 +74,36 @@ func TestDeepObjectUnderRecursiveSchema(t *testing.T) {
 	}
 }
 
+func TestKeyedListsInKeyedLists(t *testing.T) {
+	ref := spec.Schema{SchemaProps: spec.SchemaProps{Ref: spec.MustCreateRef("#/definitions/node")}}
+	node := object(map[string]spec.Schema{
+		"name": {SchemaProps: spec.SchemaProps{Type: spec.StringOrArray{"string"}}},
+		"x":    *mark(&spec.Schema{}, extension.Immutable, true),
+		"a": *mark(&spec.Schema{SchemaProps: spec.SchemaProps{Type: spec.StringOrArray{"array"}, Items: &spec.SchemaOrArray{Schema: &ref}}},
+			extension.ListType, extension.ListMap, extension.ListMapKeys, []any{"name"}),
+	})
+	root := object(map[string]spec.Schema{"a": ref})
+	root.Definitions = spec.Definitions{"node": *node}
+	v := immutability.MustCompile(root)
+	const levels = 500 // looking twice at each level would take 2^500 looks
+	build := func(x any, shuffled bool) map[string]any {
+		m := map[string]any{"name": "m", "x": x}
+		for range levels {
+			list := []any{m, map[string]any{"name": "n"}}
+			if shuffled {
+				list[0], list[1] = list[1], list[0]
+			}
+			m = map[string]any{"name": "m", "a": list}
+		}
+		return map[string]any{"a": m}
+	}
+	for _, shuffled := range []bool{false, true} {
+		if r := v.Check(build("new", shuffled), build("old", false)); len(r.Violations) != 1 {
+			t.Errorf("shuffled %t: %d violations, want the one in the innermost list", shuffled, len(r.Violations))
+		}
+	}
+}
+
 func TestDeepSchema(t *testing.T) {
 	for name, schema := range map[string]struct {
 		levels int

@@ -22,8 +22,13 @@ type keyed struct {
 var _ list = (*keyed)(nil)
 
 func (n *keyed) checkList(new, old []any) *found {
-	if n.inPlace(new, old) {
-		return nil
+	switch {
+	case n.wholeItems:
+		if len(new) == len(old) && equalInOrder(n.shape, new, old) {
+			return nil
+		}
+	case n.keys.Aligned(new, old):
+		return n.inPlace(new, old)
 	}
 	if !allObjects(new) || !allObjects(old) {
 		if len(new) == len(old) && equalInOrder(n.shape, new, old) {
@@ -34,26 +39,17 @@ func (n *keyed) checkList(new, old []any) *found {
 	return n.byKey(new, old)
 }
 
-// inPlace reports whether the two lists hold the same keys in the same places, each once, and break nothing.
-func (n *keyed) inPlace(new, old []any) bool {
-	if len(new) != len(old) {
-		return false
-	}
-	if n.wholeItems {
-		return equalInOrder(n.shape, new, old)
-	}
-	if !n.keys.Aligned(new, old) {
-		return false
-	}
+// inPlace checks two lists that hold the same keys in the same places, each once. Its result stands: to look once more
+// by key would cost the double at each level of lists within lists.
+func (n *keyed) inPlace(new, old []any) *found {
 	if n.item == nil {
-		return true
+		return nil
 	}
+	var f *found
 	for i := range new {
-		if n.item.check(side{new[i], true}, side{old[i], true}) != nil {
-			return false
-		}
+		f = f.add(n.item.check(side{new[i], true}, side{old[i], true}), step{at: atItems, index: i})
 	}
-	return true
+	return f
 }
 
 // byKey correlates the items of two lists of objects.
