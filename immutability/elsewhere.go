@@ -18,11 +18,13 @@ type elsewhereSearch struct {
 	found []elsewhere
 }
 
+func (r *reader) search() *elsewhereSearch {
+	return &elsewhereSearch{r: r, seen: map[*spec.Schema]bool{}}
+}
+
 // keywords searches the parts of s that are no locations.
 func (e *elsewhereSearch) keywords(s *spec.Schema, pointer string) {
-	if refOf(s) == "" {
-		e.list("allOf", s.AllOf, pointer)
-	}
+	e.list("allOf", s.AllOf, pointer)
 	e.list("anyOf", s.AnyOf, pointer)
 	e.list("oneOf", s.OneOf, pointer)
 	if s.Not != nil {
@@ -67,8 +69,30 @@ func (e *elsewhereSearch) schema(keyword string, s *spec.Schema, pointer string)
 		if target, err := e.r.resolve(ref); err == nil && target != nil {
 			e.schema(keyword, target, pointer)
 		}
-		return
 	}
+	e.below(keyword, s, pointer)
+}
+
+// besideRef is how findings name what stands beside a $ref.
+const besideRef = "a schema with $ref"
+
+// beside returns the locks below what stands beside the $ref of s: its target hides them.
+func (r *reader) beside(s *spec.Schema) []elsewhere {
+	e := r.search()
+	rest := *s
+	if s.Ref.String() == "" { // the $ref stands in allOf
+		ref := s.AllOf[0]
+		if rest.AllOf = nil; extension.HasLock(ref.Extensions) {
+			e.found = append(e.found, elsewhere{"/allOf/0", "allOf"})
+		}
+		e.below(besideRef, &ref, "/allOf/0")
+	}
+	e.below(besideRef, &rest, "")
+	return e.found
+}
+
+// below searches everything below s, which stands below keyword.
+func (e *elsewhereSearch) below(keyword string, s *spec.Schema, pointer string) {
 	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
 		p := s.Properties[name]
 		e.schema(keyword, &p, pointer+"/properties/"+escapePointer(name))

@@ -21,8 +21,9 @@ type location struct {
 	schema   *spec.Schema
 	marks    extension.Marks
 	problems []extension.Problem
-	required bool   // a property that its parent requires
-	path     *trail // schema path
+	required bool        // a property that its parent requires
+	path     *trail      // schema path
+	beside   []elsewhere // locks that the target of its $ref hides
 	*body
 }
 
@@ -145,6 +146,7 @@ func (r *reader) location(in *body, at position, name string, s *spec.Schema) *l
 	}
 	l.body = b
 	l.marks = merge(l.marks, b.marks)
+	l.beside = r.beside(s)
 	return l
 }
 
@@ -164,21 +166,27 @@ func (r *reader) body(owner *location, ref string) (*body, error) {
 	if b, ok := r.bodies[ref]; ok {
 		return b, nil
 	}
-	s, err := r.target(ref)
+	chain, err := r.chain(ref)
 	if err != nil {
 		return nil, err
 	}
-	b := &body{owner: owner, ref: ref, schema: s, path: (*trail)(nil).to(ref)}
+	b := &body{owner: owner, ref: ref, schema: chain[len(chain)-1], path: (*trail)(nil).to(ref)}
 	r.bodies[ref] = b
-	var problems []extension.Problem
-	b.marks, problems = extension.Read(s.Extensions)
-	owner.problems = append(owner.problems, problems...)
-	r.fill(b, s)
+	for _, s := range chain {
+		marks, problems := extension.Read(s.Extensions)
+		b.marks = merge(b.marks, marks)
+		owner.problems = append(owner.problems, problems...)
+	}
+	r.fill(b, b.schema)
+	for _, s := range chain[:len(chain)-1] {
+		b.elsewhere = append(b.elsewhere, r.beside(s)...)
+	}
 	return b, nil
 }
 
-// target follows ref to a schema that is no $ref itself.
-func (r *reader) target(ref string) (*spec.Schema, error) {
+// chain follows ref to a schema that is no $ref itself, the last of those that it returns.
+func (r *reader) chain(ref string) ([]*spec.Schema, error) {
+	var chain []*spec.Schema
 	for seen := map[string]bool{}; !seen[ref]; {
 		seen[ref] = true
 		s, err := r.resolve(ref)
@@ -188,9 +196,10 @@ func (r *reader) target(ref string) (*spec.Schema, error) {
 		if s == nil {
 			return nil, errors.New("there is no such schema")
 		}
+		chain = append(chain, s)
 		next := refOf(s)
 		if next == "" {
-			return s, nil
+			return chain, nil
 		}
 		if extension.HasLock(s.Extensions) {
 			return nil, fmt.Errorf("%q is itself a $ref with a lock beside it; put the lock where it is used", ref)
@@ -239,7 +248,7 @@ func (r *reader) fill(b *body, s *spec.Schema) {
 	if s.Items != nil && s.Items.Schema != nil {
 		b.items = r.location(b, atItems, "", s.Items.Schema)
 	}
-	search := elsewhereSearch{r: r, seen: map[*spec.Schema]bool{}}
+	search := r.search()
 	search.keywords(s, "")
 	b.elsewhere = search.found
 }
