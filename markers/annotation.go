@@ -7,6 +7,8 @@ import (
 	"strconv"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/fieldlock/fieldlock/internal/pointer"
 )
 
 // annotationKey carries the keys of all versions through a stock API server: version → schema path → keys.
@@ -103,7 +105,7 @@ func ownKeys(n *yaml.Node, path string, out map[string]map[string]any) {
 			}
 		case key == "properties" && value.Kind == yaml.MappingNode:
 			for j := 0; j+1 < len(value.Content); j += 2 {
-				ownKeys(value.Content[j+1], path+"/properties/"+escape(value.Content[j].Value), out)
+				ownKeys(value.Content[j+1], path+"/properties/"+pointer.Escape(value.Content[j].Value), out)
 			}
 		case key == "items", key == "additionalProperties":
 			ownKeys(value, path+"/"+key, out)

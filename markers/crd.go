@@ -14,6 +14,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/fieldlock/fieldlock/internal/extension"
+	"github.com/fieldlock/fieldlock/internal/pointer"
 )
 
 // File is a file with CRD documents, YAML or JSON, any number of them beside other documents.
@@ -193,7 +194,7 @@ func (w *crdWriter) notices(schema *yaml.Node, version string) {
 	for path, keys := range there {
 		for key := range keys {
 			if !w.asked[path+" "+key] {
-				w.written.Notices = append(w.written.Notices, fmt.Sprintf("%s: no marker asks for %s at %s of version %s", w.file, key, pointer(path), version))
+				w.written.Notices = append(w.written.Notices, fmt.Sprintf("%s: no marker asks for %s at %s of version %s", w.file, key, shownPath(path), version))
 			}
 		}
 	}
@@ -209,13 +210,13 @@ func (w *crdWriter) place(n *yaml.Node, u *use, path string) {
 	}
 	if n == nil || n.Kind != yaml.MappingNode {
 		if m, ok := u.firstBelow(marks.own); ok {
-			w.problems.of(m, "the CRD in %s has no schema at %s to write it into: controller-gen leaves it out below a field without a schema, or the file is older than the Go type", w.file, pointer(path))
+			w.problems.of(m, "the CRD in %s has no schema at %s to write it into: controller-gen leaves it out below a field without a schema, or the file is older than the Go type", w.file, shownPath(path))
 		}
 		return
 	}
 	w.keys(n, own, path)
 	for _, f := range u.shape.fields {
-		at := path + "/properties/" + escape(f.name)
+		at := path + "/properties/" + pointer.Escape(f.name)
 		if path == "" && (f.name == "metadata" || f.name == "kind" || f.name == "apiVersion") {
 			if m, ok := f.marks.at(0).own(); ok {
 				w.problems.of(m, "%s of an object cannot be locked or normalized: the API server keeps it", f.name)
@@ -271,14 +272,9 @@ func sameValue(key string, a, b any) bool {
 	return len(bad) == 0 && reflect.DeepEqual(left, right)
 }
 
-func pointer(path string) string {
+func shownPath(path string) string {
 	if path == "" {
 		return "its root"
 	}
 	return path
-}
-
-// escape writes name as one step of a JSON pointer.
-func escape(name string) string {
-	return strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
 }

@@ -4,6 +4,7 @@ import (
 	"go/types"
 	"slices"
 
+	"github.com/fieldlock/fieldlock/internal/pointer"
 	"github.com/fieldlock/fieldlock/markers/openapi"
 )
 
@@ -47,7 +48,7 @@ func (d *definitions) add(s *shape) {
 // fields adds the keys of the fields of s up to the next definition. Above are the shapes that s is in.
 func (d *definitions) fields(s *shape, path string, paths map[string]map[string]any, asked bool, above []*shape) {
 	for _, f := range s.fields {
-		d.place(f.use, path+"/properties/"+escape(f.name), paths, asked, above)
+		d.place(f.use, path+"/properties/"+pointer.Escape(f.name), paths, asked, above)
 	}
 }
 

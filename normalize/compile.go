@@ -9,6 +9,7 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/fieldlock/fieldlock/internal/extension"
+	"github.com/fieldlock/fieldlock/internal/pointer"
 )
 
 // Problem is a mark that cannot be applied: a user's mistake in a schema.
@@ -27,12 +28,12 @@ type SchemaError struct {
 func (e *SchemaError) Error() string {
 	lines := make([]string, len(e.Problems))
 	for i, p := range e.Problems {
-		lines[i] = fmt.Sprintf("%s: %s", pointer(p.SchemaPath), p.Message)
+		lines[i] = fmt.Sprintf("%s: %s", shownPath(p.SchemaPath), p.Message)
 	}
 	return strings.Join(lines, "\n")
 }
 
-func pointer(path string) string {
+func shownPath(path string) string {
 	if path == "" {
 		return "/"
 	}
@@ -184,7 +185,7 @@ func (c *compiler) mode(s *spec.Schema, path string) string {
 func (c *compiler) children(n *Normalizer, s *spec.Schema, path string) {
 	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
 		property := s.Properties[name]
-		at := path + "/properties/" + escape(name)
+		at := path + "/properties/" + pointer.Escape(name)
 		t := c.target(&property, at, onProperty)
 		p := Property{below: t.below}
 		switch t.mode {
@@ -231,7 +232,7 @@ func (c *compiler) branches(s *spec.Schema, path string) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.PatternProperties)) {
 		pattern := s.PatternProperties[name]
-		c.refuse(&pattern, path+"/patternProperties/"+escape(name), onPattern)
+		c.refuse(&pattern, path+"/patternProperties/"+pointer.Escape(name), onPattern)
 	}
 }
 
@@ -242,7 +243,7 @@ func (c *compiler) refuse(s *spec.Schema, path string, at position) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
 		property := s.Properties[name]
-		c.refuse(&property, path+"/properties/"+escape(name), at)
+		c.refuse(&property, path+"/properties/"+pointer.Escape(name), at)
 	}
 	if s.AdditionalProperties != nil && s.AdditionalProperties.Schema != nil {
 		c.refuse(s.AdditionalProperties.Schema, path+"/additionalProperties", at)
@@ -295,12 +296,4 @@ func (c *compiler) marked(n *Normalizer) bool {
 		}
 	}
 	return false
-}
-
-// escape writes name as one step of a JSON pointer.
-func escape(name string) string {
-	if !strings.ContainsAny(name, "~/") {
-		return name
-	}
-	return strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
 }

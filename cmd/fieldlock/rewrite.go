@@ -18,6 +18,7 @@ import (
 	"github.com/fieldlock/fieldlock/immutability/celrule"
 	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/internal/extension"
+	"github.com/fieldlock/fieldlock/internal/pointer"
 )
 
 // crdFile is a file of CRDs that is printed again with changes. What does not change keeps its order, its comments and
@@ -219,9 +220,8 @@ func (c *crdNode) restore(v *crd.Version) error {
 
 // at follows a schema path from node.
 func at(node *yaml.Node, path string) *yaml.Node {
-	for _, token := range strings.Split(path, "/")[1:] {
-		token = strings.NewReplacer("~1", "/", "~0", "~").Replace(token)
-		if node = member(node, token); node == nil {
+	for _, name := range pointer.Names(path) {
+		if node = member(node, name); node == nil {
 			return nil
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/fieldlock/fieldlock/internal/extension"
+	"github.com/fieldlock/fieldlock/internal/pointer"
 )
 
 // Apply returns s with changes made. It copies only the nodes on the way to a change; s itself does not change. Changes
@@ -43,7 +44,7 @@ func (a *applier) schema(s *spec.Schema, path string) *spec.Schema {
 	if a.touched[path+"/properties"] {
 		out.Properties = maps.Clone(s.Properties)
 		for name, property := range s.Properties {
-			out.Properties[name] = *a.schema(&property, path+"/properties/"+escapePointer(name))
+			out.Properties[name] = *a.schema(&property, path+"/properties/"+pointer.Escape(name))
 		}
 	}
 	if ap := s.AdditionalProperties; ap != nil && ap.Schema != nil {

@@ -8,6 +8,7 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/fieldlock/fieldlock/internal/extension"
+	"github.com/fieldlock/fieldlock/internal/pointer"
 )
 
 // place is a location of a schema at which rules and locks stand.
@@ -184,7 +185,7 @@ func (p *place) schemaPath() string {
 	for _, step := range p.steps() {
 		switch step.at {
 		case atProperty:
-			b.WriteString("/properties/" + escapePointer(step.name))
+			b.WriteString("/properties/" + pointer.Escape(step.name))
 		case atValues:
 			b.WriteString("/additionalProperties")
 		case atItems:
@@ -192,10 +193,6 @@ func (p *place) schemaPath() string {
 		}
 	}
 	return b.String()
-}
-
-func escapePointer(name string) string {
-	return strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
 }
 
 // displayPath is path, with a name for the root.

@@ -8,6 +8,7 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/fieldlock/fieldlock/internal/extension"
+	"github.com/fieldlock/fieldlock/internal/pointer"
 )
 
 // guard is a set of the changes that a lock forbids at its node.
@@ -118,7 +119,7 @@ func parent(pointer string) string { return pointer[:max(strings.LastIndexByte(p
 // readable turns a schema path into the path of the field for people: "spec.nodes[*].zone".
 func readable(schemaPath string) string {
 	var b strings.Builder
-	for tokens := tokensOf(schemaPath); len(tokens) > 0; {
+	for tokens := pointer.Names(schemaPath); len(tokens) > 0; {
 		switch {
 		case tokens[0] == "properties" && len(tokens) > 1:
 			if b.Len() > 0 {

@@ -8,6 +8,7 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/fieldlock/fieldlock/immutability"
+	"github.com/fieldlock/fieldlock/internal/pointer"
 )
 
 // Version is one version of a CRD.
@@ -55,7 +56,7 @@ func (v *Version) Position(schemaPath string) Position {
 func (v *Version) stepsOf(schemaPath string) []any {
 	var steps []any
 	var value any = v.raw
-	for _, token := range tokensOf(schemaPath) {
+	for _, token := range pointer.Names(schemaPath) {
 		var step any = token
 		if _, ok := value.([]any); ok {
 			if i, err := parseIndex(token); err == nil {

@@ -4,9 +4,10 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 
 	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"github.com/fieldlock/fieldlock/internal/pointer"
 )
 
 // walk calls visit for s and every schema below it, parents first and in a fixed order, each with its schema path: a
@@ -19,7 +20,7 @@ func walk(s *spec.Schema, path string, visit func(path string, s *spec.Schema) (
 		}
 		path := path
 		for _, token := range tokens {
-			path += "/" + escape(token)
+			path += "/" + pointer.Escape(token)
 		}
 		below := walk(s, path, visit)
 		changed = changed || below
@@ -59,28 +60,4 @@ func walk(s *spec.Schema, path string, visit func(path string, s *spec.Schema) (
 		in(s.Dependencies[name].Schema, "dependencies", name)
 	}
 	return changed
-}
-
-var pointerEscape = strings.NewReplacer("~", "~0", "/", "~1")
-
-// escape writes a token of a JSON pointer.
-func escape(token string) string {
-	if !strings.ContainsAny(token, "~/") {
-		return token
-	}
-	return pointerEscape.Replace(token)
-}
-
-var pointerUnescape = strings.NewReplacer("~1", "/", "~0", "~")
-
-// tokensOf splits a JSON pointer; the pointer "" has no tokens.
-func tokensOf(pointer string) []string {
-	if pointer == "" {
-		return nil
-	}
-	tokens := strings.Split(strings.TrimPrefix(pointer, "/"), "/")
-	for i, token := range tokens {
-		tokens[i] = pointerUnescape.Replace(token)
-	}
-	return tokens
 }

@@ -13,6 +13,8 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
+
+	"github.com/fieldlock/fieldlock/internal/pointer"
 )
 
 // Rule names one entry of x-kubernetes-validations.
@@ -68,7 +70,7 @@ func filter(s *apiextensionsv1.JSONSchemaProps, path string, keep func(Rule) boo
 	}
 	s.XValidations = rules
 	for name, property := range s.Properties {
-		filter(&property, path+"/properties/"+escapePointer(name), keep)
+		filter(&property, path+"/properties/"+pointer.Escape(name), keep)
 		s.Properties[name] = property
 	}
 	if s.AdditionalProperties != nil && s.AdditionalProperties.Schema != nil {

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"github.com/fieldlock/fieldlock/internal/pointer"
 )
 
 // Pairs makes random updates: two objects that an API server could store for a schema, the new one made from the old one
@@ -81,7 +83,7 @@ func (p *Pairs) change(s *spec.Schema, path string, v any, target string) any {
 func (p *Pairs) changeObject(s *spec.Schema, path string, v map[string]any, target string) any {
 	var names []string
 	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
-		at := path + "/properties/" + escapePointer(name)
+		at := path + "/properties/" + pointer.Escape(name)
 		if target == at || strings.HasPrefix(target, at+"/") {
 			names = []string{name}
 			break
@@ -98,7 +100,7 @@ func (p *Pairs) changeObject(s *spec.Schema, path string, v map[string]any, targ
 	}
 	name := names[p.rand.IntN(len(names))]
 	property := s.Properties[name]
-	at := path + "/properties/" + escapePointer(name)
+	at := path + "/properties/" + pointer.Escape(name)
 	optional := !slices.Contains(s.Required, name) && (property.Default == nil || property.Nullable)
 	old, there := v[name]
 	switch {
@@ -288,7 +290,7 @@ func (p *Pairs) object(s *spec.Schema, path string, depth int) map[string]any {
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
 		property := s.Properties[name]
-		at := path + "/properties/" + escapePointer(name)
+		at := path + "/properties/" + pointer.Escape(name)
 		needed := slices.Contains(s.Required, name) || property.Default != nil && !property.Nullable
 		if needed || p.focus[at] && p.chance(0.75) || p.chance(rest) {
 			obj[name] = p.value(&property, at, depth)
@@ -321,8 +323,4 @@ func clone(v any) any {
 		return out
 	}
 	return v
-}
-
-func escapePointer(name string) string {
-	return strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
 }

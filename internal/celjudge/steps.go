@@ -3,9 +3,10 @@ package celjudge
 import (
 	"maps"
 	"slices"
-	"strings"
 
 	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"github.com/fieldlock/fieldlock/internal/pointer"
 )
 
 // Object returns a random object.
@@ -27,7 +28,7 @@ func (p *Pairs) Value(schemaPath string) any {
 
 // Pick returns one of the concrete paths of a schema path in obj, of places that are there; nil when there is none.
 func (p *Pairs) Pick(obj map[string]any, schemaPath string) []any {
-	found := paths(obj, tokens(schemaPath))
+	found := paths(obj, pointer.Names(schemaPath))
 	if len(found) == 0 {
 		return nil
 	}
@@ -36,7 +37,7 @@ func (p *Pairs) Pick(obj map[string]any, schemaPath string) []any {
 
 // At returns the schema at a schema path of s.
 func At(s *spec.Schema, schemaPath string) *spec.Schema {
-	for steps := tokens(schemaPath); len(steps) > 0; {
+	for steps := pointer.Names(schemaPath); len(steps) > 0; {
 		switch steps[0] {
 		case "properties":
 			property := s.Properties[steps[1]]
@@ -48,14 +49,6 @@ func At(s *spec.Schema, schemaPath string) *spec.Schema {
 		}
 	}
 	return s
-}
-
-func tokens(schemaPath string) []string {
-	steps := strings.Split(schemaPath, "/")[1:]
-	for i := range steps {
-		steps[i] = strings.NewReplacer("~1", "/", "~0", "~").Replace(steps[i])
-	}
-	return steps
 }
 
 func paths(v any, steps []string) [][]any {

@@ -12,11 +12,12 @@ import (
 	"maps"
 	"reflect"
 	"slices"
-	"strings"
 
 	"k8s.io/kube-openapi/pkg/common"
 	"k8s.io/kube-openapi/pkg/util"
 	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"github.com/fieldlock/fieldlock/internal/pointer"
 )
 
 // Marks are extension keys by definition and schema path: a JSON pointer such as /properties/class, "" for none. A definition has the
@@ -71,11 +72,7 @@ func split(path string) ([]string, error) {
 	if path[0] != '/' {
 		return nil, fmt.Errorf("a schema path starts with a slash")
 	}
-	steps := strings.Split(path[1:], "/")
-	for i, step := range steps {
-		steps[i] = strings.NewReplacer("~1", "/", "~0", "~").Replace(step)
-	}
-	return steps, nil
+	return pointer.Names(path), nil
 }
 
 // set returns s with keys at the place that steps lead to; s is not changed.
