@@ -183,8 +183,13 @@ func (s *mapListShape) Equal(a, b any) bool {
 	if len(la) != len(lb) {
 		return false
 	}
+	// Items under the same keys in the same places belong together, so that what was compared here is compared once: in
+	// lists within lists, twice would be the double at each level.
 	i := 0
-	for i < len(la) && s.keys.Equal(la[i], lb[i]) && equalAs(s.items, la[i], lb[i]) {
+	for i < len(la) && s.keys.Equal(la[i], lb[i]) {
+		if !equalAs(s.items, la[i], lb[i]) {
+			return false
+		}
 		i++
 	}
 	if i == len(la) {
@@ -193,6 +198,7 @@ func (s *mapListShape) Equal(a, b any) bool {
 	if !allObjects(la) || !allObjects(lb) {
 		return false
 	}
+	la, lb = la[i:], lb[i:]
 	if at, ok := listtype.Match(lb, la, &s.keys); ok {
 		for j, item := range lb {
 			if at[j] < 0 || !equalAs(s.items, la[at[j]], item) {
