@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/crd"
 )
 
@@ -28,7 +29,8 @@ func newCheck(s streams) *cobra.Command {
 
 OLD and NEW are files, directories (all .yaml, .yml and .json files below them) or "-" for standard input; a file may
 hold many objects. Objects are paired by kind, namespace and name. One that is only in NEW is created, one that is only
-in OLD is deleted: both are allowed. An object without a namespace pairs with the one of its kind and name in any.
+in OLD is deleted: both are allowed. An object without a namespace pairs with the one of its kind and name in any
+namespace.
 
 Before they are compared, both sides are treated as an API server would: unknown fields go, null goes where it is not
 allowed, defaults come. --no-defaults compares them as they are written.
@@ -221,12 +223,19 @@ func (o *outcome) remark(pairs []pair, c *comparer) {
 			note("%s %s has %s than are listed", r.new.kind, r.new.identity, count(r.more, "more violation"))
 		}
 	}
+	if o.checked() == 0 && o.skippedKinds() == "CustomResourceDefinition" {
+		note("nothing was checked: OLD and NEW hold CRDs; give these with --schema and compare their objects, or compare two CRDs with fieldlock lint --old OLD NEW")
+		return
+	}
 	if o.checked() == 0 {
 		note("nothing was checked: no schema covers any of the objects; give the CRDs of %s with --schema", o.skippedKinds())
 		return
 	}
 	if o.updated == 0 {
 		note("nothing was compared: no object is in both OLD and NEW (%d created, %d deleted)", o.created, o.deleted)
+	}
+	for _, text := range misspelled(pairs) {
+		note("%s", text)
 	}
 	var unlocked []string
 	for _, p := range pairs {
@@ -243,6 +252,26 @@ func (o *outcome) remark(pairs []pair, c *comparer) {
 		note("no lock stands in %s, so its objects may change freely; a CRD that was read from a cluster has lost its locks, but for those in the annotation %s",
 			strings.Join(unlocked, " and in "), crd.AnnotationKey)
 	}
+}
+
+// misspelled lists the keys in the schemas of compared objects that look like locks and are none: without lint, a lock
+// with a typing error would pass for one that holds.
+func misspelled(pairs []pair) []string {
+	seen := map[*crd.Version]bool{}
+	var list []string
+	for _, p := range pairs {
+		if p.old == nil || p.new == nil || seen[p.new.version] {
+			continue
+		}
+		v := p.new.version
+		seen[v] = true
+		for _, f := range immutability.Lint(v.Schema) {
+			if f.Rule == "unknown-key" {
+				list = append(list, fmt.Sprintf("%s:%d: %s: %s", v.CRD().File, v.Position(f.SchemaPath).Line, f.Path, f.Message))
+			}
+		}
+	}
+	return list
 }
 
 // uncovered lists the skipped objects of both sides, each once, NEW after OLD.

@@ -44,7 +44,7 @@ standard output.`,
 
   # locks without an exact rule are checked by a webhook
   fieldlock export cel --webhook-for-rest --service fieldlock-system/fieldlock widgets.yaml`,
-		Args: cobra.ExactArgs(1),
+		Args: oneFile,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if err := webhook.check(); err != nil {
 				return err
@@ -75,6 +75,15 @@ standard output.`,
 	webhook.flags(command)
 	output = addOutput(command, asText, asJSON)
 	return command
+}
+
+// oneFile is the error for any other number of arguments than one.
+func oneFile(cmd *cobra.Command, args []string) error {
+	if len(args) == 1 {
+		return nil
+	}
+	command := strings.TrimPrefix(cmd.CommandPath(), "fieldlock ")
+	return fmt.Errorf("%s needs one file, or - for standard input; it has %s", command, enumerate(args, "none"))
 }
 
 // refusedSchema prints the errors of a schema whose locks are wrong; other errors stay what they are.
@@ -181,7 +190,7 @@ func (r *exportReport) print(w io.Writer) {
 		fmt.Fprintf(w, "%s %s\n", colour.yellow("not exported"), printable(fmt.Sprintf("%s %s: %s on %s", rest.CRD, rest.Version, rest.Lock, rest.Path)))
 		fmt.Fprintf(w, "         %s\n", printable(rest.Reason))
 		if rest.Remedy != "" {
-			fmt.Fprintf(w, "         %s\n", printable(rest.Remedy))
+			fmt.Fprintf(w, "         what would help: %s\n", printable(rest.Remedy))
 		}
 	}
 	fmt.Fprintf(w, "%s exported, %d not\n", count(len(r.Exported), "lock"), len(r.Rest))

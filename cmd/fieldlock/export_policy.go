@@ -31,7 +31,7 @@ CRD cannot, but no set inside a locked value. The report names what is not expor
 		Example: `  fieldlock export policy vendor-crd-with-locks.yaml | kubectl apply -f -
 
   fieldlock export policy --kind apps/v1/Deployment --resource deployments apis-apps-v1-with-locks.json`,
-		Args: cobra.ExactArgs(1),
+		Args: oneFile,
 		RunE: func(_ *cobra.Command, args []string) error {
 			report := &exportReport{Documents: []any{}, Exported: []exportRule{}, Rest: []exportRest{}}
 			types, err := builtin.types(args[0], s.in)
@@ -46,22 +46,33 @@ CRD cannot, but no set inside a locked value. The report names what is not expor
 			if output.value == asJSON {
 				return writeJSON(s.out, report)
 			}
-			encoder := yaml.NewEncoder(s.out)
-			encoder.SetIndent(2)
-			encoder.CompactSeqIndent()
-			for _, document := range report.Documents {
-				if err := encoder.Encode(document); err != nil {
-					return err
-				}
+			if err := writeYAML(s.out, report.Documents); err != nil {
+				return err
 			}
 			report.print(s.err)
-			return encoder.Close()
+			return nil
 		},
 	}
 	command.Flags().StringVar(&builtin.kind, "kind", "", "GROUP/VERSION/KIND, or VERSION/KIND, of a kind in an OpenAPI document")
 	command.Flags().StringVar(&builtin.resource, "resource", "", "resource of --kind, such as deployments; the kind in lower case with an s unless given")
 	output = addOutput(command, asText, asJSON)
 	return command
+}
+
+// writeYAML prints documents, nothing for none.
+func writeYAML(w io.Writer, documents []any) error {
+	if len(documents) == 0 {
+		return nil // an encoder that has seen no document cannot be closed
+	}
+	encoder := yaml.NewEncoder(w)
+	encoder.SetIndent(2)
+	encoder.CompactSeqIndent()
+	for _, document := range documents {
+		if err := encoder.Encode(document); err != nil {
+			return err
+		}
+	}
+	return encoder.Close()
 }
 
 // policyType is one version of a resource that a policy is for.

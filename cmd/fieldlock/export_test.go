@@ -137,6 +137,14 @@ func TestExportPolicy(t *testing.T) {
 	}
 }
 
+// TestExportPolicyWithoutLocks: there is nothing to print, which is no mistake.
+func TestExportPolicyWithoutLocks(t *testing.T) {
+	out, report := onFile(t, exitClean, widgets("None", "class: {type: string}", ""), "export", "policy")
+	if out != "" || report != "0 locks exported, 0 not\n" {
+		t.Errorf("got output %q and report %q", out, report)
+	}
+}
+
 func TestExportPolicyOfABuiltInKind(t *testing.T) {
 	document := `{"components": {"schemas": {
 	"Deployment": {"type": "object", "x-kubernetes-group-version-kind": [{"group": "apps", "version": "v1", "kind": "Deployment"}],

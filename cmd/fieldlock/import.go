@@ -37,7 +37,7 @@ The CRD goes to the standard output, the report to the standard error. With -o j
 standard output. A CRD with locks is for fieldlock: a stock API server drops them, see fieldlock export cel.`,
 		Example: `  # self == oldSelf on a required field becomes x-kubernetes-immutable: true
   fieldlock import cel config/crd/bases/example.com_widgets.yaml > widgets.locked.yaml`,
-		Args: cobra.ExactArgs(1),
+		Args: oneFile,
 		RunE: func(_ *cobra.Command, args []string) error {
 			file, err := readCRDFile(args[0], s.in)
 			if err != nil {
@@ -138,7 +138,7 @@ func (r *importReport) print(w io.Writer) {
 		fmt.Fprintf(w, "%s %s: %s\n", colour.yellow("left"), rule.where(), show(rule.Rule))
 		fmt.Fprintf(w, "     %s\n", printable(rule.Reason))
 	}
-	fmt.Fprintf(w, "%d of %s say what a lock says\n", len(r.Recognized), count(len(r.Recognized)+len(r.Left), "transition rule"))
+	fmt.Fprintf(w, "%d of %s became locks\n", len(r.Recognized), count(len(r.Recognized)+len(r.Left), "transition rule"))
 }
 
 func (r *importRule) where() string {

@@ -1,15 +1,20 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync/atomic"
+	"syscall"
+
+	"go.yaml.in/yaml/v3"
 
 	"github.com/fieldlock/fieldlock/immutability/crd"
 )
@@ -114,11 +119,19 @@ func filesBelow(dir string) ([]string, error) {
 
 // unreadable is the error for a file or directory that cannot be read.
 func unreadable(path string, err error) error {
+	if errors.Is(err, syscall.EISDIR) {
+		return fmt.Errorf("%s: it is a directory; give one of its files, or - for standard input", path)
+	}
+	return fmt.Errorf("%s: it cannot be read: %w; give a file, a directory, or - for standard input", path, cause(err))
+}
+
+// cause is err without the operation and the path.
+func cause(err error) error {
 	var pathError *fs.PathError
 	if errors.As(err, &pathError) {
-		err = pathError.Err
+		return pathError.Err
 	}
-	return fmt.Errorf("%s: it cannot be read: %w; give a file, a directory, or - for standard input", path, err)
+	return err
 }
 
 // documents reads the objects of f.
@@ -129,7 +142,7 @@ func (in *inputs) documents(f file) ([]*crd.Document, error) {
 		if err != nil {
 			return nil, unreadable(f.path, err)
 		}
-		return crd.ReadDocuments(filepath.ToSlash(f.path), data)
+		return f.parse(filepath.ToSlash(f.path), data)
 	}
 	if in.used.Swap(true) {
 		return nil, errors.New("standard input is named twice; it can be read once, give a file for the other")
@@ -138,5 +151,31 @@ func (in *inputs) documents(f file) ([]*crd.Document, error) {
 	if err != nil {
 		return nil, fmt.Errorf("standard input cannot be read: %w", err)
 	}
-	return crd.ReadDocuments(stdin, data)
+	return f.parse(stdin, data)
+}
+
+// parse reads the objects of data. A list in a directory, such as a JSON patch of kustomize, is a document that is no
+// Kubernetes object; one that was named is a mistake.
+func (f file) parse(name string, data []byte) ([]*crd.Document, error) {
+	documents, err := crd.ReadDocuments(name, data)
+	switch {
+	case err == nil:
+		return documents, nil
+	case f.found && isList(data):
+		return []*crd.Document{{File: name, Number: 1, Object: map[string]any{}}}, nil
+	case template.Match(data):
+		return nil, fmt.Errorf("%w; it looks like a template: render it first, as helm template does", err)
+	}
+	return nil, err
+}
+
+// template finds an action of a Go template, which Helm charts are made of. "{{" alone is YAML.
+var template = regexp.MustCompile(`\{\{-?\s*[.$"/]|\{\{-?\s*(if|else|end|range|with|define|include|template|block|toYaml|tpl)\b`)
+
+// isList reports whether data is one YAML or JSON document, and that a list.
+func isList(data []byte) bool {
+	decoder := yaml.NewDecoder(bytes.NewReader(data))
+	var document, next yaml.Node
+	return decoder.Decode(&document) == nil && len(document.Content) == 1 && document.Content[0].Kind == yaml.SequenceNode &&
+		errors.Is(decoder.Decode(&next), io.EOF)
 }

@@ -31,6 +31,9 @@ lint names the ways around them, so that it audits CRDs that never heard of fiel
 
 With --old, the CRDs are updates of those: lint also names locks that the update drops, and what it may not gain.
 
+In a directory all .yaml, .yml and .json files are read, also of folders below it. What is no CRD there is left out,
+such as a patch for kustomize.
+
 Exit status: 0 no error, 1 errors (with --strict: warnings too), 2 the input cannot be used.`,
 		Example: `  # Are the locks right, and what gets around them?
   fieldlock lint crd.yaml
@@ -89,8 +92,8 @@ func runLint(s streams, format string, strict bool, old, args []string) error {
 	if err != nil {
 		return err
 	}
-	if len(findings) == 0 && !slices.ContainsFunc(news, hasLocks) {
-		fmt.Fprintf(s.err, "note: there is no lock to speak of; a CRD that was read from a cluster has lost its locks, but for those in the annotation %s\n", crd.AnnotationKey)
+	if len(findings) == 0 && !slices.ContainsFunc(news, func(c *crd.CRD) bool { return hasLocks(c) || transitionRules(c) > 0 }) {
+		fmt.Fprintf(s.err, "note: there is neither a lock nor a CEL transition rule; a CRD that was read from a cluster has lost its locks, but for those in the annotation %s\n", crd.AnnotationKey)
 	}
 	if _, err := s.out.Write(out.Bytes()); err != nil {
 		return err

@@ -8,6 +8,16 @@ import (
 	"github.com/fieldlock/fieldlock/immutability/crd"
 )
 
+// transitionRules counts the CEL transition rules of a CRD, in all versions.
+func transitionRules(c *crd.CRD) int {
+	n := 0
+	for _, v := range c.Versions {
+		rules := celrule.Import(v.Schema)
+		n += len(rules.Recognized) + len(rules.Left)
+	}
+	return n
+}
+
 // lintRules returns the ways around the CEL transition rules of a CRD: within each version that is served, and through
 // another version.
 func lintRules(c *crd.CRD) []crd.Finding {

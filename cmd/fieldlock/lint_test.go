@@ -11,6 +11,8 @@ import (
 func TestLint(t *testing.T) {
 	const locked = "class: {type: string, x-kubernetes-immutable: true}"
 	const free = "class: {type: string}"
+	const rule = "class: {type: string, default: a, x-kubernetes-validations: [{rule: self == oldSelf}]}"
+	requiredSpec := strings.NewReplacer("        openAPIV3Schema:\n", "        openAPIV3Schema:\n          required: [spec]\n")
 	other := strings.NewReplacer("Widget", "Gadget", "widgets", "gadgets").Replace(classLocked)
 	beta := func(text string) string {
 		return strings.Replace(strings.Replace(text, "apiextensions.k8s.io/v1", "apiextensions.k8s.io/v1beta1", 1), "scope:", "preserveUnknownFields: false\n  scope:", 1)
@@ -51,7 +53,24 @@ func TestLint(t *testing.T) {
 		{
 			name: "no lock", reason: "a clean result that means nothing has to say so",
 			files: map[string]string{"crd.yaml": widgets("None", free, free)}, args: []string{"crd.yaml"},
-			note: "there is no lock to speak of",
+			note: "there is neither a lock nor a CEL transition rule",
+		},
+		{
+			name: "rules without a hole", reason: "a CRD with transition rules only is not one that has lost its locks",
+			files: map[string]string{"crd.yaml": requiredSpec.Replace(widgets("None", rule, rule))}, args: []string{"crd.yaml"},
+		},
+		{
+			name: "what kubebuilder puts beside CRDs", reason: "a directory of CRDs for kustomize has patches, strategic and JSON ones, which are no CRDs",
+			files: map[string]string{
+				"crd/bases/widgets.yaml":       classLocked,
+				"crd/kustomization.yaml":       "resources: [bases/widgets.yaml]\n",
+				"crd/kustomizeconfig.yaml":     "nameReference: []\n",
+				"crd/patches/cainjection.yaml": "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: widgets.example.com}\n",
+				"crd/patches/webhook.yaml":     "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: widgets.example.com}\nspec: {conversion: {strategy: Webhook}}\n",
+				"crd/patches/json.yaml":        "- {op: add, path: /metadata/labels, value: {}}\n",
+			},
+			args:     []string{"crd"},
+			findings: []string{"warning optional-parent spec", "warning optional-parent spec"},
 		},
 		{
 			name: "update drops a lock", reason: "clients may rely on it",
@@ -180,5 +199,14 @@ func TestMarkdown(t *testing.T) {
 		"| `spec.a\\|b` | immutable | cannot be set, changed or removed after creation | remove spec, then add it again |\n"
 	if c.out != want || c.status != exitClean {
 		t.Errorf("got status %d and\n%s%s\nwant\n%s", c.status, c.out, c.err, want)
+	}
+}
+
+// TestLocksNamesWhatItLeavesOut: a CRD whose locks are CEL rules is not free.
+func TestLocksNamesWhatItLeavesOut(t *testing.T) {
+	rule := widgets("None", "class: {type: string, x-kubernetes-validations: [{rule: self == oldSelf}, {rule: size(self) < 9}]}", "")
+	c := runCommand(rule, "locks", "-")
+	if want := "note: not listed: 1 CEL transition rule;"; c.status != exitClean || !strings.HasPrefix(c.err, want) {
+		t.Errorf("got status %d and %q, want 0 and %q", c.status, c.err, want)
 	}
 }

@@ -21,7 +21,8 @@ func newLocks(s streams) *cobra.Command {
 		Use:   "locks CRD.yaml...",
 		Short: "Show which fields of CRDs are locked, how, and how they can still change",
 		Long: `locks prints the locked fields of each CRD as a tree: the path, the lock, and below it each hole through which the
-value can still change. fieldlock lint says how to close a hole.
+value can still change. fieldlock lint says how to close a hole. CEL transition rules are not listed: fieldlock import
+cel turns them into locks.
 
 --markdown prints a table for reference documentation instead.
 
@@ -78,8 +79,17 @@ func runLocks(s streams, format string, args []string) error {
 	if err != nil {
 		return err
 	}
-	_, err = s.out.Write(out.Bytes())
-	return err
+	if _, err = s.out.Write(out.Bytes()); err != nil {
+		return err
+	}
+	rules := 0
+	for _, c := range crds {
+		rules += transitionRules(c)
+	}
+	if rules > 0 {
+		fmt.Fprintf(s.err, "note: not listed: %s; fieldlock import cel turns them into locks where a lock says the same\n", count(rules, "CEL transition rule"))
+	}
+	return nil
 }
 
 // lockGroup is the locked fields of one version of a CRD, or of several that have the same ones.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime/debug"
 
 	"github.com/spf13/cobra"
 )
@@ -45,6 +46,14 @@ func run(args []string, s streams) int {
 	}
 }
 
+// version is what the Go toolchain knows of the build: a tag, a pseudo-version, or "(devel)".
+func version() string {
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		return info.Main.Version
+	}
+	return "(devel)"
+}
+
 func newRoot(s streams) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "fieldlock",
@@ -52,6 +61,7 @@ func newRoot(s streams) *cobra.Command {
 		Long: `fieldlock reads the immutability annotations of a CRD or an OpenAPI schema and checks updates against them.
 
 Exit status: 0 clean, 1 violations, lint errors or refused parameters, 2 bad usage or unreadable input.`,
+		Version:       version(),
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}

@@ -92,7 +92,12 @@ func (v paramsVerb) command(s streams) *cobra.Command {
 		Use:     v.name + " --definitions FILE",
 		Short:   v.short,
 		Example: v.example,
-		Args:    cobra.NoArgs,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return fmt.Errorf("params %s takes no arguments, it has %s; files are given with flags, such as --definitions FILE", v.name, enumerate(args, "none"))
+			}
+			return nil
+		},
 		RunE: func(*cobra.Command, []string) error {
 			report, err := v.evaluate(&o, s)
 			if err != nil {
@@ -258,7 +263,7 @@ func readParams[T any](in *paramsInput, file string, parse func([]byte) (T, erro
 		data, err = os.ReadFile(file)
 	}
 	if err != nil {
-		return none, err
+		return none, fmt.Errorf("%s: it cannot be read: %w", file, cause(err))
 	}
 	parsed, err := parse(data)
 	if err != nil {

@@ -51,6 +51,9 @@ func readFile(in *inputs, f file) ([]*crd.CRD, error) {
 	}
 	var crds []*crd.CRD
 	for _, d := range documents {
+		if f.found && isPatch(d) {
+			continue
+		}
 		c, err := crd.FromDocument(d)
 		if err != nil {
 			return nil, err
@@ -60,6 +63,24 @@ func readFile(in *inputs, f file) ([]*crd.CRD, error) {
 		}
 	}
 	return crds, nil
+}
+
+// isPatch reports whether d changes a CRD and is none: what kubebuilder puts beside CRDs for kustomize. No API server
+// takes a CRD without group, names and versions, so no lock is lost with it.
+func isPatch(d *crd.Document) bool {
+	if d.Object["kind"] != "CustomResourceDefinition" {
+		return false
+	}
+	spec, isObject := d.Object["spec"].(map[string]any)
+	if d.Object["spec"] != nil && !isObject {
+		return false
+	}
+	for _, field := range [...]string{"group", "names", "version", "versions", "validation"} {
+		if _, ok := spec[field]; ok {
+			return false
+		}
+	}
+	return true
 }
 
 // compile compiles every version of every CRD. The error names each mistake with its file and line.
