@@ -188,9 +188,15 @@ func commonPrefix(a, b []byte) int {
 	n := min(len(a), len(b))
 	a, b = a[:n], b[:n]
 	i := 0
-	for block := wordLength; i+block <= n && bytes.Equal(a[i:i+block], b[i:i+block]); {
-		i += block
-		block = min(4*block, 4096)
+	for block, growing := wordLength, true; block >= wordLength; {
+		switch equal := i+block <= n && bytes.Equal(a[i:i+block], b[i:i+block]); {
+		case !equal:
+			block, growing = block/4, false
+		case growing:
+			i, block = i+block, min(4*block, 4096)
+		default:
+			i += block
+		}
 	}
 	for i+wordLength <= n {
 		if diff := binary.LittleEndian.Uint64(a[i:]) ^ binary.LittleEndian.Uint64(b[i:]); diff != 0 {
