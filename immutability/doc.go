@@ -5,10 +5,24 @@
 //	...
 //	errs := v.ValidateUpdate(newObj, oldObj)
 //
-// The annotations are x-kubernetes-immutable, -immutable-keys, -addition-only and -deletion-only of the Kubernetes
-// proposal for immutable fields, and x-fieldlock-update with the words of declarative validation: NoSet, NoUnset,
-// NoModify, NoAddItem, NoRemoveItem. x-kubernetes-list-type and -list-map-keys say how lists are compared, and
-// x-kubernetes-normalize which spellings of "nothing" are one.
+// # The annotations
+//
+// Four are those of the Kubernetes proposal for immutable fields. Their value is true, and one node has at most one:
+//
+//   - x-kubernetes-immutable: value and presence may not change, nor anything below. On any node but the root and
+//     metadata.
+//   - x-kubernetes-immutable-keys: no key is added and none removed; the values may change. On an object with
+//     additionalProperties, and on a list of list-type map.
+//   - x-kubernetes-addition-only: no key is removed. There, and on a list of list-type set, for its items.
+//   - x-kubernetes-deletion-only: no key is added. On the same.
+//
+// x-fieldlock-update is a list of the words of declarative validation's +k8s:update, which a node may have beside a lock
+// of keys: NoSet, NoUnset and NoModify on any node but the root and metadata, NoAddItem and NoRemoveItem where
+// x-kubernetes-addition-only may stand. [NoUnset, NoModify] is "set once". To these words null is absent, and empty is
+// not.
+//
+// x-kubernetes-list-type and -list-map-keys say how lists are compared, and x-kubernetes-normalize which spellings of
+// "nothing" are one (package normalize).
 //
 // # What is compared
 //

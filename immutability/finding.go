@@ -16,12 +16,12 @@ const (
 	Warning Severity = "warning"
 )
 
-// Finding is one thing that lint found in a schema (section 2.5 of the contract).
+// Finding is one thing that Lint found in a schema.
 type Finding struct {
 	// Path is the place for people, such as "spec.nodes[*].zone"; SchemaPath is its JSON pointer in the schema.
 	Path, SchemaPath string
 	Severity         Severity
-	// Rule is the rule's name, such as "optional-parent".
+	// Rule is the rule's name in kebab case, such as "optional-parent": what to filter by, as Message may be reworded.
 	Rule string
 	// Message says what was found and what would be right.
 	Message string

@@ -8,7 +8,8 @@ import (
 	"github.com/fieldlock/fieldlock/internal/jsonscan"
 )
 
-// CheckJSON is ValidateUpdateJSON with old values, locks and schema paths.
+// CheckJSON is ValidateUpdateJSON with old values, locks and schema paths. The Report is zero when there is an error, so
+// look at the error first: a zero Report is an allowed update.
 func (v *Validator) CheckJSON(newJSON, oldJSON []byte) (Report, error) {
 	p := jsonscan.NewPair(newJSON, oldJSON)
 	if is, was := p.Kinds(); is == '{' && was == '{' {

@@ -11,7 +11,7 @@ import (
 	"github.com/fieldlock/fieldlock/internal/extension"
 )
 
-// Lint returns the errors and warnings of section 2.5 for s: errors first, then by path. An error is what fails
+// Lint returns the errors and warnings about the locks of s: errors first, then by path. An error is what fails
 // Compile. A warning is a hole through which a locked value can still change, one per hole with the fields behind it, or
 // a lock without effect. What concerns a CRD as a whole, such as a lock that one served version lacks, package crd
 // finds. Nil when there is nothing to say. Cost: linear in the schema for schemas without locks; with locks, linear
@@ -104,7 +104,7 @@ func (w *warner) redundant(l *location, path *trail, by string, seen map[*body]b
 	})
 }
 
-// removable: rule 7 of section 2.2. A container that can go takes the locks below it with it.
+// removable: a container that can go takes the locks below it with it.
 func (w *warner) removable(l *location, path *trail) {
 	how := l.canGo()
 	if how == "" || l.marks.Has(extension.NoUnset) || l.keepsItsKeys() {

@@ -10,7 +10,7 @@ import (
 type LockedField struct {
 	// Path is the place for people, such as "spec.nodes[*].zone"; SchemaPath is its JSON pointer in the schema.
 	Path, SchemaPath string
-	// Locks are its locks, in the order of section 2.1.
+	// Locks are its locks, never none, in the order of the constants.
 	Locks []Lock
 }
 

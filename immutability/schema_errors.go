@@ -63,7 +63,7 @@ func (w *errorWalk) visit(v visit) {
 	})
 }
 
-// errorRules are the errors of section 2.5, each of one location.
+// errorRules are the errors of Lint, each of one location.
 var errorRules = [...]func(v visit, report func(id, format string, args ...any)){
 	unreadableKeys, lockPosition, oneLock, keyLockNeedsKeys, mapKeyFields, lockedMapKeys, lockElsewhere, normalizePosition,
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/fieldlock/fieldlock/normalize"
 )
 
-// shape is the equality of section 2.3 for the values of one location: JSON equality, but for sets, normalized
+// shape is the equality of the package comment for the values of one location: JSON equality, but for sets, normalized
 // properties and, where order is ignored, lists of list-type map. A nil shape is plain JSON equality.
 type shape = listtype.Equality
 

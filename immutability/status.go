@@ -18,6 +18,7 @@ const (
 	BadRequest StatusCode = http.StatusBadRequest
 )
 
+// String returns the number with its name: "422 Unprocessable Entity".
 func (c StatusCode) String() string { return fmt.Sprintf("%d %s", int(c), http.StatusText(int(c))) }
 
 // Status returns the refusal of an update of the object name of kind gk: one cause per violation, under Invalid (422)

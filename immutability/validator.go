@@ -43,6 +43,9 @@ func (v *Validator) Empty() bool { return v.root == nil }
 // defaulted, pruned, and after mutating admission ("Where does this happen" of the proposal). A nil object is an empty
 // one. Neither is changed or kept; the errors share values with newObj.
 //
+// Lists are []any and objects map[string]any: the keys of a []string or a map[string]string are not seen. Package typed
+// takes Go objects.
+//
 // Cost: what the locks cover is compared once, without allocation, while nothing is broken and sets and keyed lists
 // are in the same order.
 func (v *Validator) ValidateUpdate(newObj, oldObj map[string]any) field.ErrorList {
@@ -52,8 +55,10 @@ func (v *Validator) ValidateUpdate(newObj, oldObj map[string]any) field.ErrorLis
 	return v.Check(newObj, oldObj).ErrorList()
 }
 
-// ValidateUpdateJSON is ValidateUpdate on encoded objects; it reads only what the locks need. The error is that of
-// decoding: a document that is no JSON object.
+// ValidateUpdateJSON is ValidateUpdate on encoded objects, such as the raw ones of an AdmissionReview; it reads only what
+// the locks need, so that it costs a small part of decoding both. The error is that of decoding: a document that is no
+// JSON object, no bytes at all among them. The document null is an empty object, as in encoding/json: who must tell a
+// missing object from an empty one has to do it before.
 func (v *Validator) ValidateUpdateJSON(newJSON, oldJSON []byte) (field.ErrorList, error) {
 	r, err := v.CheckJSON(newJSON, oldJSON)
 	return r.ErrorList(), err

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Violation is one lock that an update breaks (section 2.4 of the contract). Its values are those of the objects that
+// Violation is one lock that an update breaks. Its values are those of the objects that
 // were checked, not copies, but for redacted ones.
 type Violation struct {
 	// Path is the locked location, with indices of the new list. A key or set item that was added has its own path; one

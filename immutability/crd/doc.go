@@ -5,11 +5,17 @@
 //	...
 //	catalog, err := crd.NewCatalog(crds...)
 //	version, err := catalog.Find("example.com/v1", "Widget")
-//	validator, err := version.Compile()
+//	if version == nil {
+//		... // an error, or no CRD covers the kind
+//	}
+//	validator, err := version.Compile() // once
 //	...
 //	newObj, err = version.Prepare(newObj)
 //	oldObj, err = version.Prepare(oldObj)
 //	errs := validator.ValidateUpdate(newObj, oldObj)
+//
+// A webhook gets objects that the API server has prepared already: it needs no Prepare, and package admission's loader
+// does the rest.
 //
 // A stock API server drops the marks from a CRD. They live in its document (Read), or in the annotation AnnotationKey,
 // which survives the server (FromObject, CRD.Annotation).

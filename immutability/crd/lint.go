@@ -20,7 +20,7 @@ type Finding struct {
 	Position
 }
 
-// Lint returns the errors and warnings of section 2.5 for a CRD: those of immutability.Lint for each version, and those
+// Lint returns the errors and warnings about the locks of a CRD: those of immutability.Lint for each version, and those
 // of the versions together:
 //
 //   - version-unlocked: served versions lock different fields, so that an update through one gets around the other.

@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// The keys that fieldlock reads. Section 2.1 of the contract says what each means and where it may stand.
+// The keys that fieldlock reads. The documentation of package immutability says what each means and where it may stand.
 const (
 	Immutable     = "x-kubernetes-immutable"
 	ImmutableKeys = "x-kubernetes-immutable-keys"

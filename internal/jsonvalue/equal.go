@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// Equal reports whether a and b are equal as section 2.3 of the contract says, without a schema: lists are ordered,
-// numbers compare by exact value, null, {} and [] differ. A value of a type that JSON does not decode to equals only
+// Equal reports whether a and b are equal as the documentation of package immutability says, without a schema: lists are
+// ordered, numbers compare by exact value, null, {} and [] differ. A value of a type that JSON does not decode to equals only
 // what reflect.DeepEqual says. Cost: one pass, no allocation, until the first difference.
 func Equal(a, b any) bool {
 	switch a := a.(type) {
