@@ -209,4 +209,8 @@ func TestLocksNamesWhatItLeavesOut(t *testing.T) {
 	if want := "note: not listed: 1 CEL transition rule;"; c.status != exitClean || !strings.HasPrefix(c.err, want) {
 		t.Errorf("got status %d and %q, want 0 and %q", c.status, c.err, want)
 	}
+	exported := runCommand(classLocked, "export", "cel", "-")
+	if c := runCommand(exported.out, "locks", "-"); c.status != exitClean || c.err != "" || !strings.Contains(c.out, "spec.class  immutable") {
+		t.Errorf("the rules that stand for locks are not left out: %q%s", c.err, c.out)
+	}
 }
