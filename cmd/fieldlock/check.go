@@ -30,7 +30,7 @@ func newCheck(s streams) *cobra.Command {
 OLD and NEW are files, directories (all .yaml, .yml and .json files below them) or "-" for standard input; a file may
 hold many objects. Objects are paired by kind, namespace and name. One that is only in NEW is created, one that is only
 in OLD is deleted: both are allowed. An object without a namespace pairs with the one of its kind and name in any
-namespace.
+namespace; one with generateName and no name pairs with none.
 
 Before they are compared, both sides are treated as an API server would: unknown fields go, null goes where it is not
 allowed, defaults come. --no-defaults compares them as they are written.
@@ -38,7 +38,8 @@ allowed, defaults come. --no-defaults compares them as they are written.
 An object may have another version in OLD than in NEW. It is then compared as by a server without a conversion webhook,
 with the locks of both versions.
 
-Objects that no schema covers are skipped and counted; with --strict they are an error.
+Objects that no schema covers are skipped and counted; with --strict they are an error. CEL rules are not run: check
+says where a CRD has transition rules, and fieldlock import cel makes locks of them.
 
 Exit status: 0 no lock is broken, 1 at least one is, 2 the input cannot be used.`,
 		Example: `  # Would this change be refused?
@@ -50,6 +51,9 @@ Exit status: 0 no lock is broken, 1 at least one is, 2 the input cannot be used.
 
   # What is in the cluster against what is about to be applied
   kubectl get clusters.db.example.com -A -o yaml | fieldlock check --schema crd.yaml - deploy
+
+  # A CRD whose locks are CEL rules
+  fieldlock import cel crd.yaml | fieldlock check --schema - old.yaml new.yaml
 
   # One file against its last commit
   git show HEAD:orders.yaml | fieldlock check --schema crd.yaml - orders.yaml`,
@@ -234,19 +238,27 @@ func (o *outcome) remark(pairs []pair, c *comparer) {
 	if o.updated == 0 {
 		note("nothing was compared: no object is in both OLD and NEW (%d created, %d deleted)", o.created, o.deleted)
 	}
-	for _, text := range misspelled(pairs) {
-		note("%s", text)
-	}
-	var unlocked []string
+	var unlocked, unread []string
+	seen := map[*crd.Version]bool{}
 	for _, p := range pairs {
-		if p.old == nil || p.new == nil || !c.validators[p.new.version].Empty() || !c.validators[p.old.version].Empty() {
+		if p.old == nil || p.new == nil || seen[p.new.version] {
 			continue
 		}
 		v := p.new.version
+		seen[v] = true
+		for _, text := range misspelled(v) {
+			note("%s", text)
+		}
 		text := fmt.Sprintf("version %s of %s", v.Name, v.CRD().Name)
-		if !slices.Contains(unlocked, text) {
+		switch rules := rulesOf(v); {
+		case rules > 0:
+			unread = append(unread, fmt.Sprintf("%s in %s", count(rules, "rule"), text))
+		case c.validators[v].Empty() && c.validators[p.old.version].Empty():
 			unlocked = append(unlocked, text)
 		}
+	}
+	if len(unread) > 0 {
+		note("CEL transition rules are not checked: %s; fieldlock import cel makes locks of those that it can", strings.Join(unread, ", "))
 	}
 	if len(unlocked) > 0 {
 		note("no lock stands in %s, so its objects may change freely; a CRD that was read from a cluster has lost its locks, but for those in the annotation %s",
@@ -254,21 +266,13 @@ func (o *outcome) remark(pairs []pair, c *comparer) {
 	}
 }
 
-// misspelled lists the keys in the schemas of compared objects that look like locks and are none: without lint, a lock
-// with a typing error would pass for one that holds.
-func misspelled(pairs []pair) []string {
-	seen := map[*crd.Version]bool{}
+// misspelled lists the keys in a schema that look like locks and are none: without lint, a lock with a typing error would
+// pass for one that holds.
+func misspelled(v *crd.Version) []string {
 	var list []string
-	for _, p := range pairs {
-		if p.old == nil || p.new == nil || seen[p.new.version] {
-			continue
-		}
-		v := p.new.version
-		seen[v] = true
-		for _, f := range immutability.Lint(v.Schema) {
-			if f.Rule == "unknown-key" {
-				list = append(list, fmt.Sprintf("%s:%d: %s: %s", v.CRD().File, v.Position(f.SchemaPath).Line, f.Path, f.Message))
-			}
+	for _, f := range immutability.Lint(v.Schema) {
+		if f.Rule == "unknown-key" {
+			list = append(list, fmt.Sprintf("%s:%d: %s: %s", v.CRD().File, v.Position(f.SchemaPath).Line, f.Path, f.Message))
 		}
 	}
 	return list

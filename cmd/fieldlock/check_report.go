@@ -16,6 +16,7 @@ type jsonReport struct {
 	Checked    int             `json:"checked"`
 	Skipped    int             `json:"skipped"`
 	Violations []jsonViolation `json:"violations"`
+	More       int             `json:"moreViolations,omitempty"` // beyond the limit of a report
 }
 
 type jsonViolation struct {
@@ -28,6 +29,7 @@ type jsonViolation struct {
 	New         json.RawMessage  `json:"new,omitempty"`
 	Key         json.RawMessage  `json:"key,omitempty"`
 	Differences []jsonDifference `json:"differences,omitempty"`
+	More        int              `json:"moreDifferences,omitempty"` // beyond the limit of a report
 	Message     string           `json:"message"`
 }
 
@@ -46,13 +48,14 @@ func checkReport(found *outcome) *jsonReport {
 			b := &r.breaches[i]
 			v := jsonViolation{
 				Object: r.new.String(), Kind: r.new.kind, Path: b.Path.String(), Lock: string(b.Lock), SchemaPath: b.SchemaPath,
-				Old: raw(b.Old, b.HasOld), New: raw(b.New, b.HasNew), Key: raw(b.Key, b.HasKey), Message: b.Message(),
+				Old: raw(b.Old, b.HasOld), New: raw(b.New, b.HasNew), Key: raw(b.Key, b.HasKey), More: b.MoreDifferences, Message: b.Message(),
 			}
 			for _, d := range b.Differences {
 				v.Differences = append(v.Differences, jsonDifference{d.Path.String(), raw(d.Old, d.HasOld), raw(d.New, d.HasNew)})
 			}
 			report.Violations = append(report.Violations, v)
 		}
+		report.More += r.more
 	}
 	return report
 }

@@ -51,6 +51,11 @@ func TestCheck(t *testing.T) {
 			checked: 3, violations: []string{"x spec.class immutable"},
 		},
 		{
+			name: "generated names", reason: "each is another object: it is created, and the old one is not there any more",
+			crd: classLocked, old: generated("{class: p}") + generated("{class: q}"), new: generated("{class: r}"),
+			checked: 3, note: "no object is in both OLD and NEW (1 created, 2 deleted)",
+		},
+		{
 			name: "skipped once", reason: "an object that no schema covers counts once, though it is on both sides",
 			crd: classLocked, old: "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\n" + widget("v1", "", "x", "{}"), new: "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\n" + widget("v1", "", "x", "{}"),
 			checked: 1, skipped: 1,
@@ -326,7 +331,7 @@ func TestUnusable(t *testing.T) {
 		{"not a Kubernetes object", map[string]string{"new.yaml": "replicas: 3\n"}, nil, "new.yaml:1: document 1: apiVersion: it is missing"},
 		{"no metadata", map[string]string{"new.yaml": "apiVersion: example.com/v1\nkind: Widget\n"}, nil, "new.yaml:1: document 1, Widget: metadata: it is missing"},
 		{"scalar metadata", map[string]string{"new.yaml": "apiVersion: example.com/v1\nkind: Widget\nmetadata: x\n"}, nil, `new.yaml:3: document 1, Widget: metadata: it is the string "x"; it has to be an object`},
-		{"no name", map[string]string{"new.yaml": "apiVersion: example.com/v1\nkind: Widget\nmetadata: {generateName: x-}\n"}, nil, "metadata.name: it is missing; objects are paired by kind, namespace and name"},
+		{"no name", map[string]string{"new.yaml": "apiVersion: example.com/v1\nkind: Widget\nmetadata: {namespace: x}\n"}, nil, "metadata.name: it is missing; objects are paired by kind, namespace and name"},
 		{"numeric name", map[string]string{"new.yaml": "apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: 5}\n"}, nil, "metadata.name: it is 5; it has to be a string, in quotes"},
 		{"object twice", map[string]string{"new.yaml": object + "---\n" + object}, nil, "new.yaml:5: document 2, Widget x: the object is there twice, first at new.yaml:1"},
 		{"unknown version", map[string]string{"new.yaml": strings.Replace(object, "v1", "v3", 1)}, nil, `new.yaml:1: document 1, Widget x: apiVersion: the apiVersion is "example.com/v3"; crd.yaml: CustomResourceDefinition widgets.example.com has no version "v3", its versions are v1, v2`},

@@ -109,3 +109,8 @@ func widget(version, namespace, name, spec string) string {
 	}
 	return "---\napiVersion: example.com/" + version + "\nkind: Widget\nmetadata: {" + metadata + "}\nspec: " + spec + "\n"
 }
+
+// generated is a widget whose name the server generates.
+func generated(spec string) string {
+	return strings.Replace(widget("v1", "", "x-", spec), "name: x-", "generateName: x-", 1)
+}

@@ -87,7 +87,7 @@ func runLint(s streams, format string, strict bool, old, args []string) error {
 	case asSARIF:
 		err = writeSARIF(&out, lintAlerts(findings))
 	default:
-		writeLint(&out, findings, len(updates), paletteOf(s.out))
+		writeLint(&out, findings, len(updates), strict, paletteOf(s.out))
 	}
 	if err != nil {
 		return err
@@ -194,7 +194,7 @@ func lintAlerts(findings []crd.Finding) []alert {
 }
 
 // writeLint prints the findings by CRD. What several versions have in common stands there once.
-func writeLint(w io.Writer, findings []crd.Finding, crds int, p palette) {
+func writeLint(w io.Writer, findings []crd.Finding, crds int, strict bool, p palette) {
 	type subject struct{ file, crd string }
 	var last subject
 	for i, f := range findings {
@@ -232,7 +232,7 @@ func writeLint(w io.Writer, findings []crd.Finding, crds int, p palette) {
 		}
 	}
 	text := fmt.Sprintf("%s, %s in %s", count(errs, "error"), count(len(findings)-errs, "warning"), count(crds, "CRD"))
-	if errs > 0 {
+	if errs > 0 || strict && len(findings) > 0 {
 		fmt.Fprintln(w, p.red("✗")+" "+text)
 		return
 	}

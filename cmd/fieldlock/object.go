@@ -20,6 +20,9 @@ func (id identity) String() string {
 	return id.namespace + "/" + id.name
 }
 
+// unnamed reports whether id is that of an object whose name the server generates: it is another object each time.
+func (id identity) unnamed() bool { return id.name == "" }
+
 // object is one object of OLD or NEW that a schema covers.
 type object struct {
 	identity
@@ -76,6 +79,8 @@ func newSide(texts []text, catalog *crd.Catalog) (*side, error) {
 			case err != nil:
 				errs = append(errs, err)
 			case o == nil:
+			case o.unnamed():
+				s.objects = append(s.objects, o)
 			case first[o.identity] != nil:
 				other := first[o.identity].document
 				errs = append(errs, mistake(d, "", "the object is there twice, first at %s:%d; one side of the comparison has each object once", other.File, other.Position().Line))
@@ -142,7 +147,7 @@ func identify(d *crd.Document) (identity, error) {
 		}
 		*field.into = text
 	}
-	if id.name == "" {
+	if generated, _ := metadata["generateName"].(string); id.unnamed() && generated == "" {
 		return id, mistake(d, "metadata.name", "it is missing; objects are paired by kind, namespace and name")
 	}
 	return id, nil
@@ -186,7 +191,8 @@ func describe(v any) string {
 // pair is one object on both sides; one of them is nil for a create or a delete.
 type pair struct{ old, new *object }
 
-// pairUp pairs the objects of the two sides: those of NEW in their order, then the deleted ones.
+// pairUp pairs the objects of the two sides: those of NEW in their order, then the deleted ones. An object whose name is
+// generated pairs with none.
 //
 // An object without a namespace is in the namespace that the client has at that time, so it pairs with an object of
 // its kind and name whatever namespace that one is in, if there is exactly one.
@@ -197,14 +203,17 @@ func pairUp(olds, news []*object) ([]pair, error) {
 	}
 	pairs := make([]pair, len(news), len(news)+len(olds))
 	for i, n := range news {
-		pairs[i] = pair{rest[n.identity], n}
+		if pairs[i].new = n; n.unnamed() {
+			continue
+		}
+		pairs[i].old = rest[n.identity]
 		delete(rest, n.identity)
 	}
 	var errs []error
 	type named struct{ group, kind, name string }
 	unpaired := map[named][]*object{}
 	for _, o := range olds {
-		if rest[o.identity] != nil {
+		if rest[o.identity] != nil && !o.unnamed() {
 			key := named{o.group, o.kind, o.name}
 			unpaired[key] = append(unpaired[key], o)
 		}
