@@ -8,17 +8,23 @@ import (
 	"github.com/fieldlock/fieldlock/immutability/crd"
 )
 
-// transitionRules counts the CEL transition rules of a CRD, in all versions, but for those that say what its locks say,
-// as those that export cel adds.
+// transitionRules counts the CEL transition rules of a CRD, in all versions.
 func transitionRules(c *crd.CRD) int {
 	n := 0
 	for _, v := range c.Versions {
-		rules := celrule.Import(v.Schema)
-		n += len(rules.Left)
-		for _, r := range rules.Recognized {
-			if len(r.Locks) > 0 {
-				n++
-			}
+		n += rulesOf(v)
+	}
+	return n
+}
+
+// rulesOf counts the CEL transition rules of a version, but for those that say what its locks say, as those that export
+// cel adds.
+func rulesOf(v *crd.Version) int {
+	rules := celrule.Import(v.Schema)
+	n := len(rules.Left)
+	for _, r := range rules.Recognized {
+		if len(r.Locks) > 0 {
+			n++
 		}
 	}
 	return n
