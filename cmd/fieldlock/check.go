@@ -239,21 +239,23 @@ func (o *outcome) remark(pairs []pair, c *comparer) {
 		note("nothing was compared: no object is in both OLD and NEW (%d created, %d deleted)", o.created, o.deleted)
 	}
 	var unlocked, unread []string
-	seen := map[*crd.Version]bool{}
+	rules := map[*crd.Version]int{}
 	for _, p := range pairs {
-		if p.old == nil || p.new == nil || seen[p.new.version] {
+		if p.old == nil || p.new == nil {
 			continue
 		}
 		v := p.new.version
-		seen[v] = true
-		for _, text := range misspelled(v) {
-			note("%s", text)
-		}
 		text := fmt.Sprintf("version %s of %s", v.Name, v.CRD().Name)
-		switch rules := rulesOf(v); {
-		case rules > 0:
-			unread = append(unread, fmt.Sprintf("%s in %s", count(rules, "rule"), text))
-		case c.validators[v].Empty() && c.validators[p.old.version].Empty():
+		if _, seen := rules[v]; !seen {
+			rules[v] = rulesOf(v)
+			for _, text := range misspelled(v) {
+				note("%s", text)
+			}
+			if rules[v] > 0 {
+				unread = append(unread, fmt.Sprintf("%s in %s", count(rules[v], "rule"), text))
+			}
+		}
+		if rules[v] == 0 && c.validators[v].Empty() && c.validators[p.old.version].Empty() && !slices.Contains(unlocked, text) {
 			unlocked = append(unlocked, text)
 		}
 	}
