@@ -28,18 +28,18 @@ func Lint(s *spec.Schema, opts ...Option) []Finding {
 	return findings
 }
 
-// warnings returns the holes and the locks without effect.
+// warnings returns the holes, the locks without effect, and the keys that say something else than they seem to.
 func (a *analysis) warnings() []Finding {
-	w := warner{a: a, seen: map[*body]bool{}}
-	w.visit(a.root, nil)
+	w := warner{a: a}
+	w.each(map[*body]bool{}, a.root, nil, w.keys)
+	w.each(map[*body]bool{}, a.root, nil, w.holes)
 	return w.findings
 }
 
-// warner visits every location that has locks on it or below it and stands under no immutable one.
+// warner collects warnings.
 type warner struct {
 	a        *analysis
 	findings []Finding
-	seen     map[*body]bool
 }
 
 func (w *warner) warn(l *location, path *trail, rule string, behind []string, format string, args ...any) {
@@ -48,24 +48,36 @@ func (w *warner) warn(l *location, path *trail, rule string, behind []string, fo
 	})
 }
 
-func (w *warner) visit(l *location, path *trail) {
+// each calls look for l and, where that says so, for what is below it.
+func (w *warner) each(seen map[*body]bool, l *location, path *trail, look func(*location, *trail) (below bool)) {
+	if !look(l, path) || seen[l.body] {
+		return
+	}
+	seen[l.body] = true
+	l.children(func(child *location) { w.each(seen, child, path.below(child), look) })
+}
+
+// keys looks at the extension keys of l that are no locks.
+func (w *warner) keys(l *location, path *trail) bool {
 	w.mapKeys(l, path)
 	w.unknownKeys(l, path)
-	if l.marks.Immutable {
-		w.redundant(l, path, path.readable(), map[*body]bool{})
-		return
-	}
-	if w.a.locked[l] {
-		w.removable(l, path)
+	return true
+}
+
+// holes looks for the ways around the locks of l and below it.
+func (w *warner) holes(l *location, path *trail) bool {
+	if by := l.holdsBelow(); by != "" {
 		w.unsetThenSet(l, path)
-		w.renamable(l, path)
-		w.movable(l, path)
+		w.redundant(l, path, path.readable()+" "+by, map[*body]bool{l.body: true})
+		return false
 	}
-	if w.seen[l.body] {
-		return
+	if !w.a.locked[l] {
+		return false
 	}
-	w.seen[l.body] = true
-	l.children(func(child *location) { w.visit(child, path.below(child)) })
+	w.removable(l, path)
+	w.renamable(l, path)
+	w.movable(l, path)
+	return true
 }
 
 // mapKeys: a key that may be missing makes items that cannot be told apart; the API server refuses such a v1 CRD.
@@ -89,16 +101,27 @@ func (w *warner) unknownKeys(l *location, path *trail) {
 	}
 }
 
-// redundant: a lock below an immutable field adds nothing.
-func (w *warner) redundant(l *location, path *trail, by string, seen map[*body]bool) {
-	if seen[l.body] {
-		return
+// holdsBelow says how the lock of l keeps everything below it as it is while l is there, or "".
+func (l *location) holdsBelow() string {
+	switch {
+	case l.marks.Immutable:
+		return "is immutable as a whole"
+	case l.marks.Has(extension.NoModify):
+		return "cannot be modified while it is there"
 	}
-	seen[l.body] = true
+	return ""
+}
+
+// redundant: a lock below a value that cannot change adds nothing. A recursive schema has its own lock below itself.
+func (w *warner) redundant(l *location, path *trail, by string, seen map[*body]bool) {
 	l.children(func(child *location) {
+		if seen[child.body] {
+			return
+		}
+		seen[child.body] = true
 		to := path.below(child)
-		if child.marks.Locked() {
-			w.warn(child, to, "redundant-lock", nil, "the lock adds nothing, as %s is immutable as a whole: remove it", by)
+		if child.marks.Locked() && !(child.isMapKey() && child.in.owner.in.owner.marks.KeyLock() != "") {
+			w.warn(child, to, "redundant-lock", nil, "the lock adds nothing, as %s: remove it", by)
 		}
 		w.redundant(child, to, by, seen)
 	})
@@ -107,7 +130,7 @@ func (w *warner) redundant(l *location, path *trail, by string, seen map[*body]b
 // removable: a container that can go takes the locks below it with it.
 func (w *warner) removable(l *location, path *trail) {
 	how := l.canGo()
-	if how == "" || l.marks.Has(extension.NoUnset) || l.keepsItsKeys() {
+	if how == "" || l.marks.Has(extension.NoSet) || l.marks.Has(extension.NoUnset) || l.keepsItsKeys() {
 		return
 	}
 	behind := w.behind(l, path)
@@ -132,11 +155,14 @@ func (l *location) canGo() string {
 	return ""
 }
 
-// keepsItsKeys reports whether a lock on its keys keeps the container at l from being removed: nothing but the values
-// under those keys is in it.
-func (l *location) keepsItsKeys() bool {
+// keepsItsKeys reports whether a lock on its keys keeps the container at l from being removed and added again: nothing
+// but the values under those keys is in it, and a key cannot go, or cannot come back.
+func (l *location) keepsItsKeys() bool { return len(l.properties) == 0 && l.locksKeys() }
+
+// locksKeys reports whether no key of l can be replaced with another one.
+func (l *location) locksKeys() bool {
 	m := &l.marks
-	return len(l.properties) == 0 && (m.ImmutableKeys || m.AdditionOnly || m.Has(extension.NoRemoveItem))
+	return m.KeyLock() != "" || m.Has(extension.NoAddItem) || m.Has(extension.NoRemoveItem)
 }
 
 // unsetThenSet: NoModify alone forbids a change, not the two changes around it.
@@ -146,21 +172,20 @@ func (w *warner) unsetThenSet(l *location, path *trail) {
 	if how == "" || !m.Has(extension.NoModify) || m.Has(extension.NoSet) || m.Has(extension.NoUnset) {
 		return
 	}
-	w.warn(l, path, "unset-then-set", []string{path.readable()},
+	w.warn(l, path, "unset-then-set", sortedSet(append(w.behind(l, path), path.readable())),
 		"an update can %s, and the next one can set another value; add %s to %s", how, extension.NoUnset, extension.Update)
 }
 
 // renamable: values under keys that can be removed and added again are locked only as long as their key stays.
 func (w *warner) renamable(l *location, path *trail) {
-	m := &l.marks
-	if m.KeyLock() != "" || m.Has(extension.NoAddItem) || m.Has(extension.NoRemoveItem) {
+	if l.locksKeys() {
 		return
 	}
 	var under *location
 	switch {
 	case l.values != nil && w.a.locked[l.values]:
 		under = l.values
-	case m.ListType == extension.ListMap && l.items != nil && w.a.locked[l.items]:
+	case l.marks.ListType == extension.ListMap && l.items != nil && w.a.locked[l.items]:
 		under = l.items
 	default:
 		return
