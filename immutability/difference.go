@@ -137,25 +137,16 @@ func differByKey(s *mapListShape, v *veil, new, old []any) *found {
 	return f
 }
 
-// differences lists what differ found, up to limit, and counts the rest.
-func (f *found) differences(path *field.Path, limit int) (list []Difference, more int) {
-	var visit func(path *field.Path, f *found)
-	visit = func(path *field.Path, f *found) {
-		for _, b := range f.here {
-			if len(list) == limit {
-				more++
-				continue
-			}
-			list = append(list, Difference{
-				Path: path, Old: b.place.veil.cover(b.old.value), New: b.place.veil.cover(b.new.value), HasOld: b.old.ok, HasNew: b.new.ok,
-			})
-		}
-		for _, g := range f.sorted() {
-			visit(g.step.below(path), g)
-		}
+// differences returns what differs below the location of b, nil where b itself is all that differs.
+func (b *breach) differences() *found {
+	if !b.deep || !isContainer(b.new.value) || !isContainer(b.old.value) {
+		return nil
 	}
-	visit(path, f)
-	return list, more
+	f := differ(b.place.shape, b.place.veil, b.new, b.old)
+	if f == nil || len(f.below) == 0 {
+		return nil
+	}
+	return f
 }
 
 // isContainer reports whether what differs can be below v.

@@ -7,9 +7,9 @@ import (
 // The limits of a report. What is beyond them is counted, not listed, so that hostile input cannot make a report that
 // does not fit in memory.
 const (
-	maxViolations  = 10_000
-	maxDifferences = 1_000     // of one violation
-	maxSteps       = 1_000_000 // of all paths together
+	maxViolations      = 10_000
+	maxSteps           = 1_000_000 // of the paths of all violations together
+	maxDifferenceSteps = 300_000   // of the paths of all differences together
 )
 
 // Report is what an update breaks. The zero Report is an update that is allowed.
@@ -42,8 +42,8 @@ func (r Report) ErrorList() field.ErrorList {
 
 // reporter makes a report of what was found.
 type reporter struct {
-	report Report
-	steps  int
+	report                 Report
+	steps, differenceSteps int
 }
 
 func report(f *found) Report {
@@ -61,10 +61,32 @@ func (r *reporter) visit(path *field.Path, depth int, f *found) {
 			continue
 		}
 		r.steps += depth
-		r.report.Violations = append(r.report.Violations, b.violation(path))
+		v := b.violation(path)
+		r.differences(&v, path, depth, b.differences())
+		r.report.Violations = append(r.report.Violations, v)
 	}
 	for _, g := range f.sorted() {
 		r.visit(g.step.below(path), depth+1, g)
+	}
+}
+
+// differences adds to v what f holds, found below it.
+func (r *reporter) differences(v *Violation, path *field.Path, depth int, f *found) {
+	if f == nil {
+		return
+	}
+	for _, b := range f.here {
+		if r.differenceSteps > maxDifferenceSteps {
+			v.MoreDifferences++
+			continue
+		}
+		r.differenceSteps += depth
+		v.Differences = append(v.Differences, Difference{
+			Path: path, Old: b.place.veil.cover(b.old.value), New: b.place.veil.cover(b.new.value), HasOld: b.old.ok, HasNew: b.new.ok,
+		})
+	}
+	for _, g := range f.sorted() {
+		r.differences(v, g.step.below(path), depth+1, g)
 	}
 }
 
