@@ -1,17 +1,15 @@
 package main
 
 import (
-	"archive/zip"
 	"encoding/json"
-	"io"
-	"os"
-	"os/exec"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/fieldlock/fieldlock/immutability/crd"
+	"github.com/fieldlock/fieldlock/internal/modulefs"
 )
 
 // realCRD is a CRD that another project ships, with locks added to it.
@@ -211,36 +209,15 @@ func lockLines(t *testing.T, text []byte, marks []mark) string {
 	return strings.Join(lines, "")
 }
 
-// fileOfModule reads a file of a module from the module cache, into which it downloads the module when it is not there.
+// fileOfModule reads a file of a module.
 func fileOfModule(t *testing.T, module, name string) []byte {
 	t.Helper()
-	cmd := exec.Command("go", "mod", "download", "-json", module)
-	cmd.Dir = t.TempDir()  // outside of fieldlock's own module
-	out, _ := cmd.Output() // a module that wants a newer Go is an error, and yet downloaded
-	var cached struct{ Dir, Zip, Error string }
-	if err := json.Unmarshal(out, &cached); err != nil {
-		t.Fatalf("go mod download %s printed %q: %v", module, out, err)
-	}
-	if cached.Dir != "" {
-		data, err := os.ReadFile(filepath.Join(cached.Dir, filepath.FromSlash(name)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return data
-	}
-	if cached.Zip == "" {
-		t.Skipf("the module cannot be downloaded: %s", cached.Error)
-	}
-	archive, err := zip.OpenReader(cached.Zip)
+	files, err := modulefs.Open(module)
 	if err != nil {
-		t.Fatal(err)
+		t.Skip(err)
 	}
-	defer archive.Close()
-	f, err := archive.Open(module + "/" + name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	data, err := io.ReadAll(f)
+	defer files.Close()
+	data, err := fs.ReadFile(files, name)
 	if err != nil {
 		t.Fatal(err)
 	}

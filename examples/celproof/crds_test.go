@@ -3,13 +3,14 @@ package celproof
 import (
 	"encoding/json"
 	"errors"
+	"io/fs"
 	"os"
-	"os/exec"
-	"path/filepath"
+	"path"
 	"strings"
 	"testing"
 
 	"github.com/fieldlock/fieldlock/immutability/crd"
+	"github.com/fieldlock/fieldlock/internal/modulefs"
 )
 
 // modules are projects whose CRDs stand in Go modules, and the folders they are in.
@@ -24,21 +25,21 @@ var modules = map[string][]string{
 const realCRDs = "../../../shared/crds"
 
 // versions returns the versions of the CRDs in the files below dir.
-func versions(t *testing.T, dir string) []*crd.Version {
+func versions(t *testing.T, files fs.FS, dir string) []*crd.Version {
 	t.Helper()
 	var all []*crd.Version
-	err := filepath.WalkDir(dir, func(path string, entry os.DirEntry, err error) error {
-		if err != nil || entry.IsDir() || filepath.Ext(path) != ".yaml" {
+	err := fs.WalkDir(files, dir, func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || path.Ext(name) != ".yaml" {
 			return err
 		}
-		data, err := os.ReadFile(path)
+		data, err := fs.ReadFile(files, name)
 		if err != nil {
 			return err
 		}
 		if !strings.Contains(string(data), "CustomResourceDefinition") {
 			return nil
 		}
-		crds, err := crd.Read(path, data)
+		crds, err := crd.Read(name, data)
 		for _, c := range crds {
 			all = append(all, c.Versions...)
 		}
@@ -56,35 +57,24 @@ func everyVersion(t *testing.T, prove func(t *testing.T, v *crd.Version)) {
 		if _, err := os.Stat(realCRDs); errors.Is(err, os.ErrNotExist) {
 			t.Skip("the CRDs of other projects are not there")
 		}
-		for _, v := range versions(t, realCRDs) {
+		for _, v := range versions(t, os.DirFS(realCRDs), ".") {
 			prove(t, v)
 		}
 	})
 	for module, folders := range modules {
 		t.Run(module, func(t *testing.T) {
-			dir := download(t, module)
+			files, err := modulefs.Open(module)
+			if err != nil {
+				t.Skip(err)
+			}
+			defer files.Close()
 			for _, folder := range folders {
-				for _, v := range versions(t, filepath.Join(dir, folder)) {
+				for _, v := range versions(t, files, folder) {
 					prove(t, v)
 				}
 			}
 		})
 	}
-}
-
-// download returns the folder of a Go module; it skips the test when the module cannot be had, as one that asks for a
-// newer Go than this.
-func download(t *testing.T, module string) string {
-	t.Helper()
-	out, _ := exec.Command("go", "mod", "download", "-json", module).Output()
-	var got struct{ Dir, Error string }
-	if err := json.Unmarshal(out, &got); err != nil {
-		t.Skipf("go mod download %s: %v", module, err)
-	}
-	if got.Error != "" || got.Dir == "" {
-		t.Skipf("go mod download %s: %s", module, got.Error)
-	}
-	return got.Dir
 }
 
 // nameOf is the version for messages.

@@ -1,13 +1,12 @@
 package main
 
 import (
-	"archive/zip"
-	"encoding/json"
 	"fmt"
-	"io"
-	"os/exec"
+	"io/fs"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/fieldlock/fieldlock/internal/modulefs"
 )
 
 // realResource is a CRD in a Go module of another project.
@@ -21,26 +20,14 @@ var realResources = []realResource{
 	{"Karpenter NodePool", "sigs.k8s.io/karpenter", "v1.15.0", "pkg/apis/crds/karpenter.sh_nodepools.yaml"},
 }
 
-// schema returns the schema of the version that is stored. It reads the module's archive, because go mod download
-// unpacks none that asks for a newer Go.
+// schema returns the schema of the version that is stored.
 func (r realResource) schema() (object, error) {
-	module := r.module + "@" + r.version
-	out, _ := exec.Command("go", "mod", "download", "-json", module).Output()
-	var got struct{ Zip, Error string }
-	if err := json.Unmarshal(out, &got); err != nil || got.Zip == "" {
-		return nil, fmt.Errorf("go mod download %s gave no archive: %s", module, got.Error)
-	}
-	archive, err := zip.OpenReader(got.Zip)
+	files, err := modulefs.Open(r.module + "@" + r.version)
 	if err != nil {
 		return nil, err
 	}
-	defer archive.Close()
-	file, err := archive.Open(module + "/" + r.file)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	data, err := io.ReadAll(file)
+	defer files.Close()
+	data, err := fs.ReadFile(files, r.file)
 	if err != nil {
 		return nil, err
 	}
