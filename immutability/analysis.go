@@ -2,6 +2,8 @@ package immutability
 
 import (
 	"errors"
+	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -29,6 +31,7 @@ func analyse(s *spec.Schema, opts []Option) (*analysis, error) {
 	a := &analysis{reader: r, root: r.read(s), config: c}
 	a.locked = closure(r.all, func(l *location) bool { return l.marks.Locked() })
 	findings := schemaErrors(a.root)
+	findings = append(findings, a.unknownRedacted()...)
 	var err error
 	if a.normalizer, err = normalize.Compile(s, c.resolve); err != nil {
 		findings = append(findings, normalizeErrors(err, findings)...)
@@ -38,6 +41,24 @@ func analyse(s *spec.Schema, opts []Option) (*analysis, error) {
 	}
 	sortFindings(findings)
 	return a, &SchemaError{findings}
+}
+
+// unknownRedacted are the paths of WithRedacted that lead nowhere: what they mean to hide would be shown.
+func (a *analysis) unknownRedacted() []Finding {
+	unknown := maps.Clone(a.config.redacted)
+	if len(unknown) > 0 {
+		for _, l := range a.reader.all {
+			delete(unknown, l.path.pointer())
+		}
+	}
+	var findings []Finding
+	for _, path := range slices.Sorted(maps.Keys(unknown)) {
+		findings = append(findings, Finding{
+			Path: readable(path), SchemaPath: path, Severity: Error, Rule: "redacted-path",
+			Message: fmt.Sprintf("the schema has no %q to redact: paths are JSON pointers such as /properties/spec/properties/token", path),
+		})
+	}
+	return findings
 }
 
 // normalizeErrors are the errors of package normalize that known, which covers what both read, does not hold.

@@ -36,6 +36,11 @@ func (n *container) check(new, old side) *found {
 	}
 	var f *found
 	switch max(is, was) {
+	case jsonvalue.Foreign: // its keys and members cannot be seen
+		if new.ok != old.ok || !jsonvalue.Equal(new.value, old.value) {
+			return breaks(breach{lock: Incomparable, pointer: n.pointer, place: n.place, new: new, old: old,
+				note: fmt.Sprintf("%s is there", jsonvalue.Foreign)})
+		}
 	case jsonvalue.Object:
 		if n.object != nil {
 			newObject, _ := new.value.(map[string]any)

@@ -323,3 +323,27 @@ func TestConcurrentUse(t *testing.T) {
 	}
 	wg.Wait()
 }
+
+// TestGoTypes: what is no decoded JSON hides its keys and members, so that a change of it is refused.
+func TestGoTypes(t *testing.T) {
+	values := &spec.Schema{SchemaProps: spec.SchemaProps{AdditionalProperties: &spec.SchemaOrBool{Allows: true}}}
+	v := immutability.MustCompile(object(map[string]spec.Schema{
+		"map": *mark(values, extension.ImmutableKeys, true),
+		"set": *mark(list(&spec.Schema{}), extension.ListType, extension.ListSet, extension.AdditionOnly, true),
+	}))
+	for name, pair := range map[string][2]map[string]any{
+		"changed map":       {{"map": map[string]string{"a": "x"}}, {"map": map[string]string{"b": "x"}}},
+		"changed set":       {{"set": []string{"a"}}, {"set": []string{"b"}}},
+		"removed set":       {{}, {"set": []string{"b"}}},
+		"typed for decoded": {{"set": []string{"a"}}, {"set": []any{"a", "b"}}},
+	} {
+		r := v.Check(pair[0], pair[1])
+		if len(r.Violations) != 1 || r.Violations[0].Lock != immutability.Incomparable {
+			t.Errorf("%s: %v", name, r.Violations)
+		}
+	}
+	same := map[string]any{"map": map[string]string{"a": "x"}, "set": []string{"a"}}
+	if r := v.Check(same, same); !r.Allowed() {
+		t.Errorf("unchanged: %v", r.Violations)
+	}
+}

@@ -52,7 +52,7 @@ func WithResolver(resolve func(ref string) (*spec.Schema, error)) Option {
 
 // WithRedacted hides the values at these schema paths, JSON pointers such as "/properties/spec/properties/token", and
 // everything below them: reports say "(redacted)" instead, also inside the value of a parent. A schema with format:
-// password is redacted without being named. A path that the schema does not have hides nothing and is no error.
+// password is redacted without being named. A path that the schema does not have is an error.
 func WithRedacted(schemaPaths ...string) Option {
 	return option(func(c *config) {
 		for _, path := range schemaPaths {

@@ -43,8 +43,8 @@ func (v *Validator) Empty() bool { return v.root == nil }
 // defaulted, pruned, and after mutating admission ("Where does this happen" of the proposal). A nil object is an empty
 // one. Neither is changed or kept; the errors share values with newObj.
 //
-// Lists are []any and objects map[string]any: the keys of a []string or a map[string]string are not seen. Package typed
-// takes Go objects.
+// Lists are []any and objects map[string]any: a []string or a map[string]string under a lock may not change at all, as
+// what is in it cannot be seen. Package typed takes Go objects.
 //
 // Cost: what the locks cover is compared once, without allocation, while nothing is broken and sets and keyed lists
 // are in the same order.

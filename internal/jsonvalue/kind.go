@@ -9,6 +9,7 @@ const (
 	Scalar
 	Object
 	List
+	Foreign // a value of a Go type that JSON does not decode to
 )
 
 // KindOf returns the kind of v. A nil map or slice is null, as it encodes.
@@ -26,8 +27,13 @@ func KindOf(v any) Kind {
 			return Null
 		}
 		return List
+	case string, bool:
+		return Scalar
 	}
-	return Scalar
+	if _, ok := numberOf(v); ok {
+		return Scalar
+	}
+	return Foreign
 }
 
-func (k Kind) String() string { return [...]string{"null", "a scalar", "an object", "a list"}[k] }
+func (k Kind) String() string { return [...]string{"null", "a scalar", "an object", "a list", "a value of a Go type that is no decoded JSON"}[k] }
