@@ -183,12 +183,20 @@ func (p *Pair) compare() {
 	p.same = p.i + commonPrefix(p.new[p.i:], p.old[p.j:])
 }
 
+// nearby is up to where differences are looked for word by word: most are close.
+const nearby = 64
+
 // commonPrefix returns how many bytes a and b share from their beginning.
 func commonPrefix(a, b []byte) int {
 	n := min(len(a), len(b))
 	a, b = a[:n], b[:n]
 	i := 0
-	for block, growing := wordLength, true; block >= wordLength; {
+	for ; i+wordLength <= n && i < nearby; i += wordLength {
+		if diff := binary.LittleEndian.Uint64(a[i:]) ^ binary.LittleEndian.Uint64(b[i:]); diff != 0 {
+			return i + bits.TrailingZeros64(diff)/8
+		}
+	}
+	for block, growing := nearby, true; block >= nearby; {
 		switch equal := i+block <= n && bytes.Equal(a[i:i+block], b[i:i+block]); {
 		case !equal:
 			block, growing = block/4, false
