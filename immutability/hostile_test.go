@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/fieldlock/fieldlock/immutability"
@@ -113,7 +114,7 @@ func TestKeyedListsInKeyedLists(t *testing.T) {
 }
 
 func TestDeepSchema(t *testing.T) {
-	for name, schema := range map[string]struct {
+	for name, test := range map[string]struct {
 		levels int
 		level  func() *spec.Schema
 	}{
@@ -124,8 +125,8 @@ func TestDeepSchema(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := mark(&spec.Schema{}, extension.Immutable, true)
-			for range schema.levels {
-				up := schema.level()
+			for range test.levels {
+				up := test.level()
 				up.Type = []string{"object"}
 				up.Properties = map[string]spec.Schema{"a": *s}
 				s = up
@@ -134,7 +135,7 @@ func TestDeepSchema(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if r := v.Check(nested(schema.levels, int64(1)), nested(schema.levels, int64(2))); r.Allowed() {
+			if r := v.Check(nested(test.levels, int64(1)), nested(test.levels, int64(2))); r.Allowed() {
 				t.Error("the lock at the bottom is not checked")
 			}
 		})
@@ -276,6 +277,32 @@ func TestManyDifferences(t *testing.T) {
 	}
 	if text := r.Violations[0].Message(); len(text) > 1000 || !strings.Contains(text, "and 99997 more differences") {
 		t.Errorf("the message is %.200q", text)
+	}
+}
+
+func TestStatusOfManyViolations(t *testing.T) {
+	v := immutability.MustCompile(object(map[string]spec.Schema{
+		"set": *mark(list(&spec.Schema{}), extension.ListType, extension.ListSet, extension.AdditionOnly, true),
+	}))
+	old := make([]any, 10_000)
+	for i := range old {
+		old[i] = fmt.Sprintf("item %d", i)
+	}
+	const removed = 5_000
+	r := v.Check(map[string]any{"set": old[removed:]}, map[string]any{"set": old})
+	if errs := r.ErrorList(); len(errs) != removed || fmt.Sprintf("%T", errs[0].BadValue) != "[]interface {}" {
+		t.Errorf("%d errors, the first of a value of type %T", len(errs), errs[0].BadValue)
+	}
+	status := r.Status(schema.GroupKind{Group: "example.com", Kind: "Widget"}, "w", immutability.Invalid)
+	size := 0
+	for _, cause := range status.Details.Causes {
+		size += len(cause.Message)
+	}
+	if len(status.Details.Causes) != removed || size > 4<<20 {
+		t.Errorf("%d causes of %d bytes: the list stands in each", len(status.Details.Causes), size)
+	}
+	if want := fmt.Sprintf(", and %d more violations", removed-100); !strings.HasSuffix(status.Message, want) {
+		t.Errorf("the message ends in %q, want %q", status.Message[len(status.Message)-40:], want)
 	}
 }
 

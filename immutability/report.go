@@ -10,6 +10,7 @@ const (
 	maxViolations      = 10_000
 	maxSteps           = 1_000_000 // of the paths of all violations together
 	maxDifferenceSteps = 300_000   // of the paths of all differences together
+	maxValues          = 1 << 20   // bytes of the values of all errors together
 )
 
 // Report is what an update breaks. The zero Report is an update that is allowed.
@@ -25,14 +26,25 @@ func (r Report) Allowed() bool { return len(r.Violations) == 0 && r.More == 0 }
 
 // ErrorList returns the violations as API machinery reports them: for each a field.Invalid with the new value, nil where
 // it is absent, a detail that begins with "field is immutable", and the lock as origin. Nil when the update is allowed.
+// The container of each of a thousand removed keys is a thousand times the same value: once all values have a megabyte
+// together, field.OmitValueType stands for them.
 func (r Report) ErrorList() field.ErrorList {
 	if r.Allowed() {
 		return nil
 	}
 	errs := make(field.ErrorList, 0, len(r.Violations)+1)
+	room := maxValues
 	for i := range r.Violations {
 		v := &r.Violations[i]
-		errs = append(errs, field.Invalid(v.Path, v.New, v.detail()).WithOrigin(string(v.Lock)))
+		value := v.New
+		if isContainer(value) {
+			if size := weight(value, room); size <= room {
+				room -= size
+			} else {
+				room, value = 0, field.OmitValueType{}
+			}
+		}
+		errs = append(errs, field.Invalid(v.Path, value, v.detail()).WithOrigin(string(v.Lock)))
 	}
 	if r.More > 0 {
 		errs = append(errs, field.Forbidden(field.NewPath(""), andMore(r.More, "violation")))
