@@ -27,6 +27,7 @@ type jsonViolation struct {
 	SchemaPath  string           `json:"schemaPath"`
 	Old         json.RawMessage  `json:"old,omitempty"`
 	New         json.RawMessage  `json:"new,omitempty"`
+	LeftOut     bool             `json:"valuesLeftOut,omitempty"` // old and new, which were printed often enough
 	Key         json.RawMessage  `json:"key,omitempty"`
 	Differences []jsonDifference `json:"differences,omitempty"`
 	More        int              `json:"moreDifferences,omitempty"` // beyond the limit of a report
@@ -39,16 +40,26 @@ type jsonDifference struct {
 	New  json.RawMessage `json:"new,omitempty"`
 }
 
+// maxRepeated is how many bytes of containers are printed: each of the keys that one has lost would print it once more.
+const maxRepeated = 16 << 20
+
 func checkReport(found *outcome) *jsonReport {
 	report := &jsonReport{
 		Allowed: found.allowed(), Checked: found.checked(), Skipped: len(found.skipped), Violations: []jsonViolation{},
 	}
+	repeated := 0
 	for _, r := range found.results {
 		for i := range r.breaches {
 			b := &r.breaches[i]
 			v := jsonViolation{
 				Object: r.new.String(), Kind: r.new.kind, Path: b.Path.String(), Lock: string(b.Lock), SchemaPath: b.SchemaPath,
-				Old: raw(b.Old, b.HasOld), New: raw(b.New, b.HasNew), Key: raw(b.Key, b.HasKey), More: b.MoreDifferences, Message: b.Message(),
+				Key: raw(b.Key, b.HasKey), More: b.MoreDifferences, Message: b.Message(),
+			}
+			if v.LeftOut = b.HasKey && repeated > maxRepeated; !v.LeftOut {
+				v.Old, v.New = raw(b.Old, b.HasOld), raw(b.New, b.HasNew)
+			}
+			if b.HasKey {
+				repeated += len(v.Old) + len(v.New)
 			}
 			for _, d := range b.Differences {
 				v.Differences = append(v.Differences, jsonDifference{d.Path.String(), raw(d.Old, d.HasOld), raw(d.New, d.HasNew)})

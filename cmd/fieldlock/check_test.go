@@ -3,6 +3,7 @@ package main
 import (
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -402,6 +403,23 @@ func TestHostileNames(t *testing.T) {
 		if c.status != exitRefused || format == asText && strings.Contains(c.out, "\x1b") || strings.Contains(c.out, "\n::error::x") {
 			t.Errorf("%s: got status %d and %q", format, c.status, c.out)
 		}
+	}
+}
+
+// TestManyRemovedKeys: the container of a removed key stands with each of them, but not a gigabyte of it.
+func TestManyRemovedKeys(t *testing.T) {
+	crd := widgets("None", "tags: {type: array, x-kubernetes-list-type: set, x-kubernetes-addition-only: true, items: {type: string}}", "")
+	tags := make([]string, 11_000)
+	for i := range tags {
+		tags[i] = "tag-" + strconv.Itoa(i)
+	}
+	c, report := checkTexts(t, crd, widget("v1", "", "x", "{tags: ["+strings.Join(tags, ", ")+"]}"), widget("v1", "", "x", "{tags: []}"))
+	first, last := report.Violations[0], report.Violations[len(report.Violations)-1]
+	if n := len(report.Violations) + report.More; n != len(tags) || first.Old == nil || first.LeftOut {
+		t.Errorf("%d violations, the first without its value: %t", n, first.LeftOut)
+	}
+	if last.Old != nil || !last.LeftOut || last.Key == nil || len(c.out) > 100<<20 {
+		t.Errorf("the report has %d bytes, its last violation is %.200v", len(c.out), last)
 	}
 }
 
