@@ -52,6 +52,11 @@ func (v *Validator) ValidateUpdate(newObj, oldObj map[string]any) field.ErrorLis
 	if v.root == nil {
 		return nil
 	}
+	return v.refusals(newObj, oldObj)
+}
+
+// refusals is ValidateUpdate for schemas with locks, apart so that the test for none is inlined.
+func (v *Validator) refusals(newObj, oldObj map[string]any) field.ErrorList {
 	return v.Check(newObj, oldObj).ErrorList()
 }
 

@@ -36,4 +36,6 @@ func KindOf(v any) Kind {
 	return Foreign
 }
 
-func (k Kind) String() string { return [...]string{"null", "a scalar", "an object", "a list", "a value of a Go type that is no decoded JSON"}[k] }
+func (k Kind) String() string {
+	return [...]string{"null", "a scalar", "an object", "a list", "a value of a Go type that is no decoded JSON"}[k]
+}
