@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -105,4 +106,47 @@ func printed(t *testing.T, data []byte) []suite.Violation {
 		list = append(list, out)
 	}
 	return list
+}
+
+// TestLintRows runs every row of testdata/lint through the command, as the schema of a CRD. What lint says of the CRD as a
+// whole is not theirs.
+func TestLintRows(t *testing.T) {
+	for file, severity := range map[string]string{"lint/errors.yaml": "error", "lint/warnings.yaml": "warning"} {
+		rows, err := suite.LoadLint(os.DirFS("../../testdata"), file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, row := range rows {
+			t.Run(file+"/"+row.Name, func(t *testing.T) {
+				crd, err := yaml.Marshal((&suite.Suite{Schema: row.Schema}).CRD())
+				if err != nil {
+					t.Fatal(err)
+				}
+				ran := runCommand("", "lint", "-o", "json", write(t, t.TempDir(), "crd.yaml", crd))
+				if want := severity == "error" && len(row.Findings) > 0; (ran.status == exitRefused) != want || ran.status == exitUnread {
+					t.Fatalf("exit status %d: %s", ran.status, ran.err)
+				}
+				var report struct {
+					Findings []struct{ Rule, Path, Severity string }
+				}
+				if err := json.Unmarshal([]byte(ran.out), &report); err != nil {
+					t.Fatal(err)
+				}
+				var got, want []string
+				for _, f := range report.Findings {
+					if f.Severity == severity && f.Rule != "not-structural" {
+						got = append(got, f.Rule+" "+f.Path)
+					}
+				}
+				for _, f := range row.Findings {
+					want = append(want, f.Rule+" "+f.Path)
+				}
+				slices.Sort(got)
+				slices.Sort(want)
+				if !slices.Equal(got, want) {
+					t.Errorf("got %q, want %q (%s)", got, want, row.Reason)
+				}
+			})
+		}
+	}
 }
