@@ -114,6 +114,10 @@ func oneLock(v visit, report func(string, string, ...any)) {
 func keyLockNeedsKeys(v visit, report func(string, string, ...any)) {
 	const where = "it is allowed on an object with additionalProperties and on an array with x-kubernetes-list-type: map"
 	check := func(key string, sets bool) {
+		where := where
+		if sets {
+			where += " or set"
+		}
 		isArray := v.body.schema.Items != nil || slices.Contains(v.body.schema.Type, "array")
 		switch {
 		case v.marks.ListType == extension.ListMap && isArray:

@@ -28,6 +28,7 @@ func newExport(s streams) *cobra.Command {
 func newExportCEL(s streams) *cobra.Command {
 	var output *format
 	var webhook webhookOptions
+	var strict bool
 	command := &cobra.Command{
 		Use:   "cel CRD.yaml",
 		Short: "Print the CRD as a stock cluster accepts it: CEL rules in, extensions out",
@@ -36,7 +37,8 @@ one valid object to another, within the cost budget of the API server. The locks
 ` + crd.AnnotationKey + `, so that nothing is lost.
 
 A lock that CEL cannot say exactly, or cannot afford, has no rule: the report names it, with the reason and what would
-help. --webhook-for-rest adds the webhook configuration that sends such objects to fieldlock.
+help. --webhook-for-rest adds the webhook configuration that sends such objects to fieldlock. With --strict, a lock that
+neither a rule nor that webhook enforces makes the exit status 1.
 
 The CRD goes to the standard output, the report to the standard error. With -o json both are one JSON object on the
 standard output.`,
@@ -63,16 +65,18 @@ standard output.`,
 					return err
 				}
 				report.Documents = append(objects, report.Documents...)
-				return writeJSON(s.out, report)
+				err = writeJSON(s.out, report)
+			} else if err = file.write(s.out, report.Documents...); err == nil {
+				report.print(s.err)
 			}
-			if err := file.write(s.out, report.Documents...); err != nil {
-				return err
+			if err == nil && strict && len(report.Rest) > 0 && !webhook.wanted {
+				return errRefused
 			}
-			report.print(s.err)
-			return nil
+			return err
 		},
 	}
 	webhook.flags(command)
+	command.Flags().BoolVar(&strict, "strict", false, "exit with 1 when a lock is not exported and there is no --webhook-for-rest")
 	output = addOutput(command, asText, asJSON)
 	return command
 }

@@ -112,6 +112,14 @@ func TestExportCELWebhook(t *testing.T) {
 	}
 }
 
+func TestExportCELStrict(t *testing.T) {
+	if out, _ := onFile(t, exitRefused, exportedWidgets, "export", "cel", "--strict"); !strings.Contains(out, "rule: self == oldSelf") {
+		t.Errorf("the CRD is not printed:\n%s", out)
+	}
+	onFile(t, exitRefused, exportedWidgets, "export", "cel", "--strict", "-o", "json")
+	onFile(t, exitClean, exportedWidgets, "export", "cel", "--strict", "--webhook-for-rest")
+}
+
 func TestExportCELRefusesWrongLocks(t *testing.T) {
 	wrong := strings.Replace(exportedWidgets, "x-kubernetes-immutable: true", "x-kubernetes-immutable: false", 1)
 	if _, report := onFile(t, exitRefused, wrong, "export", "cel"); !strings.Contains(report, "spec.class") {

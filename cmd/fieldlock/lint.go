@@ -219,7 +219,7 @@ func writeLint(w io.Writer, findings []crd.Finding, crds int, strict bool, p pal
 		if f.Severity == immutability.Error {
 			severity = p.red("error")
 		}
-		fmt.Fprintf(w, "  %s  %s  %s\n      %s\n", p.bold(printable(cmp.Or(f.Path, "the whole CRD"))), severity+" "+f.Rule,
+		fmt.Fprintf(w, "  %s  %s  %s\n      %s\n", p.bold(printable(cmp.Or(f.Path, "the whole object"))), severity+" "+f.Rule,
 			p.dim(printable(strings.Join(places, ", "))), printable(f.Message))
 	}
 	if len(findings) > 0 {
