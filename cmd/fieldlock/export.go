@@ -59,26 +59,36 @@ standard output.`,
 			if err != nil {
 				return refusedSchema(s.err, err)
 			}
-			if output.value == asJSON {
-				objects, err := file.objects()
-				if err != nil {
-					return err
-				}
-				report.Documents = append(objects, report.Documents...)
-				err = writeJSON(s.out, report)
-			} else if err = file.write(s.out, report.Documents...); err == nil {
-				report.print(s.err)
+			if err := printExport(s, file, report, output.value); err != nil {
+				return err
 			}
-			if err == nil && strict && len(report.Rest) > 0 && !webhook.wanted {
+			if strict && len(report.Rest) > 0 && !webhook.wanted {
 				return errRefused
 			}
-			return err
+			return nil
 		},
 	}
 	webhook.flags(command)
 	command.Flags().BoolVar(&strict, "strict", false, "exit with 1 when a lock is not exported and there is no --webhook-for-rest")
 	output = addOutput(command, asText, asJSON)
 	return command
+}
+
+// printExport prints the changed file and the report, as one JSON object or apart.
+func printExport(s streams, file *crdFile, report *exportReport, format string) error {
+	if format == asJSON {
+		objects, err := file.objects()
+		if err != nil {
+			return err
+		}
+		report.Documents = append(objects, report.Documents...)
+		return writeJSON(s.out, report)
+	}
+	if err := file.write(s.out, report.Documents...); err != nil {
+		return err
+	}
+	report.print(s.err)
+	return nil
 }
 
 // oneFile is the error for any other number of arguments than one.
