@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
+	"github.com/fieldlock/fieldlock/internal/pointer"
 	"github.com/fieldlock/fieldlock/normalize"
 )
 
@@ -80,14 +80,14 @@ func normalizeErrors(err error, known []Finding) []Finding {
 }
 
 // readable turns a schema path into a path for people.
-func readable(pointer string) string {
+func readable(schemaPath string) string {
 	var path *trail
-	steps := strings.Split(strings.TrimPrefix(pointer, "/"), "/")
+	steps := pointer.Names(schemaPath)
 	for i := 0; i < len(steps); i++ {
 		switch {
 		case steps[i] == "properties" && i+1 < len(steps):
 			i++
-			path = path.to(strings.NewReplacer("~1", "/", "~0", "~").Replace(steps[i]))
+			path = path.to(steps[i])
 		case steps[i] == "additionalProperties" || steps[i] == "items":
 			path = path.to("[*]")
 		}

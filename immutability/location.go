@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/fieldlock/fieldlock/internal/extension"
+	"github.com/fieldlock/fieldlock/internal/pointer"
 )
 
 // location is a place of a schema: the root, a property, the values of a map or the items of a list, with the marks
@@ -42,7 +42,7 @@ type body struct {
 }
 
 // elsewhere is a lock in a part of the schema that validates but names no location.
-type elsewhere struct{ pointer, keyword string }
+type elsewhere struct{ path, keyword string }
 
 type position int
 
@@ -59,13 +59,6 @@ func (l *location) lockPath() *trail {
 		return l.body.path
 	}
 	return l.path
-}
-
-func escapePointer(name string) string {
-	if !strings.ContainsAny(name, "~/") {
-		return name
-	}
-	return strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
 }
 
 // label is the last step of l in a path for people: "name", "[*]" or "".
@@ -123,7 +116,7 @@ func (r *reader) location(in *body, at position, name string, s *spec.Schema) *l
 	l := &location{in: in, at: at, name: name, schema: s}
 	switch at {
 	case atProperty:
-		l.path = in.path.to("properties").to(escapePointer(name))
+		l.path = in.path.to("properties").to(pointer.Escape(name))
 	case atValues:
 		l.path = in.path.to("additionalProperties")
 	case atItems:

@@ -186,7 +186,7 @@ func lockedMapKeys(v visit, report func(string, string, ...any)) {
 // lockElsewhere: a lock in a part of the schema that only validates is never checked.
 func lockElsewhere(v visit, report func(string, string, ...any)) {
 	for _, e := range slices.Concat(v.elsewhere, v.beside) {
-		report("lock-in-"+ruleWord(e.keyword), "a lock stands below %s (at %s), where no update is checked: put it on the property itself", e.keyword, e.pointer)
+		report("lock-in-"+ruleWord(e.keyword), "a lock stands below %s (at %s), where no update is checked: put it on the property itself", e.keyword, e.path)
 	}
 }
 
