@@ -10,6 +10,7 @@ import (
 
 	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/internal/extension"
+	"github.com/fieldlock/fieldlock/internal/pointer"
 )
 
 // marks are the keys of the schemas of a CRD that the API types have no room for: version → schema path → key → value.
@@ -148,7 +149,7 @@ func nodes(schema map[string]any) map[string]map[string]any {
 		for _, keyword := range []string{"properties", "patternProperties", "definitions", "dependencies"} {
 			children, _ := object[keyword].(map[string]any)
 			for name, child := range children {
-				walk(path+"/"+keyword+"/"+escape.Replace(name), child)
+				walk(path+"/"+keyword+"/"+pointer.Escape(name), child)
 			}
 		}
 		for _, keyword := range []string{"allOf", "anyOf", "oneOf", "items"} {
@@ -161,9 +162,6 @@ func nodes(schema map[string]any) map[string]map[string]any {
 	walk("", schema)
 	return found
 }
-
-// escape writes a name as a step of a JSON pointer.
-var escape = strings.NewReplacer("~", "~0", "/", "~1")
 
 func annotation(document map[string]any) string {
 	metadata, _ := document["metadata"].(map[string]any)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/crd"
+	"github.com/fieldlock/fieldlock/internal/pointer"
 )
 
 // crdLint refuses CRDs with errors in their locks and sends the warnings to the client. An update may keep the errors
@@ -93,9 +94,9 @@ func schemaPath(c *crd.CRD, f crd.Finding) *field.Path {
 			path = path.Index(i).Child("schema", "openAPIV3Schema")
 		}
 	}
-	for step := range strings.SplitSeq(strings.TrimPrefix(f.SchemaPath, "/"), "/") {
-		if step != "" {
-			path = path.Child(strings.NewReplacer("~1", "/", "~0", "~").Replace(step))
+	for _, name := range pointer.Names(f.SchemaPath) {
+		if name != "" {
+			path = path.Child(name)
 		}
 	}
 	return path

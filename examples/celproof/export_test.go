@@ -14,6 +14,7 @@ import (
 	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/internal/celjudge"
 	"github.com/fieldlock/fieldlock/internal/extension"
+	"github.com/fieldlock/fieldlock/internal/pointer"
 )
 
 // TestExport puts random locks into the schemas of real CRDs and compares them with the rules that export makes of them,
@@ -80,7 +81,7 @@ func walk(s *spec.Schema, path string, visit func(string, *spec.Schema)) {
 	visit(path, s)
 	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
 		property := s.Properties[name]
-		walk(&property, path+"/properties/"+strings.NewReplacer("~", "~0", "/", "~1").Replace(name), visit)
+		walk(&property, path+"/properties/"+pointer.Escape(name), visit)
 	}
 	if s.AdditionalProperties != nil && s.AdditionalProperties.Schema != nil {
 		walk(s.AdditionalProperties.Schema, path+"/additionalProperties", visit)
