@@ -61,11 +61,7 @@ func metadataOf(name string, object []byte) (map[string]json.RawMessage, error) 
 		return nil, missing(name)
 	}
 	var metadata map[string]json.RawMessage
-	var seen names
-	err := members(object, func(member, value []byte) error {
-		if err := seen.add(member); err != nil {
-			return err
-		}
+	err := eachMember(object, func(member, value []byte) error {
 		if string(member) != "metadata" {
 			return nil
 		}

@@ -8,6 +8,8 @@ import (
 
 	admissionv1 "k8s.io/api/admission/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/fieldlock/fieldlock/internal/jsonscan"
 )
 
 // The one form of review that is answered.
@@ -16,44 +18,19 @@ const (
 	reviewKind    = "AdmissionReview"
 )
 
-// readReview reads the request of an AdmissionReview. Object and oldObject are parts of body, not copies; null is as
+// readReview reads the request of an AdmissionReview. Object and oldObject are parts of body, not copies; null counts as
 // absent. The options of the operation and extra of the user are not read.
 //
 // The request is not nil when its uid could be read, also beside an error, so that the error can be answered.
 func readReview(body []byte) (*admissionv1.AdmissionRequest, error) {
 	var apiVersion, kind string
 	var request *parts
-	var seen names
-	s := splitter{doc: body}
-	err := s.members(func(name []byte) error {
-		if err := seen.add(name); err != nil {
-			return err
-		}
-		if string(name) == "request" {
-			var err error
-			request, err = s.request()
-			return err
-		}
-		value, err := s.value()
-		if err != nil {
-			return err
-		}
-		switch string(name) {
-		case "apiVersion":
-			return readString(name, value, &apiVersion)
-		case "kind":
-			return readString(name, value, &kind)
-		}
-		return nil
-	})
-	if err == nil {
-		err = s.end()
-	}
+	err := cutReview(body, &apiVersion, &kind, &request)
 	if err != nil {
-		return nil, fmt.Errorf("the body is no AdmissionReview in JSON: %w", err)
+		return nil, fmt.Errorf("the body is not an AdmissionReview in JSON: %w", err)
 	}
 	if request == nil {
-		return nil, errors.New("the body is no AdmissionReview: it has no request")
+		return nil, errors.New("the body is not an AdmissionReview: it has no request")
 	}
 	r, err := request.decode()
 	if err != nil {
@@ -65,22 +42,48 @@ func readReview(body []byte) (*admissionv1.AdmissionRequest, error) {
 	return r, nil
 }
 
-// parts is a request that is cut, not decoded: the objects, and a document with the rest.
-type parts struct{ object, oldObject, rest []byte }
-
-// request cuts the request of a review in one pass.
-func (s *splitter) request() (*parts, error) {
-	p := &parts{rest: append(make([]byte, 0, 1024), '{')}
+// cutReview cuts a review in one pass.
+func cutReview(body []byte, apiVersion, kind *string, request **parts) error {
 	var seen names
-	err := s.members(func(name []byte) error {
-		if err := seen.add(name); err != nil {
-			return err
+	t := jsonscan.NewText(body)
+	for m := range t.Members() {
+		err := seen.add(m.Name)
+		switch string(m.Name) {
+		case "apiVersion":
+			err = errors.Join(err, readString(m.Name, t.Skip(), apiVersion))
+		case "kind":
+			err = errors.Join(err, readString(m.Name, t.Skip(), kind))
+		case "request":
+			if t.Kind() != '{' {
+				return errors.New("the request is not an object")
+			}
+			if err == nil {
+				*request, err = cutRequest(t)
+			}
 		}
-		value, err := s.value()
+		if t.Failed() {
+			break
+		}
 		if err != nil {
 			return err
 		}
-		switch string(name) {
+	}
+	return t.End()
+}
+
+// parts is a request that is cut, not decoded: the objects, and a document with the rest.
+type parts struct{ object, oldObject, rest []byte }
+
+// cutRequest cuts the request of a review, the object that t has next.
+func cutRequest(t *jsonscan.Text) (*parts, error) {
+	p := &parts{rest: append(make([]byte, 0, 1024), '{')}
+	var seen names
+	for m := range t.Members() {
+		if err := seen.add(m.Name); err != nil {
+			return nil, err
+		}
+		value := t.Skip()
+		switch string(m.Name) {
 		case "object":
 			p.object = unlessNull(value)
 		case "oldObject":
@@ -90,14 +93,13 @@ func (s *splitter) request() (*parts, error) {
 				p.rest = append(p.rest, ',')
 			}
 			p.rest = append(p.rest, '"')
-			p.rest = append(p.rest, name...)
+			p.rest = append(p.rest, m.Name...)
 			p.rest = append(p.rest, `":`...)
 			p.rest = append(p.rest, value...)
 		}
-		return nil
-	})
+	}
 	p.rest = append(p.rest, '}')
-	return p, err
+	return p, nil
 }
 
 func (p *parts) decode() (*admissionv1.AdmissionRequest, error) {
@@ -114,7 +116,7 @@ func (p *parts) decode() (*admissionv1.AdmissionRequest, error) {
 
 func readString(name, value []byte, to *string) error {
 	if len(value) == 0 || value[0] != '"' {
-		return fmt.Errorf("the member %q is no string", name)
+		return fmt.Errorf("the member %q is not a string", name)
 	}
 	return json.Unmarshal(value, to)
 }

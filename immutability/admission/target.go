@@ -58,11 +58,7 @@ func (t *Target) CheckJSON(newJSON, oldJSON []byte) (immutability.Report, error)
 			return immutability.Report{}, missing(side.name)
 		}
 		var apiVersion, kind string
-		var seen names
-		err := members(side.doc, func(name, value []byte) error {
-			if err := seen.add(name); err != nil {
-				return err
-			}
+		err := eachMember(side.doc, func(name, value []byte) error {
 			switch string(name) {
 			case "apiVersion":
 				return readString(name, value, &apiVersion)

@@ -9,20 +9,18 @@ import (
 
 // Pair is two texts, read up to the same place of the grammar. Its methods do nothing once it has Failed.
 type Pair struct {
+	scanner
 	new, old []byte
 	i, j     int // how far they are read
 	same     int // new[k] == old[k+shift] for i <= k < same
 	shift    int
-	depth    int // of the object or list whose members are being read
-	open     nesting
-	room     [48]byte
 	failed   bool
 	again    int // how many bytes may be read once more
 }
 
-// NewPair returns new and old, to be read from the beginning.
-func NewPair(new, old []byte) *Pair {
-	p := &Pair{new: new, old: old, again: len(new) + len(old)}
+// NewPair returns two texts, to be read from the beginning.
+func NewPair(newText, oldText []byte) *Pair {
+	p := &Pair{new: newText, old: oldText, again: len(newText) + len(oldText)}
 	p.open = p.room[:0]
 	return p
 }
@@ -58,16 +56,31 @@ func (p *Pair) Resume(here Place) {
 }
 
 // Kinds returns the first bytes of the values that follow, 0 at the end of a text.
-func (p *Pair) Kinds() (new, old byte) {
+func (p *Pair) Kinds() (newKind, oldKind byte) {
 	p.i, p.j = afterSpace(p.new, p.i), afterSpace(p.old, p.j)
 	if p.i < len(p.new) {
-		new = p.new[p.i]
+		newKind = p.new[p.i]
 	}
 	if p.j < len(p.old) {
-		old = p.old[p.j]
+		oldKind = p.old[p.j]
 	}
-	return new, old
+	return newKind, oldKind
 }
+
+// Place is where a value begins in each text.
+type Place struct{ New, Old int }
+
+// Here returns the place of the values that follow.
+func (p *Pair) Here() Place {
+	p.Kinds()
+	return Place{p.i, p.j}
+}
+
+// NewValue returns the value of the new text at a place that has been read, as util/json decodes it.
+func (p *Pair) NewValue(at Place) any { return valueAt(p.new, at.New) }
+
+// OldValue is NewValue of the old text.
+func (p *Pair) OldValue(at Place) any { return valueAt(p.old, at.Old) }
 
 // Skip reads the next value of both texts. It reports whether they are the same bytes, so that they are equal; after a
 // failure it says so too, so that nobody looks at them.

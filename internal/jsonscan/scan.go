@@ -31,14 +31,21 @@ func (open nesting) afterComma() state {
 	return atValue
 }
 
+// scanner knows which objects and lists are open.
+type scanner struct {
+	depth int // of the object or list whose members are being read
+	open  nesting
+	room  [48]byte
+}
+
 // scan reads tokens of data, of which the one before i was the last, until open is down to base and a value is
 // complete (done), or one is met that does not end before limit, which is then not read. It returns the end of the last
 // token that was read and the state after it. A number ends with its delimiter, which limit must cover too.
 //
 // This loop is what reading costs: what mostly follows a token, a colon or a comma, is looked for at once.
-func (p *Pair) scan(data []byte, i int, at state, base, limit int) (end int, _ state) {
+func (s *scanner) scan(data []byte, i int, at state, base, limit int) (end int, _ state) {
 	limit = min(limit, len(data)+1)
-	open := p.open
+	open := s.open
 	comma := open.afterComma()
 	for {
 		end = i
@@ -96,7 +103,7 @@ func (p *Pair) scan(data []byte, i int, at state, base, limit int) (end int, _ s
 				goto stop
 			}
 		case '{', '[':
-			if open = append(open, c); p.depth+len(open) > maxDepth {
+			if open = append(open, c); s.depth+len(open) > maxDepth {
 				return endOfNothing, noJSON
 			}
 			i++
@@ -119,7 +126,7 @@ func (p *Pair) scan(data []byte, i int, at state, base, limit int) (end int, _ s
 			return endOfNothing, noJSON
 		}
 		if len(open) == base {
-			p.open = open
+			s.open = open
 			return i, done
 		}
 		at = atEnd
@@ -133,12 +140,12 @@ func (p *Pair) scan(data []byte, i int, at state, base, limit int) (end int, _ s
 		i++
 		open = open[:len(open)-1]
 		if len(open) == base {
-			p.open = open
+			s.open = open
 			return i, done
 		}
 		at, comma = atEnd, open.afterComma()
 	}
 stop:
-	p.open = open
+	s.open = open
 	return end, at
 }

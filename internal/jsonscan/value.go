@@ -7,21 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// Place is where a value begins in each text.
-type Place struct{ New, Old int }
-
-// Here returns the place of the values that follow.
-func (p *Pair) Here() Place {
-	p.Kinds()
-	return Place{p.i, p.j}
-}
-
-// NewValue returns the value of the new text at a place that has been read, as util/json decodes it.
-func (p *Pair) NewValue(at Place) any { return valueAt(p.new, at.New) }
-
-// OldValue is NewValue of the old text.
-func (p *Pair) OldValue(at Place) any { return valueAt(p.old, at.Old) }
-
+// valueAt returns the value that begins at data[i], as util/json decodes it. The text has been read.
 func valueAt(data []byte, i int) any {
 	value, _ := build(data, i)
 	return value
