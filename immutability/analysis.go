@@ -9,6 +9,7 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/fieldlock/fieldlock/internal/pointer"
+	"github.com/fieldlock/fieldlock/internal/rule"
 	"github.com/fieldlock/fieldlock/normalize"
 )
 
@@ -54,7 +55,7 @@ func (a *analysis) unknownRedacted() []Finding {
 	var findings []Finding
 	for _, path := range slices.Sorted(maps.Keys(unknown)) {
 		findings = append(findings, Finding{
-			Path: readable(path), SchemaPath: path, Severity: Error, Rule: "redacted-path",
+			Path: readable(path), SchemaPath: path, Severity: Error, Rule: rule.RedactedPath,
 			Message: fmt.Sprintf("the schema has no %q to redact: paths are JSON pointers such as /properties/spec/properties/token", path),
 		})
 	}
@@ -65,11 +66,11 @@ func (a *analysis) unknownRedacted() []Finding {
 func normalizeErrors(err error, known []Finding) []Finding {
 	var problems *normalize.SchemaError
 	if !errors.As(err, &problems) {
-		return []Finding{{Severity: Error, Rule: "normalize", Message: err.Error()}}
+		return []Finding{{Severity: Error, Rule: rule.NormalizeValue, Message: err.Error()}}
 	}
 	var findings []Finding
 	for _, p := range problems.Problems {
-		if p.Rule == "unresolvable-ref" || slices.ContainsFunc(known, func(f Finding) bool { return f.SchemaPath == p.SchemaPath && f.Rule == p.Rule }) {
+		if p.Rule == rule.UnresolvableRef || slices.ContainsFunc(known, func(f Finding) bool { return f.SchemaPath == p.SchemaPath && f.Rule == p.Rule }) {
 			continue
 		}
 		findings = append(findings, Finding{

@@ -9,6 +9,7 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/fieldlock/fieldlock/internal/extension"
+	"github.com/fieldlock/fieldlock/internal/rule"
 )
 
 // Lint returns the errors and warnings about the locks of s: errors first, then by path. An error is what fails
@@ -87,7 +88,7 @@ func (w *warner) mapKeys(l *location, path *trail) {
 	}
 	for _, name := range l.marks.ListMapKeys {
 		if field := l.keyField(name); field != nil && !field.required && field.defaultValue() == nil {
-			w.warn(l, path, "optional-map-key", nil,
+			w.warn(l, path, rule.OptionalMapKey, nil,
 				"the map key %q is neither required nor defaulted, and the API server refuses a v1 CRD like that: add it to the required properties of the items", name)
 		}
 	}
@@ -96,7 +97,7 @@ func (w *warner) mapKeys(l *location, path *trail) {
 // unknownKeys: a misspelled lock locks nothing.
 func (w *warner) unknownKeys(l *location, path *trail) {
 	for _, key := range extension.Unknown(l.schema.Extensions) {
-		w.warn(l, path, "unknown-key", nil, "%s is no key of Kubernetes or fieldlock, so that it does nothing; the locks are %s",
+		w.warn(l, path, rule.UnknownKey, nil, "%s is no key of Kubernetes or fieldlock, so that it does nothing; the locks are %s",
 			key, strings.Join(extension.Own()[:5], ", "))
 	}
 }
@@ -121,7 +122,7 @@ func (w *warner) redundant(l *location, path *trail, by string, seen map[*body]b
 		seen[child.body] = true
 		to := path.below(child)
 		if child.marks.Locked() && !(child.isMapKey() && child.in.owner.in.owner.marks.KeyLock() != "") {
-			w.warn(child, to, "redundant-lock", nil, "the lock adds nothing, as %s: remove it", by)
+			w.warn(child, to, rule.RedundantLock, nil, "the lock adds nothing, as %s: remove it", by)
 		}
 		w.redundant(child, to, by, seen)
 	})
@@ -137,7 +138,7 @@ func (w *warner) removable(l *location, path *trail) {
 	if len(behind) == 0 {
 		return
 	}
-	w.warn(l, path, "optional-parent", behind,
+	w.warn(l, path, rule.OptionalParent, behind,
 		"an update can %s, and the next one can put other values there: %s; make it required, or give it %s: [%s]",
 		how, enumerate(behind), extension.Update, extension.NoUnset)
 }
@@ -172,7 +173,7 @@ func (w *warner) unsetThenSet(l *location, path *trail) {
 	if how == "" || !m.Has(extension.NoModify) || m.Has(extension.NoSet) || m.Has(extension.NoUnset) {
 		return
 	}
-	w.warn(l, path, "unset-then-set", sortedSet(append(w.behind(l, path), path.readable())),
+	w.warn(l, path, rule.UnsetThenSet, sortedSet(append(w.behind(l, path), path.readable())),
 		"an update can %s, and the next one can set another value; add %s to %s", how, extension.NoUnset, extension.Update)
 }
 
@@ -191,7 +192,7 @@ func (w *warner) renamable(l *location, path *trail) {
 		return
 	}
 	if behind := w.from(under, path.below(under)); len(behind) > 0 {
-		w.warn(l, path, "renamable-key", behind,
+		w.warn(l, path, rule.RenamableKey, behind,
 			"an update can replace a key with another one and so free what is locked under it: %s; lock the keys with %s: true", enumerate(behind), extension.ImmutableKeys)
 	}
 }
@@ -202,7 +203,7 @@ func (w *warner) movable(l *location, path *trail) {
 		return
 	}
 	if behind := w.from(l.items, path.below(l.items)); len(behind) > 0 {
-		w.warn(l, path, "atomic-items", behind,
+		w.warn(l, path, rule.AtomicItems, behind,
 			"the items are locked by index: an update can delete the last ones, and the next one can add others: %s; make the list a %s: map with locked keys, or lock the list",
 			enumerate(behind), extension.ListType)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/fieldlock/fieldlock/internal/extension"
 	"github.com/fieldlock/fieldlock/internal/pointer"
+	"github.com/fieldlock/fieldlock/internal/rule"
 )
 
 // location is a place of a schema: the root, a property, the values of a map or the items of a list, with the marks
@@ -133,7 +134,7 @@ func (r *reader) location(in *body, at position, name string, s *spec.Schema) *l
 	b, err := r.body(l, ref)
 	if err != nil {
 		l.problems = append(l.problems, extension.Problem{
-			Key: "$ref", Rule: "unresolvable-ref", Message: fmt.Sprintf("$ref %q cannot be resolved: %v", ref, err),
+			Key: "$ref", Rule: rule.UnresolvableRef, Message: fmt.Sprintf("$ref %q cannot be resolved: %v", ref, err),
 		})
 		b = &body{owner: l, schema: &spec.Schema{}, path: l.path}
 	}

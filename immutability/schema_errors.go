@@ -8,6 +8,7 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/fieldlock/fieldlock/internal/extension"
+	"github.com/fieldlock/fieldlock/internal/rule"
 )
 
 // visit is one look at a location on the way down from the root.
@@ -43,8 +44,8 @@ type errorWalk struct {
 }
 
 func (w *errorWalk) visit(v visit) {
-	for _, rule := range errorRules {
-		rule(v, func(id, format string, args ...any) {
+	for _, check := range errorRules {
+		check(v, func(id, format string, args ...any) {
 			w.findings = append(w.findings, Finding{
 				Path: v.path.readable(), SchemaPath: v.location.path.pointer(), Severity: Error, Rule: id, Message: fmt.Sprintf(format, args...),
 			})
@@ -82,11 +83,11 @@ func lockPosition(v visit, report func(string, string, ...any)) {
 	}
 	switch {
 	case v.in == nil:
-		report("lock-at-root", "the whole object cannot be locked: API machinery changes it on every update; lock spec or fields below it")
+		report(rule.LockAtRoot, "the whole object cannot be locked: API machinery changes it on every update; lock spec or fields below it")
 	case v.inMetadata:
-		report("lock-in-metadata", "metadata cannot be locked: API machinery changes it on every update; remove the lock")
+		report(rule.LockInMetadata, "metadata cannot be locked: API machinery changes it on every update; remove the lock")
 	case v.inSet:
-		report("lock-below-set", "a lock here has no effect: items of a set are never compared with each other, they are only there or not; lock the set")
+		report(rule.LockBelowSet, "a lock here has no effect: items of a set are never compared with each other, they are only there or not; lock the set")
 	}
 }
 
@@ -106,7 +107,7 @@ func oneLock(v visit, report func(string, string, ...any)) {
 		}
 	}
 	if len(found) > 1 {
-		report("conflicting-locks", "%s stand on one field: keep one of them", strings.Join(found, " and "))
+		report(rule.ConflictingLocks, "%s stand on one field: keep one of them", strings.Join(found, " and "))
 	}
 }
 
@@ -123,14 +124,14 @@ func keyLockNeedsKeys(v visit, report func(string, string, ...any)) {
 		case v.marks.ListType == extension.ListMap && isArray:
 		case v.marks.ListType == extension.ListSet && isArray:
 			if !sets {
-				report("keys-on-set", "%s stands on a set, whose items are its keys: use %s", key, extension.Immutable)
+				report(rule.KeysOnSet, "%s stands on a set, whose items are its keys: use %s", key, extension.Immutable)
 			}
 		case isArray:
-			report("keys-without-keys", "%s stands on a list without keys: %s", key, where)
+			report(rule.KeysWithoutKeys, "%s stands on a list without keys: %s", key, where)
 		case v.marks.MapType == extension.MapAtomic:
-			report("keys-without-keys", "%s stands on an object with x-kubernetes-map-type: atomic, which is replaced as a whole: use %s", key, extension.Immutable)
+			report(rule.KeysWithoutKeys, "%s stands on an object with x-kubernetes-map-type: atomic, which is replaced as a whole: use %s", key, extension.Immutable)
 		case !v.hasKeys():
-			report("keys-without-keys", "%s stands on a field without keys: %s", key, where)
+			report(rule.KeysWithoutKeys, "%s stands on a field without keys: %s", key, where)
 		}
 	}
 	if key := v.marks.KeyLock(); key != "" {
@@ -149,16 +150,16 @@ func mapKeyFields(v visit, report func(string, string, ...any)) {
 		return
 	}
 	if len(v.marks.ListMapKeys) == 0 {
-		report("map-keys-missing", "x-kubernetes-list-type: map needs %s with the names of the key fields", extension.ListMapKeys)
+		report(rule.MapKeysMissing, "x-kubernetes-list-type: map needs %s with the names of the key fields", extension.ListMapKeys)
 	}
 	for _, name := range v.marks.ListMapKeys {
 		field := v.keyField(name)
 		if field == nil {
-			report("map-key-missing", "the items have no property %q, which %s names", name, extension.ListMapKeys)
+			report(rule.MapKeyMissing, "the items have no property %q, which %s names", name, extension.ListMapKeys)
 			continue
 		}
 		if !isScalar(field.schema) && !isScalar(field.body.schema) {
-			report("map-key-not-scalar", "the map key %q is no string, integer, number or boolean", name)
+			report(rule.MapKeyNotScalar, "the map key %q is no string, integer, number or boolean", name)
 		}
 	}
 }
@@ -178,7 +179,7 @@ func lockedMapKeys(v visit, report func(string, string, ...any)) {
 	}
 	for _, name := range v.marks.ListMapKeys {
 		if field := v.keyField(name); field != nil && !field.marks.Immutable {
-			report("unlocked-map-key", "%s needs its map key %q to be %s: true", key, name, extension.Immutable)
+			report(rule.UnlockedMapKey, "%s needs its map key %q to be %s: true", key, name, extension.Immutable)
 		}
 	}
 }
@@ -186,21 +187,21 @@ func lockedMapKeys(v visit, report func(string, string, ...any)) {
 // lockElsewhere: a lock in a part of the schema that only validates is never checked.
 func lockElsewhere(v visit, report func(string, string, ...any)) {
 	for _, e := range slices.Concat(v.elsewhere, v.beside) {
-		report("lock-in-"+ruleWord(e.keyword), "a lock stands below %s (at %s), where no update is checked: put it on the property itself", e.keyword, e.path)
+		report(uncheckedRule(e.keyword), "a lock stands below %s (at %s), where no update is checked: put it on the property itself", e.keyword, e.path)
 	}
 }
 
-func ruleWord(keyword string) string {
+func uncheckedRule(keyword string) string {
 	switch keyword {
 	case "allOf", "anyOf", "oneOf", "not":
-		return "combinator"
+		return rule.LockInCombinator
 	}
-	return "unchecked-keyword"
+	return rule.LockInUncheckedKeyword
 }
 
 // normalizePosition: the root is no property.
 func normalizePosition(v visit, report func(string, string, ...any)) {
 	if v.marks.Normalize != "" && v.at != atProperty {
-		report("normalize-position", "%s stands on properties: list items, map values and the whole object cannot be absent", extension.Normalize)
+		report(rule.NormalizePosition, "%s stands on properties: list items, map values and the whole object cannot be absent", extension.Normalize)
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/fieldlock/fieldlock/internal/extension"
 	"github.com/fieldlock/fieldlock/internal/pointer"
+	"github.com/fieldlock/fieldlock/internal/rule"
 )
 
 // Problem is a mark that cannot be applied: a user's mistake in a schema.
@@ -107,7 +108,7 @@ func (c *compiler) target(s *spec.Schema, path string, at position) target {
 		}
 	}
 	if t.mode != "" && at != onProperty {
-		c.problem(path, "normalize-position", "%s stands on %s, which cannot be absent: it stands on properties", extension.Normalize, at)
+		c.problem(path, rule.NormalizePosition, "%s stands on %s, which cannot be absent: it stands on properties", extension.Normalize, at)
 	}
 	if ref != "" && c.refs[ref] != nil {
 		t.below = c.refs[ref]
@@ -138,7 +139,7 @@ func (c *compiler) follow(s *spec.Schema, path string) (chain []*spec.Schema, re
 		}
 		ref = s.Ref.String()
 		if seen[ref] {
-			c.problem(path, "unresolvable-ref", "$ref %q leads back to itself: it has to end at a schema", ref)
+			c.problem(path, rule.UnresolvableRef, "$ref %q leads back to itself: it has to end at a schema", ref)
 			return chain, ref
 		}
 		seen[ref] = true
@@ -156,16 +157,16 @@ func wraps(s *spec.Schema) bool {
 
 func (c *compiler) lookUp(ref, path string) *spec.Schema {
 	if c.resolve == nil {
-		c.problem(path, "unresolvable-ref", "$ref %q cannot be resolved: there is no resolver", ref)
+		c.problem(path, rule.UnresolvableRef, "$ref %q cannot be resolved: there is no resolver", ref)
 		return nil
 	}
 	s, err := c.resolve(ref)
 	switch {
 	case err != nil:
-		c.problem(path, "unresolvable-ref", "$ref %q cannot be resolved: %v", ref, err)
+		c.problem(path, rule.UnresolvableRef, "$ref %q cannot be resolved: %v", ref, err)
 		return nil
 	case s == nil:
-		c.problem(path, "unresolvable-ref", "$ref %q cannot be resolved: there is no such schema", ref)
+		c.problem(path, rule.UnresolvableRef, "$ref %q cannot be resolved: there is no such schema", ref)
 	}
 	return s
 }
@@ -193,7 +194,7 @@ func (c *compiler) children(n *Normalizer, s *spec.Schema, path string) {
 			p.marked, p.blank = true, undefined
 		case extension.NormalizeZero:
 			if !t.hasZero {
-				c.problem(at, "normalize-type", "%s is %q, but the schema has no single type that has a zero value: give it one, or use %q",
+				c.problem(at, rule.NormalizeType, "%s is %q, but the schema has no single type that has a zero value: give it one, or use %q",
 					extension.Normalize, extension.NormalizeZero, extension.NormalizeUndefined)
 			}
 			p.marked, p.blank = true, t.zero
@@ -239,7 +240,7 @@ func (c *compiler) branches(s *spec.Schema, path string) {
 // refuse reports every mark in s and below it.
 func (c *compiler) refuse(s *spec.Schema, path string, at position) {
 	if c.mode(s, path) != "" {
-		c.problem(path, "normalize-position", "%s stands in %s, where it has no effect: it stands on properties", extension.Normalize, at)
+		c.problem(path, rule.NormalizePosition, "%s stands in %s, where it has no effect: it stands on properties", extension.Normalize, at)
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
 		property := s.Properties[name]

@@ -12,6 +12,7 @@ import (
 
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/crd"
+	"github.com/fieldlock/fieldlock/internal/rule"
 )
 
 // checkOptions are the flags of check.
@@ -273,7 +274,7 @@ func (o *outcome) remark(pairs []pair, c *comparer) {
 func misspelled(v *crd.Version) []string {
 	var list []string
 	for _, f := range immutability.Lint(v.Schema) {
-		if f.Rule == "unknown-key" {
+		if f.Rule == rule.UnknownKey {
 			list = append(list, fmt.Sprintf("%s:%d: %s: %s", v.CRD().File, v.Position(f.SchemaPath).Line, f.Path, f.Message))
 		}
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/crd"
+	"github.com/fieldlock/fieldlock/internal/rule"
 )
 
 func newLocks(s streams) *cobra.Command {
@@ -128,7 +129,7 @@ func lockGroups(c *crd.CRD, validators map[*crd.Version]*immutability.Validator)
 func holesOf(l immutability.LockedField, v *crd.Version, findings []crd.Finding) []immutability.Finding {
 	var holes []immutability.Finding
 	for _, f := range findings {
-		otherVersion := f.Rule == "version-unlocked" && f.Version != v.Name
+		otherVersion := f.Rule == rule.VersionUnlocked && f.Version != v.Name
 		if f.Severity == immutability.Warning && (f.Version == v.Name || otherVersion) && slices.Contains(f.Fields, l.Path) {
 			hole := f.Finding
 			if otherVersion {
@@ -152,17 +153,17 @@ func sameFields(a, b []lockedField) bool {
 func sayHole(f immutability.Finding) string {
 	path := printable(f.Path)
 	switch f.Rule {
-	case "optional-parent":
+	case rule.OptionalParent:
 		return "remove " + path + ", then add it again"
-	case "unset-then-set":
+	case rule.UnsetThenSet:
 		return "unset it, then set it anew"
-	case "renamable-key":
+	case rule.RenamableKey:
 		return "rename a key of " + path
-	case "atomic-items":
+	case rule.AtomicItems:
 		return "move the items of " + path + ": delete, then insert"
-	case "version-unlocked":
+	case rule.VersionUnlocked:
 		return "write it through version " + path
-	case "version-default":
+	case rule.VersionDefault:
 		return "leave it out, and write through a version with another default"
 	}
 	return printable(f.Message)

@@ -117,6 +117,9 @@ func TestLintRows(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, row := range rows {
+			if row.Redact != nil {
+				continue // an option of the Go API
+			}
 			t.Run(file+"/"+row.Name, func(t *testing.T) {
 				crd, err := yaml.Marshal((&suite.Suite{Schema: row.Schema}).CRD())
 				if err != nil {

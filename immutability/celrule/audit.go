@@ -10,15 +10,7 @@ import (
 
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/internal/extension"
-)
-
-// The rules of findings about CEL transition rules.
-const (
-	ruleUnset    = "cel-unset-then-set"
-	ruleParent   = "cel-optional-parent"
-	ruleKey      = "cel-renamable-key"
-	ruleUnknown  = "cel-unknown-keys"
-	ruleVersions = "cel-version-without-rule"
+	"github.com/fieldlock/fieldlock/internal/rule"
 )
 
 // Lint names the updates that get around the CEL transition rules of s: one warning per hole, with the fields behind it
@@ -122,9 +114,9 @@ func (a *audit) removable(p *place) []immutability.Finding {
 	if p.required || p.schema.Default != nil {
 		how = "set it to null"
 	}
-	rule, what := ruleParent, "its parent can go and come back with other values"
+	id, what := rule.CELOptionalParent, "its parent can go and come back with other values"
 	if a.guarded[p] {
-		rule, what = ruleUnset, "CEL runs no rule on an absent field"
+		id, what = rule.CELUnsetThenSet, "CEL runs no rule on an absent field"
 	}
 	fix := "make it required"
 	if name := escape(p.name); name != "" {
@@ -132,7 +124,7 @@ func (a *audit) removable(p *place) []immutability.Finding {
 			p.parent.displayPath(), name, name, p.name)
 	}
 	return []immutability.Finding{{
-		Path: p.path(), SchemaPath: p.schemaPath(), Severity: immutability.Warning, Rule: rule, Fields: behind,
+		Path: p.path(), SchemaPath: p.schemaPath(), Severity: immutability.Warning, Rule: id, Fields: behind,
 		Message: fmt.Sprintf("an update can %s and the next one can set another value (%s), which gets around the CEL rules on %s: %s%s",
 			how, what, strings.Join(behind, ", "), fix, a.unless(p)),
 	}}
@@ -196,7 +188,7 @@ func (a *audit) renamable(p *place) []immutability.Finding {
 		fix = "oldSelf.all(key, self.exists(other, " + sameKeys(p.marks.ListMapKeys, "other", "key") + "))"
 	}
 	return []immutability.Finding{{
-		Path: p.path(), SchemaPath: p.schemaPath(), Severity: immutability.Warning, Rule: ruleKey, Fields: behind,
+		Path: p.path(), SchemaPath: p.schemaPath(), Severity: immutability.Warning, Rule: rule.CELRenamableKey, Fields: behind,
 		Message: fmt.Sprintf("an update can remove a key and the next one can add it with another value, which gets around the CEL rules on %s: "+
 			"if keys are to stay, add to %s the rule {rule: '%s', message: no key may be removed}", strings.Join(behind, ", "), p.displayPath(), fix),
 	}}
@@ -219,7 +211,7 @@ func (a *audit) swappable() []immutability.Finding {
 		for _, q := range a.places {
 			if q.under(p) && unknownFields(q.schema) {
 				findings = append(findings, immutability.Finding{
-					Path: q.path(), SchemaPath: q.schemaPath(), Severity: immutability.Warning, Rule: ruleUnknown, Fields: []string{p.displayPath()},
+					Path: q.path(), SchemaPath: q.schemaPath(), Severity: immutability.Warning, Rule: rule.CELUnknownKeys, Fields: []string{p.displayPath()},
 					Message: fmt.Sprintf("the CEL rule on %s lets an update replace unknown fields by as many others, as CEL compares an unknown field only where both sides have it: "+
 						"declare the fields, or lock %s with %s and check it by webhook or policy", p.displayPath(), p.displayPath(), extension.Immutable),
 				})

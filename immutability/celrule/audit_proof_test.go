@@ -10,6 +10,7 @@ import (
 
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/internal/celjudge"
+	"github.com/fieldlock/fieldlock/internal/rule"
 )
 
 // TestLintOnRealCRDs tries every warning with the API server's CEL validator: two updates in a row, each accepted by all
@@ -70,7 +71,7 @@ func proveHole(t *testing.T, v crdVersion, f immutability.Finding) {
 		second, third := throughHole(updates, v, f, first)
 		switch {
 		case third == nil || !accepts(third, second):
-		case f.Rule == ruleUnknown:
+		case f.Rule == rule.CELUnknownKeys:
 			return // one update will do
 		case accepts(second, first) && !accepts(third, first):
 			return
@@ -82,14 +83,14 @@ func proveHole(t *testing.T, v crdVersion, f immutability.Finding) {
 // throughHole makes the two updates of first that the finding warns of, nil when first has nothing there.
 func throughHole(updates *celjudge.Pairs, v crdVersion, f immutability.Finding, first map[string]any) (second, third map[string]any) {
 	path := f.SchemaPath
-	if f.Rule == ruleKey {
+	if f.Rule == rule.CELRenamableKey {
 		return throughKey(updates, v, path, first)
 	}
 	at := updates.Pick(first, path)
 	if at == nil {
 		return nil, nil
 	}
-	if f.Rule == ruleUnknown {
+	if f.Rule == rule.CELUnknownKeys {
 		object, ok := celjudge.Get(first, at).(map[string]any)
 		if !ok {
 			return nil, nil

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"k8s.io/kube-openapi/pkg/validation/spec"
+
 	"github.com/fieldlock/fieldlock/immutability"
 )
 
@@ -35,6 +37,41 @@ func TestLint(t *testing.T) {
 				t.Errorf("%d findings, want %d (%s)", len(got), len(c.Findings), c.Reason)
 			}
 			proveSilence(t, v, got, 300)
+		})
+	}
+}
+
+func TestLintVersions(t *testing.T) {
+	var cases []struct {
+		Name, Reason string
+		Versions     map[string]json.RawMessage
+		Findings     []struct{ Version, Path, Rule, Message string }
+	}
+	readCases(t, "testdata/versions.yaml", &cases)
+	for _, c := range cases {
+		t.Run(c.Name, func(t *testing.T) {
+			served := map[string]*spec.Schema{}
+			for name, schema := range c.Versions {
+				served[name] = version(t, c.Name, schema).schema
+			}
+			found := LintVersions(served)
+			for _, want := range c.Findings {
+				list := found[want.Version]
+				if len(list) == 0 {
+					t.Errorf("no finding %s of version %s (%s)", want.Rule, want.Version, c.Reason)
+					continue
+				}
+				f := list[0]
+				if f.Path != want.Path || f.Rule != want.Rule || !strings.Contains(f.Message, want.Message) {
+					t.Errorf("version %s: %s at %s: %s (%s)", want.Version, f.Rule, f.Path, f.Message, c.Reason)
+				}
+				found[want.Version] = list[1:]
+			}
+			for name, list := range found {
+				for _, f := range list {
+					t.Errorf("version %s: unexpected %s at %s: %s (%s)", name, f.Rule, f.Path, f.Message, c.Reason)
+				}
+			}
 		})
 	}
 }

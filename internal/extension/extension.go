@@ -7,6 +7,7 @@ package extension
 
 import (
 	"fmt"
+	"github.com/fieldlock/fieldlock/internal/rule"
 	"maps"
 	"slices"
 	"strings"
@@ -122,7 +123,7 @@ func Read(ext map[string]any) (Marks, []Problem) {
 	for _, key := range slices.Sorted(maps.Keys(ext)) {
 		if exact := known(key); exact != key {
 			if exact != "" {
-				bad(key, "key-case", "%q is not read: the key is spelled %q", key, exact)
+				bad(key, rule.KeyCase, "%q is not read: the key is spelled %q", key, exact)
 			}
 			continue
 		}
@@ -130,7 +131,7 @@ func Read(ext map[string]any) (Marks, []Problem) {
 		switch key {
 		case Immutable, ImmutableKeys, AdditionOnly, DeletionOnly:
 			if !isTrue(value) {
-				bad(key, "lock-value", "%s is %s: the only value is true, and a child cannot lift the lock of its parent; remove the key", key, show(value))
+				bad(key, rule.LockValue, "%s is %s: the only value is true, and a child cannot lift the lock of its parent; remove the key", key, show(value))
 				continue
 			}
 			switch key {
@@ -146,12 +147,12 @@ func Read(ext map[string]any) (Marks, []Problem) {
 		case Update:
 			words, ok := stringsOf(value)
 			if !ok || len(words) == 0 {
-				bad(key, "update-word", "%s is %s: it is a list of one or more of %s", key, show(value), strings.Join(Words(), ", "))
+				bad(key, rule.UpdateWord, "%s is %s: it is a list of one or more of %s", key, show(value), strings.Join(Words(), ", "))
 				continue
 			}
 			for _, word := range words {
 				if !slices.Contains(Words(), word) {
-					bad(key, "update-word", "%s has the unknown word %q: the words are %s", key, word, strings.Join(Words(), ", "))
+					bad(key, rule.UpdateWord, "%s has the unknown word %q: the words are %s", key, word, strings.Join(Words(), ", "))
 				}
 			}
 			for _, word := range Words() {
@@ -164,11 +165,11 @@ func Read(ext map[string]any) (Marks, []Problem) {
 			case NormalizeUndefined, NormalizeZero:
 				m.Normalize = s
 			default:
-				bad(key, "normalize-value", "%s is %s: it is %q or %q", key, show(value), NormalizeUndefined, NormalizeZero)
+				bad(key, rule.NormalizeValue, "%s is %s: it is %q or %q", key, show(value), NormalizeUndefined, NormalizeZero)
 			}
 		case MapListOrder:
 			if value != OrderIgnored {
-				bad(key, "map-list-order-value", "%s is %s: the only value is %q", key, show(value), OrderIgnored)
+				bad(key, rule.MapListOrderValue, "%s is %s: the only value is %q", key, show(value), OrderIgnored)
 				continue
 			}
 			m.MapListOrder = OrderIgnored
@@ -177,12 +178,12 @@ func Read(ext map[string]any) (Marks, []Problem) {
 			case ListAtomic, ListSet, ListMap:
 				m.ListType = s
 			default:
-				bad(key, "list-type-value", "%s is %s: it is atomic, set or map", key, show(value))
+				bad(key, rule.ListTypeValue, "%s is %s: it is atomic, set or map", key, show(value))
 			}
 		case ListMapKeys:
 			keys, ok := stringsOf(value)
 			if !ok {
-				bad(key, "list-map-keys-value", "%s is %s: it is a list of property names", key, show(value))
+				bad(key, rule.ListMapKeysValue, "%s is %s: it is a list of property names", key, show(value))
 				continue
 			}
 			m.ListMapKeys = keys
@@ -191,7 +192,7 @@ func Read(ext map[string]any) (Marks, []Problem) {
 			case "atomic", "granular":
 				m.MapType = s
 			default:
-				bad(key, "map-type-value", "%s is %s: it is atomic or granular", key, show(value))
+				bad(key, rule.MapTypeValue, "%s is %s: it is atomic or granular", key, show(value))
 			}
 		case Embedded:
 			m.Embedded = isTrue(value)

@@ -16,6 +16,8 @@ type LintRow struct {
 	Schema   json.RawMessage
 	Fields   map[string]json.RawMessage
 	Required []string
+	// Redact are schema paths whose values a validator is to redact.
+	Redact   []string
 	Findings []Finding
 }
 
