@@ -12,6 +12,7 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/fieldlock/fieldlock/internal/extension"
+	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
 // AnnotationKey is the annotation of a CRD that carries its marks through a stock API server, which drops the x- keys
@@ -113,12 +114,12 @@ func (c *CRD) versionNames() string {
 // decodeCarrier reads the annotation's value.
 func decodeCarrier(text string) (carrier, error) {
 	const right = `{"VERSION": {"SCHEMA PATH": {"x-kubernetes-immutable": true}}}`
-	value, err := decodeJSON([]byte(text))
+	value, err := yamldoc.ReadJSON([]byte(text))
 	if err != nil {
 		return nil, fmt.Errorf("%w; it has to be JSON like %s", err, right)
 	}
 	wrongForm := func(where string, value any) error {
-		return fmt.Errorf("%s is %s; it has to be an object, as in %s", where, describe(value), right)
+		return fmt.Errorf("%s is %s; it has to be an object, as in %s", where, yamldoc.Describe(value), right)
 	}
 	versions, ok := value.(map[string]any)
 	if !ok {

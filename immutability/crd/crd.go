@@ -2,11 +2,14 @@ package crd
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
 const (
@@ -15,6 +18,16 @@ const (
 	v1beta1 = group + "/v1beta1"
 
 	kindCRD = "CustomResourceDefinition"
+)
+
+// The types of files and the places in them.
+type (
+	// Document is one object of a file, with the means to find its parts in the file again.
+	Document = yamldoc.Document
+	// Position is a place in a file, counted from 1 in lines and characters.
+	Position = yamldoc.Position
+	// Error is a mistake in a file, with its place.
+	Error = yamldoc.Error
 )
 
 // CRD is a CustomResourceDefinition with the marks of its schemas, which the API types have no room for.
@@ -37,28 +50,30 @@ type CRD struct {
 }
 
 // Read reads the CRDs of a file: raw YAML or JSON, one document or many, also as items of a List. Objects of other
-// kinds are left out, so a file without any CRD gives an empty list and no error. The name stands in messages and in
+// kinds are skipped, so a file without any CRD gives an empty list and no error. The name is used in messages and as
 // CRD.File.
 //
-// A CRD has to have versions and each of them a schema (in v1beta1: at least one of them, or the CRD as a whole); the
-// marks of its annotation AnnotationKey are merged into the schemas. The first mistake is returned as an *Error.
+// A CRD needs versions, and each version a schema (in v1beta1: at least one of them, or the CRD as a whole). The marks
+// of its annotation AnnotationKey are merged into the schemas. Read returns the CRDs that it can read, and an error that
+// joins one *Error for each document or CRD that it cannot.
 func Read(name string, data []byte) ([]*CRD, error) {
-	documents, err := ReadDocuments(name, data)
-	if err != nil {
-		return nil, err
-	}
+	documents, err := yamldoc.Read(name, data)
+	errs := []error{err}
 	var crds []*CRD
 	for _, document := range documents {
 		crd, err := FromDocument(document)
-		if err != nil {
-			return nil, err
-		}
+		errs = append(errs, err)
 		if crd != nil {
 			crds = append(crds, crd)
 		}
 	}
-	return crds, nil
+	return crds, errors.Join(errs...)
 }
+
+// ReadDocuments reads the objects of a file, of any kind: YAML of one or more documents, JSON, or JSON objects one after
+// another, as kubectl reads them. The items of a List count as objects of their own. It returns the objects that it can
+// read, and an error that joins one *Error for each document that it cannot.
+func ReadDocuments(name string, data []byte) ([]*Document, error) { return yamldoc.Read(name, data) }
 
 // FromObject makes a CRD of an object of the API. Its schemas have lost every mark on the way through the API types:
 // the marks are those of the annotation AnnotationKey.
@@ -67,7 +82,7 @@ func FromObject(object *apiextensionsv1.CustomResourceDefinition) (*CRD, error) 
 	if err != nil {
 		return nil, fmt.Errorf("%s %s cannot be written as JSON: %w", kindCRD, object.GetName(), err)
 	}
-	value, err := decodeJSON(data)
+	value, err := yamldoc.ReadJSON(data)
 	if err != nil {
 		return nil, fmt.Errorf("%s %s: %w", kindCRD, object.GetName(), err)
 	}
@@ -86,7 +101,7 @@ func FromUnstructured(object map[string]any) (*CRD, error) {
 	d := &Document{Object: object}
 	crd, err := FromDocument(d)
 	if err == nil && crd == nil {
-		return nil, d.errorf([]any{"kind"}, "it is %s; a schema comes from a %s", describe(object["kind"]), kindCRD)
+		return nil, d.Errorf([]any{"kind"}, "it is %s; a schema comes from a %s", yamldoc.Describe(object["kind"]), kindCRD)
 	}
 	return crd, err
 }
@@ -97,12 +112,12 @@ func FromDocument(d *Document) (*CRD, error) {
 	switch kind := d.Object["kind"]; {
 	case kind == kindCRD:
 	case kind == nil && strings.HasPrefix(apiVersion, group+"/"):
-		return nil, d.errorf(nil, "it has no kind; the kind in %s that is read is %s", apiVersion, kindCRD)
+		return nil, d.Errorf(nil, "it has no kind; the kind in %s that is read is %s", apiVersion, kindCRD)
 	default:
 		return nil, nil
 	}
 	if apiVersion != v1 && apiVersion != v1beta1 {
-		return nil, d.errorf([]any{"apiVersion"}, "it is %s; a %s is of %s, or of %s", describe(d.Object["apiVersion"]), kindCRD, v1, v1beta1)
+		return nil, d.Errorf([]any{"apiVersion"}, "it is %s; a %s is of %s, or of %s", yamldoc.Describe(d.Object["apiVersion"]), kindCRD, v1, v1beta1)
 	}
 	r := reader{d: d}
 	crd := r.crd(apiVersion)
@@ -144,7 +159,7 @@ type reader struct {
 
 func (r *reader) fail(steps []any, format string, args ...any) {
 	if r.err == nil {
-		r.err = r.d.errorf(steps, format, args...)
+		r.err = r.d.Errorf(steps, format, args...)
 	}
 }
 
@@ -152,7 +167,7 @@ func (r *reader) fail(steps []any, format string, args ...any) {
 func (r *reader) field(steps []any) (any, bool) {
 	var value any = r.d.Object
 	for _, step := range steps {
-		value = child(value, step)
+		value = yamldoc.At(value, step)
 	}
 	return value, value != nil
 }
@@ -162,7 +177,7 @@ func (r *reader) text(steps ...any) string {
 	value, ok := r.field(steps)
 	text, isText := value.(string)
 	if ok && !isText {
-		r.fail(steps, "it is %s; it has to be a string", describe(value))
+		r.fail(steps, "it is %s; it has to be a string", yamldoc.Describe(value))
 	}
 	return text
 }
@@ -184,7 +199,7 @@ func (r *reader) flag(otherwise bool, steps ...any) bool {
 	}
 	flag, isFlag := value.(bool)
 	if !isFlag {
-		r.fail(steps, "it is %s; it has to be true or false, unquoted", describe(value))
+		r.fail(steps, "it is %s; it has to be true or false, unquoted", yamldoc.Describe(value))
 	}
 	return flag
 }
@@ -194,7 +209,7 @@ func (r *reader) object(steps ...any) (map[string]any, bool) {
 	value, ok := r.field(steps)
 	object, isObject := value.(map[string]any)
 	if ok && !isObject {
-		r.fail(steps, "it is %s; it has to be an object", describe(value))
+		r.fail(steps, "it is %s; it has to be an object", yamldoc.Describe(value))
 	}
 	return object, ok
 }
@@ -225,7 +240,7 @@ func (r *reader) versions(c *CRD) {
 	value, _ := r.field(steps)
 	list, isList := value.([]any)
 	if value != nil && !isList {
-		r.fail(steps, "it is %s; it has to be the list of versions", describe(value))
+		r.fail(steps, "it is %s; it has to be the list of versions", yamldoc.Describe(value))
 	}
 	for i := range list {
 		r.version(c, slices.Concat(steps, []any{i}))
@@ -295,7 +310,7 @@ func (r *reader) schemas(c *CRD) {
 		}
 		raw, isObject := own.(map[string]any)
 		if !isObject {
-			r.fail(v.steps, "it is %s; a schema is an object", describe(own))
+			r.fail(v.steps, "it is %s; a schema is an object", yamldoc.Describe(own))
 			continue
 		}
 		schema, err := schemaOf(raw)

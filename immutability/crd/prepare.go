@@ -15,6 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 	kjson "sigs.k8s.io/json"
+
+	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
 // Prepare returns obj as the API server sees it before it validates: unknown fields pruned, null dropped where the
@@ -41,7 +43,7 @@ func (v *Version) Prepare(obj map[string]any) (map[string]any, error) {
 		defaulting.PruneNonNullableNullsWithoutDefaults(prepared, v.structural)
 	}
 	if err := coerce(prepared, v.structural); err != nil {
-		return nil, fmt.Errorf("%s: an embedded resource cannot be read: %w", objectName(obj), err)
+		return nil, fmt.Errorf("%s: an embedded resource cannot be read: %w", yamldoc.NameOf(obj), err)
 	}
 	defaulting.Default(prepared, v.structural)
 	return prepared, nil
@@ -61,7 +63,7 @@ func coerce(object map[string]any, s *structuralschema.Structural) error {
 		case first == nil || err.Field < first.Field:
 			first = err
 		}
-		if !remove(object, stepsOf(object, err.Field)) {
+		if !remove(object, yamldoc.Steps(object, err.Field)) {
 			return first
 		}
 	}
@@ -74,7 +76,7 @@ func remove(value any, steps []any) bool {
 	}
 	last := len(steps) - 1
 	for _, step := range steps[:last] {
-		value = child(value, step)
+		value = yamldoc.At(value, step)
 	}
 	object, _ := value.(map[string]any)
 	name, _ := steps[last].(string)

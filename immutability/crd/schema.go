@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
 // schemaError is a mistake in a schema, at the end of steps from the value that was read.
@@ -24,7 +26,7 @@ func (e *schemaError) Error() string { return e.message }
 func schemaOf(value any) (*spec.Schema, *schemaError) {
 	object, ok := value.(map[string]any)
 	if !ok {
-		return nil, &schemaError{message: fmt.Sprintf("it is %s; a schema is an object", describe(value))}
+		return nil, &schemaError{message: fmt.Sprintf("it is %s; a schema is an object", yamldoc.Describe(value))}
 	}
 	s := new(spec.Schema)
 	// Sorted, so that of two mistakes the same one is reported every time.
@@ -154,7 +156,7 @@ func set[T any](field *T, value any, read func(any) (T, *schemaError)) *schemaEr
 
 // wrong is the error for a value that is not what a keyword takes.
 func wrong(value any, right string) *schemaError {
-	return &schemaError{message: fmt.Sprintf("it is %s; it has to be %s", describe(value), right)}
+	return &schemaError{message: fmt.Sprintf("it is %s; it has to be %s", yamldoc.Describe(value), right)}
 }
 
 func setRef(s *spec.Schema, value any) *schemaError {

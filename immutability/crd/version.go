@@ -2,6 +2,7 @@ package crd
 
 import (
 	"fmt"
+	"strconv"
 	"sync"
 
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/internal/pointer"
+	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
 // Version is one version of a CRD.
@@ -59,12 +61,12 @@ func (v *Version) stepsOf(schemaPath string) []any {
 	for _, token := range pointer.Names(schemaPath) {
 		var step any = token
 		if _, ok := value.([]any); ok {
-			if i, err := parseIndex(token); err == nil {
+			if i, err := strconv.Atoi(token); err == nil {
 				step = i
 			}
 		}
 		steps = append(steps, step)
-		value = child(value, step)
+		value = yamldoc.At(value, step)
 	}
 	return steps
 }

@@ -1,6 +1,7 @@
-package crd
+package yamldoc
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -18,7 +19,10 @@ type Error struct {
 	cause error
 }
 
-// Unwrap returns the error that lies behind this one, or nil.
+// ErrNotObject is wrapped by the errors of documents that are well-formed but a list or a scalar.
+var ErrNotObject = errors.New("the document is not an object")
+
+// Unwrap returns the cause of the error, or nil.
 func (e *Error) Unwrap() error { return e.cause }
 
 // Error returns the mistake as one sentence: "crds.yaml:12: document 2, CustomResourceDefinition widgets.example.com:
@@ -49,40 +53,25 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// objectName returns kind and name of an object for messages, as far as it has them.
-func objectName(object map[string]any) string {
-	kind, _ := object["kind"].(string)
-	metadata, _ := object["metadata"].(map[string]any)
-	name, _ := metadata["name"].(string)
-	if namespace, _ := metadata["namespace"].(string); namespace != "" && name != "" {
-		name = namespace + "/" + name
+// Errors returns the errors that err joins, at any depth, in their order: err itself when it joins none, and nothing
+// for nil.
+func Errors(err error) []error {
+	if err == nil {
+		return nil
 	}
-	return strings.TrimSpace(kind + " " + name)
+	joined, ok := err.(interface{ Unwrap() []error })
+	if !ok {
+		return []error{err}
+	}
+	var all []error
+	for _, err := range joined.Unwrap() {
+		all = append(all, Errors(err)...)
+	}
+	return all
 }
 
-// pathString prints steps as field.Path does; a member name that would not read back stands in quotes.
-func pathString(steps []any) string {
-	var b strings.Builder
-	for _, step := range steps {
-		switch step := step.(type) {
-		case int:
-			fmt.Fprintf(&b, "[%d]", step)
-		case string:
-			switch {
-			case step == "" || strings.ContainsAny(step, ".[]\"/ \n"):
-				fmt.Fprintf(&b, "[%q]", step)
-			case b.Len() > 0:
-				b.WriteString("." + step)
-			default:
-				b.WriteString(step)
-			}
-		}
-	}
-	return b.String()
-}
-
-// describe names the kind of a value for messages, with the value where it is short.
-func describe(value any) string {
+// Describe names the kind of a decoded value for messages, with the value where it is short.
+func Describe(value any) string {
 	switch value := value.(type) {
 	case nil:
 		return "null"

@@ -1,4 +1,4 @@
-package crd_test
+package yamldoc_test
 
 import (
 	"encoding/json"
@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
 
-	"github.com/fieldlock/fieldlock/immutability/crd"
+	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
 // Scalars mean what kubectl makes of them; sigs.k8s.io/yaml, which kubectl uses, is the oracle.
@@ -36,7 +36,7 @@ func TestScalarsAsKubectl(t *testing.T) {
 					continue // block scalars stand in blocks, as values
 				}
 				want, wantErr := yaml.YAMLToJSON([]byte(text))
-				documents, err := crd.ReadDocuments("f", []byte(text))
+				documents, err := yamldoc.Read("f", []byte(text))
 				if err != nil || wantErr != nil {
 					if (err == nil) != (wantErr == nil) {
 						t.Errorf("%q: error %v, the oracle has %v", text, err, wantErr)
@@ -59,35 +59,37 @@ func TestStricterThanKubectl(t *testing.T) {
 	for _, c := range []struct{ name, reason, text, want string }{
 		{"infinity", "JSON has no such number", "a: .inf", "f:1: document 1: .inf is a number that JSON does not have"},
 		{"not a number", "JSON has no such number", "a: -.Inf", "a number that JSON does not have"},
-		{"unknown tag", "a value of a private type is no text", "a: !secret b", "the tag !secret is not known to JSON"},
-		{"tag that does not fit", "the writer means a number", "a: !!int b", `the tag !!int stands before "b"`},
-		{"set tag", "a set is no JSON object", "a: !!set {b}", "the tag !!set is not known to JSON"},
-		{"same key in two spellings", "both are the member \"1\"", "1: a\n'1': b", `f:2: document 1: the key "1" stands twice in one mapping, first in line 1`},
-		{"same key twice", "one of them would be lost", "a: 1\nb: 2\na: 1", `f:3: document 1: the key "a" stands twice in one mapping, first in line 1`},
-		{"same key twice, deep", "one of them would be lost", "a:\n- b: {c: 1, c: 2}", `f:2: document 1: the key "c" stands twice`},
+		{"tag that does not fit", "the writer means a number", "a: !!int b", `the tag !!int is on "b"`},
+		{"same key in two spellings", "both are the member \"1\"", "1: a\n'1': b", `f:2: document 1: the mapping has the key "1" twice, first in line 1`},
+		{"same key twice", "one of them would be lost", "a: 1\nb: 2\na: 1", `f:3: document 1: the mapping has the key "a" twice, first in line 1`},
+		{"same key twice, deep", "one of them would be lost", "a:\n- b: {c: 1, c: 2}", `f:2: document 1: the mapping has the key "c" twice, first in line 2`},
 		{"large number as key", "it would be rounded", "9223372036854775808: a", "9223372036854775808 is too large a number for a key; quote it"},
 		{"null key", "JSON has no such key", "~: a", "null is used as a key"},
 		{"list as key", "JSON has no such key", "? [a]\n: b", "a mapping or list is used as a key"},
-		{"broken", "the line helps", "a: 1\nb: [\n", "f:2: the YAML is broken"},
-		{"broken in the second document", "nothing of the file is used", "a: 1\n---\nb: c: d\n", "f:3: the YAML is broken"},
+		{"broken", "the line helps", "a: 1\nb: [\n", "f:2: document 1: the YAML is malformed"},
+		{"broken in the second document", "nothing of the file is used", "a: 1\n---\nb: c: d\n", "f:3: document 2: the YAML is malformed"},
 		{"not UTF-8", "replaced bytes would make different texts equal", "a: 1\nb: \"\xff\"\n", "f:2: the text is not UTF-8"},
 		{"UTF-16", "the text is not UTF-8", "\xfe\xff\x00a", "f:1: the text is not UTF-8"},
 		{"scalar document", "no object", "a: 1\n---\nhello\n", `f:3: document 2: it is the string "hello"; a document is an object`},
 		{"list document", "no object", "- a\n", "f:1: document 1: it is a list; a document is an object"},
 		{"anchor in itself", "it has no end", "a: &a [*a]", "the nesting is deeper than"},
 		{"merge of itself", "it has no end", "a: &a {<<: *a}", "the nesting is deeper than"},
-		{"merge of a scalar", "there is nothing to merge", "<<: 1\na: 1", "the merge key << has the number 1"},
+		{"merge of a scalar", "there is nothing to merge", "<<: 1\na: 1", "the merge key << does not have a mapping"},
 		{"unknown anchor", "there is nothing to follow", "a: *b", "unknown anchor 'b' referenced"},
 		{"billion laughs", "a few lines must not fill the memory", laughs(), "the aliases of this document stand for more than"},
-		{"JSON, same name twice", "one of them would be lost", `{"a": {"b": 1, "b": 2}}`, `f:1: document 1: the JSON has a duplicate field "a.b"`},
-		{"JSON, same name twice, escaped", "the escape spells the same name", `{"a": 1, "\u0061": 2}`, `duplicate field "a"`},
-		{"JSON, broken", "the line helps", "{\"a\": 1,\n\"b\": ]}\n", "f:2: the JSON is broken"},
-		{"JSON, cut off", "half an object is none", `{"a": 1`, "the JSON is broken"},
+		{"JSON, same name twice", "one of them would be lost", `{"a": {"b": 1, "b": 2}}`, `f:1: document 1: an object has the member "b" twice`},
+		{"JSON, same name twice, escaped", "the escape spells the same name", `{"a": 1, "\u0061": 2}`, `an object has the member "a" twice`},
+		{"JSON, broken", "the line helps", "{\"a\": 1,\n\"b\": ]}\n", "f:2: document 1: the JSON is malformed"},
+		{"JSON, cut off", "half an object is not an object", `{"a": 1`, "f:1: document 1: the JSON is malformed: the text ends; expected a comma or } after a member"},
 		{"JSON list", "no object", ` [{"a": 1}]`, "it is a list; a document is an object"},
+		{"document after a broken one", "the error names one, the others are read", "a: [\n---\nb: 1\n---\nb: {c\n", "f:1: document 1: the YAML is malformed: did not find expected node content\nf:5: document 3: the YAML is malformed"},
 		{"item of a List", "no object", "kind: List\nitems:\n- a: 1\n- b\n", `f:4: document 1, List: items[1]: it is the string "b"; the items of a List are objects`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			documents, err := crd.ReadDocuments("f", []byte(c.text))
+			documents, err := yamldoc.Read("f", []byte(c.text))
+			if strings.HasPrefix(c.name, "document after") && len(documents) != 1 {
+				t.Errorf("%d documents, want 1", len(documents))
+			}
 			if err == nil {
 				t.Fatalf("%d documents and no error, want one that says %q: %s", len(documents), c.want, c.reason)
 			}
@@ -139,11 +141,24 @@ func TestReadDocuments(t *testing.T) {
 		{"typed list", "its items may leave out what the list says", "kind: AList\napiVersion: x/v1\nmetadata: {}\nitems:\n- {a: 1}\n",
 			[]any{map[string]any{"kind": "A", "apiVersion": "x/v1", "a": int64(1)}}},
 		{"list in list", "each level opens", "kind: List\nitems:\n- kind: AList\n  items:\n  - {kind: A}\n", []any{map[string]any{"kind": "A"}}},
-		{"object with items", "it has a name: it is no list", "kind: AllowList\nmetadata: {name: a}\nitems: [{b: 1}]",
-			[]any{map[string]any{"kind": "AllowList", "metadata": map[string]any{"name": "a"}, "items": []any{map[string]any{"b": int64(1)}}}}},
+		{"List with a name", "kubectl opens it all the same", "kind: List\napiVersion: v1\nmetadata: {name: a}\nitems:\n- {kind: A}\n", []any{map[string]any{"kind": "A"}}},
+		{"typed list with a name", "as does the API server's decoder", "kind: AList\nmetadata: {name: a}\nitems: [{b: 1}]", []any{map[string]any{"kind": "A", "b": int64(1)}}},
+		{"object with objects as items", "kubectl opens it", "kind: A\napiVersion: x/v1\nitems: [{kind: B, apiVersion: v1}]", []any{map[string]any{"kind": "B", "apiVersion": "v1"}}},
+		{"object with items", "the items are not objects of their own", "kind: A\nitems: [{b: 1}]", []any{map[string]any{"kind": "A", "items": []any{map[string]any{"b": int64(1)}}}}},
+		{"byte order mark before the second document", "files were joined", "a: 1\n---\n\ufeffb: 2", []any{map[string]any{"a": int64(1)}, map[string]any{"b": int64(2)}}},
+		{"byte order mark before the marker", "files were joined", "a: 1\n\ufeff---\nb: 2", []any{map[string]any{"a": int64(1)}, map[string]any{"b": int64(2)}}},
+		{"byte order mark in JSON", "files were joined", "\ufeff{\"a\": 1}\n\ufeff{\"a\": 2}", []any{map[string]any{"a": int64(1)}, map[string]any{"a": int64(2)}}},
+		{"not specific tag", "kubectl takes it for text", "a: ! 80", []any{map[string]any{"a": "80"}}},
+		{"tag of a float", "kubectl rounds it", "a: !!float 9007199254740993", []any{map[string]any{"a": float64(1 << 53)}}},
+		{"sign after the prefix", "kubectl reads a number", "a: 0b+1", []any{map[string]any{"a": int64(1)}}},
+		{"tag of another program", "kubectl takes it for text", "a: !secret 1", []any{map[string]any{"a": "1"}}},
+		{"merge after a key", "for kubectl, what comes later wins", "a: {x: 1, <<: {x: 2}}", []any{map[string]any{"a": map[string]any{"x": int64(2)}}}},
+		{"directive", "it belongs to the document", "%YAML 1.1\n---\na: 1", []any{map[string]any{"a": int64(1)}}},
+		{"document on the line of its marker", "YAML allows it", "--- {a: 1}\n--- # comment\nb: 2", []any{map[string]any{"a": int64(1)}, map[string]any{"b": int64(2)}}},
+		{"marker within a text", "it is indented", "a: |\n  ---\n  b\n", []any{map[string]any{"a": "---\nb\n"}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			documents, err := crd.ReadDocuments("f", []byte(c.text))
+			documents, err := yamldoc.Read("f", []byte(c.text))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -208,7 +223,7 @@ items:
 		{"JSON absent", "the last value that exists", jsonText, 0, "spec.nope", "2:15"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			documents, err := crd.ReadDocuments("f", []byte(c.text))
+			documents, err := yamldoc.Read("f", []byte(c.text))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -224,7 +239,7 @@ func FuzzReadDocuments(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		documents, err := crd.ReadDocuments("f", []byte(text))
+		documents, err := yamldoc.Read("f", []byte(text))
 		if err != nil {
 			return
 		}

@@ -1,0 +1,152 @@
+package yamldoc
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Document is one object of a YAML or JSON file, with the means to find its parts in the file again.
+type Document struct {
+	File   string // as given by the caller, for messages
+	Number int    // of the document in the file, from 1; the items of a List share it
+
+	// Object holds map[string]any, []any, string, bool, int64, float64 and nil. Integers are int64 where they fit.
+	Object map[string]any
+
+	source source
+	prefix []any // steps from the document's root to Object: nil, or into the items of a List
+}
+
+// source finds the place of a value in the text that it was read from.
+type source interface {
+	// find returns the place of the deepest value that exists on the way along steps: for a member that of its name.
+	find(steps []any) Position
+	// layout returns where the values of the document are in its text.
+	layout() (*element, error)
+}
+
+// maxLists bounds how many Lists may be nested.
+const maxLists = 100
+
+// root is the value of one document of a file.
+type root struct {
+	value  any
+	source source
+}
+
+// Read reads every object of a file: YAML of one or more documents, JSON, or JSON objects one after another. The items
+// of a List count as objects of their own; empty documents are skipped. The name is used in messages only.
+//
+// Read returns the objects that it can read, in the order of the file. The error joins one *Error for each document or
+// item that it cannot read, with file and line: text that is not UTF-8 or is malformed, a key that a mapping has twice,
+// a value that JSON does not have, a document that is not an object (ErrNotObject). Cost: one pass over the text.
+func Read(name string, data []byte) ([]*Document, error) {
+	roots, errs := readAll(name, data)
+	var documents []*Document
+	for i, root := range roots {
+		if root.value == nil {
+			continue
+		}
+		object, ok := root.value.(map[string]any)
+		if !ok {
+			errs = append(errs, &Error{File: name, Line: root.source.find(nil).Line, Document: i + 1, cause: ErrNotObject,
+				Message: fmt.Sprintf("it is %s; a document is an object with apiVersion and kind", Describe(root.value))})
+			continue
+		}
+		d := &Document{File: name, Number: i + 1, Object: object, source: root.source}
+		documents = d.appendTo(documents, &errs)
+	}
+	slices.SortStableFunc(errs, func(a, b *Error) int { return a.Line - b.Line })
+	var err error
+	if len(errs) > 0 {
+		all := make([]error, len(errs))
+		for i, e := range errs {
+			all[i] = e
+		}
+		err = errors.Join(all...)
+	}
+	return documents, err
+}
+
+// appendTo appends d, or when it is a List its items, to list.
+func (d *Document) appendTo(list []*Document, errs *[]*Error) []*Document {
+	items, ok := d.listItems()
+	if !ok {
+		return append(list, d)
+	}
+	kind, _ := d.Object["kind"].(string)
+	if len(d.prefix) > 2*maxLists {
+		*errs = append(*errs, d.Errorf(nil, "it is a list within more than %d lists; write the objects out", maxLists))
+		return list
+	}
+	for i, item := range items {
+		object, ok := item.(map[string]any)
+		if !ok {
+			*errs = append(*errs, d.Errorf([]any{"items", i}, "it is %s; the items of a %s are objects", Describe(item), kind))
+			continue
+		}
+		if _, ok := object["kind"]; !ok && kind != "List" {
+			object["kind"] = strings.TrimSuffix(kind, "List")
+			if version, ok := d.Object["apiVersion"]; ok && object["apiVersion"] == nil {
+				object["apiVersion"] = version
+			}
+		}
+		steps := append(slices.Clone(d.prefix), "items", i)
+		list = (&Document{File: d.File, Number: d.Number, Object: object, source: d.source, prefix: steps}).appendTo(list, errs)
+	}
+	return list
+}
+
+// listItems returns the items of a list of objects. As for kubectl, that is an object with items whose kind ends in
+// "List", with a metadata.name or without, and any object whose items all have an apiVersion and a kind themselves.
+func (d *Document) listItems() ([]any, bool) {
+	items, ok := d.Object["items"].([]any)
+	kind, _ := d.Object["kind"].(string)
+	if !ok || strings.HasSuffix(kind, "List") {
+		return items, ok
+	}
+	for _, item := range items {
+		_, hasVersion := At(item, "apiVersion").(string)
+		_, hasKind := At(item, "kind").(string)
+		if !hasVersion || !hasKind {
+			return nil, false
+		}
+	}
+	return items, len(items) > 0
+}
+
+// Position returns the place of the value that steps lead to, each step a member name (string) or an index (int): for a
+// member the place of its name. Where the way ends early it is the place of the last value on it; for a document that
+// was not read from a file, the zero Position. Cost: O(members) per step, for JSON a scan of the text up to the place.
+func (d *Document) Position(steps ...any) Position {
+	if d == nil || d.source == nil {
+		return Position{}
+	}
+	return d.source.find(append(slices.Clone(d.prefix), steps...))
+}
+
+// Locate is Position for a path as field.Path prints it: "spec.nodes[2].zone", "spec.labels[app.kubernetes.io/name]".
+func (d *Document) Locate(fieldPath string) Position {
+	if d == nil {
+		return Position{}
+	}
+	return d.Position(Steps(d.Object, fieldPath)...)
+}
+
+// Errorf makes an error about the value that steps lead to.
+func (d *Document) Errorf(steps []any, format string, args ...any) *Error {
+	return &Error{File: d.File, Line: d.Position(steps...).Line, Document: d.Number, Object: NameOf(d.Object), Path: PathString(steps...),
+		Message: fmt.Sprintf(format, args...)}
+}
+
+// NameOf returns the kind, namespace and name of an object for messages, as far as it has them: "Widget ns/a".
+func NameOf(object map[string]any) string {
+	kind, _ := object["kind"].(string)
+	name, _ := At(object, "metadata", "name").(string)
+	if namespace, _ := At(object, "metadata", "namespace").(string); namespace != "" && name != "" {
+		name = namespace + "/" + name
+	}
+	return strings.TrimSpace(kind + " " + name)
+}

@@ -1,0 +1,240 @@
+package yamldoc
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sort"
+	"sync"
+
+	"github.com/fieldlock/fieldlock/internal/jsonscan"
+)
+
+// maxDepth bounds nesting, as encoding/json does.
+const maxDepth = 10_000
+
+// errJSONSyntax is the cause of the error about a text that is not JSON; it may still be YAML.
+var errJSONSyntax = errors.New("not JSON")
+
+// readJSON reads the JSON values of the piece, one after another, as the API server's decoder does, but strictly: a
+// member name that an object has twice is an error.
+func (p *piece) readJSON() ([]root, *Error) {
+	var roots []root
+	text := &jsonText{data: p.data, line: p.line}
+	r := jsonReader{data: p.data}
+	for i := jsonStart(p.data, 0); i < len(p.data); {
+		value, end := r.value(i, 0)
+		if r.err != nil {
+			return roots, &Error{File: p.name, Line: p.line + lineAt(p.data, r.at), Document: 1, Message: r.err.Error(), cause: r.cause}
+		}
+		roots = append(roots, root{value, &jsonSource{jsonText: text, start: i}})
+		i = jsonStart(p.data, end)
+	}
+	return roots, nil
+}
+
+// ReadJSON decodes one JSON value: int64 where a number is one, no member name twice in an object, nothing after it.
+func ReadJSON(data []byte) (any, error) {
+	r := jsonReader{data: data}
+	value, end := r.value(jsonscan.Space(data, 0), 0)
+	if r.err == nil && jsonscan.Space(data, end) < len(data) {
+		r.broken(end, "there is something after the value")
+	}
+	return value, r.err
+}
+
+// jsonReader decodes the values of a text. The first mistake ends the reading.
+type jsonReader struct {
+	data  []byte
+	err   error
+	cause error // errJSONSyntax, or nil
+	at    int   // offset of the mistake
+}
+
+func (r *jsonReader) fail(at int, err error) int {
+	if r.err == nil {
+		r.err, r.at = err, at
+	}
+	return len(r.data)
+}
+
+func (r *jsonReader) broken(at int, what string) int {
+	found := "the text ends"
+	if at < len(r.data) {
+		found = fmt.Sprintf("found %q", r.data[at:min(at+1, len(r.data))])
+	}
+	r.cause = errJSONSyntax
+	return r.fail(at, fmt.Errorf("the JSON is malformed: %s; %s", found, what))
+}
+
+// value decodes the value at i and returns the offset after it.
+func (r *jsonReader) value(i, depth int) (any, int) {
+	if i >= len(r.data) {
+		return nil, r.broken(i, "a value is missing")
+	}
+	if depth > maxDepth {
+		return nil, r.fail(i, fmt.Errorf("the nesting is deeper than %d", maxDepth))
+	}
+	switch r.data[i] {
+	case '{':
+		return r.object(i, depth)
+	case '[':
+		return r.list(i, depth)
+	}
+	value, end := jsonscan.Scalar(r.data, i)
+	if end < 0 {
+		return nil, r.broken(i, "expected a value: an object, a list, a string in double quotes, a number, true, false or null")
+	}
+	return value, end
+}
+
+func (r *jsonReader) object(i, depth int) (any, int) {
+	object := map[string]any{}
+	for i = jsonscan.Space(r.data, i+1); r.err == nil; {
+		if len(object) == 0 && i < len(r.data) && r.data[i] == '}' {
+			return object, i + 1
+		}
+		if i >= len(r.data) || r.data[i] != '"' {
+			return nil, r.broken(i, "expected a member name in double quotes")
+		}
+		name, end := jsonscan.String(r.data, i)
+		if end < 0 {
+			return nil, r.broken(i, "the string does not end, or has an escape that JSON does not know")
+		}
+		if _, twice := object[name]; twice {
+			return nil, r.fail(i, fmt.Errorf("an object has the member %q twice; remove one", name))
+		}
+		if i = jsonscan.Space(r.data, end); i >= len(r.data) || r.data[i] != ':' {
+			return nil, r.broken(i, "expected a colon after a member name")
+		}
+		object[name], end = r.value(jsonscan.Space(r.data, i+1), depth+1)
+		if r.err != nil {
+			break
+		}
+		switch i = jsonscan.Space(r.data, end); {
+		case i < len(r.data) && r.data[i] == '}':
+			return object, i + 1
+		case i >= len(r.data) || r.data[i] != ',':
+			return nil, r.broken(i, "expected a comma or } after a member")
+		}
+		i = jsonscan.Space(r.data, i+1)
+	}
+	return nil, len(r.data)
+}
+
+func (r *jsonReader) list(i, depth int) (any, int) {
+	list := []any{}
+	for i = jsonscan.Space(r.data, i+1); r.err == nil; {
+		if len(list) == 0 && i < len(r.data) && r.data[i] == ']' {
+			return list, i + 1
+		}
+		item, end := r.value(i, depth+1)
+		if r.err != nil {
+			break
+		}
+		list = append(list, item)
+		switch i = jsonscan.Space(r.data, end); {
+		case i < len(r.data) && r.data[i] == ']':
+			return list, i + 1
+		case i >= len(r.data) || r.data[i] != ',':
+			return nil, r.broken(i, "expected a comma or ] after an item")
+		}
+		i = jsonscan.Space(r.data, i+1)
+	}
+	return nil, len(r.data)
+}
+
+// jsonText is a text of JSON values. Safe for concurrent use.
+type jsonText struct {
+	data []byte
+	line int // of its beginning in the file, from 0
+
+	once     sync.Once
+	newlines []int // offsets, after a first one of -1
+}
+
+// position returns the line and column of an offset.
+func (t *jsonText) position(at int) Position {
+	t.once.Do(func() {
+		t.newlines = []int{-1}
+		for i, c := range t.data {
+			if c == '\n' {
+				t.newlines = append(t.newlines, i)
+			}
+		}
+	})
+	line := sort.SearchInts(t.newlines, at) // newlines before the offset
+	return Position{t.line + line, at - t.newlines[line-1]}
+}
+
+var _ source = (*jsonSource)(nil)
+
+// jsonSource is a value that was read as JSON, so its text is well-formed. It scans the text for the places that are
+// asked for, and remembers the containers on the way, so that many places in one large List cost one scan of it. Safe
+// for concurrent use.
+type jsonSource struct {
+	*jsonText
+	start int // offset of the value
+
+	mu         sync.Mutex
+	containers map[int][]jsonChild // by offset
+}
+
+// jsonChild is a member of an object or an item of a list.
+type jsonChild struct {
+	name      string // of a member
+	at, value int    // offsets of the name, or of the item, and of the value
+}
+
+func (s *jsonSource) find(steps []any) Position {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	at, value := s.start, s.start
+	for _, step := range steps {
+		child, ok := s.child(value, step)
+		if !ok {
+			break
+		}
+		at, value = child.at, child.value
+	}
+	return s.position(at)
+}
+
+// child returns what is one step below the value at an offset.
+func (s *jsonSource) child(value int, step any) (jsonChild, bool) {
+	children, known := s.containers[value]
+	if !known {
+		if children = childrenOf(s.data, value); s.containers == nil {
+			s.containers = make(map[int][]jsonChild)
+		}
+		s.containers[value] = children
+	}
+	switch step := step.(type) {
+	case int:
+		if s.data[value] == '[' && step >= 0 && step < len(children) {
+			return children[step], true
+		}
+	case string:
+		if i := slices.IndexFunc(children, func(c jsonChild) bool { return c.name == step }); i >= 0 && s.data[value] == '{' {
+			return children[i], true
+		}
+	}
+	return jsonChild{}, false
+}
+
+// childrenOf lists the children of the container at an offset; a scalar has none.
+func childrenOf(data []byte, offset int) []jsonChild {
+	var children []jsonChild
+	text := jsonscan.NewText(data)
+	switch text.Seek(offset); data[offset] {
+	case '{':
+		for m := range text.Members() {
+			children = append(children, jsonChild{string(m.Name), m.At, m.Value})
+		}
+	case '[':
+		for at := range text.Items() {
+			children = append(children, jsonChild{at: at, value: at})
+		}
+	}
+	return children
+}

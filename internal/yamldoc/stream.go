@@ -1,0 +1,155 @@
+package yamldoc
+
+import (
+	"bytes"
+	"runtime"
+	"sync"
+	"unicode/utf8"
+)
+
+// byteOrderMark may precede the first document and, where files were joined, any other.
+var byteOrderMark = []byte("\ufeff")
+
+// piece is a part of a file that is read on its own: what is between two lines that begin with "---".
+type piece struct {
+	name  string // of the file
+	data  []byte // from after a byte order mark, when it begins with one
+	start int    // offset of data in the file
+	line  int    // of the beginning of data, from 0
+}
+
+// readAll reads the documents of a file, and the errors of those that cannot be read. Pieces are independent, so large
+// files are read on all processors.
+func readAll(name string, data []byte) ([]root, []*Error) {
+	if i := invalidUTF8(data); i >= 0 {
+		return nil, []*Error{{File: name, Line: lineAt(data, i), Message: "the text is not UTF-8, as YAML and JSON have to be"}}
+	}
+	pieces := split(name, data)
+	roots, errs := make([][]root, len(pieces)), make([]*Error, len(pieces))
+	read := func(i int) { roots[i], errs[i] = pieces[i].read() }
+	const worthIt = 64 << 10 // bytes
+	if workers := min(runtime.GOMAXPROCS(0), len(pieces)); workers > 1 && len(data) > worthIt {
+		var group sync.WaitGroup
+		for w := range workers {
+			group.Go(func() {
+				for i := w; i < len(pieces); i += workers {
+					read(i)
+				}
+			})
+		}
+		group.Wait()
+	} else {
+		for i := range pieces {
+			read(i)
+		}
+	}
+	var all []root
+	var failed []*Error
+	for i := range pieces {
+		all = append(all, roots[i]...)
+		if e := errs[i]; e != nil {
+			e.Document += len(all) // so far it counts within the piece
+			failed = append(failed, e)
+			all = append(all, root{}) // it keeps its number
+		}
+	}
+	return all, failed
+}
+
+// read reads the documents of the piece up to the first mistake.
+func (p *piece) read() ([]root, *Error) {
+	if !looksLikeJSON(p.data) {
+		return p.readYAML()
+	}
+	roots, err := p.readJSON()
+	if err != nil && err.cause == errJSONSyntax {
+		// YAML's flow style starts like JSON does.
+		if fromYAML, yamlErr := p.readYAML(); yamlErr == nil {
+			return fromYAML, nil
+		}
+	}
+	return roots, err
+}
+
+// split cuts a file at the lines that begin a document. Such a line ends a document wherever it is, as YAML allows "---"
+// in no scalar at the beginning of a line. A file with directives, which belong to the document after them, is one piece.
+func split(name string, data []byte) []piece {
+	var pieces []piece
+	whole := bytes.HasPrefix(data, []byte("%")) || bytes.Contains(data, []byte("\n%"))
+	start, line, lineStart := 0, 0, 0
+	cut := func(end, lines int) {
+		p := piece{name: name, data: data[start:end], start: start, line: lines}
+		if i := bytes.LastIndex(p.data[:jsonStart(p.data, 0)], byteOrderMark); i >= 0 {
+			i += len(byteOrderMark)
+			p.line += bytes.Count(p.data[:i], []byte("\n"))
+			p.data, p.start = p.data[i:], start+i
+		}
+		pieces = append(pieces, p)
+		start = end
+	}
+	pieceLine := 0
+	for !whole && lineStart < len(data) {
+		if lineStart > start && beginsDocument(data[lineStart:]) {
+			cut(lineStart, pieceLine)
+			pieceLine = line
+		}
+		next := bytes.Index(data[lineStart:], []byte("\n"))
+		if next < 0 {
+			break
+		}
+		lineStart += next + 1
+		line++
+	}
+	cut(len(data), pieceLine)
+	return pieces
+}
+
+// beginsDocument reports whether a line begins with "---" as a word, after a byte order mark or without.
+func beginsDocument(line []byte) bool {
+	rest, ok := bytes.CutPrefix(bytes.TrimPrefix(line, byteOrderMark), []byte("---"))
+	return ok && (len(rest) == 0 || bytes.IndexByte([]byte(" \t\r\n"), rest[0]) >= 0)
+}
+
+// looksLikeJSON reports whether the text is an object or a list in JSON's style, after a document marker or without.
+func looksLikeJSON(data []byte) bool {
+	data = data[jsonStart(data, 0):]
+	return len(data) > 0 && (data[0] == '{' || data[0] == '[')
+}
+
+// jsonStart returns the offset of the first byte from i on that may belong to a JSON value: after white space, byte order
+// marks and document markers.
+func jsonStart(data []byte, i int) int {
+	for {
+		rest := data[i:]
+		switch {
+		case len(rest) > 0 && bytes.IndexByte([]byte(" \t\r\n"), rest[0]) >= 0:
+			i++
+		case bytes.HasPrefix(rest, byteOrderMark):
+			i += len(byteOrderMark)
+		case (i == 0 || data[i-1] == '\n') && beginsDocument(rest):
+			i += len("---")
+		default:
+			return i
+		}
+	}
+}
+
+// invalidUTF8 returns the offset of the first byte that is not UTF-8, or -1.
+func invalidUTF8(data []byte) int {
+	if utf8.Valid(data) {
+		return -1
+	}
+	for i := 0; i < len(data); {
+		r, size := utf8.DecodeRune(data[i:])
+		if r == utf8.RuneError && size <= 1 {
+			return i
+		}
+		i += size
+	}
+	return -1
+}
+
+// lineAt returns the line, from 1, of the byte at offset.
+func lineAt(data []byte, offset int) int {
+	return 1 + bytes.Count(data[:min(max(offset, 0), len(data))], []byte("\n"))
+}
