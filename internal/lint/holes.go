@@ -1,0 +1,181 @@
+package lint
+
+import (
+	"slices"
+
+	"github.com/fieldlock/fieldlock/internal/rule"
+	"github.com/fieldlock/fieldlock/internal/schema"
+)
+
+// Warnings returns the ways around the locks of t, one entry for each with the fields behind it, the locks without
+// effect, and map keys that may be missing. Cost: linear in the schema and in the entries.
+func Warnings(t *schema.Tree) []Entry {
+	h := holes{locked: t.Holding(func(l *schema.Location) bool { return l.Marks.Locked() })}
+	t.Root.Descend(nil, h.optionalMapKey)
+	t.Root.Descend(nil, h.find)
+	return h.entries
+}
+
+type holes struct {
+	list
+	locked map[*schema.Location]bool // has a lock, or something below it does
+}
+
+func (h *holes) warn(l *schema.Location, at *schema.Path, id string, fields []string, format string, args ...any) {
+	h.add(at, l.Path, rule.Warning, id, fields, format, args...)
+}
+
+// find looks for the ways around the locks of l and below it.
+func (h *holes) find(l *schema.Location, at *schema.Path) (below bool) {
+	if h.full() || !h.locked[l] {
+		return false
+	}
+	if how := keepsValue(l); how != "" {
+		h.unsetThenSet(l, at)
+		h.redundant(l, at, how)
+		return false
+	}
+	h.optionalParent(l, at)
+	h.renamableKey(l, at)
+	h.atomicItems(l, at)
+	return true
+}
+
+// optionalMapKey: a key that may be missing makes items that cannot be told apart; the API server refuses such a v1 CRD.
+func (h *holes) optionalMapKey(l *schema.Location, at *schema.Path) (below bool) {
+	if l.Marks.ListType == schema.ListMap {
+		for _, name := range l.Marks.ListMapKeys {
+			if field := l.KeyField(name); field != nil && !field.Required && field.Default() == nil {
+				h.warn(l, at, rule.OptionalMapKey, nil,
+					"the map key %q is neither required nor defaulted, and the API server refuses a v1 CRD like that: add it to the required properties of the items", name)
+			}
+		}
+	}
+	return !h.full()
+}
+
+// keepsValue says how a lock of l keeps everything below it as it is while l is set, or "".
+func keepsValue(l *schema.Location) string {
+	switch {
+	case l.Marks.Has(schema.Immutable):
+		return "is immutable as a whole"
+	case l.Marks.Has(schema.NoModify):
+		return "cannot be modified while it is set"
+	}
+	return ""
+}
+
+// redundant: a lock below a value that cannot change adds nothing. A recursive schema has its own lock below itself.
+func (h *holes) redundant(top *schema.Location, at *schema.Path, how string) {
+	name := at.String()
+	top.Descend(at, func(l *schema.Location, at *schema.Path) bool {
+		if l == top {
+			return true
+		}
+		if l.Body != top.Body && l.Marks.Locked() && !(l.IsMapKey() && l.Parent().Parent().Marks.KeyLock() != "") {
+			h.warn(l, at, rule.RedundantLock, nil, "the lock adds nothing, because %s %s: remove it", name, how)
+		}
+		return l.Body != top.Body && !h.full()
+	})
+}
+
+// optionalParent: a container that can be removed takes the locks below it with it.
+func (h *holes) optionalParent(l *schema.Location, at *schema.Path) {
+	how := canVanish(l)
+	if how == "" || l.Marks.Has(schema.NoSet) || l.Marks.Has(schema.NoUnset) || len(l.Properties) == 0 && keepsKeys(l) {
+		return
+	}
+	if fields := h.below(l, at); len(fields) > 0 {
+		h.warn(l, at, rule.OptionalParent, fields,
+			"an update can %s, and the next one can put other values there: %s; make it required, or give it %s: [%s]",
+			how, enumerate(fields), schema.KeyUpdate, schema.NoUnset)
+	}
+}
+
+// unsetThenSet: NoModify alone forbids a change, not the two changes around it.
+func (h *holes) unsetThenSet(l *schema.Location, at *schema.Path) {
+	how := canVanish(l)
+	if how == "" || !l.Marks.Has(schema.NoModify) || l.Marks.Has(schema.NoSet) || l.Marks.Has(schema.NoUnset) {
+		return
+	}
+	h.warn(l, at, rule.UnsetThenSet, sortedSet(append(h.below(l, at), at.String())),
+		"an update can %s, and the next one can set another value; add %s to %s", how, schema.NoUnset, schema.KeyUpdate)
+}
+
+// canVanish says how an update can make the value at l absent, or "".
+func canVanish(l *schema.Location) string {
+	switch {
+	case l.Marks.Normalize != "":
+		return "leave it empty, which counts as absent"
+	case l.Nullable():
+		return "set it to null"
+	case l.Role == schema.Property && !l.Required && l.Default() == nil:
+		return "remove it, as it is optional"
+	}
+	return ""
+}
+
+// keepsKeys reports whether a key of l cannot be replaced with another one: a key that goes cannot come back, or none
+// can go.
+func keepsKeys(l *schema.Location) bool {
+	return slices.ContainsFunc(l.Marks.Locks, schema.Lock.OnKeys)
+}
+
+// renamableKey: values under keys that can be removed and added again are locked only while their key stays.
+func (h *holes) renamableKey(l *schema.Location, at *schema.Path) {
+	if keepsKeys(l) {
+		return
+	}
+	var fields []string
+	switch {
+	case l.Values != nil && h.locked[l.Values]:
+		fields = h.from(l.Values, at.Values())
+	case l.Marks.ListType == schema.ListMap && l.Items != nil && h.locked[l.Items]:
+		fields = h.from(l.Items, at.Items())
+	}
+	if len(fields) > 0 {
+		h.warn(l, at, rule.RenamableKey, fields,
+			"an update can replace a key with another one and so free what is locked under it: %s; lock the keys with %s: true", enumerate(fields), schema.KeyImmutableKeys)
+	}
+}
+
+// atomicItems: items of an atomic list are compared by index, so deleting and inserting moves them.
+func (h *holes) atomicItems(l *schema.Location, at *schema.Path) {
+	if l.Items == nil || !h.locked[l.Items] || l.Marks.ListType == schema.ListMap || l.Marks.ListType == schema.ListSet {
+		return
+	}
+	if fields := h.from(l.Items, at.Items()); len(fields) > 0 {
+		h.warn(l, at, rule.AtomicItems, fields,
+			"the items are locked by index: an update can delete the last ones, and the next one can add others: %s; make the list a %s: map with locked keys, or lock the list",
+			enumerate(fields), schema.KeyListType)
+	}
+}
+
+// below returns the locked fields below l.
+func (h *holes) below(l *schema.Location, at *schema.Path) []string { return h.collect(l, at, true) }
+
+// from returns the locked fields at l and below it, without map keys: a lock on the keys of their list wants them locked.
+func (h *holes) from(l *schema.Location, at *schema.Path) []string { return h.collect(l, at, false) }
+
+func (h *holes) collect(top *schema.Location, at *schema.Path, skipTop bool) []string {
+	var fields []string
+	top.Descend(at, func(l *schema.Location, at *schema.Path) bool {
+		if skipTop && l == top {
+			return true
+		}
+		if !h.locked[l] || l.IsMapKey() {
+			return false
+		}
+		if l.Marks.Locked() {
+			h.steps += at.Depth()
+			fields = append(fields, at.String())
+		}
+		return !l.Marks.Has(schema.Immutable) && !h.full()
+	})
+	return sortedSet(fields)
+}
+
+func sortedSet(fields []string) []string {
+	slices.Sort(fields)
+	return slices.Compact(fields)
+}

@@ -1,0 +1,168 @@
+package schema
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/fieldlock/fieldlock/internal/rule"
+)
+
+// Lock is the name of a lock, as reports give it.
+type Lock string
+
+// The locks. Those that begin with No are words of x-fieldlock-update, the others are keys of their own.
+const (
+	Immutable     Lock = "immutable"
+	ImmutableKeys Lock = "immutable-keys"
+	AdditionOnly  Lock = "addition-only"
+	DeletionOnly  Lock = "deletion-only"
+	NoSet         Lock = "NoSet"
+	NoUnset       Lock = "NoUnset"
+	NoModify      Lock = "NoModify"
+	NoAddItem     Lock = "NoAddItem"
+	NoRemoveItem  Lock = "NoRemoveItem"
+)
+
+// Change is a set of the changes that a lock can refuse at its location.
+type Change uint8
+
+// The changes. An item is a key of a map or keyed list, or an item of a set.
+const (
+	Set Change = 1 << iota
+	Unset
+	Modify
+	AddItem
+	RemoveItem
+
+	ChangeItems = AddItem | RemoveItem
+	ChangeValue = Set | Unset | Modify
+)
+
+// Has reports whether c holds every change of other.
+func (c Change) Has(other Change) bool { return c&other == other }
+
+// Container says what keys a value has, as far as a lock on keys is concerned.
+type Container uint8
+
+// The containers.
+const (
+	NoKeys     Container = iota // a scalar, or an object that has only named properties
+	Map                         // an object with additionalProperties
+	AtomicMap                   // an object that is replaced as a whole
+	AtomicList                  // a list without a list-type, or of list-type atomic
+	SetList                     // a list of list-type set; its items are its keys
+	MapList                     // a list of list-type map
+)
+
+// lockInfo is a row of the table of locks.
+type lockInfo struct {
+	lock    Lock
+	key     string
+	refuses Change
+	// on lists the containers that the lock is allowed on; nil allows it on every value.
+	on []Container
+}
+
+// locks is the one table of what locks are, in the order in which they are reported.
+var locks = [...]lockInfo{
+	{Immutable, KeyImmutable, ChangeValue | ChangeItems, nil},
+	{ImmutableKeys, KeyImmutableKeys, ChangeItems, []Container{Map, MapList}},
+	{AdditionOnly, KeyAdditionOnly, RemoveItem, []Container{Map, MapList, SetList}},
+	{DeletionOnly, KeyDeletionOnly, AddItem, []Container{Map, MapList, SetList}},
+	{NoSet, KeyUpdate, Set, nil},
+	{NoUnset, KeyUpdate, Unset, nil},
+	{NoModify, KeyUpdate, Modify | ChangeItems, nil},
+	{NoAddItem, KeyUpdate, AddItem, []Container{Map, MapList, SetList}},
+	{NoRemoveItem, KeyUpdate, RemoveItem, []Container{Map, MapList, SetList}},
+}
+
+// Locks lists all locks in the order in which they are reported.
+func Locks() []Lock {
+	all := make([]Lock, len(locks))
+	for i := range locks {
+		all[i] = locks[i].lock
+	}
+	return all
+}
+
+// Words lists the words of x-fieldlock-update in the order in which they are reported.
+func Words() []string {
+	var words []string
+	for i := range locks {
+		if locks[i].key == KeyUpdate {
+			words = append(words, string(locks[i].lock))
+		}
+	}
+	return words
+}
+
+func (l Lock) info() lockInfo {
+	i := slices.IndexFunc(locks[:], func(row lockInfo) bool { return row.lock == l })
+	if i < 0 {
+		return lockInfo{}
+	}
+	return locks[i]
+}
+
+// Key returns the extension key that sets l.
+func (l Lock) Key() string { return l.info().key }
+
+// Refuses returns the changes that l refuses at its location. A value that may not be modified keeps its items.
+func (l Lock) Refuses() Change { return l.info().refuses }
+
+// OnKeys reports whether l concerns only the keys of a container, or the items of a set.
+func (l Lock) OnKeys() bool { return l.Refuses()&ChangeValue == 0 }
+
+// AllowedOn reports whether l is allowed on a value of this kind.
+func (l Lock) AllowedOn(c Container) bool {
+	on := l.info().on
+	return on == nil || slices.Contains(on, c)
+}
+
+// Misplaced returns the rule that l breaks on a value of this kind, and a message that says where it is allowed; both
+// are "" where l is allowed.
+func (l Lock) Misplaced(c Container) (id, message string) {
+	if l.AllowedOn(c) {
+		return "", ""
+	}
+	name := l.Key()
+	if name == KeyUpdate {
+		name = string(l)
+	}
+	where := "an object with additionalProperties or an array with x-kubernetes-list-type: map"
+	if slices.Contains(l.info().on, SetList) {
+		where += " or set"
+	}
+	switch c {
+	case SetList:
+		return rule.KeysOnSet, fmt.Sprintf("%s is on a set, whose items are its keys: use %s", name, KeyImmutable)
+	case AtomicMap:
+		return rule.KeysWithoutKeys, fmt.Sprintf("%s is on an object with x-kubernetes-map-type: atomic, which is replaced as a whole: use %s", name, KeyImmutable)
+	case AtomicList:
+		return rule.KeysWithoutKeys, fmt.Sprintf("%s is on a list without keys: put it on %s", name, where)
+	}
+	return rule.KeysWithoutKeys, fmt.Sprintf("%s is on a field without keys: put it on %s", name, where)
+}
+
+// ConflictingKeys reports whether two lock keys exclude each other on one node: the four x-kubernetes- locks do, and
+// x-kubernetes-immutable leaves nothing for x-fieldlock-update to refuse.
+func ConflictingKeys(a, b string) bool {
+	if a == b || !isLockKey(a) || !isLockKey(b) {
+		return false
+	}
+	return a != KeyUpdate && b != KeyUpdate || a == KeyImmutable || b == KeyImmutable
+}
+
+func isLockKey(key string) bool {
+	return slices.ContainsFunc(locks[:], func(row lockInfo) bool { return row.key == key })
+}
+
+// HasLock reports whether a key of a schema node, in any letter case, is a lock. Cost: O(keys).
+func HasLock(ext map[string]any) bool {
+	for key := range ext {
+		if exact := spelling(key); exact != "" && isLockKey(exact) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,265 @@
+package schema
+
+import (
+	"iter"
+	"slices"
+	"strings"
+
+	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"github.com/fieldlock/fieldlock/internal/pointer"
+)
+
+// Tree is a schema that has been read.
+type Tree struct {
+	Root *Location
+	All  []*Location // every location, parents before children
+
+	bodies map[string]*Body // by $ref
+}
+
+// Location is the root of a schema, a property, the values of a map or the items of a list.
+type Location struct {
+	In       *Body // what it is directly below; nil for the root
+	Role     Role
+	Name     string       // of a property
+	Schema   *spec.Schema // as written here, with a $ref not followed
+	Marks    Marks        // of the node and, with a $ref, of its target
+	Problems []Problem    // mistakes in the keys of the node, and a $ref that cannot be resolved
+	Required bool         // a property that its parent requires
+	Path     *Path        // schema path
+	Hidden   []Unchecked  // marks next to a $ref, which its target hides
+	*Body
+
+	wrapped *spec.Schema // the element of allOf that holds the $ref, if it is wrapped
+}
+
+// Body is what is below a location. All locations with a $ref to one schema share its body.
+type Body struct {
+	First    *Location    // the location it was read for
+	Ref      string       // the $ref that leads here, or ""
+	Path     *Path        // schema path that the paths of its children begin with
+	Schema   *spec.Schema // with every $ref followed
+	Marks    Marks        // of the target of the $ref
+	Problems []Problem    // mistakes in the keys of the target of the $ref
+
+	Properties    []*Location // sorted by name
+	Values, Items *Location   // nil for none
+	Unchecked     []Unchecked // marks in parts of the schema that only validate
+
+	chain []*spec.Schema // what the $ref leads to, the last one being Schema
+	sites []*Location    // the locations that share the body
+}
+
+// Parent returns the location above l, nil for the root. For a location below a shared body that is the first one that
+// it was read for.
+func (l *Location) Parent() *Location {
+	if l.In == nil {
+		return nil
+	}
+	return l.In.First
+}
+
+// LockPath returns the schema path at which the locks of l are written: its own, or that of the target of its $ref.
+func (l *Location) LockPath() *Path {
+	if l.Ref != "" && !HasLock(l.Schema.Extensions) {
+		return l.Body.Path
+	}
+	return l.Path
+}
+
+// MarkPath returns the schema path at which key is written for l: its own, or that of the target of its $ref.
+func (l *Location) MarkPath(key string) *Path {
+	if _, here := l.Schema.Extensions[key]; !here && l.Ref != "" {
+		return l.Body.Path
+	}
+	return l.Path
+}
+
+// UnknownKeys returns the unknown keys at l itself.
+func (l *Location) UnknownKeys() []UnknownKey {
+	unknown := UnknownKeys(l.Schema.Extensions)
+	if l.wrapped != nil {
+		unknown = append(unknown, UnknownKeys(l.wrapped.Extensions)...)
+	}
+	return unknown
+}
+
+// TargetUnknownKeys returns the unknown keys of what the $ref that leads to b refers to.
+func (b *Body) TargetUnknownKeys() []UnknownKey {
+	var unknown []UnknownKey
+	for _, s := range b.chain {
+		unknown = append(unknown, UnknownKeys(s.Extensions)...)
+	}
+	return unknown
+}
+
+// Children yields the locations directly below b: properties by name, then values, then items.
+func (b *Body) Children(yield func(*Location) bool) {
+	for _, p := range b.Properties {
+		if !yield(p) {
+			return
+		}
+	}
+	if b.Values != nil && !yield(b.Values) {
+		return
+	}
+	if b.Items != nil {
+		yield(b.Items)
+	}
+}
+
+// Property returns the property of b with this name, or nil.
+func (b *Body) Property(name string) *Location {
+	i, found := slices.BinarySearchFunc(b.Properties, name, func(p *Location, name string) int { return strings.Compare(p.Name, name) })
+	if !found {
+		return nil
+	}
+	return b.Properties[i]
+}
+
+// Schemas yields the schemas that describe l: its own, then those that its $ref leads to, one after the other.
+func (l *Location) Schemas() iter.Seq[*spec.Schema] {
+	return func(yield func(*spec.Schema) bool) {
+		if !yield(l.Schema) || l.wrapped != nil && !yield(l.wrapped) {
+			return
+		}
+		for _, s := range l.chain {
+			if !yield(s) {
+				return
+			}
+		}
+	}
+}
+
+// any reports whether one of the schemas that describe l satisfies is.
+func (l *Location) any(is func(*spec.Schema) bool) bool {
+	for s := range l.Schemas() {
+		if is(s) {
+			return true
+		}
+	}
+	return false
+}
+
+// Nullable reports whether null is allowed at l.
+func (l *Location) Nullable() bool { return l.any(func(s *spec.Schema) bool { return s.Nullable }) }
+
+// Password reports whether l has format: password.
+func (l *Location) Password() bool {
+	return l.any(func(s *spec.Schema) bool { return s.Format == "password" })
+}
+
+// PreservesUnknown reports whether objects at l keep fields that the schema does not describe.
+func (l *Location) PreservesUnknown() bool {
+	return l.any(func(s *spec.Schema) bool { return isTrue(s.Extensions[KeyPreserveUnknown]) })
+}
+
+// IntOrString reports whether l is an integer or a string.
+func (l *Location) IntOrString() bool { return l.any(isIntOrString) }
+
+func isIntOrString(s *spec.Schema) bool { return isTrue(s.Extensions[KeyIntOrString]) }
+
+// Default returns the default of l, nil for none.
+func (l *Location) Default() any {
+	for s := range l.Schemas() {
+		if s.Default != nil {
+			return s.Default
+		}
+	}
+	return nil
+}
+
+// Type returns the type of l, or "" if it has none or several. IntOrString is no type.
+func (l *Location) Type() string {
+	for s := range l.Schemas() {
+		if len(s.Type) == 1 {
+			return s.Type[0]
+		}
+	}
+	return ""
+}
+
+// Scalar reports whether l allows only strings, numbers and booleans.
+func (l *Location) Scalar() bool {
+	return l.any(func(s *spec.Schema) bool {
+		return isIntOrString(s) ||
+			len(s.Type) > 0 && !slices.ContainsFunc(s.Type, func(t string) bool { return t == "object" || t == "array" })
+	})
+}
+
+// HasKeys reports whether l is an object with keys that are not named properties.
+func (l *Location) HasKeys() bool {
+	ap := l.Body.Schema.AdditionalProperties
+	return ap != nil && (ap.Allows || ap.Schema != nil)
+}
+
+// Container says what keys the values at l have.
+func (l *Location) Container() Container {
+	if l.Body.Schema.Items != nil || l.any(func(s *spec.Schema) bool { return slices.Contains(s.Type, "array") }) {
+		switch l.Marks.ListType {
+		case ListMap:
+			return MapList
+		case ListSet:
+			return SetList
+		}
+		return AtomicList
+	}
+	switch {
+	case l.Marks.MapType == MapAtomic:
+		return AtomicMap
+	case l.HasKeys():
+		return Map
+	}
+	return NoKeys
+}
+
+// KeyField returns the property of the items of l with this name, or nil.
+func (l *Location) KeyField(name string) *Location {
+	if l.Items == nil {
+		return nil
+	}
+	return l.Items.Property(name)
+}
+
+// IsMapKey reports whether l is a key field of a list of list-type map. Its lock can never be broken, because items are
+// correlated by it.
+func (l *Location) IsMapKey() bool {
+	if l.Role != Property || l.Parent().Role != Items {
+		return false
+	}
+	marks := &l.Parent().Parent().Marks
+	return marks.ListType == ListMap && slices.Contains(marks.ListMapKeys, l.Name)
+}
+
+// Find returns the location with this schema path, as Path.Pointer writes it, or nil. Cost: O(length of the path + $refs).
+func (t *Tree) Find(schemaPath string) *Location {
+	found, body, rest := t.Root, t.Root.Body, schemaPath
+	longest := -1
+	for ref, b := range t.bodies {
+		if below, ok := strings.CutPrefix(schemaPath, ref+"/"); ok && len(ref) > longest {
+			longest, found, body, rest = len(ref), nil, b, "/"+below
+		}
+	}
+	for names := pointer.Names(rest); len(names) > 0; {
+		if found != nil && found.Ref != "" {
+			return nil // the paths below begin with that $ref
+		}
+		used := 1
+		switch {
+		case names[0] == "properties" && len(names) > 1:
+			found, used = body.Property(names[1]), 2
+		case names[0] == "additionalProperties":
+			found = body.Values
+		case names[0] == "items":
+			found = body.Items
+		default:
+			return nil
+		}
+		if found == nil {
+			return nil
+		}
+		body, names = found.Body, names[used:]
+	}
+	return found
+}
