@@ -1,0 +1,172 @@
+package celrun
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+	"sync"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel/model"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	celconfig "k8s.io/apiserver/pkg/apis/cel"
+	celcommon "k8s.io/apiserver/pkg/cel/common"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+)
+
+// Violation is an error of the API server's validator about one rule.
+type Violation struct {
+	// Rule is the rule that refuses; its Text is empty where the server's error concerns no single rule, as when the cost
+	// of all rules together exceeds the budget.
+	Rule Rule
+	// Path is the field that the server names: the rule's fieldPath, otherwise the field that the rule is on; "" for the
+	// whole object.
+	Path    string
+	Message string // the server's, without the path and the value
+	Type    field.ErrorType
+}
+
+// Validator runs rules of one schema. It is safe for concurrent use.
+type Validator struct {
+	schema *spec.Schema
+	rules  []Rule
+	plain  bool // some rule is not a transition rule
+
+	program func() (*program, error)
+	naming  func() (*program, error)
+}
+
+// New returns the validator of the rules of s that keep holds for, such as Transition; nil keeps all. It returns nil
+// where there is none, at the cost of one walk over s; the methods of a nil Validator accept everything. Rules are
+// compiled at the first use, which takes milliseconds for each schema node with rules. s is not copied: do not change it.
+func New(s *spec.Schema, keep func(Rule) bool) *Validator {
+	rules := Rules(s)
+	if keep != nil {
+		rules = slices.DeleteFunc(rules, func(r Rule) bool { return !keep(r) })
+	}
+	if len(rules) == 0 {
+		return nil
+	}
+	v := &Validator{schema: s, rules: rules, plain: slices.ContainsFunc(rules, func(r Rule) bool { return !Transition(r) })}
+	v.program = sync.OnceValues(func() (*program, error) { return v.compile(v.rules, false) })
+	v.naming = sync.OnceValues(func() (*program, error) {
+		return v.compile(slices.DeleteFunc(slices.Clone(v.rules), func(r Rule) bool { return !r.hidesName() }), true)
+	})
+	return v
+}
+
+// Rules lists the rules that v runs, in the order of the function Rules.
+func (v *Validator) Rules() []Rule {
+	if v == nil {
+		return nil
+	}
+	return slices.Clone(v.rules)
+}
+
+// compile compiles rules, each with its label as its message. Where named is set, a rule has nothing that could hide the
+// label.
+func (v *Validator) compile(rules []Rule, named bool) (*program, error) {
+	labels := map[place]string{}
+	for i, r := range v.rules {
+		if slices.Contains(rules, r) {
+			labels[place{r.SchemaPath, r.Index}] = label(i)
+		}
+	}
+	return compile(v.schema, func(p place, r apiextensionsv1.ValidationRule) *apiextensionsv1.ValidationRule {
+		text, ok := labels[p]
+		if !ok {
+			return nil
+		}
+		r.Message = text
+		if named {
+			r.MessageExpression, r.Reason = "", nil
+		}
+		return &r
+	})
+}
+
+// ValidateUpdate returns the violations of an update, sorted by path; nil when all rules accept it. Objects are as the
+// server has them when it validates: decoded to the types of apimachinery's util/json, pruned, with defaults. They are
+// not changed. The error is that the schema or a rule does not compile; an API server would refuse the CRD.
+func (v *Validator) ValidateUpdate(newObj, oldObj map[string]any) ([]Violation, error) {
+	if v == nil {
+		return nil, nil
+	}
+	return v.validate(newObj, oldObj)
+}
+
+// Validate returns the violations of a create, as ValidateUpdate those of an update: transition rules do not run, unless
+// they have optionalOldSelf.
+func (v *Validator) Validate(obj map[string]any) ([]Violation, error) {
+	if v == nil {
+		return nil, nil
+	}
+	return v.validate(obj, nil)
+}
+
+func (v *Validator) validate(newObj, oldObj map[string]any) ([]Violation, error) {
+	p, err := v.program()
+	if err != nil {
+		return nil, err
+	}
+	errs := p.run(newObj, oldObj, v.plain)
+	if len(errs) == 0 {
+		return nil, nil
+	}
+	violations, err := v.attribute(errs, newObj, oldObj)
+	if err != nil {
+		return nil, err
+	}
+	slices.SortStableFunc(violations, func(a, b Violation) int {
+		return cmp.Or(comparePaths(a.Path, b.Path), strings.Compare(a.Rule.SchemaPath, b.Rule.SchemaPath), cmp.Compare(a.Rule.Index, b.Rule.Index))
+	})
+	return violations, nil
+}
+
+// run validates an update, or with nil oldObj a create. Ratcheting forgives plain rules where nothing changed; it looks at
+// the whole object, so that it is left out where there are none.
+func (p *program) run(newObj, oldObj map[string]any, ratchet bool) field.ErrorList {
+	if p.validator == nil {
+		return nil
+	}
+	var old any
+	var options []cel.Option
+	if oldObj != nil {
+		old = oldObj
+	}
+	if oldObj != nil && ratchet {
+		options = append(options, cel.WithRatcheting(celcommon.NewCorrelatedObject(newObj, oldObj, &model.Structural{Structural: p.structural})))
+	}
+	errs, _ := p.validator.Validate(context.Background(), nil, p.structural, newObj, old, celconfig.RuntimeCELCostBudget, options...)
+	return errs
+}
+
+// comparePaths orders paths with indices as numbers.
+func comparePaths(a, b string) int {
+	for a != "" && b != "" {
+		x, y := digits(a), digits(b)
+		if x > 0 && y > 0 {
+			if c := cmp.Or(cmp.Compare(x, y), strings.Compare(a[:x], b[:y])); c != 0 {
+				return c
+			}
+			a, b = a[x:], b[y:]
+			continue
+		}
+		if a[0] != b[0] {
+			return cmp.Compare(a[0], b[0])
+		}
+		a, b = a[1:], b[1:]
+	}
+	return cmp.Compare(len(a), len(b))
+}
+
+// digits returns how many digits s begins with.
+func digits(s string) int {
+	n := 0
+	for n < len(s) && s[n] >= '0' && s[n] <= '9' {
+		n++
+	}
+	return n
+}

@@ -1,0 +1,164 @@
+package celrun_test
+
+import (
+	"encoding/json"
+	"maps"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+	"sigs.k8s.io/yaml"
+
+	"github.com/fieldlock/fieldlock/internal/celrun"
+)
+
+// ruleCase is a case of testdata/rules.yaml.
+type ruleCase struct {
+	Name, Reason string
+	Schema       json.RawMessage
+	Old, New     json.RawMessage
+	Violations   []violation
+}
+
+type violation struct {
+	Path, SchemaPath string
+	Index            int
+	Message          string
+	Type             string
+}
+
+func TestValidateUpdate(t *testing.T) {
+	data, err := os.ReadFile("testdata/rules.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var cases []ruleCase
+	if err := yaml.UnmarshalStrict(data, &cases); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range cases {
+		t.Run(c.Name, func(t *testing.T) {
+			v := celrun.New(schemaOf(t, string(c.Schema)), nil)
+			newObj, oldObj := object(t, c.New), object(t, c.Old)
+			var found []celrun.Violation
+			var err error
+			if oldObj == nil {
+				found, err = v.Validate(newObj)
+			} else {
+				found, err = v.ValidateUpdate(newObj, oldObj)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []violation
+			for _, f := range found {
+				got = append(got, violation{f.Path, f.Rule.SchemaPath, f.Rule.Index, f.Message, string(f.Type)})
+			}
+			for i := range c.Violations {
+				if c.Violations[i].Type == "" {
+					c.Violations[i].Type = "FieldValueInvalid"
+				}
+			}
+			if diff := cmp.Diff(c.Violations, got, cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", c.Reason, diff)
+			}
+		})
+	}
+}
+
+func schemaOf(t testing.TB, text string) *spec.Schema {
+	t.Helper()
+	s := new(spec.Schema)
+	if err := json.Unmarshal([]byte(text), s); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func object(t testing.TB, text []byte) map[string]any {
+	t.Helper()
+	if text == nil {
+		return nil
+	}
+	var obj map[string]any
+	if err := utiljson.Unmarshal(text, &obj); err != nil {
+		t.Fatal(err)
+	}
+	return obj
+}
+
+// TestNone: a schema without rules of the wanted sort has no validator, and a nil one accepts.
+func TestNone(t *testing.T) {
+	for name, text := range map[string]string{
+		"no rules":             `{"type": "object"}`,
+		"plain rules":          `{"type": "object", "x-kubernetes-validations": [{"rule": "self.a == 'oldSelf'"}, {"rule": "has(self.oldSelf)"}]}`,
+		"a rule without text":  `{"type": "object", "x-kubernetes-validations": [{"message": "m"}]}`,
+		"a rule in anyOf":      `{"type": "object", "anyOf": [{"x-kubernetes-validations": [{"rule": "self == oldSelf"}]}]}`,
+		"text that is not CEL": `{"type": "object", "x-kubernetes-validations": [{"rule": "oldSelf =="}]}`,
+	} {
+		v := celrun.New(schemaOf(t, text), celrun.Transition)
+		if v != nil {
+			t.Errorf("%s: a validator with the rules %v", name, v.Rules())
+		}
+		if found, err := v.ValidateUpdate(map[string]any{"a": "x"}, map[string]any{}); found != nil || err != nil {
+			t.Errorf("%s: %v, %v", name, found, err)
+		}
+	}
+	if v := celrun.New(nil, nil); v != nil {
+		t.Error("a nil schema has a validator")
+	}
+}
+
+func TestTransition(t *testing.T) {
+	for text, want := range map[string]bool{
+		"self == oldSelf": true, "oldSelf.hasValue()": true, "self.all(x, x in oldSelf.l)": true,
+		"self == 'oldSelf'": false, "self.oldSelf == 1": false, "self > 1": false, "oldSelf +": false,
+	} {
+		if got := celrun.Transition(celrun.Rule{Text: text}); got != want {
+			t.Errorf("%q is a transition rule: %v", text, got)
+		}
+	}
+}
+
+func TestErrors(t *testing.T) {
+	for _, row := range []struct{ name, reason, schema, want string }{
+		{"unknown field", "the server refuses the CRD", `{"type": "object", "properties": {"s": {"type": "object", "x-kubernetes-validations": [{"rule": "self.x == oldSelf.x"}]}}}`, `a rule at "/properties/s" does not compile`},
+		{"not a boolean", "the server refuses the CRD", `{"type": "object", "properties": {"s": {"type": "object", "x-kubernetes-validations": [{"rule": "1 + 1"}]}}}`, "must evaluate to a bool"},
+		{"$ref", "no structural schema has it", `{"type": "object", "properties": {"s": {"type": "object", "x-kubernetes-validations": [{"rule": "self == oldSelf"}]}, "r": {"$ref": "#/definitions/r"}}}`, "not structural"},
+	} {
+		obj := map[string]any{"s": map[string]any{}}
+		if _, err := celrun.New(schemaOf(t, row.schema), nil).ValidateUpdate(obj, obj); err == nil || !strings.Contains(err.Error(), row.want) {
+			t.Errorf("%s: %v (%s)", row.name, err, row.reason)
+		}
+	}
+}
+
+// TestKeep: the rules that keep drops do not run.
+func TestKeep(t *testing.T) {
+	s := schemaOf(t, `{"type": "object", "properties": {"a": {"type": "string", "x-kubernetes-validations": [{"rule": "self == oldSelf"}, {"rule": "self == 'x'"}]}}}`)
+	v := celrun.New(s, celrun.Transition)
+	found, err := v.ValidateUpdate(map[string]any{"a": "y"}, map[string]any{"a": "z"})
+	if err != nil || len(found) != 1 || found[0].Rule.Text != "self == oldSelf" {
+		t.Errorf("%v, %v", found, err)
+	}
+	if len(celrun.New(s, nil).Rules()) != 2 || len(v.Rules()) != 1 {
+		t.Error("Rules lists what does not run, or the other way round")
+	}
+}
+
+// TestInputs: objects are not changed.
+func TestInputs(t *testing.T) {
+	v := celrun.New(schemaOf(t, `{"type": "object", "properties": {"m": {"type": "object", "additionalProperties": {"type": "string", "x-kubernetes-validations": [{"rule": "self == oldSelf"}]}}}}`), nil)
+	newObj, oldObj := object(t, []byte(`{"m": {"a": "x"}}`)), object(t, []byte(`{"m": {"a": "y"}}`))
+	before := maps.Clone(newObj)
+	if _, err := v.ValidateUpdate(newObj, oldObj); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(before, newObj); diff != "" {
+		t.Error(diff)
+	}
+}
