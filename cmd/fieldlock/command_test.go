@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/fieldlock/fieldlock/internal/compare"
 )
 
 // command is what one run of the command line left behind.
@@ -44,12 +46,12 @@ func writeFile(t testing.TB, path, text string) {
 
 // checkTexts runs check -o json on a CRD and two sets of objects, all as text, and returns the report as well; an
 // empty one when the input was refused.
-func checkTexts(t *testing.T, crd, old, new string, flags ...string) (command, jsonReport) {
+func checkTexts(t *testing.T, crd, old, new string, flags ...string) (command, compare.Report) {
 	t.Helper()
 	dir := writeFiles(t, map[string]string{"crd.yaml": crd, "old.yaml": old, "new.yaml": new})
 	path := func(name string) string { return filepath.Join(dir, name) }
 	c := runCommand("", append([]string{"check", "-o", "json", "--schema", path("crd.yaml"), path("old.yaml"), path("new.yaml")}, flags...)...)
-	var report jsonReport
+	var report compare.Report
 	if c.status == exitUnread {
 		return c, report
 	}

@@ -9,14 +9,16 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fieldlock/fieldlock/immutability"
-	"github.com/fieldlock/fieldlock/immutability/celrule"
 	"github.com/fieldlock/fieldlock/immutability/crd"
+	"github.com/fieldlock/fieldlock/internal/convert"
+	"github.com/fieldlock/fieldlock/internal/manifest"
+	"github.com/fieldlock/fieldlock/internal/report"
 )
 
 func newExport(s streams) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "export cel|policy",
-		Short: "Say locks in CEL, for clusters without fieldlock",
+		Short: "Write locks in CEL, for clusters without fieldlock",
 		RunE: func(*cobra.Command, []string) error {
 			return errors.New("export needs what to export: fieldlock export cel CRD.yaml, or fieldlock export policy CRD.yaml")
 		},
@@ -36,33 +38,34 @@ func newExportCEL(s streams) *cobra.Command {
 one valid object to another, within the cost budget of the API server. The locks themselves stay in the annotation
 ` + crd.AnnotationKey + `, so that nothing is lost.
 
-A lock that CEL cannot say exactly, or cannot afford, has no rule: the report names it, with the reason and what would
+A lock that CEL cannot express exactly, or within the cost budget, has no rule: the report names it, with the reason and what would
 help. --webhook-for-rest adds the webhook configuration that sends such objects to fieldlock. With --strict, a lock that
 neither a rule nor that webhook enforces makes the exit status 1.
 
-The CRD goes to the standard output, the report to the standard error. With -o json both are one JSON object on the
-standard output.`,
+The CRD goes to standard output, the report to standard error. With -o json both are one JSON object on standard
+output.`,
 		Example: `  fieldlock export cel widgets.yaml | kubectl apply -f -
 
   # locks without an exact rule are checked by a webhook
   fieldlock export cel --webhook-for-rest --service fieldlock-system/fieldlock widgets.yaml`,
 		Args: oneFile,
 		RunE: func(_ *cobra.Command, args []string) error {
-			if err := webhook.check(); err != nil {
-				return err
-			}
-			file, err := readCRDFile(args[0], s.in)
+			target, err := webhook.target()
 			if err != nil {
 				return err
 			}
-			report, err := exportCEL(file, &webhook)
+			file, err := readCRDFile(s, args[0])
+			if err != nil {
+				return err
+			}
+			result, err := convert.ToCEL(file, target)
 			if err != nil {
 				return refusedSchema(s.err, err)
 			}
-			if err := printExport(s, file, report, output.value); err != nil {
+			if err := printExport(s, file, result, output.value); err != nil {
 				return err
 			}
-			if strict && len(report.Rest) > 0 && !webhook.wanted {
+			if strict && len(result.Rest) > 0 && target == nil {
 				return errRefused
 			}
 			return nil
@@ -75,137 +78,117 @@ standard output.`,
 }
 
 // printExport prints the changed file and the report, as one JSON object or apart.
-func printExport(s streams, file *crdFile, report *exportReport, format string) error {
+func printExport(s streams, file *convert.File, result *convert.Export, format string) error {
 	if format == asJSON {
-		objects, err := file.objects()
+		objects, err := file.Objects()
 		if err != nil {
 			return err
 		}
-		report.Documents = append(objects, report.Documents...)
-		return writeJSON(s.out, report)
+		result.Documents = append(objects, result.Documents...)
+		return report.WriteJSON(s.out, result)
 	}
-	if err := file.write(s.out, report.Documents...); err != nil {
+	if err := file.Write(s.out, result.Documents...); err != nil {
 		return err
 	}
-	report.print(s.err)
+	report.Export(s.err, result)
 	return nil
 }
 
-// oneFile is the error for any other number of arguments than one.
-func oneFile(cmd *cobra.Command, args []string) error {
-	if len(args) == 1 {
-		return nil
-	}
-	command := strings.TrimPrefix(cmd.CommandPath(), "fieldlock ")
-	return fmt.Errorf("%s needs one file, or - for standard input; it has %s", command, enumerate(args, "none"))
+// webhookOptions are the flags for a webhook that checks what CEL does not.
+type webhookOptions struct {
+	wanted        bool
+	service, path string
 }
 
-// refusedSchema prints the errors of a schema whose locks are wrong; other errors stay what they are.
+func (o *webhookOptions) flags(command *cobra.Command) {
+	command.Flags().BoolVar(&o.wanted, "webhook-for-rest", false, "add the ValidatingWebhookConfiguration for the locks that are not exported")
+	command.Flags().StringVar(&o.service, "service", "fieldlock-system/fieldlock", "NAMESPACE/NAME of the webhook's service")
+	command.Flags().StringVar(&o.path, "path", "/", "path of the webhook at its service")
+}
+
+// target returns where the webhook runs, or nil when there is none.
+func (o *webhookOptions) target() (*convert.Webhook, error) {
+	namespace, name, ok := strings.Cut(o.service, "/")
+	switch {
+	case !ok || namespace == "" || name == "" || strings.Contains(name, "/"):
+		return nil, fmt.Errorf("--service is %q: it is NAMESPACE/NAME of the webhook's service", o.service)
+	case !o.wanted:
+		return nil, nil
+	}
+	return &convert.Webhook{Namespace: namespace, Service: name, Path: o.path}, nil
+}
+
+func newExportPolicy(s streams) *cobra.Command {
+	var output *format
+	var kind, resource string
+	command := &cobra.Command{
+		Use:   "policy FILE",
+		Short: "Print a ValidatingAdmissionPolicy and its binding, for types that you do not own",
+		Long: `export policy writes the locks of a CRD as a ValidatingAdmissionPolicy, so that the CRD itself need not change: take a
+copy of it, add locks, export. One policy and binding is printed for each version with locks.
+
+For a built-in kind give an OpenAPI document (v2, or v3 of one group and version) with locks in it, and --kind.
+
+A policy sees objects without their schema. So it can check the order of keyed lists and unknown fields, which rules in
+a CRD cannot, but no set inside a locked value. The report names what is not exported.`,
+		Example: `  fieldlock export policy vendor-crd-with-locks.yaml | kubectl apply -f -
+
+  fieldlock export policy --kind apps/v1/Deployment --resource deployments apis-apps-v1-with-locks.json`,
+		Args: oneFile,
+		RunE: func(_ *cobra.Command, args []string) error {
+			result, err := exportPolicy(s, args[0], kind, resource)
+			switch {
+			case err != nil:
+				return refusedSchema(s.err, err)
+			case output.value == asJSON:
+				return report.WriteJSON(s.out, result)
+			}
+			if err := convert.WriteYAML(s.out, result.Documents); err != nil {
+				return err
+			}
+			report.Export(s.err, result)
+			return nil
+		},
+	}
+	command.Flags().StringVar(&kind, "kind", "", "GROUP/VERSION/KIND, or VERSION/KIND, of a kind in an OpenAPI document")
+	command.Flags().StringVar(&resource, "resource", "", "resource of --kind, such as deployments; by default the kind in lower case with an s")
+	output = addOutput(command, asText, asJSON)
+	return command
+}
+
+// exportPolicy makes the policies for the CRDs of a file, or for a kind of an OpenAPI document.
+func exportPolicy(s streams, path, kind, resource string) (*convert.Export, error) {
+	name, data, err := (&manifest.Reader{Stdin: s.in}).Bytes(path)
+	switch {
+	case err != nil:
+		return nil, err
+	case kind != "":
+		return convert.KindToPolicy(name, data, kind, resource)
+	case resource != "":
+		return nil, errors.New("--resource goes with --kind; a CRD names its resource itself")
+	}
+	file, err := convert.Read(name, data)
+	if err != nil {
+		return nil, err
+	}
+	return convert.ToPolicies(file)
+}
+
+// readCRDFile reads a file of CRDs that is printed again with changes.
+func readCRDFile(s streams, path string) (*convert.File, error) {
+	name, data, err := (&manifest.Reader{Stdin: s.in}).Bytes(path)
+	if err != nil {
+		return nil, err
+	}
+	return convert.Read(name, data)
+}
+
+// refusedSchema prints the errors of a schema whose locks are wrong, and returns other errors as they are.
 func refusedSchema(w io.Writer, err error) error {
 	var schema *immutability.SchemaError
 	if !errors.As(err, &schema) {
 		return err
 	}
-	fmt.Fprintln(w, printableLines(err.Error()))
+	fmt.Fprintln(w, report.PrintableLines(err.Error()))
 	return errRefused
-}
-
-func printableLines(text string) string {
-	lines := strings.Split(text, "\n")
-	for i := range lines {
-		lines[i] = printable(lines[i])
-	}
-	return strings.Join(lines, "\n")
-}
-
-// exportReport is what export did.
-type exportReport struct {
-	Documents []any        `json:"documents"`
-	Exported  []exportRule `json:"exported"`
-	Rest      []exportRest `json:"notExported"`
-}
-
-// exportRule is a lock and the rule that says it.
-type exportRule struct {
-	CRD        string `json:"crd,omitempty"`
-	Version    string `json:"version"`
-	Path       string `json:"path"`
-	Lock       string `json:"lock"`
-	SchemaPath string `json:"schemaPath,omitempty"` // where the rule stands
-	Rule       string `json:"rule"`
-}
-
-// exportRest is a lock that no rule says.
-type exportRest struct {
-	CRD     string `json:"crd,omitempty"`
-	Version string `json:"version"`
-	Path    string `json:"path"`
-	Lock    string `json:"lock"`
-	Reason  string `json:"reason"`
-	Remedy  string `json:"remedy,omitempty"`
-}
-
-// exportCEL replaces locks in the file by rules.
-func exportCEL(file *crdFile, webhook *webhookOptions) (*exportReport, error) {
-	report := &exportReport{Exported: []exportRule{}, Rest: []exportRest{}}
-	for i := range file.crds {
-		c := &file.crds[i]
-		annotation, err := c.Annotation()
-		if err != nil {
-			return nil, err
-		}
-		var rest []string
-		for _, v := range c.Versions {
-			exported, err := celrule.Export(v.Schema)
-			if err != nil {
-				return nil, fmt.Errorf("%s: version %s of the CRD %s: %w", c.File, v.Name, c.Name, err)
-			}
-			if err := c.change(v.Name, exported.Changes); err != nil {
-				return nil, err
-			}
-			report.add(c.Name, v.Name, exported)
-			if len(exported.Rest) > 0 {
-				rest = append(rest, v.Name)
-			}
-		}
-		if err := c.setAnnotation(crd.AnnotationKey, annotation); err != nil {
-			return nil, err
-		}
-		if webhook.wanted && len(rest) > 0 {
-			report.Documents = append(report.Documents, webhook.configuration(c.CRD, rest))
-		}
-	}
-	return report, nil
-}
-
-func (r *exportReport) add(name, version string, exported celrule.Exported) {
-	for _, rule := range exported.Rules {
-		for _, lock := range rule.Locks {
-			r.Exported = append(r.Exported, exportRule{name, version, lock.Path, lock.Lock, rule.SchemaPath, rule.Rule})
-		}
-	}
-	r.addRest(name, version, exported.Rest)
-}
-
-func (r *exportReport) addRest(name, version string, rest []celrule.Unexported) {
-	for _, lock := range rest {
-		r.Rest = append(r.Rest, exportRest{name, version, lock.Path, lock.Lock, lock.Reason, lock.Remedy})
-	}
-}
-
-// print writes the report for people.
-func (r *exportReport) print(w io.Writer) {
-	colour := paletteOf(w)
-	for _, rule := range r.Exported {
-		fmt.Fprintf(w, "%s %s\n", colour.green("exported"), printable(fmt.Sprintf("%s %s: %s on %s", rule.CRD, rule.Version, rule.Lock, rule.Path)))
-		fmt.Fprintf(w, "         %s\n", printable(rule.Rule))
-	}
-	for _, rest := range r.Rest {
-		fmt.Fprintf(w, "%s %s\n", colour.yellow("not exported"), printable(fmt.Sprintf("%s %s: %s on %s", rest.CRD, rest.Version, rest.Lock, rest.Path)))
-		fmt.Fprintf(w, "         %s\n", printable(rest.Reason))
-		if rest.Remedy != "" {
-			fmt.Fprintf(w, "         what would help: %s\n", printable(rest.Remedy))
-		}
-	}
-	fmt.Fprintf(w, "%s exported, %d not\n", count(len(r.Exported), "lock"), len(r.Rest))
 }

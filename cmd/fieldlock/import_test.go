@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/fieldlock/fieldlock/internal/convert"
 )
 
 func TestImportCEL(t *testing.T) {
@@ -25,7 +27,7 @@ func TestImportCEL(t *testing.T) {
 		}
 	}
 	encoded, _ := onFile(t, exitClean, rules, "import", "cel", "-o", "json")
-	var got importReport
+	var got convert.Import
 	if err := json.Unmarshal([]byte(encoded), &got); err != nil || len(got.Documents) != 1 || len(got.Recognized) != 2 || len(got.Left) != 1 {
 		t.Errorf("JSON: %v: %s", err, encoded)
 	}

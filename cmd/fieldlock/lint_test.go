@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/fieldlock/fieldlock/internal/audit"
 )
 
 func TestLint(t *testing.T) {
@@ -53,7 +55,7 @@ func TestLint(t *testing.T) {
 		{
 			name: "no lock", reason: "a clean result that means nothing has to say so",
 			files: map[string]string{"crd.yaml": widgets("None", free, free)}, args: []string{"crd.yaml"},
-			note: "there is neither a lock nor a CEL transition rule",
+			note: "the CRDs have neither locks nor CEL transition rules",
 		},
 		{
 			name: "rules without a hole", reason: "a CRD with transition rules only is not one that has lost its locks",
@@ -111,7 +113,7 @@ func TestLint(t *testing.T) {
 			if c.status != test.status {
 				t.Errorf("%s: got status %d, want %d\n%s", test.reason, c.status, test.status, c.err)
 			}
-			var report struct{ Findings []jsonFinding }
+			var report struct{ Findings []audit.Finding }
 			if err := json.Unmarshal([]byte(c.out), &report); err != nil || report.Findings == nil {
 				t.Fatalf("the output is no report with findings: %v\n%s", err, c.out)
 			}
@@ -161,7 +163,7 @@ func TestLocksText(t *testing.T) {
 Widget v2 (widgets.example.com, crd.yaml)
   no locks in this version
 
-1 locked field, 1 of them with a hole !; fieldlock lint says how to close it
+1 locked field, 1 of them with a hole !; fieldlock lint explains how to close it
 `,
 		},
 		{"no lock at all", widgets("None", free, free), "no locks: Widget\n\n0 locked fields\n"},
@@ -178,7 +180,7 @@ Widget v2 (widgets.example.com, crd.yaml)
 Widget v2 (widgets.example.com, crd.yaml)
   no locks in this version
 
-2 locked fields, 2 of them with a hole !; fieldlock lint says how to close it
+2 locked fields, 2 of them with a hole !; fieldlock lint explains how to close it
 `,
 		},
 	} {

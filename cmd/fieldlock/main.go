@@ -9,6 +9,8 @@ import (
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
+
+	"github.com/fieldlock/fieldlock/internal/report"
 )
 
 // The exit statuses.
@@ -41,7 +43,7 @@ func run(args []string, s streams) int {
 	case errors.Is(err, errRefused):
 		return exitRefused
 	default:
-		fmt.Fprintf(s.err, "fieldlock: %v\n", err)
+		fmt.Fprintf(s.err, "fieldlock: %s\n", report.PrintableLines(err.Error()))
 		return exitUnread
 	}
 }

@@ -13,6 +13,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fieldlock/fieldlock/internal/manifest"
+	"github.com/fieldlock/fieldlock/internal/report"
 	"github.com/fieldlock/fieldlock/markers"
 )
 
@@ -86,14 +88,14 @@ type markersReport struct {
 }
 
 func runMarkers(s streams, o markersOptions, packages []string) error {
-	report := markersReport{UpToDate: true, Files: []markersFile{}}
-	writes, err := planMarkers(s, o, packages, &report)
+	result := markersReport{UpToDate: true, Files: []markersFile{}}
+	writes, err := planMarkers(s, o, packages, &result)
 	var mistakes *markers.Error
 	switch {
 	case errors.As(err, &mistakes):
-		report.UpToDate = false
+		result.UpToDate = false
 		for _, p := range mistakes.Problems {
-			report.Problems = append(report.Problems, markersProblem(p))
+			result.Problems = append(result.Problems, markersProblem(p))
 		}
 	case err != nil:
 		return err
@@ -105,37 +107,38 @@ func runMarkers(s streams, o markersOptions, packages []string) error {
 				return err
 			}
 		}
-		report.UpToDate = report.UpToDate && (w.Keys == 0 || file.Written)
-		report.Files = append(report.Files, file)
-		report.Notices = append(report.Notices, w.Notices...)
+		result.UpToDate = result.UpToDate && (w.Keys == 0 || file.Written)
+		result.Files = append(result.Files, file)
+		result.Notices = append(result.Notices, w.Notices...)
 	}
 	if o.format == asJSON {
-		if err := writeJSON(s.out, report); err != nil {
+		if err := report.WriteJSON(s.out, result); err != nil {
 			return err
 		}
 	} else {
-		writeMarkers(s.out, report, paletteOf(s.out))
+		writeMarkers(s.out, result, report.PaletteFor(s.out))
 	}
-	if !report.UpToDate {
+	if !result.UpToDate {
 		return errRefused
 	}
 	return nil
 }
 
 // planMarkers returns the files as they should be; Keys tells how many keys are missing in each.
-func planMarkers(s streams, o markersOptions, packages []string, report *markersReport) ([]markers.Written, error) {
+func planMarkers(s streams, o markersOptions, packages []string, result *markersReport) ([]markers.Written, error) {
 	var files []markers.File
 	if o.crds != "" {
-		found, err := (&inputs{in: s.in}).files([]string{o.crds})
+		paths, err := manifest.List(o.crds)
 		if err != nil {
 			return nil, err
 		}
-		for _, f := range found {
-			data, err := os.ReadFile(f.path)
+		reader := &manifest.Reader{Stdin: s.in}
+		for _, path := range paths {
+			name, data, err := reader.Bytes(path)
 			if err != nil {
-				return nil, unreadable(f.path, err)
+				return nil, err
 			}
-			files = append(files, markers.File{Name: filepath.ToSlash(f.path), Data: data})
+			files = append(files, markers.File{Name: name, Data: data})
 		}
 	}
 	source, err := markers.Load(".", packages, markers.WithK8sImmutable(markers.K8sImmutable(o.k8sImmutable)))
@@ -182,7 +185,7 @@ func noCRDs(dir string, groups []string) error {
 func definitionsFile(path string, source *markers.Source) (markers.Written, error) {
 	marks := source.Definitions()
 	var data bytes.Buffer
-	if err := writeJSON(&data, marks); err != nil {
+	if err := report.WriteJSON(&data, marks); err != nil {
 		return markers.Written{}, err
 	}
 	w := markers.Written{File: markers.File{Name: filepath.ToSlash(path), Data: data.Bytes()}}
@@ -190,7 +193,7 @@ func definitionsFile(path string, source *markers.Source) (markers.Written, erro
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
-		return w, unreadable(path, err)
+		return w, fmt.Errorf("%s cannot be read: %w", path, err)
 	case bytes.Equal(was, w.Data):
 		return w, nil
 	}
@@ -215,24 +218,24 @@ func rewrite(path string, data []byte) error {
 }
 
 // writeMarkers prints a line for each file, or the problems.
-func writeMarkers(w io.Writer, r markersReport, p palette) {
+func writeMarkers(w io.Writer, r markersReport, p report.Palette) {
 	for _, problem := range r.Problems {
-		fmt.Fprintln(w, printable(markers.Problem(problem).String()))
+		fmt.Fprintln(w, report.Printable(markers.Problem(problem).String()))
 	}
 	for _, f := range r.Files {
 		switch {
 		case f.Missing == 0:
-			fmt.Fprintf(w, "%s %s: up to date\n", p.green("✓"), printable(f.File))
+			fmt.Fprintf(w, "%s %s: up to date\n", p.Green("✓"), report.Printable(f.File))
 		case f.Written:
-			fmt.Fprintf(w, "%s %s: %s written\n", p.green("✓"), printable(f.File), count(f.Missing, "mark"))
+			fmt.Fprintf(w, "%s %s: %s written\n", p.Green("✓"), report.Printable(f.File), report.Count(f.Missing, "mark"))
 		default:
-			fmt.Fprintf(w, "%s %s: out of date by %s; run fieldlock markers without --check\n", p.red("✗"), printable(f.File), count(f.Missing, "mark"))
+			fmt.Fprintf(w, "%s %s: out of date by %s; run fieldlock markers without --check\n", p.Red("✗"), report.Printable(f.File), report.Count(f.Missing, "mark"))
 		}
 	}
 	for _, n := range r.Notices {
-		fmt.Fprintf(w, "%s %s\n", p.yellow("!"), printable(n))
+		fmt.Fprintf(w, "%s %s\n", p.Yellow("!"), report.Printable(n))
 	}
 	if len(r.Problems) > 0 {
-		fmt.Fprintf(w, "%s %s; nothing was written\n", p.red("✗"), count(len(r.Problems), "problem"))
+		fmt.Fprintf(w, "%s %s; nothing was written\n", p.Red("✗"), report.Count(len(r.Problems), "problem"))
 	}
 }

@@ -1,24 +1,29 @@
 package main
 
 import (
-	"encoding/json"
+	"errors"
 	"fmt"
-	"io"
-	"os"
+	"io/fs"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
+
+	"github.com/fieldlock/fieldlock/internal/compare"
+	"github.com/fieldlock/fieldlock/internal/report"
 )
 
-// The values of --output.
+// addOutputs adds -o for results that report prints in several formats, each to standard output or to a file.
+func addOutputs(cmd *cobra.Command, has func(report.Format) bool) *report.Outputs {
+	outputs := report.OutputsFor(has)
+	cmd.Flags().VarP(outputs, "output", "o", "what to print: "+outputs.Usage()+"; FORMAT=FILE writes a file, and may be repeated")
+	return outputs
+}
+
+// The formats of commands that print text or JSON only.
 const (
-	asText   = "text"
-	asJSON   = "json"
-	asGitHub = "github"
-	asSARIF  = "sarif"
+	asText = "text"
+	asJSON = "json"
 )
 
 // addOutput adds -o, which takes one of formats; the first is the default.
@@ -45,84 +50,52 @@ func (f *format) Set(value string) error {
 	return nil
 }
 
-// writeJSON prints v as indented JSON.
-func writeJSON(w io.Writer, v any) error {
-	encoder := json.NewEncoder(w)
-	encoder.SetEscapeHTML(false)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(v)
-}
-
-// palette colours text, or leaves it as it is.
-type palette bool
-
-// paletteOf returns colours for a terminal, unless NO_COLOR is set.
-func paletteOf(w io.Writer) palette {
-	return palette(isTerminal(w) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb")
-}
-
-func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
-}
-
-func (p palette) paint(code, text string) string {
-	if !p || text == "" {
-		return text
+// enumerate lists names for a message, the first few of them; none stands for an empty list.
+func enumerate(names []string, none string) string {
+	if len(names) == 0 {
+		return none
 	}
-	return "\x1b[" + code + "m" + text + "\x1b[0m"
+	return compare.Enumerate(names)
 }
 
-func (p palette) bold(text string) string   { return p.paint("1", text) }
-func (p palette) dim(text string) string    { return p.paint("2", text) }
-func (p palette) red(text string) string    { return p.paint("31", text) }
-func (p palette) green(text string) string  { return p.paint("32", text) }
-func (p palette) yellow(text string) string { return p.paint("33", text) }
-
-// printable escapes what a terminal would act on: the names in objects come from anywhere.
-func printable(text string) string {
-	if !strings.ContainsFunc(text, unprintable) {
-		return text
+// oneFile is the error for any other number of arguments than one.
+func oneFile(cmd *cobra.Command, args []string) error {
+	if len(args) == 1 {
+		return nil
 	}
-	var b strings.Builder
-	for _, r := range text {
-		if unprintable(r) {
-			quoted := strconv.QuoteRune(r)
-			b.WriteString(quoted[1 : len(quoted)-1])
-			continue
+	_, command, _ := strings.Cut(cmd.CommandPath(), " ")
+	return fmt.Errorf("%s needs one file, or - for standard input; it has %s", command, enumerate(args, "none"))
+}
+
+// joined returns errs as one error that tells how many there are and lists the first of them; nil for none.
+func joined(errs []error) error {
+	const limit = 20
+	if len(errs) < 2 {
+		return firstOf(errs)
+	}
+	lines := []string{report.Count(len(errs), "mistake") + ":"}
+	for i, err := range errs {
+		if i == limit {
+			lines = append(lines, fmt.Sprintf("and %d more", len(errs)-limit))
+			break
 		}
-		b.WriteRune(r)
+		lines = append(lines, err.Error())
 	}
-	return b.String()
+	return fmt.Errorf("%s", strings.Join(lines, "\n  "))
 }
 
-func unprintable(r rune) bool { return r != ' ' && !strconv.IsPrint(r) }
-
-// shownValue is how many characters of a value stand in a line.
-const shownValue = 72
-
-// show prints a value as JSON, cut where it is long.
-func show(v any) string {
-	var b strings.Builder
-	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(v); err != nil {
-		return printable(fmt.Sprint(v))
+func firstOf(errs []error) error {
+	if len(errs) == 0 {
+		return nil
 	}
-	text := printable(strings.TrimSuffix(b.String(), "\n"))
-	if runes := []rune(text); len(runes) > shownValue {
-		return string(runes[:shownValue-1]) + "…"
-	}
-	return text
+	return errs[0]
 }
 
-// count prints a number with its noun: "1 object", "2 objects".
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
+// cause is err without the operation and the path.
+func cause(err error) error {
+	var pathError *fs.PathError
+	if errors.As(err, &pathError) {
+		return pathError.Err
 	}
-	if strings.HasSuffix(noun, "y") {
-		noun = strings.TrimSuffix(noun, "y") + "ie"
-	}
-	return strconv.Itoa(n) + " " + noun + "s"
+	return err
 }

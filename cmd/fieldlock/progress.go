@@ -5,14 +5,17 @@ import (
 	"io"
 	"sync"
 	"time"
+
+	"github.com/fieldlock/fieldlock/internal/report"
 )
 
 // progress shows on a terminal how far the work is, when it takes long enough for anyone to ask. Safe for concurrent
 // use; a nil progress shows nothing.
 type progress struct {
-	w    io.Writer
-	stop chan struct{}
-	done sync.WaitGroup
+	w     io.Writer
+	stop  chan struct{}
+	done  sync.WaitGroup
+	ended sync.Once
 
 	mu         sync.Mutex
 	verb, noun string
@@ -26,9 +29,9 @@ const (
 	progressEvery = 100 * time.Millisecond
 )
 
-// newProgress returns a progress that draws until it is ended, or nil when w is no terminal.
+// newProgress returns a progress that draws until it is ended, or nil when w is not a terminal.
 func newProgress(w io.Writer) *progress {
-	if !isTerminal(w) {
+	if !report.IsTerminal(w) {
 		return nil
 	}
 	p := &progress{w: w, stop: make(chan struct{})}
@@ -71,22 +74,24 @@ func (p *progress) draw() {
 	defer p.mu.Unlock()
 	p.drawn = true
 	if p.total > 0 {
-		fmt.Fprintf(p.w, "\r\x1b[K%s %d of %s", p.verb, p.n, count(p.total, p.noun))
+		fmt.Fprintf(p.w, "\r\x1b[K%s %d of %s", p.verb, p.n, report.Count(p.total, p.noun))
 		return
 	}
-	fmt.Fprintf(p.w, "\r\x1b[K%s %s", p.verb, count(p.n, p.noun))
+	fmt.Fprintf(p.w, "\r\x1b[K%s %s", p.verb, report.Count(p.n, p.noun))
 }
 
-// end stops drawing and clears the line.
+// end stops drawing and clears the line; a second call does nothing.
 func (p *progress) end() {
 	if p == nil {
 		return
 	}
-	close(p.stop)
-	p.done.Wait()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.drawn {
-		fmt.Fprint(p.w, "\r\x1b[K")
-	}
+	p.ended.Do(func() {
+		close(p.stop)
+		p.done.Wait()
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if p.drawn {
+			fmt.Fprint(p.w, "\r\x1b[K")
+		}
+	})
 }

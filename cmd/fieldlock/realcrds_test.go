@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/fieldlock/fieldlock/immutability/crd"
+	"github.com/fieldlock/fieldlock/internal/audit"
+	"github.com/fieldlock/fieldlock/internal/compare"
 	"github.com/fieldlock/fieldlock/internal/modulefs"
 )
 
@@ -142,7 +144,7 @@ func TestRealCRDs(t *testing.T) {
 			dir := writeFiles(t, map[string]string{"crd.yaml": lockLines(t, text, r.marks), "old.yaml": r.old, "new.yaml": r.new})
 			path := func(name string) string { return filepath.Join(dir, name) }
 
-			var locks struct{ Fields []jsonLocks }
+			var locks struct{ Fields []audit.Field }
 			decode(t, runCommand("", "locks", "-o", "json", path("crd.yaml")), exitClean, &locks)
 			holes := map[string][]string{}
 			for _, f := range locks.Fields {
@@ -163,7 +165,7 @@ func TestRealCRDs(t *testing.T) {
 				}
 			}
 
-			var report jsonReport
+			var report compare.Report
 			decode(t, runCommand("", "check", "-o", "json", "--strict", "--schema", path("crd.yaml"), path("old.yaml"), path("new.yaml")), exitRefused, &report)
 			var got []string
 			for _, v := range report.Violations {

@@ -1,4 +1,4 @@
-package main
+package audit
 
 import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
@@ -8,8 +8,8 @@ import (
 	"github.com/fieldlock/fieldlock/immutability/crd"
 )
 
-// transitionRules counts the CEL transition rules of a CRD, in all versions.
-func transitionRules(c *crd.CRD) int {
+// TransitionRules counts the CEL transition rules of a CRD, in all versions.
+func TransitionRules(c *crd.CRD) int {
 	n := 0
 	for _, v := range c.Versions {
 		n += rulesOf(v)
@@ -17,8 +17,8 @@ func transitionRules(c *crd.CRD) int {
 	return n
 }
 
-// rulesOf counts the CEL transition rules of a version, but for those that say what its locks say, as those that export
-// cel adds.
+// rulesOf counts the CEL transition rules of a version, except for rules that repeat its locks, such as those that
+// export cel adds.
 func rulesOf(v *crd.Version) int {
 	rules := celrule.Import(v.Schema)
 	n := len(rules.Left)
@@ -30,9 +30,9 @@ func rulesOf(v *crd.Version) int {
 	return n
 }
 
-// lintRules returns the ways around the CEL transition rules of a CRD: within each version that is served, and through
+// ruleFindings returns the ways around the CEL transition rules of a CRD: within each version that is served, and through
 // another version.
-func lintRules(c *crd.CRD) []crd.Finding {
+func ruleFindings(c *crd.CRD) []crd.Finding {
 	var findings []crd.Finding
 	add := func(v *crd.Version, found []immutability.Finding) {
 		for _, f := range found {

@@ -1,4 +1,4 @@
-package main
+package convert
 
 import (
 	"encoding/json"

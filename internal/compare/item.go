@@ -1,11 +1,13 @@
-package main
+package compare
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
+	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/internal/extension"
 )
 
@@ -35,7 +37,7 @@ func itemKeys(s *spec.Schema, value any, path string) string {
 				return keys
 			}
 			if marks, _ := extension.Read(s.Extensions); marks.ListType == extension.ListMap {
-				keys = keysOf(at[i], marks.ListMapKeys)
+				keys = keysOf(s.Items.Schema, at[i], marks.ListMapKeys)
 			}
 			value, path, s = at[i], rest, s.Items.Schema
 		default:
@@ -59,13 +61,18 @@ func cutMember(object map[string]any, path string) (name, rest string, ok bool) 
 	return name, rest, best >= 0
 }
 
-// keysOf prints the values of the key fields that item has.
-func keysOf(item any, names []string) string {
+// keysOf prints the values of the key fields that item has, but for passwords. s is the schema of the items.
+func keysOf(s *spec.Schema, item any, names []string) string {
 	object, _ := item.(map[string]any)
 	var values []string
 	for _, name := range names {
-		if v, ok := object[name]; ok {
-			values = append(values, strings.Trim(show(v), `"`))
+		v, ok := object[name]
+		switch {
+		case !ok:
+		case s != nil && s.Properties[name].Format == "password":
+			values = append(values, immutability.Redacted)
+		default:
+			values = append(values, fmt.Sprint(v))
 		}
 	}
 	return strings.Join(values, ", ")

@@ -1,4 +1,4 @@
-package main
+package convert
 
 import (
 	"bytes"
@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,9 +19,9 @@ import (
 	"github.com/fieldlock/fieldlock/internal/pointer"
 )
 
-// crdFile is a file of CRDs that is printed again with changes. What does not change keeps its order, its comments and
+// File is a file of CRDs that is printed again with changes. What does not change keeps its order, its comments and
 // the spelling of its values.
-type crdFile struct {
+type File struct {
 	documents []*yaml.Node
 	crds      []crdNode
 }
@@ -34,20 +32,8 @@ type crdNode struct {
 	node *yaml.Node
 }
 
-// readCRDFile reads the CRDs of one file, or of standard input for "-".
-func readCRDFile(path string, in io.Reader) (*crdFile, error) {
-	name := filepath.ToSlash(path)
-	var data []byte
-	var err error
-	if path == "-" {
-		name = stdin
-		data, err = io.ReadAll(in)
-	} else {
-		data, err = os.ReadFile(path)
-	}
-	if err != nil {
-		return nil, unreadable(path, err)
-	}
+// Read reads the CRDs of one file; messages call it name.
+func Read(name string, data []byte) (*File, error) {
 	crds, err := crd.Read(name, data)
 	if err != nil {
 		return nil, err
@@ -55,7 +41,7 @@ func readCRDFile(path string, in io.Reader) (*crdFile, error) {
 	if len(crds) == 0 {
 		return nil, fmt.Errorf("%s: there is no CustomResourceDefinition in it; give the file of a CRD", name)
 	}
-	f := &crdFile{}
+	f := &File{}
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
 	for {
 		var document yaml.Node
@@ -72,7 +58,7 @@ func readCRDFile(path string, in io.Reader) (*crdFile, error) {
 		}
 	}
 	if len(f.crds) != len(crds) {
-		return nil, fmt.Errorf("%s: its %s cannot be printed again; give one document for each CRD", name, count(len(crds), "CRD"))
+		return nil, fmt.Errorf("%s: its %d CRDs cannot be printed again; give one document for each CRD", name, len(crds))
 	}
 	for i, c := range crds {
 		if c.APIVersion != "apiextensions.k8s.io/v1" {
@@ -84,7 +70,7 @@ func readCRDFile(path string, in io.Reader) (*crdFile, error) {
 }
 
 // collect finds the CRDs in a document, also as items of a List.
-func (f *crdFile) collect(node *yaml.Node) {
+func (f *File) collect(node *yaml.Node) {
 	switch kind := member(node, "kind"); {
 	case kind == nil:
 	case kind.Value == "CustomResourceDefinition":
@@ -98,8 +84,8 @@ func (f *crdFile) collect(node *yaml.Node) {
 	}
 }
 
-// write prints the documents, and more after them.
-func (f *crdFile) write(w io.Writer, more ...any) error {
+// Write prints the documents, and more after them.
+func (f *File) Write(w io.Writer, more ...any) error {
 	encoder := yaml.NewEncoder(w)
 	encoder.SetIndent(2)
 	if !slices.ContainsFunc(f.documents, indentsLists) {
@@ -138,8 +124,8 @@ func indentsLists(node *yaml.Node) bool {
 	return indented
 }
 
-// objects returns the documents as JSON values.
-func (f *crdFile) objects() ([]any, error) {
+// Objects returns the documents as JSON values.
+func (f *File) Objects() ([]any, error) {
 	var objects []any
 	for _, document := range f.documents {
 		var object any

@@ -1,0 +1,140 @@
+package audit
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/fieldlock/fieldlock/immutability"
+	"github.com/fieldlock/fieldlock/immutability/crd"
+	"github.com/fieldlock/fieldlock/internal/manifest"
+	"github.com/fieldlock/fieldlock/internal/rule"
+)
+
+// Locks lists locked fields, with the JSON form that locks -o json prints.
+type Locks struct {
+	Fields []Field `json:"fields"`
+
+	// Groups are the fields by CRD, versions with the same ones together.
+	Groups []Group `json:"-"`
+	// Rules is how many transition rules the CRDs have, which are not listed.
+	Rules int `json:"-"`
+}
+
+// Field is one locked field of one version.
+type Field struct {
+	File       string   `json:"file"`
+	Line       int      `json:"line,omitempty"`
+	CRD        string   `json:"crd"`
+	Kind       string   `json:"kind"`
+	Version    string   `json:"version"`
+	Path       string   `json:"path"`
+	SchemaPath string   `json:"schemaPath"`
+	Locks      []string `json:"locks"`
+	Holes      []Hole   `json:"holes"`
+}
+
+// Hole is a way in which the value of a locked field can still change.
+type Hole struct {
+	Rule    string `json:"rule"`
+	Message string `json:"message"`
+
+	// Short is the way in a few words.
+	Short string `json:"-"`
+}
+
+// Group is the locked fields of one version of a CRD, or of several that have the same ones.
+type Group struct {
+	CRD      *crd.CRD
+	Versions []string
+	Fields   []Field
+}
+
+// LocksOf lists the locks of CRDs. The errors name the mistakes of CRDs that are left out.
+func LocksOf(crds []manifest.CRD) (*Locks, []error) {
+	l := &Locks{Fields: []Field{}}
+	var errs []error
+	for _, c := range crds {
+		validators, mistakes := c.Compile()
+		if len(mistakes) > 0 {
+			errs = append(errs, mistakes...)
+			continue
+		}
+		groups := groupsOf(c.CRD, validators)
+		for _, g := range groups {
+			for _, version := range g.Versions {
+				for _, f := range g.Fields {
+					f.Version, f.Line = version, c.Version(version).Position(f.SchemaPath).Line
+					l.Fields = append(l.Fields, f)
+				}
+			}
+		}
+		l.Groups = append(l.Groups, groups...)
+		l.Rules += TransitionRules(c.CRD)
+	}
+	return l, errs
+}
+
+// groupsOf lists the locks of a CRD by version.
+func groupsOf(c *crd.CRD, validators map[*crd.Version]*immutability.Validator) []Group {
+	findings := crd.Lint(c)
+	var groups []Group
+	for _, v := range c.Versions {
+		var fields []Field
+		for _, l := range validators[v].Locks() {
+			f := Field{File: c.File, CRD: c.Name, Kind: c.Kind, Path: l.Path, SchemaPath: l.SchemaPath, Holes: holesOf(l, v, findings)}
+			for _, lock := range l.Locks {
+				f.Locks = append(f.Locks, string(lock))
+			}
+			fields = append(fields, f)
+		}
+		at := slices.IndexFunc(groups, func(g Group) bool { return slices.EqualFunc(g.Fields, fields, sameField) })
+		if at < 0 {
+			groups = append(groups, Group{CRD: c, Fields: fields})
+			at = len(groups) - 1
+		}
+		groups[at].Versions = append(groups[at].Versions, v.Name)
+	}
+	return groups
+}
+
+// sameField reports whether two versions lock a field alike.
+func sameField(a, b Field) bool {
+	return a.Path == b.Path && slices.Equal(a.Locks, b.Locks) && slices.EqualFunc(a.Holes, b.Holes, func(g, h Hole) bool { return g.Short == h.Short })
+}
+
+// holesOf returns the warnings that name the field: those of its own version, and the versions that leave it free.
+func holesOf(l immutability.LockedField, v *crd.Version, findings []crd.Finding) []Hole {
+	holes := []Hole{}
+	for _, f := range findings {
+		otherVersion := f.Rule == rule.VersionUnlocked && f.Version != v.Name
+		if f.Severity != immutability.Warning || f.Version != v.Name && !otherVersion || !slices.Contains(f.Fields, l.Path) {
+			continue
+		}
+		at := f.Path
+		if otherVersion {
+			at = f.Version
+		}
+		holes = append(holes, Hole{f.Rule, f.Message, shortly(f.Rule, at, f.Message)})
+	}
+	slices.SortStableFunc(holes, func(a, b Hole) int { return strings.Compare(a.Short, b.Short) })
+	return holes
+}
+
+// shortly names a way through a hole at a path in a few words; lint explains it in full.
+func shortly(id, path, message string) string {
+	switch id {
+	case rule.OptionalParent:
+		return "remove " + path + ", then add it again"
+	case rule.UnsetThenSet:
+		return "unset it, then set it anew"
+	case rule.RenamableKey:
+		return "rename a key of " + path
+	case rule.AtomicItems:
+		return "move the items of " + path + ": delete, then insert"
+	case rule.VersionUnlocked:
+		return "write it through version " + path
+	case rule.VersionDefault:
+		return "leave it out, and write through a version with another default"
+	}
+	return message
+}

@@ -1,0 +1,56 @@
+package audit
+
+import (
+	"github.com/fieldlock/fieldlock/immutability"
+	"github.com/fieldlock/fieldlock/immutability/crd"
+)
+
+// Report is the result of lint, with the JSON form that lint -o json prints.
+type Report struct {
+	Findings []Finding `json:"findings"` // by CRD; errors first, then in the order of the file
+	Errors   []string  `json:"errors,omitempty"`
+
+	// CRDs is how many CRDs were read; Locked is set when one of them has a lock or a transition rule.
+	CRDs   int  `json:"-"`
+	Locked bool `json:"-"`
+	// Strict is set when warnings count as errors.
+	Strict bool `json:"-"`
+}
+
+// Finding is one finding about a CRD.
+type Finding struct {
+	File       string `json:"file"`
+	Line       int    `json:"line,omitempty"`
+	CRD        string `json:"crd"`
+	Version    string `json:"version,omitempty"`
+	Path       string `json:"path"`
+	SchemaPath string `json:"schemaPath"`
+	Severity   string `json:"severity"`
+	Rule       string `json:"rule"`
+	Message    string `json:"message"`
+
+	Column int `json:"-"`
+}
+
+// newFinding makes the finding that reports show.
+func newFinding(f crd.Finding) Finding {
+	return Finding{f.File, f.Line, f.CRD, f.Version, f.Path, f.SchemaPath, string(f.Severity), f.Rule, f.Message, f.Column}
+}
+
+// IsError reports whether the finding is an error, whatever Strict says.
+func (f *Finding) IsError() bool { return f.Severity == string(immutability.Error) }
+
+// Same reports whether two findings are the same for two versions of one CRD.
+func (f *Finding) Same(g *Finding) bool {
+	return f.File == g.File && f.CRD == g.CRD && f.Path == g.Path && f.Rule == g.Rule && f.Message == g.Message
+}
+
+// Refused reports whether the findings fail the run.
+func (r *Report) Refused() bool {
+	for i := range r.Findings {
+		if r.Strict || r.Findings[i].IsError() {
+			return true
+		}
+	}
+	return false
+}

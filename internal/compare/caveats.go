@@ -1,0 +1,95 @@
+package compare
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/fieldlock/fieldlock/immutability"
+	"github.com/fieldlock/fieldlock/immutability/crd"
+	"github.com/fieldlock/fieldlock/internal/rule"
+)
+
+// caveats returns warnings about a check that looks cleaner than it is.
+func (c *checker) caveats(pairs []pair) []string {
+	switch {
+	case c.report.Checked == 0 && len(c.report.Errors) > 0:
+		return nil
+	case c.report.Checked == 0:
+		return c.nothingChecked()
+	}
+	var list []string
+	if c.report.Updated == 0 {
+		list = append(list, fmt.Sprintf("nothing was compared: no object is in both OLD and NEW (%d created, %d deleted)", c.report.Created, c.report.Deleted))
+	}
+	seen := map[*crd.Version]bool{}
+	var unlocked []string
+	for _, p := range pairs {
+		if p.old == nil || p.new == nil {
+			continue
+		}
+		locked, name := false, ""
+		for _, d := range c.kinds.byKind[groupKind{p.new.Group, p.new.Kind}] {
+			for _, v := range []*crd.Version{d.version(p.old.APIVersion), d.version(p.new.APIVersion)} {
+				if v == nil {
+					continue
+				}
+				if !seen[v] {
+					list = append(list, misspelled(v)...)
+				}
+				seen[v] = true
+				locked = locked || !d.unlocked(v)
+				name = fmt.Sprintf("version %s of %s", v.Name, d.crd.Name)
+			}
+		}
+		if !locked && name != "" && !slices.Contains(unlocked, name) {
+			unlocked = append(unlocked, name)
+		}
+	}
+	if len(unlocked) > 0 {
+		list = append(list, fmt.Sprintf("%s has no locks and no transition rules, so its objects may change freely; a CRD that was read from a cluster has only the locks in its annotation %s",
+			strings.Join(unlocked, ", "), crd.AnnotationKey))
+	}
+	return list
+}
+
+// nothingChecked returns the warning for a check that no object was part of.
+func (c *checker) nothingChecked() []string {
+	var kinds []string
+	for _, k := range c.report.SkippedKinds {
+		kinds = append(kinds, k.Kind)
+	}
+	slices.Sort(kinds)
+	kinds = slices.Compact(kinds)
+	switch {
+	case len(kinds) == 0:
+		return []string{"nothing was checked: OLD and NEW hold no Kubernetes object"}
+	case len(kinds) == 1 && kinds[0] == "CustomResourceDefinition":
+		return []string{"nothing was checked: OLD and NEW hold CRDs only; to compare two CRDs, use fieldlock lint --old OLD NEW"}
+	}
+	return []string{fmt.Sprintf("nothing was checked: no schema covers any of the objects; give the CRDs of %s with --schema", Enumerate(kinds))}
+}
+
+// unlocked reports whether the version has neither locks nor transition rules.
+func (d *crdDefinition) unlocked(v *crd.Version) bool { return d.validators[v].Empty() }
+
+// misspelled lists the keys in a schema that look like locks and are not: without lint, a misspelled lock would pass for
+// one that holds.
+func misspelled(v *crd.Version) []string {
+	var list []string
+	for _, f := range immutability.Lint(v.Schema) {
+		if f.Rule == rule.UnknownKey {
+			list = append(list, fmt.Sprintf("%s:%d: %s: %s", v.CRD().File, v.Position(f.SchemaPath).Line, f.Path, f.Message))
+		}
+	}
+	return list
+}
+
+// Enumerate lists names for a message, the first few of them.
+func Enumerate(names []string) string {
+	const limit = 5
+	if more := len(names) - limit; more > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:limit], ", "), more)
+	}
+	return strings.Join(names, ", ")
+}

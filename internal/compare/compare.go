@@ -1,0 +1,283 @@
+package compare
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/fieldlock/fieldlock/internal/jsonvalue"
+	"github.com/fieldlock/fieldlock/internal/manifest"
+	"github.com/fieldlock/fieldlock/internal/yamldoc"
+)
+
+// Input is what Check compares.
+type Input struct {
+	New, Old []manifest.File
+	// NewSchemas and OldSchemas are CRDs for the objects, as the change leaves and finds them; often the same files.
+	// CRDs among New and Old count too.
+	NewSchemas, OldSchemas []manifest.CRD
+	// Errs are mistakes that were found on the way here; the report lists them.
+	Errs []error
+}
+
+// Options change how Check compares.
+type Options struct {
+	// Strict makes an object of an unknown kind an error, and an unknown verdict a refusal.
+	Strict bool
+	// NoDefaults compares objects as they are written: neither pruned nor defaulted, and with null.
+	NoDefaults bool
+	// Begin and Step, unless nil, are told how many pairs there are, and when each is done.
+	Begin func(pairs int)
+	Step  func()
+}
+
+// Check compares the objects of in.New with those of in.Old. What cannot be read or compared is listed in
+// Report.Errors, and the rest is checked all the same. The error is about an input that holds no object at all.
+func Check(in Input, o Options) (*Report, error) {
+	newSet, oldSet := manifest.Objects(in.New), manifest.Objects(in.Old)
+	if newSet.Documents+oldSet.Documents+len(newSet.Errs)+len(oldSet.Errs)+len(in.Errs) == 0 {
+		return nil, errors.New("OLD and NEW hold no object; there is nothing to check")
+	}
+	c := &checker{
+		Options: o,
+		kinds:   newKinds(slices.Concat(in.NewSchemas, newSet.CRDs), slices.Concat(in.OldSchemas, oldSet.CRDs), o.NoDefaults),
+		report: &Report{
+			SkippedKinds: []SkippedKind{}, Violations: []Violation{}, Unknown: []Remark{}, Notes: []Remark{}, Replacements: []Replacement{},
+			Warnings: []string{}, Others: others(newSet.Others, oldSet.Others),
+		},
+	}
+	c.fail(in.Errs...)
+	c.fail(oldSet.Errs...)
+	c.fail(newSet.Errs...)
+	c.fail(c.kinds.errs...)
+	c.report.Warnings = append(c.report.Warnings, c.kinds.warnings...)
+	for _, p := range newSet.Patches {
+		c.report.Notes = append(c.report.Notes, Remark{subject(p.Object, ""), "", fmt.Sprintf(
+			"it is a patch of %s, not an object, and was skipped; to check what it changes, render the manifests with --render 'kustomize build DIR'", p.Kustomization)})
+	}
+	olds, news := c.covered(oldSet.Objects, nil), c.covered(newSet.Objects, oldSet.Objects)
+	c.fail(repeated(olds)...)
+	c.fail(repeated(news)...)
+	pairs := pairUp(news, olds)
+	c.compareAll(pairs)
+	c.report.Skipped += c.report.Others
+	c.report.Warnings = append(c.report.Warnings, c.caveats(pairs)...)
+	c.report.finish(o.Strict)
+	return c.report, nil
+}
+
+// others counts the documents of both sides that are not objects; a file that both sides have counts once.
+func others(news, olds []string) int {
+	count := map[string]int{}
+	for _, path := range olds {
+		count[path]++
+	}
+	n := len(olds)
+	for _, path := range news {
+		if count[path]--; count[path] < 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// checker is one run of Check.
+type checker struct {
+	Options
+	kinds   *kinds
+	report  *Report
+	skipped []*manifest.Object
+}
+
+// fail adds errors to the report.
+func (c *checker) fail(errs ...error) {
+	for _, err := range errs {
+		if err == nil {
+			continue
+		}
+		e := Error{Message: err.Error(), Text: err.Error()}
+		var at *yamldoc.Error
+		if errors.As(err, &at) {
+			e.File, e.Line = at.File, at.Line
+			e.Message = strings.TrimPrefix(strings.TrimPrefix(e.Message, e.File), fmt.Sprintf(":%d", e.Line))
+			e.Message = strings.TrimPrefix(e.Message, ": ")
+		}
+		c.report.Errors = append(c.report.Errors, e)
+	}
+}
+
+// covered returns the objects that a definition covers, and counts the others as skipped, unless they are among those
+// of OLD, which were counted before.
+func (c *checker) covered(objects, counted []*manifest.Object) []*manifest.Object {
+	before := map[manifest.ID]bool{}
+	for _, o := range counted {
+		before[o.ID] = true
+	}
+	var list []*manifest.Object
+	for _, o := range objects {
+		switch {
+		case len(c.kinds.of(o)) == 0 && before[o.ID]:
+		case len(c.kinds.of(o)) == 0:
+			c.skip(o)
+		case o.Invalid != nil:
+			c.fail(o.Invalid)
+		default:
+			list = append(list, o)
+		}
+	}
+	return list
+}
+
+// skip counts an object whose kind nobody knows.
+func (c *checker) skip(o *manifest.Object) {
+	c.report.Skipped++
+	if c.Strict {
+		c.fail(o.Mistake("", "no schema covers kind %s of %s; give its CRD with --schema, or leave out --strict", o.Kind, o.APIVersion))
+	}
+	i := slices.IndexFunc(c.report.SkippedKinds, func(k SkippedKind) bool { return k.APIVersion == o.APIVersion && k.Kind == o.Kind })
+	if i < 0 {
+		i = len(c.report.SkippedKinds)
+		c.report.SkippedKinds = append(c.report.SkippedKinds, SkippedKind{APIVersion: o.APIVersion, Kind: o.Kind})
+	}
+	c.report.SkippedKinds[i].Objects++
+}
+
+// compareAll judges the pairs and adds the verdicts to the report.
+func (c *checker) compareAll(pairs []pair) {
+	if c.Begin != nil {
+		c.Begin(len(pairs))
+	}
+	verdicts := make([]verdict, len(pairs))
+	errs := make([]error, len(pairs))
+	each(len(pairs), func(i int) {
+		verdicts[i], errs[i] = c.judge(pairs[i])
+		if c.Step != nil {
+			c.Step()
+		}
+	})
+	r := &printer{}
+	for i, p := range pairs {
+		switch {
+		case p.new == nil:
+			c.report.Deleted++
+			continue
+		case p.old == nil:
+			c.report.Created++
+		default:
+			c.report.Updated++
+		}
+		if errs[i] != nil {
+			c.fail(errs[i])
+		}
+		c.add(r, p, &verdicts[i])
+	}
+	c.report.Checked = c.report.Created + c.report.Updated + c.report.Deleted
+}
+
+// add adds a verdict to the report.
+func (c *checker) add(r *printer, p pair, v *verdict) {
+	for i := range v.breaches {
+		c.report.Violations = append(c.report.Violations, r.violation(p.new, &v.breaches[i]))
+	}
+	c.report.MoreViolations += v.more
+	if v.more > 0 {
+		c.report.Warnings = append(c.report.Warnings, fmt.Sprintf("%s %s has %d more violations than are listed", p.new.Kind, p.new, v.more))
+	}
+	for _, u := range v.unknown {
+		c.report.Unknown = append(c.report.Unknown, Remark{subject(p.new, u.path), u.path, u.message})
+	}
+	for _, n := range v.notes {
+		c.report.Notes = append(c.report.Notes, Remark{subject(p.new, n.path), n.path, n.message})
+	}
+	if len(v.breaches)+v.more > 0 && v.replacement != nil {
+		out := Replacement{
+			Subject: subject(p.new, ""), Cost: v.replacement.cost, Requested: v.replacement.requested, Message: v.replacement.message, How: v.replacement.how,
+		}
+		if out.How == nil {
+			out.How = []string{}
+		}
+		c.report.Replacements = append(c.report.Replacements, out)
+	}
+}
+
+// judge compares one pair by every definition of its kind.
+func (c *checker) judge(p pair) (verdict, error) {
+	var all verdict
+	if p.new == nil {
+		return all, nil
+	}
+	if err := c.kinds.unknownVersion(p.new); err != nil {
+		return all, err
+	}
+	if p.unclear != "" {
+		all.unknown = []remark{{"metadata.name", p.unclear}}
+	}
+	if p.old == nil || p.unchanged() {
+		return all, nil
+	}
+	judged := false
+	for _, d := range c.kinds.of(p.new) {
+		if !d.covers(p.new.APIVersion) || !d.covers(p.old.APIVersion) {
+			continue
+		}
+		judged = true
+		v, err := d.judge(p)
+		if err != nil {
+			return all, err
+		}
+		if len(v.breaches)+v.more > 0 && all.replacement == nil {
+			r := d.replacement(p, v)
+			all.replacement = &r
+		}
+		all.merge(v.breaches)
+		all.more += v.more
+		all.unknown = append(all.unknown, v.unknown...)
+		all.notes = append(all.notes, v.notes...)
+	}
+	if !judged {
+		all.unknown = append(all.unknown, remark{"apiVersion", fmt.Sprintf(
+			"the old object (%s:%d) is of %s, and no CRD has both versions", p.old.Document.File, p.old.Document.Position().Line, p.old.APIVersion)})
+	}
+	slices.SortStableFunc(all.breaches, func(a, b breach) int { return comparePaths(a.path, b.path) })
+	return all, nil
+}
+
+// unchanged reports whether the two sides are equal as they are written, as most are: then what the API server makes of
+// them is equal too. Of metadata only the annotations count, as nothing else in it can be locked.
+func (p pair) unchanged() bool {
+	written := func(o *manifest.Object) map[string]any {
+		object := maps.Clone(o.Value())
+		metadata, _ := object["metadata"].(map[string]any)
+		object["metadata"] = metadata["annotations"]
+		return object
+	}
+	return jsonvalue.Equal(written(p.new), written(p.old))
+}
+
+// finish decides what the report means.
+func (r *Report) finish(strict bool) {
+	refused := r.MoreViolations > 0 || strict && len(r.Unknown) > 0
+	for i := range r.Violations {
+		refused = refused || r.Violations[i].Refused()
+	}
+	r.Allowed = !refused
+}
+
+// each calls do for 0 to n-1, on all processors.
+func each(n int, do func(i int)) {
+	var next atomic.Int64
+	var group sync.WaitGroup
+	for range min(n, runtime.GOMAXPROCS(0)) {
+		group.Go(func() {
+			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+				do(i)
+			}
+		})
+	}
+	group.Wait()
+}

@@ -1,0 +1,173 @@
+package compare
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/fieldlock/fieldlock/immutability"
+	"github.com/fieldlock/fieldlock/immutability/crd"
+	"github.com/fieldlock/fieldlock/immutability/ownership"
+	"github.com/fieldlock/fieldlock/internal/manifest"
+)
+
+var _ definition = (*crdDefinition)(nil)
+
+// crdDefinition judges custom resources by a CRD.
+type crdDefinition struct {
+	crd        manifest.CRD
+	validators map[*crd.Version]*immutability.Validator
+	onlyOld    bool // NEW has no such CRD, or another one of its name
+	noDefaults bool
+}
+
+// newCRDDefinition compiles every version of a CRD. Each error names file and line.
+func newCRDDefinition(c manifest.CRD, onlyOld, noDefaults bool) (*crdDefinition, []error) {
+	validators, errs := c.Compile()
+	return &crdDefinition{c, validators, onlyOld, noDefaults}, errs
+}
+
+func (d *crdDefinition) covers(apiVersion string) bool { return d.version(apiVersion) != nil }
+
+// version returns the version that an apiVersion of the CRD's group names, or nil.
+func (d *crdDefinition) version(apiVersion string) *crd.Version {
+	_, name, _ := strings.Cut(apiVersion, "/")
+	return d.crd.Version(name)
+}
+
+// judge checks an object that both sides have.
+//
+// Two versions of one object are compared as an API server would that converts by changing the apiVersion only: each
+// side is pruned and defaulted by the version it was written in, then by the other one. The server checks such an
+// update by the version of the request. Here it is checked by both versions, so that a lock which only one of them has
+// holds too. What a conversion webhook would do is unknown.
+func (d *crdDefinition) judge(p pair) (verdict, error) {
+	newVersion, oldVersion := d.version(p.new.APIVersion), d.version(p.old.APIVersion)
+	var v verdict
+	if newVersion == oldVersion {
+		err := d.check(&v, p, newVersion)
+		return v, err
+	}
+	if d.crd.Conversion != "None" {
+		v.unknown = append(v.unknown, remark{"apiVersion", fmt.Sprintf(
+			"the object is of version %s and the old one (%s:%d) of %s, which only the conversion webhook of the CRD can compare; give both in one version",
+			newVersion.Name, p.old.Document.File, p.old.Document.Position().Line, oldVersion.Name)})
+		return v, nil
+	}
+	if err := d.check(&v, p, newVersion); err != nil {
+		return v, err
+	}
+	if err := d.check(&v, p, oldVersion); err != nil {
+		return v, err
+	}
+	slices.SortStableFunc(v.breaches, func(a, b breach) int { return comparePaths(a.path, b.path) })
+	return v, nil
+}
+
+// check adds what the pair breaks by the schema of one version.
+func (d *crdDefinition) check(v *verdict, p pair, version *crd.Version) error {
+	validator := d.validators[version]
+	if validator.Empty() {
+		return nil
+	}
+	newObj, err := d.prepare(version, p.new)
+	if err != nil {
+		return err
+	}
+	oldObj, err := d.prepare(version, p.old)
+	if err != nil {
+		return err
+	}
+	report := validator.Check(newObj, oldObj)
+	breaches := make([]breach, len(report.Violations))
+	for i := range breaches {
+		breaches[i] = d.breach(&report.Violations[i], p, version)
+	}
+	v.merge(breaches)
+	v.more += report.More
+	return nil
+}
+
+// breach makes a breach of a violation that the schema of version found.
+func (d *crdDefinition) breach(v *immutability.Violation, p pair, version *crd.Version) breach {
+	b := breach{
+		path: v.Path.String(), lock: string(v.Lock), schemaPath: v.SchemaPath,
+		old: value{v.Old, v.HasOld}, new: value{v.New, v.HasNew}, key: value{v.Key, v.HasKey},
+		moreDifferences: v.MoreDifferences, message: v.Message(),
+		file: d.crd.File, line: version.Position(v.SchemaPath).Line, onlyOld: d.onlyOld,
+	}
+	if v.Lock == immutability.Incomparable {
+		b.reason = strings.TrimPrefix(b.message, "field is immutable: ")
+	}
+	if p.new.APIVersion != p.old.APIVersion {
+		b.version = version.Name
+	}
+	for _, difference := range v.Differences {
+		b.differences = append(b.differences, newDifference(difference))
+	}
+	b.item = itemKeys(version.Schema, p.new.Value(), b.path)
+	managers, err := ownership.Read(p.old.Value())
+	if err != nil {
+		return b // who last set the field is an extra
+	}
+	owners := managers.Owners(v.Path, p.new.Value())
+	if v.HasKey {
+		owners = managers.OwnersOfKey(v.Path, v.Key, p.new.Value())
+	}
+	b.owners = ownership.Text(owners)
+	return b
+}
+
+func newDifference(d immutability.Difference) difference {
+	return difference{d.Path.String(), value{d.Old, d.HasOld}, value{d.New, d.HasNew}}
+}
+
+// prepare returns the object as the API server holds it in a version.
+func (d *crdDefinition) prepare(version *crd.Version, o *manifest.Object) (map[string]any, error) {
+	obj := o.Value()
+	if d.noDefaults {
+		return obj, nil
+	}
+	versions := []*crd.Version{d.version(o.APIVersion)}
+	if version != versions[0] {
+		versions = append(versions, version)
+	}
+	for _, v := range versions {
+		var err error
+		if obj, err = v.Prepare(obj); err != nil {
+			return nil, o.Mistake("", "%v; --no-defaults compares objects as they are written", err)
+		}
+	}
+	return obj, nil
+}
+
+// CostAnnotation is the annotation of a CRD that tells what replacing one of its objects costs.
+const CostAnnotation = "fieldlock.dev/replacement-cost"
+
+func (d *crdDefinition) replacement(p pair, _ verdict) replacement {
+	metadata, _ := d.crd.Document.Object["metadata"].(map[string]any)
+	annotations, _ := metadata["annotations"].(map[string]any)
+	cost, _ := annotations[CostAnnotation].(string)
+	if !slices.Contains([]string{CostNone, CostRestart, CostDowntime, CostData, CostCascade}, cost) {
+		cost = ""
+	}
+	r := replacement{cost: cmp.Or(cost, CostUnknown)}
+	r.message = costMessages[r.cost]
+	r.how = []string{
+		"keep the old values of the locked fields",
+		"kubectl delete " + quote(d.crd.Plural+"."+d.crd.Group) + " " + kubectlName(p.new),
+		"kubectl apply -f " + kubectlFile(p.new),
+	}
+	return r
+}
+
+// costMessages say what the costs mean.
+var costMessages = map[string]string{
+	CostNone:     "nothing is lost when the object is deleted and created again",
+	CostRestart:  "its work starts again when the object is deleted and created again",
+	CostDowntime: "it is missing until the object is created again",
+	CostData:     "deleting the object can lose data",
+	CostCascade:  "deleting the object deletes other objects with it",
+	CostUnknown:  "what is lost when the object is deleted and created again depends on its controller",
+}

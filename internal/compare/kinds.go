@@ -1,0 +1,95 @@
+package compare
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/fieldlock/fieldlock/internal/jsonvalue"
+	"github.com/fieldlock/fieldlock/internal/manifest"
+)
+
+// kinds finds the definitions of a kind. Those of both sides count, so that a change cannot drop a lock and break it at
+// once.
+type kinds struct {
+	byKind   map[groupKind][]*crdDefinition
+	errs     []error  // CRDs of NEW that cannot be used
+	warnings []string // CRDs that only OLD has and that cannot be used
+	broken   []manifest.CRD
+}
+
+type groupKind struct{ group, kind string }
+
+// newKinds collects the CRDs of both sides. A CRD that both sides have counts once, one that changed counts twice.
+func newKinds(news, olds []manifest.CRD, noDefaults bool) *kinds {
+	k := &kinds{byKind: map[groupKind][]*crdDefinition{}}
+	for _, c := range news {
+		k.add(c, false, noDefaults)
+	}
+	for _, c := range olds {
+		k.add(c, true, noDefaults)
+	}
+	return k
+}
+
+// add adds a CRD, unless it is there already.
+func (k *kinds) add(c manifest.CRD, onlyOld, noDefaults bool) {
+	gk := groupKind{c.Group, c.Kind}
+	if slices.ContainsFunc(k.byKind[gk], func(d *crdDefinition) bool { return sameCRD(d.crd.Document.Object, c.Document.Object) }) {
+		return
+	}
+	if slices.ContainsFunc(k.broken, func(b manifest.CRD) bool { return sameCRD(b.Document.Object, c.Document.Object) }) {
+		return
+	}
+	d, errs := newCRDDefinition(c, onlyOld, noDefaults)
+	if len(errs) > 0 {
+		k.broken = append(k.broken, c)
+	}
+	switch {
+	case len(errs) == 0:
+		k.byKind[gk] = append(k.byKind[gk], d)
+	case onlyOld:
+		for _, err := range errs {
+			k.warnings = append(k.warnings, "the locks of a CRD in OLD do not count: "+err.Error())
+		}
+	default:
+		k.errs = append(k.errs, errs...)
+	}
+}
+
+// sameCRD reports whether two documents define the same kind with the same locks.
+func sameCRD(a, b map[string]any) bool {
+	annotations := func(object map[string]any) any {
+		metadata, _ := object["metadata"].(map[string]any)
+		return metadata["annotations"]
+	}
+	return a["apiVersion"] == b["apiVersion"] && jsonvalue.Equal(a["spec"], b["spec"]) && reflect.DeepEqual(annotations(a), annotations(b))
+}
+
+// of returns the definitions of an object's kind, in any version; none for a kind that nobody knows.
+func (k *kinds) of(o *manifest.Object) []definition {
+	var list []definition
+	for _, d := range k.byKind[groupKind{o.Group, o.Kind}] {
+		list = append(list, d)
+	}
+	return list
+}
+
+// unknownVersion returns the error for an object whose kind is defined in other versions only, nil where one covers it.
+func (k *kinds) unknownVersion(o *manifest.Object) error {
+	var names []string
+	for _, d := range k.byKind[groupKind{o.Group, o.Kind}] {
+		if d.covers(o.APIVersion) {
+			return nil
+		}
+		for _, v := range d.crd.Versions {
+			names = append(names, v.Name)
+		}
+	}
+	if names == nil {
+		return nil
+	}
+	slices.Sort(names)
+	_, version, _ := strings.Cut(o.APIVersion, "/")
+	return o.Mistake("apiVersion", "the CRD of %s has no version %q; its versions are %s", o.Kind, version, strings.Join(slices.Compact(names), ", "))
+}

@@ -1,0 +1,74 @@
+package compare
+
+import "fmt"
+
+// verdict is what an API server makes of one update by one definition of the kind.
+type verdict struct {
+	breaches       []breach
+	more           int // breaches beyond the limit of a report
+	unknown, notes []remark
+	replacement    *replacement // where there are breaches
+}
+
+// merge adds what another version or definition has found, without what v has already.
+func (v *verdict) merge(breaches []breach) {
+	type identity struct{ path, lock, rule, key string }
+	identify := func(b *breach) identity {
+		return identity{b.path, b.lock, b.rule, fmt.Sprint(b.key.ok, string(raw(b.key)))}
+	}
+	known := make(map[identity]bool, len(v.breaches))
+	for i := range v.breaches {
+		known[identify(&v.breaches[i])] = true
+	}
+	for i := range breaches {
+		if !known[identify(&breaches[i])] {
+			v.breaches = append(v.breaches, breaches[i])
+		}
+	}
+}
+
+// definition is one schema of a kind: a CRD, a built-in kind, a schema of an OpenAPI document.
+type definition interface {
+	// covers reports whether objects of this apiVersion can be judged.
+	covers(apiVersion string) bool
+	// judge compares an object that both sides have, in versions that the definition covers.
+	judge(p pair) (verdict, error)
+	// replacement says what replacing the refused object of p costs.
+	replacement(p pair, v verdict) replacement
+}
+
+// breach is one lock or rule that an update breaks.
+type breach struct {
+	path, lock, rule, schemaPath string
+	old, new, key                value
+	differences                  []difference
+	moreDifferences              int
+	message                      string
+	reason                       string // as Violation.Reason
+	item, owners                 string // as in Violation
+	version                      string // as Violation.Version
+	file                         string // of the lock
+	line                         int
+	onlyOld                      bool
+}
+
+// value is a value that can be absent.
+type value struct {
+	v  any
+	ok bool
+}
+
+type difference struct {
+	path     string
+	old, new value
+}
+
+// remark is an unknown verdict or a note.
+type remark struct{ path, message string }
+
+// replacement is Replacement without its subject.
+type replacement struct {
+	cost, message string
+	requested     bool
+	how           []string
+}

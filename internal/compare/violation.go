@@ -1,0 +1,84 @@
+package compare
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"strings"
+
+	"github.com/fieldlock/fieldlock/internal/manifest"
+)
+
+// printer makes the parts of a report of what the definitions found.
+type printer struct {
+	repeated int // bytes of containers that the report has so far for keys that they lost
+}
+
+// maxRepeated is how many bytes of containers are printed: each of the keys that one has lost would print it once more.
+const maxRepeated = 16 << 20
+
+// subject returns the subject of a remark or violation at a path of an object.
+func subject(o *manifest.Object, path string) Subject {
+	at := o.Document.Locate(path)
+	return Subject{
+		Object: o.String(), Kind: o.Kind, APIVersion: o.APIVersion, File: o.Document.File,
+		Line: at.Line, Column: at.Column, ObjectLine: o.Document.Position().Line,
+	}
+}
+
+// violation makes a violation of a breach.
+func (r *printer) violation(o *manifest.Object, b *breach) Violation {
+	v := Violation{
+		Subject: subject(o, b.path), Path: b.path, Lock: b.lock, Rule: b.rule, SchemaPath: b.schemaPath, Message: b.message,
+		Change: digest(b.old, b.new), Item: b.item, Owners: b.owners, LockFile: b.file, LockLine: b.line, Version: b.version,
+		Reason: b.reason, OnlyOld: b.onlyOld,
+	}
+	if v.OnlyOld {
+		v.Message += "; only OLD has this lock: the change drops it and breaks it at once, so keep the lock, or accept the change in " + manifest.AcceptFile
+	}
+	if isSecret(o) {
+		v.Redacted = true
+		if len(b.differences) > 0 {
+			v.Message, _, _ = strings.Cut(v.Message, ": ")
+		}
+		return v
+	}
+	v.Key, v.MoreDifferences = raw(b.key), b.moreDifferences
+	if v.ValuesLeftOut = b.key.ok && r.repeated > maxRepeated; !v.ValuesLeftOut {
+		v.Old, v.New = raw(b.old), raw(b.new)
+	}
+	if b.key.ok {
+		r.repeated += len(v.Old) + len(v.New)
+	}
+	for _, d := range b.differences {
+		v.Differences = append(v.Differences, Difference{d.path, raw(d.old), raw(d.new)})
+	}
+	return v
+}
+
+// isSecret reports whether an object's values must not be printed.
+func isSecret(o *manifest.Object) bool { return o.Group == "" && o.Kind == "Secret" }
+
+// raw encodes a value that is there, null included; an absent one is left out.
+func raw(v value) json.RawMessage {
+	if !v.ok {
+		return nil
+	}
+	var b strings.Builder
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	if encoder.Encode(v.v) != nil {
+		return json.RawMessage("null") // decoded JSON always encodes
+	}
+	return json.RawMessage(strings.TrimSuffix(b.String(), "\n"))
+}
+
+// digest identifies a change from one value to another. An acceptance that has it does not accept the next change.
+func digest(oldVal, newVal value) string {
+	text, err := json.Marshal([]any{oldVal.ok, oldVal.v, newVal.ok, newVal.v})
+	if err != nil {
+		return "" // decoded JSON always encodes
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:8])
+}

@@ -1,0 +1,70 @@
+package convert
+
+import (
+	"github.com/fieldlock/fieldlock/immutability/celrule"
+	"github.com/fieldlock/fieldlock/immutability/crd"
+)
+
+// Import is the result of importing CEL rules.
+type Import struct {
+	Documents  []any          `json:"documents"`
+	Recognized []ImportedRule `json:"recognized"`
+	Left       []ImportedRule `json:"left"`
+}
+
+// ImportedRule is one transition rule of a report.
+type ImportedRule struct {
+	CRD        string         `json:"crd"`
+	Version    string         `json:"version"`
+	Path       string         `json:"path"`
+	SchemaPath string         `json:"schemaPath"`
+	Rule       string         `json:"rule"`
+	Locks      []ImportedLock `json:"locks,omitempty"`
+	Reason     string         `json:"reason,omitempty"`
+}
+
+// ImportedLock is a lock that replaces a rule.
+type ImportedLock struct {
+	Path string `json:"path"`
+	Lock string `json:"lock"`
+}
+
+// FromCEL replaces rules in the file by locks. Locks that an annotation carried move to their place in the schema.
+func FromCEL(file *File) (*Import, error) {
+	report := &Import{Recognized: []ImportedRule{}, Left: []ImportedRule{}}
+	for i := range file.crds {
+		c := &file.crds[i]
+		for _, v := range c.Versions {
+			if err := c.restore(v); err != nil {
+				return nil, err
+			}
+			imported := celrule.Import(v.Schema)
+			if err := c.change(v.Name, imported.Changes); err != nil {
+				return nil, err
+			}
+			report.add(c.Name, v.Name, imported)
+		}
+		if err := c.setAnnotation(crd.AnnotationKey, ""); err != nil {
+			return nil, err
+		}
+	}
+	return report, nil
+}
+
+func (r *Import) add(name, version string, imported celrule.Imported) {
+	rule := func(rule celrule.Rule) ImportedRule {
+		return ImportedRule{CRD: name, Version: version, Path: rule.Path, SchemaPath: rule.SchemaPath, Rule: rule.Text}
+	}
+	for _, recognized := range imported.Recognized {
+		row := rule(recognized.Rule)
+		for _, lock := range recognized.Locks {
+			row.Locks = append(row.Locks, ImportedLock{lock.Path, lock.Lock})
+		}
+		r.Recognized = append(r.Recognized, row)
+	}
+	for _, left := range imported.Left {
+		row := rule(left.Rule)
+		row.Reason = left.Reason
+		r.Left = append(r.Left, row)
+	}
+}

@@ -1,0 +1,136 @@
+package convert
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"github.com/fieldlock/fieldlock/immutability/celrule"
+)
+
+// ToPolicies exports the locks of each version of each CRD in a file as a ValidatingAdmissionPolicy with its binding.
+func ToPolicies(file *File) (*Export, error) {
+	var types []policyType
+	for _, c := range file.crds {
+		for _, v := range c.Versions {
+			types = append(types, policyType{c.Group, v.Name, c.Plural, v.Schema})
+		}
+	}
+	return policies(types)
+}
+
+// KindToPolicy exports the locks of one kind of an OpenAPI document, v2 or v3. The kind is GROUP/VERSION/KIND or
+// VERSION/KIND; resource is its plural, by default the kind in lower case with an s.
+func KindToPolicy(name string, data []byte, kind, resource string) (*Export, error) {
+	parts := strings.Split(kind, "/")
+	if len(parts) == 2 {
+		parts = append([]string{""}, parts...)
+	}
+	if len(parts) != 3 || parts[1] == "" || parts[2] == "" {
+		return nil, fmt.Errorf("--kind is %q: it is GROUP/VERSION/KIND, such as apps/v1/Deployment, or VERSION/KIND", kind)
+	}
+	definitions, err := readOpenAPI(name, data)
+	if err != nil {
+		return nil, err
+	}
+	t := policyType{parts[0], parts[1], resource, nil}
+	if t.resource == "" {
+		t.resource = strings.ToLower(parts[2]) + "s"
+	}
+	for _, definition := range definitions.names() {
+		if !definitions.is(definition, parts[0], parts[1], parts[2]) {
+			continue
+		}
+		if t.schema, err = definitions.inline(definition); err != nil {
+			return nil, err
+		}
+		return policies([]policyType{t})
+	}
+	return nil, fmt.Errorf("%s: it has no schema of %s; such a schema names the kind under x-kubernetes-group-version-kind", name, kind)
+}
+
+func policies(types []policyType) (*Export, error) {
+	report := &Export{Documents: []any{}, Exported: []ExportedLock{}, Rest: []UnexportedLock{}}
+	for _, t := range types {
+		if err := report.addPolicy(t); err != nil {
+			return nil, err
+		}
+	}
+	return report, nil
+}
+
+// WriteYAML prints documents, nothing for none.
+func WriteYAML(w io.Writer, documents []any) error {
+	if len(documents) == 0 {
+		return nil // an encoder that has seen no document cannot be closed
+	}
+	encoder := yaml.NewEncoder(w)
+	encoder.SetIndent(2)
+	encoder.CompactSeqIndent()
+	for _, document := range documents {
+		if err := encoder.Encode(document); err != nil {
+			return err
+		}
+	}
+	return encoder.Close()
+}
+
+// policyType is one version of a resource that a policy is for.
+type policyType struct {
+	group, version, resource string
+	schema                   *spec.Schema
+}
+
+// addPolicy adds the policy and binding for t, none when it has no locks that a policy can say.
+func (r *Export) addPolicy(t policyType) error {
+	policy, err := celrule.ExportPolicy(t.schema)
+	if err != nil {
+		return fmt.Errorf("version %s of %s: %w", t.version, t.name(), err)
+	}
+	r.addRest(t.name(), t.version, policy.Rest)
+	if len(policy.Validations) == 0 {
+		return nil
+	}
+	var validations []any
+	for _, v := range policy.Validations {
+		validations = append(validations, map[string]any{"expression": v.Expression, "message": v.Message, "reason": "Invalid"})
+		for _, lock := range v.Locks {
+			r.Exported = append(r.Exported, ExportedLock{CRD: t.name(), Version: t.version, Path: lock.Path, Lock: lock.Lock, Rule: v.Expression})
+		}
+	}
+	name := "fieldlock." + t.version + "." + t.name()
+	r.Documents = append(r.Documents, map[string]any{
+		"apiVersion": "admissionregistration.k8s.io/v1",
+		"kind":       "ValidatingAdmissionPolicy",
+		"metadata":   map[string]any{"name": name},
+		"spec": map[string]any{
+			"failurePolicy": "Fail",
+			"matchConstraints": map[string]any{
+				"matchPolicy": "Equivalent",
+				"resourceRules": []any{map[string]any{
+					"apiGroups": []any{t.group}, "apiVersions": []any{t.version}, "operations": []any{"UPDATE"},
+					"resources": slices.Compact([]any{t.resource, t.resource + "/status"}),
+				}},
+			},
+			"validations": validations,
+		},
+	}, map[string]any{
+		"apiVersion": "admissionregistration.k8s.io/v1",
+		"kind":       "ValidatingAdmissionPolicyBinding",
+		"metadata":   map[string]any{"name": name},
+		"spec":       map[string]any{"policyName": name, "validationActions": []any{"Deny"}},
+	})
+	return nil
+}
+
+// name is the resource with its group: "deployments.apps".
+func (t *policyType) name() string {
+	if t.group == "" {
+		return t.resource
+	}
+	return t.resource + "." + t.group
+}

@@ -1,0 +1,100 @@
+package manifest
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+)
+
+// filesBelow lists the YAML and JSON files of a directory tree, sorted, and what cannot be read in it. It follows links.
+func filesBelow(dir string) []target {
+	var targets []target
+	walk(dir, nil, func(path string, err error) {
+		below, relErr := filepath.Rel(dir, path)
+		if relErr != nil {
+			below = path
+		}
+		targets = append(targets, target{path, filepath.ToSlash(below), true, unreadable(path, err)})
+	})
+	slices.SortFunc(targets, func(a, b target) int { return strings.Compare(a.name, b.name) })
+	return targets
+}
+
+// walk calls add for each file below dir that HasObjects, and for what cannot be read. above are the directories that
+// lead to dir, as real paths: a link back to one of them is not followed.
+func walk(dir string, above []string, add func(path string, err error)) {
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		add(dir, err)
+		return
+	}
+	if slices.Contains(above, real) {
+		return
+	}
+	above = append(above[:len(above):len(above)], real)
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		add(dir, err)
+		return
+	}
+	for _, entry := range entries {
+		path := filepath.Join(dir, entry.Name())
+		isDir := entry.IsDir()
+		if entry.Type()&fs.ModeSymlink != 0 {
+			info, err := os.Stat(path)
+			if err != nil {
+				add(path, err)
+				continue
+			}
+			isDir = info.IsDir()
+		}
+		switch {
+		case isDir && strings.HasPrefix(entry.Name(), "."):
+		case isDir:
+			walk(path, above, add)
+		case HasObjects(path):
+			add(path, nil)
+		}
+	}
+}
+
+// AcceptFile is the name of the file with accepted findings. It is never read as a file of objects.
+const AcceptFile = ".fieldlock.yaml"
+
+// HasObjects reports whether a file in a directory is read: by its name, as kubectl does.
+func HasObjects(path string) bool {
+	switch strings.ToLower(filepath.Ext(path)) {
+	case ".yaml", ".yml", ".json":
+		return filepath.Base(path) != AcceptFile
+	}
+	return false
+}
+
+// errArgument is behind every error about a file or directory that cannot be read at all.
+var errArgument = errors.New("unreadable")
+
+// argumentError is an error that is errArgument.
+type argumentError struct{ error }
+
+func (e *argumentError) Is(target error) bool { return target == errArgument }
+func (e *argumentError) Unwrap() error        { return e.error }
+
+// unreadable returns the error for a file or directory that cannot be read; nil for nil.
+func unreadable(path string, err error) error {
+	if err == nil {
+		return nil
+	}
+	if errors.Is(err, syscall.EISDIR) {
+		return &argumentError{fmt.Errorf("%s: it is a directory; give one of its files, or - for standard input", path)}
+	}
+	var pathError *fs.PathError
+	if errors.As(err, &pathError) {
+		err = pathError.Err // without the operation and the path
+	}
+	return &argumentError{fmt.Errorf("%s: it cannot be read: %w; give a file, a directory, or - for standard input", path, err)}
+}

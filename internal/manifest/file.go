@@ -1,0 +1,73 @@
+package manifest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"regexp"
+
+	"github.com/fieldlock/fieldlock/internal/yamldoc"
+)
+
+// Stdin is how messages name standard input.
+const Stdin = "stdin"
+
+// File is one file of objects.
+type File struct {
+	// Name is how messages and reports name the file: a path with slashes, or Stdin.
+	Name string
+	// Path is the path below the directory that was named, "" for a file that was named itself. Objects that one side
+	// of a comparison holds several times are paired by it.
+	Path string
+	// Found is set for a file that was found in a directory. It may hold documents that are not objects.
+	Found bool
+
+	Documents []*yamldoc.Document
+	// Err joins what is wrong with the file or its documents; the documents that can be read are there all the same.
+	Err error
+}
+
+// Parse reads the objects of data into f, whose Name, Path and Found are set. Lists and scalars in a file of a
+// directory, such as a JSON patch of kustomize, are skipped; in a file that was named they are a mistake.
+func (f *File) Parse(data []byte) {
+	if bytes.HasPrefix(data, []byte(lfsHeader)) {
+		f.Err = fmt.Errorf("%s: it is a pointer of Git LFS, not the file itself; fetch the file with git lfs pull", f.Name)
+		return
+	}
+	f.Documents, f.Err = yamldoc.Read(f.Name, data)
+	switch {
+	case f.Err == nil:
+	case f.Found && notObjects(f.Err):
+		f.Err = nil
+	case template.Match(data):
+		f.Err = &TemplateError{f.Name, f.Err}
+	}
+}
+
+// notObjects reports whether err is only about documents that are lists or scalars.
+func notObjects(err error) bool {
+	for _, e := range yamldoc.Errors(err) {
+		if !errors.Is(e, yamldoc.ErrNotObject) {
+			return false
+		}
+	}
+	return true
+}
+
+// TemplateError is the error for a file that is not YAML because it is a template of a Helm chart.
+type TemplateError struct {
+	File string
+	Err  error // why it is not YAML
+}
+
+func (e *TemplateError) Error() string {
+	return e.Err.Error() + "; it looks like a template: check the manifests that it renders to, as with --render 'helm template CHART'"
+}
+
+func (e *TemplateError) Unwrap() error { return e.Err }
+
+// lfsHeader begins every pointer file of Git LFS.
+const lfsHeader = "version https://git-lfs.github.com/spec/v1\n"
+
+// template finds an action of a Go template, which Helm charts are made of. "{{" alone is YAML.
+var template = regexp.MustCompile(`\{\{-?\s*[.$"/]|\{\{-?\s*(if|else|end|range|with|define|include|template|block|toYaml|tpl)\b`)

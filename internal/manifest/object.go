@@ -1,0 +1,121 @@
+package manifest
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/fieldlock/fieldlock/internal/yamldoc"
+)
+
+// ID is what objects are paired by. The version is not part of it.
+type ID struct{ Group, Kind, Namespace, Name string }
+
+// String names the object as reports do: "namespace/name", or "name".
+func (id ID) String() string {
+	if id.Namespace == "" {
+		return id.Name
+	}
+	return id.Namespace + "/" + id.Name
+}
+
+// Object is one Kubernetes object of a file.
+type Object struct {
+	ID
+	APIVersion string
+	// Path is the File.Path of the file that holds the object.
+	Path     string
+	Document *yamldoc.Document
+
+	// Invalid is why the object cannot be identified, nil for most. It matters only when a schema covers the object.
+	Invalid error
+}
+
+// Generated reports whether the server generates the object's name, so that it is another object each time.
+func (o *Object) Generated() bool { return o.Name == "" }
+
+// Value returns the decoded object.
+func (o *Object) Value() map[string]any { return o.Document.Object }
+
+// Mistake returns an error at a field of the object.
+func (o *Object) Mistake(path, format string, args ...any) error {
+	return mistake(o.Document, path, format, args...)
+}
+
+// newObject reads what identifies the object in d. It returns nil without an error for a document of a directory that
+// no client could apply, as it lacks apiVersion, kind or name: a chart's values, a template of a Pod.
+func newObject(d *yamldoc.Document, f *File) (*Object, error) {
+	apiVersion, kind := d.Object["apiVersion"], d.Object["kind"]
+	if f.Found && (apiVersion == nil || kind == nil) {
+		return nil, nil
+	}
+	for _, field := range [...]struct {
+		path, right string
+		value       any
+	}{
+		{"apiVersion", `the group and version of the object, such as "example.com/v1"`, apiVersion},
+		{"kind", `the kind of the object, such as "Widget"`, kind},
+	} {
+		if text, ok := field.value.(string); !ok || text == "" {
+			return nil, mistake(d, field.path, "it is %s; it has to be %s", describe(field.value), field.right)
+		}
+	}
+	o := &Object{APIVersion: apiVersion.(string), Path: f.Path, Document: d}
+	o.Kind = kind.(string)
+	if group, _, ok := strings.Cut(o.APIVersion, "/"); ok {
+		o.Group = group
+	}
+	o.Invalid = o.identify()
+	if f.Found && o.Invalid != nil && o.Name == "" {
+		return nil, nil
+	}
+	return o, nil
+}
+
+// identify reads namespace and name, as far as they are there.
+func (o *Object) identify() error {
+	metadata, ok := o.Value()["metadata"].(map[string]any)
+	if !ok {
+		return o.Mistake("metadata", "it is %s; it has to be an object with the name of the object", describe(o.Value()["metadata"]))
+	}
+	for _, field := range [...]struct {
+		name string
+		into *string
+	}{{"namespace", &o.Namespace}, {"name", &o.Name}} {
+		value := metadata[field.name]
+		text, isText := value.(string)
+		if value != nil && !isText {
+			return o.Mistake("metadata."+field.name, "it is %s; it has to be a string, in quotes where YAML reads it as something else", describe(value))
+		}
+		*field.into = text
+	}
+	if generated, _ := metadata["generateName"].(string); o.Generated() && generated == "" {
+		return o.Mistake("metadata.name", "it is missing; objects are paired by kind, namespace and name")
+	}
+	return nil
+}
+
+// mistake returns an error at a field of d.
+func mistake(d *yamldoc.Document, path, format string, args ...any) error {
+	return &yamldoc.Error{
+		File: d.File, Line: d.Locate(path).Line, Document: d.Number, Object: yamldoc.NameOf(d.Object), Path: path, Message: fmt.Sprintf(format, args...),
+	}
+}
+
+// describe names a value for messages.
+func describe(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return "missing"
+	case map[string]any:
+		return "an object"
+	case []any:
+		return "a list"
+	case string:
+		if len(v) > 40 {
+			return "a long string"
+		}
+		return fmt.Sprintf("the string %q", v)
+	default:
+		return fmt.Sprint(v)
+	}
+}

@@ -1,0 +1,119 @@
+package manifest
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/fieldlock/fieldlock/immutability/crd"
+	"github.com/fieldlock/fieldlock/internal/yamldoc"
+)
+
+// Set is the content of files, sorted into objects and the rest.
+type Set struct {
+	// Objects are the Kubernetes objects in the order of the files, CRDs included.
+	Objects []*Object
+	// CRDs are those of the objects that define kinds.
+	CRDs []CRD
+	// Patches are the documents that a kustomization names as patches of other objects.
+	Patches []Patch
+	// Others are the files of the documents that are not objects, once for each document.
+	Others []string
+	// Documents is how many documents there are in all.
+	Documents int
+	// Errs is what is wrong with files and documents; the rest is in the set all the same.
+	Errs []error
+}
+
+// Objects sorts the documents of files.
+func Objects(files []File) *Set {
+	s := &Set{}
+	patches := patchFiles(files)
+	var templates []*TemplateError
+	for i := range files {
+		f := &files[i]
+		var template *TemplateError
+		switch {
+		case f.Found && errors.As(f.Err, &template):
+			templates = append(templates, template)
+		case f.Err != nil:
+			s.Errs = append(s.Errs, yamldoc.Errors(f.Err)...)
+		}
+		s.Documents += len(f.Documents)
+		for _, d := range f.Documents {
+			s.add(d, f, patches)
+		}
+	}
+	if len(templates) > 0 {
+		s.Errs = append(s.Errs, unrendered(templates, files))
+	}
+	return s
+}
+
+// add sorts one document.
+func (s *Set) add(d *yamldoc.Document, f *File, patches map[string]string) {
+	o, err := newObject(d, f)
+	switch by, isPatch := patches[f.Name]; {
+	case err != nil:
+		s.Errs = append(s.Errs, err)
+	case o == nil:
+		s.Others = append(s.Others, f.Path)
+	case isPatch:
+		s.Patches = append(s.Patches, Patch{o, by})
+	case o.Kind == "CustomResourceDefinition":
+		s.addCRD(o, f)
+	case isKustomization(o):
+		s.Others = append(s.Others, f.Path)
+	default:
+		s.Objects = append(s.Objects, o)
+	}
+}
+
+func (s *Set) addCRD(o *Object, f *File) {
+	if f.Found && isCRDPatch(o.Value()) {
+		s.Others = append(s.Others, f.Path)
+		return
+	}
+	c, err := crd.FromDocument(o.Document)
+	switch {
+	case err != nil:
+		s.Errs = append(s.Errs, err)
+	case c != nil:
+		s.CRDs = append(s.CRDs, CRD{c, o.Document})
+	}
+	s.Objects = append(s.Objects, o)
+}
+
+// isCRDPatch reports whether a document with the kind of a CRD only changes one, as the patches do that kubebuilder
+// writes for kustomize. No API server accepts a CRD without group, names and versions, so no lock is lost with it.
+func isCRDPatch(object map[string]any) bool {
+	spec, isObject := object["spec"].(map[string]any)
+	if object["spec"] != nil && !isObject {
+		return false
+	}
+	for _, field := range [...]string{"group", "names", "version", "versions", "validation"} {
+		if _, ok := spec[field]; ok {
+			return false
+		}
+	}
+	return true
+}
+
+// unrendered is the one error for all templates of a directory.
+func unrendered(templates []*TemplateError, files []File) error {
+	chart := "CHART"
+	for _, f := range files {
+		if dir := path.Dir(f.Name); path.Base(f.Name) == "Chart.yaml" && strings.HasPrefix(templates[0].File, dir+"/") {
+			chart = dir
+		}
+	}
+	more := ""
+	switch n := len(templates) - 1; {
+	case n == 1:
+		more = ", and so is 1 more file"
+	case n > 1:
+		more = fmt.Sprintf(", and so are %d more files", n)
+	}
+	return fmt.Errorf("%w; it is a template%s: check the manifests that the chart renders to, with --render 'helm template %s'", templates[0].Err, more, chart)
+}

@@ -1,0 +1,110 @@
+package report
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/fieldlock/fieldlock/internal/audit"
+	"github.com/fieldlock/fieldlock/internal/compare"
+	"github.com/fieldlock/fieldlock/internal/manifest"
+)
+
+// alert is one result as code review tools take it.
+type alert struct {
+	rule    string
+	level   string // error, warning or note
+	title   string
+	message string
+	field   string // "Cluster shop/orders: spec.engine"
+	at      place
+	lock    place // where the lock is, when that is another place
+	// accepted is the reason why the alert does not count; "" for most.
+	accepted string
+}
+
+// place is a position in a file. Without a file it is unknown; without a line it is the whole file.
+type place struct {
+	file         string
+	line, column int
+}
+
+// IDs of alerts that are not violations or findings.
+const (
+	alertUnknown    = "unknown-verdict"
+	alertNote       = "no-effect"
+	alertUnreadable = "unreadable-input"
+)
+
+// checkAlerts makes alerts of a check, each at the line of the offending field.
+func checkAlerts(r *compare.Report) []alert {
+	var alerts []alert
+	for i := range r.Violations {
+		v := &r.Violations[i]
+		object := v.Kind + " " + v.Object
+		message := fmt.Sprintf("%s: %s: %s", object, v.Path, v.Message)
+		if (v.Old != nil || v.New != nil) && v.Key == nil && len(v.Differences) == 0 && v.Reason == "" {
+			message += ": " + arrow(v.Old, v.New, false)
+		}
+		a := alert{
+			rule: v.Lock, level: "error", title: "locked field: " + v.Path, message: message,
+			field: object + ": " + v.Path, at: place{v.File, v.Line, v.Column}, lock: place{v.LockFile, v.LockLine, 0},
+		}
+		switch {
+		case v.AcceptedNew:
+			a.level, a.accepted = "warning", "accepted by an entry that this change adds"
+		case v.Accepted:
+			a.level, a.accepted = "note", "accepted"
+		}
+		alerts = append(alerts, a)
+	}
+	remark := func(rule, level, title string, m *compare.Remark) {
+		field := m.Kind + " " + m.Object
+		if m.Path != "" {
+			field += ": " + m.Path
+		}
+		alerts = append(alerts, alert{rule: rule, level: level, title: title, message: field + ": " + m.Message, field: field, at: place{m.File, m.Line, m.Column}})
+	}
+	for i := range r.Unknown {
+		remark(alertUnknown, "warning", "unknown verdict", &r.Unknown[i])
+	}
+	for i := range r.Notes {
+		remark(alertNote, "note", "note", &r.Notes[i])
+	}
+	for _, e := range r.Errors {
+		alerts = append(alerts, alert{rule: alertUnreadable, level: "error", title: "unreadable input", message: e.Text, at: place{e.File, e.Line, 0}})
+	}
+	return alerts
+}
+
+// lintAlerts makes alerts of findings, each at the line of its schema node.
+func lintAlerts(r *audit.Report) []alert {
+	alerts := make([]alert, len(r.Findings))
+	for i, f := range r.Findings {
+		subject := f.CRD
+		if f.Version != "" {
+			subject += ", version " + f.Version
+		}
+		if f.Path != "" {
+			subject += ": " + f.Path
+		}
+		alerts[i] = alert{rule: f.Rule, level: f.Severity, title: f.Rule, message: subject + ": " + f.Message, field: subject, at: place{f.File, f.Line, f.Column}}
+	}
+	return alerts
+}
+
+// inFile reports whether p is in a file that others can open.
+func (p place) inFile() bool { return p.file != "" && p.file != manifest.Stdin }
+
+// relative returns file as seen from the working directory, when it is below it.
+func relative(file string) string {
+	if !filepath.IsAbs(file) {
+		return filepath.ToSlash(filepath.Clean(file))
+	}
+	if dir, err := os.Getwd(); err == nil {
+		if rel, err := filepath.Rel(dir, file); err == nil && filepath.IsLocal(rel) {
+			return filepath.ToSlash(rel)
+		}
+	}
+	return filepath.ToSlash(file)
+}

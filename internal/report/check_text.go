@@ -1,0 +1,243 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/fieldlock/fieldlock/internal/compare"
+)
+
+// The limit of the differences that text shows below one violation.
+const shownDifferences = 10
+
+// checkText prints the refused objects with the ways out, then what is unknown, then notes, and a summary.
+func checkText(w io.Writer, r *compare.Report) error {
+	p := PaletteFor(w)
+	for rest := r.Violations; len(rest) > 0; {
+		n := 1
+		for n < len(rest) && rest[n].Same(&rest[0].Subject) {
+			n++
+		}
+		writeObject(w, rest[:n], r, p)
+		fmt.Fprintln(w)
+		rest = rest[n:]
+	}
+	for _, u := range r.Unknown {
+		writeRemark(w, p.Yellow("?"), u, p)
+	}
+	for _, n := range r.Notes {
+		writeRemark(w, p.Dim("i"), n, p)
+	}
+	if len(r.Unknown)+len(r.Notes) > 0 {
+		fmt.Fprintln(w)
+	}
+	fmt.Fprintln(w, summary(r, p))
+	return nil
+}
+
+// writeObject prints the violations of one object, and what replacing it takes.
+func writeObject(w io.Writer, violations []compare.Violation, r *compare.Report, p Palette) {
+	first := &violations[0]
+	mark := p.Green("✓")
+	for i := range violations {
+		if violations[i].Refused() {
+			mark = p.Red("✗")
+		}
+	}
+	fmt.Fprintf(w, "%s %s %s\n", mark, p.Bold(Printable(first.Kind+" "+first.Object)), p.Dim(fmt.Sprintf("(%s:%d)", Printable(first.File), first.ObjectLine)))
+	for i := range violations {
+		writeViolation(w, &violations[i], p)
+	}
+	for i := range r.Replacements {
+		if re := &r.Replacements[i]; re.Same(&first.Subject) && len(re.How) > 0 {
+			writeReplacement(w, re, p)
+		}
+	}
+}
+
+func writeViolation(w io.Writer, v *compare.Violation, p Palette) {
+	item := ""
+	if v.Item != "" {
+		item = " (" + Printable(v.Item) + ")"
+	}
+	path := v.Path
+	if path == "" {
+		path = "the whole object"
+	}
+	fmt.Fprintf(w, "  %s%s  %s\n", p.Bold(Printable(path)), item, p.Dim(fmt.Sprintf("%s, line %d", explain(v), v.Line)))
+	for _, line := range changes(v, p) {
+		fmt.Fprintf(w, "      %s\n", line)
+	}
+	if v.OnlyOld {
+		fmt.Fprintf(w, "      %s\n", p.Yellow("only OLD has this lock: the change drops it and breaks it at once"))
+	}
+	switch {
+	case v.AcceptedNew:
+		fmt.Fprintf(w, "      %s\n", p.Yellow("accepted by an entry that this change adds"))
+	case v.Accepted:
+		fmt.Fprintf(w, "      %s\n", p.Green("accepted"))
+	}
+	if v.Owners != "" {
+		fmt.Fprintf(w, "      %s\n", p.Dim(Printable(v.Owners)))
+	}
+}
+
+// explain names the lock, and its version when the two sides have different ones.
+func explain(v *compare.Violation) string {
+	text := v.Lock
+	switch {
+	case v.Reason != "":
+		text = Printable(v.Reason)
+	case v.LockFile == "" && v.Message != "" || v.Lock == "rule":
+		text = Printable(v.Message)
+	}
+	if v.Version != "" {
+		text += " in " + Printable(v.Version)
+	}
+	return text
+}
+
+// changes are the lines that show what changed.
+func changes(v *compare.Violation, p Palette) []string {
+	switch {
+	case v.Redacted:
+		return []string{"the values are not shown"}
+	case v.Key != nil && v.Reason == "":
+		return []string{p.Red("- " + Shorten(string(v.Key)))}
+	case v.Key != nil:
+		return []string{"key " + Shorten(string(v.Key))}
+	case len(v.Differences) == 0 && v.Old == nil && v.New == nil:
+		return nil
+	case len(v.Differences) == 0:
+		return []string{arrow(v.Old, v.New, p)}
+	}
+	var lines []string
+	for i, d := range v.Differences {
+		if i == shownDifferences {
+			break
+		}
+		name := strings.TrimPrefix(strings.TrimPrefix(d.Path, v.Path), ".")
+		if name != "" {
+			name = Printable(name) + "  "
+		}
+		change := arrow(d.Old, d.New, p)
+		switch {
+		case d.Old == nil:
+			change = p.Green("+ " + Shorten(string(d.New)))
+		case d.New == nil:
+			change = p.Red("- " + Shorten(string(d.Old)))
+		}
+		lines = append(lines, name+change)
+	}
+	if more := len(v.Differences) - len(lines) + v.MoreDifferences; more > 0 {
+		lines = append(lines, "and "+Count(more, "more difference"))
+	}
+	return lines
+}
+
+// arrow shows two values as JSON texts, nil for an absent one.
+func arrow(oldVal, newVal []byte, p Palette) string {
+	text := func(v []byte) string {
+		if v == nil {
+			return "absent"
+		}
+		return Shorten(string(v))
+	}
+	return p.Red(text(oldVal)) + " → " + p.Green(text(newVal))
+}
+
+// writeReplacement prints the ways out.
+func writeReplacement(w io.Writer, r *compare.Replacement, p Palette) {
+	cost := r.Cost
+	if cost == compare.CostData || cost == compare.CostCascade {
+		cost = p.Red(cost)
+	}
+	asked := ""
+	if r.Requested {
+		asked = "; the object asks its tool to replace it"
+	}
+	fmt.Fprintf(w, "  to get there: %s\n", Printable(r.Message)+" "+p.Dim("(cost: ")+cost+p.Dim(")")+asked)
+	for _, how := range r.How {
+		fmt.Fprintf(w, "      %s\n", Printable(how))
+	}
+}
+
+func writeRemark(w io.Writer, mark string, r compare.Remark, p Palette) {
+	path := ""
+	if r.Path != "" {
+		path = " " + p.Bold(Printable(r.Path))
+	}
+	fmt.Fprintf(w, "%s %s%s %s\n    %s\n", mark, Printable(r.Kind+" "+r.Object), path,
+		p.Dim(fmt.Sprintf("(%s:%d)", Printable(r.File), r.Line)), Printable(r.Message))
+}
+
+// summary is the last line of the text.
+func summary(r *compare.Report, p Palette) string {
+	var parts []string
+	for _, part := range [...]struct {
+		n    int
+		noun string
+	}{{r.Updated, "update"}, {r.Created, "create"}, {r.Deleted, "delete"}} {
+		if part.n > 0 {
+			parts = append(parts, Count(part.n, part.noun))
+		}
+	}
+	text := Count(r.Checked, "object") + " checked"
+	if len(parts) > 0 {
+		text += " (" + strings.Join(parts, ", ") + ")"
+	}
+	if skipped := skippedText(r); skipped != "" {
+		text += "; skipped: " + skipped
+	}
+	if n := len(r.Unknown); n > 0 {
+		text += "; " + Count(n, "unknown verdict")
+	}
+	refused, violations, accepted := refusals(r)
+	if accepted > 0 {
+		text += "; " + Count(accepted, "accepted violation")
+	}
+	switch {
+	case violations > 0:
+		return p.Red("✗") + " " + p.Bold(fmt.Sprintf("%s refused, %s", Count(refused, "object"), Count(violations, "violation"))) + ": " + text
+	case r.Updated == 0 || len(r.Errors) > 0:
+		return text
+	}
+	return p.Green("✓") + " no refused change: " + text
+}
+
+// skippedText names what was not checked: "2 Secret, 1 document that is not an object".
+func skippedText(r *compare.Report) string {
+	var kinds []string
+	for _, k := range r.SkippedKinds {
+		kinds = append(kinds, fmt.Sprintf("%d %s", k.Objects, Printable(k.Kind)))
+	}
+	text := compare.Enumerate(kinds)
+	switch {
+	case r.Others == 0:
+		return text
+	case text != "":
+		text += ", "
+	}
+	if r.Others == 1 {
+		return text + "1 document that is not an object"
+	}
+	return text + fmt.Sprintf("%d documents that are not objects", r.Others)
+}
+
+// refusals counts the refused objects, their violations, and the violations that are accepted.
+func refusals(r *compare.Report) (objects, violations, accepted int) {
+	last := -1
+	for i := range r.Violations {
+		if !r.Violations[i].Refused() {
+			accepted++
+			continue
+		}
+		violations++
+		if last < 0 || !r.Violations[i].Same(&r.Violations[last].Subject) {
+			objects++
+		}
+		last = i
+	}
+	return objects, violations + r.MoreViolations, accepted
+}

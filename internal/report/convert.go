@@ -1,0 +1,71 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/fieldlock/fieldlock/internal/convert"
+)
+
+// Export prints the result of an export for people.
+func Export(w io.Writer, r *convert.Export) {
+	p := PaletteFor(w)
+	for _, lock := range r.Exported {
+		fmt.Fprintf(w, "%s %s\n", p.Green("exported"), Printable(fmt.Sprintf("%s %s: %s on %s", lock.CRD, lock.Version, lock.Lock, lock.Path)))
+		fmt.Fprintf(w, "         %s\n", Printable(lock.Rule))
+	}
+	for _, rest := range r.Rest {
+		fmt.Fprintf(w, "%s %s\n", p.Yellow("not exported"), Printable(fmt.Sprintf("%s %s: %s on %s", rest.CRD, rest.Version, rest.Lock, rest.Path)))
+		fmt.Fprintf(w, "         %s\n", Printable(rest.Reason))
+		if rest.Remedy != "" {
+			fmt.Fprintf(w, "         what would help: %s\n", Printable(rest.Remedy))
+		}
+	}
+	fmt.Fprintf(w, "%s exported, %d not\n", Count(len(r.Exported), "lock"), len(r.Rest))
+}
+
+// Import prints the result of an import for people.
+func Import(w io.Writer, r *convert.Import) {
+	p := PaletteFor(w)
+	for i := range r.Recognized {
+		rule := &r.Recognized[i]
+		fmt.Fprintf(w, "%s %s: %s\n", p.Green("lock"), whereRule(rule), Shorten(quoted(rule.Rule)))
+		fmt.Fprintf(w, "     %s\n", becomes(rule))
+	}
+	for i := range r.Left {
+		rule := &r.Left[i]
+		fmt.Fprintf(w, "%s %s: %s\n", p.Yellow("left"), whereRule(rule), Shorten(quoted(rule.Rule)))
+		fmt.Fprintf(w, "     %s\n", Printable(rule.Reason))
+	}
+	fmt.Fprintf(w, "%d of %s became locks\n", len(r.Recognized), Count(len(r.Recognized)+len(r.Left), "transition rule"))
+}
+
+func whereRule(r *convert.ImportedRule) string {
+	path := r.Path
+	if path == "" {
+		path = "the root"
+	}
+	return Printable(fmt.Sprintf("%s %s %s", r.CRD, r.Version, path))
+}
+
+// becomes lists the locks of a rule.
+func becomes(r *convert.ImportedRule) string {
+	if len(r.Locks) == 0 {
+		return "other locks already cover it"
+	}
+	var locks []string
+	for _, lock := range r.Locks {
+		locks = append(locks, lock.Lock+" on "+lock.Path)
+	}
+	return Printable(strings.Join(locks, ", "))
+}
+
+// quoted returns text as a JSON string.
+func quoted(text string) string {
+	var b strings.Builder
+	if err := WriteJSON(&b, text); err != nil {
+		return text
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}

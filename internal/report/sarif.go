@@ -1,0 +1,146 @@
+package report
+
+import (
+	"io"
+	"net/url"
+	"path/filepath"
+	"slices"
+
+	"github.com/fieldlock/fieldlock/immutability"
+	"github.com/fieldlock/fieldlock/internal/audit"
+	"github.com/fieldlock/fieldlock/internal/compare"
+	"github.com/fieldlock/fieldlock/internal/rule"
+)
+
+// sarifFormat is SARIF 2.1.0, for code scanning.
+var sarifFormat = Format{
+	Name:  "sarif",
+	Check: func(w io.Writer, r *compare.Report) error { return writeSARIF(w, checkAlerts(r)) },
+	Lint:  func(w io.Writer, r *audit.Report) error { return writeSARIF(w, lintAlerts(r)) },
+}
+
+// The parts of a SARIF log that reports have.
+type (
+	sarifLog struct {
+		Schema  string     `json:"$schema"`
+		Version string     `json:"version"`
+		Runs    []sarifRun `json:"runs"`
+	}
+	sarifRun struct {
+		Tool    sarifTool     `json:"tool"`
+		Results []sarifResult `json:"results"`
+	}
+	sarifTool struct {
+		Driver sarifDriver `json:"driver"`
+	}
+	sarifDriver struct {
+		Name           string      `json:"name"`
+		InformationURI string      `json:"informationUri"`
+		Rules          []sarifRule `json:"rules"`
+	}
+	sarifRule struct {
+		ID               string       `json:"id"`
+		ShortDescription sarifMessage `json:"shortDescription"`
+		Help             *sarifHelp   `json:"help,omitempty"`
+	}
+	sarifHelp struct {
+		Text     string `json:"text"`
+		Markdown string `json:"markdown"`
+	}
+	sarifResult struct {
+		RuleID           string             `json:"ruleId"`
+		RuleIndex        int                `json:"ruleIndex"`
+		Level            string             `json:"level"`
+		Message          sarifMessage       `json:"message"`
+		Locations        []sarifLocation    `json:"locations"`
+		RelatedLocations []sarifLocation    `json:"relatedLocations,omitempty"`
+		Suppressions     []sarifSuppression `json:"suppressions,omitempty"`
+	}
+	sarifSuppression struct {
+		Kind          string `json:"kind"`
+		Justification string `json:"justification"`
+	}
+	sarifMessage struct {
+		Text string `json:"text"`
+	}
+	sarifLocation struct {
+		ID       int            `json:"id,omitempty"`
+		Physical *sarifPhysical `json:"physicalLocation,omitempty"`
+		Logical  []sarifLogical `json:"logicalLocations,omitempty"`
+		Message  *sarifMessage  `json:"message,omitempty"`
+	}
+	sarifPhysical struct {
+		Artifact sarifArtifact `json:"artifactLocation"`
+		Region   *sarifRegion  `json:"region,omitempty"`
+	}
+	sarifArtifact struct {
+		URI string `json:"uri"`
+	}
+	sarifRegion struct {
+		StartLine   int `json:"startLine"`
+		StartColumn int `json:"startColumn,omitempty"`
+	}
+	sarifLogical struct {
+		FullyQualifiedName string `json:"fullyQualifiedName"`
+	}
+)
+
+// writeSARIF prints alerts as a SARIF 2.1.0 log of one run.
+func writeSARIF(w io.Writer, alerts []alert) error {
+	driver := sarifDriver{Name: "fieldlock", InformationURI: "https://github.com/fieldlock/fieldlock", Rules: []sarifRule{}}
+	var ids []string
+	for _, a := range alerts {
+		ids = append(ids, a.rule)
+	}
+	slices.Sort(ids)
+	ids = slices.Compact(ids)
+	for _, id := range ids {
+		driver.Rules = append(driver.Rules, describeRule(id))
+	}
+	results := make([]sarifResult, len(alerts))
+	for i, a := range alerts {
+		r := sarifResult{
+			RuleID: a.rule, RuleIndex: slices.Index(ids, a.rule), Level: a.level, Message: sarifMessage{a.message},
+			Locations: []sarifLocation{{Physical: a.at.physical()}},
+		}
+		if a.field != "" {
+			r.Locations[0].Logical = []sarifLogical{{a.field}}
+		}
+		if lock := a.lock.physical(); lock != nil {
+			r.RelatedLocations = []sarifLocation{{ID: 1, Physical: lock, Message: &sarifMessage{"the lock"}}}
+		}
+		if a.accepted != "" {
+			r.Suppressions = []sarifSuppression{{"external", a.accepted}}
+		}
+		results[i] = r
+	}
+	return WriteJSON(w, sarifLog{
+		Schema: "https://json.schemastore.org/sarif-2.1.0.json", Version: "2.1.0",
+		Runs: []sarifRun{{sarifTool{driver}, results}},
+	})
+}
+
+// describeRule explains a lock, a rule of the catalogue or another alert.
+func describeRule(id string) sarifRule {
+	if r, ok := rule.Find(id); ok {
+		return sarifRule{id, sarifMessage{r.Text}, &sarifHelp{r.Help(), r.Help()}}
+	}
+	return sarifRule{id, sarifMessage{meanings[immutability.Lock(id)]}, nil}
+}
+
+// physical returns the place as SARIF has it; nil for standard input, which is not an artifact.
+func (p place) physical() *sarifPhysical {
+	if !p.inFile() {
+		return nil
+	}
+	file := relative(p.file)
+	uri := url.URL{Path: file}
+	if filepath.IsAbs(p.file) && file == filepath.ToSlash(p.file) {
+		uri.Scheme = "file"
+	}
+	physical := &sarifPhysical{Artifact: sarifArtifact{uri.String()}}
+	if p.line > 0 {
+		physical.Region = &sarifRegion{p.line, p.column}
+	}
+	return physical
+}

@@ -1,0 +1,118 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/fieldlock/fieldlock/internal/audit"
+)
+
+// textFormat is for people. Its parts are in check_text.go, this file and tree.go.
+var textFormat = Format{Name: "text", Check: checkText, Lint: lintText, Locks: locksText}
+
+// lintText prints the findings by CRD. A finding that several versions share is printed once.
+func lintText(w io.Writer, r *audit.Report) error {
+	p := PaletteFor(w)
+	type subject struct{ file, crd string }
+	var last subject
+	for i := range r.Findings {
+		f := &r.Findings[i]
+		if slices.ContainsFunc(r.Findings[:i], func(g audit.Finding) bool { return f.Same(&g) }) {
+			continue
+		}
+		if s := (subject{f.File, f.CRD}); s != last {
+			fmt.Fprintf(w, "%s %s\n", p.Bold(Printable(f.CRD)), p.Dim("("+Printable(f.File)+")"))
+			last = s
+		}
+		severity := p.Yellow(f.Severity)
+		if f.IsError() {
+			severity = p.Red(f.Severity)
+		}
+		fmt.Fprintf(w, "  %s  %s  %s\n      %s\n", p.Bold(Printable(cmp.Or(f.Path, "the whole object"))), severity+" "+f.Rule,
+			p.Dim(Printable(linesOf(f, r.Findings[i:]))), Printable(f.Message))
+	}
+	if len(r.Findings) > 0 {
+		fmt.Fprintln(w)
+	}
+	errs := 0
+	for i := range r.Findings {
+		if r.Findings[i].IsError() {
+			errs++
+		}
+	}
+	mark := p.Green("✓")
+	if r.Refused() {
+		mark = p.Red("✗")
+	}
+	fmt.Fprintf(w, "%s %s, %s in %s\n", mark, Count(errs, "error"), Count(len(r.Findings)-errs, "warning"), Count(r.CRDs, "CRD"))
+	return nil
+}
+
+// linesOf lists the lines of f and of its equals among findings.
+func linesOf(f *audit.Finding, findings []audit.Finding) string {
+	var lines []string
+	for i := range findings {
+		switch g := &findings[i]; {
+		case !f.Same(g):
+		case g.Version == "":
+			lines = append(lines, fmt.Sprintf("line %d", g.Line))
+		default:
+			lines = append(lines, fmt.Sprintf("line %d (%s)", g.Line, g.Version))
+		}
+	}
+	return strings.Join(lines, ", ")
+}
+
+// locksText prints a tree for each group, and one line for the CRDs without locks.
+func locksText(w io.Writer, l *audit.Locks) error {
+	p := PaletteFor(w)
+	fields, open := 0, 0
+	groups, unlocked := withLocks(l.Groups)
+	for _, g := range groups {
+		fmt.Fprintf(w, "%s %s %s\n", p.Bold(Printable(g.CRD.Kind)), Printable(strings.Join(g.Versions, ", ")),
+			p.Dim(fmt.Sprintf("(%s, %s)", Printable(g.CRD.Name), Printable(g.CRD.File))))
+		if len(g.Fields) == 0 {
+			fmt.Fprintln(w, "  "+p.Yellow("no locks in this version"))
+		}
+		treeOf(g.Fields).write(w, "  ", p)
+		fmt.Fprintln(w)
+		fields += len(g.Fields) * len(g.Versions)
+		for _, f := range g.Fields {
+			if len(f.Holes) > 0 {
+				open += len(g.Versions)
+			}
+		}
+	}
+	if len(unlocked) > 0 {
+		fmt.Fprintf(w, "%s %s\n\n", p.Dim("no locks:"), Printable(strings.Join(unlocked, ", ")))
+	}
+	text := Count(fields, "locked field")
+	switch {
+	case fields == 0:
+	case open == 0:
+		text += ", no hole: " + p.Green("their values cannot change")
+	default:
+		text += fmt.Sprintf(", %s of them with a hole %s; fieldlock lint explains how to close it", p.Yellow(fmt.Sprint(open)), p.Yellow("!"))
+	}
+	fmt.Fprintln(w, text)
+	return nil
+}
+
+// withLocks returns the groups of the CRDs that have a lock in some version, and the kinds of the other CRDs.
+func withLocks(groups []audit.Group) (locked []audit.Group, unlocked []string) {
+	has := map[string]bool{}
+	for _, g := range groups {
+		has[g.CRD.Name] = has[g.CRD.Name] || len(g.Fields) > 0
+	}
+	for _, g := range groups {
+		if has[g.CRD.Name] {
+			locked = append(locked, g)
+		} else {
+			unlocked = append(unlocked, g.CRD.Kind)
+		}
+	}
+	return locked, unlocked
+}
