@@ -3,10 +3,8 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -15,20 +13,7 @@ import (
 
 // TestParamsCases runs the shared cases through the command, as JSON and as text.
 func TestParamsCases(t *testing.T) {
-	suites, err := paramcase.Load("../../testdata/params")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, file := range slices.Sorted(maps.Keys(suites)) {
-		for _, c := range suites[file] {
-			t.Run(file+"/"+c.Name, func(t *testing.T) {
-				runParamsCase(t, c)
-				if t.Failed() {
-					t.Logf("reason: %s", c.Reason)
-				}
-			})
-		}
-	}
+	paramcase.Run(t, "../../testdata/params", "", runParamsCase)
 }
 
 func runParamsCase(t *testing.T, c paramcase.Case) {
@@ -54,6 +39,16 @@ func runParamsCase(t *testing.T, c paramcase.Case) {
 	}
 	if c.Want.Child != "" {
 		want["child"] = c.Want.Child
+	}
+	if c.Want.Children != nil {
+		want["children"] = c.Want.Children
+	}
+	if c.Want.Unchecked != nil {
+		var list []map[string]string
+		for _, unchecked := range c.Want.Unchecked {
+			list = append(list, map[string]string{"parameter": unchecked.Parameter, "constraint": unchecked.Constraint})
+		}
+		want["unchecked"] = list
 	}
 	if c.Want.Rows != nil {
 		want["rows"] = c.Want.Rows
@@ -83,6 +78,11 @@ func runParamsCase(t *testing.T, c paramcase.Case) {
 	for _, name := range c.Want.Because {
 		if !strings.Contains(text, "pods restart, because of "+strings.Join(c.Want.Because, ", ")) {
 			t.Errorf("the text does not name %s as the cause:\n%s", name, text)
+		}
+	}
+	for _, says := range c.Want.Text {
+		if !strings.Contains(text, says) {
+			t.Errorf("the text does not say %q:\n%s", says, text)
 		}
 	}
 	for _, secret := range c.Want.Secret {

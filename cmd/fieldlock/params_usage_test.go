@@ -130,7 +130,7 @@ NUM_TOKENS  256      true      true
 	}
 }
 
-// What cannot be meant is bad usage, so that no flag is silently without effect.
+// A flag that would have no effect is bad usage.
 func TestParamsUsage(t *testing.T) {
 	dir := paramsFiles(t)
 	for _, test := range []struct{ line, want string }{
@@ -138,20 +138,20 @@ func TestParamsUsage(t *testing.T) {
 		{"params plan", `params has no command "plan"`},
 		{"params validate", "--definitions is missing"},
 		{"params validate --definitions missing.yaml", "missing.yaml: it cannot be read: no such file or directory"},
-		{"params validate --definitions v1.yaml v2.yaml", "params validate takes no arguments, it has "},
-		{"params validate --definitions v1.yaml --dialect helm", `--dialect is "helm": it is kudo or heat`},
-		{"params validate --definitions v1.yaml -o yaml", `--output is "yaml": it is text or json`},
+		{"params validate --definitions v1.yaml v2.yaml", "params validate takes no arguments, but got "},
+		{"params validate --definitions v1.yaml --dialect helm", `--dialect is "helm": it should be kudo or heat`},
+		{"params validate --definitions v1.yaml -o yaml", `--output is "yaml": it should be text or json`},
 		{"params validate --definitions v1.yaml --values stored.yaml", "unknown flag: --values"},
 		{"params install --definitions v1.yaml --current stored.yaml", "unknown flag: --current"},
-		{"params install --definitions v1.yaml --set NODE_COUNT", "--set NODE_COUNT: it is NAME=VALUE"},
-		{"params install --definitions v1.yaml --set =5", "--set =5: it is NAME=VALUE"},
+		{"params install --definitions v1.yaml --set NODE_COUNT", "--set NODE_COUNT: it should be NAME=VALUE"},
+		{"params install --definitions v1.yaml --set =5", "--set =5: it should be NAME=VALUE"},
 		{"params install --definitions v1.yaml --set A=1 --set A=2", "--set has A twice"},
-		{"params update --definitions v1.yaml --current - --values -", "the standard input is named twice"},
+		{"params update --definitions v1.yaml --current - --values -", "standard input is named twice"},
 		{"params upgrade --definitions v1.yaml", "--old-definitions is missing: an upgrade"},
 		{"params update --definitions v2.yaml --old-definitions v1.yaml", "use fieldlock params upgrade"},
-		{"params update --definitions v1.yaml --mode patch", "--mode patch and --clear are Heat's"},
-		{"params update --definitions v1.yaml --clear A", "--mode patch and --clear are Heat's"},
-		{"params update --definitions v1.yaml --mode merge", `--mode is "merge": it is put or patch`},
+		{"params update --definitions v1.yaml --mode patch", "--mode patch and --clear belong to Heat"},
+		{"params update --definitions v1.yaml --clear A", "--mode patch and --clear belong to Heat"},
+		{"params update --definitions v1.yaml --mode merge", `--mode is "merge": it should be put or patch`},
 		{"params update --dialect heat --definitions template.yaml", "--old-definitions is missing: Heat's update"},
 		{"params upgrade --dialect heat --old-definitions template.yaml --definitions template.yaml", "--dialect heat has no upgrade"},
 		{"params restart --dialect heat --definitions template.yaml", "--dialect heat has no restart"},

@@ -3,89 +3,50 @@ package parameter
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
-	"sort"
-	"strings"
-
-	"go.yaml.in/yaml/v3"
 )
 
-// Kind is what a value was in its document.
-type Kind string
-
-// The kinds of values.
-const (
-	Null   Kind = "null" // removes the parameter's stored value
-	String Kind = "string"
-	Bool   Kind = "boolean"
-	Number Kind = "number"
-	List   Kind = "list"
-	Map    Kind = "map"
-)
-
-// Value is one value of a parameter. The zero value is no value; use [Text] for a text.
+// Value is one value of a parameter. The zero value is null, which means no value; [Text] makes a string.
 type Value struct {
-	Kind Kind
-
-	// Text is the text of a scalar as it was written, quotes removed: 0755, 1.0 and 1048576 stay what they are. Lists
-	// and maps have the YAML text that KUDO stores for them: block style, keys sorted.
+	// Text is a scalar as it was written, without quotes: 0755, 1.0 and 1048576 stay what they are. For a list or a map
+	// it is the YAML that KUDO stores: block style, keys sorted.
 	Text string
 
-	data any // the JSON form of a list or a map: []any, map[string]any
+	// Data is the decoded value: nil, string, bool, json.Number, []any or map[string]any. A number that JSON cannot
+	// write, such as 0x10, is a string.
+	Data any
 }
 
 // Text returns the string value s.
-func Text(s string) Value { return Value{Kind: String, Text: s} }
+func Text(s string) Value { return Value{Text: s, Data: s} }
 
-// MarshalJSON writes the value as JSON: a bare number or boolean as such where its text is JSON, all other scalars
-// as strings. No value is null.
+// IsNull reports whether there is no value.
+func (v Value) IsNull() bool { return v.Data == nil }
+
+// IsStructured reports whether the value is a list or a map.
+func (v Value) IsStructured() bool {
+	switch v.Data.(type) {
+	case []any, map[string]any:
+		return true
+	}
+	return false
+}
+
+// MarshalJSON writes the decoded value, numbers with the digits that they were written with.
 func (v Value) MarshalJSON() ([]byte, error) {
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)
 	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(v.json()); err != nil {
+	if err := encoder.Encode(v.Data); err != nil {
 		return nil, err
 	}
 	return out.Bytes(), nil
 }
 
-func (v Value) json() any {
-	switch v.Kind {
-	case "", Null:
-		return nil
-	case Bool:
-		return strings.EqualFold(v.Text, "true")
-	case Number:
-		if json.Valid([]byte(v.Text)) {
-			return json.Number(v.Text)
-		}
-	case List, Map:
-		return v.data
-	}
-	return v.Text
-}
-
-// none reports whether there is no value.
-func (v Value) none() bool { return v.Kind == "" || v.Kind == Null }
-
-// structured reports whether the value is a list or a map.
-func (v Value) structured() bool { return v.Kind == List || v.Kind == Map }
-
-// Values are values by the name of their parameter.
+// Values are values by the name of their parameter. A null means different things in different places: no value where
+// it is stored, and a removal where it is requested.
 type Values map[string]Value
 
-// Texts returns the text of each value, as spec.parameters of a KUDO instance holds them. Nulls are left out.
-func (v Values) Texts() map[string]string {
-	out := make(map[string]string, len(v))
-	for name, value := range v {
-		if !value.none() {
-			out[name] = value.Text
-		}
-	}
-	return out
-}
-
-// FromTexts returns the values with the given texts.
+// FromTexts returns the values with the given texts, such as spec.parameters of a KUDO Instance.
 func FromTexts(texts map[string]string) Values {
 	out := make(Values, len(texts))
 	for name, text := range texts {
@@ -94,127 +55,13 @@ func FromTexts(texts map[string]string) Values {
 	return out
 }
 
-// Difference returns what to request to get from stored to wanted: the wanted values whose text is another, and a null
-// for each stored one that wanted lacks. A webhook needs it, which sees two whole instances: passing the wanted values
-// themselves to [Definitions.Update] would not show it that a value is gone.
-func Difference(stored, wanted Values) Values {
-	out := Values{}
-	for name, value := range wanted {
-		if had := stored[name]; value.none() != had.none() || value.Text != had.Text {
-			out[name] = value
+// Texts returns the text of each value that is not null.
+func (v Values) Texts() map[string]string {
+	out := make(map[string]string, len(v))
+	for name, value := range v {
+		if !value.IsNull() {
+			out[name] = value.Text
 		}
-	}
-	for name, had := range stored {
-		if wanted[name].none() && !had.none() {
-			out[name] = Value{Kind: Null}
-		}
-	}
-	return out
-}
-
-// ReadValues reads a YAML or JSON mapping of parameter names to values. Data without a document is no values. The
-// error is a *[ReadError]: a key that stands twice, a tag that changes a text, or anything but a mapping.
-func ReadValues(data []byte) (Values, error) {
-	root, err := load(data)
-	if err != nil {
-		return nil, err
-	}
-	values := Values{}
-	if root == nil {
-		return values, nil
-	}
-	if root.Kind != yaml.MappingNode {
-		return nil, unreadable(root, "the values are %s: they are a mapping of names to values", describe(root))
-	}
-	for i := 0; i+1 < len(root.Content); i += 2 {
-		if values[root.Content[i].Value], err = valueOf(root.Content[i+1]); err != nil {
-			return nil, err
-		}
-	}
-	return values, nil
-}
-
-// valueOf returns the value of a node of a loaded tree.
-func valueOf(n *yaml.Node) (Value, error) {
-	switch n.Kind {
-	case yaml.SequenceNode, yaml.MappingNode:
-		text, err := blockText(n)
-		if err != nil {
-			return Value{}, unreadable(n, "%s cannot be written as text: %v", describe(n), err)
-		}
-		kind := List
-		if n.Kind == yaml.MappingNode {
-			kind = Map
-		}
-		return Value{Kind: kind, Text: text, data: dataOf(n)}, nil
-	}
-	return Value{Kind: scalarKind(n), Text: n.Value}, nil
-}
-
-func scalarKind(n *yaml.Node) Kind {
-	switch n.ShortTag() {
-	case "!!null":
-		return Null
-	case "!!bool":
-		return Bool
-	case "!!int", "!!float":
-		return Number
-	}
-	return String
-}
-
-// dataOf returns the JSON form of a node.
-func dataOf(n *yaml.Node) any {
-	switch n.Kind {
-	case yaml.SequenceNode:
-		list := make([]any, 0, len(n.Content))
-		for _, item := range n.Content {
-			list = append(list, dataOf(item))
-		}
-		return list
-	case yaml.MappingNode:
-		object := make(map[string]any, len(n.Content)/2)
-		for i := 0; i+1 < len(n.Content); i += 2 {
-			object[n.Content[i].Value] = dataOf(n.Content[i+1])
-		}
-		return object
-	}
-	return Value{Kind: scalarKind(n), Text: n.Value}.json()
-}
-
-// blockText writes a list or a map as YAML in block style with sorted keys, so that one content has one text.
-func blockText(n *yaml.Node) (text string, err error) {
-	defer func() { // the encoder reports what it cannot write by a panic
-		if r := recover(); r != nil {
-			err = fmt.Errorf("%v", r)
-		}
-	}()
-	var out bytes.Buffer
-	encoder := yaml.NewEncoder(&out)
-	encoder.SetIndent(2)
-	encoder.CompactSeqIndent()
-	if err := encoder.Encode(plain(n)); err != nil {
-		return "", err
-	}
-	return out.String(), nil
-}
-
-// plain returns n without styles and positions, keys sorted.
-func plain(n *yaml.Node) *yaml.Node {
-	out := &yaml.Node{Kind: n.Kind, Tag: n.Tag, Value: n.Value}
-	if n.Kind == yaml.MappingNode {
-		order := make([]int, 0, len(n.Content)/2)
-		for i := 0; i+1 < len(n.Content); i += 2 {
-			order = append(order, i)
-		}
-		sort.Slice(order, func(a, b int) bool { return n.Content[order[a]].Value < n.Content[order[b]].Value })
-		for _, i := range order {
-			out.Content = append(out.Content, plain(n.Content[i]), plain(n.Content[i+1]))
-		}
-		return out
-	}
-	for _, item := range n.Content {
-		out.Content = append(out.Content, plain(item))
 	}
 	return out
 }

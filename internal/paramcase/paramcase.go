@@ -1,4 +1,4 @@
-// Package paramcase loads the shared cases of parameter evaluation, which run through the Go API and the command.
+// Package paramcase holds the shared cases of parameter evaluation, which run through the Go API and the command.
 package paramcase
 
 import (
@@ -9,8 +9,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Case is one evaluation and what comes of it. Documents are given as text, so that their spelling is part of the
-// case; one that is a name from the file's documents stands for that document.
+// Case is one evaluation and what comes of it. Documents are texts, because their spelling is part of the case; the name
+// of one of the file's documents means that document.
 type Case struct {
 	Name   string
 	Reason string // the section of a proposal that decides, or the way around a lock that is tried
@@ -30,7 +30,7 @@ type Case struct {
 	Want Want
 }
 
-// Want is the outcome. What is not named must not be there.
+// Want is what comes of it. What is not named must not be there.
 type Want struct {
 	Unreadable string // part of the message of a document that cannot be read; nothing else is printed
 
@@ -39,8 +39,16 @@ type Want struct {
 	Restart   *bool
 	Because   []string // what restarts the pods, where Restart is true
 	Child     string
+	Children  map[string]string // of several tasks
+	Unchecked []Unchecked       // Heat
 	Rows      []map[string]any
+	Text      []string // what the text of the command says
 	Secret    []string // texts that no message may show
+}
+
+// Unchecked is a constraint that could not be checked.
+type Unchecked struct {
+	Parameter, Constraint string
 }
 
 // Refusal is one error.

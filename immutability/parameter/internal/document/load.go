@@ -1,0 +1,190 @@
+// Package document reads the YAML and JSON documents of the parameter packages into trees in which nothing can hide:
+// aliases and merge keys are expanded within bounds, no mapping has a key twice, and every tag is one of YAML's core.
+package document
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/fieldlock/fieldlock/immutability/parameter"
+)
+
+// What one document may expand to. Without limits a few lines of aliases make billions of values, and the text of a
+// deeply nested list is quadratic in its depth.
+const (
+	maxNodes = 200_000
+	maxDepth = 100
+)
+
+// Load reads the one YAML or JSON document in data. It returns nil for data without a document, and a
+// *[parameter.ReadError] otherwise. Where two readers could take two values from one text, a lock could hide behind
+// the value that nobody looks at; Load refuses such a text.
+func Load(data []byte) (*yaml.Node, error) {
+	decoder := yaml.NewDecoder(bytes.NewReader(data))
+	var root *yaml.Node
+	for {
+		var document yaml.Node
+		err := decoder.Decode(&document)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, syntaxError(err)
+		}
+		if len(document.Content) != 1 || IsNull(document.Content[0]) {
+			continue
+		}
+		if root != nil {
+			return nil, Errorf(document.Content[0], "a second document begins here: the file holds one document")
+		}
+		root = document.Content[0]
+	}
+	if root == nil {
+		return nil, nil
+	}
+	l := loader{open: map[*yaml.Node]bool{}}
+	return l.resolve(root)
+}
+
+// loader expands aliases and merge keys.
+type loader struct {
+	nodes, depth int
+	open         map[*yaml.Node]bool // anchors that are being expanded
+}
+
+func (l *loader) resolve(n *yaml.Node) (*yaml.Node, error) {
+	if l.nodes++; l.nodes > maxNodes {
+		return nil, Errorf(n, "the document has more than %d nodes once its aliases are expanded", maxNodes)
+	}
+	l.depth++
+	defer func() { l.depth-- }()
+	if l.depth > maxDepth {
+		return nil, Errorf(n, "the document is nested deeper than %d levels", maxDepth)
+	}
+	if n.Kind == yaml.AliasNode {
+		if l.open[n.Alias] {
+			return nil, Errorf(n, "the anchor %q contains itself", n.Value)
+		}
+		l.open[n.Alias] = true
+		defer delete(l.open, n.Alias)
+		return l.resolve(n.Alias)
+	}
+	tag, err := coreTag(n)
+	if err != nil {
+		return nil, err
+	}
+	out := &yaml.Node{Kind: n.Kind, Tag: tag, Value: n.Value, Line: n.Line, Style: n.Style &^ yaml.TaggedStyle}
+	switch n.Kind {
+	case yaml.SequenceNode:
+		for _, item := range n.Content {
+			resolved, err := l.resolve(item)
+			if err != nil {
+				return nil, err
+			}
+			out.Content = append(out.Content, resolved)
+		}
+	case yaml.MappingNode:
+		if out.Content, err = l.pairs(n); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// pairs returns the keys and values of the mapping n: its own, then those merged into it that it does not have.
+func (l *loader) pairs(n *yaml.Node) ([]*yaml.Node, error) {
+	var content, merged []*yaml.Node
+	seen := map[string]bool{}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if n.Content[i].ShortTag() == "!!merge" {
+			sources, err := l.mergeSources(n.Content[i+1])
+			if err != nil {
+				return nil, err
+			}
+			merged = append(merged, sources...)
+			continue
+		}
+		key, err := l.resolve(n.Content[i])
+		if err != nil {
+			return nil, err
+		}
+		if key.Kind != yaml.ScalarNode {
+			return nil, Errorf(key, "a key is %s: it is a name", Describe(key))
+		}
+		if seen[key.Value] {
+			return nil, Errorf(key, "the key %q is given a second time", key.Value)
+		}
+		seen[key.Value] = true
+		value, err := l.resolve(n.Content[i+1])
+		if err != nil {
+			return nil, err
+		}
+		content = append(content, key, value)
+	}
+	for _, source := range merged {
+		for i := 0; i+1 < len(source.Content); i += 2 {
+			if key := source.Content[i]; !seen[key.Value] {
+				seen[key.Value] = true
+				content = append(content, key, source.Content[i+1])
+			}
+		}
+	}
+	return content, nil
+}
+
+// mergeSources returns the mappings that the value of a merge key brings in, the first one winning.
+func (l *loader) mergeSources(n *yaml.Node) ([]*yaml.Node, error) {
+	source, err := l.resolve(n)
+	if err != nil {
+		return nil, err
+	}
+	sources := []*yaml.Node{source}
+	if source.Kind == yaml.SequenceNode {
+		sources = source.Content
+	}
+	for _, source := range sources {
+		if source.Kind != yaml.MappingNode {
+			return nil, Errorf(source, "the merge key << has %s: it takes a mapping or a list of mappings", Describe(source))
+		}
+	}
+	return sources, nil
+}
+
+// coreTag returns the short tag of n, or an error where a written tag changes what the text means.
+func coreTag(n *yaml.Node) (string, error) {
+	tag := n.ShortTag()
+	written := n.Style&yaml.TaggedStyle != 0
+	switch tag {
+	case "!!str", "!!seq", "!!map":
+		return tag, nil
+	case "!!int", "!!float", "!!bool", "!!null", "!!timestamp":
+		if written {
+			plain := (&yaml.Node{Kind: yaml.ScalarNode, Value: n.Value}).ShortTag()
+			if plain != tag && (tag != "!!float" || plain != "!!int") {
+				return "", Errorf(n, "%q is tagged %s, which it is not", n.Value, tag)
+			}
+		}
+		return tag, nil
+	case "!!merge":
+		return "", Errorf(n, "the merge key << is not a value: quote it")
+	}
+	return "", Errorf(n, "the tag %s is not supported: write the value as text", n.Tag)
+}
+
+var lineInSyntaxError = regexp.MustCompile(`^line (\d+): `)
+
+func syntaxError(err error) error {
+	message := strings.TrimPrefix(err.Error(), "yaml: ")
+	e := &parameter.ReadError{Message: message}
+	if match := lineInSyntaxError.FindStringSubmatch(message); match != nil {
+		e.Line, _ = strconv.Atoi(match[1])
+		e.Message = message[len(match[0]):]
+	}
+	return e
+}

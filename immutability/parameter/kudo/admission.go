@@ -1,0 +1,124 @@
+package kudo
+
+import (
+	"maps"
+
+	"github.com/fieldlock/fieldlock/immutability/parameter"
+)
+
+// Admission says what an operation on an Instance would do.
+type Admission struct {
+	parameter.Decision // Resulting is spec.parameters of the Instance afterwards
+
+	// Restarts names the changed parameters that restart the pods (KEP-27), sorted. It is empty for an installation,
+	// which has no pods yet, and after a refusal.
+	Restarts []string
+
+	// Children says for each task of the operator, in order, whether its instance is there afterwards (KEP-36). It is
+	// empty after a refusal.
+	Children []Child
+}
+
+// Child is the state of a child instance.
+type Child struct {
+	Task    string
+	Present bool
+	Because string // the enabling parameter, "" for an unconditional task
+}
+
+// Install evaluates the installation of an Instance with the requested values; a null counts as not given. Defaults of
+// immutable parameters are copied into the Instance, so that a later default cannot change them. An immutable or
+// required parameter needs a value or a default (KEP-30, Installation).
+func (v *OperatorVersion) Install(requested parameter.Values) Admission {
+	e := newEvaluation(v, &OperatorVersion{}, requested, nil)
+	e.install = true
+	e.request()
+	for i := range v.Parameters {
+		p := &v.Parameters[i]
+		if _, ok := e.next[p.Name]; p.Immutable && !ok && p.HasDefault() {
+			e.next[p.Name] = parameter.Text(p.Default.Text)
+		}
+	}
+	return e.finish()
+}
+
+// Update evaluates new values for an Instance that stays at its OperatorVersion. Requested values replace current
+// ones, and a null removes one. The whole update is refused when the effective text of an immutable parameter changes
+// (KEP-30, Updates). A removal that would only remove the copy of the same default is ignored, since the copy protects
+// the value from later defaults.
+func (v *OperatorVersion) Update(requested, current parameter.Values) Admission {
+	e := newEvaluation(v, v, requested, current)
+	e.refuseUnknown()
+	e.request()
+	e.checkImmutable()
+	return e.finish()
+}
+
+// Upgrade evaluates the upgrade of an Instance from old to v (KEP-30, Upgrades). A parameter that becomes immutable, and
+// a new immutable one, needs a value among the requested ones. An immutable parameter keeps its value when only its
+// default changes. Values of removed parameters are removed. A changed parameter may trigger only the plan deploy, as in
+// the shipped KUDO, unless the upgrade makes it mutable. Without old the Instance stays at v.
+func (v *OperatorVersion) Upgrade(requested parameter.Values, old *OperatorVersion, current parameter.Values) Admission {
+	if old == nil {
+		return v.Update(requested, current)
+	}
+	e := newEvaluation(v, old, requested, current)
+	e.upgrade = true
+	e.refuseUnknown()
+	for name := range e.next {
+		if e.index[name] == nil {
+			delete(e.next, name)
+		}
+	}
+	e.request()
+	e.keepDefaults()
+	e.checkImmutable()
+	return e.finish()
+}
+
+// Admit evaluates a request that a webhook on Instances receives: an installation where oldInstance is nil, an upgrade
+// where old is not nil, otherwise an update. A value counts as given explicitly when newInstance has it, as in KUDO. A
+// value that no version defines may stay as it is. A request that changes neither the values nor the version is allowed,
+// whatever the definitions look like.
+//
+// A webhook that admits the request stores Resulting in the Instance: it has the copied defaults of immutable
+// parameters, and lacks the values of removed ones.
+func (v *OperatorVersion) Admit(newInstance, oldInstance *Instance, old *OperatorVersion) Admission {
+	if oldInstance == nil {
+		return v.Install(newInstance.Parameters)
+	}
+	newTexts, oldTexts := newInstance.Parameters.Texts(), oldInstance.Parameters.Texts()
+	if old == nil && maps.Equal(newTexts, oldTexts) {
+		return Admission{Decision: parameter.Decision{Resulting: parameter.FromTexts(newTexts)}}
+	}
+	index, oldIndex := v.index(), map[string]*Parameter{}
+	if old != nil {
+		oldIndex = old.index()
+	}
+	requested, current, orphans := parameter.Values{}, parameter.Values{}, parameter.Values{}
+	for name, text := range newTexts {
+		if oldText, stored := oldTexts[name]; index[name] == nil && stored && text == oldText {
+			continue // left over, and not asked for by this request
+		}
+		requested[name] = parameter.Text(text)
+	}
+	for name, text := range oldTexts {
+		newText, stays := newTexts[name]
+		switch {
+		case index[name] != nil || oldIndex[name] != nil:
+			current[name] = parameter.Text(text)
+			if !stays {
+				requested[name] = parameter.Value{}
+			}
+		case stays && text == newText && old == nil:
+			orphans[name] = parameter.Text(text)
+		}
+	}
+	admission := v.Upgrade(requested, old, current)
+	if !admission.Allowed() {
+		admission.Resulting = parameter.FromTexts(oldTexts)
+		return admission
+	}
+	maps.Copy(admission.Resulting, orphans)
+	return admission
+}

@@ -1,0 +1,214 @@
+package kudo
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/fieldlock/fieldlock/immutability/parameter"
+)
+
+// evaluation is one run of an evaluator.
+type evaluation struct {
+	install, upgrade   bool
+	version, old       *OperatorVersion
+	index, oldIndex    map[string]*Parameter
+	requested, current parameter.Values
+	next               parameter.Values // what would be stored, requested values as they came
+	refusals           parameter.Refusals
+}
+
+func newEvaluation(version, old *OperatorVersion, requested, current parameter.Values) *evaluation {
+	e := &evaluation{version: version, old: old, requested: requested, current: current, next: textsOf(current)}
+	e.index = version.index()
+	if e.oldIndex = e.index; old != version {
+		e.oldIndex = old.index()
+	}
+	e.refusals = version.validateParameters()
+	return e
+}
+
+// refuseUnknown refuses current values that neither version defines.
+func (e *evaluation) refuseUnknown() {
+	for name := range e.current { // in any order: finish sorts the refusals
+		if e.index[name] == nil && e.oldIndex[name] == nil {
+			e.refusals.Add(name, parameter.RuleUnknown, "has a current value and is not defined")
+		}
+	}
+}
+
+// request lays the requested values over the next ones.
+func (e *evaluation) request() {
+	for name, value := range e.requested { // in any order: finish sorts the refusals
+		defined, wasDefined := e.index[name] != nil, e.oldIndex[name] != nil
+		switch {
+		case defined && value.IsNull():
+			delete(e.next, name)
+		case defined:
+			e.next[name] = value
+		case wasDefined && value.IsNull() && !e.current[name].IsNull(): // the upgrade removes it anyway
+		case wasDefined:
+			e.refusals.Add(name, parameter.RuleUnknown, "is no longer defined: leave it out, and its value is removed")
+		case !e.current[name].IsNull(): // refuseUnknown has refused it
+		default:
+			e.refusals.Add(name, parameter.RuleUnknown, "is not defined")
+		}
+	}
+}
+
+// keepDefaults stores the old default of parameters that were immutable and had no stored copy of it, where the new
+// definitions have another default: the value stays.
+func (e *evaluation) keepDefaults() {
+	for i := range e.old.Parameters {
+		was := &e.old.Parameters[i]
+		p := e.index[was.Name]
+		if p == nil || !was.Immutable || !was.HasDefault() {
+			continue
+		}
+		_, requested := e.requested[was.Name]
+		same := p.HasDefault() && p.Default.Text == was.Default.Text
+		if e.current[was.Name].IsNull() && !requested && !same {
+			e.next[was.Name] = parameter.Text(was.Default.Text)
+		}
+	}
+}
+
+// checkImmutable refuses changes of immutable values, and upgrades that make a parameter immutable unasked.
+func (e *evaluation) checkImmutable() {
+	for i := range e.version.Parameters {
+		p := &e.version.Parameters[i]
+		if !p.Immutable {
+			continue
+		}
+		was := e.oldIndex[p.Name]
+		if was == nil || !was.Immutable {
+			if e.requested[p.Name].IsNull() {
+				how := "becomes immutable with this upgrade"
+				if was == nil {
+					how = "is new and immutable"
+				}
+				e.refusals.Add(p.Name, parameter.RuleImmutable, "%s: set its value in the upgrade, for it cannot be changed afterwards%s", how, offer(p))
+			}
+			continue
+		}
+		before, had := was.effective(e.current)
+		after, has := p.effective(e.next)
+		if had != has || before.Text != after.Text {
+			e.refusals.Add(p.Name, parameter.RuleImmutable, "is immutable: it may not change from %s to %s", quoted(before, had), quoted(after, has))
+			continue
+		}
+		if value := e.current[p.Name]; !value.IsNull() {
+			e.next[p.Name] = parameter.Text(value.Text) // a removal asked for the same default: the copy stays
+		}
+	}
+}
+
+// offer shows the default of a parameter in a message.
+func offer(p *Parameter) string {
+	if !p.HasDefault() {
+		return ""
+	}
+	return " (the default is " + strconv.Quote(p.Default.Text) + ")"
+}
+
+// finish checks the next values and decides.
+func (e *evaluation) finish() Admission {
+	e.checkValues()
+	changes, counted := e.changes()
+	e.checkTriggers(counted)
+	children := e.version.children(e.index, e.next, &e.refusals)
+	e.refusals.Sort()
+
+	admission := Admission{Decision: parameter.Decision{Refusals: e.refusals, Changes: changes}}
+	if !admission.Allowed() {
+		admission.Resulting = textsOf(e.current)
+		return admission
+	}
+	admission.Resulting = textsOf(e.next)
+	admission.Children = children
+	if !e.install {
+		for _, p := range counted {
+			if !p.NoRestart {
+				admission.Restarts = append(admission.Restarts, p.Name)
+			}
+		}
+		slices.Sort(admission.Restarts)
+	}
+	return admission
+}
+
+// checkValues refuses what is missing, and values that their type or enum does not allow. An empty text has no type,
+// but is allowed where nothing requires a value, as in the shipped KUDO.
+func (e *evaluation) checkValues() {
+	for i := range e.version.Parameters {
+		p := &e.version.Parameters[i]
+		refuse := func(rule parameter.Rule, format string, args ...any) {
+			e.refusals.Add(p.Name, rule, format, args...)
+		}
+		value, ok := e.next[p.Name]
+		switch {
+		case ok && value.Text != "":
+			if problem := p.check(value); problem != "" {
+				refuse(parameter.RuleType, "cannot have the value %q: %s", value.Text, problem)
+			}
+		case p.HasDefault():
+		case !p.Optional && p.Immutable && e.install:
+			refuse(parameter.RuleRequired, "is required and immutable and has neither a value nor a default: set it now, for it cannot be set later")
+		case !p.Optional:
+			refuse(parameter.RuleRequired, "is required and has neither a value nor a default: set it")
+		case p.Immutable && !ok && e.install:
+			refuse(parameter.RuleRequired, "is immutable and has neither a value nor a default: set it now, for it cannot be set later")
+		}
+	}
+}
+
+// changes returns the changed parameters, and the definitions of those that count for triggers and restarts: a
+// parameter that an upgrade adds counts once it has a value of its own, one that an upgrade removes does not.
+func (e *evaluation) changes() (changes []parameter.Change, counted []*Parameter) {
+	for i := range e.version.Parameters {
+		p := &e.version.Parameters[i]
+		change := parameter.Change{Name: p.Name}
+		change.New, change.HasNew = p.effective(e.next)
+		was := e.oldIndex[p.Name]
+		if was != nil {
+			change.Old, change.HasOld = was.effective(e.current)
+		}
+		if change.HasOld == change.HasNew && change.Old.Text == change.New.Text {
+			continue
+		}
+		changes = append(changes, change)
+		if _, own := e.next[p.Name]; was != nil || own {
+			counted = append(counted, p)
+		}
+	}
+	for i := range e.old.Parameters {
+		was := &e.old.Parameters[i]
+		if e.index[was.Name] != nil {
+			continue
+		}
+		if old, ok := was.effective(e.current); ok {
+			changes = append(changes, parameter.Change{Name: was.Name, Old: old, HasOld: true})
+		}
+	}
+	slices.SortFunc(changes, func(a, b parameter.Change) int { return strings.Compare(a.Name, b.Name) })
+	return changes, counted
+}
+
+// textsOf returns a copy of the values as texts, without nulls.
+func textsOf(values parameter.Values) parameter.Values {
+	out := make(parameter.Values, len(values))
+	for name, value := range values {
+		if !value.IsNull() {
+			out[name] = parameter.Text(value.Text)
+		}
+	}
+	return out
+}
+
+// quoted shows a value in a message.
+func quoted(v parameter.Value, ok bool) string {
+	if !ok {
+		return "no value"
+	}
+	return strconv.Quote(v.Text)
+}

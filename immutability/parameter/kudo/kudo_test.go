@@ -1,0 +1,219 @@
+package kudo_test
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/fieldlock/fieldlock/immutability/parameter"
+	"github.com/fieldlock/fieldlock/immutability/parameter/kudo"
+)
+
+func mustRead(t *testing.T, text string) *kudo.OperatorVersion {
+	t.Helper()
+	version, err := kudo.ReadOperatorVersion([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return version
+}
+
+// The zero value of each field of a parameter means what its absence from params.yaml means.
+func TestZeroParameter(t *testing.T) {
+	byHand := &kudo.OperatorVersion{Parameters: []kudo.Parameter{{Name: "A"}, {Name: "B", Default: parameter.Text("b")}}}
+	read := mustRead(t, "parameters: [{name: A}, {name: B, default: b}]")
+	if !slices.Equal(byHand.List(), read.List()) {
+		t.Errorf("got the rows %v, want %v", byHand.List(), read.List())
+	}
+	for name, version := range map[string]*kudo.OperatorVersion{"by hand": byHand, "read": read} {
+		install := version.Install(nil)
+		if len(install.Refusals) != 1 || install.Refusals[0].Parameter != "A" || install.Refusals[0].Rule != parameter.RuleRequired {
+			t.Errorf("%s: install: got %v, want A refused as required", name, install.Err())
+		}
+		update := version.Update(parameter.FromTexts(map[string]string{"B": "c"}), parameter.FromTexts(map[string]string{"A": "a"}))
+		if !update.Allowed() || !slices.Equal(update.Restarts, []string{"B"}) {
+			t.Errorf("%s: update: got %v and restarts because of %v, want B", name, update.Err(), update.Restarts)
+		}
+	}
+}
+
+// What the reader refuses to read is refused in a version that is built by hand.
+func TestBuiltByHand(t *testing.T) {
+	for want, parameters := range map[string][]kudo.Parameter{
+		"a parameter has no name": {{Default: parameter.Text("x")}},
+		`parameter "A" has the unknown type "text": the types are string, boolean, integer, number, array and map`: {{Name: "A", Type: "text", Optional: true}},
+		`parameter "A" is defined a second time; the first definition is "A"`: {
+			{Name: "A", Optional: true, Immutable: true, Default: parameter.Text("x")}, {Name: "A", Optional: true}},
+	} {
+		version := &kudo.OperatorVersion{Parameters: parameters}
+		for name, got := range map[string]error{
+			"validate": version.Validate().Err(),
+			"update":   version.Update(nil, nil).Err(),
+		} {
+			if got == nil || got.Error() != want {
+				t.Errorf("%s: got %v, want %s", name, got, want)
+			}
+		}
+	}
+}
+
+// Without an old version the Instance stays at the new one, and its locks hold.
+func TestUpgradeWithoutOldVersion(t *testing.T) {
+	version := mustRead(t, "parameters: [{name: A, default: x, immutable: true}]")
+	if admission := version.Upgrade(parameter.FromTexts(map[string]string{"A": "y"}), nil, nil); admission.Allowed() {
+		t.Error("the immutable value changes")
+	}
+}
+
+// A zero Value means no value, stored or requested.
+func TestZeroValue(t *testing.T) {
+	version := mustRead(t, "parameters: [{name: A, default: x, immutable: true}]")
+	zero := parameter.Values{"A": {}}
+	for name, admission := range map[string]kudo.Admission{
+		"install": version.Install(zero),
+		"upgrade": version.Upgrade(nil, mustRead(t, "parameters: [{name: A, default: w, immutable: true}]"), zero),
+	} {
+		want := map[string]string{"install": "x", "upgrade": "w"}[name]
+		if !admission.Allowed() || admission.Resulting["A"].Text != want {
+			t.Errorf("%s: got %v and %v, want %s", name, admission.Resulting, admission.Err(), want)
+		}
+	}
+	if admission := version.Update(zero, zero); !admission.Allowed() || len(admission.Resulting) != 0 {
+		t.Errorf("update: got %v and %v, want nothing", admission.Resulting, admission.Err())
+	}
+}
+
+func TestChildren(t *testing.T) {
+	parameters := mustRead(t, "parameters: [{name: A, default: false}, {name: N, type: number, default: 1}]").Parameters
+	for _, test := range []struct {
+		name   string
+		task   kudo.Task
+		stored string
+		want   []kudo.Child
+		rule   parameter.Rule
+	}{
+		{"stored", kudo.Task{Name: "t", EnablingParameter: "A"}, "1", []kudo.Child{{Task: "t", Present: true, Because: "A"}}, ""},
+		{"default", kudo.Task{Name: "t", EnablingParameter: "A"}, "", []kudo.Child{{Task: "t", Because: "A"}}, ""},
+		{"unconditional", kudo.Task{Name: "t"}, "0", []kudo.Child{{Task: "t", Present: true}}, ""},
+		{"undefined", kudo.Task{Name: "t", EnablingParameter: "B"}, "", nil, parameter.RuleEnabling},
+		{"another type", kudo.Task{Name: "t", EnablingParameter: "N"}, "", nil, parameter.RuleEnabling},
+		{"not a boolean", kudo.Task{Name: "t", EnablingParameter: "A"}, "yes", nil, parameter.RuleEnabling},
+	} {
+		stored := parameter.Values{}
+		if test.stored != "" {
+			stored["A"] = parameter.Text(test.stored)
+		}
+		version := kudo.OperatorVersion{Parameters: parameters, Tasks: []kudo.Task{test.task}}
+		children, err := version.Children(stored)
+		var refusal *parameter.Refusal
+		if errors.As(err, &refusal) != (test.rule != "") || refusal != nil && refusal.Rule != test.rule {
+			t.Errorf("%s: got error %v, want rule %q", test.name, err, test.rule)
+		}
+		if err == nil && !slices.Equal(children, test.want) {
+			t.Errorf("%s: got %v, want %v", test.name, children, test.want)
+		}
+	}
+}
+
+// A webhook sees two whole Instances.
+func TestAdmit(t *testing.T) {
+	version := mustRead(t, "parameters: [{name: A, immutable: true}, {name: B, default: b}, {name: C, default: c}]")
+	stored := map[string]string{"A": "a", "B": "x", "ORPHAN": "o"}
+	for _, test := range []struct {
+		name, reason string
+		wanted       map[string]string
+		allowed      bool
+		resulting    map[string]string
+		old          *kudo.OperatorVersion
+	}{
+		{name: "nothing changes", reason: "a request that touches no parameter passes, such as the removal of a finalizer",
+			wanted: stored, allowed: true, resulting: stored},
+		{name: "a mutable value changes, another is added, one goes back to its default", reason: "none of them is locked",
+			wanted: map[string]string{"A": "a", "C": "y", "ORPHAN": "o"}, allowed: true,
+			resulting: map[string]string{"A": "a", "C": "y", "ORPHAN": "o"}},
+		{name: "a value without definition is removed", reason: "the shipped KUDO lets it go",
+			wanted: map[string]string{"A": "a", "B": "x"}, allowed: true, resulting: map[string]string{"A": "a", "B": "x"}},
+		{name: "a value without definition changes", reason: "the shipped KUDO finds no definition for the change",
+			wanted: map[string]string{"A": "a", "B": "x", "ORPHAN": "p"}, resulting: stored},
+		{name: "an immutable value is removed", reason: "KEP-30, Updates: its absence is another value",
+			wanted: map[string]string{"B": "x", "ORPHAN": "o"}, resulting: stored},
+		{name: "an upgrade locks a parameter that the Instance has", reason: "the shipped KUDO takes the presence in the new Instance as explicit",
+			wanted: stored, allowed: true, resulting: map[string]string{"A": "a", "B": "x"},
+			old: mustRead(t, "parameters: [{name: A}, {name: B, default: b}, {name: C, default: c}]")},
+		{name: "an upgrade locks a parameter that the Instance lacks", reason: "KEP-30, Upgrades: its value is set explicitly",
+			wanted: map[string]string{"B": "x", "ORPHAN": "o"}, resulting: stored,
+			old: mustRead(t, "parameters: [{name: A, default: a}, {name: B, default: b}, {name: C, default: c}]")},
+	} {
+		newInstance := &kudo.Instance{Parameters: parameter.FromTexts(test.wanted)}
+		oldInstance := &kudo.Instance{Parameters: parameter.FromTexts(stored)}
+		admission := version.Admit(newInstance, oldInstance, test.old)
+		if admission.Allowed() != test.allowed || !maps.Equal(admission.Resulting.Texts(), test.resulting) {
+			t.Errorf("%s: got %v and %v, want %v: %s", test.name, admission.Resulting.Texts(), admission.Err(), test.resulting, test.reason)
+		}
+	}
+	if admission := version.Admit(&kudo.Instance{}, nil, nil); admission.Allowed() {
+		t.Error("an Instance without the immutable value is created")
+	}
+}
+
+// Objects come decoded from a client, or typed from KUDO's own packages.
+func TestDecodedObjects(t *testing.T) {
+	type ref struct {
+		Name string `json:"name"`
+	}
+	type spec struct {
+		OperatorVersion ref               `json:"operatorVersion"`
+		Parameters      map[string]string `json:"parameters,omitempty"`
+	}
+	type typedInstance struct {
+		APIVersion string            `json:"apiVersion"`
+		Kind       string            `json:"kind"`
+		Metadata   map[string]string `json:"metadata"`
+		Spec       spec              `json:"spec"`
+	}
+	want := map[string]string{"A": "1", "B": "yes", "C": "0755"}
+	for name, object := range map[string]any{
+		"typed": typedInstance{"kudo.dev/v1beta1", "Instance", map[string]string{"name": "ring", "namespace": "prod"}, spec{ref{"cassandra-1.0.0"}, want}},
+		"decoded": map[string]any{
+			"apiVersion": "kudo.dev/v1beta1", "kind": "Instance",
+			"metadata": map[string]any{"name": "ring", "namespace": "prod", "generation": int64(2)},
+			"spec": map[string]any{
+				"operatorVersion": map[string]any{"name": "cassandra-1.0.0"},
+				"parameters":      map[string]any{"A": "1", "B": "yes", "C": "0755"},
+			},
+		},
+	} {
+		instance, err := kudo.InstanceOf(object)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if instance.Name != "ring" || instance.Namespace != "prod" || instance.OperatorVersion != "cassandra-1.0.0" || !maps.Equal(instance.Parameters.Texts(), want) {
+			t.Errorf("%s: got %+v", name, instance)
+		}
+	}
+	version, err := kudo.OperatorVersionOf(map[string]any{
+		"apiVersion": "kudo.dev/v1beta1", "kind": "OperatorVersion", "metadata": map[string]any{"name": "cassandra-1.0.0"},
+		"spec": map[string]any{
+			"parameters": []any{map[string]any{"name": "A", "value-type": "integer", "default": "256", "immutable": true, "required": false}},
+			"plans":      map[string]any{"deploy": map[string]any{}, "backup": map[string]any{}},
+			"tasks":      []any{map[string]any{"name": "t", "kind": "KudoOperator", "spec": map[string]any{"enablingParameter": "B"}}},
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(version.Plans)
+	if version.Name != "cassandra-1.0.0" || !slices.Equal(version.Plans, []string{"backup", "deploy"}) || len(version.Tasks) != 1 ||
+		version.Parameters[0].Type != kudo.TypeInteger || !version.Parameters[0].Optional {
+		t.Errorf("got %+v", version)
+	}
+	for _, object := range []any{nil, "text", map[string]any{"apiVersion": "v1", "kind": "Instance"}, map[string]any{"a": make(chan int)}} {
+		if _, err := kudo.InstanceOf(object); err == nil {
+			t.Errorf("%v is taken for an Instance", object)
+		}
+		if _, err := kudo.OperatorVersionOf(object); err == nil {
+			t.Errorf("%v is taken for an OperatorVersion", object)
+		}
+	}
+}

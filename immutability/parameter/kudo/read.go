@@ -1,0 +1,223 @@
+package kudo
+
+import (
+	"slices"
+	"strconv"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/fieldlock/fieldlock/immutability/parameter"
+	"github.com/fieldlock/fieldlock/immutability/parameter/internal/document"
+)
+
+// apiVersion is the one that KUDO reads, in packages and in clusters.
+const apiVersion = "kudo.dev/v1beta1"
+
+// ReadOperatorVersion reads the parameters of an operator from YAML or JSON: a package's params.yaml, or an
+// OperatorVersion as it is in a cluster, with its tasks and plans. The error is a *[parameter.ReadError]. Mistakes that
+// KUDO's verifier reports are refusals of [OperatorVersion.Validate] instead.
+func ReadOperatorVersion(data []byte) (*OperatorVersion, error) {
+	root, err := document.LoadMapping(data, "a KUDO params.yaml or an OperatorVersion")
+	if err != nil {
+		return nil, err
+	}
+	return readOperatorVersion(root)
+}
+
+// OperatorVersionOf returns the OperatorVersion in a decoded object: a map[string]any as an unstructured client has it,
+// or any Go type that encodes to the same JSON.
+func OperatorVersionOf(object any) (*OperatorVersion, error) {
+	root, err := document.FromObject(object)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkObject(root, "OperatorVersion"); err != nil {
+		return nil, err
+	}
+	return readOperatorVersion(root)
+}
+
+func readOperatorVersion(root *yaml.Node) (*OperatorVersion, error) {
+	if isObject(root) {
+		return readObject(root)
+	}
+	v := &OperatorVersion{Groups: []string{}}
+	found, misspelled := document.Attributes(root, "apiVersion", "groups", "parameters")
+	v.refuseMisspelled("", misspelled)
+	if err := checkAPIVersion(&v.mistakes, found["apiVersion"], "params.yaml"); err != nil {
+		return nil, err
+	}
+	if found["parameters"] == nil {
+		return nil, &parameter.ReadError{Message: `there is no key "parameters": an operator without parameters has "parameters: []"`}
+	}
+	if err := v.readGroups(found["groups"]); err != nil {
+		return nil, err
+	}
+	return v, v.readParameters(found["parameters"], packageSpelling)
+}
+
+// readObject reads an OperatorVersion.
+func readObject(root *yaml.Node) (*OperatorVersion, error) {
+	if err := checkObject(root, "OperatorVersion"); err != nil {
+		return nil, err
+	}
+	found, _ := document.Attributes(root, "metadata", "spec")
+	v := &OperatorVersion{Name: nameOf(found["metadata"])}
+	spec := found["spec"]
+	if spec == nil || document.IsNull(spec) {
+		return v, nil
+	}
+	if spec.Kind != yaml.MappingNode {
+		return nil, document.Errorf(spec, "spec is %s: it should be a mapping", document.Describe(spec))
+	}
+	found, misspelled := document.Attributes(spec, "parameters", "tasks", "plans")
+	v.refuseMisspelled("", misspelled)
+	if err := v.readOperator(found["tasks"], found["plans"]); err != nil {
+		return nil, err
+	}
+	if found["parameters"] == nil {
+		return v, nil
+	}
+	return v, v.readParameters(found["parameters"], objectSpelling)
+}
+
+// spelling is how a document writes a parameter.
+type spelling struct {
+	kind     string // the attribute of the type
+	required bool   // what the absence of required means
+}
+
+var (
+	packageSpelling = spelling{"type", true}
+	objectSpelling  = spelling{"value-type", false} // KUDO fills in required where it creates the object
+)
+
+func (v *OperatorVersion) readParameters(n *yaml.Node, as spelling) error {
+	if document.IsNull(n) {
+		return nil
+	}
+	if n.Kind != yaml.SequenceNode {
+		return document.Errorf(n, "parameters is %s: it should be a list of definitions", document.Describe(n))
+	}
+	for _, item := range n.Content {
+		if err := v.readParameter(item, as); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (v *OperatorVersion) readParameter(n *yaml.Node, as spelling) error {
+	p := Parameter{Line: n.Line}
+	if n.Kind != yaml.MappingNode {
+		return document.Errorf(n, "a parameter is %s: it should be a mapping with a name", document.Describe(n))
+	}
+	found, misspelled := document.Attributes(n, "name", "displayName", "description", "hint", "group", "advanced", as.kind,
+		"enum", "default", "required", "immutable", "trigger", "forcePodRestart")
+	var kind string
+	var err error
+	for _, text := range []struct {
+		name string
+		to   *string
+	}{
+		{"name", &p.Name}, {"displayName", &p.DisplayName}, {"description", &p.Description}, {"hint", &p.Hint},
+		{"group", &p.Group}, {as.kind, &kind}, {"trigger", &p.Trigger},
+	} {
+		if *text.to, err = document.Text(found[text.name], text.name); err != nil {
+			return err
+		}
+	}
+	if p.Name == "" {
+		return document.Errorf(n, "a parameter has no name")
+	}
+	v.refuseMisspelled(p.Name, misspelled)
+	if p.Type = Type(kind); !slices.Contains(types, p.Type) {
+		return document.Errorf(n, "the parameter %q has the unknown type %q: %s", p.Name, kind, typesAre)
+	}
+	required, restart := as.required, true
+	for _, mark := range []struct {
+		name string
+		to   *bool
+	}{{"required", &required}, {"immutable", &p.Immutable}, {"forcePodRestart", &restart}, {"advanced", &p.Advanced}} {
+		if *mark.to, err = document.Bool(found[mark.name], mark.name+" of "+strconv.Quote(p.Name), *mark.to); err != nil {
+			return err
+		}
+	}
+	p.Optional, p.NoRestart = !required, !restart
+	if p.Default, err = readDefault(found["default"], p.Type); err != nil {
+		return err
+	}
+	if p.Enum, err = readEnum(found["enum"], p.Name); err != nil {
+		return err
+	}
+	v.Parameters = append(v.Parameters, p)
+	return nil
+}
+
+// readDefault reads a default. KUDO stores an empty default of a list or a map as the text of null, which is a default.
+func readDefault(n *yaml.Node, t Type) (parameter.Value, error) {
+	switch {
+	case n == nil:
+		return parameter.Value{}, nil
+	case document.IsNull(n) && (t == TypeArray || t == TypeMap):
+		return parameter.Text("null\n"), nil
+	}
+	return document.Value(n)
+}
+
+func readEnum(n *yaml.Node, name string) ([]string, error) {
+	switch {
+	case n == nil || document.IsNull(n):
+		return nil, nil
+	case n.Kind != yaml.SequenceNode:
+		return nil, document.Errorf(n, "enum of %q is %s: it should be a list of values", name, document.Describe(n))
+	}
+	enum := make([]string, 0, len(n.Content))
+	for _, item := range n.Content {
+		value, err := document.Value(item)
+		if err != nil {
+			return nil, err
+		}
+		if value.IsNull() {
+			return nil, document.Errorf(item, "enum of %q has an empty value: quote it", name)
+		}
+		enum = append(enum, value.Text)
+	}
+	return enum, nil
+}
+
+func (v *OperatorVersion) readGroups(n *yaml.Node) error {
+	if n == nil || document.IsNull(n) {
+		return nil
+	}
+	if n.Kind != yaml.SequenceNode {
+		return document.Errorf(n, "groups is %s: it should be a list", document.Describe(n))
+	}
+	for _, item := range n.Content {
+		if item.Kind != yaml.MappingNode {
+			return document.Errorf(item, "a group is %s: it should be a mapping with a name", document.Describe(item))
+		}
+		found, misspelled := document.Attributes(item, "name", "displayName", "description", "prio")
+		v.refuseMisspelled("", misspelled)
+		name, err := document.Text(found["name"], "name of a group")
+		if err != nil {
+			return err
+		}
+		v.Groups = append(v.Groups, name)
+	}
+	return nil
+}
+
+func (v *OperatorVersion) refuseMisspelled(name string, misspelled []document.Misspelling) {
+	for _, m := range misspelled {
+		at := ""
+		if m.Line > 0 {
+			at = " in line " + strconv.Itoa(m.Line)
+		}
+		if name == "" {
+			v.mistakes.Add("", parameter.RuleDefinition, "the key %q%s is spelled %q", m.Written, at, m.Meant)
+			continue
+		}
+		v.mistakes.Add(name, parameter.RuleDefinition, "has the attribute %q%s: it is spelled %q", m.Written, at, m.Meant)
+	}
+}

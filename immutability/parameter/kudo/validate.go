@@ -1,0 +1,143 @@
+package kudo
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/fieldlock/fieldlock/immutability/parameter"
+)
+
+// planDeploy is the plan that every operator has; planUpdate runs for changes without a trigger, where it exists.
+const (
+	planDeploy = "deploy"
+	planUpdate = "update"
+)
+
+const typesAre = "the types are string, boolean, integer, number, array and map"
+
+// Validate reports what is wrong with the definitions and with the tasks that refer to them:
+//
+//   - an immutable parameter that is neither required nor has a default (KEP-30, Installation);
+//   - an enablingParameter that is undefined, or that cannot be a boolean (KEP-36, Validation);
+//   - what KUDO's verifier reports of parameters: names that differ in letter case only, names with "," or ";", a
+//     default or an enum value that its type does not allow, an enum without values, an unknown group, an advanced
+//     parameter that has to be set, a trigger without a plan, an apiVersion other than KUDO's;
+//   - attributes that look misspelled, since KUDO ignores them.
+//
+// Every evaluation includes it. Nil means that all is well.
+func (v *OperatorVersion) Validate() parameter.Refusals {
+	refusals := v.validateParameters()
+	index := v.index()
+	for _, task := range v.Tasks {
+		p, ok := task.enabling(index, &refusals)
+		if ok && p.HasDefault() && p.check(p.Default) == "" {
+			task.reads(p, p.Default, true, &refusals)
+		}
+	}
+	refusals.Sort()
+	return refusals
+}
+
+// validateParameters is Validate without the tasks, which evaluations check with the values of an Instance.
+func (v *OperatorVersion) validateParameters() parameter.Refusals {
+	refusals := slices.Clone(v.mistakes)
+	v.validateNames(&refusals)
+	v.validateGroups(&refusals)
+	v.validatePlans(&refusals)
+	for i := range v.Parameters {
+		v.Parameters[i].validate(&refusals)
+	}
+	return refusals
+}
+
+func (p *Parameter) validate(refusals *parameter.Refusals) {
+	refuse := func(format string, args ...any) {
+		refusals.Add(p.Name, parameter.RuleDefinition, format, args...)
+	}
+	if !slices.Contains(types, p.Type) {
+		refuse("has the unknown type %q: %s", p.Type, typesAre)
+		return
+	}
+	if p.Immutable && p.Optional && !p.HasDefault() {
+		refuse("is immutable and has neither a default nor required: true: it needs one of them")
+	}
+	if p.Advanced && !p.Optional && !p.HasDefault() {
+		refuse("is advanced, required and without a default: an advanced parameter is optional or has a default")
+	}
+	if p.Enum != nil && len(p.Enum) == 0 {
+		refuse("has an enum without values, which allows nothing")
+		return
+	}
+	for _, text := range p.Enum {
+		if problem := p.Type.check(parameter.Text(text)); problem != "" {
+			refuse("has the enum value %q: %s", text, problem)
+		}
+	}
+	if p.HasDefault() {
+		if problem := p.check(p.Default); problem != "" {
+			refuse("has the default %q: %s", p.Default.Text, problem)
+		}
+	}
+}
+
+func (v *OperatorVersion) validateNames(refusals *parameter.Refusals) {
+	first := map[string]*Parameter{}
+	for i := range v.Parameters {
+		p := &v.Parameters[i]
+		if p.Name == "" {
+			refusals.Add("", parameter.RuleDefinition, "a parameter has no name")
+			continue
+		}
+		if i := strings.IndexAny(p.Name, ",;"); i >= 0 {
+			refusals.Add(p.Name, parameter.RuleDefinition, "has a %q in its name, which KUDO does not allow", p.Name[i])
+		}
+		other, twice := first[strings.ToLower(p.Name)]
+		switch {
+		case !twice:
+			first[strings.ToLower(p.Name)] = p
+		case other.Line > 0:
+			refusals.Add(p.Name, parameter.RuleDefinition, "is defined a second time in line %d; the first definition is %q in line %d",
+				p.Line, other.Name, other.Line)
+		default:
+			refusals.Add(p.Name, parameter.RuleDefinition, "is defined a second time; the first definition is %q", other.Name)
+		}
+	}
+}
+
+func (v *OperatorVersion) validateGroups(refusals *parameter.Refusals) {
+	known := map[string]bool{}
+	for _, name := range v.Groups {
+		if strings.Contains(name, "/") {
+			refusals.Add("", parameter.RuleDefinition, "the group %q has a \"/\" in its name, which KUDO does not allow", name)
+		}
+		if known[name] {
+			refusals.Add("", parameter.RuleDefinition, "the group %q is defined twice", name)
+		}
+		known[name] = true
+	}
+	for i := range v.Parameters {
+		p := &v.Parameters[i]
+		switch {
+		case p.Group == "":
+		case strings.Contains(p.Group, "/"):
+			refusals.Add(p.Name, parameter.RuleDefinition, "is in the group %q: KUDO allows no \"/\" in its name", p.Group)
+		case v.Groups != nil && !known[p.Group]:
+			refusals.Add(p.Name, parameter.RuleDefinition, "is in the group %q, which the groups do not define", p.Group)
+		}
+	}
+}
+
+// validatePlans checks the triggers, where the plans are known.
+func (v *OperatorVersion) validatePlans(refusals *parameter.Refusals) {
+	if len(v.Plans) == 0 {
+		return
+	}
+	if !slices.Contains(v.Plans, planDeploy) {
+		refusals.Add("", parameter.RuleDefinition, "there is no plan %s: every operator needs one", planDeploy)
+	}
+	for i := range v.Parameters {
+		if p := &v.Parameters[i]; p.Trigger != "" && !slices.Contains(v.Plans, p.Trigger) {
+			refusals.Add(p.Name, parameter.RuleDefinition, "triggers the plan %q, which the operator does not have", p.Trigger)
+		}
+	}
+}
