@@ -23,8 +23,9 @@ type Document struct {
 type source interface {
 	// find returns the place of the deepest value that exists on the way along steps: for a member that of its name.
 	find(steps []any) Position
-	// layout returns where the values of the document are in its text.
+	// layout returns where the values of the document are in the text of its piece.
 	layout() (*element, error)
+	in() *piece
 }
 
 // maxLists bounds how many Lists may be nested.
@@ -44,6 +45,11 @@ type root struct {
 // a value that JSON does not have, a document that is not an object (ErrNotObject). Cost: one pass over the text.
 func Read(name string, data []byte) ([]*Document, error) {
 	roots, errs := readAll(name, data)
+	return expand(name, roots, errs)
+}
+
+// expand makes documents of the values of a file, and joins the errors.
+func expand(name string, roots []root, errs []*Error) ([]*Document, error) {
 	var documents []*Document
 	for i, root := range roots {
 		if root.value == nil {

@@ -20,7 +20,7 @@ var errJSONSyntax = errors.New("not JSON")
 // member name that an object has twice is an error.
 func (p *piece) readJSON() ([]root, *Error) {
 	var roots []root
-	text := &jsonText{data: p.data, line: p.line}
+	text := &jsonText{piece: p}
 	r := jsonReader{data: p.data}
 	for i := jsonStart(p.data, 0); i < len(p.data); {
 		value, end := r.value(i, 0)
@@ -146,8 +146,7 @@ func (r *jsonReader) list(i, depth int) (any, int) {
 
 // jsonText is a text of JSON values. Safe for concurrent use.
 type jsonText struct {
-	data []byte
-	line int // of its beginning in the file, from 0
+	*piece
 
 	once     sync.Once
 	newlines []int // offsets, after a first one of -1

@@ -18,6 +18,8 @@ type piece struct {
 	line  int    // of the beginning of data, from 0
 }
 
+func (p *piece) in() *piece { return p }
+
 // readAll reads the documents of a file, and the errors of those that cannot be read. Pieces are independent, so large
 // files are read on all processors.
 func readAll(name string, data []byte) ([]root, []*Error) {

@@ -99,6 +99,26 @@ func (t *text) skipBlanks(i int) int {
 	return i
 }
 
+// lineComment returns the end of the comment that follows at i on the same line, or i where there is none.
+func (t *text) lineComment(i int) int {
+	end := i
+	for end < len(t.data) && (t.data[end] == ' ' || t.data[end] == '\t') {
+		end++
+	}
+	if end == i || end >= len(t.data) || t.data[end] != '#' {
+		return i
+	}
+	return t.lineEnd(end)
+}
+
+// lineEnd returns the end of the line that i is in, without its break.
+func (t *text) lineEnd(i int) int {
+	if next := bytes.IndexAny(t.data[min(i, len(t.data)):], "\r\n"); next >= 0 {
+		return i + next
+	}
+	return len(t.data)
+}
+
 func isBlank(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' }
 
 // markNonSpecific gives the scalars below node that have the tag "!" this tag: the parser drops it.
