@@ -2,20 +2,12 @@ package admission
 
 import (
 	"encoding/json"
-	"fmt"
 	"net/http"
-	"slices"
-	"strings"
 	"unicode/utf8"
 
 	admissionv1 "k8s.io/api/admission/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	utiljson "k8s.io/apimachinery/pkg/util/json"
-
-	"github.com/fieldlock/fieldlock/immutability"
-	"github.com/fieldlock/fieldlock/immutability/ownership"
 )
 
 // answer is the answer to one request.
@@ -24,6 +16,7 @@ type answer struct {
 	http     int
 	decision Decision
 	observed Observation
+	refused  []any // attributes of the log line; nil where nothing is refused
 }
 
 // The limits of an answer. An API server cuts warnings at about these; the others keep one request with 10,000
@@ -34,14 +27,14 @@ const (
 	maxNote     = 4 << 10
 	maxCause    = 1 << 10
 	maxMessage  = 8 << 10
-	maxOwned    = 100 // violations whose owners are looked up
 )
 
+// warn adds a warning for the client.
 func (a *answer) warn(text string) {
 	a.response.Warnings = append(a.response.Warnings, clip(text, maxWarning))
 }
 
-// note leaves a note in the audit log; the API server puts the name of the webhook before the key.
+// note adds a note to the audit log. The API server puts the name of the webhook before the key.
 func (a *answer) note(key, text string) {
 	if a.response.AuditAnnotations == nil {
 		a.response.AuditAnnotations = map[string]string{}
@@ -49,94 +42,7 @@ func (a *answer) note(key, text string) {
 	a.response.AuditAnnotations[key] = clip(text, maxNote)
 }
 
-// violated answers an update that breaks locks.
-func (h *Handler) violated(r *admissionv1.AdmissionRequest, target *Target, report immutability.Report) *answer {
-	var a *answer
-	switch h.mode {
-	case Enforce:
-		status := report.Status(target.kind.GroupKind(), r.Name, h.code)
-		if len(target.replicas) == 0 {
-			nameOwners(status, report, r)
-		}
-		for i := range status.Details.Causes {
-			status.Details.Causes[i].Message = clip(status.Details.Causes[i].Message, maxCause)
-		}
-		status.Message = clip(status.Message, maxMessage)
-		a = refuse(r.UID, status)
-		a.observed = h.observe(r)
-	case Warn:
-		a = h.allow(r, Warned)
-		for i := range report.Violations {
-			if more := len(report.Violations) + report.More - i; i == maxWarnings-1 && more > 1 {
-				a.warn(fmt.Sprintf("and %d more immutable fields", more))
-				break
-			}
-			a.warn(report.Violations[i].Path.String() + ": field is immutable: this change is going to be refused")
-		}
-	case Audit:
-		a = h.allow(r, Audited)
-		var b strings.Builder
-		for i := range report.Violations {
-			if b.Len() > maxNote {
-				break
-			}
-			if i > 0 {
-				b.WriteString(", ")
-			}
-			fmt.Fprintf(&b, "%s (%s)", report.Violations[i].Path, report.Violations[i].Lock)
-		}
-		a.note("violations", b.String())
-	}
-	a.observed.Kind = target.kind
-	a.observed.Violations = len(report.Violations) + report.More
-	return a
-}
-
-// nameOwners adds to the causes of a refusal who owns the fields, as far as the stored object knows. The refusal stands
-// whatever happens here: a fault in reading managed fields must not become an update that cannot be checked.
-func nameOwners(status *metav1.Status, report immutability.Report, r *admissionv1.AdmissionRequest) {
-	defer func() { _ = recover() }()
-	managers, object := ownersOf(report, r)
-	var named []string
-	for i := range min(len(report.Violations), len(status.Details.Causes), maxOwned) {
-		v := &report.Violations[i]
-		owners := managers.Owners(v.Path, object)
-		if v.HasKey {
-			owners = managers.OwnersOfKey(v.Path, v.Key, object)
-		}
-		text := ownership.Text(owners)
-		if text == "" {
-			continue
-		}
-		cause := &status.Details.Causes[i]
-		cause.Message = clip(cause.Message, maxCause-len(text)-2) + "; " + text
-		named = append(named, v.Path.String()+": "+text)
-	}
-	if len(named) > 0 {
-		text := strings.Join(named[:min(len(named), 3)], "; ")
-		status.Message = clip(status.Message, maxMessage-len(text)-3) + " (" + text + ")"
-	}
-}
-
-// ownersOf reads the managers of the stored object, and the new object that the indices of paths count in where there
-// are any: only then is the whole of it decoded. What cannot be read has no say.
-func ownersOf(report immutability.Report, r *admissionv1.AdmissionRequest) (*ownership.Managers, map[string]any) {
-	metadata, err := metadataOf("oldObject", r.OldObject.Raw)
-	if err != nil || len(metadata["managedFields"]) == 0 {
-		return nil, nil
-	}
-	apiVersion, _ := json.Marshal(kindOf(r).GroupVersion().String())
-	managers, _ := ownership.ReadJSON(slices.Concat([]byte(`{"apiVersion":`), apiVersion, []byte(`,"metadata":{"managedFields":`), metadata["managedFields"], []byte(`}}`)))
-	var object map[string]any
-	for i := range min(len(report.Violations), maxOwned) {
-		if strings.ContainsRune(report.Violations[i].Path.String(), '[') {
-			_ = utiljson.Unmarshal(r.Object.Raw, &object)
-			break
-		}
-	}
-	return managers, object
-}
-
+// refuse returns an answer that refuses with a status.
 func refuse(uid types.UID, status *metav1.Status) *answer {
 	return &answer{
 		response: admissionv1.AdmissionResponse{UID: uid, Allowed: false, Result: status},
@@ -144,11 +50,39 @@ func refuse(uid types.UID, status *metav1.Status) *answer {
 	}
 }
 
+// unread answers a request that could not be read. No client takes an answer without uid for the answer to its request,
+// so the HTTP status says it too.
+func unread(uid types.UID, status int, err error) *answer {
+	a := refuse(uid, failure(status, "the request cannot be answered: "+err.Error()))
+	a.decision = Unread
+	if uid == "" {
+		a.http = status
+	}
+	return a
+}
+
+// write sends the answer. An error means that the client is gone, so that nobody is left to tell.
+func (a *answer) write(w http.ResponseWriter) {
+	review := admissionv1.AdmissionReview{Response: &a.response}
+	review.APIVersion, review.Kind = reviewVersion, reviewKind
+	data, err := json.Marshal(&review)
+	if err != nil { // no value of a review can fail
+		http.Error(w, "the answer cannot be written", http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(a.http)
+	_, _ = w.Write(data)
+}
+
+// failure returns the status of a request that cannot be answered or checked.
 func failure(code int, message string) *metav1.Status {
 	reason := metav1.StatusReasonInternalError
 	switch code {
 	case http.StatusBadRequest:
 		reason = metav1.StatusReasonBadRequest
+	case http.StatusForbidden:
+		reason = metav1.StatusReasonForbidden
 	case http.StatusMethodNotAllowed:
 		reason = metav1.StatusReasonMethodNotAllowed
 	case http.StatusUnsupportedMediaType:
@@ -161,8 +95,8 @@ func failure(code int, message string) *metav1.Status {
 	return &metav1.Status{Status: metav1.StatusFailure, Code: int32(code), Reason: reason, Message: clip(message, maxMessage)}
 }
 
-// clip cuts the middle out of a text that is longer than limit bytes: the path stands at its front, and what is wrong
-// at its end.
+// clip cuts the middle out of a text that is longer than limit bytes: a path stands at the front of a message, and what
+// is wrong with it at the end.
 func clip(text string, limit int) string {
 	const gap = " … "
 	if len(text) <= limit {
@@ -177,12 +111,4 @@ func clip(text string, limit int) string {
 		tail++
 	}
 	return text[:head] + gap + text[tail:]
-}
-
-func kindOf(r *admissionv1.AdmissionRequest) schema.GroupVersionKind {
-	return schema.GroupVersionKind{Group: r.Kind.Group, Version: r.Kind.Version, Kind: r.Kind.Kind}
-}
-
-func resourceOf(r *admissionv1.AdmissionRequest) schema.GroupVersionResource {
-	return schema.GroupVersionResource{Group: r.Resource.Group, Version: r.Resource.Version, Resource: r.Resource.Resource}
 }

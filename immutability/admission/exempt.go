@@ -8,7 +8,7 @@ import (
 	admissionv1 "k8s.io/api/admission/v1"
 )
 
-// exemptions is which updates are not checked. The zero value is none.
+// exemptions says which updates are not checked. The zero value exempts none.
 type exemptions struct {
 	deleting      bool
 	annotations   []string
@@ -52,8 +52,6 @@ func (e *exemptions) of(r *admissionv1.AdmissionRequest) (string, error) {
 	}
 	return "", nil
 }
-
-func isDryRun(r *admissionv1.AdmissionRequest) bool { return r.DryRun != nil && *r.DryRun }
 
 // metadataOf returns the undecoded members of the metadata of an object. Names match exactly, as the API server's do.
 func metadataOf(name string, object []byte) (map[string]json.RawMessage, error) {

@@ -1,141 +1,68 @@
 package admission
 
 import (
-	"bytes"
-	"encoding/json"
+	"context"
 	"errors"
 	"fmt"
-	"io"
-	"mime"
+	"log/slog"
 	"net/http"
-	"os"
-	"sync"
+	"strings"
 	"time"
 
 	admissionv1 "k8s.io/api/admission/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/fieldlock/fieldlock/immutability"
 )
 
 // Handler answers AdmissionReviews of admission.k8s.io/v1 with the locks of a registry. Updates are compared from the
-// raw bytes of both objects; create, delete and connect are allowed. Every answer is an AdmissionReview, also to what
-// is none: that one is refused, and has an HTTP status of 4xx where the uid of the request could not be read.
+// raw bytes of both objects; create, delete and connect are allowed. Every answer is an AdmissionReview: a request that
+// cannot be read is refused, with an HTTP status of 4xx where not even its uid could be read.
 //
 // A Handler is safe for concurrent use. It keeps no part of a request.
 type Handler struct {
-	registry    *Registry
-	mode        Mode
-	policy      FailurePolicy
-	code        immutability.StatusCode
-	exempt      exemptions
-	observer    Observer
-	maxBytes    int64
-	readTimeout time.Duration
-
-	buffers sync.Pool // of *bytes.Buffer
+	settings
+	transport transport
+	registry  *Registry
 }
 
-var _ http.Handler = (*Handler)(nil)
+var (
+	_ http.Handler = (*Handler)(nil)
+	_ reviewer     = (*Handler)(nil)
+)
 
-// NewHandler returns a handler with the locks of r, which may be filled and changed later. The error is that of an
-// option with a senseless value, or a nil registry.
+// NewHandler returns a handler with the locks of r, which may be filled and changed later. It returns an error if r is nil
+// or an option has a value that makes no sense.
 func NewHandler(r *Registry, opts ...Option) (*Handler, error) {
 	if r == nil {
 		return nil, errors.New("the handler has no registry: give one, it may be filled later")
 	}
-	h := &Handler{registry: r, code: immutability.Invalid, maxBytes: 32 << 20, readTimeout: 10 * time.Second}
-	h.buffers.New = func() any { return new(bytes.Buffer) }
+	h := &Handler{registry: r, settings: settings{code: immutability.Invalid, maxBytes: defaultMaxBytes, readTimeout: defaultReadTimeout}}
 	for _, o := range opts {
-		if err := o.apply(h); err != nil {
+		if err := o.apply(&h.settings); err != nil {
 			return nil, err
 		}
 	}
+	h.transport.maxBytes, h.transport.readTimeout = h.maxBytes, h.readTimeout
 	return h, nil
 }
 
 // ServeHTTP answers one AdmissionReview.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	start := time.Now()
-	body := h.buffers.Get().(*bytes.Buffer)
-	a := h.answer(w, r, body)
-	a.write(w)
+	a, length := h.transport.serve(w, r, h)
+	if h.logger != nil && a.refused != nil {
+		h.logger.Log(context.Background(), a.level(), "update refused", a.refused...)
+	}
 	if h.observer != nil {
 		a.observed.Decision = a.decision
-		a.observed.Bytes = body.Len()
+		a.observed.Bytes = length
 		a.observed.Duration = time.Since(start)
 		h.observer.Observe(a.observed)
 	}
-	if body.Cap() <= keptBuffer {
-		body.Reset()
-		h.buffers.Put(body)
-	}
 }
 
-// keptBuffer is the largest buffer that is kept for the next request, so that a few huge ones do not stay in memory.
-const keptBuffer = 1 << 20
-
-func (h *Handler) answer(w http.ResponseWriter, r *http.Request, body *bytes.Buffer) (a *answer) {
-	var request *admissionv1.AdmissionRequest
-	// A fault of the program must be an answer that refuses: a connection that just ends is up to the failurePolicy of
-	// the webhook's configuration, which may be to ignore.
-	defer func() {
-		fault := recover()
-		if fault == nil {
-			return
-		}
-		err := fmt.Errorf("the check failed: %v", fault)
-		if request == nil {
-			a = unread(peekUID(body.Bytes()), http.StatusInternalServerError, err)
-		} else {
-			a = h.unchecked(request, http.StatusInternalServerError, err)
-		}
-	}()
-	if status, err := h.read(w, r, body); err != nil {
-		return unread(peekUID(body.Bytes()), status, err)
-	}
-	request, err := readReview(body.Bytes())
-	switch {
-	case request == nil:
-		return unread("", http.StatusBadRequest, err)
-	case err != nil:
-		return unread(request.UID, http.StatusBadRequest, err)
-	}
-	return h.decide(request)
-}
-
-// read reads the body. The status is that of the answer to the error.
-func (h *Handler) read(w http.ResponseWriter, r *http.Request, body *bytes.Buffer) (status int, err error) {
-	if r.Method != http.MethodPost {
-		w.Header().Set("Allow", http.MethodPost)
-		return http.StatusMethodNotAllowed, fmt.Errorf("the method is %s: an AdmissionReview is sent by POST", r.Method)
-	}
-	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/json" {
-		return http.StatusUnsupportedMediaType, fmt.Errorf("the Content-Type is %q: it should be application/json", r.Header.Get("Content-Type"))
-	}
-	if coding := r.Header.Get("Content-Encoding"); coding != "" && coding != "identity" {
-		return http.StatusUnsupportedMediaType, fmt.Errorf("the Content-Encoding is %q: the body should not be encoded", coding)
-	}
-	// A writer that takes no deadline has its own way to limit a request; the error says just that.
-	control := http.NewResponseController(w)
-	_ = control.SetReadDeadline(time.Now().Add(h.readTimeout))
-	defer func() { _ = control.SetReadDeadline(time.Time{}) }()
-
-	// The buffer grows with what arrives, not with what the Content-Length promises.
-	n, err := body.ReadFrom(io.LimitReader(r.Body, h.maxBytes+1))
-	switch {
-	case errors.Is(err, os.ErrDeadlineExceeded):
-		return http.StatusRequestTimeout, fmt.Errorf("the body did not arrive within %v", h.readTimeout)
-	case err != nil:
-		return http.StatusBadRequest, fmt.Errorf("the body cannot be read: %w", err)
-	case n > h.maxBytes:
-		return http.StatusRequestEntityTooLarge, fmt.Errorf("the body is longer than %d bytes", h.maxBytes)
-	}
-	return http.StatusOK, nil
-}
-
-// decide answers a request that could be read.
-func (h *Handler) decide(r *admissionv1.AdmissionRequest) *answer {
+// review answers a request that could be read.
+func (h *Handler) review(r *admissionv1.AdmissionRequest) *answer {
 	switch r.Operation {
 	case admissionv1.Create, admissionv1.Delete, admissionv1.Connect:
 		return h.allow(r, Allowed)
@@ -159,14 +86,64 @@ func (h *Handler) decide(r *admissionv1.AdmissionRequest) *answer {
 	if unknown != nil {
 		return h.unchecked(r, http.StatusInternalServerError, unknown)
 	}
-	report, err := target.CheckJSON(r.Object.Raw, r.OldObject.Raw)
-	if err != nil {
-		return h.unchecked(r, http.StatusBadRequest, err)
+	return h.checked(r, target)
+}
+
+// checked answers an update of a kind whose locks are known.
+func (h *Handler) checked(r *admissionv1.AdmissionRequest, target *Target) *answer {
+	gap := ""
+	if len(target.gaps) > 0 && h.gaps != AllowGaps {
+		gap = fmt.Sprintf("version %s leaves free what other served versions lock: %s", target.kind.Version, strings.Join(target.gaps, ", "))
 	}
-	if report.Allowed() {
-		return h.allow(r, Allowed)
+	if gap != "" && h.gaps == RefuseGaps {
+		return h.unchecked(r, http.StatusForbidden, errors.New(gap))
 	}
-	return h.violated(r, target, report)
+	a := h.allow(r, Allowed)
+	if !target.validator.Empty() {
+		report, err := target.CheckJSON(r.Object.Raw, r.OldObject.Raw)
+		if err != nil {
+			return h.unchecked(r, http.StatusBadRequest, err)
+		}
+		if !report.Allowed() {
+			a = h.violated(r, target, report)
+		}
+	}
+	if gap != "" && a.response.Allowed {
+		a.warn("this update was not checked for all immutable fields: " + gap)
+	}
+	return a
+}
+
+// violated answers an update that breaks locks.
+func (h *Handler) violated(r *admissionv1.AdmissionRequest, target *Target, report immutability.Report) *answer {
+	var a *answer
+	switch h.mode {
+	case Enforce:
+		a = refuse(r.UID, refusal(r, target, report, h.code))
+		a.observed = h.observe(r)
+		if h.logger != nil {
+			a.refused = append(describe(r), "violations", brokenLocks(report))
+		}
+	case Warn:
+		a = h.allow(r, Warned)
+		for i := range report.Violations {
+			if more := len(report.Violations) + report.More - i; i == maxWarnings-1 && more > 1 {
+				a.warn(fmt.Sprintf("and %d more immutable fields", more))
+				break
+			}
+			a.warn(report.Violations[i].Path.String() + ": field is immutable: the change was allowed, because the webhook only warns")
+		}
+	case Audit:
+		a = h.allow(r, Audited)
+		a.note("violations", strings.Join(brokenLocks(report), ", "))
+	}
+	a.observed.Kind = target.kind
+	a.observed.Violations = len(report.Violations) + report.More
+	a.observed.Locks = make(map[immutability.Lock]int, 1)
+	for i := range report.Violations {
+		a.observed.Locks[report.Violations[i].Lock]++
+	}
+	return a
 }
 
 // unchecked answers a request that cannot be checked.
@@ -174,6 +151,9 @@ func (h *Handler) unchecked(r *admissionv1.AdmissionRequest, status int, err err
 	if h.policy == Fail && h.mode == Enforce {
 		a := refuse(r.UID, failure(status, "this update cannot be checked for immutable fields: "+err.Error()))
 		a.decision, a.observed = Failed, h.observe(r)
+		if h.logger != nil {
+			a.refused = append(describe(r), "error", clip(err.Error(), maxCause))
+		}
 		return a
 	}
 	a := h.allow(r, Ignored)
@@ -189,7 +169,7 @@ func (h *Handler) allow(r *admissionv1.AdmissionRequest, d Decision) *answer {
 	}
 }
 
-// observe returns what there is to say of a request, with nothing in it that a client could make up.
+// observe returns what there is to say about a request, without anything that a client could make up.
 func (h *Handler) observe(r *admissionv1.AdmissionRequest) Observation {
 	o := Observation{DryRun: isDryRun(r)}
 	switch r.Operation {
@@ -202,27 +182,18 @@ func (h *Handler) observe(r *admissionv1.AdmissionRequest) Observation {
 	return o
 }
 
-// unread answers a request that is none. The uid is "" where it is not known: no client takes that for an answer to its
-// request, so the HTTP status says it too.
-func unread(uid types.UID, status int, err error) *answer {
-	a := refuse(uid, failure(status, "the request cannot be answered: "+err.Error()))
-	a.decision = Unread
-	if uid == "" {
-		a.http = status
+// describe returns the attributes of a log line about a request.
+func describe(r *admissionv1.AdmissionRequest) []any {
+	return []any{
+		"kind", show(kindOf(r)), "namespace", r.Namespace, "name", r.Name, "subresource", r.SubResource,
+		"user", r.UserInfo.Username, "uid", string(r.UID), "dryRun", isDryRun(r),
 	}
-	return a
 }
 
-// write sends the answer. A client that is gone does not read it, and there is nobody else to tell.
-func (a *answer) write(w http.ResponseWriter) {
-	review := admissionv1.AdmissionReview{Response: &a.response}
-	review.APIVersion, review.Kind = reviewVersion, reviewKind
-	data, err := json.Marshal(&review)
-	if err != nil { // no value of a review can fail
-		http.Error(w, "the answer cannot be written", http.StatusInternalServerError)
-		return
+// level is Warn for an update that could not be checked, which is a fault of the cluster, not of the client.
+func (a *answer) level() slog.Level {
+	if a.decision == Failed {
+		return slog.LevelWarn
 	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(a.http)
-	_, _ = w.Write(data)
+	return slog.LevelInfo
 }

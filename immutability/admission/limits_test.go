@@ -1,10 +1,8 @@
 package admission_test
 
 import (
-	"bufio"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -27,6 +25,7 @@ func TestOptionsRefuseNonsense(t *testing.T) {
 		{"annotation", "the empty name", admission.ExemptDryRun("")},
 		{"user", "the empty name would be everyone without one", admission.ExemptUsers("jane", "")},
 		{"group", "the empty name", admission.ExemptGroups("")},
+		{"gaps", "no such way", admission.WithVersionGaps(3)},
 		{"everybody", "no locks at all, by mistake", admission.ExemptGroups("system:authenticated")},
 	} {
 		if _, err := admission.NewHandler(&admission.Registry{}, row.option); err == nil {
@@ -46,32 +45,6 @@ func TestIncompleteRegistryRefuses(t *testing.T) {
 	got := serve(t, handler, reviewCase{})
 	if got.review.Response.Allowed || !strings.Contains(got.text, "not all kinds are loaded") {
 		t.Errorf("a handler that knows no kinds yet allows an update: %s", got.text)
-	}
-}
-
-// TestSlowBody: a client that sends half a review and waits gets an answer, and its connection does not stay.
-func TestSlowBody(t *testing.T) {
-	handler, err := admission.NewHandler(newRegistry(t), admission.WithReadTimeout(50*time.Millisecond))
-	if err != nil {
-		t.Fatal(err)
-	}
-	server := httptest.NewServer(handler)
-	defer server.Close()
-	connection, err := net.Dial("tcp", server.Listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer connection.Close()
-	fmt.Fprintf(connection, "POST / HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 1000000000\r\n\r\n"+
-		`{"request":{"uid":"u",`)
-	response, err := http.ReadResponse(bufio.NewReader(connection), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer response.Body.Close()
-	body, _ := io.ReadAll(response.Body)
-	if !strings.Contains(string(body), `"uid":"u","allowed":false`) || !strings.Contains(string(body), "did not arrive") {
-		t.Errorf("%s: %s", response.Status, body)
 	}
 }
 

@@ -2,6 +2,7 @@ package admission
 
 import (
 	"fmt"
+	"log/slog"
 	"slices"
 	"time"
 
@@ -11,8 +12,8 @@ import (
 // Mode is what happens to an update that breaks a lock.
 type Mode int
 
-// The modes. Enforce refuses the update. Warn allows it with a warning to the client for each violation, Audit allows it
-// with a note in the audit log; both are for the time before a lock is enforced.
+// The modes. Enforce refuses the update. Warn allows it with a warning to the client for each violation. Audit allows it
+// with a note in the audit log. Use the last two to try locks out before they are enforced.
 const (
 	Enforce Mode = iota
 	Warn
@@ -30,8 +31,8 @@ func (m Mode) String() string {
 // happens when the webhook does not answer is for the failurePolicy of its configuration.
 type FailurePolicy int
 
-// The policies. Fail refuses the update. Ignore allows it, with a warning and a note in the audit log. In the modes
-// Warn and Audit nothing is refused: there Fail is as Ignore.
+// The policies. Fail refuses the update. Ignore allows it, with a warning and a note in the audit log. In the modes Warn
+// and Audit nothing is refused, and Fail behaves like Ignore.
 const (
 	Fail FailurePolicy = iota
 	Ignore
@@ -44,31 +45,63 @@ func (p FailurePolicy) String() string {
 	return [...]string{"Fail", "Ignore"}[p]
 }
 
+// VersionGaps is what happens to an update through a version of a kind that leaves free what another served version
+// locks: Version.Gaps. Such a version is a way around the locks.
+type VersionGaps int
+
+// What to do about gaps. WarnGaps checks the update with the locks that the version has, and adds a warning. RefuseGaps
+// treats it as an update that cannot be checked. AllowGaps says nothing.
+const (
+	WarnGaps VersionGaps = iota
+	RefuseGaps
+	AllowGaps
+)
+
+func (g VersionGaps) String() string {
+	if g < WarnGaps || g > AllowGaps {
+		return fmt.Sprintf("VersionGaps(%d)", int(g))
+	}
+	return [...]string{"WarnGaps", "RefuseGaps", "AllowGaps"}[g]
+}
+
+// settings are what the options of a Handler set.
+type settings struct {
+	mode        Mode
+	policy      FailurePolicy
+	gaps        VersionGaps
+	code        immutability.StatusCode
+	exempt      exemptions
+	observer    Observer
+	logger      *slog.Logger
+	maxBytes    int64
+	readTimeout time.Duration
+}
+
 // Option changes how a Handler answers.
-type Option interface{ apply(*Handler) error }
+type Option interface{ apply(*settings) error }
 
-type option func(*Handler) error
+type option func(*settings) error
 
-func (o option) apply(h *Handler) error { return o(h) }
+func (o option) apply(s *settings) error { return o(s) }
 
 // WithMode sets what happens to an update that breaks a lock: Enforce unless set.
 func WithMode(m Mode) Option {
-	return option(func(h *Handler) error {
+	return option(func(s *settings) error {
 		if m < Enforce || m > Audit {
-			return fmt.Errorf("%v is no mode: it is Enforce, Warn or Audit", m)
+			return fmt.Errorf("%v is not a mode: it is Enforce, Warn or Audit", m)
 		}
-		h.mode = m
+		s.mode = m
 		return nil
 	})
 }
 
 // WithFailurePolicy sets what happens to an update that cannot be checked: Fail unless set.
 func WithFailurePolicy(p FailurePolicy) Option {
-	return option(func(h *Handler) error {
+	return option(func(s *settings) error {
 		if p < Fail || p > Ignore {
-			return fmt.Errorf("%v is no failure policy: it is Fail or Ignore", p)
+			return fmt.Errorf("%v is not a failure policy: it is Fail or Ignore", p)
 		}
-		h.policy = p
+		s.policy = p
 		return nil
 	})
 }
@@ -76,19 +109,39 @@ func WithFailurePolicy(p FailurePolicy) Option {
 // WithStatusCode sets the status of a refusal: immutability.Invalid (422), which deployment tools look for, unless set;
 // immutability.BadRequest (400) is the proposal's.
 func WithStatusCode(code immutability.StatusCode) Option {
-	return option(func(h *Handler) error {
+	return option(func(s *settings) error {
 		if code != immutability.Invalid && code != immutability.BadRequest {
-			return fmt.Errorf("%v is no status of a refusal: it is %v or %v", code, immutability.Invalid, immutability.BadRequest)
+			return fmt.Errorf("%v is not the status of a refusal: it is %v or %v", code, immutability.Invalid, immutability.BadRequest)
 		}
-		h.code = code
+		s.code = code
 		return nil
 	})
 }
 
-// WithObserver sets who is told of each request. Nil is nobody.
+// WithVersionGaps sets what happens to an update through a version with gaps: WarnGaps unless set.
+func WithVersionGaps(g VersionGaps) Option {
+	return option(func(s *settings) error {
+		if g < WarnGaps || g > AllowGaps {
+			return fmt.Errorf("%v is not a way to treat gaps: it is WarnGaps, RefuseGaps or AllowGaps", g)
+		}
+		s.gaps = g
+		return nil
+	})
+}
+
+// WithLogger writes one line for each refused request: its kind, object, user, and the paths and locks that it breaks,
+// or why it could not be checked. A line never holds values of the object. Nil, as unless set, logs nothing.
+func WithLogger(l *slog.Logger) Option {
+	return option(func(s *settings) error {
+		s.logger = l
+		return nil
+	})
+}
+
+// WithObserver sets who hears of each request. Nil is nobody.
 func WithObserver(o Observer) Option {
-	return option(func(h *Handler) error {
-		h.observer = o
+	return option(func(s *settings) error {
+		s.observer = o
 		return nil
 	})
 }
@@ -96,34 +149,34 @@ func WithObserver(o Observer) Option {
 // WithMaxBytes sets how long a body may be: 32 MiB unless set. That is enough for all that an API server sends: an
 // object of its 3 MiB and the one in its store, with every "<" of them written in six bytes.
 func WithMaxBytes(n int64) Option {
-	return option(func(h *Handler) error {
+	return option(func(s *settings) error {
 		if n <= 0 {
 			return fmt.Errorf("a body of at most %d bytes holds no review: give a positive number", n)
 		}
-		h.maxBytes = n
+		s.maxBytes = n
 		return nil
 	})
 }
 
 // WithReadTimeout sets how long a client may take to send a body: 10 seconds unless set, which is what an API server
-// waits for the whole answer unless told otherwise. It needs a server whose connections take deadlines, as that of
-// net/http does.
+// waits for the whole answer by default. A shorter ReadTimeout of the http.Server counts too. The server must support
+// read deadlines, as net/http does over HTTP/1.1 and HTTP/2.
 func WithReadTimeout(d time.Duration) Option {
-	return option(func(h *Handler) error {
+	return option(func(s *settings) error {
 		if d <= 0 {
 			return fmt.Errorf("a body cannot be read in %v: give a positive duration", d)
 		}
-		h.readTimeout = d
+		s.readTimeout = d
 		return nil
 	})
 }
 
-// ExemptDeleting lets updates pass of objects that are being deleted: those whose stored form has a deletionTimestamp.
-// It is for controllers that tear down what the locks protect before they remove their finalizer. Mind that a finalizer
-// can keep an object, with all its locks off, for as long as its owner likes.
+// ExemptDeleting lets updates of objects pass that are being deleted: those whose stored form has a deletionTimestamp.
+// Controllers need it that tear down what the locks protect before they remove their finalizer. But a finalizer can keep
+// an object, with all its locks off, for as long as its owner likes.
 func ExemptDeleting() Option {
-	return option(func(h *Handler) error {
-		h.exempt.deleting = true
+	return option(func(s *settings) error {
+		s.exempt.deleting = true
 		return nil
 	})
 }
@@ -132,22 +185,22 @@ func ExemptDeleting() Option {
 // "topology.cluster.x-k8s.io/dry-run" of Cluster API. Only requests that are dry-run themselves pass: anybody can put
 // an annotation on an object, but what is dry-run is not stored.
 func ExemptDryRun(annotation string) Option {
-	return option(func(h *Handler) error {
+	return option(func(s *settings) error {
 		if annotation == "" {
 			return fmt.Errorf("the annotation of exempt dry-run updates has no name: give one")
 		}
-		h.exempt.annotations = append(h.exempt.annotations, annotation)
+		s.exempt.annotations = append(s.exempt.annotations, annotation)
 		return nil
 	})
 }
 
 // ExemptUsers lets updates by these users pass, by their exact names, such as "system:serviceaccount:ns:name".
 func ExemptUsers(names ...string) Option {
-	return option(func(h *Handler) error {
+	return option(func(s *settings) error {
 		if slices.Contains(names, "") {
 			return fmt.Errorf("an exempt user has no name: give one")
 		}
-		h.exempt.users = append(h.exempt.users, names...)
+		s.exempt.users = append(s.exempt.users, names...)
 		return nil
 	})
 }
@@ -155,7 +208,7 @@ func ExemptUsers(names ...string) Option {
 // ExemptGroups lets updates by members of these groups pass, by their exact names. Groups that everybody is in are
 // refused: without locks the webhook is better not deployed.
 func ExemptGroups(names ...string) Option {
-	return option(func(h *Handler) error {
+	return option(func(s *settings) error {
 		for _, name := range names {
 			switch name {
 			case "":
@@ -164,7 +217,7 @@ func ExemptGroups(names ...string) Option {
 				return fmt.Errorf("the group %q cannot be exempt: too many are in it; name users, or a group of your own", name)
 			}
 		}
-		h.exempt.groups = append(h.exempt.groups, names...)
+		s.exempt.groups = append(s.exempt.groups, names...)
 		return nil
 	})
 }

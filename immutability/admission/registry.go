@@ -1,8 +1,12 @@
 package admission
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"maps"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -11,7 +15,7 @@ import (
 	"github.com/fieldlock/fieldlock/immutability"
 )
 
-// Kind is the locks of one kind of object in each of its versions.
+// Kind holds the locks of one kind of object in each of its versions.
 type Kind struct {
 	schema.GroupKind
 	// Resource is the plural name in the URL, such as "clusters". Where it is set, a request for another resource with
@@ -27,8 +31,11 @@ type Kind struct {
 type Version struct {
 	Validator *immutability.Validator
 	// Replicas are the names that lead to the field which the scale subresource sets, such as spec, replicas. Empty
-	// where there is no such subresource.
+	// without such a subresource.
 	Replicas []string
+	// Gaps are the fields that this version leaves free and another served version locks, such as "spec.class". An
+	// update through this version gets around those locks; WithVersionGaps says what a Handler does about it.
+	Gaps []string
 }
 
 // Registry holds the locks of kinds. Each change replaces the whole table at once, so a request sees the table before
@@ -56,7 +63,7 @@ func (r *Registry) load() *table {
 	return noTable
 }
 
-// Put adds kinds, or replaces those that are there, all versions of them, in one step. A fault of the kind is over.
+// Put adds kinds, or replaces them with all their versions, in one step. It clears the faults of these kinds.
 func (r *Registry) Put(kinds ...Kind) {
 	r.replace(func(t *table) {
 		for _, k := range kinds {
@@ -70,9 +77,9 @@ func (r *Registry) Put(kinds ...Kind) {
 	})
 }
 
-// PutFault says that the locks of a kind cannot be known now, say because its annotation was edited into nonsense. The
-// locks that were there before stay in force; where there were none, updates of the kind cannot be checked, which is
-// for the failure policy to answer. The resource may be "".
+// PutFault records that the locks of a kind cannot be known now, for instance because somebody broke its annotation. The
+// locks from before stay in force. Without any, updates of the kind cannot be checked, and the failure policy decides.
+// The resource may be "".
 func (r *Registry) PutFault(kind schema.GroupKind, resource string, fault error) {
 	r.replace(func(t *table) {
 		t.faults[kind] = fault
@@ -91,17 +98,51 @@ func (r *Registry) Delete(kinds ...schema.GroupKind) {
 	})
 }
 
-// SetComplete says that every kind with locks is in, so that a kind which is not in has none and its updates are
-// allowed. Before, they cannot be checked: a webhook that has just started must not wave updates through.
+// SetComplete says that the registry holds every kind with locks, so that updates of any other kind are allowed. Before
+// that they cannot be checked: a webhook that has just started must not let updates pass.
 func (r *Registry) SetComplete() {
 	r.replace(func(t *table) { t.complete = true })
 }
 
-// Complete reports whether SetComplete was called; it is what a readiness check asks.
+// Complete reports whether SetComplete was called.
 func (r *Registry) Complete() bool { return r.load().complete }
+
+// Ready returns nil when every update can be checked: the registry is complete, and each kind has locks in force, if
+// only the last good ones. Otherwise the error says what is missing. It is meant for a readiness check.
+func (r *Registry) Ready() error {
+	t := r.load()
+	if !t.complete {
+		return errors.New("not all kinds are loaded")
+	}
+	var unknown []string
+	for kind, fault := range t.faults {
+		if _, ok := t.kinds[kind]; !ok {
+			unknown = append(unknown, fmt.Sprintf("the locks of %s are not known: %v", kind, fault))
+		}
+	}
+	if len(unknown) == 0 {
+		return nil
+	}
+	slices.Sort(unknown)
+	return errors.New(strings.Join(unknown, "; "))
+}
 
 // Faults returns the kinds whose locks cannot be known now, and why.
 func (r *Registry) Faults() map[schema.GroupKind]error { return maps.Clone(r.load().faults) }
+
+// Kinds returns the kinds whose locks are in force, sorted by group and kind.
+func (r *Registry) Kinds() []Kind {
+	t := r.load()
+	kinds := make([]Kind, 0, len(t.kinds))
+	for _, k := range t.kinds {
+		k.Versions = maps.Clone(k.Versions)
+		kinds = append(kinds, k)
+	}
+	slices.SortFunc(kinds, func(a, b Kind) int {
+		return cmp.Or(strings.Compare(a.Group, b.Group), strings.Compare(a.Kind, b.Kind))
+	})
+	return kinds
+}
 
 func (r *Registry) replace(edit func(*table)) {
 	r.change.Lock()
@@ -137,12 +178,12 @@ func (k Kind) groupResource() schema.GroupResource {
 // scaleKind is what the scale subresource of a custom resource is read and written as.
 var scaleKind = schema.GroupVersionKind{Group: "autoscaling", Version: "v1", Kind: "Scale"}
 
-// Find returns what an update of an object of the given kind, through the given resource and subresource ("" for the
-// object itself), has to be checked against. Nil and no error: nothing is locked there. Kind and resource are those of
-// the objects in the request, after conversion (not requestKind, requestResource).
+// Find returns what an update must be checked against. Take kind and resource from the objects in the request, after
+// conversion (not requestKind and requestResource); the subresource is "" for the object itself. Find returns nil and no
+// error if nothing is locked there.
 //
-// The error says why the update cannot be checked: the registry is not complete, the locks of the kind are not known,
-// the version is not served, or kind and resource do not belong together.
+// It returns an error if the update cannot be checked: the registry is not complete, the locks of the kind are not
+// known, the version is not served, or kind and resource do not belong together.
 func (r *Registry) Find(kind schema.GroupVersionKind, resource schema.GroupVersionResource, subresource string) (*Target, error) {
 	t := r.load()
 	if kind.Group != resource.Group || kind.Version != resource.Version || t.of(kind.GroupKind()).Kind == "" {
@@ -194,10 +235,10 @@ func (t *table) of(kind schema.GroupKind) Kind {
 func (t *table) target(kind, wire schema.GroupVersionKind) (*Target, error) {
 	v, ok := t.of(kind.GroupKind()).Versions[kind.Version]
 	switch fault := t.faults[kind.GroupKind()]; {
-	case ok && v.Validator != nil && v.Validator.Empty():
+	case ok && v.Validator != nil && v.Validator.Empty() && len(v.Gaps) == 0:
 		return nil, nil
 	case ok && v.Validator != nil:
-		return &Target{kind: kind, wire: wire, validator: v.Validator}, nil
+		return &Target{kind: kind, wire: wire, validator: v.Validator, gaps: v.Gaps}, nil
 	case fault != nil:
 		return nil, fmt.Errorf("the locks of %s are not known: %w", show(kind), fault)
 	default:

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	admissionv1 "k8s.io/api/admission/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/fieldlock/fieldlock/internal/jsonscan"
@@ -166,3 +167,13 @@ func skipTo(d *json.Decoder, member string) bool {
 	}
 	return false
 }
+
+func kindOf(r *admissionv1.AdmissionRequest) schema.GroupVersionKind {
+	return schema.GroupVersionKind{Group: r.Kind.Group, Version: r.Kind.Version, Kind: r.Kind.Kind}
+}
+
+func resourceOf(r *admissionv1.AdmissionRequest) schema.GroupVersionResource {
+	return schema.GroupVersionResource{Group: r.Resource.Group, Version: r.Resource.Version, Resource: r.Resource.Resource}
+}
+
+func isDryRun(r *admissionv1.AdmissionRequest) bool { return r.DryRun != nil && *r.DryRun }

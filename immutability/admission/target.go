@@ -1,7 +1,6 @@
 package admission
 
 import (
-	"encoding/json"
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -10,24 +9,24 @@ import (
 	"github.com/fieldlock/fieldlock/immutability"
 )
 
-// Target is what one update is checked against: the locks of a kind in one version, and how the objects of the request
-// stand for objects of that kind. Get one from Registry.Find.
+// Target is what one update is checked against: the locks of a kind in one version. Get one from Registry.Find.
 //
 // An update of the status subresource carries whole objects and is checked as a whole: an API server has put the stored
-// spec back by then, and where one has not, the change is refused. An update of the scale subresource carries Scale
-// objects, which stand for the one field that they set.
+// spec back by then, and if it has not, the change is refused. An update of the scale subresource carries Scale objects,
+// each of which represents the one field that it sets.
 type Target struct {
 	kind      schema.GroupVersionKind
 	wire      schema.GroupVersionKind // what the objects say they are
 	validator *immutability.Validator
 	replicas  []string // the field that a Scale sets; empty for whole objects
+	gaps      []string // as Version.Gaps
 }
 
-// Kind is the kind whose locks apply: of the custom resource, also for its scale subresource.
+// Kind returns the kind whose locks apply; for a scale subresource that is the kind of its parent.
 func (t *Target) Kind() schema.GroupVersionKind { return t.kind }
 
-// Check compares two decoded objects. The error says why they cannot be compared: one is missing, or is not of the kind
-// that the request says.
+// Check compares two decoded objects. It returns an error if one of them is missing or is not of the kind that the
+// request says.
 func (t *Target) Check(newObj, oldObj map[string]any) (immutability.Report, error) {
 	for _, side := range []struct {
 		name string
@@ -109,15 +108,15 @@ func (t *Target) checkScale(newScale, oldScale map[string]any) (immutability.Rep
 	if err != nil {
 		return immutability.Report{}, err
 	}
-	was := t.withReplicas(oldReplicas)
-	report := t.validator.Check(t.withReplicas(newReplicas), was)
+	oldObj := t.withReplicas(oldReplicas)
+	report := t.validator.Check(t.withReplicas(newReplicas), oldObj)
 	if oldReplicas == 0 && report.Allowed() {
-		parent := was
+		parent := oldObj
 		for _, name := range t.replicas[:len(t.replicas)-1] {
 			parent = parent[name].(map[string]any)
 		}
 		delete(parent, t.replicas[len(t.replicas)-1])
-		report = t.validator.Check(t.withReplicas(newReplicas), was)
+		report = t.validator.Check(t.withReplicas(newReplicas), oldObj)
 	}
 	return report, nil
 }
@@ -134,7 +133,7 @@ func (t *Target) withReplicas(n int64) map[string]any {
 func replicasOf(name string, scale map[string]any) (int64, error) {
 	spec, ok := scale["spec"].(map[string]any)
 	if !ok && scale["spec"] != nil {
-		return 0, fmt.Errorf("the spec of the Scale in the %s is no object", name)
+		return 0, fmt.Errorf("the spec of the Scale in the %s is not an object", name)
 	}
 	switch n := spec["replicas"].(type) {
 	case nil:
@@ -142,7 +141,6 @@ func replicasOf(name string, scale map[string]any) (int64, error) {
 	case int64:
 		return n, nil
 	default:
-		text, _ := json.Marshal(n)
-		return 0, fmt.Errorf("spec.replicas of the Scale in the %s is %s: it is a whole number", name, text)
+		return 0, fmt.Errorf("spec.replicas of the Scale in the %s is not a whole number", name)
 	}
 }

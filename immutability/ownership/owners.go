@@ -18,26 +18,42 @@ import (
 // A field.Path keeps its steps to itself, so its text is read against the managed fields: a map key that looks like
 // two steps is taken as both.
 func (m *Managers) Owners(path *field.Path, obj map[string]any) []Owner {
-	return m.find(path, obj, func(*fieldpath.Set) bool { return true })
+	return m.find(path, view{value: obj}, anything)
 }
+
+// OwnersJSON is Owners with an encoded object. It decodes only the items that the path leads through.
+func (m *Managers) OwnersJSON(path *field.Path, object []byte) []Owner {
+	return m.find(path, view{text: object}, anything)
+}
+
+func anything(*fieldpath.Set) bool { return true }
 
 // OwnersOfKey returns the managers that own an entry of the map or list at path, for a key that is no longer in obj:
 // the string key of a map, the tuple of key fields (map[string]any) of a keyed list, or the item of a set. Where
 // nobody owns the entry it returns the managers of the nearest parent, as Owners does.
 func (m *Managers) OwnersOfKey(path *field.Path, key any, obj map[string]any) []Owner {
-	return m.find(path, obj, func(below *fieldpath.Set) bool {
+	return m.find(path, view{value: obj}, holdsKey(key))
+}
+
+// OwnersOfKeyJSON is OwnersOfKey with an encoded object.
+func (m *Managers) OwnersOfKeyJSON(path *field.Path, key any, object []byte) []Owner {
+	return m.find(path, view{text: object}, holdsKey(key))
+}
+
+func holdsKey(key any) func(below *fieldpath.Set) bool {
+	return func(below *fieldpath.Set) bool {
 		found := false
 		forEach(below, func(step fieldpath.PathElement) {
 			name, isName := key.(string)
 			found = found || step.FieldName != nil && isName && *step.FieldName == name || matches(step, key)
 		})
 		return found
-	})
+	}
 }
 
 // find returns the owners in whose fields the path ends at a set that holds says yes to. A field owned as a whole
 // holds everything below it.
-func (m *Managers) find(path *field.Path, obj map[string]any, holds func(below *fieldpath.Set) bool) []Owner {
+func (m *Managers) find(path *field.Path, obj view, holds func(below *fieldpath.Set) bool) []Owner {
 	if m == nil || path == nil {
 		return nil
 	}
@@ -72,22 +88,23 @@ type search struct {
 	reached int
 }
 
-// walk follows rest, the part of the path below set. The value is that of the object there; nil where unknown.
-// A node of the set is visited at most once.
-func (s *search) walk(set *fieldpath.Set, v any, rest string) {
+// walk follows rest, the part of the path below set. The view shows the value there. It visits a node of the set at most
+// once, and reads the item that rest leads to at most once.
+func (s *search) walk(set *fieldpath.Set, v view, rest string) {
+	at := cursor{view: v, rest: rest, first: len(rest) == len(s.text)}
 	forEach(set, func(step fieldpath.PathElement) {
-		after, item, ok := s.strip(step, v, rest)
+		after, below, ok := at.strip(step)
 		if !ok {
 			return
 		}
-		below, _ := set.Children.Get(step)
+		children, _ := set.Children.Get(step)
 		switch {
-		case below == nil: // owned as a whole
+		case children == nil: // owned as a whole
 			s.reach(len(s.text) + 1)
 			return
 		case after != "":
-			s.walk(below, item, after)
-		case s.holds(below):
+			s.walk(children, below, after)
+		case s.holds(children):
 			s.reach(len(s.text) + 1)
 		}
 		if set.Members.Has(step) {
@@ -98,34 +115,58 @@ func (s *search) walk(set *fieldpath.Set, v any, rest string) {
 
 func (s *search) reach(n int) { s.reached = max(s.reached, n) }
 
-// strip takes one step off the front of rest, the text of a path below v, and returns what is left of it and the
-// value behind the step.
-func (s *search) strip(step fieldpath.PathElement, v any, rest string) (after string, item any, ok bool) {
+// cursor is a value on the way, with the rest of the path below it.
+type cursor struct {
+	view
+	rest  string
+	first bool // rest is the whole path
+
+	read      bool // the fields below are set
+	index     int  // in rest; -1 where it does not begin with an index
+	after     string
+	item      view
+	itemValue any // decoded
+}
+
+// strip takes one step off the front of rest. It returns what is left of it and the value behind the step.
+func (c *cursor) strip(step fieldpath.PathElement) (after string, below view, ok bool) {
 	if step.FieldName != nil {
 		name := *step.FieldName
-		object, _ := v.(map[string]any)
 		dot := "."
-		if len(rest) == len(s.text) {
+		if c.first {
 			dot = ""
 		}
 		for _, prefix := range []string{dot + name, "[" + name + "]"} {
-			if after, ok := strings.CutPrefix(rest, prefix); ok && (after == "" || after[0] == '.' || after[0] == '[') {
-				return after, object[name], true
+			if after, ok := strings.CutPrefix(c.rest, prefix); ok && (after == "" || after[0] == '.' || after[0] == '[') {
+				return after, c.member(name), true
 			}
 		}
-		return "", nil, false
+		return "", view{}, false
 	}
-	items, isList := v.([]any)
-	inside, isIndex := strings.CutPrefix(rest, "[")
-	number, after, closed := strings.Cut(inside, "]")
-	index, err := strconv.Atoi(number)
-	if !isList || !isIndex || !closed || err != nil || index < 0 || index >= len(items) {
-		return "", nil, false
+	if !c.read {
+		c.readItem()
+	}
+	if c.index < 0 {
+		return "", view{}, false
 	}
 	if step.Index != nil {
-		return after, items[index], *step.Index == index
+		return c.after, c.item, *step.Index == c.index
 	}
-	return after, items[index], matches(step, items[index])
+	return c.after, c.item, matches(step, c.itemValue)
+}
+
+// readItem reads the item that rest leads to.
+func (c *cursor) readItem() {
+	c.read, c.index = true, -1
+	inside, isIndex := strings.CutPrefix(c.rest, "[")
+	number, after, closed := strings.Cut(inside, "]")
+	index, err := strconv.Atoi(number)
+	if !isIndex || !closed || err != nil || index < 0 {
+		return
+	}
+	if item, ok := c.view.item(index); ok {
+		c.index, c.after, c.item, c.itemValue = index, after, item, item.decoded()
+	}
 }
 
 // matches reports whether step, of a list, leads to item, or to the item with the key tuple item.

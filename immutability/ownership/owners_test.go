@@ -31,8 +31,30 @@ func readCluster(t testing.TB) (map[string]any, *ownership.Managers) {
 	return obj, managers
 }
 
+func encode(t testing.TB, obj map[string]any) []byte {
+	t.Helper()
+	encoded, err := json.Marshal(obj)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return encoded
+}
+
+// TestOwnersJSONOfBrokenText: an object that is not what the path says has no item there, and is not a reason to fail.
+func TestOwnersJSONOfBrokenText(t *testing.T) {
+	_, managers := readCluster(t)
+	path := field.NewPath("spec", "nodes").Index(1).Child("zone")
+	const want = "its parent was last applied by kubectl-client-side-apply"
+	for _, text := range []string{``, `null`, `{}`, `[]`, `{"spec"`, `{"spec":[]}`, `{"spec":{"nodes":{}}}`, `{"spec":{"nodes":[1,`, `{"spec":{"nodes":[1,x]}}`, `{"spec":{"nodes":[1,2]}}`} {
+		if got := ownership.Text(managers.OwnersJSON(path, []byte(text))); got != want {
+			t.Errorf("%s: %q, want %q", text, got, want)
+		}
+	}
+}
+
 func TestOwners(t *testing.T) {
 	obj, managers := readCluster(t)
+	encoded := encode(t, obj)
 	spec := field.NewPath("spec")
 	for _, row := range []struct {
 		name, reason string
@@ -82,12 +104,16 @@ func TestOwners(t *testing.T) {
 			if got := ownership.Text(managers.Owners(row.path, obj)); got != row.want {
 				t.Errorf("Owners(%v): %q, want %q: %s", row.path, got, row.want, row.reason)
 			}
+			if got := ownership.Text(managers.OwnersJSON(row.path, encoded)); got != row.want {
+				t.Errorf("OwnersJSON(%v): %q, want %q: %s", row.path, got, row.want, row.reason)
+			}
 		})
 	}
 }
 
 func TestOwnersOfKey(t *testing.T) {
 	obj, managers := readCluster(t)
+	encoded := encode(t, obj)
 	spec := field.NewPath("spec")
 	for _, row := range []struct {
 		name, reason string
@@ -105,16 +131,16 @@ func TestOwnersOfKey(t *testing.T) {
 			if got := ownership.Text(managers.OwnersOfKey(row.path, row.key, obj)); got != row.want {
 				t.Errorf("OwnersOfKey(%v, %v): %q, want %q: %s", row.path, row.key, got, row.want, row.reason)
 			}
+			if got := ownership.Text(managers.OwnersOfKeyJSON(row.path, row.key, encoded)); got != row.want {
+				t.Errorf("OwnersOfKeyJSON(%v, %v): %q, want %q: %s", row.path, row.key, got, row.want, row.reason)
+			}
 		})
 	}
 }
 
 func TestReadJSONAgreesWithRead(t *testing.T) {
 	obj, managers := readCluster(t)
-	encoded, err := json.Marshal(obj)
-	if err != nil {
-		t.Fatal(err)
-	}
+	encoded := encode(t, obj)
 	fromJSON, err := ownership.ReadJSON(encoded)
 	if err != nil {
 		t.Fatal(err)

@@ -1,8 +1,9 @@
-// Package loader fills a registry of locks from CustomResourceDefinitions: documents with the marks in their schemas, or
-// objects of a cluster, where the annotation fieldlock.dev/locks and what else can be imported remain.
+// Package loader fills a registry of locks from CustomResourceDefinitions. It takes documents with the marks in their
+// schemas, and objects of a cluster, which have the annotation fieldlock.dev/locks and what can be imported. It also
+// answers reviews of CRDs, so that nobody breaks their locks.
 //
-// It is apart from package admission because reading CRDs takes the schema packages of apiextensions, with CEL, and
-// answering requests does not.
+// Answering other requests needs none of the apiextensions packages that reading CRDs takes, so package admission does
+// not import this one.
 package loader
 
 import (
@@ -17,20 +18,21 @@ import (
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/admission"
 	"github.com/fieldlock/fieldlock/immutability/crd"
+	"github.com/fieldlock/fieldlock/internal/rule"
 )
 
-// CRDs makes kinds of CRDs. The zero value reads the locks that stand in the schema and in the annotation
-// fieldlock.dev/locks; from an object of the API only those of the annotation are left.
+// CRDs makes kinds from CRDs. The zero value reads the locks in the schemas and in the annotation fieldlock.dev/locks;
+// an object of the API has only the annotation left.
 type CRDs struct {
-	// Import returns a schema with the locks of s and more that s says in another way, as celrule does from CEL rules.
-	// It must not change s. Nil imports nothing.
+	// Import returns a schema with the locks of s and more that s expresses in another way, such as CEL rules. It must not
+	// change s. Nil imports nothing.
 	Import func(s *spec.Schema) (*spec.Schema, error)
 	// Options are for compiling each schema.
 	Options []immutability.Option
 }
 
-// Read makes a kind of each CRD in a file of YAML or JSON, one document or many; the name stands in errors. Documents
-// of other kinds are skipped, so there can be none. The first error ends it.
+// Read makes a kind from each CRD in a file of YAML or JSON with one document or many; errors begin with the name.
+// Documents of other kinds are skipped. It stops at the first error.
 func (l CRDs) Read(name string, data []byte) ([]admission.Kind, error) {
 	documents, err := crd.ReadDocuments(name, data)
 	if err != nil {
@@ -54,7 +56,7 @@ func (l CRDs) Read(name string, data []byte) ([]admission.Kind, error) {
 	return kinds, nil
 }
 
-// Object makes a kind of a CRD object. The error names every version that cannot be compiled.
+// Object makes a kind from a CRD object. The error names every version that cannot be compiled.
 func (l CRDs) Object(object *apiextensionsv1.CustomResourceDefinition) (admission.Kind, error) {
 	if object == nil {
 		return admission.Kind{}, errors.New("the CRD is nil")
@@ -75,8 +77,8 @@ func (l CRDs) Object(object *apiextensionsv1.CustomResourceDefinition) (admissio
 	return kind, nil
 }
 
-// Load puts the kind of a CRD object into r, or its fault, which it returns too. It is what a controller calls whenever
-// it sees the CRD. An object without a group and kind changes nothing.
+// Load puts the kind of a CRD object into r. If its locks cannot be read, Load records the fault in r and returns it. Call
+// it from a controller for every state of the CRD. An object without a kind changes nothing.
 func (l CRDs) Load(r *admission.Registry, object *apiextensionsv1.CustomResourceDefinition) error {
 	kind, err := l.Object(object)
 	if err == nil {
@@ -94,7 +96,7 @@ func KindOf(object *apiextensionsv1.CustomResourceDefinition) schema.GroupKind {
 	return schema.GroupKind{Group: object.Spec.Group, Kind: object.Spec.Names.Kind}
 }
 
-// kind compiles the served versions of c. The document is nil for an object of the API.
+// kind compiles the served versions of c, which nobody else uses. The document is nil for an object of the API.
 func (l CRDs) kind(c *crd.CRD, document map[string]any) (admission.Kind, error) {
 	k := admission.Kind{
 		GroupKind: schema.GroupKind{Group: c.Group, Kind: c.Kind},
@@ -116,6 +118,7 @@ func (l CRDs) kind(c *crd.CRD, document map[string]any) (admission.Kind, error) 
 	if err := errors.Join(errs...); err != nil {
 		return admission.Kind{}, err
 	}
+	l.setGaps(k, c)
 	fields, _ := document["spec"].(map[string]any)
 	shared := replicasPath(fields) // v1beta1 may say it once for all versions
 	for name := range k.Versions {
@@ -131,18 +134,31 @@ func (l CRDs) kind(c *crd.CRD, document map[string]any) (admission.Kind, error) 
 	return k, nil
 }
 
+// compile returns the validator of a version, whose schema it replaces with the one that has the imported locks.
 func (l CRDs) compile(v *crd.Version) (*immutability.Validator, error) {
-	if l.Import == nil {
-		return v.Compile(l.Options...)
-	}
-	schema, err := l.Import(v.Schema)
-	if err == nil {
-		var validator *immutability.Validator
-		if validator, err = immutability.Compile(schema, l.Options...); err == nil {
-			return validator, nil
+	if l.Import != nil {
+		schema, err := l.Import(v.Schema)
+		if err != nil {
+			return nil, fmt.Errorf("CustomResourceDefinition %s, version %s: %w", v.CRD().Name, v.Name, err)
 		}
+		v.Schema = schema
 	}
-	return nil, fmt.Errorf("CustomResourceDefinition %s, version %s: %w", v.CRD().Name, v.Name, err)
+	return v.Compile(l.Options...)
+}
+
+// setGaps sets the gaps of the served versions: what lint warns about.
+func (l CRDs) setGaps(k admission.Kind, c *crd.CRD) {
+	if len(k.Versions) < 2 {
+		return
+	}
+	for _, f := range crd.Lint(c, l.Options...) {
+		if f.Rule != rule.VersionUnlocked {
+			continue
+		}
+		v := k.Versions[f.Version]
+		v.Gaps = append(v.Gaps, f.Fields...)
+		k.Versions[f.Version] = v
+	}
 }
 
 // replicasPath reads the path of the scale subresource where one is declared.

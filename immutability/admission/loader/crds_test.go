@@ -147,3 +147,40 @@ func TestObjectKeepsScale(t *testing.T) {
 		t.Errorf("%+v", v)
 	}
 }
+
+// TestGaps: what one served version locks and another leaves free, with the locks that are imported.
+func TestGaps(t *testing.T) {
+	lockNote := func(s *spec.Schema) (*spec.Schema, error) {
+		data, err := json.Marshal(s)
+		if err != nil {
+			return nil, err
+		}
+		var c spec.Schema
+		if err := json.Unmarshal(data, &c); err != nil {
+			return nil, err
+		}
+		class := c.Properties["spec"].Properties["class"]
+		class.Extensions = spec.Extensions{"x-kubernetes-immutable": true}
+		c.Properties["spec"].Properties["class"] = class
+		return &c, nil
+	}
+	for _, row := range []struct {
+		name, reason, annotation string
+		crds                     loader.CRDs
+		want                     string
+	}{
+		{"gap", "v1beta1 has no locks", v1Locks, loader.CRDs{}, "spec.class"},
+		{"none", "both versions have the lock", goodLocks, loader.CRDs{}, ""},
+		{"closed by import", "the lock of v1beta1 comes from elsewhere", v1Locks, loader.CRDs{Import: lockNote}, ""},
+	} {
+		object := clusterObject(t)
+		object.Annotations = map[string]string{"fieldlock.dev/locks": row.annotation}
+		kind, err := row.crds.Object(object)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(kind.Versions["v1beta1"].Gaps, " "); got != row.want || len(kind.Versions["v1"].Gaps) > 0 {
+			t.Errorf("%s: gaps %q and %q, want %q: %s", row.name, got, kind.Versions["v1"].Gaps, row.want, row.reason)
+		}
+	}
+}
