@@ -1,0 +1,132 @@
+package builtin
+
+import "github.com/fieldlock/fieldlock/internal/jsonvalue"
+
+// apply returns what a server holds once newObj has been applied over stored by the manager that applied oldObj before.
+// What oldObj had and newObj leaves out is removed with everything below it; what only the server set stays. null in
+// newObj removes. The result shares values with its inputs, which stay as they are.
+//
+//	stored  {type: RollingUpdate, rollingUpdate: {maxSurge: 25%}}   the second is a default
+//	old     {type: RollingUpdate}
+//	new     {type: Recreate}
+//	result  {type: Recreate, rollingUpdate: {maxSurge: 25%}}
+func (f *field) apply(stored, oldObj, newObj map[string]any) map[string]any {
+	out := make(map[string]any, len(stored)+len(newObj))
+	for name, value := range stored {
+		_, kept := newObj[name]
+		if was, owned := oldObj[name]; owned && was != nil && !kept {
+			continue
+		}
+		out[name] = value
+	}
+	for name, value := range newObj {
+		if value == nil {
+			delete(out, name)
+			continue
+		}
+		out[name] = f.property(name).merge(stored[name], oldObj[name], value)
+	}
+	return out
+}
+
+// merge is apply for one value, which is not null.
+func (f *field) merge(stored, oldVal, newVal any) any {
+	if f != nil && f.atomic {
+		return newVal
+	}
+	switch newVal := newVal.(type) {
+	case map[string]any:
+		storedObj, ok := stored.(map[string]any)
+		if !ok {
+			return newVal
+		}
+		oldObj, _ := oldVal.(map[string]any)
+		return f.apply(storedObj, oldObj, newVal)
+	case []any:
+		storedList, ok := stored.([]any)
+		oldList, _ := oldVal.([]any)
+		switch {
+		case !ok || f == nil:
+		case len(f.keys) > 0:
+			return f.mergeKeyed(storedList, oldList, newVal)
+		case f.mergeSet:
+			return mergeSet(storedList, oldList, newVal)
+		}
+	}
+	return newVal
+}
+
+// mergeKeyed merges lists whose items have keys. The items of newList come first, in their order; then those that
+// nobody removed.
+func (f *field) mergeKeyed(stored, oldList, newList []any) any {
+	out := make([]any, 0, len(newList))
+	for _, item := range newList {
+		newItem, ok := item.(map[string]any)
+		if !ok {
+			return newList
+		}
+		was, _ := f.find(stored, newItem).(map[string]any)
+		old, _ := f.find(oldList, newItem).(map[string]any)
+		if was == nil {
+			out = append(out, newItem)
+			continue
+		}
+		out = append(out, f.items.apply(was, old, newItem))
+	}
+	for _, item := range stored {
+		was, _ := item.(map[string]any)
+		if f.find(newList, was) == nil && f.find(oldList, was) == nil {
+			out = append(out, item)
+		}
+	}
+	return out
+}
+
+// find returns the item of list with the keys of like, nil when there is none.
+func (f *field) find(list []any, like map[string]any) any {
+	for _, item := range list {
+		if o, ok := item.(map[string]any); ok && f.sameKeys(o, like) {
+			return item
+		}
+	}
+	return nil
+}
+
+func (f *field) sameKeys(a, b map[string]any) bool {
+	for _, key := range f.keys {
+		if !jsonvalue.Equal(f.key(a, key), f.key(b, key)) {
+			return false
+		}
+	}
+	return true
+}
+
+// key returns the key of an item, or its default.
+func (f *field) key(item map[string]any, key string) any {
+	if value, ok := item[key]; ok && value != nil {
+		return value
+	}
+	if p := f.items.property(key); p != nil {
+		return p.value
+	}
+	return nil
+}
+
+// mergeSet merges lists that are sets: the items of newList, then those of stored that nobody removed.
+func mergeSet(stored, oldList, newList []any) any {
+	has := func(list []any, item any) bool {
+		for _, other := range list {
+			if jsonvalue.Equal(other, item) {
+				return true
+			}
+		}
+		return false
+	}
+	out := append([]any(nil), newList...)
+	for _, item := range stored {
+		if !has(newList, item) && !has(oldList, item) {
+			out = append(out, item)
+		}
+	}
+	return out
+}

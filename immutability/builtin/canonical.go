@@ -1,0 +1,251 @@
+package builtin
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"math"
+	"reflect"
+	"strings"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/intstr"
+)
+
+// canonicalizer rewrites values as the API server stores them: it knows the Go type of each field. Two values that
+// the server's comparison (equality.Semantic) holds equal get one form:
+//   - null, and the zero value, an empty list or an empty map of a field that is not a pointer, are absent;
+//   - quantities, durations, times and base64 are written in one way.
+//
+// Fields that the type does not have stay as they are: a later minor may have them. So do malformed values.
+type canonicalizer struct {
+	structs sync.Map // reflect.Type → map[string]reflect.Type: the fields of a struct by JSON name
+}
+
+var (
+	quantityType     = reflect.TypeFor[resource.Quantity]()
+	resourceListType = reflect.TypeFor[corev1.ResourceList]()
+	timeType         = reflect.TypeFor[metav1.Time]()
+	microTimeType    = reflect.TypeFor[metav1.MicroTime]()
+	durationType     = reflect.TypeFor[metav1.Duration]()
+	intOrStringType  = reflect.TypeFor[intstr.IntOrString]()
+	rawType          = reflect.TypeFor[runtime.RawExtension]()
+	bytesType        = reflect.TypeFor[[]byte]()
+	unmarshalerType  = reflect.TypeFor[json.Unmarshaler]()
+)
+
+// fields returns the types of the fields of a struct by their JSON names.
+func (c *canonicalizer) fields(t reflect.Type) map[string]reflect.Type {
+	if known, ok := c.structs.Load(t); ok {
+		return known.(map[string]reflect.Type)
+	}
+	fields := map[string]reflect.Type{}
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		inner := f.Type
+		if inner.Kind() == reflect.Pointer {
+			inner = inner.Elem()
+		}
+		if name == "" && (f.Anonymous || strings.Contains(options, "inline")) && inner.Kind() == reflect.Struct {
+			for name, t := range c.fields(inner) {
+				fields[name] = t
+			}
+			continue
+		}
+		if name != "" && name != "-" {
+			fields[name] = f.Type
+		}
+	}
+	c.structs.Store(t, fields)
+	return fields
+}
+
+// value returns the canonical form of a value of type t; it does not change v.
+func (c *canonicalizer) value(v any, t reflect.Type) any {
+	if t == nil {
+		return withoutNull(v)
+	}
+	if t.Kind() == reflect.Pointer {
+		return c.value(v, t.Elem())
+	}
+	if scalar, ok := scalarOf(v, t); ok {
+		return scalar
+	}
+	switch v := v.(type) {
+	case map[string]any:
+		switch t.Kind() {
+		case reflect.Struct:
+			return c.object(v, t)
+		case reflect.Map:
+			out := make(map[string]any, len(v))
+			for key, member := range v {
+				if member != nil {
+					out[key] = c.value(member, t.Elem())
+				}
+			}
+			if t == resourceListType {
+				roundUp(out)
+			}
+			return out
+		}
+		return withoutNull(v)
+	case []any:
+		if t.Kind() != reflect.Slice {
+			return withoutNull(v)
+		}
+		out := make([]any, len(v))
+		for i, item := range v {
+			out[i] = c.value(item, t.Elem())
+		}
+		return out
+	}
+	return whole(v)
+}
+
+// object is value for structs.
+func (c *canonicalizer) object(v map[string]any, t reflect.Type) any {
+	if t == rawType || reflect.PointerTo(t).Implements(unmarshalerType) {
+		return withoutNull(v) // it has a form of its own
+	}
+	fields := c.fields(t)
+	out := make(map[string]any, len(v))
+	for name, member := range v {
+		if member == nil {
+			continue
+		}
+		ft := fields[name]
+		member = c.value(member, ft)
+		if ft != nil && absent(member, ft) {
+			continue
+		}
+		out[name] = member
+	}
+	return out
+}
+
+// absent reports whether a canonical value of a field of type t counts as absent.
+func absent(v any, t reflect.Type) bool {
+	switch t.Kind() {
+	case reflect.Pointer, reflect.Interface:
+		return false
+	}
+	switch v := v.(type) {
+	case string:
+		return v == "" || t == quantityType && v == "0"
+	case bool:
+		return !v
+	case int64:
+		return v == 0 && t != intOrStringType
+	case float64:
+		return v == 0
+	case map[string]any:
+		return len(v) == 0
+	case []any:
+		return len(v) == 0
+	}
+	return v == nil
+}
+
+// scalarOf returns the canonical form of a value whose type is written as text, and whether t is such a type.
+func scalarOf(v any, t reflect.Type) (any, bool) {
+	switch t {
+	case quantityType:
+		return quantity(v), true
+	case timeType, microTimeType:
+		layout := time.RFC3339
+		if t == microTimeType {
+			layout = metav1.RFC3339Micro
+		}
+		if s, ok := v.(string); ok {
+			if at, err := time.Parse(time.RFC3339Nano, s); err == nil {
+				return at.UTC().Format(layout), true
+			}
+		}
+		return v, true
+	case durationType:
+		if s, ok := v.(string); ok {
+			if d, err := time.ParseDuration(s); err == nil {
+				return d.String(), true
+			}
+		}
+		return v, true
+	case intOrStringType:
+		return whole(v), true
+	case bytesType:
+		if s, ok := v.(string); ok {
+			if data, err := base64.StdEncoding.DecodeString(s); err == nil {
+				return base64.StdEncoding.EncodeToString(data), true
+			}
+		}
+		return v, true
+	}
+	return nil, false
+}
+
+// quantity writes an amount in its canonical form.
+func quantity(v any) any {
+	s, ok := v.(string)
+	if !ok {
+		data, err := json.Marshal(v)
+		if err != nil {
+			return v
+		}
+		s = string(data)
+	}
+	q, err := resource.ParseQuantity(s)
+	if err != nil {
+		return v
+	}
+	return amount(q)
+}
+
+// amount gives equal quantities one text: "1Gi" and "1024Mi" are the same number in two formats.
+func amount(q resource.Quantity) string {
+	d := q.AsDec()
+	text := d.String()
+	if strings.Contains(text, ".") {
+		text = strings.TrimRight(strings.TrimRight(text, "0"), ".")
+	}
+	return text
+}
+
+// roundUp rounds the amounts of a resource list up to thousandths, as the server's defaults do.
+func roundUp(list map[string]any) {
+	for name, v := range list {
+		s, _ := v.(string)
+		if q, err := resource.ParseQuantity(s); err == nil {
+			q.RoundUp(resource.Milli)
+			list[name] = amount(q)
+		}
+	}
+}
+
+// withoutNull copies a value of unknown type, without the members that are null.
+func withoutNull(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for name, member := range v {
+			if member != nil {
+				out[name] = withoutNull(member)
+			}
+		}
+		return out
+	case []any:
+		out := make([]any, len(v))
+		for i, item := range v {
+			out[i] = withoutNull(item)
+		}
+		return out
+	case float64:
+		if v == math.Trunc(v) {
+			return whole(v)
+		}
+	}
+	return v
+}

@@ -1,0 +1,165 @@
+package builtin
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/fieldlock/fieldlock/immutability"
+)
+
+// check is a row, compiled.
+type check struct {
+	row       Row
+	steps     []step
+	except    [][]step
+	validator *immutability.Validator // nil unless the row is a word
+
+	when, rule int // the numbers of its CEL rules, -1 for none
+	unless     func(newObj, oldObj map[string]any) bool
+	custom     func(newObj, oldObj map[string]any) bool
+}
+
+// newCheck compiles a row.
+func newCheck(fields *field, row Row) (*check, error) {
+	c := &check{row: row, when: -1, rule: -1}
+	if name := row.source.Unless; name != "" {
+		if c.unless = conditions()[name]; c.unless == nil {
+			return nil, errorf("there is no condition %q", name)
+		}
+	}
+	if name := row.source.Check; name != "" {
+		if c.custom = conditions()[name]; c.custom == nil {
+			return nil, errorf("there is no check %q", name)
+		}
+	}
+	if row.annotation != "" {
+		return c, nil
+	}
+	c.steps = stepsOf(row.Path)
+	fields.at(c.steps)
+	for _, path := range row.Except {
+		c.except = append(c.except, stepsOf(path))
+	}
+	if row.Lock == lockRule {
+		return c, nil
+	}
+	marks := map[string]any{}
+	if len(row.source.Update) > 0 {
+		words := make([]any, len(row.source.Update))
+		for i, word := range row.source.Update {
+			words[i] = word
+		}
+		marks["x-fieldlock-update"] = words
+	} else {
+		marks["x-kubernetes-"+row.Lock] = true
+	}
+	var err error
+	c.validator, err = immutability.Compile(fields.schema(c.steps, marks))
+	return c, err
+}
+
+// run returns what breaks the row. failed has the numbers of the CEL rules that are false.
+func (c *check) run(newObj, oldObj map[string]any, failed map[int]bool) []Violation {
+	switch {
+	case c.when >= 0 && failed[c.when]:
+		return nil
+	case c.unless != nil && c.unless(newObj, oldObj):
+		return nil
+	case c.row.annotation != "":
+		return c.annotations(newObj, oldObj)
+	case c.custom != nil:
+		if c.custom(newObj, oldObj) {
+			return nil
+		}
+		return []Violation{c.at(newObj, oldObj)}
+	case c.rule >= 0:
+		if !failed[c.rule] {
+			return nil
+		}
+		return []Violation{c.at(newObj, oldObj)}
+	}
+	if len(c.except) > 0 {
+		for _, steps := range c.except {
+			newObj, _ = without(newObj, steps).(map[string]any)
+			oldObj, _ = without(oldObj, steps).(map[string]any)
+		}
+	}
+	report := c.validator.Check(newObj, oldObj)
+	violations := make([]Violation, 0, len(report.Violations))
+	for _, v := range report.Violations {
+		if c.row.source.Each && len(v.Differences) > 0 {
+			violations = append(violations, c.eachDifference(v)...)
+			continue
+		}
+		violations = append(violations, c.violation(v))
+	}
+	return violations
+}
+
+func (c *check) violation(v immutability.Violation) Violation {
+	return Violation{Violation: v, Path: v.Path.String(), Rule: c.row.Rule, Message: c.row.Message, Cause: c.row.Cause, row: &c.row}
+}
+
+// eachDifference makes a violation of each difference.
+func (c *check) eachDifference(v immutability.Violation) []Violation {
+	var all []Violation
+	for _, d := range v.Differences {
+		one := v
+		one.Path, one.Old, one.New, one.HasOld, one.HasNew = d.Path, d.Old, d.New, d.HasOld, d.HasNew
+		one.Differences = nil
+		all = append(all, c.violation(one))
+	}
+	return all
+}
+
+// at makes the violation of a rule: its values are those of the row's field.
+func (c *check) at(newObj, oldObj map[string]any) Violation {
+	var v immutability.Violation
+	v.Lock = lockRule
+	v.New, v.HasNew = lookup(newObj, c.steps)
+	v.Old, v.HasOld = lookup(oldObj, c.steps)
+	violation := Violation{Violation: v, Path: c.row.Path, Rule: c.row.Rule, Message: c.row.Message, Cause: c.row.Cause, row: &c.row}
+	return violation
+}
+
+// lookup returns the value at the end of steps and whether it is there.
+func lookup(value any, steps []step) (any, bool) {
+	for _, s := range steps {
+		o, _ := value.(map[string]any)
+		member, ok := o[string(s)]
+		if !ok {
+			return nil, false
+		}
+		value = member
+	}
+	return value, true
+}
+
+// annotations compares the annotations that the row locks.
+func (c *check) annotations(newObj, oldObj map[string]any) []Violation {
+	is, was := object(newObj, "metadata", "annotations"), object(oldObj, "metadata", "annotations")
+	keys := slices.Collect(maps.Keys(is))
+	for key := range was {
+		if _, both := is[key]; !both {
+			keys = append(keys, key)
+		}
+	}
+	slices.Sort(keys)
+	prefix, many := strings.CutSuffix(c.row.annotation, "*")
+	var all []Violation
+	for _, key := range keys {
+		if key != prefix && !(many && strings.HasPrefix(key, prefix)) || text(is, key) == text(was, key) {
+			continue
+		}
+		var v immutability.Violation
+		v.Lock = immutability.Immutable
+		v.New, v.HasNew = is[key]
+		v.Old, v.HasOld = was[key]
+		all = append(all, Violation{
+			Violation: v, Path: "metadata.annotations[" + key + "]", Message: c.row.Message,
+			Cause: "metadata.annotations[" + key + "]", row: &c.row,
+		})
+	}
+	return all
+}

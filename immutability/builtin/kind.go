@@ -1,0 +1,90 @@
+package builtin
+
+import (
+	"sync"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// Kind is one built-in kind as one Kubernetes minor has it.
+type Kind struct {
+	Group, Kind, Plural string
+	ShortNames          []string
+	Versions            []string // that Kubernetes serves, newest first
+	Namespaced          bool
+
+	minor     int
+	source    *kindSource
+	canonical *canonicalizer
+
+	once    sync.Once
+	fields  *field
+	prepare []preparation
+	checks  []*check
+	rules   *rules
+	err     error
+}
+
+func newKind(group string, source *kindSource, minor int, shared *canonicalizer) *Kind {
+	return &Kind{
+		Group: group, Kind: source.Kind, Plural: source.Plural, ShortNames: source.Short, Namespaced: source.Namespaced,
+		minor: minor, source: source, canonical: shared,
+	}
+}
+
+// APIVersion returns the newest apiVersion of the kind.
+func (k *Kind) APIVersion() string {
+	return schema.GroupVersion{Group: k.Group, Version: k.Versions[0]}.String()
+}
+
+// Locked reports whether the kind has any row.
+func (k *Kind) Locked() bool { return len(k.Rows()) > 0 }
+
+// compile makes what Check needs, once.
+func (k *Kind) compile() error {
+	k.once.Do(func() { k.err = k.doCompile() })
+	return k.err
+}
+
+func (k *Kind) doCompile() error {
+	var err error
+	if k.fields, err = fieldsOf(k.source); err != nil {
+		return err
+	}
+	known := preparations()
+	if k.source.PodSpec != "" {
+		known["podSpec"] = podSpec(k.source.PodSpec)
+	}
+	for _, name := range k.source.Prepare {
+		rule, ok := known[name]
+		if !ok {
+			return errorf("there is no preparation %q", name)
+		}
+		k.prepare = append(k.prepare, rule)
+	}
+	for _, row := range k.Rows() {
+		check, err := newCheck(k.fields, row)
+		if err != nil {
+			return err
+		}
+		k.checks = append(k.checks, check)
+	}
+	parents(k.fields, goType(schema.GroupVersionKind{Group: k.Group, Version: k.Versions[0], Kind: k.Kind}))
+	k.rules = newRules(k.fields, k.checks)
+	return nil
+}
+
+// store returns obj as the API server stores it: each field in its canonical form, with what the server fills in.
+func (k *Kind) store(obj map[string]any) map[string]any {
+	gvk := schema.FromAPIVersionAndKind(text(obj, "apiVersion"), k.Kind)
+	gvk.Group = k.Group
+	stored, _ := k.canonical.value(obj, goType(gvk)).(map[string]any)
+	if stored == nil {
+		stored = map[string]any{}
+	}
+	for _, rule := range k.prepare {
+		rule(stored)
+	}
+	k.fields.fill(stored)
+	return stored
+}

@@ -1,0 +1,91 @@
+package builtin
+
+import (
+	"slices"
+	"testing"
+)
+
+// Every row of every minor compiles, and every CEL rule runs.
+func TestCompile(t *testing.T) {
+	for _, minor := range append(Minors(), "") {
+		kinds, err := For(minor)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for gvk, kind := range kinds.byGVK {
+			if err := kind.compile(); err != nil {
+				t.Errorf("%s, %s: %v", minor, gvk, err)
+				continue
+			}
+			empty := map[string]any{}
+			if v := kind.Check(empty, empty); len(v.Violations)+len(v.Unknown)+len(v.Notes) > 0 {
+				t.Errorf("%s, %s: two empty objects: %+v", minor, gvk, v)
+			}
+			if kind.Locked() && (kind.source.Cost == "" || kind.source.Why == "" || len(kind.source.How) == 0) && kind.Kind != "NetworkPolicy" {
+				t.Errorf("%s has locks and does not say what a replacement costs", gvk)
+			}
+		}
+	}
+}
+
+func TestUnknownMinor(t *testing.T) {
+	_, err := For("1.12")
+	const want = `the Kubernetes version is "1.12"; the known ones are 1.35, 1.36, 1.37`
+	if err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+	for _, known := range []string{"1.36", "v1.36", "1.36.3"} {
+		if k, err := For(known); err != nil || k.Minor() != "1.36" {
+			t.Errorf("%s: %v, %v", known, k, err)
+		}
+	}
+}
+
+func TestLookup(t *testing.T) {
+	kinds, err := For("1.36")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string][]string{
+		"sts":                  {"apps/StatefulSet"},
+		"StatefulSet":          {"apps/StatefulSet"},
+		"STATEFULSETS":         {"apps/StatefulSet"},
+		"statefulsets.apps":    {"apps/StatefulSet"},
+		"events":               {"/Event", "events.k8s.io/Event"},
+		"events.events.k8s.io": {"events.k8s.io/Event"},
+		"widgets":              nil,
+	} {
+		var got []string
+		for _, kind := range kinds.Lookup(name) {
+			got = append(got, kind.Group+"/"+kind.Kind)
+		}
+		slices.Sort(got)
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", name, got, want)
+		}
+	}
+}
+
+func TestFind(t *testing.T) {
+	kinds, err := For("1.36")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ apiVersion, kind, minor string }{
+		{"apps/v1", "Deployment", "1.36"},
+		{"extensions/v1beta1", "Deployment", "1.36"},
+		{"scheduling.k8s.io/v1alpha3", "Workload", "1.37"},
+		{"scheduling.k8s.io/v1alpha1", "Workload", "1.35"},
+		{"example.com/v1", "Deployment", ""},
+		{"apps/v1", "Widget", ""},
+		{"a/b/c", "Deployment", ""},
+	} {
+		kind := kinds.Find(c.apiVersion, c.kind)
+		switch {
+		case c.minor == "" && kind != nil:
+			t.Errorf("%s %s: found %+v", c.apiVersion, c.kind, kind)
+		case c.minor != "" && (kind == nil || minorName(kind.minor) != c.minor):
+			t.Errorf("%s %s: %+v, want minor %s", c.apiVersion, c.kind, kind, c.minor)
+		}
+	}
+}

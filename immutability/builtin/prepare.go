@@ -1,0 +1,170 @@
+package builtin
+
+import "encoding/base64"
+
+// preparation is one rule of how an API server stores an object, beyond the canonical form of each field and the
+// defaults in the data. It changes obj.
+type preparation func(obj map[string]any)
+
+// preparations returns the rules by the names that the data gives them. podSpec is made for the kind's pod spec.
+func preparations() map[string]preparation {
+	return map[string]preparation{
+		"deploymentStrategy":    deploymentStrategy,
+		"statefulSetStrategy":   statefulSetStrategy,
+		"claimTemplates":        claimTemplates,
+		"jobDefaults":           jobDefaults,
+		"podAccount":            podAccount,
+		"podRequests":           podRequests,
+		"tolerationSeconds":     tolerationSeconds,
+		"configMapData":         configMapData,
+		"secretData":            secretData,
+		"volumeTopology":        volumeTopology,
+		"claimSource":           claimSource,
+		"policyTypes":           policyTypes,
+		"claimRequests":         func(obj map[string]any) { deviceCounts(object(obj, "spec", "devices")) },
+		"claimTemplateRequests": func(obj map[string]any) { deviceCounts(object(obj, "spec", "spec", "devices")) },
+	}
+}
+
+// child returns the object under a name, which it makes when there is none.
+func child(of map[string]any, name string) map[string]any {
+	if of == nil {
+		return map[string]any{}
+	}
+	if c, ok := of[name].(map[string]any); ok {
+		return c
+	}
+	c := map[string]any{}
+	if _, taken := of[name]; !taken {
+		of[name] = c
+	}
+	return c
+}
+
+// initial sets a member that is absent.
+func initial(of map[string]any, name string, value any) {
+	if _, ok := of[name]; !ok && of != nil {
+		of[name] = value
+	}
+}
+
+// deploymentStrategy fills in the parameters of a rolling update.
+func deploymentStrategy(obj map[string]any) {
+	strategy := child(child(obj, "spec"), "strategy")
+	initial(strategy, "type", "RollingUpdate")
+	if strategy["type"] == "RollingUpdate" {
+		rolling := child(strategy, "rollingUpdate")
+		initial(rolling, "maxUnavailable", "25%")
+		initial(rolling, "maxSurge", "25%")
+	}
+}
+
+// statefulSetStrategy fills in the parameters of a rolling update: all of them only where no type is given.
+func statefulSetStrategy(obj map[string]any) {
+	strategy := child(child(obj, "spec"), "updateStrategy")
+	if _, ok := strategy["type"]; !ok {
+		strategy["type"] = "RollingUpdate"
+		child(strategy, "rollingUpdate")
+	}
+	if rolling, ok := strategy["rollingUpdate"].(map[string]any); ok && strategy["type"] == "RollingUpdate" {
+		initial(rolling, "partition", int64(0))
+	}
+}
+
+// claimTemplates drops the type of volume claim templates: the server does not keep it.
+func claimTemplates(obj map[string]any) {
+	for _, template := range objects(object(obj, "spec")["volumeClaimTemplates"]) {
+		delete(template, "apiVersion")
+		delete(template, "kind")
+	}
+}
+
+// jobDefaults fills in how many pods a Job runs.
+func jobDefaults(obj map[string]any) {
+	spec := child(obj, "spec")
+	if _, ok := spec["parallelism"]; !ok {
+		initial(spec, "completions", int64(1))
+		spec["parallelism"] = int64(1)
+	}
+}
+
+// configMapData makes absent data empty.
+func configMapData(obj map[string]any) { child(obj, "data") }
+
+// secretData merges stringData into data.
+func secretData(obj map[string]any) {
+	if plain, ok := obj["stringData"].(map[string]any); ok {
+		data := child(obj, "data")
+		for key, value := range plain {
+			if s, ok := value.(string); ok {
+				data[key] = base64.StdEncoding.EncodeToString([]byte(s))
+			}
+		}
+	}
+	delete(obj, "stringData")
+}
+
+// volumeTopology gives the node labels in a volume's affinity their present names: the server accepts that change.
+func volumeTopology(obj map[string]any) {
+	present := map[string]string{
+		"failure-domain.beta.kubernetes.io/zone":   "topology.kubernetes.io/zone",
+		"failure-domain.beta.kubernetes.io/region": "topology.kubernetes.io/region",
+		"beta.kubernetes.io/os":                    "kubernetes.io/os",
+		"beta.kubernetes.io/arch":                  "kubernetes.io/arch",
+		"beta.kubernetes.io/instance-type":         "node.kubernetes.io/instance-type",
+	}
+	for _, term := range objects(object(obj, "spec", "nodeAffinity", "required")["nodeSelectorTerms"]) {
+		for _, expression := range objects(term["matchExpressions"]) {
+			if name, ok := present[text(expression, "key")]; ok {
+				expression["key"] = name
+			}
+		}
+	}
+}
+
+// claimSource copies dataSource to dataSourceRef and back.
+func claimSource(obj map[string]any) {
+	spec := object(obj, "spec")
+	source, hasSource := spec["dataSource"].(map[string]any)
+	ref, hasRef := spec["dataSourceRef"].(map[string]any)
+	switch {
+	case hasSource && !hasRef:
+		spec["dataSourceRef"] = clone(source)
+	case hasRef && !hasSource && text(ref, "namespace") == "":
+		spec["dataSource"] = clone(ref)
+		delete(object(spec, "dataSource"), "namespace")
+	}
+}
+
+// policyTypes fills in what a NetworkPolicy applies to.
+func policyTypes(obj map[string]any) {
+	spec := child(obj, "spec")
+	if types, _ := spec["policyTypes"].([]any); len(types) > 0 {
+		return
+	}
+	types := []any{"Ingress"}
+	if egress, _ := spec["egress"].([]any); len(egress) > 0 {
+		types = append(types, "Egress")
+	}
+	spec["policyTypes"] = types
+}
+
+// deviceCounts fills in how many devices a request asks for.
+func deviceCounts(devices map[string]any) {
+	count := func(request map[string]any) {
+		initial(request, "allocationMode", "ExactCount")
+		if request["allocationMode"] == "ExactCount" {
+			initial(request, "count", int64(1))
+		}
+	}
+	for _, request := range objects(devices["requests"]) {
+		if exactly, ok := request["exactly"].(map[string]any); ok {
+			count(exactly)
+		} else if _, ok := request["deviceClassName"]; ok { // v1beta1
+			count(request)
+		}
+		for _, sub := range objects(request["firstAvailable"]) {
+			count(sub)
+		}
+	}
+}

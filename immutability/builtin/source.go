@@ -1,0 +1,140 @@
+package builtin
+
+import (
+	"embed"
+	"fmt"
+	"path"
+
+	"sigs.k8s.io/yaml"
+)
+
+//go:embed data/*.yaml
+var files embed.FS
+
+// podSpecFile holds the fields of pod specs, which several kinds share.
+const podSpecFile = "podspec.yaml"
+
+// groupSource is a file of the folder data: the kinds of one API group.
+type groupSource struct {
+	Group string       `json:"group"`
+	Kinds []kindSource `json:"kinds"`
+}
+
+// kindSource is what a file says about one kind.
+type kindSource struct {
+	Kind       string                 `json:"kind"`
+	Plural     string                 `json:"plural"`
+	Short      []string               `json:"short"`
+	Versions   []string               `json:"versions"` // newest first, such as "v1" or "v1alpha2 since 1.36 until 1.36"
+	Formerly   []string               `json:"formerly"` // apiVersions that no known minor serves
+	Namespaced bool                   `json:"namespaced"`
+	Cost       string                 `json:"cost"`
+	Why        string                 `json:"why"` // the reason for the cost
+	How        []string               `json:"how"` // ways to replace an object, the gentlest first
+	Prepare    []string               `json:"prepare"`
+	PodSpec    string                 `json:"podSpec"` // the path of the pod spec
+	Fields     map[string]fieldSource `json:"fields"`
+	Rows       []rowSource            `json:"rows"`
+}
+
+// fieldSource is what a comparison needs to know about a field.
+type fieldSource struct {
+	Type     string   `json:"type"` // for CEL rules
+	Default  *any     `json:"default"`
+	Keys     []string `json:"keys"`     // the list is merged by these keys of its items
+	Atomic   bool     `json:"atomic"`   // an apply replaces the value as a whole
+	MergeSet bool     `json:"mergeSet"` // an apply merges the list as a set
+	Set      bool     `json:"set"`      // the order of the list does not count
+}
+
+// rowSource is one lock, or several fields with the same lock.
+type rowSource struct {
+	Field      string   `json:"field"`
+	Fields     []string `json:"fields"`
+	Annotation string   `json:"annotation"` // a key of metadata.annotations, or a prefix that ends in "*"
+
+	Lock   string   `json:"lock"`
+	Update []string `json:"update"` // words of x-fieldlock-update
+	Rule   string   `json:"rule"`   // CEL, from the root of the object: false is a violation
+	Check  string   `json:"check"`  // the name of a Go function
+
+	When   string   `json:"when"`   // CEL, from the root of the object: the row applies when it is true
+	Unless string   `json:"unless"` // the name of a Go function
+	Named  []string `json:"named"`  // the row applies to objects of these names
+	Except []string `json:"except"` // fields below Field that may change
+	Each   bool     `json:"each"`   // report each difference at its own path
+	Since  string   `json:"since"`  // the first minor that has the row
+	Until  string   `json:"until"`  // the last minor that has the row
+
+	Says    string `json:"says"`  // the server's text; "" is defaultText
+	Cause   string `json:"cause"` // the path that the server names; "" is the field
+	Unknown string `json:"unknown"`
+	Note    string `json:"note"`
+	Edit    string `json:"edit"` // an edit that makes a replacement unnecessary
+}
+
+// defaultText is what most validations say.
+const defaultText = "Invalid value: field is immutable"
+
+// podSource holds the fields of a pod spec, of its containers, and of their probes.
+type podSource struct {
+	Fields    map[string]fieldSource `json:"fields"`
+	Container map[string]fieldSource `json:"container"`
+	Probe     map[string]fieldSource `json:"probe"`
+}
+
+// readGroups reads all files but that of pod specs.
+func readGroups() ([]groupSource, error) {
+	entries, err := files.ReadDir("data")
+	if err != nil {
+		return nil, err
+	}
+	var groups []groupSource
+	for _, entry := range entries {
+		if entry.Name() == podSpecFile {
+			continue
+		}
+		var group groupSource
+		if err := readFile(entry.Name(), &group); err != nil {
+			return nil, err
+		}
+		groups = append(groups, group)
+	}
+	return groups, nil
+}
+
+func readFile(name string, into any) error {
+	data, err := files.ReadFile(path.Join("data", name))
+	if err != nil {
+		return err
+	}
+	if err := yaml.UnmarshalStrict(data, into); err != nil {
+		return fmt.Errorf("data/%s: %w", name, err)
+	}
+	return nil
+}
+
+// readPodFields returns the fields of a pod spec at a path.
+func readPodFields(at string) (map[string]fieldSource, error) {
+	var source podSource
+	if err := readFile(podSpecFile, &source); err != nil {
+		return nil, err
+	}
+	fields := map[string]fieldSource{}
+	for name, f := range source.Fields {
+		fields[at+"."+name] = f
+	}
+	for _, list := range []string{"containers", "initContainers"} {
+		fields[at+"."+list] = fieldSource{Keys: []string{"name"}}
+		item := at + "." + list + "[*]."
+		for name, f := range source.Container {
+			fields[item+name] = f
+		}
+		for _, probe := range []string{"livenessProbe", "readinessProbe", "startupProbe"} {
+			for name, f := range source.Probe {
+				fields[item+probe+"."+name] = f
+			}
+		}
+	}
+	return fields, nil
+}

@@ -1,0 +1,113 @@
+package builtin
+
+import "math"
+
+// clone copies objects and lists, and shares the scalars.
+func clone(value any) any {
+	switch value := value.(type) {
+	case map[string]any:
+		object := make(map[string]any, len(value))
+		for name, member := range value {
+			object[name] = clone(member)
+		}
+		return object
+	case []any:
+		list := make([]any, len(value))
+		for i, item := range value {
+			list[i] = clone(item)
+		}
+		return list
+	}
+	return value
+}
+
+// whole makes numbers without a fraction int64, as the API machinery decodes them.
+func whole(value any) any {
+	switch value := value.(type) {
+	case map[string]any:
+		for name, member := range value {
+			value[name] = whole(member)
+		}
+	case []any:
+		for i, item := range value {
+			value[i] = whole(item)
+		}
+	case float64:
+		if value == math.Trunc(value) && math.Abs(value) < 1<<53 {
+			return int64(value)
+		}
+	case int:
+		return int64(value)
+	}
+	return value
+}
+
+// object returns the object at the end of names, nil when there is none.
+func object(value any, names ...string) map[string]any {
+	at, _ := value.(map[string]any)
+	for _, name := range names {
+		at, _ = at[name].(map[string]any)
+	}
+	return at
+}
+
+// text returns the string at the end of names, "" when there is none.
+func text(value any, names ...string) string {
+	last := len(names) - 1
+	t, _ := object(value, names[:last]...)[names[last]].(string)
+	return t
+}
+
+// objects returns the items of a list that are objects.
+func objects(list any) []map[string]any {
+	items, _ := list.([]any)
+	found := make([]map[string]any, 0, len(items))
+	for _, item := range items {
+		if o, ok := item.(map[string]any); ok {
+			found = append(found, o)
+		}
+	}
+	return found
+}
+
+// without returns value without what stands at the end of steps. It copies what it changes.
+func without(value any, steps []step) any {
+	switch value := value.(type) {
+	case map[string]any:
+		name := string(steps[0])
+		if steps[0] == eachValue {
+			out := make(map[string]any, len(value))
+			for key, member := range value {
+				out[key] = without(member, steps[1:])
+			}
+			return out
+		}
+		member, ok := value[name]
+		if !ok {
+			return value
+		}
+		out := make(map[string]any, len(value))
+		for key, member := range value {
+			out[key] = member
+		}
+		if len(steps) == 1 {
+			delete(out, name)
+			return out
+		}
+		out[name] = without(member, steps[1:])
+		if emptied, ok := out[name].(map[string]any); ok && len(emptied) == 0 {
+			delete(out, name) // an object that held only the exception counts as absent
+		}
+		return out
+	case []any:
+		if steps[0] != eachItem {
+			return value
+		}
+		out := make([]any, len(value))
+		for i, item := range value {
+			out[i] = without(item, steps[1:])
+		}
+		return out
+	}
+	return value
+}

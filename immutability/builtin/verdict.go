@@ -1,0 +1,123 @@
+package builtin
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/fieldlock/fieldlock/immutability"
+)
+
+// Verdict is what an API server would say to an apply.
+type Verdict struct {
+	// Violations are the refused fields, sorted by path.
+	Violations []Violation
+	// Unknown lists what only the cluster can decide; Notes what is accepted without effect.
+	Unknown, Notes []Remark
+}
+
+// Violation is a field that the server refuses.
+type Violation struct {
+	immutability.Violation // Lock is "rule" for a CEL rule
+
+	// Path is the field, a path of the object. It shadows the path of the embedded violation.
+	Path string
+	// Rule is the CEL rule that is false; "" for a word.
+	Rule string
+	// Message is the server's text, and Cause the path that it names, which can differ from Path.
+	Message, Cause string
+
+	row *Row
+}
+
+// Remark is a sentence about a field.
+type Remark struct{ Path, Message string }
+
+// Check predicts what the API server says when newObj is applied over oldObj. Both are decoded manifests, as written:
+// Check prepares them as the server does. They stay as they are.
+//
+// Cost: O(object); the first call compiles the kind's rows, in milliseconds.
+func (k *Kind) Check(newObj, oldObj map[string]any) Verdict {
+	var verdict Verdict
+	if len(k.source.Rows) == 0 {
+		return verdict
+	}
+	if err := k.compile(); err != nil {
+		// The data is part of the program, and a test compiles all of it.
+		panic(err)
+	}
+	stored := k.store(oldObj)
+	applied := k.store(k.fields.apply(stored, oldObj, newObj))
+	failed, problem := k.rules.evaluate(applied, stored)
+	if problem != "" {
+		verdict.Unknown = append(verdict.Unknown, Remark{Message: "a rule could not be run: " + problem})
+		return verdict
+	}
+	name := text(newObj, "metadata", "name")
+	for _, c := range k.checks {
+		if !c.row.applies(name) {
+			continue
+		}
+		for _, v := range c.run(applied, stored, failed) {
+			verdict.add(&c.row, v)
+		}
+	}
+	k.finish(&verdict, newObj, oldObj)
+	return verdict
+}
+
+func (v *Verdict) add(row *Row, found Violation) {
+	switch {
+	case row.Unknown != "":
+		v.Unknown = append(v.Unknown, Remark{found.Path, row.Unknown})
+	case row.Note != "":
+		v.Notes = append(v.Notes, Remark{found.Path, row.Note})
+	default:
+		v.Violations = append(v.Violations, found)
+	}
+}
+
+// finish sorts the verdict, shows values as the manifests have them, and drops what is said twice.
+func (k *Kind) finish(v *Verdict, newObj, oldObj map[string]any) {
+	if k.moved(newObj, oldObj) {
+		v.withdraw(oldObj)
+	}
+	slices.SortStableFunc(v.Violations, func(a, b Violation) int { return strings.Compare(a.Path, b.Path) })
+	v.Violations = slices.CompactFunc(v.Violations, func(a, b Violation) bool { return a.Path == b.Path && a.Message == b.Message })
+	v.Unknown = slices.DeleteFunc(v.Unknown, func(r Remark) bool {
+		return slices.ContainsFunc(v.Violations, func(found Violation) bool { return within(r.Path, found.Path) })
+	})
+	for i := range v.Violations {
+		found := &v.Violations[i]
+		if steps := stepsOf(found.Path); found.row.annotation == "" {
+			if written, ok := lookup(newObj, steps); ok {
+				found.New = written
+			}
+			if written, ok := lookup(oldObj, steps); ok {
+				found.Old = written
+			}
+		}
+	}
+}
+
+// within reports whether a path is parent or below it.
+func within(path, parent string) bool {
+	rest, ok := strings.CutPrefix(path, parent)
+	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
+}
+
+// moved reports whether the two objects have different apiVersions, one of which no known minor serves.
+func (k *Kind) moved(newObj, oldObj map[string]any) bool {
+	is, was := text(newObj, "apiVersion"), text(oldObj, "apiVersion")
+	return is != was && (slices.Contains(k.source.Formerly, is) || slices.Contains(k.source.Formerly, was))
+}
+
+// withdraw makes unknown what the old manifest did not have: an old version had other defaults.
+func (v *Verdict) withdraw(oldObj map[string]any) {
+	v.Violations = slices.DeleteFunc(v.Violations, func(found Violation) bool {
+		if _, written := lookup(oldObj, stepsOf(found.Path)); written {
+			return false
+		}
+		v.Unknown = append(v.Unknown, Remark{found.Path, "the old manifest is of a version that is gone and leaves the field out; what the server filled in then is not known"})
+		return true
+	})
+}

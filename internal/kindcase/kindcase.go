@@ -1,0 +1,204 @@
+// Package kindcase reads the cases of package builtin: updates of built-in kinds, and what real API servers answered.
+// Unit tests and the end-to-end tests share them.
+package kindcase
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+)
+
+// Case is one update: Old is created, then New is applied over it by the same manager.
+type Case struct {
+	Name     string // unique: the file, the object's name in it, and the name of the case
+	Old, New map[string]any
+	Unknown  bool // only the cluster can decide
+	Note     bool // accepted without effect
+	Manual   bool // the test server cannot run it, because another component has to act
+}
+
+// file is a file of cases.
+type file struct {
+	Objects []struct {
+		Name  string         `json:"name"`
+		Old   map[string]any `json:"old"`
+		Cases []change       `json:"cases"`
+	} `json:"objects"`
+}
+
+// change makes a case of an object: it sets and removes fields by path, in the old manifest and then in the new one.
+type change struct {
+	Name      string         `json:"name"`
+	OldSet    map[string]any `json:"oldSet"`
+	OldRemove []string       `json:"oldRemove"`
+	Set       map[string]any `json:"set"` // null stays in the manifest
+	Remove    []string       `json:"remove"`
+	New       map[string]any `json:"new"` // the whole new manifest
+	Unknown   bool           `json:"unknown"`
+	Note      bool           `json:"note"`
+	Manual    bool           `json:"manual"`
+}
+
+// Read reads all cases of a folder, sorted by file.
+func Read(folder string) ([]Case, error) {
+	names, err := filepath.Glob(filepath.Join(folder, "*.yaml"))
+	if err != nil {
+		return nil, err
+	}
+	slices.Sort(names)
+	var cases []Case
+	seen := map[string]bool{}
+	for _, name := range names {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			return nil, err
+		}
+		var f file
+		if err := yaml.UnmarshalStrict(data, &f); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		group := strings.TrimSuffix(filepath.Base(name), ".yaml")
+		for _, object := range f.Objects {
+			for _, c := range object.Cases {
+				made, err := c.makeCase(object.Old)
+				made.Name = group + "/" + object.Name + "/" + c.Name
+				if err != nil {
+					return nil, fmt.Errorf("%s: %w", made.Name, err)
+				}
+				if seen[made.Name] {
+					return nil, fmt.Errorf("%s: there are two cases of this name", made.Name)
+				}
+				seen[made.Name] = true
+				cases = append(cases, made)
+			}
+		}
+	}
+	return cases, nil
+}
+
+func (c *change) makeCase(base map[string]any) (Case, error) {
+	made := Case{Unknown: c.Unknown, Note: c.Note, Manual: c.Manual}
+	oldObj, err := edit(base, c.OldSet, c.OldRemove)
+	if err != nil {
+		return made, err
+	}
+	made.Old = oldObj
+	if c.New != nil {
+		made.New = clone(c.New).(map[string]any)
+		return made, nil
+	}
+	made.New, err = edit(oldObj, c.Set, c.Remove)
+	return made, err
+}
+
+// edit returns a copy of an object with fields set and removed.
+func edit(obj, set map[string]any, remove []string) (map[string]any, error) {
+	var out any = clone(obj)
+	var err error
+	for _, path := range slices.Sorted(maps.Keys(set)) {
+		if out, err = put(out, steps(path), set[path], false); err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+	}
+	for _, path := range remove {
+		if out, err = put(out, steps(path), nil, true); err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+	}
+	return out.(map[string]any), nil
+}
+
+// steps splits a path such as "spec.containers[0].image" or "metadata.annotations[example.com/x]".
+func steps(path string) []any {
+	var all []any
+	for path != "" {
+		if rest, ok := strings.CutPrefix(path, "["); ok {
+			name, after, _ := strings.Cut(rest, "]")
+			if i, err := strconv.Atoi(name); err == nil {
+				all = append(all, i)
+			} else {
+				all = append(all, name)
+			}
+			path = strings.TrimPrefix(after, ".")
+			continue
+		}
+		end := strings.IndexAny(path, ".[")
+		if end < 0 {
+			end = len(path)
+		}
+		all = append(all, path[:end])
+		path = strings.TrimPrefix(path[end:], ".")
+	}
+	return all
+}
+
+// put sets or removes what stands at the end of steps. Objects on the way are made; an index one past the end appends.
+func put(in any, steps []any, value any, remove bool) (any, error) {
+	if len(steps) == 0 {
+		return clone(value), nil
+	}
+	last := len(steps) == 1
+	switch step := steps[0].(type) {
+	case string:
+		object, ok := in.(map[string]any)
+		if !ok {
+			if in != nil {
+				return nil, fmt.Errorf("%q is in no object", step)
+			}
+			object = map[string]any{}
+		}
+		if last && remove {
+			if _, ok := object[step]; !ok {
+				return nil, fmt.Errorf("there is no %q to remove", step)
+			}
+			delete(object, step)
+			return object, nil
+		}
+		member, err := put(object[step], steps[1:], value, remove)
+		object[step] = member
+		return object, err
+	case int:
+		list, _ := in.([]any)
+		switch {
+		case step > len(list) || remove && step == len(list):
+			return nil, fmt.Errorf("index %d is beyond the list", step)
+		case last && remove:
+			return slices.Delete(list, step, step+1), nil
+		case step == len(list):
+			list = append(list, nil)
+		}
+		item, err := put(list[step], steps[1:], value, remove)
+		list[step] = item
+		return list, err
+	}
+	return in, nil
+}
+
+// clone copies a decoded value; numbers without a fraction become int64, as the API machinery has them.
+func clone(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for key, member := range v {
+			out[key] = clone(member)
+		}
+		return out
+	case []any:
+		out := make([]any, len(v))
+		for i, item := range v {
+			out[i] = clone(item)
+		}
+		return out
+	case float64:
+		if v == float64(int64(v)) {
+			return int64(v)
+		}
+	}
+	return v
+}
