@@ -34,6 +34,8 @@ the schema does not allow it, and defaults are applied. --no-defaults compares t
 An object may have another version in OLD than in NEW. It is then compared with the locks of both versions, as by a
 server without a conversion webhook; with a webhook the verdict is unknown.
 
+The CEL transition rules of CRDs run with the API server's own validator.
+
 Objects of other kinds are skipped and counted; with --strict they are an error.
 
 Exit status: 0 no change is refused, 1 some change is refused, 2 some input cannot be used (the rest is checked).`,

@@ -11,7 +11,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/fieldlock/fieldlock/internal/extension"
+	"github.com/fieldlock/fieldlock/internal/schema"
 	"github.com/fieldlock/fieldlock/internal/suite"
 )
 
@@ -24,7 +24,7 @@ func TestSuites(t *testing.T) {
 	}
 	ran := 0
 	for _, s := range suites {
-		if s.MapListOrder == extension.OrderIgnored {
+		if s.MapListOrder == schema.OrderIgnored {
 			continue
 		}
 		dir := t.TempDir()
@@ -32,14 +32,14 @@ func TestSuites(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		schema := write(t, dir, "crd.yaml", crd)
+		crdFile := write(t, dir, "crd.yaml", crd)
 		for _, c := range s.Cases {
 			if strings.HasPrefix(c.Name, "doubled member") {
 				continue
 			}
 			ran++
 			t.Run(s.String()+"/"+c.Name, func(t *testing.T) {
-				args := []string{"check", "-o", "json", "--schema", schema}
+				args := []string{"check", "-o", "json", "--schema", crdFile}
 				if !s.Defaults {
 					args = append(args, "--no-defaults")
 				}

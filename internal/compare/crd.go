@@ -17,15 +17,19 @@ var _ definition = (*crdDefinition)(nil)
 // crdDefinition judges custom resources by a CRD.
 type crdDefinition struct {
 	crd        manifest.CRD
-	validators map[*crd.Version]*immutability.Validator
+	laws       map[*crd.Version]*laws
 	onlyOld    bool // NEW has no such CRD, or another one of its name
 	noDefaults bool
 }
 
 // newCRDDefinition compiles every version of a CRD. Each error names file and line.
 func newCRDDefinition(c manifest.CRD, onlyOld, noDefaults bool) (*crdDefinition, []error) {
+	d := &crdDefinition{c, map[*crd.Version]*laws{}, onlyOld, noDefaults}
 	validators, errs := c.Compile()
-	return &crdDefinition{c, validators, onlyOld, noDefaults}, errs
+	for v, locks := range validators {
+		d.laws[v] = newLaws(v, locks)
+	}
+	return d, errs
 }
 
 func (d *crdDefinition) covers(apiVersion string) bool { return d.version(apiVersion) != nil }
@@ -67,8 +71,11 @@ func (d *crdDefinition) judge(p pair) (verdict, error) {
 
 // check adds what the pair breaks by the schema of one version.
 func (d *crdDefinition) check(v *verdict, p pair, version *crd.Version) error {
-	validator := d.validators[version]
-	if validator.Empty() {
+	laws := d.laws[version]
+	if err := laws.load(); err != nil {
+		return err
+	}
+	if laws.empty() {
 		return nil
 	}
 	newObj, err := d.prepare(version, p.new)
@@ -79,13 +86,22 @@ func (d *crdDefinition) check(v *verdict, p pair, version *crd.Version) error {
 	if err != nil {
 		return err
 	}
-	report := validator.Check(newObj, oldObj)
+	report := laws.locks.Check(newObj, oldObj)
 	breaches := make([]breach, len(report.Violations))
 	for i := range breaches {
 		breaches[i] = d.breach(&report.Violations[i], p, version)
+		breaches[i].rule = laws.texts[breaches[i].schemaPath]
 	}
-	v.merge(breaches)
+	byRules, err := laws.ruleBreaches(newObj, oldObj)
+	if err != nil {
+		return p.new.Mistake("", "the CEL rules of its CRD cannot be run: %v", err)
+	}
+	for i := range byRules {
+		d.place(&byRules[i], p, version)
+	}
+	v.merge(append(breaches, byRules...))
 	v.more += report.More
+	v.unknown = append(v.unknown, laws.unknownRules()...)
 	return nil
 }
 
@@ -95,18 +111,14 @@ func (d *crdDefinition) breach(v *immutability.Violation, p pair, version *crd.V
 		path: v.Path.String(), lock: string(v.Lock), schemaPath: v.SchemaPath,
 		old: value{v.Old, v.HasOld}, new: value{v.New, v.HasNew}, key: value{v.Key, v.HasKey},
 		moreDifferences: v.MoreDifferences, message: v.Message(),
-		file: d.crd.File, line: version.Position(v.SchemaPath).Line, onlyOld: d.onlyOld,
 	}
+	d.place(&b, p, version)
 	if v.Lock == immutability.Incomparable {
 		b.reason = strings.TrimPrefix(b.message, "field is immutable: ")
-	}
-	if p.new.APIVersion != p.old.APIVersion {
-		b.version = version.Name
 	}
 	for _, difference := range v.Differences {
 		b.differences = append(b.differences, newDifference(difference))
 	}
-	b.item = itemKeys(version.Schema, p.new.Value(), b.path)
 	managers, err := ownership.Read(p.old.Value())
 	if err != nil {
 		return b // who last set the field is an extra
@@ -117,6 +129,15 @@ func (d *crdDefinition) breach(v *immutability.Violation, p pair, version *crd.V
 	}
 	b.owners = ownership.Text(owners)
 	return b
+}
+
+// place adds where the lock or rule of a breach is, and which item of a list it is about.
+func (d *crdDefinition) place(b *breach, p pair, version *crd.Version) {
+	b.file, b.line, b.onlyOld = d.crd.File, version.Position(b.schemaPath).Line, d.onlyOld
+	if p.new.APIVersion != p.old.APIVersion {
+		b.version = version.Name
+	}
+	b.item = itemKeys(version.Schema, p.new.Value(), b.path)
 }
 
 func newDifference(d immutability.Difference) difference {

@@ -8,7 +8,7 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/fieldlock/fieldlock/immutability"
-	"github.com/fieldlock/fieldlock/internal/extension"
+	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
 // itemKeys says which item of a list-type map a path leads through, by the values of its keys: an index alone tells
@@ -36,7 +36,7 @@ func itemKeys(s *spec.Schema, value any, path string) string {
 			if err != nil || i < 0 || i >= len(at) || s.Items == nil {
 				return keys
 			}
-			if marks, _ := extension.Read(s.Extensions); marks.ListType == extension.ListMap {
+			if marks, _ := schema.ReadMarks(s.Extensions); marks.ListType == schema.ListMap {
 				keys = keysOf(s.Items.Schema, at[i], marks.ListMapKeys)
 			}
 			value, path, s = at[i], rest, s.Items.Schema

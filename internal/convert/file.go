@@ -15,8 +15,8 @@ import (
 
 	"github.com/fieldlock/fieldlock/immutability/celrule"
 	"github.com/fieldlock/fieldlock/immutability/crd"
-	"github.com/fieldlock/fieldlock/internal/extension"
 	"github.com/fieldlock/fieldlock/internal/pointer"
+	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
 // File is a file of CRDs that is printed again with changes. What does not change keeps its order, its comments and
@@ -139,9 +139,9 @@ func (f *File) Objects() ([]any, error) {
 
 // change makes changes in the schema of one version.
 func (c *crdNode) change(version string, changes []celrule.Change) error {
-	schema := c.schema(version)
+	root := c.schema(version)
 	for _, change := range changes {
-		node := at(schema, change.SchemaPath)
+		node := at(root, change.SchemaPath)
 		if node == nil {
 			return fmt.Errorf("%s: the CRD %s has no %s in its version %s", c.File, c.Name, change.SchemaPath, version)
 		}
@@ -224,10 +224,10 @@ func changeNode(node *yaml.Node, change celrule.Change) error {
 			return err
 		}
 	}
-	rules := member(node, extension.Validations)
+	rules := member(node, schema.KeyValidations)
 	if rules == nil && len(change.AddRules) > 0 {
 		rules = &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
-		node.Content = append(node.Content, scalar(extension.Validations), rules)
+		node.Content = append(node.Content, scalar(schema.KeyValidations), rules)
 	}
 	if rules == nil {
 		return nil
@@ -247,7 +247,7 @@ func changeNode(node *yaml.Node, change celrule.Change) error {
 	}
 	rules.Content = kept
 	if len(kept) == 0 {
-		remove(node, extension.Validations)
+		remove(node, schema.KeyValidations)
 	}
 	return nil
 }

@@ -10,7 +10,7 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 	"sigs.k8s.io/yaml"
 
-	"github.com/fieldlock/fieldlock/internal/extension"
+	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
 // openAPISchemas are the schemas of an OpenAPI document by name.
@@ -83,23 +83,18 @@ func (in *inliner) ref(ref string) (*spec.Schema, error) {
 
 // schema returns s with every $ref in it replaced.
 func (in *inliner) schema(s *spec.Schema) (*spec.Schema, error) {
-	ref := s.Ref.String()
-	if ref == "" && len(s.AllOf) == 1 {
-		ref = s.AllOf[0].Ref.String()
-	}
-	if ref != "" {
+	if ref, wrapped := schema.RefOf(s); ref != "" {
 		target, err := in.ref(ref)
 		if err != nil {
 			return nil, err
 		}
 		out := *target
-		out.Extensions = maps.Clone(target.Extensions)
-		for key, value := range s.Extensions {
-			if out.Extensions == nil {
-				out.Extensions = spec.Extensions{}
-			}
-			out.Extensions[key] = value
+		out.Extensions = spec.Extensions{}
+		maps.Copy(out.Extensions, target.Extensions)
+		if wrapped != nil {
+			maps.Copy(out.Extensions, wrapped.Extensions)
 		}
+		maps.Copy(out.Extensions, s.Extensions)
 		if s.Default != nil {
 			out.Default = s.Default
 		}
@@ -138,7 +133,7 @@ func (in *inliner) locked(s *spec.Schema, seen map[*spec.Schema]bool) bool {
 		return false
 	}
 	seen[s] = true
-	if extension.HasLock(s.Extensions) {
+	if schema.HasLock(s.Extensions) {
 		return true
 	}
 	for _, ref := range append([]spec.Schema{*s}, s.AllOf...) {

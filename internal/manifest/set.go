@@ -115,5 +115,6 @@ func unrendered(templates []*TemplateError, files []File) error {
 	case n > 1:
 		more = fmt.Sprintf(", and so are %d more files", n)
 	}
-	return fmt.Errorf("%w; it is a template%s: check the manifests that the chart renders to, with --render 'helm template %s'", templates[0].Err, more, chart)
+	return &yamldoc.Error{File: templates[0].File, Message: fmt.Sprintf(
+		"it is a template, not YAML%s: check the manifests that the chart renders to, with --render 'helm template %s'", more, chart)}
 }

@@ -1,0 +1,112 @@
+package compare
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/fieldlock/fieldlock/immutability"
+	"github.com/fieldlock/fieldlock/immutability/celrule"
+	"github.com/fieldlock/fieldlock/immutability/crd"
+	"github.com/fieldlock/fieldlock/internal/celrun"
+)
+
+// laws are the locks and CEL transition rules of one version of a CRD. A rule that equals a lock is checked as the lock:
+// it says which value changed, and it is reported once.
+type laws struct {
+	version *crd.Version
+
+	once      sync.Once // the rest is made at the first use: most CRDs of a directory have no changed object
+	locks     *immutability.Validator
+	texts     map[string]string // the rules that are checked as locks, by the schema path of the locks
+	rules     *celrun.Validator
+	onCluster []celrun.Rule // rules that need the status, which manifests do not have
+	err       error
+}
+
+// newLaws returns the laws of a version whose own locks are compiled already.
+func newLaws(v *crd.Version, locks *immutability.Validator) *laws {
+	return &laws{version: v, locks: locks}
+}
+
+// load sorts the transition rules into locks, rules and those that only the cluster can run.
+func (l *laws) load() error {
+	l.once.Do(func() {
+		rules := celrun.New(l.version.Schema, celrun.Transition)
+		if rules == nil {
+			return
+		}
+		type place struct {
+			schemaPath string
+			index      int
+		}
+		asLocks := map[place]bool{}
+		imported := celrule.Import(l.version.Schema)
+		l.texts = map[string]string{}
+		for _, r := range imported.Recognized {
+			asLocks[place{r.SchemaPath, r.Index}] = true
+			for _, lock := range r.Locks {
+				if text := l.texts[lock.SchemaPath]; !strings.Contains(text, r.Text) {
+					l.texts[lock.SchemaPath] = strings.TrimPrefix(text+"; "+r.Text, "; ")
+				}
+			}
+		}
+		if l.locks, l.err = immutability.Compile(celrule.Apply(l.version.Schema, imported.Changes)); l.err != nil {
+			return
+		}
+		l.rules = celrun.New(l.version.Schema, func(r celrun.Rule) bool {
+			if !celrun.Transition(r) || asLocks[place{r.SchemaPath, r.Index}] {
+				return false
+			}
+			if readsStatus(r) {
+				l.onCluster = append(l.onCluster, r)
+				return false
+			}
+			return true
+		})
+	})
+	return l.err
+}
+
+// empty reports whether nothing can be refused. It is exact only after load.
+func (l *laws) empty() bool { return l.locks.Empty() && l.rules == nil && len(l.onCluster) == 0 }
+
+// status finds a reference to the status of the whole object in the text of a rule.
+var status = regexp.MustCompile(`\b(self|oldSelf)\s*\.\s*\??\s*status\b`)
+
+// readsStatus reports whether a rule of the root reads the status, which an apply of a manifest does not bring along.
+func readsStatus(r celrun.Rule) bool { return r.SchemaPath == "" && status.MatchString(r.Text) }
+
+// ruleBreaches runs the rules on prepared objects.
+func (l *laws) ruleBreaches(newObj, oldObj map[string]any) ([]breach, error) {
+	violations, err := l.rules.ValidateUpdate(newObj, oldObj)
+	if err != nil {
+		return nil, err
+	}
+	breaches := make([]breach, len(violations))
+	for i, v := range violations {
+		b := breach{path: v.Path, lock: lockRule, rule: v.Rule.Text, schemaPath: v.Rule.SchemaPath, message: v.Message}
+		if v.Path != "" {
+			b.new, b.old = correlate(l.version.Schema, newObj, oldObj, v.Path)
+		}
+		breaches[i] = b
+	}
+	return breaches, nil
+}
+
+// lockRule is the lock of violations of CEL rules that equal no lock.
+const lockRule = "rule"
+
+// unknownRules are the remarks about rules that only the cluster can run.
+func (l *laws) unknownRules() []remark {
+	var list []remark
+	for _, r := range l.onCluster {
+		m := remark{r.FieldPath, fmt.Sprintf("the rule %s depends on the status, which only the cluster knows", r.Text)}
+		if !slices.Contains(list, m) {
+			list = append(list, m)
+		}
+	}
+	return list
+}

@@ -1,0 +1,182 @@
+package compare
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/fieldlock/fieldlock/internal/manifest"
+)
+
+// files parses texts as files of a directory, by their path.
+func files(texts map[string]string) []manifest.File {
+	var list []manifest.File
+	for path, text := range texts {
+		f := manifest.File{Name: path, Path: path, Found: true}
+		f.Parse([]byte(text))
+		list = append(list, f)
+	}
+	slices.SortFunc(list, func(a, b manifest.File) int { return strings.Compare(a.Name, b.Name) })
+	return list
+}
+
+// check compares directories.
+func check(t *testing.T, news, olds map[string]string, o Options) *Report {
+	t.Helper()
+	r, err := Check(Input{New: files(news), Old: files(olds)}, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// found lists what a report found, one line each.
+func found(r *Report) []string {
+	var lines []string
+	for _, v := range r.Violations {
+		line := v.Object + " " + v.Path + " " + v.Lock
+		if v.Rule != "" {
+			line += " [" + v.Rule + "]"
+		}
+		if v.OnlyOld {
+			line += " only in OLD"
+		}
+		lines = append(lines, line)
+	}
+	for _, u := range r.Unknown {
+		lines = append(lines, "unknown "+u.Object+" "+u.Path)
+	}
+	for _, n := range r.Notes {
+		lines = append(lines, "note "+n.Object)
+	}
+	for _, e := range r.Errors {
+		lines = append(lines, "error "+e.Text)
+	}
+	return lines
+}
+
+const locked = "class: {type: string, x-kubernetes-immutable: true}"
+
+// classLocked is a CRD with one lock in both versions.
+var classLocked = widgets("None", locked, locked)
+
+func TestCheck(t *testing.T) {
+	type dir = map[string]string
+	rule := func(text string) string {
+		return widgets("None", "class: {type: string, default: a, x-kubernetes-validations: [{rule: "+text+"}]}\nzone: {type: string}", "")
+	}
+	p, q := widget("v1", "a", "x", "{class: p}"), widget("v1", "a", "x", "{class: q}")
+	for _, test := range []struct {
+		name, reason string
+		olds, news   dir
+		options      Options
+		want         []string
+	}{
+		{
+			name: "the same object in dev and prod", reason: "each is compared with its own file",
+			olds: dir{"crd.yaml": classLocked, "dev/x.yaml": p, "prod/x.yaml": q}, news: dir{"crd.yaml": classLocked, "dev/x.yaml": p, "prod/x.yaml": q},
+		},
+		{
+			name: "changed in prod only", reason: "the file of prod has the change",
+			olds: dir{"crd.yaml": classLocked, "dev/x.yaml": p, "prod/x.yaml": p}, news: dir{"crd.yaml": classLocked, "dev/x.yaml": p, "prod/x.yaml": q},
+			want: []string{"a/x spec.class immutable"},
+		},
+		{
+			name: "moved to another file", reason: "moving an object changes nothing",
+			olds: dir{"crd.yaml": classLocked, "x.yaml": p}, news: dir{"crd.yaml": classLocked, "y/z.yaml": q},
+			want: []string{"a/x spec.class immutable"},
+		},
+		{
+			name: "copied to a second file", reason: "the file that is there already keeps its pair, the copy is created",
+			olds: dir{"crd.yaml": classLocked, "dev/x.yaml": p}, news: dir{"crd.yaml": classLocked, "dev/x.yaml": p, "prod/x.yaml": q},
+		},
+		{
+			name: "moved and copied", reason: "which file it was cannot be told",
+			olds: dir{"crd.yaml": classLocked, "x.yaml": p}, news: dir{"crd.yaml": classLocked, "dev/x.yaml": p, "prod/x.yaml": q},
+			want: []string{"unknown a/x metadata.name", "unknown a/x metadata.name"},
+		},
+		{
+			name: "several namespaces for none", reason: "an object without a namespace goes where the client says, and OLD has it in two",
+			olds: dir{"crd.yaml": classLocked, "x.yaml": p + widget("v1", "b", "x", "{class: p}")}, news: dir{"crd.yaml": classLocked, "x.yaml": widget("v1", "", "x", "{class: q}")},
+			want: []string{"unknown x metadata.name"},
+		},
+		{
+			name: "twice in one file", reason: "a client would apply one over the other",
+			olds: dir{"crd.yaml": classLocked, "x.yaml": p}, news: dir{"crd.yaml": classLocked, "x.yaml": p + q},
+			want: []string{"error x.yaml:7: document 2, Widget a/x: the object is there twice, first at x.yaml:2; a file has each object once"},
+		},
+		{
+			name: "a lock dropped and broken at once", reason: "OLD's CRD counts too, or a pull request could take the lock away",
+			olds: dir{"crd.yaml": classLocked, "x.yaml": p}, news: dir{"crd.yaml": widgets("None", "class: {type: string}", ""), "x.yaml": q},
+			want: []string{"a/x spec.class immutable only in OLD"},
+		},
+		{
+			name: "a CRD dropped with its lock", reason: "the same, with the whole CRD",
+			olds: dir{"crd.yaml": classLocked, "x.yaml": p}, news: dir{"x.yaml": q},
+			want: []string{"a/x spec.class immutable only in OLD"},
+		},
+		{
+			name: "a lock added and broken at once", reason: "NEW's CRD counts",
+			olds: dir{"crd.yaml": widgets("None", "class: {type: string}", ""), "x.yaml": p}, news: dir{"crd.yaml": classLocked, "x.yaml": q},
+			want: []string{"a/x spec.class immutable"},
+		},
+		{
+			name: "conversion by webhook", reason: "nobody but the webhook knows what becomes of the object",
+			olds: dir{"crd.yaml": widgets("Webhook", locked, locked), "x.yaml": p}, news: dir{"crd.yaml": widgets("Webhook", locked, locked), "x.yaml": widget("v2", "a", "x", "{class: q}")},
+			want: []string{"unknown a/x apiVersion"},
+		},
+		{
+			name: "a rule that equals a lock", reason: "it is reported once, with the lock and its values",
+			olds: dir{"crd.yaml": rule("self == oldSelf"), "x.yaml": p}, news: dir{"crd.yaml": rule("self == oldSelf"), "x.yaml": q},
+			want: []string{"a/x spec.class immutable [self == oldSelf]"},
+		},
+		{
+			name: "a rule that equals no lock", reason: "the API server's validator runs it",
+			olds: dir{"crd.yaml": rule("self >= oldSelf"), "x.yaml": q}, news: dir{"crd.yaml": rule("self >= oldSelf"), "x.yaml": p},
+			want: []string{"a/x spec.class rule [self >= oldSelf]"},
+		},
+		{
+			name: "a rule that holds", reason: "no violation",
+			olds: dir{"crd.yaml": rule("self >= oldSelf"), "x.yaml": p}, news: dir{"crd.yaml": rule("self >= oldSelf"), "x.yaml": q},
+		},
+		{
+			name: "a template beside manifests", reason: "one error names the way to check it; the rest is checked",
+			olds: dir{"crd.yaml": classLocked, "x.yaml": p},
+			news: dir{"crd.yaml": classLocked, "x.yaml": q, "shop/Chart.yaml": "apiVersion: v2\nname: shop\n", "shop/templates/a.yaml": "{{ if .Values.a }}\na: 1\n{{ end }}\n", "shop/templates/b.yaml": "{{ if .Values.a }}\na: 1\n{{ end }}\n"},
+			want: []string{"a/x spec.class immutable", "error shop/templates/a.yaml: it is a template, not YAML, and so is 1 more file: check the manifests that the chart renders to, with --render 'helm template shop'"},
+		},
+		{
+			name: "a patch of a kustomization", reason: "it is no object of its own",
+			olds: dir{"crd.yaml": classLocked, "base/x.yaml": p, "kustomization.yaml": "patches:\n- path: patch.yaml\n", "patch.yaml": p},
+			news: dir{"crd.yaml": classLocked, "base/x.yaml": p, "kustomization.yaml": "patches:\n- path: patch.yaml\n", "patch.yaml": q},
+			want: []string{"note a/x"},
+		},
+		{
+			name: "one broken document", reason: "the others are checked",
+			olds: dir{"crd.yaml": classLocked, "x.yaml": p}, news: dir{"crd.yaml": classLocked, "x.yaml": q, "y.yaml": "a: [1\nb"},
+			want: []string{"a/x spec.class immutable", "error y.yaml:2: document 1: the YAML is malformed: did not find expected ',' or ']'"},
+		},
+		{
+			name: "strict", reason: "an object of an unknown kind is an error",
+			olds: dir{"crd.yaml": classLocked, "x.yaml": p}, news: dir{"crd.yaml": classLocked, "x.yaml": p, "s.yaml": "apiVersion: other.com/v1\nkind: Gadget\nmetadata: {name: s}\n"},
+			options: Options{Strict: true},
+			want: []string{
+				"error crd.yaml:2: document 1, CustomResourceDefinition widgets.example.com: no schema covers kind CustomResourceDefinition of apiextensions.k8s.io/v1; give its CRD with --schema, or leave out --strict",
+				"error s.yaml:1: document 1, Gadget s: no schema covers kind Gadget of other.com/v1; give its CRD with --schema, or leave out --strict",
+			},
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			r := check(t, test.news, test.olds, test.options)
+			if diff := cmp.Diff(test.want, found(r)); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", test.reason, diff)
+			}
+			refused := slices.ContainsFunc(r.Violations, func(v Violation) bool { return v.Refused() }) || test.options.Strict && len(r.Unknown) > 0
+			if r.Allowed == refused {
+				t.Errorf("allowed is %t", r.Allowed)
+			}
+		})
+	}
+}

@@ -1,0 +1,89 @@
+package compare
+
+import (
+	"slices"
+
+	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"github.com/fieldlock/fieldlock/internal/jsonvalue"
+	"github.com/fieldlock/fieldlock/internal/schema"
+	"github.com/fieldlock/fieldlock/internal/yamldoc"
+)
+
+// correlate returns the values at a path of newObj and the place of oldObj that it was before: items of keyed lists have
+// the same keys, other items the same index. Both values are absent when the old place cannot be told.
+func correlate(s *spec.Schema, newObj, oldObj map[string]any, path string) (newVal, oldVal value) {
+	newVal, oldVal = value{newObj, true}, value{oldObj, true}
+	steps := yamldoc.Steps(newObj, path)
+	if yamldoc.PathString(steps...) != path {
+		steps = yamldoc.Steps(oldObj, path) // the value is only in oldObj
+	}
+	for _, step := range steps {
+		is, was := newVal.v, oldVal.v
+		newVal, oldVal = child(is, step), child(was, step)
+		if i, isIndex := step.(int); isIndex && s != nil && s.Items != nil {
+			if oldVal, isIndex = oldItem(s, is, was, i); !isIndex {
+				return value{}, value{}
+			}
+		}
+		s = below(s, step)
+	}
+	return newVal, oldVal
+}
+
+// child returns the value one step below a value.
+func child(v any, step any) value {
+	switch v := v.(type) {
+	case map[string]any:
+		name, _ := step.(string)
+		member, ok := v[name]
+		return value{member, ok}
+	case []any:
+		if i, ok := step.(int); ok && i < len(v) {
+			return value{v[i], true}
+		}
+	}
+	return value{}
+}
+
+// oldItem returns the item of an old list that item i of the new one was.
+func oldItem(s *spec.Schema, newList, oldList any, i int) (value, bool) {
+	marks, _ := schema.ReadMarks(s.Extensions)
+	if marks.ListType != schema.ListMap {
+		return child(oldList, i), true
+	}
+	item, isObject := child(newList, i).v.(map[string]any)
+	olds, isList := oldList.([]any)
+	if !isObject || !isList {
+		return value{}, false
+	}
+	at := slices.IndexFunc(olds, func(old any) bool {
+		was, _ := old.(map[string]any)
+		return !slices.ContainsFunc(marks.ListMapKeys, func(key string) bool { return !jsonvalue.Equal(item[key], was[key]) })
+	})
+	if at < 0 {
+		return value{}, true
+	}
+	return value{olds[at], true}, true
+}
+
+// below returns the schema one step below s, nil where it has none.
+func below(s *spec.Schema, step any) *spec.Schema {
+	if s == nil {
+		return nil
+	}
+	name, isName := step.(string)
+	switch {
+	case !isName && s.Items != nil:
+		return s.Items.Schema
+	case !isName:
+		return nil
+	}
+	if property, ok := s.Properties[name]; ok {
+		return &property
+	}
+	if s.AdditionalProperties != nil {
+		return s.AdditionalProperties.Schema
+	}
+	return nil
+}
