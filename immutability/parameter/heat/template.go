@@ -73,7 +73,8 @@ func ReadTemplate(data []byte) (*Template, error) {
 		return nil, document.Errorf(root, "this is a CloudFormation template (it has %s): only Heat Orchestration Templates, which have a heat_template_version, are supported", name)
 	}
 	t := &Template{index: map[string]int{}}
-	found, misspelled := document.Attributes(root, "parameters", "heat_template_version")
+	found, misspelled := document.Attributes(root, "heat_template_version", "description", "parameters", "parameter_groups", "resources",
+		"outputs", "conditions", "environment")
 	for _, m := range misspelled {
 		t.mistakes.Add("", parameter.RuleDefinition, "the key %q in line %d is spelled %q", m.Written, m.Line, m.Meant)
 	}

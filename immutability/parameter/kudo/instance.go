@@ -76,7 +76,7 @@ func readInstance(root *yaml.Node) (*Instance, error) {
 	if spec.Kind != yaml.MappingNode {
 		return nil, document.Errorf(spec, "spec is %s: it should be a mapping", document.Describe(spec))
 	}
-	found, err := document.Strict(spec, "operatorVersion", "parameters")
+	found, err := document.Strict(spec, "operatorVersion", "parameters", "planExecution")
 	if err != nil {
 		return nil, err
 	}

@@ -70,7 +70,8 @@ func readObject(root *yaml.Node) (*OperatorVersion, error) {
 	if spec.Kind != yaml.MappingNode {
 		return nil, document.Errorf(spec, "spec is %s: it should be a mapping", document.Describe(spec))
 	}
-	found, misspelled := document.Attributes(spec, "parameters", "tasks", "plans")
+	found, misspelled := document.Attributes(spec, "parameters", "tasks", "plans", "operator", "version", "appVersion", "templates",
+		"connectionString", "upgradableFrom")
 	v.refuseMisspelled("", misspelled)
 	if err := v.readOperator(found["tasks"], found["plans"]); err != nil {
 		return nil, err

@@ -37,7 +37,8 @@ func (v *OperatorVersion) ReadTasks(data []byte) error {
 	if root.Kind != yaml.MappingNode {
 		return document.Errorf(root, "the task is %s: it should be a mapping with name, kind and spec", document.Describe(root))
 	}
-	found, err := document.Strict(root, "apiVersion", "name", "kind", "spec", "tasks", "plans")
+	found, err := document.Strict(root, "kind", "spec", "apiVersion", "name", "description", "operatorVersion", "appVersion",
+		"kudoVersion", "kubernetesVersion", "maintainers", "url", "tasks", "plans", "namespaceManifest")
 	if err != nil {
 		return err
 	}
@@ -116,7 +117,7 @@ func readTask(n *yaml.Node) (task Task, err error) {
 	if spec == nil || spec.Kind != yaml.MappingNode {
 		return task, document.Errorf(n, "the task %q has no spec: it should be a mapping with the package and its parameters", task.Name)
 	}
-	if found, err = document.Strict(spec, "enablingParameter"); err != nil {
+	if found, err = document.Strict(spec, "enablingParameter", "package", "instanceName", "appVersion", "operatorVersion", "parameterFile"); err != nil {
 		return task, err
 	}
 	name := found["enablingParameter"]
