@@ -8,96 +8,79 @@ import (
 
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
-	"github.com/fieldlock/fieldlock/internal/pointer"
+	"github.com/fieldlock/fieldlock/internal/lint"
 	"github.com/fieldlock/fieldlock/internal/rule"
+	"github.com/fieldlock/fieldlock/internal/schema"
 	"github.com/fieldlock/fieldlock/normalize"
 )
 
-// analysis is a schema read once, for compiling, listing and lint.
+// analysis is a schema that was read once, for Compile and Lint.
 type analysis struct {
-	reader     *reader
-	root       *location
 	config     *config
+	tree       *schema.Tree
 	normalizer *normalize.Normalizer
-	locked     map[*location]bool // a lock stands on it or below it
+	redacted   []*schema.Location
+	entries    []lint.Entry // mistakes and unknown keys
 }
 
-// analyse reads s; the error is a *SchemaError.
-func analyse(s *spec.Schema, opts []Option) (*analysis, error) {
-	if s == nil {
-		s = &spec.Schema{}
-	}
-	c := configure(s, opts)
-	r := &reader{resolve: c.resolve, bodies: map[string]*body{}}
-	a := &analysis{reader: r, root: r.read(s), config: c}
-	a.locked = closure(r.all, func(l *location) bool { return l.marks.Locked() })
-	findings := schemaErrors(a.root)
-	findings = append(findings, a.unknownRedacted()...)
-	var err error
-	if a.normalizer, err = normalize.Compile(s, c.resolve); err != nil {
-		findings = append(findings, normalizeErrors(err, findings)...)
-	}
-	if len(findings) == 0 {
-		return a, nil
-	}
-	sortFindings(findings)
-	return a, &SchemaError{findings}
+func analyse(s *spec.Schema, opts []Option) *analysis {
+	c := configure(opts)
+	a := &analysis{config: c, tree: schema.Read(s, c.resolve)}
+	a.entries = lint.Mistakes(a.tree)
+	a.unknownKeys()
+	a.redactedPaths()
+	a.normalize(s)
+	return a
 }
 
-// unknownRedacted are the paths of WithRedacted that lead nowhere: what they mean to hide would be shown.
-func (a *analysis) unknownRedacted() []Finding {
-	unknown := maps.Clone(a.config.redacted)
-	if len(unknown) > 0 {
-		for _, l := range a.reader.all {
-			delete(unknown, l.path.pointer())
+// unknownKeys adds the unknown keys. If they are allowed, none of them is an error.
+func (a *analysis) unknownKeys() {
+	for _, e := range lint.UnknownKeys(a.tree) {
+		if a.config.unknownKeys {
+			e.Severity = rule.Warning
 		}
+		a.entries = append(a.entries, e)
 	}
-	var findings []Finding
-	for _, path := range slices.Sorted(maps.Keys(unknown)) {
-		findings = append(findings, Finding{
-			Path: readable(path), SchemaPath: path, Severity: Error, Rule: rule.RedactedPath,
-			Message: fmt.Sprintf("the schema has no %q to redact: paths are JSON pointers such as /properties/spec/properties/token", path),
-		})
-	}
-	return findings
 }
 
-// normalizeErrors are the errors of package normalize that known, which covers what both read, does not hold.
-func normalizeErrors(err error, known []Finding) []Finding {
-	var problems *normalize.SchemaError
-	if !errors.As(err, &problems) {
-		return []Finding{{Severity: Error, Rule: rule.NormalizeValue, Message: err.Error()}}
-	}
-	var findings []Finding
-	for _, p := range problems.Problems {
-		if p.Rule == rule.UnresolvableRef || slices.ContainsFunc(known, func(f Finding) bool { return f.SchemaPath == p.SchemaPath && f.Rule == p.Rule }) {
+// redactedPaths resolves the paths of WithRedacted. One that leads nowhere is an error, because what it was meant to hide
+// would be shown.
+func (a *analysis) redactedPaths() {
+	for _, path := range slices.Sorted(maps.Keys(a.config.redacted)) {
+		l := a.tree.Find(path)
+		if l == nil {
+			a.entries = append(a.entries, lint.Entry{
+				Path: schema.Readable(path), SchemaPath: path, Severity: rule.Error, Rule: rule.RedactedPath,
+				Message: fmt.Sprintf("the schema has no %q to redact: paths are JSON pointers such as /properties/spec/properties/token", path),
+			})
 			continue
 		}
-		findings = append(findings, Finding{
-			Path: readable(p.SchemaPath), SchemaPath: p.SchemaPath, Severity: Error, Rule: p.Rule, Message: p.Message,
-		})
+		a.redacted = append(a.redacted, l)
 	}
-	return findings
 }
 
-// readable turns a schema path into a path for people.
-func readable(schemaPath string) string {
-	var path *trail
-	steps := pointer.Names(schemaPath)
-	for i := 0; i < len(steps); i++ {
-		switch {
-		case steps[i] == "properties" && i+1 < len(steps):
-			i++
-			path = path.to(steps[i])
-		case steps[i] == "additionalProperties" || steps[i] == "items":
-			path = path.to("[*]")
+// normalize compiles the normalizer. Of its errors it adds those that lint does not find.
+func (a *analysis) normalize(s *spec.Schema) {
+	var err error
+	a.normalizer, err = normalize.Compile(s, normalize.Resolver(a.config.resolve))
+	var problems *normalize.SchemaError
+	if !errors.As(err, &problems) {
+		return
+	}
+	for _, p := range problems.Problems {
+		if p.Rule == rule.NormalizeType {
+			a.entries = append(a.entries, lint.Entry{
+				Path: schema.Readable(p.SchemaPath), SchemaPath: p.SchemaPath, Severity: rule.Error, Rule: p.Rule, Message: p.Message,
+			})
 		}
 	}
-	return path.readable()
 }
 
-// validator compiles what was read.
-func (a *analysis) validator() *Validator {
-	c := newCompiler(a)
-	return &Validator{root: c.node(a.root), locks: a.locks()}
+// err returns the errors among the entries as a *SchemaError, nil for none.
+func (a *analysis) err() error {
+	failed := slices.DeleteFunc(slices.Clone(a.entries), func(e lint.Entry) bool { return e.Severity != rule.Error })
+	if len(failed) == 0 {
+		return nil
+	}
+	return &SchemaError{findings(failed)}
 }

@@ -1,40 +1,24 @@
 package immutability
 
-import "github.com/fieldlock/fieldlock/internal/extension"
+import (
+	"github.com/fieldlock/fieldlock/internal/check"
+	"github.com/fieldlock/fieldlock/internal/schema"
+)
 
 // Lock names what a violation breaks.
 type Lock string
 
-// The locks, by the names that reports give them. Incomparable is no lock of a schema: it stands where a lock applies
-// and the two sides cannot be compared.
+// The locks, by the names that reports give them. Incomparable is not a lock of a schema: it is reported where a lock
+// applies and the two values cannot be compared.
 const (
-	Immutable     Lock = "immutable"
-	ImmutableKeys Lock = "immutable-keys"
-	AdditionOnly  Lock = "addition-only"
-	DeletionOnly  Lock = "deletion-only"
-	NoSet         Lock = extension.NoSet
-	NoUnset       Lock = extension.NoUnset
-	NoModify      Lock = extension.NoModify
-	NoAddItem     Lock = extension.NoAddItem
-	NoRemoveItem  Lock = extension.NoRemoveItem
-	Incomparable  Lock = "incomparable"
+	Immutable     = Lock(schema.Immutable)
+	ImmutableKeys = Lock(schema.ImmutableKeys)
+	AdditionOnly  = Lock(schema.AdditionOnly)
+	DeletionOnly  = Lock(schema.DeletionOnly)
+	NoSet         = Lock(schema.NoSet)
+	NoUnset       = Lock(schema.NoUnset)
+	NoModify      = Lock(schema.NoModify)
+	NoAddItem     = Lock(schema.NoAddItem)
+	NoRemoveItem  = Lock(schema.NoRemoveItem)
+	Incomparable  = Lock(check.Incomparable)
 )
-
-// locksOf lists the locks of a node, in the order in which they are reported.
-func locksOf(m *extension.Marks) []Lock {
-	var locks []Lock
-	for _, l := range [...]struct {
-		on   bool
-		lock Lock
-	}{
-		{m.Immutable, Immutable}, {m.ImmutableKeys, ImmutableKeys}, {m.AdditionOnly, AdditionOnly}, {m.DeletionOnly, DeletionOnly},
-	} {
-		if l.on {
-			locks = append(locks, l.lock)
-		}
-	}
-	for _, word := range m.Update {
-		locks = append(locks, Lock(word))
-	}
-	return locks
-}

@@ -4,52 +4,53 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
 // LockedField is a location with locks, as Locks lists them.
 type LockedField struct {
-	// Path is the place for people, such as "spec.nodes[*].zone"; SchemaPath is its JSON pointer in the schema.
+	// Path is the field for people, such as "spec.nodes[*].zone"; SchemaPath is its JSON pointer in the schema.
 	Path, SchemaPath string
-	// Locks are its locks, never none, in the order of the constants.
+	// Locks are its locks, at least one, in the order of the constants.
 	Locks []Lock
 }
 
 // lockedField is a LockedField before its paths are text.
 type lockedField struct {
-	path, pointer *trail
-	locks         []Lock
+	path, lockPath *schema.Path
+	locks          []schema.Lock
 }
 
-// Locks lists the locked fields of the schema, sorted by path, without those below an immutable field. A field of a
-// recursive schema is listed once, where it is first met.
-func (v *Validator) Locks() []LockedField {
-	fields := make([]LockedField, len(v.locks))
-	for i, f := range v.locks {
-		fields[i] = LockedField{Path: f.path.readable(), SchemaPath: f.pointer.pointer(), Locks: slices.Clone(f.locks)}
-	}
-	slices.SortFunc(fields, func(x, y LockedField) int {
-		return cmp.Or(strings.Compare(x.Path, y.Path), strings.Compare(x.SchemaPath, y.SchemaPath))
+// maxRepeated is how many locations Locks lists again for definitions that several fields refer to.
+const maxRepeated = 10_000
+
+// locksOf returns the locked fields of a schema.
+func locksOf(t *schema.Tree) []lockedField {
+	locked := t.Holding(func(l *schema.Location) bool { return l.Marks.Locked() })
+	var fields []lockedField
+	t.Root.DescendAll(maxRepeated, func(l *schema.Location, at *schema.Path) (below bool) {
+		if l.Marks.Locked() {
+			fields = append(fields, lockedField{at, l.LockPath(), l.Marks.Locks})
+		}
+		return locked[l] && !l.Marks.Has(schema.Immutable)
 	})
 	return fields
 }
 
-func (a *analysis) locks() []lockedField {
-	var fields []lockedField
-	seen := map[*body]bool{}
-	var visit func(l *location, path *trail)
-	visit = func(l *location, path *trail) {
-		if !a.locked[l] {
-			return
+// Locks lists the locked fields of the schema, sorted by path, without those below an immutable field. A definition that
+// several fields refer to is listed for each of them, up to 10,000 fields more than for the first ones; one that refers to
+// itself is listed once on each way to it.
+func (v *Validator) Locks() []LockedField {
+	fields := make([]LockedField, len(v.locks))
+	for i, f := range v.locks {
+		fields[i] = LockedField{Path: f.path.String(), SchemaPath: f.lockPath.Pointer()}
+		for _, l := range f.locks {
+			fields[i].Locks = append(fields[i].Locks, Lock(l))
 		}
-		if l.marks.Locked() {
-			fields = append(fields, lockedField{path, l.lockPath(), locksOf(&l.marks)})
-		}
-		if l.marks.Immutable || seen[l.body] {
-			return
-		}
-		seen[l.body] = true
-		l.children(func(child *location) { visit(child, path.below(child)) })
 	}
-	visit(a.root, nil)
+	slices.SortFunc(fields, func(x, y LockedField) int {
+		return cmp.Or(strings.Compare(x.Path, y.Path), strings.Compare(x.SchemaPath, y.SchemaPath))
+	})
 	return fields
 }

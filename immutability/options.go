@@ -1,9 +1,6 @@
 package immutability
 
 import (
-	"fmt"
-	"strings"
-
 	"k8s.io/kube-openapi/pkg/validation/spec"
 )
 
@@ -11,9 +8,10 @@ import (
 type Option interface{ apply(*config) }
 
 type config struct {
-	order    MapListOrder
-	resolve  func(ref string) (*spec.Schema, error)
-	redacted map[string]bool
+	order       MapListOrder
+	resolve     func(ref string) (*spec.Schema, error) // nil: the definitions of the schema
+	redacted    map[string]bool                        // schema paths
+	unknownKeys bool                                   // are allowed
 }
 
 type option func(*config)
@@ -61,16 +59,14 @@ func WithRedacted(schemaPaths ...string) Option {
 	})
 }
 
-func configure(s *spec.Schema, opts []Option) *config {
+// AllowUnknownKeys makes Compile accept extension keys that are most likely misspelled: unknown ones that begin with
+// x-fieldlock-, and those within two edits of a key that it reads. Such a key locks nothing. Lint then warns about it.
+func AllowUnknownKeys() Option {
+	return option(func(c *config) { c.unknownKeys = true })
+}
+
+func configure(opts []Option) *config {
 	c := &config{redacted: map[string]bool{}}
-	c.resolve = func(ref string) (*spec.Schema, error) {
-		if name, ok := strings.CutPrefix(ref, "#/definitions/"); ok {
-			if def, ok := s.Definitions[name]; ok {
-				return &def, nil
-			}
-		}
-		return nil, fmt.Errorf("the schema has no such definition; give a resolver that knows it")
-	}
 	for _, o := range opts {
 		o.apply(c)
 	}

@@ -2,6 +2,8 @@ package immutability
 
 import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/fieldlock/fieldlock/internal/check"
 )
 
 // The limits of a report. What is beyond them is counted, not listed, so that hostile input cannot make a report that
@@ -26,8 +28,8 @@ func (r Report) Allowed() bool { return len(r.Violations) == 0 && r.More == 0 }
 
 // ErrorList returns the violations as API machinery reports them: for each a field.Invalid with the new value, nil where
 // it is absent, a detail that begins with "field is immutable", and the lock as origin. Nil when the update is allowed.
-// The container of each of a thousand removed keys is a thousand times the same value: once all values have a megabyte
-// together, field.OmitValueType stands for them.
+// A thousand removed keys of one container would repeat its value a thousand times: once all values have a megabyte
+// together, they are replaced with field.OmitValueType.
 func (r Report) ErrorList() field.ErrorList {
 	if r.Allowed() {
 		return nil
@@ -37,8 +39,8 @@ func (r Report) ErrorList() field.ErrorList {
 	for i := range r.Violations {
 		v := &r.Violations[i]
 		value := v.New
-		if isContainer(value) {
-			if size := weight(value, room); size <= room {
+		if check.IsContainer(value) {
+			if size := jsonSize(value, room); size <= room {
 				room -= size
 			} else {
 				room, value = 0, field.OmitValueType{}
@@ -52,65 +54,59 @@ func (r Report) ErrorList() field.ErrorList {
 	return errs
 }
 
+// Redacted replaces a value in reports that WithRedacted or format: password hides.
+const Redacted = check.Redacted
+
 // reporter makes a report of what was found.
 type reporter struct {
 	report                 Report
 	steps, differenceSteps int
+	memo                   *check.Memo
+	redactor               check.Redactor
 }
 
-func report(f *found) Report {
-	var r reporter
-	if f != nil {
-		r.visit(nil, 0, f)
+func report(refused *check.Refused) Report {
+	if refused == nil {
+		return Report{}
 	}
+	r := reporter{memo: refused.Memo}
+	r.visit(nil, 0, refused.Found)
 	return r.report
 }
 
-func (r *reporter) visit(path *field.Path, depth int, f *found) {
-	for _, b := range f.here {
+func (r *reporter) visit(path *field.Path, depth int, f *check.Found) {
+	for _, refusal := range f.Here {
 		if len(r.report.Violations) == maxViolations || r.steps > maxSteps {
 			r.report.More++
 			continue
 		}
 		r.steps += depth
-		v := b.violation(path)
-		r.differences(&v, path, depth, b.differences())
+		v := violation(path, refusal, r.redactor.Hide)
+		if below := r.memo.Differences(refusal); below != nil {
+			r.differences(&v, path, depth, below)
+		}
 		r.report.Violations = append(r.report.Violations, v)
 	}
-	for _, g := range f.sorted() {
-		r.visit(g.step.below(path), depth+1, g)
+	for _, g := range f.Sorted() {
+		r.visit(g.Step.Path(path), depth+1, g.Found)
 	}
 }
 
 // differences adds to v what f holds, found below it.
-func (r *reporter) differences(v *Violation, path *field.Path, depth int, f *found) {
-	if f == nil {
+func (r *reporter) differences(v *Violation, path *field.Path, depth int, f *check.Found) {
+	if r.differenceSteps > maxDifferenceSteps {
+		v.MoreDifferences += f.Count()
 		return
 	}
-	for _, b := range f.here {
-		if r.differenceSteps > maxDifferenceSteps {
-			v.MoreDifferences++
-			continue
-		}
+	for _, d := range f.Here {
 		r.differenceSteps += depth
 		v.Differences = append(v.Differences, Difference{
-			Path: path, Old: b.place.veil.cover(b.old.value), New: b.place.veil.cover(b.new.value), HasOld: b.old.ok, HasNew: b.new.ok,
+			Path: path,
+			Old:  r.redactor.Hide(d.Field.Redaction, d.Old.Data), New: r.redactor.Hide(d.Field.Redaction, d.New.Data),
+			HasOld: d.Old.OK, HasNew: d.New.OK,
 		})
 	}
-	for _, g := range f.sorted() {
-		r.differences(v, g.step.below(path), depth+1, g)
+	for _, g := range f.Sorted() {
+		r.differences(v, g.Step.Path(path), depth+1, g.Found)
 	}
-}
-
-// below returns the path one step below path.
-func (s step) below(path *field.Path) *field.Path {
-	switch {
-	case s.at == atItems:
-		return path.Index(s.index)
-	case s.at == atValues:
-		return path.Key(s.name)
-	case path == nil:
-		return field.NewPath(s.name)
-	}
-	return path.Child(s.name)
 }

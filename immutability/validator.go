@@ -5,25 +5,34 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"github.com/fieldlock/fieldlock/internal/check"
 )
 
 // Validator checks updates against the locks of one schema. It is immutable and safe for concurrent use.
 type Validator struct {
-	root  node // nil: no locks
-	locks []lockedField
+	checker *check.Checker // nil: no locks
+	locks   []lockedField
 }
 
-// Compile reads the locks of s and of everything below it. It is meant to be called once per schema: the Validator keeps
-// what it needs and no reference to s. A nil s has no locks.
+// Compile reads the locks of s and of everything below it. It is meant to be called once for each schema. A nil s has no
+// locks.
 //
 // The error is a *SchemaError with every error that Lint would find, sorted by path; warnings do not fail it. A
 // recursive $ref compiles once, and a part of the schema without locks compiles to nothing.
+//
+// This is how a Validator is made: analyse reads the schema into a tree and finds its mistakes (internal/schema,
+// internal/lint), and check.Compile turns the locations with locks into the nodes that run (internal/check).
 func Compile(s *spec.Schema, opts ...Option) (*Validator, error) {
-	a, err := analyse(s, opts)
-	if err != nil {
+	a := analyse(s, opts)
+	if err := a.err(); err != nil {
 		return nil, err
 	}
-	return a.validator(), nil
+	checker := check.Compile(a.tree, a.normalizer, check.Options{
+		OrderIgnored: a.config.order == Ignored,
+		Redacted:     a.redacted,
+	})
+	return &Validator{checker: checker, locks: locksOf(a.tree)}, nil
 }
 
 // MustCompile is Compile for schemas that are known to be right, such as those in a program: it panics on an error.
@@ -36,7 +45,7 @@ func MustCompile(s *spec.Schema, opts ...Option) *Validator {
 }
 
 // Empty reports whether the schema has no locks, so that callers can skip the check, and decoding the old object.
-func (v *Validator) Empty() bool { return v.root == nil }
+func (v *Validator) Empty() bool { return v.checker == nil }
 
 // ValidateUpdate reports every locked field that differs between oldObj and newObj, as JSON decoded by
 // k8s.io/apimachinery/pkg/util/json. Nil when the update is allowed. Objects are those that storage would hold:
@@ -49,7 +58,7 @@ func (v *Validator) Empty() bool { return v.root == nil }
 // Cost: what the locks cover is compared once, without allocation, while nothing is broken and sets and keyed lists
 // are in the same order.
 func (v *Validator) ValidateUpdate(newObj, oldObj map[string]any) field.ErrorList {
-	if v.root == nil {
+	if v.checker == nil {
 		return nil
 	}
 	return v.refusals(newObj, oldObj)
@@ -61,9 +70,9 @@ func (v *Validator) refusals(newObj, oldObj map[string]any) field.ErrorList {
 }
 
 // ValidateUpdateJSON is ValidateUpdate on encoded objects, such as the raw ones of an AdmissionReview; it reads only what
-// the locks need, so that it costs a small part of decoding both. The error is that of decoding: a document that is no
-// JSON object, no bytes at all among them. The document null is an empty object, as in encoding/json: who must tell a
-// missing object from an empty one has to do it before.
+// the locks need and costs a small part of decoding both. It returns an error if either document is not a JSON object; empty
+// input is an error too. The document null is an empty object, as in encoding/json: a caller that must tell a missing object
+// from an empty one has to do so before.
 func (v *Validator) ValidateUpdateJSON(newJSON, oldJSON []byte) (field.ErrorList, error) {
 	r, err := v.CheckJSON(newJSON, oldJSON)
 	return r.ErrorList(), err
@@ -71,18 +80,16 @@ func (v *Validator) ValidateUpdateJSON(newJSON, oldJSON []byte) (field.ErrorList
 
 // Check is ValidateUpdate with old values, locks and schema paths.
 func (v *Validator) Check(newObj, oldObj map[string]any) Report {
-	if v.root == nil {
-		return Report{}
-	}
-	if newObj == nil {
-		newObj = map[string]any{}
-	}
-	if oldObj == nil {
-		oldObj = map[string]any{}
-	}
-	f := v.root.check(side{newObj, true}, side{oldObj, true})
-	if f == nil {
-		return Report{}
-	}
-	return report(f)
+	return report(v.checker.Check(newObj, oldObj))
 }
+
+// CheckJSON is ValidateUpdateJSON with old values, locks and schema paths. With an error the Report is zero, which is also
+// an allowed update, so look at the error first.
+func (v *Validator) CheckJSON(newJSON, oldJSON []byte) (Report, error) {
+	refused, err := v.checker.CheckJSON(newJSON, oldJSON)
+	return report(refused), err
+}
+
+// Root returns the compiled node of the whole object, nil if nothing is locked. It is for the packages of this module that
+// walk the locks themselves, such as typed.
+func (v *Validator) Root() check.Node { return v.checker.Root() }

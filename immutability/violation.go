@@ -1,16 +1,16 @@
 package immutability
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/fieldlock/fieldlock/internal/check"
 )
 
-// Violation is one lock that an update breaks. Its values are those of the objects that
-// were checked, not copies, but for redacted ones.
+// Violation is one lock that an update breaks. Its values are shared with the objects that were checked, except redacted
+// ones, which are copies.
 type Violation struct {
 	// Path is the locked location, with indices of the new list. A key or set item that was added has its own path; one
 	// that was removed has the path of its container.
@@ -34,6 +34,16 @@ type Violation struct {
 	note string
 }
 
+// Difference is one field below a violation in which the two objects differ.
+type Difference struct {
+	// Path is the field, with indices of the new list. What was removed from a set, or from a list that is compared by
+	// key, has the path of the list.
+	Path *field.Path
+	// Old and New are the values; HasOld and HasNew are false where there is none.
+	Old, New       any
+	HasOld, HasNew bool
+}
+
 // shownDifferences is how many differences stand in a message.
 const shownDifferences = 3
 
@@ -47,7 +57,7 @@ func (v *Violation) Message() string {
 			break
 		}
 		b.WriteString([]string{": ", ", "}[min(i, 1)])
-		fmt.Fprintf(&b, "%s %s → %s", d.Path, showSide(d.Old, d.HasOld), showSide(d.New, d.HasNew))
+		fmt.Fprintf(&b, "%s %s → %s", d.Path, showOptional(d.Old, d.HasOld), showOptional(d.New, d.HasNew))
 	}
 	return b.String()
 }
@@ -76,41 +86,25 @@ func (v *Violation) detail() string {
 	return immutable + ": it may not be added"
 }
 
-// violation makes the report of b at path.
-func (b *breach) violation(path *field.Path) Violation {
-	p := b.place
-	if p == nil {
-		p = &place{}
+// violation makes the report of r, found at path.
+func violation(path *field.Path, r *check.Refusal, hide func(*check.Redaction, any) any) Violation {
+	f := r.Field
+	if f == nil {
+		f = &check.Field{}
 	}
 	v := Violation{
-		Path: path, Lock: b.lock, SchemaPath: b.pointer.pointer(),
-		Old: p.veil.cover(b.old.value), HasOld: b.old.ok,
-		New: p.veil.cover(b.new.value), HasNew: b.new.ok,
-		note: b.note,
+		Path: path, Lock: Lock(r.Lock), SchemaPath: r.LockPath.Pointer(),
+		Old: hide(f.Redaction, r.Old.Data), HasOld: r.Old.OK,
+		New: hide(f.Redaction, r.New.Data), HasNew: r.New.OK,
+		note: r.Note,
 	}
-	if b.key.ok {
-		v.Key, v.HasKey = p.veil.item().cover(b.key.value), true
+	if r.Key.OK {
+		v.Key, v.HasKey = hide(f.Redaction.Item(), r.Key.Data), true
 	}
 	return v
 }
 
-// show prints a value as JSON, cut where it is long.
-func show(v any) string {
-	const limit = 120
-	var b bytes.Buffer
-	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(false) // a message is text
-	if err := encoder.Encode(v); err != nil {
-		return fmt.Sprint(v)
-	}
-	data := bytes.TrimSpace(b.Bytes())
-	if len(data) > limit {
-		return strings.ToValidUTF8(string(data[:limit]), "") + "…"
-	}
-	return string(data)
-}
-
-func showSide(v any, ok bool) string {
+func showOptional(v any, ok bool) string {
 	if !ok {
 		return "absent"
 	}

@@ -3,9 +3,7 @@ package normalize
 import (
 	"encoding/json"
 
-	"k8s.io/kube-openapi/pkg/validation/spec"
-
-	"github.com/fieldlock/fieldlock/internal/extension"
+	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
 // blank says which values of a marked property count as absent, besides null.
@@ -16,16 +14,13 @@ type blank struct {
 // undefined is the blank of x-kubernetes-normalize: undefined.
 var undefined = blank{object: true, array: true}
 
-// zeroOf returns the blank of x-kubernetes-normalize: zero under s; ok is false where s has no single type, so that it
-// has no zero value.
-func zeroOf(s *spec.Schema) (b blank, ok bool) {
-	if s.Extensions[extension.IntOrString] == true {
+// zeroOf returns the blank of x-kubernetes-normalize: zero at l. ok is false if l has no single type, and so no zero
+// value.
+func zeroOf(l *schema.Location) (b blank, ok bool) {
+	if l.IntOrString() {
 		return blank{number: true}, true
 	}
-	if len(s.Type) != 1 {
-		return blank{}, false
-	}
-	switch s.Type[0] {
+	switch l.Type() {
 	case "object":
 		return blank{object: true}, true
 	case "array":
@@ -40,7 +35,7 @@ func zeroOf(s *spec.Schema) (b blank, ok bool) {
 	return blank{}, false
 }
 
-// scalar reports whether value, neither object nor list, counts as absent.
+// scalar reports whether value, which is neither an object nor a list, counts as absent.
 func (b blank) scalar(value any) bool {
 	switch value := value.(type) {
 	case nil:

@@ -13,8 +13,8 @@ type Normalizer struct {
 	items      *Normalizer // below items
 }
 
-// Property is what the marks say of one property: of its presence, and of the value below it. The zero Property says
-// nothing.
+// Property is what the marks say about one property: about its presence, and about the value below it. The zero Property
+// says nothing.
 type Property struct {
 	marked bool
 	blank  blank
@@ -24,7 +24,7 @@ type Property struct {
 // Empty reports whether the schema has no marks, so that callers can skip the work.
 func (n *Normalizer) Empty() bool { return n == nil }
 
-// Property returns what the marks say of the property name.
+// Property returns what the marks say about the property name.
 func (n *Normalizer) Property(name string) Property {
 	if n == nil {
 		return Property{}
@@ -80,49 +80,46 @@ func (p Property) Absent(value any) bool {
 
 // Normalize returns obj without the properties that count as absent. What does not change is shared with obj, which
 // is not changed itself; where nothing changes, obj itself is returned and nothing is allocated. Normalizing the
-// result again returns the very same map. A nil map stays nil. The values are those of decoded JSON.
+// result again returns the very same map. A nil map stays nil. The values are those of decoded JSON. Cost: one visit for
+// each value, at any depth.
 func (n *Normalizer) Normalize(obj map[string]any) map[string]any {
 	out, _ := n.object(obj)
 	return out
 }
 
-// value returns value normalized, and whether that differs from value.
-func (n *Normalizer) value(value any) (any, bool) {
-	if n == nil {
-		return value, false
-	}
+// value returns value normalized, whether that differs from value, and whether a property with it counts as absent.
+func (p Property) value(value any) (out any, changed, absent bool) {
 	switch typed := value.(type) {
 	case map[string]any:
-		if out, changed := n.object(typed); changed {
-			return out, true
-		}
+		normal, changed := p.below.object(typed)
+		return normal, changed, p.marked && p.blank.object && len(normal) == 0
 	case []any:
-		if out, changed := n.list(typed); changed {
-			return out, true
+		absent := p.marked && p.blank.array && len(typed) == 0
+		if normal, changed := p.below.list(typed); changed {
+			return normal, true, absent
 		}
+		return value, false, absent
 	}
-	return value, false
+	return value, false, p.marked && p.blank.scalar(value)
 }
 
-func (n *Normalizer) object(obj map[string]any) (map[string]any, bool) {
+func (n *Normalizer) object(obj map[string]any) (out map[string]any, changed bool) {
+	out = obj
 	if n == nil {
-		return obj, false
+		return out, false
 	}
-	out := obj
-	changed := false
 	own := func() {
 		if !changed {
 			out, changed = maps.Clone(obj), true
 		}
 	}
 	for name, member := range obj {
-		p := n.Property(name)
-		if p.Absent(member) {
+		normal, differs, absent := n.Property(name).value(member)
+		switch {
+		case absent:
 			own()
 			delete(out, name)
-			continue
-		}
-		if normal, differs := p.below.value(member); differs {
+		case differs:
 			own()
 			out[name] = normal
 		}
@@ -130,14 +127,13 @@ func (n *Normalizer) object(obj map[string]any) (map[string]any, bool) {
 	return out, changed
 }
 
-func (n *Normalizer) list(list []any) ([]any, bool) {
-	if n.items == nil {
-		return list, false
+func (n *Normalizer) list(list []any) (out []any, changed bool) {
+	out = list
+	if n == nil || n.items == nil {
+		return out, false
 	}
-	out := list
-	changed := false
 	for i, item := range list {
-		if normal, differs := n.items.value(item); differs {
+		if normal, differs, _ := (Property{below: n.items}).value(item); differs {
 			if !changed {
 				out, changed = slices.Clone(list), true
 			}

@@ -54,7 +54,7 @@ func (crdLint) Validate(ctx context.Context, a admission.Attributes, _ admission
 	var errs field.ErrorList
 	for _, f := range crd.LintUpdate(after, before) {
 		switch {
-		case f.Severity == immutability.Error && !known[identity(f)]:
+		case f.Severity == immutability.SeverityError && !known[identity(f)]:
 			errs = append(errs, field.Invalid(schemaPath(after, f), field.OmitValueType{}, f.Message))
 		case !known[identity(f)]:
 			warning.AddWarning(ctx, "", strings.TrimPrefix(f.Version+": "+f.Message, ": "))

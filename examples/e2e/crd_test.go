@@ -239,7 +239,7 @@ func TestNonV1CRD(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			refused := false
 			for _, f := range crd.LintUpdate(c.newCRD, c.old) {
-				if f.Severity == immutability.Error {
+				if f.Severity == immutability.SeverityError {
 					refused = true
 					if f.Rule != "v1beta1-lock" {
 						t.Errorf("unexpected error %s: %s", f.Rule, f.Message)

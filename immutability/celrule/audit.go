@@ -124,7 +124,7 @@ func (a *audit) removable(p *place) []immutability.Finding {
 			p.parent.displayPath(), name, name, p.name)
 	}
 	return []immutability.Finding{{
-		Path: p.path(), SchemaPath: p.schemaPath(), Severity: immutability.Warning, Rule: id, Fields: behind,
+		Path: p.path(), SchemaPath: p.schemaPath(), Severity: immutability.SeverityWarning, Rule: id, Fields: behind,
 		Message: fmt.Sprintf("an update can %s and the next one can set another value (%s), which gets around the CEL rules on %s: %s%s",
 			how, what, strings.Join(behind, ", "), fix, a.unless(p)),
 	}}
@@ -188,7 +188,7 @@ func (a *audit) renamable(p *place) []immutability.Finding {
 		fix = "oldSelf.all(key, self.exists(other, " + sameKeys(p.marks.ListMapKeys, "other", "key") + "))"
 	}
 	return []immutability.Finding{{
-		Path: p.path(), SchemaPath: p.schemaPath(), Severity: immutability.Warning, Rule: rule.CELRenamableKey, Fields: behind,
+		Path: p.path(), SchemaPath: p.schemaPath(), Severity: immutability.SeverityWarning, Rule: rule.CELRenamableKey, Fields: behind,
 		Message: fmt.Sprintf("an update can remove a key and the next one can add it with another value, which gets around the CEL rules on %s: "+
 			"if keys are to stay, add to %s the rule {rule: '%s', message: no key may be removed}", strings.Join(behind, ", "), p.displayPath(), fix),
 	}}
@@ -211,7 +211,7 @@ func (a *audit) swappable() []immutability.Finding {
 		for _, q := range a.places {
 			if q.under(p) && unknownFields(q.schema) {
 				findings = append(findings, immutability.Finding{
-					Path: q.path(), SchemaPath: q.schemaPath(), Severity: immutability.Warning, Rule: rule.CELUnknownKeys, Fields: []string{p.displayPath()},
+					Path: q.path(), SchemaPath: q.schemaPath(), Severity: immutability.SeverityWarning, Rule: rule.CELUnknownKeys, Fields: []string{p.displayPath()},
 					Message: fmt.Sprintf("the CEL rule on %s lets an update replace unknown fields by as many others, as CEL compares an unknown field only where both sides have it: "+
 						"declare the fields, or lock %s with %s and check it by webhook or policy", p.displayPath(), p.displayPath(), extension.Immutable),
 				})

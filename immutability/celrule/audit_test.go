@@ -28,7 +28,7 @@ func TestLint(t *testing.T) {
 				if i >= len(c.Findings) || f.Path != c.Findings[i].Path || f.Rule != c.Findings[i].Rule || !strings.Contains(f.Message, c.Findings[i].Message) {
 					t.Errorf("finding %d is %s at %s: %s (%s)", i, f.Rule, f.Path, f.Message, c.Reason)
 				}
-				if f.Severity != immutability.Warning || len(f.Fields) == 0 {
+				if f.Severity != immutability.SeverityWarning || len(f.Fields) == 0 {
 					t.Errorf("finding %+v is no warning, or names no field", f)
 				}
 				proveHole(t, v, f)

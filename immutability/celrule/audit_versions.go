@@ -30,7 +30,7 @@ func LintVersions(served map[string]*spec.Schema) map[string][]immutability.Find
 				continue
 			}
 			findings[free] = append(findings[free], immutability.Finding{
-				Path: at(read[free], paths[0]).path(), SchemaPath: paths[0], Severity: immutability.Warning, Rule: rule.CELVersionWithoutRule, Fields: fields,
+				Path: at(read[free], paths[0]).path(), SchemaPath: paths[0], Severity: immutability.SeverityWarning, Rule: rule.CELVersionWithoutRule, Fields: fields,
 				Message: fmt.Sprintf("a write through version %s gets around the CEL transition rules that version %s has on %s: copy them to version %s, or stop serving it",
 					free, strict, strings.Join(fields, ", "), free),
 			})

@@ -46,7 +46,7 @@ func LintUpdate(newCRD, oldCRD *CRD, opts ...immutability.Option) []Finding {
 			l.add(v, f)
 		}
 		if path, why := notStructural(v.Schema); why != "" && !newCRD.PreserveUnknownFields {
-			l.report(v, immutability.Warning, rule.NotStructural, []string{path},
+			l.report(v, immutability.SeverityWarning, rule.NotStructural, []string{path},
 				"the schema is not structural, and an API server refuses the CRD: %s", why)
 		}
 	}
@@ -159,7 +159,7 @@ func (l *linter) unlocked() {
 		if len(paths) == 0 {
 			continue
 		}
-		l.report(free.Version, immutability.Warning, rule.VersionUnlocked, paths,
+		l.report(free.Version, immutability.SeverityWarning, rule.VersionUnlocked, paths,
 			"version %s leaves free what is locked in %s, so an update through %s gets around the locks: %s; put the same locks in every served version",
 			free.Name, strings.Join(lockers, " and "), free.Name, enumerate(fieldsOf(paths)))
 	}
@@ -211,7 +211,7 @@ func (l *linter) defaults() {
 			}
 		}
 		if len(paths) > 0 {
-			l.report(first.Version, immutability.Warning, rule.VersionDefault, paths,
+			l.report(first.Version, immutability.SeverityWarning, rule.VersionDefault, paths,
 				"the served versions have different defaults for locked fields: %s (the default of %s); an object without the value then changes with the version that it is written through: give every served version the same default",
 				enumerate(fieldsOf(paths)), example)
 		}
@@ -244,7 +244,7 @@ func (l *linter) update(oldCRD *CRD) {
 	var before []versionIndex
 	if oldCRD != nil {
 		if oldCRD.Group != l.crd.Group || oldCRD.Kind != l.crd.Kind {
-			l.add(nil, immutability.Finding{Severity: immutability.Error, Rule: rule.OtherCRD, Message: fmt.Sprintf(
+			l.add(nil, immutability.Finding{Severity: immutability.SeverityError, Rule: rule.OtherCRD, Message: fmt.Sprintf(
 				"it defines %s of %s, and the old CRD %s of %s: an update changes neither; compare a CRD with its own old version",
 				l.crd.Kind, l.crd.Group, oldCRD.Kind, oldCRD.Group)})
 			return
@@ -271,7 +271,7 @@ func (l *linter) gained(v versionIndex, before []versionIndex) {
 		}
 	}
 	if len(paths) > 0 {
-		l.report(v.Version, immutability.Error, rule.V1beta1Lock, paths,
+		l.report(v.Version, immutability.SeverityError, rule.V1beta1Lock, paths,
 			"a %s of %s cannot gain locks: %s; move it to %s, where every schema is structural", kindCRD, v1beta1, enumerate(fieldsOf(paths)), v1)
 	}
 }
@@ -289,7 +289,7 @@ func (l *linter) dropped(v versionIndex, before []versionIndex) {
 			}
 		}
 		if len(paths) > 0 {
-			l.report(v.Version, immutability.Warning, rule.LockDropped, paths,
+			l.report(v.Version, immutability.SeverityWarning, rule.LockDropped, paths,
 				"the update drops or weakens locks of version %s: %s; clients may rely on the values to stay", v.Name, enumerate(fieldsOf(paths)))
 		}
 	}

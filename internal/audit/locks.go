@@ -107,7 +107,7 @@ func holesOf(l immutability.LockedField, v *crd.Version, findings []crd.Finding)
 	holes := []Hole{}
 	for _, f := range findings {
 		otherVersion := f.Rule == rule.VersionUnlocked && f.Version != v.Name
-		if f.Severity != immutability.Warning || f.Version != v.Name && !otherVersion || !slices.Contains(f.Fields, l.Path) {
+		if f.Severity != immutability.SeverityWarning || f.Version != v.Name && !otherVersion || !slices.Contains(f.Fields, l.Path) {
 			continue
 		}
 		at := f.Path

@@ -38,7 +38,7 @@ func newFinding(f crd.Finding) Finding {
 }
 
 // IsError reports whether the finding is an error, whatever Strict says.
-func (f *Finding) IsError() bool { return f.Severity == string(immutability.Error) }
+func (f *Finding) IsError() bool { return f.Severity == string(immutability.SeverityError) }
 
 // Same reports whether two findings are the same for two versions of one CRD.
 func (f *Finding) Same(g *Finding) bool {

@@ -76,7 +76,7 @@ func lockPosition(v schema.Visit, report func(*schema.Path, string, string, ...a
 	if !v.Marks.Locked() {
 		return
 	}
-	switch at := v.LockPath(); {
+	switch at := v.Path; {
 	case v.Role == schema.Root:
 		report(at, rule.LockAtRoot, "the whole object cannot be locked, because API machinery changes it on every update: lock spec or fields below it")
 	case v.InMetadata:
@@ -146,7 +146,7 @@ func lockedMapKeys(v schema.Visit, report func(*schema.Path, string, string, ...
 // normalizePosition: only a property can be absent.
 func normalizePosition(v schema.Visit, report func(*schema.Path, string, string, ...any)) {
 	if v.Marks.Normalize != "" && v.Role != schema.Property {
-		report(v.MarkPath(schema.KeyNormalize), rule.NormalizePosition,
+		report(v.Path, rule.NormalizePosition,
 			"%s is allowed on properties: list items, map values and the whole object cannot be absent", schema.KeyNormalize)
 	}
 }

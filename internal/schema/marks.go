@@ -138,7 +138,7 @@ func (r *marksReader) key(key string, value any) {
 		m.Embedded = isTrue(value)
 	default:
 		if !isTrue(value) {
-			r.bad(key, rule.LockValue, "%s is %s: its only value is true, and a child cannot lift the lock of its parent; remove the key", key, show(value))
+			r.bad(key, rule.LockValue, "%s is %s: the only value is true, and a child cannot lift the lock of its parent; remove the key", key, show(value))
 			return
 		}
 		for i := range locks {

@@ -12,7 +12,7 @@ import (
 
 // TestLint checks every row of testdata/lint: errors fail Compile and no more, warnings do not.
 func TestLint(t *testing.T) {
-	for file, severity := range map[string]immutability.Severity{"lint/errors.yaml": immutability.Error, "lint/warnings.yaml": immutability.Warning} {
+	for file, severity := range map[string]immutability.Severity{"lint/errors.yaml": immutability.SeverityError, "lint/warnings.yaml": immutability.SeverityWarning} {
 		rows, err := suite.LoadLint(os.DirFS("../../testdata"), file)
 		if err != nil {
 			t.Fatal(err)
@@ -32,7 +32,7 @@ func lintRow(t *testing.T, row suite.LintRow, severity immutability.Severity) {
 	for _, f := range immutability.Lint(schema, immutability.WithRedacted(row.Redact...)) {
 		if f.Severity == severity {
 			got = append(got, f)
-		} else if severity == immutability.Warning {
+		} else if severity == immutability.SeverityWarning {
 			t.Errorf("unexpected error: %+v", f)
 		}
 	}
@@ -48,7 +48,7 @@ func lintRow(t *testing.T, row suite.LintRow, severity immutability.Severity) {
 	}
 	_, err = immutability.Compile(schema, immutability.WithRedacted(row.Redact...))
 	var schemaError *immutability.SchemaError
-	if fails := severity == immutability.Error && len(row.Findings) > 0; fails != errors.As(err, &schemaError) {
+	if fails := severity == immutability.SeverityError && len(row.Findings) > 0; fails != errors.As(err, &schemaError) {
 		t.Errorf("Compile: %v", err)
 	}
 }

@@ -1,0 +1,91 @@
+package check
+
+import (
+	"fmt"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/util/json"
+
+	"github.com/fieldlock/fieldlock/internal/jsonscan"
+)
+
+// Checker checks updates against the locks of one schema. It is safe for concurrent use. The nil Checker has no locks.
+type Checker struct {
+	root  Node
+	memos sync.Pool // of unused *Memo, so that an accepted update allocates nothing
+}
+
+func newChecker(root Node) *Checker {
+	return &Checker{root: root, memos: sync.Pool{New: func() any { return new(Memo) }}}
+}
+
+// Root returns the node of the whole object, nil if nothing is locked.
+func (c *Checker) Root() Node {
+	if c == nil {
+		return nil
+	}
+	return c.root
+}
+
+// Refused is what an update breaks, and what was remembered while finding it.
+type Refused struct {
+	*Found
+	Memo *Memo
+}
+
+// Check compares two objects. It returns nil if the update is allowed. A nil object is an empty one.
+func (c *Checker) Check(newObj, oldObj map[string]any) *Refused {
+	if c == nil {
+		return nil
+	}
+	if newObj == nil {
+		newObj = map[string]any{}
+	}
+	if oldObj == nil {
+		oldObj = map[string]any{}
+	}
+	m := c.memos.Get().(*Memo)
+	return c.done(m, c.root.Check(m, present(newObj), present(oldObj)))
+}
+
+// done returns the result of a check with m, or gives m back.
+func (c *Checker) done(m *Memo, f *Found) *Refused {
+	if f != nil {
+		return &Refused{f, m}
+	}
+	if m.used() {
+		*m = Memo{} // it would keep the objects in memory
+	}
+	m.nested, m.Comparisons = false, 0
+	c.memos.Put(m)
+	return nil
+}
+
+// CheckJSON is Check of encoded objects. It returns an error if one of them is not a JSON object; null is an empty one.
+func (c *Checker) CheckJSON(newJSON, oldJSON []byte) (*Refused, error) {
+	p := jsonscan.NewPair(newJSON, oldJSON)
+	if is, was := p.Kinds(); is == '{' && was == '{' {
+		r := c.checkPair(p)
+		if p.End() {
+			return r, nil
+		}
+	}
+	// One of them is null or not an object: let the decoder say what is wrong.
+	var newObj, oldObj map[string]any
+	if err := json.Unmarshal(newJSON, &newObj); err != nil {
+		return nil, fmt.Errorf("the new object: %w", err)
+	}
+	if err := json.Unmarshal(oldJSON, &oldObj); err != nil {
+		return nil, fmt.Errorf("the old object: %w", err)
+	}
+	return c.Check(newObj, oldObj), nil
+}
+
+func (c *Checker) checkPair(p *jsonscan.Pair) *Refused {
+	if c == nil {
+		p.Skip()
+		return nil
+	}
+	m := c.memos.Get().(*Memo)
+	return c.done(m, c.root.CheckJSON(m, p))
+}

@@ -1,0 +1,67 @@
+package check
+
+import (
+	"fmt"
+
+	"github.com/fieldlock/fieldlock/internal/jsonscan"
+	"github.com/fieldlock/fieldlock/internal/jsonvalue"
+)
+
+// ContainerNode is a location with locks below it or on its keys. It tells objects from lists and refuses what cannot be
+// compared.
+type ContainerNode struct {
+	Object *Object // nil: nothing in the members is locked
+	List   List    // nil: nothing in the items is locked
+	*Field
+}
+
+var _ Node = (*ContainerNode)(nil)
+
+// Check implements Node.
+func (n *ContainerNode) Check(m *Memo, newVal, oldVal Value) *Found {
+	is, was := newVal.kind(), oldVal.kind()
+	if is != was && is != jsonvalue.Null && was != jsonvalue.Null {
+		return n.incomparable(newVal, oldVal, fmt.Sprintf("%s cannot be compared with %s", is, was))
+	}
+	var f *Found
+	switch max(is, was) {
+	case jsonvalue.Foreign: // its keys and members cannot be seen
+		if newVal.OK != oldVal.OK || !jsonvalue.Equal(newVal.Data, oldVal.Data) {
+			return n.incomparable(newVal, oldVal, jsonvalue.Foreign.String()+" cannot be compared")
+		}
+	case jsonvalue.Object:
+		if n.Object != nil {
+			newObj, _ := newVal.Data.(map[string]any)
+			oldObj, _ := oldVal.Data.(map[string]any)
+			f = n.Object.check(m, newObj, oldObj)
+		}
+	case jsonvalue.List:
+		if n.List != nil {
+			newList, _ := newVal.Data.([]any)
+			oldList, _ := oldVal.Data.([]any)
+			f = n.List.check(m, newList, oldList)
+		}
+	}
+	if f != nil {
+		for _, r := range f.Here { // the parts of the container know only what is in them
+			r.Field, r.New, r.Old = n.Field, newVal, oldVal
+		}
+	}
+	return f
+}
+
+func (n *ContainerNode) incomparable(newVal, oldVal Value, why string) *Found {
+	return refuse(Refusal{Lock: Incomparable, LockPath: n.LockPath, Field: n.Field, New: newVal, Old: oldVal, Note: why})
+}
+
+// CheckJSON implements Node.
+func (n *ContainerNode) CheckJSON(m *Memo, p *jsonscan.Pair) *Found {
+	is, was := p.Kinds()
+	if is == '{' && was == '{' && n.Object != nil && n.Object.onlyProperties() {
+		return n.Object.checkJSON(m, p)
+	}
+	if items, ok := n.List.(*Items); ok && is == '[' && was == '[' {
+		return items.checkJSON(m, p)
+	}
+	return checkDecoded(n, m, p)
+}

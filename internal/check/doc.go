@@ -1,0 +1,17 @@
+// Package check is what runs when an update is checked: the tree of nodes that a schema with locks compiles to.
+//
+// [Compile] makes a [Checker] of a schema that has been read. A location with locks on it or below it becomes a [Node];
+// a node compares the new and the old value of its location and returns what the update breaks as a [Found] tree, nil
+// for nothing. Package immutability turns that tree into a report.
+//
+// The files, from the bottom up: value (a value that may be absent), memo (what one check remembers), equality
+// (when two values are equal), redaction, found (the result), differences; then one file for each node (frozen,
+// update, object, items, keyed, container); then json (reading encoded objects) and compile.
+//
+// # Cost
+//
+// An update that breaks nothing is compared once and allocates nothing, as long as sets and keyed lists are in the same
+// order. Where locks are nested, or sets contain sets, a naive comparison would look at the innermost values once for
+// each level. A [Memo] prevents that: it remembers what was compared and hashed, by the identity of the two containers,
+// so that every check is near linear in the two objects and the report.
+package check

@@ -1,0 +1,284 @@
+package check
+
+import (
+	"hash/maphash"
+
+	"github.com/fieldlock/fieldlock/internal/jsonvalue"
+	"github.com/fieldlock/fieldlock/listtype"
+	"github.com/fieldlock/fieldlock/normalize"
+)
+
+// Equality says when two values of one location are equal, as the documentation of package immutability defines it: as
+// JSON, but for sets, normalized properties and, where order is ignored, lists of list-type map. The part that fits the
+// kind of the value applies. The nil Equality is plain JSON equality.
+type Equality struct {
+	Object *ObjectEquality // nil: as JSON
+	List   *ListEquality   // nil: as JSON
+
+	// unordered is set if there are lists without order below, so that comparing two values can mean hashing them.
+	unordered bool
+}
+
+// ObjectEquality compares objects that have members with an equality of their own.
+type ObjectEquality struct {
+	Properties map[string]Member // those with an equality or normalization, and all of them if Values is not nil
+	Values     *Equality         // of the other keys
+	Normalized bool              // a member may count as absent
+}
+
+// Member says how the values of a property compare and which of them count as absent.
+type Member struct {
+	Equality *Equality
+	Presence normalize.Property
+}
+
+// ListKind says how lists compare.
+type ListKind uint8
+
+// The kinds.
+const (
+	Ordered ListKind = iota // item by item
+	AsSet                   // as multisets
+	ByKey                   // by key, without order
+)
+
+// ListEquality compares lists.
+type ListEquality struct {
+	Kind  ListKind
+	Items *Equality
+	Keys  listtype.Keys // of ByKey
+}
+
+func (o *ObjectEquality) member(key string) Member {
+	if m, ok := o.Properties[key]; ok {
+		return m
+	}
+	return Member{Equality: o.Values}
+}
+
+// Equal reports whether a and b are equal under e.
+func (m *Memo) Equal(e *Equality, a, b any) bool {
+	if e == nil {
+		return jsonvalue.Equal(a, b)
+	}
+	switch va := a.(type) {
+	case map[string]any:
+		if vb, ok := b.(map[string]any); ok && e.Object != nil && va != nil && vb != nil {
+			if equal, ok := m.known(e, a, b); ok {
+				return equal
+			}
+			return m.remember(e, a, b, m.equalObjects(e.Object, va, vb))
+		}
+	case []any:
+		if vb, ok := b.([]any); ok && e.List != nil && va != nil && vb != nil {
+			if equal, ok := m.known(e, a, b); ok {
+				return equal
+			}
+			return m.remember(e, a, b, m.equalLists(e.List, va, vb))
+		}
+	}
+	return jsonvalue.Equal(a, b)
+}
+
+func (m *Memo) equalObjects(o *ObjectEquality, a, b map[string]any) bool {
+	m.Comparisons++
+	if !o.Normalized && len(a) != len(b) {
+		return false
+	}
+	present := 0
+	for key, va := range a {
+		member := o.member(key)
+		if m.Absent(member.Presence, va) {
+			continue
+		}
+		vb, ok := b[key]
+		if !ok || m.Absent(member.Presence, vb) || !m.Equal(member.Equality, va, vb) {
+			return false
+		}
+		present++
+	}
+	return present == m.count(o, b)
+}
+
+// count returns how many members of v do not count as absent.
+func (m *Memo) count(o *ObjectEquality, v map[string]any) int {
+	n := len(v)
+	if o.Normalized {
+		for key, value := range v {
+			if m.Absent(o.member(key).Presence, value) {
+				n--
+			}
+		}
+	}
+	return n
+}
+
+func (m *Memo) equalLists(l *ListEquality, a, b []any) bool {
+	m.Comparisons++
+	if len(a) != len(b) {
+		return false
+	}
+	switch l.Kind {
+	case AsSet:
+		return m.equalSets(l.Items, a, b)
+	case ByKey:
+		return m.equalByKey(l, a, b)
+	}
+	for i := range a {
+		if !m.Equal(l.Items, a[i], b[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// equalSets compares multisets of the same size. Items that have lists without order in them are compared only if their
+// hashes are equal: in sets of sets a comparison that fails would otherwise be repeated at each level.
+func (m *Memo) equalSets(items *Equality, a, b []any) bool {
+	i := 0
+	for i < len(a) && m.likely(items, a[i], b[i]) && m.Equal(items, a[i], b[i]) {
+		i++
+	}
+	return i == len(a) || listtype.EqualSets(a[i:], b[i:], m.items(items))
+}
+
+// likely reports whether a and b may be equal under e, as far as their hashes tell.
+func (m *Memo) likely(e *Equality, a, b any) bool {
+	return e == nil || !e.unordered || m.Hash(e, a) == m.Hash(e, b)
+}
+
+// equalByKey compares lists of the same length by key. Items that share a key are compared one by one, in order; lists
+// with items that are not objects are compared in order.
+func (m *Memo) equalByKey(l *ListEquality, a, b []any) bool {
+	// Items with the same keys at the same index belong together, so what is compared here is compared once. In lists
+	// within lists, a second comparison would double the cost at each level.
+	i := 0
+	for i < len(a) && l.Keys.Equal(a[i], b[i]) {
+		if !m.Equal(l.Items, a[i], b[i]) {
+			return false
+		}
+		i++
+	}
+	if i == len(a) {
+		return true
+	}
+	if !allObjects(a) || !allObjects(b) {
+		return false
+	}
+	a, b = a[i:], b[i:]
+	at, ok := listtype.Match(b, a, &l.Keys)
+	if !ok {
+		return m.equalRepeated(l, a, b)
+	}
+	for j, item := range b {
+		if at[j] < 0 || !m.Equal(l.Items, a[at[j]], item) {
+			return false
+		}
+	}
+	return true
+}
+
+// equalRepeated is equalByKey where a key may occur more than once.
+func (m *Memo) equalRepeated(l *ListEquality, a, b []any) bool {
+	index := listtype.NewIndex(a, &l.Keys)
+	due := make(map[int]int) // by the first index of a repeated key: the index of the item that comes next
+	for _, item := range b {
+		first := index.First(item)
+		if first < 0 {
+			return false
+		}
+		next, again := due[first]
+		if !again {
+			next = first
+		}
+		if next < 0 || !m.Equal(l.Items, a[next], item) {
+			return false
+		}
+		due[first] = index.Next(next)
+	}
+	return true
+}
+
+// Hash returns a hash that values share if they are equal under e. Hashes of one Memo can be compared with each other.
+func (m *Memo) Hash(e *Equality, v any) uint64 {
+	seed := m.seedOnce()
+	id, container := identityOf(v)
+	if e == nil || !container {
+		return jsonvalue.Hash(seed, v)
+	}
+	key := hashed{e, id}
+	if hash, ok := m.hashes[key]; ok {
+		return hash
+	}
+	m.Comparisons++
+	var hash uint64
+	switch v := v.(type) {
+	case map[string]any:
+		if e.Object == nil {
+			return jsonvalue.Hash(seed, v)
+		}
+		hash = m.hashObject(e.Object, v)
+	case []any:
+		if e.List == nil {
+			return jsonvalue.Hash(seed, v)
+		}
+		hash = m.hashList(e.List, v)
+	}
+	if e.unordered { // other values are hashed once, as items of one list
+		if m.hashes == nil {
+			m.hashes = map[hashed]uint64{}
+		}
+		m.hashes[key] = hash
+	}
+	return hash
+}
+
+func (m *Memo) hashObject(o *ObjectEquality, v map[string]any) uint64 {
+	sum := maphash.String(m.seed, "{")
+	for key, value := range v {
+		if member := o.member(key); !m.Absent(member.Presence, value) {
+			sum += jsonvalue.HashMember(m.seed, key, m.Hash(member.Equality, value))
+		}
+	}
+	return jsonvalue.Mix(sum)
+}
+
+func (m *Memo) hashList(l *ListEquality, v []any) uint64 {
+	switch l.Kind {
+	case AsSet:
+		sum := maphash.String(m.seed, "set")
+		for _, item := range v {
+			sum += jsonvalue.Mix(m.Hash(l.Items, item))
+		}
+		return jsonvalue.Mix(sum)
+	case ByKey:
+		sum := maphash.String(m.seed, "map")
+		for _, item := range v {
+			sum += jsonvalue.Mix(l.Keys.Hash(m.seed, item)*31 ^ m.Hash(l.Items, item))
+		}
+		return jsonvalue.Mix(sum)
+	}
+	h := maphash.String(m.seed, "list")
+	for _, item := range v {
+		h = jsonvalue.Mix(h ^ m.Hash(l.Items, item))
+	}
+	return h
+}
+
+// items returns the equality of list items for package listtype.
+func (m *Memo) items(e *Equality) listtype.Equality {
+	if e == nil {
+		return listtype.JSON{}
+	}
+	return &itemEquality{m, e}
+}
+
+type itemEquality struct {
+	memo     *Memo
+	equality *Equality
+}
+
+func (i *itemEquality) Equal(a, b any) bool { return i.memo.Equal(i.equality, a, b) }
+
+// Hash ignores the seed: what the memo remembers has one of its own, which is random too.
+func (i *itemEquality) Hash(_ maphash.Seed, v any) uint64 { return i.memo.Hash(i.equality, v) }

@@ -1,0 +1,42 @@
+package check
+
+import (
+	"github.com/fieldlock/fieldlock/internal/jsonscan"
+	"github.com/fieldlock/fieldlock/internal/schema"
+)
+
+// Node is the compiled check of one location. A location without locks on it or below it has no node.
+type Node interface {
+	// Check returns what the update breaks at the location and below it, nil for nothing. It allocates only then, or when
+	// items are in another order.
+	Check(m *Memo, newVal, oldVal Value) *Found
+	// CheckJSON is Check of the values that both texts have next. It reads them.
+	CheckJSON(m *Memo, p *jsonscan.Pair) *Found
+}
+
+// Frozen is x-kubernetes-immutable: neither the value nor its presence may change, for the whole subtree.
+type Frozen struct {
+	*Field
+}
+
+var _ Node = (*Frozen)(nil)
+
+// Check implements Node.
+func (n *Frozen) Check(m *Memo, newVal, oldVal Value) *Found {
+	if newVal.OK == oldVal.OK && (!newVal.OK || m.Same(n.Equality, newVal.Data, oldVal.Data)) {
+		return nil
+	}
+	return refuse(Refusal{Lock: schema.Immutable, LockPath: n.LockPath, Field: n.Field, New: newVal, Old: oldVal, Whole: true})
+}
+
+// CheckJSON implements Node.
+func (n *Frozen) CheckJSON(m *Memo, p *jsonscan.Pair) *Found { return checkDecoded(n, m, p) }
+
+// checkDecoded is CheckJSON for a node that needs the values where they differ: equal values break no lock.
+func checkDecoded(n Node, m *Memo, p *jsonscan.Pair) *Found {
+	at := p.Here()
+	if p.Skip() {
+		return nil
+	}
+	return n.Check(m, present(p.NewValue(at)), present(p.OldValue(at)))
+}

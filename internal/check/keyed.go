@@ -1,0 +1,156 @@
+package check
+
+import (
+	"github.com/fieldlock/fieldlock/internal/schema"
+	"github.com/fieldlock/fieldlock/listtype"
+)
+
+// KeyedItems checks a list-type map: its items are correlated by key.
+type KeyedItems struct {
+	Keys     listtype.Keys
+	Item     Node         // of items on both sides; nil if nothing in them is locked
+	Equality *Equality    // of an item
+	Locks    []KeyLock    // of the keys
+	LockPath *schema.Path // of the list
+
+	// WholeItems is set if Item freezes whole items: then an unchanged list costs only comparing them in order. Elsewhere
+	// the keys are compared in order first, which reads less.
+	WholeItems bool
+}
+
+var _ List = (*KeyedItems)(nil)
+
+func (n *KeyedItems) check(m *Memo, newList, oldList []any) *Found {
+	switch {
+	case n.WholeItems:
+		if n.equalInOrder(m, newList, oldList) {
+			return nil
+		}
+	case n.Keys.Aligned(newList, oldList):
+		return n.inPlace(m, newList, oldList)
+	}
+	if !allObjects(newList) || !allObjects(oldList) {
+		if n.equalInOrder(m, newList, oldList) {
+			return nil
+		}
+		return n.incomparable("an item that is not an object has no key", Value{})
+	}
+	return n.byKey(m, newList, oldList)
+}
+
+func (n *KeyedItems) equalInOrder(m *Memo, newList, oldList []any) bool {
+	if len(newList) != len(oldList) {
+		return false
+	}
+	for i := range newList {
+		if !m.Same(n.Equality, newList[i], oldList[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// inPlace checks two lists that hold the same keys at the same indices, each once. Its result is final: looking once
+// more by key would double the cost at each level of lists within lists.
+func (n *KeyedItems) inPlace(m *Memo, newList, oldList []any) *Found {
+	if n.Item == nil {
+		return nil
+	}
+	var f *Found
+	for i := range newList {
+		f = f.add(n.Item.Check(m, present(newList[i]), present(oldList[i])), index(i))
+	}
+	return f
+}
+
+// byKey correlates the items of two lists of objects.
+func (n *KeyedItems) byKey(m *Memo, newList, oldList []any) *Found {
+	at, ok := listtype.Match(newList, oldList, &n.Keys)
+	if !ok {
+		return n.byRepeatedKey(m, newList, oldList)
+	}
+	var f *Found
+	gone := len(oldList)
+	for i, item := range newList {
+		if at[i] < 0 {
+			for l := range n.Locks {
+				f = f.add(n.Locks[l].added(item), index(i))
+			}
+			continue
+		}
+		gone--
+		if n.Item != nil {
+			f = f.add(n.Item.Check(m, present(item), present(oldList[at[i]])), index(i))
+		}
+	}
+	if gone > 0 && refuseRemoval(n.Locks) {
+		f = f.and(n.removed(listtype.NewIndex(newList, &n.Keys), listtype.NewIndex(oldList, &n.Keys), oldList))
+	}
+	return f
+}
+
+// byRepeatedKey is byKey where a key may occur more than once.
+func (n *KeyedItems) byRepeatedKey(m *Memo, newList, oldList []any) *Found {
+	var f *Found
+	news, olds := listtype.NewIndex(newList, &n.Keys), listtype.NewIndex(oldList, &n.Keys)
+	var repeated Value // the first key that occurs more than once and cannot be compared
+	for i, item := range newList {
+		first := olds.First(item)
+		if first < 0 {
+			for l := range n.Locks {
+				f = f.add(n.Locks[l].added(item), index(i))
+			}
+			continue
+		}
+		if news.First(item) != i {
+			continue // a repeated key, met at its first index
+		}
+		if news.Next(i) >= 0 || olds.Next(first) >= 0 {
+			if !repeated.OK && !n.equalOneByOne(m, news, i, olds, first, newList, oldList) {
+				repeated = present(n.key(item))
+			}
+			continue
+		}
+		if n.Item != nil {
+			f = f.add(n.Item.Check(m, present(item), present(oldList[first])), index(i))
+		}
+	}
+	if repeated.OK {
+		f = f.and(n.incomparable("items that share a key differ", repeated))
+	}
+	if refuseRemoval(n.Locks) {
+		f = f.and(n.removed(news, olds, oldList))
+	}
+	return f
+}
+
+// removed refuses the keys of oldList that newList lacks.
+func (n *KeyedItems) removed(news, olds *listtype.Index, oldList []any) *Found {
+	var f *Found
+	for i, item := range oldList {
+		if olds.First(item) == i && news.First(item) < 0 {
+			for l := range n.Locks {
+				f = f.and(n.Locks[l].removed(n.key(item)))
+			}
+		}
+	}
+	return f
+}
+
+// equalOneByOne reports whether the items of one key, from index i in newList and j in oldList on, are equal in order.
+func (n *KeyedItems) equalOneByOne(m *Memo, news *listtype.Index, i int, olds *listtype.Index, j int, newList, oldList []any) bool {
+	for i >= 0 && j >= 0 {
+		if !m.Same(n.Equality, newList[i], oldList[j]) {
+			return false
+		}
+		i, j = news.Next(i), olds.Next(j)
+	}
+	return i == j
+}
+
+// key is the key of an item, as reports show it.
+func (n *KeyedItems) key(item any) any { return n.Keys.Tuple(item.(map[string]any)) }
+
+func (n *KeyedItems) incomparable(why string, key Value) *Found {
+	return refuse(Refusal{Lock: Incomparable, LockPath: n.LockPath, Note: why, Key: key})
+}

@@ -1,0 +1,38 @@
+package check
+
+import "github.com/fieldlock/fieldlock/internal/jsonvalue"
+
+// Value is the value at a location in one of the two objects. OK is false where it is absent, which differs from null.
+type Value struct {
+	Data any
+	OK   bool
+}
+
+// set reports whether v is neither absent nor null: a container that exists, or a value for x-fieldlock-update.
+func (v Value) set() bool { return v.OK && !jsonvalue.IsNull(v.Data) }
+
+// kind returns the kind of v, Null where it is absent.
+func (v Value) kind() jsonvalue.Kind {
+	if !v.OK {
+		return jsonvalue.Null
+	}
+	return jsonvalue.KindOf(v.Data)
+}
+
+// member returns the member key of an object.
+func member(object map[string]any, key string) Value {
+	data, ok := object[key]
+	return Value{data, ok}
+}
+
+// present returns an item or member that exists.
+func present(data any) Value { return Value{data, true} }
+
+func allObjects(list []any) bool {
+	for _, item := range list {
+		if jsonvalue.KindOf(item) != jsonvalue.Object {
+			return false
+		}
+	}
+	return true
+}
