@@ -74,10 +74,10 @@ func TestCheck(t *testing.T) {
 			skipped: 1, note: "use fieldlock lint --old OLD NEW",
 		},
 		{
-			name: "misspelled lock", reason: "check alone in a pipeline would never tell that nothing is locked",
-			crd: widgets("None", "class: {type: string, x-kubernetes-imutable: true}\nzone: {type: string, x-kubernetes-immutable: true}", ""),
+			name: "unknown key", reason: "check alone in a pipeline would never tell that the key locks nothing",
+			crd: widgets("None", "class: {type: string, x-kubernetes-shoe-size: 41}\nzone: {type: string, x-kubernetes-immutable: true}", ""),
 			old: widget("v1", "", "x", "{class: p}"), new: widget("v1", "", "x", "{class: q}"),
-			checked: 1, note: "crd.yaml:22: spec.class: x-kubernetes-imutable is no key of Kubernetes or fieldlock",
+			checked: 1, note: "crd.yaml:22: spec.class: Kubernetes and fieldlock do not know x-kubernetes-shoe-size",
 		},
 		{
 			name: "same kind of another group", reason: "the group is part of the kind",
@@ -356,7 +356,8 @@ func TestUnusable(t *testing.T) {
 		{"strict", map[string]string{"new.yaml": object + "---\napiVersion: v1\nkind: Secret\nmetadata: {name: s}\n"}, append(check, "--strict"), "new.yaml:5: document 2, Secret s: no schema covers kind Secret of v1; give its CRD with --schema, or leave out --strict"},
 		{"schema without a CRD", map[string]string{"crd.yaml": object}, nil, "crd.yaml: there is no CustomResourceDefinition in it"},
 		{"CRD without a schema", map[string]string{"crd.yaml": classLocked[:strings.Index(classLocked, "      schema:")]}, nil, "version \"v1\" has no schema"},
-		{"lock in the wrong place", map[string]string{"crd.yaml": strings.Replace(classLocked, "x-kubernetes-immutable: true", "x-kubernetes-immutable-keys: true", 1)}, nil, "CustomResourceDefinition widgets.example.com, version v1: spec.class: x-kubernetes-immutable-keys stands on a field without keys"},
+		{"lock in the wrong place", map[string]string{"crd.yaml": strings.Replace(classLocked, "x-kubernetes-immutable: true", "x-kubernetes-immutable-keys: true", 1)}, nil, "CustomResourceDefinition widgets.example.com, version v1: spec.class: x-kubernetes-immutable-keys is on a field without keys"},
+		{"misspelled lock", map[string]string{"crd.yaml": strings.Replace(classLocked, "x-kubernetes-immutable: true", "x-kubernetes-imutable: true", 1)}, nil, "spec.class: Kubernetes and fieldlock do not know x-kubernetes-imutable, so it does nothing: did you mean x-kubernetes-immutable?"},
 		{"schema that is not structural", map[string]string{"crd.yaml": widgets("None", "class: {type: string, x-kubernetes-immutable: true}\nmore: {type: object, patternProperties: {a: {type: string}}}", ""), "new.yaml": object + "spec: {class: q}\n"}, nil, "use additionalProperties; --no-defaults compares objects as they are written"},
 		{"several mistakes", map[string]string{"old.yaml": "kind: Widget\n", "new.yaml": "kind: Widget\n"}, nil, "2 mistakes:\n  old.yaml:1"},
 		{"lint without CRDs", nil, []string{"lint"}, "lint needs CRDs"},
