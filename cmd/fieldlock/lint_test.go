@@ -78,7 +78,8 @@ func TestLint(t *testing.T) {
 			name: "update drops a lock", reason: "clients may rely on it",
 			files:    map[string]string{"old.yaml": classLocked, "new.yaml": widgets("None", free, locked)},
 			args:     []string{"--old", "old.yaml", "new.yaml"},
-			findings: []string{"warning lock-dropped spec.class", "warning optional-parent spec", "warning version-unlocked spec.class"},
+			status:   exitRefused,
+			findings: []string{"error lock-dropped spec.class", "warning optional-parent spec", "warning version-unlocked spec.class"},
 		},
 		{
 			name: "update of v1beta1 gains a lock", reason: "the proposal allows that in v1 only",
@@ -101,9 +102,9 @@ func TestLint(t *testing.T) {
 		{
 			name: "directories", reason: "CRDs are paired by group and kind; one that is new has no old one",
 			files: map[string]string{"old/a.yaml": widgets("None", locked, locked), "new/b.yaml": widgets("None", free, free), "new/c.yaml": other},
-			args:  []string{"--old", "old", "new"},
+			args:  []string{"--old", "old", "new"}, status: exitRefused,
 			findings: []string{
-				"warning lock-dropped spec.class", "warning lock-dropped spec.class", "warning optional-parent spec", "warning optional-parent spec",
+				"error lock-dropped spec.class", "error lock-dropped spec.class", "warning optional-parent spec", "warning optional-parent spec",
 			},
 		},
 	} {

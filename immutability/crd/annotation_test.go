@@ -133,10 +133,10 @@ func TestMergeAnnotation(t *testing.T) {
 		{"same mark as a string", "openapi-gen's spelling says the same", `{"v1": {"/properties/spec/properties/class": {"x-kubernetes-immutable": "true"}}}`, "", "spec.class spec.map spec.size"},
 		{"same words in another order", "the order means nothing", `{"v1": {"/properties/spec/properties/size": {"x-fieldlock-update": ["NoUnset", "NoSet"]}}}`, "", "spec.class spec.map spec.size"},
 		{"other words", "a conflict", `{"v1": {"/properties/spec/properties/size": {"x-fieldlock-update": ["NoSet"]}}}`,
-			at + `version "v1", schema path "/properties/spec/properties/size": x-fieldlock-update is ["NoSet"] here and ["NoSet","NoUnset"] in the schema; make them equal, or remove one`, ""},
+			at + `version "v1", schema path "/properties/spec/properties/size": x-fieldlock-update is ["NoSet"] here and ["NoSet","NoUnset"] in the schema; make the two agree, or remove one`, ""},
 		{"other lock", "a conflict: a node has one of them", `{"v1": {"/properties/spec/properties/map": {"x-kubernetes-immutable-keys": true}}}`,
-			"x-kubernetes-immutable-keys stands here and x-kubernetes-addition-only on the same node of the schema, and a node has one of them; remove one", ""},
-		{"immutable beside words", "a conflict too", `{"v1": {"/properties/spec/properties/size": {"x-kubernetes-immutable": true}}}`, "x-kubernetes-immutable stands here and x-fieldlock-update on the same node", ""},
+			"the lock x-kubernetes-immutable-keys conflicts with x-kubernetes-addition-only in the schema; remove one", ""},
+		{"immutable beside words", "a conflict too", `{"v1": {"/properties/spec/properties/size": {"x-kubernetes-immutable": true}}}`, "the lock x-kubernetes-immutable conflicts with x-fieldlock-update in the schema", ""},
 		{"key lock beside words", "they may stand together", `{"v1": {"/properties/spec/properties/map": {"x-fieldlock-update": ["NoUnset"]}}}`, "", "spec.class spec.map spec.size"},
 		{"unknown version", "the lock would be lost", `{"v9": {}}`, at + `there is no version "v9"; the versions are v1`, ""},
 		{"unknown path", "the lock would be lost", `{"v1": {"/properties/spec/properties/clas": {"x-kubernetes-immutable": true}}}`,
@@ -146,9 +146,9 @@ func TestMergeAnnotation(t *testing.T) {
 		{"topology", "it stands in the schema", `{"v1": {"/properties/spec/properties/map": {"x-kubernetes-map-type": "atomic"}}}`, `the key "x-kubernetes-map-type" is not known`, ""},
 		{"no JSON", "nothing can be read", `v1`, at + "the JSON is malformed: ", ""},
 		{"same version twice", "one of them would be lost", `{"v1": {}, "v1": {}}`, at + `an object has the member "v1" twice`, ""},
-		{"list", "the wrong form", `[]`, at + "the value is a list; it has to be an object, as in {", ""},
-		{"version is a list", "the wrong form", `{"v1": []}`, at + `version "v1" is a list; it has to be an object`, ""},
-		{"keys are true", "the wrong form", `{"v1": {"/properties": true}}`, at + `version "v1", schema path "/properties" is the boolean true; it has to be an object`, ""},
+		{"list", "the wrong form", `[]`, at + "the value is a list; it must be an object, as in {", ""},
+		{"version is a list", "the wrong form", `{"v1": []}`, at + `version "v1" is a list; it must be an object`, ""},
+		{"keys are true", "the wrong form", `{"v1": {"/properties": true}}`, at + `version "v1", schema path "/properties" is the boolean true; it must be an object`, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			crds, err := crd.Read("crds.yaml", []byte(annotated(text, c.value)))

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -30,9 +29,9 @@ type (
 	Error = yamldoc.Error
 )
 
-// CRD is a CustomResourceDefinition with the marks of its schemas, which the API types have no room for.
+// CRD is a CustomResourceDefinition with the locks of its schemas, which the API types have no room for.
 type CRD struct {
-	File string // "" for an object that comes from no file
+	File string // "" for an object that was not read from a file
 
 	Name       string // of the CustomResourceDefinition: "widgets.example.com"
 	APIVersion string // of the document: "apiextensions.k8s.io/v1" or "apiextensions.k8s.io/v1beta1"
@@ -53,7 +52,7 @@ type CRD struct {
 // kinds are skipped, so a file without any CRD gives an empty list and no error. The name is used in messages and as
 // CRD.File.
 //
-// A CRD needs versions, and each version a schema (in v1beta1: at least one of them, or the CRD as a whole). The marks
+// A CRD needs versions, and each version a schema (in v1beta1: at least one of them, or the CRD as a whole). The locks
 // of its annotation AnnotationKey are merged into the schemas. Read returns the CRDs that it can read, and an error that
 // joins one *Error for each document or CRD that it cannot.
 func Read(name string, data []byte) ([]*CRD, error) {
@@ -75,8 +74,8 @@ func Read(name string, data []byte) ([]*CRD, error) {
 // read, and an error that joins one *Error for each document that it cannot.
 func ReadDocuments(name string, data []byte) ([]*Document, error) { return yamldoc.Read(name, data) }
 
-// FromObject makes a CRD of an object of the API. Its schemas have lost every mark on the way through the API types:
-// the marks are those of the annotation AnnotationKey.
+// FromObject makes a CRD of an object of the API. Its schemas lost every lock on the way through the API types: the locks
+// are those of the annotation AnnotationKey.
 func FromObject(object *apiextensionsv1.CustomResourceDefinition) (*CRD, error) {
 	data, err := json.Marshal(object)
 	if err != nil {
@@ -112,20 +111,17 @@ func FromDocument(d *Document) (*CRD, error) {
 	switch kind := d.Object["kind"]; {
 	case kind == kindCRD:
 	case kind == nil && strings.HasPrefix(apiVersion, group+"/"):
-		return nil, d.Errorf(nil, "it has no kind; the kind in %s that is read is %s", apiVersion, kindCRD)
+		return nil, d.Errorf(nil, "it has no kind; of %s, this reads the kind %s", apiVersion, kindCRD)
 	default:
 		return nil, nil
 	}
 	if apiVersion != v1 && apiVersion != v1beta1 {
-		return nil, d.Errorf([]any{"apiVersion"}, "it is %s; a %s is of %s, or of %s", yamldoc.Describe(d.Object["apiVersion"]), kindCRD, v1, v1beta1)
+		return nil, d.Errorf([]any{"apiVersion"}, "it is %s; the apiVersion of a %s is %s or %s", yamldoc.Describe(d.Object["apiVersion"]), kindCRD, v1, v1beta1)
 	}
 	r := reader{d: d}
 	crd := r.crd(apiVersion)
 	if r.err != nil {
 		return nil, r.err
-	}
-	if err := crd.mergeAnnotation(); err != nil {
-		return nil, err
 	}
 	return crd, nil
 }
@@ -140,7 +136,7 @@ func (c *CRD) Version(name string) *Version {
 	return nil
 }
 
-// Position returns where the value stands in the CRD's file that steps lead to, as Document.Position does.
+// Position returns the place in the CRD's file of the value that steps lead to, as Document.Position does.
 func (c *CRD) Position(steps ...any) Position { return c.document.Position(steps...) }
 
 // subject names the CRD in messages.
@@ -149,179 +145,4 @@ func (c *CRD) subject() string {
 		return kindCRD + " " + c.Name
 	}
 	return c.File + ": " + kindCRD + " " + c.Name
-}
-
-// reader reads the fields of a CRD and keeps the first mistake.
-type reader struct {
-	d   *Document
-	err error
-}
-
-func (r *reader) fail(steps []any, format string, args ...any) {
-	if r.err == nil {
-		r.err = r.d.Errorf(steps, format, args...)
-	}
-}
-
-// field returns the value at the end of steps and whether it is there; null is not there.
-func (r *reader) field(steps []any) (any, bool) {
-	var value any = r.d.Object
-	for _, step := range steps {
-		value = yamldoc.At(value, step)
-	}
-	return value, value != nil
-}
-
-// text reads a string; absent is "".
-func (r *reader) text(steps ...any) string {
-	value, ok := r.field(steps)
-	text, isText := value.(string)
-	if ok && !isText {
-		r.fail(steps, "it is %s; it has to be a string", yamldoc.Describe(value))
-	}
-	return text
-}
-
-// required reads a string that has to be there.
-func (r *reader) required(right string, steps ...any) string {
-	text := r.text(steps...)
-	if text == "" {
-		r.fail(steps, "it is missing; it is %s", right)
-	}
-	return text
-}
-
-// flag reads a boolean; absent is otherwise.
-func (r *reader) flag(otherwise bool, steps ...any) bool {
-	value, ok := r.field(steps)
-	if !ok {
-		return otherwise
-	}
-	flag, isFlag := value.(bool)
-	if !isFlag {
-		r.fail(steps, "it is %s; it has to be true or false, unquoted", yamldoc.Describe(value))
-	}
-	return flag
-}
-
-// object reads an object and reports whether it is there.
-func (r *reader) object(steps ...any) (map[string]any, bool) {
-	value, ok := r.field(steps)
-	object, isObject := value.(map[string]any)
-	if ok && !isObject {
-		r.fail(steps, "it is %s; it has to be an object", yamldoc.Describe(value))
-	}
-	return object, ok
-}
-
-// crd reads the whole CRD.
-func (r *reader) crd(apiVersion string) *CRD {
-	c := &CRD{File: r.d.File, APIVersion: apiVersion, document: r.d}
-	if _, ok := r.object("spec"); !ok {
-		r.fail([]any{"spec"}, "it is missing; it has the group, the names and the versions of the %s", kindCRD)
-	}
-	c.Group = r.required(`the API group of the objects, such as "example.com"`, "spec", "group")
-	c.Kind = r.required(`the kind of the objects, such as "Widget"`, "spec", "names", "kind")
-	c.Plural = r.text("spec", "names", "plural")
-	if c.Name = r.text("metadata", "name"); c.Name == "" {
-		c.Name = c.Plural + "." + c.Group
-	}
-	c.PreserveUnknownFields = r.flag(apiVersion == v1beta1, "spec", "preserveUnknownFields")
-	if c.Conversion = r.text("spec", "conversion", "strategy"); c.Conversion == "" {
-		c.Conversion = "None"
-	}
-	r.versions(c)
-	return c
-}
-
-// versions reads spec.versions and, in v1beta1, spec.version.
-func (r *reader) versions(c *CRD) {
-	steps := []any{"spec", "versions"}
-	value, _ := r.field(steps)
-	list, isList := value.([]any)
-	if value != nil && !isList {
-		r.fail(steps, "it is %s; it has to be the list of versions", yamldoc.Describe(value))
-	}
-	for i := range list {
-		r.version(c, slices.Concat(steps, []any{i}))
-	}
-	if c.APIVersion == v1beta1 {
-		name := r.text("spec", "version")
-		switch {
-		case name == "":
-		case len(list) == 0:
-			c.Versions = append(c.Versions, &Version{Name: name, Served: true, Storage: true, crd: c})
-		case r.err == nil && c.Versions[0].Name != name:
-			r.fail([]any{"spec", "version"}, "it is %q and spec.versions[0].name is %q; they have to be equal, or spec.version left out", name, c.Versions[0].Name)
-		}
-	}
-	if len(c.Versions) == 0 {
-		r.fail(steps, "there is no version; a %s has at least one, with name, served, storage and schema", kindCRD)
-	}
-	if r.err == nil {
-		r.schemas(c)
-	}
-}
-
-// version reads one item of spec.versions, its schema left out.
-func (r *reader) version(c *CRD, steps []any) {
-	at := func(names ...any) []any { return slices.Concat(steps, names) }
-	if _, ok := r.object(steps...); !ok {
-		r.fail(steps, "it is null; a version is an object with name, served, storage and schema")
-	}
-	v := &Version{crd: c}
-	v.Name = r.required(`the name of the version, such as "v1"`, at("name")...)
-	// Absent, which the API server refuses, counts as served: lint then compares the version too.
-	v.Served = r.flag(true, at("served")...)
-	v.Storage = r.flag(false, at("storage")...)
-	if c.Version(v.Name) != nil {
-		r.fail(at("name"), "the version %q is there twice; remove one", v.Name)
-	}
-	v.steps = at("schema", "openAPIV3Schema")
-	c.Versions = append(c.Versions, v)
-}
-
-// schemas reads the schema of every version: its own, or in v1beta1 the one of spec.validation.
-func (r *reader) schemas(c *CRD) {
-	shared := []any{"spec", "validation", "openAPIV3Schema"}
-	common, hasShared := r.field(shared)
-	misplaced := hasShared && c.APIVersion != v1beta1
-	hasShared = hasShared && !misplaced
-	found := hasShared
-	for _, v := range c.Versions {
-		own, ok := r.field(v.steps)
-		ok = ok && v.steps != nil
-		found = found || ok
-		switch {
-		case ok && hasShared:
-			r.fail(v.steps, "there is a schema in spec.validation too; keep one of them")
-			continue
-		case hasShared:
-			v.steps, own = shared, common
-		case !ok && c.APIVersion == v1beta1:
-			v.steps, own = nil, map[string]any{}
-		case !ok:
-			hint := ""
-			if misplaced {
-				hint = "; spec.validation belongs to v1beta1, move it here"
-			}
-			r.fail(v.steps, "version %q has no schema; every version of a %s has one%s", v.Name, kindCRD, hint)
-			continue
-		}
-		raw, isObject := own.(map[string]any)
-		if !isObject {
-			r.fail(v.steps, "it is %s; a schema is an object", yamldoc.Describe(own))
-			continue
-		}
-		schema, err := schemaOf(raw)
-		if err != nil {
-			slices.Reverse(err.steps)
-			r.fail(slices.Concat(v.steps, err.steps), "%s", err.message)
-			continue
-		}
-		v.raw, v.Schema = raw, schema
-	}
-	if !found && r.err == nil {
-		r.fail([]any{"spec", "validation"}, "no version has a schema; it stands in spec.validation.openAPIV3Schema, or in schema.openAPIV3Schema of each version")
-	}
 }

@@ -1,20 +1,15 @@
 package crd
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 
-	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/objectmeta"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	"k8s.io/kube-openapi/pkg/validation/spec"
-	kjson "sigs.k8s.io/json"
 
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
@@ -75,88 +70,11 @@ func remove(value any, steps []any) bool {
 		return false
 	}
 	last := len(steps) - 1
-	for _, step := range steps[:last] {
-		value = yamldoc.At(value, step)
-	}
-	object, _ := value.(map[string]any)
+	object, _ := yamldoc.At(value, steps[:last]...).(map[string]any)
 	name, _ := steps[last].(string)
 	_, ok := object[name]
 	delete(object, name)
 	return ok
-}
-
-// toStructural converts the schema as the API server does when it starts to serve a CRD. It returns nil for a schema
-// that is not structural where preserveUnknownFields allows that.
-func (v *Version) toStructural() (*structuralschema.Structural, error) {
-	if path, why := notStructural(v.Schema); why != "" {
-		if v.crd.PreserveUnknownFields {
-			return nil, nil
-		}
-		return nil, fmt.Errorf("%s, version %s: %s: the schema is not structural, so the API server could not prune and default by it: %s",
-			v.crd.subject(), v.Name, path, why)
-	}
-	structural, err := v.convert()
-	if err != nil {
-		return nil, fmt.Errorf("%s, version %s: the schema is not structural, so the API server could not prune and default by it: %w",
-			v.crd.subject(), v.Name, err)
-	}
-	return structural, nil
-}
-
-// convert is the way of a schema through the API server: decoded as JSONSchemaProps, which drops the keys that it does
-// not know, converted, made structural, its defaults pruned.
-func (v *Version) convert() (*structuralschema.Structural, error) {
-	data, err := json.Marshal(v.raw)
-	if err != nil {
-		return nil, err
-	}
-	var external apiextensionsv1.JSONSchemaProps
-	if err := kjson.UnmarshalCaseSensitivePreserveInts(data, &external); err != nil {
-		return nil, err
-	}
-	var internal apiextensions.JSONSchemaProps
-	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(&external, &internal, nil); err != nil {
-		return nil, err
-	}
-	structural, err := structuralschema.NewStructural(&internal)
-	if err != nil || v.crd.PreserveUnknownFields {
-		return structural, err
-	}
-	return structural, defaulting.PruneDefaults(structural)
-}
-
-// notStructural returns the schema path of the first node that a structural schema cannot have, and why; "" when
-// there is none.
-func notStructural(s *spec.Schema) (at, why string) {
-	walk(s, "", func(path string, s *spec.Schema) bool {
-		if why != "" {
-			return false
-		}
-		at = path
-		switch {
-		case s.Ref.String() != "":
-			why = "it has $ref; write the schema out"
-		case len(s.PatternProperties) > 0:
-			why = "it has patternProperties; use additionalProperties"
-		case len(s.Definitions) > 0:
-			why = "it has definitions; write the schemas out where they are used"
-		case len(s.Dependencies) > 0:
-			why = "it has dependencies; use required, or a rule of x-kubernetes-validations"
-		case s.AdditionalItems != nil:
-			why = "it has additionalItems; all items of a list have one schema"
-		case s.Items != nil && s.Items.Schema == nil && len(s.Items.Schemas) > 0:
-			why = "its items are a list of schemas; all items of a list have one schema"
-		case s.ID != "" || s.Schema != "":
-			why = "it has id or $schema; remove them"
-		case s.Extensions["x-kubernetes-preserve-unknown-fields"] == false:
-			why = "x-kubernetes-preserve-unknown-fields is false; it is true or left out"
-		}
-		return false
-	})
-	if why == "" {
-		return "", ""
-	}
-	return at, why
 }
 
 // copyValue copies objects and lists, and shares the scalars.
