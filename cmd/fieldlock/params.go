@@ -36,6 +36,6 @@ standard input.`,
 		},
 	}
 	params.AddCommand(newParamsValidate(s), newParamsList(s), newParamsInstall(s), newParamsUpdate(s), newParamsUpgrade(s),
-		newParamsRestart(s), newParamsToggle(s))
+		newParamsRestart(s), newParamsToggle(s), newParamsEnhance(s))
 	return params
 }

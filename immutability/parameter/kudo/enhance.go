@@ -3,6 +3,8 @@ package kudo
 import (
 	"fmt"
 	"maps"
+
+	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
 // The labels and annotations that KUDO writes.
@@ -123,11 +125,11 @@ func markAt(object map[string]any, path []string, field string, entries map[stri
 func mark(object map[string]any, field string, entries map[string]string) (map[string]any, error) {
 	metadata, ok := object["metadata"].(map[string]any)
 	if !ok && object["metadata"] != nil {
-		return nil, fmt.Errorf("metadata is a %T: it should be a mapping", object["metadata"])
+		return nil, fmt.Errorf("metadata is %s: it should be a mapping", yamldoc.Describe(object["metadata"]))
 	}
 	present, ok := metadata[field].(map[string]any)
 	if !ok && metadata[field] != nil {
-		return nil, fmt.Errorf("metadata.%s is a %T: it should be a mapping", field, metadata[field])
+		return nil, fmt.Errorf("metadata.%s is %s: it should be a mapping", field, yamldoc.Describe(metadata[field]))
 	}
 	marked := make(map[string]any, len(present)+len(entries))
 	maps.Copy(marked, present)

@@ -8,13 +8,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/fieldlock/fieldlock/immutability/parameter/kudo"
-)
-
-// The marks as they are wanted in the tables below.
-const (
-	wantLabels = `{heritage: kudo, kudo.dev/operator: cassandra, kudo.dev/instance: ring}`
-	wantTop    = `{kudo.dev/plan: deploy, kudo.dev/phase: nodes, kudo.dev/step: rack, kudo.dev/operator-version: 1.0.0}`
-	wantUID    = `{kudo.dev/last-plan-execution-uid: 4f9a}`
+	"github.com/fieldlock/fieldlock/internal/paramcase"
 )
 
 func enhancement(restart bool) kudo.Enhancement {
@@ -24,108 +18,31 @@ func enhancement(restart bool) kudo.Enhancement {
 	}
 }
 
+// TestEnhancement runs the shared cases through the Go API.
 func TestEnhancement(t *testing.T) {
-	const top = "metadata: {labels: " + wantLabels + ", annotations: " + wantTop + "}\n"
-	for _, test := range []struct {
-		name, reason string
-		restart      bool
-		object, live string
-		want         string
-	}{{
-		name:    "Deployment with restart",
-		reason:  "KEP-27, Implementation Details: the plan UID is set on templates when the flag says so",
-		restart: true,
-		object:  "{kind: Deployment, spec: {replicas: 3, template: {metadata: {labels: {app: c}, annotations: {a: b}}, spec: {containers: []}}}}",
-		want: "kind: Deployment\n" + top + `
-spec:
-  replicas: 3
-  template:
-    metadata:
-      labels: {app: c, heritage: kudo, kudo.dev/operator: cassandra, kudo.dev/instance: ring}
-      annotations: {a: b, kudo.dev/last-plan-execution-uid: 4f9a}
-    spec: {containers: []}`,
-	}, {
-		name:   "DaemonSet without restart",
-		reason: "KEP-27, Implementation Details: annotations go to the top-level resource only, labels are static",
-		object: "{kind: DaemonSet, spec: {template: {spec: {containers: []}}}}",
-		want:   "kind: DaemonSet\n" + top + "spec: {template: {metadata: {labels: " + wantLabels + "}, spec: {containers: []}}}",
-	}, {
-		name:    "StatefulSet's volume claims have labels and never the plan UID",
-		reason:  "KEP-27, Implementation Details: volumeClaimTemplates[] is a path of labels, not of annotations",
-		restart: true,
-		object:  "{kind: StatefulSet, spec: {template: {}, volumeClaimTemplates: [{metadata: {name: data}}, {spec: {}}, text]}}",
-		want: "kind: StatefulSet\n" + top + `
-spec:
-  template: {metadata: {labels: ` + wantLabels + `, annotations: ` + wantUID + `}}
-  volumeClaimTemplates:
-  - metadata: {name: data, labels: ` + wantLabels + `}
-  - {spec: {}, metadata: {labels: ` + wantLabels + `}}
-  - text`,
-	}, {
-		name:    "CronJob with restart",
-		reason:  "KEP-27, Implementation Details: both templates of a CronJob",
-		restart: true,
-		object:  "{kind: CronJob, spec: {jobTemplate: {spec: {template: {spec: {}}}}}}",
-		want: "kind: CronJob\n" + top + `
-spec:
-  jobTemplate:
-    metadata: {labels: ` + wantLabels + `, annotations: ` + wantUID + `}
-    spec:
-      template: {spec: {}, metadata: {labels: ` + wantLabels + `, annotations: ` + wantUID + `}}`,
-	}, {
-		name:   "Job without restart",
-		reason: "KEP-27, Implementation Details",
-		object: "{kind: Job, spec: {template: {spec: {}}}}",
-		want:   "kind: Job\n" + top + "spec: {template: {spec: {}, metadata: {labels: " + wantLabels + "}}}",
-	}, {
-		name:    "a kind without templates gets none",
-		reason:  "paths that an object does not have are no paths of it",
-		restart: true,
-		object:  "{kind: ConfigMap, data: {a: b}}",
-		want:    "kind: ConfigMap\ndata: {a: b}\n" + top,
-	}, {
-		name:    "a template that is a text is none",
-		reason:  "other kinds have a spec.template of their own making",
-		restart: true,
-		object:  "{kind: Dashboard, spec: {template: text, jobTemplate: [1], volumeClaimTemplates: {}}}",
-		want:    "kind: Dashboard\nspec: {template: text, jobTemplate: [1], volumeClaimTemplates: {}}\n" + top,
-	}, {
-		name:   "without restart the UID of the last one stays",
-		reason: "KEP-27, Implementation Details: the template is unchanged, and leaving the UID out would change it",
-		object: "{kind: Deployment, spec: {template: {metadata: {annotations: {a: b}}}}}",
-		live:   "{kind: Deployment, spec: {template: {metadata: {annotations: {kudo.dev/last-plan-execution-uid: earlier}}}}}",
-		want: "kind: Deployment\n" + top + `
-spec:
-  template:
-    metadata: {labels: ` + wantLabels + `, annotations: {a: b, kudo.dev/last-plan-execution-uid: earlier}}`,
-	}, {
-		name:    "with restart the UID of the last one goes",
-		reason:  "KEP-27, Implementation Details: the new UID restarts the pods",
-		restart: true,
-		object:  "{kind: Deployment, spec: {template: {}}}",
-		live:    "{kind: Deployment, spec: {template: {metadata: {annotations: {kudo.dev/last-plan-execution-uid: earlier}}}}}",
-		want:    "kind: Deployment\n" + top + "spec: {template: {metadata: {labels: " + wantLabels + ", annotations: " + wantUID + "}}}",
-	}, {
-		name:   "marks of an earlier plan are replaced, others stay",
-		reason: "KEP-27, Implementation Details: plan, phase and step change with every plan",
-		object: "{kind: Service, metadata: {name: s, labels: {a: b, heritage: helm}, annotations: {kudo.dev/plan: update, c: d}}}",
-		want: `
-kind: Service
-metadata:
-  name: s
-  labels: {a: b, heritage: kudo, kudo.dev/operator: cassandra, kudo.dev/instance: ring}
-  annotations: {c: d, kudo.dev/plan: deploy, kudo.dev/phase: nodes, kudo.dev/step: rack, kudo.dev/operator-version: 1.0.0}`,
-	}} {
-		t.Run(test.name, func(t *testing.T) {
-			object, live := tree(t, test.object), tree(t, test.live)
-			got, err := enhancement(test.restart).Apply(object, live)
-			if err != nil {
-				t.Fatal(err)
+	cases, err := paramcase.LoadEnhance("../../../testdata/params/enhance/enhance.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range cases {
+		t.Run(c.Name, func(t *testing.T) {
+			objects, live := c.Objects(t, c.Templates), c.Objects(t, c.Live)
+			var got []map[string]any
+			for _, object := range objects {
+				before, err := kudo.FindLive(object, live)
+				if err != nil {
+					t.Fatal(err)
+				}
+				marked, err := enhancement(c.Restart).Apply(object, before)
+				if err != nil {
+					t.Fatal(err)
+				}
+				got = append(got, marked)
 			}
-			if diff := cmp.Diff(tree(t, test.want), got); diff != "" {
-				t.Errorf("%s\n(-want +got):\n%s", test.reason, diff)
+			if diff := cmp.Diff(c.Objects(t, c.Want), got); diff != "" {
+				t.Errorf("%s\n(-want +got):\n%s", c.Reason, diff)
 			}
-			if diff := cmp.Diff(tree(t, test.object), object) + cmp.Diff(tree(t, test.live), live); diff != "" {
+			if diff := cmp.Diff(c.Objects(t, c.Templates), objects) + cmp.Diff(c.Objects(t, c.Live), live); diff != "" {
 				t.Errorf("the inputs were changed:\n%s", diff)
 			}
 		})
@@ -159,12 +76,12 @@ func TestEnhancementKeepsTemplates(t *testing.T) {
 
 func TestEnhancementRefuses(t *testing.T) {
 	for name, object := range map[string]string{
-		"metadata is a []interface {}: it should be a mapping":                                  "{metadata: []}",
-		"metadata.labels is a string: it should be a mapping":                                   "{metadata: {labels: a}}",
-		"metadata.annotations is a []interface {}: it should be a mapping":                      "{metadata: {annotations: [a]}}",
-		"spec.template.metadata is a string: it should be a mapping":                            "{spec: {template: {metadata: a}}}",
-		"spec.volumeClaimTemplates[1].metadata.labels is a float64: it should be a mapping":     "{spec: {volumeClaimTemplates: [{}, {metadata: {labels: 1}}]}}",
-		"spec.jobTemplate.spec.template.metadata.annotations is a bool: it should be a mapping": "{spec: {jobTemplate: {spec: {template: {metadata: {annotations: true}}}}}}",
+		"metadata is a list: it should be a mapping":                                                      "{metadata: []}",
+		"metadata.labels is the string \"a\": it should be a mapping":                                     "{metadata: {labels: a}}",
+		"metadata.annotations is a list: it should be a mapping":                                          "{metadata: {annotations: [a]}}",
+		"spec.template.metadata is the string \"a\": it should be a mapping":                              "{spec: {template: {metadata: a}}}",
+		"spec.volumeClaimTemplates[1].metadata.labels is the number 1: it should be a mapping":            "{spec: {volumeClaimTemplates: [{}, {metadata: {labels: 1}}]}}",
+		"spec.jobTemplate.spec.template.metadata.annotations is the boolean true: it should be a mapping": "{spec: {jobTemplate: {spec: {template: {metadata: {annotations: true}}}}}}",
 	} {
 		if _, err := enhancement(true).Apply(tree(t, object), nil); err == nil || err.Error() != name {
 			t.Errorf("%s: got %v, want %s", object, err, name)
@@ -179,4 +96,21 @@ func tree(t *testing.T, text string) map[string]any {
 		t.Fatal(err)
 	}
 	return out
+}
+
+func TestFindLive(t *testing.T) {
+	object := tree(t, "{apiVersion: apps/v1, kind: Deployment, metadata: {name: web}}")
+	live := []map[string]any{
+		tree(t, "{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: a}}"),
+		tree(t, "{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: b}}"),
+	}
+	if _, err := kudo.FindLive(object, live); err == nil {
+		t.Error("of two live objects one is taken")
+	}
+	if found, err := kudo.FindLive(object, live[:1]); err != nil || found == nil {
+		t.Errorf("got %v and %v, want the live object", found, err)
+	}
+	if found, err := kudo.FindLive(tree(t, "{apiVersion: v1, kind: Deployment, metadata: {name: web}}"), live[:1]); err != nil || found != nil {
+		t.Errorf("got %v and %v for another group, want nothing", found, err)
+	}
 }

@@ -8,8 +8,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/fieldlock/fieldlock/immutability/parameter"
 	"github.com/fieldlock/fieldlock/immutability/parameter/kudo"
+	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
 // realFiles names a folder of public operators, such as a checkout of github.com/kudobuilder/operators.
@@ -114,6 +117,7 @@ func tryPackage(t *testing.T, path string, data []byte) *kudo.OperatorVersion {
 		t.Logf("not valid: %v", refusals.Messages())
 		return version
 	}
+	tryTemplates(t, filepath.Join(filepath.Dir(path), "templates"))
 	install := version.Install(valuesFor(version))
 	if !install.Allowed() {
 		t.Errorf("install: %v", install.Err())
@@ -131,6 +135,40 @@ func tryPackage(t *testing.T, path string, data []byte) *kudo.OperatorVersion {
 		}
 	}
 	return version
+}
+
+var (
+	controlLine = regexp.MustCompile(`(?m)^\s*\{\{.*\}\}\s*$`)
+	action      = regexp.MustCompile(`\{\{.*?\}\}`)
+)
+
+// tryTemplates marks the manifests of a package, as far as they are YAML once every template action is a word. A second
+// plan without restart must leave the nested templates as they are.
+func tryTemplates(t *testing.T, dir string) {
+	files, err := filepath.Glob(filepath.Join(dir, "*.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		documents, _ := yamldoc.Read(file, action.ReplaceAll(controlLine.ReplaceAll(text, nil), []byte("x")))
+		for _, document := range documents {
+			first, err := enhancement(true).Apply(document.Object, nil)
+			if err != nil {
+				t.Errorf("%s: %v", file, err)
+				continue
+			}
+			next := enhancement(false)
+			next.Plan, next.PlanUID = "update", "another"
+			second, err := next.Apply(document.Object, first)
+			if err != nil || !cmp.Equal(first["spec"], second["spec"]) || cmp.Equal(first["metadata"], second["metadata"]) {
+				t.Errorf("%s: a plan without restart changes the templates, or does not mark the object: %v", file, err)
+			}
+		}
+	}
 }
 
 // tryUpgrade upgrades with every parameter that has to be set explicitly, and without.
