@@ -16,8 +16,8 @@ type check struct {
 	validator *immutability.Validator // nil unless the row is a word
 
 	when, rule int // the numbers of its CEL rules, -1 for none
-	unless     func(newObj, oldObj map[string]any) bool
-	custom     func(newObj, oldObj map[string]any) bool
+	unless     condition
+	custom     condition
 }
 
 // newCheck compiles a row.
@@ -60,25 +60,37 @@ func newCheck(fields *field, row Row) (*check, error) {
 }
 
 // run returns what breaks the row. failed has the numbers of the CEL rules that are false.
-func (c *check) run(newObj, oldObj map[string]any, failed map[int]bool) []Violation {
-	switch {
-	case c.when >= 0 && failed[c.when]:
+func (c *check) run(u *update, failed map[int]bool) []Violation {
+	if c.when >= 0 && failed[c.when] {
 		return nil
-	case c.unless != nil && c.unless(newObj, oldObj):
-		return nil
-	case c.row.annotation != "":
-		return c.annotations(newObj, oldObj)
-	case c.custom != nil:
-		if c.custom(newObj, oldObj) {
+	}
+	if c.unless != nil {
+		if _, holds := c.unless(u); holds {
 			return nil
 		}
-		return []Violation{c.at(newObj, oldObj)}
+	}
+	switch {
+	case c.row.annotation != "":
+		return c.annotations(u.applied, u.stored)
+	case c.custom != nil:
+		value, broken := c.custom(u)
+		if !broken {
+			return nil
+		}
+		v := c.at(u)
+		v.Message = strings.ReplaceAll(v.Message, "{value}", value)
+		return []Violation{v}
 	case c.rule >= 0:
 		if !failed[c.rule] {
 			return nil
 		}
-		return []Violation{c.at(newObj, oldObj)}
+		return []Violation{c.at(u)}
 	}
+	return c.words(u.applied, u.stored)
+}
+
+// words returns what breaks the word of the row.
+func (c *check) words(newObj, oldObj map[string]any) []Violation {
 	if len(c.except) > 0 {
 		for _, steps := range c.except {
 			newObj, _ = without(newObj, steps).(map[string]any)
@@ -114,13 +126,12 @@ func (c *check) eachDifference(v immutability.Violation) []Violation {
 }
 
 // at makes the violation of a rule: its values are those of the row's field.
-func (c *check) at(newObj, oldObj map[string]any) Violation {
+func (c *check) at(u *update) Violation {
 	var v immutability.Violation
 	v.Lock = lockRule
-	v.New, v.HasNew = lookup(newObj, c.steps)
-	v.Old, v.HasOld = lookup(oldObj, c.steps)
-	violation := Violation{Violation: v, Path: c.row.Path, Rule: c.row.Rule, Message: c.row.Message, Cause: c.row.Cause, row: &c.row}
-	return violation
+	v.New, v.HasNew = lookup(u.applied, c.steps)
+	v.Old, v.HasOld = lookup(u.stored, c.steps)
+	return Violation{Violation: v, Path: c.row.Path, Rule: c.row.Rule, Message: c.row.Message, Cause: c.row.Cause, row: &c.row}
 }
 
 // lookup returns the value at the end of steps and whether it is there.
@@ -156,10 +167,18 @@ func (c *check) annotations(newObj, oldObj map[string]any) []Violation {
 		v.Lock = immutability.Immutable
 		v.New, v.HasNew = is[key]
 		v.Old, v.HasOld = was[key]
-		all = append(all, Violation{
-			Violation: v, Path: "metadata.annotations[" + key + "]", Message: c.row.Message,
-			Cause: "metadata.annotations[" + key + "]", row: &c.row,
-		})
+		change := "remove or update"
+		if !v.HasOld {
+			change = "add"
+		}
+		found := Violation{
+			Violation: v, Path: "metadata.annotations[" + key + "]", Cause: c.row.source.Cause,
+			Message: strings.ReplaceAll(c.row.Message, "{change}", change), row: &c.row,
+		}
+		if found.Cause == "" {
+			found.Cause = found.Path
+		}
+		all = append(all, found)
 	}
 	return all
 }

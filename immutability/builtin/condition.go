@@ -2,39 +2,77 @@ package builtin
 
 import "reflect"
 
+// update is a change of an object.
+type update struct {
+	newObj, oldObj  map[string]any // as the manifests have them
+	applied, stored map[string]any // as the server has them
+}
+
+// condition reports whether something holds of an update; value is what the row's text names, or "".
+type condition func(u *update) (value string, holds bool)
+
 // conditions returns the checks and exceptions that neither a word nor CEL can express, by the names that the data
-// gives them. Each gets prepared objects.
-func conditions() map[string]func(newObj, oldObj map[string]any) bool {
-	return map[string]func(newObj, oldObj map[string]any) bool{
+// gives them. A check is broken when its condition holds.
+func conditions() map[string]condition {
+	return map[string]condition{
 		"storageClassUpgrade": storageClassUpgrade,
 		"storedVersions":      storedVersions,
+		"emptyData":           madeEmpty("data"),
+		"emptyBinaryData":     madeEmpty("binaryData"),
+		"removedByNull":       removedByNull,
 	}
 }
 
 // storageClassUpgrade reports whether a claim moves its class from the beta annotation to storageClassName.
-func storageClassUpgrade(newObj, oldObj map[string]any) bool {
+func storageClassUpgrade(u *update) (string, bool) {
 	const beta = "volume.beta.kubernetes.io/storage-class"
-	was, annotated := object(oldObj, "metadata", "annotations")[beta].(string)
-	is, still := object(newObj, "metadata", "annotations")[beta].(string)
-	_, named := object(oldObj, "spec")["storageClassName"]
-	return annotated && !named && text(newObj, "spec", "storageClassName") == was && (!still || is == was)
+	was, annotated := object(u.stored, "metadata", "annotations")[beta].(string)
+	is, still := object(u.applied, "metadata", "annotations")[beta].(string)
+	_, named := object(u.stored, "spec")["storageClassName"]
+	return was, annotated && !named && text(u.applied, "spec", "storageClassName") == was && (!still || is == was)
 }
 
-// storedVersions reports whether a CRD keeps the version that it stored objects in.
-func storedVersions(newObj, oldObj map[string]any) bool {
-	for _, was := range objects(object(oldObj, "spec")["versions"]) {
+// storedVersions returns the version that a CRD stored objects in, when the CRD drops it.
+func storedVersions(u *update) (string, bool) {
+	for _, was := range objects(object(u.stored, "spec")["versions"]) {
 		if was["storage"] != true {
 			continue
 		}
 		kept := false
-		for _, is := range objects(object(newObj, "spec")["versions"]) {
+		for _, is := range objects(object(u.applied, "spec")["versions"]) {
 			kept = kept || is["name"] == was["name"]
 		}
 		if !kept {
-			return false
+			return text(was, "name"), true
 		}
 	}
-	return true
+	return "", false
+}
+
+// madeEmpty reports whether a manifest adds an empty map where there was none: the server's comparison of immutable
+// data tells them apart, and storage does not.
+func madeEmpty(name string) condition {
+	return func(u *update) (string, bool) {
+		is, there := u.newObj[name].(map[string]any)
+		was, _ := u.oldObj[name].(map[string]any)
+		_, stored := u.stored[name]
+		return "", there && len(is) == 0 && was == nil && !stored
+	}
+}
+
+// removedByNull reports whether a manifest removes the parameters of a rolling update with null.
+func removedByNull(u *update) (string, bool) {
+	for _, name := range []string{"strategy", "updateStrategy"} {
+		const parameters = "rollingUpdate"
+		strategy := object(u.newObj, "spec", name)
+		value, named := strategy[parameters]
+		_, was := object(u.stored, "spec", name)[parameters]
+		_, owned := object(u.oldObj, "spec", name)[parameters]
+		if _, is := object(u.applied, "spec", name)[parameters]; named && value == nil && was && !owned && !is {
+			return "", true
+		}
+	}
+	return "", false
 }
 
 // parents gives defaults to the objects that a Go struct always has: a lock below spec compares a missing spec with one

@@ -20,6 +20,7 @@ type Kind struct {
 	once    sync.Once
 	fields  *field
 	prepare []preparation
+	create  []preparation
 	checks  []*check
 	rules   *rules
 	err     error
@@ -55,12 +56,11 @@ func (k *Kind) doCompile() error {
 	if k.source.PodSpec != "" {
 		known["podSpec"] = podSpec(k.source.PodSpec)
 	}
-	for _, name := range k.source.Prepare {
-		rule, ok := known[name]
-		if !ok {
-			return errorf("there is no preparation %q", name)
-		}
-		k.prepare = append(k.prepare, rule)
+	if k.prepare, err = pick(known, k.source.Prepare); err != nil {
+		return err
+	}
+	if k.create, err = pick(known, k.source.Create); err != nil {
+		return err
 	}
 	for _, row := range k.Rows() {
 		check, err := newCheck(k.fields, row)
@@ -72,6 +72,27 @@ func (k *Kind) doCompile() error {
 	parents(k.fields, goType(schema.GroupVersionKind{Group: k.Group, Version: k.Versions[0], Kind: k.Kind}))
 	k.rules = newRules(k.fields, k.checks)
 	return nil
+}
+
+// pick returns the preparations of those names.
+func pick(known map[string]preparation, names []string) ([]preparation, error) {
+	picked := make([]preparation, len(names))
+	for i, name := range names {
+		if picked[i] = known[name]; picked[i] == nil {
+			return nil, errorf("there is no preparation %q", name)
+		}
+	}
+	return picked, nil
+}
+
+// update returns what an API server holds before and after newObj is applied over oldObj.
+func (k *Kind) update(newObj, oldObj map[string]any) *update {
+	u := &update{newObj: newObj, oldObj: oldObj, stored: k.store(oldObj)}
+	for _, rule := range k.create {
+		rule(u.stored)
+	}
+	u.applied = k.store(k.fields.apply(u.stored, oldObj, newObj))
+	return u
 }
 
 // store returns obj as the API server stores it: each field in its canonical form, with what the server fills in.

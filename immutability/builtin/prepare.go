@@ -13,6 +13,8 @@ func preparations() map[string]preparation {
 		"statefulSetStrategy":   statefulSetStrategy,
 		"claimTemplates":        claimTemplates,
 		"jobDefaults":           jobDefaults,
+		"jobSelector":           jobSelector,
+		"serviceAddresses":      serviceAddresses,
 		"podAccount":            podAccount,
 		"podRequests":           podRequests,
 		"tolerationSeconds":     tolerationSeconds,
@@ -85,6 +87,31 @@ func jobDefaults(obj map[string]any) {
 	if _, ok := spec["parallelism"]; !ok {
 		initial(spec, "completions", int64(1))
 		spec["parallelism"] = int64(1)
+	}
+}
+
+// chosen stands for a value that the server made up.
+const chosen = "(chosen by the server)"
+
+// jobSelector fills in the labels and the selector by which a Job finds its pods.
+func jobSelector(obj map[string]any) {
+	spec := child(obj, "spec")
+	if spec["manualSelector"] == true {
+		return
+	}
+	labels := child(child(child(spec, "template"), "metadata"), "labels")
+	for _, prefix := range []string{"", "batch.kubernetes.io/"} {
+		initial(labels, prefix+"job-name", text(obj, "metadata", "name"))
+		initial(labels, prefix+"controller-uid", chosen)
+	}
+	initial(child(child(spec, "selector"), "matchLabels"), "batch.kubernetes.io/controller-uid", chosen)
+}
+
+// serviceAddresses copies clusterIP to clusterIPs.
+func serviceAddresses(obj map[string]any) {
+	spec := child(obj, "spec")
+	if address := text(spec, "clusterIP"); address != "" {
+		initial(spec, "clusterIPs", []any{address})
 	}
 }
 

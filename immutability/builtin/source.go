@@ -29,9 +29,10 @@ type kindSource struct {
 	Formerly   []string               `json:"formerly"` // apiVersions that no known minor serves
 	Namespaced bool                   `json:"namespaced"`
 	Cost       string                 `json:"cost"`
-	Why        string                 `json:"why"` // the reason for the cost
-	How        []string               `json:"how"` // ways to replace an object, the gentlest first
-	Prepare    []string               `json:"prepare"`
+	Why        string                 `json:"why"`     // the reason for the cost
+	How        []string               `json:"how"`     // ways to replace an object, the gentlest first
+	Prepare    []string               `json:"prepare"` // what each write changes, see preparations
+	Create     []string               `json:"create"`  // what the first write changes too
 	PodSpec    string                 `json:"podSpec"` // the path of the pod spec
 	Fields     map[string]fieldSource `json:"fields"`
 	Rows       []rowSource            `json:"rows"`

@@ -53,6 +53,9 @@ func object(value any, names ...string) map[string]any {
 
 // text returns the string at the end of names, "" when there is none.
 func text(value any, names ...string) string {
+	if len(names) == 0 {
+		return ""
+	}
 	last := len(names) - 1
 	t, _ := object(value, names[:last]...)[names[last]].(string)
 	return t

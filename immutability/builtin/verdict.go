@@ -45,9 +45,8 @@ func (k *Kind) Check(newObj, oldObj map[string]any) Verdict {
 		// The data is part of the program, and a test compiles all of it.
 		panic(err)
 	}
-	stored := k.store(oldObj)
-	applied := k.store(k.fields.apply(stored, oldObj, newObj))
-	failed, problem := k.rules.evaluate(applied, stored)
+	u := k.update(newObj, oldObj)
+	failed, problem := k.rules.evaluate(u.applied, u.stored)
 	if problem != "" {
 		verdict.Unknown = append(verdict.Unknown, Remark{Message: "a rule could not be run: " + problem})
 		return verdict
@@ -57,7 +56,7 @@ func (k *Kind) Check(newObj, oldObj map[string]any) Verdict {
 		if !c.row.applies(name) {
 			continue
 		}
-		for _, v := range c.run(applied, stored, failed) {
+		for _, v := range c.run(u, failed) {
 			verdict.add(&c.row, v)
 		}
 	}
@@ -86,6 +85,9 @@ func (k *Kind) finish(v *Verdict, newObj, oldObj map[string]any) {
 	v.Unknown = slices.DeleteFunc(v.Unknown, func(r Remark) bool {
 		return slices.ContainsFunc(v.Violations, func(found Violation) bool { return within(r.Path, found.Path) })
 	})
+	if len(v.Violations) > 0 {
+		v.Notes = nil // nothing of a refused change is accepted
+	}
 	for i := range v.Violations {
 		found := &v.Violations[i]
 		if steps := stepsOf(found.Path); found.row.annotation == "" {

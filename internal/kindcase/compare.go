@@ -27,11 +27,17 @@ func Compare(c Case, a Answer, v Verdict) string {
 	for _, cause := range v.Causes {
 		found := len(a.Causes) == 0 && strings.Contains(a.Error, cause.Message)
 		for _, real := range a.Causes {
-			found = found || real.Field == cause.Field && strings.Contains(real.Message, cause.Message)
+			found = found || within(real.Field, cause.Field) && strings.Contains(real.Message, cause.Message)
 		}
 		if !found {
 			return fmt.Sprintf("the cause %q is none of the server's: %q", cause, a.Causes)
 		}
 	}
 	return ""
+}
+
+// within reports whether a path is parent or below it.
+func within(path, parent string) bool {
+	rest, ok := strings.CutPrefix(path, parent)
+	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
 }

@@ -21,6 +21,8 @@ type Case struct {
 	Unknown  bool // only the cluster can decide
 	Note     bool // accepted without effect
 	Manual   bool // the test server cannot run it, because another component has to act
+	// ClientSide marks a case that a server-side apply answers otherwise: New is applied as kubectl apply does it.
+	ClientSide bool
 }
 
 // file is a file of cases.
@@ -43,6 +45,8 @@ type change struct {
 	Unknown   bool           `json:"unknown"`
 	Note      bool           `json:"note"`
 	Manual    bool           `json:"manual"`
+
+	ClientSide bool `json:"clientSide"`
 }
 
 // Read reads all cases of a folder, sorted by file.
@@ -63,11 +67,10 @@ func Read(folder string) ([]Case, error) {
 		if err := yaml.UnmarshalStrict(data, &f); err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
-		group := strings.TrimSuffix(filepath.Base(name), ".yaml")
 		for _, object := range f.Objects {
 			for _, c := range object.Cases {
 				made, err := c.makeCase(object.Old)
-				made.Name = group + "/" + object.Name + "/" + c.Name
+				made.Name = group(name) + "/" + object.Name + "/" + c.Name
 				if err != nil {
 					return nil, fmt.Errorf("%s: %w", made.Name, err)
 				}
@@ -83,7 +86,7 @@ func Read(folder string) ([]Case, error) {
 }
 
 func (c *change) makeCase(base map[string]any) (Case, error) {
-	made := Case{Unknown: c.Unknown, Note: c.Note, Manual: c.Manual}
+	made := Case{Unknown: c.Unknown, Note: c.Note, Manual: c.Manual, ClientSide: c.ClientSide}
 	oldObj, err := edit(base, c.OldSet, c.OldRemove)
 	if err != nil {
 		return made, err

@@ -1,0 +1,204 @@
+// Package ask creates objects on an API server, applies changes to them, and writes down what the server says.
+package ask
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/restmapper"
+
+	"github.com/fieldlock/fieldlock/internal/kindcase"
+)
+
+// Server is an API server that answers cases.
+type Server struct {
+	client dynamic.Interface
+	mapper meta.RESTMapper
+}
+
+// New connects to an API server and makes what the cases need: the service account of the Pods.
+func New(ctx context.Context, config *rest.Config) (*Server, error) {
+	client, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	found, err := discovery.NewDiscoveryClientForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	groups, err := restmapper.GetAPIGroupResources(found)
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{client, restmapper.NewDiscoveryRESTMapper(groups)}
+	account := map[string]any{"apiVersion": "v1", "kind": "ServiceAccount", "metadata": map[string]any{"name": "default", "namespace": "default"}}
+	return s, s.apply(ctx, account)
+}
+
+// Served reports whether the server has the kind of an object.
+func (s *Server) Served(obj map[string]any) bool {
+	_, _, err := s.resource(obj)
+	return err == nil
+}
+
+// Ask creates the old object of a case, applies the new one, and removes it. The name of the object gets a suffix, so
+// that cases do not meet. The error is that of anything but the apply.
+func (s *Server) Ask(ctx context.Context, c kindcase.Case, suffix string) (kindcase.Answer, error) {
+	rename(c.Old, suffix)
+	rename(c.New, suffix)
+	if err := s.apply(ctx, c.Old); err != nil {
+		return kindcase.Answer{}, fmt.Errorf("creating the old object: %w", err)
+	}
+	defer s.remove(context.WithoutCancel(ctx), c.Old)
+	if c.Old["kind"] == "CustomResourceDefinition" {
+		if err := s.established(ctx, c.Old); err != nil {
+			return kindcase.Answer{}, err
+		}
+	}
+	change := s.apply
+	if c.ClientSide {
+		change = s.patch
+	}
+	err := change(ctx, c.New)
+	if err == nil {
+		return kindcase.Answer{}, nil
+	}
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) || status.Status().Code >= 500 {
+		return kindcase.Answer{}, err
+	}
+	return answer(status.Status()), nil
+}
+
+// answer keeps what is the same in each run: no values, no differences.
+func answer(status metav1.Status) kindcase.Answer {
+	a := kindcase.Answer{Refused: true}
+	if status.Details != nil {
+		for _, cause := range status.Details.Causes {
+			a.Causes = append(a.Causes, kindcase.Cause{Field: cause.Field, Message: short(cause.Message)})
+		}
+	}
+	if len(a.Causes) == 0 {
+		a.Error = short(status.Message)
+	}
+	return a
+}
+
+// short keeps the kind of an error and the end of its first line: what is between them is the value.
+func short(message string) string {
+	const start, end = 40, 280
+	if strings.HasPrefix(message, "Forbidden") {
+		message, _, _ = strings.Cut(message, "\n")
+	}
+	if len(message) > start+end {
+		message = message[:start] + "…" + message[len(message)-end:]
+	}
+	return strings.ToValidUTF8(message, "")
+}
+
+// fixedNames lists the kinds whose names follow from their specs.
+func fixedName(kind any) bool {
+	switch kind {
+	case "CustomResourceDefinition", "APIService", "IPAddress", "CSIDriver":
+		return true
+	}
+	return false
+}
+
+func rename(obj map[string]any, suffix string) {
+	if metadata, ok := obj["metadata"].(map[string]any); ok && !fixedName(obj["kind"]) {
+		metadata["name"] = fmt.Sprintf("%s-%s", metadata["name"], suffix)
+	}
+}
+
+func (s *Server) resource(obj map[string]any) (dynamic.ResourceInterface, string, error) {
+	u := &unstructured.Unstructured{Object: obj}
+	gvk := schema.FromAPIVersionAndKind(u.GetAPIVersion(), u.GetKind())
+	mapping, err := s.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
+	if err != nil {
+		return nil, "", err
+	}
+	if namespace := u.GetNamespace(); namespace != "" {
+		return s.client.Resource(mapping.Resource).Namespace(namespace), u.GetName(), nil
+	}
+	return s.client.Resource(mapping.Resource), u.GetName(), nil
+}
+
+func (s *Server) apply(ctx context.Context, obj map[string]any) error {
+	resource, name, err := s.resource(obj)
+	if err != nil {
+		return err
+	}
+	_, err = resource.Apply(ctx, name, &unstructured.Unstructured{Object: obj}, metav1.ApplyOptions{FieldManager: "case", Force: true})
+	return err
+}
+
+// patch changes an object as kubectl apply does on the client's side, but for fields that the new manifest leaves out.
+func (s *Server) patch(ctx context.Context, obj map[string]any) error {
+	resource, name, err := s.resource(obj)
+	if err != nil {
+		return err
+	}
+	data, err := json.Marshal(obj)
+	if err != nil {
+		return err
+	}
+	_, err = resource.Patch(ctx, name, types.StrategicMergePatchType, data, metav1.PatchOptions{FieldManager: "case"})
+	return err
+}
+
+// remove deletes an object together with its finalizers and waits until it is gone.
+func (s *Server) remove(ctx context.Context, obj map[string]any) {
+	resource, name, err := s.resource(obj)
+	if err != nil {
+		return
+	}
+	grace := int64(0)
+	for range 200 {
+		if err := resource.Delete(ctx, name, metav1.DeleteOptions{GracePeriodSeconds: &grace}); apierrors.IsNotFound(err) {
+			return
+		}
+		if obj["kind"] == "Namespace" {
+			return // a controller that the test server does not have empties it
+		}
+		if obj["kind"] != "CustomResourceDefinition" { // the API server itself runs its finalizer
+			_, _ = resource.Patch(ctx, name, types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+// established waits until a CRD is served: only then its names are fixed.
+func (s *Server) established(ctx context.Context, obj map[string]any) error {
+	resource, name, err := s.resource(obj)
+	if err != nil {
+		return err
+	}
+	for range 500 {
+		stored, err := resource.Get(ctx, name, metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		conditions, _, _ := unstructured.NestedSlice(stored.Object, "status", "conditions")
+		for _, c := range conditions {
+			if condition, ok := c.(map[string]any); ok && condition["type"] == "Established" && condition["status"] == "True" {
+				return nil
+			}
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	return errors.New("the CRD is not established after 10 s")
+}

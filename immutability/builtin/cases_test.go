@@ -1,0 +1,60 @@
+package builtin_test
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/fieldlock/fieldlock/immutability/builtin"
+	"github.com/fieldlock/fieldlock/internal/kindcase"
+)
+
+// The verdict on every case equals what a real API server of the minor answered. examples/e2e asked it.
+func TestCases(t *testing.T) {
+	cases, err := kindcase.Read(filepath.Join("testdata", "cases"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob(filepath.Join("testdata", "answers", "*"))
+	if err != nil || len(files) == 0 {
+		t.Fatal("there are no answers", err)
+	}
+	for _, file := range files {
+		minor := filepath.Base(file)
+		answers, err := kindcase.ReadAnswers(file)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		kinds, err := builtin.For(minor)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range cases {
+			answer, ok := answers[c.Name]
+			if !ok {
+				if !c.Manual && minor == "1.36" {
+					t.Errorf("%s: %s: there is no answer", minor, c.Name)
+				}
+				continue
+			}
+			kind := kinds.Find(c.Old["apiVersion"].(string), c.Old["kind"].(string))
+			if kind == nil {
+				t.Errorf("%s: the kind is not known", c.Name)
+				continue
+			}
+			if wrong := kindcase.Compare(c, answer, verdictOf(kind.Check(c.New, c.Old))); wrong != "" {
+				t.Errorf("%s: %s: %s", minor, c.Name, wrong)
+			}
+		}
+	}
+}
+
+func verdictOf(v builtin.Verdict) kindcase.Verdict {
+	out := kindcase.Verdict{Unknown: len(v.Unknown) > 0, Note: len(v.Notes) > 0}
+	for _, found := range v.Violations {
+		_, text, _ := strings.Cut(found.Message, ": ")
+		out.Causes = append(out.Causes, kindcase.Cause{Field: found.Cause, Message: text})
+	}
+	return out
+}
