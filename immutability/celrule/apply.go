@@ -2,17 +2,15 @@ package celrule
 
 import (
 	"maps"
-	"slices"
 	"strings"
 
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
-	"github.com/fieldlock/fieldlock/internal/extension"
 	"github.com/fieldlock/fieldlock/internal/pointer"
 )
 
-// Apply returns s with changes made. It copies only the nodes on the way to a change; s itself does not change. Changes
-// at schema paths that s does not have are dropped.
+// Apply returns s with changes made. It copies only the nodes on the way to a change and leaves s as it is. Changes at
+// schema paths that s does not have are ignored.
 func Apply(s *spec.Schema, changes []Change) *spec.Schema {
 	byPath := map[string]Change{}
 	touched := map[string]bool{}
@@ -54,36 +52,4 @@ func (a *applier) schema(s *spec.Schema, path string) *spec.Schema {
 		out.Items = &spec.SchemaOrArray{Schema: a.schema(s.Items.Schema, path+"/items")}
 	}
 	return &out
-}
-
-// extensions returns old with the change made.
-func (c *Change) extensions(old spec.Extensions) spec.Extensions {
-	out := maps.Clone(old)
-	if out == nil {
-		out = spec.Extensions{}
-	}
-	for _, key := range c.DropKeys {
-		delete(out, key)
-	}
-	for key, value := range c.SetKeys {
-		out[key] = value
-	}
-	if len(c.DropRules)+len(c.AddRules) == 0 {
-		return out
-	}
-	rules, _ := out[extension.Validations].([]any)
-	var kept []any
-	for i, rule := range rules {
-		if !slices.Contains(c.DropRules, i) {
-			kept = append(kept, rule)
-		}
-	}
-	for _, rule := range c.AddRules {
-		kept = append(kept, rule)
-	}
-	delete(out, extension.Validations)
-	if len(kept) > 0 {
-		out[extension.Validations] = kept
-	}
-	return out
 }

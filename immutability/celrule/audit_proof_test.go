@@ -33,13 +33,13 @@ func TestLintOnRealCRDs(t *testing.T) {
 	t.Logf("%4d rules without a warning", silent)
 }
 
-// transitionJudge judges by those transition rules of v that keep holds for.
-func transitionJudge(t *testing.T, v crdVersion, keep func(Rule) bool) *celjudge.Judge {
+// judgeOf judges by those rules of v that keep holds for.
+func judgeOf(t *testing.T, v crdVersion, keep func(*Rule) bool) *celjudge.Judge {
 	t.Helper()
 	kept := map[celjudge.Rule]bool{}
-	for _, p := range readPlaces(v.schema) {
-		for _, r := range p.rules {
-			if r.Transition && keep(r) {
+	for _, rules := range readTree(v.schema).rules {
+		for _, r := range rules {
+			if keep(r) {
 				kept[celjudge.Rule{SchemaPath: r.SchemaPath, Index: r.Index}] = true
 			}
 		}
@@ -51,29 +51,40 @@ func transitionJudge(t *testing.T, v crdVersion, keep func(Rule) bool) *celjudge
 	return judge
 }
 
+func everyRule(*Rule) bool { return true }
+
 // proveHole looks for updates that go through the hole of f.
 func proveHole(t *testing.T, v crdVersion, f immutability.Finding) {
 	t.Helper()
-	judge := transitionJudge(t, v, func(Rule) bool { return true })
+	judge := judgeOf(t, v, everyRule)
 	focus := []string{f.SchemaPath}
-	for _, p := range readPlaces(v.schema) {
-		if slices.Contains(f.Fields, p.displayPath()) {
-			focus = append(focus, p.schemaPath())
+	for _, l := range readTree(v.schema).All {
+		if slices.Contains(f.Fields, displayPath(l)) {
+			focus = append(focus, l.Path.Pointer())
+		}
+	}
+	for _, l := range readTree(v.schema).All { // what the detour may have to change besides
+		if len(l.Properties) == 0 && strings.Count(l.Path.Pointer(), "/") <= 4 {
+			focus = append(focus, l.Path.Pointer())
 		}
 	}
 	updates := celjudge.NewPairs(v.schema, focus, 3)
 	accepts := func(newObj, oldObj map[string]any) bool {
 		ok, _ := judge.Accepts(newObj, oldObj)
-		return ok
+		return ok && judge.Valid(newObj)
 	}
-	for range 3000 {
+	for i := range 3000 {
 		first := updates.Object()
 		second, third := throughHole(updates, v, f, first)
+		if i%2 == 1 && third != nil {
+			second = updates.Change(second)
+			third = updates.Change(third)
+		}
 		switch {
 		case third == nil || !accepts(third, second):
 		case f.Rule == rule.CELUnknownKeys:
 			return // one update will do
-		case accepts(second, first) && !accepts(third, first):
+		case accepts(first, first) && accepts(second, first) && !accepts(third, first):
 			return
 		}
 	}
@@ -152,7 +163,7 @@ func proveSilence(t *testing.T, v crdVersion, findings []immutability.Finding, n
 	silent := map[celjudge.Rule]bool{}
 	var focus []string
 	for _, r := range Import(v.schema).Recognized {
-		quiet := !named[r.at.displayPath()]
+		quiet := !named[displayPath(r.at)]
 		for _, l := range r.Locks {
 			quiet = quiet && !named[l.Path]
 		}
@@ -168,17 +179,17 @@ func proveSilence(t *testing.T, v crdVersion, findings []immutability.Finding, n
 	if len(silent) == 0 {
 		return 0
 	}
-	all := transitionJudge(t, v, func(Rule) bool { return true })
-	quiet := transitionJudge(t, v, func(r Rule) bool { return silent[celjudge.Rule{SchemaPath: r.SchemaPath, Index: r.Index}] })
+	all := judgeOf(t, v, everyRule)
+	quiet := judgeOf(t, v, func(r *Rule) bool { return silent[celjudge.Rule{SchemaPath: r.SchemaPath, Index: r.Index}] })
 	updates := celjudge.NewPairs(v.schema, focus, 5)
 	for range n * len(silent) {
 		first := updates.Object()
 		second := updates.Change(first)
 		third := updates.Change(second)
-		if ok, _ := all.Accepts(second, first); !ok {
+		if ok, _ := all.Accepts(second, first); !ok || !all.Valid(second) {
 			continue
 		}
-		if ok, _ := all.Accepts(third, second); !ok {
+		if ok, _ := all.Accepts(third, second); !ok || !all.Valid(third) {
 			continue
 		}
 		if ok, why := quiet.Accepts(third, first); !ok {
@@ -225,11 +236,11 @@ func writesAround(t *testing.T, versions map[string]crdVersion, free string, f i
 		if !strings.Contains(f.Message, "that version "+name+" has") {
 			continue
 		}
-		lax, tight := transitionJudge(t, versions[free], func(Rule) bool { return true }), transitionJudge(t, strict, func(Rule) bool { return true })
+		lax, tight := judgeOf(t, versions[free], everyRule), judgeOf(t, strict, everyRule)
 		var focus []string
-		for _, p := range readPlaces(strict.schema) {
-			if slices.Contains(f.Fields, p.displayPath()) {
-				focus = append(focus, p.schemaPath())
+		for _, l := range readTree(strict.schema).All {
+			if slices.Contains(f.Fields, displayPath(l)) {
+				focus = append(focus, l.Path.Pointer())
 			}
 		}
 		updates := celjudge.NewPairs(strict.schema, focus, 9)

@@ -7,10 +7,10 @@ import (
 	"k8s.io/apiserver/pkg/cel"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
-	"github.com/fieldlock/fieldlock/internal/extension"
+	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
-// exactInteger is the bound up to which every integer is a float64 of its own.
+// exactInteger bounds the integers that all have a float64 of their own.
 const exactInteger = 1 << 53
 
 // unequal returns why CEL's == on values of s can differ from the equality of a lock that ignores the order of keyed
@@ -19,7 +19,7 @@ func unequal(s *spec.Schema) string {
 	switch {
 	case s.Ref.String() != "":
 		return "the schema is a $ref"
-	case s.Extensions[extension.Embedded] == true:
+	case s.Extensions[schema.KeyEmbedded] == true:
 		return "in an embedded resource CEL compares unknown keys only where both sides have them"
 	case isIntOrString(s):
 		return ""
@@ -94,13 +94,13 @@ func unequalArray(s *spec.Schema) string {
 	if reason := unequal(items); reason != "" {
 		return reason
 	}
-	switch s.Extensions[extension.ListType] {
-	case extension.ListSet:
+	switch s.Extensions[schema.KeyListType] {
+	case schema.ListSet:
 		if items.Nullable || !isIntOrString(items) && !items.Type.Contains("string") && !items.Type.Contains("integer") && !items.Type.Contains("boolean") {
 			return "CEL compares sets of strings, integers and booleans only"
 		}
 		return ""
-	case extension.ListMap:
+	case schema.ListMap:
 		return unequalKeys(s)
 	}
 	return nullInside(items)
@@ -108,20 +108,50 @@ func unequalArray(s *spec.Schema) string {
 
 // unequalKeys returns why CEL does not find the items of the keyed list s by their keys.
 func unequalKeys(s *spec.Schema) string {
-	p := &place{schema: s}
-	p.marks, _ = extension.Read(s.Extensions)
-	if reason := keysApart(p); reason != "" {
+	if reason := keysApart(s); reason != "" {
 		return reason
 	}
-	if len(p.marks.ListMapKeys) > 3 {
+	keys := mapKeysOf(s)
+	if len(keys) > 3 {
 		return "CEL joins the values of more than three list-map keys to one string"
 	}
-	for _, key := range p.marks.ListMapKeys {
+	for _, key := range keys {
 		if escaped, ok := cel.Escape(key); ok && escaped != key {
 			return "CEL does not see the list-map key " + key + " when it compares, because it escapes the name"
 		}
 	}
 	return nullInside(s.Items.Schema)
+}
+
+// keysApart returns why the keys of the keyed list s do not compare in CEL as they do for a lock, or "".
+func keysApart(s *spec.Schema) string {
+	keys := mapKeysOf(s)
+	if len(keys) == 0 || s.Items == nil || s.Items.Schema == nil {
+		return "the list has no keys"
+	}
+	items := s.Items.Schema
+	for _, key := range keys {
+		field, ok := items.Properties[key]
+		if !ok {
+			return "the list's key " + key + " is missing from its items"
+		}
+		if !slices.Contains(items.Required, key) && field.Default == nil {
+			return "the list's key " + key + " is neither required nor defaulted"
+		}
+		switch {
+		case field.Nullable:
+			return "the list's key " + key + " is nullable"
+		case isIntOrString(&field), field.Type.Contains("string"), field.Type.Contains("integer"), field.Type.Contains("boolean"):
+		default:
+			return "the list's key " + key + " has a type whose values CEL tells apart by their spelling"
+		}
+	}
+	return ""
+}
+
+func mapKeysOf(s *spec.Schema) []string {
+	marks, _ := schema.ReadMarks(s.Extensions)
+	return marks.ListMapKeys
 }
 
 // nullInside returns why values of s in a list or map, null among them, make CEL's == an error instead of false.
@@ -132,17 +162,17 @@ func nullInside(s *spec.Schema) string {
 	return ""
 }
 
-// hasMapList reports whether a list of list-type map is in s.
+// hasMapList reports whether s is or contains a list of list-type map.
 func hasMapList(s *spec.Schema) bool {
-	return anywhere(s, func(s *spec.Schema) bool { return s.Extensions[extension.ListType] == extension.ListMap })
+	return anywhere(s, func(s *spec.Schema) bool { return s.Extensions[schema.KeyListType] == schema.ListMap })
 }
 
-// normalized reports whether x-kubernetes-normalize stands in s, which changes what a lock takes for equal.
+// normalized reports whether s or a schema below it has x-kubernetes-normalize, which changes what a lock takes for equal.
 func normalized(s *spec.Schema) bool {
-	return anywhere(s, func(s *spec.Schema) bool { return s.Extensions[extension.Normalize] != nil })
+	return anywhere(s, func(s *spec.Schema) bool { return s.Extensions[schema.KeyNormalize] != nil })
 }
 
-// anywhere reports whether is holds for s or a schema below it.
+// anywhere reports whether s or a schema below it satisfies is.
 func anywhere(s *spec.Schema, is func(*spec.Schema) bool) bool {
 	if is(s) {
 		return true
@@ -156,3 +186,7 @@ func anywhere(s *spec.Schema, is func(*spec.Schema) bool) bool {
 	return s.AdditionalProperties != nil && s.AdditionalProperties.Schema != nil && anywhere(s.AdditionalProperties.Schema, is) ||
 		s.Items != nil && s.Items.Schema != nil && anywhere(s.Items.Schema, is)
 }
+
+func isIntOrString(s *spec.Schema) bool { return s.Extensions[schema.KeyIntOrString] == true }
+
+func preservesUnknown(s *spec.Schema) bool { return s.Extensions[schema.KeyPreserveUnknown] == true }

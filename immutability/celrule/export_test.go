@@ -11,7 +11,7 @@ import (
 
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/internal/celjudge"
-	"github.com/fieldlock/fieldlock/internal/extension"
+	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
 // exportCase is a case of testdata/export.yaml.
@@ -56,10 +56,10 @@ func TestExport(t *testing.T) {
 				t.Errorf("%d locks are not exported, want %d", len(ex.Rest), len(c.Rest))
 			}
 			exported := Apply(v.schema, ex.Changes)
-			for _, p := range readPlaces(exported) {
-				for _, key := range extension.Own() {
-					if _, ok := p.schema.Extensions[key]; ok {
-						t.Errorf("%s still has %s", p.path(), key)
+			for _, p := range readTree(exported).All {
+				for _, key := range schema.OwnKeys() {
+					if _, ok := p.Schema.Extensions[key]; ok {
+						t.Errorf("%s still has %s", p.Path, key)
 					}
 				}
 			}
@@ -109,22 +109,22 @@ func roundTrip(t *testing.T, original, exported *spec.Schema) {
 
 // effective lists the words at the places of s that are not below an immutable one, without words that a field that is
 // always there has no use for.
-func effective(s *spec.Schema) map[string][]word {
-	out := map[string][]word{}
-	frozen := map[*place]bool{}
-	for _, p := range readPlaces(s) {
-		if p.parent != nil && frozen[p.parent] {
+func effective(s *spec.Schema) map[string][]schema.Lock {
+	out := map[string][]schema.Lock{}
+	frozen := map[*schema.Location]bool{}
+	for _, p := range readTree(s).All {
+		if p.In != nil && frozen[p.Parent()] {
 			frozen[p] = true
 			continue
 		}
-		words := slices.DeleteFunc(wordsOf(p), func(w word) bool {
-			return p.present() && (w == extension.NoSet || w == extension.NoUnset)
+		words := slices.DeleteFunc(wordsOf(p), func(w schema.Lock) bool {
+			return present(p) && (w == schema.NoSet || w == schema.NoUnset)
 		})
 		slices.Sort(words)
 		if words = slices.Compact(words); len(words) > 0 {
-			out[p.schemaPath()] = words
+			out[p.Path.Pointer()] = words
 		}
-		frozen[p] = p.marks.Immutable
+		frozen[p] = p.Marks.Has(schema.Immutable)
 	}
 	return out
 }

@@ -5,7 +5,7 @@ import (
 
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
-	"github.com/fieldlock/fieldlock/internal/extension"
+	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
 // FuzzImport reads any text as a rule at three places. It never panics, and a rule that is recognized and that the API
@@ -28,9 +28,8 @@ func FuzzImport(f *testing.F) {
 				"required": ["name"], "properties": {"name": {"type": "string"}, "v": {"type": "integer"}}}}}}}}`)
 		s := decodeSchema(t, raw)
 		at := []string{"/properties/spec", "/properties/spec/properties/f", "/properties/spec/properties/l/items"}[int(place)%3]
-		s = Apply(s, []Change{{SchemaPath: at, SetKeys: map[string]any{extension.Validations: []any{map[string]any{"rule": rule}}}}})
+		s = Apply(s, []Change{{SchemaPath: at, SetKeys: map[string]any{schema.KeyValidations: []any{map[string]any{"rule": rule}}}}})
 		im := Import(s)
-		Lint(s)
 		if len(im.Recognized) == 0 {
 			return
 		}
@@ -42,13 +41,14 @@ func FuzzImport(f *testing.F) {
 
 // compiles reports whether the API server takes the rules of s.
 func compiles(s *spec.Schema) bool {
-	b, err := newPrices(s)
+	t := readTree(s)
+	c, err := newCosts(s, t)
 	if err != nil {
 		return false
 	}
-	for _, p := range readPlaces(s) {
-		for _, r := range p.rules {
-			if _, err := b.cost(b.structural, p, r.Text, false); err != nil {
+	for _, l := range t.All {
+		for _, r := range t.rules[l] {
+			if _, err := c.estimate(c.root, l, r.Text, false); err != nil {
 				return false
 			}
 		}

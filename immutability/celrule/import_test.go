@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
 
-	"github.com/fieldlock/fieldlock/internal/extension"
+	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
 // importCase is a case of testdata/import.yaml.
@@ -81,9 +81,9 @@ func TestImport(t *testing.T) {
 // rulesAt returns the rules that are left at path below spec.
 func rulesAt(t *testing.T, v crdVersion, im Imported, path string) any {
 	t.Helper()
-	for _, p := range readPlaces(Apply(v.schema, im.Changes)) {
-		if p.schemaPath() == "/properties/spec"+path {
-			return p.schema.Extensions[extension.Validations]
+	for _, p := range readTree(Apply(v.schema, im.Changes)).All {
+		if p.Path.Pointer() == "/properties/spec"+path {
+			return p.Schema.Extensions[schema.KeyValidations]
 		}
 	}
 	t.Errorf("there is no %s", path)

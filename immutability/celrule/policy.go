@@ -8,7 +8,7 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/fieldlock/fieldlock/immutability"
-	"github.com/fieldlock/fieldlock/internal/extension"
+	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
 // Policy is the locks of one schema as validations of a ValidatingAdmissionPolicy, over object and oldObject.
@@ -19,7 +19,7 @@ type Policy struct {
 
 // PolicyValidation is one validation of a policy.
 type PolicyValidation struct {
-	Locks      []PlacedLock
+	Locks      []LockAt
 	Expression string
 	Message    string
 }
@@ -33,45 +33,39 @@ func ExportPolicy(s *spec.Schema) (Policy, error) {
 		return Policy{}, err
 	}
 	var out Policy
-	frozen := map[*place]bool{}
-	for _, p := range readPlaces(s) {
-		if p.parent != nil && frozen[p.parent] {
-			frozen[p] = true
+	frozen := map[*schema.Location]bool{}
+	for _, l := range readTree(s).All {
+		if l.In != nil && frozen[l.Parent()] {
+			frozen[l] = true
 			continue
 		}
-		for _, lock := range locksOf(p) {
-			said := PlacedLock{p.path(), p.schemaPath(), lock}
-			text, reason := p.validation(lock)
+		for _, lock := range l.Marks.Locks {
+			text, reason := expression(l, lock)
 			if reason != "" {
-				out.Rest = append(out.Rest, Unexported{PlacedLock: said, Reason: reason})
+				out.Rest = append(out.Rest, Unexported{LockAt: lockAt(l, lock), Reason: reason})
 				continue
 			}
-			frozen[p] = frozen[p] || lock == string(immutability.Immutable)
-			out.Validations = append(out.Validations, PolicyValidation{[]PlacedLock{said}, text, fmt.Sprintf("%s: %s (%s)", p.path(), message, lock)})
+			frozen[l] = frozen[l] || lock == schema.Immutable
+			out.Validations = append(out.Validations, PolicyValidation{[]LockAt{lockAt(l, lock)}, text, fmt.Sprintf("%s: %s (%s)", l.Path, message, lock)})
 		}
 	}
 	return out, nil
 }
 
-// validation is the expression for a lock at p, or why there is none.
-func (p *place) validation(lock string) (text, reason string) {
-	for q := p; q != nil; q = q.parent {
-		if q.marks.Normalize != "" {
-			return "", "CEL does not count empty values as absent, as x-kubernetes-normalize does"
-		}
-	}
-	if normalized(p.schema) {
+// expression returns the CEL expression for a lock at l, or why there is none.
+func expression(l *schema.Location, lock schema.Lock) (text, reason string) {
+	if l.Marks.Normalize != "" || normalizedAbove(l) != nil || normalized(l.Schema) {
 		return "", "CEL does not count empty values as absent, as x-kubernetes-normalize does"
 	}
-	w := &policyWriter{steps: p.steps()[1:], lock: lock}
+	w := &policyWriter{steps: way(l), lock: lock}
 	text = w.write(0, "object", "oldObject", 0)
 	return text, w.reason
 }
 
 // policyWriter walks down the steps to a lock, on both sides at once.
 type policyWriter struct {
-	steps  []*place
-	lock   string
+	steps  []*schema.Location
+	lock   schema.Lock
 	reason string
 }
 
@@ -87,26 +81,26 @@ func (w *policyWriter) cannot(format string, args ...any) string {
 func (w *policyWriter) write(i int, n, o string, depth int) string {
 	step := w.steps[i]
 	last := i == len(w.steps)-1
-	switch step.at {
-	case atValues:
+	switch step.Role {
+	case schema.Values:
 		key := fmt.Sprintf("k%d", depth)
 		a, b := n+"["+key+"]", o+"["+key+"]"
 		return fmt.Sprintf("%s.all(%s, !(%s in %s) || %s)", n, key, key, o, w.pair(i, a, b, depth+1))
-	case atItems:
-		list := step.parent
-		if list.marks.ListType != extension.ListMap {
-			return w.cannot("CEL has no way to pair the items of the list %s", list.path())
+	case schema.Items:
+		list := step.Parent()
+		if list.Marks.ListType != schema.ListMap {
+			return w.cannot("CEL has no way to pair the items of the list %s", list.Path)
 		}
 		a, b := fmt.Sprintf("n%d", depth), fmt.Sprintf("o%d", depth)
-		if reason := keysApart(list); reason != "" {
+		if reason := keysApart(list.Schema); reason != "" {
 			return w.cannot("%s", reason)
 		}
-		return fmt.Sprintf("%s.all(%s, %s.all(%s, !(%s) || %s))", n, a, o, b, sameMembers(list.marks.ListMapKeys, a, b), w.pair(i, a, b, depth+1))
+		return fmt.Sprintf("%s.all(%s, %s.all(%s, !(%s) || %s))", n, a, o, b, sameKeys(list.Marks.ListMapKeys, a, b, member), w.pair(i, a, b, depth+1))
 	}
 	if last {
 		return w.property(step, n, o)
 	}
-	a, b := member(n, step.name), member(o, step.name)
+	a, b := member(n, step.Name), member(o, step.Name)
 	return guarded(step, n, o, w.write(i+1, a, b, depth))
 }
 
@@ -119,8 +113,8 @@ func member(container, name string) string {
 	return container + "[" + strconv.Quote(name) + "]"
 }
 
-// present is the condition that container has the property, be it null.
-func present(container, name string) string {
+// exists is the condition that container has the property, be it null.
+func exists(container, name string) string {
 	if plain(name) {
 		return "has(" + container + "." + name + ")"
 	}
@@ -130,16 +124,16 @@ func present(container, name string) string {
 func plain(name string) bool { return plainName.MatchString(name) && escape(name) == name }
 
 // there is the condition that container has the property p, and not null.
-func there(p *place, container string) string {
-	if p.schema.Nullable {
-		return fmt.Sprintf("(%s && %s != null)", present(container, p.name), member(container, p.name))
+func there(p *schema.Location, container string) string {
+	if p.Schema.Nullable {
+		return fmt.Sprintf("(%s && %s != null)", exists(container, p.Name), member(container, p.Name))
 	}
-	return present(container, p.name)
+	return exists(container, p.Name)
 }
 
 // guarded is rest, where both containers have the property.
-func guarded(step *place, n, o, rest string) string {
-	if step.present() {
+func guarded(step *schema.Location, n, o, rest string) string {
+	if present(step) {
 		return rest
 	}
 	return fmt.Sprintf("(!%s || !%s || %s)", there(step, n), there(step, o), rest)
@@ -148,8 +142,8 @@ func guarded(step *place, n, o, rest string) string {
 // pair is the condition below a key or item that both sides have.
 func (w *policyWriter) pair(i int, a, b string, depth int) string {
 	step := w.steps[i]
-	if step.schema.Nullable {
-		return w.cannot("the values of %s may be null", step.parent.path())
+	if step.Schema.Nullable {
+		return w.cannot("the values of %s may be null", step.Parent().Path)
 	}
 	if i == len(w.steps)-1 {
 		return w.both(step, a, b)
@@ -158,24 +152,24 @@ func (w *policyWriter) pair(i int, a, b string, depth int) string {
 }
 
 // property is the condition for the lock on a property.
-func (w *policyWriter) property(p *place, n, o string) string {
+func (w *policyWriter) property(p *schema.Location, n, o string) string {
 	hasA, hasB := there(p, n), there(p, o)
-	a, b := member(n, p.name), member(o, p.name)
+	a, b := member(n, p.Name), member(o, p.Name)
 	switch w.lock {
-	case string(immutability.Immutable):
-		if p.present() {
+	case schema.Immutable:
+		if present(p) {
 			return w.both(p, a, b)
 		}
-		hasA, hasB = present(n, p.name), present(o, p.name)
+		hasA, hasB = exists(n, p.Name), exists(o, p.Name)
 		return fmt.Sprintf("%s == %s && (!%s || %s)", hasA, hasB, hasA, w.both(p, a, b))
-	case extension.NoSet:
+	case schema.NoSet:
 		return fmt.Sprintf("%s || !%s", hasB, hasA)
-	case extension.NoUnset:
+	case schema.NoUnset:
 		return fmt.Sprintf("!%s || %s", hasB, hasA)
-	case extension.NoModify:
+	case schema.NoModify:
 		return guarded(p, n, o, w.both(p, a, b))
 	}
-	if p.present() {
+	if present(p) {
 		return w.both(p, a, b)
 	}
 	var parts []string
@@ -189,19 +183,19 @@ func (w *policyWriter) property(p *place, n, o string) string {
 }
 
 func (w *policyWriter) fixesAdded() bool {
-	return w.lock == string(immutability.ImmutableKeys) || w.lock == string(immutability.DeletionOnly) || w.lock == extension.NoAddItem
+	return w.lock == schema.ImmutableKeys || w.lock == schema.DeletionOnly || w.lock == schema.NoAddItem
 }
 
 func (w *policyWriter) fixesRemoved() bool {
-	return w.lock == string(immutability.ImmutableKeys) || w.lock == string(immutability.AdditionOnly) || w.lock == extension.NoRemoveItem
+	return w.lock == schema.ImmutableKeys || w.lock == schema.AdditionOnly || w.lock == schema.NoRemoveItem
 }
 
 // both is the condition for the lock where both sides have a value.
-func (w *policyWriter) both(p *place, a, b string) string {
+func (w *policyWriter) both(p *schema.Location, a, b string) string {
 	switch w.lock {
-	case string(immutability.Immutable), extension.NoModify:
+	case schema.Immutable, schema.NoModify:
 		return w.equal(p, a, b)
-	case extension.NoSet, extension.NoUnset:
+	case schema.NoSet, schema.NoUnset:
 		return "true"
 	}
 	var parts []string
@@ -215,37 +209,28 @@ func (w *policyWriter) both(p *place, a, b string) string {
 }
 
 // contains is the condition that key, a key or item of the other side, is in x.
-func (w *policyWriter) contains(p *place, x string) string {
+func (w *policyWriter) contains(p *schema.Location, x string) string {
 	switch keysOf(p) {
 	case mapKeys, setItems:
 		return "key in " + x
 	case listKeys:
-		return x + ".exists(other, " + sameMembers(p.marks.ListMapKeys, "other", "key") + ")"
+		return x + ".exists(other, " + sameKeys(p.Marks.ListMapKeys, "other", "key", member) + ")"
 	}
-	return w.cannot("CEL does not compare the keys or items of %s as a lock does", p.path())
+	return w.cannot("CEL does not compare the keys or items of %s as a lock does", p.Path)
 }
 
 // equal is the condition that the values of p are equal as a lock compares them.
-func (w *policyWriter) equal(p *place, a, b string) string {
-	isSet := func(s *spec.Schema) bool { return s.Extensions[extension.ListType] == extension.ListSet }
-	s := p.schema
+func (w *policyWriter) equal(p *schema.Location, a, b string) string {
+	isSet := func(s *spec.Schema) bool { return s.Extensions[schema.KeyListType] == schema.ListSet }
+	s := p.Schema
 	switch {
 	case isSet(s) && (s.Items == nil || s.Items.Schema == nil || anywhere(s.Items.Schema, isSet)),
 		!isSet(s) && anywhere(s, isSet):
-		return w.cannot("in %s is a set, and without a schema CEL compares sets in order", p.path())
-	case p.marks.MapListOrder == extension.OrderIgnored && hasMapList(s):
-		return w.cannot("in %s is a list whose order is to be ignored, and without a schema CEL compares it in order", p.path())
+		return w.cannot("in %s is a set, and without a schema CEL compares sets in order", p.Path)
+	case p.Marks.MapListOrder == schema.OrderIgnored && hasMapList(s):
+		return w.cannot("in %s is a list whose order is to be ignored, and without a schema CEL compares it in order", p.Path)
 	case isSet(s):
 		return fmt.Sprintf("size(%s) == size(%s) && %s.all(item, item in %s)", a, b, a, b)
 	}
 	return a + " == " + b
-}
-
-// sameMembers is the condition that a and b have equal list-map keys.
-func sameMembers(keys []string, a, b string) string {
-	var parts []string
-	for _, key := range keys {
-		parts = append(parts, member(a, key)+" == "+member(b, key))
-	}
-	return strings.Join(parts, " && ")
 }

@@ -1,151 +1,159 @@
 package celrule
 
 import (
-	"slices"
-
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/operators"
 )
 
-// element is one kind of key or item that a quantifier meets.
+// element is what a key or item can be, seen from one object.
 type element int
 
 const (
-	alone   element = iota // the other side has no such key
-	kept                   // under a common key, with an equal value
-	changed                // under a common key, with another value
+	alone   element = iota // the other object does not have the key
+	kept                   // the other object has the key with an equal value
+	changed                // the other object has the key with a different value
 )
 
-// quantifier is self.all(v, …) or exists over the keys or items of the last place.
+// quantifier evaluates self.f.all(variable, body), exists and exists_one where f has keys. truth evaluates what does not
+// concern the variable.
 type quantifier struct {
-	*evaluation
-	over     term
-	kind     keyKind
+	*fields
+	truth    func(ast.Expr) outcome
 	variable string
 }
 
-// quantified evaluates R.all(v, body), exists and exists_one, where R is the last place.
-func (e *evaluation) quantified(call ast.CallExpr) outcome {
-	over, ok := e.term(call.Target())
-	kind := keysOf(e.c.lastPlace())
-	if !ok || over.soft <= over.level || over.level != e.c.last() || kind == noKeys {
-		return e.unsaid("it uses " + call.FunctionName() + "() on something that has no keys")
-	}
-	if !e.there(over) {
-		return fails
-	}
-	if e.s.empty[over.side] {
-		return of(call.FunctionName() == "all")
-	}
-	q := &quantifier{e, over, kind, call.Args()[0].AsIdent()}
-	body := call.Args()[1]
+// elements are the keys of a field on one side.
+type elements struct {
+	term
+	kind keyKind
+}
 
-	// all and any are over every element that there can be, sureEvery and sureSome over those that there are for certain.
+func (el elements) other() term { return term{el.side.other(), el.at, nil} }
+
+// over evaluates the macro name over target. The body is evaluated for each kind of element that can occur; the result
+// is known if the kinds that occur for certain decide it.
+func (q quantifier) over(name string, target, body ast.Expr) outcome {
+	t, ok := q.term(target)
+	if !ok || t.optional != nil || keysOf(t.at) == noKeys {
+		return q.because("it uses " + name + "() on something that has no keys")
+	}
+	if there := q.value(t); there != yes {
+		return there
+	}
+	empty := q.empty(t.side, t.at)
+	if empty == yes {
+		return of(name == "all")
+	}
+	shared := q.present(t.side.other(), t.at)
+	lone, modified := yes, no
+	if shared == yes {
+		if lone, modified = q.added(t.at), q.modified(t.at); t.side == oldSide {
+			lone = q.removed(t.at)
+		}
+	}
+	if known := strict(strict(empty, shared), strict(lone, modified)); known != yes {
+		return known
+	}
+	el := elements{t, keysOf(t.at)}
+	// every and some are over the elements that can occur, certainlyEvery and certainlySome over those that do.
 	every, some := yes, no
-	meets := func(k element) {
-		o := q.body(body, k)
-		every, some = and(every, o), or(some, o)
+	meet := func(k element) {
+		result := q.body(el, body, k)
+		every, some = and(every, result), or(some, result)
 	}
-	other := term{over.side.other(), over.level, over.soft}
-	lone, shared := e.s.added, e.there(other)
-	if over.side == oldSide {
-		lone = e.s.removed
+	if lone == yes {
+		meet(alone)
 	}
-	if lone || !shared {
-		meets(alone)
+	if modified == yes {
+		meet(changed)
 	}
-	if shared && e.s.modified {
-		meets(changed)
-	}
-	sureEvery, sureSome := every, some
-	if shared {
-		meets(kept)
-		if !lone && !e.s.modified {
-			sureEvery, sureSome = every, some
+	certainlyEvery, certainlySome := every, some
+	if shared == yes {
+		meet(kept)
+		if lone == no && modified == no {
+			certainlyEvery, certainlySome = every, some
 		}
 	}
-	switch call.FunctionName() {
-	case "all":
-		if every == sureEvery {
-			return every
-		}
-	case "exists":
-		if some == sureSome {
-			return some
-		}
+	switch {
+	case name == "all" && every == certainlyEvery:
+		return every
+	case name == "exists" && some == certainlySome:
+		return some
 	}
-	return e.unsaid("it uses " + call.FunctionName() + "() in a way that depends on the values")
+	return q.because("it uses " + name + "() in a way that depends on the values")
 }
 
 // body evaluates x for an element of kind k.
-func (q *quantifier) body(x ast.Expr, k element) outcome {
+func (q quantifier) body(el elements, x ast.Expr, k element) outcome {
 	if x.Kind() != ast.CallKind {
-		return q.truth(x)
+		return q.rest(x, "a key or item")
 	}
 	call := x.AsCall()
 	args := call.Args()
+	below := func(i int) outcome { return q.body(el, args[i], k) }
 	switch call.FunctionName() {
 	case operators.LogicalAnd:
-		return and(q.body(args[0], k), q.body(args[1], k))
+		return and(below(0), below(1))
 	case operators.LogicalOr:
-		return or(q.body(args[0], k), q.body(args[1], k))
+		return or(below(0), below(1))
 	case operators.LogicalNot:
-		return not(q.body(args[0], k))
+		return not(below(0))
 	case operators.Conditional:
-		switch q.body(args[0], k) {
-		case yes:
-			return q.body(args[1], k)
-		case no:
-			return q.body(args[2], k)
-		case fails:
-			return fails
-		}
-		return open
+		return choose(below(0), func() outcome { return below(1) }, func() outcome { return below(2) })
 	case operators.In:
-		if q.isVariable(args[0]) && q.isOther(args[1]) {
-			return q.in(k)
+		if isIdent(args[0], q.variable) && q.isOther(el, args[1]) {
+			return q.in(el, k)
 		}
 	case operators.Equals:
-		return q.equalValues(args[0], args[1], k)
+		return q.equalValues(el, x, k)
 	case operators.NotEquals:
-		return not(q.equalValues(args[0], args[1], k))
+		return not(q.equalValues(el, x, k))
 	case "exists", "exists_one", "all":
-		if call.IsMemberFunction() && len(args) == 2 && args[0].Kind() == ast.IdentKind && q.isOther(call.Target()) {
-			return q.partner(call.FunctionName(), args[0].AsIdent(), args[1], k)
+		if w, body, ok := macro(call); ok && q.isOther(el, call.Target()) {
+			return q.partner(el, call.FunctionName(), w, body, k)
 		}
 	}
+	return q.rest(x, written(call.FunctionName()))
+}
+
+// rest evaluates an expression that does not concern the variable.
+func (q quantifier) rest(x ast.Expr, what string) outcome {
 	if mentions(x, q.variable) {
-		return q.unsaid("it uses " + nameOf(call.FunctionName()) + " on the keys or items of a list or map")
+		return q.because("it uses " + what + " on the keys or items of a list or map")
 	}
 	return q.truth(x)
 }
 
-// in is v in other: a key of a map, or an item of a list, which an item that has changed is not.
-func (q *quantifier) in(k element) outcome {
-	if !q.otherThere() {
-		return fails
+// isOther reports whether x is the same field of the other object.
+func (q quantifier) isOther(el elements, x ast.Expr) bool {
+	t, ok := q.term(x)
+	return ok && t == el.other()
+}
+
+// in is variable in other: a key of a map, or an item of a list, which an item that has changed is not.
+func (q quantifier) in(el elements, k element) outcome {
+	if there := q.value(el.other()); there != yes {
+		return there
 	}
-	if q.kind == listKeys {
-		if reason := q.c.unequal(q.c.lastPlace().items.schema); reason != "" {
-			return q.unsaid(reason)
+	if el.kind == listKeys {
+		if reason := q.apart(el.at.Items); reason != "" {
+			return q.because(reason)
 		}
 		return of(k == kept)
 	}
 	return of(k != alone)
 }
 
-// equalValues is self[k] == oldSelf[k].
-func (q *quantifier) equalValues(x, y ast.Expr, k element) outcome {
-	a, okA := q.indexed(x)
-	b, okB := q.indexed(y)
-	if !okA || !okB || a == b || q.kind != mapKeys {
-		if !mentions(x, q.variable) && !mentions(y, q.variable) {
-			return q.equal(x, y)
-		}
-		return q.unsaid("it compares parts of keys or items")
+// equalValues is self[variable] == oldSelf[variable].
+func (q quantifier) equalValues(el elements, x ast.Expr, k element) outcome {
+	args := x.AsCall().Args()
+	a, okA := q.indexed(el, args[0])
+	b, okB := q.indexed(el, args[1])
+	if !okA || !okB || a == b || el.kind != mapKeys {
+		return q.rest(x, "==")
 	}
-	if reason := q.c.unequal(q.c.lastPlace().values.schema); reason != "" {
-		return q.unsaid(reason)
+	if reason := q.apart(el.at.Values); reason != "" {
+		return q.because(reason)
 	}
 	if k == alone {
 		return fails
@@ -153,129 +161,39 @@ func (q *quantifier) equalValues(x, y ast.Expr, k element) outcome {
 	return of(k == kept)
 }
 
-func (q *quantifier) otherThere() bool {
-	return q.there(term{q.over.side.other(), q.over.level, q.over.soft})
-}
-
-// indexed resolves self[k] and oldSelf[k].
-func (q *quantifier) indexed(x ast.Expr) (side, bool) {
+// indexed returns the side of self[variable] and oldSelf[variable].
+func (q quantifier) indexed(el elements, x ast.Expr) (side, bool) {
 	if x.Kind() != ast.CallKind || x.AsCall().FunctionName() != operators.Index {
 		return 0, false
 	}
 	args := x.AsCall().Args()
 	t, ok := q.term(args[0])
-	return t.side, ok && t.level == q.c.last() && t.soft > t.level && q.isVariable(args[1])
+	return t.side, ok && t.optional == nil && t.at == el.at && isIdent(args[1], q.variable)
 }
 
-func (q *quantifier) isVariable(x ast.Expr) bool {
-	return x.Kind() == ast.IdentKind && x.AsIdent() == q.variable
-}
-
-// isOther reports whether x is the same place on the other side.
-func (q *quantifier) isOther(x ast.Expr) bool {
-	t, ok := q.term(x)
-	return ok && t.level == q.over.level && t.soft > t.level && t.side == q.over.side.other()
-}
-
-// partner evaluates other.exists(w, body) or all for the element v, of kind k. The w that has v's key is the only one
-// that matters where body says so: by a comparison of all keys, or of the whole items.
-func (q *quantifier) partner(quantifier, w string, body ast.Expr, k element) outcome {
+// partner evaluates other.exists(w, body) or all for an element of kind k. Only the w that has the element's key matters
+// if the body compares all keys, or the items as a whole.
+func (q quantifier) partner(el elements, name, w string, body ast.Expr, k element) outcome {
 	if w == q.variable {
-		return q.unsaid("it uses one name for two variables")
+		return q.because("it uses one name for two variables")
 	}
-	universal := quantifier == "all"
-	join := operators.LogicalAnd
-	if universal {
-		join = operators.LogicalOr
+	if there := q.value(el.other()); there != yes {
+		return there
 	}
-	matched := map[string]bool{}
-	whole := false
-	result := yes // of the joined parts, for the partner; in an all, of their negations
-	for _, part := range flatten(body, join) {
-		key, isWhole, ok := q.match(part, w, universal)
-		switch {
-		case ok && !isWhole:
-			matched[key] = true
-		case ok:
-			whole = true
-			if k == changed {
-				result = no
-			}
-		default:
-			eq, isEqual := q.wholeEqual(part, w)
-			if !universal || !isEqual || !eq {
-				return q.unsaid("it compares parts of keys or items")
-			}
-			// all(w, w.key != v.key || w == v): the partner has to be equal.
-			if k == kept {
-				result = no
-			}
-		}
-	}
-	keys := len(matched) == len(q.c.lastPlace().marks.ListMapKeys)
+	m := match{el, q.variable, w, name == "all", map[string]bool{}, false}
+	result, ok := m.body(body, k)
 	switch {
-	case q.kind == listKeys && (keys || whole), q.kind == setItems && whole:
-	default:
-		return q.unsaid("it does not compare all keys of the list")
-	}
-	if whole && q.kind == listKeys {
-		if reason := q.c.unequal(q.c.lastPlace().items.schema); reason != "" {
-			return q.unsaid(reason)
-		}
-	}
-	switch {
-	case !q.otherThere():
-		return fails
+	case !ok:
+		return q.because("it compares parts of keys or items")
+	case !m.complete():
+		return q.because("it does not compare all keys of the list")
+	case m.whole && el.kind == listKeys && q.apart(el.at.Items) != "":
+		return q.because(q.apart(el.at.Items))
 	case k == alone:
 		result = no
 	}
-	if universal {
+	if m.all {
 		return not(result)
 	}
 	return result
 }
-
-// flatten lists the operands of nested join calls.
-func flatten(x ast.Expr, join string) []ast.Expr {
-	if x.Kind() == ast.CallKind && x.AsCall().FunctionName() == join {
-		return slices.Concat(flatten(x.AsCall().Args()[0], join), flatten(x.AsCall().Args()[1], join))
-	}
-	return []ast.Expr{x}
-}
-
-// match reads a part of a body: w.key == v.key (with !=, in a negated body), or w == v.
-func (q *quantifier) match(x ast.Expr, w string, negated bool) (key string, whole, ok bool) {
-	want := operators.Equals
-	if negated {
-		want = operators.NotEquals
-	}
-	if x.Kind() != ast.CallKind || x.AsCall().FunctionName() != want {
-		return "", false, false
-	}
-	args := x.AsCall().Args()
-	for range 2 {
-		a, b := args[0], args[1]
-		if a.Kind() == ast.IdentKind && b.Kind() == ast.IdentKind && a.AsIdent() == w && b.AsIdent() == q.variable {
-			return "", true, true
-		}
-		if a.Kind() == ast.SelectKind && b.Kind() == ast.SelectKind && q.kind == listKeys {
-			sa, sb := a.AsSelect(), b.AsSelect()
-			if isIdent(sa.Operand(), w) && isIdent(sb.Operand(), q.variable) && sa.FieldName() == sb.FieldName() {
-				i := slices.IndexFunc(q.c.lastPlace().marks.ListMapKeys, func(key string) bool { return escape(key) == sa.FieldName() })
-				if i >= 0 {
-					return sa.FieldName(), false, true
-				}
-			}
-		}
-		args = []ast.Expr{args[1], args[0]}
-	}
-	return "", false, false
-}
-
-// wholeEqual reads w == v.
-func (q *quantifier) wholeEqual(x ast.Expr, w string) (equal, ok bool) {
-	_, whole, ok := q.match(x, w, false)
-	return ok && whole, ok && whole
-}
-
-func isIdent(x ast.Expr, name string) bool { return x.Kind() == ast.IdentKind && x.AsIdent() == name }

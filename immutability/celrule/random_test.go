@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/fieldlock/fieldlock/internal/extension"
+	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
 // TestImportOfRandomRules makes rules of the operators and conditions that people use, in random combinations. Those
@@ -26,7 +26,7 @@ func TestImportOfRandomRules(t *testing.T) {
 		if rules.IntN(3) == 0 {
 			entries = append(entries, map[string]any{"rule": rules.condition(2)})
 		}
-		s := Apply(bare, []Change{{SchemaPath: "/properties/spec", SetKeys: map[string]any{extension.Validations: entries}}})
+		s := Apply(bare, []Change{{SchemaPath: "/properties/spec", SetKeys: map[string]any{schema.KeyValidations: entries}}})
 		im := Import(s)
 		if len(im.Recognized) == 0 || !compiles(s) {
 			continue

@@ -12,6 +12,8 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/listtype"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 
 	"github.com/fieldlock/fieldlock/internal/pointer"
@@ -27,6 +29,7 @@ type Rule struct {
 type Judge struct {
 	structural *schema.Structural
 	validator  *cel.Validator
+	shape      validation.SchemaValidator
 }
 
 // New returns the judge for the rules of openAPIV3Schema, given as JSON, that keep holds for; nil keeps all.
@@ -46,7 +49,14 @@ func New(openAPIV3Schema []byte, keep func(Rule) bool) (*Judge, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Judge{structural, cel.NewValidator(structural, true, celconfig.PerCallLimit)}, nil
+	shape, _, err := validation.NewSchemaValidator(&internal)
+	return &Judge{structural, cel.NewValidator(structural, true, celconfig.PerCallLimit), shape}, err
+}
+
+// Valid reports whether obj fits the schema, without its rules.
+func (j *Judge) Valid(obj map[string]any) bool {
+	return len(validation.ValidateCustomResource(nil, obj, j.shape)) == 0 &&
+		len(listtype.ValidateListSetsAndMaps(nil, j.structural, obj)) == 0
 }
 
 // Accepts reports whether every rule accepts the update, and what the others say. Objects are not changed.

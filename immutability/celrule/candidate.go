@@ -1,0 +1,97 @@
+package celrule
+
+import (
+	"slices"
+
+	"github.com/fieldlock/fieldlock/internal/schema"
+)
+
+// valueFixed is x-kubernetes-immutable on the values of a map or the items of a keyed list. Import weighs it next to the
+// words of x-fieldlock-update.
+const valueFixed schema.Lock = "valueFixed"
+
+// candidate is a lock at a level of a chain.
+type candidate struct {
+	lock  schema.Lock
+	level int
+	// zero is set if the field has x-kubernetes-normalize: zero, too: its zero value counts as absent.
+	zero bool
+}
+
+// at returns the location that carries the lock.
+func (w candidate) at(c *chain) *schema.Location {
+	if w.lock == valueFixed {
+		return inside(c.at[w.level])
+	}
+	return c.at[w.level]
+}
+
+// candidates lists the locks that are allowed along the chain, the innermost first.
+func (c *chain) candidates() []candidate {
+	n := len(c.at) - 1
+	var all []candidate
+	if c.keyed {
+		switch keysOf(c.last()) {
+		case mapKeys, listKeys:
+			all = append(all, candidate{lock: valueFixed, level: n})
+			fallthrough
+		case setItems:
+			all = append(all, candidate{lock: schema.NoAddItem, level: n}, candidate{lock: schema.NoRemoveItem, level: n})
+		}
+	}
+	for level := n; level >= 0; level-- {
+		if level > 0 {
+			all = append(all, candidate{lock: schema.NoSet, level: level}, candidate{lock: schema.NoUnset, level: level})
+		}
+		all = append(all, candidate{lock: schema.NoModify, level: level})
+	}
+	if n > 0 && slices.Contains(c.literals, any(false)) {
+		for _, l := range []schema.Lock{schema.NoSet, schema.NoUnset} {
+			all = append(all, candidate{l, n, true})
+		}
+	}
+	return slices.DeleteFunc(all, func(w candidate) bool { return !w.allowed(c) })
+}
+
+// allowed reports whether the lock is allowed at its location, and compares there the way CEL does.
+func (w candidate) allowed(c *chain) bool {
+	l := w.at(c)
+	if c.tree.unlockable[l] != "" || c.tree.uncorrelated[l] != "" || normalized(l.Schema) {
+		return false
+	}
+	switch w.lock {
+	case valueFixed, schema.NoModify:
+		return unequal(l.Schema) == ""
+	case schema.NoAddItem, schema.NoRemoveItem:
+		// At level 0 the chain does not show whether the container is null.
+		return l.Marks.MapType != schema.MapAtomic && (w.level > 0 || present(l))
+	}
+	return true
+}
+
+// refuses reports whether the lock refuses an update in state s.
+func (w candidate) refuses(s *state) bool {
+	level := w.level
+	set := s.both(level-1) && w.has(s, newSide) && !w.has(s, oldSide)
+	unset := s.both(level-1) && !w.has(s, newSide) && w.has(s, oldSide)
+	switch w.lock {
+	case schema.NoSet:
+		return set
+	case schema.NoUnset:
+		return unset
+	case schema.NoModify:
+		return s.differs(level)
+	case schema.NoAddItem:
+		return set && !s.isEmpty[newSide] || s.both(level) && s.add
+	case schema.NoRemoveItem:
+		return unset && !s.isEmpty[oldSide] || s.both(level) && s.remove
+	case valueFixed:
+		return s.both(level) && s.modify
+	}
+	return false
+}
+
+// has reports whether one object has a value at the level of the lock, as the lock counts it.
+func (w candidate) has(s *state, in side) bool {
+	return s.depth[in] >= w.level && !(w.zero && s.literals[s.literal[in]] == false)
+}

@@ -1,0 +1,79 @@
+package celrule
+
+import (
+	"maps"
+	"slices"
+
+	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"github.com/fieldlock/fieldlock/internal/schema"
+)
+
+// Change is what Import and Export do to one node of a schema.
+type Change struct {
+	SchemaPath string
+	DropRules  []int            // indices in x-kubernetes-validations to remove
+	AddRules   []map[string]any // rules to append, in the form of the schema
+	DropKeys   []string         // extension keys to remove
+	SetKeys    map[string]any   // extension keys to set
+}
+
+// extensions returns old with the change made.
+func (c *Change) extensions(old spec.Extensions) spec.Extensions {
+	out := maps.Clone(old)
+	if out == nil {
+		out = spec.Extensions{}
+	}
+	for _, key := range c.DropKeys {
+		delete(out, key)
+	}
+	maps.Copy(out, c.SetKeys)
+	if len(c.DropRules)+len(c.AddRules) == 0 {
+		return out
+	}
+	rules, _ := out[schema.KeyValidations].([]any)
+	var kept []any
+	for i, rule := range rules {
+		if !slices.Contains(c.DropRules, i) {
+			kept = append(kept, rule)
+		}
+	}
+	for _, rule := range c.AddRules {
+		kept = append(kept, rule)
+	}
+	delete(out, schema.KeyValidations)
+	if len(kept) > 0 {
+		out[schema.KeyValidations] = kept
+	}
+	return out
+}
+
+// changes collects the changes of a schema by schema path.
+type changes map[string]*Change
+
+// at returns the change at l, which the caller may add to.
+func (c changes) at(l *schema.Location) *Change {
+	path := l.Path.Pointer()
+	if c[path] == nil {
+		c[path] = &Change{SchemaPath: path}
+	}
+	return c[path]
+}
+
+func (c changes) sorted() []Change {
+	var all []Change
+	for _, path := range slices.Sorted(maps.Keys(c)) {
+		all = append(all, *c[path])
+	}
+	return all
+}
+
+// LockAt is a lock and the field that has it. The lock is "immutable" and the like, or a word of x-fieldlock-update.
+type LockAt struct {
+	Path, SchemaPath string
+	Lock             string
+}
+
+func lockAt(l *schema.Location, lock schema.Lock) LockAt {
+	return LockAt{l.Path.String(), l.Path.Pointer(), string(lock)}
+}

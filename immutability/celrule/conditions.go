@@ -1,0 +1,92 @@
+package celrule
+
+import "github.com/fieldlock/fieldlock/internal/schema"
+
+// detour returns the scenario of a first, a second and a third object of which the second one lacks gone. As with the
+// status subresource, an update changes the status or everything else.
+func detour(rules []*readRule, gone *schema.Location) *scenario {
+	m := newScenario(rules)
+	m.track(gone)
+	m.fixed = func(l *schema.Location) bool { return inStatus(l) != inStatus(gone) }
+	for object, there := range []bool{true, false, true} {
+		for up := gone.Parent(); up.In != nil; up = up.Parent() {
+			m.set(object, presence, up, true)
+		}
+		m.set(object, presence, gone, there)
+	}
+	return m
+}
+
+func inStatus(l *schema.Location) bool {
+	top := way(l)
+	return len(top) > 0 && top[0].Name == "status"
+}
+
+// refusedBy wants a rule to refuse a step.
+func refusedBy(r *readRule, s step) condition {
+	return func(*scenario) outcome {
+		switch o := s.judge(r.Rule); {
+		case o.refuses():
+			return yes
+		case o == yes:
+			return no
+		}
+		return open
+	}
+}
+
+// acceptedBy wants a rule to accept a step. Of a rule without oldSelf it is the new object that counts.
+func acceptedBy(r *readRule, s step) condition {
+	return func(*scenario) outcome { return s.judge(r.Rule) }
+}
+
+// admitted wants rules and locks to accept the steps, and the object that they start from.
+func admitted(rules []*readRule, all []*schema.Location, steps ...step) []condition {
+	start := steps[0]
+	start.newObj = start.oldObj
+	var conditions []condition
+	for _, r := range rules {
+		if !r.Transition {
+			conditions = append(conditions, acceptedBy(r, start))
+		}
+		for _, s := range steps {
+			conditions = append(conditions, acceptedBy(r, s))
+		}
+	}
+	return append(conditions, fits(all, steps...)...)
+}
+
+// fits wants the locks to accept the steps, and the objects of the steps to satisfy the combinations of schemas.
+func fits(all []*schema.Location, steps ...step) []condition {
+	m := steps[0].scenario
+	var conditions []condition
+	for _, l := range all {
+		if m.tracked[l] && combines(l.Schema) {
+			for object := range steps[len(steps)-1].newObj + 1 {
+				conditions = append(conditions, func(*scenario) outcome { return combination(m, object, l) })
+			}
+		}
+		if m.tracked[l] && l.Marks.Locked() {
+			for _, s := range steps {
+				conditions = append(conditions, func(*scenario) outcome { return s.locks(l) })
+			}
+		}
+	}
+	return conditions
+}
+
+// combination tells whether an object satisfies the combinations of schemas at l. What is not understood counts as
+// satisfied.
+func combination(m *scenario, object int, l *schema.Location) outcome {
+	switch there := m.present(object, l); there {
+	case no:
+		return yes
+	case yes:
+		if o := demands(m, object, l, l.Schema); o != opaque {
+			return o
+		}
+		return yes
+	default:
+		return there
+	}
+}

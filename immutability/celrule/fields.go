@@ -1,0 +1,89 @@
+package celrule
+
+import (
+	"github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/common/operators"
+)
+
+// fields reads the fields that a rule names in a world. why is the first thing that was not understood.
+type fields struct {
+	world
+	rule *Rule
+	why  string
+}
+
+// because records why an expression is opaque.
+func (f *fields) because(why string) outcome {
+	if f.why == "" {
+		f.why = why
+	}
+	return opaque
+}
+
+func (f *fields) term(x ast.Expr) (term, bool) { return termOf(f.rule, x) }
+
+// there tells whether the value of t exists.
+func (f *fields) there(t term) outcome { return f.present(t.side, t.at) }
+
+// reachable returns yes if what holds t exists, and fails if it does not, so that asking for t is an error.
+func (f *fields) reachable(t term) outcome {
+	first := t.at
+	if t.optional != nil {
+		first = t.optional
+	}
+	if first == f.rule.at {
+		return yes
+	}
+	return orFail(f.present(t.side, first.Parent()))
+}
+
+// has is has(t) and t.hasValue().
+func (f *fields) has(t term) outcome {
+	if reachable := f.reachable(t); reachable != yes {
+		return reachable
+	}
+	return f.there(t)
+}
+
+// value returns yes if t has a value and fails if it has none.
+func (f *fields) value(t term) outcome {
+	if t.optional != nil {
+		return f.because("it reads an optional field as a value")
+	}
+	return orFail(f.there(t))
+}
+
+func orFail(there outcome) outcome {
+	if there == no {
+		return fails
+	}
+	return there
+}
+
+// fail reports whether x certainly reads a field that is absent, so that x is an error whatever else it does.
+func (f *fields) fail(x ast.Expr) bool {
+	failed := false
+	visit(x, func(x ast.Expr) bool {
+		if t, ok := f.term(x); ok {
+			failed = failed || t.optional == nil && f.there(t) == no
+			return false
+		}
+		if x.Kind() != ast.CallKind {
+			return true
+		}
+		switch call := x.AsCall(); call.FunctionName() {
+		case operators.LogicalAnd, operators.LogicalOr, operators.OptSelect, operators.OptIndex, "has", "orValue":
+			return false
+		case operators.Conditional:
+			failed = failed || f.fail(call.Args()[0])
+			return false
+		default:
+			if _, _, ok := macro(call); ok {
+				failed = failed || f.fail(call.Target())
+				return false
+			}
+		}
+		return true
+	})
+	return failed
+}

@@ -1,0 +1,101 @@
+package celrule
+
+import (
+	"regexp"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+)
+
+// literalOf returns the string, integer or boolean that x spells; ok is false for everything else.
+func literalOf(x ast.Expr) (v any, ok bool) {
+	if x.Kind() != ast.LiteralKind {
+		return nil, false
+	}
+	return scalarOf(x.AsLiteral())
+}
+
+func scalarOf(v ref.Val) (any, bool) {
+	switch v := v.(type) {
+	case types.String:
+		return string(v), true
+	case types.Int:
+		return int64(v), true
+	case types.Bool:
+		return bool(v), true
+	}
+	return nil, false
+}
+
+// integral turns whole numbers, which a schema decodes to float64, into integers.
+func integral(v any) any {
+	if f, ok := v.(float64); ok && float64(int64(f)) == f {
+		return int64(f)
+	}
+	return v
+}
+
+// admits reports whether a valid object can have v, a literal, at s. In doubt it says yes.
+func admits(s *spec.Schema, v any) bool {
+	if len(s.Enum) > 0 {
+		return slices.ContainsFunc(s.Enum, func(e any) bool { return integral(e) == v })
+	}
+	switch v := v.(type) {
+	case string:
+		if s.Type.Contains("integer") || s.Type.Contains("boolean") {
+			return false
+		}
+		length := int64(utf8.RuneCountInString(v))
+		if s.MinLength != nil && length < *s.MinLength || s.MaxLength != nil && length > *s.MaxLength {
+			return false
+		}
+		if pattern, err := regexp.Compile(s.Pattern); s.Pattern != "" && err == nil {
+			return pattern.MatchString(v)
+		}
+		return true
+	case int64:
+		return !s.Type.Contains("string") && !s.Type.Contains("boolean") &&
+			(s.Minimum == nil || float64(v) >= *s.Minimum) && (s.Maximum == nil || float64(v) <= *s.Maximum)
+	case bool:
+		return !s.Type.Contains("string") && !s.Type.Contains("integer")
+	}
+	return true
+}
+
+// allLiterals reports whether every valid value of s is one of literals.
+func allLiterals(s *spec.Schema, literals []any) bool {
+	if s.Type.Contains("boolean") {
+		return true
+	}
+	return len(s.Enum) > 0 && !slices.ContainsFunc(s.Enum, func(e any) bool { return e != nil && !slices.Contains(literals, integral(e)) })
+}
+
+// literalsIn collects what x compares fields of schema s with, at most limit literals. It takes every comparison in x for
+// one of s that has a literal of its type.
+func literalsIn(x ast.Expr, s *spec.Schema, limit int) []any {
+	if s.Type.Contains("boolean") {
+		return []any{false, true}
+	}
+	if !isIntOrString(s) && !s.Type.Contains("string") && !s.Type.Contains("integer") {
+		return nil
+	}
+	var literals []any
+	visit(x, func(x ast.Expr) bool {
+		v, ok := literalOf(x)
+		if size, isSize := sized(x); isSize && size != nil && s.Type.Contains("string") {
+			v, ok = "", true
+		}
+		if _, isBool := v.(bool); ok && !isBool && len(literals) < limit && !slices.Contains(literals, v) {
+			literals = append(literals, v)
+		}
+		return true
+	})
+	return slices.DeleteFunc(literals, func(v any) bool {
+		_, isString := v.(string)
+		return isString && s.Type.Contains("integer") || !isString && s.Type.Contains("string")
+	})
+}

@@ -1,0 +1,260 @@
+package celrule
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/parser"
+
+	"github.com/fieldlock/fieldlock/internal/schema"
+)
+
+// scenario is what is assumed of up to three objects of one schema: which fields they have, and which values are equal. It
+// answers questions about them; the first question that it has no answer to is what a search decides next. A keyed list
+// or map stands for one of its keys: the others are the same in all objects.
+type scenario struct {
+	tracked  map[*schema.Location]bool  // fields that some rule reads, and all above them
+	literals map[*schema.Location][]any // what rules compare them with
+	answers  map[question]any
+	// fixed reports whether a field has the same value in all objects.
+	fixed func(l *schema.Location) bool
+	texts map[ast.Expr]string // of unclear expressions
+
+	pending *question // the first question without an answer, and its possible answers
+	choices []any
+}
+
+// question is about one object: whether it has a field, or which value the field has.
+type question struct {
+	object int
+	about  topic
+	at     *schema.Location
+	text   string // for unclearText
+}
+
+type topic int
+
+const (
+	presence    topic = iota // bool
+	value                    // a scalar, a fresh value or empty; for an object, the value of what is not tracked
+	otherKeys                // bool: whether a list or map has keys besides the one that it stands for
+	unclearText              // bool: the truth of an expression that is not understood, which depends on nothing but its fields
+)
+
+// fresh is a value that differs from all literals. Objects have the same value if the numbers are the same.
+type fresh int
+
+// emptyValue is a list, map or object of size 0.
+type emptyValue struct{}
+
+func newScenario(rules []*readRule) *scenario {
+	m := &scenario{
+		tracked: map[*schema.Location]bool{}, literals: map[*schema.Location][]any{}, answers: map[question]any{},
+		fixed: func(*schema.Location) bool { return false }, texts: map[ast.Expr]string{},
+	}
+	for _, r := range rules {
+		m.track(r.at)
+		for _, l := range r.reads {
+			m.track(l)
+			m.literals[l] = append(m.literals[l], literalsIn(r.expr, l.Schema, math.MaxInt)...)
+		}
+	}
+	return m
+}
+
+func (m *scenario) track(l *schema.Location) {
+	for ; l != nil; l = l.Parent() {
+		m.tracked[l] = true
+	}
+}
+
+// set answers a question in advance.
+func (m *scenario) set(object int, about topic, l *schema.Location, answer any) {
+	m.answers[question{object, about, l, ""}] = answer
+}
+
+// ask returns the answer to q, and whether there is one.
+func (m *scenario) ask(q question, choices func() []any) (any, bool) {
+	if answer, ok := m.answers[q]; ok {
+		return answer, true
+	}
+	if m.pending == nil {
+		m.pending, m.choices = &q, choices()
+	}
+	return nil, false
+}
+
+func (m *scenario) askBool(q question, first bool) outcome {
+	answer, ok := m.ask(q, func() []any { return []any{first, !first} })
+	if !ok {
+		return open
+	}
+	return of(answer.(bool))
+}
+
+// present tells whether an object has a field.
+func (m *scenario) present(object int, l *schema.Location) outcome {
+	if l.In == nil {
+		return yes
+	}
+	if above := m.present(object, l.Parent()); above != yes {
+		return above
+	}
+	if m.fixed(l) {
+		object = 0
+	}
+	q := question{object, presence, l, ""}
+	if _, set := m.answers[q]; !set && (ofResource(l) || l.Role == schema.Property && present(l)) {
+		return yes
+	}
+	before, _ := m.answers[question{object - 1, presence, l, ""}].(bool)
+	return m.askBool(q, before)
+}
+
+// value returns the value of a present field.
+func (m *scenario) value(object int, l *schema.Location) (any, bool) {
+	if m.fixed(l) {
+		object = 0
+	}
+	return m.ask(question{object, value, l, ""}, func() []any { return m.values(object, l) })
+}
+
+// values lists the values that a field can have in an object, the most likely first: that of the object before.
+func (m *scenario) values(object int, l *schema.Location) []any {
+	if l.IsMapKey() || ofResource(l) {
+		return []any{fresh(0)}
+	}
+	values := domain(l.Schema, m.literals[l], object)
+	if before, ok := m.answers[question{object - 1, value, l, ""}]; ok {
+		if i := slices.Index(values, before); i >= 0 {
+			values[0], values[i] = values[i], values[0]
+		}
+	}
+	return values
+}
+
+// composite reports whether the value of l is made up of tracked fields.
+func (m *scenario) composite(l *schema.Location) bool {
+	for child := range l.Children {
+		if m.tracked[child] {
+			return true
+		}
+	}
+	return false
+}
+
+// equal tells whether a present field is equal in two objects.
+func (m *scenario) equal(a, b int, l *schema.Location) outcome {
+	result := yes
+	rest := !m.composite(l)
+	for child := range l.Children {
+		if !m.tracked[child] {
+			rest = true
+			continue
+		}
+		hasA, hasB := m.present(a, child), m.present(b, child)
+		result = and(result, same(hasA, hasB))
+		if hasA == yes && hasB == yes {
+			result = and(result, m.equal(a, b, child))
+		}
+	}
+	if result == yes && rest && !(m.composite(l) && inside(l) != nil) {
+		va, okA := m.value(a, l)
+		vb, okB := m.value(b, l)
+		if !okA || !okB {
+			return open
+		}
+		return of(va == vb)
+	}
+	return result
+}
+
+// empty tells whether a present list, map or string has the size 0.
+func (m *scenario) empty(object int, l *schema.Location) outcome {
+	if in := inside(l); in != nil && m.tracked[in] {
+		if !emptyAllowed(l.Schema) {
+			return no
+		}
+		return and(not(m.present(object, in)), not(m.askBool(question{0, otherKeys, l, ""}, false)))
+	}
+	v, ok := m.value(object, l)
+	if !ok {
+		return open
+	}
+	return of(v == emptyValue{} || v == "")
+}
+
+// unclear returns the truth of an expression that is not understood. It is the same wherever the text and the values of
+// the fields in it are.
+func (m *scenario) unclear(s step, r *Rule, x ast.Expr) outcome {
+	text := m.text(r, x)
+	for _, t := range termsIn(r, x) {
+		print, ok := m.fingerprint(s.object(t.side), s.known(t.at))
+		if !ok {
+			return open
+		}
+		text += "\x00" + print
+	}
+	return m.askBool(question{0, unclearText, r.at, text}, true)
+}
+
+// text spells x; an expression about one object has the same text for the old and the new one.
+func (m *scenario) text(r *Rule, x ast.Expr) string {
+	if text, ok := m.texts[x]; ok {
+		return text
+	}
+	text, err := parser.Unparse(x, nil)
+	if err != nil {
+		text = fmt.Sprint(r.SchemaPath, r.Index, x.ID())
+	}
+	if !mentions(x, "self") || !mentions(x, "oldSelf") {
+		text = oldSelfWord.ReplaceAllString(text, "self")
+	}
+	m.texts[x] = text
+	return text
+}
+
+var oldSelfWord = regexp.MustCompile(`\boldSelf\b`)
+
+// fingerprint returns a text that is the same for equal values.
+func (m *scenario) fingerprint(object int, l *schema.Location) (string, bool) {
+	switch m.present(object, l) {
+	case open:
+		return "", false
+	case no:
+		return "-", true
+	}
+	var b strings.Builder
+	if !m.composite(l) || inside(l) == nil {
+		v, ok := m.value(object, l)
+		if !ok {
+			return "", false
+		}
+		fmt.Fprintf(&b, "%T %v", v, v)
+	}
+	for child := range l.Children {
+		if m.tracked[child] {
+			print, ok := m.fingerprint(object, child)
+			if !ok {
+				return "", false
+			}
+			b.WriteString("{" + print + "}")
+		}
+	}
+	return b.String(), true
+}
+
+// sure reports whether the answers contain none about unclear expressions.
+func (m *scenario) sure() bool {
+	for q := range maps.Keys(m.answers) {
+		if q.about == unclearText {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,240 @@
+package celrule
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/google/cel-go/common/ast"
+
+	"github.com/fieldlock/fieldlock/internal/schema"
+)
+
+// understanding is one transition rule while it is being read as locks.
+type understanding struct {
+	rule   *Rule
+	parts  []*part
+	reason string // why it cannot be read at all, or ""
+}
+
+// part is a conjunct of a rule.
+type part struct {
+	expr   ast.Expr
+	chain  *chain
+	locks  []candidate // that refuse what the part refuses, once done
+	done   bool
+	reason string // why it is not done
+}
+
+func newUnderstanding(t *tree, r *Rule) *understanding {
+	u := &understanding{rule: r, reason: t.uncorrelated[r.at]}
+	if u.reason != "" {
+		return u
+	}
+	for _, x := range conjuncts(r.expr) {
+		p := &part{expr: x}
+		if p.chain, p.reason = chainOf(t, r, x); p.chain == nil {
+			u.reason = p.reason
+		}
+		u.parts = append(u.parts, p)
+	}
+	return u
+}
+
+func (u *understanding) done() bool {
+	return u.reason == "" && !slices.ContainsFunc(u.parts, func(p *part) bool { return !p.done })
+}
+
+// why returns why the rule is not recognized.
+func (u *understanding) why() string {
+	if u.reason != "" {
+		return u.reason
+	}
+	for _, p := range u.parts {
+		if !p.done && p.reason != "" {
+			return p.reason
+		}
+	}
+	return "no lock is equivalent"
+}
+
+// locks lists the locks of all parts, each once.
+func (u *understanding) locks() []LockAt {
+	var locks []LockAt
+	for _, p := range u.parts {
+		for _, w := range p.locks {
+			lock := w.lock
+			if lock == valueFixed {
+				lock = schema.Immutable
+			}
+			if l := lockAt(w.at(p.chain), lock); !slices.Contains(locks, l) {
+				locks = append(locks, l)
+			}
+		}
+	}
+	slices.SortStableFunc(locks, func(a, b LockAt) int { return cmp.Compare(a.SchemaPath, b.SchemaPath) })
+	return locks
+}
+
+// accepted are the locks of a schema as words: its own, and those that rules have been read as.
+type accepted struct {
+	words map[*schema.Location][]schema.Lock
+	// zero are the fields whose zero value counts as absent, by x-kubernetes-normalize: zero.
+	zero map[*schema.Location]bool
+}
+
+func (a *accepted) clone() *accepted { return &accepted{maps.Clone(a.words), maps.Clone(a.zero)} }
+
+func (a *accepted) add(l *schema.Location, w candidate) {
+	a.words[l] = append(slices.Clip(a.words[l]), w.lock)
+	if w.zero {
+		a.zero[l] = true
+	}
+}
+
+// clash reports whether w cannot be accepted at l: a normalized field changes what the locks at it and above it compare.
+func (a *accepted) clash(l *schema.Location, w candidate) bool {
+	if w.zero {
+		for up := l.Parent(); up != nil; up = up.Parent() {
+			if len(a.words[up]) > 0 {
+				return true
+			}
+		}
+		return len(a.words[l]) > 0 && !a.zero[l]
+	}
+	for normal := range a.zero {
+		if within(normal, l) {
+			return true
+		}
+	}
+	return false
+}
+
+// refuses reports whether an accepted lock refuses s.
+func (a *accepted) refuses(s *state) bool {
+	for level, l := range s.at {
+		for _, lock := range a.words[l] {
+			if lock != valueFixed && (candidate{lock, level, a.zero[l]}).refuses(s) {
+				return true
+			}
+		}
+	}
+	in := inside(s.last())
+	if in == nil {
+		return false
+	}
+	fixed := slices.Contains(a.words[in], valueFixed) || slices.Contains(a.words[in], schema.NoModify) && present(in)
+	return fixed && candidate{lock: valueFixed, level: len(s.at) - 1}.refuses(s)
+}
+
+// read tries to read all parts of u as locks, and returns what is accepted then, nil if it cannot. Locks of one part hold
+// for the others, in either order.
+func (u *understanding) read(before *accepted) *accepted {
+	now := before.clone()
+	for again := true; again && !u.done(); {
+		again = false
+		for _, p := range u.parts {
+			if p.done {
+				continue
+			}
+			if locks, ok := p.equivalent(now); ok {
+				p.done, p.locks, again = true, locks, true
+				for _, w := range locks {
+					now.add(w.at(p.chain), w)
+				}
+			}
+		}
+	}
+	if u.done() {
+		return now
+	}
+	for _, p := range u.parts {
+		p.done, p.locks = false, nil
+	}
+	return nil
+}
+
+// equivalent returns the locks that refuse what p refuses, beyond those accepted already; ok is false if there are none
+// that refuse exactly this.
+func (p *part) equivalent(now *accepted) (locks []candidate, ok bool) {
+	c := p.chain
+	p.reason = ""
+	sound := slices.DeleteFunc(c.candidates(), func(w candidate) bool { return now.clash(w.at(c), w) })
+	var refused []*state
+	for _, s := range c.states() {
+		o, why := judge(c.rule, p.expr, s)
+		if c.rule.OptionalOldSelf {
+			without := *s
+			without.noOld = true
+			if created, _ := judge(c.rule, p.expr, &without); created != yes {
+				p.reason = "it also judges objects that have no old value"
+				return nil, false
+			}
+		}
+		switch {
+		case now.refuses(s):
+		case !o.known():
+			p.reason = why
+			return nil, false
+		case o == yes:
+			sound = slices.DeleteFunc(sound, func(w candidate) bool { return w.refuses(s) })
+		default:
+			refused = append(refused, s)
+		}
+	}
+	for _, zero := range []bool{false, true} {
+		sound := slices.DeleteFunc(slices.Clone(sound), func(w candidate) bool { return w.zero != zero })
+		s := firstUncovered(sound, refused)
+		if s == nil {
+			return fewest(sound, refused), true
+		}
+		p.reason = cmp.Or(p.reason, explain(s))
+	}
+	return nil, false
+}
+
+// fewest drops candidates, the innermost first, as long as the others refuse all states.
+func fewest(sound []candidate, refused []*state) []candidate {
+	for i := 0; i < len(sound); {
+		fewer := slices.Delete(slices.Clone(sound), i, i+1)
+		if firstUncovered(fewer, refused) != nil {
+			i++
+			continue
+		}
+		sound = fewer
+	}
+	return sound
+}
+
+// firstUncovered returns the first state that no candidate refuses, or nil.
+func firstUncovered(words []candidate, refused []*state) *state {
+	for _, s := range refused {
+		if !slices.ContainsFunc(words, func(w candidate) bool { return w.refuses(s) }) {
+			return s
+		}
+	}
+	return nil
+}
+
+// explain says why no lock refuses s, which a rule does.
+func explain(s *state) string {
+	last := s.last()
+	if reason := s.tree.unlockable[last]; reason != "" {
+		return reason
+	}
+	n := len(s.at) - 1
+	shallow := min(s.depth[newSide], s.depth[oldSide])
+	switch {
+	case s.depth[newSide] == s.depth[oldSide] && shallow < n:
+		return fmt.Sprintf("it refuses every update of an object without %s", s.at[shallow+1].Path)
+	case s.both(n) && s.equalFrom <= n:
+		return fmt.Sprintf("it refuses some updates that leave %s as it is", displayPath(last))
+	case s.both(n):
+		if reason := unequal(last.Schema); reason != "" {
+			return reason
+		}
+		return fmt.Sprintf("it refuses some changes of %s and allows others", displayPath(last))
+	}
+	return fmt.Sprintf("whether %s may come or go depends on what is in it", s.at[shallow+1].Path)
+}
