@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fieldlock/fieldlock/immutability/builtin"
 	"github.com/fieldlock/fieldlock/internal/compare"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/report"
@@ -21,8 +22,8 @@ func newCheck(s streams) *cobra.Command {
 		Long: `check compares the objects in OLD with those in NEW and prints every change that a lock or a rule forbids.
 
 OLD and NEW are files, directories (all .yaml, .yml and .json files below them) or "-" for standard input; a file may
-hold many objects. The CRDs among them count, and those of --schema. The locks of both sides count, so that a change
-cannot drop a lock and break it at once.
+hold many objects. Kubernetes' own kinds need no schema. For other kinds the CRDs among OLD and NEW count, and those of
+--schema. The locks of both sides count, so that a change cannot drop a lock and break it at once.
 
 Objects are paired by kind, namespace and name, and by file where a side has an object several times. An object that is
 only in NEW is created, one that is only in OLD is deleted: both are allowed. An object without a namespace pairs with
@@ -40,6 +41,9 @@ Objects of other kinds are skipped and counted; with --strict they are an error.
 
 Exit status: 0 no change is refused, 1 some change is refused, 2 some input cannot be used (the rest is checked).`,
 		Example: `  # Would this change be refused?
+  fieldlock check old.yaml new.yaml
+
+  # The same for custom resources
   fieldlock check --schema crd.yaml old.yaml new.yaml
 
   # In CI: annotations on the pull request, and a summary of the job
@@ -61,6 +65,8 @@ Exit status: 0 no change is refused, 1 some change is refused, 2 some input cann
 			return c.run(args[last], args[last+1])
 		},
 	}
+	cmd.Flags().StringVar(&c.minor, "kubernetes-version", "", "the `MINOR` of the cluster, such as 1.36; by default the newest known one")
+	cmd.Flags().BoolVar(&c.noBuiltin, "no-builtin", false, "do not check the kinds of Kubernetes itself")
 	c.outputs = addOutputs(cmd, func(f report.Format) bool { return f.Check != nil })
 	cmd.Flags().StringArrayVar(&c.schemas, "schema", nil, "CRDs: a `FILE`, a directory or -; repeat it, or list more before OLD")
 	cmd.Flags().BoolVar(&c.options.Strict, "strict", false, "an object of an unknown kind is an error, and an unknown verdict a refusal")
@@ -71,12 +77,21 @@ Exit status: 0 no change is refused, 1 some change is refused, 2 some input cann
 // checkCommand is one run of check.
 type checkCommand struct {
 	streams
-	schemas []string
-	options compare.Options
-	outputs *report.Outputs
+	schemas   []string
+	minor     string // of Kubernetes
+	noBuiltin bool
+	options   compare.Options
+	outputs   *report.Outputs
 }
 
 func (c *checkCommand) run(oldArg, newArg string) error {
+	if !c.noBuiltin {
+		kinds, err := builtin.For(c.minor)
+		if err != nil {
+			return fmt.Errorf("--kubernetes-version: %w", err)
+		}
+		c.options.Builtin = kinds
+	}
 	p := newProgress(c.err)
 	defer p.end()
 	p.begin("read", "file", 0)

@@ -39,7 +39,7 @@ func TestSuites(t *testing.T) {
 			}
 			ran++
 			t.Run(s.String()+"/"+c.Name, func(t *testing.T) {
-				args := []string{"check", "-o", "json", "--schema", crdFile}
+				args := []string{"check", "-o", "json", "--no-builtin", "--schema", crdFile}
 				if !s.Defaults {
 					args = append(args, "--no-defaults")
 				}

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/fieldlock/fieldlock/immutability/builtin"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
@@ -27,6 +28,8 @@ type Input struct {
 
 // Options change how Check compares.
 type Options struct {
+	// Builtin are the kinds that need no schema; nil for none.
+	Builtin *builtin.Kinds
 	// Strict makes an object of an unknown kind an error, and an unknown verdict a refusal.
 	Strict bool
 	// NoDefaults compares objects as they are written: neither pruned nor defaulted, and with null.
@@ -45,7 +48,7 @@ func Check(in Input, o Options) (*Report, error) {
 	}
 	c := &checker{
 		Options: o,
-		kinds:   newKinds(slices.Concat(in.NewSchemas, newSet.CRDs), slices.Concat(in.OldSchemas, oldSet.CRDs), o.NoDefaults),
+		kinds:   newKinds(slices.Concat(in.NewSchemas, newSet.CRDs), slices.Concat(in.OldSchemas, oldSet.CRDs), o),
 		report: &Report{
 			SkippedKinds: []SkippedKind{}, Violations: []Violation{}, Unknown: []Remark{}, Notes: []Remark{}, Replacements: []Replacement{},
 			Warnings: []string{}, Others: others(newSet.Others, oldSet.Others),
@@ -120,6 +123,9 @@ func (c *checker) covered(objects, counted []*manifest.Object) []*manifest.Objec
 	}
 	var list []*manifest.Object
 	for _, o := range objects {
+		if kind := c.kinds.builtinOf(o); kind != nil {
+			o.Group = kind.Group // some kinds have moved to another group
+		}
 		switch {
 		case len(c.kinds.of(o)) == 0 && before[o.ID]:
 		case len(c.kinds.of(o)) == 0:
@@ -181,8 +187,11 @@ func (c *checker) compareAll(pairs []pair) {
 
 // add adds a verdict to the report.
 func (c *checker) add(r *printer, p pair, v *verdict) {
+	replaced := v.replacement != nil && v.replacement.requested && v.replacement.harmless()
 	for i := range v.breaches {
-		c.report.Violations = append(c.report.Violations, r.violation(p.new, &v.breaches[i]))
+		violation := r.violation(p.new, &v.breaches[i])
+		violation.Replaced = replaced
+		c.report.Violations = append(c.report.Violations, violation)
 	}
 	c.report.MoreViolations += v.more
 	if v.more > 0 {
@@ -194,14 +203,11 @@ func (c *checker) add(r *printer, p pair, v *verdict) {
 	for _, n := range v.notes {
 		c.report.Notes = append(c.report.Notes, Remark{subject(p.new, n.path), n.path, n.message})
 	}
-	if len(v.breaches)+v.more > 0 && v.replacement != nil {
-		out := Replacement{
-			Subject: subject(p.new, ""), Cost: v.replacement.cost, Requested: v.replacement.requested, Message: v.replacement.message, How: v.replacement.how,
-		}
-		if out.How == nil {
-			out.How = []string{}
-		}
-		c.report.Replacements = append(c.report.Replacements, out)
+	if v.replacement != nil {
+		c.report.Replacements = append(c.report.Replacements, Replacement{
+			Subject: subject(p.new, ""), Cost: v.replacement.cost, Requested: v.replacement.requested, Message: v.replacement.message,
+			How: append([]string{}, v.replacement.how...),
+		})
 	}
 }
 
@@ -217,7 +223,7 @@ func (c *checker) judge(p pair) (verdict, error) {
 	if p.unclear != "" {
 		all.unknown = []remark{{"metadata.name", p.unclear}}
 	}
-	if p.old == nil || p.unchanged() {
+	if p.old == nil || p.unchanged() || builtin.Recreated(p.new.Value()) {
 		return all, nil
 	}
 	judged := false
@@ -230,9 +236,8 @@ func (c *checker) judge(p pair) (verdict, error) {
 		if err != nil {
 			return all, err
 		}
-		if len(v.breaches)+v.more > 0 && all.replacement == nil {
-			r := d.replacement(p, v)
-			all.replacement = &r
+		if all.replacement == nil {
+			all.replacement = v.replacement
 		}
 		all.merge(v.breaches)
 		all.more += v.more

@@ -1,12 +1,12 @@
 package compare
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/fieldlock/fieldlock/immutability"
+	"github.com/fieldlock/fieldlock/immutability/builtin"
 	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/immutability/ownership"
 	"github.com/fieldlock/fieldlock/internal/manifest"
@@ -47,6 +47,14 @@ func (d *crdDefinition) version(apiVersion string) *crd.Version {
 // update by the version of the request. Here it is checked by both versions, so that a lock which only one of them has
 // holds too. What a conversion webhook would do is unknown.
 func (d *crdDefinition) judge(p pair) (verdict, error) {
+	v, err := d.judgeVersions(p)
+	if len(v.breaches)+v.more > 0 {
+		v.replacement = d.replacement(p)
+	}
+	return v, err
+}
+
+func (d *crdDefinition) judgeVersions(p pair) (verdict, error) {
 	newVersion, oldVersion := d.version(p.new.APIVersion), d.version(p.old.APIVersion)
 	var v verdict
 	if newVersion == oldVersion {
@@ -166,21 +174,20 @@ func (d *crdDefinition) prepare(version *crd.Version, o *manifest.Object) (map[s
 // CostAnnotation is the annotation of a CRD that tells what replacing one of its objects costs.
 const CostAnnotation = "fieldlock.dev/replacement-cost"
 
-func (d *crdDefinition) replacement(p pair, _ verdict) replacement {
+// replacement returns what replacing a refused object costs: what the CRD says, or unknown.
+func (d *crdDefinition) replacement(p pair) *replacement {
 	metadata, _ := d.crd.Document.Object["metadata"].(map[string]any)
 	annotations, _ := metadata["annotations"].(map[string]any)
 	cost, _ := annotations[CostAnnotation].(string)
-	if !slices.Contains([]string{CostNone, CostRestart, CostDowntime, CostData, CostCascade}, cost) {
-		cost = ""
+	message := costMessages[cost]
+	if message == "" {
+		cost, message = CostUnknown, costMessages[CostUnknown]
 	}
-	r := replacement{cost: cmp.Or(cost, CostUnknown)}
-	r.message = costMessages[r.cost]
-	r.how = []string{
+	return &replacement{cost: cost, message: message, requested: builtin.Requested(p.new.Value()), how: []string{
 		"keep the old values of the locked fields",
 		"kubectl delete " + quote(d.crd.Plural+"."+d.crd.Group) + " " + kubectlName(p.new),
 		"kubectl apply -f " + kubectlFile(p.new),
-	}
-	return r
+	}}
 }
 
 // costMessages say what the costs mean.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fieldlock/fieldlock/immutability/builtin"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 )
@@ -12,6 +13,7 @@ import (
 // kinds finds the definitions of a kind. Those of both sides count, so that a change cannot drop a lock and break it at
 // once.
 type kinds struct {
+	builtin  *builtin.Kinds // nil for none
 	byKind   map[groupKind][]*crdDefinition
 	errs     []error  // CRDs of NEW that cannot be used
 	warnings []string // CRDs that only OLD has and that cannot be used
@@ -21,13 +23,13 @@ type kinds struct {
 type groupKind struct{ group, kind string }
 
 // newKinds collects the CRDs of both sides. A CRD that both sides have counts once, one that changed counts twice.
-func newKinds(news, olds []manifest.CRD, noDefaults bool) *kinds {
-	k := &kinds{byKind: map[groupKind][]*crdDefinition{}}
+func newKinds(news, olds []manifest.CRD, o Options) *kinds {
+	k := &kinds{builtin: o.Builtin, byKind: map[groupKind][]*crdDefinition{}}
 	for _, c := range news {
-		k.add(c, false, noDefaults)
+		k.add(c, false, o.NoDefaults)
 	}
 	for _, c := range olds {
-		k.add(c, true, noDefaults)
+		k.add(c, true, o.NoDefaults)
 	}
 	return k
 }
@@ -72,11 +74,25 @@ func (k *kinds) of(o *manifest.Object) []definition {
 	for _, d := range k.byKind[groupKind{o.Group, o.Kind}] {
 		list = append(list, d)
 	}
+	if kind := k.builtinOf(o); kind != nil {
+		list = append(list, builtinDefinition{kind})
+	}
 	return list
+}
+
+// builtinOf returns the built-in kind of an object, or nil.
+func (k *kinds) builtinOf(o *manifest.Object) *builtin.Kind {
+	if k.builtin == nil {
+		return nil
+	}
+	return k.builtin.Find(o.APIVersion, o.Kind)
 }
 
 // unknownVersion returns the error for an object whose kind is defined in other versions only, nil where one covers it.
 func (k *kinds) unknownVersion(o *manifest.Object) error {
+	if k.builtinOf(o) != nil {
+		return nil
+	}
 	var names []string
 	for _, d := range k.byKind[groupKind{o.Group, o.Kind}] {
 		if d.covers(o.APIVersion) {

@@ -58,6 +58,8 @@ type Violation struct {
 	AcceptedNew     bool            `json:"acceptedNew,omitempty"` // the change adds the acceptance
 	Message         string          `json:"message"`
 
+	// Replaced is set when the object asks its tool to replace it, and nothing worse than downtime comes of it.
+	Replaced bool `json:"-"`
 	// Change is a digest of the old and new value, for acceptances.
 	Change string `json:"-"`
 	// Item names the item of a keyed list that Path leads through, by its keys; Owners says who last set the field.
@@ -125,4 +127,4 @@ type Error struct {
 }
 
 // Refused reports whether the violation counts against the change.
-func (v *Violation) Refused() bool { return !v.Accepted }
+func (v *Violation) Refused() bool { return !v.Accepted && !v.Replaced }

@@ -7,7 +7,7 @@ type verdict struct {
 	breaches       []breach
 	more           int // breaches beyond the limit of a report
 	unknown, notes []remark
-	replacement    *replacement // where there are breaches
+	replacement    *replacement // what replacing the object costs, where there are breaches
 }
 
 // merge adds what another version or definition has found, without what v has already.
@@ -33,8 +33,6 @@ type definition interface {
 	covers(apiVersion string) bool
 	// judge compares an object that both sides have, in versions that the definition covers.
 	judge(p pair) (verdict, error)
-	// replacement says what replacing the refused object of p costs.
-	replacement(p pair, v verdict) replacement
 }
 
 // breach is one lock or rule that an update breaks.
@@ -71,4 +69,9 @@ type replacement struct {
 	cost, message string
 	requested     bool
 	how           []string
+}
+
+// harmless reports whether a replacement that the object asks for needs no acknowledgement.
+func (r *replacement) harmless() bool {
+	return r.cost == CostNone || r.cost == CostRestart || r.cost == CostDowntime
 }

@@ -38,7 +38,7 @@ func (r *printer) violation(o *manifest.Object, b *breach) Violation {
 	}
 	if isSecret(o) {
 		v.Redacted = true
-		if len(b.differences) > 0 {
+		if len(b.differences) > 0 && b.file != "" { // the message of a CRD's lock lists them
 			v.Message, _, _ = strings.Cut(v.Message, ": ")
 		}
 		return v

@@ -75,6 +75,8 @@ func writeViolation(w io.Writer, v *compare.Violation, p Palette) {
 	switch {
 	case v.AcceptedNew:
 		fmt.Fprintf(w, "      %s\n", p.Yellow("accepted by an entry that this change adds"))
+	case v.Replaced:
+		fmt.Fprintf(w, "      %s\n", p.Yellow("not counted: the object asks its tool to replace it"))
 	case v.Accepted:
 		fmt.Fprintf(w, "      %s\n", p.Green("accepted"))
 	}

@@ -1,0 +1,55 @@
+package compare
+
+import (
+	"strings"
+
+	"github.com/fieldlock/fieldlock/immutability/builtin"
+)
+
+var _ definition = builtinDefinition{}
+
+// builtinDefinition judges objects of a kind that Kubernetes itself has.
+type builtinDefinition struct{ kind *builtin.Kind }
+
+// covers reports true: a version that the chosen minor does not serve is judged as another one.
+func (builtinDefinition) covers(string) bool { return true }
+
+func (d builtinDefinition) judge(p pair) (verdict, error) {
+	judged := d.kind.Check(p.new.Value(), p.old.Value())
+	var v verdict
+	for i := range judged.Violations {
+		v.breaches = append(v.breaches, builtinBreach(&judged.Violations[i]))
+	}
+	for _, r := range judged.Unknown {
+		v.unknown = append(v.unknown, remark{r.Path, r.Message})
+	}
+	for _, r := range judged.Notes {
+		v.notes = append(v.notes, remark{r.Path, r.Message})
+	}
+	if len(v.breaches) > 0 {
+		v.replacement = d.replacement(p, judged)
+	}
+	return v, nil
+}
+
+// builtinBreach makes a breach of a violation; its message is the server's.
+func builtinBreach(v *builtin.Violation) breach {
+	b := breach{
+		path: v.Path, lock: string(v.Lock), rule: v.Rule, schemaPath: v.SchemaPath,
+		old: value{v.Old, v.HasOld}, new: value{v.New, v.HasNew}, key: value{v.Key, v.HasKey},
+		moreDifferences: v.MoreDifferences, message: v.Message,
+	}
+	for _, difference := range v.Differences {
+		b.differences = append(b.differences, newDifference(difference))
+	}
+	return b
+}
+
+func (d builtinDefinition) replacement(p pair, judged builtin.Verdict) *replacement {
+	r := d.kind.Replacement(p.new.Value(), p.old.Value(), judged)
+	out := &replacement{cost: r.Cost, message: r.Message, requested: r.Requested}
+	for _, how := range r.How {
+		out.how = append(out.how, strings.ReplaceAll(how, "FILE", kubectlFile(p.new)))
+	}
+	return out
+}
