@@ -11,7 +11,6 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/fieldlock/fieldlock/immutability"
-	"github.com/fieldlock/fieldlock/internal/extension"
 	"github.com/fieldlock/fieldlock/internal/suite"
 )
 
@@ -39,7 +38,7 @@ func mark(s *spec.Schema, pairs ...any) *spec.Schema {
 }
 
 func TestDeepObjectUnderOneLock(t *testing.T) {
-	v := immutability.MustCompile(object(map[string]spec.Schema{"a": *mark(object(nil), extension.Immutable, true)}))
+	v := immutability.MustCompile(object(map[string]spec.Schema{"a": *mark(object(nil), immutability.KeyImmutable, true)}))
 	r := v.Check(nested(deep, int64(1)), nested(deep, int64(2)))
 	if len(r.Violations) != 1 || len(r.Violations[0].Differences) != 1 {
 		t.Fatalf("%d violations", len(r.Violations))
@@ -55,7 +54,7 @@ func TestDeepObjectUnderOneLock(t *testing.T) {
 func TestDeepObjectUnderRecursiveSchema(t *testing.T) {
 	node := object(map[string]spec.Schema{
 		"a": {SchemaProps: spec.SchemaProps{Ref: spec.MustCreateRef("#/definitions/node")}},
-		"x": *mark(&spec.Schema{}, extension.Immutable, true),
+		"x": *mark(&spec.Schema{}, immutability.KeyImmutable, true),
 	})
 	root := object(map[string]spec.Schema{"a": {SchemaProps: spec.SchemaProps{Ref: spec.MustCreateRef("#/definitions/node")}}})
 	root.Definitions = spec.Definitions{"node": *node}
@@ -115,14 +114,14 @@ func TestKeyedListsInKeyedLists(t *testing.T) {
 	}
 	for name, root := range map[string]*spec.Schema{
 		"lock in the innermost list": object(map[string]spec.Schema{"a": ref}),
-		"lock around all of them":    object(map[string]spec.Schema{"a": *mark(&spec.Schema{SchemaProps: ref.SchemaProps}, extension.Immutable, true)}),
+		"lock around all of them":    object(map[string]spec.Schema{"a": *mark(&spec.Schema{SchemaProps: ref.SchemaProps}, immutability.KeyImmutable, true)}),
 	} {
 		t.Run(name, func(t *testing.T) {
 			root.Definitions = spec.Definitions{"node": *object(map[string]spec.Schema{
 				"name": {SchemaProps: spec.SchemaProps{Type: spec.StringOrArray{"string"}}},
-				"x":    *mark(&spec.Schema{}, extension.Immutable, true),
+				"x":    *mark(&spec.Schema{}, immutability.KeyImmutable, true),
 				"a": *mark(&spec.Schema{SchemaProps: spec.SchemaProps{Type: spec.StringOrArray{"array"}, Items: &spec.SchemaOrArray{Schema: &ref}}},
-					extension.ListType, extension.ListMap, extension.ListMapKeys, []any{"name"}),
+					immutability.KeyListType, "map", immutability.KeyListMapKeys, []any{"name"}),
 			})}
 			v := immutability.MustCompile(root, immutability.WithMapListOrder(immutability.Ignored))
 			for _, shuffled := range []bool{false, true} {
@@ -143,12 +142,12 @@ func TestDeepSchema(t *testing.T) {
 		level  func() *spec.Schema
 	}{
 		"one lock": {deep / 10, func() *spec.Schema { return object(nil) }},
-		"set each": {deep / 10, func() *spec.Schema { return mark(object(nil), extension.ListType, extension.ListSet) }},
+		"set each": {deep / 10, func() *spec.Schema { return mark(object(nil), immutability.KeyListType, "set") }},
 		// Each of these locks compares, and reports, all that is below it.
-		"lock each": {deep / 10, func() *spec.Schema { return mark(object(nil), extension.Update, []any{extension.NoModify}) }},
+		"lock each": {deep / 10, func() *spec.Schema { return mark(object(nil), immutability.KeyUpdate, []any{"NoModify"}) }},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := mark(&spec.Schema{}, extension.Immutable, true)
+			s := mark(&spec.Schema{}, immutability.KeyImmutable, true)
 			for range test.levels {
 				up := test.level()
 				up.Type = []string{"object"}
@@ -174,7 +173,7 @@ func TestWideRefs(t *testing.T) {
 		ref := spec.Schema{SchemaProps: spec.SchemaProps{Ref: spec.MustCreateRef(fmt.Sprintf("#/definitions/%d", i+1))}}
 		root.Definitions[fmt.Sprint(i)] = *object(map[string]spec.Schema{"a": ref, "b": ref})
 	}
-	root.Definitions[fmt.Sprint(levels)] = *object(map[string]spec.Schema{"a": *mark(&spec.Schema{}, extension.Immutable, true)})
+	root.Definitions[fmt.Sprint(levels)] = *object(map[string]spec.Schema{"a": *mark(&spec.Schema{}, immutability.KeyImmutable, true)})
 	v, err := immutability.Compile(root)
 	if err != nil {
 		t.Fatal(err)
@@ -194,8 +193,8 @@ func shuffled(list []any) []any {
 }
 
 func TestLargeSets(t *testing.T) {
-	s := mark(list(&spec.Schema{}), extension.ListType, extension.ListSet, extension.Immutable, true)
-	only := mark(list(&spec.Schema{}), extension.ListType, extension.ListSet, extension.AdditionOnly, true)
+	s := mark(list(&spec.Schema{}), immutability.KeyListType, "set", immutability.KeyImmutable, true)
+	only := mark(list(&spec.Schema{}), immutability.KeyListType, "set", immutability.KeyAdditionOnly, true)
 	v := immutability.MustCompile(object(map[string]spec.Schema{"set": *s, "only": *only}))
 	// Package listtype counts what large sets cost, for items that are hard to tell apart.
 	for name, item := range map[string]func(i int) any{
@@ -223,10 +222,10 @@ func TestLargeSets(t *testing.T) {
 
 func TestLargeKeyedList(t *testing.T) {
 	item := object(map[string]spec.Schema{
-		"k": *mark(&spec.Schema{SchemaProps: spec.SchemaProps{Type: []string{"string"}}}, extension.Immutable, true),
-		"x": *mark(&spec.Schema{}, extension.Immutable, true),
+		"k": *mark(&spec.Schema{SchemaProps: spec.SchemaProps{Type: []string{"string"}}}, immutability.KeyImmutable, true),
+		"x": *mark(&spec.Schema{}, immutability.KeyImmutable, true),
 	})
-	s := mark(list(item), extension.ListType, extension.ListMap, extension.ListMapKeys, []any{"k"}, extension.ImmutableKeys, true)
+	s := mark(list(item), immutability.KeyListType, "map", immutability.KeyListMapKeys, []any{"k"}, immutability.KeyImmutableKeys, true)
 	v := immutability.MustCompile(object(map[string]spec.Schema{"list": *s}))
 	build := func(x any) []any {
 		out := make([]any, many)
@@ -249,8 +248,8 @@ func TestLargeKeyedList(t *testing.T) {
 
 func TestManyViolations(t *testing.T) {
 	v := immutability.MustCompile(object(map[string]spec.Schema{
-		"list": *list(mark(&spec.Schema{}, extension.Immutable, true)),
-		"map":  *mark(&spec.Schema{SchemaProps: spec.SchemaProps{AdditionalProperties: &spec.SchemaOrBool{Allows: true}}}, extension.ImmutableKeys, true),
+		"list": *list(mark(&spec.Schema{}, immutability.KeyImmutable, true)),
+		"map":  *mark(&spec.Schema{SchemaProps: spec.SchemaProps{AdditionalProperties: &spec.SchemaOrBool{Allows: true}}}, immutability.KeyImmutableKeys, true),
 	}))
 	fill := func(x any, key string) map[string]any {
 		items, keys := make([]any, many), map[string]any{}
@@ -274,7 +273,7 @@ func TestManyViolations(t *testing.T) {
 }
 
 func TestManyDifferences(t *testing.T) {
-	v := immutability.MustCompile(object(map[string]spec.Schema{"list": *mark(list(&spec.Schema{}), extension.Immutable, true)}))
+	v := immutability.MustCompile(object(map[string]spec.Schema{"list": *mark(list(&spec.Schema{}), immutability.KeyImmutable, true)}))
 	old, new := make([]any, many), make([]any, many)
 	for i := range old {
 		old[i], new[i] = "old", "new"
@@ -290,7 +289,7 @@ func TestManyDifferences(t *testing.T) {
 
 func TestStatusOfManyViolations(t *testing.T) {
 	v := immutability.MustCompile(object(map[string]spec.Schema{
-		"set": *mark(list(&spec.Schema{}), extension.ListType, extension.ListSet, extension.AdditionOnly, true),
+		"set": *mark(list(&spec.Schema{}), immutability.KeyListType, "set", immutability.KeyAdditionOnly, true),
 	}))
 	old := make([]any, 10_000)
 	for i := range old {
@@ -315,7 +314,7 @@ func TestStatusOfManyViolations(t *testing.T) {
 }
 
 func TestMegabyteString(t *testing.T) {
-	v := immutability.MustCompile(object(map[string]spec.Schema{"s": *mark(&spec.Schema{}, extension.Immutable, true)}))
+	v := immutability.MustCompile(object(map[string]spec.Schema{"s": *mark(&spec.Schema{}, immutability.KeyImmutable, true)}))
 	long := strings.Repeat("é", 1<<20)
 	r := v.Check(map[string]any{"s": []any{long + "a"}}, map[string]any{"s": []any{long + "b"}})
 	if text := r.Violations[0].Message(); len(text) > 1000 {
@@ -327,7 +326,7 @@ func TestMegabyteString(t *testing.T) {
 }
 
 func TestInvalidUTF8(t *testing.T) {
-	v := immutability.MustCompile(object(map[string]spec.Schema{"s": *mark(&spec.Schema{}, extension.Immutable, true)}))
+	v := immutability.MustCompile(object(map[string]spec.Schema{"s": *mark(&spec.Schema{}, immutability.KeyImmutable, true)}))
 	if r := v.Check(map[string]any{"s": "a\xff"}, map[string]any{"s": "a\xfe"}); len(r.Violations) != 1 {
 		t.Error("strings compare by bytes, also where they are no UTF-8")
 	}
@@ -335,7 +334,7 @@ func TestInvalidUTF8(t *testing.T) {
 
 // TestConcurrentUse is for the race detector.
 func TestConcurrentUse(t *testing.T) {
-	s := mark(list(&spec.Schema{}), extension.ListType, extension.ListSet, extension.Immutable, true)
+	s := mark(list(&spec.Schema{}), immutability.KeyListType, "set", immutability.KeyImmutable, true)
 	v := immutability.MustCompile(object(map[string]spec.Schema{"set": *s}))
 	old := map[string]any{"set": []any{"a", "b", "c"}}
 	var wg sync.WaitGroup
@@ -363,8 +362,8 @@ func TestConcurrentUse(t *testing.T) {
 func TestGoTypes(t *testing.T) {
 	values := &spec.Schema{SchemaProps: spec.SchemaProps{AdditionalProperties: &spec.SchemaOrBool{Allows: true}}}
 	v := immutability.MustCompile(object(map[string]spec.Schema{
-		"map": *mark(values, extension.ImmutableKeys, true),
-		"set": *mark(list(&spec.Schema{}), extension.ListType, extension.ListSet, extension.AdditionOnly, true),
+		"map": *mark(values, immutability.KeyImmutableKeys, true),
+		"set": *mark(list(&spec.Schema{}), immutability.KeyListType, "set", immutability.KeyAdditionOnly, true),
 	}))
 	for name, pair := range map[string][2]map[string]any{
 		"changed map":       {{"map": map[string]string{"a": "x"}}, {"map": map[string]string{"b": "x"}}},
