@@ -7,7 +7,7 @@ import (
 
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
-	"github.com/fieldlock/fieldlock/immutability"
+	"github.com/fieldlock/fieldlock/internal/extension"
 )
 
 // choices makes random schemas and objects out of the bytes of a fuzzer: each byte is one choice, and when they run out
@@ -54,7 +54,7 @@ func set(s *spec.Schema, key string, value any) {
 func (c *choices) property(depth int, inSet bool) *spec.Schema {
 	s := c.node(depth, inSet)
 	if c.oneIn(6) {
-		set(s, immutability.KeyNormalize, []string{"undefined", "zero"}[c.n(2)])
+		set(s, extension.Normalize, []string{extension.NormalizeUndefined, extension.NormalizeZero}[c.n(2)])
 	}
 	return s
 }
@@ -66,19 +66,19 @@ func (c *choices) node(depth int, inSet bool) *spec.Schema {
 	}
 	switch c.n(8) {
 	case 1, 2:
-		set(s, immutability.KeyImmutable, true)
+		set(s, extension.Immutable, true)
 		if c.oneIn(4) {
-			set(s, immutability.KeyMapListOrder, "ignored")
+			set(s, extension.MapListOrder, extension.OrderIgnored)
 		}
 	case 3:
 		words := []any{}
-		for _, w := range []string{"NoSet", "NoUnset", "NoModify"} {
+		for _, w := range []string{extension.NoSet, extension.NoUnset, extension.NoModify} {
 			if c.n(2) == 1 {
 				words = append(words, w)
 			}
 		}
 		if len(words) > 0 {
-			set(s, immutability.KeyUpdate, words)
+			set(s, extension.Update, words)
 		}
 	case 4, 5:
 		c.keyLock(s)
@@ -87,25 +87,25 @@ func (c *choices) node(depth int, inSet bool) *spec.Schema {
 }
 
 func (c *choices) keyLock(s *spec.Schema) {
-	isSet := s.Extensions[immutability.KeyListType] == "set"
-	if s.AdditionalProperties == nil && s.Extensions[immutability.KeyListType] != "map" && !isSet {
+	isSet := s.Extensions[extension.ListType] == extension.ListSet
+	if s.AdditionalProperties == nil && s.Extensions[extension.ListType] != extension.ListMap && !isSet {
 		return
 	}
 	switch c.n(5) {
 	case 0:
 		if isSet {
-			set(s, immutability.KeyImmutable, true)
+			set(s, extension.Immutable, true)
 		} else {
-			set(s, immutability.KeyImmutableKeys, true)
+			set(s, extension.ImmutableKeys, true)
 		}
 	case 1:
-		set(s, immutability.KeyAdditionOnly, true)
+		set(s, extension.AdditionOnly, true)
 	case 2:
-		set(s, immutability.KeyDeletionOnly, true)
+		set(s, extension.DeletionOnly, true)
 	case 3:
-		set(s, immutability.KeyUpdate, []any{"NoAddItem"})
+		set(s, extension.Update, []any{extension.NoAddItem})
 	case 4:
-		set(s, immutability.KeyUpdate, []any{"NoRemoveItem", "NoModify"})
+		set(s, extension.Update, []any{extension.NoRemoveItem, extension.NoModify})
 	}
 }
 
@@ -134,7 +134,7 @@ func (c *choices) topology(depth int, inSet bool) *spec.Schema {
 		return list(c.node(depth-1, inSet))
 	case 7:
 		s := list(c.node(depth-1, true))
-		set(s, immutability.KeyListType, "set")
+		set(s, extension.ListType, extension.ListSet)
 		return s
 	case 8:
 		item := object(map[string]spec.Schema{})
@@ -148,17 +148,17 @@ func (c *choices) topology(depth int, inSet bool) *spec.Schema {
 				key.Default = "x"
 			}
 			if !inSet {
-				set(&key, immutability.KeyImmutable, true)
+				set(&key, extension.Immutable, true)
 			}
 			item.Properties[k.(string)] = key
 		}
 		item.Properties["p0"] = *c.property(depth-1, inSet)
 		if !inSet && c.oneIn(4) {
-			set(item, immutability.KeyImmutable, true)
+			set(item, extension.Immutable, true)
 		}
 		s := list(item)
-		set(s, immutability.KeyListType, "map")
-		set(s, immutability.KeyListMapKeys, keys)
+		set(s, extension.ListType, extension.ListMap)
+		set(s, extension.ListMapKeys, keys)
 		return s
 	case 9:
 		return &spec.Schema{SchemaProps: spec.SchemaProps{Ref: spec.MustCreateRef("#/definitions/d")}}

@@ -2,10 +2,9 @@ package main
 
 import (
 	"context"
-	"log/slog"
+	"errors"
 	"net/http"
 
-	"github.com/go-logr/logr"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
@@ -21,11 +20,8 @@ import (
 	"github.com/fieldlock/fieldlock/immutability/celrule"
 )
 
-// Where the webhook's configuration sends reviews of custom resources to, and those of CRDs.
-const (
-	path     = "/"
-	crdsPath = "/crds"
-)
+// path is where the webhook's configuration sends reviews to.
+const path = "/"
 
 // run serves until ctx ends. Every replica serves: there is no leader.
 func run(ctx context.Context, cluster *rest.Config, s settings) error {
@@ -50,19 +46,18 @@ func run(ctx context.Context, cluster *rest.Config, s settings) error {
 	}
 	defer metrics.Registry.Unregister(observer)
 
-	logger := slog.New(logr.ToSlogHandler(ctrl.Log.WithName("admission")))
-	options := append([]admission.Option{admission.WithObserver(observer), admission.WithLogger(logger)}, s.options...)
+	// A copy, for the options belong to the caller.
+	options := append([]admission.Option{admission.WithObserver(observer)}, s.options...)
 	handler, err := admission.NewHandler(registry, options...)
 	if err != nil {
 		return err
 	}
+	m.GetWebhookServer().Register(path, handler)
+
 	crds := loader.CRDs{}
 	if s.importCEL {
 		crds.Import = fromCEL
 	}
-	m.GetWebhookServer().Register(path, handler)
-	m.GetWebhookServer().Register(crdsPath, crds.Hook())
-
 	watcher := &watcher{reader: m.GetClient(), registry: registry, crds: crds}
 	if err := watcher.setUp(m); err != nil {
 		return err
@@ -70,7 +65,7 @@ func run(ctx context.Context, cluster *rest.Config, s settings) error {
 	if err := m.AddHealthzCheck("serving", m.GetWebhookServer().StartedChecker()); err != nil {
 		return err
 	}
-	if err := m.AddReadyzCheck("locks", ready(registry, s.readyWithFaults)); err != nil {
+	if err := m.AddReadyzCheck("locks", ready(registry)); err != nil {
 		return err
 	}
 	if err := m.AddReadyzCheck("serving", m.GetWebhookServer().StartedChecker()); err != nil {
@@ -79,19 +74,18 @@ func run(ctx context.Context, cluster *rest.Config, s settings) error {
 	return m.Start(ctx)
 }
 
-// ready returns a check that fails until the locks of all CRDs are known. The webhook serves before that and refuses what
-// it does not know, so no Service should send it requests yet. A kind that never had readable locks counts too, unless
-// withFaults: in a rollout, the old pods then keep serving with the last good locks.
-func ready(r *admission.Registry, withFaults bool) func(*http.Request) error {
+// ready is false until the locks of all CRDs are known. The webhook serves before that and refuses what it does not
+// know; no Service should send it requests yet.
+func ready(r *admission.Registry) func(*http.Request) error {
 	return func(*http.Request) error {
-		if withFaults && r.Complete() {
-			return nil
+		if !r.Complete() {
+			return errors.New("not all CustomResourceDefinitions are loaded")
 		}
-		return r.Ready()
+		return nil
 	}
 }
 
-// fromCEL returns a schema with the locks that its CEL rules are equal to.
+// fromCEL returns a schema with the locks that its CEL rules say.
 func fromCEL(s *spec.Schema) (*spec.Schema, error) {
 	return celrule.Apply(s, celrule.Import(s).Changes), nil
 }

@@ -2,16 +2,12 @@ package main
 
 import (
 	"context"
-	"maps"
-	"slices"
 	"sync"
-	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/wait"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
@@ -29,26 +25,22 @@ type watcher struct {
 	registry *admission.Registry
 	crds     loader.CRDs
 
-	mu   sync.Mutex      // one at a time, so that an older state never replaces a newer one
-	seen map[string]seen // by name
+	mu     sync.Mutex // one at a time, so that an older state never replaces a newer one
+	loaded map[string]loaded
 }
 
-// seen is what was last read of a CRD.
-type seen struct {
+// loaded is what was last read of a CRD.
+type loaded struct {
 	kind    schema.GroupKind
 	version string // resourceVersion
 }
-
-// outage is how long the webhook waits for an API server that is down when it starts. It refuses what it does not know
-// until then, and restarting it would not help.
-const outage = 365 * 24 * time.Hour
 
 // setUp adds the watcher to m: as a controller, and as a runnable that loads what is there when the cache is filled.
 func (w *watcher) setUp(m ctrl.Manager) error {
 	noLeader := false
 	err := ctrl.NewControllerManagedBy(m).
 		For(&apiextensionsv1.CustomResourceDefinition{}).
-		WithOptions(controller.Options{NeedLeaderElection: &noLeader, CacheSyncTimeout: outage}).
+		WithOptions(controller.Options{NeedLeaderElection: &noLeader}).
 		Complete(w)
 	if err != nil {
 		return err
@@ -69,15 +61,8 @@ func (w *watcher) NeedLeaderElection() bool { return false }
 // its own kind and does not hold up the others.
 func (w *watcher) Start(ctx context.Context) error {
 	var list apiextensionsv1.CustomResourceDefinitionList
-	err := wait.PollUntilContextCancel(ctx, time.Second, true, func(ctx context.Context) (bool, error) {
-		err := w.reader.List(ctx, &list)
-		if err != nil {
-			log.FromContext(ctx).Error(err, "the CustomResourceDefinitions cannot be listed: trying again")
-		}
-		return err == nil, nil
-	})
-	if err != nil {
-		return nil // the context has ended
+	if err := w.reader.List(ctx, &list); err != nil {
+		return err
 	}
 	for i := range list.Items {
 		if _, err := w.Reconcile(ctx, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])}); err != nil {
@@ -94,16 +79,16 @@ func (w *watcher) Start(ctx context.Context) error {
 func (w *watcher) Reconcile(ctx context.Context, r ctrl.Request) (ctrl.Result, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.seen == nil {
-		w.seen = map[string]seen{}
+	if w.loaded == nil {
+		w.loaded = map[string]loaded{}
 	}
-	before, known := w.seen[r.Name]
+	before, known := w.loaded[r.Name]
 	var object apiextensionsv1.CustomResourceDefinition
 	err := w.reader.Get(ctx, types.NamespacedName{Name: r.Name}, &object)
 	switch {
 	case apierrors.IsNotFound(err):
 		w.registry.Delete(before.kind)
-		delete(w.seen, r.Name)
+		delete(w.loaded, r.Name)
 		return ctrl.Result{}, nil
 	case err != nil:
 		return ctrl.Result{}, err
@@ -113,33 +98,16 @@ func (w *watcher) Reconcile(ctx context.Context, r ctrl.Request) (ctrl.Result, e
 	// Served are the accepted names. A CRD that only claims the kind of another one must not replace its locks.
 	if object.Spec.Names = object.Status.AcceptedNames; object.Spec.Names.Kind == "" {
 		w.registry.Delete(before.kind)
-		delete(w.seen, r.Name)
+		delete(w.loaded, r.Name)
 		return ctrl.Result{}, nil
 	}
 	kind := loader.KindOf(&object)
 	if known && kind != before.kind { // the CRD was deleted and made anew for another kind
 		w.registry.Delete(before.kind)
 	}
-	w.seen[r.Name] = seen{kind, object.ResourceVersion}
+	w.loaded[r.Name] = loaded{kind, object.ResourceVersion}
 	if err := w.crds.Load(w.registry, &object); err != nil {
 		log.FromContext(ctx).Error(err, "the locks of a CustomResourceDefinition cannot be read: the last good ones stay in force", "name", r.Name)
-		return ctrl.Result{}, nil
 	}
-	w.report(ctx, kind)
 	return ctrl.Result{}, nil
-}
-
-// report logs what was loaded: a line for each version of a kind with locks.
-func (w *watcher) report(ctx context.Context, loaded schema.GroupKind) {
-	for _, kind := range w.registry.Kinds() {
-		if kind.GroupKind != loaded {
-			continue
-		}
-		for _, name := range slices.Sorted(maps.Keys(kind.Versions)) {
-			version := kind.Versions[name]
-			if locks := len(version.Validator.Locks()); locks+len(version.Gaps) > 0 {
-				log.FromContext(ctx).Info("locks loaded", "group", kind.Group, "kind", kind.Kind, "version", name, "lockedFields", locks, "gaps", version.Gaps)
-			}
-		}
-	}
 }

@@ -47,11 +47,7 @@ func ruleFindings(c *crd.CRD) []crd.Finding {
 		}
 	}
 	if len(served) > 1 {
-		conversion := celrule.CopyFields
-		if c.Conversion == "Webhook" {
-			conversion = celrule.AskWebhook
-		}
-		byVersion := celrule.LintVersions(served, conversion)
+		byVersion := celrule.LintVersions(served)
 		for _, v := range c.Versions {
 			add(v, byVersion[v.Name])
 		}

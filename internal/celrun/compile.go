@@ -27,23 +27,43 @@ type place struct {
 	index      int
 }
 
-// compile compiles s the way a schema takes through the API server: decoded as JSONSchemaProps, which drops the keys
-// that it does not know, converted, made structural. Each rule becomes what edit returns for it; nil drops it.
-func compile(s *spec.Schema, edit func(place, apiextensionsv1.ValidationRule) *apiextensionsv1.ValidationRule) (*program, error) {
+// Convert returns s as the API server's own code takes it. Keys that JSONSchemaProps does not know, such as locks, are
+// dropped.
+func Convert(s *spec.Schema) (*apiextensions.JSONSchemaProps, error) {
+	external, err := decode(s)
+	if err != nil {
+		return nil, err
+	}
+	return toInternal(external)
+}
+
+func decode(s *spec.Schema) (*apiextensionsv1.JSONSchemaProps, error) {
 	data, err := json.Marshal(s)
 	if err != nil {
 		return nil, err
 	}
-	var external apiextensionsv1.JSONSchemaProps
-	if err := kjson.UnmarshalCaseSensitivePreserveInts(data, &external); err != nil {
+	external := new(apiextensionsv1.JSONSchemaProps)
+	return external, kjson.UnmarshalCaseSensitivePreserveInts(data, external)
+}
+
+func toInternal(external *apiextensionsv1.JSONSchemaProps) (*apiextensions.JSONSchemaProps, error) {
+	internal := new(apiextensions.JSONSchemaProps)
+	return internal, apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(external, internal, nil)
+}
+
+// compile compiles s the way a schema takes through the API server: decoded, converted, made structural. Each rule
+// becomes what edit returns for it; nil drops it.
+func compile(s *spec.Schema, edit func(place, apiextensionsv1.ValidationRule) *apiextensionsv1.ValidationRule) (*program, error) {
+	external, err := decode(s)
+	if err != nil {
 		return nil, err
 	}
-	editRules(&external, "", edit)
-	var internal apiextensions.JSONSchemaProps
-	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(&external, &internal, nil); err != nil {
+	editRules(external, "", edit)
+	internal, err := toInternal(external)
+	if err != nil {
 		return nil, err
 	}
-	structural, err := structuralschema.NewStructural(&internal)
+	structural, err := structuralschema.NewStructural(internal)
 	if err != nil {
 		return nil, fmt.Errorf("the schema is not structural: %w", err)
 	}

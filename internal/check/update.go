@@ -2,6 +2,7 @@ package check
 
 import (
 	"github.com/fieldlock/fieldlock/internal/jsonscan"
+	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
@@ -24,7 +25,7 @@ func (n *Update) Check(m *Memo, newVal, oldVal Value) *Found {
 		r.Lock = schema.NoUnset
 	case is && was && n.NoModify:
 		if !m.nested || n.Inner == nil {
-			if m.equalJSON(newVal.Data, oldVal.Data) {
+			if jsonvalue.Equal(newVal.Data, oldVal.Data) {
 				return nil // nothing below can be broken either
 			}
 			m.nested = m.nested || n.Inner != nil

@@ -24,7 +24,7 @@ func UnknownKeys(t *schema.Tree) []Entry {
 			}
 		}
 	})
-	return found.done()
+	return found.entries
 }
 
 func (l *list) unknown(at, schemaPath *schema.Path, u *schema.UnknownKey) {

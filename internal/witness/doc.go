@@ -1,0 +1,16 @@
+// Package witness constructs objects that satisfy a schema and its rules, and the updates that show a way around a lock
+// or a CEL transition rule.
+//
+// A witness is a sequence of complete objects in the order of writing. Each is valid, every lock and rule accepts each
+// step, and an update from the first to the last at once is refused. The verdicts are the API server's own: its schema
+// and list validation, its CEL validator (internal/celrun), and package immutability for locks.
+//
+// A witness is constructed from the schema and the hole first: the smallest valid object, with the guarded field at one
+// value, without it, and with it at another value. Where a rule or a keyword of the schema refuses that, a search repairs
+// what was refused, guided by what the rule reads and by the constants in it. The search is deterministic and bounded by a
+// number of evaluations, never by time.
+//
+// From the bottom: paths in objects (path.go), values for a schema (text.go, regex.go, value.go), what a rule reads
+// (reads.go), the judge (kind.go, judge.go), repairs (repair.go, combine.go), the search (search.go, shrink.go), ways
+// around (way.go), and the face (witness.go).
+package witness

@@ -1,0 +1,108 @@
+package witness
+
+import (
+	"fmt"
+	"sync"
+
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel/model"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/listtype"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/objectmeta"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	celcommon "k8s.io/apiserver/pkg/cel/common"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"github.com/fieldlock/fieldlock/immutability"
+	"github.com/fieldlock/fieldlock/internal/celrun"
+)
+
+// Version is one version of a kind: what an API server knows about its objects.
+type Version struct {
+	APIVersion string // group and version
+	Kind       string
+	Name       string // of the version
+	Schema     *spec.Schema
+	Served     bool
+	Storage    bool
+
+	// Prepare returns an object as the server has it when it validates: pruned, with defaults.
+	Prepare func(obj map[string]any) (map[string]any, error)
+	// Locks is the compiled schema.
+	Locks *immutability.Validator
+
+	once       sync.Once
+	err        error
+	structural *structuralschema.Structural
+	validator  validation.SchemaValidator
+	rules      *celrun.Validator
+	transition map[celrun.Rule]bool
+	reads      map[string]*ruleReads
+}
+
+// compile makes the server's validators; it takes as long as the server takes for a new CRD.
+func (v *Version) compile() error {
+	v.once.Do(func() {
+		var internal *apiextensions.JSONSchemaProps
+		if internal, v.err = celrun.Convert(v.Schema); v.err != nil {
+			return
+		}
+		if v.structural, v.err = structuralschema.NewStructural(internal); v.err != nil {
+			return
+		}
+		if v.validator, _, v.err = validation.NewSchemaValidator(internal); v.err != nil {
+			return
+		}
+		v.rules = celrun.New(v.Schema, nil)
+		v.transition, v.reads = map[celrun.Rule]bool{}, map[string]*ruleReads{}
+		for _, r := range v.rules.Rules() {
+			v.transition[r] = celrun.Transition(r)
+			v.reads[r.Text] = readsOf(r.Text)
+		}
+	})
+	return v.err
+}
+
+// errors returns what the server finds in a prepared object without its rules; oldObj is nil for a create.
+func (v *Version) errors(obj, oldObj map[string]any) field.ErrorList {
+	var errs field.ErrorList
+	if oldObj == nil {
+		errs = validation.ValidateCustomResource(nil, obj, v.validator)
+	} else {
+		correlated := celcommon.NewCorrelatedObject(obj, oldObj, &model.Structural{Structural: v.structural})
+		errs = validation.ValidateCustomResourceUpdate(nil, obj, oldObj, v.validator, validation.WithRatcheting(correlated))
+	}
+	errs = append(errs, objectmeta.Validate(nil, obj, v.structural, false)...)
+	return append(errs, listtype.ValidateListSetsAndMaps(nil, v.structural, obj)...)
+}
+
+// read returns a prepared object of version from as version v shows it, under the conversion strategy None: in the
+// version that it is stored in, then in v.
+func (v *Version) read(obj map[string]any, stored *Version) (map[string]any, error) {
+	for _, version := range []*Version{stored, v} {
+		if obj["apiVersion"] == version.APIVersion {
+			continue
+		}
+		other, ok := set(obj, path{"apiVersion"}, version.APIVersion)
+		if !ok {
+			return nil, fmt.Errorf("an object of %s cannot be converted", v.APIVersion)
+		}
+		var err error
+		if obj, err = version.Prepare(other.(map[string]any)); err != nil {
+			return nil, err
+		}
+	}
+	return obj, nil
+}
+
+// schemaOf is the schema at p, of which metadata.name is a string although CRDs do not say so.
+func (v *Version) schemaAt(p path) *spec.Schema {
+	if len(p) == 2 && p[0] == "metadata" && p[1] == "name" {
+		if s := schemaAt(v.Schema, p); s != nil && len(s.Type) > 0 {
+			return s
+		}
+		return &spec.Schema{SchemaProps: spec.SchemaProps{Type: spec.StringOrArray{"string"}}}
+	}
+	return schemaAt(v.Schema, p)
+}

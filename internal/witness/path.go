@@ -1,0 +1,204 @@
+package witness
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"k8s.io/kube-openapi/pkg/validation/spec"
+)
+
+// path leads to a value in an object: names of properties and keys (string) and indices of items (int).
+type path []any
+
+func (p path) child(step any) path { return append(p[:len(p):len(p)], step) }
+
+// get returns the value at p.
+func get(v any, p path) (any, bool) {
+	for _, step := range p {
+		switch step := step.(type) {
+		case string:
+			object, _ := v.(map[string]any)
+			child, ok := object[step]
+			if !ok {
+				return nil, false
+			}
+			v = child
+		case int:
+			list, _ := v.([]any)
+			if step >= len(list) {
+				return nil, false
+			}
+			v = list[step]
+		}
+	}
+	return v, true
+}
+
+// set returns a copy of v with value at p, whose container has to exist; an index one past the end appends. It reports
+// false where there is no such container.
+func set(v any, p path, value any) (any, bool) {
+	if len(p) == 0 {
+		return value, true
+	}
+	switch step := p[0].(type) {
+	case string:
+		object, ok := v.(map[string]any)
+		if !ok {
+			return v, false
+		}
+		child, ok := set(object[step], p[1:], value)
+		if !ok {
+			return v, false
+		}
+		object = maps.Clone(object)
+		object[step] = child
+		return object, true
+	case int:
+		list, ok := v.([]any)
+		if !ok || step > len(list) {
+			return v, false
+		}
+		list = slices.Clone(list)
+		if step == len(list) {
+			list = append(list, nil)
+		}
+		child, ok := set(list[step], p[1:], value)
+		list[step] = child
+		return list, ok
+	}
+	return v, false
+}
+
+// remove returns a copy of v without the property, key or item at p, and whether it was there.
+func remove(v any, p path) (any, bool) {
+	in, last := p[:len(p)-1], p[len(p)-1]
+	container, ok := get(v, in)
+	if !ok {
+		return v, false
+	}
+	switch step := last.(type) {
+	case string:
+		object, _ := container.(map[string]any)
+		if _, ok := object[step]; !ok {
+			return v, false
+		}
+		object = maps.Clone(object)
+		delete(object, step)
+		return set(v, in, object)
+	case int:
+		list, _ := container.([]any)
+		if step >= len(list) {
+			return v, false
+		}
+		return set(v, in, slices.Delete(slices.Clone(list), step, step+1))
+	}
+	return v, false
+}
+
+// schemaAt returns the schema of the values at p, nil where s does not say.
+func schemaAt(s *spec.Schema, p path) *spec.Schema {
+	for _, step := range p {
+		if s == nil {
+			return nil
+		}
+		switch step := step.(type) {
+		case string:
+			if property, ok := s.Properties[step]; ok {
+				s = &property
+				continue
+			}
+			if s.AdditionalProperties == nil {
+				return nil
+			}
+			s = s.AdditionalProperties.Schema
+		case int:
+			if s.Items == nil {
+				return nil
+			}
+			s = s.Items.Schema
+		}
+	}
+	return s
+}
+
+// anyStep in a pattern stands for every key of a map and every item of a list.
+const anyStep = "\x00*"
+
+// expand returns the paths below base that a pattern of names and anyStep leads to in v, a value of schema s. Where a list
+// or map on the way is empty or missing, it goes on with its first item or key.
+func expand(v any, s *spec.Schema, base path, pattern []string) []path {
+	if len(pattern) == 0 {
+		return []path{base}
+	}
+	if pattern[0] != anyStep {
+		return expand(v, s, base.child(pattern[0]), pattern[1:])
+	}
+	var found []path
+	at, _ := get(v, base)
+	switch at := at.(type) {
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(at)) {
+			found = append(found, expand(v, s, base.child(key), pattern[1:])...)
+		}
+	case []any:
+		for i := range at {
+			found = append(found, expand(v, s, base.child(i), pattern[1:])...)
+		}
+	}
+	if len(found) > 0 {
+		return found
+	}
+	var first any = 0
+	if at := schemaAt(s, base); at == nil || at.Items == nil {
+		first = key(0)
+	}
+	return expand(v, s, base.child(first), pattern[1:])
+}
+
+// starts reports whether p begins with other.
+func (p path) starts(other path) bool {
+	return len(p) >= len(other) && slices.Equal(p[:len(other)], other)
+}
+
+// locate reads the path of an error of the API server in v, with s for names that v lacks. Names may contain dots, and
+// the server prints keys with brackets or dots.
+func locate(v any, s *spec.Schema, text string) path {
+	var p path
+	for text = strings.TrimPrefix(text, "<nil>"); ; {
+		text = strings.TrimLeft(text, ".[]")
+		if text == "" {
+			return p
+		}
+		step := any(nil)
+		length := 0
+		switch at := v.(type) {
+		case []any:
+			for length < len(text) && text[length] >= '0' && text[length] <= '9' {
+				length++
+			}
+			if length == 0 {
+				return p
+			}
+			step, _ = strconv.Atoi(text[:length])
+		default:
+			object, _ := at.(map[string]any)
+			names := slices.Collect(maps.Keys(object))
+			if s != nil {
+				names = slices.AppendSeq(names, maps.Keys(s.Properties))
+			}
+			for _, name := range names {
+				if len(name) > length && strings.HasPrefix(text, name) && (len(text) == len(name) || strings.ContainsRune(".[]", rune(text[len(name)]))) {
+					step, length = name, len(name)
+				}
+			}
+			if length == 0 {
+				return p
+			}
+		}
+		p, text = p.child(step), text[length:]
+		v, _ = get(v, path{step})
+		s = schemaAt(s, path{step})
+	}
+}

@@ -1,0 +1,88 @@
+package witness_test
+
+import (
+	"cmp"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"github.com/fieldlock/fieldlock/immutability/celrule"
+	"github.com/fieldlock/fieldlock/immutability/crd"
+	"github.com/fieldlock/fieldlock/internal/rule"
+	"github.com/fieldlock/fieldlock/internal/witness"
+)
+
+// TestRealCRDs looks for a witness of every hole in the CRDs of other projects. Those that follow from the rules have one;
+// of all holes at most 2 % are left without.
+func TestRealCRDs(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes about 20 seconds")
+	}
+	files, _ := filepath.Glob(filepath.Join(cmp.Or(os.Getenv("FIELDLOCK_CRDS"), "../../../shared/crds"), "*", "*.yaml"))
+	if len(files) == 0 {
+		t.Skip("the CRDs of other projects are not there")
+	}
+	found, missing := 0, 0
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		crds, err := crd.Read(filepath.Base(file), data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range crds {
+			k := witness.FromCRD(c)
+			for _, h := range holesOf(c) {
+				_, ok := k.Find(h.Hole)
+				switch {
+				case ok:
+					found++
+				case h.sure:
+					t.Errorf("%s, %s: no witness for %s at %s, which follows from the rules", c.File, h.Version, h.Rule, h.SchemaPath)
+				default:
+					missing++
+					t.Logf("%s, %s: no witness for %s at %s", c.File, h.Version, h.Rule, h.SchemaPath)
+				}
+			}
+		}
+	}
+	t.Logf("%d holes have a witness, %d do not", found, missing)
+	if missing*50 > found+missing {
+		t.Error("more than 2 % of the holes have no witness")
+	}
+}
+
+type suspected struct {
+	witness.Hole
+	sure bool
+}
+
+// holesOf returns the holes that lint finds in a CRD.
+func holesOf(c *crd.CRD) []suspected {
+	var holes []suspected
+	for _, f := range crd.Lint(c) {
+		if r, _ := rule.Find(f.Rule); r.Hole {
+			holes = append(holes, suspected{witness.Hole{Rule: f.Rule, Version: f.Version, SchemaPath: f.SchemaPath, Fields: f.Fields}, true})
+		}
+	}
+	add := func(version string, list []celrule.Hole) {
+		for _, h := range list {
+			holes = append(holes, suspected{witness.Hole{Rule: h.Rule, Version: version, SchemaPath: h.SchemaPath, Fields: h.Fields}, h.Sure})
+		}
+	}
+	served := map[string]*spec.Schema{}
+	for _, v := range c.Versions {
+		if v.Served {
+			served[v.Name] = v.Schema
+			add(v.Name, celrule.Holes(v.Schema))
+		}
+	}
+	for version, list := range celrule.HolesBetween(served) {
+		add(version, list)
+	}
+	return holes
+}

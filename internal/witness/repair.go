@@ -1,0 +1,214 @@
+package witness
+
+import (
+	"reflect"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+)
+
+// edit changes some objects of a sequence.
+type edit struct {
+	objects []int
+	changes []change
+}
+
+// change sets the value at a path, or removes it.
+type change struct {
+	path  path
+	value any
+	gone  bool
+}
+
+// apply returns s with e applied; false when it changes nothing or cannot be applied to one of the objects.
+func (s *sequence) apply(e edit) (*sequence, bool) {
+	next := &sequence{versions: s.versions, objects: slices.Clone(s.objects), stored: s.stored, edits: s.edits + 1}
+	changed := false
+	for _, i := range e.objects {
+		var v any = s.objects[i]
+		for _, c := range e.changes {
+			at := s.versions[i].schemaAt(c.path)
+			if at == nil && !c.gone {
+				continue // the version lacks the field
+			}
+			var ok bool
+			if c.gone {
+				v, ok = remove(v, c.path)
+			} else {
+				v, ok = put(v, s.versions[i].Schema, c.path, c.value)
+			}
+			changed = changed || ok
+		}
+		next.objects[i] = v.(map[string]any)
+	}
+	return next, changed && !reflect.DeepEqual(next.objects, s.objects)
+}
+
+// put returns a copy of v, a value of s, with value at p; containers that are missing on the way are the smallest ones.
+func put(v any, s *spec.Schema, p path, value any) (any, bool) {
+	for n := 1; n < len(p); n++ {
+		if child, ok := get(v, p[:n]); ok && child != nil {
+			continue
+		}
+		var ok bool
+		if v, ok = set(v, p[:n], smallest(schemaAt(s, p[:n]))); !ok {
+			return v, false
+		}
+	}
+	return set(v, p, value)
+}
+
+// scopes are the objects that an edit about the i-th one is tried on.
+func (s *sequence) scopes(i int) [][]int {
+	all := make([]int, len(s.objects))
+	for n := range all {
+		all[n] = n
+	}
+	if len(all) == 1 {
+		return [][]int{all}
+	}
+	scopes := [][]int{all, {0, len(all) - 1}, {i}}
+	if i > 0 {
+		scopes = append(scopes, []int{i - 1})
+	}
+	return scopes
+}
+
+// manyEdits bounds the edits that are tried for one problem.
+const manyEdits = 240
+
+// repairs returns edits that may solve p.
+func (s *sequence) repairs(p problem) []edit {
+	var sets [][]change
+	v := s.versions[p.at]
+	switch p.kind {
+	case invalid:
+		sets = s.schemaRepairs(v, p)
+	case brokenRule:
+		sets = s.ruleRepairs(v, p)
+	case brokenLock:
+		sets = s.restore(p.at, p.path)
+	default:
+		return nil
+	}
+	var edits []edit
+	for _, changes := range sets {
+		for _, scope := range s.scopes(p.at) {
+			if edits = append(edits, edit{scope, changes}); len(edits) == manyEdits {
+				return edits
+			}
+		}
+	}
+	return edits
+}
+
+// schemaRepairs repairs what the schema refuses.
+func (s *sequence) schemaRepairs(v *Version, p problem) [][]change {
+	at := v.schemaAt(p.path)
+	switch {
+	case p.error.Type == field.ErrorTypeRequired:
+		missing := p.path
+		if _, ok := get(s.objects[p.at], missing); ok { // its name is not known to locate
+			return nil
+		}
+		return [][]change{{{path: missing, value: smallest(at)}}}
+	case at == nil:
+		return [][]change{{{path: p.path, gone: true}}}
+	}
+	var sets [][]change
+	for _, value := range values(at) {
+		sets = append(sets, []change{{path: p.path, value: value}})
+	}
+	sets = append(combinations(p.path, at), sets...)
+	if len(p.path) > 0 {
+		sets = append(sets, []change{{path: p.path, gone: true}})
+	}
+	return sets
+}
+
+// ruleRepairs changes what the rule reads: to its constants, to other values of the schema, to nothing.
+func (s *sequence) ruleRepairs(v *Version, p problem) [][]change {
+	reads := v.reads[p.rule.Text]
+	if reads == nil {
+		return nil
+	}
+	var first, second [][]change
+	obj := s.objects[p.at]
+	for _, node := range expand(obj, v.Schema, nil, patternOf(p.rule.SchemaPath)) {
+		if _, ok := get(obj, node); !ok {
+			continue
+		}
+		for _, pattern := range reads.patterns {
+			for _, at := range expand(obj, v.Schema, node, pattern) {
+				if len(at) == 0 || len(at) == 1 && at[0] == "metadata" {
+					continue
+				}
+				if v.transition[*p.rule] {
+					first = append(first, s.restore(p.at, at)...)
+				}
+				if _, there := get(obj, at); there {
+					first = append(first, []change{{path: at, gone: true}})
+				}
+				first = append(first, v.withMembers(obj, at, reads)...)
+				for i, value := range v.valuesFor(at, reads) {
+					set := []change{{path: at, value: value}}
+					if i < 6 {
+						first = append(first, set)
+					} else {
+						second = append(second, set)
+					}
+				}
+			}
+		}
+	}
+	return append(s.together(p, v, reads), append(first, second...)...)
+}
+
+// together sets everything that the rule reads and the object lacks, and removes everything that it has.
+func (s *sequence) together(p problem, v *Version, reads *ruleReads) [][]change {
+	var set, gone []change
+	obj := s.objects[p.at]
+	for _, node := range expand(obj, v.Schema, nil, patternOf(p.rule.SchemaPath)) {
+		for _, pattern := range reads.patterns {
+			at := append(node[:len(node):len(node)], path{}...)
+			for _, step := range pattern {
+				at = at.child(step)
+			}
+			if len(pattern) == 0 || slices.Contains(pattern, anyStep) {
+				continue
+			}
+			if _, there := get(obj, at); there {
+				gone = append(gone, change{path: at, gone: true})
+			} else if list := v.valuesFor(at, reads); len(list) > 0 {
+				set = append(set, change{path: at, value: list[0]})
+			}
+		}
+	}
+	var sets [][]change
+	for _, changes := range [][]change{set, gone} {
+		if len(changes) > 1 {
+			sets = append(sets, changes)
+		}
+	}
+	return sets
+}
+
+// restore copies the value at p from the object before the i-th one, or the other way round.
+func (s *sequence) restore(i int, p path) [][]change {
+	if i == 0 || len(p) == 0 {
+		return nil
+	}
+	before, had := get(s.objects[i-1], p)
+	now, has := get(s.objects[i], p)
+	var sets [][]change
+	if had {
+		sets = append(sets, []change{{path: p, value: before}})
+	} else if has {
+		sets = append(sets, []change{{path: p, gone: true}})
+	}
+	if has {
+		sets = append(sets, []change{{path: p, value: now}})
+	}
+	return sets
+}

@@ -1,0 +1,135 @@
+package witness
+
+import (
+	"container/heap"
+	"encoding/json"
+	"hash/fnv"
+	"slices"
+)
+
+// search looks for a sequence without problems, best first: with the fewest problems, then with the fewest edits.
+type search struct {
+	budget  int                    // evaluations that are left
+	keeps   func(*sequence) bool   // whether an edited sequence still takes the way; nil for any
+	refuse  func([]Refusal) bool   // whether the refusals are of the rules that the way gets around; nil for any
+	forgive func(problem) bool     // problems that do not count; nil for none
+	differ  func(*sequence) []edit // edits that may make the direct update refused; nil for none
+
+	seen  map[uint64]bool
+	queue candidates
+}
+
+// candidate is a sequence with its problems.
+type candidate struct {
+	*sequence
+	problems []problem
+	refusals []Refusal
+	score    int
+	order    int
+}
+
+// add judges s, unless it was seen before, and returns it when it has no problem.
+func (x *search) add(s *sequence, from *candidate, solving problem) *candidate {
+	if x.budget <= 0 || x.keeps != nil && !x.keeps(s) {
+		return nil
+	}
+	id := s.id()
+	if x.seen[id] {
+		return nil
+	}
+	x.seen[id] = true
+	x.budget--
+	c := &candidate{sequence: s, order: len(x.seen)}
+	c.problems, c.refusals = judge(s)
+	if x.forgive != nil {
+		c.problems = slices.DeleteFunc(c.problems, x.forgive)
+	}
+	if len(s.objects) > 1 && len(c.refusals) > 0 && x.refuse != nil && !x.refuse(c.refusals) {
+		c.problems = append(c.problems, problem{at: len(s.objects) - 1, kind: notRefused})
+	}
+	if len(c.problems) == 0 {
+		return c
+	}
+	c.score = c.rank(from, solving)
+	heap.Push(&x.queue, c)
+	return nil
+}
+
+// rank is lower for better candidates: few problems, few edits. An edit that solves its problem and makes others, as a
+// field does that was missing and has requirements of its own, is preferred to one that solves nothing.
+func (c *candidate) rank(from *candidate, solving problem) int {
+	const perProblem, solved = 4, 10
+	rank := perProblem*len(c.problems) + c.edits
+	if from == nil {
+		return rank
+	}
+	if !slices.ContainsFunc(c.problems, solving.same) {
+		rank -= solved
+	}
+	return rank
+}
+
+// same reports whether two problems are one: the same thing refused for the same reason.
+func (p problem) same(q problem) bool {
+	return p.at == q.at && p.kind == q.kind && p.message == q.message && slices.Equal(p.path, q.path)
+}
+
+// run returns the first sequence without problems that it reaches from starts, nil when the budget is used up before.
+func (x *search) run(starts []*sequence) *candidate {
+	x.seen = map[uint64]bool{}
+	for _, s := range starts {
+		if found := x.add(s, nil, problem{}); found != nil {
+			return found
+		}
+	}
+	for x.queue.Len() > 0 && x.budget > 0 {
+		c := heap.Pop(&x.queue).(*candidate)
+		for _, p := range c.problems {
+			edits := c.repairs(p)
+			if p.kind == notRefused && x.differ != nil {
+				edits = x.differ(c.sequence)
+			}
+			for _, e := range edits {
+				if next, ok := c.apply(e); ok {
+					if found := x.add(next, c, p); found != nil {
+						return found
+					}
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// id tells sequences apart.
+func (s *sequence) id() uint64 {
+	h := fnv.New64a()
+	for _, obj := range s.objects {
+		data, err := json.Marshal(obj)
+		if err == nil {
+			h.Write(data)
+		}
+		h.Write([]byte{0})
+	}
+	return h.Sum64()
+}
+
+// candidates is a heap.
+type candidates []*candidate
+
+func (c candidates) Len() int { return len(c) }
+func (c candidates) Less(i, j int) bool {
+	a, b := c[i], c[j]
+	if a.score != b.score {
+		return a.score < b.score
+	}
+	return a.order < b.order
+}
+func (c candidates) Swap(i, j int) { c[i], c[j] = c[j], c[i] }
+func (c *candidates) Push(x any)   { *c = append(*c, x.(*candidate)) }
+func (c *candidates) Pop() any {
+	last := len(*c) - 1
+	x := (*c)[last]
+	*c = (*c)[:last]
+	return x
+}

@@ -1,0 +1,224 @@
+package witness
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+
+	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"github.com/fieldlock/fieldlock/internal/schema"
+)
+
+// smallest returns a small value for s: of an object the required properties, of a list as many items as it needs. What
+// only anyOf, oneOf, not or a rule ask for is left to the search.
+func smallest(s *spec.Schema) any { return valuesTo(s, 0)[0] }
+
+// values returns different values for s, the smallest first; at least one.
+func values(s *spec.Schema) []any { return valuesTo(s, 2) }
+
+// manyValues bounds how many values are tried for one schema.
+const manyValues = 24
+
+// valuesTo varies what is at most depth levels below s; the rest is as small as can be. The bound keeps the cost linear in
+// the schema.
+func valuesTo(s *spec.Schema, depth int) []any {
+	if s == nil {
+		return []any{map[string]any{}, map[string]any{"a": int64(1)}, map[string]any{"b": int64(1)}}
+	}
+	if len(s.Enum) > 0 {
+		var list []any
+		for _, v := range s.Enum {
+			list = append(list, plain(v))
+		}
+		return list
+	}
+	switch {
+	case s.Extensions[schema.KeyIntOrString] == true:
+		return []any{int64(1), int64(2), "1", "50%"}
+	case s.Type.Contains("object"), len(s.Type) == 0 && len(s.Properties) > 0:
+		return objects(s, depth)
+	case s.Type.Contains("array"):
+		return lists(s, depth)
+	case s.Type.Contains("string"):
+		var list []any
+		limit := manyValues
+		if depth == 0 {
+			limit = 1
+		}
+		for _, text := range texts(s, limit) {
+			list = append(list, text)
+		}
+		return orAny(list, "a")
+	case s.Type.Contains("integer"):
+		return numbers(s, func(f float64) any { return int64(f) })
+	case s.Type.Contains("number"):
+		return numbers(s, func(f float64) any { return plain(f) })
+	case s.Type.Contains("boolean"):
+		return []any{true, false}
+	}
+	return []any{map[string]any{}, map[string]any{"a": int64(1)}, "a", int64(1)}
+}
+
+func orAny(list []any, otherwise any) []any {
+	if len(list) == 0 {
+		return []any{otherwise}
+	}
+	return list[:min(len(list), manyValues)]
+}
+
+// plain is a number of a schema as objects have it.
+func plain(v any) any {
+	if f, ok := v.(float64); ok && f == math.Trunc(f) && math.Abs(f) < 1<<53 {
+		return int64(f)
+	}
+	return v
+}
+
+// numbers returns numbers within the bounds of s.
+func numbers(s *spec.Schema, of func(float64) any) []any {
+	unit := 1.0
+	if s.MultipleOf != nil && *s.MultipleOf > 0 {
+		unit = *s.MultipleOf
+	}
+	candidates := []float64{unit, 2 * unit, 0, 3 * unit, 10 * unit, 100 * unit, -unit}
+	if s.Minimum != nil {
+		least := math.Ceil(*s.Minimum/unit) * unit
+		candidates = append([]float64{least, least + unit, least + 2*unit}, candidates...)
+	}
+	if s.Maximum != nil {
+		most := math.Floor(*s.Maximum/unit) * unit
+		candidates = append(candidates, most, most-unit)
+	}
+	var list []any
+	for _, f := range candidates {
+		low := s.Minimum != nil && (f < *s.Minimum || s.ExclusiveMinimum && f == *s.Minimum)
+		high := s.Maximum != nil && (f > *s.Maximum || s.ExclusiveMaximum && f == *s.Maximum)
+		if v := of(f); !low && !high && !slices.Contains(list, v) {
+			list = append(list, v)
+		}
+	}
+	return orAny(list, of(0))
+}
+
+// objects returns objects of s: the smallest one, then ones that differ in one property or key.
+func objects(s *spec.Schema, depth int) []any {
+	least := map[string]any{}
+	for _, name := range s.Required {
+		least[name] = smallest(schemaAt(s, path{name}))
+	}
+	names := slices.Sorted(maps.Keys(s.Properties))
+	keyed := s.AdditionalProperties != nil && s.AdditionalProperties.Schema != nil
+	for i := 0; s.MinProperties != nil && int64(len(least)) < *s.MinProperties && i < manyValues; i++ {
+		switch {
+		case keyed:
+			least[key(i)] = smallest(s.AdditionalProperties.Schema)
+		case i < len(names) && least[names[i]] == nil:
+			least[names[i]] = smallest(schemaAt(s, path{names[i]}))
+		}
+	}
+	list := []any{least}
+	if depth == 0 {
+		return list
+	}
+	with := func(name string, v any) {
+		if len(list) < manyValues && (s.MaxProperties == nil || int64(len(least)) < *s.MaxProperties || least[name] != nil) {
+			other := maps.Clone(least)
+			other[name] = v
+			list = append(list, other)
+		}
+	}
+	for _, name := range names {
+		choices := valuesTo(schemaAt(s, path{name}), depth-1)
+		if _, there := least[name]; !there {
+			with(name, choices[0])
+		}
+		if len(choices) > 1 {
+			with(name, choices[1])
+		}
+	}
+	open := s.Extensions[schema.KeyPreserveUnknown] == true || s.AdditionalProperties != nil && s.AdditionalProperties.Allows
+	if len(s.Properties) == 0 && (keyed || open) {
+		of := []any{int64(1), int64(2)}
+		if keyed {
+			of = valuesTo(s.AdditionalProperties.Schema, depth-1)
+		}
+		for i := range 2 {
+			with(key(i), of[0])
+			with(key(i), of[len(of)-1])
+		}
+	}
+	return list
+}
+
+// key is the i-th key of a map.
+func key(i int) string {
+	if i < 26 {
+		return string(rune('a' + i))
+	}
+	return fmt.Sprint("k", i)
+}
+
+// lists returns lists of s: the shortest, then one item more, and then ones with other items.
+func lists(s *spec.Schema, depth int) []any {
+	least := 0
+	if s.MinItems != nil {
+		least = int(min(*s.MinItems, manyValues))
+	}
+	var items *spec.Schema
+	if s.Items != nil {
+		items = s.Items.Schema
+	}
+	pool := distinct(s, items, least+2, depth)
+	of := func(from, n int) []any {
+		list := []any{}
+		for i := range n {
+			list = append(list, pool[(from+i)%len(pool)])
+		}
+		return list
+	}
+	most := manyValues
+	if s.MaxItems != nil {
+		most = int(min(*s.MaxItems, manyValues))
+	}
+	var found []any
+	for _, n := range []int{least, least + 1, least + 2} {
+		if n <= most && n <= len(pool) || n == least {
+			found = append(found, of(0, n))
+			if n > 0 && len(pool) > n {
+				found = append(found, of(1, n))
+			}
+		}
+	}
+	return found
+}
+
+// distinct returns at least n items for a list of s, with different keys where it is a list-type map.
+func distinct(s, items *spec.Schema, n, depth int) []any {
+	choices := valuesTo(items, max(depth-1, 0))
+	keys, _ := schema.ReadMarks(s.Extensions)
+	if keys.ListType != schema.ListMap || items == nil || len(keys.ListMapKeys) == 0 {
+		return choices
+	}
+	var pool []any
+	name := keys.ListMapKeys[0]
+	for _, v := range valuesTo(schemaAt(items, path{name}), 1) {
+		item, ok := choices[0].(map[string]any)
+		if !ok || len(pool) == n {
+			break
+		}
+		item = maps.Clone(item)
+		item[name] = v
+		for _, other := range keys.ListMapKeys[1:] {
+			if item[other] == nil {
+				item[other] = smallest(schemaAt(items, path{other}))
+			}
+		}
+		pool = append(pool, item)
+	}
+	if len(pool) == 0 {
+		return choices
+	}
+	return pool
+}

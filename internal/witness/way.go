@@ -1,0 +1,242 @@
+package witness
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/fieldlock/fieldlock/internal/schema"
+)
+
+// way is how updates get around a rule or lock: the sequences to start the search with, and what a sequence keeps.
+type way struct {
+	starts  []*sequence
+	keeps   func(*sequence) bool
+	targets []path // of the guarded values in the first object
+}
+
+// manyPairs bounds the pairs of values that a guarded field is tried with.
+const manyPairs = 8
+
+// pairs returns pairs of different values for the field at p.
+func (v *Version) pairs(p path) [][2]any {
+	list := values(v.schemaAt(p))
+	var found [][2]any
+	for i := range list {
+		for n := range i {
+			found = append(found, [2]any{list[n], list[i]}, [2]any{list[i], list[n]})
+		}
+	}
+	if len(found) == 0 {
+		return [][2]any{{list[0], list[0]}} // the search varies what else the rule reads
+	}
+	return found[:min(len(found), manyPairs)]
+}
+
+// detour goes through an object without the value at the pattern removed.
+func detour(v *Version, stored *Version, base map[string]any, removed []string, targets [][]string) *way {
+	w := &way{}
+	at := expand(base, v.Schema, nil, removed)[0]
+	for _, target := range targets {
+		if len(target) < len(removed) || !slices.Equal(target[:len(removed)], removed) {
+			continue
+		}
+		to := expand(base, v.Schema, at, target[len(removed):])[0]
+		w.targets = append(w.targets, to)
+		for _, pair := range v.pairs(to) {
+			first, ok := put(base, v.Schema, to, pair[0])
+			if !ok {
+				continue
+			}
+			last, _ := put(first, v.Schema, to, pair[1])
+			for _, middle := range without(v, first, at) {
+				w.starts = append(w.starts, newSequence(stored, []*Version{v, v, v}, first, middle, last))
+			}
+		}
+	}
+	w.keeps = func(s *sequence) bool {
+		first, okFirst := get(s.objects[0], at)
+		middle, _ := get(s.objects[1], at)
+		last, okLast := get(s.objects[2], at)
+		return okFirst && okLast && !blank(first) && !blank(last) && blank(middle)
+	}
+	return w
+}
+
+// blank reports whether a value counts as absent in some form: null, {} or [].
+func blank(v any) bool {
+	switch v := v.(type) {
+	case nil:
+		return true
+	case map[string]any:
+		return len(v) == 0
+	case []any:
+		return len(v) == 0
+	}
+	return false
+}
+
+// without returns copies of obj that lack the value at p: left out, null, empty.
+func without(v *Version, obj any, p path) []any {
+	var list []any
+	if gone, ok := remove(obj, p); ok {
+		list = append(list, gone)
+	}
+	at := v.schemaAt(p)
+	if at != nil && at.Nullable {
+		if null, ok := set(obj, p, nil); ok {
+			list = append(list, null)
+		}
+	}
+	if value, _ := get(obj, p); at != nil && !blank(value) {
+		switch value.(type) {
+		case map[string]any:
+			empty, _ := set(obj, p, map[string]any{})
+			list = append(list, empty)
+		case []any:
+			empty, _ := set(obj, p, []any{})
+			list = append(list, empty)
+		}
+	}
+	return list
+}
+
+// rekey goes through an object in which a key of the map or list at the pattern container is missing.
+func rekey(v *Version, stored *Version, base map[string]any, container []string, targets [][]string) *way {
+	w := &way{}
+	at := expand(base, v.Schema, nil, container)[0]
+	keyFields, keyed := v.keyFields(at)
+	for _, target := range targets {
+		if len(target) <= len(container) || !slices.Equal(target[:len(container)], container) {
+			continue
+		}
+		entry := expand(base, v.Schema, at, []string{anyStep})[0]
+		to := expand(base, v.Schema, entry, target[len(container)+1:])[0]
+		w.targets = append(w.targets, to)
+		for _, pair := range v.pairs(to) {
+			first, ok := put(base, v.Schema, to, pair[0])
+			if !ok {
+				continue
+			}
+			last, _ := put(first, v.Schema, to, pair[1])
+			for _, name := range keyFields {
+				if value, ok := get(first, entry.child(name)); ok {
+					last, _ = put(last, v.Schema, entry.child(name), value)
+				}
+			}
+			if middle, ok := remove(first, entry); ok {
+				w.starts = append(w.starts, newSequence(stored, []*Version{v, v, v}, first, middle, last))
+			}
+			if values := values(v.schemaAt(at)); keyed { // another key in its place
+				for _, value := range values {
+					if middle, ok := set(first, at, value); ok {
+						w.starts = append(w.starts, newSequence(stored, []*Version{v, v, v}, first, middle, last))
+					}
+				}
+			}
+		}
+	}
+	w.keeps = func(s *sequence) bool {
+		first, _ := get(s.objects[0], at)
+		middle, _ := get(s.objects[1], at)
+		last, _ := get(s.objects[2], at)
+		for _, key := range keysOf(first, keyFields) {
+			if slices.Contains(keysOf(last, keyFields), key) && !slices.Contains(keysOf(middle, keyFields), key) {
+				return true
+			}
+		}
+		return false
+	}
+	return w
+}
+
+// keyFields returns the key fields of the list-type map at p; false for anything else.
+func (v *Version) keyFields(p path) ([]string, bool) {
+	at := v.schemaAt(p)
+	if at == nil {
+		return nil, false
+	}
+	marks, _ := schema.ReadMarks(at.Extensions)
+	return marks.ListMapKeys, marks.ListType == schema.ListMap
+}
+
+// keysOf returns the keys of a map, of a list with key fields, or without them its indices.
+func keysOf(v any, keyFields []string) []string {
+	var keys []string
+	switch v := v.(type) {
+	case map[string]any:
+		return slices.Sorted(maps.Keys(v))
+	case []any:
+		for i, item := range v {
+			if len(keyFields) == 0 {
+				keys = append(keys, key(i))
+				continue
+			}
+			object, _ := item.(map[string]any)
+			id := ""
+			for _, name := range keyFields {
+				id += fmt.Sprintf("%T %v\x00", object[name], object[name])
+			}
+			keys = append(keys, id)
+		}
+	}
+	return keys
+}
+
+// swap goes through an object with another unknown field in the place of the first one.
+func swap(v *Version, stored *Version, base map[string]any, open []string) *way {
+	w := &way{}
+	at := expand(base, v.Schema, nil, open)[0]
+	w.targets = []path{at}
+	of := func(name string, value any) any {
+		obj, _ := put(base, v.Schema, at.child(name), value)
+		return obj
+	}
+	for _, pair := range [][2]any{{int64(1), int64(2)}, {"a", "b"}} {
+		w.starts = append(w.starts, newSequence(stored, []*Version{v, v, v}, of("unknownA", pair[0]), of("unknownB", pair[0]), of("unknownA", pair[1])))
+	}
+	return w
+}
+
+// otherVersion goes through an object of version lax, which lacks a rule, a lock or the field.
+func otherVersion(strict, lax, stored *Version, base map[string]any, targets [][]string) *way {
+	w := &way{}
+	for _, target := range targets {
+		to := expand(base, strict.Schema, nil, target)[0]
+		w.targets = append(w.targets, to)
+		versions := []*Version{strict, lax, strict}
+		for _, pair := range strict.pairs(to) {
+			first, ok := put(base, strict.Schema, to, pair[0])
+			if !ok {
+				continue
+			}
+			last, _ := put(first, strict.Schema, to, pair[1])
+			if lax.schemaAt(to) != nil {
+				w.starts = append(w.starts, newSequence(stored, versions, first, last, last))
+			}
+			if gone, ok := remove(first, to); ok {
+				w.starts = append(w.starts, newSequence(stored, versions, first, gone, last), newSequence(stored, versions, gone, last, last))
+			}
+		}
+		if gone, _ := remove(base, to); gone != nil { // a default of one version only
+			for _, v := range []*Version{strict, lax} {
+				if at := v.schemaAt(to); at != nil && at.Default != nil {
+					last, _ := put(gone, strict.Schema, to, at.Default)
+					w.starts = append(w.starts, newSequence(stored, versions, gone, gone, last))
+				}
+			}
+		}
+	}
+	return w
+}
+
+// newSequence completes objects with the version of each.
+func newSequence(stored *Version, versions []*Version, objects ...any) *sequence {
+	s := &sequence{versions: versions, stored: stored}
+	for i, obj := range objects {
+		obj := maps.Clone(obj.(map[string]any))
+		obj["apiVersion"] = versions[i].APIVersion
+		s.objects = append(s.objects, obj)
+	}
+	return s
+}
