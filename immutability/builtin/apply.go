@@ -14,7 +14,7 @@ func (f *field) apply(stored, oldObj, newObj map[string]any) map[string]any {
 	out := make(map[string]any, len(stored)+len(newObj))
 	for name, value := range stored {
 		_, kept := newObj[name]
-		if was, owned := oldObj[name]; owned && was != nil && !kept {
+		if was, owned := oldObj[name]; owned && was != nil && !kept && !f.property(name).ownsNothing(was) {
 			continue
 		}
 		out[name] = value
@@ -27,6 +27,13 @@ func (f *field) apply(stored, oldObj, newObj map[string]any) map[string]any {
 		out[name] = f.property(name).merge(stored[name], oldObj[name], value)
 	}
 	return out
+}
+
+// ownsNothing reports whether a value in the old manifest is an empty list that is merged by item: dropping it leaves the
+// server's items.
+func (f *field) ownsNothing(was any) bool {
+	list, ok := was.([]any)
+	return ok && len(list) == 0 && f != nil && (len(f.keys) > 0 || f.mergeSet)
 }
 
 // merge is apply for one value, which is not null.

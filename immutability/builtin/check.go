@@ -160,13 +160,16 @@ func (c *check) annotations(newObj, oldObj map[string]any) []Violation {
 	prefix, many := strings.CutSuffix(c.row.annotation, "*")
 	var all []Violation
 	for _, key := range keys {
-		if key != prefix && !(many && strings.HasPrefix(key, prefix)) || text(is, key) == text(was, key) {
+		if key != prefix && !(many && strings.HasPrefix(key, prefix)) {
 			continue
 		}
 		var v immutability.Violation
 		v.Lock = immutability.Immutable
 		v.New, v.HasNew = is[key]
 		v.Old, v.HasOld = was[key]
+		if text(is, key) == text(was, key) && (v.HasNew == v.HasOld || !c.row.source.Presence) {
+			continue
+		}
 		change := "remove or update"
 		if !v.HasOld {
 			change = "add"

@@ -19,6 +19,8 @@ func conditions() map[string]condition {
 		"storedVersions":      storedVersions,
 		"emptyData":           madeEmpty("data"),
 		"emptyBinaryData":     madeEmpty("binaryData"),
+		"keptEmptyData":       keptEmpty("data"),
+		"keptEmptyBinaryData": keptEmpty("binaryData"),
 		"removedByNull":       removedByNull,
 	}
 }
@@ -57,6 +59,16 @@ func madeEmpty(name string) condition {
 		was, _ := u.oldObj[name].(map[string]any)
 		_, stored := u.stored[name]
 		return "", there && len(is) == 0 && was == nil && !stored
+	}
+}
+
+// keptEmpty reports whether a changed manifest goes on naming an empty map that storage has dropped.
+func keptEmpty(name string) condition {
+	return func(u *update) (string, bool) {
+		is, there := u.newObj[name].(map[string]any)
+		was, named := u.oldObj[name].(map[string]any)
+		_, stored := u.stored[name]
+		return "", there && named && len(is) == 0 && len(was) == 0 && !stored && !reflect.DeepEqual(u.newObj, u.oldObj)
 	}
 }
 

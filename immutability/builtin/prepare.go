@@ -1,6 +1,9 @@
 package builtin
 
-import "encoding/base64"
+import (
+	"encoding/base64"
+	"slices"
+)
 
 // preparation is one rule of how an API server stores an object, beyond the canonical form of each field and the
 // defaults in the data. It changes obj.
@@ -22,6 +25,8 @@ func preparations() map[string]preparation {
 		"secretData":            secretData,
 		"volumeTopology":        volumeTopology,
 		"claimSource":           claimSource,
+		"podRanges":             podRanges,
+		"uniqueScopes":          uniqueScopes,
 		"policyTypes":           policyTypes,
 		"claimRequests":         func(obj map[string]any) { deviceCounts(object(obj, "spec", "devices")) },
 		"claimTemplateRequests": func(obj map[string]any) { deviceCounts(object(obj, "spec", "spec", "devices")) },
@@ -149,12 +154,43 @@ func volumeTopology(obj map[string]any) {
 	}
 }
 
-// claimSource copies dataSource to dataSourceRef and back.
+// podRanges makes podCIDR the first of podCIDRs. Where they differ, podCIDR counts.
+func podRanges(obj map[string]any) {
+	spec := object(obj, "spec")
+	ranges, _ := spec["podCIDRs"].([]any)
+	if one := text(spec, "podCIDR"); one != "" && (len(ranges) == 0 || ranges[0] != one) {
+		ranges = []any{one}
+		spec["podCIDRs"] = ranges
+	}
+	if len(ranges) > 0 {
+		spec["podCIDR"] = ranges[0]
+	}
+}
+
+// uniqueScopes drops the scopes of a quota that are there twice.
+func uniqueScopes(obj map[string]any) {
+	spec := object(obj, "spec")
+	if scopes, ok := spec["scopes"].([]any); ok {
+		seen := map[any]bool{}
+		spec["scopes"] = slices.DeleteFunc(scopes, func(scope any) bool {
+			again := seen[scope]
+			seen[scope] = true
+			return again
+		})
+	}
+}
+
+// claimSource copies dataSource to dataSourceRef and back. A dataSource that is neither a claim nor a snapshot is
+// dropped.
 func claimSource(obj map[string]any) {
 	spec := object(obj, "spec")
 	source, hasSource := spec["dataSource"].(map[string]any)
 	ref, hasRef := spec["dataSourceRef"].(map[string]any)
+	known := source["kind"] == "PersistentVolumeClaim" && text(source, "apiGroup") == "" ||
+		source["kind"] == "VolumeSnapshot" && text(source, "apiGroup") == "snapshot.storage.k8s.io"
 	switch {
+	case hasSource && !hasRef && !known:
+		delete(spec, "dataSource")
 	case hasSource && !hasRef:
 		spec["dataSourceRef"] = clone(source)
 	case hasRef && !hasSource && text(ref, "namespace") == "":

@@ -53,6 +53,7 @@ type rowSource struct {
 	Field      string   `json:"field"`
 	Fields     []string `json:"fields"`
 	Annotation string   `json:"annotation"` // a key of metadata.annotations, or a prefix that ends in "*"
+	Presence   bool     `json:"presence"`   // an empty annotation differs from none
 
 	Lock   string   `json:"lock"`
 	Update []string `json:"update"` // words of x-fieldlock-update

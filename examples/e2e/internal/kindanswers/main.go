@@ -3,8 +3,8 @@
 //
 //	go run ./internal/kindanswers -server https://127.0.0.1:6443 -token TOKEN -out ../../immutability/builtin/testdata/answers/1.37
 //
-
-// to build one of another minor.
+// The server is one without controllers, as the tests of this folder start it. For one of another minor, build
+// cmd/kube-apiserver with the versions in go.mod changed.
 package main
 
 import (

@@ -1,0 +1,131 @@
+package judge
+
+import (
+	"fmt"
+	"hash/fnv"
+	"reflect"
+	"strings"
+
+	"github.com/fieldlock/fieldlock/immutability/builtin"
+	"github.com/fieldlock/fieldlock/internal/kindcase"
+)
+
+// Result is what a run over one kind found.
+type Result struct {
+	Kind                                string
+	Updates, Refused, Unknown, NotValid int
+	FalseAlarms, Misses                 int
+	Disagreements                       []string // the first few
+}
+
+// Run makes random updates of a kind until n were judged, and compares package builtin with the judge. Updates whose new
+// manifest no server would take as a new object are left out: other validation refuses them. A seed gives the same
+// updates each time.
+func Run(j *Judge, kinds *builtin.Kinds, cases []kindcase.Case, kind string, n int, seed uint64) (Result, error) {
+	r := Result{Kind: kind}
+	manifests, bases := manifestsOf(cases, kind)
+	if len(bases) == 0 {
+		return r, fmt.Errorf("there are no cases of %s", kind)
+	}
+	known := kinds.Find(text(bases[0], "apiVersion"), kind)
+	if known == nil {
+		return r, fmt.Errorf("package builtin does not know %s", kind)
+	}
+	hash := fnv.New64a()
+	_, _ = hash.Write([]byte(kind))
+	c := newChanger(seed^hash.Sum64(), manifests)
+	for tries := 0; r.Updates < n && tries < 100*n; tries++ {
+		oldObj := bases[c.rand.IntN(len(bases))]
+		if c.rand.IntN(2) == 0 {
+			oldObj = c.change(oldObj, 1+c.rand.IntN(2))
+		}
+		if !consistent(oldObj) {
+			continue
+		}
+		stored, err := j.Create(oldObj)
+		if err != nil {
+			r.NotValid++
+			continue
+		}
+		for range 4 {
+			newObj := c.change(oldObj, 1+c.rand.IntN(3))
+			if reflect.DeepEqual(newObj, oldObj) || !consistent(newObj) {
+				continue
+			}
+			if _, err := j.Create(newObj); err != nil {
+				r.NotValid++
+				continue
+			}
+			refused, err := stored.Update(newObj)
+			if err != nil {
+				r.NotValid++
+				continue
+			}
+			r.judge(known.Check(newObj, oldObj), refused, newObj, oldObj)
+		}
+	}
+	return r, nil
+}
+
+// judge compares a verdict with the answer.
+func (r *Result) judge(verdict builtin.Verdict, refused error, newObj, oldObj map[string]any) {
+	r.Updates++
+	found := len(verdict.Violations) > 0
+	var what string
+	switch {
+	case refused != nil:
+		r.Refused++
+		if found {
+			return
+		}
+		if len(verdict.Unknown) > 0 {
+			r.Unknown++
+			return
+		}
+		r.Misses++
+		what = "MISS " + refused.Error()
+	case found:
+		r.FalseAlarms++
+		what = "FALSE ALARM " + verdict.Violations[0].Path + ": " + verdict.Violations[0].Message
+	default:
+		if len(verdict.Unknown) > 0 {
+			r.Unknown++
+		}
+		return
+	}
+	if len(r.Disagreements) < 5 {
+		r.Disagreements = append(r.Disagreements, fmt.Sprintf("%s\n  old %s\n  new %s", cut(what), show(oldObj), show(newObj)))
+	}
+}
+
+// consistent reports whether a manifest does not say two things about one field. A Node whose podCIDR is not the first
+// of its podCIDRs is refused when it is applied again, unchanged.
+func consistent(manifest map[string]any) bool {
+	spec, _ := manifest["spec"].(map[string]any)
+	ranges, _ := spec["podCIDRs"].([]any)
+	one, named := spec["podCIDR"]
+	return !named || len(ranges) == 0 || ranges[0] == one
+}
+
+func cut(text string) string {
+	if len(text) > 700 {
+		text = strings.ToValidUTF8(text[:700], "") + "…"
+	}
+	return text
+}
+
+// manifestsOf returns all manifests of a kind, and those that cases begin with.
+func manifestsOf(cases []kindcase.Case, kind string) (all, bases []map[string]any) {
+	for _, c := range cases {
+		if text(c.Old, "kind") == kind && !c.ClientSide && !c.Manual {
+			all = append(all, c.Old, c.New)
+			bases = append(bases, c.Old)
+		}
+	}
+	return all, bases
+}
+
+func text(object map[string]any, name string) string {
+	s, _ := object[name].(string)
+	return s
+}
