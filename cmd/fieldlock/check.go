@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -17,13 +18,17 @@ import (
 func newCheck(s streams) *cobra.Command {
 	c := &checkCommand{streams: s}
 	cmd := &cobra.Command{
-		Use:   "check [--schema FILE...] OLD NEW",
+		Use:   "check [--schema FILE...] OLD NEW | --git REV [PATH...]",
 		Short: "Compare two sets of objects and name every change that a cluster will refuse",
 		Long: `check compares the objects in OLD with those in NEW and prints every change that a lock or a rule forbids.
 
 OLD and NEW are files, directories (all .yaml, .yml and .json files below them) or "-" for standard input; a file may
 hold many objects. Kubernetes' own kinds need no schema. For other kinds the CRDs among OLD and NEW count, and those of
 --schema. The locks of both sides count, so that a change cannot drop a lock and break it at once.
+
+With --git, OLD is PATH (by default ".") at REV, and NEW is the work tree, or REV2 with REV..REV2; REV...REV2 starts from
+the merge base. With --render, the manifests that a command prints in both trees are compared, such as those of helm
+template; no shell runs it. Links that leave the repository are errors.
 
 Objects are paired by kind, namespace and name, and by file where a side has an object several times. An object that is
 only in NEW is created, one that is only in OLD is deleted: both are allowed. An object without a namespace pairs with
@@ -37,6 +42,9 @@ server without a conversion webhook; with a webhook the verdict is unknown.
 
 The CEL transition rules of CRDs run with the API server's own validator.
 
+Accepted violations are listed and do not fail: the file .fieldlock.yaml, or that of --accept, has a list of entries
+{object, kind, path, rule, change, reason, until}; keys that are left out match everything.
+
 Objects of other kinds are skipped and counted; with --strict they are an error.
 
 Exit status: 0 no change is refused, 1 some change is refused, 2 some input cannot be used (the rest is checked).`,
@@ -46,25 +54,21 @@ Exit status: 0 no change is refused, 1 some change is refused, 2 some input cann
   # The same for custom resources
   fieldlock check --schema crd.yaml old.yaml new.yaml
 
-  # In CI: annotations on the pull request, and a summary of the job
-  git worktree add /tmp/main origin/main
-  fieldlock check --schema config/crd -o github -o markdown=$GITHUB_STEP_SUMMARY /tmp/main/deploy deploy
+  # A pull request in CI: annotations, and a summary of the job
+  fieldlock check --git origin/main... -o github -o markdown=$GITHUB_STEP_SUMMARY deploy
+
+  # What a chart renders to, before and after
+  fieldlock check --git v1.2.0 --render 'helm template charts/shop -f prod.yaml'
 
   # What is in the cluster against what is about to be applied
   kubectl get clusters.db.example.com -A -o yaml | fieldlock check --schema crd.yaml - deploy
 
   # One file against its last commit
   git show HEAD:orders.yaml | fieldlock check --schema crd.yaml - orders.yaml`,
-		RunE: func(_ *cobra.Command, args []string) error {
-			if len(args) < 2 {
-				return fmt.Errorf("check needs OLD and NEW, each a file, a directory or -; it has %s", enumerate(args, "neither"))
-			}
-			// --schema crds/*.yaml OLD NEW: the shell puts all but the first schema among the arguments.
-			last := len(args) - 2
-			c.schemas = append(c.schemas, args[:last]...)
-			return c.run(args[last], args[last+1])
-		},
+		RunE: func(_ *cobra.Command, args []string) error { return c.run(args) },
 	}
+	c.sources.flags(cmd)
+	cmd.Flags().BoolVar(&c.writeAccept, "write-accept", false, "accept all violations of this run: write entries for them, and exit with 0")
 	cmd.Flags().StringVar(&c.minor, "kubernetes-version", "", "the `MINOR` of the cluster, such as 1.36; by default the newest known one")
 	cmd.Flags().BoolVar(&c.noBuiltin, "no-builtin", false, "do not check the kinds of Kubernetes itself")
 	c.outputs = addOutputs(cmd, func(f report.Format) bool { return f.Check != nil })
@@ -77,14 +81,19 @@ Exit status: 0 no change is refused, 1 some change is refused, 2 some input cann
 // checkCommand is one run of check.
 type checkCommand struct {
 	streams
-	schemas   []string
-	minor     string // of Kubernetes
-	noBuiltin bool
-	options   compare.Options
-	outputs   *report.Outputs
+	sources
+	schemas     []string
+	minor       string // of Kubernetes
+	noBuiltin   bool
+	writeAccept bool
+	options     compare.Options
+	outputs     *report.Outputs
 }
 
-func (c *checkCommand) run(oldArg, newArg string) error {
+func (c *checkCommand) run(args []string) error {
+	if c.git == "" && len(args) < 2 {
+		return fmt.Errorf("check needs OLD and NEW, each a file, a directory or -, or --git REV; it has %s", enumerate(args, "neither"))
+	}
 	if !c.noBuiltin {
 		kinds, err := builtin.For(c.minor)
 		if err != nil {
@@ -95,35 +104,68 @@ func (c *checkCommand) run(oldArg, newArg string) error {
 	p := newProgress(c.err)
 	defer p.end()
 	p.begin("read", "file", 0)
-	in, err := c.read(&manifest.Reader{Stdin: c.in, Step: p.step}, oldArg, newArg)
+	reader := &manifest.Reader{Stdin: c.in, Step: p.step}
+	read := c.read
+	if c.git != "" {
+		read = c.readGit
+	}
+	in, err := read(reader, args)
 	if err != nil {
 		return err
 	}
 	c.options.Begin = func(pairs int) { p.begin("checked", "object", pairs) }
-	c.options.Step = p.step
+	c.options.Step, c.options.Now = p.step, time.Now()
 	r, err := compare.Check(*in, c.options)
 	if err != nil {
-		return fmt.Errorf("%w (OLD is %s, NEW is %s)", err, oldArg, newArg)
+		return fmt.Errorf("%w (in %s)", err, enumerate(args, "the repository"))
 	}
 	p.end()
 	return c.print(r)
 }
 
 // read reads the schemas and both sides, at the same time, as reading is most of the work.
-func (c *checkCommand) read(r *manifest.Reader, oldArg, newArg string) (*compare.Input, error) {
+func (c *checkCommand) read(r *manifest.Reader, args []string) (*compare.Input, error) {
+	// --schema crds/*.yaml OLD NEW: the shell puts all but the first schema among the arguments.
+	last := len(args) - 2
+	schemas, oldArg, newArg := append(c.schemas, args[:last]...), args[last], args[last+1]
 	in := &compare.Input{}
-	errs := make([]error, 3)
+	errs := make([]error, 4)
 	var group sync.WaitGroup
-	group.Go(func() { in.Old, errs[0] = r.Read(oldArg) })
-	group.Go(func() { in.New, errs[1] = r.Read(newArg) })
-	group.Go(func() { in.NewSchemas, in.Errs, errs[2] = r.CRDs(c.schemas...) })
+	if len(c.renders) > 0 {
+		group.Go(func() { errs[0] = c.render(oldArg, newArg, in, c.err) })
+	} else {
+		group.Go(func() { in.Old, errs[0] = r.Read(oldArg) })
+		group.Go(func() { in.New, errs[1] = r.Read(newArg) })
+	}
+	group.Go(func() { in.NewSchemas, in.Errs, errs[2] = r.CRDs(schemas...) })
+	group.Go(func() { in.Accepted, _, errs[3] = c.acceptances(nil) })
 	group.Wait()
 	in.OldSchemas = in.NewSchemas
 	return in, errors.Join(errs...)
 }
 
+// readGit reads the schemas and both sides from git.
+func (c *checkCommand) readGit(r *manifest.Reader, args []string) (*compare.Input, error) {
+	t, err := c.open()
+	if err != nil {
+		return nil, err
+	}
+	in := &compare.Input{KnownOld: c.accept == ""}
+	if err := c.objects(t, args, in, c.err); err != nil {
+		return nil, err
+	}
+	if in.NewSchemas, in.OldSchemas, in.Errs, err = t.schemas(r, c.schemas); err != nil {
+		return nil, err
+	}
+	in.Accepted, in.OldAccepted, err = c.acceptances(t)
+	return in, err
+}
+
 // print prints the report and returns the error that stands for its exit status.
 func (c *checkCommand) print(r *compare.Report) error {
+	if c.writeAccept {
+		return c.acceptAll(r)
+	}
 	if err := c.outputs.Write(c.out, func(f report.Format, w io.Writer) error { return f.Check(w, r) }); err != nil {
 		return err
 	}
@@ -140,5 +182,16 @@ func (c *checkCommand) print(r *compare.Report) error {
 	case !r.Allowed:
 		return errRefused
 	}
+	return nil
+}
+
+// acceptAll writes entries for the violations of the report.
+func (c *checkCommand) acceptAll(r *compare.Report) error {
+	entries := r.Acceptances("accepted with --write-accept")
+	path, err := c.sources.writeAccept(entries)
+	if err != nil {
+		return fmt.Errorf("--write-accept: %w", err)
+	}
+	fmt.Fprintf(c.out, "%s accepted in %s; give each entry its reason\n", report.Count(len(entries), "violation"), report.Printable(path))
 	return nil
 }

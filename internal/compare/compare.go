@@ -3,15 +3,15 @@ package compare
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"runtime"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/fieldlock/fieldlock/immutability/builtin"
-	"github.com/fieldlock/fieldlock/internal/jsonvalue"
+	"github.com/fieldlock/fieldlock/internal/accept"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
@@ -22,6 +22,10 @@ type Input struct {
 	// NewSchemas and OldSchemas are CRDs for the objects, as the change leaves and finds them; often the same files.
 	// CRDs among New and Old count too.
 	NewSchemas, OldSchemas []manifest.CRD
+	// Accepted are the violations that somebody has accepted, nil for none. OldAccepted are those that OLD has already;
+	// with KnownOld an acceptance that is not among them is marked as new.
+	Accepted, OldAccepted *accept.List
+	KnownOld              bool
 	// Errs are mistakes that were found on the way here; the report lists them.
 	Errs []error
 }
@@ -34,6 +38,8 @@ type Options struct {
 	Strict bool
 	// NoDefaults compares objects as they are written: neither pruned nor defaulted, and with null.
 	NoDefaults bool
+	// Now decides which acceptances are over.
+	Now time.Time
 	// Begin and Step, unless nil, are told how many pairs there are, and when each is done.
 	Begin func(pairs int)
 	Step  func()
@@ -69,6 +75,7 @@ func Check(in Input, o Options) (*Report, error) {
 	pairs := pairUp(news, olds)
 	c.compareAll(pairs)
 	c.report.Skipped += c.report.Others
+	c.report.accept(&in, o.Now)
 	c.report.Warnings = append(c.report.Warnings, c.caveats(pairs)...)
 	c.report.finish(o.Strict)
 	return c.report, nil
@@ -209,59 +216,6 @@ func (c *checker) add(r *printer, p pair, v *verdict) {
 			How: append([]string{}, v.replacement.how...),
 		})
 	}
-}
-
-// judge compares one pair by every definition of its kind.
-func (c *checker) judge(p pair) (verdict, error) {
-	var all verdict
-	if p.new == nil {
-		return all, nil
-	}
-	if err := c.kinds.unknownVersion(p.new); err != nil {
-		return all, err
-	}
-	if p.unclear != "" {
-		all.unknown = []remark{{"metadata.name", p.unclear}}
-	}
-	if p.old == nil || p.unchanged() || builtin.Recreated(p.new.Value()) {
-		return all, nil
-	}
-	judged := false
-	for _, d := range c.kinds.of(p.new) {
-		if !d.covers(p.new.APIVersion) || !d.covers(p.old.APIVersion) {
-			continue
-		}
-		judged = true
-		v, err := d.judge(p)
-		if err != nil {
-			return all, err
-		}
-		if all.replacement == nil {
-			all.replacement = v.replacement
-		}
-		all.merge(v.breaches)
-		all.more += v.more
-		all.unknown = append(all.unknown, v.unknown...)
-		all.notes = append(all.notes, v.notes...)
-	}
-	if !judged {
-		all.unknown = append(all.unknown, remark{"apiVersion", fmt.Sprintf(
-			"the old object (%s:%d) is of %s, and no CRD has both versions", p.old.Document.File, p.old.Document.Position().Line, p.old.APIVersion)})
-	}
-	slices.SortStableFunc(all.breaches, func(a, b breach) int { return comparePaths(a.path, b.path) })
-	return all, nil
-}
-
-// unchanged reports whether the two sides are equal as they are written, as most are: then what the API server makes of
-// them is equal too. Of metadata only the annotations count, as nothing else in it can be locked.
-func (p pair) unchanged() bool {
-	written := func(o *manifest.Object) map[string]any {
-		object := maps.Clone(o.Value())
-		metadata, _ := object["metadata"].(map[string]any)
-		object["metadata"] = metadata["annotations"]
-		return object
-	}
-	return jsonvalue.Equal(written(p.new), written(p.old))
 }
 
 // finish decides what the report means.

@@ -98,8 +98,18 @@ func TestCheck(t *testing.T) {
 			want: []string{"unknown a/x metadata.name", "unknown a/x metadata.name"},
 		},
 		{
+			name: "moved, copied and changed", reason: "whichever it was, it is refused: copies cannot hide a change",
+			olds: dir{"crd.yaml": classLocked, "x.yaml": p}, news: dir{"crd.yaml": classLocked, "dev/x.yaml": q, "prod/x.yaml": q},
+			want: []string{"a/x spec.class immutable", "a/x spec.class immutable"},
+		},
+		{
+			name: "two equal ones become one", reason: "it does not matter which of them it was",
+			olds: dir{"crd.yaml": classLocked, "dev/x.yaml": p, "prod/x.yaml": p}, news: dir{"crd.yaml": classLocked, "x.yaml": q},
+			want: []string{"a/x spec.class immutable"},
+		},
+		{
 			name: "several namespaces for none", reason: "an object without a namespace goes where the client says, and OLD has it in two",
-			olds: dir{"crd.yaml": classLocked, "x.yaml": p + widget("v1", "b", "x", "{class: p}")}, news: dir{"crd.yaml": classLocked, "x.yaml": widget("v1", "", "x", "{class: q}")},
+			olds: dir{"crd.yaml": classLocked, "x.yaml": p + widget("v1", "b", "x", "{class: q}")}, news: dir{"crd.yaml": classLocked, "x.yaml": widget("v1", "", "x", "{class: q}")},
 			want: []string{"unknown x metadata.name"},
 		},
 		{

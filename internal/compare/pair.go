@@ -12,8 +12,10 @@ import (
 // pair is one object on both sides; one of them is nil for a create or a delete.
 type pair struct {
 	new, old *manifest.Object
-	// unclear says why nobody can tell which object of OLD belongs to new; "" otherwise.
-	unclear string
+	// unclear says why nobody can tell which object of OLD belongs to new; "" otherwise. One of rivals is the update of one
+	// of candidates then.
+	unclear            string
+	rivals, candidates []*manifest.Object
 }
 
 // pairing pairs the objects of two sides.
@@ -70,10 +72,10 @@ func (p *pairing) match(olds []*manifest.Object, key func(*manifest.Object) any,
 		candidates := slices.DeleteFunc(slices.Clone(left[key(n.new)]), func(o *manifest.Object) bool { return !fits(n.new, o) || !p.free[o] })
 		switch {
 		case len(candidates) == 0:
-		case !sure:
-			p.take(i, candidates[0])
+		case !sure, len(candidates) > 1 && !slices.ContainsFunc(candidates, func(o *manifest.Object) bool { return !(pair{new: o, old: candidates[0]}).unchanged() }):
+			p.take(i, candidates[0]) // several equal ones are as good as one
 		case len(candidates) > 1:
-			p.pairs[i].unclear = fmt.Sprintf("OLD has the object several times: %s; which of them it was cannot be told", places(candidates))
+			p.leave([]int{i}, candidates, fmt.Sprintf("OLD has the object several times: %s; which of them it was cannot be told", places(candidates)))
 		default:
 			claims[candidates[0]] = append(claims[candidates[0]], i)
 		}
@@ -83,9 +85,7 @@ func (p *pairing) match(olds []*manifest.Object, key func(*manifest.Object) any,
 			p.take(indices[0], o)
 			continue
 		}
-		for _, i := range indices {
-			p.pairs[i].unclear = fmt.Sprintf("NEW has the object several times, and OLD once (%s); which of them it was cannot be told", places([]*manifest.Object{o}))
-		}
+		p.leave(indices, []*manifest.Object{o}, fmt.Sprintf("NEW has the object several times, and OLD once: %s; which of them it was cannot be told", places([]*manifest.Object{o})))
 	}
 }
 
@@ -93,6 +93,17 @@ func (p *pairing) match(olds []*manifest.Object, key func(*manifest.Object) any,
 func (p *pairing) take(i int, o *manifest.Object) {
 	p.pairs[i].old = o
 	delete(p.free, o)
+}
+
+// leave leaves the objects of NEW at indices without a pair.
+func (p *pairing) leave(indices []int, candidates []*manifest.Object, reason string) {
+	var rivals []*manifest.Object
+	for _, i := range indices {
+		rivals = append(rivals, p.pairs[i].new)
+	}
+	for _, i := range indices {
+		p.pairs[i].unclear, p.pairs[i].rivals, p.pairs[i].candidates = reason, rivals, candidates
+	}
 }
 
 // places names objects by namespace and file.

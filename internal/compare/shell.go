@@ -19,6 +19,9 @@ func kubectlFile(o *manifest.Object) string {
 	if o.Document.File == manifest.Stdin {
 		return "-"
 	}
+	if command, ok := manifest.Rendered(o.Document.File); ok {
+		return "<(" + command + ")" // the user wrote the command
+	}
 	return quote(o.Document.File)
 }
 

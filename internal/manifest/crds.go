@@ -41,18 +41,28 @@ func (c CRD) Compile() (map[*crd.Version]*immutability.Validator, []error) {
 // CRDs reads the CRDs that args name, as Read does. Every arg has to have at least one. Errors about single files or
 // CRDs are in errs, and the others are read all the same.
 func (r *Reader) CRDs(args ...string) (crds []CRD, errs []error, err error) {
-	seen := map[string]bool{}
+	var all [][]File
 	for _, arg := range args {
 		files, err := r.Read(arg)
 		if err != nil {
 			return nil, nil, err
 		}
+		all = append(all, files)
+	}
+	return CRDsOf(args, all)
+}
+
+// CRDsOf returns the CRDs in files, which are those of each of args.
+func CRDsOf(args []string, all [][]File) (crds []CRD, errs []error, err error) {
+	seen := map[string]bool{}
+	for i, files := range all {
 		set := Objects(files)
 		if len(set.CRDs)+len(set.Errs) == 0 {
-			if arg == "-" {
-				arg = Stdin
+			name := args[i]
+			if name == "-" {
+				name = Stdin
 			}
-			return nil, nil, fmt.Errorf("%s: there is no CustomResourceDefinition in it; give the YAML or JSON of a CRD, or a directory of CRDs", arg)
+			return nil, nil, fmt.Errorf("%s: there is no CustomResourceDefinition in it; give the YAML or JSON of a CRD, or a directory of CRDs", name)
 		}
 		errs = append(errs, set.Errs...)
 		for _, c := range set.CRDs {

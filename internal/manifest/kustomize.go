@@ -13,18 +13,19 @@ type Patch struct {
 	Kustomization string // the file that names the patch
 }
 
-// patchFiles returns the files that kustomizations among files name as patches, each with the kustomization.
+// patchFiles returns the paths of the files that kustomizations among files name as patches, each with the name of the
+// kustomization.
 func patchFiles(files []File) map[string]string {
 	patches := map[string]string{}
 	for _, f := range files {
-		switch path.Base(f.Name) {
-		case "kustomization.yaml", "kustomization.yml", "Kustomization":
+		switch path.Base(f.Path) {
+		case "kustomization.yaml", "kustomization.yml":
 		default:
 			continue
 		}
 		for _, d := range f.Documents {
 			for _, name := range patchesOf(d) {
-				patches[path.Join(path.Dir(f.Name), name)] = f.Name
+				patches[path.Join(path.Dir(f.Path), name)] = f.Name
 			}
 		}
 	}

@@ -124,6 +124,15 @@ func list(args []string) ([]target, error) {
 	}), nil
 }
 
+// ParseAll parses the contents of files that have no error yet, on all processors.
+func ParseAll(files []File, contents [][]byte) {
+	each(len(files), func(i int) {
+		if files[i].Err == nil {
+			files[i].Parse(contents[i])
+		}
+	})
+}
+
 // each calls do for 0 to n-1, on all processors.
 func each(n int, do func(i int)) {
 	var next atomic.Int64

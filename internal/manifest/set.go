@@ -54,7 +54,7 @@ func Objects(files []File) *Set {
 // add sorts one document.
 func (s *Set) add(d *yamldoc.Document, f *File, patches map[string]string) {
 	o, err := newObject(d, f)
-	switch by, isPatch := patches[f.Name]; {
+	switch by, isPatch := patches[f.Path]; {
 	case err != nil:
 		s.Errs = append(s.Errs, err)
 	case o == nil:
@@ -104,7 +104,7 @@ func isCRDPatch(object map[string]any) bool {
 func unrendered(templates []*TemplateError, files []File) error {
 	chart := "CHART"
 	for _, f := range files {
-		if dir := path.Dir(f.Name); path.Base(f.Name) == "Chart.yaml" && strings.HasPrefix(templates[0].File, dir+"/") {
+		if dir := path.Dir(f.Name); path.Base(f.Path) == "Chart.yaml" && strings.HasPrefix(templates[0].File, dir+"/") {
 			chart = dir
 		}
 	}

@@ -94,7 +94,10 @@ func lintAlerts(r *audit.Report) []alert {
 }
 
 // inFile reports whether p is in a file that others can open.
-func (p place) inFile() bool { return p.file != "" && p.file != manifest.Stdin }
+func (p place) inFile() bool {
+	_, rendered := manifest.Rendered(p.file)
+	return p.file != "" && p.file != manifest.Stdin && !rendered
+}
 
 // relative returns file as seen from the working directory, when it is below it.
 func relative(file string) string {

@@ -1,0 +1,82 @@
+package accept
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+var today = time.Date(2026, 11, 21, 23, 0, 0, 0, time.UTC)
+
+func TestMatch(t *testing.T) {
+	const file = `accept:
+- {object: shop/orders, kind: StatefulSet, path: spec.serviceName, rule: immutable, reason: a}
+- {kind: Job, reason: jobs are deleted first, until: "2026-11-21"}
+- {kind: Service, reason: over, until: "2026-11-20"}
+- {kind: ConfigMap, change: abc, reason: once}
+- {rule: self == oldSelf, kind: Widget, reason: a rule}
+- {crd: widgets.example.com, reason: lint}
+`
+	l, err := Parse(".fieldlock.yaml", []byte(file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		reason string
+		f      Finding
+		want   string
+	}{
+		{"every key matches", Finding{Object: "shop/orders", Kind: "StatefulSet", Path: "spec.serviceName", Rule: "immutable"}, "a"},
+		{"another path", Finding{Object: "shop/orders", Kind: "StatefulSet", Path: "spec.selector", Rule: "immutable"}, ""},
+		{"on the last day", Finding{Object: "x", Kind: "Job"}, "jobs are deleted first"},
+		{"after the last day", Finding{Object: "x", Kind: "Service"}, ""},
+		{"the next change", Finding{Kind: "ConfigMap", Change: "abd"}, ""},
+		{"the text of a rule", Finding{Kind: "Widget", Rule: "rule", Text: "self == oldSelf"}, "a rule"},
+		{"a finding of lint", Finding{CRD: "widgets.example.com"}, "lint"},
+	} {
+		got := ""
+		if e := l.Match(c.f, today); e != nil {
+			got = e.Reason
+		}
+		if got != c.want {
+			t.Errorf("%s: got %q, want %q", c.reason, got, c.want)
+		}
+	}
+	want := ".fieldlock.yaml:4: the entry no longer counts: its last day was 2026-11-20\n.fieldlock.yaml:5: the entry matches nothing; remove it"
+	if got := strings.Join(l.Warnings(today, false), "\n"); got != want {
+		t.Errorf("got the warnings\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestParseMistakes(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{"accept:\n- {kind: Job}\n", "f:2: document 1: accept[0]: the entry has no reason"},
+		{"accept:\n- {knid: Job, reason: a}\n", "the key is not known"},
+		{"accept: {kind: Job}\n", "it is a list of entries"},
+		{"render: rm -rf /\n", "the file has one key, accept"},
+		{"accept:\n- {reason: a, until: tomorrow}\n", "it is the last day that counts"},
+		{"accept:\n- {reason: a, kind: 5}\n", "it has to be a string"},
+		{"accept:\n- 5\n", "an entry is an object"},
+	} {
+		if _, err := Parse("f", []byte(c.text)); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%q: got %v, want %q", c.text, err, c.want)
+		}
+	}
+}
+
+func TestAdd(t *testing.T) {
+	got, err := Add("f", []byte("# why\naccept:\n- kind: Job # a job\n  reason: a\n"), []Entry{{Object: "a/b", Kind: "Service", Path: "spec.x", Rule: "immutable", Change: "0123", Reason: "b"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := Parse("f", got)
+	if err != nil || len(l.Entries) != 2 || l.Entries[1].Change != "0123" || !strings.Contains(string(got), "# a job") {
+		t.Errorf("got %v and\n%s", err, got)
+	}
+	if got, err = Add("f", nil, []Entry{{Kind: "Job", Reason: "a"}}); err != nil {
+		t.Fatal(err)
+	}
+	if l, err = Parse("f", got); err != nil || len(l.Entries) != 1 {
+		t.Errorf("got %v and\n%s", err, got)
+	}
+}

@@ -1,0 +1,93 @@
+package compare
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/fieldlock/fieldlock/immutability/builtin"
+	"github.com/fieldlock/fieldlock/internal/jsonvalue"
+	"github.com/fieldlock/fieldlock/internal/manifest"
+)
+
+// judge compares one pair by every definition of its kind.
+func (c *checker) judge(p pair) (verdict, error) {
+	var all verdict
+	if p.new == nil {
+		return all, nil
+	}
+	if err := c.kinds.unknownVersion(p.new); err != nil {
+		return all, err
+	}
+	if p.unclear != "" {
+		return c.judgeUnclear(p)
+	}
+	if p.old == nil || p.unchanged() || builtin.Recreated(p.new.Value()) {
+		return all, nil
+	}
+	judged := false
+	for _, d := range c.kinds.of(p.new) {
+		if !d.covers(p.new.APIVersion) || !d.covers(p.old.APIVersion) {
+			continue
+		}
+		judged = true
+		v, err := d.judge(p)
+		if err != nil {
+			return all, err
+		}
+		if all.replacement == nil {
+			all.replacement = v.replacement
+		}
+		all.merge(v.breaches)
+		all.more += v.more
+		all.unknown = append(all.unknown, v.unknown...)
+		all.notes = append(all.notes, v.notes...)
+	}
+	if !judged {
+		all.unknown = append(all.unknown, remark{"apiVersion", fmt.Sprintf(
+			"the old object (%s:%d) is of %s, and no CRD has both versions", p.old.Document.File, p.old.Document.Position().Line, p.old.APIVersion)})
+	}
+	slices.SortStableFunc(all.breaches, func(a, b breach) int { return comparePaths(a.path, b.path) })
+	return all, nil
+}
+
+// maxUnclear bounds the combinations that are tried for one object.
+const maxUnclear = 64
+
+// judgeUnclear judges an object of which nobody can tell what it was. When every combination of its rivals and
+// candidates is refused, so is the change; when one is allowed, the verdict is unknown. So copying an object cannot hide
+// that it changed.
+func (c *checker) judgeUnclear(p pair) (verdict, error) {
+	unknown := verdict{unknown: []remark{{"metadata.name", p.unclear}}}
+	if len(p.rivals)*len(p.candidates) > maxUnclear {
+		return unknown, nil
+	}
+	var own verdict
+	for _, n := range p.rivals {
+		for _, o := range p.candidates {
+			v, err := c.judge(pair{new: n, old: o})
+			if err != nil {
+				return verdict{}, err
+			}
+			if len(v.breaches)+v.more == 0 {
+				return unknown, nil
+			}
+			if n == p.new && own.breaches == nil {
+				own = v
+			}
+		}
+	}
+	return own, nil
+}
+
+// unchanged reports whether the two sides are equal as they are written, as most are: then what the API server makes of
+// them is equal too. Of metadata only the annotations count, as nothing else in it can be locked.
+func (p pair) unchanged() bool {
+	written := func(o *manifest.Object) map[string]any {
+		object := maps.Clone(o.Value())
+		metadata, _ := object["metadata"].(map[string]any)
+		object["metadata"] = metadata["annotations"]
+		return object
+	}
+	return jsonvalue.Equal(written(p.new), written(p.old))
+}

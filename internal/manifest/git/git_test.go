@@ -1,0 +1,270 @@
+package git
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const object = "apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: x}\n"
+
+// repository makes a repository whose first commit has files; a text that begins with "-> " is a link.
+func repository(t *testing.T, files map[string]string) *Repository {
+	t.Helper()
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("git is not installed")
+	}
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, dir, files)
+	git(t, dir, "init", "-q", "-b", "main")
+	git(t, dir, "add", "-A")
+	git(t, dir, "commit", "-q", "--allow-empty", "-m", "one")
+	r, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func git(t *testing.T, dir string, args ...string) string {
+	t.Helper()
+	cmd := exec.Command("git", append([]string{"-c", "user.name=a", "-c", "user.email=a@example.com"}, args...)...)
+	cmd.Dir = dir
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("git %v: %v\n%s", args, err, out)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+func write(t *testing.T, dir string, files map[string]string) {
+	t.Helper()
+	for name, text := range files {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		var err error
+		if target, isLink := strings.CutPrefix(text, "-> "); isLink {
+			err = os.Symlink(target, path)
+		} else {
+			err = os.WriteFile(path, []byte(text), 0o644)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// read lists the files at paths of a tree: their names, or what is wrong with them.
+func read(t *testing.T, tree *Tree, paths ...string) []string {
+	t.Helper()
+	files, err := tree.Files(paths)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lines []string
+	for _, f := range files {
+		if f.Err != nil {
+			lines = append(lines, "error "+f.Err.Error())
+			continue
+		}
+		lines = append(lines, f.Name)
+	}
+	slices.Sort(lines)
+	return lines
+}
+
+// TestFiles: a commit and the work tree read alike, whatever the repository configures.
+func TestFiles(t *testing.T) {
+	const lfs = "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n"
+	for _, test := range []struct {
+		name, reason string
+		files        map[string]string
+		paths, want  []string
+	}{
+		{"a directory", "YAML and JSON, but for directories with a dot",
+			map[string]string{"a/x.yaml": object, "a/b/y.json": "{}", "a/notes.txt": "", "a/.b/z.yaml": object, "z.yaml": object}, []string{"a"}, []string{"a/b/y.json", "a/x.yaml"}},
+		{"the root", "the accepted violations are not objects", map[string]string{"x.yaml": object, ".fieldlock.yaml": "accept: []"}, []string{"."}, []string{"x.yaml"}},
+		{"one file", "whatever its name", map[string]string{"x.txt": object}, []string{"x.txt"}, []string{"x.txt"}},
+		{"export-ignore", "an attribute of the repository hides nothing",
+			map[string]string{"x.yaml": object, ".gitattributes": "*.yaml export-ignore filter=evil\n"}, []string{"."}, []string{"x.yaml"}},
+		{"a link to a file", "it is followed", map[string]string{"a/x.yaml": "-> ../b/y.yaml", "b/y.yaml": object}, []string{"a"}, []string{"a/x.yaml"}},
+		{"a link to a directory", "it is followed", map[string]string{"a/c": "-> ../b", "b/y.yaml": object}, []string{"a"}, []string{"a/c/y.yaml"}},
+		{"a link up", "a circle ends", map[string]string{"a/x.yaml": object, "a/up": "-> ..", "a/self": "-> self"}, []string{"a"}, []string{"a/x.yaml"}},
+		{"a link out", "nothing outside is read",
+			map[string]string{"a/x.yaml": "-> ../../secret.yaml"}, []string{"a"}, []string{"error a/x.yaml: it is a link that leads out of the repository, to ../../secret.yaml"}},
+		{"an absolute link", "nothing outside is read",
+			map[string]string{"a/x": "-> /etc"}, []string{"a"}, []string{"error a/x: it is a link that leads out of the repository, to /etc"}},
+		{"a pointer of Git LFS", "the content is not here",
+			map[string]string{"x.yaml": lfs}, []string{"."}, []string{"error x.yaml: it is a pointer of Git LFS, not the file itself; fetch the file with git lfs pull"}},
+		{"odd names", "names are not quoted", map[string]string{"a \"b\"\tä.yaml": object}, []string{"."}, []string{"a \"b\"\tä.yaml"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			r := repository(t, test.files)
+			git(t, r.Root, "config", "filter.evil.smudge", "touch smudged; cat")
+			git(t, r.Root, "config", "filter.evil.clean", "touch cleaned; cat")
+			git(t, r.Root, "config", "core.fsmonitor", "touch monitored")
+			commit, err := r.Commit(git(t, r.Root, "rev-parse", "HEAD"), "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			worktree, err := r.WorkTree()
+			if err != nil {
+				t.Fatal(err)
+			}
+			for side, tree := range map[string]*Tree{"commit": commit, "work tree": worktree} {
+				if diff := cmp.Diff(test.want, read(t, tree, test.paths...)); diff != "" {
+					t.Errorf("%s: %s (-want +got):\n%s", side, test.reason, diff)
+				}
+			}
+			for _, name := range []string{"smudged", "cleaned", "monitored"} {
+				if _, err := os.Stat(filepath.Join(r.Root, name)); err == nil {
+					t.Errorf("git ran a command of the repository: %s", name)
+				}
+			}
+		})
+	}
+}
+
+// TestWorkTree: what git ignores is left out, what is new counts, what is deleted does not.
+func TestWorkTree(t *testing.T) {
+	r := repository(t, map[string]string{".gitignore": "ignored/\n", "x.yaml": object, "y.yaml": object})
+	write(t, r.Root, map[string]string{"ignored/z.yaml": object, "new.yaml": object})
+	if err := os.Remove(filepath.Join(r.Root, "y.yaml")); err != nil {
+		t.Fatal(err)
+	}
+	tree, err := r.WorkTree()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"new.yaml", "x.yaml"}, read(t, tree, ".")); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestWorkTreeBehindALink: a directory that became a link leads nowhere.
+func TestWorkTreeBehindALink(t *testing.T) {
+	outside := t.TempDir()
+	write(t, outside, map[string]string{"x.yaml": object})
+	r := repository(t, map[string]string{"a/x.yaml": object})
+	if err := os.RemoveAll(filepath.Join(r.Root, "a")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(outside, filepath.Join(r.Root, "a")); err != nil {
+		t.Fatal(err)
+	}
+	tree, err := r.WorkTree()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range read(t, tree, ".") {
+		if !strings.Contains(line, "leads out of the repository") {
+			t.Errorf("read %s", line)
+		}
+	}
+}
+
+func TestResolve(t *testing.T) {
+	r := repository(t, map[string]string{"x.yaml": object})
+	first := git(t, r.Root, "rev-parse", "HEAD")
+	git(t, r.Root, "tag", "v1")
+	git(t, r.Root, "commit", "-q", "--allow-empty", "-m", "two")
+	second := git(t, r.Root, "rev-parse", "HEAD")
+	git(t, r.Root, "checkout", "-q", "-b", "side", "v1")
+	git(t, r.Root, "commit", "-q", "--allow-empty", "-m", "side")
+	for _, test := range []struct {
+		text string
+		want Range
+		err  string
+	}{
+		{"v1", Range{first, ""}, ""},
+		{"v1..main", Range{first, second}, ""},
+		{"main...", Range{first, ""}, ""},
+		{"main...side", Range{first, git(t, r.Root, "rev-parse", "side")}, ""},
+		{"nope", Range{}, `the revision "nope" is not known here`},
+		{"--output=/tmp/x", Range{}, "is not known here"},
+		{"..main", Range{}, "it is REV"},
+		{"main..", Range{}, "it is REV"},
+	} {
+		got, err := r.Resolve(test.text)
+		if got != test.want || (err == nil) != (test.err == "") || err != nil && !strings.Contains(err.Error(), test.err) {
+			t.Errorf("%s: got %v, %v", test.text, got, err)
+		}
+	}
+}
+
+func TestShallow(t *testing.T) {
+	origin := repository(t, map[string]string{"x.yaml": object})
+	git(t, origin.Root, "commit", "-q", "--allow-empty", "-m", "two")
+	dir := t.TempDir()
+	git(t, dir, "clone", "-q", "--depth=1", "file://"+origin.Root, "clone")
+	r, err := Open(filepath.Join(dir, "clone"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Resolve("origin/release"); err == nil || !strings.Contains(err.Error(), "git fetch --depth=1 origin release") {
+		t.Errorf("got %v", err)
+	}
+	if _, err := Open(t.TempDir()); err == nil || !strings.Contains(err.Error(), "no git repository here") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestSubmodule: the files of a submodule are in another repository.
+func TestSubmodule(t *testing.T) {
+	other := repository(t, map[string]string{"x.yaml": object})
+	r := repository(t, map[string]string{"y.yaml": object})
+	git(t, r.Root, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", other.Root, "sub")
+	git(t, r.Root, "commit", "-q", "-m", "two")
+	commit, err := r.Commit("HEAD", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	worktree, err := r.WorkTree()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for side, tree := range map[string]*Tree{"commit": commit, "work tree": worktree} {
+		lines := read(t, tree, ".")
+		if len(lines) != 2 || !strings.Contains(lines[0], "sub: it is a submodule") {
+			t.Errorf("%s: got %q", side, lines)
+		}
+	}
+}
+
+// TestHostileTree: a tree object can name files that no checkout would write.
+func TestHostileTree(t *testing.T) {
+	for _, name := range []string{"../x.yaml", "/etc/x.yaml", ".git/hooks/post-checkout", "a/.GIT/config", "a//b", "a/./b"} {
+		if _, err := newTree(nil, "v1", map[string]entry{name: {}}, nil); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}
+
+// TestWrite writes a commit for a command to read, without the links that lead out.
+func TestWrite(t *testing.T) {
+	r := repository(t, map[string]string{"a/x.yaml": object, "a/in.yaml": "-> x.yaml", "a/out.yaml": "-> /etc/passwd"})
+	tree, err := r.Commit("HEAD", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := tree.Write(dir); err != nil {
+		t.Fatal(err)
+	}
+	if data, err := os.ReadFile(filepath.Join(dir, "a", "in.yaml")); err != nil || string(data) != object {
+		t.Errorf("got %v, %q", err, data)
+	}
+	if _, err := os.Lstat(filepath.Join(dir, "a", "out.yaml")); err == nil {
+		t.Error("a link that leads out was written")
+	}
+}

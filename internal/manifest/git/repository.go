@@ -1,0 +1,148 @@
+package git
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// Repository is a git repository that is only read.
+type Repository struct {
+	// Root is the work tree; Prefix is the path of the working directory below it, "" or with a slash at its end.
+	Root, Prefix string
+}
+
+// Open finds the repository of the directory dir.
+func Open(dir string) (*Repository, error) {
+	out, err := (&Repository{Root: dir}).run(nil, "rev-parse", "--show-toplevel", "--show-prefix")
+	switch {
+	case errors.Is(err, exec.ErrNotFound):
+		return nil, errors.New("--git needs the command git, which is not installed")
+	case err != nil:
+		return nil, fmt.Errorf("--git: there is no git repository here that can be read: %w", err)
+	}
+	root, prefix, _ := strings.Cut(strings.TrimSuffix(string(out), "\n"), "\n")
+	return &Repository{filepath.FromSlash(root), prefix}, nil
+}
+
+// run runs git without anything that the repository could configure to run.
+func (r *Repository) run(stdin io.Reader, args ...string) ([]byte, error) {
+	cmd := r.command(args...)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, &stdout, &stderr
+	if err := cmd.Run(); err != nil {
+		if text := strings.TrimSpace(stderr.String()); text != "" {
+			return nil, errors.New(strings.TrimPrefix(text, "fatal: "))
+		}
+		return nil, err
+	}
+	return stdout.Bytes(), nil
+}
+
+func (r *Repository) command(args ...string) *exec.Cmd {
+	cmd := exec.Command("git", append([]string{
+		"--no-pager", "--literal-pathspecs",
+		"-c", "core.fsmonitor=false", "-c", "core.hooksPath=" + os.DevNull, "-c", "core.attributesFile=" + os.DevNull,
+	}, args...)...)
+	cmd.Dir = r.Root
+	cmd.Env = append(os.Environ(), "GIT_OPTIONAL_LOCKS=0", "GIT_NO_LAZY_FETCH=1", "GIT_NO_REPLACE_OBJECTS=1", "GIT_TERMINAL_PROMPT=0", "LC_ALL=C")
+	return cmd
+}
+
+// Range is what to compare: a commit with another one, or with the work tree when New is "".
+type Range struct {
+	Old, New string // IDs of commits
+}
+
+// Resolve resolves REV, REV..REV2, REV...REV2 or "REV...". With three dots OLD is the merge base, as in git diff; where
+// REV2 is left out NEW is the work tree, and the merge base is that with HEAD.
+func (r *Repository) Resolve(text string) (Range, error) {
+	oldRev, newRev, threeDots := strings.Cut(text, "...")
+	twoDots := false
+	if !threeDots {
+		oldRev, newRev, twoDots = strings.Cut(text, "..")
+	}
+	if oldRev == "" || twoDots && newRev == "" {
+		return Range{}, fmt.Errorf("--git is %q: it is REV, REV..REV2, REV...REV2 or REV...", text)
+	}
+	var out Range
+	var err error
+	if out.Old, err = r.commit(oldRev); err != nil {
+		return Range{}, err
+	}
+	head := "HEAD"
+	if newRev != "" {
+		head = newRev
+	}
+	if newRev == "" && !threeDots {
+		return out, nil
+	}
+	newCommit, err := r.commit(head)
+	if err != nil {
+		return Range{}, err
+	}
+	if newRev != "" {
+		out.New = newCommit
+	}
+	if threeDots {
+		base, err := r.run(nil, "merge-base", out.Old, newCommit)
+		if err != nil {
+			return Range{}, fmt.Errorf("--git: %s and %s have no common ancestor here%s", oldRev, head, r.shallow(oldRev))
+		}
+		out.Old = strings.TrimSpace(string(base))
+	}
+	return out, nil
+}
+
+// commit returns the ID of the commit that a revision names.
+func (r *Repository) commit(rev string) (string, error) {
+	out, err := r.run(nil, "rev-parse", "--verify", "--quiet", "--end-of-options", rev+"^{commit}")
+	if err != nil {
+		return "", fmt.Errorf("--git: the revision %q is not known here%s", rev, r.shallow(rev))
+	}
+	return strings.TrimSpace(string(out)), nil
+}
+
+// shallow explains what a shallow clone lacks; "" for a complete one.
+func (r *Repository) shallow(rev string) string {
+	out, err := r.run(nil, "rev-parse", "--is-shallow-repository")
+	if err != nil || strings.TrimSpace(string(out)) != "true" {
+		return ""
+	}
+	remote, branch, ok := strings.Cut(rev, "/")
+	if !ok {
+		remote, branch = "origin", rev
+	}
+	return fmt.Sprintf("; the clone is shallow: fetch the revision with git fetch --depth=1 %s %s, or, for a merge base, the whole history with git fetch --unshallow (fetch-depth: 0 in actions/checkout)", remote, branch)
+}
+
+// Path returns the path of a command line argument below the root of the repository, with slashes; "." for the root.
+func (r *Repository) Path(arg string) (string, error) {
+	below := filepath.FromSlash(r.Prefix + filepath.ToSlash(arg))
+	if filepath.IsAbs(arg) {
+		rel, err := filepath.Rel(r.Root, arg)
+		if err != nil {
+			return "", err
+		}
+		below = rel
+	}
+	below = filepath.Clean(below)
+	if !filepath.IsLocal(below) {
+		return "", fmt.Errorf("%s: it is outside of the repository %s", arg, r.Root)
+	}
+	return filepath.ToSlash(below), nil
+}
+
+// Display returns a path below the root as seen from the working directory.
+func (r *Repository) Display(below string) string {
+	rel, err := filepath.Rel(filepath.FromSlash("/"+r.Prefix), filepath.FromSlash("/"+below))
+	if err != nil {
+		return below
+	}
+	return filepath.ToSlash(rel)
+}

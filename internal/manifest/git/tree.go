@@ -1,0 +1,143 @@
+package git
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/fieldlock/fieldlock/internal/manifest"
+)
+
+// Tree is the files of a commit or of the work tree.
+type Tree struct {
+	repo    *Repository
+	rev     string // for messages, "" for the tree that reports name without a revision
+	entries map[string]entry
+	dirs    map[string]bool
+	sorted  []string          // paths of entries
+	links   map[string]string // texts of links, nil until they are needed
+	reader  blobReader
+}
+
+// entry is one file of a tree.
+type entry struct {
+	kind entryKind
+	id   string // of the blob; "" in the work tree
+}
+
+type entryKind int
+
+const (
+	regular entryKind = iota
+	executable
+	link
+	submodule
+)
+
+// blobReader reads the contents of entries.
+type blobReader interface {
+	// read returns the contents of paths, which are entries, in their order. Of each file errs tells what is wrong.
+	read(paths []string) (contents [][]byte, errs []error, err error)
+}
+
+// newTree makes a tree of entries. A path that a checkout could not have is an error: a hostile tree can name files
+// outside of itself.
+func newTree(repo *Repository, rev string, entries map[string]entry, reader blobReader) (*Tree, error) {
+	t := &Tree{repo: repo, rev: rev, entries: entries, dirs: map[string]bool{".": true}, reader: reader}
+	for name := range entries {
+		if !validPath(name) {
+			return nil, fmt.Errorf("--git: the tree of %s has the path %q, which no checkout can have", rev, name)
+		}
+		t.sorted = append(t.sorted, name)
+		for dir := path.Dir(name); !t.dirs[dir]; dir = path.Dir(dir) {
+			t.dirs[dir] = true
+		}
+	}
+	slices.Sort(t.sorted)
+	return t, nil
+}
+
+// validPath reports whether a path of a tree stays inside of it and out of .git.
+func validPath(name string) bool {
+	for _, step := range strings.Split(name, "/") {
+		if step == "" || step == "." || step == ".." || strings.EqualFold(step, ".git") || strings.ContainsAny(step, "\x00\\") {
+			return false
+		}
+	}
+	return true
+}
+
+// Has reports whether the tree has a file or directory at a path below its root.
+func (t *Tree) Has(below string) bool {
+	_, isEntry := t.entries[below]
+	return isEntry || t.dirs[below]
+}
+
+// Directory returns the directory that holds the tree's files; ok is false for a commit.
+func (t *Tree) Directory() (dir string, ok bool) {
+	_, ok = t.reader.(*disk)
+	return t.repo.Root, ok
+}
+
+// File returns the content of one file; ok is false where the tree has none.
+func (t *Tree) File(below string) (data []byte, ok bool, err error) {
+	if e, found := t.entries[below]; !found || e.kind > executable {
+		return nil, false, nil
+	}
+	contents, errs, err := t.reader.read([]string{below})
+	if err != nil || errs[0] != nil {
+		return nil, true, fmt.Errorf("%s: it cannot be read: %w", t.name(below), firstOf(err, errs[0]))
+	}
+	return contents[0], true, nil
+}
+
+func firstOf(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Files reads the objects at paths below the root: files, and directories with all YAML and JSON files below them, but
+// for directories whose name starts with a dot. Links inside of the tree are followed.
+func (t *Tree) Files(paths []string) ([]manifest.File, error) {
+	w := &walker{tree: t, seen: map[string]bool{}}
+	for _, name := range paths {
+		w.path(name, name, false, 0)
+	}
+	var names []string
+	for i := range w.files {
+		if w.files[i].Err == nil {
+			names = append(names, w.targets[i])
+		}
+	}
+	contents, errs, err := t.reader.read(names)
+	if err != nil {
+		return nil, err
+	}
+	next := 0
+	data := make([][]byte, len(w.files))
+	for i := range w.files {
+		if w.files[i].Err != nil {
+			continue
+		}
+		data[i] = contents[next]
+		if errs[next] != nil {
+			w.files[i].Err = fmt.Errorf("%s: it cannot be read: %w", w.files[i].Name, errs[next])
+		}
+		next++
+	}
+	manifest.ParseAll(w.files, data)
+	return w.files, nil
+}
+
+// name is how messages name a file of the tree.
+func (t *Tree) name(below string) string {
+	if t.rev == "" {
+		return t.repo.Display(below)
+	}
+	return t.rev + ":" + below
+}

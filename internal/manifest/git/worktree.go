@@ -1,0 +1,78 @@
+package git
+
+import (
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// WorkTree returns the tree of the files in the work tree: those that git tracks, and new ones that it does not ignore.
+func (r *Repository) WorkTree() (*Tree, error) {
+	out, err := r.run(nil, "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--full-name", "--", ".")
+	if err != nil {
+		return nil, fmt.Errorf("--git: the files of the work tree cannot be listed: %w", err)
+	}
+	root, err := os.OpenRoot(r.Root)
+	if err != nil {
+		return nil, err
+	}
+	entries := map[string]entry{}
+	for _, name := range strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00") {
+		if name == "" {
+			continue
+		}
+		info, err := root.Lstat(filepath.FromSlash(name))
+		switch {
+		case err != nil: // deleted
+		case info.IsDir():
+			entries[strings.TrimSuffix(name, "/")] = entry{kind: submodule}
+		case info.Mode()&fs.ModeSymlink != 0:
+			entries[name] = entry{kind: link}
+		case info.Mode().IsRegular() && info.Mode()&0o111 != 0:
+			entries[name] = entry{kind: executable}
+		case info.Mode().IsRegular():
+			entries[name] = entry{kind: regular}
+		}
+	}
+	return newTree(r, "", entries, &disk{root, entries})
+}
+
+var _ blobReader = (*disk)(nil)
+
+// disk reads the contents of the work tree, and nothing outside of it.
+type disk struct {
+	root    *os.Root
+	entries map[string]entry
+}
+
+func (d *disk) read(paths []string) (contents [][]byte, errs []error, err error) {
+	contents, errs = make([][]byte, len(paths)), make([]error, len(paths))
+	total := 0
+	for i, name := range paths {
+		contents[i], errs[i] = d.file(filepath.FromSlash(name), d.entries[name].kind)
+		if total += len(contents[i]); total > maxTotal {
+			return nil, nil, fmt.Errorf("--git: the files have more than %d bytes together; name fewer paths", maxTotal)
+		}
+	}
+	return contents, errs, nil
+}
+
+func (d *disk) file(name string, kind entryKind) ([]byte, error) {
+	if kind == link {
+		target, err := d.root.Readlink(name)
+		return []byte(filepath.ToSlash(target)), err
+	}
+	file, err := d.root.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	data, err := io.ReadAll(io.LimitReader(file, maxFile+1))
+	if err == nil && len(data) > maxFile {
+		return nil, fmt.Errorf("it has more than %d bytes", maxFile)
+	}
+	return data, err
+}

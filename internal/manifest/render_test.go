@@ -1,0 +1,51 @@
+package manifest
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestSplitWords(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		want []string // nil for an error
+	}{
+		{"helm template charts/shop -f prod.yaml", []string{"helm", "template", "charts/shop", "-f", "prod.yaml"}},
+		{`a 'b c' "d 'e" f\ g`, []string{"a", "b c", "d 'e", "f g"}},
+		{`a "$HOME" '' *.yaml; rm -rf ~`, []string{"a", "$HOME", "", "*.yaml;", "rm", "-rf", "~"}},
+		{`a "b\"c\d"`, []string{"a", `b"c\d`}},
+		{"  a\n b\t", []string{"a", "b"}},
+		{`a "b`, nil},
+		{`a \`, nil},
+		{" ", nil},
+	} {
+		got, err := splitWords(c.text)
+		if (err == nil) != (c.want != nil) || !slices.Equal(got, c.want) {
+			t.Errorf("%q: got %q, %v", c.text, got, err)
+		}
+	}
+}
+
+func TestRender(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "x.yaml"), []byte("kind: A\n---\nkind: B\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	var stderr strings.Builder
+	r := &Renderer{Timeout: time.Minute, Stderr: &stderr}
+	f, err := r.Render(`sh -c 'cat x.yaml; echo careful >&2'`, dir)
+	if err != nil || f.Err != nil || len(f.Documents) != 2 || stderr.String() != "careful\n" {
+		t.Errorf("got %v, %v, %d documents, %q", err, f.Err, len(f.Documents), stderr.String())
+	}
+	if _, err := r.Render(`sh -c 'exit 3'`, dir); err == nil || !strings.Contains(err.Error(), "exit status 3") {
+		t.Errorf("a failing command: %v", err)
+	}
+	r.Timeout = 10 * time.Millisecond
+	if _, err := r.Render("sleep 60", dir); err == nil || !strings.Contains(err.Error(), "longer than 10ms") {
+		t.Errorf("a slow command: %v", err)
+	}
+}
