@@ -8,7 +8,8 @@ import (
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/celrule"
 	"github.com/fieldlock/fieldlock/immutability/crd"
-	"github.com/fieldlock/fieldlock/internal/celjudge"
+	"github.com/fieldlock/fieldlock/internal/celrun"
+	"github.com/fieldlock/fieldlock/internal/updates"
 )
 
 // TestImport compares, for every CRD, the rules that import recognizes with the locks that it makes of them, on random
@@ -23,20 +24,17 @@ func TestImport(t *testing.T) {
 		if len(im.Recognized) == 0 {
 			return
 		}
-		kept := map[celjudge.Rule]bool{}
+		kept := map[celrule.RuleRef]bool{}
 		var focus []string
 		for _, r := range im.Recognized {
-			kept[celjudge.Rule{SchemaPath: r.SchemaPath, Index: r.Index}] = true
+			kept[celrule.RuleRef{SchemaPath: r.SchemaPath, Index: r.Index}] = true
 			focus = append(focus, r.SchemaPath)
 			for _, l := range r.Locks {
 				focus = append(focus, l.SchemaPath)
 			}
 		}
-		judge, err := celjudge.New(encode(t, v.Schema), func(r celjudge.Rule) bool { return kept[r] })
-		if err != nil {
-			t.Fatalf("%s: %v", nameOf(v), err)
-		}
-		tally.compare(t, nameOf(v), judge, celrule.Apply(v.Schema, im.Changes), celjudge.NewPairs(v.Schema, focus, 20), 150+200*len(im.Recognized))
+		rules := celrun.New(v.Schema, func(r celrun.Rule) bool { return kept[celrule.RuleRef{SchemaPath: r.SchemaPath, Index: r.Index}] })
+		tally.compare(t, nameOf(v), rules, celrule.Apply(v.Schema, im.Changes), updates.New(v.Schema, focus, 20), 150+200*len(im.Recognized))
 	})
 	t.Logf("recognized %d of %d transition rules, %.1f %%", recognized, rules, 100*float64(recognized)/float64(rules))
 	if rules > 300 && recognized*100 < rules*80 {
@@ -48,23 +46,26 @@ func TestImport(t *testing.T) {
 // tally counts updates and the refused among them.
 type tally struct{ pairs, refused int }
 
-// compare holds the locks of schema against judge on n updates.
-func (c *tally) compare(t *testing.T, name string, judge *celjudge.Judge, schema *spec.Schema, updates *celjudge.Pairs, n int) {
+// compare compares the locks of schema with rules on n updates.
+func (c *tally) compare(t *testing.T, name string, rules *celrun.Validator, schema *spec.Schema, random *updates.Random, n int) {
 	t.Helper()
 	locks, err := immutability.Compile(schema)
 	if err != nil {
 		t.Fatalf("%s: %v", name, err)
 	}
 	for range n {
-		newObj, oldObj := updates.Next()
-		accepted, why := judge.Accepts(newObj, oldObj)
+		newObj, oldObj := random.Next()
+		refusals, err := rules.ValidateUpdate(newObj, oldObj)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
 		violations := locks.ValidateUpdate(newObj, oldObj)
-		if accepted != (len(violations) == 0) {
-			t.Errorf("%s: CEL accepts: %v (%v), locks: %v\nold %s\nnew %s", name, accepted, why, violations, encode(t, oldObj), encode(t, newObj))
+		if (len(refusals) == 0) != (len(violations) == 0) {
+			t.Errorf("%s: CEL: %v, locks: %v\nold %s\nnew %s", name, refusals, violations, encode(t, oldObj), encode(t, newObj))
 			return
 		}
 		c.pairs++
-		if !accepted {
+		if len(refusals) > 0 {
 			c.refused++
 		}
 	}

@@ -9,8 +9,8 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/fieldlock/fieldlock/immutability"
-	"github.com/fieldlock/fieldlock/internal/celjudge"
 	"github.com/fieldlock/fieldlock/internal/rule"
+	"github.com/fieldlock/fieldlock/internal/updates"
 )
 
 // TestLintOnRealCRDs tries every warning with the API server's CEL validator: two updates in a row, each accepted by all
@@ -33,30 +33,10 @@ func TestLintOnRealCRDs(t *testing.T) {
 	t.Logf("%4d rules without a warning", silent)
 }
 
-// judgeOf judges by those rules of v that keep holds for.
-func judgeOf(t *testing.T, v crdVersion, keep func(*Rule) bool) *celjudge.Judge {
-	t.Helper()
-	kept := map[celjudge.Rule]bool{}
-	for _, rules := range readTree(v.schema).rules {
-		for _, r := range rules {
-			if keep(r) {
-				kept[celjudge.Rule{SchemaPath: r.SchemaPath, Index: r.Index}] = true
-			}
-		}
-	}
-	judge, err := celjudge.New(v.raw, func(r celjudge.Rule) bool { return kept[r] })
-	if err != nil {
-		t.Fatal(err)
-	}
-	return judge
-}
-
-func everyRule(*Rule) bool { return true }
-
 // proveHole looks for updates that go through the hole of f.
 func proveHole(t *testing.T, v crdVersion, f immutability.Finding) {
 	t.Helper()
-	judge := judgeOf(t, v, everyRule)
+	judge := judgeOf(t, v.schema, nil)
 	focus := []string{f.SchemaPath}
 	for _, l := range readTree(v.schema).All {
 		if slices.Contains(f.Fields, displayPath(l)) {
@@ -68,17 +48,17 @@ func proveHole(t *testing.T, v crdVersion, f immutability.Finding) {
 			focus = append(focus, l.Path.Pointer())
 		}
 	}
-	updates := celjudge.NewPairs(v.schema, focus, 3)
+	random := updates.New(v.schema, focus, 3)
 	accepts := func(newObj, oldObj map[string]any) bool {
-		ok, _ := judge.Accepts(newObj, oldObj)
-		return ok && judge.Valid(newObj)
+		ok, _ := judge.accepts(t, newObj, oldObj)
+		return ok && judge.valid(newObj)
 	}
 	for i := range 3000 {
-		first := updates.Object()
-		second, third := throughHole(updates, v, f, first)
+		first := random.Object()
+		second, third := throughHole(random, v, f, first)
 		if i%2 == 1 && third != nil {
-			second = updates.Change(second)
-			third = updates.Change(third)
+			second = random.Change(second)
+			third = random.Change(third)
 		}
 		switch {
 		case third == nil || !accepts(third, second):
@@ -92,60 +72,60 @@ func proveHole(t *testing.T, v crdVersion, f immutability.Finding) {
 }
 
 // throughHole makes the two updates of first that the finding warns of, nil when first has nothing there.
-func throughHole(updates *celjudge.Pairs, v crdVersion, f immutability.Finding, first map[string]any) (second, third map[string]any) {
+func throughHole(random *updates.Random, v crdVersion, f immutability.Finding, first map[string]any) (second, third map[string]any) {
 	path := f.SchemaPath
 	if f.Rule == rule.CELRenamableKey {
-		return throughKey(updates, v, path, first)
+		return throughKey(random, v, path, first)
 	}
-	at := updates.Pick(first, path)
+	at := random.Pick(first, path)
 	if at == nil {
 		return nil, nil
 	}
 	if f.Rule == rule.CELUnknownKeys {
-		object, ok := celjudge.Get(first, at).(map[string]any)
+		object, ok := updates.Get(first, at).(map[string]any)
 		if !ok {
 			return nil, nil
 		}
 		had, has := maps.Clone(object), maps.Clone(object)
 		had["unknownA"], has["unknownB"] = "x", "x"
-		return celjudge.With(first, at, had), celjudge.With(first, at, has)
+		return updates.With(first, at, had), updates.With(first, at, has)
 	}
-	if celjudge.At(v.schema, path).Nullable {
-		second = celjudge.With(first, at, nil)
+	if updates.At(v.schema, path).Nullable {
+		second = updates.With(first, at, nil)
 	} else {
-		second = celjudge.Without(first, at)
+		second = updates.Without(first, at)
 	}
-	return second, celjudge.With(second, at, updates.Value(path))
+	return second, updates.With(second, at, random.Value(path))
 }
 
 // throughKey removes a key or item and adds it again.
-func throughKey(updates *celjudge.Pairs, v crdVersion, path string, first map[string]any) (second, third map[string]any) {
-	at := updates.Pick(first, path)
+func throughKey(random *updates.Random, v crdVersion, path string, first map[string]any) (second, third map[string]any) {
+	at := random.Pick(first, path)
 	if at == nil {
 		return nil, nil
 	}
-	switch container := celjudge.Get(first, at).(type) {
+	switch container := updates.Get(first, at).(type) {
 	case map[string]any:
 		for _, key := range slices.Sorted(maps.Keys(container)) {
-			other := updates.Value(path + "/additionalProperties")
+			other := random.Value(path + "/additionalProperties")
 			here := append(slices.Clone(at), key)
-			return celjudge.Without(first, here), celjudge.With(first, here, other)
+			return updates.Without(first, here), updates.With(first, here, other)
 		}
 	case []any:
 		if len(container) == 0 {
 			return nil, nil
 		}
 		item, ok := container[0].(map[string]any)
-		other, okOther := updates.Value(path + "/items").(map[string]any)
+		other, okOther := random.Value(path + "/items").(map[string]any)
 		if !ok || !okOther {
 			return nil, nil
 		}
-		keys, _ := celjudge.At(v.schema, path).Extensions["x-kubernetes-list-map-keys"].([]any)
+		keys, _ := updates.At(v.schema, path).Extensions["x-kubernetes-list-map-keys"].([]any)
 		for _, key := range keys {
 			other[key.(string)] = item[key.(string)]
 		}
 		rest := slices.Clone(container[1:])
-		return celjudge.With(first, at, rest), celjudge.With(first, at, append(slices.Clone(rest), any(other)))
+		return updates.With(first, at, rest), updates.With(first, at, append(slices.Clone(rest), any(other)))
 	}
 	return nil, nil
 }
@@ -160,7 +140,7 @@ func proveSilence(t *testing.T, v crdVersion, findings []immutability.Finding, n
 			named[path] = true
 		}
 	}
-	silent := map[celjudge.Rule]bool{}
+	silent := map[RuleRef]bool{}
 	var focus []string
 	for _, r := range Import(v.schema).Recognized {
 		quiet := !named[displayPath(r.at)]
@@ -170,7 +150,7 @@ func proveSilence(t *testing.T, v crdVersion, findings []immutability.Finding, n
 		if !quiet {
 			continue
 		}
-		silent[celjudge.Rule{SchemaPath: r.SchemaPath, Index: r.Index}] = true
+		silent[RuleRef{r.SchemaPath, r.Index}] = true
 		focus = append(focus, r.SchemaPath)
 		for _, l := range r.Locks {
 			focus = append(focus, l.SchemaPath)
@@ -179,20 +159,20 @@ func proveSilence(t *testing.T, v crdVersion, findings []immutability.Finding, n
 	if len(silent) == 0 {
 		return 0
 	}
-	all := judgeOf(t, v, everyRule)
-	quiet := judgeOf(t, v, func(r *Rule) bool { return silent[celjudge.Rule{SchemaPath: r.SchemaPath, Index: r.Index}] })
-	updates := celjudge.NewPairs(v.schema, focus, 5)
+	all := judgeOf(t, v.schema, nil)
+	quiet := judgeOf(t, v.schema, func(r RuleRef) bool { return silent[r] })
+	random := updates.New(v.schema, focus, 5)
 	for range n * len(silent) {
-		first := updates.Object()
-		second := updates.Change(first)
-		third := updates.Change(second)
-		if ok, _ := all.Accepts(second, first); !ok || !all.Valid(second) {
+		first := random.Object()
+		second := random.Change(first)
+		third := random.Change(second)
+		if ok, _ := all.accepts(t, second, first); !ok || !all.valid(second) {
 			continue
 		}
-		if ok, _ := all.Accepts(third, second); !ok || !all.Valid(third) {
+		if ok, _ := all.accepts(t, third, second); !ok || !all.valid(third) {
 			continue
 		}
-		if ok, why := quiet.Accepts(third, first); !ok {
+		if ok, why := quiet.accepts(t, third, first); !ok {
 			t.Errorf("%s: two updates get around a rule without a warning: %v\nfirst  %s\nsecond %s\nthird  %s", v.name, why, asJSON(first), asJSON(second), asJSON(third))
 			return len(silent)
 		}
@@ -236,18 +216,18 @@ func writesAround(t *testing.T, versions map[string]crdVersion, free string, f i
 		if !strings.Contains(f.Message, "that version "+name+" has") {
 			continue
 		}
-		lax, tight := judgeOf(t, versions[free], everyRule), judgeOf(t, strict, everyRule)
+		lax, tight := judgeOf(t, versions[free].schema, nil), judgeOf(t, strict.schema, transitions(strict.schema))
 		var focus []string
 		for _, l := range readTree(strict.schema).All {
 			if slices.Contains(f.Fields, displayPath(l)) {
 				focus = append(focus, l.Path.Pointer())
 			}
 		}
-		updates := celjudge.NewPairs(strict.schema, focus, 9)
+		random := updates.New(strict.schema, focus, 9)
 		for range 2000 {
-			newObj, oldObj := updates.Next()
-			accepted, _ := lax.Accepts(newObj, oldObj)
-			refused, _ := tight.Accepts(newObj, oldObj)
+			newObj, oldObj := random.Next()
+			accepted, _ := lax.accepts(t, newObj, oldObj)
+			refused, _ := tight.accepts(t, newObj, oldObj)
 			if accepted && !refused {
 				return true
 			}

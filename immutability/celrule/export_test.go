@@ -10,8 +10,8 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/fieldlock/fieldlock/immutability"
-	"github.com/fieldlock/fieldlock/internal/celjudge"
 	"github.com/fieldlock/fieldlock/internal/schema"
+	"github.com/fieldlock/fieldlock/internal/updates"
 )
 
 // exportCase is a case of testdata/export.yaml.
@@ -76,14 +76,7 @@ func TestExport(t *testing.T) {
 // proveExport compares the locks of v with the rules of exported on n random updates.
 func proveExport(t *testing.T, v crdVersion, exported *spec.Schema, n int) (pairs, refused int) {
 	t.Helper()
-	raw, err := json.Marshal(exported)
-	if err != nil {
-		t.Fatal(err)
-	}
-	judge, err := celjudge.New(raw, nil)
-	if err != nil {
-		t.Fatalf("%s: %v", v.name, err)
-	}
+	judge := judgeOf(t, exported, nil)
 	locks, err := immutability.Compile(v.schema)
 	if err != nil {
 		t.Fatalf("%s: %v", v.name, err)
@@ -92,7 +85,7 @@ func proveExport(t *testing.T, v crdVersion, exported *spec.Schema, n int) (pair
 	for _, l := range locks.Locks() {
 		focus = append(focus, l.SchemaPath)
 	}
-	return sameVerdicts(t, v.name, judge, locks, celjudge.NewPairs(v.schema, focus, 11), n)
+	return sameVerdicts(t, v.name, judge, locks, updates.New(v.schema, focus, 11), n)
 }
 
 // roundTrip checks that import gives back the locks that were exported, up to words that change nothing.

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/fieldlock/fieldlock/immutability"
-	"github.com/fieldlock/fieldlock/internal/celjudge"
+	"github.com/fieldlock/fieldlock/internal/updates"
 )
 
 // TestImportAgreesWithCEL holds imported locks against the API server's CEL validator, on random updates of the CRDs of
@@ -31,33 +31,30 @@ func TestImportAgreesWithCEL(t *testing.T) {
 // were compared and refused.
 func proveImport(t *testing.T, v crdVersion, im Imported, n int) (pairs, refused int) {
 	t.Helper()
-	var kept []celjudge.Rule
+	var kept []RuleRef
 	var focus []string
 	for _, r := range im.Recognized {
-		kept = append(kept, celjudge.Rule{SchemaPath: r.SchemaPath, Index: r.Index})
+		kept = append(kept, RuleRef{r.SchemaPath, r.Index})
 		focus = append(focus, r.SchemaPath)
 		for _, l := range r.Locks {
 			focus = append(focus, l.SchemaPath)
 		}
 	}
-	judge, err := celjudge.New(v.raw, func(r celjudge.Rule) bool { return slices.Contains(kept, r) })
-	if err != nil {
-		t.Fatalf("%s: %v", v.name, err)
-	}
+	judge := judgeOf(t, v.schema, func(r RuleRef) bool { return slices.Contains(kept, r) })
 	locked := Apply(v.schema, im.Changes)
 	locks, err := immutability.Compile(locked)
 	if err != nil {
 		t.Fatalf("%s: the imported locks do not compile: %v", v.name, err)
 	}
-	return sameVerdicts(t, v.name, judge, locks, celjudge.NewPairs(v.schema, focus, 7), n)
+	return sameVerdicts(t, v.name, judge, locks, updates.New(v.schema, focus, 7), n)
 }
 
 // sameVerdicts compares judge and locks on n updates, and returns how many were compared and refused.
-func sameVerdicts(t *testing.T, name string, judge *celjudge.Judge, locks *immutability.Validator, updates *celjudge.Pairs, n int) (pairs, refused int) {
+func sameVerdicts(t *testing.T, name string, judge *judgement, locks *immutability.Validator, random *updates.Random, n int) (pairs, refused int) {
 	t.Helper()
 	for range n {
-		newObj, oldObj := updates.Next()
-		accepted, why := judge.Accepts(newObj, oldObj)
+		newObj, oldObj := random.Next()
+		accepted, why := judge.accepts(t, newObj, oldObj)
 		violations := locks.ValidateUpdate(newObj, oldObj)
 		if accepted != (len(violations) == 0) {
 			t.Errorf("%s: CEL accepts: %v (%v), locks: %v\nold %s\nnew %s", name, accepted, why, violations, asJSON(oldObj), asJSON(newObj))

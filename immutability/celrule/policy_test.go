@@ -8,7 +8,7 @@ import (
 	"k8s.io/apiserver/pkg/cel/environment"
 
 	"github.com/fieldlock/fieldlock/immutability"
-	"github.com/fieldlock/fieldlock/internal/celjudge"
+	"github.com/fieldlock/fieldlock/internal/updates"
 )
 
 // TestExportPolicy holds the policy for every case of testdata/export.yaml against the locks.
@@ -74,10 +74,10 @@ func provePolicy(t *testing.T, v crdVersion, policy Policy, n int) {
 	for _, l := range locks.Locks() {
 		focus = append(focus, l.SchemaPath)
 	}
-	updates := celjudge.NewPairs(v.schema, focus, 13)
+	random := updates.New(v.schema, focus, 13)
 	refused := 0
 	for range n {
-		newObj, oldObj := updates.Next()
+		newObj, oldObj := random.Next()
 		accepted := true
 		for _, program := range programs {
 			out, _, err := program.Eval(map[string]any{"object": newObj, "oldObject": oldObj})

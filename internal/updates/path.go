@@ -1,4 +1,4 @@
-package celjudge
+package updates
 
 import (
 	"maps"
@@ -8,32 +8,6 @@ import (
 
 	"github.com/fieldlock/fieldlock/internal/pointer"
 )
-
-// Object returns a random object.
-func (p *Pairs) Object() map[string]any { return p.object(p.schema, "", 0) }
-
-// Change returns a copy of obj with one random change.
-func (p *Pairs) Change(obj map[string]any) map[string]any {
-	target := ""
-	if len(p.target) > 0 {
-		target = pick(p, p.target...)
-	}
-	return p.change(p.schema, "", clone(obj), target).(map[string]any)
-}
-
-// Value returns a random value for the schema at a schema path.
-func (p *Pairs) Value(schemaPath string) any {
-	return p.value(At(p.schema, schemaPath), schemaPath, 1)
-}
-
-// Pick returns one of the concrete paths of a schema path in obj, of places that are there; nil when there is none.
-func (p *Pairs) Pick(obj map[string]any, schemaPath string) []any {
-	found := paths(obj, pointer.Names(schemaPath))
-	if len(found) == 0 {
-		return nil
-	}
-	return found[p.rand.IntN(len(found))]
-}
 
 // At returns the schema at a schema path of s.
 func At(s *spec.Schema, schemaPath string) *spec.Schema {
@@ -111,4 +85,22 @@ func Without(obj map[string]any, path []any) map[string]any {
 	out := clone(obj).(map[string]any)
 	delete(Get(out, path[:len(path)-1]).(map[string]any), path[len(path)-1].(string))
 	return out
+}
+
+func clone(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for key, value := range v {
+			out[key] = clone(value)
+		}
+		return out
+	case []any:
+		out := make([]any, len(v))
+		for i, value := range v {
+			out[i] = clone(value)
+		}
+		return out
+	}
+	return v
 }
