@@ -160,7 +160,7 @@ func (r *fileReader) strays() {
 			got := read(line.text, r.k8s)
 			if got.ours && (got.err != "" || isOwn(got.key)) {
 				r.problems.at(r.fset.PositionFor(line.pos, false), strings.TrimSpace(line.text),
-					"it stands above no field and no type and locks nothing: put it into the comment right above one, on a line of its own")
+					"it is not above a field or type, so it locks nothing: put it into the comment right above one, on a line of its own")
 			}
 		}
 	}

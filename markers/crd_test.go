@@ -7,6 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
+
 	"github.com/fieldlock/fieldlock/markers"
 )
 
@@ -68,7 +71,7 @@ func TestWriteCRDsRefuses(t *testing.T) {
 	locked := crd("{type: string}")
 	for _, c := range []struct{ reason, data, want string }{
 		{"a lock in the file that the marker would stand beside",
-			crd("{type: object, x-kubernetes-immutable-keys: true}"), "has the lock x-kubernetes-immutable-keys there already"},
+			crd("{type: object, x-kubernetes-immutable-keys: true}"), "already has the lock x-kubernetes-immutable-keys there"},
 		{"another value in the file", crd("{x-kubernetes-immutable: false}"), "line 9 of crd.yaml has x-kubernetes-immutable with another value"},
 		{"the schema lacks the field", strings.Replace(locked, "name: {type", "title: {type", 1), "no schema at /properties/name"},
 		{"a version without a Go type", strings.Replace(locked, "name: v1", "name: v2", 1), "no Go type model.fieldlock.dev/v2 Thing"},
@@ -76,9 +79,7 @@ func TestWriteCRDsRefuses(t *testing.T) {
 		{"v1beta1 gains no locks", strings.Replace(locked, "k8s.io/v1", "k8s.io/v1beta1", 1), "apiVersion apiextensions.k8s.io/v1beta1"},
 		{"no versions", strings.Replace(locked, "versions:", "version:", 1), "no list of versions"},
 		{"a version without a schema", strings.Replace(locked, "schema:", "scheme:", 1), "no schema at its root"},
-		{"a schema that is an alias, which other places share", strings.Replace(crd("*shared"), "metadata: {", "metadata: {annotations: &shared {a: b}, ", 1),
-			"no schema at /properties/name"},
-		{"no YAML", "a: [", "crd.yaml: yaml"},
+		{"no YAML", "a: [", "crd.yaml:1: document 1: the YAML is malformed"},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
 			in := markers.File{Name: "crd.yaml", Data: []byte(c.data)}
@@ -101,6 +102,78 @@ func TestOtherDocuments(t *testing.T) {
 			t.Errorf("%q: got %+v, error %v", data, out, err)
 		}
 	}
+}
+
+// TestAlias: where a schema is an alias, the marker's key is written at its place only.
+func TestAlias(t *testing.T) {
+	data := strings.Replace(crd("*shared"), "metadata: {", "metadata: {annotations: &shared {type: string}, ", 1)
+	out, err := model(t).WriteCRDs([]markers.File{{Name: "x.yaml", Data: []byte(data)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := strings.Replace(data, "*shared", `{"type": "string", "x-kubernetes-immutable": true}`, 1); string(out[0].Data) != want {
+		t.Errorf("got\n%s\nwant\n%s", out[0].Data, want)
+	}
+}
+
+// TestAnnotationOnly: the schemas have no key of fieldlock, so that a stock API server accepts the CRD under strict
+// validation; the annotation has them all, and a second run changes nothing.
+func TestAnnotationOnly(t *testing.T) {
+	files, _ := filepath.Glob("testdata/layouts/*.in")
+	source := model(t)
+	for _, name := range files {
+		in := read(t, name)
+		only, err := source.WriteCRDs([]markers.File{in}, markers.WithAnnotationOnly())
+		if err != nil && strings.Contains(err.Error(), "no metadata") {
+			continue
+		}
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		both, err := source.WriteCRDs([]markers.File{in}, markers.WithAnnotation())
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		got, want := locksOf(t, name, only[0].Data), locksOf(t, name, both[0].Data)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: the locks differ from those of WithAnnotation (-want +got):\n%s", name, diff)
+		}
+		for _, line := range strings.Split(string(only[0].Data), "\n") {
+			if strings.Contains(line, "x-kubernetes-immutable") && !strings.Contains(line, "nor is this a key") && !strings.Contains(line, "fieldlock.dev/locks") {
+				t.Errorf("%s: a lock is left in a schema: %s", name, line)
+			}
+		}
+		for _, first := range [][]markers.Written{only, both} {
+			again, err := source.WriteCRDs([]markers.File{first[0].File}, markers.WithAnnotationOnly())
+			if err != nil {
+				t.Fatal(name, err)
+			}
+			if &first[0] == &only[0] && (again[0].Keys != 0 || !bytes.Equal(again[0].Data, only[0].Data)) {
+				t.Errorf("%s: a second run writes %d keys", name, again[0].Keys)
+			}
+			if diff := cmp.Diff(want, locksOf(t, name, again[0].Data)); diff != "" {
+				t.Errorf("%s: the second run changes the locks (-want +got):\n%s", name, diff)
+			}
+		}
+	}
+}
+
+// locksOf returns the annotations of the CRDs in a file.
+func locksOf(t *testing.T, name string, data []byte) []string {
+	t.Helper()
+	var all []string
+	for _, document := range strings.Split(string(data), "\n---") {
+		var object struct {
+			Metadata struct{ Annotations map[string]string }
+		}
+		if err := yaml.Unmarshal([]byte(document), &object); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if locks := object.Metadata.Annotations["fieldlock.dev/locks"]; locks != "" {
+			all = append(all, locks)
+		}
+	}
+	return all
 }
 
 // TestNotices: a lock that no marker asks for is kept, and pointed out.

@@ -3,7 +3,7 @@ package markers
 import (
 	"testing"
 
-	"github.com/fieldlock/fieldlock/internal/extension"
+	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
 // FuzzRead: a line is no marker of fieldlock's, or a problem, or a key with a value that schemas may have.
@@ -19,7 +19,7 @@ func FuzzRead(f *testing.F) {
 		if !got.ours || got.err != "" {
 			return
 		}
-		if _, bad := extension.Read(map[string]any{got.key: got.value}); len(bad) > 0 {
+		if _, bad := schema.ReadMarks(map[string]any{got.key: got.value}); len(bad) > 0 {
 			t.Errorf("%q gives %s with %v: %v", line, got.key, got.value, bad)
 		}
 	})

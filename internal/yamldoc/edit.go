@@ -18,12 +18,15 @@ type File struct {
 	roots []root
 }
 
-// Parse reads a file to change it, as Read does. It returns an error if any of its documents cannot be read.
+// Parse reads a file to change it, as Read does. Documents that are not objects stay as they are. It returns an error if
+// a document cannot be read.
 func Parse(name string, data []byte) (*File, error) {
 	roots, errs := readAll(name, data)
 	documents, err := expand(name, roots, errs)
-	if err != nil {
-		return nil, err
+	for _, e := range Errors(err) {
+		if !errors.Is(e, ErrNotObject) {
+			return nil, err
+		}
 	}
 	return &File{documents, name, data, roots}, nil
 }
@@ -37,10 +40,7 @@ func Parse(name string, data []byte) (*File, error) {
 // for instance in a value that an alias stands for.
 func (f *File) Bytes() ([]byte, error) {
 	originals, errs := readAll(f.name, f.data)
-	before, err := expand(f.name, originals, errs)
-	if err != nil {
-		return nil, err
-	}
+	before, _ := expand(f.name, originals, errs)
 	wanted, err := f.wanted()
 	if err != nil {
 		return nil, err
@@ -96,8 +96,11 @@ func (f *File) wanted() ([]any, error) {
 // verify checks that a text reads as the wanted values.
 func (f *File) verify(text []byte, before []*Document, wanted []any) error {
 	roots, errs := readAll(f.name, text)
-	after, err := expand(f.name, roots, errs)
-	if err == nil && len(after) != len(before) {
+	after, _ := expand(f.name, roots, errs)
+	var err error
+	if len(errs) > 0 {
+		err = errs[0]
+	} else if len(after) != len(before) {
 		err = errors.New("the number of objects would change")
 	}
 	for i := range roots {

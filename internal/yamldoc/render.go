@@ -1,7 +1,6 @@
 package yamldoc
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -113,23 +112,40 @@ func isLiteral(text string) bool {
 // flowText writes a value as JSON, which is YAML too: on one line, or where the members of its container have lines of
 // their own, indented below them.
 func flowText(value any, indent string) string {
-	if text, ok := value.(string); ok {
-		return quote(text)
-	}
-	var b bytes.Buffer
-	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(false)
+	unit, separator := "", ", "
 	if indent != "" {
-		unit := "  "
+		unit = "  "
 		if strings.Contains(indent, "\t") {
 			unit = "\t"
 		}
-		encoder.SetIndent(indent, unit)
+		separator = ",\n" + indent + unit
 	}
-	if err := encoder.Encode(value); err != nil {
-		return fmt.Sprint(value) // not one of JSON's values: the result will not read back
+	var parts []string
+	opening, closing := "{", "}"
+	switch value := value.(type) {
+	case string:
+		return quote(value)
+	case map[string]any:
+		for _, name := range slices.Sorted(maps.Keys(value)) {
+			parts = append(parts, quote(name)+": "+flowText(value[name], indent+unit))
+		}
+	case []any:
+		opening, closing = "[", "]"
+		for _, item := range value {
+			parts = append(parts, flowText(item, indent+unit))
+		}
+	default:
+		data, err := json.Marshal(value)
+		if err != nil {
+			return fmt.Sprint(value) // not a number of JSON: the result will not read back
+		}
+		return string(data)
 	}
-	return strings.TrimSuffix(b.String(), "\n")
+	text := strings.Join(parts, separator)
+	if indent != "" && len(parts) > 0 {
+		text = "\n" + indent + unit + text + "\n" + indent
+	}
+	return opening + text + closing
 }
 
 // scalarText writes a scalar or an empty container on one line of a block.

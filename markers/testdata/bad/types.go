@@ -125,12 +125,40 @@ type Normalized struct {
 	Port intstr.IntOrString `json:"port"`
 	// +normalize=undefined
 	Struct Item `json:"struct,omitempty"`
+	// +normalize=undefined
+	Amount HasQuantity `json:"amount,omitempty"`
+	// +normalize=undefined
+	When HasTime `json:"when,omitempty"`
+	// +normalize=undefined
+	Target HasPort `json:"target,omitempty"`
+	// +normalize=undefined
+	Pair HasArray `json:"pair,omitempty"`
 	// +normalize=zero
 	Any any `json:"any"`
 	// +immutable
 	Stored []string `json:"stored,omitempty" protobuf:"bytes,1,rep,name=stored"`
 	// +k8s:update=NoUnset
 	StoredMap map[string]string `json:"storedMap,omitempty" protobuf:"bytes,2,rep,name=storedMap"`
+}
+
+// HasQuantity is written with "0".
+type HasQuantity struct {
+	Amount resource.Quantity `json:"amount,omitempty"`
+}
+
+// HasTime is written with null.
+type HasTime struct {
+	When metav1.Time `json:"when,omitempty"`
+}
+
+// HasPort is written with 0.
+type HasPort struct {
+	Port intstr.IntOrString `json:"port,omitempty"`
+}
+
+// HasArray is written with two empty strings.
+type HasArray struct {
+	Pair [2]string `json:"pair,omitempty"`
 }
 
 // Matching match it.
@@ -158,6 +186,11 @@ type Matching struct {
 
 // Empty is written as {} when it is zero.
 type Empty struct {
+	Amount resource.Quantity `json:"amount,omitzero"`
+	// +normalize=undefined
+	When metav1.Time `json:"when,omitempty"`
+	// +normalize=zero
+	Port intstr.IntOrString `json:"port,omitempty"`
 	// +normalize=zero
 	Name string   `json:"name"`
 	Tags []string `json:"tags,omitempty"`

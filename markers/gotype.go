@@ -23,19 +23,19 @@ const (
 	unknownForm form = "value of any form"
 )
 
-// shape is a Go type as its JSON form, with what is marked in it. A recursive type is a cyclic shape.
-type shape struct {
-	typ    types.Type // without pointers and aliases
+// goType is a Go type as its JSON form, with what is marked in it. A recursive type has itself below it.
+type goType struct {
+	bare   types.Type // without pointers and aliases
 	form   form
 	fields []*field // of a struct, inlined ones included, in the order of the source
 	elem   *use     // of a list or map
 }
 
-// use is a place that a value stands in: a field, the items of a list, or the values of a map.
+// use is a field, the items of a list or the values of a map, with the type of its values.
 type use struct {
-	shape   *shape
+	typ     *goType
 	pointer bool
-	marks   levels // of the place and of the type together
+	marks   levels // of the use itself and of the type together
 }
 
 // field is a struct field that has a property of its own.
@@ -72,15 +72,15 @@ func parseTag(text string) tag {
 	}
 }
 
-// builder makes shapes, each type once.
+// builder makes the goType of each type once.
 type builder struct {
 	comments *comments
 	info     map[string]*packages.Package // by path
-	specs    map[*types.TypeName]ast.Expr // what stands on the right of the type declarations that were read
+	specs    map[*types.TypeName]ast.Expr // the right side of each type declaration that was read
 	fset     *token.FileSet
-	shapes   typeutil.Map
+	made     typeutil.Map
 	problems *problems
-	checks   []func() // what can be checked when all shapes are complete
+	checks   []func() // what can be checked when everything is read
 }
 
 func (b *builder) later(check func()) { b.checks = append(b.checks, check) }
@@ -149,37 +149,37 @@ func isTypeParam(t any) bool {
 	return is
 }
 
-// useOf is a place with a value of type t and with marks of its own.
-func (b *builder) useOf(t types.Type, own levels, at place) *use {
+// useOf makes a use of the type t with marks of its own.
+func (b *builder) useOf(t types.Type, own levels, at site) *use {
 	bare, pointer, marks := b.strip(t)
-	u := &use{pointer: pointer, shape: b.shapeOf(bare), marks: marks.merge(own, b.problems)}
+	u := &use{pointer: pointer, typ: b.typeOf(bare), marks: marks.merge(own, b.problems)}
 	b.fitTopology(u)
-	b.later(func() { b.bears(u, at) })
+	b.later(func() { b.fit(u, at) })
 	return u
 }
 
-// inner is the place of the items or values of u, with what u's +k8s:eachVal marks on them; nil where u has none.
+// inner returns the items or values of u, with what u's +k8s:eachVal marks on them; nil if u has none.
 func (u *use) inner(p *problems) *use {
-	if u.shape.elem == nil {
+	if u.typ.elem == nil {
 		return nil
 	}
 	below := u.marks.below()
 	if len(below) == 0 {
-		return u.shape.elem
+		return u.typ.elem
 	}
-	inner := *u.shape.elem
+	inner := *u.typ.elem
 	inner.marks = inner.marks.merge(below, p)
 	return &inner
 }
 
-// shapeOf returns the shape of t, pointers and aliases aside.
-func (b *builder) shapeOf(t types.Type) *shape {
+// typeOf returns the goType of t, pointers and aliases aside.
+func (b *builder) typeOf(t types.Type) *goType {
 	t, _, _ = b.strip(t)
-	if s, ok := b.shapes.At(t).(*shape); ok {
+	if s, ok := b.made.At(t).(*goType); ok {
 		return s
 	}
-	s := &shape{typ: t, form: unknownForm}
-	b.shapes.Set(t, s)
+	s := &goType{bare: t, form: unknownForm}
+	b.made.Set(t, s)
 	if isNamed(t, metaV1, "ObjectMeta") || isNamed(t, metaV1, "ListMeta") {
 		return s // the API server's, not the schema's
 	}
@@ -200,7 +200,7 @@ func (b *builder) shapeOf(t types.Type) *shape {
 	return s
 }
 
-func (b *builder) list(s *shape, elem types.Type) {
+func (b *builder) list(s *goType, elem types.Type) {
 	if basic, ok := elem.Underlying().(*types.Basic); ok && basic.Kind() == types.Byte {
 		s.form = scalarForm // encoding/json writes it as a string
 		return
@@ -257,7 +257,7 @@ func (b *builder) fieldsOf(st *types.Struct, inlining map[*types.Struct]bool) []
 	return slices.DeleteFunc(all, func(f *field) bool { return isInlined[f] && outer[f.name] })
 }
 
-// refuse reports fieldlock's marks on a place that cannot bear any. The topology there is for other tools to read.
+// refuse reports fieldlock's marks on what cannot have any. Topology there is for other tools to read.
 func (b *builder) refuse(all levels, why string) {
 	for _, level := range all {
 		for _, m := range level {
