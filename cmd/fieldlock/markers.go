@@ -31,7 +31,8 @@ It adds lines and leaves every other byte; a second run changes nothing.
 too strict shows at the first update that it refuses, one that is too loose does not show. With
 --k8s-immutable=set-once it is what controller-gen makes of it: an unset field may be set, then it is locked.
 
-A stock API server drops the keys from the schema and keeps the annotation that --annotation writes.
+A stock API server refuses the keys in the schema, or drops them, and keeps the annotation that --annotation writes. With
+--annotation-only the locks go into the annotation alone, and the file can be applied to any cluster.
 
 Exit status: 0 done or up to date, 1 markers that cannot be written or, with --check, files that are out of date,
 2 the input cannot be used.`,
@@ -56,13 +57,14 @@ Exit status: 0 done or up to date, 1 markers that cannot be written or, with --c
 	cmd.Flags().StringVar(&o.definitions, "definitions", "", "a JSON file to write the keys into, by definition of openapi-gen")
 	cmd.Flags().BoolVar(&o.check, "check", false, "write nothing, and fail where something would be written")
 	cmd.Flags().BoolVar(&o.annotation, "annotation", false, "write the annotation fieldlock.dev/locks into the CRDs too")
+	cmd.Flags().BoolVar(&o.annotationOnly, "annotation-only", false, "write the locks into the annotation fieldlock.dev/locks and no extension keys, which a stock API server accepts")
 	cmd.Flags().StringVar(&o.k8sImmutable, "k8s-immutable", string(markers.Locked), "what +k8s:immutable means: locked, set-once")
 	return cmd
 }
 
 type markersOptions struct {
 	crds, definitions, k8sImmutable, format string
-	check, annotation                       bool
+	check, annotation, annotationOnly       bool
 }
 
 // markersFile is one item of markers -o json.
@@ -103,7 +105,7 @@ func runMarkers(s streams, o markersOptions, packages []string) error {
 	for _, w := range writes {
 		file := markersFile{File: w.Name, Missing: w.Keys, Written: w.Keys > 0 && !o.check}
 		if file.Written {
-			if err := rewrite(w.Name, w.Data); err != nil {
+			if err := manifest.WriteFile(w.Name, w.Data, o.folder(w.Name)); err != nil {
 				return err
 			}
 		}
@@ -148,7 +150,10 @@ func planMarkers(s streams, o markersOptions, packages []string, result *markers
 	var all []markers.Written
 	if o.crds != "" {
 		var opts []markers.CRDOption
-		if o.annotation {
+		switch {
+		case o.annotationOnly:
+			opts = append(opts, markers.WithAnnotationOnly())
+		case o.annotation:
 			opts = append(opts, markers.WithAnnotation())
 		}
 		written, err := source.WriteCRDs(files, opts...)
@@ -209,12 +214,12 @@ func definitionsFile(path string, source *markers.Source) (markers.Written, erro
 	return w, nil
 }
 
-// rewrite replaces what a file holds; a file that is there keeps its permissions.
-func rewrite(path string, data []byte) error {
-	if err := os.WriteFile(path, data, 0o644); err != nil {
-		return fmt.Errorf("%s cannot be written: %w", path, err)
+// folder returns the directory that a file to be written must be in, "" for one that was named itself.
+func (o *markersOptions) folder(name string) string {
+	if info, err := os.Stat(o.crds); err != nil || !info.IsDir() || name == filepath.ToSlash(o.definitions) {
+		return ""
 	}
-	return nil
+	return o.crds
 }
 
 // writeMarkers prints a line for each file, or the problems.
