@@ -1,14 +1,16 @@
 package typed_test
 
 import (
+	"encoding/json"
 	"fmt"
-	"slices"
+	"math"
+	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 	"sigs.k8s.io/yaml"
@@ -32,13 +34,7 @@ type VolumeSpec struct {
 	Modes    []string          `json:"modes"`
 	Selector map[string]string `json:"selector,omitempty"`
 	Reclaim  string            `json:"reclaim,omitempty"`
-}
-
-func (v *Volume) DeepCopyObject() runtime.Object {
-	out := *v
-	v.ObjectMeta.DeepCopyInto(&out.ObjectMeta)
-	out.Spec.Modes = slices.Clone(v.Spec.Modes)
-	return &out
+	Weight   float64           `json:"weight,omitempty"`
 }
 
 // byHand is the validation that the schema below replaces.
@@ -50,10 +46,17 @@ func byHand(newVolume, oldVolume *Volume) field.ErrorList {
 	return append(errs, validation.ValidateImmutableField(newVolume.Spec.Size, oldVolume.Spec.Size, path.Child("size"))...)
 }
 
+func validatorOf(schema string) *immutability.Validator {
+	var s spec.Schema
+	if err := yaml.Unmarshal([]byte(schema), &s); err != nil {
+		panic(err)
+	}
+	return immutability.MustCompile(&s)
+}
+
 // volumeLocks is what the markers +immutable and, for modes, +normalize=zero make of the type's schema.
 func volumeLocks() *immutability.Validator {
-	var s spec.Schema
-	if err := yaml.Unmarshal([]byte(`
+	return validatorOf(`
 type: object
 properties:
   spec:
@@ -64,10 +67,16 @@ properties:
       modes: {type: array, items: {type: string}, x-kubernetes-immutable: true, x-kubernetes-normalize: zero}
       selector: {type: object, additionalProperties: {type: string}, x-kubernetes-immutable: true}
       reclaim: {type: string}
-`), &s); err != nil {
-		panic(err)
+`)
+}
+
+func compile[T any](t testing.TB, v *immutability.Validator) *typed.Validator[T] {
+	t.Helper()
+	validator, err := typed.Compile[T](v)
+	if err != nil {
+		t.Fatal(err)
 	}
-	return immutability.MustCompile(&s)
+	return validator
 }
 
 func TestAsByHand(t *testing.T) {
@@ -75,36 +84,34 @@ func TestAsByHand(t *testing.T) {
 	base := func() *Volume {
 		return &Volume{Spec: VolumeSpec{Class: &fast, Size: 1, Modes: []string{"rw"}, Selector: map[string]string{"a": "b"}}}
 	}
-	v := volumeLocks()
+	v := compile[Volume](t, volumeLocks())
 	for _, row := range []struct {
-		reason   string
-		old, new func(*VolumeSpec)
-		want     int
+		reason         string
+		oldVal, newVal func(*VolumeSpec)
+		want           int
 	}{
 		{reason: "nothing changes"},
-		{reason: "an unlocked field changes", new: func(s *VolumeSpec) { s.Reclaim = "Delete" }},
-		{reason: "a pointer's value changes", new: func(s *VolumeSpec) { s.Class = &slow }, want: 1},
-		{reason: "a pointer is unset", new: func(s *VolumeSpec) { s.Class = nil }, want: 1},
-		{reason: "a pointer is set", old: func(s *VolumeSpec) { s.Class = nil }, want: 1},
-		{reason: "a number becomes zero", new: func(s *VolumeSpec) { s.Size = 0 }, want: 1},
-		{reason: "a list is reordered", old: func(s *VolumeSpec) { s.Modes = []string{"a", "b"} }, new: func(s *VolumeSpec) { s.Modes = []string{"b", "a"} }, want: 1},
-		{reason: "nil and empty list are one", old: func(s *VolumeSpec) { s.Modes = nil }, new: func(s *VolumeSpec) { s.Modes = []string{} }},
-		{reason: "nil and empty map are one", old: func(s *VolumeSpec) { s.Selector = nil }, new: func(s *VolumeSpec) { s.Selector = map[string]string{} }},
-		{reason: "a map's value changes", new: func(s *VolumeSpec) { s.Selector["a"] = "c" }, want: 1},
-		{reason: "all change", new: func(s *VolumeSpec) { *s = VolumeSpec{} }, want: 4},
+		{reason: "an unlocked field changes", newVal: func(s *VolumeSpec) { s.Reclaim = "Delete" }},
+		{reason: "a pointer's value changes", newVal: func(s *VolumeSpec) { s.Class = &slow }, want: 1},
+		{reason: "a pointer is unset", newVal: func(s *VolumeSpec) { s.Class = nil }, want: 1},
+		{reason: "a pointer is set", oldVal: func(s *VolumeSpec) { s.Class = nil }, want: 1},
+		{reason: "a number becomes zero", newVal: func(s *VolumeSpec) { s.Size = 0 }, want: 1},
+		{reason: "a list is reordered", oldVal: func(s *VolumeSpec) { s.Modes = []string{"a", "b"} }, newVal: func(s *VolumeSpec) { s.Modes = []string{"b", "a"} }, want: 1},
+		{reason: "nil and empty list are one", oldVal: func(s *VolumeSpec) { s.Modes = nil }, newVal: func(s *VolumeSpec) { s.Modes = []string{} }},
+		{reason: "nil and empty map are one", oldVal: func(s *VolumeSpec) { s.Selector = nil }, newVal: func(s *VolumeSpec) { s.Selector = map[string]string{} }},
+		{reason: "a map's value changes", newVal: func(s *VolumeSpec) { s.Selector["a"] = "c" }, want: 1},
+		{reason: "all change", newVal: func(s *VolumeSpec) { *s = VolumeSpec{} }, want: 4},
 	} {
 		t.Run(row.reason, func(t *testing.T) {
 			oldVolume, newVolume := base(), base()
-			if row.old != nil {
-				row.old(&oldVolume.Spec)
+			newVolume.Spec.Class = &[]string{fast}[0]
+			if row.oldVal != nil {
+				row.oldVal(&oldVolume.Spec)
 			}
-			if row.new != nil {
-				row.new(&newVolume.Spec)
+			if row.newVal != nil {
+				row.newVal(&newVolume.Spec)
 			}
-			got, err := typed.ValidateUpdate(v, newVolume, oldVolume)
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := v.ValidateUpdate(newVolume, oldVolume)
 			want := byHand(newVolume, oldVolume)
 			if len(want) != row.want {
 				t.Fatalf("the validation by hand gives %v, want %d errors", want, row.want)
@@ -125,39 +132,109 @@ func texts(errs field.ErrorList) []string {
 	return list
 }
 
-func TestRefusesWhatItCannotCheck(t *testing.T) {
-	v := volumeLocks()
-	for reason, pair := range map[string][2]runtime.Object{
-		"two types":    {&Volume{}, &metav1.Status{}},
-		"no objects":   {nil, nil},
-		"nil pointers": {(*Volume)(nil), (*Volume)(nil)},
-		"no old one":   {&Volume{}, nil},
+func TestNilAndUnwritable(t *testing.T) {
+	v := compile[Volume](t, validatorOf(`{type: object, properties: {spec: {type: object, x-kubernetes-immutable: true}}}`))
+	for _, row := range []struct {
+		reason         string
+		newObj, oldObj *Volume
+		want           string
+	}{
+		{"nil is an object without fields", nil, nil, ""},
+		{"its spec is absent", &Volume{}, nil, "spec: Invalid value"},
+		{"on either side", nil, &Volume{}, "spec: Invalid value"},
+		{"a NaN has no JSON form", &Volume{Spec: VolumeSpec{Weight: math.NaN()}}, &Volume{}, "cannot be checked"},
 	} {
-		if errs, err := typed.ValidateUpdate(v, pair[0], pair[1]); err == nil {
-			t.Errorf("%s: got %v and no error", reason, errs)
+		errs := v.ValidateUpdate(row.newObj, row.oldObj)
+		if text := fmt.Sprint(errs.ToAggregate()); (len(errs) == 0) != (row.want == "") || !strings.Contains(text, row.want) {
+			t.Errorf("%s: %v, want %q", row.reason, errs, row.want)
 		}
+		report, err := v.Check(row.newObj, row.oldObj)
+		if allowed := err == nil && report.Allowed(); allowed != (row.want == "") {
+			t.Errorf("%s: Check gives %v, %v", row.reason, report, err)
+		}
+	}
+	empty := compile[Volume](t, validatorOf(`{type: object}`))
+	if errs := empty.ValidateUpdate(&Volume{}, nil); errs != nil {
+		t.Errorf("without locks: %v", errs)
 	}
 }
 
-func BenchmarkValidateUpdate(b *testing.B) {
-	v, obj := volumeLocks(), &Volume{Spec: VolumeSpec{Size: 1, Modes: []string{"rw"}}}
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := typed.ValidateUpdate(v, obj, obj); err != nil {
-			b.Fatal(err)
+func TestCompileErrors(t *testing.T) {
+	type loop struct {
+		Done chan int `json:"done"`
+	}
+	type keys struct {
+		List []struct {
+			Name json.RawMessage `json:"name"`
+		} `json:"list"`
+		Texts []string       `json:"texts"`
+		Time  metav1.Time    `json:"time"`
+		Loop  loop           `json:"loop"`
+		Any   any            `json:"any"`
+		Odd   map[loop2]bool `json:"odd"`
+		Bytes []byte         `json:"bytes"`
+	}
+	inSpec := func(schema string) string {
+		return `{type: object, properties: {` + schema + `}}`
+	}
+	for _, row := range []struct {
+		name, reason, schema string
+		want                 []string
+	}{
+		{"no field", "a lock that nothing would enforce", inSpec(`class: {type: string, x-kubernetes-immutable: true}`), []string{`"class"`, "typed_test.keys"}},
+		{"no JSON form", "encoding/json fails", inSpec(`loop: {type: object, x-kubernetes-immutable: true}`), []string{"keys.Loop.Done", "chan int"}},
+		{"keys of no form", "encoding/json fails", inSpec(`odd: {type: object, x-kubernetes-immutable: true}`), []string{"keys.Odd", "map[typed_test.loop2]bool"}},
+		{"inside its own JSON", "where its parts are is not known", inSpec(`time: {type: object, properties: {a: {type: string, x-kubernetes-immutable: true}}}`), []string{"keys.Time", "v1.Time"}},
+		{"inside any", "the same", inSpec(`any: {type: object, properties: {a: {type: string, x-kubernetes-immutable: true}}}`), []string{"keys.Any", "interface"}},
+		{"inside bytes", "they are written as text", inSpec(`bytes: {type: array, items: {type: integer, x-kubernetes-immutable: true}}`), []string{"keys.Bytes", "uint8"}},
+		{"object for a list", "the schema is another type's", inSpec(`texts: {type: object, properties: {a: {type: string, x-kubernetes-immutable: true}}}`), []string{"keys.Texts", "[]string"}},
+		{"list for an object", "the schema is another type's", inSpec(`loop: {type: array, items: {type: string, x-kubernetes-immutable: true}}`), []string{"keys.Loop", "has a list"}},
+		{"keyed texts", "texts have no keys", inSpec(`texts: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [name], x-kubernetes-immutable-keys: true, items: {type: object, properties: {name: {type: string, x-kubernetes-immutable: true}}}}`), []string{"keys.Texts", "only structs have keys"}},
+		{"key of no form", "it is compared with a default", inSpec(`list: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [name], x-kubernetes-immutable-keys: true, items: {type: object, properties: {name: {type: string, x-kubernetes-immutable: true}}}}`), []string{"keys.List[].Name", `list-map key "name"`}},
+		{"key without a field", "no item would have it", inSpec(`list: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [id], x-kubernetes-immutable-keys: true, items: {type: object, properties: {id: {type: string, x-kubernetes-immutable: true}}}}`), []string{"keys.List[]", `list-map key "id"`}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			_, err := typed.Compile[keys](validatorOf(row.schema))
+			if err == nil {
+				t.Fatalf("no error: %s", row.reason)
+			}
+			for _, want := range row.want {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("%v; want %q in it: %s", err, want, row.reason)
+				}
+			}
+		})
+	}
+	if _, err := typed.Compile[Volume](nil); err == nil {
+		t.Error("a nil validator is taken")
+	}
+	if _, err := typed.Compile[string](volumeLocks()); err == nil {
+		t.Error("a string is taken for an object")
+	}
+	plan, err := typed.CompileType(volumeLocks(), reflect.TypeFor[Volume]())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, pair := range [][2]any{{Volume{}, Volume{}}, {&Volume{}, nil}, {&Volume{}, &metav1.Status{}}} {
+		if errs := plan.ValidateUpdate(pair[0], pair[1]); len(errs) != 1 || errs[0].Type != field.ErrorTypeInternal {
+			t.Errorf("%T and %T: %v", pair[0], pair[1], errs)
 		}
+	}
+	if errs := plan.ValidateUpdate((*Volume)(nil), &Volume{}); errs != nil {
+		t.Errorf("a nil pointer is an object without fields, and a spec may come: %v", errs)
 	}
 }
 
-func ExampleValidateUpdate() {
-	oldVolume := &Volume{Spec: VolumeSpec{Size: 10}}
-	newVolume := &Volume{Spec: VolumeSpec{Size: 20}}
+type loop2 struct{ A string }
 
-	errs, err := typed.ValidateUpdate(volumeLocks(), newVolume, oldVolume)
+func ExampleCompile() {
+	validator, err := typed.Compile[Volume](volumeLocks())
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(errs.ToAggregate())
+	oldVolume := &Volume{Spec: VolumeSpec{Size: 10}}
+	newVolume := &Volume{Spec: VolumeSpec{Size: 20}}
+	fmt.Println(validator.ValidateUpdate(newVolume, oldVolume).ToAggregate())
 	// Output: spec.size: Invalid value: 20: field is immutable
 }

@@ -1,0 +1,356 @@
+package typed
+
+import (
+	"encoding"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"unsafe"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/fieldlock/fieldlock/internal/check"
+	"github.com/fieldlock/fieldlock/internal/jsonvalue"
+)
+
+// comparer compares two values of one Go type, at a and b. If it reports true, encoding/json writes both as JSON that is
+// equal under the equality that the comparer was built for. False says nothing: the values may still be written alike.
+type comparer interface {
+	equal(a, b unsafe.Pointer, depth int) bool
+}
+
+// maxDepth is how many pointers, lists and maps a comparer follows into each other. Values that refer to themselves would
+// never end; encoding/json returns an error for them.
+const maxDepth = 10_000
+
+// comparerKey is what a comparer is built for.
+type comparerKey struct {
+	typ      reflect.Type
+	equality *check.Equality
+	exact    bool // every bit of the value counts, because a method writes it
+}
+
+// comparers builds comparers, each once, so that recursive types end.
+type comparers map[comparerKey]comparer
+
+var (
+	jsonMarshaler = reflect.TypeFor[json.Marshaler]()
+	textMarshaler = reflect.TypeFor[encoding.TextMarshaler]()
+	quantityType  = reflect.TypeFor[resource.Quantity]()
+)
+
+// writesItself reports whether a method of the type writes its values.
+func writesItself(t reflect.Type) bool {
+	if t.Kind() == reflect.Interface {
+		return false
+	}
+	pointer := reflect.PointerTo(t)
+	return t.Kind() != reflect.Pointer && (pointer.Implements(jsonMarshaler) || pointer.Implements(textMarshaler)) ||
+		t.Implements(jsonMarshaler) || t.Implements(textMarshaler)
+}
+
+// of returns the comparer for values of t. The path names the field in errors: for a type that has no JSON form.
+func (c comparers) of(t reflect.Type, e *check.Equality, exact bool, path string) (comparer, error) {
+	if !exact && writesItself(t) && t.Kind() != reflect.Pointer {
+		exact, e = true, nil
+	}
+	key := comparerKey{t, e, exact}
+	if done, ok := c[key]; ok {
+		return done, nil
+	}
+	if t == quantityType {
+		return quantity{}, nil
+	}
+	switch k := t.Kind(); k {
+	case reflect.Bool, reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
+		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
+		return memory(t.Size()), nil
+	case reflect.String:
+		return text{}, nil
+	case reflect.Float32:
+		return float[float32]{}, nil
+	case reflect.Float64:
+		return float[float64]{}, nil
+	case reflect.Pointer:
+		p := &pointer{}
+		c[key] = p
+		var err error
+		p.elem, err = c.of(t.Elem(), e, exact, path)
+		return p, err
+	case reflect.Slice:
+		return c.ofSlice(key, path)
+	case reflect.Array:
+		elem, err := c.of(t.Elem(), itemsOf(e), exact, path+"[]")
+		return &array{elem, t.Elem().Size(), t.Len()}, err
+	case reflect.Map:
+		if exact {
+			return identity(t.Size()), nil
+		}
+		return c.ofMap(key, path)
+	case reflect.Struct:
+		s := &structure{}
+		c[key] = s
+		err := c.addFields(s, t, 0, e, exact, path)
+		return s, err
+	case reflect.Interface:
+		if !exact && t.NumMethod() == 0 {
+			return dynamic{}, nil
+		}
+		return identity(t.Size()), nil
+	default:
+		if exact {
+			return identity(t.Size()), nil
+		}
+		return nil, fmt.Errorf("%s: a %s has no JSON form", path, t)
+	}
+}
+
+func itemsOf(e *check.Equality) *check.Equality {
+	if e == nil || e.List == nil {
+		return nil
+	}
+	return e.List.Items
+}
+
+// memory compares values that are equal when their bytes are.
+type memory uintptr
+
+func (m memory) equal(a, b unsafe.Pointer, _ int) bool { return sameBytes(a, b, uintptr(m)) }
+
+func sameBytes(a, b unsafe.Pointer, size uintptr) bool {
+	switch size {
+	case 8:
+		return *(*uint64)(a) == *(*uint64)(b)
+	case 4:
+		return *(*uint32)(a) == *(*uint32)(b)
+	case 1:
+		return *(*uint8)(a) == *(*uint8)(b)
+	}
+	return unsafe.String((*byte)(a), size) == unsafe.String((*byte)(b), size)
+}
+
+// identity is memory for maps, functions and the like: the same one is equal.
+type identity = memory
+
+type text struct{}
+
+func (text) equal(a, b unsafe.Pointer, _ int) bool { return *(*string)(a) == *(*string)(b) }
+
+type float[T float32 | float64] struct{}
+
+// equal tells 0 from -0, of which omitempty leaves out only one. A NaN has no JSON form.
+func (float[T]) equal(a, b unsafe.Pointer, _ int) bool {
+	return sameBytes(a, b, unsafe.Sizeof(T(0))) && *(*T)(a) == *(*T)(b)
+}
+
+// dynamic compares values of type any.
+type dynamic struct{}
+
+func (dynamic) equal(a, b unsafe.Pointer, _ int) bool {
+	return jsonvalue.Equal(*(*any)(a), *(*any)(b))
+}
+
+// quantity compares what is written, which a Quantity may remember on one side only.
+type quantity struct{}
+
+func (quantity) equal(a, b unsafe.Pointer, _ int) bool {
+	x, y := (*resource.Quantity)(a), (*resource.Quantity)(b)
+	return x.Format == y.Format && x.Cmp(*y) == 0
+}
+
+// pointer compares what two pointers point to; nil is null.
+type pointer struct{ elem comparer }
+
+func (p *pointer) equal(a, b unsafe.Pointer, depth int) bool {
+	x, y := *(*unsafe.Pointer)(a), *(*unsafe.Pointer)(b)
+	if x == y {
+		return true
+	}
+	return x != nil && y != nil && depth < maxDepth && p.elem.equal(x, y, depth+1)
+}
+
+// array compares arrays.
+type array struct {
+	elem   comparer
+	size   uintptr
+	length int
+}
+
+func (l *array) equal(a, b unsafe.Pointer, depth int) bool {
+	for i := range l.length {
+		at := uintptr(i) * l.size
+		if !l.elem.equal(unsafe.Add(a, at), unsafe.Add(b, at), depth) {
+			return false
+		}
+	}
+	return true
+}
+
+// structure compares structs, field by field.
+type structure struct{ fields []fieldComparer }
+
+// fieldComparer compares one field, or several that are one piece of memory.
+type fieldComparer struct {
+	kind    fieldKind
+	lenient bool // nil and empty are the same, of a slice or map
+	offset  uintptr
+	size    uintptr
+	inner   comparer     // of other
+	zero    reflect.Type // of a field that is left out when it is zero, which fields that are not written decide too
+}
+
+type fieldKind uint8
+
+const (
+	fieldMemory fieldKind = iota
+	fieldWord
+	fieldText
+	fieldOther
+)
+
+func (s *structure) equal(a, b unsafe.Pointer, depth int) bool {
+	for i := range s.fields {
+		f := &s.fields[i]
+		x, y := unsafe.Add(a, f.offset), unsafe.Add(b, f.offset)
+		switch f.kind {
+		case fieldText:
+			if *(*string)(x) != *(*string)(y) {
+				return false
+			}
+		case fieldWord:
+			if *(*uint64)(x) != *(*uint64)(y) {
+				return false
+			}
+		case fieldMemory:
+			if !sameBytes(x, y, f.size) {
+				return false
+			}
+		default:
+			if !f.equal(x, y, depth) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// equal compares the values of the field, at a and b.
+func (f *fieldComparer) equal(a, b unsafe.Pointer, depth int) bool {
+	if f.lenient && lengthAt(a, f.size) == 0 && lengthAt(b, f.size) == 0 {
+		return true
+	}
+	if f.zero != nil && reflect.NewAt(f.zero, a).Elem().IsZero() != reflect.NewAt(f.zero, b).Elem().IsZero() {
+		return false
+	}
+	return f.inner.equal(a, b, depth)
+}
+
+// field returns the comparer for the value of a field.
+func (c comparers) field(t reflect.Type, f jsonField, m check.Member, exact bool, path string) (fieldComparer, error) {
+	asksItself := f.omitZero && t.Kind() != reflect.Pointer && hasIsZero(t)
+	inner, err := c.of(t, m.Equality, exact || asksItself, path)
+	out := fieldComparer{kind: fieldOther, size: t.Size(), inner: inner}
+	if err == nil && !exact {
+		out.lenient = lenient(t, f, m)
+		if f.omitZero && !asksItself && (t.Kind() == reflect.Struct || t.Kind() == reflect.Array) {
+			out.zero = t
+		}
+	}
+	return out, err
+}
+
+// hasIsZero reports whether omitzero asks the value itself.
+func hasIsZero(t reflect.Type) bool {
+	_, ok := reflect.PointerTo(t).MethodByName("IsZero")
+	return ok
+}
+
+// lengthAt returns the length of the slice or map at p. Maps take one word.
+func lengthAt(p unsafe.Pointer, size uintptr) int {
+	if size == unsafe.Sizeof(uintptr(0)) {
+		return len(*(*map[string]struct{})(p))
+	}
+	return len(*(*[]struct{})(p))
+}
+
+// addFields adds the fields of t, which is at an offset of the outermost struct. All that encoding/json may write counts,
+// also what it leaves out because another field hides it.
+func (c comparers) addFields(s *structure, t reflect.Type, offset uintptr, e *check.Equality, exact bool, path string) error {
+	for i := range t.NumField() {
+		sf := t.Field(i)
+		f, embedded, written := readField(sf)
+		if !written && !exact {
+			continue
+		}
+		at := offset + sf.Offset
+		below := path + "." + sf.Name
+		switch {
+		case exact:
+			f = jsonField{}
+		case embedded != nil && sf.Type.Kind() == reflect.Struct:
+			if err := c.addFields(s, embedded, at, e, false, below); err != nil {
+				return err
+			}
+			continue
+		}
+		member := memberOf(e, f.name)
+		if embedded != nil { // a pointer, whose members belong to the outer object
+			member, f = check.Member{Equality: e}, jsonField{}
+		}
+		field, err := c.field(sf.Type, f, member, exact, below)
+		if err != nil {
+			return err
+		}
+		field.offset = at
+		s.add(field)
+	}
+	return nil
+}
+
+// memberOf returns how the values of a property compare.
+func memberOf(e *check.Equality, name string) check.Member {
+	if e == nil || e.Object == nil {
+		return check.Member{}
+	}
+	if m, ok := e.Object.Properties[name]; ok {
+		return m
+	}
+	return check.Member{Equality: e.Object.Values}
+}
+
+// lenient reports whether nil and empty count as the same in a field: both left out, or both normalized away.
+func lenient(t reflect.Type, f jsonField, m check.Member) bool {
+	switch t.Kind() {
+	case reflect.Slice:
+		var empty any = []any{}
+		if t.Elem().Kind() == reflect.Uint8 {
+			empty = "" // bytes are written as text
+		}
+		return f.omitEmpty || !writesItself(t) && m.Presence.Absent(nil) && m.Presence.Absent(empty)
+	case reflect.Map:
+		return f.omitEmpty || !writesItself(t) && m.Presence.Absent(nil) && m.Presence.Absent(map[string]any{})
+	}
+	return false
+}
+
+// add adds a field. Neighbours in memory become one.
+func (s *structure) add(f fieldComparer) {
+	switch inner := f.inner.(type) {
+	case text:
+		f.kind = fieldText
+	case memory:
+		if f.zero != nil || f.lenient {
+			break
+		}
+		f.kind = fieldMemory
+		if n := len(s.fields) - 1; n >= 0 && (s.fields[n].kind == fieldMemory || s.fields[n].kind == fieldWord) && s.fields[n].offset+s.fields[n].size == f.offset {
+			s.fields[n].size += uintptr(inner)
+			s.fields[n].kind = fieldMemory
+			return
+		}
+		if inner == 8 {
+			f.kind = fieldWord
+		}
+	}
+	s.fields = append(s.fields, f)
+}

@@ -1,0 +1,234 @@
+package typed
+
+import (
+	"fmt"
+	"reflect"
+	"unsafe"
+
+	"github.com/fieldlock/fieldlock/internal/check"
+	"github.com/fieldlock/fieldlock/normalize"
+)
+
+// lock proves that an update breaks nothing at one location and below it. The values of one Go type are at newVal and
+// oldVal; nil is a location that does not exist in the object. False says nothing: the update may be allowed.
+type lock interface {
+	keeps(newVal, oldVal unsafe.Pointer, depth int) bool
+}
+
+// holder says how a value comes to be absent: the tag of the field that holds it, and its normalization. The zero holder
+// belongs to items and map values, which are always there.
+type holder struct {
+	jsonField
+	normalized bool
+	presence   normalize.Property
+}
+
+// locker builds locks, each once, so that recursive types and schemas end.
+type locker struct {
+	comparers comparers
+	built     map[lockKey]lock
+}
+
+type lockKey struct {
+	typ  reflect.Type
+	node check.Node
+}
+
+// of returns the lock for values of t at a node.
+func (k *locker) of(t reflect.Type, node check.Node, h holder, path string) (lock, error) {
+	switch node := node.(type) {
+	case *check.Frozen:
+		return k.frozen(t, node.Equality, h, path)
+	case *check.Update:
+		return k.update(t, node, h, path)
+	case *check.ContainerNode:
+		return k.container(t, node, path)
+	}
+	return nil, fmt.Errorf("%s: a lock of type %T is not known", path, node)
+}
+
+// frozen keeps a value that may not change at all.
+type frozen struct{ field fieldComparer }
+
+func (k *locker) frozen(t reflect.Type, e *check.Equality, h holder, path string) (*frozen, error) {
+	field, err := k.comparers.field(t, h.jsonField, check.Member{Equality: e, Presence: h.presence}, false, path)
+	return &frozen{field}, err
+}
+
+func (l *frozen) keeps(newVal, oldVal unsafe.Pointer, depth int) bool {
+	if newVal == nil || oldVal == nil {
+		return newVal == oldVal
+	}
+	return l.field.equal(newVal, oldVal, depth)
+}
+
+// update keeps the words NoSet, NoUnset and NoModify.
+type update struct {
+	noSet, noUnset, noModify bool
+	equal                    *frozen // set if noModify
+	inner                    lock    // nil for none
+	set                      func(p unsafe.Pointer) setness
+}
+
+// setness says whether a value is set: neither absent nor null.
+type setness uint8
+
+const (
+	unknown setness = iota
+	unset
+	isSet
+)
+
+func (k *locker) update(t reflect.Type, n *check.Update, h holder, path string) (lock, error) {
+	l := &update{noSet: n.NoSet, noUnset: n.NoUnset, noModify: n.NoModify, set: setnessOf(t, h)}
+	equal, err := k.frozen(t, n.Equality, h, path)
+	if err != nil {
+		return nil, err
+	}
+	l.equal = equal
+	if n.Inner != nil {
+		if l.inner, err = k.container(t, n.Inner, path); err != nil {
+			return nil, err
+		}
+	}
+	return l, nil
+}
+
+func (l *update) keeps(newVal, oldVal unsafe.Pointer, depth int) bool {
+	newSet, oldSet := l.isSet(newVal), l.isSet(oldVal)
+	switch {
+	case newSet == unknown || oldSet == unknown:
+		return l.equal.keeps(newVal, oldVal, depth)
+	case newSet == isSet && oldSet == unset && l.noSet, oldSet == isSet && newSet == unset && l.noUnset:
+		return false
+	case newSet == isSet && oldSet == isSet && l.noModify:
+		return l.equal.keeps(newVal, oldVal, depth) // and then nothing below is broken either
+	}
+	return l.inner == nil || l.inner.keeps(newVal, oldVal, depth)
+}
+
+func (l *update) isSet(p unsafe.Pointer) setness {
+	if p == nil {
+		return unset
+	}
+	return l.set(p)
+}
+
+// setnessOf returns how to tell whether a value of t is set.
+func setnessOf(t reflect.Type, h holder) func(p unsafe.Pointer) setness {
+	when := func(is bool) setness {
+		if is {
+			return isSet
+		}
+		return unset
+	}
+	absent := func(value any) bool { return h.normalized && h.presence.Absent(value) }
+	switch kind := t.Kind(); {
+	case kind == reflect.Pointer:
+		return func(p unsafe.Pointer) setness {
+			switch {
+			case *(*unsafe.Pointer)(p) == nil:
+				return unset
+			case h.normalized || writesItself(t.Elem()) && t.Elem() != quantityType || t.Elem().Kind() == reflect.Pointer ||
+				t.Elem().Kind() == reflect.Slice || t.Elem().Kind() == reflect.Map || t.Elem().Kind() == reflect.Interface:
+				return unknown
+			}
+			return isSet
+		}
+	case t == quantityType && !h.normalized && !h.omitZero:
+		return func(unsafe.Pointer) setness { return isSet }
+	case writesItself(t):
+		return func(unsafe.Pointer) setness { return unknown }
+	case kind == reflect.Slice, kind == reflect.Map:
+		var empty any = []any{}
+		switch {
+		case kind == reflect.Map:
+			empty = map[string]any{}
+		case t.Elem().Kind() == reflect.Uint8:
+			empty = ""
+		}
+		emptyIsAbsent := h.omitEmpty || absent(empty)
+		doubtful := h.normalized && kind == reflect.Map // what is in it may count as absent
+		return func(p unsafe.Pointer) setness {
+			switch {
+			case *(*unsafe.Pointer)(p) == nil:
+				return unset
+			case lengthAt(p, t.Size()) == 0:
+				return when(!emptyIsAbsent)
+			case doubtful:
+				return unknown
+			}
+			return isSet
+		}
+	case h.quoted && h.normalized: // what is written is another type's value
+	case kind == reflect.String:
+		emptyIsAbsent := h.omitEmpty || h.omitZero || absent("")
+		return func(p unsafe.Pointer) setness { return when(!emptyIsAbsent || *(*string)(p) != "") }
+	case kind >= reflect.Bool && kind <= reflect.Uintptr:
+		var zero any = int64(0)
+		if kind == reflect.Bool {
+			zero = false
+		}
+		zeroIsAbsent := h.omitEmpty || h.omitZero || absent(zero)
+		if hasIsZero(t) {
+			break
+		}
+		size := t.Size()
+		var none [8]byte
+		return func(p unsafe.Pointer) setness {
+			return when(!zeroIsAbsent || !sameBytes(p, unsafe.Pointer(&none), size))
+		}
+	case kind == reflect.Struct && !h.normalized && !h.omitZero:
+		return func(unsafe.Pointer) setness { return isSet }
+	}
+	return func(unsafe.Pointer) setness { return unknown }
+}
+
+// container returns the lock for the members or items of a value of t.
+func (k *locker) container(t reflect.Type, n *check.ContainerNode, path string) (lock, error) {
+	key := lockKey{t, n}
+	if done, ok := k.built[key]; ok {
+		return done, nil
+	}
+	if writesItself(t) {
+		return nil, fmt.Errorf("%s: a %s writes its own JSON, so locks inside it cannot be found in Go: lock it as a whole", path, t)
+	}
+	switch t.Kind() {
+	case reflect.Pointer:
+		p := &pointed{}
+		k.built[key] = p
+		var err error
+		p.inner, err = k.container(t.Elem(), n, path)
+		return p, err
+	case reflect.Struct:
+		return k.structFields(t, n, path)
+	case reflect.Slice, reflect.Array:
+		return k.list(t, n, path)
+	case reflect.Map:
+		return k.keys(t, n, path)
+	}
+	return nil, fmt.Errorf("%s: the schema has locks inside an object or list, and the Go type is %s", path, t)
+}
+
+// pointed keeps what a pointer points to; nil is null, which frees what is below as absent does.
+type pointed struct{ inner lock }
+
+func (l *pointed) keeps(newVal, oldVal unsafe.Pointer, depth int) bool {
+	if newVal != nil {
+		newVal = *(*unsafe.Pointer)(newVal)
+	}
+	if oldVal != nil {
+		oldVal = *(*unsafe.Pointer)(oldVal)
+	}
+	return depth < maxDepth && l.inner.keeps(newVal, oldVal, depth+1)
+}
+
+// whole keeps a value where nothing changes. It is for what a schema and a Go type say in such different ways that
+// comparing parts would not pay.
+func (k *locker) whole(t reflect.Type, n *check.ContainerNode, path string) (lock, error) {
+	l, err := k.frozen(t, n.Equality, holder{}, path)
+	if err == nil {
+		k.built[lockKey{t, n}] = l
+	}
+	return l, err
+}

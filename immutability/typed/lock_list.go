@@ -1,0 +1,325 @@
+package typed
+
+import (
+	"fmt"
+	"hash/maphash"
+	"reflect"
+	"unicode/utf8"
+	"unsafe"
+
+	"github.com/fieldlock/fieldlock/internal/check"
+)
+
+// view is how a list is laid out in memory.
+type view struct {
+	size   uintptr // of an item
+	length int     // of an array; -1 for a slice
+}
+
+func viewOf(t reflect.Type) view {
+	if t.Kind() == reflect.Array {
+		return view{t.Elem().Size(), t.Len()}
+	}
+	return view{t.Elem().Size(), -1}
+}
+
+// of returns the list at p; nil is an empty one.
+func (v view) of(p unsafe.Pointer) header {
+	switch {
+	case p == nil:
+		return header{}
+	case v.length >= 0:
+		return header{data: p, len: v.length}
+	}
+	return *(*header)(p)
+}
+
+func (v view) item(l *header, i int) unsafe.Pointer { return unsafe.Add(l.data, uintptr(i)*v.size) }
+
+// list returns the lock for a slice or array.
+func (k *locker) list(t reflect.Type, n *check.ContainerNode, path string) (lock, error) {
+	if t.Elem().Kind() == reflect.Uint8 && t.Kind() == reflect.Slice {
+		return nil, fmt.Errorf("%s: the schema has locks inside an object or list, and a %s is written as text", path, t)
+	}
+	switch list := n.List.(type) {
+	case *check.Items:
+		l := &items{view: viewOf(t)}
+		k.built[lockKey{t, n}] = l
+		var err error
+		l.item, err = k.of(t.Elem(), list.Node, holder{}, path+"[]")
+		return l, err
+	case *check.SetItems:
+		return k.setItems(t, n, list, path)
+	case *check.KeyedItems:
+		return k.keyedItems(t, n, list, path)
+	}
+	return nil, fmt.Errorf("%s: the schema has an object, and the Go type is %s", path, t)
+}
+
+// items keeps a list whose items belong together by index.
+type items struct {
+	view
+	item lock
+}
+
+func (l *items) keeps(newVal, oldVal unsafe.Pointer, depth int) bool {
+	newList, oldList := l.of(newVal), l.of(oldVal)
+	if depth >= maxDepth {
+		return false
+	}
+	for i := range min(newList.len, oldList.len) {
+		if !l.item.keeps(l.view.item(&newList, i), l.view.item(&oldList, i), depth+1) {
+			return false
+		}
+	}
+	return true
+}
+
+// setItems keeps the items of a set, which are its keys.
+type setItems struct {
+	view
+	keyLocks
+	inOrder comparer
+	scalars *scalars // nil for items that are not scalars
+}
+
+func (k *locker) setItems(t reflect.Type, n *check.ContainerNode, set *check.SetItems, path string) (lock, error) {
+	if t.Kind() == reflect.Array {
+		return k.whole(t, n, path)
+	}
+	inOrder, err := k.comparers.of(t, nil, false, path)
+	if err != nil {
+		return nil, err
+	}
+	l := &setItems{view: viewOf(t), keyLocks: keyLocksOf(set.Locks), inOrder: inOrder}
+	if hash := hashOf(t.Elem()); hash != nil && set.Equality == nil {
+		elem, err := k.comparers.of(t.Elem(), nil, false, path+"[]")
+		if err != nil {
+			return nil, err
+		}
+		l.scalars = &scalars{hash: hash, elem: elem, size: t.Elem().Size()}
+	}
+	k.built[lockKey{t, n}] = l
+	return l, nil
+}
+
+func (l *setItems) keeps(newVal, oldVal unsafe.Pointer, depth int) bool {
+	newList, oldList := l.of(newVal), l.of(oldVal)
+	switch {
+	case newList.len == 0 && oldList.len == 0:
+		return true
+	case newVal != nil && oldVal != nil && newList.len == oldList.len && l.inOrder.equal(newVal, oldVal, depth):
+		return true
+	case l.scalars == nil:
+		return false
+	}
+	return (!l.add || l.scalars.subset(&newList, &oldList)) && (!l.remove || l.scalars.subset(&oldList, &newList))
+}
+
+// keyedItems keeps a list whose items are correlated by key.
+type keyedItems struct {
+	view
+	keyLocks
+	pointers bool // the items are pointers to structs
+	keys     []keyField
+	item     lock    // nil: nothing is locked in the items
+	inOrder  *frozen // for lists whose items are locked as a whole
+}
+
+func (k *locker) keyedItems(t reflect.Type, n *check.ContainerNode, list *check.KeyedItems, path string) (lock, error) {
+	l := &keyedItems{view: viewOf(t), keyLocks: keyLocksOf(list.Locks)}
+	k.built[lockKey{t, n}] = l
+	object := t.Elem()
+	if object.Kind() == reflect.Pointer {
+		l.pointers, object = true, object.Elem()
+	}
+	if object.Kind() != reflect.Struct || writesItself(object) {
+		return nil, fmt.Errorf("%s: the items of a list-type map are %s; only structs have keys", path, t.Elem())
+	}
+	fields := map[string]jsonField{}
+	for _, f := range jsonFields(object) {
+		fields[f.name] = f
+	}
+	for i := range list.Keys {
+		key, err := keyFieldOf(object, fields, &list.Keys[i], path+"[]")
+		if err != nil {
+			return nil, err
+		}
+		l.keys = append(l.keys, key)
+	}
+	var err error
+	if list.WholeItems {
+		if l.inOrder, err = k.frozen(t, n.Equality, holder{}, path); err != nil {
+			return nil, err
+		}
+	}
+	if list.Item != nil {
+		l.item, err = k.of(t.Elem(), list.Item, holder{}, path+"[]")
+	}
+	return l, err
+}
+
+func (l *keyedItems) keeps(newVal, oldVal unsafe.Pointer, depth int) bool {
+	newList, oldList := l.of(newVal), l.of(oldVal)
+	if depth >= maxDepth {
+		return false
+	}
+	if l.inOrder != nil && newVal != nil && oldVal != nil && newList.len == oldList.len && l.inOrder.keeps(newVal, oldVal, depth) {
+		return true
+	}
+	if newList.len == 0 && oldList.len == 0 {
+		return true
+	}
+	if newList.len == oldList.len {
+		if kept, aligned := l.inPlace(&newList, &oldList, depth+1); aligned {
+			return kept
+		}
+	}
+	return l.byKey(&newList, &oldList, depth+1)
+}
+
+// inPlace checks lists with the same keys at the same indices, each key once. aligned is false for other lists.
+//
+// A key that comes later in an order than the one before it, all through the list, occurs once. Most lists are sorted, by
+// length or not, so that hashing the keys is left to the others.
+func (l *keyedItems) inPlace(newList, oldList *header, depth int) (kept, aligned bool) {
+	kept = true
+	order := sorted{bytewise: true, byLength: true}
+	plain := len(l.keys) == 1 && l.keys[0].plain() && !l.pointers
+	fields, _ := l.item.(*structFields)
+	for i := range newList.len {
+		newItem, oldItem := l.view.item(newList, i), l.view.item(oldList, i)
+		if plain {
+			name := *(*string)(unsafe.Add(newItem, l.keys[0].at.offset))
+			if name != *(*string)(unsafe.Add(oldItem, l.keys[0].at.offset)) {
+				return false, false
+			}
+			order.next(name, i)
+		} else {
+			newObj, oldObj := l.object(newItem), l.object(oldItem)
+			if newObj == nil || oldObj == nil || !l.sameKey(newObj, oldObj) {
+				return false, false
+			}
+		}
+		switch {
+		case !kept || l.item == nil:
+		case fields != nil:
+			kept = fields.keeps(newItem, oldItem, depth)
+		default:
+			kept = l.item.keeps(newItem, oldItem, depth)
+		}
+	}
+	if plain && order.unique() {
+		return kept, true
+	}
+	return kept, l.unique(newList)
+}
+
+// unique reports whether each key occurs once in a list of objects.
+func (l *keyedItems) unique(list *header) bool {
+	ix := newIndex(list.len)
+	defer ix.free()
+	for i := range list.len {
+		obj := l.object(l.view.item(list, i))
+		hash, ok := l.hash(ix.seed, obj)
+		if !ok || ix.add(hash, i, func(j int) bool { return l.sameKey(obj, l.object(l.view.item(list, j))) }) >= 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// sorted tells whether names are in one of two orders.
+type sorted struct {
+	bytewise, byLength bool
+	last               string
+}
+
+// next takes the name at index i.
+func (s *sorted) next(name string, i int) {
+	if !s.bytewise && !s.byLength {
+		return
+	}
+	if i > 0 {
+		less := s.last < name
+		s.bytewise = s.bytewise && less
+		s.byLength = s.byLength && (len(s.last) < len(name) || len(s.last) == len(name) && less)
+	}
+	if !utf8.ValidString(name) {
+		s.bytewise, s.byLength = false, false
+	}
+	s.last = name
+}
+
+func (s *sorted) unique() bool { return s.bytewise || s.byLength }
+
+// byKey checks lists in any order. It proves nothing where a key occurs twice.
+func (l *keyedItems) byKey(newList, oldList *header, depth int) bool {
+	ix := newIndex(oldList.len)
+	defer ix.free()
+	for i := range oldList.len {
+		obj := l.object(l.view.item(oldList, i))
+		if obj == nil {
+			return false
+		}
+		hash, ok := l.hash(ix.seed, obj)
+		if !ok || ix.add(hash, i, func(j int) bool { return l.sameKey(obj, l.object(l.view.item(oldList, j))) }) >= 0 {
+			return false
+		}
+	}
+	both := 0
+	for i := range newList.len {
+		item := l.view.item(newList, i)
+		obj := l.object(item)
+		if obj == nil {
+			return false
+		}
+		hash, ok := l.hash(ix.seed, obj)
+		if !ok {
+			return false
+		}
+		at := ix.find(hash, func(j int) bool { return l.sameKey(obj, l.object(l.view.item(oldList, j))) })
+		if at < 0 {
+			if l.add {
+				return false
+			}
+			continue
+		}
+		if ix.counts[at]++; ix.counts[at] > 1 {
+			return false
+		}
+		both++
+		if l.item != nil && !l.item.keeps(item, l.view.item(oldList, at), depth) {
+			return false
+		}
+	}
+	return both == oldList.len || !l.remove
+}
+
+// object returns the struct of an item, nil for a nil pointer.
+func (l *keyedItems) object(item unsafe.Pointer) unsafe.Pointer {
+	if l.pointers {
+		return *(*unsafe.Pointer)(item)
+	}
+	return item
+}
+
+func (l *keyedItems) sameKey(a, b unsafe.Pointer) bool {
+	for i := range l.keys {
+		if !l.keys[i].same(a, b) {
+			return false
+		}
+	}
+	return true
+}
+
+func (l *keyedItems) hash(seed maphash.Seed, obj unsafe.Pointer) (hash uint64, ok bool) {
+	for i := range l.keys {
+		h, ok := l.keys[i].hash(seed, obj)
+		if !ok {
+			return 0, false
+		}
+		hash = (hash ^ h) * 0x9e3779b97f4a7c15
+	}
+	return hash ^ hash>>29, true
+}

@@ -1,0 +1,203 @@
+package typed
+
+import (
+	"encoding/json"
+	"reflect"
+	"strings"
+	"testing"
+	"unsafe"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"github.com/fieldlock/fieldlock/immutability"
+)
+
+// outcome counts what happened in random trials.
+type outcome struct {
+	types, unplanned, updates, allowed, proved int
+}
+
+// try makes a type, a schema and some updates from a seed, and compares the plan with what encoding/json writes.
+func try(t *testing.T, seed uint64, o *outcome) {
+	t.Helper()
+	m := newMaker(seed)
+	typ := m.structType(3)
+	schema := m.schema(typ, 0, false)
+	data, err := json.Marshal(schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var s spec.Schema
+	if err := json.Unmarshal(data, &s); err != nil {
+		t.Fatal(err)
+	}
+	v, err := immutability.Compile(&s)
+	if err != nil || v.Empty() {
+		return
+	}
+	o.types++
+	plan, err := CompileType(v, typ)
+	if err != nil {
+		o.unplanned++
+		if !strings.Contains(err.Error(), ".") {
+			t.Errorf("the error names no field: %v", err)
+		}
+		return
+	}
+	for range 12 {
+		fillSeed := m.Uint64()
+		newObj, oldObj := reflect.New(typ), reflect.New(typ)
+		newMaker(fillSeed).fill(newObj.Elem(), 0)
+		newMaker(fillSeed).fill(oldObj.Elem(), 0)
+		for range m.IntN(4) {
+			m.change(newObj.Elem(), 0)
+		}
+		newJSON, newErr := json.Marshal(newObj.Interface())
+		oldJSON, oldErr := json.Marshal(oldObj.Interface())
+		if newErr != nil || oldErr != nil {
+			continue
+		}
+		want, err := v.CheckJSON(newJSON, oldJSON)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.updates++
+		proved := plan.accepts(newObj.UnsafePointer(), oldObj.UnsafePointer())
+		if proved && !want.Allowed() {
+			t.Fatalf("seed %d: the plan lets through %v\nnew %s\nold %s\nschema %s\ntype %s", seed, want.ErrorList(), newJSON, oldJSON, data, describeType(typ))
+		}
+		if want.Allowed() {
+			o.allowed++
+			if proved {
+				o.proved++
+			}
+		}
+		got, err := plan.Check(newObj.Interface(), oldObj.Interface())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(errorTexts(want), errorTexts(got)); diff != "" {
+			t.Fatalf("seed %d (-JSON +plan):\n%s", seed, diff)
+		}
+	}
+}
+
+func errorTexts(r immutability.Report) []string {
+	var list []string
+	for _, e := range r.ErrorList() {
+		list = append(list, e.Error())
+	}
+	return list
+}
+
+// TestPlanAgreesWithJSON tries random types, schemas and updates.
+func TestPlanAgreesWithJSON(t *testing.T) {
+	trials := 800
+	if testing.Short() {
+		trials = 100
+	}
+	var o outcome
+	for seed := range uint64(trials) {
+		try(t, seed, &o)
+	}
+	t.Logf("%+v", o)
+	if o.proved*100 < o.allowed*80 {
+		t.Errorf("only %d of %d allowed updates were proved without JSON", o.proved, o.allowed)
+	}
+	if o.types-o.unplanned < trials/10 {
+		t.Errorf("only %d of %d types were planned", o.types-o.unplanned, trials)
+	}
+}
+
+func FuzzPlan(f *testing.F) {
+	for seed := range uint64(20) {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, seed uint64) { try(t, seed, &outcome{}) })
+}
+
+// TestJSONFields compares the fields with what encoding/json writes.
+func TestJSONFields(t *testing.T) {
+	type left struct{ A, B string }
+	type right struct {
+		A string
+		C string `json:"B"`
+	}
+	type hidden struct {
+		Shown string `json:"shown"`
+	}
+	type tagged struct {
+		left
+		right
+		*hidden
+		X      int `json:"-"`
+		Y      int `json:"-,"`
+		Z      int `json:"a/b,omitempty"`
+		W      int `json:"what?"`
+		Bad    int `json:"ba\\d"`
+		lower  int
+		Base   `json:"base"`
+		Inline Base `json:",inline"`
+		Label
+	}
+	type twice struct {
+		Deep
+		Other struct{ Name string }
+	}
+	for _, v := range []any{tagged{hidden: &hidden{}, Z: 1}, twice{}, Deep{Inner: &Base{Class: "x"}, Base: Base{Class: "y"}}, pointed2{Deep: &Deep{}}} {
+		data, err := json.Marshal(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var want map[string]any
+		if err := json.Unmarshal(data, &want); err != nil {
+			t.Fatal(err)
+		}
+		got := map[string]bool{}
+		for _, f := range jsonFields(reflect.TypeOf(v)) {
+			if f.omitEmpty && want[f.name] == nil {
+				continue
+			}
+			got[f.name] = true
+		}
+		for name := range want {
+			if !got[name] {
+				t.Errorf("%T: %q is written and not found", v, name)
+			}
+			delete(got, name)
+		}
+		if len(got) > 0 {
+			t.Errorf("%T: %v are found and not written", v, got)
+		}
+	}
+	_ = tagged{}.lower
+}
+
+// TestHide: addresses of variables are used while the stack grows.
+func TestHide(t *testing.T) {
+	m := map[string]string{"a": "x", "b": "y"}
+	n := 0
+	var grow func(depth int) int
+	grow = func(depth int) int {
+		var room [256]byte
+		if depth == 0 {
+			return int(room[0])
+		}
+		return grow(depth-1) + int(room[depth%256])
+	}
+	layout[string]{}.equal(unsafe.Pointer(&m), unsafe.Pointer(&m), comparerFunc(func(value, other unsafe.Pointer) bool {
+		grow(1000)
+		if v := *(*string)(value); v == *(*string)(other) && (v == "x" || v == "y") {
+			n++
+		}
+		return true
+	}), 0)
+	if n != 2 {
+		t.Errorf("%d values were read right, want 2", n)
+	}
+}
+
+type comparerFunc func(a, b unsafe.Pointer) bool
+
+func (f comparerFunc) equal(a, b unsafe.Pointer, _ int) bool { return f(a, b) }
