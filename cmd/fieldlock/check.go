@@ -67,8 +67,9 @@ Exit status: 0 no change is refused, 1 some change is refused, 2 some input cann
   git show HEAD:orders.yaml | fieldlock check --schema crd.yaml - orders.yaml`,
 		RunE: func(_ *cobra.Command, args []string) error { return c.run(args) },
 	}
-	c.sources.flags(cmd)
-	cmd.Flags().BoolVar(&c.writeAccept, "write-accept", false, "accept all violations of this run: write entries for them, and exit with 0")
+	c.gitFlags(cmd)
+	c.renderFlags(cmd)
+	c.acceptFlags(cmd)
 	cmd.Flags().StringVar(&c.minor, "kubernetes-version", "", "the `MINOR` of the cluster, such as 1.36; by default the newest known one")
 	cmd.Flags().BoolVar(&c.noBuiltin, "no-builtin", false, "do not check the kinds of Kubernetes itself")
 	c.outputs = addOutputs(cmd, func(f report.Format) bool { return f.Check != nil })
@@ -82,12 +83,11 @@ Exit status: 0 no change is refused, 1 some change is refused, 2 some input cann
 type checkCommand struct {
 	streams
 	sources
-	schemas     []string
-	minor       string // of Kubernetes
-	noBuiltin   bool
-	writeAccept bool
-	options     compare.Options
-	outputs     *report.Outputs
+	schemas   []string
+	minor     string // of Kubernetes
+	noBuiltin bool
+	options   compare.Options
+	outputs   *report.Outputs
 }
 
 func (c *checkCommand) run(args []string) error {
@@ -164,7 +164,7 @@ func (c *checkCommand) readGit(r *manifest.Reader, args []string) (*compare.Inpu
 // print prints the report and returns the error that stands for its exit status.
 func (c *checkCommand) print(r *compare.Report) error {
 	if c.writeAccept {
-		return c.acceptAll(r)
+		return c.acceptAll(c.out, r.Acceptances, "violation")
 	}
 	if err := c.outputs.Write(c.out, func(f report.Format, w io.Writer) error { return f.Check(w, r) }); err != nil {
 		return err
@@ -182,16 +182,5 @@ func (c *checkCommand) print(r *compare.Report) error {
 	case !r.Allowed:
 		return errRefused
 	}
-	return nil
-}
-
-// acceptAll writes entries for the violations of the report.
-func (c *checkCommand) acceptAll(r *compare.Report) error {
-	entries := r.Acceptances("accepted with --write-accept")
-	path, err := c.sources.writeAccept(entries)
-	if err != nil {
-		return fmt.Errorf("--write-accept: %w", err)
-	}
-	fmt.Fprintf(c.out, "%s accepted in %s; give each entry its reason\n", report.Count(len(entries), "violation"), report.Printable(path))
 	return nil
 }

@@ -320,8 +320,8 @@ func TestUnusable(t *testing.T) {
 		args  []string          // check unless given
 		want  string
 	}{
-		{"no arguments", nil, []string{"check"}, "check needs OLD and NEW, each a file, a directory or -; it has neither"},
-		{"no new side", nil, []string{"check", "--schema", "crd.yaml", "old.yaml"}, "check needs OLD and NEW, each a file, a directory or -; it has old.yaml"},
+		{"no arguments", nil, []string{"check"}, "check needs OLD and NEW, each a file, a directory or -, or --git REV; it has neither"},
+		{"no new side", nil, []string{"check", "--schema", "crd.yaml", "old.yaml"}, "check needs OLD and NEW, each a file, a directory or -, or --git REV; it has old.yaml"},
 		{"unknown format", nil, append(check, "-o", "xml"), "the formats are text, json, github, sarif"},
 		{"unknown flag", nil, append(check, "--nope"), "unknown flag: --nope"},
 		{"unknown command", nil, []string{"chekc"}, `unknown command "chekc"`},
@@ -339,7 +339,7 @@ func TestUnusable(t *testing.T) {
 		{"no file", nil, []string{"import", "cel"}, "import cel needs one file, or - for standard input; it has none"},
 		{"two files", nil, []string{"export", "policy", "crd.yaml", "old.yaml"}, "export policy needs one file, or - for standard input; it has crd.yaml, old.yaml"},
 		{"broken JSON", map[string]string{"old.json": `{"a": 1,}}`}, []string{"check", "--schema", "crd.yaml", "old.json", "new.yaml"}, "old.json:1: document 1: the JSON is malformed"},
-		{"no object at all", map[string]string{"old.yaml": "", "new.yaml": "# nothing\n"}, nil, "OLD and NEW hold no object; there is nothing to check (OLD is old.yaml, NEW is new.yaml)"},
+		{"no object at all", map[string]string{"old.yaml": "", "new.yaml": "# nothing\n"}, nil, "OLD and NEW hold no object; there is nothing to check (in old.yaml, new.yaml)"},
 		{"scalar for an object", map[string]string{"new.yaml": "--- 5\n"}, nil, "new.yaml:1: document 1: it is the number 5; a document is an object with apiVersion and kind"},
 		{"key twice", map[string]string{"new.yaml": object + "spec: {class: a, class: b}\n"}, nil, "new.yaml:4"},
 		{"no kind", map[string]string{"new.yaml": "apiVersion: example.com/v1\n"}, nil, "new.yaml:1: document 1: kind: it is missing; it has to be the kind of the object"},
@@ -363,7 +363,8 @@ func TestUnusable(t *testing.T) {
 		{"lint without CRDs", nil, []string{"lint"}, "lint needs CRDs"},
 		{"lint of something else", nil, []string{"lint", "old.yaml"}, "old.yaml: there is no CustomResourceDefinition in it"},
 		{"lint of an old something else", nil, []string{"lint", "--old", "old.yaml", "crd.yaml"}, "old.yaml: there is no CustomResourceDefinition in it"},
-		{"locks without CRDs", nil, []string{"locks"}, "locks needs CRDs"},
+		{"locks of an unknown kind", nil, []string{"locks", "gadget"}, "gadget: it is neither a file nor a built-in kind"},
+		{"locks of an unknown minor", nil, []string{"locks", "--kubernetes-version", "1.9", "sts"}, "--kubernetes-version:"},
 		{"locks of a CRD with mistakes", map[string]string{"crd.yaml": strings.Replace(classLocked, "x-kubernetes-immutable: true", "x-kubernetes-immutable: false", 1)}, []string{"locks", "crd.yaml"}, "crd.yaml:22: CustomResourceDefinition widgets.example.com, version v1: spec.class: x-kubernetes-immutable is false"},
 		{"locks in two formats", nil, []string{"locks", "--markdown", "-o", "json", "crd.yaml"}, "--markdown and -o exclude each other"},
 	} {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -14,9 +15,7 @@ import (
 )
 
 func newLint(s streams) *cobra.Command {
-	var old []string
-	var strict bool
-	var outputs *report.Outputs
+	c := &lintCommand{streams: s}
 	cmd := &cobra.Command{
 		Use:   "lint [--old FILE] FILE...",
 		Short: "Name the mistakes in the locks of CRDs, and the ways around them",
@@ -27,8 +26,11 @@ in which a locked value can still change, such as removing its parent and adding
 that lacks the lock. It names the fields behind the hole, and what would close it. CEL transition rules are locks too:
 lint names the ways around them, so that it audits any CRD.
 
-With --old, the CRDs are updates of those: lint also reports locks that the update drops, and changes that such an
-update may not make.
+With --old, the CRDs are updates of those, and with --git REV of the same files at that revision: lint also reports locks
+that the update drops, and changes that such an update may not make.
+
+Accepted findings are listed and do not fail: the file .fieldlock.yaml, or that of --accept, has a list of entries {crd,
+path, rule, reason, until}; keys that are left out match everything.
 
 In a directory all .yaml, .yml and .json files are read, also of folders below it. Documents that are not CRDs are
 skipped, such as a patch for kustomize.
@@ -41,8 +43,7 @@ Exit status: 0 no error, 1 errors (with --strict: warnings too), 2 some input ca
   kubectl get crds -o yaml | fieldlock lint -
 
   # May this update of the CRDs be released?
-  git worktree add /tmp/v1 v1.0.0
-  fieldlock lint --old /tmp/v1/config/crd config/crd
+  fieldlock lint --git v1.0.0 config/crd
 
   # In CI, as code scanning alerts
   fieldlock lint --strict -o sarif=fieldlock.sarif config/crd`,
@@ -50,39 +51,57 @@ Exit status: 0 no error, 1 errors (with --strict: warnings too), 2 some input ca
 			if len(args) == 0 {
 				return errors.New("lint needs CRDs: files, directories or -; see fieldlock lint --help")
 			}
-			return runLint(s, outputs, strict, old, args)
+			return c.run(args)
 		},
 	}
-	outputs = addOutputs(cmd, func(f report.Format) bool { return f.Lint != nil })
-	cmd.Flags().StringArrayVar(&old, "old", nil, "the CRDs before the update: a `FILE`, a directory or -; may be repeated")
-	cmd.Flags().BoolVar(&strict, "strict", false, "warnings fail too")
+	c.outputs = addOutputs(cmd, func(f report.Format) bool { return f.Lint != nil })
+	cmd.Flags().StringArrayVar(&c.old, "old", nil, "the CRDs before the update: a `FILE`, a directory or -; may be repeated")
+	cmd.Flags().BoolVar(&c.strict, "strict", false, "warnings fail too")
+	c.gitFlags(cmd)
+	c.acceptFlags(cmd)
 	return cmd
 }
 
-func runLint(s streams, outputs *report.Outputs, strict bool, old, args []string) error {
-	reader := &manifest.Reader{Stdin: s.in}
-	news, errs, err := reader.CRDs(args...)
+// lintCommand is one run of lint.
+type lintCommand struct {
+	streams
+	sources
+	old     []string
+	strict  bool
+	outputs *report.Outputs
+}
+
+func (c *lintCommand) run(args []string) error {
+	var t *trees
+	var err error
+	if c.git != "" {
+		if len(c.old) > 0 {
+			return errors.New("--old and --git exclude each other: with --git the old CRDs are those of the revision")
+		}
+		if t, err = c.open(); err != nil {
+			return err
+		}
+	}
+	r, errs, err := c.findings(t, args)
 	if err != nil {
 		return err
 	}
-	olds, oldErrs, err := reader.CRDs(old...)
+	newList, oldList, err := c.acceptances(t)
 	if err != nil {
 		return err
 	}
-	errs = append(errs, oldErrs...)
-	r, err := audit.CRDs(crdsOf(news), crdsOf(olds))
-	if err != nil {
-		return err
+	warnings := r.Accept(newList, oldList, t != nil && c.accept == "", time.Now())
+	if c.writeAccept {
+		return c.acceptAll(c.out, r.Acceptances, "finding")
 	}
-	r.Strict = strict
-	for _, err := range errs {
-		r.Errors = append(r.Errors, err.Error())
-	}
-	if err := outputs.Write(s.out, func(f report.Format, w io.Writer) error { return f.Lint(w, r) }); err != nil {
+	if err := c.outputs.Write(c.out, func(f report.Format, w io.Writer) error { return f.Lint(w, r) }); err != nil {
 		return err
 	}
 	if !r.Locked && len(r.Findings) == 0 && len(errs) == 0 {
-		fmt.Fprintf(s.err, "warning: the CRDs have neither locks nor CEL transition rules; a CRD that was read from a cluster has only the locks in its annotation %s\n", crd.AnnotationKey)
+		warnings = append(warnings, "the CRDs have neither locks nor CEL transition rules; a CRD that was read from a cluster has only the locks in its annotation "+crd.AnnotationKey)
+	}
+	for _, warning := range warnings {
+		fmt.Fprintf(c.err, "warning: %s\n", report.Printable(warning))
 	}
 	switch {
 	case len(errs) > 0:
@@ -91,6 +110,32 @@ func runLint(s streams, outputs *report.Outputs, strict bool, old, args []string
 		return errRefused
 	}
 	return nil
+}
+
+// findings reads the CRDs and lints them. errs are inputs that could not be read.
+func (c *lintCommand) findings(t *trees, args []string) (r *audit.Report, errs []error, err error) {
+	reader := &manifest.Reader{Stdin: c.in}
+	var news, olds []manifest.CRD
+	if t != nil {
+		news, olds, errs, err = t.schemas(reader, args)
+	} else {
+		var oldErrs []error
+		if news, errs, err = reader.CRDs(args...); err == nil {
+			olds, oldErrs, err = reader.CRDs(c.old...)
+		}
+		errs = append(errs, oldErrs...)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	if r, err = audit.CRDs(crdsOf(news), crdsOf(olds)); err != nil {
+		return nil, nil, err
+	}
+	r.Strict = c.strict
+	for _, err := range errs {
+		r.Errors = append(r.Errors, err.Error())
+	}
+	return r, errs, nil
 }
 
 func crdsOf(list []manifest.CRD) []*crd.CRD {

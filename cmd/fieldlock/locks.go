@@ -4,9 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/fieldlock/fieldlock/immutability/builtin"
 	"github.com/fieldlock/fieldlock/internal/audit"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/report"
@@ -14,46 +18,74 @@ import (
 
 func newLocks(s streams) *cobra.Command {
 	var markdown bool
+	var minor string
 	var outputs *report.Outputs
 	cmd := &cobra.Command{
-		Use:   "locks FILE...",
-		Short: "Show which fields of CRDs are locked, how, and how they can still change",
-		Long: `locks prints the locked fields of each CRD as a tree: the path, the lock, and below it each hole through which the
-value can still change. fieldlock lint explains how to close a hole. CEL transition rules are not listed: fieldlock
-import cel turns them into locks.
+		Use:   "locks [KIND|FILE...]",
+		Short: "Show which fields are locked, how, and how they can still change",
+		Long: `locks prints the locked fields of built-in kinds and of CRDs as a tree: the path, the lock, and below it each hole
+through which the value can still change. fieldlock lint explains how to close a hole. CEL transition rules of CRDs are
+not listed: fieldlock import cel turns them into locks.
+
+KIND is a built-in kind, by its kind, plural or short name in any case, with ".group" where needed; a file of that name
+wins. Without arguments all built-in kinds are listed.
 
 -o markdown prints a table for reference documentation instead.
 
-Exit status: 0, or 2 when a CRD cannot be used.`,
-		Example: `  # What may users of this API not change?
+Exit status: 0, or 2 when a kind is not known or a CRD cannot be used.`,
+		Example: `  # What may nobody change in a StatefulSet?
+  fieldlock locks statefulset
+
+  # What may users of this API not change?
   fieldlock locks crd.yaml
 
   # The table for the reference documentation
   fieldlock locks -o markdown config/crd > docs/locked-fields.md`,
 		RunE: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return errors.New("locks needs CRDs: files, directories or -; see fieldlock locks --help")
-			}
 			if markdown {
 				if err := outputs.Set("markdown"); err != nil {
 					return errors.New("--markdown and -o exclude each other")
 				}
 			}
-			return runLocks(s, outputs, args)
+			kinds, err := builtin.For(minor)
+			if err != nil {
+				return fmt.Errorf("--kubernetes-version: %w", err)
+			}
+			return runLocks(s, outputs, kinds, args)
 		},
 	}
 	outputs = addOutputs(cmd, func(f report.Format) bool { return f.Locks != nil })
 	cmd.Flags().BoolVar(&markdown, "markdown", false, "short for -o markdown")
+	cmd.Flags().StringVar(&minor, "kubernetes-version", "", "the `MINOR` of the cluster for built-in kinds, such as 1.36; by default the newest known one")
 	return cmd
 }
 
-func runLocks(s streams, outputs *report.Outputs, args []string) error {
-	crds, errs, err := (&manifest.Reader{Stdin: s.in}).CRDs(args...)
-	if err != nil {
-		return err
+func runLocks(s streams, outputs *report.Outputs, kinds *builtin.Kinds, args []string) error {
+	locks := &audit.Locks{Fields: []audit.Field{}}
+	var errs []error
+	if len(args) == 0 {
+		locks = audit.LocksOfKinds(locked(kinds.All()))
 	}
-	locks, mistakes := audit.LocksOf(crds)
-	errs = append(errs, mistakes...)
+	reader := &manifest.Reader{Stdin: s.in}
+	for _, arg := range args {
+		found := kinds.Lookup(arg)
+		if _, err := os.Stat(arg); err == nil || arg == "-" || looksLikeFile(arg) {
+			found = nil
+		} else if len(found) == 0 {
+			return fmt.Errorf("%s: it is neither a file nor a built-in kind; fieldlock locks lists the kinds that are known", arg)
+		}
+		if len(found) > 0 {
+			locks.Add(audit.LocksOfKinds(found))
+			continue
+		}
+		crds, mistakes, err := reader.CRDs(arg)
+		if err != nil {
+			return err
+		}
+		ofCRDs, more := audit.LocksOf(crds)
+		locks.Add(ofCRDs)
+		errs = append(append(errs, mistakes...), more...)
+	}
 	if len(locks.Groups) > 0 || len(errs) == 0 {
 		if err := outputs.Write(s.out, func(f report.Format, w io.Writer) error { return f.Locks(w, locks) }); err != nil {
 			return err
@@ -63,4 +95,14 @@ func runLocks(s streams, outputs *report.Outputs, args []string) error {
 		fmt.Fprintf(s.err, "note: not listed: %s; fieldlock import cel turns those into locks that have an equivalent lock\n", report.Count(locks.Rules, "CEL transition rule"))
 	}
 	return joined(errs)
+}
+
+// locked returns the kinds that have locks.
+func locked(kinds []*builtin.Kind) []*builtin.Kind {
+	return slices.DeleteFunc(slices.Clone(kinds), func(k *builtin.Kind) bool { return !k.Locked() })
+}
+
+// looksLikeFile reports whether an argument can only be meant as a file.
+func looksLikeFile(arg string) bool {
+	return strings.ContainsAny(arg, "/\\") || manifest.HasObjects(arg)
 }

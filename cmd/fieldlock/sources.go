@@ -23,13 +23,22 @@ type sources struct {
 	renders []string
 	timeout time.Duration
 	accept  string
+
+	writeAccept bool
 }
 
-func (o *sources) flags(cmd *cobra.Command) {
+func (o *sources) gitFlags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&o.git, "git", "", "compare with a `REV` of the git repository, or REV..REV2, REV...REV2, REV... (from the merge base)")
+}
+
+func (o *sources) renderFlags(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar(&o.renders, "render", nil, "a `COMMAND` that prints manifests, run in the trees of OLD and NEW; may be repeated")
 	cmd.Flags().DurationVar(&o.timeout, "render-timeout", 5*time.Minute, "how long each command of --render may take")
-	cmd.Flags().StringVar(&o.accept, "accept", "", "a `FILE` of accepted violations; by default "+manifest.AcceptFile+" here or at the root of the repository")
+}
+
+func (o *sources) acceptFlags(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&o.accept, "accept", "", "a `FILE` of what is accepted; by default "+manifest.AcceptFile+" here or at the root of the repository")
+	cmd.Flags().BoolVar(&o.writeAccept, "write-accept", false, "accept all that this run finds: write entries for it, and exit with 0")
 }
 
 // trees are the two sides of a comparison in git.
@@ -161,7 +170,7 @@ func (t *trees) schemas(r *manifest.Reader, args []string) (news, olds []manifes
 				return nil, nil, nil, err
 			}
 			crds, mistakes, err := manifest.CRDsOf([]string{arg}, [][]manifest.File{files})
-			if err != nil {
+			if err != nil && side.tree == t.new {
 				return nil, nil, nil, err
 			}
 			*side.crds, errs = append(*side.crds, crds...), append(errs, mistakes...)
@@ -209,8 +218,8 @@ func treeAccept(t *git.Tree) (*accept.List, error) {
 	return accept.Parse(manifest.AcceptFile, data)
 }
 
-// writeAccept adds entries to the file of accepted findings and returns its name.
-func (o *sources) writeAccept(entries []accept.Entry) (string, error) {
+// acceptAll writes the entries that accept everything that was found.
+func (o *sources) acceptAll(out io.Writer, entries func(reason string) []accept.Entry, noun string) error {
 	path := o.accept
 	if path == "" {
 		path = manifest.AcceptFile
@@ -222,12 +231,17 @@ func (o *sources) writeAccept(entries []accept.Entry) (string, error) {
 	}
 	data, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return path, err
+		return fmt.Errorf("--write-accept: %w", err)
 	}
-	if data, err = accept.Add(path, data, entries); err != nil {
-		return path, err
+	list := entries("accepted with --write-accept")
+	if data, err = accept.Add(path, data, list); err != nil {
+		return fmt.Errorf("--write-accept: %w", err)
 	}
-	return path, rewrite(path, data)
+	if err := rewrite(path, data); err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "%s accepted in %s; give each entry its reason\n", report.Count(len(list), noun), report.Printable(path))
+	return nil
 }
 
 // printableWriter makes the lines that are written to it harmless.

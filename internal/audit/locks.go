@@ -22,15 +22,38 @@ type Locks struct {
 
 // Field is one locked field of one version.
 type Field struct {
-	File       string   `json:"file"`
+	File       string   `json:"file,omitempty"`
 	Line       int      `json:"line,omitempty"`
-	CRD        string   `json:"crd"`
+	CRD        string   `json:"crd,omitempty"`
+	APIVersion string   `json:"apiVersion,omitempty"` // of a built-in kind
 	Kind       string   `json:"kind"`
-	Version    string   `json:"version"`
+	Version    string   `json:"version,omitempty"`
 	Path       string   `json:"path"`
-	SchemaPath string   `json:"schemaPath"`
-	Locks      []string `json:"locks"`
+	SchemaPath string   `json:"schemaPath,omitempty"`
+	Locks      []string `json:"locks"` // "rule" for a CEL rule
+	Rule       string   `json:"rule,omitempty"`
+	When       string   `json:"when,omitempty"`    // CEL condition under which the lock applies
+	Except     []string `json:"except,omitempty"`  // what may change below Path
+	Message    string   `json:"message,omitempty"` // of the API server
+	Unknown    string   `json:"unknown,omitempty"` // why only the cluster can decide
+	Note       string   `json:"note,omitempty"`    // what happens where a change is accepted without effect
 	Holes      []Hole   `json:"holes"`
+}
+
+// Remarks are sentences about a lock of a built-in kind.
+func (f *Field) Remarks() []string {
+	var list []string
+	add := func(before, text string) {
+		if text != "" {
+			list = append(list, before+text)
+		}
+	}
+	add("rule: ", f.Rule)
+	add("when ", f.When)
+	add("except ", strings.Join(f.Except, ", "))
+	add("the cluster decides: ", f.Unknown)
+	add("", f.Note)
+	return list
 }
 
 // Hole is a way in which the value of a locked field can still change.
@@ -42,11 +65,11 @@ type Hole struct {
 	Short string `json:"-"`
 }
 
-// Group is the locked fields of one version of a CRD, or of several that have the same ones.
+// Group is the locked fields of one version of a CRD, or of several that have the same ones, or of a built-in kind.
 type Group struct {
-	CRD      *crd.CRD
-	Versions []string
-	Fields   []Field
+	Kind, Name, File string // Name is that of the CRD; built-in kinds have no file
+	Versions         []string
+	Fields           []Field
 }
 
 // LocksOf lists the locks of CRDs. The errors name the mistakes of CRDs that are left out.
@@ -89,7 +112,7 @@ func groupsOf(c *crd.CRD, validators map[*crd.Version]*immutability.Validator) [
 		}
 		at := slices.IndexFunc(groups, func(g Group) bool { return slices.EqualFunc(g.Fields, fields, sameField) })
 		if at < 0 {
-			groups = append(groups, Group{CRD: c, Fields: fields})
+			groups = append(groups, Group{Kind: c.Kind, Name: c.Name, File: c.File, Fields: fields})
 			at = len(groups) - 1
 		}
 		groups[at].Versions = append(groups[at].Versions, v.Name)

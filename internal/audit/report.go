@@ -29,12 +29,18 @@ type Finding struct {
 	Rule       string `json:"rule"`
 	Message    string `json:"message"`
 
+	Accepted    bool `json:"accepted,omitempty"`
+	AcceptedNew bool `json:"acceptedNew,omitempty"` // the change adds the acceptance
+
 	Column int `json:"-"`
 }
 
 // newFinding makes the finding that reports show.
 func newFinding(f crd.Finding) Finding {
-	return Finding{f.File, f.Line, f.CRD, f.Version, f.Path, f.SchemaPath, string(f.Severity), f.Rule, f.Message, f.Column}
+	return Finding{
+		File: f.File, Line: f.Line, Column: f.Column, CRD: f.CRD, Version: f.Version, Path: f.Path, SchemaPath: f.SchemaPath,
+		Severity: string(f.Severity), Rule: f.Rule, Message: f.Message,
+	}
 }
 
 // IsError reports whether the finding is an error, whatever Strict says.
@@ -48,7 +54,7 @@ func (f *Finding) Same(g *Finding) bool {
 // Refused reports whether the findings fail the run.
 func (r *Report) Refused() bool {
 	for i := range r.Findings {
-		if r.Strict || r.Findings[i].IsError() {
+		if f := &r.Findings[i]; !f.Accepted && (r.Strict || f.IsError()) {
 			return true
 		}
 	}

@@ -90,7 +90,7 @@ func whyCell(v *compare.Violation) string {
 	return text
 }
 
-// locksMarkdown prints a table for each group of the CRDs with locks.
+// locksMarkdown prints a table for each group with locks.
 func locksMarkdown(w io.Writer, l *audit.Locks) error {
 	groups, unlocked := withLocks(l.Groups)
 	if len(groups) == 0 {
@@ -100,17 +100,24 @@ func locksMarkdown(w io.Writer, l *audit.Locks) error {
 		if i > 0 {
 			fmt.Fprintln(w)
 		}
-		fmt.Fprintf(w, "### %s %s\n\n", cell(g.CRD.Kind), cell(strings.Join(g.Versions, ", ")))
+		fmt.Fprintf(w, "### %s %s\n\n", cell(g.Kind), cell(strings.Join(g.Versions, ", ")))
 		if len(g.Fields) == 0 {
 			fmt.Fprintln(w, "No field is locked in this version.")
 			continue
 		}
-		fmt.Fprintln(w, "| Field | Lock | After creation | Can still change by |")
+		last := "Can still change by"
+		if g.File == "" {
+			last = "Remarks"
+		}
+		fmt.Fprintf(w, "| Field | Lock | After creation | %s |\n", last)
 		fmt.Fprintln(w, "|---|---|---|---|")
 		for _, f := range g.Fields {
 			var means, holes []string
 			for _, l := range f.Locks {
 				means = append(means, meanings[immutability.Lock(l)])
+			}
+			for _, remark := range f.Remarks() {
+				holes = append(holes, cell(remark))
 			}
 			for _, h := range f.Holes {
 				holes = append(holes, cell(h.Short))

@@ -33,6 +33,12 @@ func lintText(w io.Writer, r *audit.Report) error {
 		}
 		fmt.Fprintf(w, "  %s  %s  %s\n      %s\n", p.Bold(Printable(cmp.Or(f.Path, "the whole object"))), severity+" "+f.Rule,
 			p.Dim(Printable(linesOf(f, r.Findings[i:]))), Printable(f.Message))
+		switch {
+		case f.AcceptedNew:
+			fmt.Fprintf(w, "      %s\n", p.Yellow("accepted by an entry that this change adds"))
+		case f.Accepted:
+			fmt.Fprintf(w, "      %s\n", p.Green("accepted"))
+		}
 	}
 	if len(r.Findings) > 0 {
 		fmt.Fprintln(w)
@@ -69,11 +75,14 @@ func linesOf(f *audit.Finding, findings []audit.Finding) string {
 // locksText prints a tree for each group, and one line for the CRDs without locks.
 func locksText(w io.Writer, l *audit.Locks) error {
 	p := PaletteFor(w)
-	fields, open := 0, 0
+	fields, open, known := 0, 0, false
 	groups, unlocked := withLocks(l.Groups)
 	for _, g := range groups {
-		fmt.Fprintf(w, "%s %s %s\n", p.Bold(Printable(g.CRD.Kind)), Printable(strings.Join(g.Versions, ", ")),
-			p.Dim(fmt.Sprintf("(%s, %s)", Printable(g.CRD.Name), Printable(g.CRD.File))))
+		from := ""
+		if g.File != "" {
+			from = " " + p.Dim(fmt.Sprintf("(%s, %s)", Printable(g.Name), Printable(g.File)))
+		}
+		fmt.Fprintf(w, "%s %s%s\n", p.Bold(Printable(g.Kind)), Printable(strings.Join(g.Versions, ", ")), from)
 		if len(g.Fields) == 0 {
 			fmt.Fprintln(w, "  "+p.Yellow("no locks in this version"))
 		}
@@ -84,6 +93,7 @@ func locksText(w io.Writer, l *audit.Locks) error {
 			if len(f.Holes) > 0 {
 				open += len(g.Versions)
 			}
+			known = known || f.CRD != "" // the holes of built-in kinds are not listed
 		}
 	}
 	if len(unlocked) > 0 {
@@ -91,7 +101,7 @@ func locksText(w io.Writer, l *audit.Locks) error {
 	}
 	text := Count(fields, "locked field")
 	switch {
-	case fields == 0:
+	case fields == 0 || !known:
 	case open == 0:
 		text += ", no hole: " + p.Green("their values cannot change")
 	default:
@@ -101,17 +111,18 @@ func locksText(w io.Writer, l *audit.Locks) error {
 	return nil
 }
 
-// withLocks returns the groups of the CRDs that have a lock in some version, and the kinds of the other CRDs.
+// withLocks returns the groups of the kinds that have a lock in some version, and the kinds of the others.
 func withLocks(groups []audit.Group) (locked []audit.Group, unlocked []string) {
-	has := map[string]bool{}
+	type kind struct{ name, kind string }
+	has := map[kind]bool{}
 	for _, g := range groups {
-		has[g.CRD.Name] = has[g.CRD.Name] || len(g.Fields) > 0
+		has[kind{g.Name, g.Kind}] = has[kind{g.Name, g.Kind}] || len(g.Fields) > 0
 	}
 	for _, g := range groups {
-		if has[g.CRD.Name] {
+		if has[kind{g.Name, g.Kind}] {
 			locked = append(locked, g)
 		} else {
-			unlocked = append(unlocked, g.CRD.Kind)
+			unlocked = append(unlocked, g.Kind)
 		}
 	}
 	return locked, unlocked

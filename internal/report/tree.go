@@ -12,7 +12,7 @@ import (
 // tree is a node of a tree of locked fields: a step of their paths.
 type tree struct {
 	label    string
-	field    *audit.Field
+	fields   []*audit.Field // several locks of a built-in kind can be on one field
 	children []*tree
 }
 
@@ -29,7 +29,7 @@ func treeOf(fields []audit.Field) *tree {
 			}
 			at = at.children[next]
 		}
-		at.field = &fields[i]
+		at.fields = append(at.fields, &fields[i])
 	}
 	return root
 }
@@ -42,14 +42,23 @@ func (t *tree) write(w io.Writer, indent string, p Palette) {
 		width = max(width, len(t.children[i].label))
 	}
 	for _, c := range t.children {
-		if c.field == nil {
+		if len(c.fields) == 0 {
 			fmt.Fprintln(w, indent+Printable(c.label))
 			c.write(w, indent+"  ", p)
 			continue
 		}
-		fmt.Fprintf(w, "%s%s%s  %s\n", indent, p.Bold(Printable(c.label)), strings.Repeat(" ", width-len(c.label)), p.Green(strings.Join(c.field.Locks, ", ")))
-		for _, hole := range c.field.Holes {
-			fmt.Fprintf(w, "%s%s  %s\n", indent, strings.Repeat(" ", width), p.Yellow("! "+Printable(hole.Short)))
+		for i, field := range c.fields {
+			label := p.Bold(Printable(c.label)) + strings.Repeat(" ", width-len(c.label))
+			if i > 0 {
+				label = strings.Repeat(" ", width)
+			}
+			fmt.Fprintf(w, "%s%s  %s\n", indent, label, p.Green(strings.Join(field.Locks, ", ")))
+			for _, remark := range field.Remarks() {
+				fmt.Fprintf(w, "%s%s  %s\n", indent, strings.Repeat(" ", width), p.Dim(Printable(remark)))
+			}
+			for _, hole := range field.Holes {
+				fmt.Fprintf(w, "%s%s  %s\n", indent, strings.Repeat(" ", width), p.Yellow("! "+Printable(hole.Short)))
+			}
 		}
 		c.write(w, indent+"  ", p)
 	}
@@ -57,13 +66,13 @@ func (t *tree) write(w io.Writer, indent string, p Palette) {
 
 // joined follows a chain of single children down to the next lock or fork.
 func (t *tree) joined() *tree {
-	for t.field == nil && len(t.children) == 1 {
+	for len(t.fields) == 0 && len(t.children) == 1 {
 		c := t.children[0]
 		label := t.label + "." + c.label
 		if c.label == "[*]" {
 			label = t.label + c.label
 		}
-		t = &tree{label: label, field: c.field, children: c.children}
+		t = &tree{label: label, fields: c.fields, children: c.children}
 	}
 	return t
 }
