@@ -10,7 +10,6 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/fieldlock/fieldlock/immutability"
-	"github.com/fieldlock/fieldlock/internal/extension"
 	"github.com/fieldlock/fieldlock/internal/suite"
 )
 
@@ -98,7 +97,7 @@ func FuzzEquality(f *testing.F) {
 		for key, value := range field.Extensions {
 			locked.Extensions[key] = value
 		}
-		locked.Extensions[extension.Immutable] = true
+		locked.Extensions[immutability.KeyImmutable] = true
 		root.Properties["v"] = locked
 		v, err := immutability.Compile(root)
 		if err != nil {
@@ -144,7 +143,7 @@ func (c *choices) shuffleSets(root, s *spec.Schema, v any) any {
 		for i, item := range v {
 			out[i] = c.shuffleSets(root, r.items(s), item)
 		}
-		if r.mark(s, extension.ListType) == extension.ListSet {
+		if r.mark(s, immutability.KeyListType) == "set" {
 			for i := range out {
 				j := c.n(len(out))
 				out[i], out[j] = out[j], out[i]
@@ -180,7 +179,7 @@ func sortSets(r *reference, s *spec.Schema, v any) any {
 		for i, item := range v {
 			out[i] = sortSets(r, r.items(s), item)
 		}
-		if r.mark(s, extension.ListType) == extension.ListSet {
+		if r.mark(s, immutability.KeyListType) == "set" {
 			slices.SortFunc(out, func(a, b any) int { return slices.Compare([]byte(canonical(a)), []byte(canonical(b))) })
 		}
 		return out

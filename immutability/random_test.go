@@ -7,7 +7,7 @@ import (
 
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
-	"github.com/fieldlock/fieldlock/internal/extension"
+	"github.com/fieldlock/fieldlock/immutability"
 )
 
 // choices makes random schemas and objects out of the bytes of a fuzzer: each byte is one choice, and when they run out
@@ -54,7 +54,7 @@ func set(s *spec.Schema, key string, value any) {
 func (c *choices) property(depth int, inSet bool) *spec.Schema {
 	s := c.node(depth, inSet)
 	if c.oneIn(6) {
-		set(s, extension.Normalize, []string{extension.NormalizeUndefined, extension.NormalizeZero}[c.n(2)])
+		set(s, immutability.KeyNormalize, []string{"undefined", "zero"}[c.n(2)])
 	}
 	return s
 }
@@ -66,19 +66,19 @@ func (c *choices) node(depth int, inSet bool) *spec.Schema {
 	}
 	switch c.n(8) {
 	case 1, 2:
-		set(s, extension.Immutable, true)
+		set(s, immutability.KeyImmutable, true)
 		if c.oneIn(4) {
-			set(s, extension.MapListOrder, extension.OrderIgnored)
+			set(s, immutability.KeyMapListOrder, "ignored")
 		}
 	case 3:
 		words := []any{}
-		for _, w := range []string{extension.NoSet, extension.NoUnset, extension.NoModify} {
+		for _, w := range []string{"NoSet", "NoUnset", "NoModify"} {
 			if c.n(2) == 1 {
 				words = append(words, w)
 			}
 		}
 		if len(words) > 0 {
-			set(s, extension.Update, words)
+			set(s, immutability.KeyUpdate, words)
 		}
 	case 4, 5:
 		c.keyLock(s)
@@ -87,25 +87,25 @@ func (c *choices) node(depth int, inSet bool) *spec.Schema {
 }
 
 func (c *choices) keyLock(s *spec.Schema) {
-	isSet := s.Extensions[extension.ListType] == extension.ListSet
-	if s.AdditionalProperties == nil && s.Extensions[extension.ListType] != extension.ListMap && !isSet {
+	isSet := s.Extensions[immutability.KeyListType] == "set"
+	if s.AdditionalProperties == nil && s.Extensions[immutability.KeyListType] != "map" && !isSet {
 		return
 	}
 	switch c.n(5) {
 	case 0:
 		if isSet {
-			set(s, extension.Immutable, true)
+			set(s, immutability.KeyImmutable, true)
 		} else {
-			set(s, extension.ImmutableKeys, true)
+			set(s, immutability.KeyImmutableKeys, true)
 		}
 	case 1:
-		set(s, extension.AdditionOnly, true)
+		set(s, immutability.KeyAdditionOnly, true)
 	case 2:
-		set(s, extension.DeletionOnly, true)
+		set(s, immutability.KeyDeletionOnly, true)
 	case 3:
-		set(s, extension.Update, []any{extension.NoAddItem})
+		set(s, immutability.KeyUpdate, []any{"NoAddItem"})
 	case 4:
-		set(s, extension.Update, []any{extension.NoRemoveItem, extension.NoModify})
+		set(s, immutability.KeyUpdate, []any{"NoRemoveItem", "NoModify"})
 	}
 }
 
@@ -134,7 +134,7 @@ func (c *choices) topology(depth int, inSet bool) *spec.Schema {
 		return list(c.node(depth-1, inSet))
 	case 7:
 		s := list(c.node(depth-1, true))
-		set(s, extension.ListType, extension.ListSet)
+		set(s, immutability.KeyListType, "set")
 		return s
 	case 8:
 		item := object(map[string]spec.Schema{})
@@ -148,17 +148,17 @@ func (c *choices) topology(depth int, inSet bool) *spec.Schema {
 				key.Default = "x"
 			}
 			if !inSet {
-				set(&key, extension.Immutable, true)
+				set(&key, immutability.KeyImmutable, true)
 			}
 			item.Properties[k.(string)] = key
 		}
 		item.Properties["p0"] = *c.property(depth-1, inSet)
 		if !inSet && c.oneIn(4) {
-			set(item, extension.Immutable, true)
+			set(item, immutability.KeyImmutable, true)
 		}
 		s := list(item)
-		set(s, extension.ListType, extension.ListMap)
-		set(s, extension.ListMapKeys, keys)
+		set(s, immutability.KeyListType, "map")
+		set(s, immutability.KeyListMapKeys, keys)
 		return s
 	case 9:
 		return &spec.Schema{SchemaProps: spec.SchemaProps{Ref: spec.MustCreateRef("#/definitions/d")}}

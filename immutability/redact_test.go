@@ -8,7 +8,6 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/fieldlock/fieldlock/immutability"
-	"github.com/fieldlock/fieldlock/internal/extension"
 )
 
 // TestRedacted looks for the secret in everything that a report shows.
@@ -16,11 +15,11 @@ func TestRedacted(t *testing.T) {
 	secret := spec.Schema{SchemaProps: spec.SchemaProps{Type: []string{"string"}}}
 	password := spec.Schema{SchemaProps: spec.SchemaProps{Type: []string{"string"}, Format: "password"}}
 	inner := object(map[string]spec.Schema{"token": secret, "password": password, "user": {}})
-	frozen := *mark(object(inner.Properties), extension.Immutable, true)
-	tokens := *mark(list(&secret), extension.ListType, extension.ListSet, extension.AdditionOnly, true)
+	frozen := *mark(object(inner.Properties), immutability.KeyImmutable, true)
+	tokens := *mark(list(&secret), immutability.KeyListType, "set", immutability.KeyAdditionOnly, true)
 	root := object(map[string]spec.Schema{"whole": frozen, "part": *inner, "tokens": tokens})
 	part := root.Properties["part"].Properties
-	part["token"] = *mark(&spec.Schema{}, extension.Immutable, true)
+	part["token"] = *mark(&spec.Schema{}, immutability.KeyImmutable, true)
 	v, err := immutability.Compile(root, immutability.WithRedacted(
 		"/properties/whole/properties/token", "/properties/part/properties/token", "/properties/tokens/items"))
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
-	"github.com/fieldlock/fieldlock/internal/extension"
+	"github.com/fieldlock/fieldlock/immutability"
 )
 
 // reference is section 2 of the contract, written down as naively as possible: it walks schema and objects together,
@@ -67,8 +67,8 @@ func (r *reference) on(s *spec.Schema, key string) bool { return r.mark(s, key) 
 
 // word reports whether a word stands beside s, or on what its $ref leads to.
 func (r *reference) word(s *spec.Schema, word string) bool {
-	here, _ := s.Extensions[extension.Update].([]any)
-	there, _ := r.resolve(s).Extensions[extension.Update].([]any)
+	here, _ := s.Extensions[immutability.KeyUpdate].([]any)
+	there, _ := r.resolve(s).Extensions[immutability.KeyUpdate].([]any)
 	return slices.Contains(here, any(word)) || slices.Contains(there, any(word))
 }
 
@@ -105,11 +105,11 @@ func (r *reference) side(s *spec.Schema, object map[string]any, key string) refS
 
 // blank reports whether the mark on s makes value count as absent.
 func (r *reference) blank(s *spec.Schema, value any) bool {
-	mode := r.mark(s, extension.Normalize)
+	mode := r.mark(s, immutability.KeyNormalize)
 	if mode == nil {
 		return false
 	}
-	zero := mode == extension.NormalizeZero
+	zero := mode == "zero"
 	is := func(t string) bool { return !zero || slices.Contains(r.resolve(s).Type, t) }
 	switch value := value.(type) {
 	case nil:
@@ -136,7 +136,7 @@ func (r *reference) locked(s *spec.Schema, seen map[string]bool) bool {
 	if s == nil {
 		return false
 	}
-	for _, key := range []string{extension.Immutable, extension.ImmutableKeys, extension.AdditionOnly, extension.DeletionOnly, extension.Update} {
+	for _, key := range []string{immutability.KeyImmutable, immutability.KeyImmutableKeys, immutability.KeyAdditionOnly, immutability.KeyDeletionOnly, immutability.KeyUpdate} {
 		if r.mark(s, key) != nil {
 			return true
 		}
@@ -164,16 +164,16 @@ func (r *reference) lockedBelow(s *spec.Schema, seen map[string]bool) bool {
 // keyLocks lists the locks on the keys of s: whether each refuses to add, and to remove.
 func (r *reference) keyLocks(s *spec.Schema) map[string][2]bool {
 	locks := map[string][2]bool{}
-	for key, refuses := range map[string][2]bool{extension.ImmutableKeys: {true, true}, extension.AdditionOnly: {false, true}, extension.DeletionOnly: {true, false}} {
+	for key, refuses := range map[string][2]bool{immutability.KeyImmutableKeys: {true, true}, immutability.KeyAdditionOnly: {false, true}, immutability.KeyDeletionOnly: {true, false}} {
 		if r.on(s, key) {
 			locks[strings.TrimPrefix(key, "x-kubernetes-")] = refuses
 		}
 	}
-	if r.word(s, extension.NoAddItem) {
-		locks[extension.NoAddItem] = [2]bool{true, false}
+	if r.word(s, "NoAddItem") {
+		locks["NoAddItem"] = [2]bool{true, false}
 	}
-	if r.word(s, extension.NoRemoveItem) {
-		locks[extension.NoRemoveItem] = [2]bool{false, true}
+	if r.word(s, "NoRemoveItem") {
+		locks["NoRemoveItem"] = [2]bool{false, true}
 	}
 	return locks
 }
@@ -192,21 +192,21 @@ func (r *reference) pair(s *spec.Schema, path string, new, old refSide) {
 		return
 	}
 	text := func(side refSide) string {
-		return r.text(s, r.mark(s, extension.MapListOrder) != nil || r.ignored, side.value)
+		return r.text(s, r.mark(s, immutability.KeyMapListOrder) != nil || r.ignored, side.value)
 	}
-	if r.on(s, extension.Immutable) {
+	if r.on(s, immutability.KeyImmutable) {
 		if new.ok != old.ok || new.ok && text(new) != text(old) {
 			r.report(path, "immutable")
 		}
 		return
 	}
 	switch {
-	case new.there() && !old.there() && r.word(s, extension.NoSet):
-		r.report(path, extension.NoSet)
-	case old.there() && !new.there() && r.word(s, extension.NoUnset):
-		r.report(path, extension.NoUnset)
-	case new.there() && old.there() && r.word(s, extension.NoModify) && text(new) != text(old):
-		r.report(path, extension.NoModify)
+	case new.there() && !old.there() && r.word(s, "NoSet"):
+		r.report(path, "NoSet")
+	case old.there() && !new.there() && r.word(s, "NoUnset"):
+		r.report(path, "NoUnset")
+	case new.there() && old.there() && r.word(s, "NoModify") && text(new) != text(old):
+		r.report(path, "NoModify")
 	}
 	locks := r.keyLocks(s)
 	if len(locks) == 0 && !r.lockedBelow(s, map[string]bool{}) {
@@ -280,8 +280,8 @@ func (r *reference) object(s *spec.Schema, path string, locks map[string][2]bool
 func (r *reference) list(s *spec.Schema, path string, locks map[string][2]bool, new, old []any) {
 	items := r.items(s)
 	at := func(i int) string { return fmt.Sprintf("%s[%d]", path, i) }
-	switch r.mark(s, extension.ListType) {
-	case extension.ListSet:
+	switch r.mark(s, immutability.KeyListType) {
+	case "set":
 		for lock, refuses := range locks {
 			if refuses[0] {
 				for _, i := range r.missing(items, new, old) {
@@ -294,7 +294,7 @@ func (r *reference) list(s *spec.Schema, path string, locks map[string][2]bool, 
 				}
 			}
 		}
-	case extension.ListMap:
+	case "map":
 		if len(locks) > 0 || r.locked(items, map[string]bool{}) {
 			r.keyed(s, path, locks, new, old)
 		}
@@ -395,7 +395,7 @@ func (r *reference) keyed(s *spec.Schema, path string, locks map[string][2]bool,
 func (r *reference) key(s *spec.Schema, item any) (string, map[string]any) {
 	var text strings.Builder
 	tuple := map[string]any{}
-	names, _ := r.mark(s, extension.ListMapKeys).([]any)
+	names, _ := r.mark(s, immutability.KeyListMapKeys).([]any)
 	for _, name := range names {
 		name := name.(string)
 		value, ok := item.(map[string]any)[name]
@@ -432,10 +432,10 @@ func (r *reference) text(s *spec.Schema, ignored bool, v any) string {
 			_, ok := item.(map[string]any)
 			objects = objects && ok
 		}
-		switch topology := r.mark(s, extension.ListType); {
-		case topology == extension.ListSet:
+		switch topology := r.mark(s, immutability.KeyListType); {
+		case topology == "set":
 			slices.Sort(texts)
-		case topology == extension.ListMap && ignored && objects:
+		case topology == "map" && ignored && objects:
 			for i, item := range v {
 				key, _ := r.key(s, item)
 				texts[i] = key + "=" + texts[i]

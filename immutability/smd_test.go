@@ -9,7 +9,6 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v4/typed"
 
 	"github.com/fieldlock/fieldlock/immutability"
-	"github.com/fieldlock/fieldlock/internal/extension"
 )
 
 // keyedTypes is the schema of keyedSchema in the terms of structured-merge-diff.
@@ -36,17 +35,17 @@ const keyedTypes = `types:
 
 func keyedSchema() *spec.Schema {
 	key := func(t string, def any) spec.Schema {
-		return *mark(&spec.Schema{SchemaProps: spec.SchemaProps{Type: []string{t}, Default: def}}, extension.Immutable, true)
+		return *mark(&spec.Schema{SchemaProps: spec.SchemaProps{Type: []string{t}, Default: def}}, immutability.KeyImmutable, true)
 	}
 	item := object(map[string]spec.Schema{"name": key("string", nil), "port": key("integer", int64(80)), "x": {}})
 	scalar := &spec.Schema{SchemaProps: spec.SchemaProps{Type: []string{"string"}}}
 	values := object(nil)
 	values.AdditionalProperties = &spec.SchemaOrBool{Allows: true, Schema: scalar}
-	words := []any{extension.NoAddItem, extension.NoRemoveItem}
+	words := []any{"NoAddItem", "NoRemoveItem"}
 	return object(map[string]spec.Schema{
-		"list": *mark(list(item), extension.ListType, extension.ListMap, extension.ListMapKeys, []any{"name", "port"}, extension.Update, words),
-		"set":  *mark(list(scalar), extension.ListType, extension.ListSet, extension.Update, words),
-		"map":  *mark(values, extension.Update, words),
+		"list": *mark(list(item), immutability.KeyListType, "map", immutability.KeyListMapKeys, []any{"name", "port"}, immutability.KeyUpdate, words),
+		"set":  *mark(list(scalar), immutability.KeyListType, "set", immutability.KeyUpdate, words),
+		"map":  *mark(values, immutability.KeyUpdate, words),
 	})
 }
 

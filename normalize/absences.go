@@ -6,7 +6,8 @@ import "reflect"
 // that is not absent, which may be at the very bottom; asked about each level of a deep object, Absences still visits
 // each level once. The zero value is ready. It is for one goroutine, and for objects that do not change meanwhile.
 type Absences struct {
-	known map[absence]bool
+	known   map[absence]bool
+	visited int
 }
 
 type absence struct {
@@ -14,11 +15,10 @@ type absence struct {
 	object   uintptr
 }
 
-// Used reports whether a holds answers. It holds none, and has allocated nothing, until an object has many members that
-// count as absent.
-func (a *Absences) Used() bool { return a.known != nil }
+// Visited returns how many members a has looked at.
+func (a *Absences) Visited() int { return a.visited }
 
-// fewMembers is how many members are visited before answers are kept.
+// fewMembers is how many members of one object are visited before answers are kept, which allocates.
 const fewMembers = 64
 
 // Absent is p.Absent(value).
@@ -31,6 +31,7 @@ func (a *Absences) Absent(p Property, value any) bool {
 	}
 	left := fewMembers
 	absent, ok := p.absentWithin(value, &left)
+	a.visited += fewMembers - left
 	if ok {
 		return absent
 	}
@@ -69,6 +70,7 @@ func (a *Absences) remembered(p Property, value any) bool {
 	}
 	absent := true
 	for name, member := range object {
+		a.visited++
 		if absent = a.remembered(p.below.Property(name), member); !absent {
 			break
 		}

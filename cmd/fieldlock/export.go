@@ -17,13 +17,13 @@ import (
 
 func newExport(s streams) *cobra.Command {
 	command := &cobra.Command{
-		Use:   "export cel|policy",
-		Short: "Write locks in CEL, for clusters without fieldlock",
+		Use:   "export cel|policy|annotation",
+		Short: "Write locks in a form that clusters without fieldlock accept",
 		RunE: func(*cobra.Command, []string) error {
-			return errors.New("export needs what to export: fieldlock export cel CRD.yaml, or fieldlock export policy CRD.yaml")
+			return errors.New("export needs what to export: fieldlock export cel CRD.yaml, fieldlock export policy CRD.yaml, or fieldlock export annotation CRD.yaml")
 		},
 	}
-	command.AddCommand(newExportCEL(s), newExportPolicy(s))
+	command.AddCommand(newExportCEL(s), newExportPolicy(s), newExportAnnotation(s))
 	return command
 }
 

@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"github.com/fieldlock/fieldlock/immutability/crd"
-	"github.com/fieldlock/fieldlock/internal/extension"
 	"github.com/fieldlock/fieldlock/internal/pointer"
+	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
 // marks are the keys of the schemas of a CRD that the API types have no room for: version → schema path → key → value.
@@ -99,7 +99,7 @@ func decodeMarks(text string) (marks, error) {
 func take(node map[string]any) (map[string]any, error) {
 	var taken map[string]any
 	for _, key := range slices.Sorted(maps.Keys(node)) {
-		for _, own := range extension.Own() {
+		for _, own := range schema.OwnKeys() {
 			if !strings.EqualFold(key, own) {
 				continue
 			}

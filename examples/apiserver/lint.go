@@ -57,10 +57,21 @@ func (crdLint) Validate(ctx context.Context, a admission.Attributes, _ admission
 		case f.Severity == immutability.SeverityError && !known[identity(f)]:
 			errs = append(errs, field.Invalid(schemaPath(after, f), field.OmitValueType{}, f.Message))
 		case !known[identity(f)]:
-			warning.AddWarning(ctx, "", strings.TrimPrefix(f.Version+": "+f.Message, ": "))
+			warning.AddWarning(ctx, "", warningText(f))
 		}
 	}
 	return refuse(a, errs...)
+}
+
+// warningText names the version and the field that a finding is about.
+func warningText(f crd.Finding) string {
+	var parts []string
+	for _, part := range []string{f.Version, f.Path, f.Message} {
+		if part != "" {
+			parts = append(parts, part)
+		}
+	}
+	return strings.Join(parts, ": ")
 }
 
 func refuse(a admission.Attributes, errs ...*field.Error) error {

@@ -1,14 +1,15 @@
 // Command apiserver is the proposal for immutable fields made real: an API server for custom resources that takes CRDs
 // with x-kubernetes-immutable and the other keys, lints them, enforces them and publishes them.
 //
-//	go run ./apiserver
-//	curl --cacert DIR/apiserver.crt https://127.0.0.1:8443/apis/apiextensions.k8s.io/v1/customresourcedefinitions
+//	go run ./apiserver -data-dir DIR
+//	kubectl --kubeconfig DIR/kubeconfig apply -f apiserver/demo/databases.yaml
 //
 // It is an example: it listens on loopback only and takes everybody there for an administrator.
 package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -34,10 +35,12 @@ func run(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("apiserver", flag.ContinueOnError)
 	o := Options{}
 	flags.StringVar(&o.Listen, "listen", "127.0.0.1:8443", "loopback `address` to serve at")
-	flags.StringVar(&o.DataDir, "data-dir", "", "`directory` for etcd and the certificate; a new temporary one, removed at the end, when empty")
+	flags.StringVar(&o.DataDir, "data-dir", "", "`directory` for etcd, the certificate and a kubeconfig; a new temporary one, removed at the end, when empty")
 	badRequest := flags.Bool("bad-request", false, "refuse with 400 Bad Request, the proposal's wording, instead of 422 Invalid")
 	logs := flags.Bool("logs", false, "print what the API server logs")
-	if err := flags.Parse(args); err != nil {
+	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
+		return nil // the flag set has printed the flags
+	} else if err != nil {
 		return err
 	}
 	if !*logs {
@@ -58,6 +61,6 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Printf("serving at %s\ncertificate: %s\n", s.ClientConfig.Host, s.ClientConfig.CAFile)
+	fmt.Printf("serving at %s\ncertificate: %s\nkubeconfig: %s\n", s.ClientConfig.Host, s.ClientConfig.CAFile, s.Kubeconfig)
 	return s.Wait()
 }

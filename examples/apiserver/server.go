@@ -26,6 +26,8 @@ import (
 	"k8s.io/apiserver/pkg/storage/storagebackend"
 	"k8s.io/apiserver/pkg/util/webhook"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/fieldlock/fieldlock/immutability"
 )
@@ -40,6 +42,7 @@ type Options struct {
 // Server is a running API server.
 type Server struct {
 	ClientConfig *rest.Config // for clients, with the certificate to trust
+	Kubeconfig   string       // file with the same for kubectl
 
 	stop func()
 	done chan struct{}
@@ -195,7 +198,24 @@ func (s *Server) serveAt(config *genericserver.RecommendedConfig, o Options) err
 		Host:            "https://" + listener.Addr().String(),
 		TLSClientConfig: rest.TLSClientConfig{CAFile: filepath.Join(o.DataDir, "apiserver.crt")},
 	}
-	return nil
+	return s.writeKubeconfig(o.DataDir)
+}
+
+// writeKubeconfig writes a kubeconfig with one context. Everybody is an administrator here, so it holds no secret; the
+// token is there because kubectl asks for a password without one.
+func (s *Server) writeKubeconfig(dir string) error {
+	const name = "fieldlock"
+	ca, err := filepath.Abs(s.ClientConfig.CAFile)
+	if err != nil {
+		return err
+	}
+	config := clientcmdapi.NewConfig()
+	config.Clusters[name] = &clientcmdapi.Cluster{Server: s.ClientConfig.Host, CertificateAuthority: ca}
+	config.AuthInfos[name] = &clientcmdapi.AuthInfo{Token: "everybody"}
+	config.Contexts[name] = &clientcmdapi.Context{Cluster: name, AuthInfo: name, Namespace: "default"}
+	config.CurrentContext = name
+	s.Kubeconfig = filepath.Join(dir, "kubeconfig")
+	return clientcmd.WriteToFile(*config, s.Kubeconfig)
 }
 
 // administrator takes every client for one. The server's own client comes with a token and is known before.

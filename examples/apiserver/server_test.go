@@ -32,7 +32,13 @@ var shared struct {
 	client dynamic.Interface
 }
 
-func TestMain(m *testing.M) { os.Exit(runTests(m)) }
+func TestMain(m *testing.M) {
+	if os.Getenv(asKubectl) != "" {
+		runKubectl()
+		return
+	}
+	os.Exit(runTests(m))
+}
 
 func runTests(m *testing.M) int {
 	klog.SetLogger(logr.Discard())

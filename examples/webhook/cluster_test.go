@@ -26,8 +26,12 @@ type cluster struct {
 	watchers map[chan metav1.WatchEvent]bool
 }
 
+func newUnstartedCluster() *cluster {
+	return &cluster{crds: map[string]*apiextensionsv1.CustomResourceDefinition{}, watchers: map[chan metav1.WatchEvent]bool{}, version: 1}
+}
+
 func newCluster(t *testing.T) *cluster {
-	c := &cluster{crds: map[string]*apiextensionsv1.CustomResourceDefinition{}, watchers: map[chan metav1.WatchEvent]bool{}, version: 1}
+	c := newUnstartedCluster()
 	c.server = httptest.NewServer(c)
 	t.Cleanup(c.server.Close)
 	t.Cleanup(c.server.CloseClientConnections)

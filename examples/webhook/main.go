@@ -1,9 +1,10 @@
-// Command webhook is an admission webhook that keeps the locks of custom resources: it watches the
-// CustomResourceDefinitions of a cluster, reads the locks of their annotation fieldlock.dev/locks (and with -import-cel
-// those that their CEL rules say), and refuses updates that break one. README.md says how to deploy it.
+// Command webhook is an admission webhook that enforces the locks of custom resources. It watches the
+// CustomResourceDefinitions of a cluster, reads the locks in their annotation fieldlock.dev/locks (with -import-cel also
+// those of their CEL rules), and refuses updates that break one. README.md says how to deploy it.
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"log/slog"
@@ -11,6 +12,8 @@ import (
 	"strings"
 
 	"github.com/go-logr/logr"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client/config"
 
@@ -21,6 +24,9 @@ import (
 func main() {
 	ctrl.SetLogger(logr.FromSlogHandler(slog.NewJSONHandler(os.Stderr, nil)))
 	s, err := parse(os.Args[1:])
+	if errors.Is(err, flag.ErrHelp) {
+		return // the flag set has printed the flags
+	}
 	if err == nil {
 		err = start(s)
 	}
@@ -31,7 +37,7 @@ func main() {
 }
 
 func start(s settings) error {
-	cluster, err := config.GetConfig()
+	cluster, err := s.cluster()
 	if err != nil {
 		return err
 	}
@@ -39,12 +45,23 @@ func start(s settings) error {
 	return run(ctrl.SetupSignalHandler(), cluster, s)
 }
 
+// cluster returns how to reach the API server: by -kubeconfig, else as controller-runtime finds it, which is by
+// $KUBECONFIG, the service account of a pod, or ~/.kube/config.
+func (s settings) cluster() (*rest.Config, error) {
+	if s.kubeconfig == "" {
+		return config.GetConfig()
+	}
+	return clientcmd.BuildConfigFromFlags("", s.kubeconfig)
+}
+
 // settings are what the command line says.
 type settings struct {
+	kubeconfig              string
 	port                    int
 	certDir, clientCA       string
 	healthAddr, metricsAddr string
 	importCEL               bool
+	readyWithFaults         bool
 	options                 []admission.Option
 }
 
@@ -56,19 +73,22 @@ func (w *words) Set(s string) error { *w = append(*w, s); return nil }
 
 func parse(args []string) (settings, error) {
 	var s settings
-	var mode, policy, dryRun string
+	var mode, policy, gaps, dryRun string
 	var code int
 	var deleting bool
 	var users, groups words
 	f := flag.NewFlagSet("webhook", flag.ContinueOnError)
+	f.StringVar(&s.kubeconfig, "kubeconfig", "", "`file` that says how to reach the API server; $KUBECONFIG, the service account of the pod or ~/.kube/config when empty")
 	f.IntVar(&s.port, "port", 9443, "port of the webhook, with TLS")
 	f.StringVar(&s.certDir, "cert-dir", "/certs", "folder of tls.crt and tls.key; they are read again when they change")
 	f.StringVar(&s.clientCA, "client-ca", "", "file in -cert-dir: only clients with a certificate of this authority are answered; the API server has to be configured to send one")
 	f.StringVar(&s.healthAddr, "health-addr", ":8081", "address of /healthz and /readyz")
 	f.StringVar(&s.metricsAddr, "metrics-addr", ":8080", "address of /metrics")
-	f.BoolVar(&s.importCEL, "import-cel", false, "read CEL transition rules that say exactly what a lock says as locks")
+	f.BoolVar(&s.importCEL, "import-cel", false, "enforce CEL transition rules that mean exactly what a lock means, as locks")
 	f.StringVar(&mode, "mode", "enforce", "what happens to an update that breaks a lock: enforce, warn or audit")
 	f.StringVar(&policy, "failure-policy", "fail", "what happens to an update that cannot be checked: fail or ignore")
+	f.StringVar(&gaps, "version-gaps", "warn", "what happens to an update through a served version that leaves free what another one locks: off, warn or refuse")
+	f.BoolVar(&s.readyWithFaults, "ready-with-faults", false, "be ready although the locks of some kinds cannot be read; their updates are refused")
 	f.IntVar(&code, "status-code", int(immutability.Invalid), "status of a refusal: 422 or 400")
 	f.BoolVar(&deleting, "exempt-deleting", false, "let updates of objects pass that are being deleted")
 	f.StringVar(&dryRun, "exempt-dry-run", "", "let dry-run updates of objects with this annotation pass, such as topology.cluster.x-k8s.io/dry-run")
@@ -78,7 +98,7 @@ func parse(args []string) (settings, error) {
 		return s, err
 	}
 	if f.NArg() > 0 {
-		return s, fmt.Errorf("%q is no flag: the webhook takes only flags", f.Arg(0))
+		return s, fmt.Errorf("%q is not a flag: the webhook takes only flags", f.Arg(0))
 	}
 	modes := map[string]admission.Mode{"enforce": admission.Enforce, "warn": admission.Warn, "audit": admission.Audit}
 	policies := map[string]admission.FailurePolicy{"fail": admission.Fail, "ignore": admission.Ignore}
@@ -90,8 +110,13 @@ func parse(args []string) (settings, error) {
 	if !ok {
 		return s, fmt.Errorf("-failure-policy is %q: it is fail or ignore", policy)
 	}
+	g, ok := map[string]admission.VersionGaps{"off": admission.AllowGaps, "warn": admission.WarnGaps, "refuse": admission.RefuseGaps}[gaps]
+	if !ok {
+		return s, fmt.Errorf("-version-gaps is %q: it is off, warn or refuse", gaps)
+	}
 	s.options = []admission.Option{
 		admission.WithMode(m),
+		admission.WithVersionGaps(g),
 		admission.WithFailurePolicy(p),
 		admission.WithStatusCode(immutability.StatusCode(code)),
 		admission.ExemptUsers(users...),

@@ -74,6 +74,13 @@ func TestManifests(t *testing.T) {
 	if *hook.FailurePolicy != admissionregistrationv1.Fail || *hook.SideEffects != admissionregistrationv1.SideEffectClassNone || !slices.Equal(hook.AdmissionReviewVersions, []string{"v1"}) {
 		t.Errorf("the webhook %+v should fail closed, have no side effects, and take v1", hook)
 	}
+	crds := configuration.Webhooks[1]
+	if to := crds.ClientConfig.Service; to.Name != service.Name || to.Namespace != service.Namespace || *to.Path != crdsPath || *to.Port != service.Spec.Ports[0].Port {
+		t.Errorf("the configuration sends CRDs to %+v", to)
+	}
+	if *crds.FailurePolicy != admissionregistrationv1.Ignore {
+		t.Error("CRDs of other projects must not wait for the webhook")
+	}
 	if pod.Spec.ServiceAccountName != account.Name || binding.Subjects[0].Name != account.Name || binding.RoleRef.Name != role.Name {
 		t.Error("the pod's account is not the one with the role")
 	}

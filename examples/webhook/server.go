@@ -2,9 +2,10 @@ package main
 
 import (
 	"context"
-	"errors"
+	"log/slog"
 	"net/http"
 
+	"github.com/go-logr/logr"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
@@ -20,8 +21,11 @@ import (
 	"github.com/fieldlock/fieldlock/immutability/celrule"
 )
 
-// path is where the webhook's configuration sends reviews to.
-const path = "/"
+// Where the webhook's configuration sends reviews of custom resources to, and those of CRDs.
+const (
+	path     = "/"
+	crdsPath = "/crds"
+)
 
 // run serves until ctx ends. Every replica serves: there is no leader.
 func run(ctx context.Context, cluster *rest.Config, s settings) error {
@@ -46,18 +50,19 @@ func run(ctx context.Context, cluster *rest.Config, s settings) error {
 	}
 	defer metrics.Registry.Unregister(observer)
 
-	// A copy, for the options belong to the caller.
-	options := append([]admission.Option{admission.WithObserver(observer)}, s.options...)
+	logger := slog.New(logr.ToSlogHandler(ctrl.Log.WithName("admission")))
+	options := append([]admission.Option{admission.WithObserver(observer), admission.WithLogger(logger)}, s.options...)
 	handler, err := admission.NewHandler(registry, options...)
 	if err != nil {
 		return err
 	}
-	m.GetWebhookServer().Register(path, handler)
-
 	crds := loader.CRDs{}
 	if s.importCEL {
 		crds.Import = fromCEL
 	}
+	m.GetWebhookServer().Register(path, handler)
+	m.GetWebhookServer().Register(crdsPath, crds.Hook())
+
 	watcher := &watcher{reader: m.GetClient(), registry: registry, crds: crds}
 	if err := watcher.setUp(m); err != nil {
 		return err
@@ -65,7 +70,7 @@ func run(ctx context.Context, cluster *rest.Config, s settings) error {
 	if err := m.AddHealthzCheck("serving", m.GetWebhookServer().StartedChecker()); err != nil {
 		return err
 	}
-	if err := m.AddReadyzCheck("locks", ready(registry)); err != nil {
+	if err := m.AddReadyzCheck("locks", ready(registry, s.readyWithFaults)); err != nil {
 		return err
 	}
 	if err := m.AddReadyzCheck("serving", m.GetWebhookServer().StartedChecker()); err != nil {
@@ -74,18 +79,19 @@ func run(ctx context.Context, cluster *rest.Config, s settings) error {
 	return m.Start(ctx)
 }
 
-// ready is false until the locks of all CRDs are known. The webhook serves before that and refuses what it does not
-// know; no Service should send it requests yet.
-func ready(r *admission.Registry) func(*http.Request) error {
+// ready returns a check that fails until the locks of all CRDs are known. The webhook serves before that and refuses what
+// it does not know, so no Service should send it requests yet. A kind that never had readable locks counts too, unless
+// withFaults: in a rollout, the old pods then keep serving with the last good locks.
+func ready(r *admission.Registry, withFaults bool) func(*http.Request) error {
 	return func(*http.Request) error {
-		if !r.Complete() {
-			return errors.New("not all CustomResourceDefinitions are loaded")
+		if withFaults && r.Complete() {
+			return nil
 		}
-		return nil
+		return r.Ready()
 	}
 }
 
-// fromCEL returns a schema with the locks that its CEL rules say.
+// fromCEL returns a schema with the locks that its CEL rules are equal to.
 func fromCEL(s *spec.Schema) (*spec.Schema, error) {
 	return celrule.Apply(s, celrule.Import(s).Changes), nil
 }

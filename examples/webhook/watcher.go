@@ -2,12 +2,16 @@ package main
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync"
+	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
@@ -25,22 +29,26 @@ type watcher struct {
 	registry *admission.Registry
 	crds     loader.CRDs
 
-	mu     sync.Mutex // one at a time, so that an older state never replaces a newer one
-	loaded map[string]loaded
+	mu   sync.Mutex      // one at a time, so that an older state never replaces a newer one
+	seen map[string]seen // by name
 }
 
-// loaded is what was last read of a CRD.
-type loaded struct {
+// seen is what was last read of a CRD.
+type seen struct {
 	kind    schema.GroupKind
 	version string // resourceVersion
 }
+
+// outage is how long the webhook waits for an API server that is down when it starts. It refuses what it does not know
+// until then, and restarting it would not help.
+const outage = 365 * 24 * time.Hour
 
 // setUp adds the watcher to m: as a controller, and as a runnable that loads what is there when the cache is filled.
 func (w *watcher) setUp(m ctrl.Manager) error {
 	noLeader := false
 	err := ctrl.NewControllerManagedBy(m).
 		For(&apiextensionsv1.CustomResourceDefinition{}).
-		WithOptions(controller.Options{NeedLeaderElection: &noLeader}).
+		WithOptions(controller.Options{NeedLeaderElection: &noLeader, CacheSyncTimeout: outage}).
 		Complete(w)
 	if err != nil {
 		return err
@@ -61,8 +69,15 @@ func (w *watcher) NeedLeaderElection() bool { return false }
 // its own kind and does not hold up the others.
 func (w *watcher) Start(ctx context.Context) error {
 	var list apiextensionsv1.CustomResourceDefinitionList
-	if err := w.reader.List(ctx, &list); err != nil {
-		return err
+	err := wait.PollUntilContextCancel(ctx, time.Second, true, func(ctx context.Context) (bool, error) {
+		err := w.reader.List(ctx, &list)
+		if err != nil {
+			log.FromContext(ctx).Error(err, "the CustomResourceDefinitions cannot be listed: trying again")
+		}
+		return err == nil, nil
+	})
+	if err != nil {
+		return nil // the context has ended
 	}
 	for i := range list.Items {
 		if _, err := w.Reconcile(ctx, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])}); err != nil {
@@ -79,16 +94,16 @@ func (w *watcher) Start(ctx context.Context) error {
 func (w *watcher) Reconcile(ctx context.Context, r ctrl.Request) (ctrl.Result, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.loaded == nil {
-		w.loaded = map[string]loaded{}
+	if w.seen == nil {
+		w.seen = map[string]seen{}
 	}
-	before, known := w.loaded[r.Name]
+	before, known := w.seen[r.Name]
 	var object apiextensionsv1.CustomResourceDefinition
 	err := w.reader.Get(ctx, types.NamespacedName{Name: r.Name}, &object)
 	switch {
 	case apierrors.IsNotFound(err):
 		w.registry.Delete(before.kind)
-		delete(w.loaded, r.Name)
+		delete(w.seen, r.Name)
 		return ctrl.Result{}, nil
 	case err != nil:
 		return ctrl.Result{}, err
@@ -98,16 +113,33 @@ func (w *watcher) Reconcile(ctx context.Context, r ctrl.Request) (ctrl.Result, e
 	// Served are the accepted names. A CRD that only claims the kind of another one must not replace its locks.
 	if object.Spec.Names = object.Status.AcceptedNames; object.Spec.Names.Kind == "" {
 		w.registry.Delete(before.kind)
-		delete(w.loaded, r.Name)
+		delete(w.seen, r.Name)
 		return ctrl.Result{}, nil
 	}
 	kind := loader.KindOf(&object)
 	if known && kind != before.kind { // the CRD was deleted and made anew for another kind
 		w.registry.Delete(before.kind)
 	}
-	w.loaded[r.Name] = loaded{kind, object.ResourceVersion}
+	w.seen[r.Name] = seen{kind, object.ResourceVersion}
 	if err := w.crds.Load(w.registry, &object); err != nil {
 		log.FromContext(ctx).Error(err, "the locks of a CustomResourceDefinition cannot be read: the last good ones stay in force", "name", r.Name)
+		return ctrl.Result{}, nil
 	}
+	w.report(ctx, kind)
 	return ctrl.Result{}, nil
+}
+
+// report logs what was loaded: a line for each version of a kind with locks.
+func (w *watcher) report(ctx context.Context, loaded schema.GroupKind) {
+	for _, kind := range w.registry.Kinds() {
+		if kind.GroupKind != loaded {
+			continue
+		}
+		for _, name := range slices.Sorted(maps.Keys(kind.Versions)) {
+			version := kind.Versions[name]
+			if locks := len(version.Validator.Locks()); locks+len(version.Gaps) > 0 {
+				log.FromContext(ctx).Info("locks loaded", "group", kind.Group, "kind", kind.Kind, "version", name, "lockedFields", locks, "gaps", version.Gaps)
+			}
+		}
+	}
 }

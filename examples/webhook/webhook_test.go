@@ -1,24 +1,11 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/tls"
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/json"
-	"encoding/pem"
-	"fmt"
+	"errors"
+	"flag"
 	"io"
-	"math/big"
-	"net"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -26,7 +13,6 @@ import (
 	"github.com/go-logr/logr"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/yaml"
 )
 
 // patience is how long a test waits for what has to happen; it fails when it does not, and never depends on it.
@@ -70,6 +56,13 @@ func TestWebhook(t *testing.T) {
 		t.Errorf("the unlocked note may not change: %s", text)
 	}
 
+	if text, allowed := hook.reviewCRD("{"); allowed || !strings.Contains(text, "fieldlock.dev/locks") {
+		t.Errorf("a broken annotation is not refused: %s", text)
+	}
+	if text, allowed := hook.reviewCRD(`{"v1":{"/properties/spec/properties/class":{"x-kubernetes-immutable":true}}}`); !allowed || !strings.Contains(text, "v1beta1 leaves free") {
+		t.Errorf("a good annotation with a gap is not taken with a warning: %s", text)
+	}
+
 	lock("note")
 	eventually(t, "the new lock holds", func() bool { _, allowed := hook.review("note"); return !allowed })
 	if text, allowed := hook.review("class"); !allowed {
@@ -103,7 +96,8 @@ func TestWebhook(t *testing.T) {
 	for _, want := range []string{
 		`fieldlock_admission_requests_total{decision="refused",dry_run="false",group="example.dev",kind="Cluster",operation="UPDATE",version="v1"}`,
 		`fieldlock_admission_requests_total{decision="allowed",dry_run="false",group="example.dev",kind="Cluster",operation="UPDATE",version="v1"}`,
-		`fieldlock_admission_violations_total{group="example.dev",kind="Cluster",version="v1"}`,
+		`fieldlock_admission_violations_total{group="example.dev",kind="Cluster",lock="immutable",version="v1"}`,
+		`fieldlock_admission_locked_fields{group="example.dev",kind="Cluster",version="v1"} 1`,
 		`fieldlock_admission_duration_seconds_count`,
 	} {
 		if !strings.Contains(text, want) {
@@ -144,6 +138,8 @@ func TestParse(t *testing.T) {
 		{"none", "all flags have defaults", nil, true},
 		{"all", "every flag is read", []string{"-mode", "warn", "-failure-policy", "ignore", "-status-code", "400", "-exempt-deleting", "-exempt-dry-run", "a", "-exempt-user", "a", "-exempt-user", "b", "-exempt-group", "c", "-import-cel", "-client-ca", "ca.crt"}, true},
 		{"mode", "no such mode", []string{"-mode", "off"}, false},
+		{"gaps", "no such way", []string{"-version-gaps", "maybe"}, false},
+		{"kubeconfig", "for a webhook outside the cluster", []string{"-kubeconfig", "/tmp/config", "-version-gaps", "refuse", "-ready-with-faults"}, true},
 		{"policy", "no such policy", []string{"-failure-policy", "Maybe"}, false},
 		{"argument", "a forgotten dash would be a lost setting", []string{"mode=warn"}, false},
 	} {
@@ -153,11 +149,17 @@ func TestParse(t *testing.T) {
 	}
 }
 
+func TestHelp(t *testing.T) {
+	if _, err := parse([]string{"-h"}); !errors.Is(err, flag.ErrHelp) {
+		t.Errorf("-h: %v; main takes flag.ErrHelp for success", err)
+	}
+}
+
 func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(patience); !is(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("it did not come to pass that %s", what)
+			t.Fatalf("timed out: %s", what)
 		}
 	}
 }
@@ -174,155 +176,4 @@ func get(url string) string {
 		return ""
 	}
 	return string(body)
-}
-
-type hookClient struct {
-	t   *testing.T
-	url string
-}
-
-var insecure = &tls.Config{InsecureSkipVerify: true} // the test is about which certificate is served, not by whom
-
-// review sends an update that changes one field of spec, over a connection of its own.
-func (h *hookClient) review(field string) (text string, allowed bool) {
-	h.t.Helper()
-	client := http.Client{Transport: &http.Transport{TLSClientConfig: insecure, DisableKeepAlives: true}}
-	r, err := client.Post(h.url, "application/json", bytes.NewReader(reviewOf(h.t, field)))
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	defer r.Body.Close()
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	return string(body), strings.Contains(string(body), `"allowed":true`)
-}
-
-// half sends half a review, calls between when the webhook reads it, sends the rest and returns the answer.
-func (h *hookClient) half(field string, between func()) string {
-	h.t.Helper()
-	body := reviewOf(h.t, field)
-	host := strings.TrimSuffix(strings.TrimPrefix(h.url, "https://"), path)
-	connection, err := tls.Dial("tcp", host, insecure)
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	defer connection.Close()
-	fmt.Fprintf(connection, "POST %s HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nConnection: close\r\nExpect: 100-continue\r\nContent-Length: %d\r\n\r\n", path, host, len(body))
-	reader := bufio.NewReader(connection)
-	if line, err := reader.ReadString('\n'); err != nil || !strings.Contains(line, "100 Continue") {
-		h.t.Fatalf("%q, %v: the webhook does not read the body", line, err)
-	}
-	_, _ = connection.Write(body[:len(body)/2])
-	between()
-	_, _ = connection.Write(body[len(body)/2:])
-	answer, err := io.ReadAll(reader)
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	return string(answer)
-}
-
-// serial is that of the certificate that is served; 0 when no connection is taken.
-func (h *hookClient) serial() int64 {
-	connection, err := tls.Dial("tcp", strings.TrimSuffix(strings.TrimPrefix(h.url, "https://"), path), insecure)
-	if err != nil {
-		return 0
-	}
-	defer connection.Close()
-	return connection.ConnectionState().PeerCertificates[0].SerialNumber.Int64()
-}
-
-func reviewOf(t *testing.T, field string) []byte {
-	t.Helper()
-	data, err := os.ReadFile("../../testdata/admission/review.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var review map[string]any
-	if err := json.Unmarshal(data, &review); err != nil {
-		t.Fatal(err)
-	}
-	request := review["request"].(map[string]any)
-	for _, side := range []string{"object", "oldObject"} {
-		request[side].(map[string]any)["spec"].(map[string]any)["note"] = "first"
-	}
-	request["object"].(map[string]any)["spec"].(map[string]any)[field] = "other"
-	body, err := json.Marshal(review)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return body
-}
-
-// clusterCRD is the first CRD of the admission suite as a cluster has it: established, and without marks.
-func clusterCRD(t *testing.T) *apiextensionsv1.CustomResourceDefinition {
-	t.Helper()
-	data, err := os.ReadFile("../../testdata/admission/crds.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	document, _, _ := strings.Cut(string(data), "\n---\n")
-	var crd apiextensionsv1.CustomResourceDefinition
-	if err := yaml.Unmarshal([]byte(document), &crd); err != nil {
-		t.Fatal(err)
-	}
-	crd.Status.AcceptedNames = crd.Spec.Names
-	return &crd
-}
-
-func freePorts(t *testing.T, n int) []string {
-	t.Helper()
-	var ports []string
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer l.Close()
-		_, port, _ := net.SplitHostPort(l.Addr().String())
-		ports = append(ports, port)
-	}
-	return ports
-}
-
-// writeCert writes a certificate and its key as a mounted Secret has them: a folder that is swapped as a whole.
-func writeCert(t *testing.T, dir string, serial int64) {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(serial), Subject: pkix.Name{CommonName: "webhook"},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	private, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	data := filepath.Join(dir, fmt.Sprint("data", serial))
-	if err := os.Mkdir(data, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	for name, block := range map[string]*pem.Block{"tls.crt": {Type: "CERTIFICATE", Bytes: der}, "tls.key": {Type: "PRIVATE KEY", Bytes: private}} {
-		if err := os.WriteFile(filepath.Join(data, name), pem.EncodeToMemory(block), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if serial == 1 {
-			if err := os.Symlink(filepath.Join("..data", name), filepath.Join(dir, name)); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	next := filepath.Join(dir, "next")
-	if err := os.Symlink(filepath.Base(data), next); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Rename(next, filepath.Join(dir, "..data")); err != nil {
-		t.Fatal(err)
-	}
 }

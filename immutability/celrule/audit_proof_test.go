@@ -197,7 +197,7 @@ func TestLintVersionsOnRealCRDs(t *testing.T) {
 		for name, v := range versions {
 			schemas[name] = v.schema
 		}
-		for free, findings := range LintVersions(schemas) {
+		for free, findings := range LintVersions(schemas, CopyFields) {
 			for _, f := range findings {
 				warnings++
 				if !writesAround(t, versions, free, f) {
@@ -213,7 +213,7 @@ func TestLintVersionsOnRealCRDs(t *testing.T) {
 func writesAround(t *testing.T, versions map[string]crdVersion, free string, f immutability.Finding) bool {
 	t.Helper()
 	for name, strict := range versions {
-		if !strings.Contains(f.Message, "that version "+name+" has") {
+		if !strings.Contains(f.Message, "version "+name+" has") {
 			continue
 		}
 		lax, tight := judgeOf(t, versions[free].schema, nil), judgeOf(t, strict.schema, transitions(strict.schema))

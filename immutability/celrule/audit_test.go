@@ -47,6 +47,7 @@ func TestLint(t *testing.T) {
 func TestLintVersions(t *testing.T) {
 	var cases []struct {
 		Name, Reason string
+		Webhook      bool
 		Versions     map[string]json.RawMessage
 		Findings     []struct{ Version, Path, Rule, Message string }
 	}
@@ -57,7 +58,11 @@ func TestLintVersions(t *testing.T) {
 			for name, schema := range c.Versions {
 				served[name] = version(t, c.Name, schema).schema
 			}
-			found := LintVersions(served)
+			conversion := CopyFields
+			if c.Webhook {
+				conversion = AskWebhook
+			}
+			found := LintVersions(served, conversion)
 			for _, want := range c.Findings {
 				list := found[want.Version]
 				if len(list) == 0 {

@@ -2,6 +2,9 @@ package celrule
 
 import (
 	"fmt"
+	"maps"
+
+	"sigs.k8s.io/yaml"
 
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/internal/schema"
@@ -14,24 +17,50 @@ func companion(l *schema.Location) *immutability.Fix {
 	if name == "" {
 		return nil
 	}
-	return addRule(l.Parent(), fmt.Sprintf("!has(oldSelf.%s) || has(self.%s)", name, name), l.Name+" may not be removed", true)
+	fix := &immutability.Fix{SchemaPath: l.Parent().Path.Pointer(), Safe: true}
+	addRule(fix, map[string]any{"rule": fmt.Sprintf("!has(oldSelf.%s) || has(self.%s)", name, name), "message": l.Name + " may not be removed"})
+	return fix
 }
 
-// keepKeys returns the rule that keeps the keys of l from being removed, nil if CEL cannot select them. Only the author
-// knows whether keys are to stay.
+// keepKeys returns the rule that keeps the keys of l from being removed, nil if CEL cannot select them. It is not safe:
+// only the author knows whether keys are to stay.
 func keepKeys(l *schema.Location) *immutability.Fix {
+	text := ""
 	switch keysOf(l) {
 	case mapKeys:
-		return addRule(l, "oldSelf.all(key, key in self)", "no key may be removed", false)
+		text = "oldSelf.all(key, key in self)"
 	case listKeys:
-		return addRule(l, "oldSelf.all(key, self.exists(other, "+sameKeys(l.Marks.ListMapKeys, "other", "key", selected)+"))", "no key may be removed", false)
+		text = "oldSelf.all(key, self.exists(other, " + sameKeys(l.Marks.ListMapKeys, "other", "key", selected) + "))"
+	default:
+		return nil
 	}
-	return nil
+	fix := &immutability.Fix{SchemaPath: l.Path.Pointer()}
+	addRule(fix, map[string]any{"rule": text, "message": "no key may be removed"})
+	return fix
 }
 
-func addRule(l *schema.Location, text, message string, safe bool) *immutability.Fix {
-	return &immutability.Fix{
-		SchemaPath: l.Path.Pointer(), Safe: safe, AddRules: []map[string]any{{"rule": text, "message": message}},
-		Text: fmt.Sprintf("# %s\nx-kubernetes-validations:\n- rule: %q\n  message: %q\n", displayPath(l), text, message),
+// alsoCopy adds to fix, nil for none yet, that r of another version is copied. It is safe if the version has every field
+// that r reads, and r is about updates alone.
+func alsoCopy(fix *immutability.Fix, version string, r *readRule, known bool) *immutability.Fix {
+	list, _ := r.at.Schema.Extensions[schema.KeyValidations].([]any)
+	entry, _ := list[r.Index].(map[string]any)
+	if fix == nil {
+		fix = &immutability.Fix{Version: version, SchemaPath: r.SchemaPath, Safe: true}
 	}
+	fix.Safe = fix.Safe && known && !r.OptionalOldSelf
+	addRule(fix, maps.Clone(entry))
+	return fix
+}
+
+func addRule(fix *immutability.Fix, entry map[string]any) {
+	fix.AddRules = append(fix.AddRules, entry)
+	text, err := yaml.Marshal(map[string]any{schema.KeyValidations: fix.AddRules})
+	if err != nil {
+		panic(err) // strings and booleans from a schema
+	}
+	where := schema.Readable(fix.SchemaPath)
+	if where == "" {
+		where = "the root"
+	}
+	fix.Text = "# " + where + "\n" + string(text)
 }

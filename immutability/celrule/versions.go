@@ -13,10 +13,20 @@ import (
 	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
+// Conversion is how an API server converts objects between the versions of a CRD.
+type Conversion int
+
+const (
+	// CopyFields keeps the fields that both versions have at the same path: the strategy None.
+	CopyFields Conversion = iota
+	// AskWebhook may keep more.
+	AskWebhook
+)
+
 // LintVersions returns the findings of HolesBetween, by version.
-func LintVersions(served map[string]*spec.Schema) map[string][]immutability.Finding {
+func LintVersions(served map[string]*spec.Schema, conversion Conversion) map[string][]immutability.Finding {
 	findings := map[string][]immutability.Finding{}
-	for version, holes := range HolesBetween(served) {
+	for version, holes := range HolesBetween(served, conversion) {
 		for _, h := range holes {
 			findings[version] = append(findings[version], h.Finding)
 		}
@@ -25,88 +35,153 @@ func LintVersions(served map[string]*spec.Schema) map[string][]immutability.Find
 }
 
 // HolesBetween returns the transition rules that a write through another served version gets around. It takes the
-// schemas of the served versions of one CRD by name, and returns the holes of each lax version: one for each version that
-// has the rules, with the fields behind it. A version that lacks the field itself drops its value, and the next write
-// through the strict version sets another one. All of this is so if conversion copies fields from path to path, as the
-// strategy None does.
-func HolesBetween(served map[string]*spec.Schema) map[string][]Hole {
+// schemas of the served versions of one CRD by name, and returns the holes of each lax version: one for each field with
+// rules that it lacks, and one for each field that it lacks altogether. Such a version drops the value, and the next write
+// through the strict version sets another one; a conversion webhook may keep the value, so then the hole is a note.
+func HolesBetween(served map[string]*spec.Schema, conversion Conversion) map[string][]Hole {
 	auditors := map[string]*auditor{}
 	for name, s := range served {
 		auditors[name] = newAuditor(readTree(s))
 	}
+	names := slices.Sorted(maps.Keys(served))
 	holes := map[string][]Hole{}
-	for _, lax := range slices.Sorted(maps.Keys(served)) {
-		for _, strict := range slices.Sorted(maps.Keys(served)) {
+	for _, lax := range names {
+		v := &laxVersion{name: lax, conversion: conversion}
+		for _, strict := range names {
 			if lax != strict {
-				p := versionPair{lax, strict, auditors[lax], auditors[strict], nil, map[*schema.Location]*schema.Location{}}
-				holes[lax] = append(holes[lax], p.holes()...)
+				newVersionPair(strict, auditors[lax], auditors[strict]).addHoles(v)
 			}
+		}
+		if found := v.worded(); len(found) > 0 {
+			holes[lax] = found
 		}
 	}
 	return holes
 }
 
-// versionPair is a version through which rules of a stricter version can be got around.
+// laxVersion collects the holes of one version.
+type laxVersion struct {
+	name       string
+	conversion Conversion
+	holes      []*versionHole
+}
+
+// versionHole is a hole before it is put into words.
+type versionHole struct {
+	Hole
+	strict []string // the versions that have the rules
+	key    string   // way and schema path
+	texts  []string // of the rules
+	lacked string   // path of the field that the lax version does not have
+}
+
+// hole returns the hole at l, a location of the lax version.
+func (v *laxVersion) hole(way Way, strict, path string, l *schema.Location) *versionHole {
+	key := string(way) + path
+	i := slices.IndexFunc(v.holes, func(h *versionHole) bool { return h.key == key })
+	if i < 0 {
+		i = len(v.holes)
+		h := &versionHole{Hole: Hole{Way: way, Sure: true, Version: v.name}, key: key}
+		h.name(rule.CELVersionWithoutRule, l)
+		v.holes = append(v.holes, h)
+	}
+	if h := v.holes[i]; !slices.Contains(h.strict, strict) {
+		h.strict = append(h.strict, strict)
+	}
+	return v.holes[i]
+}
+
+func (v *laxVersion) worded() []Hole {
+	var holes []Hole
+	for _, h := range v.holes {
+		strict, fields := "version "+h.strict[0]+" has", strings.Join(h.Fields, ", ")
+		if len(h.strict) > 1 {
+			strict = "versions " + strings.Join(h.strict, " and ") + " have"
+		}
+		switch {
+		case h.Way == OtherVersion:
+			h.Message = fmt.Sprintf("a write through version %s gets around the CEL transition rules that %s on %s: copy them to version %s, or stop serving it",
+				v.name, strict, fields, v.name)
+		case v.conversion == AskWebhook:
+			h.Severity = immutability.SeverityNote
+			h.Message = fmt.Sprintf("possible: version %s does not have %s, so unless the conversion webhook keeps the value, a write through it drops it, and the next write can set another one, which gets around the CEL rules that %s on %s",
+				v.name, h.lacked, strict, fields)
+		default:
+			h.Message = fmt.Sprintf("version %s does not have %s, so a write through it drops the value, and the next write can set another one, which gets around the CEL rules that %s on %s: add the field to version %s, or stop serving it",
+				v.name, h.lacked, strict, fields, v.name)
+		}
+		holes = append(holes, h.Hole)
+	}
+	return holes
+}
+
+// versionPair is a version through which rules of a stricter one can be got around.
 type versionPair struct {
-	laxName, strictName string
-	lax, strict         *auditor
+	strictName  string
+	lax, strict *auditor
 
 	laxRules []*readRule                           // rules of lax, with the fields that they read as those of strict
+	plain    []*readRule                           // rules without oldSelf of strict, which every object satisfies that it wrote
 	alias    map[*schema.Location]*schema.Location // from locations of lax to those of strict
 }
 
-func (p *versionPair) holes() []Hole {
-	for _, l := range p.lax.All {
-		if same := p.strict.Find(l.Path.Pointer()); same != nil {
+func newVersionPair(strictName string, lax, strict *auditor) *versionPair {
+	p := &versionPair{strictName: strictName, lax: lax, strict: strict, alias: map[*schema.Location]*schema.Location{}}
+	if !slices.ContainsFunc(strict.all, func(r *readRule) bool { return r.Transition }) {
+		return p
+	}
+	for _, l := range lax.All {
+		if same := strict.Find(l.Path.Pointer()); same != nil {
 			p.alias[l] = same
 		}
 	}
-	for _, r := range p.lax.all {
+	for _, r := range lax.all {
 		same := &readRule{Rule: r.Rule}
 		for _, l := range r.reads {
-			same.reads = append(same.reads, p.aliased(l))
+			if p.alias[l] != nil {
+				l = p.alias[l]
+			}
+			same.reads = append(same.reads, l)
 		}
 		p.laxRules = append(p.laxRules, same)
 	}
-	unruled, dropped := Hole{Way: OtherVersion, Sure: true}, map[*schema.Location]*Hole{}
-	var unruledAt *schema.Location
+	p.plain = slices.DeleteFunc(slices.Clone(strict.all), func(r *readRule) bool { return r.Transition })
+	return p
+}
+
+func (p *versionPair) addHoles(v *laxVersion) {
 	for _, r := range p.strict.all {
 		if !r.Transition {
 			continue
 		}
-		if gone := p.missing(r); gone != nil {
+		gone := p.missing(r.guards)
+		if gone != nil {
 			if sure, found := p.throughDrop(r, gone); found {
-				h := dropped[gone]
-				if h == nil {
-					h = &Hole{Way: DropField, Sure: true}
-					dropped[gone] = h
-				}
+				h := v.hole(DropField, p.strictName, gone.Path.Pointer(), p.lax.Find(gone.Parent().Path.Pointer()))
+				h.lacked = gone.Path.String()
 				h.add(r, r.guardsWithin(gone), sure)
 			}
 			continue
 		}
 		if sure, found := p.throughUpdate(r); found {
-			unruled.add(r, r.guards, sure)
-			if at := p.lax.Find(r.SchemaPath); unruledAt == nil {
-				unruledAt = at
+			h := v.hole(OtherVersion, p.strictName, r.SchemaPath, p.lax.Find(r.SchemaPath))
+			if len(r.guards) == 1 && len(h.Rules) == 0 {
+				h.name(rule.CELVersionWithoutRule, p.lax.Find(r.guards[0].Path.Pointer()))
 			}
+			if !slices.Contains(h.texts, r.Text) {
+				h.texts = append(h.texts, r.Text)
+				h.Fix = alsoCopy(h.Fix, v.name, r, p.missing(r.reads) == nil)
+			}
+			h.add(r, r.guards, sure)
 		}
 	}
-	return p.findings(unruled, unruledAt, dropped)
 }
 
-func (p *versionPair) aliased(l *schema.Location) *schema.Location {
-	if same := p.alias[l]; same != nil {
-		return same
-	}
-	return l
-}
-
-// missing returns the topmost location that lax lacks on the way to a field that r guards, nil if it has all of them.
-func (p *versionPair) missing(r *readRule) *schema.Location {
-	for _, g := range r.guards {
-		for _, l := range append(way(g), g) {
-			if l.In != nil && p.lax.Find(l.Path.Pointer()) == nil {
+// missing returns the topmost location that lax lacks on the way to one of the fields, nil if it has all of them.
+func (p *versionPair) missing(fields []*schema.Location) *schema.Location {
+	for _, f := range fields {
+		for _, l := range way(f) {
+			if p.lax.Find(l.Path.Pointer()) == nil {
 				return l
 			}
 		}
@@ -114,8 +189,8 @@ func (p *versionPair) missing(r *readRule) *schema.Location {
 	return nil
 }
 
-// throughDrop looks for a first object, its copy that lax has cut gone from, and a third one that r refuses to follow the
-// first.
+// throughDrop looks for a first object, a second one from which lax has dropped gone, and a third one that r refuses to
+// follow the first.
 func (p *versionPair) throughDrop(r *readRule, gone *schema.Location) (sure, found bool) {
 	rules := relevant(p.strict.all, r, gone)
 	m := detour(rules, gone)
@@ -135,46 +210,10 @@ func (p *versionPair) throughDrop(r *readRule, gone *schema.Location) (sure, fou
 
 // throughUpdate looks for an update that r refuses and that all rules of lax accept.
 func (p *versionPair) throughUpdate(r *readRule) (sure, found bool) {
-	rules := relevant(slices.Concat([]*readRule{r}, p.laxRules, p.strictPlain()), r, nil)
+	rules := relevant(slices.Concat(p.laxRules, p.plain), r, nil)
 	m := newScenario(rules)
 	update := step{scenario: m, newObj: 1, oldObj: 0, alias: p.alias}
-	var others []*readRule
-	for _, other := range rules[1:] {
-		if slices.Contains(p.laxRules, other) || !other.Transition {
-			others = append(others, other)
-		}
-	}
-	conditions := append([]condition{refusedBy(r, update)}, admitted(others, p.strict.All, update)...)
+	conditions := append([]condition{refusedBy(r, update)}, admitted(rules[1:], p.strict.All, update)...)
 	found = search(m, conditions) != refuted
 	return m.sure(), found
-}
-
-// strictPlain lists the rules without oldSelf of strict, which the first object satisfies.
-func (p *versionPair) strictPlain() []*readRule {
-	return slices.DeleteFunc(slices.Clone(p.strict.all), func(r *readRule) bool { return r.Transition })
-}
-
-// findings words the holes.
-func (p *versionPair) findings(unruled Hole, at *schema.Location, dropped map[*schema.Location]*Hole) []Hole {
-	var holes []Hole
-	if len(unruled.Rules) > 0 {
-		unruled.name(rule.CELVersionWithoutRule, at)
-		unruled.Version = p.laxName
-		unruled.Message = fmt.Sprintf("a write through version %s gets around the CEL transition rules that version %s has on %s: copy them to version %s, or stop serving it",
-			p.laxName, p.strictName, strings.Join(unruled.Fields, ", "), p.laxName)
-		holes = append(holes, unruled)
-	}
-	for _, gone := range p.strict.All {
-		h := dropped[gone]
-		if h == nil {
-			continue
-		}
-		above := gone.Parent()
-		h.name(rule.CELVersionWithoutRule, p.lax.Find(above.Path.Pointer()))
-		h.SchemaPath, h.Version = gone.Path.Pointer(), p.laxName
-		h.Message = fmt.Sprintf("version %s does not have %s, so a write through it drops the value, and the next write through version %s can set another one, which gets around the CEL rules on %s: add the field to version %s, or stop serving it",
-			p.laxName, gone.Path, p.strictName, strings.Join(h.Fields, ", "), p.laxName)
-		holes = append(holes, *h)
-	}
-	return holes
 }

@@ -47,7 +47,11 @@ func ruleFindings(c *crd.CRD) []crd.Finding {
 		}
 	}
 	if len(served) > 1 {
-		byVersion := celrule.LintVersions(served)
+		conversion := celrule.CopyFields
+		if c.Conversion == "Webhook" {
+			conversion = celrule.AskWebhook
+		}
+		byVersion := celrule.LintVersions(served, conversion)
 		for _, v := range c.Versions {
 			add(v, byVersion[v.Name])
 		}

@@ -56,7 +56,7 @@ func (c *Checker) done(m *Memo, f *Found) *Refused {
 	if m.used() {
 		*m = Memo{} // it would keep the objects in memory
 	}
-	m.nested, m.Comparisons = false, 0
+	m.nested, m.work = false, 0
 	c.memos.Put(m)
 	return nil
 }

@@ -55,7 +55,7 @@ func (m *Memo) difference(e *Equality, r *Redaction, newVal, oldVal Value) *Foun
 }
 
 func (m *Memo) differenceOf(e *Equality, r *Redaction, newVal, oldVal Value) *Found {
-	m.Comparisons++
+	m.work++
 	if e == nil {
 		e = &Equality{}
 	}
@@ -69,7 +69,7 @@ func (m *Memo) differenceOf(e *Equality, r *Redaction, newVal, oldVal Value) *Fo
 			return m.differenceOfLists(e.List, r, is, was)
 		}
 	}
-	if jsonvalue.Equal(newVal.Data, oldVal.Data) {
+	if m.equalJSON(newVal.Data, oldVal.Data) {
 		return nil
 	}
 	return differs(r, newVal, oldVal)

@@ -59,7 +59,7 @@ func (o *ObjectEquality) member(key string) Member {
 // Equal reports whether a and b are equal under e.
 func (m *Memo) Equal(e *Equality, a, b any) bool {
 	if e == nil {
-		return jsonvalue.Equal(a, b)
+		return m.equalJSON(a, b)
 	}
 	switch va := a.(type) {
 	case map[string]any:
@@ -77,11 +77,11 @@ func (m *Memo) Equal(e *Equality, a, b any) bool {
 			return m.remember(e, a, b, m.equalLists(e.List, va, vb))
 		}
 	}
-	return jsonvalue.Equal(a, b)
+	return m.equalJSON(a, b)
 }
 
 func (m *Memo) equalObjects(o *ObjectEquality, a, b map[string]any) bool {
-	m.Comparisons++
+	m.work++
 	if !o.Normalized && len(a) != len(b) {
 		return false
 	}
@@ -114,7 +114,7 @@ func (m *Memo) count(o *ObjectEquality, v map[string]any) int {
 }
 
 func (m *Memo) equalLists(l *ListEquality, a, b []any) bool {
-	m.Comparisons++
+	m.work++
 	if len(a) != len(b) {
 		return false
 	}
@@ -201,26 +201,26 @@ func (m *Memo) equalRepeated(l *ListEquality, a, b []any) bool {
 
 // Hash returns a hash that values share if they are equal under e. Hashes of one Memo can be compared with each other.
 func (m *Memo) Hash(e *Equality, v any) uint64 {
-	seed := m.seedOnce()
+	m.seedOnce()
 	id, container := identityOf(v)
 	if e == nil || !container {
-		return jsonvalue.Hash(seed, v)
+		return m.hashJSON(v)
 	}
 	key := hashed{e, id}
 	if hash, ok := m.hashes[key]; ok {
 		return hash
 	}
-	m.Comparisons++
+	m.work++
 	var hash uint64
 	switch v := v.(type) {
 	case map[string]any:
 		if e.Object == nil {
-			return jsonvalue.Hash(seed, v)
+			return m.hashJSON(v)
 		}
 		hash = m.hashObject(e.Object, v)
 	case []any:
 		if e.List == nil {
-			return jsonvalue.Hash(seed, v)
+			return m.hashJSON(v)
 		}
 		hash = m.hashList(e.List, v)
 	}

@@ -22,13 +22,14 @@ type Memo struct {
 	seed     maphash.Seed
 	seeded   bool
 
-	// Comparisons counts the containers that were compared or hashed, for tests of growth.
-	Comparisons int
+	// work counts the values that were compared or hashed, if counting is set: for tests of growth.
+	work     int
+	counting bool
 }
 
 // used reports whether there is anything to forget.
 func (m *Memo) used() bool {
-	return m.pairs != nil || m.hashes != nil || m.differ != nil || m.seeded || m.absences.Used()
+	return m.pairs != nil || m.hashes != nil || m.differ != nil || m.seeded || m.absences.Visited() > 0
 }
 
 // identity tells containers apart: the address of an object, or the address and length of a list.
@@ -97,7 +98,7 @@ func (m *Memo) Same(e *Equality, a, b any) bool {
 		return equal
 	}
 	if _, unequal := m.known(nil, a, b); !unequal {
-		if jsonvalue.Equal(a, b) {
+		if m.equalJSON(a, b) {
 			return true
 		}
 		if m.nested {
@@ -118,10 +119,10 @@ func (m *Memo) markUnequal(a, b any) bool {
 }
 
 func (m *Memo) unequal(a, b any) bool {
+	m.work++
 	switch x := a.(type) {
 	case map[string]any:
 		if y, ok := b.(map[string]any); ok && len(x) == len(y) && x != nil && y != nil {
-			m.Comparisons++
 			for key, value := range x {
 				if other, ok := y[key]; !ok || m.markUnequal(value, other) {
 					return true
@@ -131,7 +132,6 @@ func (m *Memo) unequal(a, b any) bool {
 		}
 	case []any:
 		if y, ok := b.([]any); ok && len(x) == len(y) && x != nil && y != nil {
-			m.Comparisons++
 			for i := range x {
 				if m.markUnequal(x[i], y[i]) {
 					return true
@@ -141,6 +141,55 @@ func (m *Memo) unequal(a, b any) bool {
 		}
 	}
 	return !jsonvalue.Equal(a, b)
+}
+
+// equalJSON is jsonvalue.Equal, counted.
+func (m *Memo) equalJSON(a, b any) bool {
+	if m.counting {
+		m.work += visited(a, b)
+	}
+	return jsonvalue.Equal(a, b)
+}
+
+// hashJSON is jsonvalue.Hash, counted.
+func (m *Memo) hashJSON(v any) uint64 {
+	if m.counting {
+		m.work += visited(v, v)
+	}
+	return jsonvalue.Hash(m.seedOnce(), v)
+}
+
+// visited is about how many values of a and b jsonvalue.Equal looks at.
+func visited(a, b any) int {
+	n, _ := visit(a, b)
+	return n
+}
+
+func visit(a, b any) (n int, equal bool) {
+	n = 1
+	switch x := a.(type) {
+	case map[string]any:
+		if y, ok := b.(map[string]any); ok && len(x) == len(y) {
+			for key, value := range x {
+				below, equal := visit(value, y[key])
+				if n += below; !equal {
+					return n, false
+				}
+			}
+			return n, true
+		}
+	case []any:
+		if y, ok := b.([]any); ok && len(x) == len(y) {
+			for i := range x {
+				below, equal := visit(x[i], y[i])
+				if n += below; !equal {
+					return n, false
+				}
+			}
+			return n, true
+		}
+	}
+	return n, jsonvalue.Equal(a, b)
 }
 
 // Absent reports whether a property with this value counts as absent.

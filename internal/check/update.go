@@ -2,7 +2,6 @@ package check
 
 import (
 	"github.com/fieldlock/fieldlock/internal/jsonscan"
-	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
@@ -25,7 +24,7 @@ func (n *Update) Check(m *Memo, newVal, oldVal Value) *Found {
 		r.Lock = schema.NoUnset
 	case is && was && n.NoModify:
 		if !m.nested || n.Inner == nil {
-			if jsonvalue.Equal(newVal.Data, oldVal.Data) {
+			if m.equalJSON(newVal.Data, oldVal.Data) {
 				return nil // nothing below can be broken either
 			}
 			m.nested = m.nested || n.Inner != nil

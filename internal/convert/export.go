@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/fieldlock/fieldlock/immutability/celrule"
-	"github.com/fieldlock/fieldlock/immutability/crd"
 )
 
 // Export is the result of an export.
@@ -37,6 +36,9 @@ type UnexportedLock struct {
 // ToCEL replaces the locks in a file by CEL rules, and adds the configuration of webhook, unless nil, for the locks
 // that have no exact rule.
 func ToCEL(file *File, webhook *Webhook) (*Export, error) {
+	if err := file.requireV1(); err != nil {
+		return nil, err
+	}
 	report := &Export{Exported: []ExportedLock{}, Rest: []UnexportedLock{}}
 	for i := range file.crds {
 		c := &file.crds[i]
@@ -58,9 +60,7 @@ func ToCEL(file *File, webhook *Webhook) (*Export, error) {
 				rest = append(rest, v.Name)
 			}
 		}
-		if err := c.setAnnotation(crd.AnnotationKey, annotation); err != nil {
-			return nil, err
-		}
+		c.setAnnotation(annotation)
 		if webhook != nil && len(rest) > 0 {
 			report.Documents = append(report.Documents, webhook.configuration(c.CRD, rest))
 		}

@@ -8,32 +8,32 @@ import (
 	"io"
 	"maps"
 	"slices"
-	"strconv"
-	"strings"
 
-	"go.yaml.in/yaml/v3"
+	"sigs.k8s.io/yaml"
 
 	"github.com/fieldlock/fieldlock/immutability/celrule"
 	"github.com/fieldlock/fieldlock/immutability/crd"
-	"github.com/fieldlock/fieldlock/internal/pointer"
+	"github.com/fieldlock/fieldlock/internal/rawschema"
 	"github.com/fieldlock/fieldlock/internal/schema"
+	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
-// File is a file of CRDs that is printed again with changes. What does not change keeps its order, its comments and
-// the spelling of its values.
+// File is a file of CRDs that is printed again with changes. Every byte that is not part of a change stays.
 type File struct {
-	documents []*yaml.Node
-	crds      []crdNode
+	file *yamldoc.File
+	data []byte
+	crds []document
 }
 
-// crdNode is a CRD and the mapping that it was read from.
-type crdNode struct {
+// document is a CRD, and its object in the file, which is changed.
+type document struct {
 	*crd.CRD
-	node *yaml.Node
+	object map[string]any
 }
 
 // Read reads the CRDs of one file; messages call it name.
 func Read(name string, data []byte) (*File, error) {
+	// They are read apart from the objects, so that changes of the objects do not reach them.
 	crds, err := crd.Read(name, data)
 	if err != nil {
 		return nil, err
@@ -41,267 +41,165 @@ func Read(name string, data []byte) (*File, error) {
 	if len(crds) == 0 {
 		return nil, fmt.Errorf("%s: there is no CustomResourceDefinition in it; give the file of a CRD", name)
 	}
-	f := &File{}
-	decoder := yaml.NewDecoder(bytes.NewReader(data))
-	for {
-		var document yaml.Node
-		err := decoder.Decode(&document)
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
-		if document.Kind == yaml.DocumentNode && len(document.Content) == 1 {
-			f.documents = append(f.documents, &document)
-			f.collect(document.Content[0])
-		}
+	file, err := yamldoc.Parse(name, data)
+	if err != nil {
+		return nil, err
 	}
-	if len(f.crds) != len(crds) {
-		return nil, fmt.Errorf("%s: its %d CRDs cannot be printed again; give one document for each CRD", name, len(crds))
-	}
-	for i, c := range crds {
-		if c.APIVersion != "apiextensions.k8s.io/v1" {
-			return nil, fmt.Errorf("%s: the CRD %s is %s, which has no CEL rules; convert it to apiextensions.k8s.io/v1", name, c.Name, c.APIVersion)
+	f := &File{file: file, data: data}
+	for _, d := range file.Documents {
+		if d.Object["kind"] == "CustomResourceDefinition" {
+			f.crds = append(f.crds, document{crds[len(f.crds)], d.Object})
 		}
-		f.crds[i].CRD = c
 	}
 	return f, nil
 }
 
-// collect finds the CRDs in a document, also as items of a List.
-func (f *File) collect(node *yaml.Node) {
-	switch kind := member(node, "kind"); {
-	case kind == nil:
-	case kind.Value == "CustomResourceDefinition":
-		f.crds = append(f.crds, crdNode{node: node})
-	case strings.HasSuffix(kind.Value, "List"):
-		if items := member(node, "items"); items != nil && items.Kind == yaml.SequenceNode {
-			for _, item := range items.Content {
-				f.collect(item)
-			}
+// requireV1 returns an error if a CRD of the file has a version of the API without CEL rules.
+func (f *File) requireV1() error {
+	var errs []error
+	for _, c := range f.crds {
+		if c.APIVersion != "apiextensions.k8s.io/v1" {
+			errs = append(errs, fmt.Errorf("%s: the CRD %s is %s, which has no CEL rules; convert it to apiextensions.k8s.io/v1", c.File, c.Name, c.APIVersion))
 		}
 	}
+	return errors.Join(errs...)
 }
 
-// Write prints the documents, and more after them.
+// Bytes returns the text of the file with the changes.
+func (f *File) Bytes() ([]byte, error) { return f.file.Bytes() }
+
+// Write prints the file, and more documents after it.
 func (f *File) Write(w io.Writer, more ...any) error {
-	encoder := yaml.NewEncoder(w)
-	encoder.SetIndent(2)
-	if !slices.ContainsFunc(f.documents, indentsLists) {
-		encoder.CompactSeqIndent()
+	text, err := f.Bytes()
+	if err != nil {
+		return err
 	}
-	for _, document := range f.documents {
-		if err := encoder.Encode(document); err != nil {
+	if _, err := w.Write(text); err != nil || len(more) == 0 {
+		return err
+	}
+	if !bytes.HasSuffix(text, []byte("\n")) {
+		if _, err := io.WriteString(w, "\n"); err != nil {
 			return err
 		}
+	}
+	if bytes.HasPrefix(bytes.TrimSpace(f.data), []byte("{")) {
+		encoder := json.NewEncoder(w)
+		encoder.SetIndent("", "  ")
+		for _, object := range more {
+			if err := encoder.Encode(object); err != nil {
+				return err
+			}
+		}
+		return nil
 	}
 	for _, object := range more {
-		if err := encoder.Encode(object); err != nil {
+		text, err := yaml.Marshal(object)
+		if err != nil {
+			return err
+		}
+		if _, err := fmt.Fprintf(w, "---\n%s", text); err != nil {
 			return err
 		}
 	}
-	return encoder.Close()
-}
-
-// indentsLists reports whether the first list in node is written further to the right than its key.
-func indentsLists(node *yaml.Node) bool {
-	indented, found := false, false
-	var walk func(*yaml.Node)
-	walk = func(node *yaml.Node) {
-		for i, child := range node.Content {
-			if found {
-				return
-			}
-			if node.Kind == yaml.MappingNode && i%2 == 1 && child.Kind == yaml.SequenceNode && child.Style&yaml.FlowStyle == 0 && len(child.Content) > 0 {
-				found, indented = true, child.Column > node.Content[i-1].Column
-				return
-			}
-			walk(child)
-		}
-	}
-	walk(node)
-	return indented
+	return nil
 }
 
 // Objects returns the documents as JSON values.
-func (f *File) Objects() ([]any, error) {
-	var objects []any
-	for _, document := range f.documents {
-		var object any
-		if err := document.Decode(&object); err != nil {
-			return nil, err
+func (f *File) Objects() ([]any, error) { return f.file.Values() }
+
+// Change makes changes in the schema of one version of the CRD with a name.
+func (f *File) Change(name, version string, changes []celrule.Change) error {
+	for i := range f.crds {
+		if c := &f.crds[i]; c.Name == name {
+			return c.change(version, changes)
 		}
-		objects = append(objects, object)
 	}
-	return objects, nil
+	return fmt.Errorf("there is no CRD %s in the file", name)
 }
 
 // change makes changes in the schema of one version.
-func (c *crdNode) change(version string, changes []celrule.Change) error {
-	root := c.schema(version)
+func (c *document) change(version string, changes []celrule.Change) error {
+	s := c.schema(version)
 	for _, change := range changes {
-		node := at(root, change.SchemaPath)
+		node, _ := rawschema.Node(s, change.SchemaPath)
 		if node == nil {
 			return fmt.Errorf("%s: the CRD %s has no %s in its version %s", c.File, c.Name, change.SchemaPath, version)
 		}
-		if err := changeNode(node, change); err != nil {
-			return err
-		}
+		changeNode(node, change)
 	}
 	return nil
 }
 
-// schema is the openAPIV3Schema of a version, nil when there is none.
-func (c *crdNode) schema(version string) *yaml.Node {
-	spec := member(c.node, "spec")
-	versions := member(spec, "versions")
-	if versions == nil {
-		return nil
-	}
-	for _, v := range versions.Content {
-		if name := member(v, "name"); name != nil && name.Value == version {
-			return member(member(v, "schema"), "openAPIV3Schema")
-		}
-	}
-	return nil
-}
-
-// setAnnotation sets or, for "", removes an annotation of the CRD.
-func (c *crdNode) setAnnotation(key, value string) error {
-	metadata := member(c.node, "metadata")
-	annotations := member(metadata, "annotations")
-	if value == "" {
-		if annotations != nil {
-			remove(annotations, key)
-			if len(annotations.Content) == 0 {
-				remove(metadata, "annotations")
-			}
-		}
-		return nil
-	}
-	if annotations == nil {
-		annotations = &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
-		metadata.Content = append([]*yaml.Node{scalar("annotations"), annotations}, metadata.Content...)
-	}
-	return set(annotations, key, value)
-}
-
-// restore puts the marks of the annotation on the nodes of the schema, which the version's Schema has them on already.
-func (c *crdNode) restore(v *crd.Version) error {
-	var marks map[string]map[string]map[string]any
-	text, err := c.Annotation()
-	if err != nil || text == "" {
-		return err
-	}
-	if err := json.Unmarshal([]byte(text), &marks); err != nil {
-		return err
-	}
-	var changes []celrule.Change
-	for _, path := range slices.Sorted(maps.Keys(marks[v.Name])) {
-		changes = append(changes, celrule.Change{SchemaPath: path, SetKeys: marks[v.Name][path]})
-	}
-	return c.change(v.Name, changes)
-}
-
-// at follows a schema path from node.
-func at(node *yaml.Node, path string) *yaml.Node {
-	for _, name := range pointer.Names(path) {
-		if node = member(node, name); node == nil {
-			return nil
-		}
-	}
-	return node
-}
-
-// changeNode makes one change at the mapping of a schema node.
-func changeNode(node *yaml.Node, change celrule.Change) error {
+// changeNode makes one change at a node of a schema.
+func changeNode(node map[string]any, change celrule.Change) {
 	for _, key := range change.DropKeys {
-		remove(node, key)
+		delete(node, key)
 	}
-	for _, key := range slices.Sorted(maps.Keys(change.SetKeys)) {
-		if err := set(node, key, change.SetKeys[key]); err != nil {
-			return err
-		}
-	}
-	rules := member(node, schema.KeyValidations)
-	if rules == nil && len(change.AddRules) > 0 {
-		rules = &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
-		node.Content = append(node.Content, scalar(schema.KeyValidations), rules)
-	}
-	if rules == nil {
-		return nil
-	}
-	var kept []*yaml.Node
-	for i, rule := range rules.Content {
+	maps.Copy(node, change.SetKeys)
+	rules, _ := node[schema.KeyValidations].([]any)
+	var kept []any
+	for i, rule := range rules {
 		if !slices.Contains(change.DropRules, i) {
 			kept = append(kept, rule)
 		}
 	}
 	for _, rule := range change.AddRules {
-		var added yaml.Node
-		if err := added.Encode(rule); err != nil {
-			return err
-		}
-		kept = append(kept, &added)
+		kept = append(kept, rule)
 	}
-	rules.Content = kept
-	if len(kept) == 0 {
-		remove(node, schema.KeyValidations)
+	if len(kept) > 0 {
+		node[schema.KeyValidations] = kept
+	} else {
+		delete(node, schema.KeyValidations)
 	}
-	return nil
 }
 
-// member returns the value under key of a mapping, through aliases; nil when there is none.
-func member(node *yaml.Node, key string) *yaml.Node {
-	node = target(node)
-	if node == nil || node.Kind != yaml.MappingNode {
-		return nil
-	}
-	for i := 0; i+1 < len(node.Content); i += 2 {
-		if node.Content[i].Value == key {
-			return target(node.Content[i+1])
+// schema returns the openAPIV3Schema of a version, nil when there is none.
+func (c *document) schema(version string) map[string]any {
+	versions, _ := yamldoc.At(c.object, "spec", "versions").([]any)
+	for _, v := range versions {
+		if yamldoc.At(v, "name") == version {
+			s, _ := yamldoc.At(v, "schema", "openAPIV3Schema").(map[string]any)
+			return s
 		}
 	}
 	return nil
 }
 
-func target(node *yaml.Node) *yaml.Node {
-	for node != nil && node.Kind == yaml.AliasNode {
-		node = node.Alias
-	}
-	return node
-}
-
-func remove(node *yaml.Node, key string) {
-	for i := 0; i+1 < len(node.Content); i += 2 {
-		if node.Content[i].Value == key {
-			node.Content = slices.Delete(node.Content, i, i+2)
-			return
+// setAnnotation sets or, for "", removes the annotation that carries the locks.
+func (c *document) setAnnotation(value string) {
+	metadata, _ := c.object["metadata"].(map[string]any)
+	annotations, _ := metadata["annotations"].(map[string]any)
+	if value == "" {
+		if delete(annotations, crd.AnnotationKey); len(annotations) == 0 {
+			delete(metadata, "annotations")
 		}
+		return
 	}
+	if metadata == nil {
+		metadata = map[string]any{}
+		c.object["metadata"] = metadata
+	}
+	if annotations == nil {
+		annotations = map[string]any{}
+		metadata["annotations"] = annotations
+	}
+	annotations[crd.AnnotationKey] = value
 }
 
-// set puts a value under key of a mapping.
-func set(node *yaml.Node, key string, value any) error {
-	var encoded yaml.Node
-	if err := encoded.Encode(value); err != nil {
+// restore puts the keys of the annotation on the nodes of the schemas.
+func (c *document) restore() error {
+	text, err := c.Annotation()
+	if err != nil || text == "" {
 		return err
 	}
-	for i := 0; i+1 < len(node.Content); i += 2 {
-		if node.Content[i].Value == key {
-			node.Content[i+1] = &encoded
-			return nil
+	annotation, err := rawschema.Decode(text)
+	if err != nil {
+		return err
+	}
+	for _, version := range slices.Sorted(maps.Keys(annotation)) {
+		if err := rawschema.Merge(c.schema(version), annotation[version]); err != nil {
+			return fmt.Errorf("%s: the CRD %s, version %s: %w", c.File, c.Name, version, err)
 		}
 	}
-	node.Content = append(node.Content, scalar(key), &encoded)
 	return nil
-}
-
-func scalar(value string) *yaml.Node {
-	node := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: value}
-	if _, err := strconv.ParseFloat(value, 64); err == nil {
-		node.Style = yaml.DoubleQuotedStyle
-	}
-	return node
 }

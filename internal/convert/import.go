@@ -2,7 +2,6 @@ package convert
 
 import (
 	"github.com/fieldlock/fieldlock/immutability/celrule"
-	"github.com/fieldlock/fieldlock/immutability/crd"
 )
 
 // Import is the result of importing CEL rules.
@@ -31,22 +30,23 @@ type ImportedLock struct {
 
 // FromCEL replaces rules in the file by locks. Locks that an annotation carried move to their place in the schema.
 func FromCEL(file *File) (*Import, error) {
+	if err := file.requireV1(); err != nil {
+		return nil, err
+	}
 	report := &Import{Recognized: []ImportedRule{}, Left: []ImportedRule{}}
 	for i := range file.crds {
 		c := &file.crds[i]
+		if err := c.restore(); err != nil {
+			return nil, err
+		}
 		for _, v := range c.Versions {
-			if err := c.restore(v); err != nil {
-				return nil, err
-			}
 			imported := celrule.Import(v.Schema)
 			if err := c.change(v.Name, imported.Changes); err != nil {
 				return nil, err
 			}
 			report.add(c.Name, v.Name, imported)
 		}
-		if err := c.setAnnotation(crd.AnnotationKey, ""); err != nil {
-			return nil, err
-		}
+		c.setAnnotation("")
 	}
 	return report, nil
 }

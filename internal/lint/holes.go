@@ -13,7 +13,7 @@ func Warnings(t *schema.Tree) []Entry {
 	h := holes{locked: t.Holding(func(l *schema.Location) bool { return l.Marks.Locked() })}
 	t.Root.Descend(nil, h.optionalMapKey)
 	t.Root.Descend(nil, h.find)
-	return h.entries
+	return h.done()
 }
 
 type holes struct {

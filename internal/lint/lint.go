@@ -43,9 +43,6 @@ func (l *list) add(at, schemaPath *schema.Path, severity rule.Severity, id strin
 	}
 	l.steps += at.Depth() + schemaPath.Depth() + 1
 	e := Entry{at.String(), schemaPath.Pointer(), severity, id, fmt.Sprintf(format, args...), fields}
-	if l.full() {
-		e.Message += " (further findings are left out)"
-	}
 	// A definition that several $refs lead to is reported for the first one.
 	key := [3]string{e.Rule, e.SchemaPath, e.Message}
 	if l.seen[key] {
@@ -56,6 +53,14 @@ func (l *list) add(at, schemaPath *schema.Path, severity rule.Severity, id strin
 	}
 	l.seen[key] = true
 	l.entries = append(l.entries, e)
+}
+
+// done returns the entries. The last one says so if there may be more.
+func (l *list) done() []Entry {
+	if l.full() && len(l.entries) > 0 {
+		l.entries[len(l.entries)-1].Message += " (further findings are left out)"
+	}
+	return l.entries
 }
 
 // Sort sorts entries: errors first, then by path and rule.

@@ -26,7 +26,7 @@ func Mistakes(t *schema.Tree) []Entry {
 			found.body(v)
 		}
 	})
-	return found.entries
+	return found.done()
 }
 
 // mistake finds the mistakes of one kind at one location.

@@ -24,7 +24,7 @@ func UnknownKeys(t *schema.Tree) []Entry {
 			}
 		}
 	})
-	return found.entries
+	return found.done()
 }
 
 func (l *list) unknown(at, schemaPath *schema.Path, u *schema.UnknownKey) {

@@ -12,7 +12,7 @@ import (
 
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/crd"
-	"github.com/fieldlock/fieldlock/internal/extension"
+	"github.com/fieldlock/fieldlock/internal/schema"
 	"github.com/fieldlock/fieldlock/internal/suite"
 )
 
@@ -67,7 +67,7 @@ func TestSuites(t *testing.T) {
 }
 
 func options(s *suite.Suite) []immutability.Option {
-	if s.MapListOrder == extension.OrderIgnored {
+	if s.MapListOrder == "ignored" {
 		return []immutability.Option{immutability.WithMapListOrder(immutability.Ignored)}
 	}
 	return nil
@@ -168,7 +168,7 @@ func strip(v any) {
 	switch v := v.(type) {
 	case map[string]any:
 		own := map[string]bool{}
-		for _, key := range extension.Own() {
+		for _, key := range schema.OwnKeys() {
 			own[key] = true
 		}
 		maps.DeleteFunc(v, func(key string, _ any) bool { return own[key] })

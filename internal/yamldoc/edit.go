@@ -72,6 +72,12 @@ func (f *File) Bytes() ([]byte, error) {
 	return out.Bytes(), nil
 }
 
+// Values returns the values that the documents of the file have now: a List as one.
+func (f *File) Values() ([]any, error) {
+	wanted, err := f.wanted()
+	return slices.DeleteFunc(wanted, func(value any) bool { return value == nil }), err
+}
+
 // wanted returns the values that the documents of the file shall have.
 func (f *File) wanted() ([]any, error) {
 	wanted := make([]any, len(f.roots))

@@ -171,7 +171,7 @@ func isPlain(text string) bool {
 		return false
 	}
 	first := rune(text[0])
-	if first > unicode.MaxASCII || !unicode.IsLetter(first) && first != '_' && first != '/' && first != '(' && first != '$' {
+	if first > unicode.MaxASCII || !unicode.IsLetter(first) && !strings.ContainsRune("_/($.", first) || strings.HasPrefix(text, "...") {
 		return false
 	}
 	return !strings.ContainsFunc(text, func(r rune) bool { return isSpecial(r) || r > unicode.MaxASCII })

@@ -1,8 +1,6 @@
 package kudo
 
 import (
-	"maps"
-
 	"github.com/fieldlock/fieldlock/immutability/parameter"
 )
 
@@ -74,51 +72,4 @@ func (v *OperatorVersion) Upgrade(requested parameter.Values, old *OperatorVersi
 	e.keepDefaults()
 	e.checkImmutable()
 	return e.finish()
-}
-
-// Admit evaluates a request that a webhook on Instances receives: an installation where oldInstance is nil, an upgrade
-// where old is not nil, otherwise an update. A value counts as given explicitly when newInstance has it, as in KUDO. A
-// value that no version defines may stay as it is. A request that changes neither the values nor the version is allowed,
-// whatever the definitions look like.
-//
-// A webhook that admits the request stores Resulting in the Instance: it has the copied defaults of immutable
-// parameters, and lacks the values of removed ones.
-func (v *OperatorVersion) Admit(newInstance, oldInstance *Instance, old *OperatorVersion) Admission {
-	if oldInstance == nil {
-		return v.Install(newInstance.Parameters)
-	}
-	newTexts, oldTexts := newInstance.Parameters.Texts(), oldInstance.Parameters.Texts()
-	if old == nil && maps.Equal(newTexts, oldTexts) {
-		return Admission{Decision: parameter.Decision{Resulting: parameter.FromTexts(newTexts)}}
-	}
-	index, oldIndex := v.index(), map[string]*Parameter{}
-	if old != nil {
-		oldIndex = old.index()
-	}
-	requested, current, orphans := parameter.Values{}, parameter.Values{}, parameter.Values{}
-	for name, text := range newTexts {
-		if oldText, stored := oldTexts[name]; index[name] == nil && stored && text == oldText {
-			continue // left over, and not asked for by this request
-		}
-		requested[name] = parameter.Text(text)
-	}
-	for name, text := range oldTexts {
-		newText, stays := newTexts[name]
-		switch {
-		case index[name] != nil || oldIndex[name] != nil:
-			current[name] = parameter.Text(text)
-			if !stays {
-				requested[name] = parameter.Value{}
-			}
-		case stays && text == newText && old == nil:
-			orphans[name] = parameter.Text(text)
-		}
-	}
-	admission := v.Upgrade(requested, old, current)
-	if !admission.Allowed() {
-		admission.Resulting = parameter.FromTexts(oldTexts)
-		return admission
-	}
-	maps.Copy(admission.Resulting, orphans)
-	return admission
 }

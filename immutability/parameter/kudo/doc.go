@@ -1,14 +1,21 @@
 // Package kudo evaluates the parameters of KUDO operators: immutable parameters (KEP-30), forced pod restarts (KEP-27)
 // and child operators that a parameter switches on and off (KEP-36).
 //
-// A webhook on Instances needs three calls:
+// A webhook on Instances needs one call:
 //
-//	version, err := kudo.OperatorVersionOf(object)        // decoded or typed, as the API server returns it
-//	instance, err := kudo.ReadInstance(review.Request.Object.Raw)
-//	admission := version.Admit(instance, oldInstance, oldVersion)
+//	admission, err := kudo.Review(request.Object.Raw, request.OldObject.Raw, func(name string) (*kudo.OperatorVersion, error) {
+//		object, err := client.Resource(operatorVersions).Namespace(request.Namespace).Get(ctx, name, metav1.GetOptions{})
+//		if err != nil {
+//			return nil, err
+//		}
+//		return kudo.OperatorVersionOf(object.Object)
+//	})
 //
-// [OperatorVersion.Admit] takes a value as given explicitly when the new Instance has it: that is all a webhook can
-// see, and how KUDO itself decides. A command line knows what its user asks for in this very operation, so
+// It denies the request with admission.Err(), or admits it and stores admission.Resulting in spec.parameters. The
+// program examples/instances is such a webhook.
+//
+// [Review] and [OperatorVersion.Admit] take a value as given explicitly when the new Instance has it: a webhook cannot
+// see more, and KUDO itself decides like this. A command line knows what its user asks for in this very operation, so
 // [OperatorVersion.Install], [OperatorVersion.Update] and [OperatorVersion.Upgrade] take the requested values apart
 // from the current ones, and only the requested ones are explicit.
 //

@@ -157,6 +157,45 @@ func TestAdmit(t *testing.T) {
 	}
 }
 
+// Review reads the Instances of an AdmissionReview, and looks for an OperatorVersion only where it is needed.
+func TestReview(t *testing.T) {
+	instance := func(version, parameters string) []byte {
+		return []byte(`{"apiVersion": "kudo.dev/v1beta1", "kind": "Instance", "metadata": {"name": "ring"}, "spec": {"operatorVersion": {"name": "` +
+			version + `"}, "parameters": ` + parameters + `}}`)
+	}
+	versions := map[string]*kudo.OperatorVersion{
+		"v1": mustRead(t, "parameters: [{name: A, default: a}]"),
+		"v2": mustRead(t, "parameters: [{name: A, default: b, immutable: true}]"),
+	}
+	for _, test := range []struct {
+		name, newRaw, oldRaw string
+		find                 []string
+		refused, unreadable  bool
+	}{
+		{name: "create", newRaw: string(instance("v2", `{}`)), find: []string{"v2"}},
+		{name: "nothing changes", newRaw: string(instance("gone", `{"A": "x"}`)), oldRaw: string(instance("gone", `{"A": "x"}`))},
+		{name: "update", newRaw: string(instance("v2", `{"A": "x"}`)), oldRaw: string(instance("v2", `{"A": "b"}`)), find: []string{"v2"}, refused: true},
+		{name: "upgrade with consent", newRaw: string(instance("v2", `{"A": "a"}`)), oldRaw: string(instance("v1", `{"A": "a"}`)), find: []string{"v1", "v2"}},
+		{name: "upgrade without consent", newRaw: string(instance("v2", `{}`)), oldRaw: string(instance("v1", `{}`)), find: []string{"v1", "v2"}, refused: true},
+		{name: "unknown version", newRaw: string(instance("gone", `{}`)), find: []string{"gone"}, unreadable: true},
+		{name: "unknown old version", newRaw: string(instance("v2", `{}`)), oldRaw: string(instance("gone", `{}`)), find: []string{"gone"}, unreadable: true},
+		{name: "no Instance", newRaw: `{}`, unreadable: true},
+		{name: "no old Instance", newRaw: string(instance("v2", `{}`)), oldRaw: `{}`, unreadable: true},
+	} {
+		var found []string
+		admission, err := kudo.Review([]byte(test.newRaw), []byte(test.oldRaw), func(name string) (*kudo.OperatorVersion, error) {
+			found = append(found, name)
+			if version := versions[name]; version != nil {
+				return version, nil
+			}
+			return nil, errors.New("not found")
+		})
+		if !slices.Equal(found, test.find) || (err != nil) != test.unreadable || err == nil && admission.Allowed() == test.refused {
+			t.Errorf("%s: got %v and %v, having asked for %v", test.name, admission.Err(), err, found)
+		}
+	}
+}
+
 // Objects come decoded from a client, or typed from KUDO's own packages.
 func TestDecodedObjects(t *testing.T) {
 	type ref struct {

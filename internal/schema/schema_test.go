@@ -1,0 +1,318 @@
+package schema_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"github.com/fieldlock/fieldlock/internal/rule"
+	"github.com/fieldlock/fieldlock/internal/schema"
+)
+
+func parse(t testing.TB, text string) *spec.Schema {
+	t.Helper()
+	s := &spec.Schema{}
+	if err := json.Unmarshal([]byte(text), s); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestRefOf(t *testing.T) {
+	for _, row := range []struct {
+		name, reason, schema string
+		ref                  string
+		wrapped              bool
+	}{
+		{"plain", "a $ref", `{"$ref":"#/definitions/d"}`, "#/definitions/d", false},
+		{"wrapped", "OpenAPI v3 with siblings", `{"allOf":[{"$ref":"#/definitions/d"}],"description":"x","default":{}}`, "#/definitions/d", true},
+		{"two", "a combination", `{"allOf":[{"$ref":"#/definitions/d"},{"type":"object"}]}`, "", false},
+		{"properties next to it", "a combination", `{"allOf":[{"$ref":"#/definitions/d"}],"properties":{"a":{}}}`, "", false},
+		{"items next to it", "a combination", `{"allOf":[{"$ref":"#/definitions/d"}],"items":{}}`, "", false},
+		{"additionalProperties next to it", "a combination", `{"allOf":[{"$ref":"#/definitions/d"}],"additionalProperties":true}`, "", false},
+		{"properties inside", "a combination", `{"allOf":[{"$ref":"#/definitions/d","properties":{"a":{}}}]}`, "", false},
+		{"no ref", "nothing to follow", `{"allOf":[{"type":"object"}]}`, "", false},
+		{"anyOf", "not a wrapper", `{"anyOf":[{"$ref":"#/definitions/d"}]}`, "", false},
+	} {
+		ref, wrapped := schema.RefOf(parse(t, row.schema))
+		if ref != row.ref || (wrapped != nil) != row.wrapped {
+			t.Errorf("%s: got %q, wrapped %t (%s)", row.name, ref, wrapped != nil, row.reason)
+		}
+	}
+}
+
+// sample has a definition that is used three times, one that contains itself, and every role.
+const sample = `{
+ "required": ["spec"],
+ "properties": {
+  "metadata": {"type": "object", "properties": {"name": {"type": "string"}}},
+  "spec": {"type": "object", "properties": {
+   "nodes": {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"], "items": {"$ref": "#/definitions/node"}},
+   "first": {"allOf": [{"$ref": "#/definitions/node", "x-kubernetes-map-type": "atomic"}], "default": {}, "x-fieldlock-update": ["NoSet"]},
+   "a/b~c": {"$ref": "#/definitions/node", "nullable": true},
+   "labels": {"type": "object", "additionalProperties": {"type": "string", "format": "password"}},
+   "tags": {"type": "array", "x-kubernetes-list-type": "set", "items": {"type": "object", "properties": {"x": {}}}},
+   "tree": {"$ref": "#/definitions/tree"},
+   "template": {"type": "object", "x-kubernetes-embedded-resource": true, "properties": {"metadata": {"properties": {"labels": {}}}, "spec": {}}}
+  }}
+ },
+ "definitions": {
+  "node": {"type": "object", "x-fieldlock-update": ["NoModify"], "required": ["name"], "properties": {"name": {"type": "string"}, "port": {"x-kubernetes-int-or-string": true, "default": 80}}},
+  "tree": {"type": "object", "properties": {"left": {"$ref": "#/definitions/tree"}, "value": {"type": "integer", "x-kubernetes-immutable": true}}}
+ }
+}`
+
+func TestReadAndFind(t *testing.T) {
+	tree := schema.Read(parse(t, sample), nil)
+	for _, row := range []struct {
+		pointer, path string
+		want          string // what is asked about the location
+	}{
+		{"", "", "object"},
+		{"/properties/spec", "spec", "required"},
+		{"/properties/spec/properties/nodes", "spec.nodes", "list of list-type map"},
+		{"/properties/spec/properties/nodes/items", "spec.nodes[*]", "NoModify at #/definitions/node"},
+		{"#/definitions/node/properties/name", "name", "required"},
+		{"#/definitions/node/properties/port", "port", "int or string, default 80"},
+		{"/properties/spec/properties/first", "spec.first", "NoSet NoModify at /properties/spec/properties/first, default map[], atomic map"},
+		{"/properties/spec/properties/a~1b~0c", "spec.a/b~c", "NoModify at #/definitions/node, nullable"},
+		{"/properties/spec/properties/labels", "spec.labels", "map"},
+		{"/properties/spec/properties/labels/additionalProperties", "spec.labels[*]", "password"},
+		{"/properties/spec/properties/tags", "spec.tags", "set"},
+		{"#/definitions/tree/properties/left", "left", ""},
+		{"#/definitions/tree/properties/value", "value", "immutable at #/definitions/tree/properties/value"},
+	} {
+		l := tree.Find(row.pointer)
+		if l == nil {
+			t.Errorf("%s is not found", row.pointer)
+			continue
+		}
+		if got := l.Path.Pointer(); got != row.pointer {
+			t.Errorf("found %s for %s", got, row.pointer)
+		}
+		if got := l.Path.String(); got != row.path && l.Role != schema.Root {
+			t.Errorf("%s reads %s, want %s", row.pointer, got, row.path)
+		}
+		if got := schema.Readable(row.pointer); got != row.path {
+			t.Errorf("%s is readable as %s, want %s", row.pointer, got, row.path)
+		}
+		if got := describe(l); row.pointer != "" && got != row.want {
+			t.Errorf("%s: got %q, want %q", row.pointer, got, row.want)
+		}
+	}
+	for _, nowhere := range []string{"/properties", "/properties/nope", "/items", "/properties/spec/properties/tree/properties/left",
+		"#/definitions/tree", "#/definitions/nope/properties/a", "/anyOf/0", "/properties/metadata/additionalProperties"} {
+		if l := tree.Find(nowhere); l != nil {
+			t.Errorf("%s leads to %s", nowhere, l.Path.Pointer())
+		}
+	}
+}
+
+func describe(l *schema.Location) string {
+	var words []string
+	if l.Marks.Locked() {
+		var locks []string
+		for _, lock := range l.Marks.Locks {
+			locks = append(locks, string(lock))
+		}
+		words = append(words, strings.Join(locks, " ")+" at "+l.LockPath().Pointer())
+	}
+	if l.IntOrString() {
+		words = append(words, "int or string")
+	}
+	if d := l.Default(); d != nil {
+		words = append(words, fmt.Sprint("default ", d))
+	}
+	switch l.Container() {
+	case schema.MapList:
+		words = append(words, "list of list-type map")
+	case schema.SetList:
+		words = append(words, "set")
+	case schema.Map:
+		words = append(words, "map")
+	case schema.AtomicMap:
+		words = append(words, "atomic map")
+	case schema.AtomicList:
+		words = append(words, "list")
+	}
+	for _, is := range []struct {
+		yes  bool
+		word string
+	}{{l.IsMapKey(), "map key"}, {l.Required, "required"}, {l.Nullable(), "nullable"}, {l.Password(), "password"}} {
+		if is.yes {
+			words = append(words, is.word)
+		}
+	}
+	return strings.Join(words, ", ")
+}
+
+func TestWalk(t *testing.T) {
+	tree := schema.Read(parse(t, sample), nil)
+	metadata, set := map[string]bool{}, map[string]bool{}
+	visits := map[string]int{}
+	tree.Walk(func(v schema.Visit) {
+		visits[v.At.String()]++
+		metadata[v.At.String()] = v.InMetadata
+		set[v.At.String()] = v.InSet
+	})
+	for path, want := range map[string][2]bool{
+		"metadata": {true, false}, "metadata.name": {true, false}, "spec.template.metadata.labels": {true, false},
+		"spec.template": {}, "spec.template.spec": {}, "spec": {},
+		"spec.tags": {}, "spec.tags[*]": {false, true}, "spec.tags[*].x": {false, true},
+	} {
+		if metadata[path] != want[0] || set[path] != want[1] {
+			t.Errorf("%s: in metadata %t, in a set %t, want %t", path, metadata[path], set[path], want)
+		}
+	}
+	if visits["spec.nodes[*]"] != 1 || visits["spec.a/b~c.port"]+visits["spec.first.port"]+visits["spec.nodes[*].port"] != 1 {
+		t.Errorf("what several locations share is not visited once: %v", visits)
+	}
+	if visits["spec.tree.left"] != 1 || visits["spec.tree.left.left"] != 0 {
+		t.Errorf("a recursive definition is not visited once: %v", visits)
+	}
+	holding := tree.Holding(func(l *schema.Location) bool { return l.Name == "port" })
+	var held []string
+	for l := range holding {
+		held = append(held, l.Path.Pointer())
+	}
+	slices.Sort(held)
+	if got := strings.Join(held, " "); got != " #/definitions/node/properties/port /properties/spec /properties/spec/properties/a~1b~0c /properties/spec/properties/first"+
+		" /properties/spec/properties/nodes /properties/spec/properties/nodes/items" {
+		t.Errorf("above port are %s", got)
+	}
+}
+
+func TestInline(t *testing.T) {
+	for _, row := range []struct{ name, reason, schema, want string }{
+		{"plain", "the target replaces the $ref", `{"properties":{"a":{"$ref":"#/definitions/d"}},"definitions":{"d":{"type":"string","x-kubernetes-immutable":true}}}`,
+			`{"properties":{"a":{"type":"string","x-kubernetes-immutable":true}}}`},
+		{"wrapped", "marks and default next to the $ref count", `{"properties":{"a":{"allOf":[{"$ref":"#/definitions/d"}],"default":"x","x-fieldlock-update":["NoSet"]}},
+			"definitions":{"d":{"type":"string","x-fieldlock-update":["NoModify"]}}}`,
+			`{"properties":{"a":{"type":"string","default":"x","x-fieldlock-update":["NoSet","NoModify"]}}}`},
+		{"combination", "the locks next to allOf hold", `{"properties":{"spec":{"allOf":[{"$ref":"#/definitions/d"}],"properties":{"class":{"x-kubernetes-immutable":true}}}},"definitions":{"d":{"type":"object"}}}`,
+			`{"properties":{"spec":{"properties":{"class":{"x-kubernetes-immutable":true}}}}}`},
+		{"values and items", "everywhere", `{"properties":{"m":{"additionalProperties":{"$ref":"#/definitions/d"}},"l":{"items":{"$ref":"#/definitions/d"}}},"definitions":{"d":{"type":"string"}}}`,
+			`{"properties":{"l":{"items":{"type":"string"}},"m":{"additionalProperties":{"type":"string"}}}}`},
+		{"recursive", "it ends", `{"properties":{"a":{"$ref":"#/definitions/d"}},"definitions":{"d":{"properties":{"d":{"$ref":"#/definitions/d"},"x":{"type":"string"}}}}}`,
+			`{"properties":{"a":{"properties":{"d":{},"x":{"type":"string"}}}}}`},
+	} {
+		got, err := schema.Read(parse(t, row.schema), nil).Inline()
+		if err != nil {
+			t.Errorf("%s: %v", row.name, err)
+			continue
+		}
+		text, err := json.Marshal(got)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, _ := json.Marshal(parse(t, row.want))
+		if string(text) != string(want) {
+			t.Errorf("%s: got %s, want %s (%s)", row.name, text, want, row.reason)
+		}
+	}
+	if _, err := schema.Read(parse(t, sample), nil).Inline(); err == nil || !strings.Contains(err.Error(), "#/definitions/tree (spec.tree.left) contains itself") &&
+		!strings.Contains(err.Error(), "contains itself and has locks") {
+		t.Errorf("a recursive definition with locks: %v", err)
+	}
+	wide := `{"properties":{"a":{"$ref":"#/definitions/0"}},"definitions":{`
+	for i := range 40 {
+		wide += fmt.Sprintf(`"%d":{"properties":{"a":{"$ref":"#/definitions/%d"},"b":{"$ref":"#/definitions/%d"}}},`, i, i+1, i+1)
+	}
+	if _, err := schema.Read(parse(t, wide+`"40":{}}}`), nil).Inline(); err == nil || !strings.Contains(err.Error(), "more than 100000 fields") {
+		t.Errorf("2^40 fields: %v", err)
+	}
+}
+
+func TestUnchecked(t *testing.T) {
+	tree := schema.Read(parse(t, `{"properties":{
+	 "a":{"anyOf":[{"properties":{"x":{"x-kubernetes-immutable":true}}}],"patternProperties":{"p/":{"x-fieldlock-update":["NoSet"]}},"dependencies":{"d":{"items":{"x-kubernetes-normalize":"zero"}}}},
+	 "b":{"not":{"$ref":"#/definitions/nowhere"}},
+	 "c":{"$ref":"#/definitions/d","properties":{"y":{"x-kubernetes-immutable":true}}},
+	 "l":{"items":[{"X-KUBERNETES-IMMUTABLE":true}],"additionalItems":{"x-kubernetes-immutable":true}}},
+	 "definitions":{"d":{}}}`), nil)
+	var got []string
+	for _, l := range tree.All {
+		for _, u := range slices.Concat(l.Unchecked, l.Hidden) {
+			got = append(got, fmt.Sprintf("%s below %s, combines %t, lock %t", u.Path.Pointer(), u.Keyword, u.Combines(), u.Lock))
+		}
+		for _, p := range l.Body.Problems {
+			got = append(got, p.Rule+" at "+l.Path.Pointer())
+		}
+	}
+	slices.Sort(got)
+	want := []string{
+		"/properties/a/anyOf/0/properties/x below anyOf, combines true, lock true",
+		"/properties/a/dependencies/d/items below dependencies, combines false, lock false",
+		"/properties/a/patternProperties/p~1 below patternProperties, combines false, lock true",
+		"/properties/c/properties/y below a schema with $ref, combines false, lock true",
+		"/properties/l/additionalItems below additionalItems, combines false, lock true",
+		"/properties/l/items/0 below a list of items schemas, combines false, lock true",
+		rule.UnresolvableRef + " at /properties/b",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+func TestUnknownKeys(t *testing.T) {
+	for _, row := range []struct {
+		key, reason, meant string
+		unknown, mistake   bool
+	}{
+		{"x-kubernetes-imutable", "one letter is missing", schema.KeyImmutable, true, true},
+		{"x-kubernetes-immutabel", "two letters are swapped, which is two edits", schema.KeyImmutable, true, true},
+		{"x-kubernetes-immutables", "one letter too many", schema.KeyImmutable, true, true},
+		{"X-Kubernetes-Imutable", "the letter case does not count", schema.KeyImmutable, true, true},
+		{"x-kubernetes-imutabel", "three edits may mean anything", "", true, false},
+		{"x-kubernetes-list-tipe", "a topology that is not read compares otherwise", schema.KeyListType, true, true},
+		{"x-fieldlock-frozen", "nobody else uses the prefix", "", true, true},
+		{"x-fieldlock-updates", "one letter too many", schema.KeyUpdate, true, true},
+		{"x-kubernetes-shoe-size", "it may be meant for somebody else", "", true, false},
+		{"x-kubernetes-validations", "Kubernetes knows it", "", false, false},
+		{"x-kubernetes-immutable", "fieldlock knows it", "", false, false},
+		{"X-Kubernetes-Immutable", "key-case reports it", "", false, false},
+		{"x-other", "not a key of Kubernetes", "", false, false},
+	} {
+		got := schema.UnknownKeys(map[string]any{row.key: true})
+		if (len(got) == 1) != row.unknown || row.unknown && (got[0].Meant != row.meant || got[0].Mistake != row.mistake) {
+			t.Errorf("%s: got %+v (%s)", row.key, got, row.reason)
+		}
+	}
+}
+
+func TestLocks(t *testing.T) {
+	for _, l := range schema.Locks() {
+		if l.Key() == "" || l.Refuses() == 0 || !l.AllowedOn(schema.Map) || !l.AllowedOn(schema.MapList) {
+			t.Errorf("%s: key %q, refuses %b", l, l.Key(), l.Refuses())
+		}
+		if l.OnKeys() == l.AllowedOn(schema.NoKeys) || l.OnKeys() == l.AllowedOn(schema.AtomicList) || l.OnKeys() == l.AllowedOn(schema.AtomicMap) {
+			t.Errorf("%s: a lock on keys is allowed only where there are keys", l)
+		}
+	}
+	if schema.ImmutableKeys.AllowedOn(schema.SetList) || !schema.AdditionOnly.AllowedOn(schema.SetList) {
+		t.Error("on a set -keys is the same as immutable, and -only is not")
+	}
+	if got := schema.Words(); !slices.Equal(got, []string{"NoSet", "NoUnset", "NoModify", "NoAddItem", "NoRemoveItem"}) {
+		t.Errorf("the words are %v", got)
+	}
+	for _, row := range []struct {
+		a, b string
+		want bool
+	}{
+		{schema.KeyImmutable, schema.KeyImmutableKeys, true},
+		{schema.KeyAdditionOnly, schema.KeyDeletionOnly, true},
+		{schema.KeyImmutable, schema.KeyUpdate, true},
+		{schema.KeyAdditionOnly, schema.KeyUpdate, false},
+		{schema.KeyUpdate, schema.KeyUpdate, false},
+		{schema.KeyImmutable, schema.KeyListType, false},
+		{schema.KeyListType, schema.KeyUpdate, false},
+	} {
+		if schema.ConflictingKeys(row.a, row.b) != row.want || schema.ConflictingKeys(row.b, row.a) != row.want {
+			t.Errorf("%s and %s exclude each other: want %t", row.a, row.b, row.want)
+		}
+	}
+}

@@ -1,0 +1,103 @@
+package listtype
+
+import (
+	"fmt"
+	"hash/maphash"
+	"math/rand/v2"
+	"testing"
+)
+
+// kinds are items that a weak hash or a bad index would send to one slot.
+var kinds = map[string]struct {
+	item   func(i int) any
+	unique bool
+}{
+	"strings":           {func(i int) any { return fmt.Sprint(i) }, true},
+	"integers":          {func(i int) any { return int64(i) << 32 }, true},
+	"fractions":         {func(i int) any { return float64(i) + 0.5 }, true},
+	"objects":           {func(i int) any { return map[string]any{"a": int64(i), "b": int64(-i)} }, true},
+	"swapped members":   {func(i int) any { return map[string]any{"a": int64(i / 50), "b": int64(i % 50)} }, true},
+	"permuted lists":    {func(i int) any { return []any{int64(i % 50), int64(i / 50)} }, true},
+	"lists of booleans": {func(i int) any { return bits(i) }, true},
+	"nested":            {func(i int) any { return nested(i) }, true},
+	"all equal":         {func(int) any { return "a" }, false},
+	"few values":        {func(i int) any { return int64(i % 3) }, false},
+}
+
+func bits(i int) any {
+	list := []any{}
+	for ; i > 0; i /= 2 {
+		list = append(list, i%2 == 1)
+	}
+	return list
+}
+
+// nested returns i in base 4 as objects inside each other, so that the values differ in their shape only.
+func nested(i int) any {
+	var v any = map[string]any{}
+	for ; i > 0; i /= 4 {
+		v = map[string]any{"abcd"[i%4:][:1]: v}
+	}
+	return v
+}
+
+func list(n int, item func(int) any) []any {
+	out := make([]any, n)
+	for i := range out {
+		out[i] = item(i)
+	}
+	return out
+}
+
+// counting counts the comparisons that an algorithm asks for.
+type counting struct{ equal *int }
+
+func (c counting) Equal(a, b any) bool { *c.equal++; return JSON{}.Equal(a, b) }
+
+func (c counting) Hash(seed maphash.Seed, v any) uint64 { return JSON{}.Hash(seed, v) }
+
+// TestComparisons: the number of comparisons grows with the number of items, however alike they are.
+func TestComparisons(t *testing.T) {
+	const n = 2_000
+	for name, kind := range kinds {
+		items := list(n, kind.item)
+		shuffled := append([]any(nil), items...)
+		rand.New(rand.NewPCG(3, 4)).Shuffle(n, func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
+		for what, run := range map[string]func(Equality){
+			"index":            func(eq Equality) { NewIndex(items, eq) },
+			"equal sets":       func(eq Equality) { EqualSets(items, shuffled, eq) },
+			"added":            func(eq Equality) { Added(shuffled, items, eq) },
+			"match":            func(eq Equality) { Match(shuffled, items, eq) },
+			"unique":           func(eq Equality) { Unique(items, eq) },
+			"unique, repeated": func(eq Equality) { Unique(append(shuffled[:n-1:n-1], shuffled[0]), eq) },
+		} {
+			count := 0
+			if run(counting{&count}); count > 4*n {
+				t.Errorf("%s of %s: %d comparisons for %d items", what, name, count, n)
+			}
+		}
+	}
+}
+
+// TestAlignedComparisons: aligned lists of up to 2,000 items, each size of table, and every kind of key.
+func TestAlignedComparisons(t *testing.T) {
+	for name, kind := range kinds {
+		if !kind.unique {
+			continue
+		}
+		for _, n := range []int{32, 500, 2_000} {
+			items := list(n, func(i int) any { return map[string]any{"k": kind.item(i), "l": "x"} })
+			size := 64
+			for size < 2*n {
+				size *= 2
+			}
+			ok, met := Keys{{Name: "k"}, {Name: "l"}, {Name: "missing"}}.aligned(items, items, make([]uint64, size))
+			if !ok {
+				t.Errorf("%s: %d different keys are not aligned", name, n)
+			}
+			if met > n+10 {
+				t.Errorf("%s: %d items met %d taken slots", name, n, met)
+			}
+		}
+	}
+}
