@@ -81,7 +81,7 @@ func holesOf(c *crd.CRD) []suspected {
 			add(v.Name, celrule.Holes(v.Schema))
 		}
 	}
-	for version, list := range celrule.HolesBetween(served) {
+	for version, list := range celrule.HolesBetween(served, celrule.CopyFields) {
 		add(version, list)
 	}
 	return holes
