@@ -237,7 +237,7 @@ func (o *sources) acceptAll(out io.Writer, entries func(reason string) []accept.
 	if data, err = accept.Add(path, data, list); err != nil {
 		return fmt.Errorf("--write-accept: %w", err)
 	}
-	if err := rewrite(path, data); err != nil {
+	if err := manifest.WriteFile(path, data, ""); err != nil {
 		return err
 	}
 	fmt.Fprintf(out, "%s accepted in %s; give each entry its reason\n", report.Count(len(list), noun), report.Printable(path))
