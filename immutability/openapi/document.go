@@ -1,0 +1,206 @@
+package openapi
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"github.com/fieldlock/fieldlock/immutability"
+	"github.com/fieldlock/fieldlock/internal/pointer"
+	"github.com/fieldlock/fieldlock/internal/rawschema"
+	"github.com/fieldlock/fieldlock/internal/yamldoc"
+)
+
+// Document is an OpenAPI document or a JSON Schema. Safe for concurrent use.
+type Document struct {
+	File string // as given to Read, for messages
+
+	// Kinds are the Kubernetes kinds that the document describes, sorted by apiVersion and kind.
+	Kinds []Kind
+
+	// Root is the reference to the schema of a JSON Schema, "#"; "" for an OpenAPI document.
+	Root string
+
+	document *yamldoc.Document
+	anchors  map[string]string // name → JSON pointer
+	id       string            // the document's own URI
+
+	mu   sync.Mutex
+	read map[string]*spec.Schema // by JSON pointer
+}
+
+// Kind is a Kubernetes kind and the reference to its schema.
+type Kind struct {
+	APIVersion string // "apps/v1", or "v1" in the core group
+	Kind       string
+	Ref        string // for Document.Resolve
+}
+
+// Read reads a document from YAML or JSON. It returns an error if the text is malformed, or neither an OpenAPI document
+// nor a JSON Schema. Cost: one pass over the text.
+func Read(name string, data []byte) (*Document, error) {
+	documents, err := yamldoc.Read(name, data)
+	if err != nil {
+		return nil, err
+	}
+	if len(documents) != 1 {
+		return nil, fmt.Errorf("%s: it has %d documents; an OpenAPI document or a JSON Schema is one", name, len(documents))
+	}
+	d := FromObject(name, documents[0].Object)
+	if d == nil {
+		return nil, &yamldoc.Error{File: name, Line: documents[0].Position().Line,
+			Message: "it is neither an OpenAPI document (with definitions or components.schemas) nor a JSON Schema (with $schema, type or properties)"}
+	}
+	d.document = documents[0]
+	return d, nil
+}
+
+// FromObject makes a document of a decoded one, which it keeps and does not change. It returns nil for an object that is
+// neither an OpenAPI document nor a JSON Schema; an object with apiVersion and kind, such as a CRD, is neither.
+func FromObject(name string, object map[string]any) *Document {
+	if _, ok := object["kind"].(string); ok && object["apiVersion"] != nil {
+		return nil
+	}
+	d := &Document{File: name, document: &yamldoc.Document{File: name, Object: object}, anchors: map[string]string{}, read: map[string]*spec.Schema{}}
+	switch {
+	case object["swagger"] != nil || object["openapi"] != nil:
+	case !isSchema(object):
+		return nil
+	default:
+		d.Root = "#"
+	}
+	d.id, _ = object["$id"].(string)
+	d.id = strings.TrimSuffix(d.id, "#")
+	d.index(object, "")
+	slices.SortFunc(d.Kinds, func(a, b Kind) int {
+		return strings.Compare(a.APIVersion+" "+a.Kind+" "+a.Ref, b.APIVersion+" "+b.Kind+" "+b.Ref)
+	})
+	return d
+}
+
+// isSchema reports whether an object has what only a JSON Schema has at its root.
+func isSchema(object map[string]any) bool {
+	_, isText := object["$schema"].(string)
+	_, hasProperties := object["properties"].(map[string]any)
+	_, hasRef := object["$ref"].(string)
+	return isText || hasProperties || hasRef || object["type"] == "object"
+}
+
+// index finds the kinds and anchors below value.
+func (d *Document) index(value any, path string) {
+	switch value := value.(type) {
+	case map[string]any:
+		if name, ok := value["$anchor"].(string); ok {
+			d.anchors[name] = path
+		}
+		if id, ok := value["$id"].(string); ok && strings.HasPrefix(id, "#") { // draft 7
+			d.anchors[id[1:]] = path
+		}
+		d.addKinds(value["x-kubernetes-group-version-kind"], path)
+		for _, key := range slices.Sorted(maps.Keys(value)) {
+			switch key {
+			case "paths", "default", "enum", "const", "example", "examples":
+				continue // no schemas to refer to
+			}
+			d.index(value[key], path+"/"+pointer.Escape(key))
+		}
+	case []any:
+		for i, item := range value {
+			d.index(item, fmt.Sprintf("%s/%d", path, i))
+		}
+	}
+}
+
+// addKinds adds the kinds that an x-kubernetes-group-version-kind lists for the schema at a path.
+func (d *Document) addKinds(value any, path string) {
+	list, ok := value.([]any)
+	if !ok {
+		list = []any{value}
+	}
+	for _, item := range list {
+		group, _ := yamldoc.At(item, "group").(string)
+		version, _ := yamldoc.At(item, "version").(string)
+		kind, _ := yamldoc.At(item, "kind").(string)
+		if version == "" || kind == "" {
+			continue
+		}
+		if group != "" {
+			version = group + "/" + version
+		}
+		d.Kinds = append(d.Kinds, Kind{version, kind, "#" + path})
+	}
+}
+
+// Find returns the kind with an apiVersion and a name. If several schemas describe it, the first by reference counts.
+func (d *Document) Find(apiVersion, kind string) (Kind, bool) {
+	i := slices.IndexFunc(d.Kinds, func(k Kind) bool { return k.APIVersion == apiVersion && k.Kind == kind })
+	if i < 0 {
+		return Kind{}, false
+	}
+	return d.Kinds[i], true
+}
+
+// Resolve returns the schema that a reference leads to: that of a Kind, Root, or a $ref in the document. It is what
+// immutability.WithResolver takes. It returns an error if there is no such schema, if it is in another document, or if a
+// keyword has a value of the wrong form. The schema is shared: change a copy. Cost: O(schema) the first time.
+func (d *Document) Resolve(ref string) (*spec.Schema, error) {
+	path, err := d.path(ref)
+	if err != nil {
+		return nil, err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if s, ok := d.read[path]; ok {
+		return s, nil
+	}
+	value, steps, err := d.at(path)
+	if err != nil {
+		return nil, err
+	}
+	c := converter{}
+	raw := c.schema(value, path)
+	if c.err != nil {
+		return nil, c.err
+	}
+	s, wrong := rawschema.Schema(raw)
+	if wrong != nil {
+		slices.Reverse(wrong.Steps)
+		return nil, d.document.Errorf(slices.Concat(steps, wrong.Steps), "%s", wrong.Message)
+	}
+	d.read[path] = s
+	return s, nil
+}
+
+// Compile compiles the schema that a reference leads to, with the references of the document.
+func (d *Document) Compile(ref string, opts ...immutability.Option) (*immutability.Validator, error) {
+	s, err := d.Resolve(ref)
+	if err != nil {
+		return nil, err
+	}
+	validator, err := immutability.Compile(s, append([]immutability.Option{immutability.WithResolver(d.Resolve)}, opts...)...)
+	if err != nil {
+		return nil, fmt.Errorf("%s, %s: %w", d.File, ref, err)
+	}
+	return validator, nil
+}
+
+// Position returns the place in the file of the schema node that a schema path from the schema of ref leads to, or of the
+// last node on the way that exists. A schema path that begins with a reference starts there.
+func (d *Document) Position(ref, schemaPath string) yamldoc.Position {
+	if strings.HasPrefix(schemaPath, "#") {
+		ref, schemaPath = schemaPath, ""
+	}
+	path, err := d.path(ref)
+	if err != nil {
+		return d.document.Position()
+	}
+	_, steps, _ := d.at(path + schemaPath)
+	return d.document.Position(steps...)
+}
+
+var errOtherDocument = errors.New("it leads to another document; references within the document are followed")
