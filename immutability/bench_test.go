@@ -196,6 +196,56 @@ func BenchmarkValidateUpdateRefused(b *testing.B) {
 	}
 }
 
+// itemUpdates are the usual updates of a keyed list with locks in its items: none of them breaks a lock.
+func itemUpdates(n int) map[string]func(nodes []any) []any {
+	weights := func(k int) func(nodes []any) []any {
+		return func(nodes []any) []any {
+			for i := range k {
+				nodes[(i*n/k+n/2)%n].(map[string]any)["weight"] = int64(1000 + i)
+			}
+			return nodes
+		}
+	}
+	return map[string]func(nodes []any) []any{
+		"one field":  weights(1),
+		"ten fields": weights(10),
+		"appended": func(nodes []any) []any {
+			return append(nodes, map[string]any{"name": "another", "zone": "europe-west1-a"})
+		},
+		"removed": func(nodes []any) []any { return slices.Delete(nodes, n/2, n/2+1) },
+		"rotated": func(nodes []any) []any { return append(nodes[n/3:len(nodes):len(nodes)], nodes[:n/3]...) },
+	}
+}
+
+func BenchmarkItemUpdateJSON(b *testing.B) {
+	const n = 1_000
+	v := compileJSON(b, lockedInItems)
+	old := encoded(b, cluster(n))
+	for name, change := range itemUpdates(n) {
+		obj := changedAround(cluster(n))
+		spec := obj["spec"].(map[string]any)
+		spec["nodes"] = change(spec["nodes"].([]any))
+		data := encoded(b, obj)
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if errs, err := v.ValidateUpdateJSON(data, old); err != nil || errs != nil {
+					b.Fatal(errs, err)
+				}
+			}
+		})
+	}
+	b.Run("decoding both", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			var newObj, oldObj map[string]any
+			if utiljson.Unmarshal(old, &newObj) != nil || utiljson.Unmarshal(old, &oldObj) != nil {
+				b.Fatal("no JSON")
+			}
+		}
+	})
+}
+
 func BenchmarkValidateUpdateJSON(b *testing.B) {
 	for _, n := range []int{4, 1_000} {
 		obj := cluster(n)

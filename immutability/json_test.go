@@ -222,3 +222,73 @@ func FuzzCheckJSON(f *testing.F) {
 		compareRoutes(t, v, w.changed(made), made)
 	})
 }
+
+// TestKeyedListsAsText compares the routes on long keyed lists, with keys that are written in several ways, missing,
+// repeated, or of items that are not objects.
+func TestKeyedListsAsText(t *testing.T) {
+	schemas := []string{
+		`"items":{"properties":{"k":{"type":"string"},"l":{"type":"integer","default":1},"x":{"x-kubernetes-immutable":true}}}`,
+		`"x-fieldlock-update":["NoAddItem","NoRemoveItem"],"items":{"properties":{"k":{"type":"string"},"l":{"type":"integer","default":1},"x":{"x-fieldlock-update":["NoUnset"]}}}`,
+		`"x-fieldlock-update":["NoRemoveItem"],"items":{"x-kubernetes-immutable":true,"properties":{"k":{"type":"string"},"l":{"type":"integer","default":1}}}`,
+		`"items":{"properties":{"k":{"type":"string"},"l":{"type":"integer","default":1},"x":{"type":"array","x-kubernetes-list-type":"map","x-kubernetes-list-map-keys":["k"],"items":{"properties":{"k":{"type":"string"},"x":{"x-kubernetes-immutable":true}}}}}}`,
+	}
+	var validators []*immutability.Validator
+	for _, s := range schemas {
+		validators = append(validators, compileJSON(t, `{"properties":{"a":{"type":"array","x-kubernetes-list-type":"map","x-kubernetes-list-map-keys":["k","l"],`+s+`}}}`))
+	}
+	rounds := 600
+	if testing.Short() {
+		rounds = 150
+	}
+	refused := 0
+	for seed := range rounds {
+		w := &writer{Rand: rand.New(rand.NewPCG(uint64(seed), 7))}
+		item := func(i int) string {
+			key := w.pick(`"k":"K"`, `"k":"K"`, `"k":"K"`, `"k":"\u004b"`, ` "k" : "K" `, `"k":"é","k":"K"`)
+			key = strings.ReplaceAll(key, "K", fmt.Sprint("K", i))
+			key = strings.ReplaceAll(key, `\u004bK`, `\u004b`)
+			switch w.IntN(60) {
+			case 0:
+				key = `"k":null`
+			case 1:
+				key = `"y":1`
+			case 2:
+				return w.pick("1", "null", "[]", `"a"`)
+			}
+			return "{" + key + w.pick("", "", `,"l":1`, `,"l":1.0`, `,"l":2`) + `,"x":[{"k":"a","x":` + w.pick("1", "1", "1", "1.0", "2") + `},{"k":"b"}]}`
+		}
+		var old, changed []string
+		for i := range 10 + w.IntN(40) {
+			old = append(old, item(i))
+		}
+		changed = append(changed, old...)
+		for range w.IntN(4) {
+			i, j := w.IntN(len(changed)), w.IntN(len(changed))
+			switch w.IntN(6) {
+			case 0:
+				changed[i], changed[j] = changed[j], changed[i]
+			case 1:
+				changed = append(changed[:i], changed[i+1:]...)
+			case 2:
+				changed = append(changed, item(1_000+i))
+			case 3:
+				changed[i] = changed[j]
+			case 4:
+				changed[i] = strings.Replace(changed[i], `"x":1`, `"x":3`, 1)
+			case 5:
+				changed[i] = strings.Replace(changed[i], `{"k":"b"}`, `{"k":"b","y":1}`, 1)
+			}
+		}
+		list := func(items []string) []byte { return []byte(`{"a":[` + strings.Join(items, w.pick(",", " , ")) + `]}`) }
+		newJSON, oldJSON := list(changed), list(old)
+		for _, v := range validators {
+			compareRoutes(t, v, newJSON, oldJSON)
+			if r, err := v.CheckJSON(newJSON, oldJSON); err == nil && !r.Allowed() {
+				refused++
+			}
+		}
+	}
+	if refused < rounds/10 || refused > 3*rounds {
+		t.Errorf("%d of %d updates are refused", refused, len(validators)*rounds)
+	}
+}

@@ -56,7 +56,7 @@ func (c *Checker) done(m *Memo, f *Found) *Refused {
 	if m.used() {
 		*m = Memo{} // it would keep the objects in memory
 	}
-	m.nested, m.work = false, 0
+	m.nested, m.work, m.reread = false, 0, 0
 	c.memos.Put(m)
 	return nil
 }
@@ -87,5 +87,6 @@ func (c *Checker) checkPair(p *jsonscan.Pair) *Refused {
 		return nil
 	}
 	m := c.memos.Get().(*Memo)
+	m.reread = 3 * p.Len()
 	return c.done(m, c.root.CheckJSON(m, p))
 }

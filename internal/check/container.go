@@ -43,9 +43,7 @@ func (n *ContainerNode) Check(m *Memo, newVal, oldVal Value) *Found {
 		}
 	}
 	if f != nil {
-		for _, r := range f.Here { // the parts of the container know only what is in them
-			r.Field, r.New, r.Old = n.Field, newVal, oldVal
-		}
+		n.complete(f, newVal, oldVal)
 	}
 	return f
 }
@@ -63,5 +61,29 @@ func (n *ContainerNode) CheckJSON(m *Memo, p *jsonscan.Pair) *Found {
 	if items, ok := n.List.(*Items); ok && is == '[' && was == '[' {
 		return items.checkJSON(m, p)
 	}
+	if keyed, ok := n.List.(*KeyedItems); ok && is == '[' && was == '[' {
+		return n.checkKeyedJSON(keyed, m, p)
+	}
 	return checkDecoded(n, m, p)
+}
+
+func (n *ContainerNode) checkKeyedJSON(keyed *KeyedItems, m *Memo, p *jsonscan.Pair) *Found {
+	at := p.Here()
+	f, ok := keyed.checkJSON(m, p)
+	switch {
+	case p.Failed():
+		return nil
+	case !ok:
+		return n.Check(m, present(p.NewValue(at)), present(p.OldValue(at)))
+	case f != nil && len(f.Here) > 0:
+		n.complete(f, present(p.NewValue(at)), present(p.OldValue(at)))
+	}
+	return f
+}
+
+// complete sets the values of refusals at n: the parts of a container know only what is in them.
+func (n *ContainerNode) complete(f *Found, newVal, oldVal Value) {
+	for _, r := range f.Here {
+		r.Field, r.New, r.Old = n.Field, newVal, oldVal
+	}
 }

@@ -22,6 +22,10 @@ type Memo struct {
 	seed     maphash.Seed
 	seeded   bool
 
+	// reread is how many bytes of encoded lists may still be read once more. Without a limit, lists in lists would be read
+	// once for each level above them.
+	reread int
+
 	// work counts the values that were compared or hashed, if counting is set: for tests of growth.
 	work     int
 	counting bool

@@ -76,6 +76,14 @@ func (p *Pair) Here() Place {
 	return Place{p.i, p.j}
 }
 
+// Len returns the length of both texts together.
+func (p *Pair) Len() int { return len(p.new) + len(p.old) }
+
+// Texts returns the parts of both texts between two places.
+func (p *Pair) Texts(from, to Place) (newText, oldText []byte) {
+	return p.new[from.New:to.New], p.old[from.Old:to.Old]
+}
+
 // NewValue returns the value of the new text at a place that has been read, as util/json decodes it.
 func (p *Pair) NewValue(at Place) any { return valueAt(p.new, at.New) }
 

@@ -41,6 +41,9 @@ func NewText(data []byte) *Text {
 // Seek goes to the value at an offset that Members or Items returned.
 func (t *Text) Seek(offset int) { t.at, t.depth = offset, 0 }
 
+// Offset returns how far the text is read.
+func (t *Text) Offset() int { return t.at }
+
 // Kind returns the first byte of the value that follows, 0 at the end of the text.
 func (t *Text) Kind() byte {
 	if t.at = afterSpace(t.data, t.at); t.at < len(t.data) {
