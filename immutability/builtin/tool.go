@@ -4,26 +4,21 @@ import "strings"
 
 // Requested reports whether an object asks its tool to replace it where an update is refused:
 //   - Argo CD: the sync options Force=true and Replace=true together; Replace=true alone is a PUT, which is refused too;
-//   - Flux: kustomize.toolkit.fluxcd.io/force: enabled;
+//   - Flux: the label or annotation kustomize.toolkit.fluxcd.io/force: enabled;
 //   - kapp: kapp.k14s.io/update-strategy: fallback-on-replace or always-replace.
 //
 // It works for objects of any kind. The sources are in docs/replacements.md.
 func Requested(obj map[string]any) bool {
 	annotations := object(obj, "metadata", "annotations")
-	force, replace := false, false
-	for _, option := range strings.Split(text(annotations, "argocd.argoproj.io/sync-options"), ",") {
-		switch strings.TrimSpace(option) {
-		case "Force=true":
-			force = true
-		case "Replace=true":
-			replace = true
+	options := text(annotations, "argocd.argoproj.io/sync-options")
+	if has(options, "Force=true") && has(options, "Replace=true") {
+		return true
+	}
+	const force = "kustomize.toolkit.fluxcd.io/force"
+	for _, marks := range []map[string]any{annotations, object(obj, "metadata", "labels")} {
+		if strings.EqualFold(text(marks, force), "enabled") {
+			return true
 		}
-	}
-	if force && replace {
-		return true
-	}
-	if strings.EqualFold(text(annotations, "kustomize.toolkit.fluxcd.io/force"), "enabled") {
-		return true
 	}
 	switch text(annotations, "kapp.k14s.io/update-strategy") {
 	case "fallback-on-replace", "always-replace":
@@ -34,22 +29,22 @@ func Requested(obj map[string]any) bool {
 
 // Recreated reports whether a tool creates the object anew each time, so that nothing is updated:
 //   - an object without a name and with metadata.generateName;
-//   - a Helm hook: Helm deletes it before it makes it again, unless its deletion policy says otherwise;
-//   - a hook of Argo CD, likewise.
+//   - a hook of Helm, which Helm only ever creates;
+//   - a hook of Argo CD that is deleted before the next one is made or after it succeeded.
+//
+// The sources are in docs/replacements.md.
 func Recreated(obj map[string]any) bool {
 	metadata := object(obj, "metadata")
 	if text(metadata, "name") == "" && text(metadata, "generateName") != "" {
 		return true
 	}
 	annotations := object(metadata, "annotations")
-	const beforeCreation = "before-hook-creation"
 	if text(annotations, "helm.sh/hook") != "" {
-		policy := text(annotations, "helm.sh/hook-delete-policy")
-		return policy == "" || has(policy, beforeCreation)
+		return true
 	}
 	if hook := text(annotations, "argocd.argoproj.io/hook"); hook != "" && !has(hook, "Skip") {
 		policy := text(annotations, "argocd.argoproj.io/hook-delete-policy")
-		return policy == "" || has(policy, "BeforeHookCreation")
+		return policy == "" || has(policy, "BeforeHookCreation") || has(policy, "HookSucceeded")
 	}
 	return false
 }
