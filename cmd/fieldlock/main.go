@@ -30,12 +30,18 @@ type streams struct {
 }
 
 func main() {
-	os.Exit(run(os.Args[1:], streams{os.Stdin, os.Stdout, os.Stderr}))
+	s := streams{os.Stdin, os.Stdout, os.Stderr}
+	root := newRoot(s)
+	if runsAsPlugin(os.Args[0]) {
+		asPlugin(root)
+	}
+	os.Exit(execute(root, os.Args[1:], s))
 }
 
 // run executes the command line args and returns the exit status.
-func run(args []string, s streams) int {
-	root := newRoot(s)
+func run(args []string, s streams) int { return execute(newRoot(s), args, s) }
+
+func execute(root *cobra.Command, args []string, s streams) int {
 	root.SetArgs(args)
 	switch err := root.Execute(); {
 	case err == nil:
@@ -70,7 +76,6 @@ Exit status: 0 clean, 1 violations, lint errors or refused parameters, 2 bad usa
 	root.SetIn(s.in)
 	root.SetOut(s.out)
 	root.SetErr(s.err)
-	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(newCheck(s), newLint(s), newLocks(s), newExport(s), newImport(s), newParams(s))
 	root.AddCommand(newMarkers(s))
 	return root

@@ -17,6 +17,13 @@ import (
 func addOutputs(cmd *cobra.Command, has func(report.Format) bool) *report.Outputs {
 	outputs := report.OutputsFor(has)
 	cmd.Flags().VarP(outputs, "output", "o", "what to print: "+outputs.Usage()+"; FORMAT=FILE writes a file, and may be repeated")
+	var names []string
+	for _, f := range report.Formats() {
+		if has(f) {
+			names = append(names, f.Name)
+		}
+	}
+	completeWith(cmd, "output", names...)
 	return outputs
 }
 
@@ -30,6 +37,7 @@ const (
 func addOutput(cmd *cobra.Command, formats ...string) *format {
 	f := &format{formats[0], formats}
 	cmd.Flags().VarP(f, "output", "o", "what to print: "+strings.Join(formats, ", "))
+	completeWith(cmd, "output", formats...)
 	return f
 }
 

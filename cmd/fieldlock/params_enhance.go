@@ -58,6 +58,7 @@ that they have in --live, so that nothing restarts.`,
 	flags.BoolVar(&e.Restart, "restart", false, "restart the pods: params restart says whether to")
 	flags.StringVar(&live, "live", "", "file or directory of the objects as they are in the cluster")
 	flags.StringVarP(&output, "output", "o", "text", "text (YAML documents) or json (a List)")
+	completeWith(command, "output", "text", "json")
 	return command
 }
 

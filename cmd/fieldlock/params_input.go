@@ -69,6 +69,8 @@ func paramsCommand(s streams, in *paramsInput, verb, short, example string, run 
 	flags.StringVar(&in.dialect, "dialect", dialectKudo, "what the definitions are: kudo or heat")
 	flags.StringVarP(&in.output, "output", "o", "text", "text or json")
 	flags.StringVar(&in.definitions, "definitions", "", "KUDO params.yaml or OperatorVersion, or Heat template (required)")
+	completeWith(command, "dialect", dialectKudo, dialectHeat)
+	completeWith(command, "output", "text", "json")
 	return command
 }
 

@@ -41,6 +41,7 @@ func newParamsUpdate(s streams) *cobra.Command {
 	in.currentFlag(command)
 	in.oldDefinitionsFlag(command, "Heat: the template before the update (required)")
 	command.Flags().StringVar(&in.mode, "mode", modePut, "Heat: put falls back to defaults, patch keeps stored values")
+	completeWith(command, "mode", modePut, modePatch)
 	command.Flags().StringArrayVar(&in.clear, "clear", nil, "Heat: a stored value that a patch does not keep")
 	in.taskFlag(command)
 	in.oldTaskFlag(command)

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"bytes"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestRunsAsPlugin(t *testing.T) {
+	for program, want := range map[string]bool{
+		"fieldlock": false, "kubectl-fieldlock": true, "/usr/local/bin/kubectl-fieldlock": true, "kubectl-fieldlock.exe": true,
+		"/opt/kubectl-fieldlock/fieldlock": false,
+	} {
+		if got := runsAsPlugin(program); got != want {
+			t.Errorf("%s: got %t, want %t", program, got, want)
+		}
+	}
+}
+
+// As a plugin of kubectl, help and examples show what the user types.
+func TestPluginHelp(t *testing.T) {
+	for _, args := range [][]string{{"--help"}, {"check", "--help"}, {"export", "cel", "--help"}, {"params", "update", "--help"}} {
+		var out, errOut bytes.Buffer
+		s := streams{in: strings.NewReader(""), out: &out, err: &errOut}
+		root := newRoot(s)
+		asPlugin(root)
+		if status := execute(root, args, s); status != exitClean {
+			t.Fatalf("%v: got status %d and %s", args, status, errOut.String())
+		}
+		for _, line := range strings.Split(out.String(), "\n") {
+			for _, command := range root.Commands() {
+				before, _, called := strings.Cut(line, "fieldlock "+command.Name())
+				if called && !strings.HasSuffix(before, "kubectl ") {
+					t.Errorf("%v: the help says %q", args, line)
+				}
+			}
+		}
+		if !strings.Contains(out.String(), "kubectl fieldlock") {
+			t.Errorf("%v: the help does not say kubectl fieldlock:\n%s", args, out.String())
+		}
+	}
+}
+
+// kubectl finds the plugin by its name. Skipped without kubectl.
+func TestKubectl(t *testing.T) {
+	kubectl, err := exec.LookPath("kubectl")
+	if err != nil || testing.Short() {
+		t.Skip("needs kubectl, and builds the command")
+	}
+	dir := t.TempDir()
+	if out, err := exec.Command("go", "build", "-o", filepath.Join(dir, pluginName), ".").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	run := exec.Command(kubectl, "fieldlock", "params", "list", "--help")
+	run.Env = append(run.Environ(), "PATH="+dir)
+	out, err := run.CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "kubectl fieldlock params list --definitions") {
+		t.Errorf("got %v and\n%s", err, out)
+	}
+}
+
+func TestCompletion(t *testing.T) {
+	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
+		if c := runCommand("", "completion", shell); c.status != exitClean || !strings.Contains(c.out, "fieldlock") {
+			t.Errorf("%s: got status %d and %d bytes", shell, c.status, len(c.out))
+		}
+	}
+	for line, want := range map[string]string{
+		"par":                          "params",
+		"params up":                    "upgrade",
+		"params update --dialect ":     "heat",
+		"params update --mode p":       "patch",
+		"params list -o ":              "json",
+		"check -o ":                    "sarif",
+		"lint -o ":                     "sarif",
+		"export ":                      "policy",
+		"params enhance --plan-uid x ": ":",
+	} {
+		c := runCommand("", append([]string{"__complete"}, strings.Split(line, " ")...)...)
+		if c.status != exitClean || !strings.Contains(c.out, want) {
+			t.Errorf("%s: got status %d and %q, want %q", line, c.status, c.out, want)
+		}
+	}
+}
