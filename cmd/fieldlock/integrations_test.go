@@ -1,0 +1,252 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// builtCommand builds the command once for the tests that run it as a program.
+func builtCommand(t *testing.T) string {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("builds the command")
+	}
+	path, err := buildOnce()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+var buildOnce = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "fieldlock")
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(dir, "fieldlock")
+	out, err := exec.Command("go", "build", "-buildvcs=false", "-o", path, ".").CombinedOutput()
+	if err != nil {
+		return "", &buildError{err, string(out)}
+	}
+	return path, nil
+})
+
+type buildError struct {
+	err error
+	out string
+}
+
+func (e *buildError) Error() string { return e.err.Error() + "\n" + e.out }
+
+func readYAML(t *testing.T, name string, into any) string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("../..", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := yaml.Unmarshal(data, into); err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return string(data)
+}
+
+// The action declares the inputs that it uses and uses those that it declares; they reach the script as environment
+// variables only, so that no text from a pull request becomes part of a script.
+func TestAction(t *testing.T) {
+	var action struct {
+		Inputs map[string]struct{ Description string }
+		Runs   struct {
+			Using string
+			Steps []struct {
+				Uses, Shell, Run string
+				Env              map[string]string
+			}
+		}
+	}
+	text := readYAML(t, "action.yml", &action)
+	if action.Runs.Using != "composite" {
+		t.Errorf("the action runs using %q", action.Runs.Using)
+	}
+	used := map[string]bool{}
+	for _, match := range regexp.MustCompile(`\$\{\{ inputs\.([\w-]+) \}\}`).FindAllStringSubmatch(text, -1) {
+		used[match[1]] = true
+		if _, ok := action.Inputs[match[1]]; !ok {
+			t.Errorf("the input %s is not declared", match[1])
+		}
+	}
+	for name, input := range action.Inputs {
+		if !used[name] || input.Description == "" {
+			t.Errorf("the input %s is not used, or has no description", name)
+		}
+	}
+	script, err := os.ReadFile("../../hack/action")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range action.Runs.Steps {
+		if strings.Contains(step.Run, "${{") || step.Run != "" && step.Shell == "" {
+			t.Errorf("the step %q has an expression in its script, or no shell", step.Run)
+		}
+		for name := range step.Env {
+			if name != "ACTION_PATH" && !strings.Contains(string(script), "${"+name+":-") {
+				t.Errorf("hack/action does not read %s", name)
+			}
+		}
+	}
+}
+
+// TestActionCheck runs the step of the action in repositories like those of a runner.
+func TestActionCheck(t *testing.T) {
+	binary := builtCommand(t)
+	for _, program := range []string{"bash", "git"} {
+		if _, err := exec.LookPath(program); err != nil {
+			t.Skipf("needs %s", program)
+		}
+	}
+	script, err := filepath.Abs("../../hack/action")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const manifest = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  selector: {matchLabels: {app: APP}}\n" +
+		"  template: {metadata: {labels: {app: APP}}, spec: {containers: [{name: c, image: i}]}}\n"
+	origin := t.TempDir()
+	run := func(dir string, args ...string) string {
+		t.Helper()
+		command := exec.Command("git", append([]string{"-c", "user.name=a", "-c", "user.email=a@example.com", "-c", "init.defaultBranch=main",
+			"-c", "protocol.file.allow=always", "-c", "uploadpack.allowAnySHA1InWant=true"}, args...)...)
+		command.Dir = dir
+		out, err := command.CombinedOutput()
+		if err != nil {
+			t.Fatalf("git %v: %v\n%s", args, err, out)
+		}
+		return strings.TrimSpace(string(out))
+	}
+	write := func(name, text string) {
+		t.Helper()
+		writeFile(t, filepath.Join(origin, name), text)
+	}
+	run(origin, "init", "--quiet")
+	run(origin, "config", "uploadpack.allowAnySHA1InWant", "true")
+	write("deploy/web app.yaml", strings.ReplaceAll(manifest, "APP", "web"))
+	run(origin, "add", "-A")
+	run(origin, "commit", "--quiet", "-m", "base")
+	base := run(origin, "rev-parse", "HEAD")
+	write("deploy/web app.yaml", strings.ReplaceAll(manifest, "APP", "other"))
+	run(origin, "commit", "--quiet", "-am", "a selector changes")
+	shallow := filepath.Join(t.TempDir(), "shallow")
+	run(origin, "clone", "--quiet", "--depth=1", "file://"+origin, shallow)
+
+	for _, test := range []struct {
+		name, dir  string
+		env        []string
+		status     int
+		out        string
+		noSummary  bool
+		withReport bool
+	}{
+		{name: "pull request", dir: origin, env: []string{"PULL_REQUEST_BASE=" + base}, status: 1, out: "::error file=deploy/web app.yaml"},
+		{name: "shallow checkout", dir: shallow, env: []string{"PULL_REQUEST_BASE=" + base, "PATHS=deploy"}, status: 1, out: "::error file=deploy/web app.yaml"},
+		{name: "push", dir: origin, env: []string{"PUSH_BASE=" + base}, status: 1, out: "::error"},
+		{name: "the input base goes before the event", dir: origin, env: []string{"BASE=HEAD", "PULL_REQUEST_BASE=" + base}, status: 0},
+		{name: "SARIF, flags and several paths", dir: origin, env: []string{"BASE=" + base, "PATHS=deploy\n  .", "ARGS=--strict --kubernetes-version 1.36", "SARIF=report.sarif"},
+			status: 1, out: "::error", withReport: true},
+		{name: "a new branch has no base", dir: origin, env: []string{"PUSH_BASE=0000000000000000000000000000000000000000"}, status: 2, out: "set the input base", noSummary: true},
+		{name: "inputs are not expanded", dir: origin, env: []string{"BASE=HEAD", "PATHS=$(touch pwned) `touch pwned` *"}, status: 2, noSummary: true},
+		{name: "a base that looks like a flag", dir: origin, env: []string{"BASE=--upload-pack=touch pwned"}, status: 2, noSummary: true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			temp := t.TempDir()
+			if err := os.Mkdir(filepath.Join(temp, "fieldlock-bin"), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Symlink(binary, filepath.Join(temp, "fieldlock-bin", "fieldlock")); err != nil {
+				t.Fatal(err)
+			}
+			summary, output := filepath.Join(temp, "summary.md"), filepath.Join(temp, "output")
+			writeFile(t, summary, "# another step\n")
+			command := exec.Command("bash", script, "check")
+			command.Dir = test.dir
+			command.Env = append(command.Environ(), append([]string{"RUNNER_TEMP=" + temp, "GITHUB_STEP_SUMMARY=" + summary, "GITHUB_OUTPUT=" + output,
+				"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=protocol.file.allow", "GIT_CONFIG_VALUE_0=always"}, test.env...)...)
+			out, _ := command.CombinedOutput()
+			if got := command.ProcessState.ExitCode(); got != test.status || !strings.Contains(string(out), test.out) {
+				t.Errorf("got status %d, want %d, and\n%s", got, test.status, out)
+			}
+			if text, _ := os.ReadFile(output); !strings.Contains(string(text), "status=") && test.status != 2 {
+				t.Errorf("the output is %q", text)
+			}
+			text, _ := os.ReadFile(summary)
+			if !strings.HasPrefix(string(text), "# another step\n") || test.noSummary != (string(text) == "# another step\n") {
+				t.Errorf("the summary is %q", text)
+			}
+			if _, err := os.Stat(filepath.Join(test.dir, "report.sarif")); (err == nil) != test.withReport {
+				t.Errorf("the SARIF report: %v", err)
+			}
+			_ = os.Remove(filepath.Join(test.dir, "report.sarif"))
+			if _, err := os.Stat(filepath.Join(test.dir, "pwned")); err == nil {
+				t.Error("an input became a command")
+			}
+		})
+	}
+}
+
+// The hooks of pre-commit call commands and flags that exist, and find a refused change among staged files.
+func TestPreCommitHooks(t *testing.T) {
+	var hooks []struct{ ID, Name, Description, Entry, Language string }
+	readYAML(t, ".pre-commit-hooks.yaml", &hooks)
+	if len(hooks) == 0 {
+		t.Error("there are no hooks")
+	}
+	for _, hook := range hooks {
+		words := strings.Fields(hook.Entry)
+		if hook.ID == "" || hook.Name == "" || hook.Description == "" || hook.Language != "golang" || len(words) < 2 || words[0] != "fieldlock" {
+			t.Errorf("got %+v", hook)
+			continue
+		}
+		root := newRoot(streams{in: strings.NewReader("")})
+		command, rest, err := root.Find(words[1:])
+		if err != nil || command == root {
+			t.Errorf("%s: there is no command for %q", hook.ID, hook.Entry)
+			continue
+		}
+		if err := command.ParseFlags(rest); err != nil {
+			t.Errorf("%s: %v", hook.ID, err)
+		}
+	}
+}
+
+// The release packs files that exist.
+func TestRelease(t *testing.T) {
+	var release struct {
+		Builds   []struct{ Main string }
+		Archives []struct{ Files []string }
+		Dockers  []struct{ Dockerfile string } `yaml:"dockers_v2"`
+	}
+	readYAML(t, ".goreleaser.yaml", &release)
+	var files []string
+	for _, build := range release.Builds {
+		files = append(files, build.Main)
+	}
+	for _, archive := range release.Archives {
+		files = append(files, archive.Files...)
+	}
+	for _, docker := range release.Dockers {
+		files = append(files, docker.Dockerfile)
+	}
+	if len(files) < 4 || !slices.Contains(files, "LICENSE") {
+		t.Errorf("the release has %v", files)
+	}
+	for _, file := range files {
+		if _, err := os.Stat(filepath.Join("../..", file)); err != nil {
+			t.Error(err)
+		}
+	}
+}
