@@ -77,11 +77,11 @@ func setAt(root *structural.Structural, steps []*schema.Location, set func(*stru
 		set(root)
 		return
 	}
-	switch step := steps[0]; step.Role {
+	switch next := steps[0]; next.Role {
 	case schema.Property:
-		if property, ok := root.Properties[step.Name]; ok {
+		if property, ok := root.Properties[next.Name]; ok {
 			setAt(&property, steps[1:], set)
-			root.Properties[step.Name] = property
+			root.Properties[next.Name] = property
 		}
 	case schema.Values:
 		if root.AdditionalProperties != nil && root.AdditionalProperties.Structural != nil {
@@ -98,10 +98,10 @@ func setAt(root *structural.Structural, steps []*schema.Location, set func(*stru
 // if one is missing.
 func find(root *structural.Structural, l *schema.Location) (node *structural.Structural, cardinality uint64) {
 	node, cardinality = root, 1
-	for _, step := range way(l) {
-		switch step.Role {
+	for _, next := range way(l) {
+		switch next.Role {
 		case schema.Property:
-			property, ok := node.Properties[step.Name]
+			property, ok := node.Properties[next.Name]
 			if !ok {
 				return nil, 0
 			}

@@ -26,8 +26,8 @@ func (w candidate) at(c *chain) *schema.Location {
 	return c.at[w.level]
 }
 
-// candidates lists the locks that are allowed along the chain, the innermost first.
-func (c *chain) candidates() []candidate {
+// candidatesOf lists the locks that are allowed along the chain, the innermost first.
+func candidatesOf(c *chain) []candidate {
 	n := len(c.at) - 1
 	var all []candidate
 	if c.keyed {
@@ -45,8 +45,8 @@ func (c *chain) candidates() []candidate {
 		}
 		all = append(all, candidate{lock: schema.NoModify, level: level})
 	}
-	if n > 0 && slices.Contains(c.literals, any(false)) {
-		for _, l := range []schema.Lock{schema.NoSet, schema.NoUnset} {
+	if n > 0 && slices.Contains(c.literals, zeroOf(c.last())) {
+		for _, l := range []schema.Lock{schema.NoSet, schema.NoUnset, schema.NoModify} {
 			all = append(all, candidate{l, n, true})
 		}
 	}
@@ -80,7 +80,7 @@ func (w candidate) refuses(s *state) bool {
 	case schema.NoUnset:
 		return unset
 	case schema.NoModify:
-		return s.differs(level)
+		return s.differs(level) && w.has(s, newSide) && w.has(s, oldSide)
 	case schema.NoAddItem:
 		return set && !s.isEmpty[newSide] || s.both(level) && s.add
 	case schema.NoRemoveItem:
@@ -93,5 +93,21 @@ func (w candidate) refuses(s *state) bool {
 
 // has reports whether one object has a value at the level of the lock, as the lock counts it.
 func (w candidate) has(s *state, in side) bool {
-	return s.depth[in] >= w.level && !(w.zero && s.literals[s.literal[in]] == false)
+	if w.zero && s.literal[in] >= 0 && s.literals[s.literal[in]] == zeroOf(s.last()) {
+		return false
+	}
+	return s.depth[in] >= w.level
+}
+
+// zeroOf returns the zero value of a scalar, nil for other values.
+func zeroOf(l *schema.Location) any {
+	switch l.Type() {
+	case "boolean":
+		return false
+	case "string":
+		return ""
+	case "integer":
+		return int64(0)
+	}
+	return nil
 }

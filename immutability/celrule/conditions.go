@@ -10,9 +10,9 @@ func detour(rules []*readRule, gone *schema.Location) *scenario {
 	m.fixed = func(l *schema.Location) bool { return inStatus(l) != inStatus(gone) }
 	for object, there := range []bool{true, false, true} {
 		for up := gone.Parent(); up.In != nil; up = up.Parent() {
-			m.set(object, presence, up, true)
+			m.set(object, askPresence, up, true)
 		}
-		m.set(object, presence, gone, there)
+		m.set(object, askPresence, gone, there)
 	}
 	return m
 }

@@ -103,12 +103,12 @@ func (c *costs) estimate(root *structural.Structural, l *schema.Location, rule s
 	if declared == nil {
 		return 0, fmt.Errorf("CEL does not see a field without a type")
 	}
-	alone := *node
-	alone.XValidations = apiextensionsv1.ValidationRules{{Rule: rule}}
+	single := *node
+	single.XValidations = apiextensionsv1.ValidationRules{{Rule: rule}}
 	if optionalOldSelf {
-		alone.XValidations[0].OptionalOldSelf = &optionalOldSelf
+		single.XValidations[0].OptionalOldSelf = &optionalOldSelf
 	}
-	results, err := cel.Compile(&alone, declared, celconfig.PerCallLimit, c.env, cel.NewExpressionsEnvLoader())
+	results, err := cel.Compile(&single, declared, celconfig.PerCallLimit, c.env, cel.NewExpressionsEnvLoader())
 	if err != nil {
 		return 0, err
 	}

@@ -6,6 +6,12 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 )
 
+// fresh is a value that differs from all literals. Objects have the same value if the numbers are the same.
+type fresh int
+
+// emptyValue is a list, map or object of size 0.
+type emptyValue struct{}
+
 // maxEnum bounds how many values of an enum are tried that no rule names.
 const maxEnum = 3
 

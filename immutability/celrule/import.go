@@ -84,25 +84,26 @@ func (im *importer) result() Imported {
 	for _, l := range im.All {
 		given := wordsOf(l)
 		if words := im.now.words[l]; len(words) > len(given) {
-			changes.at(l).SetKeys = lockKeys(l, words[len(given):])
-			if im.now.zero[l] {
-				changes.at(l).SetKeys[schema.KeyNormalize] = schema.NormalizeZero
-			}
+			changes.at(l).SetKeys = lockKeys(l, words[len(given):], im.now.zero[l])
 		}
 	}
 	out.Changes = changes.sorted()
 	return out
 }
 
-// lockKeys returns the extension keys for words at l, next to the locks that l has already.
-func lockKeys(l *schema.Location, words []schema.Lock) map[string]any {
+// lockKeys returns the extension keys for words at l, next to the locks that l has already. If zero is set, the zero
+// value of l counts as absent.
+func lockKeys(l *schema.Location, words []schema.Lock, zero bool) map[string]any {
 	keys := map[string]any{}
+	if zero {
+		keys[schema.KeyNormalize] = schema.NormalizeZero
+	}
 	has := func(w schema.Lock) bool { return slices.Contains(words, w) }
 	modify := has(schema.NoModify) || has(valueFixed)
 	if modify && hasMapList(l.Schema) {
 		keys[schema.KeyMapListOrder] = schema.OrderIgnored
 	}
-	if !l.Marks.Locked() {
+	if !l.Marks.Locked() && !zero {
 		if has(valueFixed) || modify && present(l) {
 			keys[schema.KeyImmutable] = true
 			return keys

@@ -18,6 +18,7 @@ import (
 // judgement is the API server's judgement of objects of one schema.
 type judgement struct {
 	rules      *celrun.Validator
+	plain      *celrun.Validator // rules without oldSelf, which every valid object satisfies
 	structural *schema.Structural
 	shape      validation.SchemaValidator
 }
@@ -61,6 +62,13 @@ func (j *judgement) accepts(t *testing.T, newObj, oldObj map[string]any) (bool, 
 func (j *judgement) valid(obj map[string]any) bool {
 	return len(validation.ValidateCustomResource(nil, obj, j.shape)) == 0 &&
 		len(listtype.ValidateListSetsAndMaps(nil, j.structural, obj)) == 0
+}
+
+// satisfiesPlain reports whether obj satisfies the rules without oldSelf. Rules that do not compile are ignored.
+func (j *judgement) satisfiesPlain(t *testing.T, obj map[string]any) bool {
+	t.Helper()
+	violations, _ := j.plain.Validate(obj)
+	return len(violations) == 0
 }
 
 // transitions returns which rules of s are transition rules.

@@ -7,6 +7,23 @@ import (
 	"github.com/google/cel-go/common/operators"
 )
 
+// element is what a key or item can be, seen from one object.
+type element int
+
+const (
+	alone   element = iota // the other object does not have the key
+	kept                   // the other object has the key with an equal value
+	changed                // the other object has the key with a different value
+)
+
+// elements are the keys of a field on one side.
+type elements struct {
+	term
+	kind keyKind
+}
+
+func (el elements) other() term { return term{el.side.other(), el.at, nil} }
+
 // match reads the body of other.exists(w, w.key == v.key && …) and other.all(w, w.key != v.key || …): how it finds the
 // partner w of the element v.
 type match struct {

@@ -71,3 +71,14 @@ func strict(a, b outcome) outcome {
 	}
 	return yes
 }
+
+// choose is the operator ?:.
+func choose(condition outcome, then, otherwise func() outcome) outcome {
+	switch condition {
+	case yes:
+		return then()
+	case no:
+		return otherwise()
+	}
+	return condition
+}

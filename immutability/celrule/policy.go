@@ -79,15 +79,15 @@ func (w *policyWriter) cannot(format string, args ...any) string {
 // write returns the condition for the steps from i on, where n and o are the expressions of the new and the old container,
 // both there. depth numbers the variables.
 func (w *policyWriter) write(i int, n, o string, depth int) string {
-	step := w.steps[i]
+	here := w.steps[i]
 	last := i == len(w.steps)-1
-	switch step.Role {
+	switch here.Role {
 	case schema.Values:
 		key := fmt.Sprintf("k%d", depth)
 		a, b := n+"["+key+"]", o+"["+key+"]"
 		return fmt.Sprintf("%s.all(%s, !(%s in %s) || %s)", n, key, key, o, w.pair(i, a, b, depth+1))
 	case schema.Items:
-		list := step.Parent()
+		list := here.Parent()
 		if list.Marks.ListType != schema.ListMap {
 			return w.cannot("CEL has no way to pair the items of the list %s", list.Path)
 		}
@@ -98,10 +98,10 @@ func (w *policyWriter) write(i int, n, o string, depth int) string {
 		return fmt.Sprintf("%s.all(%s, %s.all(%s, !(%s) || %s))", n, a, o, b, sameKeys(list.Marks.ListMapKeys, a, b, member), w.pair(i, a, b, depth+1))
 	}
 	if last {
-		return w.property(step, n, o)
+		return w.property(here, n, o)
 	}
-	a, b := member(n, step.Name), member(o, step.Name)
-	return guarded(step, n, o, w.write(i+1, a, b, depth))
+	a, b := member(n, here.Name), member(o, here.Name)
+	return guarded(here, n, o, w.write(i+1, a, b, depth))
 }
 
 // member selects a property. A policy sees objects without a schema, so that names are not escaped: those that are no
@@ -123,8 +123,8 @@ func exists(container, name string) string {
 
 func plain(name string) bool { return plainName.MatchString(name) && escape(name) == name }
 
-// there is the condition that container has the property p, and not null.
-func there(p *schema.Location, container string) string {
+// isThere is the condition that container has the property p, and not null.
+func isThere(p *schema.Location, container string) string {
 	if p.Schema.Nullable {
 		return fmt.Sprintf("(%s && %s != null)", exists(container, p.Name), member(container, p.Name))
 	}
@@ -132,28 +132,28 @@ func there(p *schema.Location, container string) string {
 }
 
 // guarded is rest, where both containers have the property.
-func guarded(step *schema.Location, n, o, rest string) string {
-	if present(step) {
+func guarded(here *schema.Location, n, o, rest string) string {
+	if present(here) {
 		return rest
 	}
-	return fmt.Sprintf("(!%s || !%s || %s)", there(step, n), there(step, o), rest)
+	return fmt.Sprintf("(!%s || !%s || %s)", isThere(here, n), isThere(here, o), rest)
 }
 
 // pair is the condition below a key or item that both sides have.
 func (w *policyWriter) pair(i int, a, b string, depth int) string {
-	step := w.steps[i]
-	if step.Schema.Nullable {
-		return w.cannot("the values of %s may be null", step.Parent().Path)
+	here := w.steps[i]
+	if here.Schema.Nullable {
+		return w.cannot("the values of %s may be null", here.Parent().Path)
 	}
 	if i == len(w.steps)-1 {
-		return w.both(step, a, b)
+		return w.both(here, a, b)
 	}
 	return w.write(i+1, a, b, depth)
 }
 
 // property is the condition for the lock on a property.
 func (w *policyWriter) property(p *schema.Location, n, o string) string {
-	hasA, hasB := there(p, n), there(p, o)
+	hasA, hasB := isThere(p, n), isThere(p, o)
 	a, b := member(n, p.Name), member(o, p.Name)
 	switch w.lock {
 	case schema.Immutable:

@@ -5,15 +5,6 @@ import (
 	"github.com/google/cel-go/common/operators"
 )
 
-// element is what a key or item can be, seen from one object.
-type element int
-
-const (
-	alone   element = iota // the other object does not have the key
-	kept                   // the other object has the key with an equal value
-	changed                // the other object has the key with a different value
-)
-
 // quantifier evaluates self.f.all(variable, body), exists and exists_one where f has keys. truth evaluates what does not
 // concern the variable.
 type quantifier struct {
@@ -21,14 +12,6 @@ type quantifier struct {
 	truth    func(ast.Expr) outcome
 	variable string
 }
-
-// elements are the keys of a field on one side.
-type elements struct {
-	term
-	kind keyKind
-}
-
-func (el elements) other() term { return term{el.side.other(), el.at, nil} }
 
 // over evaluates the macro name over target. The body is evaluated for each kind of element that can occur; the result
 // is known if the kinds that occur for certain decide it.

@@ -34,23 +34,17 @@ type question struct {
 	object int
 	about  topic
 	at     *schema.Location
-	text   string // for unclearText
+	text   string // for askTruth
 }
 
 type topic int
 
 const (
-	presence    topic = iota // bool
-	value                    // a scalar, a fresh value or empty; for an object, the value of what is not tracked
-	otherKeys                // bool: whether a list or map has keys besides the one that it stands for
-	unclearText              // bool: the truth of an expression that is not understood, which depends on nothing but its fields
+	askPresence  topic = iota // bool
+	askValue                  // a scalar, a fresh value or empty; for an object, the value of what is not tracked
+	askOtherKeys              // bool: whether a list or map has keys besides the one that it stands for
+	askTruth                  // bool: the truth of an expression that is not understood, which depends on nothing but its fields
 )
-
-// fresh is a value that differs from all literals. Objects have the same value if the numbers are the same.
-type fresh int
-
-// emptyValue is a list, map or object of size 0.
-type emptyValue struct{}
 
 func newScenario(rules []*readRule) *scenario {
 	m := &scenario{
@@ -108,11 +102,11 @@ func (m *scenario) present(object int, l *schema.Location) outcome {
 	if m.fixed(l) {
 		object = 0
 	}
-	q := question{object, presence, l, ""}
+	q := question{object, askPresence, l, ""}
 	if _, set := m.answers[q]; !set && (ofResource(l) || l.Role == schema.Property && present(l)) {
 		return yes
 	}
-	before, _ := m.answers[question{object - 1, presence, l, ""}].(bool)
+	before, _ := m.answers[question{object - 1, askPresence, l, ""}].(bool)
 	return m.askBool(q, before)
 }
 
@@ -121,7 +115,7 @@ func (m *scenario) value(object int, l *schema.Location) (any, bool) {
 	if m.fixed(l) {
 		object = 0
 	}
-	return m.ask(question{object, value, l, ""}, func() []any { return m.values(object, l) })
+	return m.ask(question{object, askValue, l, ""}, func() []any { return m.values(object, l) })
 }
 
 // values lists the values that a field can have in an object, the most likely first: that of the object before.
@@ -130,7 +124,7 @@ func (m *scenario) values(object int, l *schema.Location) []any {
 		return []any{fresh(0)}
 	}
 	values := domain(l.Schema, m.literals[l], object)
-	if before, ok := m.answers[question{object - 1, value, l, ""}]; ok {
+	if before, ok := m.answers[question{object - 1, askValue, l, ""}]; ok {
 		if i := slices.Index(values, before); i >= 0 {
 			values[0], values[i] = values[i], values[0]
 		}
@@ -180,7 +174,7 @@ func (m *scenario) empty(object int, l *schema.Location) outcome {
 		if !emptyAllowed(l.Schema) {
 			return no
 		}
-		return and(not(m.present(object, in)), not(m.askBool(question{0, otherKeys, l, ""}, false)))
+		return and(not(m.present(object, in)), not(m.askBool(question{0, askOtherKeys, l, ""}, false)))
 	}
 	v, ok := m.value(object, l)
 	if !ok {
@@ -191,16 +185,18 @@ func (m *scenario) empty(object int, l *schema.Location) outcome {
 
 // unclear returns the truth of an expression that is not understood. It is the same wherever the text and the values of
 // the fields in it are.
-func (m *scenario) unclear(s step, r *Rule, x ast.Expr) outcome {
+//
+// fingerprint returns that of the field that a term reads.
+func (m *scenario) unclear(r *Rule, x ast.Expr, fingerprint func(term) (string, bool)) outcome {
 	text := m.text(r, x)
 	for _, t := range termsIn(r, x) {
-		print, ok := m.fingerprint(s.object(t.side), s.known(t.at))
+		print, ok := fingerprint(t)
 		if !ok {
 			return open
 		}
 		text += "\x00" + print
 	}
-	return m.askBool(question{0, unclearText, r.at, text}, true)
+	return m.askBool(question{0, askTruth, r.at, text}, true)
 }
 
 // text spells x; an expression about one object has the same text for the old and the new one.
@@ -252,7 +248,7 @@ func (m *scenario) fingerprint(object int, l *schema.Location) (string, bool) {
 // sure reports whether the answers contain none about unclear expressions.
 func (m *scenario) sure() bool {
 	for q := range maps.Keys(m.answers) {
-		if q.about == unclearText {
+		if q.about == askTruth {
 			return false
 		}
 	}

@@ -20,10 +20,10 @@ const maxSteps = 4000
 // and the rule self == oldSelf on f, the conditions ask for the values of f in objects 0 and 2, and no more.
 func search(m *scenario, conditions []condition) verdict {
 	budget := maxSteps
-	return m.complete(conditions, &budget)
+	return solve(m, conditions, &budget)
 }
 
-func (m *scenario) complete(conditions []condition, budget *int) verdict {
+func solve(m *scenario, conditions []condition, budget *int) verdict {
 	if *budget--; *budget < 0 {
 		return undecided
 	}
@@ -46,7 +46,7 @@ func (m *scenario) complete(conditions []condition, budget *int) verdict {
 	}
 	for _, choice := range choices {
 		m.answers[*next] = choice
-		if result := m.complete(conditions, budget); result != refuted {
+		if result := solve(m, conditions, budget); result != refuted {
 			return result
 		}
 		delete(m.answers, *next)

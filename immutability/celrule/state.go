@@ -28,12 +28,12 @@ type state struct {
 	noOld bool // an optionalOldSelf rule without an old value
 }
 
-// states enumerates the updates that valid objects allow.
-func (c *chain) states() []*state {
+// statesOf enumerates the updates that valid objects allow.
+func statesOf(c *chain) []*state {
 	n := len(c.at) - 1
 	var all []*state
-	for _, newDepth := range c.depths() {
-		for _, oldDepth := range c.depths() {
+	for _, newDepth := range depthsOf(c) {
+		for _, oldDepth := range depthsOf(c) {
 			s := state{chain: c, depth: [2]int{newDepth, oldDepth}, literal: [2]int{-1, -1}, equalFrom: n + 1}
 			all = append(all, s.ends()...)
 			for s.equalFrom = 0; newDepth == oldDepth && s.equalFrom <= newDepth; s.equalFrom++ {
@@ -44,8 +44,8 @@ func (c *chain) states() []*state {
 	return slices.DeleteFunc(all, func(s *state) bool { return !s.consistent() || !s.valid() })
 }
 
-// depths lists how far down the chain a valid object can reach.
-func (c *chain) depths() []int {
+// depthsOf lists how far down the chain a valid object can reach.
+func depthsOf(c *chain) []int {
 	var depths []int
 	for level := range c.at {
 		if level == len(c.at)-1 || !present(c.at[level+1]) {

@@ -97,7 +97,9 @@ func (s step) modified(l *schema.Location) outcome {
 	return not(s.scenario.equal(s.newObj, s.oldObj, inside(s.known(l))))
 }
 
-func (s step) unclear(r *Rule, x ast.Expr) outcome { return s.scenario.unclear(s, r, x) }
+func (s step) unclear(r *Rule, x ast.Expr) outcome {
+	return s.scenario.unclear(r, x, func(t term) (string, bool) { return s.fingerprint(s.object(t.side), s.known(t.at)) })
+}
 
 // judge returns what a rule says of the step.
 func (s step) judge(r *Rule) outcome {
@@ -123,14 +125,14 @@ func (s step) locks(l *schema.Location) outcome {
 	add(schema.Unset, func() outcome { return and(hasOld, not(hasNew)) })
 	if both := and(hasNew, hasOld); both == yes {
 		add(schema.Modify, func() outcome { return not(s.equal(l)) })
-		add(schema.AddItem, func() outcome { return known(s.added(l)) })
-		add(schema.RemoveItem, func() outcome { return known(s.removed(l)) })
+		add(schema.AddItem, func() outcome { return certainly(s.added(l)) })
+		add(schema.RemoveItem, func() outcome { return certainly(s.removed(l)) })
 	}
 	return not(and(runs, broken))
 }
 
-// known takes what is not understood for something that does not happen.
-func known(o outcome) outcome {
+// certainly takes what is not understood for something that does not happen.
+func certainly(o outcome) outcome {
 	if o == opaque {
 		return no
 	}

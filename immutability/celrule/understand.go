@@ -160,9 +160,9 @@ func (u *understanding) read(before *accepted) *accepted {
 func (p *part) equivalent(now *accepted) (locks []candidate, ok bool) {
 	c := p.chain
 	p.reason = ""
-	sound := slices.DeleteFunc(c.candidates(), func(w candidate) bool { return now.clash(w.at(c), w) })
+	sound := slices.DeleteFunc(candidatesOf(c), func(w candidate) bool { return now.clash(w.at(c), w) })
 	var refused []*state
-	for _, s := range c.states() {
+	for _, s := range statesOf(c) {
 		o, why := judge(c.rule, p.expr, s)
 		if c.rule.OptionalOldSelf {
 			without := *s
@@ -187,15 +187,15 @@ func (p *part) equivalent(now *accepted) (locks []candidate, ok bool) {
 		sound := slices.DeleteFunc(slices.Clone(sound), func(w candidate) bool { return w.zero != zero })
 		s := firstUncovered(sound, refused)
 		if s == nil {
-			return fewest(sound, refused), true
+			return fewestLocks(sound, refused), true
 		}
 		p.reason = cmp.Or(p.reason, explain(s))
 	}
 	return nil, false
 }
 
-// fewest drops candidates, the innermost first, as long as the others refuse all states.
-func fewest(sound []candidate, refused []*state) []candidate {
+// fewestLocks drops candidates, the innermost first, as long as the others refuse all states.
+func fewestLocks(sound []candidate, refused []*state) []candidate {
 	for i := 0; i < len(sound); {
 		fewer := slices.Delete(slices.Clone(sound), i, i+1)
 		if firstUncovered(fewer, refused) != nil {

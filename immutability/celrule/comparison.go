@@ -1,0 +1,188 @@
+package celrule
+
+import (
+	"github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/common/operators"
+	"github.com/google/cel-go/common/types"
+)
+
+// comparison evaluates ==. truth evaluates boolean operands and conditions.
+type comparison struct {
+	*fields
+	truth func(ast.Expr) outcome
+}
+
+// operand is a value that is compared: that of a field, or a literal.
+type operand struct {
+	term
+	literal any // nil for a field
+}
+
+// equal evaluates x == y.
+func (c comparison) equal(x, y ast.Expr) outcome {
+	if x.Kind() == ast.LiteralKind {
+		x, y = y, x
+	}
+	a, okA := c.term(x)
+	b, okB := c.term(y)
+	switch {
+	case okA && okB && (a.optional != nil || b.optional != nil):
+		return c.equalOptionals(a, b)
+	case okA && y.Kind() == ast.LiteralKind && y.AsLiteral() == types.NullValue:
+		return not(c.value(a)) // a field that exists is not null
+	}
+	_, size := sized(x)
+	_, otherSize := sized(y)
+	if size && (otherSize || y.Kind() == ast.LiteralKind) {
+		return ordered(c.fields, x, y, equalSign)
+	}
+	if isBoolean(x, a) || isBoolean(y, b) {
+		return same(c.truth(x), c.truth(y))
+	}
+	left, known := c.operand(x)
+	right, knownToo := c.operand(y)
+	if there := strict(known, knownToo); there != yes {
+		return there
+	}
+	return c.equalOperands(left, right)
+}
+
+// isBoolean reports whether x, which reads t if it is a field, is a boolean.
+func isBoolean(x ast.Expr, t term) bool {
+	if t.at != nil {
+		return t.at.Schema.Type.Contains("boolean")
+	}
+	if x.Kind() == ast.CallKind {
+		switch x.AsCall().FunctionName() {
+		case operators.LogicalAnd, operators.LogicalOr, operators.LogicalNot, operators.Equals, operators.NotEquals, operators.In,
+			operators.Less, operators.LessEquals, operators.Greater, operators.GreaterEquals, "has", "hasValue", "all", "exists", "exists_one":
+			return true
+		}
+	}
+	return false
+}
+
+// operand returns the value of x; the outcome is yes if it is known.
+func (c comparison) operand(x ast.Expr) (operand, outcome) {
+	if v, ok := literalOf(x); ok {
+		return operand{literal: v}, yes
+	}
+	if t, ok := c.term(x); ok {
+		return operand{term: t}, c.value(t)
+	}
+	if x.Kind() == ast.CallKind {
+		call := x.AsCall()
+		switch call.FunctionName() {
+		case operators.Conditional:
+			args := call.Args()
+			var v operand
+			known := choose(c.truth(args[0]),
+				func() (o outcome) { v, o = c.operand(args[1]); return o },
+				func() (o outcome) { v, o = c.operand(args[2]); return o })
+			return v, known
+		case "orValue":
+			return c.orValue(call)
+		}
+	}
+	return operand{}, c.because("it compares with an expression")
+}
+
+// orValue returns the value of self.?field.orValue(literal).
+func (c comparison) orValue(call ast.CallExpr) (operand, outcome) {
+	if !call.IsMemberFunction() || len(call.Args()) != 1 {
+		return operand{}, c.because("it uses orValue()")
+	}
+	t, ok := c.term(call.Target())
+	if !ok || t.optional == nil {
+		return operand{}, c.because("it uses orValue() on something that is not an optional field")
+	}
+	return c.otherwise(t, call.Args()[0])
+}
+
+// otherwise returns the value of the optional field t, or that of x if t is absent.
+func (c comparison) otherwise(t term, x ast.Expr) (operand, outcome) {
+	switch there := c.has(t); there {
+	case yes:
+		t.optional = nil
+		return operand{term: t}, yes
+	case no:
+		return c.operand(x)
+	default:
+		return operand{}, there
+	}
+}
+
+func (c comparison) equalOperands(a, b operand) outcome {
+	switch {
+	case a.literal != nil && b.literal != nil:
+		return of(a.literal == b.literal)
+	case a.literal != nil:
+		return c.equalLiteral(b.term, a.literal)
+	case b.literal != nil:
+		return c.equalLiteral(a.term, b.literal)
+	}
+	return c.equalFields(a.term, b.term)
+}
+
+// equalOptionals evaluates x == y where one is an optional field.
+func (c comparison) equalOptionals(a, b term) outcome {
+	if a.optional == nil || b.optional == nil {
+		return c.because("it compares a field with an optional")
+	}
+	hasA, hasB := c.has(a), c.has(b)
+	switch there := strict(hasA, hasB); {
+	case there != yes:
+		return there
+	case hasA == no || hasB == no:
+		return of(hasA == hasB)
+	}
+	return c.equalFields(a, b)
+}
+
+// equalFields compares fields that exist.
+func (c comparison) equalFields(a, b term) outcome {
+	if a.at != b.at {
+		return c.because("it compares different fields")
+	}
+	if a.side == b.side {
+		return yes
+	}
+	if reason := c.apart(a.at); reason != "" {
+		return c.because(reason)
+	}
+	if result := c.fields.equal(a.at); result != opaque {
+		return result
+	}
+	return c.because("it compares fields that depend on each other")
+}
+
+// equalLiteral compares a field with a literal.
+func (c comparison) equalLiteral(t term, v any) outcome {
+	if there := c.value(t); there != yes {
+		return there
+	}
+	if result := c.is(t.side, t.at, v); result != opaque && c.apart(t.at) == "" {
+		return result
+	}
+	return c.because("it compares with a constant")
+}
+
+// in evaluates x in [literal, …].
+func (c comparison) in(x, list ast.Expr) outcome {
+	if list.Kind() != ast.ListKind {
+		return c.because("it uses in")
+	}
+	v, known := c.operand(x)
+	if known != yes {
+		return known
+	}
+	result := no
+	for _, element := range list.AsList().Elements() {
+		literal, ok := literalOf(element)
+		if !ok {
+			return c.because("it uses in")
+		}
+		result = or(result, c.equalOperands(v, operand{literal: literal}))
+	}
+	return result
+}
