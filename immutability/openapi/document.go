@@ -69,10 +69,10 @@ func FromObject(name string, object map[string]any) *Document {
 	d := &Document{File: name, document: &yamldoc.Document{File: name, Object: object}, anchors: map[string]string{}, read: map[string]*spec.Schema{}}
 	switch {
 	case object["swagger"] != nil || object["openapi"] != nil:
-	case !isSchema(object):
-		return nil
-	default:
+	case isSchema(object):
 		d.Root = "#"
+	case object["definitions"] == nil && object["$defs"] == nil && yamldoc.At(object, "components", "schemas") == nil:
+		return nil
 	}
 	d.id, _ = object["$id"].(string)
 	d.id = strings.TrimSuffix(d.id, "#")

@@ -147,6 +147,44 @@ func TestAnnotationIsStrict(t *testing.T) {
 	}
 }
 
+// The schema of a kind in an OpenAPI document is written out with every lock of it, or it is an error.
+func TestKindToPolicy(t *testing.T) {
+	const document = `
+openapi: 3.0.0
+components:
+  schemas:
+    Spec: {type: object, properties: {size: {type: string, x-kubernetes-immutable: true}, class: {type: string}}}
+    Free: {type: object, properties: {note: {type: string}}}
+    Widget:
+      type: object
+      properties: {spec: SPEC}
+      x-kubernetes-group-version-kind: [{group: example.com, version: v1, kind: Widget}]
+`
+	for _, c := range []struct{ name, reason, spec, rule, err string }{
+		{"reference", "it is followed", `{$ref: "#/components/schemas/Spec"}`, "spec.size", ""},
+		{"wrapped reference", "as OpenAPI v3 writes it", `{default: {}, allOf: [{$ref: "#/components/schemas/Spec"}]}`, "spec.size", ""},
+		{"properties next to an allOf", "their locks count", `{type: object, allOf: [{$ref: "#/components/schemas/Free"}], properties: {class: {type: string, x-kubernetes-immutable: true}}}`, "spec.class", ""},
+		{"locks behind such an allOf", "they would be dropped", `{type: object, allOf: [{$ref: "#/components/schemas/Spec"}], properties: {class: {type: string}}}`, "", "allOf"},
+		{"no such schema", "a lock could be behind it", `{$ref: "#/components/schemas/None"}`, "", "has no schema at"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			result, err := convert.KindToPolicy("api.yaml", []byte(strings.Replace(document, "SPEC", c.spec, 1)), "example.com/v1/Widget", "")
+			if c.err != "" {
+				if err == nil || !strings.Contains(err.Error(), c.err) {
+					t.Errorf("%s: error %v, want one that says %q", c.reason, err, c.err)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if text, _ := yaml.Marshal(result.Documents); !strings.Contains(string(text), c.rule) || len(result.Exported) != 1 {
+				t.Errorf("%s: %d locks, and the policy is\n%s", c.reason, len(result.Exported), text)
+			}
+		})
+	}
+}
+
 // Importing the rules of real CRDs and exporting the locks again keeps every line that is not about rules.
 func TestRealCRDsInPlace(t *testing.T) {
 	module, err := modulefs.Open("sigs.k8s.io/gateway-api@v1.7.0")

@@ -10,6 +10,8 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/fieldlock/fieldlock/immutability/celrule"
+	"github.com/fieldlock/fieldlock/immutability/openapi"
+	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
 // ToPolicies exports the locks of each version of each CRD in a file as a ValidatingAdmissionPolicy with its binding.
@@ -33,24 +35,31 @@ func KindToPolicy(name string, data []byte, kind, resource string) (*Export, err
 	if len(parts) != 3 || parts[1] == "" || parts[2] == "" {
 		return nil, fmt.Errorf("--kind is %q: it is GROUP/VERSION/KIND, such as apps/v1/Deployment, or VERSION/KIND", kind)
 	}
-	definitions, err := readOpenAPI(name, data)
+	document, err := openapi.Read(name, data)
 	if err != nil {
 		return nil, err
 	}
-	t := policyType{parts[0], parts[1], resource, nil}
-	if t.resource == "" {
-		t.resource = strings.ToLower(parts[2]) + "s"
+	apiVersion := strings.TrimPrefix(parts[0]+"/"+parts[1], "/")
+	found, ok := document.Find(apiVersion, parts[2])
+	if !ok {
+		return nil, fmt.Errorf("%s: it has no schema of %s; such a schema names the kind under x-kubernetes-group-version-kind", name, kind)
 	}
-	for _, definition := range definitions.names() {
-		if !definitions.is(definition, parts[0], parts[1], parts[2]) {
-			continue
-		}
-		if t.schema, err = definitions.inline(definition); err != nil {
-			return nil, err
-		}
-		return policies([]policyType{t})
+	if _, err := document.Compile(found.Ref); err != nil {
+		return nil, err
 	}
-	return nil, fmt.Errorf("%s: it has no schema of %s; such a schema names the kind under x-kubernetes-group-version-kind", name, kind)
+	s, err := document.Resolve(found.Ref)
+	if err != nil {
+		return nil, err
+	}
+	// The rules of a policy read the whole schema: it is written out.
+	inlined, err := schema.Read(s, document.Resolve).Inline()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %s: %w", name, kind, err)
+	}
+	if resource == "" {
+		resource = strings.ToLower(parts[2]) + "s"
+	}
+	return policies([]policyType{{parts[0], parts[1], resource, inlined}})
 }
 
 func policies(types []policyType) (*Export, error) {
