@@ -1,0 +1,146 @@
+// Opens the built playground in a real browser and uses it: `node build.mjs playground && node playground/test.mjs`.
+// CHROMIUM names the browser; screenshots go to the folder in SHOTS.
+import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
+import { readFile } from 'node:fs/promises';
+import { extname, join, normalize } from 'node:path';
+import { chromium } from 'playwright-core';
+
+const root = join(import.meta.dirname, '..', 'public', 'playground');
+const types = { '.html': 'text/html; charset=utf-8', '.js': 'text/javascript', '.css': 'text/css' };
+const server = createServer(async (request, response) => {
+  const path = normalize(new URL(request.url, 'http://localhost').pathname);
+  try {
+    const body = await readFile(join(root, path === '/' ? 'index.html' : path));
+    response.writeHead(200, { 'content-type': types[extname(path)] ?? (path === '/' ? types['.html'] : 'application/octet-stream') }).end(body);
+  } catch {
+    response.writeHead(404).end();
+  }
+});
+await new Promise((listening) => { server.listen(0, '127.0.0.1', listening); });
+const address = `http://127.0.0.1:${server.address().port}/`;
+
+const browser = await chromium.launch({
+  executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+  args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'],
+});
+
+async function shot(page, name) {
+  if (process.env.SHOTS) await page.screenshot({ path: join(process.env.SHOTS, `${name}.png`) });
+}
+
+// open returns a page with the playground loaded; it fails on any request to another host and on any error of the page.
+async function open(hash = '', options = {}) {
+  const context = await browser.newContext(options);
+  const page = await context.newPage();
+  page.on('pageerror', (err) => { throw err; });
+  page.on('request', (request) => {
+    const { protocol, origin } = new URL(request.url());
+    if (protocol.startsWith('http') && `${origin}/` !== address) throw new Error(`asks another host: ${request.url()}`);
+  });
+  await page.goto(address + hash);
+  await page.locator('#minor:not([disabled])').waitFor({ timeout: 120_000 });
+  return page;
+}
+
+async function type(page, editor, text) {
+  await page.locator(`#${editor} .cm-content`).click();
+  await page.keyboard.press('ControlOrMeta+a');
+  await page.keyboard.insertText(text);
+}
+
+const deployment = (app) => `apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: web
+spec:
+  selector:
+    matchLabels:
+      app: ${app}
+  template:
+    metadata:
+      labels:
+        app: ${app}
+    spec:
+      containers:
+      - name: web
+        image: nginx
+`;
+
+const cases = {
+  async 'the first example is refused, with its line marked'() {
+    const page = await open();
+    await page.locator('.verdict.refused').waitFor();
+    assert.match(await page.locator('#panel').innerText(), /spec\.serviceName/);
+    assert.ok(await page.locator('#new .cm-refused-line').count() >= 1);
+    await shot(page, 'light');
+  },
+  async 'a change that is typed is judged'() {
+    const page = await open();
+    await type(page, 'old', deployment('web'));
+    await type(page, 'new', deployment('web'));
+    await page.locator('.verdict.allowed').waitFor();
+    assert.equal(await page.locator('.cm-refused-line').count(), 0);
+    await type(page, 'new', deployment('shop'));
+    await page.locator('.verdict.refused').waitFor();
+    assert.match(await page.locator('#panel').innerText(), /spec\.selector[\s\S]*field is immutable/);
+    assert.match(await page.locator('#new .cm-refused-line').first().innerText(), /selector|matchLabels|app/);
+  },
+  async 'the address holds everything'() {
+    const page = await open();
+    await type(page, 'old', deployment('web'));
+    await type(page, 'new', deployment('shared'));
+    await page.locator('#share').click();
+    await page.waitForFunction(() => window.location.hash.length > 10);
+    const again = await open(new URL(page.url()).hash);
+    await again.locator('.verdict.refused').waitFor();
+    assert.match(await again.locator('#new .cm-content').innerText(), /shared/);
+  },
+  async 'wrong input shows a sentence'() {
+    const page = await open();
+    await type(page, 'new', 'a: [\n');
+    await page.locator('#panel .refused').first().waitFor();
+    assert.doesNotMatch(await page.locator('#panel').innerText(), /undefined|panic|goroutine/);
+    const damaged = await open('#!!!');
+    await damaged.locator('.verdict').waitFor();
+  },
+  async 'lint, locks and CEL of a CRD'() {
+    const page = await open();
+    await page.locator('#examples').selectOption({ label: 'A CRD with a CEL rule that can be got around' });
+    await page.locator('.verdict.refused').waitFor();
+    await page.locator('#tab-lint').click();
+    await page.getByText('spec.engine').first().waitFor();
+    await shot(page, 'lint');
+    await page.locator('#examples').selectOption({ label: 'A CRD with locks' });
+    await page.locator('#tab-locks').click();
+    await page.locator('td code', { hasText: 'spec.region' }).waitFor();
+    await page.locator('#tab-cel').click();
+    await page.locator('pre', { hasText: 'self == oldSelf' }).waitFor();
+  },
+  async 'without a mouse, in the dark, on a phone'() {
+    const page = await open('', { colorScheme: 'dark', viewport: { width: 390, height: 844 } });
+    await page.locator('.verdict.refused').waitFor();
+    await page.locator('#tab-check').focus();
+    await page.keyboard.press('ArrowRight');
+    assert.equal(await page.locator('#tab-lint').getAttribute('aria-selected'), 'true');
+    await page.keyboard.press('ArrowLeft');
+    await page.locator('.verdict.refused').waitFor();
+    const width = await page.evaluate(() => document.documentElement.scrollWidth);
+    assert.ok(width <= 390, `the page is ${width} pixels wide`);
+    await shot(page, 'dark-phone');
+  },
+};
+
+let failed = 0;
+for (const [name, run] of Object.entries(cases)) {
+  try {
+    await run();
+    console.log(`ok   ${name}`);
+  } catch (err) {
+    failed++;
+    console.log(`FAIL ${name}\n${err.stack}`);
+  }
+}
+await browser.close();
+server.close();
+process.exit(failed ? 1 : 0);
