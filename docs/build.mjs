@@ -24,7 +24,7 @@ async function playground() {
   run('go', ['build', '-trimpath', '-ldflags', '-s -w', '-o', wasm, './playground/wasm'], { GOOS: 'js', GOARCH: 'wasm' });
   const bytes = readFileSync(wasm);
   const packed = brotliCompressSync(bytes, { params: {
-    [constants.BROTLI_PARAM_QUALITY]: 10, [constants.BROTLI_PARAM_LGWIN]: 24, [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length,
+    [constants.BROTLI_PARAM_QUALITY]: 9, [constants.BROTLI_PARAM_LGWIN]: 24, [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length,
   } });
   writeFileSync(`${wasm}.br`, packed);
   rmSync(wasm);
