@@ -1,0 +1,47 @@
+// Command docs writes the pages of docs that are made from data: `go run ./hack/docs`. A test fails when they are stale.
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/fieldlock/fieldlock/internal/rule"
+)
+
+func main() {
+	for name, text := range pages() {
+		if err := os.WriteFile(filepath.Join("docs", name), []byte(text), 0o644); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+	}
+}
+
+// pages returns the pages by file name.
+func pages() map[string]string {
+	return map[string]string{"findings.md": findings()}
+}
+
+// findings is the catalogue of what lint reports.
+func findings() string {
+	var b strings.Builder
+	b.WriteString(`# Findings of lint
+
+Everything that ` + "`fieldlock lint`" + ` reports, by ID. An *error* makes the command exit with 1, and ` + "`check`" + ` and ` + "`Compile`" + `
+refuse the schema. A *warning* fails only with ` + "`--strict`" + `. A finding that names a way around a lock comes with a witness:
+` + "`lint --explain`" + ` prints the objects to write one after the other. Where no witness was found, the finding is a *note*
+that begins with "possible", and never fails.
+
+| ID | severity | |
+|---|---|---|
+`)
+	for _, r := range rule.All() {
+		fmt.Fprintf(&b, "| [%s](#%s) | %s | %s |\n", r.ID, r.ID, r.Severity, r.Text)
+	}
+	for _, r := range rule.All() {
+		fmt.Fprintf(&b, "\n## %s\n\n%s\n\n%s\n", r.ID, r.Text, strings.TrimSpace(r.Help()))
+	}
+	return b.String()
+}
