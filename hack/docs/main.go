@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/fieldlock/fieldlock/immutability/builtin"
 	"github.com/fieldlock/fieldlock/internal/rule"
 )
 
@@ -21,7 +22,11 @@ func main() {
 
 // pages returns the pages by file name.
 func pages() map[string]string {
-	return map[string]string{"findings.md": findings()}
+	all := map[string]string{"findings.md": findings()}
+	for _, minor := range builtin.Minors() {
+		all[fieldsPage(minor)] = fields(minor)
+	}
+	return all
 }
 
 // findings is the catalogue of what lint reports.
