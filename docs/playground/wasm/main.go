@@ -64,10 +64,14 @@ func file(name string, text js.Value) manifest.File {
 // check takes the texts of the CRDs, of the old and of the new objects, and a Kubernetes minor.
 func check(args []js.Value) (any, error) {
 	schemas := manifest.Objects([]manifest.File{file("schema", args[0])})
+	kinds, err := builtin.For(args[3].String())
+	if err != nil {
+		return nil, err
+	}
 	return compare.Check(compare.Input{
 		Old: []manifest.File{file("old", args[1])}, New: []manifest.File{file("new", args[2])},
 		OldSchemas: schemas.CRDs, NewSchemas: schemas.CRDs, Errs: schemas.Errs,
-	}, compare.Options{KubernetesVersion: args[3].String()})
+	}, compare.Options{Builtin: kinds})
 }
 
 // crds reads the CRDs of a text, of which there has to be one.
