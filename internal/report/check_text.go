@@ -161,7 +161,11 @@ func writeReplacement(w io.Writer, r *compare.Replacement, p Palette) {
 	}
 	fmt.Fprintf(w, "  to get there: %s\n", Printable(r.Message)+" "+p.Dim("(cost: ")+cost+p.Dim(")")+asked)
 	for _, how := range r.How {
-		fmt.Fprintf(w, "      %s\n", Printable(how))
+		command, comment, commented := strings.Cut(Printable(how), "   # ")
+		if commented { // above the command, so that the line stays short
+			fmt.Fprintf(w, "      %s\n", p.Dim("# "+comment))
+		}
+		fmt.Fprintf(w, "      %s\n", command)
 	}
 }
 
