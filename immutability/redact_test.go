@@ -49,6 +49,53 @@ func TestRedacted(t *testing.T) {
 	}
 }
 
+// TestRedactedItems: passwords in the items of a list and under the keys of a map, whatever locks them, and map keys.
+func TestRedactedItems(t *testing.T) {
+	item := `{"type":"object","properties":{"name":{"type":"string","format":"password","x-kubernetes-immutable":true},"token":{"type":"string","format":"password"},"user":{"type":"string"}}}`
+	keyed := `"type":"array","x-kubernetes-list-type":"map","x-kubernetes-list-map-keys":["name"],"items":` + item
+	for name, schema := range map[string]string{
+		"immutable list":     `{"type":"array","x-kubernetes-immutable":true,"items":` + item + `}`,
+		"immutable map":      `{"type":"object","x-kubernetes-immutable":true,"additionalProperties":` + item + `}`,
+		"keys of a list":     `{"x-kubernetes-immutable-keys":true,` + keyed + `}`,
+		"list without order": `{"x-kubernetes-immutable":true,"x-fieldlock-map-list-order":"ignored",` + keyed + `}`,
+		"NoModify":           `{"type":"array","x-fieldlock-update":["NoModify"],"items":` + item + `}`,
+		"shared definition":  `{"allOf":[{"$ref":"#/definitions/list"}]}`,
+	} {
+		v := compileJSON(t, `{"properties":{"a":`+schema+`},"definitions":{"list":{"x-kubernetes-immutable":true,"type":"array","items":`+item+`}}}`)
+		object := func(secret, user string) map[string]any {
+			item := map[string]any{"name": secret + "-name", "token": secret, "user": user}
+			if name == "immutable map" {
+				return map[string]any{"a": map[string]any{"key": item}}
+			}
+			return map[string]any{"a": []any{item, map[string]any{"name": secret + "-other", "user": user}}}
+		}
+		newObj, oldObj := object("SECRET-1", "new"), object("SECRET-2", "old")
+		r := v.Check(newObj, oldObj)
+		shown := fmt.Sprintf("%v %+v", r.ErrorList(), r.Violations)
+		for i := range r.Violations {
+			shown += r.Violations[i].Message()
+		}
+		if r.Allowed() || strings.Contains(shown, "SECRET") || !strings.Contains(shown, immutability.Redacted) {
+			t.Errorf("%s: shown is %s", name, shown)
+		}
+		if !strings.Contains(fmt.Sprint(newObj), "SECRET-1") {
+			t.Errorf("%s: the object itself was changed", name)
+		}
+	}
+}
+
+// TestRedactedThroughOneOfTwoRefs: what one $ref hides is hidden wherever the definition is used.
+func TestRedactedThroughOneOfTwoRefs(t *testing.T) {
+	d := object(map[string]spec.Schema{"x": *mark(&spec.Schema{}, immutability.KeyImmutable, true)})
+	root := object(map[string]spec.Schema{"a": refTo("d"), "b": refTo("d")})
+	root.Definitions = spec.Definitions{"d": *d}
+	v := immutability.MustCompile(root, immutability.WithRedacted("/properties/b"))
+	r := v.Check(map[string]any{"b": map[string]any{"x": "SECRET"}}, map[string]any{"b": map[string]any{"x": "old"}})
+	if shown := fmt.Sprintf("%v %+v", r.ErrorList(), r.Violations); r.Allowed() || strings.Contains(shown, "SECRET") {
+		t.Errorf("shown is %s", shown)
+	}
+}
+
 func TestRedactedPathThatLeadsNowhere(t *testing.T) {
 	_, err := immutability.Compile(object(nil), immutability.WithRedacted("/properties/tokn"))
 	if err == nil || !strings.Contains(err.Error(), `no "/properties/tokn" to redact`) {

@@ -11,8 +11,8 @@ import (
 	"github.com/google/cel-go/parser"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
-	"github.com/fieldlock/fieldlock/internal/extension"
 	"github.com/fieldlock/fieldlock/internal/pointer"
+	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
 // Rule is one entry of x-kubernetes-validations.
@@ -39,7 +39,7 @@ func Rules(s *spec.Schema) []Rule {
 }
 
 func appendRules(rules []Rule, s *spec.Schema, path string) []Rule {
-	entries, _ := s.Extensions[extension.Validations].([]any)
+	entries, _ := s.Extensions[schema.KeyValidations].([]any)
 	for i, entry := range entries {
 		fields, _ := entry.(map[string]any)
 		r := Rule{SchemaPath: path, Index: i}

@@ -108,20 +108,10 @@ func (f *Found) add(g *Found, s Step) *Found {
 	return f
 }
 
-// Sorted returns what was found below in the order of its steps, with the parts of one location together.
+// Sorted returns what was found below, in the order of its steps.
 func (f *Found) Sorted() []Below {
 	slices.SortStableFunc(f.Below, func(a, b Below) int { return a.Step.compare(b.Step) })
-	merged := f.Below[:0]
-	for _, g := range f.Below {
-		if n := len(merged); n > 0 && merged[n-1].Step == g.Step {
-			before := merged[n-1].Found // may be part of another tree too, so it is not changed
-			merged[n-1].Found = &Found{Here: slices.Concat(before.Here, g.Here), Below: slices.Concat(before.Below, g.Below)}
-			continue
-		}
-		merged = append(merged, g)
-	}
-	f.Below = merged
-	return merged
+	return f.Below
 }
 
 // Count returns how many refusals f has.

@@ -19,7 +19,7 @@ var classes = []struct {
 	{"empty list", []any{[]any{}}},
 	{"empty string", []any{""}},
 	{"zero in every form", []any{int64(0), 0.0, math.Copysign(0, -1), int(0), uint8(0), json.Number("0"), json.Number("-0.0")}},
-	{"one in every form", []any{int64(1), 1.0, int32(1), uint64(1), float32(1), json.Number("1e0")}},
+	{"one in every form", []any{int64(1), 1.0, int(1), int32(1), int16(1), int8(1), uint(1), uint64(1), uint32(1), uint16(1), uint8(1), float32(1), json.Number("1e0")}},
 	{"one and a half", []any{1.5, float32(1.5), json.Number("15e-1")}},
 	{"true is not 1", []any{true}},
 	{"false is not 0", []any{false}},
@@ -34,10 +34,20 @@ var classes = []struct {
 	{"list in another order", []any{[]any{int64(2), int64(1)}}},
 	{"nested list", []any{[]any{[]any{int64(1)}, int64(2)}}},
 	{"object", []any{map[string]any{"a": int64(1), "b": nil}, map[string]any{"b": nil, "a": 1.0}}},
+	{"object with a null under a", []any{map[string]any{"a": nil}}},
+	{"object with a null under b", []any{map[string]any{"b": nil}}},
+	{"object with a string under a", []any{map[string]any{"a": "x"}}},
+	{"object with a string under b", []any{map[string]any{"b": "x"}}},
+	{"object with an empty string", []any{map[string]any{"a": ""}}},
+	{"two in every form", []any{int64(2), int(2), int32(2), int16(2), int8(2), uint(2), uint64(2), uint32(2), uint16(2), uint8(2), float32(2)}},
+	{"minus one", []any{int64(-1), int(-1), int32(-1), int16(-1), int8(-1), float32(-1)}},
+	{"list with a null", []any{[]any{nil}}},
+	{"list with an empty list", []any{[]any{[]any{}}}},
 	{"object without the null", []any{map[string]any{"a": int64(1)}}},
 	{"object with another key", []any{map[string]any{"c": int64(1)}}},
 	{"a type that JSON does not decode to", []any{struct{ A int }{1}}},
 	{"another value of that type", []any{struct{ A int }{2}}},
+	{"a number that is none", []any{json.Number("x")}},
 }
 
 func TestEqual(t *testing.T) {
@@ -62,7 +72,7 @@ func TestEqual(t *testing.T) {
 func TestHashTellsApart(t *testing.T) {
 	seed := maphash.MakeSeed()
 	hashes := map[uint64]any{}
-	for _, class := range classes[:len(classes)-2] {
+	for _, class := range classes[:len(classes)-3] {
 		h := jsonvalue.Hash(seed, class.values[0])
 		if other, taken := hashes[h]; taken {
 			t.Errorf("%#v and %#v hash together", class.values[0], other)
