@@ -21,7 +21,9 @@ func TestSort(t *testing.T) {
 		got := slices.Concat(want[i:], want[:i])
 		slices.Reverse(got)
 		lint.Sort(got)
-		if !slices.EqualFunc(got, want, func(a, b lint.Entry) bool { return a.Path == b.Path && a.Rule == b.Rule && a.Message == b.Message && a.Severity == b.Severity }) {
+		if !slices.EqualFunc(got, want, func(a, b lint.Entry) bool {
+			return a.Path == b.Path && a.Rule == b.Rule && a.Message == b.Message && a.Severity == b.Severity
+		}) {
 			t.Errorf("got %v", got)
 		}
 	}
