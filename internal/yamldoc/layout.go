@@ -69,7 +69,7 @@ func jsonElement(data []byte, start int) *element {
 // layout implements source for YAML.
 func (s *yamlSource) layout() (*element, error) {
 	l := yamlLayout{text: newText(s.data)}
-	e := l.element(s.node)
+	e := l.element(s.parsed())
 	return e, l.err
 }
 

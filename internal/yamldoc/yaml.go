@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -20,16 +21,33 @@ const (
 
 // readYAML reads the documents of the piece, of which "..." may separate several.
 func (p *piece) readYAML() ([]root, *Error) {
+	var roots []root
+	for node, err := range p.nodes {
+		if err != nil {
+			return roots, p.malformed(err)
+		}
+		c := converter{line: p.line}
+		value := c.value(node, 0)
+		if c.err != nil {
+			return roots, &Error{File: p.name, Line: p.line + c.at.Line, Document: 1, Message: c.err.Error()}
+		}
+		roots = append(roots, root{value, &yamlSource{piece: p, index: len(roots)}})
+	}
+	return roots, nil
+}
+
+// nodes yields the parsed documents of the piece; an error is the last.
+func (p *piece) nodes(yield func(*yaml.Node, error) bool) {
 	decoder := yaml.NewDecoder(bytes.NewReader(p.data))
 	markNonSpecific := bytes.Contains(p.data, []byte("!"))
-	var roots []root
 	for {
 		var document yaml.Node
 		switch err := loadNode(decoder, &document); {
 		case errors.Is(err, io.EOF):
-			return roots, nil
+			return
 		case err != nil:
-			return roots, p.malformed(err)
+			yield(nil, err)
+			return
 		}
 		if len(document.Content) == 0 {
 			continue
@@ -37,12 +55,9 @@ func (p *piece) readYAML() ([]root, *Error) {
 		if markNonSpecific {
 			newText(p.data).markNonSpecific(document.Content[0])
 		}
-		c := converter{line: p.line}
-		value := c.value(document.Content[0], 0)
-		if c.err != nil {
-			return roots, &Error{File: p.name, Line: p.line + c.at.Line, Document: 1, Message: c.err.Error()}
+		if !yield(document.Content[0], nil) {
+			return
 		}
-		roots = append(roots, root{value, &yamlSource{document.Content[0], p}})
 	}
 }
 
@@ -188,14 +203,32 @@ func firstLine(node *yaml.Node, name string) int {
 
 var _ source = (*yamlSource)(nil)
 
-// yamlSource is a document that was read as YAML.
+// yamlSource is a document that was read as YAML. Its nodes take many times the room of its text, and few documents are
+// asked for places: so they are parsed again for the first one. Safe for concurrent use.
 type yamlSource struct {
-	node *yaml.Node
 	*piece
+	index int // of the document in the piece
+
+	once sync.Once
+	node *yaml.Node
+}
+
+// parsed returns the document.
+func (s *yamlSource) parsed() *yaml.Node {
+	s.once.Do(func() {
+		i := 0
+		for node := range s.nodes {
+			if s.node = node; i == s.index {
+				return
+			}
+			i++
+		}
+	})
+	return s.node
 }
 
 func (s *yamlSource) find(steps []any) Position {
-	node := s.node
+	node := s.parsed()
 	at := node
 	for _, step := range steps {
 		key, value := nodeChild(node, step, 0)
