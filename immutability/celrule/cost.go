@@ -8,7 +8,6 @@ import (
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation"
 	structural "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel/model"
@@ -63,6 +62,13 @@ func structuralOf(s *spec.Schema) (*structural.Structural, error) {
 	return structural.NewStructural(&internal)
 }
 
+// The limits of the API server for the estimated cost of one rule and of all rules of a CRD. They are those of package
+// apiextensions/validation, which links client-go.
+const (
+	staticCostLimit    = 10_000_000
+	staticCRDCostLimit = 100_000_000
+)
+
 // add adds the cost of a rule at a location, or says why the API server refuses it: it does not compile, or costs too
 // much. The lock that the rule is equivalent to is at of.
 func (c *costs) add(at *schema.Location, rule string, of *schema.Location) *refusal {
@@ -70,12 +76,12 @@ func (c *costs) add(at *schema.Location, rule string, of *schema.Location) *refu
 	switch {
 	case err != nil:
 		return &refusal{reason: fmt.Sprintf("the API server does not compile the rule: %v", err)}
-	case cost > validation.StaticEstimatedCostLimit:
+	case cost > staticCostLimit:
 		return &refusal{
-			fmt.Sprintf("the rule's estimated cost is %s the API server's limit", times(cost, validation.StaticEstimatedCostLimit)),
+			fmt.Sprintf("the rule's estimated cost is %s the API server's limit", times(cost, staticCostLimit)),
 			c.remedy(at, rule, of),
 		}
-	case sum(c.total, cost) > validation.StaticEstimatedCRDCostLimit:
+	case sum(c.total, cost) > staticCRDCostLimit:
 		return &refusal{
 			"the rules of the version together would cost more than the API server's limit for a CRD",
 			"bound the lists, maps and strings in locked fields by maxItems, maxProperties and maxLength",
@@ -166,5 +172,5 @@ func (c *costs) affordable(at *schema.Location, rule string, bounds []bound, lim
 		b.set(bounded, limit)
 	}
 	cost, err := c.estimate(bounded, at, rule, false)
-	return err == nil && cost <= validation.StaticEstimatedCostLimit
+	return err == nil && cost <= staticCostLimit
 }
