@@ -12,7 +12,7 @@ type Row struct {
 	Path string
 	// Lock is the word of the lock, such as "immutable" or "NoUnset,NoModify"; "rule" for a CEL rule.
 	Lock string
-	// Rule is the CEL rule of a row with the lock "rule".
+	// Rule is the CEL rule of a row with the lock "rule", or what the row asks for in words where no CEL can say it.
 	Rule string
 	// When is the CEL condition under which the row applies; "" is always. Except lists what may change below Path.
 	When   string
@@ -59,8 +59,10 @@ func newRow(source *rowSource, path string) Row {
 		source: source, annotation: source.Annotation,
 	}
 	switch {
-	case source.Rule != "" || source.Check != "":
+	case source.Rule != "":
 		row.Lock = lockRule
+	case source.Check != "":
+		row.Lock, row.Rule = lockRule, source.Means
 	case len(source.Update) > 0:
 		row.Lock = strings.Join(source.Update, ",")
 	case source.Annotation != "":

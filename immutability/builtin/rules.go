@@ -30,8 +30,8 @@ func newRules(fields *field, checks []*check) *rules {
 		if c.row.source.When != "" {
 			c.when = add(c.row.source.When)
 		}
-		if c.row.Rule != "" {
-			c.rule = add(c.row.Rule)
+		if rule := c.row.source.Rule; rule != "" {
+			c.rule = add(rule)
 		}
 	}
 	if len(all) == 0 {

@@ -59,6 +59,7 @@ type rowSource struct {
 	Update []string `json:"update"` // words of x-fieldlock-update
 	Rule   string   `json:"rule"`   // CEL, from the root of the object: false is a violation
 	Check  string   `json:"check"`  // the name of a Go function
+	Means  string   `json:"means"`  // what Check asks for, in words
 
 	When   string   `json:"when"`   // CEL, from the root of the object: the row applies when it is true
 	Unless string   `json:"unless"` // the name of a Go function

@@ -1,6 +1,10 @@
 package builtin
 
-import "math"
+import (
+	"math"
+	"strconv"
+	"strings"
+)
 
 // clone copies objects and lists, and shares the scalars.
 func clone(value any) any {
@@ -113,4 +117,39 @@ func without(value any, steps []step) any {
 		return out
 	}
 	return value
+}
+
+// at returns the value at a field path such as "spec.containers[0].image" or "parameters[a.b]", and whether there is one.
+func at(value any, path string) (any, bool) {
+	for path != "" {
+		var name string
+		inBrackets := strings.HasPrefix(path, "[")
+		if inBrackets {
+			name, path, _ = strings.Cut(path[1:], "]")
+		} else {
+			end := strings.IndexAny(path, ".[")
+			if end < 0 {
+				end = len(path)
+			}
+			name, path = path[:end], path[end:]
+		}
+		path = strings.TrimPrefix(path, ".")
+		switch in := value.(type) {
+		case map[string]any:
+			member, ok := in[name]
+			if !ok {
+				return nil, false
+			}
+			value = member
+		case []any:
+			i, err := strconv.Atoi(name)
+			if err != nil || !inBrackets || i < 0 || i >= len(in) {
+				return nil, false
+			}
+			value = in[i]
+		default:
+			return nil, false
+		}
+	}
+	return value, true
 }

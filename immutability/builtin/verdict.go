@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/fieldlock/fieldlock/immutability"
+	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 )
 
 // Verdict is what an API server would say to an apply.
@@ -90,15 +91,31 @@ func (k *Kind) finish(v *Verdict, newObj, oldObj map[string]any) {
 	}
 	for i := range v.Violations {
 		found := &v.Violations[i]
-		if steps := stepsOf(found.Path); found.row.annotation == "" {
-			if written, ok := lookup(newObj, steps); ok {
-				found.New = written
-			}
-			if written, ok := lookup(oldObj, steps); ok {
-				found.Old = written
-			}
+		found.New = written(newObj, found.Path, found.New)
+		found.Old = written(oldObj, found.Path, found.Old)
+		for j := range found.Differences {
+			d := &found.Differences[j]
+			d.New = written(newObj, d.Path.String(), d.New)
+			d.Old = written(oldObj, d.Path.String(), d.Old)
 		}
 	}
+}
+
+// written returns the value that a manifest has at a path, where it says the same as the stored value: "5Gi" for
+// "5368709120".
+func written(manifest map[string]any, path string, stored any) any {
+	raw, ok := at(manifest, path)
+	if !ok || raw == nil || stored == nil {
+		return stored
+	}
+	switch stored.(type) {
+	case map[string]any, []any:
+		return raw
+	}
+	if jsonvalue.Equal(raw, stored) || jsonvalue.Equal(quantity(raw), stored) {
+		return raw
+	}
+	return stored
 }
 
 // within reports whether a path is parent or below it.
@@ -116,7 +133,7 @@ func (k *Kind) moved(newObj, oldObj map[string]any) bool {
 // withdraw makes unknown what the old manifest did not have: an old version had other defaults.
 func (v *Verdict) withdraw(oldObj map[string]any) {
 	v.Violations = slices.DeleteFunc(v.Violations, func(found Violation) bool {
-		if _, written := lookup(oldObj, stepsOf(found.Path)); written {
+		if _, named := at(oldObj, found.Path); named {
 			return false
 		}
 		v.Unknown = append(v.Unknown, Remark{found.Path, "the old manifest is of a version that is gone and leaves the field out; what the server filled in then is not known"})

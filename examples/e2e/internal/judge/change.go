@@ -71,6 +71,23 @@ func (c *changer) change(manifest map[string]any, n int) map[string]any {
 		}
 		c.disturb("", out)
 	}
+	return keepName(out, manifest)
+}
+
+// keepName gives a changed manifest the name of the one that it was made from: it stays that object.
+func keepName(out, manifest map[string]any) map[string]any {
+	was, _ := manifest["metadata"].(map[string]any)
+	is, ok := out["metadata"].(map[string]any)
+	if !ok {
+		is = map[string]any{}
+		out["metadata"] = is
+	}
+	for _, name := range []string{"name", "namespace"} {
+		delete(is, name)
+		if value, ok := was[name]; ok {
+			is[name] = value
+		}
+	}
 	return out
 }
 

@@ -19,14 +19,15 @@ func main() {
 	seed := flag.Uint64("seed", 1, "the same seed gives the same updates")
 	only := flag.String("kind", "", "only this kind")
 	folder := flag.String("cases", "../../immutability/builtin/testdata/cases", "the folder of the cases")
+	manifests := flag.String("manifests", "", "a folder of manifests to begin with too, such as that of the module k8s.io/kubernetes")
 	flag.Parse()
-	if err := run(*n, *seed, *only, *folder); err != nil {
+	if err := run(*n, *seed, *only, *folder, *manifests); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-func run(n int, seed uint64, only, folder string) error {
+func run(n int, seed uint64, only, folder, manifests string) error {
 	cases, err := kindcase.Read(folder)
 	if err != nil {
 		return err
@@ -36,6 +37,14 @@ func run(n int, seed uint64, only, folder string) error {
 		return err
 	}
 	j := judge.New()
+	if manifests != "" {
+		more, err := j.Manifests(manifests)
+		if err != nil {
+			return err
+		}
+		fmt.Printf("%d manifests\n", len(more))
+		cases = append(cases, more...)
+	}
 	bad := 0
 	for _, kind := range j.Kinds() {
 		if only != "" && only != kind {

@@ -1,0 +1,62 @@
+package builtin_test
+
+import (
+	"fmt"
+	"log"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/fieldlock/fieldlock/immutability/builtin"
+)
+
+func Example() {
+	kinds, err := builtin.For("1.36")
+	if err != nil {
+		log.Fatal(err)
+	}
+	oldObj := decode(`
+apiVersion: apps/v1
+kind: StatefulSet
+metadata: {name: db}
+spec:
+  serviceName: db
+  volumeClaimTemplates:
+  - metadata: {name: data}
+    spec: {resources: {requests: {storage: 5Gi}}}
+`)
+	newObj := decode(`
+apiVersion: apps/v1
+kind: StatefulSet
+metadata: {name: db}
+spec:
+  serviceName: db
+  podManagementPolicy: OrderedReady # the default: no change
+  volumeClaimTemplates:
+  - metadata: {name: data}
+    spec: {resources: {requests: {storage: 10Gi}}}
+`)
+	kind := kinds.Find("apps/v1", "StatefulSet")
+	verdict := kind.Check(newObj, oldObj)
+	for _, v := range verdict.Violations {
+		fmt.Println(v.Path, v.Lock)
+		for _, d := range v.Differences {
+			fmt.Printf("  %s: %v, was %v\n", d.Path, d.New, d.Old)
+		}
+	}
+	replacement := kind.Replacement(newObj, oldObj, verdict)
+	fmt.Println(replacement.Cost)
+	fmt.Println(replacement.How[0])
+	// Output:
+	// spec.volumeClaimTemplates immutable
+	//   spec.volumeClaimTemplates[0].spec.resources.requests.storage: 10Gi, was 5Gi
+	// downtime
+	// kubectl delete statefulset/db --cascade=orphan && kubectl apply -f FILE   # the pods go on running, and the new StatefulSet adopts those that its selector matches
+}
+
+func decode(text string) map[string]any {
+	var object map[string]any
+	if err := yaml.Unmarshal([]byte(text), &object); err != nil {
+		log.Fatal(err)
+	}
+	return object
+}
