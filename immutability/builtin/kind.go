@@ -22,7 +22,7 @@ type Kind struct {
 	prepare []preparation
 	create  []preparation
 	checks  []*check
-	rules   *rules
+	rules   rules
 	err     error
 }
 

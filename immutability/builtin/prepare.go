@@ -171,10 +171,11 @@ func podRanges(obj map[string]any) {
 func uniqueScopes(obj map[string]any) {
 	spec := object(obj, "spec")
 	if scopes, ok := spec["scopes"].([]any); ok {
-		seen := map[any]bool{}
+		seen := map[string]bool{}
 		spec["scopes"] = slices.DeleteFunc(scopes, func(scope any) bool {
-			again := seen[scope]
-			seen[scope] = true
+			name, ok := scope.(string)
+			again := ok && seen[name]
+			seen[name] = true
 			return again
 		})
 	}

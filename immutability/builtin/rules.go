@@ -1,85 +1,73 @@
 package builtin
 
 import (
-	"context"
-	"math"
-	"strconv"
+	"k8s.io/kube-openapi/pkg/validation/spec"
 
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
-	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
-	celconfig "k8s.io/apiserver/pkg/apis/cel"
+	"github.com/fieldlock/fieldlock/internal/celrun"
 )
 
-// rules runs the CEL rules and conditions of a kind with the API server's own validator. A nil *rules has none.
-type rules struct {
-	structural *schema.Structural
-	validator  *cel.Validator
-}
+// rules runs the CEL rules and conditions of a kind with the API server's own validator. Its zero value has none.
+type rules struct{ validator *celrun.Validator }
 
-// newRules compiles the rules and conditions of checks. Each rule's message is its number, so that a result tells
-// which one is false.
-func newRules(fields *field, checks []*check) *rules {
-	var all apiextensionsv1.ValidationRules
+// newRules makes the rules and conditions of checks rules of the whole object, and gives each check their numbers.
+func newRules(fields *field, checks []*check) rules {
+	var all []any
 	add := func(rule string) int {
-		all = append(all, apiextensionsv1.ValidationRule{Rule: rule, Message: strconv.Itoa(len(all))})
+		all = append(all, map[string]any{"rule": rule})
 		return len(all) - 1
 	}
 	for _, c := range checks {
 		c.when, c.rule = -1, -1
-		if c.row.source.When != "" {
-			c.when = add(c.row.source.When)
+		if when := c.row.source.When; when != "" {
+			c.when = add(when)
 		}
 		if rule := c.row.source.Rule; rule != "" {
 			c.rule = add(rule)
 		}
 	}
 	if len(all) == 0 {
-		return nil
+		return rules{}
 	}
-	r := &rules{structural: fields.structural()}
-	r.structural.XValidations = all
-	r.validator = cel.NewValidator(r.structural, true, celconfig.PerCallLimit)
-	return r
+	schema := fields.typed()
+	schema.AddExtension("x-kubernetes-validations", all)
+	return rules{celrun.New(schema, nil)}
 }
 
-// evaluate returns the numbers of the rules that are false, and an error text when a rule could not be run.
-func (r *rules) evaluate(newObj, oldObj map[string]any) (failed map[int]bool, problem string) {
-	failed = map[int]bool{}
-	if r == nil {
-		return failed, ""
+// evaluate returns the numbers of the rules that are false, and an error when a rule cannot be run.
+func (r rules) evaluate(newObj, oldObj map[string]any) (map[int]bool, error) {
+	if r.validator == nil {
+		return nil, nil
 	}
-	errs, _ := r.validator.Validate(context.Background(), nil, r.structural, newObj, oldObj, math.MaxInt64)
-	for _, err := range errs {
-		number, bad := strconv.Atoi(err.Detail)
-		if bad != nil {
-			problem = err.Error()
-			continue
-		}
-		failed[number] = true
+	violations, err := r.validator.ValidateUpdate(newObj, oldObj)
+	if err != nil {
+		return nil, err
 	}
-	return failed, problem
+	failed := make(map[int]bool, len(violations))
+	for _, v := range violations {
+		failed[v.Rule.Index] = true
+	}
+	return failed, nil
 }
 
-// structural returns the structural schema of the typed fields of the tree.
-func (f *field) structural() *schema.Structural {
-	s := &schema.Structural{Generic: schema.Generic{Type: f.typ}}
+// typed returns the schema of the fields that have a type: those that rules read.
+func (f *field) typed() *spec.Schema {
+	s := &spec.Schema{}
+	if f.typ != "" {
+		s.Type = []string{f.typ}
+	}
 	switch {
 	case f.items != nil:
-		items := f.items.structural()
-		if items.Type == "" {
-			return s
+		items := f.items.typed()
+		if len(items.Type) == 0 {
+			return &spec.Schema{}
 		}
-		s.Type, s.Items = "array", items
+		s.Type, s.Items = []string{"array"}, &spec.SchemaOrArray{Schema: items}
 	case f.typ == "" || f.typ == "object":
-		s.Properties = map[string]schema.Structural{}
 		for name, p := range f.properties {
-			if below := p.structural(); below.Type != "" {
-				s.Properties[name] = *below
+			if below := p.typed(); len(below.Type) > 0 {
+				s.SetProperty(name, *below)
+				s.Type = []string{"object"}
 			}
-		}
-		if len(s.Properties) > 0 || f.typ == "object" {
-			s.Type = "object"
 		}
 	}
 	return s

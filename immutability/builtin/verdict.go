@@ -38,7 +38,7 @@ type Remark struct{ Path, Message string }
 //
 // Cost: O(object); the first call compiles the kind's rows, in milliseconds.
 func (k *Kind) Check(newObj, oldObj map[string]any) Verdict {
-	var verdict Verdict
+	verdict := Verdict{Unknown: identity(newObj, oldObj)}
 	if len(k.source.Rows) == 0 {
 		return verdict
 	}
@@ -47,9 +47,9 @@ func (k *Kind) Check(newObj, oldObj map[string]any) Verdict {
 		panic(err)
 	}
 	u := k.update(newObj, oldObj)
-	failed, problem := k.rules.evaluate(u.applied, u.stored)
-	if problem != "" {
-		verdict.Unknown = append(verdict.Unknown, Remark{Message: "a rule could not be run: " + problem})
+	failed, err := k.rules.evaluate(u.applied, u.stored)
+	if err != nil {
+		verdict.Unknown = append(verdict.Unknown, Remark{Message: "a rule could not be run: " + err.Error()})
 		return verdict
 	}
 	name := text(newObj, "metadata", "name")
@@ -63,6 +63,15 @@ func (k *Kind) Check(newObj, oldObj map[string]any) Verdict {
 	}
 	k.finish(&verdict, newObj, oldObj)
 	return verdict
+}
+
+// identity remarks on what makes an object that object and changes in the manifest: a server compares it with its own.
+func identity(newObj, oldObj map[string]any) []Remark {
+	is, was := object(newObj, "metadata"), object(oldObj, "metadata")
+	if uid := text(is, "uid"); uid != "" && uid != text(was, "uid") {
+		return []Remark{{"metadata.uid", "the server refuses any uid but the object's own; leave it out"}}
+	}
+	return nil
 }
 
 func (v *Verdict) add(row *Row, found Violation) {
