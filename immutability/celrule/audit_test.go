@@ -15,7 +15,13 @@ import (
 type lintCase struct {
 	Name, Reason string
 	Spec         json.RawMessage
-	Findings     []struct{ Path, Rule, Message string }
+	Findings     []struct {
+		Path, Rule, Message string
+		Fix                 string // part of its text
+		Safe                bool
+	}
+	// ReadsLocks is set if a lock closes the hole, which the API server does not know.
+	ReadsLocks bool `json:"reads-locks"`
 }
 
 func TestLint(t *testing.T) {
@@ -32,6 +38,18 @@ func TestLint(t *testing.T) {
 				if f.Severity != immutability.SeverityWarning || f.Rule != rule.DeadRule && len(f.Fields) == 0 {
 					t.Errorf("finding %+v is no warning, or names no field", f)
 				}
+				if i < len(c.Findings) && c.Findings[i].Fix != "" {
+					if f.Fix == nil || !strings.Contains(f.Fix.Text, c.Findings[i].Fix) || f.Fix.Safe != c.Findings[i].Safe {
+						t.Errorf("finding %d has the fix %+v, want %q", i, f.Fix, c.Findings[i].Fix)
+						continue
+					}
+					fixed := Apply(v.schema, []Change{{SchemaPath: f.Fix.SchemaPath, AddRules: f.Fix.AddRules}})
+					for _, left := range Lint(fixed) {
+						if left.Path == f.Path && left.Rule == f.Rule {
+							t.Errorf("the fix %q does not close the hole", f.Fix.Text)
+						}
+					}
+				}
 				if f.Rule != rule.DeadRule {
 					proveHole(t, v, f)
 				}
@@ -39,7 +57,9 @@ func TestLint(t *testing.T) {
 			if len(got) < len(c.Findings) {
 				t.Errorf("%d findings, want %d (%s)", len(got), len(c.Findings), c.Reason)
 			}
-			proveSilence(t, v, got, 300)
+			if !c.ReadsLocks {
+				proveSilence(t, v, got, 300)
+			}
 		})
 	}
 }
