@@ -19,6 +19,7 @@ type lintCase struct {
 		Path, Rule, Message string
 		Fix                 string // part of its text
 		Safe                bool
+		Unshown             bool // internal/witness does not find objects for it
 	}
 	// ReadsLocks is set if a lock closes the hole, which the API server does not know.
 	ReadsLocks bool `json:"reads-locks"`
@@ -50,8 +51,8 @@ func TestLint(t *testing.T) {
 						}
 					}
 				}
-				if f.Rule != rule.DeadRule {
-					proveHole(t, v, f)
+				if f.Rule != rule.DeadRule && !(i < len(c.Findings) && c.Findings[i].Unshown) {
+					proveHole(t, "v1", map[string]*spec.Schema{"v1": v.schema}, f)
 				}
 			}
 			if len(got) < len(c.Findings) {
@@ -90,6 +91,9 @@ func TestLintVersions(t *testing.T) {
 					continue
 				}
 				f := list[0]
+				if f.Severity != immutability.SeverityNote {
+					proveHole(t, want.Version, served, f)
+				}
 				if f.Path != want.Path || f.Rule != want.Rule || !strings.Contains(f.Message, want.Message) {
 					t.Errorf("version %s: %s at %s: %s (%s)", want.Version, f.Rule, f.Path, f.Message, c.Reason)
 				}

@@ -69,20 +69,6 @@ func (r *Random) Change(obj map[string]any) map[string]any {
 	return r.change(r.schema, "", clone(obj), target).(map[string]any)
 }
 
-// Value returns a random value for the schema at a schema path.
-func (r *Random) Value(schemaPath string) any {
-	return r.value(At(r.schema, schemaPath), schemaPath, 1)
-}
-
-// Pick returns one of the concrete paths of a schema path in obj, of places that are there; nil when there is none.
-func (r *Random) Pick(obj map[string]any, schemaPath string) []any {
-	found := paths(obj, pointer.Names(schemaPath))
-	if len(found) == 0 {
-		return nil
-	}
-	return found[r.rand.IntN(len(found))]
-}
-
 // change returns v, the value at path, with one change on the way to target or below it.
 func (r *Random) change(s *spec.Schema, path string, v any, target string) any {
 	beyond := !strings.HasPrefix(target+"/", path+"/") || target == path
@@ -174,4 +160,22 @@ func (r *Random) changeList(s *spec.Schema, path string, v []any, target string)
 		v[i] = r.change(s.Items.Schema, at, v[i], target)
 	}
 	return unique(s, v)
+}
+
+func clone(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for key, value := range v {
+			out[key] = clone(value)
+		}
+		return out
+	case []any:
+		out := make([]any, len(v))
+		for i, value := range v {
+			out[i] = clone(value)
+		}
+		return out
+	}
+	return v
 }
