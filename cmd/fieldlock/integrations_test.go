@@ -136,11 +136,17 @@ func TestActionCheck(t *testing.T) {
 	run(origin, "init", "--quiet")
 	run(origin, "config", "uploadpack.allowAnySHA1InWant", "true")
 	write("deploy/web app.yaml", strings.ReplaceAll(manifest, "APP", "web"))
+	const crd = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: dbs.example.com}\nspec:\n" +
+		"  group: example.com\n  scope: Namespaced\n  names: {kind: Db, plural: dbs, singular: db, listKind: DbList}\n  versions:\n" +
+		"  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, required: [class], " +
+		"properties: {class: {type: string, x-kubernetes-immutable: true}}}}}}}\n"
+	write("crds/db.yaml", crd)
 	run(origin, "add", "-A")
 	run(origin, "commit", "--quiet", "-m", "base")
 	base := run(origin, "rev-parse", "HEAD")
 	write("deploy/web app.yaml", strings.ReplaceAll(manifest, "APP", "other"))
-	run(origin, "commit", "--quiet", "-am", "a selector changes")
+	write("crds/db.yaml", strings.ReplaceAll(crd, ", x-kubernetes-immutable: true", ""))
+	run(origin, "commit", "--quiet", "-am", "a selector changes, and a lock goes")
 	shallow := filepath.Join(t.TempDir(), "shallow")
 	run(origin, "clone", "--quiet", "--depth=1", "file://"+origin, shallow)
 
@@ -158,6 +164,7 @@ func TestActionCheck(t *testing.T) {
 		{name: "the input base goes before the event", dir: origin, env: []string{"BASE=HEAD", "PULL_REQUEST_BASE=" + base}, status: 0},
 		{name: "SARIF, flags and several paths", dir: origin, env: []string{"BASE=" + base, "PATHS=deploy\n  .", "ARGS=--strict --kubernetes-version 1.36", "SARIF=report.sarif"},
 			status: 1, out: "::error", withReport: true},
+		{name: "lint compares with the base too", dir: origin, env: []string{"BASE=" + base, "PATHS=crds", "LINT=crds/db.yaml"}, status: 1, out: "lock-dropped"},
 		{name: "a new branch has no base", dir: origin, env: []string{"PUSH_BASE=0000000000000000000000000000000000000000"}, status: 2, out: "set the input base", noSummary: true},
 		{name: "inputs are not expanded", dir: origin, env: []string{"BASE=HEAD", "PATHS=$(touch pwned) `touch pwned` *"}, status: 2, noSummary: true},
 		{name: "a base that looks like a flag", dir: origin, env: []string{"BASE=--upload-pack=touch pwned"}, status: 2, noSummary: true},
