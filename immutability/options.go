@@ -18,8 +18,8 @@ type option func(*config)
 
 func (o option) apply(c *config) { o(c) }
 
-// MapListOrder says whether the order of the items of a list-type map counts when a locked value that holds the list is
-// compared.
+// MapListOrder says whether the order of items counts when two lists of list-type map are compared as part of a locked
+// value.
 type MapListOrder int
 
 // The orders. The proposal compares lists of list-type map with their order; CEL compares them by key.
@@ -36,21 +36,23 @@ func (o MapListOrder) String() string {
 	return "Significant"
 }
 
-// WithMapListOrder sets whether the order of lists of list-type map counts in every lock: Significant unless set. A node
-// with x-fieldlock-map-list-order: ignored has it ignored for its own locks.
+// WithMapListOrder sets the order of lists of list-type map for all locks. The default is Significant. The key
+// x-fieldlock-map-list-order: ignored on a node sets Ignored for the locks of that node.
 func WithMapListOrder(order MapListOrder) Option {
 	return option(func(c *config) { c.order = order })
 }
 
-// WithResolver sets what returns the schema for a $ref, for instance from the definitions of an OpenAPI document. It is
-// called while compiling only. Without it "#/definitions/NAME" is found in the definitions of the schema itself.
+// WithResolver sets the function that returns the schema for a $ref, for instance from the definitions of an OpenAPI
+// document. It is called only while compiling. By default "#/definitions/NAME" is looked up in the definitions of the
+// schema itself.
 func WithResolver(resolve func(ref string) (*spec.Schema, error)) Option {
 	return option(func(c *config) { c.resolve = resolve })
 }
 
 // WithRedacted hides the values at these schema paths, JSON pointers such as "/properties/spec/properties/token", and
 // everything below them: reports say "(redacted)" instead, also inside the value of a parent. A schema with format:
-// password is redacted without being named. A path that the schema does not have is an error.
+// password is redacted without being named. What is below a $ref is hidden for every $ref to the same definition. A path
+// that the schema does not have is an error.
 func WithRedacted(schemaPaths ...string) Option {
 	return option(func(c *config) {
 		for _, path := range schemaPaths {

@@ -6,8 +6,8 @@ import (
 	"github.com/fieldlock/fieldlock/internal/check"
 )
 
-// The limits of a report. What is beyond them is counted, not listed, so that hostile input cannot make a report that
-// does not fit in memory.
+// The limits of a report. Beyond them violations are counted and not listed, so that the report of hostile input fits in
+// memory.
 const (
 	maxViolations      = 10_000
 	maxSteps           = 1_000_000 // of the paths of all violations together

@@ -21,11 +21,11 @@ const (
 // String returns the number with its name: "422 Unprocessable Entity".
 func (c StatusCode) String() string { return fmt.Sprintf("%d %s", int(c), http.StatusText(int(c))) }
 
-// maxInMessage is how many violations the message of a status names; its causes are all of them.
+// maxInMessage is how many violations the message of a status names. Its causes name all of them.
 const maxInMessage = 100
 
 // Status returns the refusal of an update of the object name of kind gk: one cause per violation, under Invalid (422)
-// or BadRequest (400). Any other code is Invalid. Nil when the update is allowed.
+// or BadRequest (400). Any other code is Invalid. It returns nil if the update is allowed.
 func (r Report) Status(gk schema.GroupKind, name string, code StatusCode) *metav1.Status {
 	if r.Allowed() {
 		return nil

@@ -15,8 +15,8 @@ type Violation struct {
 	// Path is the locked location, with indices of the new list. A key or set item that was added has its own path; one
 	// that was removed has the path of its container.
 	Path *field.Path
-	// Lock is the lock that is broken, and SchemaPath where in the schema it stands: a JSON pointer such as
-	// "/properties/spec/properties/class", or one that begins with the $ref of its target.
+	// Lock is the lock that is broken. SchemaPath is where it is in the schema: a JSON pointer such as
+	// "/properties/spec/properties/class", or one that begins with a $ref.
 	Lock       Lock
 	SchemaPath string
 	// Old and New are the values at Path; HasOld and HasNew are false where there is none.
@@ -44,7 +44,7 @@ type Difference struct {
 	HasOld, HasNew bool
 }
 
-// shownDifferences is how many differences stand in a message.
+// shownDifferences is how many differences a message shows.
 const shownDifferences = 3
 
 // Message says in a sentence what the update breaks, with the first few differences.
@@ -62,7 +62,7 @@ func (v *Violation) Message() string {
 	return b.String()
 }
 
-// detail is the message without values. Deployment tools look for its first three words.
+// detail is the message without differences. Deployment tools look for its first three words.
 func (v *Violation) detail() string {
 	const immutable = "field is immutable"
 	switch v.Lock {

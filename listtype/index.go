@@ -91,8 +91,8 @@ func (ix *Index) Count(item any) int {
 	return 0
 }
 
-// Duplicates returns the positions of the items that stand in the list more than once, one group of equal items a row,
-// in order of their first positions; nil when there are none.
+// Duplicates returns the indices of the items that occur more than once: a row for each group of equal items, in the order
+// of their first indices. It returns nil if all items differ.
 func (ix *Index) Duplicates() [][]int {
 	var rows [][]int
 	for _, g := range ix.groups {

@@ -29,7 +29,7 @@ func (JSON) Equal(a, b any) bool { return jsonvalue.Equal(a, b) }
 func (JSON) Hash(seed maphash.Seed, v any) uint64 { return jsonvalue.Hash(seed, v) }
 
 // Keys is the equality of the items of a list-type map: same key tuple, whatever else is in them. Keys are compared as
-// JSON values, so that 80 is not "80", and as tuples, so that no two tuples join to the same key. An item that is no
+// JSON values, so 80 is not "80", and as tuples, so two different tuples are never the same key. An item that is not an
 // object equals only the same value.
 type Keys []Key
 
@@ -40,8 +40,8 @@ type Key struct {
 	HasDefault bool
 }
 
-// Of returns the key's value in item. A missing field has its default; ok is false where there is none, which differs
-// from a null that is there.
+// Of returns the key's value in item. A missing field has its default; if there is no default, ok is false, which differs
+// from null.
 func (k *Key) Of(item map[string]any) (value any, ok bool) {
 	if value, ok = item[k.Name]; ok {
 		return value, true

@@ -1,12 +1,12 @@
 package listtype
 
-// Match finds for each item of new the position of the item of old that is equal to it, -1 where there is none. It
-// reports false where an item stands in both lists and in one of them more than once: then there is no one match.
+// Match finds for each item of newList the index of the item of oldList that is equal to it, or -1. It returns false if
+// an item occurs in both lists, and in one of them more than once: then items cannot be matched one to one.
 // Cost: O(n) hashes and comparisons.
-func Match(new, old []any, eq Equality) (at []int32, ok bool) {
-	olds := NewIndex(old, eq)
-	at = make([]int32, len(new))
-	for i, item := range new {
+func Match(newList, oldList []any, eq Equality) (at []int32, ok bool) {
+	olds := NewIndex(oldList, eq)
+	at = make([]int32, len(newList))
+	for i, item := range newList {
 		g := olds.group(item)
 		if g < 0 {
 			at[i] = -1

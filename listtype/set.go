@@ -1,8 +1,8 @@
 package listtype
 
-// EqualSets reports whether a and b hold the same items the same number of times, in whatever order. Nil is an empty
-// set. Cost: one comparison per item and no allocation while the order agrees; from the first item that is not at its
-// place on, O(n) hashes and comparisons.
+// EqualSets reports whether a and b hold the same items the same number of times, in any order. Nil is an empty set.
+// Cost: one comparison for each item and no allocation while the order agrees; from the first item that does not, O(n)
+// hashes and comparisons.
 func EqualSets(a, b []any, eq Equality) bool {
 	if len(a) != len(b) {
 		return false
@@ -26,20 +26,20 @@ func EqualSets(a, b []any, eq Equality) bool {
 	return true
 }
 
-// Added returns the positions in new of the items that old does not have, counted with multiplicity: of equal items the
-// later ones are the added ones. Nil when there are none, and no allocation while the order agrees.
-func Added(new, old []any, eq Equality) []int {
+// Added returns the indices in newList of the items that oldList lacks, counted with multiplicity: of equal items the
+// later ones are the added ones. It returns nil if nothing was added, and allocates nothing while the order agrees.
+func Added(newList, oldList []any, eq Equality) []int {
 	i := 0
-	for i < len(new) && i < len(old) && eq.Equal(new[i], old[i]) {
+	for i < len(newList) && i < len(oldList) && eq.Equal(newList[i], oldList[i]) {
 		i++
 	}
-	if i == len(new) {
+	if i == len(newList) {
 		return nil
 	}
-	left := NewIndex(old[i:], eq)
+	left := NewIndex(oldList[i:], eq)
 	var added []int
-	for j := i; j < len(new); j++ {
-		g := left.group(new[j])
+	for j := i; j < len(newList); j++ {
+		g := left.group(newList[j])
 		if g < 0 || left.groups[g].count == 0 {
 			added = append(added, j)
 			continue

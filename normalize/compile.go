@@ -33,7 +33,7 @@ func (e *SchemaError) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// Resolver returns the schema that a $ref stands for.
+// Resolver returns the schema that a $ref refers to.
 type Resolver func(ref string) (*spec.Schema, error)
 
 // Compile reads the marks of s and of everything below it, through properties, additionalProperties, items and $ref; a

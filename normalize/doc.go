@@ -1,13 +1,13 @@
 // Package normalize takes away the differences between absent, null and empty that storage does not keep.
 //
-// The mark x-kubernetes-normalize stands on a property (Go: +normalize) and has two modes:
+// The mark x-kubernetes-normalize is allowed on properties (Go: +normalize) and has two modes:
 //
 //	undefined  null, {} and [] count as absent
 //	zero       null and the zero value of the schema's type ("", 0, false, {}, []) count as absent
 //
 // Marks are applied from the inside out: an object that is left empty by the marks below it is empty when its own
-// mark is applied, and can become absent too. Items of lists and values of maps are positions and keys of their
-// container, they cannot be absent, so a mark on one of them is an error.
+// mark is applied, and can become absent too. Items of lists and values of maps cannot be absent, so a mark on one of
+// them is an error.
 //
 // # Which Go field needs which mode
 //

@@ -6,7 +6,7 @@ import (
 )
 
 // Normalizer applies the marks of a schema, or of a part of one, to values. It is immutable and safe for concurrent
-// use. The nil Normalizer stands for a schema without marks; all its methods can be called.
+// use. The nil Normalizer is that of a schema without marks; all its methods can be called.
 type Normalizer struct {
 	properties map[string]Property
 	values     *Normalizer // below additionalProperties

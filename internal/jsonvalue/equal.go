@@ -11,8 +11,8 @@ import (
 )
 
 // Equal reports whether a and b are equal as the documentation of package immutability says, without a schema: lists are
-// ordered, numbers compare by exact value, null, {} and [] differ. A value of a type that JSON does not decode to equals only
-// what reflect.DeepEqual says. Cost: one pass, no allocation, until the first difference.
+// ordered, numbers compare by exact value, null, {} and [] differ. Values of types that JSON does not decode to are
+// compared with reflect.DeepEqual. Cost: one pass, no allocation, until the first difference.
 func Equal(a, b any) bool {
 	switch a := a.(type) {
 	case string:
@@ -76,7 +76,7 @@ func IsNull(v any) bool {
 	return false
 }
 
-// equalNumbers compares two values of which the first is no string, object, list, boolean or null.
+// equalNumbers compares two values. The first is not a string, object, list, boolean or null.
 func equalNumbers(a, b any) bool {
 	na, ok := numberOf(a)
 	if !ok {
@@ -86,13 +86,13 @@ func equalNumbers(a, b any) bool {
 	return ok && na == nb
 }
 
-// number is a JSON number in the one form that equal numbers share: an integer in the range of int64, else a float.
+// number is a JSON number in the one form that equal numbers share: an integer in the range of int64, otherwise a float.
 type number struct {
 	integer int64
 	float   float64 // 0 for integers
 }
 
-// numberOf returns v as a number; ok is false when v is none.
+// numberOf returns v as a number; ok is false if v is not a number.
 func numberOf(v any) (n number, ok bool) {
 	switch v := v.(type) {
 	case int64:

@@ -61,7 +61,7 @@ func Mix(h uint64) uint64 {
 	return h ^ h>>32
 }
 
-// Starting points of the kinds, odd and without structure.
+// Starting points of the kinds: odd numbers without structure.
 const (
 	hashNull   = 0x9f4f2726179a2245
 	hashTrue   = 0x6c62272e07bb0143

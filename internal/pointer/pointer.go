@@ -11,7 +11,7 @@ var (
 // Escape returns name as one step of a pointer.
 func Escape(name string) string { return escape.Replace(name) }
 
-// Unescape returns the name that a step stands for.
+// Unescape returns the name that a step means.
 func Unescape(step string) string { return unescape.Replace(step) }
 
 // Names returns the names of the steps of a pointer from the root: none for "".

@@ -8,7 +8,7 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 )
 
-// Resolver returns the schema that a $ref stands for.
+// Resolver returns the schema that a $ref refers to.
 type Resolver func(ref string) (*spec.Schema, error)
 
 // Definitions returns the resolver of "#/definitions/NAME" among the definitions of s.

@@ -10,8 +10,8 @@ import (
 )
 
 // Mismatch says how got differs from what the case expects, or "". Paths and locks are compared always and in order;
-// values, keys and differences where the case gives them; old or new that the case lists as one side only, as an
-// absence of the other.
+// values, keys and differences where the case gives them; if a case gives only old or only new, the other one must be
+// absent.
 func (c *Case) Mismatch(got []Violation) string {
 	if len(got) != len(c.Violations) {
 		return fmt.Sprintf("got %s, want %s", names(got), names(c.Violations))

@@ -8,7 +8,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// LintRow is one schema and what lint says of it.
+// LintRow is one schema and what lint finds in it.
 type LintRow struct {
 	Name, Reason string
 	// Schema is the root schema. Instead, Fields are the properties of a required object spec, of which Required are

@@ -22,7 +22,7 @@ import (
 type Suite struct {
 	// Name is unique in its file; Reason is the section of the contract or the proposal that the suite shows.
 	Name, Reason string
-	// File is where it stands.
+	// File is the file that it is in.
 	File string
 	// Schema is the root schema of the object, with its extensions; Definitions are what its $refs lead to.
 	Schema json.RawMessage
@@ -50,7 +50,7 @@ type Violation struct {
 	Differences []string
 }
 
-// Load reads every suite below dir of files, in the order of their names. A member that no field stands for is an
+// Load reads every suite below dir of files, in the order of their names. A member without a field is an
 // error, so that a misspelled expectation cannot pass.
 func Load(files fs.FS, dir string) ([]Suite, error) {
 	var suites []Suite
@@ -144,7 +144,7 @@ func (s *Suite) String() string {
 	return strings.TrimSuffix(path.Base(s.File), ".yaml") + "/" + s.Name
 }
 
-// Value decodes a JSON value as an API server does; text that is none is nil.
+// Value decodes a JSON value as an API server does; text that is not JSON is nil.
 func Value(data []byte) any {
 	var wrapped struct{ V any }
 	text := append(append([]byte(`{"V":`), data...), '}')
