@@ -1,0 +1,67 @@
+package schema_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/fieldlock/fieldlock/internal/schema"
+)
+
+func TestUnknownKeys(t *testing.T) {
+	for _, row := range []struct {
+		key, reason, meant string
+		unknown, mistake   bool
+	}{
+		{"x-kubernetes-imutable", "one letter is missing", schema.KeyImmutable, true, true},
+		{"x-kubernetes-immutabel", "two letters are swapped, which is two edits", schema.KeyImmutable, true, true},
+		{"x-kubernetes-immutables", "one letter too many", schema.KeyImmutable, true, true},
+		{"X-Kubernetes-Imutable", "the letter case does not count", schema.KeyImmutable, true, true},
+		{"x-kubernetes-imutabel", "three edits may mean anything", "", true, false},
+		{"x-kubernetes-list-tipe", "a topology that is not read compares otherwise", schema.KeyListType, true, true},
+		{"x-fieldlock-frozen", "nobody else uses the prefix", "", true, true},
+		{"x-fieldlock-updates", "one letter too many", schema.KeyUpdate, true, true},
+		{"x-kubernetes-shoe-size", "it may be meant for somebody else", "", true, false},
+		{"x-kubernetes-validations", "Kubernetes knows it", "", false, false},
+		{"x-kubernetes-immutable", "fieldlock knows it", "", false, false},
+		{"X-Kubernetes-Immutable", "key-case reports it", "", false, false},
+		{"x-other", "not a key of Kubernetes", "", false, false},
+	} {
+		got := schema.UnknownKeys(map[string]any{row.key: true})
+		if (len(got) == 1) != row.unknown || row.unknown && (got[0].Meant != row.meant || got[0].Mistake != row.mistake) {
+			t.Errorf("%s: got %+v (%s)", row.key, got, row.reason)
+		}
+	}
+}
+
+func TestLocks(t *testing.T) {
+	for _, l := range schema.Locks() {
+		if l.Key() == "" || l.Refuses() == 0 || !l.AllowedOn(schema.Map) || !l.AllowedOn(schema.MapList) {
+			t.Errorf("%s: key %q, refuses %b", l, l.Key(), l.Refuses())
+		}
+		if l.OnKeys() == l.AllowedOn(schema.NoKeys) || l.OnKeys() == l.AllowedOn(schema.AtomicList) || l.OnKeys() == l.AllowedOn(schema.AtomicMap) {
+			t.Errorf("%s: a lock on keys is allowed only where there are keys", l)
+		}
+	}
+	if schema.ImmutableKeys.AllowedOn(schema.SetList) || !schema.AdditionOnly.AllowedOn(schema.SetList) {
+		t.Error("on a set -keys is the same as immutable, and -only is not")
+	}
+	if got := schema.Words(); !slices.Equal(got, []string{"NoSet", "NoUnset", "NoModify", "NoAddItem", "NoRemoveItem"}) {
+		t.Errorf("the words are %v", got)
+	}
+	for _, row := range []struct {
+		a, b string
+		want bool
+	}{
+		{schema.KeyImmutable, schema.KeyImmutableKeys, true},
+		{schema.KeyAdditionOnly, schema.KeyDeletionOnly, true},
+		{schema.KeyImmutable, schema.KeyUpdate, true},
+		{schema.KeyAdditionOnly, schema.KeyUpdate, false},
+		{schema.KeyUpdate, schema.KeyUpdate, false},
+		{schema.KeyImmutable, schema.KeyListType, false},
+		{schema.KeyListType, schema.KeyUpdate, false},
+	} {
+		if schema.ConflictingKeys(row.a, row.b) != row.want || schema.ConflictingKeys(row.b, row.a) != row.want {
+			t.Errorf("%s and %s exclude each other: want %t", row.a, row.b, row.want)
+		}
+	}
+}
