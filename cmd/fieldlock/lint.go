@@ -17,7 +17,7 @@ import (
 func newLint(s streams) *cobra.Command {
 	c := &lintCommand{streams: s}
 	cmd := &cobra.Command{
-		Use:   "lint [--old FILE] FILE...",
+		Use:   "lint [--old FILE] [--explain] FILE...",
 		Short: "Name the mistakes in the locks of CRDs, and the ways around them",
 		Long: `lint reads CRDs and prints errors and warnings about their locks.
 
@@ -25,6 +25,10 @@ An error makes a CRD unusable: a lock where it cannot work, or one that contradi
 in which a locked value can still change, such as removing its parent and adding it again, or writing through a version
 that lacks the lock. It names the fields behind the hole, and what would close it. CEL transition rules are locks too:
 lint names the ways around them, so that it audits any CRD.
+
+With --explain, lint proves each hole with objects to be written one after the other: each is valid, the locks and rules
+accept each step, and going from the first to the last directly is refused. The API server's own validators judge. A hole
+that is possible and that no objects were found for is a note, with and without --explain; notes never fail.
 
 With --old, the CRDs are updates of those, and with --git REV of the same files at that revision: lint also reports locks
 that the update drops, and changes that such an update may not make.
@@ -42,6 +46,9 @@ Exit status: 0 no error, 1 errors (with --strict: warnings too), 2 some input ca
   # What gets around the CEL rules of the CRDs in a cluster?
   kubectl get crds -o yaml | fieldlock lint -
 
+  # Show it with objects
+  fieldlock lint --explain crd.yaml
+
   # May this update of the CRDs be released?
   fieldlock lint --git v1.0.0 config/crd
 
@@ -57,6 +64,7 @@ Exit status: 0 no error, 1 errors (with --strict: warnings too), 2 some input ca
 	c.outputs = addOutputs(cmd, func(f report.Format) bool { return f.Lint != nil })
 	cmd.Flags().StringArrayVar(&c.old, "old", nil, "the CRDs before the update: a `FILE`, a directory or -; may be repeated")
 	cmd.Flags().BoolVar(&c.strict, "strict", false, "warnings fail too")
+	cmd.Flags().BoolVar(&c.explain, "explain", false, "show each hole: objects to write one after the other, and what refuses the direct way")
 	c.gitFlags(cmd)
 	c.acceptFlags(cmd)
 	return cmd
@@ -68,6 +76,7 @@ type lintCommand struct {
 	sources
 	old     []string
 	strict  bool
+	explain bool
 	outputs *report.Outputs
 }
 
@@ -128,7 +137,13 @@ func (c *lintCommand) findings(t *trees, args []string) (r *audit.Report, errs [
 	if err != nil {
 		return nil, nil, err
 	}
-	if r, err = audit.CRDs(crdsOf(news), crdsOf(olds)); err != nil {
+	p := newProgress(c.err)
+	defer p.end()
+	if r, err = audit.CRDs(crdsOf(news), crdsOf(olds), audit.Options{
+		Explain: c.explain,
+		Begin:   func(total int) { p.begin("auditing", "CRD", total) },
+		Step:    p.step,
+	}); err != nil {
 		return nil, nil, err
 	}
 	r.Strict = c.strict

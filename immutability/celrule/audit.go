@@ -20,7 +20,9 @@ func Lint(s *spec.Schema) []immutability.Finding {
 	for _, h := range a.holes() {
 		findings = append(findings, h.Finding)
 	}
-	findings = append(findings, dead(a.all)...)
+	for _, d := range dead(a.all) {
+		findings = append(findings, d.Finding)
+	}
 	slices.SortStableFunc(findings, func(x, y immutability.Finding) int {
 		return strings.Compare(x.Path+"\x00"+x.Rule, y.Path+"\x00"+y.Rule)
 	})

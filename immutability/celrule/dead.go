@@ -4,15 +4,25 @@ import (
 	"fmt"
 
 	"github.com/google/cel-go/common/ast"
+	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/internal/rule"
 )
 
+// DeadRule is a finding about a transition rule that can never refuse anything.
+type DeadRule struct {
+	immutability.Finding
+	Of RuleRef
+}
+
+// DeadRules returns the transition rules of s for which this follows from the rule and the schema.
+func DeadRules(s *spec.Schema) []DeadRule { return dead(newAuditor(readTree(s)).all) }
+
 // dead returns a finding for each transition rule that can refuse no update of one object that fits the schema to
 // another, whatever the other rules are. Rules about keys and items are left out: a scenario knows one key only.
-func dead(all []*readRule) []immutability.Finding {
-	var findings []immutability.Finding
+func dead(all []*readRule) []DeadRule {
+	var findings []DeadRule
 	for _, r := range all {
 		if !r.Transition || quantifies(r.expr) {
 			continue
@@ -21,10 +31,10 @@ func dead(all []*readRule) []immutability.Finding {
 		if search(m, []condition{refusedBy(r, step{scenario: m, newObj: 1, oldObj: 0})}) != refuted {
 			continue
 		}
-		findings = append(findings, immutability.Finding{
+		findings = append(findings, DeadRule{Of: RuleRef{r.SchemaPath, r.Index}, Finding: immutability.Finding{
 			Path: r.Path, SchemaPath: r.SchemaPath, Severity: immutability.SeverityWarning, Rule: rule.DeadRule,
 			Message: fmt.Sprintf("the rule %q can never refuse an update of an object that fits the schema: remove it, or correct it", r.Text),
-		})
+		}})
 	}
 	return findings
 }

@@ -3,28 +3,57 @@ package audit
 import (
 	"cmp"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/fieldlock/fieldlock/immutability/crd"
 )
 
+// Options is how much CRDs does.
+type Options struct {
+	// Explain gives each hole a witness, which takes up to a second for each.
+	Explain bool
+	// Begin is told how many CRDs there are, and Step that one more is done; from several goroutines. Both may be nil.
+	Begin func(total int)
+	Step  func()
+}
+
 // CRDs returns the findings of CRDs, as updates of those in olds that define the same kinds. With one CRD on each side
 // the two are an update whatever they define: a finding says so when they differ.
 //
 // The error is about two CRDs of one kind among olds.
-func CRDs(news, olds []*crd.CRD) (*Report, error) {
+func CRDs(news, olds []*crd.CRD, o Options) (*Report, error) {
 	updates, err := pair(news, olds)
 	if err != nil {
 		return nil, err
 	}
-	r := &Report{Findings: []Finding{}, CRDs: len(news)}
+	if o.Begin != nil {
+		o.Begin(len(updates))
+	}
+	findings := make([][]Finding, len(updates))
+	var workers sync.WaitGroup
+	next := make(chan int)
+	for range min(runtime.GOMAXPROCS(0), len(updates)) {
+		workers.Go(func() {
+			for i := range next {
+				findings[i] = updates[i].findings(o.Explain)
+				if o.Step != nil {
+					o.Step()
+				}
+			}
+		})
+	}
+	for i := range updates {
+		next <- i
+	}
+	close(next)
+	workers.Wait()
+	r := &Report{Findings: slices.Concat([]Finding{}, slices.Concat(findings...)), CRDs: len(news)}
 	for _, u := range updates {
-		for _, f := range u.findings() {
-			r.Findings = append(r.Findings, newFinding(f))
-		}
 		r.Locked = r.Locked || hasLocks(u.new) || TransitionRules(u.new) > 0
 	}
 	return r, nil
@@ -41,16 +70,37 @@ func hasLocks(c *crd.CRD) bool {
 // update is a CRD and what it was before, nil for a new one.
 type update struct{ new, old *crd.CRD }
 
-// findings returns all findings of one CRD: errors first, then in the order of the file.
-func (u update) findings() []crd.Finding {
-	findings := append(crd.LintUpdate(u.new, u.old), ruleFindings(u.new)...)
-	slices.SortStableFunc(findings, func(a, b crd.Finding) int {
+// findings returns all findings of one CRD: errors first, then warnings, then notes, each in the order of the file.
+func (u update) findings(explain bool) []Finding {
+	suspects := ruleFindings(u.new)
+	for _, f := range crd.LintUpdate(u.new, u.old) {
+		suspects = append(suspects, suspect{Finding: f, sure: true})
+	}
+	x := &explainer{crd: u.new, all: explain}
+	var findings []Finding
+	for _, s := range suspects {
+		if f, ok := x.finding(s); ok {
+			findings = append(findings, f)
+		}
+	}
+	slices.SortStableFunc(findings, func(a, b Finding) int {
 		return cmp.Or(
-			strings.Compare(string(a.Severity), string(b.Severity)), cmp.Compare(a.Line, b.Line), strings.Compare(a.Path, b.Path),
+			cmp.Compare(a.rank(), b.rank()), cmp.Compare(a.Line, b.Line), strings.Compare(a.Path, b.Path),
 			strings.Compare(a.Rule, b.Rule), strings.Compare(a.Message, b.Message),
 		)
 	})
 	return findings
+}
+
+// rank orders severities: errors, warnings, notes.
+func (f *Finding) rank() int {
+	switch {
+	case f.IsError():
+		return 0
+	case f.IsNote():
+		return 2
+	}
+	return 1
 }
 
 // pair pairs CRDs by group and kind, in the order of news.

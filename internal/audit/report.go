@@ -29,6 +29,11 @@ type Finding struct {
 	Rule       string `json:"rule"`
 	Message    string `json:"message"`
 
+	// Fix is YAML to paste, "" where only the author knows what to do.
+	Fix string `json:"fix,omitempty"`
+	// Witness shows a hole, if Options asked for it.
+	Witness *Witness `json:"witness,omitempty"`
+
 	Accepted    bool `json:"accepted,omitempty"`
 	AcceptedNew bool `json:"acceptedNew,omitempty"` // the change adds the acceptance
 
@@ -37,11 +42,18 @@ type Finding struct {
 
 // newFinding makes the finding that reports show.
 func newFinding(f crd.Finding) Finding {
-	return Finding{
+	finding := Finding{
 		File: f.File, Line: f.Line, Column: f.Column, CRD: f.CRD, Version: f.Version, Path: f.Path, SchemaPath: f.SchemaPath,
 		Severity: string(f.Severity), Rule: f.Rule, Message: f.Message,
 	}
+	if f.Fix != nil {
+		finding.Fix = f.Fix.Text
+	}
+	return finding
 }
+
+// IsNote reports whether the finding is a hole that is possible and could not be shown. It never fails.
+func (f *Finding) IsNote() bool { return f.Severity == string(immutability.SeverityNote) }
 
 // IsError reports whether the finding is an error, whatever Strict says.
 func (f *Finding) IsError() bool { return f.Severity == string(immutability.SeverityError) }
@@ -54,7 +66,7 @@ func (f *Finding) Same(g *Finding) bool {
 // Refused reports whether the findings fail the run.
 func (r *Report) Refused() bool {
 	for i := range r.Findings {
-		if f := &r.Findings[i]; !f.Accepted && (r.Strict || f.IsError()) {
+		if f := &r.Findings[i]; !f.Accepted && (f.IsError() || r.Strict && !f.IsNote()) {
 			return true
 		}
 	}

@@ -30,20 +30,25 @@ func rulesOf(v *crd.Version) int {
 	return n
 }
 
-// ruleFindings returns the ways around the CEL transition rules of a CRD: within each version that is served, and through
-// another version.
-func ruleFindings(c *crd.CRD) []crd.Finding {
-	var findings []crd.Finding
-	add := func(v *crd.Version, found []immutability.Finding) {
-		for _, f := range found {
-			findings = append(findings, crd.Finding{Finding: f, File: c.File, CRD: c.Name, Version: v.Name, Position: v.Position(f.SchemaPath)})
-		}
+// ruleFindings returns the ways around the CEL transition rules of a CRD, within each version that is served and through
+// another version, and the rules that refuse nothing.
+func ruleFindings(c *crd.CRD) []suspect {
+	var suspects []suspect
+	add := func(v *crd.Version, s suspect, f immutability.Finding) {
+		s.Finding = crd.Finding{Finding: f, File: c.File, CRD: c.Name, Version: v.Name, Position: v.Position(f.SchemaPath)}
+		suspects = append(suspects, s)
 	}
 	served := map[string]*spec.Schema{}
 	for _, v := range c.Versions {
-		if v.Served {
-			served[v.Name] = v.Schema
-			add(v, celrule.Lint(v.Schema))
+		if !v.Served {
+			continue
+		}
+		served[v.Name] = v.Schema
+		for _, h := range celrule.Holes(v.Schema) {
+			add(v, suspect{sure: h.Sure}, h.Finding)
+		}
+		for _, d := range celrule.DeadRules(v.Schema) {
+			add(v, suspect{sure: true, dead: &d.Of}, d.Finding)
 		}
 	}
 	if len(served) > 1 {
@@ -51,10 +56,12 @@ func ruleFindings(c *crd.CRD) []crd.Finding {
 		if c.Conversion == "Webhook" {
 			conversion = celrule.AskWebhook
 		}
-		byVersion := celrule.LintVersions(served, conversion)
+		byVersion := celrule.HolesBetween(served, conversion)
 		for _, v := range c.Versions {
-			add(v, byVersion[v.Name])
+			for _, h := range byVersion[v.Name] {
+				add(v, suspect{sure: h.Sure}, h.Finding)
+			}
 		}
 	}
-	return findings
+	return suspects
 }

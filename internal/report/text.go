@@ -39,21 +39,33 @@ func lintText(w io.Writer, r *audit.Report) error {
 		case f.Accepted:
 			fmt.Fprintf(w, "      %s\n", p.Green("accepted"))
 		}
+		if f.Witness != nil {
+			if err := writeWitness(w, f, p); err != nil {
+				return err
+			}
+		}
 	}
 	if len(r.Findings) > 0 {
 		fmt.Fprintln(w)
 	}
-	errs := 0
+	errs, notes := 0, 0
 	for i := range r.Findings {
-		if r.Findings[i].IsError() {
+		switch f := &r.Findings[i]; {
+		case f.IsError():
 			errs++
+		case f.IsNote():
+			notes++
 		}
 	}
 	mark := p.Green("✓")
 	if r.Refused() {
 		mark = p.Red("✗")
 	}
-	fmt.Fprintf(w, "%s %s, %s in %s\n", mark, Count(errs, "error"), Count(len(r.Findings)-errs, "warning"), Count(r.CRDs, "CRD"))
+	counts := Count(errs, "error") + ", " + Count(len(r.Findings)-errs-notes, "warning")
+	if notes > 0 {
+		counts += ", " + Count(notes, "note")
+	}
+	fmt.Fprintf(w, "%s %s in %s\n", mark, counts, Count(r.CRDs, "CRD"))
 	return nil
 }
 

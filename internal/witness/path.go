@@ -14,6 +14,21 @@ type path []any
 
 func (p path) child(step any) path { return append(p[:len(p):len(p)], step) }
 
+// reserved reports whether p leads to what no edit may change: the whole object, its type, its metadata except for the
+// name.
+func (p path) reserved() bool {
+	if len(p) == 0 {
+		return true
+	}
+	switch p[0] {
+	case "apiVersion", "kind":
+		return true
+	case "metadata":
+		return len(p) != 2 || p[1] != "name"
+	}
+	return false
+}
+
 // get returns the value at p.
 func get(v any, p path) (any, bool) {
 	for _, step := range p {
@@ -73,6 +88,9 @@ func set(v any, p path, value any) (any, bool) {
 
 // remove returns a copy of v without the property, key or item at p, and whether it was there.
 func remove(v any, p path) (any, bool) {
+	if len(p) == 0 {
+		return v, false
+	}
 	in, last := p[:len(p)-1], p[len(p)-1]
 	container, ok := get(v, in)
 	if !ok {

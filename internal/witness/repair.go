@@ -28,8 +28,7 @@ func (s *sequence) apply(e edit) (*sequence, bool) {
 	for _, i := range e.objects {
 		var v any = s.objects[i]
 		for _, c := range e.changes {
-			at := s.versions[i].schemaAt(c.path)
-			if at == nil && !c.gone {
+			if c.path.reserved() || s.versions[i].schemaAt(c.path) == nil && !c.gone {
 				continue // the version lacks the field
 			}
 			var ok bool
@@ -141,7 +140,7 @@ func (s *sequence) ruleRepairs(v *Version, p problem) [][]change {
 		}
 		for _, pattern := range reads.patterns {
 			for _, at := range expand(obj, v.Schema, node, pattern) {
-				if len(at) == 0 || len(at) == 1 && at[0] == "metadata" {
+				if at.reserved() {
 					continue
 				}
 				if v.transition[*p.rule] {

@@ -1,0 +1,48 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/fieldlock/fieldlock/internal/audit"
+)
+
+// writeWitness prints the objects of a witness as one YAML stream, with comments that say what to do with each and what
+// refuses the direct way, and the fix.
+func writeWitness(w io.Writer, f *audit.Finding, p Palette) error {
+	var b strings.Builder
+	last := len(f.Witness.Objects) - 1
+	for i, obj := range f.Witness.Objects {
+		text, err := yaml.Marshal(obj)
+		if err != nil {
+			return err
+		}
+		switch i {
+		case 0:
+			b.WriteString("# create this\n")
+		case last:
+			b.WriteString("---\n# then update it to this\n")
+		default:
+			b.WriteString("---\n# update it to this\n")
+		}
+		b.Write(text)
+	}
+	for _, r := range f.Witness.Refused {
+		why := r.Message
+		if r.Rule != "" {
+			why += " (rule: " + r.Rule + ")"
+		}
+		fmt.Fprintf(&b, "# directly from the first to the last is refused: %s: %s\n", cmp.Or(r.Path, "the object"), strings.ReplaceAll(why, "\n", " "))
+	}
+	if f.Fix != "" {
+		b.WriteString("# fix:\n" + f.Fix)
+	}
+	for line := range strings.Lines(b.String()) {
+		fmt.Fprintln(w, "        "+p.Dim(Printable(strings.TrimSuffix(line, "\n"))))
+	}
+	return nil
+}
