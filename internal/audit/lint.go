@@ -52,7 +52,7 @@ func CRDs(news, olds []*crd.CRD, o Options) (*Report, error) {
 	}
 	close(next)
 	workers.Wait()
-	r := &Report{Findings: slices.Concat([]Finding{}, slices.Concat(findings...)), CRDs: len(news)}
+	r := &Report{Findings: append([]Finding{}, slices.Concat(findings...)...), CRDs: len(news)}
 	for _, u := range updates {
 		r.Locked = r.Locked || hasLocks(u.new) || TransitionRules(u.new) > 0
 	}

@@ -32,7 +32,7 @@ type Violation struct {
 type Validator struct {
 	schema *spec.Schema
 	rules  []Rule
-	plain  bool // some rule is not a transition rule
+	plain  bool // some rule is not a transition rule, and ratcheting matters
 
 	program func() (*program, error)
 	naming  func() (*program, error)
@@ -55,6 +55,17 @@ func New(s *spec.Schema, keep func(Rule) bool) *Validator {
 		return v.compile(slices.DeleteFunc(slices.Clone(v.rules), func(r Rule) bool { return !r.hidesName() }), true)
 	})
 	return v
+}
+
+// Strict returns a validator of the same rules that does not ratchet: an update has to satisfy plain rules also where
+// nothing changed. It is several times as fast on large schemas.
+func (v *Validator) Strict() *Validator {
+	if v == nil {
+		return nil
+	}
+	strict := *v
+	strict.plain = false
+	return &strict
 }
 
 // Rules lists the rules that v runs, in the order of the function Rules.

@@ -150,6 +150,21 @@ func TestKeep(t *testing.T) {
 	}
 }
 
+// TestStrict: without ratcheting a plain rule counts where nothing changed.
+func TestStrict(t *testing.T) {
+	v := celrun.New(schemaOf(t, `{"type": "object", "properties": {"a": {"type": "string", "x-kubernetes-validations": [{"rule": "self == 'x'"}]}}}`), nil)
+	obj := map[string]any{"a": "z"}
+	if found, err := v.ValidateUpdate(obj, obj); err != nil || len(found) > 0 {
+		t.Error(found, err)
+	}
+	if found, err := v.Strict().ValidateUpdate(obj, obj); err != nil || len(found) != 1 {
+		t.Error(found, err)
+	}
+	if (*celrun.Validator)(nil).Strict() != nil {
+		t.Error("no rules, and a validator")
+	}
+}
+
 // TestInputs: objects are not changed.
 func TestInputs(t *testing.T) {
 	v := celrun.New(schemaOf(t, `{"type": "object", "properties": {"m": {"type": "object", "additionalProperties": {"type": "string", "x-kubernetes-validations": [{"rule": "self == oldSelf"}]}}}}`), nil)

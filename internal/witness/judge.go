@@ -86,7 +86,7 @@ func judge(s *sequence) ([]problem, []Refusal) {
 // step returns the problems of writing the i-th object over old, nil for a create.
 func (v *Version) step(i int, obj, old map[string]any) []problem {
 	var problems []problem
-	for _, err := range v.errors(obj, old) {
+	for _, err := range v.errors(obj) {
 		problems = append(problems, problem{at: i, kind: invalid, path: locate(obj, v.Schema, fieldOf(err)), error: err, message: err.Error()})
 		if err.Type == field.ErrorTypeTypeInvalid {
 			return append(problems, problem{at: i, kind: unevaluated}, problem{at: i, kind: unevaluated})

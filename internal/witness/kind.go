@@ -6,12 +6,10 @@ import (
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
-	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel/model"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/listtype"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/objectmeta"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	celcommon "k8s.io/apiserver/pkg/cel/common"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/fieldlock/fieldlock/immutability"
@@ -54,7 +52,7 @@ func (v *Version) compile() error {
 		if v.validator, _, v.err = validation.NewSchemaValidator(internal); v.err != nil {
 			return
 		}
-		v.rules = celrun.New(v.Schema, nil)
+		v.rules = celrun.New(v.Schema, nil).Strict()
 		v.transition, v.reads = map[celrun.Rule]bool{}, map[string]*ruleReads{}
 		for _, r := range v.rules.Rules() {
 			v.transition[r] = celrun.Transition(r)
@@ -64,15 +62,9 @@ func (v *Version) compile() error {
 	return v.err
 }
 
-// errors returns what the server finds in a prepared object without its rules; oldObj is nil for a create.
-func (v *Version) errors(obj, oldObj map[string]any) field.ErrorList {
-	var errs field.ErrorList
-	if oldObj == nil {
-		errs = validation.ValidateCustomResource(nil, obj, v.validator)
-	} else {
-		correlated := celcommon.NewCorrelatedObject(obj, oldObj, &model.Structural{Structural: v.structural})
-		errs = validation.ValidateCustomResourceUpdate(nil, obj, oldObj, v.validator, validation.WithRatcheting(correlated))
-	}
+// errors returns what the server finds in a prepared object without its rules, were it a new one.
+func (v *Version) errors(obj map[string]any) field.ErrorList {
+	errs := validation.ValidateCustomResource(nil, obj, v.validator)
 	errs = append(errs, objectmeta.Validate(nil, obj, v.structural, false)...)
 	return append(errs, listtype.ValidateListSetsAndMaps(nil, v.structural, obj)...)
 }
