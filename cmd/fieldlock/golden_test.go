@@ -41,6 +41,8 @@ func TestGolden(t *testing.T) {
 		"lint.github":       with(lint, "-o", "github"),
 		"lint.sarif":        with(lint, "-o", "sarif"),
 		"lint-strict.txt":   with(lint, "--strict"),
+		"lint-explain.txt":  with(lint, "--explain"),
+		"lint-explain.json": with(lint, "--explain", "-o", "json"),
 		"locks.txt":         locks,
 		"locks.json":        with(locks, "-o", "json"),
 		"locks.md":          with(locks, "--markdown"),
