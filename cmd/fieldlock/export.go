@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -39,15 +38,16 @@ one valid object to another, within the cost budget of the API server. The locks
 ` + crd.AnnotationKey + `, so that nothing is lost.
 
 A lock that CEL cannot express exactly, or within the cost budget, has no rule: the report names it, with the reason and what would
-help. --webhook-for-rest adds the webhook configuration that sends such objects to fieldlock. With --strict, a lock that
-neither a rule nor that webhook enforces makes the exit status 1.
+help. --webhook-for-rest adds the webhook configuration that sends such objects to fieldlock. The API server has to trust
+the webhook's certificate: name its authority by --ca-bundle or --cert-manager. The report says what is still to do. With
+--strict, a lock that neither a rule nor that webhook enforces makes the exit status 1.
 
 The CRD goes to standard output, the report to standard error. With -o json both are one JSON object on standard
 output.`,
 		Example: `  fieldlock export cel widgets.yaml | kubectl apply -f -
 
   # locks without an exact rule are checked by a webhook
-  fieldlock export cel --webhook-for-rest --service fieldlock-system/fieldlock widgets.yaml`,
+  fieldlock export cel --webhook-for-rest --service fieldlock-system/fieldlock --cert-manager fieldlock-system/fieldlock widgets.yaml`,
 		Args: oneFile,
 		RunE: func(_ *cobra.Command, args []string) error {
 			target, err := webhook.target()
@@ -92,30 +92,6 @@ func printExport(s streams, file *convert.File, result *convert.Export, format s
 	}
 	report.Export(s.err, result)
 	return nil
-}
-
-// webhookOptions are the flags for a webhook that checks what CEL does not.
-type webhookOptions struct {
-	wanted        bool
-	service, path string
-}
-
-func (o *webhookOptions) flags(command *cobra.Command) {
-	command.Flags().BoolVar(&o.wanted, "webhook-for-rest", false, "add the ValidatingWebhookConfiguration for the locks that are not exported")
-	command.Flags().StringVar(&o.service, "service", "fieldlock-system/fieldlock", "NAMESPACE/NAME of the webhook's service")
-	command.Flags().StringVar(&o.path, "path", "/", "path of the webhook at its service")
-}
-
-// target returns where the webhook runs, or nil when there is none.
-func (o *webhookOptions) target() (*convert.Webhook, error) {
-	namespace, name, ok := strings.Cut(o.service, "/")
-	switch {
-	case !ok || namespace == "" || name == "" || strings.Contains(name, "/"):
-		return nil, fmt.Errorf("--service is %q: it is NAMESPACE/NAME of the webhook's service", o.service)
-	case !o.wanted:
-		return nil, nil
-	}
-	return &convert.Webhook{Namespace: namespace, Service: name, Path: o.path}, nil
 }
 
 func newExportPolicy(s streams) *cobra.Command {

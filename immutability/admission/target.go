@@ -25,6 +25,15 @@ type Target struct {
 // Kind returns the kind whose locks apply; for a scale subresource that is the kind of its parent.
 func (t *Target) Kind() schema.GroupVersionKind { return t.kind }
 
+// Validator returns the validator for whole objects of the kind, nil for a Scale. Prefer Check, which also makes sure that
+// the objects are of the kind that the request says.
+func (t *Target) Validator() *immutability.Validator {
+	if len(t.replicas) > 0 {
+		return nil
+	}
+	return t.validator
+}
+
 // Check compares two decoded objects. It returns an error if one of them is missing or is not of the kind that the
 // request says.
 func (t *Target) Check(newObj, oldObj map[string]any) (immutability.Report, error) {

@@ -66,6 +66,9 @@ var (
   nodes: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [name], items: {type: object, properties: {name: {type: string}, zone: {type: string, x-kubernetes-immutable: true}}}}}}}}`
 )
 
+var keysOfMap = `{type: object, properties: {spec: {type: object, properties: {nodes: {type: array, items: {type: object, properties: {
+  labels: {type: object, x-kubernetes-immutable-keys: true, additionalProperties: {type: string}}}}}}}}}`
+
 func wholeByHand(a, b *ClusterSpec) bool {
 	return a.Class == b.Class && a.Zone == b.Zone && sameInt(a.Replicas, b.Replicas) && a.Paused == b.Paused && slices.Equal(a.Tags, b.Tags) &&
 		slices.EqualFunc(a.Nodes, b.Nodes, func(x, y Node) bool { return sameNode(&x, &y) })
@@ -90,6 +93,7 @@ func TestAllocatesNothing(t *testing.T) {
 		{"whole spec", "", wholeSpec, newObj},
 		{"two scalars", "", twoScalars, newObj},
 		{"set and field by key", "", setAndKey, newObj},
+		{"keys of maps", "", keysOfMap, newObj},
 		{"the same in another order", "the index comes from a pool", setAndKey, shuffled},
 	} {
 		v := compile[Cluster](t, validatorOf(row.schema))

@@ -13,7 +13,8 @@ import (
 type mapKeys struct {
 	mapping
 	keyLocks
-	values lock // nil for none
+	values lock           // nil for none
+	none   unsafe.Pointer // a nil map, for one that does not exist
 }
 
 // keys returns the lock for a map.
@@ -35,12 +36,11 @@ func (k *locker) keys(t reflect.Type, n *check.ContainerNode, path string) (lock
 }
 
 func (l *mapKeys) keeps(newVal, oldVal unsafe.Pointer, depth int) bool {
-	var none unsafe.Pointer // a nil map
 	if newVal == nil {
-		newVal = unsafe.Pointer(&none)
+		newVal = unsafe.Pointer(&l.none)
 	}
 	if oldVal == nil {
-		oldVal = unsafe.Pointer(&none)
+		oldVal = unsafe.Pointer(&l.none)
 	}
 	if depth >= maxDepth {
 		return false

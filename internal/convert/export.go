@@ -11,6 +11,7 @@ type Export struct {
 	Documents []any            `json:"documents"`
 	Exported  []ExportedLock   `json:"exported"`
 	Rest      []UnexportedLock `json:"notExported"`
+	Remaining []string         `json:"todo,omitempty"` // before the webhook works
 }
 
 // ExportedLock is a lock and the rule that enforces it.
@@ -63,6 +64,7 @@ func ToCEL(file *File, webhook *Webhook) (*Export, error) {
 		c.setAnnotation(annotation)
 		if webhook != nil && len(rest) > 0 {
 			report.Documents = append(report.Documents, webhook.configuration(c.CRD, rest))
+			report.Remaining = webhook.remaining()
 		}
 	}
 	return report, nil

@@ -23,6 +23,9 @@ func Export(w io.Writer, r *convert.Export) {
 		}
 	}
 	fmt.Fprintf(w, "%s exported, %d not\n", Count(len(r.Exported), "lock"), len(r.Rest))
+	for _, step := range r.Remaining {
+		fmt.Fprintf(w, "%s %s\n", p.Yellow("still to do:"), Printable(step))
+	}
 }
 
 // Import prints the result of an import for people.

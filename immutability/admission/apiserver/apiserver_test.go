@@ -207,7 +207,7 @@ func (declarative) ValidateDeclaratively() {}
 func TestUpdateStrategy(t *testing.T) {
 	s := scheme()
 	ctx := genericapirequest.WithNamespace(context.Background(), "ns")
-	locks := apiserver.Locks{Validator: podLocks(t), Kind: podKind, Scheme: s}
+	locks := locksOf(t, podLocks(t), s)
 	wrapped, err := apiserver.NewUpdateStrategy(strategy{scheme: s}, locks)
 	if err != nil {
 		t.Fatal(err)
@@ -238,12 +238,10 @@ func TestUpdateStrategy(t *testing.T) {
 
 func TestLocks(t *testing.T) {
 	s := scheme()
-	locks := apiserver.Locks{Validator: podLocks(t), Kind: podKind, Scheme: s}
-	without := locks
-	without.Scheme = nil
+	locks, without := locksOf(t, podLocks(t), s), locksOf(t, podLocks(t), nil)
 	for _, row := range []struct {
 		name, reason string
-		locks        apiserver.Locks
+		locks        *apiserver.Locks
 		obj, old     runtime.Object
 		want         string // "": allowed
 	}{
@@ -255,8 +253,9 @@ func TestLocks(t *testing.T) {
 		{"typed without scheme", "an internal type has no JSON names, so no lock would be found", without, pod("b"), pod("a"), "give a scheme"},
 		{"another type", "it is no pod", locks, &example.ReplicaSet{}, &example.ReplicaSet{}, "cannot be checked"},
 		{"no old object", "nothing to compare with", locks, pod("a"), nil, "missing"},
-		{"no validator", "no locks by mistake", apiserver.Locks{Kind: podKind, Scheme: s}, pod("b"), pod("a"), "no validator"},
-		{"no locks", "nothing is converted", apiserver.Locks{Validator: immutability.MustCompile(nil), Kind: podKind}, pod("b"), pod("a"), ""},
+		{"nil pointer", "nothing to compare with", locks, versionedPod("a"), (*examplev1.Pod)(nil), "missing"},
+		{"one of each form", "both are converted", locks, versionedPod("b"), unstructuredPod(podVersion, "a"), "field is immutable"},
+		{"no locks", "nothing is converted", locksOf(t, immutability.MustCompile(nil), nil), pod("b"), pod("a"), ""},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			errs := row.locks.ValidateUpdate(context.Background(), row.obj, row.old)
@@ -269,18 +268,57 @@ func TestLocks(t *testing.T) {
 
 func TestNewUpdateStrategyRefuses(t *testing.T) {
 	s := scheme()
-	locks := apiserver.Locks{Validator: podLocks(t), Kind: podKind, Scheme: s}
+	locks := locksOf(t, podLocks(t), s)
 	for _, row := range []struct {
 		name, reason string
 		inner        rest.RESTUpdateStrategy
-		locks        apiserver.Locks
+		locks        *apiserver.Locks
 	}{
 		{"no strategy", "nothing to wrap", nil, locks},
-		{"no validator", "no locks by mistake", strategy{scheme: s}, apiserver.Locks{}},
+		{"no locks", "no locks by mistake", strategy{scheme: s}, nil},
 		{"declarative", "the wrapper would hide its declarative validation", declarative{strategy{scheme: s}}, locks},
 	} {
 		if _, err := apiserver.NewUpdateStrategy(row.inner, row.locks); err == nil {
 			t.Errorf("%s: %s", row.name, row.reason)
 		}
+	}
+}
+
+func locksOf(t *testing.T, v *immutability.Validator, s *runtime.Scheme) *apiserver.Locks {
+	t.Helper()
+	locks, err := apiserver.NewLocks(v, podKind, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return locks
+}
+
+func TestNewLocksRefuses(t *testing.T) {
+	var other spec.Schema
+	if err := other.UnmarshalJSON([]byte(`{"type": "object", "properties": {"spec": {"type": "object", "properties": {"nodeNames": {"type": "string", "x-kubernetes-immutable": true}}}}}`)); err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range []struct {
+		name, reason string
+		validator    *immutability.Validator
+		kind         schema.GroupVersionKind
+		want         string
+	}{
+		{"no validator", "no locks by mistake", nil, podKind, "no validator"},
+		{"unknown kind", "nothing could be converted to it", podLocks(t), podKind.GroupKind().WithVersion("v9"), "does not know"},
+		{"another type's schema", "nothing would enforce the lock", immutability.MustCompile(&other), podKind, "nodeNames"},
+	} {
+		if _, err := apiserver.NewLocks(row.validator, row.kind, scheme()); err == nil || !strings.Contains(err.Error(), row.want) {
+			t.Errorf("%s: %v, want %q: %s", row.name, err, row.want, row.reason)
+		}
+	}
+}
+
+// TestLocksAllocateNothing: objects of the version of the locks are compared in place.
+func TestLocksAllocateNothing(t *testing.T) {
+	locks := locksOf(t, podLocks(t), scheme())
+	newObj, oldObj := versionedPod("a"), versionedPod("a")
+	if n := testing.AllocsPerRun(100, func() { locks.ValidateUpdate(context.Background(), newObj, oldObj) }); n != 0 {
+		t.Errorf("%v allocations", n)
 	}
 }

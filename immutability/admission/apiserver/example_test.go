@@ -11,14 +11,18 @@ import (
 	"github.com/fieldlock/fieldlock/immutability/admission/apiserver"
 )
 
-// The update strategy of one resource keeps the locks of its kind. In a registry.Store:
+// The update strategy of one resource enforces the locks of its kind. In a registry.Store:
 //
 //	store.UpdateStrategy = locked(strategy, validator, scheme)
 //	store.ResetFieldsStrategy = strategy // as before: the wrapper adds nothing to it
 func ExampleNewUpdateStrategy() {
 	locked := func(strategy rest.RESTUpdateStrategy, v *immutability.Validator, scheme *runtime.Scheme) (rest.RESTUpdateStrategy, error) {
 		kind := schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Widget"}
-		return apiserver.NewUpdateStrategy(strategy, apiserver.Locks{Validator: v, Kind: kind, Scheme: scheme})
+		locks, err := apiserver.NewLocks(v, kind, scheme)
+		if err != nil {
+			return nil, err
+		}
+		return apiserver.NewUpdateStrategy(strategy, locks)
 	}
 	_, err := locked(strategy{}, nil, nil)
 	fmt.Println(err)

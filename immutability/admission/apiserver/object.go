@@ -6,8 +6,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// content returns an object as JSON decodes it. That of an unstructured object is shared, that of a typed one is new.
+// content returns an object as JSON decodes it; nil for nil. The content of an unstructured object is shared, the content
+// of a typed one is new.
 func content(obj runtime.Object) (map[string]any, error) {
+	if obj == nil {
+		return nil, nil
+	}
 	if u, ok := obj.(runtime.Unstructured); ok {
 		return u.UnstructuredContent(), nil
 	}

@@ -4,24 +4,37 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"reflect"
 	"slices"
+	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	k8sadmission "k8s.io/apiserver/pkg/admission"
 
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/admission"
+	"github.com/fieldlock/fieldlock/immutability/typed"
 )
 
 // PluginName is the name of the plugin in an API server's options.
 const PluginName = "FieldImmutability"
 
-// Plugin is an admission plugin that refuses updates which break a lock. It validates, updates only, and changes
-// nothing. An update that cannot be checked is refused with an internal error.
+// Plugin is a validating admission plugin that refuses updates which break a lock. It refuses an update that cannot be
+// checked with an internal error.
 type Plugin struct {
 	registry *admission.Registry
 	code     immutability.StatusCode
+	plans    sync.Map // of planned, by GroupVersionKind
+}
+
+// planned is how the objects of one Go type are compared with one validator. The plan is nil where the type cannot be
+// planned: such objects are converted.
+type planned struct {
+	validator *immutability.Validator
+	typ       reflect.Type
+	plan      *typed.Plan
 }
 
 var _ k8sadmission.ValidationInterface = (*Plugin)(nil)
@@ -37,9 +50,8 @@ func Register(plugins *k8sadmission.Plugins, r *admission.Registry, code immutab
 	plugins.Register(PluginName, func(io.Reader) (k8sadmission.Interface, error) { return NewPlugin(r, code), nil })
 }
 
-// Order returns an order of plugins with this one in it: before the first that validates for users
-// (ValidatingAdmissionPolicy, ValidatingAdmissionWebhook), so that these see only updates that keep the locks, and else
-// at the end. An order that has the plugin is returned as it is.
+// Order adds the plugin to an order of plugins: before ValidatingAdmissionPolicy and ValidatingAdmissionWebhook, so that
+// these see only updates that break no lock, or at the end without them. It returns an order that has the plugin as it is.
 func Order(plugins []string) []string {
 	if slices.Contains(plugins, PluginName) {
 		return plugins
@@ -79,7 +91,7 @@ func (p *Plugin) Validate(_ context.Context, a k8sadmission.Attributes, o k8sadm
 	if err != nil {
 		return unchecked(err)
 	}
-	report, err := target.Check(newObj, oldObj)
+	report, err := p.check(target, newObj, oldObj)
 	if err != nil {
 		return unchecked(err)
 	}
@@ -89,8 +101,50 @@ func (p *Plugin) Validate(_ context.Context, a k8sadmission.Attributes, o k8sadm
 	return nil
 }
 
-// versioned returns the content of an object in the version of the request; nil for nil.
-func versioned(a k8sadmission.Attributes, o k8sadmission.ObjectInterfaces, obj runtime.Object) (map[string]any, error) {
+// check compares two objects in the version of the request: those of Go types in place where that is possible.
+func (p *Plugin) check(target *admission.Target, newObj, oldObj runtime.Object) (immutability.Report, error) {
+	if v := target.Validator(); v != nil && newObj != nil && reflect.TypeOf(newObj) == reflect.TypeOf(oldObj) {
+		if plan := p.plan(target.Kind(), v, newObj); plan != nil {
+			return plan.Check(newObj, oldObj)
+		}
+	}
+	newContent, err := content(newObj)
+	if err != nil {
+		return immutability.Report{}, err
+	}
+	oldContent, err := content(oldObj)
+	if err != nil {
+		return immutability.Report{}, err
+	}
+	return target.Check(newContent, oldContent)
+}
+
+// plan returns the plan for the Go type of obj, nil for a type without one.
+func (p *Plugin) plan(kind schema.GroupVersionKind, v *immutability.Validator, obj runtime.Object) *typed.Plan {
+	if _, ok := obj.(runtime.Unstructured); ok {
+		return nil
+	}
+	if obj.GetObjectKind().GroupVersionKind() != kind {
+		return nil // Target.Check says what is wrong
+	}
+	t := reflect.TypeOf(obj)
+	if known, ok := p.plans.Load(kind); ok {
+		if known := known.(planned); known.validator == v && known.typ == t {
+			return known.plan
+		}
+	}
+	fresh := planned{validator: v, typ: t}
+	if t.Kind() == reflect.Pointer {
+		if plan, err := typed.CompileType(v, t.Elem()); err == nil {
+			fresh.plan = plan
+		}
+	}
+	p.plans.Store(kind, fresh)
+	return fresh.plan
+}
+
+// versioned returns an object in the version of the request; nil for nil.
+func versioned(a k8sadmission.Attributes, o k8sadmission.ObjectInterfaces, obj runtime.Object) (runtime.Object, error) {
 	if obj == nil {
 		return nil, nil
 	}
@@ -98,7 +152,7 @@ func versioned(a k8sadmission.Attributes, o k8sadmission.ObjectInterfaces, obj r
 	if err != nil {
 		return nil, fmt.Errorf("the object cannot be converted to %v: %w", a.GetKind(), err)
 	}
-	return content(converted)
+	return converted, nil
 }
 
 func unchecked(err error) error {

@@ -1,0 +1,126 @@
+package apiserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/fieldlock/fieldlock/immutability"
+	"github.com/fieldlock/fieldlock/immutability/typed"
+)
+
+// Locks checks objects of Go types, or unstructured ones, against the locks of one version of their kind. It is safe for
+// concurrent use.
+type Locks struct {
+	validator *immutability.Validator
+	kind      schema.GroupVersionKind
+	scheme    *runtime.Scheme // nil: for unstructured objects only
+	plan      *typed.Plan     // for the Go type of kind; nil without one
+	typ       reflect.Type    // a pointer to it
+}
+
+// NewLocks returns the locks of v for the kind in the version that v's schema describes. The scheme knows the Go type of
+// that version, and converts objects of other versions to it, such as the internal ones of a strategy. Without a scheme
+// only unstructured objects of the kind can be checked.
+//
+// It returns an error if the scheme does not know the kind, or the locks cannot be found in its Go type: see typed.Compile.
+func NewLocks(v *immutability.Validator, kind schema.GroupVersionKind, scheme *runtime.Scheme) (*Locks, error) {
+	if v == nil {
+		return nil, errors.New("the locks have no validator: compile the schema of the kind")
+	}
+	l := &Locks{validator: v, kind: kind, scheme: scheme}
+	if scheme == nil {
+		return l, nil
+	}
+	obj, err := scheme.New(kind)
+	if err != nil {
+		return nil, fmt.Errorf("the scheme does not know the version that the locks are for: %w", err)
+	}
+	if _, ok := obj.(runtime.Unstructured); ok {
+		return l, nil
+	}
+	l.typ = reflect.TypeOf(obj)
+	if l.plan, err = typed.CompileType(v, l.typ.Elem()); err != nil {
+		return nil, fmt.Errorf("the locks of %v: %w", kind, err)
+	}
+	return l, nil
+}
+
+// ValidateUpdate reports every locked field that differs. It returns an internal error if the objects cannot be compared:
+// one is missing, is of another kind, or is typed and there is no scheme. Call it at the end of a strategy's own
+// ValidateUpdate. Neither object is changed.
+//
+// Objects of the Go type of the locks are compared in place; others are converted first.
+func (l *Locks) ValidateUpdate(_ context.Context, obj, old runtime.Object) field.ErrorList {
+	if l.validator.Empty() {
+		return nil
+	}
+	newObj, err := l.versioned(obj)
+	if err != nil {
+		return internal(err)
+	}
+	oldObj, err := l.versioned(old)
+	if err != nil {
+		return internal(err)
+	}
+	if reflect.TypeOf(newObj) == l.typ && reflect.TypeOf(oldObj) == l.typ {
+		return l.plan.ValidateUpdate(newObj, oldObj)
+	}
+	newContent, err := content(newObj)
+	if err != nil {
+		return internal(err)
+	}
+	oldContent, err := content(oldObj)
+	if err != nil {
+		return internal(err)
+	}
+	return l.validator.ValidateUpdate(newContent, oldContent)
+}
+
+// versioned returns an object in the version of the locks. Objects of other versions must not be read as they are:
+// internal types have other names for their fields, and no lock would be found.
+func (l *Locks) versioned(obj runtime.Object) (runtime.Object, error) {
+	if obj == nil {
+		return nil, errors.New("an object is missing")
+	}
+	if reflect.TypeOf(obj) == l.typ {
+		if reflect.ValueOf(obj).IsNil() {
+			return nil, errors.New("an object is missing")
+		}
+		return obj, nil
+	}
+	if _, ok := obj.(runtime.Unstructured); ok {
+		if kind := obj.GetObjectKind().GroupVersionKind(); kind != l.kind {
+			return nil, fmt.Errorf("the object is of %v: the locks are of %v", kind, l.kind)
+		}
+		return obj, nil
+	}
+	if l.scheme == nil {
+		return nil, fmt.Errorf("the object is of the Go type %T: give a scheme that knows it", obj)
+	}
+	kinds, _, err := l.scheme.ObjectKinds(obj)
+	if err != nil {
+		return nil, err
+	}
+	if slices.Contains(kinds, l.kind) {
+		return obj, nil
+	}
+	converted, err := l.scheme.ConvertToVersion(obj, l.kind.GroupVersion())
+	if err != nil {
+		return nil, err
+	}
+	if kind := converted.GetObjectKind().GroupVersionKind(); kind != l.kind {
+		return nil, fmt.Errorf("the object is of %v: the locks are of %v", kind, l.kind)
+	}
+	return converted, nil
+}
+
+func internal(err error) field.ErrorList {
+	return field.ErrorList{field.InternalError(nil, fmt.Errorf("this update cannot be checked for immutable fields: %w", err))}
+}
