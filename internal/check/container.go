@@ -74,9 +74,9 @@ func (n *ContainerNode) checkKeyedJSON(keyed *KeyedItems, m *Memo, p *jsonscan.P
 	case p.Failed():
 		return nil
 	case !ok:
-		return n.Check(m, present(p.NewValue(at)), present(p.OldValue(at)))
+		return n.Check(m, present(m.hold(p.NewValue(at))), present(m.hold(p.OldValue(at))))
 	case f != nil && len(f.Here) > 0:
-		n.complete(f, present(p.NewValue(at)), present(p.OldValue(at)))
+		n.complete(f, present(m.hold(p.NewValue(at))), present(m.hold(p.OldValue(at))))
 	}
 	return f
 }

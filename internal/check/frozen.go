@@ -38,5 +38,5 @@ func checkDecoded(n Node, m *Memo, p *jsonscan.Pair) *Found {
 	if p.Skip() {
 		return nil
 	}
-	return n.Check(m, present(p.NewValue(at)), present(p.OldValue(at)))
+	return n.Check(m, present(m.hold(p.NewValue(at))), present(m.hold(p.OldValue(at))))
 }

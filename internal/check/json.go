@@ -68,10 +68,10 @@ func (v *memberPair) check(m *Memo, p *jsonscan.Pair, prop *Property) *Found {
 	}
 	var newVal, oldVal Value
 	if v.inNew {
-		newVal = present(p.NewValue(v.at))
+		newVal = present(m.hold(p.NewValue(v.at)))
 	}
 	if v.inOld {
-		oldVal = present(p.OldValue(v.at))
+		oldVal = present(m.hold(p.OldValue(v.at)))
 	}
 	return prop.Check(m, newVal, oldVal)
 }

@@ -21,6 +21,7 @@ type Memo struct {
 	absences normalize.Absences
 	seed     maphash.Seed
 	seeded   bool
+	held     []any // decoded values
 
 	// reread is how many bytes of encoded lists may still be read once more. Without a limit, lists in lists would be read
 	// once for each level above them.
@@ -31,9 +32,18 @@ type Memo struct {
 	counting bool
 }
 
+// hold keeps a value in memory until the check ends, and returns it. Values are remembered by their addresses, so one that
+// is decoded during the check must not make room for another.
+func (m *Memo) hold(v any) any {
+	if _, container := identityOf(v); container {
+		m.held = append(m.held, v)
+	}
+	return v
+}
+
 // used reports whether there is anything to forget.
 func (m *Memo) used() bool {
-	return m.pairs != nil || m.hashes != nil || m.differ != nil || m.seeded || m.absences.Visited() > 0
+	return m.held != nil || m.pairs != nil || m.hashes != nil || m.differ != nil || m.seeded || m.absences.Visited() > 0
 }
 
 // identity tells containers apart: the address of an object, or the address and length of a list.
