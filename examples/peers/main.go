@@ -32,7 +32,7 @@ func main() {
 
 func run(rounds int, svg string) (missed int, err error) {
 	var rows []row
-	for _, group := range []func() ([]row, error){inMemory, onText, besideServer} {
+	for _, group := range []func() ([]row, error){inMemory, goTypes, onText, inKeyedLists, besideServer} {
 		of, err := group()
 		if err != nil {
 			return 0, err

@@ -62,16 +62,16 @@ func inMemory() ([]row, error) {
 
 func inMemoryOf(n int) ([]row, error) {
 	text := encoded(cluster(n))
-	old, new := decoded(text), decoded(text)
+	oldObj, newObj := decoded(text), decoded(text)
 	moved := decoded(encoded(shuffled(cluster(n))))
 	group := fmt.Sprintf("Decoded objects, %d nodes, %d KB", n, len(text)/1000)
 
-	hand := must("by hand", func() bool { return byHand(new["spec"], old["spec"]) })
-	check := func(name string, locks map[string]object, new object) (*subject, error) {
+	hand := must("by hand", func() bool { return byHand(newObj["spec"], oldObj["spec"]) })
+	check := func(name string, locks map[string]object, newObj object) (*subject, error) {
 		v, err := validator(locks)
-		return must(name, func() bool { return v.ValidateUpdate(new, old) == nil }), err
+		return must(name, func() bool { return v.ValidateUpdate(newObj, oldObj) == nil }), err
 	}
-	spec, err := check("spec locked", map[string]object{"spec": immutable}, new)
+	spec, err := check("spec locked", map[string]object{"spec": immutable}, newObj)
 	if err != nil {
 		return nil, err
 	}
@@ -80,14 +80,14 @@ func inMemoryOf(n int) ([]row, error) {
 	for _, r := range []struct {
 		name   string
 		locks  map[string]object
-		new    object
+		newObj object
 		target float64
 	}{
-		{"set, items, scalar locked", parts, new, 1.1},
-		{"keys locked", map[string]object{"nodes": {"x-kubernetes-immutable-keys": true}, "nodes.name": immutable}, new, 0.35},
+		{"set, items, scalar locked", parts, newObj, 1.1},
+		{"keys locked", map[string]object{"nodes": {"x-kubernetes-immutable-keys": true}, "nodes.name": immutable}, newObj, 0.35},
 		{"set, items shuffled", parts, moved, 2.5},
 	} {
-		s, err := check(r.name, r.locks, r.new)
+		s, err := check(r.name, r.locks, r.newObj)
 		if err != nil {
 			return nil, err
 		}
@@ -99,18 +99,18 @@ func inMemoryOf(n int) ([]row, error) {
 	}
 	none := &subject{name: "nothing locked", each: 16, do: func() {
 		for range 16 { // so that calling this function is no part of it
-			if empty.ValidateUpdate(new, old) != nil {
+			if empty.ValidateUpdate(newObj, oldObj) != nil {
 				panic("an update is refused without locks")
 			}
 		}
 	}}
 	rows = append(rows, row{group: group, part: none, nanos: true, target: 5, noAllocs: true})
 
-	celRule, err := celCheck(map[string]object{"spec": {"x-kubernetes-validations": []any{object{"rule": "self == oldSelf"}}}}, new, old)
+	celRule, err := celCheck(map[string]object{"spec": {"x-kubernetes-validations": []any{object{"rule": "self == oldSelf"}}}}, newObj, oldObj)
 	if err != nil {
 		return nil, err
 	}
-	merge, err := mergeCheck(new, old)
+	merge, err := mergeCheck(newObj, oldObj)
 	if err != nil {
 		return nil, err
 	}
@@ -118,10 +118,10 @@ func inMemoryOf(n int) ([]row, error) {
 		*subject
 		target float64
 	}{
-		{must("reflect.DeepEqual", func() bool { return reflect.DeepEqual(new["spec"], old["spec"]) }), 12},
-		{must("equality.Semantic", func() bool { return equality.Semantic.DeepEqual(new["spec"], old["spec"]) }), 0},
+		{must("reflect.DeepEqual", func() bool { return reflect.DeepEqual(newObj["spec"], oldObj["spec"]) }), 12},
+		{must("equality.Semantic", func() bool { return equality.Semantic.DeepEqual(newObj["spec"], oldObj["spec"]) }), 0},
 		{merge, 0},
-		{must("go-cmp", func() bool { return cmp.Equal(new["spec"], old["spec"]) }), 0},
+		{must("go-cmp", func() bool { return cmp.Equal(newObj["spec"], oldObj["spec"]) }), 0},
 		{celRule, 150},
 	} {
 		rows = append(rows, row{group: group, part: spec, peer: peer.subject, target: peer.target, atLeast: true})
@@ -144,7 +144,7 @@ func structural(schema object) (*apiextensions.JSONSchemaProps, *structuralschem
 }
 
 // celCheck evaluates CEL rules as the API server does, but for the budget, which this object exceeds.
-func celCheck(rules map[string]object, new, old object) (*subject, error) {
+func celCheck(rules map[string]object, newObj, oldObj object) (*subject, error) {
 	schema, err := schemaWith(rules)
 	if err != nil {
 		return nil, err
@@ -155,7 +155,7 @@ func celCheck(rules map[string]object, new, old object) (*subject, error) {
 	}
 	v := cel.NewValidator(s, true, 1_000*celconfig.PerCallLimit)
 	return must("CEL self == oldSelf", func() bool {
-		errs, _ := v.Validate(context.Background(), nil, s, new, old, 1_000*celconfig.RuntimeCELCostBudget)
+		errs, _ := v.Validate(context.Background(), nil, s, newObj, oldObj, 1_000*celconfig.RuntimeCELCostBudget)
 		return len(errs) == 0
 	}), nil
 }
@@ -182,16 +182,16 @@ const mergeSchema = `types:
     - {name: ports, type: {list: {elementType: {scalar: numeric}, elementRelationship: atomic}}}
 `
 
-func mergeCheck(new, old object) (*subject, error) {
+func mergeCheck(newObj, oldObj object) (*subject, error) {
 	parser, err := typed.NewParser(mergeSchema)
 	if err != nil {
 		return nil, err
 	}
-	is, err := parser.Type("spec").FromUnstructured(new["spec"])
+	is, err := parser.Type("spec").FromUnstructured(newObj["spec"])
 	if err != nil {
 		return nil, err
 	}
-	was, err := parser.Type("spec").FromUnstructured(old["spec"])
+	was, err := parser.Type("spec").FromUnstructured(oldObj["spec"])
 	if err != nil {
 		return nil, err
 	}

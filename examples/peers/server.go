@@ -30,7 +30,7 @@ func besideServer() ([]row, error) {
 	rows := make([]row, 0, 8)
 	add := func(name string, schema, obj object) error {
 		text := encoded(obj)
-		new, old := decoded(text), decoded(text)
+		newObj, oldObj := decoded(text), decoded(text)
 		props, s, err := structural(schema)
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
@@ -45,7 +45,7 @@ func besideServer() ([]row, error) {
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
-		check := must("check", func() bool { return locks.ValidateUpdate(new, old) == nil })
+		check := must("check", func() bool { return locks.ValidateUpdate(newObj, oldObj) == nil })
 		rows = append(rows, row{group: group, part: check, peer: serve, target: 0.01, noAllocs: true})
 		return nil
 	}

@@ -25,24 +25,24 @@ func onText() ([]row, error) {
 	}
 	var rows []row
 	for _, n := range []int{5, 1_000} {
-		old := encoded(cluster(n))
-		group := fmt.Sprintf("JSON texts, %d nodes, %d KB", n, len(old)/1000)
+		oldJSON := encoded(cluster(n))
+		group := fmt.Sprintf("JSON texts, %d nodes, %d KB", n, len(oldJSON)/1000)
 		for _, r := range []struct {
-			name   string
-			new    []byte
-			target float64
+			name    string
+			newJSON []byte
+			target  float64
 		}{
 			{"what is not locked differs", encoded(updated(cluster(n))), 20},
 			{"locked lists in another order", encoded(shuffled(updated(cluster(n)))), 1},
-			{"white space everywhere", spaced(old), 1},
+			{"white space everywhere", spaced(oldJSON), 1},
 		} {
 			text := must(r.name, func() bool {
-				errs, err := parts.ValidateUpdateJSON(r.new, old)
+				errs, err := parts.ValidateUpdateJSON(r.newJSON, oldJSON)
 				return err == nil && errs == nil
 			})
 			decode := must("decode and check", func() bool {
 				var is, was object
-				if utiljson.Unmarshal(r.new, &is) != nil || utiljson.Unmarshal(old, &was) != nil {
+				if utiljson.Unmarshal(r.newJSON, &is) != nil || utiljson.Unmarshal(oldJSON, &was) != nil {
 					return false
 				}
 				return parts.ValidateUpdate(is, was) == nil

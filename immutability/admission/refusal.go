@@ -1,9 +1,7 @@
 package admission
 
 import (
-	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 
 	admissionv1 "k8s.io/api/admission/v1"
@@ -67,8 +65,7 @@ func managersOf(r *admissionv1.AdmissionRequest) *ownership.Managers {
 	if len(fields) == 0 {
 		return nil
 	}
-	apiVersion, _ := json.Marshal(kindOf(r).GroupVersion().String())
-	managers, _ := ownership.ReadJSON(slices.Concat([]byte(`{"apiVersion":`), apiVersion, []byte(`,"metadata":{"managedFields":`), fields, []byte(`}}`)))
+	managers, _ := ownership.ReadManagedFields(fields, kindOf(r).GroupVersion().String())
 	return managers
 }
 

@@ -18,7 +18,7 @@ import (
 // A field.Path keeps its steps to itself, so its text is read against the managed fields: a map key that looks like
 // two steps is taken as both.
 func (m *Managers) Owners(path *field.Path, obj map[string]any) []Owner {
-	return m.find(path, view{value: obj}, anything)
+	return m.find(path, view{value: obj, there: true}, anything)
 }
 
 // OwnersJSON is Owners with an encoded object. It decodes only the items that the path leads through.
@@ -32,7 +32,7 @@ func anything(*fieldpath.Set) bool { return true }
 // the string key of a map, the tuple of key fields (map[string]any) of a keyed list, or the item of a set. Where
 // nobody owns the entry it returns the managers of the nearest parent, as Owners does.
 func (m *Managers) OwnersOfKey(path *field.Path, key any, obj map[string]any) []Owner {
-	return m.find(path, view{value: obj}, holdsKey(key))
+	return m.find(path, view{value: obj, there: true}, holdsKey(key))
 }
 
 // OwnersOfKeyJSON is OwnersOfKey with an encoded object.
@@ -45,7 +45,7 @@ func holdsKey(key any) func(below *fieldpath.Set) bool {
 		found := false
 		forEach(below, func(step fieldpath.PathElement) {
 			name, isName := key.(string)
-			found = found || step.FieldName != nil && isName && *step.FieldName == name || matches(step, key)
+			found = found || step.FieldName != nil && isName && *step.FieldName == name || matches(step, view{value: key, there: true})
 		})
 		return found
 	}
@@ -121,11 +121,10 @@ type cursor struct {
 	rest  string
 	first bool // rest is the whole path
 
-	read      bool // the fields below are set
-	index     int  // in rest; -1 where it does not begin with an index
-	after     string
-	item      view
-	itemValue any // decoded
+	read  bool // the fields below are set
+	index int  // in rest; -1 where it does not begin with an index
+	after string
+	item  view
 }
 
 // strip takes one step off the front of rest. It returns what is left of it and the value behind the step.
@@ -152,7 +151,7 @@ func (c *cursor) strip(step fieldpath.PathElement) (after string, below view, ok
 	if step.Index != nil {
 		return c.after, c.item, *step.Index == c.index
 	}
-	return c.after, c.item, matches(step, c.itemValue)
+	return c.after, c.item, matches(step, c.item)
 }
 
 // readItem reads the item that rest leads to.
@@ -165,26 +164,23 @@ func (c *cursor) readItem() {
 		return
 	}
 	if item, ok := c.view.item(index); ok {
-		c.index, c.after, c.item, c.itemValue = index, after, item, item.decoded()
+		c.index, c.after, c.item = index, after, item
 	}
 }
 
 // matches reports whether step, of a list, leads to item, or to the item with the key tuple item.
-func matches(step fieldpath.PathElement, item any) bool {
+func matches(step fieldpath.PathElement, item view) bool {
 	switch {
 	case step.Key != nil:
-		object, ok := item.(map[string]any)
-		if !ok {
-			return false
-		}
 		for _, key := range *step.Key {
-			if v, ok := object[key.Name]; !ok || !value.Equals(key.Value, value.NewValueInterface(v)) {
+			field := item.member(key.Name)
+			if !field.known() || !value.Equals(key.Value, value.NewValueInterface(field.decoded())) {
 				return false
 			}
 		}
 		return true
 	case step.Value != nil:
-		return value.Equals(*step.Value, value.NewValueInterface(item))
+		return item.known() && value.Equals(*step.Value, value.NewValueInterface(item.decoded()))
 	}
 	return false
 }

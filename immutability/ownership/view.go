@@ -9,14 +9,19 @@ import (
 // view shows a value of an object, decoded or as JSON. The zero view is a value that is not known.
 type view struct {
 	value any
+	there bool   // value is known, and may be nil
 	text  []byte // nil for a decoded value
 }
+
+// known reports whether there is a value.
+func (v view) known() bool { return v.there || v.text != nil }
 
 // member returns the member of an object with that name.
 func (v view) member(name string) view {
 	if v.text == nil {
 		object, _ := v.value.(map[string]any)
-		return view{value: object[name]}
+		value, ok := object[name]
+		return view{value: value, there: ok}
 	}
 	t := jsonscan.NewText(v.text)
 	if t.Kind() != '{' {
@@ -37,7 +42,7 @@ func (v view) item(index int) (item view, ok bool) {
 		if index >= len(list) {
 			return view{}, false
 		}
-		return view{value: list[index]}, true
+		return view{value: list[index], there: true}, true
 	}
 	t := jsonscan.NewText(v.text)
 	if t.Kind() != '[' {

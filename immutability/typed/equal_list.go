@@ -136,9 +136,29 @@ func (s *set) equal(a, b unsafe.Pointer, depth int) bool {
 	return x.len == y.len && (x.data == nil) == (y.data == nil) && s.items.subset(x, y)
 }
 
+// few is up to how many items are compared with each other, which takes less time than hashing them.
+const few = 8
+
 // subset reports whether every item of part is in whole, at least as often.
 func (s *scalars) subset(part, whole *header) bool {
 	at := func(l *header, i int) unsafe.Pointer { return unsafe.Add(l.data, uintptr(i)*s.size) }
+	if part.len > whole.len {
+		return false
+	}
+	if whole.len <= few {
+		taken := 0 // a bit for each item of whole
+		for i := range part.len {
+			j := 0
+			for j < whole.len && (taken>>j&1 == 1 || !s.elem.equal(at(part, i), at(whole, j), 0)) {
+				j++
+			}
+			if j == whole.len {
+				return false
+			}
+			taken |= 1 << j
+		}
+		return true
+	}
 	ix := newIndex(whole.len)
 	defer ix.free()
 	for i := range whole.len {

@@ -87,6 +87,18 @@ func (k *locker) structFields(t reflect.Type, n *check.ContainerNode, path strin
 
 func fieldName(t reflect.Type, f jsonField) string { return t.FieldByIndex(f.index).Name }
 
+// onlyTexts returns where the locked fields are if all are strings that may not change, else nil.
+func (l *structFields) onlyTexts() []uintptr {
+	var offsets []uintptr
+	for i := range l.fields {
+		if !l.fields[i].texts {
+			return nil
+		}
+		offsets = append(offsets, l.fields[i].at.offset)
+	}
+	return offsets
+}
+
 func (l *structFields) keeps(newVal, oldVal unsafe.Pointer, depth int) bool {
 	if newVal == nil || oldVal == nil {
 		return true // the container comes or goes, which frees what is in it

@@ -1,0 +1,239 @@
+package typed
+
+import (
+	"fmt"
+	"hash/maphash"
+	"reflect"
+	"unicode/utf8"
+	"unsafe"
+
+	"github.com/fieldlock/fieldlock/internal/check"
+)
+
+// keyedItems keeps a list whose items are correlated by key.
+type keyedItems struct {
+	view
+	keyLocks
+	pointers bool // the items are pointers to structs
+	keys     []keyField
+	item     lock    // nil: nothing is locked in the items
+	inOrder  *frozen // for lists whose items are locked as a whole
+
+	plain bool      // the items are structs with one key, a string that is always written
+	texts []uintptr // in a plain list: where the locked fields are, if all are strings that may not change
+}
+
+func (k *locker) keyedItems(t reflect.Type, n *check.ContainerNode, list *check.KeyedItems, path string) (lock, error) {
+	l := &keyedItems{view: viewOf(t), keyLocks: keyLocksOf(list.Locks)}
+	k.built[lockKey{t, n}] = l
+	object := t.Elem()
+	if object.Kind() == reflect.Pointer {
+		l.pointers, object = true, object.Elem()
+	}
+	if object.Kind() != reflect.Struct || writesItself(object) {
+		return nil, fmt.Errorf("%s: the items of a list-type map are %s; only structs have keys", path, t.Elem())
+	}
+	fields := map[string]jsonField{}
+	for _, f := range jsonFields(object) {
+		fields[f.name] = f
+	}
+	for i := range list.Keys {
+		key, err := keyFieldOf(object, fields, &list.Keys[i], path+"[]")
+		if err != nil {
+			return nil, err
+		}
+		l.keys = append(l.keys, key)
+	}
+	var err error
+	if list.WholeItems {
+		if l.inOrder, err = k.frozen(t, n.Equality, holder{}, path); err != nil {
+			return nil, err
+		}
+	}
+	if list.Item != nil {
+		l.item, err = k.of(t.Elem(), list.Item, holder{}, path+"[]")
+	}
+	l.plain = !l.pointers && len(l.keys) == 1 && l.keys[0].plain()
+	if fields, ok := l.item.(*structFields); ok && l.plain {
+		l.texts = fields.onlyTexts()
+	}
+	return l, err
+}
+
+func (l *keyedItems) keeps(newVal, oldVal unsafe.Pointer, depth int) bool {
+	newList, oldList := l.of(newVal), l.of(oldVal)
+	if depth >= maxDepth {
+		return false
+	}
+	if l.inOrder != nil && newVal != nil && oldVal != nil && newList.len == oldList.len && l.inOrder.keeps(newVal, oldVal, depth) {
+		return true
+	}
+	if newList.len == 0 && oldList.len == 0 {
+		return true
+	}
+	if newList.len == oldList.len {
+		if kept, aligned := l.inPlace(&newList, &oldList, depth+1); aligned {
+			return kept
+		}
+	}
+	return l.byKey(&newList, &oldList, depth+1)
+}
+
+// inPlace checks lists with the same keys at the same indices, each key once. aligned is false for other lists.
+func (l *keyedItems) inPlace(newList, oldList *header, depth int) (kept, aligned bool) {
+	if l.plain {
+		return l.plainInPlace(newList, oldList, depth)
+	}
+	kept = true
+	for i := range newList.len {
+		newItem, oldItem := l.view.item(newList, i), l.view.item(oldList, i)
+		newObj, oldObj := l.object(newItem), l.object(oldItem)
+		if newObj == nil || oldObj == nil || !l.sameKey(newObj, oldObj) {
+			return false, false
+		}
+		kept = kept && (l.item == nil || l.item.keeps(newItem, oldItem, depth))
+	}
+	return kept, l.unique(newList)
+}
+
+// plainInPlace is inPlace for items that are structs with one key, a string that is always written.
+//
+// If each key comes after the one before it, all through the list, it occurs once. Most lists are sorted in this way,
+// by bytes or by length first, so that hashing the keys is left to the others.
+func (l *keyedItems) plainInPlace(newList, oldList *header, depth int) (kept, aligned bool) {
+	kept = true
+	byBytes, byLength := true, true
+	last := ""
+	keyAt, texts := l.keys[0].at.offset, l.texts
+	for i := range newList.len {
+		newItem, oldItem := l.view.item(newList, i), l.view.item(oldList, i)
+		name := *(*string)(unsafe.Add(newItem, keyAt))
+		if name != *(*string)(unsafe.Add(oldItem, keyAt)) {
+			return false, false
+		}
+		if texts != nil {
+			for _, at := range texts {
+				kept = kept && *(*string)(unsafe.Add(newItem, at)) == *(*string)(unsafe.Add(oldItem, at))
+			}
+		} else if l.item != nil {
+			kept = kept && l.item.keeps(newItem, oldItem, depth)
+		}
+		switch {
+		case i == 0 || !byBytes && !byLength:
+		case len(name) > len(last):
+			byBytes = byBytes && last < name
+		case len(name) < len(last):
+			byBytes, byLength = byBytes && last < name, false
+		case last >= name:
+			byBytes, byLength = false, false
+		}
+		if !isASCII(name) { // two other texts may be written alike
+			byBytes, byLength = false, false
+		}
+		last = name
+	}
+	return kept, byBytes || byLength || l.unique(newList)
+}
+
+// isASCII reports whether a text has only ASCII characters. It reads eight bytes at once.
+func isASCII(s string) bool {
+	const highs = 0x8080808080808080
+	p := unsafe.Pointer(unsafe.StringData(s))
+	i := 0
+	for ; i+8 <= len(s); i += 8 {
+		if *(*uint64)(unsafe.Add(p, i))&highs != 0 {
+			return false
+		}
+	}
+	for ; i < len(s); i++ {
+		if s[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}
+
+// unique reports whether each key occurs once in a list of objects.
+func (l *keyedItems) unique(list *header) bool {
+	ix := newIndex(list.len)
+	defer ix.free()
+	for i := range list.len {
+		obj := l.object(l.view.item(list, i))
+		hash, ok := l.hash(ix.seed, obj)
+		if !ok || ix.add(hash, i, func(j int) bool { return l.sameKey(obj, l.object(l.view.item(list, j))) }) >= 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// byKey checks lists in any order. It proves nothing where a key occurs twice.
+func (l *keyedItems) byKey(newList, oldList *header, depth int) bool {
+	ix := newIndex(oldList.len)
+	defer ix.free()
+	for i := range oldList.len {
+		obj := l.object(l.view.item(oldList, i))
+		if obj == nil {
+			return false
+		}
+		hash, ok := l.hash(ix.seed, obj)
+		if !ok || ix.add(hash, i, func(j int) bool { return l.sameKey(obj, l.object(l.view.item(oldList, j))) }) >= 0 {
+			return false
+		}
+	}
+	both := 0
+	for i := range newList.len {
+		item := l.view.item(newList, i)
+		obj := l.object(item)
+		if obj == nil {
+			return false
+		}
+		hash, ok := l.hash(ix.seed, obj)
+		if !ok {
+			return false
+		}
+		at := ix.find(hash, func(j int) bool { return l.sameKey(obj, l.object(l.view.item(oldList, j))) })
+		if at < 0 {
+			if l.add {
+				return false
+			}
+			continue
+		}
+		if ix.counts[at]++; ix.counts[at] > 1 {
+			return false
+		}
+		both++
+		if l.item != nil && !l.item.keeps(item, l.view.item(oldList, at), depth) {
+			return false
+		}
+	}
+	return both == oldList.len || !l.remove
+}
+
+// object returns the struct of an item, nil for a nil pointer.
+func (l *keyedItems) object(item unsafe.Pointer) unsafe.Pointer {
+	if l.pointers {
+		return *(*unsafe.Pointer)(item)
+	}
+	return item
+}
+
+func (l *keyedItems) sameKey(a, b unsafe.Pointer) bool {
+	for i := range l.keys {
+		if !l.keys[i].same(a, b) {
+			return false
+		}
+	}
+	return true
+}
+
+func (l *keyedItems) hash(seed maphash.Seed, obj unsafe.Pointer) (hash uint64, ok bool) {
+	for i := range l.keys {
+		h, ok := l.keys[i].hash(seed, obj)
+		if !ok {
+			return 0, false
+		}
+		hash = (hash ^ h) * 0x9e3779b97f4a7c15
+	}
+	return hash ^ hash>>29, true
+}
