@@ -3,6 +3,7 @@
 //
 //	go run ./peers              # in the folder examples
 //	go run ./peers -svg FILE    # and draws the ratios
+//	go run ./peers -only Go     # measures only the groups with this text in their title
 //
 // Each round runs every subject once, so that a busy machine is busy for all of them; a ratio is that of the processor
 // times of one round, and the median of the rounds is printed. Times are processor times on Linux, those of the garbage
@@ -13,13 +14,16 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"slices"
+	"strings"
 )
 
 func main() {
 	svg := flag.String("svg", "", "draw the ratios into this `file`")
+	only := flag.String("only", "", "measure only the groups of rows with this `text` in their title")
 	rounds := flag.Int("rounds", 15, "how many rounds to run")
 	flag.Parse()
-	missed, err := run(*rounds, *svg)
+	missed, err := run(*rounds, *only, *svg)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "peers:", err)
 		os.Exit(2)
@@ -30,7 +34,7 @@ func main() {
 	}
 }
 
-func run(rounds int, svg string) (missed int, err error) {
+func run(rounds int, only, svg string) (missed int, err error) {
 	var rows []row
 	for _, group := range []func() ([]row, error){inMemory, goTypes, onText, inKeyedLists, besideServer} {
 		of, err := group()
@@ -39,6 +43,7 @@ func run(rounds int, svg string) (missed int, err error) {
 		}
 		rows = append(rows, of...)
 	}
+	rows = slices.DeleteFunc(rows, func(r row) bool { return !strings.Contains(r.group, only) })
 	measure(rounds, rows)
 	missed = printTable(os.Stdout, rows)
 	if svg != "" {

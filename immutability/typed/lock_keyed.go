@@ -1,10 +1,10 @@
 package typed
 
 import (
+	"encoding/binary"
 	"fmt"
 	"hash/maphash"
 	"reflect"
-	"unicode/utf8"
 	"unsafe"
 
 	"github.com/fieldlock/fieldlock/internal/check"
@@ -98,12 +98,13 @@ func (l *keyedItems) inPlace(newList, oldList *header, depth int) (kept, aligned
 
 // plainInPlace is inPlace for items that are structs with one key, a string that is always written.
 //
-// If each key comes after the one before it, all through the list, it occurs once. Most lists are sorted in this way,
-// by bytes or by length first, so that hashing the keys is left to the others.
+// If a number that depends on the key alone is larger than the one of the item before, all through the list, each key
+// occurs once. With the length first and the last letters next, that is so for the names that programs count up, such as
+// node-9 and node-10. Other lists are looked at once more.
 func (l *keyedItems) plainInPlace(newList, oldList *header, depth int) (kept, aligned bool) {
 	kept = true
-	byBytes, byLength := true, true
-	last := ""
+	rising := true
+	lastLength, lastEnding := -1, uint64(0)
 	keyAt, texts := l.keys[0].at.offset, l.texts
 	for i := range newList.len {
 		newItem, oldItem := l.view.item(newList, i), l.view.item(oldList, i)
@@ -118,37 +119,51 @@ func (l *keyedItems) plainInPlace(newList, oldList *header, depth int) (kept, al
 		} else if l.item != nil {
 			kept = kept && l.item.keeps(newItem, oldItem, depth)
 		}
-		switch {
-		case i == 0 || !byBytes && !byLength:
-		case len(name) > len(last):
-			byBytes = byBytes && last < name
-		case len(name) < len(last):
-			byBytes, byLength = byBytes && last < name, false
-		case last >= name:
-			byBytes, byLength = false, false
+		if rising {
+			ending, ascii := endingOf(name)
+			rising = ascii && (len(name) > lastLength || len(name) == lastLength && ending > lastEnding)
+			lastLength, lastEnding = len(name), ending
 		}
-		if !isASCII(name) { // two other texts may be written alike
-			byBytes, byLength = false, false
-		}
-		last = name
 	}
-	return kept, byBytes || byLength || l.unique(newList)
+	return kept, rising || l.sorted(newList) || l.unique(newList)
 }
 
-// isASCII reports whether a text has only ASCII characters. It reads eight bytes at once.
-func isASCII(s string) bool {
+// endingOf returns the last eight letters of a text as a number. ascii is false where it has other letters than those of
+// ASCII: two such texts may be written alike.
+func endingOf(s string) (ending uint64, ascii bool) {
 	const highs = 0x8080808080808080
 	p := unsafe.Pointer(unsafe.StringData(s))
-	i := 0
-	for ; i+8 <= len(s); i += 8 {
-		if *(*uint64)(unsafe.Add(p, i))&highs != 0 {
-			return false
+	switch n := len(s); {
+	case n >= 8:
+		ending = binary.BigEndian.Uint64(unsafe.Slice((*byte)(unsafe.Add(p, n-8)), 8))
+		for i := 0; i < n-8; i += 8 {
+			if *(*uint64)(unsafe.Add(p, i))&highs != 0 {
+				return 0, false
+			}
+		}
+	case n >= 4:
+		ending = uint64(binary.BigEndian.Uint32(unsafe.Slice((*byte)(p), 4)))<<32 |
+			uint64(binary.BigEndian.Uint32(unsafe.Slice((*byte)(unsafe.Add(p, n-4)), 4)))
+	default:
+		for i := range n {
+			ending = ending<<8 | uint64(s[i])
 		}
 	}
-	for ; i < len(s); i++ {
-		if s[i] >= utf8.RuneSelf {
+	return ending, ending&highs == 0
+}
+
+// sorted reports whether the keys of a plain list are sorted by their bytes, and have only letters of ASCII.
+func (l *keyedItems) sorted(list *header) bool {
+	last := ""
+	for i := range list.len {
+		name := *(*string)(unsafe.Add(l.view.item(list, i), l.keys[0].at.offset))
+		if i > 0 && last >= name {
 			return false
 		}
+		if _, ascii := endingOf(name); !ascii {
+			return false
+		}
+		last = name
 	}
 	return true
 }

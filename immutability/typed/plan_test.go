@@ -201,3 +201,25 @@ func TestHide(t *testing.T) {
 type comparerFunc func(a, b unsafe.Pointer) bool
 
 func (f comparerFunc) equal(a, b unsafe.Pointer, _ int) bool { return f(a, b) }
+
+// TestEndingOf: texts of one length with different endings differ, and what is not ASCII is found at every place.
+func TestEndingOf(t *testing.T) {
+	for n := range 40 {
+		for at := range n {
+			for _, letter := range []string{"a", "\x7f", "\x80", "\xff", "é"} {
+				s := strings.Repeat("x", at) + letter + strings.Repeat("x", n-at-1)
+				want := letter[0] < 0x80
+				if _, ascii := endingOf(s); ascii != want {
+					t.Errorf("%q is ASCII: %v, want %v", s, ascii, want)
+				}
+			}
+		}
+	}
+	for _, pair := range [][2]string{{"", ""}, {"a", "b"}, {"ab", "ba"}, {"abc", "abd"}, {"node-8", "node-9"}, {"node-10", "node-11"}, {"a-long-name-1", "a-long-name-2"}} {
+		a, _ := endingOf(pair[0])
+		b, _ := endingOf(pair[1])
+		if (a < b) != (pair[0] < pair[1]) {
+			t.Errorf("%q and %q: %x and %x", pair[0], pair[1], a, b)
+		}
+	}
+}
