@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -45,6 +46,9 @@ The CEL transition rules of CRDs run with the API server's own validator.
 Accepted violations are listed and do not fail: the file .fieldlock.yaml, or that of --accept, has a list of entries
 {object, kind, path, rule, change, reason, until}; keys that are left out match everything.
 
+--schema takes OpenAPI documents too, v2 and v3, and JSON Schemas for documents that are not Kubernetes objects, such as
+the values of a Helm chart: their files are paired by path.
+
 Objects of other kinds are skipped and counted; with --strict they are an error.
 
 Exit status: 0 no change is refused, 1 some change is refused, 2 some input cannot be used (the rest is checked).`,
@@ -63,6 +67,9 @@ Exit status: 0 no change is refused, 1 some change is refused, 2 some input cann
   # What is in the cluster against what is about to be applied
   kubectl get clusters.db.example.com -A -o yaml | fieldlock check --schema crd.yaml - deploy
 
+  # The values of two releases of a chart, by the locks in its values.schema.json
+  fieldlock check --chart charts/shop old/values.yaml new/values.yaml
+
   # One file against its last commit
   git show HEAD:orders.yaml | fieldlock check --schema crd.yaml - orders.yaml`,
 		RunE: func(_ *cobra.Command, args []string) error { return c.run(args) },
@@ -73,7 +80,8 @@ Exit status: 0 no change is refused, 1 some change is refused, 2 some input cann
 	cmd.Flags().StringVar(&c.minor, "kubernetes-version", "", "the `MINOR` of the cluster, such as 1.36; by default the newest known one")
 	cmd.Flags().BoolVar(&c.noBuiltin, "no-builtin", false, "do not check the kinds of Kubernetes itself")
 	c.outputs = addOutputs(cmd, func(f report.Format) bool { return f.Check != nil })
-	cmd.Flags().StringArrayVar(&c.schemas, "schema", nil, "CRDs: a `FILE`, a directory or -; repeat it, or list more before OLD")
+	cmd.Flags().StringArrayVar(&c.schemas, "schema", nil, "CRDs, OpenAPI documents or JSON Schemas: a `FILE`, a directory or -; repeat it, or list more before OLD")
+	cmd.Flags().StringVar(&c.chart, "chart", "", "compare values of the Helm chart in `DIR`, by its values.schema.json and with the defaults of its values.yaml")
 	cmd.Flags().BoolVar(&c.options.Strict, "strict", false, "an object of an unknown kind is an error, and an unknown verdict a refusal")
 	cmd.Flags().BoolVar(&c.options.NoDefaults, "no-defaults", false, "compare the objects as they are written: neither pruned nor defaulted, and with null")
 	return cmd
@@ -84,6 +92,7 @@ type checkCommand struct {
 	streams
 	sources
 	schemas   []string
+	chart     string
 	minor     string // of Kubernetes
 	noBuiltin bool
 	options   compare.Options
@@ -137,10 +146,18 @@ func (c *checkCommand) read(r *manifest.Reader, args []string) (*compare.Input, 
 		group.Go(func() { in.Old, errs[0] = r.Read(oldArg) })
 		group.Go(func() { in.New, errs[1] = r.Read(newArg) })
 	}
-	group.Go(func() { in.NewSchemas, in.Errs, errs[2] = r.CRDs(schemas...) })
+	group.Go(func() { in.NewSchemas, in.Errs, errs[2] = r.Schemas(append(schemas, c.chartSchema()...)...) })
 	group.Go(func() { in.Accepted, _, errs[3] = c.acceptances(nil) })
 	group.Wait()
 	in.OldSchemas = in.NewSchemas
+	if c.chart != "" && errors.Join(errs...) == nil {
+		files, err := r.Read(filepath.Join(c.chart, "values.yaml"))
+		if err != nil {
+			return nil, err
+		}
+		in.NewDefaults, errs[0] = defaultsOf(files)
+		in.OldDefaults = in.NewDefaults
+	}
 	return in, errors.Join(errs...)
 }
 
@@ -154,11 +171,37 @@ func (c *checkCommand) readGit(r *manifest.Reader, args []string) (*compare.Inpu
 	if err := c.objects(t, args, in, c.err); err != nil {
 		return nil, err
 	}
-	if in.NewSchemas, in.OldSchemas, in.Errs, err = t.schemas(r, c.schemas); err != nil {
+	if in.NewSchemas, in.OldSchemas, in.Errs, err = t.schemas(r, append(c.schemas, c.chartSchema()...)); err != nil {
 		return nil, err
+	}
+	if c.chart != "" {
+		if in.NewDefaults, in.OldDefaults, err = t.defaults(filepath.Join(c.chart, "values.yaml")); err != nil {
+			return nil, err
+		}
 	}
 	in.Accepted, in.OldAccepted, err = c.acceptances(t)
 	return in, err
+}
+
+// chartSchema returns the schema of the chart, if there is one.
+func (c *checkCommand) chartSchema() []string {
+	if c.chart == "" {
+		return nil
+	}
+	return []string{filepath.Join(c.chart, "values.schema.json")}
+}
+
+// defaultsOf returns the values in the values.yaml of a chart; an empty file has none.
+func defaultsOf(files []manifest.File) (map[string]any, error) {
+	for _, f := range files {
+		if f.Err != nil {
+			return nil, f.Err
+		}
+		if len(f.Documents) > 0 {
+			return f.Documents[0].Object, nil
+		}
+	}
+	return nil, nil
 }
 
 // print prints the report and returns the error that stands for its exit status.

@@ -126,7 +126,9 @@ func (c *lintCommand) findings(t *trees, args []string) (r *audit.Report, errs [
 	reader := &manifest.Reader{Stdin: c.in}
 	var news, olds []manifest.CRD
 	if t != nil {
-		news, olds, errs, err = t.schemas(reader, args)
+		var newSchemas, oldSchemas manifest.Schemas
+		newSchemas, oldSchemas, errs, err = t.schemas(reader, args)
+		news, olds = newSchemas.CRDs, oldSchemas.CRDs
 	} else {
 		var oldErrs []error
 		if news, errs, err = reader.CRDs(args...); err == nil {

@@ -146,37 +146,64 @@ func (o *sources) render(oldDir, newDir string, in *compare.Input, stderr io.Wri
 	return nil
 }
 
-// schemas reads the CRDs at args: those inside of the repository in both trees, the others once for both sides.
-func (t *trees) schemas(r *manifest.Reader, args []string) (news, olds []manifest.CRD, errs []error, err error) {
+// schemas reads the schemas at args: those inside of the repository in both trees, the others once for both sides.
+func (t *trees) schemas(r *manifest.Reader, args []string) (news, olds manifest.Schemas, errs []error, err error) {
 	for _, arg := range args {
 		below, err := t.repo.Path(arg)
 		if arg == "-" || err != nil || !t.new.Has(below) && !t.old.Has(below) {
-			crds, mistakes, err := r.CRDs(arg)
+			found, mistakes, err := r.Schemas(arg)
 			if err != nil {
-				return nil, nil, nil, err
+				return news, olds, nil, err
 			}
-			news, olds, errs = append(news, crds...), append(olds, crds...), append(errs, mistakes...)
+			news.Add(found)
+			olds.Add(found)
+			errs = append(errs, mistakes...)
 			continue
 		}
 		for _, side := range [...]struct {
 			tree *git.Tree
-			crds *[]manifest.CRD
+			into *manifest.Schemas
 		}{{t.new, &news}, {t.old, &olds}} {
 			if !side.tree.Has(below) {
 				continue
 			}
 			files, err := side.tree.Files([]string{below})
 			if err != nil {
-				return nil, nil, nil, err
+				return news, olds, nil, err
 			}
-			crds, mistakes, err := manifest.CRDsOf([]string{arg}, [][]manifest.File{files})
+			found, mistakes, err := manifest.SchemasOf(arg, files)
 			if err != nil && side.tree == t.new {
-				return nil, nil, nil, err
+				return news, olds, nil, err
 			}
-			*side.crds, errs = append(*side.crds, crds...), append(errs, mistakes...)
+			side.into.Add(found)
+			errs = append(errs, mistakes...)
 		}
 	}
 	return news, olds, errs, nil
+}
+
+// defaults reads the values.yaml of a chart in both trees; a tree without it has no defaults.
+func (t *trees) defaults(path string) (news, olds map[string]any, err error) {
+	below, err := t.repo.Path(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, side := range [...]struct {
+		tree *git.Tree
+		into *map[string]any
+	}{{t.new, &news}, {t.old, &olds}} {
+		if !side.tree.Has(below) {
+			continue
+		}
+		files, err := side.tree.Files([]string{below})
+		if err != nil {
+			return nil, nil, err
+		}
+		if *side.into, err = defaultsOf(files); err != nil {
+			return nil, nil, err
+		}
+	}
+	return news, olds, nil
 }
 
 // acceptances reads the lists of accepted findings of both sides; nil for none. With t nil there is only one.

@@ -51,22 +51,23 @@ func Read(name string, data []byte) (*Document, error) {
 	if len(documents) != 1 {
 		return nil, fmt.Errorf("%s: it has %d documents; an OpenAPI document or a JSON Schema is one", name, len(documents))
 	}
-	d := FromObject(name, documents[0].Object)
+	d := FromDocument(documents[0])
 	if d == nil {
 		return nil, &yamldoc.Error{File: name, Line: documents[0].Position().Line,
 			Message: "it is neither an OpenAPI document (with definitions or components.schemas) nor a JSON Schema (with $schema, type or properties)"}
 	}
-	d.document = documents[0]
 	return d, nil
 }
 
-// FromObject makes a document of a decoded one, which it keeps and does not change. It returns nil for an object that is
-// neither an OpenAPI document nor a JSON Schema; an object with apiVersion and kind, such as a CRD, is neither.
-func FromObject(name string, object map[string]any) *Document {
+// FromDocument makes a Document of one that was read from a file, which it keeps and does not change. It returns nil for
+// an object that is neither an OpenAPI document nor a JSON Schema; an object with apiVersion and kind, such as a CRD, is
+// neither.
+func FromDocument(document *yamldoc.Document) *Document {
+	object := document.Object
 	if _, ok := object["kind"].(string); ok && object["apiVersion"] != nil {
 		return nil
 	}
-	d := &Document{File: name, document: &yamldoc.Document{File: name, Object: object}, anchors: map[string]string{}, read: map[string]*spec.Schema{}}
+	d := &Document{File: document.File, document: document, anchors: map[string]string{}, read: map[string]*spec.Schema{}}
 	switch {
 	case object["swagger"] != nil || object["openapi"] != nil:
 	case isSchema(object):

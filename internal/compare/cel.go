@@ -7,16 +7,17 @@ import (
 	"strings"
 	"sync"
 
+	"k8s.io/kube-openapi/pkg/validation/spec"
+
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/celrule"
-	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/internal/celrun"
 )
 
 // laws are the locks and CEL transition rules of one version of a CRD. A rule that equals a lock is checked as the lock:
 // it says which value changed, and it is reported once.
 type laws struct {
-	version *crd.Version
+	schema *spec.Schema
 
 	once      sync.Once // the rest is made at the first use: most CRDs of a directory have no changed object
 	locks     *immutability.Validator
@@ -26,15 +27,18 @@ type laws struct {
 	err       error
 }
 
-// newLaws returns the laws of a version whose own locks are compiled already.
-func newLaws(v *crd.Version, locks *immutability.Validator) *laws {
-	return &laws{version: v, locks: locks}
+// newLaws returns the laws of a schema whose own locks are compiled already.
+func newLaws(s *spec.Schema, locks *immutability.Validator) *laws {
+	return &laws{schema: s, locks: locks}
 }
 
 // load sorts the transition rules into locks, rules and those that only the cluster can run.
 func (l *laws) load() error {
 	l.once.Do(func() {
-		rules := celrun.New(l.version.Schema, celrun.Transition)
+		if l.schema == nil {
+			return
+		}
+		rules := celrun.New(l.schema, celrun.Transition)
 		if rules == nil {
 			return
 		}
@@ -43,7 +47,7 @@ func (l *laws) load() error {
 			index      int
 		}
 		asLocks := map[place]bool{}
-		imported := celrule.Import(l.version.Schema)
+		imported := celrule.Import(l.schema)
 		l.texts = map[string]string{}
 		for _, r := range imported.Recognized {
 			asLocks[place{r.SchemaPath, r.Index}] = true
@@ -53,10 +57,10 @@ func (l *laws) load() error {
 				}
 			}
 		}
-		if l.locks, l.err = immutability.Compile(celrule.Apply(l.version.Schema, imported.Changes)); l.err != nil {
+		if l.locks, l.err = immutability.Compile(celrule.Apply(l.schema, imported.Changes)); l.err != nil {
 			return
 		}
-		l.rules = celrun.New(l.version.Schema, func(r celrun.Rule) bool {
+		l.rules = celrun.New(l.schema, func(r celrun.Rule) bool {
 			if !celrun.Transition(r) || asLocks[place{r.SchemaPath, r.Index}] {
 				return false
 			}
@@ -89,7 +93,7 @@ func (l *laws) ruleBreaches(newObj, oldObj map[string]any) ([]breach, error) {
 	for i, v := range violations {
 		b := breach{path: v.Path, lock: lockRule, rule: v.Rule.Text, schemaPath: v.Rule.SchemaPath, message: v.Message}
 		if v.Path != "" {
-			b.new, b.old = correlate(l.version.Schema, newObj, oldObj, v.Path)
+			b.new, b.old = correlate(l.schema, newObj, oldObj, v.Path)
 		}
 		breaches[i] = b
 	}

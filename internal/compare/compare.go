@@ -19,9 +19,11 @@ import (
 // Input is what Check compares.
 type Input struct {
 	New, Old []manifest.File
-	// NewSchemas and OldSchemas are CRDs for the objects, as the change leaves and finds them; often the same files.
-	// CRDs among New and Old count too.
-	NewSchemas, OldSchemas []manifest.CRD
+	// NewSchemas and OldSchemas are schemas for the objects, as the change leaves and finds them; often the same files.
+	// CRDs among New and Old count too. A JSON Schema is for the documents that are not Kubernetes objects.
+	NewSchemas, OldSchemas manifest.Schemas
+	// NewDefaults and OldDefaults are what such a document leaves out: the values.yaml of a Helm chart.
+	NewDefaults, OldDefaults map[string]any
 	// Accepted are the violations that somebody has accepted, nil for none. OldAccepted are those that OLD has already;
 	// with KnownOld an acceptance that is not among them is marked as new.
 	Accepted, OldAccepted *accept.List
@@ -48,18 +50,26 @@ type Options struct {
 // Check compares the objects of in.New with those of in.Old. What cannot be read or compared is listed in
 // Report.Errors, and the rest is checked all the same. The error is about an input that holds no object at all.
 func Check(in Input, o Options) (*Report, error) {
+	var newPlain, oldPlain []*manifest.Object
+	if in.hasPlainSchema() {
+		in.New, newPlain = manifest.SplitPlain(in.New)
+		in.Old, oldPlain = manifest.SplitPlain(in.Old)
+		nameAlike(newPlain, oldPlain)
+	}
 	newSet, oldSet := manifest.Objects(in.New), manifest.Objects(in.Old)
-	if newSet.Documents+oldSet.Documents+len(newSet.Errs)+len(oldSet.Errs)+len(in.Errs) == 0 {
+	if len(newPlain)+len(oldPlain)+newSet.Documents+oldSet.Documents+len(newSet.Errs)+len(oldSet.Errs)+len(in.Errs) == 0 {
 		return nil, errors.New("OLD and NEW hold no object; there is nothing to check")
 	}
 	c := &checker{
 		Options: o,
-		kinds:   newKinds(slices.Concat(in.NewSchemas, newSet.CRDs), slices.Concat(in.OldSchemas, oldSet.CRDs), o),
+		kinds:   newKinds(slices.Concat(in.NewSchemas.CRDs, newSet.CRDs), slices.Concat(in.OldSchemas.CRDs, oldSet.CRDs), o),
 		report: &Report{
 			SkippedKinds: []SkippedKind{}, Violations: []Violation{}, Unknown: []Remark{}, Notes: []Remark{}, Replacements: []Replacement{},
 			Warnings: []string{}, Others: others(newSet.Others, oldSet.Others),
 		},
 	}
+	c.kinds.addDocuments(in.NewSchemas.Documents, in.OldSchemas.Documents)
+	c.kinds.newDefaults, c.kinds.oldDefaults = in.NewDefaults, in.OldDefaults
 	c.fail(in.Errs...)
 	c.fail(oldSet.Errs...)
 	c.fail(newSet.Errs...)
@@ -69,6 +79,7 @@ func Check(in Input, o Options) (*Report, error) {
 		c.report.Notes = append(c.report.Notes, Remark{subject(p.Object, ""), "", fmt.Sprintf(
 			"it is a patch of %s, not an object, and was skipped; to check what it changes, render the manifests with --render 'kustomize build DIR'", p.Kustomization)})
 	}
+	oldSet.Objects, newSet.Objects = append(oldSet.Objects, oldPlain...), append(newSet.Objects, newPlain...)
 	olds, news := c.covered(oldSet.Objects, nil), c.covered(newSet.Objects, oldSet.Objects)
 	c.fail(repeated(olds)...)
 	c.fail(repeated(news)...)

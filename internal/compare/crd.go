@@ -27,7 +27,7 @@ func newCRDDefinition(c manifest.CRD, onlyOld, noDefaults bool) (*crdDefinition,
 	d := &crdDefinition{c, map[*crd.Version]*laws{}, onlyOld, noDefaults}
 	validators, errs := c.Compile()
 	for v, locks := range validators {
-		d.laws[v] = newLaws(v, locks)
+		d.laws[v] = newLaws(v.Schema, locks)
 	}
 	return d, errs
 }

@@ -15,9 +15,12 @@ import (
 type kinds struct {
 	builtin  *builtin.Kinds // nil for none
 	byKind   map[groupKind][]*crdDefinition
-	errs     []error  // CRDs of NEW that cannot be used
-	warnings []string // CRDs that only OLD has and that cannot be used
+	open     []*openDefinition // schemas of OpenAPI documents, and JSON Schemas
+	errs     []error           // CRDs of NEW that cannot be used
+	warnings []string          // CRDs that only OLD has and that cannot be used
 	broken   []manifest.CRD
+
+	newDefaults, oldDefaults map[string]any // of documents without a kind
 }
 
 type groupKind struct{ group, kind string }
@@ -73,6 +76,11 @@ func (k *kinds) of(o *manifest.Object) []definition {
 	var list []definition
 	for _, d := range k.byKind[groupKind{o.Group, o.Kind}] {
 		list = append(list, d)
+	}
+	for _, d := range k.open {
+		if d.covers(o.APIVersion) && d.kind == o.Kind {
+			list = append(list, d)
+		}
 	}
 	if kind := k.builtinOf(o); kind != nil {
 		list = append(list, builtinDefinition{kind})

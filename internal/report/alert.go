@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/fieldlock/fieldlock/internal/audit"
 	"github.com/fieldlock/fieldlock/internal/compare"
@@ -41,7 +42,7 @@ func checkAlerts(r *compare.Report) []alert {
 	var alerts []alert
 	for i := range r.Violations {
 		v := &r.Violations[i]
-		object := v.Kind + " " + v.Object
+		object := strings.TrimSpace(v.Kind + " " + v.Object)
 		message := fmt.Sprintf("%s: %s: %s", object, v.Path, v.Message)
 		if (v.Old != nil || v.New != nil) && v.Key == nil && len(v.Differences) == 0 && v.Reason == "" {
 			message += ": " + arrow(v.Old, v.New, false)
@@ -59,7 +60,7 @@ func checkAlerts(r *compare.Report) []alert {
 		alerts = append(alerts, a)
 	}
 	remark := func(rule, level, title string, m *compare.Remark) {
-		field := m.Kind + " " + m.Object
+		field := strings.TrimSpace(m.Kind + " " + m.Object)
 		if m.Path != "" {
 			field += ": " + m.Path
 		}

@@ -45,7 +45,7 @@ func writeObject(w io.Writer, violations []compare.Violation, r *compare.Report,
 			mark = p.Red("✗")
 		}
 	}
-	fmt.Fprintf(w, "%s %s %s\n", mark, p.Bold(Printable(first.Kind+" "+first.Object)), p.Dim(fmt.Sprintf("(%s:%d)", Printable(first.File), first.ObjectLine)))
+	fmt.Fprintf(w, "%s %s %s\n", mark, p.Bold(Printable(strings.TrimSpace(first.Kind+" "+first.Object))), p.Dim(fmt.Sprintf("(%s:%d)", Printable(first.File), first.ObjectLine)))
 	for i := range violations {
 		writeViolation(w, &violations[i], p)
 	}
@@ -174,7 +174,7 @@ func writeRemark(w io.Writer, mark string, r compare.Remark, p Palette) {
 	if r.Path != "" {
 		path = " " + p.Bold(Printable(r.Path))
 	}
-	fmt.Fprintf(w, "%s %s%s %s\n    %s\n", mark, Printable(r.Kind+" "+r.Object), path,
+	fmt.Fprintf(w, "%s %s%s %s\n    %s\n", mark, Printable(strings.TrimSpace(r.Kind+" "+r.Object)), path,
 		p.Dim(fmt.Sprintf("(%s:%d)", Printable(r.File), r.Line)), Printable(r.Message))
 }
 

@@ -22,12 +22,12 @@ func checkMarkdown(w io.Writer, r *compare.Report) error {
 	}
 	for i := range r.Violations {
 		v := &r.Violations[i]
-		fmt.Fprintf(w, "| %s<br>%s | %s | %s | %s |\n", cell(v.Kind+" "+v.Object), codeCell(fmt.Sprintf("%s:%d", v.File, v.Line)),
+		fmt.Fprintf(w, "| %s<br>%s | %s | %s | %s |\n", cell(strings.TrimSpace(v.Kind+" "+v.Object)), codeCell(fmt.Sprintf("%s:%d", v.File, v.Line)),
 			codeCell(v.Path), changeCell(v), whyCell(v))
 	}
 	for i := range r.Replacements {
 		re := &r.Replacements[i]
-		fmt.Fprintf(w, "\n**To get there, %s** (cost: %s): %s\n", cell(re.Kind+" "+re.Object), re.Cost, cell(re.Message))
+		fmt.Fprintf(w, "\n**To get there, %s** (cost: %s): %s\n", cell(strings.TrimSpace(re.Kind+" "+re.Object)), re.Cost, cell(re.Message))
 		if len(re.How) > 0 {
 			fmt.Fprintln(w)
 		}
@@ -40,7 +40,7 @@ func checkMarkdown(w io.Writer, r *compare.Report) error {
 			fmt.Fprintf(w, "\n**%s**\n\n", title)
 		}
 		for _, m := range remarks {
-			fmt.Fprintf(w, "- %s %s: %s\n", cell(m.Kind+" "+m.Object), codeCell(m.Path), cell(m.Message))
+			fmt.Fprintf(w, "- %s %s: %s\n", cell(strings.TrimSpace(m.Kind+" "+m.Object)), codeCell(m.Path), cell(m.Message))
 		}
 	}
 	list("Only the cluster can decide", r.Unknown)

@@ -70,7 +70,7 @@ func check(args []js.Value) (any, error) {
 	}
 	return compare.Check(compare.Input{
 		Old: []manifest.File{file("old", args[1])}, New: []manifest.File{file("new", args[2])},
-		OldSchemas: schemas.CRDs, NewSchemas: schemas.CRDs, Errs: schemas.Errs,
+		OldSchemas: manifest.Schemas{CRDs: schemas.CRDs}, NewSchemas: manifest.Schemas{CRDs: schemas.CRDs}, Errs: schemas.Errs,
 	}, compare.Options{Builtin: kinds})
 }
 

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"encoding/json"
+	"slices"
+	"testing"
+
+	"github.com/fieldlock/fieldlock/internal/compare"
+)
+
+// TestCheckSchemas compares objects by OpenAPI documents, and other documents by JSON Schemas.
+func TestCheckSchemas(t *testing.T) {
+	const (
+		openAPI = `
+openapi: 3.0.0
+components:
+  schemas:
+    Spec: {type: object, properties: {class: {type: string, x-kubernetes-immutable: true}, size: {type: integer, x-kubernetes-validations: [{rule: self >= oldSelf}]}}}
+    Widget:
+      type: object
+      properties: {spec: {allOf: [{$ref: "#/components/schemas/Spec"}], default: {}}}
+      x-kubernetes-group-version-kind: [{group: example.com, version: v1, kind: Widget}]
+`
+		values = `{"$schema": "http://json-schema.org/draft-07/schema#", "properties": {"storage": {"$ref": "#/definitions/s"}},
+			"definitions": {"s": {"type": "object", "properties": {"class": {"type": "string", "x-kubernetes-immutable": true}}}}}`
+	)
+	object := func(class, size string) string {
+		return "apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: a, namespace: b}\nspec: {class: " + class + ", size: " + size + "}\n"
+	}
+	for _, c := range []struct {
+		name, reason string
+		files        map[string]string
+		args         []string
+		want         []string // path and object of each violation
+	}{
+		{"OpenAPI, lock", "the reference is followed",
+			map[string]string{"s.yaml": openAPI, "old.yaml": object("x", "2"), "new.yaml": object("y", "2")}, []string{"--schema", "s.yaml", "old.yaml", "new.yaml"}, []string{"spec.class b/a"}},
+		{"OpenAPI, rule", "rules of the schema run",
+			map[string]string{"s.yaml": openAPI, "old.yaml": object("x", "2"), "new.yaml": object("x", "1")}, []string{"--schema", "s.yaml", "old.yaml", "new.yaml"}, []string{"spec.size b/a"}},
+		{"OpenAPI, allowed", "the class is the same",
+			map[string]string{"s.yaml": openAPI, "old.yaml": object("x", "2"), "new.yaml": object("x", "3")}, []string{"--schema", "s.yaml", "old.yaml", "new.yaml"}, nil},
+		{"a directory of documents", "each has kinds",
+			map[string]string{"s/a.yaml": openAPI, "s/b.json": `{"openapi": "3.0.0"}`, "old.yaml": object("x", "2"), "new.yaml": object("y", "2")}, []string{"--schema", "s", "old.yaml", "new.yaml"}, []string{"spec.class b/a"}},
+		{"values", "two files that are named are a pair",
+			map[string]string{"s.json": values, "old/values.yaml": "storage: {class: a}\n", "new/values.yaml": "storage: {class: b}\n"}, []string{"--schema", "s.json", "old/values.yaml", "new/values.yaml"}, []string{"storage.class new/values.yaml"}},
+		{"directories of values", "files are paired by path",
+			map[string]string{"s.json": values, "old/a.yaml": "storage: {class: a}\n", "new/a.yaml": "storage: {class: b}\n", "old/b.yaml": "storage: {class: a}\n", "new/b.yaml": "storage: {class: a, x: 1}\n"},
+			[]string{"--schema", "s.json", "old", "new"}, []string{"storage.class a.yaml"}},
+		{"chart", "the defaults of values.yaml are what a file leaves out",
+			map[string]string{"chart/values.schema.json": values, "chart/values.yaml": "storage: {class: a}\n", "old.yaml": "x: 1\n", "new.yaml": "storage: {class: a}\n"}, []string{"--chart", "chart", "old.yaml", "new.yaml"}, nil},
+		{"chart, another value", "the default was in place",
+			map[string]string{"chart/values.schema.json": values, "chart/values.yaml": "storage: {class: a}\n", "old.yaml": "x: 1\n", "new.yaml": "storage: {class: b}\n"}, []string{"--chart", "chart", "old.yaml", "new.yaml"}, []string{"storage.class new.yaml"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Chdir(writeFiles(t, c.files))
+			got := runCommand("", append([]string{"check", "-o", "json"}, c.args...)...)
+			var report compare.Report
+			if err := json.Unmarshal([]byte(got.out), &report); err != nil {
+				t.Fatalf("%v: %s%s", err, got.out, got.err)
+			}
+			var paths []string
+			for _, v := range report.Violations {
+				paths = append(paths, v.Path+" "+v.Object)
+			}
+			if !slices.Equal(paths, c.want) || report.Checked == 0 || (got.status == exitRefused) != (c.want != nil) {
+				t.Errorf("%s: got %q, want %q; %d checked, status %d\n%s", c.reason, paths, c.want, report.Checked, got.status, got.err)
+			}
+		})
+	}
+}

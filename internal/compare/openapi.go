@@ -1,0 +1,165 @@
+package compare
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/fieldlock/fieldlock/immutability"
+	"github.com/fieldlock/fieldlock/immutability/builtin"
+	"github.com/fieldlock/fieldlock/immutability/openapi"
+	"github.com/fieldlock/fieldlock/internal/manifest"
+	"github.com/fieldlock/fieldlock/internal/schema"
+)
+
+var _ definition = (*openDefinition)(nil)
+
+// openDefinition judges objects by a schema of an OpenAPI document, and documents without a kind by a JSON Schema.
+type openDefinition struct {
+	*openapi.Document
+	apiVersion, kind string // "" for a JSON Schema
+	ref              string
+	onlyOld          bool
+	kinds            *kinds
+
+	once sync.Once // compiled at the first use: a document of an API server has hundreds of kinds
+	laws *laws
+	err  error
+}
+
+// hasPlainSchema reports whether a schema is for documents that are not Kubernetes objects.
+func (in *Input) hasPlainSchema() bool {
+	return slices.ContainsFunc(slices.Concat(in.NewSchemas.Documents, in.OldSchemas.Documents), func(d *openapi.Document) bool { return d.Root != "" })
+}
+
+// nameAlike gives a document of a file that was named the name of the file in NEW, on both sides.
+func nameAlike(news, olds []*manifest.Object) {
+	for _, n := range news {
+		for _, o := range olds {
+			if n.Path == "" && o.Path == "" {
+				n.Name, o.Name = n.Document.File, n.Document.File
+			}
+		}
+	}
+}
+
+// addDocuments adds the kinds of OpenAPI documents and JSON Schemas. A document that both sides have counts once.
+func (k *kinds) addDocuments(news, olds []*openapi.Document) {
+	for _, d := range news {
+		k.addDocument(d, false)
+	}
+	for _, d := range olds {
+		if !slices.Contains(news, d) {
+			k.addDocument(d, true)
+		}
+	}
+}
+
+func (k *kinds) addDocument(d *openapi.Document, onlyOld bool) {
+	if d.Root != "" {
+		k.open = append(k.open, &openDefinition{Document: d, ref: d.Root, onlyOld: onlyOld, kinds: k})
+	}
+	for _, kind := range d.Kinds {
+		k.open = append(k.open, &openDefinition{Document: d, apiVersion: kind.APIVersion, kind: kind.Kind, ref: kind.Ref, onlyOld: onlyOld, kinds: k})
+	}
+}
+
+func (d *openDefinition) covers(apiVersion string) bool { return d.apiVersion == apiVersion }
+
+// load compiles the schema. The rules in it read the whole schema, so it is written out for them.
+func (d *openDefinition) load() error {
+	d.once.Do(func() {
+		locks, err := d.Compile(d.ref)
+		if err != nil {
+			d.err = err
+			return
+		}
+		s, err := d.Resolve(d.ref)
+		if err == nil {
+			s, err = schema.Read(s, d.Resolve).Inline()
+		}
+		if err != nil {
+			// Locks can be checked at every depth of a schema that contains itself, its rules cannot.
+			s = nil
+		}
+		d.laws = newLaws(s, locks)
+		d.err = d.laws.load()
+	})
+	return d.err
+}
+
+func (d *openDefinition) judge(p pair) (verdict, error) {
+	var v verdict
+	if err := d.load(); err != nil {
+		return v, err
+	}
+	if d.laws.empty() {
+		return v, nil
+	}
+	newObj, oldObj := p.new.Value(), p.old.Value()
+	if d.kind == "" {
+		newObj, oldObj = openapi.MergeValues(newObj, d.kinds.newDefaults), openapi.MergeValues(oldObj, d.kinds.oldDefaults)
+	}
+	report := d.laws.locks.Check(newObj, oldObj)
+	breaches := make([]breach, len(report.Violations))
+	for i := range breaches {
+		breaches[i] = d.breach(&report.Violations[i])
+		breaches[i].rule = d.laws.texts[breaches[i].schemaPath]
+	}
+	byRules, err := d.laws.ruleBreaches(newObj, oldObj)
+	if err != nil {
+		return v, p.new.Mistake("", "the CEL rules of its schema cannot be run: %v", err)
+	}
+	for i := range byRules {
+		d.place(&byRules[i])
+	}
+	v.merge(append(breaches, byRules...))
+	v.more += report.More
+	v.unknown = append(v.unknown, d.laws.unknownRules()...)
+	if len(v.breaches)+v.more > 0 {
+		v.replacement = d.replacement(p)
+	}
+	return v, nil
+}
+
+func (d *openDefinition) breach(v *immutability.Violation) breach {
+	b := breach{
+		path: v.Path.String(), lock: string(v.Lock), schemaPath: v.SchemaPath,
+		old: value{v.Old, v.HasOld}, new: value{v.New, v.HasNew}, key: value{v.Key, v.HasKey},
+		moreDifferences: v.MoreDifferences, message: v.Message(),
+	}
+	d.place(&b)
+	if v.Lock == immutability.Incomparable {
+		b.reason = strings.TrimPrefix(b.message, "field is immutable: ")
+	}
+	for _, difference := range v.Differences {
+		b.differences = append(b.differences, newDifference(difference))
+	}
+	return b
+}
+
+// place adds where the lock or rule of a breach is.
+func (d *openDefinition) place(b *breach) {
+	b.file, b.line, b.onlyOld = d.File, d.Position(d.ref, b.schemaPath).Line, d.onlyOld
+}
+
+// replacement returns what replacing a refused object costs, which nobody knows.
+func (d *openDefinition) replacement(p pair) *replacement {
+	r := &replacement{cost: CostUnknown, message: costMessages[CostUnknown], how: []string{"keep the old values of the locked fields"}}
+	if d.kind == "" {
+		r.message = "what is lost depends on what is deployed with these values"
+		return r
+	}
+	r.requested = builtin.Requested(p.new.Value())
+	r.how = append(r.how, fmt.Sprintf("kubectl delete %s %s", quote(kindArgument(p.new)), kubectlName(p.new)), "kubectl apply -f "+kubectlFile(p.new))
+	return r
+}
+
+// kindArgument names the kind of an object for kubectl.
+func kindArgument(o *manifest.Object) string {
+	if o.Group == "" {
+		return strings.ToLower(o.Kind)
+	}
+	return strings.ToLower(o.Kind) + "." + o.Group
+}

@@ -1,0 +1,100 @@
+package manifest
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/fieldlock/fieldlock/immutability/openapi"
+)
+
+// Schemas are the schemas that files hold.
+type Schemas struct {
+	CRDs []CRD
+	// Documents are OpenAPI documents and JSON Schemas.
+	Documents []*openapi.Document
+}
+
+// Add adds other schemas.
+func (s *Schemas) Add(other Schemas) {
+	s.CRDs, s.Documents = append(s.CRDs, other.CRDs...), append(s.Documents, other.Documents...)
+}
+
+// Schemas reads the schemas that args name, as Read does. Every arg has to have at least one. Errors about single files or
+// CRDs are in errs, and the others are read all the same.
+func (r *Reader) Schemas(args ...string) (s Schemas, errs []error, err error) {
+	read := map[string]bool{}
+	for _, arg := range args {
+		files, err := r.Read(arg)
+		if err != nil {
+			return s, nil, err
+		}
+		files = slices.DeleteFunc(files, func(f File) bool {
+			again := f.Name != Stdin && read[f.Name]
+			read[f.Name] = true
+			return again
+		})
+		if len(files) == 0 {
+			continue // it was named before
+		}
+		found, mistakes, err := SchemasOf(arg, files)
+		if err != nil {
+			return s, nil, err
+		}
+		s.Add(found)
+		errs = append(errs, mistakes...)
+	}
+	return s, errs, nil
+}
+
+// SchemasOf returns the schemas in files, which are those of an argument.
+func SchemasOf(arg string, files []File) (s Schemas, errs []error, err error) {
+	var rest []File
+	for _, f := range files {
+		if d := openAPIOf(&f); d != nil {
+			s.Documents = append(s.Documents, d)
+		} else {
+			rest = append(rest, f)
+		}
+	}
+	if len(s.Documents) > 0 {
+		set := Objects(rest)
+		s.CRDs = set.CRDs
+		return s, set.Errs, nil
+	}
+	s.CRDs, errs, err = CRDsOf([]string{arg}, [][]File{rest})
+	return s, errs, err
+}
+
+// openAPIOf returns the OpenAPI document or JSON Schema that a file holds, or nil.
+func openAPIOf(f *File) *openapi.Document {
+	if f.Err != nil || len(f.Documents) != 1 {
+		return nil
+	}
+	return openapi.FromDocument(f.Documents[0])
+}
+
+// SplitPlain takes the documents that are not Kubernetes objects, such as the values of a chart, out of files. Each is an
+// object without a kind, which has the path of its file as its name; of a file that was named itself it is "values".
+func SplitPlain(files []File) (rest []File, plain []*Object) {
+	for _, f := range files {
+		if base := path.Base(f.Name); base == "Chart.yaml" || strings.HasSuffix(base, ".schema.json") {
+			continue // about the values, not values
+		}
+		documents := f.Documents
+		f.Documents = nil
+		for _, d := range documents {
+			if d.Object["kind"] != nil && d.Object["apiVersion"] != nil {
+				f.Documents = append(f.Documents, d)
+				continue
+			}
+			name := f.Path
+			if name == "" {
+				name = "values"
+			}
+			plain = append(plain, &Object{ID: ID{Name: name}, Path: f.Path, Document: d})
+		}
+		rest = append(rest, f)
+	}
+	return rest, plain
+}
