@@ -37,12 +37,12 @@ func (f *keyFilter) body(w http.ResponseWriter, r *http.Request) (map[string]any
 	}
 	document, err := decode(data)
 	if err != nil {
-		fail(w, apierrors.NewBadRequest("the body is no object in JSON or YAML: "+err.Error()))
+		fail(w, apierrors.NewBadRequest("the body is not an object in JSON or YAML: "+err.Error()))
 	}
 	return document, err == nil
 }
 
-// decode reads an object in JSON or YAML. A member that stands twice is an error: which of them counts would be lost
+// decode reads an object in JSON or YAML. A member that is there twice is an error: which of them counts would be lost
 // when the document is written again.
 func decode(data []byte) (map[string]any, error) {
 	if !json.Valid(data) {

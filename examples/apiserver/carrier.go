@@ -144,7 +144,7 @@ func nodes(schema map[string]any) map[string]map[string]any {
 		}
 		found[path] = object
 		for _, keyword := range []string{"items", "additionalProperties", "additionalItems", "not"} {
-			walk(path+"/"+keyword, object[keyword]) // a list of items, or a boolean, is no schema
+			walk(path+"/"+keyword, object[keyword]) // a list of items, or a boolean, is not a schema
 		}
 		for _, keyword := range []string{"properties", "patternProperties", "definitions", "dependencies"} {
 			children, _ := object[keyword].(map[string]any)

@@ -14,11 +14,11 @@ import (
 	"k8s.io/apiserver/pkg/warning"
 )
 
-// keyFilter stands in front of the API server and carries the keys that its types drop: from the schemas of a CRD into
+// keyFilter runs in front of the API server and carries the keys that its types drop: from the schemas of a CRD into
 // the annotation fieldlock.dev/locks when one is written, and from the annotation back into the schemas when one is
 // read, and into the published OpenAPI documents. It also answers for the aggregator that is missing here.
 //
-// It stands behind authentication and authorization and leaves the server's own requests alone.
+// It runs after authentication and authorization and leaves the server's own requests alone.
 type keyFilter struct {
 	inner http.Handler
 	crds  func() listers.CustomResourceDefinitionLister

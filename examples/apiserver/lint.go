@@ -81,7 +81,7 @@ func refuse(a admission.Attributes, errs ...*field.Error) error {
 	return apierrors.NewInvalid(apiextensions.Kind("CustomResourceDefinition"), a.GetName(), errs)
 }
 
-// identity tells one finding from another, wherever it stands in the text.
+// identity tells one finding from another, wherever it is in the text.
 func identity(f crd.Finding) string { return f.Rule + " " + f.Version + " " + f.SchemaPath }
 
 // read reads a CRD of the internal version; nil for no object.

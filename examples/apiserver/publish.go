@@ -62,8 +62,8 @@ func groupVersion(path string) schema.GroupVersion {
 	return schema.GroupVersion{Group: group, Version: version}
 }
 
-// publish serves the OpenAPI documents with the keys of the CRDs in them. What no CRD with keys stands in passes as it
-// is. The v3 documents are cached by clients under the hash in their address, so that hash has to count the keys too.
+// publish serves the OpenAPI documents with the keys of the CRDs in them. Documents without such CRDs pass as they
+// are. The v3 documents are cached by clients under the hash in their address, so that hash has to count the keys too.
 func (f *keyFilter) publish(w http.ResponseWriter, r *http.Request) {
 	marks, err := f.published()
 	if err != nil {

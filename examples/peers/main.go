@@ -5,7 +5,7 @@
 //	go run ./peers -svg FILE    # and draws the ratios
 //	go run ./peers -only Go     # measures only the groups with this text in their title
 //
-// Each round runs every subject once, so that a busy machine is busy for all of them; a ratio is that of the processor
+// Each round runs every subject once, so that a busy machine is busy for all of them; a ratio compares the processor
 // times of one round, and the median of the rounds is printed. Times are processor times on Linux, those of the garbage
 // collector included where there is garbage. The CRDs of other projects are read from their Go modules, which go mod download gets.
 package main

@@ -98,7 +98,7 @@ func inMemoryOf(n int) ([]row, error) {
 		return nil, err
 	}
 	none := &subject{name: "nothing locked", each: 16, do: func() {
-		for range 16 { // so that calling this function is no part of it
+		for range 16 { // so that the call of this function hardly counts
 			if empty.ValidateUpdate(newObj, oldObj) != nil {
 				panic("an update is refused without locks")
 			}

@@ -12,7 +12,7 @@ import (
 func spaced(text []byte) []byte {
 	var out bytes.Buffer
 	if err := json.Indent(&out, text, "", " "); err != nil {
-		panic(err) // only for what is no JSON
+		panic(err) // only for what is not JSON
 	}
 	return out.Bytes()
 }

@@ -20,7 +20,7 @@ type Owner struct {
 	// Parent says that the manager owns only an object or list around the field: nobody owns the field itself.
 	Parent bool
 
-	otherVersion bool // the manager wrote in another version than that of the object
+	otherVersion bool // the object has another version than the manager wrote in
 }
 
 // newestFirst orders owners by time, then by name, so that the same managed fields give the same text.

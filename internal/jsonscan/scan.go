@@ -14,7 +14,7 @@ const (
 	atColon           // after a key
 	atEnd             // after a value in a list or object: a comma or the end
 	done              // after the last value
-	noJSON            // what follows is no JSON
+	noJSON            // what follows is not JSON
 )
 
 // endOfNothing is the position that goes with noJSON.

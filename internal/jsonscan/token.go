@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// afterSpace returns the position of the first byte of data from i on that is no white space; len(data) if there is none.
+// afterSpace returns the position of the first byte of data from i on that is not white space, or len(data).
 func afterSpace(data []byte, i int) int {
 	for i < len(data) && data[i] <= ' ' && (data[i] == ' ' || data[i] == '\n' || data[i] == '\t' || data[i] == '\r') {
 		i++
@@ -31,7 +31,7 @@ func special(word uint64) uint64 {
 	return (((word ^ swap) - below) | ((word ^ backslash) - ones)) &^ word & highs
 }
 
-// stringEnd returns the end of the string whose opening quote is data[i], or -1 where it is none.
+// stringEnd returns the end of the string whose opening quote is data[i], or -1 if it is not a string.
 func stringEnd(data []byte, i int) int {
 	for i++; i+wordLength <= len(data); {
 		hit := special(binary.LittleEndian.Uint64(data[i : i+wordLength]))
@@ -78,7 +78,7 @@ func escapeEnd(data []byte, i int) int {
 	return -1
 }
 
-// hexRune returns the rune of the sequence \uXXXX at data[i]; ok is false where none stands.
+// hexRune returns the rune of the sequence \uXXXX at data[i]; ok is false if there is none.
 func hexRune(data []byte, i int) (r rune, ok bool) {
 	if i+6 > len(data) || data[i] != '\\' || data[i+1] != 'u' {
 		return 0, false
@@ -123,7 +123,7 @@ func wordEnd(data []byte, i int, word string) int {
 // safeDigits is how many characters a number without an exponent may have so that no float64 overflows.
 const safeDigits = 300
 
-// numberEnd is scalarEnd for numbers. One that is beyond the range of float64 is none, as for util/json.
+// numberEnd is scalarEnd for numbers. Like util/json, it takes no number beyond the range of float64.
 func numberEnd(data []byte, i int) int {
 	start := i
 	if data[i] == '-' {

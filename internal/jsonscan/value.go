@@ -112,7 +112,7 @@ func unquote(quoted []byte) []byte {
 	return out
 }
 
-// isPlain reports whether a string stands for itself. The first loop settles it for the short names that most are.
+// isPlain reports whether a string is written as it is. The first loop settles it for the short names that most are.
 func isPlain(s []byte) bool {
 	for i, c := range s {
 		if c == '\\' || c >= utf8.RuneSelf {

@@ -30,7 +30,7 @@ type Members struct {
 type member struct {
 	name  []byte // with its quotes
 	read  bool   // and not met yet
-	ended bool   // there is no further one
+	ended bool   // it was the last one
 }
 
 // Members walks the two objects that follow: both Kinds are '{'.
@@ -161,7 +161,7 @@ func (it *Items) Next() bool {
 	return true
 }
 
-// nextItem reads what stands before the next item of data from *i on, or the end of the list.
+// nextItem reads what comes before the next item of data from *i on, or the end of the list.
 func (p *Pair) nextItem(data []byte, i *int, first bool) bool {
 	at := afterSpace(data, *i)
 	if at < len(data) && data[at] == ']' {
