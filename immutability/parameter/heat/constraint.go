@@ -43,16 +43,16 @@ func (c *constraint) unchecked() (string, bool) {
 	return string(c.kind) + ": " + c.text, unknown
 }
 
-func readConstraints(n *yaml.Node, p *Parameter) ([]constraint, error) {
+func readConstraints(n *yaml.Node, name string, t Type) ([]constraint, error) {
 	switch {
 	case n == nil || document.IsNull(n):
 		return nil, nil
 	case n.Kind != yaml.SequenceNode:
-		return nil, document.Errorf(n, "the constraints of %q are %s: they should be a list", p.Name, document.Describe(n))
+		return nil, document.Errorf(n, "the constraints of %q are %s: they should be a list", name, document.Describe(n))
 	}
 	var constraints []constraint
 	for _, item := range n.Content {
-		c, err := readConstraint(item, p)
+		c, err := readConstraint(item, name, t)
 		if err != nil {
 			return nil, err
 		}
@@ -61,9 +61,9 @@ func readConstraints(n *yaml.Node, p *Parameter) ([]constraint, error) {
 	return constraints, nil
 }
 
-func readConstraint(n *yaml.Node, p *Parameter) (c constraint, err error) {
+func readConstraint(n *yaml.Node, name string, t Type) (c constraint, err error) {
 	if n.Kind != yaml.MappingNode {
-		return c, document.Errorf(n, "a constraint of %q is %s: it should be a mapping", p.Name, document.Describe(n))
+		return c, document.Errorf(n, "a constraint of %q is %s: it should be a mapping", name, document.Describe(n))
 	}
 	kinds := []constraintKind{constraintRange, constraintLength, constraintModulo, constraintValues, constraintPattern, constraintCustom}
 	known := []string{"description"}
@@ -80,7 +80,7 @@ func readConstraint(n *yaml.Node, p *Parameter) (c constraint, err error) {
 	for _, kind := range kinds {
 		if found[string(kind)] != nil {
 			if c.kind != "" {
-				return c, document.Errorf(n, "a constraint of %q has both %s and %s: give each its own entry", p.Name, c.kind, kind)
+				return c, document.Errorf(n, "a constraint of %q has both %s and %s: give each its own entry", name, c.kind, kind)
 			}
 			c.kind = kind
 		}
@@ -88,15 +88,15 @@ func readConstraint(n *yaml.Node, p *Parameter) (c constraint, err error) {
 	value := found[string(c.kind)]
 	switch c.kind {
 	case constraintRange, constraintLength:
-		return c, c.readNumbers(value, p, "min", "max")
+		return c, c.readNumbers(value, name, "min", "max")
 	case constraintModulo:
-		err := c.readNumbers(value, p, "step", "offset")
+		err := c.readNumbers(value, name, "step", "offset")
 		if err == nil && (c.first == "" || c.first == "0") {
-			err = document.Errorf(value, "modulo of %q has no step other than 0", p.Name)
+			err = document.Errorf(value, "modulo of %q has no step other than 0", name)
 		}
 		return c, err
 	case constraintValues:
-		return c, c.readValues(value, p)
+		return c, c.readValues(value, name, t)
 	case constraintPattern:
 		if c.text, err = document.Text(value, string(c.kind)); err != nil {
 			return c, err
@@ -107,12 +107,12 @@ func readConstraint(n *yaml.Node, p *Parameter) (c constraint, err error) {
 		c.text, err = document.Text(value, string(c.kind))
 		return c, err
 	}
-	return c, document.Errorf(n, "a constraint of %q has none of length, range, modulo, allowed_values, allowed_pattern and custom_constraint", p.Name)
+	return c, document.Errorf(n, "a constraint of %q has none of length, range, modulo, allowed_values, allowed_pattern and custom_constraint", name)
 }
 
-func (c *constraint) readNumbers(n *yaml.Node, p *Parameter, first, second string) error {
+func (c *constraint) readNumbers(n *yaml.Node, name, first, second string) error {
 	if n.Kind != yaml.MappingNode {
-		return document.Errorf(n, "%s of %q is %s: it should be a mapping with %s and %s", c.kind, p.Name, document.Describe(n), first, second)
+		return document.Errorf(n, "%s of %q is %s: it should be a mapping with %s and %s", c.kind, name, document.Describe(n), first, second)
 	}
 	found, err := document.Strict(n, first, second)
 	if err != nil {
@@ -125,7 +125,7 @@ func (c *constraint) readNumbers(n *yaml.Node, p *Parameter, first, second strin
 		if n := found[limit.name]; n != nil && !document.IsNull(n) {
 			number, ok := toNumeral(n.Value)
 			if !ok {
-				return document.Errorf(n, "%s of %s of %q is %s: it should be a number", limit.name, c.kind, p.Name, document.Describe(n))
+				return document.Errorf(n, "%s of %s of %q is %s: it should be a number", limit.name, c.kind, name, document.Describe(n))
 			}
 			*limit.to = number
 		}
@@ -133,11 +133,11 @@ func (c *constraint) readNumbers(n *yaml.Node, p *Parameter, first, second strin
 	return nil
 }
 
-func (c *constraint) readValues(n *yaml.Node, p *Parameter) error {
+func (c *constraint) readValues(n *yaml.Node, name string, t Type) error {
 	if n.Kind != yaml.SequenceNode {
-		return document.Errorf(n, "allowed_values of %q is %s: it should be a list", p.Name, document.Describe(n))
+		return document.Errorf(n, "allowed_values of %q is %s: it should be a list", name, document.Describe(n))
 	}
-	itemType := p.Type
+	itemType := t
 	if itemType == TypeList {
 		itemType = TypeString
 	}
@@ -148,7 +148,7 @@ func (c *constraint) readValues(n *yaml.Node, p *Parameter) error {
 		}
 		converted, problem := itemType.convert(value)
 		if problem != "" {
-			return document.Errorf(item, "allowed_values of %q has %s: %s", p.Name, document.Describe(item), problem)
+			return document.Errorf(item, "allowed_values of %q has %s: %s", name, document.Describe(item), problem)
 		}
 		c.values = append(c.values, converted)
 	}

@@ -148,7 +148,7 @@ func (t *Template) readParameter(key, n *yaml.Node) error {
 		}
 	}
 	p.Immutable = p.Immutable || !updatable
-	if p.constraints, err = readConstraints(found["constraints"], &p); err != nil {
+	if p.constraints, err = readConstraints(found["constraints"], p.Name, p.Type); err != nil {
 		return err
 	}
 	if n := found["default"]; n != nil {

@@ -115,7 +115,9 @@ func offer(p *Parameter) string {
 func (e *evaluation) finish() Admission {
 	e.checkValues()
 	changes, counted := e.changes()
-	e.checkTriggers(counted)
+	if !e.install { // which runs the plan deploy, whatever the triggers say
+		checkTriggers(counted, e.oldIndex, e.upgrade, e.version.Plans, &e.refusals)
+	}
 	children := e.version.children(e.index, e.next, &e.refusals)
 	e.refusals.Sort()
 
@@ -203,12 +205,4 @@ func textsOf(values parameter.Values) parameter.Values {
 		}
 	}
 	return out
-}
-
-// quoted shows a value in a message.
-func quoted(v parameter.Value, ok bool) string {
-	if !ok {
-		return "no value"
-	}
-	return strconv.Quote(v.Text)
 }

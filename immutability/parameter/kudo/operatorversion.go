@@ -7,6 +7,12 @@ import (
 	"github.com/fieldlock/fieldlock/immutability/parameter"
 )
 
+// planDeploy is the plan that every operator has; planUpdate runs for changes without a trigger, where it exists.
+const (
+	planDeploy = "deploy"
+	planUpdate = "update"
+)
+
 // OperatorVersion is what one version of an operator says about parameters. It may be read from a package or from a
 // cluster, or be built by hand. Evaluations do not change it.
 type OperatorVersion struct {

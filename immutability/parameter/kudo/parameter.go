@@ -25,6 +25,8 @@ const (
 	TypeMap     Type = "map"     // a mapping in YAML or JSON, or null
 )
 
+const typesAre = "the types are string, boolean, integer, number, array and map"
+
 var types = []Type{"", TypeString, TypeBoolean, TypeInteger, TypeNumber, TypeArray, TypeMap}
 
 // Parameter is the definition of a parameter. The zero value of each field means what its absence from params.yaml
@@ -119,4 +121,12 @@ func (t Type) name() Type {
 func holds(text string, kind yaml.Kind) bool {
 	root, err := document.Load([]byte(text))
 	return err == nil && (root == nil || root.Kind == kind)
+}
+
+// quoted shows a value in a message.
+func quoted(v parameter.Value, ok bool) string {
+	if !ok {
+		return "no value"
+	}
+	return strconv.Quote(v.Text)
 }

@@ -7,14 +7,6 @@ import (
 	"github.com/fieldlock/fieldlock/immutability/parameter"
 )
 
-// planDeploy is the plan that every operator has; planUpdate runs for changes without a trigger, where it exists.
-const (
-	planDeploy = "deploy"
-	planUpdate = "update"
-)
-
-const typesAre = "the types are string, boolean, integer, number, array and map"
-
 // Validate reports what is wrong with the definitions and with the tasks that refer to them:
 //
 //   - an immutable parameter that is neither required nor has a default (KEP-30, Installation);

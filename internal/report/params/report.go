@@ -2,9 +2,6 @@
 package params
 
 import (
-	"encoding/json"
-	"io"
-
 	"github.com/fieldlock/fieldlock/immutability/parameter"
 	"github.com/fieldlock/fieldlock/immutability/parameter/heat"
 	"github.com/fieldlock/fieldlock/immutability/parameter/kudo"
@@ -93,16 +90,4 @@ func Presence(present bool) string {
 		return "present"
 	}
 	return "absent"
-}
-
-// Print writes the report in the given format, "text" or "json".
-func (r *Report) Print(out io.Writer, format string) error {
-	if format != "json" {
-		_, err := io.WriteString(out, r.text())
-		return err
-	}
-	encoder := json.NewEncoder(out)
-	encoder.SetEscapeHTML(false)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(r)
 }
