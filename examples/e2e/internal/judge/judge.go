@@ -140,8 +140,8 @@ func copyOf(manifest map[string]any) map[string]any {
 	return (&unstructured.Unstructured{Object: manifest}).DeepCopy().Object
 }
 
-// show prints a manifest in one line.
-func show(manifest map[string]any) string {
+// Show prints a manifest in one line.
+func Show(manifest map[string]any) string {
 	data, err := json.Marshal(manifest)
 	if err != nil {
 		return err.Error()

@@ -29,7 +29,7 @@ func (j *Judge) Manifests(folder string) ([]kindcase.Case, error) {
 			if yaml.Unmarshal(document, &object) != nil {
 				continue
 			}
-			if manifest := j.manifest(object); manifest != nil {
+			if manifest := j.Manifest(object); manifest != nil {
 				cases = append(cases, kindcase.Case{Name: name, Old: manifest, New: manifest})
 			}
 		}
@@ -38,8 +38,8 @@ func (j *Judge) Manifests(folder string) ([]kindcase.Case, error) {
 	return cases, err
 }
 
-// manifest returns an object of a known kind and version with a namespace, nil for any other document.
-func (j *Judge) manifest(object map[string]any) map[string]any {
+// Manifest returns an object of a known kind and version with a namespace, nil for any other document.
+func (j *Judge) Manifest(object map[string]any) map[string]any {
 	code, ok := j.codes[text(object, "kind")]
 	metadata, _ := object["metadata"].(map[string]any)
 	if !ok || text(metadata, "name") == "" || !strings.HasSuffix(text(object, "apiVersion"), "v1") {

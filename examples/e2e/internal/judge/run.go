@@ -94,7 +94,7 @@ func (r *Result) judge(verdict builtin.Verdict, refused error, newObj, oldObj ma
 		return
 	}
 	if len(r.Disagreements) < 5 {
-		r.Disagreements = append(r.Disagreements, fmt.Sprintf("%s\n  old %s\n  new %s", cut(what), show(oldObj), show(newObj)))
+		r.Disagreements = append(r.Disagreements, fmt.Sprintf("%s\n  old %s\n  new %s", cut(what), Show(oldObj), Show(newObj)))
 	}
 }
 
