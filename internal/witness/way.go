@@ -13,6 +13,7 @@ type way struct {
 	starts  []*sequence
 	keeps   func(*sequence) bool
 	targets []path // of the guarded values in the first object
+	through string // what the way leads through, for people
 }
 
 // manyPairs bounds the pairs of values that a guarded field is tried with.

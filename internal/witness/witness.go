@@ -41,26 +41,30 @@ const effort = 700
 // same witness.
 func (k *Kind) Find(h Hole) (Witness, bool) {
 	for _, w := range k.ways(h) {
-		if len(w.starts) == 0 {
-			continue
+		if found, ok := w.find(effort); ok {
+			return found, true
 		}
-		good := func(x *search) *search {
-			x.keeps = w.keeps
-			x.refuse = func(refusals []Refusal) bool { return slices.ContainsFunc(refusals, w.concerns) }
-			x.differ = func(s *sequence) []edit { return w.differences(s) }
-			return x
-		}
-		found := good(&search{budget: effort}).run(w.starts)
-		if found == nil {
-			continue
-		}
-		found = shrink(found, func(s *sequence) *candidate {
-			one := good(&search{budget: 1, seen: map[uint64]bool{}})
-			return one.add(s, nil, problem{})
-		})
-		return Witness{Objects: found.objects, Refused: slices.DeleteFunc(found.refusals, func(r Refusal) bool { return !w.concerns(r) })}, true
 	}
 	return Witness{}, false
+}
+
+// find searches w, and shrinks what it finds.
+func (w *way) find(budget int) (Witness, bool) {
+	if len(w.starts) == 0 {
+		return Witness{}, false
+	}
+	within := func(budget int) *search {
+		return &search{
+			budget: budget, keeps: w.keeps, differ: w.differences, seen: map[uint64]bool{},
+			refuse: func(refusals []Refusal) bool { return slices.ContainsFunc(refusals, w.concerns) },
+		}
+	}
+	found := within(budget).run(w.starts)
+	if found == nil {
+		return Witness{}, false
+	}
+	found = shrink(found, func(s *sequence) *candidate { return within(1).add(s, nil, problem{}) })
+	return Witness{Objects: found.objects, Refused: slices.DeleteFunc(found.refusals, func(r Refusal) bool { return !w.concerns(r) })}, true
 }
 
 // Valid returns a small object that version accepts as a new one, and whether there is one within a bounded effort.

@@ -1,0 +1,167 @@
+package locktest_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+	"sigs.k8s.io/yaml"
+
+	"github.com/fieldlock/fieldlock/immutability/locktest"
+	"github.com/fieldlock/fieldlock/internal/modulefs"
+)
+
+// recorder keeps what a test reports.
+type recorder struct{ messages []string }
+
+func (*recorder) Helper() {}
+func (r *recorder) Errorf(format string, args ...any) {
+	r.messages = append(r.messages, fmt.Sprintf(format, args...))
+}
+func (r *recorder) Fatalf(format string, args ...any) { r.Errorf(format, args...) }
+
+// TestFailures: each mistake of a row is reported in words that name it.
+func TestFailures(t *testing.T) {
+	databases := locktest.CRD(t, "testdata/databases.yaml")
+	for _, row := range []struct {
+		name, reason string
+		update       locktest.Update
+		want         string // part of the message, "" for none
+	}{
+		{"refused as wanted", "nothing to report", locktest.Update{Old: `spec: {engine: mysql}`, New: `spec: {engine: postgres}`, Refused: []string{"spec.engine"}}, ""},
+		{"Go values", "as an operator author has them", locktest.Update{
+			Old: map[string]any{"spec": map[string]any{"engine": "mysql"}}, New: map[string]any{"spec": map[string]any{"engine": "mysql", "replicas": 2}}}, ""},
+		{"null in a patch", "it removes the field, and the default comes back", locktest.Update{Old: `spec: {engine: mysql, replicas: 2}`, Patch: `spec: {replicas: null}`}, ""},
+		{"allowed though refusal was wanted", "a lock is missing", locktest.Update{Old: `spec: {engine: mysql}`, Patch: `spec: {replicas: 2}`, Refused: []string{"spec.replicas"}}, "want the update refused at spec.replicas, got it allowed"},
+		{"refused at another path", "both are named", locktest.Update{Old: `spec: {engine: mysql}`, Patch: `spec: {engine: postgres}`, Refused: []string{"spec"}}, "want the update refused at spec, got it refused at spec.engine\n    spec.engine: field is immutable"},
+		{"old object without a required field", "an API server would not have it", locktest.Update{Old: `spec: {}`, Patch: `spec: {replicas: 2}`}, "the old object: spec.engine: Required value"},
+		{"new object with a wrong value", "an API server refuses it whatever the locks say", locktest.Update{Old: `spec: {engine: mysql}`, Patch: `spec: {replicas: 0}`}, "the new object: spec.replicas"},
+		{"no new object", "the row is incomplete", locktest.Update{Old: `spec: {engine: mysql}`}, "neither New nor Patch"},
+		{"two new objects", "which one is meant?", locktest.Update{Old: `spec: {engine: mysql}`, New: `spec: {engine: mysql}`, Patch: `spec: {}`}, "both New and Patch"},
+		{"YAML that is none", "it says where", locktest.Update{Old: `spec: {engine`, Patch: `{}`}, "Old: "},
+		{"a list", "objects only", locktest.Update{Old: `[1]`, Patch: `{}`}, "Old: it is not an object"},
+		{"another kind", "the CRD does not define it", locktest.Update{Old: `{kind: Pod, spec: {engine: mysql}}`, Patch: `{}`}, "Pod"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			r := &recorder{}
+			databases.Run(r, []locktest.Update{row.update})
+			got := strings.Join(r.messages, "\n")
+			if row.want == "" && got != "" || !strings.Contains(got, row.want) {
+				t.Errorf("got %q, want %q (%s)", got, row.want, row.reason)
+			}
+		})
+	}
+}
+
+func TestUnreadable(t *testing.T) {
+	r := &recorder{}
+	if k := locktest.CRD(r, "testdata/nowhere.yaml"); k != nil || len(r.messages) != 1 {
+		t.Errorf("%v, %q", k, r.messages)
+	}
+	r = &recorder{}
+	locktest.CRDFrom(r, "none.yaml", []byte("a: b"))
+	if len(r.messages) != 1 || !strings.Contains(r.messages[0], "none.yaml has 0 CRDs") {
+		t.Errorf("%q", r.messages)
+	}
+}
+
+// TestSchema tests a schema that is not from a CRD.
+func TestSchema(t *testing.T) {
+	s := new(spec.Schema)
+	if err := json.Unmarshal([]byte(`{"type": "object", "properties": {"spec": {"type": "object", "properties": {"a": {"type": "string", "x-kubernetes-immutable": true}}}}}`), s); err != nil {
+		t.Fatal(err)
+	}
+	k := locktest.Schema(t, s)
+	k.Run(t, []locktest.Update{{Name: "a", Old: `spec: {a: x}`, Patch: `spec: {a: z}`, Refused: []string{"spec.a"}}})
+	k.Attack(t, `spec: {a: x}`, locktest.Accept("spec"))
+	r := &recorder{}
+	k.Attack(r, `spec: {a: x}`)
+	if len(r.messages) != 1 || !strings.Contains(r.messages[0], "spec.a, through spec ") {
+		t.Errorf("%q", r.messages)
+	}
+}
+
+// TestSeed: the same seed makes the same attack.
+func TestSeed(t *testing.T) {
+	databases := locktest.CRD(t, "testdata/databases.yaml")
+	var runs [2]recorder
+	for i := range runs {
+		databases.Attack(&runs[i], `spec: {engine: mysql, size: 4}`, locktest.Seed(7))
+	}
+	if !slices.Equal(runs[0].messages, runs[1].messages) || len(runs[0].messages) != 2 {
+		t.Errorf("%q\n%q", runs[0].messages, runs[1].messages)
+	}
+}
+
+// module reads a CRD of another project.
+func module(t *testing.T, module, file string) []byte {
+	t.Helper()
+	files, err := modulefs.Open(module)
+	if err != nil {
+		t.Skip(err)
+	}
+	defer files.Close()
+	data, err := fs.ReadFile(files, file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// TestClusterAPI locks a field of cluster-api's Machines that cluster-api itself keeps by webhook.
+func TestClusterAPI(t *testing.T) {
+	const file = "core/config/crd/bases/cluster.x-k8s.io_machines.yaml"
+	var machines map[string]any
+	if err := yaml.Unmarshal(module(t, "sigs.k8s.io/cluster-api@v1.14.2", file), &machines); err != nil {
+		t.Fatal(err)
+	}
+	versions, _, err := unstructured.NestedSlice(machines, "spec", "versions")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range versions {
+		at := []string{"schema", "openAPIV3Schema", "properties", "spec", "properties", "clusterName", "x-kubernetes-immutable"}
+		if err := unstructured.SetNestedField(v.(map[string]any), true, at...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := unstructured.SetNestedSlice(machines, versions, "spec", "versions"); err != nil {
+		t.Fatal(err)
+	}
+	data, err := yaml.Marshal(machines)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const machine = `
+spec:
+  clusterName: a
+  bootstrap: {dataSecretName: b}
+  infrastructureRef: {apiGroup: infrastructure.example.com, kind: Machine, name: c}
+`
+	k := locktest.CRDFrom(t, file, data)
+	k.Run(t, []locktest.Update{
+		{Name: "clusterName", Old: machine, Patch: `spec: {clusterName: z}`, Refused: []string{"spec.clusterName"}},
+		{Name: "providerID", Old: machine, Patch: `spec: {providerID: example://1}`},
+	})
+	k.Attack(t, machine)
+}
+
+// TestGatewayAPI tests the rules of a CRD of gateway-api.
+func TestGatewayAPI(t *testing.T) {
+	const file = "config/crd/standard/gateway.networking.k8s.io_gatewayclasses.yaml"
+	k := locktest.CRDFrom(t, file, module(t, "sigs.k8s.io/gateway-api@v1.7.0", file))
+	if k == nil {
+		return
+	}
+	const class = `spec: {controllerName: example.com/controller, description: one}`
+	k.Run(t, []locktest.Update{
+		{Name: "controllerName", Old: class, Patch: `spec: {controllerName: example.com/other}`, Refused: []string{"spec.controllerName"}},
+		{Name: "description", Old: class, Patch: `spec: {description: two}`},
+	})
+	k.Attack(t, class)
+}
