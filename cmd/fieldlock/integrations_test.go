@@ -7,44 +7,23 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"go.yaml.in/yaml/v3"
 )
 
-// builtCommand builds the command once for the tests that run it as a program.
+// builtCommand builds the command for a test that runs it as a program.
 func builtCommand(t *testing.T) string {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("builds the command")
 	}
-	path, err := buildOnce()
-	if err != nil {
-		t.Fatal(err)
+	path := filepath.Join(t.TempDir(), "fieldlock")
+	if out, err := exec.Command("go", "build", "-buildvcs=false", "-o", path, ".").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
 	}
 	return path
 }
-
-var buildOnce = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "fieldlock")
-	if err != nil {
-		return "", err
-	}
-	path := filepath.Join(dir, "fieldlock")
-	out, err := exec.Command("go", "build", "-buildvcs=false", "-o", path, ".").CombinedOutput()
-	if err != nil {
-		return "", &buildError{err, string(out)}
-	}
-	return path, nil
-})
-
-type buildError struct {
-	err error
-	out string
-}
-
-func (e *buildError) Error() string { return e.err.Error() + "\n" + e.out }
 
 func readYAML(t *testing.T, name string, into any) string {
 	t.Helper()
