@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/fieldlock/fieldlock/internal/compare"
@@ -66,5 +67,26 @@ components:
 				t.Errorf("%s: got %q, want %q; %d checked, status %d\n%s", c.reason, paths, c.want, report.Checked, got.status, got.err)
 			}
 		})
+	}
+}
+
+// TestOpenAPIKinds: locks and lint take OpenAPI documents.
+func TestOpenAPIKinds(t *testing.T) {
+	t.Chdir(writeFiles(t, map[string]string{"api.yaml": `
+openapi: 3.0.0
+components:
+  schemas:
+    Spec: {type: object, properties: {class: {type: string, x-kubernetes-immutable: true}}}
+    Widget:
+      type: object
+      properties: {spec: {allOf: [{$ref: "#/components/schemas/Spec"}], default: {}}}
+      x-kubernetes-group-version-kind: [{group: example.com, version: v1, kind: Widget}]
+    Free: {type: object, x-kubernetes-group-version-kind: [{group: example.com, version: v1, kind: Free}]}
+`}))
+	if got := runCommand("", "locks", "api.yaml"); got.status != 0 || !strings.Contains(got.out, "spec.class") || !strings.Contains(got.out, "Widget") {
+		t.Errorf("locks: status %d\n%s%s", got.status, got.out, got.err)
+	}
+	if got := runCommand("", "lint", "api.yaml"); got.status != 0 || !strings.Contains(got.out, "in 1 CRD") {
+		t.Errorf("lint: status %d\n%s%s", got.status, got.out, got.err)
 	}
 }

@@ -131,7 +131,7 @@ func (c *lintCommand) findings(t *trees, args []string) (r *audit.Report, errs [
 		news, olds = newSchemas.CRDs, oldSchemas.CRDs
 	} else {
 		var oldErrs []error
-		if news, errs, err = reader.CRDs(args...); err == nil {
+		if news, errs, err = reader.Kinds(args...); err == nil {
 			olds, oldErrs, err = reader.CRDs(c.old...)
 		}
 		errs = append(errs, oldErrs...)

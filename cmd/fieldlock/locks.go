@@ -78,7 +78,7 @@ func runLocks(s streams, outputs *report.Outputs, kinds *builtin.Kinds, args []s
 			locks.Add(audit.LocksOfKinds(found))
 			continue
 		}
-		crds, mistakes, err := reader.CRDs(arg)
+		crds, mistakes, err := reader.Kinds(arg)
 		if err != nil {
 			return err
 		}
