@@ -19,7 +19,7 @@ import (
 func newCheck(s streams) *cobra.Command {
 	c := &checkCommand{streams: s}
 	cmd := &cobra.Command{
-		Use:   "check [--schema FILE...] OLD NEW | --git REV [PATH...]",
+		Use:   "check [--schema FILE...] OLD NEW | --git REV [PATH...] | --live NEW",
 		Short: "Compare two sets of objects and name every change that a cluster will refuse",
 		Long: `check compares the objects in OLD with those in NEW and prints every change that a lock or a rule forbids.
 
@@ -30,6 +30,9 @@ hold many objects. Kubernetes' own kinds need no schema. For other kinds the CRD
 With --git, OLD is PATH (by default ".") at REV, and NEW is the work tree, or REV2 with REV..REV2; REV...REV2 starts from
 the merge base. With --render, the manifests that a command prints in both trees are compared, such as those of helm
 template; no shell runs it. Links that leave the repository are errors.
+
+With --live, OLD is what the cluster has, without what only the server and controllers have set; the CRDs and the version
+come from the cluster. A dry run on the server shows what else it would refuse. Nothing is written.
 
 Objects are paired by kind, namespace and name, and by file where a side has an object several times. An object that is
 only in NEW is created, one that is only in OLD is deleted: both are allowed. An object without a namespace pairs with
@@ -64,8 +67,8 @@ Exit status: 0 no change is refused, 1 some change is refused, 2 some input cann
   # What a chart renders to, before and after
   fieldlock check --git v1.2.0 --render 'helm template charts/shop -f prod.yaml'
 
-  # What is in the cluster against what is about to be applied
-  kubectl get clusters.db.example.com -A -o yaml | fieldlock check --schema crd.yaml - deploy
+  # What would the cluster refuse?
+  fieldlock check --live deploy
 
   # The values of two releases of a chart, by the locks in its values.schema.json
   fieldlock check --chart charts/shop old/values.yaml new/values.yaml
@@ -76,6 +79,7 @@ Exit status: 0 no change is refused, 1 some change is refused, 2 some input cann
 	}
 	c.gitFlags(cmd)
 	c.renderFlags(cmd)
+	c.liveFlags.flags(cmd)
 	c.acceptFlags(cmd)
 	cmd.Flags().StringVar(&c.minor, "kubernetes-version", "", "the `MINOR` of the cluster, such as 1.36; by default the newest known one")
 	cmd.Flags().BoolVar(&c.noBuiltin, "no-builtin", false, "do not check the kinds of Kubernetes itself")
@@ -91,6 +95,7 @@ Exit status: 0 no change is refused, 1 some change is refused, 2 some input cann
 type checkCommand struct {
 	streams
 	sources
+	liveFlags
 	schemas   []string
 	chart     string
 	minor     string // of Kubernetes
@@ -100,7 +105,10 @@ type checkCommand struct {
 }
 
 func (c *checkCommand) run(args []string) error {
-	if c.git == "" && len(args) < 2 {
+	if c.live && (c.git != "" || len(c.renders) > 0 || len(args) == 0) {
+		return errLiveArgs
+	}
+	if c.git == "" && !c.live && len(args) < 2 {
 		return fmt.Errorf("check needs OLD and NEW, each a file, a directory or -, or --git REV; it has %s", enumerate(args, "neither"))
 	}
 	if !c.noBuiltin {
@@ -115,7 +123,10 @@ func (c *checkCommand) run(args []string) error {
 	p.begin("read", "file", 0)
 	reader := &manifest.Reader{Stdin: c.in, Step: p.step}
 	read := c.read
-	if c.git != "" {
+	switch {
+	case c.live:
+		read = c.readLive
+	case c.git != "":
 		read = c.readGit
 	}
 	in, err := read(reader, args)

@@ -28,8 +28,11 @@ type Input struct {
 	// with KnownOld an acceptance that is not among them is marked as new.
 	Accepted, OldAccepted *accept.List
 	KnownOld              bool
-	// Errs are mistakes that were found on the way here; the report lists them.
-	Errs []error
+	// Server are the refusals of dry runs, by the document of the object in New.
+	Server map[*yamldoc.Document][]ServerRefusal
+	// Warnings are for the report. Errs are mistakes that were found on the way here; the report lists them.
+	Warnings []string
+	Errs     []error
 }
 
 // Options change how Check compares.
@@ -74,7 +77,8 @@ func Check(in Input, o Options) (*Report, error) {
 	c.fail(oldSet.Errs...)
 	c.fail(newSet.Errs...)
 	c.fail(c.kinds.errs...)
-	c.report.Warnings = append(c.report.Warnings, c.kinds.warnings...)
+	c.report.Warnings = append(append(c.report.Warnings, in.Warnings...), c.kinds.warnings...)
+	c.server = in.Server
 	for _, p := range newSet.Patches {
 		c.report.Notes = append(c.report.Notes, Remark{subject(p.Object, ""), "", fmt.Sprintf(
 			"it is a patch of %s, not an object, and was skipped; to check what it changes, render the manifests with --render 'kustomize build DIR'", p.Kustomization)})
@@ -110,9 +114,9 @@ func others(news, olds []string) int {
 // checker is one run of Check.
 type checker struct {
 	Options
-	kinds   *kinds
-	report  *Report
-	skipped []*manifest.Object
+	kinds  *kinds
+	report *Report
+	server map[*yamldoc.Document][]ServerRefusal
 }
 
 // fail adds errors to the report.
@@ -180,6 +184,9 @@ func (c *checker) compareAll(pairs []pair) {
 	errs := make([]error, len(pairs))
 	each(len(pairs), func(i int) {
 		verdicts[i], errs[i] = c.judge(pairs[i])
+		if o := pairs[i].new; o != nil && pairs[i].old != nil {
+			verdicts[i].addServer(c.server[o.Document])
+		}
 		if c.Step != nil {
 			c.Step()
 		}
