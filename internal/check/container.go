@@ -19,6 +19,7 @@ var _ Node = (*ContainerNode)(nil)
 
 // Check implements Node.
 func (n *ContainerNode) Check(m *Memo, newVal, oldVal Value) *Found {
+	m.work++
 	is, was := newVal.kind(), oldVal.kind()
 	if is != was && is != jsonvalue.Null && was != jsonvalue.Null {
 		return n.incomparable(newVal, oldVal, fmt.Sprintf("%s cannot be compared with %s", is, was))

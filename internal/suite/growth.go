@@ -70,6 +70,13 @@ func Growths() []Growth {
 			keyedLists(false), true,
 		},
 		{
+			"keyed lists in keyed lists, with a lock in the items", "as text, each list is read again at each level",
+			`{"properties":{"a":{"$ref":"#/definitions/A"}},
+		 "definitions":{"A":{"type":"array","x-kubernetes-list-type":"map","x-kubernetes-list-map-keys":["k"],
+		  "items":{"properties":{"k":{"type":"string"},"l":{"x-kubernetes-immutable":true},"a":{"$ref":"#/definitions/A"}}}}}}`,
+			keyedLists(false), true,
+		},
+		{
 			"keyed lists without order and with repeated keys that differ", "lists with repeated keys are compared twice",
 			`{"properties":{"a":{"x-kubernetes-immutable":true,"x-fieldlock-map-list-order":"ignored","$ref":"#/definitions/A"}},
 		 "definitions":{"A":{"type":"array","x-kubernetes-list-type":"map","x-kubernetes-list-map-keys":["k"],
