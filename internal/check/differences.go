@@ -1,9 +1,6 @@
 package check
 
-import (
-	"github.com/fieldlock/fieldlock/internal/jsonvalue"
-	"github.com/fieldlock/fieldlock/listtype"
-)
+import "github.com/fieldlock/fieldlock/listtype"
 
 // Differences returns what differs below the location of r, nil if r is all that differs. The trees of refusals inside
 // each other share their parts.
@@ -16,18 +13,6 @@ func (m *Memo) Differences(r *Refusal) *Found {
 		return nil
 	}
 	return f
-}
-
-// IsContainer reports whether differences can be below v.
-func IsContainer(v any) bool {
-	k := jsonvalue.KindOf(v)
-	return k == jsonvalue.Object || k == jsonvalue.List
-}
-
-// compared identifies two containers whose differences were looked for.
-type compared struct {
-	pair
-	redaction *Redaction
 }
 
 // difference finds where two values differ under e; nil if they are equal. Where locks are nested, every pair of

@@ -4,9 +4,9 @@
 // a node compares the new and the old value of its location and returns what the update breaks as a [Found] tree, nil
 // for nothing. Package immutability turns that tree into a report.
 //
-// The files, from the bottom up: value (a value that may be absent), memo (what one check remembers), equality
-// (when two values are equal), redaction, found (the result), differences; then one file for each node (frozen,
-// update, object, items, keyed, container); then json (reading encoded objects) and compile.
+// A file uses only the files before it: value, equality (the types), redaction, found, memo (what one check remembers),
+// hash, compare, differences; then the nodes: node, frozen, keylock, object, objectjson, items, keyed, keyedjson,
+// container, update; then compile and checker.
 //
 // # Cost
 //

@@ -1,8 +1,6 @@
 package check
 
-import (
-	"github.com/fieldlock/fieldlock/internal/jsonscan"
-)
+import "github.com/fieldlock/fieldlock/internal/jsonscan"
 
 // List is the check of the items of a list. A list that is absent or null is empty.
 type List interface {

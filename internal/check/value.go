@@ -1,6 +1,10 @@
 package check
 
-import "github.com/fieldlock/fieldlock/internal/jsonvalue"
+import (
+	"reflect"
+
+	"github.com/fieldlock/fieldlock/internal/jsonvalue"
+)
 
 // Value is the value at a location in one of the two objects. OK is false where it is absent, which differs from null.
 type Value struct {
@@ -35,4 +39,27 @@ func allObjects(list []any) bool {
 		}
 	}
 	return true
+}
+
+// identity tells containers apart: the address of an object, or the address and length of a list.
+type identity struct {
+	address uintptr
+	length  int
+}
+
+// identityOf returns the identity of a container. ok is false for scalars, and for empty lists, which share an address.
+func identityOf(v any) (id identity, ok bool) {
+	switch v := v.(type) {
+	case map[string]any:
+		return identity{address: reflect.ValueOf(v).Pointer()}, v != nil
+	case []any:
+		return identity{reflect.ValueOf(v).Pointer(), len(v)}, len(v) > 0
+	}
+	return identity{}, false
+}
+
+// IsContainer reports whether differences can be below v.
+func IsContainer(v any) bool {
+	k := jsonvalue.KindOf(v)
+	return k == jsonvalue.Object || k == jsonvalue.List
 }

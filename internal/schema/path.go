@@ -40,9 +40,6 @@ func (p *Path) Values() *Path { return &Path{p, Values, ""} }
 // Items returns the path of the list items at p.
 func (p *Path) Items() *Path { return &Path{p, Items, ""} }
 
-// below returns the path of l, whose parent is at p.
-func (p *Path) below(l *Location) *Path { return &Path{p, l.Role, l.Name} }
-
 // keyword returns the path of a schema in a keyword such as "anyOf/0".
 func (p *Path) keyword(text string) *Path { return &Path{p, keyword, text} }
 

@@ -1,13 +1,10 @@
 package schema
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 
 	"k8s.io/kube-openapi/pkg/validation/spec"
-
-	"github.com/fieldlock/fieldlock/internal/rule"
 )
 
 // Read reads s and everything below it. A nil s is an empty schema; a nil resolve finds the definitions of s. Mistakes
@@ -19,15 +16,14 @@ func Read(s *spec.Schema, resolve Resolver) *Tree {
 	if resolve == nil {
 		resolve = Definitions(s)
 	}
-	r := &reader{tree: &Tree{bodies: map[string]*Body{}}, resolve: resolve, searched: map[string]bool{}}
+	r := &reader{&Tree{bodies: map[string]*Body{}}, &resolver{resolve: resolve, searched: map[string]bool{}}}
 	r.tree.Root = r.location(nil, Root, "", s)
 	return r.tree
 }
 
 type reader struct {
-	tree     *Tree
-	resolve  Resolver
-	searched map[string]bool // $refs that the search for unchecked marks has followed
+	tree *Tree
+	*resolver
 }
 
 func (r *reader) location(in *Body, role Role, name string, s *spec.Schema) *Location {
@@ -56,10 +52,6 @@ func (r *reader) location(in *Body, role Role, name string, s *spec.Schema) *Loc
 	l.Marks = merge(l.Marks, b.Marks)
 	l.Hidden, l.Problems = r.hidden(l.Path, s, wrapped, l.Problems)
 	return l
-}
-
-func unresolvable(ref string, err error) Problem {
-	return Problem{Key: "$ref", Rule: rule.UnresolvableRef, Message: fmt.Sprintf("$ref %q cannot be resolved: %v", ref, err)}
 }
 
 // body returns the body that all locations with this $ref share.
@@ -113,7 +105,7 @@ func (r *reader) fill(b *Body) {
 	if s.Items != nil && s.Items.Schema != nil {
 		b.Items = r.location(b, Items, "", s.Items.Schema)
 	}
-	search := search{reader: r}
+	search := search{resolver: r.resolver}
 	search.keywords(s, b.Path)
 	b.Unchecked, b.Problems = search.found, append(b.Problems, search.problems...)
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"github.com/fieldlock/fieldlock/internal/rule"
 )
 
 // Resolver returns the schema that a $ref refers to.
@@ -40,6 +42,11 @@ func RefOf(s *spec.Schema) (ref string, wrapped *spec.Schema) {
 
 func hasChildren(s *spec.Schema) bool {
 	return len(s.Properties) > 0 || s.Items != nil || s.AdditionalProperties != nil
+}
+
+// unresolvable is the problem of a node whose $ref cannot be followed.
+func unresolvable(ref string, err error) Problem {
+	return Problem{Key: "$ref", Rule: rule.UnresolvableRef, Message: fmt.Sprintf("$ref %q cannot be resolved: %v", ref, err)}
 }
 
 // readWrapped reads the marks next to a wrapped $ref. A lock there is an error that the search for unchecked marks finds.

@@ -34,6 +34,9 @@ type Location struct {
 	wrapped *spec.Schema // the element of allOf that holds the $ref, if it is wrapped
 }
 
+// below returns the path of l, whose parent is at p.
+func (p *Path) below(l *Location) *Path { return &Path{p, l.Role, l.Name} }
+
 // Body is what is below a location. All locations with a $ref to one schema share its body.
 type Body struct {
 	First    *Location    // the location it was read for

@@ -33,17 +33,23 @@ func (u *Unchecked) Combines() bool {
 // nextToRef is the Keyword of a mark that the target of a $ref hides.
 const nextToRef = "a schema with $ref"
 
+// resolver resolves the $refs of one schema.
+type resolver struct {
+	resolve  Resolver
+	searched map[string]bool // $refs that a search has followed
+}
+
 // search finds unchecked marks. It follows each $ref once in the whole schema: a definition that is used in many places
 // is reported for the first one.
 type search struct {
-	*reader
+	*resolver
 	found    []Unchecked
 	problems []Problem
 }
 
 // hidden returns the marks below what is next to the $ref of s: its target hides them.
-func (r *reader) hidden(at *Path, s, wrapped *spec.Schema, problems []Problem) ([]Unchecked, []Problem) {
-	e := search{reader: r, problems: problems}
+func (r *resolver) hidden(at *Path, s, wrapped *spec.Schema, problems []Problem) ([]Unchecked, []Problem) {
+	e := search{resolver: r, problems: problems}
 	rest := *s
 	if wrapped != nil {
 		rest.AllOf = nil
