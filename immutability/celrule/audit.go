@@ -81,8 +81,8 @@ func (a *auditor) around(gone *schema.Location, way Way) (h Hole, found bool) {
 		m := detour(rules, gone)
 		conditions := []condition{refusedBy(r, step{scenario: m, newObj: 2, oldObj: 0})}
 		conditions = append(conditions, admitted(rules, a.All, step{scenario: m, newObj: 1, oldObj: 0}, step{scenario: m, newObj: 2, oldObj: 1})...)
-		if search(m, conditions) != refuted {
-			h.add(r, guards, m.sure())
+		if sure, possible := possible(m, conditions); possible {
+			h.add(r, guards, sure)
 		}
 	}
 	return h, len(h.Rules) > 0

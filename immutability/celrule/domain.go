@@ -38,7 +38,7 @@ func domain(s *spec.Schema, literals []any, object int) []any {
 		return values
 	case s.Type.Contains("boolean"):
 		return []any{false, true}
-	case s.Type.Contains("integer") && !isIntOrString(s):
+	case (s.Type.Contains("integer") || s.Type.Contains("number")) && !isIntOrString(s):
 		return integers(s, literals, add, &values)
 	}
 	for i := range object + 1 {

@@ -15,6 +15,13 @@ const (
 // maxSteps bounds a search.
 const maxSteps = 4000
 
+// possible reports whether m can satisfy all conditions, and whether that is sure: not if the search was given up, or m
+// had to assume something of an expression that is not understood.
+func possible(m *scenario, conditions []condition) (sure, possible bool) {
+	result := search(m, conditions)
+	return result == found && m.sure(), result != refuted
+}
+
 // search completes m until all conditions are satisfied. It answers one question after the other, the first one that a
 // condition asks, and goes back when a condition fails. For "f is in object 0, not in 1, and in 2 with another value"
 // and the rule self == oldSelf on f, the conditions ask for the values of f in objects 0 and 2, and no more.

@@ -204,16 +204,21 @@ func (p *versionPair) throughDrop(r *readRule, gone *schema.Location) (sure, fou
 			conditions = append(conditions, acceptedBy(rule, step{scenario: m, newObj: object, oldObj: object}))
 		}
 	}
-	found = search(m, conditions) != refuted
-	return m.sure(), found
+	return possible(m, conditions)
 }
 
-// throughUpdate looks for an update that r refuses and that all rules of lax accept.
+// throughUpdate looks for an update of an object of strict that r refuses and that all rules of lax accept.
 func (p *versionPair) throughUpdate(r *readRule) (sure, found bool) {
 	rules := relevant(slices.Concat(p.laxRules, p.plain), r, nil)
 	m := newScenario(rules)
 	update := step{scenario: m, newObj: 1, oldObj: 0, alias: p.alias}
-	conditions := append([]condition{refusedBy(r, update)}, admitted(rules[1:], p.strict.All, update)...)
-	found = search(m, conditions) != refuted
-	return m.sure(), found
+	conditions := []condition{refusedBy(r, update)}
+	for _, other := range rules[1:] {
+		if slices.Contains(p.laxRules, other) {
+			conditions = append(conditions, acceptedBy(other, update))
+		} else {
+			conditions = append(conditions, acceptedBy(other, step{scenario: m}))
+		}
+	}
+	return possible(m, append(conditions, fits(p.strict.All, update)...))
 }
