@@ -105,7 +105,7 @@ func embedded(e ast.Expr) token.Pos {
 }
 
 // above returns the last group of comments between end, where what comes before ends, and the doc comment, or start where there
-// is none. A comment that stands behind something on its line is not above anything.
+// is none. A comment behind something on its line is not above anything.
 func (r *fileReader) above(end token.Pos, doc *ast.CommentGroup, start token.Pos) *ast.CommentGroup {
 	if doc != nil {
 		start = doc.Pos()
@@ -124,7 +124,7 @@ func (r *fileReader) above(end token.Pos, doc *ast.CommentGroup, start token.Pos
 
 func (r *fileReader) line(pos token.Pos) int { return r.fset.PositionFor(pos, false).Line }
 
-// read reads the markers of the groups for the field or type whose name stands at pos.
+// read reads the markers of the groups for the field or type whose name is at pos.
 func (r *fileReader) read(pos token.Pos, groups ...*ast.CommentGroup) {
 	var all levels
 	for _, group := range groups {
@@ -150,7 +150,7 @@ func (r *fileReader) read(pos token.Pos, groups ...*ast.CommentGroup) {
 	}
 }
 
-// strays reports the locks in comments that stand above no field and no type.
+// strays reports the locks in comments that are not above a field or type.
 func (r *fileReader) strays() {
 	for _, group := range r.file.Comments {
 		if r.used[group] || group == r.file.Doc {

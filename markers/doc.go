@@ -6,7 +6,7 @@
 // # The markers
 //
 // A marker is a comment line above a struct field or a type, as controller-gen and openapi-gen read it: in the doc comment, or
-// in the group of comments right above it. On a type it stands for every place that uses the type.
+// in the group of comments right above it. On a type it counts wherever the type is used.
 //
 //	+immutable                    x-kubernetes-immutable: locked from creation, set and unset included
 //	+immutable=keys               x-kubernetes-immutable-keys: no key added, none removed
@@ -18,10 +18,10 @@
 //	+listType=, +listMapKey=, +mapType=, +structType=
 //	                              the topology, where controller-gen has not written it already
 //
-// +kubebuilder: may stand before immutable, normalize and the topology markers, and +k8s: before those of the topology.
+// +kubebuilder: may precede immutable, normalize and the topology markers, and +k8s: before those of the topology.
 //
 // What cannot do what it says is an error with file and line, never dropped: a lock that silently does not lock is worse
-// than none. So are a marker that stands above nothing, in the wrong letter case, on a field whose Go type cannot bear it, on a
+// than none. So are a marker that is above nothing, in the wrong letter case, on a field whose Go type cannot have it, on a
 // field that the schema does not have, and a normalization that is not what the field's Go type, json tag and protobuf
 // tag do.
 //

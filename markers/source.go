@@ -19,7 +19,7 @@ type Source struct {
 	roots   map[kind]*use     // every exported struct of a package with group and version
 	structs map[string]*use   // every exported struct of the packages asked for, by its name in openapi-gen's definitions
 	groups  map[string]bool   // the API groups of the packages
-	models  map[string]string // by package: what stands for its path in the names of definitions, where it is another
+	models  map[string]string // by package: the name that definitions have in place of its path
 }
 
 // kind names an API type.

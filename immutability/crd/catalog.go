@@ -24,7 +24,7 @@ func NewCatalog(crds ...*CRD) (*Catalog, error) {
 	return c, nil
 }
 
-// place names the CRD with the line where it stands.
+// place names the CRD with its file and line.
 func (c *CRD) place() string {
 	if at := c.Position(); c.File != "" && at.Line > 0 {
 		return fmt.Sprintf("%s:%d: %s %s", c.File, at.Line, kindCRD, c.Name)

@@ -20,7 +20,7 @@
 // A stock API server drops the marks from a CRD. They live in its document (Read), or in the annotation AnnotationKey,
 // which survives the server (FromObject, CRD.Annotation).
 //
-// Documents are read strictly: a key that stands twice in a mapping, text that is not UTF-8 or a keyword with a value of
+// Documents are read strictly: a key that a mapping has twice, text that is not UTF-8 or a keyword with a value of
 // the wrong form is an error with file, line and path. Integers keep their value, in defaults as well. Every value
 // remembers its place in the file (Document.Position, Version.Position).
 //

@@ -36,7 +36,7 @@ func (r *reader) text(steps ...any) string {
 	return text
 }
 
-// required reads a string that has to be there.
+// required reads a string that must be there.
 func (r *reader) required(right string, steps ...any) string {
 	text := r.text(steps...)
 	if text == "" {

@@ -24,7 +24,7 @@ type Version struct {
 
 	crd   *CRD
 	steps []any          // from the document to the schema; nil when there is none
-	raw   map[string]any // the schema as it stands in the document
+	raw   map[string]any // the schema as decoded, with the locks of the annotation
 
 	once       sync.Once
 	structural *structuralschema.Structural
@@ -44,7 +44,7 @@ func (v *Version) Compile(opts ...immutability.Option) (*immutability.Validator,
 	return validator, nil
 }
 
-// Position returns where the schema node stands that a schema path (a JSON pointer such as
+// Position returns the place in the file of the schema node that a schema path (a JSON pointer such as
 // "/properties/spec/properties/class") leads to, or the last node on the way that exists. It is the zero Position for
 // a CRD that comes from no file.
 func (v *Version) Position(schemaPath string) Position {
