@@ -120,6 +120,9 @@ func TestLintRows(t *testing.T) {
 			if row.Redact != nil {
 				continue // an option of the Go API
 			}
+			if bytes.Contains(row.Schema, []byte(`"type":[`)) {
+				continue // a list of types: OpenAPI v3.1 has it, a CRD does not
+			}
 			t.Run(file+"/"+row.Name, func(t *testing.T) {
 				crd, err := yaml.Marshal((&suite.Suite{Schema: row.Schema}).CRD())
 				if err != nil {
