@@ -82,12 +82,12 @@ export function lint({ findings }) {
 }
 
 // locks shows the locked fields.
-export function locks({ locks: rows }) {
+export function locks({ fields: rows }) {
   if (rows.length === 0) return sentence('No field is locked.', 'quiet');
   return [element('table', {},
     element('thead', {}, element('tr', {}, ...['Field', 'Lock', 'Way around'].map((h) => element('th', { scope: 'col' }, h)))),
     element('tbody', {}, ...rows.map((r) => element('tr', {},
-      element('td', {}, element('code', {}, r.path)), element('td', {}, (r.locks ?? [r.rule]).join(', ')), element('td', {}, (r.holes ?? []).join(', '))))))];
+      element('td', {}, `${r.kind} `, element('code', {}, r.path)), element('td', {}, (r.locks ?? []).join(', ')), element('td', {}, (r.holes ?? []).map((h) => h.message).join('; '))))))];
 }
 
 // cel shows the CRD with its locks as CEL rules.

@@ -5,7 +5,6 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -99,7 +98,11 @@ func lint(args []js.Value) (any, error) {
 // locks takes the text of CRDs; an empty one asks for the built-in kinds of a minor, the second argument.
 func locks(args []js.Value) (any, error) {
 	if args[0].String() == "" {
-		return audit.BuiltIn(args[1].String())
+		kinds, err := builtin.For(args[1].String())
+		if err != nil {
+			return nil, err
+		}
+		return audit.LocksOfKinds(kinds.All()), nil
 	}
 	found, err := crds(args[0])
 	if err != nil {
@@ -122,9 +125,9 @@ func cel(args []js.Value) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	var text bytes.Buffer
-	if err := f.Write(&text); err != nil {
+	text, err := f.Bytes()
+	if err != nil {
 		return nil, fmt.Errorf("the CRD cannot be printed: %w", err)
 	}
-	return map[string]any{"text": text.String(), "export": export}, nil
+	return map[string]any{"text": string(text), "export": export}, nil
 }
