@@ -43,10 +43,14 @@ const unsure = (entry) => element('div', { class: 'card is-unsure' },
   element('h3', {}, titleOf(entry)), element('p', {}, entry.path ? element('code', {}, entry.path) : '', ` ${entry.message}`));
 
 function replacement(entry) {
+  const steps = (entry.how ?? []).map((step) => {
+    const [command, comment] = step.split('   # ');
+    return element('li', {}, element(/^kubectl /.test(command) ? 'code' : 'span', {}, command), comment ? ` (${comment})` : '');
+  });
   return element('div', { class: 'card' },
     element('h3', {}, `To get there: ${titleOf(entry)}`),
-    element('p', {}, `Replacing it costs: ${entry.cost}. ${entry.message ?? ''}`),
-    element('ul', {}, ...(entry.how ?? []).map((step) => element('li', {}, element('code', {}, step)))));
+    element('p', {}, `A replacement costs ${entry.cost}`, entry.message ? `: ${entry.message}.` : '.'),
+    element('ul', {}, ...steps));
 }
 
 // verdict shows the report of check.
