@@ -110,6 +110,8 @@ const cases = {
     await page.locator('.verdict.refused').waitFor();
     await page.locator('#tab-lint').click();
     await page.getByText('spec.engine').first().waitFor();
+    await page.locator('summary', { hasText: 'Witness' }).first().click();
+    await page.locator('details[open] pre', { hasText: 'kind' }).first().waitFor();
     await shot(page, 'lint');
     await page.locator('#examples').selectOption({ label: 'A CRD with locks' });
     await page.locator('#tab-locks').click();

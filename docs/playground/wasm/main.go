@@ -82,7 +82,7 @@ func crds(text js.Value) ([]manifest.CRD, error) {
 	return set.CRDs, errors.Join(set.Errs...)
 }
 
-// lint takes the text of CRDs.
+// lint takes the text of CRDs, and gives each hole its witness.
 func lint(args []js.Value) (any, error) {
 	found, err := crds(args[0])
 	if err != nil {
@@ -92,7 +92,7 @@ func lint(args []js.Value) (any, error) {
 	for _, c := range found {
 		list = append(list, c.CRD)
 	}
-	return audit.CRDs(list, nil)
+	return audit.CRDs(list, nil, audit.Options{Explain: true})
 }
 
 // locks takes the text of CRDs; an empty one asks for the built-in kinds of a minor, the second argument.
