@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -30,6 +31,10 @@ With --explain, lint proves each hole with objects to be written one after the o
 accept each step, and going from the first to the last directly is refused. The API server's own validators judge. A hole
 that is possible and that no objects were found for is a note, with and without --explain; notes never fail.
 
+With --fix, lint adds to the files the CEL rules that close holes and that no existing object breaks: companion rules on
+a parent, and rules that another served version has. Every other byte stays. A rule that an API server would refuse for
+its cost is left out. What remains is reported.
+
 With --old, the CRDs are updates of those, and with --git REV of the same files at that revision: lint also reports locks
 that the update drops, and changes that such an update may not make.
 
@@ -49,6 +54,9 @@ Exit status: 0 no error, 1 errors (with --strict: warnings too), 2 some input ca
   # Show it with objects
   fieldlock lint --explain crd.yaml
 
+  # Close the holes that can be closed without harm
+  fieldlock lint --fix config/crd
+
   # May this update of the CRDs be released?
   fieldlock lint --git v1.0.0 config/crd
 
@@ -65,10 +73,14 @@ Exit status: 0 no error, 1 errors (with --strict: warnings too), 2 some input ca
 	cmd.Flags().StringArrayVar(&c.old, "old", nil, "the CRDs before the update: a `FILE`, a directory or -; may be repeated")
 	cmd.Flags().BoolVar(&c.strict, "strict", false, "warnings fail too")
 	cmd.Flags().BoolVar(&c.explain, "explain", false, "show each hole: objects to write one after the other, and what refuses the direct way")
+	cmd.Flags().BoolVar(&c.fixes, "fix", false, "add the CEL rules that close holes and cannot break objects that exist, in place; then lint again")
 	c.gitFlags(cmd)
 	c.acceptFlags(cmd)
 	return cmd
 }
+
+// maxFixRounds bounds how often --fix lints and fixes again.
+const maxFixRounds = 5
 
 // lintCommand is one run of lint.
 type lintCommand struct {
@@ -77,12 +89,17 @@ type lintCommand struct {
 	old     []string
 	strict  bool
 	explain bool
+	fixes   bool
+	rounds  int // of fixes so far
 	outputs *report.Outputs
 }
 
 func (c *lintCommand) run(args []string) error {
 	var t *trees
 	var err error
+	if c.fixes && (c.git != "" || slices.Contains(args, "-")) {
+		return errors.New("--fix writes files: give the files of CRDs, without --git and -")
+	}
 	if c.git != "" {
 		if len(c.old) > 0 {
 			return errors.New("--old and --git exclude each other: with --git the old CRDs are those of the revision")
@@ -102,6 +119,16 @@ func (c *lintCommand) run(args []string) error {
 	warnings := r.Accept(newList, oldList, t != nil && c.accept == "", time.Now())
 	if c.writeAccept {
 		return c.acceptAll(c.out, r.Acceptances, "finding")
+	}
+	if c.fixes && t == nil {
+		closed, err := c.fix(r.Findings)
+		if err != nil {
+			return err
+		}
+		if closed > 0 && c.rounds < maxFixRounds { // closing one hole can show another
+			c.rounds++
+			return c.run(args)
+		}
 	}
 	if err := c.outputs.Write(c.out, func(f report.Format, w io.Writer) error { return f.Lint(w, r) }); err != nil {
 		return err

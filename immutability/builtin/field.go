@@ -1,7 +1,6 @@
 package builtin
 
 import (
-	"fmt"
 	"strings"
 
 	"k8s.io/kube-openapi/pkg/validation/spec"
@@ -85,14 +84,6 @@ func (f *field) property(name string) *field {
 		return p
 	}
 	return f.values
-}
-
-// item returns the node of the items of a list; nil when nothing is known.
-func (f *field) item() *field {
-	if f == nil {
-		return nil
-	}
-	return f.items
 }
 
 // set stores what the data says about a field.
@@ -197,16 +188,4 @@ func (f *field) describeBelow(s *spec.Schema) {
 		s.Type = []string{"object"}
 		s.AdditionalProperties = &spec.SchemaOrBool{Allows: true, Schema: &spec.Schema{}}
 	}
-}
-
-// pathOf joins steps into a path, for messages.
-func pathOf(steps []step) string {
-	var b strings.Builder
-	for i, s := range steps {
-		if i > 0 && s != eachItem && s != eachValue {
-			b.WriteByte('.')
-		}
-		fmt.Fprint(&b, s)
-	}
-	return b.String()
 }

@@ -79,7 +79,7 @@ func (k *Kind) try(t T, u Update, prefix string) {
 // sides reads both objects of an update.
 func (k *Kind) sides(u Update) (oldObj, newObj map[string]any, err error) {
 	if oldObj, err = k.object(u.Old); err != nil {
-		return nil, nil, fmt.Errorf("Old: %w", err)
+		return nil, nil, in("Old", err)
 	}
 	switch {
 	case u.Patch == "" && u.New == nil:
@@ -88,19 +88,22 @@ func (k *Kind) sides(u Update) (oldObj, newObj map[string]any, err error) {
 		return nil, nil, errors.New("the update has both New and Patch: remove one")
 	case u.Patch == "":
 		if newObj, err = k.object(u.New); err != nil {
-			return nil, nil, fmt.Errorf("New: %w", err)
+			return nil, nil, in("New", err)
 		}
 		return oldObj, newObj, nil
 	}
 	patch, err := decode(u.Patch)
 	if err != nil {
-		return nil, nil, fmt.Errorf("Patch: %w", err)
+		return nil, nil, in("Patch", err)
 	}
 	if newObj, err = k.object(merge(oldObj, patch)); err != nil {
-		return nil, nil, fmt.Errorf("Old with Patch: %w", err)
+		return nil, nil, in("Old with Patch", err)
 	}
 	return oldObj, newObj, nil
 }
+
+// in says which part of an update a mistake is in.
+func in(part string, err error) error { return fmt.Errorf("%s: %w", part, err) }
 
 // merge applies a JSON merge patch (RFC 7386).
 func merge(old, patch map[string]any) map[string]any {

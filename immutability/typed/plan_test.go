@@ -131,10 +131,12 @@ func TestJSONFields(t *testing.T) {
 		left
 		right
 		*hidden
-		X      int `json:"-"`
-		Y      int `json:"-,"`
-		Z      int `json:"a/b,omitempty"`
-		W      int `json:"what?"`
+		X int `json:"-"`
+		//lint:ignore SA5008 encoding/json calls this field "-"
+		Y int `json:"-,"`
+		Z int `json:"a/b,omitempty"`
+		W int `json:"what?"`
+		//lint:ignore SA5008 encoding/json ignores a name like this one
 		Bad    int `json:"ba\\d"`
 		lower  int
 		Base   `json:"base"`

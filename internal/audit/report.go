@@ -38,6 +38,9 @@ type Finding struct {
 	AcceptedNew bool `json:"acceptedNew,omitempty"` // the change adds the acceptance
 
 	Column int `json:"-"`
+
+	// Change is what Fix says, for tools that make it; nil where Fix is "".
+	Change *immutability.Fix `json:"-"`
 }
 
 // newFinding makes the finding that reports show.
@@ -47,7 +50,7 @@ func newFinding(f crd.Finding) Finding {
 		Severity: string(f.Severity), Rule: f.Rule, Message: f.Message,
 	}
 	if f.Fix != nil {
-		finding.Fix = f.Fix.Text
+		finding.Fix, finding.Change = f.Fix.Text, f.Fix
 	}
 	return finding
 }

@@ -68,7 +68,7 @@ func (r *Repository) Resolve(text string) (Range, error) {
 		oldRev, newRev, twoDots = strings.Cut(text, "..")
 	}
 	if oldRev == "" || twoDots && newRev == "" {
-		return Range{}, fmt.Errorf("--git is %q: it is REV, REV..REV2, REV...REV2 or REV...", text)
+		return Range{}, fmt.Errorf("--git is %q: it is REV, REV..REV2, REV...REV2 or REV... (from the merge base)", text)
 	}
 	var out Range
 	var err error

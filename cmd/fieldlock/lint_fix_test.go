@@ -1,0 +1,75 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"sigs.k8s.io/yaml"
+)
+
+// TestLintFix: the holes that a rule closes without harm are gone, every other byte stays, and an API server accepts the
+// result. A second run changes nothing.
+func TestLintFix(t *testing.T) {
+	const before = `# the comment stays
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: caches.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {kind: Cache, plural: caches, singular: cache, listKind: CacheList}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec:
+            type: object
+            properties:
+              engine:   # two updates get around this rule
+                type: string
+                x-kubernetes-validations:
+                - rule: self == oldSelf
+`
+	dir := writeFiles(t, map[string]string{"crd.yaml": before})
+	file := filepath.Join(dir, "crd.yaml")
+	if ran := runCommand("", "lint", "--strict", file); ran.status != exitRefused || !strings.Contains(ran.out, "engine") {
+		t.Fatalf("before the fix: status %d\n%s", ran.status, ran.out)
+	}
+	ran := runCommand("", "lint", "--strict", "--fix", file)
+	if ran.status != exitClean || !strings.Contains(ran.err, "fixed: ") {
+		t.Fatalf("--fix: status %d\n%s%s", ran.status, ran.out, ran.err)
+	}
+	fixed, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rest := string(fixed)
+	for _, line := range strings.SplitAfter(before, "\n") {
+		_, after, found := strings.Cut(rest, line)
+		if !found {
+			t.Fatalf("the line %q is gone:\n%s", line, fixed)
+		}
+		rest = after
+	}
+	var object apiextensionsv1.CustomResourceDefinition
+	if err := yaml.UnmarshalStrict(fixed, &object); err != nil {
+		t.Fatal(err)
+	}
+	if errs := apiServerErrors(&object); len(errs) > 0 {
+		t.Errorf("an API server would refuse the CRD: %v", errs)
+	}
+	runCommand("", "lint", "--fix", file)
+	if again, err := os.ReadFile(file); err != nil || string(again) != string(fixed) {
+		t.Errorf("a second run changes the file: %v\n%s", err, again)
+	}
+	if ran := runCommand(before, "lint", "--fix", "-"); ran.status != exitUnread || !strings.Contains(ran.err, "--fix writes files") {
+		t.Errorf("standard input: status %d, %s", ran.status, ran.err)
+	}
+}
