@@ -16,10 +16,12 @@ import (
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/internal/pointer"
+	"github.com/fieldlock/fieldlock/internal/rule"
 )
 
 // crdLint refuses CRDs with errors in their locks and sends the warnings to the client. An update may keep the errors
-// that the CRD had before (ratcheting): nobody has to repair a CRD in order to label it, or to delete it.
+// that the CRD had before (ratcheting): nobody has to repair a CRD in order to label it, or to delete it. An update may
+// also drop a lock, with a warning: whoever may write CRDs decides what is locked, as in the proposal.
 type crdLint struct{}
 
 var _ admission.ValidationInterface = crdLint{}
@@ -54,7 +56,7 @@ func (crdLint) Validate(ctx context.Context, a admission.Attributes, _ admission
 	var errs field.ErrorList
 	for _, f := range crd.LintUpdate(after, before) {
 		switch {
-		case f.Severity == immutability.SeverityError && !known[identity(f)]:
+		case f.Severity == immutability.SeverityError && f.Rule != rule.LockDropped && !known[identity(f)]:
 			errs = append(errs, field.Invalid(schemaPath(after, f), field.OmitValueType{}, f.Message))
 		case !known[identity(f)]:
 			warning.AddWarning(ctx, "", warningText(f))
