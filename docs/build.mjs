@@ -1,4 +1,4 @@
-// Builds the site: `npm ci && npm run build` in this folder, with Go on the PATH. The result is in .vitepress/dist, a
+// Builds the site: `npm install --no-save && npm run build` in this folder, with Go on the PATH. The result is in .vitepress/dist, a
 // folder of static files for any file server.
 //
 //   node build.mjs              all of it
