@@ -9,6 +9,7 @@ import (
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/builtin"
 	"github.com/fieldlock/fieldlock/immutability/openapi"
+	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/schema"
 )
@@ -63,6 +64,12 @@ func (k *kinds) addDocument(d *openapi.Document, onlyOld bool) {
 	for _, kind := range d.Kinds {
 		k.open = append(k.open, &openDefinition{Document: d, apiVersion: kind.APIVersion, kind: kind.Kind, ref: kind.Ref, onlyOld: onlyOld, kinds: k})
 	}
+}
+
+// sameDefaults reports whether an object that is the same on both sides gets the same defaults there: the values of a chart
+// get those of its values.yaml, which can change.
+func (k *kinds) sameDefaults(o *manifest.Object) bool {
+	return o.Kind != "" || jsonvalue.Equal(k.newDefaults, k.oldDefaults)
 }
 
 func (d *openDefinition) covers(apiVersion string) bool { return d.apiVersion == apiVersion }
