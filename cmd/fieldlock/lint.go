@@ -154,12 +154,16 @@ func (c *lintCommand) findings(t *trees, args []string) (r *audit.Report, errs [
 	var news, olds []manifest.CRD
 	if t != nil {
 		var newSchemas, oldSchemas manifest.Schemas
-		newSchemas, oldSchemas, errs, err = t.schemas(reader, args)
-		news, olds = newSchemas.CRDs, oldSchemas.CRDs
+		if newSchemas, oldSchemas, errs, err = t.schemas(reader, args); err == nil {
+			var newErrs, oldErrs []error
+			news, newErrs = newSchemas.Kinds()
+			olds, oldErrs = oldSchemas.Kinds()
+			errs = slices.Concat(errs, newErrs, oldErrs)
+		}
 	} else {
 		var oldErrs []error
 		if news, errs, err = reader.Kinds(args...); err == nil {
-			olds, oldErrs, err = reader.CRDs(c.old...)
+			olds, oldErrs, err = reader.Kinds(c.old...)
 		}
 		errs = append(errs, oldErrs...)
 	}
