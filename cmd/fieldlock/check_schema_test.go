@@ -135,3 +135,30 @@ definitions:
 		})
 	}
 }
+
+// TestCheckRecursiveSchema: rules that cannot be run at every depth are a warning; locks hold at every depth.
+func TestCheckRecursiveSchema(t *testing.T) {
+	const grows = `"x-kubernetes-validations": [{"rule": "self >= oldSelf"}]`
+	for _, c := range []struct{ name, reason, schema, warning string }{
+		{"locks and rules", "a lock in the recursion cannot be written out",
+			`{"type": "object", "properties": {"a": {"$ref": "#"}, "l": {"type": "string", "x-kubernetes-immutable": true}, "n": {"type": "integer", ` + grows + `}}}`,
+			"s.json: its CEL transition rules are not run, as they need the schema with every $ref written out: "},
+		{"rules only", "the first level is checked",
+			`{"type": "object", "properties": {"a": {"$ref": "#"}, "n": {"type": "integer", ` + grows + `}}}`,
+			"s.json: its CEL transition rules are not run below the first a, as the schema contains itself there"},
+		{"rules outside", "only the lockless part recurs",
+			`{"type": "object", "properties": {"t": {"$ref": "#/definitions/t"}, "n": {"type": "integer", ` + grows + `}}, "definitions": {"t": {"type": "object", "properties": {"t": {"$ref": "#/definitions/t"}}}}}`, ""},
+		{"rule without oldSelf", "check does not run it",
+			`{"type": "object", "properties": {"a": {"$ref": "#"}, "l": {"type": "string", "x-kubernetes-immutable": true}, "n": {"type": "integer", "x-kubernetes-validations": [{"rule": "self > 0"}]}}}`, ""},
+		{"the same part twice", "it does not contain itself",
+			`{"type": "object", "properties": {"a": {"$ref": "#/definitions/t"}, "b": {"$ref": "#/definitions/t"}}, "definitions": {"t": {"type": "object", "properties": {"n": {"type": "integer", ` + grows + `}}}}}`, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Chdir(writeFiles(t, map[string]string{"s.json": c.schema, "old.yaml": "m: 1\n", "new.yaml": "m: 2\n"}))
+			got := runCommand("", "check", "--schema", "s.json", "old.yaml", "new.yaml")
+			if got.status != 0 || !strings.Contains(got.err, c.warning) || c.warning == "" && strings.Contains(got.err, "CEL") {
+				t.Errorf("%s: status %d, want the warning %q in\n%s%s", c.reason, got.status, c.warning, got.out, got.err)
+			}
+		})
+	}
+}
