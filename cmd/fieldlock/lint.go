@@ -41,8 +41,8 @@ that the update drops, and changes that such an update may not make.
 Accepted findings are listed and do not fail: the file .fieldlock.yaml, or that of --accept, has a list of entries {crd,
 path, rule, reason, until}; keys that are left out match everything.
 
-In a directory all .yaml, .yml and .json files are read, also of folders below it. Documents that are not CRDs are
-skipped, such as a patch for kustomize.
+FILE may be an OpenAPI document (v2 or v3) or a JSON Schema too. In a directory all .yaml, .yml and .json files are read,
+also of folders below it. Documents that are not schemas are skipped, such as a patch for kustomize.
 
 Exit status: 0 no error, 1 errors (with --strict: warnings too), 2 some input cannot be used (the rest is checked).`,
 		Example: `  # Are the locks right, and what gets around them?
