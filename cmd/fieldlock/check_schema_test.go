@@ -116,8 +116,8 @@ definitions:
 	}{
 		{"locks of the core group", "v1 has no group", []string{"locks", "core.yaml"}, 0, []string{"Thing", "things", "data.class"}},
 		{"locks of a JSON Schema", "the file names it", []string{"locks", "chart/values.schema.json"}, 0, []string{"values", "storage.class"}},
-		{"lint of the core group", "data can be removed", []string{"lint", "core.yaml"}, 0, []string{"optional-parent", "data"}},
-		{"lint of a JSON Schema", "storage can be removed", []string{"lint", "chart/values.schema.json"}, 0, []string{"optional-parent", "storage"}},
+		{"lint of the core group", "data can be removed", []string{"lint", "core.yaml"}, 0, []string{"optional-parent", "data", "line 7"}},
+		{"lint of a JSON Schema", "storage can be removed", []string{"lint", "chart/values.schema.json"}, 0, []string{"optional-parent", "storage", "line 2"}},
 		{"lint --explain of the core group", "the objects are of v1", []string{"lint", "--explain", "core.yaml"}, 0, []string{"apiVersion: v1", "kind: Thing"}},
 		{"lint --strict of a JSON Schema", "warnings fail", []string{"lint", "--strict", "chart/values.schema.json"}, exitRefused, []string{"optional-parent"}},
 		{"lint of a mistake", "the whole document cannot be locked", []string{"lint", "wrong.json"}, exitUnread, nil},

@@ -9,6 +9,7 @@ import (
 
 	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/immutability/openapi"
+	"github.com/fieldlock/fieldlock/internal/pointer"
 	"github.com/fieldlock/fieldlock/internal/schema"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
@@ -55,6 +56,9 @@ func rootName(file string) string {
 // noGroup takes the place of the API group while a schema without one is read as a CRD, which always has a group.
 const noGroup = "none.invalid"
 
+// stepsToSchema is how deep the schema of a version is in a CRD: spec.versions[0].schema.openAPIV3Schema.
+const stepsToSchema = 5
+
 // asCRD returns a CRD with the schema of a kind, nil if the schema has neither locks nor rules. The CRD of a kind in the
 // core group has no group, and its name is the plural alone; so it is for a JSON Schema, whose version is "schema".
 func asCRD(d *openapi.Document, kind openapi.Kind) (*CRD, error) {
@@ -92,13 +96,19 @@ func asCRD(d *openapi.Document, kind openapi.Kind) (*CRD, error) {
 	if err != nil {
 		return nil, err
 	}
-	document := &yamldoc.Document{File: d.File, Object: map[string]any{
+	document := yamldoc.Derived(d.File, map[string]any{
 		"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": map[string]any{"name": plural + "." + group},
 		"spec": map[string]any{
 			"group": group, "names": map[string]any{"kind": kind.Kind, "plural": plural},
 			"versions": []any{map[string]any{"name": version, "served": true, "storage": true, "schema": map[string]any{"openAPIV3Schema": raw}}},
 		},
-	}}
+	}, func(steps []any) yamldoc.Position {
+		var schemaPath strings.Builder
+		for _, step := range steps[min(len(steps), stepsToSchema):] {
+			schemaPath.WriteString("/" + pointer.Escape(fmt.Sprint(step)))
+		}
+		return d.Position(kind.Ref, schemaPath.String())
+	})
 	c, err := crd.FromDocument(document)
 	if err != nil {
 		return nil, err
