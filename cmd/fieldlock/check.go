@@ -50,7 +50,8 @@ Accepted violations are listed and do not fail: the file .fieldlock.yaml, or tha
 {object, kind, path, rule, change, reason, until}; keys that are left out match everything.
 
 --schema takes OpenAPI documents too, v2 and v3, and JSON Schemas for documents that are not Kubernetes objects, such as
-the values of a Helm chart: their files are paired by path.
+the values of a Helm chart: their files are paired by path. A warning names the CEL rules that cannot be run, because their
+schema contains itself; its locks hold at every depth.
 
 Objects of other kinds are skipped and counted; with --strict they are an error.
 

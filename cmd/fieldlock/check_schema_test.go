@@ -90,3 +90,75 @@ components:
 		t.Errorf("lint: status %d\n%s%s", got.status, got.out, got.err)
 	}
 }
+
+// TestSchemasWithoutGroup: locks and lint take kinds of the core group and the roots of JSON Schemas.
+func TestSchemasWithoutGroup(t *testing.T) {
+	t.Chdir(writeFiles(t, map[string]string{
+		"core.yaml": `
+swagger: "2.0"
+definitions:
+  Thing:
+    type: object
+    properties:
+      data: {type: object, properties: {class: {type: string, x-kubernetes-immutable: true}}}
+    x-kubernetes-group-version-kind: [{group: "", version: v1, kind: Thing}]
+`,
+		"chart/values.schema.json": `{"$schema": "http://json-schema.org/draft-07/schema#", "type": "object",
+			"properties": {"storage": {"$ref": "#/definitions/s"}},
+			"definitions": {"s": {"type": "object", "properties": {"class": {"type": "string", "x-kubernetes-immutable": true}}}}}`,
+		"wrong.json": `{"$schema": "http://json-schema.org/draft-07/schema#", "type": "object", "x-kubernetes-immutable": true}`,
+	}))
+	for _, c := range []struct {
+		name, reason string
+		args         []string
+		status       int
+		want         []string // in the output
+	}{
+		{"locks of the core group", "v1 has no group", []string{"locks", "core.yaml"}, 0, []string{"Thing", "things", "data.class"}},
+		{"locks of a JSON Schema", "the file names it", []string{"locks", "chart/values.schema.json"}, 0, []string{"values", "storage.class"}},
+		{"lint of the core group", "data can be removed", []string{"lint", "core.yaml"}, 0, []string{"optional-parent", "data", "line 7"}},
+		{"lint of a JSON Schema", "storage can be removed", []string{"lint", "chart/values.schema.json"}, 0, []string{"optional-parent", "storage", "line 2"}},
+		{"lint --explain of the core group", "the objects are of v1", []string{"lint", "--explain", "core.yaml"}, 0, []string{"apiVersion: v1", "kind: Thing"}},
+		{"lint --strict of a JSON Schema", "warnings fail", []string{"lint", "--strict", "chart/values.schema.json"}, exitRefused, []string{"optional-parent"}},
+		{"lint of a mistake", "the whole document cannot be locked", []string{"lint", "wrong.json"}, exitUnread, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := runCommand("", c.args...)
+			if got.status != c.status {
+				t.Errorf("%s: status %d, want %d\n%s%s", c.reason, got.status, c.status, got.out, got.err)
+			}
+			for _, want := range c.want {
+				if !strings.Contains(got.out, want) {
+					t.Errorf("%s: %q is not in the output:\n%s%s", c.reason, want, got.out, got.err)
+				}
+			}
+		})
+	}
+}
+
+// TestCheckRecursiveSchema: rules that cannot be run at every depth are a warning; locks hold at every depth.
+func TestCheckRecursiveSchema(t *testing.T) {
+	const grows = `"x-kubernetes-validations": [{"rule": "self >= oldSelf"}]`
+	for _, c := range []struct{ name, reason, schema, warning string }{
+		{"locks and rules", "a lock in the recursion cannot be written out",
+			`{"type": "object", "properties": {"a": {"$ref": "#"}, "l": {"type": "string", "x-kubernetes-immutable": true}, "n": {"type": "integer", ` + grows + `}}}`,
+			"s.json: its CEL transition rules are not run, as they need the schema with every $ref written out: "},
+		{"rules only", "the first level is checked",
+			`{"type": "object", "properties": {"a": {"$ref": "#"}, "n": {"type": "integer", ` + grows + `}}}`,
+			"s.json: its CEL transition rules are not run below the first a, as the schema contains itself there"},
+		{"rules outside", "only the lockless part recurs",
+			`{"type": "object", "properties": {"t": {"$ref": "#/definitions/t"}, "n": {"type": "integer", ` + grows + `}}, "definitions": {"t": {"type": "object", "properties": {"t": {"$ref": "#/definitions/t"}}}}}`, ""},
+		{"rule without oldSelf", "check does not run it",
+			`{"type": "object", "properties": {"a": {"$ref": "#"}, "l": {"type": "string", "x-kubernetes-immutable": true}, "n": {"type": "integer", "x-kubernetes-validations": [{"rule": "self > 0"}]}}}`, ""},
+		{"the same part twice", "it does not contain itself",
+			`{"type": "object", "properties": {"a": {"$ref": "#/definitions/t"}, "b": {"$ref": "#/definitions/t"}}, "definitions": {"t": {"type": "object", "properties": {"n": {"type": "integer", ` + grows + `}}}}}`, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Chdir(writeFiles(t, map[string]string{"s.json": c.schema, "old.yaml": "m: 1\n", "new.yaml": "m: 2\n"}))
+			got := runCommand("", "check", "--schema", "s.json", "old.yaml", "new.yaml")
+			if got.status != 0 || !strings.Contains(got.err, c.warning) || c.warning == "" && strings.Contains(got.err, "CEL") {
+				t.Errorf("%s: status %d, want the warning %q in\n%s%s", c.reason, got.status, c.warning, got.out, got.err)
+			}
+		})
+	}
+}

@@ -41,8 +41,8 @@ that the update drops, and changes that such an update may not make.
 Accepted findings are listed and do not fail: the file .fieldlock.yaml, or that of --accept, has a list of entries {crd,
 path, rule, reason, until}; keys that are left out match everything.
 
-In a directory all .yaml, .yml and .json files are read, also of folders below it. Documents that are not CRDs are
-skipped, such as a patch for kustomize.
+FILE may be an OpenAPI document (v2 or v3) or a JSON Schema too. In a directory all .yaml, .yml and .json files are read,
+also of folders below it. Documents that are not schemas are skipped, such as a patch for kustomize.
 
 Exit status: 0 no error, 1 errors (with --strict: warnings too), 2 some input cannot be used (the rest is checked).`,
 		Example: `  # Are the locks right, and what gets around them?
@@ -154,12 +154,16 @@ func (c *lintCommand) findings(t *trees, args []string) (r *audit.Report, errs [
 	var news, olds []manifest.CRD
 	if t != nil {
 		var newSchemas, oldSchemas manifest.Schemas
-		newSchemas, oldSchemas, errs, err = t.schemas(reader, args)
-		news, olds = newSchemas.CRDs, oldSchemas.CRDs
+		if newSchemas, oldSchemas, errs, err = t.schemas(reader, args); err == nil {
+			var newErrs, oldErrs []error
+			news, newErrs = newSchemas.Kinds()
+			olds, oldErrs = oldSchemas.Kinds()
+			errs = slices.Concat(errs, newErrs, oldErrs)
+		}
 	} else {
 		var oldErrs []error
 		if news, errs, err = reader.Kinds(args...); err == nil {
-			olds, oldErrs, err = reader.CRDs(c.old...)
+			olds, oldErrs, err = reader.Kinds(c.old...)
 		}
 		errs = append(errs, oldErrs...)
 	}

@@ -28,7 +28,7 @@ through which the value can still change. fieldlock lint explains how to close a
 not listed: fieldlock import cel turns them into locks.
 
 KIND is a built-in kind, by its kind, plural or short name in any case, with ".group" where needed; a file of that name
-wins. Without arguments all built-in kinds are listed.
+wins. Without arguments all built-in kinds are listed. FILE holds CRDs, an OpenAPI document (v2 or v3) or a JSON Schema.
 
 -o markdown prints a table for reference documentation instead.
 

@@ -91,7 +91,7 @@ func Check(in Input, o Options) (*Report, error) {
 	c.compareAll(pairs)
 	c.report.Skipped += c.report.Others
 	c.report.accept(&in, o.Now)
-	c.report.Warnings = append(c.report.Warnings, c.caveats(pairs)...)
+	c.report.Warnings = append(append(c.report.Warnings, c.kinds.notRun()...), c.caveats(pairs)...)
 	c.report.finish(o.Strict)
 	return c.report, nil
 }

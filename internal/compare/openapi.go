@@ -9,6 +9,7 @@ import (
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/builtin"
 	"github.com/fieldlock/fieldlock/immutability/openapi"
+	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/schema"
 )
@@ -25,6 +26,7 @@ type openDefinition struct {
 
 	once sync.Once // compiled at the first use: a document of an API server has hundreds of kinds
 	laws *laws
+	rest string // which rules are not run, and why; "" for none
 	err  error
 }
 
@@ -65,6 +67,12 @@ func (k *kinds) addDocument(d *openapi.Document, onlyOld bool) {
 	}
 }
 
+// sameDefaults reports whether an object that is the same on both sides gets the same defaults there: the values of a chart
+// get those of its values.yaml, which can change.
+func (k *kinds) sameDefaults(o *manifest.Object) bool {
+	return o.Kind != "" || jsonvalue.Equal(k.newDefaults, k.oldDefaults)
+}
+
 func (d *openDefinition) covers(apiVersion string) bool { return d.apiVersion == apiVersion }
 
 // load compiles the schema. The rules in it read the whole schema, so it is written out for them.
@@ -76,17 +84,30 @@ func (d *openDefinition) load() error {
 			return
 		}
 		s, err := d.Resolve(d.ref)
-		if err == nil {
-			s, err = schema.Read(s, d.Resolve).Inline()
-		}
 		if err != nil {
-			// Locks can be checked at every depth of a schema that contains itself, its rules cannot.
-			s = nil
+			d.err = err
+			return
 		}
+		s, d.rest = writeOut(schema.Read(s, d.Resolve))
 		d.laws = newLaws(s, locks)
 		d.err = d.laws.load()
 	})
 	return d.err
+}
+
+// notRun returns warnings about the rules that are not run, of the schemas that objects were compared by.
+func (k *kinds) notRun() []string {
+	var list []string
+	for _, d := range k.open {
+		name := d.File
+		if d.kind != "" {
+			name += ": " + d.apiVersion + " " + d.kind
+		}
+		if warning := name + ": " + d.rest; d.rest != "" && !slices.Contains(list, warning) {
+			list = append(list, warning)
+		}
+	}
+	return list
 }
 
 func (d *openDefinition) judge(p pair) (verdict, error) {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/fieldlock/fieldlock/immutability/celrule"
 	"github.com/fieldlock/fieldlock/immutability/crd"
+	"github.com/fieldlock/fieldlock/immutability/openapi"
 	"github.com/fieldlock/fieldlock/internal/rawschema"
 	"github.com/fieldlock/fieldlock/internal/schema"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
@@ -39,7 +40,7 @@ func Read(name string, data []byte) (*File, error) {
 		return nil, err
 	}
 	if len(crds) == 0 {
-		return nil, fmt.Errorf("%s: there is no CustomResourceDefinition in it; give the file of a CRD", name)
+		return nil, noCRD(name, data)
 	}
 	file, err := yamldoc.Parse(name, data)
 	if err != nil {
@@ -52,6 +53,22 @@ func Read(name string, data []byte) (*File, error) {
 		}
 	}
 	return f, nil
+}
+
+// noCRD returns the error for a file without a CRD, which tells what helps if it is another kind of schema.
+func noCRD(name string, data []byte) error {
+	document, err := openapi.Read(name, data)
+	switch {
+	case err != nil:
+		return fmt.Errorf("%s: there is no CustomResourceDefinition in it; give the file of a CRD", name)
+	case document.Root != "":
+		return fmt.Errorf("%s: it is a JSON Schema, not a CustomResourceDefinition; check, lint and locks take JSON Schemas", name)
+	case len(document.Kinds) == 0:
+		return fmt.Errorf("%s: it is an OpenAPI document without Kubernetes kinds; give the file of a CRD", name)
+	}
+	kind := document.Kinds[0]
+	return fmt.Errorf("%s: it is an OpenAPI document, not a CustomResourceDefinition; its locks are exported by fieldlock export policy --kind GROUP/VERSION/KIND, such as --kind %s/%s",
+		name, kind.APIVersion, kind.Kind)
 }
 
 // requireV1 returns an error if a CRD of the file has a version of the API without CEL rules.

@@ -1,6 +1,8 @@
 package witness
 
 import (
+	"strings"
+
 	"github.com/fieldlock/fieldlock/immutability/crd"
 )
 
@@ -13,7 +15,7 @@ func FromCRD(c *crd.CRD) *Kind {
 			continue
 		}
 		version := &Version{
-			APIVersion: c.Group + "/" + v.Name, Kind: c.Kind, Name: v.Name,
+			APIVersion: strings.TrimPrefix(c.Group+"/"+v.Name, "/"), Kind: c.Kind, Name: v.Name,
 			Schema: v.Schema, Served: v.Served, Storage: v.Storage, Prepare: v.Prepare,
 		}
 		if locks, err := v.Compile(); err == nil {

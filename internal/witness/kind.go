@@ -7,7 +7,6 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/listtype"
-	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/objectmeta"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/kube-openapi/pkg/validation/spec"
@@ -65,7 +64,7 @@ func (v *Version) compile() error {
 // errors returns what the server finds in a prepared object without its rules, were it a new one.
 func (v *Version) errors(obj map[string]any) field.ErrorList {
 	errs := validation.ValidateCustomResource(nil, obj, v.validator)
-	errs = append(errs, objectmeta.Validate(nil, obj, v.structural, false)...)
+	errs = append(errs, embeddedErrors(obj, v.structural)...)
 	return append(errs, listtype.ValidateListSetsAndMaps(nil, v.structural, obj)...)
 }
 

@@ -141,6 +141,24 @@ func (d *Document) Locate(fieldPath string) Position {
 	return d.Position(Steps(d.Object, fieldPath)...)
 }
 
+// Derived returns a document that is not in the file as it is, but made of what is there: locate returns the place of what
+// the value at the end of steps was made of.
+func Derived(file string, object map[string]any, locate func(steps []any) Position) *Document {
+	return &Document{File: file, Object: object, source: derived(locate)}
+}
+
+var _ source = derived(nil)
+
+type derived func(steps []any) Position
+
+func (d derived) find(steps []any) Position { return d(steps) }
+
+func (d derived) layout() (*element, error) {
+	return nil, errors.New("it is not in the file in this form, so it cannot be changed there")
+}
+
+func (d derived) in() *piece { return nil } // it has no layout, so nobody asks
+
 // Errorf makes an error about the value that steps lead to.
 func (d *Document) Errorf(steps []any, format string, args ...any) *Error {
 	return &Error{File: d.File, Line: d.Position(steps...).Line, Document: d.Number, Object: NameOf(d.Object), Path: PathString(steps...),
