@@ -20,8 +20,9 @@
 //	equality, rule, tree, keys              schemas with their rules, and how CEL compares their values
 //	term, outcome, world                    what a rule can ask
 //	fields, order, match, quantifier, evaluate   evaluation with unknowns
-//	chain, state, candidate, change, apply, understand, import   rules as locks
+//	chain, state, candidate, change, apply, understand   rules as locks
 //	bound, cost, wording, export, policy    locks as rules
 //	domain, scenario, step, search, demand, conditions   objects made up fact by fact
-//	relevant, fix, hole, dead, audit, versions   the audit
+//	relevant, needless, import   rules as locks, or as nothing
+//	fix, hole, dead, audit, versions   the audit
 package celrule

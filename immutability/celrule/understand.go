@@ -16,6 +16,8 @@ type understanding struct {
 	rule   *Rule
 	parts  []*part
 	reason string // why it cannot be read at all, or ""
+	// needless is set if the rule refuses nothing, so that it needs no lock.
+	needless bool
 }
 
 // part is a conjunct of a rule.
@@ -43,7 +45,7 @@ func newUnderstanding(t *tree, r *Rule) *understanding {
 }
 
 func (u *understanding) done() bool {
-	return u.reason == "" && !slices.ContainsFunc(u.parts, func(p *part) bool { return !p.done })
+	return u.needless || u.reason == "" && !slices.ContainsFunc(u.parts, func(p *part) bool { return !p.done })
 }
 
 // why returns why the rule is not recognized.
