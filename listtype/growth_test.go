@@ -95,7 +95,8 @@ func TestAlignedComparisons(t *testing.T) {
 			if !ok {
 				t.Errorf("%s: %d different keys are not aligned", name, n)
 			}
-			if met > n+10 {
+			// A table that is half full is met about n/2 times, by chance a few times that; a constant hash meets it n*(n-1)/2 times.
+			if met > 4*n+100 {
 				t.Errorf("%s: %d items met %d taken slots", name, n, met)
 			}
 		}
