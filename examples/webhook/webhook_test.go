@@ -44,7 +44,14 @@ func TestWebhook(t *testing.T) {
 
 	hook := &hookClient{t: t, url: "https://127.0.0.1:" + ports[0] + path}
 	health := "http://127.0.0.1:" + ports[1]
-	eventually(t, "the webhook is ready", func() bool { return get(health+"/readyz") != "" })
+	eventually(t, "the webhook is ready", func() bool {
+		select {
+		case err := <-ended:
+			t.Fatalf("the webhook ended before it was ready: %v", err)
+		default:
+		}
+		return get(health+"/readyz") != ""
+	})
 	if get(health+"/healthz") == "" {
 		t.Error("ready, and not healthy")
 	}
