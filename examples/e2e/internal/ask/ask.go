@@ -55,7 +55,7 @@ func (s *Server) Served(obj map[string]any) bool {
 }
 
 // Ask creates the old object of a case, applies the new one, and removes it. The name of the object gets a suffix, so
-// that cases do not meet. The error is that of anything but the apply.
+// that cases do not meet. It returns an error if anything but the apply fails.
 func (s *Server) Ask(ctx context.Context, c kindcase.Case, suffix string) (kindcase.Answer, error) {
 	rename(c.Old, suffix)
 	rename(c.New, suffix)

@@ -19,7 +19,7 @@ func main() {
 	seed := flag.Uint64("seed", 1, "the same seed gives the same updates")
 	only := flag.String("kind", "", "only this kind")
 	folder := flag.String("cases", "../../immutability/builtin/testdata/cases", "the folder of the cases")
-	manifests := flag.String("manifests", "", "a folder of manifests to begin with too, such as that of the module k8s.io/kubernetes")
+	manifests := flag.String("manifests", "", "a folder of more manifests to start from, such as the source of the module k8s.io/kubernetes")
 	flag.Parse()
 	if err := run(*n, *seed, *only, *folder, *manifests); err != nil {
 		fmt.Fprintln(os.Stderr, err)
