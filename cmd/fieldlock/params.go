@@ -25,7 +25,7 @@ standard input.`,
   fieldlock params update --definitions params.yaml --current instance.yaml --set NODE_COUNT=5
 
   # may this stack be updated?
-  fieldlock params update --dialect heat --old-definitions old.yaml --definitions new.yaml \
+  fieldlock params update --dialect heat --old-definitions stack-v1.yaml --definitions stack-v2.yaml \
     --current stored.yaml --mode patch --set flavor=m1.large`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			const verbs = "validate, list, install, update, upgrade, restart, toggle and enhance"

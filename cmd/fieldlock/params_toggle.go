@@ -12,7 +12,7 @@ import (
 func newParamsToggle(s streams) *cobra.Command {
 	var in paramsInput
 	command := paramsCommand(s, &in, "toggle", "Say whether a child instance exists after an operation",
-		"--definitions params.yaml --current instance.yaml --task task.yaml --set INSTALL_DEPENDENCY=false",
+		"--definitions params.yaml --current instance.yaml --task operator.yaml --set MONITORING=true",
 		func() (*params.Report, error) {
 			if err := in.kudoOnly(); err != nil {
 				return nil, err
