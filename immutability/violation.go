@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/fieldlock/fieldlock/internal/check"
+	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
 // Violation is one lock that an update breaks. Its values are shared with the objects that were checked, except redacted
@@ -62,28 +63,27 @@ func (v *Violation) Message() string {
 	return b.String()
 }
 
-// detail is the message without differences. Deployment tools look for its first three words.
+// detail is the message without differences.
 func (v *Violation) detail() string {
-	const immutable = "field is immutable"
 	switch v.Lock {
 	case Immutable:
-		return immutable
+		return schema.Refused
 	case NoSet:
-		return immutable + ": it may not be set after creation"
+		return schema.Refused + ": it may not be set after creation"
 	case NoUnset:
-		return immutable + ": it may not be unset"
+		return schema.Refused + ": it may not be unset"
 	case NoModify:
-		return immutable + ": it may not be modified once set"
+		return schema.Refused + ": it may not be modified once set"
 	case Incomparable:
 		if v.HasKey {
-			return fmt.Sprintf("%s: %s: %s", immutable, v.note, show(v.Key))
+			return fmt.Sprintf("%s: %s: %s", schema.Refused, v.note, show(v.Key))
 		}
-		return immutable + ": " + v.note
+		return schema.Refused + ": " + v.note
 	}
 	if v.HasKey {
-		return fmt.Sprintf("%s: %s may not be removed", immutable, show(v.Key))
+		return fmt.Sprintf("%s: %s may not be removed", schema.Refused, show(v.Key))
 	}
-	return immutable + ": it may not be added"
+	return schema.Refused + ": it may not be added"
 }
 
 // violation makes the report of r, found at path.

@@ -12,6 +12,7 @@ import (
 	admissionv1 "k8s.io/api/admission/v1"
 
 	"github.com/fieldlock/fieldlock/immutability"
+	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
 // Handler answers AdmissionReviews of admission.k8s.io/v1 with the locks of a registry. Updates are compared from the
@@ -131,7 +132,7 @@ func (h *Handler) violated(r *admissionv1.AdmissionRequest, target *Target, repo
 				a.warn(fmt.Sprintf("and %d more immutable fields", more))
 				break
 			}
-			a.warn(report.Violations[i].Path.String() + ": field is immutable: the change was allowed, because the webhook only warns")
+			a.warn(report.Violations[i].Path.String() + ": " + schema.Refused + ": the change was allowed, because the webhook only warns")
 		}
 	case Audit:
 		a = h.allow(r, Audited)

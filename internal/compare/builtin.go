@@ -34,14 +34,8 @@ func (d builtinDefinition) judge(p pair) (verdict, error) {
 
 // builtinBreach makes a breach of a violation; its message is the server's.
 func builtinBreach(v *builtin.Violation) breach {
-	b := breach{
-		path: v.Path, lock: string(v.Lock), rule: v.Rule, schemaPath: v.SchemaPath,
-		old: value{v.Old, v.HasOld}, new: value{v.New, v.HasNew}, key: value{v.Key, v.HasKey},
-		moreDifferences: v.MoreDifferences, message: v.Message,
-	}
-	for _, difference := range v.Differences {
-		b.differences = append(b.differences, newDifference(difference))
-	}
+	b := newBreach(&v.Violation)
+	b.path, b.rule, b.message = v.Path, v.Rule, v.Message
 	return b
 }
 

@@ -115,18 +115,8 @@ func (d *crdDefinition) check(v *verdict, p pair, version *crd.Version) error {
 
 // breach makes a breach of a violation that the schema of version found.
 func (d *crdDefinition) breach(v *immutability.Violation, p pair, version *crd.Version) breach {
-	b := breach{
-		path: v.Path.String(), lock: string(v.Lock), schemaPath: v.SchemaPath,
-		old: value{v.Old, v.HasOld}, new: value{v.New, v.HasNew}, key: value{v.Key, v.HasKey},
-		moreDifferences: v.MoreDifferences, message: v.Message(),
-	}
+	b := newBreach(v)
 	d.place(&b, p, version)
-	if v.Lock == immutability.Incomparable {
-		b.reason = strings.TrimPrefix(b.message, "field is immutable: ")
-	}
-	for _, difference := range v.Differences {
-		b.differences = append(b.differences, newDifference(difference))
-	}
 	managers, err := ownership.Read(p.old.Value())
 	if err != nil {
 		return b // who last set the field is an extra
@@ -146,10 +136,6 @@ func (d *crdDefinition) place(b *breach, p pair, version *crd.Version) {
 		b.version = version.Name
 	}
 	b.item = itemKeys(version.Schema, p.new.Value(), b.path)
-}
-
-func newDifference(d immutability.Difference) difference {
-	return difference{d.Path.String(), value{d.Old, d.HasOld}, value{d.New, d.HasNew}}
 }
 
 // prepare returns the object as the API server holds it in a version.

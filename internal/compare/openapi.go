@@ -145,18 +145,8 @@ func (d *openDefinition) judge(p pair) (verdict, error) {
 }
 
 func (d *openDefinition) breach(v *immutability.Violation) breach {
-	b := breach{
-		path: v.Path.String(), lock: string(v.Lock), schemaPath: v.SchemaPath,
-		old: value{v.Old, v.HasOld}, new: value{v.New, v.HasNew}, key: value{v.Key, v.HasKey},
-		moreDifferences: v.MoreDifferences, message: v.Message(),
-	}
+	b := newBreach(v)
 	d.place(&b)
-	if v.Lock == immutability.Incomparable {
-		b.reason = strings.TrimPrefix(b.message, "field is immutable: ")
-	}
-	for _, difference := range v.Differences {
-		b.differences = append(b.differences, newDifference(difference))
-	}
 	return b
 }
 

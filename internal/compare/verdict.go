@@ -1,6 +1,12 @@
 package compare
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+
+	"github.com/fieldlock/fieldlock/immutability"
+	"github.com/fieldlock/fieldlock/internal/schema"
+)
 
 // verdict is what an API server makes of one update by one definition of the kind.
 type verdict struct {
@@ -59,6 +65,22 @@ type value struct {
 type difference struct {
 	path     string
 	old, new value
+}
+
+// newBreach makes a breach of a violation, without the place of its lock.
+func newBreach(v *immutability.Violation) breach {
+	b := breach{
+		path: v.Path.String(), lock: string(v.Lock), schemaPath: v.SchemaPath,
+		old: value{v.Old, v.HasOld}, new: value{v.New, v.HasNew}, key: value{v.Key, v.HasKey},
+		moreDifferences: v.MoreDifferences, message: v.Message(),
+	}
+	if v.Lock == immutability.Incomparable {
+		b.reason = strings.TrimPrefix(b.message, schema.Refused+": ")
+	}
+	for _, d := range v.Differences {
+		b.differences = append(b.differences, difference{d.Path.String(), value{d.Old, d.HasOld}, value{d.New, d.HasNew}})
+	}
+	return b
 }
 
 // remark is an unknown verdict or a note.

@@ -23,6 +23,9 @@ const (
 	NoRemoveItem  Lock = "NoRemoveItem"
 )
 
+// Refused begins the message of every refusal, as those of API servers do. Deployment tools look for it.
+const Refused = "field is immutable"
+
 // Change is a set of the changes that a lock can refuse at its location.
 type Change uint8
 
