@@ -35,7 +35,9 @@ standard input.`,
 			return errors.New("params needs a command: it has " + verbs + "; see fieldlock params --help")
 		},
 	}
-	params.AddCommand(newParamsValidate(s), newParamsList(s), newParamsInstall(s), newParamsUpdate(s), newParamsUpgrade(s),
-		newParamsRestart(s), newParamsToggle(s), newParamsEnhance(s))
+	for _, verb := range paramsVerbs() {
+		params.AddCommand(newParamsCommand(s, verb))
+	}
+	params.AddCommand(newParamsEnhance(s))
 	return params
 }

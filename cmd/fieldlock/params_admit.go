@@ -3,21 +3,10 @@ package main
 import (
 	"slices"
 
-	"github.com/spf13/cobra"
-
 	"github.com/fieldlock/fieldlock/immutability/parameter"
 	"github.com/fieldlock/fieldlock/immutability/parameter/kudo"
 	"github.com/fieldlock/fieldlock/internal/report/params"
 )
-
-// operationFlags adds the flags of a verb that evaluates any operation of KUDO.
-func (in *paramsInput) operationFlags(command *cobra.Command) {
-	in.valueFlags(command)
-	in.currentFlag(command)
-	in.oldDefinitionsFlag(command, "the definitions before the upgrade")
-	in.taskFlag(command)
-	in.oldTaskFlag(command)
-}
 
 // operation returns what the flags describe: an upgrade with old definitions, an update with current values, otherwise
 // an install.
@@ -120,11 +109,5 @@ func (a *admitted) report() *params.Report {
 		}
 	}
 	report.SetChildren(children)
-	return report
-}
-
-func (a *admitted) reportWithRestart() *params.Report {
-	report := a.report()
-	report.SetRestarts(a.Restarts)
 	return report
 }

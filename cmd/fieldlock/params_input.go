@@ -10,21 +10,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fieldlock/fieldlock/immutability/parameter"
-	"github.com/fieldlock/fieldlock/immutability/parameter/heat"
-	"github.com/fieldlock/fieldlock/immutability/parameter/kudo"
-	"github.com/fieldlock/fieldlock/internal/report/params"
-)
-
-// The dialects of --dialect.
-const (
-	dialectKudo = "kudo"
-	dialectHeat = "heat"
 )
 
 // paramsInput is what the flags of a params command name. Each command has the flags that mean something to it.
 type paramsInput struct {
 	verb string
 	in   io.Reader // nil once it has been read
+
+	system *dialect // that of the flag
 
 	dialect, output             string
 	definitions, oldDefinitions string
@@ -35,16 +28,16 @@ type paramsInput struct {
 	task, oldTask               string
 }
 
-// paramsCommand returns the command of a verb with the flags that all verbs have.
-func paramsCommand(s streams, in *paramsInput, verb, short, example string, run func() (*params.Report, error)) *cobra.Command {
-	in.verb, in.in = verb, s.in
+// newParamsCommand returns the command of a verb.
+func newParamsCommand(s streams, verb paramsVerb) *cobra.Command {
+	in := &paramsInput{verb: verb.name, in: s.in}
 	command := &cobra.Command{
-		Use:     verb + " --definitions FILE",
-		Short:   short,
-		Example: "  fieldlock params " + verb + " " + example,
+		Use:     verb.name + " --definitions FILE",
+		Short:   verb.short,
+		Example: "  fieldlock params " + verb.name + " " + verb.example,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return fmt.Errorf("params %s takes no arguments, but got %s; name files with flags, such as --definitions FILE", verb, strings.Join(args, ", "))
+				return fmt.Errorf("params %s takes no arguments, but got %s; name files with flags, such as --definitions FILE", verb.name, strings.Join(args, ", "))
 			}
 			return nil
 		},
@@ -52,7 +45,7 @@ func paramsCommand(s streams, in *paramsInput, verb, short, example string, run 
 			if err := in.checkFlags(); err != nil {
 				return err
 			}
-			report, err := run()
+			report, err := in.system.evaluate(in)
 			if err != nil {
 				return err
 			}
@@ -66,11 +59,12 @@ func paramsCommand(s streams, in *paramsInput, verb, short, example string, run 
 		},
 	}
 	flags := command.Flags()
-	flags.StringVar(&in.dialect, "dialect", dialectKudo, "what the definitions are: kudo or heat")
+	flags.StringVar(&in.dialect, "dialect", dialectNames()[0], "what the definitions are: "+strings.Join(dialectNames(), " or "))
 	flags.StringVarP(&in.output, "output", "o", "text", "text or json")
 	flags.StringVar(&in.definitions, "definitions", "", "KUDO params.yaml or OperatorVersion, or Heat template (required)")
-	completeWith(command, "dialect", dialectKudo, dialectHeat)
+	completeWith(command, "dialect", dialectNames()...)
 	completeWith(command, "output", "text", "json")
+	verb.flags(in, command)
 	return command
 }
 
@@ -95,66 +89,35 @@ func (in *paramsInput) oldTaskFlag(command *cobra.Command) {
 	command.Flags().StringVar(&in.oldTask, "old-task", "", "the task before the operation, to show whether its child appears or goes")
 }
 
-// checkFlags checks the flags against each other, so that none is silently without effect.
-func (in *paramsInput) checkFlags() error {
-	onHeat := in.dialect == dialectHeat
+// operationFlags adds the flags of a verb that evaluates any operation.
+func (in *paramsInput) operationFlags(command *cobra.Command) {
+	in.valueFlags(command)
+	in.currentFlag(command)
+	in.oldDefinitionsFlag(command, "the definitions before the upgrade")
+	in.taskFlag(command)
+	in.oldTaskFlag(command)
+}
+
+// checkFlags checks the flags that all verbs have and finds the dialect.
+func (in *paramsInput) checkFlags() (err error) {
+	in.system, err = findDialect(in.dialect)
 	switch {
-	case in.dialect != dialectKudo && !onHeat:
-		return fmt.Errorf("--dialect is %q: it should be kudo or heat", in.dialect)
+	case err != nil:
+		return err
 	case in.output != "text" && in.output != "json":
 		return fmt.Errorf("--output is %q: it should be text or json", in.output)
 	case in.definitions == "":
 		return errors.New("--definitions is missing: it names a KUDO params.yaml or a Heat template")
-	case onHeat && in.task+in.oldTask != "":
-		return errors.New("--task is a KudoOperator task, which Heat does not have")
 	}
 	return nil
-}
-
-// kudoOnly returns an error for a verb that Heat does not have.
-func (in *paramsInput) kudoOnly() error {
-	if in.dialect == dialectHeat {
-		return fmt.Errorf("--dialect heat has no %s: it has validate, list, install and update", in.verb)
-	}
-	return nil
-}
-
-// version reads the definitions and tasks of KUDO.
-func (in *paramsInput) version() (*kudo.OperatorVersion, error) {
-	version, err := readParams(in, in.definitions, kudo.ReadOperatorVersion)
-	if err != nil || in.task == "" {
-		return version, err
-	}
-	_, err = readParams(in, in.task, func(data []byte) (any, error) { return nil, version.ReadTasks(data) })
-	return version, err
-}
-
-// oldVersion reads the definitions and tasks before the operation, nil where the flags name none.
-func (in *paramsInput) oldVersion() (*kudo.OperatorVersion, error) {
-	if in.oldDefinitions == "" {
-		return nil, nil
-	}
-	return readParams(in, in.oldDefinitions, kudo.ReadOperatorVersion)
-}
-
-// template reads a Heat template, nil where file is "".
-func (in *paramsInput) template(file string) (*heat.Template, error) {
-	if file == "" {
-		return nil, nil
-	}
-	return readParams(in, file, heat.ReadTemplate)
 }
 
 // currentValues reads the stored values.
 func (in *paramsInput) currentValues() (parameter.Values, error) {
-	read := kudo.ReadValues
-	if in.dialect == dialectHeat {
-		read = heat.ReadValues
-	}
 	if in.current == "" {
 		return nil, nil
 	}
-	return readParams(in, in.current, read)
+	return readParams(in, in.current, in.system.readValues)
 }
 
 // requested reads the requested values: --set over --values. An Instance asks for all its values explicitly, and for
@@ -163,11 +126,7 @@ func (in *paramsInput) requested(current parameter.Values) (parameter.Values, er
 	requested := parameter.Values{}
 	if in.values != "" {
 		_, err := readParams(in, in.values, func(data []byte) (_ any, err error) {
-			if in.dialect == dialectHeat {
-				requested, err = heat.ReadValues(data)
-				return nil, err
-			}
-			if requested, err = kudo.ReadValues(data); err != nil || !kudo.IsInstance(data) {
+			if requested, err = in.system.readValues(data); err != nil || !in.system.isComplete(data) {
 				return nil, err
 			}
 			for name := range current {
