@@ -42,7 +42,7 @@ type Finding struct {
 type Fix struct {
 	// Text is the change as YAML, ready to be pasted.
 	Text string
-	// Version is the version of the CRD whose schema changes; "" is that of the finding.
+	// Version is the version of the CRD whose schema changes; "" means the version of the finding.
 	Version string
 	// SchemaPath is the JSON pointer of the node that changes, and AddRules what is appended to its
 	// x-kubernetes-validations.

@@ -172,7 +172,7 @@ type commentLine struct {
 	pos  token.Pos
 }
 
-// linesOf returns the lines that can be markers: those of // comments.
+// linesOf returns the lines that can be markers: the // comments.
 func linesOf(group *ast.CommentGroup) []commentLine {
 	var lines []commentLine
 	for _, c := range group.List {

@@ -82,7 +82,7 @@ func (w *crdWriter) findNotices(s map[string]any) {
 	})
 }
 
-// node writes the marks of u into the schema node at path, and those of everything below.
+// node writes the marks of u and of everything below it into the schema node at path.
 func (w *crdWriter) node(n map[string]any, u *use, path string) {
 	own := u.marks.at(0)
 	if path == "" {

@@ -18,7 +18,7 @@
 //	+listType=, +listMapKey=, +mapType=, +structType=
 //	                              the topology, where controller-gen has not written it already
 //
-// +kubebuilder: may precede immutable, normalize and the topology markers, and +k8s: before those of the topology.
+// +kubebuilder: may precede immutable, normalize and the topology markers, and +k8s: the topology markers.
 //
 // What cannot do what it says is an error with file and line, never dropped: a lock that silently does not lock is worse
 // than none. So are a marker that is above nothing, in the wrong letter case, on a field whose Go type cannot have it, on a

@@ -165,7 +165,7 @@ func (b *builder) setItemsAreFree(u *use, own marks) {
 	}
 }
 
-// property returns the field with this JSON name, nil if there is none.
+// property returns the field with this JSON name, or nil.
 func (s *goType) property(name string) *field {
 	i := slices.IndexFunc(s.fields, func(f *field) bool { return f.name == name })
 	if i < 0 {

@@ -130,7 +130,7 @@ func (b *builder) strip(t types.Type) (bare types.Type, pointer bool, marks leve
 	}
 }
 
-// marksOf returns the marks on a type's declaration, and on the type that it is declared as: `type A B` has those of B.
+// marksOf returns the marks on a type's declaration, and on the type that it is declared as: `type A B` has B's marks.
 func (b *builder) marksOf(obj *types.TypeName) levels {
 	marks := b.comments.marks[obj.Pos()]
 	spec, ok := b.specs[obj]

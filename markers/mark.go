@@ -90,7 +90,7 @@ func (m marks) with(k mark, p *problems) marks {
 	return m
 }
 
-// levels are the marks of one field or type: those of its own schema node, of its items or values, of theirs, and so on.
+// levels are the marks of one field or type: of its own schema node, of its items or values, of theirs, and so on.
 type levels []marks
 
 func (l levels) at(depth int) marks {
@@ -110,7 +110,7 @@ func (l levels) with(depth int, k mark, p *problems) levels {
 	return l
 }
 
-// merge returns l with the marks of other, which come after: their topology goes before that of l, as for other tools.
+// merge returns l with the marks of other, which come after: their topology overrides l's, as for other tools.
 func (l levels) merge(other levels, p *problems) levels {
 	for depth, marks := range other {
 		for _, k := range marks {

@@ -65,7 +65,7 @@ func (p *problems) relative(file string) string {
 	return file
 }
 
-// err returns the problems as an *Error, nil where there are none.
+// err returns the problems as an *Error, or nil.
 func (p *problems) err() error {
 	if len(p.list) == 0 {
 		return nil

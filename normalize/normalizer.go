@@ -6,7 +6,7 @@ import (
 )
 
 // Normalizer applies the marks of a schema, or of a part of one, to values. It is immutable and safe for concurrent
-// use. The nil Normalizer is that of a schema without marks; all its methods can be called.
+// use. A nil Normalizer has no marks; all its methods can be called.
 type Normalizer struct {
 	properties map[string]Property
 	values     *Normalizer // below additionalProperties
@@ -80,7 +80,7 @@ func (p Property) Absent(value any) bool {
 
 // Normalize returns obj without the properties that count as absent. What does not change is shared with obj, which
 // is not changed itself; where nothing changes, obj itself is returned and nothing is allocated. Normalizing the
-// result again returns the very same map. A nil map stays nil. The values are those of decoded JSON. Cost: one visit for
+// result again returns the very same map. A nil map stays nil. The values are decoded JSON. Cost: one visit for
 // each value, at any depth.
 func (n *Normalizer) Normalize(obj map[string]any) map[string]any {
 	out, _ := n.object(obj)

@@ -28,8 +28,8 @@ hold many objects. Kubernetes' own kinds need no schema. For other kinds the CRD
 --schema. The locks of both sides count, so that a change cannot drop a lock and break it at once.
 
 With --git, OLD is PATH (by default ".") at REV, and NEW is the work tree, or REV2 with REV..REV2; REV...REV2 starts from
-the merge base. With --render, the manifests that a command prints in both trees are compared, such as those of helm
-template; no shell runs it. Links that leave the repository are errors.
+the merge base. With --render, the manifests that a command prints in both trees are compared, such as helm template's;
+no shell runs it. Links that leave the repository are errors.
 
 With --live, OLD is what the cluster has, without what only the server and controllers have set; the CRDs and the version
 come from the cluster. A dry run on the server shows what else it would refuse. Nothing is written.
@@ -46,7 +46,7 @@ server without a conversion webhook; with a webhook the verdict is unknown.
 
 The CEL transition rules of CRDs run with the API server's own validator.
 
-Accepted violations are listed and do not fail: the file .fieldlock.yaml, or that of --accept, has a list of entries
+Accepted violations are listed and do not fail: the file .fieldlock.yaml, or the file of --accept, has a list of entries
 {object, kind, path, rule, change, reason, until}; keys that are left out match everything.
 
 --schema takes OpenAPI documents too, v2 and v3, and JSON Schemas for documents that are not Kubernetes objects, such as

@@ -38,7 +38,7 @@ its cost is left out. What remains is reported.
 With --old, the CRDs are updates of those, and with --git REV of the same files at that revision: lint also reports locks
 that the update drops, and changes that such an update may not make.
 
-Accepted findings are listed and do not fail: the file .fieldlock.yaml, or that of --accept, has a list of entries {crd,
+Accepted findings are listed and do not fail: the file .fieldlock.yaml, or the file of --accept, has a list of entries {crd,
 path, rule, reason, until}; keys that are left out match everything.
 
 FILE may be an OpenAPI document (v2 or v3) or a JSON Schema too. In a directory all .yaml, .yml and .json files are read,
@@ -102,7 +102,7 @@ func (c *lintCommand) run(args []string) error {
 	}
 	if c.git != "" {
 		if len(c.old) > 0 {
-			return errors.New("--old and --git exclude each other: with --git the old CRDs are those of the revision")
+			return errors.New("--old and --git exclude each other: with --git the old CRDs come from the revision")
 		}
 		if t, err = c.open(); err != nil {
 			return err

@@ -186,7 +186,7 @@ func noCRDs(dir string, groups []string) error {
 	return fmt.Errorf("no CRD below %s is of an API group of the packages, which is %s; run controller-gen first, or name other packages", dir, strings.Join(groups, " or "))
 }
 
-// definitionsFile returns the file of --definitions; one whose content is the same is no change.
+// definitionsFile returns the file of --definitions, unchanged where the content is the same.
 func definitionsFile(path string, source *markers.Source) (markers.Written, error) {
 	marks := source.Definitions()
 	var data bytes.Buffer
@@ -203,7 +203,7 @@ func definitionsFile(path string, source *markers.Source) (markers.Written, erro
 		return w, nil
 	}
 	if err == nil && !json.Valid(was) {
-		return w, fmt.Errorf("%s: it is no JSON, so it is not overwritten; name a file that markers may write", path)
+		return w, fmt.Errorf("%s: it is not JSON, so it is not overwritten; name a file that markers may write", path)
 	}
 	for _, paths := range marks {
 		for _, keys := range paths {

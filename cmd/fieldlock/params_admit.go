@@ -65,7 +65,7 @@ func (in *paramsInput) admit(operation string) (*admitted, error) {
 }
 
 // tasksBefore returns the version before the operation with its tasks. An update without --old-task keeps the tasks; an
-// upgrade has those of --old-task or of an old OperatorVersion.
+// upgrade has the tasks of --old-task or of an old OperatorVersion.
 func (in *paramsInput) tasksBefore(operation string, version, old *kudo.OperatorVersion) (*kudo.OperatorVersion, error) {
 	var was kudo.OperatorVersion
 	switch {

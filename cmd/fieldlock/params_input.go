@@ -17,7 +17,7 @@ type paramsInput struct {
 	verb string
 	in   io.Reader // nil once it has been read
 
-	system *dialect // that of the flag
+	system *dialect // of the flag --dialect
 
 	dialect, output             string
 	definitions, oldDefinitions string

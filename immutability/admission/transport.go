@@ -25,7 +25,7 @@ type transport struct {
 // reviewer answers the requests that could be read.
 type reviewer interface {
 	review(r *admissionv1.AdmissionRequest) *answer
-	// unchecked answers a request whose review failed. The status is that of a refusal.
+	// unchecked answers a request whose review failed. The status is the one of a refusal.
 	unchecked(r *admissionv1.AdmissionRequest, status int, err error) *answer
 }
 

@@ -89,7 +89,7 @@ func (f *field) mergeKeyed(stored, oldList, newList []any) any {
 	return out
 }
 
-// find returns the item of list with the keys of like, nil when there is none.
+// find returns the item of list with the keys of like, or nil.
 func (f *field) find(list []any, like map[string]any) any {
 	for _, item := range list {
 		if o, ok := item.(map[string]any); ok && f.sameKeys(o, like) {

@@ -125,7 +125,7 @@ func (c *check) eachDifference(v immutability.Violation) []Violation {
 	return all
 }
 
-// at makes the violation of a rule: its values are those of the row's field.
+// at makes the violation of a rule, with the values of the row's field.
 func (c *check) at(u *update) Violation {
 	var v immutability.Violation
 	v.Lock = lockRule

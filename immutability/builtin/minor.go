@@ -45,7 +45,7 @@ func (s span) has(minor int) bool {
 	return minor >= s.since && (s.until == 0 || minor <= s.until)
 }
 
-// newest returns the newest known minor of the span, 0 if there is none.
+// newest returns the newest known minor of the span, or 0.
 func (s span) newest() int {
 	for _, minor := range slices.Backward(minors[:]) {
 		if s.has(minor) {

@@ -6,7 +6,7 @@ import (
 	"github.com/fieldlock/fieldlock/internal/celrun"
 )
 
-// rules runs the CEL rules and conditions of a kind with the API server's own validator. Its zero value has none.
+// rules runs the CEL rules and conditions of a kind with the API server's own validator. The zero value runs nothing.
 type rules struct{ validator *celrun.Validator }
 
 // newRules makes the rules and conditions of checks rules of the whole object, and gives each check their numbers.

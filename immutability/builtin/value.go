@@ -46,7 +46,7 @@ func whole(value any) any {
 	return value
 }
 
-// object returns the object at the end of names, nil when there is none.
+// object returns the object at the end of names, or nil.
 func object(value any, names ...string) map[string]any {
 	at, _ := value.(map[string]any)
 	for _, name := range names {
@@ -55,7 +55,7 @@ func object(value any, names ...string) map[string]any {
 	return at
 }
 
-// text returns the string at the end of names, "" when there is none.
+// text returns the string at the end of names, or "".
 func text(value any, names ...string) string {
 	if len(names) == 0 {
 		return ""

@@ -13,7 +13,7 @@ import (
 )
 
 // Lint returns the holes in the CEL transition rules of s and the rules that can never refuse an update, as findings
-// sorted by path. It returns nil if there are none.
+// sorted by path.
 func Lint(s *spec.Schema) []immutability.Finding {
 	a := newAuditor(readTree(s))
 	var findings []immutability.Finding

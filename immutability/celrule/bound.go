@@ -94,7 +94,7 @@ func setAt(root *structural.Structural, steps []*schema.Location, set func(*stru
 	}
 }
 
-// find returns the node of root for l, nil if there is none. The cardinality is the product of the limits on the way, 0
+// find returns the node of root for l, or nil. The cardinality is the product of the limits on the way, 0
 // if one is missing.
 func find(root *structural.Structural, l *schema.Location) (node *structural.Structural, cardinality uint64) {
 	node, cardinality = root, 1

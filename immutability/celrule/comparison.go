@@ -12,7 +12,7 @@ type comparison struct {
 	truth func(ast.Expr) outcome
 }
 
-// operand is a value that is compared: that of a field, or a literal.
+// operand is a value that is compared: a field or a literal.
 type operand struct {
 	term
 	literal any // nil for a field
@@ -99,7 +99,7 @@ func (c comparison) orValue(call ast.CallExpr) (operand, outcome) {
 	return c.otherwise(t, call.Args()[0])
 }
 
-// otherwise returns the value of the optional field t, or that of x if t is absent.
+// otherwise returns the value of the optional field t, or the value of x if t is absent.
 func (c comparison) otherwise(t term, x ast.Expr) (operand, outcome) {
 	switch there := c.has(t); there {
 	case yes:

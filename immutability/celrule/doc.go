@@ -2,7 +2,7 @@
 // rules.
 //
 // Export writes locks as CEL rules, so that a stock API server enforces them. Import reads transition rules as locks.
-// Holes and Lint find the updates that get around transition rules. All three need one judgement: what a rule says of an
+// Holes and Lint find the updates that get around transition rules. All three need one judgement: the verdict of a rule on an
 // update of which only some facts are known. Import asks it for every kind of update that the fields of one rule allow,
 // and translates a rule only if locks give the same verdict each time. The audit asks it for objects that it makes up
 // fact by fact, until all rules agree with a way around one of them or none is left.

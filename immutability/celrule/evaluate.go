@@ -5,7 +5,7 @@ import (
 	"github.com/google/cel-go/common/operators"
 )
 
-// judge returns what a rule says of an update, if x is the rule or a conjunct of it: yes accepts the update; no and fails
+// judge returns the verdict of a rule on an update, if x is the rule or a conjunct of it: yes accepts the update; no and fails
 // refuse it. Where the outcome is not known, why is the reason.
 func judge(r *Rule, x ast.Expr, w world) (result outcome, why string) {
 	runs := w.present(newSide, r.at)

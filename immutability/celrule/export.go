@@ -111,7 +111,7 @@ func locksAt(l *schema.Location, locks []schema.Lock) []LockAt {
 	return all
 }
 
-// unwritable returns why there is no rule for any lock at l, and what would help.
+// unwritable returns why no lock at l can be written as a rule, and what would help.
 func (e *exporter) unwritable(l *schema.Location) (reason, remedy string) {
 	const remove = "remove " + schema.KeyNormalize
 	switch up := normalizedAbove(l); {

@@ -32,7 +32,7 @@ func keysOf(l *schema.Location) keyKind {
 	return noKeys
 }
 
-// plainKeys reports whether CEL's == on the list-map keys of l is that of a lock.
+// plainKeys reports whether CEL's == on the list-map keys of l means what a lock's equality means.
 func plainKeys(l *schema.Location) bool {
 	return !slices.ContainsFunc(l.Marks.ListMapKeys, func(key string) bool { return unequal(l.Items.Property(key).Schema) != "" })
 }

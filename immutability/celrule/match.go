@@ -29,7 +29,7 @@ func (el elements) other() term { return term{el.side.other(), el.at, nil} }
 type match struct {
 	of   elements
 	v, w string
-	all  bool // the body is that of all: a disjunction of negations
+	all  bool // the body belongs to all(): a disjunction of negations
 
 	keys  map[string]bool // key fields that w and v have to have in common
 	whole bool            // w has to equal v

@@ -52,7 +52,7 @@ func ExportPolicy(s *spec.Schema) (Policy, error) {
 	return out, nil
 }
 
-// expression returns the CEL expression for a lock at l, or why there is none.
+// expression returns the CEL expression for a lock at l, or why it cannot be expressed.
 func expression(l *schema.Location, lock schema.Lock) (text, reason string) {
 	if l.Marks.Normalize != "" || normalizedAbove(l) != nil || normalized(l.Schema) {
 		return "", "CEL does not count empty values as absent, as x-kubernetes-normalize does"

@@ -118,7 +118,7 @@ func (m *scenario) value(object int, l *schema.Location) (any, bool) {
 	return m.ask(question{object, askValue, l, ""}, func() []any { return m.values(object, l) })
 }
 
-// values lists the values that a field can have in an object, the most likely first: that of the object before.
+// values lists the values that a field can have in an object, the most likely first: the value in the object before.
 func (m *scenario) values(object int, l *schema.Location) []any {
 	if l.IsMapKey() || ofResource(l) {
 		return []any{fresh(0)}
@@ -186,7 +186,7 @@ func (m *scenario) empty(object int, l *schema.Location) outcome {
 // unclear returns the truth of an expression that is not understood. It is the same wherever the text and the values of
 // the fields in it are.
 //
-// fingerprint returns that of the field that a term reads.
+// fingerprint returns the fingerprint of the field that a term reads.
 func (m *scenario) unclear(r *Rule, x ast.Expr, fingerprint func(term) (string, bool)) outcome {
 	text := m.text(r, x)
 	for _, t := range termsIn(r, x) {

@@ -10,7 +10,7 @@ import (
 type step struct {
 	*scenario
 	newObj, oldObj int
-	// alias maps the locations of another version's rules to those of the scenario; nil for none.
+	// alias maps the locations of another version's rules to the scenario's; nil where the version is the same.
 	alias map[*schema.Location]*schema.Location
 }
 
@@ -101,7 +101,7 @@ func (s step) unclear(r *Rule, x ast.Expr) outcome {
 	return s.scenario.unclear(r, x, func(t term) (string, bool) { return s.fingerprint(s.object(t.side), s.known(t.at)) })
 }
 
-// judge returns what a rule says of the step.
+// judge returns the verdict of a rule on the step.
 func (s step) judge(r *Rule) outcome {
 	result, _ := judge(r, r.expr, s)
 	return result

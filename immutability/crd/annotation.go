@@ -16,7 +16,7 @@ const AnnotationKey = rawschema.AnnotationKey
 var annotationSteps = []any{"metadata", "annotations", AnnotationKey}
 
 // Annotation returns the value of AnnotationKey that carries every lock and normalization of the CRD's schemas, in a form
-// that depends on these only; "" when there is none. Topology (list types, map keys) is left out: an API server keeps
+// that depends on these only, or "". Topology (list types, map keys) is left out: an API server keeps
 // it. It returns an error if the value is larger than an annotation may be.
 func (c *CRD) Annotation() (string, error) {
 	annotation := make(rawschema.Annotation)

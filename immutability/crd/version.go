@@ -23,7 +23,7 @@ type Version struct {
 	Schema *spec.Schema
 
 	crd   *CRD
-	steps []any          // from the document to the schema; nil when there is none
+	steps []any          // from the document to the schema, or nil
 	raw   map[string]any // the schema as decoded, with the locks of the annotation
 
 	once       sync.Once

@@ -41,7 +41,7 @@ func (a *attack) accepts(path string) bool {
 // another served version; and random ones. The test fails for each field whose value changes although a direct update to
 // the same value is refused; the failure shows the objects as YAML.
 //
-// An attack is deterministic. It does not prove that there is no way around.
+// An attack is deterministic. Finding nothing proves nothing.
 func (k *Kind) Attack(t T, object any, options ...AttackOption) {
 	t.Helper()
 	a := &attack{seed: 1}

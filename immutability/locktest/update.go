@@ -21,7 +21,7 @@ type Update struct {
 	New   any
 	Patch string
 	// Refused are the paths at which the update is refused, such as "spec.nodes[0].zone"; none when it is allowed. The path
-	// of a CEL rule is its fieldPath, otherwise that of the field that it is on; "" is the whole object.
+	// of a CEL rule is its fieldPath, otherwise the field that it is on; "" is the whole object.
 	Refused []string
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
-// converter turns schemas of any dialect into those of OpenAPI that package rawschema reads. It copies what it changes.
+// converter turns schemas of any dialect into OpenAPI schemas, which package rawschema reads. It copies what it changes.
 // The first mistake ends it.
 type converter struct {
 	err error

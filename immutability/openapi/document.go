@@ -146,7 +146,7 @@ func (d *Document) Find(apiVersion, kind string) (Kind, bool) {
 	return d.Kinds[i], true
 }
 
-// Resolve returns the schema that a reference leads to: that of a Kind, Root, or a $ref in the document. It is what
+// Resolve returns the schema that a reference names: the Ref of a Kind, Root, or a $ref in the document. It is what
 // immutability.WithResolver takes. It returns an error if there is no such schema, if it is in another document, or if a
 // keyword has a value of the wrong form. The schema is shared: change a copy. Cost: O(schema) the first time.
 func (d *Document) Resolve(ref string) (*spec.Schema, error) {

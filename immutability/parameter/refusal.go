@@ -81,7 +81,7 @@ func (r Refusals) Unwrap() []error {
 	return out
 }
 
-// Err returns the refusals as an error, nil when there are none.
+// Err returns the refusals as an error, or nil.
 func (r Refusals) Err() error {
 	if len(r) == 0 {
 		return nil

@@ -19,7 +19,7 @@ type Value struct {
 // Text returns the string value s.
 func Text(s string) Value { return Value{Text: s, Data: s} }
 
-// IsNull reports whether there is no value.
+// IsNull reports whether the value is null.
 func (v Value) IsNull() bool { return v.Data == nil }
 
 // IsStructured reports whether the value is a list or a map.

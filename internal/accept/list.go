@@ -106,7 +106,7 @@ func (l *List) read(d *yamldoc.Document) error {
 	return nil
 }
 
-// Match returns the first entry that matches the finding and counts on the day of now; nil when there is none. A nil
+// Match returns the first entry that matches the finding and counts on the day of now, or nil. A nil
 // List has none.
 func (l *List) Match(f Finding, now time.Time) *Entry {
 	if l == nil {

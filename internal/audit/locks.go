@@ -67,7 +67,7 @@ type Hole struct {
 
 // Group is the locked fields of one version of a CRD, or of several that have the same ones, or of a built-in kind.
 type Group struct {
-	Kind, Name, File string // Name is that of the CRD; built-in kinds have no file
+	Kind, Name, File string // Name is the CRD's; built-in kinds have no file
 	Versions         []string
 	Fields           []Field
 }
@@ -125,7 +125,7 @@ func sameField(a, b Field) bool {
 	return a.Path == b.Path && slices.Equal(a.Locks, b.Locks) && slices.EqualFunc(a.Holes, b.Holes, func(g, h Hole) bool { return g.Short == h.Short })
 }
 
-// holesOf returns the warnings that name the field: those of its own version, and the versions that leave it free.
+// holesOf returns the warnings that name the field, in its own version or in one that leaves it free.
 func holesOf(l immutability.LockedField, v *crd.Version, findings []crd.Finding) []Hole {
 	holes := []Hole{}
 	for _, f := range findings {

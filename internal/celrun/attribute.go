@@ -127,7 +127,7 @@ func (v *Validator) hidden(path string, n int, newObj, oldObj map[string]any) ([
 	return found, nil
 }
 
-// fits reports whether an error of r can be at a path: that of its schema node, or where withField is set its fieldPath
+// fits reports whether an error of r can be at a path: the path of its schema node, or where withField is set its fieldPath
 // below it.
 func fits(r *Rule, path string, withField bool) bool {
 	var b strings.Builder

@@ -70,7 +70,7 @@ func appendRules(rules []Rule, s *spec.Schema, path string) []Rule {
 	return rules
 }
 
-// Transition reports whether r is a transition rule: one that reads oldSelf. A rule that does not parse is none.
+// Transition reports whether r is a transition rule: one that reads oldSelf. A rule that does not parse is not one.
 func Transition(r Rule) bool {
 	if !strings.Contains(r.Text, "oldSelf") {
 		return false

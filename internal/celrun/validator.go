@@ -108,7 +108,7 @@ func (v *Validator) ValidateUpdate(newObj, oldObj map[string]any) ([]Violation, 
 	return v.validate(newObj, oldObj)
 }
 
-// Validate returns the violations of a create, as ValidateUpdate those of an update: transition rules do not run, unless
+// Validate returns the violations of a create, as ValidateUpdate does for an update: transition rules do not run, unless
 // they have optionalOldSelf.
 func (v *Validator) Validate(obj map[string]any) ([]Violation, error) {
 	if v == nil {

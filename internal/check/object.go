@@ -23,7 +23,7 @@ type Property struct {
 	Presence   normalize.Property // set if Normalized
 }
 
-// Check is that of the property's node, where values that count as absent are taken for absent.
+// Check runs the property's node, where values that count as absent are taken for absent.
 func (p *Property) Check(m *Memo, newVal, oldVal Value) *Found {
 	if p.Normalized {
 		newVal, oldVal = p.normal(m, newVal), p.normal(m, oldVal)

@@ -20,11 +20,11 @@ type pair struct {
 
 // pairing pairs the objects of two sides.
 type pairing struct {
-	pairs []pair // those of NEW in their order
+	pairs []pair // the objects of NEW in their order
 	free  map[*manifest.Object]bool
 }
 
-// pairUp pairs the objects of the two sides: those of NEW in their order, then the deleted ones. In this order:
+// pairUp pairs the objects of the two sides: first NEW's in their order, then the deleted ones. In this order:
 //
 //  1. by kind, namespace and name; where a side has an object several times, as in dev/ and prod/, also by file,
 //  2. those that are left of these, when each side has one left,

@@ -28,7 +28,7 @@ type Subject struct {
 	Kind       string `json:"kind"`
 	APIVersion string `json:"apiVersion"`
 	File       string `json:"file,omitempty"`
-	// Line is that of the field, or of its nearest parent in NEW; for a Replacement that of the object.
+	// Line is the line of the field, or of its nearest parent in NEW; of a Replacement, the line of the object.
 	Line int `json:"line,omitempty"`
 
 	// Column belongs to Line; ObjectLine is where the object begins.

@@ -170,7 +170,7 @@ func changeNode(node map[string]any, change celrule.Change) {
 	}
 }
 
-// schema returns the openAPIV3Schema of a version, nil when there is none.
+// schema returns the openAPIV3Schema of a version, or nil.
 func (c *document) schema(version string) map[string]any {
 	versions, _ := yamldoc.At(c.object, "spec", "versions").([]any)
 	for _, v := range versions {

@@ -22,7 +22,7 @@ const (
 )
 
 // special returns a word whose lowest set bit is in the first byte of word that a string cannot hold as it is: a quote,
-// a backslash or a control character; 0 where there is none. Bits above the lowest may be wrong.
+// a backslash or a control character, or 0. Bits above the lowest may be wrong.
 //
 // A byte below n borrows from its high bit when n is subtracted. Swapping '"' and ' ' first puts the quote right above
 // the control characters, so that one subtraction finds both.

@@ -37,5 +37,5 @@ func KindOf(v any) Kind {
 }
 
 func (k Kind) String() string {
-	return [...]string{"null", "a scalar", "an object", "a list", "a value of a Go type that is no decoded JSON"}[k]
+	return [...]string{"null", "a scalar", "an object", "a list", "a value of a Go type that JSON does not decode to"}[k]
 }

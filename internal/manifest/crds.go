@@ -52,7 +52,7 @@ func (r *Reader) CRDs(args ...string) (crds []CRD, errs []error, err error) {
 	return CRDsOf(args, all)
 }
 
-// CRDsOf returns the CRDs in files, which are those of each of args.
+// CRDsOf returns the CRDs in files, one list for each of args.
 func CRDsOf(args []string, all [][]File) (crds []CRD, errs []error, err error) {
 	seen := map[string]bool{}
 	for i, files := range all {

@@ -47,7 +47,7 @@ func (r *Reader) Schemas(args ...string) (s Schemas, errs []error, err error) {
 	return s, errs, nil
 }
 
-// SchemasOf returns the schemas in files, which are those of an argument.
+// SchemasOf returns the schemas in files, which one argument named.
 func SchemasOf(arg string, files []File) (s Schemas, errs []error, err error) {
 	var rest []File
 	for _, f := range files {

@@ -14,7 +14,7 @@ import (
 type Set struct {
 	// Objects are the Kubernetes objects in the order of the files, CRDs included.
 	Objects []*Object
-	// CRDs are those of the objects that define kinds.
+	// CRDs are the objects that define kinds.
 	CRDs []CRD
 	// Patches are the documents that a kustomization names as patches of other objects.
 	Patches []Patch

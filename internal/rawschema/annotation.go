@@ -45,7 +45,7 @@ func (a Annotation) Add(version string, s map[string]any) {
 	})
 }
 
-// Encode returns the value as JSON in a form that depends on the keys only, "" when there is none. It returns an error
+// Encode returns the value as JSON in a form that depends on the keys only, or "". It returns an error
 // if the value is larger than an annotation may be.
 func (a Annotation) Encode() (string, error) {
 	if len(a) == 0 {

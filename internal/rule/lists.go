@@ -16,7 +16,7 @@ zones:
 	}, {
 		ID: KeysWithoutKeys, Severity: Error,
 		Text: "A lock on keys is on a field without keys.",
-		Why:  "Keys are those of additionalProperties and those of a list-type map (for the `-only` locks, also the items of a set). Plain properties, atomic lists and atomic maps have none.",
+		Why:  "Keys are the keys of additionalProperties and of a list-type map (for the `-only` locks, also the items of a set). Plain properties, atomic lists and atomic maps have none.",
 		Example: `
 args:
   type: array

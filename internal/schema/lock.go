@@ -23,7 +23,7 @@ const (
 	NoRemoveItem  Lock = "NoRemoveItem"
 )
 
-// Refused begins the message of every refusal, as those of API servers do. Deployment tools look for it.
+// Refused begins the message of every refusal, as it does in API servers. Deployment tools look for it.
 const Refused = "field is immutable"
 
 // Change is a set of the changes that a lock can refuse at its location.

@@ -63,7 +63,7 @@ func (l *Location) Parent() *Location {
 	return l.In.First
 }
 
-// LockPath returns the schema path at which the locks of l are written: its own, or that of the target of its $ref.
+// LockPath returns the schema path at which the locks of l are written: its own, or the path of its $ref's target.
 func (l *Location) LockPath() *Path {
 	if l.Ref != "" && !HasLock(l.Schema.Extensions) {
 		return l.Body.Path
@@ -71,7 +71,7 @@ func (l *Location) LockPath() *Path {
 	return l.Path
 }
 
-// MarkPath returns the schema path at which key is written for l: its own, or that of the target of its $ref.
+// MarkPath returns the schema path at which key is written for l: its own, or the path of its $ref's target.
 func (l *Location) MarkPath(key string) *Path {
 	if _, here := l.Schema.Extensions[key]; !here && l.Ref != "" {
 		return l.Body.Path
@@ -173,7 +173,7 @@ func (l *Location) Default() any {
 	return nil
 }
 
-// Type returns the type of l, or "" if it has none or several. IntOrString is no type.
+// Type returns the type of l, or "" if it has none or several. IntOrString has no type.
 func (l *Location) Type() string {
 	for s := range l.Schemas() {
 		if len(s.Type) == 1 {

@@ -1,6 +1,6 @@
 package suite
 
-// Group, Version and Kind are those of the CRD that holds a suite's schema.
+// Group, Version and Kind of the CRD that holds a suite's schema.
 const (
 	Group   = "suite.fieldlock.dev"
 	Version = "v1"

@@ -51,5 +51,5 @@ func (k *Kind) versionOf(obj map[string]any) (*Version, error) {
 		}
 		known = append(known, v.APIVersion)
 	}
-	return nil, fmt.Errorf("%v of %v is none of the kind %s in %s", obj["kind"], obj["apiVersion"], k.Versions[0].Kind, strings.Join(known, ", "))
+	return nil, fmt.Errorf("%v of %v is not the kind %s in %s", obj["kind"], obj["apiVersion"], k.Versions[0].Kind, strings.Join(known, ", "))
 }

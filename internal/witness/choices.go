@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// valuesFor returns values for the field at p: those that fit the constants of a rule, then those of the schema.
+// valuesFor returns values for the field at p: first what fits the constants of a rule, then the schema's values.
 func (v *Version) valuesFor(p path, reads *ruleReads) []any {
 	at := v.schemaAt(p)
 	if at == nil {

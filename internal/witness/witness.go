@@ -94,7 +94,7 @@ func (k *Kind) Valid(version *Version) (map[string]any, bool) {
 }
 
 // Refuses reports whether it finds an update of valid objects that a transition rule refuses and nothing else does. A
-// rule for which there is none is dead; not finding one within a bounded effort is no proof.
+// rule for which there is none is dead; not finding one within a bounded effort proves nothing.
 func (k *Kind) Refuses(version, schemaPath string, index int) bool {
 	v := k.version(version)
 	if v == nil {
@@ -182,7 +182,7 @@ func (k *Kind) ways(h Hole) []*way {
 	return []*way{detour(v, k.stored(v), base, removed, targets)}
 }
 
-// targets returns the patterns of the guarded fields; without any, that of the hole itself.
+// targets returns the patterns of the guarded fields, otherwise the pattern of the hole itself.
 func (k *Kind) targets(v *Version, h Hole) [][]string {
 	if k.fields[v] == nil {
 		if k.fields == nil {

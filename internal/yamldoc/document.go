@@ -21,7 +21,7 @@ type Document struct {
 
 // source finds the place of a value in the text that it was read from.
 type source interface {
-	// find returns the place of the deepest value that exists on the way along steps: for a member that of its name.
+	// find returns the place of the deepest value that exists on the way along steps: for a member, the place of its name.
 	find(steps []any) Position
 	// layout returns where the values of the document are in the text of its piece.
 	layout() (*element, error)

@@ -212,7 +212,7 @@ func (l *yamlLayout) quotedEnd(n *yaml.Node, i int) int {
 	return l.fail(n)
 }
 
-// blockScalarEnd returns the end of a literal or folded scalar: that of its last line with text, or where all line
+// blockScalarEnd returns the end of a literal or folded scalar: the end of its last line with text, or where all line
 // breaks are kept, of its last line.
 func (l *yamlLayout) blockScalarEnd(n *yaml.Node, start int) int {
 	header := l.lineEnd(start)

@@ -13,7 +13,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// The rules of this file are those of sigs.k8s.io/yaml, by which kubectl reads files.
+// This file follows the rules of sigs.k8s.io/yaml, by which kubectl reads files.
 
 // nonSpecific is the tag that makes a scalar text, whatever it looks like.
 const nonSpecific = "!"

@@ -25,7 +25,7 @@ func newText(data []byte) *text {
 	return t
 }
 
-// breakAt returns how long the line break at data[i] is; 0 when there is none.
+// breakAt returns how long the line break at data[i] is, or 0.
 func breakAt(data []byte, i int) int {
 	switch data[i] {
 	case '\r':

@@ -174,7 +174,7 @@ func equalItems(oldList, newList []any) [][2]int {
 	if (n-start)*(m-start) > worthIt {
 		return append(head, tail...)
 	}
-	// length[i][j] is that of the sequence from i and j on.
+	// length[i][j] is the length of the sequence from i and j on.
 	length := make([][]int, n+1)
 	for i := n; i >= start; i-- {
 		length[i] = make([]int, m+1)

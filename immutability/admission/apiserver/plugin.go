@@ -101,7 +101,7 @@ func (p *Plugin) Validate(_ context.Context, a k8sadmission.Attributes, o k8sadm
 	return nil
 }
 
-// check compares two objects in the version of the request: those of Go types in place where that is possible.
+// check compares two objects in the version of the request: Go types in place where possible.
 func (p *Plugin) check(target *admission.Target, newObj, oldObj runtime.Object) (immutability.Report, error) {
 	if v := target.Validator(); v != nil && newObj != nil && reflect.TypeOf(newObj) == reflect.TypeOf(oldObj) {
 		if plan := p.plan(target.Kind(), v, newObj); plan != nil {

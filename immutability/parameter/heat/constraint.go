@@ -213,7 +213,7 @@ func containsEqual(list []any, v any) bool {
 	return false
 }
 
-// within reports whether least <= n <= most, where "" is no limit.
+// within reports whether least <= n <= most; "" means unlimited.
 func within(n, least, most numeral) bool {
 	value := rational(n)
 	return (least == "" || value.Cmp(rational(least)) >= 0) && (most == "" || value.Cmp(rational(most)) <= 0)
@@ -229,7 +229,7 @@ func limits(least, most numeral) string {
 	return fmt.Sprintf("from %s to %s", least, most)
 }
 
-// rational returns the number; "" is 0. The exponents of numerals are bounded by those of float64.
+// rational returns the number; "" is 0. A numeral may have the exponents of a float64.
 func rational(n numeral) *big.Rat {
 	r, ok := new(big.Rat).SetString(string(n))
 	if !ok {

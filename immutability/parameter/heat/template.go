@@ -18,7 +18,7 @@ type Parameter struct {
 	Type        Type
 	Label       string
 	Description string
-	Default     parameter.Value // null is no default
+	Default     parameter.Value // null: it has no default
 	Hidden      bool            // messages do not show its values
 	Immutable   bool            // updatable: false, or the shipped spelling immutable: true
 	Line        int

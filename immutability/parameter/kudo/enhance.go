@@ -47,7 +47,7 @@ var (
 	}
 )
 
-// Apply returns object with the marks. Live is the object as it is in the cluster, nil where there is none. When no
+// Apply returns object with the marks. Live is the object as it is in the cluster, or nil. When no
 // restart is due, Apply keeps the plan UIDs of the live templates, since leaving them out of a newly rendered object
 // would restart the pods just like a new UID. It adds no templates, so objects of any kind can be given. The inputs are
 // not changed; the result shares the unmarked parts of object. The error names metadata, labels or annotations that are
@@ -147,7 +147,7 @@ func with(object map[string]any, key string, value any) map[string]any {
 	return out
 }
 
-// planUID returns the plan UID in the template of object at path, "" where there is none.
+// planUID returns the plan UID in the template of object at path, or "".
 func planUID(object map[string]any, path []string) string {
 	for _, step := range append(append([]string{}, path...), "metadata", "annotations") {
 		object, _ = object[step].(map[string]any)

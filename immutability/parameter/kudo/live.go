@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// FindLive returns the live object that a rendered one is about, nil where there is none: they have the same group,
+// FindLive returns the live object of a rendered one, or nil: both have the same group,
 // kind, namespace and name. A rendered object without a namespace means any, since KUDO fills in the Instance's. The
 // error says that several live objects fit.
 func FindLive(object map[string]any, live []map[string]any) (map[string]any, error) {

@@ -58,7 +58,7 @@ func checkAPIVersion(mistakes *parameter.Refusals, n *yaml.Node, file string) er
 // nameOf returns metadata.name.
 func nameOf(metadata *yaml.Node) string { return member(metadata, "name") }
 
-// member returns a text of a mapping, "" where there is none.
+// member returns a text of a mapping, or "".
 func member(n *yaml.Node, name string) string {
 	if n == nil || n.Kind != yaml.MappingNode {
 		return ""

@@ -41,7 +41,7 @@ type Parameter struct {
 
 	Type    Type
 	Enum    []string        // the allowed values; nil allows all
-	Default parameter.Value // null is no default
+	Default parameter.Value // null: it has no default
 
 	Optional  bool   // required: false
 	Immutable bool   // KEP-30

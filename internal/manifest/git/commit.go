@@ -16,7 +16,7 @@ const (
 	maxTotal = 1 << 30
 )
 
-// Commit returns the tree of a commit. Messages call it rev; with "" they name its files as those of the work tree.
+// Commit returns the tree of a commit. Messages call it rev; with "" they name its files as the work tree does.
 func (r *Repository) Commit(commit, rev string) (*Tree, error) {
 	out, err := r.run(nil, "ls-tree", "-r", "-z", "--full-tree", "--end-of-options", commit)
 	if err != nil {
