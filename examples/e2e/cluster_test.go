@@ -26,6 +26,13 @@ import (
 var cluster struct {
 	config *rest.Config // of a member of system:masters
 	client dynamic.Interface
+
+	// What a further API server on the same etcd needs, and the tests that build programs.
+	dir        string // of the binaries
+	etcd       string // its URL
+	key        string // file of the key that signs service accounts' tokens
+	tokens     string // file of the tokens
+	adminToken string
 }
 
 // startTimeout is how long building and starting may take where nothing is cached and other work is going on.
@@ -66,19 +73,20 @@ func startCluster(ctx context.Context, dir string) (stop func(), err error) {
 	if out, err := build.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("building the servers: %w\n%s", err, out)
 	}
-	key := filepath.Join(dir, "service-account.key")
-	if err := writeKey(key); err != nil {
+	cluster.dir = dir
+	cluster.key = filepath.Join(dir, "service-account.key")
+	if err := writeKey(cluster.key); err != nil {
 		return nil, err
 	}
-	token := rand.Text()
-	tokens := filepath.Join(dir, "tokens.csv")
-	if err := os.WriteFile(tokens, []byte(token+`,admin,admin,"system:masters"`+"\n"), 0o600); err != nil {
+	cluster.adminToken = rand.Text()
+	cluster.tokens = filepath.Join(dir, "tokens.csv")
+	if err := os.WriteFile(cluster.tokens, []byte(cluster.adminToken+`,admin,admin,"system:masters"`+"\n"), 0o600); err != nil {
 		return nil, err
 	}
 	for attempt := range 3 {
 		data := filepath.Join(dir, fmt.Sprintf("attempt-%d", attempt))
 		var failed error
-		if stop, failed = startServers(ctx, dir, data, key, tokens, token); failed == nil {
+		if stop, failed = startServers(ctx, data); failed == nil {
 			return stop, nil
 		}
 		err = errors.Join(err, failed)
@@ -86,7 +94,7 @@ func startCluster(ctx context.Context, dir string) (stop func(), err error) {
 	return nil, err
 }
 
-func startServers(ctx context.Context, dir, data, key, tokens, token string) (stop func(), err error) {
+func startServers(ctx context.Context, data string) (stop func(), err error) {
 	ports, err := freePorts(3)
 	if err != nil {
 		return nil, err
@@ -103,7 +111,7 @@ func startServers(ctx context.Context, dir, data, key, tokens, token string) (st
 		}
 	}()
 	client, peer := fmt.Sprintf("http://127.0.0.1:%d", ports[0]), fmt.Sprintf("http://127.0.0.1:%d", ports[1])
-	etcd, err := startProcess("etcd", filepath.Join(dir, "etcd"),
+	etcd, err := startProcess("etcd", filepath.Join(cluster.dir, "etcd"),
 		"--data-dir", filepath.Join(data, "etcd"),
 		"--listen-client-urls", client, "--advertise-client-urls", client,
 		"--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer, "--initial-cluster", "default="+peer,
@@ -115,40 +123,57 @@ func startServers(ctx context.Context, dir, data, key, tokens, token string) (st
 	if err := etcd.await(ctx, func(ctx context.Context) error { return healthy(ctx, http.DefaultClient, client+"/health") }); err != nil {
 		return nil, err
 	}
-	server, err := startProcess("kube-apiserver", filepath.Join(dir, "kube-apiserver"),
-		"--etcd-servers", client,
-		"--bind-address", "127.0.0.1", "--advertise-address", "127.0.0.1", "--secure-port", fmt.Sprint(ports[2]),
-		"--cert-dir", filepath.Join(data, "certificates"),
-		"--token-auth-file", tokens, "--authorization-mode", "RBAC",
+	cluster.etcd = client
+	certificates := filepath.Join(data, "certificates")
+	server, err := startAPIServer(ctx, ports[2], certificates)
+	if err != nil {
+		return nil, err
+	}
+	running = append(running, server)
+	cluster.config = adminConfig(ports[2], certificates)
+	cluster.client, err = dynamic.NewForConfig(cluster.config)
+	return stop, err
+}
+
+// startAPIServer starts a kube-apiserver on the cluster's etcd and waits until it is ready. It serves with the
+// certificate in a folder, and makes one if there is none.
+func startAPIServer(ctx context.Context, port int, certificates string) (*process, error) {
+	server, err := startProcess("kube-apiserver", filepath.Join(cluster.dir, "kube-apiserver"),
+		"--etcd-servers", cluster.etcd,
+		"--bind-address", "127.0.0.1", "--advertise-address", "127.0.0.1", "--secure-port", fmt.Sprint(port),
+		"--cert-dir", certificates,
+		"--token-auth-file", cluster.tokens, "--authorization-mode", "RBAC",
 		"--service-account-issuer", "https://kubernetes.default.svc",
-		"--service-account-key-file", key, "--service-account-signing-key-file", key,
+		"--service-account-key-file", cluster.key, "--service-account-signing-key-file", cluster.key,
 		"--service-cluster-ip-range", "10.0.0.0/24",
 		// A refused update under load must be the webhook's doing: no request waits in a queue.
 		"--enable-priority-and-fairness=false", "--max-requests-inflight=0", "--max-mutating-requests-inflight=0")
 	if err != nil {
 		return nil, err
 	}
-	running = append(running, server)
-	cluster.config = &rest.Config{
-		Host:        fmt.Sprintf("https://127.0.0.1:%d", ports[2]),
-		BearerToken: token,
-		QPS:         -1,
-		TLSClientConfig: rest.TLSClientConfig{
-			CAFile: filepath.Join(data, "certificates", "apiserver.crt"),
-		},
-	}
 	err = server.await(ctx, func(ctx context.Context) error {
-		c, err := rest.HTTPClientFor(cluster.config)
+		config := adminConfig(port, certificates)
+		c, err := rest.HTTPClientFor(config)
 		if err != nil {
 			return err
 		}
-		return healthy(ctx, c, cluster.config.Host+"/readyz")
+		return healthy(ctx, c, config.Host+"/readyz")
 	})
 	if err != nil {
+		server.stop()
 		return nil, err
 	}
-	cluster.client, err = dynamic.NewForConfig(cluster.config)
-	return stop, err
+	return server, nil
+}
+
+// adminConfig says how a member of system:masters reaches the API server at a port.
+func adminConfig(port int, certificates string) *rest.Config {
+	return &rest.Config{
+		Host:            fmt.Sprintf("https://127.0.0.1:%d", port),
+		BearerToken:     cluster.adminToken,
+		QPS:             -1,
+		TLSClientConfig: rest.TLSClientConfig{CAFile: filepath.Join(certificates, "apiserver.crt")},
+	}
 }
 
 func healthy(ctx context.Context, c *http.Client, url string) error {

@@ -11,28 +11,28 @@ import (
 	"sync"
 	"time"
 
-	"github.com/fieldlock/fieldlock/examples/e2e/internal/leash"
+	"github.com/fieldlock/fieldlock/examples/e2e/internal/lifetime"
 )
 
 // process is a server that runs beside the tests and ends with them.
 type process struct {
-	name string
-	cmd  *exec.Cmd
-	log  tail
-	rope io.Closer     // closing it ends the process
-	done chan struct{} // closed when the process has ended
+	name  string
+	cmd   *exec.Cmd
+	log   tail
+	input io.Closer     // closing it ends the process
+	done  chan struct{} // closed when the process has ended
 }
 
 // startProcess starts a binary. The process ends with stop, and when this one ends in whatever way.
 func startProcess(name, binary string, args ...string) (*process, error) {
 	p := &process{name: name, cmd: exec.Command(binary, args...), done: make(chan struct{})}
-	p.cmd.Env = append(os.Environ(), leash.EnvName+"=1")
+	p.cmd.Env = append(os.Environ(), lifetime.EnvName+"=1")
 	p.cmd.Stdout, p.cmd.Stderr = &p.log, &p.log
-	rope, err := p.cmd.StdinPipe()
+	input, err := p.cmd.StdinPipe()
 	if err != nil {
 		return nil, err
 	}
-	p.rope = rope
+	p.input = input
 	if err := p.cmd.Start(); err != nil {
 		return nil, fmt.Errorf("starting %s: %w", name, err)
 	}
@@ -45,8 +45,7 @@ func startProcess(name, binary string, args ...string) (*process, error) {
 
 // stop ends the process and waits for its end.
 func (p *process) stop() {
-	_ = p.cmd.Process.Kill()
-	_ = p.rope.Close()
+	_ = p.input.Close()
 	<-p.done
 }
 

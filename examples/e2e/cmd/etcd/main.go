@@ -6,10 +6,10 @@ import (
 
 	"go.etcd.io/etcd/server/v3/etcdmain"
 
-	"github.com/fieldlock/fieldlock/examples/e2e/internal/leash"
+	"github.com/fieldlock/fieldlock/examples/e2e/internal/lifetime"
 )
 
 func main() {
-	leash.Tie()
+	lifetime.EndWithStdin()
 	etcdmain.Main(os.Args)
 }

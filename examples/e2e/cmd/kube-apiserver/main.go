@@ -7,10 +7,10 @@ import (
 	"k8s.io/component-base/cli"
 	"k8s.io/kubernetes/cmd/kube-apiserver/app"
 
-	"github.com/fieldlock/fieldlock/examples/e2e/internal/leash"
+	"github.com/fieldlock/fieldlock/examples/e2e/internal/lifetime"
 )
 
 func main() {
-	leash.Tie()
+	lifetime.EndWithStdin()
 	os.Exit(cli.Run(app.NewAPIServerCommand()))
 }
