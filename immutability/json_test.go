@@ -27,6 +27,7 @@ var jsonSchemas = []string{
 	`{"properties":{"a":{"additionalProperties":{"x-kubernetes-immutable":true},"x-kubernetes-addition-only":true},"b":{"properties":{"a":{"x-kubernetes-immutable":true}},"additionalProperties":{"properties":{"c":{"x-fieldlock-update":["NoSet"]}}}}}}`,
 	`{"properties":{"a":{"properties":{"a":{"x-kubernetes-immutable":true,"x-kubernetes-normalize":"undefined"},"b":{"x-kubernetes-normalize":"undefined","properties":{"c":{"x-kubernetes-immutable":true,"x-kubernetes-normalize":"undefined"}}}}},"b":{"x-kubernetes-immutable":true,"type":"array","x-kubernetes-list-type":"set","items":{}}}}`,
 	`{"properties":{"a":{"x-fieldlock-map-list-order":"ignored","x-kubernetes-immutable":true,"type":"array","x-kubernetes-list-type":"map","x-kubernetes-list-map-keys":["a"],"items":{"properties":{"a":{"type":"string"}}}},"\ufffd":{"x-kubernetes-immutable":true},"b\n":{"x-kubernetes-immutable":true}}}`,
+	`{"properties":{"a":{"type":"array","x-kubernetes-list-type":"map","x-kubernetes-list-map-keys":["\ufffd"],"items":{"properties":{"\ufffd":{"type":"string"},"a":{"x-kubernetes-immutable":true}}}},"b":{"type":"array","x-kubernetes-list-type":"map","x-kubernetes-list-map-keys":["b\n"],"items":{"properties":{"b\n":{"type":"string"},"a":{"x-kubernetes-immutable":true}}}}}}`,
 }
 
 func compileJSON(t testing.TB, schema string) *immutability.Validator {
@@ -244,7 +245,7 @@ func TestKeyedListsAsText(t *testing.T) {
 	for seed := range rounds {
 		w := &writer{Rand: rand.New(rand.NewPCG(uint64(seed), 7))}
 		item := func(i int) string {
-			key := w.pick(`"k":"K"`, `"k":"K"`, `"k":"K"`, `"k":"\u004b"`, ` "k" : "K" `, `"k":"é","k":"K"`)
+			key := w.pick(`"k":"K"`, `"k":"K"`, `"k":"K"`, `"k":"\u004b"`, ` "k" : "K" `, `"\u006b":"K"`, `"k":"z","\u006b":"K"`, `"k":"é","k":"K"`)
 			key = strings.ReplaceAll(key, "K", fmt.Sprint("K", i))
 			key = strings.ReplaceAll(key, `\u004bK`, `\u004b`)
 			switch w.IntN(60) {

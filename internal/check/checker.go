@@ -54,7 +54,7 @@ func (c *Checker) done(m *Memo, f *Found) *Refused {
 		return &Refused{f, m}
 	}
 	if m.used() {
-		*m = Memo{} // it would keep the objects in memory
+		*m = Memo{spares: m.spares} // the rest would keep the objects in memory
 	}
 	m.nested, m.work, m.reread = false, 0, 0
 	c.memos.Put(m)

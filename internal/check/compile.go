@@ -1,6 +1,9 @@
 package check
 
 import (
+	"strings"
+	"unicode/utf8"
+
 	"github.com/fieldlock/fieldlock/internal/schema"
 	"github.com/fieldlock/fieldlock/listtype"
 	"github.com/fieldlock/fieldlock/normalize"
@@ -176,7 +179,7 @@ func (c *compiler) list(l *schema.Location) List {
 			return nil
 		}
 		_, whole := item.(*Frozen)
-		return &KeyedItems{Keys: keysOf(l), Item: item, Equality: items, Locks: locks, LockPath: l.LockPath(), WholeItems: whole}
+		return &KeyedItems{Keys: keysOf(l), Names: textNames(l.Marks.ListMapKeys), Item: item, Equality: items, Locks: locks, LockPath: l.LockPath(), WholeItems: whole}
 	}
 	if item == nil {
 		return nil
@@ -192,6 +195,17 @@ func keysOf(l *schema.Location) listtype.Keys {
 		if p := l.KeyField(name); p != nil {
 			keys[i].Default = p.Default()
 			keys[i].HasDefault = keys[i].Default != nil
+		}
+	}
+	return keys
+}
+
+// textNames returns the names of keys for looking them up in texts, nil where one contains U+FFFD: invalid UTF-8 is decoded
+// to that too.
+func textNames(keys []string) []string {
+	for _, name := range keys {
+		if strings.ContainsRune(name, utf8.RuneError) {
+			return nil
 		}
 	}
 	return keys

@@ -62,7 +62,7 @@ func (n *ContainerNode) CheckJSON(m *Memo, p *jsonscan.Pair) *Found {
 	if items, ok := n.List.(*Items); ok && is == '[' && was == '[' {
 		return items.checkJSON(m, p)
 	}
-	if keyed, ok := n.List.(*KeyedItems); ok && is == '[' && was == '[' {
+	if keyed, ok := n.List.(*KeyedItems); ok && keyed.Names != nil && is == '[' && was == '[' {
 		return n.checkKeyedJSON(keyed, m, p)
 	}
 	return checkDecoded(n, m, p)

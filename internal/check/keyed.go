@@ -8,6 +8,7 @@ import (
 // KeyedItems checks a list-type map: its items are correlated by key.
 type KeyedItems struct {
 	Keys     listtype.Keys
+	Names    []string     // of the keys, nil where texts have to be decoded
 	Item     Node         // of items on both sides; nil if nothing in them is locked
 	Equality *Equality    // of an item
 	Locks    []KeyLock    // of the keys

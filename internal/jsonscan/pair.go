@@ -90,8 +90,8 @@ func (p *Pair) NewValue(at Place) any { return valueAt(p.new, at.New) }
 // OldValue is NewValue of the old text.
 func (p *Pair) OldValue(at Place) any { return valueAt(p.old, at.Old) }
 
-// Skip reads the next value of both texts. It reports whether they are the same bytes, so that they are equal; after a
-// failure it says so too, so that nobody looks at them.
+// Skip reads the next value of both texts. It reports whether they are the same tokens, so that they are equal: only the
+// white space between tokens may differ. After a failure it says so too, so that nobody looks at them.
 func (p *Pair) Skip() (equal bool) {
 	equal = true
 	for at := atValue; !p.failed; {
@@ -105,15 +105,18 @@ func (p *Pair) Skip() (equal bool) {
 		if at == done {
 			return equal
 		}
-		equal = false
-		if at = p.apart(at); at == done {
-			return false
+		p.Kinds()
+		i, j := p.i, p.j
+		at = p.apart(at)
+		equal = equal && (p.failed || bytes.Equal(p.new[i:p.i], p.old[j:p.j]))
+		if at == done {
+			return equal
 		}
 	}
 	return true
 }
 
-// apart reads the tokens that differ at this place, or more, until both texts are at the same place again.
+// apart reads the tokens that follow in each text, one or more, until both texts are at the same place again.
 func (p *Pair) apart(at state) state {
 	a, b := p.Kinds()
 	switch at {

@@ -36,6 +36,7 @@ type scanner struct {
 	depth int // of the object or list whose members are being read
 	open  nesting
 	room  [48]byte
+	notes notes
 }
 
 // scan reads tokens of data, of which the one before i was the last, until open is down to base and a value is
@@ -47,6 +48,7 @@ func (s *scanner) scan(data []byte, i int, at state, base, limit int) (end int, 
 	limit = min(limit, len(data)+1)
 	open := s.open
 	comma := open.afterComma()
+	level := s.notes.level
 	for {
 		end = i
 		if i < len(data) && data[i] <= ' ' {
@@ -67,11 +69,15 @@ func (s *scanner) scan(data []byte, i int, at state, base, limit int) (end int, 
 			if c != '"' {
 				return endOfNothing, noJSON
 			}
+			name := i
 			if i = stringEnd(data, i); i < 0 {
 				return endOfNothing, noJSON
 			}
 			if i > limit {
 				goto stop
+			}
+			if len(open) == level {
+				s.notes.met(data[name+1:i-1], i)
 			}
 			at = atColon
 			if i+1 >= limit || i+1 >= len(data) || data[i] != ':' || data[i+1] <= ' ' {
