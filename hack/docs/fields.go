@@ -22,8 +22,8 @@ func fields(minor string) string {
 	fmt.Fprintf(&b, `# Which fields are immutable?
 
 Every field of Kubernetes' own kinds that an API server of **Kubernetes %s** refuses to change, or that only the cluster
-can decide about, and the way out. Other minors: %s. `+"`fieldlock locks`"+` prints the same list, and `+"`fieldlock check`"+`
-applies it to your manifests.
+can decide about, and what to do about it. Other minors: %s. `+"`fieldlock locks KIND`"+` lists the fields of one kind, and
+`+"`fieldlock check`"+` finds the changes in your manifests. If your cluster is older than 1.35, begin with the page for 1.35.
 
 `, minor, otherMinors(minor))
 	for i, k := range all {
@@ -41,9 +41,17 @@ applies it to your manifests.
 
 // kind writes the section of one kind.
 func kind(b *strings.Builder, k *builtin.Kind, all []*builtin.Kind) {
-	fmt.Fprintf(b, "\n## %s {#%s}\n\n`%s`\n\n| field | lock | what the server says |\n|---|---|---|\n", title(k, all), anchor(k, all), k.APIVersion())
+	fmt.Fprintf(b, "\n## %s\n\n`%s`\n\n| field | after creation | what the server says |\n|---|---|---|\n", title(k, all), k.APIVersion())
+	var rules ruleList
 	for _, r := range k.Rows() {
-		fmt.Fprintf(b, "| `%s` | %s | %s |\n", r.Path, lock(r), cell(says(r)))
+		fmt.Fprintf(b, "| `%s` | %s | %s |\n", r.Path, rules.lock(r), cell(says(k, r)))
+	}
+	if len(rules) > 0 {
+		b.WriteString("\n<details><summary>The rules, in CEL</summary>\n\n")
+		for i, rule := range rules {
+			fmt.Fprintf(b, "%d. `%s`\n", i+1, strings.Join(strings.Fields(rule), " "))
+		}
+		b.WriteString("\n</details>\n")
 	}
 	r := k.Replacement(map[string]any{"apiVersion": k.APIVersion(), "kind": k.Kind, "metadata": map[string]any{"name": "NAME"}}, nil, builtin.Verdict{})
 	fmt.Fprintf(b, "\nReplacing it costs **%s**", r.Cost)
@@ -53,7 +61,8 @@ func kind(b *strings.Builder, k *builtin.Kind, all []*builtin.Kind) {
 	b.WriteString(".\n")
 	for i, row := range k.Rows() {
 		if row.Edit != "" && !slices.ContainsFunc(k.Rows()[:i], func(before builtin.Row) bool { return before.Edit == row.Edit }) {
-			fmt.Fprintf(b, "\n- Without a replacement, for `%s`: %s", row.Path, row.Edit)
+			edit := strings.NewReplacer("{path}", "`"+row.Path+"`", " (with a server-side apply, remove it first: {null})", "").Replace(row.Edit)
+			fmt.Fprintf(b, "\n- Without a replacement, for `%s`: %s", row.Path, edit)
 		}
 	}
 	for _, how := range r.How {
@@ -69,19 +78,46 @@ func kind(b *strings.Builder, k *builtin.Kind, all []*builtin.Kind) {
 	b.WriteString("\n")
 }
 
-// lock names the lock of a row, with its condition.
-func lock(r builtin.Row) string {
-	text := strings.ReplaceAll(r.Lock, ",", ", ")
+// ruleList holds the CEL rules and conditions of a kind, which its table names by number.
+type ruleList []string
+
+func (l *ruleList) number(rule string) int {
+	if i := slices.Index(*l, rule); i >= 0 {
+		return i + 1
+	}
+	*l = append(*l, rule)
+	return len(*l)
+}
+
+// lockWords says what each lock of a built-in kind means.
+var lockWords = map[string]string{
+	"immutable":        "cannot be set, changed or removed",
+	"NoModify":         "cannot be changed once set",
+	"NoUnset":          "cannot be removed",
+	"NoUnset,NoModify": "can be set once, then neither changed nor removed",
+	"addition-only":    "keys can be added, not removed",
+	"deletion-only":    "keys can be removed, not added",
+}
+
+// lock says in words what a row refuses.
+func (l *ruleList) lock(r builtin.Row) string {
+	var text string
 	switch {
 	case r.Unknown != "":
-		text = "unknown"
+		text = "only the cluster can decide"
 	case r.Note != "":
-		text = "ignored"
+		text = "accepted"
 	case r.Lock == "rule":
-		text = "`" + cell(r.Rule) + "`"
+		text = fmt.Sprintf("refused by rule %d", l.number(r.Rule))
+	default:
+		words, ok := lockWords[r.Lock]
+		if !ok {
+			panic("no words for the lock " + r.Lock)
+		}
+		text = words
 	}
 	if r.When != "" {
-		text += ", when `" + cell(r.When) + "`"
+		text += fmt.Sprintf(", where rule %d holds", l.number(r.When))
 	}
 	if len(r.Except) > 0 {
 		text += ", except " + strings.Join(r.Except, ", ")
@@ -89,7 +125,31 @@ func lock(r builtin.Row) string {
 	return text
 }
 
-func says(r builtin.Row) string { return cmp.Or(r.Unknown, r.Note, r.Message) }
+// says is what the server answers, with the texts of other minors that differ: people search for the text that they met.
+func says(k *builtin.Kind, r builtin.Row) string {
+	said := cmp.Or(r.Unknown, r.Note, r.Message)
+	if said != r.Message {
+		return said
+	}
+	texts := []string{said}
+	for _, minor := range slices.Backward(builtin.Minors()) {
+		kinds, err := builtin.For(minor)
+		if err != nil {
+			panic(err) // minor comes from builtin.Minors
+		}
+		other := kinds.Find(k.APIVersion(), k.Kind)
+		if other == nil {
+			continue
+		}
+		for _, o := range other.Rows() {
+			if o.Path == r.Path && o.Lock == r.Lock && o.Rule == r.Rule && o.When == r.When && o.Unknown+o.Note == "" && !slices.Contains(texts, o.Message) {
+				said += "; in " + minor + ": " + o.Message
+				texts = append(texts, o.Message)
+			}
+		}
+	}
+	return strings.NewReplacer("{value}", "VERSION", "{change}", "update").Replace(said)
+}
 
 // cell makes text fit into a cell of a table.
 func cell(text string) string {
@@ -100,14 +160,16 @@ func cell(text string) string {
 func title(k *builtin.Kind, all []*builtin.Kind) string {
 	for _, other := range all {
 		if other != k && other.Kind == k.Kind {
-			return k.Kind + " (" + cmp.Or(k.Group, "core") + ")"
+			group, _, _ := strings.Cut(cmp.Or(k.Group, "core"), ".")
+			return k.Kind + " (" + group + ")"
 		}
 	}
 	return k.Kind
 }
 
+// anchor is the link to a section, as GitHub and the site's generator make it of its title.
 func anchor(k *builtin.Kind, all []*builtin.Kind) string {
-	return strings.NewReplacer(" (", "-", ")", "", ".", "-").Replace(strings.ToLower(title(k, all)))
+	return strings.NewReplacer(" (", "-", ")", "").Replace(strings.ToLower(title(k, all)))
 }
 
 // fieldsPage is the name of the page for a minor.
