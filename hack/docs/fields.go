@@ -9,14 +9,25 @@ import (
 	"github.com/fieldlock/fieldlock/immutability/builtin"
 )
 
+// catalogue has the built-in kinds of each minor.
+type catalogue map[string]*builtin.Kinds
+
+func newCatalogue() catalogue {
+	all := catalogue{}
+	for _, minor := range builtin.Minors() {
+		kinds, err := builtin.For(minor)
+		if err != nil {
+			panic(err) // builtin.For knows its own minors
+		}
+		all[minor] = kinds
+	}
+	return all
+}
+
 // fields returns the page "Which fields are immutable?" for one Kubernetes minor; the newest one is the page to begin
 // with, fields.md.
-func fields(minor string) string {
-	kinds, err := builtin.For(minor)
-	if err != nil {
-		panic(err) // minor comes from builtin.Minors
-	}
-	all := slices.DeleteFunc(kinds.All(), func(k *builtin.Kind) bool { return !k.Locked() })
+func (c catalogue) fields(minor string) string {
+	all := slices.DeleteFunc(c[minor].All(), func(k *builtin.Kind) bool { return !k.Locked() })
 	slices.SortStableFunc(all, func(a, b *builtin.Kind) int { return cmp.Compare(a.Kind, b.Kind) })
 	var b strings.Builder
 	fmt.Fprintf(&b, `# Which fields are immutable?
@@ -34,17 +45,17 @@ can decide about, and what to do about it. Other minors: %s. `+"`fieldlock locks
 	}
 	b.WriteString("\n")
 	for _, k := range all {
-		kind(&b, k, all)
+		c.kind(&b, k, all)
 	}
 	return b.String()
 }
 
 // kind writes the section of one kind.
-func kind(b *strings.Builder, k *builtin.Kind, all []*builtin.Kind) {
+func (c catalogue) kind(b *strings.Builder, k *builtin.Kind, all []*builtin.Kind) {
 	fmt.Fprintf(b, "\n## %s\n\n`%s`\n\n| field | after creation | what the server says |\n|---|---|---|\n", title(k, all), k.APIVersion())
 	var rules ruleList
 	for _, r := range k.Rows() {
-		fmt.Fprintf(b, "| `%s` | %s | %s |\n", r.Path, rules.lock(r), cell(says(k, r)))
+		fmt.Fprintf(b, "| `%s` | %s | %s |\n", r.Path, rules.lock(r), cell(c.says(k, r)))
 	}
 	if len(rules) > 0 {
 		b.WriteString("\n<details><summary>The rules, in CEL</summary>\n\n")
@@ -126,18 +137,14 @@ func (l *ruleList) lock(r builtin.Row) string {
 }
 
 // says is what the server answers, with the texts of other minors that differ: people search for the text that they met.
-func says(k *builtin.Kind, r builtin.Row) string {
+func (c catalogue) says(k *builtin.Kind, r builtin.Row) string {
 	said := cmp.Or(r.Unknown, r.Note, r.Message)
 	if said != r.Message {
 		return said
 	}
 	texts := []string{said}
 	for _, minor := range slices.Backward(builtin.Minors()) {
-		kinds, err := builtin.For(minor)
-		if err != nil {
-			panic(err) // minor comes from builtin.Minors
-		}
-		other := kinds.Find(k.APIVersion(), k.Kind)
+		other := c[minor].Find(k.APIVersion(), k.Kind)
 		if other == nil {
 			continue
 		}

@@ -23,8 +23,9 @@ func main() {
 // pages returns the pages by file name.
 func pages() map[string]string {
 	all := map[string]string{"findings.md": findings()}
+	kinds := newCatalogue()
 	for _, minor := range builtin.Minors() {
-		all[fieldsPage(minor)] = fields(minor)
+		all[fieldsPage(minor)] = kinds.fields(minor)
 	}
 	return all
 }
