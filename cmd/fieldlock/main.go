@@ -65,8 +65,13 @@ func version() string {
 func newRoot(s streams) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "fieldlock",
-		Short: "Immutability of Kubernetes-style APIs, checked from the schema",
-		Long: `fieldlock reads the immutability annotations of a CRD or an OpenAPI schema and checks updates against them.
+		Short: "Find changes that a Kubernetes API server will refuse as immutable",
+		Long: `fieldlock tells which changes of Kubernetes objects an API server will refuse because a field is immutable, before they
+are deployed: in Kubernetes' own kinds, in custom resources, and in the parameters of operators. Begin with
+
+  fieldlock check --git origin/main deploy/
+
+It also finds and proves the ways around the locks and CEL rules of CRDs (lint), and converts between both.
 
 Exit status: 0 clean, 1 violations, lint errors or refused parameters, 2 bad usage or unreadable input.`,
 		Version:       version(),
