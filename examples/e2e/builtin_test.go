@@ -30,7 +30,7 @@ func TestBuiltinAnswers(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 5*patience)
 	defer cancel()
-	server, err := ask.New(ctx, cluster.config)
+	server, err := ask.New(ctx, cluster.config, "default")
 	if err != nil {
 		t.Fatal(err)
 	}

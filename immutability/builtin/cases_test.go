@@ -43,7 +43,7 @@ func TestCases(t *testing.T) {
 				t.Errorf("%s: the kind is not known", c.Name)
 				continue
 			}
-			if wrong := kindcase.Compare(c, answer, verdictOf(kind.Check(c.New, c.Old))); wrong != "" {
+			if wrong := kindcase.Compare(c, answer, verdictOf(kind.Check(c.New, c.Old)), minor); wrong != "" {
 				t.Errorf("%s: %s: %s", minor, c.Name, wrong)
 			}
 		}

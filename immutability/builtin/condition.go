@@ -17,11 +17,11 @@ func conditions() map[string]condition {
 	return map[string]condition{
 		"storageClassUpgrade": storageClassUpgrade,
 		"storedVersions":      storedVersions,
-		"emptyData":           madeEmpty("data"),
-		"emptyBinaryData":     madeEmpty("binaryData"),
-		"keptEmptyData":       keptEmpty("data"),
-		"keptEmptyBinaryData": keptEmpty("binaryData"),
+		"emptyData":           emptyMap("data"),
+		"emptyBinaryData":     emptyMap("binaryData"),
+		"emptyParameters":     emptyMap("parameters"),
 		"removedByNull":       removedByNull,
+		"namedUID":            namedUID,
 	}
 }
 
@@ -51,25 +51,32 @@ func storedVersions(u *update) (string, bool) {
 	return "", false
 }
 
-// madeEmpty reports whether a manifest adds an empty map where there was none: the server's comparison of immutable
-// data tells them apart, and storage does not.
-func madeEmpty(name string) condition {
+// emptyMap reports whether a changed manifest has an empty map where the server has none: storage drops empty maps, and
+// some comparisons tell the two apart.
+func emptyMap(name string) condition {
 	return func(u *update) (string, bool) {
 		is, there := u.newObj[name].(map[string]any)
-		was, _ := u.oldObj[name].(map[string]any)
 		_, stored := u.stored[name]
-		return "", there && len(is) == 0 && was == nil && !stored
+		return "", there && len(is) == 0 && !stored && !reflect.DeepEqual(u.newObj, u.oldObj)
 	}
 }
 
-// keptEmpty reports whether a changed manifest goes on naming an empty map that storage has dropped.
-func keptEmpty(name string) condition {
-	return func(u *update) (string, bool) {
-		is, there := u.newObj[name].(map[string]any)
-		was, named := u.oldObj[name].(map[string]any)
-		_, stored := u.stored[name]
-		return "", there && named && len(is) == 0 && len(was) == 0 && !stored && !reflect.DeepEqual(u.newObj, u.oldObj)
+// namedUID reports whether a Job names a uid that it did not name before.
+func namedUID(u *update) (string, bool) {
+	was := map[string]bool{}
+	for _, labels := range jobLabels(u.oldObj) {
+		for _, name := range uidLabels {
+			was[text(labels, name)] = true
+		}
 	}
+	for _, labels := range jobLabels(u.newObj) {
+		for _, name := range uidLabels {
+			if uid := text(labels, name); uid != "" && !was[uid] && object(u.applied, "spec")["manualSelector"] != true {
+				return uid, true
+			}
+		}
+	}
+	return "", false
 }
 
 // removedByNull reports whether a manifest removes the parameters of a rolling update with null.

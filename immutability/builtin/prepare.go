@@ -17,6 +17,7 @@ func preparations() map[string]preparation {
 		"claimTemplates":        claimTemplates,
 		"jobDefaults":           jobDefaults,
 		"jobSelector":           jobSelector,
+		"jobUID":                jobUID,
 		"serviceAddresses":      serviceAddresses,
 		"podAccount":            podAccount,
 		"podRequests":           podRequests,
@@ -105,11 +106,36 @@ func jobSelector(obj map[string]any) {
 		return
 	}
 	labels := child(child(child(spec, "template"), "metadata"), "labels")
-	for _, prefix := range []string{"", "batch.kubernetes.io/"} {
-		initial(labels, prefix+"job-name", text(obj, "metadata", "name"))
-		initial(labels, prefix+"controller-uid", chosen)
+	for _, name := range []string{"job-name", "batch.kubernetes.io/job-name"} {
+		initial(labels, name, text(obj, "metadata", "name"))
+	}
+	for _, name := range uidLabels {
+		initial(labels, name, chosen)
 	}
 	initial(child(child(spec, "selector"), "matchLabels"), "batch.kubernetes.io/controller-uid", chosen)
+}
+
+// uidLabels are the labels by which a Job finds its pods: their value is the Job's uid.
+var uidLabels = [...]string{"controller-uid", "batch.kubernetes.io/controller-uid"}
+
+// jobUID replaces the uid that a manifest exported from a cluster names: the server refuses any but the Job's own.
+func jobUID(obj map[string]any) {
+	spec := object(obj, "spec")
+	if spec["manualSelector"] == true {
+		return
+	}
+	for _, labels := range jobLabels(obj) {
+		for _, name := range uidLabels {
+			if _, ok := labels[name]; ok {
+				labels[name] = chosen
+			}
+		}
+	}
+}
+
+// jobLabels returns the labels of a Job's pods, and those that its selector asks for.
+func jobLabels(obj map[string]any) []map[string]any {
+	return []map[string]any{object(obj, "spec", "template", "metadata", "labels"), object(obj, "spec", "selector", "matchLabels")}
 }
 
 // serviceAddresses copies clusterIP to clusterIPs.

@@ -171,8 +171,7 @@ func (d *crdDefinition) replacement(p pair) *replacement {
 	}
 	return &replacement{cost: cost, message: message, requested: builtin.Requested(p.new.Value()), how: []string{
 		"keep the old values of the locked fields",
-		"kubectl delete " + quote(d.crd.Plural+"."+d.crd.Group) + " " + kubectlName(p.new),
-		"kubectl apply -f " + kubectlFile(p.new),
+		fmt.Sprintf("kubectl delete %s %s && kubectl apply -f %s", quote(d.crd.Plural+"."+d.crd.Group), kubectlName(p.new), kubectlFile(p.new)),
 	}}
 }
 

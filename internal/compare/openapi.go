@@ -163,7 +163,7 @@ func (d *openDefinition) replacement(p pair) *replacement {
 		return r
 	}
 	r.requested = builtin.Requested(p.new.Value())
-	r.how = append(r.how, fmt.Sprintf("kubectl delete %s %s", quote(kindArgument(p.new)), kubectlName(p.new)), "kubectl apply -f "+kubectlFile(p.new))
+	r.how = append(r.how, fmt.Sprintf("kubectl delete %s %s && kubectl apply -f %s", quote(kindArgument(p.new)), kubectlName(p.new), kubectlFile(p.new)))
 	return r
 }
 

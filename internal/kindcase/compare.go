@@ -11,15 +11,16 @@ type Verdict struct {
 	Unknown, Note bool
 }
 
-// Compare says what is wrong with a verdict, "" for nothing. A case that only the cluster can decide may be answered in
+// Compare says what is wrong with a verdict for a minor, "" for nothing. A case that only the cluster can decide may be answered in
 // either way. Each cause of the verdict has to be one of the server's.
-func Compare(c Case, a Answer, v Verdict) string {
+func Compare(c Case, a Answer, v Verdict, minor string) string {
+	unknown := c.Unknown || c.UnknownSince != "" && minor >= c.UnknownSince // all minors have two digits
 	switch {
-	case v.Unknown != c.Unknown:
-		return fmt.Sprintf("unknown is %t, want %t (the server refused: %t)", v.Unknown, c.Unknown, a.Refused)
+	case v.Unknown != unknown:
+		return fmt.Sprintf("unknown is %t, want %t (the server refused: %t)", v.Unknown, unknown, a.Refused)
 	case v.Note != c.Note:
 		return fmt.Sprintf("there is a note: %t, want %t", v.Note, c.Note)
-	case c.Unknown && len(v.Causes) == 0:
+	case unknown && len(v.Causes) == 0:
 		return ""
 	case a.Refused != (len(v.Causes) > 0):
 		return fmt.Sprintf("refused is %t %v, the server's answer is %t %v", len(v.Causes) > 0, v.Causes, a.Refused, a.Causes)

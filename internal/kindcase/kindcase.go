@@ -19,8 +19,10 @@ type Case struct {
 	Name     string // unique: the file, the object's name in it, and the name of the case
 	Old, New map[string]any
 	Unknown  bool // only the cluster can decide
-	Note     bool // accepted without effect
-	Manual   bool // the test server cannot run it, because another component has to act
+	// UnknownSince is the first minor, such as "1.36", of which only the cluster can decide; "" for none.
+	UnknownSince string
+	Note         bool // accepted without effect
+	Manual       bool // the test server cannot run it, because another component has to act
 	// ClientSide marks a case that a server-side apply answers otherwise: New is applied as kubectl apply does it.
 	ClientSide bool
 }
@@ -46,7 +48,8 @@ type change struct {
 	Note      bool           `json:"note"`
 	Manual    bool           `json:"manual"`
 
-	ClientSide bool `json:"clientSide"`
+	UnknownSince string `json:"unknownSince"`
+	ClientSide   bool   `json:"clientSide"`
 }
 
 // Read reads all cases of a folder, sorted by file.
@@ -86,7 +89,7 @@ func Read(folder string) ([]Case, error) {
 }
 
 func (c *change) makeCase(base map[string]any) (Case, error) {
-	made := Case{Unknown: c.Unknown, Note: c.Note, Manual: c.Manual, ClientSide: c.ClientSide}
+	made := Case{Unknown: c.Unknown, UnknownSince: c.UnknownSince, Note: c.Note, Manual: c.Manual, ClientSide: c.ClientSide}
 	oldObj, err := edit(base, c.OldSet, c.OldRemove)
 	if err != nil {
 		return made, err

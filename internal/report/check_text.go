@@ -65,7 +65,7 @@ func writeViolation(w io.Writer, v *compare.Violation, p Palette) {
 	if path == "" {
 		path = "the whole object"
 	}
-	fmt.Fprintf(w, "  %s%s  %s\n", p.Bold(Printable(path)), item, p.Dim(fmt.Sprintf("%s, line %d", explain(v), v.Line)))
+	fmt.Fprintf(w, "  %s%s  %s\n", p.Bold(Printable(path)), item, p.Dim(fmt.Sprintf("line %d: %s", v.Line, explain(v))))
 	for _, line := range changes(v, p) {
 		fmt.Fprintf(w, "      %s\n", line)
 	}
@@ -159,14 +159,26 @@ func writeReplacement(w io.Writer, r *compare.Replacement, p Palette) {
 	if r.Requested {
 		asked = "; the object asks its tool to replace it"
 	}
-	fmt.Fprintf(w, "  to get there: %s\n", Printable(r.Message)+" "+p.Dim("(cost: ")+cost+p.Dim(")")+asked)
+	fmt.Fprintf(w, "\n  to get there (cost: %s): %s%s\n", cost, Printable(r.Message), asked)
 	for _, how := range r.How {
-		command, comment, commented := strings.Cut(Printable(how), "   # ")
-		if commented { // above the command, so that the line stays short
-			fmt.Fprintf(w, "      %s\n", p.Dim("# "+comment))
+		switch text, command := wayOut(Printable(how)); {
+		case command == "":
+			fmt.Fprintf(w, "  • %s\n", text)
+		case text == "":
+			fmt.Fprintf(w, "  • %s\n", p.Bold(command))
+		default:
+			fmt.Fprintf(w, "  • %s:\n    %s\n", text, p.Bold(command))
 		}
-		fmt.Fprintf(w, "      %s\n", command)
 	}
+}
+
+// wayOut splits one way to replace an object into a sentence and a command; either can be missing.
+func wayOut(how string) (text, command string) {
+	if !strings.HasPrefix(how, "kubectl ") {
+		return how, ""
+	}
+	command, text, _ = strings.Cut(how, "   # ")
+	return text, command
 }
 
 func writeRemark(w io.Writer, mark string, r compare.Remark, p Palette) {

@@ -32,7 +32,14 @@ func checkMarkdown(w io.Writer, r *compare.Report) error {
 			fmt.Fprintln(w)
 		}
 		for _, how := range re.How {
-			fmt.Fprintf(w, "1. %s\n", codeCell(how))
+			switch text, command := wayOut(how); {
+			case command == "":
+				fmt.Fprintf(w, "- %s\n", cell(text))
+			case text == "":
+				fmt.Fprintf(w, "- %s\n", codeCell(command))
+			default:
+				fmt.Fprintf(w, "- %s: %s\n", cell(text), codeCell(command))
+			}
 		}
 	}
 	list := func(title string, remarks []compare.Remark) {

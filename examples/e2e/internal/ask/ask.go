@@ -3,7 +3,6 @@ package ask
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -29,8 +28,9 @@ type Server struct {
 	mapper meta.RESTMapper
 }
 
-// New connects to an API server and makes what the cases need: the service account of the Pods.
-func New(ctx context.Context, config *rest.Config) (*Server, error) {
+// New connects to an API server and makes what objects in a namespace need: the namespace, and the service account of the
+// Pods.
+func New(ctx context.Context, config *rest.Config, namespace string) (*Server, error) {
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {
 		return nil, err
@@ -44,8 +44,15 @@ func New(ctx context.Context, config *rest.Config) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{client, restmapper.NewDiscoveryRESTMapper(groups)}
-	account := map[string]any{"apiVersion": "v1", "kind": "ServiceAccount", "metadata": map[string]any{"name": "default", "namespace": "default"}}
-	return s, s.apply(ctx, account)
+	for _, needed := range []map[string]any{
+		{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": namespace}},
+		{"apiVersion": "v1", "kind": "ServiceAccount", "metadata": map[string]any{"name": "default", "namespace": namespace}},
+	} {
+		if err := s.apply(ctx, needed); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
 }
 
 // Served reports whether the server has the kind of an object.
@@ -59,20 +66,27 @@ func (s *Server) Served(obj map[string]any) bool {
 func (s *Server) Ask(ctx context.Context, c kindcase.Case, suffix string) (kindcase.Answer, error) {
 	rename(c.Old, suffix)
 	rename(c.New, suffix)
-	if err := s.apply(ctx, c.Old); err != nil {
-		return kindcase.Answer{}, fmt.Errorf("creating the old object: %w", err)
+	return s.Update(ctx, c.New, c.Old, c.ClientSide)
+}
+
+// Update creates oldObj, applies newObj over it, and removes the object. It returns an error if anything but the second
+// apply fails; ErrNotValid when the server refuses oldObj.
+func (s *Server) Update(ctx context.Context, newObj, oldObj map[string]any, clientSide bool) (kindcase.Answer, error) {
+	create, change := s.apply, s.apply
+	if clientSide {
+		create = s.createClientSide
+		change = func(ctx context.Context, newObj map[string]any) error { return s.applyClientSide(ctx, newObj, oldObj) }
 	}
-	defer s.remove(context.WithoutCancel(ctx), c.Old)
-	if c.Old["kind"] == "CustomResourceDefinition" {
-		if err := s.established(ctx, c.Old); err != nil {
+	if err := create(ctx, oldObj); err != nil {
+		return kindcase.Answer{}, errors.Join(ErrNotValid, fmt.Errorf("creating the old object: %w", err))
+	}
+	defer s.remove(context.WithoutCancel(ctx), oldObj)
+	if oldObj["kind"] == "CustomResourceDefinition" {
+		if err := s.established(ctx, oldObj); err != nil {
 			return kindcase.Answer{}, err
 		}
 	}
-	change := s.apply
-	if c.ClientSide {
-		change = s.patch
-	}
-	err := change(ctx, c.New)
+	err := change(ctx, newObj)
 	if err == nil {
 		return kindcase.Answer{}, nil
 	}
@@ -81,6 +95,20 @@ func (s *Server) Ask(ctx context.Context, c kindcase.Case, suffix string) (kindc
 		return kindcase.Answer{}, err
 	}
 	return answer(status.Status()), nil
+}
+
+// ErrNotValid is in the error of Update when the server refuses the old object.
+var ErrNotValid = errors.New("the object is not valid")
+
+// Valid reports whether the server would create obj. Nothing is stored.
+func (s *Server) Valid(ctx context.Context, obj map[string]any) error {
+	resource, name, err := s.resource(obj)
+	if err != nil {
+		return err
+	}
+	options := metav1.ApplyOptions{FieldManager: "case", Force: true, DryRun: []string{metav1.DryRunAll}}
+	_, err = resource.Apply(ctx, name, &unstructured.Unstructured{Object: obj}, options)
+	return err
 }
 
 // answer keeps what is the same in each run: no values, no differences.
@@ -143,20 +171,6 @@ func (s *Server) apply(ctx context.Context, obj map[string]any) error {
 		return err
 	}
 	_, err = resource.Apply(ctx, name, &unstructured.Unstructured{Object: obj}, metav1.ApplyOptions{FieldManager: "case", Force: true})
-	return err
-}
-
-// patch changes an object as kubectl apply does on the client's side, but for fields that the new manifest leaves out.
-func (s *Server) patch(ctx context.Context, obj map[string]any) error {
-	resource, name, err := s.resource(obj)
-	if err != nil {
-		return err
-	}
-	data, err := json.Marshal(obj)
-	if err != nil {
-		return err
-	}
-	_, err = resource.Patch(ctx, name, types.StrategicMergePatchType, data, metav1.PatchOptions{FieldManager: "case"})
 	return err
 }
 

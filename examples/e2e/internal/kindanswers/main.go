@@ -34,11 +34,14 @@ func main() {
 
 func run(server, token, folder, out string) error {
 	cases, err := kindcase.Read(folder)
+	if err == nil && len(cases) == 0 {
+		err = fmt.Errorf("%s holds no cases", folder)
+	}
 	if err != nil {
 		return err
 	}
 	ctx := context.Background()
-	s, err := ask.New(ctx, &rest.Config{Host: server, BearerToken: token, QPS: -1, WarningHandler: rest.NoWarnings{}, TLSClientConfig: rest.TLSClientConfig{Insecure: true}})
+	s, err := ask.New(ctx, &rest.Config{Host: server, BearerToken: token, QPS: -1, WarningHandler: rest.NoWarnings{}, TLSClientConfig: rest.TLSClientConfig{Insecure: true}}, "default")
 	if err != nil {
 		return err
 	}

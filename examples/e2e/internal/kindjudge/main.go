@@ -6,8 +6,11 @@ package main
 import (
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"strings"
+
+	"k8s.io/klog/v2"
 
 	"github.com/fieldlock/fieldlock/examples/e2e/internal/judge"
 	"github.com/fieldlock/fieldlock/immutability/builtin"
@@ -21,6 +24,8 @@ func main() {
 	folder := flag.String("cases", "../../immutability/builtin/testdata/cases", "the folder of the cases")
 	manifests := flag.String("manifests", "", "a folder of more manifests to start from, such as the source of the module k8s.io/kubernetes")
 	flag.Parse()
+	klog.SetOutput(io.Discard) // Kubernetes' code logs what it refuses
+	klog.LogToStderr(false)
 	if err := run(*n, *seed, *only, *folder, *manifests); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)

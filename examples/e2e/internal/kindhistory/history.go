@@ -1,0 +1,262 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"reflect"
+	"strings"
+	"sync"
+	"time"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/fieldlock/fieldlock/examples/e2e/internal/ask"
+	"github.com/fieldlock/fieldlock/immutability/builtin"
+	"github.com/fieldlock/fieldlock/internal/compare"
+	"github.com/fieldlock/fieldlock/internal/kindcase"
+	"github.com/fieldlock/fieldlock/internal/manifest"
+)
+
+// history is a run over one repository.
+type history struct {
+	skip, most, crds    int
+	clientSide, verbose bool
+	namespace           string
+	kinds               *builtin.Kinds
+	server              *ask.Server
+
+	found []update
+
+	mu                                                                                       sync.Mutex
+	updates, refused, named, unknown, falseAlarms, misses, otherCauses, unreadable, notValid int
+}
+
+// document is an object as a file has it, and as the server gets it.
+type document struct {
+	name   string // what makes it that object: kind, namespace and name
+	text   []byte
+	object map[string]any
+}
+
+// update is a change of an object.
+type update struct{ new, old document }
+
+// read collects the updates of a repository, each once.
+func (h *history) read(r *repository) error {
+	versions, err := r.versions()
+	if err != nil {
+		return err
+	}
+	seen := map[string]bool{}
+	crds := 0
+	for _, blobs := range versions {
+		var last map[string]document
+		for i := 0; i < len(blobs); i += h.skip {
+			data, err := r.blob(blobs[i])
+			if err != nil {
+				return err
+			}
+			documents := h.documents(data)
+			for name, is := range documents {
+				was, ok := last[name]
+				key := fmt.Sprint(was.object, is.object)
+				if !ok || seen[key] || reflect.DeepEqual(is.object, was.object) {
+					continue
+				}
+				seen[key] = true
+				if is.object["kind"] == "CustomResourceDefinition" {
+					if crds++; crds > h.crds {
+						continue
+					}
+				}
+				if h.found = append(h.found, update{is, was}); len(h.found) >= h.most {
+					return nil
+				}
+			}
+			last = documents
+		}
+	}
+	return nil
+}
+
+// documents returns the objects of a file that are of built-in kinds, by kind, namespace and name.
+func (h *history) documents(data []byte) map[string]document {
+	if bytes.Contains(data, []byte("{{")) {
+		return nil
+	}
+	documents := map[string]document{}
+	for _, text := range bytes.Split(data, []byte("\n---")) {
+		var object map[string]any
+		if yaml.Unmarshal(text, &object) != nil {
+			continue
+		}
+		apiVersion, _ := object["apiVersion"].(string)
+		kind, _ := object["kind"].(string)
+		metadata, _ := object["metadata"].(map[string]any)
+		if name, _ := metadata["name"].(string); name == "" || !h.server.Served(object) || builtin.Recreated(object) {
+			continue
+		}
+		id := fmt.Sprint(kind, " ", metadata["namespace"], "/", metadata["name"])
+		if known := h.kinds.Find(apiVersion, kind); known == nil {
+			continue
+		} else if known.Namespaced {
+			metadata["namespace"] = h.namespace
+		} else {
+			delete(metadata, "namespace")
+		}
+		delete(metadata, "managedFields")
+		documents[id] = document{id, text, whole(object).(map[string]any)}
+	}
+	return documents
+}
+
+// whole makes numbers without a fraction int64, as the API machinery has them.
+func whole(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		for name := range v {
+			v[name] = whole(v[name])
+		}
+	case []any:
+		for i := range v {
+			v[i] = whole(v[i])
+		}
+	case float64:
+		if v == float64(int64(v)) {
+			return int64(v)
+		}
+	}
+	return v
+}
+
+// judgeAll judges all updates, four at a time; those of one kind and name one after the other, as they are in one
+// namespace now.
+func (h *history) judgeAll(ctx context.Context) {
+	const workers = 4
+	var queues [workers][]update
+	for _, u := range h.found {
+		hash := fnv.New32a()
+		metadata, _ := u.old.object["metadata"].(map[string]any)
+		fmt.Fprint(hash, u.old.object["kind"], metadata["name"])
+		i := hash.Sum32() % workers
+		queues[i] = append(queues[i], u)
+	}
+	var group sync.WaitGroup
+	for _, queue := range queues {
+		group.Go(func() {
+			for _, u := range queue {
+				h.judge(ctx, u)
+			}
+		})
+	}
+	group.Wait()
+}
+
+// judge compares the verdict on one update with the server's answer.
+func (h *history) judge(ctx context.Context, u update) {
+	report, wrong := h.check(u)
+	answer, err := h.server.Update(ctx, u.new.object, u.old.object, h.clientSide)
+	if err == nil && answer.Refused {
+		err = h.server.Valid(ctx, u.new.object) // what no server would create is refused for other reasons
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if err != nil {
+		h.notValid++
+		if h.verbose || !errors.Is(err, ask.ErrNotValid) {
+			h.print("NOT VALID", strings.SplitN(err.Error(), "\n", 3)[min(1, strings.Count(err.Error(), "\n"))], u, h.verbose && !errors.Is(err, ask.ErrNotValid))
+		}
+		return
+	}
+	h.updates++
+	if answer.Refused {
+		h.refused++
+	}
+	refuses := wrong == nil && len(report.Violations) > 0
+	switch {
+	case wrong != nil:
+		h.unreadable++
+		h.print("UNREADABLE", wrong.Error(), u, h.verbose)
+	case refuses && answer.Refused:
+		h.named++
+		if !sameCause(report, answer) {
+			h.otherCauses++
+			h.print("OTHER CAUSE", fmt.Sprint(report.Violations[0].Path, ": ", report.Violations[0].Message, " / server: ", answer), u, true)
+		}
+	case len(report.Unknown) > 0:
+		h.unknown++
+		if h.verbose || answer.Refused {
+			h.print(fmt.Sprintf("UNKNOWN (refused: %t)", answer.Refused), fmt.Sprint(report.Unknown[0].Path, ": ", report.Unknown[0].Message, " / server: ", answer), u, h.verbose)
+		}
+	case refuses:
+		h.falseAlarms++
+		h.print("FALSE ALARM", report.Violations[0].Path+": "+report.Violations[0].Message, u, true)
+	case answer.Refused:
+		h.misses++
+		h.print("MISS", fmt.Sprint(answer), u, true)
+	}
+}
+
+// check asks fieldlock about an update, with the texts of the files.
+func (h *history) check(u update) (*compare.Report, error) {
+	file := func(name string, text []byte) []manifest.File {
+		f := manifest.File{Name: name, Path: "object.yaml"}
+		f.Parse(text)
+		return []manifest.File{f}
+	}
+	report, err := compare.Check(compare.Input{New: file("new.yaml", u.new.text), Old: file("old.yaml", u.old.text)}, compare.Options{Builtin: h.kinds, Now: time.Now()})
+	switch {
+	case err != nil:
+		return nil, err
+	case len(report.Errors) > 0:
+		return nil, errors.New(report.Errors[0].Text)
+	case report.Updated != 1:
+		return nil, fmt.Errorf("%d updates, want 1", report.Updated)
+	}
+	return report, nil
+}
+
+// sameCause reports whether one of the server's causes is at, above or below each violation.
+func sameCause(report *compare.Report, answer kindcase.Answer) bool {
+	for _, v := range report.Violations {
+		found := len(answer.Causes) == 0
+		for _, cause := range answer.Causes {
+			found = found || strings.HasPrefix(v.Path, cause.Field) || strings.HasPrefix(cause.Field, v.Path) || strings.Contains(cause.Message, after(v.Message))
+		}
+		if !found {
+			return false
+		}
+	}
+	return true
+}
+
+// after returns a message without the kind of error: the server's has the value there.
+func after(message string) string {
+	if _, text, ok := strings.Cut(message, ": "); ok {
+		return text
+	}
+	return message
+}
+
+// print prints a finding, with both manifests when all is set.
+func (h *history) print(what, text string, u update, all bool) {
+	fmt.Printf("%s %s: %s\n", what, u.old.name, text)
+	if all {
+		fmt.Printf("  old %s\n  new %s\n", show(u.old.object), show(u.new.object))
+	}
+}
+
+func show(object map[string]any) string {
+	text, err := yaml.Marshal(object)
+	if err != nil {
+		return err.Error()
+	}
+	data, err := yaml.YAMLToJSON(text)
+	if err != nil {
+		return err.Error()
+	}
+	return string(data)
+}
