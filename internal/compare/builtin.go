@@ -18,7 +18,7 @@ func (d builtinDefinition) judge(p pair) (verdict, error) {
 	judged := d.kind.Check(p.new.Value(), p.old.Value())
 	var v verdict
 	for i := range judged.Violations {
-		v.breaches = append(v.breaches, builtinBreach(&judged.Violations[i]))
+		v.breaches = append(v.breaches, builtinBreach(&judged.Violations[i], p))
 	}
 	for _, r := range judged.Unknown {
 		v.unknown = append(v.unknown, remark{r.Path, r.Message})
@@ -33,11 +33,14 @@ func (d builtinDefinition) judge(p pair) (verdict, error) {
 }
 
 // builtinBreach makes a breach of a violation; its message is the server's.
-func builtinBreach(v *builtin.Violation) breach {
+func builtinBreach(v *builtin.Violation, p pair) breach {
 	b := breach{
 		path: v.Path, lock: string(v.Lock), rule: v.Rule, schemaPath: v.SchemaPath,
 		old: value{v.Old, v.HasOld}, new: value{v.New, v.HasNew}, key: value{v.Key, v.HasKey},
 		moreDifferences: v.MoreDifferences, message: v.Message,
+	}
+	if b.change = digest(b.old, b.new); !v.HasOld && !v.HasNew {
+		b.change = digestObjects(p.new.Value(), p.old.Value())
 	}
 	for _, difference := range v.Differences {
 		b.differences = append(b.differences, newDifference(difference))
