@@ -388,22 +388,6 @@ func TestUnusable(t *testing.T) {
 	}
 }
 
-// TestHostileNames: a name in an object must not act on the terminal.
-func TestHostileNames(t *testing.T) {
-	crd := widgets("None", "labels: {type: object, additionalProperties: {type: string}, x-kubernetes-immutable-keys: true}", "")
-	dir := writeFiles(t, map[string]string{
-		"crd.yaml": crd,
-		"old.yaml": widget("v1", "", "x", "{labels: {}}"),
-		"new.yaml": widget("v1", "", "x", `{labels: {"\e[2J\n::error::x": "\e[2J"}}`),
-	})
-	for _, format := range []string{asText, "github"} {
-		c := runCommand("", "check", "-o", format, "--schema", filepath.Join(dir, "crd.yaml"), filepath.Join(dir, "old.yaml"), filepath.Join(dir, "new.yaml"))
-		if c.status != exitRefused || format == asText && strings.Contains(c.out, "\x1b") || strings.Contains(c.out, "\n::error::x") {
-			t.Errorf("%s: got status %d and %q", format, c.status, c.out)
-		}
-	}
-}
-
 // TestManyRemovedKeys: the container of a removed key stands with each of them, but not a gigabyte of it.
 func TestManyRemovedKeys(t *testing.T) {
 	crd := widgets("None", "tags: {type: array, x-kubernetes-list-type: set, x-kubernetes-addition-only: true, items: {type: string}}", "")

@@ -210,7 +210,9 @@ func (t *trees) defaults(path string) (news, olds map[string]any, err error) {
 func (o *sources) acceptances(t *trees) (newList, oldList *accept.List, err error) {
 	switch {
 	case o.accept != "":
-		newList, err = readAccept(o.accept)
+		if newList, err = readAccept(o.accept); o.writeAccept && errors.Is(err, os.ErrNotExist) {
+			newList, err = nil, nil // it is about to be made
+		}
 	case t != nil:
 		if newList, err = treeAccept(t.new); err == nil {
 			oldList, _ = treeAccept(t.old) // a mistake in OLD is over

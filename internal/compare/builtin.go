@@ -18,7 +18,7 @@ func (d builtinDefinition) judge(p pair) (verdict, error) {
 	judged := d.kind.Check(p.new.Value(), p.old.Value())
 	var v verdict
 	for i := range judged.Violations {
-		v.breaches = append(v.breaches, builtinBreach(&judged.Violations[i]))
+		v.breaches = append(v.breaches, builtinBreach(&judged.Violations[i], p))
 	}
 	for _, r := range judged.Unknown {
 		v.unknown = append(v.unknown, remark{r.Path, r.Message})
@@ -33,9 +33,12 @@ func (d builtinDefinition) judge(p pair) (verdict, error) {
 }
 
 // builtinBreach makes a breach of a violation; its message is the server's.
-func builtinBreach(v *builtin.Violation) breach {
+func builtinBreach(v *builtin.Violation, p pair) breach {
 	b := newBreach(&v.Violation)
 	b.path, b.rule, b.message = v.Path, v.Rule, v.Message
+	if b.change = digest(b.old, b.new); !v.HasOld && !v.HasNew {
+		b.change = digestObjects(p.new.Value(), p.old.Value())
+	}
 	return b
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/celrule"
 	"github.com/fieldlock/fieldlock/internal/celrun"
+	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 )
 
 // laws are the locks and CEL transition rules of one version of a CRD. A rule that equals a lock is checked as the lock:
@@ -83,6 +84,17 @@ var status = regexp.MustCompile(`\b(self|oldSelf)\s*\.\s*\??\s*status\b`)
 // readsStatus reports whether a rule of the root reads the status, which an apply of a manifest does not bring along.
 func readsStatus(r celrun.Rule) bool { return r.SchemaPath == "" && status.MatchString(r.Text) }
 
+// lockBreach makes a breach of a violation that the locks found in prepared objects.
+func (l *laws) lockBreach(v *immutability.Violation, newObj, oldObj map[string]any) breach {
+	b := newBreach(v)
+	b.rule = l.texts[v.SchemaPath]
+	if b.change = digest(b.old, b.new); hasRedacted(b.old) || hasRedacted(b.new) {
+		newVal, oldVal := correlate(l.schema, newObj, oldObj, b.path)
+		b.change = digest(oldVal, newVal)
+	}
+	return b
+}
+
 // ruleBreaches runs the rules on prepared objects.
 func (l *laws) ruleBreaches(newObj, oldObj map[string]any) ([]breach, error) {
 	violations, err := l.rules.ValidateUpdate(newObj, oldObj)
@@ -92,8 +104,14 @@ func (l *laws) ruleBreaches(newObj, oldObj map[string]any) ([]breach, error) {
 	breaches := make([]breach, len(violations))
 	for i, v := range violations {
 		b := breach{path: v.Path, lock: lockRule, rule: v.Rule.Text, schemaPath: v.Rule.SchemaPath, message: v.Message}
+		newVal, oldVal := correlate(l.schema, newObj, oldObj, v.Path)
+		b.change = digest(oldVal, newVal)
+		if v.Path == "" || newVal.ok == oldVal.ok && jsonvalue.Equal(newVal.v, oldVal.v) {
+			b.change = digestObjects(newObj, oldObj) // the rule refuses a change somewhere in them
+		}
 		if v.Path != "" {
-			b.new, b.old = correlate(l.schema, newObj, oldObj, v.Path)
+			hide := passwordsAt(l.schema, newObj, oldObj, v.Path)
+			b.new, b.old = hide(newVal), hide(oldVal)
 		}
 		breaches[i] = b
 	}

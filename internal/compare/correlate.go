@@ -14,11 +14,7 @@ import (
 // the same keys, other items the same index. Both values are absent when the old place cannot be told.
 func correlate(s *spec.Schema, newObj, oldObj map[string]any, path string) (newVal, oldVal value) {
 	newVal, oldVal = value{newObj, true}, value{oldObj, true}
-	steps := yamldoc.Steps(newObj, path)
-	if yamldoc.PathString(steps...) != path {
-		steps = yamldoc.Steps(oldObj, path) // the value is only in oldObj
-	}
-	for _, step := range steps {
+	for _, step := range stepsTo(newObj, oldObj, path) {
 		is, was := newVal.v, oldVal.v
 		newVal, oldVal = child(is, step), child(was, step)
 		if i, isIndex := step.(int); isIndex && s != nil && s.Items != nil {
@@ -29,6 +25,15 @@ func correlate(s *spec.Schema, newObj, oldObj map[string]any, path string) (newV
 		s = below(s, step)
 	}
 	return newVal, oldVal
+}
+
+// stepsTo returns the steps of a path of newObj or, if it leads nowhere there, of oldObj.
+func stepsTo(newObj, oldObj map[string]any, path string) []any {
+	steps := yamldoc.Steps(newObj, path)
+	if yamldoc.PathString(steps...) != path {
+		steps = yamldoc.Steps(oldObj, path)
+	}
+	return steps
 }
 
 // child returns the value one step below a value.

@@ -97,8 +97,9 @@ func (d *crdDefinition) check(v *verdict, p pair, version *crd.Version) error {
 	report := laws.locks.Check(newObj, oldObj)
 	breaches := make([]breach, len(report.Violations))
 	for i := range breaches {
-		breaches[i] = d.breach(&report.Violations[i], p, version)
-		breaches[i].rule = laws.texts[breaches[i].schemaPath]
+		breaches[i] = laws.lockBreach(&report.Violations[i], newObj, oldObj)
+		breaches[i].owners = owners(&report.Violations[i], p)
+		d.place(&breaches[i], p, version)
 	}
 	byRules, err := laws.ruleBreaches(newObj, oldObj)
 	if err != nil {
@@ -113,20 +114,16 @@ func (d *crdDefinition) check(v *verdict, p pair, version *crd.Version) error {
 	return nil
 }
 
-// breach makes a breach of a violation that the schema of version found.
-func (d *crdDefinition) breach(v *immutability.Violation, p pair, version *crd.Version) breach {
-	b := newBreach(v)
-	d.place(&b, p, version)
+// owners says who last set what a violation is about; "" where the old object does not tell.
+func owners(v *immutability.Violation, p pair) string {
 	managers, err := ownership.Read(p.old.Value())
 	if err != nil {
-		return b // who last set the field is an extra
+		return "" // it is an extra
 	}
-	owners := managers.Owners(v.Path, p.new.Value())
 	if v.HasKey {
-		owners = managers.OwnersOfKey(v.Path, v.Key, p.new.Value())
+		return ownership.Text(managers.OwnersOfKey(v.Path, v.Key, p.new.Value()))
 	}
-	b.owners = ownership.Text(owners)
-	return b
+	return ownership.Text(managers.Owners(v.Path, p.new.Value()))
 }
 
 // place adds where the lock or rule of a breach is, and which item of a list it is about.

@@ -15,7 +15,9 @@ import (
 // people little. It is "" where the path leads through none; of several lists the innermost counts.
 func itemKeys(s *spec.Schema, value any, path string) string {
 	var keys string
+	hidden := false
 	for path != "" && s != nil {
+		hidden = hidden || isPassword(s)
 		switch at := value.(type) {
 		case map[string]any:
 			name, rest, ok := cutMember(at, path)
@@ -37,7 +39,7 @@ func itemKeys(s *spec.Schema, value any, path string) string {
 				return keys
 			}
 			if marks, _ := schema.ReadMarks(s.Extensions); marks.ListType == schema.ListMap {
-				keys = keysOf(s.Items.Schema, at[i], marks.ListMapKeys)
+				keys = keysOf(s.Items.Schema, at[i], marks.ListMapKeys, hidden)
 			}
 			value, path, s = at[i], rest, s.Items.Schema
 		default:
@@ -61,15 +63,17 @@ func cutMember(object map[string]any, path string) (name, rest string, ok bool) 
 	return name, rest, best >= 0
 }
 
-// keysOf prints the values of the key fields that item has, but for passwords. s is the schema of the items.
-func keysOf(s *spec.Schema, item any, names []string) string {
+// keysOf prints the values of the key fields that item has, but for passwords; hidden says that all of them are. s is the
+// schema of the items.
+func keysOf(s *spec.Schema, item any, names []string, hidden bool) string {
+	hidden = hidden || s != nil && isPassword(s)
 	object, _ := item.(map[string]any)
 	var values []string
 	for _, name := range names {
 		v, ok := object[name]
 		switch {
 		case !ok:
-		case s != nil && s.Properties[name].Format == "password":
+		case hidden || s != nil && isPassword(below(s, name)):
 			values = append(values, immutability.Redacted)
 		default:
 			values = append(values, fmt.Sprint(v))

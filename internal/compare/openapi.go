@@ -6,7 +6,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/builtin"
 	"github.com/fieldlock/fieldlock/immutability/openapi"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
@@ -125,8 +124,8 @@ func (d *openDefinition) judge(p pair) (verdict, error) {
 	report := d.laws.locks.Check(newObj, oldObj)
 	breaches := make([]breach, len(report.Violations))
 	for i := range breaches {
-		breaches[i] = d.breach(&report.Violations[i])
-		breaches[i].rule = d.laws.texts[breaches[i].schemaPath]
+		breaches[i] = d.laws.lockBreach(&report.Violations[i], newObj, oldObj)
+		d.place(&breaches[i])
 	}
 	byRules, err := d.laws.ruleBreaches(newObj, oldObj)
 	if err != nil {
@@ -142,12 +141,6 @@ func (d *openDefinition) judge(p pair) (verdict, error) {
 		v.replacement = d.replacement(p)
 	}
 	return v, nil
-}
-
-func (d *openDefinition) breach(v *immutability.Violation) breach {
-	b := newBreach(v)
-	d.place(&b)
-	return b
 }
 
 // place adds where the lock or rule of a breach is.

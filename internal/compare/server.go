@@ -16,7 +16,7 @@ func (v *verdict) addServer(refusals []ServerRefusal) {
 			explained = explained || related(v.breaches[i].path, r.Path)
 		}
 		if !explained {
-			v.breaches = append(v.breaches, breach{path: r.Path, lock: lockServer, message: r.Message})
+			v.breaches = append(v.breaches, breach{path: r.Path, lock: lockServer, message: r.Message, change: digest(value{}, value{r.Message, true})})
 		}
 	}
 }

@@ -45,6 +45,7 @@ type definition interface {
 type breach struct {
 	path, lock, rule, schemaPath string
 	old, new, key                value
+	change                       string // digest of what changes, with the values that are not shown
 	differences                  []difference
 	moreDifferences              int
 	message                      string

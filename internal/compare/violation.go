@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"maps"
 	"strings"
 
 	"github.com/fieldlock/fieldlock/internal/manifest"
@@ -30,7 +31,7 @@ func subject(o *manifest.Object, path string) Subject {
 func (r *printer) violation(o *manifest.Object, b *breach) Violation {
 	v := Violation{
 		Subject: subject(o, b.path), Path: b.path, Lock: b.lock, Rule: b.rule, SchemaPath: b.schemaPath, Message: b.message,
-		Change: digest(b.old, b.new), Item: b.item, Owners: b.owners, LockFile: b.file, LockLine: b.line, Version: b.version,
+		Change: b.change, Item: b.item, Owners: b.owners, LockFile: b.file, LockLine: b.line, Version: b.version,
 		Reason: b.reason, OnlyOld: b.onlyOld,
 	}
 	if v.OnlyOld {
@@ -71,6 +72,17 @@ func raw(v value) json.RawMessage {
 		return json.RawMessage("null") // decoded JSON always encodes
 	}
 	return json.RawMessage(strings.TrimSuffix(b.String(), "\n"))
+}
+
+// digestObjects identifies the change of an object, by all that people write.
+func digestObjects(newObj, oldObj map[string]any) string {
+	written := func(object map[string]any) value {
+		object = maps.Clone(object)
+		delete(object, "metadata")
+		delete(object, "status")
+		return value{object, true}
+	}
+	return digest(written(oldObj), written(newObj))
 }
 
 // digest identifies a change from one value to another. An acceptance that has it does not accept the next change.

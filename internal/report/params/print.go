@@ -1,18 +1,16 @@
 package params
 
 import (
-	"encoding/json"
 	"io"
+
+	"github.com/fieldlock/fieldlock/internal/report"
 )
 
 // Print writes the report in the given format, "text" or "json".
 func (r *Report) Print(out io.Writer, format string) error {
-	if format != "json" {
-		_, err := io.WriteString(out, r.text())
-		return err
+	if format == "json" {
+		return report.WriteJSON(out, r)
 	}
-	encoder := json.NewEncoder(out)
-	encoder.SetEscapeHTML(false)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(r)
+	_, err := io.WriteString(out, report.PrintableLines(r.text()))
+	return err
 }
