@@ -31,8 +31,10 @@ With --git, OLD is PATH (by default ".") at REV, and NEW is the work tree, or RE
 the merge base. With --render, the manifests that a command prints in both trees are compared, such as helm template's;
 no shell runs it. Links that leave the repository are errors.
 
-With --live, OLD is what the cluster has, without what only the server and controllers have set; the CRDs and the version
-come from the cluster. A dry run on the server shows what else it would refuse. Nothing is written.
+With --live, OLD is what the cluster has, and NEW what an apply of the manifests would store: by a dry run on the server,
+which also shows what else it would refuse, or where that is not allowed by merging as the server does. The manager whose
+apply is predicted is the one that has applied most of the object so far, by server-side apply, kubectl apply or Helm. The
+CRDs and the version come from the cluster. Nothing is written.
 
 Objects are paired by kind, namespace and name, and by file where a side has an object several times. An object that is
 only in NEW is created, one that is only in OLD is deleted: both are allowed. An object without a namespace pairs with
@@ -103,6 +105,7 @@ type checkCommand struct {
 	noBuiltin bool
 	options   compare.Options
 	outputs   *report.Outputs
+	progress  *progress
 }
 
 func (c *checkCommand) run(args []string) error {
@@ -121,6 +124,7 @@ func (c *checkCommand) run(args []string) error {
 	}
 	p := newProgress(c.err)
 	defer p.end()
+	c.progress = p
 	p.begin("read", "file", 0)
 	reader := &manifest.Reader{Stdin: c.in, Step: p.step}
 	read := c.read

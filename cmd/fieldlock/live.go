@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/fieldlock/fieldlock/internal/compare"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/manifest/cluster"
+	"github.com/fieldlock/fieldlock/internal/report"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
@@ -44,40 +46,93 @@ func (c *checkCommand) readLive(r *manifest.Reader, args []string) (*compare.Inp
 	if err != nil {
 		return nil, err
 	}
-	ctx := context.Background()
-	crds, err := from.CRDs(ctx)
-	if err != nil {
-		in.Errs = append(in.Errs, err)
+	if err := c.builtinOf(from.Minor); err != nil {
+		return nil, err
 	}
-	// The cluster has its CRDs before and after the change, unless NEW has others.
-	ofCluster := manifest.Objects([]manifest.File{crds}).CRDs
-	in.OldSchemas.CRDs = append(in.OldSchemas.CRDs, ofCluster...)
-	in.NewSchemas.CRDs = append(in.NewSchemas.CRDs, ofCluster...)
+	ctx := context.Background()
 	objects := manifest.Objects(in.New).Objects
-	old := manifest.File{Name: cluster.Name, Path: cluster.Name, Found: true}
-	in.Server = map[*yamldoc.Document][]compare.ServerRefusal{}
-	live, errs := from.Fetch(ctx, objects, r.Step)
-	notAsked := 0
-	for i, l := range live {
+	in.OldSchemas = in.NewSchemas
+	c.liveCRDs(ctx, from, objects, in)
+	c.progress.begin("asked about", "object", len(objects))
+	live, errs := from.Fetch(ctx, objects, c.progress.step)
+	in.Live = map[*yamldoc.Document]compare.Live{}
+	var remarks liveRemarks
+	for i := range live {
 		if errs[i] != nil {
 			in.Errs = append(in.Errs, errs[i])
-		}
-		if l.Old == nil {
 			continue
 		}
-		old.Documents = append(old.Documents, l.Old)
-		if !l.DryRun {
-			notAsked++
+		remarks.add(objects[i], &live[i])
+		if live[i].Old == nil {
+			continue
 		}
-		for _, refusal := range l.Refusals {
-			in.Server[objects[i].Document] = append(in.Server[objects[i].Document], compare.ServerRefusal(refusal))
+		l := compare.Live{Old: cluster.Document(live[i].Old), New: live[i].New}
+		for _, refusal := range live[i].Refusals {
+			l.Refusals = append(l.Refusals, compare.ServerRefusal(refusal))
+		}
+		in.Live[objects[i].Document] = l
+	}
+	in.Warnings = append(in.Warnings, remarks.warnings()...)
+	return in, nil
+}
+
+// liveCRDs adds the CRDs of the cluster that define the kinds of objects. The cluster has them before and after the
+// change, unless NEW has others.
+func (c *checkCommand) liveCRDs(ctx context.Context, from *cluster.Cluster, objects []*manifest.Object, in *compare.Input) {
+	f := manifest.File{Name: manifest.Cluster, Path: manifest.Cluster, Found: true}
+	given, asked := map[[2]string]bool{}, map[[2]string]bool{}
+	for _, crd := range in.NewSchemas.CRDs {
+		given[[2]string{crd.Group, crd.Kind}] = true
+	}
+	for _, o := range objects {
+		kind := [2]string{o.Group, o.Kind}
+		if asked[kind] || c.options.Builtin != nil && c.options.Builtin.Find(o.APIVersion, o.Kind) != nil {
+			continue
+		}
+		asked[kind] = true
+		switch d, err := from.CRD(ctx, o); {
+		case err != nil && given[kind]:
+			in.Warnings = append(in.Warnings, err.Error())
+		case err != nil:
+			in.Errs = append(in.Errs, err)
+		case d != nil:
+			f.Documents = append(f.Documents, d)
 		}
 	}
-	in.Old = []manifest.File{old}
-	if notAsked > 0 {
-		in.Warnings = append(in.Warnings, fmt.Sprintf("the API server was not asked about %d of the objects, as a dry run of them is not possible here", notAsked))
+	set := manifest.Objects([]manifest.File{f})
+	in.Errs = append(in.Errs, set.Errs...)
+	in.OldSchemas.CRDs = slices.Concat(in.OldSchemas.CRDs, set.CRDs)
+	in.NewSchemas.CRDs = slices.Concat(in.NewSchemas.CRDs, set.CRDs)
+}
+
+// liveRemarks are what a check of a cluster could not find out.
+type liveRemarks struct {
+	notAsked int
+	reason   string   // of the first that was not asked about
+	unserved []string // kinds, each once
+}
+
+func (r *liveRemarks) add(o *manifest.Object, l *cluster.Live) {
+	if l.NotAsked != "" {
+		if r.notAsked++; r.notAsked == 1 {
+			r.reason = l.NotAsked
+		}
 	}
-	return in, c.builtinOf(from.Minor)
+	if kind := o.Kind + " of " + o.APIVersion; l.Unserved && !slices.Contains(r.unserved, kind) {
+		r.unserved = append(r.unserved, kind)
+	}
+}
+
+func (r *liveRemarks) warnings() []string {
+	var list []string
+	if r.notAsked > 0 {
+		list = append(list, fmt.Sprintf("the API server was not asked what else it would refuse of %s, whose manifests were merged here instead: %s",
+			report.Count(r.notAsked, "object"), r.reason))
+	}
+	if len(r.unserved) > 0 {
+		list = append(list, fmt.Sprintf("the cluster does not serve %s: an apply of such objects fails, unless it installs the kind first", enumerate(r.unserved, "")))
+	}
+	return list
 }
 
 // builtinOf takes the built-in kinds of the cluster's minor, unless the user names another one.

@@ -44,7 +44,7 @@ func builtinBreach(v *builtin.Violation, p pair) breach {
 
 func (d builtinDefinition) replacement(p pair, judged builtin.Verdict) *replacement {
 	r := d.kind.Replacement(p.new.Value(), p.old.Value(), judged)
-	out := &replacement{cost: r.Cost, message: r.Message, requested: r.Requested}
+	out := &replacement{cost: r.Cost, message: r.Message, requested: builtin.Requested(p.new.Document.Object)}
 	for _, how := range r.How {
 		out.how = append(out.how, strings.ReplaceAll(how, "FILE", kubectlFile(p.new)))
 	}

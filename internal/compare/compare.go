@@ -28,8 +28,8 @@ type Input struct {
 	// with KnownOld an acceptance that is not among them is marked as new.
 	Accepted, OldAccepted *accept.List
 	KnownOld              bool
-	// Server are the refusals of dry runs, by the document of the object in New.
-	Server map[*yamldoc.Document][]ServerRefusal
+	// Live is what a cluster has of the objects in New, by their documents. Unless it is nil, it takes the place of Old.
+	Live map[*yamldoc.Document]Live
 	// Warnings are for the report. Errs are mistakes that were found on the way here; the report lists them.
 	Warnings []string
 	Errs     []error
@@ -78,7 +78,6 @@ func Check(in Input, o Options) (*Report, error) {
 	c.fail(newSet.Errs...)
 	c.fail(c.kinds.errs...)
 	c.report.Warnings = append(append(c.report.Warnings, in.Warnings...), c.kinds.warnings...)
-	c.server = in.Server
 	for _, p := range newSet.Patches {
 		c.report.Notes = append(c.report.Notes, Remark{subject(p.Object, ""), "", fmt.Sprintf(
 			"it is a patch of %s, not an object, and was skipped; to check what it changes, render the manifests with --render 'kustomize build DIR'", p.Kustomization)})
@@ -88,6 +87,9 @@ func Check(in Input, o Options) (*Report, error) {
 	c.fail(repeated(olds)...)
 	c.fail(repeated(news)...)
 	pairs := pairUp(news, olds)
+	if in.Live != nil {
+		pairs = livePairs(news, in.Live)
+	}
 	c.compareAll(pairs)
 	c.report.Skipped += c.report.Others
 	c.report.accept(&in, o.Now)
@@ -116,7 +118,6 @@ type checker struct {
 	Options
 	kinds  *kinds
 	report *Report
-	server map[*yamldoc.Document][]ServerRefusal
 }
 
 // fail adds errors to the report.
@@ -184,9 +185,7 @@ func (c *checker) compareAll(pairs []pair) {
 	errs := make([]error, len(pairs))
 	each(len(pairs), func(i int) {
 		verdicts[i], errs[i] = c.judge(pairs[i])
-		if o := pairs[i].new; o != nil && pairs[i].old != nil {
-			verdicts[i].addServer(c.server[o.Document])
-		}
+		verdicts[i].addServer(pairs[i].server)
 		if c.Step != nil {
 			c.Step()
 		}

@@ -166,7 +166,7 @@ func (d *crdDefinition) replacement(p pair) *replacement {
 	if message == "" {
 		cost, message = CostUnknown, costMessages[CostUnknown]
 	}
-	return &replacement{cost: cost, message: message, requested: builtin.Requested(p.new.Value()), how: []string{
+	return &replacement{cost: cost, message: message, requested: builtin.Requested(p.new.Document.Object), how: []string{
 		"keep the old values of the locked fields",
 		fmt.Sprintf("kubectl delete %s %s && kubectl apply -f %s", quote(d.crd.Plural+"."+d.crd.Group), kubectlName(p.new), kubectlFile(p.new)),
 	}}

@@ -22,7 +22,7 @@ func (c *checker) judge(p pair) (verdict, error) {
 	if p.unclear != "" {
 		return c.judgeUnclear(p)
 	}
-	if p.old == nil || p.unchanged() && c.kinds.sameDefaults(p.new) || builtin.Recreated(p.new.Value()) {
+	if p.old == nil || p.unchanged() && c.kinds.sameDefaults(p.new) || builtin.Recreated(p.new.Document.Object) {
 		return all, nil
 	}
 	judged := false

@@ -155,7 +155,7 @@ func (d *openDefinition) replacement(p pair) *replacement {
 		r.message = "what is lost depends on what is deployed with these values"
 		return r
 	}
-	r.requested = builtin.Requested(p.new.Value())
+	r.requested = builtin.Requested(p.new.Document.Object)
 	r.how = append(r.how, fmt.Sprintf("kubectl delete %s %s && kubectl apply -f %s", quote(kindArgument(p.new)), kubectlName(p.new), kubectlFile(p.new)))
 	return r
 }

@@ -16,6 +16,7 @@ type pair struct {
 	// of candidates then.
 	unclear            string
 	rivals, candidates []*manifest.Object
+	server             []ServerRefusal // of a dry run
 }
 
 // pairing pairs the objects of two sides.

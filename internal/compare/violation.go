@@ -20,7 +20,7 @@ const maxRepeated = 16 << 20
 
 // subject returns the subject of a remark or violation at a path of an object.
 func subject(o *manifest.Object, path string) Subject {
-	at := o.Document.Locate(path)
+	at := o.Locate(path)
 	return Subject{
 		Object: o.String(), Kind: o.Kind, APIVersion: o.APIVersion, File: o.Document.File,
 		Line: at.Line, Column: at.Column, ObjectLine: o.Document.Position().Line,

@@ -9,8 +9,11 @@ import (
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
-// Stdin is how messages name standard input.
-const Stdin = "stdin"
+// How messages name what is not a file.
+const (
+	Stdin   = "stdin"
+	Cluster = "the cluster"
+)
 
 // File is one file of objects.
 type File struct {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
@@ -25,6 +26,8 @@ type Object struct {
 	// Path is the File.Path of the file that holds the object.
 	Path     string
 	Document *yamldoc.Document
+	// Stored is what a cluster would store of the object, nil where that is not known.
+	Stored map[string]any
 
 	// Invalid is why the object cannot be identified, nil for most. It matters only when a schema covers the object.
 	Invalid error
@@ -33,8 +36,51 @@ type Object struct {
 // Generated reports whether the server generates the object's name, so that it is another object each time.
 func (o *Object) Generated() bool { return o.Name == "" }
 
-// Value returns the decoded object.
-func (o *Object) Value() map[string]any { return o.Document.Object }
+// Value returns the decoded object: as a cluster would store it where that is known, otherwise as it is written.
+func (o *Object) Value() map[string]any {
+	if o.Stored != nil {
+		return o.Stored
+	}
+	return o.Document.Object
+}
+
+// Locate returns the place of a path of the object's value in its file, or of the nearest parent that is written there.
+func (o *Object) Locate(path string) yamldoc.Position {
+	if o.Stored == nil {
+		return o.Document.Locate(path)
+	}
+	steps := yamldoc.Steps(o.Stored, path)
+	var stored, written any = o.Stored, o.Document.Object
+	for n, step := range steps {
+		i, isIndex := step.(int)
+		if isIndex {
+			if i = sameItem(written, yamldoc.At(stored, i), i); i < 0 {
+				return o.Document.Position(steps[:n]...)
+			}
+			stored, steps[n] = yamldoc.At(stored, step), i
+		} else {
+			stored = yamldoc.At(stored, step)
+		}
+		written = yamldoc.At(written, steps[n])
+	}
+	return o.Document.Position(steps...)
+}
+
+// sameItem returns the index of an item of a cluster's list in the list as it is written: of the item that is equal, or
+// has the same name, otherwise i; -1 if the list has none.
+func sameItem(list, item any, i int) int {
+	items, _ := list.([]any)
+	name := yamldoc.At(item, "name")
+	for j, other := range items {
+		if jsonvalue.Equal(other, item) || name != nil && yamldoc.At(other, "name") == name {
+			return j
+		}
+	}
+	if i < len(items) {
+		return i
+	}
+	return -1
+}
 
 // Mistake returns an error at a field of the object.
 func (o *Object) Mistake(path, format string, args ...any) error {

@@ -97,7 +97,7 @@ func lintAlerts(r *audit.Report) []alert {
 // inFile reports whether p is in a file that others can open.
 func (p place) inFile() bool {
 	_, rendered := manifest.Rendered(p.file)
-	return p.file != "" && p.file != manifest.Stdin && !rendered
+	return p.file != "" && p.file != manifest.Stdin && p.file != manifest.Cluster && !rendered
 }
 
 // relative returns file as seen from the working directory, when it is below it.

@@ -2,45 +2,45 @@ package cluster
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 	"sync"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/discovery"
-	"k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/restmapper"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
-// Name is how messages name the cluster as a file.
-const Name = "cluster"
-
 // Options choose the cluster, as kubectl's flags do; "" is what the kubeconfig says.
 type Options struct{ Kubeconfig, Context, Namespace string }
 
-// Cluster is a connection to an API server. It is safe for concurrent use.
+// Cluster is a connection to an API server. Nothing is ever written: every request is a read or a dry run. It is safe for
+// concurrent use.
 type Cluster struct {
 	objects   dynamic.Interface
-	mapper    meta.RESTMapper
+	discovery discovery.DiscoveryInterface
 	namespace string // of objects without one
+	resources remembered[schema.GroupVersion, []metav1.APIResource]
+	types     remembered[schema.GroupVersion, *types]
 
 	// Minor is the server's minor, such as "1.36".
 	Minor string
 }
 
-// Open connects to the cluster and asks for its version.
+// requestTimeout bounds each request.
+const requestTimeout = 2 * time.Minute
+
+// Open connects to the cluster that a kubeconfig names and asks for its version.
 func Open(o Options) (*Cluster, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = o.Kubeconfig
@@ -48,6 +48,9 @@ func Open(o Options) (*Cluster, error) {
 	overrides.Context.Namespace = o.Namespace
 	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, overrides)
 	config, err := loader.ClientConfig()
+	if clientcmd.IsEmptyConfig(err) {
+		return nil, errors.New("--live: there is no kubeconfig; give one with --kubeconfig or KUBECONFIG")
+	}
 	if err != nil {
 		return nil, fmt.Errorf("--live: %w", err)
 	}
@@ -56,67 +59,54 @@ func Open(o Options) (*Cluster, error) {
 		return nil, fmt.Errorf("--live: %w", err)
 	}
 	config.QPS, config.Burst = 50, 100
-	config.WarningHandler = nil
-	client, err := discovery.NewDiscoveryClientForConfig(config)
-	if err != nil {
+	config.Timeout = requestTimeout
+	config.WarningHandler = rest.NoWarnings{}
+	c := &Cluster{namespace: namespace}
+	if c.discovery, err = discovery.NewDiscoveryClientForConfig(config); err != nil {
 		return nil, fmt.Errorf("--live: %w", err)
 	}
-	version, err := client.ServerVersion()
+	if c.objects, err = dynamic.NewForConfig(config); err != nil {
+		return nil, fmt.Errorf("--live: %w", err)
+	}
+	version, err := c.discovery.ServerVersion()
 	if err != nil {
 		return nil, fmt.Errorf("--live: the cluster does not answer: %w", err)
 	}
-	objects, err := dynamic.NewForConfig(config)
-	if err != nil {
-		return nil, fmt.Errorf("--live: %w", err)
-	}
-	return &Cluster{
-		objects: objects, namespace: namespace, Minor: version.Major + "." + strings.TrimRight(version.Minor, "+"),
-		mapper: restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(client)),
-	}, nil
+	c.Minor = version.Major + "." + strings.TrimRight(version.Minor, "+")
+	return c, nil
 }
 
-// CRDs reads the CRDs of the cluster.
-func (c *Cluster) CRDs(ctx context.Context) (manifest.File, error) {
-	resource := schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
-	list, err := c.objects.Resource(resource).List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return manifest.File{}, fmt.Errorf("--live: the CRDs cannot be listed: %w", err)
-	}
-	f := manifest.File{Name: Name, Path: Name, Found: true}
-	for i := range list.Items {
-		d, err := document(&list.Items[i])
-		if err != nil {
-			return f, err
-		}
-		f.Documents = append(f.Documents, d)
-	}
-	return f, nil
-}
-
-// document makes a document of an object of the API.
-func document(o *unstructured.Unstructured) (*yamldoc.Document, error) {
-	data, err := json.Marshal(o.Object)
-	if err != nil {
+// CRD reads the CRD that defines the kind of an object; nil for a kind without one.
+func (c *Cluster) CRD(ctx context.Context, o *manifest.Object) (*yamldoc.Document, error) {
+	r, err := c.resourceOf(o)
+	if r == nil || err != nil || r.Group == "" {
 		return nil, err
 	}
-	documents, err := yamldoc.Read(Name, data)
-	if err != nil || len(documents) != 1 {
-		return nil, errors.Join(err, fmt.Errorf("%s %s of the cluster cannot be read", o.GetKind(), o.GetName()))
+	crds := schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
+	found, err := c.objects.Resource(crds).Get(ctx, r.Resource+"."+r.Group, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("--live: the CRD of %s cannot be read, give it with --schema: %w", o.Kind, err)
 	}
-	return documents[0], nil
+	return Document(found.Object), nil
 }
 
-// Refusal is a reason for which the API server refuses an apply.
-type Refusal struct{ Path, Message string }
+// Document returns an object of the cluster as a document.
+func Document(object map[string]any) *yamldoc.Document {
+	return yamldoc.Derived(manifest.Cluster, object, func([]any) yamldoc.Position { return yamldoc.Position{Line: 1, Column: 1} })
+}
 
-// Live is what the cluster has of one object.
+// Live is what the cluster has of one object, and what an apply of the manifest would make of it.
 type Live struct {
-	// Old is the object as a manifest would have it: without what only the server or others have set. Nil for an object
-	// that the cluster does not have.
-	Old *yamldoc.Document
-	// Refusals are the server's answer to a dry run. DryRun is false when the user may not do one.
+	// Old is the object as the cluster has it, nil where it has none; New is the object after the apply.
+	Old, New map[string]any
+	// Unserved is set where the cluster does not serve the kind in this version, so that an apply would fail.
+	Unserved bool
+	// Refusals are the server's answer to a dry run; NotAsked is why there was none, "" otherwise.
 	Refusals []Refusal
-	DryRun   bool
+	NotAsked string
 }
 
 // parallel is how many objects are fetched at the same time.
@@ -145,24 +135,20 @@ func (c *Cluster) fetch(ctx context.Context, o *manifest.Object) (Live, error) {
 	if o.Generated() {
 		return Live{}, nil
 	}
-	gv, err := schema.ParseGroupVersion(o.APIVersion)
+	r, err := c.resourceOf(o)
 	if err != nil {
 		return Live{}, err
 	}
-	mapping, err := c.mapper.RESTMapping(schema.GroupKind{Group: gv.Group, Kind: o.Kind}, gv.Version)
-	if meta.IsNoMatchError(err) {
-		return Live{}, nil // the cluster does not have the kind, so it has no such object
+	if r == nil {
+		return Live{Unserved: true}, nil
 	}
-	if err != nil {
-		return Live{}, err
-	}
-	client := dynamic.ResourceInterface(c.objects.Resource(mapping.Resource))
-	if mapping.Scope.Name() == meta.RESTScopeNameNamespace {
+	client := dynamic.ResourceInterface(c.objects.Resource(r.GroupVersionResource))
+	if r.namespaced {
 		namespace := o.Namespace
 		if namespace == "" {
 			namespace = c.namespace
 		}
-		client = c.objects.Resource(mapping.Resource).Namespace(namespace)
+		client = c.objects.Resource(r.GroupVersionResource).Namespace(namespace)
 	}
 	found, err := client.Get(ctx, o.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
@@ -171,33 +157,21 @@ func (c *Cluster) fetch(ctx context.Context, o *manifest.Object) (Live, error) {
 	if err != nil {
 		return Live{}, err
 	}
-	var l Live
-	l.Refusals, l.DryRun = dryRun(ctx, client, o)
-	if l.Old, err = document(asManifest(found, o.Value())); err != nil {
-		return Live{}, err
-	}
-	return l, nil
+	return c.predict(ctx, client, r, found, written(o, found, r))
 }
 
-// dryRun asks the API server what it would say to an apply. It returns false if the user may not ask, or if the answer
-// is about something else than fields.
-func dryRun(ctx context.Context, client dynamic.ResourceInterface, o *manifest.Object) ([]Refusal, bool) {
-	data, err := json.Marshal(o.Value())
-	if err != nil {
-		return nil, false
+// written returns the manifest of an object as a client sends it: without the fields that only the server writes, with
+// which an exported object would be refused for another reason than its locks.
+func written(o *manifest.Object, live *unstructured.Unstructured, r *resource) *unstructured.Unstructured {
+	u := (&unstructured.Unstructured{Object: o.Value()}).DeepCopy()
+	for _, field := range [...]string{"managedFields", "resourceVersion", "uid", "creationTimestamp", "generation", "selfLink"} {
+		unstructured.RemoveNestedField(u.Object, "metadata", field)
 	}
-	force := true
-	_, err = client.Patch(ctx, o.Name, types.ApplyPatchType, data, metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}, FieldManager: "fieldlock", Force: &force})
-	if err == nil {
-		return nil, true
+	if r.status {
+		delete(u.Object, "status")
 	}
-	var status apierrors.APIStatus
-	if !apierrors.IsInvalid(err) || !errors.As(err, &status) || status.Status().Details == nil {
-		return nil, false
+	if live.GetNamespace() != "" {
+		u.SetNamespace(live.GetNamespace())
 	}
-	var list []Refusal
-	for _, cause := range status.Status().Details.Causes {
-		list = append(list, Refusal{cause.Field, cause.Message})
-	}
-	return list, true
+	return u
 }

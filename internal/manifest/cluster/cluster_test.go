@@ -1,66 +1,96 @@
 package cluster
 
 import (
-	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
 	"github.com/fieldlock/fieldlock/internal/manifest"
+	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
-func TestAsManifest(t *testing.T) {
-	for _, test := range []struct{ name, reason, live, newObj, want string }{
-		{
-			"defaults of the server", "a field that nobody applied and NEW leaves out is not a change",
-			"{spec: {replicas: 3, revisionHistoryLimit: 10, selector: {a: b}}, status: {replicas: 3}}", "{spec: {replicas: 2, selector: {a: c}}}",
-			"{spec: {replicas: 3, selector: {a: b}}}",
-		},
-		{
-			"applied by kubectl and dropped", "apply removes it",
-			`{metadata: {annotations: {kubectl.kubernetes.io/last-applied-configuration: '{"spec":{"class":"a"}}'}}, spec: {class: a, other: b}}`, "{spec: {}}",
-			"{spec: {class: a}}",
-		},
-		{
-			"applied on the server and dropped", "so does server-side apply",
-			`{metadata: {managedFields: [{manager: flux, operation: Apply, fieldsV1: {"f:spec": {"f:class": {}}}}]}, spec: {class: a, other: b}}`, "{spec: {}}",
-			"{spec: {class: a}}",
-		},
-		{
-			"a sidecar that a webhook injected", "an item that nobody applied is not a change",
-			"{spec: {containers: [{name: main, image: a, imagePullPolicy: Always}, {name: proxy, image: b}]}}", "{spec: {containers: [{name: main, image: c}]}}",
-			"{spec: {containers: [{name: main, image: a}]}}",
-		},
-		{
-			"a list without names", "an apply replaces it",
-			"{spec: {modes: [a, b]}}", "{spec: {modes: [a]}}", "{spec: {modes: [a, b]}}",
-		},
+// TestApplier: who has applied most of what the manifest has is the one whose next apply is predicted.
+func TestApplier(t *testing.T) {
+	const manifest = `{spec: {class: a, size: 1, list: [{name: x}]}, metadata: {name: x, labels: {a: b}}}`
+	ssa := func(manager, fields string) string {
+		return `{manager: ` + manager + `, operation: Apply, apiVersion: v1, fieldsType: FieldsV1, fieldsV1: ` + fields + `}`
+	}
+	const all = `{"f:spec": {"f:class": {}, "f:size": {}, "f:list": {}}, "f:metadata": {"f:labels": {"f:a": {}}}}`
+	for _, test := range []struct {
+		name, reason, managed, annotation string
+		want                              applier
+	}{
+		{"nobody", "an object that was created", "", "", applier{manager: newManager}},
+		{"server-side", "the manager goes on", ssa("flux", all), "", applier{manager: "flux"}},
+		{"two managers", "the one with more fields", ssa("autoscaler", `{"f:spec": {"f:size": {}}}`) + "," + ssa("flux", all), "", applier{manager: "flux"}},
+		{"two equal managers", "the order of managedFields does not count", ssa("b", all) + "," + ssa("a", all), "", applier{manager: "a"}},
+		{"client-side", "kubectl's annotation", "", `{"spec":{"class":"a"}}`, applier{original: []byte(`{"spec":{"class":"a"}}`)}},
+		{"client-side, and a controller", "the controller applies one field only", ssa("autoscaler", `{"f:spec": {"f:size": {}}}`), `{"spec":{"class":"a","list":[]}}`,
+			applier{original: []byte(`{"spec":{"class":"a","list":[]}}`)}},
+		{"server-side with a leftover annotation", "server-side apply goes first", ssa("kubectl", all), `{"spec":{"class":"a"}}`, applier{manager: "kubectl"}},
+		{"the annotation is no object", "nobody", "", `nonsense`, applier{manager: newManager}},
+		{"Helm 3", "it updates", `{manager: helm, operation: Update, fieldsV1: {"f:spec": {}}}`, "", applier{manager: helmManager, updates: true}},
+		{"the status", "nobody applies by writing the status", `{manager: m, operation: Apply, subresource: status, fieldsV1: ` + all + `}`, "", applier{manager: newManager}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			read := func(text string) map[string]any {
-				var object map[string]any
-				if err := yaml.Unmarshal([]byte(text), &object); err != nil {
-					t.Fatal(err)
-				}
-				return object
+			live := read(t, `{metadata: {managedFields: [`+test.managed+`], annotations: {}}}`)
+			if test.annotation != "" {
+				live.SetAnnotations(map[string]string{lastApplied: test.annotation})
 			}
-			live := read(test.live)
-			live["apiVersion"], live["kind"] = "v1", "Thing"
-			got := asManifest(&unstructured.Unstructured{Object: live}, read(test.newObj))
-			if diff := cmp.Diff(read(test.want)["spec"], got.Object["spec"]); diff != "" {
-				t.Errorf("%s (-want +got):\n%s", test.reason, diff)
+			if got := applierOf(live, read(t, manifest)); !reflect.DeepEqual(got, test.want) {
+				t.Errorf("%s: got %+v, want %+v", test.reason, got, test.want)
 			}
-			if _, ok := got.Object["status"]; ok {
-				t.Error("it has a status")
+		})
+	}
+}
+
+// read reads an object as the API machinery has it.
+func read(t *testing.T, text string) *unstructured.Unstructured {
+	t.Helper()
+	data, err := yaml.YAMLToJSON([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := yamldoc.ReadJSON(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &unstructured.Unstructured{Object: v.(map[string]any)}
+}
+
+// TestRefusals: which answers to a dry run are a refusal of the object.
+func TestRefusals(t *testing.T) {
+	status := func(code int, reason, message string) error {
+		return &apierrors.StatusError{ErrStatus: metav1.Status{Code: int32(code), Reason: metav1.StatusReason(reason), Message: message}}
+	}
+	for _, test := range []struct {
+		name string
+		err  error
+		want []Refusal
+	}{
+		{"the user may not ask", status(403, "Forbidden", `widgets.example.com "x" is forbidden: User "u" cannot patch resource "widgets" in API group "example.com"`), nil},
+		{"a webhook without dry runs", status(400, "BadRequest", "admission webhook \"w\" does not support dry run"), nil},
+		{"a webhook denies", status(403, "Forbidden", `admission webhook "w" denied the request: no`), []Refusal{{"", `admission webhook "w" denied the request: no`}}},
+		{"the server is in trouble", status(500, "InternalError", "etcd"), nil},
+		{"a type is wrong", status(500, "InternalError", "failed to create typed patch object: .spec: x"), []Refusal{{"", "failed to create typed patch object: .spec: x"}}},
+		{"no answer", errors.New("connection refused"), nil},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if got := refusals(test.err); !reflect.DeepEqual(got, test.want) {
+				t.Errorf("got %v, want %v", got, test.want)
 			}
 		})
 	}
@@ -74,18 +104,10 @@ func server(t *testing.T) *httptest.Server {
 	}
 	answers := map[string]any{
 		"/version": map[string]any{"major": "1", "minor": "36+"},
-		"/api":     map[string]any{"kind": "APIVersions", "versions": []any{"v1"}},
-		"/api/v1":  map[string]any{"kind": "APIResourceList", "groupVersion": "v1", "resources": []any{}},
-		"/apis": map[string]any{"kind": "APIGroupList", "apiVersion": "v1", "groups": []any{map[string]any{
-			"name": "apps", "versions": []any{map[string]any{"groupVersion": "apps/v1", "version": "v1"}},
-			"preferredVersion": map[string]any{"groupVersion": "apps/v1", "version": "v1"},
-		}}},
 		"/apis/apps/v1": map[string]any{"kind": "APIResourceList", "groupVersion": "apps/v1", "resources": []any{
 			map[string]any{"name": "deployments", "kind": "Deployment", "namespaced": true, "verbs": []any{"get", "patch"}},
 		}},
 		"/apis/apps/v1/namespaces/shop/deployments/api": deployment,
-		"/apis/apiextensions.k8s.io/v1/customresourcedefinitions": map[string]any{
-			"kind": "CustomResourceDefinitionList", "apiVersion": "apiextensions.k8s.io/v1", "items": []any{}},
 	}
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -122,26 +144,29 @@ func TestFetch(t *testing.T) {
 	if c.Minor != "1.36" {
 		t.Errorf("the minor is %q", c.Minor)
 	}
-	if crds, err := c.CRDs(context.Background()); err != nil || len(crds.Documents) != 0 {
-		t.Errorf("got %d CRDs, %v", len(crds.Documents), err)
-	}
 	f := manifest.File{Name: "new.yaml"}
 	f.Parse([]byte("apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: api}\nspec: {selector: {matchLabels: {app: web}}}\n" +
 		"---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: other}\n---\napiVersion: example.com/v1\nkind: Widget\nmetadata: {name: x}\n"))
-	live, errs := c.Fetch(context.Background(), manifest.Objects([]manifest.File{f}).Objects, func() {})
+	objects := manifest.Objects([]manifest.File{f}).Objects
+	live, errs := c.Fetch(t.Context(), objects, func() {})
 	for _, err := range errs {
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	if live[0].Old == nil || !live[0].DryRun || len(live[0].Refusals) != 1 || live[0].Refusals[0].Path != "spec.selector" {
+	want := []Refusal{{"spec.selector", "field is immutable"}}
+	if live[0].Old == nil || live[0].NotAsked != "" || !reflect.DeepEqual(live[0].Refusals, want) {
 		t.Errorf("got %+v", live[0])
 	}
-	if _, ok := live[0].Old.Object["spec"].(map[string]any)["replicas"]; ok {
-		t.Error("a field that only the server has is in OLD")
+	spec := live[0].New["spec"].(map[string]any)
+	if diff := cmp.Diff(map[string]any{"replicas": int64(1), "selector": map[string]any{"matchLabels": map[string]any{"app": "web"}}}, spec); diff != "" {
+		t.Errorf("the merged object (-want +got):\n%s", diff)
 	}
-	if live[1].Old != nil || live[2].Old != nil {
-		t.Error("objects that the cluster does not have are in OLD")
+	if live[1].Old != nil || live[1].Unserved || live[2].Old != nil || !live[2].Unserved {
+		t.Errorf("objects that the cluster does not have: got %+v", live[1:])
+	}
+	if crd, err := c.CRD(t.Context(), objects[0]); crd != nil || err != nil {
+		t.Errorf("a CRD for Deployments: got %v, %v", crd, err)
 	}
 	if _, err := Open(Options{Kubeconfig: config, Context: "nope"}); err == nil || !strings.Contains(err.Error(), "nope") {
 		t.Errorf("an unknown context: %v", err)
