@@ -22,11 +22,14 @@ type laws struct {
 
 	once      sync.Once // the rest is made at the first use: most CRDs of a directory have no changed object
 	locks     *immutability.Validator
-	texts     map[string]string // the rules that are checked as locks, by the schema path of the locks
+	asLocks   map[string]ruleTexts // the rules that are checked as locks, by the schema path of the locks
 	rules     *celrun.Validator
 	onCluster []celrun.Rule // rules that need the status, which manifests do not have
 	err       error
 }
+
+// ruleTexts are the CEL expressions and the messages of the rules that equal the locks of a field.
+type ruleTexts struct{ texts, messages []string }
 
 // newLaws returns the laws of a schema whose own locks are compiled already.
 func newLaws(s *spec.Schema, locks *immutability.Validator) *laws {
@@ -47,15 +50,25 @@ func (l *laws) load() error {
 			schemaPath string
 			index      int
 		}
+		messages := map[place]string{}
+		for _, r := range celrun.Rules(l.schema) {
+			messages[place{r.SchemaPath, r.Index}] = r.Message
+		}
 		asLocks := map[place]bool{}
 		imported := celrule.Import(l.schema)
-		l.texts = map[string]string{}
+		l.asLocks = map[string]ruleTexts{}
 		for _, r := range imported.Recognized {
-			asLocks[place{r.SchemaPath, r.Index}] = true
+			at := place{r.SchemaPath, r.Index}
+			asLocks[at] = true
 			for _, lock := range r.Locks {
-				if text := l.texts[lock.SchemaPath]; !strings.Contains(text, r.Text) {
-					l.texts[lock.SchemaPath] = strings.TrimPrefix(text+"; "+r.Text, "; ")
+				of := l.asLocks[lock.SchemaPath]
+				if !slices.Contains(of.texts, r.Text) {
+					of.texts = append(of.texts, r.Text)
 				}
+				if m := messages[at]; m != "" && !slices.Contains(of.messages, m) {
+					of.messages = append(of.messages, m)
+				}
+				l.asLocks[lock.SchemaPath] = of
 			}
 		}
 		if l.locks, l.err = immutability.Compile(celrule.Apply(l.schema, imported.Changes)); l.err != nil {
@@ -87,7 +100,12 @@ func readsStatus(r celrun.Rule) bool { return r.SchemaPath == "" && status.Match
 // lockBreach makes a breach of a violation that the locks found in prepared objects.
 func (l *laws) lockBreach(v *immutability.Violation, newObj, oldObj map[string]any) breach {
 	b := newBreach(v)
-	b.rule = l.texts[v.SchemaPath]
+	if of := l.asLocks[v.SchemaPath]; of.texts != nil {
+		b.rule, b.says = strings.Join(of.texts, "; "), strings.Join(of.messages, "; ")
+		if b.says != "" {
+			b.message += "; the rule says: " + b.says
+		}
+	}
 	if b.change = digest(b.old, b.new); hasRedacted(b.old) || hasRedacted(b.new) {
 		newVal, oldVal := correlate(l.schema, newObj, oldObj, b.path)
 		b.change = digest(oldVal, newVal)

@@ -71,6 +71,8 @@ type Violation struct {
 	Version string `json:"-"`
 	// Reason is why the two sides cannot be compared, for the lock "incomparable".
 	Reason string `json:"-"`
+	// Says is the message of the CEL rules that the lock stands for.
+	Says string `json:"-"`
 	// OnlyOld is set for a lock that NEW no longer has.
 	OnlyOld bool `json:"-"`
 }

@@ -49,6 +49,7 @@ type breach struct {
 	differences                  []difference
 	moreDifferences              int
 	message                      string
+	says                         string // as Violation.Says
 	reason                       string // as Violation.Reason
 	item, owners                 string // as in Violation
 	version                      string // as Violation.Version

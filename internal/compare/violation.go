@@ -32,7 +32,7 @@ func (r *printer) violation(o *manifest.Object, b *breach) Violation {
 	v := Violation{
 		Subject: subject(o, b.path), Path: b.path, Lock: b.lock, Rule: b.rule, SchemaPath: b.schemaPath, Message: b.message,
 		Change: b.change, Item: b.item, Owners: b.owners, LockFile: b.file, LockLine: b.line, Version: b.version,
-		Reason: b.reason, OnlyOld: b.onlyOld,
+		Reason: b.reason, Says: b.says, OnlyOld: b.onlyOld,
 	}
 	if v.OnlyOld {
 		v.Message += "; only OLD has this lock: the change drops it and breaks it at once, so keep the lock, or accept the change in " + manifest.AcceptFile

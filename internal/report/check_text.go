@@ -93,6 +93,8 @@ func explain(v *compare.Violation) string {
 		text = Printable(v.Reason)
 	case v.LockFile == "" && v.Message != "" || v.Lock == "rule":
 		text = Printable(v.Message)
+	case v.Says != "":
+		text += ": " + Printable(v.Says)
 	}
 	if v.Version != "" {
 		text += " in " + Printable(v.Version)
