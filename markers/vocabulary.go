@@ -2,6 +2,7 @@ package markers
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -141,20 +142,40 @@ func misspelled(name string) markerLine {
 	if len(first) == 0 {
 		return markerLine{}
 	}
-	word := first[0][strings.LastIndexByte(first[0], ':')+1:]
-	isK8s := strings.HasPrefix(strings.ToLower(name), "k8s:")
+	prefix, word := "", strings.ToLower(first[0])
+	if i := strings.LastIndexByte(word, ':'); i >= 0 {
+		prefix, word = word[:i+1], word[i+1:]
+	}
+	isK8s := prefix == "k8s:"
+	like := func(marker string, edits int) bool { return schema.Distance(word, strings.ToLower(marker)) <= edits }
 	right := ""
 	switch {
-	case strings.EqualFold(word, "immutable") && isK8s:
-		right = "+k8s:immutable"
-	case strings.EqualFold(word, "immutable"):
-		right = "+immutable or +immutable=keys"
-	case strings.EqualFold(word, "normalize"):
-		right = "+normalize=undefined or +normalize=zero"
-	case strings.EqualFold(word, "update") && isK8s:
-		right = "+k8s:update=NoModify, or another of its words"
-	default:
+	case word == "mutable":
 		return markerLine{}
+	case like("immutable", 2) && isK8s:
+		right = "+k8s:immutable"
+	case like("immutable", 2):
+		right = "+immutable or +immutable=keys"
+	case like("normalize", 2):
+		right = "+normalize=undefined or +normalize=zero"
+	case like("update", 1) && isK8s:
+		right = "+k8s:update=NoModify, or another of its words"
+	case prefix != "" && !isK8s && prefix != "kubebuilder:":
+		return markerLine{}
+	default:
+		for _, marker := range slices.Sorted(maps.Keys(topology)) {
+			if like(marker, 1) {
+				right = "+" + prefix + marker + "="
+				if values := topology[marker].values; values != nil {
+					right += strings.Join(values, " or +"+prefix+marker+"=")
+				} else {
+					right += "name"
+				}
+			}
+		}
+		if right == "" {
+			return markerLine{}
+		}
 	}
 	return markerLine{ours: true, err: "unknown marker: write " + right + ", alone on its line"}
 }

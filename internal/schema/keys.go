@@ -103,15 +103,15 @@ func nearest(key string) string {
 		if n := len(name) - len(key); n > edits || n < -edits {
 			continue
 		}
-		if d := distance(name, key); d < best {
+		if d := Distance(name, key); d < best {
 			best, found = d, name
 		}
 	}
 	return found
 }
 
-// distance is how many bytes have to be inserted, removed or replaced to turn a into b.
-func distance(a, b string) int {
+// Distance is how many bytes have to be inserted, removed or replaced to turn a into b.
+func Distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {
 		row[j] = j

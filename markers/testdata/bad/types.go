@@ -13,6 +13,10 @@ type Values struct {
 	Immutable string `json:"immutable"`
 	// +Immutable
 	Case string `json:"case"`
+	// +imutable
+	Misspelled string `json:"misspelled"`
+	// +listMapKeys=name
+	Keys []string `json:"keys"`
 	// +immutable fields are the best
 	Prose string `json:"prose"`
 	// +kubebuilder:validation:Immutable
