@@ -104,6 +104,7 @@ func (l *ruleList) number(rule string) int {
 var lockWords = map[string]string{
 	"immutable":        "cannot be set, changed or removed",
 	"NoModify":         "cannot be changed once set",
+	"NoSet":            "cannot be set later",
 	"NoUnset":          "cannot be removed",
 	"NoUnset,NoModify": "can be set once, then neither changed nor removed",
 	"addition-only":    "keys can be added, not removed",
