@@ -70,7 +70,7 @@ func (c catalogue) kind(b *strings.Builder, k *builtin.Kind, all []*builtin.Kind
 		fmt.Fprintf(b, ": %s", r.Message)
 	}
 	b.WriteString(".\n")
-	edit := strings.NewReplacer("{path}", "it", ": {null}", " with `kubectl patch`")
+	edit := strings.NewReplacer("{path}", "the field", "{null}   # ", "")
 	for i, row := range k.Rows() {
 		if row.Edit != "" && !slices.ContainsFunc(k.Rows()[:i], func(before builtin.Row) bool { return before.Edit == row.Edit }) {
 			fmt.Fprintf(b, "\n- Without a replacement, for `%s`: %s", row.Path, edit.Replace(row.Edit))
