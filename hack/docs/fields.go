@@ -70,7 +70,7 @@ func (c catalogue) kind(b *strings.Builder, k *builtin.Kind, all []*builtin.Kind
 		fmt.Fprintf(b, ": %s", r.Message)
 	}
 	b.WriteString(".\n")
-	edit := strings.NewReplacer("{path}", "it", ": {null}", " with `kubectl patch`")
+	edit := strings.NewReplacer("{path}", "the field", "{null}   # ", "")
 	for i, row := range k.Rows() {
 		if row.Edit != "" && !slices.ContainsFunc(k.Rows()[:i], func(before builtin.Row) bool { return before.Edit == row.Edit }) {
 			fmt.Fprintf(b, "\n- Without a replacement, for `%s`: %s", row.Path, edit.Replace(row.Edit))
@@ -104,6 +104,7 @@ func (l *ruleList) number(rule string) int {
 var lockWords = map[string]string{
 	"immutable":        "cannot be set, changed or removed",
 	"NoModify":         "cannot be changed once set",
+	"NoSet":            "cannot be set later",
 	"NoUnset":          "cannot be removed",
 	"NoUnset,NoModify": "can be set once, then neither changed nor removed",
 	"addition-only":    "keys can be added, not removed",

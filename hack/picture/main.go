@@ -46,7 +46,7 @@ func run(args []string) error {
 		return fmt.Errorf("%w: %s", err, out)
 	}
 	line := "fieldlock " + strings.Join(args, " ")
-	script := exec.Command("script", "-qec", line, "/dev/null")
+	script := exec.Command("script", "-qec", line+" 2>/dev/null", "/dev/null") // no progress on slow machines
 	script.Env = append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"), "TERM=xterm-256color", "NO_COLOR=")
 	out, err := script.Output()
 	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {

@@ -3,6 +3,7 @@ package builtin_test
 import (
 	"fmt"
 	"log"
+	"strings"
 
 	"sigs.k8s.io/yaml"
 
@@ -45,12 +46,13 @@ spec:
 	}
 	replacement := kind.Replacement(newObj, oldObj, verdict)
 	fmt.Println(replacement.Cost)
-	fmt.Println(replacement.How[0])
+	command, _, _ := strings.Cut(replacement.How[0], "   # ") // then a sentence
+	fmt.Println(command)
 	// Output:
 	// spec.volumeClaimTemplates immutable
 	//   spec.volumeClaimTemplates[0].spec.resources.requests.storage: 10Gi, was 5Gi
 	// downtime
-	// kubectl delete statefulset/db --cascade=orphan && kubectl apply -f FILE   # the pods go on running, and the new StatefulSet adopts those that its selector matches
+	// kubectl patch pvc/data-db-0 -p '{"spec":{"resources":{"requests":{"storage":"10Gi"}}}}'
 }
 
 func decode(text string) map[string]any {

@@ -2,8 +2,13 @@ package builtin
 
 import (
 	"encoding/json"
+	"iter"
 	"slices"
 	"strings"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/fieldlock/fieldlock/internal/shell"
 )
 
 // Replacement is what it takes to get a refused change through.
@@ -15,12 +20,14 @@ type Replacement struct {
 	Requested bool
 	// Message is the reason for the cost.
 	Message string
-	// How lists commands or edits, the gentlest first. "FILE" stands for the file of the new manifest.
+	// How lists the ways to get there: edits that are enough, what has to be done first, then replacements, the gentlest
+	// first. Each is a sentence, a command, or a command and a sentence with "   # " between them. "FILE" stands for the
+	// file of the new manifest.
 	How []string
 }
 
 // Replacement returns how to get the violations of verdict through.
-func (k *Kind) Replacement(newObj, _ map[string]any, verdict Verdict) Replacement {
+func (k *Kind) Replacement(newObj, oldObj map[string]any, verdict Verdict) Replacement {
 	r := Replacement{Cost: k.source.Cost, Requested: Requested(newObj), Message: k.source.Why}
 	if r.Cost == "" {
 		r.Cost = "unknown"
@@ -29,22 +36,39 @@ func (k *Kind) Replacement(newObj, _ map[string]any, verdict Verdict) Replacemen
 		r.Message = "the Service is gone for a moment; it keeps the address that its manifest names"
 	}
 	target := strings.ToLower(k.Kind) + "/" + text(newObj, "metadata", "name")
+	in := ""
 	if namespace := text(newObj, "metadata", "namespace"); namespace != "" {
-		target += " -n " + namespace
+		in = " -n " + shell.Quote(namespace)
+	}
+	target = shell.Quote(target) + in
+	add := func(how string) {
+		if how != "" && !slices.Contains(r.How, how) {
+			r.How = append(r.How, how)
+		}
+	}
+	edits := 0
+	for _, v := range verdict.Violations {
+		if v.row != nil && v.row.Edit != "" {
+			edits++
+			patch := "kubectl patch " + target + " --type merge -p " + shell.Quote(nullPatch(newObj, stepsOf(v.Path)))
+			add(strings.NewReplacer("{path}", v.Path, "{null}", patch).Replace(v.row.Edit))
+		}
+	}
+	if edits > 0 && edits == len(verdict.Violations) {
+		r.Message = "an edit is enough; if the object is replaced nevertheless: " + r.Message
+	}
+	for _, v := range verdict.Violations {
+		if v.row != nil {
+			add(v.row.source.First)
+		}
+	}
+	for claim, patch := range largerClaims(newObj, oldObj) {
+		add("kubectl patch " + shell.Quote("pvc/"+claim) + in + " -p " + shell.Quote(patch) +
+			"   # first: enlarge the claims that exist, this one and those of the other pods; their class has to allow expansion")
 	}
 	fill := strings.NewReplacer("{delete}", "kubectl delete "+target, "{apply}", "kubectl apply -f FILE", "{file}", "FILE")
-	for _, v := range verdict.Violations {
-		if v.row == nil || v.row.Edit == "" {
-			continue
-		}
-		null := "kubectl patch " + target + " --type merge -p '" + nullPatch(newObj, stepsOf(v.Path)) + "'"
-		edit := strings.NewReplacer("{path}", v.Path, "{null}", null).Replace(v.row.Edit)
-		if !slices.Contains(r.How, edit) {
-			r.How = append(r.How, edit)
-		}
-	}
 	for _, how := range k.source.How {
-		r.How = append(r.How, fill.Replace(how))
+		add(fill.Replace(how))
 	}
 	return r
 }
@@ -68,4 +92,34 @@ func nullPatch(newObj map[string]any, steps []step) string {
 		return "{}" // it holds nothing but names
 	}
 	return string(data)
+}
+
+// largerClaims returns the first claim of each template of a StatefulSet that asks for more storage than before, and the
+// patch that enlarges it.
+func largerClaims(newObj, oldObj map[string]any) iter.Seq2[string, string] {
+	const templates = "volumeClaimTemplates"
+	size := func(template map[string]any) (string, resource.Quantity) {
+		asked := text(template, "spec", "resources", "requests", "storage")
+		q, err := resource.ParseQuantity(asked)
+		if err != nil {
+			return "", q
+		}
+		return asked, q
+	}
+	return func(yield func(claim, patch string) bool) {
+		for _, is := range objects(object(newObj, "spec")[templates]) {
+			for _, was := range objects(object(oldObj, "spec")[templates]) {
+				name := text(is, "metadata", "name")
+				asked, newSize := size(is)
+				before, oldSize := size(was)
+				if name != text(was, "metadata", "name") || asked == "" || before == "" || newSize.Cmp(oldSize) <= 0 {
+					continue
+				}
+				claim := name + "-" + text(newObj, "metadata", "name") + "-0"
+				if !yield(claim, `{"spec":{"resources":{"requests":{"storage":"`+asked+`"}}}}`) {
+					return
+				}
+			}
+		}
+	}
 }

@@ -73,7 +73,8 @@ type rowSource struct {
 	Cause   string `json:"cause"` // the path that the server names; "" is the field
 	Unknown string `json:"unknown"`
 	Note    string `json:"note"`
-	Edit    string `json:"edit"` // an edit that makes a replacement unnecessary
+	Edit    string `json:"edit"`  // an edit that makes a replacement unnecessary
+	First   string `json:"first"` // what to do before the object is replaced
 }
 
 // defaultText is what most validations say.

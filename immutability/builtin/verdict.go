@@ -100,6 +100,10 @@ func (k *Kind) finish(v *Verdict, newObj, oldObj map[string]any) {
 	}
 	for i := range v.Violations {
 		found := &v.Violations[i]
+		if jsonvalue.Equal(found.New, found.Old) && !names(newObj, found.Path) && !names(oldObj, found.Path) {
+			// The value is the server's: a rule refuses it together with another field.
+			found.New, found.HasNew, found.Old, found.HasOld = nil, false, nil, false
+		}
 		found.New = written(newObj, found.Path, found.New)
 		found.Old = written(oldObj, found.Path, found.Old)
 		for j := range found.Differences {
@@ -108,6 +112,12 @@ func (k *Kind) finish(v *Verdict, newObj, oldObj map[string]any) {
 			d.Old = written(oldObj, d.Path.String(), d.Old)
 		}
 	}
+}
+
+// names reports whether a manifest has a field.
+func names(manifest map[string]any, path string) bool {
+	_, ok := at(manifest, path)
+	return ok
 }
 
 // written returns the value that a manifest has at a path, where it says the same as the stored value: "5Gi" for

@@ -40,19 +40,34 @@ type Field struct {
 	Holes      []Hole   `json:"holes"`
 }
 
+// Words names the locks of f in a list.
+func (f *Field) Words() string {
+	switch {
+	case f.Note != "":
+		return "accepted"
+	case f.Unknown != "":
+		return "unknown"
+	}
+	return strings.Join(f.Locks, ", ")
+}
+
 // Remarks are sentences about a lock of a built-in kind.
 func (f *Field) Remarks() []string {
+	if f.Note != "" {
+		return []string{f.Note}
+	}
 	var list []string
 	add := func(before, text string) {
 		if text != "" {
 			list = append(list, before+text)
 		}
 	}
-	add("rule: ", f.Rule)
+	if f.Unknown == "" {
+		add("has to hold: ", f.Rule)
+	}
 	add("when ", f.When)
 	add("except ", strings.Join(f.Except, ", "))
 	add("the cluster decides: ", f.Unknown)
-	add("", f.Note)
 	return list
 }
 

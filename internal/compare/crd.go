@@ -10,6 +10,7 @@ import (
 	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/immutability/ownership"
 	"github.com/fieldlock/fieldlock/internal/manifest"
+	"github.com/fieldlock/fieldlock/internal/shell"
 )
 
 var _ definition = (*crdDefinition)(nil)
@@ -168,7 +169,7 @@ func (d *crdDefinition) replacement(p pair) *replacement {
 	}
 	return &replacement{cost: cost, message: message, requested: builtin.Requested(p.new.Document.Object), how: []string{
 		"keep the old values of the locked fields",
-		fmt.Sprintf("kubectl delete %s %s && kubectl apply -f %s", quote(d.crd.Plural+"."+d.crd.Group), kubectlName(p.new), kubectlFile(p.new)),
+		fmt.Sprintf("kubectl delete %s %s && kubectl apply -f %s", shell.Quote(d.crd.Plural+"."+d.crd.Group), kubectlName(p.new), kubectlFile(p.new)),
 	}}
 }
 

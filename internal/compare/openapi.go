@@ -11,6 +11,7 @@ import (
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/schema"
+	"github.com/fieldlock/fieldlock/internal/shell"
 )
 
 var _ definition = (*openDefinition)(nil)
@@ -156,7 +157,7 @@ func (d *openDefinition) replacement(p pair) *replacement {
 		return r
 	}
 	r.requested = builtin.Requested(p.new.Document.Object)
-	r.how = append(r.how, fmt.Sprintf("kubectl delete %s %s && kubectl apply -f %s", quote(kindArgument(p.new)), kubectlName(p.new), kubectlFile(p.new)))
+	r.how = append(r.how, fmt.Sprintf("kubectl delete %s %s && kubectl apply -f %s", shell.Quote(kindArgument(p.new)), kubectlName(p.new), kubectlFile(p.new)))
 	return r
 }
 

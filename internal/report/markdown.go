@@ -120,8 +120,15 @@ func locksMarkdown(w io.Writer, l *audit.Locks) error {
 		fmt.Fprintln(w, "|---|---|---|---|")
 		for _, f := range g.Fields {
 			var means, holes []string
-			for _, l := range f.Locks {
-				means = append(means, meanings[immutability.Lock(l)])
+			switch {
+			case f.Note != "":
+				means = append(means, "the change is accepted")
+			case f.Unknown != "":
+				means = append(means, meanings[alertUnknown])
+			default:
+				for _, l := range f.Locks {
+					means = append(means, meanings[immutability.Lock(l)])
+				}
 			}
 			for _, remark := range f.Remarks() {
 				holes = append(holes, cell(remark))
@@ -129,7 +136,7 @@ func locksMarkdown(w io.Writer, l *audit.Locks) error {
 			for _, h := range f.Holes {
 				holes = append(holes, cell(h.Short))
 			}
-			fmt.Fprintf(w, "| %s | %s | %s | %s |\n", codeCell(f.Path), strings.Join(f.Locks, ", "), strings.Join(means, "; "), cmp.Or(strings.Join(holes, "; "), "–"))
+			fmt.Fprintf(w, "| %s | %s | %s | %s |\n", codeCell(f.Path), f.Words(), strings.Join(means, "; "), cmp.Or(strings.Join(holes, "; "), "–"))
 		}
 	}
 	return nil

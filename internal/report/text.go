@@ -100,7 +100,7 @@ func locksText(w io.Writer, l *audit.Locks) error {
 		}
 		treeOf(g.Fields).write(w, "  ", p)
 		fmt.Fprintln(w)
-		fields += len(g.Fields) * len(g.Versions)
+		fields += lockedFields(g.Fields) * len(g.Versions)
 		for _, f := range g.Fields {
 			if len(f.Holes) > 0 {
 				open += len(g.Versions)
@@ -121,6 +121,17 @@ func locksText(w io.Writer, l *audit.Locks) error {
 	}
 	fmt.Fprintln(w, text)
 	return nil
+}
+
+// lockedFields counts the fields that can be refused; a field of a built-in kind can have several locks.
+func lockedFields(fields []audit.Field) int {
+	n := 0
+	for i, f := range fields {
+		if f.Note == "" && !slices.ContainsFunc(fields[:i], func(before audit.Field) bool { return before.Path == f.Path }) {
+			n++
+		}
+	}
+	return n
 }
 
 // withLocks returns the groups of the kinds that have a lock in some version, and the kinds of the others.

@@ -52,7 +52,7 @@ func (t *tree) write(w io.Writer, indent string, p Palette) {
 			if i > 0 {
 				label = strings.Repeat(" ", width)
 			}
-			fmt.Fprintf(w, "%s%s  %s\n", indent, label, p.Green(strings.Join(field.Locks, ", ")))
+			fmt.Fprintf(w, "%s%s  %s\n", indent, label, p.Green(field.Words()))
 			for _, remark := range field.Remarks() {
 				fmt.Fprintf(w, "%s%s  %s\n", indent, strings.Repeat(" ", width), p.Dim(Printable(remark)))
 			}

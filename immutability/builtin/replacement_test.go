@@ -1,0 +1,77 @@
+package builtin_test
+
+import (
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/fieldlock/fieldlock/immutability/builtin"
+)
+
+// The ways out of a refusal, in their order: edits that are enough, what comes first, then replacements.
+func TestReplacement(t *testing.T) {
+	const set = `{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: db, namespace: NAMESPACE}, spec: {serviceName: SERVICE, selector: {matchLabels: {a: b}}, ` +
+		`volumeClaimTemplates: [{metadata: {name: data}, spec: {resources: {requests: {storage: SIZE}}}}]}}`
+	sts := func(namespace, service, size string) string {
+		return strings.NewReplacer("NAMESPACE", namespace, "SERVICE", service, "SIZE", size).Replace(set)
+	}
+	for _, c := range []struct {
+		name, reason string
+		old, new     string
+		message      string   // what the message contains
+		how          []string // what the first ways contain
+	}{
+		{
+			name: "larger claims", reason: "the template does not change the claims that exist",
+			old: sts("shop", "db", "5Gi"), new: sts("shop", "db", "10Gi"),
+			how: []string{`kubectl patch pvc/data-db-0 -n shop -p '{"spec":{"resources":{"requests":{"storage":"10Gi"}}}}'`, "kubectl delete statefulset/db -n shop --cascade=orphan"},
+		},
+		{
+			name: "smaller claims", reason: "claims cannot shrink",
+			old: sts("shop", "db", "10Gi"), new: sts("shop", "db", "5Gi"),
+			how: []string{"kubectl delete statefulset/db -n shop --cascade=orphan"},
+		},
+		{
+			name: "service name", reason: "pods take their DNS names from it at their start",
+			old: sts("shop", "db", "5Gi"), new: sts("shop", "db-headless", "5Gi"),
+			how: []string{"first: make the headless Service", "kubectl delete statefulset/db -n shop --cascade=orphan"},
+		},
+		{
+			name: "hostile namespace", reason: "people copy the commands",
+			old: sts("'a; reboot'", "db", "5Gi"), new: sts("'a; reboot'", "x", "5Gi"),
+			how: []string{"first: make", "kubectl delete statefulset/db -n 'a; reboot' --cascade=orphan"},
+		},
+		{
+			name: "Recreate", reason: "an edit is enough, and the report says so first",
+			old:     `{apiVersion: apps/v1, kind: Deployment, metadata: {name: web}, spec: {selector: {matchLabels: {a: b}}}}`,
+			new:     `{apiVersion: apps/v1, kind: Deployment, metadata: {name: web}, spec: {selector: {matchLabels: {a: b}}, strategy: {type: Recreate}}}`,
+			message: "an edit is enough",
+			how:     []string{`kubectl patch deployment/web --type merge -p '{"spec":{"strategy":{"rollingUpdate":null,"type":"Recreate"}}}'`},
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			kinds, err := builtin.For("")
+			if err != nil {
+				t.Fatal(err)
+			}
+			var newObj, oldObj map[string]any
+			if err := yaml.Unmarshal([]byte(c.new), &newObj); err != nil {
+				t.Fatal(err)
+			}
+			if err := yaml.Unmarshal([]byte(c.old), &oldObj); err != nil {
+				t.Fatal(err)
+			}
+			kind := kinds.Find(newObj["apiVersion"].(string), newObj["kind"].(string))
+			r := kind.Replacement(newObj, oldObj, kind.Check(newObj, oldObj))
+			if !strings.Contains(r.Message, c.message) || len(r.How) < len(c.how) {
+				t.Fatalf("%s: got %+v", c.reason, r)
+			}
+			for i, want := range c.how {
+				if !strings.Contains(r.How[i], want) {
+					t.Errorf("%s: way %d is %q, want %q", c.reason, i, r.How[i], want)
+				}
+			}
+		})
+	}
+}
