@@ -1,6 +1,9 @@
 package compare
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // verdict is what an API server makes of one update by one definition of the kind.
 type verdict struct {
@@ -51,6 +54,14 @@ type breach struct {
 	onlyOld                      bool
 }
 
+// summary is the breach in one line.
+func (b *breach) summary() string {
+	if b.path == "" {
+		return b.message
+	}
+	return b.path + ": " + b.message
+}
+
 // value is a value that can be absent.
 type value struct {
 	v  any
@@ -75,4 +86,10 @@ type replacement struct {
 // harmless reports whether a replacement that the object asks for needs no acknowledgement.
 func (r *replacement) harmless() bool {
 	return r.cost == CostNone || r.cost == CostRestart || r.cost == CostDowntime
+}
+
+// worse reports whether a replacement costs more than another one.
+func (r *replacement) worse(other *replacement) bool {
+	costs := []string{CostNone, CostRestart, CostDowntime, CostUnknown, CostData, CostCascade}
+	return slices.Index(costs, r.cost) > slices.Index(costs, other.cost)
 }
