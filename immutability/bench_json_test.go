@@ -102,6 +102,20 @@ func BenchmarkValidateUpdateJSON(b *testing.B) {
 	}
 }
 
+// A schema without locks looks at no member of the objects.
+func TestRawUpdatesWithoutLocksAllocateNothing(t *testing.T) {
+	v := compileJSON(t, `{"type": "object", "properties": {"spec": {"type": "object"}}}`)
+	obj := cluster(1_000)
+	newJSON, oldJSON := encoded(t, changedAround(obj)), encoded(t, obj)
+	if n := testing.AllocsPerRun(10, func() {
+		if errs, err := v.ValidateUpdateJSON(newJSON, oldJSON); err != nil || errs != nil {
+			t.Fatal(errs, err)
+		}
+	}); n > 1 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
 // An ordinary update on raw JSON costs a few small allocations, however large the object is.
 func TestRawUpdatesAllocateLittle(t *testing.T) {
 	for _, schema := range []string{lockedParts, lockedKeys} {

@@ -2,6 +2,7 @@ package normalize_test
 
 import (
 	"encoding/json"
+	"strconv"
 	"testing"
 
 	"k8s.io/kube-openapi/pkg/validation/spec"
@@ -77,6 +78,65 @@ func TestAbsences(t *testing.T) {
 		}
 		if got := n.Normalize(map[string]any{"a": levels[len(levels)-1]}); (got["a"] == nil) != (len(bottom) == 0) {
 			t.Error("Normalize and Absent disagree")
+		}
+	}
+}
+
+// TestAbsencesAgree: Absences answers as Property does, however many members objects have and wherever the one is that
+// does not count as absent.
+func TestAbsencesAgree(t *testing.T) {
+	s := &spec.Schema{}
+	if err := json.Unmarshal([]byte(`{"properties":{"p":{"$ref":"#/definitions/P"}},"definitions":{"P":{"type":"object","x-kubernetes-normalize":"zero",
+		"properties":{"p":{"$ref":"#/definitions/P"},"n":{"type":"integer","x-kubernetes-normalize":"zero"},"l":{"type":"array","x-kubernetes-normalize":"undefined"},"free":{}}}}}`), s); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 200 {
+		s.Definitions["P"].Properties["n"+strconv.Itoa(i)] = s.Definitions["P"].Properties["n"]
+	}
+	n, err := normalize.Compile(s, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := n.Property("p")
+	empty := func(members int) map[string]any {
+		object := map[string]any{}
+		for i := range members {
+			object["n"+strconv.Itoa(i)] = nil
+		}
+		return object
+	}
+	with := func(object map[string]any, key string, v any) map[string]any { object[key] = v; return object }
+	for _, size := range []int{0, 1, 63, 64, 65, 200} {
+		for _, v := range []any{
+			empty(size), with(empty(size), "n", int64(1)), with(empty(size), "p", empty(size)), with(empty(size), "p", with(empty(size), "free", "x")),
+			with(map[string]any{"n": int64(0), "l": []any{}}, "p", empty(0)),
+			with(map[string]any{"n": int64(0), "l": []any{}}, "p", map[string]any{"n": int64(0)}),
+			with(map[string]any{"n": int64(1)}, "p", empty(0)),
+			with(map[string]any{"l": []any{nil}}, "p", empty(0)),
+			with(map[string]any{"free": nil}, "p", empty(0)),
+			with(map[string]any{"n": int64(0)}, "p", with(empty(0), "l", "x")),
+			with(map[string]any{"n": int64(0)}, "p", with(empty(0), "p", []any{})),
+			[]any{}, "", int64(0),
+		} {
+			// The same members some levels down, among many that are absent.
+			for _, deep := range []any{v, map[string]any{"p": v}, map[string]any{"p": map[string]any{"p": v}, "l": []any{}, "n": nil}} {
+				if object, ok := deep.(map[string]any); ok {
+					chain := object
+					for range size {
+						chain = map[string]any{"p": chain, "l": []any{}}
+					}
+					deep = chain
+				}
+				var a normalize.Absences
+				for range 2 {
+					if got, want := a.Absent(p, deep), p.Absent(deep); got != want {
+						t.Errorf("size %d: %v is absent: %t, want %t", size, v, got, want)
+					}
+				}
+				if object, ok := deep.(map[string]any); ok && len(object) > 0 && a.Visited() == 0 {
+					t.Errorf("size %d: %v: no visit is counted", size, v)
+				}
+			}
 		}
 	}
 }

@@ -98,6 +98,9 @@ func TestCompileRefuses(t *testing.T) {
 			var got []string
 			for _, p := range schemaErr.Problems {
 				got = append(got, p.SchemaPath+" "+p.Rule)
+				if !strings.Contains(err.Error(), p.Message) || !strings.Contains(err.Error(), p.SchemaPath) {
+					t.Errorf("the error lacks %s: %s: %v", p.SchemaPath, p.Message, err)
+				}
 			}
 			if diff := cmp.Diff(s.Problems, got); diff != "" {
 				t.Fatalf("(-want +got):\n%s\n%v", diff, err)

@@ -123,6 +123,7 @@ func (c *reviewCase) judge(t *testing.T, got answer) {
 		if response.Result == nil || response.Result.Code != c.Want.Code || response.Result.Message == "" || response.Result.Reason == "" || response.Result.Status != "Failure" {
 			t.Fatalf("result %+v, want code %d and a message: %s", response.Result, c.Want.Code, c.Reason)
 		}
+		checkResult(t, response.Result)
 	}
 	if c.Want.Causes != nil {
 		var causes []string
@@ -150,6 +151,36 @@ func (c *reviewCase) judge(t *testing.T, got answer) {
 	for _, text := range c.Want.Omits {
 		if strings.Contains(got.text, text) {
 			t.Errorf("%q is in the answer: %s\n%s", text, c.Reason, got.text)
+		}
+	}
+}
+
+// reasons are those that the API's own errors have for a code.
+var reasons = map[int32]metav1.StatusReason{
+	http.StatusBadRequest:            metav1.StatusReasonBadRequest,
+	http.StatusForbidden:             metav1.StatusReasonForbidden,
+	http.StatusMethodNotAllowed:      metav1.StatusReasonMethodNotAllowed,
+	http.StatusRequestEntityTooLarge: metav1.StatusReasonRequestEntityTooLarge,
+	http.StatusUnsupportedMediaType:  metav1.StatusReasonUnsupportedMediaType,
+	http.StatusUnprocessableEntity:   metav1.StatusReasonInvalid,
+	http.StatusInternalServerError:   metav1.StatusReasonInternalError,
+}
+
+// checkResult checks what every refusal has: the reason of its code, bounded texts, and no empty parentheses.
+func checkResult(t *testing.T, s *metav1.Status) {
+	t.Helper()
+	if s.Reason != reasons[s.Code] {
+		t.Errorf("the reason of %d is %s", s.Code, s.Reason)
+	}
+	if len(s.Message) > 8<<10 || strings.Contains(s.Message, "()") {
+		t.Errorf("the message has %d bytes: %s", len(s.Message), s.Message)
+	}
+	if s.Details == nil {
+		return
+	}
+	for _, cause := range s.Details.Causes {
+		if len(cause.Message) > 1<<10 {
+			t.Errorf("the message of the cause %s has %d bytes", cause.Field, len(cause.Message))
 		}
 	}
 }

@@ -108,6 +108,33 @@ func lockedField(t *testing.T, target *admission.Target) string {
 	return strings.TrimPrefix(report.Violations[0].Path.String(), "spec.")
 }
 
+// TestTargetValidator: a Scale is no object of the kind, so the validator of whole objects is not for it.
+func TestTargetValidator(t *testing.T) {
+	registry := newRegistry(t)
+	resource := schema.GroupVersionResource{Group: "example.dev", Version: "v1", Resource: "clusters"}
+	cluster := schema.GroupVersionKind{Group: "example.dev", Version: "v1", Kind: "Cluster"}
+	for _, row := range []struct {
+		kind        schema.GroupVersionKind
+		subresource string
+		whole       bool
+	}{
+		{cluster, "", true},
+		{cluster, "status", true},
+		{schema.GroupVersionKind{Group: "autoscaling", Version: "v1", Kind: "Scale"}, "scale", false},
+	} {
+		target, err := registry.Find(row.kind, resource, row.subresource)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := target.Validator(); (got != nil) != row.whole || row.whole && got.Empty() {
+			t.Errorf("%s: the validator is %v", row.subresource, got)
+		}
+		if got := target.Kind(); got != cluster {
+			t.Errorf("%s: the kind is %v", row.subresource, got)
+		}
+	}
+}
+
 func TestRegistryKeepsNoMap(t *testing.T) {
 	registry := &admission.Registry{}
 	kind := clusterWith(locking(t, "class"))

@@ -230,6 +230,45 @@ func TestVersionPosition(t *testing.T) {
 	}
 }
 
+// TestPositionInLists: a schema path leads through the lists of a schema by their indices, and through objects by names
+// that may be numbers.
+func TestPositionInLists(t *testing.T) {
+	c := read(t, document(`  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          "0":
+            allOf:
+            - minLength: 1
+            - maxLength: 5
+            anyOf:
+              - {minimum: 1}
+`))
+	of := func(path string) crd.Position { return c.Versions[0].Position(path) }
+	start := of("/properties")
+	for _, test := range []struct {
+		path, reason string
+		lines        int // below the start
+	}{
+		{"/properties/0", "a name", 1},
+		{"/properties/0/allOf/0", "the first item", 3},
+		{"/properties/0/allOf/1", "the second item", 4},
+		{"/properties/0/allOf/1/maxLength", "below an item", 4},
+		{"/properties/0/allOf/2", "there is no third one: the list", 2},
+		{"/properties/0/allOf/x", "no index: the list", 2},
+		{"/properties/0/anyOf/0/minimum", "below an item in another style", 6},
+		{"/properties/1", "no such name: the object", 0},
+	} {
+		if got := of(test.path).Line - start.Line; got != test.lines {
+			t.Errorf("%s is %d lines below, want %d: %s", test.path, got, test.lines, test.reason)
+		}
+	}
+}
+
 func TestCatalog(t *testing.T) {
 	c := read(t, document("  versions:\n"+version("v1", "{type: object}")+version("v2", "{type: object}")))
 	catalog, err := crd.NewCatalog(c)

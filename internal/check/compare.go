@@ -61,8 +61,8 @@ func (m *Memo) unequal(a, b any) bool {
 
 // equalJSON is jsonvalue.Equal, counted.
 func (m *Memo) equalJSON(a, b any) bool {
-	if m.counting {
-		m.work += visited(a, b)
+	if m.looksAt != nil {
+		m.work += m.looksAt(a, b)
 	}
 	return jsonvalue.Equal(a, b)
 }

@@ -8,43 +8,10 @@ import (
 
 // hashJSON is jsonvalue.Hash, counted.
 func (m *Memo) hashJSON(v any) uint64 {
-	if m.counting {
-		m.work += visited(v, v)
+	if m.looksAt != nil {
+		m.work += m.looksAt(v, v)
 	}
 	return jsonvalue.Hash(m.seedOnce(), v)
-}
-
-// visited is about how many values of a and b jsonvalue.Equal looks at.
-func visited(a, b any) int {
-	n, _ := visit(a, b)
-	return n
-}
-
-func visit(a, b any) (n int, equal bool) {
-	n = 1
-	switch x := a.(type) {
-	case map[string]any:
-		if y, ok := b.(map[string]any); ok && len(x) == len(y) {
-			for key, value := range x {
-				below, equal := visit(value, y[key])
-				if n += below; !equal {
-					return n, false
-				}
-			}
-			return n, true
-		}
-	case []any:
-		if y, ok := b.([]any); ok && len(x) == len(y) {
-			for i := range x {
-				below, equal := visit(x[i], y[i])
-				if n += below; !equal {
-					return n, false
-				}
-			}
-			return n, true
-		}
-	}
-	return n, jsonvalue.Equal(a, b)
 }
 
 // Hash returns a hash that values share if they are equal under e. Hashes of one Memo can be compared with each other.

@@ -26,9 +26,10 @@ type Memo struct {
 	reread int
 	spares []*textItems // kept for the next check
 
-	// work counts the values that were compared or hashed, if counting is set: for tests of growth.
-	work     int
-	counting bool
+	// work counts what was compared or hashed, for tests of growth. They set looksAt, which says how much a comparison by
+	// jsonvalue looks at.
+	work    int
+	looksAt func(a, b any) int
 }
 
 // hold keeps a value in memory until the check ends, and returns it. Values are remembered by their addresses, so one that

@@ -89,8 +89,32 @@ func TestCheck(t *testing.T) {
 			want: []string{"a/x spec.class immutable"},
 		},
 		{
-			name: "copied to a second file", reason: "the file that is there already keeps its pair, the copy is created",
+			name: "copied to a second file", reason: "the file that is there already keeps its pair; the copy is a create in another cluster, and an update in the same one",
 			olds: dir{"crd.yaml": classLocked, "dev/x.yaml": p}, news: dir{"crd.yaml": classLocked, "dev/x.yaml": p, "prod/x.yaml": q},
+			want: []string{"unknown a/x metadata.name"},
+		},
+		{
+			name: "copied to a second file as it is", reason: "whatever cluster it goes to, it breaks nothing",
+			olds: dir{"crd.yaml": classLocked, "dev/x.yaml": p}, news: dir{"crd.yaml": classLocked, "dev/x.yaml": p, "prod/x.yaml": p},
+		},
+		{
+			name: "copied without its namespace", reason: "a client may put it into the namespace of the other one",
+			olds: dir{"crd.yaml": classLocked, "dev/x.yaml": p}, news: dir{"crd.yaml": classLocked, "dev/x.yaml": p, "prod/x.yaml": strings.Replace(q, ", namespace: a", "", 1)},
+			want: []string{"unknown x metadata.name"},
+		},
+		{
+			name: "copied to another namespace", reason: "it is another object",
+			olds: dir{"crd.yaml": classLocked, "dev/x.yaml": p}, news: dir{"crd.yaml": classLocked, "dev/x.yaml": p, "prod/x.yaml": strings.Replace(q, "namespace: a", "namespace: b", 1)},
+		},
+		{
+			name: "becomes a hook", reason: "its tool makes it anew, who applies it does not",
+			olds: dir{"crd.yaml": classLocked, "x.yaml": p}, news: dir{"crd.yaml": classLocked, "x.yaml": strings.Replace(q, "{name: x", "{annotations: {helm.sh/hook: pre-install}, name: x", 1)},
+			want: []string{"unknown a/x metadata.annotations"},
+		},
+		{
+			name: "stays a hook", reason: "nothing is ever updated",
+			olds: dir{"crd.yaml": classLocked, "x.yaml": strings.Replace(p, "{name: x", "{annotations: {helm.sh/hook: pre-install}, name: x", 1)},
+			news: dir{"crd.yaml": classLocked, "x.yaml": strings.Replace(q, "{name: x", "{annotations: {helm.sh/hook: pre-install}, name: x", 1)},
 		},
 		{
 			name: "moved and copied", reason: "which file it was cannot be told",
@@ -115,7 +139,7 @@ func TestCheck(t *testing.T) {
 		{
 			name: "twice in one file", reason: "a client would apply one over the other",
 			olds: dir{"crd.yaml": classLocked, "x.yaml": p}, news: dir{"crd.yaml": classLocked, "x.yaml": p + q},
-			want: []string{"error x.yaml:7: document 2, Widget a/x: the object is there twice, first at x.yaml:2; a file has each object once"},
+			want: []string{"unknown a/x metadata.name", "error x.yaml:7: document 2, Widget a/x: the object is there twice, first at x.yaml:2; a file has each object once"},
 		},
 		{
 			name: "a lock dropped and broken at once", reason: "OLD's CRD counts too, or a pull request could take the lock away",

@@ -22,9 +22,21 @@ func (c *checker) judge(p pair) (verdict, error) {
 	if p.unclear != "" {
 		return c.judgeUnclear(p)
 	}
-	if p.old == nil || p.unchanged() && c.kinds.sameDefaults(p.new) || builtin.Recreated(p.new.Document.Object) {
+	if p.old == nil {
+		return c.judgeCopy(p)
+	}
+	if p.unchanged() && c.kinds.sameDefaults(p.new) {
 		return all, nil
 	}
+	if builtin.Recreated(p.new.Document.Object) {
+		return c.judgeRecreated(p)
+	}
+	return c.judgeUpdate(p)
+}
+
+// judgeUpdate compares an object that both sides have.
+func (c *checker) judgeUpdate(p pair) (verdict, error) {
+	var all verdict
 	judged := false
 	for _, d := range c.kinds.of(p.new) {
 		if !d.covers(p.new.APIVersion) || !d.covers(p.old.APIVersion) {
@@ -35,7 +47,7 @@ func (c *checker) judge(p pair) (verdict, error) {
 		if err != nil {
 			return all, err
 		}
-		if all.replacement == nil {
+		if all.replacement == nil || v.replacement != nil && v.replacement.worse(all.replacement) {
 			all.replacement = v.replacement
 		}
 		all.merge(v.breaches)
@@ -49,6 +61,38 @@ func (c *checker) judge(p pair) (verdict, error) {
 	}
 	slices.SortStableFunc(all.breaches, func(a, b breach) int { return comparePaths(a.path, b.path) })
 	return all, nil
+}
+
+// judgeRecreated judges an object that its tool deletes and creates anew each time. Where it was not like that before, that
+// is true of the tool only: whoever applies the object updates it.
+func (c *checker) judgeRecreated(p pair) (verdict, error) {
+	if builtin.Recreated(p.old.Value()) {
+		return verdict{}, nil
+	}
+	v, err := c.judgeUpdate(p)
+	if err != nil || len(v.breaches)+v.more == 0 {
+		return verdict{}, err
+	}
+	return verdict{unknown: []remark{{"metadata.annotations", fmt.Sprintf(
+		"the object becomes a hook, which its tool deletes and creates anew; an apply of it is refused: %s", v.breaches[0].summary())}}}, nil
+}
+
+// judgeCopy judges an object that OLD has in other files only. In another cluster it is a create. In the same cluster it
+// is an update, which may be refused.
+func (c *checker) judgeCopy(p pair) (verdict, error) {
+	var refused string
+	for i, o := range p.copies {
+		v, err := c.judge(pair{new: p.new, old: o})
+		if err != nil || len(v.breaches)+v.more == 0 || i == maxUnclear {
+			return verdict{}, err
+		}
+		refused = v.breaches[0].summary()
+	}
+	if refused == "" {
+		return verdict{}, nil
+	}
+	return verdict{unknown: []remark{{"metadata.name", fmt.Sprintf(
+		"OLD has the object in another file: %s; applied to the same cluster, this one is refused: %s", places(p.copies), refused)}}}, nil
 }
 
 // maxUnclear bounds the combinations that are tried for one object.

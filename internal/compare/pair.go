@@ -17,6 +17,8 @@ type pair struct {
 	unclear            string
 	rivals, candidates []*manifest.Object
 	server             []ServerRefusal // of a dry run
+	// copies are the objects of OLD that new is a copy of, for a create.
+	copies []*manifest.Object
 }
 
 // pairing pairs the objects of two sides.
@@ -44,9 +46,11 @@ func pairUp(news, olds []*manifest.Object) []pair {
 	full := func(o *manifest.Object) any { return o.ID }
 	type named struct{ group, kind, name string }
 	short := func(o *manifest.Object) any { return named{o.Group, o.Kind, o.Name} }
+	oneNamespace := func(n, o *manifest.Object) bool { return n.Namespace == "" || o.Namespace == "" }
 	p.match(olds, full, func(n, o *manifest.Object) bool { return n.Path == o.Path }, false)
 	p.match(olds, full, func(*manifest.Object, *manifest.Object) bool { return true }, true)
-	p.match(olds, short, func(n, o *manifest.Object) bool { return n.Namespace == "" || o.Namespace == "" }, true)
+	p.match(olds, short, oneNamespace, true)
+	p.findCopies(olds, short, oneNamespace)
 	pairs := p.pairs
 	for _, o := range olds {
 		if p.free[o] {
@@ -87,6 +91,27 @@ func (p *pairing) match(olds []*manifest.Object, key func(*manifest.Object) any,
 			continue
 		}
 		p.leave(indices, []*manifest.Object{o}, fmt.Sprintf("NEW has the object several times, and OLD once: %s; which of them it was cannot be told", places([]*manifest.Object{o})))
+	}
+}
+
+// findCopies tells the objects of NEW that are left which objects of OLD, paired with others, could be the same in a
+// cluster: those with the same key and the same namespace, as far as it is known.
+func (p *pairing) findCopies(olds []*manifest.Object, key func(*manifest.Object) any, oneNamespace func(n, o *manifest.Object) bool) {
+	same := map[any][]*manifest.Object{}
+	for _, o := range olds {
+		if !o.Generated() {
+			same[key(o)] = append(same[key(o)], o)
+		}
+	}
+	for i, n := range p.pairs {
+		if n.old != nil || n.unclear != "" || n.new.Generated() {
+			continue
+		}
+		for _, o := range same[key(n.new)] {
+			if n.new.Namespace == o.Namespace || oneNamespace(n.new, o) {
+				p.pairs[i].copies = append(p.pairs[i].copies, o)
+			}
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package compare
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/fieldlock/fieldlock/immutability"
@@ -58,6 +59,14 @@ type breach struct {
 	onlyOld                      bool
 }
 
+// summary is the breach in one line.
+func (b *breach) summary() string {
+	if b.path == "" {
+		return b.message
+	}
+	return b.path + ": " + b.message
+}
+
 // value is a value that can be absent.
 type value struct {
 	v  any
@@ -98,4 +107,10 @@ type replacement struct {
 // harmless reports whether a replacement that the object asks for needs no acknowledgement.
 func (r *replacement) harmless() bool {
 	return r.cost == CostNone || r.cost == CostRestart || r.cost == CostDowntime
+}
+
+// worse reports whether a replacement costs more than another one.
+func (r *replacement) worse(other *replacement) bool {
+	costs := []string{CostNone, CostRestart, CostDowntime, CostUnknown, CostData, CostCascade}
+	return slices.Index(costs, r.cost) > slices.Index(costs, other.cost)
 }

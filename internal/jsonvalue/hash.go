@@ -54,10 +54,7 @@ func HashMember(seed maphash.Seed, key string, value uint64) uint64 {
 
 // Mix spreads every bit of h over the result.
 func Mix(h uint64) uint64 {
-	h ^= h >> 32
-	h *= 0xd6e8feb86659fd93
-	h ^= h >> 32
-	h *= 0xd6e8feb86659fd93
+	h = (h ^ h>>32) * 0xd6e8feb86659fd93
 	return h ^ h>>32
 }
 

@@ -26,7 +26,7 @@ var classes = []struct {
 	{"a digit is no number", []any{"1"}},
 	{"2^53", []any{int64(1) << 53, float64(1 << 53), json.Number("9007199254740993.0")}},
 	{"2^53+1, which no float is", []any{int64(1)<<53 + 1, json.Number("9007199254740993")}},
-	{"2^63-1, which no float is", []any{int64(math.MaxInt64)}},
+	{"2^63-1, which no float is", []any{int64(math.MaxInt64), uint64(math.MaxInt64), json.Number("9223372036854775807")}},
 	{"2^63 is a float64", []any{float64(1 << 63), uint64(1) << 63, json.Number("9223372036854775808")}},
 	{"-2^63 is an integer and a float", []any{int64(math.MinInt64), float64(math.MinInt64)}},
 	{"a float beyond integers", []any{1e300}},
@@ -84,5 +84,24 @@ func TestHashTellsApart(t *testing.T) {
 func TestNaNEqualsNothing(t *testing.T) {
 	if jsonvalue.Equal(math.NaN(), math.NaN()) {
 		t.Error("what cannot be stored is not taken for unchanged")
+	}
+}
+
+func TestKindOf(t *testing.T) {
+	for _, test := range []struct {
+		want   jsonvalue.Kind
+		values []any
+	}{
+		{jsonvalue.Null, []any{nil, map[string]any(nil), []any(nil)}},
+		{jsonvalue.Object, []any{map[string]any{}, map[string]any{"a": nil}}},
+		{jsonvalue.List, []any{[]any{}, []any{nil}}},
+		{jsonvalue.Scalar, []any{"", "a", true, false, int64(0), 1.5, int(1), uint8(1), json.Number("1")}},
+		{jsonvalue.Foreign, []any{struct{}{}, []string{"a"}, map[string]string{}, json.Number("x")}},
+	} {
+		for _, v := range test.values {
+			if got := jsonvalue.KindOf(v); got != test.want {
+				t.Errorf("%#v is %s, want %s", v, got, test.want)
+			}
+		}
 	}
 }

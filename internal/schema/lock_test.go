@@ -2,6 +2,7 @@ package schema_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/fieldlock/fieldlock/internal/schema"
@@ -62,6 +63,35 @@ func TestLocks(t *testing.T) {
 	} {
 		if schema.ConflictingKeys(row.a, row.b) != row.want || schema.ConflictingKeys(row.b, row.a) != row.want {
 			t.Errorf("%s and %s exclude each other: want %t", row.a, row.b, row.want)
+		}
+	}
+}
+
+func TestMisplaced(t *testing.T) {
+	for _, test := range []struct {
+		lock schema.Lock
+		on   schema.Container
+		want string // "" where the lock is allowed
+	}{
+		{schema.NoAddItem, schema.NoKeys, "NoAddItem is on a field without keys"},
+		{schema.NoRemoveItem, schema.AtomicList, "NoRemoveItem is on a list without keys"},
+		{schema.AdditionOnly, schema.NoKeys, "x-kubernetes-addition-only is on a field without keys"},
+		{schema.DeletionOnly, schema.AtomicMap, "x-kubernetes-deletion-only is on an object with x-kubernetes-map-type: atomic"},
+		{schema.ImmutableKeys, schema.SetList, "x-kubernetes-immutable-keys is on a set"},
+		{schema.ImmutableKeys, schema.NoKeys, "list-type: map"},
+		{schema.AdditionOnly, schema.AtomicList, "list-type: map or set"},
+		{schema.AdditionOnly, schema.SetList, ""},
+		{schema.NoAddItem, schema.Map, ""},
+		{schema.ImmutableKeys, schema.MapList, ""},
+		{schema.Immutable, schema.NoKeys, ""},
+		{schema.NoModify, schema.AtomicMap, ""},
+	} {
+		id, got := test.lock.Misplaced(test.on)
+		if (got == "") != (test.want == "") || !strings.Contains(got, test.want) || (id == "") != (test.want == "") {
+			t.Errorf("%s on %v: %q, %q, want a message with %q", test.lock, test.on, id, got, test.want)
+		}
+		if allowed := test.lock.AllowedOn(test.on); allowed != (test.want == "") {
+			t.Errorf("%s on %v: allowed %t", test.lock, test.on, allowed)
 		}
 	}
 }
