@@ -3,6 +3,7 @@ package compare
 import (
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 
 	"github.com/fieldlock/fieldlock/immutability/builtin"
@@ -127,6 +128,9 @@ func (c *checker) judgeUnclear(p pair) (verdict, error) {
 // unchanged reports whether the two sides are equal as they are written, as most are: then what the API server makes of
 // them is equal too. Of metadata only the annotations count, as nothing else in it can be locked.
 func (p pair) unchanged() bool {
+	if reflect.ValueOf(p.new.Value()).Pointer() == reflect.ValueOf(p.old.Value()).Pointer() {
+		return true // they were read as one
+	}
 	written := func(o *manifest.Object) map[string]any {
 		object := maps.Clone(o.Value())
 		metadata, _ := object["metadata"].(map[string]any)

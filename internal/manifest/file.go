@@ -32,12 +32,16 @@ type File struct {
 
 // Parse reads the objects of data into f, whose Name, Path and Found are set. Lists and scalars in a file of a
 // directory, such as a JSON patch of kustomize, are skipped; in a file that was named they are a mistake.
-func (f *File) Parse(data []byte) {
+func (f *File) Parse(data []byte) { f.ParseShared(data, &yamldoc.Shared{}) }
+
+// ParseShared is Parse for files that have many documents in common, as the two sides of a comparison have. Nobody may
+// change the objects.
+func (f *File) ParseShared(data []byte, shared *yamldoc.Shared) {
 	if bytes.HasPrefix(data, []byte(lfsHeader)) {
 		f.Err = fmt.Errorf("%s: it is a pointer of Git LFS, not the file itself; fetch the file with git lfs pull", f.Name)
 		return
 	}
-	f.Documents, f.Err = yamldoc.Read(f.Name, data)
+	f.Documents, f.Err = shared.Read(f.Name, data)
 	switch {
 	case f.Err == nil:
 	case f.Found && notObjects(f.Err):

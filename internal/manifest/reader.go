@@ -10,6 +10,8 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+
+	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
 // Reader reads files, directories and standard input. It is safe for concurrent use.
@@ -18,7 +20,8 @@ type Reader struct {
 	// Step, unless nil, is called after each file that is read.
 	Step func()
 
-	used atomic.Bool // standard input has been read
+	used   atomic.Bool // standard input has been read
+	shared yamldoc.Shared
 }
 
 // Read reads what args name, in that order: files, directories with all YAML and JSON files below them, or "-" for
@@ -69,7 +72,7 @@ func (r *Reader) file(t target) File {
 	}
 	var data []byte
 	if f.Name, data, f.Err = r.Bytes(t.name); f.Err == nil {
-		f.Parse(data)
+		f.ParseShared(data, &r.shared)
 	}
 	return f
 }
@@ -125,10 +128,10 @@ func list(args []string) ([]target, error) {
 }
 
 // ParseAll parses the contents of files that have no error yet, on all processors.
-func ParseAll(files []File, contents [][]byte) {
+func ParseAll(files []File, contents [][]byte, shared *yamldoc.Shared) {
 	each(len(files), func(i int) {
 		if files[i].Err == nil {
-			files[i].Parse(contents[i])
+			files[i].ParseShared(contents[i], shared)
 		}
 	})
 }

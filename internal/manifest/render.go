@@ -9,6 +9,8 @@ import (
 	"os/exec"
 	"strings"
 	"time"
+
+	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
 // Renderer runs commands that print manifests, such as helm template.
@@ -17,6 +19,8 @@ type Renderer struct {
 	Timeout time.Duration
 	// Stderr gets what the commands print there, line by line.
 	Stderr io.Writer
+
+	shared yamldoc.Shared
 }
 
 // maxRendered bounds the output of one command.
@@ -49,7 +53,7 @@ func (r *Renderer) Render(command, dir string) (File, error) {
 		return File{}, fmt.Errorf("--render %q failed: %w", command, err)
 	}
 	f := File{Name: "$(" + command + ")", Path: "$(" + command + ")", Found: true}
-	f.Parse(stdout.Bytes())
+	f.ParseShared(stdout.Bytes(), &r.shared)
 	return f, nil
 }
 

@@ -44,7 +44,7 @@ type root struct {
 // item that it cannot read, with file and line: text that is not UTF-8 or is malformed, a key that a mapping has twice,
 // a value that JSON does not have, a document that is not an object (ErrNotObject). Cost: one pass over the text.
 func Read(name string, data []byte) ([]*Document, error) {
-	roots, errs := readAll(name, data)
+	roots, errs := readAll(name, data, nil)
 	return expand(name, roots, errs)
 }
 

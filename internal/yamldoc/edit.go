@@ -21,7 +21,7 @@ type File struct {
 // Parse reads a file to change it, as Read does. Documents that are not objects stay as they are. It returns an error if
 // a document cannot be read.
 func Parse(name string, data []byte) (*File, error) {
-	roots, errs := readAll(name, data)
+	roots, errs := readAll(name, data, nil)
 	documents, err := expand(name, roots, errs)
 	for _, e := range Errors(err) {
 		if !errors.Is(e, ErrNotObject) {
@@ -39,7 +39,7 @@ func Parse(name string, data []byte) (*File, error) {
 // The result is read again. It is an error, which names the line, if a change cannot be made in the layout of the file:
 // for instance in a value that an alias stands for.
 func (f *File) Bytes() ([]byte, error) {
-	originals, errs := readAll(f.name, f.data)
+	originals, errs := readAll(f.name, f.data, nil)
 	before, _ := expand(f.name, originals, errs)
 	wanted, err := f.wanted()
 	if err != nil {
@@ -101,7 +101,7 @@ func (f *File) wanted() ([]any, error) {
 
 // verify checks that a text reads as the wanted values.
 func (f *File) verify(text []byte, before []*Document, wanted []any) error {
-	roots, errs := readAll(f.name, text)
+	roots, errs := readAll(f.name, text, nil)
 	after, _ := expand(f.name, roots, errs)
 	var err error
 	if len(errs) > 0 {

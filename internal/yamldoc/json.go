@@ -23,6 +23,9 @@ func (p *piece) readJSON() ([]root, *Error) {
 	text := &jsonText{piece: p}
 	r := jsonReader{data: p.data}
 	for i := jsonStart(p.data, 0); i < len(p.data); {
+		if len(roots) == maxDocuments {
+			return nil, tooMany(p.name, p.line+lineAt(p.data, i))
+		}
 		value, end := r.value(i, 0)
 		if r.err != nil {
 			return roots, &Error{File: p.name, Line: p.line + lineAt(p.data, r.at), Document: 1, Message: r.err.Error(), cause: r.cause}

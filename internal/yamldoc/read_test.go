@@ -2,6 +2,7 @@ package yamldoc_test
 
 import (
 	"encoding/json"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -249,4 +250,59 @@ func FuzzReadDocuments(f *testing.F) {
 			jsonValue(t, d.Object) // every value is one of JSON's
 		}
 	})
+}
+
+// TestShared: documents with the same text have one value, and places of their own.
+func TestShared(t *testing.T) {
+	const one = "---\nkind: A\nmetadata: {name: x}\n"
+	list := "---\nkind: List\nitems: [{kind: A}]\n"
+	var shared yamldoc.Shared
+	first, err := shared.Read("a", []byte(one+list+`---
+{"kind": "B", "n": 1}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := shared.Read("b", []byte("# a comment\n"+list+one+"---\nkind: C\n---\n{\"kind\": \"B\", \"n\": 1}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	alike := func(a, b *yamldoc.Document) bool {
+		return reflect.ValueOf(a.Object).Pointer() == reflect.ValueOf(b.Object).Pointer()
+	}
+	if !alike(first[0], second[1]) || !alike(first[2], second[3]) || alike(first[1], second[0]) {
+		t.Errorf("got %v and %v", first, second)
+	}
+	for i, want := range []yamldoc.Position{{Line: 3, Column: 1}, {Line: 7, Column: 1}} {
+		d := []*yamldoc.Document{first[0], second[1]}[i]
+		if got := d.Locate("metadata"); got != want || d.File != []string{"a", "b"}[i] {
+			t.Errorf("%s: metadata is at %v, want %v", d.File, got, want)
+		}
+	}
+	if got, want := second[3].Locate("n").Line, 11; got != want {
+		t.Errorf("n is in line %d, want %d", got, want)
+	}
+}
+
+// TestBounded: a small file cannot fill the memory.
+func TestBounded(t *testing.T) {
+	for _, test := range []struct {
+		name, reason, text string
+		documents          int
+		err                string
+	}{
+		{"empty documents", "they take no room", strings.Repeat("---\n# nothing\n\n", 300_000) + "---\nkind: A\n", 1, ""},
+		{"empty objects", "each is a document", strings.Repeat("--- {}\n", 100_001), 0, "f:100001: the file has more than 100000 documents; split it"},
+		{"JSON in a row", "so is each of these", strings.Repeat("{}", 100_001), 0, "f:1: the file has more than 100000 documents; split it"},
+		{"items", "the parser takes hundreds of bytes for each", strings.Repeat("- a\n", 2_000_001), 0, "the limit for YAML is 2000000; split it"},
+		{"a long flow list", "on one line too", "a: [" + strings.Repeat("1,", 2_000_001) + "]", 0, "the limit for YAML is 2000000; split it"},
+		{"a long JSON list", "JSON takes less", `{"a": [` + strings.Repeat("1,", 2_000_001) + "1]}", 1, ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			documents, err := yamldoc.Read("f", []byte(test.text))
+			if len(documents) != test.documents || (err == nil) != (test.err == "") || err != nil && !strings.Contains(err.Error(), test.err) {
+				t.Errorf("%s: got %d documents, %.300v", test.reason, len(documents), err)
+			}
+		})
+	}
 }

@@ -2,6 +2,7 @@ package yamldoc
 
 import (
 	"bytes"
+	"fmt"
 	"runtime"
 	"sync"
 	"unicode/utf8"
@@ -9,6 +10,19 @@ import (
 
 // byteOrderMark may precede the first document and, where files were joined, any other.
 var byteOrderMark = []byte("\ufeff")
+
+const (
+	// maxDocuments bounds the documents of a file, so that a few bytes each cannot fill the memory.
+	maxDocuments = 100_000
+
+	// maxNodes bounds the values of one document in YAML, for each of which the parser takes hundreds of bytes.
+	maxNodes = 2_000_000
+)
+
+// tooMany is the error for a file with more than maxDocuments, of which the first one too many begins in line.
+func tooMany(name string, line int) *Error {
+	return &Error{File: name, Line: line, Message: fmt.Sprintf("the file has more than %d documents; split it", maxDocuments)}
+}
 
 // piece is a part of a file that is read on its own: what is between two lines that begin with "---".
 type piece struct {
@@ -21,14 +35,17 @@ type piece struct {
 func (p *piece) in() *piece { return p }
 
 // readAll reads the documents of a file, and the errors of those that cannot be read. Pieces are independent, so large
-// files are read on all processors.
-func readAll(name string, data []byte) ([]root, []*Error) {
+// files are read on all processors. Unless shared is nil, it knows what has been read before.
+func readAll(name string, data []byte, shared *Shared) ([]root, []*Error) {
 	if i := invalidUTF8(data); i >= 0 {
 		return nil, []*Error{{File: name, Line: lineAt(data, i), Message: "the text is not UTF-8, as YAML and JSON have to be"}}
 	}
 	pieces := split(name, data)
+	if len(pieces) > maxDocuments {
+		return nil, []*Error{tooMany(name, pieces[maxDocuments].line+1)}
+	}
 	roots, errs := make([][]root, len(pieces)), make([]*Error, len(pieces))
-	read := func(i int) { roots[i], errs[i] = pieces[i].read() }
+	read := func(i int) { roots[i], errs[i] = shared.read(&pieces[i]) }
 	const worthIt = 64 << 10 // bytes
 	if workers := min(runtime.GOMAXPROCS(0), len(pieces)); workers > 1 && len(data) > worthIt {
 		var group sync.WaitGroup
@@ -73,8 +90,8 @@ func (p *piece) read() ([]root, *Error) {
 	return roots, err
 }
 
-// split cuts a file at the lines that begin a document. Such a line ends a document wherever it is, as YAML allows "---"
-// in no scalar at the beginning of a line. A file with directives, which belong to the document after them, is one piece.
+// split cuts a file at the lines that begin a document, and leaves out empty documents. Such a line ends a document wherever
+// it is, as YAML allows "---" in no scalar at the beginning of a line. A file with directives, which belong to the document after them, is one piece.
 func split(name string, data []byte) []piece {
 	var pieces []piece
 	whole := bytes.HasPrefix(data, []byte("%")) || bytes.Contains(data, []byte("\n%"))
@@ -86,8 +103,9 @@ func split(name string, data []byte) []piece {
 			p.line += bytes.Count(p.data[:i], []byte("\n"))
 			p.data, p.start = p.data[i:], start+i
 		}
-		pieces = append(pieces, p)
-		start = end
+		if start = end; !isEmpty(p.data) {
+			pieces = append(pieces, p)
+		}
 	}
 	pieceLine := 0
 	for !whole && lineStart < len(data) {
@@ -104,6 +122,21 @@ func split(name string, data []byte) []piece {
 	}
 	cut(len(data), pieceLine)
 	return pieces
+}
+
+// isEmpty reports whether a text has nothing but white space, document markers and comments.
+func isEmpty(data []byte) bool {
+	for i := jsonStart(data, 0); i < len(data); i = jsonStart(data, i) {
+		if data[i] != '#' {
+			return false
+		}
+		end := bytes.IndexByte(data[i:], '\n')
+		if end < 0 {
+			return true
+		}
+		i += end
+	}
+	return true
 }
 
 // beginsDocument reports whether a line begins with "---" as a word, after a byte order mark or without.

@@ -21,6 +21,10 @@ const (
 
 // readYAML reads the documents of the piece, of which "..." may separate several.
 func (p *piece) readYAML() ([]root, *Error) {
+	if n := maxNodesIn(p.data); n > maxNodes {
+		return nil, &Error{File: p.name, Line: p.line + 1, Document: 1, Message: fmt.Sprintf(
+			"the document has up to %d values, the limit for YAML is %d; split it into several documents, or write it as JSON", n, maxNodes)}
+	}
 	var roots []root
 	for node, err := range p.nodes {
 		if err != nil {
@@ -34,6 +38,16 @@ func (p *piece) readYAML() ([]root, *Error) {
 		roots = append(roots, root{value, &yamlSource{piece: p, index: len(roots)}})
 	}
 	return roots, nil
+}
+
+// maxNodesIn returns a bound for the nodes that a YAML text has: each is on a line of its own, is the item of a list in a
+// row of them, or belongs to a flow style.
+func maxNodesIn(data []byte) int {
+	n := bytes.Count(data, []byte("- "))
+	for _, c := range [...]string{"\n", ",", "[", "{"} {
+		n += bytes.Count(data, []byte(c))
+	}
+	return n
 }
 
 // nodes yields the parsed documents of the piece; an error is the last.

@@ -12,8 +12,8 @@ import (
 
 // Bounds of what is read, so that a hostile tree cannot fill the memory.
 const (
-	maxFile  = 64 << 20
-	maxTotal = 1 << 30
+	maxFile  = 32 << 20
+	maxTotal = 256 << 20
 )
 
 // Commit returns the tree of a commit. Messages call it rev; with "" they name its files as the work tree does.

@@ -130,7 +130,7 @@ func (t *Tree) Files(paths []string) ([]manifest.File, error) {
 		}
 		next++
 	}
-	manifest.ParseAll(w.files, data)
+	manifest.ParseAll(w.files, data, &t.repo.shared)
 	return w.files, nil
 }
 
