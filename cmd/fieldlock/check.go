@@ -113,7 +113,7 @@ func (c *checkCommand) run(args []string) error {
 		return errLiveArgs
 	}
 	if c.git == "" && !c.live && len(args) < 2 {
-		return fmt.Errorf("check needs OLD and NEW, each a file, a directory or -, or --git REV; it has %s", enumerate(args, "neither"))
+		return fmt.Errorf("check compares two versions: give OLD and NEW (each a file, a directory or -), --git REV [PATH...] or --live NEW; the arguments were %s", enumerate(args, "empty"))
 	}
 	if !c.noBuiltin {
 		kinds, err := builtin.For(c.minor)

@@ -11,6 +11,9 @@
 // not nullable, without duplicates in sets and keyed lists, accepted by the rules without oldSelf. Both old and new
 // object are valid.
 //
+// A further form of CEL begins in evaluate.go, which gives the verdict of an expression on a world of which some facts are
+// unknown.
+//
 // The package does not read CRD documents: it works on one schema, and its results are changes at schema paths, JSON
 // pointers from the root of the schema.
 //
@@ -20,7 +23,7 @@
 //	equality, rule, tree, keys              schemas with their rules, and how CEL compares their values
 //	term, outcome, world                    what a rule can ask
 //	fields, order, match, quantifier, evaluate   evaluation with unknowns
-//	chain, state, candidate, change, apply, understand   rules as locks
+//	chain, state, candidate, change, apply, recognize   rules as locks
 //	bound, cost, wording, export, policy    locks as rules
 //	domain, scenario, step, search, demand, conditions   objects made up fact by fact
 //	relevant, needless, import   rules as locks, or as nothing

@@ -136,18 +136,7 @@ func wordsOf(l *schema.Location) []schema.Lock {
 	}
 	var words []schema.Lock
 	for _, lock := range l.Marks.Locks {
-		switch lock {
-		case schema.Immutable:
-			words = append(words, schema.NoSet, schema.NoUnset, schema.NoModify)
-		case schema.ImmutableKeys:
-			words = append(words, schema.NoAddItem, schema.NoRemoveItem)
-		case schema.DeletionOnly:
-			words = append(words, schema.NoAddItem)
-		case schema.AdditionOnly:
-			words = append(words, schema.NoRemoveItem)
-		default:
-			words = append(words, lock)
-		}
+		words = append(words, lock.AsWords()...)
 	}
 	return words
 }
@@ -157,13 +146,20 @@ func keyLock(l *schema.Location, has func(schema.Lock) bool) schema.Lock {
 	if has(schema.NoSet) || has(schema.NoUnset) || has(schema.NoModify) || keysOf(l) == listKeys {
 		return ""
 	}
-	switch add, remove := has(schema.NoAddItem), has(schema.NoRemoveItem); {
-	case add && remove && keysOf(l) == mapKeys:
-		return schema.ImmutableKeys
-	case add && !remove:
-		return schema.DeletionOnly
-	case remove && !add:
-		return schema.AdditionOnly
+	var refused schema.Change
+	for _, word := range []schema.Lock{schema.NoAddItem, schema.NoRemoveItem} {
+		if has(word) {
+			refused |= word.Refuses()
+		}
+	}
+	on := schema.SetList
+	if keysOf(l) == mapKeys {
+		on = schema.Map
+	}
+	for _, lock := range schema.Locks() {
+		if lock.Key() != schema.KeyUpdate && lock.Refuses() == refused && lock.AllowedOn(on) {
+			return lock
+		}
 	}
 	return ""
 }

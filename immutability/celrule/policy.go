@@ -183,11 +183,11 @@ func (w *policyWriter) property(p *schema.Location, n, o string) string {
 }
 
 func (w *policyWriter) fixesAdded() bool {
-	return w.lock == schema.ImmutableKeys || w.lock == schema.DeletionOnly || w.lock == schema.NoAddItem
+	return w.lock.OnKeys() && w.lock.Refuses().Has(schema.AddItem)
 }
 
 func (w *policyWriter) fixesRemoved() bool {
-	return w.lock == schema.ImmutableKeys || w.lock == schema.AdditionOnly || w.lock == schema.NoRemoveItem
+	return w.lock.OnKeys() && w.lock.Refuses().Has(schema.RemoveItem)
 }
 
 // both is the condition for the lock where both sides have a value.

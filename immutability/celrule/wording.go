@@ -9,8 +9,8 @@ import (
 	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
-// message begins the messages of exported rules. Deployment tools match on it.
-const message = "field is immutable"
+// message begins the messages of exported rules.
+const message = schema.Refused
 
 // wording writes the locks of one location as rules.
 type wording struct {
@@ -66,13 +66,8 @@ func (w *wording) write(locks []schema.Lock) {
 		}
 	}
 	for _, l := range locks {
-		switch l {
-		case schema.ImmutableKeys:
-			w.keys(l, true, true)
-		case schema.AdditionOnly, schema.NoRemoveItem:
-			w.keys(l, false, true)
-		case schema.DeletionOnly, schema.NoAddItem:
-			w.keys(l, true, false)
+		if l.OnKeys() {
+			w.keys(l, l.Refuses().Has(schema.AddItem), l.Refuses().Has(schema.RemoveItem))
 		}
 	}
 }

@@ -28,7 +28,7 @@ func UnknownKeys(t *schema.Tree) []Entry {
 }
 
 func (l *list) unknown(at, schemaPath *schema.Path, u *schema.UnknownKey) {
-	severity, right := rule.Warning, "the locks are "+strings.Join(schema.OwnKeys()[:5], ", ")
+	severity, right := rule.Warning, "the locks are "+strings.Join(schema.LockKeys(), ", ")
 	if u.Mistake {
 		severity = rule.Error
 	}

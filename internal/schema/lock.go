@@ -88,6 +88,17 @@ func Locks() []Lock {
 	return all
 }
 
+// LockKeys lists the extension keys that set locks.
+func LockKeys() []string {
+	var keys []string
+	for i := range locks {
+		if !slices.Contains(keys, locks[i].key) {
+			keys = append(keys, locks[i].key)
+		}
+	}
+	return keys
+}
+
 // Words lists the words of x-fieldlock-update in the order in which they are reported.
 func Words() []string {
 	var words []string
@@ -115,6 +126,19 @@ func (l Lock) Refuses() Change { return l.info().refuses }
 
 // OnKeys reports whether l concerns only the keys of a container, or the items of a set.
 func (l Lock) OnKeys() bool { return l.Refuses()&ChangeValue == 0 }
+
+// AsWords returns the words of x-fieldlock-update that together refuse what l refuses.
+func (l Lock) AsWords() []Lock {
+	var words []Lock
+	var covered Change
+	for _, word := range Locks() {
+		if refuses := word.Refuses(); word.Key() == KeyUpdate && l.Refuses().Has(refuses) && !covered.Has(refuses) {
+			words = append(words, word)
+			covered |= refuses
+		}
+	}
+	return words
+}
 
 // AllowedOn reports whether l is allowed on a value of this kind.
 func (l Lock) AllowedOn(c Container) bool {
