@@ -21,6 +21,7 @@ func conditions() map[string]condition {
 		"emptyBinaryData":     emptyMap("binaryData"),
 		"emptyParameters":     emptyMap("parameters"),
 		"removedByNull":       removedByNull,
+		"oneFamily":           oneFamily,
 		"namedUID":            namedUID,
 	}
 }
@@ -77,6 +78,19 @@ func namedUID(u *update) (string, bool) {
 		}
 	}
 	return "", false
+}
+
+// oneFamily reports whether a changed manifest names one address family for a headless Service that was made without a
+// selector: the server gave it two families and the policy RequireDualStack then, even in a cluster with one family.
+func oneFamily(u *update) (string, bool) {
+	is, was := object(u.applied, "spec"), object(u.stored, "spec")
+	families, _ := is["ipFamilies"].([]any)
+	_, selects := was["selector"]
+	_, had := was["ipFamilyPolicy"]
+	_, has := is["ipFamilyPolicy"]
+	const outside = "ExternalName"
+	return "", len(families) == 1 && text(was, "clusterIP") == "None" && !selects && !had && !has &&
+		text(is, "type") != outside && text(was, "type") != outside && !reflect.DeepEqual(u.newObj, u.oldObj)
 }
 
 // removedByNull reports whether a manifest removes the parameters of a rolling update with null.

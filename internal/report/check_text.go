@@ -65,7 +65,11 @@ func writeViolation(w io.Writer, v *compare.Violation, p Palette) {
 	if path == "" {
 		path = "the whole object"
 	}
-	fmt.Fprintf(w, "  %s%s  %s\n", p.Bold(Printable(path)), item, p.Dim(fmt.Sprintf("line %d: %s", v.Line, explain(v))))
+	place := ""
+	if v.Line > 0 {
+		place = fmt.Sprintf("line %d: ", v.Line)
+	}
+	fmt.Fprintf(w, "  %s%s  %s\n", p.Bold(Printable(path)), item, p.Dim(place+explain(v)))
 	for _, line := range changes(v, p) {
 		fmt.Fprintf(w, "      %s\n", line)
 	}

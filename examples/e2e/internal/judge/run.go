@@ -18,10 +18,30 @@ type Result struct {
 	Disagreements                       []string // the first few
 }
 
-// Run makes random updates of a kind until n were judged, and compares package builtin with the judge. Updates whose new
-// manifest no server would take as a new object are left out: other validation refuses them. A seed gives the same
-// updates each time.
-func Run(j *Judge, kinds *builtin.Kinds, cases []kindcase.Case, kind string, n int, seed uint64) (Result, error) {
+// Create stores an object and returns what applies a manifest over it. Both return an error for an object that no server
+// would take as a new one; refused is why an update is refused.
+type Create func(oldObj map[string]any) (update func(newObj map[string]any) (refused, err error), err error)
+
+// Objects returns the Create of the judge.
+func (j *Judge) Objects() Create {
+	return func(oldObj map[string]any) (func(map[string]any) (error, error), error) {
+		stored, err := j.Create(oldObj)
+		if err != nil {
+			return nil, err
+		}
+		return func(newObj map[string]any) (refused, err error) {
+			if _, err := j.Create(newObj); err != nil {
+				return nil, err
+			}
+			return stored.Update(newObj)
+		}, nil
+	}
+}
+
+// Run makes random updates of a kind until n were answered, and compares package builtin with the answers. Objects that no server
+// would take are left out: other validation refuses them. A seed gives
+// the same updates each time.
+func Run(create Create, kinds *builtin.Kinds, cases []kindcase.Case, kind string, n int, seed uint64) (Result, error) {
 	r := Result{Kind: kind}
 	manifests, bases := manifestsOf(cases, kind)
 	if len(bases) == 0 {
@@ -42,7 +62,7 @@ func Run(j *Judge, kinds *builtin.Kinds, cases []kindcase.Case, kind string, n i
 		if !consistent(oldObj) {
 			continue
 		}
-		stored, err := j.Create(oldObj)
+		update, err := create(oldObj)
 		if err != nil {
 			r.NotValid++
 			continue
@@ -52,11 +72,7 @@ func Run(j *Judge, kinds *builtin.Kinds, cases []kindcase.Case, kind string, n i
 			if reflect.DeepEqual(newObj, oldObj) || !consistent(newObj) {
 				continue
 			}
-			if _, err := j.Create(newObj); err != nil {
-				r.NotValid++
-				continue
-			}
-			refused, err := stored.Update(newObj)
+			refused, err := update(newObj)
 			if err != nil {
 				r.NotValid++
 				continue

@@ -1,17 +1,25 @@
 // Command kindjudge compares package builtin with Kubernetes' own code on random updates:
 //
 //	go run ./internal/kindjudge -n 20000 -seed 1 [-kind StatefulSet]
+//
+// With -server it asks a real API server instead, which takes longer and knows all kinds, Services too:
+//
+//	go run ./internal/kindjudge -n 1000 -seed 1 -kind Service -server https://127.0.0.1:6443 -token TOKEN
 package main
 
 import (
+	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
 	"strings"
 
+	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 
+	"github.com/fieldlock/fieldlock/examples/e2e/internal/ask"
 	"github.com/fieldlock/fieldlock/examples/e2e/internal/judge"
 	"github.com/fieldlock/fieldlock/immutability/builtin"
 	"github.com/fieldlock/fieldlock/internal/kindcase"
@@ -23,16 +31,18 @@ func main() {
 	only := flag.String("kind", "", "only this kind")
 	folder := flag.String("cases", "../../immutability/builtin/testdata/cases", "the folder of the cases")
 	manifests := flag.String("manifests", "", "a folder of more manifests to start from, such as the source of the module k8s.io/kubernetes")
+	server := flag.String("server", "", "the URL of an API server without controllers")
+	token := flag.String("token", "", "the token of a member of system:masters")
 	flag.Parse()
 	klog.SetOutput(io.Discard) // Kubernetes' code logs what it refuses
 	klog.LogToStderr(false)
-	if err := run(*n, *seed, *only, *folder, *manifests); err != nil {
+	if err := run(*n, *seed, *only, *folder, *manifests, *server, *token); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-func run(n int, seed uint64, only, folder, manifests string) error {
+func run(n int, seed uint64, only, folder, manifests, server, token string) error {
 	cases, err := kindcase.Read(folder)
 	if err != nil {
 		return err
@@ -50,12 +60,18 @@ func run(n int, seed uint64, only, folder, manifests string) error {
 		fmt.Printf("%d manifests\n", len(more))
 		cases = append(cases, more...)
 	}
-	bad := 0
-	for _, kind := range j.Kinds() {
-		if only != "" && only != kind {
-			continue
+	objects, names := j.Objects(), j.Kinds()
+	if only != "" {
+		names = []string{only}
+	}
+	if server != "" {
+		if objects, err = objectsOf(server, token); err != nil {
+			return err
 		}
-		r, err := judge.Run(j, kinds, cases, kind, n, seed)
+	}
+	bad := 0
+	for _, kind := range names {
+		r, err := judge.Run(objects, kinds, cases, kind, n, seed)
 		if err != nil {
 			return err
 		}
@@ -70,4 +86,29 @@ func run(n int, seed uint64, only, folder, manifests string) error {
 		return fmt.Errorf("%d disagreements", bad)
 	}
 	return nil
+}
+
+// objectsOf returns the objects of a real API server.
+func objectsOf(server, token string) (judge.Create, error) {
+	ctx := context.Background()
+	config := &rest.Config{Host: server, BearerToken: token, QPS: -1, WarningHandler: rest.NoWarnings{}, TLSClientConfig: rest.TLSClientConfig{Insecure: true}}
+	s, err := ask.New(ctx, config, "default")
+	if err != nil {
+		return nil, err
+	}
+	return func(oldObj map[string]any) (func(map[string]any) (error, error), error) {
+		if err := s.Valid(ctx, oldObj); err != nil {
+			return nil, err
+		}
+		return func(newObj map[string]any) (refused, err error) {
+			if err := s.Valid(ctx, newObj); err != nil {
+				return nil, err
+			}
+			answer, err := s.Update(ctx, newObj, oldObj, false)
+			if err == nil && answer.Refused {
+				refused = errors.New(fmt.Sprint(answer))
+			}
+			return refused, err
+		}, nil
+	}, nil
 }
