@@ -1,6 +1,7 @@
 package celrule
 
 import (
+	"fmt"
 	"math"
 	"slices"
 
@@ -9,41 +10,67 @@ import (
 	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
-// bound is a limit that a schema lacks.
+// bound is a limit that a schema lacks, or that it has and could lower.
 type bound struct {
 	at      *schema.Location
 	keyword string // maxItems, maxProperties or maxLength
+	now     int64  // 0 for none
 }
 
-// missingBounds lists the lists, maps and strings without a limit above l, at l and below it.
-func missingBounds(l *schema.Location) []bound {
+// boundsOf lists the limits of the lists, maps and strings above l, at l and below it.
+func boundsOf(l *schema.Location) []bound {
 	var bounds []bound
 	for up := l.Parent(); up != nil; up = up.Parent() {
-		bounds = append(bounds, unbounded(up)...)
+		bounds = append(bounds, containerBound(up)...)
 	}
 	slices.Reverse(bounds)
 	l.Descend(nil, func(l *schema.Location, _ *schema.Path) bool {
-		bounds = append(bounds, unbounded(l)...)
-		if l.Schema.Type.Contains("string") && l.Schema.MaxLength == nil && len(l.Schema.Enum) == 0 {
-			bounds = append(bounds, bound{l, "maxLength"})
+		bounds = append(bounds, containerBound(l)...)
+		if l.Schema.Type.Contains("string") && len(l.Schema.Enum) == 0 {
+			bounds = append(bounds, newBound(l, "maxLength", l.Schema.MaxLength))
 		}
 		return true
 	})
 	return bounds
 }
 
-func unbounded(l *schema.Location) []bound {
+// missing returns the bounds that the schema lacks.
+func missing(bounds []bound) []bound {
+	return slices.DeleteFunc(slices.Clone(bounds), func(b bound) bool { return b.now > 0 })
+}
+
+func containerBound(l *schema.Location) []bound {
 	switch {
-	case l.Items != nil && l.Schema.MaxItems == nil:
-		return []bound{{l, "maxItems"}}
-	case l.Values != nil && l.Schema.MaxProperties == nil:
-		return []bound{{l, "maxProperties"}}
+	case l.Items != nil:
+		return []bound{newBound(l, "maxItems", l.Schema.MaxItems)}
+	case l.Values != nil:
+		return []bound{newBound(l, "maxProperties", l.Schema.MaxProperties)}
 	}
 	return nil
 }
 
-// set puts the limit into root.
+func newBound(l *schema.Location, keyword string, limit *int64) bound {
+	b := bound{at: l, keyword: keyword}
+	if limit != nil {
+		b.now = max(*limit, 1)
+	}
+	return b
+}
+
+// say names the bound with its new limit.
+func (b bound) say(limit int64) string {
+	text := fmt.Sprintf("%s: %d at %s", b.keyword, limit, displayPath(b.at))
+	if b.now > 0 {
+		text += fmt.Sprintf(" (now %d)", b.now)
+	}
+	return text
+}
+
+// set puts the limit into root, unless a lower one is there.
 func (b bound) set(root *structural.Structural, limit int64) {
+	if b.now > 0 && b.now <= limit {
+		return
+	}
 	setAt(root, way(b.at), func(node *structural.Structural) {
 		v := structural.ValueValidation{}
 		if node.ValueValidation != nil {

@@ -127,27 +127,44 @@ func (c *costs) estimate(root *structural.Structural, l *schema.Location, rule s
 	return product(results[0].MaxCost, cardinality), nil
 }
 
+// leastUseful is the lowest limit that is worth adding alone.
+const leastUseful = 64
+
 // remedy names limits that would bring the rule under the API server's limit: the largest power of two for all, on as
-// few fields as possible.
+// few fields as possible. Limits that are there already are lowered where adding those that lack does not help, or only
+// with tiny ones.
 func (c *costs) remedy(at *schema.Location, rule string, of *schema.Location) string {
-	bounds := missingBounds(of)
-	if len(bounds) == 0 {
+	all := boundsOf(of)
+	lacking := missing(all)
+	bounds, limit := lacking, c.largest(at, rule, lacking)
+	if limit < leastUseful {
+		if lower := c.largest(at, rule, all); lower > limit {
+			bounds, limit = all, lower
+		}
+	}
+	if limit == 0 {
 		return ""
 	}
-	for limit := int64(4096); limit >= 1; limit /= 2 {
-		if !c.affordable(at, rule, bounds, limit) {
-			continue
+	var names []string
+	for _, b := range c.fewest(at, rule, bounds, limit) {
+		if b.now == 0 || b.now > limit {
+			names = append(names, b.say(limit))
 		}
-		var names []string
-		for _, b := range c.fewest(at, rule, bounds, limit) {
-			names = append(names, fmt.Sprintf("%s: %d at %s", b.keyword, limit, displayPath(b.at)))
-		}
-		return strings.Join(names, ", ")
 	}
-	return ""
+	return strings.Join(names, ", ")
 }
 
-// maxTried bounds how many missing bounds are tried one by one: each try compiles the rule.
+// largest returns the largest power of two that bounds can be set to; 0 for none.
+func (c *costs) largest(at *schema.Location, rule string, bounds []bound) int64 {
+	for limit := int64(4096); limit >= 1 && len(bounds) > 0; limit /= 2 {
+		if c.affordable(at, rule, bounds, limit) {
+			return limit
+		}
+	}
+	return 0
+}
+
+// maxTried bounds how many bounds are tried one by one: each try compiles the rule.
 const maxTried = 40
 
 // fewest drops the bounds that the rule can do without.

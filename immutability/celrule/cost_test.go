@@ -16,6 +16,10 @@ func TestRemedy(t *testing.T) {
 		{"a map below a list", `{"type": "object", "required": ["l"], "properties": {"l": {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["n"],
 			"items": {"type": "object", "required": ["n", "m"], "properties": {"n": {"type": "string"}, "m": {"type": "object", "additionalProperties": {"type": "string"}}}}}}}`,
 			"/properties/spec/properties/l/items/properties/m", "maxItems: 4096 at spec.l, maxProperties: 4096 at spec.l[*].m"},
+		{"limits that are too high", `{"type": "object", "required": ["l"], "properties": {"l": {"type": "array", "maxItems": 5000, "items": {"type": "array", "maxItems": 5000, "items": {"type": "string", "maxLength": 5000}}}}}`,
+			"/properties/spec/properties/l/items", "maxLength: 4096 at spec.l[*][*] (now 5000)"},
+		{"a limit that lacks, beside high ones", `{"type": "object", "required": ["l"], "properties": {"l": {"type": "array", "maxItems": 100, "items": {"type": "array", "items": {"type": "string", "maxLength": 5000}}}}}`,
+			"/properties/spec/properties/l/items", "maxItems: 4096 at spec.l[*]"},
 		{"nothing to bound", `{"type": "object", "required": ["s"], "properties": {"s": {"type": "integer"}}}`, "/properties/spec/properties/s", ""},
 		{"bounded already", `{"type": "object", "required": ["l"], "properties": {"l": {"type": "array", "maxItems": 9, "items": {"type": "string", "enum": ["a"]}}}}`, "/properties/spec/properties/l", ""},
 	} {
@@ -27,7 +31,7 @@ func TestRemedy(t *testing.T) {
 				t.Fatal(err)
 			}
 			at := tree.Find(c.path)
-			bounds := missingBounds(at)
+			bounds := missing(boundsOf(at))
 			for limit := int64(4096); limit >= 1; limit /= 2 {
 				if !costs.affordable(at, "self == oldSelf", bounds, limit) {
 					continue

@@ -99,7 +99,9 @@ func (e *exporter) export(l *schema.Location) {
 
 func (e *exporter) rest(l *schema.Location, locks []schema.Lock, reason, remedy string) {
 	for _, lock := range locksAt(l, locks) {
-		e.out.Rest = append(e.out.Rest, Unexported{lock, reason, remedy})
+		if u := (Unexported{lock, reason, remedy}); !slices.Contains(e.out.Rest, u) { // several rules of a lock can cost too much
+			e.out.Rest = append(e.out.Rest, u)
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package convert
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/fieldlock/fieldlock/immutability/celrule"
 )
@@ -12,6 +13,8 @@ type Export struct {
 	Exported  []ExportedLock   `json:"exported"`
 	Rest      []UnexportedLock `json:"notExported"`
 	Remaining []string         `json:"todo,omitempty"` // before the webhook works
+	// ByPolicy is how many of Rest `export policy` takes.
+	ByPolicy int `json:"byPolicy,omitempty"`
 }
 
 // ExportedLock is a lock and the rule that enforces it.
@@ -59,6 +62,11 @@ func ToCEL(file *File, webhook *Webhook) (*Export, error) {
 			report.add(c.Name, v.Name, exported)
 			if len(exported.Rest) > 0 {
 				rest = append(rest, v.Name)
+				policy, err := celrule.ExportPolicy(v.Schema)
+				if err != nil {
+					return nil, err
+				}
+				report.ByPolicy += taken(exported.Rest, policy)
 			}
 		}
 		c.setAnnotation(annotation)
@@ -68,6 +76,17 @@ func ToCEL(file *File, webhook *Webhook) (*Export, error) {
 		}
 	}
 	return report, nil
+}
+
+// taken counts the locks of rest that a policy enforces.
+func taken(rest []celrule.Unexported, policy celrule.Policy) int {
+	n := 0
+	for _, u := range rest {
+		if !slices.ContainsFunc(policy.Rest, func(left celrule.Unexported) bool { return left.LockAt == u.LockAt }) {
+			n++
+		}
+	}
+	return n
 }
 
 func (r *Export) add(name, version string, exported celrule.Exported) {

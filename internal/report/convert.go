@@ -23,6 +23,16 @@ func Export(w io.Writer, r *convert.Export) {
 		}
 	}
 	fmt.Fprintf(w, "%s exported, %d not\n", Count(len(r.Exported), "lock"), len(r.Rest))
+	if r.ByPolicy > 0 && len(r.Remaining) == 0 {
+		which := fmt.Sprintf("%d of them", r.ByPolicy)
+		if r.ByPolicy == len(r.Rest) {
+			which = fmt.Sprintf("all %d of them", r.ByPolicy)
+			if r.ByPolicy == 1 {
+				which = "it"
+			}
+		}
+		fmt.Fprintf(w, "fieldlock export policy takes %s\n", which)
+	}
 	for _, step := range r.Remaining {
 		fmt.Fprintf(w, "%s %s\n", p.Yellow("still to do:"), Printable(step))
 	}
