@@ -66,6 +66,9 @@ func (o *sources) open() (*trees, error) {
 	} else {
 		t.new, err = repo.Commit(between.New, "")
 	}
+	if err == nil {
+		git.SkipUnchanged(t.new, t.old)
+	}
 	return t, err
 }
 

@@ -74,6 +74,9 @@ func Check(in Input, o Options) (*Report, error) {
 	c.kinds.addDocuments(in.NewSchemas.Documents, in.OldSchemas.Documents)
 	c.kinds.newDefaults, c.kinds.oldDefaults = in.NewDefaults, in.OldDefaults
 	c.fail(in.Errs...)
+	if newSet.Unrendered != nil { // one error is enough for the templates of both sides
+		oldSet.Errs = slices.DeleteFunc(oldSet.Errs, func(err error) bool { return err == oldSet.Unrendered })
+	}
 	c.fail(oldSet.Errs...)
 	c.fail(newSet.Errs...)
 	c.fail(c.kinds.errs...)

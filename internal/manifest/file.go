@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"unicode/utf8"
 
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
@@ -26,6 +27,8 @@ type File struct {
 	Found bool
 
 	Documents []*yamldoc.Document
+	// Unrelated is set for a file of a directory that is malformed and holds no object.
+	Unrelated bool
 	// Err joins what is wrong with the file or its documents; the documents that can be read are there all the same.
 	Err error
 }
@@ -46,9 +49,17 @@ func (f *File) ParseShared(data []byte, shared *yamldoc.Shared) {
 	case f.Err == nil:
 	case f.Found && notObjects(f.Err):
 		f.Err = nil
+	case f.Found && !mayHoldObject(data):
+		f.Documents, f.Err, f.Unrelated = nil, nil, true
 	case template.Match(data):
 		f.Err = &TemplateError{f.Name, f.Err}
 	}
+}
+
+// mayHoldObject reports whether a text that cannot be read may be the text of an object: it has the names of the fields
+// that every object has, or escapes that could stand for them. A tsconfig.json with comments has not.
+func mayHoldObject(data []byte) bool {
+	return bytes.Contains(data, []byte("apiVersion")) && bytes.Contains(data, []byte("kind")) || bytes.ContainsRune(data, '\\') || !utf8.Valid(data)
 }
 
 // notObjects reports whether err is only about documents that are lists or scalars.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/fieldlock/fieldlock/immutability/crd"
@@ -24,6 +25,8 @@ type Set struct {
 	Documents int
 	// Errs is what is wrong with files and documents; the rest is in the set all the same.
 	Errs []error
+	// Unrendered is the one of Errs that is about templates, or nil.
+	Unrendered error
 }
 
 // Objects sorts the documents of files.
@@ -41,12 +44,17 @@ func Objects(files []File) *Set {
 			s.Errs = append(s.Errs, yamldoc.Errors(f.Err)...)
 		}
 		s.Documents += len(f.Documents)
+		if f.Unrelated {
+			s.Documents++
+			s.Others = append(s.Others, f.Path)
+		}
 		for _, d := range f.Documents {
 			s.add(d, f, patches)
 		}
 	}
 	if len(templates) > 0 {
-		s.Errs = append(s.Errs, unrendered(templates, files))
+		s.Unrendered = unrendered(templates, files)
+		s.Errs = append(s.Errs, s.Unrendered)
 	}
 	return s
 }
@@ -77,6 +85,7 @@ func (s *Set) addCRD(o *Object, f *File) {
 	}
 	c, err := crd.FromDocument(o.Document)
 	switch {
+	case isFreeForm(o.Value()):
 	case err != nil:
 		s.Errs = append(s.Errs, err)
 	case c != nil:
@@ -98,6 +107,14 @@ func isCRDPatch(object map[string]any) bool {
 		}
 	}
 	return true
+}
+
+// isFreeForm reports whether a CRD of v1beta1 has no schema, as only v1 requires one. So it has no locks.
+func isFreeForm(object map[string]any) bool {
+	spec, _ := object["spec"].(map[string]any)
+	versions, _ := spec["versions"].([]any)
+	return object["apiVersion"] == "apiextensions.k8s.io/v1beta1" && spec["group"] != nil && spec["validation"] == nil &&
+		!slices.ContainsFunc(versions, func(v any) bool { return yamldoc.At(v, "schema") != nil })
 }
 
 // unrendered is the one error for all templates of a directory.

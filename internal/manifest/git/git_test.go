@@ -219,25 +219,53 @@ func TestShallow(t *testing.T) {
 	}
 }
 
-// TestSubmodule: the files of a submodule are in another repository.
+// TestSubmodule: the files of a submodule are in another repository. That matters where its commit changes.
 func TestSubmodule(t *testing.T) {
 	other := repository(t, map[string]string{"x.yaml": object})
-	r := repository(t, map[string]string{"y.yaml": object})
+	r := repository(t, map[string]string{"y.yaml": object, "a/z.yaml": object})
 	git(t, r.Root, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", other.Root, "sub")
 	git(t, r.Root, "commit", "-q", "-m", "two")
-	commit, err := r.Commit("HEAD", "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	worktree, err := r.WorkTree()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for side, tree := range map[string]*Tree{"commit": commit, "work tree": worktree} {
-		lines := read(t, tree, ".")
-		if len(lines) != 2 || !strings.Contains(lines[0], "sub: it is a submodule") {
-			t.Errorf("%s: got %q", side, lines)
-		}
+	bare := t.TempDir()
+	git(t, bare, "clone", "-q", r.Root, "clone") // without the files of the submodule
+	sub := filepath.Join(r.Root, "sub")
+	for _, step := range []struct {
+		name, dir string
+		change    func()
+		want      []string
+		below     []string // at a
+	}{
+		{"the same commit", r.Root, func() {}, []string{"a/z.yaml", "y.yaml"}, []string{"a/z.yaml"}},
+		{"not checked out", filepath.Join(bare, "clone"), func() {}, []string{"a/z.yaml", "y.yaml"}, []string{"a/z.yaml"}},
+		{"another commit", r.Root, func() { git(t, sub, "commit", "-q", "--allow-empty", "-m", "three") },
+			[]string{"a/z.yaml", "error sub: it is a submodule at another commit, whose files are in another repository; check them there, or name the paths to check", "y.yaml"}, []string{"a/z.yaml"}},
+	} {
+		t.Run(step.name, func(t *testing.T) {
+			step.change()
+			r, err := Open(step.dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			commit, err := r.Commit("HEAD", "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			worktree, err := r.WorkTree()
+			if err != nil {
+				t.Fatal(err)
+			}
+			SkipUnchanged(commit, worktree)
+			for side, tree := range map[string]*Tree{"commit": commit, "work tree": worktree} {
+				if diff := cmp.Diff(step.want, read(t, tree, ".")); diff != "" {
+					t.Errorf("%s (-want +got):\n%s", side, diff)
+				}
+				if diff := cmp.Diff(step.below, read(t, tree, "a")); diff != "" {
+					t.Errorf("%s, below a (-want +got):\n%s", side, diff)
+				}
+				if err := tree.Write(t.TempDir()); err != nil {
+					t.Errorf("%s: %v", side, err)
+				}
+			}
+		})
 	}
 }
 

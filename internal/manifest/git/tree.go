@@ -23,7 +23,7 @@ type Tree struct {
 // entry is one file of a tree.
 type entry struct {
 	kind entryKind
-	id   string // of the blob; "" in the work tree
+	id   string // of the blob, in the work tree ""; of a submodule the commit, where it is known
 }
 
 type entryKind int
@@ -33,6 +33,7 @@ const (
 	executable
 	link
 	submodule
+	unchanged // a submodule that both sides have
 )
 
 // blobReader reads the contents of entries.
@@ -72,6 +73,15 @@ func validPath(name string) bool {
 func (t *Tree) Has(below string) bool {
 	_, isEntry := t.entries[below]
 	return isEntry || t.dirs[below]
+}
+
+// SkipUnchanged leaves out the submodules that two trees have at the same commit: nothing in them changes.
+func SkipUnchanged(a, b *Tree) {
+	for name, e := range a.entries {
+		if e.kind == submodule && e.id != "" && b.entries[name] == e {
+			a.entries[name], b.entries[name] = entry{kind: unchanged}, entry{kind: unchanged}
+		}
+	}
 }
 
 // Directory returns the directory that holds the tree's files; ok is false for a commit.

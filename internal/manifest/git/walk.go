@@ -32,8 +32,9 @@ func (w *walker) path(name, shown string, found bool, links int) {
 	switch {
 	case isEntry && e.kind == link:
 		w.link(name, shown, found, links)
+	case isEntry && e.kind == unchanged:
 	case isEntry && e.kind == submodule:
-		w.fail(shown, "it is a submodule, whose files are in another repository; check it there, or name the paths to check")
+		w.fail(shown, "it is a submodule at another commit, whose files are in another repository; check them there, or name the paths to check")
 	case isEntry && (!found || manifest.HasObjects(shown)):
 		w.add(name, shown, found)
 	case w.tree.dirs[name]:

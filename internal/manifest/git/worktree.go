@@ -28,7 +28,8 @@ func (r *Repository) WorkTree() (*Tree, error) {
 		switch {
 		case err != nil: // deleted
 		case info.IsDir():
-			entries[strings.TrimSuffix(name, "/")] = entry{kind: submodule}
+			name = strings.TrimSuffix(name, "/")
+			entries[name] = entry{submodule, r.submodule(root, name)}
 		case info.Mode()&fs.ModeSymlink != 0:
 			entries[name] = entry{kind: link}
 		case info.Mode().IsRegular() && info.Mode()&0o111 != 0:
@@ -38,6 +39,23 @@ func (r *Repository) WorkTree() (*Tree, error) {
 		}
 	}
 	return newTree(r, "", entries, &disk{root, entries})
+}
+
+// submodule returns the commit that a submodule of the work tree is at: that of its own work tree, otherwise the one that is
+// staged; "" where that is not known.
+func (r *Repository) submodule(root *os.Root, name string) string {
+	if _, err := root.Lstat(filepath.Join(filepath.FromSlash(name), ".git")); err == nil {
+		own := &Repository{Root: filepath.Join(r.Root, filepath.FromSlash(name))}
+		if head, err := own.commit("HEAD"); err == nil {
+			return head
+		}
+		return ""
+	}
+	out, err := r.run(nil, "ls-files", "-s", "-z", "--full-name", "--", name)
+	if fields := strings.Fields(string(out)); err == nil && len(fields) > 1 && kindOf(fields[0]) == submodule {
+		return fields[1]
+	}
+	return ""
 }
 
 var _ blobReader = (*disk)(nil)

@@ -18,7 +18,7 @@ func (t *Tree) Write(dir string) error {
 	var names []string
 	for _, name := range t.sorted {
 		switch t.entries[name].kind {
-		case submodule:
+		case submodule, unchanged:
 		case link:
 			if err := t.writeLink(root, name); err != nil {
 				return err

@@ -1,0 +1,170 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// repositoryOf makes a repository in the working directory of the test: a commit with the files of base, and the files of
+// change in the work tree. A text that begins with "-> " is a link.
+func repositoryOf(t *testing.T, base, change map[string]string) {
+	t.Helper()
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("git is not installed")
+	}
+	t.Chdir(t.TempDir())
+	write := func(files map[string]string) {
+		for name, text := range files {
+			if target, isLink := strings.CutPrefix(text, "-> "); isLink {
+				if err := os.Symlink(target, name); err != nil {
+					t.Fatal(err)
+				}
+				continue
+			}
+			writeFile(t, name, text)
+		}
+	}
+	write(base)
+	runGit(t, "init", "--quiet")
+	runGit(t, "add", "--all")
+	runGit(t, "commit", "--quiet", "--allow-empty", "-m", "base")
+	write(change)
+}
+
+func runGit(t *testing.T, args ...string) {
+	t.Helper()
+	cmd := exec.Command("git", append([]string{"-c", "user.name=a", "-c", "user.email=a@example.com"}, args...)...)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("git %v: %v\n%s", args, err, out)
+	}
+}
+
+const (
+	immutableMap = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\nimmutable: true\ndata: {a: b}\n"
+	changedMap   = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\nimmutable: true\ndata: {a: c}\n"
+)
+
+// TestAcceptedByTheChange: a change that accepts what it breaks passes, and every output says so.
+func TestAcceptedByTheChange(t *testing.T) {
+	const accepted = "accept:\n- {object: x, kind: ConfigMap, reason: trust me}\n"
+	for _, test := range []struct {
+		name, reason string
+		base, change map[string]string
+		isNew        bool
+		status       int
+	}{
+		{"added", "reviewers have to see it", map[string]string{"x.yaml": immutableMap}, map[string]string{"x.yaml": changedMap, ".fieldlock.yaml": accepted}, true, exitClean},
+		{"was there", "somebody has reviewed it before", map[string]string{"x.yaml": immutableMap, ".fieldlock.yaml": accepted}, map[string]string{"x.yaml": changedMap}, false, exitClean},
+		{"widened", "an entry that says less accepts more", map[string]string{"x.yaml": immutableMap, ".fieldlock.yaml": strings.Replace(accepted, "object: x", "path: spec", 1)},
+			map[string]string{"x.yaml": changedMap, ".fieldlock.yaml": accepted}, true, exitClean},
+		{"a link", "the list is a file of the tree", map[string]string{"x.yaml": immutableMap}, map[string]string{"x.yaml": changedMap, "list": accepted, ".fieldlock.yaml": "-> list"}, false, exitRefused},
+		{"below", "only the list at the root counts", map[string]string{"x.yaml": immutableMap}, map[string]string{"x.yaml": changedMap, "deploy/.fieldlock.yaml": accepted}, false, exitRefused},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			repositoryOf(t, test.base, test.change)
+			for format, marks := range map[string][2]string{ // of an accepted violation, and of one that the change accepts
+				"text":     {"accepted", "this change adds"},
+				"json":     {`"accepted": true`, `"acceptedNew": true`},
+				"github":   {"(accepted", "this change adds"},
+				"sarif":    {`"suppressions"`, "this change adds"},
+				"markdown": {"accepted", "this change adds"},
+			} {
+				c := runCommand("", "check", "--git", "HEAD", "-o", format)
+				if c.status != test.status || !strings.Contains(c.out, "data") {
+					t.Errorf("%s: %s: got status %d, want %d, and\n%s%s", format, test.reason, c.status, test.status, c.out, c.err)
+				}
+				if test.status == exitClean && (!strings.Contains(c.out, marks[0]) || strings.Contains(c.out, marks[1]) != test.isNew) {
+					t.Errorf("%s: the acceptance is not marked as new: %t, and should be; got\n%s", format, test.isNew, c.out)
+				}
+			}
+		})
+	}
+}
+
+// TestNothingRuns: whatever the repository configures and the change brings along, no command of theirs runs, with --render
+// only the one that the user names, and no copy of the tree is left behind.
+func TestNothingRuns(t *testing.T) {
+	repositoryOf(t, map[string]string{
+		"x.yaml": immutableMap, ".gitattributes": "*.yaml filter=evil diff=evil merge=evil ident export-ignore\n",
+	}, map[string]string{"x.yaml": changedMap, "sub/.gitattributes": "* working-tree-encoding=UTF-16\n", "sub/y.yaml": changedMap})
+	dir, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ran := filepath.Join(t.TempDir(), "ran")
+	evil := "touch '" + ran + "'"
+	for _, hook := range []string{"post-checkout", "post-index-change", "reference-transaction", "pre-auto-gc", "fsmonitor-watchman", "post-merge"} {
+		writeFile(t, filepath.Join(".git", "hooks", hook), "#!/bin/sh\n"+evil+"\n")
+		if err := os.Chmod(filepath.Join(".git", "hooks", hook), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, key := range []string{
+		"filter.evil.smudge", "filter.evil.clean", "filter.evil.process", "diff.evil.textconv", "diff.evil.command", "merge.evil.driver", "core.fsmonitor",
+		"core.pager", "core.editor", "core.sshCommand", "core.alternateRefsCommand", "diff.external", "credential.helper", "gpg.program", "uploadpack.packObjectsHook",
+	} {
+		runGit(t, "config", key, evil)
+	}
+	temp := t.TempDir()
+	t.Setenv("TMPDIR", temp)
+	for _, args := range [][]string{{"--git", "HEAD"}, {"--git", "HEAD..."}, {"--git", "HEAD", "--render", "cat x.yaml"}, {"--git", "HEAD..HEAD", "--render", "cat x.yaml"}} {
+		c := runCommand("", append([]string{"check"}, args...)...)
+		status := exitRefused
+		if strings.HasPrefix(args[1], "HEAD..H") {
+			status = exitClean
+		}
+		if c.status != status {
+			t.Errorf("%q: got status %d and\n%s%s", args, c.status, c.out, c.err)
+		}
+	}
+	if _, err := os.Stat(ran); err == nil {
+		t.Error("a command of the repository ran")
+	}
+	if left, err := os.ReadDir(temp); err != nil || len(left) > 0 {
+		t.Errorf("left behind in the temporary folder: %v, %v", left, err)
+	}
+	// A list of accepted violations names no command.
+	writeFile(t, filepath.Join(dir, ".fieldlock.yaml"), "render: "+evil+"\naccept: []\n")
+	c := runCommand("", "check", "--git", "HEAD")
+	if c.status != exitUnread || !strings.Contains(c.err, "the key is not known; the file has one key, accept") {
+		t.Errorf("got status %d and\n%s%s", c.status, c.out, c.err)
+	}
+	if _, err := os.Stat(ran); err == nil {
+		t.Error("a command of the list ran")
+	}
+}
+
+// TestTreesAsTheyAre: what repositories have beside manifests does not make a check fail, and nothing is hidden by it.
+func TestTreesAsTheyAre(t *testing.T) {
+	const object = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n"
+	for _, test := range []struct {
+		name, reason string
+		files        map[string]string
+		status       int
+		err          string
+	}{
+		{"JSON with comments", "editors' settings are no objects", map[string]string{"tsconfig.json": "{\n  // strict\n  \"strict\": true,\n}\n"}, exitClean, ""},
+		{"a malformed file without an object", "no client could apply it", map[string]string{"mkdocs.yaml": "a: b: c\n"}, exitClean, ""},
+		{"a malformed object", "a client's parser may be more lenient", map[string]string{"y.yaml": "apiVersion: v1\nkind: ConfigMap\nkind: Secret\n"}, exitUnread, `the key "kind" twice`},
+		{"a malformed object in escapes", "escapes could stand for the names of fields", map[string]string{"y.yaml": "\"api\\u0056ersion\": v1\n\"k\\u0069nd\": a\na: 1\na: 2\n"}, exitUnread, `the key "a" twice`},
+		{"UTF-16", "nobody knows what it holds", map[string]string{"y.yaml": "\xff\xfea\x00:\x00"}, exitUnread, "the text is not UTF-8"},
+		{"a chart", "its templates need rendering, which one error says for both sides",
+			map[string]string{"c/Chart.yaml": "name: c\n", "c/templates/a.yaml": "kind: {{ .Values.a }}\napiVersion: {{ .x }}\n", "c/templates/b.yaml": "apiVersion: {{ .Values.a }}\nkind: {{ .x }}\n"},
+			exitUnread, "fieldlock: c/templates/a.yaml: it is a template, not YAML, and so is 1 more file"},
+		{"an old CRD without a schema", "only v1 requires one",
+			map[string]string{"crd.yaml": "apiVersion: apiextensions.k8s.io/v1beta1\nkind: CustomResourceDefinition\nmetadata: {name: as.b.c}\nspec: {group: b.c, version: v1, names: {kind: A, plural: as}}\n"}, exitClean, ""},
+		{"a file of 33 MB", "a limit keeps the memory free", map[string]string{"y.yaml": strings.Repeat("# a comment that is long enough\n", 33<<15)}, exitUnread, "the limit is"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			repositoryOf(t, test.files, nil)
+			writeFile(t, "x.yaml", object)
+			c := runCommand("", "check", "--git", "HEAD")
+			if c.status != test.status || !strings.Contains(c.err, test.err) {
+				t.Errorf("%s: got status %d and\n%s%s\nwant %d and %q", test.reason, c.status, c.out, c.err, test.status, test.err)
+			}
+		})
+	}
+}
