@@ -9,7 +9,7 @@ import (
 // Aligned reports whether a and b are lists of objects that have the same keys at the same indices, and no key twice.
 // Cost: O(n), one pass over the keys, and no allocation up to 2,048 items.
 func (ks Keys) Aligned(a, b []any) bool {
-	if len(a) != len(b) {
+	if len(a) != len(b) || len(a) > 0 && !ks.Equal(a[0], b[0]) {
 		return false
 	}
 	const few, many = 32, 2048
@@ -39,7 +39,6 @@ func (ks Keys) Aligned(a, b []any) bool {
 // of an item's hash and, in the lower half, its index + 1. Lists have fewer than 2^31 items. It also returns how many
 // times an item met a slot that another one has, which says how well the hash spreads.
 func (ks Keys) aligned(a, b []any, slots []uint64) (ok bool, met int) {
-	const position = 1<<32 - 1
 	seed := maphash.MakeSeed()
 	mask := len(slots) - 1
 	for i := range a {

@@ -38,7 +38,7 @@ func NewIndex(list []any, eq Equality) *Index {
 	for i, item := range list {
 		ix.next[i] = -1
 		hash := eq.Hash(ix.seed, item)
-		slot, found := ix.find(hash, item)
+		slot, found := ix.slot(hash, item)
 		if found {
 			g := &ix.groups[ix.slots[slot]-1]
 			ix.next[g.last] = int32(i)
@@ -52,8 +52,8 @@ func NewIndex(list []any, eq Equality) *Index {
 	return ix
 }
 
-// find returns the slot of item's group, or the free one where it belongs.
-func (ix *Index) find(hash uint64, item any) (slot int, found bool) {
+// slot returns the slot of item's group, or the free one where it belongs.
+func (ix *Index) slot(hash uint64, item any) (slot int, found bool) {
 	mask := len(ix.slots) - 1
 	for slot = int(hash) & mask; ix.slots[slot] != 0; slot = (slot + 1) & mask {
 		if g := &ix.groups[ix.slots[slot]-1]; g.hash == hash && ix.eq.Equal(ix.list[g.first], item) {
@@ -65,11 +65,27 @@ func (ix *Index) find(hash uint64, item any) (slot int, found bool) {
 
 // group returns the number of the group of item, or -1.
 func (ix *Index) group(item any) int {
-	slot, found := ix.find(ix.eq.Hash(ix.seed, item), item)
+	slot, found := ix.slot(ix.eq.Hash(ix.seed, item), item)
 	if !found {
 		return -1
 	}
 	return int(ix.slots[slot]) - 1
+}
+
+// find implements counter.
+func (ix *Index) find(items []any, found *[block]int32) {
+	for i, item := range items {
+		found[i] = int32(ix.group(item))
+	}
+}
+
+// take implements counter. It changes the counts.
+func (ix *Index) take(number int32) (first int, left int32) {
+	g := &ix.groups[number]
+	if left = g.count; left > 0 {
+		g.count--
+	}
+	return int(g.first), left
 }
 
 // First returns the first position of an item equal to item, or -1.

@@ -1,5 +1,7 @@
 package listtype
 
+import "iter"
+
 // EqualSets reports whether a and b hold the same items the same number of times, in any order. Nil is an empty set.
 // Cost: one comparison for each item and no allocation while the order agrees; from the first item that does not, O(n)
 // hashes and comparisons.
@@ -15,13 +17,8 @@ func EqualSets(a, b []any, eq Equality) bool {
 	if len(a) == 0 {
 		return true
 	}
-	left := NewIndex(a, eq)
-	for _, item := range b {
-		g := left.group(item)
-		if g < 0 || left.groups[g].count == 0 {
-			return false
-		}
-		left.groups[g].count--
+	for range lacking(b, a, eq) {
+		return false
 	}
 	return true
 }
@@ -36,15 +33,31 @@ func Added(newList, oldList []any, eq Equality) []int {
 	if i == len(newList) {
 		return nil
 	}
-	left := NewIndex(oldList[i:], eq)
 	var added []int
-	for j := i; j < len(newList); j++ {
-		g := left.group(newList[j])
-		if g < 0 || left.groups[g].count == 0 {
-			added = append(added, j)
-			continue
-		}
-		left.groups[g].count--
+	for j := range lacking(newList[i:], oldList[i:], eq) {
+		added = append(added, i+j)
 	}
 	return added
+}
+
+// lacking yields the indices in newList of the items that oldList lacks, counted with multiplicity.
+func lacking(newList, oldList []any, eq Equality) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		olds := newCounter(oldList, eq)
+		var found [block]int32
+		for from := 0; from < len(newList); from += block {
+			items := newList[from:min(from+block, len(newList))]
+			olds.find(items, &found)
+			for i := range items {
+				if found[i] >= 0 {
+					if _, left := olds.take(found[i]); left > 0 {
+						continue
+					}
+				}
+				if !yield(from + i) {
+					return
+				}
+			}
+		}
+	}
 }

@@ -5,9 +5,10 @@
 //	go run ./peers -svg FILE    # and draws the ratios
 //	go run ./peers -only Go     # measures only the groups with this text in their title
 //
-// Each round runs every subject once, so that a busy machine is busy for all of them; a ratio compares the processor
-// times of one round, and the median of the rounds is printed. Times are processor times on Linux, those of the garbage
-// collector included where there is garbage. The CRDs of other projects are read from their Go modules, which go mod download gets.
+// A round runs the two subjects of each row one right after the other, so that a busy machine is busy for both; the median
+// of the ratios of all rounds is printed. Times are processor times on Linux. Those of the garbage collector are included:
+// a subject that leaves garbage runs until it is collected. The CRDs of other projects are read from their Go modules,
+// which go mod download gets.
 package main
 
 import (
@@ -35,19 +36,19 @@ func main() {
 }
 
 func run(rounds int, only, svg string) (missed int, err error) {
-	var rows []row
-	for _, group := range []func() ([]row, error){inMemory, goTypes, onText, inKeyedLists, besideServer} {
-		of, err := group()
+	var groups []group
+	for _, of := range []func() ([]group, error){inMemory, largeLists, goTypes, onText, inKeyedLists, inWebhook, besideServer} {
+		some, err := of()
 		if err != nil {
 			return 0, err
 		}
-		rows = append(rows, of...)
+		groups = append(groups, some...)
 	}
-	rows = slices.DeleteFunc(rows, func(r row) bool { return !strings.Contains(r.group, only) })
-	measure(rounds, rows)
-	missed = printTable(os.Stdout, rows)
+	groups = slices.DeleteFunc(groups, func(g group) bool { return !strings.Contains(g.title, only) })
+	measure(rounds, groups)
+	missed = printTable(os.Stdout, groups)
 	if svg != "" {
-		err = os.WriteFile(svg, drawing(rows), 0o644)
+		err = os.WriteFile(svg, drawing(groups), 0o644)
 	}
 	return missed, err
 }

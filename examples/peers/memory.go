@@ -48,24 +48,22 @@ func must(name string, equal func() bool) *subject {
 }
 
 // inMemory measures checks of decoded objects.
-func inMemory() ([]row, error) {
-	var rows []row
+func inMemory() ([]group, error) {
+	var groups []group
 	for _, n := range []int{10, 1_000} {
 		of, err := inMemoryOf(n)
 		if err != nil {
 			return nil, err
 		}
-		rows = append(rows, of...)
+		groups = append(groups, of)
 	}
-	return rows, nil
+	return groups, nil
 }
 
-func inMemoryOf(n int) ([]row, error) {
+func inMemoryOf(n int) (group, error) {
 	text := encoded(cluster(n))
 	oldObj, newObj := decoded(text), decoded(text)
 	moved := decoded(encoded(shuffled(cluster(n))))
-	group := fmt.Sprintf("Decoded objects, %d nodes, %d KB", n, len(text)/1000)
-
 	hand := must("by hand", func() bool { return byHand(newObj["spec"], oldObj["spec"]) })
 	check := func(name string, locks map[string]object, newObj object) (*subject, error) {
 		v, err := validator(locks)
@@ -73,10 +71,10 @@ func inMemoryOf(n int) ([]row, error) {
 	}
 	spec, err := check("spec locked", map[string]object{"spec": immutable}, newObj)
 	if err != nil {
-		return nil, err
+		return group{}, err
 	}
 	parts := map[string]object{"class": immutable, "tags": immutable, "node": immutable}
-	rows := []row{{group: group, part: spec, peer: hand, target: 1.1, noAllocs: true}}
+	rows := []row{{part: spec, peer: hand, target: 1.1, noAllocs: true}}
 	for _, r := range []struct {
 		name   string
 		locks  map[string]object
@@ -89,13 +87,13 @@ func inMemoryOf(n int) ([]row, error) {
 	} {
 		s, err := check(r.name, r.locks, r.newObj)
 		if err != nil {
-			return nil, err
+			return group{}, err
 		}
-		rows = append(rows, row{group: group, part: s, peer: hand, target: r.target, noAllocs: r.target < 2})
+		rows = append(rows, row{part: s, peer: hand, target: r.target, noAllocs: r.target < 2})
 	}
 	empty, err := validator(nil)
 	if err != nil {
-		return nil, err
+		return group{}, err
 	}
 	none := &subject{name: "nothing locked", each: 16, do: func() {
 		for range 16 { // so that the call of this function hardly counts
@@ -104,15 +102,15 @@ func inMemoryOf(n int) ([]row, error) {
 			}
 		}
 	}}
-	rows = append(rows, row{group: group, part: none, nanos: true, target: 5, noAllocs: true})
+	rows = append(rows, row{part: none, unit: inNanos, target: 5, noAllocs: true})
 
 	celRule, err := celCheck(map[string]object{"spec": {"x-kubernetes-validations": []any{object{"rule": "self == oldSelf"}}}}, newObj, oldObj)
 	if err != nil {
-		return nil, err
+		return group{}, err
 	}
 	merge, err := mergeCheck(newObj, oldObj)
 	if err != nil {
-		return nil, err
+		return group{}, err
 	}
 	for _, peer := range []struct {
 		*subject
@@ -124,9 +122,10 @@ func inMemoryOf(n int) ([]row, error) {
 		{must("go-cmp", func() bool { return cmp.Equal(newObj["spec"], oldObj["spec"]) }), 0},
 		{celRule, 150},
 	} {
-		rows = append(rows, row{group: group, part: spec, peer: peer.subject, target: peer.target, atLeast: true})
+		rows = append(rows, row{part: spec, peer: peer.subject, target: peer.target, atLeast: true})
 	}
-	return rows, nil
+	title := fmt.Sprintf("Decoded objects, %d nodes, %d KB", n, len(text)/1000)
+	return group{title, "As fast as a comparison written by hand, and many times faster than the general ones.", rows}, nil
 }
 
 // structural returns a schema as API servers of custom resources hold it.

@@ -21,12 +21,11 @@ func decodeInto(from, to any) error {
 
 // besideServer measures what the check adds to what an API server does with a custom resource anyway: decode, prune,
 // default and validate it. The whole spec is locked.
-func besideServer() ([]row, error) {
+func besideServer() ([]group, error) {
 	schema, err := schemaWith(nil)
 	if err != nil {
 		return nil, err
 	}
-	const group = "Check / decode, prune, default and validate"
 	rows := make([]row, 0, 8)
 	add := func(name string, schema, obj object) error {
 		text := encoded(obj)
@@ -46,7 +45,7 @@ func besideServer() ([]row, error) {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 		check := must("check", func() bool { return locks.ValidateUpdate(newObj, oldObj) == nil })
-		rows = append(rows, row{group: group, part: check, peer: serve, target: 0.01, noAllocs: true})
+		rows = append(rows, row{part: check, peer: serve, target: 0.01, noAllocs: true})
 		return nil
 	}
 	if err := add("made up", schema, cluster(1_000)); err != nil {
@@ -61,7 +60,7 @@ func besideServer() ([]row, error) {
 			return nil, err
 		}
 	}
-	return rows, nil
+	return []group{{"Check / decode, prune, default and validate", "An API server that checks locks works at most 1 % more for them.", rows}}, nil
 }
 
 // handle is what an API server does with a custom resource that it receives.

@@ -18,15 +18,15 @@ func spaced(text []byte) []byte {
 }
 
 // onText measures checks of encoded objects against decoding them first.
-func onText() ([]row, error) {
+func onText() ([]group, error) {
 	parts, err := validator(map[string]object{"class": immutable, "tags": immutable, "node": immutable})
 	if err != nil {
 		return nil, err
 	}
-	var rows []row
+	var groups []group
 	for _, n := range []int{5, 1_000} {
 		oldJSON := encoded(cluster(n))
-		group := fmt.Sprintf("JSON texts, %d nodes, %d KB", n, len(oldJSON)/1000)
+		var rows []row
 		for _, r := range []struct {
 			name    string
 			newJSON []byte
@@ -47,8 +47,10 @@ func onText() ([]row, error) {
 				}
 				return parts.ValidateUpdate(is, was) == nil
 			})
-			rows = append(rows, row{group: group, part: text, peer: decode, target: r.target, atLeast: true})
+			rows = append(rows, row{part: text, peer: decode, target: r.target, atLeast: true})
 		}
+		title := fmt.Sprintf("JSON texts, %d nodes, %d KB", n, len(oldJSON)/1000)
+		groups = append(groups, group{title, "Checking texts as they are beats decoding them first.", rows})
 	}
-	return rows, nil
+	return groups, nil
 }

@@ -113,23 +113,22 @@ func joinedTagsAndZones(a, b *ClusterSpec) bool {
 }
 
 // goTypes measures checks of Go objects.
-func goTypes() ([]row, error) {
-	var rows []row
+func goTypes() ([]group, error) {
+	var groups []group
 	for _, n := range []int{5, 1_000} {
 		of, err := goTypesOf(n)
 		if err != nil {
 			return nil, err
 		}
-		rows = append(rows, of...)
+		groups = append(groups, of)
 	}
-	return rows, nil
+	return groups, nil
 }
 
-func goTypesOf(n int) ([]row, error) {
+func goTypesOf(n int) (group, error) {
 	newObj, oldObj, moved := goCluster(n), goCluster(n), goCluster(n)
 	slices.Reverse(moved.Spec.Nodes)
 	slices.Reverse(moved.Spec.Tags)
-	group := fmt.Sprintf("Go types, %d nodes", n)
 	check := func(name string, locks map[string]object, newObj *Cluster) (*subject, error) {
 		v, err := validator(locks)
 		if err != nil {
@@ -140,31 +139,33 @@ func goTypesOf(n int) ([]row, error) {
 	}
 	whole, err := check("spec locked", map[string]object{"spec": immutable}, newObj)
 	if err != nil {
-		return nil, err
+		return group{}, err
 	}
 	scalars, err := check("two scalars locked", map[string]object{"class": immutable, "paused": immutable}, newObj)
 	if err != nil {
-		return nil, err
+		return group{}, err
 	}
 	parts := map[string]object{"tags": immutable, "nodes.zone": immutable}
 	inOrder, err := check("set, field by key locked", parts, newObj)
 	if err != nil {
-		return nil, err
+		return group{}, err
 	}
 	anyOrder, err := check("set, field by key, reversed", parts, moved)
 	if err != nil {
-		return nil, err
+		return group{}, err
 	}
 	path := field.NewPath("spec")
-	return []row{
-		{group: group, part: whole, peer: must("by hand", func() bool { return sameSpec(&newObj.Spec, &oldObj.Spec) }), target: 1.5, noAllocs: true},
-		{group: group, part: whole, peer: must("equality.Semantic", func() bool { return equality.Semantic.DeepEqual(&newObj.Spec, &oldObj.Spec) }), target: 10, atLeast: true},
-		{group: group, part: scalars, peer: must("two ValidateImmutableField", func() bool {
+	rows := []row{
+		{part: whole, peer: must("by hand", func() bool { return sameSpec(&newObj.Spec, &oldObj.Spec) }), target: 1.5, noAllocs: true},
+		{part: whole, peer: must("equality.Semantic", func() bool { return equality.Semantic.DeepEqual(&newObj.Spec, &oldObj.Spec) }), target: 10, atLeast: true},
+		{part: scalars, peer: must("two ValidateImmutableField", func() bool {
 			return len(validation.ValidateImmutableField(newObj.Spec.Class, oldObj.Spec.Class, path.Child("class"))) == 0 &&
 				len(validation.ValidateImmutableField(newObj.Spec.Paused, oldObj.Spec.Paused, path.Child("paused"))) == 0
 		}), target: 1, noAllocs: true},
-		{group: group, part: scalars, nanos: true, target: 150, noAllocs: true},
-		{group: group, part: inOrder, peer: must("by hand, in place", func() bool { return sameTagsAndZones(&newObj.Spec, &oldObj.Spec) }), target: 1.5, noAllocs: true},
-		{group: group, part: anyOrder, peer: must("by hand, joined", func() bool { return joinedTagsAndZones(&moved.Spec, &oldObj.Spec) }), target: 1.5, noAllocs: true},
-	}, nil
+		{part: scalars, unit: inNanos, target: 150, noAllocs: true},
+		{part: inOrder, peer: must("by hand, in place", func() bool { return sameTagsAndZones(&newObj.Spec, &oldObj.Spec) }), target: 1.5, noAllocs: true},
+		{part: anyOrder, peer: must("by hand, joined", func() bool { return joinedTagsAndZones(&moved.Spec, &oldObj.Spec) }), target: 1.5, noAllocs: true},
+	}
+	title := fmt.Sprintf("Go types, %d nodes", n)
+	return group{title, "About what a comparison written by hand for the type costs, without allocating.", rows}, nil
 }

@@ -44,7 +44,8 @@ func (c comparers) ofSlice(key comparerKey, path string) (comparer, error) {
 	}
 	if e := key.equality; e != nil && e.List != nil && e.List.Kind == check.AsSet && e.List.Items == nil {
 		if hash := hashOf(item); hash != nil {
-			done = &set{inOrder: done, items: scalars{hash: hash, elem: elem, size: item.Size()}}
+			_, texts := done.(textSlice)
+			done = &set{texts: texts, inOrder: done, items: scalars{hash: hash, elem: elem, size: item.Size()}}
 		}
 	}
 	c[key] = done
@@ -124,20 +125,22 @@ func hashText(seed maphash.Seed, p unsafe.Pointer) (uint64, bool) {
 
 // set compares lists as sets with multiplicity.
 type set struct {
+	texts   bool // inOrder compares strings
 	inOrder comparer
 	items   scalars
 }
 
 func (s *set) equal(a, b unsafe.Pointer, depth int) bool {
-	if s.inOrder.equal(a, b, depth) {
+	x, y := (*header)(a), (*header)(b)
+	if s.texts {
+		if textSlice.equal(textSlice{}, a, b, depth) {
+			return true
+		}
+	} else if s.inOrder.equal(a, b, depth) {
 		return true
 	}
-	x, y := (*header)(a), (*header)(b)
 	return x.len == y.len && (x.data == nil) == (y.data == nil) && s.items.subset(x, y)
 }
-
-// few is up to how many items are compared with each other, which takes less time than hashing them.
-const few = 8
 
 // subset reports whether every item of part is in whole, at least as often.
 func (s *scalars) subset(part, whole *header) bool {
@@ -145,17 +148,12 @@ func (s *scalars) subset(part, whole *header) bool {
 	if part.len > whole.len {
 		return false
 	}
-	if whole.len <= few {
-		taken := 0 // a bit for each item of whole
+	if _, texts := s.elem.(text); texts && whole.len <= few {
+		at, _ := match(column{part.data, s.size, part.len}, column{whole.data, s.size, whole.len}, false)
 		for i := range part.len {
-			j := 0
-			for j < whole.len && (taken>>j&1 == 1 || !s.elem.equal(at(part, i), at(whole, j), 0)) {
-				j++
-			}
-			if j == whole.len {
+			if at[i] < 0 {
 				return false
 			}
-			taken |= 1 << j
 		}
 		return true
 	}

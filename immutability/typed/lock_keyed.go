@@ -1,7 +1,6 @@
 package typed
 
 import (
-	"encoding/binary"
 	"fmt"
 	"hash/maphash"
 	"reflect"
@@ -65,6 +64,12 @@ func (l *keyedItems) keeps(newVal, oldVal unsafe.Pointer, depth int) bool {
 	if depth >= maxDepth {
 		return false
 	}
+	if l.plain && l.inOrder == nil && newList.len == oldList.len {
+		if kept, aligned := l.plainInPlace(&newList, &oldList, depth+1); aligned {
+			return kept
+		}
+		return l.byKey(&newList, &oldList, depth+1)
+	}
 	if l.inOrder != nil && newVal != nil && oldVal != nil && newList.len == oldList.len && l.inOrder.keeps(newVal, oldVal, depth) {
 		return true
 	}
@@ -79,21 +84,20 @@ func (l *keyedItems) keeps(newVal, oldVal unsafe.Pointer, depth int) bool {
 	return l.byKey(&newList, &oldList, depth+1)
 }
 
-// inPlace checks lists with the same keys at the same indices, each key once. aligned is false for other lists.
+// inPlace checks lists with the same keys at the same indices, each key once. aligned is false for other lists, of which
+// nothing is known yet.
 func (l *keyedItems) inPlace(newList, oldList *header, depth int) (kept, aligned bool) {
-	if l.plain {
-		return l.plainInPlace(newList, oldList, depth)
-	}
-	kept = true
 	for i := range newList.len {
 		newItem, oldItem := l.view.item(newList, i), l.view.item(oldList, i)
 		newObj, oldObj := l.object(newItem), l.object(oldItem)
 		if newObj == nil || oldObj == nil || !l.sameKey(newObj, oldObj) {
 			return false, false
 		}
-		kept = kept && (l.item == nil || l.item.keeps(newItem, oldItem, depth))
+		if l.item != nil && !l.item.keeps(newItem, oldItem, depth) {
+			return false, true // whatever follows: the two have the same key
+		}
 	}
-	return kept, l.unique(newList)
+	return true, l.unique(newList)
 }
 
 // plainInPlace is inPlace for items that are structs with one key, a string that is always written.
@@ -102,54 +106,30 @@ func (l *keyedItems) inPlace(newList, oldList *header, depth int) (kept, aligned
 // occurs once. With the length first and the last letters next, that is so for the names that programs count up, such as
 // node-9 and node-10. Other lists are looked at once more.
 func (l *keyedItems) plainInPlace(newList, oldList *header, depth int) (kept, aligned bool) {
-	kept = true
-	rising := true
+	rising, letters := true, uint64(0)
 	lastLength, lastEnding := -1, uint64(0)
-	keyAt, texts := l.keys[0].at.offset, l.texts
-	for i := range newList.len {
-		newItem, oldItem := l.view.item(newList, i), l.view.item(oldList, i)
+	keyAt, size, texts := l.keys[0].at.offset, l.view.size, l.texts
+	newItem, oldItem := newList.data, oldList.data
+	for range newList.len {
 		name := *(*string)(unsafe.Add(newItem, keyAt))
 		if name != *(*string)(unsafe.Add(oldItem, keyAt)) {
 			return false, false
 		}
-		if texts != nil {
-			for _, at := range texts {
-				kept = kept && *(*string)(unsafe.Add(newItem, at)) == *(*string)(unsafe.Add(oldItem, at))
-			}
-		} else if l.item != nil {
-			kept = kept && l.item.keeps(newItem, oldItem, depth)
-		}
-		if rising {
-			ending, ascii := endingOf(name)
-			rising = ascii && (len(name) > lastLength || len(name) == lastLength && ending > lastEnding)
-			lastLength, lastEnding = len(name), ending
-		}
-	}
-	return kept, rising || l.sorted(newList) || l.unique(newList)
-}
-
-// endingOf returns the last eight letters of a text as a number. ascii is false where it has other letters than those of
-// ASCII: two such texts may be written alike.
-func endingOf(s string) (ending uint64, ascii bool) {
-	const highs = 0x8080808080808080
-	p := unsafe.Pointer(unsafe.StringData(s))
-	switch n := len(s); {
-	case n >= 8:
-		ending = binary.BigEndian.Uint64(unsafe.Slice((*byte)(unsafe.Add(p, n-8)), 8))
-		for i := 0; i < n-8; i += 8 {
-			if *(*uint64)(unsafe.Add(p, i))&highs != 0 {
-				return 0, false
+		for _, at := range texts {
+			if *(*string)(unsafe.Add(newItem, at)) != *(*string)(unsafe.Add(oldItem, at)) {
+				return false, true
 			}
 		}
-	case n >= 4:
-		ending = uint64(binary.BigEndian.Uint32(unsafe.Slice((*byte)(p), 4)))<<32 |
-			uint64(binary.BigEndian.Uint32(unsafe.Slice((*byte)(unsafe.Add(p, n-4)), 4)))
-	default:
-		for i := range n {
-			ending = ending<<8 | uint64(s[i])
+		if texts == nil && l.item != nil && !l.item.keeps(newItem, oldItem, depth) {
+			return false, true
 		}
+		ending, all := endingOf(name)
+		letters |= all
+		rising = rising && (len(name) > lastLength || len(name) == lastLength && ending > lastEnding)
+		lastLength, lastEnding = len(name), ending
+		newItem, oldItem = unsafe.Add(newItem, size), unsafe.Add(oldItem, size)
 	}
-	return ending, ending&highs == 0
+	return true, rising && letters&highs == 0 || l.sorted(newList) || l.unique(newList)
 }
 
 // sorted reports whether the keys of a plain list are sorted by their bytes, and have only letters of ASCII.
@@ -160,7 +140,7 @@ func (l *keyedItems) sorted(list *header) bool {
 		if i > 0 && last >= name {
 			return false
 		}
-		if _, ascii := endingOf(name); !ascii {
+		if _, letters := endingOf(name); letters&highs != 0 {
 			return false
 		}
 		last = name
@@ -184,6 +164,9 @@ func (l *keyedItems) unique(list *header) bool {
 
 // byKey checks lists in any order. It proves nothing where a key occurs twice.
 func (l *keyedItems) byKey(newList, oldList *header, depth int) bool {
+	if l.plain && newList.len <= few && oldList.len <= few && l.plainByKey(newList, oldList, depth) {
+		return true
+	}
 	ix := newIndex(oldList.len)
 	defer ix.free()
 	for i := range oldList.len {
@@ -225,6 +208,29 @@ func (l *keyedItems) byKey(newList, oldList *header, depth int) bool {
 	return both == oldList.len || !l.remove
 }
 
+// plainByKey is byKey for a few items of a plain list. ok is false where it proves nothing.
+func (l *keyedItems) plainByKey(newList, oldList *header, depth int) (ok bool) {
+	at := l.keys[0].at.offset
+	matches, ok := match(column{unsafe.Add(newList.data, at), l.view.size, newList.len}, column{unsafe.Add(oldList.data, at), l.view.size, oldList.len}, true)
+	if !ok {
+		return false
+	}
+	both := 0
+	for i := range newList.len {
+		if matches[i] < 0 {
+			if l.add {
+				return false
+			}
+			continue
+		}
+		both++
+		if l.item != nil && !l.item.keeps(l.view.item(newList, i), l.view.item(oldList, int(matches[i])), depth) {
+			return false
+		}
+	}
+	return both == oldList.len || !l.remove
+}
+
 // object returns the struct of an item, nil for a nil pointer.
 func (l *keyedItems) object(item unsafe.Pointer) unsafe.Pointer {
 	if l.pointers {
@@ -234,6 +240,10 @@ func (l *keyedItems) object(item unsafe.Pointer) unsafe.Pointer {
 }
 
 func (l *keyedItems) sameKey(a, b unsafe.Pointer) bool {
+	if l.plain {
+		at := l.keys[0].at.offset
+		return *(*string)(unsafe.Add(a, at)) == *(*string)(unsafe.Add(b, at))
+	}
 	for i := range l.keys {
 		if !l.keys[i].same(a, b) {
 			return false

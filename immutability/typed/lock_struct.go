@@ -14,7 +14,8 @@ type structFields struct{ fields []lockedField }
 // lockedField is a field with locks on it or below it.
 type lockedField struct {
 	at    place
-	texts bool // a string that may not change, compared here
+	texts bool     // a string that may not change, compared here
+	equal comparer // of a value that may not change, nil for others: mostly it settles the matter
 	lock  lock
 }
 
@@ -77,8 +78,17 @@ func (k *locker) structFields(t reflect.Type, n *check.ContainerNode, path strin
 			return nil, err
 		}
 		locked := lockedField{at: placeOf(t, f.index), lock: inner}
+		if nested, ok := inner.(*structFields); ok && f.typ.Kind() == reflect.Struct && len(locked.at.then) == 0 {
+			for _, below := range nested.fields { // a struct in this one is always there: its fields are as those of this one
+				below.at.offset += locked.at.offset
+				s.fields = append(s.fields, below)
+			}
+			continue
+		}
 		if frozen, ok := inner.(*frozen); ok && len(locked.at.then) == 0 {
-			_, locked.texts = frozen.field.inner.(text)
+			if _, locked.texts = frozen.field.inner.(text); frozen.field.zero == nil {
+				locked.equal = frozen.field.inner
+			}
 		}
 		s.fields = append(s.fields, locked)
 	}
@@ -109,6 +119,9 @@ func (l *structFields) keeps(newVal, oldVal unsafe.Pointer, depth int) bool {
 			if *(*string)(unsafe.Add(newVal, f.at.offset)) != *(*string)(unsafe.Add(oldVal, f.at.offset)) {
 				return false
 			}
+			continue
+		}
+		if f.equal != nil && f.equal.equal(unsafe.Add(newVal, f.at.offset), unsafe.Add(oldVal, f.at.offset), depth) {
 			continue
 		}
 		if !f.lock.keeps(f.at.of(newVal), f.at.of(oldVal), depth) {

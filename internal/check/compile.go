@@ -32,6 +32,7 @@ func Compile(t *schema.Tree, normal *normalize.Normalizer, o Options) *Checker {
 		redactions: newRedactions(t, o.Redacted),
 		fields:     map[*schema.Location]*Field{},
 		nodes:      map[*schema.Location]Node{},
+		keyed:      t.Holding(func(l *schema.Location) bool { return l.Marks.ListType == schema.ListMap }),
 	}
 	return newChecker(c.node(t.Root))
 }
@@ -65,6 +66,7 @@ type compiler struct {
 	redactions         *redactions
 	fields             map[*schema.Location]*Field
 	nodes              map[*schema.Location]Node
+	keyed              map[*schema.Location]bool // a list by key is on it or below it
 }
 
 // field returns the field of l, nil for nil.
@@ -179,7 +181,7 @@ func (c *compiler) list(l *schema.Location) List {
 			return nil
 		}
 		_, whole := item.(*Frozen)
-		return &KeyedItems{Keys: keysOf(l), Names: textNames(l.Marks.ListMapKeys), Item: item, Equality: items, Locks: locks, LockPath: l.LockPath(), WholeItems: whole}
+		return &KeyedItems{Flat: !c.keyed[l.Items], Keys: keysOf(l), Names: textNames(l.Marks.ListMapKeys), Item: item, Equality: items, Locks: locks, LockPath: l.LockPath(), WholeItems: whole}
 	}
 	if item == nil {
 		return nil

@@ -1,0 +1,174 @@
+package typed
+
+import (
+	"reflect"
+	"unsafe"
+
+	"github.com/fieldlock/fieldlock/internal/check"
+)
+
+// structure compares structs, field by field.
+type structure struct{ fields []fieldComparer }
+
+// fieldComparer compares one field, or several that are one piece of memory.
+type fieldComparer struct {
+	kind    fieldKind
+	lenient bool // nil and empty are the same, of a slice or map
+	offset  uintptr
+	size    uintptr
+	inner   comparer     // of other
+	zero    reflect.Type // of a field that is left out when it is zero, which fields that are not written decide too
+}
+
+type fieldKind uint8
+
+const (
+	fieldMemory fieldKind = iota
+	fieldWord
+	fieldText
+	fieldOther
+)
+
+func (s *structure) equal(a, b unsafe.Pointer, depth int) bool {
+	for i := range s.fields {
+		f := &s.fields[i]
+		x, y := unsafe.Add(a, f.offset), unsafe.Add(b, f.offset)
+		switch f.kind {
+		case fieldText:
+			if *(*string)(x) != *(*string)(y) {
+				return false
+			}
+		case fieldWord:
+			if *(*uint64)(x) != *(*uint64)(y) {
+				return false
+			}
+		case fieldMemory:
+			if !sameBytes(x, y, f.size) {
+				return false
+			}
+		default:
+			if !f.equal(x, y, depth) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// equal compares the values of the field, at a and b.
+func (f *fieldComparer) equal(a, b unsafe.Pointer, depth int) bool {
+	if f.zero != nil && reflect.NewAt(f.zero, a).Elem().IsZero() != reflect.NewAt(f.zero, b).Elem().IsZero() {
+		return false
+	}
+	return f.inner.equal(a, b, depth) || f.lenient && lengthAt(a, f.size) == 0 && lengthAt(b, f.size) == 0
+}
+
+// field returns the comparer for the value of a field.
+func (c comparers) field(t reflect.Type, f jsonField, m check.Member, exact bool, path string) (fieldComparer, error) {
+	asksItself := f.omitZero && t.Kind() != reflect.Pointer && hasIsZero(t)
+	inner, err := c.of(t, m.Equality, exact || asksItself, path)
+	out := fieldComparer{kind: fieldOther, size: t.Size(), inner: inner}
+	if err == nil && !exact {
+		out.lenient = lenient(t, f, m)
+		if f.omitZero && !asksItself && (t.Kind() == reflect.Struct || t.Kind() == reflect.Array) {
+			out.zero = t
+		}
+	}
+	return out, err
+}
+
+// hasIsZero reports whether omitzero asks the value itself.
+func hasIsZero(t reflect.Type) bool {
+	_, ok := reflect.PointerTo(t).MethodByName("IsZero")
+	return ok
+}
+
+// lengthAt returns the length of the slice or map at p. Maps take one word.
+func lengthAt(p unsafe.Pointer, size uintptr) int {
+	if size == unsafe.Sizeof(uintptr(0)) {
+		return len(*(*map[string]struct{})(p))
+	}
+	return len(*(*[]struct{})(p))
+}
+
+// addFields adds the fields of t, which is at an offset of the outermost struct. All that encoding/json may write counts,
+// also what it leaves out because another field hides it.
+func (c comparers) addFields(s *structure, t reflect.Type, offset uintptr, e *check.Equality, exact bool, path string) error {
+	for i := range t.NumField() {
+		sf := t.Field(i)
+		f, embedded, written := readField(sf)
+		if !written && !exact {
+			continue
+		}
+		at := offset + sf.Offset
+		below := path + "." + sf.Name
+		switch {
+		case exact:
+			f = jsonField{}
+		case embedded != nil && sf.Type.Kind() == reflect.Struct:
+			if err := c.addFields(s, embedded, at, e, false, below); err != nil {
+				return err
+			}
+			continue
+		}
+		member := memberOf(e, f.name)
+		if embedded != nil { // a pointer, whose members belong to the outer object
+			member, f = check.Member{Equality: e}, jsonField{}
+		}
+		field, err := c.field(sf.Type, f, member, exact, below)
+		if err != nil {
+			return err
+		}
+		field.offset = at
+		s.add(field)
+	}
+	return nil
+}
+
+// memberOf returns how the values of a property compare.
+func memberOf(e *check.Equality, name string) check.Member {
+	if e == nil || e.Object == nil {
+		return check.Member{}
+	}
+	if m, ok := e.Object.Properties[name]; ok {
+		return m
+	}
+	return check.Member{Equality: e.Object.Values}
+}
+
+// lenient reports whether nil and empty count as the same in a field: both left out, or both normalized away.
+func lenient(t reflect.Type, f jsonField, m check.Member) bool {
+	switch t.Kind() {
+	case reflect.Slice:
+		var empty any = []any{}
+		if t.Elem().Kind() == reflect.Uint8 {
+			empty = "" // bytes are written as text
+		}
+		return f.omitEmpty || !writesItself(t) && m.Presence.Absent(nil) && m.Presence.Absent(empty)
+	case reflect.Map:
+		return f.omitEmpty || !writesItself(t) && m.Presence.Absent(nil) && m.Presence.Absent(map[string]any{})
+	}
+	return false
+}
+
+// add adds a field. Neighbours in memory become one.
+func (s *structure) add(f fieldComparer) {
+	switch inner := f.inner.(type) {
+	case text:
+		f.kind = fieldText
+	case memory:
+		if f.zero != nil || f.lenient {
+			break
+		}
+		f.kind = fieldMemory
+		if n := len(s.fields) - 1; n >= 0 && (s.fields[n].kind == fieldMemory || s.fields[n].kind == fieldWord) && s.fields[n].offset+s.fields[n].size == f.offset {
+			s.fields[n].size += uintptr(inner)
+			s.fields[n].kind = fieldMemory
+			return
+		}
+		if inner == 8 {
+			f.kind = fieldWord
+		}
+	}
+	s.fields = append(s.fields, f)
+}
