@@ -23,6 +23,7 @@ func conditions() map[string]condition {
 		"removedByNull":       removedByNull,
 		"oneFamily":           oneFamily,
 		"namedUID":            namedUID,
+		"manualSelectorOff":   manualSelectorOff,
 	}
 }
 
@@ -50,6 +51,14 @@ func storedVersions(u *update) (string, bool) {
 		}
 	}
 	return "", false
+}
+
+// manualSelectorOff reports whether a Job leaves its selector to the server from now on, and its pods do not have the
+// labels that the server would have given them: they are made at creation only.
+func manualSelectorOff(u *update) (string, bool) {
+	is, was := object(u.applied, "spec"), object(u.stored, "spec")
+	labels := object(is, "template", "metadata", "labels")
+	return "", was["manualSelector"] == true && is["manualSelector"] != true && text(labels, "controller-uid") == ""
 }
 
 // emptyMap reports whether a changed manifest has an empty map where the server has none: storage drops empty maps, and
