@@ -17,6 +17,8 @@ func conditions() map[string]condition {
 	return map[string]condition{
 		"storageClassUpgrade": storageClassUpgrade,
 		"storedVersions":      storedVersions,
+		"topologyUpgrade":     topologyUpgrade,
+		"emptyRanges":         emptyRanges,
 		"emptyData":           emptyMap("data"),
 		"emptyBinaryData":     emptyMap("binaryData"),
 		"emptyParameters":     emptyMap("parameters"),
@@ -34,6 +36,38 @@ func storageClassUpgrade(u *update) (string, bool) {
 	is, still := object(u.applied, "metadata", "annotations")[beta].(string)
 	_, named := object(u.stored, "spec")["storageClassName"]
 	return was, annotated && !named && text(u.applied, "spec", "storageClassName") == was && (!still || is == was)
+}
+
+// topologyUpgrade reports whether a volume's affinity changes in nothing but labels that get their present names.
+func topologyUpgrade(u *update) (string, bool) {
+	present := map[string]string{
+		"failure-domain.beta.kubernetes.io/zone":   "topology.kubernetes.io/zone",
+		"failure-domain.beta.kubernetes.io/region": "topology.kubernetes.io/region",
+		"beta.kubernetes.io/os":                    "kubernetes.io/os",
+		"beta.kubernetes.io/arch":                  "kubernetes.io/arch",
+		"beta.kubernetes.io/instance-type":         "node.kubernetes.io/instance-type",
+	}
+	terms := func(obj map[string]any) []map[string]any {
+		return objects(object(obj, "spec", "nodeAffinity", "required")["nodeSelectorTerms"])
+	}
+	was, _ := clone(u.stored).(map[string]any)
+	is, olds := terms(u.applied), terms(was)
+	for i := range min(len(is), len(olds)) {
+		newExpressions, oldExpressions := objects(is[i]["matchExpressions"]), objects(olds[i]["matchExpressions"])
+		for j := range min(len(newExpressions), len(oldExpressions)) {
+			if name, ok := present[text(oldExpressions[j], "key")]; ok && text(newExpressions[j], "key") == name {
+				oldExpressions[j]["key"] = name
+			}
+		}
+	}
+	return "", reflect.DeepEqual(object(u.applied, "spec", "nodeAffinity"), object(was, "spec", "nodeAffinity"))
+}
+
+// emptyRanges reports whether a Node that has ranges gets an explicit empty list.
+func emptyRanges(u *update) (string, bool) {
+	list, named := object(u.newObj, "spec")["podCIDRs"].([]any)
+	_, had := object(u.stored, "spec")["podCIDRs"]
+	return "", named && len(list) == 0 && had && !reflect.DeepEqual(u.newObj, u.oldObj)
 }
 
 // storedVersions returns the version that a CRD stored objects in, when the CRD drops it.

@@ -24,7 +24,6 @@ func preparations() map[string]preparation {
 		"tolerationSeconds":     tolerationSeconds,
 		"configMapData":         configMapData,
 		"secretData":            secretData,
-		"volumeTopology":        volumeTopology,
 		"claimSource":           claimSource,
 		"podRanges":             podRanges,
 		"uniqueScopes":          uniqueScopes,
@@ -160,24 +159,6 @@ func secretData(obj map[string]any) {
 		}
 	}
 	delete(obj, "stringData")
-}
-
-// volumeTopology gives the node labels in a volume's affinity their present names: the server accepts that change.
-func volumeTopology(obj map[string]any) {
-	present := map[string]string{
-		"failure-domain.beta.kubernetes.io/zone":   "topology.kubernetes.io/zone",
-		"failure-domain.beta.kubernetes.io/region": "topology.kubernetes.io/region",
-		"beta.kubernetes.io/os":                    "kubernetes.io/os",
-		"beta.kubernetes.io/arch":                  "kubernetes.io/arch",
-		"beta.kubernetes.io/instance-type":         "node.kubernetes.io/instance-type",
-	}
-	for _, term := range objects(object(obj, "spec", "nodeAffinity", "required")["nodeSelectorTerms"]) {
-		for _, expression := range objects(term["matchExpressions"]) {
-			if name, ok := present[text(expression, "key")]; ok {
-				expression["key"] = name
-			}
-		}
-	}
 }
 
 // podRanges makes podCIDR the first of podCIDRs. Where they differ, podCIDR counts.
