@@ -157,6 +157,16 @@ func TestCheck(t *testing.T) {
 			want: []string{"a/x spec.class immutable"},
 		},
 		{
+			name: "a CRD that moved elsewhere, and an object in its new version", reason: "NEW is not mistaken; what the new version locks is not known",
+			olds: dir{"crd.yaml": classLocked, "x.yaml": p}, news: dir{"x.yaml": widget("v3", "a", "x", "{class: q}"), "y.yaml": widget("v3", "a", "y", "{class: q}")},
+			want: []string{"unknown a/x apiVersion"},
+		},
+		{
+			name: "a version that the CRD does not have", reason: "the object is mistaken",
+			olds: dir{"crd.yaml": classLocked}, news: dir{"crd.yaml": classLocked, "x.yaml": widget("v3", "a", "x", "{class: q}")},
+			want: []string{"error x.yaml:2: document 1, Widget a/x: apiVersion: the CRD of Widget has no version \"v3\"; its versions are v1, v2"},
+		},
+		{
 			name: "conversion by webhook", reason: "nobody but the webhook knows what becomes of the object",
 			olds: dir{"crd.yaml": widgets("Webhook", locked, locked), "x.yaml": p}, news: dir{"crd.yaml": widgets("Webhook", locked, locked), "x.yaml": widget("v2", "a", "x", "{class: q}")},
 			want: []string{"unknown a/x apiVersion"},

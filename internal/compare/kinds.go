@@ -96,7 +96,8 @@ func (k *kinds) builtinOf(o *manifest.Object) *builtin.Kind {
 	return k.builtin.Find(o.APIVersion, o.Kind)
 }
 
-// unknownVersion returns the error for an object whose kind is defined in other versions only, nil where one covers it.
+// unknownVersion returns the error for an object whose kind is defined in other versions only, nil where one covers it. A
+// CRD that only OLD has is no mistake of NEW: its successor can come from elsewhere, with new versions.
 func (k *kinds) unknownVersion(o *manifest.Object) error {
 	if k.builtinOf(o) != nil {
 		return nil
@@ -104,6 +105,9 @@ func (k *kinds) unknownVersion(o *manifest.Object) error {
 	var names []string
 	for _, d := range k.byKind[groupKind{o.Group, o.Kind}] {
 		if d.covers(o.APIVersion) {
+			return nil
+		}
+		if d.onlyOld {
 			return nil
 		}
 		for _, v := range d.crd.Versions {
