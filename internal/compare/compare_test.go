@@ -122,6 +122,10 @@ func TestCheck(t *testing.T) {
 			want: []string{"unknown a/x metadata.name", "unknown a/x metadata.name"},
 		},
 		{
+			name: "moved and copied, nothing locked changed", reason: "whichever it was, it is allowed",
+			olds: dir{"crd.yaml": classLocked, "x.yaml": p}, news: dir{"crd.yaml": classLocked, "dev/x.yaml": p, "prod/x.yaml": widget("v1", "a", "x", "{class: p, free: b}")},
+		},
+		{
 			name: "moved, copied and changed", reason: "whichever it was, it is refused: copies cannot hide a change",
 			olds: dir{"crd.yaml": classLocked, "x.yaml": p}, news: dir{"crd.yaml": classLocked, "dev/x.yaml": q, "prod/x.yaml": q},
 			want: []string{"a/x spec.class immutable", "a/x spec.class immutable"},

@@ -100,21 +100,24 @@ func (c *checker) judgeCopy(p pair) (verdict, error) {
 const maxUnclear = 64
 
 // judgeUnclear judges an object of which nobody can tell what it was. When every combination of its rivals and
-// candidates is refused, so is the change; when one is allowed, the verdict is unknown. So copying an object cannot hide
-// that it changed.
+// candidates is refused, so is the change; when every one is allowed, so is the change; otherwise the verdict is unknown.
+// So copying an object cannot hide that it changed.
 func (c *checker) judgeUnclear(p pair) (verdict, error) {
 	unknown := verdict{unknown: []remark{{"metadata.name", p.unclear}}}
 	if len(p.rivals)*len(p.candidates) > maxUnclear {
 		return unknown, nil
 	}
 	var own verdict
+	refused, allowed := false, false
 	for _, n := range p.rivals {
 		for _, o := range p.candidates {
 			v, err := c.judge(pair{new: n, old: o})
 			if err != nil {
 				return verdict{}, err
 			}
-			if len(v.breaches)+v.more == 0 {
+			refused = refused || len(v.breaches)+v.more+len(v.unknown) > 0
+			allowed = allowed || len(v.breaches)+v.more == 0
+			if refused && allowed {
 				return unknown, nil
 			}
 			if n == p.new && own.breaches == nil {
