@@ -192,7 +192,7 @@ func TestCheck(t *testing.T) {
 		{
 			name: "a template beside manifests", reason: "one error names the way to check it; the rest is checked",
 			olds: dir{"crd.yaml": classLocked, "x.yaml": p},
-			news: dir{"crd.yaml": classLocked, "x.yaml": q, "shop/Chart.yaml": "apiVersion: v2\nname: shop\n", "shop/templates/a.yaml": "{{ if .Values.a }}\na: 1\n{{ end }}\n", "shop/templates/b.yaml": "{{ if .Values.a }}\na: 1\n{{ end }}\n"},
+			news: dir{"crd.yaml": classLocked, "x.yaml": q, "shop/Chart.yaml": "apiVersion: v2\nname: shop\n", "shop/templates/a.yaml": "{{ if .Values.a }}\napiVersion: v1\nkind: A\n{{ end }}\n", "shop/templates/b.yaml": "{{ if .Values.a }}\napiVersion: v1\nkind: A\n{{ end }}\n"},
 			want: []string{"a/x spec.class immutable", "error shop/templates/a.yaml: it is a template, not YAML, and so is 1 more file: check the manifests that the chart renders to, with --render 'helm template shop'"},
 		},
 		{
@@ -203,7 +203,7 @@ func TestCheck(t *testing.T) {
 		},
 		{
 			name: "one broken document", reason: "the others are checked",
-			olds: dir{"crd.yaml": classLocked, "x.yaml": p}, news: dir{"crd.yaml": classLocked, "x.yaml": q, "y.yaml": "a: [1\nb"},
+			olds: dir{"crd.yaml": classLocked, "x.yaml": p}, news: dir{"crd.yaml": classLocked, "x.yaml": q, "y.yaml": "apiVersion: v1\nkind: [1\nb"},
 			want: []string{"a/x spec.class immutable", "error y.yaml:2: document 1: the YAML is malformed: did not find expected ',' or ']'"},
 		},
 		{
