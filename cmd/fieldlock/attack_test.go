@@ -83,6 +83,9 @@ func TestAttacks(t *testing.T) {
 		{name: "group in another case", new: one(strings.Replace(b, "example.com/v1", "example.com/v1", 1) + "\nstatus: {class: a}\n")},
 		{name: "huge number", new: one(strings.Replace(trimmed, "{class: b}", "{class: 1e1000}", 1))},
 		{name: "long key", new: one(strings.Replace(trimmed, "{class: b}", "{class: b, "+strings.Repeat("k", 5000)+": 1}", 1))},
+		{name: "becomes a patch", new: map[string]string{"w.yaml": b, "kustomization.yaml": "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\npatches:\n- path: w.yaml\n"}},
+		{name: "becomes a template", new: map[string]string{"w.yaml": "# moved\n", "Chart.yaml": "name: c\nversion: 1.0.0\n", "templates/w.yaml": b}},
+		{name: "becomes a template that is not YAML", new: map[string]string{"w.yaml": "# moved\n", "Chart.yaml": "name: c\nversion: 1.0.0\n", "templates/w.yaml": b + "{{ if .Values.x }}\n"}},
 		{name: "becomes a hook", new: one(strings.Replace(b, "{name: x}", "{name: x, annotations: {helm.sh/hook: pre-install}}", 1))},
 		{name: "asks to be replaced", new: one(strings.Replace(b, "{name: x}", "{name: x, annotations: {argocd.argoproj.io/sync-options: 'Force=true,Replace=true'}}", 1))},
 		{name: "asks to be replaced, and the CRD says that costs nothing", new: map[string]string{

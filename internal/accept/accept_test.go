@@ -57,10 +57,44 @@ func TestParseMistakes(t *testing.T) {
 		{"accept:\n- {reason: a, until: tomorrow}\n", "it is the last day that counts"},
 		{"accept:\n- {reason: a, kind: 5}\n", "it has to be a string"},
 		{"accept:\n- 5\n", "an entry is an object"},
+		{"accept: []\n---\naccept:\n- {reason: a}\n", "several documents"},
+		{"accept: [\n", "f:"},
 	} {
 		if _, err := Parse("f", []byte(c.text)); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q: got %v, want %q", c.text, err, c.want)
 		}
+	}
+}
+
+// TestHas: an entry that the other side has too, in every key. Nothing is in a list that is not there.
+func TestHas(t *testing.T) {
+	l, err := Parse("f", []byte("accept:\n- {kind: Job, path: spec.x, reason: a}\n- {kind: Service, reason: b}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		reason string
+		list   *List
+		entry  Entry
+		want   bool
+	}{
+		{"the first", l, Entry{Kind: "Job", Path: "spec.x", Reason: "a"}, true},
+		{"the second", l, Entry{Kind: "Service", Reason: "b"}, true},
+		{"another reason", l, Entry{Kind: "Service", Reason: "c"}, false},
+		{"it accepts more", l, Entry{Kind: "Job", Reason: "a"}, false},
+		{"no list", nil, Entry{Kind: "Service", Reason: "b"}, false},
+		{"an empty list", &List{}, Entry{Kind: "Service", Reason: "b"}, false},
+	} {
+		if got := c.list.Has(&c.entry); got != c.want {
+			t.Errorf("%s: got %t", c.reason, got)
+		}
+	}
+	var none *List
+	if none.Match(Finding{Kind: "Job"}, today) != nil || none.Warnings(today, false) != nil {
+		t.Error("a list that is not there accepts something")
+	}
+	if l, err := Parse("f", nil); err != nil || len(l.Entries) != 0 {
+		t.Errorf("an empty file: %v, %v", l, err)
 	}
 }
 

@@ -82,6 +82,13 @@ func Check(in Input, o Options) (*Report, error) {
 	c.fail(c.kinds.errs...)
 	c.report.Warnings = append(append(c.report.Warnings, in.Warnings...), c.kinds.warnings...)
 	for _, p := range newSet.Patches {
+		has := func(o *manifest.Object) bool { return o.ID == p.ID }
+		if i := slices.IndexFunc(oldSet.Objects, has); i >= 0 && !slices.ContainsFunc(newSet.Objects, has) {
+			c.report.Unknown = append(c.report.Unknown, Remark{subject(p.Object, ""), "", fmt.Sprintf(
+				"it is a patch of %s, and the object itself in OLD (%s); render the manifests with --render 'kustomize build DIR' to check what it changes",
+				p.Kustomization, oldSet.Objects[i].Document.File)})
+			continue
+		}
 		c.report.Notes = append(c.report.Notes, Remark{subject(p.Object, ""), "", fmt.Sprintf(
 			"it is a patch of %s, not an object, and was skipped; to check what it changes, render the manifests with --render 'kustomize build DIR'", p.Kustomization)})
 	}

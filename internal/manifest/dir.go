@@ -44,19 +44,21 @@ func walk(dir string, above []string, add func(path string, err error)) {
 	}
 	for _, entry := range entries {
 		path := filepath.Join(dir, entry.Name())
-		isDir := entry.IsDir()
-		if entry.Type()&fs.ModeSymlink != 0 {
+		mode := entry.Type()
+		if mode&fs.ModeSymlink != 0 {
 			info, err := os.Stat(path)
 			if err != nil {
 				add(path, err)
 				continue
 			}
-			isDir = info.IsDir()
+			mode = info.Mode()
 		}
 		switch {
-		case isDir && strings.HasPrefix(entry.Name(), "."):
-		case isDir:
+		case mode.IsDir() && strings.HasPrefix(entry.Name(), "."):
+		case mode.IsDir():
 			walk(path, above, add)
+		case HasObjects(path) && !mode.IsRegular():
+			add(path, &fs.PathError{Op: "read", Path: path, Err: errors.New("it is not a regular file")})
 		case HasObjects(path):
 			add(path, nil)
 		}

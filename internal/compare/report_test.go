@@ -1,0 +1,152 @@
+package compare
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fieldlock/fieldlock/internal/accept"
+)
+
+// TestReportParts: what a report says of a violation beside its path and lock.
+func TestReportParts(t *testing.T) {
+	crd := widgets("None", "region: {type: object, x-kubernetes-immutable: true, properties: {a: {type: string}, b: {type: string}}}\nclass: {type: string, x-kubernetes-immutable: true}", "class: {type: string}")
+	old := widget("v1", "a", "x", "{class: p, region: {a: '1', b: '1'}}") + widget("v1", "a", "-y z", "{class: p}") + widget("v1", "", "w", "{class: p}")
+	news := widget("v1", "a", "x", "{class: q, region: {a: '2', b: '3'}}") + widget("v1", "a", "-y z", "{class: q}") + widget("v1", "", "w", "{class: p}")
+	run := func(list *accept.List) *Report {
+		r, err := Check(Input{New: files(map[string]string{"crd.yaml": crd, "x.yaml": news}), Old: files(map[string]string{"crd.yaml": crd, "x.yaml": old}), Accepted: list}, Options{Now: testDay})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	r := run(nil)
+	if got := paths(r); !slices.Equal(got, []string{"spec.class", "spec.region", "spec.class"}) {
+		t.Fatalf("violations at %q: they are sorted by path", got)
+	}
+	region := &r.Violations[1]
+	if len(region.Differences) != 2 || region.Differences[0].Path != "spec.region.a" || string(region.Differences[1].New) != `"3"` {
+		t.Errorf("the differences are %+v", region.Differences)
+	}
+	if class := &r.Violations[0]; string(class.Old) != `"p"` || string(class.New) != `"q"` || class.Change == "" || class.Change == region.Change {
+		t.Errorf("the violation is %+v", class)
+	}
+	if len(r.Replacements) != 2 || r.Replacements[0].Accepted || r.Replacements[0].Cost != CostUnknown {
+		t.Fatalf("the replacements are %+v", r.Replacements)
+	}
+	for i, want := range []string{"kubectl delete widgets.example.com x --namespace a", "kubectl delete widgets.example.com '-y z' --namespace a"} {
+		if !slices.Contains(r.Replacements[i].How, want) {
+			t.Errorf("%q lacks %q", r.Replacements[i].How, want)
+		}
+	}
+	for _, test := range []struct {
+		accept             string
+		allowed            bool
+		accepted, replaced int // accepted violations and replacements
+	}{
+		{"[]", false, 0, 0},
+		{"[{path: spec.class, reason: a}]", false, 2, 1},
+		{"[{object: a/x, reason: a}]", false, 2, 1},
+		{"[{kind: Widget, reason: a}]", true, 3, 2},
+		{"[{kind: Widget, reason: a, until: '2026-11-20'}]", false, 0, 0},
+	} {
+		list, err := accept.Parse("f", []byte("accept: "+test.accept))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := run(list)
+		accepted, replaced := 0, 0
+		for i := range r.Violations {
+			if r.Violations[i].Accepted {
+				accepted++
+			}
+		}
+		for i := range r.Replacements {
+			if r.Replacements[i].Accepted {
+				replaced++
+			}
+		}
+		if r.Allowed != test.allowed || accepted != test.accepted || replaced != test.replaced {
+			t.Errorf("%s: allowed %t, %d violations and %d replacements accepted", test.accept, r.Allowed, accepted, replaced)
+		}
+		if got := len(r.Acceptances("b")); got != 3-accepted {
+			t.Errorf("%s: %d entries would be written, want %d", test.accept, got, 3-accepted)
+		}
+	}
+}
+
+var testDay = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+func paths(r *Report) (list []string) {
+	for i := range r.Violations {
+		list = append(list, r.Violations[i].Path)
+	}
+	return list
+}
+
+// TestServerRefusals: a refusal of the server is reported unless a violation at, above or below its field explains it.
+func TestServerRefusals(t *testing.T) {
+	for _, test := range []struct {
+		breaches, refusals []string
+		want               []string // the paths of the added ones
+	}{
+		{nil, []string{"spec.a"}, []string{"spec.a"}},
+		{[]string{"spec.a"}, []string{"spec.a"}, nil},
+		{[]string{"spec.a"}, []string{"spec.a.b", "spec.a[0]", "spec"}, nil},
+		{[]string{"spec.a"}, []string{"spec.ab", "spec.b"}, []string{"spec.ab", "spec.b"}},
+		{[]string{"spec.a", "spec.b"}, []string{"spec.a", "spec.c"}, []string{"spec.c"}},
+		{[]string{"spec.b", "spec.a"}, []string{"spec.b"}, nil},
+		{[]string{"spec.a"}, []string{""}, nil},
+	} {
+		var v verdict
+		for _, path := range test.breaches {
+			v.breaches = append(v.breaches, breach{path: path})
+		}
+		var refusals []ServerRefusal
+		for _, path := range test.refusals {
+			refusals = append(refusals, ServerRefusal{path, "no"})
+		}
+		v.addServer(refusals)
+		var got []string
+		for _, b := range v.breaches[len(test.breaches):] {
+			if b.lock != lockServer || b.message != "no" || b.change == "" {
+				t.Errorf("added is %+v", b)
+			}
+			got = append(got, b.path)
+		}
+		if !slices.Equal(got, test.want) {
+			t.Errorf("%q with refusals at %q: added %q, want %q", test.breaches, test.refusals, got, test.want)
+		}
+	}
+}
+
+func TestQuote(t *testing.T) {
+	for word, want := range map[string]string{
+		"a-b_c.d/e:f@g%h+i,j": "a-b_c.d/e:f@g%h+i,j", "": "''", "-f": "'-f'", "a b": "'a b'", "a'b": `'a'\''b'`, "$(x)": "'$(x)'", "a;b": "'a;b'", "ä": "'ä'", "~": "'~'",
+	} {
+		if got := quote(word); got != want {
+			t.Errorf("%q: got %s, want %s", word, got, want)
+		}
+	}
+}
+
+// TestDigest: a digest tells changes apart, absent and null values too.
+func TestDigest(t *testing.T) {
+	values := []value{{}, {nil, true}, {"", true}, {"a", true}, {map[string]any{}, true}, {[]any{"a"}, true}, {int64(1), true}, {"1", true}}
+	seen := map[string]bool{}
+	for _, is := range values {
+		for _, was := range values {
+			d := digest(was, is)
+			if len(d) != 16 || seen[d] {
+				t.Errorf("%v from %v has the digest %q", is, was, d)
+			}
+			seen[d] = true
+		}
+	}
+	a := map[string]any{"metadata": map[string]any{"name": "x"}, "status": "s", "spec": "a"}
+	b := map[string]any{"metadata": map[string]any{"name": "y"}, "status": "t", "spec": "b"}
+	if digestObjects(a, b) == digestObjects(b, a) || digestObjects(a, b) != digestObjects(map[string]any{"spec": "a"}, b) || !strings.Contains(a["status"].(string), "s") {
+		t.Error("a digest of objects is of what people write, and of its direction")
+	}
+}
