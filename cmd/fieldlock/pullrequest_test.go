@@ -76,6 +76,9 @@ func TestAcceptedByTheChange(t *testing.T) {
 				if c.status != test.status || !strings.Contains(c.out, "data") {
 					t.Errorf("%s: %s: got status %d, want %d, and\n%s%s", format, test.reason, c.status, test.status, c.out, c.err)
 				}
+				if test.status == exitClean && format != "json" && !strings.Contains(c.out, "trust me") {
+					t.Errorf("%s: the reason is missing:\n%s", format, c.out)
+				}
 				if test.status == exitClean && (!strings.Contains(c.out, marks[0]) || strings.Contains(c.out, marks[1]) != test.isNew) {
 					t.Errorf("%s: the acceptance is not marked as new: %t, and should be; got\n%s", format, test.isNew, c.out)
 				}

@@ -31,6 +31,7 @@ func TestMatch(t *testing.T) {
 		{"on the last day", Finding{Object: "x", Kind: "Job"}, "jobs are deleted first"},
 		{"after the last day", Finding{Object: "x", Kind: "Service"}, ""},
 		{"the next change", Finding{Kind: "ConfigMap", Change: "abd"}, ""},
+		{"a change of what nobody has accepted", Finding{Kind: "Secret", Change: "abc"}, ""},
 		{"the text of a rule", Finding{Kind: "Widget", Rule: "rule", Text: "self == oldSelf"}, "a rule"},
 		{"a finding of lint", Finding{CRD: "widgets.example.com"}, "lint"},
 	} {
@@ -42,7 +43,7 @@ func TestMatch(t *testing.T) {
 			t.Errorf("%s: got %q, want %q", c.reason, got, c.want)
 		}
 	}
-	want := ".fieldlock.yaml:4: the entry no longer counts: its last day was 2026-11-20\n.fieldlock.yaml:5: the entry matches nothing; remove it"
+	want := ".fieldlock.yaml:4: the entry no longer counts: its last day was 2026-11-20\n.fieldlock.yaml:5: the entry accepted another change of this field; review the new one"
 	if got := strings.Join(l.Warnings(today, false), "\n"); got != want {
 		t.Errorf("got the warnings\n%s\nwant\n%s", got, want)
 	}
@@ -106,6 +107,12 @@ func TestAdd(t *testing.T) {
 	l, err := Parse("f", got)
 	if err != nil || len(l.Entries) != 2 || l.Entries[1].Change != "0123" || !strings.Contains(string(got), "# a job") {
 		t.Errorf("got %v and\n%s", err, got)
+	}
+	if got, err = Add("f", got, []Entry{{Object: "a/b", Kind: "Service", Path: "spec.x", Rule: "immutable", Change: "4567", Reason: "c"}}); err != nil {
+		t.Fatal(err)
+	}
+	if l, err = Parse("f", got); err != nil || len(l.Entries) != 2 || l.Entries[1].Change != "4567" {
+		t.Errorf("another change of the same field: got %v and\n%s", err, got)
 	}
 	if got, err = Add("f", nil, []Entry{{Kind: "Job", Reason: "a"}}); err != nil {
 		t.Fatal(err)

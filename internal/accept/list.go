@@ -25,6 +25,7 @@ type List struct {
 
 	lines   []int
 	matched []bool
+	changed []bool // matches a finding but for the change, which is another one
 }
 
 // Finding is what entries are matched against.
@@ -60,7 +61,7 @@ func Parse(name string, data []byte) (*List, error) {
 			return nil, err
 		}
 	}
-	l.matched = make([]bool, len(l.Entries))
+	l.matched, l.changed = make([]bool, len(l.Entries)), make([]bool, len(l.Entries))
 	return l, nil
 }
 
@@ -118,6 +119,10 @@ func (l *List) Match(f Finding, now time.Time) *Entry {
 		if !e.matches(&f) {
 			continue
 		}
+		if e.Change != "" && e.Change != f.Change {
+			l.changed[i] = true
+			continue
+		}
 		l.matched[i] = true
 		if found == nil && !e.expired(now) {
 			found = e
@@ -126,8 +131,9 @@ func (l *List) Match(f Finding, now time.Time) *Entry {
 	return found
 }
 
+// matches compares everything but the change.
 func (e *Entry) matches(f *Finding) bool {
-	for _, pair := range [...][2]string{{e.Object, f.Object}, {e.Kind, f.Kind}, {e.CRD, f.CRD}, {e.Path, f.Path}, {e.Change, f.Change}} {
+	for _, pair := range [...][2]string{{e.Object, f.Object}, {e.Kind, f.Kind}, {e.CRD, f.CRD}, {e.Path, f.Path}} {
 		if pair[0] != "" && pair[0] != pair[1] {
 			return false
 		}
@@ -152,7 +158,7 @@ func (l *List) Has(e *Entry) bool {
 	return false
 }
 
-// Warnings names the entries that matched nothing, and those whose last day is over: with forLint the entries for CRDs,
+// Warnings names the entries that matched nothing or another change, and those whose last day is over: with forLint the entries for CRDs,
 // otherwise the others. A nil List has none.
 func (l *List) Warnings(now time.Time, forLint bool) []string {
 	if l == nil {
@@ -162,6 +168,8 @@ func (l *List) Warnings(now time.Time, forLint bool) []string {
 	for i := range l.Entries {
 		switch e := &l.Entries[i]; {
 		case e.CRD != "" != forLint:
+		case !l.matched[i] && l.changed[i]:
+			list = append(list, fmt.Sprintf("%s:%d: the entry accepted another change of this field; review the new one", l.File, l.lines[i]))
 		case !l.matched[i]:
 			list = append(list, fmt.Sprintf("%s:%d: the entry matches nothing; remove it", l.File, l.lines[i]))
 		case e.expired(now):

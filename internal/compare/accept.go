@@ -14,7 +14,7 @@ func (r *Report) accept(in *Input, now time.Time) {
 		if entry == nil {
 			continue
 		}
-		v.Accepted = true
+		v.Accepted, v.AcceptedReason = true, entry.Reason
 		v.AcceptedNew = in.KnownOld && !in.OldAccepted.Has(entry)
 	}
 	for i := range r.Replacements {

@@ -203,8 +203,8 @@ func TestCheck(t *testing.T) {
 		},
 		{
 			name: "one broken document", reason: "the others are checked",
-			olds: dir{"crd.yaml": classLocked, "x.yaml": p}, news: dir{"crd.yaml": classLocked, "x.yaml": q, "y.yaml": "apiVersion: v1\nkind: [1\nb"},
-			want: []string{"a/x spec.class immutable", "error y.yaml:2: document 1: the YAML is malformed: did not find expected ',' or ']'"},
+			olds: dir{"crd.yaml": classLocked, "x.yaml": p}, news: dir{"crd.yaml": classLocked, "x.yaml": q, "y.yaml": "apiVersion: v1\nkind: A\na: [1\nb"},
+			want: []string{"a/x spec.class immutable", "error y.yaml:3: document 1: the YAML is malformed: did not find expected ',' or ']'"},
 		},
 		{
 			name: "strict", reason: "an object of an unknown kind is an error",

@@ -60,6 +60,8 @@ type Violation struct {
 
 	// Replaced is set when the object asks its tool to replace it, and nothing worse than downtime comes of it.
 	Replaced bool `json:"-"`
+	// AcceptedReason is the reason of the entry that accepts the violation.
+	AcceptedReason string `json:"-"`
 	// Change is a digest of the old and new value, for acceptances.
 	Change string `json:"-"`
 	// Item names the item of a keyed list that Path leads through, by its keys; Owners says who last set the field.

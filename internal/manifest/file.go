@@ -49,10 +49,10 @@ func (f *File) ParseShared(data []byte, shared *yamldoc.Shared) {
 	case f.Err == nil:
 	case f.Found && notObjects(f.Err):
 		f.Err = nil
-	case f.Found && !mayHoldObject(data):
-		f.Documents, f.Err, f.Unrelated = nil, nil, true
 	case template.Match(data):
 		f.Err = &TemplateError{f.Name, f.Err}
+	case f.Found && !mayHoldObject(data):
+		f.Documents, f.Err, f.Unrelated = nil, nil, true
 	}
 }
 

@@ -53,9 +53,9 @@ func checkAlerts(r *compare.Report) []alert {
 		}
 		switch {
 		case v.AcceptedNew:
-			a.level, a.accepted = "warning", "accepted by an entry that this change adds"
+			a.level, a.accepted = "warning", acceptance(v)
 		case v.Accepted:
-			a.level, a.accepted = "note", "accepted"
+			a.level, a.accepted = "note", acceptance(v)
 		}
 		alerts = append(alerts, a)
 	}
@@ -76,6 +76,15 @@ func checkAlerts(r *compare.Report) []alert {
 		alerts = append(alerts, alert{rule: alertUnreadable, level: "error", title: "unreadable input", message: e.Text, at: place{e.File, e.Line, 0}})
 	}
 	return alerts
+}
+
+// acceptance says why a violation does not count.
+func acceptance(v *compare.Violation) string {
+	text := "accepted: "
+	if v.AcceptedNew {
+		text = "accepted by an entry that this change adds: "
+	}
+	return text + v.AcceptedReason
 }
 
 // lintAlerts makes alerts of findings, each at the line of its schema node.

@@ -78,11 +78,11 @@ func writeViolation(w io.Writer, v *compare.Violation, p Palette) {
 	}
 	switch {
 	case v.AcceptedNew:
-		fmt.Fprintf(w, "      %s\n", p.Yellow("accepted by an entry that this change adds"))
+		fmt.Fprintf(w, "      %s\n", p.Yellow(Printable(acceptance(v))))
 	case v.Replaced:
 		fmt.Fprintf(w, "      %s\n", p.Yellow("not counted: the object asks its tool to replace it"))
 	case v.Accepted:
-		fmt.Fprintf(w, "      %s\n", p.Green("accepted"))
+		fmt.Fprintf(w, "      %s\n", p.Green(Printable(acceptance(v))))
 	}
 	if v.Owners != "" {
 		fmt.Fprintf(w, "      %s\n", p.Dim(Printable(v.Owners)))

@@ -87,9 +87,9 @@ func whyCell(v *compare.Violation) string {
 	text := cell(explain(v))
 	switch {
 	case v.AcceptedNew:
-		text += "<br>**accepted by an entry that this change adds**"
+		text += "<br>**" + cell(acceptance(v)) + "**"
 	case v.Accepted:
-		text += "<br>accepted"
+		text += "<br>" + cell(acceptance(v))
 	}
 	if v.OnlyOld {
 		text += "<br>only OLD has this lock"
