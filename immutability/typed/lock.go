@@ -23,6 +23,9 @@ type holder struct {
 	presence   normalize.Property
 }
 
+// absent reports whether a value counts as absent because it is normalized.
+func (h *holder) absent(value any) bool { return h.normalized && h.presence.Absent(value) }
+
 // locker builds locks, each once, so that recursive types and schemas end.
 type locker struct {
 	comparers comparers
@@ -116,13 +119,6 @@ func (l *update) isSet(p unsafe.Pointer) setness {
 
 // setnessOf returns how to tell whether a value of t is set.
 func setnessOf(t reflect.Type, h holder) func(p unsafe.Pointer) setness {
-	when := func(is bool) setness {
-		if is {
-			return isSet
-		}
-		return unset
-	}
-	absent := func(value any) bool { return h.normalized && h.presence.Absent(value) }
 	switch kind := t.Kind(); {
 	case kind == reflect.Pointer:
 		return func(p unsafe.Pointer) setness {
@@ -140,36 +136,17 @@ func setnessOf(t reflect.Type, h holder) func(p unsafe.Pointer) setness {
 	case writesItself(t):
 		return func(unsafe.Pointer) setness { return unknown }
 	case kind == reflect.Slice, kind == reflect.Map:
-		var empty any = []any{}
-		switch {
-		case kind == reflect.Map:
-			empty = map[string]any{}
-		case t.Elem().Kind() == reflect.Uint8:
-			empty = ""
-		}
-		emptyIsAbsent := h.omitEmpty || absent(empty)
-		doubtful := h.normalized && kind == reflect.Map // what is in it may count as absent
-		return func(p unsafe.Pointer) setness {
-			switch {
-			case *(*unsafe.Pointer)(p) == nil:
-				return unset
-			case lengthAt(p, t.Size()) == 0:
-				return when(!emptyIsAbsent)
-			case doubtful:
-				return unknown
-			}
-			return isSet
-		}
+		return setnessOfList(t, h)
 	case h.quoted && h.normalized: // what is written is another type's value
 	case kind == reflect.String:
-		emptyIsAbsent := h.omitEmpty || h.omitZero || absent("")
+		emptyIsAbsent := h.omitEmpty || h.omitZero || h.absent("")
 		return func(p unsafe.Pointer) setness { return when(!emptyIsAbsent || *(*string)(p) != "") }
 	case kind >= reflect.Bool && kind <= reflect.Uintptr:
 		var zero any = int64(0)
 		if kind == reflect.Bool {
 			zero = false
 		}
-		zeroIsAbsent := h.omitEmpty || h.omitZero || absent(zero)
+		zeroIsAbsent := h.omitEmpty || h.omitZero || h.absent(zero)
 		if hasIsZero(t) {
 			break
 		}
@@ -182,6 +159,37 @@ func setnessOf(t reflect.Type, h holder) func(p unsafe.Pointer) setness {
 		return func(unsafe.Pointer) setness { return isSet }
 	}
 	return func(unsafe.Pointer) setness { return unknown }
+}
+
+// setnessOfList is setnessOf for slices and maps.
+func setnessOfList(t reflect.Type, h holder) func(p unsafe.Pointer) setness {
+	var empty any = []any{}
+	switch {
+	case t.Kind() == reflect.Map:
+		empty = map[string]any{}
+	case t.Elem().Kind() == reflect.Uint8:
+		empty = ""
+	}
+	emptyIsAbsent := h.omitEmpty || h.absent(empty)
+	doubtful := h.normalized && t.Kind() == reflect.Map // what is in it may count as absent
+	return func(p unsafe.Pointer) setness {
+		switch {
+		case *(*unsafe.Pointer)(p) == nil:
+			return unset
+		case lengthAt(p, t.Size()) == 0:
+			return when(!emptyIsAbsent)
+		case doubtful:
+			return unknown
+		}
+		return isSet
+	}
+}
+
+func when(is bool) setness {
+	if is {
+		return isSet
+	}
+	return unset
 }
 
 // container returns the lock for the members or items of a value of t.

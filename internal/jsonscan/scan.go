@@ -43,7 +43,8 @@ type scanner struct {
 // complete (done), or one is met that does not end before limit, which is then not read. It returns the end of the last
 // token that was read and the state after it. A number ends with its delimiter, which limit must cover too.
 //
-// This loop is what reading costs: what mostly follows a token, a colon or a comma, is looked for at once.
+// This loop is what reading costs: what mostly follows a token, a colon or a comma, is looked for at once, and the loop is one
+// long function because a call for each token would cost as much as reading it.
 func (s *scanner) scan(data []byte, i int, at state, base, limit int) (end int, _ state) {
 	limit = min(limit, len(data)+1)
 	open := s.open
