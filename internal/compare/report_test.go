@@ -35,7 +35,7 @@ func TestReportParts(t *testing.T) {
 	if len(r.Replacements) != 2 || r.Replacements[0].Accepted || r.Replacements[0].Cost != CostUnknown {
 		t.Fatalf("the replacements are %+v", r.Replacements)
 	}
-	for i, want := range []string{"kubectl delete widgets.example.com x --namespace a", "kubectl delete widgets.example.com '-y z' --namespace a"} {
+	for i, want := range []string{"kubectl delete widgets.example.com x --namespace a && kubectl apply -f x.yaml", "kubectl delete widgets.example.com '-y z' --namespace a && kubectl apply -f x.yaml"} {
 		if !slices.Contains(r.Replacements[i].How, want) {
 			t.Errorf("%q lacks %q", r.Replacements[i].How, want)
 		}
@@ -83,52 +83,6 @@ func paths(r *Report) (list []string) {
 		list = append(list, r.Violations[i].Path)
 	}
 	return list
-}
-
-// TestServerRefusals: a refusal of the server is reported unless a violation at, above or below its field explains it.
-func TestServerRefusals(t *testing.T) {
-	for _, test := range []struct {
-		breaches, refusals []string
-		want               []string // the paths of the added ones
-	}{
-		{nil, []string{"spec.a"}, []string{"spec.a"}},
-		{[]string{"spec.a"}, []string{"spec.a"}, nil},
-		{[]string{"spec.a"}, []string{"spec.a.b", "spec.a[0]", "spec"}, nil},
-		{[]string{"spec.a"}, []string{"spec.ab", "spec.b"}, []string{"spec.ab", "spec.b"}},
-		{[]string{"spec.a", "spec.b"}, []string{"spec.a", "spec.c"}, []string{"spec.c"}},
-		{[]string{"spec.b", "spec.a"}, []string{"spec.b"}, nil},
-		{[]string{"spec.a"}, []string{""}, nil},
-	} {
-		var v verdict
-		for _, path := range test.breaches {
-			v.breaches = append(v.breaches, breach{path: path})
-		}
-		var refusals []ServerRefusal
-		for _, path := range test.refusals {
-			refusals = append(refusals, ServerRefusal{path, "no"})
-		}
-		v.addServer(refusals)
-		var got []string
-		for _, b := range v.breaches[len(test.breaches):] {
-			if b.lock != lockServer || b.message != "no" || b.change == "" {
-				t.Errorf("added is %+v", b)
-			}
-			got = append(got, b.path)
-		}
-		if !slices.Equal(got, test.want) {
-			t.Errorf("%q with refusals at %q: added %q, want %q", test.breaches, test.refusals, got, test.want)
-		}
-	}
-}
-
-func TestQuote(t *testing.T) {
-	for word, want := range map[string]string{
-		"a-b_c.d/e:f@g%h+i,j": "a-b_c.d/e:f@g%h+i,j", "": "''", "-f": "'-f'", "a b": "'a b'", "a'b": `'a'\''b'`, "$(x)": "'$(x)'", "a;b": "'a;b'", "ä": "'ä'", "~": "'~'",
-	} {
-		if got := quote(word); got != want {
-			t.Errorf("%q: got %s, want %s", word, got, want)
-		}
-	}
 }
 
 // TestDigest: a digest tells changes apart, absent and null values too.
