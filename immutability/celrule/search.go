@@ -13,7 +13,7 @@ const (
 )
 
 // maxSteps bounds a search.
-const maxSteps = 4000
+const maxSteps = 1000
 
 // possible reports whether m can satisfy all conditions, and whether that is sure: not if the search was given up, or m
 // had to assume something of an expression that is not understood.

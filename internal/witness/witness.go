@@ -14,6 +14,7 @@ import (
 type Kind struct {
 	Versions []*Version // the served ones and the one that objects are stored in
 
+	failed int // doubtful holes without a witness so far
 	bases  map[*Version]map[string]any
 	fields map[*Version]map[string]string // schema paths by path for people
 }
@@ -24,6 +25,9 @@ type Hole struct {
 	Version    string   // whose objects the finding is about; for other versions, the lax one
 	SchemaPath string   // of what is removed, renamed or swapped
 	Fields     []string // the guarded fields, as paths for people: "spec.nodes[*].zone"
+	// Sure is set if the hole follows from the rules and the schema. The effort for others becomes less with each that has
+	// no witness.
+	Sure bool
 }
 
 // Witness shows a hole.
@@ -41,6 +45,9 @@ const (
 	stagedEffort = 160
 	validEffort  = 700
 	deadEffort   = 60
+
+	// manyFailed bounds the doubtful holes of a kind without a witness, after which sequences are judged only as they come.
+	manyFailed = 8
 )
 
 // Find returns a witness of h. It reports false when it finds none within a bounded effort. The same input gives the
@@ -52,10 +59,18 @@ func (k *Kind) Find(h Hole) (Witness, bool) {
 			return found, true
 		}
 	}
+	if !h.Sure {
+		if k.failed++; k.failed > manyFailed {
+			return Witness{}, false
+		}
+	}
 	for _, w := range ways {
 		direct := w.starts
 		if w.starts = append(w.staged(), w.inSteps()...); len(w.starts) > 0 {
 			if found, ok := w.find(stagedEffort); ok {
+				if !h.Sure {
+					k.failed--
+				}
 				return found, true
 			}
 		}
