@@ -13,7 +13,7 @@ const (
 )
 
 // maxSteps bounds a search.
-const maxSteps = 4000
+const maxSteps = 1000
 
 // possible reports whether m can satisfy all conditions, and whether that is sure: not if the search was given up, or m
 // had to assume something of an expression that is not understood.
@@ -36,6 +36,7 @@ func solve(m *scenario, conditions []condition, budget *int) verdict {
 	}
 	var next *question
 	var choices []any
+	var left []condition // what is satisfied stays so, whatever else is answered
 	for _, holds := range conditions {
 		m.pending, m.choices = nil, nil
 		switch holds(m) {
@@ -43,6 +44,7 @@ func solve(m *scenario, conditions []condition, budget *int) verdict {
 			return refuted
 		case yes:
 		default:
+			left = append(left, holds)
 			if next == nil && m.pending != nil {
 				next, choices = m.pending, m.choices
 			}
@@ -53,7 +55,7 @@ func solve(m *scenario, conditions []condition, budget *int) verdict {
 	}
 	for _, choice := range choices {
 		m.answers[*next] = choice
-		if result := solve(m, conditions, budget); result != refuted {
+		if result := solve(m, left, budget); result != refuted {
 			return result
 		}
 		delete(m.answers, *next)

@@ -47,7 +47,7 @@ func (x *explainer) finding(s suspect) (Finding, bool) {
 	if s.dead != nil {
 		return f, !x.kind.Refuses(s.Version, s.dead.SchemaPath, s.dead.Index)
 	}
-	w, found := x.kind.Find(witness.Hole{Rule: s.Rule, Version: s.Version, SchemaPath: s.SchemaPath, Fields: s.Fields})
+	w, found := x.kind.Find(witness.Hole{Rule: s.Rule, Version: s.Version, SchemaPath: s.SchemaPath, Fields: s.Fields, Sure: s.sure})
 	switch {
 	case found && x.all:
 		f.Witness = &Witness{w.Objects, w.Refused}

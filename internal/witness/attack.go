@@ -143,5 +143,5 @@ func (v *Version) randomEdit(random *rand.Rand, s *sequence, l *schema.Location)
 		c.value = list[random.IntN(len(list))]
 	}
 	scopes := [][]int{{0}, {1}, {2}, {1, 2}, {0, 2}}
-	return edit{scopes[random.IntN(len(scopes))], []change{c}}
+	return edit{objects: scopes[random.IntN(len(scopes))], changes: []change{c}}
 }

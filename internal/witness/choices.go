@@ -22,6 +22,17 @@ func (v *Version) valuesFor(p path, reads *ruleReads) []any {
 	for _, value := range values(at)[:1] {
 		add(value)
 	}
+	if at.Items != nil && at.Items.Schema != nil && at.Items.Schema.Type.Contains("string") {
+		var texts []any
+		for _, literal := range reads.literals {
+			if text, ok := literal.(string); ok && !slices.Contains(texts, literal) {
+				texts = append(texts, text)
+			}
+		}
+		for i := 1; i < min(len(texts), 4); i++ {
+			add([]any{texts[0], texts[i]})
+		}
+	}
 	for _, literal := range reads.literals {
 		switch literal := literal.(type) {
 		case string:

@@ -7,10 +7,11 @@
 //
 // A witness is constructed from the schema and the hole first: the smallest valid object, with the guarded field at one
 // value, without it, and with it at another value. Where a rule or a keyword of the schema refuses that, a search repairs
-// what was refused, guided by what the rule reads and by the constants in it. The search is deterministic and bounded by a
+// what was refused: by changes that follow from the text of the rule, then by what it reads and the constants in it. Where
+// that is not enough, each object is made valid on its own first. The search is deterministic and bounded by a
 // number of evaluations, never by time.
 //
 // From the bottom: paths in objects (path.go), values for a schema (text.go, regex.go, value.go), what a rule reads
-// (reads.go), the judge (kind.go, judge.go), repairs (repair.go, combine.go), the search (search.go, shrink.go), ways
-// around (way.go), and the face (witness.go).
+// (reads.go), the judge (kind.go, judge.go), repairs (goal.go, repair.go, combine.go), the search (search.go, stage.go,
+// shrink.go), ways around (way.go), and the face (witness.go).
 package witness

@@ -15,6 +15,10 @@ type sequence struct {
 	objects  []map[string]any // as written
 	stored   *Version
 	edits    int // how many the search has made
+
+	// gone and target are where the middle object lacks a value, and the guarded value in the others; nil for ways that
+	// are not staged.
+	gone, target path
 }
 
 // problem is why a sequence is not what is wanted.

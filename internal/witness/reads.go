@@ -13,6 +13,7 @@ type ruleReads struct {
 	patterns [][]string // what it reads below self and oldSelf, each once, in the order of the text
 	literals []any      // its constants: string, int64, float64, bool
 	regexes  []string   // arguments of matches
+	expr     ast.Expr   // the rule, nil if it does not parse
 }
 
 // readsOf reads a rule; one that does not parse reads nothing.
@@ -27,6 +28,7 @@ func readsOf(text string) *ruleReads {
 		return r.found
 	}
 	r.vars = map[string][]string{"self": {}, "oldSelf": {}}
+	r.found.expr = parsed.Expr()
 	r.visit(parsed.Expr())
 	return r.found
 }
@@ -126,7 +128,18 @@ func (r *readsVisitor) call(call ast.CallExpr) []string {
 	for _, arg := range args {
 		r.visit(arg)
 	}
+	for _, text := range samples[call.FunctionName()] {
+		r.found.literals = append(r.found.literals, text)
+	}
 	return nil
+}
+
+// samples are texts that functions of CEL read: two of one sort, and one of another.
+var samples = map[string][]string{
+	"ip": {"10.0.0.1", "10.0.0.2", "2001:db8::1"}, "isIP": {"10.0.0.1", "10.0.0.2", "2001:db8::1"},
+	"cidr": {"10.0.0.0/8", "192.168.0.0/16", "2001:db8::/32"}, "isCIDR": {"10.0.0.0/8", "192.168.0.0/16", "2001:db8::/32"},
+	"timestamp": {"2024-01-01T00:00:00Z", "2025-01-01T00:00:00Z", "2026-01-01T00:00:00Z"},
+	"duration":  {"1h", "2h", "3h"}, "quantity": {"1", "2", "3"}, "url": {"https://a.example", "https://b.example"}, "isURL": {"https://a.example", "https://b.example"},
 }
 
 var macros = map[string]bool{"all": true, "exists": true, "exists_one": true, "filter": true, "map": true, "existsOne": true, "transformList": true, "transformMap": true}

@@ -6,12 +6,15 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"github.com/fieldlock/fieldlock/internal/celrun"
 )
 
 // edit changes some objects of a sequence.
 type edit struct {
 	objects []int
 	changes []change
+	and     *edit // what is changed too, or nil
 }
 
 // change sets the value at a path, or removes it.
@@ -23,7 +26,8 @@ type change struct {
 
 // apply returns s with e applied; false when it changes nothing or cannot be applied to one of the objects.
 func (s *sequence) apply(e edit) (*sequence, bool) {
-	next := &sequence{versions: s.versions, objects: slices.Clone(s.objects), stored: s.stored, edits: s.edits + 1}
+	next := *s
+	next.objects, next.edits = slices.Clone(s.objects), s.edits+1
 	changed := false
 	for _, i := range e.objects {
 		var v any = s.objects[i]
@@ -41,7 +45,13 @@ func (s *sequence) apply(e edit) (*sequence, bool) {
 		}
 		next.objects[i] = v.(map[string]any)
 	}
-	return next, changed && !reflect.DeepEqual(next.objects, s.objects)
+	if e.and != nil {
+		if also, ok := next.apply(*e.and); ok {
+			also.edits--
+			return also, true
+		}
+	}
+	return &next, changed && !reflect.DeepEqual(next.objects, s.objects)
 }
 
 // put returns a copy of v, a value of s, with value at p; containers that are missing on the way are the smallest ones.
@@ -80,24 +90,59 @@ const manyEdits = 240
 // repairs returns edits that may solve p.
 func (s *sequence) repairs(p problem) []edit {
 	var sets [][]change
+	var edits []edit
 	v := s.versions[p.at]
 	switch p.kind {
 	case invalid:
 		sets = s.schemaRepairs(v, p)
 	case brokenRule:
+		for _, g := range v.goalsOf(s.objects[p.at], *p.rule, true) {
+			edits = append(edits, s.reach(g, p.at, p.at-1)...)
+		}
 		sets = s.ruleRepairs(v, p)
 	case brokenLock:
 		sets = s.restore(p.at, p.path)
 	default:
 		return nil
 	}
-	var edits []edit
 	for _, changes := range sets {
 		for _, scope := range s.scopes(p.at) {
-			if edits = append(edits, edit{scope, changes}); len(edits) == manyEdits {
+			if edits = append(edits, edit{objects: scope, changes: changes}); len(edits) == manyEdits {
 				return edits
 			}
 		}
+	}
+	return edits
+}
+
+// goalsOf returns what gives a rule the wanted truth wherever it applies in obj.
+func (v *Version) goalsOf(obj map[string]any, r celrun.Rule, truth bool) []goal {
+	reads := v.reads[r.Text]
+	if reads == nil || reads.expr == nil {
+		return nil
+	}
+	var list []goal
+	for _, node := range expand(obj, v.Schema, nil, patternOf(r.SchemaPath)) {
+		for _, g := range (goals{Version: v, node: node}).want(reads.expr, truth) {
+			if len(g.self)+len(g.old) > 0 {
+				list = append(list, g.sorted())
+			}
+		}
+	}
+	return list
+}
+
+// reach returns edits that reach g, with the objects at the indices now and before as self and oldSelf. A goal about self
+// alone is reached in several objects at once too.
+func (s *sequence) reach(g goal, now, before int) []edit {
+	one := edit{objects: []int{now}, changes: g.self}
+	if before >= 0 && len(g.old) > 0 {
+		one.and = &edit{objects: []int{before}, changes: g.old}
+		return []edit{one}
+	}
+	var edits []edit
+	for _, scope := range s.scopes(now) {
+		edits = append(edits, edit{objects: scope, changes: g.self})
 	}
 	return edits
 }

@@ -17,6 +17,7 @@ type search struct {
 
 	seen  map[uint64]bool
 	queue candidates
+	last  *candidate // that was queued
 }
 
 // candidate is a sequence with its problems.
@@ -26,6 +27,15 @@ type candidate struct {
 	refusals []Refusal
 	score    int
 	order    int
+
+	expanded bool
+	left     []solution // edits that are not tried yet
+}
+
+// solution is an edit that may solve a problem.
+type solution struct {
+	edit    edit
+	problem problem
 }
 
 // add judges s, unless it was seen before, and returns it when it has no problem.
@@ -52,6 +62,7 @@ func (x *search) add(s *sequence, from *candidate, solving problem) *candidate {
 	}
 	c.score = c.rank(from, solving)
 	heap.Push(&x.queue, c)
+	x.last = c
 	return nil
 }
 
@@ -84,18 +95,44 @@ func (x *search) run(starts []*sequence) *candidate {
 	}
 	for x.queue.Len() > 0 && x.budget > 0 {
 		c := heap.Pop(&x.queue).(*candidate)
+		if found := x.expand(c); found != nil {
+			return found
+		}
+	}
+	return nil
+}
+
+// expand tries edits of c, and returns what has no problem then. After an edit that leaves fewer problems the others wait:
+// what is left may be solved in the same way.
+func (x *search) expand(c *candidate) *candidate {
+	const waiting = 3
+	if !c.expanded {
+		c.expanded = true
 		for _, p := range c.problems {
 			edits := c.repairs(p)
 			if p.kind == notRefused && x.differ != nil {
 				edits = x.differ(c.sequence)
 			}
 			for _, e := range edits {
-				if next, ok := c.apply(e); ok {
-					if found := x.add(next, c, p); found != nil {
-						return found
-					}
-				}
+				c.left = append(c.left, solution{e, p})
 			}
+		}
+	}
+	for len(c.left) > 0 && x.budget > 0 {
+		s := c.left[0]
+		c.left = c.left[1:]
+		next, ok := c.apply(s.edit)
+		if !ok {
+			continue
+		}
+		before := x.last
+		if found := x.add(next, c, s.problem); found != nil {
+			return found
+		}
+		if x.last != before && len(x.last.problems) < len(c.problems) {
+			c.score += waiting
+			heap.Push(&x.queue, c)
+			return nil
 		}
 	}
 	return nil

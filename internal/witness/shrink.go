@@ -12,7 +12,7 @@ func shrink(c *candidate, good func(*sequence) *candidate) *candidate {
 		again = false
 		for _, at := range pathsOf(c.objects) {
 			for _, scope := range c.scopes(0) {
-				next, ok := c.apply(edit{scope, []change{{path: at, gone: true}}})
+				next, ok := c.apply(edit{objects: scope, changes: []change{{path: at, gone: true}}})
 				if !ok {
 					continue
 				}

@@ -45,7 +45,7 @@ func valuesTo(s *spec.Schema, depth int) []any {
 		var list []any
 		limit := manyValues
 		if depth == 0 {
-			limit = 1
+			limit = 2 // so that items and values can differ
 		}
 		for _, text := range texts(s, limit) {
 			list = append(list, text)

@@ -50,15 +50,19 @@ func detour(v *Version, stored *Version, base map[string]any, removed []string, 
 				continue
 			}
 			last, _ := put(first, v.Schema, to, pair[1])
-			for _, middle := range without(v, first, at) {
-				w.starts = append(w.starts, newSequence(stored, []*Version{v, v, v}, first, middle, last))
+			for i, middle := range without(v, first, at) {
+				s := newSequence(stored, []*Version{v, v, v}, first, middle, last)
+				if i == 0 {
+					s.gone, s.target = at, to
+				}
+				w.starts = append(w.starts, s)
 			}
 		}
 	}
 	w.keeps = func(s *sequence) bool {
 		first, okFirst := get(s.objects[0], at)
 		middle, _ := get(s.objects[1], at)
-		last, okLast := get(s.objects[2], at)
+		last, okLast := get(s.objects[len(s.objects)-1], at)
 		return okFirst && okLast && !blank(first) && !blank(last) && blank(middle)
 	}
 	return w
@@ -106,41 +110,21 @@ func without(v *Version, obj any, p path) []any {
 func rekey(v *Version, stored *Version, base map[string]any, container []string, targets [][]string) *way {
 	w := &way{}
 	at := expand(base, v.Schema, nil, container)[0]
-	keyFields, keyed := v.keyFields(at)
+	keyFields, _ := v.keyFields(at)
 	for _, target := range targets {
 		if len(target) <= len(container) || !slices.Equal(target[:len(container)], container) {
 			continue
 		}
-		entry := expand(base, v.Schema, at, []string{anyStep})[0]
-		to := expand(base, v.Schema, entry, target[len(container)+1:])[0]
-		w.targets = append(w.targets, to)
-		for _, pair := range v.pairs(to) {
-			first, ok := put(base, v.Schema, to, pair[0])
-			if !ok {
-				continue
-			}
-			last, _ := put(first, v.Schema, to, pair[1])
-			for _, name := range keyFields {
-				if value, ok := get(first, entry.child(name)); ok {
-					last, _ = put(last, v.Schema, entry.child(name), value)
-				}
-			}
-			if middle, ok := remove(first, entry); ok {
-				w.starts = append(w.starts, newSequence(stored, []*Version{v, v, v}, first, middle, last))
-			}
-			if values := values(v.schemaAt(at)); keyed { // another key in its place
-				for _, value := range values {
-					if middle, ok := set(first, at, value); ok {
-						w.starts = append(w.starts, newSequence(stored, []*Version{v, v, v}, first, middle, last))
-					}
-				}
-			}
+		for _, entry := range entries(v, base, at) {
+			to := expand(base, v.Schema, entry, target[len(container)+1:])[0]
+			w.targets = append(w.targets, to)
+			w.starts = append(w.starts, rekeyed(v, stored, base, at, entry, to)...)
 		}
 	}
 	w.keeps = func(s *sequence) bool {
 		first, _ := get(s.objects[0], at)
 		middle, _ := get(s.objects[1], at)
-		last, _ := get(s.objects[2], at)
+		last, _ := get(s.objects[len(s.objects)-1], at)
 		for _, key := range keysOf(first, keyFields) {
 			if slices.Contains(keysOf(last, keyFields), key) && !slices.Contains(keysOf(middle, keyFields), key) {
 				return true
@@ -149,6 +133,67 @@ func rekey(v *Version, stored *Version, base map[string]any, container []string,
 		return false
 	}
 	return w
+}
+
+// entries returns the paths of values under a key that can be removed: the first one of the map or list at a path, and one
+// more of a list that has some, because a rule may ask for the first.
+func entries(v *Version, base map[string]any, at path) []path {
+	found := expand(base, v.Schema, at, []string{anyStep})[:1]
+	if list, _ := get(base, at); list != nil {
+		if list, ok := list.([]any); ok && len(list) > 0 {
+			found = append(found, at.child(len(list)))
+		}
+	}
+	return found
+}
+
+// rekeyed returns sequences that remove the entry of the map or list at a path, or put another key in its place.
+func rekeyed(v, stored *Version, base map[string]any, at, entry, to path) []*sequence {
+	keyFields, keyed := v.keyFields(at)
+	var starts []*sequence
+	for _, pair := range v.pairs(to) {
+		first, ok := put(base, v.Schema, to, pair[0])
+		if !ok {
+			continue
+		}
+		last, _ := put(first, v.Schema, to, pair[1])
+		for _, name := range keyFields {
+			if value, ok := get(first, entry.child(name)); ok {
+				last, _ = put(last, v.Schema, entry.child(name), value)
+			}
+		}
+		if middle, ok := remove(first, entry); ok {
+			starts = append(starts, newSequence(stored, []*Version{v, v, v}, first, middle, last))
+		}
+		if values := values(v.schemaAt(at)); keyed { // another key in its place
+			for _, value := range values {
+				if middle, ok := set(first, at, value); ok {
+					starts = append(starts, newSequence(stored, []*Version{v, v, v}, first, middle, last))
+				}
+			}
+		}
+	}
+	return starts
+}
+
+// inSteps returns sequences of w with one more object before the last: it has all but the guarded value, which a rule may
+// refuse to have from the beginning.
+func (w *way) inSteps() []*sequence {
+	var list []*sequence
+	for _, s := range w.starts {
+		for _, to := range w.targets {
+			last := s.objects[len(s.objects)-1]
+			if value, there := get(last, to); !there || blank(value) {
+				continue
+			}
+			if back, ok := remove(last, to); ok {
+				next := newSequence(s.stored, append(s.versions[:2:2], s.versions[2], s.versions[2]), s.objects[0], s.objects[1], back, last)
+				list = append(list, next)
+				break
+			}
+		}
+	}
+	return list
 }
 
 // keyFields returns the key fields of the list-type map at p; false for anything else.
@@ -214,9 +259,11 @@ func otherVersion(strict, lax, stored *Version, base map[string]any, targets [][
 			last, _ := put(first, strict.Schema, to, pair[1])
 			if lax.schemaAt(to) != nil {
 				w.starts = append(w.starts, newSequence(stored, versions, first, last, last))
+				w.starts[len(w.starts)-1].gone, w.starts[len(w.starts)-1].target = to, to
 			}
 			if gone, ok := remove(first, to); ok {
 				w.starts = append(w.starts, newSequence(stored, versions, first, gone, last), newSequence(stored, versions, gone, last, last))
+				w.starts[len(w.starts)-2].gone, w.starts[len(w.starts)-2].target = to, to
 			}
 		}
 		if gone, _ := remove(base, to); gone != nil { // a default of one version only

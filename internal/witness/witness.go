@@ -14,6 +14,7 @@ import (
 type Kind struct {
 	Versions []*Version // the served ones and the one that objects are stored in
 
+	failed int // doubtful holes without a witness so far
 	bases  map[*Version]map[string]any
 	fields map[*Version]map[string]string // schema paths by path for people
 }
@@ -24,6 +25,9 @@ type Hole struct {
 	Version    string   // whose objects the finding is about; for other versions, the lax one
 	SchemaPath string   // of what is removed, renamed or swapped
 	Fields     []string // the guarded fields, as paths for people: "spec.nodes[*].zone"
+	// Sure is set if the hole follows from the rules and the schema. The effort for others becomes less with each that has
+	// no witness.
+	Sure bool
 }
 
 // Witness shows a hole.
@@ -34,16 +38,43 @@ type Witness struct {
 	Refused []Refusal // why, one or more
 }
 
-// effort is how many sequences are judged for one hole, and how many objects for the first valid one.
-const effort = 700
+// How many sequences are judged for one hole as they come, how many whose objects are valid each on its own, how many
+// objects for the first valid one of a version, and how many updates to show that a rule which should be dead is not.
+const (
+	effort       = 100
+	stagedEffort = 160
+	validEffort  = 700
+	deadEffort   = 60
+
+	// manyFailed bounds the doubtful holes of a kind without a witness, after which sequences are judged only as they come.
+	manyFailed = 8
+)
 
 // Find returns a witness of h. It reports false when it finds none within a bounded effort. The same input gives the
 // same witness.
 func (k *Kind) Find(h Hole) (Witness, bool) {
-	for _, w := range k.ways(h) {
+	ways := k.ways(h)
+	for _, w := range ways {
 		if found, ok := w.find(effort); ok {
 			return found, true
 		}
+	}
+	if !h.Sure {
+		if k.failed++; k.failed > manyFailed {
+			return Witness{}, false
+		}
+	}
+	for _, w := range ways {
+		direct := w.starts
+		if w.starts = append(w.staged(), w.inSteps()...); len(w.starts) > 0 {
+			if found, ok := w.find(stagedEffort); ok {
+				if !h.Sure {
+					k.failed--
+				}
+				return found, true
+			}
+		}
+		w.starts = direct
 	}
 	return Witness{}, false
 }
@@ -87,7 +118,7 @@ func (k *Kind) Valid(version *Version) (map[string]any, bool) {
 	obj["apiVersion"], obj["kind"] = version.APIVersion, version.Kind
 	obj["metadata"] = map[string]any{"name": "example"}
 	start := newSequence(k.stored(version), []*Version{version}, obj)
-	if found := (&search{budget: effort}).run([]*sequence{start}); found != nil {
+	if found := (&search{budget: validEffort}).run([]*sequence{start}); found != nil {
 		k.bases[version] = found.objects[0]
 	}
 	return k.bases[version], k.bases[version] != nil
@@ -120,7 +151,7 @@ func (k *Kind) Refuses(version, schemaPath string, index int) bool {
 		}
 	}
 	return (&search{
-		budget: effort,
+		budget: deadEffort,
 		refuse: func(refusals []Refusal) bool {
 			return slices.ContainsFunc(refusals, func(r Refusal) bool { return is(r.rule) })
 		},
@@ -222,15 +253,20 @@ func (w *way) differences(s *sequence) []edit {
 	change := func(at path, list []any) {
 		for _, value := range list[:min(len(list), manyDifferences)] {
 			c := []change{{path: at, value: value}}
-			edits = append(edits, edit{[]int{last}, c}, edit{[]int{0}, c})
+			edits = append(edits, edit{objects: []int{last}, changes: c}, edit{objects: []int{0}, changes: c})
 		}
 		gone := []change{{path: at, gone: true}}
-		edits = append(edits, edit{[]int{last}, gone}, edit{[]int{0}, gone})
+		edits = append(edits, edit{objects: []int{last}, changes: gone}, edit{objects: []int{0}, changes: gone})
 	}
 	for _, target := range w.targets {
 		for _, r := range v.rules.Rules() {
 			if !v.transition[r] {
 				continue
+			}
+			for _, g := range v.goalsOf(s.objects[last], r, false) {
+				if touches(g, target) {
+					edits = append(edits, s.reach(g, last, 0)...)
+				}
 			}
 			for _, node := range expand(s.objects[last], v.Schema, nil, patternOf(r.SchemaPath)) {
 				if !node.starts(target) && !target.starts(node) {
@@ -248,4 +284,9 @@ func (w *way) differences(s *sequence) []edit {
 		change(target, values(v.schemaAt(target)))
 	}
 	return edits[:min(len(edits), manyEdits)]
+}
+
+// touches reports whether g changes something at, below or above target.
+func touches(g goal, target path) bool {
+	return slices.ContainsFunc(slices.Concat(g.self, g.old), func(c change) bool { return c.path.starts(target) || target.starts(c.path) })
 }

@@ -1,0 +1,264 @@
+package witness
+
+import (
+	"cmp"
+	"reflect"
+	"slices"
+
+	"github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/common/operators"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+)
+
+// goal is changes after which a condition has the wanted truth, to the object that is self and to the one that is oldSelf.
+// An empty goal changes nothing: it stands for what is not understood.
+type goal struct{ self, old []change }
+
+// manyGoals bounds the goals of one condition.
+const manyGoals = 16
+
+// goals finds goals in the text of a rule at one node. Example: self.mode != 'B' || has(self.zone) is true if mode is
+// another value of its enum, or if zone has one.
+type goals struct {
+	*Version
+	node path // what self and oldSelf are
+	// item is the variable of an exists within which paths start, "" outside of one.
+	item string
+}
+
+// want returns ways to give x the wanted truth.
+func (g goals) want(x ast.Expr, truth bool) []goal {
+	if at, old, ok := g.pathOf(x); ok {
+		return []goal{g.set(at, old, truth)}
+	}
+	if x.Kind() != ast.CallKind {
+		return []goal{{}}
+	}
+	call := x.AsCall()
+	args := call.Args()
+	switch name := call.FunctionName(); name {
+	case operators.LogicalAnd, operators.LogicalOr:
+		a, b := g.want(args[0], truth), g.want(args[1], truth)
+		if (name == operators.LogicalAnd) == truth {
+			return jointly(a, b)
+		}
+		return either(a, b)
+	case operators.LogicalNot:
+		return g.want(args[0], !truth)
+	case operators.Conditional:
+		return either(jointly(g.want(args[0], true), g.want(args[1], truth)), jointly(g.want(args[0], false), g.want(args[2], truth)))
+	case operators.Equals:
+		return g.equal(args[0], args[1], truth)
+	case operators.NotEquals:
+		return g.equal(args[0], args[1], !truth)
+	case operators.Greater, operators.GreaterEquals:
+		return g.size(args[0], truth)
+	case operators.In:
+		return g.among(args[0], args[1], truth)
+	case "has":
+		return g.present(args[0], truth)
+	case "hasValue":
+		return g.present(call.Target(), truth)
+	case "exists", "all":
+		return g.exists(call, truth == (name == "exists"))
+	}
+	return []goal{{}}
+}
+
+// either returns the goals of both lists.
+func either(a, b []goal) []goal {
+	list := slices.Concat(a, b)
+	return list[:min(len(list), manyGoals)]
+}
+
+// jointly joins each goal of one list with each of the other.
+func jointly(as, bs []goal) []goal {
+	var list []goal
+	for _, a := range as {
+		for _, b := range bs {
+			if len(list) < manyGoals {
+				list = append(list, goal{slices.Concat(a.self, b.self), slices.Concat(a.old, b.old)})
+			}
+		}
+	}
+	return list
+}
+
+// set makes the value at a path of one object v.
+func (g goals) set(at path, old bool, v any) goal { return of(old, change{path: at, value: v}) }
+
+// of returns a goal of one change.
+func of(old bool, c change) goal {
+	if old {
+		return goal{old: []change{c}}
+	}
+	return goal{self: []change{c}}
+}
+
+// pathOf returns the field that x selects, and whether it is of the old object.
+func (g goals) pathOf(x ast.Expr) (at path, old, ok bool) {
+	switch x.Kind() {
+	case ast.IdentKind:
+		switch name := x.AsIdent(); name {
+		case g.item:
+			return nil, false, name != ""
+		case "self", "oldSelf":
+			return g.node, name == "oldSelf", g.item == ""
+		}
+	case ast.SelectKind:
+		at, old, ok = g.pathOf(x.AsSelect().Operand())
+		return at.child(unescape(x.AsSelect().FieldName())), old, ok
+	case ast.CallKind:
+		call := x.AsCall()
+		switch name := call.FunctionName(); {
+		case name == operators.OptSelect:
+			if step, isText := literal(call.Args()[1]).(string); isText {
+				at, old, ok = g.pathOf(call.Args()[0])
+				return at.child(unescape(step)), old, ok
+			}
+		case (name == "value" || name == "orValue") && call.IsMemberFunction():
+			return g.pathOf(call.Target())
+		}
+	}
+	return nil, false, false
+}
+
+// literal returns the constant that x is, nil for other expressions.
+func literal(x ast.Expr) any {
+	if x.Kind() != ast.LiteralKind {
+		return nil
+	}
+	return x.AsLiteral().Value()
+}
+
+func (g goals) schemaOf(at path) *spec.Schema {
+	if g.item != "" {
+		return schemaAt(g.Schema, at)
+	}
+	return g.schemaAt(at)
+}
+
+// present makes a field present, or absent.
+func (g goals) present(x ast.Expr, truth bool) []goal {
+	at, old, ok := g.pathOf(x)
+	switch s := g.schemaOf(at); {
+	case !ok || s == nil:
+		return []goal{{}}
+	case truth:
+		return []goal{g.set(at, old, smallest(s))}
+	}
+	return []goal{of(old, change{path: at, gone: true})}
+}
+
+// equal makes a field equal to a constant or to another field, or different from it.
+func (g goals) equal(x, y ast.Expr, truth bool) []goal {
+	a, oldA, okA := g.pathOf(x)
+	b, oldB, okB := g.pathOf(y)
+	switch {
+	case okA && okB:
+		list := values(g.schemaOf(a))
+		second := list[0]
+		if !truth {
+			second = list[len(list)-1]
+			if len(list) > 1 {
+				second = list[1]
+			}
+		}
+		return jointly([]goal{g.set(a, oldA, list[0])}, []goal{g.set(b, oldB, second)})
+	case okB:
+		return g.equal(y, x, truth)
+	case okA && literal(y) != nil:
+		if truth {
+			return []goal{g.set(a, oldA, literal(y))}
+		}
+		var list []goal
+		for _, v := range values(g.schemaOf(a)) {
+			if !reflect.DeepEqual(v, literal(y)) {
+				list = append(list, g.set(a, oldA, v))
+			}
+		}
+		list = append(list, of(oldA, change{path: a, gone: true}))
+		return list[:min(len(list), 3)]
+	case x.Kind() == ast.CallKind && y.Kind() == ast.CallKind: // has(a) == has(b)
+		return either(jointly(g.want(x, true), g.want(y, truth)), jointly(g.want(x, false), g.want(y, !truth)))
+	}
+	return []goal{{}}
+}
+
+// size makes what x is the size of not empty, or empty.
+func (g goals) size(x ast.Expr, truth bool) []goal {
+	if x.Kind() != ast.CallKind || x.AsCall().FunctionName() != "size" {
+		return []goal{{}}
+	}
+	of := x.AsCall().Target()
+	if !x.AsCall().IsMemberFunction() {
+		of = x.AsCall().Args()[0]
+	}
+	at, old, ok := g.pathOf(of)
+	if !ok || !truth {
+		return g.present(of, truth)
+	}
+	list := values(g.schemaOf(at))
+	i := slices.IndexFunc(list, func(v any) bool { return !blank(v) && v != "" })
+	return []goal{g.set(at, old, list[max(i, 0)])}
+}
+
+// among makes a field one of the constants of a list, or none of them.
+func (g goals) among(x, list ast.Expr, truth bool) []goal {
+	at, old, ok := g.pathOf(x)
+	if !ok || list.Kind() != ast.ListKind {
+		return []goal{{}}
+	}
+	var constants []any
+	for _, e := range list.AsList().Elements() {
+		constants = append(constants, literal(e))
+	}
+	var found []goal
+	for _, v := range append(values(g.schemaOf(at)), constants...) {
+		if v != nil && slices.ContainsFunc(constants, func(c any) bool { return reflect.DeepEqual(c, v) }) == truth && len(found) < 3 {
+			found = append(found, g.set(at, old, v))
+		}
+	}
+	return append(found, goal{})
+}
+
+// exists makes a list have one item for which the body holds, or no items.
+func (g goals) exists(call ast.CallExpr, truth bool) []goal {
+	args := call.Args()
+	if !call.IsMemberFunction() || len(args) != 2 || args[0].Kind() != ast.IdentKind || g.item != "" {
+		return []goal{{}}
+	}
+	at, old, ok := g.pathOf(call.Target())
+	s := g.schemaOf(at)
+	if !ok || s == nil || s.Items == nil || s.Items.Schema == nil {
+		return []goal{{}}
+	}
+	if !truth {
+		return []goal{of(old, change{path: at, gone: true})}
+	}
+	items := &Version{Schema: s.Items.Schema}
+	body := goals{Version: items, item: args[0].AsIdent()}
+	var found []goal
+	for _, inner := range body.want(args[1], call.FunctionName() == "exists") {
+		item := smallest(s.Items.Schema)
+		for _, c := range inner.sorted().self {
+			if c.gone {
+				item, _ = remove(item, c.path)
+			} else {
+				item, _ = put(item, s.Items.Schema, c.path, c.value)
+			}
+		}
+		found = append(found, g.set(at, old, []any{item}))
+	}
+	return found[:min(len(found), 3)]
+}
+
+// sorted returns w with the changes to containers before those to what is in them.
+func (w goal) sorted() goal {
+	byDepth := func(list []change) []change {
+		list = slices.Clone(list)
+		slices.SortStableFunc(list, func(a, b change) int { return cmp.Compare(len(a.path), len(b.path)) })
+		return list
+	}
+	return goal{byDepth(w.self), byDepth(w.old)}
+}
