@@ -37,8 +37,9 @@ apply is predicted is the one that has applied most of the object so far, by ser
 CRDs and the version come from the cluster. Nothing is written.
 
 Objects are paired by kind, namespace and name, and by file where a side has an object several times. An object that is
-only in NEW is created, one that is only in OLD is deleted: both are allowed. An object without a namespace pairs with
-the one of its kind and name in any namespace; one with generateName pairs with none.
+only in NEW is created, one that is only in OLD is deleted: both are allowed. One that OLD has in another file too, and
+that would be refused as an update of it, is unknown: it may be for another cluster. An object without a namespace pairs
+with the one of its kind and name in any namespace; one with generateName pairs with none.
 
 Before they are compared, both sides are treated as by an API server: unknown fields are pruned, null is dropped where
 the schema does not allow it, and defaults are applied. --no-defaults compares the objects as they are written.

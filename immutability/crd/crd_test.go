@@ -230,6 +230,30 @@ func TestVersionPosition(t *testing.T) {
 	}
 }
 
+// TestFromUnstructured: what is no CRD, or a broken one, is an error; one without a name is called as its API server would.
+func TestFromUnstructured(t *testing.T) {
+	spec := map[string]any{
+		"group": "example.com", "names": map[string]any{"kind": "Widget", "plural": "widgets"},
+		"versions": []any{map[string]any{"name": "v1", "served": true, "storage": true, "schema": map[string]any{"openAPIV3Schema": map[string]any{"type": "object"}}}},
+	}
+	object := func(kind string, spec any) map[string]any {
+		return map[string]any{"apiVersion": "apiextensions.k8s.io/v1", "kind": kind, "spec": spec}
+	}
+	if c, err := crd.FromUnstructured(object("CustomResourceDefinition", spec)); err != nil || c.Name != "widgets.example.com" {
+		t.Errorf("%+v, %v", c, err)
+	}
+	for name, object := range map[string]map[string]any{
+		"another kind": object("Widget", spec),
+		"no spec":      object("CustomResourceDefinition", nil),
+		"empty spec":   object("CustomResourceDefinition", map[string]any{}),
+		"empty":        {},
+	} {
+		if c, err := crd.FromUnstructured(object); err == nil || c != nil {
+			t.Errorf("%s: %+v, %v", name, c, err)
+		}
+	}
+}
+
 // TestPositionInLists: a schema path leads through the lists of a schema by their indices, and through objects by names
 // that may be numbers.
 func TestPositionInLists(t *testing.T) {

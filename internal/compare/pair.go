@@ -104,7 +104,7 @@ func (p *pairing) findCopies(olds []*manifest.Object, key func(*manifest.Object)
 		}
 	}
 	for i, n := range p.pairs {
-		if n.old != nil || n.unclear != "" || n.new.Generated() {
+		if n.old != nil || n.new.Generated() {
 			continue
 		}
 		for _, o := range same[key(n.new)] {

@@ -6,7 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fieldlock/fieldlock/immutability/openapi"
 	"github.com/fieldlock/fieldlock/internal/accept"
+	"github.com/fieldlock/fieldlock/internal/manifest"
 )
 
 // TestReportParts: what a report says of a violation beside its path and lock.
@@ -72,6 +74,64 @@ func TestReportParts(t *testing.T) {
 		}
 		if got := len(r.Acceptances("b")); got != 3-accepted {
 			t.Errorf("%s: %d entries would be written, want %d", test.accept, got, 3-accepted)
+		}
+	}
+}
+
+// TestReplacementRequested: an object that asks its tool to replace it passes where nothing worse than downtime comes of
+// it, by what the CRDs of both sides say.
+func TestReplacementRequested(t *testing.T) {
+	costs := func(cost string) string {
+		if cost == "" {
+			return classLocked
+		}
+		return strings.Replace(classLocked, "{name: widgets.example.com}", "{name: widgets.example.com, annotations: {fieldlock.dev/replacement-cost: "+cost+"}}", 1)
+	}
+	asks := strings.Replace(widget("v1", "a", "x", "{class: q}"), "{name: x", "{annotations: {kapp.k14s.io/update-strategy: always-replace}, name: x", 1)
+	for _, test := range []struct {
+		newCost, oldCost string
+		new              string
+		cost             string
+		allowed          bool
+	}{
+		{"none", "none", asks, CostNone, true},
+		{"downtime", "restart", asks, CostDowntime, true},
+		{"none", "", asks, CostUnknown, false},
+		{"", "none", asks, CostUnknown, false},
+		{"restart", "data", asks, CostData, false},
+		{"cascade", "none", asks, CostCascade, false},
+		{"nothing", "none", asks, CostUnknown, false},
+		{"none", "none", widget("v1", "a", "x", "{class: q}"), CostNone, false},
+	} {
+		r := check(t, map[string]string{"crd.yaml": costs(test.newCost), "x.yaml": test.new}, map[string]string{"crd.yaml": costs(test.oldCost), "x.yaml": widget("v1", "a", "x", "{class: p}")}, Options{})
+		if len(r.Violations) != 1 || len(r.Replacements) != 1 {
+			t.Fatalf("%+v", r)
+		}
+		if got := r.Replacements[0]; got.Cost != test.cost || got.Requested != (test.new == asks) || r.Allowed != test.allowed || r.Violations[0].Replaced != test.allowed {
+			t.Errorf("%q in NEW and %q in OLD: allowed %t, %+v", test.newCost, test.oldCost, r.Allowed, got)
+		}
+	}
+}
+
+// TestOpenAPIReplacement: what to do about a violation of a lock in an OpenAPI document; nothing where none is broken.
+func TestOpenAPIReplacement(t *testing.T) {
+	document, err := openapi.Read("api.json", []byte(`{"openapi": "3.0.0", "components": {"schemas": {"Widget": {"type": "object",
+		"x-kubernetes-group-version-kind": [{"group": "example.com", "version": "v1", "kind": "Widget"}],
+		"properties": {"spec": {"type": "object", "properties": {"class": {"type": "string", "x-kubernetes-immutable": true}}}}}}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, class := range []string{"p", "q"} {
+		r, err := Check(Input{
+			New:        files(map[string]string{"x.yaml": widget("v1", "a", "x", "{class: "+class+", free: x}")}),
+			Old:        files(map[string]string{"x.yaml": widget("v1", "a", "x", "{class: p}")}),
+			NewSchemas: manifest.Schemas{Documents: []*openapi.Document{document}},
+		}, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if broken := class == "q"; len(r.Replacements) > 0 != broken || r.Allowed == broken {
+			t.Errorf("class %s: %+v", class, r)
 		}
 	}
 }
