@@ -409,6 +409,7 @@ func TestProgress(t *testing.T) {
 	var out strings.Builder
 	p := &progress{w: &out, stop: make(chan struct{})}
 	p.begin("read", "file", 0)
+	p.draw()
 	p.step()
 	p.draw()
 	p.begin("checked", "object", 500)
@@ -417,7 +418,7 @@ func TestProgress(t *testing.T) {
 	}
 	p.draw()
 	p.end()
-	if got, want := out.String(), "\r\x1b[Kread 1 file\r\x1b[Kchecked 100 of 500 objects\r\x1b[K"; got != want {
+	if got, want := out.String(), "\r\x1b[Kreading\r\x1b[Kread 1 file\r\x1b[Kchecked 100 of 500 objects\r\x1b[K"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	out.Reset()

@@ -73,6 +73,10 @@ func (p *progress) draw() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.drawn = true
+	if p.n == 0 && p.total == 0 { // files of git and the output of commands come all at once
+		fmt.Fprint(p.w, "\r\x1b[Kreading")
+		return
+	}
 	if p.total > 0 {
 		fmt.Fprintf(p.w, "\r\x1b[K%s %d of %s", p.verb, p.n, report.Count(p.total, p.noun))
 		return

@@ -192,7 +192,7 @@ func TestCheck(t *testing.T) {
 		{
 			name: "a template beside manifests", reason: "one error names the way to check it; the rest is checked",
 			olds: dir{"crd.yaml": classLocked, "x.yaml": p},
-			news: dir{"crd.yaml": classLocked, "x.yaml": q, "shop/Chart.yaml": "apiVersion: v2\nname: shop\n", "shop/templates/a.yaml": "{{ if .Values.a }}\napiVersion: v1\nkind: A\n{{ end }}\n", "shop/templates/b.yaml": "{{ if .Values.a }}\napiVersion: v1\nkind: A\n{{ end }}\n"},
+			news: dir{"crd.yaml": classLocked, "x.yaml": q, "shop/Chart.yaml": "apiVersion: v2\nname: shop\n", "shop/templates/a.yaml": "{{ if .Values.a }}\napiVersion: v1\nkind: A\n{{ end }}\n", "shop/templates/b.yaml": "{{ include \"shop.object\" . }}\n"},
 			want: []string{"a/x spec.class immutable", "error shop/templates/a.yaml: it is a template, not YAML, and so is 1 more file: check the manifests that the chart renders to, with --render 'helm template shop'"},
 		},
 		{

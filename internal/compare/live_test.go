@@ -28,6 +28,9 @@ func TestServerRefusals(t *testing.T) {
 			var got []string
 			for _, b := range v.breaches {
 				got = append(got, b.path+" "+b.lock)
+				if b.lock == lockServer && b.change == "" {
+					t.Error("an acceptance of it would accept the next refusal too")
+				}
 			}
 			if !slices.Equal(got, test.want) {
 				t.Errorf("%s: got %q, want %q", test.reason, got, test.want)
