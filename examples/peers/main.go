@@ -22,7 +22,7 @@ import (
 func main() {
 	svg := flag.String("svg", "", "draw the ratios into this `file`")
 	only := flag.String("only", "", "measure only the groups of rows with this `text` in their title")
-	rounds := flag.Int("rounds", 15, "how many rounds to run")
+	rounds := flag.Int("rounds", 11, "how many rounds to run")
 	flag.Parse()
 	missed, err := run(*rounds, *only, *svg)
 	if err != nil {
@@ -42,10 +42,10 @@ func run(rounds int, only, svg string) (missed int, err error) {
 		if err != nil {
 			return 0, err
 		}
+		some = slices.DeleteFunc(some, func(g group) bool { return !strings.Contains(g.title, only) })
+		measure(rounds, some)
 		groups = append(groups, some...)
 	}
-	groups = slices.DeleteFunc(groups, func(g group) bool { return !strings.Contains(g.title, only) })
-	measure(rounds, groups)
 	missed = printTable(os.Stdout, groups)
 	if svg != "" {
 		err = os.WriteFile(svg, drawing(groups), 0o644)

@@ -63,12 +63,8 @@ func (c *Checker) done(m *Memo, f *Found) *Refused {
 
 // CheckJSON is Check of encoded objects. It returns an error if one of them is not a JSON object; null is an empty one.
 func (c *Checker) CheckJSON(newJSON, oldJSON []byte) (*Refused, error) {
-	p := jsonscan.NewPair(newJSON, oldJSON)
-	if is, was := p.Kinds(); is == '{' && was == '{' {
-		r := c.checkPair(p)
-		if p.End() {
-			return r, nil
-		}
+	if r, ok := c.checkPair(newJSON, oldJSON); ok {
+		return r, nil
 	}
 	// One of them is null or not an object: let the decoder say what is wrong.
 	var newObj, oldObj map[string]any
@@ -81,12 +77,23 @@ func (c *Checker) CheckJSON(newJSON, oldJSON []byte) (*Refused, error) {
 	return c.Check(newObj, oldObj), nil
 }
 
-func (c *Checker) checkPair(p *jsonscan.Pair) *Refused {
+// checkPair checks two texts without decoding them as a whole. ok is false if one of them is not an object.
+func (c *Checker) checkPair(newJSON, oldJSON []byte) (r *Refused, ok bool) {
 	if c == nil {
+		p := jsonscan.NewPair(newJSON, oldJSON)
+		is, was := p.Kinds()
 		p.Skip()
-		return nil
+		return nil, is == '{' && was == '{' && p.End()
 	}
 	m := c.memos.Get().(*Memo)
-	m.reread = 3 * p.Len()
-	return c.done(m, c.root.CheckJSON(m, p))
+	p := &m.pair
+	p.Reset(newJSON, oldJSON)
+	var f *Found
+	if is, was := p.Kinds(); is == '{' && was == '{' {
+		m.reread = 3 * p.Len()
+		f = c.root.CheckJSON(m, p)
+		ok = p.End()
+	}
+	p.Reset(nil, nil) // it would keep the texts in memory
+	return c.done(m, f), ok
 }

@@ -20,9 +20,16 @@ type Pair struct {
 
 // NewPair returns two texts, to be read from the beginning.
 func NewPair(newText, oldText []byte) *Pair {
-	p := &Pair{new: newText, old: oldText, again: len(newText) + len(oldText)}
-	p.open = p.room[:0]
+	p := &Pair{}
+	p.Reset(newText, oldText)
 	return p
+}
+
+// Reset makes p a pair of other texts, to be read from the beginning.
+func (p *Pair) Reset(newText, oldText []byte) {
+	p.new, p.old, p.again = newText, oldText, len(newText)+len(oldText)
+	p.i, p.j, p.same, p.shift, p.failed = 0, 0, 0, 0, false
+	p.depth, p.open, p.notes = 0, p.room[:0], notes{}
 }
 
 // Failed reports whether one of the texts turned out not to be JSON. Whatever else was returned then means nothing.
