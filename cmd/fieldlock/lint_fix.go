@@ -42,16 +42,25 @@ func (c *lintCommand) fix(findings []audit.Finding) (closed int, err error) {
 	return closed, nil
 }
 
-// fixFile makes the fixes of one file, one after the other, so that one that is refused does not stop the others.
+// fixFile makes the fixes of one file: all at once, or where an API server would refuse the result one after the other, so
+// that one that is refused does not stop the others.
 func (c *lintCommand) fixFile(name string, findings []*audit.Finding) (closed int, err error) {
 	data, err := os.ReadFile(name)
 	if err != nil {
 		return 0, err
 	}
 	before := refusals(data)
-	fixed := data
+	fixed, err := withFixes(name, data, findings...)
+	if err != nil {
+		return 0, err
+	}
+	if refusals(fixed) <= before {
+		closed, findings = len(findings), nil
+	} else {
+		fixed = data
+	}
 	for _, f := range findings {
-		next, err := withFix(name, fixed, f)
+		next, err := withFixes(name, fixed, f)
 		if err != nil {
 			return 0, err
 		}
@@ -73,16 +82,21 @@ func (c *lintCommand) fixFile(name string, findings []*audit.Finding) (closed in
 	return closed, nil
 }
 
-// withFix returns the text of a file with the fix of one finding.
-func withFix(name string, data []byte, f *audit.Finding) ([]byte, error) {
-	file, err := convert.Read(name, data)
-	if err != nil {
-		return nil, err
+// withFixes returns the text of a file with the fixes of findings.
+func withFixes(name string, data []byte, findings ...*audit.Finding) ([]byte, error) {
+	for _, f := range findings {
+		file, err := convert.Read(name, data)
+		if err != nil {
+			return nil, err
+		}
+		if err := file.Fix(f.CRD, f.Version, f.Change); err != nil {
+			return nil, err
+		}
+		if data, err = file.Bytes(); err != nil {
+			return nil, err
+		}
 	}
-	if err := file.Fix(f.CRD, f.Version, f.Change); err != nil {
-		return nil, err
-	}
-	return file.Bytes()
+	return data, nil
 }
 
 // refusals returns how many mistakes an API server finds in the CRDs of a file.

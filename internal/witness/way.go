@@ -12,8 +12,9 @@ import (
 type way struct {
 	starts  []*sequence
 	keeps   func(*sequence) bool
-	targets []path // of the guarded values in the first object
-	through string // what the way leads through, for people
+	loose   func(*sequence) bool // what a sequence keeps at least, where keeps finds nothing; nil for the same
+	targets []path               // of the guarded values in the first object
+	through string               // what the way leads through, for people
 }
 
 // manyPairs bounds the pairs of values that a guarded field is tried with.
@@ -64,6 +65,12 @@ func detour(v *Version, stored *Version, base map[string]any, removed []string, 
 		middle, _ := get(s.objects[1], at)
 		last, okLast := get(s.objects[len(s.objects)-1], at)
 		return okFirst && okLast && !blank(first) && !blank(last) && blank(middle)
+	}
+	w.loose = func(s *sequence) bool {
+		first, okFirst := get(s.objects[0], at)
+		_, okMiddle := get(s.objects[1], at)
+		last, okLast := get(s.objects[len(s.objects)-1], at)
+		return okFirst && !okMiddle && okLast && (!blank(first) || !blank(last))
 	}
 	return w
 }

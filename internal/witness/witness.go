@@ -65,7 +65,9 @@ func (k *Kind) Find(h Hole) (Witness, bool) {
 		}
 	}
 	for _, w := range ways {
-		direct := w.starts
+		if w.loose != nil {
+			w.keeps = w.loose
+		}
 		if w.starts = append(w.staged(), w.inSteps()...); len(w.starts) > 0 {
 			if found, ok := w.find(stagedEffort); ok {
 				if !h.Sure {
@@ -74,7 +76,6 @@ func (k *Kind) Find(h Hole) (Witness, bool) {
 				return found, true
 			}
 		}
-		w.starts = direct
 	}
 	return Witness{}, false
 }
