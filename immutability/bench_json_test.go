@@ -116,8 +116,8 @@ func TestRawUpdatesWithoutLocksAllocateNothing(t *testing.T) {
 	}
 }
 
-// An ordinary update on raw JSON costs a few small allocations, however large the object is.
-func TestRawUpdatesAllocateLittle(t *testing.T) {
+// An ordinary update on raw JSON allocates nothing in the long run, however large the object is.
+func TestRawUpdatesAllocateNothing(t *testing.T) {
 	for _, schema := range []string{lockedParts, lockedKeys} {
 		var counts []float64
 		for _, n := range []int{4, 1_000} {
@@ -130,7 +130,7 @@ func TestRawUpdatesAllocateLittle(t *testing.T) {
 				}
 			}))
 		}
-		if counts[0] > 8 || counts[1] != counts[0] {
+		if counts[0] >= 1 || counts[1] >= 1 {
 			t.Errorf("%v allocations", counts)
 		}
 	}

@@ -79,13 +79,13 @@ func largeLists() ([]group, error) {
 		newTags[n/2] = "another"
 		newObj, oldObj := object{"spec": object{"tags": newTags}}, object{"spec": object{"tags": oldTags}}
 		rows = append(rows, row{
-			part: must(fmt.Sprintf("one item of a set of %d changed, refused", n), func() bool { return len(tags.ValidateUpdate(newObj, oldObj)) == 1 }),
+			part: must(fmt.Sprintf("one of %d in the set changed", n), func() bool { return len(tags.ValidateUpdate(newObj, oldObj)) == 1 }),
 			peer: must("a hash join by hand", func() bool { return !joinedTags(newObj, oldObj) }), target: 6,
 		})
 	}
 	return []group{{
 		"Decoded lists of 16,000 items in another order",
-		"No slower than a hash join written by hand, at any length.",
+		"About as fast as a hash join written by hand.",
 		rows,
 	}}, nil
 }

@@ -167,5 +167,5 @@ func goTypesOf(n int) (group, error) {
 		{part: anyOrder, peer: must("by hand, joined", func() bool { return joinedTagsAndZones(&moved.Spec, &oldObj.Spec) }), target: 1.5, noAllocs: true},
 	}
 	title := fmt.Sprintf("Go types, %d nodes", n)
-	return group{title, "About what a comparison written by hand for the type costs, without allocating.", rows}, nil
+	return group{title, "About as fast as code written by hand for the type.", rows}, nil
 }

@@ -145,7 +145,7 @@ func inWebhook() ([]group, error) {
 			rows = append(rows, row{part: part, peer: answer("decode and compare", http.HandlerFunc(decodingWebhook), allowed), target: r.target, atLeast: true})
 		}
 		title := fmt.Sprintf("Webhook, %d nodes, %d KB an object", n, len(encoded(cluster(n)))/1000)
-		groups = append(groups, group{title, "Answers sooner than a webhook that decodes the objects, and says who owns the field.", rows})
+		groups = append(groups, group{title, "Sooner than one that decodes, and names the owners.", rows})
 	}
 	return groups, nil
 }

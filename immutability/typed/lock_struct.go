@@ -124,7 +124,11 @@ func (l *structFields) keeps(newVal, oldVal unsafe.Pointer, depth int) bool {
 		if f.equal != nil && f.equal.equal(unsafe.Add(newVal, f.at.offset), unsafe.Add(oldVal, f.at.offset), depth) {
 			continue
 		}
-		if !f.lock.keeps(f.at.of(newVal), f.at.of(oldVal), depth) {
+		newField, oldField := unsafe.Add(newVal, f.at.offset), unsafe.Add(oldVal, f.at.offset)
+		if f.at.then != nil {
+			newField, oldField = f.at.of(newVal), f.at.of(oldVal)
+		}
+		if !f.lock.keeps(newField, oldField, depth) {
 			return false
 		}
 	}

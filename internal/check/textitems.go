@@ -30,9 +30,11 @@ type textItem struct {
 
 // textItems returns empty items for a list of n.
 func (m *Memo) textItems(n *KeyedItems) *textItems {
-	l := &textItems{}
+	var l *textItems
 	if last := len(m.spares) - 1; last >= 0 {
 		l, m.spares = m.spares[last], m.spares[:last]
+	} else {
+		l = &textItems{}
 	}
 	l.keys, l.names = n.Keys, n.Names
 	return l
