@@ -69,7 +69,7 @@ func endingOf(s string) (ending, letters uint64) {
 		ending = binary.BigEndian.Uint64((*[8]byte)(unsafe.Add(p, n-8))[:])
 		return ending, ending | *(*uint64)(p)
 	case n >= 4:
-		ending = uint64(binary.BigEndian.Uint32((*[4]byte)(p)[:]))<<32 | uint64(binary.BigEndian.Uint32((*[4]byte)(unsafe.Add(p, n-4))[:]))
+		ending = fewLetters(s)
 		return ending, ending
 	}
 	for i := range len(s) {
@@ -77,4 +77,10 @@ func endingOf(s string) (ending, letters uint64) {
 		letters |= ending
 	}
 	return ending, letters
+}
+
+// fewLetters returns all letters of a text of four to seven as a number. It is small enough to stand where it is called.
+func fewLetters(s string) uint64 {
+	p := unsafe.Pointer(unsafe.StringData(s))
+	return uint64(binary.BigEndian.Uint32((*[4]byte)(p)[:]))<<32 | uint64(binary.BigEndian.Uint32((*[4]byte)(unsafe.Add(p, len(s)-4))[:]))
 }

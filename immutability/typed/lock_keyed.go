@@ -123,7 +123,13 @@ func (l *keyedItems) plainInPlace(newList, oldList *header, depth int) (kept, al
 		if texts == nil && l.item != nil && !l.item.keeps(newItem, oldItem, depth) {
 			return false, true
 		}
-		ending, all := endingOf(name)
+		var ending, all uint64
+		if n := len(name); n >= 4 && n < 8 {
+			ending = fewLetters(name)
+			all = ending
+		} else {
+			ending, all = endingOf(name)
+		}
 		letters |= all
 		rising = rising && (len(name) > lastLength || len(name) == lastLength && ending > lastEnding)
 		lastLength, lastEnding = len(name), ending
