@@ -70,10 +70,15 @@ func (c catalogue) kind(b *strings.Builder, k *builtin.Kind, all []*builtin.Kind
 		fmt.Fprintf(b, ": %s", r.Message)
 	}
 	b.WriteString(".\n")
-	edit := strings.NewReplacer("{path}", "the field", "{null}   # ", "")
+	edit := strings.NewReplacer("{path}", "it", "{null}   # ", "")
 	for i, row := range k.Rows() {
 		if row.Edit != "" && !slices.ContainsFunc(k.Rows()[:i], func(before builtin.Row) bool { return before.Edit == row.Edit }) {
 			fmt.Fprintf(b, "\n- Without a replacement, for `%s`: %s", row.Path, edit.Replace(row.Edit))
+		}
+	}
+	for _, row := range k.Rows() {
+		if row.First != "" {
+			fmt.Fprintf(b, "\n- Where `%s` changes, %s", row.Path, row.First)
 		}
 	}
 	for _, how := range r.How {

@@ -59,7 +59,7 @@ func (k *Kind) Replacement(newObj, oldObj map[string]any, verdict Verdict) Repla
 	}
 	for _, v := range verdict.Violations {
 		if v.row != nil {
-			add(v.row.source.First)
+			add(v.row.First)
 		}
 	}
 	for claim, patch := range largerClaims(newObj, oldObj) {

@@ -24,6 +24,8 @@ type Row struct {
 	Unknown, Note string
 	// Edit is a change to the manifest that makes a replacement unnecessary; usually "".
 	Edit string
+	// First is what has to be done before a replacement; usually "".
+	First string
 
 	source     *rowSource
 	annotation string
@@ -55,7 +57,7 @@ func (k *Kind) Rows() []Row {
 func newRow(source *rowSource, path string) Row {
 	row := Row{
 		Path: path, Lock: source.Lock, Rule: source.Rule, When: source.When, Except: source.Except,
-		Message: source.Says, Cause: source.Cause, Unknown: source.Unknown, Note: source.Note, Edit: source.Edit,
+		Message: source.Says, Cause: source.Cause, Unknown: source.Unknown, Note: source.Note, Edit: source.Edit, First: source.First,
 		source: source, annotation: source.Annotation,
 	}
 	switch {
