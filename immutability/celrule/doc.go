@@ -23,7 +23,7 @@
 //	equality, rule, tree, keys              schemas with their rules, and how CEL compares their values
 //	term, outcome, world                    what a rule can ask
 //	fields, order, match, quantifier, evaluate   evaluation with unknowns
-//	chain, state, candidate, change, apply, recognize   rules as locks
+//	chain, state, candidate, change, apply, equivalent   rules as locks
 //	bound, cost, wording, export, policy    locks as rules
 //	domain, scenario, step, search, demand, conditions   objects made up fact by fact
 //	relevant, needless, import   rules as locks, or as nothing
