@@ -80,7 +80,7 @@ export function lint({ findings }) {
   return findings.map((f) => element('div', { class: `card ${f.severity === 'error' ? 'is-refused' : 'is-unsure'}` },
     element('h3', {}, `${f.severity}: ${f.rule}`),
     element('p', {}, f.path ? element('code', {}, f.path) : '', ` ${f.message}`),
-    f.fix ? element('p', {}, 'Fix: ', element('code', {}, f.fix)) : '',
+    f.fix ? element('details', {}, element('summary', {}, 'Fix'), element('pre', {}, f.fix)) : '',
     f.witness ? element('details', {}, element('summary', {}, 'Witness: objects to write one after the other'),
       element('pre', {}, f.witness.objects.map((o) => JSON.stringify(o, null, 2)).join('\n---\n'))) : ''));
 }
