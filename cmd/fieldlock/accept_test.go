@@ -52,7 +52,7 @@ func TestWriteAccept(t *testing.T) {
 			old:    spec("{free: a}"),
 			new:    spec("{free: ab}"),
 			next:   spec("{free: abc}"),
-			reason: "the rule is on the root, so there is no value to show",
+			reason: "the rule is on the root, so the violation shows no value",
 		},
 		{
 			name: "CEL rule that points elsewhere",

@@ -149,7 +149,7 @@ func TestTreesAsTheyAre(t *testing.T) {
 		status       int
 		err          string
 	}{
-		{"JSON with comments", "editors' settings are no objects", map[string]string{"tsconfig.json": "{\n  // strict\n  \"strict\": true,\n}\n"}, exitClean, ""},
+		{"JSON with comments", "settings of editors are skipped", map[string]string{"tsconfig.json": "{\n  // strict\n  \"strict\": true,\n}\n"}, exitClean, ""},
 		{"a malformed file without an object", "no client could apply it", map[string]string{"mkdocs.yaml": "a: b: c\n"}, exitClean, ""},
 		{"a malformed object", "a client's parser may be more lenient", map[string]string{"y.yaml": "apiVersion: v1\nkind: ConfigMap\nkind: Secret\n"}, exitUnread, `the key "kind" twice`},
 		{"a malformed object in escapes", "escapes could stand for the names of fields", map[string]string{"y.yaml": "\"api\\u0056ersion\": v1\n\"k\\u0069nd\": a\na: 1\na: 2\n"}, exitUnread, `the key "a" twice`},

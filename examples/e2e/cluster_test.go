@@ -136,7 +136,7 @@ func startServers(ctx context.Context, data string) (stop func(), err error) {
 }
 
 // startAPIServer starts a kube-apiserver on the cluster's etcd and waits until it is ready. It serves with the
-// certificate in a folder, and makes one if there is none.
+// certificate in a folder, which it makes if the folder is empty.
 func startAPIServer(ctx context.Context, port int, certificates string) (*process, error) {
 	server, err := startProcess("kube-apiserver", filepath.Join(cluster.dir, "kube-apiserver"),
 		"--etcd-servers", cluster.etcd,

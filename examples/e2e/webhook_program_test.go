@@ -258,7 +258,7 @@ func (p *webhookProgram) review(t *testing.T, w *world) *admissionv1.AdmissionRe
 	defer r.Body.Close()
 	var answer admissionv1.AdmissionReview
 	if err := json.NewDecoder(r.Body).Decode(&answer); err != nil || answer.Response == nil {
-		t.Fatalf("the answer is no review: %v", err)
+		t.Fatalf("the answer cannot be read as a review: %v", err)
 	}
 	return answer.Response
 }

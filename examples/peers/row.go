@@ -30,7 +30,7 @@ type unit int
 
 const (
 	inTime  unit = iota
-	inNanos      // of part, with the target; there is no peer
+	inNanos      // the time of part alone, compared with the target
 	inBytes      // that are allocated
 )
 

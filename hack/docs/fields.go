@@ -54,7 +54,8 @@ can decide about, and what to do about it. Other minors: %s. `+"`fieldlock locks
 func (c catalogue) kind(b *strings.Builder, k *builtin.Kind, all []*builtin.Kind) {
 	fmt.Fprintf(b, "\n## %s\n\n`%s`\n\n| field | after creation | what the server says |\n|---|---|---|\n", title(k, all), k.APIVersion())
 	var rules ruleList
-	for _, r := range k.Rows() {
+	rows := k.Rows()
+	for _, r := range rows {
 		fmt.Fprintf(b, "| `%s` | %s | %s |\n", r.Path, rules.lock(r), cell(c.says(k, r)))
 	}
 	if len(rules) > 0 {
@@ -71,12 +72,12 @@ func (c catalogue) kind(b *strings.Builder, k *builtin.Kind, all []*builtin.Kind
 	}
 	b.WriteString(".\n")
 	edit := strings.NewReplacer("{path}", "it", "{null}   # ", "")
-	for i, row := range k.Rows() {
-		if row.Edit != "" && !slices.ContainsFunc(k.Rows()[:i], func(before builtin.Row) bool { return before.Edit == row.Edit }) {
+	for i, row := range rows {
+		if row.Edit != "" && !slices.ContainsFunc(rows[:i], func(before builtin.Row) bool { return before.Edit == row.Edit }) {
 			fmt.Fprintf(b, "\n- Without a replacement, for `%s`: %s", row.Path, edit.Replace(row.Edit))
 		}
 	}
-	for _, row := range k.Rows() {
+	for _, row := range rows {
 		if row.First != "" {
 			fmt.Fprintf(b, "\n- Where `%s` changes, %s", row.Path, row.First)
 		}

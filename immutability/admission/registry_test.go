@@ -108,7 +108,7 @@ func lockedField(t *testing.T, target *admission.Target) string {
 	return strings.TrimPrefix(report.Violations[0].Path.String(), "spec.")
 }
 
-// TestTargetValidator: a Scale is no object of the kind, so the validator of whole objects is not for it.
+// TestTargetValidator: a Scale has another shape than the objects of the kind, so their validator does not check it.
 func TestTargetValidator(t *testing.T) {
 	registry := newRegistry(t)
 	resource := schema.GroupVersionResource{Group: "example.dev", Version: "v1", Resource: "clusters"}

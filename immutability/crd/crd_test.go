@@ -230,7 +230,8 @@ func TestVersionPosition(t *testing.T) {
 	}
 }
 
-// TestFromUnstructured: what is no CRD, or a broken one, is an error; one without a name is called as its API server would.
+// TestFromUnstructured: an object of another kind and a broken CRD are errors; a CRD without a name gets the name that an API
+// server requires.
 func TestFromUnstructured(t *testing.T) {
 	spec := map[string]any{
 		"group": "example.com", "names": map[string]any{"kind": "Widget", "plural": "widgets"},
@@ -282,7 +283,7 @@ func TestPositionInLists(t *testing.T) {
 		{"/properties/0/allOf/0", "the first item", 3},
 		{"/properties/0/allOf/1", "the second item", 4},
 		{"/properties/0/allOf/1/maxLength", "below an item", 4},
-		{"/properties/0/allOf/2", "there is no third one: the list", 2},
+		{"/properties/0/allOf/2", "allOf has only two schemas, so the place is the list", 2},
 		{"/properties/0/allOf/x", "no index: the list", 2},
 		{"/properties/0/anyOf/0/minimum", "below an item in another style", 6},
 		{"/properties/1", "no such name: the object", 0},

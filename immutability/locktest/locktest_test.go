@@ -43,7 +43,7 @@ func TestFailures(t *testing.T) {
 		{"new object with a wrong value", "an API server refuses it whatever the locks say", locktest.Update{Old: `spec: {engine: mysql}`, Patch: `spec: {replicas: 0}`}, "the new object: spec.replicas"},
 		{"no new object", "the row is incomplete", locktest.Update{Old: `spec: {engine: mysql}`}, "neither New nor Patch"},
 		{"two new objects", "which one is meant?", locktest.Update{Old: `spec: {engine: mysql}`, New: `spec: {engine: mysql}`, Patch: `spec: {}`}, "both New and Patch"},
-		{"YAML that is none", "it says where", locktest.Update{Old: `spec: {engine`, Patch: `{}`}, "Old: "},
+		{"malformed YAML", "it says where", locktest.Update{Old: `spec: {engine`, Patch: `{}`}, "Old: "},
 		{"a list", "objects only", locktest.Update{Old: `[1]`, Patch: `{}`}, "Old: it is not an object"},
 		{"another kind", "the CRD does not define it", locktest.Update{Old: `{kind: Pod, spec: {engine: mysql}}`, Patch: `{}`}, "Pod"},
 	} {

@@ -73,7 +73,7 @@ func TestRules(t *testing.T) {
 			want: []string{"spec.class [self >= oldSelf] class only grows"},
 		},
 		{
-			name: "the old version only", reason: "a version without the rule is no way around it",
+			name: "the old version only", reason: "the rule of one version counts for an update through the other",
 			v1: ordered, v2: free, newVersion: "v2", oldSpec: "{class: b}", newSpec: "{class: a}",
 			want: []string{"spec.class [self >= oldSelf] class only grows"},
 		},

@@ -96,7 +96,7 @@ func (c *change) makeCase(base map[string]any) (Case, error) {
 	}
 	made.Old = oldObj
 	if c.New != nil {
-		made.New = clone(c.New).(map[string]any)
+		made.New = Clone(c.New).(map[string]any)
 		return made, nil
 	}
 	made.New, err = edit(oldObj, c.Set, c.Remove)
@@ -105,7 +105,7 @@ func (c *change) makeCase(base map[string]any) (Case, error) {
 
 // edit returns a copy of an object with fields set and removed.
 func edit(obj, set map[string]any, remove []string) (map[string]any, error) {
-	var out any = clone(obj)
+	var out any = Clone(obj)
 	var err error
 	for _, path := range slices.Sorted(maps.Keys(set)) {
 		if out, err = put(out, steps(path), set[path], false); err != nil {
@@ -147,7 +147,7 @@ func steps(path string) []any {
 // put sets or removes what stands at the end of steps. Objects on the way are made; an index one past the end appends.
 func put(in any, steps []any, value any, remove bool) (any, error) {
 	if len(steps) == 0 {
-		return clone(value), nil
+		return Clone(value), nil
 	}
 	last := len(steps) == 1
 	switch step := steps[0].(type) {
@@ -186,19 +186,19 @@ func put(in any, steps []any, value any, remove bool) (any, error) {
 	return in, nil
 }
 
-// clone copies a decoded value; numbers without a fraction become int64, as the API machinery has them.
-func clone(v any) any {
+// Clone copies a decoded value; numbers without a fraction become int64, as the API machinery has them.
+func Clone(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
 		out := make(map[string]any, len(v))
 		for key, member := range v {
-			out[key] = clone(member)
+			out[key] = Clone(member)
 		}
 		return out
 	case []any:
 		out := make([]any, len(v))
 		for i, item := range v {
-			out[i] = clone(item)
+			out[i] = Clone(item)
 		}
 		return out
 	case float64:

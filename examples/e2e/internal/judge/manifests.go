@@ -29,7 +29,7 @@ func (j *Judge) Manifests(folder string) ([]kindcase.Case, error) {
 			if yaml.Unmarshal(document, &object) != nil {
 				continue
 			}
-			if manifest := j.Manifest(object); manifest != nil {
+			if manifest := j.manifest(object); manifest != nil {
 				cases = append(cases, kindcase.Case{Name: name, Old: manifest, New: manifest})
 			}
 		}
@@ -38,8 +38,8 @@ func (j *Judge) Manifests(folder string) ([]kindcase.Case, error) {
 	return cases, err
 }
 
-// Manifest returns an object of a known kind and version with a namespace, nil for any other document.
-func (j *Judge) Manifest(object map[string]any) map[string]any {
+// manifest returns an object of a known kind and version with a namespace, nil for any other document.
+func (j *Judge) manifest(object map[string]any) map[string]any {
 	code, ok := j.codes[text(object, "kind")]
 	metadata, _ := object["metadata"].(map[string]any)
 	if !ok || text(metadata, "name") == "" || !strings.HasSuffix(text(object, "apiVersion"), "v1") {
@@ -49,25 +49,6 @@ func (j *Judge) Manifest(object map[string]any) map[string]any {
 		metadata["namespace"] = "default"
 	}
 	delete(metadata, "managedFields")
-	object, _ = deepCopy(whole(object)).(map[string]any)
+	object, _ = kindcase.Clone(object).(map[string]any)
 	return object
-}
-
-// whole makes numbers without a fraction int64, as the API machinery has them.
-func whole(v any) any {
-	switch v := v.(type) {
-	case map[string]any:
-		for name := range v {
-			v[name] = whole(v[name])
-		}
-	case []any:
-		for i := range v {
-			v[i] = whole(v[i])
-		}
-	case float64:
-		if v == float64(int64(v)) {
-			return int64(v)
-		}
-	}
-	return v
 }

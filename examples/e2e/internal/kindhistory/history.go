@@ -108,28 +108,9 @@ func (h *history) documents(data []byte) map[string]document {
 			delete(metadata, "namespace")
 		}
 		delete(metadata, "managedFields")
-		documents[id] = document{id, text, whole(object).(map[string]any)}
+		documents[id] = document{id, text, kindcase.Clone(object).(map[string]any)}
 	}
 	return documents
-}
-
-// whole makes numbers without a fraction int64, as the API machinery has them.
-func whole(v any) any {
-	switch v := v.(type) {
-	case map[string]any:
-		for name := range v {
-			v[name] = whole(v[name])
-		}
-	case []any:
-		for i := range v {
-			v[i] = whole(v[i])
-		}
-	case float64:
-		if v == float64(int64(v)) {
-			return int64(v)
-		}
-	}
-	return v
 }
 
 // judgeAll judges all updates, four at a time; those of one kind and name one after the other, as they are in one
