@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/fieldlock/fieldlock/immutability/builtin"
+	"github.com/fieldlock/fieldlock/internal/report"
 )
 
 // catalogue has the built-in kinds of each minor.
@@ -83,14 +84,14 @@ func (c catalogue) kind(b *strings.Builder, k *builtin.Kind, all []*builtin.Kind
 		}
 	}
 	for _, how := range r.How {
-		command, comment, _ := strings.Cut(how, "   # ")
-		if strings.HasPrefix(command, "kubectl ") {
-			command = "`" + command + "`"
+		switch text, command := report.WayOut(how); {
+		case command == "":
+			fmt.Fprintf(b, "\n- %s", text)
+		case text == "":
+			fmt.Fprintf(b, "\n- `%s`", command)
+		default:
+			fmt.Fprintf(b, "\n- `%s` (%s)", command, text)
 		}
-		if comment != "" {
-			comment = " (" + comment + ")"
-		}
-		fmt.Fprintf(b, "\n- %s%s", command, comment)
 	}
 	b.WriteString("\n")
 }

@@ -167,7 +167,7 @@ func writeReplacement(w io.Writer, r *compare.Replacement, p Palette) {
 	}
 	fmt.Fprintf(w, "\n  to get there (cost: %s): %s%s\n", cost, Printable(r.Message), asked)
 	for _, how := range r.How {
-		switch text, command := wayOut(Printable(how)); {
+		switch text, command := WayOut(Printable(how)); {
 		case command == "":
 			fmt.Fprintf(w, "  • %s\n", text)
 		case text == "":
@@ -178,8 +178,8 @@ func writeReplacement(w io.Writer, r *compare.Replacement, p Palette) {
 	}
 }
 
-// wayOut splits one way to replace an object into a sentence and a command; either can be missing.
-func wayOut(how string) (text, command string) {
+// WayOut splits one way to replace an object into a sentence and a command; either can be missing.
+func WayOut(how string) (text, command string) {
 	if !strings.HasPrefix(how, "kubectl ") {
 		return how, ""
 	}

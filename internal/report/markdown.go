@@ -32,7 +32,7 @@ func checkMarkdown(w io.Writer, r *compare.Report) error {
 			fmt.Fprintln(w)
 		}
 		for _, how := range re.How {
-			switch text, command := wayOut(how); {
+			switch text, command := WayOut(how); {
 			case command == "":
 				fmt.Fprintf(w, "- %s\n", cell(text))
 			case text == "":
