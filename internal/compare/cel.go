@@ -51,15 +51,15 @@ func (l *laws) load() error {
 			index      int
 		}
 		messages := map[place]string{}
-		for _, r := range celrun.Rules(l.schema) {
+		for _, r := range rules.Rules() {
 			messages[place{r.SchemaPath, r.Index}] = r.Message
 		}
-		asLocks := map[place]bool{}
+		recognized := map[place]bool{}
 		imported := celrule.Import(l.schema)
 		l.asLocks = map[string]ruleTexts{}
 		for _, r := range imported.Recognized {
 			at := place{r.SchemaPath, r.Index}
-			asLocks[at] = true
+			recognized[at] = true
 			for _, lock := range r.Locks {
 				of := l.asLocks[lock.SchemaPath]
 				if !slices.Contains(of.texts, r.Text) {
@@ -75,7 +75,7 @@ func (l *laws) load() error {
 			return
 		}
 		l.rules = celrun.New(l.schema, func(r celrun.Rule) bool {
-			if !celrun.Transition(r) || asLocks[place{r.SchemaPath, r.Index}] {
+			if !celrun.Transition(r) || recognized[place{r.SchemaPath, r.Index}] {
 				return false
 			}
 			if readsStatus(r) {
