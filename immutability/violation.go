@@ -66,14 +66,8 @@ func (v *Violation) Message() string {
 // detail is the message without differences.
 func (v *Violation) detail() string {
 	switch v.Lock {
-	case Immutable:
-		return schema.Refused
-	case NoSet:
-		return schema.Refused + ": it may not be set after creation"
-	case NoUnset:
-		return schema.Refused + ": it may not be unset"
-	case NoModify:
-		return schema.Refused + ": it may not be modified once set"
+	case Immutable, NoSet, NoUnset, NoModify:
+		return schema.Lock(v.Lock).Refusal()
 	case Incomparable:
 		if v.HasKey {
 			return fmt.Sprintf("%s: %s: %s", schema.Refused, v.note, show(v.Key))

@@ -106,8 +106,12 @@ func (a *auditor) throughField(l *schema.Location) []Hole {
 	h.Fix = companion(l)
 	fix := "make it required"
 	if h.Fix != nil {
-		fix = fmt.Sprintf("add to %s the rule {rule: '%s', message: %s may not be removed}, or make it required",
+		fix = fmt.Sprintf("add to %s the rule {rule: '%s', message: %s may not be removed}",
 			displayPath(l.Parent()), h.Fix.AddRules[0]["rule"], l.Name)
+		// An object is created without its status, so the status cannot be required.
+		if how == "leave it out" && displayPath(l) != "status" {
+			fix += ", or make it required"
+		}
 	}
 	h.Message = fmt.Sprintf("an update can %s and the next one can set another value (%s), which gets around the CEL rules on %s: %s",
 		how, what, strings.Join(h.Fields, ", "), fix)

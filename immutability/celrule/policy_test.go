@@ -1,6 +1,8 @@
 package celrule
 
 import (
+	"encoding/json"
+	"slices"
 	"testing"
 
 	celgo "github.com/google/cel-go/cel"
@@ -93,5 +95,31 @@ func provePolicy(t *testing.T, v crdVersion, policy Policy, n int) {
 	}
 	if refused == 0 {
 		t.Error("no update was refused, so that nothing is proven")
+	}
+}
+
+// TestPolicyMessages: a policy's message names the field and says what its lock refuses, in the words of a check.
+func TestPolicyMessages(t *testing.T) {
+	v := version(t, "messages", json.RawMessage(`{"type": "object", "properties": {
+		"a": {"type": "string", "x-kubernetes-immutable": true},
+		"b": {"type": "string", "x-fieldlock-update": ["NoUnset", "NoModify"]},
+		"c": {"type": "object", "additionalProperties": {"type": "string"}, "x-kubernetes-immutable-keys": true}
+	}}`))
+	policy, err := ExportPolicy(v.schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, validation := range policy.Validations {
+		got = append(got, validation.Message)
+	}
+	want := []string{
+		"spec.a: field is immutable",
+		"spec.b: field is immutable: it may not be unset",
+		"spec.b: field is immutable: it may not be modified once set",
+		"spec.c: field is immutable: nothing may be added or removed",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }

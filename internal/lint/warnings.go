@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/fieldlock/fieldlock/internal/rule"
@@ -86,9 +87,13 @@ func (h *holes) optionalParent(l *schema.Location, at *schema.Path) {
 		return
 	}
 	if fields := h.below(l, at); len(fields) > 0 {
+		remedy := fmt.Sprintf("give it %s: [%s]", schema.KeyUpdate, schema.NoUnset)
+		// An object is created without its status, so the status cannot be required.
+		if how == optional && at.String() != "status" {
+			remedy = "make it required, or " + remedy
+		}
 		h.warn(l, at, rule.OptionalParent, fields,
-			"an update can %s, and the next one can put other values there: %s; make it required, or give it %s: [%s]",
-			how, enumerate(fields), schema.KeyUpdate, schema.NoUnset)
+			"an update can %s, and the next one can put other values there: %s; %s", how, enumerate(fields), remedy)
 	}
 }
 
@@ -102,6 +107,9 @@ func (h *holes) unsetThenSet(l *schema.Location, at *schema.Path) {
 		"an update can %s, and the next one can set another value; add %s to %s", how, schema.NoUnset, schema.KeyUpdate)
 }
 
+// optional is how a value vanishes that being required would keep.
+const optional = "remove it, as it is optional"
+
 // canVanish says how an update can make the value at l absent, or "".
 func canVanish(l *schema.Location) string {
 	switch {
@@ -110,7 +118,7 @@ func canVanish(l *schema.Location) string {
 	case l.Nullable():
 		return "set it to null"
 	case l.Role == schema.Property && !l.Required && l.Default() == nil:
-		return "remove it, as it is optional"
+		return optional
 	}
 	return ""
 }

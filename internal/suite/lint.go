@@ -21,10 +21,10 @@ type LintRow struct {
 	Findings []Finding
 }
 
-// Finding is what a row expects; Fields are compared where they are given.
+// Finding is what a row expects; Fields, and how the message ends, are compared where they are given.
 type Finding struct {
-	Rule, Path string
-	Fields     []string
+	Rule, Path, Ends string
+	Fields           []string
 }
 
 // LoadLint reads the rows of a file.

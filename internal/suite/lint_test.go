@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/fieldlock/fieldlock/immutability"
@@ -37,7 +38,7 @@ func lintRow(t *testing.T, row suite.LintRow, severity immutability.Severity) {
 		}
 	}
 	if !slices.EqualFunc(got, row.Findings, func(f immutability.Finding, want suite.Finding) bool {
-		return f.Rule == want.Rule && f.Path == want.Path && (want.Fields == nil || slices.Equal(f.Fields, want.Fields))
+		return f.Rule == want.Rule && f.Path == want.Path && strings.HasSuffix(f.Message, want.Ends) && (want.Fields == nil || slices.Equal(f.Fields, want.Fields))
 	}) {
 		t.Errorf("got %+v, want %+v (%s)", got, row.Findings, row.Reason)
 	}
