@@ -145,7 +145,7 @@ func TestExportPolicy(t *testing.T) {
 // TestExportPolicyWithoutLocks: there is nothing to print, which is no mistake.
 func TestExportPolicyWithoutLocks(t *testing.T) {
 	out, report := onFile(t, exitClean, widgets("None", "class: {type: string}", ""), "export", "policy")
-	if out != "" || report != "0 locks exported, 0 not\n" {
+	if out != "" || report != "no locks to export\n" {
 		t.Errorf("got output %q and report %q", out, report)
 	}
 }

@@ -22,7 +22,7 @@ func Export(w io.Writer, r *convert.Export) {
 			fmt.Fprintf(w, "         what would help: %s\n", Printable(rest.Remedy))
 		}
 	}
-	fmt.Fprintf(w, "%s exported, %d not\n", Count(len(r.Exported), "lock"), len(r.Rest))
+	fmt.Fprintln(w, exportCounts(r))
 	if r.ByPolicy > 0 && len(r.Remaining) == 0 {
 		which := fmt.Sprintf("%d of them", r.ByPolicy)
 		if r.ByPolicy == len(r.Rest) {
@@ -36,6 +36,26 @@ func Export(w io.Writer, r *convert.Export) {
 	for _, step := range r.Remaining {
 		fmt.Fprintf(w, "%s %s\n", p.Yellow("still to do:"), Printable(step))
 	}
+}
+
+// exportCounts says how many locks were exported, and on how many of the fields that fieldlock locks counts.
+func exportCounts(r *convert.Export) string {
+	if len(r.Exported)+len(r.Rest) == 0 {
+		return "no locks to export"
+	}
+	type field struct{ crd, version, path string }
+	exported, all := map[field]bool{}, map[field]bool{}
+	for _, lock := range r.Exported {
+		f := field{lock.CRD, lock.Version, lock.Path}
+		exported[f], all[f] = true, true
+	}
+	for _, lock := range r.Rest {
+		f := field{lock.CRD, lock.Version, lock.Path}
+		delete(exported, f)
+		all[f] = true
+	}
+	return fmt.Sprintf("%d of %s exported, on %d of %s",
+		len(r.Exported), Count(len(r.Exported)+len(r.Rest), "lock"), len(exported), Count(len(all), "locked field"))
 }
 
 // Import prints the result of an import for people.
