@@ -71,7 +71,12 @@ func Import(w io.Writer, r *convert.Import) {
 		fmt.Fprintf(w, "%s %s: %s\n", p.Yellow("left"), whereRule(rule), Shorten(quoted(rule.Rule)))
 		fmt.Fprintf(w, "     %s\n", Printable(rule.Reason))
 	}
-	fmt.Fprintf(w, "%d of %s became locks\n", len(r.Recognized), Count(len(r.Recognized)+len(r.Left), "transition rule"))
+	all := len(r.Recognized) + len(r.Left)
+	if all == 0 {
+		fmt.Fprintln(w, "no transition rules to import")
+		return
+	}
+	fmt.Fprintf(w, "%d of %s became locks\n", len(r.Recognized), Count(all, "transition rule"))
 }
 
 func whereRule(r *convert.ImportedRule) string {
