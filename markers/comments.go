@@ -76,7 +76,7 @@ func (r *fileReader) fields(node ast.Node) bool {
 	return true
 }
 
-// namesOf returns where the names of a field stand; an embedded field is named by its type.
+// namesOf returns the positions of the names of a field; an embedded field is named by its type.
 func namesOf(f *ast.Field) []token.Pos {
 	if len(f.Names) == 0 {
 		return []token.Pos{embedded(f.Type)}

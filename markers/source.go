@@ -46,7 +46,7 @@ const mode = packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFil
 	packages.NeedTypes | packages.NeedTypesSizes | packages.NeedTypesInfo | packages.NeedSyntax
 
 // Load reads the packages that patterns, as the go command takes them, name in dir, and from other packages the types that
-// they use, but for those of k8s.io/apimachinery/pkg/apis/meta/v1, below which no field can be locked. A package that cannot be
+// they use, except those of k8s.io/apimachinery/pkg/apis/meta/v1, below which no field can be locked. A package that cannot be
 // found or parsed is an error; one that does not type-check, for instance as its deep copies are still to be generated,
 // is read as far as it does. Markers that cannot do what they say are an *Error with all of them.
 // Cost: two runs of go list, and type-checking the packages that have the types.

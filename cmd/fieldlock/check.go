@@ -221,7 +221,7 @@ func defaultsOf(files []manifest.File) (map[string]any, error) {
 	return nil, nil
 }
 
-// print prints the report and returns the error that stands for its exit status.
+// print prints the report and returns the error for its exit status.
 func (c *checkCommand) print(r *compare.Report) error {
 	if c.writeAccept {
 		return c.acceptAll(c.out, r.Acceptances, "violation")

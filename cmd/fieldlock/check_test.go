@@ -350,7 +350,7 @@ func TestUnusable(t *testing.T) {
 		{"scalar metadata", map[string]string{"new.yaml": "apiVersion: example.com/v1\nkind: Widget\nmetadata: x\n"}, nil, `new.yaml:3: document 1, Widget: metadata: it is the string "x"; it has to be an object`},
 		{"no name", map[string]string{"new.yaml": "apiVersion: example.com/v1\nkind: Widget\nmetadata: {namespace: x}\n"}, nil, "metadata.name: it is missing; objects are paired by kind, namespace and name"},
 		{"numeric name", map[string]string{"new.yaml": "apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: 5}\n"}, nil, "metadata.name: it is 5; it has to be a string, in quotes"},
-		{"object twice", map[string]string{"new.yaml": object + "---\n" + object}, nil, "new.yaml:5: document 2, Widget x: the object is there twice, first at new.yaml:1"},
+		{"object twice", map[string]string{"new.yaml": object + "---\n" + object}, nil, "new.yaml:5: document 2, Widget x: the object appears twice, first at new.yaml:1"},
 		{"unknown version", map[string]string{"new.yaml": strings.Replace(object, "v1", "v3", 1)}, nil, `new.yaml:1: document 1, Widget x: apiVersion: the CRD of Widget has no version "v3"; its versions are v1, v2`},
 		{"unknown version of a new object", map[string]string{"old.yaml": "", "new.yaml": strings.Replace(object, "v1", "v3", 1)}, nil, `has no version "v3"`},
 		{"strict", map[string]string{"new.yaml": object + "---\napiVersion: other.com/v1\nkind: Gadget\nmetadata: {name: s}\n"}, append(check, "--strict"), "new.yaml:5: document 2, Gadget s: no schema covers kind Gadget of other.com/v1; give its CRD with --schema, or leave out --strict"},

@@ -14,7 +14,7 @@ const (
 	modePatch = "patch"
 )
 
-// paramsVerbs returns the verbs in the order of the help; what each does stands with the dialects.
+// paramsVerbs returns the verbs in the order of the help; the dialects define what each one does.
 func paramsVerbs() []paramsVerb {
 	return []paramsVerb{{
 		"validate", "Check the definitions themselves, and the tasks that refer to them",

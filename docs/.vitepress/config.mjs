@@ -20,7 +20,7 @@ export default defineConfig({
       { text: 'Playground', link: '/playground/index.html', target: '_self' },
     ],
     sidebar: [
-      { text: 'Three doors', items: [
+      { text: 'Where to start', items: [
         { text: 'You deploy', link: '/deploy' },
         { text: 'You write CRDs', link: '/crds' },
         { text: 'You write servers and operators', link: '/servers' },

@@ -42,7 +42,7 @@ func (f *keyFilter) body(w http.ResponseWriter, r *http.Request) (map[string]any
 	return document, err == nil
 }
 
-// decode reads an object in JSON or YAML. A member that is there twice is an error: which of them counts would be lost
+// decode reads an object in JSON or YAML. A repeated member is an error: which of them counts would be lost
 // when the document is written again.
 func decode(data []byte) (map[string]any, error) {
 	if !json.Valid(data) {

@@ -12,7 +12,7 @@ import (
 )
 
 // discover serves the two addresses that a cluster's aggregator answers and kubectl begins with: there are no legacy
-// versions, and the groups are that of CRDs and those of the custom resources.
+// versions, and the groups are the CRDs' own and those of the custom resources.
 func (f *keyFilter) discover(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Path == "/api" {
 		answer(w, metav1.APIVersions{TypeMeta: metav1.TypeMeta{Kind: "APIVersions"}, Versions: []string{}})

@@ -23,14 +23,14 @@ func (n *names) add(name []byte) error {
 	for i, c := range commonNames {
 		if string(name) == c {
 			if n.common&(1<<i) != 0 {
-				return fmt.Errorf("the member %q is there twice", name)
+				return fmt.Errorf("the member %q appears twice", name)
 			}
 			n.common |= 1 << i
 			return nil
 		}
 	}
 	if n.rest[string(name)] {
-		return fmt.Errorf("the member %q is there twice", name)
+		return fmt.Errorf("the member %q appears twice", name)
 	}
 	if n.rest == nil {
 		n.rest = map[string]bool{}
@@ -40,7 +40,7 @@ func (n *names) add(name []byte) error {
 }
 
 // eachMember calls f for each member of the JSON object doc, in their order, with its name and its undecoded value. It
-// ends with the first error of f. A name that is there twice is an error.
+// ends with the first error of f. A repeated name is an error.
 func eachMember(doc []byte, f func(name, value []byte) error) error {
 	var seen names
 	t := jsonscan.NewText(doc)

@@ -22,7 +22,7 @@ const (
 // readReview reads the request of an AdmissionReview. Object and oldObject are parts of body, not copies; null counts as
 // absent. The options of the operation and extra of the user are not read.
 //
-// The request is not nil when its uid could be read, also beside an error, so that the error can be answered.
+// The request is not nil when its uid could be read, even when there is an error, so that the error can be answered.
 func readReview(body []byte) (*admissionv1.AdmissionRequest, error) {
 	var apiVersion, kind string
 	var request *parts

@@ -119,7 +119,7 @@ func (f *field) key(item map[string]any, key string) any {
 	return nil
 }
 
-// mergeSet merges lists that are sets: the items of newList, then those of stored that nobody removed.
+// mergeSet merges lists that are sets: the items of newList, then the items of stored that nobody removed.
 func mergeSet(stored, oldList, newList []any) any {
 	has := func(list []any, item any) bool {
 		for _, other := range list {

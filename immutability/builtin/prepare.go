@@ -95,7 +95,7 @@ func jobDefaults(obj map[string]any) {
 	}
 }
 
-// chosen stands for a value that the server made up.
+// chosen represents a value that the server made up.
 const chosen = "(chosen by the server)"
 
 // jobSelector fills in the labels and the selector by which a Job finds its pods.
@@ -174,7 +174,7 @@ func podRanges(obj map[string]any) {
 	}
 }
 
-// uniqueScopes drops the scopes of a quota that are there twice.
+// uniqueScopes drops the repeated scopes of a quota.
 func uniqueScopes(obj map[string]any) {
 	spec := object(obj, "spec")
 	if scopes, ok := spec["scopes"].([]any); ok {

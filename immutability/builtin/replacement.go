@@ -73,7 +73,7 @@ func (k *Kind) Replacement(newObj, oldObj map[string]any, verdict Verdict) Repla
 	return r
 }
 
-// nullPatch returns a merge patch that removes the field at the end of steps, and sets the type beside it.
+// nullPatch returns a merge patch that removes the field at the end of steps, and sets the type next to it.
 func nullPatch(newObj map[string]any, steps []step) string {
 	last := len(steps) - 1
 	names := make([]string, last)

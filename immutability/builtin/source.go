@@ -87,7 +87,7 @@ type podSource struct {
 	Probe     map[string]fieldSource `json:"probe"`
 }
 
-// readGroups reads all files but that of pod specs.
+// readGroups reads all files except the one of pod specs.
 func readGroups() ([]groupSource, error) {
 	entries, err := files.ReadDir("data")
 	if err != nil {

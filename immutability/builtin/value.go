@@ -77,7 +77,7 @@ func objects(list any) []map[string]any {
 	return found
 }
 
-// without returns value without what stands at the end of steps. It copies what it changes.
+// without returns value without the part at the end of steps. It copies what it changes.
 func without(value any, steps []step) any {
 	switch value := value.(type) {
 	case map[string]any:

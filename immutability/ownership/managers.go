@@ -26,7 +26,7 @@ type entry struct {
 }
 
 // Read reads the field managers of a decoded object. An object without managed fields, nil too, has no managers. The
-// error names each entry that cannot be read; the managers returned beside it are the readable ones. Cost: O(size of
+// error names each entry that cannot be read; the managers returned with it are the readable ones. Cost: O(size of
 // the managed fields).
 func Read(obj map[string]any) (*Managers, error) {
 	metadata, _ := obj["metadata"].(map[string]any)

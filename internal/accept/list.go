@@ -25,7 +25,7 @@ type List struct {
 
 	lines   []int
 	matched []bool
-	changed []bool // matches a finding but for the change, which is another one
+	changed []bool // matches a finding in everything except the change
 }
 
 // Finding is what entries are matched against.

@@ -143,7 +143,7 @@ func TestCheck(t *testing.T) {
 		{
 			name: "twice in one file", reason: "a client would apply one over the other",
 			olds: dir{"crd.yaml": classLocked, "x.yaml": p}, news: dir{"crd.yaml": classLocked, "x.yaml": p + q},
-			want: []string{"unknown a/x metadata.name", "error x.yaml:7: document 2, Widget a/x: the object is there twice, first at x.yaml:2; a file has each object once"},
+			want: []string{"unknown a/x metadata.name", "error x.yaml:7: document 2, Widget a/x: the object appears twice, first at x.yaml:2; a file may contain each object once"},
 		},
 		{
 			name: "a lock dropped and broken at once", reason: "OLD's CRD counts too, or a pull request could take the lock away",

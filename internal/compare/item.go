@@ -63,7 +63,7 @@ func cutMember(object map[string]any, path string) (name, rest string, ok bool) 
 	return name, rest, best >= 0
 }
 
-// keysOf prints the values of the key fields that item has, but for passwords; hidden says that all of them are. s is the
+// keysOf prints the values of the key fields that item has, except passwords; hidden says that all of them are passwords. s is the
 // schema of the items.
 func keysOf(s *spec.Schema, item any, names []string, hidden bool) string {
 	hidden = hidden || s != nil && isPassword(s)

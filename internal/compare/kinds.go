@@ -97,7 +97,7 @@ func (k *kinds) builtinOf(o *manifest.Object) *builtin.Kind {
 }
 
 // unknownVersion returns the error for an object whose kind is defined in other versions only, nil where one covers it. A
-// CRD that only OLD has is no mistake of NEW: its successor can come from elsewhere, with new versions.
+// CRD that only OLD has is no mistake of NEW: its successor can come from another source, with new versions.
 func (k *kinds) unknownVersion(o *manifest.Object) error {
 	if k.builtinOf(o) != nil {
 		return nil

@@ -160,7 +160,7 @@ func repeated(objects []*manifest.Object) []error {
 		case other == nil:
 			first[key] = o
 		default:
-			errs = append(errs, o.Mistake("", "the object is there twice, first at %s:%d; a file has each object once", other.Document.File, other.Document.Position().Line))
+			errs = append(errs, o.Mistake("", "the object appears twice, first at %s:%d; a file may contain each object once", other.Document.File, other.Document.Position().Line))
 		}
 	}
 	return errs

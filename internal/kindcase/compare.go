@@ -31,7 +31,7 @@ func Compare(c Case, a Answer, v Verdict, minor string) string {
 			found = found || within(real.Field, cause.Field) && strings.Contains(real.Message, cause.Message)
 		}
 		if !found {
-			return fmt.Sprintf("the cause %q is none of the server's: %q", cause, a.Causes)
+			return fmt.Sprintf("the cause %q is not one of the server's: %q", cause, a.Causes)
 		}
 	}
 	return ""

@@ -144,7 +144,7 @@ func steps(path string) []any {
 	return all
 }
 
-// put sets or removes what stands at the end of steps. Objects on the way are made; an index one past the end appends.
+// put sets or removes the value at the end of steps. Objects on the way are made; an index one past the end appends.
 func put(in any, steps []any, value any, remove bool) (any, error) {
 	if len(steps) == 0 {
 		return Clone(value), nil

@@ -57,7 +57,7 @@ func (f *File) ParseShared(data []byte, shared *yamldoc.Shared) {
 }
 
 // mayHoldObject reports whether a text that cannot be read may be the text of an object: it has the names of the fields
-// that every object has, or escapes that could stand for them. A tsconfig.json with comments has not.
+// that every object has, or escapes that could stand for them. A tsconfig.json with comments has none of these.
 func mayHoldObject(data []byte) bool {
 	return bytes.Contains(data, []byte("apiVersion")) && bytes.Contains(data, []byte("kind")) || bytes.ContainsRune(data, '\\') || !utf8.Valid(data)
 }

@@ -76,7 +76,7 @@ func (l *limited) Write(data []byte) (int, error) {
 	return l.Buffer.Write(data)
 }
 
-// splitWords splits a command into words as a shell does: at white space, but for quotes and backslashes.
+// splitWords splits a command into words as a shell does: at white space, except in quotes and after backslashes.
 func splitWords(text string) ([]string, error) {
 	var words []string
 	var word strings.Builder

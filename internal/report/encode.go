@@ -28,7 +28,7 @@ func WriteJSON(w io.Writer, v any) error {
 	if err := encoder.Encode(v); err != nil {
 		return err
 	}
-	// Outside of strings JSON has neither "##[" nor characters that are not printable, but for new lines.
+	// Outside of strings JSON has neither "##[" nor characters that are not printable, except new lines.
 	text := bytes.ReplaceAll(b.Bytes(), []byte("##["), []byte(`#\u0023[`))
 	harmful := func(r rune) bool { return r != '\n' && r != ' ' && !strconv.IsPrint(r) }
 	if bytes.ContainsFunc(text, harmful) {

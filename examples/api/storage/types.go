@@ -1,4 +1,4 @@
-// Package storage has types that several APIs use. Their markers stand wherever a CRD uses them.
+// Package storage has types that several APIs use. Their markers take effect wherever a CRD uses them.
 package storage
 
 // Class is the name of a storage class. It is locked in every field of this type.

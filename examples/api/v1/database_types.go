@@ -98,7 +98,7 @@ type DatabaseSpec struct {
 	// +optional
 	NodeSelector map[string]string `json:"nodeSelector,omitempty"`
 
-	// Topology is a type that is locked wherever it stands.
+	// Topology is a type that is locked wherever it is used.
 	//
 	// +required
 	Topology Topology `json:"topology"`

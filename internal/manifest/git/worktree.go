@@ -41,7 +41,7 @@ func (r *Repository) WorkTree() (*Tree, error) {
 	return newTree(r, "", entries, &disk{root, entries})
 }
 
-// submodule returns the commit that a submodule of the work tree is at: that of its own work tree, otherwise the one that is
+// submodule returns the commit that a submodule of the work tree is at: the one of its own work tree, otherwise the one that is
 // staged; "" where that is not known.
 func (r *Repository) submodule(root *os.Root, name string) string {
 	if _, err := root.Lstat(filepath.Join(filepath.FromSlash(name), ".git")); err == nil {
