@@ -24,36 +24,36 @@ func newCheck(s streams) *cobra.Command {
 		Long: `check compares the objects in OLD with those in NEW and prints every change that a lock or a rule forbids.
 
 OLD and NEW are files, directories (all .yaml, .yml and .json files below them) or "-" for standard input; a file may
-hold many objects. Kubernetes' own kinds need no schema. For other kinds the CRDs among OLD and NEW count, and those of
+hold many objects. Kubernetes' own kinds need no schema. For other kinds, check uses the CRDs in OLD and NEW, and those of
 --schema. The locks of both sides count, so that a change cannot drop a lock and break it at once.
 
 With --git, OLD is PATH (by default ".") at REV, and NEW is the work tree, or REV2 with REV..REV2; REV...REV2 starts from
-the merge base. With --render, the manifests that a command prints in both trees are compared, such as helm template's;
-no shell runs it. Links that leave the repository are errors.
+the merge base. With --render, check compares what a command prints in both trees, such as helm template; no shell runs
+it. Links that leave the repository are errors.
 
-With --live, OLD is what the cluster has, and NEW what an apply of the manifests would store: by a dry run on the server,
-which also shows what else it would refuse, or where that is not allowed by merging as the server does. The manager whose
-apply is predicted is the one that has applied most of the object so far, by server-side apply, kubectl apply or Helm. The
-CRDs and the version come from the cluster. Nothing is written.
+With --live, OLD is what the cluster has, and NEW is what an apply of the manifests would store. A dry run on the server
+answers that, and shows what else the server would refuse; where dry runs are not allowed, check merges as the server does.
+It predicts the apply of the manager that has applied most of the object so far, by server-side apply, kubectl apply or
+Helm. The CRDs and the version come from the cluster. Nothing is written.
 
 Objects are paired by kind, namespace and name, and by file where a side has an object several times. An object that is
-only in NEW is created, one that is only in OLD is deleted: both are allowed. One that OLD has in another file too, and
-that would be refused as an update of it, is unknown: it may be for another cluster. An object without a namespace pairs
-with the one of its kind and name in any namespace; one with generateName pairs with none.
+only in NEW is created, one that is only in OLD is deleted: both are allowed. If NEW adds an object in one file that OLD
+has in another, and an update of it would be refused, the verdict is unknown: the copy may be for another cluster. An
+object without a namespace pairs with the one of its kind and name in any namespace; one with generateName pairs with none.
 
-Before they are compared, both sides are treated as by an API server: unknown fields are pruned, null is dropped where
-the schema does not allow it, and defaults are applied. --no-defaults compares the objects as they are written.
+Before the comparison, check treats both sides as an API server does: it prunes unknown fields, drops null where the
+schema does not allow it, and applies defaults. --no-defaults compares the objects as they are written.
 
 An object may have another version in OLD than in NEW. It is then compared with the locks of both versions, as by a
 server without a conversion webhook; with a webhook the verdict is unknown.
 
 The CEL transition rules of CRDs run with the API server's own validator.
 
-Accepted violations are listed and do not fail: the file .fieldlock.yaml, or the file of --accept, has a list of entries
+Accepted violations are listed and do not fail. The file .fieldlock.yaml, or the file of --accept, lists them as entries
 {object, kind, path, rule, change, reason, until}; keys that are left out match everything.
 
 --schema takes OpenAPI documents too, v2 and v3, and JSON Schemas for documents that are not Kubernetes objects, such as
-the values of a Helm chart: their files are paired by path. A warning names the CEL rules that cannot be run, because their
+the values of a Helm chart: their files are paired by path. A warning names the CEL rules that cannot be run because their
 schema contains itself; its locks hold at every depth.
 
 Objects of other kinds are skipped and counted; with --strict they are an error.

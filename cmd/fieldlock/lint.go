@@ -35,10 +35,10 @@ With --fix, lint adds to the files the CEL rules that close holes and that no ex
 a parent, and rules that another served version has. Every other byte stays. A rule that an API server would refuse for
 its cost is left out. What remains is reported.
 
-With --old, the CRDs are updates of those, and with --git REV of the same files at that revision: lint also reports locks
-that the update drops, and changes that such an update may not make.
+With --old FILE, the CRDs are updates of the ones in FILE; with --git REV, of the same files at that revision. lint then
+also reports locks that the update drops, and changes that such an update may not make.
 
-Accepted findings are listed and do not fail: the file .fieldlock.yaml, or the file of --accept, has a list of entries {crd,
+Accepted findings are listed and do not fail. The file .fieldlock.yaml, or the file of --accept, lists them as entries {crd,
 path, rule, reason, until}; keys that are left out match everything.
 
 FILE may be an OpenAPI document (v2 or v3) or a JSON Schema too. In a directory all .yaml, .yml and .json files are read,

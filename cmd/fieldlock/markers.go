@@ -23,9 +23,9 @@ func newMarkers(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "markers --crds DIR PACKAGE...",
 		Short: "Write the immutability markers of Go types into the CRDs that controller-gen made",
-		Long: `markers reads the markers of Go types, +immutable and its kin, and writes what they ask for into the CRDs below DIR:
-those of the packages' API groups, every version of them. Run it after each controller-gen, which writes its files anew.
-It adds lines and leaves every other byte; a second run changes nothing.
+		Long: `markers reads the markers of Go types, such as +immutable, and writes the keys that they ask for into the CRDs below DIR
+that belong to the packages' API groups, in every version. Run it after each controller-gen, which writes its files anew.
+It adds lines and leaves every other byte as it is; a second run changes nothing.
 
 +k8s:immutable has two meanings. Here it locks from creation, set and unset included, as in native types: a lock that is
 too strict shows at the first update that it refuses, one that is too loose does not show. With
