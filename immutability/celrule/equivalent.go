@@ -22,11 +22,14 @@ type understanding struct {
 
 // part is a conjunct of a rule.
 type part struct {
-	expr   ast.Expr
-	chain  *chain
-	locks  []candidate // that refuse what the part refuses, once done
-	done   bool
-	reason string // why it is not done
+	expr  ast.Expr
+	chain *chain
+	locks []candidate // that refuse what the part refuses, once done
+	done  bool
+	// creation is set if the part, which is of an optionalOldSelf rule, also refuses values that have no old value. No lock
+	// judges those.
+	creation bool
+	reason   string // why it is not done
 }
 
 func newUnderstanding(t *tree, r *Rule) *understanding {
@@ -48,6 +51,17 @@ func (u *understanding) done() bool {
 	return u.needless || u.reason == "" && !slices.ContainsFunc(u.parts, func(p *part) bool { return !p.done })
 }
 
+// rest returns the rule that has to stay next to the locks, for values that have no old value; "" if none has to.
+func (u *understanding) rest() string {
+	switch creation := slices.ContainsFunc(u.parts, func(p *part) bool { return p.creation }); {
+	case u.needless || !creation:
+		return ""
+	case !slices.ContainsFunc(u.parts, func(p *part) bool { return len(p.locks) > 0 }):
+		return u.rule.Text
+	}
+	return "!oldSelf.hasValue() ? (" + u.rule.Text + ") : true"
+}
+
 // why returns why the rule is not recognized.
 func (u *understanding) why() string {
 	if u.reason != "" {
@@ -61,22 +75,32 @@ func (u *understanding) why() string {
 	return "no lock is equivalent"
 }
 
-// locks lists the locks of all parts, each once.
-func (u *understanding) locks() []LockAt {
+// locks lists the locks of all parts, each once, in the words in which changes writes them.
+func (u *understanding) locks(changes changes) []LockAt {
 	var locks []LockAt
 	for _, p := range u.parts {
 		for _, w := range p.locks {
-			lock := w.lock
-			if lock == valueFixed {
-				lock = schema.Immutable
-			}
-			if l := lockAt(w.at(p.chain), lock); !slices.Contains(locks, l) {
-				locks = append(locks, l)
+			l := w.at(p.chain)
+			if lock := lockAt(l, asLock(w.lock, changes.at(l).SetKeys)); !slices.Contains(locks, lock) {
+				locks = append(locks, lock)
 			}
 		}
 	}
 	slices.SortStableFunc(locks, func(a, b LockAt) int { return cmp.Compare(a.SchemaPath, b.SchemaPath) })
 	return locks
+}
+
+// asLock returns what stands for word among keys, which are those of a field.
+func asLock(word schema.Lock, keys map[string]any) schema.Lock {
+	for _, lock := range schema.Locks() {
+		if keys[lock.Key()] == true {
+			return lock
+		}
+	}
+	if word == valueFixed {
+		return schema.NoModify
+	}
+	return word
 }
 
 // accepted are the locks of a schema as words: its own, and those that rules have been read as.
@@ -161,21 +185,19 @@ func (u *understanding) read(before *accepted) *accepted {
 // that refuse exactly this.
 func (p *part) equivalent(now *accepted) (locks []candidate, ok bool) {
 	c := p.chain
-	p.reason = ""
+	p.reason, p.creation = "", p.judgesCreation()
 	sound := slices.DeleteFunc(candidatesOf(c), func(w candidate) bool { return now.clash(w.at(c), w) })
 	var refused []*state
 	for _, s := range statesOf(c) {
 		o, why := judge(c.rule, p.expr, s)
-		if c.rule.OptionalOldSelf {
-			without := *s
-			without.noOld = true
-			if created, _ := judge(c.rule, p.expr, &without); created != yes {
-				p.reason = "it also judges objects that have no old value"
-				return nil, false
-			}
-		}
 		switch {
 		case now.refuses(s):
+		case p.creation && !s.hasOld() && o != yes:
+			// The rest refuses it, or not. A lock that does is sound only if the rest does.
+			if o.known() {
+				break
+			}
+			sound = slices.DeleteFunc(sound, func(w candidate) bool { return w.refuses(s) })
 		case !o.known():
 			p.reason = why
 			return nil, false
@@ -194,6 +216,19 @@ func (p *part) equivalent(now *accepted) (locks []candidate, ok bool) {
 		p.reason = cmp.Or(p.reason, explain(s))
 	}
 	return nil, false
+}
+
+// judgesCreation reports whether p may refuse a value that has no old value.
+func (p *part) judgesCreation() bool {
+	if !p.chain.rule.OptionalOldSelf {
+		return false
+	}
+	return slices.ContainsFunc(statesOf(p.chain), func(s *state) bool {
+		without := *s
+		without.noOld = true
+		created, _ := judge(p.chain.rule, p.expr, &without)
+		return created != yes
+	})
 }
 
 // fewestLocks drops candidates, the innermost first, as long as the others refuse all states.

@@ -42,13 +42,11 @@ func keepKeys(l *schema.Location) *immutability.Fix {
 // alsoCopy adds to fix, nil for none yet, that r of another version is copied. It is safe if the version has every field
 // that r reads, and r is about updates alone.
 func alsoCopy(fix *immutability.Fix, version string, r *readRule, known bool) *immutability.Fix {
-	list, _ := r.at.Schema.Extensions[schema.KeyValidations].([]any)
-	entry, _ := list[r.Index].(map[string]any)
 	if fix == nil {
 		fix = &immutability.Fix{Version: version, SchemaPath: r.SchemaPath, Safe: true}
 	}
 	fix.Safe = fix.Safe && known && !r.OptionalOldSelf
-	addRule(fix, maps.Clone(entry))
+	addRule(fix, maps.Clone(r.entry()))
 	return fix
 }
 

@@ -1,6 +1,7 @@
 package celrule
 
 import (
+	"maps"
 	"slices"
 
 	"k8s.io/kube-openapi/pkg/validation/spec"
@@ -8,10 +9,13 @@ import (
 	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
-// Recognized is a transition rule for which there are equivalent locks.
+// Recognized is a transition rule whose verdicts on updates of existing values are those of locks.
 type Recognized struct {
 	Rule
-	Locks []LockAt // empty for a rule that refuses nothing
+	Locks []LockAt // empty for a rule that refuses no update of an existing value
+	// Rest is the rule that stays next to the locks, because the rule also judges values that have no old value
+	// (optionalOldSelf); "" for none.
+	Rest string
 }
 
 // Left is a transition rule that stays a rule.
@@ -29,7 +33,7 @@ type Imported struct {
 
 // Import reads the transition rules of s as locks. A rule is recognized if there are locks that give the same verdict for
 // every update from one valid object to another; the rules of a field and of its ancestors are weighed together. All
-// others are left, with the reason. Rules without oldSelf are neither changed nor listed. Cost: O(size of s), and for
+// others are left, with the reason. What a rule with optionalOldSelf says of values without an old value stays a rule. Rules without oldSelf are neither changed nor listed. Cost: O(size of s), and for
 // each rule the number of states of the fields that it names, which is small; for a rule on several fields a search of
 // bounded size.
 func Import(s *spec.Schema) Imported {
@@ -76,20 +80,28 @@ func (im *importer) settle() {
 func (im *importer) result() Imported {
 	var out Imported
 	changes := changes{}
-	for _, u := range im.read {
-		if !u.done() {
-			out.Left = append(out.Left, Left{*u.rule, u.why()})
-			continue
-		}
-		c := changes.at(u.rule.at)
-		c.DropRules = append(c.DropRules, u.rule.Index)
-		out.Recognized = append(out.Recognized, Recognized{*u.rule, u.locks()})
-	}
 	for _, l := range im.All {
 		given := wordsOf(l)
 		if words := im.now.words[l]; len(words) > len(given) {
 			changes.at(l).SetKeys = lockKeys(l, words[len(given):], im.now.zero[l])
 		}
+	}
+	for _, u := range im.read {
+		if !u.done() {
+			out.Left = append(out.Left, Left{*u.rule, u.why()})
+			continue
+		}
+		rest := u.rest()
+		if rest != u.rule.Text {
+			c := changes.at(u.rule.at)
+			c.DropRules = append(c.DropRules, u.rule.Index)
+			if rest != "" {
+				entry := maps.Clone(u.rule.entry())
+				entry["rule"] = rest
+				c.AddRules = append(c.AddRules, entry)
+			}
+		}
+		out.Recognized = append(out.Recognized, Recognized{*u.rule, u.locks(changes), rest})
 	}
 	out.Changes = changes.sorted()
 	return out

@@ -18,6 +18,7 @@ type importCase struct {
 	Spec         json.RawMessage
 	Locks        map[string]map[string]any
 	Left         map[string]string
+	Rest         []string // rules that stay next to locks
 }
 
 func readCases(t *testing.T, file string, into any) {
@@ -66,11 +67,20 @@ func TestImport(t *testing.T) {
 			if len(im.Left) != len(c.Left) {
 				t.Errorf("left %d rules, want %d", len(im.Left), len(c.Left))
 			}
+			var rests []string
+			for _, r := range im.Recognized {
+				if r.Rest != "" {
+					rests = append(rests, r.Rest)
+				}
+			}
+			if diff := cmp.Diff(c.Rest, rests); diff != "" {
+				t.Errorf("rests (-want +got):\n%s(%s)", diff, c.Reason)
+			}
 			if len(im.Recognized) > 0 {
 				proveImport(t, v, im, 400)
 			}
 			for path := range got {
-				if rules := rulesAt(t, v, im, path); len(c.Left) == 0 && rules != nil {
+				if rules := rulesAt(t, v, im, path); len(c.Left)+len(c.Rest) == 0 && rules != nil {
 					t.Errorf("%s still has rules %v", path, rules)
 				}
 			}

@@ -39,3 +39,21 @@ func rulesOf(l *schema.Location) []*Rule {
 	}
 	return rules
 }
+
+// entry returns the entry of r in x-kubernetes-validations.
+func (r *Rule) entry() map[string]any {
+	list, _ := r.at.Schema.Extensions[schema.KeyValidations].([]any)
+	entry, _ := list[r.Index].(map[string]any)
+	return entry
+}
+
+// Message returns the message that the author gave the rule, "" for none; an expression in place of a message as it is.
+func (r *Rule) Message() string {
+	entry := r.entry()
+	for _, key := range []string{"message", "messageExpression"} {
+		if text, _ := entry[key].(string); text != "" {
+			return text
+		}
+	}
+	return ""
+}

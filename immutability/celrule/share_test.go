@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestRecognizedShare holds the promise that at least 87 % of the transition rules of real CRDs are read as locks.
+// TestRecognizedShare holds the promise that at least 88 % of the transition rules of real CRDs are read as locks.
 func TestRecognizedShare(t *testing.T) {
 	rules, recognized := 0, 0
 	left := map[string]int{}
@@ -29,7 +29,7 @@ func TestRecognizedShare(t *testing.T) {
 	}
 	share := float64(recognized) / float64(rules)
 	t.Logf("recognized %d of %d transition rules, %.1f %%", recognized, rules, 100*share)
-	if share < 0.87 {
-		t.Errorf("recognized %.1f %% of the transition rules, want at least 87 %%", 100*share)
+	if share < 0.88 {
+		t.Errorf("recognized %.1f %% of the transition rules, want at least 88 %%", 100*share)
 	}
 }

@@ -130,6 +130,12 @@ func (s *state) valid() bool {
 
 func (s *state) both(level int) bool { return s.depth[newSide] >= level && s.depth[oldSide] >= level }
 
+// hasOld reports whether the old object has a value where the rule is.
+func (s *state) hasOld() bool {
+	level, _ := s.level(s.rule.at)
+	return s.depth[oldSide] >= level
+}
+
 // differs reports whether both objects reach level and are not equal there.
 func (s *state) differs(level int) bool { return s.both(level) && s.equalFrom > level }
 

@@ -71,9 +71,16 @@ func present(l *schema.Location) bool {
 	case l.Schema.Nullable:
 		return false
 	case l.Role == schema.Property:
-		return l.Required || l.Schema.Default != nil
+		return l.Required || l.Schema.Default != nil || fillsParent(l.Parent())
 	}
 	return true
+}
+
+// fillsParent reports whether minProperties asks for every property that an object at l can have.
+func fillsParent(l *schema.Location) bool {
+	s := l.Schema
+	return s.MinProperties != nil && *s.MinProperties >= int64(len(s.Properties)) && len(s.Properties) > 0 &&
+		s.AdditionalProperties == nil && !preservesUnknown(s) && !l.Marks.Embedded
 }
 
 // inside returns the location of the values or items of l, nil if it has neither.

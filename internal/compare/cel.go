@@ -54,12 +54,10 @@ func (l *laws) load() error {
 		for _, r := range rules.Rules() {
 			messages[place{r.SchemaPath, r.Index}] = r.Message
 		}
-		recognized := map[place]bool{}
 		imported := celrule.Import(l.schema)
 		l.asLocks = map[string]ruleTexts{}
 		for _, r := range imported.Recognized {
 			at := place{r.SchemaPath, r.Index}
-			recognized[at] = true
 			for _, lock := range r.Locks {
 				of := l.asLocks[lock.SchemaPath]
 				if !slices.Contains(of.texts, r.Text) {
@@ -71,11 +69,12 @@ func (l *laws) load() error {
 				l.asLocks[lock.SchemaPath] = of
 			}
 		}
-		if l.locks, l.err = immutability.Compile(celrule.Apply(l.schema, imported.Changes)); l.err != nil {
+		locked := celrule.Apply(l.schema, imported.Changes)
+		if l.locks, l.err = immutability.Compile(locked); l.err != nil {
 			return
 		}
-		l.rules = celrun.New(l.schema, func(r celrun.Rule) bool {
-			if !celrun.Transition(r) || recognized[place{r.SchemaPath, r.Index}] {
+		l.rules = celrun.New(locked, func(r celrun.Rule) bool {
+			if !celrun.Transition(r) {
 				return false
 			}
 			if readsStatus(r) {

@@ -19,7 +19,11 @@ type ImportedRule struct {
 	SchemaPath string         `json:"schemaPath"`
 	Rule       string         `json:"rule"`
 	Locks      []ImportedLock `json:"locks,omitempty"`
-	Reason     string         `json:"reason,omitempty"`
+	// Rest is the rule that stays next to the locks, for values that have no old value.
+	Rest string `json:"rest,omitempty"`
+	// Message is the rule's own message, which goes with the rule: a lock has its own words.
+	Message string `json:"message,omitempty"`
+	Reason  string `json:"reason,omitempty"`
 }
 
 // ImportedLock is a lock that replaces a rule.
@@ -57,6 +61,10 @@ func (r *Import) add(name, version string, imported celrule.Imported) {
 	}
 	for _, recognized := range imported.Recognized {
 		row := rule(recognized.Rule)
+		row.Rest = recognized.Rest
+		if recognized.Rest == "" {
+			row.Message = recognized.Message()
+		}
 		for _, lock := range recognized.Locks {
 			row.Locks = append(row.Locks, ImportedLock{lock.Path, lock.Lock})
 		}

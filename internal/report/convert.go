@@ -61,10 +61,18 @@ func exportCounts(r *convert.Export) string {
 // Import prints the result of an import for people.
 func Import(w io.Writer, r *convert.Import) {
 	p := PaletteFor(w)
+	messages := 0
 	for i := range r.Recognized {
 		rule := &r.Recognized[i]
 		fmt.Fprintf(w, "%s %s: %s\n", p.Green("lock"), whereRule(rule), Shorten(quoted(rule.Rule)))
 		fmt.Fprintf(w, "     %s\n", becomes(rule))
+		if rule.Rest != "" {
+			fmt.Fprintf(w, "     what stays judges new values only: %s\n", Shorten(quoted(rule.Rest)))
+		}
+		if rule.Message != "" {
+			messages++
+			fmt.Fprintf(w, "     dropped message: %s\n", Shorten(quoted(rule.Message)))
+		}
 	}
 	for i := range r.Left {
 		rule := &r.Left[i]
@@ -77,6 +85,9 @@ func Import(w io.Writer, r *convert.Import) {
 		return
 	}
 	fmt.Fprintf(w, "%d of %s became locks\n", len(r.Recognized), Count(all, "transition rule"))
+	if messages > 0 {
+		fmt.Fprintf(w, "%s dropped: a lock has its own text, and export cel writes that\n", Count(messages, "custom message"))
+	}
 }
 
 func whereRule(r *convert.ImportedRule) string {
@@ -89,7 +100,10 @@ func whereRule(r *convert.ImportedRule) string {
 
 // becomes lists the locks of a rule.
 func becomes(r *convert.ImportedRule) string {
-	if len(r.Locks) == 0 {
+	switch {
+	case len(r.Locks) == 0 && r.Rest != "":
+		return "it refuses no update of a value that exists, so no lock is needed"
+	case len(r.Locks) == 0:
 		return "other locks already cover it"
 	}
 	var locks []string

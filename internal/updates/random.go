@@ -109,6 +109,7 @@ func (r *Random) changeObject(s *spec.Schema, path string, v map[string]any, tar
 	property := s.Properties[name]
 	at := path + "/properties/" + pointer.Escape(name)
 	optional := !slices.Contains(s.Required, name) && (property.Default == nil || property.Nullable)
+	optional = optional && (s.MinProperties == nil || int64(len(v)) > *s.MinProperties)
 	old, there := v[name]
 	switch {
 	case !there:

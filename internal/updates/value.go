@@ -163,6 +163,12 @@ func (g values) object(s *spec.Schema, path string, depth int) map[string]any {
 			obj[name] = g.value(&property, at, depth)
 		}
 	}
+	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
+		if _, there := obj[name]; !there && s.MinProperties != nil && int64(len(obj)) < *s.MinProperties {
+			property := s.Properties[name]
+			obj[name] = g.value(&property, path+"/properties/"+pointer.Escape(name), depth)
+		}
+	}
 	if s.Extensions["x-kubernetes-preserve-unknown-fields"] == true {
 		obj[g.key()] = g.unknown()
 	}
