@@ -1,10 +1,6 @@
 package immutability
 
 import (
-	"cmp"
-	"slices"
-	"strings"
-
 	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
@@ -34,23 +30,6 @@ func locksOf(t *schema.Tree) []lockedField {
 			fields = append(fields, lockedField{at, l.LockPath(), l.Marks.Locks})
 		}
 		return locked[l] && !l.Marks.Has(schema.Immutable)
-	})
-	return fields
-}
-
-// Locks lists the locked fields of the schema, sorted by path, without those below an immutable field. A definition that
-// several fields refer to is listed for each of them, up to 10,000 fields more than for the first ones; one that refers to
-// itself is listed once on each way to it.
-func (v *Validator) Locks() []LockedField {
-	fields := make([]LockedField, len(v.locks))
-	for i, f := range v.locks {
-		fields[i] = LockedField{Path: f.path.String(), SchemaPath: f.lockPath.Pointer()}
-		for _, l := range f.locks {
-			fields[i].Locks = append(fields[i].Locks, Lock(l))
-		}
-	}
-	slices.SortFunc(fields, func(x, y LockedField) int {
-		return cmp.Or(strings.Compare(x.Path, y.Path), strings.Compare(x.SchemaPath, y.SchemaPath))
 	})
 	return fields
 }

@@ -1,7 +1,10 @@
 package immutability
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/kube-openapi/pkg/validation/spec"
@@ -93,3 +96,20 @@ func (v *Validator) CheckJSON(newJSON, oldJSON []byte) (Report, error) {
 // Root returns the compiled node of the whole object, nil if nothing is locked. It is for the packages of this module that
 // walk the locks themselves, such as typed.
 func (v *Validator) Root() check.Node { return v.checker.Root() }
+
+// Locks lists the locked fields of the schema, sorted by path, without those below an immutable field. A definition that
+// several fields refer to is listed for each of them, up to 10,000 fields more than for the first ones; one that refers to
+// itself is listed once on each way to it.
+func (v *Validator) Locks() []LockedField {
+	fields := make([]LockedField, len(v.locks))
+	for i, f := range v.locks {
+		fields[i] = LockedField{Path: f.path.String(), SchemaPath: f.lockPath.Pointer()}
+		for _, l := range f.locks {
+			fields[i].Locks = append(fields[i].Locks, Lock(l))
+		}
+	}
+	slices.SortFunc(fields, func(x, y LockedField) int {
+		return cmp.Or(strings.Compare(x.Path, y.Path), strings.Compare(x.SchemaPath, y.SchemaPath))
+	})
+	return fields
+}

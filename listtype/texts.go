@@ -12,10 +12,6 @@ type counter interface {
 	take(number int32) (first int, left int32)
 }
 
-// block is how many items are looked up at once. Their memory is then read at the same time, not one after the other: in
-// long lists, waiting for it is most of the cost.
-const block = 32
-
 // newCounter returns a counter for list. Cost: as NewIndex.
 func newCounter(list []any, eq Equality) counter {
 	if t := newTexts(list, textsOf(eq)); t != nil {

@@ -1,6 +1,7 @@
 package markers
 
 import (
+	"errors"
 	"fmt"
 	"go/token"
 	"maps"
@@ -161,4 +162,63 @@ func shownPath(path string) string {
 		return "its root"
 	}
 	return path
+}
+
+type crdOptions struct{ annotation, only bool }
+
+// annotate writes the annotation of a CRD whose schemas are written, and with WithAnnotationOnly takes fieldlock's keys
+// out of the schemas.
+func (w *crdWriter) annotate() error {
+	annotation := rawschema.Annotation{}
+	for name, s := range w.schemas() {
+		annotation.Add(name, s)
+		if w.options.only { // what was added just now is taken out again, and counts as neither
+			rawschema.Walk(s, func(_ string, node map[string]any) {
+				for _, key := range schema.OwnKeys() {
+					if _, ok := node[key]; ok {
+						delete(node, key)
+						w.written++
+					}
+				}
+			})
+			w.written -= 2 * w.added[name]
+		}
+	}
+	value, err := annotation.Encode()
+	if err != nil || value == "" {
+		return err
+	}
+	steps := []any{"metadata", "annotations", rawschema.AnnotationKey}
+	if there, ok := yamldoc.At(w.document.Object, steps...).(string); ok {
+		if was, err := rawschema.Decode(there); err != nil || !was.Equal(annotation) {
+			return fmt.Errorf("the annotation %s in line %d differs from what the schemas say: remove it, then run markers again",
+				rawschema.AnnotationKey, w.document.Position(steps...).Line)
+		}
+		return nil
+	}
+	metadata, _ := w.document.Object["metadata"].(map[string]any)
+	if metadata == nil {
+		return errors.New("the CRD has no metadata to write the annotation into")
+	}
+	annotations, _ := metadata["annotations"].(map[string]any)
+	if annotations == nil {
+		annotations = map[string]any{}
+		metadata["annotations"] = annotations
+	}
+	annotations[rawschema.AnnotationKey] = value
+	w.written++
+	return nil
+}
+
+// schemas yields the schemas of the CRD's versions with their names.
+func (w *crdWriter) schemas() func(yield func(string, map[string]any) bool) {
+	return func(yield func(string, map[string]any) bool) {
+		versions, _ := yamldoc.At(w.document.Object, "spec", "versions").([]any)
+		for _, version := range versions {
+			name, _ := yamldoc.At(version, "name").(string)
+			if s, ok := yamldoc.At(version, "schema", "openAPIV3Schema").(map[string]any); ok && !yield(name, s) {
+				return
+			}
+		}
+	}
 }

@@ -1,8 +1,6 @@
 package markers
 
 import (
-	"go/types"
-	"slices"
 	"strings"
 
 	"github.com/fieldlock/fieldlock/internal/schema"
@@ -18,30 +16,30 @@ const (
 )
 
 // fit reports the marks on u that its Go type cannot have.
-func (b *builder) fit(u *use, at site) {
+func (p *problems) fit(u *use, at site) {
 	own := u.marks.at(0)
 	if u.typ.elem == nil {
 		for depth := 1; depth < len(u.marks); depth++ {
-			b.refuse(levels{u.marks[depth]}, "+k8s:eachVal marks the items of a list or the values of a map, and this is a "+string(u.typ.form)+": put the marker on it without +k8s:eachVal")
+			p.refuse(levels{u.marks[depth]}, "+k8s:eachVal marks the items of a list or the values of a map, and this is a "+string(u.typ.form)+": put the marker on it without +k8s:eachVal")
 		}
 	} else if len(u.marks) > 1 {
 		inside := inItems
 		if u.typ.form == mapForm {
 			inside = inValues
 		}
-		b.fit(u.inner(b.problems), inside)
+		p.fit(u.inner(p), inside)
 	}
 	if m, ok := own.get(schema.KeyNormalize); ok && at != inField {
-		b.problems.of(m, "it is on %s, which cannot be absent: put it on a field", at)
+		p.of(m, "it is on %s, which cannot be absent: put it on a field", at)
 	}
-	b.oneLock(own)
-	b.mapKeysExist(u, own)
-	b.keysFit(u, own)
-	b.setItemsAreFree(u, own)
+	p.oneLock(own)
+	p.mapKeysExist(u, own)
+	p.keysFit(u, own)
+	p.setItemsAreFree(u, own)
 }
 
 // oneLock reports locks on one value that conflict.
-func (b *builder) oneLock(own marks) {
+func (p *problems) oneLock(own marks) {
 	for i, m := range own {
 		for _, other := range own[:i] {
 			if schema.ConflictingKeys(m.key, other.key) {
@@ -49,7 +47,7 @@ func (b *builder) oneLock(own marks) {
 				if first.key != schema.KeyImmutable {
 					first, second = other, m
 				}
-				b.problems.of(second, "%s in line %d locks the whole value: remove one", first.text, first.pos.Line)
+				p.of(second, "%s in line %d locks the whole value: remove one", first.text, first.pos.Line)
 			}
 		}
 	}
@@ -57,12 +55,12 @@ func (b *builder) oneLock(own marks) {
 
 // fitTopology takes away the topology that the type of u cannot have, so that it is not written. In the packages asked for
 // that is a problem too.
-func (b *builder) fitTopology(u *use) {
+func (p *problems) fitTopology(u *use) {
 	own := u.marks.at(0)
 	drop := func(m mark, format string, args ...any) {
 		u.marks = u.marks.without(0, m.key)
 		if !m.foreign {
-			b.problems.of(m, format, args...)
+			p.of(m, format, args...)
 		}
 	}
 	listType, _ := own.get(schema.KeyListType)
@@ -80,19 +78,19 @@ func (b *builder) fitTopology(u *use) {
 }
 
 // mapKeysExist reports a keyed list that does not name its keys, or whose items lack them as scalar properties.
-func (b *builder) mapKeysExist(u *use, own marks) {
+func (p *problems) mapKeysExist(u *use, own marks) {
 	listType, _ := own.get(schema.KeyListType)
 	if listType.value != schema.ListMap || listType.foreign {
 		return
 	}
 	mapKeys, ok := own.get(schema.KeyListMapKeys)
 	if !ok {
-		b.problems.of(listType, "it needs the key of the list: add +listMapKey=name, with the name of a property of the items")
+		p.of(listType, "it needs the key of the list: add +listMapKey=name, with the name of a property of the items")
 		return
 	}
 	for _, name := range mapKeys.value.([]string) {
-		if f := u.inner(b.problems).typ.property(name); f == nil || f.typ.form != scalarForm {
-			b.problems.of(mapKeys, "the items have no property %q with a scalar value, which a key of the list must be", name)
+		if f := u.inner(p).typ.property(name); f == nil || f.typ.form != scalarForm {
+			p.of(mapKeys, "the items have no property %q with a scalar value, which a key of the list must be", name)
 		}
 	}
 }
@@ -117,7 +115,7 @@ func (u *use) container(own marks) schema.Container {
 }
 
 // keysFit reports locks on keys where there are none, and a keyed list under immutable keys whose key fields are free.
-func (b *builder) keysFit(u *use, own marks) {
+func (p *problems) keysFit(u *use, own marks) {
 	container := u.container(own)
 	read, _ := schema.ReadMarks(own.extensions())
 	for _, lock := range read.Locks {
@@ -125,84 +123,53 @@ func (b *builder) keysFit(u *use, own marks) {
 		switch {
 		case lock.AllowedOn(container):
 			if lock == schema.ImmutableKeys && container == schema.MapList {
-				b.keyFieldsLocked(u, own, m)
+				p.keyFieldsLocked(u, own, m)
 			}
 		case lock == schema.ImmutableKeys && container == schema.SetList:
-			b.problems.of(m, "the items of a set are its keys: write +immutable")
+			p.of(m, "the items of a set are its keys: write +immutable")
 		case lock == schema.ImmutableKeys:
-			b.problems.of(m, "it needs keys, which a map and a list with +listType=map and +listMapKey have: make it one of these, or write +immutable")
+			p.of(m, "it needs keys, which a map and a list with +listType=map and +listMapKey have: make it one of these, or write +immutable")
 		default:
-			b.problems.of(m, "items are added to and removed from a map and a list with +listType=map or set: make it one of these, or choose among NoSet, NoUnset and NoModify")
+			p.of(m, "items are added to and removed from a map and a list with +listType=map or set: make it one of these, or choose among NoSet, NoUnset and NoModify")
 			return
 		}
 	}
 }
 
 // keyFieldsLocked reports the key fields of a keyed list that are not locked themselves; m locks the keys.
-func (b *builder) keyFieldsLocked(u *use, own marks, m mark) {
+func (p *problems) keyFieldsLocked(u *use, own marks, m mark) {
 	mapKeys, _ := own.get(schema.KeyListMapKeys)
 	names, _ := mapKeys.value.([]string)
 	for _, name := range names {
-		f := u.inner(b.problems).typ.property(name)
+		f := u.inner(p).typ.property(name)
 		if f == nil {
 			continue // reported by mapKeysExist
 		}
 		if _, locked := f.marks.at(0).get(schema.KeyImmutable); !locked {
-			b.problems.of(m, "the key %s of the list is free: put +immutable on field %s too", name, f.goName)
+			p.of(m, "the key %s of the list is free: put +immutable on field %s too", name, f.goName)
 		}
 	}
 }
 
 // setItemsAreFree reports locks on or below the items of a set: they are never compared in pairs, so it has no effect.
-func (b *builder) setItemsAreFree(u *use, own marks) {
+func (p *problems) setItemsAreFree(u *use, own marks) {
 	listType, _ := own.get(schema.KeyListType)
 	if u.typ.form != listForm || listType.value != schema.ListSet {
 		return
 	}
-	if m, ok := u.inner(b.problems).firstBelow(marks.lock); ok {
-		b.problems.of(m, "it is on or below the items of the set that line %d of %s declares; items of a set are added and removed but never changed: lock the set itself",
-			listType.pos.Line, b.problems.relative(listType.pos.Filename))
+	if m, ok := u.inner(p).firstBelow(marks.lock); ok {
+		p.of(m, "it is on or below the items of the set that line %d of %s declares; items of a set are added and removed but never changed: lock the set itself",
+			listType.pos.Line, p.relative(listType.pos.Filename))
 	}
 }
 
-// property returns the field with this JSON name, or nil.
-func (s *goType) property(name string) *field {
-	i := slices.IndexFunc(s.fields, func(f *field) bool { return f.name == name })
-	if i < 0 {
-		return nil
-	}
-	return s.fields[i]
-}
-
-// firstBelow returns the first mark that pick chooses, on u or anywhere below it.
-func (u *use) firstBelow(pick func(marks) (mark, bool)) (mark, bool) {
-	seen := map[*goType]bool{}
-	var visit func(u *use) (mark, bool)
-	visit = func(u *use) (mark, bool) {
-		for _, level := range u.marks {
-			if m, ok := pick(level); ok {
-				return m, true
+// refuse reports fieldlock's marks on what cannot have any. Topology there is for other tools to read.
+func (p *problems) refuse(all levels, why string) {
+	for _, level := range all {
+		for _, m := range level {
+			if isOwn(m.key) {
+				p.of(m, "%s", why)
 			}
 		}
-		if seen[u.typ] {
-			return mark{}, false
-		}
-		seen[u.typ] = true
-		for _, f := range u.typ.fields {
-			if m, ok := visit(f.use); ok {
-				return m, true
-			}
-		}
-		if u.typ.elem != nil {
-			return visit(u.typ.elem)
-		}
-		return mark{}, false
 	}
-	return visit(u)
-}
-
-// isNamed reports whether t is the named type of that package.
-func isNamed(t types.Type, path, name string) bool {
-	named, ok := t.(*types.Named)
-	return ok && named.Obj().Name() == name && named.Obj().Pkg() != nil && named.Obj().Pkg().Path() == path
 }

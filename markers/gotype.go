@@ -1,15 +1,11 @@
 package markers
 
 import (
-	"go/ast"
 	"go/token"
 	"go/types"
 	"reflect"
 	"slices"
 	"strings"
-
-	"golang.org/x/tools/go/packages"
-	"golang.org/x/tools/go/types/typeutil"
 )
 
 // form is the JSON form of a Go type.
@@ -72,92 +68,6 @@ func parseTag(text string) tag {
 	}
 }
 
-// builder makes the goType of each type once.
-type builder struct {
-	comments *comments
-	info     map[string]*packages.Package // by path
-	specs    map[*types.TypeName]ast.Expr // the right side of each type declaration that was read
-	fset     *token.FileSet
-	made     typeutil.Map
-	problems *problems
-	checks   []func() // what can be checked when everything is read
-}
-
-func (b *builder) later(check func()) { b.checks = append(b.checks, check) }
-
-func newBuilder(c *comments, pkgs []*packages.Package, p *problems) *builder {
-	b := &builder{comments: c, info: map[string]*packages.Package{}, specs: map[*types.TypeName]ast.Expr{}, problems: p}
-	for _, pkg := range pkgs {
-		b.info[pkg.PkgPath] = pkg
-		b.fset = pkg.Fset
-		for _, file := range pkg.Syntax {
-			for _, decl := range file.Decls {
-				gen, ok := decl.(*ast.GenDecl)
-				if !ok || gen.Tok != token.TYPE {
-					continue
-				}
-				for _, s := range gen.Specs {
-					spec := s.(*ast.TypeSpec)
-					if obj, ok := pkg.TypesInfo.Defs[spec.Name].(*types.TypeName); ok {
-						b.specs[obj] = spec.Type
-					}
-				}
-			}
-		}
-	}
-	return b
-}
-
-// strip takes pointers, aliases off t and returns the marks on the names on the way.
-func (b *builder) strip(t types.Type) (bare types.Type, pointer bool, marks levels) {
-	for {
-		switch typed := t.(type) {
-		case *types.Pointer:
-			pointer, t = true, typed.Elem()
-		case *types.Alias:
-			marks = marks.merge(b.marksOf(typed.Obj()), b.problems)
-			t = typed.Rhs()
-		case *types.Named:
-			marks = marks.merge(b.marksOf(typed.Obj()), b.problems)
-			if under, ok := typed.Underlying().(*types.Pointer); ok {
-				t = under
-				continue
-			}
-			return t, pointer, marks
-		default:
-			return t, pointer, marks
-		}
-	}
-}
-
-// marksOf returns the marks on a type's declaration, and on the type that it is declared as: `type A B` has B's marks.
-func (b *builder) marksOf(obj *types.TypeName) levels {
-	marks := b.comments.marks[obj.Pos()]
-	spec, ok := b.specs[obj]
-	if !ok || obj.IsAlias() {
-		return marks
-	}
-	if named, ok := b.info[obj.Pkg().Path()].TypesInfo.TypeOf(spec).(interface{ Obj() *types.TypeName }); ok && !isTypeParam(named) {
-		_, _, inherited := b.strip(named.(types.Type))
-		marks = inherited.merge(marks, b.problems)
-	}
-	return marks
-}
-
-func isTypeParam(t any) bool {
-	_, is := t.(*types.TypeParam)
-	return is
-}
-
-// useOf makes a use of the type t with marks of its own.
-func (b *builder) useOf(t types.Type, own levels, at site) *use {
-	bare, pointer, marks := b.strip(t)
-	u := &use{pointer: pointer, typ: b.typeOf(bare), marks: marks.merge(own, b.problems)}
-	b.fitTopology(u)
-	b.later(func() { b.fit(u, at) })
-	return u
-}
-
 // inner returns the items or values of u, with what u's +k8s:eachVal marks on them; nil if u has none.
 func (u *use) inner(p *problems) *use {
 	if u.typ.elem == nil {
@@ -172,113 +82,46 @@ func (u *use) inner(p *problems) *use {
 	return &inner
 }
 
-// typeOf returns the goType of t, pointers and aliases aside.
-func (b *builder) typeOf(t types.Type) *goType {
-	t, _, _ = b.strip(t)
-	if s, ok := b.made.At(t).(*goType); ok {
-		return s
+// property returns the field with this JSON name, or nil.
+func (s *goType) property(name string) *field {
+	i := slices.IndexFunc(s.fields, func(f *field) bool { return f.name == name })
+	if i < 0 {
+		return nil
 	}
-	s := &goType{bare: t, form: unknownForm}
-	b.made.Set(t, s)
-	if isNamed(t, metaV1, "ObjectMeta") || isNamed(t, metaV1, "ListMeta") {
-		return s // the API server's, not the schema's
-	}
-	switch under := t.Underlying().(type) {
-	case *types.Struct:
-		s.form = structForm
-		s.fields = b.fieldsOf(under, map[*types.Struct]bool{})
-	case *types.Map:
-		s.form = mapForm
-		s.elem = b.useOf(under.Elem(), nil, inValues)
-	case *types.Slice:
-		b.list(s, under.Elem())
-	case *types.Array:
-		b.list(s, under.Elem())
-	case *types.Basic:
-		s.form = scalarForm
-	}
-	return s
+	return s.fields[i]
 }
 
-func (b *builder) list(s *goType, elem types.Type) {
-	if basic, ok := elem.Underlying().(*types.Basic); ok && basic.Kind() == types.Byte {
-		s.form = scalarForm // encoding/json writes it as a string
-		return
-	}
-	s.form = listForm
-	s.elem = b.useOf(elem, nil, inItems)
-}
-
-// fieldsOf returns the fields of st as encoding/json sees them: an inlined struct gives its fields, unless an outer struct
-// has one of that name. Inlining holds the structs that st is inlined into.
-func (b *builder) fieldsOf(st *types.Struct, inlining map[*types.Struct]bool) []*field {
-	inlining[st] = true
-	defer delete(inlining, st)
-	var all []*field
-	outer := map[string]bool{}
-	isInlined := map[*field]bool{}
-	for i := range st.NumFields() {
-		v, tag := st.Field(i), parseTag(st.Tag(i))
-		own := b.comments.marks[v.Origin().Pos()]
-		switch {
-		case tag.skip:
-			b.refuse(own, "the field has the json tag \"-\", so it is not part of the API: lock a field that is")
-			continue
-		case !v.Exported() && !v.Embedded():
-			b.refuse(own, "the field is not exported, so it is not part of the API: lock a field that is")
-			continue
-		}
-		if v.Embedded() && tag.name == "" || tag.inline {
-			bare, _, marks := b.strip(v.Type())
-			if inner, ok := bare.Underlying().(*types.Struct); ok {
-				b.refuse(marks.merge(own, b.problems), "an inlined struct has no property of its own: put the marker on its fields, or give the field a name in its json tag")
-				if !inlining[inner] {
-					for _, f := range b.fieldsOf(inner, inlining) {
-						isInlined[f] = true
-						all = append(all, f)
-					}
-				}
-				continue
+// firstBelow returns the first mark that pick chooses, on u or anywhere below it.
+func (u *use) firstBelow(pick func(marks) (mark, bool)) (mark, bool) {
+	seen := map[*goType]bool{}
+	var visit func(u *use) (mark, bool)
+	visit = func(u *use) (mark, bool) {
+		for _, level := range u.marks {
+			if m, ok := pick(level); ok {
+				return m, true
 			}
 		}
-		pos := b.fset.PositionFor(v.Origin().Pos(), false)
-		if invalid(v.Type()) {
-			b.problems.at(pos, "", "the type of field %s cannot be found: make its package compile, or name it among the packages too", v.Name())
-			continue
+		if seen[u.typ] {
+			return mark{}, false
 		}
-		f := &field{use: b.useOf(v.Type(), own, inField), tag: tag, goName: v.Name(), pos: pos}
-		if f.name == "" {
-			f.name = v.Name()
-		}
-		outer[f.name] = true
-		all = append(all, f)
-		b.later(func() { b.roundTrip(f) })
-	}
-	return slices.DeleteFunc(all, func(f *field) bool { return isInlined[f] && outer[f.name] })
-}
-
-// refuse reports fieldlock's marks on what cannot have any. Topology there is for other tools to read.
-func (b *builder) refuse(all levels, why string) {
-	for _, level := range all {
-		for _, m := range level {
-			if isOwn(m.key) {
-				b.problems.of(m, "%s", why)
+		seen[u.typ] = true
+		for _, f := range u.typ.fields {
+			if m, ok := visit(f.use); ok {
+				return m, true
 			}
 		}
+		if u.typ.elem != nil {
+			return visit(u.typ.elem)
+		}
+		return mark{}, false
 	}
+	return visit(u)
 }
 
-// invalid reports whether t or what it holds is a type that could not be found.
-func invalid(t types.Type) bool {
-	switch t := t.(type) {
-	case *types.Pointer:
-		return invalid(t.Elem())
-	case *types.Slice:
-		return invalid(t.Elem())
-	case *types.Array:
-		return invalid(t.Elem())
-	case *types.Map:
-		return invalid(t.Elem())
-	}
-	return t == types.Typ[types.Invalid]
+// isNamed reports whether t is the named type of that package.
+func isNamed(t types.Type, path, name string) bool {
+	named, ok := t.(*types.Named)
+	return ok && named.Obj().Name() == name && named.Obj().Pkg() != nil && named.Obj().Pkg().Path() == path
 }
+
+const metaV1 = "k8s.io/apimachinery/pkg/apis/meta/v1"

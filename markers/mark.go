@@ -1,20 +1,10 @@
 package markers
 
 import (
-	"go/token"
 	"slices"
 
 	"github.com/fieldlock/fieldlock/internal/schema"
 )
-
-// mark is one schema key that a marker asks for.
-type mark struct {
-	key     string
-	value   any // true, a string or a []string
-	text    string
-	pos     token.Position
-	foreign bool // in a package that was not asked for
-}
 
 // marks are the keys for one schema node, in the order of their markers and merged per key.
 type marks []mark

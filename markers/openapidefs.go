@@ -74,13 +74,3 @@ func (d *definitions) value(u *use, path string, paths map[string]map[string]any
 		d.value(inner, path+step, paths, asked, above)
 	}
 }
-
-// definitionName is the key of a named type in openapi-gen's definitions.
-func (s *Source) definitionName(t types.Type) string {
-	return types.TypeString(t, func(pkg *types.Package) string {
-		if model, ok := s.models[pkg.Path()]; ok {
-			return model
-		}
-		return pkg.Path()
-	})
-}

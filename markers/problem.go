@@ -77,3 +77,12 @@ func (p *problems) err() error {
 	p.list = slices.Compact(p.list)
 	return &Error{p.list}
 }
+
+// mark is one schema key that a marker asks for.
+type mark struct {
+	key     string
+	value   any // true, a string or a []string
+	text    string
+	pos     token.Position
+	foreign bool // in a package that was not asked for
+}

@@ -9,30 +9,30 @@ import (
 
 // roundTrip reports a normalization of f that does not match what Go makes of f when it decodes an object and encodes it
 // again, and one that is missing where protobuf needs it. The table in package normalize's documentation is the rule.
-func (b *builder) roundTrip(f *field) {
+func (p *problems) roundTrip(f *field) {
 	own := f.marks.at(0)
 	m, ok := own.get(schema.KeyNormalize)
 	if !ok {
-		b.protobuf(f, own)
+		p.protobuf(f, own)
 		return
 	}
 	typ := types.TypeString(f.typ.bare, nil)
 	switch {
 	case f.pointer:
-		b.problems.of(m, "%s is a pointer, which keeps absent and empty apart: remove the marker, or make the field no pointer", f.goName)
+		p.of(m, "%s is a pointer, which keeps absent and empty apart: remove the marker, or make the field no pointer", f.goName)
 	case isQuantity(f.typ.bare):
-		b.problems.of(m, "an absent quantity is written as \"0\", which is not an empty value of its schema: remove it")
+		p.of(m, "an absent quantity is written as \"0\", which is not an empty value of its schema: remove it")
 	case isIntOrString(f.typ.bare):
 		if m.value != schema.NormalizeZero {
-			b.problems.of(m, "an absent IntOrString is written as 0: write +normalize=zero")
+			p.of(m, "an absent IntOrString is written as 0: write +normalize=zero")
 		}
 	case isTime(f.typ.bare):
 		// Absent is written as null, which both modes cover.
 	case f.typ.form == unknownForm:
-		b.problems.of(m, "how %s is written depends on its value: remove it", typ)
+		p.of(m, "how %s is written depends on its value: remove it", typ)
 	case f.typ.form == scalarForm:
 		if m.value != schema.NormalizeZero {
-			b.problems.of(m, "Go does not tell an absent %s from its zero value, and it has no null, {} and []: write +normalize=zero", typ)
+			p.of(m, "Go does not tell an absent %s from its zero value, and it has no null, {} and []: write +normalize=zero", typ)
 		}
 	case f.typ.form == structForm && !f.omitZero:
 		if inner := f.typ.writtenWhenZero(); inner != nil {
@@ -43,14 +43,14 @@ func (b *builder) roundTrip(f *field) {
 			if !isQuantity(inner.typ.bare) {
 				remedy += ", or +normalize=zero on it"
 			}
-			b.problems.of(m, "an absent %s is written with its field %s, so that it is not empty: put %s", f.goName, inner.name, remedy)
+			p.of(m, "an absent %s is written with its field %s, so that it is not empty: put %s", f.goName, inner.name, remedy)
 		}
 	}
 }
 
 // protobuf reports a list or map whose presence is locked, that protobuf stores, and that is not normalized. Other
 // packages have to mend it themselves; the lock stays as strict as it is.
-func (b *builder) protobuf(f *field, own marks) {
+func (p *problems) protobuf(f *field, own marks) {
 	if !f.tag.protobuf || f.pointer || f.typ.form != listForm && f.typ.form != mapForm {
 		return
 	}
@@ -60,7 +60,7 @@ func (b *builder) protobuf(f *field, own marks) {
 		m, locked = update, slices.Contains(words, string(schema.NoSet)) || slices.Contains(words, string(schema.NoUnset))
 	}
 	if locked && !m.foreign {
-		b.problems.of(m, "%s has a protobuf tag, and protobuf stores unset, empty and null as one: add +normalize=undefined", f.goName)
+		p.of(m, "%s has a protobuf tag, and protobuf stores unset, empty and null as one: add +normalize=undefined", f.goName)
 	}
 }
 

@@ -180,8 +180,6 @@ func usedPackages(pkgs []*packages.Package, asked map[string]bool) []string {
 	return slices.Sorted(maps.Keys(used))
 }
 
-const metaV1 = "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 // isMeta reports whether obj is one of the API machinery's types for the envelope of objects.
 func isMeta(obj *types.TypeName) bool { return obj.Pkg() != nil && obj.Pkg().Path() == metaV1 }
 
@@ -219,4 +217,14 @@ func (s *Source) add(pkg *packages.Package, b *builder) {
 			s.roots[kind{group, version, obj.Name()}] = u
 		}
 	}
+}
+
+// definitionName is the key of a named type in openapi-gen's definitions.
+func (s *Source) definitionName(t types.Type) string {
+	return types.TypeString(t, func(pkg *types.Package) string {
+		if model, ok := s.models[pkg.Path()]; ok {
+			return model
+		}
+		return pkg.Path()
+	})
 }

@@ -134,19 +134,6 @@ func (c *check) at(u *update) Violation {
 	return Violation{Violation: v, Path: c.row.Path, Rule: c.row.Rule, Message: c.row.Message, Cause: c.row.Cause, row: &c.row}
 }
 
-// lookup returns the value at the end of steps and whether it is there.
-func lookup(value any, steps []step) (any, bool) {
-	for _, s := range steps {
-		o, _ := value.(map[string]any)
-		member, ok := o[string(s)]
-		if !ok {
-			return nil, false
-		}
-		value = member
-	}
-	return value, true
-}
-
 // annotations compares the annotations that the row locks.
 func (c *check) annotations(newObj, oldObj map[string]any) []Violation {
 	is, was := object(newObj, "metadata", "annotations"), object(oldObj, "metadata", "annotations")

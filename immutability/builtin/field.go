@@ -1,8 +1,6 @@
 package builtin
 
 import (
-	"strings"
-
 	"k8s.io/kube-openapi/pkg/validation/spec"
 )
 
@@ -19,33 +17,6 @@ type field struct {
 	atomic     bool
 	mergeSet   bool
 	set        bool
-}
-
-// step is one step of a field path: a name, or one of the marks below.
-type step string
-
-const (
-	eachItem  step = "[*]"
-	eachValue step = "{*}"
-)
-
-// stepsOf splits a field path such as "spec.containers[*].image".
-func stepsOf(path string) []step {
-	var steps []step
-	for _, name := range strings.Split(path, ".") {
-		var marks []step
-		for {
-			if rest, ok := strings.CutSuffix(name, string(eachItem)); ok {
-				name, marks = rest, append(marks, eachItem)
-			} else if rest, ok := strings.CutSuffix(name, string(eachValue)); ok {
-				name, marks = rest, append(marks, eachValue)
-			} else {
-				break
-			}
-		}
-		steps = append(append(steps, step(name)), marks...)
-	}
-	return steps
 }
 
 // at returns the node at the end of steps and makes those that are missing.

@@ -5,10 +5,6 @@ import (
 	"slices"
 )
 
-// preparation is one rule of how an API server stores an object, beyond the canonical form of each field and the
-// defaults in the data. It changes obj.
-type preparation func(obj map[string]any)
-
 // preparations returns the rules by the names that the data gives them. podSpec is made for the kind's pod spec.
 func preparations() map[string]preparation {
 	return map[string]preparation{
@@ -30,28 +26,6 @@ func preparations() map[string]preparation {
 		"policyTypes":           policyTypes,
 		"claimRequests":         func(obj map[string]any) { deviceCounts(object(obj, "spec", "devices")) },
 		"claimTemplateRequests": func(obj map[string]any) { deviceCounts(object(obj, "spec", "spec", "devices")) },
-	}
-}
-
-// child returns the object under a name, which it makes when there is none.
-func child(of map[string]any, name string) map[string]any {
-	if of == nil {
-		return map[string]any{}
-	}
-	if c, ok := of[name].(map[string]any); ok {
-		return c
-	}
-	c := map[string]any{}
-	if _, taken := of[name]; !taken {
-		of[name] = c
-	}
-	return c
-}
-
-// initial sets a member that is absent.
-func initial(of map[string]any, name string, value any) {
-	if _, ok := of[name]; !ok && of != nil {
-		of[name] = value
 	}
 }
 

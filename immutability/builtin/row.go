@@ -31,29 +31,6 @@ type Row struct {
 	annotation string
 }
 
-// Rows returns the locks of the kind, in the order of the data.
-func (k *Kind) Rows() []Row {
-	var rows []Row
-	for i := range k.source.Rows {
-		source := &k.source.Rows[i]
-		s, err := spanOf(source.Since, source.Until)
-		if err != nil || !s.has(k.minor) {
-			continue
-		}
-		fields := source.Fields
-		if source.Field != "" {
-			fields = append([]string{source.Field}, fields...)
-		}
-		if source.Annotation != "" {
-			fields = append(fields, "metadata.annotations["+source.Annotation+"]")
-		}
-		for _, field := range fields {
-			rows = append(rows, newRow(source, field))
-		}
-	}
-	return rows
-}
-
 func newRow(source *rowSource, path string) Row {
 	row := Row{
 		Path: path, Lock: source.Lock, Rule: source.Rule, When: source.When, Except: source.Except,

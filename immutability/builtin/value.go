@@ -77,48 +77,6 @@ func objects(list any) []map[string]any {
 	return found
 }
 
-// without returns value without the part at the end of steps. It copies what it changes.
-func without(value any, steps []step) any {
-	switch value := value.(type) {
-	case map[string]any:
-		name := string(steps[0])
-		if steps[0] == eachValue {
-			out := make(map[string]any, len(value))
-			for key, member := range value {
-				out[key] = without(member, steps[1:])
-			}
-			return out
-		}
-		member, ok := value[name]
-		if !ok {
-			return value
-		}
-		out := make(map[string]any, len(value))
-		for key, member := range value {
-			out[key] = member
-		}
-		if len(steps) == 1 {
-			delete(out, name)
-			return out
-		}
-		out[name] = without(member, steps[1:])
-		if emptied, ok := out[name].(map[string]any); ok && len(emptied) == 0 {
-			delete(out, name) // an object that held only the exception counts as absent
-		}
-		return out
-	case []any:
-		if steps[0] != eachItem {
-			return value
-		}
-		out := make([]any, len(value))
-		for i, item := range value {
-			out[i] = without(item, steps[1:])
-		}
-		return out
-	}
-	return value
-}
-
 // at returns the value at a field path such as "spec.containers[0].image" or "parameters[a.b]", and whether there is one.
 func at(value any, path string) (any, bool) {
 	for path != "" {

@@ -3,36 +3,11 @@ package crd
 import (
 	"fmt"
 	"strconv"
-	"sync"
-
-	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
-	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/internal/pointer"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
-
-// Version is one version of a CRD.
-type Version struct {
-	Name            string
-	Served, Storage bool
-
-	// Schema is the openAPIV3Schema with every x- key of the document and the marks of the annotation; empty, and never
-	// nil, for a version of v1beta1 that has none. It is shared: change a copy.
-	Schema *spec.Schema
-
-	crd   *CRD
-	steps []any          // from the document to the schema, or nil
-	raw   map[string]any // the schema as decoded, with the locks of the annotation
-
-	once       sync.Once
-	structural *structuralschema.Structural
-	err        error
-}
-
-// CRD returns the CRD that the version belongs to.
-func (v *Version) CRD() *CRD { return v.crd }
 
 // Compile compiles the version's schema. Its error names file, CRD and version, and errors.As finds the
 // *immutability.SchemaError in it.

@@ -1,6 +1,7 @@
 package openapi
 
 import (
+	"errors"
 	"fmt"
 	"net/url"
 	"strconv"
@@ -59,3 +60,5 @@ func (d *Document) at(path string) (value any, steps []any, err error) {
 	}
 	return value, steps, nil
 }
+
+var errOtherDocument = errors.New("it leads to another document; references within the document are followed")

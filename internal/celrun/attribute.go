@@ -19,17 +19,6 @@ import (
 // these rules stripped of both: errors with the same path come from one schema node or from a node and its ancestors,
 // which the server visits in a fixed order, so the n-th error at a path is the n-th label at that path.
 
-// hidesName reports whether an error of r may lack its label.
-func (r *Rule) hidesName() bool {
-	return r.MessageExpression != "" || r.Reason == string(field.ErrorTypeDuplicate)
-}
-
-// label is the message that stands for the i-th rule; no YAML or JSON of a CRD has such a message.
-func label(i int) string { return "\x00" + strconv.Itoa(i) + "\x00" }
-
-// labeled finds the label in a message.
-var labeled = regexp.MustCompile("\x00([0-9]+)\x00")
-
 // ruleOf returns the rule whose label is in a message.
 func (v *Validator) ruleOf(message string) (*Rule, bool) {
 	m := labeled.FindStringSubmatch(message)

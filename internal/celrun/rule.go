@@ -9,6 +9,7 @@ import (
 	"github.com/google/cel-go/common"
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/parser"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/fieldlock/fieldlock/internal/pointer"
@@ -104,4 +105,9 @@ func (r *Rule) message() string {
 		return strings.TrimSpace(r.Message)
 	}
 	return "failed rule: " + r.text()
+}
+
+// hidesName reports whether an error of r may lack its label.
+func (r *Rule) hidesName() bool {
+	return r.MessageExpression != "" || r.Reason == string(field.ErrorTypeDuplicate)
 }

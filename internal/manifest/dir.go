@@ -2,13 +2,11 @@ package manifest
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 )
 
 // filesBelow lists the YAML and JSON files of a directory tree, sorted, and what cannot be read in it. It follows links.
@@ -75,28 +73,4 @@ func HasObjects(path string) bool {
 		return filepath.Base(path) != AcceptFile
 	}
 	return false
-}
-
-// errArgument is behind every error about a file or directory that cannot be read at all.
-var errArgument = errors.New("unreadable")
-
-// argumentError is an error that is errArgument.
-type argumentError struct{ error }
-
-func (e *argumentError) Is(target error) bool { return target == errArgument }
-func (e *argumentError) Unwrap() error        { return e.error }
-
-// unreadable returns the error for a file or directory that cannot be read; nil for nil.
-func unreadable(path string, err error) error {
-	if err == nil {
-		return nil
-	}
-	if errors.Is(err, syscall.EISDIR) {
-		return &argumentError{fmt.Errorf("%s: it is a directory; give one of its files, or - for standard input", path)}
-	}
-	var pathError *fs.PathError
-	if errors.As(err, &pathError) {
-		err = pathError.Err // without the operation and the path
-	}
-	return &argumentError{fmt.Errorf("%s: it cannot be read: %w; give a file, a directory, or - for standard input", path, err)}
 }

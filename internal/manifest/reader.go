@@ -77,14 +77,6 @@ func (r *Reader) file(t target) File {
 	return f
 }
 
-// target is one file to read.
-type target struct {
-	name  string // "-" for standard input
-	below string // as File.Path
-	found bool
-	err   error // why it cannot be read, where that is known
-}
-
 // List lists the files that a path names, as Read would read them.
 func List(path string) ([]string, error) {
 	targets, err := list([]string{path})

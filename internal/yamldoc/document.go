@@ -19,23 +19,8 @@ type Document struct {
 	prefix []any // steps from the document's root to Object: nil, or into the items of a List
 }
 
-// source finds the place of a value in the text that it was read from.
-type source interface {
-	// find returns the place of the deepest value that exists on the way along steps: for a member, the place of its name.
-	find(steps []any) Position
-	// layout returns where the values of the document are in the text of its piece.
-	layout() (*element, error)
-	in() *piece
-}
-
 // maxLists bounds how many Lists may be nested.
 const maxLists = 100
-
-// root is the value of one document of a file.
-type root struct {
-	value  any
-	source source
-}
 
 // Read reads every object of a file: YAML of one or more documents, JSON, or JSON objects one after another. The items
 // of a List count as objects of their own; empty documents are skipped. The name is used in messages only.
@@ -44,7 +29,7 @@ type root struct {
 // item that it cannot read, with file and line: text that is not UTF-8 or is malformed, a key that a mapping has twice,
 // a value that JSON does not have, a document that is not an object (ErrNotObject). Cost: one pass over the text.
 func Read(name string, data []byte) ([]*Document, error) {
-	roots, errs := readAll(name, data, nil)
+	roots, errs := readAll(name, data, (*piece).read)
 	return expand(name, roots, errs)
 }
 

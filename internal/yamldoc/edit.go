@@ -2,7 +2,6 @@ package yamldoc
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -21,7 +20,7 @@ type File struct {
 // Parse reads a file to change it, as Read does. Documents that are not objects stay as they are. It returns an error if
 // a document cannot be read.
 func Parse(name string, data []byte) (*File, error) {
-	roots, errs := readAll(name, data, nil)
+	roots, errs := readAll(name, data, (*piece).read)
 	documents, err := expand(name, roots, errs)
 	for _, e := range Errors(err) {
 		if !errors.Is(e, ErrNotObject) {
@@ -39,7 +38,7 @@ func Parse(name string, data []byte) (*File, error) {
 // The result is read again. It is an error, which names the line, if a change cannot be made in the layout of the file:
 // for instance in a value that an alias stands for.
 func (f *File) Bytes() ([]byte, error) {
-	originals, errs := readAll(f.name, f.data, nil)
+	originals, errs := readAll(f.name, f.data, (*piece).read)
 	before, _ := expand(f.name, originals, errs)
 	wanted, err := f.wanted()
 	if err != nil {
@@ -101,7 +100,7 @@ func (f *File) wanted() ([]any, error) {
 
 // verify checks that a text reads as the wanted values.
 func (f *File) verify(text []byte, before []*Document, wanted []any) error {
-	roots, errs := readAll(f.name, text, nil)
+	roots, errs := readAll(f.name, text, (*piece).read)
 	after, _ := expand(f.name, roots, errs)
 	var err error
 	if len(errs) > 0 {
@@ -168,34 +167,4 @@ func decoded(value any) (any, error) {
 		return object, nil
 	}
 	return nil, fmt.Errorf("a value of type %T has no form in YAML", value)
-}
-
-// same reports whether two decoded values are equal; an integer equals the float of its value.
-func same(a, b any) bool {
-	switch a := a.(type) {
-	case map[string]any:
-		b, ok := b.(map[string]any)
-		if !ok || len(a) != len(b) {
-			return false
-		}
-		for name, value := range a {
-			other, ok := b[name]
-			if !ok || !same(value, other) {
-				return false
-			}
-		}
-		return true
-	case []any:
-		b, ok := b.([]any)
-		return ok && slices.EqualFunc(a, b, same)
-	case int64:
-		if f, ok := b.(float64); ok {
-			return cmp.Compare(float64(a), f) == 0
-		}
-	case float64:
-		if i, ok := b.(int64); ok {
-			return cmp.Compare(a, float64(i)) == 0
-		}
-	}
-	return a == b
 }

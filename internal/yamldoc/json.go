@@ -10,9 +10,6 @@ import (
 	"github.com/fieldlock/fieldlock/internal/jsonscan"
 )
 
-// maxDepth bounds nesting, as encoding/json does.
-const maxDepth = 10_000
-
 // errJSONSyntax is the cause of the error about a text that is not JSON; it may still be YAML.
 var errJSONSyntax = errors.New("not JSON")
 

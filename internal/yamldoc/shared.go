@@ -24,16 +24,13 @@ type sharedText struct {
 
 // Read is like the function Read.
 func (s *Shared) Read(name string, data []byte) ([]*Document, error) {
-	roots, errs := readAll(name, data, s)
+	roots, errs := readAll(name, data, s.read)
 	return expand(name, roots, errs)
 }
 
 // read reads a piece. A text of one object is read once; whoever comes second waits for the first. The items of a List are
 // objects that reading completes, so they are not shared.
 func (s *Shared) read(p *piece) (roots []root, err *Error) {
-	if s == nil {
-		return p.read()
-	}
 	text, first := s.text(p.data), false
 	text.once.Do(func() {
 		first = true

@@ -2,41 +2,14 @@ package yamldoc
 
 import (
 	"bytes"
-	"fmt"
 	"runtime"
 	"sync"
 	"unicode/utf8"
 )
 
-// byteOrderMark may precede the first document and, where files were joined, any other.
-var byteOrderMark = []byte("\ufeff")
-
-const (
-	// maxDocuments bounds the documents of a file, so that a few bytes each cannot fill the memory.
-	maxDocuments = 100_000
-
-	// maxNodes bounds the values of one document in YAML, for each of which the parser takes hundreds of bytes.
-	maxNodes = 2_000_000
-)
-
-// tooMany is the error for a file with more than maxDocuments, of which the first one too many begins in line.
-func tooMany(name string, line int) *Error {
-	return &Error{File: name, Line: line, Message: fmt.Sprintf("the file has more than %d documents; split it", maxDocuments)}
-}
-
-// piece is a part of a file that is read on its own: what is between two lines that begin with "---".
-type piece struct {
-	name  string // of the file
-	data  []byte // from after a byte order mark, when it begins with one
-	start int    // offset of data in the file
-	line  int    // of the beginning of data, from 0
-}
-
-func (p *piece) in() *piece { return p }
-
 // readAll reads the documents of a file, and the errors of those that cannot be read. Pieces are independent, so large
-// files are read on all processors. Unless shared is nil, it knows what has been read before.
-func readAll(name string, data []byte, shared *Shared) ([]root, []*Error) {
+// files are read on all processors, each piece by read.
+func readAll(name string, data []byte, read func(*piece) ([]root, *Error)) ([]root, []*Error) {
 	if i := invalidUTF8(data); i >= 0 {
 		return nil, []*Error{{File: name, Line: lineAt(data, i), Message: "the text is not UTF-8, as YAML and JSON have to be"}}
 	}
@@ -45,21 +18,21 @@ func readAll(name string, data []byte, shared *Shared) ([]root, []*Error) {
 		return nil, []*Error{tooMany(name, pieces[maxDocuments].line+1)}
 	}
 	roots, errs := make([][]root, len(pieces)), make([]*Error, len(pieces))
-	read := func(i int) { roots[i], errs[i] = shared.read(&pieces[i]) }
+	readPiece := func(i int) { roots[i], errs[i] = read(&pieces[i]) }
 	const worthIt = 64 << 10 // bytes
 	if workers := min(runtime.GOMAXPROCS(0), len(pieces)); workers > 1 && len(data) > worthIt {
 		var group sync.WaitGroup
 		for w := range workers {
 			group.Go(func() {
 				for i := w; i < len(pieces); i += workers {
-					read(i)
+					readPiece(i)
 				}
 			})
 		}
 		group.Wait()
 	} else {
 		for i := range pieces {
-			read(i)
+			readPiece(i)
 		}
 	}
 	var all []root
@@ -124,49 +97,10 @@ func split(name string, data []byte) []piece {
 	return pieces
 }
 
-// isEmpty reports whether a text has nothing but white space, document markers and comments.
-func isEmpty(data []byte) bool {
-	for i := jsonStart(data, 0); i < len(data); i = jsonStart(data, i) {
-		if data[i] != '#' {
-			return false
-		}
-		end := bytes.IndexByte(data[i:], '\n')
-		if end < 0 {
-			return true
-		}
-		i += end
-	}
-	return true
-}
-
-// beginsDocument reports whether a line begins with "---" as a word, after a byte order mark or without.
-func beginsDocument(line []byte) bool {
-	rest, ok := bytes.CutPrefix(bytes.TrimPrefix(line, byteOrderMark), []byte("---"))
-	return ok && (len(rest) == 0 || bytes.IndexByte([]byte(" \t\r\n"), rest[0]) >= 0)
-}
-
 // looksLikeJSON reports whether the text is an object or a list in JSON's style, after a document marker or without.
 func looksLikeJSON(data []byte) bool {
 	data = data[jsonStart(data, 0):]
 	return len(data) > 0 && (data[0] == '{' || data[0] == '[')
-}
-
-// jsonStart returns the offset of the first byte from i on that may belong to a JSON value: after white space, byte order
-// marks and document markers.
-func jsonStart(data []byte, i int) int {
-	for {
-		rest := data[i:]
-		switch {
-		case len(rest) > 0 && bytes.IndexByte([]byte(" \t\r\n"), rest[0]) >= 0:
-			i++
-		case bytes.HasPrefix(rest, byteOrderMark):
-			i += len(byteOrderMark)
-		case (i == 0 || data[i-1] == '\n') && beginsDocument(rest):
-			i += len("---")
-		default:
-			return i
-		}
-	}
 }
 
 // invalidUTF8 returns the offset of the first byte that is not UTF-8, or -1.
@@ -182,9 +116,4 @@ func invalidUTF8(data []byte) int {
 		i += size
 	}
 	return -1
-}
-
-// lineAt returns the line, from 1, of the byte at offset.
-func lineAt(data []byte, offset int) int {
-	return 1 + bytes.Count(data[:min(max(offset, 0), len(data))], []byte("\n"))
 }

@@ -70,3 +70,6 @@ func member(n *yaml.Node, name string) string {
 	}
 	return ""
 }
+
+// apiVersion is the one that KUDO reads, in packages and in clusters.
+const apiVersion = "kudo.dev/v1beta1"

@@ -49,3 +49,12 @@ func (v *OperatorVersion) index() map[string]*Parameter {
 	}
 	return index
 }
+
+// Task is a task whose work depends on a parameter of the operator.
+type Task struct {
+	Name string
+
+	// EnablingParameter names the parameter that decides whether the child instance of a KudoOperator task is there
+	// (KEP-36). Empty means that it always is.
+	EnablingParameter string
+}

@@ -10,9 +10,6 @@ import (
 	"github.com/fieldlock/fieldlock/immutability/parameter/internal/document"
 )
 
-// apiVersion is the one that KUDO reads, in packages and in clusters.
-const apiVersion = "kudo.dev/v1beta1"
-
 // ReadOperatorVersion reads the parameters of an operator from YAML or JSON: a package's params.yaml, or an
 // OperatorVersion as it is in a cluster, with its tasks and plans. The error is a *[parameter.ReadError]. Mistakes that
 // KUDO's verifier reports are refusals of [OperatorVersion.Validate] instead.

@@ -7,18 +7,6 @@ import (
 	"github.com/fieldlock/fieldlock/immutability/parameter/internal/document"
 )
 
-// Task is a task whose work depends on a parameter of the operator.
-type Task struct {
-	Name string
-
-	// EnablingParameter names the parameter that decides whether the child instance of a KudoOperator task is there
-	// (KEP-36). Empty means that it always is.
-	EnablingParameter string
-}
-
-// kindKudoOperator is the only kind of task with an enablingParameter.
-const kindKudoOperator = "KudoOperator"
-
 // ReadTasks replaces the tasks of v by those in data, YAML or JSON: one KudoOperator task, a list of one, or an
 // operator.yaml. From an operator.yaml it takes the KudoOperator tasks and the names of the plans. It never looks at the
 // packages that tasks name. The error is a *[parameter.ReadError].
@@ -129,3 +117,6 @@ func readTask(n *yaml.Node) (task Task, err error) {
 	}
 	return task, nil
 }
+
+// kindKudoOperator is the only kind of task with an enablingParameter.
+const kindKudoOperator = "KudoOperator"

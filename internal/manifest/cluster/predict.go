@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -10,22 +9,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	apitypes "k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 )
-
-// Refusal is a reason for which the API server refuses an apply.
-type Refusal struct{ Path, Message string }
-
-// request is the request of an apply, and what it would store if nothing refused it.
-type request struct {
-	kind    apitypes.PatchType
-	body    []byte
-	options metav1.PatchOptions
-	merge   func() (map[string]any, error)
-	// exact is false where the server would merge otherwise than the tool does.
-	exact bool
-}
 
 // predict asks the API server by a dry run what an apply of the manifest would store. Where it may not be asked, or
 // refuses and so says no more, the manifest is merged here as the server would.
@@ -87,6 +72,3 @@ func refusals(err error) []Refusal {
 	}
 	return list
 }
-
-// encoded returns the JSON of an object.
-func encoded(u *unstructured.Unstructured) ([]byte, error) { return json.Marshal(u.Object) }

@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"strings"
-	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -10,14 +9,6 @@ import (
 
 	"github.com/fieldlock/fieldlock/internal/manifest"
 )
-
-// resource is how the API server serves a kind in one version.
-type resource struct {
-	schema.GroupVersionResource
-	kind       schema.GroupVersionKind
-	namespaced bool
-	status     bool // the status is a subresource
-}
 
 // resourceOf finds the resource of an object; nil where the server does not serve its kind in its version.
 func (c *Cluster) resourceOf(o *manifest.Object) (*resource, error) {
@@ -50,25 +41,4 @@ func (c *Cluster) resourceOf(o *manifest.Object) (*resource, error) {
 		}
 	}
 	return found, nil
-}
-
-// remembered keeps the results of calls that cost much, one for each key. Safe for concurrent use.
-type remembered[K comparable, V any] struct {
-	mu    sync.Mutex
-	calls map[K]func() (V, error)
-}
-
-// of returns what call returned when it was called first for the key.
-func (r *remembered[K, V]) of(key K, call func() (V, error)) (V, error) {
-	r.mu.Lock()
-	once, ok := r.calls[key]
-	if !ok {
-		if r.calls == nil {
-			r.calls = map[K]func() (V, error){}
-		}
-		once = sync.OnceValues(call)
-		r.calls[key] = once
-	}
-	r.mu.Unlock()
-	return once()
 }

@@ -11,14 +11,6 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 )
 
-// types are the types of a group and version, as the API server publishes them. They say how lists merge.
-type types struct {
-	models    map[string]*spec.Schema
-	kinds     map[schema.GroupVersionKind]string // names in models
-	strategic map[schema.GroupVersionKind]bool   // takes strategic merge patches, as the kinds of Go types do
-	converter managedfields.TypeConverter
-}
-
 // typesOf returns the types of a group and version. Where the server publishes none, it returns types that know nothing:
 // lists are replaced as a whole then.
 func (c *Cluster) typesOf(gv schema.GroupVersion) (*types, error) {

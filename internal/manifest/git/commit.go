@@ -36,19 +36,6 @@ func (r *Repository) Commit(commit, rev string) (*Tree, error) {
 	return newTree(r, rev, entries, blobs)
 }
 
-// kindOf reads the mode of git's trees.
-func kindOf(mode string) entryKind {
-	switch mode {
-	case "100755":
-		return executable
-	case "120000":
-		return link
-	case "160000":
-		return submodule
-	}
-	return regular
-}
-
 var _ blobReader = (*blobs)(nil)
 
 // blobs reads the contents of a commit with git cat-file --batch, which applies no filter.

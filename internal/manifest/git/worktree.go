@@ -94,3 +94,9 @@ func (d *disk) file(name string, kind entryKind) ([]byte, error) {
 	}
 	return data, err
 }
+
+// Directory returns the directory that holds the tree's files; ok is false for a commit.
+func (t *Tree) Directory() (dir string, ok bool) {
+	_, ok = t.reader.(*disk)
+	return t.repo.Root, ok
+}

@@ -1,0 +1,107 @@
+package builtin
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/fieldlock/fieldlock/internal/jsonvalue"
+)
+
+// Check predicts what the API server says when newObj is applied over oldObj. Both are decoded manifests, as written:
+// Check prepares them as the server does. They stay as they are.
+//
+// Cost: O(object); the first call compiles the kind's rows, in milliseconds.
+func (k *Kind) Check(newObj, oldObj map[string]any) Verdict {
+	verdict := Verdict{Unknown: identity(newObj, oldObj)}
+	if len(k.source.Rows) == 0 {
+		return verdict
+	}
+	if err := k.compile(); err != nil {
+		// The data is part of the program, and a test compiles all of it.
+		panic(err)
+	}
+	u := k.update(newObj, oldObj)
+	failed, err := k.rules.evaluate(u.applied, u.stored)
+	if err != nil {
+		verdict.Unknown = append(verdict.Unknown, Remark{Message: "a rule could not be run: " + err.Error()})
+		return verdict
+	}
+	name := text(newObj, "metadata", "name")
+	for _, c := range k.checks {
+		if !c.row.applies(name) {
+			continue
+		}
+		for _, v := range c.run(u, failed) {
+			verdict.add(&c.row, v)
+		}
+	}
+	k.finish(&verdict, newObj, oldObj)
+	return verdict
+}
+
+// identity remarks on what makes an object that object and changes in the manifest: a server compares it with its own.
+func identity(newObj, oldObj map[string]any) []Remark {
+	is, was := object(newObj, "metadata"), object(oldObj, "metadata")
+	if uid := text(is, "uid"); uid != "" && uid != text(was, "uid") {
+		return []Remark{{"metadata.uid", "the server refuses any uid but the object's own; leave it out"}}
+	}
+	return nil
+}
+
+// finish sorts the verdict, shows values as the manifests have them, and drops what is said twice.
+func (k *Kind) finish(v *Verdict, newObj, oldObj map[string]any) {
+	if k.moved(newObj, oldObj) {
+		v.withdraw(oldObj)
+	}
+	slices.SortStableFunc(v.Violations, func(a, b Violation) int { return strings.Compare(a.Path, b.Path) })
+	v.Violations = slices.CompactFunc(v.Violations, func(a, b Violation) bool { return a.Path == b.Path && a.Message == b.Message })
+	v.Unknown = slices.DeleteFunc(v.Unknown, func(r Remark) bool {
+		return slices.ContainsFunc(v.Violations, func(found Violation) bool { return within(r.Path, found.Path) })
+	})
+	if len(v.Violations) > 0 {
+		v.Notes = nil // nothing of a refused change is accepted
+	}
+	for i := range v.Violations {
+		found := &v.Violations[i]
+		if jsonvalue.Equal(found.New, found.Old) && !names(newObj, found.Path) && !names(oldObj, found.Path) {
+			// The value is the server's: a rule refuses it together with another field.
+			found.New, found.HasNew, found.Old, found.HasOld = nil, false, nil, false
+		}
+		found.New = written(newObj, found.Path, found.New)
+		found.Old = written(oldObj, found.Path, found.Old)
+		for j := range found.Differences {
+			d := &found.Differences[j]
+			d.New = written(newObj, d.Path.String(), d.New)
+			d.Old = written(oldObj, d.Path.String(), d.Old)
+		}
+	}
+}
+
+// names reports whether a manifest has a field.
+func names(manifest map[string]any, path string) bool {
+	_, ok := at(manifest, path)
+	return ok
+}
+
+// written returns the value that a manifest has at a path, where it says the same as the stored value: "5Gi" for
+// "5368709120".
+func written(manifest map[string]any, path string, stored any) any {
+	raw, ok := at(manifest, path)
+	if !ok || raw == nil || stored == nil {
+		return stored
+	}
+	switch stored.(type) {
+	case map[string]any, []any:
+		return raw
+	}
+	if jsonvalue.Equal(raw, stored) || jsonvalue.Equal(quantity(raw), stored) {
+		return raw
+	}
+	return stored
+}
+
+// moved reports whether the two objects have different apiVersions, one of which no known minor serves.
+func (k *Kind) moved(newObj, oldObj map[string]any) bool {
+	is, was := text(newObj, "apiVersion"), text(oldObj, "apiVersion")
+	return is != was && (slices.Contains(k.source.Formerly, is) || slices.Contains(k.source.Formerly, was))
+}

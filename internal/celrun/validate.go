@@ -1,0 +1,73 @@
+package celrun
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// ValidateUpdate returns the violations of an update, sorted by path; nil when all rules accept it. Objects are as the
+// server has them when it validates: decoded to the types of apimachinery's util/json, pruned, with defaults. They are
+// not changed. The error is that the schema or a rule does not compile; an API server would refuse the CRD.
+func (v *Validator) ValidateUpdate(newObj, oldObj map[string]any) ([]Violation, error) {
+	if v == nil {
+		return nil, nil
+	}
+	return v.validate(newObj, oldObj)
+}
+
+// Validate returns the violations of a create, as ValidateUpdate does for an update: transition rules do not run, unless
+// they have optionalOldSelf.
+func (v *Validator) Validate(obj map[string]any) ([]Violation, error) {
+	if v == nil {
+		return nil, nil
+	}
+	return v.validate(obj, nil)
+}
+
+func (v *Validator) validate(newObj, oldObj map[string]any) ([]Violation, error) {
+	p, err := v.program()
+	if err != nil {
+		return nil, err
+	}
+	errs := p.run(newObj, oldObj, v.plain)
+	if len(errs) == 0 {
+		return nil, nil
+	}
+	violations, err := v.attribute(errs, newObj, oldObj)
+	if err != nil {
+		return nil, err
+	}
+	slices.SortStableFunc(violations, func(a, b Violation) int {
+		return cmp.Or(comparePaths(a.Path, b.Path), strings.Compare(a.Rule.SchemaPath, b.Rule.SchemaPath), cmp.Compare(a.Rule.Index, b.Rule.Index))
+	})
+	return violations, nil
+}
+
+// comparePaths orders paths with indices as numbers.
+func comparePaths(a, b string) int {
+	for a != "" && b != "" {
+		x, y := digits(a), digits(b)
+		if x > 0 && y > 0 {
+			if c := cmp.Or(cmp.Compare(x, y), strings.Compare(a[:x], b[:y])); c != 0 {
+				return c
+			}
+			a, b = a[x:], b[y:]
+			continue
+		}
+		if a[0] != b[0] {
+			return cmp.Compare(a[0], b[0])
+		}
+		a, b = a[1:], b[1:]
+	}
+	return cmp.Compare(len(a), len(b))
+}
+
+// digits returns how many digits s begins with.
+func digits(s string) int {
+	n := 0
+	for n < len(s) && s[n] >= '0' && s[n] <= '9' {
+		n++
+	}
+	return n
+}
