@@ -1,6 +1,10 @@
 package builtin
 
-import "reflect"
+import (
+	"reflect"
+
+	"github.com/fieldlock/fieldlock/internal/jsonvalue"
+)
 
 // update is a change of an object.
 type update struct {
@@ -50,7 +54,7 @@ func topologyUpgrade(u *update) (string, bool) {
 	terms := func(obj map[string]any) []map[string]any {
 		return objects(object(obj, "spec", "nodeAffinity", "required")["nodeSelectorTerms"])
 	}
-	was, _ := clone(u.stored).(map[string]any)
+	was, _ := jsonvalue.Clone(u.stored).(map[string]any)
 	is, olds := terms(u.applied), terms(was)
 	for i := range min(len(is), len(olds)) {
 		newExpressions, oldExpressions := objects(is[i]["matchExpressions"]), objects(olds[i]["matchExpressions"])

@@ -2,6 +2,8 @@ package builtin
 
 import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 )
 
 // field is a node in the tree of what a comparison needs to know about a kind's fields.
@@ -92,7 +94,7 @@ func (f *field) fill(value any) {
 	case map[string]any:
 		for name, p := range f.properties {
 			if _, ok := value[name]; !ok && p.hasDefault {
-				value[name] = clone(p.value)
+				value[name] = jsonvalue.Clone(p.value)
 			}
 			if member, ok := value[name]; ok {
 				p.fill(member)

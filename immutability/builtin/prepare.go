@@ -3,6 +3,8 @@ package builtin
 import (
 	"encoding/base64"
 	"slices"
+
+	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 )
 
 // preparations returns the rules by the names that the data gives them. podSpec is made for the kind's pod spec.
@@ -174,9 +176,9 @@ func claimSource(obj map[string]any) {
 	case hasSource && !hasRef && !known:
 		delete(spec, "dataSource")
 	case hasSource && !hasRef:
-		spec["dataSourceRef"] = clone(source)
+		spec["dataSourceRef"] = jsonvalue.Clone(source)
 	case hasRef && !hasSource && text(ref, "namespace") == "":
-		spec["dataSource"] = clone(ref)
+		spec["dataSource"] = jsonvalue.Clone(ref)
 		delete(object(spec, "dataSource"), "namespace")
 	}
 }

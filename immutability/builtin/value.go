@@ -6,25 +6,6 @@ import (
 	"strings"
 )
 
-// clone copies objects and lists, and shares the scalars.
-func clone(value any) any {
-	switch value := value.(type) {
-	case map[string]any:
-		object := make(map[string]any, len(value))
-		for name, member := range value {
-			object[name] = clone(member)
-		}
-		return object
-	case []any:
-		list := make([]any, len(value))
-		for i, item := range value {
-			list[i] = clone(item)
-		}
-		return list
-	}
-	return value
-}
-
 // whole makes numbers without a fraction int64, as the API machinery decodes them.
 func whole(value any) any {
 	switch value := value.(type) {

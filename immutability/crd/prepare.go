@@ -2,8 +2,6 @@ package crd
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
@@ -11,6 +9,7 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
@@ -29,7 +28,7 @@ func (v *Version) Prepare(obj map[string]any) (map[string]any, error) {
 	if v.err != nil {
 		return nil, v.err
 	}
-	prepared, ok := copyValue(obj).(map[string]any)
+	prepared, ok := jsonvalue.Clone(obj).(map[string]any)
 	if !ok {
 		return nil, nil
 	}
@@ -77,27 +76,3 @@ func remove(value any, steps []any) bool {
 	return ok
 }
 
-// copyValue copies objects and lists, and shares the scalars.
-func copyValue(value any) any {
-	switch value := value.(type) {
-	case map[string]any:
-		if value == nil {
-			return nil
-		}
-		object := maps.Clone(value)
-		for name, member := range object {
-			object[name] = copyValue(member)
-		}
-		return object
-	case []any:
-		if value == nil {
-			return value
-		}
-		list := slices.Clone(value)
-		for i, item := range list {
-			list[i] = copyValue(item)
-		}
-		return list
-	}
-	return value
-}

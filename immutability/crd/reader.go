@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/rawschema"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
@@ -179,7 +180,7 @@ func (r *reader) schema(v *Version, value any, locks map[string]map[string]any) 
 		return
 	}
 	if len(locks) > 0 {
-		raw = copyValue(raw).(map[string]any)
+		raw = jsonvalue.Clone(raw).(map[string]any)
 		if err := rawschema.Merge(raw, locks); err != nil {
 			r.fail(annotationSteps, "version %q, %v", v.Name, err)
 			return

@@ -1,20 +1,10 @@
 package rawschema
 
 import (
-	"fmt"
-	"maps"
 	"math"
-	"slices"
 
 	"k8s.io/kube-openapi/pkg/validation/spec"
-
-	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
-
-// wrong is the error for a value that is not what a keyword takes.
-func wrong(value any, right string) *Error {
-	return &Error{Message: fmt.Sprintf("it is %s; it must be %s", yamldoc.Describe(value), right)}
-}
 
 func toString(value any) (string, *Error) {
 	text, ok := value.(string)
@@ -89,60 +79,6 @@ func toType(value any) (spec.StringOrArray, *Error) {
 	return spec.StringOrArray{text}, nil
 }
 
-func toSchemas(value any) ([]spec.Schema, *Error) {
-	list, ok := value.([]any)
-	if !ok {
-		return nil, wrong(value, "a list of schemas")
-	}
-	schemas := make([]spec.Schema, len(list))
-	for i, item := range list {
-		s, err := Schema(item)
-		if err != nil {
-			err.Steps = append(err.Steps, i)
-			return nil, err
-		}
-		schemas[i] = *s
-	}
-	return schemas, nil
-}
-
-func toSchemaMap(value any) (map[string]spec.Schema, *Error) {
-	object, ok := value.(map[string]any)
-	if !ok {
-		return nil, wrong(value, "an object of schemas by name")
-	}
-	schemas := make(map[string]spec.Schema, len(object))
-	for _, name := range slices.Sorted(maps.Keys(object)) {
-		s, err := Schema(object[name])
-		if err != nil {
-			err.Steps = append(err.Steps, name)
-			return nil, err
-		}
-		schemas[name] = *s
-	}
-	return schemas, nil
-}
-
-func toItems(value any) (*spec.SchemaOrArray, *Error) {
-	if _, ok := value.([]any); ok {
-		schemas, err := toSchemas(value)
-		return &spec.SchemaOrArray{Schemas: schemas}, err
-	}
-	s, err := Schema(value)
-	return &spec.SchemaOrArray{Schema: s}, err
-}
-
-func toSchemaOrBool(value any) (*spec.SchemaOrBool, *Error) {
-	if allows, ok := value.(bool); ok {
-		return &spec.SchemaOrBool{Allows: allows}, nil
-	}
-	if _, ok := value.(map[string]any); !ok {
-		return nil, wrong(value, "a schema, true or false")
-	}
-	s, err := Schema(value)
-	return &spec.SchemaOrBool{Allows: true, Schema: s}, err
-}
-
 func toRef(value any) (spec.Ref, *Error) {
 	text, err := toString(value)
 	if err != nil {
@@ -153,29 +89,6 @@ func toRef(value any) (spec.Ref, *Error) {
 		return ref, wrong(value, "a URI reference")
 	}
 	return ref, nil
-}
-
-func toDependencies(value any) (spec.Dependencies, *Error) {
-	object, ok := value.(map[string]any)
-	if !ok {
-		return nil, wrong(value, "an object of schemas or lists of property names")
-	}
-	dependencies := make(spec.Dependencies, len(object))
-	for _, name := range slices.Sorted(maps.Keys(object)) {
-		var dependency spec.SchemaOrStringArray
-		var err *Error
-		if _, ok := object[name].([]any); ok {
-			dependency.Property, err = toStrings(object[name])
-		} else {
-			dependency.Schema, err = Schema(object[name])
-		}
-		if err != nil {
-			err.Steps = append(err.Steps, name)
-			return nil, err
-		}
-		dependencies[name] = dependency
-	}
-	return dependencies, nil
 }
 
 func toExternalDocs(value any) (*spec.ExternalDocumentation, *Error) {

@@ -3,21 +3,14 @@ package rawschema
 import (
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
+	"strings"
 
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
-
-// Error is a mistake in a schema.
-type Error struct {
-	Steps   []any // from the mistake out to the schema that was read
-	Message string
-}
-
-// Error implements error.
-func (e *Error) Error() string { return e.Message }
 
 // Schema makes a schema of a decoded one. It keeps every key: keywords go to their fields, x- keys to Extensions in the
 // letter case that they have, others to ExtraProps. The values of default, enum, example and of x- keys stay as decoded,
@@ -81,6 +74,8 @@ func setKeyword(s *spec.Schema, key string, value any) *Error {
 		return set(field, value, toSchemas)
 	case *map[string]spec.Schema:
 		return set(field, value, toSchemaMap)
+	case *spec.Definitions:
+		return set((*map[string]spec.Schema)(field), value, toSchemaMap)
 	case **spec.SchemaOrArray:
 		return set(field, value, toItems)
 	case **spec.SchemaOrBool:
@@ -111,79 +106,107 @@ func isExtension(key string) bool {
 	return len(key) > 1 && (key[0] == 'x' || key[0] == 'X') && key[1] == '-'
 }
 
-// fieldOf returns the field of s for a keyword, nil for a key that has none. One case for each keyword makes it long.
+// fieldOf returns the field of s for a keyword, nil for a key that has none.
 func fieldOf(s *spec.Schema, key string) any {
 	switch key {
-	case "id":
-		return &s.ID
 	case "$schema":
 		return (*string)(&s.Schema)
 	case "$ref":
 		return &s.Ref
-	case "description":
-		return &s.Description
-	case "type":
-		return &s.Type
-	case "nullable":
-		return &s.Nullable
-	case "format":
-		return &s.Format
-	case "title":
-		return &s.Title
-	case "maximum":
-		return &s.Maximum
-	case "exclusiveMaximum":
-		return &s.ExclusiveMaximum
-	case "minimum":
-		return &s.Minimum
-	case "exclusiveMinimum":
-		return &s.ExclusiveMinimum
-	case "maxLength":
-		return &s.MaxLength
-	case "minLength":
-		return &s.MinLength
-	case "pattern":
-		return &s.Pattern
-	case "maxItems":
-		return &s.MaxItems
-	case "minItems":
-		return &s.MinItems
-	case "uniqueItems":
-		return &s.UniqueItems
-	case "multipleOf":
-		return &s.MultipleOf
-	case "enum":
-		return &s.Enum
-	case "maxProperties":
-		return &s.MaxProperties
-	case "minProperties":
-		return &s.MinProperties
-	case "required":
-		return &s.Required
-	case "items":
-		return &s.Items
-	case "allOf":
-		return &s.AllOf
-	case "oneOf":
-		return &s.OneOf
-	case "anyOf":
-		return &s.AnyOf
-	case "not":
-		return &s.Not
-	case "properties":
-		return &s.Properties
-	case "additionalProperties":
-		return &s.AdditionalProperties
-	case "patternProperties":
-		return &s.PatternProperties
-	case "dependencies":
-		return &s.Dependencies
-	case "additionalItems":
-		return &s.AdditionalItems
-	case "definitions":
-		return (*map[string]spec.Schema)(&s.Definitions)
 	case "externalDocs":
 		return &s.ExternalDocs
 	}
+	if i, ok := keywords[key]; ok {
+		return reflect.ValueOf(&s.SchemaProps).Elem().Field(i).Addr().Interface()
+	}
 	return nil
+}
+
+// keywords are the fields of spec.SchemaProps by the names that they have in JSON.
+var keywords = func() map[string]int {
+	props := reflect.TypeFor[spec.SchemaProps]()
+	fields := make(map[string]int, props.NumField())
+	for i := range props.NumField() {
+		if name, _, _ := strings.Cut(props.Field(i).Tag.Get("json"), ","); name != "" && name != "-" {
+			fields[name] = i
+		}
+	}
+	return fields
+}()
+
+func toSchemas(value any) ([]spec.Schema, *Error) {
+	list, ok := value.([]any)
+	if !ok {
+		return nil, wrong(value, "a list of schemas")
+	}
+	schemas := make([]spec.Schema, len(list))
+	for i, item := range list {
+		s, err := Schema(item)
+		if err != nil {
+			err.Steps = append(err.Steps, i)
+			return nil, err
+		}
+		schemas[i] = *s
+	}
+	return schemas, nil
+}
+
+func toSchemaMap(value any) (map[string]spec.Schema, *Error) {
+	object, ok := value.(map[string]any)
+	if !ok {
+		return nil, wrong(value, "an object of schemas by name")
+	}
+	schemas := make(map[string]spec.Schema, len(object))
+	for _, name := range slices.Sorted(maps.Keys(object)) {
+		s, err := Schema(object[name])
+		if err != nil {
+			err.Steps = append(err.Steps, name)
+			return nil, err
+		}
+		schemas[name] = *s
+	}
+	return schemas, nil
+}
+
+func toItems(value any) (*spec.SchemaOrArray, *Error) {
+	if _, ok := value.([]any); ok {
+		schemas, err := toSchemas(value)
+		return &spec.SchemaOrArray{Schemas: schemas}, err
+	}
+	s, err := Schema(value)
+	return &spec.SchemaOrArray{Schema: s}, err
+}
+
+func toSchemaOrBool(value any) (*spec.SchemaOrBool, *Error) {
+	if allows, ok := value.(bool); ok {
+		return &spec.SchemaOrBool{Allows: allows}, nil
+	}
+	if _, ok := value.(map[string]any); !ok {
+		return nil, wrong(value, "a schema, true or false")
+	}
+	s, err := Schema(value)
+	return &spec.SchemaOrBool{Allows: true, Schema: s}, err
+}
+
+func toDependencies(value any) (spec.Dependencies, *Error) {
+	object, ok := value.(map[string]any)
+	if !ok {
+		return nil, wrong(value, "an object of schemas or lists of property names")
+	}
+	dependencies := make(spec.Dependencies, len(object))
+	for _, name := range slices.Sorted(maps.Keys(object)) {
+		var dependency spec.SchemaOrStringArray
+		var err *Error
+		if _, ok := object[name].([]any); ok {
+			dependency.Property, err = toStrings(object[name])
+		} else {
+			dependency.Schema, err = Schema(object[name])
+		}
+		if err != nil {
+			err.Steps = append(err.Steps, name)
+			return nil, err
+		}
+		dependencies[name] = dependency
+	}
+	return dependencies, nil
 }

@@ -7,7 +7,7 @@ import (
 
 // All returns the catalogue, sorted by ID.
 func All() []Rule {
-	all := slices.Concat(keyRules(), placeRules(), listRules(), schemaRules(), holeRules(), versionRules(), updateRules(), celRules())
+	all := slices.Concat(keyRules, placeRules, listRules, schemaRules, holeRules, versionRules, updateRules, celRules)
 	slices.SortFunc(all, func(a, b Rule) int { return strings.Compare(a.ID, b.ID) })
 	return all
 }

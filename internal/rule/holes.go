@@ -1,32 +1,39 @@
 package rule
 
+const (
+	OptionalParent = "optional-parent"
+	UnsetThenSet   = "unset-then-set"
+	RenamableKey   = "renamable-key"
+	AtomicItems    = "atomic-items"
+	RedundantLock  = "redundant-lock"
+)
+
 // holeRules are ways around locks, and locks without effect.
-func holeRules() []Rule {
-	return []Rule{{
-		ID: OptionalParent, Severity: Warning, Hole: true,
-		Text: "A locked field can be replaced together with its optional parent.",
-		Why: "A lock compares a field whose parent exists before and after the update. One update removes the parent, the next " +
-			"one adds it with another value, and neither breaks the lock.",
-		Example: `
+var holeRules = []Rule{{
+	ID: OptionalParent, Severity: Warning, Hole: true,
+	Text: "A locked field can be replaced together with its optional parent.",
+	Why: "A lock compares a field whose parent exists before and after the update. One update removes the parent, the next " +
+		"one adds it with another value, and neither breaks the lock.",
+	Example: `
 storage:                # optional, not locked
   type: object
   properties:
     class: {type: string, x-kubernetes-immutable: true}`,
-		Fix: "Make the parent required, or give it `x-fieldlock-update: [NoUnset]`.",
-	}, {
-		ID: UnsetThenSet, Severity: Warning, Hole: true,
-		Text: "A field with NoModify can be removed and set again.",
-		Why:  "`NoModify` compares two values. It forbids neither to remove the field nor to set it, and two updates that do so change its value.",
-		Example: `
+	Fix: "Make the parent required, or give it `x-fieldlock-update: [NoUnset]`.",
+}, {
+	ID: UnsetThenSet, Severity: Warning, Hole: true,
+	Text: "A field with NoModify can be removed and set again.",
+	Why:  "`NoModify` compares two values. It forbids neither to remove the field nor to set it, and two updates that do so change its value.",
+	Example: `
 class:
   type: string
   x-fieldlock-update: [NoModify]`,
-		Fix: "Add `NoUnset`, or make the field required.",
-	}, {
-		ID: RenamableKey, Severity: Warning, Hole: true,
-		Text: "A locked value can be replaced together with its key.",
-		Why:  "Values of a map and items of a list-type map are compared under the same key. Where a key may be removed, it may come back with another value.",
-		Example: `
+	Fix: "Add `NoUnset`, or make the field required.",
+}, {
+	ID: RenamableKey, Severity: Warning, Hole: true,
+	Text: "A locked value can be replaced together with its key.",
+	Why:  "Values of a map and items of a list-type map are compared under the same key. Where a key may be removed, it may come back with another value.",
+	Example: `
 disks:
   type: array
   x-kubernetes-list-type: map
@@ -37,37 +44,40 @@ disks:
     properties:
       name: {type: string}
       class: {type: string, x-kubernetes-immutable: true}`,
-		Fix: "Lock the keys of the list or map with `x-kubernetes-immutable-keys: true` or `x-kubernetes-addition-only: true`.",
-	}, {
-		ID: AtomicItems, Severity: Warning, Hole: true,
-		Text: "Locked items of a list without keys can be moved or replaced.",
-		Why:  "Items of such a list are compared by index. An update that removes the last ones and another one that appends new ones change them without breaking a lock.",
-		Example: `
+	Fix: "Lock the keys of the list or map with `x-kubernetes-immutable-keys: true` or `x-kubernetes-addition-only: true`.",
+}, {
+	ID: AtomicItems, Severity: Warning, Hole: true,
+	Text: "Locked items of a list without keys can be moved or replaced.",
+	Why:  "Items of such a list are compared by index. An update that removes the last ones and another one that appends new ones change them without breaking a lock.",
+	Example: `
 args:
   type: array
   items: {type: string, x-kubernetes-immutable: true}`,
-		Fix: "Lock the whole list, or make it an `x-kubernetes-list-type: map` with locked keys.",
-	}, {
-		ID: RedundantLock, Severity: Warning,
-		Text: "A lock adds nothing to the lock of an ancestor.",
-		Why:  "While the ancestor's lock holds, nothing below it can change. A reader of the inner lock will think that it is needed.",
-		Example: `
+	Fix: "Lock the whole list, or make it an `x-kubernetes-list-type: map` with locked keys.",
+}, {
+	ID: RedundantLock, Severity: Warning,
+	Text: "A lock adds nothing to the lock of an ancestor.",
+	Why:  "While the ancestor's lock holds, nothing below it can change. A reader of the inner lock will think that it is needed.",
+	Example: `
 storage:
   type: object
   x-kubernetes-immutable: true
   properties:
     class: {type: string, x-kubernetes-immutable: true}`,
-		Fix: "Remove the inner lock.",
-	}}
-}
+	Fix: "Remove the inner lock.",
+}}
+
+const (
+	VersionUnlocked = "version-unlocked"
+	VersionDefault  = "version-default"
+)
 
 // versionRules are about CRDs with several served versions.
-func versionRules() []Rule {
-	return []Rule{{
-		ID: VersionUnlocked, Severity: Warning, Hole: true,
-		Text: "A served version leaves free what another served version locks.",
-		Why:  "Clients choose the version that they write through. Only the locks of that version apply to an update.",
-		Example: `
+var versionRules = []Rule{{
+	ID: VersionUnlocked, Severity: Warning, Hole: true,
+	Text: "A served version leaves free what another served version locks.",
+	Why:  "Clients choose the version that they write through. Only the locks of that version apply to an update.",
+	Example: `
 versions:
 - name: v1
   served: true
@@ -75,12 +85,12 @@ versions:
 - name: v2
   served: true
   schema: {openAPIV3Schema: {type: object, properties: {class: {type: string}}}}`,
-		Fix: "Put the same locks in every served version, or stop serving the version without them.",
-	}, {
-		ID: VersionDefault, Severity: Warning, Hole: true,
-		Text: "The served versions have different defaults for a locked field.",
-		Why:  "An object that leaves the field out has one value through one version and another value, or none, through the next. Writing through both changes the locked field.",
-		Example: `
+	Fix: "Put the same locks in every served version, or stop serving the version without them.",
+}, {
+	ID: VersionDefault, Severity: Warning, Hole: true,
+	Text: "The served versions have different defaults for a locked field.",
+	Why:  "An object that leaves the field out has one value through one version and another value, or none, through the next. Writing through both changes the locked field.",
+	Example: `
 versions:
 - name: v1
   served: true
@@ -88,37 +98,40 @@ versions:
 - name: v2
   served: true
   schema: {openAPIV3Schema: {type: object, properties: {class: {type: string, x-kubernetes-immutable: true}}}}`,
-		Fix: "Give every served version the same default.",
-	}}
-}
+	Fix: "Give every served version the same default.",
+}}
+
+const (
+	V1beta1Lock = "v1beta1-lock"
+	LockDropped = "lock-dropped"
+	OtherCRD    = "other-crd"
+)
 
 // updateRules are about updates of a CRD.
-func updateRules() []Rule {
-	return []Rule{{
-		ID: V1beta1Lock, Severity: Error,
-		Text: "A CRD of apiextensions.k8s.io/v1beta1 gains locks.",
-		Why:  "Schemas of v1beta1 need not be structural. The proposal therefore allows locks in v1 only; a CRD of v1beta1 that already has locks may keep them.",
-		Example: `
+var updateRules = []Rule{{
+	ID: V1beta1Lock, Severity: Error,
+	Text: "A CRD of apiextensions.k8s.io/v1beta1 gains locks.",
+	Why:  "Schemas of v1beta1 need not be structural. The proposal therefore allows locks in v1 only; a CRD of v1beta1 that already has locks may keep them.",
+	Example: `
 apiVersion: apiextensions.k8s.io/v1beta1
 kind: CustomResourceDefinition
 spec:
   validation: {openAPIV3Schema: {type: object, properties: {class: {type: string, x-kubernetes-immutable: true}}}}`,
-		Fix: "Move the CRD to apiextensions.k8s.io/v1.",
-	}, {
-		ID: LockDropped, Severity: Error,
-		Text: "An update of a CRD drops or weakens a lock or transition rule.",
-		Why:  "Clients and controllers rely on locked values to stay. A change that drops a lock can also break it at once.",
-		Example: `
+	Fix: "Move the CRD to apiextensions.k8s.io/v1.",
+}, {
+	ID: LockDropped, Severity: Error,
+	Text: "An update of a CRD drops or weakens a lock or transition rule.",
+	Why:  "Clients and controllers rely on locked values to stay. A change that drops a lock can also break it at once.",
+	Example: `
 # before: class: {type: string, x-kubernetes-immutable: true}
 class: {type: string}`,
-		Fix: "Keep the lock. Where dropping it is intended, accept the finding.",
-	}, {
-		ID: OtherCRD, Severity: Error,
-		Text: "The old and the new CRD define different groups or kinds.",
-		Why:  "An update changes neither the group nor the kind of a CRD, so that the two cannot be compared.",
-		Example: `
+	Fix: "Keep the lock. Where dropping it is intended, accept the finding.",
+}, {
+	ID: OtherCRD, Severity: Error,
+	Text: "The old and the new CRD define different groups or kinds.",
+	Why:  "An update changes neither the group nor the kind of a CRD, so that the two cannot be compared.",
+	Example: `
 # before: names: {kind: Gadget}
 names: {kind: Widget}`,
-		Fix: "Compare a CRD with its own old version.",
-	}}
-}
+	Fix: "Compare a CRD with its own old version.",
+}}

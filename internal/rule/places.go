@@ -1,94 +1,104 @@
 package rule
 
+const (
+	LockAtRoot             = "lock-at-root"
+	LockInMetadata         = "lock-in-metadata"
+	LockBelowSet           = "lock-below-set"
+	LockInCombinator       = "lock-in-combinator"
+	LockInUncheckedKeyword = "lock-in-unchecked-keyword"
+	ConflictingLocks       = "conflicting-locks"
+	NormalizePosition      = "normalize-position"
+	NormalizeType          = "normalize-type"
+	RedactedPath           = "redacted-path"
+)
+
 // placeRules are about where locks and normalizations are allowed.
-func placeRules() []Rule {
-	return []Rule{{
-		ID: LockAtRoot, Severity: Error,
-		Text: "The whole object is locked.",
-		Why:  "Every update changes parts of `metadata`, such as `resourceVersion`, so that a lock on the root would refuse all of them.",
-		Example: `
+var placeRules = []Rule{{
+	ID: LockAtRoot, Severity: Error,
+	Text: "The whole object is locked.",
+	Why:  "Every update changes parts of `metadata`, such as `resourceVersion`, so that a lock on the root would refuse all of them.",
+	Example: `
 openAPIV3Schema:
   type: object
   x-kubernetes-immutable: true`,
-		Fix: "Lock `spec`, or fields below it.",
-	}, {
-		ID: LockInMetadata, Severity: Error,
-		Text: "A lock is in metadata.",
-		Why:  "API machinery owns `metadata`: it changes it on every update and already keeps names and UIDs. This holds for the metadata of embedded resources too.",
-		Example: `
+	Fix: "Lock `spec`, or fields below it.",
+}, {
+	ID: LockInMetadata, Severity: Error,
+	Text: "A lock is in metadata.",
+	Why:  "API machinery owns `metadata`: it changes it on every update and already keeps names and UIDs. This holds for the metadata of embedded resources too.",
+	Example: `
 metadata:
   type: object
   properties:
     labels: {type: object, x-kubernetes-immutable: true}`,
-		Fix: "Remove the lock. Labels can be guarded by a ValidatingAdmissionPolicy.",
-	}, {
-		ID: LockBelowSet, Severity: Error,
-		Text: "A lock is on or below the items of a set.",
-		Why:  "Items of a set have no identity: an item is in the set or not. No item of the old set is ever compared with one of the new set, so the lock can have no effect.",
-		Example: `
+	Fix: "Remove the lock. Labels can be guarded by a ValidatingAdmissionPolicy.",
+}, {
+	ID: LockBelowSet, Severity: Error,
+	Text: "A lock is on or below the items of a set.",
+	Why:  "Items of a set have no identity: an item is in the set or not. No item of the old set is ever compared with one of the new set, so the lock can have no effect.",
+	Example: `
 zones:
   type: array
   x-kubernetes-list-type: set
   items: {type: string, x-kubernetes-immutable: true}`,
-		Fix: "Lock the set: `x-kubernetes-immutable`, `x-kubernetes-addition-only` or `x-kubernetes-deletion-only` next to the list type.",
-	}, {
-		ID: LockInCombinator, Severity: Error,
-		Text: "A lock is inside allOf, anyOf, oneOf or not.",
-		Why:  "These keywords validate one object; which branch a value belongs to may change with an update. Updates are compared along properties, additionalProperties and items only.",
-		Example: `
+	Fix: "Lock the set: `x-kubernetes-immutable`, `x-kubernetes-addition-only` or `x-kubernetes-deletion-only` next to the list type.",
+}, {
+	ID: LockInCombinator, Severity: Error,
+	Text: "A lock is inside allOf, anyOf, oneOf or not.",
+	Why:  "These keywords validate one object; which branch a value belongs to may change with an update. Updates are compared along properties, additionalProperties and items only.",
+	Example: `
 spec:
   type: object
   anyOf:
   - properties: {class: {x-kubernetes-immutable: true}}`,
-		Fix: "Put the lock on the property itself.",
-	}, {
-		ID: LockInUncheckedKeyword, Severity: Error,
-		Text: "A lock is below a keyword that updates are not compared along.",
-		Why:  "Updates are compared along properties, additionalProperties and items. A lock below patternProperties, or next to a `$ref` that hides it, is never checked.",
-		Example: `
+	Fix: "Put the lock on the property itself.",
+}, {
+	ID: LockInUncheckedKeyword, Severity: Error,
+	Text: "A lock is below a keyword that updates are not compared along.",
+	Why:  "Updates are compared along properties, additionalProperties and items. A lock below patternProperties, or next to a `$ref` that hides it, is never checked.",
+	Example: `
 spec:
   type: object
   patternProperties:
     "^x-": {x-kubernetes-immutable: true}`,
-		Fix: "Put the lock on the property itself, or on the map.",
-	}, {
-		ID: ConflictingLocks, Severity: Error,
-		Text: "A field has two locks that exclude each other.",
-		Why:  "The four `x-kubernetes-` locks exclude each other, and `x-kubernetes-immutable` leaves nothing for x-fieldlock-update to forbid. Two of them on one field show that something else was meant.",
-		Example: `
+	Fix: "Put the lock on the property itself, or on the map.",
+}, {
+	ID: ConflictingLocks, Severity: Error,
+	Text: "A field has two locks that exclude each other.",
+	Why:  "The four `x-kubernetes-` locks exclude each other, and `x-kubernetes-immutable` leaves nothing for x-fieldlock-update to forbid. Two of them on one field show that something else was meant.",
+	Example: `
 labels:
   type: object
   additionalProperties: {type: string}
   x-kubernetes-addition-only: true
   x-kubernetes-deletion-only: true`,
-		Fix: "Keep one. Addition-only and deletion-only together are `x-kubernetes-immutable-keys`.",
-	}, {
-		ID: NormalizePosition, Severity: Error,
-		Text: "x-kubernetes-normalize is on something that is not a property.",
-		Why:  "Normalization treats a value as absent. Only a property can be absent: an item of a list, a value of a map and the whole object cannot.",
-		Example: `
+	Fix: "Keep one. Addition-only and deletion-only together are `x-kubernetes-immutable-keys`.",
+}, {
+	ID: NormalizePosition, Severity: Error,
+	Text: "x-kubernetes-normalize is on something that is not a property.",
+	Why:  "Normalization treats a value as absent. Only a property can be absent: an item of a list, a value of a map and the whole object cannot.",
+	Example: `
 volumes:
   type: array
   items: {type: object, x-kubernetes-normalize: undefined}`,
-		Fix: "Move the key to the property, here `volumes`, or to properties of the items.",
-	}, {
-		ID: NormalizeType, Severity: Error,
-		Text: "x-kubernetes-normalize: zero is on a field whose type has no zero value.",
-		Why:  "`zero` treats the zero value of the field's type as absent. Without a single type the value is unknown.",
-		Example: `
+	Fix: "Move the key to the property, here `volumes`, or to properties of the items.",
+}, {
+	ID: NormalizeType, Severity: Error,
+	Text: "x-kubernetes-normalize: zero is on a field whose type has no zero value.",
+	Why:  "`zero` treats the zero value of the field's type as absent. Without a single type the value is unknown.",
+	Example: `
 size:
   x-kubernetes-preserve-unknown-fields: true
   x-kubernetes-normalize: zero`,
-		Fix: "Give the field one type, or use `undefined`.",
-	}, {
-		ID: RedactedPath, Severity: Error,
-		Text: "A path to redact does not exist in the schema.",
-		Why:  "Values at redacted paths are left out of messages. A path that leads nowhere hides nothing, so that a secret could be printed.",
-		Example: `
+	Fix: "Give the field one type, or use `undefined`.",
+}, {
+	ID: RedactedPath, Severity: Error,
+	Text: "A path to redact does not exist in the schema.",
+	Why:  "Values at redacted paths are left out of messages. A path that leads nowhere hides nothing, so that a secret could be printed.",
+	Example: `
 # WithRedacted("/properties/spec/properties/tokn") on
 spec:
   type: object
   properties: {token: {type: string, x-kubernetes-immutable: true}}`,
-		Fix: "Give the JSON pointer of the field in the schema, such as `/properties/spec/properties/token`.",
-	}}
-}
+	Fix: "Give the JSON pointer of the field in the schema, such as `/properties/spec/properties/token`.",
+}}

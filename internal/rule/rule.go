@@ -1,8 +1,8 @@
 // Package rule is the catalogue of what lint finds: for each rule its ID, its severity, one sentence, and a help text
 // that says why, shows an example and how to mend it.
 //
-// Lint, SARIF, the text output and the documentation take their words from here. A new rule is a constant in ids.go and an
-// entry in one of the lists; the tests of this package ask for a case in testdata.
+// Lint, SARIF, the text output and the documentation take their words from here. A new rule is a constant and an entry in one of
+// the lists, in one file; the tests of this package ask for a case in testdata. Nothing else in the project spells the IDs.
 package rule
 
 import (

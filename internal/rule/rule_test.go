@@ -20,12 +20,33 @@ import (
 
 const root = "../.."
 
-// ids returns the values of the constants in ids.go.
+// ids returns the values of the package's constants without a type: the IDs.
 func ids(t *testing.T) []string {
 	t.Helper()
 	var list []string
-	for _, text := range literals(t, "ids.go") {
-		list = append(list, text)
+	for path := range walk(t, ".go") {
+		if strings.HasSuffix(path, "_test.go") || filepath.Dir(path) != filepath.Join(root, "internal", "rule") {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, decl := range file.Decls {
+			constants, ok := decl.(*ast.GenDecl)
+			if !ok || constants.Tok != token.CONST {
+				continue
+			}
+			for _, s := range constants.Specs {
+				if spec := s.(*ast.ValueSpec); spec.Type == nil {
+					text, err := strconv.Unquote(spec.Values[0].(*ast.BasicLit).Value)
+					if err != nil {
+						t.Fatal(err)
+					}
+					list = append(list, text)
+				}
+			}
+		}
 	}
 	slices.Sort(list)
 	return list
@@ -79,7 +100,7 @@ func TestCatalogue(t *testing.T) {
 		}
 	}
 	if want := ids(t); !slices.Equal(got, want) {
-		t.Errorf("the catalogue has %q, ids.go has %q", got, want)
+		t.Errorf("the catalogue has %q, the constants are %q", got, want)
 	}
 	if r, ok := rule.Find("no-such-rule"); ok {
 		t.Errorf("Find returns %v for an unknown ID", r)

@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
+	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/pointer"
 )
 
@@ -46,7 +47,7 @@ func parentOf(path string) string {
 // Next returns an update.
 func (r *Random) Next() (newObj, oldObj map[string]any) {
 	oldObj = r.object(r.schema, "", 0)
-	newObj = clone(oldObj).(map[string]any)
+	newObj = jsonvalue.Clone(oldObj).(map[string]any)
 	for range r.rand.IntN(3) {
 		steps := ""
 		if len(r.target) > 0 && r.chance(0.9) {
@@ -66,7 +67,7 @@ func (r *Random) Change(obj map[string]any) map[string]any {
 	if len(r.target) > 0 {
 		target = pick(r.rand, r.target...)
 	}
-	return r.change(r.schema, "", clone(obj), target).(map[string]any)
+	return r.change(r.schema, "", jsonvalue.Clone(obj), target).(map[string]any)
 }
 
 // change returns v, the value at path, with one change on the way to target or below it.
@@ -161,22 +162,4 @@ func (r *Random) changeList(s *spec.Schema, path string, v []any, target string)
 		v[i] = r.change(s.Items.Schema, at, v[i], target)
 	}
 	return unique(s, v)
-}
-
-func clone(v any) any {
-	switch v := v.(type) {
-	case map[string]any:
-		out := make(map[string]any, len(v))
-		for key, value := range v {
-			out[key] = clone(value)
-		}
-		return out
-	case []any:
-		out := make([]any, len(v))
-		for i, value := range v {
-			out[i] = clone(value)
-		}
-		return out
-	}
-	return v
 }
