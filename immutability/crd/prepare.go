@@ -75,4 +75,3 @@ func remove(value any, steps []any) bool {
 	delete(object, name)
 	return ok
 }
-
