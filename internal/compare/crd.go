@@ -169,7 +169,7 @@ func (d *crdDefinition) replacement(p pair) *replacement {
 	}
 	return &replacement{cost: cost, message: message, requested: builtin.Requested(p.new.Document.Object), how: []string{
 		"keep the old values of the locked fields",
-		fmt.Sprintf("kubectl delete %s %s && kubectl apply -f %s", shell.Quote(d.crd.Plural+"."+d.crd.Group), kubectlName(p.new), kubectlFile(p.new)),
+		fmt.Sprintf("kubectl delete %s %s && kubectl apply -f %s", shell.Quote(d.crd.Plural+"."+d.crd.Group), kubectlName(p.new), manifest.Argument(p.new.Document.File)),
 	}}
 }
 

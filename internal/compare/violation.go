@@ -60,20 +60,6 @@ func (r *printer) violation(o *manifest.Object, b *breach) Violation {
 // isSecret reports whether an object's values must not be printed.
 func isSecret(o *manifest.Object) bool { return o.Group == "" && o.Kind == "Secret" }
 
-// raw encodes a value that is there, null included; an absent one is left out.
-func raw(v value) json.RawMessage {
-	if !v.ok {
-		return nil
-	}
-	var b strings.Builder
-	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(false)
-	if encoder.Encode(v.v) != nil {
-		return json.RawMessage("null") // decoded JSON always encodes
-	}
-	return json.RawMessage(strings.TrimSuffix(b.String(), "\n"))
-}
-
 // digestObjects identifies the change of an object, by all that people write.
 func digestObjects(newObj, oldObj map[string]any) string {
 	written := func(object map[string]any) value {
