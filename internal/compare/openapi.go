@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/builtin"
 	"github.com/fieldlock/fieldlock/immutability/openapi"
 	"github.com/fieldlock/fieldlock/internal/manifest"
@@ -65,22 +66,9 @@ func (d *openDefinition) judge(p pair) (verdict, error) {
 	if d.kind == "" {
 		newObj, oldObj = openapi.MergeValues(newObj, d.defaults.new), openapi.MergeValues(oldObj, d.defaults.old)
 	}
-	report := d.laws.locks.Check(newObj, oldObj)
-	breaches := make([]breach, len(report.Violations))
-	for i := range breaches {
-		breaches[i] = d.laws.lockBreach(&report.Violations[i], newObj, oldObj)
-		d.place(&breaches[i])
-	}
-	byRules, err := d.laws.ruleBreaches(newObj, oldObj)
-	if err != nil {
+	if err := d.laws.check(&v, newObj, oldObj, func(b *breach, _ *immutability.Violation) { d.place(b) }); err != nil {
 		return v, p.new.Mistake("", "the CEL rules of its schema cannot be run: %v", err)
 	}
-	for i := range byRules {
-		d.place(&byRules[i])
-	}
-	v.merge(append(breaches, byRules...))
-	v.more += report.More
-	v.unknown = append(v.unknown, d.laws.unknownRules()...)
 	if len(v.breaches)+v.more > 0 {
 		v.replacement = d.replacement(p)
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"maps"
+	"reflect"
 	"strings"
 
 	"github.com/fieldlock/fieldlock/internal/manifest"
@@ -79,4 +80,31 @@ func digest(oldVal, newVal value) string {
 	}
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:8])
+}
+
+// digests remembers the digest of the last change: the violations of a container that lost many keys are about the same
+// two values.
+type digests struct {
+	old, new value
+	digest   string
+}
+
+func (d *digests) of(oldVal, newVal value) string {
+	if d.digest == "" || !identical(d.old, oldVal) || !identical(d.new, newVal) {
+		*d = digests{oldVal, newVal, digest(oldVal, newVal)}
+	}
+	return d.digest
+}
+
+// identical reports whether two values are the same container, or both absent.
+func identical(a, b value) bool {
+	if a.ok != b.ok || reflect.TypeOf(a.v) != reflect.TypeOf(b.v) {
+		return false
+	}
+	switch a.v.(type) {
+	case map[string]any, []any:
+		x, y := reflect.ValueOf(a.v), reflect.ValueOf(b.v)
+		return x.Len() == y.Len() && x.UnsafePointer() == y.UnsafePointer()
+	}
+	return !a.ok
 }
