@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
-	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -81,9 +79,10 @@ Exit status: 0 no change is refused, 1 some change is refused, 2 some input cann
   git show HEAD:orders.yaml | fieldlock check --schema crd.yaml - orders.yaml`,
 		RunE: func(_ *cobra.Command, args []string) error { return c.run(args) },
 	}
-	c.gitFlags(cmd)
-	c.renderFlags(cmd)
-	c.liveFlags.flags(cmd)
+	c.from = []source{c.liveSource(), c.gitSource(), c.fileSource()}
+	for _, from := range c.from {
+		from.flags(cmd)
+	}
 	c.acceptFlags(cmd)
 	cmd.Flags().StringVar(&c.minor, "kubernetes-version", "", "the `MINOR` of the cluster, such as 1.36; by default the newest known one")
 	cmd.Flags().BoolVar(&c.noBuiltin, "no-builtin", false, "do not check the kinds of Kubernetes itself")
@@ -95,26 +94,14 @@ Exit status: 0 no change is refused, 1 some change is refused, 2 some input cann
 	return cmd
 }
 
-// checkCommand is one run of check.
-type checkCommand struct {
-	streams
-	sources
-	liveFlags
-	schemas   []string
-	chart     string
-	minor     string // of Kubernetes
-	noBuiltin bool
-	options   compare.Options
-	outputs   *report.Outputs
-	progress  *progress
-}
-
 func (c *checkCommand) run(args []string) error {
-	if c.live && (c.git != "" || len(c.renders) > 0 || len(args) == 0) {
-		return errLiveArgs
-	}
-	if c.git == "" && !c.live && len(args) < 2 {
-		return fmt.Errorf("check compares two versions: give OLD and NEW (each a file, a directory or -), --git REV [PATH...] or --live NEW; the arguments were %s", enumerate(args, "empty"))
+	var from source
+	for _, from = range c.from {
+		if given, err := from.given(args); err != nil {
+			return err
+		} else if given {
+			break
+		}
 	}
 	if !c.noBuiltin {
 		kinds, err := builtin.For(c.minor)
@@ -128,14 +115,7 @@ func (c *checkCommand) run(args []string) error {
 	c.progress = p
 	p.begin("read", "file", 0)
 	reader := &manifest.Reader{Stdin: c.in, Step: p.step}
-	read := c.read
-	switch {
-	case c.live:
-		read = c.readLive
-	case c.git != "":
-		read = c.readGit
-	}
-	in, err := read(reader, args)
+	in, err := from.read(reader, args)
 	if err != nil {
 		return err
 	}
@@ -147,78 +127,6 @@ func (c *checkCommand) run(args []string) error {
 	}
 	p.end()
 	return c.print(r)
-}
-
-// read reads the schemas and both sides, at the same time, as reading is most of the work.
-func (c *checkCommand) read(r *manifest.Reader, args []string) (*compare.Input, error) {
-	// --schema crds/*.yaml OLD NEW: the shell puts all but the first schema among the arguments.
-	last := len(args) - 2
-	schemas, oldArg, newArg := append(c.schemas, args[:last]...), args[last], args[last+1]
-	in := &compare.Input{}
-	errs := make([]error, 4)
-	var group sync.WaitGroup
-	if len(c.renders) > 0 {
-		group.Go(func() { errs[0] = c.render(oldArg, newArg, in, c.err) })
-	} else {
-		group.Go(func() { in.Old, errs[0] = r.Read(oldArg) })
-		group.Go(func() { in.New, errs[1] = r.Read(newArg) })
-	}
-	group.Go(func() { in.NewSchemas, in.Errs, errs[2] = r.Schemas(append(schemas, c.chartSchema()...)...) })
-	group.Go(func() { in.Accepted, _, errs[3] = c.acceptances(nil) })
-	group.Wait()
-	in.OldSchemas = in.NewSchemas
-	if c.chart != "" && errors.Join(errs...) == nil {
-		files, err := r.Read(filepath.Join(c.chart, "values.yaml"))
-		if err != nil {
-			return nil, err
-		}
-		in.NewDefaults, errs[0] = defaultsOf(files)
-		in.OldDefaults = in.NewDefaults
-	}
-	return in, errors.Join(errs...)
-}
-
-// readGit reads the schemas and both sides from git.
-func (c *checkCommand) readGit(r *manifest.Reader, args []string) (*compare.Input, error) {
-	t, err := c.open()
-	if err != nil {
-		return nil, err
-	}
-	in := &compare.Input{KnownOld: c.accept == ""}
-	if err := c.objects(t, args, in, c.err); err != nil {
-		return nil, err
-	}
-	if in.NewSchemas, in.OldSchemas, in.Errs, err = t.schemas(r, append(c.schemas, c.chartSchema()...)); err != nil {
-		return nil, err
-	}
-	if c.chart != "" {
-		if in.NewDefaults, in.OldDefaults, err = t.defaults(filepath.Join(c.chart, "values.yaml")); err != nil {
-			return nil, err
-		}
-	}
-	in.Accepted, in.OldAccepted, err = c.acceptances(t)
-	return in, err
-}
-
-// chartSchema returns the schema of the chart, if there is one.
-func (c *checkCommand) chartSchema() []string {
-	if c.chart == "" {
-		return nil
-	}
-	return []string{filepath.Join(c.chart, "values.schema.json")}
-}
-
-// defaultsOf returns the values in the values.yaml of a chart; an empty file has none.
-func defaultsOf(files []manifest.File) (map[string]any, error) {
-	for _, f := range files {
-		if f.Err != nil {
-			return nil, f.Err
-		}
-		if len(f.Documents) > 0 {
-			return f.Documents[0].Object, nil
-		}
-	}
-	return nil, nil
 }
 
 // print prints the report and returns the error for its exit status.

@@ -150,15 +150,6 @@ func exportPolicy(s streams, path, kind, resource string) (*convert.Export, erro
 	return convert.ToPolicies(file)
 }
 
-// readCRDFile reads a file of CRDs that is printed again with changes.
-func readCRDFile(s streams, path string) (*convert.File, error) {
-	name, data, err := (&manifest.Reader{Stdin: s.in}).Bytes(path)
-	if err != nil {
-		return nil, err
-	}
-	return convert.Read(name, data)
-}
-
 // refusedSchema prints the errors of a schema whose locks are wrong, and returns other errors as they are.
 func refusedSchema(w io.Writer, err error) error {
 	var schema *immutability.SchemaError

@@ -121,7 +121,7 @@ func (c *lintCommand) run(args []string) error {
 		return c.acceptAll(c.out, r.Acceptances, "finding")
 	}
 	if c.fixes && t == nil {
-		closed, err := c.fix(r.Findings)
+		closed, err := fix(c.err, r.Findings)
 		if err != nil {
 			return err
 		}

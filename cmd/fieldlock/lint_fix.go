@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"os"
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
@@ -17,9 +18,9 @@ import (
 	"github.com/fieldlock/fieldlock/internal/report"
 )
 
-// fix writes the safe fixes of findings into the files of their CRDs, and returns how many findings it closed. A fix that
-// an API server would refuse, because its rule costs too much, is left out.
-func (c *lintCommand) fix(findings []audit.Finding) (closed int, err error) {
+// fix writes the safe fixes of findings into the files of their CRDs, and returns how many findings it closed. It leaves out
+// a fix that an API server would refuse because its rule costs too much.
+func fix(stderr io.Writer, findings []audit.Finding) (closed int, err error) {
 	byFile := map[string][]*audit.Finding{}
 	var files []string
 	for i := range findings {
@@ -33,7 +34,7 @@ func (c *lintCommand) fix(findings []audit.Finding) (closed int, err error) {
 		byFile[f.File] = append(byFile[f.File], f)
 	}
 	for _, file := range files {
-		n, err := c.fixFile(file, byFile[file])
+		n, err := fixFile(stderr, file, byFile[file])
 		if err != nil {
 			return closed, err
 		}
@@ -44,7 +45,7 @@ func (c *lintCommand) fix(findings []audit.Finding) (closed int, err error) {
 
 // fixFile makes the fixes of one file: all at once, or where an API server would refuse the result one after the other, so
 // that one that is refused does not stop the others.
-func (c *lintCommand) fixFile(name string, findings []*audit.Finding) (closed int, err error) {
+func fixFile(stderr io.Writer, name string, findings []*audit.Finding) (closed int, err error) {
 	data, err := os.ReadFile(name)
 	if err != nil {
 		return 0, err
@@ -65,7 +66,7 @@ func (c *lintCommand) fixFile(name string, findings []*audit.Finding) (closed in
 			return 0, err
 		}
 		if refusals(next) > before {
-			fmt.Fprintf(c.err, "warning: %s: the fix of %s at %s is left out: an API server would refuse the CRD with it\n",
+			fmt.Fprintf(stderr, "warning: %s: the fix of %s at %s is left out: an API server would refuse the CRD with it\n",
 				report.Printable(name), f.Rule, report.Printable(f.Path))
 			continue
 		}
@@ -78,7 +79,7 @@ func (c *lintCommand) fixFile(name string, findings []*audit.Finding) (closed in
 	if err := manifest.WriteFile(name, fixed, ""); err != nil {
 		return 0, err
 	}
-	fmt.Fprintf(c.err, "fixed: %s (%s)\n", report.Printable(name), report.Count(closed, "finding"))
+	fmt.Fprintf(stderr, "fixed: %s (%s)\n", report.Printable(name), report.Count(closed, "finding"))
 	return closed, nil
 }
 

@@ -4,7 +4,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"runtime/debug"
 
@@ -12,22 +11,6 @@ import (
 
 	"github.com/fieldlock/fieldlock/internal/report"
 )
-
-// The exit statuses.
-const (
-	exitClean   = 0
-	exitRefused = 1 // violations, lint errors or refused parameters
-	exitUnread  = 2 // bad usage or unreadable input
-)
-
-// errRefused ends a command whose report, already printed, is a refusal.
-var errRefused = errors.New("refused")
-
-// streams are the standard streams of one run of the command.
-type streams struct {
-	in       io.Reader
-	out, err io.Writer
-}
 
 func main() {
 	s := streams{os.Stdin, os.Stdout, os.Stderr}

@@ -111,3 +111,21 @@ func (a *admitted) report() *params.Report {
 	report.SetChildren(children)
 	return report
 }
+
+// version reads the definitions and tasks.
+func (in *paramsInput) version() (*kudo.OperatorVersion, error) {
+	version, err := readParams(in, in.definitions, kudo.ReadOperatorVersion)
+	if err != nil || in.task == "" {
+		return version, err
+	}
+	_, err = readParams(in, in.task, func(data []byte) (any, error) { return nil, version.ReadTasks(data) })
+	return version, err
+}
+
+// oldVersion reads the definitions and tasks before the operation, nil where the flags name none.
+func (in *paramsInput) oldVersion() (*kudo.OperatorVersion, error) {
+	if in.oldDefinitions == "" {
+		return nil, nil
+	}
+	return readParams(in, in.oldDefinitions, kudo.ReadOperatorVersion)
+}

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fieldlock/fieldlock/immutability/parameter"
+	"github.com/fieldlock/fieldlock/internal/report/params"
 )
 
 // paramsInput is what the flags of a params command name. Each command has the flags that mean something to it.
@@ -26,46 +27,6 @@ type paramsInput struct {
 	mode                        string
 	clear                       []string
 	task, oldTask               string
-}
-
-// newParamsCommand returns the command of a verb.
-func newParamsCommand(s streams, verb paramsVerb) *cobra.Command {
-	in := &paramsInput{verb: verb.name, in: s.in}
-	command := &cobra.Command{
-		Use:     verb.name + " --definitions FILE",
-		Short:   verb.short,
-		Example: "  fieldlock params " + verb.name + " " + verb.example,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return fmt.Errorf("params %s takes no arguments, but got %s; name files with flags, such as --definitions FILE", verb.name, strings.Join(args, ", "))
-			}
-			return nil
-		},
-		RunE: func(*cobra.Command, []string) error {
-			if err := in.checkFlags(); err != nil {
-				return err
-			}
-			report, err := in.system.evaluate(in)
-			if err != nil {
-				return err
-			}
-			if err := report.Print(s.out, in.output); err != nil {
-				return err
-			}
-			if !report.Allowed {
-				return errRefused
-			}
-			return nil
-		},
-	}
-	flags := command.Flags()
-	flags.StringVar(&in.dialect, "dialect", dialectNames()[0], "what the definitions are: "+strings.Join(dialectNames(), " or "))
-	flags.StringVarP(&in.output, "output", "o", "text", "text or json")
-	flags.StringVar(&in.definitions, "definitions", "", "KUDO params.yaml or OperatorVersion, or Heat template (required)")
-	completeWith(command, "dialect", dialectNames()...)
-	completeWith(command, "output", "text", "json")
-	verb.flags(in, command)
-	return command
 }
 
 func (in *paramsInput) valueFlags(command *cobra.Command) {
@@ -96,20 +57,6 @@ func (in *paramsInput) operationFlags(command *cobra.Command) {
 	in.oldDefinitionsFlag(command, "the definitions before the upgrade")
 	in.taskFlag(command)
 	in.oldTaskFlag(command)
-}
-
-// checkFlags checks the flags that all verbs have and finds the dialect.
-func (in *paramsInput) checkFlags() (err error) {
-	in.system, err = findDialect(in.dialect)
-	switch {
-	case err != nil:
-		return err
-	case in.output != "text" && in.output != "json":
-		return fmt.Errorf("--output is %q: it should be text or json", in.output)
-	case in.definitions == "":
-		return errors.New("--definitions is missing: it names a KUDO params.yaml or a Heat template")
-	}
-	return nil
 }
 
 // currentValues reads the stored values.
@@ -178,3 +125,17 @@ func readParams[T any](in *paramsInput, file string, parse func([]byte) (T, erro
 	}
 	return parsed, nil
 }
+
+// dialect is a system of parameters, the value of --dialect.
+type dialect struct {
+	name       string
+	readValues func([]byte) (parameter.Values, error)
+	isComplete func([]byte) bool // whether --values names every value, so that what it lacks is removed
+	verbs      map[string]func(*paramsInput) (*params.Report, error)
+}
+
+// The modes of --mode.
+const (
+	modePut   = "put"
+	modePatch = "patch"
+)

@@ -8,12 +8,6 @@ type paramsVerb struct {
 	flags                func(*paramsInput, *cobra.Command)
 }
 
-// The modes of --mode.
-const (
-	modePut   = "put"
-	modePatch = "patch"
-)
-
 // paramsVerbs returns the verbs in the order of the help; the dialects define what each one does.
 func paramsVerbs() []paramsVerb {
 	return []paramsVerb{{

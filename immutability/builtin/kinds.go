@@ -17,20 +17,20 @@ type Kinds struct {
 }
 
 // For returns the built-in kinds of a Kubernetes minor, such as "1.36"; "" is the newest known one. It returns an error
-// that names the known minors for any other text. It reads about 20 small files; the checks of a kind are compiled when
+// that names the known minors for any other text. The first call reads about 20 small files; the checks of a kind are compiled when
 // the kind is first used.
 func For(minor string) (*Kinds, error) {
 	number, err := parseMinor(minor)
 	if err != nil {
 		return nil, err
 	}
-	groups, err := readGroups()
+	sources, err := groups()
 	if err != nil {
 		return nil, err
 	}
 	k := &Kinds{minor: number, byGVK: map[schema.GroupVersionKind]*Kind{}, names: map[string][]*Kind{}}
 	shared := &canonicalizer{}
-	for _, group := range groups {
+	for _, group := range sources {
 		for i := range group.Kinds {
 			if err := k.add(group.Group, &group.Kinds[i], shared); err != nil {
 				return nil, fmt.Errorf("%s: %w", group.Kinds[i].Kind, err)

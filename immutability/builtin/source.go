@@ -4,6 +4,7 @@ import (
 	"embed"
 	"fmt"
 	"path"
+	"sync"
 
 	"sigs.k8s.io/yaml"
 )
@@ -87,7 +88,9 @@ type podSource struct {
 	Probe     map[string]fieldSource `json:"probe"`
 }
 
-// readGroups reads all files except the one of pod specs.
+// groups are all files except the one of pod specs, read once. Nobody may change them.
+var groups = sync.OnceValues(readGroups)
+
 func readGroups() ([]groupSource, error) {
 	entries, err := files.ReadDir("data")
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/fieldlock/fieldlock/immutability/builtin"
+	"github.com/fieldlock/fieldlock/internal/manifest"
 )
 
 var _ definition = builtinDefinition{}
@@ -46,7 +47,7 @@ func (d builtinDefinition) replacement(p pair, judged builtin.Verdict) *replacem
 	r := d.kind.Replacement(p.new.Value(), p.old.Value(), judged)
 	out := &replacement{cost: r.Cost, message: r.Message, requested: builtin.Requested(p.new.Document.Object)}
 	for _, how := range r.How {
-		out.how = append(out.how, strings.ReplaceAll(how, "FILE", kubectlFile(p.new)))
+		out.how = append(out.how, strings.ReplaceAll(how, "FILE", manifest.Argument(p.new.Document.File)))
 	}
 	return out
 }

@@ -96,8 +96,30 @@ var status = regexp.MustCompile(`\b(self|oldSelf)\s*\.\s*\??\s*status\b`)
 // readsStatus reports whether a rule of the root reads the status, which an apply of a manifest does not bring along.
 func readsStatus(r celrun.Rule) bool { return r.SchemaPath == "" && status.MatchString(r.Text) }
 
+// check adds to v what a pair of prepared objects breaks. Place completes each breach; of is nil for that of a rule. It
+// returns an error if the rules cannot be run.
+func (l *laws) check(v *verdict, newObj, oldObj map[string]any, place func(b *breach, of *immutability.Violation)) error {
+	report := l.locks.Check(newObj, oldObj)
+	breaches, digests := make([]breach, len(report.Violations)), digests{}
+	for i := range breaches {
+		breaches[i] = l.lockBreach(&report.Violations[i], &digests, newObj, oldObj)
+		place(&breaches[i], &report.Violations[i])
+	}
+	byRules, err := l.ruleBreaches(newObj, oldObj)
+	if err != nil {
+		return err
+	}
+	for i := range byRules {
+		place(&byRules[i], nil)
+	}
+	v.merge(append(breaches, byRules...))
+	v.more += report.More
+	v.unknown = append(v.unknown, l.unknownRules()...)
+	return nil
+}
+
 // lockBreach makes a breach of a violation that the locks found in prepared objects.
-func (l *laws) lockBreach(v *immutability.Violation, newObj, oldObj map[string]any) breach {
+func (l *laws) lockBreach(v *immutability.Violation, known *digests, newObj, oldObj map[string]any) breach {
 	b := newBreach(v)
 	if of := l.asLocks[v.SchemaPath]; of.texts != nil {
 		b.rule, b.says = strings.Join(of.texts, "; "), strings.Join(of.messages, "; ")
@@ -105,9 +127,9 @@ func (l *laws) lockBreach(v *immutability.Violation, newObj, oldObj map[string]a
 			b.message += "; the rule says: " + b.says
 		}
 	}
-	if b.change = digest(b.old, b.new); hasRedacted(b.old) || hasRedacted(b.new) {
+	if b.change = known.of(b.old, b.new); hasRedacted(b.old) || hasRedacted(b.new) {
 		newVal, oldVal := correlate(l.schema, newObj, oldObj, b.path)
-		b.change = digest(oldVal, newVal)
+		b.change = known.of(oldVal, newVal)
 	}
 	return b
 }

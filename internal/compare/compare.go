@@ -5,50 +5,11 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
-	"time"
 
-	"github.com/fieldlock/fieldlock/immutability/builtin"
-	"github.com/fieldlock/fieldlock/internal/accept"
 	"github.com/fieldlock/fieldlock/internal/manifest"
-	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
-
-// Input is what Check compares.
-type Input struct {
-	New, Old []manifest.File
-	// NewSchemas and OldSchemas are schemas for the objects, as the change leaves and finds them; often the same files.
-	// CRDs among New and Old count too. A JSON Schema is for the documents that are not Kubernetes objects.
-	NewSchemas, OldSchemas manifest.Schemas
-	// NewDefaults and OldDefaults are what such a document leaves out: the values.yaml of a Helm chart.
-	NewDefaults, OldDefaults map[string]any
-	// Accepted are the violations that somebody has accepted, nil for none. OldAccepted are those that OLD has already;
-	// with KnownOld an acceptance that is not among them is marked as new.
-	Accepted, OldAccepted *accept.List
-	KnownOld              bool
-	// Live is what a cluster has of the objects in New, by their documents. Unless it is nil, it takes the place of Old.
-	Live map[*yamldoc.Document]Live
-	// Warnings are for the report. Errs are mistakes that were found on the way here; the report lists them.
-	Warnings []string
-	Errs     []error
-}
-
-// Options change how Check compares.
-type Options struct {
-	// Builtin are the kinds that need no schema; nil for none.
-	Builtin *builtin.Kinds
-	// Strict makes an object of an unknown kind an error, and an unknown verdict a refusal.
-	Strict bool
-	// NoDefaults compares objects as they are written: neither pruned nor defaulted, and with null.
-	NoDefaults bool
-	// Now decides which acceptances are over.
-	Now time.Time
-	// Begin and Step, unless nil, are told how many pairs there are, and when each is done.
-	Begin func(pairs int)
-	Step  func()
-}
 
 // Check compares the objects of in.New with those of in.Old. What cannot be read or compared is listed in
 // Report.Errors, and the rest is checked all the same. The error is about an input that holds no object at all.
@@ -72,7 +33,7 @@ func Check(in Input, o Options) (*Report, error) {
 		},
 	}
 	c.kinds.addDocuments(in.NewSchemas.Documents, in.OldSchemas.Documents)
-	c.kinds.newDefaults, c.kinds.oldDefaults = in.NewDefaults, in.OldDefaults
+	c.kinds.defaults = defaults{in.NewDefaults, in.OldDefaults}
 	c.fail(in.Errs...)
 	if newSet.Unrendered != nil { // one error is enough for the templates of both sides
 		oldSet.Errs = slices.DeleteFunc(oldSet.Errs, func(err error) bool { return err == oldSet.Unrendered })
@@ -121,69 +82,6 @@ func others(news, olds []string) int {
 		}
 	}
 	return n
-}
-
-// checker is one run of Check.
-type checker struct {
-	Options
-	kinds  *kinds
-	report *Report
-}
-
-// fail adds errors to the report.
-func (c *checker) fail(errs ...error) {
-	for _, err := range errs {
-		if err == nil {
-			continue
-		}
-		e := Error{Message: err.Error(), Text: err.Error()}
-		var at *yamldoc.Error
-		if errors.As(err, &at) {
-			e.File, e.Line = at.File, at.Line
-			e.Message = strings.TrimPrefix(strings.TrimPrefix(e.Message, e.File), fmt.Sprintf(":%d", e.Line))
-			e.Message = strings.TrimPrefix(e.Message, ": ")
-		}
-		c.report.Errors = append(c.report.Errors, e)
-	}
-}
-
-// covered returns the objects that a definition covers, and counts the others as skipped, unless they are among those
-// of OLD, which were counted before.
-func (c *checker) covered(objects, counted []*manifest.Object) []*manifest.Object {
-	before := map[manifest.ID]bool{}
-	for _, o := range counted {
-		before[o.ID] = true
-	}
-	var list []*manifest.Object
-	for _, o := range objects {
-		if kind := c.kinds.builtinOf(o); kind != nil {
-			o.Group = kind.Group // some kinds have moved to another group
-		}
-		switch {
-		case len(c.kinds.of(o)) == 0 && before[o.ID]:
-		case len(c.kinds.of(o)) == 0:
-			c.skip(o)
-		case o.Invalid != nil:
-			c.fail(o.Invalid)
-		default:
-			list = append(list, o)
-		}
-	}
-	return list
-}
-
-// skip counts an object whose kind nobody knows.
-func (c *checker) skip(o *manifest.Object) {
-	c.report.Skipped++
-	if c.Strict {
-		c.fail(o.Mistake("", "no schema covers kind %s of %s; give its CRD with --schema, or leave out --strict", o.Kind, o.APIVersion))
-	}
-	i := slices.IndexFunc(c.report.SkippedKinds, func(k SkippedKind) bool { return k.APIVersion == o.APIVersion && k.Kind == o.Kind })
-	if i < 0 {
-		i = len(c.report.SkippedKinds)
-		c.report.SkippedKinds = append(c.report.SkippedKinds, SkippedKind{APIVersion: o.APIVersion, Kind: o.Kind})
-	}
-	c.report.SkippedKinds[i].Objects++
 }
 
 // compareAll judges the pairs and adds the verdicts to the report.

@@ -95,36 +95,21 @@ func (d *crdDefinition) check(v *verdict, p pair, version *crd.Version) error {
 	if err != nil {
 		return err
 	}
-	report := laws.locks.Check(newObj, oldObj)
-	breaches := make([]breach, len(report.Violations))
-	for i := range breaches {
-		breaches[i] = laws.lockBreach(&report.Violations[i], newObj, oldObj)
-		breaches[i].owners = owners(&report.Violations[i], p)
-		d.place(&breaches[i], p, version)
-	}
-	byRules, err := laws.ruleBreaches(newObj, oldObj)
+	managers, unowned := ownership.Read(p.old.Value())
+	err = laws.check(v, newObj, oldObj, func(b *breach, of *immutability.Violation) {
+		switch {
+		case of == nil || unowned != nil: // the owners are an extra
+		case of.HasKey:
+			b.owners = ownership.Text(managers.OwnersOfKey(of.Path, of.Key, p.new.Value()))
+		default:
+			b.owners = ownership.Text(managers.Owners(of.Path, p.new.Value()))
+		}
+		d.place(b, p, version)
+	})
 	if err != nil {
 		return p.new.Mistake("", "the CEL rules of its CRD cannot be run: %v", err)
 	}
-	for i := range byRules {
-		d.place(&byRules[i], p, version)
-	}
-	v.merge(append(breaches, byRules...))
-	v.more += report.More
-	v.unknown = append(v.unknown, laws.unknownRules()...)
 	return nil
-}
-
-// owners says who last set what a violation is about; "" where the old object does not tell.
-func owners(v *immutability.Violation, p pair) string {
-	managers, err := ownership.Read(p.old.Value())
-	if err != nil {
-		return "" // it is an extra
-	}
-	if v.HasKey {
-		return ownership.Text(managers.OwnersOfKey(v.Path, v.Key, p.new.Value()))
-	}
-	return ownership.Text(managers.Owners(v.Path, p.new.Value()))
 }
 
 // place adds where the lock or rule of a breach is, and which item of a list it is about.
@@ -169,7 +154,7 @@ func (d *crdDefinition) replacement(p pair) *replacement {
 	}
 	return &replacement{cost: cost, message: message, requested: builtin.Requested(p.new.Document.Object), how: []string{
 		"keep the old values of the locked fields",
-		fmt.Sprintf("kubectl delete %s %s && kubectl apply -f %s", shell.Quote(d.crd.Plural+"."+d.crd.Group), kubectlName(p.new), kubectlFile(p.new)),
+		fmt.Sprintf("kubectl delete %s %s && kubectl apply -f %s", shell.Quote(d.crd.Plural+"."+d.crd.Group), kubectlName(p.new), manifest.Argument(p.new.Document.File)),
 	}}
 }
 

@@ -2,13 +2,9 @@ package compare
 
 import (
 	"fmt"
-	"maps"
-	"reflect"
 	"slices"
 
 	"github.com/fieldlock/fieldlock/immutability/builtin"
-	"github.com/fieldlock/fieldlock/internal/jsonvalue"
-	"github.com/fieldlock/fieldlock/internal/manifest"
 )
 
 // judge compares one pair by every definition of its kind.
@@ -126,19 +122,4 @@ func (c *checker) judgeUnclear(p pair) (verdict, error) {
 		}
 	}
 	return own, nil
-}
-
-// unchanged reports whether the two sides are equal as they are written, as most are: then what the API server makes of
-// them is equal too. Of metadata only the annotations count, as nothing else in it can be locked.
-func (p pair) unchanged() bool {
-	if reflect.ValueOf(p.new.Value()).Pointer() == reflect.ValueOf(p.old.Value()).Pointer() {
-		return true // they were read as one
-	}
-	written := func(o *manifest.Object) map[string]any {
-		object := maps.Clone(o.Value())
-		metadata, _ := object["metadata"].(map[string]any)
-		object["metadata"] = metadata["annotations"]
-		return object
-	}
-	return jsonvalue.Equal(written(p.new), written(p.old))
 }

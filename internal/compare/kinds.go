@@ -20,7 +20,7 @@ type kinds struct {
 	warnings []string          // CRDs that only OLD has and that cannot be used
 	broken   []manifest.CRD
 
-	newDefaults, oldDefaults map[string]any // of documents without a kind
+	defaults defaults
 }
 
 type groupKind struct{ group, kind string }

@@ -32,9 +32,6 @@ func livePairs(news []*manifest.Object, live map[*yamldoc.Document]Live) []pair 
 	return pairs
 }
 
-// ServerRefusal is a reason for which the API server refused a dry run of an object. Path is "" where it names none.
-type ServerRefusal struct{ Path, Message string }
-
 // lockServer is the lock of refusals that no lock or rule explains.
 const lockServer = "server"
 

@@ -2,13 +2,12 @@ package compare
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 
+	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/builtin"
 	"github.com/fieldlock/fieldlock/immutability/openapi"
-	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/schema"
 	"github.com/fieldlock/fieldlock/internal/shell"
@@ -22,7 +21,7 @@ type openDefinition struct {
 	apiVersion, kind string // "" for a JSON Schema
 	ref              string
 	onlyOld          bool
-	kinds            *kinds
+	defaults         *defaults
 
 	once sync.Once // compiled at the first use: a document of an API server has hundreds of kinds
 	laws *laws
@@ -30,48 +29,8 @@ type openDefinition struct {
 	err  error
 }
 
-// hasPlainSchema reports whether a schema is for documents that are not Kubernetes objects.
-func (in *Input) hasPlainSchema() bool {
-	return slices.ContainsFunc(slices.Concat(in.NewSchemas.Documents, in.OldSchemas.Documents), func(d *openapi.Document) bool { return d.Root != "" })
-}
-
-// nameAlike gives a document of a file that was named the name of the file in NEW, on both sides.
-func nameAlike(news, olds []*manifest.Object) {
-	for _, n := range news {
-		for _, o := range olds {
-			if n.Path == "" && o.Path == "" {
-				n.Name, o.Name = n.Document.File, n.Document.File
-			}
-		}
-	}
-}
-
-// addDocuments adds the kinds of OpenAPI documents and JSON Schemas. A document that both sides have counts once.
-func (k *kinds) addDocuments(news, olds []*openapi.Document) {
-	for _, d := range news {
-		k.addDocument(d, false)
-	}
-	for _, d := range olds {
-		if !slices.Contains(news, d) {
-			k.addDocument(d, true)
-		}
-	}
-}
-
-func (k *kinds) addDocument(d *openapi.Document, onlyOld bool) {
-	if d.Root != "" {
-		k.open = append(k.open, &openDefinition{Document: d, ref: d.Root, onlyOld: onlyOld, kinds: k})
-	}
-	for _, kind := range d.Kinds {
-		k.open = append(k.open, &openDefinition{Document: d, apiVersion: kind.APIVersion, kind: kind.Kind, ref: kind.Ref, onlyOld: onlyOld, kinds: k})
-	}
-}
-
-// sameDefaults reports whether an object that is the same on both sides gets the same defaults there: the values of a chart
-// get those of its values.yaml, which can change.
-func (k *kinds) sameDefaults(o *manifest.Object) bool {
-	return o.Kind != "" || jsonvalue.Equal(k.newDefaults, k.oldDefaults)
-}
+// defaults are the values that documents without a kind have on both sides unless they say otherwise.
+type defaults struct{ new, old map[string]any }
 
 func (d *openDefinition) covers(apiVersion string) bool { return d.apiVersion == apiVersion }
 
@@ -95,21 +54,6 @@ func (d *openDefinition) load() error {
 	return d.err
 }
 
-// notRun returns warnings about the rules that are not run, of the schemas that objects were compared by.
-func (k *kinds) notRun() []string {
-	var list []string
-	for _, d := range k.open {
-		name := d.File
-		if d.kind != "" {
-			name += ": " + d.apiVersion + " " + d.kind
-		}
-		if warning := name + ": " + d.rest; d.rest != "" && !slices.Contains(list, warning) {
-			list = append(list, warning)
-		}
-	}
-	return list
-}
-
 func (d *openDefinition) judge(p pair) (verdict, error) {
 	var v verdict
 	if err := d.load(); err != nil {
@@ -120,24 +64,11 @@ func (d *openDefinition) judge(p pair) (verdict, error) {
 	}
 	newObj, oldObj := p.new.Value(), p.old.Value()
 	if d.kind == "" {
-		newObj, oldObj = openapi.MergeValues(newObj, d.kinds.newDefaults), openapi.MergeValues(oldObj, d.kinds.oldDefaults)
+		newObj, oldObj = openapi.MergeValues(newObj, d.defaults.new), openapi.MergeValues(oldObj, d.defaults.old)
 	}
-	report := d.laws.locks.Check(newObj, oldObj)
-	breaches := make([]breach, len(report.Violations))
-	for i := range breaches {
-		breaches[i] = d.laws.lockBreach(&report.Violations[i], newObj, oldObj)
-		d.place(&breaches[i])
-	}
-	byRules, err := d.laws.ruleBreaches(newObj, oldObj)
-	if err != nil {
+	if err := d.laws.check(&v, newObj, oldObj, func(b *breach, _ *immutability.Violation) { d.place(b) }); err != nil {
 		return v, p.new.Mistake("", "the CEL rules of its schema cannot be run: %v", err)
 	}
-	for i := range byRules {
-		d.place(&byRules[i])
-	}
-	v.merge(append(breaches, byRules...))
-	v.more += report.More
-	v.unknown = append(v.unknown, d.laws.unknownRules()...)
 	if len(v.breaches)+v.more > 0 {
 		v.replacement = d.replacement(p)
 	}
@@ -157,7 +88,7 @@ func (d *openDefinition) replacement(p pair) *replacement {
 		return r
 	}
 	r.requested = builtin.Requested(p.new.Document.Object)
-	r.how = append(r.how, fmt.Sprintf("kubectl delete %s %s && kubectl apply -f %s", shell.Quote(kindArgument(p.new)), kubectlName(p.new), kubectlFile(p.new)))
+	r.how = append(r.how, fmt.Sprintf("kubectl delete %s %s && kubectl apply -f %s", shell.Quote(kindArgument(p.new)), kubectlName(p.new), manifest.Argument(p.new.Document.File)))
 	return r
 }
 

@@ -3,9 +3,12 @@ package compare
 import (
 	"cmp"
 	"fmt"
+	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
+	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 )
 
@@ -165,3 +168,21 @@ func repeated(objects []*manifest.Object) []error {
 	}
 	return errs
 }
+
+// unchanged reports whether the two sides are equal as they are written, as most are: then what the API server makes of
+// them is equal too. Of metadata only the annotations count, as nothing else in it can be locked.
+func (p pair) unchanged() bool {
+	if reflect.ValueOf(p.new.Value()).Pointer() == reflect.ValueOf(p.old.Value()).Pointer() {
+		return true // they were read as one
+	}
+	written := func(o *manifest.Object) map[string]any {
+		object := maps.Clone(o.Value())
+		metadata, _ := object["metadata"].(map[string]any)
+		object["metadata"] = metadata["annotations"]
+		return object
+	}
+	return jsonvalue.Equal(written(p.new), written(p.old))
+}
+
+// ServerRefusal is a reason for which the API server refused a dry run of an object. Path is "" where it names none.
+type ServerRefusal struct{ Path, Message string }

@@ -12,14 +12,3 @@ func kubectlName(o *manifest.Object) string {
 	}
 	return shell.Quote(o.Name) + " --namespace " + shell.Quote(o.Namespace)
 }
-
-// kubectlFile returns the argument that names an object's file for kubectl.
-func kubectlFile(o *manifest.Object) string {
-	if o.Document.File == manifest.Stdin {
-		return "-"
-	}
-	if command, ok := manifest.Rendered(o.Document.File); ok {
-		return "<(" + command + ")" // the user wrote the command
-	}
-	return shell.Quote(o.Document.File)
-}

@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -113,4 +114,18 @@ func (r *replacement) harmless() bool {
 func (r *replacement) worse(other *replacement) bool {
 	costs := []string{CostNone, CostRestart, CostDowntime, CostUnknown, CostData, CostCascade}
 	return slices.Index(costs, r.cost) > slices.Index(costs, other.cost)
+}
+
+// raw encodes a value that is there, null included; an absent one is left out.
+func raw(v value) json.RawMessage {
+	if !v.ok {
+		return nil
+	}
+	var b strings.Builder
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	if encoder.Encode(v.v) != nil {
+		return json.RawMessage("null") // decoded JSON always encodes
+	}
+	return json.RawMessage(strings.TrimSuffix(b.String(), "\n"))
 }

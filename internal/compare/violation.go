@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"maps"
+	"reflect"
 	"strings"
 
 	"github.com/fieldlock/fieldlock/internal/manifest"
@@ -60,20 +61,6 @@ func (r *printer) violation(o *manifest.Object, b *breach) Violation {
 // isSecret reports whether an object's values must not be printed.
 func isSecret(o *manifest.Object) bool { return o.Group == "" && o.Kind == "Secret" }
 
-// raw encodes a value that is there, null included; an absent one is left out.
-func raw(v value) json.RawMessage {
-	if !v.ok {
-		return nil
-	}
-	var b strings.Builder
-	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(false)
-	if encoder.Encode(v.v) != nil {
-		return json.RawMessage("null") // decoded JSON always encodes
-	}
-	return json.RawMessage(strings.TrimSuffix(b.String(), "\n"))
-}
-
 // digestObjects identifies the change of an object, by all that people write.
 func digestObjects(newObj, oldObj map[string]any) string {
 	written := func(object map[string]any) value {
@@ -93,4 +80,31 @@ func digest(oldVal, newVal value) string {
 	}
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:8])
+}
+
+// digests remembers the digest of the last change: the violations of a container that lost many keys are about the same
+// two values.
+type digests struct {
+	old, new value
+	digest   string
+}
+
+func (d *digests) of(oldVal, newVal value) string {
+	if d.digest == "" || !identical(d.old, oldVal) || !identical(d.new, newVal) {
+		*d = digests{oldVal, newVal, digest(oldVal, newVal)}
+	}
+	return d.digest
+}
+
+// identical reports whether two values are the same container, or both absent.
+func identical(a, b value) bool {
+	if a.ok != b.ok || reflect.TypeOf(a.v) != reflect.TypeOf(b.v) {
+		return false
+	}
+	switch a.v.(type) {
+	case map[string]any, []any:
+		x, y := reflect.ValueOf(a.v), reflect.ValueOf(b.v)
+		return x.Len() == y.Len() && x.UnsafePointer() == y.UnsafePointer()
+	}
+	return !a.ok
 }

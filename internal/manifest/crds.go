@@ -4,21 +4,8 @@ import (
 	"fmt"
 )
 
-// CRDs reads the CRDs that args name, as Read does. Every arg has to have at least one. Errors about single files or
-// CRDs are in errs, and the others are read all the same.
-func (r *Reader) CRDs(args ...string) (crds []CRD, errs []error, err error) {
-	var all [][]File
-	for _, arg := range args {
-		files, err := r.Read(arg)
-		if err != nil {
-			return nil, nil, err
-		}
-		all = append(all, files)
-	}
-	return CRDsOf(args, all)
-}
-
-// CRDsOf returns the CRDs in files, one list for each of args.
+// CRDsOf returns the CRDs in files, one list for each of args, which has to have at least one. Errors about single files or
+// CRDs are in errs.
 func CRDsOf(args []string, all [][]File) (crds []CRD, errs []error, err error) {
 	seen := map[string]bool{}
 	for i, files := range all {

@@ -10,15 +10,9 @@ import (
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
-// How messages name what is not a file.
-const (
-	Stdin   = "stdin"
-	Cluster = "the cluster"
-)
-
 // File is one file of objects.
 type File struct {
-	// Name is how messages and reports name the file: a path with slashes, or Stdin.
+	// Name is how messages and reports name the file: a path with slashes, unless IsFile is false.
 	Name string
 	// Path is the path below the directory that was named, "" for a file that was named itself. Objects that one side
 	// of a comparison holds several times are paired by it.

@@ -57,12 +57,6 @@ func (r *Renderer) Render(command, dir string) (File, error) {
 	return f, nil
 }
 
-// Rendered reports whether the name of a file stands for the output of a command, and returns the command.
-func Rendered(file string) (command string, ok bool) {
-	command, ok = strings.CutPrefix(file, "$(")
-	return strings.TrimSuffix(command, ")"), ok
-}
-
 // limited is a buffer that fails when it is full.
 type limited struct {
 	bytes.Buffer

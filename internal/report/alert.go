@@ -8,7 +8,6 @@ import (
 
 	"github.com/fieldlock/fieldlock/internal/audit"
 	"github.com/fieldlock/fieldlock/internal/compare"
-	"github.com/fieldlock/fieldlock/internal/manifest"
 )
 
 // alert is one result as code review tools take it.
@@ -78,15 +77,6 @@ func checkAlerts(r *compare.Report) []alert {
 	return alerts
 }
 
-// acceptance says why a violation does not count.
-func acceptance(v *compare.Violation) string {
-	text := "accepted: "
-	if v.AcceptedNew {
-		text = "accepted by an entry that this change adds: "
-	}
-	return text + v.AcceptedReason
-}
-
 // lintAlerts makes alerts of findings, each at the line of its schema node.
 func lintAlerts(r *audit.Report) []alert {
 	alerts := make([]alert, len(r.Findings))
@@ -101,12 +91,6 @@ func lintAlerts(r *audit.Report) []alert {
 		alerts[i] = alert{rule: f.Rule, level: f.Severity, title: f.Rule, message: subject + ": " + f.Message, field: subject, at: place{f.File, f.Line, f.Column}}
 	}
 	return alerts
-}
-
-// inFile reports whether p is in a file that others can open.
-func (p place) inFile() bool {
-	_, rendered := manifest.Rendered(p.file)
-	return p.file != "" && p.file != manifest.Stdin && p.file != manifest.Cluster && !rendered
 }
 
 // relative returns file as seen from the working directory, when it is below it.

@@ -3,6 +3,8 @@ package report
 import (
 	"io"
 	"os"
+
+	"golang.org/x/term"
 )
 
 // Palette colours text, or leaves it as it is.
@@ -26,3 +28,9 @@ func (p Palette) Dim(text string) string    { return p.paint("2", text) }
 func (p Palette) Red(text string) string    { return p.paint("31", text) }
 func (p Palette) Green(text string) string  { return p.paint("32", text) }
 func (p Palette) Yellow(text string) string { return p.paint("33", text) }
+
+// IsTerminal reports whether w is a terminal.
+func IsTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}

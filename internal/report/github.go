@@ -7,6 +7,7 @@ import (
 
 	"github.com/fieldlock/fieldlock/internal/audit"
 	"github.com/fieldlock/fieldlock/internal/compare"
+	"github.com/fieldlock/fieldlock/internal/manifest"
 )
 
 // githubFormat is workflow commands, which GitHub shows at the lines of a pull request.
@@ -26,7 +27,7 @@ func writeGitHub(w io.Writer, alerts []alert) error {
 		property := func(name, value string) {
 			properties = append(properties, name+"="+githubProperty.Replace(Printable(value)))
 		}
-		if a.at.inFile() {
+		if manifest.IsFile(a.at.file) {
 			property("file", relative(a.at.file))
 			if a.at.line > 0 {
 				property("line", fmt.Sprint(a.at.line))

@@ -9,6 +9,7 @@ import (
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/internal/audit"
 	"github.com/fieldlock/fieldlock/internal/compare"
+	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/rule"
 )
 
@@ -130,7 +131,7 @@ func describeRule(id string) sarifRule {
 
 // physical returns the place as SARIF has it; nil for standard input, which is not an artifact.
 func (p place) physical() *sarifPhysical {
-	if !p.inFile() {
+	if !manifest.IsFile(p.file) {
 		return nil
 	}
 	file := relative(p.file)

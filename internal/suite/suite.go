@@ -133,12 +133,6 @@ func document(value json.RawMessage, text string) []byte {
 	return value
 }
 
-// Decode decodes a document as an API server does.
-func Decode(data []byte) (map[string]any, error) {
-	var obj map[string]any
-	return obj, kjson.Unmarshal(data, &obj)
-}
-
 // String names the suite for a subtest.
 func (s *Suite) String() string {
 	return strings.TrimSuffix(path.Base(s.File), ".yaml") + "/" + s.Name

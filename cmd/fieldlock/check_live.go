@@ -16,6 +16,18 @@ import (
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
+// liveSource is a cluster, and what an apply of NEW would make of its objects.
+func (c *checkCommand) liveSource() source {
+	var o liveFlags
+	given := func(args []string) (bool, error) {
+		if o.live && (c.git != "" || len(c.renders) > 0 || len(args) == 0) {
+			return true, errors.New("check --live needs NEW only: files, directories or -; --git and --render go without --live")
+		}
+		return o.live, nil
+	}
+	return source{o.flags, given, func(r *manifest.Reader, args []string) (*compare.Input, error) { return c.readLive(r, args, o.Options) }}
+}
+
 // liveFlags choose the cluster of check --live.
 type liveFlags struct {
 	live bool
@@ -30,7 +42,7 @@ func (o *liveFlags) flags(cmd *cobra.Command) {
 }
 
 // readLive reads NEW from args, and OLD from the cluster.
-func (c *checkCommand) readLive(r *manifest.Reader, args []string) (*compare.Input, error) {
+func (c *checkCommand) readLive(r *manifest.Reader, args []string, o cluster.Options) (*compare.Input, error) {
 	in := &compare.Input{}
 	var err error
 	if in.New, err = r.Read(args...); err != nil {
@@ -42,7 +54,7 @@ func (c *checkCommand) readLive(r *manifest.Reader, args []string) (*compare.Inp
 	if in.Accepted, _, err = c.acceptances(nil); err != nil {
 		return nil, err
 	}
-	from, err := cluster.Open(c.Options)
+	from, err := cluster.Open(o)
 	if err != nil {
 		return nil, err
 	}
@@ -148,6 +160,3 @@ func (c *checkCommand) builtinOf(minor string) error {
 	c.options.Builtin = kinds
 	return nil
 }
-
-// errLiveArgs is the error for --live with other sources.
-var errLiveArgs = errors.New("check --live needs NEW only: files, directories or -; --git and --render go without --live")
