@@ -35,12 +35,12 @@ type member struct {
 
 // Members walks the two objects that follow: both Kinds are '{'.
 func (p *Pair) Members() Members {
-	p.enter()
+	p.into()
 	return Members{p: p}
 }
 
-// enter goes into the two objects or lists that follow.
-func (p *Pair) enter() {
+// into goes into the two objects or lists that follow.
+func (p *Pair) into() {
 	if p.Kinds(); p.failed {
 		return
 	}
@@ -127,7 +127,7 @@ type Items struct {
 
 // Items walks the two lists that follow: both Kinds are '['.
 func (p *Pair) Items() Items {
-	p.enter()
+	p.into()
 	return Items{p: p, Index: -1, new: true, old: true}
 }
 
@@ -189,7 +189,7 @@ func (p *Pair) SkipOne(in Side) {
 		data, i = p.old, &p.j
 	}
 	end, at := p.scan(data, *i, atValue, 0, len(data)+1)
-	if at == noJSON {
+	if at != done {
 		p.fail()
 		return
 	}
