@@ -209,31 +209,22 @@ func (p *Pair) compare() {
 	p.same = p.i + commonPrefix(p.new[p.i:], p.old[p.j:])
 }
 
-// nearby is up to where differences are looked for word by word: most are close.
-const nearby = 64
-
-// commonPrefix returns how many bytes a and b share from their beginning.
+// commonPrefix returns how many bytes a and b share from their beginning. Most differences are near, and are looked for
+// four words at a time; bytes.Equal is faster for long parts that are equal.
 func commonPrefix(a, b []byte) int {
+	const nearby, near, far = 4 * wordLength, 1024, 4096
 	n := min(len(a), len(b))
 	a, b = a[:n], b[:n]
 	i := 0
-	for ; i+wordLength <= n && i < nearby; i += wordLength {
-		if diff := binary.LittleEndian.Uint64(a[i:]) ^ binary.LittleEndian.Uint64(b[i:]); diff != 0 {
-			return i + bits.TrailingZeros64(diff)/8
-		}
-	}
-	for block, growing := nearby, true; block >= nearby; {
-		switch equal := i+block <= n && bytes.Equal(a[i:i+block], b[i:i+block]); {
-		case !equal:
-			block, growing = block/4, false
-		case growing:
-			i, block = i+block, min(4*block, 4096)
-		default:
-			i += block
+	for i+nearby <= n && differ(a, b, i)|differ(a, b, i+8)|differ(a, b, i+16)|differ(a, b, i+24) == 0 {
+		if i += nearby; i >= near {
+			for i+far <= n && bytes.Equal(a[i:i+far], b[i:i+far]) {
+				i += far
+			}
 		}
 	}
 	for i+wordLength <= n {
-		if diff := binary.LittleEndian.Uint64(a[i:]) ^ binary.LittleEndian.Uint64(b[i:]); diff != 0 {
+		if diff := differ(a, b, i); diff != 0 {
 			return i + bits.TrailingZeros64(diff)/8
 		}
 		i += wordLength
@@ -242,4 +233,9 @@ func commonPrefix(a, b []byte) int {
 		i++
 	}
 	return i
+}
+
+// differ returns the bits in which the words of a and b at i differ.
+func differ(a, b []byte, i int) uint64 {
+	return binary.LittleEndian.Uint64(a[i:i+wordLength]) ^ binary.LittleEndian.Uint64(b[i:i+wordLength])
 }

@@ -55,12 +55,18 @@ func (m *Members) Next() bool {
 	p := m.p
 	if !m.new.read && !m.new.ended {
 		both := !m.old.read && !m.old.ended
-		start := p.i
+		if both {
+			p.compare()
+		}
 		if !m.new.next(p, p.new, &p.i, !m.started) {
 			return false
 		}
-		if both && start+p.shift == p.j && p.i <= p.same {
+		if both && p.i <= p.same { // the same bytes were met in the old text
 			m.old, p.j = m.new, p.i+p.shift
+			if m.new.read {
+				m.In, m.new.read, m.old.read, m.started = Both, false, false, true
+				return true
+			}
 		}
 	}
 	if !m.old.read && !m.old.ended && !m.old.next(p, p.old, &p.j, !m.started) {
