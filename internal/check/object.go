@@ -48,9 +48,20 @@ func (p *Property) CheckJSON(m *Memo, pair *jsonscan.Pair) *Found {
 
 var _ Node = (*Property)(nil)
 
+// few is up to how many names are compared one by one.
+const few = 8
+
 // find returns the index of the property with this name.
 func (n *Object) find(name []byte) (i int, ok bool) {
 	end := len(n.Properties)
+	if end <= few {
+		for i = range n.Properties {
+			if n.Properties[i].Name == string(name) {
+				return i, true
+			}
+		}
+		return end, false
+	}
 	for i < end {
 		middle := (i + end) / 2
 		if n.Properties[middle].Name < string(name) {

@@ -29,7 +29,7 @@ func NewPair(newText, oldText []byte) *Pair {
 func (p *Pair) Reset(newText, oldText []byte) {
 	p.new, p.old, p.again = newText, oldText, len(newText)+len(oldText)
 	p.i, p.j, p.same, p.shift, p.failed = 0, 0, 0, 0, false
-	p.depth, p.open, p.notes = 0, p.room[:0], notes{}
+	p.depth, p.open, p.outer, p.notes = 0, 0, p.outer[:0], notes{}
 }
 
 // Failed reports whether one of the texts turned out not to be JSON. Whatever else was returned then means nothing.
@@ -104,10 +104,6 @@ func (p *Pair) Skip() (equal bool) {
 	for at := atValue; !p.failed; {
 		p.compare()
 		p.i, at = p.scan(p.new, p.i, at, 0, p.same)
-		if at == noJSON {
-			p.fail()
-			break
-		}
 		p.j = p.i + p.shift
 		if at == done {
 			return equal
@@ -117,10 +113,10 @@ func (p *Pair) Skip() (equal bool) {
 		at = p.apart(at)
 		equal = equal && (p.failed || bytes.Equal(p.new[i:p.i], p.old[j:p.j]))
 		if at == done {
-			return equal
+			break
 		}
 	}
-	return true
+	return equal || p.failed
 }
 
 // apart reads the tokens that follow in each text, one or more, until both texts are at the same place again.
@@ -141,7 +137,7 @@ func (p *Pair) apart(at state) state {
 	case atEnd:
 		if a == ',' && b == ',' {
 			p.i, p.j = p.i+1, p.j+1
-			return p.open.afterComma()
+			return p.afterComma()
 		}
 		return p.finish(at)
 	case atFirstItem:
@@ -150,7 +146,7 @@ func (p *Pair) apart(at state) state {
 		}
 	}
 	if a == b && (a == '{' || a == '[') {
-		if p.open = append(p.open, a); p.depth+len(p.open) > maxDepth {
+		if p.enter(a); p.depth+p.open > maxDepth {
 			return p.refuse()
 		}
 		p.i, p.j = p.i+1, p.j+1
@@ -162,7 +158,7 @@ func (p *Pair) apart(at state) state {
 	if a == '"' && b == '"' {
 		return p.strings(p.afterValue())
 	}
-	return p.each(atValue, len(p.open))
+	return p.each(atValue, p.open)
 }
 
 // strings reads the string that each text has here; after it the state is next.
@@ -176,33 +172,32 @@ func (p *Pair) strings(next state) state {
 
 // afterValue is the state after a value in the innermost object or list.
 func (p *Pair) afterValue() state {
-	if len(p.open) == 0 {
+	if p.open == 0 {
 		return done
 	}
 	return atEnd
 }
 
 // finish reads the rest of the innermost object or list of each text.
-func (p *Pair) finish(at state) state { return p.each(at, len(p.open)-1) }
+func (p *Pair) finish(at state) state { return p.each(at, p.open-1) }
 
 // each reads the texts one by one until open is down to base.
 func (p *Pair) each(at state, base int) state {
-	n := len(p.open)
-	end, _ := p.scan(p.new, p.i, at, base, math.MaxInt)
-	p.open = p.open[:n]
-	p.i = end
-	end, _ = p.scan(p.old, p.j, at, base, math.MaxInt)
-	p.j = end
-	if p.i < 0 || p.j < 0 {
+	before := p.nesting
+	var newAt, oldAt state
+	p.i, newAt = p.scan(p.new, p.i, at, base, math.MaxInt)
+	p.nesting = before
+	p.j, oldAt = p.scan(p.old, p.j, at, base, math.MaxInt)
+	if newAt != done || oldAt != done {
 		return p.refuse()
 	}
-	p.open = p.open[:base]
 	return p.afterValue()
 }
 
+// refuse fails, which ends the loop of Skip.
 func (p *Pair) refuse() state {
 	p.fail()
-	return noJSON
+	return done
 }
 
 // compare finds out how far the texts have the same bytes from here on.
@@ -214,31 +209,22 @@ func (p *Pair) compare() {
 	p.same = p.i + commonPrefix(p.new[p.i:], p.old[p.j:])
 }
 
-// nearby is up to where differences are looked for word by word: most are close.
-const nearby = 64
-
-// commonPrefix returns how many bytes a and b share from their beginning.
+// commonPrefix returns how many bytes a and b share from their beginning. Most differences are near, and are looked for
+// four words at a time; bytes.Equal is faster for long parts that are equal.
 func commonPrefix(a, b []byte) int {
+	const nearby, near, far = 4 * wordLength, 1024, 4096
 	n := min(len(a), len(b))
 	a, b = a[:n], b[:n]
 	i := 0
-	for ; i+wordLength <= n && i < nearby; i += wordLength {
-		if diff := binary.LittleEndian.Uint64(a[i:]) ^ binary.LittleEndian.Uint64(b[i:]); diff != 0 {
-			return i + bits.TrailingZeros64(diff)/8
-		}
-	}
-	for block, growing := nearby, true; block >= nearby; {
-		switch equal := i+block <= n && bytes.Equal(a[i:i+block], b[i:i+block]); {
-		case !equal:
-			block, growing = block/4, false
-		case growing:
-			i, block = i+block, min(4*block, 4096)
-		default:
-			i += block
+	for i+nearby <= n && differ(a, b, i)|differ(a, b, i+8)|differ(a, b, i+16)|differ(a, b, i+24) == 0 {
+		if i += nearby; i >= near {
+			for i+far <= n && bytes.Equal(a[i:i+far], b[i:i+far]) {
+				i += far
+			}
 		}
 	}
 	for i+wordLength <= n {
-		if diff := binary.LittleEndian.Uint64(a[i:]) ^ binary.LittleEndian.Uint64(b[i:]); diff != 0 {
+		if diff := differ(a, b, i); diff != 0 {
 			return i + bits.TrailingZeros64(diff)/8
 		}
 		i += wordLength
@@ -247,4 +233,9 @@ func commonPrefix(a, b []byte) int {
 		i++
 	}
 	return i
+}
+
+// differ returns the bits in which the words of a and b at i differ.
+func differ(a, b []byte, i int) uint64 {
+	return binary.LittleEndian.Uint64(a[i:i+wordLength]) ^ binary.LittleEndian.Uint64(b[i:i+wordLength])
 }

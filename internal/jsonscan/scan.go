@@ -14,18 +14,42 @@ const (
 	atColon           // after a key
 	atEnd             // after a value in a list or object: a comma or the end
 	done              // after the last value
-	noJSON            // what follows is not JSON
 )
 
-// endOfNothing is the position that goes with noJSON.
-const endOfNothing = -1
+// nesting is the open objects and lists.
+type nesting struct {
+	open  int
+	kinds uint64   // a bit for each, 1 for an object, the innermost lowest; at least the last open%64+1 are there
+	outer []uint64 // the kinds as they were each time when the number of open ones became a multiple of 64
+}
 
-// nesting is the open objects and lists, as the bytes that opened them, innermost last.
-type nesting []byte
+// enter adds an object or list, by the byte that opens it.
+func (n *nesting) enter(opening byte) {
+	n.save(n.open, n.kinds)
+	n.kinds = n.kinds<<1 | objectBit(opening)
+	n.open++
+}
+
+// objectBit returns 1 for the byte that opens an object, 0 for the one that opens a list.
+func objectBit(opening byte) uint64 { return uint64(opening>>5) & 1 }
+
+// save keeps the kinds before the 64th, 128th … object or list is entered, which shifts the outermost one out.
+func (n *nesting) save(open int, kinds uint64) {
+	if open%64 == 63 {
+		n.outer = append(n.outer, kinds)
+	}
+}
+
+// restored returns the kinds as they were before the 64th, 128th … was entered.
+func (n *nesting) restored() (kinds uint64) {
+	last := len(n.outer) - 1
+	kinds, n.outer = n.outer[last], n.outer[:last]
+	return kinds
+}
 
 // afterComma is the state that follows a comma in the innermost object or list.
-func (open nesting) afterComma() state {
-	if len(open) > 0 && open[len(open)-1] == '{' {
+func (n *nesting) afterComma() state {
+	if n.open > 0 && n.kinds&1 != 0 {
 		return atKey
 	}
 	return atValue
@@ -33,126 +57,157 @@ func (open nesting) afterComma() state {
 
 // scanner knows which objects and lists are open.
 type scanner struct {
+	nesting
 	depth int // of the object or list whose members are being read
-	open  nesting
-	room  [48]byte
 	notes notes
 }
 
-// scan reads tokens of data, of which the one before i was the last, until open is down to base and a value is
-// complete (done), or one is met that does not end before limit, which is then not read. It returns the end of the last
-// token that was read and the state after it. A number ends with its delimiter, which limit must cover too.
+// scan reads tokens of text, of which the one before i was the last, until open is down to base and a value is complete
+// (done), or one is met that is not JSON or does not end before limit. That one is not read. It returns how far it has read
+// and the state there. A number ends with its delimiter, which limit must cover too.
 //
-// This loop is what reading costs: what mostly follows a token, a colon or a comma, is looked for at once, and the loop is one
-// long function because a call for each token would cost as much as reading it.
-func (s *scanner) scan(data []byte, i int, at state, base, limit int) (end int, _ state) {
-	limit = min(limit, len(data)+1)
-	open := s.open
-	comma := open.afterComma()
+// This loop is what reading costs. So it is one long function, because a call for each token would cost as much as reading
+// it, and each place of the grammar goes on to the one that mostly follows. White space, which most texts lack, is looked
+// for where no other token fits.
+func (s *scanner) scan(text []byte, i int, at state, base, limit int) (int, state) {
+	data := text[:min(limit, len(text))]
+	open, kinds := s.open, s.kinds
 	level := s.notes.level
-	for {
-		end = i
-		if i < len(data) && data[i] <= ' ' {
-			i = afterSpace(data, i)
-		}
-		if i >= len(data) {
-			return endOfNothing, noJSON
-		}
-		if i >= limit {
-			break
-		}
-		c := data[i]
-		switch at {
-		case atKey, atFirstKey:
-			if c == '}' && at == atFirstKey {
-				goto closing
-			}
-			if c != '"' {
-				return endOfNothing, noJSON
-			}
-			name := i
-			if i = stringEnd(data, i); i < 0 {
-				return endOfNothing, noJSON
-			}
-			if i > limit {
-				goto stop
-			}
-			if len(open) == level {
-				s.notes.met(data[name+1:i-1], i)
-			}
-			at = atColon
-			if i+1 >= limit || i+1 >= len(data) || data[i] != ':' || data[i+1] <= ' ' {
-				continue
-			}
-			i++
-			end, at, c = i, atValue, data[i]
-		case atColon:
-			if c != ':' {
-				return endOfNothing, noJSON
-			}
-			i++
-			at = atValue
-			continue
-		case atEnd:
-			if c == ',' {
-				i++
-				at = comma
-				continue
-			}
-			if c != open[len(open)-1]+2 { // '}' is '{'+2, and ']' is '['+2
-				return endOfNothing, noJSON
-			}
-			goto closing
-		}
-		switch c {
-		case '"':
-			if i = stringEnd(data, i); i > limit {
-				goto stop
-			}
-		case '{', '[':
-			if open = append(open, c); s.depth+len(open) > maxDepth {
-				return endOfNothing, noJSON
-			}
-			i++
-			at, comma = atFirstKey, atKey
-			if c == '[' {
-				at, comma = atFirstItem, atValue
-			}
-			continue
-		case ']':
-			if at != atFirstItem {
-				return endOfNothing, noJSON
-			}
-			goto closing
-		default:
-			if i = scalarEnd(data, i); i >= limit {
-				goto stop
-			}
-		}
-		if i < 0 {
-			return endOfNothing, noJSON
-		}
-		if len(open) == base {
-			s.open = open
-			return i, done
-		}
-		at = atEnd
-		if i < limit && i < len(data) && data[i] == ',' {
-			i++
-			at = comma
-		}
-		continue
+	var c byte // data[i]
+	var end int
 
-	closing:
-		i++
-		open = open[:len(open)-1]
-		if len(open) == base {
-			s.open = open
-			return i, done
+again:
+	if i = afterSpace(data, i); i >= len(data) {
+		goto stop
+	}
+	c = data[i]
+	switch at {
+	case atFirstItem:
+		goto firstItem
+	case atFirstKey:
+		goto firstKey
+	case atKey:
+		goto key
+	case atColon:
+		goto colon
+	case atEnd:
+		goto afterValue
+	}
+	goto value
+
+firstItem:
+	if c == ']' {
+		goto closing
+	}
+value:
+	switch {
+	case c == '"':
+		if end = stringEnd(text, i); uint(end) > uint(len(data)) { // -1 is more, too
+			goto stop
 		}
-		at, comma = atEnd, open.afterComma()
+	case c == '{' || c == '[':
+		if s.depth+open >= maxDepth {
+			goto stop
+		}
+		if open%64 == 63 {
+			s.save(open, kinds)
+		}
+		open, kinds = open+1, kinds<<1|objectBit(c)
+		at = atFirstKey
+		if c == '[' {
+			at = atFirstItem
+		}
+		if i++; i >= len(data) {
+			goto stop
+		}
+		if c = data[i]; at == atFirstKey {
+			goto firstKey
+		}
+		goto firstItem
+	case c <= ' ':
+		goto unexpected
+	default:
+		if end = scalarEnd(text, i); uint(end) >= uint(limit) {
+			goto stop
+		}
+	}
+	i, at = end, atEnd
+	if open == base {
+		at = done
+		goto stop
+	}
+	if i >= len(data) {
+		goto stop
+	}
+	c = data[i]
+afterValue:
+	if c == ',' {
+		if at = atValue; kinds&1 != 0 {
+			at = atKey
+		}
+		if i++; i >= len(data) {
+			goto stop
+		}
+		if c = data[i]; at == atKey {
+			goto key
+		}
+		goto value
+	}
+	if c != ']'+byte(kinds&1)<<5 { // '}' is ']'+32
+		goto unexpected
+	}
+closing:
+	i, at = i+1, atEnd
+	open, kinds = open-1, kinds>>1
+	if open%64 == 63 {
+		kinds = s.restored()
+	}
+	if open == base {
+		at = done
+		goto stop
+	}
+	if i >= len(data) {
+		goto stop
+	}
+	c = data[i]
+	goto afterValue
+
+firstKey:
+	if c == '}' {
+		goto closing
+	}
+key:
+	if c != '"' {
+		goto unexpected
+	}
+	if end = stringEnd(text, i); uint(end) > uint(len(data)) {
+		goto stop
+	}
+	if open == level {
+		s.notes.met(data[i+1:end-1], end)
+	}
+	at = atColon
+	if i = end; i >= len(data) {
+		goto stop
+	}
+	c = data[i]
+colon:
+	if c != ':' {
+		goto unexpected
+	}
+	at = atValue
+	if i++; i >= len(data) {
+		goto stop
+	}
+	c = data[i]
+	goto value
+
+unexpected:
+	if end = afterSpace(data, i); end > i {
+		i = end
+		goto again
 	}
 stop:
-	s.open = open
-	return end, at
+	s.open, s.kinds = open, kinds
+	return i, at
 }

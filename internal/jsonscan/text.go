@@ -32,11 +32,7 @@ type Member struct {
 }
 
 // NewText returns a text, to be read from its beginning.
-func NewText(data []byte) *Text {
-	t := &Text{data: data}
-	t.open = t.room[:0]
-	return t
-}
+func NewText(data []byte) *Text { return &Text{data: data} }
 
 // Seek goes to the value at an offset that Members or Items returned.
 func (t *Text) Seek(offset int) { t.at, t.depth = offset, 0 }
@@ -60,7 +56,7 @@ func (t *Text) Skip() []byte {
 		return nil
 	}
 	end, state := t.scan(t.data, start, atValue, 0, len(t.data)+1)
-	if state == noJSON {
+	if state != done {
 		t.failed = true
 		return nil
 	}

@@ -101,6 +101,15 @@ func hexRune(data []byte, i int) (r rune, ok bool) {
 
 // scalarEnd returns the end of the number, boolean or null that begins at data[i], or -1 where none does.
 func scalarEnd(data []byte, i int) int {
+	if data[i]-'1' <= 8 { // most numbers are short integers
+		end := i + 1
+		for end < len(data) && data[end]-'0' <= 9 {
+			end++
+		}
+		if end < len(data) && end-i <= safeDigits && data[end] != '.' && data[end]|0x20 != 'e' {
+			return end
+		}
+	}
 	switch data[i] {
 	case 't':
 		return wordEnd(data, i, "true")

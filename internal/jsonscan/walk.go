@@ -35,12 +35,12 @@ type member struct {
 
 // Members walks the two objects that follow: both Kinds are '{'.
 func (p *Pair) Members() Members {
-	p.enter()
+	p.into()
 	return Members{p: p}
 }
 
-// enter goes into the two objects or lists that follow.
-func (p *Pair) enter() {
+// into goes into the two objects or lists that follow.
+func (p *Pair) into() {
 	if p.Kinds(); p.failed {
 		return
 	}
@@ -55,12 +55,18 @@ func (m *Members) Next() bool {
 	p := m.p
 	if !m.new.read && !m.new.ended {
 		both := !m.old.read && !m.old.ended
-		start := p.i
+		if both {
+			p.compare()
+		}
 		if !m.new.next(p, p.new, &p.i, !m.started) {
 			return false
 		}
-		if both && start+p.shift == p.j && p.i <= p.same {
+		if both && p.i <= p.same { // the same bytes were met in the old text
 			m.old, p.j = m.new, p.i+p.shift
+			if m.new.read {
+				m.In, m.new.read, m.old.read, m.started = Both, false, false, true
+				return true
+			}
 		}
 	}
 	if !m.old.read && !m.old.ended && !m.old.next(p, p.old, &p.j, !m.started) {
@@ -127,7 +133,7 @@ type Items struct {
 
 // Items walks the two lists that follow: both Kinds are '['.
 func (p *Pair) Items() Items {
-	p.enter()
+	p.into()
 	return Items{p: p, Index: -1, new: true, old: true}
 }
 
@@ -189,7 +195,7 @@ func (p *Pair) SkipOne(in Side) {
 		data, i = p.old, &p.j
 	}
 	end, at := p.scan(data, *i, atValue, 0, len(data)+1)
-	if at == noJSON {
+	if at != done {
 		p.fail()
 		return
 	}
