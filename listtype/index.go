@@ -65,10 +65,7 @@ func (ix *Index) slot(hash uint64, item any) (slot int, found bool) {
 
 // group returns the number of the group of item, or -1.
 func (ix *Index) group(item any) int {
-	slot, found := ix.slot(ix.eq.Hash(ix.seed, item), item)
-	if !found {
-		return -1
-	}
+	slot, _ := ix.slot(ix.eq.Hash(ix.seed, item), item)
 	return int(ix.slots[slot]) - 1
 }
 

@@ -84,6 +84,30 @@ func TestAlignedAtEverySize(t *testing.T) {
 	}
 }
 
+func TestAligned(t *testing.T) {
+	keys := listtype.Keys{{Name: "port"}, {Name: "protocol"}}
+	first := object("port", int64(80))
+	for _, row := range []struct {
+		name, reason string
+		a, b         []any
+		want         bool
+	}{
+		{"other members", "only keys count", []any{first, object("port", int64(1), "x", "y")}, []any{first, object("port", int64(1))}, true},
+		{"a key in one only", "missing is a key of its own", []any{first, object("port", int64(1))}, []any{first, object("port", int64(1), "protocol", nil)}, false},
+		{"no object in one list", "it has no key, not even a missing one", []any{first, "x"}, []any{first, object()}, false},
+		{"no object in both lists", "there is nothing to correlate", []any{first, "x"}, []any{first, "x"}, false},
+		{"null for an object without keys", "null is no object", []any{first, nil}, []any{first, object("x", "y")}, false},
+		{"no key at all", "a missing key is one key", []any{first, object()}, []any{first, object()}, true},
+		{"a repeated missing key", "missing twice is repeated", []any{object(), object("x", 1)}, []any{object(), object()}, false},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			if keys.Aligned(row.a, row.b) != row.want || keys.Aligned(row.b, row.a) != row.want {
+				t.Errorf("want %t (%s)", row.want, row.reason)
+			}
+		})
+	}
+}
+
 func alignedByAll(keys listtype.Keys, a, b []any) bool {
 	for i, item := range a {
 		if _, ok := item.(map[string]any); !ok || i >= len(b) || !keys.Equal(item, b[i]) || count(keys, a, item) != 1 {

@@ -51,7 +51,7 @@ func (p Property) absentWithin(value any, left *int) (absent, ok bool) {
 		if *left--; *left < 0 {
 			return false, false
 		}
-		if absent, ok := p.below.Property(name).absentWithin(member, left); !absent || !ok {
+		if absent, ok := p.below.Property(name).absentWithin(member, left); !absent {
 			return false, ok
 		}
 	}

@@ -17,7 +17,7 @@ type Normalizer struct {
 // says nothing.
 type Property struct {
 	marked bool
-	blank  blank
+	blank  blank // zero if not marked
 	below  *Normalizer
 }
 
@@ -92,13 +92,12 @@ func (p Property) value(value any) (out any, changed, absent bool) {
 	switch typed := value.(type) {
 	case map[string]any:
 		normal, changed := p.below.object(typed)
-		return normal, changed, p.marked && p.blank.object && len(normal) == 0
+		return normal, changed, p.blank.object && len(normal) == 0
 	case []any:
-		absent := p.marked && p.blank.array && len(typed) == 0
 		if normal, changed := p.below.list(typed); changed {
-			return normal, true, absent
+			return normal, true, false
 		}
-		return value, false, absent
+		return value, false, p.blank.array && len(typed) == 0
 	}
 	return value, false, p.marked && p.blank.scalar(value)
 }
@@ -127,10 +126,10 @@ func (n *Normalizer) object(obj map[string]any) (out map[string]any, changed boo
 	return out, changed
 }
 
+// list returns nil where nothing changes.
 func (n *Normalizer) list(list []any) (out []any, changed bool) {
-	out = list
 	if n == nil || n.items == nil {
-		return out, false
+		return nil, false
 	}
 	for i, item := range list {
 		if normal, differs, _ := (Property{below: n.items}).value(item); differs {

@@ -28,6 +28,7 @@ type suite struct {
 		Same   bool           `json:"same"`
 	} `json:"rows"`
 	Problems []string `json:"problems"`
+	Says     string   `json:"says"`
 }
 
 func (s *suite) resolve(ref string) (*spec.Schema, error) {
@@ -102,6 +103,9 @@ func TestCompileRefuses(t *testing.T) {
 					t.Errorf("the error lacks %s: %s: %v", p.SchemaPath, p.Message, err)
 				}
 			}
+			if !strings.Contains(err.Error(), s.Says) {
+				t.Errorf("the error lacks %q: %v", s.Says, err)
+			}
 			if diff := cmp.Diff(s.Problems, got); diff != "" {
 				t.Fatalf("(-want +got):\n%s\n%v", diff, err)
 			}
@@ -124,7 +128,7 @@ func TestNilAndUnmarked(t *testing.T) {
 	if !same(none.Normalize(obj), obj) || none.Normalize(nil) != nil {
 		t.Error("a nil Normalizer changes its input")
 	}
-	if none.Property("a").Absent(nil) || none.Items() != nil || none.Property("a").Below() != nil {
+	if none.Property("a").Absent(nil) || none.Items() != nil || none.Values() != nil || none.Property("a").Below() != nil {
 		t.Error("a nil Normalizer has marks")
 	}
 }
@@ -140,6 +144,27 @@ func TestSharing(t *testing.T) {
 	out := n.Normalize(map[string]any{"outer": kept, "unmarked": map[string]any{"list": []any{}}})
 	if !same(out["outer"].(map[string]any), kept) {
 		t.Error("a subtree that does not change was copied")
+	}
+}
+
+// TestBelow: the normalizers for the items of a list and the values of a map are those of their schemas.
+func TestBelow(t *testing.T) {
+	s := load(t, "testdata/cases.yaml")[3]
+	n, err := normalize.Compile(&s.Schema, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, below := range map[string]*normalize.Normalizer{
+		"items":          n.Property("list").Below().Items(),
+		"values":         n.Property("map").Below().Values(),
+		"items of items": n.Property("nested").Below().Items().Items(),
+	} {
+		if below.Empty() || !below.Property("tags").Absent([]any{}) || below.Property("name").Absent([]any{}) {
+			t.Errorf("%s: tags are marked, name is not", name)
+		}
+	}
+	if !n.Property("list").Below().Values().Empty() || !n.Property("map").Below().Items().Empty() {
+		t.Error("a list has no values, and a map no items")
 	}
 }
 

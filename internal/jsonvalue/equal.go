@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"math"
 	"reflect"
-	"strings"
 )
 
 // Equal reports whether a and b are equal as the documentation of package immutability says, without a schema: lists are
@@ -120,7 +119,7 @@ func numberOf(v any) (n number, ok bool) {
 	case float32:
 		return numberOfFloat(float64(v)), true
 	case json.Number:
-		if i, err := v.Int64(); err == nil && !strings.ContainsAny(v.String(), ".eE") {
+		if i, err := v.Int64(); err == nil { // not with a fraction or an exponent
 			return number{integer: i}, true
 		}
 		f, err := v.Float64()
