@@ -83,6 +83,15 @@ func TestLintVersions(t *testing.T) {
 				conversion = AskWebhook
 			}
 			found := LintVersions(served, conversion)
+			holes := HolesBetween(served, conversion)
+			for name, list := range found {
+				if len(list) == 0 || len(list) != len(holes[name]) {
+					t.Errorf("version %s: %d findings of %d holes", name, len(list), len(holes[name]))
+				}
+			}
+			if len(found) != len(holes) {
+				t.Errorf("findings of %d versions, holes of %d", len(found), len(holes))
+			}
 			for _, want := range c.Findings {
 				list := found[want.Version]
 				if len(list) == 0 {
@@ -90,7 +99,9 @@ func TestLintVersions(t *testing.T) {
 					continue
 				}
 				f := list[0]
-				if f.Severity != immutability.SeverityNote {
+				if note := f.Severity == immutability.SeverityNote; note != c.Webhook {
+					t.Errorf("version %s: severity %s (%s)", want.Version, f.Severity, c.Reason)
+				} else if !note {
 					proveHole(t, want.Version, served, f)
 				}
 				if f.Path != want.Path || f.Rule != want.Rule || !strings.Contains(f.Message, want.Message) {

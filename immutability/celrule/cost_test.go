@@ -81,3 +81,25 @@ func TestCostOfAllRules(t *testing.T) {
 		t.Error("accepted although it does not compile")
 	}
 }
+
+// TestCostOfExistingRules: the rules that a schema has count from the start; one that does not compile costs nothing.
+func TestCostOfExistingRules(t *testing.T) {
+	total := func(rules string) uint64 {
+		v := version(t, "existing", []byte(`{"type": "object", "required": ["s"], "properties": {"s": {"type": "string", "maxLength": 9, "x-kubernetes-validations": [`+rules+`]}}}`))
+		costs, err := newCosts(v.schema, readTree(v.schema))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return costs.total
+	}
+	one := total(`{"rule": "self == oldSelf"}`)
+	if one == 0 || total("") != 0 {
+		t.Errorf("a rule costs %d, none %d", one, total(""))
+	}
+	if two := total(`{"rule": "self == oldSelf"}, {"rule": "self =="}, {"rule": "oldSelf == self"}`); two != 2*one {
+		t.Errorf("two rules and a broken one cost %d, one rule %d", two, one)
+	}
+	if optional := total(`{"rule": "self == oldSelf.orValue('a')", "optionalOldSelf": true}`); optional == 0 {
+		t.Error("a rule with optionalOldSelf costs nothing")
+	}
+}

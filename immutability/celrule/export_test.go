@@ -55,6 +55,9 @@ func TestExport(t *testing.T) {
 			if len(ex.Rest) != len(c.Rest) {
 				t.Errorf("%d locks are not exported, want %d", len(ex.Rest), len(c.Rest))
 			}
+			if diff := cmp.Diff(locksToExport(v.schema), exportedLocks(ex)); diff != "" {
+				t.Errorf("locks of the schema, exported or not (-want +got):\n%s", diff)
+			}
 			exported := Apply(v.schema, ex.Changes)
 			for _, p := range readTree(exported).All {
 				for _, key := range schema.OwnKeys() {
@@ -71,6 +74,36 @@ func TestExport(t *testing.T) {
 			}
 		})
 	}
+}
+
+// locksToExport lists the locks of s, each once, without those below an immutable field: its rule covers them.
+func locksToExport(s *spec.Schema) map[LockAt]bool {
+	locks := map[LockAt]bool{}
+	var walk func(l *schema.Location)
+	walk = func(l *schema.Location) {
+		for _, lock := range l.Marks.Locks {
+			locks[lockAt(l, lock)] = true
+		}
+		if !l.Marks.Has(schema.Immutable) {
+			l.Children(func(child *schema.Location) bool { walk(child); return true })
+		}
+	}
+	walk(readTree(s).Root)
+	return locks
+}
+
+// exportedLocks lists the locks that ex accounts for, in a rule or in the rest.
+func exportedLocks(ex Exported) map[LockAt]bool {
+	locks := map[LockAt]bool{}
+	for _, r := range ex.Rules {
+		for _, l := range r.Locks {
+			locks[l] = true
+		}
+	}
+	for _, rest := range ex.Rest {
+		locks[rest.LockAt] = true
+	}
+	return locks
 }
 
 // proveExport compares the locks of v with the rules of exported on n random updates.

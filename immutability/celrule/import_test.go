@@ -99,3 +99,30 @@ func rulesAt(t *testing.T, v crdVersion, im Imported, path string) any {
 	t.Errorf("there is no %s", path)
 	return nil
 }
+
+// TestRecognizedLocks: the locks of a recognized rule, each once and sorted by schema path.
+func TestRecognizedLocks(t *testing.T) {
+	for _, c := range []struct {
+		name, rule string
+		locks      []string
+	}{
+		{"in another order", "self.c == oldSelf.c && self.a == oldSelf.a && self.b == oldSelf.b", []string{"spec.a immutable", "spec.b immutable", "spec.c immutable"}},
+		{"said twice", "self.a == oldSelf.a && self.a == oldSelf.a", []string{"spec.a immutable"}},
+		{"the values of a map", "self.m.all(k, !(k in oldSelf.m) || self.m[k] == oldSelf.m[k])", []string{"spec.m[*] immutable"}},
+		{"nothing refused", "self.a == oldSelf.a || true", nil},
+	} {
+		v := version(t, c.name, json.RawMessage(`{"type": "object", "required": ["a", "b", "c", "m"], "x-kubernetes-validations": [{"rule": "`+c.rule+`"}],
+			"properties": {"a": {"type": "string"}, "b": {"type": "string"}, "c": {"type": "string"}, "m": {"type": "object", "additionalProperties": {"type": "string"}}}}`))
+		im := Import(v.schema)
+		if len(im.Recognized) != 1 {
+			t.Fatalf("%s: %+v", c.name, im)
+		}
+		var got []string
+		for _, l := range im.Recognized[0].Locks {
+			got = append(got, l.Path+" "+l.Lock)
+		}
+		if diff := cmp.Diff(c.locks, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.name, diff)
+		}
+	}
+}

@@ -19,6 +19,7 @@ func TestExportPolicy(t *testing.T) {
 		"keyed list, order ignored": "spec.l",
 		"below an atomic list":      "spec.l[*]",
 		"normalized":                "spec.f",
+		"below a normalized field":  "spec.p.q.f",
 		"beyond the budget":         "spec.l",
 	}
 	var cases []exportCase
@@ -98,12 +99,14 @@ func provePolicy(t *testing.T, v crdVersion, policy Policy, n int) {
 	}
 }
 
-// TestPolicyMessages: a policy's message names the field and says what its lock refuses, in the words of a check.
+// TestPolicyMessages: a policy's message names the field and says what its lock refuses, in the words of a check. A lock below
+// an immutable field, which the policy compares as a whole, has none.
 func TestPolicyMessages(t *testing.T) {
 	v := version(t, "messages", json.RawMessage(`{"type": "object", "properties": {
 		"a": {"type": "string", "x-kubernetes-immutable": true},
 		"b": {"type": "string", "x-fieldlock-update": ["NoUnset", "NoModify"]},
-		"c": {"type": "object", "additionalProperties": {"type": "string"}, "x-kubernetes-immutable-keys": true}
+		"c": {"type": "object", "additionalProperties": {"type": "string"}, "x-kubernetes-immutable-keys": true},
+		"d": {"type": "object", "x-kubernetes-immutable": true, "properties": {"e": {"type": "object", "properties": {"below": {"type": "string", "x-kubernetes-immutable": true}}}}}
 	}}`))
 	policy, err := ExportPolicy(v.schema)
 	if err != nil {
@@ -118,6 +121,7 @@ func TestPolicyMessages(t *testing.T) {
 		"spec.b: field is immutable: it may not be unset",
 		"spec.b: field is immutable: it may not be modified once set",
 		"spec.c: field is immutable: nothing may be added or removed",
+		"spec.d: field is immutable",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
