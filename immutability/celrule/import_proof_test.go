@@ -37,7 +37,9 @@ func proveImport(t *testing.T, v crdVersion, im Imported, n int) (pairs, refused
 	rests := map[string]string{} // schema paths by rule
 	for _, r := range im.Recognized {
 		kept = append(kept, RuleRef{r.SchemaPath, r.Index})
-		rests[r.Rest] = r.SchemaPath
+		if r.Rest != "" {
+			rests[r.Rest] = r.SchemaPath
+		}
 		focus = append(focus, r.SchemaPath)
 		for _, l := range r.Locks {
 			focus = append(focus, l.SchemaPath)
@@ -51,7 +53,10 @@ func proveImport(t *testing.T, v crdVersion, im Imported, n int) (pairs, refused
 	}
 	is := transitions(v.schema)
 	judge.plain = celrun.New(v.schema, func(r celrun.Rule) bool { return !is(RuleRef{r.SchemaPath, r.Index}) })
-	rest := celrun.New(locked, func(r celrun.Rule) bool { return rests[r.Text] == r.SchemaPath && r.Text != "" })
+	rest := celrun.New(locked, func(r celrun.Rule) bool {
+		path, ok := rests[r.Text]
+		return ok && path == r.SchemaPath
+	})
 	return sameVerdicts(t, v.name, judge, locks, rest, updates.New(v.schema, focus, 7), n)
 }
 
