@@ -72,6 +72,9 @@ func (a *auditor) holes() []Hole {
 // around looks for rules that a detour gets around in which gone is absent for a while.
 func (a *auditor) around(gone *schema.Location, way Way) (h Hole, found bool) {
 	h = Hole{Way: way, Sure: true}
+	if !slices.ContainsFunc(a.all, func(r *readRule) bool { return len(r.guardsWithin(gone)) > 0 }) || a.keeps(gone) {
+		return h, false
+	}
 	for _, r := range a.all {
 		guards := r.guardsWithin(gone)
 		if len(guards) == 0 {
@@ -86,6 +89,15 @@ func (a *auditor) around(gone *schema.Location, way Way) (h Hole, found bool) {
 		}
 	}
 	return h, len(h.Rules) > 0
+}
+
+// keeps reports whether the rules that read gone from above let no object lack it for a while, whatever the other rules
+// say. Then no rule needs a search of its own.
+func (a *auditor) keeps(gone *schema.Location) bool {
+	rules := about(a.all, gone)
+	m := detour(rules, gone)
+	_, possible := possible(m, admitted(rules, a.All, step{scenario: m, newObj: 1, oldObj: 0}, step{scenario: m, newObj: 2, oldObj: 1}))
+	return !possible
 }
 
 // throughField: a property that can go and come back takes what it holds with it.

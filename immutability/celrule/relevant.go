@@ -1,6 +1,7 @@
 package celrule
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/google/cel-go/common/ast"
@@ -49,14 +50,26 @@ const maxRelevant = 40
 // gone from above, and those that read a field that r or another relevant rule reads. r is the first one. A nil gone is
 // for an update that removes nothing.
 func relevant(all []*readRule, r *readRule, gone *schema.Location) []*readRule {
-	rules := []*readRule{r}
-	fields := slices.Clone(r.reads)
+	return related(all, []*readRule{r}, r.reads, gone)
+}
+
+// about returns the rules that read gone from above, and those that read a field that another one of them reads: the nearest
+// first, because a search answers their questions first.
+func about(all []*readRule, gone *schema.Location) []*readRule {
+	nearest := slices.SortedStableFunc(slices.Values(all), func(a, b *readRule) int { return cmp.Compare(len(way(b.at)), len(way(a.at))) })
+	return related(nearest, nil, nil, gone)
+}
+
+// related completes rules with those that read gone from above, those that read something below fields, and those that
+// read a field that another one of them reads.
+func related(all, rules []*readRule, below []*schema.Location, gone *schema.Location) []*readRule {
+	fields := slices.Clone(below)
 	connected := func(other *readRule) bool {
 		above := gone != nil && other.at != gone && within(gone, other.at)
 		return slices.ContainsFunc(other.reads, func(l *schema.Location) bool {
 			return above && (within(l, gone) || within(gone, l)) ||
 				slices.ContainsFunc(fields, func(f *schema.Location) bool { return within(f, l) }) ||
-				slices.ContainsFunc(r.reads, func(f *schema.Location) bool { return within(l, f) })
+				slices.ContainsFunc(below, func(f *schema.Location) bool { return within(l, f) })
 		})
 	}
 	for again := true; again; {

@@ -47,11 +47,17 @@ func (x *explainer) finding(s suspect) (Finding, bool) {
 	if s.dead != nil {
 		return f, !x.kind.Refuses(s.Version, s.dead.SchemaPath, s.dead.Index)
 	}
-	w, found := x.kind.Find(witness.Hole{Rule: s.Rule, Version: s.Version, SchemaPath: s.SchemaPath, Fields: s.Fields, Sure: s.sure})
-	switch {
-	case found && x.all:
-		f.Witness = &Witness{w.Objects, w.Refused}
-	case !found && !s.sure:
+	hole := witness.Hole{Rule: s.Rule, Version: s.Version, SchemaPath: s.SchemaPath, Fields: s.Fields, Sure: s.sure}
+	shown := false
+	if x.all {
+		var w witness.Witness
+		if w, shown = x.kind.Find(hole); shown {
+			f.Witness = &Witness{w.Objects, w.Refused}
+		}
+	} else {
+		shown = x.kind.Shows(hole)
+	}
+	if !shown && !s.sure {
 		f.Severity, f.Message = string(immutability.SeverityNote), "possible: "+f.Message
 	}
 	return f, true

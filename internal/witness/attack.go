@@ -39,8 +39,8 @@ func (k *Kind) Attack(obj map[string]any, seed uint64, accepted func(path string
 			if accepted(w.through) {
 				continue
 			}
-			if found, ok := w.find(attackEffort); ok {
-				breaches = append(breaches, Breach{l.Path.String(), w.through, found})
+			if found := w.find(attackEffort); found != nil {
+				breaches = append(breaches, Breach{l.Path.String(), w.through, w.shortest(found)})
 				break
 			}
 		}
@@ -78,7 +78,7 @@ func (k *Kind) waysAround(v *Version, obj map[string]any, l *schema.Location) []
 		var w *way
 		switch at.Role {
 		case schema.Property:
-			w = detour(v, k.stored(v), obj, pattern, [][]string{target})
+			w = detour(v, k.stored(v), obj, func([]string) map[string]any { return obj }, pattern, [][]string{target})
 		default:
 			w = rekey(v, k.stored(v), obj, pattern[:len(pattern)-1], [][]string{target})
 		}

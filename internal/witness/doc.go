@@ -5,13 +5,15 @@
 // step, and an update from the first to the last at once is refused. The verdicts are the API server's own: its schema
 // and list validation, its CEL validator (internal/celrun), and package immutability for locks.
 //
-// A witness is constructed from the schema and the hole first: the smallest valid object, with the guarded field at one
-// value, without it, and with it at another value. Where a rule or a keyword of the schema refuses that, a search repairs
-// what was refused: by changes that follow from the text of the rule, then by what it reads and the constants in it. Where
-// that is not enough, each object is made valid on its own first. The search is deterministic and bounded by a
-// number of evaluations, never by time.
+// A witness is constructed from the schema and the hole first: a small valid object that holds what the hole is in,
+// with the guarded field at one value, without it, and with it at another value. Such objects are made one level after
+// the other, and remembered: the holes of a kind have most levels in common. Where a rule or a keyword of the schema
+// refuses that, a search repairs what was refused: by changes that follow from the text of the rule, then by what it
+// reads and the constants in it. Where that is not enough, each object is made valid on its own first. The search is
+// deterministic and bounded by a number of evaluations, never by time.
 //
 // From the bottom: paths in objects (path.go), values for a schema (text.go, regex.go, value.go), what a rule reads
-// (reads.go), the judge (kind.go, judge.go), repairs (goal.go, repair.go, combine.go), the search (search.go, stage.go,
-// shrink.go), ways around (way.go), and the face (witness.go).
+// (reads.go), the judge (kind.go, judge.go, memo.go), repairs (affix.go, goal.go, repair.go, combine.go), the search
+// (search.go, stage.go, shrink.go), valid objects that holes have in common (base.go), ways around (way.go, rekey.go,
+// differ.go), and the face (witness.go).
 package witness

@@ -21,6 +21,7 @@ const manyGoals = 16
 // another value of its enum, or if zone has one.
 type goals struct {
 	*Version
+	obj  any  // the object under repair
 	node path // what self and oldSelf are
 	// item is the variable of an exists within which paths start, "" outside of one.
 	item string
@@ -52,7 +53,11 @@ func (g goals) want(x ast.Expr, truth bool) []goal {
 	case operators.NotEquals:
 		return g.equal(args[0], args[1], !truth)
 	case operators.Greater, operators.GreaterEquals:
-		return g.size(args[0], truth)
+		least, _ := literal(args[1]).(int64)
+		if name == operators.Greater {
+			least++
+		}
+		return g.size(args[0], least, truth)
 	case operators.In:
 		return g.among(args[0], args[1], truth)
 	case "has":
@@ -61,6 +66,10 @@ func (g goals) want(x ast.Expr, truth bool) []goal {
 		return g.present(call.Target(), truth)
 	case "exists", "all":
 		return g.exists(call, truth == (name == "exists"))
+	case "startsWith", "endsWith", "contains":
+		if truth && call.IsMemberFunction() {
+			return g.affix(call.Target(), args[0], name == "startsWith")
+		}
 	}
 	return []goal{{}}
 }
@@ -179,14 +188,17 @@ func (g goals) equal(x, y ast.Expr, truth bool) []goal {
 		}
 		list = append(list, of(oldA, change{path: a, gone: true}))
 		return list[:min(len(list), 3)]
+	case literal(y) != nil && x.Kind() == ast.CallKind && x.AsCall().FunctionName() == "size":
+		n, _ := literal(y).(int64)
+		return g.size(x, n, truth == (n > 0))
 	case x.Kind() == ast.CallKind && y.Kind() == ast.CallKind: // has(a) == has(b)
 		return either(jointly(g.want(x, true), g.want(y, truth)), jointly(g.want(x, false), g.want(y, !truth)))
 	}
 	return []goal{{}}
 }
 
-// size makes what x is the size of not empty, or empty.
-func (g goals) size(x ast.Expr, truth bool) []goal {
+// size makes the size of what x is the size of at least a number, or makes it empty.
+func (g goals) size(x ast.Expr, least int64, truth bool) []goal {
 	if x.Kind() != ast.CallKind || x.AsCall().FunctionName() != "size" {
 		return []goal{{}}
 	}
@@ -198,7 +210,11 @@ func (g goals) size(x ast.Expr, truth bool) []goal {
 	if !ok || !truth {
 		return g.present(of, truth)
 	}
-	list := values(g.schemaOf(at))
+	s := &spec.Schema{}
+	if least > 1 {
+		s.MinItems, s.MinProperties, s.MinLength = &least, &least, &least
+	}
+	list := values(both(g.schemaOf(at), s))
 	i := slices.IndexFunc(list, func(v any) bool { return !blank(v) && v != "" })
 	return []goal{g.set(at, old, list[max(i, 0)])}
 }
@@ -248,9 +264,10 @@ func (g goals) exists(call ast.CallExpr, truth bool) []goal {
 				item, _ = put(item, s.Items.Schema, c.path, c.value)
 			}
 		}
-		found = append(found, g.set(at, old, []any{item}))
+		one := []any{item}
+		found = append(found, of(old, change{path: at, value: one, join: true}), g.set(at, old, one))
 	}
-	return found[:min(len(found), 3)]
+	return found[:min(len(found), 6)]
 }
 
 // sorted returns w with the changes to containers before those to what is in them.

@@ -60,7 +60,7 @@ func judge(s *sequence) ([]problem, []Refusal) {
 	for i, obj := range s.objects {
 		v := s.versions[i]
 		var err error
-		if prepared[i], err = v.Prepare(obj); err != nil {
+		if prepared[i], err = v.prepare(obj); err != nil {
 			return append(problems, problem{at: i, kind: unreadable, message: err.Error()}), nil
 		}
 		var old map[string]any
@@ -80,32 +80,32 @@ func judge(s *sequence) ([]problem, []Refusal) {
 	if err != nil {
 		return append(problems, problem{at: last, kind: unreadable, message: err.Error()}), nil
 	}
-	refusals := v.refusals(prepared[last], old)
+	refusals := v.refused(prepared[last], old)
 	if len(refusals) == 0 {
 		problems = append(problems, problem{at: last, kind: notRefused})
 	}
 	return problems, refusals
 }
 
-// step returns the problems of writing the i-th object over old, nil for a create.
-func (v *Version) step(i int, obj, old map[string]any) []problem {
+// problems returns the problems of writing obj over old, nil for a create.
+func (v *Version) problems(obj, old map[string]any) []problem {
 	var problems []problem
 	for _, err := range v.errors(obj) {
-		problems = append(problems, problem{at: i, kind: invalid, path: locate(obj, v.Schema, fieldOf(err)), error: err, message: err.Error()})
+		problems = append(problems, problem{kind: invalid, path: locate(obj, v.Schema, fieldOf(err)), error: err, message: err.Error()})
 		if err.Type == field.ErrorTypeTypeInvalid {
-			return append(problems, problem{at: i, kind: unevaluated}, problem{at: i, kind: unevaluated})
+			return append(problems, problem{kind: unevaluated}, problem{kind: unevaluated})
 		}
 	}
 	broken, err := v.rules.ValidateUpdate(obj, old)
 	if err != nil {
-		return append(problems, problem{at: i, kind: unreadable, message: err.Error()})
+		return append(problems, problem{kind: unreadable, message: err.Error()})
 	}
 	for _, b := range broken {
-		problems = append(problems, problem{at: i, kind: brokenRule, path: locate(obj, v.Schema, b.Path), rule: &b.Rule, message: b.Message})
+		problems = append(problems, problem{kind: brokenRule, path: locate(obj, v.Schema, b.Path), rule: &b.Rule, message: b.Message})
 	}
 	if old != nil && v.Locks != nil {
 		for _, err := range v.Locks.ValidateUpdate(obj, old) {
-			problems = append(problems, problem{at: i, kind: brokenLock, path: locate(obj, v.Schema, err.Field), error: err, message: err.Error()})
+			problems = append(problems, problem{kind: brokenLock, path: locate(obj, v.Schema, err.Field), error: err, message: err.Error()})
 		}
 	}
 	return problems

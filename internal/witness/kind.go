@@ -36,6 +36,7 @@ type Version struct {
 	rules      *celrun.Validator
 	transition map[celrun.Rule]bool
 	reads      map[string]*ruleReads
+	memo       memo
 }
 
 // compile makes the server's validators; it takes as long as the server takes for a new CRD.
@@ -80,7 +81,7 @@ func (v *Version) read(obj map[string]any, stored *Version) (map[string]any, err
 			return nil, fmt.Errorf("an object of %s cannot be converted", v.APIVersion)
 		}
 		var err error
-		if obj, err = version.Prepare(other.(map[string]any)); err != nil {
+		if obj, err = version.prepare(other.(map[string]any)); err != nil {
 			return nil, err
 		}
 	}

@@ -22,6 +22,7 @@ type change struct {
 	path  path
 	value any
 	gone  bool
+	join  bool // value is a list of items that come after those that are there
 }
 
 // apply returns s with e applied; false when it changes nothing or cannot be applied to one of the objects.
@@ -39,7 +40,7 @@ func (s *sequence) apply(e edit) (*sequence, bool) {
 			if c.gone {
 				v, ok = remove(v, c.path)
 			} else {
-				v, ok = put(v, s.versions[i].Schema, c.path, c.value)
+				v, ok = put(v, s.versions[i].Schema, c.path, c.valueIn(v))
 			}
 			changed = changed || ok
 		}
@@ -52,6 +53,16 @@ func (s *sequence) apply(e edit) (*sequence, bool) {
 		}
 	}
 	return &next, changed && !reflect.DeepEqual(next.objects, s.objects)
+}
+
+// valueIn returns the value that c sets in obj.
+func (c change) valueIn(obj any) any {
+	before, _ := get(obj, c.path)
+	list, isList := before.([]any)
+	if !c.join || !isList {
+		return c.value
+	}
+	return slices.Concat(list, c.value.([]any))
 }
 
 // put returns a copy of v, a value of s, with value at p; containers that are missing on the way are the smallest ones.
@@ -123,7 +134,7 @@ func (v *Version) goalsOf(obj map[string]any, r celrun.Rule, truth bool) []goal 
 	}
 	var list []goal
 	for _, node := range expand(obj, v.Schema, nil, patternOf(r.SchemaPath)) {
-		for _, g := range (goals{Version: v, node: node}).want(reads.expr, truth) {
+		for _, g := range (goals{Version: v, obj: obj, node: node}).want(reads.expr, truth) {
 			if len(g.self)+len(g.old) > 0 {
 				list = append(list, g.sorted())
 			}

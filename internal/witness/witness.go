@@ -1,7 +1,6 @@
 package witness
 
 import (
-	"maps"
 	"slices"
 	"strings"
 
@@ -16,7 +15,9 @@ type Kind struct {
 
 	failed int // doubtful holes without a witness so far
 	bases  map[*Version]map[string]any
-	fields map[*Version]map[string]string // schema paths by path for people
+	// containing are valid objects with a value at a pattern.
+	containing map[baseID]map[string]any
+	fields     map[*Version]map[string]string // schema paths by path for people
 }
 
 // Hole is a way around a lock or rule that an audit suspects.
@@ -45,6 +46,7 @@ const (
 	stagedEffort = 160
 	validEffort  = 700
 	deadEffort   = 60
+	manyStarts   = 4 // values with which a base is extended
 
 	// manyFailed bounds the doubtful holes of a kind without a witness, after which sequences are judged only as they come.
 	manyFailed = 8
@@ -53,15 +55,30 @@ const (
 // Find returns a witness of h. It reports false when it finds none within a bounded effort. The same input gives the
 // same witness.
 func (k *Kind) Find(h Hole) (Witness, bool) {
+	w, found := k.search(h)
+	if found == nil {
+		return Witness{}, false
+	}
+	return w.shortest(found), true
+}
+
+// Shows reports whether Find finds a witness of h, in less time.
+func (k *Kind) Shows(h Hole) bool {
+	_, found := k.search(h)
+	return found != nil
+}
+
+// search returns a sequence that shows h, and the way that it takes; nil if it finds none within a bounded effort.
+func (k *Kind) search(h Hole) (*way, *candidate) {
 	ways := k.ways(h)
 	for _, w := range ways {
-		if found, ok := w.find(effort); ok {
-			return found, true
+		if found := w.find(effort); found != nil {
+			return w, found
 		}
 	}
 	if !h.Sure {
 		if k.failed++; k.failed > manyFailed {
-			return Witness{}, false
+			return nil, nil
 		}
 	}
 	for _, w := range ways {
@@ -69,60 +86,37 @@ func (k *Kind) Find(h Hole) (Witness, bool) {
 			w.keeps = w.loose
 		}
 		if w.starts = append(w.staged(), w.inSteps()...); len(w.starts) > 0 {
-			if found, ok := w.find(stagedEffort); ok {
+			if found := w.find(stagedEffort); found != nil {
 				if !h.Sure {
 					k.failed--
 				}
-				return found, true
+				return w, found
 			}
 		}
 	}
-	return Witness{}, false
+	return nil, nil
 }
 
-// find searches w, and shrinks what it finds.
-func (w *way) find(budget int) (Witness, bool) {
+// within returns a search for sequences that take w.
+func (w *way) within(budget int) *search {
+	return &search{
+		budget: budget, keeps: w.keeps, differ: w.differences, seen: map[uint64]bool{},
+		refuse: func(refusals []Refusal) bool { return slices.ContainsFunc(refusals, w.concerns) },
+	}
+}
+
+// find searches w, and returns nil if it finds nothing.
+func (w *way) find(budget int) *candidate {
 	if len(w.starts) == 0 {
-		return Witness{}, false
+		return nil
 	}
-	within := func(budget int) *search {
-		return &search{
-			budget: budget, keeps: w.keeps, differ: w.differences, seen: map[uint64]bool{},
-			refuse: func(refusals []Refusal) bool { return slices.ContainsFunc(refusals, w.concerns) },
-		}
-	}
-	found := within(budget).run(w.starts)
-	if found == nil {
-		return Witness{}, false
-	}
-	found = shrink(found, func(s *sequence) *candidate { return within(1).add(s, nil, problem{}) })
-	return Witness{Objects: found.objects, Refused: slices.DeleteFunc(found.refusals, func(r Refusal) bool { return !w.concerns(r) })}, true
+	return w.within(budget).run(w.starts)
 }
 
-// Valid returns a small object that version accepts as a new one, and whether there is one within a bounded effort.
-func (k *Kind) Valid(version *Version) (map[string]any, bool) {
-	if obj, ok := k.bases[version]; ok {
-		return obj, obj != nil
-	}
-	if k.bases == nil {
-		k.bases = map[*Version]map[string]any{}
-	}
-	k.bases[version] = nil
-	if version.compile() != nil {
-		return nil, false
-	}
-	obj, _ := smallest(version.Schema).(map[string]any)
-	if obj == nil {
-		obj = map[string]any{}
-	}
-	obj = maps.Clone(obj)
-	obj["apiVersion"], obj["kind"] = version.APIVersion, version.Kind
-	obj["metadata"] = map[string]any{"name": "example"}
-	start := newSequence(k.stored(version), []*Version{version}, obj)
-	if found := (&search{budget: validEffort}).run([]*sequence{start}); found != nil {
-		k.bases[version] = found.objects[0]
-	}
-	return k.bases[version], k.bases[version] != nil
+// shortest returns the smallest witness that is left of found.
+func (w *way) shortest(found *candidate) Witness {
+	found = shrink(found, func(s *sequence) *candidate { return w.within(1).add(s, nil, problem{}) })
+	return Witness{Objects: found.objects, Refused: slices.DeleteFunc(slices.Clone(found.refusals), func(r Refusal) bool { return !w.concerns(r) })}
 }
 
 // Refuses reports whether it finds an update of valid objects that a transition rule refuses and nothing else does. A
@@ -187,6 +181,7 @@ func (k *Kind) ways(h Hole) []*way {
 		return nil
 	}
 	removed := patternOf(h.SchemaPath)
+	container := removed[:max(len(removed)-1, 0)]
 	var ways []*way
 	switch h.Rule {
 	case rule.VersionUnlocked, rule.VersionDefault, rule.CELVersionWithoutRule:
@@ -200,7 +195,7 @@ func (k *Kind) ways(h Hole) []*way {
 		}
 		return ways
 	}
-	base, ok := k.Valid(v)
+	base, ok := k.with(v, container)
 	if !ok {
 		return nil
 	}
@@ -211,7 +206,11 @@ func (k *Kind) ways(h Hole) []*way {
 	case rule.CELUnknownKeys:
 		return []*way{swap(v, k.stored(v), base, removed)}
 	}
-	return []*way{detour(v, k.stored(v), base, removed, targets)}
+	full := func(pattern []string) map[string]any {
+		obj, _ := k.with(v, pattern)
+		return obj
+	}
+	return []*way{detour(v, k.stored(v), base, full, removed, targets)}
 }
 
 // targets returns the patterns of the guarded fields, otherwise the pattern of the hole itself.
@@ -240,54 +239,4 @@ func (k *Kind) targets(v *Version, h Hole) [][]string {
 // concerns reports whether a refusal is about a guarded value of w: at it, above it or below it.
 func (w *way) concerns(r Refusal) bool {
 	return slices.ContainsFunc(w.targets, func(target path) bool { return target.starts(r.node) || r.node.starts(target) })
-}
-
-// manyDifferences bounds the values of one field that are tried to make the last object differ.
-const manyDifferences = 6
-
-// differences returns edits after which the last object may differ from the first in what is guarded: other values of the
-// guarded fields, and of what the transition rules there read.
-func (w *way) differences(s *sequence) []edit {
-	var edits []edit
-	last := len(s.objects) - 1
-	v := s.versions[last]
-	change := func(at path, list []any) {
-		for _, value := range list[:min(len(list), manyDifferences)] {
-			c := []change{{path: at, value: value}}
-			edits = append(edits, edit{objects: []int{last}, changes: c}, edit{objects: []int{0}, changes: c})
-		}
-		gone := []change{{path: at, gone: true}}
-		edits = append(edits, edit{objects: []int{last}, changes: gone}, edit{objects: []int{0}, changes: gone})
-	}
-	for _, target := range w.targets {
-		for _, r := range v.rules.Rules() {
-			if !v.transition[r] {
-				continue
-			}
-			for _, g := range v.goalsOf(s.objects[last], r, false) {
-				if touches(g, target) {
-					edits = append(edits, s.reach(g, last, 0)...)
-				}
-			}
-			for _, node := range expand(s.objects[last], v.Schema, nil, patternOf(r.SchemaPath)) {
-				if !node.starts(target) && !target.starts(node) {
-					continue
-				}
-				for _, pattern := range v.reads[r.Text].patterns {
-					for _, at := range expand(s.objects[last], v.Schema, node, pattern) {
-						if len(at) > 1 && (at.starts(target) || target.starts(at)) {
-							change(at, v.valuesFor(at, v.reads[r.Text]))
-						}
-					}
-				}
-			}
-		}
-		change(target, values(v.schemaAt(target)))
-	}
-	return edits[:min(len(edits), manyEdits)]
-}
-
-// touches reports whether g changes something at, below or above target.
-func touches(g goal, target path) bool {
-	return slices.ContainsFunc(slices.Concat(g.self, g.old), func(c change) bool { return c.path.starts(target) || target.starts(c.path) })
 }
