@@ -12,19 +12,6 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// builtCommand builds the command for a test that runs it as a program.
-func builtCommand(t *testing.T) string {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("builds the command")
-	}
-	path := filepath.Join(t.TempDir(), "fieldlock")
-	if out, err := exec.Command("go", "build", "-buildvcs=false", "-o", path, ".").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	return path
-}
-
 func readYAML(t *testing.T, name string, into any) string {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("../..", name))
@@ -84,7 +71,7 @@ func TestAction(t *testing.T) {
 
 // TestActionCheck runs the step of the action in repositories like those of a runner.
 func TestActionCheck(t *testing.T) {
-	binary := builtCommand(t)
+	binary := commandProgram(t)
 	for _, program := range []string{"bash", "git"} {
 		if _, err := exec.LookPath(program); err != nil {
 			t.Skipf("needs %s", program)

@@ -48,12 +48,18 @@ func TestPageCommands(t *testing.T) {
 	if len(commands) < 30 {
 		t.Fatalf("found only %d commands: %q", len(commands), commands)
 	}
+	checkCommands(t, commandProgram(t), commands)
+}
+
+// commandProgram returns a program that is the command for the rest of a test.
+func commandProgram(t *testing.T) string {
+	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv(runsAsCommand, "1")
-	checkCommands(t, self, commands)
+	return self
 }
 
 // checkCommands runs shell commands with program as fieldlock.

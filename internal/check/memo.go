@@ -4,6 +4,7 @@ import (
 	"hash/maphash"
 
 	"github.com/fieldlock/fieldlock/internal/jsonscan"
+	"github.com/fieldlock/fieldlock/listtype"
 	"github.com/fieldlock/fieldlock/normalize"
 )
 
@@ -106,4 +107,22 @@ func (m *Memo) seedOnce() maphash.Seed {
 type compared struct {
 	pair
 	redaction *Redaction
+}
+
+// textItems are items of a list by key as text: all of the new list, or those of the old list that are not the same bytes
+// as the new item at their index.
+type textItems struct {
+	keys  listtype.Keys
+	names []string // of the keys
+
+	text      []byte
+	items     []textItem
+	fields    []int   // of the keys of all items, one after the other, as jsonscan notes them
+	differing []int   // indices of the new items that are not the same bytes as the old item there
+	slots     []int32 // open addressing by hash: index + 1, or 0
+}
+
+type textItem struct {
+	jsonscan.Span
+	hash uint64 // of the key, if there are slots
 }

@@ -5,22 +5,6 @@ import "bytes"
 // Span is where a value is in its text: from its first byte up to the one after its last.
 type Span struct{ From, To int }
 
-// notes are the members of an object that are noted while it is read.
-type notes struct {
-	names []string
-	at    []int // where the name ends; 0 for a member that was not met
-	level int   // how many objects and lists are open where the members are; 0 for nothing to note
-}
-
-// met notes a member whose name, which ends at an offset, is written without escapes.
-func (n *notes) met(name []byte, end int) {
-	for k := range n.names {
-		if string(name) == n.names[k] {
-			n.at[k] = end
-		}
-	}
-}
-
 // ObjectOne is SkipOne that notes the named members of an object, of several with one name the last: at[k] is then the
 // offset for MemberValue, and stays 0 without such a member. Names do not contain U+FFFD, which stands for invalid UTF-8
 // too. It returns where the value is; ok is false for a value that is not an object.
