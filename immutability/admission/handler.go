@@ -63,7 +63,8 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // review answers a request that could be read.
-func (h *Handler) review(r *admissionv1.AdmissionRequest) *answer {
+func (h *Handler) review(req *request) *answer {
+	r := &req.AdmissionRequest
 	switch r.Operation {
 	case admissionv1.Create, admissionv1.Delete, admissionv1.Connect:
 		return h.allow(r, Allowed)
@@ -87,11 +88,12 @@ func (h *Handler) review(r *admissionv1.AdmissionRequest) *answer {
 	if unknown != nil {
 		return h.unchecked(r, http.StatusInternalServerError, unknown)
 	}
-	return h.checked(r, target)
+	return h.checked(req, target)
 }
 
 // checked answers an update of a kind whose locks are known.
-func (h *Handler) checked(r *admissionv1.AdmissionRequest, target *Target) *answer {
+func (h *Handler) checked(req *request, target *Target) *answer {
+	r := &req.AdmissionRequest
 	gap := ""
 	if len(target.gaps) > 0 && h.gaps != AllowGaps {
 		gap = fmt.Sprintf("version %s leaves free what other served versions lock: %s", target.kind.Version, strings.Join(target.gaps, ", "))
@@ -101,7 +103,7 @@ func (h *Handler) checked(r *admissionv1.AdmissionRequest, target *Target) *answ
 	}
 	a := h.allow(r, Allowed)
 	if !target.validator.Empty() {
-		report, err := target.CheckJSON(r.Object.Raw, r.OldObject.Raw)
+		report, err := target.checkDocuments(&req.object, &req.oldObject)
 		if err != nil {
 			return h.unchecked(r, http.StatusBadRequest, err)
 		}

@@ -24,7 +24,8 @@ var _ reviewer = (*reviewHandler)(nil)
 
 func (h *reviewHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.transport.serve(w, r, h) }
 
-func (h *reviewHandler) review(r *admissionv1.AdmissionRequest) *answer {
+func (h *reviewHandler) review(req *request) *answer {
+	r := &req.AdmissionRequest
 	response := h.call(r)
 	if response == nil {
 		return h.unchecked(r, http.StatusInternalServerError, fmt.Errorf("there is no response"))

@@ -23,17 +23,17 @@ const (
 // absent. The options of the operation and extra of the user are not read.
 //
 // The request is not nil when its uid could be read, even when there is an error, so that the error can be answered.
-func readReview(body []byte) (*admissionv1.AdmissionRequest, error) {
+func readReview(body []byte) (*request, error) {
 	var apiVersion, kind string
-	var request *parts
-	err := cutReview(body, &apiVersion, &kind, &request)
+	var cut *parts
+	err := cutReview(body, &apiVersion, &kind, &cut)
 	if err != nil {
 		return nil, fmt.Errorf("the body is not an AdmissionReview in JSON: %w", err)
 	}
-	if request == nil {
+	if cut == nil {
 		return nil, errors.New("the body is not an AdmissionReview: it has no request")
 	}
-	r, err := request.decode()
+	r, err := cut.decode()
 	if err != nil {
 		return nil, err
 	}
@@ -44,7 +44,7 @@ func readReview(body []byte) (*admissionv1.AdmissionRequest, error) {
 }
 
 // cutReview cuts a review in one pass.
-func cutReview(body []byte, apiVersion, kind *string, request **parts) error {
+func cutReview(body []byte, apiVersion, kind *string, cut **parts) error {
 	var seen names
 	t := jsonscan.NewText(body)
 	for m := range t.Members() {
@@ -59,7 +59,7 @@ func cutReview(body []byte, apiVersion, kind *string, request **parts) error {
 				return errors.New("the request is not an object")
 			}
 			if err == nil {
-				*request, err = cutRequest(t)
+				*cut, err = cutRequest(t, body)
 			}
 		}
 		if t.Failed() {
@@ -73,22 +73,30 @@ func cutReview(body []byte, apiVersion, kind *string, request **parts) error {
 }
 
 // parts is a request that is cut, not decoded: the objects, and a document with the rest.
-type parts struct{ object, oldObject, rest []byte }
+type parts struct {
+	object, oldObject document
+	rest              []byte
+}
+
+// request is the request of a review, with what is known about its objects.
+type request struct {
+	admissionv1.AdmissionRequest
+	object, oldObject document
+}
 
 // cutRequest cuts the request of a review, the object that t has next.
-func cutRequest(t *jsonscan.Text) (*parts, error) {
-	p := &parts{rest: append(make([]byte, 0, 1024), '{')}
+func cutRequest(t *jsonscan.Text, body []byte) (*parts, error) {
+	p := &parts{rest: append(make([]byte, 0, 1024), '{'), object: document{name: "object"}, oldObject: document{name: "oldObject"}}
 	var seen names
 	for m := range t.Members() {
 		if err := seen.add(m.Name); err != nil {
 			return nil, err
 		}
-		value := t.Skip()
 		switch string(m.Name) {
 		case "object":
-			p.object = unlessNull(value)
+			p.object = cutDocument("object", t, body)
 		case "oldObject":
-			p.oldObject = unlessNull(value)
+			p.oldObject = cutDocument("oldObject", t, body)
 		case "uid", "kind", "resource", "subResource", "name", "namespace", "operation", "userInfo", "dryRun":
 			if len(p.rest) > 1 {
 				p.rest = append(p.rest, ',')
@@ -96,30 +104,32 @@ func cutRequest(t *jsonscan.Text) (*parts, error) {
 			p.rest = append(p.rest, '"')
 			p.rest = append(p.rest, m.Name...)
 			p.rest = append(p.rest, `":`...)
-			p.rest = append(p.rest, value...)
+			p.rest = append(p.rest, t.Skip()...)
 		}
 	}
 	p.rest = append(p.rest, '}')
 	return p, nil
 }
 
-func (p *parts) decode() (*admissionv1.AdmissionRequest, error) {
-	r := &admissionv1.AdmissionRequest{}
-	if err := json.Unmarshal(p.rest, r); err != nil {
+func (p *parts) decode() (*request, error) {
+	r := &request{object: p.object, oldObject: p.oldObject}
+	if err := json.Unmarshal(p.rest, &r.AdmissionRequest); err != nil {
 		return nil, fmt.Errorf("the request of the AdmissionReview cannot be read: %w", err)
 	}
 	if r.UID == "" {
 		return nil, errors.New("the request of the AdmissionReview has no uid")
 	}
-	r.Object.Raw, r.OldObject.Raw = p.object, p.oldObject
+	r.Object.Raw, r.OldObject.Raw = p.object.raw, p.oldObject.raw
 	return r, nil
 }
 
+// readString reads a value that is JSON.
 func readString(name, value []byte, to *string) error {
 	if len(value) == 0 || value[0] != '"' {
 		return fmt.Errorf("the member %q is not a string", name)
 	}
-	return json.Unmarshal(value, to)
+	*to, _ = jsonscan.String(value, 0)
+	return nil
 }
 
 func unlessNull(value []byte) []byte {

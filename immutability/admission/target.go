@@ -58,38 +58,26 @@ func (t *Target) Check(newObj, oldObj map[string]any) (immutability.Report, erro
 
 // CheckJSON is Check on encoded objects. It decodes only what the locks need. Nil and null are missing objects.
 func (t *Target) CheckJSON(newJSON, oldJSON []byte) (immutability.Report, error) {
-	for _, side := range []struct {
-		name string
-		doc  []byte
-	}{{"object", newJSON}, {"oldObject", oldJSON}} {
-		if unlessNull(side.doc) == nil {
-			return immutability.Report{}, missing(side.name)
+	return t.checkDocuments(&document{name: "object", raw: newJSON}, &document{name: "oldObject", raw: oldJSON})
+}
+
+func (t *Target) checkDocuments(newDoc, oldDoc *document) (immutability.Report, error) {
+	for _, d := range []*document{newDoc, oldDoc} {
+		if err := d.identify(); err != nil {
+			return immutability.Report{}, err
 		}
-		var apiVersion, kind string
-		err := eachMember(side.doc, func(name, value []byte) error {
-			switch string(name) {
-			case "apiVersion":
-				return readString(name, value, &apiVersion)
-			case "kind":
-				return readString(name, value, &kind)
-			}
-			return nil
-		})
-		if err != nil {
-			return immutability.Report{}, fmt.Errorf("the %s cannot be read: %w", side.name, err)
-		}
-		if err := t.identify(side.name, apiVersion, kind); err != nil {
+		if err := t.identify(d.name, d.apiVersion, d.kind); err != nil {
 			return immutability.Report{}, err
 		}
 	}
 	if len(t.replicas) == 0 {
-		return t.validator.CheckJSON(newJSON, oldJSON)
+		return t.validator.CheckJSON(newDoc.raw, oldDoc.raw)
 	}
 	var newObj, oldObj map[string]any
-	if err := utiljson.Unmarshal(newJSON, &newObj); err != nil {
+	if err := utiljson.Unmarshal(newDoc.raw, &newObj); err != nil {
 		return immutability.Report{}, fmt.Errorf("the object cannot be read: %w", err)
 	}
-	if err := utiljson.Unmarshal(oldJSON, &oldObj); err != nil {
+	if err := utiljson.Unmarshal(oldDoc.raw, &oldObj); err != nil {
 		return immutability.Report{}, fmt.Errorf("the oldObject cannot be read: %w", err)
 	}
 	return t.checkScale(newObj, oldObj)

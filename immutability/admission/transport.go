@@ -24,7 +24,7 @@ type transport struct {
 
 // reviewer answers the requests that could be read.
 type reviewer interface {
-	review(r *admissionv1.AdmissionRequest) *answer
+	review(r *request) *answer
 	// unchecked answers a request whose review failed. The status is the one of a refusal.
 	unchecked(r *admissionv1.AdmissionRequest, status int, err error) *answer
 }
@@ -53,7 +53,7 @@ func (t *transport) serve(w http.ResponseWriter, r *http.Request, by reviewer) (
 }
 
 func (t *transport) answer(w http.ResponseWriter, r *http.Request, body *bytes.Buffer, by reviewer) (a *answer) {
-	var request *admissionv1.AdmissionRequest
+	var read *request
 	// A panic must become a refusal. Without an answer, the failurePolicy of the webhook's configuration decides, which
 	// may be to ignore.
 	defer func() {
@@ -62,23 +62,23 @@ func (t *transport) answer(w http.ResponseWriter, r *http.Request, body *bytes.B
 			return
 		}
 		err := fmt.Errorf("the check failed: %v", fault)
-		if request == nil {
+		if read == nil {
 			a = unread(peekUID(body.Bytes()), http.StatusInternalServerError, err)
 		} else {
-			a = by.unchecked(request, http.StatusInternalServerError, err)
+			a = by.unchecked(&read.AdmissionRequest, http.StatusInternalServerError, err)
 		}
 	}()
 	if status, err := t.read(w, r, body); err != nil {
 		return unread(peekUID(body.Bytes()), status, err)
 	}
-	request, err := readReview(body.Bytes())
+	read, err := readReview(body.Bytes())
 	switch {
-	case request == nil:
+	case read == nil:
 		return unread("", http.StatusBadRequest, err)
 	case err != nil:
-		return unread(request.UID, http.StatusBadRequest, err)
+		return unread(read.UID, http.StatusBadRequest, err)
 	}
-	return by.review(request)
+	return by.review(read)
 }
 
 // read reads the body. The status belongs to the answer to the error.

@@ -83,6 +83,39 @@ func TestPairDepth(t *testing.T) {
 	}
 }
 
+// Objects and lists in each other, around the depths where the kinds of the outer ones are put aside. Among them one is
+// closed by the wrong byte, or has a member more in one text, so that each text is read to the end of it on its own.
+func TestPairMixedNesting(t *testing.T) {
+	mixed := func(depth int, leaf string, at int, more string) string {
+		text := leaf
+		for i := depth; i > 0; i-- {
+			extra := ""
+			if i == at {
+				extra = more
+			}
+			if i*i%7 < 3 {
+				text = `{"k":` + text + strings.ReplaceAll(extra, "?", `,"l":[{},2]`) + `}`
+			} else {
+				text = `[1,` + text + strings.ReplaceAll(extra, "?", `,{"l":[]}`) + `]`
+			}
+		}
+		return text
+	}
+	for _, depth := range []int{1, 2, 62, 63, 64, 65, 66, 127, 128, 129, 130, 192, 200} {
+		old := mixed(depth, `"a"`, 0, "")
+		compare(t, old, old)
+		compare(t, mixed(depth, `{"b":[]}`, 0, ""), old)
+		for at := max(1, depth-70); at <= depth; at++ {
+			longer := mixed(depth, `"a"`, at, "?")
+			compare(t, longer, old)
+			compare(t, old, longer)
+			compare(t, longer, mixed(depth, `[{}]`, at/2, "?"))
+			compare(t, mixed(depth, `"a"`, at, "}"), old)
+			compare(t, old, mixed(depth, `2`, at, "]"))
+		}
+	}
+}
+
 // FuzzPair compares a Pair with util/json.
 func FuzzPair(f *testing.F) {
 	for i, a := range texts {
