@@ -65,23 +65,69 @@ func FuzzCheck(f *testing.F) {
 		if !ok {
 			t.Skip()
 		}
-		newText, oldText := text(u.new), text(u.old)
-		r := u.v.Check(u.new, u.old)
-		var got []string
-		for _, v := range r.Violations {
-			got = append(got, line(v.Path.String(), v.Lock, v.Key, v.HasKey))
-		}
-		slices.Sort(got)
-		if want := referenceCheck(u.schema, u.order == immutability.Ignored, u.new, u.old); !slices.Equal(got, want) {
-			t.Errorf("schema %s\nold %s\nnew %s\ngot  %q\nwant %q", text(u.schema), oldText, newText, got, want)
-		}
-		if text(u.new) != newText || text(u.old) != oldText {
-			t.Error("the check changed its input")
-		}
-		if len(u.v.ValidateUpdate(u.old, u.old)) > 0 {
-			t.Errorf("an unchanged object is refused\nschema %s\nold %s", text(u.schema), oldText)
-		}
+		u.compareWithReference(t)
 	})
+}
+
+// TestRandomUpdates is FuzzCheck on updates that are the same on every run, and compares encoded objects with decoded ones.
+func TestRandomUpdates(t *testing.T) {
+	rounds := 8_000
+	if testing.Short() {
+		rounds = 2_000
+	}
+	r := rand.New(rand.NewPCG(8, 9))
+	differing := 0
+	for range rounds {
+		data := make([]byte, 40+r.IntN(260))
+		for i := range data {
+			data[i] = byte(r.IntN(256))
+		}
+		u, ok := chooseUpdate(data)
+		if !ok {
+			continue
+		}
+		differing += u.compareWithReference(t)
+		compareRoutes(t, u.v, []byte(text(u.new)), []byte(text(u.old)))
+		if t.Failed() {
+			return
+		}
+	}
+	if differing < rounds/20 {
+		t.Errorf("only %d differences below locks in %d rounds", differing, rounds)
+	}
+}
+
+// compareWithReference holds the report of u against the reference, and returns how many differences it names.
+func (u *update) compareWithReference(t *testing.T) (differences int) {
+	newText, oldText := text(u.new), text(u.old)
+	var got []string
+	below := map[string][]string{}
+	for _, v := range u.v.Check(u.new, u.old).Violations {
+		at := line(v.Path.String(), v.Lock, v.Key, v.HasKey)
+		got = append(got, at)
+		for _, d := range v.Differences {
+			below[at] = append(below[at], differenceLine(d.Path.String(), refSide{d.New, d.HasNew}, refSide{d.Old, d.HasOld}))
+			differences++
+		}
+		slices.Sort(below[at])
+	}
+	slices.Sort(got)
+	want := checkByReference(u.schema, u.order == immutability.Ignored, u.new, u.old)
+	if !slices.Equal(got, want.lines) {
+		t.Errorf("schema %s\nold %s\nnew %s\ngot  %q\nwant %q", text(u.schema), oldText, newText, got, want.lines)
+	}
+	for _, at := range got {
+		if !slices.Equal(below[at], want.below[at]) {
+			t.Errorf("schema %s\nold %s\nnew %s\ndifferences of %s %q\nwant %q", text(u.schema), oldText, newText, at, below[at], want.below[at])
+		}
+	}
+	if text(u.new) != newText || text(u.old) != oldText {
+		t.Error("the check changed its input")
+	}
+	if len(u.v.ValidateUpdate(u.old, u.old)) > 0 {
+		t.Errorf("an unchanged object is refused\nschema %s\nold %s", text(u.schema), oldText)
+	}
+	return differences
 }
 
 // FuzzEquality holds the equality of one locked field against its laws.

@@ -17,6 +17,7 @@ type reference struct {
 	root    *spec.Schema
 	ignored bool // order of keyed lists
 	lines   []string
+	below   map[string][]string // by line of a violation of a whole value: its differences
 }
 
 // refSide is a value that may be absent.
@@ -27,12 +28,12 @@ type refSide struct {
 
 func (s refSide) there() bool { return s.ok && s.value != nil }
 
-// referenceCheck returns the violations of an update, one line each, sorted.
-func referenceCheck(root *spec.Schema, ignored bool, new, old map[string]any) []string {
-	r := &reference{root: root, ignored: ignored}
+// checkByReference evaluates an update: the violations are in lines, sorted.
+func checkByReference(root *spec.Schema, ignored bool, new, old map[string]any) *reference {
+	r := &reference{root: root, ignored: ignored, below: map[string][]string{}}
 	r.pair(root, "", refSide{new, true}, refSide{old, true})
 	slices.Sort(r.lines)
-	return r.lines
+	return r
 }
 
 func line(path string, lock any, key any, hasKey bool) string {
@@ -190,12 +191,15 @@ func (r *reference) pair(s *spec.Schema, path string, new, old refSide) {
 	if s == nil {
 		return
 	}
-	text := func(side refSide) string {
-		return r.text(s, r.mark(s, immutability.KeyMapListOrder) != nil || r.ignored, side.value)
+	ignored := r.mark(s, immutability.KeyMapListOrder) != nil || r.ignored
+	text := func(side refSide) string { return r.text(s, ignored, side.value) }
+	whole := func(lock string) {
+		r.report(path, lock)
+		r.below[line(path, lock, nil, false)] = r.differences(s, ignored, path, new, old)
 	}
 	if r.on(s, immutability.KeyImmutable) {
 		if new.ok != old.ok || new.ok && text(new) != text(old) {
-			r.report(path, "immutable")
+			whole("immutable")
 		}
 		return
 	}
@@ -205,7 +209,7 @@ func (r *reference) pair(s *spec.Schema, path string, new, old refSide) {
 	case old.there() && !new.there() && r.word(s, "NoUnset"):
 		r.report(path, "NoUnset")
 	case new.there() && old.there() && r.word(s, "NoModify") && text(new) != text(old):
-		r.report(path, "NoModify")
+		whole("NoModify")
 	}
 	locks := r.keyLocks(s)
 	if len(locks) == 0 && !r.lockedBelow(s, map[string]bool{}) {

@@ -1,12 +1,14 @@
 package admission_test
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"github.com/fieldlock/fieldlock/immutability/admission"
@@ -22,6 +24,12 @@ func TestOptionsRefuseNonsense(t *testing.T) {
 		{"code", "a refusal with 200 would be read as success", admission.WithStatusCode(200)},
 		{"bytes", "nothing could be read", admission.WithMaxBytes(0)},
 		{"timeout", "nothing could be read", admission.WithReadTimeout(-time.Second)},
+		{"no time", "nothing could be read either", admission.WithReadTimeout(0)},
+		{"mode below the first", "no such mode", admission.WithMode(-1)},
+		{"policy after the last", "no such policy", admission.WithFailurePolicy(2)},
+		{"gaps below the first", "no such way", admission.WithVersionGaps(-1)},
+		{"service accounts", "nearly everybody", admission.ExemptGroups("dev", "system:serviceaccounts")},
+		{"anonymous", "everybody else", admission.ExemptGroups("system:unauthenticated")},
 		{"annotation", "the empty name", admission.ExemptDryRun("")},
 		{"user", "the empty name would be everyone without one", admission.ExemptUsers("jane", "")},
 		{"group", "the empty name", admission.ExemptGroups("")},
@@ -34,6 +42,19 @@ func TestOptionsRefuseNonsense(t *testing.T) {
 	}
 	if _, err := admission.NewHandler(nil); err == nil {
 		t.Error("a nil registry is taken")
+	}
+}
+
+// TestNames: options are printed by their names, and by their number where they have none.
+func TestNames(t *testing.T) {
+	for want, got := range map[string]fmt.Stringer{
+		"Enforce": admission.Enforce, "Warn": admission.Warn, "Audit": admission.Audit, "Mode(3)": admission.Audit + 1, "Mode(-1)": admission.Enforce - 1,
+		"Fail": admission.Fail, "Ignore": admission.Ignore, "FailurePolicy(2)": admission.Ignore + 1, "FailurePolicy(-1)": admission.Fail - 1,
+		"WarnGaps": admission.WarnGaps, "RefuseGaps": admission.RefuseGaps, "AllowGaps": admission.AllowGaps, "VersionGaps(3)": admission.AllowGaps + 1, "VersionGaps(-1)": admission.WarnGaps - 1,
+	} {
+		if got.String() != want {
+			t.Errorf("%s, want %s", got, want)
+		}
 	}
 }
 
@@ -58,7 +79,7 @@ func TestPanicIsRefused(t *testing.T) {
 	r.Header.Set("Content-Type", "application/json")
 	w := httptest.NewRecorder()
 	handler.ServeHTTP(w, r)
-	if !strings.Contains(w.Body.String(), `"uid":"u","allowed":false`) || !strings.Contains(w.Body.String(), "the check failed: a fault") {
+	if !strings.Contains(w.Body.String(), `"uid":"u","allowed":false`) || !strings.Contains(w.Body.String(), `"code":500`) || !strings.Contains(w.Body.String(), "the check failed: a fault") {
 		t.Errorf("%d %s: a refusal with the uid is expected", w.Code, w.Body)
 	}
 }
@@ -72,6 +93,39 @@ func (f faulty) Read(p []byte) (int, error) {
 		panic("a fault")
 	}
 	return n, nil
+}
+
+// TestBodyThatBreaksOff: a body that ends in an error is not read, although what arrived looks complete.
+func TestBodyThatBreaksOff(t *testing.T) {
+	handler, err := admission.NewHandler(newRegistry(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := httptest.NewRequest(http.MethodPost, "/", io.MultiReader(bytes.NewReader((&reviewCase{}).body(t)), iotest.ErrReader(io.ErrUnexpectedEOF)))
+	r.Header.Set("Content-Type", "application/json")
+	w := httptest.NewRecorder()
+	handler.ServeHTTP(w, r)
+	if text := w.Body.String(); !strings.Contains(text, `"allowed":false`) || !strings.Contains(text, `"code":400`) || !strings.Contains(text, "the body cannot be read: unexpected EOF") {
+		t.Errorf("%d %s: a refusal is expected", w.Code, text)
+	}
+}
+
+// TestContentEncoding: a body that is encoded is not guessed at.
+func TestContentEncoding(t *testing.T) {
+	handler, err := admission.NewHandler(newRegistry(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for coding, want := range map[string]int{"": http.StatusOK, "identity": http.StatusOK, "gzip": http.StatusUnsupportedMediaType} {
+		r := httptest.NewRequest(http.MethodPost, "/", bytes.NewReader((&reviewCase{}).body(t)))
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set("Content-Encoding", coding)
+		w := httptest.NewRecorder()
+		handler.ServeHTTP(w, r)
+		if w.Code != want {
+			t.Errorf("Content-Encoding %q: %d %s", coding, w.Code, w.Body)
+		}
+	}
 }
 
 func TestWarningsAreFew(t *testing.T) {

@@ -3,6 +3,7 @@ package admission_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"log/slog"
 	"maps"
 	"net/http"
@@ -27,7 +28,8 @@ func TestLogger(t *testing.T) {
 	}{
 		{"allowed", "nothing is refused", handlerOptions{}, nil, nil, ""},
 		{"refused", "who, what and which locks", handlerOptions{}, map[string]any{"object": map[string]any{"spec": map[string]any{"class": "very-private"}}},
-			[]string{"level=INFO", `kind="example.dev/v1 Cluster"`, "name=main", "user=", "spec.class (immutable)"}, "very-private"},
+			[]string{"level=INFO", `kind="example.dev/v1 Cluster"`, "namespace=prod", "name=main", "subresource=\"\"", "user=jane", "uid=6f1c2a4e-6d0e-4a53-9a53-0b7d1a9c2f11", "dryRun=false", "spec.class (immutable)"}, "very-private"},
+		{"dry run", "nothing would have been stored", handlerOptions{}, map[string]any{"dryRun": true, "object": map[string]any{"spec": map[string]any{"class": "x"}}}, []string{"dryRun=true"}, ""},
 		{"not checked", "the reason", handlerOptions{}, map[string]any{"oldObject": nil}, []string{"level=WARN", "the update has no oldObject"}, ""},
 		{"warn mode", "nothing is refused", handlerOptions{Mode: "warn"}, map[string]any{"object": map[string]any{"spec": map[string]any{"class": "x"}}}, nil, ""},
 	} {
@@ -51,6 +53,29 @@ func TestLogger(t *testing.T) {
 				t.Errorf("the line holds a value: %s", text)
 			}
 		})
+	}
+}
+
+// TestLogIsShort: a line names the first 20 of many violations, and how many there are besides.
+func TestLogIsShort(t *testing.T) {
+	for n, want := range map[int]string{20: "", 21: "and 1 more", 40: "and 20 more"} {
+		registry := &admission.Registry{}
+		var fields []string
+		object := map[string]any{}
+		for i := range n {
+			fields = append(fields, fmt.Sprintf("f%02d", i))
+			object[fields[i]] = "x"
+		}
+		registry.Put(clusterWith(locking(t, fields...)))
+		var log bytes.Buffer
+		handler, err := admission.NewHandler(registry, admission.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
+		if err != nil {
+			t.Fatal(err)
+		}
+		serve(t, handler, reviewCase{Request: map[string]any{"object": map[string]any{"spec": object}}})
+		if text := log.String(); !strings.Contains(text, want) || strings.Contains(text, "more") != (want != "") || strings.Count(text, "(immutable)") != 20 {
+			t.Errorf("%d violations, want 20 of them and %q: %s", n, want, text)
+		}
 	}
 }
 

@@ -135,6 +135,63 @@ func TestTargetValidator(t *testing.T) {
 	}
 }
 
+// TestTargetRefusesOtherKinds: objects have to be what the request says that they are, decoded ones too.
+func TestTargetRefusesOtherKinds(t *testing.T) {
+	registry := &admission.Registry{}
+	registry.Put(clusterWith(locking(t, "class")))
+	target, err := registry.Find(clusterV1, clustersV1, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	object := func(apiVersion, kind string) map[string]any {
+		return map[string]any{"apiVersion": apiVersion, "kind": kind}
+	}
+	cluster := object("example.dev/v1", "Cluster")
+	for _, row := range []struct {
+		reason   string
+		new, old map[string]any
+		want     string
+	}{
+		{"both are clusters", cluster, cluster, ""},
+		{"no new object", nil, cluster, "no object"},
+		{"no stored object", cluster, nil, "no oldObject"},
+		{"another kind", object("example.dev/v1", "Note"), cluster, "the object says that it is"},
+		{"another stored kind", cluster, object("example.dev/v1", "Note"), "the oldObject says that it is"},
+		{"another version", object("example.dev/v2", "Cluster"), cluster, "the object says that it is"},
+		{"no kind", object("example.dev/v1", ""), cluster, "the object says that it is"},
+	} {
+		_, err := target.Check(row.new, row.old)
+		if (err == nil) != (row.want == "") || err != nil && !strings.Contains(err.Error(), row.want) {
+			t.Errorf("%s: %v, want %q", row.reason, err, row.want)
+		}
+	}
+}
+
+// TestFindSaysWhatDoesNotMatch: the error names the resource and the kind of the request.
+func TestFindSaysWhatDoesNotMatch(t *testing.T) {
+	registry := &admission.Registry{}
+	registry.Put(clusterWith(locking(t, "class")))
+	notes := schema.GroupVersionResource{Group: "other.dev", Version: "v2", Resource: "notes"}
+	_, err := registry.Find(clusterV1, notes, "")
+	if want := "the request is for the resource other.dev/v2 notes with objects of kind example.dev/v1 Cluster"; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("%v, want %q", err, want)
+	}
+}
+
+// TestKindsAreSorted: by group, and within one by kind.
+func TestKindsAreSorted(t *testing.T) {
+	registry := &admission.Registry{}
+	want := []schema.GroupKind{{Group: "a.dev", Kind: "A"}, {Group: "a.dev", Kind: "Z"}, {Group: "b.dev", Kind: "A"}, {Group: "b.dev", Kind: "B"}, {Group: "c.dev", Kind: "A"}, {Group: "c.dev", Kind: "C"}}
+	for _, i := range []int{3, 0, 5, 2, 4, 1} {
+		registry.Put(admission.Kind{GroupKind: want[i]})
+	}
+	for i, kind := range registry.Kinds() {
+		if kind.GroupKind != want[i] {
+			t.Errorf("%d is %v, want %v", i, kind.GroupKind, want[i])
+		}
+	}
+}
+
 func TestRegistryKeepsNoMap(t *testing.T) {
 	registry := &admission.Registry{}
 	kind := clusterWith(locking(t, "class"))

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/yaml"
 
@@ -111,6 +112,83 @@ func TestOwners(t *testing.T) {
 	}
 }
 
+// TestSteps: each row has the fields of two managers, a and then b.
+func TestSteps(t *testing.T) {
+	spec := field.NewPath("spec")
+	for _, row := range []struct {
+		name, reason, a, b, object string
+		path                       *field.Path
+		want                       string
+	}{
+		{"nearer", "who owns the field is asked, not who owns its parent", `{"f:spec":{"f:class":{}}}`, `{"f:spec":{".":{},"f:other":{}}}`, `{}`, spec.Child("class"), "last applied by a"},
+		{"nearer, later", "in whatever order they come", `{"f:spec":{".":{},"f:other":{}}}`, `{"f:spec":{"f:class":{}}}`, `{}`, spec.Child("class"), "last applied by b"},
+		{"as a whole and in part", "both own the field", `{"f:spec":{"f:net":{}}}`, `{"f:spec":{"f:net":{"f:cidr":{}}}}`, `{}`, spec.Child("net"), "last applied by a, also owned by b"},
+		{"another index", "i:1 is not the first item", `{"f:spec":{"f:list":{"i:1":{}}}}`, `{"f:spec":{"f:list":{".":{},"f:other":{}}}}`, `{"spec":{"list":["x","y"]}}`, spec.Child("list").Index(0), "its parent was last applied by b"},
+		{"an index past the end", "the object has no such item", `{"f:spec":{"f:list":{"i:5":{}}}}`, `{"f:spec":{"f:list":{".":{},"f:other":{}}}}`, `{"spec":{"list":["x","y"]}}`, spec.Child("list").Index(5), "its parent was last applied by b"},
+		{"a negative index", "no list has it", `{"f:spec":{"f:list":{"i:1":{}}}}`, `{"f:spec":{"f:list":{".":{},"f:other":{}}}}`, `{"spec":{"list":["x","y"]}}`, spec.Child("list").Key("-1"), "its parent was last applied by b"},
+		{"an index that is not closed", "it is a name", `{"f:spec":{"f:list":{"i:1":{}}}}`, `{"f:spec":{".":{},"f:other":{}}}`, `{"spec":{"list":["x","y"]}}`, spec.Child("list[1"), "its parent was last applied by b"},
+		{"a key field that is missing", "missing is not null", `{"f:spec":{"f:list":{"k:{\"k\":null}":{}}}}`, `{"f:spec":{"f:list":{".":{},"f:other":{}}}}`, `{"spec":{"list":[{"x":1}]}}`, spec.Child("list").Index(0), "its parent was last applied by b"},
+		{"a key field that is null", "null is null", `{"f:spec":{"f:list":{"k:{\"k\":null}":{}}}}`, `{"f:spec":{"f:list":{".":{},"f:other":{}}}}`, `{"spec":{"list":[{"k":null}]}}`, spec.Child("list").Index(0), "last applied by a"},
+		{"the second of two key fields", "the tuple counts as a whole", `{"f:spec":{"f:list":{"k:{\"k\":1,\"l\":2}":{}}}}`, `{"f:spec":{"f:list":{".":{},"f:other":{}}}}`, `{"spec":{"list":[{"k":1,"l":3}]}}`, spec.Child("list").Index(0), "its parent was last applied by b"},
+		{"below an item found by index", "the item is looked into", `{"f:spec":{"f:list":{"i:1":{"f:sub":{"k:{\"k\":1}":{"f:x":{}}}}}}}`, `{"f:spec":{".":{},"f:other":{}}}`, `{"spec":{"list":[{},{"sub":[{"k":1}]}]}}`, spec.Child("list").Index(1).Child("sub").Index(0).Child("x"), "last applied by a"},
+		{"an item of a map", "a map has no items", `{"f:spec":{"f:list":{"i:0":{}}}}`, `{"f:spec":{"f:list":{".":{},"f:other":{}}}}`, `{"spec":{"list":{"0":1}}}`, spec.Child("list").Index(0), "its parent was last applied by b"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			managed := `[{"manager":"a","operation":"Apply","apiVersion":"v1","fieldsType":"FieldsV1","fieldsV1":` + row.a + `},{"manager":"b","operation":"Apply","apiVersion":"v1","fieldsType":"FieldsV1","fieldsV1":` + row.b + `}]`
+			managers, err := ownership.ReadManagedFields([]byte(managed), "") // without a version there is none to name
+			if err != nil {
+				t.Fatal(err)
+			}
+			var obj map[string]any
+			if err := utiljson.Unmarshal([]byte(row.object), &obj); err != nil {
+				t.Fatal(err)
+			}
+			if got := ownership.Text(managers.Owners(row.path, obj)); got != row.want {
+				t.Errorf("Owners: %q, want %q: %s", got, row.want, row.reason)
+			}
+			if got := ownership.Text(managers.OwnersJSON(row.path, []byte(row.object))); got != row.want {
+				t.Errorf("OwnersJSON: %q, want %q: %s", got, row.want, row.reason)
+			}
+		})
+	}
+}
+
+// TestNames: a manager's name is quoted where it could be taken for more than a name.
+func TestNames(t *testing.T) {
+	for name, want := range map[string]string{
+		"helm": "helm", "Go-http-client/1.1": "Go-http-client/1.1", "": "an unnamed manager",
+		"a b": `"a b"`, "a,b": `"a,b"`, `a"b`: `"a\"b"`, "a\nb": `"a\nb"`, "a\u202eb": `"a\u202eb"`, "é": "é",
+	} {
+		if got := ownership.Text([]ownership.Owner{{Manager: name, Operation: "Apply"}}); got != "last applied by "+want {
+			t.Errorf("%q: %s, want %s", name, got, want)
+		}
+	}
+}
+
+// TestReadErrors: what cannot be read is an error, with managers that own nothing.
+func TestReadErrors(t *testing.T) {
+	for name, read := range map[string]func() (*ownership.Managers, error){
+		"a value that is no JSON": func() (*ownership.Managers, error) {
+			return ownership.Read(map[string]any{"metadata": map[string]any{"managedFields": func() {}}})
+		},
+		"an object that is cut": func() (*ownership.Managers, error) {
+			return ownership.ReadJSON([]byte(`{"metadata":{"managedFields":[]}`))
+		},
+		"something after the list": func() (*ownership.Managers, error) { return ownership.ReadManagedFields([]byte(`[] x`), "v1") },
+		"an object":                func() (*ownership.Managers, error) { return ownership.ReadManagedFields([]byte(`{}`), "v1") },
+	} {
+		managers, err := read()
+		if err == nil || !strings.Contains(err.Error(), "metadata.managedFields cannot be read") || managers == nil || managers.Owners(field.NewPath("spec"), nil) != nil {
+			t.Errorf("%s: %v, %v", name, managers, err)
+		}
+	}
+	for _, nothing := range []string{"", "null", "[]"} {
+		if managers, err := ownership.ReadManagedFields([]byte(nothing), "v1"); err != nil || managers == nil {
+			t.Errorf("%q: %v, %v; want no managers", nothing, managers, err)
+		}
+	}
+}
+
 func TestOwnersOfKey(t *testing.T) {
 	obj, managers := readCluster(t)
 	encoded := encode(t, obj)
@@ -124,6 +202,7 @@ func TestOwnersOfKey(t *testing.T) {
 		{"map key", "the manager of the removed key", spec.Child("labels"), "app", "last applied by kubectl-client-side-apply"},
 		{"tuple", "the manager of the removed item", spec.Child("nodes"), map[string]any{"name": "two", "port": int64(80)}, "last applied by flux"},
 		{"set item", "found by value", spec.Child("zones"), "a", "last applied by kubectl-client-side-apply"},
+		{"a key that is no text", "no name is meant", spec.Child("labels"), int64(5), "its parent was last applied by kubectl-client-side-apply"},
 		{"unowned key", "the owner of the map", spec.Child("labels"), "nobody", "its parent was last applied by kubectl-client-side-apply"},
 		{"item of an atomic list", "owned as a whole", spec.Child("steps"), map[string]any{"run": "a"}, "last applied by kubectl-client-side-apply"},
 	} {

@@ -3,6 +3,7 @@ package typed
 import (
 	"fmt"
 	"hash/maphash"
+	"math"
 	"reflect"
 	"unicode/utf8"
 	"unsafe"
@@ -78,6 +79,11 @@ func keyFieldOf(object reflect.Type, fields map[string]jsonField, key *listtype.
 			k.fallback = keyValue{state: keyGiven, kind: keyNumber, number: value}
 		case bool:
 			k.fallback = keyValue{state: keyGiven, kind: keyBool, number: map[bool]int64{true: 1}[value]}
+		case float64: // what the JSON decoding of a spec.Schema makes of every number
+			k.fallback = keyValue{state: keyUnknown}
+			if n := int64(value); float64(n) == value && math.Abs(value) < 1<<53 {
+				k.fallback = keyValue{state: keyGiven, kind: keyNumber, number: n}
+			}
 		default:
 			k.fallback = keyValue{state: keyUnknown}
 		}

@@ -28,6 +28,8 @@ properties:
   free: {additionalProperties: true, default: {properties: {no: {}}}}
 patternProperties: {"^x": {}}
 allOf: [{properties: {c: {}}}, 1]
+enum: [{properties: {no: {}}}]
+required: {no: {}}
 dependencies: {d: {}, e: [a]}
 `
 
@@ -57,6 +59,9 @@ func TestWalkAndNode(t *testing.T) {
 		"/properties/list/items/x":              "/properties/list",
 		"/allOf/1":                              "",
 		"/default":                              "",
+		"/enum/0":                               "",
+		"/required/no":                          "",
+		"/properties/a/items/properties":        "/properties/a/items",
 		"/properties/a/items/none/b":            "/properties/a/items",
 		"/properties/free/default":              "/properties/free",
 		"/properties/free/additionalProperties": "/properties/free",
@@ -106,6 +111,9 @@ func TestMerge(t *testing.T) {
 		{"conflict with words", "properties: {a: {x-fieldlock-update: [NoSet]}}", "x-kubernetes-immutable: true", "conflicts with x-fieldlock-update"},
 		{"words next to a key lock", "properties: {a: {x-kubernetes-addition-only: true}}", "x-fieldlock-update: [NoUnset]", ""},
 		{"two in the annotation", "properties: {a: {}}", "{x-kubernetes-immutable: true, x-kubernetes-addition-only: true}", ""}, // the compiler reports it
+		{"there already, beside one that is not", "properties: {a: {x-kubernetes-normalize: zero}}", "{x-kubernetes-normalize: zero, x-kubernetes-immutable: true}", ""},
+		{"there already, beside words", "properties: {a: {x-kubernetes-addition-only: true}}", "{x-kubernetes-addition-only: true, x-fieldlock-update: [NoUnset]}", ""},
+		{"there already, beside a conflict", "properties: {a: {x-kubernetes-addition-only: true}}", "{x-kubernetes-addition-only: true, x-kubernetes-immutable: true}", ""}, // the compiler reports it
 		{"unknown key", "properties: {a: {}}", "x-kubernetes-imutable: true", "is not known"},
 		{"no node", "properties: {b: {}}", "x-kubernetes-immutable: true", "no such node"},
 	} {
@@ -121,6 +129,51 @@ func TestMerge(t *testing.T) {
 					t.Errorf("%s: %s is not on the node", c.name, key)
 				}
 			}
+		}
+	}
+}
+
+// TestEqual: annotations are equal when they have the same keys on the same nodes, with values that mean the same.
+func TestEqual(t *testing.T) {
+	for _, c := range []struct {
+		name, a, b string
+		want       bool
+	}{
+		{"the same", "{x-kubernetes-immutable: true}", "{x-kubernetes-immutable: true}", true},
+		{"another spelling of true", "{x-kubernetes-immutable: true}", "{x-kubernetes-immutable: 'true'}", true},
+		{"words in another order", "{x-fieldlock-update: [NoSet, NoUnset]}", "{x-fieldlock-update: [NoUnset, NoSet]}", true},
+		{"map keys in another order", "{x-kubernetes-list-map-keys: [a, b]}", "{x-kubernetes-list-map-keys: [b, a]}", true},
+		{"other map keys", "{x-kubernetes-list-map-keys: [a, b]}", "{x-kubernetes-list-map-keys: [b, c]}", false},
+		{"other words", "{x-fieldlock-update: [NoSet]}", "{x-fieldlock-update: [NoUnset]}", false},
+		{"another key", "{x-kubernetes-immutable: true}", "{x-kubernetes-addition-only: true}", false},
+		{"one key more", "{x-kubernetes-addition-only: true}", "{x-kubernetes-addition-only: true, x-fieldlock-update: [NoUnset]}", false},
+		{"the second of two keys differs", "{x-kubernetes-normalize: zero, x-fieldlock-update: [NoSet]}", "{x-kubernetes-normalize: zero, x-fieldlock-update: [NoUnset]}", false},
+		{"the first of two keys differs", "{x-kubernetes-normalize: zero, x-fieldlock-update: [NoSet]}", "{x-kubernetes-normalize: undefined, x-fieldlock-update: [NoSet]}", false},
+		{"the same mistake", "{x-fieldlock-update: [NoSett]}", "{x-fieldlock-update: [NoSett]}", true},
+		{"another mistake", "{x-fieldlock-update: [NoSett]}", "{x-fieldlock-update: [NoSet]}", false},
+		{"two mistakes", "{x-fieldlock-update: [NoSett]}", "{x-fieldlock-update: [NoUnsett]}", false},
+	} {
+		a := rawschema.Annotation{"v1": {"/properties/a": decode(t, c.a)}}
+		b := rawschema.Annotation{"v1": {"/properties/a": decode(t, c.b)}}
+		if a.Equal(b) != c.want || b.Equal(a) != c.want {
+			t.Errorf("%s: want equal %t", c.name, c.want)
+		}
+	}
+}
+
+// TestDecodeMistakes: the first mistake is reported, with its place and what would be right.
+func TestDecodeMistakes(t *testing.T) {
+	for text, want := range map[string]string{
+		`{`:                                      "it must be JSON like",
+		`[]`:                                     "the value is ",
+		`{"v1": 1}`:                              `version "v1" is the number 1; it must be an object`,
+		`{"v1": {"/a": 1}}`:                      `version "v1", schema path "/a" is the number 1; it must be an object`,
+		`{"v1": {"/a": 1, "/b": "x"}, "v2": []}`: `version "v1", schema path "/a" is the number 1`,
+		`{"v1": {"/a": {}}}`:                     "",
+	} {
+		_, err := rawschema.Decode(text)
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", text, err, want)
 		}
 	}
 }
@@ -144,6 +197,10 @@ func TestAnnotation(t *testing.T) {
 	}
 	if text, err := (rawschema.Annotation{}).Encode(); text != "" || err != nil {
 		t.Errorf("nothing gives %q, error %v", text, err)
+	}
+	html := rawschema.Annotation{"v1": {"/properties/<a>&": {"x-kubernetes-immutable": true}}}
+	if text, err := html.Encode(); err != nil || !strings.Contains(text, "<a>&") {
+		t.Errorf("characters of HTML are written as escapes: %s, %v", text, err)
 	}
 	large := rawschema.Annotation{"v1": {"/" + strings.Repeat("x", rawschema.MaxAnnotation): {"x-kubernetes-immutable": true}}}
 	if _, err := large.Encode(); err == nil {

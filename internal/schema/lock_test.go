@@ -15,6 +15,12 @@ func TestUnknownKeys(t *testing.T) {
 	}{
 		{"x-kubernetes-imutable", "one letter is missing", schema.KeyImmutable, true, true},
 		{"x-kubernetes-immutabel", "two letters are swapped, which is two edits", schema.KeyImmutable, true, true},
+		{"x-kubernetes-immutab", "two letters are missing", schema.KeyImmutable, true, true},
+		{"x-kubernetes-immutab-keys", "two letters are missing in the middle", schema.KeyImmutableKeys, true, true},
+		{"x-kubernetes-immuta", "three letters are missing", "", true, false},
+		{"x-kubernetes-immutablexy", "two letters too many", schema.KeyImmutable, true, true},
+		{"x-kubernetes-selectable-fields", "Kubernetes knows it", "", false, false},
+		{"X-Kubernetes-Patch-Strategy", "Kubernetes knows it, and its letter case is not fieldlock's to judge", "", false, false},
 		{"x-kubernetes-immutables", "one letter too many", schema.KeyImmutable, true, true},
 		{"X-Kubernetes-Imutable", "the letter case does not count", schema.KeyImmutable, true, true},
 		{"x-kubernetes-imutabel", "three edits may mean anything", "", true, false},
@@ -30,6 +36,33 @@ func TestUnknownKeys(t *testing.T) {
 		got := schema.UnknownKeys(map[string]any{row.key: true})
 		if (len(got) == 1) != row.unknown || row.unknown && (got[0].Meant != row.meant || got[0].Mistake != row.mistake) {
 			t.Errorf("%s: got %+v (%s)", row.key, got, row.reason)
+		}
+	}
+}
+
+func TestUnknownKeysAreSorted(t *testing.T) {
+	var got []string
+	for _, k := range schema.UnknownKeys(map[string]any{"x-kubernetes-d": 1, "x-kubernetes-b": 1, "x-fieldlock-c": 1, "x-kubernetes-a": 1, "x-fieldlock-e": 1}) {
+		got = append(got, k.Key)
+	}
+	if want := []string{"x-fieldlock-c", "x-fieldlock-e", "x-kubernetes-a", "x-kubernetes-b", "x-kubernetes-d"}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+// TestAsWords: the words refuse what the lock refuses, and each of them adds something.
+func TestAsWords(t *testing.T) {
+	for lock, want := range map[schema.Lock][]schema.Lock{
+		schema.Immutable:     {schema.NoSet, schema.NoUnset, schema.NoModify},
+		schema.ImmutableKeys: {schema.NoAddItem, schema.NoRemoveItem},
+		schema.AdditionOnly:  {schema.NoRemoveItem},
+		schema.DeletionOnly:  {schema.NoAddItem},
+		schema.NoSet:         {schema.NoSet},
+		schema.NoModify:      {schema.NoModify},
+		schema.NoRemoveItem:  {schema.NoRemoveItem},
+	} {
+		if got := lock.AsWords(); !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", lock, got, want)
 		}
 	}
 }
@@ -78,7 +111,7 @@ func TestMisplaced(t *testing.T) {
 		{schema.AdditionOnly, schema.NoKeys, "x-kubernetes-addition-only is on a field without keys"},
 		{schema.DeletionOnly, schema.AtomicMap, "x-kubernetes-deletion-only is on an object with x-kubernetes-map-type: atomic"},
 		{schema.ImmutableKeys, schema.SetList, "x-kubernetes-immutable-keys is on a set"},
-		{schema.ImmutableKeys, schema.NoKeys, "list-type: map"},
+		{schema.ImmutableKeys, schema.NoKeys, "put it on an object with additionalProperties or an array with x-kubernetes-list-type: map"},
 		{schema.AdditionOnly, schema.AtomicList, "list-type: map or set"},
 		{schema.AdditionOnly, schema.SetList, ""},
 		{schema.NoAddItem, schema.Map, ""},
@@ -87,6 +120,9 @@ func TestMisplaced(t *testing.T) {
 		{schema.NoModify, schema.AtomicMap, ""},
 	} {
 		id, got := test.lock.Misplaced(test.on)
+		if test.lock == schema.ImmutableKeys && strings.Contains(got, "map or set") {
+			t.Errorf("%s is sent to a set, where it is not allowed: %s", test.lock, got)
+		}
 		if (got == "") != (test.want == "") || !strings.Contains(got, test.want) || (id == "") != (test.want == "") {
 			t.Errorf("%s on %v: %q, %q, want a message with %q", test.lock, test.on, id, got, test.want)
 		}

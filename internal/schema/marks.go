@@ -168,7 +168,7 @@ func (r *marksReader) update(value any) {
 
 // oneOf returns value if it is one of allowed, otherwise "".
 func (r *marksReader) oneOf(key string, value any, id string, allowed ...string) string {
-	if s, ok := value.(string); ok && slices.Contains(allowed, s) {
+	if s, _ := value.(string); slices.Contains(allowed, s) {
 		return s
 	}
 	r.bad(key, id, "%s is %s: it must be %s", key, show(value), strings.Join(allowed, " or "))

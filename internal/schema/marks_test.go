@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"k8s.io/kube-openapi/pkg/validation/spec"
@@ -48,6 +49,16 @@ func TestRead(t *testing.T) {
 				t.Errorf("got %+v, %v, want %+v, %v (%s)", got, rules, row.want, row.rules, row.reason)
 			}
 		})
+	}
+}
+
+// TestProblemsShowTheValue: as it is written in JSON, so that text can be told from a number.
+func TestProblemsShowTheValue(t *testing.T) {
+	for key, value := range map[string]any{schema.KeyImmutable: "no", schema.KeyListType: "1", schema.KeyUpdate: 1, schema.KeyNormalize: 1} {
+		want := key + " is " + map[any]string{"no": `"no"`, "1": `"1"`, 1: "1"}[value] + ":"
+		if _, problems := schema.ReadMarks(map[string]any{key: value}); len(problems) != 1 || problems[0].Key != key || !strings.HasPrefix(problems[0].Message, want) {
+			t.Errorf("%v, want one that begins with %s", problems, want)
+		}
 	}
 }
 

@@ -57,12 +57,17 @@ const sample = `{
    "labels": {"type": "object", "additionalProperties": {"type": "string", "format": "password"}},
    "tags": {"type": "array", "x-kubernetes-list-type": "set", "items": {"type": "object", "properties": {"x": {}}}},
    "tree": {"$ref": "#/definitions/tree"},
+   "via": {"$ref": "#/definitions/alias"},
+   "keyed": {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"], "items": {"type": "object", "properties": {"name": {"type": "string"}, "other": {"type": ["string", "null"]}}}},
+   "bare": {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"]},
    "template": {"type": "object", "x-kubernetes-embedded-resource": true, "properties": {"metadata": {"properties": {"labels": {}}}, "spec": {}}}
   }}
  },
  "definitions": {
   "node": {"type": "object", "x-fieldlock-update": ["NoModify"], "required": ["name"], "properties": {"name": {"type": "string"}, "port": {"x-kubernetes-int-or-string": true, "default": 80}}},
-  "tree": {"type": "object", "properties": {"left": {"$ref": "#/definitions/tree"}, "value": {"type": "integer", "x-kubernetes-immutable": true}}}
+  "alias": {"$ref": "#/definitions/last"},
+  "last": {"type": "string", "nullable": true, "format": "password", "default": "x", "x-kubernetes-normalize": "zero", "x-kubernetes-preserve-unknown-fields": true},
+  "tree": {"type": "object", "properties": {"metadata": {"type": "object"}, "left": {"$ref": "#/definitions/tree"}, "value": {"type": "integer", "x-kubernetes-immutable": true}}}
  }
 }`
 
@@ -84,6 +89,10 @@ func TestReadAndFind(t *testing.T) {
 		{"/properties/spec/properties/labels/additionalProperties", "spec.labels[*]", "password"},
 		{"/properties/spec/properties/tags", "spec.tags", "set"},
 		{"#/definitions/tree/properties/left", "left", ""},
+		{"/properties/spec/properties/via", "spec.via", "default x, nullable, password"},
+		{"/properties/spec/properties/keyed/items/properties/name", "spec.keyed[*].name", "map key"},
+		{"/properties/spec/properties/keyed/items/properties/other", "spec.keyed[*].other", ""},
+		{"/properties/spec/properties/bare", "spec.bare", "list of list-type map"},
 		{"#/definitions/tree/properties/value", "value", "immutable at #/definitions/tree/properties/value"},
 	} {
 		l := tree.Find(row.pointer)
@@ -109,6 +118,73 @@ func TestReadAndFind(t *testing.T) {
 		if l := tree.Find(nowhere); l != nil {
 			t.Errorf("%s leads to %s", nowhere, l.Path.Pointer())
 		}
+	}
+}
+
+// TestBehindRefs: what several $refs lead to, one after the other, describes the location too.
+func TestBehindRefs(t *testing.T) {
+	tree := schema.Read(parse(t, sample), nil)
+	via, name := tree.Find("/properties/spec/properties/via"), tree.Find("/properties/spec/properties/keyed/items/properties/name")
+	if via.Type() != "string" || !via.PreservesUnknown() || !via.Scalar() || via.Marks.Normalize != schema.NormalizeZero {
+		t.Errorf("type %q, preserves %t, scalar %t, normalized %q", via.Type(), via.PreservesUnknown(), via.Scalar(), via.Marks.Normalize)
+	}
+	if got := via.MarkPath(schema.KeyNormalize).Pointer(); got != "#/definitions/alias" {
+		t.Errorf("the mark is at %s, want the $ref that leads to it", got)
+	}
+	if name.PreservesUnknown() || name.Nullable() || name.Password() || name.Default() != nil {
+		t.Error("a plain string has none of it")
+	}
+	for pointer, scalar := range map[string]bool{"/properties/spec": false, "/properties/spec/properties/tags": false, "#/definitions/node/properties/port": true, "/properties/spec/properties/tags/items/properties/x": false} {
+		if tree.Find(pointer).Scalar() != scalar {
+			t.Errorf("%s is scalar: want %t", pointer, scalar)
+		}
+	}
+	if tree.Find("/properties/spec/properties/keyed").KeyField("name") != name || tree.Find("/properties/spec/properties/keyed").KeyField("none") != nil ||
+		tree.Find("/properties/spec/properties/bare").KeyField("name") != nil {
+		t.Error("the key field of a list is a property of its items, if it has items")
+	}
+	open := &spec.Schema{SchemaProps: spec.SchemaProps{Properties: map[string]spec.Schema{
+		"schema": {SchemaProps: spec.SchemaProps{AdditionalProperties: &spec.SchemaOrBool{Schema: &spec.Schema{}}}}, // as Go code writes it
+		"true":   {SchemaProps: spec.SchemaProps{AdditionalProperties: &spec.SchemaOrBool{Allows: true}}},
+		"false":  {SchemaProps: spec.SchemaProps{AdditionalProperties: &spec.SchemaOrBool{}}},
+		"none":   {},
+	}}}
+	for _, l := range schema.Read(open, nil).Root.Properties {
+		if want := l.Name == "schema" || l.Name == "true"; l.HasKeys() != want {
+			t.Errorf("%s has keys: want %t", l.Name, want)
+		}
+	}
+}
+
+// TestDescendAll: what several locations share is looked at for each, as long as the limit of repeated visits allows, and
+// what contains itself ends.
+func TestDescendAll(t *testing.T) {
+	tree := schema.Read(parse(t, `{"properties":{"a":{"$ref":"#/definitions/d"},"b":{"$ref":"#/definitions/d"},"c":{"$ref":"#/definitions/d"}},
+		"definitions":{"d":{"properties":{"x":{"properties":{"y":{}}},"self":{"$ref":"#/definitions/d"}}}}}`), nil)
+	for limit, want := range map[int]string{
+		0:   "a a.self a.x a.x.y b c",
+		1:   "a a.self a.x a.x.y b b.self b.x c",
+		3:   "a a.self a.x a.x.y b b.self b.x b.x.y c",
+		100: "a a.self a.x a.x.y b b.self b.x b.x.y c c.self c.x c.x.y",
+	} {
+		var got []string
+		tree.Root.DescendAll(limit, func(l *schema.Location, at *schema.Path) bool {
+			if l != tree.Root {
+				got = append(got, at.String())
+			}
+			return true
+		})
+		if text := strings.Join(got, " "); text != want {
+			t.Errorf("limit %d: %s, want %s", limit, text, want)
+		}
+	}
+	var got []string
+	tree.Root.Descend(nil, func(l *schema.Location, at *schema.Path) bool {
+		got = append(got, at.String())
+		return l.Name != "x"
+	})
+	if text := strings.Join(got[1:], " "); text != "a a.self a.x b c" {
+		t.Errorf("Descend looks at %s, want what is shared once, and nothing below x", text)
 	}
 }
 
@@ -161,7 +237,7 @@ func TestWalk(t *testing.T) {
 	})
 	for path, want := range map[string][2]bool{
 		"metadata": {true, false}, "metadata.name": {true, false}, "spec.template.metadata.labels": {true, false},
-		"spec.template": {}, "spec.template.spec": {}, "spec": {},
+		"spec.template": {}, "spec.template.spec": {}, "spec": {}, "spec.tree.metadata": {},
 		"spec.tags": {}, "spec.tags[*]": {false, true}, "spec.tags[*].x": {false, true},
 	} {
 		if metadata[path] != want[0] || set[path] != want[1] {
@@ -193,6 +269,9 @@ func TestInline(t *testing.T) {
 		{"wrapped", "marks and default next to the $ref count", `{"properties":{"a":{"allOf":[{"$ref":"#/definitions/d"}],"default":"x","x-fieldlock-update":["NoSet"]}},
 			"definitions":{"d":{"type":"string","x-fieldlock-update":["NoModify"]}}}`,
 			`{"properties":{"a":{"type":"string","default":"x","x-fieldlock-update":["NoSet","NoModify"]}}}`},
+		{"nullable and default behind and beside a $ref", "either counts, and the nearest default", `{"properties":{"a":{"allOf":[{"$ref":"#/definitions/d"}],"nullable":true,"default":"y"},"b":{"$ref":"#/definitions/e"}},
+			"definitions":{"d":{"type":"string","default":"x"},"e":{"type":"string","nullable":true,"default":"z"}}}`,
+			`{"properties":{"a":{"type":"string","nullable":true,"default":"y"},"b":{"type":"string","nullable":true,"default":"z"}}}`},
 		{"combination", "the locks next to allOf hold", `{"properties":{"spec":{"allOf":[{"$ref":"#/definitions/d"}],"properties":{"class":{"x-kubernetes-immutable":true}}}},"definitions":{"d":{"type":"object"}}}`,
 			`{"properties":{"spec":{"properties":{"class":{"x-kubernetes-immutable":true}}}}}`},
 		{"values and items", "everywhere", `{"properties":{"m":{"additionalProperties":{"$ref":"#/definitions/d"}},"l":{"items":{"$ref":"#/definitions/d"}}},"definitions":{"d":{"type":"string"}}}`,
@@ -232,6 +311,8 @@ func TestUnchecked(t *testing.T) {
 	 "a":{"anyOf":[{"properties":{"x":{"x-kubernetes-immutable":true}}}],"patternProperties":{"p/":{"x-fieldlock-update":["NoSet"]}},"dependencies":{"d":{"items":{"x-kubernetes-normalize":"zero"}}}},
 	 "b":{"not":{"$ref":"#/definitions/nowhere"}},
 	 "c":{"$ref":"#/definitions/d","properties":{"y":{"x-kubernetes-immutable":true}}},
+	 "w":{"allOf":[{"$ref":"#/definitions/d","x-kubernetes-immutable":true,"oneOf":[{"x-fieldlock-update":["NoSet"]}]}]},
+	 "v":{"allOf":[{"$ref":"#/definitions/d"}],"anyOf":[{"x-kubernetes-immutable":true}]},
 	 "l":{"items":[{"X-KUBERNETES-IMMUTABLE":true}],"additionalItems":{"x-kubernetes-immutable":true}}},
 	 "definitions":{"d":{}}}`), nil)
 	var got []string
@@ -244,6 +325,9 @@ func TestUnchecked(t *testing.T) {
 		}
 	}
 	slices.Sort(got)
+	if b := tree.Find("/properties/b"); len(b.Body.Problems) != 1 || !strings.Contains(b.Body.Problems[0].Message, "the schema has no such definition") {
+		t.Errorf("the problem of a $ref to nothing: %v", b.Body.Problems)
+	}
 	want := []string{
 		"/properties/a/anyOf/0/properties/x below anyOf, combines true, lock true",
 		"/properties/a/dependencies/d/items below dependencies, combines false, lock false",
@@ -251,6 +335,9 @@ func TestUnchecked(t *testing.T) {
 		"/properties/c/properties/y below a schema with $ref, combines false, lock true",
 		"/properties/l/additionalItems below additionalItems, combines false, lock true",
 		"/properties/l/items/0 below a list of items schemas, combines false, lock true",
+		"/properties/v/anyOf/0 below anyOf, combines true, lock true",
+		"/properties/w/allOf/0 below allOf, combines true, lock true",
+		"/properties/w/allOf/0/oneOf/0 below oneOf, combines true, lock true",
 		rule.UnresolvableRef + " at /properties/b",
 	}
 	if !slices.Equal(got, want) {

@@ -41,7 +41,7 @@ func (p *Path) below(l *Location) *Path { return &Path{p, l.Role, l.Name} }
 type Body struct {
 	First    *Location    // the location it was read for
 	Ref      string       // the $ref that leads here, or ""
-	Path     *Path        // schema path that the paths of its children begin with
+	Path     *Path        // schema path that the paths of its children begin with: without a $ref, the location's own
 	Schema   *spec.Schema // with every $ref followed
 	Marks    Marks        // of the target of the $ref
 	Problems []Problem    // mistakes in the keys of the target of the $ref
@@ -65,18 +65,18 @@ func (l *Location) Parent() *Location {
 
 // LockPath returns the schema path at which the locks of l are written: its own, or the path of its $ref's target.
 func (l *Location) LockPath() *Path {
-	if l.Ref != "" && !HasLock(l.Schema.Extensions) {
-		return l.Body.Path
+	if HasLock(l.Schema.Extensions) {
+		return l.Path
 	}
-	return l.Path
+	return l.Body.Path
 }
 
 // MarkPath returns the schema path at which key is written for l: its own, or the path of its $ref's target.
 func (l *Location) MarkPath(key string) *Path {
-	if _, here := l.Schema.Extensions[key]; !here && l.Ref != "" {
-		return l.Body.Path
+	if _, here := l.Schema.Extensions[key]; here {
+		return l.Path
 	}
-	return l.Path
+	return l.Body.Path
 }
 
 // UnknownKeys returns the unknown keys at l itself.

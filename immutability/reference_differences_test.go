@@ -1,0 +1,125 @@
+package immutability_test
+
+import (
+	"fmt"
+	"slices"
+
+	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"github.com/fieldlock/fieldlock/immutability"
+)
+
+// differences returns the differences that the violation of a lock on s names, one line each, sorted. It returns nil if
+// the location itself is all that differs.
+func (r *reference) differences(s *spec.Schema, ignored bool, path string, new, old refSide) []string {
+	var lines []string
+	below := false
+	r.walkDifferences(s, ignored, path, new, old, func(at string, new, old refSide) {
+		lines = append(lines, differenceLine(at, new, old))
+		below = below || at != path
+	})
+	slices.Sort(lines)
+	if !below {
+		return nil
+	}
+	return lines
+}
+
+func differenceLine(path string, new, old refSide) string {
+	show := func(s refSide) string {
+		if !s.ok {
+			return "absent"
+		}
+		return canonical(s.value)
+	}
+	return fmt.Sprintf("%s: %s to %s", path, show(old), show(new))
+}
+
+// walkDifferences calls yield for each place at or below path in which two values differ. What a set or a list that is
+// compared by key lost is yielded at the path of the list.
+func (r *reference) walkDifferences(s *spec.Schema, ignored bool, path string, new, old refSide, yield func(path string, new, old refSide)) {
+	if !new.ok || !old.ok {
+		if new.ok != old.ok {
+			yield(path, new, old)
+		}
+		return
+	}
+	newMap, isMap := new.value.(map[string]any)
+	oldMap, wasMap := old.value.(map[string]any)
+	newList, isList := new.value.([]any)
+	oldList, wasList := old.value.([]any)
+	switch {
+	case isMap && wasMap:
+		for key := range newMap {
+			child, _ := r.member(s, key)
+			r.walkDifferences(child, ignored, path+"."+key, r.side(s, newMap, key), r.side(s, oldMap, key), yield)
+		}
+		for key := range oldMap {
+			if _, both := newMap[key]; !both {
+				child, _ := r.member(s, key)
+				r.walkDifferences(child, ignored, path+"."+key, refSide{}, r.side(s, oldMap, key), yield)
+			}
+		}
+	case isList && wasList:
+		r.walkLists(s, ignored, path, newList, oldList, yield)
+	case canonical(new.value) != canonical(old.value):
+		yield(path, new, old)
+	}
+}
+
+func (r *reference) walkLists(s *spec.Schema, ignored bool, path string, new, old []any, yield func(path string, new, old refSide)) {
+	items := r.items(s)
+	at := func(i int) string { return fmt.Sprintf("%s[%d]", path, i) }
+	side := func(list []any, i int) refSide {
+		if i < 0 || i >= len(list) {
+			return refSide{}
+		}
+		return refSide{list[i], true}
+	}
+	switch topology := r.mark(s, immutability.KeyListType); {
+	case topology == "set":
+		from := &reference{root: r.root, ignored: ignored}
+		for _, i := range from.missing(items, new, old) {
+			yield(at(i), side(new, i), refSide{})
+		}
+		for _, i := range from.missing(items, old, new) {
+			yield(path, refSide{}, side(old, i))
+		}
+		return
+	case topology == "map" && ignored:
+		newKeys, newOK := r.uniqueKeys(s, new)
+		oldKeys, oldOK := r.uniqueKeys(s, old)
+		if newOK && oldOK {
+			for i, key := range newKeys {
+				r.walkDifferences(items, ignored, at(i), side(new, i), side(old, slices.Index(oldKeys, key)), yield)
+			}
+			for i, key := range oldKeys {
+				if !slices.Contains(newKeys, key) {
+					yield(path, refSide{}, side(old, i))
+				}
+			}
+			return
+		}
+		if r.text(s, ignored, new) == r.text(s, ignored, old) {
+			return
+		}
+	}
+	for i := range max(len(new), len(old)) {
+		r.walkDifferences(items, ignored, at(i), side(new, i), side(old, i), yield)
+	}
+}
+
+// uniqueKeys returns the keys of a keyed list; ok is false if one is repeated, or an item has none.
+func (r *reference) uniqueKeys(s *spec.Schema, list []any) (keys []string, ok bool) {
+	for _, item := range list {
+		if _, isObject := item.(map[string]any); !isObject {
+			return nil, false
+		}
+		key, _ := r.key(s, item)
+		if slices.Contains(keys, key) {
+			return nil, false
+		}
+		keys = append(keys, key)
+	}
+	return keys, true
+}
