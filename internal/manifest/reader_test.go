@@ -196,7 +196,7 @@ func TestSchemas(t *testing.T) {
 	}
 }
 
-// TestKindPositions: a field of a kind is found in the document where it is written, also behind a $ref.
+// TestKindPositions: a field of a kind is found in the document where it is written, be it by a $ref.
 func TestKindPositions(t *testing.T) {
 	dir := tree(t, map[string]string{"api.json": document})
 	crds, _, err := (&manifest.Reader{}).Kinds(filepath.Join(dir, "api.json"))
