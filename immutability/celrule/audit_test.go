@@ -69,7 +69,11 @@ func TestLintVersions(t *testing.T) {
 		Name, Reason string
 		Webhook      bool
 		Versions     map[string]json.RawMessage
-		Findings     []struct{ Version, Path, Rule, Message string }
+		Findings     []struct {
+			Version, Path, Rule, Message string
+			Fix                          string // its text
+			Safe                         bool
+		}
 	}
 	readCases(t, "testdata/versions.yaml", &cases)
 	for _, c := range cases {
@@ -103,6 +107,9 @@ func TestLintVersions(t *testing.T) {
 					t.Errorf("version %s: severity %s (%s)", want.Version, f.Severity, c.Reason)
 				} else if !note {
 					proveHole(t, want.Version, served, f)
+				}
+				if (f.Fix == nil) != (want.Fix == "") || f.Fix != nil && (f.Fix.Text != want.Fix || f.Fix.Safe != want.Safe || f.Fix.Version != want.Version) {
+					t.Errorf("version %s: fix %+v, want %q (%s)", want.Version, f.Fix, want.Fix, c.Reason)
 				}
 				if f.Path != want.Path || f.Rule != want.Rule || !strings.Contains(f.Message, want.Message) {
 					t.Errorf("version %s: %s at %s: %s (%s)", want.Version, f.Rule, f.Path, f.Message, c.Reason)

@@ -76,6 +76,23 @@ func TestExport(t *testing.T) {
 	}
 }
 
+// TestExportEachLock: locks of one field that cannot be said are each listed, with what would help.
+func TestExportEachLock(t *testing.T) {
+	v := version(t, "rest", json.RawMessage(`{"type": "object", "properties": {"1st": {"type": "object", "additionalProperties": {"type": "string"}, "x-fieldlock-update": ["NoSet", "NoAddItem"]}}}`))
+	ex, err := Export(v.schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, rest := range ex.Rest {
+		got = append(got, rest.Path+" "+rest.Lock+": "+rest.Reason+": "+rest.Remedy)
+	}
+	want := []string{`spec.1st NoSet: CEL cannot select the name "1st": make the field required`, `spec.1st NoAddItem: CEL cannot select the name "1st": make the field required`}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
 // locksToExport lists the locks of s, each once, without those below an immutable field: its rule covers them.
 func locksToExport(s *spec.Schema) map[LockAt]bool {
 	locks := map[LockAt]bool{}

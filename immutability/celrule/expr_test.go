@@ -86,6 +86,7 @@ func TestLiterals(t *testing.T) {
 		{"words of an enum", "self == 'b'", `{"type": "string", "enum": ["a", "b", "c", "d", "e", "f"]}`, 9, []any{"b"}, []any{"a", "b", "c", "d"}},
 		{"words of a short enum", "self == 'b'", `{"type": "string", "enum": ["a", "b"]}`, 9, []any{"b"}, []any{"a", "b"}},
 		{"numbers", "self == 7 || other == 'a'", `{"type": "integer"}`, 9, []any{int64(7)}, []any{int64(1), int64(2), int64(3), int64(0), int64(-1), int64(7), int64(8), int64(6)}},
+		{"numbers beside a boolean", "self == 7 && other == true", `{"type": "integer", "minimum": 6, "maximum": 8}`, 9, []any{int64(7)}, []any{int64(6), int64(7), int64(8)}},
 		{"numbers from a minimum on", "self == 7", `{"type": "integer", "minimum": 6}`, 9, []any{int64(7)}, []any{int64(6), int64(7), int64(8)}},
 		{"numbers up to a maximum", "self == 0", `{"type": "integer", "maximum": -5}`, 9, []any{int64(0)}, []any{int64(-5), int64(-6), int64(-7)}},
 		{"numbers within bounds", "self == 0", `{"type": "integer", "minimum": 2, "maximum": 3}`, 9, []any{int64(0)}, []any{int64(2), int64(3)}},

@@ -76,8 +76,8 @@ func TestReadTree(t *testing.T) {
 // TestRelevant: which rules a search weighs together with one.
 func TestRelevant(t *testing.T) {
 	tr := readTree(version(t, "relevant", []byte(`{"type": "object", "x-kubernetes-validations": [
-		{"rule": "self.a == oldSelf.a"}, {"rule": "self.a != self.b"}, {"rule": "has(self.c)"}, {"rule": "self.b == self.d"}, {"rule": "has(self.p) && has(self.p.f)"}, {"rule": "self.p.g == self.e"}],
-		"properties": {"a": {"type": "string"}, "b": {"type": "string"}, "c": {"type": "string"}, "d": {"type": "string"}, "e": {"type": "string"},
+		{"rule": "self.a == oldSelf.a"}, {"rule": "self.a != self.b"}, {"rule": "has(self.c)"}, {"rule": "self.b == self.d"}, {"rule": "has(self.p) && has(self.p.f)"}, {"rule": "self.p.g == self.e"}, {"rule": "self.q == oldSelf.q"}],
+		"properties": {"a": {"type": "string"}, "b": {"type": "string"}, "c": {"type": "string"}, "d": {"type": "string"}, "e": {"type": "string"}, "q": {"type": "object", "properties": {"r": {"type": "string"}}},
 		"p": {"type": "object", "x-kubernetes-validations": [{"rule": "has(self.h)"}], "properties": {"f": {"type": "string"}, "g": {"type": "string"}, "h": {"type": "string"}}}}}`)).schema)
 	var all []*readRule
 	for _, l := range tr.All {
@@ -100,6 +100,7 @@ func TestRelevant(t *testing.T) {
 		{"none", "has(self.c)", "", []string{"has(self.c)"}},
 		{"those that read what goes, from above", "has(self.c)", "spec.p.f", []string{"has(self.c)", "has(self.p) && has(self.p.f)"}},
 		{"those that read below what goes", "has(self.c)", "spec.p", []string{"has(self.c)", "has(self.p) && has(self.p.f)", "self.p.g == self.e"}},
+		{"those that read what it goes with", "has(self.c)", "spec.q.r", []string{"has(self.c)", "self.q == oldSelf.q"}},
 		{"not those of what goes itself", "has(self.h)", "spec.p.h", []string{"has(self.h)", "has(self.p) && has(self.p.f)"}},
 	} {
 		var gone *schema.Location

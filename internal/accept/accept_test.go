@@ -16,6 +16,9 @@ func TestMatch(t *testing.T) {
 - {kind: ConfigMap, change: abc, reason: once}
 - {rule: self == oldSelf, kind: Widget, reason: a rule}
 - {crd: widgets.example.com, reason: lint}
+- {kind: ConfigMap, change: def, reason: twice}
+- {crd: gadgets.example.com, rule: dead-rule, reason: nothing like it}
+- {kind: Deployment, path: spec.selector, change: "012", reason: another}
 `
 	l, err := Parse(".fieldlock.yaml", []byte(file))
 	if err != nil {
@@ -31,6 +34,11 @@ func TestMatch(t *testing.T) {
 		{"on the last day", Finding{Object: "x", Kind: "Job"}, "jobs are deleted first"},
 		{"after the last day", Finding{Object: "x", Kind: "Service"}, ""},
 		{"the next change", Finding{Kind: "ConfigMap", Change: "abd"}, ""},
+		{"the change of the second entry for it", Finding{Kind: "ConfigMap", Change: "def"}, "twice"},
+		{"another rule", Finding{Kind: "Widget", Rule: "immutable", Text: "self != oldSelf"}, ""},
+		{"another kind", Finding{Object: "shop/orders", Kind: "Deployment", Path: "spec.serviceName", Rule: "immutable"}, ""},
+		{"another object", Finding{Object: "shop/other", Kind: "StatefulSet", Path: "spec.serviceName", Rule: "immutable"}, ""},
+		{"another CRD", Finding{CRD: "other.example.com"}, ""},
 		{"a change of what nobody has accepted", Finding{Kind: "Secret", Change: "abc"}, ""},
 		{"the text of a rule", Finding{Kind: "Widget", Rule: "rule", Text: "self == oldSelf"}, "a rule"},
 		{"a finding of lint", Finding{CRD: "widgets.example.com"}, "lint"},
@@ -43,9 +51,14 @@ func TestMatch(t *testing.T) {
 			t.Errorf("%s: got %q, want %q", c.reason, got, c.want)
 		}
 	}
-	want := ".fieldlock.yaml:4: the entry no longer counts: its last day was 2026-11-20\n.fieldlock.yaml:5: the entry accepted another change of this field; review the new one"
-	if got := strings.Join(l.Warnings(today, false), "\n"); got != want {
-		t.Errorf("got the warnings\n%s\nwant\n%s", got, want)
+	for forLint, want := range map[bool]string{
+		false: ".fieldlock.yaml:4: the entry no longer counts: its last day was 2026-11-20\n" +
+			".fieldlock.yaml:5: the entry accepted another change of this field; review the new one\n.fieldlock.yaml:10: the entry matches nothing; remove it",
+		true: ".fieldlock.yaml:9: the entry matches nothing; remove it",
+	} {
+		if got := strings.Join(l.Warnings(today, forLint), "\n"); got != want {
+			t.Errorf("for lint %t: got the warnings\n%s\nwant\n%s", forLint, got, want)
+		}
 	}
 }
 
@@ -94,6 +107,9 @@ func TestHas(t *testing.T) {
 	if none.Match(Finding{Kind: "Job"}, today) != nil || none.Warnings(today, false) != nil {
 		t.Error("a list that is not there accepts something")
 	}
+	if l, err := Parse("f", []byte("accept:\n")); err != nil || len(l.Entries) != 0 {
+		t.Errorf("a file without entries: %v, %v", l, err)
+	}
 	if l, err := Parse("f", nil); err != nil || len(l.Entries) != 0 {
 		t.Errorf("an empty file: %v, %v", l, err)
 	}
@@ -113,6 +129,24 @@ func TestAdd(t *testing.T) {
 	}
 	if l, err = Parse("f", got); err != nil || len(l.Entries) != 2 || l.Entries[1].Change != "4567" {
 		t.Errorf("another change of the same field: got %v and\n%s", err, got)
+	}
+	for _, c := range []struct {
+		reason string
+		entry  Entry
+	}{
+		{"another object", Entry{Object: "a/c", Kind: "Service", Path: "spec.x", Rule: "immutable", Change: "89", Reason: "d"}},
+		{"another path", Entry{Object: "a/b", Kind: "Service", Path: "spec.y", Rule: "immutable", Change: "89", Reason: "d"}},
+		{"the same change", Entry{Object: "a/b", Kind: "Service", Path: "spec.x", Rule: "immutable", Change: "4567", Reason: "d"}},
+		{"any change", Entry{Object: "a/b", Kind: "Service", Path: "spec.x", Rule: "immutable", Reason: "d"}},
+		{"any change of a kind that is accepted with every change", Entry{Kind: "Job", Change: "89", Reason: "d"}},
+	} {
+		more, err := Add("f", got, []Entry{c.entry})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if l, err = Parse("f", more); err != nil || len(l.Entries) != 3 || l.Entries[2] != c.entry {
+			t.Errorf("%s: it takes no entry's place: got %v and\n%s", c.reason, err, more)
+		}
 	}
 	if got, err = Add("f", nil, []Entry{{Kind: "Job", Reason: "a"}}); err != nil {
 		t.Fatal(err)

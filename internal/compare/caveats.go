@@ -47,8 +47,12 @@ func (c *checker) caveats(pairs []pair) []string {
 		}
 	}
 	if len(unlocked) > 0 {
-		list = append(list, fmt.Sprintf("%s has no locks and no transition rules, so its objects may change freely; a CRD that was read from a cluster has only the locks in its annotation %s",
-			strings.Join(unlocked, ", "), crd.AnnotationKey))
+		has, its := "has", "its"
+		if len(unlocked) > 1 {
+			has, its = "have", "their"
+		}
+		list = append(list, fmt.Sprintf("%s %s no locks and no transition rules, so %s objects may change freely; a CRD that was read from a cluster has only the locks in its annotation %s",
+			strings.Join(unlocked, ", "), has, its, crd.AnnotationKey))
 	}
 	return list
 }

@@ -164,7 +164,7 @@ const lockRule = "rule"
 func (l *laws) unknownRules() []remark {
 	var list []remark
 	for _, r := range l.onCluster {
-		m := remark{r.FieldPath, fmt.Sprintf("the rule %s depends on the status, which only the cluster knows", r.Text)}
+		m := remark{strings.TrimPrefix(r.FieldPath, "."), fmt.Sprintf("the rule %s depends on the status, which only the cluster knows", r.Text)}
 		if !slices.Contains(list, m) {
 			list = append(list, m)
 		}

@@ -11,10 +11,15 @@ import (
 )
 
 // correlate returns the values at a path of newObj and the place of oldObj that it was before: items of keyed lists have
-// the same keys, other items the same index. Both values are absent when the old place cannot be told.
+// the same keys, other items the same index. Both values are absent when the old place cannot be told, or neither object
+// has the path.
 func correlate(s *spec.Schema, newObj, oldObj map[string]any, path string) (newVal, oldVal value) {
 	newVal, oldVal = value{newObj, true}, value{oldObj, true}
-	for _, step := range stepsTo(newObj, oldObj, path) {
+	steps := stepsTo(newObj, oldObj, path)
+	if yamldoc.PathString(steps...) != path {
+		return value{}, value{}
+	}
+	for _, step := range steps {
 		is, was := newVal.v, oldVal.v
 		newVal, oldVal = child(is, step), child(was, step)
 		if i, isIndex := step.(int); isIndex && s != nil && s.Items != nil {
@@ -27,7 +32,7 @@ func correlate(s *spec.Schema, newObj, oldObj map[string]any, path string) (newV
 	return newVal, oldVal
 }
 
-// stepsTo returns the steps of a path of newObj or, if it leads nowhere there, of oldObj.
+// stepsTo returns the steps of a path of newObj or, if it leads nowhere there, of oldObj, as far as it leads.
 func stepsTo(newObj, oldObj map[string]any, path string) []any {
 	steps := yamldoc.Steps(newObj, path)
 	if yamldoc.PathString(steps...) != path {

@@ -5,6 +5,8 @@ import "testing"
 func TestQuote(t *testing.T) {
 	for word, want := range map[string]string{
 		"a-b_c.d/e:f@g%h+i,j": "a-b_c.d/e:f@g%h+i,j", "": "''", "-f": "'-f'", "a b": "'a b'", "a'b": `'a'\''b'`, "$(x)": "'$(x)'", "a;b": "'a;b'", "ä": "'ä'", "~": "'~'",
+		// The first and the last of each range of plain characters, and their neighbours.
+		"azAZ09": "azAZ09", "`": "'`'", "{": "'{'", "[": "'['", "a/b:": "a/b:", "=": "'='",
 	} {
 		if got := Quote(word); got != want {
 			t.Errorf("%q: got %s, want %s", word, got, want)

@@ -1,0 +1,202 @@
+package compare
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"github.com/fieldlock/fieldlock/internal/manifest"
+)
+
+func schemaOf(t *testing.T, text string) *spec.Schema {
+	t.Helper()
+	s := &spec.Schema{}
+	if err := json.Unmarshal([]byte(text), s); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func decode(t *testing.T, text string) map[string]any {
+	t.Helper()
+	f := manifest.File{Name: "f"}
+	f.Parse([]byte(text))
+	if f.Err != nil {
+		t.Fatal(f.Err)
+	}
+	return f.Documents[0].Object
+}
+
+// TestCorrelate: the old value of an item of a keyed list is that of the item with the same keys, elsewhere that at the
+// same place.
+func TestCorrelate(t *testing.T) {
+	s := schemaOf(t, `{"type": "object", "properties": {
+		"a": {"type": "object", "additionalProperties": {"type": "string"}}, "plain": {"type": "array", "items": {"type": "string"}},
+		"keyed": {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["k", "l"], "items": {"type": "object", "properties": {"k": {"type": "string"}, "l": {"type": "string"}, "v": {"type": "string"}}}}}}`)
+	newObj := decode(t, `{a: {b: one}, plain: [p, q, r], keyed: [{k: i, l: m, v: "1"}, {k: j, l: m, v: "2"}, {k: new, v: "3"}, 5], unknown: [u], set: s}`)
+	oldObj := decode(t, `{a: {b: two, gone: g}, plain: [q, p], keyed: [{k: j, l: m, v: "3"}, {k: i, l: o, v: "5"}, {k: i, l: m, v: "4"}], unknown: [w]}`)
+	for _, c := range []struct{ path, newVal, oldVal, reason string }{
+		{"a.b", "one", "two", "the same field"},
+		{"a.gone", "-", "g", "a field that NEW does not have"},
+		{"set", "s", "-", "a field that OLD does not have"},
+		{"plain[0]", "p", "q", "a list without keys"},
+		{"plain[2]", "r", "-", "an item that OLD does not have"},
+		{"keyed[0].v", "1", "4", "the item with both keys"},
+		{"keyed[1].v", "2", "3", "the item with both keys"},
+		{"keyed[2].v", "3", "-", "an item with new keys"},
+		{"keyed[3]", "-", "-", "an item that is no object: nobody can tell"},
+		{"unknown[0]", "u", "w", "a field that the schema does not have"},
+		{"none.at.all", "-", "-", "a path that leads nowhere"},
+	} {
+		newVal, oldVal := correlate(s, newObj, oldObj, c.path)
+		show := func(v value) string {
+			if !v.ok {
+				return "-"
+			}
+			return fmt.Sprint(v.v)
+		}
+		if show(newVal) != c.newVal || show(oldVal) != c.oldVal {
+			t.Errorf("%s: new %s, old %s, want %s and %s (%s)", c.path, show(newVal), show(oldVal), c.newVal, c.oldVal, c.reason)
+		}
+	}
+	if newVal, oldVal := correlate(nil, newObj, oldObj, "plain[1]"); newVal.v != "q" || oldVal.v != "p" {
+		t.Errorf("without a schema items have their index: %v, %v", newVal, oldVal)
+	}
+	if _, oldVal := correlate(s, newObj, map[string]any{"keyed": "x"}, "keyed[0].v"); oldVal.ok {
+		t.Errorf("OLD has no list there: %v", oldVal)
+	}
+}
+
+// TestPasswords: a value of format password is not shown, nor anything in one; what else is beside it is.
+func TestPasswords(t *testing.T) {
+	s := schemaOf(t, `{"type": "object", "properties": {
+		"p": {"type": "string", "format": "password"}, "o": {"type": "object", "format": "password", "properties": {"a": {"type": "string"}}},
+		"q": {"type": "object", "properties": {"p": {"type": "string", "format": "password"}, "a": {"type": "string"}}},
+		"m": {"type": "object", "additionalProperties": {"type": "string", "format": "password"}},
+		"l": {"type": "array", "items": {"type": "string", "format": "password"}}, "names": {"type": "array", "items": {"type": "string"}}}}`)
+	obj := decode(t, `{p: x, o: {a: x}, q: {p: x, a: b}, m: {k: x}, l: [x], names: [b], u: {p: b}}`)
+	for _, c := range []struct {
+		path, want string
+		redacted   bool
+	}{
+		{"p", `"(redacted)"`, true}, {"o", `"(redacted)"`, true}, {"o.a", `"(redacted)"`, true}, {"q", `{"a":"b","p":"(redacted)"}`, true}, {"q.a", `"b"`, false},
+		{"m", `{"k":"(redacted)"}`, true}, {"m.k", `"(redacted)"`, true}, {"l", `["(redacted)"]`, true}, {"l[0]", `"(redacted)"`, true}, {"names", `["b"]`, false}, {"u", `{"p":"b"}`, false},
+	} {
+		v, _ := correlate(s, obj, obj, c.path)
+		got := passwordsAt(s, obj, nil, c.path)(v)
+		if string(raw(got)) != strings.ReplaceAll(c.want, "(redacted)", redactedText()) || hasRedacted(got) != c.redacted {
+			t.Errorf("%s: %s, redacted %v; want %s", c.path, raw(got), hasRedacted(got), c.want)
+		}
+	}
+	if got := passwordsAt(s, obj, nil, "p")(value{}); got != (value{}) {
+		t.Errorf("an absent password is shown as absent, not as %v", got)
+	}
+}
+
+func redactedText() string {
+	text, _ := json.Marshal(hidePasswords(&spec.Schema{SchemaProps: spec.SchemaProps{Format: "password"}}, "x"))
+	return strings.Trim(string(text), `"`)
+}
+
+// TestCommands: the arguments that name an object, its kind and its file for kubectl.
+func TestCommands(t *testing.T) {
+	object := func(file, group, kind, namespace, name string) *manifest.Object {
+		f := manifest.File{Name: file}
+		f.Parse([]byte("a: b"))
+		return &manifest.Object{ID: manifest.ID{Group: group, Kind: kind, Namespace: namespace, Name: name}, Document: f.Documents[0]}
+	}
+	for _, c := range []struct {
+		o                *manifest.Object
+		kind, name, file string
+	}{
+		{object("x.yaml", "example.com", "Widget", "", "a"), "widget.example.com", "a", "x.yaml"},
+		{object("my file.yaml", "", "Pod", "ns", "a"), "pod", "a --namespace ns", "'my file.yaml'"},
+		{object(manifest.Stdin, "", "Pod", "n;s", "-a"), "pod", "'-a' --namespace 'n;s'", "-"},
+		{object("$(helm template .)", "", "Pod", "", "a"), "pod", "a", "<(helm template .)"},
+	} {
+		if kindArgument(c.o) != c.kind || kubectlName(c.o) != c.name || kubectlFile(c.o) != c.file {
+			t.Errorf("%v: %s %s %s", c, kindArgument(c.o), kubectlName(c.o), kubectlFile(c.o))
+		}
+	}
+}
+
+// TestReplacementCosts: what needs no acknowledgement, and which of two costs counts.
+func TestReplacementCosts(t *testing.T) {
+	rising := []string{CostNone, CostRestart, CostDowntime, CostUnknown, CostData, CostCascade}
+	for i, a := range rising {
+		if r := (&replacement{cost: a}); r.harmless() != (i <= 2) {
+			t.Errorf("%s is harmless: %v", a, r.harmless())
+		}
+		for j, b := range rising {
+			if (&replacement{cost: a}).worse(&replacement{cost: b}) != (i > j) {
+				t.Errorf("%s is worse than %s: %v", a, b, i <= j)
+			}
+		}
+	}
+}
+
+// TestEach: everything is done once, whatever the number.
+func TestEach(t *testing.T) {
+	for _, n := range []int{0, 1, 2, 100} {
+		done := make([]atomic.Int64, n)
+		each(n, func(i int) { done[i].Add(1) })
+		for i := range done {
+			if done[i].Load() != 1 {
+				t.Errorf("%d of %d is done %d times", i, n, done[i].Load())
+			}
+		}
+	}
+}
+
+// TestRepeatedContainers: what a container has lost is printed with each key; after some megabytes the container is left
+// out, its keys are not.
+func TestRepeatedContainers(t *testing.T) {
+	f := manifest.File{Name: "f"}
+	f.Parse([]byte("a: b"))
+	o := &manifest.Object{ID: manifest.ID{Kind: "Widget", Name: "a"}, Document: f.Documents[0]}
+	large := value{strings.Repeat("x", 5<<20), true}
+	keyed, plain := &breach{path: "a", old: large, key: value{"k", true}}, &breach{path: "a", old: large}
+	p := &printer{}
+	var got []bool
+	for _, b := range []*breach{keyed, plain, keyed, plain, keyed, keyed, keyed, plain} {
+		v := p.violation(o, b)
+		if string(v.Key) != string(raw(b.key)) || v.ValuesLeftOut == (v.Old != nil) {
+			t.Errorf("key %s, left out %v", v.Key, v.ValuesLeftOut)
+		}
+		got = append(got, v.ValuesLeftOut)
+	}
+	if want := []bool{false, false, false, false, false, false, true, false}; !slices.Equal(got, want) {
+		t.Errorf("left out: %v, want %v", got, want)
+	}
+	if got := string(raw(value{map[string]any{"a": "<b>"}, true})); got != `{"a":"<b>"}` {
+		t.Errorf("a value is printed as %s", got)
+	}
+	if got := string(raw(value{nil, true})); got != "null" || raw(value{}) != nil {
+		t.Errorf("null is printed as %s, an absent value as %s", got, raw(value{}))
+	}
+}
+
+// TestEnumerate: a few names, and how many more there are.
+func TestEnumerate(t *testing.T) {
+	names := []string{"a", "b", "c", "d", "e", "f", "g"}
+	for n, want := range map[int]string{0: "", 1: "a", 2: "a, b", 5: "a, b, c, d, e", 6: "a, b, c, d, e and 1 more", 7: "a, b, c, d, e and 2 more"} {
+		if got := Enumerate(names[:n]); got != want {
+			t.Errorf("%d names: %q, want %q", n, got, want)
+		}
+	}
+	if diff := cmp.Diff(2, others([]string{"a"}, []string{"a", "b"})); diff != "" {
+		t.Errorf("a document that both sides have counts once: %s", diff)
+	}
+	if got := others([]string{"a", "a", "c"}, []string{"a", "b"}); got != 4 {
+		t.Errorf("%d documents, want 4", got)
+	}
+	if digits("a1") != 0 || digits("12a3") != 2 || digits("90") != 2 || digits("/") != 0 || digits(":") != 0 {
+		t.Error("digits at the front of a text")
+	}
+}

@@ -1,0 +1,227 @@
+package manifest_test
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/iotest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/fieldlock/fieldlock/internal/manifest"
+)
+
+// tree writes files into a new directory and returns it.
+func tree(t *testing.T, files map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for path, text := range files {
+		path = filepath.Join(dir, path)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+const (
+	object = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"
+	crd    = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: widgets.example.com}\nspec: {group: example.com, names: {kind: Widget, plural: widgets}, scope: Namespaced, " +
+		"versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, x-kubernetes-immutable: true}}}}}]}\n"
+	document = `{"openapi": "3.0.0", "components": {"schemas": {
+		"Gadget": {"type": "object", "x-kubernetes-group-version-kind": [{"group": "example.com", "version": "v1", "kind": "Gadget"}], "properties": {"spec": {"type": "object", "x-kubernetes-immutable": true}}},
+		"Box": {"type": "object", "x-kubernetes-group-version-kind": [{"group": "", "version": "v1", "kind": "Box"}], "properties": {"spec": {"$ref": "#/components/schemas/BoxSpec"}}},
+		"BoxSpec": {"type": "object", "x-kubernetes-validations": [{"rule": "self == oldSelf"}], "properties": {"a": {"type": "string"}}},
+		"Free": {"type": "object", "x-kubernetes-group-version-kind": [{"group": "example.com", "version": "v1", "kind": "Free"}]},
+		"Broken": {"type": "object", "x-kubernetes-group-version-kind": [{"group": "example.com", "version": "v1", "kind": "Broken"}], "properties": {"a": {"type": "string", "x-fieldlock-update": ["NoAddItem"]}}}}}}`
+	values = `{"$schema": "http://json-schema.org/draft-07/schema#", "type": "object", "properties": {"a": {"type": "string", "x-kubernetes-immutable": true}}}`
+)
+
+// TestRead: which files of a directory are read, in which order, and what they are called.
+func TestRead(t *testing.T) {
+	dir := tree(t, map[string]string{
+		"b.yaml": object, "a.yml": object + "---\n" + object, "c.JSON": `{"apiVersion": "v1", "kind": "A", "metadata": {"name": "a"}}`, "d.txt": object, "e": object,
+		"sub/x.yaml": object, ".hidden/x.yaml": object, ".dotted.yaml": object, ".fieldlock.yaml": "accept: []\n", "sub/deep/y.json": "{", "notes.yaml": "- 1\n",
+	})
+	for target, path := range map[string]string{"../b.yaml": "sub/link.yaml", "sub": "again", "..": "sub/up", "none.yaml": "dangling.yaml"} {
+		if err := os.Symlink(target, filepath.Join(dir, path)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(filepath.Join(dir, "folder.yaml"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	var steps atomic.Int64
+	r := &manifest.Reader{Step: func() { steps.Add(1) }}
+	files, err := r.Read(dir, filepath.Join(dir, "d.txt"), filepath.Join(dir, "b.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, f := range files {
+		name, below := strings.CutPrefix(f.Name, filepath.ToSlash(dir)+"/")
+		line := fmt.Sprintf("%s %q %d", name, f.Path, len(f.Documents))
+		if f.Err != nil {
+			line += " error"
+		}
+		if f.Unrelated {
+			line += " unrelated"
+		}
+		if !below || f.Found != (f.Path != "") {
+			line += " wrong"
+		}
+		got = append(got, line)
+	}
+	want := []string{
+		`.dotted.yaml ".dotted.yaml" 1`, `a.yml "a.yml" 2`, `again/deep/y.json "again/deep/y.json" 0 unrelated`, `again/link.yaml "again/link.yaml" 1`, `again/x.yaml "again/x.yaml" 1`,
+		`b.yaml "b.yaml" 1`, `c.JSON "c.JSON" 1`, `dangling.yaml "dangling.yaml" 0 error`, `notes.yaml "notes.yaml" 0`, `sub/deep/y.json "sub/deep/y.json" 0 unrelated`, `sub/link.yaml "sub/link.yaml" 1`, `sub/x.yaml "sub/x.yaml" 1`,
+		`d.txt "" 1`,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	if int(steps.Load()) != len(files) {
+		t.Errorf("%d steps for %d files", steps.Load(), len(files))
+	}
+	names, err := manifest.List(filepath.Join(dir, "sub", "deep"))
+	if err != nil || len(names) != 1 || !strings.HasSuffix(names[0], "y.json") {
+		t.Errorf("the files of a directory: %q, %v", names, err)
+	}
+	if names, err := manifest.List(filepath.Join(dir, "b.yaml")); err != nil || !slices.Equal(names, []string{filepath.Join(dir, "b.yaml")}) {
+		t.Errorf("one file: %q, %v", names, err)
+	}
+	if _, err := manifest.List(dir); err == nil || !strings.Contains(err.Error(), "dangling.yaml: it cannot be read") {
+		t.Errorf("a link that leads nowhere: %v", err)
+	}
+}
+
+// TestReadErrors: an argument that cannot be used is an error, and says what can be given.
+func TestReadErrors(t *testing.T) {
+	dir := tree(t, map[string]string{"a.yaml": object, "empty/a.txt": object})
+	for _, c := range []struct {
+		name  string
+		stdin io.Reader
+		args  []string
+		want  string
+	}{
+		{"a file that is not there", nil, []string{dir + "/none.yaml"}, "none.yaml: it cannot be read: no such file or directory; give a file, a directory, or - for standard input"},
+		{"a directory without objects", nil, []string{dir + "/empty"}, "empty: the directory has no file that ends in .yaml, .yml or .json"},
+		{"standard input twice", strings.NewReader(object), []string{"-", "-"}, "standard input is named twice; it can be read once, give a file for the other"},
+		{"broken standard input", iotest.ErrReader(errors.New("broken")), []string{"-"}, "standard input cannot be read: broken"},
+	} {
+		_, err := (&manifest.Reader{Stdin: c.stdin}).Read(c.args...)
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+	files, err := (&manifest.Reader{Stdin: strings.NewReader(object)}).Read("-", dir+"/a.yaml", dir+"/a.yaml")
+	if err != nil || len(files) != 2 || files[0].Name != manifest.Stdin || len(files[0].Documents) != 1 || files[0].Found || files[1].Name != filepath.ToSlash(dir)+"/a.yaml" {
+		t.Errorf("standard input and a file that is named twice: %v, %v", files, err)
+	}
+	if name, data, err := (&manifest.Reader{}).Bytes(dir + "/a.yaml"); err != nil || name != filepath.ToSlash(dir)+"/a.yaml" || string(data) != object {
+		t.Errorf("the bytes of a file: %s, %q, %v", name, data, err)
+	}
+	if _, _, err := (&manifest.Reader{}).Bytes(dir); err == nil || !strings.Contains(err.Error(), "it is a directory; give one of its files") {
+		t.Errorf("the bytes of a directory: %v", err)
+	}
+}
+
+// TestSchemas: the schemas that arguments name: CRDs, OpenAPI documents and JSON Schemas; each argument has one at least.
+func TestSchemas(t *testing.T) {
+	dir := tree(t, map[string]string{"crd.yaml": crd, "api.json": document, "values.schema.json": values, "x/object.yaml": object, "broken/crd.yaml": "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: a}\nspec: {group: a}\n",
+		"both/crd.yaml": crd, "both/api.json": document, "both/object.yaml": object})
+	for _, c := range []struct {
+		name, stdin, args string
+		kinds             []string // of the schemas, all as CRDs
+		errs              string   // the mistakes, in part
+		err               string
+	}{
+		{"a CRD", "", "crd.yaml", []string{"widgets.example.com example.com/v1 Widget"}, "", ""},
+		{"twice", "", "crd.yaml crd.yaml", []string{"widgets.example.com example.com/v1 Widget"}, "", ""},
+		{"by its directory too", "", "both both/crd.yaml", []string{"widgets.example.com example.com/v1 Widget", "gadgets.example.com example.com/v1 Gadget", "boxs /v1 Box"}, "Broken: ", ""},
+		{"an OpenAPI document: only kinds with locks or rules", "", "api.json", []string{"gadgets.example.com example.com/v1 Gadget", "boxs /v1 Box"}, "example.com/v1 Broken: ", ""},
+		{"a JSON Schema, which is called after its file", "", "values.schema.json", []string{"values /schema values"}, "", ""},
+		{"two arguments", "", "values.schema.json crd.yaml", []string{"widgets.example.com example.com/v1 Widget", "values /schema values"}, "", ""},
+		{"standard input", crd, "-", []string{"widgets.example.com example.com/v1 Widget"}, "", ""},
+		{"standard input without a schema", object, "-", nil, "", "stdin: there is no CustomResourceDefinition in it"},
+		{"no schema", "", "x", nil, "", "x: there is no CustomResourceDefinition in it; give the YAML or JSON of a CRD"},
+		{"a broken CRD", "", "broken crd.yaml", []string{"widgets.example.com example.com/v1 Widget"}, "broken/crd.yaml:", ""},
+		{"no file", "", "none", nil, "", "none: it cannot be read"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var args []string
+			for _, arg := range strings.Fields(c.args) {
+				if arg != "-" {
+					arg = filepath.Join(dir, arg)
+				}
+				args = append(args, arg)
+			}
+			crds, errs, err := (&manifest.Reader{Stdin: strings.NewReader(c.stdin)}).Kinds(args...)
+			if (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) {
+				t.Fatalf("error %v, want %q", err, c.err)
+			}
+			if len(errs) > 1 || (len(errs) == 0) != (c.errs == "") || len(errs) > 0 && !strings.Contains(errs[0].Error(), c.errs) {
+				t.Errorf("mistakes %v, want %q", errs, c.errs)
+			}
+			var got []string
+			for _, k := range crds {
+				got = append(got, k.Name+" "+k.Group+"/"+k.Versions[0].Name+" "+k.Kind)
+				if locks := k.Versions[0].Schema; locks == nil || !k.Versions[0].Served {
+					t.Errorf("%s has no schema, or is not served", k.Name)
+				}
+			}
+			if diff := cmp.Diff(c.kinds, got); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+	crds, errs, err := (&manifest.Reader{Stdin: strings.NewReader(crd)}).CRDs(filepath.Join(dir, "crd.yaml"), filepath.Join(dir, "crd.yaml"), "-", filepath.Join(dir, "broken"))
+	if err != nil || len(crds) != 2 || len(errs) != 1 {
+		t.Errorf("a CRD that is named twice counts once, standard input besides: %d, %v, %v", len(crds), errs, err)
+	}
+	if _, _, err := (&manifest.Reader{}).CRDs(filepath.Join(dir, "none")); err == nil {
+		t.Error("CRDs of a file that is not there")
+	}
+	if _, _, err := (&manifest.Reader{}).CRDs(filepath.Join(dir, "crd.yaml"), filepath.Join(dir, "x")); err == nil || !strings.Contains(err.Error(), "there is no CustomResourceDefinition") {
+		t.Errorf("the second argument has no CRD: %v", err)
+	}
+}
+
+// TestKindPositions: a field of a kind is found in the document where it is written, be it by a $ref.
+func TestKindPositions(t *testing.T) {
+	dir := tree(t, map[string]string{"api.json": document})
+	crds, _, err := (&manifest.Reader{}).Kinds(filepath.Join(dir, "api.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := map[string]int{}
+	for _, c := range crds {
+		schema := []any{"spec", "versions", 0, "schema", "openAPIV3Schema", "properties", "spec"}
+		lines[c.Kind] = c.Document.Position(schema...).Line
+		lines[c.Kind+" itself"] = c.Document.Position("spec", "names").Line
+	}
+	if diff := cmp.Diff(map[string]int{"Gadget": 2, "Gadget itself": 2, "Box": 3, "Box itself": 3}, lines); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// TestRendered: the name of a file that stands for the output of a command.
+func TestRendered(t *testing.T) {
+	for name, want := range map[string]string{"$(helm template a)": "helm template a", "$(echo (a))": "echo (a)"} {
+		if got, ok := manifest.Rendered(name); !ok || got != want {
+			t.Errorf("%s: %q, %v", name, got, ok)
+		}
+	}
+	if _, ok := manifest.Rendered("a.yaml"); ok {
+		t.Error("a file is not the output of a command")
+	}
+}

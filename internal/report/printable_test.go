@@ -1,0 +1,228 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestPrintable: what a terminal or the log of a CI system would act on is escaped; JSON keeps its value.
+func TestPrintable(t *testing.T) {
+	for _, c := range []struct{ text, want, json string }{
+		{"plain ä 世", "plain ä 世", `"plain ä 世"`},
+		{"\x1b[31mred", `\x1b[31mred`, `"\u001b[31mred"`},
+		{"a\nb\tc", `a\nb\tc`, `"a\nb\tc"`},
+		{"::error::a", `\x3a:error::a`, `"::error::a"`},
+		{"  ::error::a", `  \x3a:error::a`, `"  ::error::a"`},
+		{":a", `\x3aa`, `":a"`},
+		{"a ::b", "a ::b", `"a ::b"`},
+		{"##[error]a ##[x", `#\x23[error]a #\x23[x`, `"#\u0023[error]a #\u0023[x"`},
+		{"a\u202eb", `a\u202eb`, `"a\u202eb"`},
+		{"a\U000e0001b", `a\U000e0001b`, `"a\udb40\udc01b"`},
+		{"\xff", "\ufffd", `"` + "\ufffd" + `"`},
+		{"\u00a0", `\u00a0`, `"\u00a0"`},
+		{"<a>&", "<a>&", `"<a>&"`},
+	} {
+		if got := Printable(c.text); got != c.want {
+			t.Errorf("%q is printed as %q, want %q", c.text, got, c.want)
+		}
+		var b bytes.Buffer
+		if err := WriteJSON(&b, c.text); err != nil {
+			t.Fatal(err)
+		}
+		got := strings.TrimSuffix(b.String(), "\n")
+		if got != c.json && got != strings.ReplaceAll(c.json, "\ufffd", `\ufffd`) {
+			t.Errorf("%q is the JSON %s, want %s", c.text, got, c.json)
+		}
+		var back string
+		if err := json.Unmarshal(b.Bytes(), &back); err != nil || back != strings.ToValidUTF8(c.text, "\ufffd") {
+			t.Errorf("%s is the value %q, %v", got, back, err)
+		}
+		if got := quoted(c.text); got != strings.TrimSuffix(b.String(), "\n") {
+			t.Errorf("%q is quoted as %s", c.text, got)
+		}
+	}
+	if got := PrintableLines("a\n::b\nc\x07"); got != "a\n\\x3a:b\nc\\a" {
+		t.Errorf("lines are printed as %q", got)
+	}
+	if err := WriteJSON(io.Discard, func() {}); err == nil {
+		t.Error("a function has no JSON")
+	}
+	if err := WriteJSON(broken{}, 1); err == nil {
+		t.Error("an error of the writer is lost")
+	}
+	for n, want := range map[int]string{71: strings.Repeat("ä", 71), 72: strings.Repeat("ä", 72), 73: strings.Repeat("ä", 71) + "…"} {
+		if got := Shorten(strings.Repeat("ä", n)); got != want {
+			t.Errorf("%d characters are shortened to %d", n, len([]rune(got)))
+		}
+	}
+	for _, c := range []struct {
+		n          int
+		noun, want string
+	}{{0, "object", "0 objects"}, {1, "object", "1 object"}, {2, "entry", "2 entries"}, {1, "entry", "1 entry"}} {
+		if got := Count(c.n, c.noun); got != c.want {
+			t.Errorf("%d %s: %q", c.n, c.noun, got)
+		}
+	}
+}
+
+type broken struct{}
+
+func (broken) Write([]byte) (int, error) { return 0, errors.New("broken") }
+
+// TestBrokenOutput: an error of the writer is not lost, so that the command fails.
+func TestBrokenOutput(t *testing.T) {
+	for _, f := range Formats() {
+		if f.Name != "github" && f.Name != "sarif" && f.Name != "json" {
+			continue // the command looks at the error of its output once for the others
+		}
+		if f.Check(broken{}, checkReport()) == nil || f.Lint(broken{}, lintReport()) == nil {
+			t.Errorf("%s: the error is lost", f.Name)
+		}
+	}
+}
+
+// TestPalette: colours are for terminals.
+func TestPalette(t *testing.T) {
+	if bool(PaletteFor(&bytes.Buffer{})) || IsTerminal(&bytes.Buffer{}) {
+		t.Error("a buffer is no terminal")
+	}
+	file, err := os.Create(filepath.Join(t.TempDir(), "a"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	if bool(PaletteFor(file)) || IsTerminal(file) {
+		t.Error("a file is no terminal")
+	}
+	p := Palette(true)
+	if got := p.Bold("a") + p.Dim("b") + p.Red("c") + p.Green("d") + p.Yellow("e") + p.Red(""); got != "\x1b[1ma\x1b[0m\x1b[2mb\x1b[0m\x1b[31mc\x1b[0m\x1b[32md\x1b[0m\x1b[33me\x1b[0m" {
+		t.Errorf("colours %q", got)
+	}
+	if got := Palette(false).Red("a"); got != "a" {
+		t.Errorf("without colours %q", got)
+	}
+}
+
+// TestWayOut: a way to replace an object is a sentence, a command, or a command with a sentence.
+func TestWayOut(t *testing.T) {
+	for how, want := range map[string][2]string{
+		"keep the old value": {"keep the old value", ""}, "kubectl delete a": {"", "kubectl delete a"}, "kubectl delete a   # it is gone": {"it is gone", "kubectl delete a"}, "run kubectl delete": {"run kubectl delete", ""},
+	} {
+		if text, command := WayOut(how); text != want[0] || command != want[1] {
+			t.Errorf("%s: %q and %q", how, text, command)
+		}
+	}
+}
+
+// TestPlaces: files as seen from the working directory, where they are below it; standard input is no file.
+func TestPlaces(t *testing.T) {
+	dir, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ file, relative, uri string }{
+		{"a/b.yaml", "a/b.yaml", "a/b.yaml"}, {"./a/../b c.yaml", "b c.yaml", "b%20c.yaml"}, {filepath.Join(dir, "a.yaml"), "a.yaml", "a.yaml"}, {"/elsewhere/a.yaml", "/elsewhere/a.yaml", "file:///elsewhere/a.yaml"}, {"../a.yaml", "../a.yaml", "../a.yaml"},
+	} {
+		if got := relative(c.file); got != c.relative {
+			t.Errorf("%s is %s, want %s", c.file, got, c.relative)
+		}
+		p := place{c.file, 3, 4}.physical()
+		if p.Artifact.URI != c.uri || p.Region.StartLine != 3 || p.Region.StartColumn != 4 {
+			t.Errorf("%s is the artifact %+v", c.file, p)
+		}
+	}
+	if p := (place{"a.yaml", 0, 0}).physical(); p.Region != nil {
+		t.Error("a place without a line is the whole file")
+	}
+	if (place{"stdin", 1, 1}).physical() != nil || (place{}).physical() != nil {
+		t.Error("standard input is an artifact")
+	}
+}
+
+// TestOutputs: one format goes to standard output, others to files.
+func TestOutputs(t *testing.T) {
+	all := func(Format) bool { return true }
+	for _, c := range []struct {
+		name, set string
+		text, err string
+	}{
+		{"none", "", "text", ""}, {"one", "json", "json", ""}, {"a file", "json=a.json", "json=a.json", ""}, {"both", "text json=a.json", "text,json=a.json", ""}, {"two files", "text=a json=b", "text=a,json=b", ""},
+		{"unknown", "xml", "text", "the formats are text, json, github, sarif, markdown"}, {"no file", "json=", "text", "json= needs the name of a file"}, {"two for standard output", "json text", "json", "two formats for standard output; write all but one to files, as in text=FILE"},
+	} {
+		o := OutputsFor(all)
+		var err error
+		for _, text := range strings.Fields(c.set) {
+			if err = o.Set(text); err != nil {
+				break
+			}
+		}
+		if (err == nil) != (c.err == "") || err != nil && err.Error() != c.err || o.String() != c.text {
+			t.Errorf("%s: %v, %s", c.name, err, o)
+		}
+	}
+	if got := OutputsFor(func(f Format) bool { return f.Locks != nil }).Usage(); got != "text, json, markdown" {
+		t.Errorf("the formats of locks are %s", got)
+	}
+	o := OutputsFor(all)
+	file := filepath.Join(t.TempDir(), "a")
+	for _, text := range []string{"json", "text=" + file} {
+		if err := o.Set(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	print := func(f Format, w io.Writer) error { _, err := io.WriteString(w, f.Name); return err }
+	var stdout bytes.Buffer
+	if err := o.Write(&stdout, print); err != nil || stdout.String() != "json" {
+		t.Errorf("standard output has %q, %v", &stdout, err)
+	}
+	if text, err := os.ReadFile(file); err != nil || string(text) != "text" {
+		t.Errorf("the file has %q, %v", text, err)
+	}
+	stdout.Reset()
+	if err := OutputsFor(all).Write(&stdout, print); err != nil || stdout.String() != "text" {
+		t.Errorf("without a format, standard output has %q, %v", &stdout, err)
+	}
+	fails := func(Format, io.Writer) error { return errors.New("broken") }
+	if err := o.Write(&stdout, fails); err == nil {
+		t.Error("an error is lost")
+	}
+	o = OutputsFor(all)
+	if err := o.Set("json=" + filepath.Join(file, "b")); err != nil {
+		t.Fatal(err)
+	}
+	if err := o.Write(&stdout, print); err == nil || !strings.Contains(err.Error(), "the report cannot be written") {
+		t.Errorf("a file that cannot be made: %v", err)
+	}
+}
+
+// TestMeanings: every lock that a report can name has a text, in Markdown and in SARIF.
+func TestMeanings(t *testing.T) {
+	var b strings.Builder
+	if err := sarifFormat.Check(&b, checkReport()); err != nil {
+		t.Fatal(err)
+	}
+	var log sarifLog
+	if err := json.Unmarshal([]byte(b.String()), &log); err != nil {
+		t.Fatal(err)
+	}
+	rules := log.Runs[0].Tool.Driver.Rules
+	for i, r := range rules {
+		if r.ShortDescription.Text == "" {
+			t.Errorf("%s has no text", r.ID)
+		}
+		if i > 0 && rules[i-1].ID >= r.ID {
+			t.Errorf("%s is after %s", r.ID, rules[i-1].ID)
+		}
+	}
+	for _, result := range log.Runs[0].Results {
+		if rules[result.RuleIndex].ID != result.RuleID {
+			t.Errorf("the rule %s has the index of %s", result.RuleID, rules[result.RuleIndex].ID)
+		}
+	}
+}
