@@ -184,16 +184,29 @@ func TestSchemas(t *testing.T) {
 			}
 		})
 	}
-	crds, errs, err := (&manifest.Reader{Stdin: strings.NewReader(crd)}).CRDs(filepath.Join(dir, "crd.yaml"), filepath.Join(dir, "crd.yaml"), "-", filepath.Join(dir, "broken"))
+	crds, errs, err := crdsOf(&manifest.Reader{Stdin: strings.NewReader(crd)}, filepath.Join(dir, "crd.yaml"), filepath.Join(dir, "crd.yaml"), "-", filepath.Join(dir, "broken"))
 	if err != nil || len(crds) != 2 || len(errs) != 1 {
 		t.Errorf("a CRD that is named twice counts once, standard input besides: %d, %v, %v", len(crds), errs, err)
 	}
-	if _, _, err := (&manifest.Reader{}).CRDs(filepath.Join(dir, "none")); err == nil {
+	if _, _, err := crdsOf(&manifest.Reader{}, filepath.Join(dir, "none")); err == nil {
 		t.Error("CRDs of a file that is not there")
 	}
-	if _, _, err := (&manifest.Reader{}).CRDs(filepath.Join(dir, "crd.yaml"), filepath.Join(dir, "x")); err == nil || !strings.Contains(err.Error(), "there is no CustomResourceDefinition") {
+	if _, _, err := crdsOf(&manifest.Reader{}, filepath.Join(dir, "crd.yaml"), filepath.Join(dir, "x")); err == nil || !strings.Contains(err.Error(), "there is no CustomResourceDefinition") {
 		t.Errorf("the second argument has no CRD: %v", err)
 	}
+}
+
+// crdsOf reads the CRDs that args name.
+func crdsOf(r *manifest.Reader, args ...string) (crds []manifest.CRD, errs []error, err error) {
+	var all [][]manifest.File
+	for _, arg := range args {
+		files, err := r.Read(arg)
+		if err != nil {
+			return nil, nil, err
+		}
+		all = append(all, files)
+	}
+	return manifest.CRDsOf(args, all)
 }
 
 // TestKindPositions: a field of a kind is found in the document where it is written, be it by a $ref.
@@ -214,14 +227,26 @@ func TestKindPositions(t *testing.T) {
 	}
 }
 
-// TestRendered: the name of a file that stands for the output of a command.
-func TestRendered(t *testing.T) {
-	for name, want := range map[string]string{"$(helm template a)": "helm template a", "$(echo (a))": "echo (a)"} {
-		if got, ok := manifest.Rendered(name); !ok || got != want {
-			t.Errorf("%s: %q, %v", name, got, ok)
+// TestNames: which names are files, and how a shell command reads each.
+func TestNames(t *testing.T) {
+	for _, c := range []struct {
+		name, argument string
+		file           bool
+	}{
+		{"a.yaml", "a.yaml", true},
+		{"my file.yaml", "'my file.yaml'", true},
+		{manifest.Stdin, "-", false},
+		{manifest.Cluster, "'the cluster'", false},
+		{"$(helm template a)", "<(helm template a)", false},
+		{"$(echo (a))", "<(echo (a))", false},
+		{"oci://registry/chart", "oci://registry/chart", false},
+		{"", "''", false},
+	} {
+		if got := manifest.IsFile(c.name); got != c.file {
+			t.Errorf("IsFile(%q) = %v", c.name, got)
 		}
-	}
-	if _, ok := manifest.Rendered("a.yaml"); ok {
-		t.Error("a file is not the output of a command")
+		if got := manifest.Argument(c.name); got != c.argument {
+			t.Errorf("Argument(%q) = %s, want %s", c.name, got, c.argument)
+		}
 	}
 }
