@@ -152,7 +152,7 @@ func newPageFolder(t *testing.T) string {
 		place(target, copies[target])
 	}
 	for _, args := range [][]string{
-		{"init", "-q"}, {"add", "."}, {"-c", "user.name=t", "-c", "user.email=t@example.com", "commit", "-qm", "base"},
+		{"init", "-q", "--template="}, {"add", "."}, {"-c", "user.name=t", "-c", "user.email=t@example.com", "commit", "-qm", "base"},
 		{"update-ref", "refs/remotes/origin/main", "HEAD"}, {"tag", "v1.0.0"}, {"tag", "v1.2.0"},
 	} {
 		git := exec.Command("git", args...)

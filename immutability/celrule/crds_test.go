@@ -13,10 +13,9 @@ import (
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 	"sigs.k8s.io/yaml"
-)
 
-// realCRDs is where CRDs of other projects are, when they are there.
-const realCRDs = "../../../shared/crds"
+	"github.com/fieldlock/fieldlock/internal/realcrds"
+)
 
 // crdVersion is one version of a CRD in a test.
 type crdVersion struct {
@@ -25,14 +24,10 @@ type crdVersion struct {
 	schema *spec.Schema
 }
 
-// readRealCRDs returns the versions of the CRDs below realCRDs; it skips the test when they are not there.
+// readRealCRDs returns the versions of CRDs of other projects.
 func readRealCRDs(t testing.TB) []crdVersion {
-	files, _ := filepath.Glob(filepath.Join(realCRDs, "*", "*.yaml"))
-	if len(files) == 0 {
-		t.Skip("the CRDs of other projects are not there")
-	}
 	var all []crdVersion
-	for _, file := range files {
+	for _, file := range realcrds.Files(t) {
 		data, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/internal/celrun"
+	"github.com/fieldlock/fieldlock/internal/realcrds"
 	"github.com/fieldlock/fieldlock/internal/updates"
 )
 
@@ -23,7 +24,7 @@ func TestImportAgreesWithCEL(t *testing.T) {
 		pairs, refused = pairs+n, refused+r
 	}
 	t.Logf("%d pairs, %d of them refused, by CEL and locks alike", pairs, refused)
-	if refused < pairs/10 || refused > pairs*9/10 {
+	if realcrds.All() && (refused < pairs/10 || refused > pairs*9/10) {
 		t.Errorf("%d of %d pairs are refused: too lopsided to prove much", refused, pairs)
 	}
 }

@@ -6,11 +6,12 @@ import (
 	"testing"
 
 	"github.com/fieldlock/fieldlock/immutability/crd"
+	"github.com/fieldlock/fieldlock/internal/realcrds"
 )
 
 // The largest of the real CRDs, 2.8 MB, and objects as `check` reads them.
 func BenchmarkLargeCRD(b *testing.B) {
-	realCRDs(b)
+	realcrds.Files(b)
 	data := readFile(b, "../../../shared/crds/argo-workflows/workflows.argoproj.io.yaml")
 	crds, err := crd.Read("f", data)
 	if err != nil {

@@ -9,17 +9,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/fieldlock/fieldlock/immutability/crd"
+	"github.com/fieldlock/fieldlock/internal/realcrds"
 )
-
-// realCRDs are CRDs of other projects, when the folder is there.
-func realCRDs(t testing.TB) []string {
-	t.Helper()
-	files, _ := filepath.Glob("../../../shared/crds/*/*.yaml")
-	if len(files) == 0 {
-		t.Skip("shared/crds is not there")
-	}
-	return files
-}
 
 func readFile(t testing.TB, file string) []byte {
 	t.Helper()
@@ -33,7 +24,7 @@ func readFile(t testing.TB, file string) []byte {
 // Every published CRD reads, agrees with what kubectl's YAML library makes of it, prepares an object and lints
 // without an error.
 func TestRealCRDs(t *testing.T) {
-	for _, file := range realCRDs(t) {
+	for _, file := range realcrds.Files(t) {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			data := readFile(t, file)
 			crds, err := crd.Read(file, data)

@@ -2,7 +2,6 @@ package loader_test
 
 import (
 	"os"
-	"path/filepath"
 	"testing"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -11,15 +10,13 @@ import (
 
 	"github.com/fieldlock/fieldlock/immutability/admission/loader"
 	"github.com/fieldlock/fieldlock/immutability/celrule"
+	"github.com/fieldlock/fieldlock/internal/realcrds"
 )
 
 // TestRealCRDs: no CRD of another project is a fault, with or without its CEL rules read as locks. A webhook that
 // watches a cluster meets all of them.
 func TestRealCRDs(t *testing.T) {
-	files, _ := filepath.Glob("../../../../shared/crds/*/*.yaml")
-	if len(files) == 0 {
-		t.Skip("shared/crds is not there")
-	}
+	files := realcrds.Files(t)
 	imported := loader.CRDs{Import: func(s *spec.Schema) (*spec.Schema, error) {
 		return celrule.Apply(s, celrule.Import(s).Changes), nil
 	}}
