@@ -26,10 +26,10 @@ func TestImport(t *testing.T) {
 		}
 		kept := map[celrule.RuleRef]bool{}
 		var focus []string
-		rests := map[string]string{} // schema paths by rule
+		rests := map[[2]string]bool{} // schema path and text of rules
 		for _, r := range im.Recognized {
 			kept[celrule.RuleRef{SchemaPath: r.SchemaPath, Index: r.Index}] = true
-			rests[r.Rest] = r.SchemaPath
+			rests[[2]string{r.SchemaPath, r.Rest}] = true
 			focus = append(focus, r.SchemaPath)
 			for _, l := range r.Locks {
 				focus = append(focus, l.SchemaPath)
@@ -38,7 +38,7 @@ func TestImport(t *testing.T) {
 		rules := celrun.New(v.Schema, func(r celrun.Rule) bool { return kept[celrule.RuleRef{SchemaPath: r.SchemaPath, Index: r.Index}] })
 		tally.plain = celrun.New(v.Schema, func(r celrun.Rule) bool { return !celrun.Transition(r) })
 		locked := celrule.Apply(v.Schema, im.Changes)
-		tally.rest = celrun.New(locked, func(r celrun.Rule) bool { return rests[r.Text] == r.SchemaPath && r.Text != "" })
+		tally.rest = celrun.New(locked, func(r celrun.Rule) bool { return rests[[2]string{r.SchemaPath, r.Text}] })
 		tally.compare(t, nameOf(v), rules, locked, updates.New(v.Schema, focus, 20), 150+200*len(im.Recognized))
 	})
 	t.Logf("recognized %d of %d transition rules, %.1f %%", recognized, rules, 100*float64(recognized)/float64(rules))

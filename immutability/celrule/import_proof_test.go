@@ -34,10 +34,10 @@ func proveImport(t *testing.T, v crdVersion, im Imported, n int) (pairs, refused
 	t.Helper()
 	var kept []RuleRef
 	var focus []string
-	rests := map[string]string{} // schema paths by rule
+	rests := map[[2]string]bool{} // schema path and text of rules
 	for _, r := range im.Recognized {
 		kept = append(kept, RuleRef{r.SchemaPath, r.Index})
-		rests[r.Rest] = r.SchemaPath
+		rests[[2]string{r.SchemaPath, r.Rest}] = true
 		focus = append(focus, r.SchemaPath)
 		for _, l := range r.Locks {
 			focus = append(focus, l.SchemaPath)
@@ -51,7 +51,7 @@ func proveImport(t *testing.T, v crdVersion, im Imported, n int) (pairs, refused
 	}
 	is := transitions(v.schema)
 	judge.plain = celrun.New(v.schema, func(r celrun.Rule) bool { return !is(RuleRef{r.SchemaPath, r.Index}) })
-	rest := celrun.New(locked, func(r celrun.Rule) bool { return rests[r.Text] == r.SchemaPath && r.Text != "" })
+	rest := celrun.New(locked, func(r celrun.Rule) bool { return rests[[2]string{r.SchemaPath, r.Text}] })
 	return sameVerdicts(t, v.name, judge, locks, rest, updates.New(v.schema, focus, 7), n)
 }
 
