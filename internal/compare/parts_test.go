@@ -94,6 +94,9 @@ func TestPasswords(t *testing.T) {
 			t.Errorf("%s: %s, redacted %v; want %s", c.path, raw(got), hasRedacted(got), c.want)
 		}
 	}
+	if !hasRedacted(value{[]any{"a", map[string]any{"b": "c", "d": []any{redactedText()}}}, true}) || hasRedacted(value{[]any{"a", map[string]any{"b": int64(1)}}, true}) {
+		t.Error("a value that is not shown is found anywhere in another one")
+	}
 	if got := passwordsAt(s, obj, nil, "p")(value{}); got != (value{}) {
 		t.Errorf("an absent password is shown as absent, not as %v", got)
 	}
@@ -120,8 +123,8 @@ func TestCommands(t *testing.T) {
 		{object(manifest.Stdin, "", "Pod", "n;s", "-a"), "pod", "'-a' --namespace 'n;s'", "-"},
 		{object("$(helm template .)", "", "Pod", "", "a"), "pod", "a", "<(helm template .)"},
 	} {
-		if kindArgument(c.o) != c.kind || kubectlName(c.o) != c.name || kubectlFile(c.o) != c.file {
-			t.Errorf("%v: %s %s %s", c, kindArgument(c.o), kubectlName(c.o), kubectlFile(c.o))
+		if kindArgument(c.o) != c.kind || kubectlName(c.o) != c.name || manifest.Argument(c.o.Document.File) != c.file {
+			t.Errorf("%v: %s %s %s", c, kindArgument(c.o), kubectlName(c.o), manifest.Argument(c.o.Document.File))
 		}
 	}
 }

@@ -184,15 +184,9 @@ func TestSchemas(t *testing.T) {
 			}
 		})
 	}
-	crds, errs, err := (&manifest.Reader{Stdin: strings.NewReader(crd)}).CRDs(filepath.Join(dir, "crd.yaml"), filepath.Join(dir, "crd.yaml"), "-", filepath.Join(dir, "broken"))
+	crds, errs, err := (&manifest.Reader{Stdin: strings.NewReader(crd)}).Kinds(filepath.Join(dir, "crd.yaml"), "-", filepath.Join(dir, "broken"))
 	if err != nil || len(crds) != 2 || len(errs) != 1 {
-		t.Errorf("a CRD that is named twice counts once, standard input besides: %d, %v, %v", len(crds), errs, err)
-	}
-	if _, _, err := (&manifest.Reader{}).CRDs(filepath.Join(dir, "none")); err == nil {
-		t.Error("CRDs of a file that is not there")
-	}
-	if _, _, err := (&manifest.Reader{}).CRDs(filepath.Join(dir, "crd.yaml"), filepath.Join(dir, "x")); err == nil || !strings.Contains(err.Error(), "there is no CustomResourceDefinition") {
-		t.Errorf("the second argument has no CRD: %v", err)
+		t.Errorf("standard input counts besides: %d, %v, %v", len(crds), errs, err)
 	}
 }
 
@@ -214,14 +208,17 @@ func TestKindPositions(t *testing.T) {
 	}
 }
 
-// TestRendered: the name of a file that stands for the output of a command.
-func TestRendered(t *testing.T) {
-	for name, want := range map[string]string{"$(helm template a)": "helm template a", "$(echo (a))": "echo (a)"} {
-		if got, ok := manifest.Rendered(name); !ok || got != want {
-			t.Errorf("%s: %q, %v", name, got, ok)
+// TestNames: how the name of a file is given to a command, and which names others can open.
+func TestNames(t *testing.T) {
+	for name, want := range map[string]struct {
+		argument string
+		isFile   bool
+	}{
+		"a.yaml": {"a.yaml", true}, "my file.yaml": {"'my file.yaml'", true}, manifest.Stdin: {"-", false}, "$(helm template a)": {"<(helm template a)", false}, "$(echo (a))": {"<(echo (a))", false},
+		manifest.Cluster: {"'the cluster'", false}, "https://example.com/a.yaml": {"https://example.com/a.yaml", false}, "": {"''", false},
+	} {
+		if got := manifest.Argument(name); got != want.argument || manifest.IsFile(name) != want.isFile {
+			t.Errorf("%q: %s, a file: %v", name, got, manifest.IsFile(name))
 		}
-	}
-	if _, ok := manifest.Rendered("a.yaml"); ok {
-		t.Error("a file is not the output of a command")
 	}
 }
