@@ -19,6 +19,7 @@ func TestMatch(t *testing.T) {
 - {kind: ConfigMap, change: def, reason: twice}
 - {crd: gadgets.example.com, rule: dead-rule, reason: nothing like it}
 - {kind: Deployment, path: spec.selector, change: "012", reason: another}
+- {object: shop/orders, kind: StatefulSet, path: spec.serviceName, reason: it matches after the one that is taken}
 `
 	l, err := Parse(".fieldlock.yaml", []byte(file))
 	if err != nil {
@@ -65,7 +66,7 @@ func TestMatch(t *testing.T) {
 func TestParseMistakes(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"accept:\n- {kind: Job}\n", "f:2: document 1: accept[0]: the entry has no reason"},
-		{"accept:\n- {knid: Job, reason: a}\n", "the key is not known"},
+		{"accept:\n- {knid: Job, reason: a}\n", "f:2: document 1: accept[0].knid: the key is not known"},
 		{"accept: {kind: Job}\n", "it is a list of entries"},
 		{"render: rm -rf /\n", "the file has one key, accept"},
 		{"accept:\n- {reason: a, until: tomorrow}\n", "it is the last day that counts"},
@@ -148,10 +149,10 @@ func TestAdd(t *testing.T) {
 			t.Errorf("%s: it takes no entry's place: got %v and\n%s", c.reason, err, more)
 		}
 	}
-	if got, err = Add("f", nil, []Entry{{Kind: "Job", Reason: "a"}}); err != nil {
+	if got, err = Add("f", nil, []Entry{{Kind: "Job", Reason: "a"}, {Kind: "Service", Reason: "b"}}); err != nil {
 		t.Fatal(err)
 	}
-	if l, err = Parse("f", got); err != nil || len(l.Entries) != 1 {
+	if l, err = Parse("f", got); err != nil || len(l.Entries) != 2 {
 		t.Errorf("got %v and\n%s", err, got)
 	}
 }

@@ -112,6 +112,10 @@ func TestCheck(t *testing.T) {
 			want: []string{"unknown a/x metadata.annotations"},
 		},
 		{
+			name: "becomes a hook, nothing locked changed", reason: "whoever applies it, nothing is refused",
+			olds: dir{"crd.yaml": classLocked, "x.yaml": p}, news: dir{"crd.yaml": classLocked, "x.yaml": strings.Replace(p, "{name: x", "{annotations: {helm.sh/hook: pre-install}, name: x", 1)},
+		},
+		{
 			name: "stays a hook", reason: "nothing is ever updated",
 			olds: dir{"crd.yaml": classLocked, "x.yaml": strings.Replace(p, "{name: x", "{annotations: {helm.sh/hook: pre-install}, name: x", 1)},
 			news: dir{"crd.yaml": classLocked, "x.yaml": strings.Replace(q, "{name: x", "{annotations: {helm.sh/hook: pre-install}, name: x", 1)},

@@ -94,6 +94,9 @@ func TestPasswords(t *testing.T) {
 			t.Errorf("%s: %s, redacted %v; want %s", c.path, raw(got), hasRedacted(got), c.want)
 		}
 	}
+	if !hasRedacted(value{[]any{"a", map[string]any{"b": "c", "d": []any{redactedText()}}}, true}) || hasRedacted(value{[]any{"a", map[string]any{"b": int64(1)}}, true}) {
+		t.Error("a value that is not shown is found anywhere in another one")
+	}
 	if got := passwordsAt(s, obj, nil, "p")(value{}); got != (value{}) {
 		t.Errorf("an absent password is shown as absent, not as %v", got)
 	}

@@ -184,29 +184,10 @@ func TestSchemas(t *testing.T) {
 			}
 		})
 	}
-	crds, errs, err := crdsOf(&manifest.Reader{Stdin: strings.NewReader(crd)}, filepath.Join(dir, "crd.yaml"), filepath.Join(dir, "crd.yaml"), "-", filepath.Join(dir, "broken"))
+	crds, errs, err := (&manifest.Reader{Stdin: strings.NewReader(crd)}).Kinds(filepath.Join(dir, "crd.yaml"), "-", filepath.Join(dir, "broken"))
 	if err != nil || len(crds) != 2 || len(errs) != 1 {
-		t.Errorf("a CRD that is named twice counts once, standard input besides: %d, %v, %v", len(crds), errs, err)
+		t.Errorf("standard input counts besides: %d, %v, %v", len(crds), errs, err)
 	}
-	if _, _, err := crdsOf(&manifest.Reader{}, filepath.Join(dir, "none")); err == nil {
-		t.Error("CRDs of a file that is not there")
-	}
-	if _, _, err := crdsOf(&manifest.Reader{}, filepath.Join(dir, "crd.yaml"), filepath.Join(dir, "x")); err == nil || !strings.Contains(err.Error(), "there is no CustomResourceDefinition") {
-		t.Errorf("the second argument has no CRD: %v", err)
-	}
-}
-
-// crdsOf reads the CRDs that args name.
-func crdsOf(r *manifest.Reader, args ...string) (crds []manifest.CRD, errs []error, err error) {
-	var all [][]manifest.File
-	for _, arg := range args {
-		files, err := r.Read(arg)
-		if err != nil {
-			return nil, nil, err
-		}
-		all = append(all, files)
-	}
-	return manifest.CRDsOf(args, all)
 }
 
 // TestKindPositions: a field of a kind is found in the document where it is written, be it by a $ref.
@@ -227,26 +208,17 @@ func TestKindPositions(t *testing.T) {
 	}
 }
 
-// TestNames: which names are files, and how a shell command reads each.
+// TestNames: how the name of a file is given to a command, and which names others can open.
 func TestNames(t *testing.T) {
-	for _, c := range []struct {
-		name, argument string
-		file           bool
+	for name, want := range map[string]struct {
+		argument string
+		isFile   bool
 	}{
-		{"a.yaml", "a.yaml", true},
-		{"my file.yaml", "'my file.yaml'", true},
-		{manifest.Stdin, "-", false},
-		{manifest.Cluster, "'the cluster'", false},
-		{"$(helm template a)", "<(helm template a)", false},
-		{"$(echo (a))", "<(echo (a))", false},
-		{"oci://registry/chart", "oci://registry/chart", false},
-		{"", "''", false},
+		"a.yaml": {"a.yaml", true}, "my file.yaml": {"'my file.yaml'", true}, manifest.Stdin: {"-", false}, "$(helm template a)": {"<(helm template a)", false}, "$(echo (a))": {"<(echo (a))", false},
+		manifest.Cluster: {"'the cluster'", false}, "https://example.com/a.yaml": {"https://example.com/a.yaml", false}, "": {"''", false},
 	} {
-		if got := manifest.IsFile(c.name); got != c.file {
-			t.Errorf("IsFile(%q) = %v", c.name, got)
-		}
-		if got := manifest.Argument(c.name); got != c.argument {
-			t.Errorf("Argument(%q) = %s, want %s", c.name, got, c.argument)
+		if got := manifest.Argument(name); got != want.argument || manifest.IsFile(name) != want.isFile {
+			t.Errorf("%q: %s, a file: %v", name, got, manifest.IsFile(name))
 		}
 	}
 }

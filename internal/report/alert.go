@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -42,19 +43,22 @@ func checkAlerts(r *compare.Report) []alert {
 	for i := range r.Violations {
 		v := &r.Violations[i]
 		object := strings.TrimSpace(v.Kind + " " + v.Object)
-		message := fmt.Sprintf("%s: %s: %s", object, v.Path, v.Message)
+		path := cmp.Or(v.Path, "the whole object")
+		message := fmt.Sprintf("%s: %s: %s", object, path, v.Message)
 		if (v.Old != nil || v.New != nil) && v.Key == nil && len(v.Differences) == 0 && v.Reason == "" {
 			message += ": " + arrow(v.Old, v.New, false)
 		}
 		a := alert{
-			rule: v.Lock, level: "error", title: "locked field: " + v.Path, message: message,
-			field: object + ": " + v.Path, at: place{v.File, v.Line, v.Column}, lock: place{v.LockFile, v.LockLine, 0},
+			rule: v.Lock, level: "error", title: "locked field: " + path, message: message,
+			field: object + ": " + path, at: place{v.File, v.Line, v.Column}, lock: place{v.LockFile, v.LockLine, 0},
 		}
 		switch {
 		case v.AcceptedNew:
 			a.level, a.accepted = "warning", acceptance(v)
 		case v.Accepted:
 			a.level, a.accepted = "note", acceptance(v)
+		case v.Replaced:
+			a.level, a.accepted = "warning", "not counted: "+replaced
 		}
 		alerts = append(alerts, a)
 	}

@@ -64,5 +64,8 @@ func acceptance(v *compare.Violation) string {
 	return text + v.AcceptedReason
 }
 
+// replaced is why a violation does not count whose object is replaced.
+const replaced = "the object asks its tool to replace it"
+
 // The limit of the differences that text shows below one violation.
 const shownDifferences = 10

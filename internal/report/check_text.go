@@ -77,7 +77,7 @@ func writeViolation(w io.Writer, v *compare.Violation, p Palette) {
 	case v.AcceptedNew:
 		fmt.Fprintf(w, "      %s\n", p.Yellow(Printable(acceptance(v))))
 	case v.Replaced:
-		fmt.Fprintf(w, "      %s\n", p.Yellow("not counted: the object asks its tool to replace it"))
+		fmt.Fprintf(w, "      %s\n", p.Yellow("not counted: "+replaced))
 	case v.Accepted:
 		fmt.Fprintf(w, "      %s\n", p.Green(Printable(acceptance(v))))
 	}
@@ -111,7 +111,7 @@ func writeReplacement(w io.Writer, r *compare.Replacement, p Palette) {
 	}
 	asked := ""
 	if r.Requested {
-		asked = "; the object asks its tool to replace it"
+		asked = "; " + replaced
 	}
 	fmt.Fprintf(w, "\n  to get there (cost: %s): %s%s\n", cost, Printable(r.Message), asked)
 	for _, how := range r.How {

@@ -23,7 +23,7 @@ func checkMarkdown(w io.Writer, r *compare.Report) error {
 	for i := range r.Violations {
 		v := &r.Violations[i]
 		fmt.Fprintf(w, "| %s<br>%s | %s | %s | %s |\n", cell(strings.TrimSpace(v.Kind+" "+v.Object)), codeCell(fmt.Sprintf("%s:%d", v.File, v.Line)),
-			codeCell(v.Path), changeCell(v), whyCell(v))
+			cmp.Or(codeCell(v.Path), "the whole object"), changeCell(v), whyCell(v))
 	}
 	for i := range r.Replacements {
 		re := &r.Replacements[i]
@@ -90,6 +90,8 @@ func whyCell(v *compare.Violation) string {
 		text += "<br>**" + cell(acceptance(v)) + "**"
 	case v.Accepted:
 		text += "<br>" + cell(acceptance(v))
+	case v.Replaced:
+		text += "<br>not counted: " + replaced
 	}
 	if v.OnlyOld {
 		text += "<br>only OLD has this lock"
