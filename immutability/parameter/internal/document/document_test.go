@@ -39,13 +39,16 @@ func TestAttributes(t *testing.T) {
 		{"nm", "two edits of a short name are too many", ""},
 		{"amen", "the same letters", ""},
 		{"same", "one letter is replaced", "name"},
+		{"grou", "two letters of six are missing", "groups"},
+		{"labex", "one letter of five is replaced", "label"},
+		{"labxy", "two letters of five are replaced", ""},
 		{"", "no letters", ""},
 	} {
-		found, misspelled := Attributes(load(t, fmt.Sprintf("%q: x", row.key)), "name", "immutable")
+		found, misspelled := Attributes(load(t, fmt.Sprintf("%q: x", row.key)), "name", "immutable", "groups", "label")
 		if (len(misspelled) == 1) != (row.meant != "") || row.meant != "" && (misspelled[0].Meant != row.meant || misspelled[0].Written != row.key || misspelled[0].Line != 1) {
 			t.Errorf("%q: %v, want it to be meant for %q: %s", row.key, misspelled, row.meant, row.reason)
 		}
-		if _, err := Strict(load(t, fmt.Sprintf("%q: x", row.key)), "name", "immutable"); (err != nil) != (row.meant != "") {
+		if _, err := Strict(load(t, fmt.Sprintf("%q: x", row.key)), "name", "immutable", "groups", "label"); (err != nil) != (row.meant != "") {
 			t.Errorf("%q: Strict: %v: %s", row.key, err, row.reason)
 		}
 		if read := strings.EqualFold(row.key, "immutable"); (found["immutable"] != nil) != read {
