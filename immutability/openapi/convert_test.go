@@ -125,9 +125,30 @@ func TestIndex(t *testing.T) {
 	}
 }
 
+// TestKindsWithoutNames: a kind has a version and a name; its group may be empty.
+func TestKindsWithoutNames(t *testing.T) {
+	for gvk, want := range map[string]string{
+		"{group: g, version: v1}": "", "{group: g, kind: K}": "", "{version: v1, kind: K}": "v1 K", "{group: '', version: v1, kind: K}": "v1 K",
+		"[{group: g, version: v1, kind: K}, {group: g, version: v1}]": "g/v1 K", "text": "",
+	} {
+		got := ""
+		for _, k := range read(t, "swagger: '2.0'\ndefinitions: {a: {x-kubernetes-group-version-kind: "+gvk+"}}").Kinds {
+			got += k.APIVersion + " " + k.Kind
+		}
+		if got != want {
+			t.Errorf("%s: %q, want %q", gvk, got, want)
+		}
+	}
+}
+
 // TestPointersIntoLists: an index is a number of an item that is there.
 func TestPointersIntoLists(t *testing.T) {
 	d := read(t, "type: object\nallOf: [{format: a}, {format: b}]\nproperties: {p: {format: c}}")
+	for ref, line := range map[string]int{"#": 3, "#/nowhere": 1, "#nope": 1, "other.json#": 1} {
+		if at := d.Position(ref, "/properties/p"); at.Line != line {
+			t.Errorf("%s: p is in line %d, want %d: where a reference leads nowhere, the document is meant", ref, at.Line, line)
+		}
+	}
 	for ref, want := range map[string]string{
 		"#/allOf/0": "a", "#/allOf/1": "b", "#/properties/p": "c",
 		"#/allOf/2": "", "#/allOf/-1": "", "#/allOf/x": "", "#/allOf": "", "#/properties": "", "#/allOf/0/format": "", "#/allOf/0/0": "",

@@ -156,7 +156,7 @@ func TestSteps(t *testing.T) {
 // TestNames: a manager's name is quoted where it could be taken for more than a name.
 func TestNames(t *testing.T) {
 	for name, want := range map[string]string{
-		"helm": "helm", "Go-http-client/1.1": "Go-http-client/1.1", "": "an unnamed manager",
+		"helm": "helm", "a!b": "a!b", "Go-http-client/1.1": "Go-http-client/1.1", "": "an unnamed manager",
 		"a b": `"a b"`, "a,b": `"a,b"`, `a"b`: `"a\"b"`, "a\nb": `"a\nb"`, "a\u202eb": `"a\u202eb"`, "é": "é",
 	} {
 		if got := ownership.Text([]ownership.Owner{{Manager: name, Operation: "Apply"}}); got != "last applied by "+want {

@@ -107,6 +107,31 @@ func TestCatalogue(t *testing.T) {
 	}
 }
 
+// TestHoles: the findings that objects can show, and the only ones that a note can stand in for.
+func TestHoles(t *testing.T) {
+	want := []string{rule.AtomicItems, rule.CELOptionalParent, rule.CELRenamableKey, rule.CELUnknownKeys, rule.CELUnsetThenSet, rule.CELVersionWithoutRule,
+		rule.OptionalParent, rule.RenamableKey, rule.UnsetThenSet, rule.VersionDefault, rule.VersionUnlocked}
+	var got []string
+	for _, r := range rule.All() {
+		if r.Hole {
+			got = append(got, r.ID)
+		}
+	}
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// TestHelp: why, an example that is fenced as YAML, and how to mend it.
+func TestHelp(t *testing.T) {
+	for _, r := range rule.All() {
+		if want := r.Why + "\n\n```yaml\n" + strings.TrimSpace(r.Example) + "\n```\n\n**Fix**: " + r.Fix + "\n"; r.Help() != want {
+			t.Errorf("%s: the help is\n%s\nwant\n%s", r.ID, r.Help(), want)
+		}
+	}
+}
+
 // TestLiterals: the IDs are spelled in this package only, so that a rule is found, renamed and documented in one place.
 func TestLiterals(t *testing.T) {
 	known := ids(t)

@@ -2,7 +2,10 @@ package yamldoc_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"reflect"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -154,6 +157,9 @@ func TestReadDocuments(t *testing.T) {
 		{"sign after the prefix", "kubectl reads a number", "a: 0b+1", []any{map[string]any{"a": int64(1)}}},
 		{"tag of another program", "kubectl takes it for text", "a: !secret 1", []any{map[string]any{"a": "1"}}},
 		{"merge after a key", "for kubectl, what comes later wins", "a: {x: 1, <<: {x: 2}}", []any{map[string]any{"a": map[string]any{"x": int64(2)}}}},
+		{"marker alone", "no document", "---", nil},
+		{"marker at the end", "no document after it", "{\"a\": 1}\n---", []any{map[string]any{"a": int64(1)}}},
+		{"almost a decimal", "kubectl takes it for text", "a: 1.x\nb: 1.5e\nc: 1e5x\nd: .e1\ne: 1.5.2", []any{map[string]any{"a": "1.x", "b": "1.5e", "c": "1e5x", "d": ".e1", "e": "1.5.2"}}},
 		{"directive", "it belongs to the document", "%YAML 1.1\n---\na: 1", []any{map[string]any{"a": int64(1)}}},
 		{"document on the line of its marker", "YAML allows it", "--- {a: 1}\n--- # comment\nb: 2", []any{map[string]any{"a": int64(1)}, map[string]any{"b": int64(2)}}},
 		{"marker within a text", "it is indented", "a: |\n  ---\n  b\n", []any{map[string]any{"a": "---\nb\n"}}},
@@ -171,6 +177,60 @@ func TestReadDocuments(t *testing.T) {
 				t.Errorf("%s (-want +got):\n%s", c.reason, diff)
 			}
 		})
+	}
+}
+
+// TestErrorsAreSorted: the mistakes of a file come in the order of its lines, and name their documents.
+func TestErrorsAreSorted(t *testing.T) {
+	documents, err := yamldoc.Read("f", []byte("- a\n---\nkind: A\n---\nb: [\n---\n5\n---\nc: {d\n---\nx\n"))
+	if len(documents) != 1 || err == nil {
+		t.Fatalf("%v, %v", documents, err)
+	}
+	var begins []string
+	for line := range strings.SplitSeq(err.Error(), "\n") {
+		at, _, _ := strings.Cut(line, ": ")
+		begins = append(begins, at)
+	}
+	if !slices.IsSortedFunc(begins, func(a, b string) int {
+		number := func(s string) int { n, _ := strconv.Atoi(strings.TrimPrefix(s, "f:")); return n }
+		return number(a) - number(b)
+	}) || len(begins) != 5 {
+		t.Errorf("%s", err)
+	}
+}
+
+// TestJSONMistakes: the line of the mistake and what would be right.
+func TestJSONMistakes(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"a"` + "\n" + ` 1}`:         "f:2: document 1: the JSON is malformed: found \"1\"; expected a colon after a member name",
+		`{"a": 1` + "\n" + ` "b": 2}`: "f:2: document 1: the JSON is malformed: found \"\\\"\"; expected a comma or } after a member",
+		`{"a": 1} {"b" 2}`:            "document 2: the JSON is malformed: found \"2\"; expected a colon",
+		`{"a": "\x"}`:                 "expected a value",
+		`{"a": 1, "a": 2}`:            "has the member \"a\" twice",
+		"{\"a\": 1,\n \"b\" : [}":     "f:2: ",
+	} {
+		if _, err := yamldoc.Read("f", []byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", text, err, want)
+		}
+	}
+}
+
+// TestManyDocuments: a large file is read in parts at the same time, and its documents keep their order and lines.
+func TestManyDocuments(t *testing.T) {
+	var text strings.Builder
+	const n = 6_000
+	for i := range n {
+		fmt.Fprintf(&text, "---\nkind: A\nnumber: %d\n", i)
+	}
+	text.WriteString("---\nbroken: [\n")
+	documents, err := yamldoc.Read("f", []byte(text.String()))
+	if len(documents) != n || err == nil || !strings.Contains(err.Error(), fmt.Sprintf("document %d", n+1)) {
+		t.Fatalf("%d documents, %v", len(documents), err)
+	}
+	for i, d := range documents {
+		if d.Object["number"] != int64(i) || d.Number != i+1 || d.Locate("number").Line != 3*i+3 {
+			t.Fatalf("document %d: %v, number %d, line %d", i, d.Object, d.Number, d.Locate("number").Line)
+		}
 	}
 }
 
@@ -296,6 +356,7 @@ func TestBounded(t *testing.T) {
 		{"JSON in a row", "so is each of these", strings.Repeat("{}", 100_001), 0, "f:1: the file has more than 100000 documents; split it"},
 		{"items", "the parser takes hundreds of bytes for each", strings.Repeat("- a\n", 2_000_001), 0, "the limit for YAML is 2000000; split it"},
 		{"a long flow list", "on one line too", "a: [" + strings.Repeat("1,", 2_000_001) + "]", 0, "the limit for YAML is 2000000; split it"},
+		{"an alias before many values", "only what aliases stand for is counted", "a: &x 1\nb: *x\nc: [" + strings.Repeat("1,", 1_100_000) + "1]", 1, ""},
 		{"a long JSON list", "JSON takes less", `{"a": [` + strings.Repeat("1,", 2_000_001) + "1]}", 1, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -145,6 +145,47 @@ func TestPlugin(t *testing.T) {
 	}
 }
 
+// TestPluginFollowsTheRegistry: one plugin enforces the locks that the registry holds now, from one update to the next.
+func TestPluginFollowsTheRegistry(t *testing.T) {
+	s := scheme()
+	registry := registryOf(t)
+	plugin := apiserver.NewPlugin(registry, immutability.Invalid)
+	update := func(obj, old runtime.Object) error {
+		return plugin.Validate(context.Background(), k8sadmission.NewAttributesRecord(obj, old, podKind, "ns", "p", pods, "", k8sadmission.Update, nil, false, nil), k8sadmission.NewObjectInterfacesFromScheme(s))
+	}
+	refused := func(err error) bool { return apierrors.IsInvalid(err) }
+	for range 2 {
+		if err := update(pod("b"), pod("a")); !refused(err) {
+			t.Errorf("a locked field changes: %v", err)
+		}
+		if err := update(pod("a"), pod("a")); err != nil {
+			t.Errorf("nothing changes: %v", err)
+		}
+		if err := update(unstructuredPod(podVersion, "b"), unstructuredPod(podVersion, "a")); !refused(err) {
+			t.Errorf("a locked field of an unstructured object changes: %v", err)
+		}
+	}
+	var other spec.Schema
+	if err := other.UnmarshalJSON([]byte(`{"type":"object","properties":{"spec":{"type":"object","properties":{"hostname":{"type":"string","x-kubernetes-immutable":true}}}}}`)); err != nil {
+		t.Fatal(err)
+	}
+	registry.Put(admission.Kind{GroupKind: podKind.GroupKind(), Resource: "pods", Versions: map[string]admission.Version{"v1": {Validator: immutability.MustCompile(&other)}}})
+	named := pod("b")
+	named.Spec.Hostname = "h"
+	for range 2 {
+		if err := update(pod("b"), pod("a")); err != nil {
+			t.Errorf("the field is not locked any more: %v", err)
+		}
+		if err := update(named, pod("b")); !refused(err) || !strings.Contains(err.Error(), "spec.hostname") {
+			t.Errorf("another field is locked now: %v", err)
+		}
+	}
+	registry.Put(admission.Kind{GroupKind: podKind.GroupKind(), Resource: "pods", Versions: map[string]admission.Version{"v9": {Validator: podLocks(t)}}})
+	if err := update(pod("a"), pod("a")); err == nil || !strings.Contains(err.Error(), "this update cannot be checked for immutable fields: ") {
+		t.Errorf("the version has no locks any more: %v", err)
+	}
+}
+
 type noConfig struct{}
 
 func (noConfig) ConfigFor(string) (io.Reader, error) {
@@ -160,6 +201,7 @@ func TestOrder(t *testing.T) {
 			[]string{"NamespaceLifecycle", "MutatingAdmissionWebhook", "ValidatingAdmissionPolicy", "ValidatingAdmissionWebhook"},
 			[]string{"NamespaceLifecycle", "MutatingAdmissionWebhook", "FieldImmutability", "ValidatingAdmissionPolicy", "ValidatingAdmissionWebhook"}},
 		{"no webhooks", "at the end", []string{"NamespaceLifecycle"}, []string{"NamespaceLifecycle", "FieldImmutability"}},
+		{"first", "before it, and not at the end", []string{"ValidatingAdmissionWebhook", "ResourceQuota"}, []string{"FieldImmutability", "ValidatingAdmissionWebhook", "ResourceQuota"}},
 		{"there", "once is enough", []string{"FieldImmutability", "X"}, []string{"FieldImmutability", "X"}},
 		{"empty", "alone", nil, []string{"FieldImmutability"}},
 	} {
@@ -252,6 +294,9 @@ func TestLocks(t *testing.T) {
 		{"unstructured of another version", "its fields may have other names", locks, unstructuredPod("example.apiserver.k8s.io/v2", "b"), unstructuredPod("example.apiserver.k8s.io/v2", "a"), "cannot be checked"},
 		{"typed without scheme", "an internal type has no JSON names, so no lock would be found", without, pod("b"), pod("a"), "give a scheme"},
 		{"another type", "it is no pod", locks, &example.ReplicaSet{}, &example.ReplicaSet{}, "cannot be checked"},
+		{"a type that the scheme converts to none of the group", "it is no pod", locksOf(t, podLocks(t), withOthers()), &metav1.Status{}, &metav1.Status{}, "cannot be checked"},
+		{"another kind of the version", "it is no pod", locksOf(t, podLocks(t), withOthers()), &metav1.APIGroup{}, &metav1.APIGroup{}, "the locks are of example.apiserver.k8s.io/v1, Kind=Pod"},
+		{"a kind without a Go type", "its objects are unstructured", locksOf(t, podLocks(t), untyped()), unstructuredPod(podVersion, "b"), unstructuredPod(podVersion, "a"), "field is immutable"},
 		{"no old object", "nothing to compare with", locks, pod("a"), nil, "missing"},
 		{"nil pointer", "nothing to compare with", locks, versionedPod("a"), (*examplev1.Pod)(nil), "missing"},
 		{"one of each form", "both are converted", locks, versionedPod("b"), unstructuredPod(podVersion, "a"), "field is immutable"},
@@ -264,6 +309,21 @@ func TestLocks(t *testing.T) {
 			}
 		})
 	}
+}
+
+// withOthers knows more kinds than the one with locks.
+func withOthers() *runtime.Scheme {
+	s := scheme()
+	s.AddKnownTypes(examplev1.SchemeGroupVersion, &metav1.APIGroup{})
+	s.AddKnownTypes(schema.GroupVersion{Group: "other.dev", Version: "v1"}, &metav1.Status{})
+	return s
+}
+
+// untyped is a scheme in which pods have no Go type, as custom resources.
+func untyped() *runtime.Scheme {
+	s := runtime.NewScheme()
+	s.AddKnownTypeWithName(podKind, &unstructured.Unstructured{})
+	return s
 }
 
 func TestNewUpdateStrategyRefuses(t *testing.T) {

@@ -3,7 +3,9 @@ package loader_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -182,5 +184,38 @@ func TestGaps(t *testing.T) {
 		if got := strings.Join(kind.Versions["v1beta1"].Gaps, " "); got != row.want || len(kind.Versions["v1"].Gaps) > 0 {
 			t.Errorf("%s: gaps %q and %q, want %q: %s", row.name, got, kind.Versions["v1"].Gaps, row.want, row.reason)
 		}
+	}
+}
+
+// TestVersions: the served versions, each with its locks, its gaps and the field that its scale subresource sets.
+func TestVersions(t *testing.T) {
+	const schemaOf = `{openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {class: {type: string%s}, size: {type: integer}, count: {type: integer}}}}}}`
+	locked, free := strings.ReplaceAll(schemaOf, "%s", ", x-kubernetes-immutable: true"), strings.ReplaceAll(schemaOf, "%s", "")
+	text := `apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: clusters.example.dev}
+spec:
+  group: example.dev
+  scope: Namespaced
+  names: {kind: Cluster, plural: clusters}
+  versions:
+  - {name: v1, served: true, storage: true, schema: ` + locked + `}
+  - {name: v2, served: true, storage: false, schema: ` + free + `, subresources: {scale: {specReplicasPath: .spec.size, statusReplicasPath: .status.size}}}
+  - {name: v3, served: true, storage: false, schema: ` + locked + `, subresources: {scale: {specReplicasPath: .spec.count, statusReplicasPath: .status.count}}}
+  - {name: v0, served: false, storage: false, schema: ` + locked + `, subresources: {scale: {specReplicasPath: .spec.size, statusReplicasPath: .status.size}}}
+`
+	kinds, err := loader.CRDs{}.Read("crds.yaml", []byte(text))
+	if err != nil || len(kinds) != 1 {
+		t.Fatalf("%v, %v", kinds, err)
+	}
+	var got []string
+	for _, kind := range kinds {
+		for name, v := range kind.Versions {
+			got = append(got, fmt.Sprintf("%s: %d locks, gaps %v, replicas %v", name, len(v.Validator.Locks()), v.Gaps, v.Replicas))
+		}
+	}
+	slices.Sort(got)
+	if want := []string{"v1: 1 locks, gaps [], replicas []", "v2: 0 locks, gaps [spec.class], replicas [spec size]", "v3: 1 locks, gaps [], replicas [spec count]"}; !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }

@@ -76,6 +76,9 @@ func TestHook(t *testing.T) {
 			if response.UID != "u" || response.Allowed != row.allowed || !strings.Contains(string(text), row.want) {
 				t.Errorf("%s; want allowed %v with %q: %s", text, row.allowed, row.want, row.reason)
 			}
+			if reason := map[int32]string{400: "BadRequest", 422: "Invalid"}; !row.allowed && (string(response.Result.Reason) != reason[response.Result.Code] || (len(response.Result.Details.Causes) == 1) != (response.Result.Code == 422)) {
+				t.Errorf("the reason of %d is %s, with the causes %v", response.Result.Code, response.Result.Reason, response.Result.Details.Causes)
+			}
 			if !row.allowed && (response.Result == nil || response.Result.Code < 400 || response.Result.Message == "") {
 				t.Errorf("a refusal without a reason: %s", text)
 			}
@@ -83,6 +86,15 @@ func TestHook(t *testing.T) {
 				t.Errorf("warnings %q", response.Warnings)
 			}
 		})
+	}
+	for reason, review := range map[string]map[string]any{
+		"another group":                {"resource": map[string]any{"group": "example.dev", "version": "v1", "resource": "customresourcedefinitions"}},
+		"a subresource, without locks": {"subResource": "status", "resource": map[string]any{"group": "apiextensions.k8s.io", "version": "v1", "resource": "customresourcedefinitions"}},
+	} {
+		review["uid"], review["operation"], review["object"] = "u", "UPDATE", []any{}
+		if response := post(t, loader.CRDs{}.Hook(), review); !response.Allowed {
+			t.Errorf("%s: %v is not for this hook", reason, response.Result)
+		}
 	}
 	if response := post(t, loader.CRDs{}.Hook(), map[string]any{"uid": "u", "operation": "CREATE", "object": []any{},
 		"resource": map[string]any{"group": "apiextensions.k8s.io", "version": "v1", "resource": "customresourcedefinitions"}}); response.Allowed {

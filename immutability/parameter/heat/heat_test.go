@@ -2,6 +2,9 @@ package heat_test
 
 import (
 	"errors"
+	"fmt"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/fieldlock/fieldlock/immutability/parameter"
@@ -55,5 +58,37 @@ func TestDescriptionOfConstraint(t *testing.T) {
 	got := template.Create(parameter.FromTexts(map[string]string{"a": "x"})).Err()
 	if want := `parameter "a" cannot have the value "x": two letters\x1b[31m ::error::x`; got == nil || got.Error() != want {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// TestChanges: each parameter whose effective value changes, sorted by name; values that one of the templates hides stay
+// hidden.
+func TestChanges(t *testing.T) {
+	old := mustRead(t, `parameters: {z: {type: string, default: x}, hid: {type: string, hidden: true}, gone: {type: string, default: x}, same: {type: string, default: x}, was: {type: string, hidden: true, default: x}, unset: {type: string}}`)
+	current := parameter.FromTexts(map[string]string{"hid": "a", "gone": "b", "same": "x"})
+	template := mustRead(t, `parameters: {z: {type: string, default: y}, hid: {type: string}, same: {type: string}, new: {type: string, default: n, label: A label, description: A description}, b: {type: boolean, default: "yes"}}`)
+	preview := template.Update(parameter.FromTexts(map[string]string{"hid": "c", "same": "x"}), old, current)
+	if err := preview.Err(); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, c := range preview.Changes {
+		got = append(got, fmt.Sprintf("%s %s %t %s %t hidden %t", c.Name, c.Old.Text, c.HasOld, c.New.Text, c.HasNew, c.Hidden))
+	}
+	want := []string{
+		"b  false yes true hidden false",
+		"gone b true  false hidden false",
+		"hid a true c true hidden true",
+		"new  false n true hidden false",
+		"was x true  false hidden true",
+		"z x true y true hidden false",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	for _, p := range template.Parameters() {
+		if p.Name == "new" && (p.Label != "A label" || p.Description != "A description") {
+			t.Errorf("the texts of new are %q and %q", p.Label, p.Description)
+		}
 	}
 }
