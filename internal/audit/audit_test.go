@@ -111,6 +111,27 @@ func TestCRDs(t *testing.T) {
 	}
 }
 
+// TestOrder: errors, warnings and notes, each by line, path, rule and message.
+func TestOrder(t *testing.T) {
+	for severity, want := range map[string]int{"error": 0, "warning": 1, "note": 2} {
+		if got := (&Finding{Severity: severity}).rank(); got != want {
+			t.Errorf("%s has the rank %d", severity, got)
+		}
+	}
+	const deadTwice = "{type: object, required: [f, g], properties: {f: {type: string, enum: [a], x-kubernetes-validations: [{rule: self == oldSelf}]}, g: {type: string, enum: [a], x-kubernetes-validations: [{rule: self == oldSelf}]}}}"
+	r, err := CRDs(slices.Concat(crds(t, "c.yaml", "Widget", "None", deadTwice), crds(t, "d.yaml", "Gadget", "None", once), crds(t, "e.yaml", "Box", "None", once)), nil, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"c.yaml:18 v1 warning dead-rule spec.f", "c.yaml:18 v1 warning dead-rule spec.g", "d.yaml:18 v1 warning unset-then-set spec.f", "e.yaml:18 v1 warning unset-then-set spec.f"}, findings(r)); diff != "" {
+		t.Errorf("several findings of several CRDs (-want +got):\n%s", diff)
+	}
+	r, err = CRDs(crds(t, "c.yaml", "Widget", "Webhook", ruled, "{type: object}"), nil, Options{})
+	if err != nil || len(r.Findings) != 2 || !strings.HasPrefix(r.Findings[1].Message, "possible: ") || len(r.Findings[1].Message) < 50 {
+		t.Errorf("a hole that only the webhook can close: %+v, %v", r.Findings, err)
+	}
+}
+
 // TestPairs: which CRD is an update of which old one.
 func TestPairs(t *testing.T) {
 	widget, gadget := crds(t, "w.yaml", "Widget", "None", free), crds(t, "g.yaml", "Gadget", "None", free)
