@@ -69,7 +69,7 @@ func TestParseMistakes(t *testing.T) {
 		{"accept:\n- {knid: Job, reason: a}\n", "f:2: document 1: accept[0].knid: the key is not known"},
 		{"accept: {kind: Job}\n", "it is a list of entries"},
 		{"render: rm -rf /\n", "the file has one key, accept"},
-		{"accept:\n- {reason: a, until: tomorrow}\n", "it is the last day that counts"},
+		{"accept:\n- {reason: a, until: tomorrow}\n", "f:2: document 1: accept[0].until: it is \"tomorrow\"; it is the last day that counts"},
 		{"accept:\n- {reason: a, kind: 5}\n", "it has to be a string"},
 		{"accept:\n- 5\n", "an entry is an object"},
 		{"accept: []\n---\naccept:\n- {reason: a}\n", "several documents"},
@@ -130,6 +130,12 @@ func TestAdd(t *testing.T) {
 	}
 	if l, err = Parse("f", got); err != nil || len(l.Entries) != 2 || l.Entries[1].Change != "4567" {
 		t.Errorf("another change of the same field: got %v and\n%s", err, got)
+	}
+	if strings.Contains(string(got), `""`) {
+		t.Errorf("keys that say nothing are written:\n%s", got)
+	}
+	if _, err := Add("f", []byte("accept: [\n"), []Entry{{Kind: "Job", Reason: "a"}}); err == nil {
+		t.Error("a malformed file is written anew")
 	}
 	for _, c := range []struct {
 		reason string

@@ -62,6 +62,9 @@ const locked = "class: {type: string, x-kubernetes-immutable: true}"
 // classLocked is a CRD with one lock in both versions.
 var classLocked = widgets("None", locked, locked)
 
+// twoLocks is a CRD with two of them.
+var twoLocks = widgets("None", locked+"\nzone: {type: string, x-kubernetes-immutable: true}", "")
+
 func TestCheck(t *testing.T) {
 	type dir = map[string]string
 	rule := func(text string) string {
@@ -133,6 +136,11 @@ func TestCheck(t *testing.T) {
 			name: "moved, copied and changed", reason: "whichever it was, it is refused: copies cannot hide a change",
 			olds: dir{"crd.yaml": classLocked, "x.yaml": p}, news: dir{"crd.yaml": classLocked, "dev/x.yaml": q, "prod/x.yaml": q},
 			want: []string{"a/x spec.class immutable", "a/x spec.class immutable"},
+		},
+		{
+			name: "moved, copied and changed in different fields", reason: "each is reported with its own change",
+			olds: dir{"crd.yaml": twoLocks, "x.yaml": widget("v1", "a", "x", "{class: p, zone: p}")}, news: dir{"crd.yaml": twoLocks, "dev/x.yaml": widget("v1", "a", "x", "{class: q, zone: p}"), "prod/x.yaml": widget("v1", "a", "x", "{class: p, zone: q}")},
+			want: []string{"a/x spec.class immutable", "a/x spec.zone immutable"},
 		},
 		{
 			name: "two equal ones become one", reason: "it does not matter which of them it was",

@@ -3,7 +3,54 @@ package compare
 import (
 	"slices"
 	"testing"
+
+	"github.com/fieldlock/fieldlock/internal/manifest"
+	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
+
+// TestLive: with the objects of a cluster, what it has takes the place of OLD, what an apply would store that of NEW, and
+// what its dry run refuses counts.
+func TestLive(t *testing.T) {
+	news := files(map[string]string{"crd.yaml": classLocked, "x.yaml": widget("v1", "a", "x", "{free: b}") + widget("v1", "a", "created", "{class: q}") + widget("v1", "a", "refused", "{class: p}")})
+	object := func(text string) *yamldoc.Document {
+		f := manifest.File{Name: manifest.Cluster}
+		f.Parse([]byte(text))
+		return f.Documents[0]
+	}
+	documents := news[1].Documents
+	live := map[*yamldoc.Document]Live{
+		documents[0]: {Old: object(widget("v1", "a", "x", "{class: p}")), New: object(widget("v1", "a", "x", "{class: q, free: b}")).Object},
+		documents[2]: {Old: object(widget("v1", "a", "refused", "{class: p, free: a}")), New: object(widget("v1", "a", "refused", "{class: p}")).Object, Refusals: []ServerRefusal{{"spec.free", "a webhook says no"}}},
+	}
+	r, err := Check(Input{New: news, Live: live}, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"a/x spec.class immutable", "a/refused spec.free server"}; !slices.Equal(found(r), want) || r.Created != 1 || r.Updated != 2 {
+		t.Errorf("got %q, want %q; %d created, %d updated", found(r), want, r.Created, r.Updated)
+	}
+	if len(r.Replacements) != 2 || r.Replacements[1].Message != "the API server refuses the change for a reason that is in none of the schemas" {
+		t.Errorf("replacements %+v", r.Replacements)
+	}
+}
+
+// TestSame: an object is what it is called, of which kind, and where it is written.
+func TestSame(t *testing.T) {
+	s := Subject{Object: "a/x", Kind: "Widget", File: "x.yaml", ObjectLine: 3, Line: 5}
+	for name, c := range map[string]struct {
+		change func(*Subject)
+		want   bool
+	}{
+		"field": {func(s *Subject) { s.Line = 9 }, true}, "object": {func(s *Subject) { s.Object = "a/y" }, false}, "kind": {func(s *Subject) { s.Kind = "Gadget" }, false},
+		"file": {func(s *Subject) { s.File = "y.yaml" }, false}, "document": {func(s *Subject) { s.ObjectLine = 4 }, false},
+	} {
+		other := s
+		c.change(&other)
+		if s.Same(&other) != c.want {
+			t.Errorf("another %s is the same object: %v", name, !c.want)
+		}
+	}
+}
 
 // TestServerRefusals: what a dry run refuses is listed, unless a lock explains it.
 func TestServerRefusals(t *testing.T) {

@@ -38,7 +38,8 @@ const (
 	crd    = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: widgets.example.com}\nspec: {group: example.com, names: {kind: Widget, plural: widgets}, scope: Namespaced, " +
 		"versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, x-kubernetes-immutable: true}}}}}]}\n"
 	document = `{"openapi": "3.0.0", "components": {"schemas": {
-		"Gadget": {"type": "object", "x-kubernetes-group-version-kind": [{"group": "example.com", "version": "v1", "kind": "Gadget"}], "properties": {"spec": {"type": "object", "x-kubernetes-immutable": true}}},
+		"Gadget": {"type": "object", "x-kubernetes-group-version-kind": [{"group": "example.com", "version": "v1", "kind": "Gadget"}], "properties": {
+			"spec": {"type": "object", "x-kubernetes-immutable": true}}},
 		"Box": {"type": "object", "x-kubernetes-group-version-kind": [{"group": "", "version": "v1", "kind": "Box"}], "properties": {"spec": {"$ref": "#/components/schemas/BoxSpec"}}},
 		"BoxSpec": {"type": "object", "x-kubernetes-validations": [{"rule": "self == oldSelf"}], "properties": {"a": {"type": "string"}}},
 		"Free": {"type": "object", "x-kubernetes-group-version-kind": [{"group": "example.com", "version": "v1", "kind": "Free"}]},
@@ -203,7 +204,7 @@ func TestKindPositions(t *testing.T) {
 		lines[c.Kind] = c.Document.Position(schema...).Line
 		lines[c.Kind+" itself"] = c.Document.Position("spec", "names").Line
 	}
-	if diff := cmp.Diff(map[string]int{"Gadget": 2, "Gadget itself": 2, "Box": 3, "Box itself": 3}, lines); diff != "" {
+	if diff := cmp.Diff(map[string]int{"Gadget": 3, "Gadget itself": 2, "Box": 4, "Box itself": 4}, lines); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }

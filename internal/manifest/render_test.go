@@ -38,6 +38,9 @@ func TestRender(t *testing.T) {
 	var stderr strings.Builder
 	r := &Renderer{Timeout: time.Minute, Stderr: &stderr}
 	f, err := r.Render(`sh -c 'cat x.yaml; echo careful >&2'`, dir)
+	if name := "$(sh -c 'cat x.yaml; echo careful >&2')"; f.Name != name || f.Path != name || !f.Found {
+		t.Errorf("the output is the file %q, %q, found %v", f.Name, f.Path, f.Found)
+	}
 	if err != nil || f.Err != nil || len(f.Documents) != 2 || stderr.String() != "careful\n" {
 		t.Errorf("got %v, %v, %d documents, %q", err, f.Err, len(f.Documents), stderr.String())
 	}

@@ -65,6 +65,29 @@ func TestWriteFile(t *testing.T) {
 	}
 }
 
+// TestWriteFileErrors: an error names the file once, and says what went wrong.
+func TestWriteFileErrors(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir+"/a.yaml")
+	for _, c := range []struct{ path, dir, want string }{
+		{"none/a.yaml", "", "none/a.yaml cannot be written, it stays as it is: no such file or directory"},
+		{"a.yaml", "none", "a.yaml cannot be written, it stays as it is: no such file or directory"},
+		{"a.yaml/b.yaml", "", "a.yaml/b.yaml cannot be written, it stays as it is: not a directory"},
+	} {
+		within := c.dir
+		if within != "" {
+			within = filepath.Join(dir, within)
+		}
+		err := manifest.WriteFile(filepath.Join(dir, c.path), []byte("new"), within)
+		if err == nil || err.Error() != filepath.Join(dir, c.want) {
+			t.Errorf("%s: %v", c.path, err)
+		}
+	}
+	if got, _ := os.ReadFile(dir + "/a.yaml"); string(got) != "old" {
+		t.Errorf("the file holds %q", got)
+	}
+}
+
 // TestWriteFileFullDisk: when the text does not fit, the old one stays, and no temporary file. The limit holds for a
 // process, so it is a process of its own.
 func TestWriteFileFullDisk(t *testing.T) {

@@ -100,6 +100,19 @@ func TestPalette(t *testing.T) {
 	if bool(PaletteFor(file)) || IsTerminal(file) {
 		t.Error("a file is no terminal")
 	}
+	if terminal, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0); err == nil { // a machine without one cannot tell
+		defer terminal.Close()
+		for _, c := range []struct {
+			noColor, term string
+			want          Palette
+		}{{"", "xterm", true}, {"1", "xterm", false}, {"", "dumb", false}} {
+			t.Setenv("NO_COLOR", c.noColor)
+			t.Setenv("TERM", c.term)
+			if got := PaletteFor(terminal); IsTerminal(terminal) && got != c.want {
+				t.Errorf("a terminal with NO_COLOR=%q and TERM=%s has colours: %v", c.noColor, c.term, got)
+			}
+		}
+	}
 	p := Palette(true)
 	if got := p.Bold("a") + p.Dim("b") + p.Red("c") + p.Green("d") + p.Yellow("e") + p.Red(""); got != "\x1b[1ma\x1b[0m\x1b[2mb\x1b[0m\x1b[31mc\x1b[0m\x1b[32md\x1b[0m\x1b[33me\x1b[0m" {
 		t.Errorf("colours %q", got)

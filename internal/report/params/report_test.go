@@ -18,7 +18,7 @@ func change(name, oldText, newText string) parameter.Change {
 // TestReports: what the params commands print, as text and as JSON.
 func TestReports(t *testing.T) {
 	refusals := parameter.Refusals{{Parameter: "class", Rule: "immutable", Message: "class is immutable"}, {Parameter: "class", Rule: "constraint", Message: "class is not one of a, b"},
-		{Parameter: "gone", Rule: "unknown", Message: "gone is not known"}, {Message: "there is no definition"}}
+		{Parameter: "gone", Rule: "unknown", Message: "gone is not known"}, {Parameter: "gone", Rule: "unknown", Message: "gone is not known, twice"}, {Parameter: "gone", Rule: "immutable", Message: "gone is immutable"}, {Message: "there is no definition"}}
 	hidden := change("secret", "a", "b")
 	hidden.Hidden = true
 	empty := change("empty", "a", "b")
@@ -54,7 +54,7 @@ secret       ******                                                        *****
 pods restart, because of class, long
 `, `{"allowed":true,"resulting":{},"restart":true}`},
 		{"refused", func() *Report {
-			r := Decision("update", parameter.Decision{Changes: []parameter.Change{change("class", "a", "c"), change("free", "a", "b")}, Refusals: refusals})
+			r := Decision("update", parameter.Decision{Changes: []parameter.Change{change("class", "a", "c"), change("free", "a", "b")}, Refusals: refusals, Resulting: parameter.Values{"class": {Text: "a", Data: "a"}}})
 			r.SetRestarts([]string{"class"})
 			r.SetChildren([]Child{{Child: kudo.Child{Task: "a"}}})
 			return r
@@ -63,13 +63,15 @@ pods restart, because of class, long
 Parameter  Old  New  Plan
 class      a    c    refused: immutable, constraint
 free       a    b    would change
-gone                 refused: unknown
+gone                 refused: unknown, immutable
 
 - class is immutable
 - class is not one of a, b
 - gone is not known
+- gone is not known, twice
+- gone is immutable
 - there is no definition
-`, `{"allowed":false,"errors":[{"parameter":"class","message":"class is immutable"},{"parameter":"class","message":"class is not one of a, b"},{"parameter":"gone","message":"gone is not known"},{"parameter":"","message":"there is no definition"}]}`},
+`, `{"allowed":false,"errors":[{"parameter":"class","message":"class is immutable"},{"parameter":"class","message":"class is not one of a, b"},{"parameter":"gone","message":"gone is not known"},{"parameter":"gone","message":"gone is not known, twice"},{"parameter":"gone","message":"gone is immutable"},{"parameter":"","message":"there is no definition"}]}`},
 		{"no restart, one child", func() *Report {
 			r := Decision("update", parameter.Decision{Resulting: parameter.Values{}})
 			r.SetRestarts(nil)
@@ -99,14 +101,15 @@ child instance of cache: absent, it is unconditional
 `, `{"allowed":true,"resulting":{},"children":{"cache":"absent","db":"present"}}`},
 		{"what only Heat can check", func() *Report {
 			r := Decision("update", parameter.Decision{Resulting: parameter.Values{}})
-			r.Unchecked = []heat.Unchecked{{Parameter: "key", Constraint: "custom_constraint: nova.keypair"}}
+			r.Unchecked = []heat.Unchecked{{Parameter: "key", Constraint: "custom_constraint: nova.keypair"}, {Parameter: "zone", Constraint: "custom_constraint: nova.zone"}}
 			return r
 		}, `update: allowed, as far as fieldlock can check
 
 no value changes
 
 - only Heat can check "custom_constraint: nova.keypair" of key
-`, `{"allowed":true,"resulting":{},"unchecked":[{"parameter":"key","constraint":"custom_constraint: nova.keypair"}]}`},
+- only Heat can check "custom_constraint: nova.zone" of zone
+`, `{"allowed":true,"resulting":{},"unchecked":[{"parameter":"key","constraint":"custom_constraint: nova.keypair"},{"parameter":"zone","constraint":"custom_constraint: nova.zone"}]}`},
 		{"a list of parameters", func() *Report {
 			r := Definitions("list", refusals[:1])
 			r.Rows = []parameter.Row{{Name: "class", Default: "a", Immutable: true}, {Name: "size", Required: true}}

@@ -1,0 +1,87 @@
+package builtin
+
+import (
+	"testing"
+
+	"sigs.k8s.io/yaml"
+)
+
+// TestMoved: an object that comes from a version that is gone may have had other defaults there, so that what its old
+// manifest leaves out is unknown; what it has is judged.
+func TestMoved(t *testing.T) {
+	kinds, err := For("1.36")
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := func(text string) map[string]any {
+		var object map[string]any
+		if err := yaml.Unmarshal([]byte(text), &object); err != nil {
+			t.Fatal(err)
+		}
+		return object
+	}
+	deployment := func(version, spec string) map[string]any {
+		return read("{apiVersion: " + version + ", kind: Deployment, metadata: {name: a, namespace: b}, spec: {" + spec + "template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: d}]}}}}")
+	}
+	const selector, other = "selector: {matchLabels: {a: b}}, ", "selector: {matchLabels: {a: c}}, "
+	for _, c := range []struct {
+		name               string
+		newObj, oldObj     map[string]any
+		violations, unsure int
+	}{
+		{"the same selector", deployment("apps/v1", selector), deployment("extensions/v1beta1", selector), 0, 0},
+		{"another selector", deployment("apps/v1", other), deployment("extensions/v1beta1", selector), 1, 0},
+		{"a selector that the old version filled in", deployment("apps/v1", other), deployment("extensions/v1beta1", ""), 0, 1},
+		{"no selector in one version", deployment("apps/v1", other), deployment("apps/v1", ""), 1, 0},
+		{"back to the old version", deployment("extensions/v1beta1", other), deployment("apps/v1", ""), 0, 1},
+	} {
+		kind := kinds.Find("apps/v1", "Deployment")
+		v := kind.Check(c.newObj, c.oldObj)
+		if len(v.Violations) != c.violations || len(v.Unknown) != c.unsure {
+			t.Errorf("%s: %d violations, unknown %+v", c.name, len(v.Violations), v.Unknown)
+		}
+		for _, r := range v.Unknown {
+			if r.Path != "spec.selector" || r.Message == "" {
+				t.Errorf("%s: unknown %+v", c.name, r)
+			}
+		}
+	}
+	with := func(uid string) map[string]any {
+		return read("{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: b" + uid + "}}")
+	}
+	for _, c := range []struct {
+		newUID, oldUID string
+		unknown        bool
+	}{{"", "", false}, {", uid: x", ", uid: x", false}, {", uid: x", "", true}, {", uid: x", ", uid: z", true}, {"", ", uid: x", false}} {
+		v := kinds.Find("v1", "ConfigMap").Check(with(c.newUID), with(c.oldUID))
+		if got := len(v.Unknown) == 1 && v.Unknown[0].Path == "metadata.uid"; got != c.unknown {
+			t.Errorf("%q after %q: unknown %+v", c.newUID, c.oldUID, v.Unknown)
+		}
+	}
+}
+
+// TestWritten: a value is shown as the manifest has it, where that says the same as the stored value.
+func TestWritten(t *testing.T) {
+	manifest := map[string]any{"a": "5Gi", "b": "other", "c": nil, "d": map[string]any{"x": "1"}, "e": []any{"1"}, "f": "x"}
+	for _, c := range []struct {
+		path         string
+		stored, want any
+	}{
+		{"a", "5Gi", "5Gi"}, {"b", "stored", "stored"}, {"c", "stored", "stored"}, {"none", "stored", "stored"}, {"d", map[string]any{"x": "2"}, map[string]any{"x": "1"}}, {"e", []any{"2"}, []any{"1"}}, {"f", nil, nil}, {"f", "x", "x"},
+		{"a", quantity("5Gi"), "5Gi"},
+	} {
+		got := written(manifest, c.path, c.stored)
+		if string(asJSON(t, got)) != string(asJSON(t, c.want)) {
+			t.Errorf("%s with %v stored is shown as %v, want %v", c.path, c.stored, got, c.want)
+		}
+	}
+}
+
+func asJSON(t *testing.T, v any) []byte {
+	t.Helper()
+	data, err := yaml.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}

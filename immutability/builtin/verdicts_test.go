@@ -1,0 +1,91 @@
+package builtin_test
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/fieldlock/fieldlock/immutability/builtin"
+	"github.com/fieldlock/fieldlock/internal/kindcase"
+)
+
+var update = flag.Bool("update", false, "write testdata/verdicts.txt anew")
+
+// TestVerdicts holds all that a verdict says beside the server's message, for every case on one minor: the field, the lock
+// and rule, the values, what is unknown or noted, and what replacing the object costs.
+func TestVerdicts(t *testing.T) {
+	cases, err := kindcase.Read(filepath.Join("testdata", "cases"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	kinds, err := builtin.For("1.36")
+	if err != nil {
+		t.Fatal(err)
+	}
+	value := func(v any, ok bool) string {
+		if !ok {
+			return "absent"
+		}
+		data, err := json.Marshal(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text := string(data); len(text) > 100 {
+			return fmt.Sprintf("%s… (%d bytes)", text[:60], len(text))
+		}
+		return string(data)
+	}
+	var b strings.Builder
+	rules := map[string]int{} // rules are long: each is written out once
+	for _, c := range cases {
+		kind := kinds.Find(c.Old["apiVersion"].(string), c.Old["kind"].(string))
+		if kind == nil {
+			continue
+		}
+		verdict := kind.Check(c.New, c.Old)
+		fmt.Fprintln(&b, c.Name)
+		for _, v := range verdict.Violations {
+			rule := ""
+			if v.Rule != "" {
+				if rules[v.Rule] == 0 {
+					rules[v.Rule] = len(rules) + 1
+				}
+				rule = fmt.Sprintf(" by rule %d", rules[v.Rule])
+			}
+			fmt.Fprintf(&b, "  %s %s%s: %s → %s\n", v.Path, v.Lock, rule, value(v.Old, v.HasOld), value(v.New, v.HasNew))
+			for _, d := range v.Differences {
+				fmt.Fprintf(&b, "    %s: %s → %s\n", d.Path, value(d.Old, d.HasOld), value(d.New, d.HasNew))
+			}
+		}
+		for _, r := range verdict.Unknown {
+			fmt.Fprintf(&b, "  unknown %s: %s\n", r.Path, r.Message)
+		}
+		for _, r := range verdict.Notes {
+			fmt.Fprintf(&b, "  note %s: %s\n", r.Path, r.Message)
+		}
+		if len(verdict.Violations) > 0 {
+			r := kind.Replacement(c.New, c.Old, verdict)
+			fmt.Fprintf(&b, "  replacement: %s, %d ways: %s\n", r.Cost, len(r.How), r.Message)
+		}
+	}
+	file := filepath.Join("testdata", "verdicts.txt")
+	if *update {
+		if err := os.WriteFile(file, []byte(b.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(b.String(), "\n")); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}

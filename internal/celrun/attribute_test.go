@@ -1,0 +1,92 @@
+package celrun
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"k8s.io/kube-openapi/pkg/validation/spec"
+)
+
+// TestFits: the paths that errors of a rule can have.
+func TestFits(t *testing.T) {
+	for _, c := range []struct {
+		name, schemaPath, fieldPath, path string
+		withField, want                   bool
+	}{
+		{"a property", "/properties/a", "", "a", false, true},
+		{"another property", "/properties/a", "", "b", false, false},
+		{"a name that begins alike", "/properties/a", "", "ab", false, false},
+		{"the whole object", "", "", "<nil>", false, true},
+		{"an escaped name", "/properties/a~1b", "", "a/b", false, true},
+		{"a name with a dot", "/properties/a.b", "", "axb", false, false},
+		{"below a property", "/properties/a/properties/b", "", "a.b", false, true},
+		{"an item", "/properties/a/items/properties/b", "", "a[3].b", false, true},
+		{"a value of a map", "/properties/a/additionalProperties", "", "a[k]", false, true},
+		{"the map", "/properties/a/additionalProperties", "", "a", false, false},
+		{"inside allOf", "/properties/a/allOf/0/properties/b", "", "a.b", false, true},
+		{"inside allOf, after a property", "/allOf/1/properties/a", "", "a", false, true},
+		{"its fieldPath", "/properties/a", ".b.c", "a.b.c", true, true},
+		{"its field where the fieldPath is not asked for", "/properties/a", ".b", "a", false, true},
+		{"its field where the fieldPath is asked for", "/properties/a", ".b", "a", true, false},
+		{"a quoted name in a fieldPath", "/properties/a", "['b-c']", "a..b-c", true, true},
+		{"a fieldPath of the root", "", ".b", "b", true, true},
+	} {
+		if got := fits(&Rule{SchemaPath: c.schemaPath, FieldPath: c.fieldPath}, c.path, c.withField); got != c.want {
+			t.Errorf("%s: %v", c.name, got)
+		}
+	}
+}
+
+// TestComparePaths: indices are numbers, everything else is text.
+func TestComparePaths(t *testing.T) {
+	want := []string{"", "a", "a[2]", "a[02]", "a[10]", "a[10].b", "a[10].b9", "a[10].b10", "a[k]", "b", "b.a", "c/9", "c:1"}
+	got := slices.Clone(want)
+	slices.Reverse(got)
+	slices.SortFunc(got, comparePaths)
+	want = []string{"", "a", "a[2]", "a[02]", "a[10]", "a[10].b", "a[10].b9", "a[10].b10", "a[k]", "b", "b.a", "c/9", "c:1"}
+	// Between numbers of one value the shorter one comes first.
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	for _, path := range want {
+		if comparePaths(path, path) != 0 {
+			t.Errorf("%s is not equal to itself", path)
+		}
+	}
+}
+
+func schemaOf(t *testing.T, text string) *spec.Schema {
+	t.Helper()
+	s := &spec.Schema{}
+	if err := json.Unmarshal([]byte(text), s); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// TestErrors: what the API server cannot compile is an error that names the rule.
+func TestErrors(t *testing.T) {
+	for _, c := range []struct{ name, schema, want string }{
+		{"a rule that does not compile", `{"type": "object", "properties": {"a": {"type": "string", "x-kubernetes-validations": [{"rule": "self == oldSelf"}]}, "b": {"type": "string", "x-kubernetes-validations": [{"rule": "self > oldSelf + 1"}]}}}`,
+			`a rule at "/properties/b" does not compile: `},
+		{"a rule of the root that does not compile", `{"type": "object", "x-kubernetes-validations": [{"rule": "self.none == oldSelf"}]}`, `a rule at "" does not compile: `},
+		{"a schema that is not structural", `{"type": "object", "allOf": [{"type": "string"}], "x-kubernetes-validations": [{"rule": "self == oldSelf"}]}`, ""},
+	} {
+		v := New(schemaOf(t, c.schema), nil)
+		_, err := v.ValidateUpdate(map[string]any{"a": "x", "b": "x"}, map[string]any{"a": "y", "b": "y"})
+		if c.want != "" && (err == nil || !strings.HasPrefix(err.Error(), c.want) || strings.HasSuffix(err.Error(), ": ")) {
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+	if _, err := Convert(schemaOf(t, `{"type": "object", "properties": {"a": {"type": "string", "x-kubernetes-immutable": true}}}`)); err != nil {
+		t.Errorf("a schema with a lock: %v", err)
+	}
+	if _, err := Convert(&spec.Schema{VendorExtensible: spec.VendorExtensible{Extensions: spec.Extensions{"x-kubernetes-validations": "text"}}}); err == nil {
+		t.Error("rules that are no list")
+	}
+	if _, err := Convert(&spec.Schema{VendorExtensible: spec.VendorExtensible{Extensions: spec.Extensions{"x-function": func() {}}}}); err == nil {
+		t.Error("a schema that has no JSON")
+	}
+}
