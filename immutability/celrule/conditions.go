@@ -7,7 +7,8 @@ import "github.com/fieldlock/fieldlock/internal/schema"
 func detour(rules []*readRule, gone *schema.Location) *scenario {
 	m := newScenario(rules)
 	m.track(gone)
-	m.fixed = func(l *schema.Location) bool { return inStatus(l) != inStatus(gone) }
+	status := inStatus(gone)
+	m.fixed = func(l *schema.Location) bool { return inStatus(l) != status }
 	for object, there := range []bool{true, false, true} {
 		for up := gone.Parent(); up.In != nil; up = up.Parent() {
 			m.set(object, askPresence, up, true)
@@ -17,9 +18,15 @@ func detour(rules []*readRule, gone *schema.Location) *scenario {
 	return m
 }
 
+// inStatus reports whether l is the status of the whole object or below it.
 func inStatus(l *schema.Location) bool {
-	top := way(l)
-	return len(top) > 0 && top[0].Name == "status"
+	if l.In == nil {
+		return false
+	}
+	for l.Parent().In != nil {
+		l = l.Parent()
+	}
+	return l.Name == "status"
 }
 
 // refusedBy wants a rule to refuse a step.

@@ -31,34 +31,56 @@ type explainer struct {
 	kind *witness.Kind
 }
 
-// finding returns what is reported of s; false when objects show that it is wrong.
+// try returns what is reported of s; false when objects show that it is wrong. Suspects that only objects can decide come
+// before all others: what they come to must not depend on whether witnesses were asked for.
 //
-// A hole that does not follow from the rules and for which no objects are found within a bounded effort is a note. This
-// does not depend on whether witnesses were asked for.
-func (x *explainer) finding(s suspect) (Finding, bool) {
-	f := newFinding(s.Finding)
+// A hole that does not follow from the rules and for which no objects are found within a bounded effort is a note.
+func (x *explainer) try(s suspect) (tried, bool) {
+	t := tried{Finding: newFinding(s.Finding)}
 	r, _ := rule.Find(s.Rule)
 	if s.dead == nil && (!r.Hole || s.sure && !x.all) {
-		return f, true
+		return t, true
 	}
 	if x.kind == nil {
 		x.kind = witness.FromCRD(x.crd)
 	}
 	if s.dead != nil {
-		return f, !x.kind.Refuses(s.Version, s.dead.SchemaPath, s.dead.Index)
+		return t, !x.kind.Refuses(s.Version, s.dead.SchemaPath, s.dead.Index)
 	}
-	hole := witness.Hole{Rule: s.Rule, Version: s.Version, SchemaPath: s.SchemaPath, Fields: s.Fields, Sure: s.sure}
-	shown := false
-	if x.all {
-		var w witness.Witness
-		if w, shown = x.kind.Find(hole); shown {
-			f.Witness = &Witness{w.Objects, w.Refused}
+	t.shown, t.found = x.kind.Show(witness.Hole{Rule: s.Rule, Version: s.Version, SchemaPath: s.SchemaPath, Fields: s.Fields, Sure: s.sure})
+	if !t.found && !s.sure {
+		t.Severity, t.Message = string(immutability.SeverityNote), "possible: "+t.Message
+	}
+	return t, true
+}
+
+// tried is a finding that was tried on objects.
+type tried struct {
+	Finding
+	shown witness.Shown
+	found bool
+}
+
+// findings tries all suspects.
+func (x *explainer) findings(suspects []suspect) []Finding {
+	var all []tried
+	for _, sure := range []bool{false, true} {
+		for _, s := range suspects {
+			if (s.sure && s.dead == nil) != sure {
+				continue
+			}
+			if t, ok := x.try(s); ok {
+				all = append(all, t)
+			}
 		}
-	} else {
-		shown = x.kind.Shows(hole)
 	}
-	if !shown && !s.sure {
-		f.Severity, f.Message = string(immutability.SeverityNote), "possible: "+f.Message
+	var findings []Finding
+	for _, t := range all {
+		if t.found && x.all {
+			w := t.shown.Witness()
+			t.Witness = &Witness{w.Objects, w.Refused}
+		}
+		findings = append(findings, t.Finding)
 	}
-	return f, true
+	return findings
 }

@@ -76,13 +76,7 @@ func (u update) findings(explain bool) []Finding {
 	for _, f := range crd.LintUpdate(u.new, u.old) {
 		suspects = append(suspects, suspect{Finding: f, sure: true})
 	}
-	x := &explainer{crd: u.new, all: explain}
-	var findings []Finding
-	for _, s := range suspects {
-		if f, ok := x.finding(s); ok {
-			findings = append(findings, f)
-		}
-	}
+	findings := (&explainer{crd: u.new, all: explain}).findings(suspects)
 	slices.SortStableFunc(findings, func(a, b Finding) int {
 		return cmp.Or(
 			cmp.Compare(a.rank(), b.rank()), cmp.Compare(a.Line, b.Line), strings.Compare(a.Path, b.Path),

@@ -1,6 +1,7 @@
 package witness
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/google/cel-go/common/ast"
@@ -46,4 +47,34 @@ func (g goals) text(x ast.Expr) (string, bool) {
 		return a + b, okA && okB
 	}
 	return "", false
+}
+
+// partMatching makes a part of a text match a regular expression. Example: self.id.split('/')[2].matches('^[0-9]+$') turns
+// /groups/a/b into /groups/0/b.
+func (g goals) partMatching(x, regex ast.Expr) []goal {
+	none := []goal{{}}
+	pattern, _ := literal(regex).(string)
+	if x.Kind() != ast.CallKind || x.AsCall().FunctionName() != operators.Index || pattern == "" {
+		return none
+	}
+	split, index := x.AsCall().Args()[0], x.AsCall().Args()[1]
+	if split.Kind() != ast.CallKind || split.AsCall().FunctionName() != "split" || len(split.AsCall().Args()) != 1 {
+		return none
+	}
+	at, old, ok := g.pathOf(split.AsCall().Target())
+	separator, _ := literal(split.AsCall().Args()[0]).(string)
+	i, _ := literal(index).(int64)
+	now, _ := get(g.obj, at)
+	text, _ := now.(string)
+	parts := strings.Split(text, separator)
+	if !ok || separator == "" || i < 0 || i >= int64(len(parts)) {
+		return none
+	}
+	var found []goal
+	for _, part := range matching(pattern, 0, 3) {
+		changed := slices.Clone(parts)
+		changed[i] = part
+		found = append(found, g.set(at, old, strings.Join(changed, separator)))
+	}
+	return append(found, goal{})
 }

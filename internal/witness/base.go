@@ -56,7 +56,10 @@ func (k *Kind) with(version *Version, pattern []string) (map[string]any, bool) {
 		if k.containing == nil {
 			k.containing = map[baseID]map[string]any{}
 		}
-		extended := k.extend(version, base, at)
+		var extended map[string]any
+		if k.wasted <= manyWasted {
+			extended = k.extend(version, base, at)
+		}
 		k.containing[id] = extended
 		if extended == nil {
 			break
@@ -75,8 +78,10 @@ func (k *Kind) extend(version *Version, base map[string]any, at path) map[string
 		}
 	}
 	has := func(s *sequence) bool { v, ok := get(s.objects[0], at); return ok && v != nil }
+	before := version.evaluations
 	if found := (&search{budget: validEffort, keeps: has}).run(starts); found != nil {
 		return found.objects[0]
 	}
+	k.wasted += version.evaluations - before
 	return nil
 }

@@ -66,6 +66,10 @@ func (g goals) want(x ast.Expr, truth bool) []goal {
 		return g.present(call.Target(), truth)
 	case "exists", "all":
 		return g.exists(call, truth == (name == "exists"))
+	case "matches":
+		if truth && call.IsMemberFunction() {
+			return g.partMatching(call.Target(), args[0])
+		}
 	case "startsWith", "endsWith", "contains":
 		if truth && call.IsMemberFunction() {
 			return g.affix(call.Target(), args[0], name == "startsWith")

@@ -37,6 +37,8 @@ type Version struct {
 	transition map[celrun.Rule]bool
 	reads      map[string]*ruleReads
 	memo       memo
+
+	evaluations int // of objects and updates
 }
 
 // compile makes the server's validators; it takes as long as the server takes for a new CRD.

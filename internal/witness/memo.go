@@ -52,6 +52,7 @@ func (v *Version) step(i int, obj, old map[string]any) []problem {
 	id := [2]uintptr{v.memo.of(obj), v.memo.of(old)}
 	known, ok := v.memo.steps[id]
 	if !ok {
+		v.evaluations++
 		known = v.problems(obj, old)
 		v.memo.keep(obj, old)
 		v.memo.steps[id] = known

@@ -13,7 +13,7 @@ import (
 type Kind struct {
 	Versions []*Version // the served ones and the one that objects are stored in
 
-	failed int // doubtful holes without a witness so far
+	wasted int // evaluations for doubtful holes that gave no witness
 	bases  map[*Version]map[string]any
 	// containing are valid objects with a value at a pattern.
 	containing map[baseID]map[string]any
@@ -48,24 +48,46 @@ const (
 	deadEffort   = 60
 	manyStarts   = 4 // values with which a base is extended
 
-	// manyFailed bounds the doubtful holes of a kind without a witness, after which sequences are judged only as they come.
-	manyFailed = 8
+	// manyWasted bounds the evaluations of a kind that give no witness, after which sequences are judged only as they come.
+	manyWasted = 2000
 )
 
-// Find returns a witness of h. It reports false when it finds none within a bounded effort. The same input gives the
-// same witness.
+// Find returns a witness of h. It reports false when it finds none within a bounded effort. The same input, in the same
+// order, gives the same witness.
 func (k *Kind) Find(h Hole) (Witness, bool) {
-	w, found := k.search(h)
-	if found == nil {
+	shown, ok := k.Show(h)
+	if !ok {
 		return Witness{}, false
 	}
-	return w.shortest(found), true
+	return shown.Witness(), true
 }
 
-// Shows reports whether Find finds a witness of h, in less time.
-func (k *Kind) Shows(h Hole) bool {
-	_, found := k.search(h)
-	return found != nil
+// Shown is a hole with objects that show it, which may be larger than necessary.
+type Shown struct {
+	way   *way
+	found *candidate
+}
+
+// Show is Find without the time that it takes to find the smallest objects.
+func (k *Kind) Show(h Hole) (Shown, bool) {
+	before := k.evaluations() - k.wasted
+	w, found := k.search(h)
+	if found == nil && !h.Sure {
+		k.wasted = k.evaluations() - before
+	}
+	return Shown{w, found}, found != nil
+}
+
+// Witness returns the smallest witness that is left of what was found.
+func (s Shown) Witness() Witness { return s.way.shortest(s.found) }
+
+// evaluations is how many objects and updates of the kind have been judged.
+func (k *Kind) evaluations() int {
+	n := 0
+	for _, v := range k.Versions {
+		n += v.evaluations
+	}
+	return n
 }
 
 // search returns a sequence that shows h, and the way that it takes; nil if it finds none within a bounded effort.
@@ -76,10 +98,8 @@ func (k *Kind) search(h Hole) (*way, *candidate) {
 			return w, found
 		}
 	}
-	if !h.Sure {
-		if k.failed++; k.failed > manyFailed {
-			return nil, nil
-		}
+	if !h.Sure && k.wasted > manyWasted {
+		return nil, nil
 	}
 	for _, w := range ways {
 		if w.loose != nil {
@@ -87,9 +107,6 @@ func (k *Kind) search(h Hole) (*way, *candidate) {
 		}
 		if w.starts = append(w.staged(), w.inSteps()...); len(w.starts) > 0 {
 			if found := w.find(stagedEffort); found != nil {
-				if !h.Sure {
-					k.failed--
-				}
 				return w, found
 			}
 		}
