@@ -14,6 +14,7 @@ import (
 	"github.com/fieldlock/fieldlock/internal/report"
 )
 
+// newCheck returns the command. The text of its help makes the function long.
 func newCheck(s streams) *cobra.Command {
 	c := &checkCommand{streams: s}
 	cmd := &cobra.Command{

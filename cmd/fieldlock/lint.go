@@ -15,6 +15,7 @@ import (
 	"github.com/fieldlock/fieldlock/internal/report"
 )
 
+// newLint returns the command. The text of its help makes the function long.
 func newLint(s streams) *cobra.Command {
 	c := &lintCommand{streams: s}
 	cmd := &cobra.Command{

@@ -60,6 +60,7 @@ func inMemory() ([]group, error) {
 	return groups, nil
 }
 
+// inMemoryOf measures updates of n fields. It is long because each peer prepares its validator in another way.
 func inMemoryOf(n int) (group, error) {
 	text := encoded(cluster(n))
 	oldObj, newObj := decoded(text), decoded(text)

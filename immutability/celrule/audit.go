@@ -183,3 +183,6 @@ func unknownFields(s *spec.Schema) bool {
 	ap := s.AdditionalProperties
 	return preservesUnknown(s) && (ap == nil || ap.Schema == nil) || s.Extensions[schema.KeyEmbedded] == true || ap != nil && ap.Schema == nil && ap.Allows
 }
+
+// DeadRules returns the transition rules of s for which this follows from the rule and the schema.
+func DeadRules(s *spec.Schema) []DeadRule { return dead(newAuditor(readTree(s)).all) }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/google/cel-go/common/ast"
-	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/internal/rule"
@@ -15,9 +14,6 @@ type DeadRule struct {
 	immutability.Finding
 	Of RuleRef
 }
-
-// DeadRules returns the transition rules of s for which this follows from the rule and the schema.
-func DeadRules(s *spec.Schema) []DeadRule { return dead(newAuditor(readTree(s)).all) }
 
 // dead returns a finding for each transition rule that can refuse no update of one object that fits the schema to
 // another, whatever the other rules are. Rules about keys and items are left out: a scenario knows one key only.

@@ -15,15 +15,6 @@ type suspect struct {
 	dead *celrule.RuleRef // the rule that refuses nothing, for a finding of that sort
 }
 
-// Witness shows a hole: objects in the order of writing. Each is valid, every lock and rule accepts each step, and going
-// from the first to the last directly is refused.
-type Witness struct {
-	Objects []map[string]any `json:"objects"`
-
-	// Refused says what refuses the direct way.
-	Refused []witness.Refusal `json:"-"`
-}
-
 // explainer tries suspects of one CRD on objects.
 type explainer struct {
 	crd  *crd.CRD

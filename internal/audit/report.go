@@ -3,6 +3,7 @@ package audit
 import (
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/crd"
+	"github.com/fieldlock/fieldlock/internal/witness"
 )
 
 // Report is the result of lint, with the JSON form that lint -o json prints.
@@ -74,4 +75,13 @@ func (r *Report) Refused() bool {
 		}
 	}
 	return false
+}
+
+// Witness shows a hole: objects in the order of writing. Each is valid, every lock and rule accepts each step, and going
+// from the first to the last directly is refused.
+type Witness struct {
+	Objects []map[string]any `json:"objects"`
+
+	// Refused says what refuses the direct way.
+	Refused []witness.Refusal `json:"-"`
 }

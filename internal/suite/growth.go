@@ -14,7 +14,7 @@ type Growth struct {
 	Refused      bool
 }
 
-// Growths lists the classes.
+// Growths lists the classes. It is one table, and long because each row has a schema.
 func Growths() []Growth {
 	return []Growth{
 		{

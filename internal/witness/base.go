@@ -5,12 +5,6 @@ import (
 	"strings"
 )
 
-// baseID is a version and a pattern.
-type baseID struct {
-	version *Version
-	pattern string
-}
-
 // Valid returns a small object that version accepts as a new one, and whether there is one within a bounded effort.
 func (k *Kind) Valid(version *Version) (map[string]any, bool) {
 	if obj, ok := k.bases[version]; ok {

@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// valuesFor returns values for the field at p: first what fits the constants of a rule, then the schema's values.
+// valuesFor returns values for the field at p: first what fits the constants of a rule, then the schema's values. It
+// is long because each constraint of a schema gives other values.
 func (v *Version) valuesFor(p path, reads *ruleReads) []any {
 	at := v.schemaAt(p)
 	if at == nil {

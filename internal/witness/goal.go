@@ -10,22 +10,8 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 )
 
-// goal is changes after which a condition has the wanted truth, to the object that is self and to the one that is oldSelf.
-// An empty goal changes nothing: it stands for what is not understood.
-type goal struct{ self, old []change }
-
 // manyGoals bounds the goals of one condition.
 const manyGoals = 16
-
-// goals finds goals in the text of a rule at one node. Example: self.mode != 'B' || has(self.zone) is true if mode is
-// another value of its enum, or if zone has one.
-type goals struct {
-	*Version
-	obj  any  // the object under repair
-	node path // what self and oldSelf are
-	// item is the variable of an exists within which paths start, "" outside of one.
-	item string
-}
 
 // want returns ways to give x the wanted truth.
 func (g goals) want(x ast.Expr, truth bool) []goal {
@@ -95,53 +81,6 @@ func jointly(as, bs []goal) []goal {
 		}
 	}
 	return list
-}
-
-// set makes the value at a path of one object v.
-func (g goals) set(at path, old bool, v any) goal { return of(old, change{path: at, value: v}) }
-
-// of returns a goal of one change.
-func of(old bool, c change) goal {
-	if old {
-		return goal{old: []change{c}}
-	}
-	return goal{self: []change{c}}
-}
-
-// pathOf returns the field that x selects, and whether it is of the old object.
-func (g goals) pathOf(x ast.Expr) (at path, old, ok bool) {
-	switch x.Kind() {
-	case ast.IdentKind:
-		switch name := x.AsIdent(); name {
-		case g.item:
-			return nil, false, name != ""
-		case "self", "oldSelf":
-			return g.node, name == "oldSelf", g.item == ""
-		}
-	case ast.SelectKind:
-		at, old, ok = g.pathOf(x.AsSelect().Operand())
-		return at.child(unescape(x.AsSelect().FieldName())), old, ok
-	case ast.CallKind:
-		call := x.AsCall()
-		switch name := call.FunctionName(); {
-		case name == operators.OptSelect:
-			if step, isText := literal(call.Args()[1]).(string); isText {
-				at, old, ok = g.pathOf(call.Args()[0])
-				return at.child(unescape(step)), old, ok
-			}
-		case (name == "value" || name == "orValue") && call.IsMemberFunction():
-			return g.pathOf(call.Target())
-		}
-	}
-	return nil, false, false
-}
-
-// literal returns the constant that x is, nil for other expressions.
-func literal(x ast.Expr) any {
-	if x.Kind() != ast.LiteralKind {
-		return nil
-	}
-	return x.AsLiteral().Value()
 }
 
 func (g goals) schemaOf(at path) *spec.Schema {

@@ -100,3 +100,55 @@ func (v *Version) schemaAt(p path) *spec.Schema {
 	}
 	return schemaAt(v.Schema, p)
 }
+
+// prepare is v.Prepare.
+func (v *Version) prepare(obj map[string]any) (map[string]any, error) {
+	id := v.memo.of(obj)
+	if known, ok := v.memo.prepared[id]; ok {
+		return known.obj, known.err
+	}
+	made, err := v.Prepare(obj)
+	v.memo.keep(obj, made)
+	v.memo.prepared[id] = prepared{made, err}
+	return made, err
+}
+
+// Kind is a kind of objects under audit. It is not safe for concurrent use.
+type Kind struct {
+	Versions []*Version // the served ones and the one that objects are stored in
+
+	wasted int // evaluations for doubtful holes that gave no witness
+	bases  map[*Version]map[string]any
+	// containing are valid objects with a value at a pattern.
+	containing map[baseID]map[string]any
+	fields     map[*Version]map[string]string // schema paths by path for people
+}
+
+// stored is the version that objects are stored in.
+func (k *Kind) stored(otherwise *Version) *Version {
+	for _, v := range k.Versions {
+		if v.Storage {
+			return v
+		}
+	}
+	return otherwise
+}
+
+// How many sequences are judged for one hole as they come, how many whose objects are valid each on its own, how many
+// objects for the first valid one of a version, and how many updates to show that a rule which should be dead is not.
+const (
+	effort       = 100
+	stagedEffort = 160
+	validEffort  = 700
+	deadEffort   = 60
+	manyStarts   = 4 // values with which a base is extended
+
+	// manyWasted bounds the evaluations of a kind that give no witness, after which sequences are judged only as they come.
+	manyWasted = 2000
+)
+
+// baseID is a version and a pattern.
+type baseID struct {
+	version *Version
+	pattern string
+}

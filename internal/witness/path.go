@@ -1,6 +1,7 @@
 package witness
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -219,4 +220,12 @@ func locate(v any, s *spec.Schema, text string) path {
 		v, _ = get(v, path{step})
 		s = schemaAt(s, path{step})
 	}
+}
+
+// key is the i-th key of a map.
+func key(i int) string {
+	if i < 26 {
+		return string(rune('a' + i))
+	}
+	return fmt.Sprint("k", i)
 }

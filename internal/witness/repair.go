@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/fieldlock/fieldlock/internal/celrun"
 )
@@ -15,14 +14,6 @@ type edit struct {
 	objects []int
 	changes []change
 	and     *edit // what is changed too, or nil
-}
-
-// change sets the value at a path, or removes it.
-type change struct {
-	path  path
-	value any
-	gone  bool
-	join  bool // value is a list of items that come after those that are there
 }
 
 // apply returns s with e applied; false when it changes nothing or cannot be applied to one of the objects.
@@ -63,20 +54,6 @@ func (c change) valueIn(obj any) any {
 		return c.value
 	}
 	return slices.Concat(list, c.value.([]any))
-}
-
-// put returns a copy of v, a value of s, with value at p; containers that are missing on the way are the smallest ones.
-func put(v any, s *spec.Schema, p path, value any) (any, bool) {
-	for n := 1; n < len(p); n++ {
-		if child, ok := get(v, p[:n]); ok && child != nil {
-			continue
-		}
-		var ok bool
-		if v, ok = set(v, p[:n], smallest(schemaAt(s, p[:n]))); !ok {
-			return v, false
-		}
-	}
-	return set(v, p, value)
 }
 
 // scopes are the objects that an edit about the i-th one is tried on.

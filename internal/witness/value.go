@@ -1,7 +1,6 @@
 package witness
 
 import (
-	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -150,14 +149,6 @@ func objects(s *spec.Schema, depth int) []any {
 		}
 	}
 	return list
-}
-
-// key is the i-th key of a map.
-func key(i int) string {
-	if i < 26 {
-		return string(rune('a' + i))
-	}
-	return fmt.Sprint("k", i)
 }
 
 // lists returns lists of s: the shortest, then one item more, and then ones with other items.

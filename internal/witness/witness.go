@@ -9,17 +9,6 @@ import (
 	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
-// Kind is a kind of objects under audit. It is not safe for concurrent use.
-type Kind struct {
-	Versions []*Version // the served ones and the one that objects are stored in
-
-	wasted int // evaluations for doubtful holes that gave no witness
-	bases  map[*Version]map[string]any
-	// containing are valid objects with a value at a pattern.
-	containing map[baseID]map[string]any
-	fields     map[*Version]map[string]string // schema paths by path for people
-}
-
 // Hole is a way around a lock or rule that an audit suspects.
 type Hole struct {
 	Rule       string   // ID of the finding
@@ -38,19 +27,6 @@ type Witness struct {
 	Objects []map[string]any
 	Refused []Refusal // why, one or more
 }
-
-// How many sequences are judged for one hole as they come, how many whose objects are valid each on its own, how many
-// objects for the first valid one of a version, and how many updates to show that a rule which should be dead is not.
-const (
-	effort       = 100
-	stagedEffort = 160
-	validEffort  = 700
-	deadEffort   = 60
-	manyStarts   = 4 // values with which a base is extended
-
-	// manyWasted bounds the evaluations of a kind that give no witness, after which sequences are judged only as they come.
-	manyWasted = 2000
-)
 
 // Find returns a witness of h. It reports false when it finds none within a bounded effort. The same input, in the same
 // order, gives the same witness.
@@ -170,16 +146,6 @@ func (k *Kind) Refuses(version, schemaPath string, index int) bool {
 		forgive: func(p problem) bool { return p.at == 1 && p.kind == brokenRule && is(*p.rule) },
 		differ:  func(s *sequence) []edit { return w.differences(s) },
 	}).run(w.starts) != nil
-}
-
-// stored is the version that objects are stored in.
-func (k *Kind) stored(otherwise *Version) *Version {
-	for _, v := range k.Versions {
-		if v.Storage {
-			return v
-		}
-	}
-	return otherwise
 }
 
 func (k *Kind) version(name string) *Version {
