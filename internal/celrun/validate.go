@@ -39,13 +39,13 @@ func (v *Validator) validate(newObj, oldObj map[string]any) ([]Violation, error)
 		return nil, err
 	}
 	slices.SortStableFunc(violations, func(a, b Violation) int {
-		return cmp.Or(comparePaths(a.Path, b.Path), strings.Compare(a.Rule.SchemaPath, b.Rule.SchemaPath), cmp.Compare(a.Rule.Index, b.Rule.Index))
+		return cmp.Or(ComparePaths(a.Path, b.Path), strings.Compare(a.Rule.SchemaPath, b.Rule.SchemaPath), cmp.Compare(a.Rule.Index, b.Rule.Index))
 	})
 	return violations, nil
 }
 
-// comparePaths orders paths with indices as numbers.
-func comparePaths(a, b string) int {
+// ComparePaths orders paths by their text, with numbers by their value: nodes[2] is before nodes[10].
+func ComparePaths(a, b string) int {
 	for a != "" && b != "" {
 		x, y := digits(a), digits(b)
 		if x > 0 && y > 0 {

@@ -3,10 +3,7 @@ package compare
 import (
 	"errors"
 	"fmt"
-	"runtime"
 	"slices"
-	"sync"
-	"sync/atomic"
 
 	"github.com/fieldlock/fieldlock/internal/manifest"
 )
@@ -91,7 +88,7 @@ func (c *checker) compareAll(pairs []pair) {
 	}
 	verdicts := make([]verdict, len(pairs))
 	errs := make([]error, len(pairs))
-	each(len(pairs), func(i int) {
+	manifest.Each(len(pairs), func(i int) {
 		verdicts[i], errs[i] = c.judge(pairs[i])
 		verdicts[i].addServer(pairs[i].server)
 		if c.Step != nil {
@@ -150,18 +147,4 @@ func (r *Report) finish(strict bool) {
 		refused = refused || r.Violations[i].Refused()
 	}
 	r.Allowed = !refused
-}
-
-// each calls do for 0 to n-1, on all processors.
-func each(n int, do func(i int)) {
-	var next atomic.Int64
-	var group sync.WaitGroup
-	for range min(n, runtime.GOMAXPROCS(0)) {
-		group.Go(func() {
-			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
-				do(i)
-			}
-		})
-	}
-	group.Wait()
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/fieldlock/fieldlock/immutability/builtin"
 	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/immutability/ownership"
+	"github.com/fieldlock/fieldlock/internal/celrun"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/shell"
 )
@@ -74,7 +75,7 @@ func (d *crdDefinition) judgeVersions(p pair) (verdict, error) {
 	if err := d.check(&v, p, oldVersion); err != nil {
 		return v, err
 	}
-	slices.SortStableFunc(v.breaches, func(a, b breach) int { return comparePaths(a.path, b.path) })
+	slices.SortStableFunc(v.breaches, func(a, b breach) int { return celrun.ComparePaths(a.path, b.path) })
 	return v, nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/fieldlock/fieldlock/immutability/builtin"
+	"github.com/fieldlock/fieldlock/internal/celrun"
 )
 
 // judge compares one pair by every definition of its kind.
@@ -56,7 +57,7 @@ func (c *checker) judgeUpdate(p pair) (verdict, error) {
 		all.unknown = append(all.unknown, remark{"apiVersion", fmt.Sprintf(
 			"the old object (%s:%d) is of %s, and no CRD has both versions", p.old.Document.File, p.old.Document.Position().Line, p.old.APIVersion)})
 	}
-	slices.SortStableFunc(all.breaches, func(a, b breach) int { return comparePaths(a.path, b.path) })
+	slices.SortStableFunc(all.breaches, func(a, b breach) int { return celrun.ComparePaths(a.path, b.path) })
 	return all, nil
 }
 

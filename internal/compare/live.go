@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fieldlock/fieldlock/internal/celrun"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
@@ -43,7 +44,7 @@ func (v *verdict) addServer(refusals []ServerRefusal) {
 			v.breaches = append(v.breaches, breach{path: r.Path, lock: lockServer, message: r.Message, change: digest(value{}, value{r.Message, true})})
 		}
 	}
-	slices.SortStableFunc(v.breaches, func(a, b breach) int { return comparePaths(a.path, b.path) })
+	slices.SortStableFunc(v.breaches, func(a, b breach) int { return celrun.ComparePaths(a.path, b.path) })
 	if len(own) == 0 && len(v.breaches) > 0 {
 		v.replacement = &replacement{
 			cost: CostUnknown, message: "the API server refuses the change for a reason that is in none of the schemas",

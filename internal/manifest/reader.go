@@ -35,7 +35,7 @@ func (r *Reader) Read(args ...string) ([]File, error) {
 		return nil, err
 	}
 	files := make([]File, len(targets))
-	each(len(files), func(i int) {
+	Each(len(files), func(i int) {
 		files[i] = r.file(targets[i])
 		if r.Step != nil {
 			r.Step()
@@ -121,15 +121,15 @@ func list(args []string) ([]target, error) {
 
 // ParseAll parses the contents of files that have no error yet, on all processors.
 func ParseAll(files []File, contents [][]byte, shared *yamldoc.Shared) {
-	each(len(files), func(i int) {
+	Each(len(files), func(i int) {
 		if files[i].Err == nil {
 			files[i].ParseShared(contents[i], shared)
 		}
 	})
 }
 
-// each calls do for 0 to n-1, on all processors.
-func each(n int, do func(i int)) {
+// Each calls do for 0 to n-1, on all processors.
+func Each(n int, do func(i int)) {
 	var next atomic.Int64
 	var group sync.WaitGroup
 	for range min(n, runtime.GOMAXPROCS(0)) {
