@@ -44,14 +44,14 @@ func TestComparePaths(t *testing.T) {
 	want := []string{"", "a", "a[2]", "a[02]", "a[10]", "a[10].b", "a[10].b9", "a[10].b10", "a[k]", "b", "b.a", "c/9", "c:1"}
 	got := slices.Clone(want)
 	slices.Reverse(got)
-	slices.SortFunc(got, comparePaths)
+	slices.SortFunc(got, ComparePaths)
 	want = []string{"", "a", "a[2]", "a[02]", "a[10]", "a[10].b", "a[10].b9", "a[10].b10", "a[k]", "b", "b.a", "c/9", "c:1"}
 	// Between numbers of one value the shorter one comes first.
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	for _, path := range want {
-		if comparePaths(path, path) != 0 {
+		if ComparePaths(path, path) != 0 {
 			t.Errorf("%s is not equal to itself", path)
 		}
 	}
