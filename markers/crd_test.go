@@ -68,6 +68,9 @@ spec:
 }
 
 func TestWriteCRDsRefuses(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it runs go list for each case")
+	}
 	locked := crd("{type: string}")
 	for _, c := range []struct{ reason, data, want string }{
 		{"a lock in the file that the marker would stand beside",

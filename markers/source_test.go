@@ -63,6 +63,9 @@ func read(t *testing.T, name string) markers.File {
 // TestLoadRefuses: the problems of package bad, every one with file, line and the right form. Package bad also has types that
 // are right, so that the golden file shows that they are not reported.
 func TestLoadRefuses(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it runs go list for each case")
+	}
 	_, err := markers.Load(".", []string{"./testdata/bad"})
 	golden(t, "testdata/bad/problems.golden", []byte(problems(t, err)))
 }
@@ -121,6 +124,9 @@ func keepsLines(t *testing.T, before, after []byte) {
 
 // TestK8sImmutable: the option chooses what +k8s:immutable means.
 func TestK8sImmutable(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it runs go list for each case")
+	}
 	in := read(t, "testdata/crds/test.fieldlock.dev_widgets.yaml")
 	for meaning, want := range map[markers.K8sImmutable]string{
 		markers.Locked:  "native:\n                type: string\n                x-kubernetes-immutable: true\n",
@@ -159,6 +165,9 @@ func TestAnnotation(t *testing.T) {
 
 // TestRepeatable: the same input gives the same bytes.
 func TestRepeatable(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it runs go list many times")
+	}
 	in := read(t, "testdata/crds/test.fieldlock.dev_widgets.yaml")
 	first, err := api(t).WriteCRDs([]markers.File{in})
 	if err != nil {

@@ -13,6 +13,9 @@ import (
 // TestCheckChartRevisions compares two revisions of a chart and of the values that it is deployed with. The schema and the
 // defaults come from the chart, each side's from its own revision.
 func TestCheckChartRevisions(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it makes repositories")
+	}
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip(err)
 	}

@@ -390,6 +390,9 @@ func TestUnusable(t *testing.T) {
 
 // TestManyRemovedKeys: the container of a removed key stands with each of them, but not a gigabyte of it.
 func TestManyRemovedKeys(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it prints 16 MB")
+	}
 	crd := widgets("None", "tags: {type: array, x-kubernetes-list-type: set, x-kubernetes-addition-only: true, items: {type: string}}", "")
 	tags := make([]string, 11_000)
 	for i := range tags {

@@ -71,6 +71,9 @@ func TestAction(t *testing.T) {
 
 // TestActionCheck runs the step of the action in repositories like those of a runner.
 func TestActionCheck(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it runs the action in repositories")
+	}
 	binary := commandProgram(t)
 	for _, program := range []string{"bash", "git"} {
 		if _, err := exec.LookPath(program); err != nil {

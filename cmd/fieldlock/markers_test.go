@@ -43,6 +43,9 @@ func runIn(args ...string) (status int, out, err string) {
 
 // TestMarkersWrite: --check fails and writes nothing, a run writes, and then there is nothing left to write.
 func TestMarkersWrite(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it runs go list")
+	}
 	dir := crdFolder(t)
 	file := filepath.Join(dir, "widgets.yaml")
 	definitions := filepath.Join(dir, "definitions.marks")
@@ -115,6 +118,9 @@ func locksOf(t *testing.T, c *crd.CRD) []immutability.LockedField {
 }
 
 func TestMarkersJSON(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it runs go list")
+	}
 	dir := crdFolder(t)
 	for _, c := range []struct {
 		args     []string

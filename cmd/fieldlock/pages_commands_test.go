@@ -29,6 +29,9 @@ func TestMain(m *testing.M) {
 // folder that has the files they name. None may end with exit status 2. Of commands that need a cluster or another
 // program only the flags are checked.
 func TestPageCommands(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it runs 60 commands as programs")
+	}
 	commands := commandsOfHelp(newRoot(streams{strings.NewReader(""), io.Discard, io.Discard}))
 	pages, err := filepath.Glob("../../docs/*.md")
 	if err != nil {

@@ -142,6 +142,9 @@ func TestNothingRuns(t *testing.T) {
 
 // TestTreesAsTheyAre: what repositories have beside manifests does not make a check fail, and nothing is hidden by it.
 func TestTreesAsTheyAre(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it makes repositories")
+	}
 	const object = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n"
 	for _, test := range []struct {
 		name, reason string
