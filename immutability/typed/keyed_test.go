@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"k8s.io/kube-openapi/pkg/validation/spec"
@@ -123,6 +124,12 @@ func (m maker) holding() *holding {
 		}
 		h.Labels[name] = m.IntN(2)
 	}
+	if n > 1 && m.chance(15) { // a key twice, in both objects
+		i, j := m.IntN(n), m.IntN(n)
+		h.Plain[i].Name, h.Pairs[2*i].Name, h.Pairs[2*i].Port = h.Plain[j].Name, h.Pairs[2*j].Name, h.Pairs[2*j].Port
+		h.Pointers[i] = &plainItem{Name: h.Pointers[j].Name, Zone: "x"}
+		h.Tags[i] = h.Tags[j]
+	}
 	return &h
 }
 
@@ -188,4 +195,97 @@ func edited[T any](m maker, list []T, edit func(*T)) []T {
 		list[i] = item
 	}
 	return list
+}
+
+// TestRecursiveType: a type that contains itself, under a schema that does, is compared at every depth.
+func TestRecursiveType(t *testing.T) {
+	var s spec.Schema
+	if err := json.Unmarshal([]byte(`{"type":"object","properties":{"tree":{"$ref":"#/definitions/t"}},"definitions":{"t":{"type":"object","properties":{
+		"name":{"type":"string"},"value":{"type":"integer","x-kubernetes-immutable":true},
+		"children":{"type":"array","x-kubernetes-list-type":"map","x-kubernetes-list-map-keys":["name"],"items":{"$ref":"#/definitions/t"}},
+		"named":{"type":"object","additionalProperties":{"$ref":"#/definitions/t"}}}}}}`), &s); err != nil {
+		t.Fatal(err)
+	}
+	v := immutability.MustCompile(&s)
+	type holder struct {
+		Tree Tree `json:"tree"`
+	}
+	plan, err := CompileType(v, reflect.TypeFor[holder]())
+	if err != nil {
+		t.Fatal(err)
+	}
+	one, two := int32(1), int32(2)
+	deep := func(value *int32, note string) *holder {
+		leaf := Tree{Name: "leaf", Value: value}
+		return &holder{Tree{Name: note, Children: []Tree{{Name: "a", Named: map[string]*Tree{"b": {Children: []Tree{leaf}}}}, {Name: "c", Value: &one}}}}
+	}
+	var o outcome
+	for _, pair := range [][2]*holder{{deep(&one, "x"), deep(&one, "x")}, {deep(&one, "x"), deep(&one, "y")}, {deep(&two, "x"), deep(&one, "x")}, {deep(nil, "x"), deep(&one, "x")}} {
+		compareUpdate(t, plan, v, reflect.ValueOf(pair[0]), reflect.ValueOf(pair[1]), &o)
+	}
+	if o.allowed != 2 || o.proved != 2 || o.updates != 4 {
+		t.Errorf("%+v: two of four updates are allowed, and proved to be", o)
+	}
+}
+
+type loud string
+
+func (l loud) MarshalText() ([]byte, error) { return []byte("loud"), nil }
+
+// TestKeysThatWriteThemselves: two keys that differ in Go may be written alike, so they are no keys.
+func TestKeysThatWriteThemselves(t *testing.T) {
+	var s spec.Schema
+	if err := json.Unmarshal([]byte(`{"type":"object","properties":{"l":{"type":"array","x-kubernetes-list-type":"map","x-kubernetes-list-map-keys":["k"],"x-kubernetes-immutable-keys":true,"items":{"type":"object","properties":{"k":{"type":"string","x-kubernetes-immutable":true}}}}}}`), &s); err != nil {
+		t.Fatal(err)
+	}
+	v := immutability.MustCompile(&s)
+	for name, typ := range map[string]reflect.Type{
+		"a type with a method": reflect.TypeFor[struct {
+			L []struct {
+				K loud `json:"k"`
+			} `json:"l"`
+		}](),
+		"a quoted number": reflect.TypeFor[struct {
+			L []struct {
+				K int `json:"k,string"`
+			} `json:"l"`
+		}](),
+		"a float": reflect.TypeFor[struct {
+			L []struct {
+				K float64 `json:"k"`
+			} `json:"l"`
+		}](),
+	} {
+		if _, err := CompileType(v, typ); err == nil || !strings.Contains(err.Error(), `cannot be the list-map key "k"`) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestWholeDefault: a default of a key may be an int64, as it is in a schema that is written in Go.
+func TestWholeDefault(t *testing.T) {
+	var s spec.Schema
+	if err := json.Unmarshal([]byte(`{"type":"object","properties":{"pairs":{"type":"array","x-kubernetes-list-type":"map","x-kubernetes-list-map-keys":["name","port"],"items":{"type":"object","properties":{"name":{"type":"string"},"port":{"type":"integer"},"zone":{"x-kubernetes-immutable":true}}}}}}`), &s); err != nil {
+		t.Fatal(err)
+	}
+	item := s.Properties["pairs"].Items.Schema
+	for _, value := range []any{int64(5), 5.0} {
+		port := item.Properties["port"]
+		port.Default = value
+		item.Properties["port"] = port
+		v := immutability.MustCompile(&s)
+		plan, err := CompileType(v, reflect.TypeFor[holding]())
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, b := "a", "b"
+		old := &holding{Pairs: []pairItem{{Name: &a, Zone: "x"}, {Name: &b, Port: 6}}}
+		var o outcome
+		for _, pairs := range [][]pairItem{old.Pairs, {{Name: &a, Port: 5, Zone: "x"}, {Name: &b, Port: 6}}, {{Name: &b, Port: 6}, {Name: &a, Port: 5, Zone: "x"}}, {{Name: &a, Port: 5, Zone: "y"}}, {{Name: &a, Port: 6, Zone: "y"}}} {
+			compareUpdate(t, plan, v, reflect.ValueOf(&holding{Pairs: pairs}), reflect.ValueOf(old), &o)
+		}
+		if o.allowed != 4 || o.proved != 4 {
+			t.Errorf("default %v: %+v", value, o)
+		}
+	}
 }

@@ -272,6 +272,8 @@ func TestInline(t *testing.T) {
 		{"nullable and default behind and beside a $ref", "either counts, and the nearest default", `{"properties":{"a":{"allOf":[{"$ref":"#/definitions/d"}],"nullable":true,"default":"y"},"b":{"$ref":"#/definitions/e"}},
 			"definitions":{"d":{"type":"string","default":"x"},"e":{"type":"string","nullable":true,"default":"z"}}}`,
 			`{"properties":{"a":{"type":"string","nullable":true,"default":"y"},"b":{"type":"string","nullable":true,"default":"z"}}}`},
+		{"the same key twice", "the one next to the $ref wins", `{"properties":{"a":{"$ref":"#/definitions/d","x-other":"near"}},"definitions":{"d":{"type":"string","x-other":"far","x-more":"far"}}}`,
+			`{"properties":{"a":{"type":"string","x-other":"near","x-more":"far"}}}`},
 		{"combination", "the locks next to allOf hold", `{"properties":{"spec":{"allOf":[{"$ref":"#/definitions/d"}],"properties":{"class":{"x-kubernetes-immutable":true}}}},"definitions":{"d":{"type":"object"}}}`,
 			`{"properties":{"spec":{"properties":{"class":{"x-kubernetes-immutable":true}}}}}`},
 		{"values and items", "everywhere", `{"properties":{"m":{"additionalProperties":{"$ref":"#/definitions/d"}},"l":{"items":{"$ref":"#/definitions/d"}}},"definitions":{"d":{"type":"string"}}}`,
@@ -303,6 +305,47 @@ func TestInline(t *testing.T) {
 	}
 	if _, err := schema.Read(parse(t, wide+`"40":{}}}`), nil).Inline(); err == nil || !strings.Contains(err.Error(), "more than 100000 fields") {
 		t.Errorf("2^40 fields: %v", err)
+	}
+}
+
+// TestResolver: a resolver is asked for every $ref, also in parts that only validate, and its answer is read as it is.
+func TestResolver(t *testing.T) {
+	definitions := map[string]string{
+		"a": `{"properties":{"x":{"x-kubernetes-immutable":true}}}`,
+		"b": `{"$ref":"a","x-kubernetes-immutable":true}`,
+		"c": `{"anyOf":[{"$ref":"a"}]}`,
+	}
+	resolve := func(ref string) (*spec.Schema, error) {
+		if text, ok := definitions[ref]; ok {
+			return parse(t, text), nil
+		}
+		return nil, nil
+	}
+	for text, want := range map[string]string{
+		`{"$ref":"a"}`: "lock at a/properties/x",
+		`{"$ref":"b"}`: `problem: $ref "b" cannot be resolved: "b" is itself a $ref with a lock next to it; put the lock where it is used`,
+		`{"$ref":"d"}`: `problem: $ref "d" cannot be resolved: there is no such schema`,
+		`{"$ref":"c"}`: "unchecked below anyOf",
+		`{"allOf":[{"$ref":"a","not":{"$ref":"a"}}]}`:               "lock at a/properties/x, unchecked below not",
+		`{"$ref":"a","items":{"anyOf":[{"$ref":"d"}]}}`:             `lock at a/properties/x, problem: $ref "d" cannot be resolved: there is no such schema`,
+		`{"$ref":"a","anyOf":[{"$ref":"#/definitions/elsewhere"}]}`: `lock at a/properties/x, problem: $ref "#/definitions/elsewhere" cannot be resolved: there is no such schema`,
+	} {
+		var got []string
+		for _, l := range schema.Read(parse(t, `{"properties":{"p":`+text+`},"definitions":{"elsewhere":{}}}`), resolve).All {
+			for _, u := range slices.Concat(l.Unchecked, l.Hidden) {
+				got = append(got, "unchecked below "+u.Keyword)
+			}
+			if l.Marks.Locked() {
+				got = append(got, "lock at "+l.LockPath().Pointer())
+			}
+			for _, p := range l.Problems {
+				got = append(got, "problem: "+p.Message)
+			}
+		}
+		slices.Sort(got)
+		if line := strings.Join(got, ", "); line != want {
+			t.Errorf("%s: %s, want %s", text, line, want)
+		}
 	}
 }
 

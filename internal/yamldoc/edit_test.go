@@ -205,6 +205,24 @@ func TestEditRefused(t *testing.T) {
 	}
 }
 
+// TestParse: documents that are not objects stay as they are; a file with any other mistake is not edited.
+func TestParse(t *testing.T) {
+	const text = "5\n---\na: 1\n---\n- b\n"
+	file, err := yamldoc.Parse("f", []byte(text))
+	if err != nil || len(file.Documents) != 1 {
+		t.Fatalf("%v, %v", file, err)
+	}
+	file.Documents[0].Object["a"] = 2
+	if got, err := file.Bytes(); err != nil || string(got) != strings.Replace(text, "a: 1", "a: 2", 1) {
+		t.Errorf("%q, %v", got, err)
+	}
+	for _, wrong := range []string{"a: [", "5\n---\na: [", "a: 1\n---\n5\n---\n{\"b\": [", "{\"a\": ["} {
+		if file, err := yamldoc.Parse("f", []byte(wrong)); err == nil {
+			t.Errorf("%q is read: %v", wrong, file)
+		}
+	}
+}
+
 // TestEditDocuments changes several documents of one file.
 func TestEditDocuments(t *testing.T) {
 	const text = "a: 1\n---\n# two\nkind: List\nitems:\n- kind: A\n  x: 1\n- kind: B\n---\nb: 2\n"

@@ -111,6 +111,7 @@ func TestPlugin(t *testing.T) {
 		{name: "no old object", reason: "nothing to compare with", obj: pod("a"), want: 500, text: "has no oldObject"},
 		{name: "other version", reason: "locks are known for v1 only", kind: podKind.GroupKind().WithVersion("v2"), resource: pods.GroupResource().WithVersion("v2"), obj: pod("a"), old: pod("a"), want: 500, text: "without version v2"},
 		{name: "kind of another resource", reason: "it would be checked against no locks", kind: examplev1.SchemeGroupVersion.WithKind("ReplicaSet"), obj: &example.ReplicaSet{}, old: &example.ReplicaSet{}, want: 500, text: "holds objects of kind Pod"},
+		{name: "old object of another type", reason: "it cannot be converted either", obj: pod("a"), old: &example.ReplicaSet{}, want: 500, text: "cannot be converted"},
 		{name: "object of another type", reason: "it cannot be converted", obj: &example.ReplicaSet{}, old: pod("a"), want: 500, text: "cannot be converted"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -130,9 +131,10 @@ func TestPlugin(t *testing.T) {
 				t.Fatal(err)
 			}
 			attributes := k8sadmission.NewAttributesRecord(row.obj, row.old, row.kind, "ns", "p", row.resource, row.sub, row.operation, nil, false, nil)
-			if chain.Handles(row.operation) {
-				err = chain.(k8sadmission.ValidationInterface).Validate(context.Background(), attributes, k8sadmission.NewObjectInterfacesFromScheme(s))
+			if chain.Handles(row.operation) != (row.operation == k8sadmission.Update) {
+				t.Errorf("%s is handled: %t", row.operation, chain.Handles(row.operation))
 			}
+			err = chain.(k8sadmission.ValidationInterface).Validate(context.Background(), attributes, k8sadmission.NewObjectInterfacesFromScheme(s))
 			var status apierrors.APIStatus
 			switch {
 			case row.want == 0 && err != nil:
@@ -333,13 +335,14 @@ func TestNewUpdateStrategyRefuses(t *testing.T) {
 		name, reason string
 		inner        rest.RESTUpdateStrategy
 		locks        *apiserver.Locks
+		want         string
 	}{
-		{"no strategy", "nothing to wrap", nil, locks},
-		{"no locks", "no locks by mistake", strategy{scheme: s}, nil},
-		{"declarative", "the wrapper would hide its declarative validation", declarative{strategy{scheme: s}}, locks},
+		{"no strategy", "nothing to wrap", nil, locks, "there is no strategy"},
+		{"no locks", "no locks by mistake", strategy{scheme: s}, nil, "there are no locks"},
+		{"declarative", "the wrapper would hide its declarative validation", declarative{strategy{scheme: s}}, locks, "declarative validates declaratively"},
 	} {
-		if _, err := apiserver.NewUpdateStrategy(row.inner, row.locks); err == nil {
-			t.Errorf("%s: %s", row.name, row.reason)
+		if _, err := apiserver.NewUpdateStrategy(row.inner, row.locks); err == nil || !strings.Contains(err.Error(), row.want) {
+			t.Errorf("%s: %v, want %q: %s", row.name, err, row.want, row.reason)
 		}
 	}
 }
@@ -371,6 +374,26 @@ func TestNewLocksRefuses(t *testing.T) {
 		if _, err := apiserver.NewLocks(row.validator, row.kind, scheme()); err == nil || !strings.Contains(err.Error(), row.want) {
 			t.Errorf("%s: %v, want %q: %s", row.name, err, row.want, row.reason)
 		}
+	}
+}
+
+// TestPluginComparesInPlace: objects of the version of the request are not converted to maps.
+func TestPluginComparesInPlace(t *testing.T) {
+	plugin := apiserver.NewPlugin(registryOf(t), immutability.Invalid)
+	object := func() *examplev1.Pod {
+		p := versionedPod("a")
+		p.SetGroupVersionKind(podKind)
+		return p
+	}
+	attributes := k8sadmission.NewAttributesRecord(object(), object(), podKind, "ns", "p", pods, "", k8sadmission.Update, nil, false, nil)
+	interfaces := k8sadmission.NewObjectInterfacesFromScheme(scheme())
+	n := testing.AllocsPerRun(50, func() {
+		if err := plugin.Validate(context.Background(), attributes, interfaces); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if n > 5 {
+		t.Errorf("%v allocations", n)
 	}
 }
 

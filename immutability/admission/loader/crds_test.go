@@ -219,3 +219,44 @@ spec:
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
+
+// TestReadErrors: the first mistake of a file ends it, and is named with its file.
+func TestReadErrors(t *testing.T) {
+	const crd = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: as.example.dev}\nspec:\n  group: example.dev\n  scope: Namespaced\n  names: {kind: A, plural: as}\n  versions:\n"
+	for name, row := range map[string]struct{ text, want string }{
+		"malformed":                {"{", "f.yaml"},
+		"no versions":              {crd, "f.yaml"},
+		"a lock that is none":      {crd + "  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, properties: {a: {x-kubernetes-immutable: false}}}}}\n", "x-kubernetes-immutable is false"},
+		"another kind":             {"kind: A\napiVersion: v1\n", ""},
+		"in the second of two":     {"kind: A\napiVersion: v1\n---\n" + crd, "f.yaml"},
+		"a CRD of another version": {"kind: CustomResourceDefinition\napiVersion: apiextensions.k8s.io/v9\n", "apiVersion"},
+	} {
+		kinds, err := loader.CRDs{}.Read("f.yaml", []byte(row.text))
+		if (err == nil) != (row.want == "") || len(kinds) > 0 || err != nil && !strings.Contains(err.Error(), row.want) {
+			t.Errorf("%s: %v, %v, want %q", name, kinds, err, row.want)
+		}
+	}
+}
+
+// TestSharedScale: a CRD of v1beta1 may say once for all versions what the scale subresource sets.
+func TestSharedScale(t *testing.T) {
+	kinds, err := loader.CRDs{}.Read("f.yaml", []byte(`apiVersion: apiextensions.k8s.io/v1beta1
+kind: CustomResourceDefinition
+metadata: {name: as.example.dev}
+spec:
+  group: example.dev
+  scope: Namespaced
+  names: {kind: A, plural: as}
+  subresources: {scale: {specReplicasPath: .spec.size, statusReplicasPath: .status.size}}
+  validation: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {size: {type: integer}}}}}}
+  versions: [{name: v1, served: true, storage: true}, {name: v2, served: true, storage: false}, {name: v3, served: true, storage: false}]
+`))
+	if err != nil || len(kinds) != 1 || len(kinds[0].Versions) != 3 {
+		t.Fatalf("%v, %v", kinds, err)
+	}
+	for name, v := range kinds[0].Versions {
+		if !slices.Equal(v.Replicas, []string{"spec", "size"}) {
+			t.Errorf("%s: replicas %v", name, v.Replicas)
+		}
+	}
+}

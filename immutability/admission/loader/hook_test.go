@@ -79,6 +79,9 @@ func TestHook(t *testing.T) {
 			if reason := map[int32]string{400: "BadRequest", 422: "Invalid"}; !row.allowed && (string(response.Result.Reason) != reason[response.Result.Code] || (len(response.Result.Details.Causes) == 1) != (response.Result.Code == 422)) {
 				t.Errorf("the reason of %d is %s, with the causes %v", response.Result.Code, response.Result.Reason, response.Result.Details.Causes)
 			}
+			if !row.allowed && response.Result.Details.Name != "clusters.example.dev" {
+				t.Errorf("the refusal is about %+v", response.Result.Details)
+			}
 			if !row.allowed && (response.Result == nil || response.Result.Code < 400 || response.Result.Message == "") {
 				t.Errorf("a refusal without a reason: %s", text)
 			}
@@ -97,7 +100,7 @@ func TestHook(t *testing.T) {
 		}
 	}
 	if response := post(t, loader.CRDs{}.Hook(), map[string]any{"uid": "u", "operation": "CREATE", "object": []any{},
-		"resource": map[string]any{"group": "apiextensions.k8s.io", "version": "v1", "resource": "customresourcedefinitions"}}); response.Allowed {
+		"resource": map[string]any{"group": "apiextensions.k8s.io", "version": "v1", "resource": "customresourcedefinitions"}}); response.Allowed || !strings.Contains(response.Result.Message, "cannot be decoded") {
 		t.Error("a list is taken for a CRD")
 	}
 }

@@ -38,6 +38,41 @@ func TestZeroParameter(t *testing.T) {
 	}
 }
 
+// TestChangesAreSorted: by name, whatever the order of the definitions, and with those that an upgrade removes.
+func TestChangesAreSorted(t *testing.T) {
+	old := mustRead(t, "parameters: [{name: Z, default: z}, {name: M, default: m}, {name: A, default: a}, {name: K, default: k}]")
+	current := parameter.FromTexts(map[string]string{"M": "1"})
+	version := mustRead(t, "parameters: [{name: Z, default: y}, {name: A, default: b}, {name: B, default: b}]")
+	var names []string
+	for _, c := range version.Upgrade(nil, old, current).Changes {
+		names = append(names, c.Name)
+	}
+	if want := []string{"A", "B", "K", "M", "Z"}; !slices.Equal(names, want) {
+		t.Errorf("got %v, want %v", names, want)
+	}
+}
+
+// TestRequired: an immutable value can be set later only if the operation is not the one that installs it.
+func TestRequired(t *testing.T) {
+	version := mustRead(t, "parameters: [{name: A, immutable: true}]")
+	const lacks = `parameter "A" is required and has neither a value nor a default: set it`
+	if err := version.Update(nil, nil).Err(); err == nil || err.Error() != lacks {
+		t.Errorf("update: %v", err)
+	}
+	if err := version.Install(nil).Err(); err == nil || err.Error() != `parameter "A" is required and immutable and has neither a value nor a default: set it now, for it cannot be set later` {
+		t.Errorf("install: %v", err)
+	}
+}
+
+// TestUnnamed: each parameter without a name is one mistake.
+func TestUnnamed(t *testing.T) {
+	version := &kudo.OperatorVersion{Parameters: []kudo.Parameter{{Optional: true}, {Optional: true}}}
+	refusals := version.Validate()
+	if len(refusals) != 2 || refusals[0].Message != "a parameter has no name" || refusals[1].Message != "a parameter has no name" {
+		t.Errorf("%v", refusals)
+	}
+}
+
 // What the reader refuses to read is refused in a version that is built by hand.
 func TestBuiltByHand(t *testing.T) {
 	for want, parameters := range map[string][]kudo.Parameter{
