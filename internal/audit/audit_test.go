@@ -353,3 +353,17 @@ func TestRemarks(t *testing.T) {
 		}
 	}
 }
+
+// TestRefused: errors fail a run, warnings only a strict one, notes and accepted findings never.
+func TestRefused(t *testing.T) {
+	for _, c := range []struct {
+		f             Finding
+		plain, strict bool
+	}{{Finding{Severity: "error"}, true, true}, {Finding{Severity: "error", Accepted: true}, false, false}, {Finding{Severity: "warning"}, false, true}, {Finding{Severity: "warning", Accepted: true}, false, false}, {Finding{Severity: "note"}, false, false}} {
+		for strict, want := range map[bool]bool{false: c.plain, true: c.strict} {
+			if r := (&Report{Strict: strict, Findings: []Finding{{Severity: "note"}, c.f}}); r.Refused() != want {
+				t.Errorf("%+v, strict %v: refused %v", c.f, strict, !want)
+			}
+		}
+	}
+}
