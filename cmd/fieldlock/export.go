@@ -2,12 +2,9 @@ package main
 
 import (
 	"errors"
-	"fmt"
-	"io"
 
 	"github.com/spf13/cobra"
 
-	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/internal/convert"
 	"github.com/fieldlock/fieldlock/internal/manifest"
@@ -60,7 +57,7 @@ output.`,
 			}
 			result, err := convert.ToCEL(file, target)
 			if err != nil {
-				return refusedSchema(s.err, err)
+				return err
 			}
 			if err := printExport(s, file, result, output.value); err != nil {
 				return err
@@ -115,7 +112,7 @@ a CRD cannot, but no set inside a locked value. The report names what is not exp
 			result, err := exportPolicy(s, args[0], kind, resource)
 			switch {
 			case err != nil:
-				return refusedSchema(s.err, err)
+				return err
 			case output.value == asJSON:
 				return report.WriteJSON(s.out, result)
 			}
@@ -148,14 +145,4 @@ func exportPolicy(s streams, path, kind, resource string) (*convert.Export, erro
 		return nil, err
 	}
 	return convert.ToPolicies(file)
-}
-
-// refusedSchema prints the errors of a schema whose locks are wrong, and returns other errors as they are.
-func refusedSchema(w io.Writer, err error) error {
-	var schema *immutability.SchemaError
-	if !errors.As(err, &schema) {
-		return err
-	}
-	fmt.Fprintln(w, report.PrintableLines(err.Error()))
-	return errRefused
 }

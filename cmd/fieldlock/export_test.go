@@ -119,8 +119,10 @@ func TestExportCELStrict(t *testing.T) {
 
 func TestExportCELRefusesWrongLocks(t *testing.T) {
 	wrong := strings.Replace(exportedWidgets, "x-kubernetes-immutable: true", "x-kubernetes-immutable: false", 1)
-	if _, report := onFile(t, exitRefused, wrong, "export", "cel"); !strings.Contains(report, "spec.class") {
-		t.Errorf("the report does not name the field: %s", report)
+	for _, verb := range []string{"cel", "policy"} {
+		if _, report := onFile(t, exitUnread, wrong, "export", verb); !strings.Contains(report, "crd.yaml:23: ") || !strings.Contains(report, "spec.class") {
+			t.Errorf("export %s does not name the line and the field: %s", verb, report)
+		}
 	}
 	if _, report := onFile(t, exitUnread, "kind: ConfigMap\napiVersion: v1\n", "export", "cel"); !strings.Contains(report, "no CustomResourceDefinition") {
 		t.Errorf("a file without CRD: %s", report)

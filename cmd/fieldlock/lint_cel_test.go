@@ -20,3 +20,17 @@ func TestLintAuditsRules(t *testing.T) {
 		t.Errorf("lint warns of rules where there are none:\n%s", out)
 	}
 }
+
+// TestLintAfterExport: a hole in a lock and in the rule that export cel makes of the lock is one finding.
+func TestLintAfterExport(t *testing.T) {
+	holed := strings.Replace(exportedWidgets, "x-fieldlock-update: [NoUnset, NoModify]", "x-fieldlock-update: [NoModify]", 1)
+	exported, _ := onFile(t, exitClean, holed, "export", "cel")
+	before, _ := onFile(t, exitClean, holed, "lint")
+	after, _ := onFile(t, exitClean, exported, "lint")
+	if !strings.Contains(exported, "self == oldSelf") || !strings.Contains(before, "unset-then-set") {
+		t.Fatalf("the case shows nothing:\n%s\n%s", exported, before)
+	}
+	if strings.Count(after, "warning ") != strings.Count(before, "warning ") || strings.Contains(after, "cel-") {
+		t.Errorf("lint says\n%s\nand after export cel\n%s", before, after)
+	}
+}

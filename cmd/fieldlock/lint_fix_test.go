@@ -73,3 +73,70 @@ spec:
 		t.Errorf("standard input: status %d, %s", ran.status, ran.err)
 	}
 }
+
+// TestLintFixCopiesRules: a rule that one served version has and another lacks is copied to it, with its message, and only
+// where the other version has the fields that the rule reads.
+func TestLintFixCopiesRules(t *testing.T) {
+	const head = `apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: caches.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {kind: Cache, plural: caches, singular: cache, listKind: CacheList}
+  versions:
+`
+	const versionText = `  - name: NAME
+    served: SERVED
+    storage: STORAGE
+    schema:
+      openAPIV3Schema:
+        type: object
+        required: [spec]
+        properties:
+          spec:
+            type: object
+            required: [engine]
+            properties:
+              engine:   # of NAME
+                type: string
+                maxLength: 9
+RULES`
+	const rules = `                x-kubernetes-validations:
+                - rule: self == oldSelf
+                  message: the engine stays
+`
+	version := func(name, served, storage, rules string) string {
+		return strings.NewReplacer("NAME", name, "SERVED", served, "STORAGE", storage, "RULES", rules).Replace(versionText)
+	}
+	cases := []struct {
+		name, before, after, reason string
+	}{
+		{"copied", head + version("v1", "true", "true", rules) + version("v2", "true", "false", ""),
+			head + version("v1", "true", "true", rules) + version("v2", "true", "false", strings.Replace(rules, "rule: self == oldSelf\n                  message: the engine stays", "message: the engine stays\n                  rule: self == oldSelf", 1)),
+			"v2 has the field"},
+		{"not served", head + version("v1", "true", "true", rules) + version("v2", "false", "false", ""),
+			head + version("v1", "true", "true", rules) + version("v2", "false", "false", ""),
+			"nobody writes through v2"},
+		{"no field", head + version("v1", "true", "true", rules) + strings.ReplaceAll(version("v2", "true", "false", ""), "engine", "motor"),
+			head + version("v1", "true", "true", rules) + strings.ReplaceAll(version("v2", "true", "false", ""), "engine", "motor"),
+			"a rule on a field that v2 lacks means nothing there"},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			file := filepath.Join(writeFiles(t, map[string]string{"crd.yaml": c.before}), "crd.yaml")
+			ran := runCommand("", "lint", "--fix", file)
+			fixed, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if string(fixed) != c.after {
+				t.Errorf("got\n%s\nwant\n%s(%s)\n%s%s", fixed, c.after, c.reason, ran.out, ran.err)
+			}
+			if c.after != c.before && strings.Contains(ran.out, "version-without-rule") {
+				t.Errorf("the hole is still there:\n%s", ran.out)
+			}
+			validCRD(t, string(fixed))
+		})
+	}
+}

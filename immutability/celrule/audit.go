@@ -8,6 +8,7 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/fieldlock/fieldlock/immutability"
+	"github.com/fieldlock/fieldlock/internal/lint"
 	"github.com/fieldlock/fieldlock/internal/rule"
 	"github.com/fieldlock/fieldlock/internal/schema"
 )
@@ -106,27 +107,26 @@ func (a *auditor) throughField(l *schema.Location) []Hole {
 	if !found {
 		return nil
 	}
-	how := "leave it out"
+	how, canRequire := "leave out "+displayPath(l), displayPath(l) != "status" // an object is created without its status
 	if l.Required || l.Schema.Default != nil {
-		how = "set it to null"
+		how, canRequire = "set "+displayPath(l)+" to null", false
 	}
-	id, what := rule.CELOptionalParent, "its parent can go and come back with other values"
+	what := "bring it back with other values of " + lint.Enumerate(h.Fields)
+	id := rule.CELOptionalParent
 	if slices.Contains(h.Fields, displayPath(l)) {
-		id, what = rule.CELUnsetThenSet, "CEL runs no rule on an absent field"
+		id, what = rule.CELUnsetThenSet, "set another value, because CEL runs no rule on an absent field"
 	}
 	h.name(id, l)
 	h.Fix = companion(l)
-	fix := "make it required"
+	remedy := "make " + l.Name + " required"
 	if h.Fix != nil {
-		fix = fmt.Sprintf("add to %s the rule {rule: '%s', message: %s may not be removed}",
-			displayPath(l.Parent()), h.Fix.AddRules[0]["rule"], l.Name)
-		// An object is created without its status, so the status cannot be required.
-		if how == "leave it out" && displayPath(l) != "status" {
-			fix += ", or make it required"
+		add := fmt.Sprintf("add to %s the rule %s", displayPath(l.Parent()), h.Fix.AddRules[0]["rule"])
+		if canRequire {
+			add += ", or " + remedy
 		}
+		remedy = add
 	}
-	h.Message = fmt.Sprintf("an update can %s and the next one can set another value (%s), which gets around the CEL rules on %s: %s",
-		how, what, strings.Join(h.Fields, ", "), fix)
+	h.Message = fmt.Sprintf("an update can %s and the next one can %s; %s", how, what, remedy)
 	return []Hole{h}
 }
 
@@ -138,13 +138,10 @@ func (a *auditor) throughKey(l, in *schema.Location) []Hole {
 	}
 	h.name(rule.CELRenamableKey, l)
 	h.Fix = keepKeys(l)
-	fix := ""
+	h.Message = "an update can remove a key and the next one can add it with other values of " + lint.Enumerate(h.Fields)
 	if h.Fix != nil {
-		fix = fmt.Sprintf(": if keys are to stay, add to %s the rule {rule: '%s', message: no key may be removed}",
-			displayPath(l), h.Fix.AddRules[0]["rule"])
+		h.Message += fmt.Sprintf("; if keys are to stay, add to %s the rule %s", displayPath(l), h.Fix.AddRules[0]["rule"])
 	}
-	h.Message = fmt.Sprintf("an update can remove a key and the next one can add it with another value, which gets around the CEL rules on %s%s",
-		strings.Join(h.Fields, ", "), fix)
 	return []Hole{h}
 }
 
@@ -167,7 +164,7 @@ func (a *auditor) throughUnknown() []Hole {
 			continue
 		}
 		h.name(rule.CELUnknownKeys, l)
-		on := strings.Join(h.Fields, ", ")
+		on := lint.Enumerate(h.Fields)
 		h.Message = fmt.Sprintf("the CEL rule on %s lets an update replace unknown fields by as many others, because CEL compares an unknown field only where both sides have it: "+
 			"declare the fields, or lock %s with %s and check it by webhook or policy", on, on, schema.KeyImmutable)
 		holes = append(holes, h)

@@ -9,6 +9,7 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/fieldlock/fieldlock/immutability"
+	"github.com/fieldlock/fieldlock/internal/lint"
 	"github.com/fieldlock/fieldlock/internal/rule"
 	"github.com/fieldlock/fieldlock/internal/schema"
 )
@@ -94,21 +95,21 @@ func (v *laxVersion) hole(way Way, strict, path string, l *schema.Location) *ver
 func (v *laxVersion) worded() []Hole {
 	var holes []Hole
 	for _, h := range v.holes {
-		strict, fields := "version "+h.strict[0]+" has", strings.Join(h.Fields, ", ")
+		strict, fields := "version "+h.strict[0]+" has", lint.Enumerate(h.Fields)
 		if len(h.strict) > 1 {
 			strict = "versions " + strings.Join(h.strict, " and ") + " have"
 		}
 		switch {
 		case h.Way == OtherVersion:
-			h.Message = fmt.Sprintf("a write through version %s gets around the CEL transition rules that %s on %s: copy them to version %s, or stop serving it",
-				v.name, strict, fields, v.name)
+			h.Message = fmt.Sprintf("a write through version %s gets around the rules that %s on %s; copy them to %s, or stop serving %s",
+				v.name, strict, fields, v.name, v.name)
 		case v.conversion == AskWebhook:
 			h.Severity = immutability.SeverityNote
-			h.Message = fmt.Sprintf("possible: version %s does not have %s, so unless the conversion webhook keeps the value, a write through it drops it, and the next write can set another one, which gets around the CEL rules that %s on %s",
-				v.name, h.lacked, strict, fields)
+			h.Message = fmt.Sprintf("possible: version %s does not have %s; unless the conversion webhook keeps the value, a write through %s drops it and the next one can set another, although %s rules on %s",
+				v.name, h.lacked, v.name, strict, fields)
 		default:
-			h.Message = fmt.Sprintf("version %s does not have %s, so a write through it drops the value, and the next write can set another one, which gets around the CEL rules that %s on %s: add the field to version %s, or stop serving it",
-				v.name, h.lacked, strict, fields, v.name)
+			h.Message = fmt.Sprintf("version %s does not have %s; a write through %s drops the value and the next one can set another, although %s rules on %s; add the field to %s, or stop serving %s",
+				v.name, h.lacked, v.name, strict, fields, v.name, v.name)
 		}
 		holes = append(holes, h.Hole)
 	}

@@ -52,7 +52,7 @@ func CRDs(news, olds []*crd.CRD, o Options) (*Report, error) {
 	}
 	close(next)
 	workers.Wait()
-	r := &Report{Findings: append([]Finding{}, slices.Concat(findings...)...), CRDs: len(news)}
+	r := &Report{Findings: append([]Finding{}, slices.Concat(findings...)...), CRDs: len(news), Explained: o.Explain}
 	for _, u := range updates {
 		r.Locked = r.Locked || hasLocks(u.new) || TransitionRules(u.new) > 0
 	}
@@ -76,6 +76,7 @@ func (u update) findings(explain bool) []Finding {
 	for _, f := range crd.LintUpdate(u.new, u.old) {
 		suspects = append(suspects, suspect{Finding: f, sure: true})
 	}
+	suspects = withoutCopies(suspects)
 	findings := (&explainer{crd: u.new, all: explain}).findings(suspects)
 	slices.SortStableFunc(findings, func(a, b Finding) int {
 		return cmp.Or(

@@ -14,6 +14,8 @@ type Report struct {
 	// CRDs is how many CRDs were read; Locked is set when one of them has a lock or a transition rule.
 	CRDs   int  `json:"-"`
 	Locked bool `json:"-"`
+	// Explained is set when witnesses were asked for.
+	Explained bool `json:"-"`
 	// Strict is set when warnings count as errors.
 	Strict bool `json:"-"`
 }

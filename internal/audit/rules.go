@@ -1,11 +1,14 @@
 package audit
 
 import (
+	"slices"
+
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/celrule"
 	"github.com/fieldlock/fieldlock/immutability/crd"
+	"github.com/fieldlock/fieldlock/internal/rule"
 )
 
 // TransitionRules counts the CEL transition rules of a CRD, in all versions.
@@ -64,4 +67,21 @@ func ruleFindings(c *crd.CRD) []suspect {
 		}
 	}
 	return suspects
+}
+
+// sameHole gives for each hole in CEL rules the hole in locks that is the same way around.
+var sameHole = map[string]string{
+	rule.CELUnsetThenSet: rule.UnsetThenSet, rule.CELOptionalParent: rule.OptionalParent,
+	rule.CELRenamableKey: rule.RenamableKey, rule.CELVersionWithoutRule: rule.VersionUnlocked,
+}
+
+// withoutCopies leaves out holes in CEL rules that are holes in locks too: a CRD that export cel wrote has both, and the
+// lock is what its author changes.
+func withoutCopies(suspects []suspect) []suspect {
+	return slices.DeleteFunc(suspects, func(s suspect) bool {
+		return slices.ContainsFunc(suspects, func(lock suspect) bool {
+			return lock.Rule == sameHole[s.Rule] && lock.Version == s.Version && lock.SchemaPath == s.SchemaPath &&
+				!slices.ContainsFunc(s.Fields, func(field string) bool { return !slices.Contains(lock.Fields, field) })
+		})
+	})
 }

@@ -43,6 +43,9 @@ func ToCEL(file *File, webhook *Webhook) (*Export, error) {
 	if err := file.requireV1(); err != nil {
 		return nil, err
 	}
+	if err := file.compile(); err != nil {
+		return nil, err
+	}
 	report := &Export{Exported: []ExportedLock{}, Rest: []UnexportedLock{}}
 	for i := range file.crds {
 		c := &file.crds[i]

@@ -16,6 +16,9 @@ import (
 
 // ToPolicies exports the locks of each version of each CRD in a file as a ValidatingAdmissionPolicy with its binding.
 func ToPolicies(file *File) (*Export, error) {
+	if err := file.compile(); err != nil {
+		return nil, err
+	}
 	var types []policyType
 	for _, c := range file.crds {
 		for _, v := range c.Versions {

@@ -78,7 +78,7 @@ func Sort(entries []Entry) {
 // shownFields is how many fields a message names.
 const shownFields = 5
 
-func enumerate(fields []string) string {
+func Enumerate(fields []string) string {
 	more := len(fields) - shownFields
 	switch {
 	case more <= 0:

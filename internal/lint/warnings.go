@@ -89,11 +89,11 @@ func (h *holes) optionalParent(l *schema.Location, at *schema.Path) {
 	if fields := h.below(l, at); len(fields) > 0 {
 		remedy := fmt.Sprintf("give it %s: [%s]", schema.KeyUpdate, schema.NoUnset)
 		// An object is created without its status, so the status cannot be required.
-		if how == optional && at.String() != "status" {
+		if how == leaveOut && at.String() != "status" {
 			remedy = "make it required, or " + remedy
 		}
 		h.warn(l, at, rule.OptionalParent, fields,
-			"an update can %s, and the next one can put other values there: %s; %s", how, enumerate(fields), remedy)
+			"an update can "+how+" and the next one can bring it back with other values of %s; %s", nameOf(l), Enumerate(fields), remedy)
 	}
 }
 
@@ -104,21 +104,29 @@ func (h *holes) unsetThenSet(l *schema.Location, at *schema.Path) {
 		return
 	}
 	h.warn(l, at, rule.UnsetThenSet, sortedSet(append(h.below(l, at), at.String())),
-		"an update can %s, and the next one can set another value; add %s to %s", how, schema.NoUnset, schema.KeyUpdate)
+		"an update can "+how+" and the next one can set another value; add %s to %s", nameOf(l), schema.NoUnset, schema.KeyUpdate)
 }
 
-// optional is how a value vanishes that being required would keep.
-const optional = "remove it, as it is optional"
+// leaveOut is how a value vanishes that being required would keep.
+const leaveOut = "leave out %s"
 
-// canVanish says how an update can make the value at l absent, or "".
+// nameOf names what l is the place of.
+func nameOf(l *schema.Location) string {
+	if l.Role == schema.Property {
+		return l.Name
+	}
+	return "the value"
+}
+
+// canVanish says how an update can make the value at l, %s, absent, or "".
 func canVanish(l *schema.Location) string {
 	switch {
 	case l.Marks.Normalize != "":
-		return "leave it empty, which counts as absent"
+		return "leave %s empty, which counts as absent,"
 	case l.Nullable():
-		return "set it to null"
+		return "set %s to null"
 	case l.Role == schema.Property && !l.Required && l.Default() == nil:
-		return optional
+		return leaveOut
 	}
 	return ""
 }
@@ -143,7 +151,7 @@ func (h *holes) renamableKey(l *schema.Location, at *schema.Path) {
 	}
 	if len(fields) > 0 {
 		h.warn(l, at, rule.RenamableKey, fields,
-			"an update can replace a key with another one and so free what is locked under it: %s; lock the keys with %s: true", enumerate(fields), schema.KeyImmutableKeys)
+			"an update can replace a key and the next one can bring it back with other values of %s; lock the keys with %s: true", Enumerate(fields), schema.KeyImmutableKeys)
 	}
 }
 
@@ -154,8 +162,8 @@ func (h *holes) atomicItems(l *schema.Location, at *schema.Path) {
 	}
 	if fields := h.from(l.Items, at.Items()); len(fields) > 0 {
 		h.warn(l, at, rule.AtomicItems, fields,
-			"the items are locked by index: an update can delete the last ones, and the next one can add others: %s; make the list a %s: map with locked keys, or lock the list",
-			enumerate(fields), schema.KeyListType)
+			"the items are locked by index; an update can delete the last ones and the next one can add others with other values of %s; make the list a %s: map with locked keys, or lock the list",
+			Enumerate(fields), schema.KeyListType)
 	}
 }
 

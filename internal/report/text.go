@@ -39,8 +39,8 @@ func lintText(w io.Writer, r *audit.Report) error {
 		case f.Accepted:
 			fmt.Fprintf(w, "      %s\n", p.Green("accepted"))
 		}
-		if f.Witness != nil {
-			if err := writeWitness(w, f, p); err != nil {
+		if r.Explained || f.Witness != nil {
+			if err := writeDetails(w, f, p); err != nil {
 				return err
 			}
 		}

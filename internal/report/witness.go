@@ -11,12 +11,16 @@ import (
 	"github.com/fieldlock/fieldlock/internal/audit"
 )
 
-// writeWitness prints the objects of a witness as one YAML stream, with comments that say what to do with each and what
-// refuses the direct way, and the fix.
-func writeWitness(w io.Writer, f *audit.Finding, p Palette) error {
+// writeDetails prints the objects of a finding's witness as one YAML stream, with comments that say what to do with each
+// and what refuses the direct way, and the fix; what the finding lacks is left out.
+func writeDetails(w io.Writer, f *audit.Finding, p Palette) error {
 	var b strings.Builder
-	last := len(f.Witness.Objects) - 1
-	for i, obj := range f.Witness.Objects {
+	shown := f.Witness
+	if shown == nil {
+		shown = &audit.Witness{}
+	}
+	last := len(shown.Objects) - 1
+	for i, obj := range shown.Objects {
 		text, err := yaml.Marshal(obj)
 		if err != nil {
 			return err
@@ -31,7 +35,7 @@ func writeWitness(w io.Writer, f *audit.Finding, p Palette) error {
 		}
 		b.Write(text)
 	}
-	for _, r := range f.Witness.Refused {
+	for _, r := range shown.Refused {
 		why := r.Message
 		if r.Rule != "" {
 			why += " (rule: " + r.Rule + ")"

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/fieldlock/fieldlock/immutability/crd"
+	"github.com/fieldlock/fieldlock/internal/celrun"
+	"github.com/fieldlock/fieldlock/internal/realcrds"
+	"github.com/fieldlock/fieldlock/internal/updates"
+)
+
+// TestLintFixOfRealCRDs: after lint --fix, every single update of the CRDs of other projects that was allowed before is
+// still allowed, except the ways around: an update that removes what a companion keeps, and one that a rule of another
+// served version refuses. Random updates, from a fixed seed.
+func TestLintFixOfRealCRDs(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it lints and fixes many CRDs")
+	}
+	var sum fixTally
+	for _, name := range realcrds.Files(t) {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(string(text), "oldSelf") {
+			continue
+		}
+		file := filepath.Join(t.TempDir(), filepath.Base(name))
+		if err := os.WriteFile(file, text, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		before := readCRDs(t, file)
+		runCommand("", "lint", "--fix", file)
+		after := readCRDs(t, file)
+		for i, c := range before {
+			for n := range c.Versions {
+				sum.compare(t, c, after[i], n)
+			}
+		}
+	}
+	t.Logf("%+v", sum)
+	if realcrds.All() && (sum.Rules < 100 || sum.Allowed < 2000 || sum.Closed < 500) {
+		t.Errorf("%+v: too few to show much", sum)
+	}
+}
+
+// fixTally counts what TestLintFixOfRealCRDs has seen.
+type fixTally struct {
+	Rules   int // that fixes added
+	Allowed int // updates before and after
+	Closed  int // ways around
+}
+
+// compare holds the n-th version of a CRD against the same after lint --fix.
+func (sum *fixTally) compare(t *testing.T, before, after *crd.CRD, n int) {
+	t.Helper()
+	was, is := before.Versions[n], after.Versions[n]
+	rulesBefore, rulesAfter := celrun.New(was.Schema, celrun.Transition), celrun.New(is.Schema, celrun.Transition)
+	same := func(a, b celrun.Rule) bool { return a.SchemaPath == b.SchemaPath && a.Text == b.Text }
+	var added []celrun.Rule
+	var focus []string
+	for _, r := range rulesAfter.Rules() {
+		if !slices.ContainsFunc(rulesBefore.Rules(), func(old celrun.Rule) bool { return same(old, r) }) {
+			added = append(added, r)
+			focus = append(focus, fieldsOf(r)...)
+		}
+	}
+	if len(added) == 0 {
+		return
+	}
+	sum.Rules += len(added)
+	isCopy := func(r celrun.Rule) bool {
+		return slices.ContainsFunc(before.Versions, func(v *crd.Version) bool {
+			return v != was && slices.ContainsFunc(celrun.New(v.Schema, celrun.Transition).Rules(), func(old celrun.Rule) bool { return same(old, r) })
+		})
+	}
+	random := updates.New(was.Schema, focus, 3)
+	for range 20 + 20*len(added) {
+		newObj, oldObj := random.Next()
+		refused, now := violations(t, rulesBefore, newObj, oldObj), violations(t, rulesAfter, newObj, oldObj)
+		switch {
+		case len(refused) > len(now):
+			t.Fatalf("%s %s: the fix allows an update that was refused: %v\nold %v\nnew %v", before.Name, was.Name, refused, oldObj, newObj)
+		case len(refused) > 0:
+			continue
+		case len(now) == 0:
+			sum.Allowed++
+		default:
+			sum.Closed++
+		}
+		for _, v := range now {
+			if !slices.ContainsFunc(added, func(r celrun.Rule) bool { return same(r, v.Rule) }) || !isCopy(v.Rule) && !companion(v.Rule) {
+				t.Fatalf("%s %s: %q refuses an update that is no way around a rule\nold %v\nnew %v", before.Name, was.Name, v.Rule.Text, oldObj, newObj)
+			}
+		}
+	}
+}
+
+// companion reports whether r refuses the removal of a field, and nothing else.
+func companion(r celrun.Rule) bool {
+	match := oldField.FindStringSubmatch(r.Text)
+	return match != nil && r.Text == "!has(oldSelf."+match[1]+") || has(self."+match[1]+")"
+}
+
+// fieldsOf returns the schema paths of the fields that a companion rule asks the old object for, otherwise where r is.
+func fieldsOf(r celrun.Rule) []string {
+	paths := []string{r.SchemaPath}
+	for _, match := range oldField.FindAllStringSubmatch(r.Text, -1) {
+		paths = append(paths, r.SchemaPath+"/properties/"+strings.ReplaceAll(match[1], ".", "/properties/"))
+	}
+	return paths
+}
+
+func readCRDs(t *testing.T, file string) []*crd.CRD {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	crds, err := crd.Read(file, text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return crds
+}
