@@ -117,11 +117,12 @@ func TestExportCELStrict(t *testing.T) {
 	onFile(t, exitClean, exportedWidgets, "export", "cel", "--strict", "--webhook-for-rest")
 }
 
-func TestExportCELRefusesWrongLocks(t *testing.T) {
+// TestWrongLocks: a conversion of locks that are wrong would only move the mistake.
+func TestWrongLocks(t *testing.T) {
 	wrong := strings.Replace(exportedWidgets, "x-kubernetes-immutable: true", "x-kubernetes-immutable: false", 1)
-	for _, verb := range []string{"cel", "policy"} {
-		if _, report := onFile(t, exitUnread, wrong, "export", verb); !strings.Contains(report, "crd.yaml:23: ") || !strings.Contains(report, "spec.class") {
-			t.Errorf("export %s does not name the line and the field: %s", verb, report)
+	for _, verb := range [][]string{{"export", "cel"}, {"export", "policy"}, {"export", "annotation"}, {"import", "cel"}} {
+		if _, report := onFile(t, exitUnread, wrong, verb...); !strings.Contains(report, "crd.yaml:23: ") || !strings.Contains(report, "spec.class") {
+			t.Errorf("%s does not name the line and the field: %s", verb, report)
 		}
 	}
 	if _, report := onFile(t, exitUnread, "kind: ConfigMap\napiVersion: v1\n", "export", "cel"); !strings.Contains(report, "no CustomResourceDefinition") {
@@ -147,7 +148,7 @@ func TestExportPolicy(t *testing.T) {
 // TestExportPolicyWithoutLocks: there is nothing to print, which is no mistake.
 func TestExportPolicyWithoutLocks(t *testing.T) {
 	out, report := onFile(t, exitClean, widgets("None", "class: {type: string}", ""), "export", "policy")
-	if out != "" || report != "no locks to export\n" {
+	if out != "" || report != "no locks to export; CEL rules are not locks, but fieldlock import cel can turn them into locks\n" {
 		t.Errorf("got output %q and report %q", out, report)
 	}
 }

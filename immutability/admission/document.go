@@ -64,3 +64,25 @@ func (d *document) identify() error {
 	d.read = true
 	return nil
 }
+
+// missing is the error of an update without one of its two objects.
+func missing(name string) error {
+	return fmt.Errorf("the update has no %s: it needs both the object and the one that is stored", name)
+}
+
+// readString reads a value that is JSON.
+func readString(name, value []byte, to *string) error {
+	if len(value) == 0 || value[0] != '"' {
+		return fmt.Errorf("the member %q is not a string", name)
+	}
+	*to, _ = jsonscan.String(value, 0)
+	return nil
+}
+
+// unlessNull returns value, nil for null.
+func unlessNull(value []byte) []byte {
+	if string(value) == "null" {
+		return nil
+	}
+	return value
+}

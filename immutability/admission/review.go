@@ -123,22 +123,6 @@ func (p *parts) decode() (*request, error) {
 	return r, nil
 }
 
-// readString reads a value that is JSON.
-func readString(name, value []byte, to *string) error {
-	if len(value) == 0 || value[0] != '"' {
-		return fmt.Errorf("the member %q is not a string", name)
-	}
-	*to, _ = jsonscan.String(value, 0)
-	return nil
-}
-
-func unlessNull(value []byte) []byte {
-	if string(value) == "null" {
-		return nil
-	}
-	return value
-}
-
 // peek is how far into a body of too many bytes the uid is looked for; an API server writes it within the first hundred.
 const peek = 4 << 10
 

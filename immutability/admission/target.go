@@ -83,10 +83,6 @@ func (t *Target) checkDocuments(newDoc, oldDoc *document) (immutability.Report, 
 	return t.checkScale(newObj, oldObj)
 }
 
-func missing(name string) error {
-	return fmt.Errorf("the update has no %s: it needs both the object and the one that is stored", name)
-}
-
 func (t *Target) identify(name, apiVersion, kind string) error {
 	if apiVersion != t.wire.GroupVersion().String() || kind != t.wire.Kind {
 		return fmt.Errorf("the %s says that it is %q of %q: the request says %q of %q", name, kind, apiVersion, t.wire.Kind, t.wire.GroupVersion())

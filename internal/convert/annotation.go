@@ -9,6 +9,9 @@ import (
 // ToAnnotation moves the locks of each CRD in a file from its schemas into the annotation, which is the form that a stock
 // API server accepts, in every validation mode, and keeps. It returns how many keys it took out of the schemas.
 func ToAnnotation(file *File) (moved int, err error) {
+	if err := file.compile(); err != nil {
+		return 0, err
+	}
 	for i := range file.crds {
 		c := &file.crds[i]
 		annotation, err := c.Annotation()

@@ -37,6 +37,9 @@ func FromCEL(file *File) (*Import, error) {
 	if err := file.requireV1(); err != nil {
 		return nil, err
 	}
+	if err := file.compile(); err != nil {
+		return nil, err
+	}
 	report := &Import{Recognized: []ImportedRule{}, Left: []ImportedRule{}}
 	for i := range file.crds {
 		c := &file.crds[i]

@@ -347,7 +347,7 @@ spec:
 	if err := convert.WriteYAML(&b, nil); err != nil || b.String() != "" {
 		t.Errorf("no documents: %q, %v", b.String(), err)
 	}
-	if _, err := convert.ToPolicies(read(t, "f", []byte(strings.Replace(two, "maxLength: 9, x-kubernetes-immutable: true", "x-fieldlock-update: [NoAddItem]", 1)))); err == nil || !strings.Contains(err.Error(), "version v2 of widgets.example.com: ") {
+	if _, err := convert.ToPolicies(read(t, "f", []byte(strings.Replace(two, "maxLength: 9, x-kubernetes-immutable: true", "x-fieldlock-update: [NoAddItem]", 1)))); err == nil || !strings.Contains(err.Error(), "f:39: CustomResourceDefinition widgets.example.com, version v2: spec.class: ") {
 		t.Errorf("a mistaken lock: %v", err)
 	}
 }

@@ -41,7 +41,7 @@ func Export(w io.Writer, r *convert.Export) {
 // exportCounts says how many locks were exported, and on how many of the fields that fieldlock locks counts.
 func exportCounts(r *convert.Export) string {
 	if len(r.Exported)+len(r.Rest) == 0 {
-		return "no locks to export"
+		return "no locks to export; CEL rules are not locks, but fieldlock import cel can turn them into locks"
 	}
 	type field struct{ crd, version, path string }
 	exported, all := map[field]bool{}, map[field]bool{}
