@@ -11,7 +11,7 @@
 // not nullable, without duplicates in sets and keyed lists, accepted by the rules without oldSelf. Both old and new
 // object are valid.
 //
-// A further form of CEL begins in evaluate.go, which gives the verdict of an expression on a world of which some facts are
+// A further form of CEL begins in forms.go, which gives the verdict of an expression on a world of which some facts are
 // unknown.
 //
 // The package does not read CRD documents: it works on one schema, and its results are changes at schema paths, JSON

@@ -127,25 +127,6 @@ func (l Lock) Refuses() Change { return l.info().refuses }
 // OnKeys reports whether l concerns only the keys of a container, or the items of a set.
 func (l Lock) OnKeys() bool { return l.Refuses()&ChangeValue == 0 }
 
-// Refusal is the message for a change that l refuses, as far as it holds for every change and value.
-func (l Lock) Refusal() string {
-	switch refuses := l.Refuses(); {
-	case refuses == Set:
-		return Refused + ": it may not be set after creation"
-	case refuses == Unset:
-		return Refused + ": it may not be unset"
-	case refuses == ChangeItems:
-		return Refused + ": nothing may be added or removed"
-	case refuses == AddItem:
-		return Refused + ": nothing may be added"
-	case refuses == RemoveItem:
-		return Refused + ": nothing may be removed"
-	case refuses.Has(Modify) && !refuses.Has(Set):
-		return Refused + ": it may not be modified once set"
-	}
-	return Refused
-}
-
 // AsWords returns the words of x-fieldlock-update that together refuse what l refuses.
 func (l Lock) AsWords() []Lock {
 	var words []Lock
