@@ -35,7 +35,6 @@ func TestAttributes(t *testing.T) {
 		{"IMUTABLE", "another letter case and an edit", "immutable"},
 		{"nam", "one edit of a short name", "name"},
 		{"naem", "two letters are swapped", "name"},
-		{"nmae", "two letters are swapped", "name"},
 		{"nm", "two edits of a short name are too many", ""},
 		{"amen", "the same letters", ""},
 		{"same", "one letter is replaced", "name"},
