@@ -77,7 +77,10 @@ func (e evaluation) call(call ast.CallExpr) outcome {
 	case operators.In:
 		return e.comparison().in(args[0], args[1])
 	case "has":
-		if t, ok := e.term(args[0]); ok && !call.IsMemberFunction() {
+		if call.IsMemberFunction() || len(args) != 1 {
+			break
+		}
+		if t, ok := e.term(args[0]); ok {
 			return e.has(t)
 		}
 	case "hasValue":

@@ -16,7 +16,7 @@ func FuzzImport(f *testing.F) {
 		"oldSelf.l.all(o, self.l.exists(n, n.name == o.name))", "size(self.m) == size(oldSelf.m)", "self.f == 'a' ? oldSelf.f == 'a' : true",
 		"!(has(self.f) && !has(oldSelf.f))", "[1, self.f].all(x, x == oldSelf.f)", "self.s == oldSelf.s && {'a': self}.a == oldSelf", "oldSelf", "has(self)",
 		"self.m.all(k, !(k in oldSelf.m) || self.m[k] == oldSelf.m[k])", "oldSelf.l.all(o, self.l.all(n, n.name != o.name || n == o))",
-		"self.m.exists(k, k in oldSelf.m)", "self.s.size() >= 1 || oldSelf.s.size() == 0", "oldSelf.f != self.f", "true || oldSelf == self",
+		"self.m.exists(k, k in oldSelf.m)", "self.s.size() >= 1 || oldSelf.s.size() == 0", "oldSelf.f != self.f", "true || oldSelf == self", "has() && A(oldSelf)",
 	} {
 		f.Add(rule, uint8(0))
 	}

@@ -47,17 +47,21 @@ func (g goals) want(x ast.Expr, truth bool) []goal {
 	case operators.In:
 		return g.among(args[0], args[1], truth)
 	case "has":
-		return g.present(args[0], truth)
+		if len(args) == 1 {
+			return g.present(args[0], truth)
+		}
 	case "hasValue":
-		return g.present(call.Target(), truth)
+		if call.IsMemberFunction() {
+			return g.present(call.Target(), truth)
+		}
 	case "exists", "all":
 		return g.exists(call, truth == (name == "exists"))
 	case "matches":
-		if truth && call.IsMemberFunction() {
+		if truth && call.IsMemberFunction() && len(args) == 1 {
 			return g.partMatching(call.Target(), args[0])
 		}
 	case "startsWith", "endsWith", "contains":
-		if truth && call.IsMemberFunction() {
+		if truth && call.IsMemberFunction() && len(args) == 1 {
 			return g.affix(call.Target(), args[0], name == "startsWith")
 		}
 	}
@@ -145,9 +149,13 @@ func (g goals) size(x ast.Expr, least int64, truth bool) []goal {
 	if x.Kind() != ast.CallKind || x.AsCall().FunctionName() != "size" {
 		return []goal{{}}
 	}
-	of := x.AsCall().Target()
-	if !x.AsCall().IsMemberFunction() {
-		of = x.AsCall().Args()[0]
+	call := x.AsCall()
+	of := call.Target()
+	if !call.IsMemberFunction() {
+		if len(call.Args()) != 1 {
+			return []goal{{}}
+		}
+		of = call.Args()[0]
 	}
 	at, old, ok := g.pathOf(of)
 	if !ok || !truth {
