@@ -43,7 +43,7 @@ func TestLayouts(t *testing.T) {
 				if bytes.Count(data, []byte("\n")) != bytes.Count(data, []byte(newline)) {
 					t.Errorf("the file mixes the ends of lines: %q", data)
 				}
-				golden(t, strings.TrimSuffix(name, ".in")+".golden", bytes.ReplaceAll(data, []byte(newline), []byte("\n")))
+				compareGolden(t, strings.TrimSuffix(name, ".in")+".golden", bytes.ReplaceAll(data, []byte(newline), []byte("\n")))
 				again, err := source.WriteCRDs([]markers.File{out[0].File})
 				if err != nil || again[0].Keys != 0 || !bytes.Equal(again[0].Data, data) {
 					t.Errorf("a second run writes %d keys, error %v", again[0].Keys, err)

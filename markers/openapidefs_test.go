@@ -21,7 +21,7 @@ func TestDefinitions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "testdata/definitions.golden.json", append(data, '\n'))
+	compareGolden(t, "testdata/definitions.golden.json", append(data, '\n'))
 
 	marks, err := openapi.Parse(data)
 	if err != nil {

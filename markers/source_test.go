@@ -10,24 +10,17 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/fieldlock/fieldlock/internal/golden"
 	"github.com/fieldlock/fieldlock/markers"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// golden compares got with a file in testdata.
-func golden(t *testing.T, file string, got []byte) {
+// compareGolden compares got with a file in testdata.
+func compareGolden(t *testing.T, file string, got []byte) {
 	t.Helper()
-	if *update {
-		if err := os.WriteFile(file, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+	want := golden.Want(t, *update, file, string(got))
+	if diff := cmp.Diff(want, string(got)); diff != "" {
 		t.Errorf("%s (-want +got):\n%s", file, diff)
 	}
 }
@@ -67,7 +60,7 @@ func TestLoadRefuses(t *testing.T) {
 		t.Skip("it runs go list for each case")
 	}
 	_, err := markers.Load(".", []string{"./testdata/bad"})
-	golden(t, "testdata/bad/problems.golden", []byte(problems(t, err)))
+	compareGolden(t, "testdata/bad/problems.golden", []byte(problems(t, err)))
 }
 
 func TestLoadErrors(t *testing.T) {
@@ -95,7 +88,7 @@ func TestWriteCRDs(t *testing.T) {
 	if !bytes.Equal(before, in.Data) {
 		t.Error("the input changed")
 	}
-	golden(t, "testdata/crds/widgets.golden.yaml", out[0].Data)
+	compareGolden(t, "testdata/crds/widgets.golden.yaml", out[0].Data)
 	keepsLines(t, before, out[0].Data)
 
 	again, err := source.WriteCRDs([]markers.File{out[0].File})
@@ -150,7 +143,7 @@ func TestAnnotation(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "testdata/crds/widgets.annotated.golden.yaml", out[0].Data)
+	compareGolden(t, "testdata/crds/widgets.annotated.golden.yaml", out[0].Data)
 	again, err := source.WriteCRDs([]markers.File{out[0].File}, markers.WithAnnotation())
 	if err != nil || again[0].Keys != 0 {
 		t.Errorf("a second run writes %d keys, error %v", again[0].Keys, err)

@@ -3,7 +3,6 @@ package report
 import (
 	"encoding/json"
 	"flag"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -13,27 +12,18 @@ import (
 	"github.com/fieldlock/fieldlock/internal/audit"
 	"github.com/fieldlock/fieldlock/internal/compare"
 	"github.com/fieldlock/fieldlock/internal/convert"
+	"github.com/fieldlock/fieldlock/internal/golden"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/witness"
 )
 
 var update = flag.Bool("update", false, "write the files of testdata anew")
 
-// golden compares text with a file of testdata.
-func golden(t *testing.T, name, text string) {
+// compareGolden compares text with a file of testdata.
+func compareGolden(t *testing.T, name, text string) {
 	t.Helper()
-	file := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), text); diff != "" {
+	want := golden.Want(t, *update, filepath.Join("testdata", name), text)
+	if diff := cmp.Diff(want, text); diff != "" {
 		t.Errorf("%s (-want +got):\n%s", name, diff)
 	}
 }
@@ -85,7 +75,7 @@ func TestCheckFormats(t *testing.T) {
 			if err := f.Check(&b, r); err != nil {
 				t.Fatal(err)
 			}
-			golden(t, name+"."+f.Name, b.String())
+			compareGolden(t, name+"."+f.Name, b.String())
 		}
 	}
 }
@@ -157,7 +147,7 @@ func TestLintFormats(t *testing.T) {
 			if err := f.Lint(&b, r); err != nil {
 				t.Fatal(err)
 			}
-			golden(t, name+"."+f.Name, b.String())
+			compareGolden(t, name+"."+f.Name, b.String())
 		}
 	}
 	for _, c := range []struct {
@@ -210,7 +200,7 @@ func TestLocksFormats(t *testing.T) {
 			if err := f.Locks(&b, l); err != nil {
 				t.Fatal(err)
 			}
-			golden(t, name+"."+f.Name, b.String())
+			compareGolden(t, name+"."+f.Name, b.String())
 		}
 	}
 }
@@ -250,5 +240,5 @@ func TestConversions(t *testing.T) {
 	imported.Left = nil
 	print("import of one rule", func() { Import(&b, &imported) })
 	print("import of nothing", func() { Import(&b, &convert.Import{}) })
-	golden(t, "conversions.text", b.String())
+	compareGolden(t, "conversions.text", b.String())
 }

@@ -4,13 +4,14 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"github.com/fieldlock/fieldlock/internal/golden"
 )
 
 var update = flag.Bool("update", false, "write testdata/steps.txt anew")
@@ -129,17 +130,8 @@ func TestSteps(t *testing.T) {
 		fmt.Fprintf(&b, "%s\n  smallest %s\n  others %s\n", text, show(smallest(s)), show(values(s)))
 	}
 	const file = "testdata/steps.txt"
-	if *update {
-		if err := os.WriteFile(file, []byte(b.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(b.String(), "\n")); diff != "" {
+	want := golden.Want(t, *update, file, b.String())
+	if diff := cmp.Diff(strings.Split(want, "\n"), strings.Split(b.String(), "\n")); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }
