@@ -11,11 +11,11 @@ import (
 
 // differences returns the differences that the violation of a lock on s names, one line each, sorted. It returns nil if
 // the location itself is all that differs.
-func (r *reference) differences(s *spec.Schema, ignored bool, path string, new, old refSide) []string {
+func (r *reference) differences(s *spec.Schema, ignored bool, path string, newVal, oldVal refSide) []string {
 	var lines []string
 	below := false
-	r.walkDifferences(s, ignored, path, new, old, func(at string, new, old refSide) {
-		lines = append(lines, differenceLine(at, new, old))
+	r.walkDifferences(s, ignored, path, newVal, oldVal, func(at string, newVal, oldVal refSide) {
+		lines = append(lines, differenceLine(at, newVal, oldVal))
 		below = below || at != path
 	})
 	slices.Sort(lines)
@@ -25,29 +25,29 @@ func (r *reference) differences(s *spec.Schema, ignored bool, path string, new, 
 	return lines
 }
 
-func differenceLine(path string, new, old refSide) string {
+func differenceLine(path string, newVal, oldVal refSide) string {
 	show := func(s refSide) string {
 		if !s.ok {
 			return "absent"
 		}
 		return canonical(s.value)
 	}
-	return fmt.Sprintf("%s: %s to %s", path, show(old), show(new))
+	return fmt.Sprintf("%s: %s to %s", path, show(oldVal), show(newVal))
 }
 
 // walkDifferences calls yield for each place at or below path in which two values differ. What a set or a list that is
 // compared by key lost is yielded at the path of the list.
-func (r *reference) walkDifferences(s *spec.Schema, ignored bool, path string, new, old refSide, yield func(path string, new, old refSide)) {
-	if !new.ok || !old.ok {
-		if new.ok != old.ok {
-			yield(path, new, old)
+func (r *reference) walkDifferences(s *spec.Schema, ignored bool, path string, newVal, oldVal refSide, yield func(path string, newVal, oldVal refSide)) {
+	if !newVal.ok || !oldVal.ok {
+		if newVal.ok != oldVal.ok {
+			yield(path, newVal, oldVal)
 		}
 		return
 	}
-	newMap, isMap := new.value.(map[string]any)
-	oldMap, wasMap := old.value.(map[string]any)
-	newList, isList := new.value.([]any)
-	oldList, wasList := old.value.([]any)
+	newMap, isMap := newVal.value.(map[string]any)
+	oldMap, wasMap := oldVal.value.(map[string]any)
+	newList, isList := newVal.value.([]any)
+	oldList, wasList := oldVal.value.([]any)
 	switch {
 	case isMap && wasMap:
 		for key := range newMap {
@@ -62,12 +62,12 @@ func (r *reference) walkDifferences(s *spec.Schema, ignored bool, path string, n
 		}
 	case isList && wasList:
 		r.walkLists(s, ignored, path, newList, oldList, yield)
-	case canonical(new.value) != canonical(old.value):
-		yield(path, new, old)
+	case canonical(newVal.value) != canonical(oldVal.value):
+		yield(path, newVal, oldVal)
 	}
 }
 
-func (r *reference) walkLists(s *spec.Schema, ignored bool, path string, new, old []any, yield func(path string, new, old refSide)) {
+func (r *reference) walkLists(s *spec.Schema, ignored bool, path string, newVal, oldVal []any, yield func(path string, newVal, oldVal refSide)) {
 	items := r.items(s)
 	at := func(i int) string { return fmt.Sprintf("%s[%d]", path, i) }
 	side := func(list []any, i int) refSide {
@@ -79,33 +79,33 @@ func (r *reference) walkLists(s *spec.Schema, ignored bool, path string, new, ol
 	switch topology := r.mark(s, immutability.KeyListType); {
 	case topology == "set":
 		from := &reference{root: r.root, ignored: ignored}
-		for _, i := range from.missing(items, new, old) {
-			yield(at(i), side(new, i), refSide{})
+		for _, i := range from.missing(items, newVal, oldVal) {
+			yield(at(i), side(newVal, i), refSide{})
 		}
-		for _, i := range from.missing(items, old, new) {
-			yield(path, refSide{}, side(old, i))
+		for _, i := range from.missing(items, oldVal, newVal) {
+			yield(path, refSide{}, side(oldVal, i))
 		}
 		return
 	case topology == "map" && ignored:
-		newKeys, newOK := r.uniqueKeys(s, new)
-		oldKeys, oldOK := r.uniqueKeys(s, old)
+		newKeys, newOK := r.uniqueKeys(s, newVal)
+		oldKeys, oldOK := r.uniqueKeys(s, oldVal)
 		if newOK && oldOK {
 			for i, key := range newKeys {
-				r.walkDifferences(items, ignored, at(i), side(new, i), side(old, slices.Index(oldKeys, key)), yield)
+				r.walkDifferences(items, ignored, at(i), side(newVal, i), side(oldVal, slices.Index(oldKeys, key)), yield)
 			}
 			for i, key := range oldKeys {
 				if !slices.Contains(newKeys, key) {
-					yield(path, refSide{}, side(old, i))
+					yield(path, refSide{}, side(oldVal, i))
 				}
 			}
 			return
 		}
-		if r.text(s, ignored, new) == r.text(s, ignored, old) {
+		if r.text(s, ignored, newVal) == r.text(s, ignored, oldVal) {
 			return
 		}
 	}
-	for i := range max(len(new), len(old)) {
-		r.walkDifferences(items, ignored, at(i), side(new, i), side(old, i), yield)
+	for i := range max(len(newVal), len(oldVal)) {
+		r.walkDifferences(items, ignored, at(i), side(newVal, i), side(oldVal, i), yield)
 	}
 }
 

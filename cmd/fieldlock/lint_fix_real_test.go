@@ -94,7 +94,7 @@ func (sum *fixTally) compare(t *testing.T, before, after *crd.CRD, n int) {
 		}
 		for _, v := range now {
 			if !slices.ContainsFunc(added, func(r celrun.Rule) bool { return same(r, v.Rule) }) || !isCopy(v.Rule) && !companion(v.Rule) {
-				t.Fatalf("%s %s: %q refuses an update that is no way around a rule\nold %v\nnew %v", before.Name, was.Name, v.Rule.Text, oldObj, newObj)
+				t.Fatalf("%s %s: %q refuses an update that gets around no rule\nold %v\nnew %v", before.Name, was.Name, v.Rule.Text, oldObj, newObj)
 			}
 		}
 	}

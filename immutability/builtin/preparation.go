@@ -4,7 +4,7 @@ package builtin
 // defaults in the data. It changes obj.
 type preparation func(obj map[string]any)
 
-// child returns the object under a name, which it makes when there is none.
+// child returns the object under a name, and makes it if it is missing.
 func child(of map[string]any, name string) map[string]any {
 	if of == nil {
 		return map[string]any{}

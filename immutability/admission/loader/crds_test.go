@@ -224,12 +224,12 @@ spec:
 func TestReadErrors(t *testing.T) {
 	const crd = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: as.example.dev}\nspec:\n  group: example.dev\n  scope: Namespaced\n  names: {kind: A, plural: as}\n  versions:\n"
 	for name, row := range map[string]struct{ text, want string }{
-		"malformed":                {"{", "f.yaml"},
-		"no versions":              {crd, "f.yaml"},
-		"a lock that is none":      {crd + "  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, properties: {a: {x-kubernetes-immutable: false}}}}}\n", "x-kubernetes-immutable is false"},
-		"another kind":             {"kind: A\napiVersion: v1\n", ""},
-		"in the second of two":     {"kind: A\napiVersion: v1\n---\n" + crd, "f.yaml"},
-		"a CRD of another version": {"kind: CustomResourceDefinition\napiVersion: apiextensions.k8s.io/v9\n", "apiVersion"},
+		"malformed":                   {"{", "f.yaml"},
+		"no versions":                 {crd, "f.yaml"},
+		"a lock that is set to false": {crd + "  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, properties: {a: {x-kubernetes-immutable: false}}}}}\n", "x-kubernetes-immutable is false"},
+		"another kind":                {"kind: A\napiVersion: v1\n", ""},
+		"in the second of two":        {"kind: A\napiVersion: v1\n---\n" + crd, "f.yaml"},
+		"a CRD of another version":    {"kind: CustomResourceDefinition\napiVersion: apiextensions.k8s.io/v9\n", "apiVersion"},
 	} {
 		kinds, err := loader.CRDs{}.Read("f.yaml", []byte(row.text))
 		if (err == nil) != (row.want == "") || len(kinds) > 0 || err != nil && !strings.Contains(err.Error(), row.want) {
