@@ -181,7 +181,14 @@ func (c *compiler) list(l *schema.Location) List {
 			return nil
 		}
 		_, whole := item.(*Frozen)
-		return &KeyedItems{Flat: !c.keyed[l.Items], Keys: keysOf(l), Names: textNames(l.Marks.ListMapKeys), Item: item, Equality: items, Locks: locks, LockPath: l.LockPath(), WholeItems: whole}
+		n := &KeyedItems{
+			Keys: keysOf(l), Names: textNames(l.Marks.ListMapKeys), Item: item, Equality: items, Locks: locks, LockPath: l.LockPath(),
+			WholeItems: whole, Flat: !c.keyed[l.Items],
+		}
+		if in, ok := item.(*ContainerNode); ok && n.Flat && in.Object != nil && in.Object.onlyProperties() && len(in.Object.Properties) <= fewMembers {
+			n.Members = in.Object.Properties
+		}
+		return n
 	}
 	if item == nil {
 		return nil

@@ -5,8 +5,8 @@
 // for nothing. Package immutability turns that tree into a report.
 //
 // A file uses only the files before it: value, equality (the types), redaction, found, memo (what one check remembers),
-// hash, compare, differences; then the nodes: node, frozen, keylock, object, objectjson, items, keyed, textitems, keyedjson,
-// container, update; then compile and checker.
+// hash, compare, differences; then the nodes: node, frozen, keylock, object, objectjson, items, members, keyed, textitems,
+// keyedjson, container, update; then compile and checker.
 //
 // # Cost
 //

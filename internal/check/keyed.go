@@ -21,6 +21,9 @@ type KeyedItems struct {
 	// Flat is set if no list by key is below Item. Then an item can be checked when it is matched, while it is in the cache, and
 	// once more if a key turns out to be repeated. Elsewhere that would double the cost at each level.
 	Flat bool
+
+	// Members are the properties that Item checks, if it is flat and checks a few of them and nothing else.
+	Members []Property
 }
 
 var _ List = (*KeyedItems)(nil)
@@ -75,6 +78,10 @@ func (n *KeyedItems) byKey(m *Memo, newList, oldList []any) *Found {
 	if n.Flat {
 		step = listtype.MatchSome
 	}
+	var members oldMembers
+	if n.Members != nil {
+		members = readMembers(n.Members, oldList)
+	}
 	var f *Found
 	var matches []int
 	gone := len(oldList)
@@ -84,11 +91,13 @@ func (n *KeyedItems) byKey(m *Memo, newList, oldList []any) *Found {
 		if matches, ok = olds.Match(items, matches[:0]); !ok {
 			return n.byRepeatedKey(m, newList, oldList)
 		}
-		m.touched += touch(oldList, matches)
 		for i, at := range matches {
 			if at >= 0 {
 				gone--
-				if n.Item != nil {
+				switch {
+				case n.Members != nil:
+					f = f.add(members.check(m, items[i].(map[string]any), at), index(from+i))
+				case n.Item != nil:
 					f = f.add(n.Item.Check(m, present(items[i]), present(oldList[at])), index(from+i))
 				}
 				continue
@@ -102,18 +111,6 @@ func (n *KeyedItems) byKey(m *Memo, newList, oldList []any) *Found {
 		f = f.and(n.removed(listtype.NewIndex(newList, &n.Keys), listtype.NewIndex(oldList, &n.Keys), oldList))
 	}
 	return f
-}
-
-// touch reads a little of the objects at some indices of a list. The processor waits for their memory once, not for one
-// object after the other: in long lists in another order, that is a sixth of the time. The result means nothing.
-func touch(list []any, at []int) (members int) {
-	for _, i := range at {
-		if i >= 0 {
-			object, _ := list[i].(map[string]any)
-			members += len(object)
-		}
-	}
-	return members
 }
 
 // byRepeatedKey is byKey where a key may occur more than once.

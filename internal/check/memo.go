@@ -25,10 +25,9 @@ type Memo struct {
 
 	// reread is how many bytes of encoded lists may still be read once more. Without a limit, lists in lists would be read
 	// once for each level above them.
-	reread  int
-	pair    jsonscan.Pair // of the two texts
-	touched int           // so that touch is not left out
-	spares  []*textItems  // kept for the next check
+	reread int
+	pair   jsonscan.Pair // of the two texts
+	spares []*textItems  // kept for the next check
 
 	// work counts what was compared or hashed, for tests of growth. They set looksAt, which says how much a comparison by
 	// jsonvalue looks at.
