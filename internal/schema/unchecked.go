@@ -45,6 +45,7 @@ type search struct {
 	*resolver
 	found    []Unchecked
 	problems []Problem
+	inLock   bool // below a lock that was found, and stands for those below it
 }
 
 // hidden returns the marks below what is next to the $ref of s: its target hides them.
@@ -98,9 +99,10 @@ func (e *search) list(keyword string, list []spec.Schema, at *Path) {
 
 // schema searches s, which is below keyword, and everything below it.
 func (e *search) schema(keyword string, s *spec.Schema, at *Path) {
-	if HasLock(s.Extensions) {
+	if HasLock(s.Extensions) && !e.inLock {
 		e.found = append(e.found, Unchecked{at, keyword, true})
-		return
+		e.inLock = true
+		defer func() { e.inLock = false }()
 	}
 	marks, problems := ReadMarks(s.Extensions)
 	if marks.Normalize != "" {
