@@ -39,19 +39,15 @@ var (
 	quantityType  = reflect.TypeFor[resource.Quantity]()
 )
 
-// writesItself reports whether a method of the type writes its values.
+// writesItself reports whether a method of the type writes its values. Pointers and interfaces have none of their own.
 func writesItself(t reflect.Type) bool {
-	if t.Kind() == reflect.Interface {
-		return false
-	}
-	pointer := reflect.PointerTo(t)
-	return t.Kind() != reflect.Pointer && (pointer.Implements(jsonMarshaler) || pointer.Implements(textMarshaler)) ||
-		t.Implements(jsonMarshaler) || t.Implements(textMarshaler)
+	pointer := reflect.PointerTo(t) // has the methods of t, too
+	return pointer.Implements(jsonMarshaler) || pointer.Implements(textMarshaler)
 }
 
 // of returns the comparer for values of t. The path names the field in errors: for a type that has no JSON form.
 func (c comparers) of(t reflect.Type, e *check.Equality, exact bool, path string) (comparer, error) {
-	if !exact && writesItself(t) && t.Kind() != reflect.Pointer {
+	if !exact && writesItself(t) {
 		exact, e = true, nil
 	}
 	key := comparerKey{t, e, exact}

@@ -65,7 +65,10 @@ func (f *fieldComparer) equal(a, b unsafe.Pointer, depth int) bool {
 
 // field returns the comparer for the value of a field.
 func (c comparers) field(t reflect.Type, f jsonField, m check.Member, exact bool, path string) (fieldComparer, error) {
-	asksItself := f.omitZero && t.Kind() != reflect.Pointer && hasIsZero(t)
+	asksItself := f.asksItself()
+	if asksItself {
+		m.Equality = nil
+	}
 	inner, err := c.of(t, m.Equality, exact || asksItself, path)
 	out := fieldComparer{kind: fieldOther, size: t.Size(), inner: inner}
 	if err == nil && !exact {
@@ -75,12 +78,6 @@ func (c comparers) field(t reflect.Type, f jsonField, m check.Member, exact bool
 		}
 	}
 	return out, err
-}
-
-// hasIsZero reports whether omitzero asks the value itself.
-func hasIsZero(t reflect.Type) bool {
-	_, ok := reflect.PointerTo(t).MethodByName("IsZero")
-	return ok
 }
 
 // lengthAt returns the length of the slice or map at p. Maps take one word.

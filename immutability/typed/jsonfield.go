@@ -19,6 +19,20 @@ type jsonField struct {
 	tagged    bool // the name comes from the tag
 }
 
+// asksItself reports whether omitzero asks the value whether it is left out: the parts of it that are written do not decide
+// that.
+func (f *jsonField) asksItself() bool {
+	if !f.omitZero {
+		return false
+	}
+	t := f.typ
+	if t.Kind() != reflect.Pointer {
+		t = reflect.PointerTo(t)
+	}
+	_, ok := t.MethodByName("IsZero")
+	return ok
+}
+
 // jsonFields lists what encoding/json writes of a struct, by its rules: the fields of embedded structs count as fields of
 // the outer one, unless a field with the same name is nearer; of several at the same depth the one with a tag counts, and
 // if that does not decide, none does.

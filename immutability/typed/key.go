@@ -60,7 +60,7 @@ func keyFieldOf(object reflect.Type, fields map[string]jsonField, key *listtype.
 		k.pointer, t = true, t.Elem()
 	}
 	switch kind := t.Kind(); {
-	case writesItself(t) || f.quoted || f.omitZero && hasIsZero(t):
+	case writesItself(t) || f.quoted || f.asksItself():
 		return k, fmt.Errorf("%s: a %s cannot be the list-map key %q: only texts, whole numbers and booleans can", name, f.typ, key.Name)
 	case kind == reflect.String:
 		k.kind = keyText

@@ -250,6 +250,16 @@ func TestKeysThatWriteThemselves(t *testing.T) {
 				K int `json:"k,string"`
 			} `json:"l"`
 		}](),
+		"a quoted boolean": reflect.TypeFor[struct {
+			L []struct {
+				K bool `json:"k,string"`
+			} `json:"l"`
+		}](),
+		"a number that says whether it is left out": reflect.TypeFor[struct {
+			L []struct {
+				K quietNumber `json:"k,omitzero"`
+			} `json:"l"`
+		}](),
 		"a float": reflect.TypeFor[struct {
 			L []struct {
 				K float64 `json:"k"`

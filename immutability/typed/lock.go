@@ -45,7 +45,11 @@ func (k *locker) of(t reflect.Type, node check.Node, h holder, path string) (loc
 	case *check.Update:
 		return k.update(t, node, h, path)
 	case *check.ContainerNode:
-		return k.container(t, node, path)
+		inner, err := k.container(t, node, path)
+		if err == nil && h.asksItself() { // a container that is left out has no keys, and no lock in it counts
+			return k.frozen(t, node.Equality, h, path)
+		}
+		return inner, err
 	}
 	return nil, fmt.Errorf("%s: a lock of type %T is not known", path, node)
 }
@@ -120,6 +124,7 @@ func (l *update) isSet(p unsafe.Pointer) setness {
 // setnessOf returns how to tell whether a value of t is set.
 func setnessOf(t reflect.Type, h holder) func(p unsafe.Pointer) setness {
 	switch kind := t.Kind(); {
+	case h.asksItself():
 	case kind == reflect.Pointer:
 		return func(p unsafe.Pointer) setness {
 			switch {
@@ -131,7 +136,7 @@ func setnessOf(t reflect.Type, h holder) func(p unsafe.Pointer) setness {
 			}
 			return isSet
 		}
-	case t == quantityType && !h.normalized && !h.omitZero:
+	case t == quantityType && !h.normalized:
 		return func(unsafe.Pointer) setness { return isSet }
 	case writesItself(t):
 		return func(unsafe.Pointer) setness { return unknown }
@@ -147,9 +152,6 @@ func setnessOf(t reflect.Type, h holder) func(p unsafe.Pointer) setness {
 			zero = false
 		}
 		zeroIsAbsent := h.omitEmpty || h.omitZero || h.absent(zero)
-		if hasIsZero(t) {
-			break
-		}
 		size := t.Size()
 		var none [8]byte
 		return func(p unsafe.Pointer) setness {

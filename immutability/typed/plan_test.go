@@ -136,6 +136,7 @@ func TestJSONFields(t *testing.T) {
 	type hidden struct {
 		Shown string `json:"shown"`
 	}
+	type text string
 	type tagged struct {
 		left
 		right
@@ -148,15 +149,21 @@ func TestJSONFields(t *testing.T) {
 		//lint:ignore SA5008 encoding/json ignores a name like this one
 		Bad    int `json:"ba\\d"`
 		lower  int
+		within struct{ A int }
+		text
 		Base   `json:"base"`
 		Inline Base `json:",inline"`
 		Label
+	}
+	type swapped struct { // as in tagged, in the other order
+		right
+		left
 	}
 	type twice struct {
 		Deep
 		Other struct{ Name string }
 	}
-	for _, v := range []any{tagged{hidden: &hidden{}, Z: 1}, twice{}, Deep{Inner: &Base{Class: "x"}, Base: Base{Class: "y"}}, pointed2{Deep: &Deep{}}} {
+	for _, v := range []any{tagged{hidden: &hidden{}, Z: 1}, swapped{}, twice{}, Deep{Inner: &Base{Class: "x"}, Base: Base{Class: "y"}}, pointed2{Deep: &Deep{}}} {
 		data, err := json.Marshal(v)
 		if err != nil {
 			t.Fatal(err)
@@ -182,7 +189,7 @@ func TestJSONFields(t *testing.T) {
 			t.Errorf("%T: %v are found and not written", v, got)
 		}
 	}
-	_ = tagged{}.lower
+	_, _ = tagged{}.lower, tagged{}.within
 }
 
 // TestHide: addresses of variables are used while the stack grows.

@@ -69,8 +69,11 @@ type Plan struct {
 
 // CompileType is Compile for the struct type t.
 func CompileType(v *immutability.Validator, t reflect.Type) (*Plan, error) {
-	if v == nil {
+	switch {
+	case v == nil:
 		return nil, errors.New("there is no validator: compile the schema of the type first")
+	case t == nil:
+		return nil, errors.New("there is no type: give the type of an API object")
 	}
 	p := &Plan{validator: v, typ: t}
 	if v.Empty() {

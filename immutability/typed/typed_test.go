@@ -142,7 +142,9 @@ func TestNilAndUnwritable(t *testing.T) {
 		{"nil is an object without fields", nil, nil, ""},
 		{"its spec is absent", &Volume{}, nil, "spec: Invalid value"},
 		{"on either side", nil, &Volume{}, "spec: Invalid value"},
-		{"a NaN has no JSON form", &Volume{Spec: VolumeSpec{Weight: math.NaN()}}, &Volume{}, "cannot be checked"},
+		{"a NaN has no JSON form", &Volume{Spec: VolumeSpec{Weight: math.NaN()}}, &Volume{}, "writing the new object"},
+		{"on either side", &Volume{}, &Volume{Spec: VolumeSpec{Weight: math.NaN()}}, "writing the old object"},
+		{"not even twice", &Volume{Spec: VolumeSpec{Weight: math.NaN()}}, &Volume{Spec: VolumeSpec{Weight: math.NaN()}}, "cannot be checked"},
 	} {
 		errs := v.ValidateUpdate(row.newObj, row.oldObj)
 		if text := fmt.Sprint(errs.ToAggregate()); (len(errs) == 0) != (row.want == "") || !strings.Contains(text, row.want) {
@@ -173,6 +175,13 @@ func TestCompileErrors(t *testing.T) {
 		Any   any            `json:"any"`
 		Odd   map[loop2]bool `json:"odd"`
 		Bytes []byte         `json:"bytes"`
+		Loops []struct {
+			Name string   `json:"name"`
+			Done chan int `json:"done"`
+		} `json:"loops"`
+		Chans   []chan int          `json:"chans"`
+		Named   map[string]chan int `json:"named"`
+		Pointed *chan int           `json:"pointed"`
 	}
 	inSpec := func(schema string) string {
 		return `{type: object, properties: {` + schema + `}}`
@@ -183,6 +192,13 @@ func TestCompileErrors(t *testing.T) {
 	}{
 		{"no field", "a lock that nothing would enforce", inSpec(`class: {type: string, x-kubernetes-immutable: true}`), []string{`"class"`, "typed_test.keys"}},
 		{"no JSON form", "encoding/json fails", inSpec(`loop: {type: object, x-kubernetes-immutable: true}`), []string{"keys.Loop.Done", "chan int"}},
+		{"values of no JSON form", "they are compared as a whole, because the keys are those of a struct", inSpec(`loop: {type: object, additionalProperties: {x-kubernetes-immutable: true}}`), []string{"keys.Loop.Done", "chan int"}},
+		{"whole items of no JSON form", "they are compared as a whole, too", inSpec(`loops: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [name], items: {type: object, x-kubernetes-immutable: true, properties: {name: {type: string}}}}`), []string{"keys.Loops[].Done", "chan int"}},
+		{"a set of no JSON form", "its items are the keys", inSpec(`chans: {type: array, x-kubernetes-list-type: set, items: {type: string}, x-kubernetes-addition-only: true}`), []string{"keys.Chans[]", "chan int"}},
+		{"an item of no JSON form", "they belong together by index", inSpec(`chans: {type: array, items: {type: string, x-kubernetes-immutable: true}}`), []string{"keys.Chans[]", "chan int"}},
+		{"a value of no JSON form", "its lock cannot be planned", inSpec(`named: {type: object, additionalProperties: {x-kubernetes-immutable: true}}`), []string{"keys.Named[]", "chan int"}},
+		{"an optional value of no JSON form", "the same behind a pointer", inSpec(`pointed: {x-fieldlock-update: [NoUnset]}`), []string{"keys.Pointed", "chan int"}},
+		{"inside a named map", "the schema has a list", inSpec(`named: {type: array, items: {x-kubernetes-immutable: true}}`), []string{"keys.Named", "has a list"}},
 		{"keys of no form", "encoding/json fails", inSpec(`odd: {type: object, x-kubernetes-immutable: true}`), []string{"keys.Odd", "map[typed_test.loop2]bool"}},
 		{"inside its own JSON", "where its parts are is not known", inSpec(`time: {type: object, properties: {a: {type: string, x-kubernetes-immutable: true}}}`), []string{"keys.Time", "v1.Time"}},
 		{"inside any", "the same", inSpec(`any: {type: object, properties: {a: {type: string, x-kubernetes-immutable: true}}}`), []string{"keys.Any", "interface"}},
@@ -211,12 +227,15 @@ func TestCompileErrors(t *testing.T) {
 	if _, err := typed.Compile[string](volumeLocks()); err == nil {
 		t.Error("a string is taken for an object")
 	}
+	if _, err := typed.CompileType(volumeLocks(), nil); err == nil {
+		t.Error("no type is taken for an object")
+	}
 	plan, err := typed.CompileType(volumeLocks(), reflect.TypeFor[Volume]())
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, pair := range [][2]any{{Volume{}, Volume{}}, {&Volume{}, nil}, {&Volume{}, &metav1.Status{}}} {
-		if errs := plan.ValidateUpdate(pair[0], pair[1]); len(errs) != 1 || errs[0].Type != field.ErrorTypeInternal {
+		if errs := plan.ValidateUpdate(pair[0], pair[1]); len(errs) != 1 || errs[0].Type != field.ErrorTypeInternal || !strings.Contains(errs[0].Error(), "the locks are planned for *typed_test.Volume") {
 			t.Errorf("%T and %T: %v", pair[0], pair[1], errs)
 		}
 	}

@@ -2,6 +2,7 @@ package apiserver_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"slices"
@@ -74,14 +75,64 @@ func unstructuredPod(apiVersion, node string) *unstructured.Unstructured {
 		"metadata": map[string]any{"name": "p", "namespace": "ns"}, "spec": map[string]any{"nodeName": node}}}
 }
 
+func unstructuredOther() *unstructured.Unstructured {
+	return &unstructured.Unstructured{Object: map[string]any{"apiVersion": otherKind.GroupVersion().String(), "kind": otherKind.Kind}}
+}
+
 const podVersion = "example.apiserver.k8s.io/v1"
 
 func registryOf(t *testing.T) *admission.Registry {
 	r := &admission.Registry{}
 	r.Put(admission.Kind{GroupKind: podKind.GroupKind(), Resource: "pods", Versions: map[string]admission.Version{"v1": {Validator: podLocks(t)}}})
+	r.Put(admission.Kind{GroupKind: otherKind.GroupKind(), Resource: "others", Versions: map[string]admission.Version{"v1": {Validator: lockOf(t, "text", "words")}}})
 	r.SetComplete()
 	return r
 }
+
+// lockOf locks one text in an object.
+func lockOf(t *testing.T, parent, name string) *immutability.Validator {
+	t.Helper()
+	var s spec.Schema
+	if err := s.UnmarshalJSON([]byte(`{"type":"object","properties":{"` + parent + `":{"type":"object","properties":{"` + name + `":{"type":"string","x-kubernetes-immutable":true}}}}}`)); err != nil {
+		t.Fatal(err)
+	}
+	return immutability.MustCompile(&s)
+}
+
+var (
+	otherKind = schema.GroupVersionKind{Group: "other.dev", Version: "v1", Kind: "Other"}
+	others    = otherKind.GroupVersion().WithResource("others")
+)
+
+// other has a part that writes its own JSON, in which no lock can be found in Go.
+type other struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata"`
+	Text              words `json:"text"`
+	Spec              struct {
+		NodeName string `json:"nodeName"`
+	} `json:"spec"`
+}
+
+func (o *other) DeepCopyObject() runtime.Object { c := *o; return &c }
+
+type words []string
+
+func (w words) MarshalJSON() ([]byte, error) {
+	if len(w) > 1 {
+		return nil, errors.New("this text has no JSON form")
+	}
+	return json.Marshal(map[string]string{"words": w[0]})
+}
+
+func wordy(text ...string) *other {
+	o := &other{ObjectMeta: metav1.ObjectMeta{Name: "p", Namespace: "ns"}, Text: text}
+	o.SetGroupVersionKind(otherKind)
+	return o
+}
+
+// likePod is another Go type for the kind of pods.
+type likePod struct{ examplev1.Pod }
 
 func TestPlugin(t *testing.T) {
 	s := scheme()
@@ -109,6 +160,10 @@ func TestPlugin(t *testing.T) {
 		{name: "create", reason: "locks hold from creation on", operation: k8sadmission.Create, obj: pod("b")},
 		{name: "delete", reason: "objects may go", operation: k8sadmission.Delete, old: pod("a")},
 		{name: "no old object", reason: "nothing to compare with", obj: pod("a"), want: 500, text: "has no oldObject"},
+		{name: "a nil pointer as the old object", reason: "the same", obj: pod("a"), old: (*example.Pod)(nil), want: 500, text: "has no oldObject"},
+		{name: "objects that cannot be written", reason: "their locks are in a part that writes itself, so they are converted", kind: otherKind, resource: others, obj: wordy("a", "no JSON"), old: wordy("a"), want: 500, text: "cannot be read"},
+		{name: "an old object that cannot be written", reason: "the same", kind: otherKind, resource: others, obj: wordy("a"), old: wordy("a", "no JSON"), want: 500, text: "cannot be read"},
+		{name: "objects that are converted", reason: "they differ in a locked field", kind: otherKind, resource: others, obj: wordy("b"), old: wordy("a"), want: 422, text: "text.words: Invalid value"},
 		{name: "other version", reason: "locks are known for v1 only", kind: podKind.GroupKind().WithVersion("v2"), resource: pods.GroupResource().WithVersion("v2"), obj: pod("a"), old: pod("a"), want: 500, text: "without version v2"},
 		{name: "kind of another resource", reason: "it would be checked against no locks", kind: examplev1.SchemeGroupVersion.WithKind("ReplicaSet"), obj: &example.ReplicaSet{}, old: &example.ReplicaSet{}, want: 500, text: "holds objects of kind Pod"},
 		{name: "old object of another type", reason: "it cannot be converted either", obj: pod("a"), old: &example.ReplicaSet{}, want: 500, text: "cannot be converted"},
@@ -166,12 +221,14 @@ func TestPluginFollowsTheRegistry(t *testing.T) {
 		if err := update(unstructuredPod(podVersion, "b"), unstructuredPod(podVersion, "a")); !refused(err) {
 			t.Errorf("a locked field of an unstructured object changes: %v", err)
 		}
+		like := [2]likePod{{*versionedPod("a")}, {*versionedPod("b")}}
+		like[0].SetGroupVersionKind(podKind)
+		like[1].SetGroupVersionKind(podKind)
+		if err := update(&like[1], &like[0]); !refused(err) {
+			t.Errorf("a locked field of another Go type changes: %v", err)
+		}
 	}
-	var other spec.Schema
-	if err := other.UnmarshalJSON([]byte(`{"type":"object","properties":{"spec":{"type":"object","properties":{"hostname":{"type":"string","x-kubernetes-immutable":true}}}}}`)); err != nil {
-		t.Fatal(err)
-	}
-	registry.Put(admission.Kind{GroupKind: podKind.GroupKind(), Resource: "pods", Versions: map[string]admission.Version{"v1": {Validator: immutability.MustCompile(&other)}}})
+	registry.Put(admission.Kind{GroupKind: podKind.GroupKind(), Resource: "pods", Versions: map[string]admission.Version{"v1": {Validator: lockOf(t, "spec", "hostname")}}})
 	named := pod("b")
 	named.Spec.Hostname = "h"
 	for range 2 {
@@ -283,6 +340,11 @@ func TestUpdateStrategy(t *testing.T) {
 func TestLocks(t *testing.T) {
 	s := scheme()
 	locks, without := locksOf(t, podLocks(t), s), locksOf(t, podLocks(t), nil)
+	s.AddKnownTypeWithName(otherKind, &other{})
+	wordyLocks, err := apiserver.NewLocks(lockOf(t, "spec", "nodeName"), otherKind, s)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, row := range []struct {
 		name, reason string
 		locks        *apiserver.Locks
@@ -301,6 +363,11 @@ func TestLocks(t *testing.T) {
 		{"a kind without a Go type", "its objects are unstructured", locksOf(t, podLocks(t), untyped()), unstructuredPod(podVersion, "b"), unstructuredPod(podVersion, "a"), "field is immutable"},
 		{"no old object", "nothing to compare with", locks, pod("a"), nil, "missing"},
 		{"nil pointer", "nothing to compare with", locks, versionedPod("a"), (*examplev1.Pod)(nil), "missing"},
+		{"nil pointer of another type", "the same, without converting it", locks, (*example.Pod)(nil), versionedPod("a"), "missing"},
+		{"nil pointer of an unstructured object", "the same", without, unstructuredPod(podVersion, "a"), (*unstructured.Unstructured)(nil), "missing"},
+		{"a Go type of the kind that no scheme has", "the locks are of pods", locks, wordy("a"), versionedPod("a"), "cannot be checked"},
+		{"an object that cannot be written", "one of each form, so it is converted", wordyLocks, wordy("a", "no JSON"), unstructuredOther(), "cannot be read"},
+		{"an old object that cannot be written", "the same", wordyLocks, unstructuredOther(), wordy("a", "no JSON"), "cannot be read"},
 		{"one of each form", "both are converted", locks, versionedPod("b"), unstructuredPod(podVersion, "a"), "field is immutable"},
 		{"no locks", "nothing is converted", locksOf(t, immutability.MustCompile(nil), nil), pod("b"), pod("a"), ""},
 	} {
@@ -357,10 +424,6 @@ func locksOf(t *testing.T, v *immutability.Validator, s *runtime.Scheme) *apiser
 }
 
 func TestNewLocksRefuses(t *testing.T) {
-	var other spec.Schema
-	if err := other.UnmarshalJSON([]byte(`{"type": "object", "properties": {"spec": {"type": "object", "properties": {"nodeNames": {"type": "string", "x-kubernetes-immutable": true}}}}}`)); err != nil {
-		t.Fatal(err)
-	}
 	for _, row := range []struct {
 		name, reason string
 		validator    *immutability.Validator
@@ -369,7 +432,7 @@ func TestNewLocksRefuses(t *testing.T) {
 	}{
 		{"no validator", "no locks by mistake", nil, podKind, "no validator"},
 		{"unknown kind", "nothing could be converted to it", podLocks(t), podKind.GroupKind().WithVersion("v9"), "does not know"},
-		{"another type's schema", "nothing would enforce the lock", immutability.MustCompile(&other), podKind, "nodeNames"},
+		{"another type's schema", "nothing would enforce the lock", lockOf(t, "spec", "nodeNames"), podKind, "nodeNames"},
 	} {
 		if _, err := apiserver.NewLocks(row.validator, row.kind, scheme()); err == nil || !strings.Contains(err.Error(), row.want) {
 			t.Errorf("%s: %v, want %q: %s", row.name, err, row.want, row.reason)

@@ -86,13 +86,10 @@ func (l *Locks) ValidateUpdate(_ context.Context, obj, old runtime.Object) field
 // versioned returns an object in the version of the locks. Objects of other versions must not be read as they are:
 // internal types have other names for their fields, and no lock would be found.
 func (l *Locks) versioned(obj runtime.Object) (runtime.Object, error) {
-	if obj == nil {
+	if missing(obj) {
 		return nil, errors.New("an object is missing")
 	}
 	if reflect.TypeOf(obj) == l.typ {
-		if reflect.ValueOf(obj).IsNil() {
-			return nil, errors.New("an object is missing")
-		}
 		return obj, nil
 	}
 	if _, ok := obj.(runtime.Unstructured); ok {
@@ -104,11 +101,7 @@ func (l *Locks) versioned(obj runtime.Object) (runtime.Object, error) {
 	if l.scheme == nil {
 		return nil, fmt.Errorf("the object is of the Go type %T: give a scheme that knows it", obj)
 	}
-	kinds, _, err := l.scheme.ObjectKinds(obj)
-	if err != nil {
-		return nil, err
-	}
-	if slices.Contains(kinds, l.kind) {
+	if kinds, _, err := l.scheme.ObjectKinds(obj); err == nil && slices.Contains(kinds, l.kind) {
 		return obj, nil
 	}
 	converted, err := l.scheme.ConvertToVersion(obj, l.kind.GroupVersion())

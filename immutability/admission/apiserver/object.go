@@ -2,9 +2,16 @@ package apiserver
 
 import (
 	"fmt"
+	"reflect"
 
 	"k8s.io/apimachinery/pkg/runtime"
 )
+
+// missing reports whether there is no object: nil, or a nil pointer of some type.
+func missing(obj runtime.Object) bool {
+	v := reflect.ValueOf(obj)
+	return obj == nil || v.Kind() == reflect.Pointer && v.IsNil()
+}
 
 // content returns an object as JSON decodes it; nil for nil. The content of an unstructured object is shared, the content
 // of a typed one is new.

@@ -135,9 +135,7 @@ func (p *Plugin) plan(kind schema.GroupVersionKind, v *immutability.Validator, o
 	}
 	fresh := planned{validator: v, typ: t}
 	if t.Kind() == reflect.Pointer {
-		if plan, err := typed.CompileType(v, t.Elem()); err == nil {
-			fresh.plan = plan
-		}
+		fresh.plan, _ = typed.CompileType(v, t.Elem())
 	}
 	p.plans.Store(kind, fresh)
 	return fresh.plan
@@ -145,7 +143,7 @@ func (p *Plugin) plan(kind schema.GroupVersionKind, v *immutability.Validator, o
 
 // versioned returns an object in the version of the request; nil for nil.
 func versioned(a k8sadmission.Attributes, o k8sadmission.ObjectInterfaces, obj runtime.Object) (runtime.Object, error) {
-	if obj == nil {
+	if missing(obj) {
 		return nil, nil
 	}
 	converted, err := k8sadmission.ConvertToGVK(obj, a.GetKind(), o)

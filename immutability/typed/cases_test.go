@@ -1,0 +1,194 @@
+package typed
+
+import (
+	"encoding/json"
+	"math"
+	"reflect"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"github.com/fieldlock/fieldlock/immutability"
+)
+
+// one is an object with a single member; leftOut and zeroOut leave it out in one way each.
+type one[T any] struct {
+	V T `json:"v"`
+}
+
+type leftOut[T any] struct {
+	V T `json:"v,omitempty"`
+}
+
+type zeroOut[T any] struct {
+	V T `json:"v,omitzero"`
+}
+
+// numbered is the item of a list by number.
+type numbered[T any] struct {
+	Port T      `json:"port,omitempty"`
+	Zone string `json:"zone"`
+}
+
+// named is the item of a list by name, which may be null.
+type named struct {
+	Name *string `json:"name"`
+	Zone string  `json:"zone"`
+}
+
+// nilIsNone and nilMapIsNone write nil in another way than empty.
+type nilIsNone []string
+
+func (l nilIsNone) MarshalJSON() ([]byte, error) {
+	if l == nil {
+		return []byte(`"none"`), nil
+	}
+	return json.Marshal([]string(l))
+}
+
+type nilMapIsNone map[string]string
+
+func (m nilMapIsNone) MarshalJSON() ([]byte, error) {
+	if m == nil {
+		return []byte(`"none"`), nil
+	}
+	return json.Marshal(map[string]string(m))
+}
+
+// quiet and the like say themselves whether omitzero leaves them out.
+type quiet struct {
+	Text  string `json:"text"`
+	Quiet bool   `json:"-"`
+}
+
+func (q *quiet) IsZero() bool { return q == nil || q.Quiet }
+
+type quietMap map[string]string
+
+func (m quietMap) IsZero() bool { return m["quiet"] != "" }
+
+type quietText string
+
+func (s quietText) IsZero() bool { return s == "quiet" }
+
+type quietNumber int
+
+func (n quietNumber) IsZero() bool { return n == 1 }
+
+type quietList []string
+
+func (l quietList) IsZero() bool { return len(l) > 0 && l[0] == "quiet" }
+
+const (
+	locked      = `"x-kubernetes-immutable":true`
+	byName      = `"type":"array","x-kubernetes-list-type":"map","x-kubernetes-list-map-keys":["name"],"items":{"type":"object","properties":{"name":{"type":"string"},"zone":{"x-kubernetes-immutable":true}}}`
+	setOfTexts  = `"type":"array","x-kubernetes-list-type":"set","items":{"type":"string"}`
+	valueLocked = `"type":"object","additionalProperties":{"x-kubernetes-immutable":true}`
+	freeValues  = `"type":"object","additionalProperties":{}`
+)
+
+func byNumber(fallback string) string {
+	return `"type":"array","x-kubernetes-list-type":"map","x-kubernetes-list-map-keys":["port"],"items":{"type":"object","properties":{"port":{"type":"integer","default":` + fallback + `},"zone":{"x-kubernetes-immutable":true}}}`
+}
+
+func to[T any](v T) *T { return &v }
+
+// TestUpdates: what Go tells apart and JSON does not, and the other way round. Proved is an update that is allowed without
+// writing JSON.
+func TestUpdates(t *testing.T) {
+	const refused, allowed, proved = "refused", "allowed", "proved"
+	type row struct {
+		name, reason   string
+		schema         string // of the member
+		newObj, oldObj any
+		want           string
+	}
+	rows := []row{
+		{"text under a set name", "no name of the old map is this one, but it is written alike", valueLocked, &one[map[string]string]{map[string]string{"\ufffd": "b"}}, &one[map[string]string]{map[string]string{"\xff": "a"}}, refused},
+		{"the same the other way", "the new name is written like the old one", valueLocked, &one[map[string]string]{map[string]string{"\xff": "b"}}, &one[map[string]string]{map[string]string{"\ufffd": "a"}}, refused},
+		{"structs under names written alike", "their maps are read by reflection", valueLocked, &one[map[string]plainItem]{map[string]plainItem{"\ufffd": {Size: 2}}}, &one[map[string]plainItem]{map[string]plainItem{"\xff": {Size: 1}}}, refused},
+		{"a key renamed", "keys are free, and these are two", valueLocked, &one[map[string]string]{map[string]string{"b": "b"}}, &one[map[string]string]{map[string]string{"a": "a"}}, proved},
+		{"a key of a struct renamed", "the same by reflection", valueLocked, &one[map[string]plainItem]{map[string]plainItem{"b": {Size: 2}}}, &one[map[string]plainItem]{map[string]plainItem{"a": {Size: 1}}}, proved},
+		{"a key of a struct added", "its values have no locks", freeValues + `,"x-kubernetes-immutable-keys":true`, &one[map[string]plainItem]{map[string]plainItem{"a": {}, "b": {}}}, &one[map[string]plainItem]{map[string]plainItem{"a": {}}}, refused},
+		{"a key added", "the same, read in place", freeValues + `,"x-kubernetes-immutable-keys":true`, &one[map[string]string]{map[string]string{"a": "", "b": ""}}, &one[map[string]string]{map[string]string{"a": ""}}, refused},
+		{"values under locked keys", "only the keys are locked", freeValues + `,"x-kubernetes-immutable-keys":true`, &one[map[string]string]{map[string]string{"a": "1"}}, &one[map[string]string]{map[string]string{"a": "2"}}, proved},
+		{"a key removed that may go", "only additions are refused", freeValues + `,"x-kubernetes-deletion-only":true`, &one[map[string]string]{}, &one[map[string]string]{map[string]string{"a": "2"}}, proved},
+		{"a key of a struct removed", "it may only be added", freeValues + `,"x-kubernetes-addition-only":true`, &one[map[string]plainItem]{}, &one[map[string]plainItem]{map[string]plainItem{"a": {}}}, refused},
+		{"numbers as keys", "they are written as text, and differ", valueLocked + `,` + locked, &one[map[int]string]{map[int]string{1: "a"}}, &one[map[int]string]{map[int]string{2: "a"}}, refused},
+		{"numbers as keys, unchanged", "the same map", valueLocked + `,` + locked, &one[map[int]string]{map[int]string{1: "a"}}, &one[map[int]string]{map[int]string{1: "a"}}, proved},
+		{"a property of a map", "the schema locks one name of the Go map", `"type":"object","properties":{"a":{"x-kubernetes-immutable":true}},"additionalProperties":{"type":"string"}`, &one[map[string]string]{map[string]string{"a": "2"}}, &one[map[string]string]{map[string]string{"a": "1"}}, refused},
+		{"a free property of a map", "it is no key, so the lock on keys leaves it alone", `"type":"object","properties":{"a":{"type":"string"}},"additionalProperties":{"type":"string"},"x-kubernetes-immutable-keys":true`, &one[map[string]string]{map[string]string{"a": "2"}}, &one[map[string]string]{}, allowed},
+		{"a null name", "it is given, so no default takes its place", byName, &one[[]named]{[]named{{nil, "y"}}}, &one[[]named]{[]named{{to("a"), "x"}}}, proved},
+		{"a null name twice", "it is the same item", byName, &one[[]named]{[]named{{nil, "y"}}}, &one[[]named]{[]named{{nil, "x"}}}, refused},
+		{"the default of an int8 key", "a key that is left out is the one with its default", byNumber("-1"), &one[[]numbered[int8]]{[]numbered[int8]{{-1, "y"}}}, &one[[]numbered[int8]]{[]numbered[int8]{{0, "x"}}}, refused},
+		{"the default of an int16 key", "the same", byNumber("-1"), &one[[]numbered[int16]]{[]numbered[int16]{{-1, "y"}}}, &one[[]numbered[int16]]{[]numbered[int16]{{0, "x"}}}, refused},
+		{"the default of an int32 key", "the same", byNumber("-1"), &one[[]numbered[int32]]{[]numbered[int32]{{-1, "y"}}}, &one[[]numbered[int32]]{[]numbered[int32]{{0, "x"}}}, refused},
+		{"the default of an int64 key", "the same", byNumber("-1"), &one[[]numbered[int64]]{[]numbered[int64]{{-1, "y"}}}, &one[[]numbered[int64]]{[]numbered[int64]{{0, "x"}}}, refused},
+		{"the default of a uint8 key", "it is not read as -1", byNumber("255"), &one[[]numbered[uint8]]{[]numbered[uint8]{{255, "y"}}}, &one[[]numbered[uint8]]{[]numbered[uint8]{{0, "x"}}}, refused},
+		{"the default of a uint16 key", "the same", byNumber("65535"), &one[[]numbered[uint16]]{[]numbered[uint16]{{65535, "y"}}}, &one[[]numbered[uint16]]{[]numbered[uint16]{{0, "x"}}}, refused},
+		{"the default of a uint32 key", "the same", byNumber("4294967295"), &one[[]numbered[uint32]]{[]numbered[uint32]{{math.MaxUint32, "y"}}}, &one[[]numbered[uint32]]{[]numbered[uint32]{{0, "x"}}}, refused},
+		{"a uint64 key beyond int64", "it is not the number -1", byNumber("-1"), &one[[]numbered[uint64]]{[]numbered[uint64]{{math.MaxUint64, "y"}}}, &one[[]numbered[uint64]]{[]numbered[uint64]{{0, "x"}}}, allowed},
+		{"names out of order, one twice", "its items belong together by index, and differ", byName, &one[[]plainItem]{[]plainItem{{Name: "b"}, {Name: "a"}, {Name: "b", Note: "y"}}}, &one[[]plainItem]{[]plainItem{{Name: "b"}, {Name: "a"}, {Name: "b"}}}, refused},
+		{"names written alike", "they are one key twice", byName, &one[[]plainItem]{[]plainItem{{Name: "\xfe"}, {Name: "\xff", Note: "y"}}}, &one[[]plainItem]{[]plainItem{{Name: "\xfe"}, {Name: "\xff"}}}, refused},
+		{"a set inside what is locked", "the order of a set does not matter there either", `"type":"object","properties":{"v":{` + setOfTexts + `}},` + locked, &one[one[[]string]]{one[[]string]{[]string{"a", "b"}}}, &one[one[[]string]]{one[[]string]{[]string{"b", "a"}}}, proved},
+		{"an item added to a set", "that is what its lock allows, in any order", setOfTexts + `,"x-kubernetes-addition-only":true`, &one[[]string]{[]string{"c", "b", "a"}}, &one[[]string]{[]string{"a", "b"}}, proved},
+		{"an item removed from a set", "it may only be added", setOfTexts + `,"x-kubernetes-addition-only":true`, &one[[]string]{[]string{"c", "b"}}, &one[[]string]{[]string{"a", "b"}}, refused},
+		{"an item removed that may go", "that is what its lock allows", setOfTexts + `,"x-kubernetes-deletion-only":true`, &one[[]string]{[]string{"b"}}, &one[[]string]{[]string{"a", "b"}}, proved},
+		{"bytes of an array", "an array of bytes is written as numbers", `"type":"array","items":{"x-kubernetes-immutable":true}`, &one[[2]uint8]{[2]uint8{1, 3}}, &one[[2]uint8]{[2]uint8{1, 2}}, refused},
+		{"bytes of an array, unchanged", "the same", `"type":"array","items":{"x-kubernetes-immutable":true}`, &one[[2]uint8]{[2]uint8{1, 2}}, &one[[2]uint8]{[2]uint8{1, 2}}, proved},
+		{"nil that is written as text", "and empty is normalized away: only one is absent", `"x-kubernetes-normalize":"undefined","x-kubernetes-preserve-unknown-fields":true,` + locked, &one[nilIsNone]{}, &one[nilIsNone]{nilIsNone{}}, refused},
+		{"a nil map that is written as text", "the same", `"x-kubernetes-normalize":"undefined","x-kubernetes-preserve-unknown-fields":true,` + locked, &one[nilMapIsNone]{}, &one[nilMapIsNone]{nilMapIsNone{}}, refused},
+		{"a pointer that omitzero leaves out", "its method says so, though what it writes is the same", `"type":"object",` + locked, &zeroOut[*quiet]{&quiet{"a", true}}, &zeroOut[*quiet]{&quiet{"a", false}}, refused},
+		{"the same under NoUnset", "it is there in Go only", `"type":"object","x-fieldlock-update":["NoUnset"]`, &zeroOut[*quiet]{&quiet{"a", true}}, &zeroOut[*quiet]{&quiet{"a", false}}, refused},
+		{"a struct that omitzero leaves out", "its method says so", `"type":"object",` + locked, &zeroOut[quiet]{quiet{"a", true}}, &zeroOut[quiet]{quiet{"a", false}}, refused},
+		{"a map that omitzero leaves out", "its keys go with it", freeValues + `,"x-kubernetes-immutable-keys":true`, &zeroOut[quietMap]{quietMap{"quiet": "yes"}}, &zeroOut[quietMap]{quietMap{"quiet": ""}}, refused},
+		{"a text that omitzero leaves out", "it is not empty in Go", `"type":"string","x-fieldlock-update":["NoUnset"]`, &zeroOut[quietText]{"quiet"}, &zeroOut[quietText]{"a"}, refused},
+		{"a list that omitzero leaves out", "the same", `"type":"array","items":{},"x-fieldlock-update":["NoUnset"]`, &zeroOut[quietList]{quietList{"quiet"}}, &zeroOut[quietList]{quietList{"a"}}, refused},
+		{"a quantity that omitzero leaves out", "a zero one", `"x-fieldlock-update":["NoUnset"]`, &zeroOut[resource.Quantity]{}, &zeroOut[resource.Quantity]{resource.MustParse("1")}, refused},
+		{"a struct with a zero field of its own", "omitzero looks at what is not written, too", `"type":"object",` + locked, &zeroOut[struct {
+			Text string `json:"text"`
+			Own  int    `json:"-"`
+		}]{}, &zeroOut[struct {
+			Text string `json:"text"`
+			Own  int    `json:"-"`
+		}]{struct {
+			Text string `json:"text"`
+			Own  int    `json:"-"`
+		}{Own: 1}}, refused},
+		{"a number that changes", "it stays set", `"type":"integer","x-fieldlock-update":["NoUnset"]`, &leftOut[int]{2}, &leftOut[int]{1}, proved},
+		{"a number that becomes zero", "it is left out", `"type":"integer","x-fieldlock-update":["NoUnset"]`, &leftOut[int]{0}, &leftOut[int]{1}, refused},
+		{"a pointer to another number", "it stays set", `"type":"integer","x-fieldlock-update":["NoUnset"]`, &one[*int]{to(2)}, &one[*int]{to(1)}, proved},
+		{"a pointer to a zero time", "it is written as null", `"type":"string","x-fieldlock-update":["NoUnset"]`, &one[*metav1.Time]{&metav1.Time{}}, &one[*metav1.Time]{&metav1.Time{Time: time.Unix(1, 0)}}, refused},
+		{"a pointer to a nil pointer", "it is written as null", `"type":"string","x-fieldlock-update":["NoUnset"]`, &one[**string]{to[*string](nil)}, &one[**string]{to(to("a"))}, refused},
+		{"a pointer to a nil list", "it is written as null", `"type":"array","items":{},"x-fieldlock-update":["NoUnset"]`, &one[*[]string]{to[[]string](nil)}, &one[*[]string]{to([]string{"a"})}, refused},
+		{"a pointer to a nil map", "it is written as null", `"type":"object","x-fieldlock-update":["NoUnset"]`, &one[*map[string]string]{to[map[string]string](nil)}, &one[*map[string]string]{to(map[string]string{"a": ""})}, refused},
+		{"a pointer to nothing", "it is written as null", `"x-kubernetes-preserve-unknown-fields":true,"x-fieldlock-update":["NoUnset"]`, &one[*any]{to[any](nil)}, &one[*any]{to[any]("a")}, refused},
+		{"a pointer to a text that counts as absent", "it is normalized", `"type":"string","x-kubernetes-normalize":"zero","x-fieldlock-update":["NoUnset"]`, &one[*string]{to("")}, &one[*string]{to("a")}, refused},
+	}
+	for _, name := range []string{"a", "abcd", "abcdefgh", "a-name-of-more-than-16"} {
+		rows = append(rows, row{"a name twice: " + name, "its items belong together by index, and differ", byName,
+			&one[[]plainItem]{[]plainItem{{Name: name, Note: "y"}, {Name: name}}}, &one[[]plainItem]{[]plainItem{{Name: name}, {Name: name}}}, refused})
+	}
+	for _, row := range rows {
+		t.Run(row.name, func(t *testing.T) {
+			var s spec.Schema
+			if err := json.Unmarshal([]byte(`{"type":"object","properties":{"v":{`+row.schema+`}}}`), &s); err != nil {
+				t.Fatal(err)
+			}
+			v := immutability.MustCompile(&s)
+			plan, err := CompileType(v, reflect.TypeOf(row.newObj).Elem())
+			if err != nil {
+				t.Fatal(err)
+			}
+			var o outcome
+			compareUpdate(t, plan, v, reflect.ValueOf(row.newObj), reflect.ValueOf(row.oldObj), &o)
+			got := map[outcome]string{{updates: 1}: refused, {updates: 1, allowed: 1}: allowed, {updates: 1, allowed: 1, proved: 1}: proved}[o]
+			if got != row.want {
+				t.Errorf("%q, want %q: %s", got, row.want, row.reason)
+			}
+		})
+	}
+}
