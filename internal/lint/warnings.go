@@ -22,7 +22,7 @@ type holes struct {
 	locked map[*schema.Location]bool // has a lock, or something below it does
 }
 
-// warn adds a warning that is no hole.
+// warn adds a warning about something that is not a hole.
 func (h *holes) warn(l *schema.Location, at *schema.Path, id, format string, args ...any) {
 	h.add(at, l.Path, rule.Warning, id, format, args...)
 }
