@@ -32,21 +32,22 @@ type Finding struct {
 	Message string
 	// Fields are the locked fields behind a hole, as paths for people, sorted.
 	Fields []string
-	// Fix is a change of the schema that closes the hole, nil if none is known.
+	// Fix is a change of the schema that closes a hole, nil if none is known.
 	Fix *Fix
 }
 
 // Fix is a change of a schema that makes a finding go away.
 type Fix struct {
-	// Text is the change as YAML, ready to be pasted.
+	// Text is the change as YAML, to be added at SchemaPath; its first line is a comment that names the field.
 	Text string
 	// Version is the version of the CRD whose schema changes; "" means the version of the finding.
 	Version string
 	// SchemaPath is the JSON pointer of the node that changes, and AddRules what is appended to its
-	// x-kubernetes-validations.
+	// x-kubernetes-validations. A change of locks has no AddRules.
 	SchemaPath string
 	AddRules   []map[string]any
-	// Safe reports whether every object that is valid today stays valid, so that the change can be made unseen.
+	// Safe reports whether a tool may add the rules without asking the author: every object that is valid today stays
+	// valid. It is false for a change of locks.
 	Safe bool
 }
 
@@ -69,9 +70,13 @@ func findings(entries []lint.Entry) []Finding {
 	lint.Sort(entries)
 	var found []Finding
 	for _, e := range entries {
-		found = append(found, Finding{
+		f := Finding{
 			Path: e.Path, SchemaPath: e.SchemaPath, Severity: Severity(e.Severity), Rule: e.Rule, Message: e.Message, Fields: e.Fields,
-		})
+		}
+		if e.Fix != "" {
+			f.Fix = &Fix{Text: "# " + cmp.Or(e.Path, "the root") + "\n" + e.Fix, SchemaPath: e.SchemaPath}
+		}
+		found = append(found, f)
 	}
 	return found
 }

@@ -320,8 +320,8 @@ func TestUnusable(t *testing.T) {
 		args  []string          // check unless given
 		want  string
 	}{
-		{"no arguments", nil, []string{"check"}, "check compares two versions: give OLD and NEW (each a file, a directory or -), --git REV [PATH...] or --live NEW; the arguments were empty"},
-		{"no new side", nil, []string{"check", "--schema", "crd.yaml", "old.yaml"}, "check compares two versions: give OLD and NEW (each a file, a directory or -), --git REV [PATH...] or --live NEW; the arguments were old.yaml"},
+		{"no arguments", nil, []string{"check"}, "check compares two versions: give OLD and NEW (each a file, a directory or -), --git REV [PATH...] or --live NEW; it was given nothing"},
+		{"no new side", nil, []string{"check", "--schema", "crd.yaml", "old.yaml"}, "check compares two versions: give OLD and NEW (each a file, a directory or -), --git REV [PATH...] or --live NEW; it was given old.yaml"},
 		{"unknown format", nil, append(check, "-o", "xml"), "the formats are text, json, github, sarif"},
 		{"unknown flag", nil, append(check, "--nope"), "unknown flag: --nope"},
 		{"unknown command", nil, []string{"chekc"}, `unknown command "chekc"`},

@@ -16,7 +16,7 @@ func newExport(s streams) *cobra.Command {
 		Use:   "export cel|policy|annotation",
 		Short: "Write locks in a form that clusters without fieldlock accept",
 		RunE: func(*cobra.Command, []string) error {
-			return errors.New("export needs what to export: fieldlock export cel CRD.yaml, fieldlock export policy CRD.yaml, or fieldlock export annotation CRD.yaml")
+			return errors.New("say what to export: fieldlock export cel CRD.yaml, fieldlock export policy CRD.yaml, or fieldlock export annotation CRD.yaml")
 		},
 	}
 	command.AddCommand(newExportCEL(s), newExportPolicy(s), newExportAnnotation(s))
@@ -30,14 +30,14 @@ func newExportCEL(s streams) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "cel CRD.yaml",
 		Short: "Print the CRD as a stock cluster accepts it: CEL rules in, extensions out",
-		Long: `export cel replaces the locks of a CRD by x-kubernetes-validations that give the same verdict for every update from
+		Long: `export cel replaces the locks of a CRD with x-kubernetes-validations that give the same verdict for every update from
 one valid object to another, within the cost budget of the API server. The locks themselves stay in the annotation
 ` + crd.AnnotationKey + `, so that nothing is lost.
 
-A lock that CEL cannot express exactly, or within the cost budget, has no rule: the report names it, with the reason and what would
-help. --webhook-for-rest adds the webhook configuration that sends such objects to fieldlock. The API server has to trust
-the webhook's certificate: name its authority by --ca-bundle or --cert-manager. The report says what is still to do. With
---strict, a lock that neither a rule nor that webhook enforces makes the exit status 1.
+A lock that CEL cannot express exactly, or within the cost budget, has no rule: the report names it, with the reason and
+what would help. --webhook-for-rest adds the webhook configuration that sends such objects to fieldlock. The API server
+has to trust the webhook's certificate: name its authority with --ca-bundle or --cert-manager. The report says what is
+still to do. With --strict, the exit status is 1 if neither a rule nor that webhook enforces a lock.
 
 The CRD goes to standard output, the report to standard error. With -o json both are one JSON object on standard
 output.`,

@@ -14,9 +14,8 @@ func newExportAnnotation(s streams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "annotation CRD.yaml",
 		Short: "Print the CRD with its locks in the annotation only, as a stock cluster accepts it",
-		Long: `export annotation moves the locks of a CRD from its schemas into the annotation
-` + crd.AnnotationKey + `. A stock API server refuses or drops extension keys that it does not know; it
-keeps annotations. fieldlock reads locks from either.
+		Long: `export annotation moves the locks of a CRD from its schemas into the annotation ` + crd.AnnotationKey + `. A stock API
+server refuses or drops extension keys that it does not know, but it keeps annotations. fieldlock reads locks from both.
 
 Only the changed lines differ from the input. The CRD goes to standard output.`,
 		Example: `  fieldlock export annotation widgets.yaml | kubectl apply -f -`,

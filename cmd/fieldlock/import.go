@@ -14,7 +14,7 @@ func newImport(s streams) *cobra.Command {
 		Use:   "import cel",
 		Short: "Turn CEL transition rules into locks",
 		RunE: func(*cobra.Command, []string) error {
-			return errors.New("import needs what to import: fieldlock import cel CRD.yaml")
+			return errors.New("say what to import: fieldlock import cel CRD.yaml")
 		},
 	}
 	command.AddCommand(newImportCEL(s))
@@ -30,8 +30,12 @@ func newImportCEL(s streams) *cobra.Command {
 lock, for every update from one valid object to another, is replaced by that lock; the rules of a field and of its
 parents are read together. All other rules stay, and the report gives the reason.
 
+A rule with optionalOldSelf also judges values that have no old value: new objects, and new items of a list. No lock does
+that. So import writes locks for updates of existing values, and leaves a rest rule that judges new values only. The
+report also names the messages that are dropped with their rules, because a lock has its own text.
+
 The CRD goes to standard output, the report to standard error. With -o json both are one JSON object on standard
-output. A CRD with locks is for fieldlock: a stock API server drops them, see fieldlock export cel.`,
+output. Only fieldlock reads the locks; a stock API server drops them. fieldlock export cel turns them into rules again.`,
 		Example: `  # self == oldSelf on a required field becomes x-kubernetes-immutable: true
   fieldlock import cel config/crd/bases/example.com_widgets.yaml > widgets.locked.yaml`,
 		Args: oneFile,

@@ -19,7 +19,7 @@ import (
 func newLint(s streams) *cobra.Command {
 	c := &lintCommand{streams: s}
 	cmd := &cobra.Command{
-		Use:   "lint [--old FILE] [--explain] FILE...",
+		Use:   "lint [--old FILE|--git REV] [--explain] [--fix] FILE...",
 		Short: "Name the mistakes in the locks of CRDs, and the ways around them",
 		Long: `lint reads CRDs and prints errors and warnings about their locks.
 
@@ -29,12 +29,16 @@ that lacks the lock. It names the fields behind the hole, and what would close i
 lint names the ways around them, so that it audits any CRD.
 
 With --explain, lint proves each hole with objects to be written one after the other: each is valid, the locks and rules
-accept each step, and going from the first to the last directly is refused. The API server's own validators judge. A hole
-that is possible and that no objects were found for is a note, with and without --explain; notes never fail.
+accept each step, and going from the first to the last directly is refused. The API server's own validators judge. It
+also prints the YAML that closes the hole, where that is known. A hole that is possible, but for which no objects were
+found, is a note, with and without --explain; notes never fail.
 
 With --fix, lint adds to the files the CEL rules that close holes and that no existing object breaks: companion rules on
 a parent, and rules that another served version has. Every other byte stays. A rule that an API server would refuse for
-its cost is left out. What remains is reported.
+its cost is left out. What remains is reported. --fix adds no locks: it is the author who decides what is locked.
+
+Rules with optionalOldSelf also judge new values. lint judges only what they say about updates of existing values, so it
+reports nothing about the rest rules that fieldlock import cel leaves beside its locks.
 
 With --old FILE, the CRDs are updates of the ones in FILE; with --git REV, of the same files at that revision. lint then
 also reports locks that the update drops, and changes that such an update may not make.

@@ -164,7 +164,7 @@ func TestLocksText(t *testing.T) {
 Widget v2 (widgets.example.com, crd.yaml)
   no locks in this version
 
-1 locked field, 1 of them with a hole !; fieldlock lint explains how to close it
+1 locked field, 1 with a hole (!); fieldlock lint says how to close it
 `,
 		},
 		{"no lock at all", widgets("None", free, free), "no locks: Widget\n\n0 locked fields\n"},
@@ -181,7 +181,7 @@ Widget v2 (widgets.example.com, crd.yaml)
 Widget v2 (widgets.example.com, crd.yaml)
   no locks in this version
 
-2 locked fields, 2 of them with a hole !; fieldlock lint explains how to close it
+2 locked fields, 2 with a hole (!); fieldlock lint says how to close it
 `,
 		},
 	} {

@@ -90,7 +90,7 @@ func TestLintMessages(t *testing.T) {
 	}
 	want := []string{
 		"the served versions have different defaults for locked fields: spec.a (the default of spec.a is \"x\" in v1, \"z\" in v3); an object without the value then changes with the version that it is written through: give every served version the same default",
-		"version v2 leaves free what is locked in v1 and v3, so an update through v2 gets around the locks: spec.a, spec.b, spec.c, spec.d, spec.e and 1 more; put the same locks in every served version",
+		"version v2 leaves free what is locked in v1 and v3, so an update through v2 gets around the locks: spec.a, spec.b, spec.c, spec.d, spec.e, and 1 more field; put the same locks in every served version",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)

@@ -3,7 +3,6 @@ package crd
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/internal/schema"
@@ -54,15 +53,4 @@ func fieldsOf(schemaPaths []string) []string {
 	}
 	slices.Sort(fields)
 	return slices.Compact(fields)
-}
-
-// shownFields is how many fields a message names; Finding.Fields has them all.
-const shownFields = 5
-
-// enumerate lists fields for a message.
-func enumerate(fields []string) string {
-	if more := len(fields) - shownFields; more > 0 {
-		return fmt.Sprintf("%s and %d more", strings.Join(fields[:shownFields], ", "), more)
-	}
-	return strings.Join(fields, ", ")
 }

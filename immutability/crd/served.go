@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/fieldlock/fieldlock/immutability"
+	"github.com/fieldlock/fieldlock/internal/lint"
 	"github.com/fieldlock/fieldlock/internal/rule"
 	"github.com/fieldlock/fieldlock/internal/schema"
 )
@@ -38,7 +39,7 @@ func (l *linter) unlocked() {
 		}
 		l.report(free.Version, immutability.SeverityWarning, rule.VersionUnlocked, paths,
 			"version %s leaves free what is locked in %s, so an update through %s gets around the locks: %s; put the same locks in every served version",
-			free.Name, strings.Join(lockers, " and "), free.Name, enumerate(fieldsOf(paths)))
+			free.Name, strings.Join(lockers, " and "), free.Name, lint.Enumerate(fieldsOf(paths)))
 	}
 }
 
@@ -66,7 +67,7 @@ func (l *linter) defaults() {
 		if len(paths) > 0 {
 			l.report(first.Version, immutability.SeverityWarning, rule.VersionDefault, paths,
 				"the served versions have different defaults for locked fields: %s (the default of %s); an object without the value then changes with the version that it is written through: give every served version the same default",
-				enumerate(fieldsOf(paths)), example)
+				lint.Enumerate(fieldsOf(paths)), example)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/fieldlock/fieldlock/immutability"
+	"github.com/fieldlock/fieldlock/internal/lint"
 	"github.com/fieldlock/fieldlock/internal/rule"
 )
 
@@ -41,7 +42,7 @@ func (l *linter) gained(v *index, before []*index) {
 	}
 	if len(paths) > 0 {
 		l.report(v.Version, immutability.SeverityError, rule.V1beta1Lock, paths,
-			"a %s of %s cannot gain locks: %s; move it to %s, where every schema is structural", kindCRD, v1beta1, enumerate(fieldsOf(paths)), v1)
+			"a %s of %s cannot gain locks: %s; move it to %s, where every schema is structural", kindCRD, v1beta1, lint.Enumerate(fieldsOf(paths)), v1)
 	}
 }
 
@@ -59,7 +60,7 @@ func (l *linter) dropped(v *index, before []*index) {
 		}
 		if len(paths) > 0 {
 			l.report(v.Version, immutability.SeverityError, rule.LockDropped, paths,
-				"the update drops or weakens locks of version %s: %s; clients rely on the values to stay", v.Name, enumerate(fieldsOf(paths)))
+				"the update drops or weakens locks of version %s: %s; clients rely on the values to stay", v.Name, lint.Enumerate(fieldsOf(paths)))
 		}
 	}
 }

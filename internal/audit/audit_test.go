@@ -73,8 +73,8 @@ func TestCRDs(t *testing.T) {
 		{"no lock", "nothing is said", "None", []string{free}, nil, false, nil, false},
 		{"a rule about one object", "it is no transition rule", "None", []string{plainRule}, nil, false, nil, false},
 		{"a lock without a hole", "", "None", []string{optional}, nil, false, nil, true},
-		{"a lock with a hole", "the field can be unset and set", "None", []string{once}, nil, false, []string{"c.yaml:18 v1 warning unset-then-set spec.f"}, true},
-		{"a lock with a hole, shown", "two updates get around it", "None", []string{once}, nil, true, []string{"c.yaml:18 v1 warning unset-then-set spec.f with 3 objects"}, true},
+		{"a lock with a hole", "the field can be unset and set", "None", []string{once}, nil, false, []string{"c.yaml:18 v1 warning unset-then-set spec.f with a fix"}, true},
+		{"a lock with a hole, shown", "two updates get around it", "None", []string{once}, nil, true, []string{"c.yaml:18 v1 warning unset-then-set spec.f with a fix with 3 objects"}, true},
 		{"a rule with a hole", "there is a rule that closes it", "None", []string{ruled}, nil, false, []string{"c.yaml:18 v1 warning cel-unset-then-set spec.f with a fix"}, true},
 		{"a rule with a hole, shown", "", "None", []string{ruled}, nil, true, []string{"c.yaml:18 v1 warning cel-unset-then-set spec.f with a fix with 3 objects"}, true},
 		{"a rule that refuses nothing", "it looks like a lock", "None", []string{dead}, nil, false, []string{"c.yaml:18 v1 warning dead-rule spec.f"}, true},
@@ -86,7 +86,7 @@ func TestCRDs(t *testing.T) {
 		{"a version without the field, with a webhook", "the webhook may keep the value", "Webhook", []string{ruled, "{type: object}"}, nil, false,
 			[]string{"c.yaml:18 v1 warning cel-unset-then-set spec.f with a fix", "c.yaml:27 v2 note cel-version-without-rule spec"}, true},
 		{"a mistake", "an error comes first, and may be a lock", "None", []string{once, mistaken}, nil, false,
-			[]string{"c.yaml:27 v2 error keys-without-keys spec.f", "c.yaml:18 v1 warning unset-then-set spec.f", "c.yaml:27 v2 warning version-unlocked spec.f"}, true},
+			[]string{"c.yaml:27 v2 error keys-without-keys spec.f", "c.yaml:18 v1 warning unset-then-set spec.f with a fix", "c.yaml:27 v2 warning version-unlocked spec.f"}, true},
 		{"a lock that the old CRD did not have", "nothing is lost", "None", []string{optional}, []string{free}, false, nil, true},
 		{"a lock that was dropped", "an update of the CRD takes it away", "None", []string{free}, []string{optional}, false, []string{"c.yaml:18 v1 error lock-dropped spec.f"}, false},
 	} {
@@ -123,7 +123,7 @@ func TestOrder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"c.yaml:18 v1 warning dead-rule spec.f", "c.yaml:18 v1 warning dead-rule spec.g", "d.yaml:18 v1 warning unset-then-set spec.f", "e.yaml:18 v1 warning unset-then-set spec.f"}, findings(r)); diff != "" {
+	if diff := cmp.Diff([]string{"c.yaml:18 v1 warning dead-rule spec.f", "c.yaml:18 v1 warning dead-rule spec.g", "d.yaml:18 v1 warning unset-then-set spec.f with a fix", "e.yaml:18 v1 warning unset-then-set spec.f with a fix"}, findings(r)); diff != "" {
 		t.Errorf("several findings of several CRDs (-want +got):\n%s", diff)
 	}
 	r, err = CRDs(crds(t, "c.yaml", "Widget", "Webhook", ruled, "{type: object}"), nil, Options{})

@@ -18,7 +18,7 @@ func Mistakes(t *schema.Tree) []Entry {
 		}
 		for _, find := range mistakes {
 			find(v, func(schemaPath *schema.Path, id, format string, args ...any) {
-				found.add(v.At, schemaPath, rule.Error, id, nil, format, args...)
+				found.add(v.At, schemaPath, rule.Error, id, format, args...)
 			})
 		}
 		if !bodies[v.Body] {
@@ -39,7 +39,7 @@ var mistakes = [...]mistake{
 // body reports the mistakes in what several locations may share.
 func (l *list) body(v schema.Visit) {
 	for _, p := range v.Body.Problems {
-		l.add(v.At, v.Body.Path, rule.Error, p.Rule, nil, "%s", p.Message)
+		l.add(v.At, v.Body.Path, rule.Error, p.Rule, "%s", p.Message)
 	}
 	for _, u := range v.Unchecked {
 		l.unchecked(v, &u)
@@ -54,13 +54,13 @@ func (l *list) unchecked(v schema.Visit, u *schema.Unchecked) {
 	id := rule.LockInUncheckedKeyword
 	switch {
 	case !u.Lock:
-		l.add(v.At, v.Body.Path, rule.Error, rule.NormalizePosition, nil,
+		l.add(v.At, v.Body.Path, rule.Error, rule.NormalizePosition,
 			"%s is below %s (at %s), where it has no effect: put it on the property itself", schema.KeyNormalize, u.Keyword, u.Path.Pointer())
 		return
 	case u.Combines():
 		id = rule.LockInCombinator
 	}
-	l.add(v.At, v.Body.Path, rule.Error, id, nil,
+	l.add(v.At, v.Body.Path, rule.Error, id,
 		"a lock is below %s (at %s), where no update is checked: put it on the property itself", u.Keyword, u.Path.Pointer())
 }
 

@@ -21,6 +21,7 @@ type Entry struct {
 	Rule             string
 	Message          string
 	Fields           []string // the locked fields behind a hole, as paths for people, sorted
+	Fix              string   // YAML that closes a hole when it is added at SchemaPath, "" if none is known
 }
 
 // maxSteps bounds the paths of all entries together. A schema 10,000 levels deep can have a finding at each level, and
@@ -37,12 +38,18 @@ type list struct {
 // full reports whether no more entries are taken.
 func (l *list) full() bool { return l.steps > maxSteps }
 
-func (l *list) add(at, schemaPath *schema.Path, severity rule.Severity, id string, fields []string, format string, args ...any) {
+// add adds an entry without fields and fix.
+func (l *list) add(at, schemaPath *schema.Path, severity rule.Severity, id, format string, args ...any) {
+	l.addEntry(at, schemaPath, Entry{Severity: severity, Rule: id, Message: fmt.Sprintf(format, args...)})
+}
+
+// addEntry adds e with the paths at and schemaPath.
+func (l *list) addEntry(at, schemaPath *schema.Path, e Entry) {
 	if l.full() {
 		return
 	}
 	l.steps += at.Depth() + schemaPath.Depth() + 1
-	e := Entry{at.String(), schemaPath.Pointer(), severity, id, fmt.Sprintf(format, args...), fields}
+	e.Path, e.SchemaPath = at.String(), schemaPath.Pointer()
 	// A definition that several $refs lead to is reported for the first one.
 	key := [3]string{e.Rule, e.SchemaPath, e.Message}
 	if l.seen[key] {
@@ -78,6 +85,7 @@ func Sort(entries []Entry) {
 // shownFields is how many fields a message names.
 const shownFields = 5
 
+// Enumerate lists fields for a message: the first five, and how many more there are.
 func Enumerate(fields []string) string {
 	more := len(fields) - shownFields
 	switch {

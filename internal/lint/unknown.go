@@ -35,5 +35,5 @@ func (l *list) unknown(at, schemaPath *schema.Path, u *schema.UnknownKey) {
 	if u.Meant != "" {
 		right = fmt.Sprintf("did you mean %s?", u.Meant)
 	}
-	l.add(at, schemaPath, severity, rule.UnknownKey, nil, "Kubernetes and fieldlock do not know %s, so it does nothing: %s", u.Key, right)
+	l.add(at, schemaPath, severity, rule.UnknownKey, "Kubernetes and fieldlock do not know %s, so it does nothing: %s", u.Key, right)
 }

@@ -22,8 +22,14 @@ type holes struct {
 	locked map[*schema.Location]bool // has a lock, or something below it does
 }
 
-func (h *holes) warn(l *schema.Location, at *schema.Path, id string, fields []string, format string, args ...any) {
-	h.add(at, l.Path, rule.Warning, id, fields, format, args...)
+// warn adds a warning about something that is not a hole.
+func (h *holes) warn(l *schema.Location, at *schema.Path, id, format string, args ...any) {
+	h.add(at, l.Path, rule.Warning, id, format, args...)
+}
+
+// hole adds a way to change fields, and the YAML that closes it at l, "" if none is known.
+func (h *holes) hole(l *schema.Location, at *schema.Path, id string, fields []string, fix, format string, args ...any) {
+	h.addEntry(at, l.Path, Entry{Severity: rule.Warning, Rule: id, Message: fmt.Sprintf(format, args...), Fields: fields, Fix: fix})
 }
 
 // find looks for the ways around the locks of l and below it.
@@ -47,7 +53,7 @@ func (h *holes) optionalMapKey(l *schema.Location, at *schema.Path) (below bool)
 	if l.Marks.ListType == schema.ListMap {
 		for _, name := range l.Marks.ListMapKeys {
 			if field := l.KeyField(name); field != nil && !field.Required && field.Default() == nil {
-				h.warn(l, at, rule.OptionalMapKey, nil,
+				h.warn(l, at, rule.OptionalMapKey,
 					"the map key %q is neither required nor defaulted, and the API server refuses a v1 CRD like that: add it to the required properties of the items", name)
 			}
 		}
@@ -74,7 +80,7 @@ func (h *holes) redundant(top *schema.Location, at *schema.Path, how string) {
 			return true
 		}
 		if l.Body != top.Body && l.Marks.Locked() && !(l.IsMapKey() && l.Parent().Parent().Marks.KeyLock() != "") {
-			h.warn(l, at, rule.RedundantLock, nil, "the lock adds nothing, because %s %s: remove it", name, how)
+			h.warn(l, at, rule.RedundantLock, "the lock adds nothing, because %s %s: remove it", name, how)
 		}
 		return l.Body != top.Body && !h.full()
 	})
@@ -92,7 +98,7 @@ func (h *holes) optionalParent(l *schema.Location, at *schema.Path) {
 		if how == leaveOut && at.String() != "status" {
 			remedy = "make it required, or " + remedy
 		}
-		h.warn(l, at, rule.OptionalParent, fields,
+		h.hole(l, at, rule.OptionalParent, fields, withNoUnset(l),
 			"an update can "+how+" and the next one can bring it back with other values of %s; %s", nameOf(l), Enumerate(fields), remedy)
 	}
 }
@@ -103,7 +109,7 @@ func (h *holes) unsetThenSet(l *schema.Location, at *schema.Path) {
 	if how == "" || !l.Marks.Has(schema.NoModify) || l.Marks.Has(schema.NoSet) || l.Marks.Has(schema.NoUnset) {
 		return
 	}
-	h.warn(l, at, rule.UnsetThenSet, sortedSet(append(h.below(l, at), at.String())),
+	h.hole(l, at, rule.UnsetThenSet, sortedSet(append(h.below(l, at), at.String())), withNoUnset(l),
 		"an update can "+how+" and the next one can set another value; add %s to %s", nameOf(l), schema.NoUnset, schema.KeyUpdate)
 }
 
@@ -150,7 +156,7 @@ func (h *holes) renamableKey(l *schema.Location, at *schema.Path) {
 		fields = h.from(l.Items, at.Items())
 	}
 	if len(fields) > 0 {
-		h.warn(l, at, rule.RenamableKey, fields,
+		h.hole(l, at, rule.RenamableKey, fields, lockedKeys(l),
 			"an update can replace a key and the next one can bring it back with other values of %s; lock the keys with %s: true", Enumerate(fields), schema.KeyImmutableKeys)
 	}
 }
@@ -161,7 +167,7 @@ func (h *holes) atomicItems(l *schema.Location, at *schema.Path) {
 		return
 	}
 	if fields := h.from(l.Items, at.Items()); len(fields) > 0 {
-		h.warn(l, at, rule.AtomicItems, fields,
+		h.hole(l, at, rule.AtomicItems, fields, "",
 			"the items are locked by index; an update can delete the last ones and the next one can add others with other values of %s; make the list a %s: map with locked keys, or lock the list",
 			Enumerate(fields), schema.KeyListType)
 	}

@@ -115,9 +115,9 @@ func locksText(w io.Writer, l *audit.Locks) error {
 	switch {
 	case fields == 0 || !known:
 	case open == 0:
-		text += ", no hole: " + p.Green("their values cannot change")
+		text += ", " + p.Green("no hole")
 	default:
-		text += fmt.Sprintf(", %s of them with a hole %s; fieldlock lint explains how to close it", p.Yellow(fmt.Sprint(open)), p.Yellow("!"))
+		text += fmt.Sprintf(", %s with a hole (%s); fieldlock lint says how to close it", p.Yellow(fmt.Sprint(open)), p.Yellow("!"))
 	}
 	fmt.Fprintln(w, text)
 	return nil

@@ -37,7 +37,7 @@ func writeDetails(w io.Writer, f *audit.Finding, p Palette) error {
 	}
 	for _, r := range shown.Refused {
 		why := r.Message
-		if r.Rule != "" {
+		if r.Rule != "" && !strings.Contains(why, r.Rule) { // without a message of its own, the rule is the message
 			why += " (rule: " + r.Rule + ")"
 		}
 		fmt.Fprintf(&b, "# directly from the first to the last is refused: %s: %s\n", cmp.Or(r.Path, "the object"), strings.ReplaceAll(why, "\n", " "))
