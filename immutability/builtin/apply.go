@@ -14,7 +14,7 @@ func (f *field) apply(stored, oldObj, newObj map[string]any) map[string]any {
 	out := make(map[string]any, len(stored)+len(newObj))
 	for name, value := range stored {
 		_, kept := newObj[name]
-		if was, owned := oldObj[name]; owned && was != nil && !kept && !f.property(name).ownsNothing(was) {
+		if was, owned := oldObj[name]; owned && !kept && !f.property(name).ownsNothing(was) {
 			continue
 		}
 		out[name] = value
@@ -29,9 +29,12 @@ func (f *field) apply(stored, oldObj, newObj map[string]any) map[string]any {
 	return out
 }
 
-// ownsNothing reports whether a value in the old manifest is an empty list that is merged by item: dropping it leaves the
-// server's items.
+// ownsNothing reports whether dropping a value of the old manifest leaves what the server has: the value is null, which
+// owns only what is replaced as a whole, or an empty list that is merged by item.
 func (f *field) ownsNothing(was any) bool {
+	if was == nil {
+		return f == nil || !f.atomic
+	}
 	list, ok := was.([]any)
 	return ok && len(list) == 0 && f != nil && (len(f.keys) > 0 || f.mergeSet)
 }

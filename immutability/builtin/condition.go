@@ -30,6 +30,8 @@ func conditions() map[string]condition {
 		"oneFamily":           oneFamily,
 		"namedUID":            namedUID,
 		"manualSelectorOff":   manualSelectorOff,
+
+		"labelsOutsideSelector": labelsOutsideSelector,
 	}
 }
 
@@ -97,6 +99,17 @@ func manualSelectorOff(u *update) (string, bool) {
 	is, was := object(u.applied, "spec"), object(u.stored, "spec")
 	labels := object(is, "template", "metadata", "labels")
 	return "", was["manualSelector"] == true && is["manualSelector"] != true && text(labels, "controller-uid") == ""
+}
+
+// labelsOutsideSelector reports whether the labels of a ReplicationController's template do not match its selector.
+func labelsOutsideSelector(u *update) (string, bool) {
+	labels := object(u.applied, "spec", "template", "metadata", "labels")
+	for name, value := range object(u.applied, "spec", "selector") {
+		if label, ok := labels[name]; !ok || label != value {
+			return "", true
+		}
+	}
+	return "", false
 }
 
 // emptyMap reports whether a changed manifest has an empty map where the server has none: storage drops empty maps, and

@@ -58,7 +58,7 @@ func goTypes() map[schema.GroupKind]reflect.Type {
 		}
 	}
 	add("", corev1.Pod{}, corev1.ConfigMap{}, corev1.Secret{}, corev1.Service{}, corev1.PersistentVolume{},
-		corev1.PersistentVolumeClaim{}, corev1.Node{}, corev1.ResourceQuota{}, corev1.Namespace{})
+		corev1.PersistentVolumeClaim{}, corev1.Node{}, corev1.ResourceQuota{}, corev1.Namespace{}, corev1.ReplicationController{})
 	add("apps", appsv1.Deployment{}, appsv1.ReplicaSet{}, appsv1.DaemonSet{}, appsv1.StatefulSet{}, appsv1.ControllerRevision{})
 	add("batch", batchv1.Job{})
 	add("certificates.k8s.io", certificatesv1.CertificateSigningRequest{}, certificatesv1beta1.ClusterTrustBundle{},

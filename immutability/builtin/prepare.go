@@ -10,6 +10,7 @@ import (
 // preparations returns the rules by the names that the data gives them. podSpec is made for the kind's pod spec.
 func preparations() map[string]preparation {
 	return map[string]preparation{
+		"controllerSelector":    controllerSelector,
 		"deploymentStrategy":    deploymentStrategy,
 		"statefulSetStrategy":   statefulSetStrategy,
 		"claimTemplates":        claimTemplates,
@@ -28,6 +29,15 @@ func preparations() map[string]preparation {
 		"policyTypes":           policyTypes,
 		"claimRequests":         func(obj map[string]any) { deviceCounts(object(obj, "spec", "devices")) },
 		"claimTemplateRequests": func(obj map[string]any) { deviceCounts(object(obj, "spec", "spec", "devices")) },
+	}
+}
+
+// controllerSelector makes the selector of a ReplicationController of its template's labels.
+func controllerSelector(obj map[string]any) {
+	s := child(obj, "spec")
+	labels := object(s, "template", "metadata", "labels")
+	if selector, ok := s["selector"].(map[string]any); len(labels) > 0 && len(selector) == 0 && (ok || s["selector"] == nil) {
+		s["selector"] = jsonvalue.Clone(labels)
 	}
 }
 

@@ -26,6 +26,7 @@ import (
 	"k8s.io/kubernetes/pkg/registry/core/persistentvolume"
 	"k8s.io/kubernetes/pkg/registry/core/persistentvolumeclaim"
 	"k8s.io/kubernetes/pkg/registry/core/pod"
+	"k8s.io/kubernetes/pkg/registry/core/replicationcontroller"
 	"k8s.io/kubernetes/pkg/registry/core/resourcequota"
 	"k8s.io/kubernetes/pkg/registry/core/secret"
 	"k8s.io/kubernetes/pkg/registry/discovery/endpointslice"
@@ -81,7 +82,8 @@ func codes() map[string]kindCode {
 		"Pod": pod.Strategy, "ConfigMap": configmap.Strategy, "Secret": secret.Strategy,
 		"PersistentVolume": persistentvolume.Strategy, "PersistentVolumeClaim": persistentvolumeclaim.Strategy,
 		"Node": node.Strategy, "ResourceQuota": resourcequota.Strategy, "Namespace": namespace.Strategy,
-		"EndpointSlice": endpointslice.Strategy, "PriorityLevelConfiguration": prioritylevelconfiguration.Strategy,
+		"ReplicationController": replicationcontroller.Strategy,
+		"EndpointSlice":         endpointslice.Strategy, "PriorityLevelConfiguration": prioritylevelconfiguration.Strategy,
 		"IngressClass": ingressclass.Strategy, "IPAddress": ipaddress.Strategy, "NetworkPolicy": networkpolicy.Strategy,
 		"ServiceCIDR": servicecidr.Strategy, "RuntimeClass": runtimeclass.Strategy,
 		"PodDisruptionBudget": poddisruptionbudget.Strategy,
