@@ -13,7 +13,7 @@ type marks []mark
 func (m marks) get(key string) (mark, bool) { return m.first(func(k string) bool { return k == key }) }
 
 // lock returns the first mark that is a lock.
-func (m marks) lock() (mark, bool) { return m.first(isLock) }
+func (m marks) lock() (mark, bool) { return m.first(schema.IsLockKey) }
 
 // own returns the first mark with a key that only fieldlock reads.
 func (m marks) own() (mark, bool) { return m.first(isOwn) }
@@ -25,8 +25,6 @@ func (m marks) first(is func(key string) bool) (mark, bool) {
 	}
 	return m[i], true
 }
-
-func isLock(key string) bool { return schema.HasLock(map[string]any{key: true}) }
 
 // isOwn reports whether only fieldlock reads key.
 func isOwn(key string) bool { return slices.Contains(schema.OwnKeys(), key) }

@@ -90,7 +90,7 @@ func newParamsCommand(s streams, verb paramsVerb) *cobra.Command {
 		},
 	}
 	flags := command.Flags()
-	flags.StringVar(&in.dialect, "dialect", dialectNames()[0], "what the definitions are, a `SYSTEM`: "+strings.Join(dialectNames(), " or "))
+	flags.StringVar(&in.dialect, "dialect", dialectNames()[0], "the `SYSTEM` of the definitions: "+strings.Join(dialectNames(), " or "))
 	in.output = addOutput(command, asText, asJSON)
 	flags.StringVar(&in.definitions, "definitions", "", "`FILE` of the KUDO params.yaml or OperatorVersion, or of the Heat template (required)")
 	completeWith(command, "dialect", dialectNames()...)
