@@ -20,18 +20,10 @@ func (ks Keys) Aligned(a, b []any) bool {
 		return aligned
 	case len(a) <= many:
 		var slots [2 * many]uint64
-		size := 4 * few
-		for size < 2*len(a) {
-			size *= 2
-		}
-		aligned, _ := ks.aligned(a, b, slots[:size])
+		aligned, _ := ks.aligned(a, b, slots[:slotsFor(a, 4*few)])
 		return aligned
 	}
-	size := 4 * many
-	for size < 2*len(a) {
-		size *= 2
-	}
-	aligned, _ := ks.aligned(a, b, make([]uint64, size))
+	aligned, _ := ks.aligned(a, b, make([]uint64, slotsFor(a, 4*many)))
 	return aligned
 }
 

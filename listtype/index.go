@@ -23,15 +23,11 @@ type group struct {
 // NewIndex indexes list, which may be nil, under eq. Cost: O(n) hashes and comparisons, also when all items are equal;
 // four allocations. Lists have fewer than 2^31 items.
 func NewIndex(list []any, eq Equality) *Index {
-	size := 4
-	for size < 2*len(list) {
-		size *= 2
-	}
 	ix := &Index{
 		list:   list,
 		eq:     eq,
 		seed:   maphash.MakeSeed(),
-		slots:  make([]int32, size),
+		slots:  make([]int32, slotsFor(list, 4)),
 		groups: make([]group, 0, len(list)),
 		next:   make([]int32, len(list)),
 	}
@@ -50,6 +46,15 @@ func NewIndex(list []any, eq Equality) *Index {
 		ix.slots[slot] = int32(len(ix.groups))
 	}
 	return ix
+}
+
+// slotsFor returns how many slots a table of the items of list has: a power of two, at least two for each item, and at
+// least least, which is a power of two too.
+func slotsFor(list []any, least int) int {
+	for least < 2*len(list) {
+		least *= 2
+	}
+	return least
 }
 
 // slot returns the slot of item's group, or the free one where it belongs.

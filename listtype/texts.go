@@ -70,15 +70,11 @@ func newTexts(list []any, of textOf) *texts {
 	if _, ok := of.of(list[0]); !ok {
 		return nil
 	}
-	size := 4
-	for size < 2*len(list) {
-		size *= 2
-	}
 	t := &texts{
 		textOf: of,
 		texts:  make([]string, len(list)),
 		seed:   maphash.MakeSeed(),
-		slots:  make([]uint64, size),
+		slots:  make([]uint64, slotsFor(list, 4)),
 		left:   make([]int32, len(list)),
 	}
 	for i, item := range list {

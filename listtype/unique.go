@@ -22,17 +22,9 @@ func Unique(list []any, eq Equality) bool {
 		return true
 	case len(list) <= uniqueTable:
 		var slots [2 * uniqueTable]uint16
-		size := 32
-		for size < 2*len(list) {
-			size *= 2
-		}
-		return unique(list, eq, slots[:size])
+		return unique(list, eq, slots[:slotsFor(list, 32)])
 	}
-	size := 4 * uniqueTable
-	for size < 2*len(list) {
-		size *= 2
-	}
-	return unique(list, eq, make([]uint32, size))
+	return unique(list, eq, make([]uint32, slotsFor(list, 4*uniqueTable)))
 }
 
 // unique fills slots, of which there is a power of two, with positions + 1.

@@ -46,7 +46,7 @@ func newBuilder(c *comments, pkgs []*packages.Package, p *problems) *builder {
 	return b
 }
 
-// strip takes pointers, aliases off t and returns the marks on the names on the way.
+// strip takes pointers and aliases off t, and returns the marks on the names on the way.
 func (b *builder) strip(t types.Type) (bare types.Type, pointer bool, marks levels) {
 	for {
 		switch typed := t.(type) {

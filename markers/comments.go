@@ -166,7 +166,7 @@ func (r *fileReader) strays() {
 	}
 }
 
-// commentLine is one line of a comment without its marks of a comment.
+// commentLine is one line of a comment, without the slashes.
 type commentLine struct {
 	text string
 	pos  token.Pos

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"go/token"
+	"iter"
 	"maps"
 	"slices"
 
@@ -150,7 +151,7 @@ func (w *crdWriter) keys(n map[string]any, own marks, path string) {
 	}
 	lock, locks := own.lock()
 	for _, key := range slices.Sorted(maps.Keys(before)) {
-		if _, asked := own.get(key); locks && !asked && isLock(key) {
+		if _, asked := own.get(key); locks && !asked && schema.IsLockKey(key) {
 			w.problems.of(lock, "line %d of %s already has the lock %s there: let controller-gen write the file anew, or make the two agree",
 				w.document.Position(at(key)...).Line, w.file, key)
 		}
@@ -211,7 +212,7 @@ func (w *crdWriter) annotate() error {
 }
 
 // schemas yields the schemas of the CRD's versions with their names.
-func (w *crdWriter) schemas() func(yield func(string, map[string]any) bool) {
+func (w *crdWriter) schemas() iter.Seq2[string, map[string]any] {
 	return func(yield func(string, map[string]any) bool) {
 		versions, _ := yamldoc.At(w.document.Object, "spec", "versions").([]any)
 		for _, version := range versions {

@@ -10,36 +10,24 @@ import (
 type marks []mark
 
 // get returns the mark with this key.
-func (m marks) get(key string) (mark, bool) {
-	i := slices.IndexFunc(m, func(k mark) bool { return k.key == key })
-	if i < 0 {
-		return mark{}, false
-	}
-	return m[i], true
-}
+func (m marks) get(key string) (mark, bool) { return m.first(func(k string) bool { return k == key }) }
 
 // lock returns the first mark that is a lock.
-func (m marks) lock() (mark, bool) {
-	i := slices.IndexFunc(m, func(k mark) bool { return isLock(k.key) })
+func (m marks) lock() (mark, bool) { return m.first(schema.IsLockKey) }
+
+// own returns the first mark with a key that only fieldlock reads.
+func (m marks) own() (mark, bool) { return m.first(isOwn) }
+
+func (m marks) first(is func(key string) bool) (mark, bool) {
+	i := slices.IndexFunc(m, func(k mark) bool { return is(k.key) })
 	if i < 0 {
 		return mark{}, false
 	}
 	return m[i], true
 }
-
-func isLock(key string) bool { return schema.HasLock(map[string]any{key: true}) }
 
 // isOwn reports whether only fieldlock reads key.
 func isOwn(key string) bool { return slices.Contains(schema.OwnKeys(), key) }
-
-// own returns the first mark with a key that only fieldlock reads.
-func (m marks) own() (mark, bool) {
-	i := slices.IndexFunc(m, func(k mark) bool { return isOwn(k.key) })
-	if i < 0 {
-		return mark{}, false
-	}
-	return m[i], true
-}
 
 // extensions returns the keys with their values, for schema.Read.
 func (m marks) extensions() map[string]any {

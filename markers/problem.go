@@ -18,6 +18,7 @@ type Problem struct {
 	Message string // what was found and what would be right
 }
 
+// String returns the problem in one line: FILE:LINE: MARKER: MESSAGE, without the parts that p does not have.
 func (p Problem) String() string {
 	var b strings.Builder
 	b.WriteString(p.File)

@@ -123,8 +123,8 @@ a CRD cannot, but no set inside a locked value. The report names what is not exp
 			return nil
 		},
 	}
-	command.Flags().StringVar(&kind, "kind", "", "GROUP/VERSION/KIND, or VERSION/KIND, of a kind in an OpenAPI document")
-	command.Flags().StringVar(&resource, "resource", "", "resource of --kind, such as deployments; by default the kind in lower case with an s")
+	command.Flags().StringVar(&kind, "kind", "", "`GROUP/VERSION/KIND`, or VERSION/KIND, of a kind in an OpenAPI document")
+	command.Flags().StringVar(&resource, "resource", "", "`RESOURCE` of --kind, such as deployments; by default the kind in lower case with an s")
 	output = addOutput(command, asText, asJSON)
 	return command
 }

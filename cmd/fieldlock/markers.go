@@ -44,27 +44,27 @@ Exit status: 0 done or up to date, 1 markers that cannot be written or, with --c
 
   # For an aggregated API server, which puts them onto its OpenAPI definitions
   fieldlock markers --definitions pkg/openapi/marks.json ./api/...`,
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 || o.crds == "" && o.definitions == "" {
 				return errors.New("markers needs Go packages, and --crds DIR or --definitions FILE; see fieldlock markers --help")
 			}
-			o.format = cmd.Flag("output").Value.String()
 			return runMarkers(s, o, args)
 		},
 	}
-	addOutput(cmd, asText, asJSON)
-	cmd.Flags().StringVar(&o.crds, "crds", "", "the CRDs to write into: a directory or a file")
-	cmd.Flags().StringVar(&o.definitions, "definitions", "", "a JSON file to write the keys into, by definition of openapi-gen")
+	o.output = addOutput(cmd, asText, asJSON)
+	cmd.Flags().StringVar(&o.crds, "crds", "", "the CRDs to write into: a `DIR` or a file")
+	cmd.Flags().StringVar(&o.definitions, "definitions", "", "a JSON `FILE` to write the keys into, by definition of openapi-gen")
 	cmd.Flags().BoolVar(&o.check, "check", false, "write nothing, and fail where something would be written")
 	cmd.Flags().BoolVar(&o.annotation, "annotation", false, "write the annotation fieldlock.dev/locks into the CRDs too")
 	cmd.Flags().BoolVar(&o.annotationOnly, "annotation-only", false, "write the locks into the annotation fieldlock.dev/locks and no extension keys, which a stock API server accepts")
-	cmd.Flags().StringVar(&o.k8sImmutable, "k8s-immutable", string(markers.Locked), "what +k8s:immutable means: locked, set-once")
+	cmd.Flags().StringVar(&o.k8sImmutable, "k8s-immutable", string(markers.Locked), "the `MEANING` of +k8s:immutable: locked or set-once")
 	return cmd
 }
 
 type markersOptions struct {
-	crds, definitions, k8sImmutable, format string
-	check, annotation, annotationOnly       bool
+	output                            *format
+	crds, definitions, k8sImmutable   string
+	check, annotation, annotationOnly bool
 }
 
 // markersFile is one item of markers -o json.
@@ -113,7 +113,7 @@ func runMarkers(s streams, o markersOptions, packages []string) error {
 		result.Files = append(result.Files, file)
 		result.Notices = append(result.Notices, w.Notices...)
 	}
-	if o.format == asJSON {
+	if o.output.value == asJSON {
 		if err := report.WriteJSON(s.out, result); err != nil {
 			return err
 		}

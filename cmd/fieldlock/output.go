@@ -1,9 +1,7 @@
 package main
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"slices"
 	"strings"
 
@@ -97,13 +95,4 @@ func firstOf(errs []error) error {
 		return nil
 	}
 	return errs[0]
-}
-
-// cause is err without the operation and the path.
-func cause(err error) error {
-	var pathError *fs.PathError
-	if errors.As(err, &pathError) {
-		return pathError.Err
-	}
-	return err
 }

@@ -39,11 +39,7 @@ func (in *paramsInput) admit(operation string) (*admitted, error) {
 	if err != nil {
 		return nil, err
 	}
-	current, err := in.currentValues()
-	if err != nil {
-		return nil, err
-	}
-	requested, err := in.requested(current)
+	requested, current, err := in.valuesOf()
 	if err != nil {
 		return nil, err
 	}

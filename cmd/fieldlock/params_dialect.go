@@ -53,8 +53,6 @@ func (in *paramsInput) checkFlags() (err error) {
 	switch {
 	case err != nil:
 		return err
-	case in.output != "text" && in.output != "json":
-		return fmt.Errorf("--output is %q: it should be text or json", in.output)
 	case in.definitions == "":
 		return errors.New("--definitions is missing: it names a KUDO params.yaml or a Heat template")
 	}
@@ -82,7 +80,7 @@ func newParamsCommand(s streams, verb paramsVerb) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := report.Print(s.out, in.output); err != nil {
+			if err := report.Print(s.out, in.output.value); err != nil {
 				return err
 			}
 			if !report.Allowed {
@@ -92,11 +90,10 @@ func newParamsCommand(s streams, verb paramsVerb) *cobra.Command {
 		},
 	}
 	flags := command.Flags()
-	flags.StringVar(&in.dialect, "dialect", dialectNames()[0], "what the definitions are: "+strings.Join(dialectNames(), " or "))
-	flags.StringVarP(&in.output, "output", "o", "text", "text or json")
-	flags.StringVar(&in.definitions, "definitions", "", "KUDO params.yaml or OperatorVersion, or Heat template (required)")
+	flags.StringVar(&in.dialect, "dialect", dialectNames()[0], "the `SYSTEM` of the definitions: "+strings.Join(dialectNames(), " or "))
+	in.output = addOutput(command, asText, asJSON)
+	flags.StringVar(&in.definitions, "definitions", "", "`FILE` of the KUDO params.yaml or OperatorVersion, or of the Heat template (required)")
 	completeWith(command, "dialect", dialectNames()...)
-	completeWith(command, "output", "text", "json")
 	verb.flags(in, command)
 	return command
 }

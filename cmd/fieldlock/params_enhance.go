@@ -16,14 +16,15 @@ import (
 
 func newParamsEnhance(s streams) *cobra.Command {
 	var e kudo.Enhancement
-	var templates, live, output string
+	var templates, live string
+	var output *format
 	command := &cobra.Command{
 		Use:   "enhance --templates FILE|DIR --instance NAME --operator NAME --operator-version V --plan P --phase P --step S --plan-uid UID",
 		Short: "Print manifests with the labels and annotations that KUDO adds to them",
 		Long: `enhance reads the rendered manifests of an operator and prints them with KUDO's marks (KEP-27): static labels on the
 objects and their templates; plan, phase, step and operator version as annotations of the objects only; and with
 --restart the plan's UID in the templates, which restarts their pods. Without --restart the templates keep the UIDs
-that they have in --live, so that nothing restarts.`,
+that they have in --live, so that nothing restarts. -o json prints one List instead of YAML documents.`,
 		Example: `  fieldlock params enhance --templates rendered/ --instance ring --operator cassandra --operator-version 1.0.0 \
     --plan deploy --phase nodes --step rack --plan-uid 4f9a --restart`,
 		Args: cobra.NoArgs,
@@ -36,29 +37,25 @@ that they have in --live, so that nothing restarts.`,
 					return fmt.Errorf("--%s is missing: enhance needs it for its marks; see fieldlock params enhance --help", required.flag)
 				}
 			}
-			if output != "text" && output != "json" {
-				return fmt.Errorf("--output is %q: it should be text or json", output)
-			}
 			objects, err := enhance(&manifest.Reader{Stdin: s.in}, e, templates, live)
 			if err != nil {
 				return err
 			}
-			return printManifests(s.out, output, objects)
+			return printManifests(s.out, output.value, objects)
 		},
 	}
 	flags := command.Flags()
-	flags.StringVar(&templates, "templates", "", "file or directory of rendered manifests (required)")
-	flags.StringVar(&e.Instance, "instance", "", "name of the instance (required)")
-	flags.StringVar(&e.Operator, "operator", "", "name of the operator (required)")
-	flags.StringVar(&e.OperatorVersion, "operator-version", "", "version of the operator (required)")
-	flags.StringVar(&e.Plan, "plan", "", "name of the plan (required)")
-	flags.StringVar(&e.Phase, "phase", "", "name of the phase (required)")
-	flags.StringVar(&e.Step, "step", "", "name of the step (required)")
-	flags.StringVar(&e.PlanUID, "plan-uid", "", "UID of this run of the plan (required)")
+	flags.StringVar(&templates, "templates", "", "`FILE` or directory of rendered manifests (required)")
+	flags.StringVar(&e.Instance, "instance", "", "`NAME` of the instance (required)")
+	flags.StringVar(&e.Operator, "operator", "", "`NAME` of the operator (required)")
+	flags.StringVar(&e.OperatorVersion, "operator-version", "", "`VERSION` of the operator (required)")
+	flags.StringVar(&e.Plan, "plan", "", "`NAME` of the plan (required)")
+	flags.StringVar(&e.Phase, "phase", "", "`NAME` of the phase (required)")
+	flags.StringVar(&e.Step, "step", "", "`NAME` of the step (required)")
+	flags.StringVar(&e.PlanUID, "plan-uid", "", "`UID` of this run of the plan (required)")
 	flags.BoolVar(&e.Restart, "restart", false, "restart the pods: params restart says whether to")
-	flags.StringVar(&live, "live", "", "file or directory of the objects as they are in the cluster")
-	flags.StringVarP(&output, "output", "o", "text", "text (YAML documents) or json (a List)")
-	completeWith(command, "output", "text", "json")
+	flags.StringVar(&live, "live", "", "`FILE` or directory of the objects as they are in the cluster")
+	output = addOutput(command, asText, asJSON)
 	return command
 }
 
@@ -116,7 +113,7 @@ func readManifests(r *manifest.Reader, path string) ([]*yamldoc.Document, error)
 }
 
 func printManifests(out io.Writer, format string, objects []map[string]any) error {
-	if format == "json" {
+	if format == asJSON {
 		return report.WriteJSON(out, map[string]any{"apiVersion": "v1", "kind": "List", "items": objects})
 	}
 	for i, object := range objects {

@@ -73,7 +73,7 @@ func TestParamsEnhanceUsage(t *testing.T) {
 	for _, test := range []struct{ line, want string }{
 		{"params enhance", "--templates is missing"},
 		{"params enhance --templates deployment.yaml --instance ring", "--operator is missing"},
-		{"params enhance --templates deployment.yaml -o yaml" + enhanceFlags, `--output is "yaml"`},
+		{"params enhance --templates deployment.yaml -o yaml" + enhanceFlags, `"yaml" for "-o, --output" flag: the formats are text, json`},
 		{"params enhance --templates nowhere.yaml" + enhanceFlags, "nowhere.yaml"},
 		{"params enhance --templates values.yaml" + enhanceFlags, "it should be a Kubernetes object"},
 		{"params enhance --templates bad.yaml" + enhanceFlags, "metadata is a list: it should be a mapping"},

@@ -71,11 +71,7 @@ func updateStack(in *paramsInput) (*params.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	current, err := in.currentValues()
-	if err != nil {
-		return nil, err
-	}
-	requested, err := in.requested(current)
+	requested, current, err := in.valuesOf()
 	if err != nil {
 		return nil, err
 	}

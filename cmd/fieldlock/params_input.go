@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fieldlock/fieldlock/immutability/parameter"
+	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/report/params"
 )
 
@@ -20,7 +21,8 @@ type paramsInput struct {
 
 	system *dialect // of the flag --dialect
 
-	dialect, output             string
+	dialect                     string
+	output                      *format
 	definitions, oldDefinitions string
 	current, values             string
 	set                         []string
@@ -30,12 +32,12 @@ type paramsInput struct {
 }
 
 func (in *paramsInput) valueFlags(command *cobra.Command) {
-	command.Flags().StringVar(&in.values, "values", "", "file of requested values, name: value (null removes), or the Instance to apply")
-	command.Flags().StringArrayVar(&in.set, "set", nil, "one requested value, NAME=VALUE; takes precedence over --values")
+	command.Flags().StringVar(&in.values, "values", "", "`FILE` of requested values, name: value (null removes), or the Instance to apply")
+	command.Flags().StringArrayVar(&in.set, "set", nil, "one requested value, `NAME=VALUE`; takes precedence over --values; may be repeated")
 }
 
 func (in *paramsInput) currentFlag(command *cobra.Command) {
-	command.Flags().StringVar(&in.current, "current", "", "file of the stored values, name: value, or an Instance")
+	command.Flags().StringVar(&in.current, "current", "", "`FILE` of the stored values, name: value, or an Instance")
 }
 
 func (in *paramsInput) oldDefinitionsFlag(command *cobra.Command, usage string) {
@@ -43,28 +45,31 @@ func (in *paramsInput) oldDefinitionsFlag(command *cobra.Command, usage string) 
 }
 
 func (in *paramsInput) taskFlag(command *cobra.Command) {
-	command.Flags().StringVar(&in.task, "task", "", "file with a KudoOperator task, or operator.yaml")
+	command.Flags().StringVar(&in.task, "task", "", "`FILE` with a KudoOperator task, or operator.yaml")
 }
 
 func (in *paramsInput) oldTaskFlag(command *cobra.Command) {
-	command.Flags().StringVar(&in.oldTask, "old-task", "", "the task before the operation, to show whether its child appears or goes")
+	command.Flags().StringVar(&in.oldTask, "old-task", "", "`FILE` with the task before the operation, to show whether its child appears or goes")
 }
 
 // operationFlags adds the flags of a verb that evaluates any operation.
 func (in *paramsInput) operationFlags(command *cobra.Command) {
 	in.valueFlags(command)
 	in.currentFlag(command)
-	in.oldDefinitionsFlag(command, "the definitions before the upgrade")
+	in.oldDefinitionsFlag(command, "`FILE` of the definitions before the upgrade")
 	in.taskFlag(command)
 	in.oldTaskFlag(command)
 }
 
-// currentValues reads the stored values.
-func (in *paramsInput) currentValues() (parameter.Values, error) {
-	if in.current == "" {
-		return nil, nil
+// valuesOf reads the requested and the stored values.
+func (in *paramsInput) valuesOf() (requested, current parameter.Values, err error) {
+	if in.current != "" {
+		if current, err = readParams(in, in.current, in.system.readValues); err != nil {
+			return nil, nil, err
+		}
 	}
-	return readParams(in, in.current, in.system.readValues)
+	requested, err = in.requested(current)
+	return requested, current, err
 }
 
 // requested reads the requested values: --set over --values. An Instance asks for all its values explicitly, and for
@@ -117,7 +122,7 @@ func readParams[T any](in *paramsInput, file string, parse func([]byte) (T, erro
 		data, err = os.ReadFile(file)
 	}
 	if err != nil {
-		return none, fmt.Errorf("%s: it cannot be read: %w", file, cause(err))
+		return none, fmt.Errorf("%s: it cannot be read: %w", file, manifest.Cause(err))
 	}
 	parsed, err := parse(data)
 	if err != nil {

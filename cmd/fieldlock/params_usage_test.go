@@ -140,7 +140,7 @@ func TestParamsUsage(t *testing.T) {
 		{"params validate --definitions missing.yaml", "missing.yaml: it cannot be read: no such file or directory"},
 		{"params validate --definitions v1.yaml v2.yaml", "params validate takes no arguments, but got "},
 		{"params validate --definitions v1.yaml --dialect helm", `--dialect is "helm": it should be kudo or heat`},
-		{"params validate --definitions v1.yaml -o yaml", `--output is "yaml": it should be text or json`},
+		{"params validate --definitions v1.yaml -o yaml", `"yaml" for "-o, --output" flag: the formats are text, json`},
 		{"params validate --definitions v1.yaml --values stored.yaml", "unknown flag: --values"},
 		{"params install --definitions v1.yaml --current stored.yaml", "unknown flag: --current"},
 		{"params install --definitions v1.yaml --set NODE_COUNT", "--set NODE_COUNT: it should be NAME=VALUE"},

@@ -31,10 +31,10 @@ func paramsVerbs() []paramsVerb {
 		func(in *paramsInput, command *cobra.Command) {
 			in.valueFlags(command)
 			in.currentFlag(command)
-			in.oldDefinitionsFlag(command, "Heat: the template before the update (required)")
-			command.Flags().StringVar(&in.mode, "mode", modePut, "Heat: put falls back to defaults, patch keeps stored values")
+			in.oldDefinitionsFlag(command, "Heat: the `FILE` of the template before the update (required)")
+			command.Flags().StringVar(&in.mode, "mode", modePut, "Heat: the `MODE` put falls back to defaults, patch keeps stored values")
 			completeWith(command, "mode", modePut, modePatch)
-			command.Flags().StringArrayVar(&in.clear, "clear", nil, "Heat: a stored value that a patch does not keep")
+			command.Flags().StringArrayVar(&in.clear, "clear", nil, "Heat: the `NAME` of a stored value that a patch does not keep; may be repeated")
 			in.taskFlag(command)
 			in.oldTaskFlag(command)
 		},

@@ -20,11 +20,15 @@ const (
 	Audit
 )
 
-func (m Mode) String() string {
-	if m < Enforce || m > Audit {
-		return fmt.Sprintf("Mode(%d)", int(m))
+// String returns the name of the constant.
+func (m Mode) String() string { return nameOf("Mode", int(m), "Enforce", "Warn", "Audit") }
+
+// nameOf returns the name of constant i of a type, whose constants count up from 0.
+func nameOf(typ string, i int, names ...string) string {
+	if i < 0 || i >= len(names) {
+		return fmt.Sprintf("%s(%d)", typ, i)
 	}
-	return [...]string{"Enforce", "Warn", "Audit"}[m]
+	return names[i]
 }
 
 // FailurePolicy is what happens to an update that cannot be checked. It is about requests that reach the handler; what
@@ -38,12 +42,8 @@ const (
 	Ignore
 )
 
-func (p FailurePolicy) String() string {
-	if p < Fail || p > Ignore {
-		return fmt.Sprintf("FailurePolicy(%d)", int(p))
-	}
-	return [...]string{"Fail", "Ignore"}[p]
-}
+// String returns the name of the constant.
+func (p FailurePolicy) String() string { return nameOf("FailurePolicy", int(p), "Fail", "Ignore") }
 
 // VersionGaps is what happens to an update through a version of a kind that leaves free what another served version
 // locks: Version.Gaps. Such a version is a way around the locks.
@@ -57,11 +57,9 @@ const (
 	AllowGaps
 )
 
+// String returns the name of the constant.
 func (g VersionGaps) String() string {
-	if g < WarnGaps || g > AllowGaps {
-		return fmt.Sprintf("VersionGaps(%d)", int(g))
-	}
-	return [...]string{"WarnGaps", "RefuseGaps", "AllowGaps"}[g]
+	return nameOf("VersionGaps", int(g), "WarnGaps", "RefuseGaps", "AllowGaps")
 }
 
 // settings are what the options of a Handler set.

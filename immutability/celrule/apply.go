@@ -37,7 +37,10 @@ func (a *applier) schema(s *spec.Schema, path string) *spec.Schema {
 	}
 	out := *s
 	if c, ok := a.changes[path]; ok {
-		out.Extensions = c.extensions(s.Extensions)
+		if out.Extensions = maps.Clone(s.Extensions); out.Extensions == nil {
+			out.Extensions = spec.Extensions{}
+		}
+		c.Make(out.Extensions)
 	}
 	if a.touched[path+"/properties"] {
 		out.Properties = maps.Clone(s.Properties)

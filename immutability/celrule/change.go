@@ -4,8 +4,6 @@ import (
 	"maps"
 	"slices"
 
-	"k8s.io/kube-openapi/pkg/validation/spec"
-
 	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
@@ -18,20 +16,16 @@ type Change struct {
 	SetKeys    map[string]any   // extension keys to set
 }
 
-// extensions returns old with the change made.
-func (c *Change) extensions(old spec.Extensions) spec.Extensions {
-	out := maps.Clone(old)
-	if out == nil {
-		out = spec.Extensions{}
-	}
+// Make makes the change in node, the JSON form of a node of a schema or its extensions.
+func (c *Change) Make(node map[string]any) {
 	for _, key := range c.DropKeys {
-		delete(out, key)
+		delete(node, key)
 	}
-	maps.Copy(out, c.SetKeys)
+	maps.Copy(node, c.SetKeys)
 	if len(c.DropRules)+len(c.AddRules) == 0 {
-		return out
+		return
 	}
-	rules, _ := out[schema.KeyValidations].([]any)
+	rules, _ := node[schema.KeyValidations].([]any)
 	var kept []any
 	for i, rule := range rules {
 		if !slices.Contains(c.DropRules, i) {
@@ -41,11 +35,10 @@ func (c *Change) extensions(old spec.Extensions) spec.Extensions {
 	for _, rule := range c.AddRules {
 		kept = append(kept, rule)
 	}
-	delete(out, schema.KeyValidations)
+	delete(node, schema.KeyValidations)
 	if len(kept) > 0 {
-		out[schema.KeyValidations] = kept
+		node[schema.KeyValidations] = kept
 	}
-	return out
 }
 
 // changes collects the changes of a schema by schema path.

@@ -1,6 +1,7 @@
 package crd
 
 import (
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -35,7 +36,7 @@ func (x *index) locked() []string {
 }
 
 // above yields path, its parent, and so on up to the root.
-func above(path string) func(yield func(string) bool) {
+func above(path string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for yield(path) && path != "" {
 			path = parent(path)

@@ -117,7 +117,7 @@ func TestWords(t *testing.T) {
 		}
 	}
 	got := reasons([]witness.Refusal{{Path: "a", Message: "m"}, {Path: "a", Message: "m"}, {Message: "failed rule: self", Rule: "self"}, {Path: "b", Message: "m", Rule: "self"}})
-	if want := []string{"a: m", "failed rule: self", "b: m (rule: self)"}; !slices.Equal(got, want) {
+	if want := []string{"a: m", "the object: failed rule: self", "b: m (rule: self)"}; !slices.Equal(got, want) {
 		t.Errorf("reasons %q, want %q", got, want)
 	}
 	if got := indent([]string{"a", "b"}); got != "    a\n    b" {

@@ -143,14 +143,7 @@ func outcome(paths []string) string {
 func reasons(refused []witness.Refusal) []string {
 	var lines []string
 	for _, r := range refused {
-		line := r.Message
-		if r.Path != "" {
-			line = r.Path + ": " + line
-		}
-		if r.Rule != "" && !strings.Contains(line, r.Rule) {
-			line += " (rule: " + r.Rule + ")"
-		}
-		lines = append(lines, line)
+		lines = append(lines, r.String())
 	}
 	return slices.Compact(lines)
 }

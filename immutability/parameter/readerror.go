@@ -8,6 +8,7 @@ type ReadError struct {
 	Message string
 }
 
+// Error returns the message, behind its line where that is known.
 func (e *ReadError) Error() string {
 	if e.Line == 0 {
 		return e.Message

@@ -33,6 +33,7 @@ type Refusal struct {
 	Cause     error  // the error that the system itself raises; may be nil
 }
 
+// Error returns the message.
 func (r *Refusal) Error() string { return r.Message }
 
 // Unwrap returns the cause.

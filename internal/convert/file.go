@@ -15,7 +15,6 @@ import (
 	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/immutability/openapi"
 	"github.com/fieldlock/fieldlock/internal/rawschema"
-	"github.com/fieldlock/fieldlock/internal/schema"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
@@ -142,32 +141,9 @@ func (c *document) change(version string, changes []celrule.Change) error {
 		if node == nil {
 			return fmt.Errorf("%s: the CRD %s has no %s in its version %s", c.File, c.Name, change.SchemaPath, version)
 		}
-		changeNode(node, change)
+		change.Make(node)
 	}
 	return nil
-}
-
-// changeNode makes one change at a node of a schema.
-func changeNode(node map[string]any, change celrule.Change) {
-	for _, key := range change.DropKeys {
-		delete(node, key)
-	}
-	maps.Copy(node, change.SetKeys)
-	rules, _ := node[schema.KeyValidations].([]any)
-	var kept []any
-	for i, rule := range rules {
-		if !slices.Contains(change.DropRules, i) {
-			kept = append(kept, rule)
-		}
-	}
-	for _, rule := range change.AddRules {
-		kept = append(kept, rule)
-	}
-	if len(kept) > 0 {
-		node[schema.KeyValidations] = kept
-	} else {
-		delete(node, schema.KeyValidations)
-	}
 }
 
 // schema returns the openAPIV3Schema of a version, or nil.

@@ -18,7 +18,7 @@ func WriteFile(path string, data []byte, dir string) error {
 		err = replace(real, data, mode)
 	}
 	if err != nil {
-		return fmt.Errorf("%s cannot be written, it stays as it is: %w", path, withoutPath(err))
+		return fmt.Errorf("%s cannot be written, it stays as it is: %w", path, Cause(err))
 	}
 	return nil
 }
@@ -86,8 +86,8 @@ func replace(path string, data []byte, mode fs.FileMode) (err error) {
 	return os.Rename(file.Name(), path)
 }
 
-// withoutPath returns what went wrong, without the operation and the path.
-func withoutPath(err error) error {
+// Cause returns what went wrong, without the operation and the path that errors of files have.
+func Cause(err error) error {
 	var pathError *fs.PathError
 	if errors.As(err, &pathError) {
 		return pathError.Err

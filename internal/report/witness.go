@@ -1,7 +1,6 @@
 package report
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -36,11 +35,7 @@ func writeDetails(w io.Writer, f *audit.Finding, p Palette) error {
 		b.Write(text)
 	}
 	for _, r := range shown.Refused {
-		why := r.Message
-		if r.Rule != "" && !strings.Contains(why, r.Rule) { // without a message of its own, the rule is the message
-			why += " (rule: " + r.Rule + ")"
-		}
-		fmt.Fprintf(&b, "# directly from the first to the last is refused: %s: %s\n", cmp.Or(r.Path, "the object"), strings.ReplaceAll(why, "\n", " "))
+		fmt.Fprintf(&b, "# directly from the first to the last is refused: %s\n", strings.ReplaceAll(r.String(), "\n", " "))
 	}
 	if f.Fix != "" {
 		b.WriteString("# fix:\n" + f.Fix)

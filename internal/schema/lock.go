@@ -174,20 +174,21 @@ func (l Lock) Misplaced(c Container) (id, message string) {
 // ConflictingKeys reports whether two lock keys exclude each other on one node: the four x-kubernetes- locks do, and
 // x-kubernetes-immutable leaves nothing for x-fieldlock-update to refuse.
 func ConflictingKeys(a, b string) bool {
-	if a == b || !isLockKey(a) || !isLockKey(b) {
+	if a == b || !IsLockKey(a) || !IsLockKey(b) {
 		return false
 	}
 	return a != KeyUpdate && b != KeyUpdate || a == KeyImmutable || b == KeyImmutable
 }
 
-func isLockKey(key string) bool {
+// IsLockKey reports whether key, in lower case, sets locks.
+func IsLockKey(key string) bool {
 	return slices.ContainsFunc(locks[:], func(row lockInfo) bool { return row.key == key })
 }
 
 // HasLock reports whether a key of a schema node, in any letter case, is a lock. Cost: O(keys).
 func HasLock(ext map[string]any) bool {
 	for key := range ext {
-		if exact := spelling(key); exact != "" && isLockKey(exact) {
+		if exact := spelling(key); exact != "" && IsLockKey(exact) {
 			return true
 		}
 	}

@@ -1,7 +1,9 @@
 package witness
 
 import (
+	"cmp"
 	"regexp"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -26,6 +28,15 @@ type Refusal struct {
 
 	node path        // where the rule is, or the locked field
 	rule celrun.Rule // of a transition rule
+}
+
+// String says where an update is refused and why, with the rule unless the message has it already.
+func (r Refusal) String() string {
+	text := cmp.Or(r.Path, "the object") + ": " + r.Message
+	if r.Rule != "" && !strings.Contains(r.Message, r.Rule) {
+		text += " (rule: " + r.Rule + ")"
+	}
+	return text
 }
 
 type problemKind int

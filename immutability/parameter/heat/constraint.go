@@ -5,6 +5,7 @@ import (
 	"math/big"
 	"reflect"
 	"regexp"
+	"strconv"
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
@@ -44,14 +45,12 @@ func (c *constraint) unchecked() (string, bool) {
 }
 
 func readConstraints(n *yaml.Node, name string, t Type) ([]constraint, error) {
-	switch {
-	case n == nil || document.IsNull(n):
-		return nil, nil
-	case n.Kind != yaml.SequenceNode:
-		return nil, document.Errorf(n, "the constraints of %q are %s: they should be a list", name, document.Describe(n))
+	items, err := document.Items(n, "constraints of "+strconv.Quote(name), "constraints")
+	if err != nil {
+		return nil, err
 	}
 	var constraints []constraint
-	for _, item := range n.Content {
+	for _, item := range items {
 		c, err := readConstraint(item, name, t)
 		if err != nil {
 			return nil, err

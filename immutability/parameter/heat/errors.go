@@ -14,6 +14,7 @@ type ImmutableParameterModified struct {
 // ParameterUpdateNotAllowed is the name that the proposal's work items give to the same error.
 type ParameterUpdateNotAllowed = ImmutableParameterModified
 
+// Error names the parameters, in the words of Heat.
 func (e *ImmutableParameterModified) Error() string {
 	return fmt.Sprintf("The following parameters are immutable and may not be updated: %s", strings.Join(e.Names, ", "))
 }

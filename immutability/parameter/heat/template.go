@@ -75,9 +75,7 @@ func ReadTemplate(data []byte) (*Template, error) {
 	t := &Template{index: map[string]int{}}
 	found, misspelled := document.Attributes(root, "heat_template_version", "description", "parameters", "parameter_groups", "resources",
 		"outputs", "conditions", "environment")
-	for _, m := range misspelled {
-		t.mistakes.Add("", parameter.RuleDefinition, "the key %q in line %d is spelled %q", m.Written, m.Line, m.Meant)
-	}
+	document.RefuseMisspelled(&t.mistakes, "", misspelled)
 	parameters := found["parameters"]
 	switch {
 	case parameters == nil && found["heat_template_version"] == nil:
@@ -120,9 +118,7 @@ func (t *Template) readParameter(key, n *yaml.Node) error {
 	}
 	found, misspelled := document.Attributes(n, "type", "label", "description", "default", "hidden", "constraints",
 		"updatable", "immutable", "schema", "tags")
-	for _, m := range misspelled {
-		t.mistakes.Add(p.Name, parameter.RuleDefinition, "has the attribute %q in line %d: it is spelled %q", m.Written, m.Line, m.Meant)
-	}
+	document.RefuseMisspelled(&t.mistakes, p.Name, misspelled)
 	var kind string
 	var err error
 	for _, text := range []struct {

@@ -19,7 +19,7 @@ type evaluation struct {
 }
 
 func newEvaluation(version, old *OperatorVersion, requested, current parameter.Values) *evaluation {
-	e := &evaluation{version: version, old: old, requested: requested, current: current, next: textsOf(current)}
+	e := &evaluation{version: version, old: old, requested: requested, current: current, next: parameter.FromTexts(current.Texts())}
 	e.index = version.index()
 	if e.oldIndex = e.index; old != version {
 		e.oldIndex = old.index()
@@ -123,10 +123,10 @@ func (e *evaluation) finish() Admission {
 
 	admission := Admission{Decision: parameter.Decision{Refusals: e.refusals, Changes: changes}}
 	if !admission.Allowed() {
-		admission.Resulting = textsOf(e.current)
+		admission.Resulting = parameter.FromTexts(e.current.Texts())
 		return admission
 	}
-	admission.Resulting = textsOf(e.next)
+	admission.Resulting = parameter.FromTexts(e.next.Texts())
 	admission.Children = children
 	if !e.install {
 		for _, p := range counted {
@@ -194,15 +194,4 @@ func (e *evaluation) changes() (changes []parameter.Change, counted []*Parameter
 	}
 	slices.SortFunc(changes, func(a, b parameter.Change) int { return strings.Compare(a.Name, b.Name) })
 	return changes, counted
-}
-
-// textsOf returns a copy of the values as texts, without nulls.
-func textsOf(values parameter.Values) parameter.Values {
-	out := make(parameter.Values, len(values))
-	for name, value := range values {
-		if !value.IsNull() {
-			out[name] = parameter.Text(value.Text)
-		}
-	}
-	return out
 }

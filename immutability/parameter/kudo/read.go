@@ -40,7 +40,7 @@ func readOperatorVersion(root *yaml.Node) (*OperatorVersion, error) {
 	}
 	v := &OperatorVersion{Groups: []string{}}
 	found, misspelled := document.Attributes(root, "apiVersion", "groups", "parameters")
-	v.refuseMisspelled("", misspelled)
+	document.RefuseMisspelled(&v.mistakes, "", misspelled)
 	if err := checkAPIVersion(&v.mistakes, found["apiVersion"], "params.yaml"); err != nil {
 		return nil, err
 	}
@@ -69,7 +69,7 @@ func readObject(root *yaml.Node) (*OperatorVersion, error) {
 	}
 	found, misspelled := document.Attributes(spec, "parameters", "tasks", "plans", "operator", "version", "appVersion", "templates",
 		"connectionString", "upgradableFrom")
-	v.refuseMisspelled("", misspelled)
+	document.RefuseMisspelled(&v.mistakes, "", misspelled)
 	if err := v.readOperator(found["tasks"], found["plans"]); err != nil {
 		return nil, err
 	}
@@ -91,13 +91,11 @@ var (
 )
 
 func (v *OperatorVersion) readParameters(n *yaml.Node, as spelling) error {
-	if document.IsNull(n) {
-		return nil
+	items, err := document.Items(n, "parameters", "definitions")
+	if err != nil {
+		return err
 	}
-	if n.Kind != yaml.SequenceNode {
-		return document.Errorf(n, "parameters is %s: it should be a list of definitions", document.Describe(n))
-	}
-	for _, item := range n.Content {
+	for _, item := range items {
 		if err := v.readParameter(item, as); err != nil {
 			return err
 		}
@@ -128,7 +126,7 @@ func (v *OperatorVersion) readParameter(n *yaml.Node, as spelling) error {
 	if p.Name == "" {
 		return document.Errorf(n, "a parameter has no name")
 	}
-	v.refuseMisspelled(p.Name, misspelled)
+	document.RefuseMisspelled(&v.mistakes, p.Name, misspelled)
 	if p.Type = Type(kind); !slices.Contains(types, p.Type) {
 		return document.Errorf(n, "the parameter %q has the unknown type %q: %s", p.Name, kind, typesAre)
 	}
@@ -164,14 +162,15 @@ func readDefault(n *yaml.Node, t Type) (parameter.Value, error) {
 }
 
 func readEnum(n *yaml.Node, name string) ([]string, error) {
-	switch {
-	case n == nil || document.IsNull(n):
+	if n == nil || document.IsNull(n) {
 		return nil, nil
-	case n.Kind != yaml.SequenceNode:
-		return nil, document.Errorf(n, "enum of %q is %s: it should be a list of values", name, document.Describe(n))
 	}
-	enum := make([]string, 0, len(n.Content))
-	for _, item := range n.Content {
+	items, err := document.Items(n, "enum of "+strconv.Quote(name), "values")
+	if err != nil {
+		return nil, err
+	}
+	enum := make([]string, 0, len(items)) // an empty list is not nil: Validate refuses it
+	for _, item := range items {
 		value, err := document.Value(item)
 		if err != nil {
 			return nil, err
@@ -185,18 +184,16 @@ func readEnum(n *yaml.Node, name string) ([]string, error) {
 }
 
 func (v *OperatorVersion) readGroups(n *yaml.Node) error {
-	if n == nil || document.IsNull(n) {
-		return nil
+	items, err := document.Items(n, "groups", "groups")
+	if err != nil {
+		return err
 	}
-	if n.Kind != yaml.SequenceNode {
-		return document.Errorf(n, "groups is %s: it should be a list", document.Describe(n))
-	}
-	for _, item := range n.Content {
+	for _, item := range items {
 		if item.Kind != yaml.MappingNode {
 			return document.Errorf(item, "a group is %s: it should be a mapping with a name", document.Describe(item))
 		}
 		found, misspelled := document.Attributes(item, "name", "displayName", "description", "prio")
-		v.refuseMisspelled("", misspelled)
+		document.RefuseMisspelled(&v.mistakes, "", misspelled)
 		name, err := document.Text(found["name"], "name of a group")
 		if err != nil {
 			return err
@@ -204,18 +201,4 @@ func (v *OperatorVersion) readGroups(n *yaml.Node) error {
 		v.Groups = append(v.Groups, name)
 	}
 	return nil
-}
-
-func (v *OperatorVersion) refuseMisspelled(name string, misspelled []document.Misspelling) {
-	for _, m := range misspelled {
-		at := ""
-		if m.Line > 0 {
-			at = " in line " + strconv.Itoa(m.Line)
-		}
-		if name == "" {
-			v.mistakes.Add("", parameter.RuleDefinition, "the key %q%s is spelled %q", m.Written, at, m.Meant)
-			continue
-		}
-		v.mistakes.Add(name, parameter.RuleDefinition, "has the attribute %q%s: it is spelled %q", m.Written, at, m.Meant)
-	}
 }

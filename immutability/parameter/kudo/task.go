@@ -62,14 +62,12 @@ func (v *OperatorVersion) readOperator(tasks, plans *yaml.Node) (err error) {
 
 // readTaskList returns the KudoOperator tasks of a list of tasks.
 func readTaskList(n *yaml.Node) ([]Task, error) {
-	if n == nil || document.IsNull(n) {
-		return nil, nil
-	}
-	if n.Kind != yaml.SequenceNode {
-		return nil, document.Errorf(n, "tasks is %s: it should be a list", document.Describe(n))
+	items, err := document.Items(n, "tasks", "tasks")
+	if err != nil {
+		return nil, err
 	}
 	var tasks []Task
-	for _, item := range n.Content {
+	for _, item := range items {
 		if item.Kind != yaml.MappingNode {
 			return nil, document.Errorf(item, "the task is %s: it should be a mapping with name, kind and spec", document.Describe(item))
 		}

@@ -2,9 +2,12 @@ package document
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/fieldlock/fieldlock/immutability/parameter"
 )
 
 // Misspelling is a key that looks like a known one.
@@ -46,6 +49,33 @@ func Strict(n *yaml.Node, known ...string) (map[string]*yaml.Node, error) {
 		return nil, Errorf(&yaml.Node{Line: misspelled[0].Line}, "%q is spelled %q", misspelled[0].Written, misspelled[0].Meant)
 	}
 	return found, nil
+}
+
+// RefuseMisspelled adds a refusal for each misspelled attribute of the parameter name, or with "" of the document.
+func RefuseMisspelled(refusals *parameter.Refusals, name string, misspelled []Misspelling) {
+	for _, m := range misspelled {
+		at := ""
+		if m.Line > 0 {
+			at = " in line " + strconv.Itoa(m.Line)
+		}
+		if name == "" {
+			refusals.Add("", parameter.RuleDefinition, "the key %q%s is spelled %q", m.Written, at, m.Meant)
+			continue
+		}
+		refusals.Add(name, parameter.RuleDefinition, "has the attribute %q%s: it is spelled %q", m.Written, at, m.Meant)
+	}
+}
+
+// Items returns the items of an optional attribute that is a list; absent and null have none. Of says what they are, for
+// the message.
+func Items(n *yaml.Node, name, of string) ([]*yaml.Node, error) {
+	switch {
+	case n == nil || IsNull(n):
+		return nil, nil
+	case n.Kind != yaml.SequenceNode:
+		return nil, Errorf(n, "%s is %s: it should be a list of %s", name, Describe(n), of)
+	}
+	return n.Content, nil
 }
 
 // Text reads an optional scalar attribute as it is written; absent and null are "".
