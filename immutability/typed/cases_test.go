@@ -2,8 +2,11 @@ package typed
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
+	"net/netip"
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 
@@ -83,16 +86,30 @@ type quietList []string
 func (l quietList) IsZero() bool { return len(l) > 0 && l[0] == "quiet" }
 
 const (
-	locked      = `"x-kubernetes-immutable":true`
-	byName      = `"type":"array","x-kubernetes-list-type":"map","x-kubernetes-list-map-keys":["name"],"items":{"type":"object","properties":{"name":{"type":"string"},"zone":{"x-kubernetes-immutable":true}}}`
-	setOfTexts  = `"type":"array","x-kubernetes-list-type":"set","items":{"type":"string"}`
-	valueLocked = `"type":"object","additionalProperties":{"x-kubernetes-immutable":true}`
-	freeValues  = `"type":"object","additionalProperties":{}`
+	locked       = `"x-kubernetes-immutable":true`
+	byName       = `"type":"array","x-kubernetes-list-type":"map","x-kubernetes-list-map-keys":["name"],"items":{"type":"object","properties":{"name":{"type":"string"},"zone":{"x-kubernetes-immutable":true}}}`
+	byLockedName = `"type":"array","x-kubernetes-list-type":"map","x-kubernetes-list-map-keys":["name"],"items":{"type":"object","properties":{"name":{"type":"string","x-kubernetes-immutable":true}}}`
+	setOfTexts   = `"type":"array","x-kubernetes-list-type":"set","items":{"type":"string"}`
+	valueLocked  = `"type":"object","additionalProperties":{"x-kubernetes-immutable":true}`
+	freeValues   = `"type":"object","additionalProperties":{}`
 )
 
 func byNumber(fallback string) string {
 	return `"type":"array","x-kubernetes-list-type":"map","x-kubernetes-list-map-keys":["port"],"items":{"type":"object","properties":{"port":{"type":"integer","default":` + fallback + `},"zone":{"x-kubernetes-immutable":true}}}`
 }
+
+// inOtherOrder is a case of two items whose number, a T, is their key.
+func inOtherOrder[T any](a, b T) (newObj, oldObj any) {
+	return &one[[]numbered[T]]{[]numbered[T]{{a, "x"}, {b, "y"}}}, &one[[]numbered[T]]{[]numbered[T]{{b, "y"}, {a, "x"}}}
+}
+
+// embeds has the member of another struct, if there is one.
+type embeds[T any] struct{ *one[T] }
+
+// alike is a number that is written as the same text as every other.
+type alike int
+
+func (alike) MarshalText() ([]byte, error) { return []byte("alike"), nil }
 
 func to[T any](v T) *T { return &v }
 
@@ -131,6 +148,26 @@ func TestUpdates(t *testing.T) {
 		{"the default of a uint16 key", "the same", byNumber("65535"), &one[[]numbered[uint16]]{[]numbered[uint16]{{65535, "y"}}}, &one[[]numbered[uint16]]{[]numbered[uint16]{{0, "x"}}}, refused},
 		{"the default of a uint32 key", "the same", byNumber("4294967295"), &one[[]numbered[uint32]]{[]numbered[uint32]{{math.MaxUint32, "y"}}}, &one[[]numbered[uint32]]{[]numbered[uint32]{{0, "x"}}}, refused},
 		{"a uint64 key beyond int64", "it is not the number -1", byNumber("-1"), &one[[]numbered[uint64]]{[]numbered[uint64]{{math.MaxUint64, "y"}}}, &one[[]numbered[uint64]]{[]numbered[uint64]{{0, "x"}}}, allowed},
+		{"the default of a boolean key", "the same", byNumber("true"), &one[[]numbered[bool]]{[]numbered[bool]{{true, "y"}}}, &one[[]numbered[bool]]{[]numbered[bool]{{false, "x"}}}, refused},
+		{"the default of a text key", "the same", byNumber(`"a"`), &one[[]numbered[string]]{[]numbered[string]{{"a", "y"}}}, &one[[]numbered[string]]{[]numbered[string]{{"", "x"}}}, refused},
+		{"a default between two keys", "1.5 is not 1", byNumber("1.5") + `,"x-fieldlock-update":["NoAddItem"]`, &one[[]numbered[int]]{[]numbered[int]{{0, "x"}}}, &one[[]numbered[int]]{[]numbered[int]{{1, "x"}}}, refused},
+		{"names with one ending", "they are two", byName + `,"x-fieldlock-update":["NoAddItem"]`, &one[[]plainItem]{[]plainItem{{Name: "one-same-ending"}}}, &one[[]plainItem]{[]plainItem{{Name: "two-same-ending"}}}, refused},
+		{"texts with one ending", "they are two", setOfTexts + `,` + locked, &one[[]string]{[]string{"one-same-ending"}}, &one[[]string]{[]string{"two-same-ending"}}, refused},
+		{"two locks on keys", "each of them counts", freeValues + `,"x-fieldlock-update":["NoAddItem","NoRemoveItem"]`, &one[map[string]string]{map[string]string{"a": ""}}, &one[map[string]string]{map[string]string{}}, refused},
+		{"two locks on keys, the other one", "each of them counts", freeValues + `,"x-fieldlock-update":["NoAddItem","NoRemoveItem"]`, &one[map[string]string]{map[string]string{}}, &one[map[string]string]{map[string]string{"a": ""}}, refused},
+		{"keys that are written alike", "they are one name, and its value changes", valueLocked, &one[map[alike]string]{map[alike]string{2: "b"}}, &one[map[alike]string]{map[alike]string{1: "a"}}, refused},
+		{"keys that write themselves", "they are the same", freeValues + `,` + locked, &one[map[netip.Addr]string]{map[netip.Addr]string{netip.IPv6Loopback(): "a"}}, &one[map[netip.Addr]string]{map[netip.Addr]string{netip.IPv6Loopback(): "a"}}, proved},
+		{"a member of an embedded pointer", "it comes with the struct", `"type":"string","x-fieldlock-update":["NoSet"]`, &embeds[string]{&one[string]{"a"}}, &embeds[string]{}, refused},
+		{"a lock below an embedded pointer", "it is found through the pointer", `"type":"object","properties":{"v":{"x-kubernetes-immutable":true}}`, &embeds[one[string]]{&one[one[string]]{one[string]{"b"}}}, &embeds[one[string]]{&one[one[string]]{one[string]{"a"}}}, refused},
+		{"a quoted text", "the empty one is written with its quotes, so it is not absent", `"type":"string","x-kubernetes-normalize":"zero","x-fieldlock-update":["NoModify"]`, &struct {
+			V string `json:"v,string"`
+		}{"a"}, &struct {
+			V string `json:"v,string"`
+		}{}, refused},
+		{"a map whose members count as absent", "so it does, too", `"type":"object","properties":{"a":{"type":"string","x-kubernetes-normalize":"undefined"}},"x-kubernetes-normalize":"undefined","x-fieldlock-update":["NoUnset"]`,
+			&one[map[string]*string]{map[string]*string{"a": nil}}, &one[map[string]*string]{map[string]*string{"a": to("x")}}, refused},
+		{"a set in the items of what is locked", "its order does not matter there either", `"type":"array","items":{"type":"object","properties":{"v":{` + setOfTexts + `}}},` + locked, &one[[]one[[]string]]{[]one[[]string]{{[]string{"a", "b"}}}}, &one[[]one[[]string]]{[]one[[]string]{{[]string{"b", "a"}}}}, proved},
+		{"a set of numbers", "the same", `"type":"array","x-kubernetes-list-type":"set","items":{"type":"integer"},` + locked, &one[[]int16]{[]int16{1, 2}}, &one[[]int16]{[]int16{2, 1}}, proved},
 		{"names out of order, one twice", "its items belong together by index, and differ", byName, &one[[]plainItem]{[]plainItem{{Name: "b"}, {Name: "a"}, {Name: "b", Note: "y"}}}, &one[[]plainItem]{[]plainItem{{Name: "b"}, {Name: "a"}, {Name: "b"}}}, refused},
 		{"names written alike", "they are one key twice", byName, &one[[]plainItem]{[]plainItem{{Name: "\xfe"}, {Name: "\xff", Note: "y"}}}, &one[[]plainItem]{[]plainItem{{Name: "\xfe"}, {Name: "\xff"}}}, refused},
 		{"a set inside what is locked", "the order of a set does not matter there either", `"type":"object","properties":{"v":{` + setOfTexts + `}},` + locked, &one[one[[]string]]{one[[]string]{[]string{"a", "b"}}}, &one[one[[]string]]{one[[]string]{[]string{"b", "a"}}}, proved},
@@ -159,6 +196,10 @@ func TestUpdates(t *testing.T) {
 			Own  int    `json:"-"`
 		}{Own: 1}}, refused},
 		{"a number that changes", "it stays set", `"type":"integer","x-fieldlock-update":["NoUnset"]`, &leftOut[int]{2}, &leftOut[int]{1}, proved},
+		{"a text that changes", "it stays set", `"type":"string","x-fieldlock-update":["NoUnset"]`, &one[string]{"b"}, &one[string]{"a"}, proved},
+		{"a list that changes", "it stays set", `"type":"array","items":{},"x-fieldlock-update":["NoUnset"]`, &one[[]string]{[]string{"b"}}, &one[[]string]{[]string{"a"}}, proved},
+		{"a list that was empty", "an empty list is set", `"type":"array","items":{},"x-fieldlock-update":["NoSet"]`, &one[[]string]{[]string{"b"}}, &one[[]string]{[]string{}}, proved},
+		{"a quantity that changes", "it stays set", `"x-fieldlock-update":["NoUnset"]`, &one[resource.Quantity]{resource.MustParse("2")}, &one[resource.Quantity]{resource.MustParse("1")}, proved},
 		{"a number that becomes zero", "it is left out", `"type":"integer","x-fieldlock-update":["NoUnset"]`, &leftOut[int]{0}, &leftOut[int]{1}, refused},
 		{"a pointer to another number", "it stays set", `"type":"integer","x-fieldlock-update":["NoUnset"]`, &one[*int]{to(2)}, &one[*int]{to(1)}, proved},
 		{"a pointer to a zero time", "it is written as null", `"type":"string","x-fieldlock-update":["NoUnset"]`, &one[*metav1.Time]{&metav1.Time{}}, &one[*metav1.Time]{&metav1.Time{Time: time.Unix(1, 0)}}, refused},
@@ -168,10 +209,60 @@ func TestUpdates(t *testing.T) {
 		{"a pointer to nothing", "it is written as null", `"x-kubernetes-preserve-unknown-fields":true,"x-fieldlock-update":["NoUnset"]`, &one[*any]{to[any](nil)}, &one[*any]{to[any]("a")}, refused},
 		{"a pointer to a text that counts as absent", "it is normalized", `"type":"string","x-kubernetes-normalize":"zero","x-fieldlock-update":["NoUnset"]`, &one[*string]{to("")}, &one[*string]{to("a")}, refused},
 	}
+	many := []plainItem{{Name: "a"}, {Name: "b"}, {Name: "c"}, {Name: "d"}, {Name: "e"}, {Name: "f"}, {Name: "g"}, {Name: "h"}, {Name: "i"}}
+	for _, list := range [][]plainItem{many[:2], many} {
+		size := fmt.Sprintf(" of %d", len(list))
+		other := func(edit func(l []plainItem) []plainItem) *one[[]plainItem] {
+			c := slices.Clone(list)
+			slices.Reverse(c)
+			return &one[[]plainItem]{edit(c)}
+		}
+		same := other(func(l []plainItem) []plainItem { return l })
+		changed := other(func(l []plainItem) []plainItem { l[1].Zone = "y"; return l })
+		added := other(func(l []plainItem) []plainItem { return append(l, plainItem{Name: "new"}) })
+		removed := other(func(l []plainItem) []plainItem { return l[1:] })
+		old := &one[[]plainItem]{list}
+		rows = append(rows,
+			row{"another order" + size, "names say which items belong together", byName, same, old, proved},
+			row{"another order and a lock broken" + size, "the items with that name differ", byName, changed, old, refused},
+			row{"another order and an item added" + size, "keys are free", byName, added, old, proved},
+			row{"another order and an item removed" + size, "keys are free", byName, removed, old, proved},
+			row{"another order of locked names" + size, "the names are the same", byLockedName + `,"x-kubernetes-immutable-keys":true`, same, old, proved},
+			row{"a locked name added" + size, "keys are locked", byLockedName + `,"x-kubernetes-immutable-keys":true`, added, old, refused},
+			row{"a locked name removed" + size, "keys are locked", byLockedName + `,"x-kubernetes-immutable-keys":true`, removed, old, refused},
+			row{"a name added that may come" + size, "none goes", byLockedName + `,"x-kubernetes-addition-only":true`, added, old, proved},
+			row{"a name removed that may go" + size, "none comes", byLockedName + `,"x-kubernetes-deletion-only":true`, removed, old, proved},
+		)
+		texts := func(list []plainItem) *one[[]string] {
+			var names []string
+			for _, i := range list {
+				names = append(names, i.Name)
+			}
+			return &one[[]string]{names}
+		}
+		rows = append(rows,
+			row{"a set in another order" + size, "it is the same set", setOfTexts + `,` + locked, texts(same.V), texts(list), proved},
+			row{"a set with another text" + size, "it is another set", setOfTexts + `,` + locked, texts(append(same.V[1:], plainItem{Name: "new"})), texts(list), refused},
+			row{"a set that grows" + size, "nothing goes", setOfTexts + `,"x-kubernetes-addition-only":true`, texts(added.V), texts(list), proved},
+			row{"a set with a text twice" + size, "one of the others is gone", setOfTexts + `,"x-kubernetes-addition-only":true`, texts(append(same.V[1:], same.V[1])), texts(list), refused},
+		)
+	}
 	for _, name := range []string{"a", "abcd", "abcdefgh", "a-name-of-more-than-16"} {
 		rows = append(rows, row{"a name twice: " + name, "its items belong together by index, and differ", byName,
 			&one[[]plainItem]{[]plainItem{{Name: name, Note: "y"}, {Name: name}}}, &one[[]plainItem]{[]plainItem{{Name: name}, {Name: name}}}, refused})
 	}
+	reordered := func(newObj, oldObj any) {
+		schema := byNumber("1")
+		rows = append(rows, row{fmt.Sprintf("another order, %T", newObj), "the numbers are keys", schema, newObj, oldObj, proved})
+	}
+	reordered(inOtherOrder[int8](-100, 100))
+	reordered(inOtherOrder[int16](-1000, 1000))
+	reordered(inOtherOrder[int32](-100_000, 100_000))
+	reordered(inOtherOrder(math.MinInt64, math.MaxInt64))
+	reordered(inOtherOrder[uint8](5, 200))
+	reordered(inOtherOrder[uint16](5, 50_000))
+	reordered(inOtherOrder[uint32](5, math.MaxUint32))
+	reordered(inOtherOrder[uint64](5, math.MaxInt64))
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {
 			var s spec.Schema

@@ -154,9 +154,6 @@ func (s *structure) add(f fieldComparer) {
 	case text:
 		f.kind = fieldText
 	case memory:
-		if f.zero != nil || f.lenient {
-			break
-		}
 		f.kind = fieldMemory
 		if n := len(s.fields) - 1; n >= 0 && (s.fields[n].kind == fieldMemory || s.fields[n].kind == fieldWord) && s.fields[n].offset+s.fields[n].size == f.offset {
 			s.fields[n].size += uintptr(inner)

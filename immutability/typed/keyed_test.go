@@ -250,6 +250,11 @@ func TestKeysThatWriteThemselves(t *testing.T) {
 				K int `json:"k,string"`
 			} `json:"l"`
 		}](),
+		"a quoted text": reflect.TypeFor[struct {
+			L []struct {
+				K string `json:"k,string"`
+			} `json:"l"`
+		}](),
 		"a quoted boolean": reflect.TypeFor[struct {
 			L []struct {
 				K bool `json:"k,string"`

@@ -2,6 +2,7 @@ package typed
 
 import (
 	"encoding/json"
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -159,11 +160,15 @@ func TestJSONFields(t *testing.T) {
 		right
 		left
 	}
+	type lowered struct {
+		A     string
+		lower string
+	}
 	type twice struct {
 		Deep
 		Other struct{ Name string }
 	}
-	for _, v := range []any{tagged{hidden: &hidden{}, Z: 1}, swapped{}, twice{}, Deep{Inner: &Base{Class: "x"}, Base: Base{Class: "y"}}, pointed2{Deep: &Deep{}}} {
+	for _, v := range []any{tagged{left: left{"a", "b"}, right: right{"a", "c"}, hidden: &hidden{}, Z: 1}, swapped{right{"a", "c"}, left{"a", "b"}}, twice{}, Ring{A: "a", Ring: &Ring{A: "b"}}, lowered{A: "a"}, Deep{Inner: &Base{Class: "x"}, Base: Base{Class: "y"}}, pointed2{Deep: &Deep{}}} {
 		data, err := json.Marshal(v)
 		if err != nil {
 			t.Fatal(err)
@@ -174,10 +179,14 @@ func TestJSONFields(t *testing.T) {
 		}
 		got := map[string]bool{}
 		for _, f := range jsonFields(reflect.TypeOf(v)) {
-			if f.omitEmpty && want[f.name] == nil {
+			field, err := reflect.ValueOf(v).FieldByIndexErr(f.index)
+			if err != nil || f.omitEmpty && want[f.name] == nil {
 				continue
 			}
 			got[f.name] = true
+			if text := fmt.Sprint(field); field.Kind() == reflect.String && text != want[f.name] {
+				t.Errorf("%T: %q is found to be %q, and written as %q", v, f.name, text, want[f.name])
+			}
 		}
 		for name := range want {
 			if !got[name] {
@@ -189,7 +198,13 @@ func TestJSONFields(t *testing.T) {
 			t.Errorf("%T: %v are found and not written", v, got)
 		}
 	}
-	_, _ = tagged{}.lower, tagged{}.within
+	_, _, _ = tagged{}.lower, tagged{}.within, lowered{}.lower
+}
+
+// Ring embeds itself.
+type Ring struct {
+	A string
+	*Ring
 }
 
 // TestHide: addresses of variables are used while the stack grows.

@@ -156,8 +156,10 @@ func TestNilAndUnwritable(t *testing.T) {
 		}
 	}
 	empty := compile[Volume](t, validatorOf(`{type: object}`))
-	if errs := empty.ValidateUpdate(&Volume{}, nil); errs != nil {
-		t.Errorf("without locks: %v", errs)
+	for _, old := range []*Volume{nil, {}} {
+		if errs := empty.ValidateUpdate(&Volume{}, old); errs != nil {
+			t.Errorf("without locks: %v", errs)
+		}
 	}
 }
 
@@ -182,6 +184,7 @@ func TestCompileErrors(t *testing.T) {
 		Chans   []chan int          `json:"chans"`
 		Named   map[string]chan int `json:"named"`
 		Pointed *chan int           `json:"pointed"`
+		Outer   struct{ loop }      `json:"outer"`
 	}
 	inSpec := func(schema string) string {
 		return `{type: object, properties: {` + schema + `}}`
@@ -198,6 +201,8 @@ func TestCompileErrors(t *testing.T) {
 		{"an item of no JSON form", "they belong together by index", inSpec(`chans: {type: array, items: {type: string, x-kubernetes-immutable: true}}`), []string{"keys.Chans[]", "chan int"}},
 		{"a value of no JSON form", "its lock cannot be planned", inSpec(`named: {type: object, additionalProperties: {x-kubernetes-immutable: true}}`), []string{"keys.Named[]", "chan int"}},
 		{"an optional value of no JSON form", "the same behind a pointer", inSpec(`pointed: {x-fieldlock-update: [NoUnset]}`), []string{"keys.Pointed", "chan int"}},
+		{"a whole value of no JSON form", "it is compared as a whole", inSpec(`named: {type: object, x-kubernetes-immutable: true}`), []string{"keys.Named[]", "chan int"}},
+		{"an embedded part of no JSON form", "it is written in the outer object", inSpec(`outer: {type: object, x-kubernetes-immutable: true}`), []string{"keys.Outer.loop.Done", "chan int"}},
 		{"inside a named map", "the schema has a list", inSpec(`named: {type: array, items: {x-kubernetes-immutable: true}}`), []string{"keys.Named", "has a list"}},
 		{"keys of no form", "encoding/json fails", inSpec(`odd: {type: object, x-kubernetes-immutable: true}`), []string{"keys.Odd", "map[typed_test.loop2]bool"}},
 		{"inside its own JSON", "where its parts are is not known", inSpec(`time: {type: object, properties: {a: {type: string, x-kubernetes-immutable: true}}}`), []string{"keys.Time", "v1.Time"}},

@@ -51,7 +51,7 @@ const (
 func TestRead(t *testing.T) {
 	dir := tree(t, map[string]string{
 		"b.yaml": object, "a.yml": object + "---\n" + object, "c.JSON": `{"apiVersion": "v1", "kind": "A", "metadata": {"name": "a"}}`, "d.txt": object, "e": object,
-		"sub/x.yaml": object, ".hidden/x.yaml": object, ".dotted.yaml": object, ".fieldlock.yaml": "accept: []\n", "sub/deep/y.json": "{", "notes.yaml": "- 1\n",
+		"sub/x.yaml": object, ".hidden/x.yaml": object, "sub-b.yaml": object, ".dotted.yaml": object, ".fieldlock.yaml": "accept: []\n", "sub/deep/y.json": "{", "notes.yaml": "- 1\n",
 	})
 	for target, path := range map[string]string{"../b.yaml": "sub/link.yaml", "sub": "again", "..": "sub/up", "none.yaml": "dangling.yaml"} {
 		if err := os.Symlink(target, filepath.Join(dir, path)); err != nil {
@@ -84,7 +84,7 @@ func TestRead(t *testing.T) {
 	}
 	want := []string{
 		`.dotted.yaml ".dotted.yaml" 1`, `a.yml "a.yml" 2`, `again/deep/y.json "again/deep/y.json" 0 unrelated`, `again/link.yaml "again/link.yaml" 1`, `again/x.yaml "again/x.yaml" 1`,
-		`b.yaml "b.yaml" 1`, `c.JSON "c.JSON" 1`, `dangling.yaml "dangling.yaml" 0 error`, `notes.yaml "notes.yaml" 0`, `sub/deep/y.json "sub/deep/y.json" 0 unrelated`, `sub/link.yaml "sub/link.yaml" 1`, `sub/x.yaml "sub/x.yaml" 1`,
+		`b.yaml "b.yaml" 1`, `c.JSON "c.JSON" 1`, `dangling.yaml "dangling.yaml" 0 error`, `notes.yaml "notes.yaml" 0`, `sub-b.yaml "sub-b.yaml" 1`, `sub/deep/y.json "sub/deep/y.json" 0 unrelated`, `sub/link.yaml "sub/link.yaml" 1`, `sub/x.yaml "sub/x.yaml" 1`,
 		`d.txt "" 1`,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -99,6 +99,9 @@ func TestRead(t *testing.T) {
 	}
 	if names, err := manifest.List(filepath.Join(dir, "b.yaml")); err != nil || !slices.Equal(names, []string{filepath.Join(dir, "b.yaml")}) {
 		t.Errorf("one file: %q, %v", names, err)
+	}
+	if _, err := manifest.List(filepath.Join(dir, "none")); err == nil || !strings.Contains(err.Error(), "none: it cannot be read") {
+		t.Errorf("a file that is not there: %v", err)
 	}
 	if _, err := manifest.List(dir); err == nil || !strings.Contains(err.Error(), "dangling.yaml: it cannot be read") {
 		t.Errorf("a link that leads nowhere: %v", err)
@@ -152,6 +155,7 @@ func TestSchemas(t *testing.T) {
 		{"an OpenAPI document: only kinds with locks or rules", "", "api.json", []string{"gadgets.example.com example.com/v1 Gadget", "boxs /v1 Box"}, "example.com/v1 Broken: ", ""},
 		{"a JSON Schema, which is called after its file", "", "values.schema.json", []string{"values /schema values"}, "", ""},
 		{"two arguments", "", "values.schema.json crd.yaml", []string{"widgets.example.com example.com/v1 Widget", "values /schema values"}, "", ""},
+		{"two documents", "", "api.json values.schema.json", []string{"gadgets.example.com example.com/v1 Gadget", "boxs /v1 Box", "values /schema values"}, "example.com/v1 Broken: ", ""},
 		{"standard input", crd, "-", []string{"widgets.example.com example.com/v1 Widget"}, "", ""},
 		{"standard input without a schema", object, "-", nil, "", "stdin: there is no CustomResourceDefinition in it"},
 		{"no schema", "", "x", nil, "", "x: there is no CustomResourceDefinition in it; give the YAML or JSON of a CRD"},

@@ -20,6 +20,10 @@ func TestSplitWords(t *testing.T) {
 		{`a "b\"c\d"`, []string{"a", `b"c\d`}},
 		{"  a\n b\t", []string{"a", "b"}},
 		{`a "b`, nil},
+		{`a'b'c"d"e`, []string{"abcde"}},
+		{`'a'b 'c d'e`, []string{"ab", "c de"}},
+		{`a 'b\'`, []string{"a", `b\`}},
+		{`"\\ \$ \` + "`" + `" \ä`, []string{"\\ $ `", "ä"}},
 		{`a \`, nil},
 		{" ", nil},
 	} {
@@ -47,8 +51,30 @@ func TestRender(t *testing.T) {
 	if _, err := r.Render(`sh -c 'exit 3'`, dir); err == nil || !strings.Contains(err.Error(), "exit status 3") {
 		t.Errorf("a failing command: %v", err)
 	}
+	if _, err := r.Render("cat 'x.yaml", dir); err == nil || err.Error() != `--render "cat 'x.yaml": a quote is not closed` {
+		t.Errorf("an open quote: %v", err)
+	}
+	if f, err := (&Renderer{Timeout: time.Minute}).Render("cat x.yaml", dir); err != nil || len(f.Documents) != 2 {
+		t.Errorf("nobody reads what the command says: %v, %d documents", err, len(f.Documents))
+	}
 	r.Timeout = 10 * time.Millisecond
 	if _, err := r.Render("sleep 60", dir); err == nil || !strings.Contains(err.Error(), "longer than 10ms") {
 		t.Errorf("a slow command: %v", err)
+	}
+}
+
+// TestLimited: a command that prints too much fails, at once.
+func TestLimited(t *testing.T) {
+	l := &limited{left: 4}
+	for i, c := range []struct {
+		text string
+		ok   bool
+	}{{"ab", true}, {"cd", true}, {"e", false}, {"", false}} {
+		if n, err := l.Write([]byte(c.text)); (err == nil) != c.ok || c.ok && n != len(c.text) {
+			t.Errorf("write %d: %d, %v", i, n, err)
+		}
+	}
+	if l.String() != "abcd" || l.left >= 0 {
+		t.Errorf("%q was kept, %d left", l.String(), l.left)
 	}
 }

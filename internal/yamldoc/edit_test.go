@@ -96,6 +96,21 @@ spec:
 		{"no line end", "none is added", "a: 1", func(o object) { o["b"] = 1 }, [][2]string{{"a: 1", "a: 1\nb: 1"}}},
 		{"JSON", "members on lines of their own", "{\n  \"a\": 1,\n  \"c\": {}\n}\n", func(o object) { o["b"] = object{"x": []any{"<"}} },
 			[][2]string{{"\"a\": 1,\n", "\"a\": 1,\n  \"b\": {\n    \"x\": [\n      \"<\"\n    ]\n  },\n"}}},
+		{"the first of several items goes", "the others keep their comments", "a:\n- 1 # one\n- 2 # two\n- 3 # three\n", func(o object) { o["a"] = o["a"].([]any)[1:] }, [][2]string{{"- 1 # one\n", ""}}},
+		{"an item in front", "the others keep their comments", "a:\n- 1 # one\n- 2 # two\n- 3 # three\n", func(o object) { o["a"] = append([]any{0}, o["a"].([]any)...) }, [][2]string{{"a:\n", "a:\n- 0\n"}}},
+		{"an item between", "the others keep their comments", "a:\n- 1 # one\n- 2 # two\n- 3 # three\n", func(o object) { o["a"] = []any{1, 5, 2, 4, 3} }, [][2]string{{"# one\n", "# one\n- 5\n"}, {"# two\n", "# two\n- 4\n"}}},
+		{"an equal number", "a whole float is the same number", "a: 1\nb: 2.0\nc: 3\n", func(o object) { o["a"], o["b"], o["c"] = 1.0, 2, 4 }, [][2]string{{"c: 3", "c: 4"}}},
+		{"another number", "a fraction is not", "a: 1\nb: 2.5\n", func(o object) { o["a"], o["b"] = 1.5, 2 }, [][2]string{{"a: 1", "a: 1.5"}, {"b: 2.5", "b: 2"}}},
+		{"texts that need no quotes", "they look like nothing else", "a: 1\n", func(o object) { o["a"] = []any{"_x", "/x", "(x", "$x", ".x", "x:y", "x#y", "x-y", "a\\b"} },
+			[][2]string{{"a: 1", "a:\n- _x\n- /x\n- (x\n- $x\n- .x\n- x:y\n- x#y\n- x-y\n- a\\b"}}},
+		{"texts that need escapes", "YAML has no other form of them", "a: 1\n", func(o object) { o["a"] = []any{"\u2028", "\u2029", "\ufeff", "\u0085", "\r", "\ufffd"} },
+			[][2]string{{"a: 1", "a:\n- \"\\u2028\"\n- \"\\u2029\"\n- \"\\ufeff\"\n- \"\\u0085\"\n- \"\\r\"\n- \"\\ufffd\""}}},
+		{"a text in flow style", "in double quotes, with escapes", "{a: 1}\n", func(o object) { o["a"] = "\\ \" \t" }, [][2]string{{"a: 1", `a: "\\ \" \t"`}}},
+		{"a tag and an anchor", "they go with the value", "a: !t &x [1]\nb: &y !t {c: 1}\nc: !t\n", func(o object) { o["a"].([]any)[0] = 2; in(o, "b")["c"] = 3; o["c"] = "y" },
+			[][2]string{{"[1]", "[2]"}, {"{c: 1}", "{c: 3}"}, {"c: !t\n", "c: 'y'\n"}}},
+		{"empty values with tags", "what follows is another node", "a: [!!str , &x ]\nb: {c: !!str , d: 1}\n", func(o object) { in(o, "b")["d"] = 2 }, [][2]string{{"d: 1", "d: 2"}}},
+		{"a comma at the end of a list", "it stays", "a: [1, 2, ]\nb: 1\n", func(o object) { o["a"] = []any{1, 3} }, [][2]string{{"2, ", "3, "}}},
+		{"a single pair in a list", "it has no braces", "a: [b: 1, c]\nd: 1\n", func(o object) { o["a"] = []any{object{"b": 2}, "c"} }, [][2]string{{"b: 1", `{"b": 2}`}}},
 		{"JSON on one line", "it stays one", `{"a":[1,{"x":"\/"}],"b":2}`, func(o object) { delete(o, "b"); in(o, "a[1]")["y"] = "é\u2028" }, [][2]string{{`,"b":2`, ""}, {`"\/"`, `"\/", "y": "é\u2028"`}}},
 		{"strings that look like others", "they are quoted", "a: 1\n", func(o object) {
 			o["a"] = []any{"0b+1", "on", "~", "", "-", "a: b", "x #", "1_0", "!t", "é", "\x7f", "a'b", "\ttab", "<<", "---"}
@@ -122,6 +137,22 @@ spec:
 				t.Errorf("%s: got\n%s\nwant\n%s", c.reason, got, want)
 			}
 		})
+	}
+}
+
+// TestEditAfterLineBreaks: the parser knows more line breaks than the newline.
+func TestEditAfterLineBreaks(t *testing.T) {
+	for _, lineBreak := range []string{"\n", "\r\n", "\r", "\u0085", "\u2028", "\u2029", "\n\r"} {
+		for _, text := range []string{"# one" + lineBreak + "a: 1\nb: 2\n", "a: 1 # é \u00a0 \u2030" + lineBreak + "b: 2" + lineBreak, "a: 1" + lineBreak + "# one" + lineBreak + "b: 2"} {
+			file, err := yamldoc.Parse("f", []byte(text))
+			if err != nil || len(file.Documents) != 1 {
+				t.Fatalf("%q: %v", text, err)
+			}
+			file.Documents[0].Object["b"] = 3
+			if got, err := file.Bytes(); err != nil || string(got) != strings.Replace(text, "b: 2", "b: 3", 1) {
+				t.Errorf("%q: %q, %v", text, got, err)
+			}
+		}
 	}
 }
 

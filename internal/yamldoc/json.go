@@ -37,7 +37,7 @@ func (p *piece) readJSON() ([]root, *Error) {
 func ReadJSON(data []byte) (any, error) {
 	r := jsonReader{data: data}
 	value, end := r.value(jsonscan.Space(data, 0), 0)
-	if r.err == nil && jsonscan.Space(data, end) < len(data) {
+	if end = jsonscan.Space(data, end); r.err == nil && end < len(data) {
 		r.broken(end, "there is something after the value")
 	}
 	return value, r.err

@@ -66,6 +66,11 @@ func TestStricterThanKubectl(t *testing.T) {
 		{"tag that does not fit", "the writer means a number", "a: !!int b", `the tag !!int is on "b"`},
 		{"same key in two spellings", "both are the member \"1\"", "1: a\n'1': b", `f:2: document 1: the mapping has the key "1" twice, first in line 1`},
 		{"same key twice", "one of them would be lost", "a: 1\nb: 2\na: 1", `f:3: document 1: the mapping has the key "a" twice, first in line 1`},
+		{"same key twice, the second of the keys", "the line is that of the same key", "b: 1\na: 2\na: 3", `f:3: document 1: the mapping has the key "a" twice, first in line 2`},
+		{"same key twice after a merge", "a merge key does not make room for two", "<<: {x: 1}\na: 1\na: 2", `f:3: document 1: the mapping has the key "a" twice, first in line 2`},
+		{"same key before and after a merge", "the same", "a: 1\n<<: {x: 1}\na: 2", `f:3: document 1: the mapping has the key "a" twice, first in line 1`},
+		{"merge of a list of scalars", "there is nothing to merge", "<<: [{b: 1}, 1]\na: 1", "the merge key << does not have a mapping"},
+		{"one alias many times", "a few lines must not fill the memory", "a: &x [" + strings.Repeat("1,", 1_100) + "]\nb: [" + strings.Repeat("*x,", 1_000) + "]", "the aliases of this document stand for more than"},
 		{"same key twice, deep", "one of them would be lost", "a:\n- b: {c: 1, c: 2}", `f:2: document 1: the mapping has the key "c" twice, first in line 2`},
 		{"large number as key", "it would be rounded", "9223372036854775808: a", "9223372036854775808 is too large a number for a key; quote it"},
 		{"null key", "JSON has no such key", "~: a", "null is used as a key"},
@@ -156,6 +161,9 @@ func TestReadDocuments(t *testing.T) {
 		{"tag of a float", "kubectl rounds it", "a: !!float 9007199254740993", []any{map[string]any{"a": float64(1 << 53)}}},
 		{"sign after the prefix", "kubectl reads a number", "a: 0b+1", []any{map[string]any{"a": int64(1)}}},
 		{"tag of another program", "kubectl takes it for text", "a: !secret 1", []any{map[string]any{"a": "1"}}},
+		{"two merge keys", "an own key is no second one of what they bring in", "a: {<<: {x: 1, w: 1}, <<: {w: 2}, x: 3}", []any{map[string]any{"a": map[string]any{"x": int64(3), "w": int64(2)}}}},
+		{"object with items without a kind", "the items are not objects of their own", "kind: A\napiVersion: x/v1\nitems: [{apiVersion: v1}]", []any{map[string]any{"kind": "A", "apiVersion": "x/v1", "items": []any{map[string]any{"apiVersion": "v1"}}}}},
+		{"object with empty items", "it is one itself", "kind: A\napiVersion: x/v1\nitems: []", []any{map[string]any{"kind": "A", "apiVersion": "x/v1", "items": []any{}}}},
 		{"merge after a key", "for kubectl, what comes later wins", "a: {x: 1, <<: {x: 2}}", []any{map[string]any{"a": map[string]any{"x": int64(2)}}}},
 		{"marker alone", "no document", "---", nil},
 		{"marker at the end", "no document after it", "{\"a\": 1}\n---", []any{map[string]any{"a": int64(1)}}},
@@ -276,6 +284,16 @@ items:
 		{"absent item", "the last value that exists", yamlText, 0, "spec.nodes[7].zone", "4:3"},
 		{"item of a List", "paths start at the item", yamlText, 1, "spec.own", "15:27"},
 		{"merged", "the place where it is written", yamlText, 1, "spec.merged", "15:15"},
+		{"the longest name", "a shorter one begins the path, too", "a: {b: 1}\na.b: {c: 2}\n", 0, "a.b.c", "2:7"},
+		{"the longest name in brackets", "a shorter one begins the path, too", "a: {b: 1}\n'a[b': 1\n", 0, "a[b", "2:1"},
+		{"an index with a sign", "field.Path prints none", "a: [1, 2]\n", 0, "a[+1]", "1:1"},
+		{"an index of an object", "it has no item", "a: {b: 1}\n", 0, "a[0]", "1:1"},
+		{"a byte order mark", "it takes no column", "\ufeffa: 1\n", 0, "a", "1:1"},
+		{"the second document of a part", "a directive keeps the documents together", "%YAML 1.1\n---\na: 1\n---\nb: 2\n", 1, "b", "5:1"},
+		{"an alias", "the place where it is used, and below it where it is written", "a: &x {b: 1}\nc: *x\n", 0, "c", "2:1"},
+		{"below an alias", "it is written where the anchor is", "a: &x {b: 1}\nc: *x\n", 0, "c.b", "1:8"},
+		{"merged from the second of two", "the first one does not have it", "<<: [{a: 1}, {b: 1}]\n", 0, "b", "1:15"},
+		{"merged from the first of two", "it wins", "<<: [{a: 1}, {a: 2}]\n", 0, "a", "1:7"},
 		{"JSON root", "the brace", jsonText, 0, "", "2:1"},
 		{"JSON member", "the place of its name", jsonText, 0, "spec", "2:15"},
 		{"JSON item", "the place of the item", jsonText, 0, "spec.nodes[1]", "3:28"},
@@ -341,6 +359,69 @@ func TestShared(t *testing.T) {
 	}
 	if got, want := second[3].Locate("n").Line, 11; got != want {
 		t.Errorf("n is in line %d, want %d", got, want)
+	}
+	for text, want := range map[string]int{"{\"kind\": \"A\"} {": 1, "{\"kind\": \"A\"}{\"kind\": \"B\"}": 2, "%YAML 1.1\n---\nkind: A\n---\nkind: B\n": 2, "%YAML 1.1\n---\nkind: A\n---\nb: [\n": 1} {
+		for _, name := range []string{"a", "b"} {
+			documents, err := shared.Read(name, []byte(text))
+			if len(documents) != want || (err != nil) != (want == 1) || err != nil && !strings.HasPrefix(err.Error(), name+":") {
+				t.Errorf("%s, %q: %d documents, %v", name, text, len(documents), err)
+			}
+		}
+	}
+}
+
+// TestReadJSON: one value of JSON, and nothing else.
+func TestReadJSON(t *testing.T) {
+	for text, want := range map[string]any{
+		` {"a": [1, 1.5, null, true, "x"]} `: map[string]any{"a": []any{int64(1), 1.5, nil, true, "x"}},
+		"5":                                  int64(5),
+		`{"a": 1} {`:                         `the JSON is malformed: found "{"; there is something after the value`,
+		`{"a": 1}]`:                          `the JSON is malformed: found "]"; there is something after the value`,
+		`{"a": }`:                            `the JSON is malformed: found "}"; expected a value: an object, a list, a string in double quotes, a number, true, false or null`,
+		`{"a": 1, "a": 1} x`:                 `an object has the member "a" twice; remove one`,
+		"":                                   "the JSON is malformed: the text ends; a value is missing",
+		`["a`:                                "the JSON is malformed: found \"\\\"\"; expected a value: an object, a list, a string in double quotes, a number, true, false or null",
+		strings.Repeat("[", 10_002):          "the nesting is deeper than 10000",
+	} {
+		got, err := yamldoc.ReadJSON([]byte(text))
+		if err != nil {
+			got = err.Error()
+		}
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("%.40q: %v, want %v", text, got, want)
+		}
+	}
+}
+
+// TestNames: how messages name objects, values and paths.
+func TestNames(t *testing.T) {
+	for _, c := range []struct{ got, want string }{
+		{yamldoc.NameOf(object{"kind": "A", "metadata": object{"name": "x", "namespace": "ns"}}), "A ns/x"},
+		{yamldoc.NameOf(object{"kind": "A", "metadata": object{"namespace": "ns"}}), "A"},
+		{yamldoc.NameOf(object{"metadata": object{"name": "x"}}), "x"},
+		{yamldoc.NameOf(object{"kind": 1, "metadata": "x"}), ""},
+		{yamldoc.Describe(nil), "null"},
+		{yamldoc.Describe(true), "the boolean true"},
+		{yamldoc.Describe("x"), `the string "x"`},
+		{yamldoc.Describe(strings.Repeat("x", 41)), "a string"},
+		{yamldoc.Describe(int64(1)), "the number 1"},
+		{yamldoc.Describe(1.5), "the number 1.5"},
+		{yamldoc.Describe([]any{}), "a list"},
+		{yamldoc.Describe(object{}), "an object"},
+		{yamldoc.Describe(5), "a Go value of type int"},
+		{yamldoc.PathString("spec", "nodes", 2, "zone"), "spec.nodes[2].zone"},
+		{yamldoc.PathString("a.b", "", "c/d", "e[", "f]", "g h", `i"`, "j\nk"), `["a.b"][""]["c/d"]["e["]["f]"]["g h"]["i\""]["j\nk"]`},
+		{yamldoc.PathString(0, "a"), "[0].a"},
+		{yamldoc.PathString(), ""},
+		{(&yamldoc.Error{File: "f", Line: 3, Document: 2, Object: "A x", Path: "spec", Message: "wrong"}).Error(), "f:3: document 2, A x: spec: wrong"},
+		{(&yamldoc.Error{File: "f", Object: "A x", Message: "wrong"}).Error(), "f: A x: wrong"},
+		{(&yamldoc.Error{Line: 3, Document: 2, Message: "wrong"}).Error(), "document 2: wrong"},
+		{yamldoc.Position{Line: 1, Column: 2}.String(), "1:2"},
+		{yamldoc.Position{}.String(), ""},
+	} {
+		if c.got != c.want {
+			t.Errorf("%q, want %q", c.got, c.want)
+		}
 	}
 }
 

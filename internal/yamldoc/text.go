@@ -1,7 +1,7 @@
 package yamldoc
 
 import (
-	"bytes"
+	"slices"
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
@@ -73,7 +73,7 @@ func (t *text) content(n *yaml.Node) (at int, isNonSpecific bool) {
 		}
 		isNonSpecific = isNonSpecific || string(t.data[at:end]) == nonSpecific
 		at = t.skipBlanks(end)
-		if isEmpty := n.Kind == yaml.ScalarNode && n.Value == "" && n.Style == 0; isEmpty && bytes.IndexByte(t.data[end:at], '\n') >= 0 {
+		if isEmpty := n.Kind == yaml.ScalarNode && n.Value == "" && n.Style == 0; isEmpty && t.lineEnd(end) < at {
 			return end, isNonSpecific // what follows is another node
 		}
 	}
@@ -86,12 +86,10 @@ func (t *text) skipBlanks(i int) int {
 		switch {
 		case isBlank(t.data[i]):
 			i++
-		case t.data[i] == '#' && (i == 0 || isBlank(t.data[i-1])):
-			if next := bytes.IndexByte(t.data[i:], '\n'); next >= 0 {
-				i += next
-			} else {
-				i = len(t.data)
-			}
+		case breakAt(t.data, i) > 0:
+			i += breakAt(t.data, i)
+		case t.data[i] == '#' && (i == 0 || isBlank(t.data[i-1]) || t.beginsLine(i)):
+			i = t.lineEnd(i)
 		default:
 			return i
 		}
@@ -111,12 +109,18 @@ func (t *text) lineComment(i int) int {
 	return t.lineEnd(end)
 }
 
+// beginsLine reports whether a line begins at i.
+func (t *text) beginsLine(i int) bool {
+	_, found := slices.BinarySearch(t.lines, i)
+	return found
+}
+
 // lineEnd returns the end of the line that i is in, without its break.
 func (t *text) lineEnd(i int) int {
-	if next := bytes.IndexAny(t.data[min(i, len(t.data)):], "\r\n"); next >= 0 {
-		return i + next
+	for i < len(t.data) && breakAt(t.data, i) == 0 {
+		i++
 	}
-	return len(t.data)
+	return min(i, len(t.data))
 }
 
 func isBlank(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' }

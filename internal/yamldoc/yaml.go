@@ -8,7 +8,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// readYAML reads the documents of the piece, of which "..." may separate several.
+// readYAML reads the documents of the piece, which are several where it has directives.
 func (p *piece) readYAML() ([]root, *Error) {
 	if n := maxNodesIn(p.data); n > maxNodes {
 		return nil, &Error{File: p.name, Line: p.line + 1, Document: 1, Message: fmt.Sprintf(

@@ -174,9 +174,9 @@ func (c *constraint) check(t Type, converted any) string {
 			}
 		}
 	case constraintValues:
-		items, isList := converted.([]any)
-		if t != TypeList || !isList {
-			items = []any{converted}
+		items := []any{converted}
+		if list, isList := converted.([]any); isList && t == TypeList {
+			items = list
 		}
 		for _, item := range items {
 			if !containsEqual(c.values, item) {

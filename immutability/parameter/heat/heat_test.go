@@ -37,6 +37,55 @@ func TestUpdateWithoutOldTemplate(t *testing.T) {
 	}
 }
 
+// TestUnreadable: whatever cannot be read is an error that says where and what, in every attribute; nothing is ignored.
+func TestUnreadable(t *testing.T) {
+	type row struct{ text, want string }
+	rows := []row{
+		{"{", "line 1"},
+		{"[a]", "line 1: the document is a list"},
+		{"parameters:\n  '': {type: string}", "line 2: a parameter has no name"},
+		{"parameters:\n  a: string", `line 2: the parameter "a" is "string"`},
+		{"resources: {}", "it has neither parameters nor a heat_template_version"},
+	}
+	attribute := func(text, want string) {
+		rows = append(rows, row{"parameters:\n  a: {" + text + "}", "line 2: " + want})
+	}
+	attribute("type: [string]", "type is a list")
+	attribute("type: text", `the parameter "a" has the unknown type "text"`)
+	attribute("type: string, label: [a]", "label is a list")
+	attribute("type: string, description: [a]", "description is a list")
+	attribute("type: string, updatable: maybe", `updatable of "a" is "maybe"`)
+	attribute("type: string, immutable: maybe", `immutable of "a" is "maybe"`)
+	attribute("type: string, hidden: maybe", `hidden of "a" is "maybe"`)
+	for text, want := range map[string]string{
+		"x":                                   `a constraint of "a" is "x"`,
+		"{}":                                  `a constraint of "a" has none of length, range`,
+		"{range: {min: 1}, description: [a]}": "description is a list",
+		"{range: x}":                          `range of "a" is "x"`,
+		"{range: {mn: 1}}":                    `"mn" is spelled "min"`,
+		"{range: {max: [1]}}":                 `max of range of "a" is a list`,
+		"{modulo: x}":                         `modulo of "a" is "x"`,
+		"{allowed_values: x}":                 `allowed_values of "a" is "x"`,
+		"{allowed_values: [[1]]}":             `allowed_values of "a" has a list: its type is number`,
+		"{allowed_pattern: [a]}":              "allowed_pattern is a list",
+		"{custom_constraint: [a]}":            "custom_constraint is a list",
+	} {
+		attribute("type: number, constraints: ["+text+"]", want)
+	}
+	for _, row := range rows {
+		_, err := heat.ReadTemplate([]byte(row.text))
+		var unreadable *parameter.ReadError
+		if !errors.As(err, &unreadable) || !strings.Contains(err.Error(), row.want) {
+			t.Errorf("%q: %v, want %q", row.text, err, row.want)
+		}
+	}
+	for _, text := range []string{"heat_template_version: x", "heat_template_version: x\nparameters: ~", "parameters: {a: {type: number, constraints: [{range: {min: ~, max: 3}}]}}", "parameters: {a: {type: string, constraints: ~, label: ~}}"} {
+		if err := mustRead(t, text).Validate().Err(); err != nil {
+			t.Errorf("%q: null is as absent: %v", text, err)
+		}
+	}
+}
+
 // The error has both names that the proposal gives it.
 func TestParameterUpdateNotAllowed(t *testing.T) {
 	template := mustRead(t, "parameters: {a: {type: string, updatable: false}, b: {type: string, updatable: false}}")

@@ -91,7 +91,7 @@ func readBatch(r *bufio.Reader, contents [][]byte, errs []error) error {
 		case err != nil:
 			return fmt.Errorf("git cat-file wrote %q", head)
 		case size > maxFile:
-			errs[i] = fmt.Errorf("it has %d bytes; the limit is %d", size, maxFile)
+			errs[i] = fmt.Errorf("it has more than %d bytes", maxFile)
 			if _, err := io.CopyN(io.Discard, r, int64(size)+1); err != nil {
 				return err
 			}

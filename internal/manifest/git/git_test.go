@@ -106,6 +106,16 @@ func TestFiles(t *testing.T) {
 			map[string]string{"a/x": "-> /etc"}, []string{"a"}, []string{"error a/x: it is a link that leads out of the repository, to /etc"}},
 		{"a pointer of Git LFS", "the content is not here",
 			map[string]string{"x.yaml": lfs}, []string{"."}, []string{"error x.yaml: it is a pointer of Git LFS, not the file itself; fetch the file with git lfs pull"}},
+		{"a link to what is beside it", "only a link back up is left out", map[string]string{"a/new": "-> ne", "a/ne/y.yaml": object}, []string{"a"}, []string{"a/ne/y.yaml", "a/new/y.yaml"}},
+		{"a link to nothing", "an object may be missing", map[string]string{"a/x.yaml": "-> y.yaml", "a/x.txt": "-> y.txt"}, []string{"a"}, []string{"error a/x.yaml: it is a link to a/y.yaml, which the tree does not have"}},
+		{"a link to nothing by its name", "whatever that is", map[string]string{"x.txt": "-> y.txt"}, []string{"x.txt"}, []string{"error x.txt: it is a link to y.txt, which the tree does not have"}},
+		{"a link to a file of any name", "the name of the link decides", map[string]string{"a/x.yaml": "-> ../x.txt", "a/x.txt": "-> ../x.yaml", "x.txt": object, "x.yaml": object}, []string{"a"}, []string{"a/x.yaml"}},
+		{"a circle of links by its name", "it leads nowhere", map[string]string{"x.yaml": "-> y.yaml", "y.yaml": "-> x.yaml"}, []string{"x.yaml"}, []string{"error x.yaml: its links lead in a circle"}},
+		{"paths that overlap", "each file counts once", map[string]string{"a/x.yaml": object, "a/y.yaml": "-> z.yaml"}, []string{"a", ".", "a/x.yaml"}, []string{"a/x.yaml", "error a/y.yaml: it is a link to a/z.yaml, which the tree does not have"}},
+		{"a path that is not there", "the other side has it", map[string]string{"x.yaml": object}, []string{"y.yaml", "x.yaml"}, []string{"x.yaml"}},
+		{"names around a directory", "only what is in it counts", map[string]string{"a-b.yaml": object, "a/x.yaml": object, "a0/x.yaml": object}, []string{"a"}, []string{"a/x.yaml"}},
+		{"a large file", "it cannot fill the memory, and the rest is read", map[string]string{"x.yaml": strings.Repeat("\n", maxFile+1), "y.yaml": object}, []string{"."}, []string{"error x.yaml: it cannot be read: it has more than 33554432 bytes", "y.yaml"}},
+		{"a file as large as may be", "the bound is the largest size", map[string]string{"x.yaml": "#" + strings.Repeat("x", maxFile-1)}, []string{"."}, []string{"x.yaml"}},
 		{"odd names", "names are not quoted", map[string]string{"a \"b\"\tä.yaml": object}, []string{"."}, []string{"a \"b\"\tä.yaml"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -137,16 +147,19 @@ func TestFiles(t *testing.T) {
 
 // TestWorkTree: what git ignores is left out, what is new counts, what is deleted does not.
 func TestWorkTree(t *testing.T) {
-	r := repository(t, map[string]string{".gitignore": "ignored/\n", "x.yaml": object, "y.yaml": object})
+	r := repository(t, map[string]string{".gitignore": "ignored/\n", "x.yaml": object, "y.yaml": object, "file": "text"})
 	write(t, r.Root, map[string]string{"ignored/z.yaml": object, "new.yaml": object})
-	if err := os.Remove(filepath.Join(r.Root, "y.yaml")); err != nil {
-		t.Fatal(err)
+	for _, name := range []string{"y.yaml", "file"} {
+		if err := os.Remove(filepath.Join(r.Root, name)); err != nil {
+			t.Fatal(err)
+		}
 	}
+	write(t, r.Root, map[string]string{"file/z.yaml": object}) // a directory in the place of a file
 	tree, err := r.WorkTree()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"new.yaml", "x.yaml"}, read(t, tree, ".")); diff != "" {
+	if diff := cmp.Diff([]string{"file/z.yaml", "new.yaml", "x.yaml"}, read(t, tree, ".")); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -170,52 +183,6 @@ func TestWorkTreeBehindALink(t *testing.T) {
 		if !strings.Contains(line, "leads out of the repository") {
 			t.Errorf("read %s", line)
 		}
-	}
-}
-
-func TestResolve(t *testing.T) {
-	r := repository(t, map[string]string{"x.yaml": object})
-	first := git(t, r.Root, "rev-parse", "HEAD")
-	git(t, r.Root, "tag", "v1")
-	git(t, r.Root, "commit", "-q", "--allow-empty", "-m", "two")
-	second := git(t, r.Root, "rev-parse", "HEAD")
-	git(t, r.Root, "checkout", "-q", "-b", "side", "v1")
-	git(t, r.Root, "commit", "-q", "--allow-empty", "-m", "side")
-	for _, test := range []struct {
-		text string
-		want Range
-		err  string
-	}{
-		{"v1", Range{first, ""}, ""},
-		{"v1..main", Range{first, second}, ""},
-		{"main...", Range{first, ""}, ""},
-		{"main...side", Range{first, git(t, r.Root, "rev-parse", "side")}, ""},
-		{"nope", Range{}, `the revision "nope" is not known here`},
-		{"--output=/tmp/x", Range{}, "is not known here"},
-		{"..main", Range{}, "it is REV"},
-		{"main..", Range{}, "it is REV"},
-	} {
-		got, err := r.Resolve(test.text)
-		if got != test.want || (err == nil) != (test.err == "") || err != nil && !strings.Contains(err.Error(), test.err) {
-			t.Errorf("%s: got %v, %v", test.text, got, err)
-		}
-	}
-}
-
-func TestShallow(t *testing.T) {
-	origin := repository(t, map[string]string{"x.yaml": object})
-	git(t, origin.Root, "commit", "-q", "--allow-empty", "-m", "two")
-	dir := t.TempDir()
-	git(t, dir, "clone", "-q", "--depth=1", "file://"+origin.Root, "clone")
-	r, err := Open(filepath.Join(dir, "clone"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := r.Resolve("origin/release"); err == nil || !strings.Contains(err.Error(), "git fetch --depth=1 origin release") {
-		t.Errorf("got %v", err)
-	}
-	if _, err := Open(t.TempDir()); err == nil || !strings.Contains(err.Error(), "no git repository here") {
-		t.Errorf("got %v", err)
 	}
 }
 
@@ -266,33 +233,5 @@ func TestSubmodule(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-// TestHostileTree: a tree object can name files that no checkout would write.
-func TestHostileTree(t *testing.T) {
-	for _, name := range []string{"../x.yaml", "/etc/x.yaml", ".git/hooks/post-checkout", "a/.GIT/config", "a//b", "a/./b"} {
-		if _, err := newTree(nil, "v1", map[string]entry{name: {}}, nil); err == nil {
-			t.Errorf("%s: no error", name)
-		}
-	}
-}
-
-// TestWrite writes a commit for a command to read, without the links that lead out.
-func TestWrite(t *testing.T) {
-	r := repository(t, map[string]string{"a/x.yaml": object, "a/in.yaml": "-> x.yaml", "a/out.yaml": "-> /etc/passwd"})
-	tree, err := r.Commit("HEAD", "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	if err := tree.Write(dir); err != nil {
-		t.Fatal(err)
-	}
-	if data, err := os.ReadFile(filepath.Join(dir, "a", "in.yaml")); err != nil || string(data) != object {
-		t.Errorf("got %v, %q", err, data)
-	}
-	if _, err := os.Lstat(filepath.Join(dir, "a", "out.yaml")); err == nil {
-		t.Error("a link that leads out was written")
 	}
 }

@@ -27,9 +27,11 @@ func (r *Repository) WorkTree() (*Tree, error) {
 		info, err := root.Lstat(filepath.FromSlash(name))
 		switch {
 		case err != nil: // deleted
-		case info.IsDir():
+		case info.IsDir(): // a submodule, or the place of a file that is gone: git lists the files of such a directory, too
 			name = strings.TrimSuffix(name, "/")
-			entries[name] = entry{submodule, r.submodule(root, name)}
+			if commit, ok := r.submodule(root, name); ok {
+				entries[name] = entry{submodule, commit}
+			}
 		case info.Mode()&fs.ModeSymlink != 0:
 			entries[name] = entry{kind: link}
 		case info.Mode().IsRegular() && info.Mode()&0o111 != 0:
@@ -42,20 +44,22 @@ func (r *Repository) WorkTree() (*Tree, error) {
 }
 
 // submodule returns the commit that a submodule of the work tree is at: the one of its own work tree, otherwise the one that is
-// staged; "" where that is not known.
-func (r *Repository) submodule(root *os.Root, name string) string {
+// staged; "" where that is not known. ok is false for a directory that is not a submodule.
+func (r *Repository) submodule(root *os.Root, name string) (commit string, ok bool) {
 	if _, err := root.Lstat(filepath.Join(filepath.FromSlash(name), ".git")); err == nil {
 		own := &Repository{Root: filepath.Join(r.Root, filepath.FromSlash(name))}
-		if head, err := own.commit("HEAD"); err == nil {
-			return head
-		}
-		return ""
+		commit, _ = own.commit("HEAD")
+		return commit, true
 	}
 	out, err := r.run(nil, "ls-files", "-s", "-z", "--full-name", "--", name)
-	if fields := strings.Fields(string(out)); err == nil && len(fields) > 1 && kindOf(fields[0]) == submodule {
-		return fields[1]
+	fields := strings.Fields(string(out))
+	switch {
+	case err != nil:
+		return "", true
+	case len(fields) < 2 || kindOf(fields[0]) != submodule:
+		return "", false
 	}
-	return ""
+	return fields[1], true
 }
 
 var _ blobReader = (*disk)(nil)

@@ -1,0 +1,100 @@
+package git
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestResolve(t *testing.T) {
+	r := repository(t, map[string]string{"x.yaml": object})
+	first := git(t, r.Root, "rev-parse", "HEAD")
+	git(t, r.Root, "tag", "v1")
+	git(t, r.Root, "commit", "-q", "--allow-empty", "-m", "two")
+	second := git(t, r.Root, "rev-parse", "HEAD")
+	git(t, r.Root, "checkout", "-q", "-b", "side", "v1")
+	git(t, r.Root, "commit", "-q", "--allow-empty", "-m", "side")
+	git(t, r.Root, "checkout", "-q", "--orphan", "alone")
+	git(t, r.Root, "commit", "-q", "--allow-empty", "-m", "alone")
+	git(t, r.Root, "checkout", "-q", "side")
+	for _, test := range []struct {
+		text string
+		want Range
+		err  string
+	}{
+		{"v1", Range{first, ""}, ""},
+		{"v1..main", Range{first, second}, ""},
+		{"main...", Range{first, ""}, ""},
+		{"main...side", Range{first, git(t, r.Root, "rev-parse", "side")}, ""},
+		{"nope", Range{}, `the revision "nope" is not known here`},
+		{"v1..nope", Range{}, `the revision "nope" is not known here`},
+		{"v1...nope", Range{}, `the revision "nope" is not known here`},
+		{"nope...", Range{}, `the revision "nope" is not known here`},
+		{"main...alone", Range{}, "main and alone have no common ancestor here"},
+		{"alone...", Range{}, "alone and HEAD have no common ancestor here"},
+		{"...main", Range{}, "it is REV"},
+		{"--output=/tmp/x", Range{}, "is not known here"},
+		{"..main", Range{}, "it is REV"},
+		{"main..", Range{}, "it is REV"},
+	} {
+		got, err := r.Resolve(test.text)
+		if got != test.want || (err == nil) != (test.err == "") || err != nil && !strings.Contains(err.Error(), test.err) {
+			t.Errorf("%s: got %v, %v", test.text, got, err)
+		}
+	}
+}
+
+func TestShallow(t *testing.T) {
+	origin := repository(t, map[string]string{"x.yaml": object})
+	git(t, origin.Root, "commit", "-q", "--allow-empty", "-m", "two")
+	dir := t.TempDir()
+	git(t, dir, "clone", "-q", "--depth=1", "file://"+origin.Root, "clone")
+	r, err := Open(filepath.Join(dir, "clone"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Resolve("origin/release"); err == nil || !strings.Contains(err.Error(), "git fetch --depth=1 origin release") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestOpen(t *testing.T) {
+	if _, err := Open(t.TempDir()); err == nil || !strings.Contains(err.Error(), "no git repository here that can be read: not a git repository") {
+		t.Errorf("got %v", err)
+	}
+	t.Setenv("PATH", t.TempDir())
+	if _, err := Open(t.TempDir()); err == nil || !strings.Contains(err.Error(), "git, which is not installed") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestPath: paths are given from the working directory, and named as seen from there.
+func TestPath(t *testing.T) {
+	root := repository(t, map[string]string{"a/b/x.yaml": object}).Root
+	for _, row := range []struct{ dir, arg, want, shown string }{
+		{".", "a", "a", "a"},
+		{".", ".", ".", "."},
+		{".", "./a/../b/", "b", "b"},
+		{"a/b", ".", "a/b", "."},
+		{"a/b", "x.yaml", "a/b/x.yaml", "x.yaml"},
+		{"a/b", "../c.yaml", "a/c.yaml", "../c.yaml"},
+		{"a/b", "../..", ".", "../.."},
+		{"a/b", root + "/a", "a", ".."},
+		{"a/b", "../../..", "", ""},
+		{".", "..", "", ""},
+		{".", "/etc", "", ""},
+		{"a", root + "-other/x.yaml", "", ""},
+	} {
+		r, err := Open(filepath.Join(root, row.dir))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := r.Path(row.arg)
+		if got != row.want || (err != nil) != (row.want == "") || err != nil && !strings.Contains(err.Error(), "it is outside of the repository") {
+			t.Errorf("%s in %s: %q, %v, want %q", row.arg, row.dir, got, err, row.want)
+		}
+		if row.want != "" && r.Display(got) != row.shown {
+			t.Errorf("%s in %s is shown as %s, want %s", got, row.dir, r.Display(got), row.shown)
+		}
+	}
+}

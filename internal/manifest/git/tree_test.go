@@ -1,0 +1,103 @@
+package git
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestMissingBlob: a clone without some contents reads the others.
+func TestMissingBlob(t *testing.T) {
+	r := repository(t, map[string]string{"a.yaml": object, "b.yaml": object + "\n", "link": "-> b.yaml"})
+	for _, name := range []string{"a.yaml", "link"} {
+		id := git(t, r.Root, "rev-parse", "HEAD:"+name)
+		if err := os.Remove(filepath.Join(r.Root, ".git", "objects", id[:2], id[2:])); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tree, err := r.Commit("HEAD", "v1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const missing = "its content is not in this clone"
+	for i, line := range read(t, tree, "a.yaml", "b.yaml", "link") {
+		if want := []string{"error v1:a.yaml: it cannot be read: " + missing, "error v1:link: it is a link that cannot be read", "v1:b.yaml"}[i]; !strings.HasPrefix(line, want) {
+			t.Errorf("%s, want %s", line, want)
+		}
+	}
+	if _, ok, err := tree.File("a.yaml"); !ok || err == nil || !strings.Contains(err.Error(), "v1:a.yaml: it cannot be read: "+missing) {
+		t.Errorf("one file: %t, %v", ok, err)
+	}
+	if data, ok, err := tree.File("b.yaml"); !ok || err != nil || string(data) != object+"\n" {
+		t.Errorf("one file: %q, %t, %v", data, ok, err)
+	}
+	for _, name := range []string{"c.yaml", "link", "."} {
+		if _, ok, err := tree.File(name); ok || err != nil {
+			t.Errorf("%s is no file: %t, %v", name, ok, err)
+		}
+	}
+	if err := tree.Write(t.TempDir()); err == nil || !strings.Contains(err.Error(), "v1:a.yaml: it cannot be read: "+missing) {
+		t.Errorf("writing the tree: %v", err)
+	}
+	if _, err := r.Commit("nope", "nope"); err == nil || !strings.Contains(err.Error(), "the files of nope cannot be listed") {
+		t.Errorf("an unknown commit: %v", err)
+	}
+}
+
+// TestHostileTree: a tree object can name files that no checkout would write.
+func TestHostileTree(t *testing.T) {
+	for _, name := range []string{"../x.yaml", "/etc/x.yaml", ".git/hooks/post-checkout", "a/.GIT/config", "a//b", "a/./b", "a/..", `a\b.yaml`, "a\x00b"} {
+		if _, err := newTree(nil, "v1", map[string]entry{name: {}}, nil); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}
+
+// TestWrite writes a tree for a command to read, without the links that lead out. What can be executed still can.
+func TestWrite(t *testing.T) {
+	r := repository(t, map[string]string{"a/x.yaml": object, "run.sh": "#!/bin/sh", "b/c/in.yaml": "-> ../../a/x.yaml", "a/out.yaml": "-> /etc/passwd", "a/none": "-> nothing"})
+	if err := os.Chmod(filepath.Join(r.Root, "run.sh"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	git(t, r.Root, "commit", "-q", "-a", "-m", "two")
+	commit, err := r.Commit("HEAD", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	worktree, err := r.WorkTree()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if dir, ok := worktree.Directory(); !ok || dir != r.Root {
+		t.Errorf("the work tree is at %q, %t", dir, ok)
+	}
+	if _, ok := commit.Directory(); ok {
+		t.Error("a commit is in no directory")
+	}
+	for side, tree := range map[string]*Tree{"commit": commit, "work tree": worktree} {
+		dir := t.TempDir()
+		if err := tree.Write(dir); err != nil {
+			t.Fatal(err)
+		}
+		if data, err := os.ReadFile(filepath.Join(dir, "b", "c", "in.yaml")); err != nil || string(data) != object {
+			t.Errorf("%s: got %v, %q", side, err, data)
+		}
+		for name, want := range map[string]os.FileMode{"run.sh": 0o100, "a/x.yaml": 0} {
+			if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.Mode()&0o100 != want {
+				t.Errorf("%s: %s: %v, %v", side, name, info, err)
+			}
+		}
+		for _, name := range []string{"out.yaml", "none"} {
+			if _, err := os.Lstat(filepath.Join(dir, "a", name)); err == nil {
+				t.Errorf("%s: a link that leads nowhere was written: %s", side, name)
+			}
+		}
+		if err := tree.Write(filepath.Join(dir, "nothing")); err == nil {
+			t.Errorf("%s: written to a directory that does not exist", side)
+		}
+		if err := tree.Write(dir); err == nil {
+			t.Errorf("%s: written over files that are there", side)
+		}
+	}
+}
