@@ -81,5 +81,6 @@ func (e *TemplateError) Unwrap() error { return e.Err }
 // lfsHeader begins every pointer file of Git LFS.
 const lfsHeader = "version https://git-lfs.github.com/spec/v1\n"
 
-// template finds an action of a Go template, which Helm charts are made of. "{{" alone is YAML.
-var template = regexp.MustCompile(`\{\{-?\s*[.$"/]|\{\{-?\s*(if|else|end|range|with|define|include|template|block|toYaml|tpl)\b`)
+// template finds an action of a Go template, which Helm charts are made of, or a variable of Jinja, which Ansible fills
+// in. "{{" alone is YAML.
+var template = regexp.MustCompile(`\{\{-?\s*\w+\s*(\|[^{}]*)?\}\}|\{\{-?\s*[.$"/]|\{\{-?\s*(if|else|end|range|with|define|include|template|block|toYaml|tpl)\b`)

@@ -18,8 +18,11 @@ func named(name, text string) File {
 	return f
 }
 
-func found(path, text string) File {
-	f := File{Name: "dir/" + path, Path: path, Found: true}
+func found(path, text string) File { return of("dir/", path, text) }
+
+// of is a file that was found in a tree, whose name begins the file's.
+func of(tree, path, text string) File {
+	f := File{Name: tree + path, Path: path, Found: true}
 	f.Parse([]byte(text))
 	return f
 }
@@ -167,6 +170,10 @@ func TestUnrendered(t *testing.T) {
 		{"one", []File{found("a.yaml", text)}, "dir/a.yaml: it is a template, not YAML: check the manifests that the chart renders to, with --render 'helm template CHART'"},
 		{"two of a chart", []File{chart("a/Chart.yaml"), chart("shop/Chart.yaml"), found("shop/templates/a.yaml", text), found("shop/templates/b.yaml", text), chart("z/Chart.yaml")},
 			"dir/shop/templates/a.yaml: it is a template, not YAML, and so is 1 more file: check the manifests that the chart renders to, with --render 'helm template dir/shop'"},
+		{"an old revision", []File{of("0123456789ab:", "shop/Chart.yaml", "apiVersion: v2\nname: a\n"), of("0123456789ab:", "shop/templates/a.yaml", text)},
+			"0123456789ab:shop/templates/a.yaml: it is a template, not YAML: check the manifests that the chart renders to, with --render 'helm template shop'"},
+		{"a variable of Jinja", []File{found("a.yaml", "apiVersion: v1\nkind: A\nmaxPods: {{ max_pods }}\n")}, "dir/a.yaml: it is a template, not YAML: check the manifests that the chart renders to, with --render 'helm template CHART'"},
+		{"a filter of Jinja", []File{found("a.yaml", "apiVersion: v1\nkind: A\nmaxPods: {{ max_pods | default(9) }}\n")}, "dir/a.yaml: it is a template, not YAML: check the manifests that the chart renders to, with --render 'helm template CHART'"},
 		{"three", []File{found("a.yaml", text), found("b.yaml", text), found("c.yaml", text)},
 			"dir/a.yaml: it is a template, not YAML, and so are 2 more files: check the manifests that the chart renders to, with --render 'helm template CHART'"},
 	} {

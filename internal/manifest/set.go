@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -117,12 +118,15 @@ func isFreeForm(object map[string]any) bool {
 		!slices.ContainsFunc(versions, func(v any) bool { return yamldoc.At(v, "schema") != nil })
 }
 
+// revision begins the name of a file that is read from a revision of git; a command of --render runs in its tree.
+var revision = regexp.MustCompile(`^[0-9a-f]{7,40}:`)
+
 // unrendered is the one error for all templates of a directory.
 func unrendered(templates []*TemplateError, files []File) error {
 	chart := "CHART"
 	for _, f := range files {
 		if dir := path.Dir(f.Name); path.Base(f.Path) == "Chart.yaml" && strings.HasPrefix(templates[0].File, dir+"/") {
-			chart = dir
+			chart = revision.ReplaceAllString(dir, "")
 		}
 	}
 	more := ""

@@ -56,7 +56,7 @@ func Count(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}
-	if strings.HasSuffix(noun, "y") {
+	if strings.HasSuffix(noun, "y") && !strings.HasSuffix(noun, "ey") {
 		noun = strings.TrimSuffix(noun, "y") + "ie"
 	}
 	return strconv.Itoa(n) + " " + noun + "s"

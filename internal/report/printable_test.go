@@ -64,7 +64,7 @@ func TestPrintable(t *testing.T) {
 	for _, c := range []struct {
 		n          int
 		noun, want string
-	}{{0, "object", "0 objects"}, {1, "object", "1 object"}, {2, "entry", "2 entries"}, {1, "entry", "1 entry"}} {
+	}{{0, "object", "0 objects"}, {1, "object", "1 object"}, {2, "entry", "2 entries"}, {2, "key", "2 keys"}, {1, "entry", "1 entry"}} {
 		if got := Count(c.n, c.noun); got != c.want {
 			t.Errorf("%d %s: %q", c.n, c.noun, got)
 		}
