@@ -86,6 +86,20 @@ func TestUnreadable(t *testing.T) {
 	}
 }
 
+// Heat takes the last of two values of a key. Only parameters are read, and one that is given twice in the same way is no
+// secret; where its definitions differ, a lock could hide.
+func TestRepeatedKeys(t *testing.T) {
+	const ignored = "description: {a: 1, a: 2}\nresources: {a: {b: 1, b: 2}, a: !custom x}\noutputs: {a: 1, a: 2}\noutputs: {}\n"
+	template := mustRead(t, ignored+"parameters: {a: {type: string, updatable: false}, b: {type: string}, a: {type: string, updatable: false}}")
+	if all := template.Parameters(); len(all) != 2 || !all[0].Immutable {
+		t.Errorf("got %v, want the immutable parameter a, and b", all)
+	}
+	_, err := heat.ReadTemplate([]byte("parameters:\n  a: {type: string, updatable: false}\n  a: {type: string}\n"))
+	if want := `line 3: the key "a" is given a second time, with another value`; err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
 // The error has both names that the proposal gives it.
 func TestParameterUpdateNotAllowed(t *testing.T) {
 	template := mustRead(t, "parameters: {a: {type: string, updatable: false}, b: {type: string, updatable: false}}")

@@ -65,7 +65,7 @@ func (t *Template) lookup(name string) (*Parameter, bool) {
 // it. A template that names its heat_template_version may have no parameters. The error is a *[parameter.ReadError].
 // Attributes that look misspelled are refusals of [Template.Validate] instead.
 func ReadTemplate(data []byte) (*Template, error) {
-	root, err := document.LoadMapping(data, "a Heat Orchestration Template")
+	root, err := document.LoadMapping(data, "a Heat Orchestration Template", "description", "resources", "outputs", "conditions", "environment", "parameter_groups")
 	if err != nil {
 		return nil, err
 	}

@@ -109,6 +109,8 @@ func TestLoad(t *testing.T) {
 		{"two documents", "a: 1\n---\nb: 2", "", "line 3: a second document begins here"},
 		{"malformed", "a: 1\nb: [", "", "line 2: did not find"},
 		{"a key twice", "a: 1\nb: 2\na: 3", "", `line 3: the key "a" is given a second time`},
+		{"a key twice with one value", "a: {k: [1, x]}\nb: 2\na: {k: [1, x]}", `{"a":{"k":[1,"x"]},"b":2}`, ""},
+		{"a key twice with one text of two types", "a: 1\na: '1'", "", `line 2: the key "a" is given a second time, with another value`},
 		{"a key that is a list", "? [a]\n: 1", "", "a key is a list: it is a name"},
 		{"a key that is an alias twice", "&k a: 1\n*k : 2", "", `the key "a" is given a second time`},
 		{"an anchor in itself", "a: &x [*x]", "", `the anchor "x" contains itself`},

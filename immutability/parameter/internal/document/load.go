@@ -1,5 +1,5 @@
 // Package document reads the YAML and JSON documents of the parameter packages into trees in which nothing can hide:
-// aliases and merge keys are expanded within bounds, no mapping has a key twice, and every tag is one of YAML's core.
+// aliases and merge keys are expanded within bounds, no mapping has two values for a key, and every tag is one of YAML's core.
 package document
 
 import (
@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -24,8 +25,9 @@ const (
 
 // Load reads the one YAML or JSON document in data. It returns nil for data without a document, and a
 // *[parameter.ReadError] otherwise. Where two readers could take two values from one text, a lock could hide behind
-// the value that nobody looks at; Load refuses such a text.
-func Load(data []byte) (*yaml.Node, error) {
+// the value that nobody looks at; Load refuses such a text. The values of the ignored keys of the document, whatever is
+// in them, are null.
+func Load(data []byte, ignored ...string) (*yaml.Node, error) {
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
 	var root *yaml.Node
 	for {
@@ -48,7 +50,7 @@ func Load(data []byte) (*yaml.Node, error) {
 	if root == nil {
 		return nil, nil
 	}
-	l := loader{open: map[*yaml.Node]bool{}}
+	l := loader{open: map[*yaml.Node]bool{}, ignored: ignored}
 	return l.resolve(root)
 }
 
@@ -56,6 +58,7 @@ func Load(data []byte) (*yaml.Node, error) {
 type loader struct {
 	nodes, depth int
 	open         map[*yaml.Node]bool // anchors that are being expanded
+	ignored      []string            // keys of the document whose values are left out
 }
 
 func (l *loader) resolve(n *yaml.Node) (*yaml.Node, error) {
@@ -100,7 +103,7 @@ func (l *loader) resolve(n *yaml.Node) (*yaml.Node, error) {
 // pairs returns the keys and values of the mapping n: its own, then those merged into it that it does not have.
 func (l *loader) pairs(n *yaml.Node) ([]*yaml.Node, error) {
 	var content, merged []*yaml.Node
-	seen := map[string]bool{}
+	seen := map[string]*yaml.Node{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		if n.Content[i].ShortTag() == "!!merge" {
 			sources, err := l.mergeSources(n.Content[i+1])
@@ -117,25 +120,34 @@ func (l *loader) pairs(n *yaml.Node) ([]*yaml.Node, error) {
 		if key.Kind != yaml.ScalarNode {
 			return nil, Errorf(key, "a key is %s: it is a name", Describe(key))
 		}
-		if seen[key.Value] {
-			return nil, Errorf(key, "the key %q is given a second time", key.Value)
+		value := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!null", Line: key.Line}
+		if l.depth > 1 || !slices.Contains(l.ignored, key.Value) {
+			if value, err = l.resolve(n.Content[i+1]); err != nil {
+				return nil, err
+			}
 		}
-		seen[key.Value] = true
-		value, err := l.resolve(n.Content[i+1])
-		if err != nil {
-			return nil, err
+		switch first := seen[key.Value]; {
+		case first == nil:
+			seen[key.Value] = value
+			content = append(content, key, value)
+		case !same(first, value):
+			return nil, Errorf(key, "the key %q is given a second time, with another value", key.Value)
 		}
-		content = append(content, key, value)
 	}
 	for _, source := range merged {
 		for i := 0; i+1 < len(source.Content); i += 2 {
-			if key := source.Content[i]; !seen[key.Value] {
-				seen[key.Value] = true
+			if key := source.Content[i]; seen[key.Value] == nil {
+				seen[key.Value] = source.Content[i+1]
 				content = append(content, key, source.Content[i+1])
 			}
 		}
 	}
 	return content, nil
+}
+
+// same reports whether two values without aliases are the same text.
+func same(a, b *yaml.Node) bool {
+	return a.Kind == b.Kind && a.Tag == b.Tag && a.Value == b.Value && slices.EqualFunc(a.Content, b.Content, same)
 }
 
 // mergeSources returns the mappings that the value of a merge key brings in, the first one winning.

@@ -13,8 +13,8 @@ import (
 )
 
 // LoadMapping is [Load] for a document that is a mapping; what says what it should be, for the message.
-func LoadMapping(data []byte, what string) (*yaml.Node, error) {
-	root, err := Load(data)
+func LoadMapping(data []byte, what string, ignored ...string) (*yaml.Node, error) {
+	root, err := Load(data, ignored...)
 	switch {
 	case err != nil:
 		return nil, err
