@@ -145,6 +145,10 @@ func TestPairs(t *testing.T) {
 		{"by their kind", slices.Concat(widget, gadget), slices.Concat(oldGadget, oldWidget), []string{"w.yaml old-w.yaml", "g.yaml old-g.yaml"}},
 		{"one of two", slices.Concat(widget, gadget), oldGadget, []string{"w.yaml -", "g.yaml old-g.yaml"}},
 		{"one of each, of whatever kind", widget, oldGadget, []string{"w.yaml old-g.yaml"}},
+		{"the same kind in two files", slices.Concat(crds(t, "bases/w.yaml", "Widget", "None", free), crds(t, "chart/w.yaml", "Widget", "None", free)),
+			slices.Concat(crds(t, "0123abc:chart/w.yaml", "Widget", "None", free), crds(t, "0123abc:bases/w.yaml", "Widget", "None", optional)), []string{"bases/w.yaml 0123abc:bases/w.yaml", "chart/w.yaml 0123abc:chart/w.yaml"}},
+		{"the same kind in two directories", crds(t, "new/bases/w.yaml", "Widget", "None", free),
+			slices.Concat(crds(t, "old/bases/w.yaml", "Widget", "None", free), crds(t, "old/bundle.yaml", "Widget", "None", optional)), []string{"new/bases/w.yaml old/bases/w.yaml"}},
 		{"one, and two old ones", widget, slices.Concat(oldGadget, oldWidget), []string{"w.yaml old-w.yaml"}},
 	} {
 		updates, err := pair(c.news, c.olds)

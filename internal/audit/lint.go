@@ -98,22 +98,56 @@ func (f *Finding) rank() int {
 	return 1
 }
 
-// pair pairs CRDs by group and kind, in the order of news.
+// pair pairs CRDs by group and kind, in the order of news; where olds has a kind several times, by file.
 func pair(news, olds []*crd.CRD) ([]update, error) {
-	before := map[schema.GroupKind]*crd.CRD{}
-	for _, o := range olds {
-		gk := schema.GroupKind{Group: o.Group, Kind: o.Kind}
-		if other := before[gk]; other != nil {
-			return nil, fmt.Errorf("--old: %s is defined twice, in %s:%d and in %s:%d; give one of them", gk, other.File, other.Position().Line, o.File, o.Position().Line)
-		}
-		before[gk] = o
-	}
 	if len(olds) == 1 && len(news) == 1 {
 		return []update{{news[0], olds[0]}}, nil
 	}
+	before := map[schema.GroupKind][]*crd.CRD{}
+	for _, o := range olds {
+		gk := schema.GroupKind{Group: o.Group, Kind: o.Kind}
+		before[gk] = append(before[gk], o)
+	}
 	updates := make([]update, len(news))
 	for i, n := range news {
-		updates[i] = update{n, before[schema.GroupKind{Group: n.Group, Kind: n.Kind}]}
+		old, err := closest(n, before[schema.GroupKind{Group: n.Group, Kind: n.Kind}])
+		if err != nil {
+			return nil, err
+		}
+		updates[i] = update{n, old}
 	}
 	return updates, nil
+}
+
+// closest returns the one of olds, which define the same kind as n, whose file has the most in common with n's: the
+// same path in another directory or revision, or else the same name. It returns an error where two have as much.
+func closest(n *crd.CRD, olds []*crd.CRD) (*crd.CRD, error) {
+	var best, other *crd.CRD
+	most := -1
+	for _, o := range olds {
+		switch common := commonSteps(n.File, o.File); {
+		case common > most:
+			best, other, most = o, nil, common
+		case common == most:
+			other = o
+		}
+	}
+	if other != nil {
+		gk := schema.GroupKind{Group: n.Group, Kind: n.Kind}
+		return nil, fmt.Errorf("--old: %s is defined twice, in %s:%d and in %s:%d; give one of them", gk, best.File, best.Position().Line, other.File, other.Position().Line)
+	}
+	return best, nil
+}
+
+// commonSteps counts the steps at the end of two paths that are the same.
+func commonSteps(a, b string) int {
+	step := func(r rune) bool { return r == '/' || r == ':' }
+	is, was := strings.FieldsFunc(a, step), strings.FieldsFunc(b, step)
+	slices.Reverse(is)
+	slices.Reverse(was)
+	n := 0
+	for n < min(len(is), len(was)) && is[n] == was[n] {
+		n++
+	}
+	return n
 }
