@@ -24,14 +24,7 @@ func itemKeys(s *spec.Schema, value any, path string) string {
 			if !ok {
 				return keys
 			}
-			value, path = at[name], rest
-			if property, ok := s.Properties[name]; ok {
-				s = &property
-			} else if s.AdditionalProperties != nil {
-				s = s.AdditionalProperties.Schema
-			} else {
-				s = nil
-			}
+			value, path, s = at[name], rest, below(s, name)
 		case []any:
 			number, rest, _ := strings.Cut(strings.TrimPrefix(path, "["), "]")
 			i, err := strconv.Atoi(number)
