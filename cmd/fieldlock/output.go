@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,14 +15,8 @@ import (
 // addOutputs adds -o for results that report prints in several formats, each to standard output or to a file.
 func addOutputs(cmd *cobra.Command, has func(report.Format) bool) *report.Outputs {
 	outputs := report.OutputsFor(has)
-	cmd.Flags().VarP(outputs, "output", "o", "what to print: "+outputs.Usage()+"; FORMAT=FILE writes a file, and may be repeated")
-	var names []string
-	for _, f := range report.Formats() {
-		if has(f) {
-			names = append(names, f.Name)
-		}
-	}
-	completeWith(cmd, "output", names...)
+	cmd.Flags().VarP(outputs, "output", "o", "what to print: "+strings.Join(outputs.Names(), ", ")+"; FORMAT=FILE writes a file, and may be repeated")
+	completeWith(cmd, "output", outputs.Names()...)
 	return outputs
 }
 
@@ -77,7 +72,7 @@ func oneFile(cmd *cobra.Command, args []string) error {
 func joined(errs []error) error {
 	const limit = 20
 	if len(errs) < 2 {
-		return firstOf(errs)
+		return errors.Join(errs...)
 	}
 	lines := []string{report.Count(len(errs), "mistake") + ":"}
 	for i, err := range errs {
@@ -88,11 +83,4 @@ func joined(errs []error) error {
 		lines = append(lines, err.Error())
 	}
 	return fmt.Errorf("%s", strings.Join(lines, "\n  "))
-}
-
-func firstOf(errs []error) error {
-	if len(errs) == 0 {
-		return nil
-	}
-	return errs[0]
 }

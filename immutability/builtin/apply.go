@@ -1,6 +1,10 @@
 package builtin
 
-import "github.com/fieldlock/fieldlock/internal/jsonvalue"
+import (
+	"slices"
+
+	"github.com/fieldlock/fieldlock/internal/jsonvalue"
+)
 
 // apply returns what a server holds once newObj has been applied over stored by the manager that applied oldObj before.
 // What oldObj had and newObj leaves out is removed with everything below it; what only the server set stays. null in
@@ -125,12 +129,7 @@ func (f *field) key(item map[string]any, key string) any {
 // mergeSet merges lists that are sets: the items of newList, then the items of stored that nobody removed.
 func mergeSet(stored, oldList, newList []any) any {
 	has := func(list []any, item any) bool {
-		for _, other := range list {
-			if jsonvalue.Equal(other, item) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(list, func(other any) bool { return jsonvalue.Equal(other, item) })
 	}
 	out := append([]any(nil), newList...)
 	for _, item := range stored {

@@ -3,7 +3,6 @@ package builtin
 import (
 	"encoding/base64"
 	"encoding/json"
-	"math"
 	"reflect"
 	"strings"
 	"sync"
@@ -242,10 +241,6 @@ func withoutNull(v any) any {
 			out[i] = withoutNull(item)
 		}
 		return out
-	case float64:
-		if v == math.Trunc(v) {
-			return whole(v)
-		}
 	}
-	return v
+	return whole(v)
 }

@@ -50,7 +50,7 @@ func newCheck(fields *field, row Row) (*check, error) {
 		for i, word := range row.source.Update {
 			words[i] = word
 		}
-		marks["x-fieldlock-update"] = words
+		marks[immutability.KeyUpdate] = words
 	} else {
 		marks["x-kubernetes-"+row.Lock] = true
 	}

@@ -3,6 +3,7 @@ package builtin
 import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
+	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 )
 
@@ -59,7 +60,7 @@ func (f *field) property(name string) *field {
 	return f.values
 }
 
-// set stores what the data says about a field.
+// describe stores what the data says about the field.
 func (f *field) describe(source fieldSource) {
 	f.typ, f.keys, f.atomic, f.mergeSet, f.set = source.Type, source.Keys, source.Atomic, source.MergeSet, source.Set
 	if source.Default != nil {
@@ -130,7 +131,7 @@ func (f *field) schema(steps []step, marks map[string]any) *spec.Schema {
 		s.Type = []string{"array"}
 		s.Items = &spec.SchemaOrArray{Schema: f.items.schema(steps[1:], marks)}
 		if len(f.keys) > 0 {
-			s.AddExtension("x-kubernetes-list-type", "map")
+			s.AddExtension(immutability.KeyListType, "map")
 			keys := make([]any, len(f.keys))
 			for i, key := range f.keys {
 				keys[i] = key
@@ -138,7 +139,7 @@ func (f *field) schema(steps []step, marks map[string]any) *spec.Schema {
 					s.Items.Schema.SetProperty(key, *spec.StringProperty())
 				}
 			}
-			s.AddExtension("x-kubernetes-list-map-keys", keys)
+			s.AddExtension(immutability.KeyListMapKeys, keys)
 		}
 	case eachValue:
 		s.Type = []string{"object"}
@@ -155,7 +156,7 @@ func (f *field) describeBelow(s *spec.Schema) {
 	if f.set {
 		s.Type = []string{"array"}
 		s.Items = &spec.SchemaOrArray{Schema: spec.StringProperty()}
-		s.AddExtension("x-kubernetes-list-type", "set")
+		s.AddExtension(immutability.KeyListType, "set")
 	}
 	if f.values != nil {
 		s.Type = []string{"object"}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
+	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
 // Check predicts what the API server says when newObj is applied over oldObj. Both are decoded manifests, as written:
@@ -56,7 +57,7 @@ func (k *Kind) finish(v *Verdict, newObj, oldObj map[string]any) {
 	slices.SortStableFunc(v.Violations, func(a, b Violation) int { return strings.Compare(a.Path, b.Path) })
 	v.Violations = slices.CompactFunc(v.Violations, func(a, b Violation) bool { return a.Path == b.Path && a.Message == b.Message })
 	v.Unknown = slices.DeleteFunc(v.Unknown, func(r Remark) bool {
-		return slices.ContainsFunc(v.Violations, func(found Violation) bool { return within(r.Path, found.Path) })
+		return slices.ContainsFunc(v.Violations, func(found Violation) bool { return yamldoc.Within(r.Path, found.Path) })
 	})
 	if len(v.Violations) > 0 {
 		v.Notes = nil // nothing of a refused change is accepted

@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -17,8 +18,8 @@ type Kinds struct {
 }
 
 // For returns the built-in kinds of a Kubernetes minor, such as "1.36"; "" is the newest known one. It returns an error
-// that names the known minors for any other text. The first call reads about 20 small files; the checks of a kind are compiled when
-// the kind is first used.
+// that names the known minors for any other text. The first call reads about 20 small files; the checks of a kind are
+// compiled when the kind is first used.
 func For(minor string) (*Kinds, error) {
 	number, err := parseMinor(minor)
 	if err != nil {
@@ -38,10 +39,7 @@ func For(minor string) (*Kinds, error) {
 		}
 	}
 	slices.SortFunc(k.all, func(a, b *Kind) int {
-		if c := strings.Compare(a.Group, b.Group); c != 0 {
-			return c
-		}
-		return strings.Compare(a.Kind, b.Kind)
+		return cmp.Or(strings.Compare(a.Group, b.Group), strings.Compare(a.Kind, b.Kind))
 	})
 	return k, nil
 }

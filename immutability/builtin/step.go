@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"maps"
 	"strings"
 )
 
@@ -60,10 +61,7 @@ func without(value any, steps []step) any {
 		if !ok {
 			return value
 		}
-		out := make(map[string]any, len(value))
-		for key, member := range value {
-			out[key] = member
-		}
+		out := maps.Clone(value)
 		if len(steps) == 1 {
 			delete(out, name)
 			return out

@@ -2,7 +2,6 @@ package builtin
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/fieldlock/fieldlock/immutability"
 )
@@ -52,10 +51,4 @@ func (v *Verdict) withdraw(oldObj map[string]any) {
 		v.Unknown = append(v.Unknown, Remark{found.Path, "the old manifest is of a version that is gone and leaves the field out; what the server filled in then is not known"})
 		return true
 	})
-}
-
-// within reports whether a path is parent or below it.
-func within(path, parent string) bool {
-	rest, ok := strings.CutPrefix(path, parent)
-	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
 }

@@ -33,9 +33,9 @@ type Imported struct {
 
 // Import reads the transition rules of s as locks. A rule is recognized if there are locks that give the same verdict for
 // every update from one valid object to another; the rules of a field and of its ancestors are weighed together. All
-// others are left, with the reason. What a rule with optionalOldSelf says of values without an old value stays a rule. Rules without oldSelf are neither changed nor listed. Cost: O(size of s), and for
-// each rule the number of states of the fields that it names, which is small; for a rule on several fields a search of
-// bounded size.
+// others are left, with the reason. What a rule with optionalOldSelf says of values without an old value stays a rule.
+// Rules without oldSelf are neither changed nor listed. Cost: O(size of s), and for each rule the number of states of the
+// fields that it names, which is small; for a rule on several fields a search of bounded size.
 func Import(s *spec.Schema) Imported {
 	im := &importer{tree: readTree(s), now: &accepted{map[*schema.Location][]schema.Lock{}, map[*schema.Location]bool{}}}
 	for _, l := range im.All {

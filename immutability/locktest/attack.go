@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/fieldlock/fieldlock/internal/witness"
+	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
 // AttackOption changes an attack.
@@ -29,10 +30,7 @@ func Accept(holes ...string) AttackOption {
 
 // accepts reports whether a hole at path is listed, or one above it.
 func (a *attack) accepts(path string) bool {
-	return slices.ContainsFunc(a.accepted, func(hole string) bool {
-		rest, ok := strings.CutPrefix(path, hole)
-		return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
-	})
+	return slices.ContainsFunc(a.accepted, func(hole string) bool { return yamldoc.Within(path, hole) })
 }
 
 // Attack tries to get around every lock and transition rule of the schema, starting from object, which takes the forms of

@@ -56,7 +56,7 @@ func (c *converter) keyword(out map[string]any, keyword string, value any, path 
 		if _, isFlag := value.(bool); isFlag { // a number since draft 6
 			out[keyword] = value
 		}
-	case "properties", "patternProperties":
+	case "properties", "patternProperties", "allOf", "anyOf", "oneOf":
 		out[keyword] = c.each(value, path, c.schema)
 	case "dependencies":
 		out[keyword] = c.each(value, path, func(value any, path string) any {
@@ -65,8 +65,6 @@ func (c *converter) keyword(out map[string]any, keyword string, value any, path 
 			}
 			return c.schema(value, path)
 		})
-	case "allOf", "anyOf", "oneOf":
-		out[keyword] = c.each(value, path, c.schema)
 	case "items":
 		if _, isList := value.([]any); isList {
 			out[keyword] = c.each(value, path, c.schema)

@@ -2,6 +2,7 @@ package accept
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
@@ -83,13 +84,11 @@ func (l *List) read(d *yamldoc.Document) error {
 		}
 		var e Entry
 		for key, v := range object {
-			field, text := e.field(key), ""
-			switch v := v.(type) {
-			case string:
-				text = v
-			default:
+			text, isText := v.(string)
+			if !isText {
 				return d.Errorf(append(at, key), "it is %s; it has to be a string, in quotes where YAML reads it as something else", yamldoc.Describe(v))
 			}
+			field := e.field(key)
 			if field == nil {
 				return d.Errorf(append(at, key), "the key is not known; an entry has the keys %v", keys)
 			}
@@ -107,8 +106,7 @@ func (l *List) read(d *yamldoc.Document) error {
 	return nil
 }
 
-// Match returns the first entry that matches the finding and counts on the day of now, or nil. A nil
-// List has none.
+// Match returns the first entry that matches the finding and counts on the day of now, or nil. A nil List has none.
 func (l *List) Match(f Finding, now time.Time) *Entry {
 	if l == nil {
 		return nil
@@ -147,19 +145,11 @@ func (e *Entry) expired(now time.Time) bool {
 
 // Has reports whether the list has an equal entry. A nil List has none.
 func (l *List) Has(e *Entry) bool {
-	if l == nil {
-		return false
-	}
-	for i := range l.Entries {
-		if l.Entries[i] == *e {
-			return true
-		}
-	}
-	return false
+	return l != nil && slices.Contains(l.Entries, *e)
 }
 
-// Warnings names the entries that matched nothing or another change, and those whose last day is over: with forLint the entries for CRDs,
-// otherwise the others. A nil List has none.
+// Warnings names the entries that matched nothing or another change, and those whose last day is over: with forLint the
+// entries for CRDs, otherwise the others. A nil List has none.
 func (l *List) Warnings(now time.Time, forLint bool) []string {
 	if l == nil {
 		return nil

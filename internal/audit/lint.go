@@ -3,14 +3,13 @@ package audit
 import (
 	"cmp"
 	"fmt"
-	"runtime"
 	"slices"
 	"strings"
-	"sync"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/fieldlock/fieldlock/immutability/crd"
+	"github.com/fieldlock/fieldlock/internal/manifest"
 )
 
 // Options is how much CRDs does.
@@ -35,23 +34,12 @@ func CRDs(news, olds []*crd.CRD, o Options) (*Report, error) {
 		o.Begin(len(updates))
 	}
 	findings := make([][]Finding, len(updates))
-	var workers sync.WaitGroup
-	next := make(chan int)
-	for range min(runtime.GOMAXPROCS(0), len(updates)) {
-		workers.Go(func() {
-			for i := range next {
-				findings[i] = updates[i].findings(o.Explain)
-				if o.Step != nil {
-					o.Step()
-				}
-			}
-		})
-	}
-	for i := range updates {
-		next <- i
-	}
-	close(next)
-	workers.Wait()
+	manifest.Each(len(updates), func(i int) {
+		findings[i] = updates[i].findings(o.Explain)
+		if o.Step != nil {
+			o.Step()
+		}
+	})
 	r := &Report{Findings: append([]Finding{}, slices.Concat(findings...)...), CRDs: len(news), Explained: o.Explain}
 	for _, u := range updates {
 		r.Locked = r.Locked || hasLocks(u.new) || TransitionRules(u.new) > 0

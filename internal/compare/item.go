@@ -2,13 +2,13 @@ package compare
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/internal/schema"
+	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
 // itemKeys says which item of a list-type map a path leads through, by the values of its keys: an index alone tells
@@ -16,55 +16,24 @@ import (
 func itemKeys(s *spec.Schema, value any, path string) string {
 	var keys string
 	hidden := false
-	for path != "" && s != nil {
-		hidden = hidden || isPassword(s)
-		switch at := value.(type) {
-		case map[string]any:
-			name, rest, ok := cutMember(at, path)
-			if !ok {
-				return keys
-			}
-			value, path = at[name], rest
-			if property, ok := s.Properties[name]; ok {
-				s = &property
-			} else if s.AdditionalProperties != nil {
-				s = s.AdditionalProperties.Schema
-			} else {
-				s = nil
-			}
-		case []any:
-			number, rest, _ := strings.Cut(strings.TrimPrefix(path, "["), "]")
-			i, err := strconv.Atoi(number)
-			if err != nil || i < 0 || i >= len(at) || s.Items == nil {
-				return keys
-			}
-			if marks, _ := schema.ReadMarks(s.Extensions); marks.ListType == schema.ListMap {
-				keys = keysOf(s.Items.Schema, at[i], marks.ListMapKeys, hidden)
-			}
-			value, path, s = at[i], rest, s.Items.Schema
-		default:
-			return keys
+	for _, step := range yamldoc.Steps(value, path) {
+		if s == nil {
+			break
 		}
+		hidden = hidden || isPassword(s)
+		value = yamldoc.At(value, step)
+		if _, isIndex := step.(int); isIndex && s.Items != nil {
+			if marks, _ := schema.ReadMarks(s.Extensions); marks.ListType == schema.ListMap {
+				keys = keysOf(s.Items.Schema, value, marks.ListMapKeys, hidden)
+			}
+		}
+		s = below(s, step)
 	}
 	return keys
 }
 
-// cutMember takes the longest name of a member off the front of path.
-func cutMember(object map[string]any, path string) (name, rest string, ok bool) {
-	best := -1
-	for key := range object {
-		for _, text := range [...]string{key, "." + key, "[" + key + "]"} {
-			after, found := strings.CutPrefix(path, text)
-			if found && len(text) > best && (after == "" || after[0] == '.' || after[0] == '[') {
-				name, rest, best = key, after, len(text)
-			}
-		}
-	}
-	return name, rest, best >= 0
-}
-
-// keysOf prints the values of the key fields that item has, except passwords; hidden says that all of them are passwords. s is the
-// schema of the items.
+// keysOf prints the values of the key fields that item has, except passwords; hidden says that all of them are passwords.
+// s is the schema of the items.
 func keysOf(s *spec.Schema, item any, names []string, hidden bool) string {
 	hidden = hidden || s != nil && isPassword(s)
 	object, _ := item.(map[string]any)

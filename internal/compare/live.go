@@ -67,6 +67,5 @@ func related(a, b string) bool {
 	if len(a) > len(b) {
 		a, b = b, a
 	}
-	rest, ok := strings.CutPrefix(b, a)
-	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
+	return yamldoc.Within(b, a)
 }

@@ -3,6 +3,8 @@ package kindcase
 import (
 	"fmt"
 	"strings"
+
+	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
 // Verdict is what package builtin says about a case.
@@ -28,17 +30,11 @@ func Compare(c Case, a Answer, v Verdict, minor string) string {
 	for _, cause := range v.Causes {
 		found := len(a.Causes) == 0 && strings.Contains(a.Error, cause.Message)
 		for _, real := range a.Causes {
-			found = found || within(real.Field, cause.Field) && strings.Contains(real.Message, cause.Message)
+			found = found || yamldoc.Within(real.Field, cause.Field) && strings.Contains(real.Message, cause.Message)
 		}
 		if !found {
 			return fmt.Sprintf("the cause %q is not one of the server's: %q", cause, a.Causes)
 		}
 	}
 	return ""
-}
-
-// within reports whether a path is parent or below it.
-func within(path, parent string) bool {
-	rest, ok := strings.CutPrefix(path, parent)
-	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
 }

@@ -147,21 +147,10 @@ func mistake(d *yamldoc.Document, path, format string, args ...any) error {
 	}
 }
 
-// describe names a value for messages.
+// describe names the value of a field, for which null is as good as nothing.
 func describe(v any) string {
-	switch v := v.(type) {
-	case nil:
+	if v == nil {
 		return "missing"
-	case map[string]any:
-		return "an object"
-	case []any:
-		return "a list"
-	case string:
-		if len(v) > 40 {
-			return "a long string"
-		}
-		return fmt.Sprintf("the string %q", v)
-	default:
-		return fmt.Sprint(v)
 	}
+	return yamldoc.Describe(v)
 }

@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -47,7 +48,8 @@ func (r *Reader) Schemas(args ...string) (s Schemas, errs []error, err error) {
 	return s, errs, nil
 }
 
-// SchemasOf returns the schemas in files, which one argument named.
+// SchemasOf returns the schemas in files, which one argument named, and which have to have at least one. Errors about
+// single files or CRDs are in errs.
 func SchemasOf(arg string, files []File) (s Schemas, errs []error, err error) {
 	var rest []File
 	for _, f := range files {
@@ -57,13 +59,15 @@ func SchemasOf(arg string, files []File) (s Schemas, errs []error, err error) {
 			rest = append(rest, f)
 		}
 	}
-	if len(s.Documents) > 0 {
-		set := Objects(rest)
-		s.CRDs = set.CRDs
-		return s, set.Errs, nil
+	set := Objects(rest)
+	if len(s.Documents)+len(set.CRDs)+len(set.Errs) == 0 {
+		if arg == "-" {
+			arg = Stdin
+		}
+		return s, nil, fmt.Errorf("%s: there is no CustomResourceDefinition in it; give the YAML or JSON of a CRD, or a directory of CRDs", arg)
 	}
-	s.CRDs, errs, err = CRDsOf([]string{arg}, [][]File{rest})
-	return s, errs, err
+	s.CRDs = set.CRDs
+	return s, set.Errs, nil
 }
 
 // openAPIOf returns the OpenAPI document or JSON Schema that a file holds, or nil.

@@ -3,7 +3,6 @@ package manifest
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"syscall"
 )
 
@@ -33,9 +32,5 @@ func unreadable(path string, err error) error {
 	if errors.Is(err, syscall.EISDIR) {
 		return &argumentError{fmt.Errorf("%s: it is a directory; give one of its files, or - for standard input", path)}
 	}
-	var pathError *fs.PathError
-	if errors.As(err, &pathError) {
-		err = pathError.Err // without the operation and the path
-	}
-	return &argumentError{fmt.Errorf("%s: it cannot be read: %w; give a file, a directory, or - for standard input", path, err)}
+	return &argumentError{fmt.Errorf("%s: it cannot be read: %w; give a file, a directory, or - for standard input", path, Cause(err))}
 }

@@ -96,13 +96,13 @@ func Decode(text string) (Annotation, error) {
 func (a Annotation) Equal(b Annotation) bool {
 	return maps.EqualFunc(a, b, func(a, b map[string]map[string]any) bool {
 		return maps.EqualFunc(a, b, func(a, b map[string]any) bool {
-			return len(a) == len(b) && SameKeys(a, b)
+			return len(a) == len(b) && sameKeys(a, b)
 		})
 	})
 }
 
-// SameKeys reports whether each key of a is in b with a value that means the same.
-func SameKeys(a, b map[string]any) bool {
+// sameKeys reports whether each key of a is in b with a value that means the same.
+func sameKeys(a, b map[string]any) bool {
 	for key, value := range a {
 		other, ok := b[key]
 		if !ok || !SameMark(key, value, other) {

@@ -29,13 +29,13 @@ func OutputsFor(has func(Format) bool) *Outputs {
 	return &Outputs{allowed: slices.DeleteFunc(Formats(), func(f Format) bool { return !has(f) })}
 }
 
-// Usage lists the formats for a flag's help.
-func (o *Outputs) Usage() string {
+// Names lists the formats that the command has.
+func (o *Outputs) Names() []string {
 	var names []string
 	for _, f := range o.allowed {
 		names = append(names, f.Name)
 	}
-	return strings.Join(names, ", ")
+	return names
 }
 
 // String returns the outputs as they were given.
@@ -63,7 +63,7 @@ func (o *Outputs) Set(text string) error {
 	i := slices.IndexFunc(o.allowed, func(f Format) bool { return f.Name == name })
 	switch {
 	case i < 0:
-		return fmt.Errorf("the formats are %s", o.Usage())
+		return fmt.Errorf("the formats are %s", strings.Join(o.Names(), ", "))
 	case toFile && file == "":
 		return fmt.Errorf("%s= needs the name of a file", name)
 	case !toFile && slices.ContainsFunc(o.list, func(out output) bool { return out.file == "" }):

@@ -179,7 +179,7 @@ func TestOutputs(t *testing.T) {
 			t.Errorf("%s: %v, %s", c.name, err, o)
 		}
 	}
-	if got := OutputsFor(func(f Format) bool { return f.Locks != nil }).Usage(); got != "text, json, markdown" {
+	if got := OutputsFor(func(f Format) bool { return f.Locks != nil }).Names(); strings.Join(got, " ") != "text json markdown" {
 		t.Errorf("the formats of locks are %s", got)
 	}
 	o := OutputsFor(all)

@@ -90,7 +90,7 @@ func (v *Version) read(obj map[string]any, stored *Version) (map[string]any, err
 	return obj, nil
 }
 
-// schemaOf is the schema at p, of which metadata.name is a string although CRDs do not say so.
+// schemaAt returns the schema at p; metadata.name is a string, although CRDs do not say so.
 func (v *Version) schemaAt(p path) *spec.Schema {
 	if len(p) == 2 && p[0] == "metadata" && p[1] == "name" {
 		if s := schemaAt(v.Schema, p); s != nil && len(s.Type) > 0 {

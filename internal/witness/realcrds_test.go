@@ -30,7 +30,7 @@ func TestRealCRDs(t *testing.T) {
 		for _, c := range crds {
 			k := witness.FromCRD(c)
 			for _, h := range holesOf(c) {
-				_, ok := k.Find(h.Hole)
+				_, ok := k.Show(h.Hole)
 				switch {
 				case ok:
 					found++

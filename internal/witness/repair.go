@@ -203,7 +203,7 @@ func (s *sequence) together(p problem, v *Version, reads *ruleReads) [][]change 
 	obj := s.objects[p.at]
 	for _, node := range expand(obj, v.Schema, nil, patternOf(p.rule.SchemaPath)) {
 		for _, pattern := range reads.patterns {
-			at := append(node[:len(node):len(node)], path{}...)
+			at := node
 			for _, step := range pattern {
 				at = at.child(step)
 			}

@@ -28,23 +28,14 @@ type Witness struct {
 	Refused []Refusal // why, one or more
 }
 
-// Find returns a witness of h. It reports false when it finds none within a bounded effort. The same input, in the same
-// order, gives the same witness.
-func (k *Kind) Find(h Hole) (Witness, bool) {
-	shown, ok := k.Show(h)
-	if !ok {
-		return Witness{}, false
-	}
-	return shown.Witness(), true
-}
-
 // Shown is a hole with objects that show it, which may be larger than necessary.
 type Shown struct {
 	way   *way
 	found *candidate
 }
 
-// Show is Find without the time that it takes to find the smallest objects.
+// Show looks for objects that show h. It reports false when it finds none within a bounded effort. The same input, in the
+// same order, gives the same objects.
 func (k *Kind) Show(h Hole) (Shown, bool) {
 	before := k.evaluations() - k.wasted
 	w, found := k.search(h)

@@ -42,7 +42,11 @@ func TestFind(t *testing.T) {
 			if c.Versions != nil {
 				version = "v2"
 			}
-			w, ok := witness.FromCRD(c.crd(t)).Find(witness.Hole{Rule: c.Hole.Rule, Version: version, SchemaPath: c.Hole.Path, Fields: c.Hole.Fields})
+			shown, ok := witness.FromCRD(c.crd(t)).Show(witness.Hole{Rule: c.Hole.Rule, Version: version, SchemaPath: c.Hole.Path, Fields: c.Hole.Fields})
+			var w witness.Witness
+			if ok {
+				w = shown.Witness()
+			}
 			if ok != (c.Objects != nil) {
 				t.Fatalf("a witness: %v (%s)\n%v", ok, c.Reason, w.Objects)
 			}

@@ -9,11 +9,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-const (
-
-	// maxMerges bounds how deep merge keys may lead through one another.
-	maxMerges = 100
-)
+// maxMerges bounds how deep merge keys may lead through one another.
+const maxMerges = 100
 
 // nodes yields the parsed documents of the piece; an error is the last.
 func (p *piece) nodes(yield func(*yaml.Node, error) bool) {

@@ -59,6 +59,12 @@ func PathString(steps ...any) string {
 	return b.String()
 }
 
+// Within reports whether a path, as field.Path prints it, is parent or below it.
+func Within(path, parent string) bool {
+	rest, ok := strings.CutPrefix(path, parent)
+	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
+}
+
 // Steps resolves a path as field.Path prints it ("spec.nodes[2].zone", "spec.labels[app.kubernetes.io/name]") against
 // value, as far as it leads. The members that value has decide where a name with dots or brackets ends.
 func Steps(value any, path string) []any {
@@ -85,8 +91,7 @@ func Steps(value any, path string) []any {
 func memberAt(object map[string]any, path string) (name string, length int) {
 	for key := range object {
 		for _, text := range [...]string{key, "." + key, "[" + key + "]"} {
-			rest, ok := strings.CutPrefix(path, text)
-			if ok && len(text) > length && (rest == "" || rest[0] == '.' || rest[0] == '[') {
+			if len(text) > length && Within(path, text) {
 				name, length = key, len(text)
 			}
 		}

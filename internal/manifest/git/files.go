@@ -1,6 +1,7 @@
 package git
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/fieldlock/fieldlock/internal/manifest"
@@ -46,16 +47,7 @@ func (t *Tree) File(below string) (data []byte, ok bool, err error) {
 	}
 	contents, errs, err := t.reader.read([]string{below})
 	if err != nil || errs[0] != nil {
-		return nil, true, fmt.Errorf("%s: it cannot be read: %w", t.name(below), firstOf(err, errs[0]))
+		return nil, true, fmt.Errorf("%s: it cannot be read: %w", t.name(below), cmp.Or(err, errs[0]))
 	}
 	return contents[0], true, nil
-}
-
-func firstOf(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }

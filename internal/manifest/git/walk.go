@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/fieldlock/fieldlock/internal/manifest"
@@ -111,28 +112,12 @@ func (w *walker) fail(shown, message string) {
 
 // below lists the entries whose path begins with prefix.
 func (t *Tree) below(prefix string) []string {
-	from, to := 0, len(t.sorted)
-	if prefix != "" {
-		from = searchFirst(t.sorted, prefix)
-		to = from
-		for to < len(t.sorted) && strings.HasPrefix(t.sorted[to], prefix) {
-			to++
-		}
+	from, _ := slices.BinarySearch(t.sorted, prefix)
+	to := from
+	for to < len(t.sorted) && strings.HasPrefix(t.sorted[to], prefix) {
+		to++
 	}
 	return t.sorted[from:to]
-}
-
-// searchFirst returns the index of the first name that is not before prefix.
-func searchFirst(sorted []string, prefix string) int {
-	from, to := 0, len(sorted)
-	for from < to {
-		if middle := (from + to) / 2; sorted[middle] < prefix {
-			from = middle + 1
-		} else {
-			to = middle
-		}
-	}
-	return from
 }
 
 // target returns the path below the root that a link leads to.
