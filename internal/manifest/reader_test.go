@@ -191,6 +191,9 @@ func TestSchemas(t *testing.T) {
 			}
 		})
 	}
+	if _, errs, err := (&manifest.Reader{}).Kinds(filepath.Join(dir, "half.yaml")); err != nil || len(errs) == 0 || !strings.Contains(errs[0].Error(), "half.yaml:3: document 2: the YAML is malformed") {
+		t.Errorf("a broken document behind an OpenAPI document: %v, %v", errs, err)
+	}
 	crds, errs, err := (&manifest.Reader{Stdin: strings.NewReader(crd)}).Kinds(filepath.Join(dir, "crd.yaml"), "-", filepath.Join(dir, "broken"))
 	if err != nil || len(crds) != 2 || len(errs) != 1 {
 		t.Errorf("standard input counts besides: %d, %v, %v", len(crds), errs, err)
