@@ -34,6 +34,14 @@ func TestUnknownMinor(t *testing.T) {
 	if err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
+	for _, unknown := range []string{"1", "36", "2.36", "1.36.3.4", "v", ".", "1.x", "1.34", "1.38"} {
+		if _, err := For(unknown); err == nil {
+			t.Errorf("%q is known", unknown)
+		}
+	}
+	if k, err := For(""); err != nil || k.Minor() != "1.37" {
+		t.Errorf("the newest minor is %v, %v", k, err)
+	}
 	for _, known := range []string{"1.36", "v1.36", "1.36.3"} {
 		if k, err := For(known); err != nil || k.Minor() != "1.36" {
 			t.Errorf("%s: %v, %v", known, k, err)
