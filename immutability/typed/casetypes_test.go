@@ -58,6 +58,13 @@ func (m nilMapIsNone) MarshalJSON() ([]byte, error) {
 	return json.Marshal(map[string]string(m))
 }
 
+// masked writes what it does not show.
+type masked struct{ in inner }
+
+type inner struct{ text string }
+
+func (m masked) MarshalJSON() ([]byte, error) { return json.Marshal(m.in.text) }
+
 // quiet and the like say themselves whether omitzero leaves them out.
 type quiet struct {
 	Text  string `json:"text"`
