@@ -135,6 +135,42 @@ func TestTargetValidator(t *testing.T) {
 	}
 }
 
+// TestScaleByWord: a Scale writes 0 and unset alike, so an update from 0 has to be allowed from both.
+func TestScaleByWord(t *testing.T) {
+	for _, row := range []struct {
+		word, reason             string
+		newReplicas, oldReplicas int64
+		allowed                  bool
+	}{
+		{"NoModify", "0 may be the value", 5, 0, false},
+		{"NoModify", "nothing changes, from neither", 0, 0, true},
+		{"NoSet", "it may be unset", 5, 0, false},
+		{"NoSet", "it may be unset, and a Scale sets it", 0, 0, false},
+		{"NoSet", "it is set", 5, 3, true},
+		{"NoUnset", "a Scale unsets nothing", 5, 0, true},
+		{"NoUnset", "a Scale unsets nothing", 0, 3, true},
+		{"NoModify", "another value", 5, 3, false},
+	} {
+		var s spec.Schema
+		if err := s.UnmarshalJSON([]byte(`{"type":"object","properties":{"spec":{"type":"object","properties":{"size":{"type":"integer","x-fieldlock-update":["` + row.word + `"]}}}}}`)); err != nil {
+			t.Fatal(err)
+		}
+		registry := &admission.Registry{}
+		registry.Put(admission.Kind{GroupKind: clusterKind, Resource: "clusters", Versions: map[string]admission.Version{"v1": {Validator: immutability.MustCompile(&s), Replicas: []string{"spec", "size"}}}})
+		target, err := registry.Find(schema.GroupVersionKind{Group: "autoscaling", Version: "v1", Kind: "Scale"}, clustersV1, "scale")
+		if err != nil {
+			t.Fatal(err)
+		}
+		scale := func(n int64) map[string]any {
+			return map[string]any{"apiVersion": "autoscaling/v1", "kind": "Scale", "spec": map[string]any{"replicas": n}}
+		}
+		report, err := target.Check(scale(row.newReplicas), scale(row.oldReplicas))
+		if err != nil || report.Allowed() != row.allowed {
+			t.Errorf("%s from %d to %d: %v, %v, want allowed %t: %s", row.word, row.oldReplicas, row.newReplicas, report.ErrorList(), err, row.allowed, row.reason)
+		}
+	}
+}
+
 // TestTargetRefusesOtherKinds: objects have to be what the request says that they are, decoded ones too.
 func TestTargetRefusesOtherKinds(t *testing.T) {
 	registry := &admission.Registry{}

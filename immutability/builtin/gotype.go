@@ -20,6 +20,7 @@ import (
 	resourcev1beta2 "k8s.io/api/resource/v1beta2"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	storagev1 "k8s.io/api/storage/v1"
+	storagemigrationv1beta1 "k8s.io/api/storagemigration/v1beta1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
@@ -74,6 +75,7 @@ func goTypes() map[schema.GroupKind]reflect.Type {
 	add("scheduling.k8s.io", schedulingv1.PriorityClass{})
 	add("storage.k8s.io", storagev1.StorageClass{}, storagev1.CSIDriver{}, storagev1.CSINode{},
 		storagev1.CSIStorageCapacity{}, storagev1.VolumeAttachment{}, storagev1.VolumeAttributesClass{})
+	add("storagemigration.k8s.io", storagemigrationv1beta1.StorageVersionMigration{})
 	add("apiextensions.k8s.io", apiextensionsv1.CustomResourceDefinition{})
 	return types
 }

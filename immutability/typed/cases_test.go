@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -16,74 +17,6 @@ import (
 
 	"github.com/fieldlock/fieldlock/immutability"
 )
-
-// one is an object with a single member; leftOut and zeroOut leave it out in one way each.
-type one[T any] struct {
-	V T `json:"v"`
-}
-
-type leftOut[T any] struct {
-	V T `json:"v,omitempty"`
-}
-
-type zeroOut[T any] struct {
-	V T `json:"v,omitzero"`
-}
-
-// numbered is the item of a list by number.
-type numbered[T any] struct {
-	Port T      `json:"port,omitempty"`
-	Zone string `json:"zone"`
-}
-
-// named is the item of a list by name, which may be null.
-type named struct {
-	Name *string `json:"name"`
-	Zone string  `json:"zone"`
-}
-
-// nilIsNone and nilMapIsNone write nil in another way than empty.
-type nilIsNone []string
-
-func (l nilIsNone) MarshalJSON() ([]byte, error) {
-	if l == nil {
-		return []byte(`"none"`), nil
-	}
-	return json.Marshal([]string(l))
-}
-
-type nilMapIsNone map[string]string
-
-func (m nilMapIsNone) MarshalJSON() ([]byte, error) {
-	if m == nil {
-		return []byte(`"none"`), nil
-	}
-	return json.Marshal(map[string]string(m))
-}
-
-// quiet and the like say themselves whether omitzero leaves them out.
-type quiet struct {
-	Text  string `json:"text"`
-	Quiet bool   `json:"-"`
-}
-
-func (q *quiet) IsZero() bool { return q == nil || q.Quiet }
-
-type quietMap map[string]string
-
-func (m quietMap) IsZero() bool { return m["quiet"] != "" }
-
-type quietText string
-
-func (s quietText) IsZero() bool { return s == "quiet" }
-
-type quietNumber int
-
-func (n quietNumber) IsZero() bool { return n == 1 }
-
-type quietList []string
-
-func (l quietList) IsZero() bool { return len(l) > 0 && l[0] == "quiet" }
 
 const (
 	locked       = `"x-kubernetes-immutable":true`
@@ -98,19 +31,6 @@ func byNumber(fallback string) string {
 	return `"type":"array","x-kubernetes-list-type":"map","x-kubernetes-list-map-keys":["port"],"items":{"type":"object","properties":{"port":{"type":"integer","default":` + fallback + `},"zone":{"x-kubernetes-immutable":true}}}`
 }
 
-// inOtherOrder is a case of two items whose number, a T, is their key.
-func inOtherOrder[T any](a, b T) (newObj, oldObj any) {
-	return &one[[]numbered[T]]{[]numbered[T]{{a, "x"}, {b, "y"}}}, &one[[]numbered[T]]{[]numbered[T]{{b, "y"}, {a, "x"}}}
-}
-
-// embeds has the member of another struct, if there is one.
-type embeds[T any] struct{ *one[T] }
-
-// alike is a number that is written as the same text as every other.
-type alike int
-
-func (alike) MarshalText() ([]byte, error) { return []byte("alike"), nil }
-
 func to[T any](v T) *T { return &v }
 
 // TestUpdates: what Go tells apart and JSON does not, and the other way round. Proved is an update that is allowed without
@@ -124,7 +44,7 @@ func TestUpdates(t *testing.T) {
 		want           string
 	}
 	rows := []row{
-		{"text under a set name", "no name of the old map is this one, but it is written alike", valueLocked, &one[map[string]string]{map[string]string{"\ufffd": "b"}}, &one[map[string]string]{map[string]string{"\xff": "a"}}, refused},
+		{"text under a set name", "no name of the old map is this one, but it is written alike", valueLocked, &one[map[string]string]{map[string]string{"\ufffd": "b"}}, &one[map[string]string]{map[string]string{"\xff": "a", "c": "", "d": "", "e": ""}}, refused},
 		{"the same the other way", "the new name is written like the old one", valueLocked, &one[map[string]string]{map[string]string{"\xff": "b"}}, &one[map[string]string]{map[string]string{"\ufffd": "a"}}, refused},
 		{"structs under names written alike", "their maps are read by reflection", valueLocked, &one[map[string]plainItem]{map[string]plainItem{"\ufffd": {Size: 2}}}, &one[map[string]plainItem]{map[string]plainItem{"\xff": {Size: 1}}}, refused},
 		{"a key renamed", "keys are free, and these are two", valueLocked, &one[map[string]string]{map[string]string{"b": "b"}}, &one[map[string]string]{map[string]string{"a": "a"}}, proved},
@@ -134,11 +54,14 @@ func TestUpdates(t *testing.T) {
 		{"values under locked keys", "only the keys are locked", freeValues + `,"x-kubernetes-immutable-keys":true`, &one[map[string]string]{map[string]string{"a": "1"}}, &one[map[string]string]{map[string]string{"a": "2"}}, proved},
 		{"a key removed that may go", "only additions are refused", freeValues + `,"x-kubernetes-deletion-only":true`, &one[map[string]string]{}, &one[map[string]string]{map[string]string{"a": "2"}}, proved},
 		{"a key of a struct removed", "it may only be added", freeValues + `,"x-kubernetes-addition-only":true`, &one[map[string]plainItem]{}, &one[map[string]plainItem]{map[string]plainItem{"a": {}}}, refused},
+		{"a key of a struct removed that may go", "its values have no locks", freeValues + `,"x-kubernetes-deletion-only":true`, &one[map[string]plainItem]{map[string]plainItem{"a": {}}}, &one[map[string]plainItem]{map[string]plainItem{"a": {}, "b": {}}}, proved},
 		{"numbers as keys", "they are written as text, and differ", valueLocked + `,` + locked, &one[map[int]string]{map[int]string{1: "a"}}, &one[map[int]string]{map[int]string{2: "a"}}, refused},
 		{"numbers as keys, unchanged", "the same map", valueLocked + `,` + locked, &one[map[int]string]{map[int]string{1: "a"}}, &one[map[int]string]{map[int]string{1: "a"}}, proved},
 		{"a property of a map", "the schema locks one name of the Go map", `"type":"object","properties":{"a":{"x-kubernetes-immutable":true}},"additionalProperties":{"type":"string"}`, &one[map[string]string]{map[string]string{"a": "2"}}, &one[map[string]string]{map[string]string{"a": "1"}}, refused},
 		{"a free property of a map", "it is no key, so the lock on keys leaves it alone", `"type":"object","properties":{"a":{"type":"string"}},"additionalProperties":{"type":"string"},"x-kubernetes-immutable-keys":true`, &one[map[string]string]{map[string]string{"a": "2"}}, &one[map[string]string]{}, allowed},
-		{"a null name", "it is given, so no default takes its place", byName, &one[[]named]{[]named{{nil, "y"}}}, &one[[]named]{[]named{{to("a"), "x"}}}, proved},
+		{"a null name", "it is given, so no default takes its place", strings.Replace(byName, `"string"`, `"string","default":"a"`, 1), &one[[]named]{[]named{{nil, "y"}}}, &one[[]named]{[]named{{to("a"), "x"}}}, proved},
+		{"pointers with locked names only", "what is in them is free", strings.Replace(byName, `"zone":{"x-kubernetes-immutable":true}`, `"zone":{}`, 1) + `,"x-fieldlock-update":["NoAddItem"]`,
+			&one[[]*plainItem]{[]*plainItem{{Name: "a", Zone: "y"}}}, &one[[]*plainItem]{[]*plainItem{{Name: "a", Zone: "x"}}}, proved},
 		{"a null name twice", "it is the same item", byName, &one[[]named]{[]named{{nil, "y"}}}, &one[[]named]{[]named{{nil, "x"}}}, refused},
 		{"the default of an int8 key", "a key that is left out is the one with its default", byNumber("-1"), &one[[]numbered[int8]]{[]numbered[int8]{{-1, "y"}}}, &one[[]numbered[int8]]{[]numbered[int8]{{0, "x"}}}, refused},
 		{"the default of an int16 key", "the same", byNumber("-1"), &one[[]numbered[int16]]{[]numbered[int16]{{-1, "y"}}}, &one[[]numbered[int16]]{[]numbered[int16]{{0, "x"}}}, refused},
@@ -151,6 +74,21 @@ func TestUpdates(t *testing.T) {
 		{"the default of a boolean key", "the same", byNumber("true"), &one[[]numbered[bool]]{[]numbered[bool]{{true, "y"}}}, &one[[]numbered[bool]]{[]numbered[bool]{{false, "x"}}}, refused},
 		{"the default of a text key", "the same", byNumber(`"a"`), &one[[]numbered[string]]{[]numbered[string]{{"a", "y"}}}, &one[[]numbered[string]]{[]numbered[string]{{"", "x"}}}, refused},
 		{"a default between two keys", "1.5 is not 1", byNumber("1.5") + `,"x-fieldlock-update":["NoAddItem"]`, &one[[]numbered[int]]{[]numbered[int]{{0, "x"}}}, &one[[]numbered[int]]{[]numbered[int]{{1, "x"}}}, refused},
+		{"a zero key that is written", "no default takes its place", byNumber("5") + `,"x-fieldlock-update":["NoAddItem"]`, &one[[]given]{[]given{{0, "x"}}}, &one[[]given]{[]given{{5, "x"}}}, refused},
+		{"a key in an embedded pointer", "without the pointer the default takes its place", strings.Replace(byName, `"string"`, `"string","default":"a"`, 1), &one[[]struct {
+			*embedded
+			Zone string `json:"zone"`
+		}]{[]struct {
+			*embedded
+			Zone string `json:"zone"`
+		}{{nil, "y"}}}, &one[[]struct {
+			*embedded
+			Zone string `json:"zone"`
+		}]{[]struct {
+			*embedded
+			Zone string `json:"zone"`
+		}{{&embedded{"a"}, "x"}}}, refused},
+		{"two texts as a key", "both of them count", strings.NewReplacer(`["name"]`, `["name","part"]`, `"zone"`, `"part":{"type":"string"},"zone"`).Replace(byName) + `,"x-fieldlock-update":["NoAddItem"]`, &one[[]pair]{[]pair{{"a", "2", "x"}}}, &one[[]pair]{[]pair{{"a", "1", "x"}}}, refused},
 		{"names with one ending", "they are two", byName + `,"x-fieldlock-update":["NoAddItem"]`, &one[[]plainItem]{[]plainItem{{Name: "one-same-ending"}}}, &one[[]plainItem]{[]plainItem{{Name: "two-same-ending"}}}, refused},
 		{"texts with one ending", "they are two", setOfTexts + `,` + locked, &one[[]string]{[]string{"one-same-ending"}}, &one[[]string]{[]string{"two-same-ending"}}, refused},
 		{"two locks on keys", "each of them counts", freeValues + `,"x-fieldlock-update":["NoAddItem","NoRemoveItem"]`, &one[map[string]string]{map[string]string{"a": ""}}, &one[map[string]string]{map[string]string{}}, refused},
@@ -171,6 +109,7 @@ func TestUpdates(t *testing.T) {
 		{"names out of order, one twice", "its items belong together by index, and differ", byName, &one[[]plainItem]{[]plainItem{{Name: "b"}, {Name: "a"}, {Name: "b", Note: "y"}}}, &one[[]plainItem]{[]plainItem{{Name: "b"}, {Name: "a"}, {Name: "b"}}}, refused},
 		{"names written alike", "they are one key twice", byName, &one[[]plainItem]{[]plainItem{{Name: "\xfe"}, {Name: "\xff", Note: "y"}}}, &one[[]plainItem]{[]plainItem{{Name: "\xfe"}, {Name: "\xff"}}}, refused},
 		{"a set inside what is locked", "the order of a set does not matter there either", `"type":"object","properties":{"v":{` + setOfTexts + `}},` + locked, &one[one[[]string]]{one[[]string]{[]string{"a", "b"}}}, &one[one[[]string]]{one[[]string]{[]string{"b", "a"}}}, proved},
+		{"a set of objects", "the same in the same order", `"type":"array","x-kubernetes-list-type":"set","items":{"type":"object"},"x-kubernetes-addition-only":true`, &one[[]named]{[]named{{nil, "a"}}}, &one[[]named]{[]named{{nil, "a"}}}, proved},
 		{"an item added to a set", "that is what its lock allows, in any order", setOfTexts + `,"x-kubernetes-addition-only":true`, &one[[]string]{[]string{"c", "b", "a"}}, &one[[]string]{[]string{"a", "b"}}, proved},
 		{"an item removed from a set", "it may only be added", setOfTexts + `,"x-kubernetes-addition-only":true`, &one[[]string]{[]string{"c", "b"}}, &one[[]string]{[]string{"a", "b"}}, refused},
 		{"an item removed that may go", "that is what its lock allows", setOfTexts + `,"x-kubernetes-deletion-only":true`, &one[[]string]{[]string{"b"}}, &one[[]string]{[]string{"a", "b"}}, proved},
@@ -178,8 +117,16 @@ func TestUpdates(t *testing.T) {
 		{"bytes of an array, unchanged", "the same", `"type":"array","items":{"x-kubernetes-immutable":true}`, &one[[2]uint8]{[2]uint8{1, 2}}, &one[[2]uint8]{[2]uint8{1, 2}}, proved},
 		{"nil that is written as text", "and empty is normalized away: only one is absent", `"x-kubernetes-normalize":"undefined","x-kubernetes-preserve-unknown-fields":true,` + locked, &one[nilIsNone]{}, &one[nilIsNone]{nilIsNone{}}, refused},
 		{"a nil map that is written as text", "the same", `"x-kubernetes-normalize":"undefined","x-kubernetes-preserve-unknown-fields":true,` + locked, &one[nilMapIsNone]{}, &one[nilMapIsNone]{nilMapIsNone{}}, refused},
+		{"nil and empty that are left out", "nothing is written", `"type":"array","items":{},` + locked, &leftOut[[]string]{}, &leftOut[[]string]{[]string{}}, proved},
+		{"nil and empty that count as absent", "both are normalized away", `"type":"array","items":{},"x-kubernetes-normalize":"undefined",` + locked, &one[[]string]{}, &one[[]string]{[]string{}}, proved},
+		{"nil and empty maps that count as absent", "the same", freeValues + `,"x-kubernetes-normalize":"undefined",` + locked, &one[map[string]string]{}, &one[map[string]string]{map[string]string{}}, proved},
+		{"nil and empty", "null is not []", `"type":"array","items":{},` + locked, &one[[]string]{}, &one[[]string]{[]string{}}, refused},
+		{"a struct that counts as absent", "its members do", `"type":"object","properties":{"v":{"type":"string","x-kubernetes-normalize":"zero"}},"x-kubernetes-normalize":"undefined","x-fieldlock-update":["NoUnset"]`, &one[one[string]]{}, &one[one[string]]{one[string]{"a"}}, refused},
+		{"a fraction that is left out", "it is zero", `"type":"number","x-fieldlock-update":["NoUnset"]`, &leftOut[float64]{}, &leftOut[float64]{1.5}, refused},
 		{"a pointer that omitzero leaves out", "its method says so, though what it writes is the same", `"type":"object",` + locked, &zeroOut[*quiet]{&quiet{"a", true}}, &zeroOut[*quiet]{&quiet{"a", false}}, refused},
 		{"the same under NoUnset", "it is there in Go only", `"type":"object","x-fieldlock-update":["NoUnset"]`, &zeroOut[*quiet]{&quiet{"a", true}}, &zeroOut[*quiet]{&quiet{"a", false}}, refused},
+		{"a field that is not written", "it does not count", `"type":"object",` + locked, &one[quiet]{quiet{"a", true}}, &one[quiet]{quiet{"a", false}}, proved},
+		{"a field of a field that a method writes", "it counts, although it is not exported", `"x-kubernetes-preserve-unknown-fields":true,` + locked, &one[masked]{masked{inner{"b"}}}, &one[masked]{masked{inner{"a"}}}, refused},
 		{"a struct that omitzero leaves out", "its method says so", `"type":"object",` + locked, &zeroOut[quiet]{quiet{"a", true}}, &zeroOut[quiet]{quiet{"a", false}}, refused},
 		{"a map that omitzero leaves out", "its keys go with it", freeValues + `,"x-kubernetes-immutable-keys":true`, &zeroOut[quietMap]{quietMap{"quiet": "yes"}}, &zeroOut[quietMap]{quietMap{"quiet": ""}}, refused},
 		{"a text that omitzero leaves out", "it is not empty in Go", `"type":"string","x-fieldlock-update":["NoUnset"]`, &zeroOut[quietText]{"quiet"}, &zeroOut[quietText]{"a"}, refused},

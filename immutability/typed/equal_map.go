@@ -190,12 +190,8 @@ func (c comparers) ofMap(key comparerKey, path string) (comparer, error) {
 	var values *check.Equality
 	m := &mapComparer{mapping: mappingOf(t)}
 	c[key] = m
-	if e := key.equality; e != nil && e.Object != nil {
-		if len(e.Object.Properties) > 0 { // each name has its own equality: Go's is the strictest
-			values = nil
-		} else {
-			values = e.Object.Values
-		}
+	if e := key.equality; e != nil && e.Object != nil && len(e.Object.Properties) == 0 {
+		values = e.Object.Values // otherwise each name has its own equality: Go's is the strictest
 	}
 	elem, err := c.of(t.Elem(), values, false, path+"[]")
 	if err != nil {

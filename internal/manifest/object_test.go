@@ -72,6 +72,7 @@ func TestObjects(t *testing.T) {
 		{"an object", "named by group, kind, namespace and name", []File{named("x", widgetText)}, []string{"Widget.example.com ns/a"}, 1},
 		{"the core group", "it has no name", []File{named("x", "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\n")}, []string{"Pod. p"}, 1},
 		{"two documents", "in their order", []File{named("x", widgetText+"---\n"+strings.Replace(widgetText, "name: a", "name: b", 1))}, []string{"Widget.example.com ns/a", "Widget.example.com ns/b"}, 2},
+		{"an object without spec in a directory", "it is not a patch of a CRD", []File{found("a.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n")}, []string{"ConfigMap. a"}, 1},
 		{"a generated name", "it is another object each time", []File{named("x", "apiVersion: v1\nkind: Pod\nmetadata: {generateName: p-}\n")}, []string{"Pod."}, 1},
 		{"a CRD", "it is an object too", []File{named("x", crdText)}, []string{crd, "crd widgets.example.com"}, 1},
 

@@ -142,7 +142,8 @@ func TestReadErrors(t *testing.T) {
 // TestSchemas: the schemas that arguments name: CRDs, OpenAPI documents and JSON Schemas; each argument has one at least.
 func TestSchemas(t *testing.T) {
 	dir := tree(t, map[string]string{"crd.yaml": crd, "api.json": document, "values.schema.json": values, "x/object.yaml": object, "broken/crd.yaml": "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: a}\nspec: {group: a}\n",
-		"both/crd.yaml": crd, "both/api.json": document, "both/object.yaml": object})
+		"both/crd.yaml": crd, "both/api.json": document, "both/object.yaml": object,
+		"half.yaml": strings.ReplaceAll(document, "\n", "") + "\n---\na: [\n", "empty.yaml": ""})
 	for _, c := range []struct {
 		name, stdin, args string
 		kinds             []string // of the schemas, all as CRDs
@@ -160,6 +161,7 @@ func TestSchemas(t *testing.T) {
 		{"standard input without a schema", object, "-", nil, "", "stdin: there is no CustomResourceDefinition in it"},
 		{"no schema", "", "x", nil, "", "x: there is no CustomResourceDefinition in it; give the YAML or JSON of a CRD"},
 		{"a broken CRD", "", "broken crd.yaml", []string{"widgets.example.com example.com/v1 Widget"}, "broken/crd.yaml:", ""},
+		{"an empty file", "", "empty.yaml", nil, "", "empty.yaml: there is no CustomResourceDefinition in it"},
 		{"no file", "", "none", nil, "", "none: it cannot be read"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -188,6 +190,9 @@ func TestSchemas(t *testing.T) {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})
+	}
+	if _, errs, err := (&manifest.Reader{}).Kinds(filepath.Join(dir, "half.yaml")); err != nil || len(errs) == 0 || !strings.Contains(errs[0].Error(), "half.yaml:3: document 2: the YAML is malformed") {
+		t.Errorf("a broken document behind an OpenAPI document: %v, %v", errs, err)
 	}
 	crds, errs, err := (&manifest.Reader{Stdin: strings.NewReader(crd)}).Kinds(filepath.Join(dir, "crd.yaml"), "-", filepath.Join(dir, "broken"))
 	if err != nil || len(crds) != 2 || len(errs) != 1 {

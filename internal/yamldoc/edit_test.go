@@ -55,8 +55,8 @@ spec:
 		{"scalar", "the comment stays", crd, func(o object) { in(o, "metadata")["name"] = "b" }, [][2]string{{"name: a ", "name: b "}}},
 		{"new member between", "in the order of names, above the comment of the next", crd, func(o object) { in(o, "spec")["bb"] = true },
 			[][2]string{{"\n\n  # about c", "\n  bb: true\n\n  # about c"}}},
-		{"new first member", "it begins the mapping", crd, func(o object) { in(o, "metadata")["annotations"] = map[string]string{"x/y": `{"a":1}`} },
-			[][2]string{{"  name: a", "  annotations:\n    x/y: '{\"a\":1}'\n  name: a"}}},
+		{"new first member", "it begins the mapping", crd, func(o object) { in(o, "metadata")["annotations"] = map[string]string{"x/y": `{"a":1}`, "x/a": ""} },
+			[][2]string{{"  name: a", "  annotations:\n    x/a: ''\n    x/y: '{\"a\":1}'\n  name: a"}}},
 		{"new last member", "after the last", crd, func(o object) { in(o, "spec.b")["x"] = "1" },
 			[][2]string{{"of two lines\n", "of two lines\n    x: '1'\n"}}},
 		{"member goes", "with the comment behind it", crd, func(o object) { delete(in(o, "metadata"), "name"); in(o, "metadata")["b"] = int64(1) }, [][2]string{{"name: a  # the name", "b: 1"}}},
@@ -109,6 +109,9 @@ spec:
 		{"a tag and an anchor", "they go with the value", "a: !t &x [1]\nb: &y !t {c: 1}\nc: !t\n", func(o object) { o["a"].([]any)[0] = 2; in(o, "b")["c"] = 3; o["c"] = "y" },
 			[][2]string{{"[1]", "[2]"}, {"{c: 1}", "{c: 3}"}, {"c: !t\n", "c: 'y'\n"}}},
 		{"empty values with tags", "what follows is another node", "a: [!!str , &x ]\nb: {c: !!str , d: 1}\n", func(o object) { in(o, "b")["d"] = 2 }, [][2]string{{"d: 1", "d: 2"}}},
+		{"empty containers in a list", "they are written in flow style", "a: 1\n", func(o object) { o["a"] = []any{[]any{}, object{}, []any{1}} }, [][2]string{{"a: 1", "a:\n- []\n- {}\n- - 1"}}},
+		{"a backslash and quotes", "a backslash escapes in double quotes only", "a: ['x\\', \"y\\\"\", 'z''w']\nb: 1\n", func(o object) { o["b"] = 2 }, [][2]string{{"b: 1", "b: 2"}}},
+		{"a member of compact JSON", "what separates two others separates it, too", `{"a":1,"b":2}`, func(o object) { o["c"] = 3 }, [][2]string{{`"b":2`, `"b":2,"c": 3`}}},
 		{"a comma at the end of a list", "it stays", "a: [1, 2, ]\nb: 1\n", func(o object) { o["a"] = []any{1, 3} }, [][2]string{{"2, ", "3, "}}},
 		{"a single pair in a list", "it has no braces", "a: [b: 1, c]\nd: 1\n", func(o object) { o["a"] = []any{object{"b": 2}, "c"} }, [][2]string{{"b: 1", `{"b": 2}`}}},
 		{"JSON on one line", "it stays one", `{"a":[1,{"x":"\/"}],"b":2}`, func(o object) { delete(o, "b"); in(o, "a[1]")["y"] = "é\u2028" }, [][2]string{{`,"b":2`, ""}, {`"\/"`, `"\/", "y": "é\u2028"`}}},
@@ -220,6 +223,7 @@ func TestEditRefused(t *testing.T) {
 		change     func(o object)
 	}{
 		{"anchor that an alias needs", "a: &x {b: 1}\nc: *x\n", func(o object) { delete(o, "a") }},
+		{"another number of objects", "kind: A\n", func(o object) { o["kind"], o["items"] = "List", []any{object{"kind": "B"}, object{"kind": "C"}} }},
 		{"infinite number", "a: 1\n", func(o object) { o["a"] = math.Inf(1) }},
 		{"no JSON value", "a: 1\n", func(o object) { o["a"] = struct{}{} }},
 	} {

@@ -90,6 +90,7 @@ func TestStricterThanKubectl(t *testing.T) {
 		{"JSON, same name twice, escaped", "the escape spells the same name", `{"a": 1, "\u0061": 2}`, `an object has the member "a" twice`},
 		{"JSON, broken", "the line helps", "{\"a\": 1,\n\"b\": ]}\n", "f:2: document 1: the JSON is malformed"},
 		{"JSON, cut off", "half an object is not an object", `{"a": 1`, "f:1: document 1: the JSON is malformed: the text ends; expected a comma or } after a member"},
+		{"JSON, a marker behind it", "a marker begins a line", `{"a": 1} ---`, "the JSON is malformed"},
 		{"JSON list", "no object", ` [{"a": 1}]`, "it is a list; a document is an object"},
 		{"document after a broken one", "the error names one, the others are read", "a: [\n---\nb: 1\n---\nb: {c\n", "f:1: document 1: the YAML is malformed: did not find expected node content\nf:5: document 3: the YAML is malformed"},
 		{"item of a List", "no object", "kind: List\nitems:\n- a: 1\n- b\n", `f:4: document 1, List: items[1]: it is the string "b"; the items of a List are objects`},
@@ -310,6 +311,15 @@ items:
 				t.Errorf("%s is at %q, want %q: %s", c.path, got, c.want, c.reason)
 			}
 		})
+	}
+	documents, err := yamldoc.Read("f", []byte(yamlText))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, steps := range [][]any{{"spec", 0}, {"spec", "nodes", -1}, {"spec", "nodes", "zone"}} {
+		if got, want := documents[0].Position(steps...), documents[0].Position(steps[:len(steps)-1]...); got != want {
+			t.Errorf("%v is at %v, want %v: there is nothing, so it is where its parent is", steps, got, want)
+		}
 	}
 }
 

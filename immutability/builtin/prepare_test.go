@@ -1,0 +1,146 @@
+package builtin
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
+)
+
+// fromYAML reads a value as manifests are read.
+func fromYAML(t *testing.T, text string) any {
+	t.Helper()
+	var value any
+	if err := yaml.Unmarshal([]byte(text), &value); err != nil {
+		t.Fatal(err)
+	}
+	return whole(value)
+}
+
+func objectOf(t *testing.T, text string) map[string]any {
+	t.Helper()
+	o, _ := fromYAML(t, text).(map[string]any)
+	return o
+}
+
+// TestPreparations: what an API server fills in, copies and drops, one rule at a time.
+func TestPreparations(t *testing.T) {
+	for _, row := range []struct{ rule, reason, in, want string }{
+		{"deploymentStrategy", "both defaults", "{}", "{spec: {strategy: {type: RollingUpdate, rollingUpdate: {maxUnavailable: 25%, maxSurge: 25%}}}}"},
+		{"deploymentStrategy", "another type has no parameters", "{spec: {strategy: {type: Recreate}}}", "{spec: {strategy: {type: Recreate}}}"},
+		{"deploymentStrategy", "what is given stays", "{spec: {strategy: {rollingUpdate: {maxSurge: 1}}}}", "{spec: {strategy: {type: RollingUpdate, rollingUpdate: {maxUnavailable: 25%, maxSurge: 1}}}}"},
+		{"statefulSetStrategy", "all parameters without a type", "{}", "{spec: {updateStrategy: {type: RollingUpdate, rollingUpdate: {partition: 0}}}}"},
+		{"statefulSetStrategy", "none with it", "{spec: {updateStrategy: {type: RollingUpdate}}}", "{spec: {updateStrategy: {type: RollingUpdate}}}"},
+		{"statefulSetStrategy", "the others with one of them", "{spec: {updateStrategy: {type: RollingUpdate, rollingUpdate: {maxUnavailable: 1}}}}", "{spec: {updateStrategy: {type: RollingUpdate, rollingUpdate: {maxUnavailable: 1, partition: 0}}}}"},
+		{"statefulSetStrategy", "not of another type", "{spec: {updateStrategy: {type: OnDelete, rollingUpdate: {}}}}", "{spec: {updateStrategy: {type: OnDelete, rollingUpdate: {}}}}"},
+		{"claimTemplates", "each loses its type", "{spec: {volumeClaimTemplates: [{apiVersion: v1, kind: PersistentVolumeClaim, a: b}, {kind: X}]}}", "{spec: {volumeClaimTemplates: [{a: b}, {}]}}"},
+		{"jobDefaults", "one pod", "{}", "{spec: {completions: 1, parallelism: 1}}"},
+		{"jobDefaults", "a work queue has no completions", "{spec: {parallelism: 2}}", "{spec: {parallelism: 2}}"},
+		{"jobDefaults", "completions alone run one at a time", "{spec: {completions: 3}}", "{spec: {completions: 3, parallelism: 1}}"},
+		{"serviceAddresses", "the list has the address", "{spec: {clusterIP: 10.0.0.1}}", "{spec: {clusterIP: 10.0.0.1, clusterIPs: [10.0.0.1]}}"},
+		{"serviceAddresses", "what is given stays", "{spec: {clusterIP: 10.0.0.1, clusterIPs: [10.0.0.1, x]}}", "{spec: {clusterIP: 10.0.0.1, clusterIPs: [10.0.0.1, x]}}"},
+		{"serviceAddresses", "no address", "{spec: {}}", "{spec: {}}"},
+		{"secretData", "every text is encoded, and wins", "{data: {a: eA==, c: eg==}, stringData: {a: w, b: x}}", "{data: {a: dw==, b: eA==, c: eg==}}"},
+		{"secretData", "the server makes data of it", "{stringData: {a: x}}", "{data: {a: eA==}}"},
+		{"configMapData", "absent is empty", "{}", "{data: {}}"},
+		{"podRanges", "the list has the range", "{spec: {podCIDR: a}}", "{spec: {podCIDR: a, podCIDRs: [a]}}"},
+		{"podRanges", "the first of the list is the range", "{spec: {podCIDRs: [a, b]}}", "{spec: {podCIDR: a, podCIDRs: [a, b]}}"},
+		{"podRanges", "where they differ, the range counts", "{spec: {podCIDR: c, podCIDRs: [a, b]}}", "{spec: {podCIDR: c, podCIDRs: [c]}}"},
+		{"podRanges", "where they agree, both stay", "{spec: {podCIDR: a, podCIDRs: [a, b]}}", "{spec: {podCIDR: a, podCIDRs: [a, b]}}"},
+		{"uniqueScopes", "each once, in order", "{spec: {scopes: [b, a, b, 1, 1]}}", "{spec: {scopes: [b, a, 1, 1]}}"},
+		{"claimSource", "a claim is copied", "{spec: {dataSource: {kind: PersistentVolumeClaim, name: a}}}", "{spec: {dataSource: {kind: PersistentVolumeClaim, name: a}, dataSourceRef: {kind: PersistentVolumeClaim, name: a}}}"},
+		{"claimSource", "a snapshot is copied", "{spec: {dataSource: {apiGroup: snapshot.storage.k8s.io, kind: VolumeSnapshot, name: a}}}",
+			"{spec: {dataSource: {apiGroup: snapshot.storage.k8s.io, kind: VolumeSnapshot, name: a}, dataSourceRef: {apiGroup: snapshot.storage.k8s.io, kind: VolumeSnapshot, name: a}}}"},
+		{"claimSource", "another kind is dropped", "{spec: {dataSource: {apiGroup: example.com, kind: X, name: a}}}", "{spec: {}}"},
+		{"claimSource", "a snapshot of another group is dropped", "{spec: {dataSource: {apiGroup: example.com, kind: VolumeSnapshot, name: a}}}", "{spec: {}}"},
+		{"claimSource", "another kind in the same group is dropped", "{spec: {dataSource: {apiGroup: snapshot.storage.k8s.io, kind: X, name: a}}}", "{spec: {}}"},
+		{"claimSource", "a claim of a group is dropped", "{spec: {dataSource: {apiGroup: x, kind: PersistentVolumeClaim, name: a}}}", "{spec: {}}"},
+		{"claimSource", "a reference is copied back", "{spec: {dataSourceRef: {kind: X, name: a}}}", "{spec: {dataSource: {kind: X, name: a}, dataSourceRef: {kind: X, name: a}}}"},
+		{"claimSource", "not into another namespace", "{spec: {dataSourceRef: {kind: X, name: a, namespace: b}}}", "{spec: {dataSourceRef: {kind: X, name: a, namespace: b}}}"},
+		{"policyTypes", "ingress always", "{}", "{spec: {policyTypes: [Ingress]}}"},
+		{"policyTypes", "egress with rules", "{spec: {egress: [{}]}}", "{spec: {egress: [{}], policyTypes: [Ingress, Egress]}}"},
+		{"policyTypes", "what is given stays", "{spec: {egress: [{}], policyTypes: [Egress]}}", "{spec: {egress: [{}], policyTypes: [Egress]}}"},
+		{"claimRequests", "one device", "{spec: {devices: {requests: [{exactly: {}}, {deviceClassName: a}, {firstAvailable: [{}, {}]}]}}}",
+			"{spec: {devices: {requests: [{exactly: {allocationMode: ExactCount, count: 1}}, {deviceClassName: a, allocationMode: ExactCount, count: 1}, {firstAvailable: [{allocationMode: ExactCount, count: 1}, {allocationMode: ExactCount, count: 1}]}]}}}"},
+		{"claimRequests", "all devices have no count", "{spec: {devices: {requests: [{exactly: {allocationMode: All}}]}}}", "{spec: {devices: {requests: [{exactly: {allocationMode: All}}]}}}"},
+		{"claimTemplateRequests", "the same in a template", "{spec: {spec: {devices: {requests: [{exactly: {count: 2}}]}}}}", "{spec: {spec: {devices: {requests: [{exactly: {allocationMode: ExactCount, count: 2}}]}}}}"},
+		{"podAccount", "the account is named default", "{}", "{spec: {serviceAccountName: default}}"},
+		{"podAccount", "unless the old name has one", "{spec: {serviceAccount: a}}", "{spec: {serviceAccount: a}}"},
+		{"podRequests", "requests are the limits", "{spec: {containers: [{resources: {limits: {cpu: 1, memory: 2}, requests: {cpu: 0}}}], initContainers: [{resources: {limits: {cpu: 3}}}]}}",
+			"{spec: {containers: [{resources: {limits: {cpu: 1, memory: 2}, requests: {cpu: 0, memory: 2}}}], initContainers: [{resources: {limits: {cpu: 3}, requests: {cpu: 3}}}]}}"},
+		{"podRequests", "every port of the host's network is one of the host", "{spec: {hostNetwork: true, containers: [{ports: [{containerPort: 80}, {containerPort: 81}, {containerPort: 82, hostPort: 83}]}]}}",
+			"{spec: {hostNetwork: true, containers: [{ports: [{containerPort: 80, hostPort: 80}, {containerPort: 81, hostPort: 81}, {containerPort: 82, hostPort: 83}]}]}}"},
+		{"podRequests", "no port of the Pod's own network is", "{spec: {containers: [{ports: [{containerPort: 80}]}]}}", "{spec: {containers: [{ports: [{containerPort: 80}]}]}}"},
+		{"tolerationSeconds", "they may change", "{spec: {tolerations: [{key: a, tolerationSeconds: 1}, {tolerationSeconds: 2}]}}", "{spec: {tolerations: [{key: a}, {}]}}"},
+		{"jobUID", "a uid is the server's", "{spec: {selector: {matchLabels: {controller-uid: a, b: c}}, template: {metadata: {labels: {batch.kubernetes.io/controller-uid: a}}}}}",
+			"{spec: {selector: {matchLabels: {controller-uid: (chosen by the server), b: c}}, template: {metadata: {labels: {batch.kubernetes.io/controller-uid: (chosen by the server)}}}}}"},
+		{"jobUID", "unless the selector is the user's", "{spec: {manualSelector: true, selector: {matchLabels: {controller-uid: a}}}}", "{spec: {manualSelector: true, selector: {matchLabels: {controller-uid: a}}}}"},
+		{"podSpec", "deprecated and new name are one", "{serviceAccountName: a}", "{serviceAccountName: a, serviceAccount: a}"},
+		{"podSpec", "the new name counts", "{serviceAccountName: a, serviceAccount: b}", "{serviceAccountName: a, serviceAccount: a}"},
+		{"podSpec", "a volume of nothing is an empty directory", "{volumes: [{name: a}, {name: b, hostPath: {}}]}", "{volumes: [{name: a, emptyDir: {}}, {name: b, hostPath: {}}]}"},
+		{"podSpec", "an image volume is pulled as an image", "{volumes: [{name: a, image: {reference: b}}]}", "{volumes: [{name: a, image: {reference: b, pullPolicy: Always}}]}"},
+		{"podSpec", "the tag decides how often an image is pulled", "{containers: [{image: a}, {image: 'a:latest'}, {image: 'a:1'}, {image: 'r:80/a'}, {image: 'a@sha256:x'}, {image: 'a@'}], initContainers: [{image: 'a:latest@sha256:x'}, {image: a, imagePullPolicy: Never}]}",
+			"{containers: [{image: a, imagePullPolicy: Always}, {image: 'a:latest', imagePullPolicy: Always}, {image: 'a:1', imagePullPolicy: IfNotPresent}, {image: 'r:80/a', imagePullPolicy: Always}, {image: 'a@sha256:x', imagePullPolicy: IfNotPresent}, {image: 'a@', imagePullPolicy: Always}], initContainers: [{image: 'a:latest@sha256:x', imagePullPolicy: Always}, {image: a, imagePullPolicy: Never}]}"},
+	} {
+		rule := preparations()[row.rule]
+		obj, want := objectOf(t, row.in), objectOf(t, row.want)
+		if row.rule == "podSpec" {
+			rule = podSpec("spec.template.spec")
+			wrap := func(spec map[string]any) map[string]any {
+				return map[string]any{"spec": map[string]any{"template": map[string]any{"spec": spec}}}
+			}
+			obj, want = wrap(obj), wrap(want)
+		}
+		rule(obj)
+		if !reflect.DeepEqual(obj, want) {
+			t.Errorf("%s: %s: got %v, want %v", row.rule, row.reason, obj, want)
+		}
+	}
+}
+
+// TestCanonical: values that the server's comparison holds equal have one form.
+func TestCanonical(t *testing.T) {
+	container, pod, volume := reflect.TypeFor[corev1.Container](), reflect.TypeFor[corev1.PodSpec](), reflect.TypeFor[corev1.Volume]()
+	for _, row := range []struct {
+		reason   string
+		t        reflect.Type
+		in, want string
+	}{
+		{"null is absent", container, "{image: null, env: [{name: a, value: null}]}", "{env: [{name: a}]}"},
+		{"zero is absent", container, "{image: '', tty: false, env: [], resources: {}, livenessProbe: {periodSeconds: 0}}", "{livenessProbe: {}}"},
+		{"zero behind a pointer is there", pod, "{terminationGracePeriodSeconds: 0, hostUsers: false, priority: 0}", "{terminationGracePeriodSeconds: 0, hostUsers: false, priority: 0}"},
+		{"a number or text is there when it is zero", reflect.TypeFor[corev1.HTTPGetAction](), "{port: 0, path: ''}", "{port: 0}"},
+		{"a whole number has one form", pod, "{priority: 5.0}", "{priority: 5}"},
+		{"fields of an inlined struct", volume, "{name: a, emptyDir: {sizeLimit: 1024Mi}}", "{name: a, emptyDir: {sizeLimit: '1073741824'}}"},
+		{"quantities are numbers", container, "{resources: {limits: {cpu: '1', memory: 1Gi}, requests: {cpu: 1000m, memory: 1024Mi}}}", "{resources: {limits: {cpu: '1', memory: '1073741824'}, requests: {cpu: '1', memory: '1073741824'}}}"},
+		{"unquoted quantities, too", container, "{resources: {limits: {cpu: 1.5}}}", "{resources: {limits: {cpu: '1.5'}}}"},
+		{"amounts of a list are whole thousandths", container, "{resources: {limits: {cpu: 100u, memory: 1500u}}}", "{resources: {limits: {cpu: '0.001', memory: '0.002'}}}"},
+		{"a quantity of nothing is there in a list", container, "{resources: {limits: {cpu: 0}}}", "{resources: {limits: {cpu: '0'}}}"},
+		{"what is no quantity stays", container, "{resources: {limits: {cpu: many}}}", "{resources: {limits: {cpu: many}}}"},
+		{"times have one zone", reflect.TypeFor[metav1.ObjectMeta](), "{deletionTimestamp: '2026-01-02T03:04:05+01:00', creationTimestamp: x}", "{deletionTimestamp: '2026-01-02T02:04:05Z', creationTimestamp: x}"},
+		{"times with microseconds", reflect.TypeFor[struct {
+			At metav1.MicroTime `json:"at"`
+		}](), "{at: '2026-01-02T03:04:05.5Z'}", "{at: '2026-01-02T03:04:05.500000Z'}"},
+		{"durations have one form", reflect.TypeFor[struct {
+			D metav1.Duration `json:"d"`
+		}](), "{d: 60m}", "{d: 1h0m0s}"},
+		{"bytes have one form", reflect.TypeFor[corev1.Secret](), `{data: {a: "eA=\n=", b: "no base64"}}`, `{data: {a: eA==, b: "no base64"}}`},
+		{"fields that the type does not have stay", container, "{later: {a: null, b: 1.0, c: [{d: null}]}}", "{later: {b: 1, c: [{}]}}"},
+		{"a value of another kind stays", container, "{env: {a: null, b: 1}, resources: [null]}", "{env: {b: 1}, resources: [null]}"},
+		{"a type with a form of its own", reflect.TypeFor[networkingv1.NetworkPolicyPort](), "{port: http, protocol: null}", "{port: http}"},
+	} {
+		var c canonicalizer
+		in := fromYAML(t, strings.ReplaceAll(row.in, "\n", "\\n"))
+		before := fromYAML(t, strings.ReplaceAll(row.in, "\n", "\\n"))
+		if got, want := c.value(in, row.t), fromYAML(t, row.want); !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: %v, want %v", row.reason, got, want)
+		}
+		if !reflect.DeepEqual(in, before) {
+			t.Errorf("%s: the input has changed to %v", row.reason, in)
+		}
+	}
+}
