@@ -84,7 +84,7 @@ func TestConditions(t *testing.T) {
 	}
 }
 
-// TestAt: the value at a field path, and which paths are within others.
+// TestAt: the value at a field path.
 func TestAt(t *testing.T) {
 	obj := objectOf(t, "{spec: {list: [{a: 1}, 2], m: {x.y/z: 3, '1': 4}, none: null}}")
 	for path, want := range map[string]any{
@@ -97,14 +97,6 @@ func TestAt(t *testing.T) {
 		}
 		if !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: %v, want %v", path, got, want)
-		}
-	}
-	for _, row := range []struct {
-		path, parent string
-		want         bool
-	}{{"spec.a", "spec", true}, {"spec", "spec", true}, {"spec.a[0]", "spec.a", true}, {"spec.ab", "spec.a", false}, {"spec", "spec.a", false}} {
-		if got := within(row.path, row.parent); got != row.want {
-			t.Errorf("%s within %s: %t", row.path, row.parent, got)
 		}
 	}
 }
