@@ -84,7 +84,7 @@ func storedVersions(u *update) (string, bool) {
 		}
 		kept := false
 		for _, is := range objects(object(u.applied, "spec")["versions"]) {
-			kept = kept || is["name"] == was["name"]
+			kept = kept || jsonvalue.Equal(is["name"], was["name"])
 		}
 		if !kept {
 			return text(was, "name"), true
@@ -105,7 +105,7 @@ func manualSelectorOff(u *update) (string, bool) {
 func labelsOutsideSelector(u *update) (string, bool) {
 	labels := object(u.applied, "spec", "template", "metadata", "labels")
 	for name, value := range object(u.applied, "spec", "selector") {
-		if label, ok := labels[name]; !ok || label != value {
+		if label, ok := labels[name]; !ok || !jsonvalue.Equal(label, value) {
 			return "", true
 		}
 	}

@@ -75,5 +75,5 @@ func isOneOf(m *scenario, object int, l *schema.Location, there outcome, s *spec
 	if !ok {
 		return open
 	}
-	return of(slices.ContainsFunc(s.Enum, func(e any) bool { return integral(e) == v }))
+	return of(slices.ContainsFunc(s.Enum, func(e any) bool { return valueIn(e) == v }))
 }

@@ -28,7 +28,7 @@ func domain(s *spec.Schema, literals []any, object int) []any {
 	case len(s.Enum) > 0:
 		others := 0
 		for _, e := range s.Enum {
-			if v := integral(e); v != nil && (slices.Contains(literals, v) || others < maxEnum) {
+			if v := valueIn(e); v != nil && (slices.Contains(literals, v) || others < maxEnum) {
 				if !slices.Contains(literals, v) {
 					others++
 				}

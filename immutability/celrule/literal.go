@@ -1,6 +1,8 @@
 package celrule
 
 import (
+	"fmt"
+	"reflect"
 	"regexp"
 	"slices"
 	"unicode/utf8"
@@ -31,6 +33,21 @@ func scalarOf(v ref.Val) (any, bool) {
 	return nil, false
 }
 
+// composed is a list or object of an enum, spelled out so that two can be compared.
+type composed string
+
+// valueIn returns what stands for a value of an enum.
+func valueIn(enum any) any {
+	switch enum.(type) {
+	case []any, map[string]any:
+		if reflect.ValueOf(enum).Len() == 0 {
+			return emptyValue{}
+		}
+		return composed(fmt.Sprintf("%#v", enum)) // which sorts keys
+	}
+	return integral(enum)
+}
+
 // integral turns whole numbers, which a schema decodes to float64, into integers.
 func integral(v any) any {
 	if f, ok := v.(float64); ok && float64(int64(f)) == f {
@@ -42,7 +59,7 @@ func integral(v any) any {
 // admits reports whether a valid object can have v, a literal, at s. In doubt it says yes.
 func admits(s *spec.Schema, v any) bool {
 	if len(s.Enum) > 0 {
-		return slices.ContainsFunc(s.Enum, func(e any) bool { return integral(e) == v })
+		return slices.ContainsFunc(s.Enum, func(e any) bool { return valueIn(e) == v })
 	}
 	switch v := v.(type) {
 	case string:
@@ -71,7 +88,7 @@ func allLiterals(s *spec.Schema, literals []any) bool {
 	if s.Type.Contains("boolean") {
 		return true
 	}
-	return len(s.Enum) > 0 && !slices.ContainsFunc(s.Enum, func(e any) bool { return e != nil && !slices.Contains(literals, integral(e)) })
+	return len(s.Enum) > 0 && !slices.ContainsFunc(s.Enum, func(e any) bool { return e != nil && !slices.Contains(literals, valueIn(e)) })
 }
 
 // literalsIn collects what x compares fields of schema s with, at most limit literals. It takes every comparison in x for

@@ -72,7 +72,7 @@ func sameItem(list, item any, i int) int {
 	items, _ := list.([]any)
 	name := yamldoc.At(item, "name")
 	for j, other := range items {
-		if jsonvalue.Equal(other, item) || name != nil && yamldoc.At(other, "name") == name {
+		if jsonvalue.Equal(other, item) || name != nil && jsonvalue.Equal(yamldoc.At(other, "name"), name) {
 			return j
 		}
 	}
