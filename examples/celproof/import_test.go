@@ -63,7 +63,7 @@ type tally struct {
 // stored reports whether an API server would store obj, as far as plain is concerned.
 func (c *tally) stored(t *testing.T, obj map[string]any) bool {
 	t.Helper()
-	refusals, err := c.plain.Validate(obj)
+	refusals, err := c.plain.ValidateUpdate(obj, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -67,7 +67,7 @@ func (j *judgement) valid(obj map[string]any) bool {
 // satisfiesPlain reports whether obj satisfies the rules without oldSelf. Rules that do not compile are ignored.
 func (j *judgement) satisfiesPlain(t *testing.T, obj map[string]any) bool {
 	t.Helper()
-	violations, _ := j.plain.Validate(obj)
+	violations, _ := j.plain.ValidateUpdate(obj, nil)
 	return len(violations) == 0
 }
 

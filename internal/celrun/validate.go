@@ -6,26 +6,14 @@ import (
 	"strings"
 )
 
-// ValidateUpdate returns the violations of an update, sorted by path; nil when all rules accept it. Objects are as the
-// server has them when it validates: decoded to the types of apimachinery's util/json, pruned, with defaults. They are
-// not changed. The error is that the schema or a rule does not compile; an API server would refuse the CRD.
+// ValidateUpdate returns the violations of an update, or of a create where oldObj is nil, sorted by path; nil when all
+// rules accept it. Transition rules do not run for a create, unless they have optionalOldSelf. Objects are as the server
+// has them when it validates: decoded to the types of apimachinery's util/json, pruned, with defaults. They are not
+// changed. The error is that the schema or a rule does not compile; an API server would refuse the CRD.
 func (v *Validator) ValidateUpdate(newObj, oldObj map[string]any) ([]Violation, error) {
 	if v == nil {
 		return nil, nil
 	}
-	return v.validate(newObj, oldObj)
-}
-
-// Validate returns the violations of a create, as ValidateUpdate does for an update: transition rules do not run, unless
-// they have optionalOldSelf.
-func (v *Validator) Validate(obj map[string]any) ([]Violation, error) {
-	if v == nil {
-		return nil, nil
-	}
-	return v.validate(obj, nil)
-}
-
-func (v *Validator) validate(newObj, oldObj map[string]any) ([]Violation, error) {
 	p, err := v.program()
 	if err != nil {
 		return nil, err

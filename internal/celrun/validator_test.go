@@ -43,14 +43,7 @@ func TestValidateUpdate(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.Name, func(t *testing.T) {
 			v := celrun.New(schemaOf(t, string(c.Schema)), nil)
-			newObj, oldObj := object(t, c.New), object(t, c.Old)
-			var found []celrun.Violation
-			var err error
-			if oldObj == nil {
-				found, err = v.Validate(newObj)
-			} else {
-				found, err = v.ValidateUpdate(newObj, oldObj)
-			}
+			found, err := v.ValidateUpdate(object(t, c.New), object(t, c.Old))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -13,8 +13,8 @@ type Verdict struct {
 	Unknown, Note bool
 }
 
-// Compare says what is wrong with a verdict for a minor, "" for nothing. A case that only the cluster can decide may be answered in
-// either way. Each cause of the verdict has to be one of the server's.
+// Compare says what is wrong with a verdict for a minor, "" for nothing. A case that only the cluster can decide may be
+// answered in either way. Each cause of the verdict has to be one of the server's.
 func Compare(c Case, a Answer, v Verdict, minor string) string {
 	unknown := c.Unknown || c.UnknownSince != "" && minor >= c.UnknownSince // all minors have two digits
 	switch {

@@ -63,8 +63,9 @@ func (p *piece) read() ([]root, *Error) {
 	return roots, err
 }
 
-// split cuts a file at the lines that begin a document, and leaves out empty documents. Such a line ends a document wherever
-// it is, as YAML allows "---" in no scalar at the beginning of a line. A file with directives, which belong to the document after them, is one piece.
+// split cuts a file at the lines that begin a document, and leaves out empty documents. Such a line ends a document
+// wherever it is, as YAML allows "---" in no scalar at the beginning of a line. A file with directives, which belong to
+// the document after them, is one piece.
 func split(name string, data []byte) []piece {
 	var pieces []piece
 	whole := bytes.HasPrefix(data, []byte("%")) || bytes.Contains(data, []byte("\n%"))

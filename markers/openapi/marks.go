@@ -20,8 +20,8 @@ import (
 	"github.com/fieldlock/fieldlock/internal/pointer"
 )
 
-// Marks are extension keys by definition and schema path: a JSON pointer such as /properties/class, "" for none. A definition has the
-// name that openapi-gen gives it, "example.com/api/v1.Widget".
+// Marks are extension keys by definition and schema path: a JSON pointer such as /properties/class, "" for none. A
+// definition has the name that openapi-gen gives it, "example.com/api/v1.Widget".
 type Marks map[string]map[string]map[string]any
 
 // Parse reads marks from the JSON that Marks encode to.
