@@ -106,6 +106,21 @@ pods do not restart
 child instance of prometheus: absent, because of MONITORING
 `,
 	}, {
+		name: "an installation with a task",
+		line: "params install --definitions v1.yaml --task task.yaml --set MONITORING=true",
+		want: `install: allowed
+
+Parameter   Old  New   Plan
+DISK_SIZE   -    5Gi   is set
+HEAP        -    1G    is set
+LEGACY      -    old   is set
+MONITORING  -    true  is set
+NODE_COUNT  -    3     is set
+NUM_TOKENS  -    256   is set
+
+child instance of prometheus: present, because of MONITORING
+`,
+	}, {
 		name: "valid definitions",
 		line: "params validate --definitions v1.yaml",
 		want: "validate: the definitions are valid\n",
@@ -154,7 +169,8 @@ func TestParamsUsage(t *testing.T) {
 		{"params update --definitions v1.yaml --mode merge", `--mode is "merge": it should be put or patch`},
 		{"params update --dialect heat --definitions template.yaml", "--old-definitions is missing: Heat's update"},
 		{"params upgrade --dialect heat --old-definitions template.yaml --definitions template.yaml", "--dialect heat has no upgrade"},
-		{"params restart --dialect heat --definitions template.yaml", "--dialect heat has no restart"},
+		{"params restart --dialect heat --definitions template.yaml", "--dialect heat has no restart: it has validate, list, install and update"},
+		{"params update --dialect heat --definitions template.yaml --old-definitions template.yaml --mode often", `--mode is "often": it should be put or patch`},
 		{"params toggle --definitions v1.yaml", "--task is missing"},
 		{"params validate --dialect heat --definitions template.yaml --task task.yaml", "--task is a KudoOperator task"},
 		{"params toggle --definitions v1.yaml --task stored.yaml", "the task has the kind"},

@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -55,6 +56,20 @@ func TestZeroValues(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestRemovedAnnotation: a locked annotation is found among others that go with it.
+func TestRemovedAnnotation(t *testing.T) {
+	kinds, err := For("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const claim = "{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: a, namespace: b%s}, spec: {resources: {requests: {storage: 1Gi}}}}"
+	oldObj := objectOf(t, fmt.Sprintf(claim, ", annotations: {a: b, c: d, volume.beta.kubernetes.io/storage-class: x, y: z, z: z}"))
+	v := kinds.Find("v1", "PersistentVolumeClaim").Check(objectOf(t, fmt.Sprintf(claim, "")), oldObj)
+	if len(v.Violations) != 1 || v.Violations[0].Path != "metadata.annotations[volume.beta.kubernetes.io/storage-class]" || v.Violations[0].Message == "" || !v.Violations[0].HasOld || v.Violations[0].HasNew {
+		t.Errorf("%+v", v)
 	}
 }
 

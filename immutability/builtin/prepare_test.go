@@ -61,6 +61,7 @@ func TestPreparations(t *testing.T) {
 		{"claimSource", "a claim of a group is dropped", "{spec: {dataSource: {apiGroup: x, kind: PersistentVolumeClaim, name: a}}}", "{spec: {}}"},
 		{"claimSource", "a reference is copied back", "{spec: {dataSourceRef: {kind: X, name: a}}}", "{spec: {dataSource: {kind: X, name: a}, dataSourceRef: {kind: X, name: a}}}"},
 		{"claimSource", "not into another namespace", "{spec: {dataSourceRef: {kind: X, name: a, namespace: b}}}", "{spec: {dataSourceRef: {kind: X, name: a, namespace: b}}}"},
+		{"claimSource", "an empty namespace is none", "{spec: {dataSourceRef: {kind: X, name: a, namespace: ''}}}", "{spec: {dataSource: {kind: X, name: a}, dataSourceRef: {kind: X, name: a, namespace: ''}}}"},
 		{"policyTypes", "ingress always", "{}", "{spec: {policyTypes: [Ingress]}}"},
 		{"policyTypes", "egress with rules", "{spec: {egress: [{}]}}", "{spec: {egress: [{}], policyTypes: [Ingress, Egress]}}"},
 		{"policyTypes", "what is given stays", "{spec: {egress: [{}], policyTypes: [Egress]}}", "{spec: {egress: [{}], policyTypes: [Egress]}}"},

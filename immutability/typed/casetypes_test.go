@@ -65,6 +65,19 @@ type inner struct{ text string }
 
 func (m masked) MarshalJSON() ([]byte, error) { return json.Marshal(m.in.text) }
 
+// shy writes itself where its address is known: not in a map.
+type shy struct {
+	Text string `json:"text"`
+	note string
+}
+
+func (s *shy) MarshalText() ([]byte, error) {
+	if s == nil {
+		return []byte("none"), nil
+	}
+	return []byte(s.Text + s.note), nil
+}
+
 // quiet and the like say themselves whether omitzero leaves them out.
 type quiet struct {
 	Text  string `json:"text"`

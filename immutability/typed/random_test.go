@@ -59,6 +59,10 @@ var leafTypes = append([]reflect.Type{
 	reflect.TypeFor[[]byte](), reflect.TypeFor[[2]int16](), reflect.TypeFor[any](),
 	reflect.TypeFor[metav1.Time](), reflect.TypeFor[metav1.Duration](), reflect.TypeFor[resource.Quantity](), reflect.TypeFor[intstr.IntOrString](),
 	reflect.TypeFor[json.RawMessage](), reflect.TypeFor[runtime.RawExtension](), reflect.TypeFor[Tree](), reflect.TypeFor[Deep](), reflect.TypeFor[pointed2](),
+	// What they write does not decide whether they are left out, or what they have does not decide what they write.
+	reflect.TypeFor[quiet](), reflect.TypeFor[*quiet](), reflect.TypeFor[quietText](), reflect.TypeFor[quietNumber](), reflect.TypeFor[quietList](), reflect.TypeFor[quietMap](), reflect.TypeFor[*quietMap](),
+	reflect.TypeFor[nilIsNone](), reflect.TypeFor[*nilIsNone](), reflect.TypeFor[nilMapIsNone](), reflect.TypeFor[loud](), reflect.TypeFor[shy](), reflect.TypeFor[*shy](), reflect.TypeFor[masked](),
+	reflect.TypeFor[embeds[string]](), reflect.TypeFor[embeds[*quiet]](), reflect.TypeFor[embeds[[]Base]](),
 }, scalarTypes...)
 
 // typ returns a random type.
@@ -242,6 +246,18 @@ func (m maker) fill(v reflect.Value, depth int) {
 		return
 	case *runtime.RawExtension:
 		*p = pick(m, runtime.RawExtension{}, runtime.RawExtension{Raw: []byte(`{"a":1}`)}, runtime.RawExtension{Raw: []byte(`{ "a":1}`)}, runtime.RawExtension{Object: &metav1.Status{Message: "a"}})
+		return
+	case *quietText:
+		*p = pick(m, quietText(""), "a", "quiet")
+		return
+	case *quietList:
+		*p = pick(m, nil, quietList{}, quietList{"quiet"}, quietList{"a"})
+		return
+	case *quietMap:
+		*p = pick(m, nil, quietMap{}, quietMap{"quiet": ""}, quietMap{"quiet": "yes"}, quietMap{"a": "b"})
+		return
+	case *masked:
+		*p = masked{inner{pick(m, someTexts...)}}
 		return
 	case *any:
 		*p = pick[any](m, nil, "a", int64(1), 1.0, map[string]any{"a": int64(1)}, []any{}, []any{"a"}, &Base{Name: "a"}, &Base{Name: "b"})

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"net/netip"
 	"slices"
 	"strings"
 	"testing"
@@ -79,21 +80,35 @@ func unstructuredOther() *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: map[string]any{"apiVersion": otherKind.GroupVersion().String(), "kind": otherKind.Kind}}
 }
 
+func unstructuredAt(address string) *unstructured.Unstructured {
+	u := unstructuredOther()
+	u.Object["spec"] = map[string]any{"address": address}
+	return u
+}
+
 const podVersion = "example.apiserver.k8s.io/v1"
 
 func registryOf(t *testing.T) *admission.Registry {
 	r := &admission.Registry{}
 	r.Put(admission.Kind{GroupKind: podKind.GroupKind(), Resource: "pods", Versions: map[string]admission.Version{"v1": {Validator: podLocks(t)}}})
-	r.Put(admission.Kind{GroupKind: otherKind.GroupKind(), Resource: "others", Versions: map[string]admission.Version{"v1": {Validator: lockOf(t, "text", "words")}}})
+	r.Put(admission.Kind{GroupKind: otherKind.GroupKind(), Resource: "others", Versions: map[string]admission.Version{"v1": {Validator: lockOf(t, "text", "words", "spec", "address")}}})
 	r.SetComplete()
 	return r
 }
 
-// lockOf locks one text in an object.
-func lockOf(t *testing.T, parent, name string) *immutability.Validator {
+// lockOf locks texts in objects, each given by the name of its object and its own.
+func lockOf(t *testing.T, names ...string) *immutability.Validator {
 	t.Helper()
+	properties := map[string]any{}
+	for i := 0; i < len(names); i += 2 {
+		properties[names[i]] = map[string]any{"type": "object", "properties": map[string]any{names[i+1]: map[string]any{"type": "string", "x-kubernetes-immutable": true}}}
+	}
+	data, err := json.Marshal(map[string]any{"type": "object", "properties": properties})
+	if err != nil {
+		t.Fatal(err)
+	}
 	var s spec.Schema
-	if err := s.UnmarshalJSON([]byte(`{"type":"object","properties":{"` + parent + `":{"type":"object","properties":{"` + name + `":{"type":"string","x-kubernetes-immutable":true}}}}}`)); err != nil {
+	if err := s.UnmarshalJSON(data); err != nil {
 		t.Fatal(err)
 	}
 	return immutability.MustCompile(&s)
@@ -110,7 +125,8 @@ type other struct {
 	metav1.ObjectMeta `json:"metadata"`
 	Text              words `json:"text"`
 	Spec              struct {
-		NodeName string `json:"nodeName"`
+		NodeName string     `json:"nodeName"`
+		Address  netip.Addr `json:"address"`
 	} `json:"spec"`
 }
 
@@ -128,6 +144,13 @@ func (w words) MarshalJSON() ([]byte, error) {
 func wordy(text ...string) *other {
 	o := &other{ObjectMeta: metav1.ObjectMeta{Name: "p", Namespace: "ns"}, Text: text}
 	o.SetGroupVersionKind(otherKind)
+	return o
+}
+
+// at is an object with an address.
+func at(address string) *other {
+	o := wordy("a")
+	o.Spec.Address = netip.MustParseAddr(address)
 	return o
 }
 
@@ -164,6 +187,8 @@ func TestPlugin(t *testing.T) {
 		{name: "objects that cannot be written", reason: "their locks are in a part that writes itself, so they are converted", kind: otherKind, resource: others, obj: wordy("a", "no JSON"), old: wordy("a"), want: 500, text: "cannot be read"},
 		{name: "an old object that cannot be written", reason: "the same", kind: otherKind, resource: others, obj: wordy("a"), old: wordy("a", "no JSON"), want: 500, text: "cannot be read"},
 		{name: "objects that are converted", reason: "they differ in a locked field", kind: otherKind, resource: others, obj: wordy("b"), old: wordy("a"), want: 422, text: "text.words: Invalid value"},
+		{name: "a field that a method writes", reason: "the value is what is written, not what its Go type holds", kind: otherKind, resource: others, obj: at("10.0.0.2"), old: at("10.0.0.1"), want: 422, text: "spec.address: Invalid value: \"10.0.0.2\""},
+		{name: "a field that a method writes, unchanged", reason: "it is written alike", kind: otherKind, resource: others, obj: at("10.0.0.1"), old: at("10.0.0.1")},
 		{name: "other version", reason: "locks are known for v1 only", kind: podKind.GroupKind().WithVersion("v2"), resource: pods.GroupResource().WithVersion("v2"), obj: pod("a"), old: pod("a"), want: 500, text: "without version v2"},
 		{name: "kind of another resource", reason: "it would be checked against no locks", kind: examplev1.SchemeGroupVersion.WithKind("ReplicaSet"), obj: &example.ReplicaSet{}, old: &example.ReplicaSet{}, want: 500, text: "holds objects of kind Pod"},
 		{name: "old object of another type", reason: "it cannot be converted either", obj: pod("a"), old: &example.ReplicaSet{}, want: 500, text: "cannot be converted"},
@@ -345,6 +370,10 @@ func TestLocks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	addressLocks, err := apiserver.NewLocks(lockOf(t, "spec", "address"), otherKind, s)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, row := range []struct {
 		name, reason string
 		locks        *apiserver.Locks
@@ -368,6 +397,8 @@ func TestLocks(t *testing.T) {
 		{"a Go type of the kind that no scheme has", "the locks are of pods", locks, wordy("a"), versionedPod("a"), "cannot be checked"},
 		{"an object that cannot be written", "one of each form, so it is converted", wordyLocks, wordy("a", "no JSON"), unstructuredOther(), "cannot be read"},
 		{"an old object that cannot be written", "the same", wordyLocks, unstructuredOther(), wordy("a", "no JSON"), "cannot be read"},
+		{"one of each form, with a field that a method writes", "the text of one is the value of the other", addressLocks, at("10.0.0.1"), unstructuredAt("10.0.0.1"), ""},
+		{"one of each form, with another address", "the texts differ", addressLocks, at("10.0.0.1"), unstructuredAt("10.0.0.2"), "field is immutable"},
 		{"one of each form", "both are converted", locks, versionedPod("b"), unstructuredPod(podVersion, "a"), "field is immutable"},
 		{"no locks", "nothing is converted", locksOf(t, immutability.MustCompile(nil), nil), pod("b"), pod("a"), ""},
 	} {

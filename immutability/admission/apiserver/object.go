@@ -1,10 +1,12 @@
 package apiserver
 
 import (
+	"encoding/json"
 	"fmt"
 	"reflect"
 
 	"k8s.io/apimachinery/pkg/runtime"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 )
 
 // missing reports whether there is no object: nil, or a nil pointer of some type.
@@ -22,7 +24,13 @@ func content(obj runtime.Object) (map[string]any, error) {
 	if u, ok := obj.(runtime.Unstructured); ok {
 		return u.UnstructuredContent(), nil
 	}
-	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(obj)
+	// Not runtime.DefaultUnstructuredConverter: it does not know encoding.TextMarshaler and the option "string", and reads
+	// fields that are not written.
+	data, err := json.Marshal(obj)
+	var fields map[string]any
+	if err == nil {
+		err = utiljson.Unmarshal(data, &fields)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("the object of type %T cannot be read: %w", obj, err)
 	}
