@@ -1,8 +1,6 @@
 package compare
 
 import (
-	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -24,7 +22,7 @@ type laws struct {
 	locks     *immutability.Validator
 	asLocks   map[string]ruleTexts // the rules that are checked as locks, by the schema path of the locks
 	rules     *celrun.Validator
-	onCluster []celrun.Rule // rules that need the status, which manifests do not have
+	onCluster *statusRules // nil if there are none
 	err       error
 }
 
@@ -73,28 +71,24 @@ func (l *laws) load() error {
 		if l.locks, l.err = immutability.Compile(locked); l.err != nil {
 			return
 		}
+		var onCluster []celrun.Rule
 		l.rules = celrun.New(locked, func(r celrun.Rule) bool {
 			if !celrun.Transition(r) {
 				return false
 			}
 			if readsStatus(r) {
-				l.onCluster = append(l.onCluster, r)
+				onCluster = append(onCluster, r)
 				return false
 			}
 			return true
 		})
+		l.onCluster = newStatusRules(locked, onCluster)
 	})
 	return l.err
 }
 
 // empty reports whether nothing can be refused. It is exact only after load.
-func (l *laws) empty() bool { return l.locks.Empty() && l.rules == nil && len(l.onCluster) == 0 }
-
-// status finds a reference to the status of the whole object in the text of a rule.
-var status = regexp.MustCompile(`\b(self|oldSelf)\s*\.\s*\??\s*status\b`)
-
-// readsStatus reports whether a rule of the root reads the status, which an apply of a manifest does not bring along.
-func readsStatus(r celrun.Rule) bool { return r.SchemaPath == "" && status.MatchString(r.Text) }
+func (l *laws) empty() bool { return l.locks.Empty() && l.rules == nil && l.onCluster == nil }
 
 // check adds to v what a pair of prepared objects breaks. Place completes each breach; of is nil for that of a rule. It
 // returns an error if the rules cannot be run.
@@ -114,7 +108,7 @@ func (l *laws) check(v *verdict, newObj, oldObj map[string]any, place func(b *br
 	}
 	v.merge(append(breaches, byRules...))
 	v.more += report.More
-	v.unknown = append(v.unknown, l.unknownRules()...)
+	v.unknown = append(v.unknown, l.onCluster.remarks(newObj, oldObj)...)
 	return nil
 }
 
@@ -159,15 +153,3 @@ func (l *laws) ruleBreaches(newObj, oldObj map[string]any) ([]breach, error) {
 
 // lockRule is the lock of violations of CEL rules that equal no lock.
 const lockRule = "rule"
-
-// unknownRules are the remarks about rules that only the cluster can run.
-func (l *laws) unknownRules() []remark {
-	var list []remark
-	for _, r := range l.onCluster {
-		m := remark{strings.TrimPrefix(r.FieldPath, "."), fmt.Sprintf("the rule %s depends on the status, which only the cluster knows", r.Text)}
-		if !slices.Contains(list, m) {
-			list = append(list, m)
-		}
-	}
-	return list
-}

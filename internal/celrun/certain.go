@@ -1,0 +1,88 @@
+package celrun
+
+import (
+	"github.com/google/cel-go/common"
+	"github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/common/operators"
+	"github.com/google/cel-go/parser"
+)
+
+// Certain returns an expression that is true only where the boolean expression text is true whatever the values are of
+// the conditions that unknown holds for. Conditions are what !, &&, || and ?: join. It returns "false" where no such
+// expression is found, or text is malformed.
+//
+//	!has(self.status) || self.a == oldSelf.a       self.a == oldSelf.a
+//	self.status.on ? self.a == oldSelf.a : true    self.a == oldSelf.a && true
+func Certain(text string, unknown func(condition string) bool) string {
+	// Without macros, all(x, …) stays a call and is printed as it was written.
+	p, err := parser.NewParser(parser.EnableOptionalSyntax(true))
+	if err != nil {
+		return never
+	}
+	parsed, errs := p.Parse(common.NewTextSource(text))
+	if errs != nil && len(errs.GetErrors()) > 0 {
+		return never
+	}
+	isTrue, _ := (bounds{unknown}).of(parsed.Expr())
+	return isTrue
+}
+
+const (
+	never = "false"
+	// maxCertain is the length of an expression that is not worth its cost: choices within choices repeat their branches.
+	maxCertain = 10_000
+)
+
+// bounds spells when an expression has a value for sure.
+type bounds struct{ unknown func(condition string) bool }
+
+// of returns an expression that is true only where x is true, and one that is true only where x is false.
+func (b bounds) of(x ast.Expr) (isTrue, isFalse string) {
+	if x.Kind() == ast.CallKind {
+		args := x.AsCall().Args()
+		switch x.AsCall().FunctionName() {
+		case operators.LogicalNot:
+			isFalse, isTrue = b.of(args[0])
+			return isTrue, isFalse
+		case operators.LogicalAnd, operators.LogicalOr:
+			true1, false1 := b.of(args[0])
+			true2, false2 := b.of(args[1])
+			if x.AsCall().FunctionName() == operators.LogicalAnd {
+				return both(true1, true2), either(false1, false2)
+			}
+			return either(true1, true2), both(false1, false2)
+		case operators.Conditional:
+			if0, else0 := b.of(args[0])
+			true1, false1 := b.of(args[1])
+			true2, false2 := b.of(args[2])
+			return choice(if0, else0, true1, true2), choice(if0, else0, false1, false2)
+		}
+	}
+	text, err := parser.Unparse(x, nil)
+	if err != nil || b.unknown(text) {
+		return never, never
+	}
+	return "(" + text + ")", "!(" + text + ")"
+}
+
+// choice is true where a condition chooses what is true, and where both choices are.
+func choice(isTrue, isFalse, then, otherwise string) string {
+	return either(either(both(isTrue, then), both(isFalse, otherwise)), both(then, otherwise))
+}
+
+func both(x, y string) string {
+	if x == never || y == never || len(x)+len(y) > maxCertain {
+		return never
+	}
+	return "(" + x + " && " + y + ")"
+}
+
+func either(x, y string) string {
+	switch {
+	case x == never || len(x)+len(y) > maxCertain:
+		return y
+	case y == never:
+		return x
+	}
+	return "(" + x + " || " + y + ")"
+}

@@ -1,0 +1,36 @@
+package celrun
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestCertain: what is left of a rule when the status is not known.
+func TestCertain(t *testing.T) {
+	for _, c := range []struct{ name, text, want string }{
+		{"a guard", "!has(self.status) || self.a == oldSelf.a", "(self.a == oldSelf.a)"},
+		{"an optional guard", "!has(self.?status.a) || self.a == oldSelf.a", "(self.a == oldSelf.a)"},
+		{"a choice", "self.status.on ? self.a == oldSelf.a : true", "((self.a == oldSelf.a) && (true))"},
+		{"a choice by what is known", "self.on ? self.status.a : self.b", "(!(self.on) && (self.b))"},
+		{"a conjunction", "self.a > 1 && self.status.b", "false"},
+		{"a negated conjunction", "!(self.a > 1 && self.status.b)", "!(self.a > 1)"},
+		{"a negated disjunction", "!(self.a || self.status.b)", "false"},
+		{"nothing else", "oldSelf.status.done != true", "false"},
+		{"a macro", "self.status.x || self.list.all(i, i.name in oldSelf.names)", "(self.list.all(i, i.name in oldSelf.names))"},
+		{"the status in a macro", "self.list.all(i, i.name in oldSelf.status.names) || !has(self.a)", "!(has(self.a))"},
+		{"malformed", "self.a ||", "false"},
+	} {
+		got := Certain(c.text, func(condition string) bool { return strings.Contains(condition, "status") })
+		if got != c.want {
+			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
+		}
+	}
+	for name, text := range map[string]string{
+		"branches":   strings.Repeat("(self.a ? self.b : ", 60) + "self.c" + strings.Repeat(")", 60),
+		"conditions": strings.Repeat("(", 60) + "self.c" + strings.Repeat(" ? self.a : self.b)", 60),
+	} {
+		if got := Certain(text, func(string) bool { return false }); len(got) > 3*maxCertain {
+			t.Errorf("choices within %s: %d bytes", name, len(got))
+		}
+	}
+}

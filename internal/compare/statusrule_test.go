@@ -1,0 +1,33 @@
+package compare
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestStatusRules: a rule that reads the status is unknown only where what else it reads leaves the verdict open.
+func TestStatusRules(t *testing.T) {
+	const programmed = "!has(oldSelf.status) || oldSelf.status.on != true || self.spec.class == oldSelf.spec.class"
+	for _, c := range []struct {
+		name, reason, rule string
+		newSpec            string // the old one is {class: a, zone: a}
+		unknown            bool
+	}{
+		{"the field changes", "the status decides", programmed, "{class: b, zone: a}", true},
+		{"another field changes", "the rule holds whatever the status is", programmed, "{class: a, zone: b}", false},
+		{"the field is gone", "it cannot be read", programmed, "{zone: b}", true},
+		{"a choice by the status", "both ways hold", "has(self.status) && self.status.on == true ? self.spec.class == oldSelf.spec.class : true", "{class: a, zone: b}", false},
+		{"a choice by the status that is open", "one way does not", "has(self.status) && self.status.on == true ? self.spec.class == oldSelf.spec.class : true", "{class: b, zone: a}", true},
+		{"a guard on the change", "it excludes the status", "self.spec.class == oldSelf.spec.class || !has(self.status)", "{class: a, zone: b}", false},
+		{"only the status", "nothing else tells", "!has(oldSelf.status) || oldSelf.status.on != true", "{class: a, zone: b}", true},
+		{"the whole object", "the status is a part of it", "has(self.status) && self.status.on == true || self == oldSelf", "{class: a, zone: b}", true},
+	} {
+		crd := strings.ReplaceAll(widgets("None", "class: {type: string}\nzone: {type: string}", ""), "          properties:\n            spec:\n",
+			"          x-kubernetes-validations: [{rule: '"+c.rule+"'}]\n          properties:\n            status: {type: object, properties: {on: {type: boolean}}}\n            spec:\n")
+		r := check(t, map[string]string{"crd.yaml": crd, "x.yaml": widget("v1", "a", "x", c.newSpec)},
+			map[string]string{"crd.yaml": crd, "x.yaml": widget("v1", "a", "x", "{class: a, zone: a}")}, Options{})
+		if len(r.Unknown) > 0 != c.unknown || len(r.Violations) > 0 || len(r.Errors) > 0 {
+			t.Errorf("%s: unknown %v, violations %v, errors %v; want unknown %v: %s", c.name, r.Unknown, r.Violations, r.Errors, c.unknown, c.reason)
+		}
+	}
+}
