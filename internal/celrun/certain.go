@@ -8,8 +8,8 @@ import (
 )
 
 // Certain returns an expression that is true only where the boolean expression text is true whatever the values are of
-// the conditions that unknown holds for. Conditions are what !, &&, || and ?: join. It returns "false" where no such
-// expression is found, or text is malformed.
+// the conditions that unknown holds for; that they have one, and no error, is taken for granted. Conditions are what !, &&,
+// || and ?: join. It returns "false" where no such expression is found, or text is malformed.
 //
 //	!has(self.status) || self.a == oldSelf.a       self.a == oldSelf.a
 //	self.status.on ? self.a == oldSelf.a : true    self.a == oldSelf.a && true
