@@ -194,6 +194,28 @@ Widget v2 (widgets.example.com, crd.yaml)
 	}
 }
 
+// TestLocksOfKinds: kinds are known by each of their names, beside files; a file of that name wins.
+func TestLocksOfKinds(t *testing.T) {
+	t.Chdir(writeFiles(t, map[string]string{"crd.yaml": classLocked, "deploy": classLocked}))
+	for line, want := range map[string][]string{
+		"locks sts crd.yaml":                  {"StatefulSet", "Widget v1"},
+		"locks crd.yaml statefulsets.apps":    {"StatefulSet", "Widget v1"},
+		"locks deploy":                        {"Widget v1"},
+		"locks Deployment":                    {"Deployment"},
+		"locks --kubernetes-version 1.35 sts": {"StatefulSet"},
+	} {
+		c := runCommand("", strings.Fields(line)...)
+		if c.status != exitClean {
+			t.Errorf("%s: status %d: %s", line, c.status, c.err)
+		}
+		for _, kind := range []string{"StatefulSet", "Widget v1", "Deployment"} {
+			if got := strings.Contains(c.out, kind); got != slices.Contains(want, kind) {
+				t.Errorf("%s: %s is listed: %t\n%s", line, kind, got, c.out)
+			}
+		}
+	}
+}
+
 // TestMarkdown: names of fields and kinds cannot break the table.
 func TestMarkdown(t *testing.T) {
 	dir := writeFiles(t, map[string]string{"crd.yaml": widgets("None", "'a|b': {type: string, x-kubernetes-immutable: true}", "'a|b': {type: string, x-kubernetes-immutable: true}")})

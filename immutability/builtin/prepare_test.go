@@ -30,6 +30,11 @@ func objectOf(t *testing.T, text string) map[string]any {
 // TestPreparations: what an API server fills in, copies and drops, one rule at a time.
 func TestPreparations(t *testing.T) {
 	for _, row := range []struct{ rule, reason, in, want string }{
+		{"controllerSelector", "the labels of the template", "{spec: {template: {metadata: {labels: {a: b}}}}}", "{spec: {selector: {a: b}, template: {metadata: {labels: {a: b}}}}}"},
+		{"controllerSelector", "an empty one is none", "{spec: {selector: {}, template: {metadata: {labels: {a: b}}}}}", "{spec: {selector: {a: b}, template: {metadata: {labels: {a: b}}}}}"},
+		{"controllerSelector", "what is given stays", "{spec: {selector: {c: d}, template: {metadata: {labels: {a: b}}}}}", "{spec: {selector: {c: d}, template: {metadata: {labels: {a: b}}}}}"},
+		{"controllerSelector", "what is malformed stays", "{spec: {selector: x, template: {metadata: {labels: {a: b}}}}}", "{spec: {selector: x, template: {metadata: {labels: {a: b}}}}}"},
+		{"controllerSelector", "no labels", "{spec: {template: {}}}", "{spec: {template: {}}}"},
 		{"deploymentStrategy", "both defaults", "{}", "{spec: {strategy: {type: RollingUpdate, rollingUpdate: {maxUnavailable: 25%, maxSurge: 25%}}}}"},
 		{"deploymentStrategy", "another type has no parameters", "{spec: {strategy: {type: Recreate}}}", "{spec: {strategy: {type: Recreate}}}"},
 		{"deploymentStrategy", "what is given stays", "{spec: {strategy: {rollingUpdate: {maxSurge: 1}}}}", "{spec: {strategy: {type: RollingUpdate, rollingUpdate: {maxUnavailable: 25%, maxSurge: 1}}}}"},

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"slices"
 
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/kube-openapi/pkg/validation/spec"
@@ -93,7 +94,6 @@ func (k *Kind) object(v any) (map[string]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	obj = maps.Clone(obj)
 	if obj["apiVersion"] == nil || obj["apiVersion"] == "" {
 		obj["apiVersion"] = k.version.APIVersion
 	}
@@ -101,7 +101,6 @@ func (k *Kind) object(v any) (map[string]any, error) {
 		obj["kind"] = k.version.Kind
 	}
 	metadata, _ := obj["metadata"].(map[string]any)
-	metadata = maps.Clone(metadata)
 	if metadata == nil {
 		metadata = map[string]any{}
 	}
@@ -135,6 +134,9 @@ func decode(v any) (map[string]any, error) {
 	if err := utiljson.Unmarshal(data, &obj); err != nil {
 		return nil, fmt.Errorf("it is not an object: %w", err)
 	}
+	if obj == nil {
+		return nil, errors.New("it is missing")
+	}
 	return obj, nil
 }
 
@@ -155,13 +157,13 @@ func (k *Kind) unknown(obj map[string]any) error {
 	return nil
 }
 
-// lost returns the path of a value other than null that before has and after lacks, or "".
+// lost returns the first path by name of a value other than null that before has and after lacks, or "".
 func lost(before, after any, at string) string {
 	switch before := before.(type) {
 	case map[string]any:
 		other, _ := after.(map[string]any)
-		for name, value := range before {
-			path := name
+		for _, name := range slices.Sorted(maps.Keys(before)) {
+			value, path := before[name], name
 			if at != "" {
 				path = at + "." + name
 			}

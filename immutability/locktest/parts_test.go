@@ -34,6 +34,10 @@ func TestObject(t *testing.T) {
 		{"what is there stays", `{apiVersion: example.com/v1, kind: Other, metadata: {name: a, creationTimestamp: "2026-01-01T00:00:00Z", labels: {b: c}}, ` + spec + `}`,
 			map[string]any{"apiVersion": "example.com/v1", "kind": "Other", "metadata": map[string]any{"name": "a", "creationTimestamp": "2026-01-01T00:00:00Z", "labels": map[string]any{"b": "c"}}}, ""},
 		{"nothing", nil, nil, "it is missing"},
+		{"an empty text", "", nil, "it is missing"},
+		{"null", []byte("null"), nil, "it is missing"},
+		{"a nil pointer", (*struct{})(nil), nil, "it is missing"},
+		{"a list", "[]", nil, "it is not an object"},
 		{"a key twice", "spec: {}\nspec: {}", nil, "already set"},
 		{"a key twice, in bytes", []byte("spec: {}\nspec: {}"), nil, "already set"},
 		{"what has no JSON", func() {}, nil, "unsupported type"},
@@ -71,6 +75,7 @@ func TestLost(t *testing.T) {
 		{"a field", object{"a": "b"}, object{}, "a"},
 		{"a field far below", object{"a": object{"b": object{"c": 1}}}, object{"a": object{"b": object{}}}, "a.b.c"},
 		{"a field of an item", object{"l": []any{object{"a": 1}, object{"a": 1, "b": 2}}}, object{"l": []any{object{"a": 1}, object{"a": 1}}}, "l[1].b"},
+		{"several fields", object{"a": 1, "b": object{"d": 1}, "c": object{"e": 1}}, object{"a": 1, "b": object{}, "c": object{}}, "b.d"},
 		{"null", object{"a": nil, "b": object{"c": nil}}, object{"b": object{}}, ""},
 		{"metadata", object{"metadata": object{"name": "a"}}, object{}, ""},
 		{"a field of a value that is gone as a whole", object{"a": object{"b": 1}}, object{}, "a"},
@@ -123,8 +128,8 @@ func TestWords(t *testing.T) {
 	if got := indent([]string{"a", "b"}); got != "    a\n    b" {
 		t.Errorf("indented %q", got)
 	}
-	text, err := describe(witness.Breach{Witness: witness.Witness{Objects: []map[string]any{{"a": 1}, {"a": 2}, {"a": 3}, {"a": 4}}, Refused: []witness.Refusal{{Path: "a", Message: "m"}}}})
-	if want := "# first\na: 1\n---\n# second\na: 2\n---\n# third\na: 3\n---\n# third\na: 4\n# from the first to the third directly is refused: a: m"; err != nil || text != want {
+	text, err := describe(witness.Breach{Witness: witness.Witness{Objects: []map[string]any{{"a": 1}, {"a": 2}, {"a": 3}, {"a": 4}}, Refused: []witness.Refusal{{Path: "a", Message: "m"}, {Path: "b", Message: "n"}}}})
+	if want := "# first\na: 1\n---\n# second\na: 2\n---\n# third\na: 3\n---\n# third\na: 4\n# from the first to the third directly is refused: a: m\n# from the first to the third directly is refused: b: n"; err != nil || text != want {
 		t.Errorf("described as %q, %v", text, err)
 	}
 	for through, want := range map[string]string{"spec.a": "spec.a", "a swap of unknown fields": "spec.f"} {
@@ -182,9 +187,18 @@ func TestRows(t *testing.T) {
 		"f has 2 CRDs; locktest reads files with one": crdText + "---\n" + strings.NewReplacer("widget", "gadget", "Widget", "Gadget").Replace(crdText),
 	} {
 		var m messages
-		if k := CRDFrom(&m, "f", []byte(text)); k != nil || len(m) != 1 || !strings.Contains(m[0], name) {
+		if k := CRDFrom(&m, "f", []byte(text)); k != nil || len(m) != 1 || !strings.HasPrefix(m[0], "locktest: ") || !strings.Contains(m[0], name) {
 			t.Errorf("%s: %q", name, m)
 		}
+	}
+	m = nil
+	twice := CRDFrom(t, "f", []byte(strings.Replace(crdText, "x-kubernetes-immutable: true", "x-kubernetes-immutable: true, x-kubernetes-validations: [{rule: self == oldSelf}]", 1)))
+	twice.Run(&m, []Update{
+		{Name: "a lock and a rule at one path", Old: "{apiVersion: example.com/v1, spec: a}", New: "{apiVersion: example.com/v1, spec: b}", Refused: []string{"spec"}},
+		{Name: "a value of another type", Old: "{apiVersion: example.com/v1, spec: a}", New: "{apiVersion: example.com/v1, spec: 5}"},
+	})
+	if len(m) != 1 || !strings.HasPrefix(m[0], "a value of another type: the objects are not valid, so that no lock or rule is to be tried on them:\n    ") {
+		t.Errorf("%q", m)
 	}
 	k = CRDFrom(t, "f", []byte(crdText))
 	if k.version.Name != "v2" {

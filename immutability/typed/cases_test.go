@@ -93,9 +93,14 @@ func TestUpdates(t *testing.T) {
 		{"texts with one ending", "they are two", setOfTexts + `,` + locked, &one[[]string]{[]string{"one-same-ending"}}, &one[[]string]{[]string{"two-same-ending"}}, refused},
 		{"two locks on keys", "each of them counts", freeValues + `,"x-fieldlock-update":["NoAddItem","NoRemoveItem"]`, &one[map[string]string]{map[string]string{"a": ""}}, &one[map[string]string]{map[string]string{}}, refused},
 		{"two locks on keys, the other one", "each of them counts", freeValues + `,"x-fieldlock-update":["NoAddItem","NoRemoveItem"]`, &one[map[string]string]{map[string]string{}}, &one[map[string]string]{map[string]string{"a": ""}}, refused},
+		{"a word and a lock on keys", "each of them counts", freeValues + `,"x-kubernetes-addition-only":true,"x-fieldlock-update":["NoAddItem"]`, &one[map[string]string]{map[string]string{"a": ""}}, &one[map[string]string]{map[string]string{}}, refused},
+		{"a word and a lock on keys, the other one", "each of them counts", freeValues + `,"x-kubernetes-addition-only":true,"x-fieldlock-update":["NoAddItem"]`, &one[map[string]string]{map[string]string{}}, &one[map[string]string]{map[string]string{"a": ""}}, refused},
+		{"a key with a zero value renamed", "an absent value is not zero", freeValues + `,` + locked, &one[map[string]int]{map[string]int{"b": 0}}, &one[map[string]int]{map[string]int{"a": 0}}, refused},
 		{"keys that are written alike", "they are one name, and its value changes", valueLocked, &one[map[alike]string]{map[alike]string{2: "b"}}, &one[map[alike]string]{map[alike]string{1: "a"}}, refused},
 		{"keys that write themselves", "they are the same", freeValues + `,` + locked, &one[map[netip.Addr]string]{map[netip.Addr]string{netip.IPv6Loopback(): "a"}}, &one[map[netip.Addr]string]{map[netip.Addr]string{netip.IPv6Loopback(): "a"}}, proved},
 		{"a member of an embedded pointer", "it comes with the struct", `"type":"string","x-fieldlock-update":["NoSet"]`, &embeds[string]{&one[string]{"a"}}, &embeds[string]{}, refused},
+		{"a locked member of an embedded pointer that goes", "it goes with it", `"type":"string",` + locked, &embeds[string]{}, &embeds[string]{&one[string]{"a"}}, refused},
+		{"a locked member of an embedded pointer that comes", "it comes with it", `"type":"string",` + locked, &embeds[string]{&one[string]{"a"}}, &embeds[string]{}, refused},
 		{"a lock below an embedded pointer", "it is found through the pointer", `"type":"object","properties":{"v":{"x-kubernetes-immutable":true}}`, &embeds[one[string]]{&one[one[string]]{one[string]{"b"}}}, &embeds[one[string]]{&one[one[string]]{one[string]{"a"}}}, refused},
 		{"a quoted text", "the empty one is written with its quotes, so it is not absent", `"type":"string","x-kubernetes-normalize":"zero","x-fieldlock-update":["NoModify"]`, &struct {
 			V string `json:"v,string"`
@@ -143,6 +148,8 @@ func TestUpdates(t *testing.T) {
 			Own  int    `json:"-"`
 		}{Own: 1}}, refused},
 		{"a number that changes", "it stays set", `"type":"integer","x-fieldlock-update":["NoUnset"]`, &leftOut[int]{2}, &leftOut[int]{1}, proved},
+		{"a zero that is not normalized away", "it is set, so it may not change", `"type":"integer","x-kubernetes-normalize":"undefined","x-fieldlock-update":["NoModify"]`, &one[int]{5}, &one[int]{0}, refused},
+		{"an empty text that is not normalized away", "the same", `"type":"string","x-kubernetes-normalize":"undefined","x-fieldlock-update":["NoModify"]`, &one[string]{"a"}, &one[string]{""}, refused},
 		{"a text that changes", "it stays set", `"type":"string","x-fieldlock-update":["NoUnset"]`, &one[string]{"b"}, &one[string]{"a"}, proved},
 		{"a list that changes", "it stays set", `"type":"array","items":{},"x-fieldlock-update":["NoUnset"]`, &one[[]string]{[]string{"b"}}, &one[[]string]{[]string{"a"}}, proved},
 		{"a list that was empty", "an empty list is set", `"type":"array","items":{},"x-fieldlock-update":["NoSet"]`, &one[[]string]{[]string{"b"}}, &one[[]string]{[]string{}}, proved},

@@ -141,6 +141,7 @@ func TestPatches(t *testing.T) {
 		want                bool
 	}{
 		{"patches with a path", "patches:\n- {path: patch.yaml, target: {kind: Widget}}\n", "base/kustomization.yaml", true},
+		{"in the second document", "namePrefix: a-\n---\npatches: [patch.yaml]\n", "base/kustomization.yaml", true},
 		{"patches by name", "patches: [patch.yaml]\n", "base/kustomization.yaml", true},
 		{"patchesStrategicMerge", "patchesStrategicMerge:\n- patch.yaml\n", "base/kustomization.yml", true},
 		{"patchesJson6902", "patchesJson6902:\n- {path: ./patch.yaml}\n", "base/kustomization.yaml", true},

@@ -53,7 +53,7 @@ func TestRead(t *testing.T) {
 		"b.yaml": object, "a.yml": object + "---\n" + object, "c.JSON": `{"apiVersion": "v1", "kind": "A", "metadata": {"name": "a"}}`, "d.txt": object, "e": object,
 		"sub/x.yaml": object, ".hidden/x.yaml": object, "sub-b.yaml": object, ".dotted.yaml": object, ".fieldlock.yaml": "accept: []\n", "sub/deep/y.json": "{", "notes.yaml": "- 1\n",
 	})
-	for target, path := range map[string]string{"../b.yaml": "sub/link.yaml", "sub": "again", "..": "sub/up", "none.yaml": "dangling.yaml"} {
+	for target, path := range map[string]string{"../b.yaml": "sub/link.yaml", "sub": "again", "..": "sub/up", "none.yaml": "dangling.yaml", "/dev/null": "device.yaml", "/dev/zero": "device.txt"} {
 		if err := os.Symlink(target, filepath.Join(dir, path)); err != nil {
 			t.Fatal(err)
 		}
@@ -84,11 +84,16 @@ func TestRead(t *testing.T) {
 	}
 	want := []string{
 		`.dotted.yaml ".dotted.yaml" 1`, `a.yml "a.yml" 2`, `again/deep/y.json "again/deep/y.json" 0 unrelated`, `again/link.yaml "again/link.yaml" 1`, `again/x.yaml "again/x.yaml" 1`,
-		`b.yaml "b.yaml" 1`, `c.JSON "c.JSON" 1`, `dangling.yaml "dangling.yaml" 0 error`, `notes.yaml "notes.yaml" 0`, `sub-b.yaml "sub-b.yaml" 1`, `sub/deep/y.json "sub/deep/y.json" 0 unrelated`, `sub/link.yaml "sub/link.yaml" 1`, `sub/x.yaml "sub/x.yaml" 1`,
+		`b.yaml "b.yaml" 1`, `c.JSON "c.JSON" 1`, `dangling.yaml "dangling.yaml" 0 error`, `device.yaml "device.yaml" 0 error`, `notes.yaml "notes.yaml" 0`, `sub-b.yaml "sub-b.yaml" 1`, `sub/deep/y.json "sub/deep/y.json" 0 unrelated`, `sub/link.yaml "sub/link.yaml" 1`, `sub/x.yaml "sub/x.yaml" 1`,
 		`d.txt "" 1`,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
+	}
+	for _, f := range files {
+		if strings.HasSuffix(f.Name, "device.yaml") && !strings.Contains(f.Err.Error(), "device.yaml: it cannot be read: it is not a regular file") {
+			t.Errorf("a device: %v", f.Err)
+		}
 	}
 	if int(steps.Load()) != len(files) {
 		t.Errorf("%d steps for %d files", steps.Load(), len(files))

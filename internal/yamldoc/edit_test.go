@@ -3,6 +3,7 @@ package yamldoc_test
 import (
 	"io/fs"
 	"math"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -225,6 +226,8 @@ func TestEditRefused(t *testing.T) {
 		{"anchor that an alias needs", "a: &x {b: 1}\nc: *x\n", func(o object) { delete(o, "a") }},
 		{"another number of objects", "kind: A\n", func(o object) { o["kind"], o["items"] = "List", []any{object{"kind": "B"}, object{"kind": "C"}} }},
 		{"infinite number", "a: 1\n", func(o object) { o["a"] = math.Inf(1) }},
+		{"no JSON value in a list", "a: 1\n", func(o object) { o["a"] = []any{1, struct{}{}} }},
+		{"no JSON value in an object", "a: 1\n", func(o object) { o["a"] = object{"b": struct{}{}} }},
 		{"no JSON value", "a: 1\n", func(o object) { o["a"] = struct{}{} }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -250,6 +253,9 @@ func TestParse(t *testing.T) {
 	file.Documents[0].Object["a"] = 2
 	if got, err := file.Bytes(); err != nil || string(got) != strings.Replace(text, "a: 1", "a: 2", 1) {
 		t.Errorf("%q, %v", got, err)
+	}
+	if values, err := file.Values(); err != nil || !reflect.DeepEqual(values, []any{int64(5), object{"a": int64(2)}, []any{"b"}}) {
+		t.Errorf("the values are %v, %v", values, err)
 	}
 	for _, wrong := range []string{"a: [", "5\n---\na: [", "a: 1\n---\n5\n---\n{\"b\": [", "{\"a\": ["} {
 		if file, err := yamldoc.Parse("f", []byte(wrong)); err == nil {

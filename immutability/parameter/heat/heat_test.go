@@ -45,6 +45,8 @@ func TestUnreadable(t *testing.T) {
 		{"[a]", "line 1: the document is a list"},
 		{"parameters:\n  '': {type: string}", "line 2: a parameter has no name"},
 		{"parameters:\n  a: string", `line 2: the parameter "a" is "string"`},
+		{"{Description: x, Resources: {}}", "this is a CloudFormation template (it has Resources)"},
+		{"{Description: x, Parameters: {}}", "this is a CloudFormation template (it has Parameters)"},
 		{"resources: {}", "it has neither parameters nor a heat_template_version"},
 	}
 	attribute := func(text, want string) {

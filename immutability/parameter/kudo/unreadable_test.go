@@ -85,6 +85,9 @@ func TestUnreadable(t *testing.T) {
 			t.Errorf("%q is an Instance: %t", text, got)
 		}
 	}
+	if v := mustRead(t, ofOperator+"metadata: {name: x}\nspec: ~"); v.Name != "x" || len(v.Validate()) > 0 {
+		t.Errorf("an OperatorVersion without a spec: %+v", v)
+	}
 	if refusals := mustRead(t, "parameters: [{name: A, required: false, enum: ~, default: ~, group: ~}]\ngroups: ~").Validate(); len(refusals) > 0 {
 		t.Errorf("null is as absent: %v", refusals)
 	}

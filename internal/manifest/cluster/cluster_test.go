@@ -24,7 +24,7 @@ import (
 
 // TestApplier: who has applied most of what the manifest has is the one whose next apply is predicted.
 func TestApplier(t *testing.T) {
-	const manifest = `{spec: {class: a, size: 1, list: [{name: x}]}, metadata: {name: x, labels: {a: b}}}`
+	const manifest = `{apiVersion: v1, kind: A, spec: {class: a, size: 1, list: [{name: x}]}, metadata: {name: x, labels: {a: b}}}`
 	ssa := func(manager, fields string) string {
 		return `{manager: ` + manager + `, operation: Apply, apiVersion: v1, fieldsType: FieldsV1, fieldsV1: ` + fields + `}`
 	}
@@ -37,6 +37,11 @@ func TestApplier(t *testing.T) {
 		{"server-side", "the manager goes on", ssa("flux", all), "", applier{manager: "flux"}},
 		{"two managers", "the one with more fields", ssa("autoscaler", `{"f:spec": {"f:size": {}}}`) + "," + ssa("flux", all), "", applier{manager: "flux"}},
 		{"two equal managers", "the order of managedFields does not count", ssa("b", all) + "," + ssa("a", all), "", applier{manager: "a"}},
+		{"two equal managers in order", "the first by name", ssa("a", all) + "," + ssa("b", all), "", applier{manager: "a"}},
+		{"a manager without fields", "it applies none", `{manager: m, operation: Apply}`, "", applier{manager: newManager}},
+		{"an update", "nobody has applied it", `{manager: kubectl-edit, operation: Update, fieldsV1: {"f:spec": {}}}`, "", applier{manager: newManager}},
+		{"Helm 3 and an update", "the other one does not apply", `{manager: helm, operation: Update, fieldsV1: {"f:spec": {}}}, {manager: kubectl-edit, operation: Update, fieldsV1: {"f:spec": {}}}`, "", applier{manager: helmManager, updates: true}},
+		{"what identifies it", "it is in every manifest", ssa("flux", `{"f:spec": {}}`), `{"apiVersion":"v1","kind":"A","metadata":{"name":"x","namespace":"y"}}`, applier{manager: "flux"}},
 		{"client-side", "kubectl's annotation", "", `{"spec":{"class":"a"}}`, applier{original: []byte(`{"spec":{"class":"a"}}`)}},
 		{"client-side, and a controller", "the controller applies one field only", ssa("autoscaler", `{"f:spec": {"f:size": {}}}`), `{"spec":{"class":"a","list":[]}}`,
 			applier{original: []byte(`{"spec":{"class":"a","list":[]}}`)}},
@@ -84,6 +89,8 @@ func TestRefusals(t *testing.T) {
 		{"the user may not ask", status(403, "Forbidden", `widgets.example.com "x" is forbidden: User "u" cannot patch resource "widgets" in API group "example.com"`), nil},
 		{"a webhook without dry runs", status(400, "BadRequest", "admission webhook \"w\" does not support dry run"), nil},
 		{"a webhook denies", status(403, "Forbidden", `admission webhook "w" denied the request: no`), []Refusal{{"", `admission webhook "w" denied the request: no`}}},
+		{"a webhook denies in the same words", status(403, "Forbidden", "this kind does not support dry run"), []Refusal{{"", "this kind does not support dry run"}}},
+		{"a bad request", status(400, "BadRequest", "spec.x is wrong"), []Refusal{{"", "spec.x is wrong"}}},
 		{"the server is in trouble", status(500, "InternalError", "etcd"), nil},
 		{"a type is wrong", status(500, "InternalError", "failed to create typed patch object: .spec: x"), []Refusal{{"", "failed to create typed patch object: .spec: x"}}},
 		{"no answer", errors.New("connection refused"), nil},
@@ -170,5 +177,16 @@ func TestFetch(t *testing.T) {
 	}
 	if _, err := Open(Options{Kubeconfig: config, Context: "nope"}); err == nil || !strings.Contains(err.Error(), "nope") {
 		t.Errorf("an unknown context: %v", err)
+	}
+	if c, err := Open(Options{Kubeconfig: config, Namespace: "other"}); err != nil || c.namespace != "other" {
+		t.Errorf("another namespace: %v", err)
+	}
+	closed := httptest.NewServer(http.NotFoundHandler())
+	closed.Close()
+	if err := os.WriteFile(config, []byte(strings.ReplaceAll(text, "clusters: [{name: a, cluster: {", "clusters: [{name: a, cluster: {server: \""+closed.URL+"\"}}, {name: b, cluster: {")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(Options{Kubeconfig: config}); err == nil || !strings.Contains(err.Error(), "--live: the cluster does not answer: ") {
+		t.Errorf("a cluster that does not answer: %v", err)
 	}
 }

@@ -30,7 +30,7 @@ const (
 			"requestBody": {"content": {"application/strategic-merge-patch+json": {}}}}}},
 		"components": {"schemas": {
 			"Part": {"type": "object", "properties": {"name": {"type": "string"}, "size": {"type": "integer"}}},
-			"Widget": {"type": "object", "x-kubernetes-group-version-kind": [{"group": "example.com", "version": "v1", "kind": "Widget"}], "properties": {
+			"Widget": {"type": "object", "x-kubernetes-group-version-kind": [{"group": "example.com", "version": "v2", "kind": "Widget"}, {"group": "example.com", "version": "v1", "kind": "Widget"}], "properties": {
 				"apiVersion": {"type": "string"}, "kind": {"type": "string"}, "metadata": {"type": "object", "additionalProperties": true}, "status": {"type": "object", "x-kubernetes-preserve-unknown-fields": true},
 				"spec": {"type": "object", "properties": {"class": {"type": "string"}, "size": {"type": "integer"},
 					"parts": {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"], "x-kubernetes-patch-strategy": "merge", "x-kubernetes-patch-merge-key": "name",
@@ -139,8 +139,8 @@ func TestPredict(t *testing.T) {
 			live: "{apiVersion: plain.dev/v1, kind: Plain, metadata: {name: w, namespace: other, " + annotated + "}, " + live + "}", new: "{apiVersion: plain.dev/v1, kind: Plain, metadata: {name: w, namespace: other}, spec: {class: a, parts: [{name: c}]}}",
 			status: 422, answer: refusal, want: asked{"/apis/plain.dev/v1/namespaces/other/plains/w", "application/merge-patch+json", "kubectl-client-side-apply", "", nil},
 			spec: "{class: a, parts: [{name: c}]}", refusals: []Refusal{{"spec.class", "immutable"}, {"spec.size", "too large"}}},
-		{name: "nobody applied it", reason: "everything that is there stays", live: "{" + head + "metadata: {name: w, namespace: shop}, " + live + "}", new: "{" + head + "metadata: {name: w}, spec: {size: null}}",
-			status: 422, answer: refusal, want: asked{widgetPath, apply, newManager, "true", nil}, spec: "{class: a, size: 1, parts: [{name: a}, {name: b, size: 5}]}", refusals: []Refusal{{"spec.class", "immutable"}, {"spec.size", "too large"}}},
+		{name: "nobody applied it", reason: "everything that is there stays", live: "{" + head + "metadata: {name: w, namespace: shop}, " + live + "}", new: "{" + head + "metadata: {name: w}, spec: {size: null, parts: [{name: c}, {name: d, size: null}]}}",
+			status: 422, answer: refusal, want: asked{widgetPath, apply, newManager, "true", nil}, spec: "{class: a, size: 1, parts: [{name: a}, {name: b, size: 5}, {name: c}, {name: d}]}", refusals: []Refusal{{"spec.class", "immutable"}, {"spec.size", "too large"}}},
 		{name: "an exported object", reason: "what only the server writes is not sent, nor the status where it is a subresource", live: "{" + head + "metadata: {name: w, namespace: shop}, " + live + "}",
 			new:    "{" + head + "metadata: {name: w, managedFields: [], resourceVersion: '1', uid: u, creationTimestamp: null, generation: 1, selfLink: x, labels: {a: b}}, spec: {}, status: {a: b}}",
 			status: 200, want: asked{widgetPath, apply, newManager, "true", nil}, body: "{" + head + "metadata: {name: w, namespace: shop, labels: {a: b}}, spec: {}}", spec: "{class: a, size: 1, parts: [{name: a}, {name: b, size: 5}]}"},
@@ -176,8 +176,8 @@ func TestPredict(t *testing.T) {
 			if !reflect.DeepEqual(live[0].Refusals, row.refusals) || (live[0].NotAsked == "") != (row.notAsked == "") || !strings.Contains(live[0].NotAsked, row.notAsked) {
 				t.Errorf("refused by %v, not asked because of %q: %s", live[0].Refusals, live[0].NotAsked, row.reason)
 			}
-			if live[0].Old["spec"] == nil || live[0].Unserved {
-				t.Errorf("the live object is %v", live[0].Old)
+			if asText(t, live[0].Old) != asText(t, read(t, row.live).Object) || live[0].Unserved {
+				t.Errorf("the live object is %v, want %s", live[0].Old, row.live)
 			}
 		})
 	}
@@ -211,6 +211,9 @@ func TestFetchErrors(t *testing.T) {
 	}
 	if live, errs := c.Fetch(t.Context(), objects("{apiVersion: example.com/v1, kind: Widget, metadata: {generateName: w}}"), func() {}); errs[0] != nil || live[0].Old != nil || live[0].Unserved {
 		t.Errorf("a generated name: %v, %v", live, errs)
+	}
+	if crd, err := c.CRD(t.Context(), objects("{apiVersion: unserved.dev/v1, kind: Widget, metadata: {name: w}}")[0]); crd != nil || err != nil {
+		t.Errorf("the CRD of a kind that is not served: %v, %v", crd, err)
 	}
 	if crd, err := c.CRD(t.Context(), widget[0]); crd != nil || err != nil {
 		t.Errorf("a CRD that is not there: %v, %v", crd, err)

@@ -75,7 +75,13 @@ func read(t *testing.T, tree *Tree, paths ...string) []string {
 	for _, f := range files {
 		if f.Err != nil {
 			lines = append(lines, "error "+f.Err.Error())
+			if !strings.HasPrefix(f.Err.Error(), f.Name+": ") {
+				t.Errorf("the file %s has the error %v", f.Name, f.Err)
+			}
 			continue
+		}
+		if named := slices.Contains(paths, f.Path); !f.Found && !named || f.Found && named && len(paths) == 1 {
+			t.Errorf("%s is found in a directory: %t", f.Path, f.Found)
 		}
 		lines = append(lines, f.Name)
 	}
@@ -116,6 +122,7 @@ func TestFiles(t *testing.T) {
 		{"names around a directory", "only what is in it counts", map[string]string{"a-b.yaml": object, "a/x.yaml": object, "a0/x.yaml": object}, []string{"a"}, []string{"a/x.yaml"}},
 		{"a large file", "it cannot fill the memory, and the rest is read", map[string]string{"x.yaml": strings.Repeat("\n", maxFile+1), "y.yaml": object}, []string{"."}, []string{"error x.yaml: it cannot be read: it has more than 33554432 bytes", "y.yaml"}},
 		{"a file as large as may be", "the bound is the largest size", map[string]string{"x.yaml": "#" + strings.Repeat("x", maxFile-1)}, []string{"."}, []string{"x.yaml"}},
+		{"directories in directories", "each of them can be named and linked", map[string]string{"a/b/c/y.yaml": object, "l": "-> a"}, []string{"a", "l"}, []string{"a/b/c/y.yaml", "l/b/c/y.yaml"}},
 		{"odd names", "names are not quoted", map[string]string{"a \"b\"\tä.yaml": object}, []string{"."}, []string{"a \"b\"\tä.yaml"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -233,5 +240,17 @@ func TestSubmodule(t *testing.T) {
 				}
 			}
 		})
+	}
+	one, err := r.Commit("HEAD", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	same, err := r.Commit("HEAD", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	SkipUnchanged(one, same)
+	if diff := cmp.Diff([]string{"a/z.yaml", "y.yaml"}, read(t, one, ".")); diff != "" {
+		t.Errorf("files of two equal commits are read (-want +got):\n%s", diff)
 	}
 }

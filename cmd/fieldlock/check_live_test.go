@@ -1,0 +1,118 @@
+package main
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/fieldlock/fieldlock/internal/compare"
+)
+
+// liveServer answers GET requests by their path, with YAML, and dry runs with refusal. It fails the test on any other write.
+func liveServer(t *testing.T, answers map[string]string, refusal string) string {
+	t.Helper()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		text, ok := answers[r.URL.Path]
+		switch {
+		case r.Method == http.MethodPatch && r.URL.Query().Get("dryRun") == "All":
+			text = refusal
+		case r.Method != http.MethodGet:
+			t.Errorf("%s %s is a write", r.Method, r.URL)
+		case !ok:
+			text = "{kind: Status, apiVersion: v1, status: Failure, reason: NotFound, code: 404, message: not found}"
+		}
+		data, err := yaml.YAMLToJSON([]byte(text))
+		if err != nil {
+			t.Error(err)
+		}
+		var status struct{ Code int }
+		if json.Unmarshal(data, &status) == nil && status.Code > 0 {
+			w.WriteHeader(status.Code)
+		}
+		io.WriteString(w, string(data))
+	}))
+	t.Cleanup(s.Close)
+	return `{apiVersion: v1, kind: Config, current-context: a, clusters: [{name: a, cluster: {server: "` + s.URL + `"}}], users: [{name: a, user: {}}], contexts: [{name: a, context: {cluster: a, user: a, namespace: ns}}]}`
+}
+
+// TestCheckLive: the objects, CRDs and version of a cluster are what NEW is compared with.
+func TestCheckLive(t *testing.T) {
+	const (
+		version    = "{major: '1', minor: '36'}"
+		apps       = "{kind: APIResourceList, groupVersion: apps/v1, resources: [{name: deployments, kind: Deployment, namespaced: true}]}"
+		example    = "{kind: APIResourceList, groupVersion: example.com/v1, resources: [{name: widgets, kind: Widget, namespaced: true}]}"
+		deployment = "{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: ns}, spec: {replicas: 2, selector: {matchLabels: {a: LABEL}}, template: {metadata: {labels: {a: LABEL}}, spec: {containers: [{name: c, image: d}]}}}}"
+		widget     = "{apiVersion: example.com/v1, kind: Widget, metadata: {name: x, namespace: ns}, spec: {class: CLASS}}"
+		refused    = "{kind: Status, apiVersion: v1, status: Failure, reason: Invalid, code: 422, message: refused, details: {causes: [{field: spec.other, message: the server says so}]}}"
+		notAsked   = "{kind: Status, apiVersion: v1, status: Failure, reason: Forbidden, code: 403, message: 'User u cannot patch resource x'}"
+		forbidden  = "{kind: Status, apiVersion: v1, status: Failure, reason: Forbidden, code: 403, message: not for you}"
+		crdPath    = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/widgets.example.com"
+	)
+	label := func(v string) string { return strings.ReplaceAll(deployment, "LABEL", v) }
+	class := func(v string) string { return strings.ReplaceAll(widget, "CLASS", v) }
+	answers := func(more ...string) map[string]string {
+		all := map[string]string{"/version": version, "/apis/apps/v1": apps, "/apis/example.com/v1": example,
+			"/apis/apps/v1/namespaces/ns/deployments/web": label("b"), "/apis/example.com/v1/namespaces/ns/widgets/x": class("b"), crdPath: classLocked}
+		for i := 0; i < len(more); i += 2 {
+			all[more[i]] = more[i+1]
+		}
+		return all
+	}
+	for _, row := range []struct {
+		name, reason string
+		answers      map[string]string
+		new          string
+		refusal      string
+		flags        []string
+		status       int
+		paths        []string // of the violations
+		text         string   // in the report or the error output
+	}{
+		{"a built-in kind", "as the cluster's minor has it, and what else the server refuses", answers(), label("c"), refused, nil, exitRefused, []string{"spec.other", "spec.selector"}, "the server says so"},
+		{"a CRD of the cluster", "its locks count without --schema", answers(), class("c"), notAsked, nil, exitRefused, []string{"spec.class"}, "the API server was not asked what else it would refuse of 1 object"},
+		{"nothing changes", "the cluster has the same", answers(), label("b") + "\n---\n" + class("b"), notAsked, nil, exitClean, nil, ""},
+		{"an object that is new", "the cluster does not have it", answers(), strings.Replace(class("c"), "name: x", "name: z", 1), "", nil, exitClean, nil, ""},
+		{"a kind that the cluster does not serve", "an apply fails", answers(), "{apiVersion: other.dev/v1, kind: Gadget, metadata: {name: x}}", "", nil, exitClean, nil, "the cluster does not serve Gadget of other.dev/v1"},
+		{"a CRD that may not be read", "its locks are not known", answers(crdPath, forbidden), class("c"), notAsked, nil, exitUnread, nil, "give it with --schema: not for you"},
+		{"a CRD that may not be read, given", "the file has them", answers(crdPath, forbidden), class("c"), notAsked, []string{"--schema", "crd.yaml"}, exitRefused, []string{"spec.class"}, "give it with --schema: not for you"},
+		{"an object that may not be read", "it is not compared", answers("/apis/apps/v1/namespaces/ns/deployments/web", forbidden), label("c"), "", nil, exitUnread, nil, "the cluster cannot be asked for it: not for you"},
+		{"a minor that nobody knows", "the newest known one", answers("/version", "{major: '1', minor: '99'}"), label("c"), notAsked, nil, exitRefused, []string{"spec.selector"}, "warning: built-in kinds are checked as Kubernetes 1.37 has them"},
+		{"a minor that the user names", "it goes before the cluster's", answers("/version", "{major: '1', minor: '99'}"), label("c"), notAsked, []string{"--kubernetes-version", "1.35"}, exitRefused, []string{"spec.selector"}, ""},
+		{"no NEW", "there is nothing to apply", answers(), label("c"), "", []string{}, exitUnread, nil, "check --live needs NEW only"},
+		{"with --git", "the old side is the cluster", answers(), label("c"), "", []string{"--git", "HEAD"}, exitUnread, nil, "check --live needs NEW only"},
+		{"a NEW that is not there", "it is read first", answers(), "", "", nil, exitUnread, nil, "new.yaml: it cannot be read"},
+		{"a schema that is not there", "it is read first", answers(), label("c"), "", []string{"--schema", "none.yaml"}, exitUnread, nil, "none.yaml: it cannot be read"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			files := map[string]string{"config": liveServer(t, row.answers, row.refusal), "crd.yaml": classLocked}
+			if row.new != "" {
+				files["new.yaml"] = row.new
+			}
+			t.Chdir(writeFiles(t, files))
+			args := append([]string{"check", "--live", "--kubeconfig", "config", "-o", "json"}, row.flags...)
+			if row.flags == nil || len(row.flags) > 0 {
+				args = append(args, "new.yaml")
+			}
+			c := runCommand("", args...)
+			var report compare.Report
+			if err := json.Unmarshal([]byte(c.out), &report); err != nil && c.out != "" {
+				t.Fatal(err)
+			}
+			var paths []string
+			for _, v := range report.Violations {
+				paths = append(paths, v.Path)
+			}
+			slices.Sort(paths)
+			if c.status != row.status || !slices.Equal(paths, row.paths) || !strings.Contains(c.out+c.err, row.text) {
+				t.Errorf("status %d, violations at %q, want %d, %q and %q: %s\n%s%s", c.status, paths, row.status, row.paths, row.text, row.reason, c.out, c.err)
+			}
+		})
+	}
+}

@@ -1,0 +1,41 @@
+package builtin
+
+import (
+	"reflect"
+	"testing"
+)
+
+// TestApply: what a manager applied before and leaves out goes; what only the server has stays; null removes.
+func TestApply(t *testing.T) {
+	name := &field{value: "none", hasDefault: true}
+	keyed := &field{keys: []string{"name"}, items: &field{properties: map[string]*field{"name": name}}}
+	root := &field{properties: map[string]*field{"keyed": keyed, "set": {mergeSet: true}, "whole": {atomic: true}}}
+	for _, row := range []struct{ reason, stored, oldObj, newObj, want string }{
+		{"the server's member stays", "{a: 1, b: 2}", "{a: 1}", "{a: 3}", "{a: 3, b: 2}"},
+		{"what was applied and is left out goes", "{a: 1, b: 2}", "{a: 1, b: 2}", "{a: 1}", "{a: 1}"},
+		{"null was not applied", "{a: 1}", "{a: null}", "{}", "{a: 1}"},
+		{"null removes", "{a: 1, b: 2}", "{}", "{a: null}", "{b: 2}"},
+		{"objects merge", "{a: {b: 1, c: 2}}", "{a: {b: 1}}", "{a: {d: 3}}", "{a: {c: 2, d: 3}}"},
+		{"an object for a text", "{a: x}", "{}", "{a: {b: 1}}", "{a: {b: 1}}"},
+		{"an atomic object is replaced", "{whole: {a: 1, b: 2}}", "{whole: {a: 1}}", "{whole: {c: 3}}", "{whole: {c: 3}}"},
+		{"a list without keys is replaced", "{l: [1, 2]}", "{l: [1]}", "{l: [3]}", "{l: [3]}"},
+		{"the server's item stays, after those of the manifest", "{keyed: [{name: s, a: 1}, {name: x, a: 1}]}", "{keyed: [{name: x}]}", "{keyed: [{name: n}, {name: x, b: 2}]}", "{keyed: [{name: n}, {name: x, a: 1, b: 2}, {name: s, a: 1}]}"},
+		{"an item that was applied and is left out goes", "{keyed: [{name: s}, {name: x}]}", "{keyed: [{name: x}]}", "{keyed: []}", "{keyed: [{name: s}]}"},
+		{"an item without a name has the default one", "{keyed: [{name: none, a: 1}]}", "{}", "{keyed: [{b: 2}]}", "{keyed: [{name: none, a: 1, b: 2}]}"},
+		{"an empty list that was applied owns no item", "{keyed: [{name: s}]}", "{keyed: []}", "{}", "{keyed: [{name: s}]}"},
+		{"an empty list without keys does", "{l: [1]}", "{l: []}", "{}", "{}"},
+		{"a list with an item that is no object is replaced", "{keyed: [{name: s}]}", "{}", "{keyed: [x]}", "{keyed: [x]}"},
+		{"the server's item of a set stays", "{set: [s, x]}", "{set: [x]}", "{set: [n]}", "{set: [n, s]}"},
+		{"no item of a set twice", "{set: [s, x]}", "{}", "{set: [x]}", "{set: [x, s]}"},
+		{"an empty set that was applied owns no item", "{set: [s]}", "{set: []}", "{}", "{set: [s]}"},
+		{"a set for a text", "{set: x}", "{}", "{set: [n]}", "{set: [n]}"},
+	} {
+		stored, oldObj, newObj := objectOf(t, row.stored), objectOf(t, row.oldObj), objectOf(t, row.newObj)
+		if got, want := root.apply(stored, oldObj, newObj), objectOf(t, row.want); !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: %v, want %v", row.reason, got, want)
+		}
+		if !reflect.DeepEqual(stored, objectOf(t, row.stored)) || !reflect.DeepEqual(newObj, objectOf(t, row.newObj)) {
+			t.Errorf("%s: an input has changed", row.reason)
+		}
+	}
+}
