@@ -164,6 +164,16 @@ func TestScaleByWord(t *testing.T) {
 		scale := func(n int64) map[string]any {
 			return map[string]any{"apiVersion": "autoscaling/v1", "kind": "Scale", "spec": map[string]any{"replicas": n}}
 		}
+		encoded := func(n int64) []byte {
+			data, err := json.Marshal(scale(n))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return data
+		}
+		if report, err := target.CheckJSON(encoded(row.newReplicas), encoded(row.oldReplicas)); err != nil || report.Allowed() != row.allowed {
+			t.Errorf("%s from %d to %d, encoded: %v, %v, want allowed %t: %s", row.word, row.oldReplicas, row.newReplicas, report.ErrorList(), err, row.allowed, row.reason)
+		}
 		report, err := target.Check(scale(row.newReplicas), scale(row.oldReplicas))
 		if err != nil || report.Allowed() != row.allowed {
 			t.Errorf("%s from %d to %d: %v, %v, want allowed %t: %s", row.word, row.oldReplicas, row.newReplicas, report.ErrorList(), err, row.allowed, row.reason)
