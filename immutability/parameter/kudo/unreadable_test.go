@@ -61,7 +61,7 @@ func TestUnreadable(t *testing.T) {
 		{tasks, "tasks: [{name: a, kind: KudoOperator}]", `the task "a" has no spec`},
 		{instance, "[a]", "the document is a list"},
 		{instance, ofInstance + "spec: x", `line 3: spec is "x"`},
-		{instance, ofInstance + "spec: {paramters: {}}", `"paramters" is spelled "parameters"`},
+		{instance, ofInstance + "spec: {parameterz: {}}", `"parameterz" is spelled "parameters"`},
 		{instance, ofInstance + "spec: {parameters: [a]}", "line 3: the values are a list"},
 		{values, ofInstance + "spec: x", `line 3: spec is "x"`},
 		{values, "{", "line 1"},
