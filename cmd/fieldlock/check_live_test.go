@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -36,7 +35,7 @@ func liveServer(t *testing.T, answers map[string]string, refusal string) string 
 		if json.Unmarshal(data, &status) == nil && status.Code > 0 {
 			w.WriteHeader(status.Code)
 		}
-		io.WriteString(w, string(data))
+		w.Write(data)
 	}))
 	t.Cleanup(s.Close)
 	return `{apiVersion: v1, kind: Config, current-context: a, clusters: [{name: a, cluster: {server: "` + s.URL + `"}}], users: [{name: a, user: {}}], contexts: [{name: a, context: {cluster: a, user: a, namespace: ns}}]}`

@@ -137,6 +137,7 @@ func TestJSONFields(t *testing.T) {
 	type hidden struct {
 		Shown string `json:"shown"`
 	}
+	//lint:ignore U1000 encoding/json does not write an embedded text
 	type text string
 	type tagged struct {
 		left
@@ -151,6 +152,7 @@ func TestJSONFields(t *testing.T) {
 		Bad    int `json:"ba\\d"`
 		lower  int
 		within struct{ A int }
+		//lint:ignore U1000 the same
 		text
 		Base   `json:"base"`
 		Inline Base `json:",inline"`
