@@ -286,7 +286,7 @@ func TestEditDocuments(t *testing.T) {
 func FuzzEdit(f *testing.F) {
 	f.Add("a: 1\nb:\n- c: {d: 1}\n  e: |\n    x\n", uint8(3), "x", "y z")
 	f.Add("{\"a\": [1, {\"b\": null}]}", uint8(1), "a", "1")
-	f.Add("? x", uint8(1), "x", "1") // a member without a colon
+	f.Add("? 000000", uint8(1), "0", "0") // a member without a colon, at the end of a text without room for more
 	f.Fuzz(func(t *testing.T, text string, choice uint8, name, value string) {
 		file, err := yamldoc.Parse("f", []byte(text))
 		if err != nil || len(file.Documents) == 0 {
