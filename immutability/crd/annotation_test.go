@@ -146,7 +146,7 @@ func TestMergeAnnotation(t *testing.T) {
 		{"unknown key", "the lock would be lost", `{"v1": {"/properties/spec/properties/class": {"x-kubernetes-imutable": true}}}`, `the key "x-kubernetes-imutable" is not known; the keys are x-kubernetes-immutable, `, ""},
 		{"topology", "it stands in the schema", `{"v1": {"/properties/spec/properties/map": {"x-kubernetes-map-type": "atomic"}}}`, `the key "x-kubernetes-map-type" is not known`, ""},
 		{"no JSON", "nothing can be read", `v1`, at + "the JSON is malformed: ", ""},
-		{"same version twice", "one of them would be lost", `{"v1": {}, "v1": {}}`, at + `an object has the member "v1" twice`, ""},
+		{"same version twice", "one of them would be lost", `{"v1": {}, "v1": {"/properties": {}}}`, at + `an object has the member "v1" twice`, ""},
 		{"list", "the wrong form", `[]`, at + "the value is a list; it must be an object, as in {", ""},
 		{"version is a list", "the wrong form", `{"v1": []}`, at + `version "v1" is a list; it must be an object`, ""},
 		{"keys are true", "the wrong form", `{"v1": {"/properties": true}}`, at + `version "v1", schema path "/properties" is the boolean true; it must be an object`, ""},

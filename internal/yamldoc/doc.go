@@ -7,7 +7,7 @@
 //	}
 //
 // YAML means what kubectl takes it for, by the rules of sigs.k8s.io/yaml: tags, YAML 1.1 booleans and merge keys
-// included. What would lose something is an error instead: a key that a mapping has twice, text that is not UTF-8, a
+// included. What would lose something is an error instead: a key that has two values in a mapping, text that is not UTF-8, a
 // number that JSON cannot write. A file may have several documents, JSON objects one after another, and Lists, whose
 // items count as objects of their own. A document that cannot be read does not keep the others from being read.
 //

@@ -26,7 +26,7 @@ const maxLists = 100
 // of a List count as objects of their own; empty documents are skipped. The name is used in messages only.
 //
 // Read returns the objects that it can read, in the order of the file. The error joins one *Error for each document or
-// item that it cannot read, with file and line: text that is not UTF-8 or is malformed, a key that a mapping has twice,
+// item that it cannot read, with file and line: text that is not UTF-8 or is malformed, a key that has two values in a mapping,
 // a value that JSON does not have, a document that is not an object (ErrNotObject). Cost: one pass over the text.
 func Read(name string, data []byte) ([]*Document, error) {
 	roots, errs := readAll(name, data, (*piece).read)

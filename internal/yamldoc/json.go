@@ -14,7 +14,7 @@ import (
 var errJSONSyntax = errors.New("not JSON")
 
 // readJSON reads the JSON values of the piece, one after another, as the API server's decoder does, but strictly: a
-// member name that an object has twice is an error.
+// member name that an object has twice, with two values, is an error.
 func (p *piece) readJSON() ([]root, *Error) {
 	var roots []root
 	text := &jsonText{piece: p}
@@ -33,7 +33,8 @@ func (p *piece) readJSON() ([]root, *Error) {
 	return roots, nil
 }
 
-// ReadJSON decodes one JSON value: int64 where a number is one, no member name twice in an object, nothing after it.
+// ReadJSON decodes one JSON value: int64 where a number is one, no member name with two values in an object, nothing after
+// it.
 func ReadJSON(data []byte) (any, error) {
 	r := jsonReader{data: data}
 	value, end := r.value(jsonscan.Space(data, 0), 0)
@@ -101,15 +102,17 @@ func (r *jsonReader) object(i, depth int) (any, int) {
 		if end < 0 {
 			return nil, r.broken(i, "the string does not end, or has an escape that JSON does not know")
 		}
-		if _, twice := object[name]; twice {
-			return nil, r.fail(i, fmt.Errorf("an object has the member %q twice; remove one", name))
-		}
+		at := i
+		first, twice := object[name]
 		if i = jsonscan.Space(r.data, end); i >= len(r.data) || r.data[i] != ':' {
 			return nil, r.broken(i, "expected a colon after a member name")
 		}
 		object[name], end = r.value(jsonscan.Space(r.data, i+1), depth+1)
 		if r.err != nil {
 			break
+		}
+		if twice && !same(first, object[name]) {
+			return nil, r.fail(at, fmt.Errorf("an object has the member %q twice, with two values; remove one", name))
 		}
 		switch i = jsonscan.Space(r.data, end); {
 		case i < len(r.data) && r.data[i] == '}':

@@ -150,6 +150,27 @@ func (c *choices) document() string {
 	return b.String()
 }
 
+// TestRepeatedKeys: a key that is there twice with one value is read as kubectl reads it, and can be edited.
+func TestRepeatedKeys(t *testing.T) {
+	for _, text := range []string{
+		"a: 1\nb: 2\na: 1\n", "a: {b: [1, {c: x}]}\na: {b: [1, {c: x}]}\n", "a: 1.0\na: 1\n", "<<: {a: 1}\na: 1\na: 1\n",
+		"x: &x {a: 1}\nb: *x\nb: *x\n", "a: null\na: ~\n", "a: {b: 1, b: 1}\na: {b: 1}\n", `{"a": [1], "b": 2, "a": [1.0]}`,
+	} {
+		if diff := sameAsKubectl(text); diff != "" {
+			t.Errorf("%q:\n%s", text, diff)
+		}
+		file, err := yamldoc.Parse("f", []byte(text))
+		if err != nil {
+			t.Errorf("%q: %v", text, err)
+			continue
+		}
+		file.Documents[0].Object["a"] = "changed"
+		if got, err := file.Bytes(); err != nil || sameAsKubectl(string(got)) != "" {
+			t.Errorf("%q is changed to %q, error %v", text, got, err)
+		}
+	}
+}
+
 // TestAsKubectl reads many documents of tags, keys and styles, the same ones each time.
 func TestAsKubectl(t *testing.T) {
 	seed, compared := uint32(1), 0

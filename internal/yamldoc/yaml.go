@@ -135,10 +135,11 @@ func (c *converter) mapping(node *yaml.Node, depth int) any {
 		} else {
 			own[name] = true
 		}
-		if twice {
-			return c.fail(key, "the mapping has the key %q twice, first in line %d; remove one", name, c.line+firstLine(node, name))
+		value := c.value(node.Content[i+1], depth+1)
+		if twice && !same(object[name], value) {
+			return c.fail(key, "the mapping has the key %q twice, with two values, first in line %d; remove one", name, c.line+firstLine(node, name))
 		}
-		object[name] = c.value(node.Content[i+1], depth+1)
+		object[name] = value
 	}
 	return object
 }
