@@ -1,8 +1,6 @@
 package celrule
 
 import (
-	"slices"
-
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/fieldlock/fieldlock/internal/schema"
@@ -75,5 +73,5 @@ func isOneOf(m *scenario, object int, l *schema.Location, there outcome, s *spec
 	if !ok {
 		return open
 	}
-	return of(slices.ContainsFunc(s.Enum, func(e any) bool { return valueIn(e) == v }))
+	return of(inEnum(s, v))
 }

@@ -36,7 +36,8 @@ func scalarOf(v ref.Val) (any, bool) {
 // composed is a list or object of an enum, spelled out so that two can be compared.
 type composed string
 
-// valueIn returns what stands for a value of an enum.
+// valueIn returns a value of an enum in the form in which values are compared: a whole number as an integer, an empty list
+// or object as emptyValue, another one as composed.
 func valueIn(enum any) any {
 	switch enum.(type) {
 	case []any, map[string]any:
@@ -56,10 +57,15 @@ func integral(v any) any {
 	return v
 }
 
+// inEnum reports whether the enum of s has v, a value in the form of valueIn.
+func inEnum(s *spec.Schema, v any) bool {
+	return slices.ContainsFunc(s.Enum, func(e any) bool { return valueIn(e) == v })
+}
+
 // admits reports whether a valid object can have v, a literal, at s. In doubt it says yes.
 func admits(s *spec.Schema, v any) bool {
 	if len(s.Enum) > 0 {
-		return slices.ContainsFunc(s.Enum, func(e any) bool { return valueIn(e) == v })
+		return inEnum(s, v)
 	}
 	switch v := v.(type) {
 	case string:

@@ -34,6 +34,19 @@ func repository(t *testing.T, files map[string]string) *Repository {
 	return r
 }
 
+// bothTrees returns the tree of HEAD and the work tree.
+func bothTrees(t *testing.T, r *Repository) (commit, worktree *Tree) {
+	t.Helper()
+	commit, err := r.Commit("HEAD", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if worktree, err = r.WorkTree(); err != nil {
+		t.Fatal(err)
+	}
+	return commit, worktree
+}
+
 func git(t *testing.T, dir string, args ...string) string {
 	t.Helper()
 	cmd := exec.Command("git", append([]string{"-c", "user.name=a", "-c", "user.email=a@example.com"}, args...)...)
@@ -219,14 +232,7 @@ func TestSubmodule(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			commit, err := r.Commit("HEAD", "")
-			if err != nil {
-				t.Fatal(err)
-			}
-			worktree, err := r.WorkTree()
-			if err != nil {
-				t.Fatal(err)
-			}
+			commit, worktree := bothTrees(t, r)
 			SkipUnchanged(commit, worktree)
 			for side, tree := range map[string]*Tree{"commit": commit, "work tree": worktree} {
 				if diff := cmp.Diff(step.want, read(t, tree, ".")); diff != "" {

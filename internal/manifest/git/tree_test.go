@@ -61,14 +61,7 @@ func TestWrite(t *testing.T) {
 		t.Fatal(err)
 	}
 	git(t, r.Root, "commit", "-q", "-a", "-m", "two")
-	commit, err := r.Commit("HEAD", "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	worktree, err := r.WorkTree()
-	if err != nil {
-		t.Fatal(err)
-	}
+	commit, worktree := bothTrees(t, r)
 	if dir, ok := worktree.Directory(); !ok || dir != r.Root {
 		t.Errorf("the work tree is at %q, %t", dir, ok)
 	}
