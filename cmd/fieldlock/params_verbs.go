@@ -32,7 +32,7 @@ func paramsVerbs() []paramsVerb {
 			in.valueFlags(command)
 			in.currentFlag(command)
 			in.oldDefinitionsFlag(command, "Heat: the `FILE` of the template before the update (required)")
-			command.Flags().StringVar(&in.mode, "mode", modePut, "Heat: the `MODE` put falls back to defaults, patch keeps stored values")
+			command.Flags().StringVar(&in.mode, "mode", modePut, "Heat: the `MODE`: put falls back to defaults, patch keeps stored values")
 			completeWith(command, "mode", modePut, modePatch)
 			command.Flags().StringArrayVar(&in.clear, "clear", nil, "Heat: the `NAME` of a stored value that a patch does not keep; may be repeated")
 			in.taskFlag(command)

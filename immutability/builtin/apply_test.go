@@ -24,7 +24,7 @@ func TestApply(t *testing.T) {
 		{"an item without a name has the default one", "{keyed: [{name: none, a: 1}]}", "{}", "{keyed: [{b: 2}]}", "{keyed: [{name: none, a: 1, b: 2}]}"},
 		{"an empty list that was applied owns no item", "{keyed: [{name: s}]}", "{keyed: []}", "{}", "{keyed: [{name: s}]}"},
 		{"an empty list without keys does", "{l: [1]}", "{l: []}", "{}", "{}"},
-		{"a list with an item that is no object is replaced", "{keyed: [{name: s}]}", "{}", "{keyed: [x]}", "{keyed: [x]}"},
+		{"a list with a text among its items is replaced as a whole", "{keyed: [{name: s}]}", "{}", "{keyed: [x]}", "{keyed: [x]}"},
 		{"the server's item of a set stays", "{set: [s, x]}", "{set: [x]}", "{set: [n]}", "{set: [n, s]}"},
 		{"no item of a set twice", "{set: [s, x]}", "{}", "{set: [x]}", "{set: [x, s]}"},
 		{"an empty set that was applied owns no item", "{set: [s]}", "{set: []}", "{}", "{set: [s]}"},

@@ -23,7 +23,7 @@ func TestConditions(t *testing.T) {
 		{"storageClassUpgrade", "with the same class", "{metadata: {annotations: {" + beta + ": a}}, spec: {}}", "{metadata: {annotations: {" + beta + ": b}}, spec: {storageClassName: a}}", "", "", "a", false},
 		{"storageClassUpgrade", "to no other class", "{metadata: {annotations: {" + beta + ": a}}, spec: {}}", "{spec: {storageClassName: b}}", "", "", "a", false},
 		{"storageClassUpgrade", "the field had one already", "{metadata: {annotations: {" + beta + ": a}}, spec: {storageClassName: b}}", "{spec: {storageClassName: a}}", "", "", "a", false},
-		{"storageClassUpgrade", "there was no annotation", "{spec: {}}", "{spec: {storageClassName: ''}}", "", "", "", false},
+		{"storageClassUpgrade", "the old claim has no annotation", "{spec: {}}", "{spec: {storageClassName: ''}}", "", "", "", false},
 		{"topologyUpgrade", "all labels of both terms get their present names", terms("{matchExpressions: [{key: beta.kubernetes.io/os}, {key: beta.kubernetes.io/arch}]}, {matchExpressions: [{key: beta.kubernetes.io/instance-type}]}"),
 			terms("{matchExpressions: [{key: kubernetes.io/os}, {key: kubernetes.io/arch}]}, {matchExpressions: [{key: node.kubernetes.io/instance-type}]}"), "", "", "", true},
 		{"topologyUpgrade", "zone and region", terms("{matchExpressions: [{key: failure-domain.beta.kubernetes.io/zone}, {key: failure-domain.beta.kubernetes.io/region}]}"),

@@ -31,7 +31,7 @@ func objectOf(t *testing.T, text string) map[string]any {
 func TestPreparations(t *testing.T) {
 	for _, row := range []struct{ rule, reason, in, want string }{
 		{"controllerSelector", "the labels of the template", "{spec: {template: {metadata: {labels: {a: b}}}}}", "{spec: {selector: {a: b}, template: {metadata: {labels: {a: b}}}}}"},
-		{"controllerSelector", "an empty one is none", "{spec: {selector: {}, template: {metadata: {labels: {a: b}}}}}", "{spec: {selector: {a: b}, template: {metadata: {labels: {a: b}}}}}"},
+		{"controllerSelector", "an empty selector counts as absent", "{spec: {selector: {}, template: {metadata: {labels: {a: b}}}}}", "{spec: {selector: {a: b}, template: {metadata: {labels: {a: b}}}}}"},
 		{"controllerSelector", "what is given stays", "{spec: {selector: {c: d}, template: {metadata: {labels: {a: b}}}}}", "{spec: {selector: {c: d}, template: {metadata: {labels: {a: b}}}}}"},
 		{"controllerSelector", "what is malformed stays", "{spec: {selector: x, template: {metadata: {labels: {a: b}}}}}", "{spec: {selector: x, template: {metadata: {labels: {a: b}}}}}"},
 		{"controllerSelector", "no labels", "{spec: {template: {}}}", "{spec: {template: {}}}"},
@@ -66,7 +66,7 @@ func TestPreparations(t *testing.T) {
 		{"claimSource", "a claim of a group is dropped", "{spec: {dataSource: {apiGroup: x, kind: PersistentVolumeClaim, name: a}}}", "{spec: {}}"},
 		{"claimSource", "a reference is copied back", "{spec: {dataSourceRef: {kind: X, name: a}}}", "{spec: {dataSource: {kind: X, name: a}, dataSourceRef: {kind: X, name: a}}}"},
 		{"claimSource", "not into another namespace", "{spec: {dataSourceRef: {kind: X, name: a, namespace: b}}}", "{spec: {dataSourceRef: {kind: X, name: a, namespace: b}}}"},
-		{"claimSource", "an empty namespace is none", "{spec: {dataSourceRef: {kind: X, name: a, namespace: ''}}}", "{spec: {dataSource: {kind: X, name: a}, dataSourceRef: {kind: X, name: a, namespace: ''}}}"},
+		{"claimSource", "an empty namespace counts as absent", "{spec: {dataSourceRef: {kind: X, name: a, namespace: ''}}}", "{spec: {dataSource: {kind: X, name: a}, dataSourceRef: {kind: X, name: a, namespace: ''}}}"},
 		{"policyTypes", "ingress always", "{}", "{spec: {policyTypes: [Ingress]}}"},
 		{"policyTypes", "egress with rules", "{spec: {egress: [{}]}}", "{spec: {egress: [{}], policyTypes: [Ingress, Egress]}}"},
 		{"policyTypes", "what is given stays", "{spec: {egress: [{}], policyTypes: [Egress]}}", "{spec: {egress: [{}], policyTypes: [Egress]}}"},
@@ -126,7 +126,7 @@ func TestCanonical(t *testing.T) {
 		{"unquoted quantities, too", container, "{resources: {limits: {cpu: 1.5}}}", "{resources: {limits: {cpu: '1.5'}}}"},
 		{"amounts of a list are whole thousandths", container, "{resources: {limits: {cpu: 100u, memory: 1500u}}}", "{resources: {limits: {cpu: '0.001', memory: '0.002'}}}"},
 		{"a quantity of nothing is there in a list", container, "{resources: {limits: {cpu: 0}}}", "{resources: {limits: {cpu: '0'}}}"},
-		{"what is no quantity stays", container, "{resources: {limits: {cpu: many}}}", "{resources: {limits: {cpu: many}}}"},
+		{"a text that is not a quantity stays as it is", container, "{resources: {limits: {cpu: many}}}", "{resources: {limits: {cpu: many}}}"},
 		{"times have one zone", reflect.TypeFor[metav1.ObjectMeta](), "{deletionTimestamp: '2026-01-02T03:04:05+01:00', creationTimestamp: x}", "{deletionTimestamp: '2026-01-02T02:04:05Z', creationTimestamp: x}"},
 		{"times with microseconds", reflect.TypeFor[struct {
 			At metav1.MicroTime `json:"at"`

@@ -138,7 +138,7 @@ func TestMergeAnnotation(t *testing.T) {
 			"the lock x-kubernetes-immutable-keys conflicts with x-kubernetes-addition-only in the schema; remove one", ""},
 		{"immutable beside words", "a conflict too", `{"v1": {"/properties/spec/properties/size": {"x-kubernetes-immutable": true}}}`, "the lock x-kubernetes-immutable conflicts with x-fieldlock-update in the schema", ""},
 		{"key lock beside words", "they may stand together", `{"v1": {"/properties/spec/properties/map": {"x-fieldlock-update": ["NoUnset"]}}}`, "", "spec.class spec.map spec.size"},
-		{"unknown version next to a known one", "the lock would be lost too", `{"v1": {}, "v9": {}}`, at + `there is no version "v9"; the versions are v1`, ""},
+		{"unknown version next to a known one", "nothing would apply the locks of the unknown version", `{"v1": {}, "v9": {}}`, at + `there is no version "v9"; the versions are v1`, ""},
 		{"unknown version", "the lock would be lost", `{"v9": {}}`, at + `there is no version "v9"; the versions are v1`, ""},
 		{"unknown path", "the lock would be lost", `{"v1": {"/properties/spec/properties/clas": {"x-kubernetes-immutable": true}}}`,
 			at + `version "v1", schema path "/properties/spec/properties/clas": the schema has no such node; a path looks like "/properties/spec/properties/class", and the nearest node is "/properties/spec"`, ""},

@@ -116,7 +116,7 @@ func (l *yamlLayout) members(e *element, n *yaml.Node) {
 		if c.colon = l.skipBlanks(keyEnd) + 1; c.end < c.colon { // a member without a value
 			c.start, c.end = max(c.end, keyEnd), max(c.end, keyEnd)
 		}
-		if c.colon > len(l.data) || l.data[c.colon-1] != ':' { // and without a colon
+		if c.colon > len(l.data) || l.data[c.colon-1] != ':' { // a key without a colon
 			c.colon = keyEnd
 		}
 		if name, err := keyOf(key); err == nil && !isMerge(key) {

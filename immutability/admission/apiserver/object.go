@@ -9,7 +9,7 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 )
 
-// missing reports whether there is no object: nil, or a nil pointer of some type.
+// missing reports whether obj is nil, or a nil pointer of any type.
 func missing(obj runtime.Object) bool {
 	v := reflect.ValueOf(obj)
 	return obj == nil || v.Kind() == reflect.Pointer && v.IsNil()

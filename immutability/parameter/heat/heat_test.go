@@ -88,8 +88,9 @@ func TestUnreadable(t *testing.T) {
 	}
 }
 
-// Heat takes the last of two values of a key. Only parameters are read, and one that is given twice in the same way is no
-// secret; where its definitions differ, a lock could hide.
+// TestRepeatedKeys: Heat takes the last value of a repeated key. A template may repeat keys outside its parameters, which
+// are not read, and a parameter with the same definition. Two definitions of one parameter are refused, because the lock may
+// be in the one that Heat drops.
 func TestRepeatedKeys(t *testing.T) {
 	const ignored = "description: {a: 1, a: 2}\nresources: {a: {b: 1, b: 2}, a: !custom x}\noutputs: {a: 1, a: 2}\noutputs: {}\n"
 	template := mustRead(t, ignored+"parameters: {a: {type: string, updatable: false}, b: {type: string}, a: {type: string, updatable: false}}")

@@ -66,8 +66,8 @@ func RefuseMisspelled(refusals *parameter.Refusals, name string, misspelled []Mi
 	}
 }
 
-// Items returns the items of an optional attribute that is a list; absent and null have none. Of says what they are, for
-// the message.
+// Items returns the items of an optional attribute that is a list; absent and null have none. The error
+// names the items by of.
 func Items(n *yaml.Node, name, of string) ([]*yaml.Node, error) {
 	switch {
 	case n == nil || IsNull(n):

@@ -25,8 +25,8 @@ const (
 
 // Load reads the one YAML or JSON document in data. It returns nil for data without a document, and a
 // *[parameter.ReadError] otherwise. Where two readers could take two values from one text, a lock could hide behind
-// the value that nobody looks at; Load refuses such a text. The values of the ignored keys of the document, whatever is
-// in them, are null.
+// the value that nobody looks at; Load refuses such a text. It does not read the values of the ignored keys of the
+// document, and returns null for them.
 func Load(data []byte, ignored ...string) (*yaml.Node, error) {
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
 	var root *yaml.Node
