@@ -7,10 +7,10 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/git"
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/report"
 	"github.com/fieldlock/fieldlock/internal/accept"
 	"github.com/fieldlock/fieldlock/internal/manifest"
-	"github.com/fieldlock/fieldlock/internal/manifest/git"
-	"github.com/fieldlock/fieldlock/internal/report"
 )
 
 // acceptances reads the lists of accepted findings of both sides; nil for none. With t nil there is only one.

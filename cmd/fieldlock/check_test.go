@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	reports "github.com/fieldlock/fieldlock/internal/report"
+	reports "github.com/fieldlock/fieldlock/cmd/fieldlock/internal/report"
 )
 
 func TestCheck(t *testing.T) {

@@ -11,6 +11,10 @@ import (
 	"strings"
 	"testing"
 	"text/template"
+
+	"golang.org/x/mod/modfile"
+	"golang.org/x/mod/module"
+	"golang.org/x/mod/zip"
 )
 
 // TestInstall runs the README's commands for a fresh machine: it installs the release's archive, built here as
@@ -50,6 +54,115 @@ func TestInstall(t *testing.T) {
 	out, _ := check.Output()
 	if check.ProcessState.ExitCode() != exitRefused || !strings.Contains(string(out), "StatefulSet shop/orders") {
 		t.Errorf("exit status %d\n%s", check.ProcessState.ExitCode(), out)
+	}
+}
+
+// TestGoInstall: `go install` of the release that comes next, from a module proxy that is made of this tree, builds a
+// command that knows its version. It needs no workspace and no replace directive. Like TestInstall it runs only where
+// FIELDLOCK_INSTALL is set.
+func TestGoInstall(t *testing.T) {
+	if os.Getenv("FIELDLOCK_INSTALL") == "" {
+		t.Skip("FIELDLOCK_INSTALL is not set")
+	}
+	const library = "github.com/fieldlock/fieldlock"
+	file, err := os.ReadFile("go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	command, err := modfile.Parse("go.mod", file, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var version string
+	for _, require := range command.Require {
+		if require.Mod.Path == library {
+			version = require.Mod.Version
+		}
+	}
+	proxy := t.TempDir()
+	addModule(t, proxy, "../..", module.Version{Path: library, Version: version})
+	addModule(t, proxy, ".", module.Version{Path: library + "/cmd/fieldlock", Version: version})
+
+	env, err := exec.Command("go", "env", "GOMODCACHE", "GOPROXY").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	settings := strings.Fields(string(env))
+	bin := t.TempDir()
+	install := exec.Command("go", "install", "-modcacherw", library+"/cmd/fieldlock@"+version)
+	install.Dir = t.TempDir()
+	// The other modules come from the cache, where go.sum has judged them; a cache of its own keeps this release out of it.
+	install.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=", "GOSUMDB=off", "GOBIN="+bin, "GOMODCACHE="+t.TempDir(),
+		"GOPROXY=file://"+proxy+",file://"+settings[0]+"/cache/download,"+settings[1])
+	if out, err := install.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	out, err := exec.Command(filepath.Join(bin, "fieldlock"), "version").CombinedOutput()
+	if err != nil || strings.TrimSpace(string(out)) != version {
+		t.Errorf("fieldlock version: %q, %v; want %s", out, err, version)
+	}
+}
+
+// addModule adds the module in dir to a file proxy.
+func addModule(t *testing.T, proxy, dir string, m module.Version) {
+	t.Helper()
+	versions := filepath.Join(proxy, m.Path, "@v")
+	if err := os.MkdirAll(versions, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	mod, err := os.ReadFile(filepath.Join(dir, "go.mod"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, data := range map[string]string{
+		"list":              m.Version + "\n",
+		m.Version + ".info": `{"Version": "` + m.Version + `"}`,
+		m.Version + ".mod":  string(mod),
+	} {
+		if err := os.WriteFile(filepath.Join(versions, name), []byte(data), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	archive, err := os.Create(filepath.Join(versions, m.Version+".zip"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer archive.Close()
+	if err := zip.CreateFromDir(archive, m, dir); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestPreCommitInstall runs the two installs of pre-commit in a fresh clone: `go install ./...`, which covers the library
+// alone, and the additional dependencies of the hooks. It runs only where FIELDLOCK_INSTALL is set.
+func TestPreCommitInstall(t *testing.T) {
+	if os.Getenv("FIELDLOCK_INSTALL") == "" {
+		t.Skip("FIELDLOCK_INSTALL is not set")
+	}
+	clone, bin := filepath.Join(t.TempDir(), "clone"), t.TempDir()
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command("git", "clone", "-q", "--depth=1", "file://"+root, clone).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	var hooks []struct {
+		ID           string
+		Dependencies []string `yaml:"additional_dependencies"`
+	}
+	readYAML(t, ".pre-commit-hooks.yaml", &hooks)
+	for _, hook := range hooks {
+		for _, target := range append([]string{"./..."}, hook.Dependencies...) {
+			install := exec.Command("go", "install", target)
+			install.Dir, install.Env = clone, append(os.Environ(), "GOBIN="+bin, "GOWORK=")
+			if out, err := install.CombinedOutput(); err != nil {
+				t.Fatalf("%s: go install %s: %v\n%s", hook.ID, target, err, out)
+			}
+		}
+		if _, err := os.Stat(filepath.Join(bin, "fieldlock")); err != nil {
+			t.Errorf("%s: %v", hook.ID, err)
+		}
 	}
 }
 

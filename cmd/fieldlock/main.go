@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/fieldlock/fieldlock/internal/report"
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/report"
 )
 
 func main() {
@@ -65,6 +65,18 @@ Exit status: 0 clean, 1 violations, lint errors or refused parameters, 2 bad usa
 	root.SetOut(s.out)
 	root.SetErr(s.err)
 	root.AddCommand(newCheck(s), newLint(s), newLocks(s), newExport(s), newImport(s), newParams(s))
-	root.AddCommand(newMarkers(s))
+	root.AddCommand(newMarkers(s), newVersion(s))
 	return root
+}
+
+func newVersion(s streams) *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Print the version of fieldlock",
+		Args:  cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			_, err := fmt.Fprintln(s.out, version())
+			return err
+		},
+	}
 }

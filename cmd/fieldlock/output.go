@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/report"
 	"github.com/fieldlock/fieldlock/internal/compare"
-	"github.com/fieldlock/fieldlock/internal/report"
 )
 
 // addOutputs adds -o for results that report prints in several formats, each to standard output or to a file.

@@ -3,9 +3,9 @@ package main
 import (
 	"slices"
 
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/report/params"
 	"github.com/fieldlock/fieldlock/immutability/parameter"
 	"github.com/fieldlock/fieldlock/immutability/parameter/kudo"
-	"github.com/fieldlock/fieldlock/internal/report/params"
 )
 
 // operation returns what the flags describe: an upgrade with old definitions, an update with current values, otherwise

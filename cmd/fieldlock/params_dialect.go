@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/fieldlock/fieldlock/internal/report/params"
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/report/params"
 )
 
 // dialects returns the systems of parameters; the first is the default.

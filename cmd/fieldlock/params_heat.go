@@ -4,8 +4,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/report/params"
 	"github.com/fieldlock/fieldlock/immutability/parameter/heat"
-	"github.com/fieldlock/fieldlock/internal/report/params"
 )
 
 // heatDialect is OpenStack Heat's updatable parameters.

@@ -4,8 +4,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/report/params"
 	"github.com/fieldlock/fieldlock/immutability/parameter/kudo"
-	"github.com/fieldlock/fieldlock/internal/report/params"
 )
 
 // kudoDialect is KUDO's immutable parameters, restarts and children (KEP-30, KEP-27, KEP-36).

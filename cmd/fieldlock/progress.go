@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/fieldlock/fieldlock/internal/report"
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/report"
 )
 
 // progress shows on a terminal how far the work is, when it takes long enough for anyone to ask. Safe for concurrent

@@ -6,10 +6,10 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/git"
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/report"
 	"github.com/fieldlock/fieldlock/internal/compare"
 	"github.com/fieldlock/fieldlock/internal/manifest"
-	"github.com/fieldlock/fieldlock/internal/manifest/git"
-	"github.com/fieldlock/fieldlock/internal/report"
 )
 
 // trees are the two sides of a comparison in git.

@@ -26,6 +26,7 @@ func fieldlock(t *testing.T) func(args ...string) (int, string) {
 	binary := filepath.Join(t.TempDir(), "fieldlock")
 	build := exec.Command("go", "build", "-o", binary, "./cmd/fieldlock")
 	build.Dir = filepath.Join("..", "..")
+	build.Env = append(os.Environ(), "GOWORK=") // the repository's own: the command is a module beside the library
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("building the command: %v\n%s", err, out)
 	}

@@ -122,7 +122,7 @@ func newLive(t *testing.T) *live {
 	l := &live{world: newWorld(t, "live-crd.yaml"), command: filepath.Join(t.TempDir(), "fieldlock")}
 	l.ctx = ctx
 	build := exec.CommandContext(ctx, "go", "build", "-o", l.command, "./cmd/fieldlock")
-	build.Dir = "../.."
+	build.Dir, build.Env = "../..", commandEnv()
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("building the command: %v\n%s", err, out)
 	}

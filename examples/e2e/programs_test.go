@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
@@ -17,11 +18,19 @@ func buildProgram(t *testing.T, module, pkg string) string {
 	dir := t.TempDir()
 	ctx, cancel := context.WithTimeout(t.Context(), startTimeout)
 	defer cancel()
-	if out, err := exec.CommandContext(ctx, "go", "build", "-C", module, "-o", dir+string(filepath.Separator), pkg).CombinedOutput(); err != nil {
+	build := exec.CommandContext(ctx, "go", "build", "-C", module, "-o", dir+string(filepath.Separator), pkg)
+	if pkg == "./cmd/fieldlock" {
+		build.Env = commandEnv()
+	}
+	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("building %s: %v\n%s", pkg, err, out)
 	}
 	return filepath.Join(dir, filepath.Base(pkg))
 }
+
+// commandEnv is the environment to build the command in: its module needs the workspace of the repository, which these tests
+// run without.
+func commandEnv() []string { return append(os.Environ(), "GOWORK=") }
 
 // writeKubeconfig writes a file that says how to reach an API server, and returns it.
 func writeKubeconfig(t *testing.T, config *rest.Config) string {

@@ -1,4 +1,4 @@
-// Command docs writes the pages of docs that are made from data: `go run ./hack/docs`. A test fails when they are stale.
+// Command pages writes the pages of docs that are made from data: `go run ./cmd/fieldlock/internal/pages`. A test fails when they are stale.
 package main
 
 import (

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/report"
 	"github.com/fieldlock/fieldlock/immutability/builtin"
-	"github.com/fieldlock/fieldlock/internal/report"
 )
 
 // catalogue has the built-in kinds of each minor.

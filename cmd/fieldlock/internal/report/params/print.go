@@ -3,7 +3,7 @@ package params
 import (
 	"io"
 
-	"github.com/fieldlock/fieldlock/internal/report"
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/report"
 )
 
 // Print writes the report in the given format, "text" or "json".

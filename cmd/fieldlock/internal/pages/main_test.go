@@ -11,7 +11,7 @@ import (
 
 // TestDesignNamesFiles: the files that the design page names are there.
 func TestDesignNamesFiles(t *testing.T) {
-	page, err := os.ReadFile("../../docs/design.md")
+	page, err := os.ReadFile("../../../../docs/design.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -20,7 +20,7 @@ func TestDesignNamesFiles(t *testing.T) {
 		t.Fatalf("found only %d names", len(names))
 	}
 	for _, name := range names {
-		if _, err := os.Stat(filepath.Join("../..", name[1]+name[2])); err != nil {
+		if _, err := os.Stat(filepath.Join("../../../..", name[1]+name[2])); err != nil {
 			t.Errorf("docs/design.md names %s: %v", name[1]+name[2], err)
 		}
 	}
@@ -28,14 +28,14 @@ func TestDesignNamesFiles(t *testing.T) {
 
 // TestDesignNamesCases: the tests and the rows that the design page names for each attempt are there.
 func TestDesignNamesCases(t *testing.T) {
-	page, err := os.ReadFile("../../docs/design.md")
+	page, err := os.ReadFile("../../../../docs/design.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, table, _ := strings.Cut(string(page), "## What must not get through")
 	named := 0
 	var sources strings.Builder
-	err = filepath.WalkDir("../..", func(path string, entry fs.DirEntry, err error) error {
+	err = filepath.WalkDir("../../../..", func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() || !strings.HasSuffix(path, "_test.go") {
 			return err
 		}
@@ -53,9 +53,9 @@ func TestDesignNamesCases(t *testing.T) {
 		}
 	}
 	for _, rows := range regexp.MustCompile("`([a-z]+\\.yaml)` (\"[^`|;]+\")").FindAllStringSubmatch(table, -1) {
-		file := "../../testdata/suites/" + rows[1]
+		file := "../../../../testdata/suites/" + rows[1]
 		if rows[1] == "cases.yaml" {
-			file = "../../testdata/admission/cases.yaml"
+			file = "../../../../testdata/admission/cases.yaml"
 		}
 		data, err := os.ReadFile(file)
 		if err != nil {
@@ -81,7 +81,7 @@ func TestPagesAreUpToDate(t *testing.T) {
 			t.Fatal(err)
 		}
 		if string(got) != want {
-			t.Errorf("docs/%s is stale: run go run ./hack/docs", name)
+			t.Errorf("docs/%s is stale: run go run ./cmd/fieldlock/internal/pages", name)
 		}
 	}
 }
