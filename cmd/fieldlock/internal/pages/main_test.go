@@ -76,7 +76,7 @@ func TestDesignNamesCases(t *testing.T) {
 // TestPagesAreUpToDate compares the pages in docs with the data that they are made from.
 func TestPagesAreUpToDate(t *testing.T) {
 	for name, want := range pages() {
-		got, err := os.ReadFile(filepath.Join("..", "..", "docs", name))
+		got, err := os.ReadFile(filepath.Join("../../../../docs", name))
 		if err != nil {
 			t.Fatal(err)
 		}
