@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/fieldlock/fieldlock/immutability/builtin"
@@ -50,4 +51,23 @@ func (d builtinDefinition) replacement(p pair, judged builtin.Verdict) *replacem
 		out.how = append(out.how, strings.ReplaceAll(how, "FILE", manifest.Argument(p.new.Document.File)))
 	}
 	return out
+}
+
+// identify adds what the identity of an object of any kind makes refused. With a live cluster it is the manifest that names
+// a uid, not what the cluster makes of it.
+func (v *verdict) identify(p pair) {
+	judged := builtin.Identity(p.new.Document.Object, p.old.Value())
+	var breaches []breach
+	for i := range judged.Violations {
+		breaches = append(breaches, builtinBreach(&judged.Violations[i], p))
+		if v.replacement == nil {
+			v.replacement = &replacement{cost: CostUnknown, message: "an edit is enough", how: []string{judged.Violations[i].Edit()}}
+		}
+	}
+	v.merge(breaches)
+	for _, r := range judged.Unknown {
+		if found := (remark{r.Path, r.Message}); !slices.Contains(v.unknown, found) {
+			v.unknown = append(v.unknown, found)
+		}
+	}
 }

@@ -57,6 +57,9 @@ func (c *checker) judgeUpdate(p pair) (verdict, error) {
 		all.unknown = append(all.unknown, remark{"apiVersion", fmt.Sprintf(
 			"the old object (%s:%d) is of %s, and no CRD has both versions", p.old.Document.File, p.old.Document.Position().Line, p.old.APIVersion)})
 	}
+	if p.new.Kind != "" {
+		all.identify(p)
+	}
 	slices.SortStableFunc(all.breaches, func(a, b breach) int { return celrun.ComparePaths(a.path, b.path) })
 	return all, nil
 }
