@@ -72,13 +72,16 @@ func (c *checkCommand) readLive(r *manifest.Reader, args []string, o cluster.Opt
 	for i := range live {
 		if errs[i] != nil {
 			in.Errs = append(in.Errs, errs[i])
+			in.Live[objects[i].Document] = compare.Live{Unread: true}
 			continue
 		}
 		remarks.add(objects[i], &live[i])
 		if live[i].Old == nil {
 			continue
 		}
-		l := compare.Live{Old: cluster.Document(live[i].Old), New: live[i].New}
+		l := compare.Live{Old: cluster.Document(live[i].Old), New: live[i].New, Accepted: live[i].Accepted}
+		guarded, err := from.Guarded(ctx, objects[i])
+		l.Unguarded = err == nil && !guarded // a lock counts where nobody can tell
 		for _, refusal := range live[i].Refusals {
 			l.Refusals = append(l.Refusals, compare.ServerRefusal(refusal))
 		}

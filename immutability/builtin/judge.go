@@ -13,7 +13,12 @@ import (
 // Check prepares them as the server does. They stay as they are.
 //
 // Cost: O(object); the first call compiles the kind's rows, in milliseconds.
-func (k *Kind) Check(newObj, oldObj map[string]any) Verdict {
+func (k *Kind) Check(newObj, oldObj map[string]any) Verdict { return k.check(newObj, oldObj, false) }
+
+// CheckLive is Check for an old object as a cluster has it: its status counts.
+func (k *Kind) CheckLive(newObj, oldObj map[string]any) Verdict { return k.check(newObj, oldObj, true) }
+
+func (k *Kind) check(newObj, oldObj map[string]any, live bool) Verdict {
 	verdict := Identity(newObj, oldObj)
 	if len(k.source.Rows) == 0 {
 		return verdict
@@ -23,6 +28,7 @@ func (k *Kind) Check(newObj, oldObj map[string]any) Verdict {
 		panic(err)
 	}
 	u := k.update(newObj, oldObj)
+	u.live = live
 	failed, err := k.rules.evaluate(u.applied, u.stored)
 	if err != nil {
 		verdict.Unknown = append(verdict.Unknown, Remark{Message: "a rule could not be run: " + err.Error()})

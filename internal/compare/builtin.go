@@ -17,7 +17,11 @@ type builtinDefinition struct{ kind *builtin.Kind }
 func (builtinDefinition) covers(string) bool { return true }
 
 func (d builtinDefinition) judge(p pair) (verdict, error) {
-	judged := d.kind.Check(p.new.Value(), p.old.Value())
+	check := d.kind.Check
+	if p.live != nil {
+		check = d.kind.CheckLive
+	}
+	judged := check(p.new.Value(), p.old.Value())
 	var v verdict
 	for i := range judged.Violations {
 		v.breaches = append(v.breaches, builtinBreach(&judged.Violations[i], p))

@@ -19,7 +19,7 @@ type pair struct {
 	// of candidates then.
 	unclear            string
 	rivals, candidates []*manifest.Object
-	server             []ServerRefusal // of a dry run
+	live               *Live // what the cluster says, nil without one
 	// copies are the objects of OLD that new is a copy of, for a create.
 	copies []*manifest.Object
 }
