@@ -48,15 +48,18 @@ func (k *Kind) check(newObj, oldObj map[string]any, live bool) Verdict {
 }
 
 // Identity is the part of a verdict that objects of all kinds share, custom resources too: the server refuses a manifest
-// that names another uid than the stored object has, in an apply as in a PUT (409 Conflict). What uid the object has is
-// known if the old manifest names one.
+// that names another uid than the stored object has, an apply with 422 and a PUT with 409. What uid the object has is known
+// if the old manifest names one. oldObj is nil for a new object: a server-side apply of it is refused with 409, as no object
+// has the uid, and a client-side apply gives it another one.
 func Identity(newObj, oldObj map[string]any) Verdict {
 	is, was := text(newObj, "metadata", "uid"), text(oldObj, "metadata", "uid")
 	switch {
 	case is == "" || is == was:
 		return Verdict{}
+	case oldObj == nil:
+		return Verdict{Unknown: []Remark{{uidRow.Path, "a server-side apply refuses to create an object with a uid, a client-side apply ignores the uid; leave it out"}}}
 	case was == "":
-		return Verdict{Unknown: []Remark{{uidRow.Path, uidRow.Message}}}
+		return Verdict{Unknown: []Remark{{uidRow.Path, "the server refuses any uid but the object's own; leave it out"}}}
 	}
 	v := Violation{Path: uidRow.Path, Message: uidRow.Message, Cause: uidRow.Cause, row: &uidRow}
 	v.Lock, v.Old, v.HasOld, v.New, v.HasNew = immutability.Immutable, was, true, is, true
@@ -74,7 +77,7 @@ func (v *Violation) Edit() string {
 // uidRow is the lock of every kind's uid. Deleting and creating the object does not help.
 var uidRow = Row{
 	Path: "metadata.uid", Lock: string(immutability.Immutable), Cause: "metadata.uid",
-	Message: "the server refuses any uid but the object's own; leave it out",
+	Message: defaultText,
 	Edit:    "in the manifest, leave metadata.uid out: the server gives each object its own",
 }
 

@@ -60,7 +60,11 @@ func (d builtinDefinition) replacement(p pair, judged builtin.Verdict) *replacem
 // identify adds what the identity of an object of any kind makes refused. With a live cluster it is the manifest that names
 // a uid, not what the cluster makes of it.
 func (v *verdict) identify(p pair) {
-	judged := builtin.Identity(p.new.Document.Object, p.old.Value())
+	var oldObj map[string]any // of a create
+	if p.old != nil {
+		oldObj = p.old.Value()
+	}
+	judged := builtin.Identity(p.new.Document.Object, oldObj)
 	var breaches []breach
 	for i := range judged.Violations {
 		breaches = append(breaches, builtinBreach(&judged.Violations[i], p))

@@ -258,6 +258,9 @@ func TestMetadata(t *testing.T) {
 		custom  = "apiVersion: example.com/v1\nkind: Widget\nspec: {class: a, size: 1}"
 		another = ", labels: {a: b}"
 	)
+	if got, want := found(check(t, map[string]string{"x.yaml": object(config, ", uid: u1")}, nil, Options{Builtin: kinds})), []string{"unknown a/x metadata.uid"}; !slices.Equal(got, want) {
+		t.Errorf("a new object with a uid: got %q, want %q", got, want)
+	}
 	for _, c := range []struct {
 		name, kind, newMetadata, oldMetadata string
 		want                                 []string

@@ -21,7 +21,11 @@ func (c *checker) judge(p pair) (verdict, error) {
 		return c.judgeUnclear(p)
 	}
 	if p.old == nil {
-		return c.judgeCopy(p)
+		v, err := c.judgeCopy(p)
+		if p.new.Kind != "" {
+			v.identify(p)
+		}
+		return v, err
 	}
 	if p.unchanged() && c.kinds.sameDefaults(p.new) {
 		return all, nil
