@@ -59,7 +59,9 @@ func (v *verdict) settle(l *Live) {
 		v.unknown = nil // the cluster has decided
 	}
 	v.unknown = slices.DeleteFunc(v.unknown, func(r remark) bool {
-		return slices.ContainsFunc(v.breaches, func(b breach) bool { return related(b.path, r.path) })
+		return slices.ContainsFunc(v.breaches, func(b breach) bool {
+			return related(b.path, r.path) || b.lock == lockServer && b.path == ""
+		})
 	})
 }
 
