@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
@@ -113,6 +114,28 @@ func TestShownValues(t *testing.T) {
 	}
 	if text := fmt.Sprint(r.ErrorList()); !strings.Contains(text, "field is immutable") {
 		t.Errorf("the error is %.100s", text)
+	}
+}
+
+// TestShownDifference: two long strings that begin alike are cut around their first difference, and redacted ones are not shown.
+func TestShownDifference(t *testing.T) {
+	v := immutability.MustCompile(object(map[string]spec.Schema{"a": *mark(&spec.Schema{}, immutability.KeyImmutable, true)}))
+	for _, n := range []int{50, 100, 900, 5_000, 70_000} {
+		for _, unit := range []string{"x", "ä", "\n"} {
+			same := strings.Repeat(unit, n)
+			r := v.Check(map[string]any{"a": map[string]any{"b": same + "it is so" + same}}, map[string]any{"a": map[string]any{"b": same + "it was so"}})
+			got := r.Violations[0].Message()
+			if len(got) > 1000 || !utf8.ValidString(got) || !strings.Contains(got, `it was so" → `) || !strings.Contains(got, "it is so") {
+				t.Errorf("%d times %q: %s", n, unit, got)
+			}
+		}
+	}
+	password := spec.Schema{SchemaProps: spec.SchemaProps{Type: []string{"string"}, Format: "password"}}
+	hidden := immutability.MustCompile(object(map[string]spec.Schema{"a": *mark(object(map[string]spec.Schema{"b": password}), immutability.KeyImmutable, true)}))
+	same := strings.Repeat("x", 500)
+	r := hidden.Check(map[string]any{"a": map[string]any{"b": same + "new"}}, map[string]any{"a": map[string]any{"b": same + "old"}})
+	if got := r.Violations[0].Message(); got != `field is immutable: a.b "(redacted)" → "(redacted)"` {
+		t.Errorf("got %s", got)
 	}
 }
 

@@ -7,6 +7,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 )
 
 // shownBytes is how much of a value a message shows.
@@ -19,6 +21,36 @@ func show(v any) string {
 		return strings.ToValidUTF8(string(data[:shownBytes]), "") + "…"
 	}
 	return string(data)
+}
+
+// showChange shows two different values. Long strings that begin alike are cut around their first difference. Cost: what is
+// shown, and comparing the strings.
+func showChange(oldVal, newVal any) (oldText, newText string) {
+	was, wasString := oldVal.(string)
+	is, isString := newVal.(string)
+	if !wasString || !isString {
+		return show(oldVal), show(newVal)
+	}
+	was, is = aroundDifference(was, is)
+	return jsonvalue.Excerpts(string(appendScalar(nil, was)), string(appendScalar(nil, is)), shownBytes)
+}
+
+// aroundDifference cuts two long strings to more than what is shown on both sides of their first difference.
+func aroundDifference(oldText, newText string) (string, string) {
+	const enough = 8 * shownBytes // so that the ends of cut strings are not among what is shown
+	if max(len(oldText), len(newText)) <= enough {
+		return oldText, newText
+	}
+	same := 0
+	for n := 1 << 12; n > 0; n /= 64 { // whole blocks first: many messages can show the same long strings
+		for same+n <= min(len(oldText), len(newText)) && oldText[same:same+n] == newText[same:same+n] {
+			same += n
+		}
+	}
+	around := func(text string) string {
+		return strings.ToValidUTF8(text[max(0, same-enough):min(len(text), same+enough)], "")
+	}
+	return around(oldText), around(newText)
 }
 
 // appendJSON appends v as JSON to b, as far as it is shown.

@@ -58,7 +58,8 @@ func (v *Violation) Message() string {
 			break
 		}
 		b.WriteString([]string{": ", ", "}[min(i, 1)])
-		fmt.Fprintf(&b, "%s %s → %s", d.Path, showOptional(d.Old, d.HasOld), showOptional(d.New, d.HasNew))
+		oldText, newText := d.texts()
+		fmt.Fprintf(&b, "%s %s → %s", d.Path, oldText, newText)
 	}
 	return b.String()
 }
@@ -117,11 +118,18 @@ func violation(path *field.Path, r *check.Refusal, hide func(*check.Redaction, a
 	return v
 }
 
-func showOptional(v any, ok bool) string {
-	if !ok {
-		return "absent"
+// texts shows the two values.
+func (d *Difference) texts() (oldText, newText string) {
+	const absent = "absent"
+	switch {
+	case d.HasOld && d.HasNew:
+		return showChange(d.Old, d.New)
+	case d.HasOld:
+		return show(d.Old), absent
+	case d.HasNew:
+		return absent, show(d.New)
 	}
-	return show(v)
+	return absent, absent
 }
 
 func andMore(n int, noun string) string {

@@ -64,7 +64,7 @@ func (c *checkCommand) readLive(r *manifest.Reader, args []string, o cluster.Opt
 	ctx := context.Background()
 	objects := manifest.Objects(in.New).Objects
 	in.OldSchemas = in.NewSchemas
-	c.liveCRDs(ctx, from, objects, in)
+	defined := c.liveCRDs(ctx, from, objects, in)
 	c.progress.begin("asked about", "object", len(objects))
 	live, errs := from.Fetch(ctx, objects, c.progress.step)
 	in.Live = map[*yamldoc.Document]compare.Live{}
@@ -72,13 +72,18 @@ func (c *checkCommand) readLive(r *manifest.Reader, args []string, o cluster.Opt
 	for i := range live {
 		if errs[i] != nil {
 			in.Errs = append(in.Errs, errs[i])
+			in.Live[objects[i].Document] = compare.Live{Unread: true}
 			continue
 		}
 		remarks.add(objects[i], &live[i])
 		if live[i].Old == nil {
 			continue
 		}
-		l := compare.Live{Old: cluster.Document(live[i].Old), New: live[i].New}
+		l := compare.Live{Old: cluster.Document(live[i].Old), New: live[i].New, Accepted: live[i].Accepted}
+		if defined[kindOf(objects[i])] { // the server of other kinds can have locks of its own
+			guarded, err := from.Guarded(ctx, objects[i])
+			l.Unguarded = err == nil && !guarded // a lock counts where nobody can tell
+		}
 		for _, refusal := range live[i].Refusals {
 			l.Refusals = append(l.Refusals, compare.ServerRefusal(refusal))
 		}
@@ -88,16 +93,22 @@ func (c *checkCommand) readLive(r *manifest.Reader, args []string, o cluster.Opt
 	return in, nil
 }
 
-// liveCRDs adds the CRDs of the cluster that define the kinds of objects. The cluster has them before and after the
-// change, unless NEW has others.
-func (c *checkCommand) liveCRDs(ctx context.Context, from *cluster.Cluster, objects []*manifest.Object, in *compare.Input) {
+// groupKind is a kind and its group.
+type groupKind struct{ group, kind string }
+
+func kindOf(o *manifest.Object) groupKind { return groupKind{o.Group, o.Kind} }
+
+// liveCRDs adds the CRDs of the cluster that define the kinds of objects, and returns these kinds. The cluster has the CRDs
+// before and after the change, unless NEW has others.
+func (c *checkCommand) liveCRDs(ctx context.Context, from *cluster.Cluster, objects []*manifest.Object, in *compare.Input) (defined map[groupKind]bool) {
 	f := manifest.File{Name: manifest.Cluster, Path: manifest.Cluster, Found: true}
-	given, asked := map[[2]string]bool{}, map[[2]string]bool{}
+	given, asked := map[groupKind]bool{}, map[groupKind]bool{}
+	defined = map[groupKind]bool{}
 	for _, crd := range in.NewSchemas.CRDs {
-		given[[2]string{crd.Group, crd.Kind}] = true
+		given[groupKind{crd.Group, crd.Kind}] = true
 	}
 	for _, o := range objects {
-		kind := [2]string{o.Group, o.Kind}
+		kind := kindOf(o)
 		if asked[kind] || c.options.Builtin != nil && c.options.Builtin.Find(o.APIVersion, o.Kind) != nil {
 			continue
 		}
@@ -109,12 +120,14 @@ func (c *checkCommand) liveCRDs(ctx context.Context, from *cluster.Cluster, obje
 			in.Errs = append(in.Errs, err)
 		case d != nil:
 			f.Documents = append(f.Documents, d)
+			defined[kind] = true
 		}
 	}
 	set := manifest.Objects([]manifest.File{f})
 	in.Errs = append(in.Errs, set.Errs...)
 	in.OldSchemas.CRDs = slices.Concat(in.OldSchemas.CRDs, set.CRDs)
 	in.NewSchemas.CRDs = slices.Concat(in.NewSchemas.CRDs, set.CRDs)
+	return defined
 }
 
 // liveRemarks are what a check of a cluster could not find out.

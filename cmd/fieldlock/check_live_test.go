@@ -46,19 +46,33 @@ func TestCheckLive(t *testing.T) {
 	const (
 		version    = "{major: '1', minor: '36'}"
 		apps       = "{kind: APIResourceList, groupVersion: apps/v1, resources: [{name: deployments, kind: Deployment, namespaced: true}]}"
+		core       = "{kind: APIResourceList, groupVersion: v1, resources: [{name: persistentvolumeclaims, kind: PersistentVolumeClaim, namespaced: true}, {name: persistentvolumeclaims/status, kind: PersistentVolumeClaim, namespaced: true}]}"
 		example    = "{kind: APIResourceList, groupVersion: example.com/v1, resources: [{name: widgets, kind: Widget, namespaced: true}]}"
 		deployment = "{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: ns}, spec: {replicas: 2, selector: {matchLabels: {a: LABEL}}, template: {metadata: {labels: {a: LABEL}}, spec: {containers: [{name: c, image: d}]}}}}"
 		widget     = "{apiVersion: example.com/v1, kind: Widget, metadata: {name: x, namespace: ns}, spec: {class: CLASS}}"
 		refused    = "{kind: Status, apiVersion: v1, status: Failure, reason: Invalid, code: 422, message: refused, details: {causes: [{field: spec.other, message: the server says so}]}}"
 		notAsked   = "{kind: Status, apiVersion: v1, status: Failure, reason: Forbidden, code: 403, message: 'User u cannot patch resource x'}"
+		claim      = "{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: c, namespace: ns, uid: u1}, spec: {accessModes: [ReadWriteOnce], storageClassName: fast, volumeMode: Filesystem, resources: {requests: {storage: SIZE}}}, status: {phase: PHASE, capacity: {storage: 3Gi}}}"
+		claimPath  = "/api/v1/namespaces/ns/persistentvolumeclaims/c"
+		resized    = "{kind: Status, apiVersion: v1, status: Failure, reason: Forbidden, code: 403, message: 'persistentvolumeclaims \"c\" is forbidden: only dynamically provisioned pvc can be resized'}"
+		webhooks   = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
+		policies   = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies"
+		noWebhook  = "{kind: ValidatingWebhookConfigurationList, apiVersion: admissionregistration.k8s.io/v1, items: []}"
+		noPolicy   = "{kind: ValidatingAdmissionPolicyList, apiVersion: admissionregistration.k8s.io/v1, items: []}"
+		webhook    = "{kind: ValidatingWebhookConfigurationList, apiVersion: admissionregistration.k8s.io/v1, items: [{metadata: {name: w}, webhooks: [{name: w.example.com, rules: [{apiGroups: ['*'], apiVersions: [v1], resources: [WHAT], operations: [WHEN]}]}]}]}"
+		policy     = "{kind: ValidatingAdmissionPolicyList, apiVersion: admissionregistration.k8s.io/v1, items: [{metadata: {name: p}, spec: {matchConstraints: {resourceRules: [{apiGroups: [example.com], apiVersions: [v1], resources: ['*'], operations: ['*']}]}}}]}"
 		forbidden  = "{kind: Status, apiVersion: v1, status: Failure, reason: Forbidden, code: 403, message: not for you}"
 		crdPath    = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/widgets.example.com"
 	)
 	label := func(v string) string { return strings.ReplaceAll(deployment, "LABEL", v) }
+	size := func(v, phase string) string { return strings.NewReplacer("SIZE", v, "PHASE", phase).Replace(claim) }
+	hook := func(resources, operation string) string {
+		return strings.NewReplacer("WHAT", resources, "WHEN", operation).Replace(webhook)
+	}
 	class := func(v string) string { return strings.ReplaceAll(widget, "CLASS", v) }
 	answers := func(more ...string) map[string]string {
 		all := map[string]string{"/version": version, "/apis/apps/v1": apps, "/apis/example.com/v1": example,
-			"/apis/apps/v1/namespaces/ns/deployments/web": label("b"), "/apis/example.com/v1/namespaces/ns/widgets/x": class("b"), crdPath: classLocked}
+			"/api/v1": core, claimPath: size("5Gi", "Pending"), "/apis/apps/v1/namespaces/ns/deployments/web": label("b"), "/apis/example.com/v1/namespaces/ns/widgets/x": class("b"), crdPath: classLocked}
 		for i := 0; i < len(more); i += 2 {
 			all[more[i]] = more[i+1]
 		}
@@ -84,6 +98,22 @@ func TestCheckLive(t *testing.T) {
 		{"an object that may not be read", "it is not compared", answers("/apis/apps/v1/namespaces/ns/deployments/web", forbidden), label("c"), "", nil, exitUnread, nil, "the cluster cannot be asked for it: not for you"},
 		{"a minor that nobody knows", "the newest known one", answers("/version", "{major: '1', minor: '99'}"), label("c"), notAsked, nil, exitRefused, []string{"spec.selector"}, "warning: built-in kinds are checked as Kubernetes 1.37 has them"},
 		{"a minor that the user names", "it goes before the cluster's", answers("/version", "{major: '1', minor: '99'}"), label("c"), notAsked, []string{"--kubernetes-version", "1.35"}, exitRefused, []string{"spec.selector"}, ""},
+		{"an unbound claim that grows", "its status says that it has no volume", answers(), size("6Gi", "Bound"), notAsked, nil, exitRefused, []string{"spec.resources.requests"}, "spec is immutable after creation"},
+		{"a bound claim that grows", "its class decides", answers(claimPath, size("5Gi", "Bound")), size("6Gi", "Pending"), notAsked, nil, exitClean, nil, `"path": "spec.resources.requests"`},
+		{"a bound claim that grows, refused", "the same change is not refused and unknown", answers(claimPath, size("5Gi", "Bound")), size("6Gi", "Bound"), resized, nil, exitRefused, []string{""}, `"unknown": []`},
+		{"a bound claim that shrinks", "its volume is as large", answers(claimPath, size("5Gi", "Bound")), size("3Gi", "Bound"), notAsked, nil, exitRefused, []string{"spec.resources.requests"}, "field can not be less than status.capacity"},
+		{"a bound claim that shrinks to more than its volume", "an expansion has failed", answers(claimPath, size("5Gi", "Bound")), size("4Gi", "Bound"), notAsked, nil, exitClean, nil, `"unknown": []`},
+		{"an unbound claim that shrinks", "it may not change", answers(), size("4Gi", "Bound"), notAsked, nil, exitRefused, []string{"spec.resources.requests"}, `"unknown": []`},
+		{"another uid", "the cluster has one", answers(), strings.ReplaceAll(size("5Gi", "Pending"), "u1", "u2"), notAsked, nil, exitRefused, []string{"metadata.uid"}, "leave metadata.uid out"},
+		{"a lock that nothing enforces", "the cluster has no webhook", answers(webhooks, noWebhook, policies, noPolicy), class("c"), notAsked, nil, exitClean, nil, "not enforced there: "},
+		{"a lock in a cluster without policies", "an old server does not know them", answers(webhooks, noWebhook), class("c"), notAsked, nil, exitClean, nil, "not enforced there: "},
+		{"a lock that a webhook may enforce", "it looks at updates of the kind", answers(webhooks, hook("widgets", "UPDATE"), policies, noPolicy), class("c"), notAsked, nil, exitRefused, []string{"spec.class"}, ""},
+		{"a webhook for other kinds", "it does not see the update", answers(webhooks, hook("gadgets", "UPDATE"), policies, noPolicy), class("c"), notAsked, nil, exitClean, nil, "not enforced there: "},
+		{"a webhook for creation", "it does not see the update", answers(webhooks, hook("widgets", "CREATE"), policies, noPolicy), class("c"), notAsked, nil, exitClean, nil, "not enforced there: "},
+		{"a lock that a policy may enforce", "it looks at updates of the kind", answers(webhooks, noWebhook, policies, policy), class("c"), notAsked, nil, exitRefused, []string{"spec.class"}, ""},
+		{"webhooks that may not be read", "nobody can tell", answers(webhooks, forbidden), class("c"), notAsked, nil, exitRefused, []string{"spec.class"}, ""},
+		{"a lock that the dry run does not meet", "the server accepts the change", answers(webhooks, hook("widgets", "UPDATE")), class("c"), class("c"), nil, exitClean, nil, "the API server accepts the change in a dry run"},
+		{"what may not be read is not new", "whether the cluster has it is not known", answers(claimPath, forbidden), size("6Gi", "Bound"), notAsked, nil, exitUnread, nil, `"checked": 0`},
 		{"no NEW", "there is nothing to apply", answers(), label("c"), "", []string{}, exitUnread, nil, "check --live needs NEW only"},
 		{"with --git", "the old side is the cluster", answers(), label("c"), "", []string{"--git", "HEAD"}, exitUnread, nil, "check --live needs NEW only"},
 		{"a NEW that is not there", "it is read first", answers(), "", "", nil, exitUnread, nil, "new.yaml: it cannot be read"},

@@ -28,6 +28,7 @@ type liveCase struct {
 	Name, Reason, By string
 	Old, New, Others map[string]any
 	Refused, Server  []string
+	Unenforced       bool
 	Quiet            bool
 }
 
@@ -37,6 +38,7 @@ type liveReport struct {
 	Checked    int
 	Violations []struct{ Object, Path, Lock, Message string }
 	Unknown    []struct{ Object, Path, Message string }
+	Notes      []struct{ Object, Path, Message string }
 	Warnings   []string
 	Errors     []struct{ Message string }
 }
@@ -87,7 +89,12 @@ func TestLive(t *testing.T) {
 // verify compares the violations of the case's object. Only a dry run tells what the server alone refuses.
 func (c *liveCase) verify(t *testing.T, report *liveReport, dryRuns bool) {
 	t.Helper()
-	var refused, server []string
+	var refused, server, unenforced []string
+	for _, n := range report.Notes {
+		if n.Object == liveNamespace+"/"+c.Name && strings.HasPrefix(n.Message, "not enforced there: ") {
+			unenforced = append(unenforced, n.Path+" immutable")
+		}
+	}
 	for _, v := range report.Violations {
 		switch {
 		case v.Object != liveNamespace+"/"+c.Name:
@@ -100,6 +107,12 @@ func (c *liveCase) verify(t *testing.T, report *liveReport, dryRuns bool) {
 	want := c.Server
 	if !dryRuns {
 		want = nil
+	}
+	if c.Unenforced && dryRuns {
+		refused, unenforced = unenforced, refused
+	}
+	if len(unenforced) > 0 {
+		t.Errorf("%s: got %q instead: %s", c.Name, unenforced, c.Reason)
 	}
 	sameServer := slices.EqualFunc(server, want, strings.Contains)
 	if !slices.Equal(refused, c.Refused) || !sameServer {

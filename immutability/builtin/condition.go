@@ -2,6 +2,9 @@ package builtin
 
 import (
 	"reflect"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 )
@@ -10,6 +13,7 @@ import (
 type update struct {
 	newObj, oldObj  map[string]any // as the manifests have them
 	applied, stored map[string]any // as the server has them
+	live            bool           // oldObj was read from the cluster, so that its status counts
 }
 
 // condition reports whether something holds of an update; value is what the row's text names, or "".
@@ -30,6 +34,12 @@ func conditions() map[string]condition {
 		"oneFamily":           oneFamily,
 		"namedUID":            namedUID,
 		"manualSelectorOff":   manualSelectorOff,
+		"liveObject":          func(u *update) (string, bool) { return "", u.live },
+		"liveSize":            liveSize,
+		"liveUnbound":         liveUnbound,
+		"unboundSize":         unboundChange("resources", "requests"),
+		"unboundAttributes":   unboundChange("volumeAttributesClassName"),
+		"belowCapacity":       belowCapacity,
 
 		"labelsOutsideSelector": labelsOutsideSelector,
 	}
@@ -42,6 +52,51 @@ func storageClassUpgrade(u *update) (string, bool) {
 	is, still := object(u.applied, "metadata", "annotations")[beta].(string)
 	_, named := object(u.stored, "spec")["storageClassName"]
 	return was, annotated && !named && text(u.applied, "spec", "storageClassName") == was && (!still || is == was)
+}
+
+// liveUnbound reports whether the status of a claim in the cluster says that it has no volume.
+func liveUnbound(u *update) (string, bool) {
+	phase := text(u.oldObj, "status", "phase")
+	return "", u.live && phase != "" && phase != "Bound"
+}
+
+// unboundChange reports whether a field of a claim without a volume changes.
+func unboundChange(names ...string) condition {
+	return func(u *update) (string, bool) {
+		_, unbound := liveUnbound(u)
+		steps := append([]step{"spec"}, stepsOf(strings.Join(names, "."))...)
+		is, has := lookup(u.applied, steps)
+		was, had := lookup(u.stored, steps)
+		return "", unbound && (has != had || !jsonvalue.Equal(is, was))
+	}
+}
+
+// claimSizes returns the sizes that a claim asks for, and the size of its volume.
+func claimSizes(u *update) (is, was, volume resource.Quantity) {
+	size := func(obj map[string]any, names ...string) resource.Quantity {
+		q, err := resource.ParseQuantity(text(obj, append(names, "storage")...))
+		if err != nil {
+			return resource.Quantity{}
+		}
+		return q
+	}
+	return size(u.applied, "spec", "resources", "requests"), size(u.stored, "spec", "resources", "requests"), size(u.oldObj, "status", "capacity")
+}
+
+// belowCapacity reports whether a claim in the cluster would shrink to the size of its volume or less. It may shrink to more,
+// after an expansion that failed.
+func belowCapacity(u *update) (string, bool) {
+	_, unbound := liveUnbound(u)
+	is, was, volume := claimSizes(u)
+	return "", u.live && !unbound && is.Cmp(was) < 0 && is.Cmp(volume) <= 0
+}
+
+// liveSize reports whether the status of a claim decides whether its size may change. The class of a bound claim that grows
+// has to allow it.
+func liveSize(u *update) (string, bool) {
+	_, unbound := liveUnbound(u)
+	is, was, _ := claimSizes(u)
+	return "", unbound || u.live && is.Cmp(was) < 0
 }
 
 // topologyUpgrade reports whether a volume's affinity changes in nothing but labels that get their present names.

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
@@ -12,8 +13,13 @@ import (
 // Check prepares them as the server does. They stay as they are.
 //
 // Cost: O(object); the first call compiles the kind's rows, in milliseconds.
-func (k *Kind) Check(newObj, oldObj map[string]any) Verdict {
-	verdict := Verdict{Unknown: identity(newObj, oldObj)}
+func (k *Kind) Check(newObj, oldObj map[string]any) Verdict { return k.check(newObj, oldObj, false) }
+
+// CheckLive is Check for an old object as a cluster has it: its status counts.
+func (k *Kind) CheckLive(newObj, oldObj map[string]any) Verdict { return k.check(newObj, oldObj, true) }
+
+func (k *Kind) check(newObj, oldObj map[string]any, live bool) Verdict {
+	verdict := Identity(newObj, oldObj)
 	if len(k.source.Rows) == 0 {
 		return verdict
 	}
@@ -22,6 +28,7 @@ func (k *Kind) Check(newObj, oldObj map[string]any) Verdict {
 		panic(err)
 	}
 	u := k.update(newObj, oldObj)
+	u.live = live
 	failed, err := k.rules.evaluate(u.applied, u.stored)
 	if err != nil {
 		verdict.Unknown = append(verdict.Unknown, Remark{Message: "a rule could not be run: " + err.Error()})
@@ -40,13 +47,38 @@ func (k *Kind) Check(newObj, oldObj map[string]any) Verdict {
 	return verdict
 }
 
-// identity remarks on what makes an object that object and changes in the manifest: a server compares it with its own.
-func identity(newObj, oldObj map[string]any) []Remark {
-	is, was := object(newObj, "metadata"), object(oldObj, "metadata")
-	if uid := text(is, "uid"); uid != "" && uid != text(was, "uid") {
-		return []Remark{{"metadata.uid", "the server refuses any uid but the object's own; leave it out"}}
+// Identity is the part of a verdict that objects of all kinds share, custom resources too: the server refuses a manifest
+// that names another uid than the stored object has, an apply with 422 and a PUT with 409. What uid the object has is known
+// if the old manifest names one. oldObj is nil for a new object: a server-side apply of it is refused with 409, as no object
+// has the uid, and a client-side apply gives it another one.
+func Identity(newObj, oldObj map[string]any) Verdict {
+	is, was := text(newObj, "metadata", "uid"), text(oldObj, "metadata", "uid")
+	switch {
+	case is == "" || is == was:
+		return Verdict{}
+	case oldObj == nil:
+		return Verdict{Unknown: []Remark{{uidRow.Path, "a server-side apply refuses to create an object with a uid, a client-side apply ignores the uid; leave it out"}}}
+	case was == "":
+		return Verdict{Unknown: []Remark{{uidRow.Path, "the server refuses any uid but the object's own; leave it out"}}}
 	}
-	return nil
+	v := Violation{Path: uidRow.Path, Message: uidRow.Message, Cause: uidRow.Cause, row: &uidRow}
+	v.Lock, v.Old, v.HasOld, v.New, v.HasNew = immutability.Immutable, was, true, is, true
+	return Verdict{Violations: []Violation{v}}
+}
+
+// Edit returns a change to the manifest that makes a replacement unnecessary, "" where there is none.
+func (v *Violation) Edit() string {
+	if v.row == nil {
+		return ""
+	}
+	return v.row.Edit
+}
+
+// uidRow is the lock of every kind's uid. Deleting and creating the object does not help.
+var uidRow = Row{
+	Path: "metadata.uid", Lock: string(immutability.Immutable), Cause: "metadata.uid",
+	Message: defaultText,
+	Edit:    "in the manifest, leave metadata.uid out: the server gives each object its own",
 }
 
 // finish sorts the verdict, shows values as the manifests have them, and drops what is said twice.

@@ -50,12 +50,15 @@ func TestMoved(t *testing.T) {
 		return read("{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: b" + uid + "}}")
 	}
 	for _, c := range []struct {
-		newUID, oldUID string
-		unknown        bool
-	}{{"", "", false}, {", uid: x", ", uid: x", false}, {", uid: x", "", true}, {", uid: x", ", uid: z", true}, {"", ", uid: x", false}} {
+		newUID, oldUID   string
+		unknown, refused bool
+	}{{"", "", false, false}, {", uid: x", ", uid: x", false, false}, {", uid: x", "", true, false}, {", uid: x", ", uid: z", false, true}, {"", ", uid: x", false, false}} {
 		v := kinds.Find("v1", "ConfigMap").Check(with(c.newUID), with(c.oldUID))
 		if got := len(v.Unknown) == 1 && v.Unknown[0].Path == "metadata.uid"; got != c.unknown {
 			t.Errorf("%q after %q: unknown %+v", c.newUID, c.oldUID, v.Unknown)
+		}
+		if got := len(v.Violations) == 1 && v.Violations[0].Path == "metadata.uid" && v.Violations[0].Lock == "immutable"; got != c.refused {
+			t.Errorf("%q after %q: violations %+v", c.newUID, c.oldUID, v.Violations)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/fieldlock/fieldlock/immutability/builtin"
@@ -16,7 +17,11 @@ type builtinDefinition struct{ kind *builtin.Kind }
 func (builtinDefinition) covers(string) bool { return true }
 
 func (d builtinDefinition) judge(p pair) (verdict, error) {
-	judged := d.kind.Check(p.new.Value(), p.old.Value())
+	check := d.kind.Check
+	if p.live != nil {
+		check = d.kind.CheckLive
+	}
+	judged := check(p.new.Value(), p.old.Value())
 	var v verdict
 	for i := range judged.Violations {
 		v.breaches = append(v.breaches, builtinBreach(&judged.Violations[i], p))
@@ -50,4 +55,27 @@ func (d builtinDefinition) replacement(p pair, judged builtin.Verdict) *replacem
 		out.how = append(out.how, strings.ReplaceAll(how, "FILE", manifest.Argument(p.new.Document.File)))
 	}
 	return out
+}
+
+// identify adds what the identity of an object of any kind makes refused. With a live cluster it is the manifest that names
+// a uid, not what the cluster makes of it.
+func (v *verdict) identify(p pair) {
+	var oldObj map[string]any // of a create
+	if p.old != nil {
+		oldObj = p.old.Value()
+	}
+	judged := builtin.Identity(p.new.Document.Object, oldObj)
+	var breaches []breach
+	for i := range judged.Violations {
+		breaches = append(breaches, builtinBreach(&judged.Violations[i], p))
+		if v.replacement == nil {
+			v.replacement = &replacement{cost: CostUnknown, message: "an edit is enough", how: []string{judged.Violations[i].Edit()}}
+		}
+	}
+	v.merge(breaches)
+	for _, r := range judged.Unknown {
+		if found := (remark{r.Path, r.Message}); !slices.Contains(v.unknown, found) {
+			v.unknown = append(v.unknown, found)
+		}
+	}
 }

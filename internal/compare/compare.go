@@ -90,7 +90,7 @@ func (c *checker) compareAll(pairs []pair) {
 	errs := make([]error, len(pairs))
 	manifest.Each(len(pairs), func(i int) {
 		verdicts[i], errs[i] = c.judge(pairs[i])
-		verdicts[i].addServer(pairs[i].server)
+		verdicts[i].settle(pairs[i].live)
 		if c.Step != nil {
 			c.Step()
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/fieldlock/fieldlock/immutability/builtin"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 )
 
@@ -238,5 +239,52 @@ func TestCheck(t *testing.T) {
 				t.Errorf("allowed is %t", r.Allowed)
 			}
 		})
+	}
+}
+
+// TestMetadata: a change of nothing but metadata counts, for what the server stores otherwise than it is written and for
+// the identity of objects of all kinds.
+func TestMetadata(t *testing.T) {
+	kinds, err := builtin.For("1.36")
+	if err != nil {
+		t.Fatal(err)
+	}
+	object := func(kind, metadata string) string {
+		return kind + "\nmetadata: {name: x, namespace: a" + metadata + "}\n"
+	}
+	const (
+		secret  = "apiVersion: v1\nkind: Secret\nimmutable: true\ndata: {}"
+		config  = "apiVersion: v1\nkind: ConfigMap\ndata: {a: b}"
+		custom  = "apiVersion: example.com/v1\nkind: Widget\nspec: {class: a, size: 1}"
+		another = ", labels: {a: b}"
+	)
+	if got, want := found(check(t, map[string]string{"x.yaml": object(config, ", uid: u1")}, nil, Options{Builtin: kinds})), []string{"unknown a/x metadata.uid"}; !slices.Equal(got, want) {
+		t.Errorf("a new object with a uid: got %q, want %q", got, want)
+	}
+	for _, c := range []struct {
+		name, kind, newMetadata, oldMetadata string
+		want                                 []string
+	}{
+		{"an immutable Secret that is empty, unchanged", secret, "", "", nil},
+		{"an immutable Secret that is empty, with a label", secret, another, "", []string{"a/x data rule [an empty map is left out]"}},
+		{"a label", config, another, "", nil},
+		{"a label of a custom resource", custom, another, "", nil},
+		{"another uid", config, ", uid: u2", ", uid: u1", []string{"a/x metadata.uid immutable"}},
+		{"another uid of a custom resource", custom, ", uid: u2", ", uid: u1", []string{"a/x metadata.uid immutable"}},
+		{"a uid", custom, ", uid: u2", "", []string{"unknown a/x metadata.uid"}},
+		{"a uid of a built-in kind", config, ", uid: u2", "", []string{"unknown a/x metadata.uid"}},
+		{"no uid any more", custom, "", ", uid: u1", nil},
+		{"the same uid, and a label", custom, ", uid: u1" + another, ", uid: u1", nil},
+	} {
+		crd := widgets("None", locked, "")
+		r := check(t, map[string]string{"crd.yaml": crd, "x.yaml": object(c.kind, c.newMetadata)}, map[string]string{"crd.yaml": crd, "x.yaml": object(c.kind, c.oldMetadata)}, Options{Builtin: kinds})
+		if got := found(r); !slices.Equal(got, c.want) {
+			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
+		}
+		for _, re := range r.Replacements {
+			if len(re.How) == 0 || c.newMetadata == ", uid: u2" && !strings.Contains(re.How[0], "leave metadata.uid out") {
+				t.Errorf("%s: the ways out are %q", c.name, re.How)
+			}
+		}
 	}
 }

@@ -21,7 +21,11 @@ func (c *checker) judge(p pair) (verdict, error) {
 		return c.judgeUnclear(p)
 	}
 	if p.old == nil {
-		return c.judgeCopy(p)
+		v, err := c.judgeCopy(p)
+		if p.new.Kind != "" {
+			v.identify(p)
+		}
+		return v, err
 	}
 	if p.unchanged() && c.kinds.sameDefaults(p.new) {
 		return all, nil
@@ -56,6 +60,9 @@ func (c *checker) judgeUpdate(p pair) (verdict, error) {
 	if !judged {
 		all.unknown = append(all.unknown, remark{"apiVersion", fmt.Sprintf(
 			"the old object (%s:%d) is of %s, and no CRD has both versions", p.old.Document.File, p.old.Document.Position().Line, p.old.APIVersion)})
+	}
+	if p.new.Kind != "" {
+		all.identify(p)
 	}
 	slices.SortStableFunc(all.breaches, func(a, b breach) int { return celrun.ComparePaths(a.path, b.path) })
 	return all, nil

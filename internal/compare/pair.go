@@ -19,7 +19,7 @@ type pair struct {
 	// of candidates then.
 	unclear            string
 	rivals, candidates []*manifest.Object
-	server             []ServerRefusal // of a dry run
+	live               *Live // what the cluster says, nil without one
 	// copies are the objects of OLD that new is a copy of, for a create.
 	copies []*manifest.Object
 }
@@ -80,7 +80,7 @@ func (p *pairing) match(olds []*manifest.Object, key func(*manifest.Object) any,
 		candidates := slices.DeleteFunc(slices.Clone(left[key(n.new)]), func(o *manifest.Object) bool { return !fits(n.new, o) || !p.free[o] })
 		switch {
 		case len(candidates) == 0:
-		case !sure, len(candidates) > 1 && !slices.ContainsFunc(candidates, func(o *manifest.Object) bool { return !(pair{new: o, old: candidates[0]}).unchanged() }):
+		case !sure, len(candidates) > 1 && !slices.ContainsFunc(candidates, func(o *manifest.Object) bool { return !alike(o, candidates[0]) }):
 			p.take(i, candidates[0]) // several equal ones are as good as one
 		case len(candidates) > 1:
 			p.leave([]int{i}, candidates, fmt.Sprintf("OLD has the object several times: %s; which of them it was cannot be told", places(candidates)))
@@ -170,18 +170,26 @@ func repeated(objects []*manifest.Object) []error {
 }
 
 // unchanged reports whether the two sides are equal as they are written, as most are: then what the API server makes of
-// them is equal too. Of metadata only the annotations count, as nothing else in it can be locked.
+// them is equal too. All of metadata counts: after any change, the server compares again what it does not store as it was
+// written, such as an empty map.
 func (p pair) unchanged() bool {
-	if reflect.ValueOf(p.new.Value()).Pointer() == reflect.ValueOf(p.old.Value()).Pointer() {
+	newVal, oldVal := p.new.Value(), p.old.Value()
+	if reflect.ValueOf(newVal).Pointer() == reflect.ValueOf(oldVal).Pointer() {
 		return true // they were read as one
 	}
+	return jsonvalue.Equal(newVal, oldVal)
+}
+
+// alike reports whether two objects are equal as they are written, but for labels and the like: of metadata only the
+// annotations count.
+func alike(a, b *manifest.Object) bool {
 	written := func(o *manifest.Object) map[string]any {
 		object := maps.Clone(o.Value())
 		metadata, _ := object["metadata"].(map[string]any)
 		object["metadata"] = metadata["annotations"]
 		return object
 	}
-	return jsonvalue.Equal(written(p.new), written(p.old))
+	return jsonvalue.Equal(written(a), written(b))
 }
 
 // ServerRefusal is a reason for which the API server refused a dry run of an object. Path is "" where it names none.

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	admissionregistration "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/managedfields"
@@ -30,6 +31,7 @@ type Cluster struct {
 	namespace string // of objects without one
 	resources remembered[schema.GroupVersion, []metav1.APIResource]
 	types     remembered[schema.GroupVersion, *types]
+	guards    remembered[struct{}, []admissionregistration.Rule]
 
 	// Minor is the server's minor, such as "1.36".
 	Minor string

@@ -6,6 +6,8 @@ type Live struct {
 	Old, New map[string]any
 	// Unserved is set where the cluster does not serve the kind in this version, so that an apply would fail.
 	Unserved bool
+	// Accepted is set where the server accepts the apply in a dry run, as the tool would send it.
+	Accepted bool
 	// Refusals are the server's answer to a dry run; NotAsked is why there was none, "" otherwise.
 	Refusals []Refusal
 	NotAsked string

@@ -30,7 +30,7 @@ func (c *Cluster) predict(ctx context.Context, client dynamic.ResourceInterface,
 	apply.options.DryRun = []string{metav1.DryRunAll}
 	stored, err := client.Patch(ctx, live.GetName(), apply.kind, apply.body, apply.options)
 	if err == nil && apply.exact {
-		l.New = stored.Object
+		l.New, l.Accepted = stored.Object, true
 		return l, nil
 	}
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/fieldlock/fieldlock/internal/compare"
+	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 )
 
 // arrow shows two values as JSON texts, nil for an absent one.
@@ -12,9 +13,10 @@ func arrow(oldVal, newVal []byte, p Palette) string {
 		if v == nil {
 			return "absent"
 		}
-		return Shorten(string(v))
+		return Printable(string(v))
 	}
-	return p.Red(text(oldVal)) + " → " + p.Green(text(newVal))
+	oldText, newText := jsonvalue.Excerpts(text(oldVal), text(newVal), shownValue)
+	return p.Red(oldText) + " → " + p.Green(newText)
 }
 
 // changes are the lines that show what changed.

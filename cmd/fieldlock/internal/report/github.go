@@ -47,9 +47,3 @@ func writeGitHub(w io.Writer, alerts []alert) error {
 	}
 	return nil
 }
-
-// Replacements for the characters that end a workflow command or its properties.
-var (
-	githubData     = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
-	githubProperty = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
-)

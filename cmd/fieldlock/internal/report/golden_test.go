@@ -3,6 +3,7 @@ package report
 import (
 	"encoding/json"
 	"flag"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -37,6 +38,7 @@ func raw(text string) json.RawMessage { return json.RawMessage(text) }
 // checkReport has a violation, remark and replacement of every sort that formats print differently.
 func checkReport() *compare.Report {
 	long := `"` + strings.Repeat("x", 90) + `"`
+	script := `"set -o errexit\nset -o nounset\nset -o pipefail\nexport PATH=/opt/bin:$PATH\nexec server --port=8080 --log-level=%s --data=/var/lib/server"`
 	var many []compare.Difference
 	for _, name := range strings.Fields("a b c d e f g h i j k l") {
 		many = append(many, compare.Difference{Path: "spec.region." + name, Old: raw("1"), New: raw("2")})
@@ -48,6 +50,7 @@ func checkReport() *compare.Report {
 			{Subject: subject("Widget", "ns/a", 12), Path: "spec.class", Lock: "immutable", Old: raw(`"p"`), New: raw(`"q"`), Message: "field is immutable", LockFile: "crd.yaml", LockLine: 7, Owners: "last applied by helm"},
 			{Subject: subject("Widget", "ns/a", 13), Path: "spec.labels", Lock: "immutable-keys", Key: raw(`"k"`), Old: raw("{}"), New: raw("{}"), Message: `field is immutable: "k" may not be removed`, LockFile: "crd.yaml"},
 			{Subject: subject("Widget", "ns/a", 14), Path: "spec.nodes[0].zone", Lock: "NoModify", Rule: "self == oldSelf", Says: "the zone stays", Old: raw(long), New: raw(`"<b>|*"`), Message: "field is immutable", LockFile: "crd.yaml", Item: "node-1", Version: "v1", OnlyOld: true},
+			{Subject: subject("Widget", "ns/a", 14), Path: "spec.script", Lock: "immutable", Old: raw(fmt.Sprintf(script, "info")), New: raw(fmt.Sprintf(script, "debug")), Message: "field is immutable", LockFile: "crd.yaml"},
 			{Subject: subject("Widget", "ns/a", 15), Path: "spec.list", Lock: "incomparable", Reason: "two items have the key a", Key: raw(`"a"`), Message: "field is immutable: two items have the key a", LockFile: "crd.yaml"},
 			{Subject: subject("Widget", "ns/b", 22), Path: "spec.region", Lock: "immutable", Differences: many, MoreDifferences: 5, Old: raw("{}"), New: raw("{}"), Message: "field is immutable: …", LockFile: "crd.yaml", Accepted: true, AcceptedReason: "agreed in #5"},
 			{Subject: subject("Widget", "ns/b", 23), Path: "spec.values", Lock: "immutable", Differences: values, Message: "field is immutable: …", LockFile: "crd.yaml", Accepted: true, AcceptedNew: true, AcceptedReason: "trust me"},

@@ -18,27 +18,27 @@ var markdownFormat = Format{Name: "markdown", Check: checkMarkdown, Locks: locks
 func checkMarkdown(w io.Writer, r *compare.Report) error {
 	fmt.Fprintf(w, "### fieldlock: %s\n", headline(r))
 	if len(r.Violations) > 0 {
-		fmt.Fprint(w, "\n| Object | Field | Change | Why |\n|---|---|---|---|\n")
+		fmt.Fprint(w, "\n"+markdownRow("Object", "Field", "Change", "Why")+"|---|---|---|---|\n")
 	}
 	for i := range r.Violations {
 		v := &r.Violations[i]
-		fmt.Fprintf(w, "| %s<br>%s | %s | %s | %s |\n", cell(strings.TrimSpace(v.Kind+" "+v.Object)), codeCell(fmt.Sprintf("%s:%d", v.File, v.Line)),
-			cmp.Or(codeCell(v.Path), "the whole object"), changeCell(v), whyCell(v))
+		object := markdownText(v.Kind+" "+v.Object) + "<br>" + markdownCode(fmt.Sprintf("%s:%d", v.File, v.Line))
+		fmt.Fprint(w, markdownRow(object, cmp.Or(markdownCode(v.Path), "the whole object"), changeCell(v), whyCell(v)))
 	}
 	for i := range r.Replacements {
 		re := &r.Replacements[i]
-		fmt.Fprintf(w, "\n**To get there, %s** (cost: %s): %s\n", cell(strings.TrimSpace(re.Kind+" "+re.Object)), re.Cost, cell(re.Message))
+		fmt.Fprintf(w, "\n**To get there, %s** (cost: %s): %s\n", markdownText(re.Kind+" "+re.Object), markdownText(re.Cost), markdownText(re.Message))
 		if len(re.How) > 0 {
 			fmt.Fprintln(w)
 		}
 		for _, how := range re.How {
 			switch text, command := WayOut(how); {
 			case command == "":
-				fmt.Fprintf(w, "- %s\n", cell(text))
+				fmt.Fprintf(w, "- %s\n", markdownText(text))
 			case text == "":
-				fmt.Fprintf(w, "- %s\n", codeCell(command))
+				fmt.Fprintf(w, "- %s\n", markdownCode(command))
 			default:
-				fmt.Fprintf(w, "- %s: %s\n", cell(text), codeCell(command))
+				fmt.Fprintf(w, "- %s: %s\n", markdownText(text), markdownCode(command))
 			}
 		}
 	}
@@ -47,18 +47,18 @@ func checkMarkdown(w io.Writer, r *compare.Report) error {
 			fmt.Fprintf(w, "\n**%s**\n\n", title)
 		}
 		for _, m := range remarks {
-			fmt.Fprintf(w, "- %s %s: %s\n", cell(strings.TrimSpace(m.Kind+" "+m.Object)), codeCell(m.Path), cell(m.Message))
+			fmt.Fprintf(w, "- %s %s: %s\n", markdownText(m.Kind+" "+m.Object), markdownCode(m.Path), markdownText(m.Message))
 		}
 	}
 	list("Only the cluster can decide", r.Unknown)
 	list("Notes", r.Notes)
 	for _, e := range r.Errors {
-		fmt.Fprintf(w, "\n**Error:** %s\n", cell(e.Text))
+		fmt.Fprintf(w, "\n**Error:** %s\n", markdownText(e.Text))
 	}
 	for _, warning := range r.Warnings {
-		fmt.Fprintf(w, "\n**Warning:** %s\n", cell(warning))
+		fmt.Fprintf(w, "\n**Warning:** %s\n", markdownText(warning))
 	}
-	fmt.Fprintf(w, "\n%s\n", cell(summary(r, false)))
+	fmt.Fprintf(w, "\n%s\n", markdownText(summary(r, false)))
 	return nil
 }
 
@@ -78,18 +78,18 @@ func headline(r *compare.Report) string {
 func changeCell(v *compare.Violation) string {
 	var lines []string
 	for _, line := range changes(v, false) {
-		lines = append(lines, codeCell(line))
+		lines = append(lines, markdownCode(line))
 	}
 	return strings.Join(lines, "<br>")
 }
 
 func whyCell(v *compare.Violation) string {
-	text := cell(explain(v))
+	text := markdownText(explain(v))
 	switch {
 	case v.AcceptedNew:
-		text += "<br>**" + cell(acceptance(v)) + "**"
+		text += "<br>**" + markdownText(acceptance(v)) + "**"
 	case v.Accepted:
-		text += "<br>" + cell(acceptance(v))
+		text += "<br>" + markdownText(acceptance(v))
 	case v.Replaced:
 		text += "<br>not counted: " + replaced
 	}
@@ -103,13 +103,13 @@ func whyCell(v *compare.Violation) string {
 func locksMarkdown(w io.Writer, l *audit.Locks) error {
 	groups, unlocked := withLocks(l.Groups)
 	if len(groups) == 0 {
-		fmt.Fprintf(w, "No field is locked in %s.\n", cell(strings.Join(unlocked, ", ")))
+		fmt.Fprintf(w, "No field is locked in %s.\n", markdownText(strings.Join(unlocked, ", ")))
 	}
 	for i, g := range groups {
 		if i > 0 {
 			fmt.Fprintln(w)
 		}
-		fmt.Fprintf(w, "### %s %s\n\n", cell(g.Kind), cell(strings.Join(g.Versions, ", ")))
+		fmt.Fprintf(w, "### %s %s\n\n", markdownText(g.Kind), markdownText(strings.Join(g.Versions, ", ")))
 		if len(g.Fields) == 0 {
 			fmt.Fprintln(w, "No field is locked in this version.")
 			continue
@@ -118,8 +118,7 @@ func locksMarkdown(w io.Writer, l *audit.Locks) error {
 		if g.File == "" {
 			last = "Remarks"
 		}
-		fmt.Fprintf(w, "| Field | Lock | After creation | %s |\n", last)
-		fmt.Fprintln(w, "|---|---|---|---|")
+		fmt.Fprint(w, markdownRow("Field", "Lock", "After creation", last)+"|---|---|---|---|\n")
 		for _, f := range g.Fields {
 			var means, holes []string
 			switch {
@@ -133,26 +132,13 @@ func locksMarkdown(w io.Writer, l *audit.Locks) error {
 				}
 			}
 			for _, remark := range f.Remarks() {
-				holes = append(holes, cell(remark))
+				holes = append(holes, markdownText(remark))
 			}
 			for _, h := range f.Holes {
-				holes = append(holes, cell(h.Short))
+				holes = append(holes, markdownText(h.Short))
 			}
-			fmt.Fprintf(w, "| %s | %s | %s | %s |\n", codeCell(f.Path), f.Words(), strings.Join(means, "; "), cmp.Or(strings.Join(holes, "; "), "–"))
+			fmt.Fprint(w, markdownRow(markdownCode(f.Path), markdownText(f.Words()), strings.Join(means, "; "), cmp.Or(strings.Join(holes, "; "), "–")))
 		}
 	}
 	return nil
-}
-
-// cell makes text from outside harmless in a table of Markdown: no markup, links, mentions or HTML.
-func cell(text string) string { return markdownText.Replace(Printable(text)) }
-
-var markdownText = strings.NewReplacer("|", `\|`, "*", `\*`, "_", `\_`, "<", "&lt;", "&", "&amp;", "`", "\\`", "[", `\[`, "@", "&#64;")
-
-// codeCell is cell for text that is shown as code.
-func codeCell(text string) string {
-	if text == "" {
-		return ""
-	}
-	return "`" + strings.NewReplacer("|", `\|`, "`", "'").Replace(Printable(text)) + "`"
 }

@@ -3,6 +3,8 @@ package report
 import (
 	"strconv"
 	"strings"
+
+	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 )
 
 // Printable makes text from outside harmless in a terminal and in the log of a CI system: control characters and
@@ -44,11 +46,7 @@ const shownValue = 72
 
 // Shorten makes the JSON text of a value printable, and cuts it where it is long.
 func Shorten(text string) string {
-	runes := []rune(Printable(text))
-	if len(runes) > shownValue {
-		return string(runes[:shownValue-1]) + "…"
-	}
-	return string(runes)
+	return jsonvalue.Excerpt(Printable(text), 0, shownValue)
 }
 
 // Count prints a number with its noun: "1 object", "2 objects".

@@ -101,7 +101,7 @@ func writeSARIF(w io.Writer, alerts []alert) error {
 	results := make([]sarifResult, len(alerts))
 	for i, a := range alerts {
 		r := sarifResult{
-			RuleID: a.rule, RuleIndex: slices.Index(ids, a.rule), Level: a.level, Message: sarifMessage{a.message},
+			RuleID: a.rule, RuleIndex: slices.Index(ids, a.rule), Level: a.level, Message: sarifMessage{sarifText(a.message)},
 			Locations: []sarifLocation{{Physical: a.at.physical()}},
 		}
 		if a.field != "" {

@@ -1,0 +1,227 @@
+package report
+
+import (
+	"encoding/json"
+	"html"
+	"math/rand/v2"
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/extension"
+	extensionast "github.com/yuin/goldmark/extension/ast"
+	"github.com/yuin/goldmark/text"
+
+	"github.com/fieldlock/fieldlock/internal/audit"
+	"github.com/fieldlock/fieldlock/internal/compare"
+)
+
+// hostileParts are what random hostile text is made of.
+var hostileParts = []string{
+	`[Approved](https://evil.example/)`, `\`, `|`, "`", "``", "```", `@org/team`, `@user`, `#12`, `org/repo#1`, `GH-12`, `gh-3`,
+	`https://evil.example`, `HTTP://EVIL.example`, `ftp://evil.example`, `www.evil.example`, `WWW.evil.example`, `a@evil.example`,
+	`mailto:a@evil.example`, `xmpp:a@evil.example/b`, `<img src=x>`, `<https://evil.example>`, `<a@evil.example>`, `![a](https://evil.example/b.png)`,
+	`[a][b]`, `[b]: https://evil.example`, `[`, `]`, `(`, `)`, `![`, `](`, `&lt;`, `&#64;org`, `&commat;org`, `&`, `*`, `**`, `_`, `__`, `~~`, `- `, `+ `, `1. `, `2) `, `# `,
+	`### `, `> `, `    `, " ", "\n", "\r\n", "\t", `$a$`, `:tada:`, `:octocat:`, `::error::`, `##[error]`, "ä", "世", "\u200b", "\u202e", "\x1b[2J", "\xff", `"`, `'`,
+	`---`, `===`, `<!--`, `-->`, `<br>`, `</td>`, `[^1]`, `[x] `, `%0A`, `,`, `;`, `{0}`, `x`, `kubectl delete a`, `   # `, "→", "…",
+}
+
+type hostileSource struct{ *rand.Rand }
+
+func (s hostileSource) text() string {
+	var b strings.Builder
+	for range s.IntN(7) {
+		b.WriteString(hostileParts[s.IntN(len(hostileParts))])
+	}
+	return b.String()
+}
+
+// fill sets all that v leads to: every text to a hostile one, numbers, and lists to one or two items.
+func (s hostileSource) fill(t *testing.T, v reflect.Value) {
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString(s.text())
+	case reflect.Bool:
+		v.SetBool(s.IntN(3) == 0)
+	case reflect.Int:
+		v.SetInt(int64(s.IntN(200)))
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		s.fill(t, v.Elem())
+	case reflect.Interface:
+		v.Set(reflect.ValueOf(s.text()))
+	case reflect.Map:
+		v.Set(reflect.MakeMap(v.Type()))
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if v.Type().Field(i).IsExported() {
+				s.fill(t, v.Field(i))
+			}
+		}
+	case reflect.Slice:
+		if v.Type() == reflect.TypeFor[json.RawMessage]() {
+			if s.IntN(4) == 0 {
+				return // absent
+			}
+			data, err := json.Marshal(s.text() + strings.Repeat(s.text(), s.IntN(10)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			v.SetBytes(data)
+			return
+		}
+		n := 1 + s.IntN(2)
+		v.Set(reflect.MakeSlice(v.Type(), n, n))
+		for i := range n {
+			s.fill(t, v.Index(i))
+		}
+	default:
+		t.Fatalf("a report has a %s", v.Type())
+	}
+}
+
+var githubMarkdown = goldmark.New(goldmark.WithExtensions(extension.GFM, extension.Footnote))
+
+// linkedByGitHub is what GitHub makes links or pictures of in the text of a page.
+var linkedByGitHub = regexp.MustCompile(`(?i)@\w|#\d|\bgh-\d|://|www\.|:[\w+-]*[a-z][\w+-]*:`)
+
+var (
+	codeElement = regexp.MustCompile(`(?s)<code>.*?</code>`)
+	anyElement  = regexp.MustCompile(`<[^>]*>`)
+)
+
+// liveMarkdown returns what a reader could click on or be misled by in a Markdown text, "" if there is nothing.
+func liveMarkdown(t *testing.T, markdown string) string {
+	t.Helper()
+	source := []byte(markdown)
+	found := ""
+	err := ast.Walk(githubMarkdown.Parser().Parse(text.NewReader(source)), func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		switch n := n.(type) {
+		case *ast.Link, *ast.AutoLink, *ast.Image, *ast.HTMLBlock, *ast.CodeBlock, *ast.FencedCodeBlock, *ast.Blockquote, *ast.ThematicBreak,
+			*extensionast.Strikethrough, *extensionast.TaskCheckBox, *extensionast.FootnoteLink:
+			found = n.Kind().String()
+		case *ast.RawHTML:
+			if segment := string(n.Segments.Value(source)); segment != "<br>" {
+				found = segment
+			}
+		}
+		return ast.WalkContinue, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if found != "" {
+		return found
+	}
+	return linkedByGitHub.FindString(rendered(t, markdown, codeElement))
+}
+
+// rendered returns the text of a page, without the elements that leave matches. Spaces stand for tags.
+func rendered(t *testing.T, markdown string, leave *regexp.Regexp) string {
+	t.Helper()
+	var page strings.Builder
+	if err := githubMarkdown.Convert([]byte(markdown), &page); err != nil {
+		t.Fatal(err)
+	}
+	return html.UnescapeString(anyElement.ReplaceAllString(leave.ReplaceAllString(page.String(), "<code></code>"), " "))
+}
+
+// TestHostileTexts: in Markdown, text from outside is what a reader sees, wherever it stands, and nothing else.
+func TestHostileTexts(t *testing.T) {
+	seed := uint64(time.Now().UnixNano())
+	s := hostileSource{rand.New(rand.NewPCG(seed, 0))}
+	none := regexp.MustCompile(`$^`)
+	seen := func(markdown string) string {
+		return strings.Join(strings.Fields(strings.ReplaceAll(rendered(t, markdown, none), "\u200b", "")), " ")
+	}
+	texts := []string{`[Approved](https://evil.example/)\| @org/team`, `\|`, `\\|`, "`|`", "\\`", " ` ", "`", "  ", "a|b", `www.evil.example`, `1. a`, `- a`, "a\\"}
+	for range 3_000 {
+		texts = append(texts, s.text())
+	}
+	for _, hostile := range texts {
+		want := strings.Join(strings.Fields(Printable(hostile)), " ")
+		head := "| A | B | C |\n|---|---|---|\n"
+		for name, markdown := range map[string]string{
+			"item": "- " + markdownText(hostile) + "\n- END\n", "paragraph": markdownText(hostile) + "\n\nEND\n", "heading": "### " + markdownText(hostile) + "\n\nEND\n",
+			"bold": "**x " + markdownText(hostile) + " x** END\n",
+			"cell": head + markdownRow("x", markdownText(hostile), "END"), "code cell": head + markdownRow("x", markdownCode(hostile), "END"),
+			"two cells": head + markdownRow(markdownText(hostile)+"<br>"+markdownCode(hostile), markdownCode(hostile), "END"),
+			"code item": "- a: " + markdownCode(hostile) + "\n- END\n",
+		} {
+			if live := liveMarkdown(t, markdown); live != "" {
+				t.Fatalf("seed %d: %s: %q has the live part %q:\n%s", seed, name, hostile, live, markdown)
+			}
+			got, isWhole := strings.CutSuffix(seen(markdown), "END")
+			got = strings.TrimSpace(got)
+			switch name {
+			case "bold":
+				got = strings.TrimSpace(strings.TrimSuffix(strings.TrimPrefix(got, "x "), "x"))
+			case "code item":
+				got = strings.TrimSpace(strings.TrimPrefix(got, "a:"))
+			case "cell", "code cell":
+				got = strings.TrimSpace(strings.TrimPrefix(got, "A B C x"))
+			case "two cells":
+				continue
+			}
+			if !isWhole || got != want {
+				t.Fatalf("seed %d: %s: %q reads %q, want %q:\n%s", seed, name, hostile, got, want, markdown)
+			}
+		}
+	}
+}
+
+// TestHostileReports fills every text of a report with hostile text.
+func TestHostileReports(t *testing.T) {
+	seed := uint64(time.Now().UnixNano())
+	s := hostileSource{rand.New(rand.NewPCG(seed, 0))}
+	command := regexp.MustCompile(`^::(error|warning|notice) [^:]*::`)
+	for range 300 {
+		var r compare.Report
+		var l audit.Locks
+		var findings audit.Report
+		s.fill(t, reflect.ValueOf(&r).Elem())
+		s.fill(t, reflect.ValueOf(&l).Elem())
+		s.fill(t, reflect.ValueOf(&findings).Elem())
+		for i := range findings.Findings {
+			findings.Findings[i].Severity = []string{"error", "warning", "note"}[s.IntN(3)] // not from outside
+		}
+		print := func(write func(b *strings.Builder) error) string {
+			var b strings.Builder
+			if err := write(&b); err != nil {
+				t.Fatalf("seed %d: %v", seed, err)
+			}
+			return b.String()
+		}
+		for _, markdown := range []string{print(func(b *strings.Builder) error { return checkMarkdown(b, &r) }), print(func(b *strings.Builder) error { return locksMarkdown(b, &l) })} {
+			if live := liveMarkdown(t, markdown); live != "" {
+				t.Fatalf("seed %d: Markdown has the live part %q:\n%s", seed, live, markdown)
+			}
+			for line := range strings.Lines(markdown) {
+				if bars := strings.Count(line, "|") - strings.Count(line, `\|`); strings.HasPrefix(line, "|") && bars != 5 {
+					t.Fatalf("seed %d: %d bars in the row %s", seed, bars, line)
+				}
+			}
+		}
+		github := print(func(b *strings.Builder) error { return githubFormat.Check(b, &r) }) + print(func(b *strings.Builder) error { return githubFormat.Lint(b, &findings) })
+		for line := range strings.Lines(github) {
+			if !command.MatchString(line) {
+				t.Fatalf("seed %d: the line %q is no command", seed, line)
+			}
+		}
+		for _, sarif := range []string{print(func(b *strings.Builder) error { return sarifFormat.Check(b, &r) }), print(func(b *strings.Builder) error { return sarifFormat.Lint(b, &findings) })} {
+			var log sarifLog
+			if err := json.Unmarshal([]byte(sarif), &log); err != nil {
+				t.Fatalf("seed %d: %v", seed, err)
+			}
+			for _, result := range log.Runs[0].Results {
+				if strings.Contains(result.Message.Text, "](") {
+					t.Fatalf("seed %d: the message of SARIF has a link: %s", seed, result.Message.Text)
+				}
+			}
+		}
+	}
+}
