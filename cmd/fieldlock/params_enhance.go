@@ -100,6 +100,9 @@ func readManifests(r *manifest.Reader, path string) ([]*yamldoc.Document, error)
 	var errs []error
 	for _, file := range files {
 		errs = append(errs, file.Err)
+		for _, r := range file.Repeated {
+			errs = append(errs, r.Err())
+		}
 		for _, document := range file.Documents {
 			apiVersion, _ := document.Object["apiVersion"].(string)
 			kind, _ := document.Object["kind"].(string)

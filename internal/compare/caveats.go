@@ -8,6 +8,7 @@ import (
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/internal/rule"
+	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
 // caveats returns warnings about a check that looks cleaner than it is.
@@ -87,6 +88,33 @@ func misspelled(v *crd.Version) []string {
 		if f.Rule == rule.UnknownKey {
 			list = append(list, fmt.Sprintf("%s:%d: %s: %s", v.CRD().File, v.Position(f.SchemaPath).Line, f.Path, f.Message))
 		}
+	}
+	return list
+}
+
+// maxRepeatedKeys bounds the warnings about repeated keys.
+const maxRepeatedKeys = 20
+
+// repeatedKeys returns warnings about the keys that a mapping of NEW has twice, with different values. What OLD has with
+// the same values, in any file, is not new.
+func repeatedKeys(news, olds []*yamldoc.Repeat) []string {
+	known := map[string][]*yamldoc.Repeat{}
+	for _, r := range olds {
+		known[r.Key] = append(known[r.Key], r)
+	}
+	var list []string
+	more := 0
+	for _, r := range news {
+		if i := slices.IndexFunc(known[r.Key], r.Same); i >= 0 {
+			known[r.Key] = slices.Delete(known[r.Key], i, i+1)
+		} else if len(list) < maxRepeatedKeys {
+			list = append(list, r.String())
+		} else {
+			more++
+		}
+	}
+	if more > 0 {
+		list = append(list, fmt.Sprintf("%d more keys are there twice in NEW", more))
 	}
 	return list
 }

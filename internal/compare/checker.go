@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
@@ -34,15 +35,17 @@ func (c *checker) fail(errs ...error) {
 	}
 }
 
-// covered returns the objects that a definition covers, and counts the others as skipped, unless they are among those
-// of OLD, which were counted before.
-func (c *checker) covered(objects, counted []*manifest.Object) []*manifest.Object {
+// covered returns the objects of set that a definition covers, and counts the others as skipped, unless they are among
+// those of OLD, which were counted before. old is nil for OLD itself.
+func (c *checker) covered(set, old *manifest.Set) []*manifest.Object {
 	before := map[manifest.ID]bool{}
-	for _, o := range counted {
-		before[o.ID] = true
+	if old != nil {
+		for _, o := range old.Objects {
+			before[o.ID] = true
+		}
 	}
 	var list []*manifest.Object
-	for _, o := range objects {
+	for _, o := range set.Objects {
 		if kind := c.kinds.builtinOf(o); kind != nil {
 			o.Group = kind.Group // some kinds have moved to another group
 		}
@@ -51,12 +54,25 @@ func (c *checker) covered(objects, counted []*manifest.Object) []*manifest.Objec
 		case len(c.kinds.of(o)) == 0:
 			c.skip(o)
 		case o.Invalid != nil:
-			c.fail(o.Invalid)
+			c.failInvalid(o, old)
 		default:
 			list = append(list, o)
 		}
 	}
 	return list
+}
+
+// failInvalid adds the error of an object that cannot be identified: in NEW, unless OLD has the very object. kubectl refuses
+// it, so in a directory of OLD it is not what a cluster has, and a change may repair it.
+func (c *checker) failInvalid(o *manifest.Object, old *manifest.Set) {
+	switch {
+	case old == nil && o.Path != "":
+	case old != nil && slices.ContainsFunc(old.Objects, func(was *manifest.Object) bool {
+		return was.Invalid != nil && jsonvalue.Equal(was.Value(), o.Value())
+	}):
+	default:
+		c.fail(o.Invalid)
+	}
 }
 
 // skip counts an object whose kind nobody knows.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 )
 
@@ -39,19 +40,19 @@ func Check(in Input, o Options) (*Report, error) {
 	c.fail(newSet.Errs...)
 	c.fail(c.kinds.errs...)
 	c.report.Warnings = append(append(c.report.Warnings, in.Warnings...), c.kinds.warnings...)
+	c.report.Warnings = append(c.report.Warnings, repeatedKeys(slices.Concat(in.NewSchemas.Repeated, newSet.Repeated), slices.Concat(in.OldSchemas.Repeated, oldSet.Repeated))...)
 	for _, p := range newSet.Patches {
-		has := func(o *manifest.Object) bool { return o.ID == p.ID }
-		if i := slices.IndexFunc(oldSet.Objects, has); i >= 0 && !slices.ContainsFunc(newSet.Objects, has) {
+		if was := becamePatch(p, newSet, oldSet); was != nil {
 			c.report.Unknown = append(c.report.Unknown, Remark{subject(p.Object, ""), "", fmt.Sprintf(
 				"it is a patch of %s, and the object itself in OLD (%s); render the manifests with --render 'kustomize build DIR' to check what it changes",
-				p.Kustomization, oldSet.Objects[i].Document.File)})
+				p.Kustomization, was.Document.File)})
 			continue
 		}
 		c.report.Notes = append(c.report.Notes, Remark{subject(p.Object, ""), "", fmt.Sprintf(
 			"it is a patch of %s, not an object, and was skipped; to check what it changes, render the manifests with --render 'kustomize build DIR'", p.Kustomization)})
 	}
 	oldSet.Objects, newSet.Objects = append(oldSet.Objects, oldPlain...), append(newSet.Objects, newPlain...)
-	olds, news := c.covered(oldSet.Objects, nil), c.covered(newSet.Objects, oldSet.Objects)
+	olds, news := c.covered(oldSet, nil), c.covered(newSet, oldSet)
 	c.fail(repeated(olds)...)
 	c.fail(repeated(news)...)
 	pairs := pairUp(news, olds)
@@ -64,6 +65,22 @@ func Check(in Input, o Options) (*Report, error) {
 	c.report.Warnings = append(append(c.report.Warnings, c.kinds.notRun()...), c.caveats(pairs)...)
 	c.report.finish(o.Strict)
 	return c.report, nil
+}
+
+// becamePatch returns an object of OLD that is no longer in its file in NEW, and that a patch of NEW may have been; nil for
+// none. Another copy of the object in NEW tells nothing, and a patch that OLD has too was none.
+func becamePatch(p manifest.Patch, newSet, oldSet *manifest.Set) *manifest.Object {
+	if slices.ContainsFunc(oldSet.Patches, func(old manifest.Patch) bool { return old.ID == p.ID && jsonvalue.Equal(old.Value(), p.Value()) }) {
+		return nil
+	}
+	for _, was := range oldSet.Objects {
+		isOne := was.Group == p.Group && was.Kind == p.Kind && was.Name == p.Name && (was.Namespace == p.Namespace || was.Namespace == "" || p.Namespace == "")
+		stays := func(o *manifest.Object) bool { return o.ID == was.ID && o.Path == was.Path }
+		if isOne && !slices.ContainsFunc(newSet.Objects, stays) {
+			return was
+		}
+	}
+	return nil
 }
 
 // others counts the documents of both sides that are not objects; a file that both sides have counts once.

@@ -2,33 +2,62 @@ package manifest
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 )
 
 // filesBelow lists the YAML and JSON files of a directory tree, sorted, and what cannot be read in it. It follows links.
 func filesBelow(dir string) []target {
-	var targets []target
-	walk(dir, nil, func(path string, err error) {
-		below, relErr := filepath.Rel(dir, path)
-		if relErr != nil {
-			below = path
-		}
-		targets = append(targets, target{path, filepath.ToSlash(below), true, unreadable(path, err)})
-	})
-	slices.SortFunc(targets, func(a, b target) int { return strings.Compare(a.name, b.name) })
-	return targets
+	w := &walker{root: dir}
+	w.dir(dir, nil, false)
+	return w.sorted()
 }
 
-// walk calls add for each file below dir that HasObjects, and for what cannot be read. above are the directories that
-// lead to dir, as real paths: a link back to one of them is not followed.
-func walk(dir string, above []string, add func(path string, err error)) {
+// hiddenBelow lists the files that filesBelow leaves out: those below directories whose name starts with a dot. The
+// repository of git is not one of them.
+func hiddenBelow(dir string) []target {
+	w := &walker{root: dir, hidden: true}
+	w.dir(dir, nil, false)
+	return slices.DeleteFunc(w.sorted(), func(t target) bool { return t.err != nil || !IsHidden(t.below) })
+}
+
+// maxBehind bounds how many files and directories behind links are looked at: a few links to directories with links could
+// make more than there are atoms.
+const maxBehind = 1_000_000
+
+// walker collects the files of a directory tree that hold objects.
+type walker struct {
+	root    string
+	hidden  bool // also below directories whose name begins with a dot
+	targets []target
+	behind  int // files and directories behind links
+}
+
+// sorted returns the files in the order of their names.
+func (w *walker) sorted() []target {
+	slices.SortFunc(w.targets, func(a, b target) int { return strings.Compare(a.name, b.name) })
+	return w.targets
+}
+
+func (w *walker) add(path string, err error) {
+	below, relErr := filepath.Rel(w.root, path)
+	if relErr != nil {
+		below = path
+	}
+	w.targets = append(w.targets, target{path, filepath.ToSlash(below), true, unreadable(path, err)})
+}
+
+// dir adds each file below dir that HasObjects, and what cannot be read. above are the directories that lead to dir, as
+// real paths: a link back to one of them is not followed. linked tells that dir is behind a link.
+func (w *walker) dir(dir string, above []string, linked bool) {
 	real, err := filepath.EvalSymlinks(dir)
 	if err != nil {
-		add(dir, err)
+		w.add(dir, err)
 		return
 	}
 	if slices.Contains(above, real) {
@@ -37,30 +66,52 @@ func walk(dir string, above []string, add func(path string, err error)) {
 	above = append(above[:len(above):len(above)], real)
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		add(dir, err)
+		w.add(dir, err)
 		return
 	}
 	for _, entry := range entries {
 		path := filepath.Join(dir, entry.Name())
-		mode := entry.Type()
-		if mode&fs.ModeSymlink != 0 {
-			info, err := os.Stat(path)
-			if err != nil {
-				add(path, err)
-				continue
-			}
-			mode = info.Mode()
+		if linked {
+			w.behind++
 		}
-		switch {
-		case mode.IsDir() && strings.HasPrefix(entry.Name(), "."):
-		case mode.IsDir():
-			walk(path, above, add)
-		case HasObjects(path) && !mode.IsRegular():
-			add(path, &fs.PathError{Op: "read", Path: path, Err: errors.New("it is not a regular file")})
-		case HasObjects(path):
-			add(path, nil)
+		if w.behind > maxBehind {
+			w.add(path, &fs.PathError{Op: "read", Path: path, Err: fmt.Errorf("there are more than %d files behind links", maxBehind)})
+			return
 		}
+		w.entry(path, entry.Type(), above, linked)
 	}
+}
+
+// entry adds a file, and what is in a directory. A link that leads nowhere, or in a circle, is a mistake if it has the name
+// of a file of objects.
+func (w *walker) entry(path string, mode fs.FileMode, above []string, linked bool) {
+	if mode&fs.ModeSymlink != 0 {
+		info, err := os.Stat(path)
+		if leadsNowhere := errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ELOOP) || errors.Is(err, syscall.ENOTDIR); leadsNowhere && !HasObjects(path) {
+			return
+		}
+		if err != nil {
+			w.add(path, err)
+			return
+		}
+		mode, linked = info.Mode(), true
+	}
+	name := filepath.Base(path)
+	switch {
+	case mode.IsDir() && (name == ".git" || strings.HasPrefix(name, ".") && !w.hidden):
+	case mode.IsDir():
+		w.dir(path, above, linked)
+	case HasObjects(path) && !mode.IsRegular():
+		w.add(path, &fs.PathError{Op: "read", Path: path, Err: errors.New("it is not a regular file")})
+	case HasObjects(path):
+		w.add(path, nil)
+	}
+}
+
+// IsHidden reports whether a path leads through a directory whose name starts with a dot.
+func IsHidden(path string) bool {
+	steps := strings.Split(filepath.ToSlash(path), "/")
+	return slices.ContainsFunc(steps[:len(steps)-1], func(step string) bool { return strings.HasPrefix(step, ".") && step != "." && step != ".." })
 }
 
 // AcceptFile is the name of the file with accepted findings. It is never read as a file of objects.

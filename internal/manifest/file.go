@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
@@ -21,6 +22,8 @@ type File struct {
 	Found bool
 
 	Documents []*yamldoc.Document
+	// Repeated are the keys that a mapping has twice with different values. The last one counts, as for kubectl.
+	Repeated []*yamldoc.Repeat
 	// Unrelated is set for a file of a directory that is malformed and holds no object.
 	Unrelated bool
 	// Err joins what is wrong with the file or its documents; the documents that can be read are there all the same.
@@ -38,7 +41,7 @@ func (f *File) ParseShared(data []byte, shared *yamldoc.Shared) {
 		f.Err = fmt.Errorf("%s: it is a pointer of Git LFS, not the file itself; fetch the file with git lfs pull", f.Name)
 		return
 	}
-	f.Documents, f.Err = shared.Read(f.Name, data)
+	f.Documents, f.Repeated, f.Err = shared.Read(f.Name, data)
 	switch {
 	case f.Err == nil:
 	case f.Found && notObjects(f.Err):
@@ -46,15 +49,26 @@ func (f *File) ParseShared(data []byte, shared *yamldoc.Shared) {
 	case template.Match(data):
 		f.Err = &TemplateError{f.Name, f.Err}
 	case f.Found && !mayHoldObject(data):
-		f.Documents, f.Err, f.Unrelated = nil, nil, true
+		f.Documents, f.Repeated, f.Err, f.Unrelated = nil, nil, nil, true
 	}
 }
 
-// mayHoldObject reports whether a text that cannot be read may be the text of an object: it has the names of the fields
-// that every object has, or escapes that could stand for them. A tsconfig.json with comments has none of these.
-func mayHoldObject(data []byte) bool {
-	return bytes.Contains(data, []byte("apiVersion")) && bytes.Contains(data, []byte("kind")) || bytes.ContainsRune(data, '\\') || !utf8.Valid(data)
+// hasObject reports whether the document with this number is an object, or a list of objects.
+func (f *File) hasObject(number int) bool {
+	return slices.ContainsFunc(f.Documents, func(d *yamldoc.Document) bool {
+		return d.Number == number && d.Object["apiVersion"] != nil && d.Object["kind"] != nil
+	})
 }
+
+// mayHoldObject reports whether a text that cannot be read may be the text of an object: it has the names of the fields
+// that every object has, or escapes or base64 that could stand for them. A tsconfig.json with comments has none of these.
+func mayHoldObject(data []byte) bool {
+	return bytes.Contains(data, []byte("apiVersion")) && bytes.Contains(data, []byte("kind")) || bytes.ContainsRune(data, '\\') || !utf8.Valid(data) ||
+		binaryTag.Match(data)
+}
+
+// binaryTag finds the tag !!binary, a tag with an escape, and the directive that gives tags other names.
+var binaryTag = regexp.MustCompile(`(?m)(^|[\s,\[{\x{feff}])![^\s,\[\]{}]*(binary|%)|%TAG`)
 
 // notObjects reports whether err is only about documents that are lists or scalars.
 func notObjects(err error) bool {

@@ -110,18 +110,19 @@ func newObject(d *yamldoc.Document, f *File) (*Object, error) {
 	if group, _, ok := strings.Cut(o.APIVersion, "/"); ok {
 		o.Group = group
 	}
-	o.Invalid = o.identify()
-	if f.Found && o.Invalid != nil && o.Name == "" {
+	var named bool
+	if named, o.Invalid = o.identify(); f.Found && !named {
 		return nil, nil
 	}
 	return o, nil
 }
 
-// identify reads namespace and name, as far as they are there.
-func (o *Object) identify() error {
+// identify reads namespace and name, as far as they are there. named is false for an object that has neither a name nor
+// anything in the place of one.
+func (o *Object) identify() (named bool, err error) {
 	metadata, ok := o.Value()["metadata"].(map[string]any)
 	if !ok {
-		return o.Mistake("metadata", "it is %s; it has to be an object with the name of the object", describe(o.Value()["metadata"]))
+		return o.Value()["metadata"] != nil, o.Mistake("metadata", "it is %s; it has to be an object with the name of the object", describe(o.Value()["metadata"]))
 	}
 	for _, field := range [...]struct {
 		name string
@@ -130,14 +131,14 @@ func (o *Object) identify() error {
 		value := metadata[field.name]
 		text, isText := value.(string)
 		if value != nil && !isText {
-			return o.Mistake("metadata."+field.name, "it is %s; it has to be a string, in quotes where YAML reads it as something else", describe(value))
+			return true, o.Mistake("metadata."+field.name, "it is %s; it has to be a string, in quotes where YAML reads it as something else", describe(value))
 		}
 		*field.into = text
 	}
 	if generated, _ := metadata["generateName"].(string); o.Generated() && generated == "" {
-		return o.Mistake("metadata.name", "it is missing; objects are paired by kind, namespace and name")
+		return false, o.Mistake("metadata.name", "it is missing; objects are paired by kind, namespace and name")
 	}
-	return nil
+	return true, nil
 }
 
 // mistake returns an error at a field of d.

@@ -25,9 +25,13 @@ func (r *Reader) Kinds(args ...string) (crds []CRD, errs []error, err error) {
 	return crds, append(errs, more...), nil
 }
 
-// Kinds returns all schemas as CRDs, as Reader.Kinds does.
+// Kinds returns all schemas as CRDs, as Reader.Kinds does. A key that a mapping has twice, with different values, is an
+// error: an author of schemas means one of the two.
 func (s *Schemas) Kinds() (crds []CRD, errs []error) {
 	crds = slices.Clone(s.CRDs)
+	for _, r := range s.Repeated {
+		errs = append(errs, r.Err())
+	}
 	add := func(d *openapi.Document, kind openapi.Kind) {
 		c, err := asCRD(d, kind)
 		if err != nil {

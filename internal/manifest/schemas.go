@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/fieldlock/fieldlock/immutability/openapi"
+	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
 // Schemas are the schemas that files hold.
@@ -14,11 +15,13 @@ type Schemas struct {
 	CRDs []CRD
 	// Documents are OpenAPI documents and JSON Schemas.
 	Documents []*openapi.Document
+	// Repeated are the keys with two values in the files of the schemas, of which the last one counts.
+	Repeated []*yamldoc.Repeat
 }
 
 // Add adds other schemas.
 func (s *Schemas) Add(other Schemas) {
-	s.CRDs, s.Documents = append(s.CRDs, other.CRDs...), append(s.Documents, other.Documents...)
+	s.CRDs, s.Documents, s.Repeated = append(s.CRDs, other.CRDs...), append(s.Documents, other.Documents...), append(s.Repeated, other.Repeated...)
 }
 
 // Schemas reads the schemas that args name, as Read does. Every arg has to have at least one. Errors about single files or
@@ -54,7 +57,7 @@ func SchemasOf(arg string, files []File) (s Schemas, errs []error, err error) {
 	var rest []File
 	for _, f := range files {
 		if d := openAPIOf(&f); d != nil {
-			s.Documents = append(s.Documents, d)
+			s.Documents, s.Repeated = append(s.Documents, d), append(s.Repeated, f.Repeated...)
 		} else {
 			rest = append(rest, f)
 		}
@@ -66,7 +69,7 @@ func SchemasOf(arg string, files []File) (s Schemas, errs []error, err error) {
 		}
 		return s, nil, fmt.Errorf("%s: there is no CustomResourceDefinition in it; give the YAML or JSON of a CRD, or a directory of CRDs", arg)
 	}
-	s.CRDs = set.CRDs
+	s.CRDs, s.Repeated = set.CRDs, append(s.Repeated, set.Repeated...)
 	return s, set.Errs, nil
 }
 

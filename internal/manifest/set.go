@@ -24,6 +24,8 @@ type Set struct {
 	Others []string
 	// Documents is how many documents there are in all.
 	Documents int
+	// Repeated are the keys with two values in the documents of objects. The last one counts.
+	Repeated []*yamldoc.Repeat
 	// Errs is what is wrong with files and documents; the rest is in the set all the same.
 	Errs []error
 	// Unrendered is the one of Errs that is about templates, or nil.
@@ -45,6 +47,11 @@ func Objects(files []File) *Set {
 			s.Errs = append(s.Errs, yamldoc.Errors(f.Err)...)
 		}
 		s.Documents += len(f.Documents)
+		for _, r := range f.Repeated {
+			if !f.Found || f.hasObject(r.Document) {
+				s.Repeated = append(s.Repeated, r)
+			}
+		}
 		if f.Unrelated {
 			s.Documents++
 			s.Others = append(s.Others, f.Path)

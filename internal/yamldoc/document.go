@@ -29,8 +29,19 @@ const maxLists = 100
 // item that it cannot read, with file and line: text that is not UTF-8 or is malformed, a key that has two values in a mapping,
 // a value that JSON does not have, a document that is not an object (ErrNotObject). Cost: one pass over the text.
 func Read(name string, data []byte) ([]*Document, error) {
-	roots, errs := readAll(name, data, (*piece).read)
+	roots, errs := readStrictly(name, data)
 	return expand(name, roots, errs)
+}
+
+// readStrictly is readAll for those to whom a key with two values is an error; such a document has no value.
+func readStrictly(name string, data []byte) ([]root, []*Error) {
+	roots, errs := readAll(name, data, (*piece).read)
+	for _, r := range repeatsOf(name, roots) {
+		if root := &roots[r.Document-1]; root.value != nil {
+			errs, root.value = append(errs, r.Err()), nil
+		}
+	}
+	return roots, errs
 }
 
 // expand makes documents of the values of a file, and joins the errors.
@@ -61,7 +72,7 @@ func expand(name string, roots []root, errs []*Error) ([]*Document, error) {
 	return documents, err
 }
 
-// appendTo appends d, or when it is a List its items, to list.
+// appendTo appends d, or when it is a list its items, to list.
 func (d *Document) appendTo(list []*Document, errs *[]*Error) []*Document {
 	items, ok := d.listItems()
 	if !ok {
@@ -78,34 +89,49 @@ func (d *Document) appendTo(list []*Document, errs *[]*Error) []*Document {
 			*errs = append(*errs, d.Errorf([]any{"items", i}, "it is %s; the items of a %s are objects", Describe(item), kind))
 			continue
 		}
-		if _, ok := object["kind"]; !ok && kind != "List" {
-			object["kind"] = strings.TrimSuffix(kind, "List")
-			if version, ok := d.Object["apiVersion"]; ok && object["apiVersion"] == nil {
-				object["apiVersion"] = version
-			}
-		}
+		d.complete(object, strings.TrimSuffix(kind, "List"))
 		steps := append(slices.Clone(d.prefix), "items", i)
 		list = (&Document{File: d.File, Number: d.Number, Object: object, source: d.source, prefix: steps}).appendTo(list, errs)
 	}
 	return list
 }
 
-// listItems returns the items of a list of objects. As for kubectl, that is an object with items whose kind ends in
-// "List", with a metadata.name or without, and any object whose items all have an apiVersion and a kind themselves.
+// complete gives an item without a kind that of the list, and its apiVersion, as lists of one kind are written.
+func (d *Document) complete(item map[string]any, kind string) {
+	hasKind, hasVersion := isText(item["kind"]), isText(item["apiVersion"])
+	if hasKind || kind == "" || hasVersion && item["kind"] != nil && item["kind"] != "" {
+		return
+	}
+	item["kind"] = kind
+	if version := d.Object["apiVersion"]; !hasVersion && isText(version) {
+		item["apiVersion"] = version
+	}
+}
+
+// listItems returns the items of a list of objects. As for kubectl, that is any object with a kind and a list of items,
+// with a metadata.name or without. kubectl refuses a list with an item that is not an object, or with neither an
+// apiVersion nor one in its items: unless its kind ends in "List", such a document is something else, such as the values
+// of a chart.
 func (d *Document) listItems() ([]any, bool) {
 	items, ok := d.Object["items"].([]any)
 	kind, _ := d.Object["kind"].(string)
-	if !ok || strings.HasSuffix(kind, "List") {
-		return items, ok
+	if !ok || kind == "" || strings.HasSuffix(kind, "List") {
+		return items, ok && kind != ""
 	}
+	hasVersion := isText(d.Object["apiVersion"])
 	for _, item := range items {
-		_, hasVersion := At(item, "apiVersion").(string)
-		_, hasKind := At(item, "kind").(string)
-		if !hasVersion || !hasKind {
+		if _, isObject := item.(map[string]any); !isObject {
 			return nil, false
 		}
+		hasVersion = hasVersion || isText(At(item, "apiVersion")) && isText(At(item, "kind"))
 	}
-	return items, len(items) > 0
+	return items, hasVersion
+}
+
+// isText reports whether v is a string that is not empty.
+func isText(v any) bool {
+	text, _ := v.(string)
+	return text != ""
 }
 
 // Position returns the place of the value that steps lead to, each step a member name (string) or an index (int): for a

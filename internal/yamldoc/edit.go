@@ -20,7 +20,7 @@ type File struct {
 // Parse reads a file to change it, as Read does. Documents that are not objects stay as they are. It returns an error if
 // a document cannot be read.
 func Parse(name string, data []byte) (*File, error) {
-	roots, errs := readAll(name, data, (*piece).read)
+	roots, errs := readStrictly(name, data)
 	documents, err := expand(name, roots, errs)
 	for _, e := range Errors(err) {
 		if !errors.Is(e, ErrNotObject) {
@@ -38,7 +38,7 @@ func Parse(name string, data []byte) (*File, error) {
 // The result is read again. It is an error, which names the line, if a change cannot be made in the layout of the file:
 // for instance in a value that an alias stands for.
 func (f *File) Bytes() ([]byte, error) {
-	originals, errs := readAll(f.name, f.data, (*piece).read)
+	originals, errs := readStrictly(f.name, f.data)
 	before, _ := expand(f.name, originals, errs)
 	wanted, err := f.wanted()
 	if err != nil {

@@ -13,8 +13,7 @@ import (
 // errJSONSyntax is the cause of the error about a text that is not JSON; it may still be YAML.
 var errJSONSyntax = errors.New("not JSON")
 
-// readJSON reads the JSON values of the piece, one after another, as the API server's decoder does, but strictly: a
-// member name that an object has twice, with two values, is an error.
+// readJSON reads the JSON values of the piece, one after another, as kubectl does.
 func (p *piece) readJSON() ([]root, *Error) {
 	var roots []root
 	text := &jsonText{piece: p}
@@ -27,7 +26,11 @@ func (p *piece) readJSON() ([]root, *Error) {
 		if r.err != nil {
 			return roots, &Error{File: p.name, Line: p.line + lineAt(p.data, r.at), Document: 1, Message: r.err.Error(), cause: r.cause}
 		}
-		roots = append(roots, root{value, &jsonSource{jsonText: text, start: i}})
+		made := root{value: value, source: &jsonSource{jsonText: text, start: i}}
+		for _, m := range r.repeated {
+			made.repeated = append(made.repeated, repeated{m.name, text.position(m.at).Line - p.line, 0, m.was, m.is})
+		}
+		roots, r.repeated = append(roots, made), nil
 		i = jsonStart(p.data, end)
 	}
 	return roots, nil
@@ -41,6 +44,9 @@ func ReadJSON(data []byte) (any, error) {
 	if end = jsonscan.Space(data, end); r.err == nil && end < len(data) {
 		r.broken(end, "there is something after the value")
 	}
+	if r.err == nil && len(r.repeated) > 0 {
+		return nil, errors.New(twiceInJSON(r.repeated[0].name) + "; remove one")
+	}
 	return value, r.err
 }
 
@@ -50,6 +56,15 @@ type jsonReader struct {
 	err   error
 	cause error // errJSONSyntax, or nil
 	at    int   // offset of the mistake
+
+	repeated []jsonRepeated
+}
+
+// jsonRepeated is repeated with an offset.
+type jsonRepeated struct {
+	name    string
+	at      int
+	was, is any
 }
 
 func (r *jsonReader) fail(at int, err error) int {
@@ -112,7 +127,7 @@ func (r *jsonReader) object(i, depth int) (any, int) {
 			break
 		}
 		if twice && !same(first, object[name]) {
-			return nil, r.fail(at, fmt.Errorf("an object has the member %q twice, with two values; remove one", name))
+			r.repeated = append(r.repeated, jsonRepeated{name, at, first, object[name]})
 		}
 		switch i = jsonscan.Space(r.data, end); {
 		case i < len(r.data) && r.data[i] == '}':
@@ -217,8 +232,10 @@ func (s *jsonSource) child(value int, step any) (jsonChild, bool) {
 			return children[step], true
 		}
 	case string:
-		if i := slices.IndexFunc(children, func(c jsonChild) bool { return c.name == step }); i >= 0 && s.data[value] == '{' {
-			return children[i], true
+		for _, child := range slices.Backward(children) { // of several members with one name the last counts
+			if child.name == step && s.data[value] == '{' {
+				return child, true
+			}
 		}
 	}
 	return jsonChild{}, false

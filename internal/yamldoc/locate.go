@@ -46,9 +46,7 @@ func (s *yamlSource) find(steps []any) Position {
 // nodeChild returns the node one step below node, and the node where it begins: its key, or itself in a list. Both are
 // nil when there is none.
 func nodeChild(node *yaml.Node, step any, merges int) (key, value *yaml.Node) {
-	for node.Kind == yaml.AliasNode {
-		node = node.Alias
-	}
+	node = aliased(node)
 	switch step := step.(type) {
 	case int:
 		if node.Kind == yaml.SequenceNode && step >= 0 && step < len(node.Content) {

@@ -18,7 +18,10 @@ import (
 // differ: "" where they agree, and where this package refuses what it documents to refuse.
 func sameAsKubectl(text string) string {
 	data, wantErr := yaml.YAMLToJSON([]byte(text))
-	documents, err := yamldoc.Read("f", []byte(text))
+	documents, repeats, err := (&yamldoc.Shared{}).Read("f", []byte(text))
+	if _, strictErr := yamldoc.Read("f", []byte(text)); err == nil && (strictErr != nil) != (len(repeats) > 0) {
+		return fmt.Sprintf("%d repeats, strictly the error %v", len(repeats), strictErr)
+	}
 	switch {
 	case err != nil && wantErr != nil, err != nil && stricter(err):
 		return ""
@@ -41,7 +44,7 @@ func sameAsKubectl(text string) string {
 
 // stricter reports whether err is one that this package reports on purpose and kubectl does not.
 func stricter(err error) bool {
-	for _, message := range []string{" twice", "is a number that JSON does not have", "the document is not an object", "is not UTF-8", "stand for more than",
+	for _, message := range []string{" in JSON, first in line", "is a number that JSON does not have", "the document is not an object", "is not UTF-8", "stand for more than",
 		"; a document is an object", "tag !!binary is on data", "too large a number for a key",
 		"null is used as a key"} { // kubectl has this error too, but not in a value that a merge then replaces
 		if strings.Contains(err.Error(), message) {
@@ -148,6 +151,63 @@ func (c *choices) document() string {
 		}
 	}
 	return b.String()
+}
+
+// TestLastWins: of a key with two values the last one counts, at any depth, and is told with its place.
+func TestLastWins(t *testing.T) {
+	for text, want := range map[string]string{ // what is told, as LINE KEY
+		"a: 1\nb: 2\na: 3\n":                                         "3 a",
+		"a: 1\na: 2\na: 1\n":                                         "2 a, 3 a",
+		"a: {x: 1, y: 2}\nb: 1\na: {x: 3}\n":                         "3 a",
+		"a:\n- {b: 1,\n   b: 2}\n":                                   "3 b",
+		"<<: {x: 1}\na: 1\na: 2":                                     "3 a",
+		"a: 1\n<<: {a: 2}\na: 3":                                     "3 a",
+		"a: 1\na: 3\n<<: {a: 2}":                                     "2 a",
+		"x: &x {a: 1,\n a: 2}\nb: *x\nc: [*x, *x]\n":                 "2 a",
+		"&k a: 1\n*k : 2\n":                                          "2 a",
+		"a: 1\n\"\\u0061\": 2\n":                                     "2 a",
+		"0x1: a\n1: b\n":                                             "2 1",
+		"a: {b: {c: 1}, b: {d: 1}}\n":                                "1 b",
+		`{"a": 1, "b": {"c": [1], "c": [2]},` + "\n" + `"a": null}`:  "1 c, 2 a",
+		`{"a": {"x": 1}, "\u0061": {"y": 1}}`:                        "1 a",
+		"# c\n---\na: 1\na: 2\n":                                     "4 a",
+		"\n{\"a\": 1,\n\"a\": 2}":                                    "3 a",
+		`{"a": 1, "A": 2, "a": 1}`:                                   "",
+		"a: [1, {b: 2}]\na: [1, {b: 2.0}]\n":                         "",
+		`{"items": 1, "items": {"a": 1}, "kind": "x", "Items": "y"}`: "1 items",
+	} {
+		if diff := sameAsKubectl(text); diff != "" {
+			t.Errorf("%q:\n%s", text, diff)
+		}
+		_, repeats, err := (&yamldoc.Shared{}).Read("f", []byte(text))
+		var got []string
+		for _, r := range repeats {
+			got = append(got, fmt.Sprint(r.Line, " ", r.Key))
+		}
+		if err != nil || strings.Join(got, ", ") != want {
+			t.Errorf("%q: %q, %v; want %q", text, got, err, want)
+		}
+	}
+}
+
+// TestLastWinsPlaces: the place of a member that is there twice is that of the last one, in YAML and JSON; a document
+// that is read again for another file has the repeats too.
+func TestLastWinsPlaces(t *testing.T) {
+	var shared yamldoc.Shared
+	for _, text := range []string{"a: 1\nb: {c: 1}\nb:\n  c: 2\n", "{\"a\": 1,\n\"b\": {\"c\": 1},\n\"b\":\n{\"c\": 2}}"} {
+		for i, file := range []string{"f", "g"} {
+			documents, repeats, err := shared.Read(file, []byte("---\n"[:4*i]+text))
+			if err != nil || len(documents) != 1 || len(repeats) != 1 {
+				t.Fatalf("%q: %v, %v, %v", text, documents, repeats, err)
+			}
+			if got := documents[0].Locate("b.c").Line; got != 4+i {
+				t.Errorf("%q: b.c is in line %d of %s", text, got, file)
+			}
+			if r := repeats[0]; r.Line != 3+i || r.File != file || r.Key != "b" || !r.Same(repeats[0]) {
+				t.Errorf("%q: told %v", text, r)
+			}
+		}
+	}
 }
 
 // TestRepeatedKeys: a key that is there twice with one value is read as kubectl reads it, and can be edited.

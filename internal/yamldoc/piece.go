@@ -33,8 +33,9 @@ func (p *piece) in() *piece { return p }
 
 // root is the value of one document of a file.
 type root struct {
-	value  any
-	source source
+	value    any
+	source   source
+	repeated []repeated
 }
 
 // source finds the place of a value in the text that it was read from.

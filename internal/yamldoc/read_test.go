@@ -64,7 +64,8 @@ func TestStricterThanKubectl(t *testing.T) {
 		{"infinity", "JSON has no such number", "a: .inf", "f:1: document 1: .inf is a number that JSON does not have"},
 		{"not a number", "JSON has no such number", "a: -.Inf", "a number that JSON does not have"},
 		{"tag that does not fit", "the writer means a number", "a: !!int b", `the tag !!int is on "b"`},
-		{"same key in two spellings", "both are the member \"1\"", "1: a\n'1': b", `f:2: document 1: the mapping has the key "1" twice, with two values, first in line 1`},
+		{"two keys of one name", "kubectl takes any of the two", "1: a\n'1': b", `f:2: document 1: the mapping has two keys that are "1" in JSON, first in line 1; remove one`},
+		{"two floats of one name", "they differ in YAML", "0.1: a\n0.10000000001: b", `f:2: document 1: the mapping has two keys that are "0.1" in JSON, first in line 1`},
 		{"same key twice", "one of them would be lost", "a: 1\nb: 2\na: 3", `f:3: document 1: the mapping has the key "a" twice, with two values, first in line 1`},
 		{"same key twice, the second of the keys", "the line is that of the same key", "b: 1\na: 2\na: 3", `f:3: document 1: the mapping has the key "a" twice, with two values, first in line 2`},
 		{"same key twice after a merge", "a merge key does not make room for two", "<<: {x: 1}\na: 1\na: 2", `f:3: document 1: the mapping has the key "a" twice, with two values, first in line 2`},
@@ -165,8 +166,20 @@ func TestReadDocuments(t *testing.T) {
 		{"sign after the prefix", "kubectl reads a number", "a: 0b+1", []any{map[string]any{"a": int64(1)}}},
 		{"tag of another program", "kubectl takes it for text", "a: !secret 1", []any{map[string]any{"a": "1"}}},
 		{"two merge keys", "an own key is no second one of what they bring in", "a: {<<: {x: 1, w: 1}, <<: {w: 2}, x: 3}", []any{map[string]any{"a": map[string]any{"x": int64(3), "w": int64(2)}}}},
-		{"object with items without a kind", "the items are not objects of their own", "kind: A\napiVersion: x/v1\nitems: [{apiVersion: v1}]", []any{map[string]any{"kind": "A", "apiVersion": "x/v1", "items": []any{map[string]any{"apiVersion": "v1"}}}}},
-		{"object with empty items", "it is one itself", "kind: A\napiVersion: x/v1\nitems: []", []any{map[string]any{"kind": "A", "apiVersion": "x/v1", "items": []any{}}}},
+		{"object with items without a kind", "kubectl opens it, and refuses such an item", "kind: A\napiVersion: x/v1\nitems: [{apiVersion: v1}]", []any{map[string]any{"apiVersion": "v1", "kind": "A"}}},
+		{"object with items, one without a kind", "kubectl opens it", "kind: A\napiVersion: x/v1\nitems: [{kind: B, apiVersion: v1}, {b: 1}]",
+			[]any{map[string]any{"kind": "B", "apiVersion": "v1"}, map[string]any{"kind": "A", "apiVersion": "x/v1", "b": int64(1)}}},
+		{"object without apiVersion, with objects as items", "kubectl needs only the kind", "kind: A\nitems: [{kind: B, apiVersion: v1}, {b: 1}]",
+			[]any{map[string]any{"kind": "B", "apiVersion": "v1"}, map[string]any{"kind": "A", "b": int64(1)}}},
+		{"object with empty items", "kubectl applies nothing of it", "kind: A\napiVersion: x/v1\nitems: []", nil},
+		{"object with items that are null", "it is no list; Argo CD and Flux apply it", "kind: A\napiVersion: x/v1\nitems: ~", []any{map[string]any{"kind": "A", "apiVersion": "x/v1", "items": nil}}},
+		{"object with texts as items", "kubectl refuses it", "kind: A\napiVersion: x/v1\nitems: [a]", []any{map[string]any{"kind": "A", "apiVersion": "x/v1", "items": []any{"a"}}}},
+		{"items without a kind above them", "kubectl refuses them", "apiVersion: v1\nitems: [{kind: B, apiVersion: v1}]", []any{map[string]any{"apiVersion": "v1", "items": []any{map[string]any{"kind": "B", "apiVersion": "v1"}}}}},
+		{"item whose kind is null", "it takes the kind of the list", "kind: AList\napiVersion: x/v1\nitems: [{kind: ~, apiVersion: ~}, {kind: '', a: 1}, {kind: 5, b: 1}]",
+			[]any{map[string]any{"kind": "A", "apiVersion": "x/v1"}, map[string]any{"kind": "A", "apiVersion": "x/v1", "a": int64(1)}, map[string]any{"kind": "A", "apiVersion": "x/v1", "b": int64(1)}}},
+		{"a line that begins like a directive", "it is part of a text", "\ufeffa: \"x\n%y\"\n---\n\ufeffb: 2\n", []any{map[string]any{"a": "x %y"}, map[string]any{"b": int64(2)}}},
+		{"directives of two documents", "each belongs to the document after it", "%YAML 1.1\n# c\n---\na: 1\n...\n\n%YAML 1.1\n---\nb: 2\n---\nc: 3\n",
+			[]any{map[string]any{"a": int64(1)}, map[string]any{"b": int64(2)}, map[string]any{"c": int64(3)}}},
 		{"merge after a key", "for kubectl, what comes later wins", "a: {x: 1, <<: {x: 2}}", []any{map[string]any{"a": map[string]any{"x": int64(2)}}}},
 		{"marker alone", "no document", "---", nil},
 		{"marker at the end", "no document after it", "{\"a\": 1}\n---", []any{map[string]any{"a": int64(1)}}},
@@ -347,13 +360,13 @@ func TestShared(t *testing.T) {
 	const one = "---\nkind: A\nmetadata: {name: x}\n"
 	list := "---\nkind: List\nitems: [{kind: A}]\n"
 	var shared yamldoc.Shared
-	first, err := shared.Read("a", []byte(one+list+`---
+	first, _, err := shared.Read("a", []byte(one+list+`---
 {"kind": "B", "n": 1}
 `))
 	if err != nil {
 		t.Fatal(err)
 	}
-	second, err := shared.Read("b", []byte("# a comment\n"+list+one+"---\nkind: C\n---\n{\"kind\": \"B\", \"n\": 1}\n"))
+	second, _, err := shared.Read("b", []byte("# a comment\n"+list+one+"---\nkind: C\n---\n{\"kind\": \"B\", \"n\": 1}\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -374,7 +387,7 @@ func TestShared(t *testing.T) {
 	}
 	for text, want := range map[string]int{"{\"kind\": \"A\"} {": 1, "{\"kind\": \"A\"}{\"kind\": \"B\"}": 2, "%YAML 1.1\n---\nkind: A\n---\nkind: B\n": 2, "%YAML 1.1\n---\nkind: A\n---\nb: [\n": 1} {
 		for _, name := range []string{"a", "b"} {
-			documents, err := shared.Read(name, []byte(text))
+			documents, _, err := shared.Read(name, []byte(text))
 			if len(documents) != want || (err != nil) != (want == 1) || err != nil && !strings.HasPrefix(err.Error(), name+":") {
 				t.Errorf("%s, %q: %d documents, %v", name, text, len(documents), err)
 			}
@@ -390,7 +403,7 @@ func TestReadJSON(t *testing.T) {
 		`{"a": 1} {`:                         `the JSON is malformed: found "{"; there is something after the value`,
 		`{"a": 1}]`:                          `the JSON is malformed: found "]"; there is something after the value`,
 		`{"a": }`:                            `the JSON is malformed: found "}"; expected a value: an object, a list, a string in double quotes, a number, true, false or null`,
-		`{"a": 1, "a": 2} x`:                 `an object has the member "a" twice, with two values; remove one`,
+		`{"a": 1, "a": 2}`:                   `an object has the member "a" twice, with two values; remove one`,
 		"":                                   "the JSON is malformed: the text ends; a value is missing",
 		"[1 2]":                              `the JSON is malformed: found "2"; expected a comma or ] after an item`,
 		"[1,]":                               `the JSON is malformed: found "]"; expected a value: an object, a list, a string in double quotes, a number, true, false or null`,

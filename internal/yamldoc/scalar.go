@@ -213,9 +213,7 @@ func isTimestamp(text string) bool {
 
 // keyOf returns the member name that a key means. Numbers and booleans are keys as JSON writes them.
 func keyOf(node *yaml.Node) (string, error) {
-	for node.Kind == yaml.AliasNode {
-		node = node.Alias
-	}
+	node = aliased(node)
 	if node.Kind != yaml.ScalarNode {
 		return "", errors.New("a mapping or list is used as a key; the keys of an object are strings")
 	}

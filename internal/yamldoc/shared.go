@@ -22,13 +22,16 @@ type sharedText struct {
 	root *root // the object that it means, nil where it is not shared
 }
 
-// Read is like the function Read.
-func (s *Shared) Read(name string, data []byte) ([]*Document, error) {
+// Read is like the function Read, but for a key that a mapping has more than once, with different values: the last one
+// counts, as it does for kubectl, and Read lists the keys.
+func (s *Shared) Read(name string, data []byte) ([]*Document, []*Repeat, error) {
 	roots, errs := readAll(name, data, s.read)
-	return expand(name, roots, errs)
+	repeats := repeatsOf(name, roots)
+	documents, err := expand(name, roots, errs)
+	return documents, repeats, err
 }
 
-// read reads a piece. A text of one object is read once; whoever comes second waits for the first. The items of a List are
+// read reads a piece. A text of one object is read once; whoever comes second waits for the first. The items of a list are
 // objects that reading completes, so they are not shared.
 func (s *Shared) read(p *piece) (roots []root, err *Error) {
 	text, first := s.text(p.data), false
@@ -50,7 +53,7 @@ func (s *Shared) read(p *piece) (roots []root, err *Error) {
 	if other, isJSON := text.root.source.(*jsonSource); isJSON {
 		in = &jsonSource{jsonText: &jsonText{piece: p}, start: other.start}
 	}
-	return []root{{text.root.value, in}}, nil
+	return []root{{text.root.value, in, text.root.repeated}}, nil
 }
 
 func (s *Shared) text(data []byte) *sharedText {

@@ -64,11 +64,10 @@ func (p *piece) read() ([]root, *Error) {
 }
 
 // split cuts a file at the lines that begin a document, and leaves out empty documents. Such a line ends a document
-// wherever it is, as YAML allows "---" in no scalar at the beginning of a line. A file with directives, which belong to
-// the document after them, is one piece.
+// wherever it is, as YAML allows "---" in no scalar at the beginning of a line. Directives belong to the document after
+// them, so a line that follows them does not cut.
 func split(name string, data []byte) []piece {
 	var pieces []piece
-	whole := bytes.HasPrefix(data, []byte("%")) || bytes.Contains(data, []byte("\n%"))
 	start, line, lineStart := 0, 0, 0
 	cut := func(end, lines int) {
 		p := piece{name: name, data: data[start:end], start: start, line: lines}
@@ -82,8 +81,8 @@ func split(name string, data []byte) []piece {
 		}
 	}
 	pieceLine := 0
-	for !whole && lineStart < len(data) {
-		if lineStart > start && beginsDocument(data[lineStart:]) {
+	for lineStart < len(data) {
+		if lineStart > start && beginsDocument(data[lineStart:]) && !endsInDirectives(data[start:lineStart]) {
 			cut(lineStart, pieceLine)
 			pieceLine = line
 		}
@@ -96,6 +95,26 @@ func split(name string, data []byte) []piece {
 	}
 	cut(len(data), pieceLine)
 	return pieces
+}
+
+// endsInDirectives reports whether the last lines of a text are directives, among comments and empty lines, at its
+// beginning or after the end of a document.
+func endsInDirectives(data []byte) bool {
+	found := false
+	for end := len(data); end > 0; {
+		start := bytes.LastIndexByte(data[:end-1], '\n') + 1
+		line := bytes.TrimSpace(bytes.TrimPrefix(data[start:end], byteOrderMark))
+		switch {
+		case bytes.HasPrefix(line, []byte("%")) && line[0] == bytes.TrimPrefix(data[start:end], byteOrderMark)[0]:
+			found = true
+		case bytes.Equal(line, []byte("...")):
+			return found
+		case len(line) > 0 && line[0] != '#':
+			return false
+		}
+		end = start
+	}
+	return found
 }
 
 // looksLikeJSON reports whether the text is an object or a list in JSON's style, after a document marker or without.

@@ -24,7 +24,7 @@ func (p *piece) readYAML() ([]root, *Error) {
 		if c.err != nil {
 			return roots, &Error{File: p.name, Line: p.line + c.at.Line, Document: 1, Message: c.err.Error()}
 		}
-		roots = append(roots, root{value, &yamlSource{piece: p, index: len(roots)}})
+		roots = append(roots, root{value, &yamlSource{piece: p, index: len(roots)}, c.repeated})
 	}
 	return roots, nil
 }
@@ -60,8 +60,11 @@ type converter struct {
 	err error
 	at  *yaml.Node // of the mistake
 
-	aliased int // values made while following an alias
+	aliases int // values made while following an alias
 	inAlias int // how many aliases are being followed
+
+	repeated []repeated
+	known    map[*yaml.Node]bool // keys that repeated has, as aliases lead to them again
 }
 
 func (c *converter) fail(node *yaml.Node, format string, args ...any) any {
@@ -81,7 +84,7 @@ func (c *converter) value(node *yaml.Node, depth int) any {
 		return c.fail(node, "the nesting is deeper than %d; an alias may lead back to itself", maxDepth)
 	}
 	if c.inAlias > 0 {
-		if c.aliased++; c.aliased > maxAliased {
+		if c.aliases++; c.aliases > maxAliased {
 			return c.fail(node, "the aliases of this document stand for more than %d values; write the values out", maxAliased)
 		}
 	}
@@ -137,7 +140,7 @@ func (c *converter) mapping(node *yaml.Node, depth int) any {
 		}
 		value := c.value(node.Content[i+1], depth+1)
 		if twice && !same(object[name], value) {
-			return c.fail(key, "the mapping has the key %q twice, with two values, first in line %d; remove one", name, c.line+firstLine(node, name))
+			c.repeat(node, key, repeated{name, key.Line, 0, object[name], value})
 		}
 		object[name] = value
 	}
@@ -159,14 +162,42 @@ func (c *converter) merge(value *yaml.Node, object map[string]any, depth int) {
 	}
 }
 
-// firstLine returns the line of the first key of node that reads name.
-func firstLine(node *yaml.Node, name string) int {
+// repeat records a key that a mapping has before, with another value. Two keys of different types that JSON writes alike, as
+// in {1: a, "1": b}, are an error: kubectl takes any of them.
+func (c *converter) repeat(node, key *yaml.Node, r repeated) {
+	first := firstKey(node, r.key)
+	is, _ := resolved(aliased(key))
+	was, _ := resolved(aliased(first))
+	if is != was {
+		c.fail(key, "the mapping has two keys that are %q in JSON, first in line %d; remove one", r.key, c.line+first.Line)
+	}
+	if c.known[key] {
+		return
+	}
+	if c.known == nil {
+		c.known = map[*yaml.Node]bool{}
+	}
+	c.known[key] = true
+	r.first = first.Line
+	c.repeated = append(c.repeated, r)
+}
+
+// aliased returns the node that an alias stands for, and any other node itself.
+func aliased(node *yaml.Node) *yaml.Node {
+	for node.Kind == yaml.AliasNode {
+		node = node.Alias
+	}
+	return node
+}
+
+// firstKey returns the first key of node that reads name.
+func firstKey(node *yaml.Node, name string) *yaml.Node {
 	for i := 0; i < len(node.Content); i += 2 {
-		if key, err := keyOf(node.Content[i]); err == nil && key == name {
-			return node.Content[i].Line
+		if key, err := keyOf(node.Content[i]); err == nil && key == name && !isMerge(node.Content[i]) {
+			return node.Content[i]
 		}
 	}
-	return node.Line
+	return node
 }
 
 var _ source = (*yamlSource)(nil)

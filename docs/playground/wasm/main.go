@@ -79,7 +79,8 @@ func crds(text js.Value) ([]manifest.CRD, error) {
 	if len(set.CRDs) == 0 && len(set.Errs) == 0 {
 		return nil, errors.New("Paste a CRD into the first editor: this tab is about CRDs.")
 	}
-	return set.CRDs, errors.Join(set.Errs...)
+	found, repeated := (&manifest.Schemas{CRDs: set.CRDs, Repeated: set.Repeated}).Kinds()
+	return found, errors.Join(append(set.Errs, repeated...)...)
 }
 
 // lint takes the text of CRDs, and gives each hole its witness.

@@ -3,6 +3,8 @@ package git
 import (
 	"cmp"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/fieldlock/fieldlock/internal/manifest"
 )
@@ -12,12 +14,31 @@ import (
 func (t *Tree) Files(paths []string) ([]manifest.File, error) {
 	w := &walker{tree: t, seen: map[string]bool{}}
 	for _, name := range paths {
-		w.path(name, name, false, 0)
+		w.named(name)
 	}
+	return t.parse(w.found)
+}
+
+// Hidden reads what Files leaves out: the files below directories whose name starts with a dot.
+func (t *Tree) Hidden(paths []string) ([]manifest.File, error) {
+	w := &walker{tree: t, hidden: true, seen: map[string]bool{}}
+	for _, name := range paths {
+		before := len(w.found)
+		w.named(name)
+		w.found = append(w.found[:before], slices.DeleteFunc(w.found[before:], func(f found) bool {
+			return f.Err != nil || !manifest.IsHidden(strings.TrimPrefix(f.Path, name+"/"))
+		})...)
+	}
+	return t.parse(w.found)
+}
+
+// parse reads the contents of files.
+func (t *Tree) parse(list []found) ([]manifest.File, error) {
+	files := make([]manifest.File, len(list))
 	var names []string
-	for i := range w.files {
-		if w.files[i].Err == nil {
-			names = append(names, w.targets[i])
+	for i, f := range list {
+		if files[i] = f.File; f.Err == nil {
+			names = append(names, f.entry)
 		}
 	}
 	contents, errs, err := t.reader.read(names)
@@ -25,19 +46,19 @@ func (t *Tree) Files(paths []string) ([]manifest.File, error) {
 		return nil, err
 	}
 	next := 0
-	data := make([][]byte, len(w.files))
-	for i := range w.files {
-		if w.files[i].Err != nil {
+	data := make([][]byte, len(files))
+	for i := range files {
+		if files[i].Err != nil {
 			continue
 		}
 		data[i] = contents[next]
 		if errs[next] != nil {
-			w.files[i].Err = fmt.Errorf("%s: it cannot be read: %w", w.files[i].Name, errs[next])
+			files[i].Err = fmt.Errorf("%s: it cannot be read: %w", files[i].Name, errs[next])
 		}
 		next++
 	}
-	manifest.ParseAll(w.files, data, &t.repo.shared)
-	return w.files, nil
+	manifest.ParseAll(files, data, &t.repo.shared)
+	return files, nil
 }
 
 // File returns the content of one file; ok is false where the tree has none.

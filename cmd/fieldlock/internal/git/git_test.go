@@ -136,6 +136,14 @@ func TestFiles(t *testing.T) {
 		{"a large file", "it cannot fill the memory, and the rest is read", map[string]string{"x.yaml": strings.Repeat("\n", maxFile+1), "y.yaml": object}, []string{"."}, []string{"error x.yaml: it cannot be read: it has more than 33554432 bytes", "y.yaml"}},
 		{"a file as large as may be", "the bound is the largest size", map[string]string{"x.yaml": "#" + strings.Repeat("x", maxFile-1)}, []string{"."}, []string{"x.yaml"}},
 		{"directories in directories", "each of them can be named and linked", map[string]string{"a/b/c/y.yaml": object, "l": "-> a"}, []string{"a", "l"}, []string{"a/b/c/y.yaml", "l/b/c/y.yaml"}},
+		{"a link by way of a link", "the way up begins where that link leads", map[string]string{"deploy/w.yaml": "-> b/../y.txt", "deploy/b": "-> ../c/d", "c/d/x.txt": "", "c/y.txt": object, "deploy/y.txt": "text"}, []string{"deploy"}, []string{"deploy/w.yaml"}},
+		{"a link by way of a link to nothing", "a text beside it does not count", map[string]string{"deploy/w.yaml": "-> b/../y.txt", "deploy/b": "-> ../c/d", "c/d/x.txt": "", "deploy/y.txt": object}, []string{"deploy"}, []string{"error deploy/w.yaml: it is a link to c/y.txt, which the tree does not have"}},
+		{"a link through a link to a hidden directory", "the names of links decide", map[string]string{"deploy/d": "-> ../l/sub", "l": "-> .real", ".real/sub/x.yaml": object}, []string{"deploy"}, []string{"deploy/d/x.yaml"}},
+		{"a path through links", "it leads where the system finds it", map[string]string{"deploy/d": "-> ../l/sub", "l": "-> .real", ".real/sub/x.yaml": object}, []string{"deploy/d", "l/sub/x.yaml"}, []string{"deploy/d/x.yaml", "l/sub/x.yaml"}},
+		{"a link that leaves by way of a link", "step by step it is outside", map[string]string{"a/b/x.yaml": "-> l/../../y.yaml", "a/b/l": "-> ../../", "y.yaml": object}, []string{"a"}, []string{"a/b/l/y.yaml", "error a/b/x.yaml: it is a link that leads out of the repository, to ../../"}},
+		{"a link into the repository of git", "that is not in the tree", map[string]string{"a/d": "-> ../.git"}, []string{"a"}, []string{"error a/d: it is a link that leads out of the repository, to ../.git"}},
+		{"directories that link to each other", "the circle ends", map[string]string{"a/l": "-> ../b", "b/m": "-> ../a", "b/x.yaml": object}, []string{"a"}, []string{"a/l/x.yaml"}},
+		{"a link below a file", "a file has nothing below it", map[string]string{"a/x.yaml": "-> ../y.yaml/", "y.yaml": object}, []string{"a"}, []string{"error a/x.yaml: it is a link to y.yaml, but y.yaml is a file"}},
 		{"odd names", "names are not quoted", map[string]string{"a \"b\"\tä.yaml": object}, []string{"."}, []string{"a \"b\"\tä.yaml"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 )
@@ -40,7 +41,21 @@ func (r *Repository) WorkTree() (*Tree, error) {
 			entries[name] = entry{kind: regular}
 		}
 	}
+	dropBehind(entries)
 	return newTree(r, "", entries, &disk{root, entries})
+}
+
+// dropBehind removes the entries below other entries: the files that git has of a directory that became a link. They are
+// reached through the link.
+func dropBehind(entries map[string]entry) {
+	for name := range entries {
+		for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
+			if _, isEntry := entries[dir]; isEntry {
+				delete(entries, name)
+				break
+			}
+		}
+	}
 }
 
 // submodule returns the commit that a submodule of the work tree is at: the one of its own work tree, otherwise the one that is

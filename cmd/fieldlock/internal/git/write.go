@@ -50,18 +50,17 @@ func (t *Tree) Write(dir string) error {
 }
 
 func (t *Tree) writeLink(root *os.Root, name string) error {
-	target, err := t.target(name)
-	if err != nil || !t.Has(target) {
+	if _, err := t.resolve(name); err != nil {
 		return nil // the command will say so if it needs it
+	}
+	text, err := t.readLink(name)
+	if err != nil {
+		return err
 	}
 	if err := makeParent(root, name); err != nil {
 		return err
 	}
-	below, err := filepath.Rel(filepath.Dir(filepath.FromSlash(name)), filepath.FromSlash(target))
-	if err != nil {
-		return err
-	}
-	return root.Symlink(below, filepath.FromSlash(name))
+	return root.Symlink(filepath.FromSlash(text), filepath.FromSlash(name))
 }
 
 func makeParent(root *os.Root, name string) error {
