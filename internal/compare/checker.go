@@ -43,9 +43,6 @@ func (c *checker) covered(objects, counted []*manifest.Object) []*manifest.Objec
 	}
 	var list []*manifest.Object
 	for _, o := range objects {
-		if kind := c.kinds.builtinOf(o); kind != nil {
-			o.Group = kind.Group // some kinds have moved to another group
-		}
 		switch {
 		case len(c.kinds.of(o)) == 0 && before[o.ID]:
 		case len(c.kinds.of(o)) == 0:
