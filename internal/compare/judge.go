@@ -36,10 +36,7 @@ func (c *checker) judge(p pair) (verdict, error) {
 func (c *checker) judgeUpdate(p pair) (verdict, error) {
 	var all verdict
 	judged := false
-	for _, d := range c.kinds.of(p.new) {
-		if !d.covers(p.new.APIVersion) || !d.covers(p.old.APIVersion) {
-			continue
-		}
+	for _, d := range c.kinds.covering(p) {
 		judged = true
 		v, err := d.judge(p)
 		if err != nil {
