@@ -28,6 +28,7 @@ type kindSource struct {
 	Short      []string               `json:"short"`
 	Versions   []string               `json:"versions"` // newest first, such as "v1" or "v1alpha2 since 1.36 until 1.36"
 	Formerly   []string               `json:"formerly"` // apiVersions that no known minor serves
+	Required   []string               `json:"required"` // what the server refuses to store an object without; not of Formerly
 	Namespaced bool                   `json:"namespaced"`
 	Cost       string                 `json:"cost"`
 	Why        string                 `json:"why"`     // the reason for the cost

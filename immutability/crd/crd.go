@@ -39,6 +39,8 @@ type CRD struct {
 
 	Group, Kind, Plural string // of the objects that it defines
 
+	Scope string // of the objects: "Namespaced" unless said otherwise, or "Cluster"
+
 	// PreserveUnknownFields turns pruning off for the whole object. In v1beta1 it is true unless said otherwise.
 	PreserveUnknownFields bool
 

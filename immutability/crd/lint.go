@@ -24,7 +24,8 @@ func Lint(c *CRD, opts ...immutability.Option) []Finding { return LintUpdate(c, 
 // it had. And it adds what such an update may not do:
 //
 //   - other-crd (error): the two define different groups or kinds.
-//   - lock-dropped (error): a version no longer locks what it did.
+//   - lock-dropped (error): a version no longer locks what it did, or is no longer served, and no served version has its
+//     locks.
 //
 // With a nil oldCRD the CRD is new.
 func LintUpdate(newCRD, oldCRD *CRD, opts ...immutability.Option) []Finding {

@@ -78,6 +78,9 @@ func (r *reader) crd(apiVersion string) *CRD {
 	c.Group = r.required(`the API group of the objects, such as "example.com"`, "spec", "group")
 	c.Kind = r.required(`the kind of the objects, such as "Widget"`, "spec", "names", "kind")
 	c.Plural = r.text("spec", "names", "plural")
+	if c.Scope = r.text("spec", "scope"); c.Scope == "" {
+		c.Scope = "Namespaced"
+	}
 	if c.Name = r.text("metadata", "name"); c.Name == "" {
 		c.Name = c.Plural + "." + c.Group
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/internal/lint"
 	"github.com/fieldlock/fieldlock/internal/rule"
+	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
 // update compares with the CRD before the update, or with none.
@@ -26,6 +27,9 @@ func (l *linter) update(oldCRD *CRD) {
 	for _, v := range l.versions {
 		l.gained(v, before)
 		l.dropped(v, before)
+	}
+	for _, old := range before {
+		l.gone(old, before)
 	}
 }
 
@@ -63,4 +67,45 @@ func (l *linter) dropped(v *index, before []*index) {
 				"the update drops or weakens locks of version %s: %s; clients rely on the values to stay", v.Name, lint.Enumerate(fieldsOf(paths)))
 		}
 	}
+}
+
+// gone reports the locks of a version that is no longer served, because it has gone, has a new name, or is switched off:
+// those that no served version has. An update goes through a version that leaves the field free then, or that loses its
+// value. With a webhook, a field that no served version has may have moved.
+func (l *linter) gone(old *index, before []*index) {
+	var served []*index
+	for _, v := range l.versions {
+		if v.Served {
+			served = append(served, v)
+		}
+	}
+	if !old.Served || len(served) == 0 || slices.ContainsFunc(served, func(v *index) bool { return v.Name == old.Name }) {
+		return
+	}
+	paths := map[*index][]string{}
+	for _, path := range old.locked() {
+		changes := old.nodes[path].Marks.Refuses()
+		if slices.ContainsFunc(served, func(v *index) bool { return v.refuses(path, changes) }) || l.alreadyDropped(path, changes, before) {
+			continue
+		}
+		has := func(v *index) bool { return v.nodes[path] != nil || v.preserved(path) }
+		if i := slices.IndexFunc(served, has); i >= 0 {
+			paths[served[i]] = append(paths[served[i]], path)
+		} else if old.Storage && l.crd.Conversion == "None" {
+			paths[served[0]] = append(paths[served[0]], path)
+		}
+	}
+	for _, v := range served {
+		if len(paths[v]) > 0 {
+			l.report(v.Version, immutability.SeverityError, rule.LockDropped, paths[v],
+				"the update stops serving version %s, and no served version has its locks: %s; clients rely on the values to stay", old.Name, lint.Enumerate(fieldsOf(paths[v])))
+		}
+	}
+}
+
+// alreadyDropped reports whether a version of the update loses a lock that it had itself, which is a finding of its own.
+func (l *linter) alreadyDropped(path string, changes schema.Change, before []*index) bool {
+	return slices.ContainsFunc(before, func(old *index) bool {
+		return old.refuses(path, changes) && slices.ContainsFunc(l.versions, func(v *index) bool { return v.Name == old.Name && !v.refuses(path, changes) })
+	})
 }

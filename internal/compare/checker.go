@@ -46,9 +46,6 @@ func (c *checker) covered(set, old *manifest.Set) []*manifest.Object {
 	}
 	var list []*manifest.Object
 	for _, o := range set.Objects {
-		if kind := c.kinds.builtinOf(o); kind != nil {
-			o.Group = kind.Group // some kinds have moved to another group
-		}
 		switch {
 		case len(c.kinds.of(o)) == 0 && before[o.ID]:
 		case len(c.kinds.of(o)) == 0:

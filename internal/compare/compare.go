@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -32,6 +33,12 @@ func Check(in Input, o Options) (*Report, error) {
 	}
 	c.kinds.addDocuments(in.NewSchemas.Documents, in.OldSchemas.Documents)
 	c.kinds.defaults = defaults{in.NewDefaults, in.OldDefaults}
+	for _, o := range slices.Concat(oldSet.Objects, newSet.Objects) {
+		c.kinds.identify(o)
+	}
+	for _, p := range newSet.Patches {
+		c.kinds.identify(p.Object)
+	}
 	c.fail(in.Errs...)
 	if newSet.Unrendered != nil { // one error is enough for the templates of both sides
 		oldSet.Errs = slices.DeleteFunc(oldSet.Errs, func(err error) bool { return err == oldSet.Unrendered })
@@ -53,9 +60,10 @@ func Check(in Input, o Options) (*Report, error) {
 	}
 	oldSet.Objects, newSet.Objects = append(oldSet.Objects, oldPlain...), append(newSet.Objects, newPlain...)
 	olds, news := c.covered(oldSet, nil), c.covered(newSet, oldSet)
-	c.fail(repeated(olds)...)
-	c.fail(repeated(news)...)
-	pairs := pairUp(news, olds)
+	c.fail(repeated(olds, news)...)
+	c.fail(repeated(news, olds)...)
+	pairs, partial := pairUp(news, olds, c.kinds.isPartial())
+	c.report.Others += len(partial)
 	if in.Live != nil {
 		pairs = livePairs(news, in.Live)
 	}
@@ -112,13 +120,14 @@ func (c *checker) compareAll(pairs []pair) {
 			c.Step()
 		}
 	})
+	resolveAll(pairs, verdicts)
 	r := &printer{}
 	for i, p := range pairs {
 		switch {
 		case p.new == nil:
 			c.report.Deleted++
 			continue
-		case p.old == nil:
+		case p.old == nil && !p.updates:
 			c.report.Created++
 		default:
 			c.report.Updated++
@@ -136,6 +145,7 @@ func (c *checker) add(r *printer, p pair, v *verdict) {
 	replaced := v.replacement != nil && v.replacement.requested && v.replacement.harmless()
 	for i := range v.breaches {
 		violation := r.violation(p.new, &v.breaches[i])
+		violation.addOld(p.new, cmp.Or(p.old, v.old))
 		violation.Replaced = replaced
 		c.report.Violations = append(c.report.Violations, violation)
 	}

@@ -20,13 +20,14 @@ var _ definition = (*crdDefinition)(nil)
 type crdDefinition struct {
 	crd        manifest.CRD
 	laws       map[*crd.Version]*laws
+	inOld      bool // OLD has this CRD
 	onlyOld    bool // NEW has no such CRD, or another one of its name
 	noDefaults bool
 }
 
 // newCRDDefinition compiles every version of a CRD. Each error names file and line.
 func newCRDDefinition(c manifest.CRD, onlyOld, noDefaults bool) (*crdDefinition, []error) {
-	d := &crdDefinition{c, map[*crd.Version]*laws{}, onlyOld, noDefaults}
+	d := &crdDefinition{crd: c, laws: map[*crd.Version]*laws{}, inOld: onlyOld, onlyOld: onlyOld, noDefaults: noDefaults}
 	validators, errs := c.Compile()
 	for v, locks := range validators {
 		d.laws[v] = newLaws(v.Schema, locks)

@@ -40,7 +40,9 @@ func newKinds(news, olds []manifest.CRD, o Options) *kinds {
 // add adds a CRD, unless it is there already.
 func (k *kinds) add(c manifest.CRD, onlyOld, noDefaults bool) {
 	gk := groupKind{c.Group, c.Kind}
-	if slices.ContainsFunc(k.byKind[gk], func(d *crdDefinition) bool { return sameCRD(d.crd.Document.Object, c.Document.Object) }) {
+	same := func(d *crdDefinition) bool { return sameCRD(d.crd.Document.Object, c.Document.Object) }
+	if i := slices.IndexFunc(k.byKind[gk], same); i >= 0 {
+		k.byKind[gk][i].inOld = k.byKind[gk][i].inOld || onlyOld
 		return
 	}
 	if slices.ContainsFunc(k.broken, func(b manifest.CRD) bool { return sameCRD(b.Document.Object, c.Document.Object) }) {
@@ -86,6 +88,29 @@ func (k *kinds) of(o *manifest.Object) []definition {
 		list = append(list, builtinDefinition{kind})
 	}
 	return list
+}
+
+// identify gives an object the identity that it has on an API server: some built-in kinds have moved to another group, and
+// the server drops the namespace of an object whose kind has none.
+func (k *kinds) identify(o *manifest.Object) {
+	if kind := k.builtinOf(o); kind != nil {
+		o.Group = kind.Group
+	}
+	if k.clusterScoped(o) {
+		o.Namespace = ""
+	}
+}
+
+// clusterScoped reports whether objects of o's kind have no namespace. Where both sides have a CRD of the kind, OLD's
+// counts: no update changes the scope, so a change cannot move its objects to other names.
+func (k *kinds) clusterScoped(o *manifest.Object) bool {
+	if kind := k.builtinOf(o); kind != nil {
+		return !kind.Namespaced
+	}
+	definitions := k.byKind[groupKind{o.Group, o.Kind}]
+	inOld := func(d *crdDefinition) bool { return d.inOld }
+	known := slices.ContainsFunc(definitions, inOld)
+	return slices.ContainsFunc(definitions, func(d *crdDefinition) bool { return d.crd.Scope == "Cluster" && (inOld(d) || !known) })
 }
 
 // builtinOf returns the built-in kind of an object, or nil.

@@ -1,12 +1,9 @@
 package compare
 
 import (
-	"cmp"
 	"fmt"
-	"maps"
 	"reflect"
 	"slices"
-	"strings"
 
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/manifest"
@@ -15,105 +12,258 @@ import (
 // pair is one object on both sides; one of them is nil for a create or a delete.
 type pair struct {
 	new, old *manifest.Object
-	// unclear says why nobody can tell which object of OLD belongs to new; "" otherwise. One of rivals is the update of one
-	// of candidates then.
-	unclear            string
-	rivals, candidates []*manifest.Object
-	live               *Live // what the cluster says, nil without one
-	// copies are the objects of OLD that new is a copy of, for a create.
-	copies []*manifest.Object
+	// ambiguous is set where nobody can tell which object of OLD belongs to new; old is nil then. New is compared with each
+	// of candidates, which are some of the ambiguity's.
+	ambiguous  *ambiguity
+	candidates []*manifest.Object
+	// updates reports that new counts as an update although old is nil.
+	updates bool
+	live    *Live // what the cluster says, nil without one
 }
 
 // pairing pairs the objects of two sides.
 type pairing struct {
-	pairs []pair // the objects of NEW in their order
-	free  map[*manifest.Object]bool
+	pairs     []pair // the objects of NEW in their order
+	olds      []*manifest.Object
+	free      map[*manifest.Object]bool
+	claimed   map[*manifest.Object]bool // free, and one of NEW's is its update
+	isPartial func(*manifest.Object) bool
+	parts     []int                    // changed objects of NEW that are paired with a partial one in their file
+	completed map[int]*manifest.Object // the partial object that was in the file of a whole one
 }
 
 // pairUp pairs the objects of the two sides: first NEW's in their order, then the deleted ones. In this order:
 //
-//  1. by kind, namespace and name; where a side has an object several times, as in dev/ and prod/, also by file,
-//  2. those that are left of these, when each side has one left,
+//  1. by kind, namespace, name and file, as in dev/ and prod/,
+//  2. by kind, namespace and name,
 //  3. an object without a namespace with the one of its kind and name in any namespace: a client puts it into the
-//     namespace that it has at that time.
+//     namespace that it has at that time. One in the same file comes first.
 //
-// An object whose name the server generates pairs with none.
-func pairUp(news, olds []*manifest.Object) []pair {
-	p := &pairing{make([]pair, len(news)), map[*manifest.Object]bool{}}
+// Where several objects fit, none of them is paired: an ambiguity says what they are compared with. An object whose name
+// the server generates pairs with none. A partial object of OLD, which no server can have stored, pairs only with a
+// partial one. pairUp returns the partial objects of OLD that are left, too.
+func pairUp(news, olds []*manifest.Object, isPartial func(*manifest.Object) bool) (pairs []pair, partial []*manifest.Object) {
+	p := &pairing{
+		pairs: make([]pair, len(news)), olds: olds, isPartial: isPartial,
+		free: map[*manifest.Object]bool{}, claimed: map[*manifest.Object]bool{}, completed: map[int]*manifest.Object{},
+	}
 	for _, o := range olds {
 		p.free[o] = true
 	}
 	for i, n := range news {
 		p.pairs[i].new = n
 	}
-	full := func(o *manifest.Object) any { return o.ID }
 	type named struct{ group, kind, name string }
-	short := func(o *manifest.Object) any { return named{o.Group, o.Kind, o.Name} }
-	oneNamespace := func(n, o *manifest.Object) bool { return n.Namespace == "" || o.Namespace == "" }
-	p.match(olds, full, func(n, o *manifest.Object) bool { return n.Path == o.Path }, false)
-	p.match(olds, full, func(*manifest.Object, *manifest.Object) bool { return true }, true)
-	p.match(olds, short, oneNamespace, true)
-	p.findCopies(olds, short, oneNamespace)
-	pairs := p.pairs
-	for _, o := range olds {
-		if p.free[o] {
-			pairs = append(pairs, pair{old: o})
+	type namedIn struct {
+		named
+		path string
+	}
+	short := func(o *manifest.Object) named { return named{o.Group, o.Kind, o.Name} }
+	p.matchFiles()
+	p.match(func(o *manifest.Object) any { return o.ID }, p.settleSame)
+	p.doubtParts()
+	p.match(func(o *manifest.Object) any { return namedIn{short(o), o.Path} }, p.settleNamespaces)
+	p.match(func(o *manifest.Object) any { return short(o) }, p.settleNamespaces)
+	p.findCopies(func(o *manifest.Object) any { return short(o) })
+	for i := range p.pairs {
+		if o := p.completed[i]; o != nil && p.pairs[i].old == nil && p.pairs[i].ambiguous == nil {
+			p.leave(&ambiguity{kind: completed, news: []int{i}, olds: []*manifest.Object{o}, count: 1, reason: places([]*manifest.Object{o})})
 		}
 	}
-	return pairs
+	for _, o := range olds {
+		switch {
+		case !p.free[o], p.claimed[o]:
+		case isPartial(o):
+			partial = append(partial, o)
+		default:
+			p.pairs = append(p.pairs, pair{old: o})
+		}
+	}
+	return p.pairs, partial
 }
 
-// match pairs the objects that are left and have the same key, where fits allows it. An object that fits several, or
-// that shares the one that it fits with others, stays unclear when sure is set, and takes the first otherwise.
-func (p *pairing) match(olds []*manifest.Object, key func(*manifest.Object) any, fits func(n, o *manifest.Object) bool, sure bool) {
-	left := map[any][]*manifest.Object{}
-	for _, o := range olds {
+// matchFiles pairs the objects of one file: each with the first one of OLD that is left.
+func (p *pairing) matchFiles() {
+	type place struct {
+		manifest.ID
+		path string
+	}
+	left := map[place][]*manifest.Object{}
+	for _, o := range p.olds {
+		if !o.Generated() {
+			at := place{o.ID, o.Path}
+			left[at] = append(left[at], o)
+		}
+	}
+	for i := range p.pairs {
+		n := p.pairs[i].new
+		at := place{n.ID, n.Path}
+		olds := left[at]
+		if len(olds) == 0 {
+			continue
+		}
+		o := olds[0]
+		if !(pair{new: n, old: o}).unchanged() && p.isPartial(o) {
+			if !p.isPartial(n) {
+				p.completed[i] = o
+				continue
+			}
+			p.parts = append(p.parts, i)
+		}
+		p.take(i, o)
+		left[at] = olds[1:]
+	}
+}
+
+// doubtParts unpairs the partial objects that can be the update of a whole one that is left, too.
+func (p *pairing) doubtParts() {
+	whole := map[manifest.ID][]*manifest.Object{}
+	for _, i := range p.parts {
+		whole[p.pairs[i].new.ID] = nil
+	}
+	for _, o := range p.olds {
+		if _, asked := whole[o.ID]; asked && p.free[o] && !p.claimed[o] && !p.isPartial(o) {
+			whole[o.ID] = append(whole[o.ID], o)
+		}
+	}
+	for _, i := range p.parts {
+		if more := whole[p.pairs[i].new.ID]; len(more) > 0 {
+			old := p.pairs[i].old
+			p.pairs[i].old, p.free[old] = nil, true
+			p.settle([]int{i}, append([]*manifest.Object{old}, more...))
+		}
+	}
+}
+
+// match hands the objects that are left to settle, those of one key together.
+func (p *pairing) match(key func(*manifest.Object) any, settle func(news []int, olds []*manifest.Object)) {
+	olds := map[any][]*manifest.Object{}
+	for _, o := range p.olds {
 		if p.free[o] && !o.Generated() {
-			left[key(o)] = append(left[key(o)], o)
+			olds[key(o)] = append(olds[key(o)], o)
 		}
 	}
-	claims := map[*manifest.Object][]int{}
-	for i, n := range p.pairs {
-		if n.old != nil || n.unclear != "" || n.new.Generated() {
-			continue
-		}
-		candidates := slices.DeleteFunc(slices.Clone(left[key(n.new)]), func(o *manifest.Object) bool { return !fits(n.new, o) || !p.free[o] })
-		switch {
-		case len(candidates) == 0:
-		case !sure, len(candidates) > 1 && !slices.ContainsFunc(candidates, func(o *manifest.Object) bool { return !alike(o, candidates[0]) }):
-			p.take(i, candidates[0]) // several equal ones are as good as one
-		case len(candidates) > 1:
-			p.leave([]int{i}, candidates, fmt.Sprintf("OLD has the object several times: %s; which of them it was cannot be told", places(candidates)))
-		default:
-			claims[candidates[0]] = append(claims[candidates[0]], i)
+	if len(olds) == 0 {
+		return
+	}
+	news := map[any][]int{}
+	var keys []any
+	for i := range p.pairs {
+		if q := &p.pairs[i]; q.old == nil && q.ambiguous == nil && !q.new.Generated() {
+			k := key(q.new)
+			if olds[k] == nil {
+				continue
+			}
+			if news[k] == nil {
+				keys = append(keys, k)
+			}
+			news[k] = append(news[k], i)
 		}
 	}
-	for o, indices := range claims {
-		if len(indices) == 1 {
-			p.take(indices[0], o)
-			continue
-		}
-		p.leave(indices, []*manifest.Object{o}, fmt.Sprintf("NEW has the object several times, and OLD once: %s; which of them it was cannot be told", places([]*manifest.Object{o})))
+	for _, k := range keys {
+		settle(news[k], olds[k])
 	}
+}
+
+// settle pairs objects of NEW with those of OLD that fit all of them, or leaves them ambiguous.
+func (p *pairing) settle(news []int, olds []*manifest.Object) {
+	if len(news) == 0 || len(olds) == 0 {
+		return
+	}
+	various := different(olds)
+	if len(various) == 1 && len(news) <= len(olds) {
+		for k, i := range news { // several equal ones are as good as one
+			p.take(i, olds[k])
+		}
+		return
+	}
+	reason := fmt.Sprintf("OLD has the object several times: %s; which of them it was cannot be told", places(olds))
+	if len(olds) == 1 {
+		reason = fmt.Sprintf("NEW has the object several times, and OLD once: %s; which of them it was cannot be told", places(olds))
+	}
+	p.leave(&ambiguity{kind: successors, news: news, olds: various, count: len(olds), reason: reason})
+	for k := range min(len(news), len(olds)) {
+		p.pairs[news[k]].updates, p.claimed[olds[k]] = true, true
+	}
+}
+
+// settleSame is settle for objects of one kind, namespace and name. Partial ones pair with partial ones first. One of NEW
+// that is partial can be the update of a whole one, too: it may leave out what OLD has.
+func (p *pairing) settleSame(news []int, olds []*manifest.Object) {
+	partial, whole := split(olds, p.isPartial)
+	if len(partial) == 0 {
+		p.settle(news, olds)
+		return
+	}
+	parts, others := split(news, func(i int) bool { return p.isPartial(p.pairs[i].new) })
+	if len(others) == 0 {
+		p.settle(parts, olds)
+		return
+	}
+	p.settle(others, whole)
+	p.settle(parts, partial)
+	p.settle(p.left(parts), slices.DeleteFunc(whole, func(o *manifest.Object) bool { return !p.free[o] || p.claimed[o] }))
+}
+
+// left returns those of news that have no pair yet.
+func (p *pairing) left(news []int) []int {
+	return slices.DeleteFunc(news, func(i int) bool { return p.pairs[i].old != nil || p.pairs[i].ambiguous != nil })
+}
+
+// split returns the items for which is holds, and the others.
+func split[T any](list []T, is func(T) bool) (with, without []T) {
+	for _, item := range list {
+		if is(item) {
+			with = append(with, item)
+		} else {
+			without = append(without, item)
+		}
+	}
+	return with, without
+}
+
+// settleNamespaces is settle for objects of one name, of which one side does not give the namespace.
+func (p *pairing) settleNamespaces(news []int, olds []*manifest.Object) {
+	olds = slices.DeleteFunc(olds, p.isPartial)
+	open, given := split(olds, func(o *manifest.Object) bool { return o.Namespace == "" })
+	p.settle(news, open)
+	anywhere, _ := split(p.left(news), func(i int) bool { return p.pairs[i].new.Namespace == "" })
+	p.settle(anywhere, given)
 }
 
 // findCopies tells the objects of NEW that are left which objects of OLD, paired with others, could be the same in a
 // cluster: those with the same key and the same namespace, as far as it is known.
-func (p *pairing) findCopies(olds []*manifest.Object, key func(*manifest.Object) any, oneNamespace func(n, o *manifest.Object) bool) {
-	same := map[any][]*manifest.Object{}
-	for _, o := range olds {
+func (p *pairing) findCopies(key func(*manifest.Object) any) {
+	type place struct{ key, namespace any }
+	const anywhere = 0 // as a namespace: any
+	same := map[place][]*manifest.Object{}
+	for _, o := range p.olds {
 		if !o.Generated() {
-			same[key(o)] = append(same[key(o)], o)
+			k := key(o)
+			same[place{k, o.Namespace}] = append(same[place{k, o.Namespace}], o)
+			same[place{k, anywhere}] = append(same[place{k, anywhere}], o)
 		}
 	}
-	for i, n := range p.pairs {
-		if n.old != nil || n.new.Generated() {
+	news := map[place][]int{}
+	var order []place
+	for i := range p.pairs {
+		q := &p.pairs[i]
+		if q.old != nil || q.ambiguous != nil || q.new.Generated() {
 			continue
 		}
-		for _, o := range same[key(n.new)] {
-			if n.new.Namespace == o.Namespace || oneNamespace(n.new, o) {
-				p.pairs[i].copies = append(p.pairs[i].copies, o)
-			}
+		at := place{key(q.new), q.new.Namespace}
+		if news[at] == nil {
+			order = append(order, at)
+		}
+		news[at] = append(news[at], i)
+	}
+	for _, at := range order {
+		olds := slices.Concat(same[at], same[place{at.key, ""}])
+		if at.namespace == "" {
+			olds = slices.Clone(same[place{at.key, anywhere}])
+		}
+		if olds = slices.DeleteFunc(olds, p.isPartial); len(olds) > 0 {
+			p.leave(&ambiguity{kind: copies, news: news[at], olds: different(olds), count: len(olds), reason: places(olds)})
 		}
 	}
 }
@@ -124,44 +274,46 @@ func (p *pairing) take(i int, o *manifest.Object) {
 	delete(p.free, o)
 }
 
-// leave leaves the objects of NEW at indices without a pair.
-func (p *pairing) leave(indices []int, candidates []*manifest.Object, reason string) {
-	var rivals []*manifest.Object
-	for _, i := range indices {
-		rivals = append(rivals, p.pairs[i].new)
+// leave leaves objects of NEW without a pair.
+func (p *pairing) leave(a *ambiguity) {
+	rivals := make([]*manifest.Object, len(a.news))
+	for k, i := range a.news {
+		rivals[k] = p.pairs[i].new
+		p.pairs[i].ambiguous = a
 	}
-	for _, i := range indices {
-		p.pairs[i].unclear, p.pairs[i].rivals, p.pairs[i].candidates = reason, rivals, candidates
+	for k, candidates := range a.plan(rivals) {
+		p.pairs[a.news[k]].candidates = candidates
 	}
 }
 
-// places names objects by namespace and file.
-func places(objects []*manifest.Object) string {
-	var names []string
-	for _, o := range objects {
-		names = append(names, fmt.Sprintf("%s:%d (namespace %s)", o.Document.File, o.Document.Position().Line, cmp.Or(o.Namespace, "not given")))
-	}
-	slices.Sort(names)
-	if more := len(names) - 3; more > 0 {
-		names = append(names[:3], fmt.Sprintf("and %d more", more))
-	}
-	return strings.Join(names, ", ")
-}
-
-// repeated returns an error for each object that one file holds twice: a client would apply both, one over the other.
-func repeated(objects []*manifest.Object) []error {
+// repeated returns an error for each of objects that one file holds twice: a client would apply both, one over the other.
+// Those that the other side has alike in the same file are left out.
+func repeated(objects, otherSide []*manifest.Object) []error {
 	type place struct {
 		manifest.ID
 		file string
 	}
+	byPath := func(objects []*manifest.Object) map[place][]*manifest.Object {
+		all := map[place][]*manifest.Object{}
+		for _, o := range objects {
+			if !o.Generated() {
+				at := place{o.ID, o.Path}
+				all[at] = append(all[at], o)
+			}
+		}
+		return all
+	}
+	mine, theirs := byPath(objects), byPath(otherSide)
+	alike := func(a, b *manifest.Object) bool { return pair{new: a, old: b}.unchanged() }
 	first := map[place]*manifest.Object{}
 	var errs []error
 	for _, o := range objects {
-		key := place{o.ID, o.Document.File}
+		key, at := place{o.ID, o.Document.File}, place{o.ID, o.Path}
 		switch other := first[key]; {
 		case o.Generated():
 		case other == nil:
 			first[key] = o
+		case slices.EqualFunc(mine[at], theirs[at], alike):
 		default:
 			errs = append(errs, o.Mistake("", "the object appears twice, first at %s:%d; a file may contain each object once", other.Document.File, other.Document.Position().Line))
 		}
@@ -178,18 +330,6 @@ func (p pair) unchanged() bool {
 		return true // they were read as one
 	}
 	return jsonvalue.Equal(newVal, oldVal)
-}
-
-// alike reports whether two objects are equal as they are written, but for labels and the like: of metadata only the
-// annotations count.
-func alike(a, b *manifest.Object) bool {
-	written := func(o *manifest.Object) map[string]any {
-		object := maps.Clone(o.Value())
-		metadata, _ := object["metadata"].(map[string]any)
-		object["metadata"] = metadata["annotations"]
-		return object
-	}
-	return jsonvalue.Equal(written(a), written(b))
 }
 
 // ServerRefusal is a reason for which the API server refused a dry run of an object. Path is "" where it names none.

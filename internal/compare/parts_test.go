@@ -200,3 +200,24 @@ func TestEnumerate(t *testing.T) {
 		t.Errorf("%d documents, want 4", got)
 	}
 }
+
+// TestDigestsOfNeighbours: each violation's digest is about its own values, also where the one before it has one of them in
+// common. Otherwise an acceptance of the second would hold for any old value.
+func TestDigestsOfNeighbours(t *testing.T) {
+	const container = ": {type: object, x-kubernetes-immutable: true, additionalProperties: {type: integer}}\n"
+	crd := widgets("None", "first"+container+"second"+container, "")
+	change := func(oldSpec, newSpec string) string {
+		r := check(t, map[string]string{"crd.yaml": crd, "x.yaml": widget("v1", "a", "x", newSpec)}, map[string]string{"crd.yaml": crd, "x.yaml": widget("v1", "a", "x", oldSpec)}, Options{})
+		if len(r.Violations) != 2 || r.Violations[1].Path != "spec.second" {
+			t.Fatalf("%s → %s: %v", oldSpec, newSpec, found(r))
+		}
+		return r.Violations[1].Change
+	}
+	const one, other = "{first: {a: 1}, second: {a: 1}}", "{first: {a: 1}, second: {a: 2}}"
+	if change(one, "{}") == change(other, "{}") {
+		t.Error("two values are removed, and their changes have one digest")
+	}
+	if change("{}", one) == change("{}", other) {
+		t.Error("two values are added, and their changes have one digest")
+	}
+}

@@ -57,7 +57,12 @@ type Violation struct {
 	Accepted        bool            `json:"accepted,omitempty"`
 	AcceptedNew     bool            `json:"acceptedNew,omitempty"` // the change adds the acceptance
 	Message         string          `json:"message"`
+	// OldFile and OldLine are where OLD has the field, or its nearest parent; "" and 0 for an object of a cluster.
+	OldFile string `json:"oldFile,omitempty"`
+	OldLine int    `json:"oldLine,omitempty"`
 
+	// Moved is set when OLD has the object in another file of its tree.
+	Moved bool `json:"-"`
 	// Replaced is set when the object asks its tool to replace it, and nothing worse than downtime comes of it.
 	Replaced bool `json:"-"`
 	// AcceptedReason is the reason of the entry that accepts the violation.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/fieldlock/fieldlock/immutability"
+	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
@@ -16,6 +17,10 @@ type verdict struct {
 	more           int // breaches beyond the limit of a report
 	unknown, notes []remark
 	replacement    *replacement // what replacing the object costs, where there are breaches
+
+	// standing and old are about an object that is ambiguous: old is what the breaches are against.
+	standing standing
+	old      *manifest.Object
 }
 
 // merge adds what another version or definition has found, without what v has already.

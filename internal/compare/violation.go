@@ -28,6 +28,16 @@ func subject(o *manifest.Object, path string) Subject {
 	}
 }
 
+// addOld adds where the violation's field is in OLD. An object of a cluster has no file.
+func (v *Violation) addOld(newObj, oldObj *manifest.Object) {
+	if oldObj == nil || oldObj.Document.File == manifest.Cluster {
+		return
+	}
+	steps := stepsTo(newObj.Value(), oldObj.Value(), v.Path)
+	v.OldFile, v.OldLine = oldObj.Document.File, oldObj.LocateAs(newObj.Value(), steps).Line
+	v.Moved = newObj.Path != oldObj.Path
+}
+
 // violation makes a violation of a breach.
 func (r *printer) violation(o *manifest.Object, b *breach) Violation {
 	v := Violation{

@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
@@ -49,8 +50,13 @@ func (o *Object) Locate(path string) yamldoc.Position {
 	if o.Stored == nil {
 		return o.Document.Locate(path)
 	}
-	steps := yamldoc.Steps(o.Stored, path)
-	var stored, written any = o.Stored, o.Document.Object
+	return o.LocateAs(o.Stored, yamldoc.Steps(o.Stored, path))
+}
+
+// LocateAs returns the place in the object's file of what steps lead to in another state of the object, or of the nearest
+// parent that is written there. It changes steps.
+func (o *Object) LocateAs(state map[string]any, steps []any) yamldoc.Position {
+	var stored, written any = state, o.Document.Object
 	for n, step := range steps {
 		i, isIndex := step.(int)
 		if isIndex {
@@ -71,10 +77,14 @@ func (o *Object) Locate(path string) yamldoc.Position {
 func sameItem(list, item any, i int) int {
 	items, _ := list.([]any)
 	name := yamldoc.At(item, "name")
-	for j, other := range items {
-		if jsonvalue.Equal(other, item) || name != nil && jsonvalue.Equal(yamldoc.At(other, "name"), name) {
-			return j
-		}
+	same := func(other any) bool {
+		return jsonvalue.Equal(other, item) || name != nil && jsonvalue.Equal(yamldoc.At(other, "name"), name)
+	}
+	if i < len(items) && same(items[i]) {
+		return i // as in most lists
+	}
+	if j := slices.IndexFunc(items, same); j >= 0 {
+		return j
 	}
 	if i < len(items) {
 		return i

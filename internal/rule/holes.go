@@ -121,7 +121,7 @@ spec:
 }, {
 	ID: LockDropped, Severity: Error,
 	Text: "An update of a CRD drops or weakens a lock or transition rule.",
-	Why:  "Clients and controllers rely on locked values to stay. A change that drops a lock can also break it at once.",
+	Why:  "Clients and controllers rely on locked values to stay. A change that drops a lock can also break it at once. A lock also goes when its version has a new name or is no longer served, and no served version has the lock.",
 	Example: `
 # before: class: {type: string, x-kubernetes-immutable: true}
 class: {type: string}`,

@@ -42,7 +42,11 @@ func writeObject(w io.Writer, violations []compare.Violation, r *compare.Report,
 			mark = p.Red("✗")
 		}
 	}
-	fmt.Fprintf(w, "%s %s %s\n", mark, p.Bold(Printable(strings.TrimSpace(first.Kind+" "+first.Object))), p.Dim(fmt.Sprintf("(%s:%d)", Printable(first.File), first.ObjectLine)))
+	moved := ""
+	if first.Moved {
+		moved = fmt.Sprintf("; in OLD %s:%d", Printable(first.OldFile), first.OldLine)
+	}
+	fmt.Fprintf(w, "%s %s %s\n", mark, p.Bold(Printable(strings.TrimSpace(first.Kind+" "+first.Object))), p.Dim(fmt.Sprintf("(%s:%d%s)", Printable(first.File), first.ObjectLine, moved)))
 	for i := range violations {
 		writeViolation(w, &violations[i], p)
 	}
