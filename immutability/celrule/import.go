@@ -61,16 +61,19 @@ type importer struct {
 	now  *accepted
 }
 
-// settle recognizes rules until it can recognize no more. A rule may depend on locks that another one becomes.
+// settle recognizes rules until it can recognize no more. A rule may depend on locks that another one becomes. Locks with
+// x-kubernetes-normalize: zero come last.
 func (im *importer) settle() {
-	for again := true; again; {
-		again = false
-		for _, u := range im.read {
-			if u.reason != "" || u.done() {
-				continue
-			}
-			if now := u.read(im.now); now != nil {
-				im.now, again = now, true
+	for _, zero := range []bool{false, true} {
+		for again := true; again; {
+			again = false
+			for _, u := range im.read {
+				if u.reason != "" || u.done() {
+					continue
+				}
+				if now := u.read(im.now, zero); now != nil {
+					im.now, again = now, true
+				}
 			}
 		}
 	}
@@ -143,7 +146,7 @@ func lockKeys(l *schema.Location, words []schema.Lock, zero bool) map[string]any
 
 // wordsOf returns the locks of l as words.
 func wordsOf(l *schema.Location) []schema.Lock {
-	if normalized(l.Schema) {
+	if normalizedAround(l) {
 		return nil // the locks do not compare the way CEL does
 	}
 	var words []schema.Lock
