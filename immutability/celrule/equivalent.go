@@ -75,6 +75,42 @@ func (u *understanding) why() string {
 	return "no lock is equivalent"
 }
 
+// cover says what refuses the updates that u, which is done, refuses and its own locks do not; "" for nothing.
+func (u *understanding) cover(t *tree, now *accepted) string {
+	locked, byLocks, byPlain := false, false, u.needless && !t.needless(u.rule, nil)
+	parts := u.parts
+	if u.needless {
+		parts = nil
+	}
+	for _, p := range parts {
+		locked = locked || len(p.locks) > 0
+		byOwn := func(s *state) bool {
+			return slices.ContainsFunc(p.locks, func(w candidate) bool { return w.refuses(s) })
+		}
+		for _, s := range shapesOf(p.chain) {
+			o, _ := judge(u.rule, p.expr, s)
+			if !o.refuses() || p.creation && !s.hasOld() || byOwn(s) {
+				continue
+			}
+			plain := !now.refuses(s)
+			byLocks, byPlain = byLocks || !plain, byPlain || plain
+		}
+	}
+	switch {
+	case locked && byPlain:
+		return "a plain rule covers the rest"
+	case locked:
+		return ""
+	case byLocks && byPlain:
+		return "other locks and a plain rule already cover it"
+	case byPlain:
+		return "a plain rule already covers it"
+	case byLocks:
+		return "other locks already cover it"
+	}
+	return "it refuses no update of a value that exists, so no lock is needed"
+}
+
 // locks lists the locks of all parts, each once, in the words in which changes writes them.
 func (u *understanding) locks(changes changes) []LockAt {
 	var locks []LockAt

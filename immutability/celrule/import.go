@@ -16,6 +16,9 @@ type Recognized struct {
 	// Rest is the rule that stays next to the locks, because the rule also judges values that have no old value
 	// (optionalOldSelf); "" for none.
 	Rest string
+	// Cover says what refuses the updates that the rule refuses and Locks do not, such as a plain rule or the locks that other
+	// rules became; "" if Locks refuse them all. Plain rules, those without oldSelf, stay as they are.
+	Cover string
 }
 
 // Left is a transition rule that stays a rule.
@@ -49,8 +52,9 @@ func Import(s *spec.Schema) Imported {
 		}
 	}
 	im.settle()
+	plain := im.exactPlain()
 	for _, u := range im.read {
-		u.needless = !u.done() && im.tree.needless(u.rule)
+		u.needless = !u.done() && im.needless(u.rule, plain)
 	}
 	return im.result()
 }
@@ -104,7 +108,7 @@ func (im *importer) result() Imported {
 				c.AddRules = append(c.AddRules, entry)
 			}
 		}
-		out.Recognized = append(out.Recognized, Recognized{*u.rule, u.locks(changes), rest})
+		out.Recognized = append(out.Recognized, Recognized{*u.rule, u.locks(changes), rest, u.cover(im.tree, im.now)})
 	}
 	out.Changes = changes.sorted()
 	return out
