@@ -30,14 +30,12 @@ func (w candidate) at(c *chain) *schema.Location {
 func candidatesOf(c *chain) []candidate {
 	n := len(c.at) - 1
 	var all []candidate
-	if c.keyed {
-		switch keysOf(c.last()) {
-		case mapKeys, listKeys:
-			all = append(all, candidate{lock: valueFixed, level: n})
-			fallthrough
-		case setItems:
-			all = append(all, candidate{lock: schema.NoAddItem, level: n}, candidate{lock: schema.NoRemoveItem, level: n})
-		}
+	switch keysOf(c.last()) {
+	case mapKeys, listKeys:
+		all = append(all, candidate{lock: valueFixed, level: n})
+		fallthrough
+	case setItems:
+		all = append(all, candidate{lock: schema.NoAddItem, level: n}, candidate{lock: schema.NoRemoveItem, level: n})
 	}
 	for level := n; level >= 0; level-- {
 		if level > 0 {
@@ -45,18 +43,31 @@ func candidatesOf(c *chain) []candidate {
 		}
 		all = append(all, candidate{lock: schema.NoModify, level: level})
 	}
-	if n > 0 && slices.Contains(c.literals, zeroOf(c.last())) {
+	if n > 0 {
 		for _, l := range []schema.Lock{schema.NoSet, schema.NoUnset, schema.NoModify} {
 			all = append(all, candidate{l, n, true})
 		}
 	}
-	return slices.DeleteFunc(all, func(w candidate) bool { return !w.allowed(c) })
+	return slices.DeleteFunc(all, func(w candidate) bool { return !w.allowed(c) || !w.decidedBy(c) })
+}
+
+// decidedBy reports whether the states of c tell apart what decides about w: whether the value is the zero value, and
+// which keys come and go.
+func (w candidate) decidedBy(c *chain) bool {
+	last := w.level == len(c.at)-1
+	switch {
+	case w.zero:
+		return last && slices.Contains(c.literals, zeroOf(c.last()))
+	case w.lock == schema.NoAddItem, w.lock == schema.NoRemoveItem, w.lock == valueFixed:
+		return last && c.keyed
+	}
+	return true
 }
 
 // allowed reports whether the lock is allowed at its location, and compares there the way CEL does.
 func (w candidate) allowed(c *chain) bool {
 	l := w.at(c)
-	if c.tree.unlockable[l] != "" || c.tree.uncorrelated[l] != "" || normalized(l.Schema) {
+	if c.tree.unlockable[l] != "" || c.tree.uncorrelated[l] != "" || normalizedAround(l) {
 		return false
 	}
 	switch w.lock {

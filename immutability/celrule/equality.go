@@ -172,6 +172,17 @@ func normalized(s *spec.Schema) bool {
 	return anywhere(s, func(s *spec.Schema) bool { return s.Extensions[schema.KeyNormalize] != nil })
 }
 
+// normalizedAround reports whether a lock at l compares in another way than CEL because of x-kubernetes-normalize at l, below
+// it, or above it, where a container that counts as absent frees what is in it.
+func normalizedAround(l *schema.Location) bool {
+	for up := l.Parent(); up != nil; up = up.Parent() {
+		if up.Marks.Normalize != "" {
+			return true
+		}
+	}
+	return normalized(l.Schema)
+}
+
 // anywhere reports whether s or a schema below it satisfies is.
 func anywhere(s *spec.Schema, is func(*spec.Schema) bool) bool {
 	if is(s) {

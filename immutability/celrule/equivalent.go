@@ -75,6 +75,42 @@ func (u *understanding) why() string {
 	return "no lock is equivalent"
 }
 
+// cover says what refuses the updates that u, which is done, refuses and its own locks do not; "" for nothing.
+func (u *understanding) cover(t *tree, now *accepted) string {
+	locked, byLocks, byPlain := false, false, u.needless && !t.needless(u.rule, nil)
+	parts := u.parts
+	if u.needless {
+		parts = nil
+	}
+	for _, p := range parts {
+		locked = locked || len(p.locks) > 0
+		byOwn := func(s *state) bool {
+			return slices.ContainsFunc(p.locks, func(w candidate) bool { return w.refuses(s) })
+		}
+		for _, s := range shapesOf(p.chain) {
+			o, _ := judge(u.rule, p.expr, s)
+			if !o.refuses() || p.creation && !s.hasOld() || byOwn(s) {
+				continue
+			}
+			plain := !now.refuses(s)
+			byLocks, byPlain = byLocks || !plain, byPlain || plain
+		}
+	}
+	switch {
+	case locked && byPlain:
+		return "a plain rule covers the rest"
+	case locked:
+		return ""
+	case byLocks && byPlain:
+		return "other locks and a plain rule already cover it"
+	case byPlain:
+		return "a plain rule already covers it"
+	case byLocks:
+		return "other locks already cover it"
+	}
+	return "it refuses no update of a value that exists, so no lock is needed"
+}
+
 // locks lists the locks of all parts, each once, in the words in which changes writes them.
 func (u *understanding) locks(changes changes) []LockAt {
 	var locks []LockAt
@@ -123,7 +159,7 @@ func (a *accepted) add(l *schema.Location, w candidate) {
 func (a *accepted) clash(l *schema.Location, w candidate) bool {
 	if w.zero {
 		for up := l.Parent(); up != nil; up = up.Parent() {
-			if len(a.words[up]) > 0 {
+			if len(a.words[up]) > 0 || up.Marks.Locked() {
 				return true
 			}
 		}
@@ -137,11 +173,13 @@ func (a *accepted) clash(l *schema.Location, w candidate) bool {
 	return false
 }
 
-// refuses reports whether an accepted lock refuses s.
+// refuses reports whether an accepted lock refuses every update in s. Where a lock depends on what the chain of s does not
+// tell apart, because another rule or conjunct made it a lock, the answer is no.
 func (a *accepted) refuses(s *state) bool {
 	for level, l := range s.at {
 		for _, lock := range a.words[l] {
-			if lock != valueFixed && (candidate{lock, level, a.zero[l]}).refuses(s) {
+			w := candidate{lock, level, a.zero[l]}
+			if lock != valueFixed && w.decidedBy(s.chain) && w.refuses(s) {
 				return true
 			}
 		}
@@ -155,22 +193,12 @@ func (a *accepted) refuses(s *state) bool {
 }
 
 // read tries to read all parts of u as locks, and returns what is accepted then, nil if it cannot. Locks of one part hold
-// for the others, in either order.
-func (u *understanding) read(before *accepted) *accepted {
+// for the others, in either order. Locks with x-kubernetes-normalize: zero are allowed if zero is set, for parts that
+// nothing else equals: they exclude other locks around.
+func (u *understanding) read(before *accepted, zero bool) *accepted {
 	now := before.clone()
 	for again := true; again && !u.done(); {
-		again = false
-		for _, p := range u.parts {
-			if p.done {
-				continue
-			}
-			if locks, ok := p.equivalent(now); ok {
-				p.done, p.locks, again = true, locks, true
-				for _, w := range locks {
-					now.add(w.at(p.chain), w)
-				}
-			}
-		}
+		again = u.readParts(now, false) || zero && u.readParts(now, true)
 	}
 	if u.done() {
 		return now
@@ -181,12 +209,30 @@ func (u *understanding) read(before *accepted) *accepted {
 	return nil
 }
 
+// readParts reads those parts as locks that it can, and reports whether there are any. If zero is set, it stops at the
+// first one.
+func (u *understanding) readParts(now *accepted, zero bool) bool {
+	some := false
+	for _, p := range u.parts {
+		if p.done || some && zero {
+			continue
+		}
+		if locks, ok := p.equivalent(now, zero); ok {
+			p.done, p.locks, some = true, locks, true
+			for _, w := range locks {
+				now.add(w.at(p.chain), w)
+			}
+		}
+	}
+	return some
+}
+
 // equivalent returns the locks that refuse what p refuses, beyond those accepted already; ok is false if there are none
-// that refuse exactly this.
-func (p *part) equivalent(now *accepted) (locks []candidate, ok bool) {
+// that refuse exactly this. They take the zero value for absent if zero is set.
+func (p *part) equivalent(now *accepted, zero bool) (locks []candidate, ok bool) {
 	c := p.chain
 	p.reason, p.creation = "", p.judgesCreation()
-	sound := slices.DeleteFunc(candidatesOf(c), func(w candidate) bool { return now.clash(w.at(c), w) })
+	sound := slices.DeleteFunc(candidatesOf(c), func(w candidate) bool { return w.zero != zero || now.clash(w.at(c), w) })
 	var refused []*state
 	for _, s := range statesOf(c) {
 		o, why := judge(c.rule, p.expr, s)
@@ -207,15 +253,11 @@ func (p *part) equivalent(now *accepted) (locks []candidate, ok bool) {
 			refused = append(refused, s)
 		}
 	}
-	for _, zero := range []bool{false, true} {
-		sound := slices.DeleteFunc(slices.Clone(sound), func(w candidate) bool { return w.zero != zero })
-		s := firstUncovered(sound, refused)
-		if s == nil {
-			return fewestLocks(sound, refused), true
-		}
-		p.reason = cmp.Or(p.reason, explain(s))
+	if s := firstUncovered(sound, refused); s != nil {
+		p.reason = explain(s)
+		return nil, false
 	}
-	return nil, false
+	return fewestLocks(sound, refused), true
 }
 
 // judgesCreation reports whether p may refuse a value that has no old value.

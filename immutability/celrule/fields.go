@@ -3,6 +3,9 @@ package celrule
 import (
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/operators"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
 // fields reads the fields that a rule names in a world. why is the first thing that was not understood.
@@ -20,7 +23,45 @@ func (f *fields) because(why string) outcome {
 	return opaque
 }
 
-func (f *fields) term(x ast.Expr) (term, bool) { return termOf(f.rule, x) }
+// term reads x as a field. A field of oldSelf that may be null, or whose name CEL escapes, is not understood if oldSelf is
+// optional: CEL unwraps an optional variable to plain JSON, without its schema. There null is a value, names are as
+// written, and sets and keyed lists are lists.
+func (f *fields) term(x ast.Expr) (term, bool) {
+	t, ok := termOf(f.rule, x)
+	if !ok || t.side == newSide || !f.rule.OptionalOldSelf {
+		return t, ok
+	}
+	for l := t.at; l != f.rule.at; l = l.Parent() {
+		if l.Schema.Nullable || escape(l.Name) != l.Name {
+			f.because(withoutSchema)
+			return term{}, false
+		}
+	}
+	return t, true
+}
+
+const withoutSchema = "with optionalOldSelf CEL reads oldSelf without its schema: null is a value, names are not escaped, sets and keyed lists have an order"
+
+// apart returns why CEL's == on the values of l is not the equality of the world, or "".
+func (f *fields) apart(l *schema.Location) string {
+	if reason := f.world.apart(l); reason != "" || !f.rule.OptionalOldSelf || !typedOnly(l.Schema) {
+		return reason
+	}
+	return withoutSchema
+}
+
+// typedOnly reports whether CEL compares values of s in another way when it does not know the schema of one of them.
+func typedOnly(s *spec.Schema) bool {
+	return anywhere(s, func(s *spec.Schema) bool {
+		listType := s.Extensions[schema.KeyListType]
+		for name := range s.Properties {
+			if escape(name) != name {
+				return true
+			}
+		}
+		return s.Nullable || listType == schema.ListSet || listType == schema.ListMap
+	})
+}
 
 // there tells whether the value of t exists.
 func (f *fields) there(t term) outcome { return f.present(t.side, t.at) }

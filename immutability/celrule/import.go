@@ -16,6 +16,9 @@ type Recognized struct {
 	// Rest is the rule that stays next to the locks, because the rule also judges values that have no old value
 	// (optionalOldSelf); "" for none.
 	Rest string
+	// Cover says what refuses the updates that the rule refuses and Locks do not, such as a plain rule or the locks that other
+	// rules became; "" if Locks refuse them all. Plain rules, those without oldSelf, stay as they are.
+	Cover string
 }
 
 // Left is a transition rule that stays a rule.
@@ -49,8 +52,9 @@ func Import(s *spec.Schema) Imported {
 		}
 	}
 	im.settle()
+	plain := im.exactPlain()
 	for _, u := range im.read {
-		u.needless = !u.done() && im.tree.needless(u.rule)
+		u.needless = !u.done() && im.needless(u.rule, plain)
 	}
 	return im.result()
 }
@@ -61,16 +65,19 @@ type importer struct {
 	now  *accepted
 }
 
-// settle recognizes rules until it can recognize no more. A rule may depend on locks that another one becomes.
+// settle recognizes rules until it can recognize no more. A rule may depend on locks that another one becomes. Locks with
+// x-kubernetes-normalize: zero come last.
 func (im *importer) settle() {
-	for again := true; again; {
-		again = false
-		for _, u := range im.read {
-			if u.reason != "" || u.done() {
-				continue
-			}
-			if now := u.read(im.now); now != nil {
-				im.now, again = now, true
+	for _, zero := range []bool{false, true} {
+		for again := true; again; {
+			again = false
+			for _, u := range im.read {
+				if u.reason != "" || u.done() {
+					continue
+				}
+				if now := u.read(im.now, zero); now != nil {
+					im.now, again = now, true
+				}
 			}
 		}
 	}
@@ -101,7 +108,7 @@ func (im *importer) result() Imported {
 				c.AddRules = append(c.AddRules, entry)
 			}
 		}
-		out.Recognized = append(out.Recognized, Recognized{*u.rule, u.locks(changes), rest})
+		out.Recognized = append(out.Recognized, Recognized{*u.rule, u.locks(changes), rest, u.cover(im.tree, im.now)})
 	}
 	out.Changes = changes.sorted()
 	return out
@@ -143,7 +150,7 @@ func lockKeys(l *schema.Location, words []schema.Lock, zero bool) map[string]any
 
 // wordsOf returns the locks of l as words.
 func wordsOf(l *schema.Location) []schema.Lock {
-	if normalized(l.Schema) {
+	if normalizedAround(l) {
 		return nil // the locks do not compare the way CEL does
 	}
 	var words []schema.Lock

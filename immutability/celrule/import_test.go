@@ -18,7 +18,8 @@ type importCase struct {
 	Spec         json.RawMessage
 	Locks        map[string]map[string]any
 	Left         map[string]string
-	Rest         []string // rules that stay next to locks
+	Rest         []string          // rules that stay next to locks
+	Cover        map[string]string // of rules for which something else is said than that their locks say it all
 }
 
 func readCases(t *testing.T, file string, into any) {
@@ -69,6 +70,9 @@ func TestImport(t *testing.T) {
 			}
 			var rests []string
 			for _, r := range im.Recognized {
+				if c.Cover != nil && r.Cover != c.Cover[r.Text] {
+					t.Errorf("%q: covered: %q, want %q (%s)", r.Text, r.Cover, c.Cover[r.Text], c.Reason)
+				}
 				if r.Rest != "" {
 					rests = append(rests, r.Rest)
 				}

@@ -59,9 +59,17 @@ func (j *judgement) accepts(t *testing.T, newObj, oldObj map[string]any) (bool, 
 }
 
 // valid reports whether obj fits the schema, without its rules.
-func (j *judgement) valid(obj map[string]any) bool {
-	return len(validation.ValidateCustomResource(nil, obj, j.shape)) == 0 &&
-		len(listtype.ValidateListSetsAndMaps(nil, j.structural, obj)) == 0
+func (j *judgement) valid(obj map[string]any) bool { return len(j.misfits(obj)) == 0 }
+
+// misfits lists where obj does not fit the schema.
+func (j *judgement) misfits(obj map[string]any) (paths []string) {
+	for _, err := range validation.ValidateCustomResource(nil, obj, j.shape) {
+		paths = append(paths, err.Field)
+	}
+	for _, err := range listtype.ValidateListSetsAndMaps(nil, j.structural, obj) {
+		paths = append(paths, err.Field)
+	}
+	return paths
 }
 
 // satisfiesPlain reports whether obj satisfies the rules without oldSelf. Rules that do not compile are ignored.

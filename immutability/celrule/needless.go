@@ -8,18 +8,30 @@ import (
 	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
-// needless reports whether r can refuse no update from one valid object to another, because the schema and the rules
-// without oldSelf exclude the objects that it would refuse. In doubt it says no. Example, with the rule
+// needless reports whether r can refuse no update from one valid object to another, because the schema and plain, rules
+// without oldSelf, exclude the objects that it would refuse. In doubt it says no. Example, with the rule
 // self.type != 'token' || has(self.token) next to it:
 //
 //	self.type != 'token' || !has(oldSelf.token) || has(self.token)
 //
 // It weighs only rules on strings and booleans outside of lists and maps: of those, a search knows every value that
 // matters.
-func (t *tree) needless(r *Rule) bool {
+func (t *tree) needless(r *Rule, plain []*readRule) bool {
 	if r.expr == nil || !r.Transition || r.OptionalOldSelf || !exact(newReadRule(r)) {
 		return false
 	}
+	rules := relevant(plain, newReadRule(r), nil)
+	m := newScenario(rules)
+	update := step{scenario: m, newObj: 1, oldObj: 0}
+	conditions := []condition{refusedBy(rules[0], update)}
+	for _, read := range rules[1:] {
+		conditions = append(conditions, acceptedBy(read, step{scenario: m}), acceptedBy(read, update))
+	}
+	return search(m, conditions) == refuted && !m.guessed(r.expr)
+}
+
+// exactPlain lists the rules without oldSelf that a scenario knows all values for.
+func (t *tree) exactPlain() []*readRule {
 	var plain []*readRule
 	for _, l := range t.All {
 		for _, other := range t.rules[l] {
@@ -31,14 +43,7 @@ func (t *tree) needless(r *Rule) bool {
 			}
 		}
 	}
-	rules := relevant(plain, newReadRule(r), nil)
-	m := newScenario(rules)
-	update := step{scenario: m, newObj: 1, oldObj: 0}
-	conditions := []condition{refusedBy(rules[0], update)}
-	for _, read := range rules[1:] {
-		conditions = append(conditions, acceptedBy(read, step{scenario: m}), acceptedBy(read, update))
-	}
-	return search(m, conditions) == refuted && !m.guessed(r.expr)
+	return plain
 }
 
 // exact reports whether a scenario knows all values of the fields of r that matter to r.

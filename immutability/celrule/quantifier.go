@@ -1,6 +1,8 @@
 package celrule
 
 import (
+	"slices"
+
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/operators"
 )
@@ -162,6 +164,9 @@ func (q quantifier) partner(el elements, name, w string, body ast.Expr, k elemen
 	}
 	if there := q.value(el.other()); there != yes {
 		return there
+	}
+	if q.rule.OptionalOldSelf && slices.ContainsFunc(el.at.Marks.ListMapKeys, func(key string) bool { return escape(key) != key }) {
+		return q.because(withoutSchema)
 	}
 	m := match{el, q.variable, w, name == "all", map[string]bool{}, false}
 	result, ok := m.body(body, k)

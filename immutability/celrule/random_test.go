@@ -1,104 +1,278 @@
 package celrule
 
 import (
-	"fmt"
+	"errors"
+	"flag"
+	"maps"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
-	"github.com/fieldlock/fieldlock/internal/schema"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"github.com/fieldlock/fieldlock/immutability"
+	"github.com/fieldlock/fieldlock/internal/celrun"
+	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 )
 
-// TestImportOfRandomRules makes rules of the operators and conditions that people use, in random combinations. Those
-// that are recognized have the verdict of their locks, in CEL's own words.
+var (
+	seed    = flag.Uint64("seed", 0, "the seed that TestImportOfRandomRules begins with; 0 for a new one")
+	batches = flag.Uint64("batches", 10, "how many batches of rules TestImportOfRandomRules judges")
+)
+
+// TestImportOfRandomRules makes schemas and rules of the operators and conditions that people use, in random combinations.
+// The rules that are recognized have the verdict of their locks, in CEL's own words. Every run has other rules; -seed
+// repeats one, and -batches makes it longer.
 func TestImportOfRandomRules(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it judges random rules")
 	}
-	raw := []byte(`{"type": "object", "required": ["spec"], "properties": {"spec": {"type": "object", "required": ["r", "s"], "properties": {
-		"o": {"type": "string"}, "r": {"type": "string"}, "n": {"type": "integer", "nullable": true}, "b": {"type": "boolean", "default": false},
-		"a": {"type": "object", "properties": {"x": {"type": "string"}, "y": {"type": "object", "required": ["z"], "properties": {"z": {"type": "integer"}}}}},
-		"s": {"type": "array", "x-kubernetes-list-type": "set", "items": {"type": "string"}},
-		"m": {"type": "object", "additionalProperties": {"type": "string"}},
-		"l": {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"], "items": {"type": "object",
-			"required": ["name"], "properties": {"name": {"type": "string"}, "v": {"type": "integer"}}}}}}}}`)
-	bare := decodeSchema(t, raw)
-	rules := &ruleMaker{rand.New(rand.NewPCG(1, 1))}
-	recognized, refused := 0, 0
-	for range 500 {
-		entries := []any{map[string]any{"rule": rules.condition(3)}}
-		if rules.IntN(3) == 0 {
-			entries = append(entries, map[string]any{"rule": rules.condition(2)})
-		}
-		s := Apply(bare, []Change{{SchemaPath: "/properties/spec", SetKeys: map[string]any{schema.KeyValidations: entries}}})
-		im := Import(s)
-		if len(im.Recognized) == 0 || !compiles(s) {
-			continue
-		}
-		recognized++
-		_, r := proveImport(t, crdVersion{fmt.Sprint(entries), []byte(asJSON(s)), s}, im, 120)
-		refused += r
+	first := *seed
+	if first == 0 {
+		first = rand.Uint64()
 	}
-	t.Logf("%d schemas with recognized rules, %d updates refused", recognized, refused)
-	if recognized < 100 || refused < 2000 {
-		t.Errorf("%d schemas with recognized rules, %d updates refused: too few to prove much", recognized, refused)
+	var sum tally
+	for i := range *batches {
+		sum.add(importRandomRules(t, first+i))
+	}
+	t.Logf("seed %d: %d rules, %d of them recognized; %d verdicts, %d of them refuse", first, sum.rules, sum.recognized, sum.pairs, sum.refused)
+	if sum.recognized < sum.rules/10 || sum.refused < sum.pairs/10 || sum.refused > sum.pairs*9/10 {
+		t.Error("too lopsided to prove much")
 	}
 }
 
-// ruleMaker writes random rules.
-type ruleMaker struct{ *rand.Rand }
-
-func (m *ruleMaker) pick(from ...string) string { return from[m.IntN(len(from))] }
-
-// condition writes a condition of at most depth operators above each other. It stays with one field mostly, as rules that
-// tie fields to each other are not recognized.
-func (m *ruleMaker) condition(depth int) string {
-	return m.on(m.pick("o", "r", "n", "b", "a", "a", "s", "m", "l"), depth)
+// FuzzImportOfRandomRules does the same for as long as it may run.
+func FuzzImportOfRandomRules(f *testing.F) {
+	f.Add(uint64(1))
+	f.Fuzz(func(t *testing.T, seed uint64) { importRandomRules(t, seed) })
 }
 
-func (m *ruleMaker) on(field string, depth int) string {
-	if m.IntN(20) == 0 {
-		field = "o"
-	}
-	if depth > 0 && m.IntN(4) > 0 {
-		a, b := m.on(field, depth-1), m.on(field, depth-1)
-		switch m.IntN(6) {
-		case 0, 1:
-			return "(" + a + " || " + b + ")"
-		case 2, 3:
-			return "(" + a + " && " + b + ")"
-		case 4:
-			return "!(" + a + ")"
+type tally struct{ rules, recognized, pairs, refused int }
+
+func (a *tally) add(b tally) {
+	a.rules, a.recognized, a.pairs, a.refused = a.rules+b.rules, a.recognized+b.recognized, a.pairs+b.pairs, a.refused+b.refused
+}
+
+// Bounds of one batch.
+const (
+	batchRules   = 150
+	batchObjects = 40
+	batchPairs   = 120
+)
+
+// importRandomRules judges one batch: rules about the same few fields of one random schema. What costs is to make CEL's
+// environments and the objects, which all rules of a batch share.
+func importRandomRules(t *testing.T, seed uint64) tally {
+	t.Helper()
+	m := &ruleMaker{Rand: rand.New(rand.NewPCG(seed, 1))}
+	b := newBatch(t, m)
+	var count tally
+	for range batchRules {
+		entries := m.rules()
+		im := Import(Apply(b.bare, addRules(entries)))
+		count.rules += len(im.Recognized) + len(im.Left)
+		count.recognized += len(im.Recognized)
+		if len(im.Recognized) > 0 {
+			b.add(t, entries, im)
 		}
-		return "(" + a + " ? " + b + " : " + m.on(field, depth-1) + ")"
 	}
-	one, other := "self", "oldSelf"
-	if m.IntN(2) == 0 {
-		one, other = other, one
+	pairs, refused := b.judge(t, seed)
+	count.pairs, count.refused = pairs, refused
+	return count
+}
+
+// addRules returns the changes that add rules, by the schema path of their field.
+func addRules(rules map[string][]map[string]any) []Change {
+	changes := changes{}
+	for path, entries := range rules {
+		changes[path] = &Change{SchemaPath: path, AddRules: entries}
 	}
-	path := field
-	if field == "a" {
-		path = m.pick("a", "a.x", "a.y", "a.y.z")
+	return changes.sorted()
+}
+
+// batch is a schema with the rules of many cases, each of which has been imported alone.
+type batch struct {
+	bare  *spec.Schema
+	given *immutability.Validator // the locks of bare
+	cases []*importOfRules
+	rules map[string][]map[string]any // of all cases, by schema path
+	of    map[RuleRef]ruleUse
+
+	objects []map[string]any
+	pairs   [][2]int
+}
+
+// importOfRules is one case: rules that some locks are to equal.
+type importOfRules struct {
+	rules map[string][]map[string]any
+	made  Imported
+	locks *immutability.Validator
+}
+
+// ruleUse is what a rule in the schema of a batch is for: the case, and whether it is one of its plain rules, of the
+// transition rules that became locks, or of those that stay next to the locks.
+type ruleUse struct {
+	of   int
+	role ruleRole
+}
+
+type ruleRole int
+
+const (
+	isPlain ruleRole = iota
+	isRecognized
+	isRest
+)
+
+// add makes the rules of a case part of the batch.
+func (b *batch) add(t *testing.T, rules map[string][]map[string]any, im Imported) {
+	t.Helper()
+	locks, err := immutability.Compile(Apply(Apply(b.bare, addRules(rules)), im.Changes))
+	if err != nil {
+		t.Errorf("%s\nbecame locks that do not compile: %v", asJSON(rules), err)
+		return
 	}
-	x, y := one+"."+path, other+"."+path
-	switch choice := m.IntN(8); {
-	case choice <= 2:
-		return "has(" + x + ")"
-	case choice == 3:
-		return "has(" + x + ") == has(" + y + ")"
-	case choice == 4 && field == "b":
-		return x
-	case choice == 4 && (field == "o" || field == "r"):
-		return x + m.pick(" == ", " != ") + m.pick("''", "'a'")
-	case choice == 4 && field == "m":
-		return m.pick(x+".all(k, k in "+y+")", x+".all(k, !(k in "+y+") || "+x+"[k] == "+y+"[k])", x+".exists(k, k in "+y+")", "size("+x+") == size("+y+")",
-			x+".all(k, k in "+y+" && "+x+"[k] == "+y+"[k])", "size("+x+") > 0", "size("+x+") <= size("+y+")")
-	case choice == 4 && field == "s":
-		return m.pick(x+".all(k, k in "+y+")", "size("+x+") == size("+y+")", x+".all(k, "+y+".exists(i, i == k))", "size("+x+") == 0", x+".size() < "+y+".size()")
-	case choice == 4 && field == "l":
-		return m.pick(x+".all(k, "+y+".exists(i, i.name == k.name))", x+".all(k, k in "+y+")", x+".all(k, "+y+".all(i, i.name != k.name || i == k))",
-			"size("+x+") >= size("+y+")", x+".all(k, "+y+".exists_one(i, k.name == i.name && k == i))", x+".all(k, "+y+".all(i, i.name != k.name || i != k))")
-	case choice == 5:
-		return one + ".?" + path + " == " + other + ".?" + path
+	i := len(b.cases)
+	b.cases = append(b.cases, &importOfRules{rules, im, locks})
+	roles := map[RuleRef]ruleRole{}
+	for _, r := range im.Recognized {
+		roles[RuleRef{r.SchemaPath, r.Index}] = isRecognized
+		if r.Rest != "" {
+			entry := maps.Clone(rules[r.SchemaPath][r.Index])
+			entry["rule"] = r.Rest
+			b.put(r.SchemaPath, entry, ruleUse{i, isRest})
+		}
 	}
-	return x + m.pick(" == ", " == ", " != ") + y
+	for path, entries := range rules {
+		for index, entry := range entries {
+			role, recognized := roles[RuleRef{path, index}]
+			if text, _ := entry["rule"].(string); recognized || !strings.Contains(text, "oldSelf") {
+				b.put(path, entry, ruleUse{i, role})
+			}
+		}
+	}
+}
+
+func (b *batch) put(path string, entry map[string]any, use ruleUse) {
+	b.of[RuleRef{path, len(b.rules[path])}] = use
+	b.rules[path] = append(b.rules[path], entry)
+}
+
+// judge compares rules and locks on all pairs of objects, and on the creation of each object.
+func (b *batch) judge(t *testing.T, seed uint64) (pairs, refused int) {
+	t.Helper()
+	if len(b.cases) == 0 {
+		return 0, 0
+	}
+	server := celrun.New(Apply(b.bare, addRules(b.rules)), nil).Strict()
+	created := make([][]verdicts, len(b.objects))
+	for i, obj := range b.objects {
+		created[i] = b.verdicts(t, server, obj, nil)
+	}
+	wrong := map[int]bool{}
+	check := func(c int, newObj, oldObj map[string]any, rules verdicts, violations field.ErrorList, given bool) {
+		pairs++
+		refuses := given || rules[isRecognized]
+		if refuses {
+			refused++
+		}
+		if refuses == (len(violations) > 0 || rules[isRest]) || wrong[c] {
+			return
+		}
+		wrong[c] = true
+		t.Errorf("seed %d\nrules %s\nbecame %s\nold %s\nnew %s\nCEL refuses: %v; locks refuse: %v; what stays refuses: %v\nthe schema was %s", seed, asJSON(b.cases[c].rules),
+			asJSON(b.cases[c].made.Changes), asJSON(oldObj), asJSON(newObj), refuses, violations, rules[isRest], asJSON(b.bare))
+	}
+	for i, obj := range b.objects {
+		for c := range b.cases {
+			if !created[i][c][isPlain] {
+				check(c, obj, nil, created[i][c], nil, false)
+			}
+		}
+	}
+	for _, pair := range b.pairs {
+		newObj, oldObj := b.objects[pair[0]], b.objects[pair[1]]
+		given := len(b.given.ValidateUpdate(newObj, oldObj)) > 0
+		for c, rules := range b.verdicts(t, server, newObj, oldObj) {
+			if !created[pair[0]][c][isPlain] && !created[pair[1]][c][isPlain] {
+				check(c, newObj, oldObj, rules, b.cases[c].locks.ValidateUpdate(newObj, oldObj), given)
+			}
+		}
+	}
+	return pairs, refused
+}
+
+// verdicts tells for each role whether a rule of it refuses an update.
+type verdicts [3]bool
+
+// verdicts judges an update, or a create where oldObj is nil, by the rules of each case.
+func (b *batch) verdicts(t *testing.T, server *celrun.Validator, newObj, oldObj map[string]any) []verdicts {
+	t.Helper()
+	all := make([]verdicts, len(b.cases))
+	violations, err := server.ValidateUpdate(newObj, oldObj)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range violations {
+		use, ok := b.of[RuleRef{v.Rule.SchemaPath, v.Rule.Index}]
+		if !ok {
+			t.Fatalf("of no rule: %+v", v)
+		}
+		all[use.of][use.role] = true
+	}
+	return all
+}
+
+// newBatch makes a schema, and objects that fit it and differ in the fields that m is going to write about.
+func newBatch(t *testing.T, m *ruleMaker) *batch {
+	t.Helper()
+	m.chooseFields()
+	b := &batch{rules: map[string][]map[string]any{}, of: map[RuleRef]ruleUse{}}
+	for err := errors.New("none yet"); err != nil; {
+		b.bare = m.schema(t)
+		b.given, err = immutability.Compile(b.bare)
+	}
+	judge := judgeOf(t, b.bare, nil)
+	specs := []map[string]any{{}}
+	for _, name := range fieldNames {
+		var next []map[string]any
+		for _, spec := range specs {
+			for _, v := range m.values(t, judge, name) {
+				with := maps.Clone(spec)
+				if _, lacks := v.(noField); !lacks {
+					with[name] = jsonvalue.Clone(v)
+				}
+				next = append(next, with)
+			}
+		}
+		specs = next
+	}
+	for _, spec := range specs {
+		if obj := stored(judge, spec); judge.valid(obj) {
+			b.objects = append(b.objects, obj)
+		}
+	}
+	m.Shuffle(len(b.objects), func(i, j int) { b.objects[i], b.objects[j] = b.objects[j], b.objects[i] })
+	b.objects = b.objects[:min(len(b.objects), batchObjects)]
+	if none := map[string]any{}; judge.valid(none) {
+		b.objects = append(b.objects, none)
+	}
+	for i := range b.objects {
+		for j := range b.objects {
+			b.pairs = append(b.pairs, [2]int{i, j})
+		}
+	}
+	m.Shuffle(len(b.pairs), func(i, j int) { b.pairs[i], b.pairs[j] = b.pairs[j], b.pairs[i] })
+	b.pairs = b.pairs[:min(len(b.pairs), batchPairs)]
+	return b
+}
+
+// stored returns the object that a server stores for a spec.
+func stored(judge *judgement, spec map[string]any) map[string]any {
+	obj := map[string]any{"spec": jsonvalue.Clone(spec)}
+	defaulting.PruneNonNullableNullsWithoutDefaults(obj, judge.structural)
+	defaulting.Default(obj, judge.structural)
+	return obj
 }

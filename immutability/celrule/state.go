@@ -30,6 +30,11 @@ type state struct {
 
 // statesOf enumerates the updates that valid objects allow.
 func statesOf(c *chain) []*state {
+	return slices.DeleteFunc(shapesOf(c), func(s *state) bool { return !s.valid() })
+}
+
+// shapesOf enumerates the updates that the schema allows without its rules.
+func shapesOf(c *chain) []*state {
 	n := len(c.at) - 1
 	var all []*state
 	for _, newDepth := range depthsOf(c) {
@@ -41,7 +46,7 @@ func statesOf(c *chain) []*state {
 			}
 		}
 	}
-	return slices.DeleteFunc(all, func(s *state) bool { return !s.consistent() || !s.valid() })
+	return slices.DeleteFunc(all, func(s *state) bool { return !s.consistent() })
 }
 
 // depthsOf lists how far down the chain a valid object can reach.

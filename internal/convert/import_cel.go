@@ -23,7 +23,8 @@ type ImportedRule struct {
 	Rest string `json:"rest,omitempty"`
 	// Message is the rule's own message, which goes with the rule: a lock has its own words.
 	Message string `json:"message,omitempty"`
-	Reason  string `json:"reason,omitempty"`
+	// Reason says why the rule stays; of a rule that became locks, what else refuses what it refuses.
+	Reason string `json:"reason,omitempty"`
 }
 
 // ImportedLock is a lock that replaces a rule.
@@ -64,7 +65,7 @@ func (r *Import) add(name, version string, imported celrule.Imported) {
 	}
 	for _, recognized := range imported.Recognized {
 		row := rule(recognized.Rule)
-		row.Rest = recognized.Rest
+		row.Rest, row.Reason = recognized.Rest, recognized.Cover
 		if recognized.Rest == "" {
 			row.Message = recognized.Message()
 		}

@@ -98,19 +98,17 @@ func whereRule(r *convert.ImportedRule) string {
 	return Printable(fmt.Sprintf("%s %s %s", r.CRD, r.Version, path))
 }
 
-// becomes lists the locks of a rule.
+// becomes lists the locks of a rule, and what covers the rest.
 func becomes(r *convert.ImportedRule) string {
-	switch {
-	case len(r.Locks) == 0 && r.Rest != "":
-		return "it refuses no update of a value that exists, so no lock is needed"
-	case len(r.Locks) == 0:
-		return "other locks already cover it"
-	}
 	var locks []string
 	for _, lock := range r.Locks {
 		locks = append(locks, lock.Lock+" on "+lock.Path)
 	}
-	return Printable(strings.Join(locks, ", "))
+	text := strings.Join(locks, ", ")
+	if text != "" && r.Reason != "" {
+		text += "; "
+	}
+	return Printable(text + r.Reason)
 }
 
 // quoted returns text as a JSON string.
