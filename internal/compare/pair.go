@@ -304,7 +304,7 @@ func repeated(objects, otherSide []*manifest.Object) []error {
 		return all
 	}
 	mine, theirs := byPath(objects), byPath(otherSide)
-	alike := func(a, b *manifest.Object) bool { return pair{new: a, old: b}.unchanged() }
+	unchanged := func(a, b *manifest.Object) bool { return pair{new: a, old: b}.unchanged() }
 	first := map[place]*manifest.Object{}
 	var errs []error
 	for _, o := range objects {
@@ -313,7 +313,7 @@ func repeated(objects, otherSide []*manifest.Object) []error {
 		case o.Generated():
 		case other == nil:
 			first[key] = o
-		case slices.EqualFunc(mine[at], theirs[at], alike):
+		case slices.EqualFunc(mine[at], theirs[at], unchanged):
 		default:
 			errs = append(errs, o.Mistake("", "the object appears twice, first at %s:%d; a file may contain each object once", other.Document.File, other.Document.Position().Line))
 		}
