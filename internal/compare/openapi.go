@@ -49,7 +49,6 @@ func (d *openDefinition) load() error {
 		}
 		s, d.rest = writeOut(schema.Read(s, d.Resolve))
 		d.laws = newLaws(s, locks)
-		d.err = d.laws.load()
 	})
 	return d.err
 }
