@@ -67,11 +67,12 @@ func (l *laws) empty() bool {
 	return l.locks.Empty() && l.rules == nil && l.onCluster == nil
 }
 
-// check adds to v what a pair of prepared objects breaks. Place completes each breach; of is nil for that of a rule. It
+// check adds to v what a pair of prepared objects breaks. Locked is the new object as the locks of the schema compare it:
+// without what the server does not store. Place completes each breach; of is nil for that of a rule. It
 // returns an error if the rules cannot be run.
-func (l *laws) check(v *verdict, newObj, oldObj map[string]any, place func(b *breach, of *immutability.Violation)) error {
+func (l *laws) check(v *verdict, newObj, oldObj, locked map[string]any, place func(b *breach, of *immutability.Violation)) error {
 	l.load()
-	report := l.locks.Check(newObj, oldObj)
+	report := l.locks.Check(locked, oldObj)
 	found := findings{laws: l, newObj: newObj, oldObj: oldObj, at: map[lockID]int{}, more: report.More}
 	for i := range report.Violations {
 		found.add(&report.Violations[i])
