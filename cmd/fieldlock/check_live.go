@@ -72,6 +72,8 @@ func (c *checkCommand) readLive(r *manifest.Reader, args []string, o cluster.Opt
 	for i := range live {
 		if errs[i] != nil {
 			in.Errs = append(in.Errs, errs[i])
+		}
+		if errs[i] != nil && live[i].New == nil {
 			in.Live[objects[i].Document] = compare.Live{Unread: true}
 			continue
 		}

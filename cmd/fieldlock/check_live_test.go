@@ -44,25 +44,27 @@ func liveServer(t *testing.T, answers map[string]string, refusal string) string 
 // TestCheckLive: the objects, CRDs and version of a cluster are what NEW is compared with.
 func TestCheckLive(t *testing.T) {
 	const (
-		version    = "{major: '1', minor: '36'}"
-		apps       = "{kind: APIResourceList, groupVersion: apps/v1, resources: [{name: deployments, kind: Deployment, namespaced: true}]}"
-		core       = "{kind: APIResourceList, groupVersion: v1, resources: [{name: persistentvolumeclaims, kind: PersistentVolumeClaim, namespaced: true}, {name: persistentvolumeclaims/status, kind: PersistentVolumeClaim, namespaced: true}]}"
-		example    = "{kind: APIResourceList, groupVersion: example.com/v1, resources: [{name: widgets, kind: Widget, namespaced: true}]}"
-		deployment = "{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: ns}, spec: {replicas: 2, selector: {matchLabels: {a: LABEL}}, template: {metadata: {labels: {a: LABEL}}, spec: {containers: [{name: c, image: d}]}}}}"
-		widget     = "{apiVersion: example.com/v1, kind: Widget, metadata: {name: x, namespace: ns}, spec: {class: CLASS}}"
-		refused    = "{kind: Status, apiVersion: v1, status: Failure, reason: Invalid, code: 422, message: refused, details: {causes: [{field: spec.other, message: the server says so}]}}"
-		notAsked   = "{kind: Status, apiVersion: v1, status: Failure, reason: Forbidden, code: 403, message: 'User u cannot patch resource x'}"
-		claim      = "{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: c, namespace: ns, uid: u1}, spec: {accessModes: [ReadWriteOnce], storageClassName: fast, volumeMode: Filesystem, resources: {requests: {storage: SIZE}}}, status: {phase: PHASE, capacity: {storage: 3Gi}}}"
-		claimPath  = "/api/v1/namespaces/ns/persistentvolumeclaims/c"
-		resized    = "{kind: Status, apiVersion: v1, status: Failure, reason: Forbidden, code: 403, message: 'persistentvolumeclaims \"c\" is forbidden: only dynamically provisioned pvc can be resized'}"
-		webhooks   = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
-		policies   = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies"
-		noWebhook  = "{kind: ValidatingWebhookConfigurationList, apiVersion: admissionregistration.k8s.io/v1, items: []}"
-		noPolicy   = "{kind: ValidatingAdmissionPolicyList, apiVersion: admissionregistration.k8s.io/v1, items: []}"
-		webhook    = "{kind: ValidatingWebhookConfigurationList, apiVersion: admissionregistration.k8s.io/v1, items: [{metadata: {name: w}, webhooks: [{name: w.example.com, rules: [{apiGroups: ['*'], apiVersions: [v1], resources: [WHAT], operations: [WHEN]}]}]}]}"
-		policy     = "{kind: ValidatingAdmissionPolicyList, apiVersion: admissionregistration.k8s.io/v1, items: [{metadata: {name: p}, spec: {matchConstraints: {resourceRules: [{apiGroups: [example.com], apiVersions: [v1], resources: ['*'], operations: ['*']}]}}}]}"
-		forbidden  = "{kind: Status, apiVersion: v1, status: Failure, reason: Forbidden, code: 403, message: not for you}"
-		crdPath    = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/widgets.example.com"
+		version     = "{major: '1', minor: '36'}"
+		apps        = "{kind: APIResourceList, groupVersion: apps/v1, resources: [{name: deployments, kind: Deployment, namespaced: true}]}"
+		core        = "{kind: APIResourceList, groupVersion: v1, resources: [{name: persistentvolumeclaims, kind: PersistentVolumeClaim, namespaced: true}, {name: persistentvolumeclaims/status, kind: PersistentVolumeClaim, namespaced: true}]}"
+		example     = "{kind: APIResourceList, groupVersion: example.com/v1, resources: [{name: widgets, kind: Widget, namespaced: true}]}"
+		deployment  = "{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: ns}, spec: {replicas: 2, selector: {matchLabels: {a: LABEL}}, template: {metadata: {labels: {a: LABEL}}, spec: {containers: [{name: c, image: d}]}}}}"
+		widget      = "{apiVersion: example.com/v1, kind: Widget, metadata: {name: x, namespace: ns}, spec: {class: CLASS}}"
+		refused     = "{kind: Status, apiVersion: v1, status: Failure, reason: Invalid, code: 422, message: refused, details: {causes: [{field: spec.other, message: the server says so}]}}"
+		notAsked    = "{kind: Status, apiVersion: v1, status: Failure, reason: Forbidden, code: 403, message: 'User u cannot patch resource x'}"
+		claim       = "{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: c, namespace: ns, uid: u1}, spec: {accessModes: [ReadWriteOnce], storageClassName: fast, volumeMode: Filesystem, resources: {requests: {storage: SIZE}}}, status: {phase: PHASE, capacity: {storage: 3Gi}}}"
+		claimPath   = "/api/v1/namespaces/ns/persistentvolumeclaims/c"
+		resized     = "{kind: Status, apiVersion: v1, status: Failure, reason: Forbidden, code: 403, message: 'persistentvolumeclaims \"c\" is forbidden: only dynamically provisioned pvc can be resized'}"
+		webhooks    = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
+		policies    = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies"
+		noWebhook   = "{kind: ValidatingWebhookConfigurationList, apiVersion: admissionregistration.k8s.io/v1, items: []}"
+		noPolicy    = "{kind: ValidatingAdmissionPolicyList, apiVersion: admissionregistration.k8s.io/v1, items: []}"
+		webhook     = "{kind: ValidatingWebhookConfigurationList, apiVersion: admissionregistration.k8s.io/v1, items: [{metadata: {name: w}, webhooks: [{name: w.example.com, rules: [{apiGroups: ['*'], apiVersions: [v1], resources: [WHAT], operations: [WHEN]}]}]}]}"
+		policy      = "{kind: ValidatingAdmissionPolicyList, apiVersion: admissionregistration.k8s.io/v1, items: [{metadata: {name: p}, spec: {matchConstraints: {resourceRules: [{apiGroups: [example.com], apiVersions: [v1], resources: ['*'], operations: ['*']}]}}}]}"
+		forbidden   = "{kind: Status, apiVersion: v1, status: Failure, reason: Forbidden, code: 403, message: not for you}"
+		crdPath     = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/widgets.example.com"
+		unconverted = "{kind: Status, apiVersion: v1, status: Failure, reason: InternalError, code: 500, message: 'failed to convert merged object to last applied version: .spec.new: field not declared in schema'}"
+		busy        = "{kind: Status, apiVersion: v1, status: Failure, reason: ServiceUnavailable, code: 503, message: come back later}"
 	)
 	label := func(v string) string { return strings.ReplaceAll(deployment, "LABEL", v) }
 	size := func(v, phase string) string { return strings.NewReplacer("SIZE", v, "PHASE", phase).Replace(claim) }
@@ -90,6 +92,8 @@ func TestCheckLive(t *testing.T) {
 	}{
 		{"a built-in kind", "as the cluster's minor has it, and what else the server refuses", answers(), label("c"), refused, nil, exitRefused, []string{"spec.other", "spec.selector"}, "the server says so"},
 		{"a CRD of the cluster", "its locks count without --schema", answers(), class("c"), notAsked, nil, exitRefused, []string{"spec.class"}, "the API server was not asked what else it would refuse of 1 object"},
+		{"an apply that the server cannot convert", "its answer is a refusal, although nothing locked changes", answers(), class("b"), unconverted, nil, exitRefused, []string{""}, "field not declared in schema"},
+		{"a server that gives no answer", "that is an error, and the locks are judged", answers(), class("c"), busy, nil, exitUnread, []string{"spec.class"}, "the dry run of an apply failed: come back later"},
 		{"nothing changes", "the cluster has the same", answers(), label("b") + "\n---\n" + class("b"), notAsked, nil, exitClean, nil, ""},
 		{"an object that is new", "the cluster does not have it", answers(), strings.Replace(class("c"), "name: x", "name: z", 1), "", nil, exitClean, nil, ""},
 		{"a kind that the cluster does not serve", "an apply fails", answers(), "{apiVersion: other.dev/v1, kind: Gadget, metadata: {name: x}}", "", nil, exitClean, nil, "the cluster does not serve Gadget of other.dev/v1"},

@@ -1,6 +1,6 @@
 // Command webhook is an admission webhook that enforces the locks of custom resources. It watches the
-// CustomResourceDefinitions of a cluster, reads the locks in their annotation fieldlock.dev/locks (with -import-cel also
-// those of their CEL rules), and refuses updates that break one. README.md says how to deploy it.
+// CustomResourceDefinitions of a cluster, reads the locks in their annotation fieldlock.dev/locks, and refuses updates that
+// break one. The API server itself runs their CEL rules. README.md says how to deploy the webhook.
 package main
 
 import (
@@ -60,7 +60,6 @@ type settings struct {
 	port                    int
 	certDir, clientCA       string
 	healthAddr, metricsAddr string
-	importCEL               bool
 	readyWithFaults         bool
 	options                 []admission.Option
 }
@@ -84,7 +83,6 @@ func parse(args []string) (settings, error) {
 	f.StringVar(&s.clientCA, "client-ca", "", "file in -cert-dir: only clients with a certificate of this authority are answered; the API server has to be configured to send one")
 	f.StringVar(&s.healthAddr, "health-addr", ":8081", "address of /healthz and /readyz")
 	f.StringVar(&s.metricsAddr, "metrics-addr", ":8080", "address of /metrics")
-	f.BoolVar(&s.importCEL, "import-cel", false, "enforce CEL transition rules that mean exactly what a lock means, as locks")
 	f.StringVar(&mode, "mode", "enforce", "what happens to an update that breaks a lock: enforce, warn or audit")
 	f.StringVar(&policy, "failure-policy", "fail", "what happens to an update that cannot be checked: fail or ignore")
 	f.StringVar(&gaps, "version-gaps", "warn", "what happens to an update through a served version that leaves free what another one locks: off, warn or refuse")

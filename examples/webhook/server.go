@@ -9,7 +9,6 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
-	"k8s.io/kube-openapi/pkg/validation/spec"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
@@ -18,7 +17,6 @@ import (
 
 	"github.com/fieldlock/fieldlock/immutability/admission"
 	"github.com/fieldlock/fieldlock/immutability/admission/loader"
-	"github.com/fieldlock/fieldlock/immutability/celrule"
 )
 
 // Where the webhook's configuration sends reviews of custom resources to, and those of CRDs.
@@ -57,9 +55,6 @@ func run(ctx context.Context, cluster *rest.Config, s settings) error {
 		return err
 	}
 	crds := loader.CRDs{}
-	if s.importCEL {
-		crds.Import = fromCEL
-	}
 	m.GetWebhookServer().Register(path, handler)
 	m.GetWebhookServer().Register(crdsPath, crds.Hook())
 
@@ -89,9 +84,4 @@ func ready(r *admission.Registry, withFaults bool) func(*http.Request) error {
 		}
 		return r.Ready()
 	}
-}
-
-// fromCEL returns a schema with the locks that its CEL rules are equal to.
-func fromCEL(s *spec.Schema) (*spec.Schema, error) {
-	return celrule.Apply(s, celrule.Import(s).Changes), nil
 }

@@ -143,7 +143,7 @@ func TestParse(t *testing.T) {
 		ok           bool
 	}{
 		{"none", "all flags have defaults", nil, true},
-		{"all", "every flag is read", []string{"-mode", "warn", "-failure-policy", "ignore", "-status-code", "400", "-exempt-deleting", "-exempt-dry-run", "a", "-exempt-user", "a", "-exempt-user", "b", "-exempt-group", "c", "-import-cel", "-client-ca", "ca.crt"}, true},
+		{"all", "every flag is read", []string{"-mode", "warn", "-failure-policy", "ignore", "-status-code", "400", "-exempt-deleting", "-exempt-dry-run", "a", "-exempt-user", "a", "-exempt-user", "b", "-exempt-group", "c", "-client-ca", "ca.crt"}, true},
 		{"mode", "no such mode", []string{"-mode", "off"}, false},
 		{"gaps", "no such way", []string{"-version-gaps", "maybe"}, false},
 		{"kubeconfig", "for a webhook outside the cluster", []string{"-kubeconfig", "/tmp/config", "-version-gaps", "refuse", "-ready-with-faults"}, true},

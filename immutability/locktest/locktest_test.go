@@ -165,3 +165,24 @@ func TestGatewayAPI(t *testing.T) {
 	})
 	k.Attack(t, class)
 }
+
+// TestRuleDecides: a CEL rule has the verdict of the API server, also where it reads like a weaker lock.
+func TestRuleDecides(t *testing.T) {
+	for _, row := range []struct{ name, rule, old, new string }{
+		{"an exception of one conjunct", "(self.r == '' || oldSelf.r == self.r) && self.r == oldSelf.r", "spec: {r: x}", "spec: {r: ''}"},
+		{"an exception that makes none", "self.r == oldSelf.r || (oldSelf.r == '' && self.r == oldSelf.r)", "spec: {r: ''}", "spec: {r: z}"},
+		{"a field that is removed", "self.o == oldSelf.o", "spec: {r: x, o: x}", "spec: {r: x}"},
+	} {
+		var s spec.Schema
+		text := fmt.Sprintf(`{"type": "object", "properties": {"spec": {"type": "object", "required": ["r"], "x-kubernetes-validations": [{"rule": %q}],
+			"properties": {"r": {"type": "string"}, "o": {"type": "string"}}}}}`, row.rule)
+		if err := json.Unmarshal([]byte(text), &s); err != nil {
+			t.Fatal(err)
+		}
+		var got recorder
+		locktest.Schema(t, &s).Run(&got, []locktest.Update{{Name: row.name, Old: row.old, New: row.new, Refused: []string{"spec"}}})
+		if len(got.messages) > 0 {
+			t.Errorf("%s: %q", row.name, got.messages)
+		}
+	}
+}

@@ -26,10 +26,15 @@ func (v *Validator) ValidateUpdate(newObj, oldObj map[string]any) ([]Violation, 
 	if err != nil {
 		return nil, err
 	}
+	sortViolations(violations)
+	return violations, nil
+}
+
+// sortViolations sorts by path, then by the place of the rule.
+func sortViolations(violations []Violation) {
 	slices.SortStableFunc(violations, func(a, b Violation) int {
 		return cmp.Or(ComparePaths(a.Path, b.Path), strings.Compare(a.Rule.SchemaPath, b.Rule.SchemaPath), cmp.Compare(a.Rule.Index, b.Rule.Index))
 	})
-	return violations, nil
 }
 
 // ComparePaths orders paths by their text, with numbers by their value: nodes[2] is before nodes[10].

@@ -76,9 +76,7 @@ func (c *checker) nothingChecked() []string {
 }
 
 // unlocked reports whether the version has neither locks nor transition rules.
-func (d *crdDefinition) unlocked(v *crd.Version) bool {
-	return d.laws[v].load() == nil && d.laws[v].empty()
-}
+func (d *crdDefinition) unlocked(v *crd.Version) bool { return d.laws[v].empty() }
 
 // misspelled lists the keys in a schema that look like locks and are not: without lint, a misspelled lock would pass for
 // one that holds.

@@ -1,6 +1,8 @@
 package compare
 
 import (
+	"errors"
+	"iter"
 	"slices"
 	"strings"
 	"sync"
@@ -11,145 +13,366 @@ import (
 	"github.com/fieldlock/fieldlock/immutability/celrule"
 	"github.com/fieldlock/fieldlock/internal/celrun"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
+	"github.com/fieldlock/fieldlock/internal/pointer"
+	"github.com/fieldlock/fieldlock/internal/schema"
+	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
-// laws are the locks and CEL transition rules of one version of a CRD. A rule that equals a lock is checked as the lock:
-// it says which value changed, and it is reported once.
+// laws are the locks and CEL transition rules of one version of a CRD. The API server's validator judges the rules. A rule
+// that equals locks is reported as what they find: they name the value that changed, and they decide nothing.
 type laws struct {
 	schema *spec.Schema
+	locks  *immutability.Validator
 
 	once      sync.Once // the rest is made at the first use: most CRDs of a directory have no changed object
-	locks     *immutability.Validator
-	asLocks   map[string]ruleTexts // the rules that are checked as locks, by the schema path of the locks
-	rules     *celrun.Validator
-	onCluster *statusRules // nil if there are none
-	err       error
-}
+	rules     *celrun.Updates
+	guard     *immutability.Validator // of values that the rules cannot compare
+	onCluster *statusRules            // nil if there are none
 
-// ruleTexts are the CEL expressions and the messages of the rules that equal the locks of a field.
-type ruleTexts struct{ texts, messages []string }
+	named func() *names
+}
 
 // newLaws returns the laws of a schema whose own locks are compiled already.
 func newLaws(s *spec.Schema, locks *immutability.Validator) *laws {
-	return &laws{schema: s, locks: locks}
+	return &laws{schema: s, locks: locks, named: sync.OnceValue(func() *names { return newNames(s) })}
 }
 
-// load sorts the transition rules into locks, rules and those that only the cluster can run.
-func (l *laws) load() error {
+// load sorts the transition rules into those that run here and those that only the cluster can run.
+func (l *laws) load() {
 	l.once.Do(func() {
 		if l.schema == nil {
 			return
 		}
-		rules := celrun.New(l.schema, celrun.Transition)
-		if rules == nil {
-			return
-		}
-		type place struct {
-			schemaPath string
-			index      int
-		}
-		messages := map[place]string{}
-		for _, r := range rules.Rules() {
-			messages[place{r.SchemaPath, r.Index}] = r.Message
-		}
-		imported := celrule.Import(l.schema)
-		l.asLocks = map[string]ruleTexts{}
-		for _, r := range imported.Recognized {
-			at := place{r.SchemaPath, r.Index}
-			for _, lock := range r.Locks {
-				of := l.asLocks[lock.SchemaPath]
-				if !slices.Contains(of.texts, r.Text) {
-					of.texts = append(of.texts, r.Text)
-				}
-				if m := messages[at]; m != "" && !slices.Contains(of.messages, m) {
-					of.messages = append(of.messages, m)
-				}
-				l.asLocks[lock.SchemaPath] = of
-			}
-		}
-		locked := celrule.Apply(l.schema, imported.Changes)
-		if l.locks, l.err = immutability.Compile(locked); l.err != nil {
-			return
-		}
 		var onCluster []celrun.Rule
-		l.rules = celrun.New(locked, func(r celrun.Rule) bool {
+		var guarded []string
+		l.rules = celrun.NewUpdates(l.schema, func(r celrun.Rule) bool {
 			if !celrun.Transition(r) {
 				return false
 			}
-			if readsStatus(r) {
+			if readsStatus(r) && !l.named().knows(r) {
 				onCluster = append(onCluster, r)
 				return false
 			}
+			guarded = append(guarded, r.SchemaPath)
 			return true
 		})
-		l.onCluster = newStatusRules(locked, onCluster)
+		l.guard = newGuard(l.schema, guarded)
+		l.onCluster = newStatusRules(l.schema, onCluster)
 	})
-	return l.err
 }
 
-// empty reports whether nothing can be refused. It is exact only after load.
-func (l *laws) empty() bool { return l.locks.Empty() && l.rules == nil && l.onCluster == nil }
+// empty reports whether nothing can be refused.
+func (l *laws) empty() bool {
+	l.load()
+	return l.locks.Empty() && l.rules == nil && l.onCluster == nil
+}
 
-// check adds to v what a pair of prepared objects breaks. Place completes each breach; of is nil for that of a rule. It
+// check adds to v what a pair of prepared objects breaks. Locked is the new object as the locks of the schema compare it:
+// without what the server does not store. Place completes each breach; of is nil for that of a rule. It
 // returns an error if the rules cannot be run.
-func (l *laws) check(v *verdict, newObj, oldObj map[string]any, place func(b *breach, of *immutability.Violation)) error {
-	report := l.locks.Check(newObj, oldObj)
-	breaches, digests := make([]breach, len(report.Violations)), digests{}
-	for i := range breaches {
-		breaches[i] = l.lockBreach(&report.Violations[i], &digests, newObj, oldObj)
-		place(&breaches[i], &report.Violations[i])
+func (l *laws) check(v *verdict, newObj, oldObj, locked map[string]any, place func(b *breach, of *immutability.Violation)) error {
+	l.load()
+	report := l.locks.Check(locked, oldObj)
+	found := findings{laws: l, newObj: newObj, oldObj: oldObj, at: map[lockID]int{}, more: report.More}
+	for i := range report.Violations {
+		found.add(&report.Violations[i])
 	}
-	byRules, err := l.ruleBreaches(newObj, oldObj)
+	refused, err := l.rules.ValidateUpdate(newObj, oldObj)
 	if err != nil {
 		return err
 	}
-	for i := range byRules {
-		place(&byRules[i], nil)
+	found.addIncomparable()
+	if len(refused) > 0 {
+		found.addRefused(refused)
 	}
-	v.merge(append(breaches, byRules...))
-	v.more += report.More
+	v.merge(found.breaches(place))
+	v.more += found.more
 	v.unknown = append(v.unknown, l.onCluster.remarks(newObj, oldObj)...)
 	return nil
 }
 
-// lockBreach makes a breach of a violation that the locks found in prepared objects.
-func (l *laws) lockBreach(v *immutability.Violation, known *digests, newObj, oldObj map[string]any) breach {
-	b := newBreach(v)
-	if of := l.asLocks[v.SchemaPath]; of.texts != nil {
-		b.rule, b.says = strings.Join(of.texts, "; "), strings.Join(of.messages, "; ")
-		if b.says != "" {
-			b.message += "; the rule says: " + b.says
+// findings are what one update breaks.
+type findings struct {
+	*laws
+	newObj, oldObj map[string]any
+
+	locked []lockedBy
+	at     map[lockID]int     // where in locked
+	ruled  []celrun.Violation // of rules that no violation of a lock names
+	more   int                // beyond the limit of a report
+}
+
+// lockedBy is a violation of a lock, and the rules that refuse the update with it.
+type lockedBy struct {
+	*immutability.Violation
+	by []celrun.Rule
+}
+
+// lockID identifies a violation of a lock.
+type lockID struct{ path, lock, key string }
+
+// add adds a violation, unless it is there already, and the rules that it names.
+func (f *findings) add(v *immutability.Violation, by ...celrun.Rule) {
+	id := lockID{v.Path.String(), string(v.Lock), string(raw(value{v.Key, v.HasKey}))}
+	i, known := f.at[id]
+	if !known {
+		i = len(f.locked)
+		f.at[id] = i
+		f.locked = append(f.locked, lockedBy{Violation: v})
+	}
+	for _, r := range by {
+		if !slices.Contains(f.locked[i].by, r) {
+			f.locked[i].by = append(f.locked[i].by, r)
 		}
 	}
+}
+
+// covers reports whether a violation covers all that is at a path: of a lock of the whole value there or above, or of two
+// values that cannot be compared.
+func (f *findings) covers(path string) bool {
+	for at := range prefixes(path) {
+		for _, lock := range []immutability.Lock{immutability.Immutable, immutability.NoModify, immutability.Incomparable} {
+			if _, ok := f.at[lockID{at, string(lock), ""}]; ok {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// addIncomparable adds the places of fields with rules at which the two sides are of different kinds, or a key occurs twice.
+// The server runs no rule there, as it refuses such an object before.
+func (f *findings) addIncomparable() {
+	if f.guard == nil {
+		return
+	}
+	report := f.guard.Check(f.newObj, f.oldObj)
+	for i := range report.Violations {
+		v := &report.Violations[i]
+		if v.Lock != immutability.Incomparable || f.covers(v.Path.String()) {
+			continue
+		}
+		f.add(v, slices.DeleteFunc(f.rules.Rules(), func(r celrun.Rule) bool {
+			return r.SchemaPath != v.SchemaPath && !strings.HasPrefix(r.SchemaPath, v.SchemaPath+"/")
+		})...)
+	}
+}
+
+// addRefused adds what rules refuse, as violations of the locks that they equal where these are violated too.
+func (f *findings) addRefused(refused []celrun.Violation) {
+	type refusal struct {
+		rule ruleID
+		node string
+	}
+	names := f.named()
+	indices := map[refusal][]int{}
+	nodes := make([]string, len(refused))
+	for i, r := range refused {
+		nodes[i] = f.nodeOf(&r)
+		id := refusal{ruleID{r.Rule.SchemaPath, r.Rule.Index}, nodes[i]}
+		indices[id] = append(indices[id], i)
+	}
+	isNamed := make([]bool, len(refused))
+	var report immutability.Report
+	if names.locks != nil {
+		report = names.locks.Check(f.newObj, f.oldObj)
+	}
+	for i := range report.Violations {
+		v := &report.Violations[i]
+		for _, rule := range names.rules[v.SchemaPath] {
+			for node := range prefixes(v.Path.String()) {
+				for _, at := range indices[refusal{rule, node}] {
+					f.add(v, refused[at].Rule)
+					isNamed[at] = true
+				}
+			}
+		}
+	}
+	for i, r := range refused {
+		switch {
+		case isNamed[i], readsStatus(r.Rule), names.knows(r.Rule) && f.explains(nodes[i], r.Rule):
+		case len(f.locked)+len(f.ruled) >= maxBreaches:
+			f.more++
+		default:
+			f.ruled = append(f.ruled, r)
+		}
+	}
+}
+
+// explains reports whether the violations of locks have the reason for which a rule of the value at node, which equals locks,
+// refuses the update: other rules have the same locks, or stronger ones. It adds the rule to those at and below node.
+func (f *findings) explains(node string, r celrun.Rule) bool {
+	explained := f.covers(node)
+	for i := range f.locked {
+		v := &f.locked[i]
+		if yamldoc.Within(v.Path.String(), node) && !slices.Contains(v.by, r) {
+			v.by, explained = append(v.by, r), true
+		}
+	}
+	return explained
+}
+
+// maxBreaches bounds the breaches of one object, as the report of a validator is bounded.
+const maxBreaches = 10_000
+
+// nodeOf returns the path of the value that a rule has refused, which is above its fieldPath.
+func (f *findings) nodeOf(v *celrun.Violation) string {
+	if v.Rule.FieldPath == "" {
+		return v.Path
+	}
+	depth := 0
+	for names := pointer.Names(v.Rule.SchemaPath); len(names) > 0; {
+		switch names[0] {
+		case "properties":
+			names, depth = names[2:], depth+1
+		case "allOf":
+			names = names[2:]
+		default: // items and additionalProperties
+			names, depth = names[1:], depth+1
+		}
+	}
+	steps := stepsTo(f.newObj, f.oldObj, v.Path)
+	return yamldoc.PathString(steps[:min(depth, len(steps))]...)
+}
+
+// prefixes yields the paths at and above a path, the root first. Where a key has a dot or a bracket in it, it yields texts
+// that are no paths, too.
+func prefixes(path string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		if !yield("") {
+			return
+		}
+		for i, c := range path {
+			if (c == '.' || c == '[') && i > 0 && !yield(path[:i]) {
+				return
+			}
+		}
+		if path != "" {
+			yield(path)
+		}
+	}
+}
+
+// breaches makes breaches of what was found; place completes each of them.
+func (f *findings) breaches(place func(b *breach, of *immutability.Violation)) []breach {
+	breaches, known := make([]breach, 0, len(f.locked)+len(f.ruled)), digests{}
+	for _, v := range f.locked {
+		b := f.lockBreach(v, &known)
+		place(&b, v.Violation)
+		breaches = append(breaches, b)
+	}
+	var whole string // digest of all that changes
+	for i := range f.ruled {
+		b := f.ruleBreach(&f.ruled[i], &whole)
+		place(&b, nil)
+		breaches = append(breaches, b)
+	}
+	return breaches
+}
+
+// lockBreach makes a breach of a violation that the locks found in prepared objects.
+func (f *findings) lockBreach(v lockedBy, known *digests) breach {
+	b := newBreach(v.Violation)
+	var texts, messages []string
+	for _, r := range v.by {
+		if !slices.Contains(texts, r.Text) {
+			texts = append(texts, r.Text)
+		}
+		if r.Message != "" && !slices.Contains(messages, r.Message) {
+			messages = append(messages, r.Message)
+		}
+	}
+	b.rule, b.says = strings.Join(texts, "; "), strings.Join(messages, "; ")
+	if b.says != "" {
+		b.message += "; the rule says: " + b.says
+	}
 	if b.change = known.of(b.old, b.new); hasRedacted(b.old) || hasRedacted(b.new) {
-		newVal, oldVal := correlate(l.schema, newObj, oldObj, b.path)
+		newVal, oldVal := correlate(f.schema, f.newObj, f.oldObj, b.path)
 		b.change = known.of(oldVal, newVal)
 	}
 	return b
 }
 
-// ruleBreaches runs the rules on prepared objects.
-func (l *laws) ruleBreaches(newObj, oldObj map[string]any) ([]breach, error) {
-	violations, err := l.rules.ValidateUpdate(newObj, oldObj)
-	if err != nil {
-		return nil, err
-	}
-	breaches := make([]breach, len(violations))
-	for i, v := range violations {
-		b := breach{path: v.Path, lock: lockRule, rule: v.Rule.Text, schemaPath: v.Rule.SchemaPath, message: v.Message}
-		newVal, oldVal := correlate(l.schema, newObj, oldObj, v.Path)
-		b.change = digest(oldVal, newVal)
-		if v.Path == "" || newVal.ok == oldVal.ok && jsonvalue.Equal(newVal.v, oldVal.v) {
-			b.change = digestObjects(newObj, oldObj) // the rule refuses a change somewhere in them
+// ruleBreach makes a breach of a rule that refuses prepared objects. Whole remembers the digest of all that changes.
+func (f *findings) ruleBreach(v *celrun.Violation, whole *string) breach {
+	b := breach{path: v.Path, lock: lockRule, rule: v.Rule.Text, schemaPath: v.Rule.SchemaPath, message: v.Message}
+	newVal, oldVal := correlate(f.schema, f.newObj, f.oldObj, v.Path)
+	b.change = digest(oldVal, newVal)
+	if v.Path == "" || newVal.ok == oldVal.ok && jsonvalue.Equal(newVal.v, oldVal.v) {
+		if *whole == "" {
+			*whole = digestObjects(f.newObj, f.oldObj)
 		}
-		if v.Path != "" {
-			hide := passwordsAt(l.schema, newObj, oldObj, v.Path)
-			b.new, b.old = hide(newVal), hide(oldVal)
-		}
-		breaches[i] = b
+		b.change = *whole // the rule refuses a change somewhere in them
 	}
-	return breaches, nil
+	if v.Path != "" {
+		hide := passwordsAt(f.schema, f.newObj, f.oldObj, v.Path)
+		b.new, b.old = hide(newVal), hide(oldVal)
+	}
+	return b
 }
 
 // lockRule is the lock of violations of CEL rules that equal no lock.
 const lockRule = "rule"
+
+// names are the locks that transition rules equal.
+type names struct {
+	locks      *immutability.Validator // of the schema with these locks and its own; nil if they cannot be compiled
+	rules      map[string][]ruleID     // by the schema path of the lock
+	recognized map[ruleID]bool         // also those whose locks other rules have, or the schema itself
+}
+
+// ruleID names a rule of a schema.
+type ruleID struct {
+	schemaPath string
+	index      int
+}
+
+// newNames reads the rules of s as locks. What cannot be read has no name, and is reported as a rule.
+func newNames(s *spec.Schema) *names {
+	n := &names{rules: map[string][]ruleID{}, recognized: map[ruleID]bool{}}
+	imported := celrule.Import(s)
+	locks, err := immutability.Compile(celrule.Apply(s, imported.Changes))
+	if err != nil {
+		return n
+	}
+	n.locks = locks
+	for _, r := range imported.Recognized {
+		n.recognized[ruleID{r.SchemaPath, r.Index}] = true
+		for _, lock := range r.Locks {
+			n.rules[lock.SchemaPath] = append(n.rules[lock.SchemaPath], ruleID{r.SchemaPath, r.Index})
+		}
+	}
+	return n
+}
+
+// knows reports whether a rule equals locks.
+func (n *names) knows(r celrun.Rule) bool { return n.recognized[ruleID{r.SchemaPath, r.Index}] }
+
+// newGuard returns a validator that reports where values at and above the fields at schemaPaths cannot be compared. It has a
+// lock there, which is not meant to be broken. It is nil if there are none.
+func newGuard(s *spec.Schema, schemaPaths []string) *immutability.Validator {
+	var changes []celrule.Change
+	for _, path := range slices.Compact(schemaPaths) {
+		if path != "" {
+			changes = append(changes, celrule.Change{SchemaPath: path, SetKeys: map[string]any{schema.KeyUpdate: []any{string(schema.NoSet)}}})
+		}
+	}
+	for len(changes) > 0 {
+		guard, err := immutability.Compile(celrule.Apply(s, changes))
+		if err == nil {
+			return guard
+		}
+		var mistakes *immutability.SchemaError
+		if !errors.As(err, &mistakes) {
+			return nil
+		}
+		before := len(changes)
+		changes = slices.DeleteFunc(changes, func(c celrule.Change) bool { // a field that takes no lock, such as an item of a set
+			return slices.ContainsFunc(mistakes.Findings, func(f immutability.Finding) bool { return f.SchemaPath == c.SchemaPath })
+		})
+		if len(changes) == before {
+			return nil
+		}
+	}
+	return nil
+}

@@ -62,6 +62,7 @@ func (d *crdDefinition) judgeVersions(p pair) (verdict, error) {
 	var v verdict
 	if newVersion == oldVersion {
 		err := d.check(&v, p, newVersion)
+		d.serverSide(&v, p, newVersion, oldVersion)
 		return v, err
 	}
 	if d.crd.Conversion != "None" {
@@ -77,15 +78,13 @@ func (d *crdDefinition) judgeVersions(p pair) (verdict, error) {
 		return v, err
 	}
 	slices.SortStableFunc(v.breaches, func(a, b breach) int { return celrun.ComparePaths(a.path, b.path) })
+	d.serverSide(&v, p, newVersion, oldVersion)
 	return v, nil
 }
 
 // check adds what the pair breaks by the schema of one version.
 func (d *crdDefinition) check(v *verdict, p pair, version *crd.Version) error {
 	laws := d.laws[version]
-	if err := laws.load(); err != nil {
-		return err
-	}
 	if laws.empty() {
 		return nil
 	}
@@ -93,12 +92,19 @@ func (d *crdDefinition) check(v *verdict, p pair, version *crd.Version) error {
 	if err != nil {
 		return err
 	}
-	oldObj, err := d.prepare(version, p.old)
+	stored := d.storage(version)
+	oldObj, err := d.prepare(version, p.old, stored...)
 	if err != nil {
 		return err
 	}
+	locked := newObj // what locks compare
+	if len(stored) > 0 {
+		if locked, err = d.prepare(version, p.new, stored...); err != nil {
+			return err
+		}
+	}
 	managers, unowned := ownership.Read(p.old.Value())
-	err = laws.check(v, newObj, oldObj, func(b *breach, of *immutability.Violation) {
+	err = laws.check(v, newObj, oldObj, locked, func(b *breach, of *immutability.Violation) {
 		switch {
 		case of == nil || unowned != nil: // the owners are an extra
 		case of.HasKey:
@@ -123,16 +129,27 @@ func (d *crdDefinition) place(b *breach, p pair, version *crd.Version) {
 	b.item = itemKeys(version.Schema, p.new.Value(), b.path)
 }
 
-// prepare returns the object as the API server holds it in a version.
-func (d *crdDefinition) prepare(version *crd.Version, o *manifest.Object) (map[string]any, error) {
+// storage returns the version that objects are stored in, where they are not stored in the given one and no webhook converts
+// them: what only the given one has is lost then.
+func (d *crdDefinition) storage(version *crd.Version) []*crd.Version {
+	if d.crd.Conversion != "None" || version.Storage {
+		return nil
+	}
+	for _, v := range d.crd.Versions {
+		if v.Storage {
+			return []*crd.Version{v}
+		}
+	}
+	return nil
+}
+
+// prepare returns the object as the API server holds it in a version, after it was in others.
+func (d *crdDefinition) prepare(version *crd.Version, o *manifest.Object, others ...*crd.Version) (map[string]any, error) {
 	obj := o.Value()
 	if d.noDefaults {
 		return obj, nil
 	}
-	versions := []*crd.Version{d.version(o.APIVersion)}
-	if version != versions[0] {
-		versions = append(versions, version)
-	}
+	versions := slices.Compact(slices.Concat([]*crd.Version{d.version(o.APIVersion)}, others, []*crd.Version{version}))
 	for _, v := range versions {
 		var err error
 		if obj, err = v.Prepare(obj); err != nil {

@@ -50,7 +50,11 @@ func (c *checker) judgeUpdate(p pair) (verdict, error) {
 		}
 		all.merge(v.breaches)
 		all.more += v.more
-		all.unknown = append(all.unknown, v.unknown...)
+		for _, u := range v.unknown {
+			if !slices.Contains(all.unknown, u) {
+				all.unknown = append(all.unknown, u)
+			}
+		}
 		all.notes = append(all.notes, v.notes...)
 	}
 	if !judged {

@@ -71,9 +71,6 @@ func (d movedDefinition) judge(p pair) (verdict, error) {
 // that lacks a field is not a change of it.
 func (d movedDefinition) check(v *verdict, p pair, by *crdDefinition, version *crd.Version, newThrough, oldThrough []*crd.Version) error {
 	laws := by.laws[version]
-	if err := laws.load(); err != nil {
-		return err
-	}
 	if laws.empty() {
 		return nil
 	}
@@ -87,10 +84,10 @@ func (d movedDefinition) check(v *verdict, p pair, by *crdDefinition, version *c
 	}
 	var unmoved, moved verdict
 	place := func(b *breach, _ *immutability.Violation) { by.place(b, p, version) }
-	if err := laws.check(&unmoved, oldObj, oldObj, place); err != nil {
+	if err := laws.check(&unmoved, oldObj, oldObj, oldObj, place); err != nil {
 		return p.new.Mistake("", "the CEL rules of its CRD cannot be run: %v", err)
 	}
-	if err := laws.check(&moved, newObj, oldObj, place); err != nil {
+	if err := laws.check(&moved, newObj, oldObj, newObj, place); err != nil {
 		return p.new.Mistake("", "the CEL rules of its CRD cannot be run: %v", err)
 	}
 	known := map[string]bool{}

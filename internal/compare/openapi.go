@@ -49,7 +49,6 @@ func (d *openDefinition) load() error {
 		}
 		s, d.rest = writeOut(schema.Read(s, d.Resolve))
 		d.laws = newLaws(s, locks)
-		d.err = d.laws.load()
 	})
 	return d.err
 }
@@ -66,7 +65,7 @@ func (d *openDefinition) judge(p pair) (verdict, error) {
 	if d.kind == "" {
 		newObj, oldObj = openapi.MergeValues(newObj, d.defaults.new), openapi.MergeValues(oldObj, d.defaults.old)
 	}
-	if err := d.laws.check(&v, newObj, oldObj, func(b *breach, _ *immutability.Violation) { d.place(b) }); err != nil {
+	if err := d.laws.check(&v, newObj, oldObj, newObj, func(b *breach, _ *immutability.Violation) { d.place(b) }); err != nil {
 		return v, p.new.Mistake("", "the CEL rules of its schema cannot be run: %v", err)
 	}
 	if len(v.breaches)+v.more > 0 {

@@ -89,14 +89,19 @@ func Steps(value any, path string) []any {
 // memberAt returns the longest member name of object that path starts with, and how much of path it takes: "name",
 // ".name" or "[name]". The length is 0 when there is none.
 func memberAt(object map[string]any, path string) (name string, length int) {
-	for key := range object {
-		for _, text := range [...]string{key, "." + key, "[" + key + "]"} {
-			if len(text) > length && Within(path, text) {
-				name, length = key, len(text)
+	for end := len(path); end > 0; end-- {
+		if end < len(path) && path[end] != '.' && path[end] != '[' {
+			continue
+		}
+		for _, around := range [...][2]string{{"", ""}, {".", ""}, {"[", "]"}} {
+			inner, begins := strings.CutPrefix(path[:end], around[0])
+			key, ends := strings.CutSuffix(inner, around[1])
+			if _, ok := object[key]; begins && ends && ok {
+				return key, end
 			}
 		}
 	}
-	return name, length
+	return "", 0
 }
 
 // indexAt reads "[2]" at the start of path, when list has that index.

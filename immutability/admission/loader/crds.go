@@ -1,6 +1,6 @@
 // Package loader fills a registry of locks from CustomResourceDefinitions. It takes documents with the marks in their
-// schemas, and objects of a cluster, which have the annotation fieldlock.dev/locks and what can be imported. It also
-// answers reviews of CRDs, so that nobody breaks their locks.
+// schemas, and objects of a cluster, which have the annotation fieldlock.dev/locks. It also answers reviews of CRDs, so that
+// nobody breaks their locks. CEL rules are not its business: the API server runs them itself.
 //
 // Answering other requests needs none of the apiextensions packages that reading CRDs takes, so package admission does
 // not import this one.
@@ -8,12 +8,10 @@ package loader
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/admission"
@@ -24,9 +22,6 @@ import (
 // CRDs makes kinds from CRDs. The zero value reads the locks in the schemas and in the annotation fieldlock.dev/locks;
 // an object of the API has only the annotation left.
 type CRDs struct {
-	// Import returns a schema with the locks of s and more that s expresses in another way, such as CEL rules. It must not
-	// change s. Nil imports nothing.
-	Import func(s *spec.Schema) (*spec.Schema, error)
 	// Options are for compiling each schema.
 	Options []immutability.Option
 }
@@ -108,7 +103,7 @@ func (l CRDs) kind(c *crd.CRD, document map[string]any) (admission.Kind, error) 
 		if !v.Served {
 			continue
 		}
-		validator, err := l.compile(v)
+		validator, err := v.Compile(l.Options...)
 		if err != nil {
 			errs = append(errs, err)
 			continue
@@ -132,18 +127,6 @@ func (l CRDs) kind(c *crd.CRD, document map[string]any) (admission.Kind, error) 
 		}
 	}
 	return k, nil
-}
-
-// compile returns the validator of a version, whose schema it replaces with the one that has the imported locks.
-func (l CRDs) compile(v *crd.Version) (*immutability.Validator, error) {
-	if l.Import != nil {
-		schema, err := l.Import(v.Schema)
-		if err != nil {
-			return nil, fmt.Errorf("CustomResourceDefinition %s, version %s: %w", v.CRD().Name, v.Name, err)
-		}
-		v.Schema = schema
-	}
-	return v.Compile(l.Options...)
 }
 
 // setGaps sets the gaps of the served versions: what lint warns about.

@@ -1,8 +1,6 @@
 package loader_test
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -11,7 +9,6 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/kube-openapi/pkg/validation/spec"
 	"sigs.k8s.io/yaml"
 
 	"github.com/fieldlock/fieldlock/immutability/admission"
@@ -42,35 +39,17 @@ func clusterObject(t *testing.T) *apiextensionsv1.CustomResourceDefinition {
 	return &object
 }
 
-// TestLoader: an object of the API has lost the marks of its schema; the annotation and what is imported remain.
+// TestLoader: an object of the API has lost the marks of its schema; the annotation remains.
 func TestLoad(t *testing.T) {
 	annotation := `{"v1":{"/properties/spec/properties/class":{"x-kubernetes-immutable":true}}}`
-	imported := func(s *spec.Schema) (*spec.Schema, error) {
-		data, err := json.Marshal(s)
-		if err != nil {
-			return nil, err
-		}
-		var c spec.Schema
-		if err := json.Unmarshal(data, &c); err != nil {
-			return nil, err
-		}
-		other := c.Properties["spec"].Properties["note"]
-		other.Extensions = spec.Extensions{"x-kubernetes-immutable": true}
-		c.Properties["spec"].Properties["note"] = other
-		return &c, nil
-	}
 	for _, row := range []struct {
 		name, reason, annotation string
-		crds                     loader.CRDs
 		want                     string // the locked fields of v1, or an error
 	}{
-		{"bare", "no annotation, no locks", "", loader.CRDs{}, ""},
-		{"annotation", "locks by schema path", annotation, loader.CRDs{}, "spec.class"},
-		{"import", "locks from elsewhere", "", loader.CRDs{Import: imported}, "spec.note"},
-		{"both", "one does not hide the other", annotation, loader.CRDs{Import: imported}, "spec.class spec.note"},
-		{"import fails", "fail closed", annotation, loader.CRDs{Import: func(*spec.Schema) (*spec.Schema, error) { return nil, errors.New("no CEL today") }}, "no CEL today"},
-		{"annotation is no JSON", "fail closed", "{", loader.CRDs{}, "fieldlock.dev/locks"},
-		{"annotation names a path that is not there", "fail closed: a typo is no unlock", strings.ReplaceAll(annotation, "class", "klass"), loader.CRDs{}, "klass"},
+		{"bare", "no annotation, no locks", "", ""},
+		{"annotation", "locks by schema path", annotation, "spec.class"},
+		{"annotation is no JSON", "fail closed", "{", "fieldlock.dev/locks"},
+		{"annotation names a path that is not there", "fail closed: a typo is no unlock", strings.ReplaceAll(annotation, "class", "klass"), "klass"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			object := clusterObject(t)
@@ -80,7 +59,7 @@ func TestLoad(t *testing.T) {
 			}
 			registry := &admission.Registry{}
 			registry.SetComplete()
-			loadErr := row.crds.Load(registry, object)
+			loadErr := (loader.CRDs{}).Load(registry, object)
 			target, err := registry.Find(clusterV1, clustersV1, "")
 			var got []string
 			switch {
@@ -150,34 +129,18 @@ func TestObjectKeepsScale(t *testing.T) {
 	}
 }
 
-// TestGaps: what one served version locks and another leaves free, with the locks that are imported.
+// TestGaps: what one served version locks and another leaves free.
 func TestGaps(t *testing.T) {
-	lockNote := func(s *spec.Schema) (*spec.Schema, error) {
-		data, err := json.Marshal(s)
-		if err != nil {
-			return nil, err
-		}
-		var c spec.Schema
-		if err := json.Unmarshal(data, &c); err != nil {
-			return nil, err
-		}
-		class := c.Properties["spec"].Properties["class"]
-		class.Extensions = spec.Extensions{"x-kubernetes-immutable": true}
-		c.Properties["spec"].Properties["class"] = class
-		return &c, nil
-	}
 	for _, row := range []struct {
 		name, reason, annotation string
-		crds                     loader.CRDs
 		want                     string
 	}{
-		{"gap", "v1beta1 has no locks", v1Locks, loader.CRDs{}, "spec.class"},
-		{"none", "both versions have the lock", goodLocks, loader.CRDs{}, ""},
-		{"closed by import", "the lock of v1beta1 comes from elsewhere", v1Locks, loader.CRDs{Import: lockNote}, ""},
+		{"gap", "v1beta1 has no locks", v1Locks, "spec.class"},
+		{"none", "both versions have the lock", goodLocks, ""},
 	} {
 		object := clusterObject(t)
 		object.Annotations = map[string]string{"fieldlock.dev/locks": row.annotation}
-		kind, err := row.crds.Object(object)
+		kind, err := (loader.CRDs{}).Object(object)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -86,20 +86,48 @@ func TestRefusals(t *testing.T) {
 		err  error
 		want []Refusal
 	}{
-		{"the user may not ask", status(403, "Forbidden", `widgets.example.com "x" is forbidden: User "u" cannot patch resource "widgets" in API group "example.com"`), nil},
-		{"a webhook without dry runs", status(400, "BadRequest", "admission webhook \"w\" does not support dry run"), nil},
 		{"a webhook denies", status(403, "Forbidden", `admission webhook "w" denied the request: no`), []Refusal{{"", `admission webhook "w" denied the request: no`}}},
 		{"a webhook denies in the same words", status(403, "Forbidden", "this kind does not support dry run"), []Refusal{{"", "this kind does not support dry run"}}},
 		{"a bad request", status(400, "BadRequest", "spec.x is wrong"), []Refusal{{"", "spec.x is wrong"}}},
-		{"the server is in trouble", status(500, "InternalError", "etcd"), nil},
+		{"the server cannot store it", status(500, "InternalError", "etcd"), []Refusal{{"", "etcd"}}},
+		{"versions without conversion", status(500, "InternalError", "failed to convert merged object to last applied version: .spec.new: field not declared in schema"),
+			[]Refusal{{"", "failed to convert merged object to last applied version: .spec.new: field not declared in schema"}}},
+		{"a conflict", status(409, "Conflict", "the UID in the precondition"), []Refusal{{"", "the UID in the precondition"}}},
+		{"no namespace", status(404, "NotFound", "namespaces \"a\" not found"), []Refusal{{"", "namespaces \"a\" not found"}}},
+		{"too much to do", status(429, "TooManyRequests", "later"), nil},
+		{"a server that is not there", status(503, "ServiceUnavailable", "later"), nil},
+		{"an unknown user", status(401, "Unauthorized", "who"), nil},
 		{"a type is wrong", status(500, "InternalError", "failed to create typed patch object: .spec: x"), []Refusal{{"", "failed to create typed patch object: .spec: x"}}},
 		{"no answer", errors.New("connection refused"), nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			if got := refusals(test.err); !reflect.DeepEqual(got, test.want) {
-				t.Errorf("got %v, want %v", got, test.want)
+			if got := refusals(test.err); !reflect.DeepEqual(got, test.want) || notAsked(test.err) {
+				t.Errorf("got %v, want %v; not asked: %v", got, test.want, notAsked(test.err))
 			}
 		})
+	}
+}
+
+// TestNotAsked: which answers say that the server has not judged the object.
+func TestNotAsked(t *testing.T) {
+	for _, test := range []struct {
+		name          string
+		code          int
+		reason, words string
+		want          bool
+	}{
+		{"the user may not ask", 403, "Forbidden", `widgets.example.com "x" is forbidden: User "u" cannot patch resource "widgets" in API group "example.com"`, true},
+		{"a webhook without dry runs", 400, "BadRequest", `admission webhook "w" does not support dry run`, true},
+		{"a webhook denies", 403, "Forbidden", `admission webhook "w" denied the request: no`, false},
+		{"an internal error", 500, "InternalError", "the user cannot patch resource x", false},
+	} {
+		err := &apierrors.StatusError{ErrStatus: metav1.Status{Code: int32(test.code), Reason: metav1.StatusReason(test.reason), Message: test.words}}
+		if got := notAsked(err); got != test.want {
+			t.Errorf("%s: %v", test.name, got)
+		}
+	}
+	if notAsked(errors.New("connection refused")) {
+		t.Error("no answer at all is an error")
 	}
 }
 

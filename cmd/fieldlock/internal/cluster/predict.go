@@ -13,7 +13,8 @@ import (
 )
 
 // predict asks the API server by a dry run what an apply of the manifest would store. Where it may not be asked, or
-// refuses and so says no more, the manifest is merged here as the server would.
+// refuses and so says no more, the manifest is merged here as the server would. The error may come with a prediction: that
+// the server has given no verdict does not keep the locks from giving theirs.
 func (c *Cluster) predict(ctx context.Context, client dynamic.ResourceInterface, r *resource, live, manifest *unstructured.Unstructured) (Live, error) {
 	l := Live{Old: live.Object}
 	by := applierOf(live, manifest)
@@ -33,34 +34,50 @@ func (c *Cluster) predict(ctx context.Context, client dynamic.ResourceInterface,
 		l.New, l.Accepted = stored.Object, true
 		return l, nil
 	}
-	if err != nil {
+	var unanswered error
+	switch {
+	case err == nil:
+	case notAsked(err):
+		l.NotAsked = err.Error()
+	default:
 		if l.Refusals = refusals(err); l.Refusals == nil {
-			l.NotAsked = err.Error()
+			unanswered = fmt.Errorf("the dry run of an apply failed: %w", err)
 		}
 	}
-	if l.New, err = apply.merge(); err != nil {
-		return l, fmt.Errorf("what an apply would make of it cannot be told: %w", err)
+	if l.New, err = apply.merge(); err != nil && l.Refusals != nil {
+		l.New, err = live.Object, nil // the server says what is wrong
 	}
-	return l, nil
+	if err != nil {
+		return l, errors.Join(unanswered, fmt.Errorf("what an apply would make of it cannot be told: %w", err))
+	}
+	return l, unanswered
 }
 
-// refusals reads the answer to a dry run. It returns nil if the server has not judged the object: the user may not ask, or
-// a webhook cannot answer without writing.
+// notAsked reports whether the server has not run the dry run: the user may not ask, or a webhook cannot answer without
+// writing.
+func notAsked(err error) bool {
+	var answer apierrors.APIStatus
+	if !errors.As(err, &answer) {
+		return false
+	}
+	message := answer.Status().Message
+	return apierrors.IsForbidden(err) && strings.Contains(message, "cannot patch resource") || // the answer of RBAC
+		apierrors.IsBadRequest(err) && strings.Contains(message, "does not support dry run")
+}
+
+// refusals reads the answer to a dry run. Whatever the server says is an answer, also that it cannot merge or convert the
+// object, which it calls an internal error. It returns nil where an apply may have another answer a little later: the server
+// is not there, does not know the user, or has too much to do.
 func refusals(err error) []Refusal {
 	var answer apierrors.APIStatus
 	if !errors.As(err, &answer) {
 		return nil
 	}
-	status := answer.Status()
-	switch {
-	case apierrors.IsForbidden(err) && strings.Contains(status.Message, "cannot patch resource"), // the answer of RBAC
-		apierrors.IsBadRequest(err) && strings.Contains(status.Message, "does not support dry run"):
-		return nil
-	case apierrors.IsForbidden(err), apierrors.IsBadRequest(err), apierrors.IsInvalid(err):
-	case strings.HasPrefix(status.Message, "failed to create typed patch object"): // an internal error for the server
-	default:
+	if apierrors.IsUnauthorized(err) || apierrors.IsTooManyRequests(err) || apierrors.IsServiceUnavailable(err) ||
+		apierrors.IsTimeout(err) || apierrors.IsServerTimeout(err) {
 		return nil
 	}
+	status := answer.Status()
 	var list []Refusal
 	if status.Details != nil {
 		for _, cause := range status.Details.Causes {

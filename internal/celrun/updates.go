@@ -1,0 +1,252 @@
+package celrun
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/google/cel-go/common"
+	"github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/common/operators"
+	"github.com/google/cel-go/parser"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"github.com/fieldlock/fieldlock/internal/jsonvalue"
+	"github.com/fieldlock/fieldlock/internal/pointer"
+	"github.com/fieldlock/fieldlock/internal/schema"
+)
+
+// Updates runs rules of one schema on updates, with the verdict of a Validator that has all of them. It compiles and runs
+// only what an update can break: a rule that is true wherever its field is equal on both sides, such as self == oldSelf,
+// waits for an update of its field. Most rules are like that, and most updates leave their fields alone. A rule reads the
+// field that it is on and what is below it, nothing else, so other fields cannot make it false.
+//
+// It is safe for concurrent use.
+type Updates struct {
+	always *Validator // of the rules that can be false where nothing has changed
+	steady []*steady
+	rules  []Rule
+}
+
+// steady are the rules of one schema node that are true where the value there is equal on both sides.
+type steady struct {
+	*Validator
+	schema *spec.Schema // of the whole object, reduced to the way to the node
+	steps  []string     // of the node's schema path
+	keyed  bool         // a list on the way or below the node is a list-type map
+}
+
+// NewUpdates returns the rules of s that keep holds for; nil keeps all. It returns nil where there is none; a nil Updates
+// accepts everything. s is not copied: do not change it.
+func NewUpdates(s *spec.Schema, keep func(Rule) bool) *Updates {
+	rules := Rules(s)
+	// The server runs rules inside allOf only beside others, so they all stay together.
+	together := slices.ContainsFunc(rules, func(r Rule) bool { return slices.Contains(pointer.Names(r.SchemaPath), "allOf") })
+	if keep != nil {
+		rules = slices.DeleteFunc(rules, func(r Rule) bool { return !keep(r) })
+	}
+	if len(rules) == 0 {
+		return nil
+	}
+	u := &Updates{rules: rules}
+	byPath := map[string]map[int]bool{} // the steady rules of each node
+	var paths []string
+	for _, r := range rules {
+		if together || r.OptionalOldSelf || !trueWhenEqual(r.Text) {
+			continue
+		}
+		if byPath[r.SchemaPath] == nil {
+			byPath[r.SchemaPath] = map[int]bool{}
+			paths = append(paths, r.SchemaPath)
+		}
+		byPath[r.SchemaPath][r.Index] = true
+	}
+	for _, path := range paths {
+		steps := pointer.Names(path)
+		way := narrow(s, steps)
+		u.steady = append(u.steady, &steady{
+			Validator: New(way, func(r Rule) bool { return r.SchemaPath == path && byPath[path][r.Index] }),
+			schema:    way, steps: steps, keyed: hasMapList(way),
+		})
+	}
+	u.always = New(s, func(r Rule) bool { return (keep == nil || keep(r)) && !byPath[r.SchemaPath][r.Index] })
+	return u
+}
+
+// Rules lists the rules that u runs, in the order of the function Rules.
+func (u *Updates) Rules() []Rule {
+	if u == nil {
+		return nil
+	}
+	return slices.Clone(u.rules)
+}
+
+// ValidateUpdate is Validator.ValidateUpdate for an update; neither object is nil.
+func (u *Updates) ValidateUpdate(newObj, oldObj map[string]any) ([]Violation, error) {
+	if u == nil {
+		return nil, nil
+	}
+	violations, err := u.always.ValidateUpdate(newObj, oldObj)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range u.steady {
+		if !s.due(s.schema, newObj, oldObj, s.steps) {
+			continue
+		}
+		more, err := s.ValidateUpdate(newObj, oldObj)
+		if err != nil {
+			return nil, err
+		}
+		violations = append(violations, more...)
+	}
+	sortViolations(violations)
+	return violations, nil
+}
+
+// due reports whether the rules can be false: a value of their field differs, or equal lists have a key twice, whose items
+// the server does not pair with themselves.
+func (s *steady) due(at *spec.Schema, newVal, oldVal any, steps []string) bool {
+	if newVal == nil || oldVal == nil {
+		return false // the server runs them on values that both sides have
+	}
+	newFields, isObject := newVal.(map[string]any)
+	oldFields, wasObject := oldVal.(map[string]any)
+	if len(steps) < 2 || steps[0] != "properties" || !isObject || !wasObject {
+		return !jsonvalue.Equal(newVal, oldVal) || s.keyed && repeats(at, newVal)
+	}
+	property := at.Properties[steps[1]]
+	return s.due(&property, newFields[steps[1]], oldFields[steps[1]], steps[2:])
+}
+
+// narrow returns s with nothing but the way to the node that steps lead to, and all that is below it. Only the node and what
+// is below it have rules.
+func narrow(s *spec.Schema, steps []string) *spec.Schema {
+	if len(steps) == 0 {
+		return s
+	}
+	way := &spec.Schema{SchemaProps: spec.SchemaProps{Type: s.Type, Nullable: s.Nullable}}
+	way.Extensions = maps.Clone(s.Extensions)
+	delete(way.Extensions, schema.KeyValidations)
+	switch steps[0] {
+	case "properties":
+		property := s.Properties[steps[1]]
+		way.Properties = map[string]spec.Schema{steps[1]: *narrow(&property, steps[2:])}
+	case "additionalProperties":
+		way.AdditionalProperties = &spec.SchemaOrBool{Allows: true, Schema: narrow(s.AdditionalProperties.Schema, steps[1:])}
+	case "items":
+		way.Items = &spec.SchemaOrArray{Schema: narrow(s.Items.Schema, steps[1:])}
+		keepKeys(way.Items.Schema, s)
+	}
+	return way
+}
+
+// keepKeys adds to the items of a keyed list the fields that are its keys, as the server pairs items by them.
+func keepKeys(items, list *spec.Schema) {
+	marks, _ := schema.ReadMarks(list.Extensions)
+	for _, key := range marks.ListMapKeys {
+		property, ok := list.Items.Schema.Properties[key]
+		if _, has := items.Properties[key]; ok && !has && items.Properties != nil {
+			items.Properties[key] = property
+		}
+	}
+}
+
+// hasMapList reports whether a list in s is a list-type map.
+func hasMapList(s *spec.Schema) bool {
+	if s == nil {
+		return false
+	}
+	if marks, _ := schema.ReadMarks(s.Extensions); marks.ListType == schema.ListMap {
+		return true
+	}
+	for _, property := range s.Properties {
+		if hasMapList(&property) {
+			return true
+		}
+	}
+	return s.Items != nil && hasMapList(s.Items.Schema) || s.AdditionalProperties != nil && hasMapList(s.AdditionalProperties.Schema)
+}
+
+// repeats reports whether a list-type map in v has two items with the same keys.
+func repeats(s *spec.Schema, v any) bool {
+	if s == nil {
+		return false
+	}
+	switch v := v.(type) {
+	case map[string]any:
+		for name, member := range v {
+			property, ok := s.Properties[name]
+			if ok && repeats(&property, member) || !ok && s.AdditionalProperties != nil && repeats(s.AdditionalProperties.Schema, member) {
+				return true
+			}
+		}
+	case []any:
+		marks, _ := schema.ReadMarks(s.Extensions)
+		known := map[string]bool{}
+		for _, item := range v {
+			if s.Items != nil && repeats(s.Items.Schema, item) {
+				return true
+			}
+			if marks.ListType != schema.ListMap {
+				continue
+			}
+			key := keyText(item, marks.ListMapKeys)
+			if known[key] {
+				return true
+			}
+			known[key] = true
+		}
+	}
+	return false
+}
+
+// keyText is equal for items with the same keys.
+func keyText(item any, keys []string) string {
+	fields, _ := item.(map[string]any)
+	values := make([]any, len(keys))
+	for i, key := range keys {
+		values[i] = fields[key]
+	}
+	text, err := json.Marshal(values)
+	if err != nil {
+		return "" // decoded JSON always encodes
+	}
+	return string(text)
+}
+
+// trueWhenEqual reports whether a rule without optionalOldSelf is true, without an error, wherever self and oldSelf are
+// equal. False means unknown.
+func trueWhenEqual(text string) bool {
+	if !strings.Contains(text, "oldSelf") {
+		return false
+	}
+	p, err := parser.NewParser(parser.EnableOptionalSyntax(true), parser.Macros(parser.AllMacros...))
+	if err != nil {
+		return false
+	}
+	parsed, errs := p.Parse(common.NewTextSource(text))
+	if errs != nil && len(errs.GetErrors()) > 0 {
+		return false
+	}
+	return isTrueWhenEqual(parsed.Expr())
+}
+
+func isTrueWhenEqual(x ast.Expr) bool {
+	if x.Kind() != ast.CallKind || len(x.AsCall().Args()) != 2 {
+		return false
+	}
+	a, b := x.AsCall().Args()[0], x.AsCall().Args()[1]
+	switch x.AsCall().FunctionName() {
+	case operators.Equals:
+		return isIdent(a, "self") && isIdent(b, "oldSelf") || isIdent(a, "oldSelf") && isIdent(b, "self")
+	case operators.LogicalOr: // true also where the other side fails
+		return isTrueWhenEqual(a) || isTrueWhenEqual(b)
+	case operators.LogicalAnd:
+		return isTrueWhenEqual(a) && isTrueWhenEqual(b)
+	}
+	return false
+}
+
+func isIdent(x ast.Expr, name string) bool { return x.Kind() == ast.IdentKind && x.AsIdent() == name }

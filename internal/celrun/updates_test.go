@@ -1,0 +1,104 @@
+package celrun
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+)
+
+// TestTrueWhenEqual: which rules need not run where their field is equal on both sides.
+func TestTrueWhenEqual(t *testing.T) {
+	for text, want := range map[string]bool{
+		"self == oldSelf": true, "oldSelf == self": true, "(self == oldSelf)": true, "self == oldSelf || self.a == 1": true, "self.a == 1 || oldSelf == self": true,
+		"self == oldSelf && oldSelf == self": true, "self == oldSelf && self.a == 1": false, "self != oldSelf": false, "!(self == oldSelf)": false,
+		"self == self": false, "oldSelf == oldSelf": false, "self.a == oldSelf.a": false, "self >= oldSelf": false, "self == oldSelf ? true : false": false, "self ==": false, "true": false,
+		"[1].all(self, self == oldSelf)": false,
+	} {
+		if got := trueWhenEqual(text); got != want {
+			t.Errorf("%s: %v", text, got)
+		}
+	}
+}
+
+// TestUpdates: what is left out can refuse nothing, and Updates says what a Validator of all rules says.
+func TestUpdates(t *testing.T) {
+	const equal, grows = `"x-kubernetes-validations": [{"rule": "self == oldSelf"}]`, `"x-kubernetes-validations": [{"rule": "self > oldSelf"}]`
+	const list = `"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"]`
+	item := func(rules string) string {
+		return `"items": {"type": "object", "required": ["name"], "properties": {"name": {"type": "string"}, "v": {"type": "integer"` + rules + `}}}`
+	}
+	for _, c := range []struct {
+		name, reason, properties, old, new string
+		want                               []string
+		runs                               int // validators that are compiled
+	}{
+		{"another field", "the rule need not run", `"a": {"type": "string", ` + equal + `}, "b": {"type": "string"}`, `{"a": "x", "b": "x"}`, `{"a": "x", "b": "y"}`, nil, 0},
+		{"its field", "the rule refuses", `"a": {"type": "string", ` + equal + `}, "b": {"type": "string"}`, `{"a": "x"}`, `{"a": "y"}`, []string{"a"}, 1},
+		{"its field is set", "the server does not run the rule", `"a": {"type": "string", ` + equal + `}`, `{}`, `{"a": "y"}`, nil, 0},
+		{"its field is null", "neither", `"a": {"type": "string", "nullable": true, ` + equal + `}`, `{"a": null}`, `{"a": "y"}`, nil, 0},
+		{"one of two fields", "the other rule need not run", `"a": {"type": "string", ` + equal + `}, "b": {"type": "string", ` + equal + `}`, `{"a": "x", "b": "x"}`, `{"a": "x", "b": "y"}`, []string{"b"}, 1},
+		{"a rule that refuses what is equal", "it runs each time", `"a": {"type": "integer", ` + grows + `}, "b": {"type": "string"}`, `{"a": 1, "b": "x"}`, `{"a": 1, "b": "y"}`, []string{"a"}, 1},
+		{"both in one node", "the error of each is its own", `"a": {"type": "integer", "x-kubernetes-validations": [{"rule": "self > oldSelf"}, {"rule": "self == oldSelf"}]}`, `{"a": 2}`, `{"a": 1}`, []string{"a", "a"}, 2},
+		{"an item of a list", "items pair by their keys", `"l": {` + list + `, ` + item(", "+equal) + `}`, `{"l": [{"name": "a", "v": 1}, {"name": "b", "v": 1}]}`, `{"l": [{"name": "b", "v": 2}, {"name": "a", "v": 1}]}`, []string{"l[0].v"}, 1},
+		{"a list that is equal", "no item changes", `"l": {` + list + `, ` + item(", "+equal) + `}, "b": {"type": "string"}`, `{"l": [{"name": "a", "v": 1}], "b": "x"}`, `{"l": [{"name": "a", "v": 1}], "b": "y"}`, nil, 0},
+		{"a key twice in a list that is equal", "the server pairs the second item with the first one", `"l": {` + list + `, ` + item(", "+equal) + `}`,
+			`{"l": [{"name": "a", "v": 1}, {"name": "a", "v": 2}]}`, `{"l": [{"name": "a", "v": 1}, {"name": "a", "v": 2}]}`, []string{"?"}, 1},
+		{"a value of a map", "values pair by their keys", `"m": {"type": "object", "additionalProperties": {"type": "string", ` + equal + `}}`, `{"m": {"a": "x", "b": "x"}}`, `{"m": {"a": "y", "b": "x"}}`, []string{"m[a]"}, 1},
+		{"a rule inside allOf", "the server runs it beside another rule only", `"a": {"type": "string", ` + equal + `, "allOf": [{` + grows + `}]}`, `{"a": "x"}`, `{"a": "x"}`, []string{"a"}, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := schemaOf(t, `{"type": "object", "properties": {`+c.properties+`}}`)
+			var oldObj, newObj map[string]any
+			for text, obj := range map[string]*map[string]any{c.old: &oldObj, c.new: &newObj} {
+				if err := utiljson.Unmarshal([]byte(text), obj); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if c.old == c.new {
+				oldObj = newObj
+			}
+			updates := NewUpdates(s, Transition)
+			got, err := updates.ValidateUpdate(newObj, oldObj)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all, err := New(s, Transition).ValidateUpdate(newObj, oldObj)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if fmt.Sprint(got) != fmt.Sprint(all) {
+				t.Errorf("%s: got %v, and of all rules %v", c.reason, got, all)
+			}
+			var paths []string
+			for _, v := range got {
+				paths = append(paths, v.Path)
+			}
+			if !slices.Equal(paths, c.want) && !slices.Contains(c.want, "?") {
+				t.Errorf("%s: got %q, want %q", c.reason, paths, c.want)
+			}
+			runs := 0
+			if updates.always != nil {
+				runs++
+			}
+			for _, s := range updates.steady {
+				if s.due(s.schema, newObj, oldObj, s.steps) {
+					runs++
+				}
+			}
+			if runs != c.runs {
+				t.Errorf("%s: %d validators run, want %d", c.reason, runs, c.runs)
+			}
+		})
+	}
+	if u := NewUpdates(schemaOf(t, `{"type": "object"}`), Transition); u != nil || u.Rules() != nil {
+		t.Error("no rules, and something to run")
+	}
+	s := schemaOf(t, `{"type": "object", "properties": {"a": {"type": "object", "x-kubernetes-validations": [{"rule": "self.none == 1 || self == oldSelf"}]}}}`)
+	_, err := NewUpdates(s, nil).ValidateUpdate(map[string]any{"a": map[string]any{"x": "y"}}, map[string]any{"a": map[string]any{}})
+	if err == nil || !strings.Contains(err.Error(), `a rule at "/properties/a" does not compile`) {
+		t.Errorf("a rule that does not compile: %v", err)
+	}
+}

@@ -1,0 +1,111 @@
+package compare
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestEmptied: which objects a server-side apply cannot empty, and a client-side one can.
+func TestEmptied(t *testing.T) {
+	const schema = `{"type": "object", "properties": {
+		"params": {"type": "object", "additionalProperties": {"type": "string"}},
+		"config": {"type": "object", "properties": {"x": {"type": "string"}, "w": {"type": "object", "properties": {"z": {"type": "string"}}}}},
+		"defaulted": {"type": "object", "properties": {"x": {"type": "string"}, "w": {"type": "string", "default": "d"}}},
+		"nullable": {"type": "object", "nullable": true, "additionalProperties": {"type": "string"}},
+		"default": {"type": "object", "default": {}, "additionalProperties": {"type": "string"}},
+		"atomic": {"type": "object", "x-kubernetes-map-type": "atomic", "additionalProperties": {"type": "string"}},
+		"list": {"type": "array", "items": {"type": "object", "additionalProperties": {"type": "string"}}},
+		"free": {"type": "object", "x-kubernetes-preserve-unknown-fields": true},
+		"locked": {"type": "object", "additionalProperties": {"type": "string"}, "x-kubernetes-validations": [{"rule": "self == oldSelf"}]},
+		"groups": {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"], "items": {"type": "object", "required": ["name"], "properties": {
+			"name": {"type": "string"}, "params": {"type": "object", "additionalProperties": {"type": "string"}}}}}}}`
+	crd := rulesCRD(schema)
+	for _, row := range []struct {
+		name, reason, old, new string
+		want                   []string
+	}{
+		{"a map", "it becomes null", "{params: {a: '1'}}", "{params: {}}", []string{"unknown a/x spec.params"}},
+		{"an object", "it becomes null", "{config: {x: a}}", "{config: {}}", []string{"unknown a/x spec.config"}},
+		{"an object in an object", "the inner one becomes null", "{config: {x: a, w: {z: a}}}", "{config: {x: a, w: {}}}", []string{"unknown a/x spec.config.w"}},
+		{"an object of objects", "all that it has is taken away", "{config: {w: {z: a}}}", "{config: {}}", []string{"unknown a/x spec.config"}},
+		{"the whole spec", "a field of it has a default, which stays", "{params: {a: '1'}}", "{}", nil},
+		{"an object of any fields", "it is of type object, too", "{free: {a: 1}}", "{free: {}}", []string{"unknown a/x spec.free"}},
+		{"an item of a keyed list", "items are merged by their keys", "{groups: [{name: a}, {name: b, params: {a: '1'}}]}", "{groups: [{name: b, params: {}}]}", []string{"unknown a/x spec.groups[0].params"}},
+		{"some keys stay", "the map keeps them", "{params: {a: '1', b: '1'}}", "{params: {b: '1'}}", nil},
+		{"the field is removed", "nothing is left to be null", "{params: {a: '1'}}", "{config: {}}", nil},
+		{"it was empty", "nothing is taken away", "{params: {}, config: {x: a}}", "{params: {}, config: {x: b}}", nil},
+		{"it was not there", "nothing is taken away", "{config: {x: a}}", "{params: {}, config: {x: a}}", nil},
+		{"a default stays", "nobody has applied it", "{defaulted: {x: a}}", "{defaulted: {}}", nil},
+		{"a nullable map", "null is a value of it", "{nullable: {a: '1'}}", "{nullable: {}}", nil},
+		{"a map with a default", "it is in the place of null", "{default: {a: '1'}}", "{default: {}}", nil},
+		{"an atomic map", "it is replaced as a whole", "{atomic: {a: '1'}}", "{atomic: {}}", nil},
+		{"an item of an atomic list", "the list is replaced as a whole", "{list: [{a: '1'}]}", "{list: [{}]}", nil},
+		{"a list", "an empty list stays one", "{list: [{a: '1'}]}", "{list: []}", nil},
+		{"a locked map", "both applies are refused", "{locked: {a: '1'}}", "{locked: {}}", []string{"a/x spec.locked NoModify [self == oldSelf]"}},
+		{"a field that the schema does not know", "it was never stored", "{config: {other: a}}", "{config: {}}", nil},
+	} {
+		r := check(t, map[string]string{"crd.yaml": crd, "x.yaml": widget("v1", "a", "x", row.new)}, map[string]string{"crd.yaml": crd, "x.yaml": widget("v1", "a", "x", row.old)}, Options{})
+		if got := found(r); !slices.Equal(got, row.want) || len(r.Errors) > 0 {
+			t.Errorf("%s: got %q, %v, want %q: %s", row.name, got, r.Errors, row.want, row.reason)
+		}
+		for _, u := range r.Unknown {
+			if !strings.Contains(u.Message, "server-side") || !strings.Contains(u.Message, "client-side") {
+				t.Errorf("%s: the message does not name both: %s", row.name, u.Message)
+			}
+		}
+	}
+}
+
+// TestNewFieldInNewVersion: a server-side apply in a new version cannot use a field that the version of the last apply lacks.
+func TestNewFieldInNewVersion(t *testing.T) {
+	const v1, v2 = "class: {type: string}", "class: {type: string}\nextra: {type: string}\nparts: {type: array, items: {type: object, properties: {a: {type: string}}}}"
+	for _, row := range []struct {
+		name, reason, conversion, v1, v2, old, new string
+		want                                       []string
+	}{
+		{"a new field", "the old version cannot read it", "None", v1, v2, "{class: a}", "{class: a, extra: b}", []string{"unknown a/x spec.extra"}},
+		{"no new field", "both versions can read it", "None", v1, v2, "{class: a}", "{class: b}", nil},
+		{"a field that neither knows", "it is pruned before", "None", v1, v1, "{class: a}", "{class: a, other: b}", nil},
+		{"a field that goes", "the new object does not have it", "None", v2, v1, "{class: a, extra: b}", "{class: a}", nil},
+		{"a part of a list", "it is as deep", "None", v1 + "\nparts: {type: array, items: {type: object, properties: {b: {type: string}}}}", v2, "{parts: [{b: a}]}", "{parts: [{a: a}]}", []string{"unknown a/x spec.parts[0].a"}},
+		{"unknown fields are kept", "the old version reads any field", "None", v1 + "\nextra: {type: object, x-kubernetes-preserve-unknown-fields: true}",
+			v1 + "\nextra: {type: object, properties: {a: {type: string}}}", "{class: a}", "{class: a, extra: {a: b}}", nil},
+		{"a conversion webhook", "it converts fields", "Webhook", v1, v2, "{class: a}", "{class: a, extra: b}", []string{"unknown a/x apiVersion"}},
+	} {
+		crd := widgets(row.conversion, row.v1, row.v2)
+		r := check(t, map[string]string{"crd.yaml": crd, "x.yaml": widget("v2", "a", "x", row.new)}, map[string]string{"crd.yaml": crd, "x.yaml": widget("v1", "a", "x", row.old)}, Options{})
+		if got := found(r); !slices.Equal(got, row.want) || len(r.Errors) > 0 {
+			t.Errorf("%s: got %q, %v, want %q: %s", row.name, got, r.Errors, row.want, row.reason)
+		}
+	}
+}
+
+// TestNeverStored: without a conversion webhook, what the storage version lacks is not stored.
+func TestNeverStored(t *testing.T) {
+	const (
+		none   = "zone: {type: string}"
+		rule   = "class: {type: string, x-kubernetes-validations: [{rule: self == oldSelf}]}"
+		lock   = "class: {type: string, x-kubernetes-immutable: true}"
+		at     = "class: {type: string, x-kubernetes-validations: [{rule: oldSelf.hasValue(), optionalOldSelf: true}]}"
+		always = "class: {type: string}"
+	)
+	for _, row := range []struct {
+		name, reason, conversion, v1, v2, version string
+		want                                      []string
+	}{
+		{"a rule", "v1 is stored and does not have the field", "None", none, rule, "v2", nil},
+		{"a lock", "there is no old value", "None", none, lock, "v2", nil},
+		{"the storage version has the field", "it is stored", "None", always, rule, "v2", []string{"a/x spec.class NoModify [self == oldSelf]"}},
+		{"the storage version has the field, and a lock", "it is stored", "None", always, lock, "v2", []string{"a/x spec.class immutable"}},
+		{"an object of the storage version", "it is stored as it is", "None", rule, none, "v1", []string{"a/x spec.class NoModify [self == oldSelf]"}},
+		{"a conversion webhook", "it may keep the field elsewhere", "Webhook", none, rule, "v2", []string{"a/x spec.class NoModify [self == oldSelf]"}},
+		{"a rule that wants an old value", "there is none", "None", none, at, "v2", []string{"a/x spec.class rule [oldSelf.hasValue()]"}},
+	} {
+		crd := widgets(row.conversion, row.v1, row.v2)
+		r := check(t, map[string]string{"crd.yaml": crd, "x.yaml": widget(row.version, "a", "x", "{class: b}")}, map[string]string{"crd.yaml": crd, "x.yaml": widget(row.version, "a", "x", "{class: a}")}, Options{})
+		if got := found(r); !slices.Equal(got, row.want) || len(r.Errors) > 0 {
+			t.Errorf("%s: got %q, %v, want %q: %s", row.name, got, r.Errors, row.want, row.reason)
+		}
+	}
+}
