@@ -90,10 +90,10 @@ func compare(text string) (diff string, theirErr error, ours int, ourErr error) 
 	}
 	ours = len(left)
 	for _, object := range theirs {
-		if strings.Contains(object, "\ufeff") {
+		i := slices.Index(left, object)
+		if i < 0 && strings.Contains(object, "\ufeff") {
 			continue // see fieldlockAlone
 		}
-		i := slices.Index(left, object)
 		if i < 0 && f.Err == nil {
 			return fmt.Sprintf("kubectl reads %s\nfieldlock reads %v, no error; kubectl's error: %v", object, left, theirErr), theirErr, ours, f.Err
 		}
@@ -113,12 +113,9 @@ func compare(text string) (diff string, theirErr error, ours int, ourErr error) 
 // inARow finds JSON objects one after another, of which kubectl leaves out those after a document in YAML.
 var inARow = regexp.MustCompile(`\}\s*(#.*\s*)?\{`)
 
-// inJSONFirst finds a byte order mark in a stream that begins with JSON.
-var inJSONFirst = regexp.MustCompile(`^[\s\x{feff}]*\{(?s:.*)\n\x{feff}`)
-
 // fieldlockAlone reports whether an object is one that kubectl leaves out without a word and other tools may apply: without
-// a version, a kind or a name, after the end of a document, or with items that are null. After a document in JSON kubectl takes
-// a byte order mark for a part of the next key, so that the object has no version.
+// a version, a kind or a name, after the end of a document, or with items that are null. kubectl may take a byte
+// order mark within the stream for a part of the next key, so that the object lacks that field.
 func fieldlockAlone(text, object string) bool {
 	var named struct {
 		APIVersion, Kind string
@@ -127,7 +124,7 @@ func fieldlockAlone(text, object string) bool {
 	if err := json.Unmarshal([]byte(object), &named); err != nil || named.APIVersion == "" || named.Kind == "" || named.Metadata.Name == "" || inARow.MatchString(text) {
 		return true
 	}
-	return strings.Contains(text, "...") || strings.Contains(text, "\r") || strings.Contains(text, "\ufeff---") || inJSONFirst.MatchString(text) || strings.Contains(object, `"items":null`)
+	return strings.Contains(text, "...") || strings.Contains(text, "\r") || strings.Contains(text, "\ufeff---") || strings.Contains(text, "\n\ufeff") || strings.Contains(object, `"items":null`)
 }
 
 // kubectl reads a text as kubectl apply -f does, without a cluster.
