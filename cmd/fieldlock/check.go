@@ -23,7 +23,8 @@ func newCheck(s streams) *cobra.Command {
 		Long: `check compares the objects in OLD with those in NEW and prints every change that a lock or a rule forbids.
 
 OLD and NEW are files, directories (all .yaml, .yml and .json files below them) or "-" for standard input; a file may
-hold many objects. Kubernetes' own kinds need no schema. For other kinds, check uses the CRDs in OLD and NEW, and those of
+hold many objects. They are read as kubectl reads them: of a key that is there twice the last one counts, with a
+warning. Kubernetes' own kinds need no schema. For other kinds, check uses the CRDs in OLD and NEW, and those of
 --schema. The locks of both sides count, so that a change cannot drop a lock and break it at once.
 
 With --git, OLD is PATH (by default ".") at REV, and NEW is the work tree, or REV2 with REV..REV2; REV...REV2 starts from

@@ -60,6 +60,7 @@ func (c *checkCommand) readFiles(r *manifest.Reader, args []string) (*compare.In
 	} else {
 		group.Go(func() { in.Old, errs[0] = r.Read(oldArg) })
 		group.Go(func() { in.New, errs[1] = r.Read(newArg) })
+		in.Hidden = func(names []string) []manifest.File { return r.Hidden(newArg, names) }
 	}
 	group.Go(func() { in.NewSchemas, in.Errs, errs[2] = r.Schemas(append(schemas, c.chartSchema()...)...) })
 	group.Go(func() { in.Accepted, _, errs[3] = c.acceptances(nil) })

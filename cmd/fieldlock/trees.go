@@ -159,6 +159,10 @@ func (o *sources) objects(t *trees, args []string, in *compare.Input, stderr io.
 	if in.New, err = t.new.Files(paths); err != nil {
 		return err
 	}
+	in.Hidden = func([]string) []manifest.File {
+		files, _ := t.new.Hidden(paths) // for a note only; Files has told what is wrong
+		return files
+	}
 	if len(o.renders) == 0 {
 		return nil
 	}

@@ -68,6 +68,7 @@ func Check(in Input, o Options) (*Report, error) {
 		pairs = livePairs(news, in.Live)
 	}
 	c.compareAll(pairs)
+	c.hiddenObjects(in.Hidden, pairs)
 	c.report.Skipped += c.report.Others
 	c.report.accept(&in, o.Now)
 	c.report.Warnings = append(append(c.report.Warnings, c.kinds.notRun()...), c.caveats(pairs)...)

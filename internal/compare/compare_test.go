@@ -175,7 +175,7 @@ func TestCheck(t *testing.T) {
 		},
 		{
 			name: "a CRD that moved elsewhere, and an object in its new version", reason: "NEW is not mistaken; what the new version locks is not known",
-			olds: dir{"crd.yaml": classLocked, "x.yaml": p}, news: dir{"x.yaml": widget("v3", "a", "x", "{class: q}"), "y.yaml": widget("v3", "a", "y", "{class: q}")},
+			olds: dir{"crd.yaml": classLocked, "x.yaml": p}, news: dir{"x.yaml": widget("v3", "a", "x", "{class: q}"), "y.yaml": widget("v3", "a", "z", "{class: q}")},
 			want: []string{"unknown a/x apiVersion"},
 		},
 		{

@@ -14,6 +14,9 @@ import (
 // Input is what Check compares.
 type Input struct {
 	New, Old []manifest.File
+	// Hidden, unless nil, returns the files of NEW that are below directories whose name starts with a dot, at least those
+	// that have one of names in them. It is called where NEW lacks objects of OLD.
+	Hidden func(names []string) []manifest.File
 	// NewSchemas and OldSchemas are schemas for the objects, as the change leaves and finds them; often the same files.
 	// CRDs among New and Old count too. A JSON Schema is for the documents that are not Kubernetes objects.
 	NewSchemas, OldSchemas manifest.Schemas

@@ -14,7 +14,7 @@ import (
 // filesBelow lists the YAML and JSON files of a directory tree, sorted, and what cannot be read in it. It follows links.
 func filesBelow(dir string) []target {
 	w := &walker{root: dir}
-	w.dir(dir, nil, false)
+	w.dir(dir, nil)
 	return w.sorted()
 }
 
@@ -22,20 +22,21 @@ func filesBelow(dir string) []target {
 // repository of git is not one of them.
 func hiddenBelow(dir string) []target {
 	w := &walker{root: dir, hidden: true}
-	w.dir(dir, nil, false)
+	w.dir(dir, nil)
 	return slices.DeleteFunc(w.sorted(), func(t target) bool { return t.err != nil || !IsHidden(t.below) })
 }
 
-// maxBehind bounds how many files and directories behind links are looked at: a few links to directories with links could
-// make more than there are atoms.
-const maxBehind = 1_000_000
+// maxFollowed bounds how many links are followed in all: links to directories with links could make more files than there
+// are atoms.
+const maxFollowed = 10_000
 
 // walker collects the files of a directory tree that hold objects.
 type walker struct {
 	root    string
 	hidden  bool // also below directories whose name begins with a dot
 	targets []target
-	behind  int // files and directories behind links
+
+	followed int // links
 }
 
 // sorted returns the files in the order of their names.
@@ -53,8 +54,8 @@ func (w *walker) add(path string, err error) {
 }
 
 // dir adds each file below dir that HasObjects, and what cannot be read. above are the directories that lead to dir, as
-// real paths: a link back to one of them is not followed. linked tells that dir is behind a link.
-func (w *walker) dir(dir string, above []string, linked bool) {
+// real paths: a link back to one of them is not followed.
+func (w *walker) dir(dir string, above []string) {
 	real, err := filepath.EvalSymlinks(dir)
 	if err != nil {
 		w.add(dir, err)
@@ -70,22 +71,20 @@ func (w *walker) dir(dir string, above []string, linked bool) {
 		return
 	}
 	for _, entry := range entries {
-		path := filepath.Join(dir, entry.Name())
-		if linked {
-			w.behind++
-		}
-		if w.behind > maxBehind {
-			w.add(path, &fs.PathError{Op: "read", Path: path, Err: fmt.Errorf("there are more than %d files behind links", maxBehind)})
-			return
-		}
-		w.entry(path, entry.Type(), above, linked)
+		w.entry(filepath.Join(dir, entry.Name()), entry.Type(), above)
 	}
 }
 
 // entry adds a file, and what is in a directory. A link that leads nowhere, or in a circle, is a mistake if it has the name
 // of a file of objects.
-func (w *walker) entry(path string, mode fs.FileMode, above []string, linked bool) {
+func (w *walker) entry(path string, mode fs.FileMode, above []string) {
 	if mode&fs.ModeSymlink != 0 {
+		if w.followed++; w.followed > maxFollowed {
+			if w.followed == maxFollowed+1 {
+				w.add(path, fmt.Errorf("it is one of more than %d links", maxFollowed))
+			}
+			return
+		}
 		info, err := os.Stat(path)
 		if leadsNowhere := errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ELOOP) || errors.Is(err, syscall.ENOTDIR); leadsNowhere && !HasObjects(path) {
 			return
@@ -94,13 +93,13 @@ func (w *walker) entry(path string, mode fs.FileMode, above []string, linked boo
 			w.add(path, err)
 			return
 		}
-		mode, linked = info.Mode(), true
+		mode = info.Mode()
 	}
 	name := filepath.Base(path)
 	switch {
 	case mode.IsDir() && (name == ".git" || strings.HasPrefix(name, ".") && !w.hidden):
 	case mode.IsDir():
-		w.dir(path, above, linked)
+		w.dir(path, above)
 	case HasObjects(path) && !mode.IsRegular():
 		w.add(path, &fs.PathError{Op: "read", Path: path, Err: errors.New("it is not a regular file")})
 	case HasObjects(path):

@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -47,6 +48,25 @@ func (r *Reader) Read(args ...string) ([]File, error) {
 		}
 	}
 	return files, nil
+}
+
+// Hidden reads what Read leaves out of a directory: the files below directories whose name starts with a dot, as far as
+// they have one of names in them. What cannot be read is left out.
+func (r *Reader) Hidden(arg string, names []string) []File {
+	if info, err := os.Stat(arg); err != nil || !info.IsDir() {
+		return nil
+	}
+	var files []File
+	for _, t := range hiddenBelow(arg) {
+		data, err := os.ReadFile(t.name)
+		has := func(name string) bool { return bytes.Contains(data, []byte(name)) }
+		if err == nil && slices.ContainsFunc(names, has) {
+			f := File{Name: filepath.ToSlash(t.name), Path: t.below, Found: true}
+			f.ParseShared(data, &r.shared)
+			files = append(files, f)
+		}
+	}
+	return files
 }
 
 // Bytes reads one file, or standard input for "-", and returns its name for messages.

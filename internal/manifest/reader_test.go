@@ -113,6 +113,41 @@ func TestRead(t *testing.T) {
 	}
 }
 
+// TestHidden: what Read leaves out, as far as it has a name.
+func TestHidden(t *testing.T) {
+	dir := tree(t, map[string]string{".d/x.yaml": object, "b/.d/e/y.yaml": object, ".d/other.yaml": "a: b\n", ".d/n.txt": object, ".git/z.yaml": object, "w.yaml": object, ".w.yaml": object})
+	var got []string
+	for _, f := range (&manifest.Reader{}).Hidden(dir, []string{"nobody", "name: a"}) {
+		got = append(got, fmt.Sprint(f.Path, " ", len(f.Documents)))
+	}
+	if want := []string{".d/x.yaml 1", "b/.d/e/y.yaml 1"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if files := (&manifest.Reader{}).Hidden(filepath.Join(dir, "w.yaml"), []string{"a"}); files != nil {
+		t.Errorf("below a file: %v", files)
+	}
+}
+
+// TestLinksEnd: links to directories with links make too many files to read, which is one mistake.
+func TestLinksEnd(t *testing.T) {
+	dir := t.TempDir()
+	for i := range 40 {
+		at := filepath.Join(dir, fmt.Sprint("d", i))
+		if err := os.Mkdir(at, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{"a", "b", "c.yaml"} {
+			if err := os.Symlink(fmt.Sprint("../d", i+1), filepath.Join(at, name)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	files, err := (&manifest.Reader{}).Read(filepath.Join(dir, "d0"))
+	if err == nil && !slices.ContainsFunc(files, func(f manifest.File) bool { return f.Err != nil }) {
+		t.Errorf("%d files", len(files))
+	}
+}
+
 // TestReadErrors: an argument that cannot be used is an error, and says what can be given.
 func TestReadErrors(t *testing.T) {
 	dir := tree(t, map[string]string{"a.yaml": object, "empty/a.txt": object})

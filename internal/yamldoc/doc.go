@@ -8,8 +8,9 @@
 //
 // YAML means what kubectl takes it for, by the rules of sigs.k8s.io/yaml: tags, YAML 1.1 booleans and merge keys
 // included. What would lose something is an error instead: a key that has two values in a mapping, text that is not UTF-8, a
-// number that JSON cannot write. A file may have several documents, JSON objects one after another, and Lists, whose
-// items count as objects of their own. A document that cannot be read does not keep the others from being read.
+// number that JSON cannot write. Only Shared reads a key with two values as kubectl does, which takes the last one, and
+// lists such keys. A file may have several documents, JSON objects one after another, and lists of any kind, whose items
+// count as objects of their own. A document that cannot be read does not keep the others from being read.
 //
 // To change a file, change the objects that Parse returns and ask for the bytes: comments, order, quoting and line
 // breaks of everything else stay as they are.

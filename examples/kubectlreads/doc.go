@@ -1,0 +1,2 @@
+// Package kubectlreads holds a test that compares the objects that fieldlock reads in a file with those that kubectl reads.
+package kubectlreads
