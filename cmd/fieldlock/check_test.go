@@ -184,6 +184,8 @@ d: {type: object, x-kubernetes-preserve-unknown-fields: true, x-kubernetes-immut
     "apiVersion": "example.com/v1",
     "file": "new.yaml",
     "line": 5,
+    "oldFile": "old.yaml",
+    "oldLine": 5,
     "path": "spec.a",
     "lock": "immutable",
     "schemaPath": "/properties/spec/properties/a",
@@ -197,6 +199,8 @@ d: {type: object, x-kubernetes-preserve-unknown-fields: true, x-kubernetes-immut
     "apiVersion": "example.com/v1",
     "file": "new.yaml",
     "line": 5,
+    "oldFile": "old.yaml",
+    "oldLine": 5,
     "path": "spec.b",
     "lock": "immutable",
     "schemaPath": "/properties/spec/properties/b",
@@ -210,6 +214,8 @@ d: {type: object, x-kubernetes-preserve-unknown-fields: true, x-kubernetes-immut
     "apiVersion": "example.com/v1",
     "file": "new.yaml",
     "line": 5,
+    "oldFile": "old.yaml",
+    "oldLine": 5,
     "path": "spec.c",
     "lock": "addition-only",
     "schemaPath": "/properties/spec/properties/c",
@@ -226,6 +232,8 @@ d: {type: object, x-kubernetes-preserve-unknown-fields: true, x-kubernetes-immut
     "apiVersion": "example.com/v1",
     "file": "new.yaml",
     "line": 5,
+    "oldFile": "old.yaml",
+    "oldLine": 5,
     "path": "spec.d",
     "lock": "immutable",
     "schemaPath": "/properties/spec/properties/d",
@@ -269,6 +277,7 @@ d: {type: object, x-kubernetes-preserve-unknown-fields: true, x-kubernetes-immut
 	var got strings.Builder
 	for i := range report.Violations {
 		report.Violations[i].File = filepath.Base(report.Violations[i].File)
+		report.Violations[i].OldFile = filepath.Base(report.Violations[i].OldFile)
 	}
 	if err := reports.WriteJSON(&got, report.Violations); err != nil {
 		t.Fatal(err)

@@ -170,6 +170,10 @@ func (p *pairing) settle(news []int, olds []*manifest.Object) {
 	if len(news) == 0 || len(olds) == 0 {
 		return
 	}
+	if len(news) == 1 && len(olds) == 1 {
+		p.take(news[0], olds[0])
+		return
+	}
 	various := different(olds)
 	if len(various) == 1 && len(news) <= len(olds) {
 		for k, i := range news { // several equal ones are as good as one
@@ -258,7 +262,9 @@ func (p *pairing) findCopies(key func(*manifest.Object) any) {
 		news[at] = append(news[at], i)
 	}
 	for _, at := range order {
-		olds := slices.Concat(same[at], same[place{at.key, ""}])
+		// Each namespace has those without one as well, so only the first few of them count.
+		open := same[place{at.key, ""}]
+		olds := slices.Concat(same[at], open[:min(len(open), effort)])
 		if at.namespace == "" {
 			olds = slices.Clone(same[place{at.key, anywhere}])
 		}

@@ -150,6 +150,28 @@ func TestCopiesCost(t *testing.T) {
 	}
 }
 
+// TestCopiesOfNamespaces: new objects in many namespaces, with as many in OLD that have none, cost no more.
+func TestCopiesOfNamespaces(t *testing.T) {
+	const n = 1500
+	olds, news := map[string]string{}, map[string]string{}
+	for i := range n {
+		olds[fmt.Sprintf("old/%d.yaml", i)] = widget("v1", "", "x", fmt.Sprintf("{class: p, free: f%d}", i))
+		news[fmt.Sprintf("new/%d.yaml", i)] = widget("v1", fmt.Sprint("ns", i), "x", "{class: q}")
+		news[fmt.Sprintf("old/%d.yaml", i)] = olds[fmt.Sprintf("old/%d.yaml", i)]
+	}
+	pairs, _ := pairUp(manifest.Objects(files(news)).Objects, manifest.Objects(files(olds)).Objects, func(*manifest.Object) bool { return false })
+	compared := 0
+	for _, p := range pairs {
+		compared += len(p.candidates)
+		if p.new != nil && p.old == nil && len(p.candidates) == 0 {
+			t.Fatalf("%s is compared with nothing", p.new.Path)
+		}
+	}
+	if limit := 2 * effort * n; compared > limit {
+		t.Errorf("%d comparisons for %d objects, want up to %d", compared, 2*n, limit)
+	}
+}
+
 // TestCounts: of several objects with one name, each side's count once.
 func TestCounts(t *testing.T) {
 	p, q := widget("v1", "a", "x", "{class: p}"), widget("v1", "a", "x", "{class: q}")
@@ -176,5 +198,25 @@ func TestCounts(t *testing.T) {
 		if slices.ContainsFunc(r.Warnings, func(w string) bool { return strings.HasPrefix(w, "nothing was compared") }) {
 			t.Errorf("something was compared, and the report says: %q", r.Warnings)
 		}
+	}
+}
+
+// TestOldPlace: a violation names the file and line of OLD, of the same item where a list has another order.
+func TestOldPlace(t *testing.T) {
+	const nodes = "nodes: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [name], items: {type: object, required: [name], properties: {name: {type: string}, zone: {type: string, x-kubernetes-immutable: true}}}}"
+	crd := widgets("None", nodes+"\n"+locked, "")
+	r := check(t, map[string]string{"crd.yaml": crd, "b/x.yaml": widget("v1", "a", "x", "\n  nodes:\n  - {name: b, zone: q}\n  - {name: a, zone: q}")},
+		map[string]string{"crd.yaml": crd, "a/x.yaml": widget("v1", "a", "x", "\n  class: p\n  nodes:\n  - name: a\n    zone: p\n  - name: b\n    zone: p")}, Options{})
+	var got []string
+	for _, v := range r.Violations {
+		got = append(got, fmt.Sprintf("%s %s:%d was %s:%d, moved %t", v.Path, v.File, v.Line, v.OldFile, v.OldLine, v.Moved))
+	}
+	want := []string{
+		"spec.class b/x.yaml:5 was a/x.yaml:6, moved true",
+		"spec.nodes[0].zone b/x.yaml:7 was a/x.yaml:11, moved true",
+		"spec.nodes[1].zone b/x.yaml:8 was a/x.yaml:9, moved true",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
 	}
 }

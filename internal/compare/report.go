@@ -43,6 +43,10 @@ func (s *Subject) Same(other *Subject) bool {
 // Violation is one lock or rule that an update breaks.
 type Violation struct {
 	Subject
+	// OldFile and OldLine are where OLD has the field, or its nearest parent; "" and 0 for an object of a cluster.
+	OldFile string `json:"oldFile,omitempty"`
+	OldLine int    `json:"oldLine,omitempty"`
+
 	Path            string          `json:"path"`
 	Lock            string          `json:"lock"`           // a lock of the contract, "incomparable" or "rule"
 	Rule            string          `json:"rule,omitempty"` // text of the CEL rule
@@ -57,9 +61,6 @@ type Violation struct {
 	Accepted        bool            `json:"accepted,omitempty"`
 	AcceptedNew     bool            `json:"acceptedNew,omitempty"` // the change adds the acceptance
 	Message         string          `json:"message"`
-	// OldFile and OldLine are where OLD has the field, or its nearest parent; "" and 0 for an object of a cluster.
-	OldFile string `json:"oldFile,omitempty"`
-	OldLine int    `json:"oldLine,omitempty"`
 
 	// Moved is set when OLD has the object in another file of its tree.
 	Moved bool `json:"-"`
