@@ -124,6 +124,8 @@ func TestJudge(t *testing.T) {
 		{"self.l.all(k, oldSelf.l.exists_one(i, k.name == i.name))", "", ""},
 		{"self.l.all(k, oldSelf.l.exists(i, i.name == k.name && i == k))", "", "items stay as they are"},
 		{"self.l.all(k, oldSelf.l.all(i, i.name != k.name || i == k))", "", ""},
+		{"self.l.all(k, oldSelf.l.all(i, i.name != k.name || i.name == k.name))", "it compares parts of keys or items", "a key that is equal in all()"},
+		{"self.l.all(k, oldSelf.l.exists(i, i.name == k.name && i.name != k.name))", "it compares parts of keys or items", "a key that differs in exists()"},
 		{"self.l.all(k, k in oldSelf.l)", "", ""},
 		{"self.l.all(k, oldSelf.l.exists(i, i.v == k.v))", "it compares parts of keys or items", "no key"},
 		{"self.l.all(k, oldSelf.l.exists(i, i.name == i.name))", "it compares parts of keys or items", "with itself"},
