@@ -52,6 +52,8 @@ func TestJudge(t *testing.T) {
 		{"(oldSelf.o == 'a') ? true : self.b", "", "the condition can be an error"},
 		{"self.r in ['a', 'b'] || oldSelf.r in ['']", "", ""},
 		{"self.o in ['a', 'b'] || oldSelf.b", "", "an absent operand is an error"},
+		{"!(self.o in []) && oldSelf.b", "", "CEL makes it false without looking at the operand"},
+		{"(has(self.o) || [self.o in []].exists(x, x)) && oldSelf.b", "no keys", "so that it is no error"},
 		{"self.r in ['a', oldSelf.r]", "it uses in", "not all elements are literals"},
 		{"self.r in oldSelf.s", "it uses in", "not a list of literals"},
 		{"self.b && !oldSelf.b", "", ""},
