@@ -169,7 +169,10 @@ func (c comparison) equalLiteral(t term, v any) outcome {
 
 // in evaluates x in [literal, …].
 func (c comparison) in(x, list ast.Expr) outcome {
-	if list.Kind() != ast.ListKind {
+	switch {
+	case isEmptyList(list):
+		return no
+	case list.Kind() != ast.ListKind:
 		return c.because("it uses in")
 	}
 	v, known := c.operand(x)
@@ -186,3 +189,6 @@ func (c comparison) in(x, list ast.Expr) outcome {
 	}
 	return result
 }
+
+// isEmptyList reports whether x is []. CEL makes x in [] false when it compiles it, so that an absent x is not an error.
+func isEmptyList(x ast.Expr) bool { return x.Kind() == ast.ListKind && x.AsList().Size() == 0 }

@@ -118,6 +118,8 @@ func (f *fields) fail(x ast.Expr) bool {
 		case operators.Conditional:
 			failed = failed || f.fail(call.Args()[0])
 			return false
+		case operators.In:
+			return !isEmptyList(call.Args()[1])
 		default:
 			if _, _, ok := macro(call); ok {
 				failed = failed || f.fail(call.Target())
