@@ -1,6 +1,10 @@
 package git
 
 import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -93,4 +97,79 @@ func TestWrite(t *testing.T) {
 			t.Errorf("%s: written over files that are there", side)
 		}
 	}
+}
+
+// TestWriteLongName: a tree object can have a name that no file can have. A command would not see the file.
+func TestWriteLongName(t *testing.T) {
+	r := repository(t, map[string]string{"x.yaml": object})
+	blob := git(t, r.Root, "rev-parse", "HEAD:x.yaml")
+	git(t, r.Root, "update-index", "--add", "--cacheinfo", "100644,"+blob+","+strings.Repeat("y", 300)+".yaml")
+	git(t, r.Root, "commit", "-q", "-m", "two")
+	tree, err := r.Commit("HEAD", "v1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := tree.Write(t.TempDir()); err == nil || !strings.Contains(err.Error(), "cannot be written for --render") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestManyLinks: directories whose links lead to directories with links could make more files than there is memory for.
+func TestManyLinks(t *testing.T) {
+	const levels = 14 // more than 10,000 ways through two links each
+	files := map[string]string{fmt.Sprintf("d%d/x.yaml", levels): object}
+	for i := range levels {
+		files[fmt.Sprintf("d%d/a", i)], files[fmt.Sprintf("d%d/b", i)] = fmt.Sprintf("-> ../d%d", i+1), fmt.Sprintf("-> ../d%d", i+1)
+	}
+	commit, worktree := bothTrees(t, repository(t, files))
+	for side, tree := range map[string]*Tree{"commit": commit, "work tree": worktree} {
+		lines := read(t, tree, "d0")
+		if len(lines) > maxFollowed || !strings.HasSuffix(lines[0], "x.yaml") || !strings.HasSuffix(lines[len(lines)-1], "it is one of more than 10000 links; name the paths to check") {
+			t.Errorf("%s: %d files, from %s to %s", side, len(lines), lines[0], lines[len(lines)-1])
+		}
+	}
+}
+
+// TestTotal: files that are small enough one by one may not fill the memory together.
+func TestTotal(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it reads half a gigabyte")
+	}
+	const most, message = maxTotal / maxFile, "--git: the files have more than 268435456 bytes together; name fewer paths"
+	dir := t.TempDir()
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	var names []string
+	var batch []io.Reader
+	for i := range most {
+		names = append(names, fmt.Sprint(i))
+		write(t, dir, map[string]string{names[i]: ""})
+		if err := os.Truncate(filepath.Join(dir, names[i]), maxFile); err != nil {
+			t.Fatal(err)
+		}
+		batch = append(batch, strings.NewReader(fmt.Sprintf("id blob %d\n", maxFile)), io.LimitReader(zeros{}, maxFile), strings.NewReader("\n"))
+	}
+	write(t, dir, map[string]string{"more": "x"})
+	d := &disk{root, map[string]entry{}}
+	if _, errs, err := d.read(names); err != nil || errors.Join(errs...) != nil {
+		t.Errorf("the work tree: %v %v", err, errs)
+	}
+	if _, _, err := d.read(append(names, "more")); err == nil || err.Error() != message {
+		t.Errorf("the work tree: %v", err)
+	}
+	contents, errs := make([][]byte, most+1), make([]error, most+1)
+	all := bufio.NewReader(io.MultiReader(append(batch, strings.NewReader("id blob 1\nx\n"))...))
+	if err := readBatch(all, contents, errs); err == nil || err.Error() != message || len(contents[most-1]) != maxFile || errors.Join(errs...) != nil {
+		t.Errorf("a commit: %v %v", err, errs)
+	}
+}
+
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) {
+	clear(p)
+	return len(p), nil
 }
