@@ -17,22 +17,12 @@ type mutant struct {
 	reached, died  bool
 }
 
-// source is a file to mutate.
-type source struct {
-	set  *token.FileSet
-	path string
-	text string
-	tree *ast.File
+func (m *mutant) String() string {
+	reached := map[bool]string{false: " (no test gets there)"}[m.reached]
+	return fmt.Sprintf("%s:%d: %s%s", m.file.path, strings.Count(m.file.text[:m.start], "\n")+1, m.change, reached)
 }
 
-func (s *source) offset(p token.Pos) int { return s.set.Position(p).Offset }
-
-// line returns the text of a node in one line, shortened.
-func (s *source) line(n ast.Node) string {
-	return fmt.Sprintf("%.120s", strings.Join(strings.Fields(s.text[s.offset(n.Pos()):s.offset(n.End())]), " "))
-}
-
-// finder collects the mutants of a file.
+// finder collects the mutants of files.
 type finder struct {
 	*source
 	info  *types.Info
@@ -43,7 +33,17 @@ func (f *finder) add(n ast.Node, change, form string, nodes ...ast.Node) {
 	f.found = append(f.found, &mutant{start: f.offset(n.Pos()), end: f.offset(n.End()), change: change, form: form, nodes: nodes, file: f.source})
 }
 
-const loop = "{ if mutantOn(#) { break }; [X] }"
+// negate adds the opposite of a condition, once.
+func (f *finder) negate(n ast.Expr) {
+	if i := len(f.found) - 1; i < 0 || f.found[i].nodes[0] != n || f.found[i].start != f.offset(n.Pos()) {
+		f.add(n, "negate "+f.line(n), "(mutantOn(#) != ([X]))", n)
+	}
+}
+
+// line returns the text of a node in one line, shortened.
+func (f *finder) line(n ast.Node) string {
+	return fmt.Sprintf("%.120s", strings.Join(strings.Fields(f.text[f.offset(n.Pos()):f.offset(n.End())]), " "))
+}
 
 // visit adds the mutants of a node. It reports whether to go on below it.
 func (f *finder) visit(n ast.Node) bool {
@@ -58,26 +58,28 @@ func (f *finder) visit(n ast.Node) bool {
 	case *ast.CaseClause:
 		f.statements(n.Body)
 	case *ast.IfStmt:
-		f.add(n.Cond, "negate "+f.line(n.Cond), "(mutantOn(#) != ([X]))", n.Cond)
+		f.negate(n.Cond)
 	case *ast.ForStmt:
-		f.add(n.Body, "skip the loop", loop, n.Body)
+		f.add(n.Body, "skip the loop", "{ if mutantOn(#) { break }; [X] }", n.Body)
 	case *ast.RangeStmt:
-		f.add(n.Body, "skip the loop", loop, n.Body)
+		f.add(n.Body, "skip the loop", "{ if mutantOn(#) { break }; [X] }", n.Body)
 	case *ast.BinaryExpr:
-		if swap, ok := swaps[n.Op]; ok && f.info.Types[n].Value == nil {
+		if n.Op == token.EQL || n.Op == token.NEQ {
+			f.negate(n)
+		} else if swap, ok := swaps[n.Op]; ok {
 			f.add(n, fmt.Sprintf("%s → %s in %s", n.Op, swap.other, f.line(n)), swap.form, n.X, n.Y)
 		}
 	case *ast.UnaryExpr:
 		if n.Op == token.NOT {
-			f.add(n, "drop the ! of "+f.line(n), "(mutantOn(#) == ([X]))", n.X)
+			f.negate(n)
 		}
 	case *ast.Ident:
-		if o := f.info.Uses[n]; o == types.Universe.Lookup("true") || o == types.Universe.Lookup("false") {
-			f.add(n, n.Name+" → !"+n.Name, "(mutantOn(#) != "+n.Name+")")
+		if n.Name == "true" || n.Name == "false" {
+			f.negate(n)
 		}
 	case *ast.BasicLit:
 		if t, ok := f.info.TypeOf(n).(*types.Basic); ok && n.Kind == token.INT && t.Info()&types.IsUntyped == 0 {
-			f.add(n, n.Value+" → "+n.Value+" + 1", fmt.Sprintf("mutantNext(#, %s(%s))", t, n.Value))
+			f.add(n, n.Value+" → "+n.Value+" + 1", fmt.Sprintf("mutantNext(#, %s([X]))", t), n)
 		}
 	}
 	return true
@@ -90,8 +92,6 @@ var swaps = map[token.Token]struct {
 }{
 	token.LAND: {token.LOR, "(mutantOn(#) && (([X]) || ([Y])) || !mutantOn(#) && ([X]) && ([Y]))"},
 	token.LOR:  {token.LAND, "(mutantOn(#) && ([X]) && ([Y]) || !mutantOn(#) && (([X]) || ([Y])))"},
-	token.EQL:  {token.NEQ, "(mutantOn(#) != (([X]) == ([Y])))"},
-	token.NEQ:  {token.EQL, "(mutantOn(#) != (([X]) != ([Y])))"},
 	token.LSS:  {token.LEQ, "mutantLess(#, [X], [Y])"},
 	token.GTR:  {token.GEQ, "mutantLess(#, [Y], [X])"},
 	token.LEQ:  {token.LSS, "(!mutantLess(#, [Y], [X]))"},
@@ -106,11 +106,8 @@ func (f *finder) statements(list []ast.Stmt) {
 		switch s := s.(type) {
 		case *ast.ReturnStmt:
 			for _, result := range s.Results {
-				if f.info.Types[result].Value != nil {
-					continue
-				}
-				f.add(result, "return the zero value for "+f.line(result), "mutantZero(#, [X])", result)
-				if t, ok := f.info.TypeOf(result).(*types.Basic); ok && t.Info()&types.IsBoolean != 0 {
+				if f.info.Types[result].Value == nil {
+					f.add(result, "return the zero value for "+f.line(result), "mutantZero(#, [X])", result)
 					f.add(result, "return true for "+f.line(result), "(mutantOn(#) || ([X]))", result)
 				}
 			}
