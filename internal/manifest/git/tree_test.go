@@ -2,13 +2,17 @@ package git
 
 import (
 	"bufio"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // TestMissingBlob: a clone without some contents reads the others.
@@ -55,6 +59,68 @@ func TestHostileTree(t *testing.T) {
 		if _, err := newTree(nil, "v1", map[string]entry{name: {}}, nil); err == nil {
 			t.Errorf("%s: no error", name)
 		}
+	}
+}
+
+// TestTreeForFile: a hostile commit names a tree where it says that there is a file. Git prints the tree, in whose names
+// there can be anything, such as the answer to the next request.
+func TestTreeForFile(t *testing.T) {
+	r := repository(t, map[string]string{"x.yaml": object})
+	hash := func(kind, text string) string {
+		cmd := exec.Command("git", "hash-object", "-t", kind, "-w", "--literally", "--stdin")
+		cmd.Dir, cmd.Stdin = r.Root, strings.NewReader(text)
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.TrimSpace(string(out))
+	}
+	raw := func(id string) string {
+		data, err := hex.DecodeString(id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(data)
+	}
+	blob := hash("blob", object)
+	inner := hash("tree", "100644 a\n"+blob+" blob 0\n\x00"+raw(blob))
+	outer := hash("tree", "100644 a.yaml\x00"+raw(inner)+"100644 b.yaml\x00"+raw(blob))
+	tree, err := r.Commit(git(t, r.Root, "commit-tree", "-m", "two", outer), "v1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"error v1:a.yaml: it cannot be read: it is a tree in the place of a file", "v1:b.yaml"}, read(t, tree, ".")); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestBatch: the output of git that ends early or is not what was asked for is an error, not an empty file.
+func TestBatch(t *testing.T) {
+	for _, row := range []struct{ name, text, want string }{
+		{"nothing", "", "git cat-file ended early"},
+		{"no size", "id blob x\n", `git cat-file wrote "id blob x\n"`},
+		{"cut in a file", "id blob 3\nab", "unexpected EOF"},
+		{"cut after a file", "id blob 2\nab", "EOF"},
+		{"cut in a tree", "id tree 3\nab", "EOF"},
+		{"complete", "id blob 2\nab\n", ""},
+	} {
+		contents, errs := make([][]byte, 1), make([]error, 1)
+		err := readBatch(bufio.NewReader(strings.NewReader(row.text)), contents, errs)
+		if row.want == "" {
+			if err != nil || errs[0] != nil || string(contents[0]) != "ab" {
+				t.Errorf("%s: %q, %v, %v", row.name, contents, errs, err)
+			}
+		} else if err == nil || !strings.Contains(err.Error(), row.want) {
+			t.Errorf("%s: %v, want %s", row.name, err, row.want)
+		}
+	}
+}
+
+// TestEmptyTree: a tree without files has its root.
+func TestEmptyTree(t *testing.T) {
+	tree, err := newTree(nil, "v1", nil, nil)
+	if err != nil || !tree.Has(".") || tree.Has("a") {
+		t.Errorf("%+v, %v", tree, err)
 	}
 }
 
