@@ -73,7 +73,9 @@ func try(mutants []*mutant, dir, path, folder string) {
 		defer cancel()
 		shell := []string{"-c", `ulimit -v 16000000; exec "$0" "$@"`, binary} // a mutant may take all memory
 		cmd := exec.CommandContext(ctx, "sh", slices.Concat(shell, strings.Fields(*flags), args)...)
-		cmd.Dir, cmd.Env, cmd.WaitDelay = folder, append(os.Environ(), variable, "GOFLAGS="+overlay), time.Second
+		// A mutant may run git in the wrong folder: it must not find the repository of the package, and change that.
+		cmd.Env = append(os.Environ(), variable, "GOFLAGS="+overlay, "GIT_CEILING_DIRECTORIES="+filepath.Dir(folder))
+		cmd.Dir, cmd.WaitDelay = folder, time.Second
 		return cmd.CombinedOutput()
 	}
 	began := time.Now()

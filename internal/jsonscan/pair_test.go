@@ -222,6 +222,15 @@ func TestWalkDepth(t *testing.T) {
 	}
 }
 
+// A pair that failed has no object, so that nobody takes the empty span for one.
+func TestObjectOfAFailedPair(t *testing.T) {
+	p := NewPair([]byte(`[`), []byte(`[`))
+	p.Skip()
+	if _, _, ok := p.Object(nil, nil); ok || !p.Failed() {
+		t.Errorf("an object after a failure: %t, failed %t", ok, p.Failed())
+	}
+}
+
 func BenchmarkSkip(b *testing.B) {
 	var items []string
 	for i := range 1000 {
