@@ -88,3 +88,17 @@ func TestReplacement(t *testing.T) {
 		})
 	}
 }
+
+// TestReplacementCost: a kind that nothing is said about costs nobody knows what.
+func TestReplacementCost(t *testing.T) {
+	kinds, err := builtin.For("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"NetworkPolicy": "unknown", "Ingress": "unknown"} {
+		kind := kinds.Find("networking.k8s.io/v1", name)
+		if r := kind.Replacement(map[string]any{}, map[string]any{}, builtin.Verdict{}); r.Cost != want {
+			t.Errorf("%s: the cost is %q, want %q", name, r.Cost, want)
+		}
+	}
+}
