@@ -151,6 +151,22 @@ func TestManyDifferences(t *testing.T) {
 	}
 }
 
+// TestDeepDifferences: differences beyond the limit of steps are counted, each once.
+func TestDeepDifferences(t *testing.T) {
+	v := immutability.MustCompile(object(map[string]spec.Schema{"a": *mark(object(nil), immutability.KeyImmutable, true)}))
+	build := func(value any) map[string]any {
+		var branches []any
+		for range many {
+			branches = append(branches, nested(1, value))
+		}
+		return nested(50, branches)
+	}
+	r := v.Check(build("new"), build("old"))
+	if len(r.Violations) != 1 || r.Violations[0].MoreDifferences == 0 || len(r.Violations[0].Differences)+r.Violations[0].MoreDifferences != many {
+		t.Errorf("%d violations, of the first %d differences and %d more", len(r.Violations), len(r.Violations[0].Differences), r.Violations[0].MoreDifferences)
+	}
+}
+
 func TestStatusOfManyViolations(t *testing.T) {
 	v := immutability.MustCompile(object(map[string]spec.Schema{
 		"set": *mark(list(&spec.Schema{}), immutability.KeyListType, "set", immutability.KeyAdditionOnly, true),

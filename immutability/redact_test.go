@@ -49,6 +49,16 @@ func TestRedacted(t *testing.T) {
 	}
 }
 
+// TestRedactedRecursion: what is hidden hides everything below it, also where a schema leads back to itself.
+func TestRedactedRecursion(t *testing.T) {
+	v := compileJSON(t, `{"properties":{"a":{"$ref":"#/definitions/A"}},
+		"definitions":{"A":{"format":"password","properties":{"a":{"$ref":"#/definitions/A"},"x":{"x-kubernetes-immutable":true}}}}}`)
+	r := v.Check(nested(3, map[string]any{"x": "SECRET-1"}), nested(3, map[string]any{"x": "SECRET-2"}))
+	if len(r.Violations) != 1 || strings.Contains(fmt.Sprintf("%v %v", r.ErrorList(), r.Violations), "SECRET") {
+		t.Errorf("got %+v", r.Violations)
+	}
+}
+
 // TestRedactedItems: passwords in the items of a list and under the keys of a map, whatever locks them, and map keys.
 func TestRedactedItems(t *testing.T) {
 	item := `{"type":"object","properties":{"name":{"type":"string","format":"password","x-kubernetes-immutable":true},"token":{"type":"string","format":"password"},"user":{"type":"string"}}}`

@@ -2,6 +2,7 @@ package admission
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/fieldlock/fieldlock/internal/jsonscan"
@@ -45,5 +46,13 @@ func TestDocumentsAreReadAlikeInBothWays(t *testing.T) {
 				t.Errorf("%q of %q in %s, alone %q of %q", cut.kind, cut.apiVersion, cut.raw, alone.kind, alone.apiVersion)
 			}
 		})
+	}
+}
+
+// TestDocumentOfAnotherCaller: a document that no review was cut from may be anything.
+func TestDocumentOfAnotherCaller(t *testing.T) {
+	d := document{name: "object", raw: []byte(`{"kind":}`)}
+	if err := d.identify(); err == nil || !strings.Contains(err.Error(), "invalid character '}'") {
+		t.Errorf("got %v", err)
 	}
 }

@@ -129,22 +129,24 @@ func TestContentEncoding(t *testing.T) {
 }
 
 func TestWarningsAreFew(t *testing.T) {
-	registry := &admission.Registry{}
-	var fields []string
-	object := map[string]any{}
-	for i := range 40 {
-		name := fmt.Sprintf("f%02d", i)
-		fields = append(fields, name)
-		object[name] = "new"
-	}
-	registry.Put(clusterWith(locking(t, fields...)))
-	handler, err := admission.NewHandler(registry, admission.WithMode(admission.Warn))
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := serve(t, handler, reviewCase{Request: map[string]any{"object": map[string]any{"spec": object}}}).review.Response
-	if len(got.Warnings) != 10 || got.Warnings[9] != "and 31 more immutable fields" {
-		t.Errorf("%d warnings, the last %q; want 10 that end in a count", len(got.Warnings), got.Warnings[len(got.Warnings)-1])
+	for n, last := range map[int]string{10: "f09: field is immutable", 11: "and 2 more immutable fields", 40: "and 31 more immutable fields"} {
+		registry := &admission.Registry{}
+		var fields []string
+		object := map[string]any{}
+		for i := range n {
+			name := fmt.Sprintf("f%02d", i)
+			fields = append(fields, name)
+			object[name] = "new"
+		}
+		registry.Put(clusterWith(locking(t, fields...)))
+		handler, err := admission.NewHandler(registry, admission.WithMode(admission.Warn))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := serve(t, handler, reviewCase{Request: map[string]any{"object": map[string]any{"spec": object}}}).review.Response
+		if len(got.Warnings) != 10 || !strings.Contains(got.Warnings[9], last) {
+			t.Errorf("%d violations: %d warnings, the last %q; want 10 that end in %q", n, len(got.Warnings), got.Warnings[len(got.Warnings)-1], last)
+		}
 	}
 }
 
@@ -154,9 +156,17 @@ func TestHugeValuesMakeSmallAnswers(t *testing.T) {
 		t.Fatal(err)
 	}
 	huge := strings.Repeat("ä", 500_000)
-	got := serve(t, handler, reviewCase{Request: map[string]any{"object": map[string]any{"spec": map[string]any{"class": huge}}}})
-	if len(got.text) > 20_000 || !strings.Contains(got.text, "field is immutable") {
-		t.Errorf("an answer of %d bytes: a value of a megabyte should be cut, what is wrong with it should not", len(got.text))
+	for _, manager := range []string{"kubectl-client-side-apply", strings.Repeat("y", 900)} {
+		got := serve(t, handler, reviewCase{Request: map[string]any{"object": map[string]any{"spec": map[string]any{"class": huge}}},
+			Replace: [][2]string{{`"kubectl-client-side-apply"`, `"` + manager + `"`}}})
+		result := got.review.Response.Result
+		checkResult(t, result)
+		if cause := result.Details.Causes[0].Message; !strings.Contains(cause, "field is immutable; last ") {
+			t.Errorf("the cause %q does not end with what is wrong and the owner", cause)
+		}
+		if len(got.text) > 20_000 || !strings.Contains(result.Message, "field is immutable (") {
+			t.Errorf("an answer of %d bytes: a value of a megabyte should be cut, what is wrong with it should not", len(got.text))
+		}
 	}
 }
 
@@ -169,6 +179,10 @@ func TestObservationsHoldNothingMadeUp(t *testing.T) {
 	serve(t, handler, reviewCase{Request: map[string]any{"kind": map[string]any{"group": "x", "version": "random", "kind": "MadeUp"},
 		"resource": map[string]any{"group": "x", "version": "random", "resource": "madeups"}, "operation": "MADEUP"}})
 	serve(t, handler, reviewCase{Request: map[string]any{"dryRun": true, "object": map[string]any{"spec": map[string]any{"class": "silver"}}}})
+	serve(t, handler, reviewCase{})
+	if o := seen[2]; o.Kind != clusterV1 || o.Operation != "UPDATE" || o.Decision != admission.Allowed || o.DryRun {
+		t.Errorf("%+v: an allowed update of a cluster", o)
+	}
 	if o := seen[0]; !o.Kind.Empty() || o.Operation != "" || o.Decision != admission.Failed {
 		t.Errorf("%+v: names that a client made up", o)
 	}

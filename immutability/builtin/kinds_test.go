@@ -20,6 +20,11 @@ func TestCompile(t *testing.T) {
 				t.Errorf("%s, %s: %v", minor, gvk, err)
 				continue
 			}
+			for _, row := range kind.Rows() {
+				if row.Path == "" || row.Lock == "" || row.Message == "" || row.Cause == "" {
+					t.Errorf("%s, %s: the row %+v lacks a path, a lock, a message or a cause", minor, gvk, row)
+				}
+			}
 			empty := map[string]any{}
 			if v := kind.Check(empty, empty); len(v.Violations)+len(v.Unknown)+len(v.Notes) > 0 {
 				t.Errorf("%s, %s: two empty objects: %+v", minor, gvk, v)

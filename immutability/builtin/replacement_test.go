@@ -16,6 +16,9 @@ func TestReplacement(t *testing.T) {
 	sts := func(namespace, service, size string) string {
 		return strings.NewReplacer("NAMESPACE", namespace, "SERVICE", service, "SIZE", size).Replace(set)
 	}
+	claim := func(name, size string) string {
+		return "{metadata: {name: " + name + "}, spec: {resources: {requests: {storage: " + size + "}}}}, "
+	}
 	for _, c := range []struct {
 		name, reason string
 		old, new     string
@@ -26,6 +29,16 @@ func TestReplacement(t *testing.T) {
 			name: "larger claims", reason: "the template does not change the claims that exist",
 			old: sts("shop", "db", "5Gi"), new: sts("shop", "db", "10Gi"),
 			how: []string{`kubectl patch pvc/data-db-0 -n shop -p '{"spec":{"resources":{"requests":{"storage":"10Gi"}}}}'`, "kubectl delete statefulset/db -n shop --cascade=orphan"},
+		},
+		{
+			name: "two larger claims", reason: "each template has claims of its own; one that stays as it is has nothing to do",
+			old: strings.Replace(sts("shop", "db", "5Gi"), "volumeClaimTemplates: [", "volumeClaimTemplates: ["+claim("same", "3Gi")+claim("log", "1Gi"), 1),
+			new: strings.Replace(sts("shop", "db", "10Gi"), "volumeClaimTemplates: [", "volumeClaimTemplates: ["+claim("same", "3Gi")+claim("log", "2Gi"), 1),
+			how: []string{
+				`kubectl patch pvc/log-db-0 -n shop -p '{"spec":{"resources":{"requests":{"storage":"2Gi"}}}}'`,
+				`kubectl patch pvc/data-db-0 -n shop -p '{"spec":{"resources":{"requests":{"storage":"10Gi"}}}}'`,
+				"kubectl delete statefulset/db -n shop --cascade=orphan",
+			},
 		},
 		{
 			name: "smaller claims", reason: "claims cannot shrink",
@@ -73,5 +86,19 @@ func TestReplacement(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestReplacementCost: a kind that nothing is said about costs nobody knows what.
+func TestReplacementCost(t *testing.T) {
+	kinds, err := builtin.For("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"NetworkPolicy": "unknown", "Ingress": "unknown"} {
+		kind := kinds.Find("networking.k8s.io/v1", name)
+		if r := kind.Replacement(map[string]any{}, map[string]any{}, builtin.Verdict{}); r.Cost != want {
+			t.Errorf("%s: the cost is %q, want %q", name, r.Cost, want)
+		}
 	}
 }

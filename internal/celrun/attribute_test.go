@@ -72,6 +72,7 @@ func TestErrors(t *testing.T) {
 		{"a rule that does not compile", `{"type": "object", "properties": {"a": {"type": "string", "x-kubernetes-validations": [{"rule": "self == oldSelf"}]}, "b": {"type": "string", "x-kubernetes-validations": [{"rule": "self > oldSelf + 1"}]}}}`,
 			`a rule at "/properties/b" does not compile: `},
 		{"a rule of the root that does not compile", `{"type": "object", "x-kubernetes-validations": [{"rule": "self.none == oldSelf"}]}`, `a rule at "" does not compile: `},
+		{"a schema with two types", `{"type": ["object", "null"], "x-kubernetes-validations": [{"rule": "self == oldSelf"}]}`, "json: cannot unmarshal array into Go struct field JSONSchemaProps.type"},
 		{"a schema that is not structural", `{"type": "object", "allOf": [{"type": "string"}], "x-kubernetes-validations": [{"rule": "self == oldSelf"}]}`, ""},
 	} {
 		v := New(schemaOf(t, c.schema), nil)

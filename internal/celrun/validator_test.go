@@ -47,6 +47,9 @@ func TestValidateUpdate(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			if len(found) == 0 && found != nil {
+				t.Error("an accepted update has a list of violations")
+			}
 			var got []violation
 			for _, f := range found {
 				got = append(got, violation{f.Path, f.Rule.SchemaPath, f.Rule.Index, f.Message, string(f.Type)})
@@ -97,8 +100,10 @@ func TestNone(t *testing.T) {
 		if v != nil {
 			t.Errorf("%s: a validator with the rules %v", name, v.Rules())
 		}
-		if found, err := v.ValidateUpdate(map[string]any{"a": "x"}, map[string]any{}); found != nil || err != nil {
-			t.Errorf("%s: %v, %v", name, found, err)
+		for _, v := range []*celrun.Validator{v, v.Strict()} {
+			if found, err := v.ValidateUpdate(map[string]any{"a": "x"}, map[string]any{}); found != nil || err != nil {
+				t.Errorf("%s: %v, %v", name, found, err)
+			}
 		}
 	}
 	if v := celrun.New(nil, nil); v != nil {

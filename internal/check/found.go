@@ -70,15 +70,9 @@ func (s Step) Path(path *field.Path) *field.Path {
 	return path.Child(s.Name)
 }
 
-// compare orders steps: properties and keys by name, before items by index.
+// compare orders the steps of one location: properties and keys by name, or items by index.
 func (s Step) compare(t Step) int {
-	item := func(s Step) int {
-		if s.Role == schema.Items {
-			return 1
-		}
-		return 0
-	}
-	return cmp.Or(cmp.Compare(item(s), item(t)), strings.Compare(s.Name, t.Name), cmp.Compare(s.Index, t.Index))
+	return cmp.Or(strings.Compare(s.Name, t.Name), cmp.Compare(s.Index, t.Index))
 }
 
 // refuse returns a Found with one refusal.

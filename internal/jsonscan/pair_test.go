@@ -200,6 +200,37 @@ func TestWalkAgreesWithDecoding(t *testing.T) {
 	}
 }
 
+// Walking goes as deep as decoding: util/json refuses what is nested deeper than 10,000.
+func TestWalkDepth(t *testing.T) {
+	for _, n := range []int{10_000, 10_001} {
+		lists, objects := nested(n), strings.Repeat(`{"a":`, n-1)+`{}`+strings.Repeat(`}`, n-1)
+		for _, text := range []string{lists, objects} {
+			p := NewPair([]byte(text), []byte(text))
+			for range n {
+				if kind, _ := p.Kinds(); kind == '{' {
+					if m := p.Members(); !m.Next() {
+						break
+					}
+				} else if it := p.Items(); !it.Next() {
+					break
+				}
+			}
+			if _, err := decode(text); (err != nil) != p.Failed() {
+				t.Errorf("%.20q… nested %d deep: failed %v, but decoding says %v", text, n, p.Failed(), err)
+			}
+		}
+	}
+}
+
+// A pair that failed has no object, so that nobody takes the empty span for one.
+func TestObjectOfAFailedPair(t *testing.T) {
+	p := NewPair([]byte(`[`), []byte(`[`))
+	p.Skip()
+	if _, _, ok := p.Object(nil, nil); ok || !p.Failed() {
+		t.Errorf("an object after a failure: %t, failed %t", ok, p.Failed())
+	}
+}
+
 func BenchmarkSkip(b *testing.B) {
 	var items []string
 	for i := range 1000 {

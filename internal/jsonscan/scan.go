@@ -47,9 +47,9 @@ func (n *nesting) restored() (kinds uint64) {
 	return kinds
 }
 
-// afterComma is the state that follows a comma in the innermost object or list.
+// afterComma is the state that follows a comma in the innermost object or list. One is open.
 func (n *nesting) afterComma() state {
-	if n.open > 0 && n.kinds&1 != 0 {
+	if n.kinds&1 != 0 {
 		return atKey
 	}
 	return atValue

@@ -100,6 +100,21 @@ func TestTextWalk(t *testing.T) {
 	}
 }
 
+// TestTextWide: objects side by side are not nested, however many there are.
+func TestTextWide(t *testing.T) {
+	text := NewText([]byte("[" + strings.Repeat("{},", 2*maxDepth) + "{}]"))
+	items := 0
+	for range text.Items() {
+		for range text.Members() {
+			t.Fatal("a member in an empty object")
+		}
+		items++
+	}
+	if err := text.End(); err != nil || items != 2*maxDepth+1 {
+		t.Errorf("%d items, %v", items, err)
+	}
+}
+
 func TestMembersAllocatesNothing(t *testing.T) {
 	doc := []byte(`{"apiVersion":"v1","request":{"object":{"a":["x",1,{"b":"\""}]}},"kind":"K"}`)
 	n := 0

@@ -73,7 +73,8 @@ func (b *blobs) read(paths []string) (contents [][]byte, errs []error, err error
 	return contents, errs, err
 }
 
-// readBatch reads the output of cat-file --batch: "ID blob SIZE\nDATA\n", or "ID missing\n", for each request.
+// readBatch reads the output of cat-file --batch: "ID TYPE SIZE\nDATA\n", or "ID missing\n", for each request. The data of
+// what is not a file is read over, so that it is not taken for the answers to the next requests.
 func readBatch(r *bufio.Reader, contents [][]byte, errs []error) error {
 	total := 0
 	for i := range contents {
@@ -82,16 +83,20 @@ func readBatch(r *bufio.Reader, contents [][]byte, errs []error) error {
 			return fmt.Errorf("git cat-file ended early: %w", err)
 		}
 		fields := strings.Fields(head)
-		if len(fields) != 3 || fields[1] != "blob" {
+		if len(fields) != 3 {
 			errs[i] = errors.New("its content is not in this clone; fetch the whole history, without --filter")
 			continue
 		}
 		size, err := strconv.Atoi(fields[2])
-		switch {
-		case err != nil:
+		if err != nil {
 			return fmt.Errorf("git cat-file wrote %q", head)
-		case size > maxFile:
+		}
+		if fields[1] != "blob" {
+			errs[i] = fmt.Errorf("it is a %s in the place of a file", fields[1])
+		} else if size > maxFile {
 			errs[i] = fmt.Errorf("it has more than %d bytes", maxFile)
+		}
+		if errs[i] != nil {
 			if _, err := io.CopyN(io.Discard, r, int64(size)+1); err != nil {
 				return err
 			}

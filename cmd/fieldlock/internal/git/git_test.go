@@ -192,6 +192,21 @@ func TestWorkTree(t *testing.T) {
 	}
 }
 
+// TestWorkTreeChanges: a file that goes away while the work tree is read is an error, not an empty file.
+func TestWorkTreeChanges(t *testing.T) {
+	r := repository(t, map[string]string{"x.yaml": object})
+	tree, err := r.WorkTree()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(filepath.Join(r.Root, "x.yaml")); err != nil {
+		t.Fatal(err)
+	}
+	if lines := read(t, tree, "."); len(lines) != 1 || !strings.HasPrefix(lines[0], "error x.yaml: it cannot be read: ") {
+		t.Errorf("got %q", lines)
+	}
+}
+
 // TestWorkTreeBehindALink: a directory that became a link leads nowhere.
 func TestWorkTreeBehindALink(t *testing.T) {
 	outside := t.TempDir()

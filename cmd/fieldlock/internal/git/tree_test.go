@@ -1,10 +1,18 @@
 package git
 
 import (
+	"bufio"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // TestMissingBlob: a clone without some contents reads the others.
@@ -54,6 +62,68 @@ func TestHostileTree(t *testing.T) {
 	}
 }
 
+// TestTreeForFile: a hostile commit names a tree where it says that there is a file. Git prints the tree, in whose names
+// there can be anything, such as the answer to the next request.
+func TestTreeForFile(t *testing.T) {
+	r := repository(t, map[string]string{"x.yaml": object})
+	hash := func(kind, text string) string {
+		cmd := exec.Command("git", "hash-object", "-t", kind, "-w", "--literally", "--stdin")
+		cmd.Dir, cmd.Stdin = r.Root, strings.NewReader(text)
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.TrimSpace(string(out))
+	}
+	raw := func(id string) string {
+		data, err := hex.DecodeString(id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(data)
+	}
+	blob := hash("blob", object)
+	inner := hash("tree", "100644 a\n"+blob+" blob 0\n\x00"+raw(blob))
+	outer := hash("tree", "100644 a.yaml\x00"+raw(inner)+"100644 b.yaml\x00"+raw(blob))
+	tree, err := r.Commit(git(t, r.Root, "commit-tree", "-m", "two", outer), "v1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"error v1:a.yaml: it cannot be read: it is a tree in the place of a file", "v1:b.yaml"}, read(t, tree, ".")); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestBatch: the output of git that ends early or is not what was asked for is an error, not an empty file.
+func TestBatch(t *testing.T) {
+	for _, row := range []struct{ name, text, want string }{
+		{"nothing", "", "git cat-file ended early"},
+		{"no size", "id blob x\n", `git cat-file wrote "id blob x\n"`},
+		{"cut in a file", "id blob 3\nab", "unexpected EOF"},
+		{"cut after a file", "id blob 2\nab", "EOF"},
+		{"cut in a tree", "id tree 3\nab", "EOF"},
+		{"complete", "id blob 2\nab\n", ""},
+	} {
+		contents, errs := make([][]byte, 1), make([]error, 1)
+		err := readBatch(bufio.NewReader(strings.NewReader(row.text)), contents, errs)
+		if row.want == "" {
+			if err != nil || errs[0] != nil || string(contents[0]) != "ab" {
+				t.Errorf("%s: %q, %v, %v", row.name, contents, errs, err)
+			}
+		} else if err == nil || !strings.Contains(err.Error(), row.want) {
+			t.Errorf("%s: %v, want %s", row.name, err, row.want)
+		}
+	}
+}
+
+// TestEmptyTree: a tree without files has its root.
+func TestEmptyTree(t *testing.T) {
+	tree, err := newTree(nil, "v1", nil, nil)
+	if err != nil || !tree.Has(".") || tree.Has("a") {
+		t.Errorf("%+v, %v", tree, err)
+	}
+}
+
 // TestWrite writes a tree for a command to read, without the links that lead out. What can be executed still can.
 func TestWrite(t *testing.T) {
 	r := repository(t, map[string]string{"a/x.yaml": object, "run.sh": "#!/bin/sh", "b/c/in.yaml": "-> ../../a/x.yaml", "a/out.yaml": "-> /etc/passwd", "a/none": "-> nothing"})
@@ -93,4 +163,79 @@ func TestWrite(t *testing.T) {
 			t.Errorf("%s: written over files that are there", side)
 		}
 	}
+}
+
+// TestWriteLongName: a tree object can have a name that no file can have. A command would not see the file.
+func TestWriteLongName(t *testing.T) {
+	r := repository(t, map[string]string{"x.yaml": object})
+	blob := git(t, r.Root, "rev-parse", "HEAD:x.yaml")
+	git(t, r.Root, "update-index", "--add", "--cacheinfo", "100644,"+blob+","+strings.Repeat("y", 300)+".yaml")
+	git(t, r.Root, "commit", "-q", "-m", "two")
+	tree, err := r.Commit("HEAD", "v1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := tree.Write(t.TempDir()); err == nil || !strings.Contains(err.Error(), "cannot be written for --render") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestManyLinks: directories whose links lead to directories with links could make more files than there is memory for.
+func TestManyLinks(t *testing.T) {
+	const levels = 14 // more than 10,000 ways through two links each
+	files := map[string]string{fmt.Sprintf("d%d/x.yaml", levels): object}
+	for i := range levels {
+		files[fmt.Sprintf("d%d/a", i)], files[fmt.Sprintf("d%d/b", i)] = fmt.Sprintf("-> ../d%d", i+1), fmt.Sprintf("-> ../d%d", i+1)
+	}
+	commit, worktree := bothTrees(t, repository(t, files))
+	for side, tree := range map[string]*Tree{"commit": commit, "work tree": worktree} {
+		lines := read(t, tree, "d0")
+		if len(lines) > maxFollowed || !strings.HasSuffix(lines[0], "x.yaml") || !strings.HasSuffix(lines[len(lines)-1], "it is one of more than 10000 links; name the paths to check") {
+			t.Errorf("%s: %d files, from %s to %s", side, len(lines), lines[0], lines[len(lines)-1])
+		}
+	}
+}
+
+// TestTotal: files that are small enough one by one may not fill the memory together.
+func TestTotal(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it reads half a gigabyte")
+	}
+	const most, message = maxTotal / maxFile, "--git: the files have more than 268435456 bytes together; name fewer paths"
+	dir := t.TempDir()
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	var names []string
+	var batch []io.Reader
+	for i := range most {
+		names = append(names, fmt.Sprint(i))
+		write(t, dir, map[string]string{names[i]: ""})
+		if err := os.Truncate(filepath.Join(dir, names[i]), maxFile); err != nil {
+			t.Fatal(err)
+		}
+		batch = append(batch, strings.NewReader(fmt.Sprintf("id blob %d\n", maxFile)), io.LimitReader(zeros{}, maxFile), strings.NewReader("\n"))
+	}
+	write(t, dir, map[string]string{"more": "x"})
+	d := &disk{root, map[string]entry{}}
+	if _, errs, err := d.read(names); err != nil || errors.Join(errs...) != nil {
+		t.Errorf("the work tree: %v %v", err, errs)
+	}
+	if _, _, err := d.read(append(names, "more")); err == nil || err.Error() != message {
+		t.Errorf("the work tree: %v", err)
+	}
+	contents, errs := make([][]byte, most+1), make([]error, most+1)
+	all := bufio.NewReader(io.MultiReader(append(batch, strings.NewReader("id blob 1\nx\n"))...))
+	if err := readBatch(all, contents, errs); err == nil || err.Error() != message || len(contents[most-1]) != maxFile || errors.Join(errs...) != nil {
+		t.Errorf("a commit: %v %v", err, errs)
+	}
+}
+
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) {
+	clear(p)
+	return len(p), nil
 }
