@@ -96,8 +96,18 @@ type lintCommand struct {
 	strict  bool
 	explain bool
 	fixes   bool
-	rounds  int // of fixes so far
+	rounds  int      // of fixes so far
+	fixed   []string // files that were fixed since news was read
+	linted  linted
+	fixer   fixer
 	outputs *report.Outputs
+}
+
+// linted is what the rounds of --fix have in common.
+type linted struct {
+	news, olds []manifest.CRD
+	errs       []error
+	known      audit.Known
 }
 
 func (c *lintCommand) run(args []string) error {
@@ -127,8 +137,8 @@ func (c *lintCommand) run(args []string) error {
 		return c.acceptAll(c.out, r.Acceptances, "finding")
 	}
 	if c.fixes && t == nil {
-		closed, err := fix(c.err, r.Findings)
-		if err != nil {
+		var closed int
+		if closed, c.fixed, err = c.fixer.fix(c.err, r.Findings); err != nil {
 			return err
 		}
 		if closed > 0 && c.rounds < maxFixRounds { // closing one hole can show another
@@ -156,8 +166,36 @@ func (c *lintCommand) run(args []string) error {
 
 // findings reads the CRDs and lints them. errs are inputs that could not be read.
 func (c *lintCommand) findings(t *trees, args []string) (r *audit.Report, errs []error, err error) {
+	if c.rounds == 0 {
+		err = c.read(t, args)
+	} else {
+		err = c.readFixed()
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	p := newProgress(c.err)
+	defer p.end()
+	if r, err = audit.CRDs(crdsOf(c.linted.news), crdsOf(c.linted.olds), audit.Options{
+		Explain: c.explain,
+		Known:   &c.linted.known,
+		Begin:   func(total int) { p.begin("auditing", "CRD", total) },
+		Step:    p.step,
+	}); err != nil {
+		return nil, nil, err
+	}
+	r.Strict = c.strict
+	for _, err := range c.linted.errs {
+		r.Errors = append(r.Errors, err.Error())
+	}
+	return r, c.linted.errs, nil
+}
+
+// read reads the CRDs.
+func (c *lintCommand) read(t *trees, args []string) (err error) {
 	reader := &manifest.Reader{Stdin: c.in}
 	var news, olds []manifest.CRD
+	var errs []error
 	if t != nil {
 		var newSchemas, oldSchemas manifest.Schemas
 		if newSchemas, oldSchemas, errs, err = t.schemas(reader, args); err == nil {
@@ -173,23 +211,25 @@ func (c *lintCommand) findings(t *trees, args []string) (r *audit.Report, errs [
 		}
 		errs = append(errs, oldErrs...)
 	}
-	if err != nil {
-		return nil, nil, err
+	c.linted.news, c.linted.olds, c.linted.errs = news, olds, errs
+	return err
+}
+
+// readFixed reads again the CRDs of the files that were fixed. All others are the same.
+func (c *lintCommand) readFixed() error {
+	reader := &manifest.Reader{Stdin: c.in}
+	for _, file := range c.fixed {
+		crds, _, err := reader.Kinds(file) // what cannot be read in it is known
+		if err != nil {
+			return err
+		}
+		for i := range c.linted.news {
+			if old := &c.linted.news[i]; old.File == file && len(crds) > 0 {
+				*old, crds = crds[0], crds[1:]
+			}
+		}
 	}
-	p := newProgress(c.err)
-	defer p.end()
-	if r, err = audit.CRDs(crdsOf(news), crdsOf(olds), audit.Options{
-		Explain: c.explain,
-		Begin:   func(total int) { p.begin("auditing", "CRD", total) },
-		Step:    p.step,
-	}); err != nil {
-		return nil, nil, err
-	}
-	r.Strict = c.strict
-	for _, err := range errs {
-		r.Errors = append(r.Errors, err.Error())
-	}
-	return r, errs, nil
+	return nil
 }
 
 func crdsOf(list []manifest.CRD) []*crd.CRD {

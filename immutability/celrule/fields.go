@@ -20,7 +20,7 @@ func (f *fields) because(why string) outcome {
 	return opaque
 }
 
-func (f *fields) term(x ast.Expr) (term, bool) { return termOf(f.rule, x) }
+func (f *fields) term(x ast.Expr) (term, bool) { return f.rule.term(x) }
 
 // there tells whether the value of t exists.
 func (f *fields) there(t term) outcome { return f.present(t.side, t.at) }
