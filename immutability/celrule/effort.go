@@ -1,6 +1,7 @@
 package celrule
 
 import (
+	"cmp"
 	"slices"
 
 	"k8s.io/kube-openapi/pkg/validation/spec"
@@ -8,13 +9,16 @@ import (
 	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
-// ceiling is how many steps one Audit takes. A step is about a question to the objects that a search makes up, or a
-// location or rule that it looks at.
-const ceiling = 12_000_000
+// Ceiling is how many steps an Audit takes unless it says otherwise. A step is about a question to the objects that a
+// search makes up, or a location or rule that it looks at.
+const Ceiling = 12_000_000
 
 // Audit looks for the ways around the transition rules of one CRD. All its searches together end after a number of steps:
 // LeftOut names what it did not look at then. The zero Audit is ready to use.
 type Audit struct {
+	// Ceiling is how many steps the audit takes, 0 for the constant Ceiling.
+	Ceiling int
+
 	effort   effort
 	auditors map[*spec.Schema]*auditor
 }
@@ -22,6 +26,7 @@ type Audit struct {
 // effort counts the steps of an audit. A nil effort counts nothing and never ends.
 type effort struct {
 	spent   int
+	ceiling int
 	leftOut []string // paths for people
 }
 
@@ -33,7 +38,7 @@ func (e *effort) spend(n int) {
 }
 
 // over reports whether no steps are left.
-func (e *effort) over() bool { return e != nil && e.spent > ceiling }
+func (e *effort) over() bool { return e != nil && e.spent >= e.ceiling }
 
 // leave notes that l is not looked at if no steps are left, and reports whether that is so.
 func (e *effort) leave(l *schema.Location) bool {
@@ -48,6 +53,7 @@ func (e *effort) leave(l *schema.Location) bool {
 func (a *Audit) auditor(s *spec.Schema) *auditor {
 	if a.auditors[s] == nil {
 		if a.auditors == nil {
+			a.effort.ceiling = cmp.Or(a.Ceiling, Ceiling)
 			a.auditors = map[*spec.Schema]*auditor{}
 		}
 		a.auditors[s] = newAuditor(readTree(s), &a.effort)

@@ -21,16 +21,22 @@ type explainer struct {
 	all  bool // find a witness for each hole, not only for those that objects have to decide
 	kind *witness.Kind
 
+	effort  effort
 	untried int // suspects for which no steps were left
 }
 
-// How many steps objects are looked for: for what only objects can decide, and with --explain for the witnesses of all
-// other holes, and to make witnesses small.
-const (
-	stepsToDecide = 8_000_000
-	stepsToShow   = 16_000_000
-	stepsToShrink = 10_000_000
-)
+// effort is how many steps are taken for one CRD.
+type effort struct {
+	rules  int // to look for ways around rules, as package celrule counts
+	decide int // to look for objects, where only objects can decide; and with --explain:
+	show   int // to look for objects that show the other holes
+	shrink int // to make witnesses small
+}
+
+// usual is the effort for one CRD unless a test says otherwise.
+func usual() effort {
+	return effort{rules: celrule.Ceiling, decide: 8_000_000, show: 12_000_000, shrink: 6_000_000}
+}
 
 // try returns what is reported of s; false when objects show that it is wrong. Suspects that only objects can decide come
 // before all others: what they come to must not depend on whether witnesses were asked for.
@@ -69,9 +75,9 @@ func (x *explainer) findings(suspects []suspect) []Finding {
 	x.kind = witness.FromCRD(x.crd)
 	var all []tried
 	for _, sure := range []bool{false, true} {
-		x.kind.Allow(stepsToDecide)
+		x.kind.Allow(x.effort.decide)
 		if sure {
-			x.kind.Allow(stepsToShow)
+			x.kind.Allow(x.effort.show)
 		}
 		for _, s := range suspects {
 			if (s.sure && s.dead == nil) != sure {
@@ -82,7 +88,7 @@ func (x *explainer) findings(suspects []suspect) []Finding {
 			}
 		}
 	}
-	x.kind.Allow(stepsToShrink)
+	x.kind.Allow(x.effort.shrink)
 	var findings []Finding
 	for _, t := range all {
 		if t.found && x.all {

@@ -26,6 +26,8 @@ type Options struct {
 	// Known has what was found before in the same CRDs, and keeps what is found now; nil for nothing. CRDs are the same if
 	// their pointers are.
 	Known *Known
+
+	effort effort // for each CRD; in tests less than usual
 }
 
 // CRDs returns the findings of CRDs, as updates of those in olds that define the same kinds. With one CRD on each side
@@ -44,7 +46,7 @@ func CRDs(news, olds []*crd.CRD, o Options) (*Report, error) {
 	manifest.Each(len(updates), func(i int) {
 		var known bool
 		if all[i], known = o.Known.of(updates[i]); !known {
-			all[i] = updates[i].audit(o.Explain)
+			all[i] = updates[i].audit(o.Explain, cmp.Or(o.effort, usual()))
 		}
 		if o.Step != nil {
 			o.Step()
@@ -101,14 +103,14 @@ func hasLocks(c *crd.CRD) bool {
 type update struct{ new, old *crd.CRD }
 
 // audit returns all findings of one CRD: errors first, then warnings, then notes, each in the order of the file.
-func (u update) audit(explain bool) audited {
-	var rules celrule.Audit
+func (u update) audit(explain bool, e effort) audited {
+	rules := celrule.Audit{Ceiling: e.rules}
 	suspects := ruleFindings(u.new, &rules)
 	for _, f := range crd.LintUpdate(u.new, u.old) {
 		suspects = append(suspects, suspect{Finding: f, sure: true})
 	}
 	suspects = withoutCopies(suspects)
-	x := &explainer{crd: u.new, all: explain}
+	x := &explainer{crd: u.new, all: explain, effort: e}
 	findings := x.findings(suspects)
 	if f, ok := notLookedAt(u.new, rules.LeftOut(), x.untried); ok {
 		findings = append(findings, f)

@@ -46,14 +46,12 @@ const (
 	stepsPerBranch  = 10
 )
 
-// weight is about how many steps it takes to judge v: its values, the rules on them, and what they are compared with.
-func weight(v any, s *structuralschema.Structural) int {
-	n := 1
+// weight is about how many steps it takes to judge v, which is depth levels below the root: each value with its path, what
+// it is compared with, and the rules, whose errors spell out the values that they are on.
+func weight(v any, s *structuralschema.Structural, depth int) int {
+	n := 1 + depth
 	if s == nil {
 		s = &structuralschema.Structural{}
-	}
-	for i := range s.XValidations {
-		n += stepsPerRule + len(s.XValidations[i].Rule)/charactersAStep
 	}
 	if of := s.ValueValidation; of != nil {
 		n += len(of.Enum) + stepsPerBranch*(len(of.AllOf)+len(of.AnyOf)+len(of.OneOf)) + len(of.Required)
@@ -62,17 +60,21 @@ func weight(v any, s *structuralschema.Structural) int {
 	case map[string]any:
 		for name, child := range v {
 			if at, ok := s.Properties[name]; ok {
-				n += weight(child, &at)
+				n += weight(child, &at, depth+1)
 			} else if s.AdditionalProperties != nil {
-				n += weight(child, s.AdditionalProperties.Structural)
+				n += weight(child, s.AdditionalProperties.Structural, depth+1)
 			} else {
-				n += weight(child, nil)
+				n += weight(child, nil, depth+1)
 			}
 		}
 	case []any:
 		for _, item := range v {
-			n += weight(item, s.Items)
+			n += weight(item, s.Items, depth+1)
 		}
+	}
+	values := n
+	for i := range s.XValidations {
+		n += stepsPerRule + len(s.XValidations[i].Rule)/charactersAStep + values
 	}
 	return n
 }
