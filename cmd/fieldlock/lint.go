@@ -31,7 +31,8 @@ lint names the ways around them, so that it audits any CRD.
 With --explain, lint proves each hole with objects to be written one after the other: each is valid, the locks and rules
 accept each step, and going from the first to the last directly is refused. The API server's own validators judge. It
 also prints the YAML that closes the hole, where that is known. A hole that is possible, but for which no objects were
-found, is a note, with and without --explain; notes never fail.
+found, is a note, with and without --explain; notes never fail. The work for one CRD is bounded: where it ends before lint
+has looked at everything, a note says what was left out.
 
 With --fix, lint adds to the files the CEL rules that close holes and that no existing object breaks: companion rules on
 a parent, and rules that another served version has. Every other byte stays. A rule that an API server would refuse for
