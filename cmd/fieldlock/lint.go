@@ -31,7 +31,8 @@ lint names the ways around them, so that it audits any CRD.
 With --explain, lint proves each hole with objects to be written one after the other: each is valid, the locks and rules
 accept each step, and going from the first to the last directly is refused. The API server's own validators judge. It
 also prints the YAML that closes the hole, where that is known. A hole that is possible, but for which no objects were
-found, is a note, with and without --explain; notes never fail.
+found, is a note, with and without --explain; notes never fail. The work for one CRD is bounded: where it ends before lint
+has looked at everything, a note says what was left out.
 
 With --fix, lint adds to the files the CEL rules that close holes and that no existing object breaks: companion rules on
 a parent, and rules that another served version has. Every other byte stays. A rule that an API server would refuse for
@@ -96,8 +97,18 @@ type lintCommand struct {
 	strict  bool
 	explain bool
 	fixes   bool
-	rounds  int // of fixes so far
+	rounds  int      // of fixes so far
+	fixed   []string // files that were fixed since news was read
+	linted  linted
+	fixer   fixer
 	outputs *report.Outputs
+}
+
+// linted is what the rounds of --fix have in common.
+type linted struct {
+	news, olds []manifest.CRD
+	errs       []error
+	known      audit.Known
 }
 
 func (c *lintCommand) run(args []string) error {
@@ -127,8 +138,8 @@ func (c *lintCommand) run(args []string) error {
 		return c.acceptAll(c.out, r.Acceptances, "finding")
 	}
 	if c.fixes && t == nil {
-		closed, err := fix(c.err, r.Findings)
-		if err != nil {
+		var closed int
+		if closed, c.fixed, err = c.fixer.fix(c.err, r.Findings); err != nil {
 			return err
 		}
 		if closed > 0 && c.rounds < maxFixRounds { // closing one hole can show another
@@ -156,8 +167,36 @@ func (c *lintCommand) run(args []string) error {
 
 // findings reads the CRDs and lints them. errs are inputs that could not be read.
 func (c *lintCommand) findings(t *trees, args []string) (r *audit.Report, errs []error, err error) {
+	if c.rounds == 0 {
+		err = c.read(t, args)
+	} else {
+		err = c.readFixed()
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	p := newProgress(c.err)
+	defer p.end()
+	if r, err = audit.CRDs(crdsOf(c.linted.news), crdsOf(c.linted.olds), audit.Options{
+		Explain: c.explain,
+		Known:   &c.linted.known,
+		Begin:   func(total int) { p.begin("auditing", "CRD", total) },
+		Step:    p.step,
+	}); err != nil {
+		return nil, nil, err
+	}
+	r.Strict = c.strict
+	for _, err := range c.linted.errs {
+		r.Errors = append(r.Errors, err.Error())
+	}
+	return r, c.linted.errs, nil
+}
+
+// read reads the CRDs.
+func (c *lintCommand) read(t *trees, args []string) (err error) {
 	reader := &manifest.Reader{Stdin: c.in}
 	var news, olds []manifest.CRD
+	var errs []error
 	if t != nil {
 		var newSchemas, oldSchemas manifest.Schemas
 		if newSchemas, oldSchemas, errs, err = t.schemas(reader, args); err == nil {
@@ -173,23 +212,25 @@ func (c *lintCommand) findings(t *trees, args []string) (r *audit.Report, errs [
 		}
 		errs = append(errs, oldErrs...)
 	}
-	if err != nil {
-		return nil, nil, err
+	c.linted.news, c.linted.olds, c.linted.errs = news, olds, errs
+	return err
+}
+
+// readFixed reads again the CRDs of the files that were fixed. All others are the same.
+func (c *lintCommand) readFixed() error {
+	reader := &manifest.Reader{Stdin: c.in}
+	for _, file := range c.fixed {
+		crds, _, err := reader.Kinds(file) // what cannot be read in it is known
+		if err != nil {
+			return err
+		}
+		for i := range c.linted.news {
+			if old := &c.linted.news[i]; old.File == file && len(crds) > 0 {
+				*old, crds = crds[0], crds[1:]
+			}
+		}
 	}
-	p := newProgress(c.err)
-	defer p.end()
-	if r, err = audit.CRDs(crdsOf(news), crdsOf(olds), audit.Options{
-		Explain: c.explain,
-		Begin:   func(total int) { p.begin("auditing", "CRD", total) },
-		Step:    p.step,
-	}); err != nil {
-		return nil, nil, err
-	}
-	r.Strict = c.strict
-	for _, err := range errs {
-		r.Errors = append(r.Errors, err.Error())
-	}
-	return r, errs, nil
+	return nil
 }
 
 func crdsOf(list []manifest.CRD) []*crd.CRD {

@@ -16,12 +16,12 @@ import (
 // Lint returns the holes in the CEL transition rules of s and the rules that can never refuse an update, as findings
 // sorted by path.
 func Lint(s *spec.Schema) []immutability.Finding {
-	a := newAuditor(readTree(s))
+	var a Audit
 	var findings []immutability.Finding
-	for _, h := range a.holes() {
+	for _, h := range a.Holes(s) {
 		findings = append(findings, h.Finding)
 	}
-	for _, d := range dead(a.all) {
+	for _, d := range a.DeadRules(s) {
 		findings = append(findings, d.Finding)
 	}
 	slices.SortStableFunc(findings, func(x, y immutability.Finding) int {
@@ -34,25 +34,51 @@ func Lint(s *spec.Schema) []immutability.Finding {
 // where the old and the new object both have the field that it belongs to. So a value that can be absent for a while can
 // change: unset and set, its parent removed and added, its key removed and added. Unknown fields can be swapped at once.
 // A hole is reported if there can be objects for it: all rules of s, with and without oldSelf, its locks and the schema
-// are weighed together. Cost: for each rule and each optional field above it, a search of bounded size.
-func Holes(s *spec.Schema) []Hole { return newAuditor(readTree(s)).holes() }
+// are weighed together. Cost: for each rule and each optional field above it, a search of bounded size; all searches
+// together are bounded too, so that of a schema with very many or very long rules a part is not looked at (see Audit).
+func Holes(s *spec.Schema) []Hole { return new(Audit).Holes(s) }
 
 // auditor looks for the holes of one schema.
 type auditor struct {
 	*tree
+	*effort
 	all []*readRule // that parse, and stand where the API server pairs old and new values
+
+	byPlace, byDepth *ruleIndex                       // of all, as they stand, and the deepest first
+	guarding         map[*schema.Location][]*readRule // by location: the rules that guard a field at or below it
+	constrained      map[*schema.Location]int         // places, in the order of All, of what has a lock or combines schemas
 }
 
-func newAuditor(t *tree) *auditor {
-	a := &auditor{tree: t}
-	for _, l := range t.All {
+func newAuditor(t *tree, e *effort) *auditor {
+	a := &auditor{tree: t, effort: e, guarding: map[*schema.Location][]*readRule{}, constrained: map[*schema.Location]int{}}
+	for i, l := range t.All {
+		if combines(l.Schema) || l.Marks.Locked() {
+			a.constrained[l] = i
+		}
 		for _, r := range t.rules[l] {
 			if r.expr != nil && t.uncorrelated[l] == "" {
 				a.all = append(a.all, newReadRule(r))
 			}
 		}
 	}
+	a.byPlace, a.byDepth = newRuleIndex(a.all, e), newRuleIndex(nearestFirst(a.all), e)
+	for _, r := range a.all {
+		for _, g := range r.guards {
+			for l := g; l != nil; l = l.Parent() {
+				if list := a.guarding[l]; len(list) == 0 || list[len(list)-1] != r {
+					a.guarding[l] = append(list, r)
+				}
+				e.spend(1)
+			}
+		}
+	}
 	return a
+}
+
+// scenario returns a scenario whose searches count as steps of the audit.
+func (a *auditor) scenario(m *scenario) *scenario {
+	m.effort = a.effort
+	return m
 }
 
 func (a *auditor) holes() []Hole {
@@ -73,20 +99,19 @@ func (a *auditor) holes() []Hole {
 // around looks for rules that a detour gets around in which gone is absent for a while.
 func (a *auditor) around(gone *schema.Location, way Way) (h Hole, found bool) {
 	h = Hole{Way: way, Sure: true}
-	if !slices.ContainsFunc(a.all, func(r *readRule) bool { return len(r.guardsWithin(gone)) > 0 }) || a.keeps(gone) {
+	if len(a.guarding[gone]) == 0 || a.leave(gone) || a.keeps(gone) {
 		return h, false
 	}
-	for _, r := range a.all {
-		guards := r.guardsWithin(gone)
-		if len(guards) == 0 {
-			continue
+	for _, r := range a.guarding[gone] {
+		if a.leave(gone) {
+			break
 		}
-		rules := relevant(a.all, r, gone)
-		m := detour(rules, gone)
+		rules := a.byPlace.relevant(r, gone, a.effort)
+		m := a.scenario(detour(rules, gone))
 		conditions := []condition{refusedBy(r, step{scenario: m, newObj: 2, oldObj: 0})}
-		conditions = append(conditions, admitted(rules, a.All, step{scenario: m, newObj: 1, oldObj: 0}, step{scenario: m, newObj: 2, oldObj: 1})...)
-		if sure, possible := possible(m, conditions); possible {
-			h.add(r, guards, sure)
+		conditions = append(conditions, a.admitted(rules, step{scenario: m, newObj: 1, oldObj: 0}, step{scenario: m, newObj: 2, oldObj: 1})...)
+		if sure, possible := possible(m, conditions); possible && !a.leave(gone) {
+			h.add(r, r.guardsWithin(gone), sure)
 		}
 	}
 	return h, len(h.Rules) > 0
@@ -95,9 +120,9 @@ func (a *auditor) around(gone *schema.Location, way Way) (h Hole, found bool) {
 // keeps reports whether the rules that read gone from above let no object lack it for a while, whatever the other rules
 // say. Then no rule needs a search of its own.
 func (a *auditor) keeps(gone *schema.Location) bool {
-	rules := about(a.all, gone)
-	m := detour(rules, gone)
-	_, possible := possible(m, admitted(rules, a.All, step{scenario: m, newObj: 1, oldObj: 0}, step{scenario: m, newObj: 2, oldObj: 1}))
+	rules := a.byDepth.related(nil, nil, gone, a.effort)
+	m := a.scenario(detour(rules, gone))
+	_, possible := possible(m, a.admitted(rules, step{scenario: m, newObj: 1, oldObj: 0}, step{scenario: m, newObj: 2, oldObj: 1}))
 	return !possible
 }
 
@@ -182,4 +207,4 @@ func unknownFields(s *spec.Schema) bool {
 }
 
 // DeadRules returns the transition rules of s for which this follows from the rule and the schema.
-func DeadRules(s *spec.Schema) []DeadRule { return dead(newAuditor(readTree(s)).all) }
+func DeadRules(s *spec.Schema) []DeadRule { return new(Audit).DeadRules(s) }

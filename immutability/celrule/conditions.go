@@ -1,14 +1,28 @@
 package celrule
 
-import "github.com/fieldlock/fieldlock/internal/schema"
+import (
+	"cmp"
+	"slices"
+
+	"github.com/google/cel-go/common/operators"
+
+	"github.com/fieldlock/fieldlock/internal/schema"
+)
 
 // detour returns the scenario of a first, a second and a third object of which the second one lacks gone. As with the
 // status subresource, an update changes the status or everything else.
 func detour(rules []*readRule, gone *schema.Location) *scenario {
 	m := newScenario(rules)
 	m.track(gone)
-	status := inStatus(gone)
-	m.fixed = func(l *schema.Location) bool { return inStatus(l) != status }
+	status, known := inStatus(gone), map[*schema.Location]bool{}
+	m.fixed = func(l *schema.Location) bool {
+		in, ok := known[l]
+		if !ok {
+			in = inStatus(l)
+			known[l] = in
+		}
+		return in != status
+	}
 	for object, there := range []bool{true, false, true} {
 		for up := gone.Parent(); up.In != nil; up = up.Parent() {
 			m.set(object, askPresence, up, true)
@@ -47,33 +61,55 @@ func acceptedBy(r *readRule, s step) condition {
 	return func(*scenario) outcome { return s.judge(r.Rule) }
 }
 
+// eachAccepted wants a rule to accept a step as acceptedBy does. Each operand of && is a condition of its own, because what
+// is satisfied is not evaluated again.
+func eachAccepted(conditions []condition, r *readRule, s step) []condition {
+	if r.parts == nil {
+		r.parts = operands(r.expr, operators.LogicalAnd)
+	}
+	for _, part := range r.parts {
+		conditions = append(conditions, func(*scenario) outcome {
+			result, _ := judge(r.Rule, part, s)
+			return result
+		})
+	}
+	return conditions
+}
+
 // admitted wants rules and locks to accept the steps, and the object that they start from.
-func admitted(rules []*readRule, all []*schema.Location, steps ...step) []condition {
+func (a *auditor) admitted(rules []*readRule, steps ...step) []condition {
 	start := steps[0]
 	start.newObj = start.oldObj
 	var conditions []condition
 	for _, r := range rules {
 		if !r.Transition {
-			conditions = append(conditions, acceptedBy(r, start))
+			conditions = eachAccepted(conditions, r, start)
 		}
 		for _, s := range steps {
-			conditions = append(conditions, acceptedBy(r, s))
+			conditions = eachAccepted(conditions, r, s)
 		}
 	}
-	return append(conditions, fits(all, steps...)...)
+	return append(conditions, a.fits(steps...)...)
 }
 
 // fits wants the locks to accept the steps, and the objects of the steps to satisfy the combinations of schemas.
-func fits(all []*schema.Location, steps ...step) []condition {
+func (a *auditor) fits(steps ...step) []condition {
 	m := steps[0].scenario
+	var tracked []*schema.Location
+	for l := range m.tracked {
+		if _, ok := a.constrained[l]; ok {
+			tracked = append(tracked, l)
+		}
+	}
+	slices.SortFunc(tracked, func(l, other *schema.Location) int { return cmp.Compare(a.constrained[l], a.constrained[other]) })
 	var conditions []condition
-	for _, l := range all {
-		if m.tracked[l] && combines(l.Schema) {
+	for _, l := range tracked {
+		if combines(l.Schema) {
 			for object := range steps[len(steps)-1].newObj + 1 {
 				conditions = append(conditions, func(*scenario) outcome { return combination(m, object, l) })
 			}
 		}
-		if m.tracked[l] && l.Marks.Locked() {
+		if l.Marks.Locked() {
 			for _, s := range steps {
 				conditions = append(conditions, func(*scenario) outcome { return s.locks(l) })
 			}

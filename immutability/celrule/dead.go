@@ -17,14 +17,15 @@ type DeadRule struct {
 
 // dead returns a finding for each transition rule that can refuse no update of one object that fits the schema to
 // another, whatever the other rules are. Rules about keys and items are left out: a scenario knows one key only.
-func dead(all []*readRule) []DeadRule {
+func (a *auditor) dead() []DeadRule {
 	var findings []DeadRule
-	for _, r := range all {
-		if !r.Transition || quantifies(r.expr) {
+	for _, r := range a.all {
+		if !r.Transition || quantifies(r.expr) || a.leave(r.at) {
 			continue
 		}
-		m := newScenario([]*readRule{r})
+		m := a.scenario(newScenario([]*readRule{r}))
 		if search(m, []condition{refusedBy(r, step{scenario: m, newObj: 1, oldObj: 0})}) != refuted {
+			a.leave(r.at)
 			continue
 		}
 		findings = append(findings, DeadRule{Of: RuleRef{r.SchemaPath, r.Index}, Finding: immutability.Finding{

@@ -26,6 +26,6 @@
 //	chain, state, candidate, change, apply, equivalent   rules as locks
 //	bound, cost, wording, export, policy    locks as rules
 //	domain, scenario, step, search, demand, conditions   objects made up fact by fact
-//	relevant, needless, import   rules as locks, or as nothing
-//	fix, hole, dead, audit, versions   the audit
+//	relevant, index, needless, import   rules as locks, or as nothing
+//	fix, hole, effort, dead, audit, versions   the audit
 package celrule

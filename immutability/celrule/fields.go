@@ -27,7 +27,7 @@ func (f *fields) because(why string) outcome {
 // optional: CEL unwraps an optional variable to plain JSON, without its schema. There null is a value, names are as
 // written, and sets and keyed lists are lists.
 func (f *fields) term(x ast.Expr) (term, bool) {
-	t, ok := termOf(f.rule, x)
+	t, ok := f.rule.term(x)
 	if !ok || t.side == newSide || !f.rule.OptionalOldSelf {
 		return t, ok
 	}

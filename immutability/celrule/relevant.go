@@ -1,7 +1,7 @@
 package celrule
 
 import (
-	"cmp"
+	"math"
 	"slices"
 
 	"github.com/google/cel-go/common/ast"
@@ -17,12 +17,31 @@ type readRule struct {
 	reads []*schema.Location
 	// guards are the fields that a transition rule reads from the old object.
 	guards []*schema.Location
+
+	// What is found once it is asked for: the operands of && that the rule is made of, and the literals for a field.
+	parts    []ast.Expr
+	compared map[*schema.Location][]any
+}
+
+// literals lists what r compares l with.
+func (r *readRule) literals(l *schema.Location) []any {
+	found, ok := r.compared[l]
+	if !ok {
+		found = literalsIn(r.expr, l.Schema, math.MaxInt)
+		if r.compared == nil {
+			r.compared = map[*schema.Location][]any{}
+		}
+		r.compared[l] = found
+	}
+	return found
 }
 
 func newReadRule(r *Rule) *readRule {
 	read := &readRule{Rule: r}
+	seen := map[*[]*schema.Location]map[*schema.Location]bool{&read.reads: {}, &read.guards: {}}
 	add := func(to *[]*schema.Location, l *schema.Location) {
-		if !slices.Contains(*to, l) {
+		if !seen[to][l] {
+			seen[to][l] = true
 			*to = append(*to, l)
 		}
 	}
@@ -50,38 +69,11 @@ const maxRelevant = 40
 // gone from above, and those that read a field that r or another relevant rule reads. r is the first one. A nil gone is
 // for an update that removes nothing.
 func relevant(all []*readRule, r *readRule, gone *schema.Location) []*readRule {
-	return related(all, []*readRule{r}, r.reads, gone)
+	return newRuleIndex(all, nil).relevant(r, gone, nil)
 }
 
-// about returns the rules that read gone from above, and those that read a field that another one of them reads: the nearest
-// first, because a search answers their questions first.
-func about(all []*readRule, gone *schema.Location) []*readRule {
-	nearest := slices.SortedStableFunc(slices.Values(all), func(a, b *readRule) int { return cmp.Compare(len(way(b.at)), len(way(a.at))) })
-	return related(nearest, nil, nil, gone)
-}
-
-// related completes rules with those that read gone from above, those that read something below fields, and those that
-// read a field that another one of them reads.
-func related(all, rules []*readRule, below []*schema.Location, gone *schema.Location) []*readRule {
-	fields := slices.Clone(below)
-	connected := func(other *readRule) bool {
-		above := gone != nil && other.at != gone && within(gone, other.at)
-		return slices.ContainsFunc(other.reads, func(l *schema.Location) bool {
-			return above && (within(l, gone) || within(gone, l)) ||
-				slices.ContainsFunc(fields, func(f *schema.Location) bool { return within(f, l) }) ||
-				slices.ContainsFunc(below, func(f *schema.Location) bool { return within(l, f) })
-		})
-	}
-	for again := true; again; {
-		again = false
-		for _, other := range all {
-			if len(rules) < maxRelevant && !slices.Contains(rules, other) && connected(other) {
-				rules, again = append(rules, other), true
-				fields = append(fields, other.reads...)
-			}
-		}
-	}
-	return rules
+func (x *ruleIndex) relevant(r *readRule, gone *schema.Location, e *effort) []*readRule {
+	return x.related([]*readRule{r}, r.reads, gone, e)
 }
 
 // compares reports whether r compares the new and old values of l as a whole.

@@ -18,6 +18,8 @@ type Rule struct {
 
 	at   *schema.Location
 	expr ast.Expr // nil when the text does not parse
+
+	terms map[ast.Expr]readTerm // what term has found
 }
 
 // rulesOf reads the rules at l. Entries that are not rules are skipped: the API server refuses them.

@@ -3,7 +3,6 @@ package celrule
 import (
 	"fmt"
 	"maps"
-	"math"
 	"regexp"
 	"slices"
 	"strings"
@@ -22,8 +21,9 @@ type scenario struct {
 	literals map[*schema.Location][]any // what rules compare them with
 	answers  map[question]any
 	// fixed reports whether a field has the same value in all objects.
-	fixed func(l *schema.Location) bool
-	texts map[ast.Expr]string // of unclear expressions
+	fixed  func(l *schema.Location) bool
+	texts  map[ast.Expr]string // of unclear expressions
+	effort *effort             // that what it is asked counts for, nil for none
 
 	pending *question // the first question without an answer, and its possible answers
 	choices []any
@@ -55,7 +55,7 @@ func newScenario(rules []*readRule) *scenario {
 		m.track(r.at)
 		for _, l := range r.reads {
 			m.track(l)
-			m.literals[l] = append(m.literals[l], literalsIn(r.expr, l.Schema, math.MaxInt)...)
+			m.literals[l] = append(m.literals[l], r.literals(l)...)
 		}
 	}
 	return m
@@ -93,6 +93,7 @@ func (m *scenario) askBool(q question, first bool) outcome {
 
 // present tells whether an object has a field.
 func (m *scenario) present(object int, l *schema.Location) outcome {
+	m.effort.spend(1)
 	if l.In == nil {
 		return yes
 	}
@@ -123,6 +124,7 @@ func (m *scenario) values(object int, l *schema.Location) []any {
 	if l.IsMapKey() || ofResource(l) {
 		return []any{fresh(0)}
 	}
+	m.effort.spend(len(m.literals[l]) + len(l.Schema.Enum))
 	values := domain(l.Schema, m.literals[l], object)
 	if before, ok := m.answers[question{object - 1, askValue, l, ""}]; ok {
 		if i := slices.Index(values, before); i >= 0 {

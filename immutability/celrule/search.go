@@ -9,7 +9,7 @@ type verdict int
 const (
 	refuted   verdict = iota // no scenario satisfies the conditions
 	found                    // the scenario satisfies them
-	undecided                // the search was given up
+	undecided                // the search was given up, or the audit has no steps left
 )
 
 // maxSteps bounds a search.
@@ -31,12 +31,13 @@ func search(m *scenario, conditions []condition) verdict {
 }
 
 func solve(m *scenario, conditions []condition, budget *int) verdict {
-	if *budget--; *budget < 0 {
+	if *budget--; *budget < 0 || m.effort.over() {
 		return undecided
 	}
 	var next *question
 	var choices []any
 	var left []condition // what is satisfied stays so, whatever else is answered
+	m.effort.spend(len(conditions))
 	for _, holds := range conditions {
 		m.pending, m.choices = nil, nil
 		switch holds(m) {

@@ -44,6 +44,7 @@ func (s step) is(in side, l *schema.Location, literal any) outcome {
 	if l = s.known(l); s.composite(l) {
 		return opaque
 	}
+	s.effort.spend(1)
 	v, ok := s.value(s.object(in), l)
 	if !ok {
 		return open

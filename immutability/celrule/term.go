@@ -48,6 +48,25 @@ func termOf(r *Rule, x ast.Expr) (t term, ok bool) {
 	return term{}, false
 }
 
+// readTerm is what termOf returns.
+type readTerm struct {
+	term
+	ok bool
+}
+
+// term is termOf, which it asks once for each expression.
+func (r *Rule) term(x ast.Expr) (term, bool) {
+	known, ok := r.terms[x]
+	if !ok {
+		known.term, known.ok = termOf(r, x)
+		if r.terms == nil {
+			r.terms = map[ast.Expr]readTerm{}
+		}
+		r.terms[x] = known
+	}
+	return known.term, known.ok
+}
+
 // optionalTerm reads x.?field and x.value().
 func optionalTerm(r *Rule, call ast.CallExpr) (t term, ok bool) {
 	switch {

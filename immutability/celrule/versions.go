@@ -40,16 +40,21 @@ func LintVersions(served map[string]*spec.Schema, conversion Conversion) map[str
 // rules that it lacks, and one for each field that it lacks altogether. Such a version drops the value, and the next write
 // through the strict version sets another one; a conversion webhook may keep the value, so then the hole is a note.
 func HolesBetween(served map[string]*spec.Schema, conversion Conversion) map[string][]Hole {
+	return new(Audit).HolesBetween(served, conversion)
+}
+
+// HolesBetween returns what the function HolesBetween does, as far as the steps of the audit reach.
+func (a *Audit) HolesBetween(served map[string]*spec.Schema, conversion Conversion) map[string][]Hole {
 	auditors := map[string]*auditor{}
-	for name, s := range served {
-		auditors[name] = newAuditor(readTree(s))
-	}
 	names := slices.Sorted(maps.Keys(served))
+	for _, name := range names {
+		auditors[name] = a.auditor(served[name])
+	}
 	holes := map[string][]Hole{}
 	for _, lax := range names {
 		v := &laxVersion{name: lax, conversion: conversion}
 		for _, strict := range names {
-			if lax != strict {
+			if lax != strict && !a.effort.leave(auditors[strict].Root) {
 				newVersionPair(strict, auditors[lax], auditors[strict]).addHoles(v)
 			}
 		}
@@ -116,21 +121,26 @@ func (v *laxVersion) worded() []Hole {
 	return holes
 }
 
+// stepsToFind is about how many steps it takes to find the same location in another version.
+const stepsToFind = 10
+
 // versionPair is a version through which rules of a stricter one can be got around.
 type versionPair struct {
 	strictName  string
 	lax, strict *auditor
 
-	laxRules []*readRule                           // rules of lax, with the fields that they read as those of strict
-	plain    []*readRule                           // rules without oldSelf of strict, which every object satisfies that it wrote
+	laxRules map[*readRule]bool                    // rules of lax, with the fields that they read as those of strict
+	index    *ruleIndex                            // of laxRules, and the rules without oldSelf of strict, which every object satisfies that it wrote
 	alias    map[*schema.Location]*schema.Location // from locations of lax to those of strict
 }
 
 func newVersionPair(strictName string, lax, strict *auditor) *versionPair {
-	p := &versionPair{strictName: strictName, lax: lax, strict: strict, alias: map[*schema.Location]*schema.Location{}}
+	p := &versionPair{strictName: strictName, lax: lax, strict: strict, laxRules: map[*readRule]bool{}, alias: map[*schema.Location]*schema.Location{}}
 	if !slices.ContainsFunc(strict.all, func(r *readRule) bool { return r.Transition }) {
 		return p
 	}
+	lax.spend(len(lax.All) * stepsToFind)
+	var rules []*readRule
 	for _, l := range lax.All {
 		if same := strict.Find(l.Path.Pointer()); same != nil {
 			p.alias[l] = same
@@ -144,17 +154,24 @@ func newVersionPair(strictName string, lax, strict *auditor) *versionPair {
 			}
 			same.reads = append(same.reads, l)
 		}
-		p.laxRules = append(p.laxRules, same)
+		p.laxRules[same] = true
+		rules = append(rules, same)
 	}
-	p.plain = slices.DeleteFunc(slices.Clone(strict.all), func(r *readRule) bool { return r.Transition })
+	for _, r := range strict.all {
+		if !r.Transition {
+			rules = append(rules, r)
+		}
+	}
+	p.index = newRuleIndex(rules, lax.effort)
 	return p
 }
 
 func (p *versionPair) addHoles(v *laxVersion) {
 	for _, r := range p.strict.all {
-		if !r.Transition {
+		if !r.Transition || p.lax.leave(r.at) {
 			continue
 		}
+		p.lax.spend(len(r.reads) * stepsToFind)
 		gone := p.missing(r.guards)
 		if gone != nil {
 			if sure, found := p.throughDrop(r, gone); found {
@@ -193,33 +210,39 @@ func (p *versionPair) missing(fields []*schema.Location) *schema.Location {
 // throughDrop looks for a first object, a second one from which lax has dropped gone, and a third one that r refuses to
 // follow the first.
 func (p *versionPair) throughDrop(r *readRule, gone *schema.Location) (sure, found bool) {
-	rules := relevant(p.strict.all, r, gone)
-	m := detour(rules, gone)
+	rules := p.strict.byPlace.relevant(r, gone, p.lax.effort)
+	m := p.lax.scenario(detour(rules, gone))
 	conditions := []condition{refusedBy(r, step{scenario: m, newObj: 2, oldObj: 0})}
 	for _, rule := range rules {
 		if rule.Transition {
-			conditions = append(conditions, acceptedBy(rule, step{scenario: m, newObj: 2, oldObj: 1}))
+			conditions = eachAccepted(conditions, rule, step{scenario: m, newObj: 2, oldObj: 1})
 			continue
 		}
 		for _, object := range []int{0, 2} {
-			conditions = append(conditions, acceptedBy(rule, step{scenario: m, newObj: object, oldObj: object}))
+			conditions = eachAccepted(conditions, rule, step{scenario: m, newObj: object, oldObj: object})
 		}
 	}
-	return possible(m, conditions)
+	return p.search(r, m, conditions)
+}
+
+// search is possible, and reports no hole that the steps of the audit did not suffice to judge.
+func (p *versionPair) search(r *readRule, m *scenario, conditions []condition) (sure, found bool) {
+	sure, found = possible(m, conditions)
+	return sure, found && !p.lax.leave(r.at)
 }
 
 // throughUpdate looks for an update of an object of strict that r refuses and that all rules of lax accept.
 func (p *versionPair) throughUpdate(r *readRule) (sure, found bool) {
-	rules := relevant(slices.Concat(p.laxRules, p.plain), r, nil)
-	m := newScenario(rules)
+	rules := p.index.relevant(r, nil, p.lax.effort)
+	m := p.lax.scenario(newScenario(rules))
 	update := step{scenario: m, newObj: 1, oldObj: 0, alias: p.alias}
 	conditions := []condition{refusedBy(r, update)}
 	for _, other := range rules[1:] {
-		if slices.Contains(p.laxRules, other) {
-			conditions = append(conditions, acceptedBy(other, update))
+		if p.laxRules[other] {
+			conditions = eachAccepted(conditions, other, update)
 		} else {
-			conditions = append(conditions, acceptedBy(other, step{scenario: m}))
+			conditions = eachAccepted(conditions, other, step{scenario: m})
 		}
 	}
-	return possible(m, append(conditions, fits(p.strict.All, update)...))
+	return p.search(r, m, append(conditions, p.strict.fits(update)...))
 }

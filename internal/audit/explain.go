@@ -20,21 +20,39 @@ type explainer struct {
 	crd  *crd.CRD
 	all  bool // find a witness for each hole, not only for those that objects have to decide
 	kind *witness.Kind
+
+	effort  effort
+	untried int // suspects for which no steps were left
+}
+
+// effort is how many steps are taken for one CRD.
+type effort struct {
+	rules  int // to look for ways around rules, as package celrule counts
+	decide int // to look for objects, where only objects can decide; and with --explain:
+	show   int // to look for objects that show the other holes
+	shrink int // to make witnesses small
+}
+
+// usual is the effort for one CRD unless a test says otherwise.
+func usual() effort {
+	return effort{rules: celrule.Ceiling, decide: 8_000_000, show: 12_000_000, shrink: 6_000_000}
 }
 
 // try returns what is reported of s; false when objects show that it is wrong. Suspects that only objects can decide come
 // before all others: what they come to must not depend on whether witnesses were asked for.
 //
 // A hole that does not follow from the rules and for which no objects are found within a bounded effort is a note.
-func (x *explainer) try(s suspect) (tried, bool) {
-	t := tried{Finding: newFinding(s.Finding)}
+func (x *explainer) try(s suspect) (t tried, keep bool) {
+	t = tried{Finding: newFinding(s.Finding)}
 	r, _ := rule.Find(s.Rule)
 	if s.dead == nil && (!r.Hole || s.sure && !x.all) {
 		return t, true
 	}
-	if x.kind == nil {
-		x.kind = witness.FromCRD(x.crd)
-	}
+	defer func() {
+		if x.kind.Over() && !t.found {
+			x.untried++
+		}
+	}()
 	if s.dead != nil {
 		return t, !x.kind.Refuses(s.Version, s.dead.SchemaPath, s.dead.Index)
 	}
@@ -54,8 +72,13 @@ type tried struct {
 
 // findings tries all suspects.
 func (x *explainer) findings(suspects []suspect) []Finding {
+	x.kind = witness.FromCRD(x.crd)
 	var all []tried
 	for _, sure := range []bool{false, true} {
+		x.kind.Allow(x.effort.decide)
+		if sure {
+			x.kind.Allow(x.effort.show)
+		}
 		for _, s := range suspects {
 			if (s.sure && s.dead == nil) != sure {
 				continue
@@ -65,6 +88,7 @@ func (x *explainer) findings(suspects []suspect) []Finding {
 			}
 		}
 	}
+	x.kind.Allow(x.effort.shrink)
 	var findings []Finding
 	for _, t := range all {
 		if t.found && x.all {

@@ -8,8 +8,12 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/fieldlock/fieldlock/immutability"
+	"github.com/fieldlock/fieldlock/immutability/celrule"
 	"github.com/fieldlock/fieldlock/immutability/crd"
+	"github.com/fieldlock/fieldlock/internal/lint"
 	"github.com/fieldlock/fieldlock/internal/manifest"
+	"github.com/fieldlock/fieldlock/internal/rule"
 )
 
 // Options is how much CRDs does.
@@ -19,6 +23,11 @@ type Options struct {
 	// Begin is told how many CRDs there are, and Step that one more is done; from several goroutines. Both may be nil.
 	Begin func(total int)
 	Step  func()
+	// Known has what was found before in the same CRDs, and keeps what is found now; nil for nothing. CRDs are the same if
+	// their pointers are.
+	Known *Known
+
+	effort effort // for each CRD; in tests less than usual
 }
 
 // CRDs returns the findings of CRDs, as updates of those in olds that define the same kinds. With one CRD on each side
@@ -33,18 +42,53 @@ func CRDs(news, olds []*crd.CRD, o Options) (*Report, error) {
 	if o.Begin != nil {
 		o.Begin(len(updates))
 	}
-	findings := make([][]Finding, len(updates))
+	all := make([]audited, len(updates))
 	manifest.Each(len(updates), func(i int) {
-		findings[i] = updates[i].findings(o.Explain)
+		var known bool
+		if all[i], known = o.Known.of(updates[i]); !known {
+			all[i] = updates[i].audit(o.Explain, cmp.Or(o.effort, usual()))
+		}
 		if o.Step != nil {
 			o.Step()
 		}
 	})
-	r := &Report{Findings: append([]Finding{}, slices.Concat(findings...)...), CRDs: len(news), Explained: o.Explain}
-	for _, u := range updates {
-		r.Locked = r.Locked || hasLocks(u.new) || TransitionRules(u.new) > 0
+	o.Known.keep(updates, all)
+	r := &Report{Findings: []Finding{}, CRDs: len(news), Explained: o.Explain}
+	for _, a := range all {
+		r.Findings = append(r.Findings, a.findings...)
+		r.Locked = r.Locked || a.locked
+		r.steps += a.steps
 	}
 	return r, nil
+}
+
+// audited is what is found in one CRD.
+type audited struct {
+	findings []Finding
+	locked   bool // it has a lock or a transition rule
+	steps    int
+}
+
+// Known remembers what was found in CRDs, so that those that are linted again unchanged cost nothing. The zero value is
+// ready to use, for one value of Options.Explain.
+type Known struct{ audited map[update]audited }
+
+func (k *Known) of(u update) (audited, bool) {
+	if k == nil {
+		return audited{}, false
+	}
+	a, ok := k.audited[u]
+	return a, ok
+}
+
+func (k *Known) keep(updates []update, all []audited) {
+	if k == nil {
+		return
+	}
+	k.audited = map[update]audited{}
+	for i, u := range updates {
+		k.audited[u] = all[i]
+	}
 }
 
 // hasLocks reports whether some version of a CRD has a lock, or an error where one may be.
@@ -58,21 +102,54 @@ func hasLocks(c *crd.CRD) bool {
 // update is a CRD and what it was before, nil for a new one.
 type update struct{ new, old *crd.CRD }
 
-// findings returns all findings of one CRD: errors first, then warnings, then notes, each in the order of the file.
-func (u update) findings(explain bool) []Finding {
-	suspects := ruleFindings(u.new)
+// audit returns all findings of one CRD: errors first, then warnings, then notes, each in the order of the file.
+func (u update) audit(explain bool, e effort) audited {
+	rules := celrule.Audit{Ceiling: e.rules}
+	suspects := ruleFindings(u.new, &rules)
 	for _, f := range crd.LintUpdate(u.new, u.old) {
 		suspects = append(suspects, suspect{Finding: f, sure: true})
 	}
 	suspects = withoutCopies(suspects)
-	findings := (&explainer{crd: u.new, all: explain}).findings(suspects)
+	x := &explainer{crd: u.new, all: explain, effort: e}
+	findings := x.findings(suspects)
+	if f, ok := notLookedAt(u.new, rules.LeftOut(), x.untried); ok {
+		findings = append(findings, f)
+	}
 	slices.SortStableFunc(findings, func(a, b Finding) int {
 		return cmp.Or(
 			cmp.Compare(a.rank(), b.rank()), cmp.Compare(a.Line, b.Line), strings.Compare(a.Path, b.Path),
 			strings.Compare(a.Rule, b.Rule), strings.Compare(a.Message, b.Message),
 		)
 	})
-	return findings
+	locked := hasLocks(u.new) || slices.ContainsFunc(u.new.Versions, func(v *crd.Version) bool { return rules.Transitions(v.Schema) })
+	return audited{findings, locked, rules.Steps() + x.kind.Steps()}
+}
+
+// notLookedAt returns the finding that says what was not looked at in a CRD because its audit has taken all its steps: the
+// fields for which ways around rules were not looked for, and how many findings were not tried on objects.
+func notLookedAt(c *crd.CRD, fields []string, untried int) (Finding, bool) {
+	var parts []string
+	if len(fields) > 0 {
+		parts = append(parts, "did not look for all ways around the CEL rules on "+lint.Enumerate(fields))
+	}
+	if untried > 0 {
+		parts = append(parts, "did not look for objects that show "+count(untried, "finding"))
+	}
+	if len(parts) == 0 {
+		return Finding{}, false
+	}
+	return newFinding(crd.Finding{File: c.File, CRD: c.Name, Position: c.Position(), Finding: immutability.Finding{
+		Severity: immutability.SeverityNote, Rule: rule.NotLookedAt,
+		Message: "the CRD takes more steps than lint makes for one CRD, so lint " + strings.Join(parts, " and "),
+	}}), true
+}
+
+// count is a number of things.
+func count(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
 }
 
 // rank orders severities: errors, warnings, notes.

@@ -18,6 +18,8 @@ type Report struct {
 	Explained bool `json:"-"`
 	// Strict is set when warnings count as errors.
 	Strict bool `json:"-"`
+
+	steps int // that were taken, for tests
 }
 
 // Finding is one finding about a CRD.

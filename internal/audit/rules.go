@@ -35,7 +35,7 @@ func rulesOf(v *crd.Version) int {
 
 // ruleFindings returns the ways around the CEL transition rules of a CRD, within each version that is served and through
 // another version, and the rules that refuse nothing.
-func ruleFindings(c *crd.CRD) []suspect {
+func ruleFindings(c *crd.CRD, a *celrule.Audit) []suspect {
 	var suspects []suspect
 	add := func(v *crd.Version, s suspect, f immutability.Finding) {
 		s.Finding = crd.Finding{Finding: f, File: c.File, CRD: c.Name, Version: v.Name, Position: v.Position(f.SchemaPath)}
@@ -47,10 +47,10 @@ func ruleFindings(c *crd.CRD) []suspect {
 			continue
 		}
 		served[v.Name] = v.Schema
-		for _, h := range celrule.Holes(v.Schema) {
+		for _, h := range a.Holes(v.Schema) {
 			add(v, suspect{sure: h.Sure}, h.Finding)
 		}
-		for _, d := range celrule.DeadRules(v.Schema) {
+		for _, d := range a.DeadRules(v.Schema) {
 			add(v, suspect{sure: true, dead: &d.Of}, d.Finding)
 		}
 	}
@@ -59,7 +59,7 @@ func ruleFindings(c *crd.CRD) []suspect {
 		if c.Conversion == "Webhook" {
 			conversion = celrule.AskWebhook
 		}
-		byVersion := celrule.HolesBetween(served, conversion)
+		byVersion := a.HolesBetween(served, conversion)
 		for _, v := range c.Versions {
 			for _, h := range byVersion[v.Name] {
 				add(v, suspect{sure: h.Sure}, h.Finding)
@@ -78,10 +78,22 @@ var sameHole = map[string]string{
 // withoutCopies leaves out holes in CEL rules that are holes in locks too: a CRD that export cel wrote has both, and the
 // lock is what its author changes.
 func withoutCopies(suspects []suspect) []suspect {
+	type place struct{ rule, version, schemaPath string }
+	locks := map[place][]suspect{}
+	for _, s := range suspects {
+		at := place{s.Rule, s.Version, s.SchemaPath}
+		locks[at] = append(locks[at], s)
+	}
 	return slices.DeleteFunc(suspects, func(s suspect) bool {
-		return slices.ContainsFunc(suspects, func(lock suspect) bool {
-			return lock.Rule == sameHole[s.Rule] && lock.Version == s.Version && lock.SchemaPath == s.SchemaPath &&
-				!slices.ContainsFunc(s.Fields, func(field string) bool { return !slices.Contains(lock.Fields, field) })
-		})
+		same, ok := sameHole[s.Rule]
+		return ok && slices.ContainsFunc(locks[place{same, s.Version, s.SchemaPath}], func(lock suspect) bool { return isSubset(s.Fields, lock.Fields) })
+	})
+}
+
+// isSubset reports whether all has every one of fields. Both are sorted.
+func isSubset(fields, all []string) bool {
+	return !slices.ContainsFunc(fields, func(field string) bool {
+		_, found := slices.BinarySearch(all, field)
+		return !found
 	})
 }

@@ -7,6 +7,7 @@ const (
 	CELUnknownKeys        = "cel-unknown-keys"
 	CELVersionWithoutRule = "cel-version-without-rule"
 	DeadRule              = "dead-rule"
+	NotLookedAt           = "not-looked-at"
 )
 
 // celRules are about CEL transition rules: rules that read oldSelf.
@@ -81,4 +82,15 @@ class:
   x-kubernetes-validations:
   - rule: self == oldSelf || self != oldSelf`,
 	Fix: "Remove the rule, or correct it so that it says what was meant.",
+}, {
+	ID: NotLookedAt, Severity: Note,
+	Text: "Lint ended before it had looked at everything.",
+	Why: "The work for one CRD has a ceiling, counted in steps. A CRD with very many or very long rules reaches it. What the finding " +
+		"names may have ways around it that lint did not look for; a hole that no objects were looked for is reported without them.",
+	Example: `
+spec:
+  type: object
+  x-kubernetes-validations:
+  - rule: self.a == oldSelf.a && self.b == oldSelf.b # and 400 more`,
+	Fix: "Put each rule on the field that it guards, and split rules at `&&`.",
 }}

@@ -17,7 +17,7 @@ const (
 	Error Severity = "error"
 	// Warning names a way around a lock, or a lock without effect.
 	Warning Severity = "warning"
-	// Note is a hole that is possible but could not be shown with objects. It never fails.
+	// Note is a hole that is possible but could not be shown with objects, or what lint did not look at. It never fails.
 	Note Severity = "note"
 )
 

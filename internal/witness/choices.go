@@ -14,7 +14,7 @@ func (v *Version) valuesFor(p path, reads *ruleReads) []any {
 	}
 	var list []any
 	add := func(value any) {
-		if !slices.ContainsFunc(list, func(other any) bool { return reflect.DeepEqual(other, value) }) {
+		if len(list) < manyEdits && !slices.ContainsFunc(list, func(other any) bool { return reflect.DeepEqual(other, value) }) {
 			list = append(list, value)
 		}
 	}
@@ -95,6 +95,8 @@ func (v *Version) withMembers(obj any, p path, reads *ruleReads) [][]change {
 		text, ok := literal.(string)
 		switch {
 		case !ok:
+		case len(sets) >= manyEdits:
+			return sets
 		case keyed:
 			c := change{path: p.child(text), value: smallest(at.AdditionalProperties.Schema)}
 			sets, all = append(sets, []change{c}), append(all, c)

@@ -11,14 +11,14 @@ import (
 // not its not.
 func combinations(p path, s *spec.Schema) [][]change {
 	var sets [][]change
-	for i := range s.AllOf {
+	for i := 0; i < len(s.AllOf) && len(sets) < manyEdits; i++ {
 		sets = append(sets, satisfy(p, s, &s.AllOf[i])...)
 		sets = append(sets, combinations(p, &s.AllOf[i])...)
 	}
-	for i := range s.AnyOf {
+	for i := 0; i < len(s.AnyOf) && len(sets) < manyEdits; i++ {
 		sets = append(sets, satisfy(p, s, &s.AnyOf[i])...)
 	}
-	for i := range s.OneOf {
+	for i := 0; i < len(s.OneOf) && len(sets) < manyEdits; i++ {
 		var others []change
 		for n := range s.OneOf {
 			if n == i {

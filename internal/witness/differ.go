@@ -23,8 +23,12 @@ func (w *way) differences(s *sequence) []edit {
 	}
 	for _, target := range w.targets {
 		for _, r := range v.rules.Rules() {
-			if !v.transition[r] {
+			v.effort.spend(1)
+			if !v.transition[r] || !meets(patternOf(r.SchemaPath), target) {
 				continue
+			}
+			if len(edits) >= manyEdits {
+				return edits[:manyEdits]
 			}
 			for _, g := range v.goalsOf(s.objects[last], r, false) {
 				if touches(g, target) {
@@ -47,6 +51,17 @@ func (w *way) differences(s *sequence) []edit {
 		change(target, values(v.schemaAt(target)))
 	}
 	return edits[:min(len(edits), manyEdits)]
+}
+
+// meets reports whether a value at pattern can be at, above or below a path. A rule that meets no guarded value changes
+// none.
+func meets(pattern []string, p path) bool {
+	for i := range min(len(pattern), len(p)) {
+		if name, ok := p[i].(string); ok && pattern[i] != anyStep && pattern[i] != name {
+			return false
+		}
+	}
+	return true
 }
 
 // touches reports whether g changes something at, below or above target.

@@ -18,8 +18,11 @@ func (g goals) want(x ast.Expr, truth bool) []goal {
 	if at, old, ok := g.pathOf(x); ok {
 		return []goal{g.set(at, old, truth)}
 	}
-	if x.Kind() != ast.CallKind {
+	if x.Kind() != ast.CallKind || g.left != nil && *g.left == 0 {
 		return []goal{{}}
+	}
+	if g.left != nil {
+		*g.left--
 	}
 	call := x.AsCall()
 	args := call.Args()
@@ -204,7 +207,7 @@ func (g goals) exists(call ast.CallExpr, truth bool) []goal {
 		return []goal{of(old, change{path: at, gone: true})}
 	}
 	items := &Version{Schema: s.Items.Schema}
-	body := goals{Version: items, item: args[0].AsIdent()}
+	body := goals{Version: items, item: args[0].AsIdent(), left: g.left}
 	var found []goal
 	for _, inner := range body.want(args[1], call.FunctionName() == "exists") {
 		item := smallest(s.Items.Schema)

@@ -17,7 +17,13 @@ type goals struct {
 	node path // what self and oldSelf are
 	// item is the variable of an exists within which paths start, "" outside of one.
 	item string
+	// left is how many parts of the rule are still looked at. Two sides of == are each looked at twice, and what is nested in
+	// them four times, and so on. Nil is without a bound.
+	left *int
 }
+
+// manyWants bounds the parts of a rule that are looked at.
+const manyWants = 20_000
 
 // pathOf returns the field that x selects, and whether it is of the old object.
 func (g goals) pathOf(x ast.Expr) (at path, old, ok bool) {

@@ -10,6 +10,7 @@ type sequence struct {
 	objects  []map[string]any // as written
 	stored   *Version
 	edits    int // how many the search has made
+	size     int // of the objects as JSON, once id was asked for
 
 	// gone and target are where the middle object lacks a value, and the guarded value in the others; nil for ways that
 	// are not staged.

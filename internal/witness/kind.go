@@ -39,6 +39,7 @@ type Version struct {
 	memo       memo
 
 	evaluations int // of objects and updates
+	effort      *effort
 }
 
 // compile makes the server's validators; it takes as long as the server takes for a new CRD.
@@ -117,7 +118,8 @@ func (v *Version) prepare(obj map[string]any) (map[string]any, error) {
 type Kind struct {
 	Versions []*Version // the served ones and the one that objects are stored in
 
-	wasted int // evaluations for doubtful holes that gave no witness
+	effort *effort // nil until Allow
+	wasted int     // evaluations for doubtful holes that gave no witness
 	bases  map[*Version]map[string]any
 	// containing are valid objects with a value at a pattern.
 	containing map[baseID]map[string]any
@@ -137,7 +139,7 @@ func (k *Kind) stored(otherwise *Version) *Version {
 // How many sequences are judged for one hole as they come, how many whose objects are valid each on its own, how many
 // objects for the first valid one of a version, and how many updates to show that a rule which should be dead is not.
 const (
-	effort       = 100
+	plainEffort  = 100
 	stagedEffort = 160
 	validEffort  = 700
 	deadEffort   = 60

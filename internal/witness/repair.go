@@ -20,6 +20,7 @@ type edit struct {
 func (s *sequence) apply(e edit) (*sequence, bool) {
 	next := *s
 	next.objects, next.edits = slices.Clone(s.objects), s.edits+1
+	s.versions[0].effort.spend((1 + len(e.changes)) * (1 + s.size/charactersAStep/stepsPerRule))
 	changed := false
 	for _, i := range e.objects {
 		var v any = s.objects[i]
@@ -95,7 +96,7 @@ func (s *sequence) repairs(p problem) []edit {
 	}
 	for _, changes := range sets {
 		for _, scope := range s.scopes(p.at) {
-			if edits = append(edits, edit{objects: scope, changes: changes}); len(edits) == manyEdits {
+			if edits = append(edits, edit{objects: scope, changes: changes}); len(edits) >= manyEdits {
 				return edits
 			}
 		}
@@ -111,7 +112,9 @@ func (v *Version) goalsOf(obj map[string]any, r celrun.Rule, truth bool) []goal 
 	}
 	var list []goal
 	for _, node := range expand(obj, v.Schema, nil, patternOf(r.SchemaPath)) {
-		for _, g := range (goals{Version: v, obj: obj, node: node}).want(reads.expr, truth) {
+		left := manyWants
+		v.effort.spend(len(r.Text))
+		for _, g := range (goals{Version: v, obj: obj, node: node, left: &left}).want(reads.expr, truth) {
 			if len(g.self)+len(g.old) > 0 {
 				list = append(list, g.sorted())
 			}
@@ -183,6 +186,10 @@ func (s *sequence) ruleRepairs(v *Version, p problem) [][]change {
 					first = append(first, []change{{path: at, gone: true}})
 				}
 				first = append(first, v.withMembers(obj, at, reads)...)
+				v.effort.spend(stepsPerRule)
+				if len(first) >= manyEdits {
+					return append(s.together(p, v, reads), first...)
+				}
 				for i, value := range v.valuesFor(at, reads) {
 					set := []change{{path: at, value: value}}
 					if i < 6 {

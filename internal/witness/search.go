@@ -28,7 +28,7 @@ type candidate struct {
 	score    int
 	order    int
 
-	expanded bool
+	expanded int        // how many of the problems have given their edits
 	left     []solution // edits that are not tried yet
 }
 
@@ -40,7 +40,7 @@ type solution struct {
 
 // add judges s, unless it was seen before, and returns it when it has no problem.
 func (x *search) add(s *sequence, from *candidate, solving problem) *candidate {
-	if x.budget <= 0 || x.keeps != nil && !x.keeps(s) {
+	if x.budget <= 0 || s.versions[0].effort.over() || x.keeps != nil && !x.keeps(s) {
 		return nil
 	}
 	id := s.id()
@@ -93,7 +93,7 @@ func (x *search) run(starts []*sequence) *candidate {
 			return found
 		}
 	}
-	for x.queue.Len() > 0 && x.budget > 0 {
+	for x.queue.Len() > 0 && x.budget > 0 && !starts[0].versions[0].effort.over() {
 		c := heap.Pop(&x.queue).(*candidate)
 		if found := x.expand(c); found != nil {
 			return found
@@ -106,19 +106,15 @@ func (x *search) run(starts []*sequence) *candidate {
 // what is left may be solved in the same way.
 func (x *search) expand(c *candidate) *candidate {
 	const waiting = 3
-	if !c.expanded {
-		c.expanded = true
-		for _, p := range c.problems {
-			edits := c.repairs(p)
-			if p.kind == notRefused && x.differ != nil {
-				edits = x.differ(c.sequence)
+	for x.budget > 0 && !c.versions[0].effort.over() {
+		if len(c.left) == 0 {
+			if c.expanded == len(c.problems) {
+				return nil
 			}
-			for _, e := range edits {
-				c.left = append(c.left, solution{e, p})
-			}
+			x.solve(c, c.problems[c.expanded])
+			c.expanded++
+			continue
 		}
-	}
-	for len(c.left) > 0 && x.budget > 0 {
 		s := c.left[0]
 		c.left = c.left[1:]
 		next, ok := c.apply(s.edit)
@@ -138,16 +134,31 @@ func (x *search) expand(c *candidate) *candidate {
 	return nil
 }
 
+// solve adds the edits that may solve a problem of c.
+func (x *search) solve(c *candidate, p problem) {
+	edits := c.repairs(p)
+	if p.kind == notRefused && x.differ != nil {
+		edits = x.differ(c.sequence)
+	}
+	c.versions[0].effort.spend(stepsPerRule * (1 + len(edits)))
+	for _, e := range edits {
+		c.left = append(c.left, solution{e, p})
+	}
+}
+
 // id tells sequences apart.
 func (s *sequence) id() uint64 {
 	h := fnv.New64a()
+	s.size = 0
 	for _, obj := range s.objects {
 		data, err := json.Marshal(obj)
 		if err == nil {
 			h.Write(data)
+			s.size += len(data)
 		}
 		h.Write([]byte{0})
 	}
+	s.versions[0].effort.spend(s.size / charactersAStep)
 	return h.Sum64()
 }
 

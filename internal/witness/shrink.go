@@ -12,6 +12,12 @@ func shrink(c *candidate, good func(*sequence) *candidate) *candidate {
 		again = false
 		for _, at := range pathsOf(c.objects) {
 			for _, scope := range c.scopes(0) {
+				if c.versions[0].effort.over() {
+					return c
+				}
+				if c.needs(at, scope) {
+					continue
+				}
 				next, ok := c.apply(edit{objects: scope, changes: []change{{path: at, gone: true}}})
 				if !ok {
 					continue
@@ -27,6 +33,17 @@ func shrink(c *candidate, good func(*sequence) *candidate) *candidate {
 		}
 	}
 	return c
+}
+
+// needs reports whether the schema asks for a value at p in some of the objects, so that none of them can do without.
+func (s *sequence) needs(p path, objects []int) bool {
+	name, isName := p[len(p)-1].(string)
+	return isName && slices.ContainsFunc(objects, func(i int) bool {
+		v := s.versions[i]
+		above, at := v.schemaAt(p[:len(p)-1]), v.schemaAt(p)
+		_, there := get(s.objects[i], p)
+		return there && above != nil && slices.Contains(above.Required, name) && (at == nil || at.Default == nil)
+	})
 }
 
 // pathsOf lists what can be removed from objects, the largest values first. Names and kinds stay.

@@ -5,6 +5,7 @@ func (v *Version) refused(obj, old map[string]any) []Refusal {
 	id := [2]uintptr{v.memo.of(obj), v.memo.of(old)}
 	known, ok := v.memo.refusals[id]
 	if !ok {
+		v.effort.spend(weight(obj, v.structural, 0))
 		known = v.refusals(obj, old)
 		v.memo.keep(obj, old)
 		v.memo.refusals[id] = known
@@ -18,6 +19,7 @@ func (v *Version) step(i int, obj, old map[string]any) []problem {
 	known, ok := v.memo.steps[id]
 	if !ok {
 		v.evaluations++
+		v.effort.spend(weight(obj, v.structural, 0) + weight(old, v.structural, 0))
 		known = v.problems(obj, old)
 		v.memo.keep(obj, old)
 		v.memo.steps[id] = known

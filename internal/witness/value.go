@@ -28,7 +28,7 @@ func valuesTo(s *spec.Schema, depth int) []any {
 	}
 	if len(s.Enum) > 0 {
 		var list []any
-		for _, v := range s.Enum {
+		for _, v := range s.Enum[:min(len(s.Enum), manyEdits)] {
 			list = append(list, plain(v))
 		}
 		return list

@@ -23,7 +23,12 @@ func (v *Version) pairs(p path) [][2]any {
 	var found [][2]any
 	for i := range list {
 		for n := range i {
-			found = append(found, [2]any{list[n], list[i]}, [2]any{list[i], list[n]})
+			if len(found) < manyPairs {
+				found = append(found, [2]any{list[n], list[i]}, [2]any{list[i], list[n]})
+			}
+		}
+		if len(found) >= manyPairs {
+			break
 		}
 	}
 	if len(found) == 0 {

@@ -61,7 +61,7 @@ func (k *Kind) evaluations() int {
 func (k *Kind) search(h Hole) (*way, *candidate) {
 	ways := k.ways(h)
 	for _, w := range ways {
-		if found := w.find(effort); found != nil {
+		if found := w.find(plainEffort); found != nil {
 			return w, found
 		}
 	}

@@ -1,0 +1,115 @@
+package audit
+
+import (
+	"os"
+	"strings"
+	"testing"
+	"text/template"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/fieldlock/fieldlock/immutability/crd"
+	"github.com/fieldlock/fieldlock/internal/rule"
+)
+
+// little is a hundredth of the usual effort, so that the tests are quick. A search may go over it by what it is doing at the
+// moment.
+func little() effort {
+	e := usual()
+	return effort{e.rules / 100, e.decide / 100, e.show / 100, e.shrink / 100}
+}
+
+const overshoot = 100_000
+
+// growing is a case of testdata/growth.yaml.
+type growing struct {
+	Name, Reason string
+	Ratio        float64
+	Spec         string
+	Ceiling      bool
+	Findings     []struct{ Rule, Severity string }
+}
+
+// crd makes the CRD of a number, as one line of JSON.
+func (g *growing) crd(t *testing.T, n int) []*crd.CRD {
+	t.Helper()
+	numbers := make([]int, n)
+	for i := range numbers {
+		numbers[i] = i
+	}
+	var text strings.Builder
+	if err := template.Must(template.New(g.Name).Parse(g.Spec)).Execute(&text, numbers); err != nil {
+		t.Fatal(err)
+	}
+	spec, err := yaml.YAMLToJSON([]byte(text.String()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return crds(t, "c.yaml", "Widget", "None", string(spec))
+}
+
+// TestGrowth: four times the CRD is about four times the steps. What takes more ends at the ceiling, and a note says what
+// was not looked at.
+func TestGrowth(t *testing.T) {
+	data, err := os.ReadFile("testdata/growth.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var cases []growing
+	if err := yaml.UnmarshalStrict(data, &cases); err != nil {
+		t.Fatal(err)
+	}
+	e := little()
+	most := e.rules + e.decide + e.show + e.shrink + overshoot
+	for _, c := range cases {
+		t.Run(c.Name, func(t *testing.T) {
+			var steps [2]int
+			var cut *Finding
+			for i, n := range []int{8, 32} {
+				r, err := CRDs(c.crd(t, n), nil, Options{Explain: true, effort: little()})
+				if err != nil {
+					t.Fatal(err)
+				}
+				steps[i], cut = r.steps, nil
+				for n := range r.Findings {
+					if r.Findings[n].Rule == rule.NotLookedAt {
+						cut = &r.Findings[n]
+					}
+				}
+			}
+			t.Logf("steps %d and %d", steps[0], steps[1])
+			switch ratio := float64(steps[1]) / float64(steps[0]); {
+			case steps[0] < 50:
+				t.Errorf("%d steps are not counted", steps[0])
+			case steps[1] > most:
+				t.Errorf("%d steps are above the ceiling", steps[1])
+			case (cut != nil) != c.Ceiling:
+				t.Errorf("the ceiling is reached: %v (%s)", cut != nil, c.Reason)
+			case c.Ceiling && (!cut.IsNote() || cut.Severity != c.Findings[0].Severity || !strings.HasPrefix(cut.Message, "the CRD takes more steps than lint makes for one CRD, so lint did not look for ")):
+				t.Errorf("the note is %+v", cut)
+			case !c.Ceiling && ratio > c.Ratio:
+				t.Errorf("four times the CRD takes %.1f times the steps, from %d to %d (%s)", ratio, steps[0], steps[1], c.Reason)
+			}
+		})
+	}
+}
+
+// TestCeiling: what is left out is counted and named, and what was found before stays.
+func TestCeiling(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		fields  []string
+		untried int
+		want    string
+	}{
+		{"nothing", nil, 0, ""},
+		{"fields", []string{"spec.a", "spec.b"}, 0, "lint did not look for all ways around the CEL rules on spec.a, spec.b"},
+		{"findings", nil, 1, "lint did not look for objects that show 1 finding"},
+		{"both", []string{"spec.a"}, 2, "lint did not look for all ways around the CEL rules on spec.a and did not look for objects that show 2 findings"},
+	} {
+		f, ok := notLookedAt(crds(t, "c.yaml", "Widget", "None", free)[0], c.fields, c.untried)
+		if ok != (c.want != "") || ok && (!strings.HasSuffix(f.Message, c.want) || !f.IsNote() || f.CRD != "widgets.example.com" || f.Line != 1) {
+			t.Errorf("%s: %v, %+v", c.name, ok, f)
+		}
+	}
+}
