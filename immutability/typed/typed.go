@@ -31,7 +31,8 @@ func Compile[T any](v *immutability.Validator) (*Validator[T], error) {
 
 // ValidateUpdate reports every locked field that differs between oldObj and newObj, with the verdict and paths of
 // ValidateUpdateJSON on the objects that encoding/json writes. Nil when the update is allowed. It takes a nil pointer as an
-// object without fields. Neither object is changed.
+// object without fields. Neither object is changed, so checks may share them, as long as the objects' own methods
+// (MarshalJSON, MarshalText, IsZero) change nothing either.
 //
 // An object that encoding/json cannot write, such as one with a NaN in a locked field, gives an internal error; the update
 // must be refused then, as with every error of the list.
