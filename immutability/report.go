@@ -69,16 +69,25 @@ const Redacted = check.Redacted
 // reporter makes a report of what was found.
 type reporter struct {
 	report                 Report
+	detail                 detail
 	steps, differenceSteps int
 	memo                   *check.Memo
 	redactor               check.Redactor
 }
 
-func report(refused *check.Refused) Report {
+// detail is how much a report tells. Looking for differences costs more than the check itself, and error lists have none.
+type detail int
+
+const (
+	withDifferences detail = iota
+	forErrorList
+)
+
+func report(refused *check.Refused, d detail) Report {
 	if refused == nil {
 		return Report{checked: true}
 	}
-	r := reporter{memo: refused.Memo, report: Report{checked: true}}
+	r := reporter{memo: refused.Memo, report: Report{checked: true}, detail: d}
 	r.visit(nil, 0, refused.Found)
 	return r.report
 }
@@ -91,8 +100,10 @@ func (r *reporter) visit(path *field.Path, depth int, f *check.Found) {
 		}
 		r.steps += depth
 		v := violation(path, refusal, r.redactor.Hide)
-		if below := r.memo.Differences(refusal); below != nil {
-			r.differences(&v, path, depth, below)
+		if r.detail == withDifferences {
+			if below := r.memo.Differences(refusal); below != nil {
+				r.differences(&v, path, depth, below)
+			}
 		}
 		r.report.Violations = append(r.report.Violations, v)
 	}
