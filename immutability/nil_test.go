@@ -5,11 +5,41 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 	"sigs.k8s.io/yaml"
 
 	"github.com/fieldlock/fieldlock/immutability"
 )
+
+// TestZeroReport: what was not checked is not allowed, whichever way the caller asks.
+func TestZeroReport(t *testing.T) {
+	v := immutability.MustCompile(&spec.Schema{})
+	failed, err := v.CheckJSON([]byte(`{"spec":`), []byte(`{}`))
+	if err == nil {
+		t.Fatal("half a document is taken for an object")
+	}
+	for name, r := range map[string]immutability.Report{"zero": {}, "of an error": failed} {
+		if r.Allowed() {
+			t.Errorf("%s: allowed", name)
+		}
+		if errs := r.ErrorList(); len(errs) != 1 || errs[0].Type != field.ErrorTypeInternal {
+			t.Errorf("%s: %v", name, errs)
+		}
+		if status := r.Status(schema.GroupKind{Kind: "Thing"}, "a", immutability.Invalid); status == nil || status.Code != 500 {
+			t.Errorf("%s: %v", name, status)
+		}
+	}
+	if errs, err := v.ValidateUpdateJSON([]byte(`[]`), []byte(`{}`)); err == nil || len(errs) != 1 {
+		t.Errorf("a list is taken for an object: %v, %v", errs, err)
+	}
+	for name, r := range map[string]immutability.Report{"without locks": v.Check(nil, nil), "a report with violations": {Violations: []immutability.Violation{{}}}} {
+		if want := len(r.Violations); len(r.ErrorList()) != want || r.Allowed() != (want == 0) {
+			t.Errorf("%s: %v", name, r.ErrorList())
+		}
+	}
+}
 
 // TestNilContainers: a nil map or slice is null, as it encodes: with any lock, and in reports too.
 func TestNilContainers(t *testing.T) {

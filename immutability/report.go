@@ -1,6 +1,8 @@
 package immutability
 
 import (
+	"errors"
+
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/fieldlock/fieldlock/internal/check"
@@ -15,24 +17,31 @@ const (
 	maxValues          = 1 << 20   // bytes of the values of all errors together
 )
 
-// Report is what an update breaks. The zero Report is an update that is allowed.
+// Report is what an update breaks. The zero Report is that of an update that was not checked, which is not allowed.
 type Report struct {
 	// Violations is every violation, sorted by path with indices as numbers, up to a limit of 10,000.
 	Violations []Violation
 	// More is how many violations there are beyond the limit.
 	More int
+
+	checked bool
 }
 
-// Allowed reports whether the update breaks no lock.
-func (r Report) Allowed() bool { return len(r.Violations) == 0 && r.More == 0 }
+// Allowed reports whether the update was checked and breaks no lock.
+func (r Report) Allowed() bool { return r.checked && !r.broken() }
+
+func (r Report) broken() bool { return len(r.Violations) > 0 || r.More > 0 }
 
 // ErrorList returns the violations as API machinery reports them: for each a field.Invalid with the new value, nil where
 // it is absent, a detail that begins with "field is immutable", and the lock as origin. Nil when the update is allowed.
 // A thousand removed keys of one container would repeat its value a thousand times: once all values have a megabyte
-// together, they are replaced with field.OmitValueType.
+// together, they are replaced with field.OmitValueType. The zero Report has one internal error.
 func (r Report) ErrorList() field.ErrorList {
 	if r.Allowed() {
 		return nil
+	}
+	if !r.broken() {
+		return field.ErrorList{field.InternalError(nil, errors.New("this update was not checked for immutable fields"))}
 	}
 	errs := make(field.ErrorList, 0, len(r.Violations)+1)
 	room := maxValues
@@ -60,16 +69,25 @@ const Redacted = check.Redacted
 // reporter makes a report of what was found.
 type reporter struct {
 	report                 Report
+	detail                 detail
 	steps, differenceSteps int
 	memo                   *check.Memo
 	redactor               check.Redactor
 }
 
-func report(refused *check.Refused) Report {
+// detail is how much a report tells. Looking for differences costs more than the check itself, and error lists have none.
+type detail int
+
+const (
+	withDifferences detail = iota
+	forErrorList
+)
+
+func report(refused *check.Refused, d detail) Report {
 	if refused == nil {
-		return Report{}
+		return Report{checked: true}
 	}
-	r := reporter{memo: refused.Memo}
+	r := reporter{memo: refused.Memo, report: Report{checked: true}, detail: d}
 	r.visit(nil, 0, refused.Found)
 	return r.report
 }
@@ -82,8 +100,10 @@ func (r *reporter) visit(path *field.Path, depth int, f *check.Found) {
 		}
 		r.steps += depth
 		v := violation(path, refusal, r.redactor.Hide)
-		if below := r.memo.Differences(refusal); below != nil {
-			r.differences(&v, path, depth, below)
+		if r.detail == withDifferences {
+			if below := r.memo.Differences(refusal); below != nil {
+				r.differences(&v, path, depth, below)
+			}
 		}
 		r.report.Violations = append(r.report.Violations, v)
 	}

@@ -25,12 +25,16 @@ func (c StatusCode) String() string { return fmt.Sprintf("%d %s", int(c), http.S
 const maxInMessage = 100
 
 // Status returns the refusal of an update of the object name of kind gk: one cause per violation, under Invalid (422)
-// or BadRequest (400). Any other code is Invalid. It returns nil if the update is allowed.
+// or BadRequest (400). Any other code is Invalid. It returns nil if the update is allowed, and 500 for the zero Report.
 func (r Report) Status(gk schema.GroupKind, name string, code StatusCode) *metav1.Status {
 	if r.Allowed() {
 		return nil
 	}
 	errs := r.ErrorList()
+	if !r.broken() {
+		status := apierrors.NewInternalError(errs.ToAggregate()).Status()
+		return &status
+	}
 	rest := errs[min(len(errs), maxInMessage):]
 	status := apierrors.NewInvalid(gk, name, errs[:len(errs)-len(rest)]).Status()
 	for _, e := range rest {

@@ -69,28 +69,35 @@ func (v *Validator) ValidateUpdate(newObj, oldObj map[string]any) field.ErrorLis
 
 // refusals is ValidateUpdate for schemas with locks, apart so that the test for none is inlined.
 func (v *Validator) refusals(newObj, oldObj map[string]any) field.ErrorList {
-	return v.Check(newObj, oldObj).ErrorList()
+	return report(v.checker.Check(newObj, oldObj), forErrorList).ErrorList()
 }
 
 // ValidateUpdateJSON is ValidateUpdate on encoded objects, such as the raw ones of an AdmissionReview; it reads only what
 // the locks need and costs a small part of decoding both. It returns an error if either document is not a JSON object; empty
 // input is an error too. The document null is an empty object, as in encoding/json: a caller that must tell a missing object
-// from an empty one has to do so before.
+// from an empty one has to do so before. With an error the list is not empty either: its one internal error refuses the update.
 func (v *Validator) ValidateUpdateJSON(newJSON, oldJSON []byte) (field.ErrorList, error) {
-	r, err := v.CheckJSON(newJSON, oldJSON)
+	r, err := v.checkJSON(newJSON, oldJSON, forErrorList)
 	return r.ErrorList(), err
 }
 
 // Check is ValidateUpdate with old values, locks and schema paths.
 func (v *Validator) Check(newObj, oldObj map[string]any) Report {
-	return report(v.checker.Check(newObj, oldObj))
+	return report(v.checker.Check(newObj, oldObj), withDifferences)
 }
 
-// CheckJSON is ValidateUpdateJSON with old values, locks and schema paths. With an error the Report is zero, which is also
-// an allowed update, so look at the error first.
+// CheckJSON is ValidateUpdateJSON with old values, locks and schema paths. With an error the Report is zero, which allows
+// nothing.
 func (v *Validator) CheckJSON(newJSON, oldJSON []byte) (Report, error) {
+	return v.checkJSON(newJSON, oldJSON, withDifferences)
+}
+
+func (v *Validator) checkJSON(newJSON, oldJSON []byte, d detail) (Report, error) {
 	refused, err := v.checker.CheckJSON(newJSON, oldJSON)
-	return report(refused), err
+	if err != nil {
+		return Report{}, err
+	}
+	return report(refused, d), nil
 }
 
 // Root returns the compiled node of the whole object, nil if nothing is locked. It is for the packages of this module that

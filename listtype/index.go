@@ -1,6 +1,9 @@
 package listtype
 
-import "hash/maphash"
+import (
+	"hash/maphash"
+	"slices"
+)
 
 // Index finds the positions of the items of a list that are equal to a given one. It reads the list until it is
 // dropped and never changes it; a lookup changes nothing either, so concurrent ones are safe.
@@ -88,6 +91,23 @@ func (ix *Index) take(number int32) (first int, left int32) {
 		g.count--
 	}
 	return int(g.first), left
+}
+
+// rest implements counter, after the counts were changed.
+func (ix *Index) rest(n int) []int {
+	rest := make([]int, 0, n)
+	for _, g := range ix.groups {
+		if g.count == 0 {
+			continue
+		}
+		from := len(rest)
+		for i := g.first; i >= 0; i = ix.next[i] {
+			rest = append(rest, int(i))
+		}
+		rest = slices.Delete(rest, from, len(rest)-int(g.count))
+	}
+	slices.Sort(rest)
+	return rest
 }
 
 // First returns the first position of an item equal to item, or -1.

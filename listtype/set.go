@@ -17,7 +17,7 @@ func EqualSets(a, b []any, eq Equality) bool {
 	if len(a) == 0 {
 		return true
 	}
-	for range lacking(b, a, eq) {
+	for range lacking(b, newCounter(a, eq)) {
 		return false
 	}
 	return true
@@ -34,16 +34,40 @@ func Added(newList, oldList []any, eq Equality) []int {
 		return nil
 	}
 	var added []int
-	for j := range lacking(newList[i:], oldList[i:], eq) {
+	for j := range lacking(newList[i:], newCounter(oldList[i:], eq)) {
 		added = append(added, i+j)
 	}
 	return added
 }
 
-// lacking yields the indices in newList of the items that oldList lacks, counted with multiplicity.
-func lacking(newList, oldList []any, eq Equality) iter.Seq[int] {
+// Changed returns what Added returns for both directions: the indices in newList of the items that oldList lacks, and those
+// in oldList of the items that newList lacks. It hashes each list once.
+func Changed(newList, oldList []any, eq Equality) (added, removed []int) {
+	i := 0
+	for i < len(newList) && i < len(oldList) && eq.Equal(newList[i], oldList[i]) {
+		i++
+	}
+	newList, oldList = newList[i:], oldList[i:]
+	if len(newList)+len(oldList) == 0 {
+		return nil, nil
+	}
+	olds := newCounter(oldList, eq)
+	for j := range lacking(newList, olds) {
+		added = append(added, i+j)
+	}
+	if left := len(oldList) - (len(newList) - len(added)); left > 0 {
+		removed = olds.rest(left)
+		for j := range removed {
+			removed[j] += i
+		}
+	}
+	return added, removed
+}
+
+// lacking takes the items of newList from the old ones. It yields the indices of those that are not there, counted with
+// multiplicity.
+func lacking(newList []any, olds counter) iter.Seq[int] {
 	return func(yield func(int) bool) {
-		olds := newCounter(oldList, eq)
 		var found [block]int32
 		for from := 0; from < len(newList); from += block {
 			items := newList[from:min(from+block, len(newList))]

@@ -1,6 +1,9 @@
 package listtype
 
-import "hash/maphash"
+import (
+	"hash/maphash"
+	"slices"
+)
 
 // counter says how many of the items of a list are left.
 type counter interface {
@@ -10,6 +13,9 @@ type counter interface {
 	// take takes one of the items with a number. It returns the position of the first of them in the list, and how many
 	// were left before.
 	take(number int32) (first int, left int32)
+	// rest returns the positions of the items that were not taken, n of them, in order. Of equal items the first ones count as
+	// taken.
+	rest(n int) []int
 }
 
 // newCounter returns a counter for list. Cost: as NewIndex.
@@ -140,4 +146,22 @@ func (t *texts) take(number int32) (first int, left int32) {
 		t.left[number]--
 	}
 	return int(number), left
+}
+
+func (t *texts) rest(n int) []int {
+	untaken := map[string]int32{}
+	for first, left := range t.left {
+		if left > 0 {
+			untaken[t.texts[first]] = left
+		}
+	}
+	rest := make([]int, 0, n)
+	for i := len(t.texts) - 1; len(rest) < n; i-- {
+		if left := untaken[t.texts[i]]; left > 0 {
+			untaken[t.texts[i]]--
+			rest = append(rest, i)
+		}
+	}
+	slices.Reverse(rest)
+	return rest
 }

@@ -89,6 +89,12 @@ func TestTextsAgreeWithIndex(t *testing.T) {
 			if got := Added(a, b, index); !slices.Equal(got, want) {
 				t.Fatalf("%v and %v: the index says that %v are added, want %v", a, b, got, want)
 			}
+			for _, eq := range []Equality{eq, index} {
+				added, removed := Changed(a, b, eq)
+				if !slices.Equal(added, want) || !slices.Equal(removed, lackingByAll(b, a, eq)) {
+					t.Fatalf("%v and %v: %v are added and %v removed, want %v and %v", a, b, added, removed, want, lackingByAll(b, a, eq))
+				}
+			}
 			got, gotOK := Match(a, b, eq)
 			wantAt, wantOK := Match(a, b, index)
 			if gotOK != wantOK || !reflect.DeepEqual(got, wantAt) {

@@ -83,6 +83,9 @@ func sameInt(a, b *int32) bool { return a == b || a != nil && b != nil && *a == 
 
 func TestAllocatesNothing(t *testing.T) {
 	newObj, oldObj := cluster(50), cluster(50)
+	for _, c := range []*Cluster{newObj, oldObj} { // one that holds an inf.Dec
+		c.Spec.Nodes[0].Resources["memory"] = resource.MustParse("1.5Gi")
+	}
 	shuffled := cluster(50)
 	slices.Reverse(shuffled.Spec.Nodes)
 	slices.Reverse(shuffled.Spec.Tags)

@@ -1,7 +1,6 @@
 package typed
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
 	"net/netip"
@@ -13,9 +12,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/kube-openapi/pkg/validation/spec"
-
-	"github.com/fieldlock/fieldlock/immutability"
 )
 
 const (
@@ -32,6 +28,25 @@ func byNumber(fallback string) string {
 }
 
 func to[T any](v T) *T { return &v }
+
+// remembering is a quantity that remembers its text.
+func remembering(text string) resource.Quantity {
+	q := resource.MustParse(text)
+	_ = q.String()
+	return q
+}
+
+// decimal is a quantity that holds an inf.Dec, as one does that was added up.
+func decimal(text string) resource.Quantity {
+	q := resource.MustParse(text)
+	q.AsDec()
+	return q
+}
+
+// decoded is a value of every kind of JSON.
+func decoded() any {
+	return map[string]any{"a": []any{nil, true, "x", int64(1), 1.5, map[string]any{}}, "b": nil}
+}
 
 // TestUpdates: what Go tells apart and JSON does not, and the other way round. Proved is an update that is allowed without
 // writing JSON.
@@ -88,6 +103,7 @@ func TestUpdates(t *testing.T) {
 			*embedded
 			Zone string `json:"zone"`
 		}{{&embedded{"a"}, "x"}}}, refused},
+		{"an empty list by a name that is not the first field", "nothing is read of it", `"type":"array","x-kubernetes-list-type":"map","x-kubernetes-list-map-keys":["zone"],"items":{"type":"object","properties":{"zone":{"type":"string"},"port":{"x-kubernetes-immutable":true}}}`, &one[[]given]{[]given{{1, "x"}}}, &one[[]given]{}, proved},
 		{"two texts as a key", "both of them count", strings.NewReplacer(`["name"]`, `["name","part"]`, `"zone"`, `"part":{"type":"string"},"zone"`).Replace(byName) + `,"x-fieldlock-update":["NoAddItem"]`, &one[[]pair]{[]pair{{"a", "2", "x"}}}, &one[[]pair]{[]pair{{"a", "1", "x"}}}, refused},
 		{"names with one ending", "they are two", byName + `,"x-fieldlock-update":["NoAddItem"]`, &one[[]plainItem]{[]plainItem{{Name: "one-same-ending"}}}, &one[[]plainItem]{[]plainItem{{Name: "two-same-ending"}}}, refused},
 		{"texts with one ending", "they are two", setOfTexts + `,` + locked, &one[[]string]{[]string{"one-same-ending"}}, &one[[]string]{[]string{"two-same-ending"}}, refused},
@@ -154,6 +170,21 @@ func TestUpdates(t *testing.T) {
 		{"a list that changes", "it stays set", `"type":"array","items":{},"x-fieldlock-update":["NoUnset"]`, &one[[]string]{[]string{"b"}}, &one[[]string]{[]string{"a"}}, proved},
 		{"a list that was empty", "an empty list is set", `"type":"array","items":{},"x-fieldlock-update":["NoSet"]`, &one[[]string]{[]string{"b"}}, &one[[]string]{[]string{}}, proved},
 		{"a quantity that changes", "it stays set", `"x-fieldlock-update":["NoUnset"]`, &one[resource.Quantity]{resource.MustParse("2")}, &one[resource.Quantity]{resource.MustParse("1")}, proved},
+		{"a quantity that is written alike", "1000m and 1 are the same text", locked, &one[resource.Quantity]{resource.MustParse("1000m")}, &one[resource.Quantity]{resource.MustParse("1")}, proved},
+		{"a large quantity that is written alike", "one of them remembers its text", locked, &one[resource.Quantity]{resource.MustParse("100000000000000000000")}, &one[resource.Quantity]{remembering("100000000000000000000")}, proved},
+		{"a quantity that was added up", "it holds another kind of number", `"type":"object","additionalProperties":{},` + locked, &one[map[string]resource.Quantity]{map[string]resource.Quantity{"a": resource.MustParse("1")}}, &one[map[string]resource.Quantity]{map[string]resource.Quantity{"a": decimal("1")}}, proved},
+		{"a quantity that was added up, alone", "the same, read in place", locked, &one[resource.Quantity]{resource.MustParse("1000m")}, &one[resource.Quantity]{decimal("1000m")}, proved},
+		{"a quantity with a sign", "it is equal, and is written as it was read", locked, &one[resource.Quantity]{resource.MustParse("+1")}, &one[resource.Quantity]{resource.MustParse("1")}, refused},
+		{"a quantity with zeros", "the same", locked, &one[resource.Quantity]{resource.MustParse("1.500")}, &one[resource.Quantity]{resource.MustParse("1500m")}, refused},
+		{"a quantity with an exponent", "the same", locked, &one[map[string]resource.Quantity]{map[string]resource.Quantity{"a": resource.MustParse("1E3")}}, &one[map[string]resource.Quantity]{map[string]resource.Quantity{"a": resource.MustParse("1e3")}}, refused},
+		{"a format that a method writes", "the quantities are written alike", `"type":"string",` + locked, &one[formatted]{formatted{resource.MustParse("1")}}, &one[formatted]{formatted{*resource.NewQuantity(1, resource.BinarySI)}}, refused},
+		{"a float32 in any", "it is written with fewer digits", locked, &one[any]{float32(0.1)}, &one[any]{float64(float32(0.1))}, refused},
+		{"a float32 in any that is written alike", "the two types have one text for it", locked, &one[any]{float32(0.1)}, &one[any]{0.1}, allowed},
+		{"-0 in any", "it is the number 0", locked, &leftOut[any]{math.Copysign(0, -1)}, &leftOut[any]{0.0}, proved},
+		{"a sign in any", "Go calls 0 and -0 equal, and the method does not", `"type":"string",` + locked, &one[any]{signed(math.Copysign(0, -1))}, &one[any]{signed(0)}, refused},
+		{"a nil list in any", "it is written as null, and nothing is left out", locked, &leftOut[any]{[]any(nil)}, &leftOut[any]{}, refused},
+		{"a nil map in any", "the same", locked, &leftOut[any]{}, &leftOut[any]{map[string]any(nil)}, refused},
+		{"decoded JSON in any", "nothing changes", `"x-kubernetes-preserve-unknown-fields":true,` + locked, &one[any]{decoded()}, &one[any]{decoded()}, proved},
 		{"a number that becomes zero", "it is left out", `"type":"integer","x-fieldlock-update":["NoUnset"]`, &leftOut[int]{0}, &leftOut[int]{1}, refused},
 		{"a pointer to another number", "it stays set", `"type":"integer","x-fieldlock-update":["NoUnset"]`, &one[*int]{to(2)}, &one[*int]{to(1)}, proved},
 		{"a pointer to a zero time", "it is written as null", `"type":"string","x-fieldlock-update":["NoUnset"]`, &one[*metav1.Time]{&metav1.Time{}}, &one[*metav1.Time]{&metav1.Time{Time: time.Unix(1, 0)}}, refused},
@@ -219,11 +250,7 @@ func TestUpdates(t *testing.T) {
 	reordered(inOtherOrder[uint64](5, math.MaxInt64))
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {
-			var s spec.Schema
-			if err := json.Unmarshal([]byte(`{"type":"object","properties":{"v":{`+row.schema+`}}}`), &s); err != nil {
-				t.Fatal(err)
-			}
-			v := immutability.MustCompile(&s)
+			v := compileText(t, `{"type":"object","properties":{"v":{`+row.schema+`}}}`)
 			plan, err := CompileType(v, reflect.TypeOf(row.newObj).Elem())
 			if err != nil {
 				t.Fatal(err)

@@ -1,6 +1,11 @@
 package typed
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"math"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+)
 
 // one is an object with a single member; leftOut and zeroOut leave it out in one way each.
 type one[T any] struct {
@@ -119,3 +124,18 @@ type embeds[T any] struct{ *one[T] }
 type alike int
 
 func (alike) MarshalText() ([]byte, error) { return []byte("alike"), nil }
+
+// formatted writes what two equal quantities do not share.
+type formatted struct{ q resource.Quantity }
+
+func (f formatted) MarshalText() ([]byte, error) { return []byte(f.q.Format), nil }
+
+// signed writes its sign only.
+type signed float64
+
+func (s signed) MarshalText() ([]byte, error) {
+	if math.Signbit(float64(s)) {
+		return []byte("-"), nil
+	}
+	return []byte("+"), nil
+}

@@ -5,12 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"time"
 	"unsafe"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/fieldlock/fieldlock/internal/check"
-	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 )
 
 // comparer compares two values of one Go type, at a and b. If it reports true, encoding/json writes both as JSON that is
@@ -37,6 +37,7 @@ var (
 	jsonMarshaler = reflect.TypeFor[json.Marshaler]()
 	textMarshaler = reflect.TypeFor[encoding.TextMarshaler]()
 	quantityType  = reflect.TypeFor[resource.Quantity]()
+	locationType  = reflect.TypeFor[time.Location]()
 )
 
 // writesItself reports whether a method of the type writes its values. Pointers and interfaces have none of their own.
@@ -47,15 +48,17 @@ func writesItself(t reflect.Type) bool {
 
 // of returns the comparer for values of t. The path names the field in errors: for a type that has no JSON form.
 func (c comparers) of(t reflect.Type, e *check.Equality, exact bool, path string) (comparer, error) {
+	if t == quantityType && !exact {
+		if q, ok := newQuantity(); ok {
+			return q, nil
+		}
+	}
 	if !exact && writesItself(t) {
 		exact, e = true, nil
 	}
 	key := comparerKey{t, e, exact}
 	if done, ok := c[key]; ok {
 		return done, nil
-	}
-	if t == quantityType {
-		return quantity{}, nil
 	}
 	switch k := t.Kind(); k {
 	case reflect.Bool, reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
@@ -68,6 +71,9 @@ func (c comparers) of(t reflect.Type, e *check.Equality, exact bool, path string
 	case reflect.Float64:
 		return float[float64]{}, nil
 	case reflect.Pointer:
+		if t.Elem() == locationType { // time.Local fills in its own when it is first used
+			return identity(t.Size()), nil
+		}
 		p := &pointer{}
 		c[key] = p
 		var err error
@@ -139,19 +145,69 @@ func (float[T]) equal(a, b unsafe.Pointer, _ int) bool {
 	return sameBytes(a, b, unsafe.Sizeof(T(0))) && *(*T)(a) == *(*T)(b)
 }
 
-// dynamic compares values of type any.
+// dynamic compares values of type any, of the types that JSON is decoded to and other scalars. Values of other types are
+// written by the rules of their own types, so nothing is proved of them.
 type dynamic struct{}
 
-func (dynamic) equal(a, b unsafe.Pointer, _ int) bool {
-	return jsonvalue.Equal(*(*any)(a), *(*any)(b))
+func (dynamic) equal(a, b unsafe.Pointer, depth int) bool {
+	return sameDynamic(*(*any)(a), *(*any)(b), depth)
 }
 
-// quantity compares what is written, which a Quantity may remember on one side only.
-type quantity struct{}
+// sameDynamic tells nil from a nil list: a field of type any with omitempty leaves out only the first. Numbers of two types
+// can be equal in Go and be written in two ways, as float32(0.1) and float64(float32(0.1)) are.
+func sameDynamic(a, b any, depth int) bool {
+	switch x := a.(type) {
+	case nil:
+		return b == nil
+	case string, bool, int64, float64, int, int32, int16, int8, uint64, uint, uint32, uint16, uint8, float32, json.Number:
+		return x == b
+	case map[string]any:
+		y, ok := b.(map[string]any)
+		if !ok || len(x) != len(y) || (x == nil) != (y == nil) || depth >= maxDepth {
+			return false
+		}
+		for key, value := range x {
+			if other, ok := y[key]; !ok || !sameDynamic(value, other, depth+1) {
+				return false
+			}
+		}
+		return true
+	case []any:
+		y, ok := b.([]any)
+		if !ok || len(x) != len(y) || (x == nil) != (y == nil) || depth >= maxDepth {
+			return false
+		}
+		for i := range x {
+			if !sameDynamic(x[i], y[i], depth+1) {
+				return false
+			}
+		}
+		return true
+	}
+	return false
+}
 
-func (quantity) equal(a, b unsafe.Pointer, _ int) bool {
-	x, y := (*resource.Quantity)(a), (*resource.Quantity)(b)
-	return x.Format == y.Format && x.Cmp(*y) == 0
+// quantity compares the texts that are written. A Quantity remembers its text at the offset remembered, if it has one: equal
+// quantities can have several, as "+1" and "1.500" are written as they were read. The methods of a Quantity write to it (Cmp
+// turns numbers into inf.Dec, String remembers the text), so they are called on copies.
+type quantity struct{ remembered uintptr }
+
+// newQuantity returns no comparer for a Quantity that does not say whether it remembers a text.
+func newQuantity() (q quantity, ok bool) {
+	text, ok := quantityType.FieldByName("s")
+	return quantity{text.Offset}, ok && text.Type.Kind() == reflect.String
+}
+
+func (q quantity) equal(a, b unsafe.Pointer, _ int) bool {
+	x, y := *(*resource.Quantity)(a), *(*resource.Quantity)(b)
+	xText, yText := *(*string)(unsafe.Add(a, q.remembered)), *(*string)(unsafe.Add(b, q.remembered))
+	switch {
+	case xText == "" && yText == "":
+		return x.Format == y.Format && x.Cmp(y) == 0
+	case xText == yText:
+		return true
+	}
+	return x.String() == y.String()
 }
 
 // pointer compares what two pointers point to; nil is null.

@@ -149,7 +149,7 @@ func (s *scalars) subset(part, whole *header) bool {
 		return false
 	}
 	if _, texts := s.elem.(text); texts && whole.len <= few {
-		at, _ := match(column{part.data, s.size, part.len}, column{whole.data, s.size, whole.len}, false)
+		at, _ := match(column{part, s.size, 0}, column{whole, s.size, 0}, false)
 		for i := range part.len {
 			if at[i] < 0 {
 				return false

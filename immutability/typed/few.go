@@ -7,12 +7,14 @@ import (
 
 // column is a string in each item of a list.
 type column struct {
-	first unsafe.Pointer // the string of the first item
-	size  uintptr        // of an item
-	len   int
+	*header         // of the list
+	size    uintptr // of an item
+	offset  uintptr // of the string in it
 }
 
-func (c *column) at(i int) string { return *(*string)(unsafe.Add(c.first, uintptr(i)*c.size)) }
+func (c *column) at(i int) string {
+	return *(*string)(unsafe.Add(c.data, uintptr(i)*c.size+c.offset))
+}
 
 // few is up to how many items are compared with each other, which takes less time than hashing them.
 const few = 8

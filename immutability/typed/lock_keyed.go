@@ -109,8 +109,8 @@ func (l *keyedItems) plainInPlace(newList, oldList *header, depth int) (kept, al
 	rising, letters := true, uint64(0)
 	lastLength, lastEnding := -1, uint64(0)
 	keyAt, size, texts := l.keys[0].at.offset, l.view.size, l.texts
-	newItem, oldItem := newList.data, oldList.data
-	for range newList.len {
+	for place := uintptr(0); place < uintptr(newList.len)*size; place += size {
+		newItem, oldItem := unsafe.Add(newList.data, place), unsafe.Add(oldList.data, place)
 		name := *(*string)(unsafe.Add(newItem, keyAt))
 		if name != *(*string)(unsafe.Add(oldItem, keyAt)) {
 			return false, false
@@ -133,7 +133,6 @@ func (l *keyedItems) plainInPlace(newList, oldList *header, depth int) (kept, al
 		letters |= all
 		rising = rising && (len(name) > lastLength || len(name) == lastLength && ending > lastEnding)
 		lastLength, lastEnding = len(name), ending
-		newItem, oldItem = unsafe.Add(newItem, size), unsafe.Add(oldItem, size)
 	}
 	return true, rising && letters&highs == 0 || l.sorted(newList) || l.unique(newList)
 }
@@ -217,7 +216,7 @@ func (l *keyedItems) byKey(newList, oldList *header, depth int) bool {
 // plainByKey is byKey for a few items of a plain list. ok is false where it proves nothing.
 func (l *keyedItems) plainByKey(newList, oldList *header, depth int) (ok bool) {
 	at := l.keys[0].at.offset
-	matches, ok := match(column{unsafe.Add(newList.data, at), l.view.size, newList.len}, column{unsafe.Add(oldList.data, at), l.view.size, oldList.len}, true)
+	matches, ok := match(column{newList, l.view.size, at}, column{oldList, l.view.size, at}, true)
 	if !ok {
 		return false
 	}

@@ -3,6 +3,7 @@ package typed
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"reflect"
 	"strings"
@@ -233,7 +234,8 @@ func (m maker) fill(v reflect.Value, depth int) {
 		*p = pick(m, metav1.Time{}, metav1.NewTime(time.Unix(int64(m.IntN(3)), 0)), metav1.NewTime(time.Unix(1, 0).UTC()), metav1.NewTime(time.Unix(1, 5)))
 		return
 	case *resource.Quantity:
-		*p = pick(m, resource.Quantity{}, resource.MustParse("1"), resource.MustParse("1000m"), resource.MustParse("1Ki"), resource.MustParse("1024"), resource.MustParse("0.5"), resource.MustParse("100000000000000000000"))
+		*p = pick(m, resource.Quantity{}, resource.MustParse("1"), resource.MustParse("1000m"), resource.MustParse("1Ki"), resource.MustParse("1024"), resource.MustParse("0.5"), resource.MustParse("500m"), resource.MustParse("0.500"),
+			resource.MustParse("+1"), resource.MustParse("1E3"), resource.MustParse("1e3"), resource.MustParse("1k"), resource.MustParse("100000000000000000000"), decimal("1"), decimal("0.5"), *resource.NewQuantity(1, resource.BinarySI))
 		if m.chance(30) {
 			_ = p.String() // remembers the text
 		}
@@ -260,7 +262,10 @@ func (m maker) fill(v reflect.Value, depth int) {
 		*p = masked{inner{pick(m, someTexts...)}}
 		return
 	case *any:
-		*p = pick[any](m, nil, "a", int64(1), 1.0, map[string]any{"a": int64(1)}, []any{}, []any{"a"}, &Base{Name: "a"}, &Base{Name: "b"})
+		*p = pick[any](m, nil, "a", int64(1), 1.0, map[string]any{"a": int64(1)}, []any{}, []any{"a"}, &Base{Name: "a"}, &Base{Name: "b"},
+			[]any(nil), map[string]any(nil), int32(1), float32(0.1), 0.1, float64(float32(0.1)), math.Copysign(0, -1), 0.0, int64(0), uint64(1<<63), float64(1<<63),
+			json.Number("1"), json.Number("1.0"), []string{"a"}, signed(0), signed(math.Copysign(0, -1)), &leftOut[float64]{}, &leftOut[float64]{math.Copysign(0, -1)},
+			map[string]any{"a": []any(nil)}, map[string]any{"a": nil}, resource.MustParse("1"), resource.MustParse("+1"))
 		return
 	}
 	switch v.Kind() {
@@ -276,7 +281,7 @@ func (m maker) fill(v reflect.Value, depth int) {
 			v.SetUint(1<<63 + uint64(m.IntN(2)))
 		}
 	case reflect.Float32, reflect.Float64:
-		v.SetFloat(float64(m.IntN(3)) / 2)
+		v.SetFloat(pick(m, 0, math.Copysign(0, -1), 0.5, 0.1, 1))
 	case reflect.Pointer:
 		if m.chance(70) && depth < 6 {
 			v.Set(reflect.New(v.Type().Elem()))

@@ -31,7 +31,8 @@ func Compile[T any](v *immutability.Validator) (*Validator[T], error) {
 
 // ValidateUpdate reports every locked field that differs between oldObj and newObj, with the verdict and paths of
 // ValidateUpdateJSON on the objects that encoding/json writes. Nil when the update is allowed. It takes a nil pointer as an
-// object without fields. Neither object is changed.
+// object without fields. Neither object is changed, so checks may share them, as long as the objects' own methods
+// (MarshalJSON, MarshalText, IsZero) change nothing either.
 //
 // An object that encoding/json cannot write, such as one with a NaN in a locked field, gives an internal error; the update
 // must be refused then, as with every error of the list.
@@ -48,7 +49,7 @@ func (v *Validator[T]) ValidateUpdate(newObj, oldObj *T) field.ErrorList {
 // Check is ValidateUpdate with old values, locks and schema paths. An error means that nothing was checked.
 func (v *Validator[T]) Check(newObj, oldObj *T) (immutability.Report, error) {
 	if v.plan.accepts(unsafe.Pointer(newObj), unsafe.Pointer(oldObj)) {
-		return immutability.Report{}, nil
+		return v.plan.allowed, nil
 	}
 	return v.plan.exact(newObj, oldObj)
 }
@@ -64,7 +65,8 @@ func errorList(report immutability.Report, err error) field.ErrorList {
 type Plan struct {
 	validator *immutability.Validator
 	typ       reflect.Type
-	root      lock // nil: no locks
+	root      lock                // nil: no locks
+	allowed   immutability.Report // of an update that breaks nothing
 }
 
 // CompileType is Compile for the struct type t.
@@ -75,7 +77,7 @@ func CompileType(v *immutability.Validator, t reflect.Type) (*Plan, error) {
 	case t == nil:
 		return nil, errors.New("there is no type: give the type of an API object")
 	}
-	p := &Plan{validator: v, typ: t}
+	p := &Plan{validator: v, typ: t, allowed: v.Check(nil, nil)}
 	if v.Empty() {
 		return p, nil
 	}
@@ -107,7 +109,7 @@ func (p *Plan) Check(newObj, oldObj any) (immutability.Report, error) {
 		at[i] = v.UnsafePointer()
 	}
 	if p.accepts(at[0], at[1]) {
-		return immutability.Report{}, nil
+		return p.allowed, nil
 	}
 	return p.exact(newObj, oldObj)
 }

@@ -99,10 +99,11 @@ func (m *Memo) differenceOfLists(l *ListEquality, r *Redaction, newList, oldList
 	switch l.Kind {
 	case AsSet:
 		var f *Found
-		for _, i := range m.added(l.Items, newList, oldList) {
+		added, removed := m.changed(l.Items, newList, oldList)
+		for _, i := range added {
 			f = f.add(differs(r.Item(), present(newList[i]), Value{}), index(i))
 		}
-		for _, i := range m.added(l.Items, oldList, newList) {
+		for _, i := range removed {
 			f = f.and(differs(r.Item(), Value{}, present(oldList[i])))
 		}
 		return f
@@ -152,18 +153,18 @@ func (m *Memo) differenceByKey(l *ListEquality, r *Redaction, newList, oldList [
 	return f
 }
 
-// added returns the indices in newList of the items that oldList lacks, counted with multiplicity.
-func (m *Memo) added(items *Equality, newList, oldList []any) []int {
+// changed returns the indices of the items that only one of two sets has, counted with multiplicity.
+func (m *Memo) changed(items *Equality, newList, oldList []any) (added, removed []int) {
 	i := 0
 	for i < len(newList) && i < len(oldList) && m.likely(items, newList[i], oldList[i]) && m.Equal(items, newList[i], oldList[i]) {
 		i++
 	}
-	if i == len(newList) {
-		return nil
-	}
-	added := listtype.Added(newList[i:], oldList[i:], m.items(items))
+	added, removed = listtype.Changed(newList[i:], oldList[i:], m.items(items))
 	for j := range added {
 		added[j] += i
 	}
-	return added
+	for j := range removed {
+		removed[j] += i
+	}
+	return added, removed
 }

@@ -43,15 +43,16 @@ var _ List = (*SetItems)(nil)
 
 func (n *SetItems) check(m *Memo, newList, oldList []any) *Found {
 	var f *Found
+	added, removed := m.changed(n.Equality, newList, oldList)
 	for i := range n.Locks {
 		l := &n.Locks[i]
 		if l.RefuseAdd {
-			for _, at := range m.added(n.Equality, newList, oldList) {
+			for _, at := range added {
 				f = f.add(l.added(newList[at]), index(at))
 			}
 		}
 		if l.RefuseRemove {
-			for _, at := range m.added(n.Equality, oldList, newList) {
+			for _, at := range removed {
 				f = f.and(l.removed(oldList[at]))
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"math"
 	"reflect"
+	"strconv"
 )
 
 // Equal reports whether a and b are equal as the documentation of package immutability says, without a schema: lists are
@@ -117,7 +118,7 @@ func numberOf(v any) (n number, ok bool) {
 	case uint8:
 		return number{integer: int64(v)}, true
 	case float32:
-		return numberOfFloat(float64(v)), true
+		return numberOfFloat32(v), true
 	case json.Number:
 		if i, err := v.Int64(); err == nil { // not with a fraction or an exponent
 			return number{integer: i}, true
@@ -134,6 +135,17 @@ func numberOfUint(u uint64) number {
 		return number{integer: int64(u)}
 	}
 	return number{float: float64(u)}
+}
+
+// numberOfFloat32 is the number that util/json decodes the shortest text of f to: 0.1 for float32(0.1), which is another
+// float64 than float64(float32(0.1)).
+func numberOfFloat32(f float32) number {
+	var text [32]byte
+	exact, err := strconv.ParseFloat(string(strconv.AppendFloat(text[:0], float64(f), 'g', -1, 32)), 64)
+	if err != nil {
+		exact = float64(f)
+	}
+	return numberOfFloat(exact)
 }
 
 // numberOfFloat gives -0.0 and every integral float in the range of int64 the form of that integer.

@@ -21,6 +21,8 @@ var classes = []struct {
 	{"zero in every form", []any{int64(0), 0.0, math.Copysign(0, -1), int(0), uint8(0), json.Number("0"), json.Number("-0.0")}},
 	{"one in every form", []any{int64(1), 1.0, int(1), int32(1), int16(1), int8(1), uint(1), uint64(1), uint32(1), uint16(1), uint8(1), float32(1), json.Number("1e0")}},
 	{"one and a half", []any{1.5, float32(1.5), json.Number("15e-1")}},
+	{"a tenth, as every type writes it", []any{0.1, float32(0.1), json.Number("0.1")}},
+	{"what float32 makes of a tenth", []any{float64(float32(0.1))}},
 	{"true is not 1", []any{true}},
 	{"false is not 0", []any{false}},
 	{"a digit is no number", []any{"1"}},

@@ -44,7 +44,7 @@ func (t *Template) Validate() Preview {
 		}
 	}
 	e.refusals.Sort()
-	return Preview{parameter.Decision{Refusals: e.refusals}, e.unchecked}
+	return Preview{parameter.Decision{Refusals: e.refusals, Resulting: parameter.Values{}}, e.unchecked}
 }
 
 // Create previews the creation of a stack. A name that the template does not define is refused, and so is a parameter

@@ -122,7 +122,7 @@ func (e *evaluation) finish() Admission {
 	e.refusals.Sort()
 
 	admission := Admission{Decision: parameter.Decision{Refusals: e.refusals, Changes: changes}}
-	if !admission.Allowed() {
+	if len(e.refusals) > 0 {
 		admission.Resulting = parameter.FromTexts(e.current.Texts())
 		return admission
 	}
