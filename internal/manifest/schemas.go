@@ -64,6 +64,9 @@ func SchemasOf(arg string, files []File) (s Schemas, errs []error, err error) {
 	}
 	set := Objects(rest)
 	if len(s.Documents)+len(set.CRDs)+len(set.Errs) == 0 {
+		if len(set.Repeated) > 0 { // perhaps the reason: of two kinds the last one counts
+			return s, nil, set.Repeated[0].Err()
+		}
 		if arg == "-" {
 			arg = Stdin
 		}
