@@ -1,9 +1,64 @@
 package normalize
 
 import (
+	"encoding/json"
 	"maps"
+	"reflect"
 	"slices"
+
+	"github.com/fieldlock/fieldlock/internal/schema"
 )
+
+// blank says which values of a marked property count as absent, besides null.
+type blank struct {
+	object, array, text, number, boolean bool
+}
+
+// undefined is the blank of x-kubernetes-normalize: undefined.
+var undefined = blank{object: true, array: true}
+
+// zeroOf returns the blank of x-kubernetes-normalize: zero at l. ok is false if l has no single type, and so no zero
+// value.
+func zeroOf(l *schema.Location) (b blank, ok bool) {
+	if l.IntOrString() {
+		return blank{number: true}, true
+	}
+	switch l.Type() {
+	case "object":
+		return blank{object: true}, true
+	case "array":
+		return blank{array: true}, true
+	case "string":
+		return blank{text: true}, true
+	case "integer", "number":
+		return blank{number: true}, true
+	case "boolean":
+		return blank{boolean: true}, true
+	}
+	return blank{}, false
+}
+
+// scalar reports whether value, which is neither an object nor a list, counts as absent.
+func (b blank) scalar(value any) bool {
+	switch value := value.(type) {
+	case nil:
+		return true
+	case string:
+		return b.text && value == ""
+	case bool:
+		return b.boolean && !value
+	case int64:
+		return b.number && value == 0
+	case int:
+		return b.number && value == 0
+	case float64:
+		return b.number && value == 0
+	case json.Number:
+		f, err := value.Float64()
+		return b.number && err == nil && f == 0
+	}
+	return false
+}
 
 // Normalizer applies the marks of a schema, or of a part of one, to values. It is immutable and safe for concurrent
 // use. A nil Normalizer has no marks; all its methods can be called.
@@ -140,4 +195,81 @@ func (n *Normalizer) list(list []any) (out []any, changed bool) {
 		}
 	}
 	return out, changed
+}
+
+// Absences answers [Property.Absent] for the objects of one tree. Absent looks through an object until it finds a member
+// that is not absent, which may be at the very bottom; asked about each level of a deep object, Absences still visits
+// each level once. The zero value is ready. It is for one goroutine, and for objects that do not change meanwhile.
+type Absences struct {
+	known   map[absence]bool
+	visited int
+}
+
+type absence struct {
+	property Property
+	object   uintptr
+}
+
+// Visited returns how many members a has looked at.
+func (a *Absences) Visited() int { return a.visited }
+
+// fewMembers is how many members of one object are visited before answers are kept, which allocates.
+const fewMembers = 64
+
+// Absent is p.Absent(value).
+func (a *Absences) Absent(p Property, value any) bool {
+	if !p.marked {
+		return false
+	}
+	if _, ok := value.(map[string]any); !ok {
+		return p.Absent(value)
+	}
+	left := fewMembers
+	absent, ok := p.absentWithin(value, &left)
+	a.visited += fewMembers - left
+	if ok {
+		return absent
+	}
+	if a.known == nil {
+		a.known = map[absence]bool{}
+	}
+	return a.remembered(p, value)
+}
+
+// absentWithin is Absent while no more than left members are visited; ok is false when there were more.
+func (p Property) absentWithin(value any, left *int) (absent, ok bool) {
+	object, isObject := value.(map[string]any)
+	if !isObject || !p.marked || !p.blank.object {
+		return p.Absent(value), true
+	}
+	for name, member := range object {
+		if *left--; *left < 0 {
+			return false, false
+		}
+		if absent, ok := p.below.Property(name).absentWithin(member, left); !absent {
+			return false, ok
+		}
+	}
+	return true, true
+}
+
+// remembered is Absent that keeps the answer for each object that it visits.
+func (a *Absences) remembered(p Property, value any) bool {
+	object, ok := value.(map[string]any)
+	if !ok || !p.marked || !p.blank.object {
+		return p.Absent(value)
+	}
+	key := absence{p, reflect.ValueOf(object).Pointer()}
+	if absent, ok := a.known[key]; ok {
+		return absent
+	}
+	absent := true
+	for name, member := range object {
+		a.visited++
+		if absent = a.remembered(p.below.Property(name), member); !absent {
+			break
+		}
+	}
+	a.known[key] = absent
+	return absent
 }

@@ -2,13 +2,15 @@ package main
 
 import (
 	"errors"
-
-	"github.com/spf13/cobra"
+	"fmt"
+	"os"
+	"strings"
 
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/report"
 	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/internal/convert"
 	"github.com/fieldlock/fieldlock/internal/manifest"
+	"github.com/spf13/cobra"
 )
 
 func newExport(s streams) *cobra.Command {
@@ -145,4 +147,85 @@ func exportPolicy(s streams, path, kind, resource string) (*convert.Export, erro
 		return nil, err
 	}
 	return convert.ToPolicies(file)
+}
+
+func newExportAnnotation(s streams) *cobra.Command {
+	return &cobra.Command{
+		Use:   "annotation CRD.yaml",
+		Short: "Print the CRD with its locks in the annotation only, as a stock cluster accepts it",
+		Long: `export annotation moves the locks of a CRD from its schemas into the annotation ` + crd.AnnotationKey + `. A stock API
+server refuses or drops extension keys that it does not know, but it keeps annotations. fieldlock reads locks from both.
+
+Only the changed lines differ from the input. The CRD goes to standard output.`,
+		Example: `  fieldlock export annotation widgets.yaml | kubectl apply -f -`,
+		Args:    oneFile,
+		RunE: func(_ *cobra.Command, args []string) error {
+			file, err := readCRDFile(s, args[0])
+			if err != nil {
+				return err
+			}
+			moved, err := convert.ToAnnotation(file)
+			if err != nil {
+				return err
+			}
+			if err := file.Write(s.out); err != nil {
+				return err
+			}
+			fmt.Fprintf(s.err, "%s moved into the annotation\n", report.Count(moved, "key"))
+			return nil
+		},
+	}
+}
+
+// webhookOptions are the flags for a webhook that checks what CEL does not.
+type webhookOptions struct {
+	wanted                bool
+	service, path         string
+	caBundle, certManager string
+}
+
+func (o *webhookOptions) flags(command *cobra.Command) {
+	command.Flags().BoolVar(&o.wanted, "webhook-for-rest", false, "add the ValidatingWebhookConfiguration for the locks that are not exported")
+	command.Flags().StringVar(&o.service, "service", "fieldlock-system/fieldlock", "`NAMESPACE/NAME` of the webhook's service")
+	command.Flags().StringVar(&o.path, "path", "/", "`PATH` of the webhook at its service")
+	command.Flags().StringVar(&o.caBundle, "ca-bundle", "", "`FILE` with the certificates of the authority that signed the webhook's, in PEM")
+	command.Flags().StringVar(&o.certManager, "cert-manager", "", "`NAMESPACE/NAME` of the Certificate of cert-manager whose authority signs the webhook's")
+}
+
+// target returns where the webhook runs, or nil if none is wanted.
+func (o *webhookOptions) target() (*convert.Webhook, error) {
+	namespace, name, ok := namespaced(o.service)
+	if !ok {
+		return nil, fmt.Errorf("--service is %q: it should be NAMESPACE/NAME of the webhook's service", o.service)
+	}
+	if _, _, ok := namespaced(o.certManager); o.certManager != "" && !ok {
+		return nil, fmt.Errorf("--cert-manager is %q: it should be NAMESPACE/NAME of a Certificate", o.certManager)
+	}
+	switch {
+	case !o.wanted && (o.caBundle != "" || o.certManager != ""):
+		return nil, fmt.Errorf("--ca-bundle and --cert-manager are for the webhook: add --webhook-for-rest")
+	case !o.wanted:
+		return nil, nil
+	case o.caBundle != "" && o.certManager != "":
+		return nil, fmt.Errorf("--ca-bundle and --cert-manager are two ways to say the same: give one of them")
+	}
+	webhook := &convert.Webhook{Namespace: namespace, Service: name, Path: o.path, CertManager: o.certManager}
+	if o.caBundle == "" {
+		return webhook, nil
+	}
+	data, err := os.ReadFile(o.caBundle)
+	if err != nil {
+		return nil, fmt.Errorf("--ca-bundle: %w", err)
+	}
+	if err := convert.CheckCABundle(data); err != nil {
+		return nil, fmt.Errorf("--ca-bundle %s: %w", o.caBundle, err)
+	}
+	webhook.CABundle = data
+	return webhook, nil
+}
+
+// namespaced cuts NAMESPACE/NAME.
+func namespaced(text string) (namespace, name string, ok bool) {
+	namespace, name, ok = strings.Cut(text, "/")
+	return namespace, name, ok && namespace != "" && name != "" && !strings.Contains(name, "/")
 }

@@ -3,10 +3,10 @@ package main
 import (
 	"errors"
 
-	"github.com/spf13/cobra"
-
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/report"
 	"github.com/fieldlock/fieldlock/internal/convert"
+	"github.com/fieldlock/fieldlock/internal/manifest"
+	"github.com/spf13/cobra"
 )
 
 func newImport(s streams) *cobra.Command {
@@ -63,4 +63,13 @@ output. Only fieldlock reads the locks; a stock API server drops them. fieldlock
 	}
 	output = addOutput(command, asText, asJSON)
 	return command
+}
+
+// readCRDFile reads a file of CRDs that is printed again with changes.
+func readCRDFile(s streams, path string) (*convert.File, error) {
+	name, data, err := (&manifest.Reader{Stdin: s.in}).Bytes(path)
+	if err != nil {
+		return nil, err
+	}
+	return convert.Read(name, data)
 }

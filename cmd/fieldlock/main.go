@@ -4,12 +4,15 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
+	"path/filepath"
+	"regexp"
 	"runtime/debug"
-
-	"github.com/spf13/cobra"
+	"strings"
 
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/report"
+	"github.com/spf13/cobra"
 )
 
 func main() {
@@ -79,4 +82,59 @@ func newVersion(s streams) *cobra.Command {
 			return err
 		},
 	}
+}
+
+// completeWith lets the shell complete a flag with one of the values, instead of the names of files.
+func completeWith(command *cobra.Command, flag string, values ...string) {
+	complete := cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)
+	if err := command.RegisterFlagCompletionFunc(flag, complete); err != nil {
+		panic(err) // the command does not have the flag
+	}
+}
+
+// streams are the standard streams of one run of the command.
+type streams struct {
+	in       io.Reader
+	out, err io.Writer
+}
+
+// errRefused ends a command whose report, already printed, is a refusal.
+var errRefused = errors.New("refused")
+
+// The exit statuses.
+const (
+	exitClean   = 0
+	exitRefused = 1 // violations, lint errors or refused parameters
+	exitUnread  = 2 // bad usage or unreadable input
+)
+
+// pluginName is the name under which kubectl runs the command as "kubectl fieldlock".
+const pluginName = "kubectl-fieldlock"
+
+// runsAsPlugin reports whether the program was started under the name of the plugin.
+func runsAsPlugin(program string) bool {
+	return strings.TrimSuffix(filepath.Base(program), ".exe") == pluginName
+}
+
+// asPlugin makes help, usage and completion speak of "kubectl fieldlock".
+func asPlugin(root *cobra.Command) {
+	if root.Annotations == nil {
+		root.Annotations = map[string]string{}
+	}
+	root.Annotations[cobra.CommandDisplayNameAnnotation] = "kubectl fieldlock"
+
+	var verbs []string
+	for _, command := range root.Commands() {
+		verbs = append(verbs, command.Name())
+	}
+	call := regexp.MustCompile(`\bfieldlock (` + strings.Join(verbs, "|") + `)\b`)
+	var rename func(*cobra.Command)
+	rename = func(command *cobra.Command) {
+		command.Long = call.ReplaceAllString(command.Long, "kubectl fieldlock $1")
+		command.Example = call.ReplaceAllString(command.Example, "kubectl fieldlock $1")
+		for _, child := range command.Commands() {
+			rename(child)
+		}
+	}
+	rename(root)
 }

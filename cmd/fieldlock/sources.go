@@ -1,11 +1,19 @@
 package main
 
 import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
 	"time"
 
-	"github.com/spf13/cobra"
-
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/git"
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/report"
+	"github.com/fieldlock/fieldlock/internal/accept"
+	"github.com/fieldlock/fieldlock/internal/compare"
 	"github.com/fieldlock/fieldlock/internal/manifest"
+	"github.com/spf13/cobra"
 )
 
 // sources are the flags that tell where OLD and NEW come from.
@@ -30,4 +38,264 @@ func (o *sources) renderFlags(cmd *cobra.Command) {
 func (o *sources) acceptFlags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&o.accept, "accept", "", "a `FILE` of what is accepted; by default "+manifest.AcceptFile+" here or at the root of the repository")
 	cmd.Flags().BoolVar(&o.writeAccept, "write-accept", false, "accept all that this run finds: write entries for it, and exit with 0")
+}
+
+// trees are the two sides of a comparison in git.
+type trees struct {
+	repo     *git.Repository
+	new, old *git.Tree
+}
+
+// open opens the trees that --git names.
+func (o *sources) open() (*trees, error) {
+	repo, err := git.Open(".")
+	if err != nil {
+		return nil, err
+	}
+	between, err := repo.Resolve(o.git)
+	if err != nil {
+		return nil, err
+	}
+	t := &trees{repo: repo}
+	if t.old, err = repo.Commit(between.Old, between.Old[:12]); err != nil {
+		return nil, err
+	}
+	if between.New == "" {
+		t.new, err = repo.WorkTree()
+	} else {
+		t.new, err = repo.Commit(between.New, "")
+	}
+	if err == nil {
+		git.SkipUnchanged(t.new, t.old)
+	}
+	return t, err
+}
+
+// paths returns the paths of args below the root. Each has to be in one of the trees.
+func (t *trees) paths(args []string) ([]string, error) {
+	var list []string
+	for _, arg := range args {
+		below, err := t.repo.Path(arg)
+		if err != nil {
+			return nil, err
+		}
+		if !t.new.Has(below) && !t.old.Has(below) {
+			return nil, fmt.Errorf("%s: neither OLD nor NEW has such a file or directory", arg)
+		}
+		list = append(list, below)
+	}
+	return list, nil
+}
+
+// schemas reads the schemas at args: those inside of the repository in both trees, the others once for both sides.
+func (t *trees) schemas(r *manifest.Reader, args []string) (news, olds manifest.Schemas, errs []error, err error) {
+	for _, arg := range args {
+		below, err := t.repo.Path(arg)
+		if arg == "-" || err != nil || !t.new.Has(below) && !t.old.Has(below) {
+			found, mistakes, err := r.Schemas(arg)
+			if err != nil {
+				return news, olds, nil, err
+			}
+			news.Add(found)
+			olds.Add(found)
+			errs = append(errs, mistakes...)
+			continue
+		}
+		for _, side := range [...]struct {
+			tree *git.Tree
+			into *manifest.Schemas
+		}{{t.new, &news}, {t.old, &olds}} {
+			if !side.tree.Has(below) {
+				continue
+			}
+			files, err := side.tree.Files([]string{below})
+			if err != nil {
+				return news, olds, nil, err
+			}
+			found, mistakes, err := manifest.SchemasOf(arg, files)
+			if err != nil && side.tree == t.new {
+				return news, olds, nil, err
+			}
+			side.into.Add(found)
+			errs = append(errs, mistakes...)
+		}
+	}
+	return news, olds, errs, nil
+}
+
+// defaults reads the values.yaml of a chart in both trees; a tree without it has no defaults.
+func (t *trees) defaults(path string) (news, olds map[string]any, err error) {
+	below, err := t.repo.Path(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, side := range [...]struct {
+		tree *git.Tree
+		into *map[string]any
+	}{{t.new, &news}, {t.old, &olds}} {
+		if !side.tree.Has(below) {
+			continue
+		}
+		files, err := side.tree.Files([]string{below})
+		if err != nil {
+			return nil, nil, err
+		}
+		if *side.into, err = defaultsOf(files); err != nil {
+			return nil, nil, err
+		}
+	}
+	return news, olds, nil
+}
+
+// checkout returns a directory with the files of a tree, and what removes it: the work tree itself, or a copy.
+func checkout(t *git.Tree) (dir string, remove func(), err error) {
+	if dir, ok := t.Directory(); ok {
+		return dir, func() {}, nil
+	}
+	dir, err = os.MkdirTemp("", "fieldlock-")
+	if err != nil {
+		return "", func() {}, err
+	}
+	return dir, func() { os.RemoveAll(dir) }, t.Write(dir)
+}
+
+// defaultsOf returns the values in the values.yaml of a chart; an empty file has none.
+func defaultsOf(files []manifest.File) (map[string]any, error) {
+	for _, f := range files {
+		if f.Err != nil {
+			return nil, f.Err
+		}
+		if len(f.Documents) > 0 {
+			return f.Documents[0].Object, nil
+		}
+	}
+	return nil, nil
+}
+
+// objects reads the objects at args and the output of the commands into both sides of in.
+func (o *sources) objects(t *trees, args []string, in *compare.Input, stderr io.Writer) error {
+	if len(args) == 0 && len(o.renders) == 0 {
+		args = []string{"."}
+	}
+	paths, err := t.paths(args)
+	if err != nil {
+		return err
+	}
+	if in.Old, err = t.old.Files(paths); err != nil {
+		return err
+	}
+	if in.New, err = t.new.Files(paths); err != nil {
+		return err
+	}
+	in.Hidden = func([]string) []manifest.File {
+		files, _ := t.new.Hidden(paths) // for a note only; Files has told what is wrong
+		return files
+	}
+	if len(o.renders) == 0 {
+		return nil
+	}
+	oldDir, remove, err := checkout(t.old)
+	defer remove()
+	if err != nil {
+		return err
+	}
+	newDir, remove, err := checkout(t.new)
+	defer remove()
+	if err != nil {
+		return err
+	}
+	return o.render(filepath.Join(oldDir, t.repo.Prefix), filepath.Join(newDir, t.repo.Prefix), in, stderr)
+}
+
+// render runs the commands in both directories.
+func (o *sources) render(oldDir, newDir string, in *compare.Input, stderr io.Writer) error {
+	r := &manifest.Renderer{Timeout: o.timeout, Stderr: printableWriter{stderr}}
+	for _, command := range o.renders {
+		for _, side := range [...]struct {
+			dir, name string
+			files     *[]manifest.File
+		}{{oldDir, "OLD", &in.Old}, {newDir, "NEW", &in.New}} {
+			f, err := r.Render(command, side.dir)
+			if err != nil {
+				return fmt.Errorf("in %s: %w", side.name, err)
+			}
+			*side.files = append(*side.files, f)
+		}
+	}
+	return nil
+}
+
+// printableWriter makes the lines that are written to it harmless.
+type printableWriter struct{ w io.Writer }
+
+func (p printableWriter) Write(data []byte) (int, error) {
+	_, err := io.WriteString(p.w, report.PrintableLines(string(data)))
+	return len(data), err
+}
+
+// acceptances reads the lists of accepted findings of both sides; nil for none. With t nil there is only one.
+func (o *sources) acceptances(t *trees) (newList, oldList *accept.List, err error) {
+	switch {
+	case o.accept != "":
+		if newList, err = readAccept(o.accept); o.writeAccept && errors.Is(err, os.ErrNotExist) {
+			newList, err = nil, nil // it is about to be made
+		}
+	case t != nil:
+		if newList, err = treeAccept(t.new); err == nil {
+			oldList, _ = treeAccept(t.old) // a mistake in OLD is over
+		}
+	default:
+		if newList, err = readAccept(manifest.AcceptFile); errors.Is(err, os.ErrNotExist) {
+			newList, err = nil, nil
+			if repo, gitErr := git.Open("."); gitErr == nil {
+				newList, err = readAccept(filepath.Join(repo.Root, manifest.AcceptFile))
+			}
+		}
+	}
+	if o.accept == "" && errors.Is(err, os.ErrNotExist) {
+		return nil, nil, nil
+	}
+	return newList, oldList, err
+}
+
+func readAccept(path string) (*accept.List, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("--accept: %w", err)
+	}
+	return accept.Parse(filepath.ToSlash(path), data)
+}
+
+func treeAccept(t *git.Tree) (*accept.List, error) {
+	data, ok, err := t.File(manifest.AcceptFile)
+	if err != nil || !ok {
+		return nil, err
+	}
+	return accept.Parse(manifest.AcceptFile, data)
+}
+
+// acceptAll writes the entries that accept everything that was found.
+func (o *sources) acceptAll(out io.Writer, entries func(reason string) []accept.Entry, noun string) error {
+	path := o.accept
+	if path == "" {
+		path = manifest.AcceptFile
+		if repo, err := git.Open("."); err == nil {
+			if _, err := os.Stat(path); err != nil {
+				path = filepath.Join(repo.Root, path)
+			}
+		}
+	}
+	data, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("--write-accept: %w", err)
+	}
+	list := entries("accepted with --write-accept")
+	if data, err = accept.Add(path, data, list); err != nil {
+		return fmt.Errorf("--write-accept: %w", err)
+	}
+	if err := manifest.WriteFile(path, data, ""); err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "%s accepted in %s; give each entry its reason\n", report.Count(len(list), noun), report.Printable(path))
+	return nil
 }

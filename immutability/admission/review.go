@@ -6,11 +6,10 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/fieldlock/fieldlock/internal/jsonscan"
 	admissionv1 "k8s.io/api/admission/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-
-	"github.com/fieldlock/fieldlock/internal/jsonscan"
 )
 
 // The one form of review that is answered.
@@ -171,3 +170,137 @@ func resourceOf(r *admissionv1.AdmissionRequest) schema.GroupVersionResource {
 }
 
 func isDryRun(r *admissionv1.AdmissionRequest) bool { return r.DryRun != nil && *r.DryRun }
+
+// document is an object as it came, with what it says that it is.
+type document struct {
+	name             string // in the request: object or oldObject
+	raw              []byte
+	apiVersion, kind string
+	read             bool // apiVersion and kind are known, and no member is there twice
+}
+
+// cutDocument cuts the value that t has next. In an object, it reads apiVersion and kind in the same pass. Where that is
+// not possible, identify says why, if the document is needed at all.
+func cutDocument(name string, t *jsonscan.Text, body []byte) document {
+	d := document{name: name}
+	if t.Kind() != '{' {
+		d.raw = unlessNull(t.Skip())
+		return d
+	}
+	start := t.Offset()
+	d.read = true
+	var seen names
+	for m := range t.Members() {
+		err := seen.add(m.Name)
+		if value := t.Skip(); err == nil {
+			err = d.note(m.Name, value)
+		}
+		d.read = d.read && err == nil
+	}
+	if d.read = d.read && !t.Failed(); !t.Failed() {
+		d.raw = body[start:t.Offset()]
+	}
+	return d
+}
+
+// note takes apiVersion or kind from a member.
+func (d *document) note(name, value []byte) error {
+	switch string(name) {
+	case "apiVersion":
+		return readString(name, value, &d.apiVersion)
+	case "kind":
+		return readString(name, value, &d.kind)
+	}
+	return nil
+}
+
+// identify reads what the document says that it is, unless that is known. It returns an error if the document is missing,
+// is not an object, or has a member twice.
+func (d *document) identify() error {
+	if d.read {
+		return nil
+	}
+	if d.raw = unlessNull(d.raw); d.raw == nil {
+		return missing(d.name)
+	}
+	if err := eachMember(d.raw, d.note); err != nil {
+		return fmt.Errorf("the %s cannot be read: %w", d.name, err)
+	}
+	d.read = true
+	return nil
+}
+
+// missing is the error of an update without one of its two objects.
+func missing(name string) error {
+	return fmt.Errorf("the update has no %s: it needs both the object and the one that is stored", name)
+}
+
+// readString reads a value that is JSON.
+func readString(name, value []byte, to *string) error {
+	if len(value) == 0 || value[0] != '"' {
+		return fmt.Errorf("the member %q is not a string", name)
+	}
+	*to, _ = jsonscan.String(value, 0)
+	return nil
+}
+
+// unlessNull returns value, nil for null.
+func unlessNull(value []byte) []byte {
+	if string(value) == "null" {
+		return nil
+	}
+	return value
+}
+
+// names are the member names of one object that were seen.
+type names struct {
+	common uint32 // by index in commonNames
+	rest   map[string]bool
+}
+
+// commonNames are those that nearly every review and object has. They are told apart without allocating.
+var commonNames = [...]string{
+	"apiVersion", "kind", "metadata", "spec", "status", "request", "uid", "resource", "subResource", "requestKind",
+	"requestResource", "requestSubResource", "name", "namespace", "operation", "userInfo", "object", "oldObject", "dryRun", "options",
+}
+
+// add returns an error where a name comes a second time: two readers could take two different values.
+func (n *names) add(name []byte) error {
+	for i, c := range commonNames {
+		if string(name) == c {
+			if n.common&(1<<i) != 0 {
+				return fmt.Errorf("the member %q appears twice", name)
+			}
+			n.common |= 1 << i
+			return nil
+		}
+	}
+	if n.rest[string(name)] {
+		return fmt.Errorf("the member %q appears twice", name)
+	}
+	if n.rest == nil {
+		n.rest = map[string]bool{}
+	}
+	n.rest[string(name)] = true
+	return nil
+}
+
+// eachMember calls f for each member of the JSON object doc, in their order, with its name and its undecoded value. It
+// ends with the first error of f. A repeated name is an error.
+func eachMember(doc []byte, f func(name, value []byte) error) error {
+	var seen names
+	t := jsonscan.NewText(doc)
+	for m := range t.Members() {
+		if err := seen.add(m.Name); err != nil {
+			return err
+		}
+		value := t.Skip()
+		if t.Failed() {
+			break
+		}
+		if err := f(m.Name, value); err != nil {
+			return err
+		}
+	}
+	return t.End()
+}

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
@@ -117,4 +119,212 @@ func (k *Kinds) Lookup(name string) []*Kind {
 		}
 	}
 	return found
+}
+
+// Kind is one built-in kind as one Kubernetes minor has it.
+type Kind struct {
+	Group, Kind, Plural string
+	ShortNames          []string
+	Versions            []string // that Kubernetes serves, newest first
+	Namespaced          bool
+
+	minor     int
+	source    *kindSource
+	canonical *canonicalizer
+
+	once    sync.Once
+	fields  *field
+	prepare []preparation
+	create  []preparation
+	checks  []*check
+	rules   rules
+	err     error
+}
+
+func newKind(group string, source *kindSource, minor int, shared *canonicalizer) *Kind {
+	return &Kind{
+		Group: group, Kind: source.Kind, Plural: source.Plural, ShortNames: source.Short, Namespaced: source.Namespaced,
+		minor: minor, source: source, canonical: shared,
+	}
+}
+
+// APIVersion returns the newest apiVersion of the kind.
+func (k *Kind) APIVersion() string {
+	return schema.GroupVersion{Group: k.Group, Version: k.Versions[0]}.String()
+}
+
+// Locked reports whether the kind has any row.
+func (k *Kind) Locked() bool { return len(k.Rows()) > 0 }
+
+// compile makes what Check needs, once.
+func (k *Kind) compile() error {
+	k.once.Do(func() { k.err = k.doCompile() })
+	return k.err
+}
+
+func (k *Kind) doCompile() error {
+	var err error
+	if k.fields, err = fieldsOf(k.source); err != nil {
+		return err
+	}
+	known := preparations()
+	if k.source.PodSpec != "" {
+		known["podSpec"] = podSpec(k.source.PodSpec)
+	}
+	if k.prepare, err = pick(known, k.source.Prepare); err != nil {
+		return err
+	}
+	if k.create, err = pick(known, k.source.Create); err != nil {
+		return err
+	}
+	for _, row := range k.Rows() {
+		check, err := newCheck(k.fields, row)
+		if err != nil {
+			return err
+		}
+		k.checks = append(k.checks, check)
+	}
+	parents(k.fields, goType(schema.GroupVersionKind{Group: k.Group, Version: k.Versions[0], Kind: k.Kind}))
+	k.rules = newRules(k.fields, k.checks)
+	return nil
+}
+
+// pick returns the preparations of those names.
+func pick(known map[string]preparation, names []string) ([]preparation, error) {
+	picked := make([]preparation, len(names))
+	for i, name := range names {
+		if picked[i] = known[name]; picked[i] == nil {
+			return nil, errorf("there is no preparation %q", name)
+		}
+	}
+	return picked, nil
+}
+
+// update returns what an API server holds before and after newObj is applied over oldObj.
+func (k *Kind) update(newObj, oldObj map[string]any) *update {
+	u := &update{newObj: newObj, oldObj: oldObj, stored: k.store(oldObj)}
+	for _, rule := range k.create {
+		rule(u.stored)
+	}
+	u.applied = k.store(k.fields.apply(u.stored, oldObj, newObj))
+	return u
+}
+
+// store returns obj as the API server stores it: each field in its canonical form, with what the server fills in.
+func (k *Kind) store(obj map[string]any) map[string]any {
+	gvk := schema.FromAPIVersionAndKind(text(obj, "apiVersion"), k.Kind)
+	gvk.Group = k.Group
+	stored, _ := k.canonical.value(obj, goType(gvk)).(map[string]any)
+	if stored == nil {
+		stored = map[string]any{}
+	}
+	for _, rule := range k.prepare {
+		rule(stored)
+	}
+	k.fields.fill(stored)
+	return stored
+}
+
+// Rows returns the locks of the kind, in the order of the data.
+func (k *Kind) Rows() []Row {
+	var rows []Row
+	for i := range k.source.Rows {
+		source := &k.source.Rows[i]
+		s, err := spanOf(source.Since, source.Until)
+		if err != nil || !s.has(k.minor) {
+			continue
+		}
+		fields := source.Fields
+		if source.Field != "" {
+			fields = append([]string{source.Field}, fields...)
+		}
+		if source.Annotation != "" {
+			fields = append(fields, "metadata.annotations["+source.Annotation+"]")
+		}
+		for _, field := range fields {
+			rows = append(rows, newRow(source, field))
+		}
+	}
+	return rows
+}
+
+// minors lists the Kubernetes minors whose validation was read, oldest first.
+var minors = [...]int{35, 36, 37}
+
+// Minors returns the Kubernetes minors that For knows, oldest first.
+func Minors() []string {
+	names := make([]string, len(minors))
+	for i, minor := range minors {
+		names[i] = minorName(minor)
+	}
+	return names
+}
+
+func minorName(minor int) string { return "1." + strconv.Itoa(minor) }
+
+// newestMinor is the minor that For("") chooses.
+func newestMinor() int { return minors[len(minors)-1] }
+
+// parseMinor reads "1.36", "v1.36" or "1.36.3"; "" is the newest.
+func parseMinor(text string) (int, error) {
+	if text == "" {
+		return newestMinor(), nil
+	}
+	parts := strings.Split(strings.TrimPrefix(text, "v"), ".")
+	if len(parts) >= 2 && len(parts) <= 3 && parts[0] == "1" {
+		if minor, err := strconv.Atoi(parts[1]); err == nil && slices.Contains(minors[:], minor) {
+			return minor, nil
+		}
+	}
+	return 0, fmt.Errorf("the Kubernetes version is %q; the known ones are %s", text, strings.Join(Minors(), ", "))
+}
+
+// span is a range of minors; 0 is open.
+type span struct{ since, until int }
+
+func (s span) has(minor int) bool {
+	return minor >= s.since && (s.until == 0 || minor <= s.until)
+}
+
+// newest returns the newest known minor of the span, or 0.
+func (s span) newest() int {
+	for _, minor := range slices.Backward(minors[:]) {
+		if s.has(minor) {
+			return minor
+		}
+	}
+	return 0
+}
+
+// spanOf reads the first and the last minor of a row.
+func spanOf(since, until string) (span, error) {
+	var s span
+	var err error
+	if since != "" {
+		if s.since, err = parseMinor(since); err != nil {
+			return s, err
+		}
+	}
+	if until != "" {
+		s.until, err = parseMinor(until)
+	}
+	return s, err
+}
+
+// parseVersion reads a version of a kind, such as "v1alpha2 since 1.36 until 1.36".
+func parseVersion(text string) (string, span, error) {
+	words := strings.Fields(text)
+	var since, until string
+	for i := 1; i+1 < len(words); i += 2 {
+		switch words[i] {
+		case "since":
+			since = words[i+1]
+		case "until":
+			until = words[i+1]
+		default:
+			return "", span{}, fmt.Errorf("version %q: unknown word %q", text, words[i])
+		}
+	}
+	s, err := spanOf(since, until)
+	return words[0], s, err
 }

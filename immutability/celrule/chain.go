@@ -3,9 +3,9 @@ package celrule
 import (
 	"slices"
 
-	"github.com/google/cel-go/common/ast"
-
 	"github.com/fieldlock/fieldlock/internal/schema"
+	"github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/common/operators"
 )
 
 // maxLiterals bounds how many literals are told apart in the states of a chain.
@@ -119,4 +119,148 @@ func (c *chain) classes() []int {
 		}
 	}
 	return classes
+}
+
+// maxConjuncts bounds how far a rule is split: a rule beyond it is read as a whole.
+const maxConjuncts = 16
+
+// conjuncts splits x into expressions that are all true exactly when x is: at &&, and at || and ?: whose operands split.
+// (a && b) || c becomes a || c and b || c.
+func conjuncts(x ast.Expr) []ast.Expr {
+	if split := (distributor{ast.NewExprFactory()}).split(x); len(split) <= maxConjuncts {
+		return split
+	}
+	return []ast.Expr{x}
+}
+
+// distributor distributes || and ?: over &&.
+type distributor struct{ ast.ExprFactory }
+
+func (d distributor) split(x ast.Expr) []ast.Expr {
+	if x.Kind() != ast.CallKind {
+		return []ast.Expr{x}
+	}
+	args := x.AsCall().Args()
+	switch x.AsCall().FunctionName() {
+	case operators.LogicalAnd:
+		return append(d.split(args[0]), d.split(args[1])...)
+	case operators.LogicalOr:
+		return d.cross(d.split(args[0]), d.split(args[1]), func(a, b ast.Expr) ast.Expr {
+			return d.NewCall(0, operators.LogicalOr, a, b)
+		})
+	case operators.Conditional:
+		return d.cross(d.split(args[1]), d.split(args[2]), func(a, b ast.Expr) ast.Expr {
+			return d.NewCall(0, operators.Conditional, args[0], a, b)
+		})
+	case operators.LogicalNot:
+		return d.negated(args[0])
+	}
+	return []ast.Expr{x}
+}
+
+// negated splits !x.
+func (d distributor) negated(x ast.Expr) []ast.Expr {
+	if x.Kind() == ast.CallKind {
+		args := x.AsCall().Args()
+		switch x.AsCall().FunctionName() {
+		case operators.LogicalOr:
+			return append(d.negated(args[0]), d.negated(args[1])...)
+		case operators.LogicalAnd:
+			return d.cross(d.negated(args[0]), d.negated(args[1]), func(a, b ast.Expr) ast.Expr {
+				return d.NewCall(0, operators.LogicalOr, a, b)
+			})
+		case operators.LogicalNot:
+			return d.split(args[0])
+		}
+	}
+	return []ast.Expr{d.NewCall(0, operators.LogicalNot, x)}
+}
+
+// cross joins every a with every b, or their conjunctions where that would be too many.
+func (d distributor) cross(as, bs []ast.Expr, join func(a, b ast.Expr) ast.Expr) []ast.Expr {
+	if len(as)*len(bs) > maxConjuncts {
+		return []ast.Expr{join(d.all(as), d.all(bs))}
+	}
+	var out []ast.Expr
+	for _, a := range as {
+		for _, b := range bs {
+			out = append(out, join(a, b))
+		}
+	}
+	return out
+}
+
+func (d distributor) all(xs []ast.Expr) ast.Expr {
+	x := xs[0]
+	for _, y := range xs[1:] {
+		x = d.NewCall(0, operators.LogicalAnd, x, y)
+	}
+	return x
+}
+
+// needless reports whether r can refuse no update from one valid object to another, because the schema and plain, rules
+// without oldSelf, exclude the objects that it would refuse. In doubt it says no. Example, with the rule
+// self.type != 'token' || has(self.token) next to it:
+//
+//	self.type != 'token' || !has(oldSelf.token) || has(self.token)
+//
+// It weighs only rules on strings and booleans outside of lists and maps: of those, a search knows every value that
+// matters.
+func (t *tree) needless(r *Rule, plain []*readRule) bool {
+	if r.expr == nil || !r.Transition || r.OptionalOldSelf || !exact(newReadRule(r)) {
+		return false
+	}
+	rules := relevant(plain, newReadRule(r), nil)
+	m := newScenario(rules)
+	update := step{scenario: m, newObj: 1, oldObj: 0}
+	conditions := []condition{refusedBy(rules[0], update)}
+	for _, read := range rules[1:] {
+		conditions = append(conditions, acceptedBy(read, step{scenario: m}), acceptedBy(read, update))
+	}
+	return search(m, conditions) == refuted && !m.guessed(r.expr)
+}
+
+// exactPlain lists the rules without oldSelf that a scenario knows all values for.
+func (t *tree) exactPlain() []*readRule {
+	var plain []*readRule
+	for _, l := range t.All {
+		for _, other := range t.rules[l] {
+			if other.expr == nil || other.Transition {
+				continue
+			}
+			if read := newReadRule(other); exact(read) {
+				plain = append(plain, read)
+			}
+		}
+	}
+	return plain
+}
+
+// exact reports whether a scenario knows all values of the fields of r that matter to r.
+func exact(r *readRule) bool {
+	return len(r.reads) > 0 && !slices.ContainsFunc(r.reads, func(l *schema.Location) bool {
+		scalar := l.Type() == "string" || l.Type() == "boolean"
+		return !scalar || isIntOrString(l.Schema) || unequal(l.Schema) != "" || !inProperties(l)
+	})
+}
+
+// inProperties reports whether l and all locations above it are properties.
+func inProperties(l *schema.Location) bool {
+	for ; l.In != nil; l = l.Parent() {
+		if l.Role != schema.Property {
+			return false
+		}
+	}
+	return true
+}
+
+// guessed reports whether m had to assume the truth of a part of x. Such a part can also be an error, which refuses.
+func (m *scenario) guessed(x ast.Expr) bool {
+	guessed := false
+	visit(x, func(x ast.Expr) bool {
+		_, unclear := m.texts[x]
+		guessed = guessed || unclear
+		return !guessed
+	})
+	return guessed
 }

@@ -7,11 +7,34 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fieldlock/fieldlock/internal/schema"
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/parser"
-
-	"github.com/fieldlock/fieldlock/internal/schema"
+	"k8s.io/kube-openapi/pkg/validation/spec"
 )
+
+// world is what is known of the new and the old object of an update. Its answers can be open, or opaque where it does
+// not follow the location.
+type world interface {
+	// present tells whether the location has a value other than null.
+	present(s side, l *schema.Location) outcome
+	// apart returns why CEL's == on the values of l is not the equality that the world knows, or "".
+	apart(l *schema.Location) string
+	// equal tells whether the values of l, present on both sides, are equal.
+	equal(l *schema.Location) outcome
+	// is tells whether the value of l, which is present, is a literal.
+	is(s side, l *schema.Location, literal any) outcome
+	// number returns the value of l, which is present; the outcome is yes if it is known.
+	number(s side, l *schema.Location) (int64, outcome)
+	// empty tells whether the value of l, which is present, has the size 0.
+	empty(s side, l *schema.Location) outcome
+	// The keys of l that one side lacks, and changed values under common keys, where l is present on both sides.
+	added(l *schema.Location) outcome
+	removed(l *schema.Location) outcome
+	modified(l *schema.Location) outcome
+	// unclear returns the truth of an expression that the evaluation does not understand.
+	unclear(r *Rule, x ast.Expr) outcome
+}
 
 // scenario is what is assumed of up to three objects of one schema: which fields they have, and which values are equal. It
 // answers questions about them; the first question that it has no answer to is what a search decides next. A keyed list
@@ -255,4 +278,73 @@ func (m *scenario) sure() bool {
 		}
 	}
 	return true
+}
+
+// fresh is a value that differs from all literals. Objects have the same value if the numbers are the same.
+type fresh int
+
+// emptyValue is a list, map or object of size 0.
+type emptyValue struct{}
+
+// maxEnum bounds how many values of an enum are tried that no rule names.
+const maxEnum = 3
+
+// domain lists values of s that are enough to tell apart what rules with these literals can: the literals, and for each
+// object one more value that no rule names. Object n needs at most n+1 of those, because only their equality matters.
+func domain(s *spec.Schema, literals []any, object int) []any {
+	var values []any
+	add := func(v any) {
+		if !slices.Contains(values, v) && (admits(s, v) || v == any(emptyValue{})) {
+			values = append(values, v)
+		}
+	}
+	switch {
+	case len(s.Enum) > 0:
+		others := 0
+		for _, e := range s.Enum {
+			if v := valueIn(e); v != nil && (slices.Contains(literals, v) || others < maxEnum) {
+				if !slices.Contains(literals, v) {
+					others++
+				}
+				add(v)
+			}
+		}
+		return values
+	case s.Type.Contains("boolean"):
+		return []any{false, true}
+	case (s.Type.Contains("integer") || s.Type.Contains("number")) && !isIntOrString(s):
+		return integers(s, literals, add, &values)
+	}
+	for i := range object + 1 {
+		values = append(values, fresh(i))
+	}
+	for _, v := range literals {
+		add(v)
+	}
+	if (s.Type.Contains("array") || s.Type.Contains("object")) && emptyAllowed(s) {
+		add(emptyValue{})
+	}
+	return values
+}
+
+// integers lists numbers around the bounds and the literals, because rules order numbers.
+func integers(s *spec.Schema, literals []any, add func(any), values *[]any) []any {
+	base := int64(1)
+	if s.Minimum != nil {
+		base = int64(*s.Minimum)
+	}
+	if s.Maximum != nil && float64(base) > *s.Maximum {
+		base = int64(*s.Maximum)
+	}
+	for _, n := range []int64{base, base + 1, base + 2, base - 1, base - 2} {
+		add(n)
+	}
+	for _, v := range literals {
+		if n, ok := v.(int64); ok {
+			add(n)
+			add(n + 1)
+			add(n - 1)
+		}
+	}
+	return *values
 }

@@ -1,11 +1,11 @@
 package celrule
 
 import (
+	"maps"
 	"slices"
 
-	"github.com/google/cel-go/common/ast"
-
 	"github.com/fieldlock/fieldlock/internal/schema"
+	"github.com/google/cel-go/common/ast"
 )
 
 // state is one kind of update, seen along a chain: how far each object reaches down the chain, and how the two values at
@@ -213,3 +213,201 @@ func (m mirrored) is(in side, l *schema.Location, literal any) outcome {
 	return m.state.is(in.other(), l, literal)
 }
 func (m mirrored) empty(in side, l *schema.Location) outcome { return m.state.empty(in.other(), l) }
+
+// step is an update from one object of a scenario to another.
+type step struct {
+	*scenario
+	newObj, oldObj int
+	// alias maps the locations of another version's rules to the scenario's; nil where the version is the same.
+	alias map[*schema.Location]*schema.Location
+}
+
+var _ world = step{}
+
+func (s step) object(in side) int {
+	if in == oldSide {
+		return s.oldObj
+	}
+	return s.newObj
+}
+
+func (s step) known(l *schema.Location) *schema.Location {
+	if same := s.alias[l]; same != nil {
+		return same
+	}
+	return l
+}
+
+func (s step) present(in side, l *schema.Location) outcome {
+	return s.scenario.present(s.object(in), s.known(l))
+}
+
+func (s step) apart(*schema.Location) string { return "" }
+
+func (s step) equal(l *schema.Location) outcome {
+	return s.scenario.equal(s.newObj, s.oldObj, s.known(l))
+}
+
+func (s step) is(in side, l *schema.Location, literal any) outcome {
+	if l = s.known(l); s.composite(l) {
+		return opaque
+	}
+	s.effort.spend(1)
+	v, ok := s.value(s.object(in), l)
+	if !ok {
+		return open
+	}
+	return of(v == literal)
+}
+
+func (s step) number(in side, l *schema.Location) (int64, outcome) {
+	if l = s.known(l); s.composite(l) {
+		return 0, opaque
+	}
+	v, ok := s.value(s.object(in), l)
+	if !ok {
+		return 0, open
+	}
+	n, ok := v.(int64)
+	if !ok {
+		return 0, opaque
+	}
+	return n, yes
+}
+
+func (s step) empty(in side, l *schema.Location) outcome {
+	return s.scenario.empty(s.object(in), s.known(l))
+}
+
+// hasKey tells whether one object has the key that l stands for.
+func (s step) hasKey(in side, l *schema.Location) outcome {
+	key := inside(s.known(l))
+	if key == nil || !s.tracked[key] {
+		return opaque
+	}
+	return s.scenario.present(s.object(in), key)
+}
+
+func (s step) added(l *schema.Location) outcome {
+	return and(s.hasKey(newSide, l), not(s.hasKey(oldSide, l)))
+}
+
+func (s step) removed(l *schema.Location) outcome {
+	return and(s.hasKey(oldSide, l), not(s.hasKey(newSide, l)))
+}
+
+func (s step) modified(l *schema.Location) outcome {
+	if both := and(s.hasKey(newSide, l), s.hasKey(oldSide, l)); both != yes || keysOf(l) == setItems {
+		if both == yes {
+			return no
+		}
+		return both
+	}
+	return not(s.scenario.equal(s.newObj, s.oldObj, inside(s.known(l))))
+}
+
+func (s step) unclear(r *Rule, x ast.Expr) outcome {
+	return s.scenario.unclear(r, x, func(t term) (string, bool) { return s.fingerprint(s.object(t.side), s.known(t.at)) })
+}
+
+// judge returns the verdict of a rule on the step.
+func (s step) judge(r *Rule) outcome {
+	result, _ := judge(r, r.expr, s)
+	return result
+}
+
+// locks tells whether the locks of l accept the step.
+func (s step) locks(l *schema.Location) outcome {
+	refused := l.Marks.Refuses()
+	if l.In == nil || refused == 0 {
+		return yes
+	}
+	runs := and(s.present(newSide, l.Parent()), s.present(oldSide, l.Parent()))
+	hasNew, hasOld := s.present(newSide, l), s.present(oldSide, l)
+	broken := no
+	add := func(change schema.Change, happens func() outcome) {
+		if refused.Has(change) {
+			broken = or(broken, happens())
+		}
+	}
+	add(schema.Set, func() outcome { return and(hasNew, not(hasOld)) })
+	add(schema.Unset, func() outcome { return and(hasOld, not(hasNew)) })
+	if both := and(hasNew, hasOld); both == yes {
+		add(schema.Modify, func() outcome { return not(s.equal(l)) })
+		add(schema.AddItem, func() outcome { return certainly(s.added(l)) })
+		add(schema.RemoveItem, func() outcome { return certainly(s.removed(l)) })
+	}
+	return not(and(runs, broken))
+}
+
+// certainly takes what is not understood for something that does not happen.
+func certainly(o outcome) outcome {
+	if o == opaque {
+		return no
+	}
+	return o
+}
+
+// Change is what Import and Export do to one node of a schema.
+type Change struct {
+	SchemaPath string
+	DropRules  []int            // indices in x-kubernetes-validations to remove
+	AddRules   []map[string]any // rules to append, in the form of the schema
+	DropKeys   []string         // extension keys to remove
+	SetKeys    map[string]any   // extension keys to set
+}
+
+// Make makes the change in node, the JSON form of a node of a schema or its extensions.
+func (c *Change) Make(node map[string]any) {
+	for _, key := range c.DropKeys {
+		delete(node, key)
+	}
+	maps.Copy(node, c.SetKeys)
+	if len(c.DropRules)+len(c.AddRules) == 0 {
+		return
+	}
+	rules, _ := node[schema.KeyValidations].([]any)
+	var kept []any
+	for i, rule := range rules {
+		if !slices.Contains(c.DropRules, i) {
+			kept = append(kept, rule)
+		}
+	}
+	for _, rule := range c.AddRules {
+		kept = append(kept, rule)
+	}
+	delete(node, schema.KeyValidations)
+	if len(kept) > 0 {
+		node[schema.KeyValidations] = kept
+	}
+}
+
+// changes collects the changes of a schema by schema path.
+type changes map[string]*Change
+
+// at returns the change at l, which the caller may add to.
+func (c changes) at(l *schema.Location) *Change {
+	path := l.Path.Pointer()
+	if c[path] == nil {
+		c[path] = &Change{SchemaPath: path}
+	}
+	return c[path]
+}
+
+func (c changes) sorted() []Change {
+	var all []Change
+	for _, path := range slices.Sorted(maps.Keys(c)) {
+		all = append(all, *c[path])
+	}
+	return all
+}
+
+// LockAt is a lock and the field that has it. The lock is "immutable" and the like, or a word of x-fieldlock-update.
+type LockAt struct {
+	Path, SchemaPath string
+	Lock             string
+}
+
+func lockAt(l *schema.Location, lock schema.Lock) LockAt {
+	return LockAt{l.Path.String(), l.Path.Pointer(), string(lock)}
+}

@@ -1,11 +1,11 @@
 package celrule
 
 import (
+	"github.com/fieldlock/fieldlock/internal/schema"
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/operators"
 	"k8s.io/apiserver/pkg/cel"
-
-	"github.com/fieldlock/fieldlock/internal/schema"
+	"k8s.io/kube-openapi/pkg/validation/spec"
 )
 
 // side is the object that a term reads.
@@ -113,4 +113,210 @@ func termsIn(r *Rule, x ast.Expr) []term {
 		return !ok
 	})
 	return terms
+}
+
+// fields reads the fields that a rule names in a world. why is the first thing that was not understood.
+type fields struct {
+	world
+	rule *Rule
+	why  string
+}
+
+// because records why an expression is opaque.
+func (f *fields) because(why string) outcome {
+	if f.why == "" {
+		f.why = why
+	}
+	return opaque
+}
+
+// term reads x as a field. A field of oldSelf that may be null, or whose name CEL escapes, is not understood if oldSelf is
+// optional: CEL unwraps an optional variable to plain JSON, without its schema. There null is a value, names are as
+// written, and sets and keyed lists are lists.
+func (f *fields) term(x ast.Expr) (term, bool) {
+	t, ok := f.rule.term(x)
+	if !ok || t.side == newSide || !f.rule.OptionalOldSelf {
+		return t, ok
+	}
+	for l := t.at; l != f.rule.at; l = l.Parent() {
+		if l.Schema.Nullable || escape(l.Name) != l.Name {
+			f.because(withoutSchema)
+			return term{}, false
+		}
+	}
+	return t, true
+}
+
+const withoutSchema = "with optionalOldSelf CEL reads oldSelf without its schema: null is a value, names are not escaped, sets and keyed lists have an order"
+
+// apart returns why CEL's == on the values of l is not the equality of the world, or "".
+func (f *fields) apart(l *schema.Location) string {
+	if reason := f.world.apart(l); reason != "" || !f.rule.OptionalOldSelf || !typedOnly(l.Schema) {
+		return reason
+	}
+	return withoutSchema
+}
+
+// typedOnly reports whether CEL compares values of s in another way when it does not know the schema of one of them.
+func typedOnly(s *spec.Schema) bool {
+	return anywhere(s, func(s *spec.Schema) bool {
+		listType := s.Extensions[schema.KeyListType]
+		for name := range s.Properties {
+			if escape(name) != name {
+				return true
+			}
+		}
+		return s.Nullable || listType == schema.ListSet || listType == schema.ListMap
+	})
+}
+
+// there tells whether the value of t exists.
+func (f *fields) there(t term) outcome { return f.present(t.side, t.at) }
+
+// reachable returns yes if what holds t exists, and fails if it does not, so that asking for t is an error.
+func (f *fields) reachable(t term) outcome {
+	first := t.at
+	if t.optional != nil {
+		first = t.optional
+	}
+	if first == f.rule.at {
+		return yes
+	}
+	return orFail(f.present(t.side, first.Parent()))
+}
+
+// has is has(t) and t.hasValue().
+func (f *fields) has(t term) outcome {
+	if reachable := f.reachable(t); reachable != yes {
+		return reachable
+	}
+	return f.there(t)
+}
+
+// value returns yes if t has a value and fails if it has none.
+func (f *fields) value(t term) outcome {
+	if t.optional != nil {
+		return f.because("it reads an optional field as a value")
+	}
+	return orFail(f.there(t))
+}
+
+func orFail(there outcome) outcome {
+	if there == no {
+		return fails
+	}
+	return there
+}
+
+// fail reports whether x certainly reads a field that is absent, so that x is an error whatever else it does.
+func (f *fields) fail(x ast.Expr) bool {
+	failed := false
+	visit(x, func(x ast.Expr) bool {
+		if t, ok := f.term(x); ok {
+			failed = failed || t.optional == nil && f.there(t) == no
+			return false
+		}
+		if x.Kind() != ast.CallKind {
+			return true
+		}
+		switch call := x.AsCall(); call.FunctionName() {
+		case operators.LogicalAnd, operators.LogicalOr, operators.OptSelect, operators.OptIndex, "has", "orValue":
+			return false
+		case operators.Conditional:
+			failed = failed || f.fail(call.Args()[0])
+			return false
+		case operators.In:
+			return !isEmptyList(call.Args()[1])
+		default:
+			if _, _, ok := macro(call); ok {
+				failed = failed || f.fail(call.Target())
+				return false
+			}
+		}
+		return true
+	})
+	return failed
+}
+
+// outcome is what a CEL expression evaluates to when only part of its input is known.
+type outcome int
+
+const (
+	open   outcome = iota // not known yet
+	opaque                // the expression is not understood
+	no                    // false
+	yes                   // true
+	fails                 // an evaluation error
+)
+
+func of(b bool) outcome {
+	if b {
+		return yes
+	}
+	return no
+}
+
+// known reports whether o is a result of CEL.
+func (o outcome) known() bool { return o >= no }
+
+// refuses reports whether a rule with the outcome o refuses the update.
+func (o outcome) refuses() bool { return o == no || o == fails }
+
+// not, and, or follow CEL: an operand that decides alone prevails over an error.
+func not(a outcome) outcome {
+	switch a {
+	case yes:
+		return no
+	case no:
+		return yes
+	}
+	return a
+}
+
+func and(a, b outcome) outcome {
+	switch {
+	case a == no || b == no:
+		return no
+	case a == opaque || b == opaque:
+		return opaque
+	case a == open || b == open:
+		return open
+	case a == fails || b == fails:
+		return fails
+	}
+	return yes
+}
+
+func or(a, b outcome) outcome { return not(and(not(a), not(b))) }
+
+// same is == on booleans. Like every other function of CEL, it fails if an operand does.
+func same(a, b outcome) outcome {
+	if worst := strict(a, b); worst != yes {
+		return worst
+	}
+	return of(a == b)
+}
+
+// strict returns yes if both operands are known and do not fail, otherwise what prevents that.
+func strict(a, b outcome) outcome {
+	switch {
+	case a == fails || b == fails:
+		return fails
+	case a == opaque || b == opaque:
+		return opaque
+	case a == open || b == open:
+		return open
+	}
+	return yes
+}
+
+// choose is the operator ?:.
+func choose(condition outcome, then, otherwise func() outcome) outcome {
+	switch condition {
+	case yes:
+		return then()
+	case no:
+		return otherwise()
+	}
+	return condition
 }

@@ -2,14 +2,17 @@ package crd
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"sync"
 
-	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
-	"k8s.io/kube-openapi/pkg/validation/spec"
-
+	"github.com/fieldlock/fieldlock/immutability"
+	"github.com/fieldlock/fieldlock/internal/pointer"
 	"github.com/fieldlock/fieldlock/internal/rawschema"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
+	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/kube-openapi/pkg/validation/spec"
 )
 
 const (
@@ -124,3 +127,84 @@ type Version struct {
 
 // CRD returns the CRD that the version belongs to.
 func (v *Version) CRD() *CRD { return v.crd }
+
+// Compile compiles the version's schema. Its error names file, CRD and version, and errors.As finds the
+// *immutability.SchemaError in it.
+func (v *Version) Compile(opts ...immutability.Option) (*immutability.Validator, error) {
+	validator, err := immutability.Compile(v.Schema, opts...)
+	if err != nil {
+		return nil, fmt.Errorf("%s, version %s: %w", v.crd.subject(), v.Name, err)
+	}
+	return validator, nil
+}
+
+// Position returns the place in the file of the schema node that a schema path (a JSON pointer such as
+// "/properties/spec/properties/class") leads to, or the last node on the way that exists. It is the zero Position for
+// a CRD that comes from no file.
+func (v *Version) Position(schemaPath string) Position {
+	if v.steps == nil {
+		return v.crd.Position()
+	}
+	return v.crd.Position(append(v.steps[:len(v.steps):len(v.steps)], v.stepsOf(schemaPath)...)...)
+}
+
+// stepsOf turns the tokens of a schema path into steps: names in objects, indices in lists.
+func (v *Version) stepsOf(schemaPath string) []any {
+	var steps []any
+	var value any = v.raw
+	for _, token := range pointer.Names(schemaPath) {
+		var step any = token
+		if _, ok := value.([]any); ok {
+			if i, err := strconv.Atoi(token); err == nil {
+				step = i
+			}
+		}
+		steps = append(steps, step)
+		value = yamldoc.At(value, step)
+	}
+	return steps
+}
+
+// Catalog finds the version of a CRD that an object is of.
+type Catalog struct {
+	crds map[schema.GroupKind]*CRD
+}
+
+// NewCatalog makes a catalog of crds. Two CRDs of one group and kind are an error that names both files.
+func NewCatalog(crds ...*CRD) (*Catalog, error) {
+	c := &Catalog{make(map[schema.GroupKind]*CRD, len(crds))}
+	for _, crd := range crds {
+		gk := schema.GroupKind{Group: crd.Group, Kind: crd.Kind}
+		if other, ok := c.crds[gk]; ok {
+			return nil, fmt.Errorf("%s: it defines %s, as does %s; give one of them", crd.place(), gk, other.place())
+		}
+		c.crds[gk] = crd
+	}
+	return c, nil
+}
+
+// place names the CRD with its file and line.
+func (c *CRD) place() string {
+	if at := c.Position(); c.File != "" && at.Line > 0 {
+		return fmt.Sprintf("%s:%d: %s %s", c.File, at.Line, kindCRD, c.Name)
+	}
+	return c.subject()
+}
+
+// Find returns the version that an object's apiVersion and kind name. It is nil without an error when no CRD of the
+// catalog covers the kind, and an error when one does that has no such version, or when apiVersion is malformed.
+func (c *Catalog) Find(apiVersion, kind string) (*Version, error) {
+	gv, err := schema.ParseGroupVersion(apiVersion)
+	if err != nil {
+		return nil, fmt.Errorf(`the apiVersion is %q; it is "GROUP/VERSION", such as "example.com/v1"`, apiVersion)
+	}
+	crd, ok := c.crds[schema.GroupKind{Group: gv.Group, Kind: kind}]
+	if !ok {
+		return nil, nil
+	}
+	v := crd.Version(gv.Version)
+	if v == nil {
+		return nil, fmt.Errorf("the apiVersion is %q; %s has no version %q, its versions are %s", apiVersion, crd.subject(), gv.Version, crd.versionNames())
+	}
+	return v, nil
+}

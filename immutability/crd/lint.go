@@ -2,11 +2,17 @@ package crd
 
 import (
 	"cmp"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/fieldlock/fieldlock/immutability"
+	"github.com/fieldlock/fieldlock/internal/lint"
 	"github.com/fieldlock/fieldlock/internal/rule"
+	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
 // Lint returns the errors and warnings about the locks of a CRD: those of immutability.Lint for each version, and those
@@ -71,4 +77,338 @@ func served(c *CRD) int {
 		}
 	}
 	return n
+}
+
+// Finding is one thing that lint found in a CRD, with its place in the file.
+type Finding struct {
+	immutability.Finding
+
+	File    string // as in CRD.File
+	CRD     string // name of the CustomResourceDefinition
+	Version string // of the schema that SchemaPath leads through; "" where the CRD as a whole is meant
+	Position
+}
+
+// linter collects the findings of one CRD.
+type linter struct {
+	crd      *CRD
+	versions []*index
+	findings []Finding
+}
+
+// add keeps a finding of v, or with nil of the whole CRD.
+func (l *linter) add(v *Version, f immutability.Finding) {
+	finding := Finding{Finding: f, File: l.crd.File, CRD: l.crd.Name}
+	if v == nil {
+		finding.Position = l.crd.Position()
+	} else {
+		finding.Version = v.Name
+		finding.Position = v.Position(f.SchemaPath)
+	}
+	l.findings = append(l.findings, finding)
+}
+
+// report adds a finding about the nodes of v at schemaPaths, at the node that they have in common.
+func (l *linter) report(v *Version, severity immutability.Severity, rule string, schemaPaths []string, format string, args ...any) {
+	at := common(schemaPaths)
+	l.add(v, immutability.Finding{
+		Path: schema.Readable(at), SchemaPath: at, Severity: severity, Rule: rule, Message: fmt.Sprintf(format, args...), Fields: fieldsOf(schemaPaths),
+	})
+}
+
+// fieldsOf returns the paths for people, sorted.
+func fieldsOf(schemaPaths []string) []string {
+	fields := make([]string, len(schemaPaths))
+	for i, path := range schemaPaths {
+		fields[i] = schema.Readable(path)
+	}
+	slices.Sort(fields)
+	return slices.Compact(fields)
+}
+
+// update compares with the CRD before the update, or with none.
+func (l *linter) update(oldCRD *CRD) {
+	var before []*index
+	if oldCRD != nil {
+		if oldCRD.Group != l.crd.Group || oldCRD.Kind != l.crd.Kind {
+			l.add(nil, immutability.Finding{Severity: immutability.SeverityError, Rule: rule.OtherCRD, Message: fmt.Sprintf(
+				"it defines %s of %s, and the old CRD %s of %s: an update changes neither; compare a CRD with its own old version",
+				l.crd.Kind, l.crd.Group, oldCRD.Kind, oldCRD.Group)})
+			return
+		}
+		for _, v := range oldCRD.Versions {
+			before = append(before, newIndex(v))
+		}
+	}
+	for _, v := range l.versions {
+		l.gained(v, before)
+		l.dropped(v, before)
+	}
+	for _, old := range before {
+		l.gone(old, before)
+	}
+}
+
+// gained reports the locks that a CRD of v1beta1 gains: the proposal allows it only those that it had before.
+func (l *linter) gained(v *index, before []*index) {
+	if l.crd.APIVersion != v1beta1 {
+		return
+	}
+	var paths []string
+	for _, path := range v.locked() {
+		if !slices.ContainsFunc(before, func(old *index) bool { return old.refuses(path, v.nodes[path].Marks.Refuses()) }) {
+			paths = append(paths, path)
+		}
+	}
+	if len(paths) > 0 {
+		l.report(v.Version, immutability.SeverityError, rule.V1beta1Lock, paths,
+			"a %s of %s cannot gain locks: %s; move it to %s, where every schema is structural", kindCRD, v1beta1, lint.Enumerate(fieldsOf(paths)), v1)
+	}
+}
+
+// dropped reports the locks that a version loses: existing objects were written under them.
+func (l *linter) dropped(v *index, before []*index) {
+	for _, old := range before {
+		if old.Name != v.Name {
+			continue
+		}
+		var paths []string
+		for _, path := range old.locked() {
+			if !v.refuses(path, old.nodes[path].Marks.Refuses()) {
+				paths = append(paths, path)
+			}
+		}
+		if len(paths) > 0 {
+			l.report(v.Version, immutability.SeverityError, rule.LockDropped, paths,
+				"the update drops or weakens locks of version %s: %s; clients rely on the values to stay", v.Name, lint.Enumerate(fieldsOf(paths)))
+		}
+	}
+}
+
+// gone reports the locks of a version that is no longer served, because it has gone, has a new name, or is switched off:
+// those that no served version has. An update goes through a version that leaves the field free then, or that loses its
+// value. With a webhook, a field that no served version has may have moved.
+func (l *linter) gone(old *index, before []*index) {
+	var served []*index
+	for _, v := range l.versions {
+		if v.Served {
+			served = append(served, v)
+		}
+	}
+	if !old.Served || len(served) == 0 || slices.ContainsFunc(served, func(v *index) bool { return v.Name == old.Name }) {
+		return
+	}
+	paths := map[*index][]string{}
+	for _, path := range old.locked() {
+		changes := old.nodes[path].Marks.Refuses()
+		if slices.ContainsFunc(served, func(v *index) bool { return v.refuses(path, changes) }) || l.alreadyDropped(path, changes, before) {
+			continue
+		}
+		has := func(v *index) bool { return v.nodes[path] != nil || v.preserved(path) }
+		if i := slices.IndexFunc(served, has); i >= 0 {
+			paths[served[i]] = append(paths[served[i]], path)
+		} else if old.Storage && l.crd.Conversion == "None" {
+			paths[served[0]] = append(paths[served[0]], path)
+		}
+	}
+	for _, v := range served {
+		if len(paths[v]) > 0 {
+			l.report(v.Version, immutability.SeverityError, rule.LockDropped, paths[v],
+				"the update stops serving version %s, and no served version has its locks: %s; clients rely on the values to stay", old.Name, lint.Enumerate(fieldsOf(paths[v])))
+		}
+	}
+}
+
+// alreadyDropped reports whether a version of the update loses a lock that it had itself, which is a finding of its own.
+func (l *linter) alreadyDropped(path string, changes schema.Change, before []*index) bool {
+	return slices.ContainsFunc(before, func(old *index) bool {
+		return old.refuses(path, changes) && slices.ContainsFunc(l.versions, func(v *index) bool { return v.Name == old.Name && !v.refuses(path, changes) })
+	})
+}
+
+// unlocked warns of each served version that leaves free what another served version locks. A field that a version
+// does not have counts as free where an update through the version loses or keeps it unseen: without conversion, and
+// where unknown fields are preserved.
+func (l *linter) unlocked() {
+	for i, free := range l.versions {
+		var paths, lockers []string
+		for j, locked := range l.versions {
+			if i == j || !free.Served || !locked.Served {
+				continue
+			}
+			before := len(paths)
+			for _, path := range locked.locked() {
+				_, exists := free.nodes[path]
+				if !free.refuses(path, locked.nodes[path].Marks.Refuses()) && (exists || free.preserved(path) || l.crd.Conversion == "None") {
+					paths = append(paths, path)
+				}
+			}
+			if len(paths) > before {
+				lockers = append(lockers, locked.Name)
+			}
+		}
+		if len(paths) == 0 {
+			continue
+		}
+		l.report(free.Version, immutability.SeverityWarning, rule.VersionUnlocked, paths,
+			"version %s leaves free what is locked in %s, so an update through %s gets around the locks: %s; put the same locks in every served version",
+			free.Name, strings.Join(lockers, " and "), free.Name, lint.Enumerate(fieldsOf(paths)))
+	}
+}
+
+// defaults warns of locked fields that the served versions default differently: an object that leaves them out then
+// means one value through one version and another through the next, and comparing both sees no change, or a false one.
+func (l *linter) defaults() {
+	for i, first := range l.versions {
+		if !first.Served {
+			continue
+		}
+		var paths []string
+		var example string
+		for _, path := range slices.Sorted(maps.Keys(first.nodes)) {
+			if l.seenBefore(i, path) {
+				continue // compared when the version that has it first was
+			}
+			values := l.defaultsAt(l.versions[i:], path)
+			if len(values) < 2 {
+				continue
+			}
+			if paths = append(paths, path); example == "" {
+				example = schema.Readable(path) + " is " + strings.Join(values, ", ")
+			}
+		}
+		if len(paths) > 0 {
+			l.report(first.Version, immutability.SeverityWarning, rule.VersionDefault, paths,
+				"the served versions have different defaults for locked fields: %s (the default of %s); an object without the value then changes with the version that it is written through: give every served version the same default",
+				lint.Enumerate(fieldsOf(paths)), example)
+		}
+	}
+}
+
+// defaultsAt returns the different defaults of a locked field, each with the served versions that have it.
+func (l *linter) defaultsAt(versions []*index, path string) []string {
+	var values []string
+	names := map[string][]string{}
+	for _, v := range versions {
+		node, ok := v.nodes[path]
+		if !ok || !v.Served || !v.guards(path) {
+			continue
+		}
+		value := "none"
+		if node.Default() != nil {
+			value = encode(node.Default())
+		}
+		if names[value] == nil {
+			values = append(values, value)
+		}
+		names[value] = append(names[value], v.Name)
+	}
+	for i, value := range values {
+		values[i] = value + " in " + strings.Join(names[value], ", ")
+	}
+	return values
+}
+
+// encode writes a value as JSON for a message.
+func encode(value any) string {
+	data, err := json.Marshal(value)
+	if err != nil {
+		return fmt.Sprint(value)
+	}
+	return string(data)
+}
+
+// seenBefore reports whether a served version before the i-th has a guarded node at path.
+func (l *linter) seenBefore(i int, path string) bool {
+	return slices.ContainsFunc(l.versions[:i], func(v *index) bool {
+		_, ok := v.nodes[path]
+		return ok && v.Served && v.guards(path)
+	})
+}
+
+// index has the locations of a version's schema by schema path, to compare versions.
+type index struct {
+	*Version
+	nodes map[string]*schema.Location
+}
+
+// newIndex reads the schema of v. Locks that cannot be read are left out: immutability.Lint reports those.
+func newIndex(v *Version) *index {
+	x := &index{v, make(map[string]*schema.Location)}
+	for _, l := range schema.Read(v.Schema, nil).All {
+		x.nodes[l.Path.Pointer()] = l
+	}
+	return x
+}
+
+// locked returns the schema paths of the locks, sorted.
+func (x *index) locked() []string {
+	var paths []string
+	for _, path := range slices.Sorted(maps.Keys(x.nodes)) {
+		if x.nodes[path].Marks.Locked() {
+			paths = append(paths, path)
+		}
+	}
+	return paths
+}
+
+// above yields path, its parent, and so on up to the root.
+func above(path string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for yield(path) && path != "" {
+			path = parent(path)
+		}
+	}
+}
+
+// refuses reports whether the schema refuses changes at path, by a lock there or on a parent that is locked as a whole.
+func (x *index) refuses(path string, changes schema.Change) bool {
+	for p := range above(path) {
+		l := x.nodes[p]
+		if l != nil && (p == path && l.Marks.Refuses().Has(changes) || l.Marks.Refuses().Has(schema.ChangeValue)) {
+			return true
+		}
+	}
+	return false
+}
+
+// guards reports whether path or a parent of it has a lock on the value.
+func (x *index) guards(path string) bool {
+	for p := range above(path) {
+		if l := x.nodes[p]; l != nil && l.Marks.Refuses()&schema.ChangeValue != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// preserved reports whether the schema keeps the fields at path although it does not describe them.
+func (x *index) preserved(path string) bool {
+	for p := range above(parent(path)) {
+		if l := x.nodes[p]; l != nil && l.PreservesUnknown() {
+			return true
+		}
+	}
+	return false
+}
+
+// parent returns the JSON pointer one token shorter.
+func parent(pointer string) string { return pointer[:max(strings.LastIndexByte(pointer, '/'), 0)] }
+
+// common returns the deepest schema path that is equal to all of paths or above them; "" for none.
+func common(paths []string) string {
+	if len(paths) == 0 {
+		return ""
+	}
+	prefix := paths[0]
+	for _, path := range paths[1:] {
+		for path != prefix && !strings.HasPrefix(path, prefix+"/") {
+			prefix = parent(prefix)
+		}
+	}
+	// A path that ends in "properties" is the map of properties; the schema is above it.
+	if strings.HasSuffix(prefix, "/properties") && !strings.HasSuffix(prefix, "/properties/properties") {
+		prefix = parent(prefix)
+	}
+	return prefix
 }

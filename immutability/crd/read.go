@@ -4,11 +4,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-
+	"github.com/fieldlock/fieldlock/internal/jsonvalue"
+	"github.com/fieldlock/fieldlock/internal/rawschema"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
 // Read reads the CRDs of a file: raw YAML or JSON, one document or many, also as items of a List. Objects of other
@@ -87,4 +90,212 @@ func FromDocument(d *Document) (*CRD, error) {
 		return nil, r.err
 	}
 	return crd, nil
+}
+
+// reader reads the fields of a CRD and keeps the first mistake.
+type reader struct {
+	d   *Document
+	err error
+}
+
+func (r *reader) fail(steps []any, format string, args ...any) {
+	if r.err == nil {
+		r.err = r.d.Errorf(steps, format, args...)
+	}
+}
+
+// field returns the value at the end of steps and whether it is there; null is not there.
+func (r *reader) field(steps []any) (any, bool) {
+	value := yamldoc.At(r.d.Object, steps...)
+	return value, value != nil
+}
+
+// text reads a string; absent is "".
+func (r *reader) text(steps ...any) string {
+	value, ok := r.field(steps)
+	text, isText := value.(string)
+	if ok && !isText {
+		r.fail(steps, "it is %s; it must be a string", yamldoc.Describe(value))
+	}
+	return text
+}
+
+// required reads a string that must be there.
+func (r *reader) required(right string, steps ...any) string {
+	text := r.text(steps...)
+	if text == "" {
+		r.fail(steps, "it is missing; it is %s", right)
+	}
+	return text
+}
+
+// flag reads a boolean; absent is otherwise.
+func (r *reader) flag(otherwise bool, steps ...any) bool {
+	value, ok := r.field(steps)
+	if !ok {
+		return otherwise
+	}
+	flag, isFlag := value.(bool)
+	if !isFlag {
+		r.fail(steps, "it is %s; it must be true or false, unquoted", yamldoc.Describe(value))
+	}
+	return flag
+}
+
+// object reads an object and reports whether it is there.
+func (r *reader) object(steps ...any) (map[string]any, bool) {
+	value, ok := r.field(steps)
+	object, isObject := value.(map[string]any)
+	if ok && !isObject {
+		r.fail(steps, "it is %s; it must be an object", yamldoc.Describe(value))
+	}
+	return object, ok
+}
+
+// crd reads the whole CRD.
+func (r *reader) crd(apiVersion string) *CRD {
+	c := &CRD{File: r.d.File, APIVersion: apiVersion, document: r.d}
+	if _, ok := r.object("spec"); !ok {
+		r.fail([]any{"spec"}, "it is missing; it holds the group, the names and the versions of a %s", kindCRD)
+	}
+	c.Group = r.required(`the API group of the objects, such as "example.com"`, "spec", "group")
+	c.Kind = r.required(`the kind of the objects, such as "Widget"`, "spec", "names", "kind")
+	c.Plural = r.text("spec", "names", "plural")
+	if c.Scope = r.text("spec", "scope"); c.Scope == "" {
+		c.Scope = "Namespaced"
+	}
+	if c.Name = r.text("metadata", "name"); c.Name == "" {
+		c.Name = c.Plural + "." + c.Group
+	}
+	c.PreserveUnknownFields = r.flag(apiVersion == v1beta1, "spec", "preserveUnknownFields")
+	if c.Conversion = r.text("spec", "conversion", "strategy"); c.Conversion == "" {
+		c.Conversion = "None"
+	}
+	r.versions(c)
+	return c
+}
+
+// versions reads spec.versions and, in v1beta1, spec.version.
+func (r *reader) versions(c *CRD) {
+	steps := []any{"spec", "versions"}
+	value, _ := r.field(steps)
+	list, isList := value.([]any)
+	if value != nil && !isList {
+		r.fail(steps, "it is %s; it must be the list of versions", yamldoc.Describe(value))
+	}
+	for i := range list {
+		r.version(c, slices.Concat(steps, []any{i}))
+	}
+	if c.APIVersion == v1beta1 {
+		name := r.text("spec", "version")
+		switch {
+		case name == "":
+		case len(list) == 0:
+			c.Versions = append(c.Versions, &Version{Name: name, Served: true, Storage: true, crd: c})
+		case r.err == nil && c.Versions[0].Name != name:
+			r.fail([]any{"spec", "version"}, "it is %q and spec.versions[0].name is %q; they must be equal, or spec.version left out", name, c.Versions[0].Name)
+		}
+	}
+	if len(c.Versions) == 0 {
+		r.fail(steps, "there is no version; a %s has at least one, with name, served, storage and schema", kindCRD)
+	}
+	if r.err == nil {
+		r.schemas(c)
+	}
+}
+
+// version reads one item of spec.versions, its schema left out.
+func (r *reader) version(c *CRD, steps []any) {
+	at := func(names ...any) []any { return slices.Concat(steps, names) }
+	if _, ok := r.object(steps...); !ok {
+		r.fail(steps, "it is null; a version is an object with name, served, storage and schema")
+	}
+	v := &Version{crd: c}
+	v.Name = r.required(`the name of the version, such as "v1"`, at("name")...)
+	// Absent, which the API server refuses, counts as served: lint then compares the version too.
+	v.Served = r.flag(true, at("served")...)
+	v.Storage = r.flag(false, at("storage")...)
+	if c.Version(v.Name) != nil {
+		r.fail(at("name"), "there are two versions %q; remove one", v.Name)
+	}
+	v.steps = at("schema", "openAPIV3Schema")
+	c.Versions = append(c.Versions, v)
+}
+
+// schemas reads the schema of every version: its own, or in v1beta1 the one of spec.validation. The locks of the
+// annotation are merged in.
+func (r *reader) schemas(c *CRD) {
+	shared := []any{"spec", "validation", "openAPIV3Schema"}
+	common, hasShared := r.field(shared)
+	misplaced := hasShared && c.APIVersion != v1beta1
+	hasShared = hasShared && !misplaced
+	found := hasShared
+	annotation := r.annotation(c)
+	for _, v := range c.Versions {
+		own, ok := r.field(v.steps)
+		ok = ok && v.steps != nil
+		found = found || ok
+		switch {
+		case ok && hasShared:
+			r.fail(v.steps, "there is a schema in spec.validation too; keep one of them")
+			continue
+		case hasShared:
+			v.steps, own = shared, common
+		case !ok && c.APIVersion == v1beta1:
+			v.steps, own = nil, map[string]any{}
+		case !ok:
+			hint := ""
+			if misplaced {
+				hint = "; spec.validation belongs to v1beta1, move it here"
+			}
+			r.fail(v.steps, "version %q has no schema; every version of a %s has one%s", v.Name, kindCRD, hint)
+			continue
+		}
+		r.schema(v, own, annotation[v.Name])
+	}
+	if !found && r.err == nil {
+		r.fail([]any{"spec", "validation"}, "no version has a schema; it goes into spec.validation.openAPIV3Schema, or into schema.openAPIV3Schema of each version")
+	}
+}
+
+// schema reads the schema of v, with the locks that the annotation has for it.
+func (r *reader) schema(v *Version, value any, locks map[string]map[string]any) {
+	raw, isObject := value.(map[string]any)
+	if !isObject {
+		r.fail(v.steps, "it is %s; a schema is an object", yamldoc.Describe(value))
+		return
+	}
+	if len(locks) > 0 {
+		raw = jsonvalue.Clone(raw).(map[string]any)
+		if err := rawschema.Merge(raw, locks); err != nil {
+			r.fail(annotationSteps, "version %q, %v", v.Name, err)
+			return
+		}
+	}
+	schema, err := rawschema.Schema(raw)
+	if err != nil {
+		slices.Reverse(err.Steps)
+		r.fail(slices.Concat(v.steps, err.Steps), "%s", err.Message)
+		return
+	}
+	v.raw, v.Schema = raw, schema
+}
+
+// annotation reads the locks that the annotation has for the versions of c.
+func (r *reader) annotation(c *CRD) rawschema.Annotation {
+	text := r.text(annotationSteps...)
+	if r.err != nil || text == "" {
+		return nil
+	}
+	annotation, err := rawschema.Decode(text)
+	if err != nil {
+		r.fail(annotationSteps, "%v", err)
+		return nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(annotation)) {
+		if c.Version(name) == nil {
+			r.fail(annotationSteps, "there is no version %q; the versions are %s", name, c.versionNames())
+		}
+	}
+	return annotation
 }

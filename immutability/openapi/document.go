@@ -1,16 +1,20 @@
 package openapi
 
 import (
+	"errors"
 	"fmt"
 	"maps"
+	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
-	"k8s.io/kube-openapi/pkg/validation/spec"
-
+	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/internal/pointer"
+	"github.com/fieldlock/fieldlock/internal/rawschema"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
+	"k8s.io/kube-openapi/pkg/validation/spec"
 )
 
 // Document is an OpenAPI document or a JSON Schema. Safe for concurrent use.
@@ -141,4 +145,115 @@ func (d *Document) Find(apiVersion, kind string) (Kind, bool) {
 		return Kind{}, false
 	}
 	return d.Kinds[i], true
+}
+
+// rootAnchor stands for the document as a whole in the schemas that Resolve returns: spec.Ref does not tell a reference to
+// "#" from none. No anchor begins with a colon.
+const rootAnchor = ":root"
+
+// path returns the JSON pointer that a reference means.
+func (d *Document) path(ref string) (string, error) {
+	base, fragment, _ := strings.Cut(ref, "#")
+	if base != "" && base != d.id {
+		return "", fmt.Errorf("$ref %q: %w", ref, errOtherDocument)
+	}
+	text, err := url.PathUnescape(fragment)
+	if err != nil {
+		return "", fmt.Errorf("$ref %q: %w", ref, err)
+	}
+	if text == rootAnchor {
+		return "", nil
+	}
+	if text == "" || text[0] == '/' {
+		return text, nil
+	}
+	path, ok := d.anchors[text]
+	if !ok {
+		return "", fmt.Errorf("$ref %q: the document has no anchor %q", ref, text)
+	}
+	return path, nil
+}
+
+// at returns the value at a JSON pointer, and the steps that lead to it. If there is none, the steps are those of the
+// last value on the way.
+func (d *Document) at(path string) (value any, steps []any, err error) {
+	value = d.document.Object
+	for _, name := range pointer.Names(path) {
+		var below any
+		var step any = name
+		found := false
+		switch container := value.(type) {
+		case map[string]any:
+			below, found = container[name]
+		case []any:
+			if i, err := strconv.Atoi(name); err == nil && i >= 0 && i < len(container) {
+				below, step, found = container[i], i, true
+			}
+		}
+		if !found {
+			return nil, steps, fmt.Errorf("the document has no schema at %q", path)
+		}
+		value, steps = below, append(steps, step)
+	}
+	return value, steps, nil
+}
+
+var errOtherDocument = errors.New("it leads to another document; references within the document are followed")
+
+// Resolve returns the schema that a reference names: the Ref of a Kind, Root, or a $ref in the document. It is what
+// immutability.WithResolver takes. It returns an error if there is no such schema, if it is in another document, or if a
+// keyword has a value of the wrong form. The schema is shared: change a copy. Cost: O(schema) the first time.
+func (d *Document) Resolve(ref string) (*spec.Schema, error) {
+	path, err := d.path(ref)
+	if err != nil {
+		return nil, err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if s, ok := d.read[path]; ok {
+		return s, nil
+	}
+	value, steps, err := d.at(path)
+	if err != nil {
+		return nil, err
+	}
+	c := converter{}
+	raw := c.schema(value, path)
+	if c.err != nil {
+		return nil, c.err
+	}
+	s, wrong := rawschema.Schema(raw)
+	if wrong != nil {
+		slices.Reverse(wrong.Steps)
+		return nil, d.document.Errorf(slices.Concat(steps, wrong.Steps), "%s", wrong.Message)
+	}
+	d.read[path] = s
+	return s, nil
+}
+
+// Compile compiles the schema that a reference leads to, with the references of the document.
+func (d *Document) Compile(ref string, opts ...immutability.Option) (*immutability.Validator, error) {
+	s, err := d.Resolve(ref)
+	if err != nil {
+		return nil, err
+	}
+	validator, err := immutability.Compile(s, append([]immutability.Option{immutability.WithResolver(d.Resolve)}, opts...)...)
+	if err != nil {
+		return nil, fmt.Errorf("%s, %s: %w", d.File, ref, err)
+	}
+	return validator, nil
+}
+
+// Position returns the place in the file of the schema node that a schema path from the schema of ref leads to, or of the
+// last node on the way that exists. A schema path that begins with a reference starts there.
+func (d *Document) Position(ref, schemaPath string) yamldoc.Position {
+	if strings.HasPrefix(schemaPath, "#") {
+		ref, schemaPath = schemaPath, ""
+	}
+	path, err := d.path(ref)
+	if err != nil {
+		return d.document.Position()
+	}
+	_, steps, _ := d.at(path + schemaPath)
+	return d.document.Position(steps...)
 }

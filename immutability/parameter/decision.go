@@ -1,5 +1,14 @@
 package parameter
 
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
 // Decision says what an operation would do. The zero Decision, which is that of an operation nobody decided on, allows nothing.
 type Decision struct {
 	Refusals Refusals
@@ -37,4 +46,119 @@ type Row struct {
 	Default   string `json:"default"` // "" where there is none
 	Required  bool   `json:"required"`
 	Immutable bool   `json:"immutable"`
+}
+
+// Rule names what a refused parameter breaks.
+type Rule string
+
+// The rules, in the order in which the refusals of one parameter are reported.
+const (
+	RuleUnknown    Rule = "unknown"    // a value without a definition
+	RuleDefinition Rule = "definition" // a mistake in the definition itself
+	RuleImmutable  Rule = "immutable"  // an immutable value changes, or an upgrade needs it spelled out
+	RuleRequired   Rule = "required"   // neither value nor default
+	RuleType       Rule = "type"       // a value that its type, its enum or its constraints do not allow
+	RuleTrigger    Rule = "trigger"    // a change starts a plan that cannot run now
+	RuleEnabling   Rule = "enabling"   // the parameter cannot switch a child instance on or off
+)
+
+var ruleOrder = []Rule{RuleUnknown, RuleDefinition, RuleImmutable, RuleRequired, RuleType, RuleTrigger, RuleEnabling}
+
+// Refusal is one reason against an operation.
+type Refusal struct {
+	Parameter string // "" where the mistake concerns no single parameter
+	Rule      Rule
+	Message   string // one line
+	Cause     error  // the error that the system itself raises; may be nil
+}
+
+// Error returns the message.
+func (r *Refusal) Error() string { return r.Message }
+
+// Unwrap returns the cause.
+func (r *Refusal) Unwrap() error { return r.Cause }
+
+// Refusals are the reasons against one operation, sorted by parameter, then by rule. None means that it is allowed.
+type Refusals []*Refusal
+
+// Add adds a refusal. The format continues the sentence that begins with the parameter's name, where there is one.
+func (r *Refusals) Add(name string, rule Rule, format string, args ...any) {
+	message := fmt.Sprintf(format, args...)
+	if name != "" {
+		message = fmt.Sprintf("parameter %q ", name) + message
+	}
+	*r = append(*r, &Refusal{Parameter: name, Rule: rule, Message: oneLine(message)})
+}
+
+// Sort sorts the refusals by parameter, then by rule.
+func (r Refusals) Sort() {
+	slices.SortStableFunc(r, func(a, b *Refusal) int {
+		return cmp.Or(cmp.Compare(a.Parameter, b.Parameter),
+			cmp.Compare(slices.Index(ruleOrder, a.Rule), slices.Index(ruleOrder, b.Rule)))
+	})
+}
+
+// Error joins the messages in one line.
+func (r Refusals) Error() string { return strings.Join(r.Messages(), "; ") }
+
+// Messages returns the messages in order, each once.
+func (r Refusals) Messages() []string {
+	var out []string
+	for _, refusal := range r {
+		if !slices.Contains(out, refusal.Message) {
+			out = append(out, refusal.Message)
+		}
+	}
+	return out
+}
+
+// Unwrap returns the refusals, for errors.As and errors.Is.
+func (r Refusals) Unwrap() []error {
+	out := make([]error, len(r))
+	for i, refusal := range r {
+		out[i] = refusal
+	}
+	return out
+}
+
+// Err returns the refusals as an error, or nil.
+func (r Refusals) Err() error {
+	if len(r) == 0 {
+		return nil
+	}
+	return r
+}
+
+// oneLine escapes what would break the line or control a terminal. Names and values are quoted already; texts that
+// templates bring along are not.
+func oneLine(message string) string {
+	if !strings.ContainsFunc(message, func(c rune) bool { return !unicode.IsPrint(c) }) {
+		return message
+	}
+	var out strings.Builder
+	for _, c := range message {
+		switch {
+		case unicode.IsPrint(c):
+			out.WriteRune(c)
+		case unicode.IsSpace(c):
+			out.WriteByte(' ')
+		default:
+			out.WriteString(strings.Trim(strconv.QuoteRuneToASCII(c), "'"))
+		}
+	}
+	return out.String()
+}
+
+// ReadError says why a document cannot be read.
+type ReadError struct {
+	Line    int // from 1; 0 where the document as a whole is meant, and in objects that are decoded already
+	Message string
+}
+
+// Error returns the message, behind its line where that is known.
+func (e *ReadError) Error() string {
+	if e.Line == 0 {
+		return e.Message
+	}
+	return fmt.Sprintf("line %d: %s", e.Line, e.Message)
 }

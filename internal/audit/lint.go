@@ -6,14 +6,15 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
-
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/celrule"
 	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/internal/lint"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/rule"
+	"github.com/fieldlock/fieldlock/internal/witness"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/kube-openapi/pkg/validation/spec"
 )
 
 // Options is how much CRDs does.
@@ -215,4 +216,183 @@ func commonSteps(a, b string) int {
 		n++
 	}
 	return n
+}
+
+// TransitionRules counts the CEL transition rules of a CRD, in all versions.
+func TransitionRules(c *crd.CRD) int {
+	n := 0
+	for _, v := range c.Versions {
+		n += rulesOf(v)
+	}
+	return n
+}
+
+// rulesOf counts the CEL transition rules of a version, except for rules that repeat its locks, such as those that
+// export cel adds.
+func rulesOf(v *crd.Version) int {
+	rules := celrule.Import(v.Schema)
+	n := len(rules.Left)
+	for _, r := range rules.Recognized {
+		if len(r.Locks) > 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// ruleFindings returns the ways around the CEL transition rules of a CRD, within each version that is served and through
+// another version, and the rules that refuse nothing.
+func ruleFindings(c *crd.CRD, a *celrule.Audit) []suspect {
+	var suspects []suspect
+	add := func(v *crd.Version, s suspect, f immutability.Finding) {
+		s.Finding = crd.Finding{Finding: f, File: c.File, CRD: c.Name, Version: v.Name, Position: v.Position(f.SchemaPath)}
+		suspects = append(suspects, s)
+	}
+	served := map[string]*spec.Schema{}
+	for _, v := range c.Versions {
+		if !v.Served {
+			continue
+		}
+		served[v.Name] = v.Schema
+		for _, h := range a.Holes(v.Schema) {
+			add(v, suspect{sure: h.Sure}, h.Finding)
+		}
+		for _, d := range a.DeadRules(v.Schema) {
+			add(v, suspect{sure: true, dead: &d.Of}, d.Finding)
+		}
+	}
+	if len(served) > 1 {
+		conversion := celrule.CopyFields
+		if c.Conversion == "Webhook" {
+			conversion = celrule.AskWebhook
+		}
+		byVersion := a.HolesBetween(served, conversion)
+		for _, v := range c.Versions {
+			for _, h := range byVersion[v.Name] {
+				add(v, suspect{sure: h.Sure}, h.Finding)
+			}
+		}
+	}
+	return suspects
+}
+
+// sameHole gives for each hole in CEL rules the hole in locks that is the same way around.
+var sameHole = map[string]string{
+	rule.CELUnsetThenSet: rule.UnsetThenSet, rule.CELOptionalParent: rule.OptionalParent,
+	rule.CELRenamableKey: rule.RenamableKey, rule.CELVersionWithoutRule: rule.VersionUnlocked,
+}
+
+// withoutCopies leaves out holes in CEL rules that are holes in locks too: a CRD that export cel wrote has both, and the
+// lock is what its author changes.
+func withoutCopies(suspects []suspect) []suspect {
+	type place struct{ rule, version, schemaPath string }
+	locks := map[place][]suspect{}
+	for _, s := range suspects {
+		at := place{s.Rule, s.Version, s.SchemaPath}
+		locks[at] = append(locks[at], s)
+	}
+	return slices.DeleteFunc(suspects, func(s suspect) bool {
+		same, ok := sameHole[s.Rule]
+		return ok && slices.ContainsFunc(locks[place{same, s.Version, s.SchemaPath}], func(lock suspect) bool { return isSubset(s.Fields, lock.Fields) })
+	})
+}
+
+// isSubset reports whether all has every one of fields. Both are sorted.
+func isSubset(fields, all []string) bool {
+	return !slices.ContainsFunc(fields, func(field string) bool {
+		_, found := slices.BinarySearch(all, field)
+		return !found
+	})
+}
+
+// suspect is a finding before objects have been tried on it.
+type suspect struct {
+	crd.Finding
+	sure bool             // it follows from the rules and the schema
+	dead *celrule.RuleRef // the rule that refuses nothing, for a finding of that sort
+}
+
+// explainer tries suspects of one CRD on objects.
+type explainer struct {
+	crd  *crd.CRD
+	all  bool // find a witness for each hole, not only for those that objects have to decide
+	kind *witness.Kind
+
+	effort  effort
+	untried int // suspects for which no steps were left
+}
+
+// effort is how many steps are taken for one CRD.
+type effort struct {
+	rules  int // to look for ways around rules, as package celrule counts
+	decide int // to look for objects, where only objects can decide; and with --explain:
+	show   int // to look for objects that show the other holes
+	shrink int // to make witnesses small
+}
+
+// usual is the effort for one CRD unless a test says otherwise.
+func usual() effort {
+	return effort{rules: celrule.Ceiling, decide: 8_000_000, show: 12_000_000, shrink: 6_000_000}
+}
+
+// try returns what is reported of s; false when objects show that it is wrong. Suspects that only objects can decide come
+// before all others: what they come to must not depend on whether witnesses were asked for.
+//
+// A hole that does not follow from the rules and for which no objects are found within a bounded effort is a note.
+func (x *explainer) try(s suspect) (t tried, keep bool) {
+	t = tried{Finding: newFinding(s.Finding)}
+	r, _ := rule.Find(s.Rule)
+	if s.dead == nil && (!r.Hole || s.sure && !x.all) {
+		return t, true
+	}
+	defer func() {
+		if x.kind.Over() && !t.found {
+			x.untried++
+		}
+	}()
+	if s.dead != nil {
+		return t, !x.kind.Refuses(s.Version, s.dead.SchemaPath, s.dead.Index)
+	}
+	t.shown, t.found = x.kind.Show(witness.Hole{Rule: s.Rule, Version: s.Version, SchemaPath: s.SchemaPath, Fields: s.Fields, Sure: s.sure})
+	if !t.found && !s.sure {
+		t.Severity, t.Message = string(immutability.SeverityNote), "possible: "+t.Message
+	}
+	return t, true
+}
+
+// tried is a finding that was tried on objects.
+type tried struct {
+	Finding
+	shown witness.Shown
+	found bool
+}
+
+// findings tries all suspects.
+func (x *explainer) findings(suspects []suspect) []Finding {
+	x.kind = witness.FromCRD(x.crd)
+	var all []tried
+	for _, sure := range []bool{false, true} {
+		x.kind.Allow(x.effort.decide)
+		if sure {
+			x.kind.Allow(x.effort.show)
+		}
+		for _, s := range suspects {
+			if (s.sure && s.dead == nil) != sure {
+				continue
+			}
+			if t, ok := x.try(s); ok {
+				all = append(all, t)
+			}
+		}
+	}
+	x.kind.Allow(x.effort.shrink)
+	var findings []Finding
+	for _, t := range all {
+		if t.found && x.all {
+			w := t.shown.Witness()
+			t.Witness = &Witness{w.Objects, w.Refused}
+		}
+		findings = append(findings, t.Finding)
+	}
+	return findings
 }

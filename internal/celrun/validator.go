@@ -1,19 +1,27 @@
 package celrun
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
+	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 
+	"github.com/fieldlock/fieldlock/internal/pointer"
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel/model"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 	celcommon "k8s.io/apiserver/pkg/cel/common"
 	"k8s.io/kube-openapi/pkg/validation/spec"
+	kjson "sigs.k8s.io/json"
 )
 
 // Violation is an error of the API server's validator about one rule.
@@ -121,3 +129,140 @@ func label(i int) string { return "\x00" + strconv.Itoa(i) + "\x00" }
 
 // labeled finds the label in a message.
 var labeled = regexp.MustCompile("\x00([0-9]+)\x00")
+
+// ValidateUpdate returns the violations of an update, or of a create where oldObj is nil, sorted by path; nil when all
+// rules accept it. Transition rules do not run for a create, unless they have optionalOldSelf. Objects are as the server
+// has them when it validates: decoded to the types of apimachinery's util/json, pruned, with defaults. They are not
+// changed. The error is that the schema or a rule does not compile; an API server would refuse the CRD.
+func (v *Validator) ValidateUpdate(newObj, oldObj map[string]any) ([]Violation, error) {
+	if v == nil {
+		return nil, nil
+	}
+	p, err := v.program()
+	if err != nil {
+		return nil, err
+	}
+	errs := p.run(newObj, oldObj, v.plain)
+	if len(errs) == 0 {
+		return nil, nil
+	}
+	violations, err := v.attribute(errs, newObj, oldObj)
+	if err != nil {
+		return nil, err
+	}
+	sortViolations(violations)
+	return violations, nil
+}
+
+// sortViolations sorts by path, then by the place of the rule.
+func sortViolations(violations []Violation) {
+	slices.SortStableFunc(violations, func(a, b Violation) int {
+		return cmp.Or(ComparePaths(a.Path, b.Path), strings.Compare(a.Rule.SchemaPath, b.Rule.SchemaPath), cmp.Compare(a.Rule.Index, b.Rule.Index))
+	})
+}
+
+// ComparePaths orders paths by their text, with numbers by their value: nodes[2] is before nodes[10].
+func ComparePaths(a, b string) int {
+	for a != "" && b != "" {
+		x, y := digits(a), digits(b)
+		if x > 0 && y > 0 {
+			if c := cmp.Or(cmp.Compare(x, y), strings.Compare(a[:x], b[:y])); c != 0 {
+				return c
+			}
+			a, b = a[x:], b[y:]
+			continue
+		}
+		if a[0] != b[0] {
+			return cmp.Compare(a[0], b[0])
+		}
+		a, b = a[1:], b[1:]
+	}
+	return cmp.Compare(len(a), len(b))
+}
+
+// digits returns how many digits s begins with.
+func digits(s string) int {
+	n := 0
+	for n < len(s) && s[n] >= '0' && s[n] <= '9' {
+		n++
+	}
+	return n
+}
+
+// program is a compiled schema: the server's validator with some of the schema's rules.
+type program struct {
+	structural *structuralschema.Structural
+	validator  *cel.Validator
+}
+
+// place names one entry of x-kubernetes-validations.
+type place struct {
+	schemaPath string
+	index      int
+}
+
+// Convert returns s as the API server's own code takes it. Keys that JSONSchemaProps does not know, such as locks, are
+// dropped.
+func Convert(s *spec.Schema) (*apiextensions.JSONSchemaProps, error) {
+	external, err := decode(s)
+	if err != nil {
+		return nil, err
+	}
+	return toInternal(external)
+}
+
+func decode(s *spec.Schema) (*apiextensionsv1.JSONSchemaProps, error) {
+	data, err := json.Marshal(s)
+	if err != nil {
+		return nil, err
+	}
+	external := new(apiextensionsv1.JSONSchemaProps)
+	return external, kjson.UnmarshalCaseSensitivePreserveInts(data, external)
+}
+
+func toInternal(external *apiextensionsv1.JSONSchemaProps) (*apiextensions.JSONSchemaProps, error) {
+	internal := new(apiextensions.JSONSchemaProps)
+	return internal, apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(external, internal, nil)
+}
+
+// compile compiles s the way a schema takes through the API server: decoded, converted, made structural. Each rule
+// becomes what edit returns for it; nil drops it.
+func compile(s *spec.Schema, edit func(place, apiextensionsv1.ValidationRule) *apiextensionsv1.ValidationRule) (*program, error) {
+	external, err := decode(s)
+	if err != nil {
+		return nil, err
+	}
+	editRules(external, "", edit)
+	internal, err := toInternal(external)
+	if err != nil {
+		return nil, err
+	}
+	structural, err := structuralschema.NewStructural(internal)
+	if err != nil {
+		return nil, fmt.Errorf("the schema is not structural: %w", err)
+	}
+	return &program{structural, cel.NewValidator(structural, true, celconfig.PerCallLimit)}, nil
+}
+
+func editRules(s *apiextensionsv1.JSONSchemaProps, path string, edit func(place, apiextensionsv1.ValidationRule) *apiextensionsv1.ValidationRule) {
+	var rules apiextensionsv1.ValidationRules
+	for i, r := range s.XValidations {
+		if edited := edit(place{path, i}, r); edited != nil {
+			rules = append(rules, *edited)
+		}
+	}
+	s.XValidations = rules
+	for name, property := range s.Properties {
+		editRules(&property, path+"/properties/"+pointer.Escape(name), edit)
+		s.Properties[name] = property
+	}
+	if s.AdditionalProperties != nil && s.AdditionalProperties.Schema != nil {
+		editRules(s.AdditionalProperties.Schema, path+"/additionalProperties", edit)
+	}
+	if s.Items != nil && s.Items.Schema != nil {
+		editRules(s.Items.Schema, path+"/items", edit)
+	}
+	for i := range s.AllOf {
+		editRules(&s.AllOf[i], fmt.Sprintf("%s/allOf/%d", path, i), edit)
+	}
+}

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"sync"
 
-	"k8s.io/apimachinery/pkg/util/json"
-
 	"github.com/fieldlock/fieldlock/internal/jsonscan"
+	"github.com/fieldlock/fieldlock/internal/schema"
+	"k8s.io/apimachinery/pkg/util/json"
 )
 
 // Checker checks updates against the locks of one schema. It is safe for concurrent use. The nil Checker has no locks.
@@ -96,4 +96,73 @@ func (c *Checker) checkPair(newJSON, oldJSON []byte) (r *Refused, ok bool) {
 	}
 	p.Reset(nil, nil) // it would keep the texts in memory
 	return c.done(m, f), ok
+}
+
+// Node is the compiled check of one location. A location without locks on it or below it has no node.
+type Node interface {
+	// Check returns what the update breaks at the location and below it, nil for nothing. It allocates only then, or when
+	// items are in another order.
+	Check(m *Memo, newVal, oldVal Value) *Found
+	// CheckJSON is Check of the values that both texts have next. It reads them.
+	CheckJSON(m *Memo, p *jsonscan.Pair) *Found
+}
+
+// checkDecoded is CheckJSON for a node that needs the values where they differ: equal values break no lock.
+func checkDecoded(n Node, m *Memo, p *jsonscan.Pair) *Found {
+	at := p.Here()
+	if p.Skip() {
+		return nil
+	}
+	return n.Check(m, present(m.hold(p.NewValue(at))), present(m.hold(p.OldValue(at))))
+}
+
+// Update is the words NoSet, NoUnset and NoModify of x-fieldlock-update. Null counts as absent, empty values do not.
+type Update struct {
+	NoSet, NoUnset, NoModify bool
+	Inner                    *ContainerNode // the other locks here and below; nil for none
+	*Field
+}
+
+var _ Node = (*Update)(nil)
+
+// Check implements Node.
+func (n *Update) Check(m *Memo, newVal, oldVal Value) *Found {
+	r := Refusal{LockPath: n.LockPath, Field: n.Field, New: newVal, Old: oldVal}
+	switch is, was := newVal.set(), oldVal.set(); {
+	case is && !was && n.NoSet:
+		r.Lock = schema.NoSet
+	case was && !is && n.NoUnset:
+		r.Lock = schema.NoUnset
+	case is && was && n.NoModify:
+		if !m.nested || n.Inner == nil {
+			if m.equalJSON(newVal.Data, oldVal.Data) {
+				return nil // nothing below can be broken either
+			}
+			m.nested = m.nested || n.Inner != nil
+		}
+		if !m.Same(n.Equality, newVal.Data, oldVal.Data) {
+			r.Lock, r.Whole = schema.NoModify, true
+		}
+	}
+	var f *Found
+	if r.Lock != "" {
+		f = refuse(r)
+	}
+	if n.Inner == nil {
+		return f
+	}
+	return f.and(n.Inner.Check(m, newVal, oldVal))
+}
+
+// CheckJSON implements Node.
+func (n *Update) CheckJSON(m *Memo, p *jsonscan.Pair) *Found {
+	is, was := p.Kinds()
+	switch {
+	case n.NoModify || is == 'n' || was == 'n':
+		return checkDecoded(n, m, p)
+	case n.Inner == nil:
+		p.Skip()
+		return nil
+	}
+	return n.Inner.CheckJSON(m, p)
 }

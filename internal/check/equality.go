@@ -1,6 +1,9 @@
 package check
 
 import (
+	"hash/maphash"
+
+	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/listtype"
 	"github.com/fieldlock/fieldlock/normalize"
 )
@@ -52,3 +55,224 @@ func (o *ObjectEquality) member(key string) Member {
 	}
 	return Member{Equality: o.Values}
 }
+
+// Same reports whether a and b are equal under e. Values that are equal as JSON are equal under every equality, and
+// mostly they are, so e is asked only when they are not.
+func (m *Memo) Same(e *Equality, a, b any) bool {
+	if equal, ok := m.known(e, a, b); ok {
+		return equal
+	}
+	if _, unequal := m.known(nil, a, b); !unequal {
+		if m.equalJSON(a, b) {
+			return true
+		}
+		if m.nested {
+			m.markUnequal(a, b)
+		}
+	}
+	return e != nil && m.Equal(e, a, b)
+}
+
+// markUnequal reports whether a and b differ as JSON. It remembers all pairs of containers on the way to their first
+// difference, so that a lock on one of them need not look for it again.
+func (m *Memo) markUnequal(a, b any) bool {
+	differ := m.unequal(a, b)
+	if differ {
+		m.remember(nil, a, b, false)
+	}
+	return differ
+}
+
+func (m *Memo) unequal(a, b any) bool {
+	m.work++
+	switch x := a.(type) {
+	case map[string]any:
+		if y, ok := b.(map[string]any); ok && len(x) == len(y) && x != nil && y != nil {
+			for key, value := range x {
+				if other, ok := y[key]; !ok || m.markUnequal(value, other) {
+					return true
+				}
+			}
+			return false
+		}
+	case []any:
+		if y, ok := b.([]any); ok && len(x) == len(y) && x != nil && y != nil {
+			for i := range x {
+				if m.markUnequal(x[i], y[i]) {
+					return true
+				}
+			}
+			return false
+		}
+	}
+	return !jsonvalue.Equal(a, b)
+}
+
+// equalJSON is jsonvalue.Equal, counted.
+func (m *Memo) equalJSON(a, b any) bool {
+	if m.looksAt != nil {
+		m.work += m.looksAt(a, b)
+	}
+	return jsonvalue.Equal(a, b)
+}
+
+// Equal reports whether a and b are equal under e.
+func (m *Memo) Equal(e *Equality, a, b any) bool {
+	if e == nil {
+		return m.equalJSON(a, b)
+	}
+	switch va := a.(type) {
+	case map[string]any:
+		if vb, ok := b.(map[string]any); ok && e.Object != nil && va != nil && vb != nil {
+			if equal, ok := m.known(e, a, b); ok {
+				return equal
+			}
+			return m.remember(e, a, b, m.equalObjects(e.Object, va, vb))
+		}
+	case []any:
+		if vb, ok := b.([]any); ok && e.List != nil && va != nil && vb != nil {
+			if equal, ok := m.known(e, a, b); ok {
+				return equal
+			}
+			return m.remember(e, a, b, m.equalLists(e.List, va, vb))
+		}
+	}
+	return m.equalJSON(a, b)
+}
+
+func (m *Memo) equalObjects(o *ObjectEquality, a, b map[string]any) bool {
+	m.work++
+	if !o.Normalized && len(a) != len(b) {
+		return false
+	}
+	present := 0
+	for key, va := range a {
+		member := o.member(key)
+		if m.Absent(member.Presence, va) {
+			continue
+		}
+		vb, ok := b[key]
+		if !ok || m.Absent(member.Presence, vb) || !m.Equal(member.Equality, va, vb) {
+			return false
+		}
+		present++
+	}
+	return present == m.count(o, b)
+}
+
+// count returns how many members of v do not count as absent.
+func (m *Memo) count(o *ObjectEquality, v map[string]any) int {
+	n := len(v)
+	if o.Normalized {
+		for key, value := range v {
+			if m.Absent(o.member(key).Presence, value) {
+				n--
+			}
+		}
+	}
+	return n
+}
+
+func (m *Memo) equalLists(l *ListEquality, a, b []any) bool {
+	m.work++
+	if len(a) != len(b) {
+		return false
+	}
+	switch l.Kind {
+	case AsSet:
+		return m.equalSets(l.Items, a, b)
+	case ByKey:
+		return m.equalByKey(l, a, b)
+	}
+	for i := range a {
+		if !m.Equal(l.Items, a[i], b[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// equalSets compares multisets of the same size. Items that have lists without order in them are compared only if their
+// hashes are equal: in sets of sets a comparison that fails would otherwise be repeated at each level.
+func (m *Memo) equalSets(items *Equality, a, b []any) bool {
+	i := 0
+	for i < len(a) && m.likely(items, a[i], b[i]) && m.Equal(items, a[i], b[i]) {
+		i++
+	}
+	return i == len(a) || listtype.EqualSets(a[i:], b[i:], m.items(items))
+}
+
+// likely reports whether a and b may be equal under e, as far as their hashes tell.
+func (m *Memo) likely(e *Equality, a, b any) bool {
+	return e == nil || !e.unordered || m.Hash(e, a) == m.Hash(e, b)
+}
+
+// equalByKey compares lists of the same length by key. Items that share a key are compared one by one, in order; lists
+// with items that are not objects are compared in order.
+func (m *Memo) equalByKey(l *ListEquality, a, b []any) bool {
+	// Items with the same keys at the same index belong together, so what is compared here is compared once. In lists
+	// within lists, a second comparison would double the cost at each level.
+	i := 0
+	for i < len(a) && l.Keys.Equal(a[i], b[i]) {
+		if !m.Equal(l.Items, a[i], b[i]) {
+			return false
+		}
+		i++
+	}
+	if i == len(a) {
+		return true
+	}
+	if !allObjects(a) || !allObjects(b) {
+		return false
+	}
+	a, b = a[i:], b[i:]
+	at, ok := listtype.Match(b, a, &l.Keys)
+	if !ok {
+		return m.equalRepeated(l, a, b)
+	}
+	for j, item := range b {
+		if at[j] < 0 || !m.Equal(l.Items, a[at[j]], item) {
+			return false
+		}
+	}
+	return true
+}
+
+// equalRepeated is equalByKey where a key may occur more than once.
+func (m *Memo) equalRepeated(l *ListEquality, a, b []any) bool {
+	index := listtype.NewIndex(a, &l.Keys)
+	due := make(map[int]int) // by the first index of a repeated key: the index of the item that comes next
+	for _, item := range b {
+		first := index.First(item)
+		if first < 0 {
+			return false
+		}
+		next, again := due[first]
+		if !again {
+			next = first
+		}
+		if next < 0 || !m.Equal(l.Items, a[next], item) {
+			return false
+		}
+		due[first] = index.Next(next)
+	}
+	return true
+}
+
+// items returns the equality of list items for package listtype.
+func (m *Memo) items(e *Equality) listtype.Equality {
+	if e == nil {
+		return listtype.JSON{}
+	}
+	return &itemEquality{m, e}
+}
+
+type itemEquality struct {
+	memo     *Memo
+	equality *Equality
+}
+
+func (i *itemEquality) Equal(a, b any) bool { return i.memo.Equal(i.equality, a, b) }
+
+// Hash ignores the seed: what the memo remembers has one of its own, which is random too.
+func (i *itemEquality) Hash(_ maphash.Seed, v any) uint64 { return i.memo.Hash(i.equality, v) }

@@ -5,10 +5,58 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
+	"time"
 
+	"github.com/fieldlock/fieldlock/immutability/builtin"
+	"github.com/fieldlock/fieldlock/immutability/openapi"
+	"github.com/fieldlock/fieldlock/internal/accept"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/manifest"
+	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
+
+// Input is what Check compares.
+type Input struct {
+	New, Old []manifest.File
+	// Hidden, unless nil, returns the files of NEW that are below directories whose name starts with a dot, at least those
+	// that have one of names in them. It is called where NEW lacks objects of OLD.
+	Hidden func(names []string) []manifest.File
+	// NewSchemas and OldSchemas are schemas for the objects, as the change leaves and finds them; often the same files.
+	// CRDs among New and Old count too. A JSON Schema is for the documents that are not Kubernetes objects.
+	NewSchemas, OldSchemas manifest.Schemas
+	// NewDefaults and OldDefaults are what such a document leaves out: the values.yaml of a Helm chart.
+	NewDefaults, OldDefaults map[string]any
+	// Accepted are the violations that somebody has accepted, nil for none. OldAccepted are those that OLD has already;
+	// with KnownOld an acceptance that is not among them is marked as new.
+	Accepted, OldAccepted *accept.List
+	KnownOld              bool
+	// Live is what a cluster has of the objects in New, by their documents. Unless it is nil, it takes the place of Old.
+	Live map[*yamldoc.Document]Live
+	// Warnings are for the report. Errs are mistakes that were found on the way here; the report lists them.
+	Warnings []string
+	Errs     []error
+}
+
+// Options change how Check compares.
+type Options struct {
+	// Builtin are the kinds that need no schema; nil for none.
+	Builtin *builtin.Kinds
+	// Strict makes an object of an unknown kind an error, and an unknown verdict a refusal.
+	Strict bool
+	// NoDefaults compares objects as they are written: neither pruned nor defaulted, and with null.
+	NoDefaults bool
+	// Now decides which acceptances are over.
+	Now time.Time
+	// Begin and Step, unless nil, are told how many pairs there are, and when each is done.
+	Begin func(pairs int)
+	Step  func()
+}
+
+// hasPlainSchema reports whether a schema is for documents that are not Kubernetes objects.
+func (in *Input) hasPlainSchema() bool {
+	return slices.ContainsFunc(slices.Concat(in.NewSchemas.Documents, in.OldSchemas.Documents), func(d *openapi.Document) bool { return d.Root != "" })
+}
 
 // Check compares the objects of in.New with those of in.Old. What cannot be read or compared is listed in
 // Report.Errors, and the rest is checked all the same. The error is about an input that holds no object at all.
@@ -175,4 +223,79 @@ func (r *Report) finish(strict bool) {
 		refused = refused || r.Violations[i].Refused()
 	}
 	r.Allowed = !refused
+}
+
+// checker is one run of Check.
+type checker struct {
+	Options
+	kinds  *kinds
+	report *Report
+}
+
+// fail adds errors to the report.
+func (c *checker) fail(errs ...error) {
+	for _, err := range errs {
+		if err == nil {
+			continue
+		}
+		e := Error{Message: err.Error(), Text: err.Error()}
+		var at *yamldoc.Error
+		if errors.As(err, &at) {
+			e.File, e.Line = at.File, at.Line
+			e.Message = strings.TrimPrefix(strings.TrimPrefix(e.Message, e.File), fmt.Sprintf(":%d", e.Line))
+			e.Message = strings.TrimPrefix(e.Message, ": ")
+		}
+		c.report.Errors = append(c.report.Errors, e)
+	}
+}
+
+// covered returns the objects of set that a definition covers, and counts the others as skipped, unless they are among
+// those of OLD, which were counted before. old is nil for OLD itself.
+func (c *checker) covered(set, old *manifest.Set) []*manifest.Object {
+	before := map[manifest.ID]bool{}
+	if old != nil {
+		for _, o := range old.Objects {
+			before[o.ID] = true
+		}
+	}
+	var list []*manifest.Object
+	for _, o := range set.Objects {
+		switch {
+		case len(c.kinds.of(o)) == 0 && before[o.ID]:
+		case len(c.kinds.of(o)) == 0:
+			c.skip(o)
+		case o.Invalid != nil:
+			c.failInvalid(o, old)
+		default:
+			list = append(list, o)
+		}
+	}
+	return list
+}
+
+// failInvalid adds the error of an object that cannot be identified: in NEW, unless OLD has the very object. kubectl refuses
+// it, so in a directory of OLD it is not what a cluster has, and a change may repair it.
+func (c *checker) failInvalid(o *manifest.Object, old *manifest.Set) {
+	switch {
+	case old == nil && o.Path != "":
+	case old != nil && slices.ContainsFunc(old.Objects, func(was *manifest.Object) bool {
+		return was.Invalid != nil && jsonvalue.Equal(was.Value(), o.Value())
+	}):
+	default:
+		c.fail(o.Invalid)
+	}
+}
+
+// skip counts an object whose kind nobody knows.
+func (c *checker) skip(o *manifest.Object) {
+	c.report.Skipped++
+	if c.Strict {
+		c.fail(o.Mistake("", "no schema covers kind %s of %s; give its CRD with --schema, or leave out --strict", o.Kind, o.APIVersion))
+	}
+	i := slices.IndexFunc(c.report.SkippedKinds, func(k SkippedKind) bool { return k.APIVersion == o.APIVersion && k.Kind == o.Kind })
+	if i < 0 {
+		i = len(c.report.SkippedKinds)
+		c.report.SkippedKinds = append(c.report.SkippedKinds, SkippedKind{APIVersion: o.APIVersion, Kind: o.Kind})
+	}
+	c.report.SkippedKinds[i].Objects++
 }

@@ -2,6 +2,7 @@ package convert
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,13 +10,15 @@ import (
 	"maps"
 	"slices"
 
-	"sigs.k8s.io/yaml"
-
+	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/celrule"
 	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/immutability/openapi"
+	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/rawschema"
+	"github.com/fieldlock/fieldlock/internal/schema"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
+	"sigs.k8s.io/yaml"
 )
 
 // File is a file of CRDs that is printed again with changes. Every byte that is not part of a change stays.
@@ -195,4 +198,117 @@ func (c *document) restore() error {
 		}
 	}
 	return nil
+}
+
+// compile returns the errors in the locks of the file, each with its line; nil for none.
+func (f *File) compile() error {
+	var errs []error
+	for _, c := range f.crds {
+		_, mistakes := manifest.CRD{CRD: c.CRD}.Compile()
+		errs = append(errs, mistakes...)
+	}
+	return errors.Join(errs...)
+}
+
+// Fix adds the rules of a fix for a finding in one version of a CRD. Rules that the schema already has are left out.
+func (f *File) Fix(name, version string, fix *immutability.Fix) error {
+	version = cmp.Or(fix.Version, version)
+	return f.Change(name, version, []celrule.Change{{SchemaPath: fix.SchemaPath, AddRules: f.missing(name, version, fix)}})
+}
+
+// missing returns the rules of a fix that the node does not have.
+func (f *File) missing(name, version string, fix *immutability.Fix) []map[string]any {
+	i := slices.IndexFunc(f.crds, func(d document) bool { return d.Name == name })
+	if i < 0 {
+		return fix.AddRules
+	}
+	node, _ := rawschema.Node(f.crds[i].schema(version), fix.SchemaPath)
+	present, _ := node[schema.KeyValidations].([]any)
+	var missing []map[string]any
+	for _, add := range fix.AddRules {
+		if !slices.ContainsFunc(present, func(r any) bool {
+			have, _ := r.(map[string]any)
+			return have["rule"] == add["rule"]
+		}) {
+			missing = append(missing, add)
+		}
+	}
+	return missing
+}
+
+// Import is the result of importing CEL rules.
+type Import struct {
+	Documents  []any          `json:"documents"`
+	Recognized []ImportedRule `json:"recognized"`
+	Left       []ImportedRule `json:"left"`
+}
+
+// ImportedRule is one transition rule of a report.
+type ImportedRule struct {
+	CRD        string         `json:"crd"`
+	Version    string         `json:"version"`
+	Path       string         `json:"path"`
+	SchemaPath string         `json:"schemaPath"`
+	Rule       string         `json:"rule"`
+	Locks      []ImportedLock `json:"locks,omitempty"`
+	// Rest is the rule that stays next to the locks, for values that have no old value.
+	Rest string `json:"rest,omitempty"`
+	// Message is the rule's own message, which goes with the rule: a lock has its own words.
+	Message string `json:"message,omitempty"`
+	// Reason says why the rule stays; of a rule that became locks, what else refuses what it refuses.
+	Reason string `json:"reason,omitempty"`
+}
+
+// ImportedLock is a lock that replaces a rule.
+type ImportedLock struct {
+	Path string `json:"path"`
+	Lock string `json:"lock"`
+}
+
+// FromCEL replaces rules in the file by locks. Locks that an annotation carried move to their place in the schema.
+func FromCEL(file *File) (*Import, error) {
+	if err := file.requireV1(); err != nil {
+		return nil, err
+	}
+	if err := file.compile(); err != nil {
+		return nil, err
+	}
+	report := &Import{Recognized: []ImportedRule{}, Left: []ImportedRule{}}
+	for i := range file.crds {
+		c := &file.crds[i]
+		if err := c.restore(); err != nil {
+			return nil, err
+		}
+		for _, v := range c.Versions {
+			imported := celrule.Import(v.Schema)
+			if err := c.change(v.Name, imported.Changes); err != nil {
+				return nil, err
+			}
+			report.add(c.Name, v.Name, imported)
+		}
+		c.setAnnotation("")
+	}
+	return report, nil
+}
+
+func (r *Import) add(name, version string, imported celrule.Imported) {
+	rule := func(rule celrule.Rule) ImportedRule {
+		return ImportedRule{CRD: name, Version: version, Path: rule.Path, SchemaPath: rule.SchemaPath, Rule: rule.Text}
+	}
+	for _, recognized := range imported.Recognized {
+		row := rule(recognized.Rule)
+		row.Rest, row.Reason = recognized.Rest, recognized.Cover
+		if recognized.Rest == "" {
+			row.Message = recognized.Message()
+		}
+		for _, lock := range recognized.Locks {
+			row.Locks = append(row.Locks, ImportedLock{lock.Path, lock.Lock})
+		}
+		r.Recognized = append(r.Recognized, row)
+	}
+	for _, left := range imported.Left {
+		row := rule(left.Rule)
+		row.Reason = left.Reason
+		r.Left = append(r.Left, row)
+	}
 }

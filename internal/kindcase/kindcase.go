@@ -3,6 +3,8 @@
 package kindcase
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"os"
@@ -11,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/fieldlock/fieldlock/internal/yamldoc"
 	"sigs.k8s.io/yaml"
 )
 
@@ -207,4 +210,101 @@ func Clone(v any) any {
 		}
 	}
 	return v
+}
+
+// Answer is what an API server said to the apply of a case.
+type Answer struct {
+	Refused bool    `json:"refused"`
+	Causes  []Cause `json:"causes,omitempty"`
+	Error   string  `json:"error,omitempty"` // the message, where there are no causes
+}
+
+// Cause is one error of a refusal.
+type Cause struct {
+	Field   string `json:"field"`
+	Message string `json:"message"`
+}
+
+// ReadAnswers reads a folder of answers by the names of their cases.
+func ReadAnswers(folder string) (map[string]Answer, error) {
+	files, err := filepath.Glob(filepath.Join(folder, "*.yaml"))
+	if err != nil {
+		return nil, err
+	}
+	all := map[string]Answer{}
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			return nil, err
+		}
+		answers := map[string]Answer{}
+		if err := yaml.UnmarshalStrict(data, &answers); err != nil {
+			return nil, fmt.Errorf("%s: %w", file, err)
+		}
+		for name, answer := range answers {
+			all[group(file)+"/"+name] = answer
+		}
+	}
+	return all, nil
+}
+
+// WriteAnswers writes a folder of answers: a file for each file of cases, a line for each case.
+func WriteAnswers(folder string, answers map[string]Answer) error {
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return err
+	}
+	files := map[string]*bytes.Buffer{}
+	for _, name := range slices.Sorted(maps.Keys(answers)) {
+		file, rest, _ := strings.Cut(name, "/")
+		if files[file] == nil {
+			files[file] = &bytes.Buffer{}
+		}
+		encoder := json.NewEncoder(files[file])
+		encoder.SetEscapeHTML(false)
+		fmt.Fprintf(files[file], "%s: ", rest)
+		if err := encoder.Encode(answers[name]); err != nil {
+			return err
+		}
+	}
+	for file, text := range files {
+		if err := os.WriteFile(filepath.Join(folder, file+".yaml"), text.Bytes(), 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// group returns the name of a file without its folder and ending.
+func group(file string) string { return strings.TrimSuffix(filepath.Base(file), ".yaml") }
+
+// Verdict is what package builtin says about a case.
+type Verdict struct {
+	Causes        []Cause // none: allowed. Message is the server's text without the kind of error
+	Unknown, Note bool
+}
+
+// Compare says what is wrong with a verdict for a minor, "" for nothing. A case that only the cluster can decide may be
+// answered in either way. Each cause of the verdict has to be one of the server's.
+func Compare(c Case, a Answer, v Verdict, minor string) string {
+	unknown := c.Unknown || c.UnknownSince != "" && minor >= c.UnknownSince // all minors have two digits
+	switch {
+	case v.Unknown != unknown:
+		return fmt.Sprintf("unknown is %t, want %t (the server refused: %t)", v.Unknown, unknown, a.Refused)
+	case v.Note != c.Note:
+		return fmt.Sprintf("there is a note: %t, want %t", v.Note, c.Note)
+	case unknown && len(v.Causes) == 0:
+		return ""
+	case a.Refused != (len(v.Causes) > 0):
+		return fmt.Sprintf("refused is %t %v, the server's answer is %t %v", len(v.Causes) > 0, v.Causes, a.Refused, a.Causes)
+	}
+	for _, cause := range v.Causes {
+		found := len(a.Causes) == 0 && strings.Contains(a.Error, cause.Message)
+		for _, real := range a.Causes {
+			found = found || yamldoc.Within(real.Field, cause.Field) && strings.Contains(real.Message, cause.Message)
+		}
+		if !found {
+			return fmt.Sprintf("the cause %q is not one of the server's: %q", cause, a.Causes)
+		}
+	}
+	return ""
 }

@@ -1,15 +1,19 @@
+// Package rawschema finds the nodes of OpenAPI schemas as they are decoded from a document, before any type drops the keys
+// that it does not know, and reads and writes the annotation that carries fieldlock's keys through an API server.
 package rawschema
 
 import (
 	"fmt"
 	"maps"
+	"math"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 
-	"k8s.io/kube-openapi/pkg/validation/spec"
-
+	"github.com/fieldlock/fieldlock/internal/pointer"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
+	"k8s.io/kube-openapi/pkg/validation/spec"
 )
 
 // Schema makes a schema of a decoded one. It keeps every key: keywords go to their fields, x- keys to Extensions in the
@@ -209,4 +213,194 @@ func toDependencies(value any) (spec.Dependencies, *Error) {
 		dependencies[name] = dependency
 	}
 	return dependencies, nil
+}
+
+func toString(value any) (string, *Error) {
+	text, ok := value.(string)
+	if !ok {
+		return "", wrong(value, "a string")
+	}
+	return text, nil
+}
+
+func toBool(value any) (bool, *Error) {
+	b, ok := value.(bool)
+	if !ok {
+		return false, wrong(value, "true or false, unquoted")
+	}
+	return b, nil
+}
+
+func toInt(value any) (*int64, *Error) {
+	switch value := value.(type) {
+	case int64:
+		return &value, nil
+	case float64:
+		if i := int64(value); float64(i) == value && math.Abs(value) < 1<<53 {
+			return &i, nil
+		}
+	}
+	return nil, wrong(value, "an integer")
+}
+
+func toFloat(value any) (*float64, *Error) {
+	switch value := value.(type) {
+	case int64:
+		f := float64(value) // the keyword is a float64 in every API type
+		return &f, nil
+	case float64:
+		return &value, nil
+	}
+	return nil, wrong(value, "a number")
+}
+
+func toList(value any) ([]any, *Error) {
+	list, ok := value.([]any)
+	if !ok {
+		return nil, wrong(value, "a list")
+	}
+	return list, nil
+}
+
+func toStrings(value any) ([]string, *Error) {
+	list, err := toList(value)
+	if err != nil {
+		return nil, err
+	}
+	texts := make([]string, len(list))
+	for i, item := range list {
+		if texts[i], err = toString(item); err != nil {
+			err.Steps = append(err.Steps, i)
+			return nil, err
+		}
+	}
+	return texts, nil
+}
+
+func toType(value any) (spec.StringOrArray, *Error) {
+	text, ok := value.(string)
+	if !ok {
+		return nil, wrong(value, "one of object, array, string, integer, number, boolean")
+	}
+	if text == "" {
+		return nil, nil
+	}
+	return spec.StringOrArray{text}, nil
+}
+
+func toRef(value any) (spec.Ref, *Error) {
+	text, err := toString(value)
+	if err != nil {
+		return spec.Ref{}, err
+	}
+	ref, badRef := spec.NewRef(text)
+	if badRef != nil {
+		return ref, wrong(value, "a URI reference")
+	}
+	return ref, nil
+}
+
+func toExternalDocs(value any) (*spec.ExternalDocumentation, *Error) {
+	object, ok := value.(map[string]any)
+	if !ok {
+		return nil, wrong(value, "an object with description and url")
+	}
+	description, _ := object["description"].(string)
+	url, _ := object["url"].(string)
+	return &spec.ExternalDocumentation{Description: description, URL: url}, nil
+}
+
+// Error is a mistake in a schema.
+type Error struct {
+	Steps   []any // from the mistake out to the schema that was read
+	Message string
+}
+
+// Error implements error.
+func (e *Error) Error() string { return e.Message }
+
+// wrong is the error for a value that is not what a keyword takes.
+func wrong(value any, right string) *Error {
+	return &Error{Message: fmt.Sprintf("it is %s; it must be %s", yamldoc.Describe(value), right)}
+}
+
+// The keywords of a schema that hold other schemas.
+var (
+	holdsSchema  = [...]string{"additionalProperties", "items", "not", "additionalItems"}
+	holdsSchemas = [...]string{"properties", "patternProperties", "definitions", "dependencies"} // by name
+	holdsList    = [...]string{"allOf", "anyOf", "oneOf", "items"}
+)
+
+// Walk calls visit for schema and every schema below it, parents first and in a fixed order, each with its schema path:
+// a JSON pointer such as "/properties/spec/properties/class", "" for schema itself. What is not a schema is skipped.
+func Walk(schema map[string]any, visit func(path string, node map[string]any)) {
+	walk(schema, "", visit)
+}
+
+func walk(value any, path string, visit func(path string, node map[string]any)) {
+	node, ok := value.(map[string]any)
+	if !ok {
+		return
+	}
+	visit(path, node)
+	for _, keyword := range slices.Sorted(maps.Keys(node)) {
+		below := path + "/" + pointer.Escape(keyword)
+		switch held := node[keyword].(type) {
+		case map[string]any:
+			if slices.Contains(holdsSchema[:], keyword) {
+				walk(held, below, visit)
+			} else if slices.Contains(holdsSchemas[:], keyword) {
+				for _, name := range slices.Sorted(maps.Keys(held)) {
+					walk(held[name], below+"/"+pointer.Escape(name), visit)
+				}
+			}
+		case []any:
+			for i, item := range held {
+				if slices.Contains(holdsList[:], keyword) {
+					walk(item, below+"/"+strconv.Itoa(i), visit)
+				}
+			}
+		}
+	}
+}
+
+// Node returns the schema at a schema path. If there is none it returns nil, and the longest part of the path that leads
+// to a schema.
+func Node(schema map[string]any, path string) (node map[string]any, nearest string) {
+	node = schema
+	for names := pointer.Names(path); len(names) > 0; {
+		next, n := child(node, names)
+		if next == nil {
+			return nil, nearest
+		}
+		for _, name := range names[:n] {
+			nearest += "/" + pointer.Escape(name)
+		}
+		node, names = next, names[n:]
+	}
+	return node, path
+}
+
+// child returns the schema one step below node, and how many names of a schema path lead to it.
+func child(node map[string]any, names []string) (map[string]any, int) {
+	keyword := names[0]
+	held := node[keyword]
+	if below, ok := held.(map[string]any); ok && slices.Contains(holdsSchema[:], keyword) {
+		return below, 1
+	}
+	if len(names) < 2 {
+		return nil, 0
+	}
+	switch held := held.(type) {
+	case map[string]any:
+		if below, ok := held[names[1]].(map[string]any); ok && slices.Contains(holdsSchemas[:], keyword) {
+			return below, 2
+		}
+	case []any:
+		if i, err := strconv.Atoi(names[1]); err == nil && i >= 0 && i < len(held) && slices.Contains(holdsList[:], keyword) {
+			below, _ := held[i].(map[string]any)
+			return below, 2
+		}
+	}
+	return nil, 0
 }

@@ -2,12 +2,12 @@ package schema
 
 import (
 	"iter"
+	"maps"
 	"slices"
 	"strings"
 
-	"k8s.io/kube-openapi/pkg/validation/spec"
-
 	"github.com/fieldlock/fieldlock/internal/pointer"
+	"k8s.io/kube-openapi/pkg/validation/spec"
 )
 
 // Tree is a schema that has been read.
@@ -265,4 +265,211 @@ func (t *Tree) Find(schemaPath string) *Location {
 		body, names = found.Body, names[used:]
 	}
 	return found
+}
+
+// Read reads s and everything below it. A nil s is an empty schema; a nil resolve finds the definitions of s. Mistakes
+// are kept in the tree. Cost: one visit for each node of the schema, and for each $ref one call of resolve.
+func Read(s *spec.Schema, resolve Resolver) *Tree {
+	if s == nil {
+		s = &spec.Schema{}
+	}
+	if resolve == nil {
+		resolve = Definitions(s)
+	}
+	r := &reader{&Tree{bodies: map[string]*Body{}}, &resolver{resolve: resolve, searched: map[string]bool{}}}
+	r.tree.Root = r.location(nil, Root, "", s)
+	return r.tree
+}
+
+type reader struct {
+	tree *Tree
+	*resolver
+}
+
+func (r *reader) location(in *Body, role Role, name string, s *spec.Schema) *Location {
+	l := &Location{In: in, Role: role, Name: name, Schema: s}
+	if in != nil {
+		l.Path = in.Path.below(l)
+	}
+	r.tree.All = append(r.tree.All, l)
+	l.Marks, l.Problems = ReadMarks(s.Extensions)
+	ref, wrapped := RefOf(s)
+	if ref == "" {
+		l.Body = &Body{First: l, Schema: s, Path: l.Path, sites: []*Location{l}}
+		r.fill(l.Body)
+		return l
+	}
+	if l.wrapped = wrapped; wrapped != nil {
+		marks, problems := readWrapped(wrapped)
+		l.Marks, l.Problems = merge(l.Marks, marks), append(l.Problems, problems...)
+	}
+	b, err := r.body(l, ref)
+	if err != nil {
+		l.Problems = append(l.Problems, unresolvable(ref, err))
+		b = &Body{First: l, Schema: &spec.Schema{}, Path: l.Path, sites: []*Location{l}}
+	}
+	l.Body = b
+	l.Marks = merge(l.Marks, b.Marks)
+	l.Hidden, l.Problems = r.hidden(l.Path, s, wrapped, l.Problems)
+	return l
+}
+
+// body returns the body that all locations with this $ref share.
+func (r *reader) body(l *Location, ref string) (*Body, error) {
+	if b, ok := r.tree.bodies[ref]; ok {
+		b.sites = append(b.sites, l)
+		return b, nil
+	}
+	chain, err := follow(ref, r.resolve)
+	if err != nil {
+		return nil, err
+	}
+	b := &Body{First: l, Ref: ref, Schema: chain[len(chain)-1], Path: &Path{role: reference, name: ref}, sites: []*Location{l}}
+	r.tree.bodies[ref] = b
+	for _, s := range chain {
+		marks, problems := ReadMarks(s.Extensions)
+		b.chain = append(b.chain, s)
+		b.Marks, b.Problems = merge(b.Marks, marks), append(b.Problems, problems...)
+		if _, wrapped := RefOf(s); wrapped != nil {
+			marks, problems := readWrapped(wrapped)
+			b.chain = append(b.chain, wrapped)
+			b.Marks, b.Problems = merge(b.Marks, marks), append(b.Problems, problems...)
+		}
+	}
+	r.fill(b)
+	for _, s := range chain[:len(chain)-1] {
+		var hidden []Unchecked
+		_, wrapped := RefOf(s)
+		hidden, b.Problems = r.hidden(b.Path, s, wrapped, b.Problems)
+		b.Unchecked = append(b.Unchecked, hidden...)
+	}
+	return b, nil
+}
+
+// fill reads what is below b.
+func (r *reader) fill(b *Body) {
+	s := b.Schema
+	required := make(map[string]bool, len(s.Required))
+	for _, name := range s.Required {
+		required[name] = true
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
+		p := s.Properties[name]
+		l := r.location(b, Property, name, &p)
+		l.Required = required[name]
+		b.Properties = append(b.Properties, l)
+	}
+	if ap := s.AdditionalProperties; ap != nil && ap.Schema != nil {
+		b.Values = r.location(b, Values, "", ap.Schema)
+	}
+	if s.Items != nil && s.Items.Schema != nil {
+		b.Items = r.location(b, Items, "", s.Items.Schema)
+	}
+	search := search{resolver: r.resolver}
+	search.keywords(s, b.Path)
+	b.Unchecked, b.Problems = search.found, append(b.Problems, search.problems...)
+}
+
+// Visit is one look at a location on the way down from the root.
+type Visit struct {
+	*Location
+	At         *Path // the way from the root; differs from Path below a $ref
+	InMetadata bool  // in the metadata of the object or of an embedded resource
+	InSet      bool  // on or below the items of a set
+}
+
+// Walk calls visit for every location, parents first and children in order. What several locations share through a $ref
+// is visited once in each context that it is in (metadata or not, set or not), on the first way there, so that the cost
+// is linear in the schema.
+func (t *Tree) Walk(visit func(Visit)) {
+	type context struct {
+		body              *Body
+		inMetadata, inSet bool
+	}
+	seen := map[context]bool{}
+	var walk func(v Visit)
+	walk = func(v Visit) {
+		visit(v)
+		c := context{v.Body, v.InMetadata, v.InSet}
+		if seen[c] {
+			return
+		}
+		seen[c] = true
+		for l := range v.Children {
+			resource := v.Role == Root || v.Marks.Embedded
+			walk(Visit{
+				Location:   l,
+				At:         v.At.below(l),
+				InMetadata: v.InMetadata || resource && l.Role == Property && l.Name == "metadata",
+				InSet:      v.InSet || l.Role == Items && v.Marks.ListType == ListSet,
+			})
+		}
+	}
+	walk(Visit{Location: t.Root})
+}
+
+// Descend calls look for l, which is at path at, and where look returns true for everything below it. What several
+// locations share is descended into once.
+func (l *Location) Descend(at *Path, look func(l *Location, at *Path) (below bool)) {
+	seen := map[*Body]bool{}
+	var visit func(l *Location, at *Path)
+	visit = func(l *Location, at *Path) {
+		if !look(l, at) || seen[l.Body] {
+			return
+		}
+		seen[l.Body] = true
+		for child := range l.Children {
+			visit(child, at.below(child))
+		}
+	}
+	visit(l, at)
+}
+
+// DescendAll is Descend that goes into what several locations share for each of them, but never into itself. Schemas can
+// be written in which the number of ways doubles at each level: after limit repeated visits it does what Descend does.
+func (l *Location) DescendAll(limit int, look func(l *Location, at *Path) (below bool)) {
+	seen, inside := map[*Body]bool{}, map[*Body]bool{}
+	var visit func(l *Location, at *Path, again bool)
+	visit = func(l *Location, at *Path, again bool) {
+		if again {
+			limit--
+		}
+		if !look(l, at) || inside[l.Body] || seen[l.Body] && limit <= 0 {
+			return
+		}
+		again = again || seen[l.Body]
+		seen[l.Body], inside[l.Body] = true, true
+		for child := range l.Children {
+			visit(child, at.below(child), again)
+		}
+		delete(inside, l.Body)
+	}
+	visit(l, nil, false)
+}
+
+// Holding returns the locations that satisfy is, and all those above them. Cost: linear in the schema.
+func (t *Tree) Holding(is func(*Location) bool) map[*Location]bool {
+	in := map[*Location]bool{}
+	var todo []*Location
+	add := func(l *Location) {
+		if !in[l] {
+			in[l] = true
+			todo = append(todo, l)
+		}
+	}
+	for _, l := range t.All {
+		if is(l) {
+			add(l)
+		}
+	}
+	for len(todo) > 0 {
+		l := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		if l.In != nil {
+			for _, site := range l.In.sites {
+				add(site)
+			}
+		}
+	}
+	return in
 }

@@ -10,8 +10,10 @@ import (
 	"io"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 
+	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	goyaml "go.yaml.in/yaml/v3"
 	kjson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/kube-openapi/pkg/validation/spec"
@@ -146,4 +148,139 @@ func Value(data []byte) any {
 		return nil
 	}
 	return wrapped.V
+}
+
+// Group, Version and Kind of the CRD that holds a suite's schema.
+const (
+	Group   = "suite.fieldlock.dev"
+	Version = "v1"
+	Kind    = "Case"
+)
+
+// CRD returns a CRD with the suite's schema, as decoded JSON. The schema gets the properties that every object has.
+func (s *Suite) CRD() map[string]any {
+	root := Value(s.Schema).(map[string]any)
+	properties := root["properties"].(map[string]any)
+	for name, kind := range map[string]string{"apiVersion": "string", "kind": "string", "metadata": "object"} {
+		if _, ok := properties[name]; !ok {
+			properties[name] = map[string]any{"type": kind}
+		}
+	}
+	return map[string]any{
+		"apiVersion": "apiextensions.k8s.io/v1",
+		"kind":       "CustomResourceDefinition",
+		"metadata":   map[string]any{"name": "cases." + Group},
+		"spec": map[string]any{
+			"group": Group,
+			"scope": "Namespaced",
+			"names": map[string]any{"kind": Kind, "plural": "cases", "singular": "case", "listKind": "CaseList"},
+			"versions": []any{map[string]any{
+				"name": Version, "served": true, "storage": true,
+				"schema": map[string]any{"openAPIV3Schema": root},
+			}},
+		},
+	}
+}
+
+// Mismatch says how got differs from what the case expects, or "". Paths and locks are compared always and in order;
+// values, keys and differences where the case gives them; if a case gives only old or only new, the other one must be
+// absent.
+func (c *Case) Mismatch(got []Violation) string {
+	if len(got) != len(c.Violations) {
+		return fmt.Sprintf("got %s, want %s", names(got), names(c.Violations))
+	}
+	var wrong []string
+	for i, want := range c.Violations {
+		wrong = append(wrong, want.mismatch(got[i])...)
+	}
+	return strings.Join(wrong, "\n")
+}
+
+func (v *Violation) mismatch(got Violation) []string {
+	var wrong []string
+	differ := func(what string, got, want any) {
+		wrong = append(wrong, fmt.Sprintf("%s: %s: got %s, want %s", v.Path, what, got, want))
+	}
+	if got.Path != v.Path || got.Lock != v.Lock {
+		differ("violation", names([]Violation{got}), names([]Violation{*v}))
+	}
+	sides := v.Old != nil || v.New != nil
+	for _, p := range []struct {
+		what      string
+		got, want json.RawMessage
+		check     bool
+	}{{"old", got.Old, v.Old, sides && v.Key == nil}, {"new", got.New, v.New, sides && v.Key == nil}, {"key", got.Key, v.Key, v.Key != nil}} {
+		if p.check && !equalJSON(p.got, p.want) {
+			differ(p.what, string(p.got), string(p.want))
+		}
+	}
+	if v.Differences != nil && !slices.Equal(got.Differences, v.Differences) {
+		differ("differences", fmt.Sprint(got.Differences), fmt.Sprint(v.Differences))
+	}
+	return wrong
+}
+
+func equalJSON(a, b json.RawMessage) bool {
+	if a == nil || b == nil {
+		return a == nil && b == nil
+	}
+	return jsonvalue.Equal(Value(a), Value(b))
+}
+
+func names(list []Violation) string {
+	words := make([]string, len(list))
+	for i, v := range list {
+		words[i] = v.Path + " " + v.Lock
+	}
+	return "[" + strings.Join(words, ", ") + "]"
+}
+
+// LintRow is one schema and what lint finds in it.
+type LintRow struct {
+	Name, Reason string
+	// Schema is the root schema. Instead, Fields are the properties of a required object spec, of which Required are
+	// required.
+	Schema   json.RawMessage
+	Fields   map[string]json.RawMessage
+	Required []string
+	// Redact are schema paths whose values a validator is to redact.
+	Redact   []string
+	Findings []Finding
+}
+
+// Finding is what a row expects; Fields, and how the message ends, are compared where they are given.
+type Finding struct {
+	Rule, Path, Ends string
+	Fields           []string
+}
+
+// LoadLint reads the rows of a file.
+func LoadLint(files fs.FS, name string) ([]LintRow, error) {
+	data, err := fs.ReadFile(files, name)
+	if err != nil {
+		return nil, err
+	}
+	var rows []LintRow
+	if err := yaml.UnmarshalStrict(data, &rows); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	for i := range rows {
+		r := &rows[i]
+		if r.Name == "" || r.Reason == "" || r.Findings == nil || (r.Schema == nil) == (r.Fields == nil) {
+			return nil, fmt.Errorf("%s: row %q needs a name, a reason, findings, and a schema or fields", name, r.Name)
+		}
+		if r.Fields == nil {
+			continue
+		}
+		spec := map[string]any{"type": "object", "properties": r.Fields}
+		if r.Required != nil {
+			spec["required"] = r.Required
+		}
+		if r.Schema, err = json.Marshal(map[string]any{
+			"type": "object", "required": []string{"spec"}, "properties": map[string]any{"spec": spec},
+		}); err != nil {
+			return nil, err
+		}
+	}
+	return rows, nil
 }

@@ -1,18 +1,24 @@
 package witness
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"maps"
+	"reflect"
+	"strings"
 	"sync"
 
+	"github.com/fieldlock/fieldlock/immutability"
+	"github.com/fieldlock/fieldlock/immutability/crd"
+	"github.com/fieldlock/fieldlock/internal/celrun"
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/listtype"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/objectmeta"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/kube-openapi/pkg/validation/spec"
-
-	"github.com/fieldlock/fieldlock/immutability"
-	"github.com/fieldlock/fieldlock/internal/celrun"
 )
 
 // Version is one version of a kind: what an API server knows about its objects.
@@ -153,4 +159,193 @@ const (
 type baseID struct {
 	version *Version
 	pattern string
+}
+
+// FromCRD returns the kind that a CRD defines. A version whose schema does not compile has no locks. Conversions of a
+// webhook are taken for ones that keep every field that both versions have.
+func FromCRD(c *crd.CRD) *Kind {
+	k := &Kind{}
+	for _, v := range c.Versions {
+		if !v.Served && !v.Storage {
+			continue
+		}
+		version := &Version{
+			APIVersion: strings.TrimPrefix(c.Group+"/"+v.Name, "/"), Kind: c.Kind, Name: v.Name,
+			Schema: v.Schema, Served: v.Served, Storage: v.Storage, Prepare: v.Prepare,
+		}
+		if locks, err := v.Compile(); err == nil {
+			version.Locks = locks
+		}
+		k.Versions = append(k.Versions, version)
+	}
+	return k
+}
+
+// Verdict is what an API server says about an update.
+type Verdict struct {
+	// Invalid says why the old or the new object is not a valid one, whatever the other is; nil for two valid objects.
+	Invalid []string
+	// Refused are the locks and transition rules that refuse the update, in the order of their paths.
+	Refused []Refusal
+}
+
+// Update judges an update of complete objects, each in the version that its apiVersion says. The error is about an object
+// of another kind or of an unknown version, or a schema that an API server would refuse.
+func (k *Kind) Update(newObj, oldObj map[string]any) (Verdict, error) {
+	var versions []*Version
+	for _, obj := range []map[string]any{oldObj, newObj} {
+		v, err := k.versionOf(obj)
+		if err != nil {
+			return Verdict{}, err
+		}
+		versions = append(versions, v)
+	}
+	s := &sequence{versions: versions, objects: []map[string]any{oldObj, newObj}, stored: k.stored(versions[0])}
+	problems, refusals := judge(s)
+	verdict := Verdict{Refused: refusals}
+	for _, p := range problems {
+		side := "the old object"
+		if p.at == 1 {
+			side = "the new object"
+		}
+		switch {
+		case p.kind == unreadable, p.kind == invalid:
+			verdict.Invalid = append(verdict.Invalid, side+": "+p.message)
+		case p.kind == brokenRule && !versions[p.at].transition[*p.rule]:
+			verdict.Invalid = append(verdict.Invalid, side+": "+p.message+" (rule: "+p.rule.Text+")")
+		}
+	}
+	return verdict, nil
+}
+
+// versionOf returns the version of an object, ready to judge.
+func (k *Kind) versionOf(obj map[string]any) (*Version, error) {
+	var known []string
+	for _, v := range k.Versions {
+		if obj["apiVersion"] == v.APIVersion && obj["kind"] == v.Kind {
+			return v, v.compile()
+		}
+		known = append(known, v.APIVersion)
+	}
+	return nil, fmt.Errorf("%v of %v is not the kind %s in %s", obj["kind"], obj["apiVersion"], k.Versions[0].Kind, strings.Join(known, ", "))
+}
+
+// embeddedErrors returns what the server finds wrong with the metadata of the objects embedded in obj. Its validator takes
+// a context since Kubernetes 0.37. Whoever imports locktest chooses the version, so both forms are called.
+func embeddedErrors(obj map[string]any, s *structuralschema.Structural) field.ErrorList {
+	switch validate := any(objectmeta.Validate).(type) {
+	case func(*field.Path, any, *structuralschema.Structural, bool) field.ErrorList:
+		return validate(nil, obj, s, false)
+	case func(context.Context, *field.Path, any, *structuralschema.Structural, bool) field.ErrorList:
+		return validate(context.Background(), nil, obj, s, false)
+	}
+	return field.ErrorList{field.InternalError(nil, errors.New("this version of k8s.io/apiextensions-apiserver validates embedded objects in a way that fieldlock does not know"))}
+}
+
+type prepared struct {
+	obj map[string]any
+	err error
+}
+
+// manyRemembered bounds what a memo holds.
+const manyRemembered = 2000
+
+// of returns the identity of obj.
+func (m *memo) of(obj map[string]any) uintptr {
+	if obj == nil {
+		return 0
+	}
+	return reflect.ValueOf(obj).Pointer()
+}
+
+// keep keeps objects alive, so that no other objects get their identities.
+func (m *memo) keep(objects ...map[string]any) {
+	if m.prepared == nil || len(m.alive) > manyRemembered {
+		*m = memo{prepared: map[uintptr]prepared{}, steps: map[[2]uintptr][]problem{}, refusals: map[[2]uintptr][]Refusal{}}
+	}
+	m.alive = append(m.alive, objects...)
+}
+
+// memo remembers what a version says of objects and updates, by the identity of the objects: an edit of a sequence leaves
+// most of its objects as they are. The objects must not change.
+type memo struct {
+	prepared map[uintptr]prepared
+	steps    map[[2]uintptr][]problem
+	refusals map[[2]uintptr][]Refusal
+	alive    []map[string]any // what the identities belong to
+}
+
+// Valid returns a small object that version accepts as a new one, and whether there is one within a bounded effort.
+func (k *Kind) Valid(version *Version) (map[string]any, bool) {
+	if obj, ok := k.bases[version]; ok {
+		return obj, obj != nil
+	}
+	if k.bases == nil {
+		k.bases = map[*Version]map[string]any{}
+	}
+	k.bases[version] = nil
+	if version.compile() != nil {
+		return nil, false
+	}
+	obj, _ := smallest(version.Schema).(map[string]any)
+	if obj == nil {
+		obj = map[string]any{}
+	}
+	obj = maps.Clone(obj)
+	obj["apiVersion"], obj["kind"] = version.APIVersion, version.Kind
+	obj["metadata"] = map[string]any{"name": "example"}
+	start := newSequence(k.stored(version), []*Version{version}, obj)
+	if found := (&search{budget: validEffort}).run([]*sequence{start}); found != nil {
+		k.bases[version] = found.objects[0]
+	}
+	return k.bases[version], k.bases[version] != nil
+}
+
+// with returns a small valid object that has a value at a pattern, or as many steps of it as can be reached within a
+// bounded effort. It goes one step at a time, so that what several holes have in common is made valid once.
+func (k *Kind) with(version *Version, pattern []string) (map[string]any, bool) {
+	base, ok := k.Valid(version)
+	for n := 1; ok && n <= len(pattern); n++ {
+		id := baseID{version, strings.Join(pattern[:n], "\x01")}
+		if known, made := k.containing[id]; made && known == nil {
+			break
+		} else if made {
+			base = known
+			continue
+		}
+		at := expand(base, version.Schema, nil, pattern[:n])[0]
+		if value, there := get(base, at); there && value != nil {
+			continue
+		}
+		if k.containing == nil {
+			k.containing = map[baseID]map[string]any{}
+		}
+		var extended map[string]any
+		if k.wasted <= manyWasted {
+			extended = k.extend(version, base, at)
+		}
+		k.containing[id] = extended
+		if extended == nil {
+			break
+		}
+		base = extended
+	}
+	return base, ok
+}
+
+// extend returns a valid object made from base that has a value at a path, nil where it finds none.
+func (k *Kind) extend(version *Version, base map[string]any, at path) map[string]any {
+	var starts []*sequence
+	for _, value := range values(version.schemaAt(at)) {
+		if obj, ok := put(base, version.Schema, at, value); ok && len(starts) < manyStarts {
+			starts = append(starts, newSequence(k.stored(version), []*Version{version}, obj))
+		}
+	}
+	has := func(s *sequence) bool { v, ok := get(s.objects[0], at); return ok && v != nil }
+	before := version.evaluations
+	if found := (&search{budget: validEffort, keeps: has}).run(starts); found != nil {
+		return found.objects[0]
+	}
+	k.wasted += version.evaluations - before
+	return nil
 }

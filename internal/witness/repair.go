@@ -4,10 +4,76 @@ import (
 	"reflect"
 	"slices"
 
-	"k8s.io/apimachinery/pkg/util/validation/field"
-
 	"github.com/fieldlock/fieldlock/internal/celrun"
+	"github.com/fieldlock/fieldlock/internal/pointer"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 )
+
+// sequence is objects in the order of writing, each in a version. One object alone is only created.
+type sequence struct {
+	versions []*Version
+	objects  []map[string]any // as written
+	stored   *Version
+	edits    int // how many the search has made
+	size     int // of the objects as JSON, once id was asked for
+
+	// gone and target are where the middle object lacks a value, and the guarded value in the others; nil for ways that
+	// are not staged.
+	gone, target path
+}
+
+// judge returns the problems of s, and where s has several objects the reasons for which the direct update from the first
+// to the last is refused.
+func judge(s *sequence) ([]problem, []Refusal) {
+	var problems []problem
+	prepared := make([]map[string]any, len(s.objects))
+	for i, obj := range s.objects {
+		v := s.versions[i]
+		var err error
+		if prepared[i], err = v.prepare(obj); err != nil {
+			return append(problems, problem{at: i, kind: unreadable, message: err.Error()}), nil
+		}
+		var old map[string]any
+		if i > 0 {
+			if old, err = v.read(prepared[i-1], s.stored); err != nil {
+				return append(problems, problem{at: i, kind: unreadable, message: err.Error()}), nil
+			}
+		}
+		problems = append(problems, v.step(i, prepared[i], old)...)
+	}
+	last := len(s.objects) - 1
+	if last == 0 {
+		return problems, nil
+	}
+	v := s.versions[last]
+	old, err := v.read(prepared[0], s.stored)
+	if err != nil {
+		return append(problems, problem{at: last, kind: unreadable, message: err.Error()}), nil
+	}
+	refusals := v.refused(prepared[last], old)
+	if len(refusals) == 0 {
+		problems = append(problems, problem{at: last, kind: notRefused})
+	}
+	return problems, refusals
+}
+
+// patternOf turns a schema path into the pattern of the values there.
+func patternOf(schemaPath string) []string {
+	pattern := []string{}
+	for steps := pointer.Names(schemaPath); len(steps) > 0; {
+		switch {
+		case steps[0] == "properties" && len(steps) > 1:
+			pattern = append(pattern, steps[1])
+			steps = steps[2:]
+		case (steps[0] == "allOf" || steps[0] == "anyOf" || steps[0] == "oneOf") && len(steps) > 1:
+			steps = steps[2:]
+		default:
+			pattern = append(pattern, anyStep)
+			steps = steps[1:]
+		}
+	}
+	return pattern
+}
 
 // edit changes some objects of a sequence.
 type edit struct {
@@ -250,4 +316,81 @@ func (s *sequence) restore(i int, p path) [][]change {
 		sets = append(sets, []change{{path: p, value: now}})
 	}
 	return sets
+}
+
+// How many sequences of one way are staged, and how many objects are judged to make one of theirs valid.
+const (
+	manyStages  = 8
+	stageEffort = 250
+)
+
+// staged returns sequences of w whose objects are valid each on its own: first the middle one, then the first and the last
+// one, made from it. Where several fields have to change together this takes far fewer evaluations than to repair
+// sequences as a whole. Example: without spec.workspace, spec.mode has to be another one and needs spec.zone; with it,
+// each of its types needs a field of its own.
+func (w *way) staged() []*sequence {
+	var list []*sequence
+	made := map[uint64]map[string]any{}
+	tried := 0
+	for _, s := range w.starts {
+		if s.target == nil || tried == manyStages {
+			continue
+		}
+		tried++
+		if next, ok := s.stage(made); ok {
+			list = append(list, next)
+		}
+	}
+	return list
+}
+
+// stage makes each object of s valid; made has the objects that were made before, nil for those that could not be.
+func (s *sequence) stage(made map[uint64]map[string]any) (*sequence, bool) {
+	middle, ok := s.alone(1, s.objects[1], s.gone, made)
+	if !ok {
+		return nil, false
+	}
+	next := *s
+	next.objects = []map[string]any{nil, middle, nil}
+	for _, i := range []int{0, 2} {
+		obj := s.objects[i]
+		if value, there := get(obj, s.gone); there && s.versions[i] == s.versions[1] {
+			if from, ok := put(middle, s.versions[i].Schema, s.gone, value); ok {
+				obj = from.(map[string]any)
+			}
+		}
+		if next.objects[i], ok = s.alone(i, obj, s.target, made); !ok {
+			return nil, false
+		}
+	}
+	return &next, true
+}
+
+// alone makes obj, the i-th object of s, valid as a new object, without a change at the path kept.
+func (s *sequence) alone(i int, obj map[string]any, kept path, made map[uint64]map[string]any) (map[string]any, bool) {
+	start := newSequence(s.stored, s.versions[i:i+1], obj)
+	id := start.id()
+	if known, ok := made[id]; ok {
+		return known, known != nil
+	}
+	made[id] = nil
+	want, had := get(obj, kept)
+	x := &search{budget: stageEffort, keeps: func(s *sequence) bool {
+		got, has := get(s.objects[0], kept)
+		return had == has && same(got, want)
+	}}
+	if found := x.run([]*sequence{start}); found != nil {
+		made[id] = found.objects[0]
+	}
+	return made[id], made[id] != nil
+}
+
+// same reports whether two values are equal, objects apart: what is in an object may be repaired.
+func same(a, b any) bool {
+	_, isObject := a.(map[string]any)
+	_, alike := b.(map[string]any)
+	if isObject || alike {
+		return isObject == alike
+	}
+	return reflect.DeepEqual(a, b)
 }

@@ -2,8 +2,13 @@ package witness
 
 import (
 	"regexp"
+	"regexp/syntax"
+	"slices"
 	"strings"
+	"unicode"
 
+	"github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/common/operators"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 )
 
@@ -99,4 +104,183 @@ var usual = []string{
 	"1", "0", "1Gi", "2Gi", "100m", "1s", "10m", "1h", "v1", "1.0.0", "v1.0.0", "v1.30.0", "a/b", "*", "Always", "example.com", "a.example.com", "https://a.example", "http://a.example",
 	"oci://a.example/b", "10.0.0.1", "10.0.0.0/8", "192.168.0.0/16", "2001:db8::1", "2001:db8::/32", "2024-01-01T00:00:00Z", "2025-01-01T00:00:00Z",
 	"arn:aws:iam::123456789012:role/a", "ami-0123456789abcdef0", "00000000-0000-4000-8000-000000000000", "aGVsbG8=", "a@example.com", "example.com/a", "50%",
+}
+
+// matching returns at most limit strings that a pattern matches, the shortest first, with at least minLength characters
+// where repetitions in the pattern allow that. Nil for a pattern that does not compile.
+func matching(pattern string, minLength, limit int) []string {
+	compiled, err := regexp.Compile(pattern)
+	if err != nil {
+		return nil
+	}
+	tree, err := syntax.Parse(pattern, syntax.Perl)
+	if err != nil {
+		return nil
+	}
+	var found []string
+	seen := map[string]bool{}
+	for _, repeats := range []int{0, 1, 2, 3, 8, minLength, minLength/2 + 1} {
+		for choice := range 4 {
+			w := patternWriter{repeats: repeats, choice: choice}
+			w.write(tree)
+			text := w.b.String()
+			if !seen[text] && len([]rune(text)) >= minLength && compiled.MatchString(text) {
+				seen[text] = true
+				if found = append(found, text); len(found) == limit {
+					return found
+				}
+			}
+		}
+	}
+	return found
+}
+
+// patternWriter writes one string that a pattern matches. repeats is how often an unbounded repetition is written beyond
+// its minimum, choice which alternatives and characters are taken.
+type patternWriter struct {
+	b               strings.Builder
+	repeats, choice int
+}
+
+func (w *patternWriter) write(re *syntax.Regexp) {
+	switch re.Op {
+	case syntax.OpLiteral:
+		w.b.WriteString(string(re.Rune))
+	case syntax.OpCharClass:
+		w.b.WriteRune(w.character(re.Rune))
+	case syntax.OpAnyChar, syntax.OpAnyCharNotNL:
+		w.b.WriteByte("abcd"[w.choice%4])
+	case syntax.OpCapture, syntax.OpConcat:
+		for _, sub := range re.Sub {
+			w.write(sub)
+		}
+	case syntax.OpAlternate:
+		w.write(re.Sub[w.choice%len(re.Sub)])
+	case syntax.OpStar:
+		w.times(re.Sub[0], 0, -1)
+	case syntax.OpPlus:
+		w.times(re.Sub[0], 1, -1)
+	case syntax.OpQuest:
+		w.times(re.Sub[0], 0, 1)
+	case syntax.OpRepeat:
+		w.times(re.Sub[0], re.Min, re.Max)
+	}
+}
+
+// longest bounds the strings that are written, as repetitions can be nested.
+const longest = 2000
+
+func (w *patternWriter) times(re *syntax.Regexp, least, most int) {
+	n := least + w.repeats
+	if most >= 0 {
+		n = min(n, most)
+	}
+	for i := 0; i < n && w.b.Len() < longest; i++ {
+		w.write(re)
+	}
+}
+
+// character picks a readable character of a class.
+func (w *patternWriter) character(ranges []rune) rune {
+	const readable = "abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ-_. /:@"
+	skip := w.choice
+	first := rune(-1)
+	for _, c := range readable {
+		for i := 0; i+1 < len(ranges); i += 2 {
+			if ranges[i] <= c && c <= ranges[i+1] {
+				if first < 0 {
+					first = c
+				}
+				if skip == 0 {
+					return c
+				}
+				skip--
+			}
+		}
+	}
+	if first >= 0 {
+		return first
+	}
+	for i := 0; i+1 < len(ranges); i += 2 {
+		for c := ranges[i]; c <= ranges[i+1]; c++ {
+			if unicode.IsPrint(c) {
+				return c
+			}
+		}
+	}
+	if len(ranges) > 0 {
+		return ranges[0]
+	}
+	return 'a'
+}
+
+// affix makes the text of a field begin or end with another text. It keeps of the value that is there what fits. Example:
+// self.mail.endsWith('@' + self.project + '.com') turns a@b.org with the project p into a@p.com.
+func (g goals) affix(x, affix ast.Expr, front bool) []goal {
+	at, old, ok := g.pathOf(x)
+	part, known := g.text(affix)
+	if !ok || !known || part == "" {
+		return []goal{{}}
+	}
+	now, _ := get(g.obj, at)
+	text, _ := now.(string)
+	found := []goal{g.set(at, old, part)}
+	if i := strings.IndexByte(text, part[0]); i >= 0 && !front {
+		found = append(found, g.set(at, old, text[:i]+part))
+	}
+	if i := strings.LastIndexByte(text, part[len(part)-1]); i >= 0 && front {
+		found = append(found, g.set(at, old, part+text[i+1:]))
+	}
+	if front {
+		return append(found, g.set(at, old, part+text))
+	}
+	return append(found, g.set(at, old, text+part))
+}
+
+// text returns the text of x: a constant, a field of the object, or both joined.
+func (g goals) text(x ast.Expr) (string, bool) {
+	if text, ok := literal(x).(string); ok {
+		return text, true
+	}
+	if at, _, ok := g.pathOf(x); ok {
+		value, _ := get(g.obj, at)
+		text, ok := value.(string)
+		return text, ok
+	}
+	if x.Kind() == ast.CallKind && x.AsCall().FunctionName() == operators.Add {
+		a, okA := g.text(x.AsCall().Args()[0])
+		b, okB := g.text(x.AsCall().Args()[1])
+		return a + b, okA && okB
+	}
+	return "", false
+}
+
+// partMatching makes a part of a text match a regular expression. Example: self.id.split('/')[2].matches('^[0-9]+$') turns
+// /groups/a/b into /groups/0/b.
+func (g goals) partMatching(x, regex ast.Expr) []goal {
+	none := []goal{{}}
+	pattern, _ := literal(regex).(string)
+	if x.Kind() != ast.CallKind || x.AsCall().FunctionName() != operators.Index || pattern == "" {
+		return none
+	}
+	split, index := x.AsCall().Args()[0], x.AsCall().Args()[1]
+	if split.Kind() != ast.CallKind || split.AsCall().FunctionName() != "split" || len(split.AsCall().Args()) != 1 {
+		return none
+	}
+	at, old, ok := g.pathOf(split.AsCall().Target())
+	separator, _ := literal(split.AsCall().Args()[0]).(string)
+	i, _ := literal(index).(int64)
+	now, _ := get(g.obj, at)
+	text, _ := now.(string)
+	parts := strings.Split(text, separator)
+	if !ok || separator == "" || i < 0 || i >= int64(len(parts)) {
+		return none
+	}
+	var found []goal
+	for _, part := range matching(pattern, 0, 3) {
+		changed := slices.Clone(parts)
+		changed[i] = part
+		found = append(found, g.set(at, old, strings.Join(changed, separator)))
+	}
+	return append(found, goal{})
 }

@@ -1,6 +1,7 @@
 package witness
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -213,4 +214,176 @@ func (k *Kind) targets(v *Version, h Hole) [][]string {
 // concerns reports whether a refusal is about a guarded value of w: at it, above it or below it.
 func (w *way) concerns(r Refusal) bool {
 	return slices.ContainsFunc(w.targets, func(target path) bool { return target.starts(r.node) || r.node.starts(target) })
+}
+
+// manyDifferences bounds the values of one field that are tried to make the last object differ.
+const manyDifferences = 6
+
+// differences returns edits after which the last object may differ from the first in what is guarded: other values of the
+// guarded fields, and of what the transition rules there read.
+func (w *way) differences(s *sequence) []edit {
+	var edits []edit
+	last := len(s.objects) - 1
+	v := s.versions[last]
+	change := func(at path, list []any) {
+		for _, value := range list[:min(len(list), manyDifferences)] {
+			c := []change{{path: at, value: value}}
+			edits = append(edits, edit{objects: []int{last}, changes: c}, edit{objects: []int{0}, changes: c})
+		}
+		gone := []change{{path: at, gone: true}}
+		edits = append(edits, edit{objects: []int{last}, changes: gone}, edit{objects: []int{0}, changes: gone})
+	}
+	for _, target := range w.targets {
+		for _, r := range v.rules.Rules() {
+			v.effort.spend(1)
+			if !v.transition[r] || !meets(patternOf(r.SchemaPath), target) {
+				continue
+			}
+			if len(edits) >= manyEdits {
+				return edits[:manyEdits]
+			}
+			for _, g := range v.goalsOf(s.objects[last], r, false) {
+				if touches(g, target) {
+					edits = append(edits, s.reach(g, last, 0)...)
+				}
+			}
+			for _, node := range expand(s.objects[last], v.Schema, nil, patternOf(r.SchemaPath)) {
+				if !node.starts(target) && !target.starts(node) {
+					continue
+				}
+				for _, pattern := range v.reads[r.Text].patterns {
+					for _, at := range expand(s.objects[last], v.Schema, node, pattern) {
+						if len(at) > 1 && (at.starts(target) || target.starts(at)) {
+							change(at, v.valuesFor(at, v.reads[r.Text]))
+						}
+					}
+				}
+			}
+		}
+		change(target, values(v.schemaAt(target)))
+	}
+	return edits[:min(len(edits), manyEdits)]
+}
+
+// meets reports whether a value at pattern can be at, above or below a path. A rule that meets no guarded value changes
+// none.
+func meets(pattern []string, p path) bool {
+	for i := range min(len(pattern), len(p)) {
+		if name, ok := p[i].(string); ok && pattern[i] != anyStep && pattern[i] != name {
+			return false
+		}
+	}
+	return true
+}
+
+// touches reports whether g changes something at, below or above target.
+func touches(g goal, target path) bool {
+	return slices.ContainsFunc(slices.Concat(g.self, g.old), func(c change) bool { return c.path.starts(target) || target.starts(c.path) })
+}
+
+// shrink removes what a sequence without problems does not need: properties, keys and items, from all objects at once
+// where that is possible, otherwise from one. good judges what is left.
+func shrink(c *candidate, good func(*sequence) *candidate) *candidate {
+	for again := true; again; {
+		again = false
+		for _, at := range pathsOf(c.objects) {
+			for _, scope := range c.scopes(0) {
+				if c.versions[0].effort.over() {
+					return c
+				}
+				if c.needs(at, scope) {
+					continue
+				}
+				next, ok := c.apply(edit{objects: scope, changes: []change{{path: at, gone: true}}})
+				if !ok {
+					continue
+				}
+				if smaller := good(next); smaller != nil {
+					c, again = smaller, true
+					break
+				}
+			}
+			if again {
+				break
+			}
+		}
+	}
+	return c
+}
+
+// needs reports whether the schema asks for a value at p in some of the objects, so that none of them can do without.
+func (s *sequence) needs(p path, objects []int) bool {
+	name, isName := p[len(p)-1].(string)
+	return isName && slices.ContainsFunc(objects, func(i int) bool {
+		v := s.versions[i]
+		above, at := v.schemaAt(p[:len(p)-1]), v.schemaAt(p)
+		_, there := get(s.objects[i], p)
+		return there && above != nil && slices.Contains(above.Required, name) && (at == nil || at.Default == nil)
+	})
+}
+
+// pathsOf lists what can be removed from objects, the largest values first. Names and kinds stay.
+func pathsOf(objects []map[string]any) []path {
+	var found []path
+	seen := map[string]bool{}
+	var walk func(v any, at path, id string)
+	note := func(v any, at path, id string) {
+		if !seen[id] {
+			seen[id] = true
+			found = append(found, at)
+		}
+		walk(v, at, id)
+	}
+	walk = func(v any, at path, id string) {
+		switch v := v.(type) {
+		case map[string]any:
+			for _, name := range slices.Sorted(maps.Keys(v)) {
+				if len(at) == 0 && (name == "metadata" || name == "apiVersion" || name == "kind") {
+					continue
+				}
+				note(v[name], at.child(name), id+"\x00"+name)
+			}
+		case []any:
+			for i, item := range v {
+				note(item, at.child(i), id+"\x01"+string(rune(i)))
+			}
+		}
+	}
+	for _, obj := range objects {
+		walk(obj, nil, "")
+	}
+	slices.SortStableFunc(found, func(a, b path) int { return len(a) - len(b) })
+	return found
+}
+
+// refused returns the locks and transition rules that refuse an update.
+func (v *Version) refused(obj, old map[string]any) []Refusal {
+	id := [2]uintptr{v.memo.of(obj), v.memo.of(old)}
+	known, ok := v.memo.refusals[id]
+	if !ok {
+		v.effort.spend(weight(obj, v.structural, 0))
+		known = v.refusals(obj, old)
+		v.memo.keep(obj, old)
+		v.memo.refusals[id] = known
+	}
+	return known
+}
+
+// step returns the problems of writing the i-th object over old, nil for a create. Both are prepared.
+func (v *Version) step(i int, obj, old map[string]any) []problem {
+	id := [2]uintptr{v.memo.of(obj), v.memo.of(old)}
+	known, ok := v.memo.steps[id]
+	if !ok {
+		v.evaluations++
+		v.effort.spend(weight(obj, v.structural, 0) + weight(old, v.structural, 0))
+		known = v.problems(obj, old)
+		v.memo.keep(obj, old)
+		v.memo.steps[id] = known
+	}
+	problems := make([]problem, len(known))
+	for n, p := range known {
+		p.at = i
+		problems[n] = p
+	}
+	return problems
 }

@@ -2,17 +2,19 @@ package apiserver
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
 	"slices"
 
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/validation/field"
-
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/typed"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/apiserver/pkg/registry/rest"
 )
 
 // Locks checks objects of Go types, or unstructured ones, against the locks of one version of their kind. It is safe for
@@ -116,4 +118,66 @@ func (l *Locks) versioned(obj runtime.Object) (runtime.Object, error) {
 
 func internal(err error) field.ErrorList {
 	return field.ErrorList{field.InternalError(nil, fmt.Errorf("this update cannot be checked for immutable fields: %w", err))}
+}
+
+// missing reports whether obj is nil, or a nil pointer of any type.
+func missing(obj runtime.Object) bool {
+	v := reflect.ValueOf(obj)
+	return obj == nil || v.Kind() == reflect.Pointer && v.IsNil()
+}
+
+// content returns an object as JSON decodes it; nil for nil. The content of an unstructured object is shared, the content
+// of a typed one is new.
+func content(obj runtime.Object) (map[string]any, error) {
+	if obj == nil {
+		return nil, nil
+	}
+	if u, ok := obj.(runtime.Unstructured); ok {
+		return u.UnstructuredContent(), nil
+	}
+	// Not runtime.DefaultUnstructuredConverter: it does not know encoding.TextMarshaler and the option "string", and reads
+	// fields that are not written.
+	data, err := json.Marshal(obj)
+	var fields map[string]any
+	if err == nil {
+		err = utiljson.Unmarshal(data, &fields)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the object of type %T cannot be read: %w", obj, err)
+	}
+	return fields, nil
+}
+
+// UpdateStrategy is an update strategy that also enforces locks.
+type UpdateStrategy struct {
+	rest.RESTUpdateStrategy
+	locks *Locks
+}
+
+var _ rest.RESTUpdateStrategy = (*UpdateStrategy)(nil)
+
+// NewUpdateStrategy wraps a strategy. Its own validation runs first; violations of locks are added to its errors, so that
+// the update is refused with 422 Invalid.
+//
+// It returns an error if there is nothing to wrap, or if the strategy has declarative validation (k8s.io/apiserver 0.37
+// and later): an API server looks for that on the strategy itself and would not find it behind the wrapper. Such a
+// strategy should call Locks.ValidateUpdate in its own ValidateUpdate.
+func NewUpdateStrategy(inner rest.RESTUpdateStrategy, locks *Locks) (*UpdateStrategy, error) {
+	if inner == nil {
+		return nil, errors.New("there is no strategy to wrap")
+	}
+	if locks == nil {
+		return nil, errors.New("there are no locks: make them with NewLocks")
+	}
+	// By name: older versions do not have the interface.
+	if reflect.ValueOf(inner).MethodByName("ValidateDeclaratively").IsValid() {
+		return nil, fmt.Errorf("the strategy %T validates declaratively, which a wrapper would hide: call Locks.ValidateUpdate in its ValidateUpdate", inner)
+	}
+	return &UpdateStrategy{RESTUpdateStrategy: inner, locks: locks}, nil
+}
+
+// ValidateUpdate returns the errors of the wrapped strategy and a violation for each locked field that differs.
+func (s *UpdateStrategy) ValidateUpdate(ctx context.Context, obj, old runtime.Object) field.ErrorList {
+	errs := s.RESTUpdateStrategy.ValidateUpdate(ctx, obj, old)
+	return append(errs, s.locks.ValidateUpdate(ctx, obj, old)...)
 }

@@ -1,6 +1,7 @@
 package heat
 
 import (
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -230,4 +231,18 @@ func (p *Parameter) asGiven(value parameter.Value) parameter.Value {
 		return parameter.Text(value.Text)
 	}
 	return value
+}
+
+// ImmutableParameterModified refuses a stack update that changes parameters which are not updatable. It is the cause of
+// a refusal of each of them.
+type ImmutableParameterModified struct {
+	Names []string // sorted
+}
+
+// ParameterUpdateNotAllowed is the name that the proposal's work items give to the same error.
+type ParameterUpdateNotAllowed = ImmutableParameterModified
+
+// Error names the parameters, in the words of Heat.
+func (e *ImmutableParameterModified) Error() string {
+	return fmt.Sprintf("The following parameters are immutable and may not be updated: %s", strings.Join(e.Names, ", "))
 }

@@ -1,23 +1,27 @@
 package cluster
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 	"time"
 
+	"github.com/fieldlock/fieldlock/internal/manifest"
+	"github.com/fieldlock/fieldlock/internal/yamldoc"
 	admissionregistration "k8s.io/api/admissionregistration/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	apitypes "k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/managedfields"
+	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/kube-openapi/pkg/validation/spec"
-
-	"github.com/fieldlock/fieldlock/internal/manifest"
-	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
 // Options choose the cluster, as kubectl's flags do; "" is what the kubeconfig says.
@@ -96,3 +100,137 @@ type types struct {
 	strategic map[schema.GroupVersionKind]bool   // takes strategic merge patches, as the kinds of Go types do
 	converter managedfields.TypeConverter
 }
+
+// resourceOf finds the resource of an object; nil where the server does not serve its kind in its version.
+func (c *Cluster) resourceOf(o *manifest.Object) (*resource, error) {
+	gv, err := schema.ParseGroupVersion(o.APIVersion)
+	if err != nil {
+		return nil, err
+	}
+	served, err := c.resources.of(gv, func() ([]metav1.APIResource, error) {
+		list, err := c.discovery.ServerResourcesForGroupVersion(gv.String())
+		if apierrors.IsNotFound(err) {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		return list.APIResources, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	var found *resource
+	for _, r := range served {
+		if r.Kind == o.Kind && !strings.Contains(r.Name, "/") {
+			found = &resource{gv.WithResource(r.Name), gv.WithKind(o.Kind), r.Namespaced, false}
+		}
+	}
+	for _, r := range served {
+		if found != nil && r.Name == found.Resource+"/status" {
+			found.status = true
+		}
+	}
+	return found, nil
+}
+
+// typesOf returns the types of a group and version. Where the server publishes none, it returns types that know nothing:
+// lists are replaced as a whole then.
+func (c *Cluster) typesOf(gv schema.GroupVersion) (*types, error) {
+	return c.types.of(gv, func() (*types, error) {
+		paths, err := c.discovery.OpenAPIV3().Paths()
+		if err != nil && !apierrors.IsNotFound(err) {
+			return nil, fmt.Errorf("its OpenAPI documents cannot be listed: %w", err)
+		}
+		path := "apis/" + gv.String()
+		if gv.Group == "" {
+			path = "api/" + gv.String()
+		}
+		published, ok := paths[path]
+		if !ok {
+			return &types{converter: managedfields.NewDeducedTypeConverter()}, nil
+		}
+		data, err := published.Schema("application/json")
+		if err != nil {
+			return nil, fmt.Errorf("the OpenAPI document of %s cannot be read: %w", gv, err)
+		}
+		return readTypes(data)
+	})
+}
+
+// readTypes reads an OpenAPI document of version 3.
+func readTypes(data []byte) (*types, error) {
+	var document struct {
+		Components struct {
+			Schemas map[string]*spec.Schema `json:"schemas"`
+		} `json:"components"`
+		Paths map[string]struct {
+			Patch struct {
+				Kind        schema.GroupVersionKind `json:"x-kubernetes-group-version-kind"`
+				RequestBody struct {
+					Content map[string]json.RawMessage `json:"content"`
+				} `json:"requestBody"`
+			} `json:"patch"`
+		} `json:"paths"`
+	}
+	if err := json.Unmarshal(data, &document); err != nil {
+		return nil, err
+	}
+	t := &types{models: document.Components.Schemas, kinds: map[schema.GroupVersionKind]string{}, strategic: map[schema.GroupVersionKind]bool{}}
+	for name, model := range t.models {
+		var kinds []schema.GroupVersionKind
+		text, err := json.Marshal(model.Extensions["x-kubernetes-group-version-kind"])
+		if err == nil {
+			err = json.Unmarshal(text, &kinds)
+		}
+		for _, kind := range kinds {
+			t.kinds[kind] = name
+		}
+		if err != nil {
+			return nil, fmt.Errorf("the kinds of %s cannot be read: %w", name, err)
+		}
+	}
+	for _, path := range document.Paths {
+		if _, ok := path.Patch.RequestBody.Content["application/strategic-merge-patch+json"]; ok {
+			t.strategic[path.Patch.Kind] = true
+		}
+	}
+	var err error
+	t.converter, err = managedfields.NewTypeConverter(t.models, true)
+	return t, err
+}
+
+// patchMeta returns how strategic merge patches merge a kind; ok is false for a kind that takes none.
+func (t *types) patchMeta(kind schema.GroupVersionKind) (meta strategicpatch.LookupPatchMeta, ok bool) {
+	model := t.models[t.kinds[kind]]
+	return strategicpatch.PatchMetaFromOpenAPIV3{SchemaList: t.models, Schema: model}, t.strategic[kind] && model != nil
+}
+
+// request is the request of an apply, and what it would store if nothing refused it.
+type request struct {
+	kind    apitypes.PatchType
+	body    []byte
+	options metav1.PatchOptions
+	merge   func() (map[string]any, error)
+	// exact is false where the server would merge otherwise than the tool does.
+	exact bool
+}
+
+// encoded returns the JSON of an object.
+func encoded(u *unstructured.Unstructured) ([]byte, error) { return json.Marshal(u.Object) }
+
+// Live is what the cluster has of one object, and what an apply of the manifest would make of it.
+type Live struct {
+	// Old is the object as the cluster has it, nil where it has none; New is the object after the apply.
+	Old, New map[string]any
+	// Unserved is set where the cluster does not serve the kind in this version, so that an apply would fail.
+	Unserved bool
+	// Accepted is set where the server accepts the apply in a dry run, as the tool would send it.
+	Accepted bool
+	// Refusals are the server's answer to a dry run; NotAsked is why there was none, "" otherwise.
+	Refusals []Refusal
+	NotAsked string
+}
+
+// Refusal is a reason for which the API server refuses an apply.
+type Refusal struct{ Path, Message string }

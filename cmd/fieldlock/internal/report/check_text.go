@@ -3,9 +3,12 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
+	"github.com/fieldlock/fieldlock/internal/audit"
 	"github.com/fieldlock/fieldlock/internal/compare"
+	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 )
 
 // checkText prints the refused objects with the ways out, then what is unknown, then notes, and a summary.
@@ -216,4 +219,137 @@ func refusals(r *compare.Report) (objects, violations, accepted int) {
 		last = i
 	}
 	return objects, violations + r.MoreViolations, accepted
+}
+
+// arrow shows two values as JSON texts, nil for an absent one.
+func arrow(oldVal, newVal []byte, p Palette) string {
+	text := func(v []byte) string {
+		if v == nil {
+			return "absent"
+		}
+		return Printable(string(v))
+	}
+	oldText, newText := jsonvalue.Excerpts(text(oldVal), text(newVal), shownValue)
+	return p.Red(oldText) + " → " + p.Green(newText)
+}
+
+// changes are the lines that show what changed.
+func changes(v *compare.Violation, p Palette) []string {
+	switch {
+	case v.Redacted:
+		return []string{"the values are not shown"}
+	case v.Key != nil && v.Reason == "":
+		return []string{p.Red("- " + Shorten(string(v.Key)))}
+	case v.Key != nil:
+		return []string{"key " + Shorten(string(v.Key))}
+	case len(v.Differences) == 0 && v.Old == nil && v.New == nil:
+		return nil
+	case len(v.Differences) == 0:
+		return []string{arrow(v.Old, v.New, p)}
+	}
+	var lines []string
+	for i, d := range v.Differences {
+		if i == shownDifferences {
+			break
+		}
+		name := strings.TrimPrefix(strings.TrimPrefix(d.Path, v.Path), ".")
+		if name != "" {
+			name = Printable(name) + "  "
+		}
+		change := arrow(d.Old, d.New, p)
+		switch {
+		case d.Old == nil:
+			change = p.Green("+ " + Shorten(string(d.New)))
+		case d.New == nil:
+			change = p.Red("- " + Shorten(string(d.Old)))
+		}
+		lines = append(lines, name+change)
+	}
+	if more := len(v.Differences) - len(lines) + v.MoreDifferences; more > 0 {
+		lines = append(lines, "and "+Count(more, "more difference"))
+	}
+	return lines
+}
+
+// acceptance says why a violation does not count.
+func acceptance(v *compare.Violation) string {
+	text := "accepted: "
+	if v.AcceptedNew {
+		text = "accepted by an entry that this change adds: "
+	}
+	return text + v.AcceptedReason
+}
+
+// replaced is why a violation does not count whose object is replaced.
+const replaced = "the object asks its tool to replace it"
+
+// The limit of the differences that text shows below one violation.
+const shownDifferences = 10
+
+// tree is a node of a tree of locked fields: a step of their paths.
+type tree struct {
+	label    string
+	fields   []*audit.Field // several locks of a built-in kind can be on one field
+	children []*tree
+}
+
+// treeOf arranges fields, sorted by path, as a tree.
+func treeOf(fields []audit.Field) *tree {
+	root := &tree{}
+	for i := range fields {
+		at := root
+		for _, label := range strings.Split(strings.ReplaceAll(fields[i].Path, "[*]", ".[*]"), ".") {
+			next := slices.IndexFunc(at.children, func(c *tree) bool { return c.label == label })
+			if next < 0 {
+				at.children = append(at.children, &tree{label: label})
+				next = len(at.children) - 1
+			}
+			at = at.children[next]
+		}
+		at.fields = append(at.fields, &fields[i])
+	}
+	return root
+}
+
+// write prints the children of t; a node with one child and no lock shares its line.
+func (t *tree) write(w io.Writer, indent string, p Palette) {
+	width := 0
+	for i, c := range t.children {
+		t.children[i] = c.joined()
+		width = max(width, len(t.children[i].label))
+	}
+	for _, c := range t.children {
+		if len(c.fields) == 0 {
+			fmt.Fprintln(w, indent+Printable(c.label))
+			c.write(w, indent+"  ", p)
+			continue
+		}
+		for i, field := range c.fields {
+			label := p.Bold(Printable(c.label)) + strings.Repeat(" ", width-len(c.label))
+			if i > 0 {
+				label = strings.Repeat(" ", width)
+			}
+			fmt.Fprintf(w, "%s%s  %s\n", indent, label, p.Green(field.Words()))
+			for _, remark := range field.Remarks() {
+				fmt.Fprintf(w, "%s%s  %s\n", indent, strings.Repeat(" ", width), p.Dim(Printable(remark)))
+			}
+			for _, hole := range field.Holes {
+				fmt.Fprintf(w, "%s%s  %s\n", indent, strings.Repeat(" ", width), p.Yellow("! "+Printable(hole.Short)))
+			}
+		}
+		c.write(w, indent+"  ", p)
+	}
+}
+
+// joined follows a chain of single children down to the next lock or fork.
+func (t *tree) joined() *tree {
+	for len(t.fields) == 0 && len(t.children) == 1 {
+		c := t.children[0]
+		label := t.label + "." + c.label
+		if c.label == "[*]" {
+			label = t.label + c.label
+		}
+		t = &tree{label: label, fields: c.fields, children: c.children}
+	}
+	return t
 }

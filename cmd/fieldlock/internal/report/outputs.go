@@ -1,11 +1,18 @@
 package report
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
+
+	"github.com/fieldlock/fieldlock/immutability"
+	"github.com/fieldlock/fieldlock/internal/audit"
+	"github.com/fieldlock/fieldlock/internal/compare"
 )
 
 // Formats lists the formats; the first is the default.
@@ -100,4 +107,70 @@ func (out *output) write(stdout io.Writer, print func(f Format, w io.Writer) err
 		err = closeErr
 	}
 	return err
+}
+
+// Format is one way to print results. A nil function is a result that the format does not have.
+type Format struct {
+	Name  string
+	Check func(w io.Writer, r *compare.Report) error
+	Lint  func(w io.Writer, r *audit.Report) error
+	Locks func(w io.Writer, r *audit.Locks) error
+}
+
+var jsonFormat = Format{
+	Name:  "json",
+	Check: func(w io.Writer, r *compare.Report) error { return WriteJSON(w, r) },
+	Lint:  func(w io.Writer, r *audit.Report) error { return WriteJSON(w, r) },
+	Locks: func(w io.Writer, r *audit.Locks) error { return WriteJSON(w, r) },
+}
+
+// WriteJSON prints v as indented JSON. What a terminal or the log of a CI system would act on is escaped in strings, as
+// Printable does, so that the values stay the same.
+func WriteJSON(w io.Writer, v any) error {
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	if err := encoder.Encode(v); err != nil {
+		return err
+	}
+	// Outside of strings JSON has neither "##[" nor characters that are not printable, except new lines.
+	text := bytes.ReplaceAll(b.Bytes(), []byte("##["), []byte(`#\u0023[`))
+	harmful := func(r rune) bool { return r != '\n' && r != ' ' && !strconv.IsPrint(r) }
+	if bytes.ContainsFunc(text, harmful) {
+		var escaped bytes.Buffer
+		for _, r := range string(text) {
+			switch {
+			case !harmful(r):
+				escaped.WriteRune(r)
+			case r > 0xffff:
+				r -= 0x10000
+				fmt.Fprintf(&escaped, `\u%04x\u%04x`, 0xd800+r>>10, 0xdc00+r&0x3ff)
+			default:
+				fmt.Fprintf(&escaped, `\u%04x`, r)
+			}
+		}
+		text = escaped.Bytes()
+	}
+	_, err := w.Write(text)
+	return err
+}
+
+// meanings explains each lock to readers of a reference.
+var meanings = map[immutability.Lock]string{
+	immutability.Immutable:     "cannot be set, changed or removed after creation",
+	immutability.ImmutableKeys: "no key can be added or removed",
+	immutability.AdditionOnly:  "keys can be added, not removed",
+	immutability.DeletionOnly:  "keys can be removed, not added",
+	immutability.NoSet:         "cannot be set after creation",
+	immutability.NoUnset:       "cannot be removed",
+	immutability.NoModify:      "cannot be changed once set",
+	immutability.NoAddItem:     "no item can be added",
+	immutability.NoRemoveItem:  "no item can be removed",
+	immutability.Incomparable:  "a locked field has different types on both sides, or ambiguous keys, so that the update cannot be judged",
+	"rule":                     "a CEL transition rule refuses the change",
+	"server":                   "the API server refuses the change in a dry run",
+	alertUnknown:               "only the cluster can decide whether the change is accepted",
+	alertNote:                  "the change is accepted, but something about it deserves attention",
+	alertUnreadable:            "an input could not be read or compared",
 }

@@ -5,15 +5,15 @@ package document
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
-
 	"github.com/fieldlock/fieldlock/immutability/parameter"
+	"go.yaml.in/yaml/v3"
 )
 
 // What one document may expand to. Without limits a few lines of aliases make billions of values, and the text of a
@@ -199,4 +199,25 @@ func syntaxError(err error) error {
 		e.Message = message[len(match[0]):]
 	}
 	return e
+}
+
+// Errorf returns a *[parameter.ReadError] at n.
+func Errorf(n *yaml.Node, format string, args ...any) error {
+	return &parameter.ReadError{Line: n.Line, Message: fmt.Sprintf(format, args...)}
+}
+
+// IsNull reports whether n is null.
+func IsNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" }
+
+// Describe names what n is, for a message.
+func Describe(n *yaml.Node) string {
+	switch {
+	case n.Kind == yaml.SequenceNode:
+		return "a list"
+	case n.Kind == yaml.MappingNode:
+		return "a mapping"
+	case IsNull(n):
+		return "empty"
+	}
+	return strconv.Quote(n.Value)
 }

@@ -1,0 +1,227 @@
+package convert
+
+import (
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/fieldlock/fieldlock/immutability/celrule"
+	"github.com/fieldlock/fieldlock/immutability/crd"
+	"github.com/fieldlock/fieldlock/immutability/openapi"
+	"github.com/fieldlock/fieldlock/internal/schema"
+	"go.yaml.in/yaml/v3"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+)
+
+// ToPolicies exports the locks of each version of each CRD in a file as a ValidatingAdmissionPolicy with its binding.
+func ToPolicies(file *File) (*Export, error) {
+	if err := file.compile(); err != nil {
+		return nil, err
+	}
+	var types []policyType
+	for _, c := range file.crds {
+		for _, v := range c.Versions {
+			types = append(types, policyType{c.Group, v.Name, c.Plural, v.Schema})
+		}
+	}
+	return policies(types)
+}
+
+// KindToPolicy exports the locks of one kind of an OpenAPI document, v2 or v3. The kind is GROUP/VERSION/KIND or
+// VERSION/KIND; resource is its plural, by default the kind in lower case with an s.
+func KindToPolicy(name string, data []byte, kind, resource string) (*Export, error) {
+	parts := strings.Split(kind, "/")
+	if len(parts) == 2 {
+		parts = append([]string{""}, parts...)
+	}
+	if len(parts) != 3 || parts[1] == "" || parts[2] == "" {
+		return nil, fmt.Errorf("--kind is %q: it is GROUP/VERSION/KIND, such as apps/v1/Deployment, or VERSION/KIND", kind)
+	}
+	document, err := openapi.Read(name, data)
+	if err != nil {
+		return nil, err
+	}
+	apiVersion := strings.TrimPrefix(parts[0]+"/"+parts[1], "/")
+	found, ok := document.Find(apiVersion, parts[2])
+	if !ok {
+		return nil, fmt.Errorf("%s: it has no schema of %s; such a schema names the kind under x-kubernetes-group-version-kind", name, kind)
+	}
+	if _, err := document.Compile(found.Ref); err != nil {
+		return nil, err
+	}
+	s, err := document.Resolve(found.Ref)
+	if err != nil {
+		return nil, err
+	}
+	// The rules of a policy read the whole schema: it is written out.
+	inlined, err := schema.Read(s, document.Resolve).Inline()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %s: %w", name, kind, err)
+	}
+	if resource == "" {
+		resource = strings.ToLower(parts[2]) + "s"
+	}
+	return policies([]policyType{{parts[0], parts[1], resource, inlined}})
+}
+
+func policies(types []policyType) (*Export, error) {
+	report := &Export{Documents: []any{}, Exported: []ExportedLock{}, Rest: []UnexportedLock{}}
+	for _, t := range types {
+		if err := report.addPolicy(t); err != nil {
+			return nil, err
+		}
+	}
+	return report, nil
+}
+
+// WriteYAML prints documents, nothing for none.
+func WriteYAML(w io.Writer, documents []any) error {
+	if len(documents) == 0 {
+		return nil // an encoder that has seen no document cannot be closed
+	}
+	encoder := yaml.NewEncoder(w)
+	encoder.SetIndent(2)
+	encoder.CompactSeqIndent()
+	for _, document := range documents {
+		if err := encoder.Encode(document); err != nil {
+			return err
+		}
+	}
+	return encoder.Close()
+}
+
+// policyType is one version of a resource that a policy is for.
+type policyType struct {
+	group, version, resource string
+	schema                   *spec.Schema
+}
+
+// addPolicy adds the policy and binding for t, none when it has no locks that a policy can say.
+func (r *Export) addPolicy(t policyType) error {
+	policy, err := celrule.ExportPolicy(t.schema)
+	if err != nil {
+		return fmt.Errorf("version %s of %s: %w", t.version, t.name(), err)
+	}
+	r.addRest(t.name(), t.version, policy.Rest)
+	if len(policy.Validations) == 0 {
+		return nil
+	}
+	var validations []any
+	for _, v := range policy.Validations {
+		validations = append(validations, map[string]any{"expression": v.Expression, "message": v.Message, "reason": "Invalid"})
+		for _, lock := range v.Locks {
+			r.Exported = append(r.Exported, ExportedLock{CRD: t.name(), Version: t.version, Path: lock.Path, Lock: lock.Lock, Rule: v.Expression})
+		}
+	}
+	name := "fieldlock." + t.version + "." + t.name()
+	r.Documents = append(r.Documents, map[string]any{
+		"apiVersion": "admissionregistration.k8s.io/v1",
+		"kind":       "ValidatingAdmissionPolicy",
+		"metadata":   map[string]any{"name": name},
+		"spec": map[string]any{
+			"failurePolicy": "Fail",
+			"matchConstraints": map[string]any{
+				"matchPolicy": "Equivalent",
+				"resourceRules": []any{map[string]any{
+					"apiGroups": []any{t.group}, "apiVersions": []any{t.version}, "operations": []any{"UPDATE"},
+					"resources": slices.Compact([]any{t.resource, t.resource + "/status"}),
+				}},
+			},
+			"validations": validations,
+		},
+	}, map[string]any{
+		"apiVersion": "admissionregistration.k8s.io/v1",
+		"kind":       "ValidatingAdmissionPolicyBinding",
+		"metadata":   map[string]any{"name": name},
+		"spec":       map[string]any{"policyName": name, "validationActions": []any{"Deny"}},
+	})
+	return nil
+}
+
+// name is the resource with its group: "deployments.apps".
+func (t *policyType) name() string {
+	if t.group == "" {
+		return t.resource
+	}
+	return t.resource + "." + t.group
+}
+
+// Webhook says where the webhook runs that checks what CEL does not, and who vouches for its certificate.
+type Webhook struct {
+	Namespace, Service string
+	Path               string // at the service
+
+	// CABundle is the certificates of the authority, in PEM. CertManager is the Certificate whose authority cert-manager
+	// fills in, as NAMESPACE/NAME. At most one of them is set; without either, the authority is still to be added.
+	CABundle    []byte
+	CertManager string
+}
+
+// CheckCABundle returns an error unless data holds certificates in PEM, and nothing else.
+func CheckCABundle(data []byte) error {
+	n := 0
+	for block, rest := pem.Decode(data); block != nil; block, rest = pem.Decode(rest) {
+		if block.Type != "CERTIFICATE" {
+			return fmt.Errorf("it holds a %s: give the certificates of the authority only", block.Type)
+		}
+		if _, err := x509.ParseCertificate(block.Bytes); err != nil {
+			return fmt.Errorf("certificate %d cannot be read: %w", n+1, err)
+		}
+		n++
+	}
+	if n == 0 {
+		return errors.New("it holds no certificate in PEM")
+	}
+	return nil
+}
+
+// configuration is the ValidatingWebhookConfiguration for the versions of c that have locks without a rule. The API
+// server converts requests of other versions to one of these, so that a write through them does not get around it.
+func (w *Webhook) configuration(c *crd.CRD, versions []string) any {
+	metadata := map[string]any{"name": "fieldlock." + c.Name}
+	client := map[string]any{"service": map[string]any{"namespace": w.Namespace, "name": w.Service, "path": w.Path}}
+	switch {
+	case w.CertManager != "":
+		metadata["annotations"] = map[string]any{"cert-manager.io/inject-ca-from": w.CertManager}
+	case w.CABundle != nil:
+		client["caBundle"] = base64.StdEncoding.EncodeToString(w.CABundle)
+	}
+	return map[string]any{
+		"apiVersion": "admissionregistration.k8s.io/v1",
+		"kind":       "ValidatingWebhookConfiguration",
+		"metadata":   metadata,
+		"webhooks": []any{map[string]any{
+			"name":                    "fieldlock." + c.Name,
+			"admissionReviewVersions": []any{"v1"},
+			"sideEffects":             "None",
+			"failurePolicy":           "Fail",
+			"matchPolicy":             "Equivalent",
+			"clientConfig":            client,
+			"rules": []any{map[string]any{
+				"apiGroups":   []any{c.Group},
+				"apiVersions": versions,
+				"operations":  []any{"UPDATE"},
+				"resources":   []any{c.Plural, c.Plural + "/*"},
+				"scope":       "*",
+			}},
+		}},
+	}
+}
+
+// remaining lists what is still to do before the configuration works.
+func (w *Webhook) remaining() []string {
+	service := w.Namespace + "/" + w.Service
+	todo := []string{fmt.Sprintf("run the webhook behind the Service %s before you apply this: its failurePolicy is Fail, so updates are refused until it answers", service)}
+	switch {
+	case w.CertManager != "":
+		todo = append(todo, fmt.Sprintf("let the Certificate %s issue the webhook's certificate, for %s.%s.svc: cert-manager copies its authority into caBundle", w.CertManager, w.Service, w.Namespace))
+	case w.CABundle == nil:
+		todo = append(todo, "say who signed the webhook's certificate: --ca-bundle FILE, or --cert-manager NAMESPACE/CERTIFICATE; without it the API server trusts only authorities of its own host")
+	}
+	return todo
+}

@@ -1,0 +1,284 @@
+// Package jsonvalue compares and hashes decoded JSON values: nil, bool, string, int64, float64, map[string]any and
+// []any, as k8s.io/apimachinery/pkg/util/json decodes them. The other integer types, float32 and json.Number are
+// taken for the number that util/json would decode their text to; a nil map or slice is null, as it encodes.
+package jsonvalue
+
+import (
+	"encoding/json"
+	"hash/maphash"
+	"maps"
+	"math"
+	"reflect"
+	"slices"
+	"strconv"
+)
+
+// Kind is the JSON kind of a value, as far as containers differ from each other and from the rest.
+type Kind int
+
+// The kinds. Null is a kind of its own: a container that is null counts as not there.
+const (
+	Null Kind = iota
+	Scalar
+	Object
+	List
+	Foreign // a value of a Go type that JSON does not decode to
+)
+
+// KindOf returns the kind of v. A nil map or slice is null, as it encodes.
+func KindOf(v any) Kind {
+	switch v := v.(type) {
+	case nil:
+		return Null
+	case map[string]any:
+		if v == nil {
+			return Null
+		}
+		return Object
+	case []any:
+		if v == nil {
+			return Null
+		}
+		return List
+	case string, bool:
+		return Scalar
+	}
+	if _, ok := numberOf(v); ok {
+		return Scalar
+	}
+	return Foreign
+}
+
+func (k Kind) String() string {
+	return [...]string{"null", "a scalar", "an object", "a list", "a value of a Go type that JSON does not decode to"}[k]
+}
+
+// Clone copies objects and lists, and shares the scalars. A nil map becomes nil, which is null as well.
+func Clone(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		if v == nil {
+			return nil
+		}
+		object := maps.Clone(v)
+		for name, member := range object {
+			object[name] = Clone(member)
+		}
+		return object
+	case []any:
+		list := slices.Clone(v)
+		for i, item := range list {
+			list[i] = Clone(item)
+		}
+		return list
+	}
+	return v
+}
+
+// Equal reports whether a and b are equal as the documentation of package immutability says, without a schema: lists are
+// ordered, numbers compare by exact value, null, {} and [] differ. Values of types that JSON does not decode to are
+// compared with reflect.DeepEqual. Cost: one pass, no allocation, until the first difference.
+func Equal(a, b any) bool {
+	switch a := a.(type) {
+	case string:
+		b, ok := b.(string)
+		return ok && a == b
+	case map[string]any:
+		object, ok := b.(map[string]any)
+		if !ok || len(a) != len(object) || (a == nil) != (object == nil) {
+			return a == nil && IsNull(b)
+		}
+		for key, value := range a {
+			other, ok := object[key]
+			if !ok {
+				return false
+			}
+			if text, ok := value.(string); ok { // most are: saves the call
+				if was, ok := other.(string); !ok || text != was {
+					return false
+				}
+			} else if !Equal(value, other) {
+				return false
+			}
+		}
+		return true
+	case []any:
+		list, ok := b.([]any)
+		if !ok || len(a) != len(list) || (a == nil) != (list == nil) {
+			return a == nil && IsNull(b)
+		}
+		for i := range a {
+			if !Equal(a[i], list[i]) {
+				return false
+			}
+		}
+		return true
+	case bool:
+		b, ok := b.(bool)
+		return ok && a == b
+	case int64:
+		if b, ok := b.(int64); ok {
+			return a == b
+		}
+		return equalNumbers(a, b)
+	case nil:
+		return IsNull(b)
+	default:
+		return equalNumbers(a, b)
+	}
+}
+
+// IsNull reports whether v encodes to null.
+func IsNull(v any) bool {
+	switch v := v.(type) {
+	case nil:
+		return true
+	case map[string]any:
+		return v == nil
+	case []any:
+		return v == nil
+	}
+	return false
+}
+
+// equalNumbers compares two values. The first is not a string, object, list, boolean or null.
+func equalNumbers(a, b any) bool {
+	na, ok := numberOf(a)
+	if !ok {
+		return reflect.DeepEqual(a, b)
+	}
+	nb, ok := numberOf(b)
+	return ok && na == nb
+}
+
+// number is a JSON number in the one form that equal numbers share: an integer in the range of int64, otherwise a float.
+type number struct {
+	integer int64
+	float   float64 // 0 for integers
+}
+
+// numberOf returns v as a number; ok is false if v is not a number.
+func numberOf(v any) (n number, ok bool) {
+	switch v := v.(type) {
+	case int64:
+		return number{integer: v}, true
+	case float64:
+		return numberOfFloat(v), true
+	case int:
+		return number{integer: int64(v)}, true
+	case int32:
+		return number{integer: int64(v)}, true
+	case int16:
+		return number{integer: int64(v)}, true
+	case int8:
+		return number{integer: int64(v)}, true
+	case uint64:
+		return numberOfUint(v), true
+	case uint:
+		return numberOfUint(uint64(v)), true
+	case uint32:
+		return number{integer: int64(v)}, true
+	case uint16:
+		return number{integer: int64(v)}, true
+	case uint8:
+		return number{integer: int64(v)}, true
+	case float32:
+		return numberOfFloat32(v), true
+	case json.Number:
+		if i, err := v.Int64(); err == nil { // not with a fraction or an exponent
+			return number{integer: i}, true
+		}
+		f, err := v.Float64()
+		return numberOfFloat(f), err == nil
+	}
+	return number{}, false
+}
+
+// numberOfUint is the number that util/json decodes the digits of u to: a float64 beyond the range of int64.
+func numberOfUint(u uint64) number {
+	if u <= math.MaxInt64 {
+		return number{integer: int64(u)}
+	}
+	return number{float: float64(u)}
+}
+
+// numberOfFloat32 is the number that util/json decodes the shortest text of f to: 0.1 for float32(0.1), which is another
+// float64 than float64(float32(0.1)).
+func numberOfFloat32(f float32) number {
+	var text [32]byte
+	exact, err := strconv.ParseFloat(string(strconv.AppendFloat(text[:0], float64(f), 'g', -1, 32)), 64)
+	if err != nil {
+		exact = float64(f)
+	}
+	return numberOfFloat(exact)
+}
+
+// numberOfFloat gives -0.0 and every integral float in the range of int64 the form of that integer.
+func numberOfFloat(f float64) number {
+	if f >= -1<<63 && f < 1<<63 && f == math.Trunc(f) {
+		return number{integer: int64(f)}
+	}
+	return number{float: f}
+}
+
+// Hash returns a hash of v under seed: values that are Equal have the same hash. The seed is random per process, so
+// that input cannot be made to collide. Cost: one pass, no allocation for values that JSON decodes to.
+func Hash(seed maphash.Seed, v any) uint64 {
+	switch v := v.(type) {
+	case string:
+		return maphash.String(seed, v)
+	case map[string]any:
+		if v == nil {
+			return hashNull
+		}
+		var sum uint64
+		for key, value := range v {
+			sum += HashMember(seed, key, Hash(seed, value))
+		}
+		return Mix(sum ^ hashObject)
+	case []any:
+		if v == nil {
+			return hashNull
+		}
+		h := maphash.String(seed, "[")
+		for _, item := range v {
+			h = Mix(h ^ Hash(seed, item))
+		}
+		return h
+	case bool:
+		if v {
+			return hashTrue
+		}
+		return hashFalse
+	case nil:
+		return hashNull
+	}
+	n, ok := numberOf(v)
+	if !ok {
+		return hashOther
+	}
+	if n.float != 0 {
+		return maphash.Comparable(seed, math.Float64bits(n.float))
+	}
+	return maphash.Comparable(seed, n.integer)
+}
+
+// HashMember is the hash of one member of an object: members are summed, so that their order does not count.
+func HashMember(seed maphash.Seed, key string, value uint64) uint64 {
+	return Mix(maphash.String(seed, key) ^ value*hashObject)
+}
+
+// Mix spreads every bit of h over the result.
+func Mix(h uint64) uint64 {
+	h = (h ^ h>>32) * 0xd6e8feb86659fd93
+	return h ^ h>>32
+}
+
+// Starting points of the kinds: odd numbers without structure.
+const (
+	hashNull   = 0x9f4f2726179a2245
+	hashTrue   = 0x6c62272e07bb0143
+	hashFalse  = 0x2545f4914f6cdd1d
+	hashObject = 0xbf58476d1ce4e5b9
+	hashOther  = 0x94d049bb133111eb
+)
