@@ -8,6 +8,7 @@ import (
 
 	"github.com/fieldlock/fieldlock/internal/schema"
 	"github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/common/operators"
 )
 
 // understanding is one transition rule while it is being read as locks.
@@ -15,8 +16,6 @@ type understanding struct {
 	rule   *Rule
 	parts  []*part
 	reason string // why it cannot be read at all, or ""
-	// needless is set if the rule refuses nothing, so that it needs no lock.
-	needless bool
 }
 
 // part is a conjunct of a rule.
@@ -36,7 +35,7 @@ func newUnderstanding(t *tree, r *Rule) *understanding {
 	if u.reason != "" {
 		return u
 	}
-	for _, x := range conjuncts(r.expr) {
+	for _, x := range operands(r.expr, operators.LogicalAnd) {
 		p := &part{expr: x}
 		if p.chain, p.reason = chainOf(t, r, x); p.chain == nil {
 			u.reason = p.reason
@@ -47,13 +46,13 @@ func newUnderstanding(t *tree, r *Rule) *understanding {
 }
 
 func (u *understanding) done() bool {
-	return u.needless || u.reason == "" && !slices.ContainsFunc(u.parts, func(p *part) bool { return !p.done })
+	return u.reason == "" && !slices.ContainsFunc(u.parts, func(p *part) bool { return !p.done })
 }
 
 // rest returns the rule that has to stay next to the locks, for values that have no old value; "" if none has to.
 func (u *understanding) rest() string {
-	switch creation := slices.ContainsFunc(u.parts, func(p *part) bool { return p.creation }); {
-	case u.needless || !creation:
+	switch {
+	case !slices.ContainsFunc(u.parts, func(p *part) bool { return p.creation }):
 		return ""
 	case !slices.ContainsFunc(u.parts, func(p *part) bool { return len(p.locks) > 0 }):
 		return u.rule.Text
@@ -75,13 +74,9 @@ func (u *understanding) why() string {
 }
 
 // cover says what refuses the updates that u, which is done, refuses and its own locks do not; "" for nothing.
-func (u *understanding) cover(t *tree, now *accepted) string {
-	locked, byLocks, byPlain := false, false, u.needless && !t.needless(u.rule, nil)
-	parts := u.parts
-	if u.needless {
-		parts = nil
-	}
-	for _, p := range parts {
+func (u *understanding) cover(now *accepted) string {
+	locked, byLocks, byPlain := false, false, false
+	for _, p := range u.parts {
 		locked = locked || len(p.locks) > 0
 		byOwn := func(s *state) bool {
 			return slices.ContainsFunc(p.locks, func(w candidate) bool { return w.refuses(s) })
@@ -132,9 +127,6 @@ func asLock(word schema.Lock, keys map[string]any) schema.Lock {
 			return lock
 		}
 	}
-	if word == valueFixed {
-		return schema.NoModify
-	}
 	return word
 }
 
@@ -178,17 +170,12 @@ func (a *accepted) refuses(s *state) bool {
 	for level, l := range s.at {
 		for _, lock := range a.words[l] {
 			w := candidate{lock, level, a.zero[l]}
-			if lock != valueFixed && w.decidedBy(s.chain) && w.refuses(s) {
+			if w.decidedBy(s.chain) && w.refuses(s) {
 				return true
 			}
 		}
 	}
-	in := inside(s.last())
-	if in == nil {
-		return false
-	}
-	fixed := slices.Contains(a.words[in], valueFixed) || slices.Contains(a.words[in], schema.NoModify) && present(in)
-	return fixed && candidate{lock: valueFixed, level: len(s.at) - 1}.refuses(s)
+	return false
 }
 
 // read tries to read all parts of u as locks, and returns what is accepted then, nil if it cannot. Locks of one part hold
@@ -317,10 +304,6 @@ func explain(s *state) string {
 	return fmt.Sprintf("whether %s may come or go depends on what is in it", s.at[shallow+1].Path)
 }
 
-// valueFixed is x-kubernetes-immutable on the values of a map or the items of a keyed list. Import weighs it next to the
-// words of x-fieldlock-update.
-const valueFixed schema.Lock = "valueFixed"
-
 // candidate is a lock at a level of a chain.
 type candidate struct {
 	lock  schema.Lock
@@ -330,22 +313,13 @@ type candidate struct {
 }
 
 // at returns the location that carries the lock.
-func (w candidate) at(c *chain) *schema.Location {
-	if w.lock == valueFixed {
-		return inside(c.at[w.level])
-	}
-	return c.at[w.level]
-}
+func (w candidate) at(c *chain) *schema.Location { return c.at[w.level] }
 
 // candidatesOf lists the locks that are allowed along the chain, the innermost first.
 func candidatesOf(c *chain) []candidate {
 	n := len(c.at) - 1
 	var all []candidate
-	switch keysOf(c.last()) {
-	case mapKeys, listKeys:
-		all = append(all, candidate{lock: valueFixed, level: n})
-		fallthrough
-	case setItems:
+	if keysOf(c.last()) != noKeys {
 		all = append(all, candidate{lock: schema.NoAddItem, level: n}, candidate{lock: schema.NoRemoveItem, level: n})
 	}
 	for level := n; level >= 0; level-- {
@@ -369,7 +343,7 @@ func (w candidate) decidedBy(c *chain) bool {
 	switch {
 	case w.zero:
 		return last && slices.Contains(c.literals, zeroOf(c.last()))
-	case w.lock == schema.NoAddItem, w.lock == schema.NoRemoveItem, w.lock == valueFixed:
+	case w.lock == schema.NoAddItem, w.lock == schema.NoRemoveItem:
 		return last && c.keyed
 	}
 	return true
@@ -382,7 +356,7 @@ func (w candidate) allowed(c *chain) bool {
 		return false
 	}
 	switch w.lock {
-	case valueFixed, schema.NoModify:
+	case schema.NoModify:
 		return unequal(l.Schema) == ""
 	case schema.NoAddItem, schema.NoRemoveItem:
 		// At level 0 the chain does not show whether the container is null.
@@ -407,8 +381,6 @@ func (w candidate) refuses(s *state) bool {
 		return set && !s.isEmpty[newSide] || s.both(level) && s.add
 	case schema.NoRemoveItem:
 		return unset && !s.isEmpty[oldSide] || s.both(level) && s.remove
-	case valueFixed:
-		return s.both(level) && s.modify
 	}
 	return false
 }

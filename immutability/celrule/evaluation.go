@@ -1,6 +1,8 @@
 package celrule
 
 import (
+	"cmp"
+
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/operators"
 	"github.com/google/cel-go/common/types"
@@ -286,3 +288,87 @@ func (c comparison) in(x, list ast.Expr) outcome {
 
 // isEmptyList reports whether x is []. CEL makes x in [] false when it compiles it, so that an absent x is not an error.
 func isEmptyList(x ast.Expr) bool { return x.Kind() == ast.ListKind && x.AsList().Size() == 0 }
+
+// orders tells for each comparison operator which signs of the difference satisfy it.
+var orders = map[string]func(sign int) bool{
+	operators.Less:          func(sign int) bool { return sign < 0 },
+	operators.LessEquals:    func(sign int) bool { return sign <= 0 },
+	operators.Greater:       func(sign int) bool { return sign > 0 },
+	operators.GreaterEquals: func(sign int) bool { return sign >= 0 },
+}
+
+func equalSign(sign int) bool { return sign == 0 }
+
+// ordered compares x with y: two numbers, or the size of a field and a number. holds tells which signs of x - y satisfy the
+// comparison.
+func ordered(f *fields, x, y ast.Expr, holds func(sign int) bool) outcome {
+	if x.Kind() == ast.LiteralKind && y.Kind() != ast.LiteralKind {
+		return ordered(f, y, x, func(sign int) bool { return holds(-sign) })
+	}
+	literal, _ := literalOf(y)
+	n, isInt := literal.(int64)
+	if t, ok := sizeOf(f, x); ok && isInt {
+		return compareSize(f, t, n, holds)
+	}
+	m, known := numberOf(f, x)
+	if known != yes {
+		return known
+	}
+	n, known = numberOf(f, y)
+	if known != yes {
+		return known
+	}
+	return of(holds(cmp.Compare(m, n)))
+}
+
+// sizeOf returns the field that x is the size of.
+func sizeOf(f *fields, x ast.Expr) (term, bool) {
+	of, ok := sized(x)
+	if !ok {
+		return term{}, false
+	}
+	t, ok := f.term(of)
+	return t, ok && t.optional == nil && hasSize(t.at.Schema)
+}
+
+// compareSize compares the size of t with n. Whether a value is empty decides comparisons with 0, and some with 1.
+func compareSize(f *fields, t term, n int64, holds func(sign int) bool) outcome {
+	if there := f.value(t); there != yes {
+		return there
+	}
+	empty := f.empty(t.side, t.at)
+	switch {
+	case !empty.known():
+		return empty
+	case empty == yes:
+		return of(holds(cmp.Compare(0, n)))
+	case n <= 0:
+		return of(holds(1))
+	case n == 1 && holds(0) == holds(1):
+		return of(holds(0))
+	}
+	return f.because("it compares a size with a number")
+}
+
+// numberOf returns the number that x is; the outcome is yes if it is known.
+func numberOf(f *fields, x ast.Expr) (int64, outcome) {
+	if v, ok := literalOf(x); ok {
+		if n, ok := v.(int64); ok {
+			return n, yes
+		}
+	}
+	t, ok := f.term(x)
+	if _, size := sized(x); size {
+		return 0, f.because("it compares sizes")
+	} else if !ok {
+		return 0, f.because("it orders values")
+	}
+	if there := f.value(t); there != yes {
+		return 0, there
+	}
+	n, known := f.number(t.side, t.at)
+	if known == opaque {
+		f.because("it orders values")
+	}
+	return n, known
+}

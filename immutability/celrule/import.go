@@ -42,7 +42,7 @@ type Imported struct {
 // every update from one valid object to another; the rules of a field and of its ancestors are weighed together. All
 // others are left, with the reason. What a rule with optionalOldSelf says of values without an old value stays a rule.
 // Rules without oldSelf are neither changed nor listed. Cost: O(size of s), and for each rule the number of states of the
-// fields that it names, which is small; for a rule on several fields a search of bounded size.
+// fields that it names, which is small.
 func Import(s *spec.Schema) Imported {
 	im := &importer{tree: readTree(s), now: &accepted{map[*schema.Location][]schema.Lock{}, map[*schema.Location]bool{}}}
 	for _, l := range im.All {
@@ -56,10 +56,6 @@ func Import(s *spec.Schema) Imported {
 		}
 	}
 	im.settle()
-	plain := im.exactPlain()
-	for _, u := range im.read {
-		u.needless = !u.done() && im.needless(u.rule, plain)
-	}
 	return im.result()
 }
 
@@ -112,7 +108,7 @@ func (im *importer) result() Imported {
 				c.AddRules = append(c.AddRules, entry)
 			}
 		}
-		out.Recognized = append(out.Recognized, Recognized{*u.rule, u.locks(changes), rest, u.cover(im.tree, im.now)})
+		out.Recognized = append(out.Recognized, Recognized{*u.rule, u.locks(changes), rest, u.cover(im.now)})
 	}
 	out.Changes = changes.sorted()
 	return out
@@ -126,12 +122,12 @@ func lockKeys(l *schema.Location, words []schema.Lock, zero bool) map[string]any
 		keys[schema.KeyNormalize] = schema.NormalizeZero
 	}
 	has := func(w schema.Lock) bool { return slices.Contains(words, w) }
-	modify := has(schema.NoModify) || has(valueFixed)
+	modify := has(schema.NoModify)
 	if modify && hasMapList(l.Schema) {
 		keys[schema.KeyMapListOrder] = schema.OrderIgnored
 	}
 	if !l.Marks.Locked() && !zero {
-		if has(valueFixed) || modify && present(l) {
+		if modify && present(l) {
 			keys[schema.KeyImmutable] = true
 			return keys
 		}
@@ -144,7 +140,7 @@ func lockKeys(l *schema.Location, words []schema.Lock, zero bool) map[string]any
 	for _, word := range schema.Words() {
 		w := schema.Lock(word)
 		implied := w == schema.NoAddItem && modify && has(schema.NoSet) || w == schema.NoRemoveItem && modify && has(schema.NoUnset)
-		if has(w) && !implied || w == schema.NoModify && modify || l.Marks.Has(w) {
+		if has(w) && !implied || l.Marks.Has(w) {
 			update = append(update, word)
 		}
 	}

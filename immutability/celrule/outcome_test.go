@@ -1,13 +1,6 @@
 package celrule
 
-import (
-	"fmt"
-	"math/rand/v2"
-	"testing"
-
-	"github.com/google/cel-go/common/ast"
-	"github.com/google/cel-go/common/operators"
-)
+import "testing"
 
 // TestOutcomes: the operators of CEL, where an operand that decides alone prevails over an error, and what is not known
 // prevails over an error too.
@@ -31,76 +24,4 @@ func TestOutcomes(t *testing.T) {
 			t.Errorf("%s: known %v, refuses %v", names[o], o.known(), o.refuses())
 		}
 	}
-}
-
-// TestConjuncts: the conjuncts of random expressions are all true exactly when the expression is.
-func TestConjuncts(t *testing.T) {
-	random := rand.New(rand.NewPCG(1, 2))
-	split := 0
-	for range 400 {
-		text := randomCondition(random, 4)
-		x, err := parse(text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		parts := conjuncts(x)
-		if len(parts) > maxConjuncts {
-			t.Errorf("%s has %d conjuncts", text, len(parts))
-		}
-		if len(parts) > 1 {
-			split++
-		}
-		for bits := range 16 {
-			all := true
-			for _, p := range parts {
-				all = all && truthOf(t, p, bits)
-			}
-			if all != truthOf(t, x, bits) {
-				t.Fatalf("%s is %v for %04b, its %d conjuncts together are not", text, !all, bits, len(parts))
-			}
-		}
-	}
-	if split < 100 {
-		t.Errorf("only %d of 400 expressions have conjuncts", split)
-	}
-}
-
-func randomCondition(random *rand.Rand, depth int) string {
-	if depth == 0 || random.IntN(5) == 0 {
-		return string("abcd"[random.IntN(4)])
-	}
-	x, y := randomCondition(random, depth-1), randomCondition(random, depth-1)
-	switch random.IntN(4) {
-	case 0:
-		return fmt.Sprintf("(%s && %s)", x, y)
-	case 1:
-		return fmt.Sprintf("(%s || %s)", x, y)
-	case 2:
-		return fmt.Sprintf("!(%s)", x)
-	}
-	return fmt.Sprintf("(%s ? %s : %s)", randomCondition(random, depth-1), x, y)
-}
-
-// truthOf evaluates x, where bits are the values of a to d.
-func truthOf(t *testing.T, x ast.Expr, bits int) bool {
-	t.Helper()
-	if x.Kind() == ast.IdentKind {
-		return bits>>(x.AsIdent()[0]-'a')&1 == 1
-	}
-	args := x.AsCall().Args()
-	switch x.AsCall().FunctionName() {
-	case operators.LogicalAnd:
-		return truthOf(t, args[0], bits) && truthOf(t, args[1], bits)
-	case operators.LogicalOr:
-		return truthOf(t, args[0], bits) || truthOf(t, args[1], bits)
-	case operators.LogicalNot:
-		return !truthOf(t, args[0], bits)
-	case operators.Conditional:
-		if truthOf(t, args[0], bits) {
-			return truthOf(t, args[1], bits)
-		}
-		return truthOf(t, args[2], bits)
-	}
-	t.Fatalf("%v is not a condition", x)
-	return false
 }

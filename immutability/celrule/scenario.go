@@ -28,10 +28,9 @@ type world interface {
 	number(s side, l *schema.Location) (int64, outcome)
 	// empty tells whether the value of l, which is present, has the size 0.
 	empty(s side, l *schema.Location) outcome
-	// The keys of l that one side lacks, and changed values under common keys, where l is present on both sides.
+	// added and removed tell whether the new or the old object has keys at l, which is present in both, that the other lacks.
 	added(l *schema.Location) outcome
 	removed(l *schema.Location) outcome
-	modified(l *schema.Location) outcome
 	// unclear returns the truth of an expression that the evaluation does not understand.
 	unclear(r *Rule, x ast.Expr) outcome
 }

@@ -18,9 +18,8 @@ type state struct {
 	depth     [2]int // by side: the last level that exists
 	equalFrom int    // the first level that is equal on both sides; len(at) if none is
 
-	// Where both objects reach the end and its keys matter: keys only in new, keys only in old, a value changed under a
-	// common key.
-	add, remove, modify bool
+	// Where both objects reach the end and its keys matter: keys only in new, keys only in old.
+	add, remove bool
 
 	isEmpty [2]bool // by side: the value at the end has no keys
 	literal [2]int  // by side: which literal the value at the end is, -1 for another value
@@ -76,9 +75,7 @@ func (s state) ends() []*state {
 		}
 	}
 	if s.both(n) && s.keyed {
-		all = branch(all, []int{0, 1, 2, 3, 4, 5, 6, 7}, func(s *state, bits int) {
-			s.add, s.remove, s.modify = bits&1 != 0, bits&2 != 0, bits&4 != 0
-		})
+		all = branch(all, []int{0, 1, 2, 3}, func(s *state, bits int) { s.add, s.remove = bits&1 != 0, bits&2 != 0 })
 	}
 	return all
 }
@@ -109,11 +106,12 @@ func (s *state) consistent() bool {
 		}
 	}
 	if s.keyed {
+		keysStay := !s.add && !s.remove
+		valuesDiffer := !s.isEmpty[newSide] && keysOf(s.last()) != setItems // can, under keys that stay
 		switch {
-		case unchanged != !(s.add || s.remove || s.modify),
-			s.isEmpty[newSide] && (s.add || s.modify || !s.isEmpty[oldSide] && !s.remove),
-			s.isEmpty[oldSide] && (s.remove || s.modify || !s.isEmpty[newSide] && !s.add),
-			s.modify && keysOf(s.last()) == setItems:
+		case unchanged && !keysStay, !unchanged && keysStay && !valuesDiffer,
+			s.isEmpty[newSide] && (s.add || !s.isEmpty[oldSide] && !s.remove),
+			s.isEmpty[oldSide] && (s.remove || !s.isEmpty[newSide] && !s.add):
 			return false
 		}
 	}
@@ -192,9 +190,8 @@ func (s *state) empty(in side, l *schema.Location) outcome {
 	return of(s.isEmpty[in])
 }
 
-func (s *state) added(l *schema.Location) outcome    { return s.keys(l, s.add) }
-func (s *state) removed(l *schema.Location) outcome  { return s.keys(l, s.remove) }
-func (s *state) modified(l *schema.Location) outcome { return s.keys(l, s.modify) }
+func (s *state) added(l *schema.Location) outcome   { return s.keys(l, s.add) }
+func (s *state) removed(l *schema.Location) outcome { return s.keys(l, s.remove) }
 
 func (s *state) keys(l *schema.Location, differ bool) outcome {
 	if l != s.last() || !s.keyed {
@@ -294,16 +291,6 @@ func (s step) added(l *schema.Location) outcome {
 
 func (s step) removed(l *schema.Location) outcome {
 	return and(s.hasKey(oldSide, l), not(s.hasKey(newSide, l)))
-}
-
-func (s step) modified(l *schema.Location) outcome {
-	if both := and(s.hasKey(newSide, l), s.hasKey(oldSide, l)); both != yes || keysOf(l) == setItems {
-		if both == yes {
-			return no
-		}
-		return both
-	}
-	return not(s.scenario.equal(s.newObj, s.oldObj, inside(s.known(l))))
 }
 
 func (s step) unclear(r *Rule, x ast.Expr) outcome {
