@@ -15,36 +15,16 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 )
 
-// Way is how a detour gets around a rule.
-type Way string
-
-const (
-	// RemoveField removes the field at SchemaPath, or sets it to null, and adds it again.
-	RemoveField Way = "remove field"
-	// RemoveKey removes a key of the map or list at SchemaPath and adds it again.
-	RemoveKey Way = "remove key"
-	// SwapUnknown replaces unknown fields of the object at SchemaPath in one update.
-	SwapUnknown Way = "swap unknown fields"
-	// OtherVersion writes through a version that lacks the rule.
-	OtherVersion Way = "other version"
-	// DropField writes through a version that lacks the field at SchemaPath, and adds it again.
-	DropField Way = "drop field"
-)
-
-// Hole is a detour around transition rules: a first, a second and a third object such that every rule accepts going from
-// the first to the second and from the second to the third, and one of Rules refuses going from the first to the third.
-// SwapUnknown and OtherVersion have no second object.
+// Hole is a detour around transition rules: a first, a second and a third object such that all rules accept the updates from
+// the first to the second and from the second to the third, and some rules refuse the update from the first to the third.
+// A hole through unknown fields, or through a version without a rule, has no second object.
 type Hole struct {
 	immutability.Finding
-	Way   Way
-	Rules []RuleRef // that the detour gets around
-	// Changed are the schema paths of the fields whose value differs between the first and the third object.
-	Changed []string
-	// Version is the lax version, for OtherVersion and DropField.
-	Version string
 	// Sure is set if the hole follows from the rules and the schema. Otherwise some rule is not understood, and only
 	// objects can tell whether the hole exists.
 	Sure bool
+
+	rules []RuleRef // that the detour gets around
 }
 
 // RuleRef names a rule of a schema.
@@ -56,16 +36,14 @@ type RuleRef struct {
 // add adds a rule that the detour gets around, and the fields that it guards.
 func (h *Hole) add(r *readRule, guards []*schema.Location, sure bool) {
 	h.Sure = h.Sure && sure
-	if ref := (RuleRef{r.SchemaPath, r.Index}); !slices.Contains(h.Rules, ref) {
-		h.Rules = append(h.Rules, ref)
+	if ref := (RuleRef{r.SchemaPath, r.Index}); !slices.Contains(h.rules, ref) {
+		h.rules = append(h.rules, ref)
 	}
 	for _, l := range guards {
-		if path := l.Path.Pointer(); !slices.Contains(h.Changed, path) {
-			h.Changed = append(h.Changed, path)
-			h.Fields = append(h.Fields, displayPath(l))
+		if path := displayPath(l); !slices.Contains(h.Fields, path) {
+			h.Fields = append(h.Fields, path)
 		}
 	}
-	slices.Sort(h.Changed)
 	slices.Sort(h.Fields)
 }
 
@@ -91,14 +69,6 @@ func Lint(s *spec.Schema) []immutability.Finding {
 	})
 	return findings
 }
-
-// Holes returns the ways around the CEL transition rules of s, sorted by path. The API server runs a transition rule only
-// where the old and the new object both have the field that it belongs to. So a value that can be absent for a while can
-// change: unset and set, its parent removed and added, its key removed and added. Unknown fields can be swapped at once.
-// A hole is reported if there can be objects for it: all rules of s, with and without oldSelf, its locks and the schema
-// are weighed together. Cost: for each rule and each optional field above it, a search of bounded size; all searches
-// together are bounded too, so that of a schema with very many or very long rules a part is not looked at (see Audit).
-func Holes(s *spec.Schema) []Hole { return new(Audit).Holes(s) }
 
 // auditor looks for the holes of one schema.
 type auditor struct {
@@ -159,8 +129,8 @@ func (a *auditor) holes() []Hole {
 }
 
 // around looks for rules that a detour gets around in which gone is absent for a while.
-func (a *auditor) around(gone *schema.Location, way Way) (h Hole, found bool) {
-	h = Hole{Way: way, Sure: true}
+func (a *auditor) around(gone *schema.Location) (h Hole, found bool) {
+	h = Hole{Sure: true}
 	if len(a.guarding[gone]) == 0 || a.leave(gone) || a.keeps(gone) {
 		return h, false
 	}
@@ -176,7 +146,7 @@ func (a *auditor) around(gone *schema.Location, way Way) (h Hole, found bool) {
 			h.add(r, r.guardsWithin(gone), sure)
 		}
 	}
-	return h, len(h.Rules) > 0
+	return h, len(h.rules) > 0
 }
 
 // keeps reports whether the rules that read gone from above let no object lack it for a while, whatever the other rules
@@ -190,7 +160,7 @@ func (a *auditor) keeps(gone *schema.Location) bool {
 
 // throughField: a property that can go and come back takes what it holds with it.
 func (a *auditor) throughField(l *schema.Location) []Hole {
-	h, found := a.around(l, RemoveField)
+	h, found := a.around(l)
 	if !found {
 		return nil
 	}
@@ -219,7 +189,7 @@ func (a *auditor) throughField(l *schema.Location) []Hole {
 
 // throughKey: values under keys that can go and come back.
 func (a *auditor) throughKey(l, in *schema.Location) []Hole {
-	h, found := a.around(in, RemoveKey)
+	h, found := a.around(in)
 	if !found {
 		return nil
 	}
@@ -239,7 +209,7 @@ func (a *auditor) throughUnknown() []Hole {
 		if !unknownFields(l.Schema) {
 			continue
 		}
-		h := Hole{Way: SwapUnknown, Sure: true}
+		h := Hole{Sure: true}
 		for _, r := range a.all {
 			for _, g := range r.guards {
 				if within(l, g) && compares(r.Rule, g) {
@@ -247,7 +217,7 @@ func (a *auditor) throughUnknown() []Hole {
 				}
 			}
 		}
-		if len(h.Rules) == 0 {
+		if len(h.rules) == 0 {
 			continue
 		}
 		h.name(rule.CELUnknownKeys, l)
@@ -267,9 +237,6 @@ func unknownFields(s *spec.Schema) bool {
 	ap := s.AdditionalProperties
 	return preservesUnknown(s) && (ap == nil || ap.Schema == nil) || s.Extensions[schema.KeyEmbedded] == true || ap != nil && ap.Schema == nil && ap.Allows
 }
-
-// DeadRules returns the transition rules of s for which this follows from the rule and the schema.
-func DeadRules(s *spec.Schema) []DeadRule { return new(Audit).DeadRules(s) }
 
 // readRule is a rule with the fields that it reads.
 type readRule struct {

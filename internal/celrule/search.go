@@ -125,10 +125,15 @@ func (a *Audit) auditor(s *spec.Schema) *auditor {
 	return a.auditors[s]
 }
 
-// Holes returns what the function Holes does, as far as the steps of the audit reach.
+// Holes returns the ways around the CEL transition rules of s, sorted by path. The API server runs a transition rule only
+// where the old and the new object both have the field that it belongs to. So a value that can be absent for a while can
+// change: unset and set, its parent removed and added, its key removed and added. Unknown fields can be swapped at once.
+// A hole is reported if there can be objects for it: all rules of s, with and without oldSelf, its locks and the schema
+// are weighed together. Cost: for each rule and each optional field above it, a search of bounded size.
 func (a *Audit) Holes(s *spec.Schema) []Hole { return a.auditor(s).holes() }
 
-// DeadRules returns what the function DeadRules does, as far as the steps of the audit reach.
+// DeadRules returns the transition rules of s that can never refuse an update, where this follows from the rule and the
+// schema.
 func (a *Audit) DeadRules(s *spec.Schema) []DeadRule { return a.auditor(s).dead() }
 
 // Transitions reports whether s has a transition rule.
