@@ -3,13 +3,97 @@ package celrule
 import (
 	"cmp"
 
+	"github.com/fieldlock/fieldlock/internal/schema"
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/operators"
 	"github.com/google/cel-go/common/types"
 )
 
-// judge returns the verdict of a rule on an update, if x is the rule or a conjunct of it: yes accepts the update; no and fails
-// refuse it. Where the outcome is not known, why is the reason.
+// outcome is what a CEL expression evaluates to when only part of its input is known.
+type outcome int
+
+const (
+	open   outcome = iota // not known yet
+	opaque                // the expression is not understood
+	no                    // false
+	yes                   // true
+	fails                 // an evaluation error
+)
+
+func of(b bool) outcome {
+	if b {
+		return yes
+	}
+	return no
+}
+
+// known reports whether o is a result of CEL.
+func (o outcome) known() bool { return o >= no }
+
+// refuses reports whether a rule with the outcome o refuses the update.
+func (o outcome) refuses() bool { return o == no || o == fails }
+
+// not, and, or follow CEL: an operand that decides alone prevails over an error.
+func not(a outcome) outcome {
+	switch a {
+	case yes:
+		return no
+	case no:
+		return yes
+	}
+	return a
+}
+
+func and(a, b outcome) outcome {
+	switch {
+	case a == no || b == no:
+		return no
+	case a == opaque || b == opaque:
+		return opaque
+	case a == open || b == open:
+		return open
+	case a == fails || b == fails:
+		return fails
+	}
+	return yes
+}
+
+func or(a, b outcome) outcome { return not(and(not(a), not(b))) }
+
+// same is == on booleans. Like every other function of CEL, it fails if an operand does.
+func same(a, b outcome) outcome {
+	if worst := strict(a, b); worst != yes {
+		return worst
+	}
+	return of(a == b)
+}
+
+// strict returns yes if both operands are known and do not fail, otherwise what prevents that.
+func strict(a, b outcome) outcome {
+	switch {
+	case a == fails || b == fails:
+		return fails
+	case a == opaque || b == opaque:
+		return opaque
+	case a == open || b == open:
+		return open
+	}
+	return yes
+}
+
+// choose is the operator ?:.
+func choose(condition outcome, then, otherwise func() outcome) outcome {
+	switch condition {
+	case yes:
+		return then()
+	case no:
+		return otherwise()
+	}
+	return condition
+}
+
+// judge returns the verdict on an update of x, which is the expression of r or a conjunct of it: yes accepts the update; no
+// and fails refuse it. If the outcome is not known, why is the reason.
 func judge(r *Rule, x ast.Expr, w world) (result outcome, why string) {
 	runs := w.present(newSide, r.at)
 	if r.Transition && !r.OptionalOldSelf {
@@ -27,6 +111,28 @@ func judge(r *Rule, x ast.Expr, w world) (result outcome, why string) {
 		e.why = "its verdict depends on the values"
 	}
 	return result, e.why
+}
+
+// world has the known facts about the new and the old object of an update. An answer is open if the fact is not known yet,
+// and opaque if the world does not keep such facts.
+type world interface {
+	// present tells whether the location has a value other than null.
+	present(s side, l *schema.Location) outcome
+	// apart returns why CEL's == on the values of l is not the equality that the world knows, or "".
+	apart(l *schema.Location) string
+	// equal tells whether the values of l, present on both sides, are equal.
+	equal(l *schema.Location) outcome
+	// is tells whether the value of l, which is present, is a literal.
+	is(s side, l *schema.Location, literal any) outcome
+	// number returns the value of l, which is present; the outcome is yes if it is known.
+	number(s side, l *schema.Location) (int64, outcome)
+	// empty tells whether the value of l, which is present, has the size 0.
+	empty(s side, l *schema.Location) outcome
+	// added and removed tell whether the new or the old object has keys at l, which is present in both, that the other lacks.
+	added(l *schema.Location) outcome
+	removed(l *schema.Location) outcome
+	// unclear returns the truth of an expression that the evaluation does not understand.
+	unclear(r *Rule, x ast.Expr) outcome
 }
 
 // evaluation evaluates the expressions of a rule.
@@ -286,10 +392,10 @@ func (c comparison) in(x, list ast.Expr) outcome {
 	return result
 }
 
-// isEmptyList reports whether x is []. CEL makes x in [] false when it compiles it, so that an absent x is not an error.
+// isEmptyList reports whether x is []. CEL compiles x in [] to false, so an absent x is not an error there.
 func isEmptyList(x ast.Expr) bool { return x.Kind() == ast.ListKind && x.AsList().Size() == 0 }
 
-// orders tells for each comparison operator which signs of the difference satisfy it.
+// orders has for each comparison operator the signs of x - y that satisfy x operator y.
 var orders = map[string]func(sign int) bool{
 	operators.Less:          func(sign int) bool { return sign < 0 },
 	operators.LessEquals:    func(sign int) bool { return sign <= 0 },

@@ -1,17 +1,19 @@
 package celrule
 
 import (
-	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
-	"github.com/fieldlock/fieldlock/immutability"
-	"github.com/fieldlock/fieldlock/internal/pointer"
 	"github.com/fieldlock/fieldlock/internal/schema"
 	"k8s.io/kube-openapi/pkg/validation/spec"
-	"sigs.k8s.io/yaml"
 )
+
+// Imported is what Import found in one schema.
+type Imported struct {
+	Changes    []Change // by schema path
+	Recognized []Recognized
+	Left       []Left
+}
 
 // Recognized is a transition rule whose verdicts on updates of existing values are those of locks.
 type Recognized struct {
@@ -31,16 +33,9 @@ type Left struct {
 	Reason string
 }
 
-// Imported is what Import found in one schema.
-type Imported struct {
-	Changes    []Change // by schema path
-	Recognized []Recognized
-	Left       []Left
-}
-
 // Import reads the transition rules of s as locks. A rule is recognized if there are locks that give the same verdict for
 // every update from one valid object to another; the rules of a field and of its ancestors are weighed together. All
-// others are left, with the reason. What a rule with optionalOldSelf says of values without an old value stays a rule.
+// others are left, with the reason. A rule with optionalOldSelf also judges values without an old value; that part stays a rule.
 // Rules without oldSelf are neither changed nor listed. Cost: O(size of s), and for each rule the number of states of the
 // fields that it names, which is small.
 func Import(s *spec.Schema) Imported {
@@ -148,18 +143,6 @@ func lockKeys(l *schema.Location, words []schema.Lock, zero bool) map[string]any
 	return keys
 }
 
-// wordsOf returns the locks of l as words.
-func wordsOf(l *schema.Location) []schema.Lock {
-	if normalizedAround(l) {
-		return nil // the locks do not compare the way CEL does
-	}
-	var words []schema.Lock
-	for _, lock := range l.Marks.Locks {
-		words = append(words, lock.AsWords()...)
-	}
-	return words
-}
-
 // keyLock returns the key lock that is equivalent to the words at l, which has no others, or "".
 func keyLock(l *schema.Location, has func(schema.Lock) bool) schema.Lock {
 	if has(schema.NoSet) || has(schema.NoUnset) || has(schema.NoModify) || keysOf(l) == listKeys {
@@ -183,103 +166,14 @@ func keyLock(l *schema.Location, has func(schema.Lock) bool) schema.Lock {
 	return ""
 }
 
-// Apply returns s with changes made. It copies only the nodes on the way to a change and leaves s as it is. Changes at
-// schema paths that s does not have are ignored.
-func Apply(s *spec.Schema, changes []Change) *spec.Schema {
-	byPath := map[string]Change{}
-	touched := map[string]bool{}
-	for _, c := range changes {
-		byPath[c.SchemaPath] = c
-		for path := c.SchemaPath; ; path = path[:strings.LastIndexByte(path, '/')] {
-			touched[path] = true
-			if path == "" {
-				break
-			}
-		}
+// wordsOf returns the locks of l as words.
+func wordsOf(l *schema.Location) []schema.Lock {
+	if normalizedAround(l) {
+		return nil // the locks do not compare the way CEL does
 	}
-	return (&applier{byPath, touched}).schema(s, "")
-}
-
-type applier struct {
-	changes map[string]Change
-	touched map[string]bool // schema paths with a change at or below them
-}
-
-func (a *applier) schema(s *spec.Schema, path string) *spec.Schema {
-	if !a.touched[path] {
-		return s
+	var words []schema.Lock
+	for _, lock := range l.Marks.Locks {
+		words = append(words, lock.AsWords()...)
 	}
-	out := *s
-	if c, ok := a.changes[path]; ok {
-		if out.Extensions = maps.Clone(s.Extensions); out.Extensions == nil {
-			out.Extensions = spec.Extensions{}
-		}
-		c.Make(out.Extensions)
-	}
-	if a.touched[path+"/properties"] {
-		out.Properties = maps.Clone(s.Properties)
-		for name, property := range s.Properties {
-			out.Properties[name] = *a.schema(&property, path+"/properties/"+pointer.Escape(name))
-		}
-	}
-	if ap := s.AdditionalProperties; ap != nil && ap.Schema != nil {
-		out.AdditionalProperties = &spec.SchemaOrBool{Allows: ap.Allows, Schema: a.schema(ap.Schema, path+"/additionalProperties")}
-	}
-	if s.Items != nil && s.Items.Schema != nil {
-		out.Items = &spec.SchemaOrArray{Schema: a.schema(s.Items.Schema, path+"/items")}
-	}
-	return &out
-}
-
-// companion returns the rule that keeps l from being removed while its parent exists, nil if CEL cannot select l. It
-// cannot make an existing object invalid, because it reads oldSelf.
-func companion(l *schema.Location) *immutability.Fix {
-	name := escape(l.Name)
-	if name == "" {
-		return nil
-	}
-	fix := &immutability.Fix{SchemaPath: l.Parent().Path.Pointer(), Safe: true}
-	addRule(fix, map[string]any{"rule": fmt.Sprintf("!has(oldSelf.%s) || has(self.%s)", name, name), "message": l.Name + " may not be removed"})
-	return fix
-}
-
-// keepKeys returns the rule that keeps the keys of l from being removed, nil if CEL cannot select them. It is not safe:
-// only the author knows whether keys are to stay.
-func keepKeys(l *schema.Location) *immutability.Fix {
-	text := ""
-	switch keysOf(l) {
-	case mapKeys:
-		text = "oldSelf.all(key, key in self)"
-	case listKeys:
-		text = "oldSelf.all(key, self.exists(other, " + sameKeys(l.Marks.ListMapKeys, "other", "key", selected) + "))"
-	default:
-		return nil
-	}
-	fix := &immutability.Fix{SchemaPath: l.Path.Pointer()}
-	addRule(fix, map[string]any{"rule": text, "message": "no key may be removed"})
-	return fix
-}
-
-// alsoCopy adds to fix, nil for none yet, that r of another version is copied. It is safe if the version has every field
-// that r reads, and r is about updates alone.
-func alsoCopy(fix *immutability.Fix, version string, r *readRule, known bool) *immutability.Fix {
-	if fix == nil {
-		fix = &immutability.Fix{Version: version, SchemaPath: r.SchemaPath, Safe: true}
-	}
-	fix.Safe = fix.Safe && known && !r.OptionalOldSelf
-	addRule(fix, maps.Clone(r.entry()))
-	return fix
-}
-
-func addRule(fix *immutability.Fix, entry map[string]any) {
-	fix.AddRules = append(fix.AddRules, entry)
-	text, err := yaml.Marshal(map[string]any{schema.KeyValidations: fix.AddRules})
-	if err != nil {
-		panic(err) // strings and booleans from a schema
-	}
-	where := schema.Readable(fix.SchemaPath)
-	if where == "" {
-		where = "the root"
-	}
-	fix.Text = "# " + where + "\n" + string(text)
+	return words
 }

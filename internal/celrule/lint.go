@@ -1,8 +1,9 @@
 package celrule
 
 import (
+	"cmp"
 	"fmt"
-	"math"
+	"maps"
 	"slices"
 	"strings"
 
@@ -13,45 +14,8 @@ import (
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/operators"
 	"k8s.io/kube-openapi/pkg/validation/spec"
+	"sigs.k8s.io/yaml"
 )
-
-// Hole is a detour around transition rules: a first, a second and a third object such that all rules accept the updates from
-// the first to the second and from the second to the third, and some rules refuse the update from the first to the third.
-// A hole through unknown fields, or through a version without a rule, has no second object.
-type Hole struct {
-	immutability.Finding
-	// Sure is set if the hole follows from the rules and the schema. Otherwise some rule is not understood, and only
-	// objects can tell whether the hole exists.
-	Sure bool
-
-	rules []RuleRef // that the detour gets around
-}
-
-// RuleRef names a rule of a schema.
-type RuleRef struct {
-	SchemaPath string
-	Index      int
-}
-
-// add adds a rule that the detour gets around, and the fields that it guards.
-func (h *Hole) add(r *readRule, guards []*schema.Location, sure bool) {
-	h.Sure = h.Sure && sure
-	if ref := (RuleRef{r.SchemaPath, r.Index}); !slices.Contains(h.rules, ref) {
-		h.rules = append(h.rules, ref)
-	}
-	for _, l := range guards {
-		if path := displayPath(l); !slices.Contains(h.Fields, path) {
-			h.Fields = append(h.Fields, path)
-		}
-	}
-	slices.Sort(h.Fields)
-}
-
-// name makes h a finding at l.
-func (h *Hole) name(id string, l *schema.Location) {
-	h.Rule, h.Severity = id, immutability.SeverityWarning
-	h.Path, h.SchemaPath = l.Path.String(), l.Path.Pointer()
-}
 
 // Lint returns the holes in the CEL transition rules of s and the rules that can never refuse an update, as findings
 // sorted by path.
@@ -68,6 +32,112 @@ func Lint(s *spec.Schema) []immutability.Finding {
 		return strings.Compare(x.Path+"\x00"+x.Rule, y.Path+"\x00"+y.Rule)
 	})
 	return findings
+}
+
+// Ceiling is how many steps an Audit takes unless it says otherwise. A step is about a question to the objects that a
+// search makes up, or a location or rule that it looks at.
+const Ceiling = 12_000_000
+
+// Audit looks for the ways around the transition rules of one CRD. All its searches together end after a number of steps:
+// LeftOut names what it did not look at then. The zero Audit is ready to use.
+type Audit struct {
+	// Ceiling is how many steps the audit takes, 0 for the constant Ceiling.
+	Ceiling int
+
+	effort   effort
+	auditors map[*spec.Schema]*auditor
+}
+
+// Hole is a detour around transition rules: a first, a second and a third object such that all rules accept the updates from
+// the first to the second and from the second to the third, and some rules refuse the update from the first to the third.
+// A hole through unknown fields, or through a version without a rule, has no second object.
+type Hole struct {
+	immutability.Finding
+	// Sure is set if the hole follows from the rules and the schema. Otherwise some rule is not understood, and only
+	// objects can tell whether the hole exists.
+	Sure bool
+
+	rules []RuleRef // that the detour gets around
+}
+
+// DeadRule is a finding about a transition rule that can never refuse anything.
+type DeadRule struct {
+	immutability.Finding
+	Of RuleRef
+}
+
+// RuleRef names a rule of a schema.
+type RuleRef struct {
+	SchemaPath string
+	Index      int
+}
+
+// Holes returns the ways around the CEL transition rules of s, sorted by path. The API server runs a transition rule only
+// where the old and the new object both have the field that it belongs to. So a value that can be absent for a while can
+// change: unset and set, its parent removed and added, its key removed and added. Unknown fields can be swapped at once.
+// A hole is reported if there can be objects for it: all rules of s, with and without oldSelf, its locks and the schema
+// are weighed together. Cost: for each rule and each optional field above it, a search of bounded size.
+func (a *Audit) Holes(s *spec.Schema) []Hole { return a.auditor(s).holes() }
+
+// DeadRules returns the transition rules of s that can never refuse an update, where this follows from the rule and the
+// schema.
+func (a *Audit) DeadRules(s *spec.Schema) []DeadRule { return a.auditor(s).dead() }
+
+// Transitions reports whether s has a transition rule.
+func (a *Audit) Transitions(s *spec.Schema) bool {
+	for _, rules := range a.auditor(s).rules {
+		if slices.ContainsFunc(rules, func(r *Rule) bool { return r.Transition }) {
+			return true
+		}
+	}
+	return false
+}
+
+// LeftOut returns the fields and rules, as paths for people, for which ways around rules were not looked for because no
+// steps were left. They are sorted.
+func (a *Audit) LeftOut() []string {
+	return slices.Compact(slices.Sorted(slices.Values(a.effort.leftOut)))
+}
+
+// Steps returns how many steps the audit has taken.
+func (a *Audit) Steps() int { return a.effort.spent }
+
+// auditor reads the rules of s, once.
+func (a *Audit) auditor(s *spec.Schema) *auditor {
+	if a.auditors[s] == nil {
+		if a.auditors == nil {
+			a.effort.ceiling = cmp.Or(a.Ceiling, Ceiling)
+			a.auditors = map[*spec.Schema]*auditor{}
+		}
+		a.auditors[s] = newAuditor(readTree(s), &a.effort)
+	}
+	return a.auditors[s]
+}
+
+// effort counts the steps of an audit. A nil effort counts nothing and never ends.
+type effort struct {
+	spent   int
+	ceiling int
+	leftOut []string // paths for people
+}
+
+// spend counts n steps.
+func (e *effort) spend(n int) {
+	if e != nil {
+		e.spent += n
+	}
+}
+
+// over reports whether no steps are left.
+func (e *effort) over() bool { return e != nil && e.spent >= e.ceiling }
+
+// leave notes that l is not looked at if no steps are left, and reports whether that is so.
+func (e *effort) leave(l *schema.Location) bool {
+	if !e.over() {
+		return false
+	}
+	e.leftOut = append(e.leftOut, displayPath(l))
+	return true
 }
 
 // auditor looks for the holes of one schema.
@@ -128,37 +198,8 @@ func (a *auditor) holes() []Hole {
 	return holes
 }
 
-// around looks for rules that a detour gets around in which gone is absent for a while.
-func (a *auditor) around(gone *schema.Location) (h Hole, found bool) {
-	h = Hole{Sure: true}
-	if len(a.guarding[gone]) == 0 || a.leave(gone) || a.keeps(gone) {
-		return h, false
-	}
-	for _, r := range a.guarding[gone] {
-		if a.leave(gone) {
-			break
-		}
-		rules := a.byPlace.relevant(r, gone, a.effort)
-		m := a.scenario(detour(rules, gone))
-		conditions := []condition{refusedBy(r, step{scenario: m, newObj: 2, oldObj: 0})}
-		conditions = append(conditions, a.admitted(rules, step{scenario: m, newObj: 1, oldObj: 0}, step{scenario: m, newObj: 2, oldObj: 1})...)
-		if sure, possible := possible(m, conditions); possible && !a.leave(gone) {
-			h.add(r, r.guardsWithin(gone), sure)
-		}
-	}
-	return h, len(h.rules) > 0
-}
-
-// keeps reports whether the rules that read gone from above let no object lack it for a while, whatever the other rules
-// say. Then no rule needs a search of its own.
-func (a *auditor) keeps(gone *schema.Location) bool {
-	rules := a.byDepth.related(nil, nil, gone, a.effort)
-	m := a.scenario(detour(rules, gone))
-	_, possible := possible(m, a.admitted(rules, step{scenario: m, newObj: 1, oldObj: 0}, step{scenario: m, newObj: 2, oldObj: 1}))
-	return !possible
-}
-
-// throughField: a property that can go and come back takes what it holds with it.
+// throughField returns the hole through l, a property that an update can remove and the next one can add again with other
+// values in it.
 func (a *auditor) throughField(l *schema.Location) []Hole {
 	h, found := a.around(l)
 	if !found {
@@ -187,7 +228,8 @@ func (a *auditor) throughField(l *schema.Location) []Hole {
 	return []Hole{h}
 }
 
-// throughKey: values under keys that can go and come back.
+// throughKey returns the hole through the keys of l: one update removes a key, the next one adds it with other values. in is
+// the location of the values.
 func (a *auditor) throughKey(l, in *schema.Location) []Hole {
 	h, found := a.around(in)
 	if !found {
@@ -202,7 +244,57 @@ func (a *auditor) throughKey(l, in *schema.Location) []Hole {
 	return []Hole{h}
 }
 
-// throughUnknown: objects with unknown fields that some rule compares as a whole.
+// around looks for rules that a detour gets around in which gone is absent for a while.
+func (a *auditor) around(gone *schema.Location) (h Hole, found bool) {
+	h = Hole{Sure: true}
+	if len(a.guarding[gone]) == 0 || a.leave(gone) || a.keeps(gone) {
+		return h, false
+	}
+	for _, r := range a.guarding[gone] {
+		if a.leave(gone) {
+			break
+		}
+		rules := a.byPlace.relevant(r, gone, a.effort)
+		m := a.scenario(detour(rules, gone))
+		conditions := []condition{refusedBy(r, step{scenario: m, newObj: 2, oldObj: 0})}
+		conditions = append(conditions, a.admitted(rules, step{scenario: m, newObj: 1, oldObj: 0}, step{scenario: m, newObj: 2, oldObj: 1})...)
+		if sure, possible := possible(m, conditions); possible && !a.leave(gone) {
+			h.add(r, r.guardsWithin(gone), sure)
+		}
+	}
+	return h, len(h.rules) > 0
+}
+
+// keeps reports whether the rules above gone that read it make it stay once it is there, whatever the other rules say. Then
+// there is no detour without it, and no rule needs a search of its own.
+func (a *auditor) keeps(gone *schema.Location) bool {
+	rules := a.byDepth.related(nil, nil, gone, a.effort)
+	m := a.scenario(detour(rules, gone))
+	_, possible := possible(m, a.admitted(rules, step{scenario: m, newObj: 1, oldObj: 0}, step{scenario: m, newObj: 2, oldObj: 1}))
+	return !possible
+}
+
+// add adds a rule that the detour gets around, and the fields that it guards.
+func (h *Hole) add(r *readRule, guards []*schema.Location, sure bool) {
+	h.Sure = h.Sure && sure
+	if ref := (RuleRef{r.SchemaPath, r.Index}); !slices.Contains(h.rules, ref) {
+		h.rules = append(h.rules, ref)
+	}
+	for _, l := range guards {
+		if path := displayPath(l); !slices.Contains(h.Fields, path) {
+			h.Fields = append(h.Fields, path)
+		}
+	}
+	slices.Sort(h.Fields)
+}
+
+// name makes h a finding at l.
+func (h *Hole) name(id string, l *schema.Location) {
+	h.Rule, h.Severity = id, immutability.SeverityWarning
+	h.Path, h.SchemaPath = l.Path.String(), l.Path.Pointer()
+}
+
+// throughUnknown returns the holes through unknown fields of objects that some rule compares as a whole.
 func (a *auditor) throughUnknown() []Hole {
 	var holes []Hole
 	for _, l := range a.All {
@@ -222,7 +314,8 @@ func (a *auditor) throughUnknown() []Hole {
 		}
 		h.name(rule.CELUnknownKeys, l)
 		on := lint.Enumerate(h.Fields)
-		h.Message = fmt.Sprintf("the CEL rule on %s lets an update replace unknown fields by as many others, because CEL compares an unknown field only where both sides have it: "+
+		h.Message = fmt.Sprintf("the CEL rule on %s lets an update replace unknown fields by as many others, "+
+			"because CEL compares an unknown field only where both sides have it: "+
 			"declare the fields, or lock %s with %s and check it by webhook or policy", on, on, schema.KeyImmutable)
 		holes = append(holes, h)
 	}
@@ -236,72 +329,6 @@ func unknownFields(s *spec.Schema) bool {
 	}
 	ap := s.AdditionalProperties
 	return preservesUnknown(s) && (ap == nil || ap.Schema == nil) || s.Extensions[schema.KeyEmbedded] == true || ap != nil && ap.Schema == nil && ap.Allows
-}
-
-// readRule is a rule with the fields that it reads.
-type readRule struct {
-	*Rule
-	// reads are the fields; of lists and maps that the rule may ask for keys, their items and values too.
-	reads []*schema.Location
-	// guards are the fields that a transition rule reads from the old object.
-	guards []*schema.Location
-
-	// What is found once it is asked for: the operands of && that the rule is made of, and the literals for a field.
-	parts    []ast.Expr
-	compared map[*schema.Location][]any
-}
-
-// literals lists what r compares l with.
-func (r *readRule) literals(l *schema.Location) []any {
-	found, ok := r.compared[l]
-	if !ok {
-		found = literalsIn(r.expr, l.Schema, math.MaxInt)
-		if r.compared == nil {
-			r.compared = map[*schema.Location][]any{}
-		}
-		r.compared[l] = found
-	}
-	return found
-}
-
-func newReadRule(r *Rule) *readRule {
-	read := &readRule{Rule: r}
-	seen := map[*[]*schema.Location]map[*schema.Location]bool{&read.reads: {}, &read.guards: {}}
-	add := func(to *[]*schema.Location, l *schema.Location) {
-		if !seen[to][l] {
-			seen[to][l] = true
-			*to = append(*to, l)
-		}
-	}
-	for _, t := range termsIn(r, r.expr) {
-		add(&read.reads, t.at)
-		if keysOf(t.at) != noKeys {
-			add(&read.reads, inside(t.at))
-		}
-		if t.side == oldSide && r.Transition && !t.at.IsMapKey() {
-			add(&read.guards, t.at)
-		}
-	}
-	return read
-}
-
-// guardsWithin lists the fields at or below l that r guards.
-func (r *readRule) guardsWithin(l *schema.Location) []*schema.Location {
-	return slices.DeleteFunc(slices.Clone(r.guards), func(g *schema.Location) bool { return !within(g, l) })
-}
-
-// maxRelevant bounds how many rules a search weighs together. Rules beyond it are taken to accept everything.
-const maxRelevant = 40
-
-// relevant returns the rules that decide together with r whether a detour without the field gone exists: those that read
-// gone from above, and those that read a field that r or another relevant rule reads. r is the first one. A nil gone is
-// for an update that removes nothing.
-func relevant(all []*readRule, r *readRule, gone *schema.Location) []*readRule {
-	return newRuleIndex(all, nil).relevant(r, gone, nil)
-}
-
-func (x *ruleIndex) relevant(r *readRule, gone *schema.Location, e *effort) []*readRule {
-	return x.related([]*readRule{r}, r.reads, gone, e)
 }
 
 // compares reports whether r compares the new and old values of l as a whole.
@@ -320,12 +347,6 @@ func compares(r *Rule, l *schema.Location) bool {
 		return !found
 	})
 	return found
-}
-
-// DeadRule is a finding about a transition rule that can never refuse anything.
-type DeadRule struct {
-	immutability.Finding
-	Of RuleRef
 }
 
 // dead returns a finding for each transition rule that can refuse no update of one object that fits the schema to
@@ -360,4 +381,57 @@ func quantifies(x ast.Expr) bool {
 		return !found
 	})
 	return found
+}
+
+// companion returns the rule that keeps l from being removed while its parent exists, nil if CEL cannot select l. It
+// cannot make an existing object invalid, because it reads oldSelf.
+func companion(l *schema.Location) *immutability.Fix {
+	name := escape(l.Name)
+	if name == "" {
+		return nil
+	}
+	fix := &immutability.Fix{SchemaPath: l.Parent().Path.Pointer(), Safe: true}
+	addRule(fix, map[string]any{"rule": fmt.Sprintf("!has(oldSelf.%s) || has(self.%s)", name, name), "message": l.Name + " may not be removed"})
+	return fix
+}
+
+// keepKeys returns the rule that keeps the keys of l from being removed, nil if CEL cannot select them. It is not safe:
+// only the author knows whether keys are to stay.
+func keepKeys(l *schema.Location) *immutability.Fix {
+	text := ""
+	switch keysOf(l) {
+	case mapKeys:
+		text = "oldSelf.all(key, key in self)"
+	case listKeys:
+		text = "oldSelf.all(key, self.exists(other, " + sameKeys(l.Marks.ListMapKeys, "other", "key", selected) + "))"
+	default:
+		return nil
+	}
+	fix := &immutability.Fix{SchemaPath: l.Path.Pointer()}
+	addRule(fix, map[string]any{"rule": text, "message": "no key may be removed"})
+	return fix
+}
+
+// alsoCopy adds r, a rule of another version, to fix, which is nil for the first rule. The fix is safe if the version has
+// every field that its rules read, and they judge updates only.
+func alsoCopy(fix *immutability.Fix, version string, r *readRule, known bool) *immutability.Fix {
+	if fix == nil {
+		fix = &immutability.Fix{Version: version, SchemaPath: r.SchemaPath, Safe: true}
+	}
+	fix.Safe = fix.Safe && known && !r.OptionalOldSelf
+	addRule(fix, maps.Clone(r.entry()))
+	return fix
+}
+
+func addRule(fix *immutability.Fix, entry map[string]any) {
+	fix.AddRules = append(fix.AddRules, entry)
+	text, err := yaml.Marshal(map[string]any{schema.KeyValidations: fix.AddRules})
+	if err != nil {
+		panic(err) // strings and booleans from a schema
+	}
+	where := schema.Readable(fix.SchemaPath)
+	if where == "" {
+		where = "the root"
+	}
+	fix.Text = "# " + where + "\n" + string(text)
 }

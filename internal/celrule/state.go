@@ -1,12 +1,125 @@
 package celrule
 
 import (
-	"maps"
 	"slices"
 
 	"github.com/fieldlock/fieldlock/internal/schema"
 	"github.com/google/cel-go/common/ast"
 )
+
+// chain is the line of properties that a rule reads, if these are all on one line: at[0] is the location of the rule (or its
+// parent, if the rule reads only self and oldSelf), and each other location is a property of the one before.
+type chain struct {
+	tree *tree
+	rule *Rule
+	at   []*schema.Location
+
+	literals []any // what the rule compares the last location with
+	keyed    bool  // whether the rule asks for keys, items or the size of the last location
+	plain    []*Rule
+}
+
+// chainOf returns the chain of the fields that x reads, a conjunct of rule r. If they are not on one line, it returns nil and
+// the reason.
+func chainOf(t *tree, r *Rule, x ast.Expr) (*chain, string) {
+	c := &chain{tree: t, rule: r}
+	last := r.at
+	terms := termsIn(r, x)
+	for _, term := range terms {
+		if within(term.at, last) {
+			last = term.at
+		}
+	}
+	for _, term := range terms {
+		if !within(last, term.at) {
+			return nil, "it ties fields to each other"
+		}
+	}
+	if reason := unreadable(r, x); reason != "" {
+		return nil, reason
+	}
+	for l := last; l != r.at; l = l.Parent() {
+		if ofResource(l) {
+			return nil, "a lock is not allowed in " + l.Name
+		}
+		c.at = append(c.at, l)
+	}
+	c.at = append(c.at, r.at)
+	// A rule on a property runs only where both sides have it. Seen from the parent, it can be weighed together with what
+	// other rules say of its presence.
+	if last == r.at && r.at.Role == schema.Property {
+		c.at = append(c.at, r.at.Parent())
+	}
+	slices.Reverse(c.at)
+	c.findLiterals(x)
+	for _, l := range c.at {
+		for _, r := range t.rules[l] {
+			if r.expr != nil && !r.Transition {
+				c.plain = append(c.plain, r)
+			}
+		}
+	}
+	return c, ""
+}
+
+// unreadable returns why x selects something from self or oldSelf that is not a property of the schema, or "".
+func unreadable(r *Rule, x ast.Expr) (reason string) {
+	visit(x, func(x ast.Expr) bool {
+		if _, ok := termOf(r, x); ok {
+			return false
+		}
+		if x.Kind() == ast.SelectKind {
+			if t, ok := termOf(r, x.AsSelect().Operand()); ok && reason == "" {
+				reason = "it reads " + x.AsSelect().FieldName() + ", which is not a property of " + displayPath(t.at)
+				if t.at.Name == "metadata" {
+					reason = "a lock is not allowed in metadata"
+				}
+			}
+		}
+		return true
+	})
+	return reason
+}
+
+func (c *chain) last() *schema.Location { return c.at[len(c.at)-1] }
+
+// level returns the index of l in the chain, and whether it is there.
+func (c *chain) level(l *schema.Location) (int, bool) {
+	i := slices.Index(c.at, l)
+	return i, i >= 0
+}
+
+// maxLiterals bounds how many literals are told apart in the states of a chain.
+const maxLiterals = 4
+
+// findLiterals collects what the last location is compared with.
+func (c *chain) findLiterals(x ast.Expr) {
+	c.literals = literalsIn(x, c.last().Schema, maxLiterals)
+	visit(x, func(x ast.Expr) bool {
+		_, size := sized(x)
+		if x.Kind() == ast.CallKind {
+			_, _, quantified := macro(x.AsCall())
+			c.keyed = c.keyed || quantified
+		}
+		c.keyed = c.keyed || size && !c.last().Schema.Type.Contains("string")
+		return true
+	})
+}
+
+// classes lists the literals, by index, that a valid value of the last location can be, and -1 for other values.
+func (c *chain) classes() []int {
+	s := c.last().Schema
+	var classes []int
+	if !allLiterals(s, c.literals) {
+		classes = append(classes, -1)
+	}
+	for i, v := range c.literals {
+		if admits(s, v) {
+			classes = append(classes, i)
+		}
+	}
+	return classes
+}
 
 // state is one kind of update, seen along a chain: how far each object reaches down the chain, and how the two values at
 // its end differ. Every update from one valid object to another is in exactly one state.
@@ -210,191 +323,3 @@ func (m mirrored) is(in side, l *schema.Location, literal any) outcome {
 	return m.state.is(in.other(), l, literal)
 }
 func (m mirrored) empty(in side, l *schema.Location) outcome { return m.state.empty(in.other(), l) }
-
-// step is an update from one object of a scenario to another.
-type step struct {
-	*scenario
-	newObj, oldObj int
-	// alias maps the locations of another version's rules to the scenario's; nil where the version is the same.
-	alias map[*schema.Location]*schema.Location
-}
-
-var _ world = step{}
-
-func (s step) object(in side) int {
-	if in == oldSide {
-		return s.oldObj
-	}
-	return s.newObj
-}
-
-func (s step) known(l *schema.Location) *schema.Location {
-	if same := s.alias[l]; same != nil {
-		return same
-	}
-	return l
-}
-
-func (s step) present(in side, l *schema.Location) outcome {
-	return s.scenario.present(s.object(in), s.known(l))
-}
-
-func (s step) apart(*schema.Location) string { return "" }
-
-func (s step) equal(l *schema.Location) outcome {
-	return s.scenario.equal(s.newObj, s.oldObj, s.known(l))
-}
-
-func (s step) is(in side, l *schema.Location, literal any) outcome {
-	if l = s.known(l); s.composite(l) {
-		return opaque
-	}
-	s.effort.spend(1)
-	v, ok := s.value(s.object(in), l)
-	if !ok {
-		return open
-	}
-	return of(v == literal)
-}
-
-func (s step) number(in side, l *schema.Location) (int64, outcome) {
-	if l = s.known(l); s.composite(l) {
-		return 0, opaque
-	}
-	v, ok := s.value(s.object(in), l)
-	if !ok {
-		return 0, open
-	}
-	n, ok := v.(int64)
-	if !ok {
-		return 0, opaque
-	}
-	return n, yes
-}
-
-func (s step) empty(in side, l *schema.Location) outcome {
-	return s.scenario.empty(s.object(in), s.known(l))
-}
-
-// hasKey tells whether one object has the key that l stands for.
-func (s step) hasKey(in side, l *schema.Location) outcome {
-	key := inside(s.known(l))
-	if key == nil || !s.tracked[key] {
-		return opaque
-	}
-	return s.scenario.present(s.object(in), key)
-}
-
-func (s step) added(l *schema.Location) outcome {
-	return and(s.hasKey(newSide, l), not(s.hasKey(oldSide, l)))
-}
-
-func (s step) removed(l *schema.Location) outcome {
-	return and(s.hasKey(oldSide, l), not(s.hasKey(newSide, l)))
-}
-
-func (s step) unclear(r *Rule, x ast.Expr) outcome {
-	return s.scenario.unclear(r, x, func(t term) (string, bool) { return s.fingerprint(s.object(t.side), s.known(t.at)) })
-}
-
-// judge returns the verdict of a rule on the step.
-func (s step) judge(r *Rule) outcome {
-	result, _ := judge(r, r.expr, s)
-	return result
-}
-
-// locks tells whether the locks of l accept the step.
-func (s step) locks(l *schema.Location) outcome {
-	refused := l.Marks.Refuses()
-	if l.In == nil || refused == 0 {
-		return yes
-	}
-	runs := and(s.present(newSide, l.Parent()), s.present(oldSide, l.Parent()))
-	hasNew, hasOld := s.present(newSide, l), s.present(oldSide, l)
-	broken := no
-	add := func(change schema.Change, happens func() outcome) {
-		if refused.Has(change) {
-			broken = or(broken, happens())
-		}
-	}
-	add(schema.Set, func() outcome { return and(hasNew, not(hasOld)) })
-	add(schema.Unset, func() outcome { return and(hasOld, not(hasNew)) })
-	if both := and(hasNew, hasOld); both == yes {
-		add(schema.Modify, func() outcome { return not(s.equal(l)) })
-		add(schema.AddItem, func() outcome { return certainly(s.added(l)) })
-		add(schema.RemoveItem, func() outcome { return certainly(s.removed(l)) })
-	}
-	return not(and(runs, broken))
-}
-
-// certainly takes what is not understood for something that does not happen.
-func certainly(o outcome) outcome {
-	if o == opaque {
-		return no
-	}
-	return o
-}
-
-// Change is what Import and Export do to one node of a schema.
-type Change struct {
-	SchemaPath string
-	DropRules  []int            // indices in x-kubernetes-validations to remove
-	AddRules   []map[string]any // rules to append, in the form of the schema
-	DropKeys   []string         // extension keys to remove
-	SetKeys    map[string]any   // extension keys to set
-}
-
-// Make makes the change in node, the JSON form of a node of a schema or its extensions.
-func (c *Change) Make(node map[string]any) {
-	for _, key := range c.DropKeys {
-		delete(node, key)
-	}
-	maps.Copy(node, c.SetKeys)
-	if len(c.DropRules)+len(c.AddRules) == 0 {
-		return
-	}
-	rules, _ := node[schema.KeyValidations].([]any)
-	var kept []any
-	for i, rule := range rules {
-		if !slices.Contains(c.DropRules, i) {
-			kept = append(kept, rule)
-		}
-	}
-	for _, rule := range c.AddRules {
-		kept = append(kept, rule)
-	}
-	delete(node, schema.KeyValidations)
-	if len(kept) > 0 {
-		node[schema.KeyValidations] = kept
-	}
-}
-
-// changes collects the changes of a schema by schema path.
-type changes map[string]*Change
-
-// at returns the change at l, which the caller may add to.
-func (c changes) at(l *schema.Location) *Change {
-	path := l.Path.Pointer()
-	if c[path] == nil {
-		c[path] = &Change{SchemaPath: path}
-	}
-	return c[path]
-}
-
-func (c changes) sorted() []Change {
-	var all []Change
-	for _, path := range slices.Sorted(maps.Keys(c)) {
-		all = append(all, *c[path])
-	}
-	return all
-}
-
-// LockAt is a lock and the field that has it. The lock is "immutable" and the like, or a word of x-fieldlock-update.
-type LockAt struct {
-	Path, SchemaPath string
-	Lock             string
-}
-
-func lockAt(l *schema.Location, lock schema.Lock) LockAt {
-	return LockAt{l.Path.String(), l.Path.Pointer(), string(lock)}
-}

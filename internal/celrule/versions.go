@@ -105,10 +105,12 @@ func (v *laxVersion) worded() []Hole {
 				v.name, strict, fields, v.name, v.name)
 		case v.conversion == ConversionWebhook:
 			h.Severity = immutability.SeverityNote
-			h.Message = fmt.Sprintf("possible: version %s does not have %s; unless the conversion webhook keeps the value, a write through %s drops it and the next one can set another, although %s rules on %s",
+			h.Message = fmt.Sprintf("possible: version %s does not have %s; unless the conversion webhook keeps the value, "+
+				"a write through %s drops it and the next one can set another, although %s rules on %s",
 				v.name, h.lacked, v.name, strict, fields)
 		default:
-			h.Message = fmt.Sprintf("version %s does not have %s; a write through %s drops the value and the next one can set another, although %s rules on %s; add the field to %s, or stop serving %s",
+			h.Message = fmt.Sprintf("version %s does not have %s; "+
+				"a write through %s drops the value and the next one can set another, although %s rules on %s; add the field to %s, or stop serving %s",
 				v.name, h.lacked, v.name, strict, fields, v.name, v.name)
 		}
 		holes = append(holes, h.Hole)
@@ -220,7 +222,7 @@ func (p *versionPair) throughDrop(r *readRule, gone *schema.Location) (sure, fou
 	return p.search(r, m, conditions)
 }
 
-// search is possible, and reports no hole that the steps of the audit did not suffice to judge.
+// search calls possible. It reports no hole if the audit ran out of steps.
 func (p *versionPair) search(r *readRule, m *scenario, conditions []condition) (sure, found bool) {
 	sure, found = possible(m, conditions)
 	return sure, found && !p.lax.leave(r.at)
