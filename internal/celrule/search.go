@@ -122,11 +122,6 @@ func refusedBy(r *readRule, s step) condition {
 	}
 }
 
-// acceptedBy wants a rule to accept a step. A rule without oldSelf judges the new object of the step.
-func acceptedBy(r *readRule, s step) condition {
-	return func(*scenario) outcome { return s.judge(r.Rule) }
-}
-
 // eachAccepted adds conditions that a rule accepts a step, one for each operand of &&: those that are satisfied are not
 // evaluated again. A rule without oldSelf judges the new object of the step.
 func eachAccepted(conditions []condition, r *readRule, s step) []condition {
@@ -274,13 +269,6 @@ func isOneOf(m *scenario, object int, l *schema.Location, there outcome, s *spec
 // maxRelevant bounds how many rules a search weighs together. Rules beyond it are taken to accept everything.
 const maxRelevant = 40
 
-// relevant returns the rules that decide together with r whether a detour without the field gone exists: those that read
-// gone from above, and those that read a field that r or another relevant rule reads. r is the first one. A nil gone is
-// for an update that removes nothing.
-func relevant(all []*readRule, r *readRule, gone *schema.Location) []*readRule {
-	return newRuleIndex(all, nil).relevant(r, gone, nil)
-}
-
 // ruleIndex finds rules by the fields that they read: a search looks only at rules that can matter to it.
 type ruleIndex struct {
 	rules []*readRule
@@ -316,6 +304,9 @@ func nearestFirst(rules []*readRule) []*readRule {
 	return slices.SortedStableFunc(slices.Values(rules), func(a, b *readRule) int { return cmp.Compare(depth[b], depth[a]) })
 }
 
+// relevant returns the rules that decide together with r whether a detour without the field gone exists: those that read
+// gone from above, and those that read a field that r or another relevant rule reads. r is the first one. A nil gone is
+// for an update that removes nothing.
 func (x *ruleIndex) relevant(r *readRule, gone *schema.Location, e *effort) []*readRule {
 	return x.related([]*readRule{r}, r.reads, gone, e)
 }
