@@ -38,7 +38,7 @@ func TestExportedCEL(t *testing.T) {
 		t.Fatalf("the locks without a rule are %q; only the items of an atomic list have none", rest)
 	}
 	var schema map[string]any
-	if err := json.Unmarshal(mustJSON(celrule.Apply(c.Versions[0].Schema, exported.Changes)), &schema); err != nil {
+	if err := json.Unmarshal(mustJSON(exported.Schema), &schema); err != nil {
 		t.Fatal(err)
 	}
 	versions := document["spec"].(map[string]any)["versions"].([]any)

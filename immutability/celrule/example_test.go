@@ -23,16 +23,17 @@ func ExampleImport() {
 		"properties": {
 			"class": {"type": "string", "x-kubernetes-validations": [{"rule": "self == oldSelf"}]},
 			"replicas": {"type": "integer", "x-kubernetes-validations": [{"rule": "self >= oldSelf"}]}}}}}`))
-	for _, c := range imported.Changes {
-		if len(c.SetKeys) > 0 {
-			fmt.Println(c.SchemaPath, c.SetKeys)
+	for _, r := range imported.Recognized {
+		for _, lock := range r.Locks {
+			fmt.Printf("%s: %s becomes %s\n", lock.Path, r.Rule, lock.Lock)
 		}
 	}
 	for _, l := range imported.Left {
 		fmt.Println(l.Path, "stays a rule:", l.Reason)
 	}
 	// Output:
-	// /properties/spec/properties/class map[x-fieldlock-update:[NoUnset NoModify]]
+	// spec.class: !has(oldSelf.class) || has(self.class) becomes NoUnset
+	// spec.class: self == oldSelf becomes NoModify
 	// spec.replicas stays a rule: it orders values
 }
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/fieldlock/fieldlock/immutability"
-	"github.com/fieldlock/fieldlock/immutability/celrule"
+	"github.com/fieldlock/fieldlock/internal/celrule"
 	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/internal/lint"
 	"github.com/fieldlock/fieldlock/internal/manifest"
@@ -262,11 +262,7 @@ func ruleFindings(c *crd.CRD, a *celrule.Audit) []suspect {
 		}
 	}
 	if len(served) > 1 {
-		conversion := celrule.CopyFields
-		if c.Conversion == "Webhook" {
-			conversion = celrule.AskWebhook
-		}
-		byVersion := a.HolesBetween(served, conversion)
+		byVersion := a.HolesBetween(served, celrule.Conversion(c.Conversion))
 		for _, v := range c.Versions {
 			for _, h := range byVersion[v.Name] {
 				add(v, suspect{sure: h.Sure}, h.Finding)

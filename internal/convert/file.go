@@ -11,7 +11,7 @@ import (
 	"slices"
 
 	"github.com/fieldlock/fieldlock/immutability"
-	"github.com/fieldlock/fieldlock/immutability/celrule"
+	"github.com/fieldlock/fieldlock/internal/celrule"
 	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/immutability/openapi"
 	"github.com/fieldlock/fieldlock/internal/manifest"

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/fieldlock/fieldlock/immutability/celrule"
+	"github.com/fieldlock/fieldlock/internal/celrule"
 	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/immutability/openapi"
 	"github.com/fieldlock/fieldlock/internal/schema"

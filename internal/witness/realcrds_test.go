@@ -7,7 +7,7 @@ import (
 
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
-	"github.com/fieldlock/fieldlock/immutability/celrule"
+	"github.com/fieldlock/fieldlock/internal/celrule"
 	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/internal/realcrds"
 	"github.com/fieldlock/fieldlock/internal/rule"
@@ -71,10 +71,10 @@ func holesOf(c *crd.CRD) []suspected {
 	for _, v := range c.Versions {
 		if v.Served {
 			served[v.Name] = v.Schema
-			add(v.Name, celrule.Holes(v.Schema))
+			add(v.Name, new(celrule.Audit).Holes(v.Schema))
 		}
 	}
-	for version, list := range celrule.HolesBetween(served, celrule.CopyFields) {
+	for version, list := range new(celrule.Audit).HolesBetween(served, celrule.ConversionNone) {
 		add(version, list)
 	}
 	return holes

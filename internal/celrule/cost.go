@@ -69,8 +69,8 @@ const (
 	staticCRDCostLimit = 100_000_000
 )
 
-// add adds the cost of a rule at a location, or says why the API server refuses it: it does not compile, or costs too
-// much. The lock that the rule is equivalent to is at of.
+// add adds the cost of a rule at a location, or returns why the API server refuses the rule: it does not compile, or costs
+// too much. of is the location of the lock that the rule is equivalent to.
 func (c *costs) add(at *schema.Location, rule string, of *schema.Location) *refusal {
 	cost, err := c.estimate(c.root, at, rule, false)
 	switch {
@@ -268,16 +268,6 @@ func (b bound) set(root *structural.Structural, limit int64) {
 		}
 		node.ValueValidation = &v
 	})
-}
-
-// way lists the locations from below the root to l.
-func way(l *schema.Location) []*schema.Location {
-	var steps []*schema.Location
-	for ; l.In != nil; l = l.Parent() {
-		steps = append(steps, l)
-	}
-	slices.Reverse(steps)
-	return steps
 }
 
 // setAt calls set for the node of root that steps lead to, and writes it back, because properties are values.

@@ -2,14 +2,16 @@ package celrule
 
 import (
 	"cmp"
+	"container/heap"
 	"slices"
+	"sort"
 
 	"github.com/fieldlock/fieldlock/internal/schema"
 	"github.com/google/cel-go/common/operators"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 )
 
-// condition is what a search wants of a scenario: yes if it is satisfied, open if that is not decided.
+// condition tells whether a scenario satisfies a wish of a search: yes, no or fails, or open if that is not decided yet.
 type condition func(*scenario) outcome
 
 // verdict is the result of a search.
@@ -21,11 +23,8 @@ const (
 	undecided                // the search was given up, or the audit has no steps left
 )
 
-// maxSteps bounds a search.
-const maxSteps = 1000
-
-// possible reports whether m can satisfy all conditions, and whether that is sure: not if the search was given up, or m
-// had to assume something of an expression that is not understood.
+// possible reports whether m can satisfy all conditions. It is sure of a yes unless the search was given up, or m had to
+// assume the truth of an expression that is not understood.
 func possible(m *scenario, conditions []condition) (sure, possible bool) {
 	result := search(m, conditions)
 	return result == found && m.sure(), result != refuted
@@ -39,13 +38,16 @@ func search(m *scenario, conditions []condition) verdict {
 	return solve(m, conditions, &budget)
 }
 
+// maxSteps bounds a search.
+const maxSteps = 1000
+
 func solve(m *scenario, conditions []condition, budget *int) verdict {
 	if *budget--; *budget < 0 || m.effort.over() {
 		return undecided
 	}
 	var next *question
 	var choices []any
-	var left []condition // what is satisfied stays so, whatever else is answered
+	var left []condition // a satisfied condition stays satisfied, whatever else is answered
 	m.effort.spend(len(conditions))
 	for _, holds := range conditions {
 		m.pending, m.choices = nil, nil
@@ -71,83 +73,6 @@ func solve(m *scenario, conditions []condition, budget *int) verdict {
 		delete(m.answers, *next)
 	}
 	return refuted
-}
-
-// Ceiling is how many steps an Audit takes unless it says otherwise. A step is about a question to the objects that a
-// search makes up, or a location or rule that it looks at.
-const Ceiling = 12_000_000
-
-// Audit looks for the ways around the transition rules of one CRD. All its searches together end after a number of steps:
-// LeftOut names what it did not look at then. The zero Audit is ready to use.
-type Audit struct {
-	// Ceiling is how many steps the audit takes, 0 for the constant Ceiling.
-	Ceiling int
-
-	effort   effort
-	auditors map[*spec.Schema]*auditor
-}
-
-// effort counts the steps of an audit. A nil effort counts nothing and never ends.
-type effort struct {
-	spent   int
-	ceiling int
-	leftOut []string // paths for people
-}
-
-// spend counts n steps.
-func (e *effort) spend(n int) {
-	if e != nil {
-		e.spent += n
-	}
-}
-
-// over reports whether no steps are left.
-func (e *effort) over() bool { return e != nil && e.spent >= e.ceiling }
-
-// leave notes that l is not looked at if no steps are left, and reports whether that is so.
-func (e *effort) leave(l *schema.Location) bool {
-	if !e.over() {
-		return false
-	}
-	e.leftOut = append(e.leftOut, displayPath(l))
-	return true
-}
-
-// auditor reads the rules of s, once.
-func (a *Audit) auditor(s *spec.Schema) *auditor {
-	if a.auditors[s] == nil {
-		if a.auditors == nil {
-			a.effort.ceiling = cmp.Or(a.Ceiling, Ceiling)
-			a.auditors = map[*spec.Schema]*auditor{}
-		}
-		a.auditors[s] = newAuditor(readTree(s), &a.effort)
-	}
-	return a.auditors[s]
-}
-
-// Holes returns what the function Holes does, as far as the steps of the audit reach.
-func (a *Audit) Holes(s *spec.Schema) []Hole { return a.auditor(s).holes() }
-
-// DeadRules returns what the function DeadRules does, as far as the steps of the audit reach.
-func (a *Audit) DeadRules(s *spec.Schema) []DeadRule { return a.auditor(s).dead() }
-
-// Transitions reports whether s has a transition rule.
-func (a *Audit) Transitions(s *spec.Schema) bool {
-	for _, rules := range a.auditor(s).rules {
-		if slices.ContainsFunc(rules, func(r *Rule) bool { return r.Transition }) {
-			return true
-		}
-	}
-	return false
-}
-
-// Steps returns how many steps the audit has taken.
-func (a *Audit) Steps() int { return a.effort.spent }
-
-// LeftOut returns the fields and rules, as paths for people, for which ways around rules were not looked for because no
-// steps were left. They are sorted.
-func (a *Audit) LeftOut() []string {
-	return slices.Compact(slices.Sorted(slices.Values(a.effort.leftOut)))
 }
 
 // detour returns the scenario of a first, a second and a third object of which the second one lacks gone. As with the
@@ -197,13 +122,8 @@ func refusedBy(r *readRule, s step) condition {
 	}
 }
 
-// acceptedBy wants a rule to accept a step. Of a rule without oldSelf it is the new object that counts.
-func acceptedBy(r *readRule, s step) condition {
-	return func(*scenario) outcome { return s.judge(r.Rule) }
-}
-
-// eachAccepted wants a rule to accept a step as acceptedBy does. Each operand of && is a condition of its own, because what
-// is satisfied is not evaluated again.
+// eachAccepted adds conditions that a rule accepts a step, one for each operand of &&: those that are satisfied are not
+// evaluated again. A rule without oldSelf judges the new object of the step.
 func eachAccepted(conditions []condition, r *readRule, s step) []condition {
 	if r.parts == nil {
 		r.parts = operands(r.expr, operators.LogicalAnd)
@@ -259,7 +179,7 @@ func (a *auditor) fits(steps ...step) []condition {
 	return conditions
 }
 
-// combination tells whether an object satisfies the combinations of schemas at l. What is not understood counts as
+// combination tells whether an object satisfies the combinations of schemas at l. Those that are not understood count as
 // satisfied.
 func combination(m *scenario, object int, l *schema.Location) outcome {
 	switch there := m.present(object, l); there {
@@ -319,7 +239,8 @@ func satisfies(m *scenario, object int, l *schema.Location, s *spec.Schema) outc
 		there := hasField(m, object, l.Property(name))
 		result = and(result, or(not(there), isOneOf(m, object, l.Property(name), there, &property)))
 	}
-	if s.Type != nil && !s.Type.Contains("object") || s.Items != nil || s.AdditionalProperties != nil || s.MinProperties != nil || s.MaxProperties != nil || len(s.Enum) > 0 ||
+	if s.Type != nil && !s.Type.Contains("object") || s.Items != nil || s.AdditionalProperties != nil ||
+		s.MinProperties != nil || s.MaxProperties != nil || len(s.Enum) > 0 ||
 		s.Pattern != "" || s.MinItems != nil || s.MaxItems != nil || s.MinLength != nil || s.MaxLength != nil || s.Minimum != nil || s.Maximum != nil {
 		result = and(result, opaque)
 	}
@@ -343,4 +264,153 @@ func isOneOf(m *scenario, object int, l *schema.Location, there outcome, s *spec
 		return open
 	}
 	return of(inEnum(s, v))
+}
+
+// maxRelevant bounds how many rules a search weighs together. Rules beyond it are taken to accept everything.
+const maxRelevant = 40
+
+// ruleIndex finds rules by the fields that they read: a search looks only at rules that can matter to it.
+type ruleIndex struct {
+	rules []*readRule
+	// By location: the positions of the rules that read it, and of those that read something at or below it.
+	readers, below map[*schema.Location][]int
+}
+
+func newRuleIndex(rules []*readRule, e *effort) *ruleIndex {
+	x := &ruleIndex{rules: rules, readers: map[*schema.Location][]int{}, below: map[*schema.Location][]int{}}
+	add := func(to map[*schema.Location][]int, l *schema.Location, i int) {
+		if list := to[l]; len(list) == 0 || list[len(list)-1] != i {
+			to[l] = append(list, i)
+		}
+	}
+	for i, r := range rules {
+		for _, l := range r.reads {
+			add(x.readers, l, i)
+			for ; l != nil; l = l.Parent() {
+				add(x.below, l, i)
+				e.spend(1)
+			}
+		}
+	}
+	return x
+}
+
+// nearestFirst returns the rules by depth, the deepest first.
+func nearestFirst(rules []*readRule) []*readRule {
+	depth := map[*readRule]int{}
+	for _, r := range rules {
+		depth[r] = len(way(r.at))
+	}
+	return slices.SortedStableFunc(slices.Values(rules), func(a, b *readRule) int { return cmp.Compare(depth[b], depth[a]) })
+}
+
+// relevant returns the rules that decide together with r whether a detour without the field gone exists: those that read
+// gone from above, and those that read a field that r or another relevant rule reads. r is the first one. A nil gone is
+// for an update that removes nothing.
+func (x *ruleIndex) relevant(r *readRule, gone *schema.Location, e *effort) []*readRule {
+	return x.related([]*readRule{r}, r.reads, gone, e)
+}
+
+// related completes rules with those that read gone from above, those that read something below fields, and those that
+// read a field that another one of them reads. It goes through the rules of the index again and again, in their order,
+// until it finds no more: an added rule is found from then on by what it reads.
+func (x *ruleIndex) related(rules []*readRule, below []*schema.Location, gone *schema.Location, e *effort) []*readRule {
+	w := rounds{round: -1, known: map[*schema.Location]bool{}}
+	in := map[*readRule]bool{}
+	for _, r := range rules {
+		in[r] = true
+	}
+	read := func(fields []*schema.Location) {
+		for _, l := range fields {
+			for ; l != nil && !w.known[l]; l = l.Parent() {
+				w.known[l] = true
+				w.add(span{list: x.readers[l]})
+				e.spend(1)
+			}
+		}
+	}
+	read(below)
+	for _, l := range below {
+		w.add(span{list: x.below[l]})
+	}
+	if gone != nil {
+		w.add(span{list: x.below[gone], above: true})
+		for l := gone; l != nil; l = l.Parent() {
+			w.add(span{list: x.readers[l], above: true})
+		}
+	}
+	for len(rules) < maxRelevant {
+		i, above, ok := w.next()
+		if !ok {
+			break
+		}
+		e.spend(1)
+		r := x.rules[i]
+		if in[r] || above && (r.at == gone || !within(gone, r.at)) {
+			continue
+		}
+		in[r], w.found = true, true
+		rules = append(rules, r)
+		read(r.reads)
+	}
+	return rules
+}
+
+// rounds goes through sorted lists of positions as if they were one list, again and again until a round finds nothing. Of a
+// list that is added at position 5, the positions above 5 come in the same round, the others in the next one.
+type rounds struct {
+	now   spans
+	later []span
+	round int  // the position that the round has come to
+	found bool // in this round
+	known map[*schema.Location]bool
+}
+
+// span is a list of positions; above marks those that count only for rules above what is gone.
+type span struct {
+	list  []int
+	above bool
+}
+
+func (w *rounds) add(s span) {
+	from := sort.SearchInts(s.list, w.round+1)
+	if from < len(s.list) {
+		heap.Push(&w.now, span{s.list[from:], s.above})
+	}
+	if from > 0 {
+		w.later = append(w.later, span{s.list[:from], s.above})
+	}
+}
+
+// next returns the next position; false when a round has found nothing.
+func (w *rounds) next() (i int, above, ok bool) {
+	if len(w.now) == 0 {
+		if !w.found || len(w.later) == 0 {
+			return 0, false, false
+		}
+		w.now, w.later, w.round, w.found = w.later, nil, -1, false
+		heap.Init(&w.now)
+	}
+	s := &w.now[0]
+	i, above = s.list[0], s.above
+	w.round = i
+	if s.list = s.list[1:]; len(s.list) == 0 {
+		heap.Pop(&w.now)
+	} else {
+		heap.Fix(&w.now, 0)
+	}
+	return i, above, true
+}
+
+// spans is a heap by the first position.
+type spans []span
+
+func (s spans) Len() int           { return len(s) }
+func (s spans) Less(i, j int) bool { return s[i].list[0] < s[j].list[0] }
+func (s spans) Swap(i, j int)      { s[i], s[j] = s[j], s[i] }
+func (s *spans) Push(x any)        { *s = append(*s, x.(span)) }
+func (s *spans) Pop() any {
+	last := (*s)[len(*s)-1]
+	*s = (*s)[:len(*s)-1]
+	return last
 }

@@ -82,12 +82,12 @@ func TestLintVersions(t *testing.T) {
 			for name, schema := range c.Versions {
 				served[name] = version(t, c.Name, schema).schema
 			}
-			conversion := CopyFields
+			conversion := ConversionNone
 			if c.Webhook {
-				conversion = AskWebhook
+				conversion = ConversionWebhook
 			}
 			found := LintVersions(served, conversion)
-			holes := HolesBetween(served, conversion)
+			holes := new(Audit).HolesBetween(served, conversion)
 			for name, list := range found {
 				if len(list) == 0 || len(list) != len(holes[name]) {
 					t.Errorf("version %s: %d findings of %d holes", name, len(list), len(holes[name]))

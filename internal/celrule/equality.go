@@ -4,10 +4,9 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/fieldlock/fieldlock/internal/schema"
 	"k8s.io/apiserver/pkg/cel"
 	"k8s.io/kube-openapi/pkg/validation/spec"
-
-	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
 // exactInteger bounds the integers that all have a float64 of their own.
@@ -123,7 +122,7 @@ func unequalKeys(s *spec.Schema) string {
 	return nullInside(s.Items.Schema)
 }
 
-// keysApart returns why the keys of the keyed list s do not compare in CEL as they do for a lock, or "".
+// keysApart returns why CEL and a lock compare the keys of the keyed list s differently, "" if they do not.
 func keysApart(s *spec.Schema) string {
 	keys := mapKeysOf(s)
 	if len(keys) == 0 || s.Items == nil || s.Items.Schema == nil {
@@ -154,7 +153,8 @@ func mapKeysOf(s *spec.Schema) []string {
 	return marks.ListMapKeys
 }
 
-// nullInside returns why values of s in a list or map, null among them, make CEL's == an error instead of false.
+// nullInside returns why CEL's == can be an error on a list or map with values of s, because one of them is null; "" if it
+// cannot.
 func nullInside(s *spec.Schema) string {
 	if s.Nullable && (s.Type.Contains("object") || s.Type.Contains("array")) {
 		return "CEL cannot compare null with an object or list inside a list or map"
@@ -173,7 +173,7 @@ func normalized(s *spec.Schema) bool {
 }
 
 // normalizedAround reports whether a lock at l compares in another way than CEL because of x-kubernetes-normalize at l, below
-// it, or above it, where a container that counts as absent frees what is in it.
+// it, or above it, where a container counts as absent and the locks in it do not apply.
 func normalizedAround(l *schema.Location) bool {
 	for up := l.Parent(); up != nil; up = up.Parent() {
 		if up.Marks.Normalize != "" {
@@ -201,3 +201,48 @@ func anywhere(s *spec.Schema, is func(*spec.Schema) bool) bool {
 func isIntOrString(s *spec.Schema) bool { return s.Extensions[schema.KeyIntOrString] == true }
 
 func preservesUnknown(s *spec.Schema) bool { return s.Extensions[schema.KeyPreserveUnknown] == true }
+
+// keyKind tells what counts as the keys of a value.
+type keyKind int
+
+const (
+	noKeys   keyKind = iota
+	mapKeys          // the keys of additionalProperties
+	setItems         // the items of a set
+	listKeys         // the keys of a keyed list
+)
+
+// keysOf returns the kind of keys that values at l have, noKeys if CEL and a lock do not compare them alike.
+func keysOf(l *schema.Location) keyKind {
+	s := l.Schema
+	switch {
+	case s.Type.Contains("object") && l.Values != nil && len(l.Properties) == 0 && !preservesUnknown(s):
+		return mapKeys
+	case s.Type.Contains("array") && l.Items != nil && l.Marks.ListType == schema.ListSet && unequal(s) == "":
+		return setItems
+	case s.Type.Contains("array") && l.Items != nil && l.Marks.ListType == schema.ListMap && keysApart(s) == "" && plainKeys(l):
+		return listKeys
+	}
+	return noKeys
+}
+
+// plainKeys reports whether CEL's == on the list-map keys of l means what a lock's equality means.
+func plainKeys(l *schema.Location) bool {
+	return !slices.ContainsFunc(l.Marks.ListMapKeys, func(key string) bool { return unequal(l.Items.Property(key).Schema) != "" })
+}
+
+// hasSize reports whether values of s have a size in CEL.
+func hasSize(s *spec.Schema) bool {
+	return s.Type.Contains("array") || s.Type.Contains("string") || s.Type.Contains("object") && len(s.Properties) == 0
+}
+
+// emptyAllowed reports whether a valid value of s can have the size 0.
+func emptyAllowed(s *spec.Schema) bool {
+	switch {
+	case s.Type.Contains("array"):
+		return s.MinItems == nil || *s.MinItems == 0
+	case s.Type.Contains("string"):
+		return admits(s, "")
+	}
+	return s.MinProperties == nil || *s.MinProperties == 0
+}

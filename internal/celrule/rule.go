@@ -1,12 +1,10 @@
 package celrule
 
 import (
-	"cmp"
-	"container/heap"
 	"errors"
+	"math"
 	"regexp"
 	"slices"
-	"sort"
 	"strings"
 
 	"github.com/fieldlock/fieldlock/internal/schema"
@@ -28,7 +26,7 @@ type Rule struct {
 	at   *schema.Location
 	expr ast.Expr // nil when the text does not parse
 
-	terms map[ast.Expr]readTerm // what term has found
+	terms map[ast.Expr]readTerm // results of the method term
 }
 
 // rulesOf reads the rules at l. Entries that are not rules are skipped: the API server refuses them.
@@ -67,6 +65,58 @@ func (r *Rule) Message() string {
 		}
 	}
 	return ""
+}
+
+// readRule is a rule with the fields that it reads.
+type readRule struct {
+	*Rule
+	// reads are the fields; of lists and maps that the rule may ask for keys, their items and values too.
+	reads []*schema.Location
+	// guards are the fields that a transition rule reads from the old object.
+	guards []*schema.Location
+
+	// Filled on first use: the operands of && in the rule, and the literals that it compares a field with.
+	parts    []ast.Expr
+	compared map[*schema.Location][]any
+}
+
+func newReadRule(r *Rule) *readRule {
+	read := &readRule{Rule: r}
+	seen := map[*[]*schema.Location]map[*schema.Location]bool{&read.reads: {}, &read.guards: {}}
+	add := func(to *[]*schema.Location, l *schema.Location) {
+		if !seen[to][l] {
+			seen[to][l] = true
+			*to = append(*to, l)
+		}
+	}
+	for _, t := range termsIn(r, r.expr) {
+		add(&read.reads, t.at)
+		if keysOf(t.at) != noKeys {
+			add(&read.reads, inside(t.at))
+		}
+		if t.side == oldSide && r.Transition && !t.at.IsMapKey() {
+			add(&read.guards, t.at)
+		}
+	}
+	return read
+}
+
+// literals lists what r compares l with.
+func (r *readRule) literals(l *schema.Location) []any {
+	found, ok := r.compared[l]
+	if !ok {
+		found = literalsIn(r.expr, l.Schema, math.MaxInt)
+		if r.compared == nil {
+			r.compared = map[*schema.Location][]any{}
+		}
+		r.compared[l] = found
+	}
+	return found
+}
+
+// guardsWithin lists the fields at or below l that r guards.
+func (r *readRule) guardsWithin(l *schema.Location) []*schema.Location {
+	return slices.DeleteFunc(slices.Clone(r.guards), func(g *schema.Location) bool { return !within(g, l) })
 }
 
 // tree is a schema with its rules. $refs are not followed: the schemas of CRDs have none.
@@ -162,6 +212,16 @@ func within(l, top *schema.Location) bool {
 	return false
 }
 
+// way lists the locations from below the root to l.
+func way(l *schema.Location) []*schema.Location {
+	var steps []*schema.Location
+	for ; l.In != nil; l = l.Parent() {
+		steps = append(steps, l)
+	}
+	slices.Reverse(steps)
+	return steps
+}
+
 // displayPath returns the path of l, with a name for the root.
 func displayPath(l *schema.Location) string {
 	if path := l.Path.String(); path != "" {
@@ -201,143 +261,3 @@ func sameKeys(keys []string, a, b string, member func(item, key string) string) 
 
 // selected returns item.key, escaped.
 func selected(item, key string) string { return item + "." + escape(key) }
-
-// ruleIndex finds rules by the fields that they read, so that a search looks only at rules that have something to do with
-// it.
-type ruleIndex struct {
-	rules []*readRule
-	// By location: the positions of the rules that read it, and of those that read something at or below it.
-	readers, below map[*schema.Location][]int
-}
-
-func newRuleIndex(rules []*readRule, e *effort) *ruleIndex {
-	x := &ruleIndex{rules: rules, readers: map[*schema.Location][]int{}, below: map[*schema.Location][]int{}}
-	add := func(to map[*schema.Location][]int, l *schema.Location, i int) {
-		if list := to[l]; len(list) == 0 || list[len(list)-1] != i {
-			to[l] = append(list, i)
-		}
-	}
-	for i, r := range rules {
-		for _, l := range r.reads {
-			add(x.readers, l, i)
-			for ; l != nil; l = l.Parent() {
-				add(x.below, l, i)
-				e.spend(1)
-			}
-		}
-	}
-	return x
-}
-
-// nearestFirst returns the rules by depth, the deepest first.
-func nearestFirst(rules []*readRule) []*readRule {
-	depth := map[*readRule]int{}
-	for _, r := range rules {
-		depth[r] = len(way(r.at))
-	}
-	return slices.SortedStableFunc(slices.Values(rules), func(a, b *readRule) int { return cmp.Compare(depth[b], depth[a]) })
-}
-
-// related completes rules with those that read gone from above, those that read something below fields, and those that
-// read a field that another one of them reads. It goes through the rules of the index again and again, in their order,
-// until it finds no more: an added rule is found from then on by what it reads.
-func (x *ruleIndex) related(rules []*readRule, below []*schema.Location, gone *schema.Location, e *effort) []*readRule {
-	w := rounds{round: -1, known: map[*schema.Location]bool{}}
-	in := map[*readRule]bool{}
-	for _, r := range rules {
-		in[r] = true
-	}
-	read := func(fields []*schema.Location) {
-		for _, l := range fields {
-			for ; l != nil && !w.known[l]; l = l.Parent() {
-				w.known[l] = true
-				w.add(span{list: x.readers[l]})
-				e.spend(1)
-			}
-		}
-	}
-	read(below)
-	for _, l := range below {
-		w.add(span{list: x.below[l]})
-	}
-	if gone != nil {
-		w.add(span{list: x.below[gone], above: true})
-		for l := gone; l != nil; l = l.Parent() {
-			w.add(span{list: x.readers[l], above: true})
-		}
-	}
-	for len(rules) < maxRelevant {
-		i, above, ok := w.next()
-		if !ok {
-			break
-		}
-		e.spend(1)
-		r := x.rules[i]
-		if in[r] || above && (r.at == gone || !within(gone, r.at)) {
-			continue
-		}
-		in[r], w.found = true, true
-		rules = append(rules, r)
-		read(r.reads)
-	}
-	return rules
-}
-
-// rounds goes through sorted lists of positions as if they were one, round after round. A list that is added in the middle
-// of a round counts from there on in this round, and with its beginning in the next.
-type rounds struct {
-	now   spans
-	later []span
-	round int  // the position that the round has come to
-	found bool // in this round
-	known map[*schema.Location]bool
-}
-
-// span is a list of positions; above marks those that count only for rules above what is gone.
-type span struct {
-	list  []int
-	above bool
-}
-
-func (w *rounds) add(s span) {
-	from := sort.SearchInts(s.list, w.round+1)
-	if from < len(s.list) {
-		heap.Push(&w.now, span{s.list[from:], s.above})
-	}
-	if from > 0 {
-		w.later = append(w.later, span{s.list[:from], s.above})
-	}
-}
-
-// next returns the next position; false when a round has found nothing.
-func (w *rounds) next() (i int, above, ok bool) {
-	if len(w.now) == 0 {
-		if !w.found || len(w.later) == 0 {
-			return 0, false, false
-		}
-		w.now, w.later, w.round, w.found = w.later, nil, -1, false
-		heap.Init(&w.now)
-	}
-	s := &w.now[0]
-	i, above = s.list[0], s.above
-	w.round = i
-	if s.list = s.list[1:]; len(s.list) == 0 {
-		heap.Pop(&w.now)
-	} else {
-		heap.Fix(&w.now, 0)
-	}
-	return i, above, true
-}
-
-// spans is a heap by the first position.
-type spans []span
-
-func (s spans) Len() int           { return len(s) }
-func (s spans) Less(i, j int) bool { return s[i].list[0] < s[j].list[0] }
-func (s spans) Swap(i, j int)      { s[i], s[j] = s[j], s[i] }
-func (s *spans) Push(x any)        { *s = append(*s, x.(span)) }
-func (s *spans) Pop() any {
-	last := (*s)[len(*s)-1]
-	*s = (*s)[:len(*s)-1]
-	return last
-}

@@ -24,10 +24,10 @@ type PolicyValidation struct {
 	Message    string
 }
 
-// ExportPolicy says the locks of s as validations of a ValidatingAdmissionPolicy. There CEL sees plain JSON, without a
-// schema: values compare deeply and in order, null and absent differ, unknown fields count. So other locks can be said
-// than in a CRD: the order of keyed lists and unknown fields can, sets inside a locked value cannot. A $ref is not
-// followed. The error is an *immutability.SchemaError: the locks themselves are wrong.
+// ExportPolicy writes the locks of s as validations of a ValidatingAdmissionPolicy. A policy sees objects without their
+// schema: it compares values deeply and in order, null and absent differ, and unknown fields count. So it can enforce other
+// locks than rules in a CRD: the order of keyed lists and unknown fields, but no sets inside a locked value. It does not
+// follow $ref. It returns an *immutability.SchemaError if the locks of s are wrong.
 func ExportPolicy(s *spec.Schema) (Policy, error) {
 	if _, err := immutability.Compile(s); err != nil {
 		return Policy{}, err
@@ -46,7 +46,8 @@ func ExportPolicy(s *spec.Schema) (Policy, error) {
 				continue
 			}
 			frozen[l] = frozen[l] || lock == schema.Immutable
-			out.Validations = append(out.Validations, PolicyValidation{[]LockAt{lockAt(l, lock)}, text, fmt.Sprintf("%s: %s", l.Path, immutability.Lock(lock).Refusal())})
+			message := fmt.Sprintf("%s: %s", l.Path, immutability.Lock(lock).Refusal())
+			out.Validations = append(out.Validations, PolicyValidation{[]LockAt{lockAt(l, lock)}, text, message})
 		}
 	}
 	return out, nil
@@ -76,8 +77,8 @@ func (w *policyWriter) cannot(format string, args ...any) string {
 	return "true"
 }
 
-// write returns the condition for the steps from i on, where n and o are the expressions of the new and the old container,
-// both there. depth numbers the variables.
+// write returns the condition for the steps from i on. n and o are the expressions for the new and the old container, which
+// both exist. depth numbers the variables.
 func (w *policyWriter) write(i int, n, o string, depth int) string {
 	here := w.steps[i]
 	last := i == len(w.steps)-1
@@ -104,8 +105,8 @@ func (w *policyWriter) write(i int, n, o string, depth int) string {
 	return guarded(here, n, o, w.write(i+1, a, b, depth))
 }
 
-// member selects a property. A policy sees objects without a schema, so that names are not escaped: those that are no
-// identifiers, or are reserved words, are looked up as keys.
+// member selects a property. A policy sees objects without a schema, so names are not escaped there: reserved words, and
+// names that are not identifiers, are looked up as keys.
 func member(container, name string) string {
 	if plain(name) {
 		return container + "." + name
@@ -113,7 +114,7 @@ func member(container, name string) string {
 	return container + "[" + strconv.Quote(name) + "]"
 }
 
-// exists is the condition that container has the property, be it null.
+// exists is the condition that container has the property, null included.
 func exists(container, name string) string {
 	if plain(name) {
 		return "has(" + container + "." + name + ")"
@@ -131,7 +132,7 @@ func isThere(p *schema.Location, container string) string {
 	return exists(container, p.Name)
 }
 
-// guarded is rest, where both containers have the property.
+// guarded is the condition rest, which applies only if both containers have the property.
 func guarded(here *schema.Location, n, o, rest string) string {
 	if present(here) {
 		return rest

@@ -1,13 +1,99 @@
 package celrule
 
 import (
+	"cmp"
+
+	"github.com/fieldlock/fieldlock/internal/schema"
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/operators"
 	"github.com/google/cel-go/common/types"
 )
 
-// judge returns the verdict of a rule on an update, if x is the rule or a conjunct of it: yes accepts the update; no and fails
-// refuse it. Where the outcome is not known, why is the reason.
+// outcome is what a CEL expression evaluates to when only part of its input is known.
+type outcome int
+
+const (
+	open   outcome = iota // not known yet
+	opaque                // the expression is not understood
+	no                    // false
+	yes                   // true
+	fails                 // an evaluation error
+)
+
+func of(b bool) outcome {
+	if b {
+		return yes
+	}
+	return no
+}
+
+// known reports whether o is a result of CEL.
+func (o outcome) known() bool { return o >= no }
+
+// refuses reports whether a rule with the outcome o refuses the update.
+func (o outcome) refuses() bool { return o == no || o == fails }
+
+// not, and, or follow CEL: an operand that decides alone prevails over an error.
+func not(a outcome) outcome {
+	switch a {
+	case yes:
+		return no
+	case no:
+		return yes
+	}
+	return a
+}
+
+func and(a, b outcome) outcome {
+	switch {
+	case a == no || b == no:
+		return no
+	case a == opaque || b == opaque:
+		return opaque
+	case a == open || b == open:
+		return open
+	case a == fails || b == fails:
+		return fails
+	}
+	return yes
+}
+
+func or(a, b outcome) outcome { return not(and(not(a), not(b))) }
+
+// same is == on booleans. Like every other function of CEL, it fails if an operand does.
+func same(a, b outcome) outcome {
+	if worst := strict(a, b); worst != yes {
+		return worst
+	}
+	return of(a == b)
+}
+
+// strict returns yes if both operands are known and do not fail, otherwise what prevents that.
+func strict(a, b outcome) outcome {
+	switch {
+	case a == fails || b == fails:
+		return fails
+	case a == opaque || b == opaque:
+		return opaque
+	case a == open || b == open:
+		return open
+	}
+	return yes
+}
+
+// choose is the operator ?:.
+func choose(condition outcome, then, otherwise func() outcome) outcome {
+	switch condition {
+	case yes:
+		return then()
+	case no:
+		return otherwise()
+	}
+	return condition
+}
+
+// judge returns the verdict on an update of x, which is the expression of r or a conjunct of it: yes accepts the update; no
+// and fails refuse it. If the outcome is not known, why is the reason.
 func judge(r *Rule, x ast.Expr, w world) (result outcome, why string) {
 	runs := w.present(newSide, r.at)
 	if r.Transition && !r.OptionalOldSelf {
@@ -25,6 +111,28 @@ func judge(r *Rule, x ast.Expr, w world) (result outcome, why string) {
 		e.why = "its verdict depends on the values"
 	}
 	return result, e.why
+}
+
+// world has the known facts about the new and the old object of an update. An answer is open if the fact is not known yet,
+// and opaque if the world does not keep such facts.
+type world interface {
+	// present tells whether the location has a value other than null.
+	present(s side, l *schema.Location) outcome
+	// apart returns why CEL's == on the values of l is not the equality that the world knows, or "".
+	apart(l *schema.Location) string
+	// equal tells whether the values of l, present on both sides, are equal.
+	equal(l *schema.Location) outcome
+	// is tells whether the value of l, which is present, is a literal.
+	is(s side, l *schema.Location, literal any) outcome
+	// number returns the value of l, which is present; the outcome is yes if it is known.
+	number(s side, l *schema.Location) (int64, outcome)
+	// empty tells whether the value of l, which is present, has the size 0.
+	empty(s side, l *schema.Location) outcome
+	// added and removed tell whether the new or the old object has keys at l, which is present in both, that the other lacks.
+	added(l *schema.Location) outcome
+	removed(l *schema.Location) outcome
+	// unclear returns the truth of an expression that the evaluation does not understand.
+	unclear(r *Rule, x ast.Expr) outcome
 }
 
 // evaluation evaluates the expressions of a rule.
@@ -284,5 +392,89 @@ func (c comparison) in(x, list ast.Expr) outcome {
 	return result
 }
 
-// isEmptyList reports whether x is []. CEL makes x in [] false when it compiles it, so that an absent x is not an error.
+// isEmptyList reports whether x is []. CEL compiles x in [] to false, so an absent x is not an error there.
 func isEmptyList(x ast.Expr) bool { return x.Kind() == ast.ListKind && x.AsList().Size() == 0 }
+
+// orders has for each comparison operator the signs of x - y that satisfy x operator y.
+var orders = map[string]func(sign int) bool{
+	operators.Less:          func(sign int) bool { return sign < 0 },
+	operators.LessEquals:    func(sign int) bool { return sign <= 0 },
+	operators.Greater:       func(sign int) bool { return sign > 0 },
+	operators.GreaterEquals: func(sign int) bool { return sign >= 0 },
+}
+
+func equalSign(sign int) bool { return sign == 0 }
+
+// ordered compares x with y: two numbers, or the size of a field and a number. holds tells which signs of x - y satisfy the
+// comparison.
+func ordered(f *fields, x, y ast.Expr, holds func(sign int) bool) outcome {
+	if x.Kind() == ast.LiteralKind && y.Kind() != ast.LiteralKind {
+		return ordered(f, y, x, func(sign int) bool { return holds(-sign) })
+	}
+	literal, _ := literalOf(y)
+	n, isInt := literal.(int64)
+	if t, ok := sizeOf(f, x); ok && isInt {
+		return compareSize(f, t, n, holds)
+	}
+	m, known := numberOf(f, x)
+	if known != yes {
+		return known
+	}
+	n, known = numberOf(f, y)
+	if known != yes {
+		return known
+	}
+	return of(holds(cmp.Compare(m, n)))
+}
+
+// sizeOf returns the field that x is the size of.
+func sizeOf(f *fields, x ast.Expr) (term, bool) {
+	of, ok := sized(x)
+	if !ok {
+		return term{}, false
+	}
+	t, ok := f.term(of)
+	return t, ok && t.optional == nil && hasSize(t.at.Schema)
+}
+
+// compareSize compares the size of t with n. Whether a value is empty decides comparisons with 0, and some with 1.
+func compareSize(f *fields, t term, n int64, holds func(sign int) bool) outcome {
+	if there := f.value(t); there != yes {
+		return there
+	}
+	empty := f.empty(t.side, t.at)
+	switch {
+	case !empty.known():
+		return empty
+	case empty == yes:
+		return of(holds(cmp.Compare(0, n)))
+	case n <= 0:
+		return of(holds(1))
+	case n == 1 && holds(0) == holds(1):
+		return of(holds(0))
+	}
+	return f.because("it compares a size with a number")
+}
+
+// numberOf returns the number that x is; the outcome is yes if it is known.
+func numberOf(f *fields, x ast.Expr) (int64, outcome) {
+	if v, ok := literalOf(x); ok {
+		if n, ok := v.(int64); ok {
+			return n, yes
+		}
+	}
+	t, ok := f.term(x)
+	if _, size := sized(x); size {
+		return 0, f.because("it compares sizes")
+	} else if !ok {
+		return 0, f.because("it orders values")
+	}
+	if there := f.value(t); there != yes {
+		return 0, there
+	}
+	n, known := f.number(t.side, t.at)
+	if known == opaque {
+		f.because("it orders values")
+	}
+	return n, known
+}

@@ -13,32 +13,13 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 )
 
-// world is what is known of the new and the old object of an update. Its answers can be open, or opaque where it does
-// not follow the location.
-type world interface {
-	// present tells whether the location has a value other than null.
-	present(s side, l *schema.Location) outcome
-	// apart returns why CEL's == on the values of l is not the equality that the world knows, or "".
-	apart(l *schema.Location) string
-	// equal tells whether the values of l, present on both sides, are equal.
-	equal(l *schema.Location) outcome
-	// is tells whether the value of l, which is present, is a literal.
-	is(s side, l *schema.Location, literal any) outcome
-	// number returns the value of l, which is present; the outcome is yes if it is known.
-	number(s side, l *schema.Location) (int64, outcome)
-	// empty tells whether the value of l, which is present, has the size 0.
-	empty(s side, l *schema.Location) outcome
-	// The keys of l that one side lacks, and changed values under common keys, where l is present on both sides.
-	added(l *schema.Location) outcome
-	removed(l *schema.Location) outcome
-	modified(l *schema.Location) outcome
-	// unclear returns the truth of an expression that the evaluation does not understand.
-	unclear(r *Rule, x ast.Expr) outcome
-}
-
-// scenario is what is assumed of up to three objects of one schema: which fields they have, and which values are equal. It
-// answers questions about them; the first question that it has no answer to is what a search decides next. A keyed list
-// or map stands for one of its keys: the others are the same in all objects.
+// scenario has assumptions about up to three objects of one schema: which fields they have, and which values are equal. It
+// answers questions about the objects from these. It records the first question without an answer, which a search decides
+// next. Of the keys of a map or keyed list it knows one; the other keys are the same in all objects.
+//
+// Example: does an update from object 0 to object 1 satisfy self.f == oldSelf.f? If nothing is assumed about f, the first
+// question is whether object 1 has f, the next one whether object 0 has it. If both have it, the value in object 1 is asked
+// for, and then the value in object 0.
 type scenario struct {
 	tracked  map[*schema.Location]bool  // fields that some rule reads, and all above them
 	literals map[*schema.Location][]any // what rules compare them with
@@ -46,7 +27,7 @@ type scenario struct {
 	// fixed reports whether a field has the same value in all objects.
 	fixed  func(l *schema.Location) bool
 	texts  map[ast.Expr]string // of unclear expressions
-	effort *effort             // that what it is asked counts for, nil for none
+	effort *effort             // that its answers count for, nil for none
 
 	pending *question // the first question without an answer, and its possible answers
 	choices []any
@@ -65,8 +46,8 @@ type topic int
 const (
 	askPresence  topic = iota // bool
 	askValue                  // a scalar, a fresh value or empty; for an object, the value of what is not tracked
-	askOtherKeys              // bool: whether a list or map has keys besides the one that it stands for
-	askTruth                  // bool: the truth of an expression that is not understood, which depends on nothing but its fields
+	askOtherKeys              // bool: whether a list or map has keys besides the one that the scenario knows
+	askTruth                  // bool: the truth of an expression that is not understood; it depends only on the fields in it
 )
 
 func newScenario(rules []*readRule) *scenario {
@@ -208,10 +189,8 @@ func (m *scenario) empty(object int, l *schema.Location) outcome {
 	return of(v == emptyValue{} || v == "")
 }
 
-// unclear returns the truth of an expression that is not understood. It is the same wherever the text and the values of
-// the fields in it are.
-//
-// fingerprint returns the fingerprint of the field that a term reads.
+// unclear returns the assumed truth of an expression that is not understood. Expressions with the same text, whose fields
+// have the same values, have the same truth; fingerprint returns the value of a field as a text.
 func (m *scenario) unclear(r *Rule, x ast.Expr, fingerprint func(term) (string, bool)) outcome {
 	text := m.text(r, x)
 	for _, t := range termsIn(r, x) {
@@ -270,7 +249,7 @@ func (m *scenario) fingerprint(object int, l *schema.Location) (string, bool) {
 	return b.String(), true
 }
 
-// sure reports whether the answers contain none about unclear expressions.
+// sure reports whether m has assumed the truth of no unclear expression.
 func (m *scenario) sure() bool {
 	for q := range maps.Keys(m.answers) {
 		if q.about == askTruth {
@@ -347,4 +326,128 @@ func integers(s *spec.Schema, literals []any, add func(any), values *[]any) []an
 		}
 	}
 	return *values
+}
+
+// step is an update from one object of a scenario to another.
+type step struct {
+	*scenario
+	newObj, oldObj int
+	// alias maps the locations of another version's rules to the scenario's; nil where the version is the same.
+	alias map[*schema.Location]*schema.Location
+}
+
+var _ world = step{}
+
+func (s step) object(in side) int {
+	if in == oldSide {
+		return s.oldObj
+	}
+	return s.newObj
+}
+
+func (s step) known(l *schema.Location) *schema.Location {
+	if same := s.alias[l]; same != nil {
+		return same
+	}
+	return l
+}
+
+func (s step) present(in side, l *schema.Location) outcome {
+	return s.scenario.present(s.object(in), s.known(l))
+}
+
+func (s step) apart(*schema.Location) string { return "" }
+
+func (s step) equal(l *schema.Location) outcome {
+	return s.scenario.equal(s.newObj, s.oldObj, s.known(l))
+}
+
+func (s step) is(in side, l *schema.Location, literal any) outcome {
+	if l = s.known(l); s.composite(l) {
+		return opaque
+	}
+	s.effort.spend(1)
+	v, ok := s.value(s.object(in), l)
+	if !ok {
+		return open
+	}
+	return of(v == literal)
+}
+
+func (s step) number(in side, l *schema.Location) (int64, outcome) {
+	if l = s.known(l); s.composite(l) {
+		return 0, opaque
+	}
+	v, ok := s.value(s.object(in), l)
+	if !ok {
+		return 0, open
+	}
+	n, ok := v.(int64)
+	if !ok {
+		return 0, opaque
+	}
+	return n, yes
+}
+
+func (s step) empty(in side, l *schema.Location) outcome {
+	return s.scenario.empty(s.object(in), s.known(l))
+}
+
+// hasKey tells whether one object has the key of l that the scenario knows.
+func (s step) hasKey(in side, l *schema.Location) outcome {
+	key := inside(s.known(l))
+	if key == nil || !s.tracked[key] {
+		return opaque
+	}
+	return s.scenario.present(s.object(in), key)
+}
+
+func (s step) added(l *schema.Location) outcome {
+	return and(s.hasKey(newSide, l), not(s.hasKey(oldSide, l)))
+}
+
+func (s step) removed(l *schema.Location) outcome {
+	return and(s.hasKey(oldSide, l), not(s.hasKey(newSide, l)))
+}
+
+func (s step) unclear(r *Rule, x ast.Expr) outcome {
+	return s.scenario.unclear(r, x, func(t term) (string, bool) { return s.fingerprint(s.object(t.side), s.known(t.at)) })
+}
+
+// judge returns the verdict of a rule on the step.
+func (s step) judge(r *Rule) outcome {
+	result, _ := judge(r, r.expr, s)
+	return result
+}
+
+// locks tells whether the locks of l accept the step.
+func (s step) locks(l *schema.Location) outcome {
+	refused := l.Marks.Refuses()
+	if l.In == nil || refused == 0 {
+		return yes
+	}
+	runs := and(s.present(newSide, l.Parent()), s.present(oldSide, l.Parent()))
+	hasNew, hasOld := s.present(newSide, l), s.present(oldSide, l)
+	broken := no
+	add := func(change schema.Change, happens func() outcome) {
+		if refused.Has(change) {
+			broken = or(broken, happens())
+		}
+	}
+	add(schema.Set, func() outcome { return and(hasNew, not(hasOld)) })
+	add(schema.Unset, func() outcome { return and(hasOld, not(hasNew)) })
+	if both := and(hasNew, hasOld); both == yes {
+		add(schema.Modify, func() outcome { return not(s.equal(l)) })
+		add(schema.AddItem, func() outcome { return certainly(s.added(l)) })
+		add(schema.RemoveItem, func() outcome { return certainly(s.removed(l)) })
+	}
+	return not(and(runs, broken))
+}
+
+// certainly returns no for a change that is not understood.
+func certainly(o outcome) outcome {
+	if o == opaque {
+		return no
+	}
+	return o
 }

@@ -27,7 +27,7 @@ type term struct {
 	optional *schema.Location
 }
 
-// termOf reads x as a field selected from self or oldSelf, in a rule that stands at a location.
+// termOf reads x, an expression of rule r, as a field selected from self or oldSelf.
 func termOf(r *Rule, x ast.Expr) (t term, ok bool) {
 	switch x.Kind() {
 	case ast.IdentKind:
@@ -54,7 +54,7 @@ type readTerm struct {
 	ok bool
 }
 
-// term is termOf, which it asks once for each expression.
+// term returns the result of termOf, which it calls once for each expression.
 func (r *Rule) term(x ast.Expr) (term, bool) {
 	known, ok := r.terms[x]
 	if !ok {
@@ -115,7 +115,7 @@ func termsIn(r *Rule, x ast.Expr) []term {
 	return terms
 }
 
-// fields reads the fields that a rule names in a world. why is the first thing that was not understood.
+// fields reads the fields that a rule names in a world. why is the reason for the first expression that was not understood.
 type fields struct {
 	world
 	rule *Rule
@@ -173,7 +173,7 @@ func typedOnly(s *spec.Schema) bool {
 // there tells whether the value of t exists.
 func (f *fields) there(t term) outcome { return f.present(t.side, t.at) }
 
-// reachable returns yes if what holds t exists, and fails if it does not, so that asking for t is an error.
+// reachable returns yes if the parent of t exists; if it does not, asking for t is an error, and reachable returns fails.
 func (f *fields) reachable(t term) outcome {
 	first := t.at
 	if t.optional != nil {
@@ -208,7 +208,7 @@ func orFail(there outcome) outcome {
 	return there
 }
 
-// fail reports whether x certainly reads a field that is absent, so that x is an error whatever else it does.
+// fail reports whether x certainly reads an absent field. Then x is an error, whatever else it does.
 func (f *fields) fail(x ast.Expr) bool {
 	failed := false
 	visit(x, func(x ast.Expr) bool {
@@ -236,87 +236,4 @@ func (f *fields) fail(x ast.Expr) bool {
 		return true
 	})
 	return failed
-}
-
-// outcome is what a CEL expression evaluates to when only part of its input is known.
-type outcome int
-
-const (
-	open   outcome = iota // not known yet
-	opaque                // the expression is not understood
-	no                    // false
-	yes                   // true
-	fails                 // an evaluation error
-)
-
-func of(b bool) outcome {
-	if b {
-		return yes
-	}
-	return no
-}
-
-// known reports whether o is a result of CEL.
-func (o outcome) known() bool { return o >= no }
-
-// refuses reports whether a rule with the outcome o refuses the update.
-func (o outcome) refuses() bool { return o == no || o == fails }
-
-// not, and, or follow CEL: an operand that decides alone prevails over an error.
-func not(a outcome) outcome {
-	switch a {
-	case yes:
-		return no
-	case no:
-		return yes
-	}
-	return a
-}
-
-func and(a, b outcome) outcome {
-	switch {
-	case a == no || b == no:
-		return no
-	case a == opaque || b == opaque:
-		return opaque
-	case a == open || b == open:
-		return open
-	case a == fails || b == fails:
-		return fails
-	}
-	return yes
-}
-
-func or(a, b outcome) outcome { return not(and(not(a), not(b))) }
-
-// same is == on booleans. Like every other function of CEL, it fails if an operand does.
-func same(a, b outcome) outcome {
-	if worst := strict(a, b); worst != yes {
-		return worst
-	}
-	return of(a == b)
-}
-
-// strict returns yes if both operands are known and do not fail, otherwise what prevents that.
-func strict(a, b outcome) outcome {
-	switch {
-	case a == fails || b == fails:
-		return fails
-	case a == opaque || b == opaque:
-		return opaque
-	case a == open || b == open:
-		return open
-	}
-	return yes
-}
-
-// choose is the operator ?:.
-func choose(condition outcome, then, otherwise func() outcome) outcome {
-	switch condition {
-	case yes:
-		return then()
-	case no:
-		return otherwise()
-	}
-	return condition
 }

@@ -236,7 +236,7 @@ func (w *wording) comparable(locks ...schema.Lock) bool {
 	return true
 }
 
-// longMapList reports whether a list of list-type map in s can have more than one item, so that it has an order.
+// longMapList reports whether a list of list-type map in s can have several items, whose order then matters.
 func longMapList(s *spec.Schema) bool {
 	return anywhere(s, func(s *spec.Schema) bool {
 		return s.Extensions[schema.KeyListType] == schema.ListMap && (s.MaxItems == nil || *s.MaxItems > 1)
@@ -312,8 +312,8 @@ func (w *wording) keys(lock schema.Lock, fixAdded, fixRemoved bool) {
 	}
 }
 
-// subset requires that every key of object a is in object b, where 1 is the new object and 2 the old one. An absent b has
-// no keys.
+// subset adds a rule that every key of object a is in object b, where 1 is the new object and 2 the old one. An absent
+// object has no keys.
 func (w *wording) subset(a, b int, contains func(in string) string, message string, lock schema.Lock) {
 	if present(w.of) {
 		self := []string{1: "self", 2: "oldSelf"}
@@ -322,49 +322,4 @@ func (w *wording) subset(a, b int, contains func(in string) string, message stri
 	}
 	x, y := fmt.Sprintf("%%[%d]s", a), fmt.Sprintf("%%[%d]s", b)
 	w.above(fmt.Sprintf("!has(%s) || %s.all(key, has(%s) && %s)", x, x, y, contains(y)), message, lock)
-}
-
-// keyKind is what the keys of a value are.
-type keyKind int
-
-const (
-	noKeys   keyKind = iota
-	mapKeys          // the keys of additionalProperties
-	setItems         // the items of a set
-	listKeys         // the keys of a keyed list
-)
-
-// keysOf returns the kind of keys at l for which CEL and a lock agree.
-func keysOf(l *schema.Location) keyKind {
-	s := l.Schema
-	switch {
-	case s.Type.Contains("object") && l.Values != nil && len(l.Properties) == 0 && !preservesUnknown(s):
-		return mapKeys
-	case s.Type.Contains("array") && l.Items != nil && l.Marks.ListType == schema.ListSet && unequal(s) == "":
-		return setItems
-	case s.Type.Contains("array") && l.Items != nil && l.Marks.ListType == schema.ListMap && keysApart(s) == "" && plainKeys(l):
-		return listKeys
-	}
-	return noKeys
-}
-
-// plainKeys reports whether CEL's == on the list-map keys of l means what a lock's equality means.
-func plainKeys(l *schema.Location) bool {
-	return !slices.ContainsFunc(l.Marks.ListMapKeys, func(key string) bool { return unequal(l.Items.Property(key).Schema) != "" })
-}
-
-// hasSize reports whether values of s have a size in CEL.
-func hasSize(s *spec.Schema) bool {
-	return s.Type.Contains("array") || s.Type.Contains("string") || s.Type.Contains("object") && len(s.Properties) == 0
-}
-
-// emptyAllowed reports whether a valid value of s can have the size 0.
-func emptyAllowed(s *spec.Schema) bool {
-	switch {
-	case s.Type.Contains("array"):
-		return s.MinItems == nil || *s.MinItems == 0
-	case s.Type.Contains("string"):
-		return admits(s, "")
-	}
-	return s.MinProperties == nil || *s.MinProperties == 0
 }

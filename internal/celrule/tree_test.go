@@ -108,7 +108,7 @@ func TestRelevant(t *testing.T) {
 			gone = locate(t, tr, c.gone)
 		}
 		var got []string
-		for _, r := range relevant(all, find(c.rule), gone) {
+		for _, r := range newRuleIndex(all, nil).relevant(find(c.rule), gone, nil) {
 			got = append(got, r.Text)
 		}
 		if got[0] != c.rule {

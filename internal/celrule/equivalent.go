@@ -8,15 +8,14 @@ import (
 
 	"github.com/fieldlock/fieldlock/internal/schema"
 	"github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/common/operators"
 )
 
-// understanding is one transition rule while it is being read as locks.
+// understanding is a transition rule and how far it has been read as locks.
 type understanding struct {
 	rule   *Rule
 	parts  []*part
 	reason string // why it cannot be read at all, or ""
-	// needless is set if the rule refuses nothing, so that it needs no lock.
-	needless bool
 }
 
 // part is a conjunct of a rule.
@@ -25,8 +24,8 @@ type part struct {
 	chain *chain
 	locks []candidate // that refuse what the part refuses, once done
 	done  bool
-	// creation is set if the part, which is of an optionalOldSelf rule, also refuses values that have no old value. No lock
-	// judges those.
+	// creation is set if the part also refuses values that have no old value, which only a rule with optionalOldSelf can.
+	// Locks do not judge such values.
 	creation bool
 	reason   string // why it is not done
 }
@@ -36,7 +35,7 @@ func newUnderstanding(t *tree, r *Rule) *understanding {
 	if u.reason != "" {
 		return u
 	}
-	for _, x := range conjuncts(r.expr) {
+	for _, x := range operands(r.expr, operators.LogicalAnd) {
 		p := &part{expr: x}
 		if p.chain, p.reason = chainOf(t, r, x); p.chain == nil {
 			u.reason = p.reason
@@ -46,154 +45,9 @@ func newUnderstanding(t *tree, r *Rule) *understanding {
 	return u
 }
 
-func (u *understanding) done() bool {
-	return u.needless || u.reason == "" && !slices.ContainsFunc(u.parts, func(p *part) bool { return !p.done })
-}
-
-// rest returns the rule that has to stay next to the locks, for values that have no old value; "" if none has to.
-func (u *understanding) rest() string {
-	switch creation := slices.ContainsFunc(u.parts, func(p *part) bool { return p.creation }); {
-	case u.needless || !creation:
-		return ""
-	case !slices.ContainsFunc(u.parts, func(p *part) bool { return len(p.locks) > 0 }):
-		return u.rule.Text
-	}
-	return "!oldSelf.hasValue() ? (" + u.rule.Text + ") : true"
-}
-
-// why returns why the rule is not recognized.
-func (u *understanding) why() string {
-	if u.reason != "" {
-		return u.reason
-	}
-	for _, p := range u.parts {
-		if !p.done && p.reason != "" {
-			return p.reason
-		}
-	}
-	return "no lock is equivalent"
-}
-
-// cover says what refuses the updates that u, which is done, refuses and its own locks do not; "" for nothing.
-func (u *understanding) cover(t *tree, now *accepted) string {
-	locked, byLocks, byPlain := false, false, u.needless && !t.needless(u.rule, nil)
-	parts := u.parts
-	if u.needless {
-		parts = nil
-	}
-	for _, p := range parts {
-		locked = locked || len(p.locks) > 0
-		byOwn := func(s *state) bool {
-			return slices.ContainsFunc(p.locks, func(w candidate) bool { return w.refuses(s) })
-		}
-		for _, s := range shapesOf(p.chain) {
-			o, _ := judge(u.rule, p.expr, s)
-			if !o.refuses() || p.creation && !s.hasOld() || byOwn(s) {
-				continue
-			}
-			plain := !now.refuses(s)
-			byLocks, byPlain = byLocks || !plain, byPlain || plain
-		}
-	}
-	switch {
-	case locked && byPlain:
-		return "a plain rule covers the rest"
-	case locked:
-		return ""
-	case byLocks && byPlain:
-		return "other locks and a plain rule already cover it"
-	case byPlain:
-		return "a plain rule already covers it"
-	case byLocks:
-		return "other locks already cover it"
-	}
-	return "it refuses no update of a value that exists, so no lock is needed"
-}
-
-// locks lists the locks of all parts, each once, in the words in which changes writes them.
-func (u *understanding) locks(changes changes) []LockAt {
-	var locks []LockAt
-	for _, p := range u.parts {
-		for _, w := range p.locks {
-			l := w.at(p.chain)
-			if lock := lockAt(l, asLock(w.lock, changes.at(l).SetKeys)); !slices.Contains(locks, lock) {
-				locks = append(locks, lock)
-			}
-		}
-	}
-	slices.SortStableFunc(locks, func(a, b LockAt) int { return cmp.Compare(a.SchemaPath, b.SchemaPath) })
-	return locks
-}
-
-// asLock returns what stands for word among keys, which are those of a field.
-func asLock(word schema.Lock, keys map[string]any) schema.Lock {
-	for _, lock := range schema.Locks() {
-		if keys[lock.Key()] == true {
-			return lock
-		}
-	}
-	if word == valueFixed {
-		return schema.NoModify
-	}
-	return word
-}
-
-// accepted are the locks of a schema as words: its own, and those that rules have been read as.
-type accepted struct {
-	words map[*schema.Location][]schema.Lock
-	// zero are the fields whose zero value counts as absent, by x-kubernetes-normalize: zero.
-	zero map[*schema.Location]bool
-}
-
-func (a *accepted) clone() *accepted { return &accepted{maps.Clone(a.words), maps.Clone(a.zero)} }
-
-func (a *accepted) add(l *schema.Location, w candidate) {
-	a.words[l] = append(slices.Clip(a.words[l]), w.lock)
-	if w.zero {
-		a.zero[l] = true
-	}
-}
-
-// clash reports whether w cannot be accepted at l: a normalized field changes what the locks at it and above it compare.
-func (a *accepted) clash(l *schema.Location, w candidate) bool {
-	if w.zero {
-		for up := l.Parent(); up != nil; up = up.Parent() {
-			if len(a.words[up]) > 0 || up.Marks.Locked() {
-				return true
-			}
-		}
-		return len(a.words[l]) > 0 && !a.zero[l]
-	}
-	for normal := range a.zero {
-		if within(normal, l) {
-			return true
-		}
-	}
-	return false
-}
-
-// refuses reports whether an accepted lock refuses every update in s. Where a lock depends on what the chain of s does not
-// tell apart, because another rule or conjunct made it a lock, the answer is no.
-func (a *accepted) refuses(s *state) bool {
-	for level, l := range s.at {
-		for _, lock := range a.words[l] {
-			w := candidate{lock, level, a.zero[l]}
-			if lock != valueFixed && w.decidedBy(s.chain) && w.refuses(s) {
-				return true
-			}
-		}
-	}
-	in := inside(s.last())
-	if in == nil {
-		return false
-	}
-	fixed := slices.Contains(a.words[in], valueFixed) || slices.Contains(a.words[in], schema.NoModify) && present(in)
-	return fixed && candidate{lock: valueFixed, level: len(s.at) - 1}.refuses(s)
-}
-
-// read tries to read all parts of u as locks, and returns what is accepted then, nil if it cannot. Locks of one part hold
-// for the others, in either order. Locks with x-kubernetes-normalize: zero are allowed if zero is set, for parts that
-// nothing else equals: they exclude other locks around.
+// read reads all parts of u as locks, and returns before with these locks added; nil if a part has no equivalent locks. Each
+// part may rely on the locks of the others. If zero is set, parts without another equivalent may become locks with
+// x-kubernetes-normalize: zero, which exclude other locks at and above the field.
 func (u *understanding) read(before *accepted, zero bool) *accepted {
 	now := before.clone()
 	for again := true; again && !u.done(); {
@@ -208,8 +62,8 @@ func (u *understanding) read(before *accepted, zero bool) *accepted {
 	return nil
 }
 
-// readParts reads those parts as locks that it can, and reports whether there are any. If zero is set, it stops at the
-// first one.
+// readParts reads parts as locks and adds the locks to now. It reports whether it has read any. If zero is set, it stops
+// after the first one.
 func (u *understanding) readParts(now *accepted, zero bool) bool {
 	some := false
 	for _, p := range u.parts {
@@ -238,7 +92,7 @@ func (p *part) equivalent(now *accepted, zero bool) (locks []candidate, ok bool)
 		switch {
 		case now.refuses(s):
 		case p.creation && !s.hasOld() && o != yes:
-			// The rest refuses it, or not. A lock that does is sound only if the rest does.
+			// The rest rule judges this state. A lock that refuses it is sound only if the rest rule certainly refuses it too.
 			if o.known() {
 				break
 			}
@@ -295,7 +149,7 @@ func firstUncovered(words []candidate, refused []*state) *state {
 	return nil
 }
 
-// explain says why no lock refuses s, which a rule does.
+// explain returns why no lock equals a rule that refuses s.
 func explain(s *state) string {
 	last := s.last()
 	if reason := s.tree.unlockable[last]; reason != "" {
@@ -317,9 +171,139 @@ func explain(s *state) string {
 	return fmt.Sprintf("whether %s may come or go depends on what is in it", s.at[shallow+1].Path)
 }
 
-// valueFixed is x-kubernetes-immutable on the values of a map or the items of a keyed list. Import weighs it next to the
-// words of x-fieldlock-update.
-const valueFixed schema.Lock = "valueFixed"
+func (u *understanding) done() bool {
+	return u.reason == "" && !slices.ContainsFunc(u.parts, func(p *part) bool { return !p.done })
+}
+
+// why returns why the rule is not recognized.
+func (u *understanding) why() string {
+	if u.reason != "" {
+		return u.reason
+	}
+	for _, p := range u.parts {
+		if !p.done && p.reason != "" {
+			return p.reason
+		}
+	}
+	return "no lock is equivalent"
+}
+
+// rest returns the rule that has to stay next to the locks, because it judges values without an old value; "" for none.
+func (u *understanding) rest() string {
+	switch {
+	case !slices.ContainsFunc(u.parts, func(p *part) bool { return p.creation }):
+		return ""
+	case !slices.ContainsFunc(u.parts, func(p *part) bool { return len(p.locks) > 0 }):
+		return u.rule.Text
+	}
+	return "!oldSelf.hasValue() ? (" + u.rule.Text + ") : true"
+}
+
+// cover names what else refuses updates that u refuses, if the locks of u, which is done, do not refuse all of them; "" if
+// they do.
+func (u *understanding) cover(now *accepted) string {
+	locked, byLocks, byPlain := false, false, false
+	for _, p := range u.parts {
+		locked = locked || len(p.locks) > 0
+		byOwn := func(s *state) bool {
+			return slices.ContainsFunc(p.locks, func(w candidate) bool { return w.refuses(s) })
+		}
+		for _, s := range shapesOf(p.chain) {
+			o, _ := judge(u.rule, p.expr, s)
+			if !o.refuses() || p.creation && !s.hasOld() || byOwn(s) {
+				continue
+			}
+			plain := !now.refuses(s)
+			byLocks, byPlain = byLocks || !plain, byPlain || plain
+		}
+	}
+	switch {
+	case locked && byPlain:
+		return "a plain rule covers the rest"
+	case locked:
+		return ""
+	case byLocks && byPlain:
+		return "other locks and a plain rule already cover it"
+	case byPlain:
+		return "a plain rule already covers it"
+	case byLocks:
+		return "other locks already cover it"
+	}
+	return "it refuses no update of a value that exists, so no lock is needed"
+}
+
+// locks lists the locks of all parts, each once, in the words in which changes writes them.
+func (u *understanding) locks(changes changes) []LockAt {
+	var locks []LockAt
+	for _, p := range u.parts {
+		for _, w := range p.locks {
+			l := w.at(p.chain)
+			if lock := lockAt(l, asLock(w.lock, changes.at(l).SetKeys)); !slices.Contains(locks, lock) {
+				locks = append(locks, lock)
+			}
+		}
+	}
+	slices.SortStableFunc(locks, func(a, b LockAt) int { return cmp.Compare(a.SchemaPath, b.SchemaPath) })
+	return locks
+}
+
+// asLock returns the lock that expresses word in the extension keys of a field: a key lock, or word itself.
+func asLock(word schema.Lock, keys map[string]any) schema.Lock {
+	for _, lock := range schema.Locks() {
+		if keys[lock.Key()] == true {
+			return lock
+		}
+	}
+	return word
+}
+
+// accepted are the locks of a schema as words of x-fieldlock-update: its own locks, and the locks that rules became.
+type accepted struct {
+	words map[*schema.Location][]schema.Lock
+	// zero are the fields whose zero value counts as absent, by x-kubernetes-normalize: zero.
+	zero map[*schema.Location]bool
+}
+
+func (a *accepted) clone() *accepted { return &accepted{maps.Clone(a.words), maps.Clone(a.zero)} }
+
+func (a *accepted) add(l *schema.Location, w candidate) {
+	a.words[l] = append(slices.Clip(a.words[l]), w.lock)
+	if w.zero {
+		a.zero[l] = true
+	}
+}
+
+// clash reports whether w cannot be accepted at l: a normalized field changes what the locks at it and above it compare.
+func (a *accepted) clash(l *schema.Location, w candidate) bool {
+	if w.zero {
+		for up := l.Parent(); up != nil; up = up.Parent() {
+			if len(a.words[up]) > 0 || up.Marks.Locked() {
+				return true
+			}
+		}
+		return len(a.words[l]) > 0 && !a.zero[l]
+	}
+	for normal := range a.zero {
+		if within(normal, l) {
+			return true
+		}
+	}
+	return false
+}
+
+// refuses reports whether an accepted lock refuses every update in s. It does not count locks whose verdict depends on facts
+// that the chain of s does not have, such as keys; another rule or conjunct brought those in.
+func (a *accepted) refuses(s *state) bool {
+	for level, l := range s.at {
+		for _, lock := range a.words[l] {
+			w := candidate{lock, level, a.zero[l]}
+			if w.decidedBy(s.chain) && w.refuses(s) {
+				return true
+			}
+		}
+	}
+	return false
+}
 
 // candidate is a lock at a level of a chain.
 type candidate struct {
@@ -330,22 +314,13 @@ type candidate struct {
 }
 
 // at returns the location that carries the lock.
-func (w candidate) at(c *chain) *schema.Location {
-	if w.lock == valueFixed {
-		return inside(c.at[w.level])
-	}
-	return c.at[w.level]
-}
+func (w candidate) at(c *chain) *schema.Location { return c.at[w.level] }
 
 // candidatesOf lists the locks that are allowed along the chain, the innermost first.
 func candidatesOf(c *chain) []candidate {
 	n := len(c.at) - 1
 	var all []candidate
-	switch keysOf(c.last()) {
-	case mapKeys, listKeys:
-		all = append(all, candidate{lock: valueFixed, level: n})
-		fallthrough
-	case setItems:
+	if keysOf(c.last()) != noKeys {
 		all = append(all, candidate{lock: schema.NoAddItem, level: n}, candidate{lock: schema.NoRemoveItem, level: n})
 	}
 	for level := n; level >= 0; level-- {
@@ -362,14 +337,14 @@ func candidatesOf(c *chain) []candidate {
 	return slices.DeleteFunc(all, func(w candidate) bool { return !w.allowed(c) || !w.decidedBy(c) })
 }
 
-// decidedBy reports whether the states of c tell apart what decides about w: whether the value is the zero value, and
-// which keys come and go.
+// decidedBy reports whether the states of c have the facts that w depends on: whether the value is the zero value, and which
+// keys come and go.
 func (w candidate) decidedBy(c *chain) bool {
 	last := w.level == len(c.at)-1
 	switch {
 	case w.zero:
 		return last && slices.Contains(c.literals, zeroOf(c.last()))
-	case w.lock == schema.NoAddItem, w.lock == schema.NoRemoveItem, w.lock == valueFixed:
+	case w.lock == schema.NoAddItem, w.lock == schema.NoRemoveItem:
 		return last && c.keyed
 	}
 	return true
@@ -382,7 +357,7 @@ func (w candidate) allowed(c *chain) bool {
 		return false
 	}
 	switch w.lock {
-	case valueFixed, schema.NoModify:
+	case schema.NoModify:
 		return unequal(l.Schema) == ""
 	case schema.NoAddItem, schema.NoRemoveItem:
 		// At level 0 the chain does not show whether the container is null.
@@ -407,13 +382,11 @@ func (w candidate) refuses(s *state) bool {
 		return set && !s.isEmpty[newSide] || s.both(level) && s.add
 	case schema.NoRemoveItem:
 		return unset && !s.isEmpty[oldSide] || s.both(level) && s.remove
-	case valueFixed:
-		return s.both(level) && s.modify
 	}
 	return false
 }
 
-// has reports whether one object has a value at the level of the lock, as the lock counts it.
+// has reports whether one object has a value at the level of the lock. A zero value may count as absent.
 func (w candidate) has(s *state, in side) bool {
 	if w.zero && s.literal[in] >= 0 && s.literals[s.literal[in]] == zeroOf(s.last()) {
 		return false

@@ -15,19 +15,19 @@ import (
 )
 
 // Conversion is how an API server converts objects between the versions of a CRD.
-type Conversion int
+type Conversion string
 
 const (
-	// CopyFields keeps the fields that both versions have at the same path: the strategy None.
-	CopyFields Conversion = iota
-	// AskWebhook may keep more.
-	AskWebhook
+	// ConversionNone keeps the fields that both versions have at the same path.
+	ConversionNone Conversion = "None"
+	// ConversionWebhook may keep more.
+	ConversionWebhook Conversion = "Webhook"
 )
 
 // LintVersions returns the findings of HolesBetween, by version.
 func LintVersions(served map[string]*spec.Schema, conversion Conversion) map[string][]immutability.Finding {
 	findings := map[string][]immutability.Finding{}
-	for version, holes := range HolesBetween(served, conversion) {
+	for version, holes := range new(Audit).HolesBetween(served, conversion) {
 		for _, h := range holes {
 			findings[version] = append(findings[version], h.Finding)
 		}
@@ -39,11 +39,6 @@ func LintVersions(served map[string]*spec.Schema, conversion Conversion) map[str
 // schemas of the served versions of one CRD by name, and returns the holes of each lax version: one for each field with
 // rules that it lacks, and one for each field that it lacks altogether. Such a version drops the value, and the next write
 // through the strict version sets another one; a conversion webhook may keep the value, so then the hole is a note.
-func HolesBetween(served map[string]*spec.Schema, conversion Conversion) map[string][]Hole {
-	return new(Audit).HolesBetween(served, conversion)
-}
-
-// HolesBetween returns what the function HolesBetween does, as far as the steps of the audit reach.
 func (a *Audit) HolesBetween(served map[string]*spec.Schema, conversion Conversion) map[string][]Hole {
 	auditors := map[string]*auditor{}
 	names := slices.Sorted(maps.Keys(served))
@@ -76,18 +71,18 @@ type laxVersion struct {
 type versionHole struct {
 	Hole
 	strict []string // the versions that have the rules
-	key    string   // way and schema path
+	key    string   // what the version lacks
 	texts  []string // of the rules
-	lacked string   // path of the field that the lax version does not have
+	lacked string   // path of the field that the lax version does not have, "" if it lacks the rules
 }
 
-// hole returns the hole at l, a location of the lax version.
-func (v *laxVersion) hole(way Way, strict, path string, l *schema.Location) *versionHole {
-	key := string(way) + path
+// hole returns the hole at l, a location of the lax version. key names what this version lacks, and strict is the version
+// that has it.
+func (v *laxVersion) hole(key, strict string, l *schema.Location) *versionHole {
 	i := slices.IndexFunc(v.holes, func(h *versionHole) bool { return h.key == key })
 	if i < 0 {
 		i = len(v.holes)
-		h := &versionHole{Hole: Hole{Way: way, Sure: true, Version: v.name}, key: key}
+		h := &versionHole{Hole: Hole{Sure: true}, key: key}
 		h.name(rule.CELVersionWithoutRule, l)
 		v.holes = append(v.holes, h)
 	}
@@ -105,15 +100,17 @@ func (v *laxVersion) worded() []Hole {
 			strict = "versions " + strings.Join(h.strict, " and ") + " have"
 		}
 		switch {
-		case h.Way == OtherVersion:
+		case h.lacked == "":
 			h.Message = fmt.Sprintf("a write through version %s gets around the rules that %s on %s; copy them to %s, or stop serving %s",
 				v.name, strict, fields, v.name, v.name)
-		case v.conversion == AskWebhook:
+		case v.conversion == ConversionWebhook:
 			h.Severity = immutability.SeverityNote
-			h.Message = fmt.Sprintf("possible: version %s does not have %s; unless the conversion webhook keeps the value, a write through %s drops it and the next one can set another, although %s rules on %s",
+			h.Message = fmt.Sprintf("possible: version %s does not have %s; unless the conversion webhook keeps the value, "+
+				"a write through %s drops it and the next one can set another, although %s rules on %s",
 				v.name, h.lacked, v.name, strict, fields)
 		default:
-			h.Message = fmt.Sprintf("version %s does not have %s; a write through %s drops the value and the next one can set another, although %s rules on %s; add the field to %s, or stop serving %s",
+			h.Message = fmt.Sprintf("version %s does not have %s; "+
+				"a write through %s drops the value and the next one can set another, although %s rules on %s; add the field to %s, or stop serving %s",
 				v.name, h.lacked, v.name, strict, fields, v.name, v.name)
 		}
 		holes = append(holes, h.Hole)
@@ -175,15 +172,15 @@ func (p *versionPair) addHoles(v *laxVersion) {
 		gone := p.missing(r.guards)
 		if gone != nil {
 			if sure, found := p.throughDrop(r, gone); found {
-				h := v.hole(DropField, p.strictName, gone.Path.Pointer(), p.lax.Find(gone.Parent().Path.Pointer()))
+				h := v.hole("field "+gone.Path.Pointer(), p.strictName, p.lax.Find(gone.Parent().Path.Pointer()))
 				h.lacked = gone.Path.String()
 				h.add(r, r.guardsWithin(gone), sure)
 			}
 			continue
 		}
 		if sure, found := p.throughUpdate(r); found {
-			h := v.hole(OtherVersion, p.strictName, r.SchemaPath, p.lax.Find(r.SchemaPath))
-			if len(r.guards) == 1 && len(h.Rules) == 0 {
+			h := v.hole("rules "+r.SchemaPath, p.strictName, p.lax.Find(r.SchemaPath))
+			if len(r.guards) == 1 && len(h.rules) == 0 {
 				h.name(rule.CELVersionWithoutRule, p.lax.Find(r.guards[0].Path.Pointer()))
 			}
 			if !slices.Contains(h.texts, r.Text) {
@@ -225,7 +222,7 @@ func (p *versionPair) throughDrop(r *readRule, gone *schema.Location) (sure, fou
 	return p.search(r, m, conditions)
 }
 
-// search is possible, and reports no hole that the steps of the audit did not suffice to judge.
+// search calls possible. It reports no hole if the audit ran out of steps.
 func (p *versionPair) search(r *readRule, m *scenario, conditions []condition) (sure, found bool) {
 	sure, found = possible(m, conditions)
 	return sure, found && !p.lax.leave(r.at)

@@ -1,0 +1,186 @@
+// Package celrule translates between locks and the CEL transition rules of custom resource definitions, and finds the
+// updates that get around such rules.
+//
+// Export writes locks as CEL rules, so that a stock API server enforces them, and ExportPolicy writes them as validations
+// of a ValidatingAdmissionPolicy. Import reads transition rules as locks. Lint and LintVersions find the ways around
+// transition rules.
+//
+// Each function takes the schema of one version of a CRD and leaves it as it is. Schema paths in its results are JSON
+// pointers from the root of that schema.
+//
+// Two things are equivalent here if they accept the same updates from one valid object to another. Valid objects are those
+// that an API server stores for the schema: pruned, defaulted, without null where the schema is not nullable, without
+// duplicates in sets and keyed lists, and accepted by the plain rules, those without oldSelf.
+package celrule
+
+import (
+	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"github.com/fieldlock/fieldlock/immutability"
+	"github.com/fieldlock/fieldlock/internal/celrule"
+)
+
+// Lock is a lock and the field that has it.
+type Lock struct {
+	Path       string // of the field: "spec.nodes[*].zone"
+	SchemaPath string // JSON pointer from the root of the schema
+	Lock       immutability.Lock
+}
+
+// Exported is what Export made of the locks of a schema.
+type Exported struct {
+	// Schema is the schema with the rules, and without the keys that a stock API server does not know.
+	Schema *spec.Schema
+	// Rules are the rules that Schema has for the locks, also those that it had already.
+	Rules []ExportedRule
+	// Rest are the locks that no rule of Schema enforces.
+	Rest []Unexported
+}
+
+// ExportedRule is a rule that is equivalent to locks.
+type ExportedRule struct {
+	SchemaPath string // of the node that has the rule
+	Rule       string // the CEL expression
+	Locks      []Lock
+}
+
+// Unexported is a lock without an equivalent rule, or one whose rule costs more than the API server allows.
+type Unexported struct {
+	Lock
+	Reason string
+	Remedy string // what would make it exportable, "" for nothing
+}
+
+// Export replaces the locks of s with equivalent CEL rules, for a stock API server. A rule is equivalent if it accepts the
+// same updates from one valid object to another. Locks without such a rule are in Rest, with the reason; nothing enforces
+// them in Schema. Export does not change s.
+//
+// It returns an *immutability.SchemaError if the locks of s are wrong, and an error if s is not a structural schema.
+func Export(s *spec.Schema) (Exported, error) {
+	made, err := celrule.Export(s)
+	if err != nil {
+		return Exported{}, err
+	}
+	out := Exported{Schema: celrule.Apply(s, made.Changes), Rest: restOf(made.Rest)}
+	for _, r := range made.Rules {
+		out.Rules = append(out.Rules, ExportedRule{r.SchemaPath, r.Rule, locksOf(r.Locks)})
+	}
+	return out, nil
+}
+
+// Policy is the locks of a schema as validations of a ValidatingAdmissionPolicy.
+type Policy struct {
+	Validations []PolicyValidation
+	// Rest are the locks that no validation enforces.
+	Rest []Unexported
+}
+
+// PolicyValidation is one validation of a policy.
+type PolicyValidation struct {
+	Expression string // over object and oldObject
+	Message    string
+	Locks      []Lock
+}
+
+// ExportPolicy writes the locks of s as validations of a ValidatingAdmissionPolicy. A policy sees objects without their
+// schema: it compares values deeply and in order, null and absent differ, and unknown fields count. So it can enforce other
+// locks than rules in a CRD: the order of keyed lists and unknown fields, but no sets inside a locked value. It does not
+// follow $ref.
+//
+// It returns an *immutability.SchemaError if the locks of s are wrong.
+func ExportPolicy(s *spec.Schema) (Policy, error) {
+	made, err := celrule.ExportPolicy(s)
+	if err != nil {
+		return Policy{}, err
+	}
+	out := Policy{Rest: restOf(made.Rest)}
+	for _, v := range made.Validations {
+		out.Validations = append(out.Validations, PolicyValidation{v.Expression, v.Message, locksOf(v.Locks)})
+	}
+	return out, nil
+}
+
+// Imported is what Import made of the transition rules of a schema.
+type Imported struct {
+	// Schema is the schema with locks in place of the recognized rules.
+	Schema *spec.Schema
+	// Recognized are the rules that became locks, Left those that stay rules.
+	Recognized, Left []ImportedRule
+}
+
+// ImportedRule is a transition rule.
+type ImportedRule struct {
+	Path       string // of the field that has the rule, "" for the root
+	SchemaPath string
+	Rule       string // the CEL expression
+	// Locks are the locks that the rule became. A recognized rule without locks refuses no update that the schema, other locks
+	// and plain rules accept.
+	Locks []Lock
+	// Rest is the rule that stays in Schema next to the locks, because the rule also judges values without an old value
+	// (optionalOldSelf); "" for none.
+	Rest string
+	// Reason is why a rule is left. For a recognized rule it names what refuses the updates that its own locks do not
+	// refuse, "" if they refuse all.
+	Reason string
+}
+
+// Import replaces the CEL transition rules of s with equivalent locks. It recognizes a rule if locks accept the same updates
+// from one valid object to another; rules of a field and of its ancestors are weighed together. All other rules stay, with
+// the reason. Plain rules, those without oldSelf, stay as they are and are not listed. Import does not change s.
+//
+// Cost: O(size of s), and for each rule the number of ways in which the fields that it names can change, which is small.
+func Import(s *spec.Schema) Imported {
+	made := celrule.Import(s)
+	out := Imported{Schema: celrule.Apply(s, made.Changes)}
+	for _, r := range made.Recognized {
+		out.Recognized = append(out.Recognized, ImportedRule{r.Path, r.SchemaPath, r.Text, locksOf(r.Locks), r.Rest, r.Cover})
+	}
+	for _, l := range made.Left {
+		out.Left = append(out.Left, ImportedRule{Path: l.Path, SchemaPath: l.SchemaPath, Rule: l.Text, Reason: l.Reason})
+	}
+	return out
+}
+
+// Lint returns the ways around the CEL transition rules of s, and the rules that refuse nothing, sorted by path. The API
+// server runs a transition rule only where the old and the new object both have the field. So a value that can be absent for
+// a while can change: unset it and set it, remove its parent and add it, remove its key and add it. Lint weighs the schema,
+// its locks and all its rules together. Where it does not understand a rule, it reports what the rule may allow; the command
+// fieldlock lint tries such findings on objects.
+//
+// Its work is bounded: in a schema with very many or very long rules, Lint does not look at all of them.
+func Lint(s *spec.Schema) []immutability.Finding { return celrule.Lint(s) }
+
+// Conversion is the strategy by which an API server converts objects between the versions of a CRD.
+type Conversion string
+
+const (
+	// ConversionNone keeps the fields that both versions have at the same path.
+	ConversionNone Conversion = "None"
+	// ConversionWebhook may keep more.
+	ConversionWebhook Conversion = "Webhook"
+)
+
+// LintVersions returns the ways around transition rules through another version of the CRD. It takes the schemas of the
+// served versions by name. The result has the findings by the name of the version that a write goes through: for each field
+// whose rules that version lacks, and for each field that it lacks altogether. In the latter case a write through it drops
+// the value, and the next write can set another one; with ConversionWebhook that finding is a note, because the webhook may
+// keep the value. Its work is bounded as that of Lint is.
+func LintVersions(served map[string]*spec.Schema, conversion Conversion) map[string][]immutability.Finding {
+	return celrule.LintVersions(served, celrule.Conversion(conversion))
+}
+
+func locksOf(list []celrule.LockAt) []Lock {
+	var locks []Lock
+	for _, l := range list {
+		locks = append(locks, Lock{l.Path, l.SchemaPath, immutability.Lock(l.Lock)})
+	}
+	return locks
+}
+
+func restOf(list []celrule.Unexported) []Unexported {
+	var rest []Unexported
+	for _, u := range list {
+		rest = append(rest, Unexported{Lock{u.Path, u.SchemaPath, immutability.Lock(u.Lock)}, u.Reason, u.Remedy})
+	}
+	return rest
+}

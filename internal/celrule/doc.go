@@ -1,0 +1,42 @@
+// Package celrule understands the CEL transition rules of custom resource definitions without any objects. It translates
+// locks to rules and rules to locks, and finds the updates that get around rules. Package immutability/celrule is its
+// public face.
+//
+// All of this rests on one question: does a rule accept an update of which only some facts are known? Import asks it for
+// every kind of update that the fields of one rule allow, and translates the rule only if locks give the same answer each
+// time. An Audit asks it for objects that it makes up fact by fact, until it has found a way around a rule or has refuted
+// that there is one.
+//
+// Valid objects are those that an API server stores for the schema: pruned, defaulted, without null where the schema is
+// not nullable, without duplicates in sets and keyed lists, and accepted by the plain rules, those without oldSelf. Both
+// objects of an update are valid.
+//
+// The package works on the schema of one version and does not read CRD documents. Its results are changes at schema paths,
+// JSON pointers from the root of the schema.
+//
+// The chapters in reading order. Rules and their verdicts:
+//
+//	rule        the rules of a schema, the fields that they read, and the locations where locks and CEL differ
+//	expression  CEL expressions: parsing, walking, literals, and the literals that a schema admits
+//	term        the fields that a rule selects from self and oldSelf, and when selecting one is an error
+//	evaluation  the verdict of a rule on an update of which some facts are unknown; a new form of CEL begins here
+//	list        all and exists over the keys of maps and keyed lists, and over the items of sets
+//	equality    where CEL's == on values of a schema is the equality of a lock, and which values have keys
+//
+// From rules to locks and back:
+//
+//	change      changes of a schema at schema paths
+//	state       every kind of update of the fields that one rule reads
+//	equivalent  the locks that refuse the same kinds of updates as a rule
+//	import      all rules of a schema as locks
+//	export      locks as rules
+//	cost        what the API server's estimator says of a rule's cost, and the limits that would lower it
+//	policy      locks as validations of a ValidatingAdmissionPolicy
+//
+// Ways around rules:
+//
+//	scenario    up to three objects of which some facts are assumed, and the updates between them
+//	search      finding a scenario that satisfies conditions, and the rules that matter to it
+//	lint        an Audit: ways around the rules of one version, rules that refuse nothing, and fixes
+//	versions    ways around rules through another version of the CRD
+package celrule

@@ -1,0 +1,179 @@
+package celrule
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/fieldlock/fieldlock/internal/schema"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+)
+
+// Imported is what Import found in one schema.
+type Imported struct {
+	Changes    []Change // by schema path
+	Recognized []Recognized
+	Left       []Left
+}
+
+// Recognized is a transition rule whose verdicts on updates of existing values are those of locks.
+type Recognized struct {
+	Rule
+	Locks []LockAt // empty for a rule that refuses no update of an existing value
+	// Rest is the rule that stays next to the locks, because the rule also judges values that have no old value
+	// (optionalOldSelf); "" for none.
+	Rest string
+	// Cover says what refuses the updates that the rule refuses and Locks do not, such as a plain rule or the locks that other
+	// rules became; "" if Locks refuse them all. Plain rules, those without oldSelf, stay as they are.
+	Cover string
+}
+
+// Left is a transition rule that stays a rule.
+type Left struct {
+	Rule
+	Reason string
+}
+
+// Import reads the transition rules of s as locks. A rule is recognized if there are locks that give the same verdict for
+// every update from one valid object to another; the rules of a field and of its ancestors are weighed together. All
+// others are left, with the reason. A rule with optionalOldSelf also judges values without an old value; that part stays a rule.
+// Rules without oldSelf are neither changed nor listed. Cost: O(size of s), and for each rule the number of states of the
+// fields that it names, which is small.
+func Import(s *spec.Schema) Imported {
+	im := &importer{tree: readTree(s), now: &accepted{map[*schema.Location][]schema.Lock{}, map[*schema.Location]bool{}}}
+	for _, l := range im.All {
+		if words := wordsOf(l); len(words) > 0 {
+			im.now.words[l] = words
+		}
+		for _, r := range im.rules[l] {
+			if r.Transition {
+				im.read = append(im.read, newUnderstanding(im.tree, r))
+			}
+		}
+	}
+	im.settle()
+	return im.result()
+}
+
+type importer struct {
+	*tree
+	read []*understanding // of every transition rule
+	now  *accepted
+}
+
+// settle recognizes rules until it can recognize no more. A rule may depend on locks that another one becomes. Locks with
+// x-kubernetes-normalize: zero come last.
+func (im *importer) settle() {
+	for _, zero := range []bool{false, true} {
+		for again := true; again; {
+			again = false
+			for _, u := range im.read {
+				if u.reason != "" || u.done() {
+					continue
+				}
+				if now := u.read(im.now, zero); now != nil {
+					im.now, again = now, true
+				}
+			}
+		}
+	}
+}
+
+// result turns what was accepted into changes.
+func (im *importer) result() Imported {
+	var out Imported
+	changes := changes{}
+	for _, l := range im.All {
+		given := wordsOf(l)
+		if words := im.now.words[l]; len(words) > len(given) {
+			changes.at(l).SetKeys = lockKeys(l, words[len(given):], im.now.zero[l])
+		}
+	}
+	for _, u := range im.read {
+		if !u.done() {
+			out.Left = append(out.Left, Left{*u.rule, u.why()})
+			continue
+		}
+		rest := u.rest()
+		if rest != u.rule.Text {
+			c := changes.at(u.rule.at)
+			c.DropRules = append(c.DropRules, u.rule.Index)
+			if rest != "" {
+				entry := maps.Clone(u.rule.entry())
+				entry["rule"] = rest
+				c.AddRules = append(c.AddRules, entry)
+			}
+		}
+		out.Recognized = append(out.Recognized, Recognized{*u.rule, u.locks(changes), rest, u.cover(im.now)})
+	}
+	out.Changes = changes.sorted()
+	return out
+}
+
+// lockKeys returns the extension keys for words at l, next to the locks that l has already. If zero is set, the zero
+// value of l counts as absent.
+func lockKeys(l *schema.Location, words []schema.Lock, zero bool) map[string]any {
+	keys := map[string]any{}
+	if zero {
+		keys[schema.KeyNormalize] = schema.NormalizeZero
+	}
+	has := func(w schema.Lock) bool { return slices.Contains(words, w) }
+	modify := has(schema.NoModify)
+	if modify && hasMapList(l.Schema) {
+		keys[schema.KeyMapListOrder] = schema.OrderIgnored
+	}
+	if !l.Marks.Locked() && !zero {
+		if modify && present(l) {
+			keys[schema.KeyImmutable] = true
+			return keys
+		}
+		if lock := keyLock(l, has); lock != "" {
+			keys[lock.Key()] = true
+			return keys
+		}
+	}
+	var update []any
+	for _, word := range schema.Words() {
+		w := schema.Lock(word)
+		implied := w == schema.NoAddItem && modify && has(schema.NoSet) || w == schema.NoRemoveItem && modify && has(schema.NoUnset)
+		if has(w) && !implied || l.Marks.Has(w) {
+			update = append(update, word)
+		}
+	}
+	keys[schema.KeyUpdate] = update
+	return keys
+}
+
+// keyLock returns the key lock that is equivalent to the words at l, which has no others, or "".
+func keyLock(l *schema.Location, has func(schema.Lock) bool) schema.Lock {
+	if has(schema.NoSet) || has(schema.NoUnset) || has(schema.NoModify) || keysOf(l) == listKeys {
+		return ""
+	}
+	var refused schema.Change
+	for _, word := range []schema.Lock{schema.NoAddItem, schema.NoRemoveItem} {
+		if has(word) {
+			refused |= word.Refuses()
+		}
+	}
+	on := schema.SetList
+	if keysOf(l) == mapKeys {
+		on = schema.Map
+	}
+	for _, lock := range schema.Locks() {
+		if lock.Key() != schema.KeyUpdate && lock.Refuses() == refused && lock.AllowedOn(on) {
+			return lock
+		}
+	}
+	return ""
+}
+
+// wordsOf returns the locks of l as words.
+func wordsOf(l *schema.Location) []schema.Lock {
+	if normalizedAround(l) {
+		return nil // the locks do not compare the way CEL does
+	}
+	var words []schema.Lock
+	for _, lock := range l.Marks.Locks {
+		words = append(words, lock.AsWords()...)
+	}
+	return words
+}
