@@ -18,16 +18,18 @@ import (
 	"github.com/fieldlock/fieldlock/internal/rule"
 )
 
-// CRDs makes kinds from CRDs. The zero value reads the locks in the schemas and in the annotation fieldlock.dev/locks;
-// an object of the API has only the annotation left.
-type CRDs struct {
-	// Options are for compiling each schema.
-	Options []immutability.Option
+// Loader makes kinds from CRDs. It reads the locks in the schemas and in the annotation fieldlock.dev/locks; an object of the
+// API has only the annotation left. It is safe for concurrent use.
+type Loader struct {
+	options []immutability.Option
 }
+
+// New returns a Loader that compiles each schema with opts.
+func New(opts ...immutability.Option) *Loader { return &Loader{options: opts} }
 
 // Read makes a kind from each CRD in a file of YAML or JSON with one document or many; errors begin with the name.
 // Documents of other kinds are skipped. If a CRD cannot be read or compiled it returns no kinds.
-func (l CRDs) Read(name string, data []byte) ([]admission.Kind, error) {
+func (l *Loader) Read(name string, data []byte) ([]admission.Kind, error) {
 	crds, err := crd.Read(name, data)
 	if err != nil {
 		return nil, err
@@ -44,7 +46,7 @@ func (l CRDs) Read(name string, data []byte) ([]admission.Kind, error) {
 }
 
 // Object makes a kind from a CRD object. The error names every version that cannot be compiled.
-func (l CRDs) Object(object *apiextensionsv1.CustomResourceDefinition) (admission.Kind, error) {
+func (l *Loader) Object(object *apiextensionsv1.CustomResourceDefinition) (admission.Kind, error) {
 	if object == nil {
 		return admission.Kind{}, errors.New("the CRD is nil")
 	}
@@ -57,7 +59,7 @@ func (l CRDs) Object(object *apiextensionsv1.CustomResourceDefinition) (admissio
 
 // Load puts the kind of a CRD object into r. If its locks cannot be read, Load records the fault in r and returns it. Call
 // it from a controller for every state of the CRD. An object without a kind changes nothing.
-func (l CRDs) Load(r *admission.Registry, object *apiextensionsv1.CustomResourceDefinition) error {
+func (l *Loader) Load(r *admission.Registry, object *apiextensionsv1.CustomResourceDefinition) error {
 	kind, err := l.Object(object)
 	if err == nil {
 		r.Put(kind)
@@ -75,7 +77,7 @@ func KindOf(object *apiextensionsv1.CustomResourceDefinition) schema.GroupKind {
 }
 
 // kind compiles the served versions of c, which nobody else uses.
-func (l CRDs) kind(c *crd.CRD) (admission.Kind, error) {
+func (l *Loader) kind(c *crd.CRD) (admission.Kind, error) {
 	k := admission.Kind{
 		GroupKind: schema.GroupKind{Group: c.Group, Kind: c.Kind},
 		Resource:  c.Plural,
@@ -86,7 +88,7 @@ func (l CRDs) kind(c *crd.CRD) (admission.Kind, error) {
 		if !v.Served {
 			continue
 		}
-		validator, err := v.Compile(l.Options...)
+		validator, err := v.Compile(l.options...)
 		if err != nil {
 			errs = append(errs, err)
 			continue
@@ -101,11 +103,11 @@ func (l CRDs) kind(c *crd.CRD) (admission.Kind, error) {
 }
 
 // setGaps sets the gaps of the served versions: what lint warns about.
-func (l CRDs) setGaps(k admission.Kind, c *crd.CRD) {
+func (l *Loader) setGaps(k admission.Kind, c *crd.CRD) {
 	if len(k.Versions) < 2 {
 		return
 	}
-	for _, f := range crd.Lint(c, l.Options...) {
+	for _, f := range crd.Lint(c, l.options...) {
 		if f.Rule != rule.VersionUnlocked {
 			continue
 		}
