@@ -17,16 +17,17 @@ import (
 	"sync"
 
 	"github.com/fieldlock/fieldlock/immutability/crd"
-	"github.com/fieldlock/fieldlock/internal/celrun"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/rawschema"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/objectmeta"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	"k8s.io/kube-openapi/pkg/validation/spec"
+	kjson "sigs.k8s.io/json"
 )
 
 // Preparer prepares objects of one version of a CRD. It is safe for concurrent use.
@@ -108,8 +109,12 @@ func remove(value any, steps []any) bool {
 // toStructural converts the schema as the API server does when it starts to serve a CRD. It returns nil for a schema that
 // is not structural if preserveUnknownFields allows that.
 func toStructural(v *crd.Version) (*structuralschema.Structural, error) {
-	raw, err := decoded(v.Schema)
+	text, err := v.Schema.MarshalJSON()
 	if err != nil {
+		return nil, unusable(v, "", err)
+	}
+	var raw map[string]any
+	if err := json.Unmarshal(text, &raw); err != nil {
 		return nil, unusable(v, "", err)
 	}
 	if path, why := rawschema.NotStructural(raw); why != "" {
@@ -118,22 +123,11 @@ func toStructural(v *crd.Version) (*structuralschema.Structural, error) {
 		}
 		return nil, unusable(v, path, errors.New(why))
 	}
-	structural, err := convert(v)
+	structural, err := convert(text, v.CRD().PreserveUnknownFields)
 	if err != nil {
 		return nil, unusable(v, "", err)
 	}
 	return structural, nil
-}
-
-// decoded returns a schema as JSON has it.
-func decoded(s *spec.Schema) (map[string]any, error) {
-	data, err := json.Marshal(s)
-	if err != nil {
-		return nil, err
-	}
-	var raw map[string]any
-	err = json.Unmarshal(data, &raw)
-	return raw, err
 }
 
 // unusable returns the error about a schema that is not structural, with the schema path of the reason if it is known.
@@ -148,15 +142,19 @@ func unusable(v *crd.Version, path string, reason error) error {
 	return fmt.Errorf("%s: the schema is not structural, so the API server could not prune and default by it: %w", subject, reason)
 }
 
-// convert takes the schema through the API server: decoded as JSONSchemaProps, which drops the keys that it does
+// convert takes the text of a schema through the API server: decoded as JSONSchemaProps, which drops the keys that it does
 // not know, converted, made structural, its defaults pruned.
-func convert(v *crd.Version) (*structuralschema.Structural, error) {
-	internal, err := celrun.Convert(v.Schema)
-	if err != nil {
+func convert(text []byte, preserveUnknown bool) (*structuralschema.Structural, error) {
+	var external apiextensionsv1.JSONSchemaProps
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(text, &external); err != nil {
 		return nil, err
 	}
-	structural, err := structuralschema.NewStructural(internal)
-	if err != nil || v.CRD().PreserveUnknownFields {
+	var internal apiextensions.JSONSchemaProps
+	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(&external, &internal, nil); err != nil {
+		return nil, err
+	}
+	structural, err := structuralschema.NewStructural(&internal)
+	if err != nil || preserveUnknown {
 		return structural, err
 	}
 	return structural, defaulting.PruneDefaults(structural)
