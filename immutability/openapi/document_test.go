@@ -1,6 +1,7 @@
 package openapi_test
 
 import (
+	"go/token"
 	"io/fs"
 	"strings"
 	"testing"
@@ -210,6 +211,26 @@ func TestRealDocuments(t *testing.T) {
 		}
 		if kinds < 9 {
 			t.Errorf("%s has %d kinds", module, kinds)
+		}
+	}
+}
+
+// TestFromUnstructured: a decoded object has the places that its source knows; one that is neither is an error with its place.
+func TestFromUnstructured(t *testing.T) {
+	source := openapi.WithSource("own.yaml", 2, func(steps []any) token.Position { return token.Position{Line: 10 + len(steps), Column: 3} })
+	d, err := openapi.FromUnstructured(map[string]any{"$schema": "x", "properties": map[string]any{"a": map[string]any{"type": 1}}}, source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := d.Position(d.Root, "/properties/a").String(); d.File != "own.yaml" || got != "own.yaml:12:3" {
+		t.Errorf("the file is %q, a property is at %s", d.File, got)
+	}
+	if _, err := d.Resolve(d.Root); err == nil || !strings.HasPrefix(err.Error(), "own.yaml:13: document 2: properties.a.type: ") {
+		t.Errorf("error %v, want one with file, line and document", err)
+	}
+	for _, object := range []map[string]any{nil, {"a": 1}, {"apiVersion": "v1", "kind": "List", "type": "object"}} {
+		if d, err := openapi.FromUnstructured(object, source); d != nil || err == nil || !strings.HasPrefix(err.Error(), "own.yaml:10: it is neither") {
+			t.Errorf("%v: error %v", object, err)
 		}
 	}
 }
