@@ -12,8 +12,8 @@
 // reads and the constants in it. Where that is not enough, each object is made valid on its own first. The search is
 // deterministic and bounded by a number of evaluations, never by time.
 //
-// From the bottom: paths in objects (path.go), values for a schema (text.go, regex.go, value.go), what a rule reads
-// (reads.go), the judge (kind.go, judge.go, memo.go), repairs (affix.go, goal.go, repair.go, combine.go), the search
-// (search.go, stage.go, shrink.go), valid objects that holes have in common (base.go), ways around (way.go, rekey.go,
-// differ.go), and the face (witness.go).
+// The chapters, from the bottom: paths in objects (path), texts for a pattern and values for a schema (text, value), what
+// a rule reads and what refuses an object (problem), the versions of a kind and their judge (kind), edits that may repair
+// an object (goal, repair), the search and its bounds (search), ways around a lock (way), and the face (witness). Attack
+// makes random updates for users' tests.
 package witness

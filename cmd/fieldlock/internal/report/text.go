@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// textFormat is for people. Its parts are in check_text.go, this file and tree.go.
+// textFormat is for people. The text of check is a chapter of its own, check_text.go.
 var textFormat = Format{Name: "text", Check: checkText, Lint: lintText, Locks: locksText}
 
 // lintText prints the findings by CRD. A finding that several versions share is printed once.
