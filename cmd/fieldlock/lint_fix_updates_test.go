@@ -77,7 +77,8 @@ func schemaIn(t *testing.T, file string) *spec.Schema {
 	if err != nil || len(crds) != 1 {
 		t.Fatalf("got %d CRDs and the error %v, want one CRD", len(crds), err)
 	}
-	return crds[0].Version("v1").Schema
+	v, _ := crds[0].Version("v1")
+	return v.Schema
 }
 
 func violations(t *testing.T, rules *celrun.Validator, newObj, oldObj map[string]any) []celrun.Violation {

@@ -199,7 +199,8 @@ func lockLines(t *testing.T, text []byte, marks []mark) string {
 	}
 	lines := strings.SplitAfter(string(text), "\n")
 	for _, m := range marks {
-		at := crds[0].Version(m.version).Position(m.schemaPath)
+		version, _ := crds[0].Version(m.version)
+		at := version.Position(m.schemaPath)
 		key := lines[at.Line-1]
 		name := m.schemaPath[strings.LastIndex(m.schemaPath, "/")+1:]
 		// The text of a line may have grown by the lines that other marks added below its key.

@@ -39,11 +39,14 @@ type state struct {
 
 var _ k8sadmission.ValidationInterface = (*follower)(nil)
 
-func newFollower(code immutability.StatusCode) *follower {
-	f := &follower{registry: &admission.Registry{}, loaded: map[string]state{}}
-	f.Plugin = apiserver.NewPlugin(f.registry, code)
-	f.registry.SetComplete() // a kind is loaded before it is checked
-	return f
+func newFollower(code immutability.StatusCode) (*follower, error) {
+	registry := &admission.Registry{}
+	registry.SetComplete() // a kind is loaded before it is checked
+	plugin, err := apiserver.NewPlugin(registry, apiserver.WithStatusCode(code))
+	if err != nil {
+		return nil, err
+	}
+	return &follower{Plugin: plugin, registry: registry, loaded: map[string]state{}}, nil
 }
 
 // lister returns the CRDs that are served, and nil until the server is built.
@@ -78,6 +81,6 @@ func (f *follower) load(served *apiextensionsv1.CustomResourceDefinition) {
 		f.registry.Delete(loader.KindOf(served)) // the locks of a CRD that is gone are not to stay in force
 	}
 	// An error is a fault in the registry, which refuses what it cannot check.
-	_ = loader.CRDs{}.Load(f.registry, served)
+	_ = loader.New().Load(f.registry, served)
 	f.loaded[served.Name] = now
 }

@@ -148,7 +148,10 @@ func (s *Server) build(o Options, etcd string) (*genericserver.GenericAPIServer,
 	config.OpenAPIConfig = genericserver.DefaultOpenAPIConfig(generatedopenapi.GetOpenAPIDefinitions, names)
 	config.OpenAPIV3Config = genericserver.DefaultOpenAPIV3Config(generatedopenapi.GetOpenAPIDefinitions, names)
 
-	follower := newFollower(o.StatusCode)
+	follower, err := newFollower(o.StatusCode)
+	if err != nil {
+		return nil, err
+	}
 	config.AdmissionControl = admission.NewChainHandler(crdLint{}, follower)
 	config.BuildHandlerChainFunc = func(inner http.Handler, c *genericserver.Config) http.Handler {
 		return genericserver.DefaultBuildHandlerChain(newKeyFilter(inner, follower.lister), c)

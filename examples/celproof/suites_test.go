@@ -14,6 +14,7 @@ import (
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/internal/celrule"
 	"github.com/fieldlock/fieldlock/immutability/crd"
+	"github.com/fieldlock/fieldlock/immutability/crd/prepare"
 	"github.com/fieldlock/fieldlock/internal/celrun"
 	"github.com/fieldlock/fieldlock/internal/suite"
 )
@@ -33,6 +34,7 @@ func TestSuites(t *testing.T) {
 			continue
 		}
 		v := c.Versions[0]
+		preparer := prepare.New(v)
 		object, err := newObjectSchema(encode(t, v.Schema))
 		if err != nil || s.MapListOrder != "" {
 			left += len(s.Cases)
@@ -42,8 +44,8 @@ func TestSuites(t *testing.T) {
 		enforced := celrun.New(celrule.Apply(sayable, rules.Changes), nil)
 		locks := immutability.MustCompile(sayable)
 		for _, k := range s.Cases {
-			newObj, okNew := stored(v, object, k.New)
-			oldObj, okOld := stored(v, object, k.Old)
+			newObj, okNew := stored(preparer, object, k.New)
+			oldObj, okOld := stored(preparer, object, k.Old)
 			if !okNew || !okOld {
 				left++
 				continue
@@ -65,12 +67,12 @@ func TestSuites(t *testing.T) {
 }
 
 // stored returns the object as an API server stores it, and whether it does.
-func stored(v *crd.Version, object *objectSchema, raw json.RawMessage) (map[string]any, bool) {
+func stored(preparer *prepare.Preparer, object *objectSchema, raw json.RawMessage) (map[string]any, bool) {
 	obj, ok := suite.Value(raw).(map[string]any)
 	if !ok {
 		return nil, false
 	}
-	prepared, err := v.Prepare(obj)
+	prepared, err := preparer.Prepare(obj)
 	return prepared, err == nil && object.valid(prepared)
 }
 

@@ -181,7 +181,7 @@ func TestMarksChange(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := (loader.CRDs{}).Load(w.registry, w.typed(broken)); err == nil {
+	if err := loader.New().Load(w.registry, w.typed(broken)); err == nil {
 		t.Errorf("locks at a schema path that does not exist were loaded")
 	}
 	checkVerdict(t, patch(`{"spec": {"class": "bronze"}}`), []string{"spec.class"})

@@ -133,7 +133,7 @@ func TestWebhookModes(t *testing.T) {
 	if err := w.setClass("silver"); !apierrors.IsBadRequest(err) {
 		t.Errorf("with BadRequest: got %v, want 400", err)
 	}
-	set(w.locksHandler(admission.WithMode(admission.Warn)))
+	set(w.locksHandler(admission.WithMode(admission.ModeWarn)))
 	warnings := &warningList{}
 	config := *cluster.config
 	config.WarningHandler = warnings
@@ -145,7 +145,7 @@ func TestWebhookModes(t *testing.T) {
 	if len(*warnings) != 1 || !bytes.Contains([]byte((*warnings)[0]), []byte("spec.class")) {
 		t.Errorf("the warnings are %q, want one that names spec.class", *warnings)
 	}
-	set(w.locksHandler(admission.WithMode(admission.Audit)))
+	set(w.locksHandler(admission.WithMode(admission.ModeAudit)))
 	if err := w.setClass("bronze"); err != nil {
 		t.Errorf("in mode Audit the update was refused: %v", err)
 	}

@@ -150,7 +150,7 @@ func (w *world) installCRD(document map[string]any) {
 // load makes the webhook know the locks of a CRD as the API server returned it, with nothing but the annotation left.
 func (w *world) load(stored *unstructured.Unstructured) {
 	w.t.Helper()
-	if err := (loader.CRDs{}).Load(w.registry, w.typed(stored)); err != nil {
+	if err := loader.New().Load(w.registry, w.typed(stored)); err != nil {
 		w.t.Fatalf("loading the locks of the stored CRD: %v", err)
 	}
 }

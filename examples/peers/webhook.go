@@ -31,7 +31,7 @@ func webhook(locks map[string]object) (http.Handler, error) {
 			"versions": []any{object{"name": "v1", "served": true, "storage": true, "schema": object{"openAPIV3Schema": schema}}},
 		},
 	})
-	kinds, err := loader.CRDs{}.Read("clusters.yaml", crd)
+	kinds, err := loader.New().Read("clusters.yaml", crd)
 	if err != nil {
 		return nil, err
 	}

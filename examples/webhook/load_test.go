@@ -100,7 +100,7 @@ func newHandler(t testing.TB) *admission.Handler {
 	if err != nil {
 		t.Fatal(err)
 	}
-	kinds, err := loader.CRDs{}.Read("crds.yaml", data)
+	kinds, err := loader.New().Read("crds.yaml", data)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -98,8 +98,8 @@ func parse(args []string) (settings, error) {
 	if f.NArg() > 0 {
 		return s, fmt.Errorf("%q is not a flag: the webhook takes only flags", f.Arg(0))
 	}
-	modes := map[string]admission.Mode{"enforce": admission.Enforce, "warn": admission.Warn, "audit": admission.Audit}
-	policies := map[string]admission.FailurePolicy{"fail": admission.Fail, "ignore": admission.Ignore}
+	modes := map[string]admission.Mode{"enforce": admission.ModeEnforce, "warn": admission.ModeWarn, "audit": admission.ModeAudit}
+	policies := map[string]admission.FailurePolicy{"fail": admission.FailurePolicyFail, "ignore": admission.FailurePolicyIgnore}
 	m, ok := modes[mode]
 	if !ok {
 		return s, fmt.Errorf("-mode is %q: it is enforce, warn or audit", mode)
@@ -108,7 +108,7 @@ func parse(args []string) (settings, error) {
 	if !ok {
 		return s, fmt.Errorf("-failure-policy is %q: it is fail or ignore", policy)
 	}
-	g, ok := map[string]admission.VersionGaps{"off": admission.AllowGaps, "warn": admission.WarnGaps, "refuse": admission.RefuseGaps}[gaps]
+	g, ok := map[string]admission.VersionGaps{"off": admission.VersionGapsAllow, "warn": admission.VersionGapsWarn, "refuse": admission.VersionGapsRefuse}[gaps]
 	if !ok {
 		return s, fmt.Errorf("-version-gaps is %q: it is off, warn or refuse", gaps)
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"strconv"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -19,10 +20,7 @@ type meters struct {
 	locks      loaded
 }
 
-var (
-	_ admission.Observer   = (*meters)(nil)
-	_ prometheus.Collector = (*meters)(nil)
-)
+var _ prometheus.Collector = (*meters)(nil)
 
 func newMetrics(r *admission.Registry) *meters {
 	kind := []string{"group", "version", "kind"}
@@ -76,8 +74,8 @@ func (m *meters) collectors() []prometheus.Collector {
 	return []prometheus.Collector{m.requests, m.violations, m.seconds, m.bytes, m.faults, m.locks}
 }
 
-// Observe counts one request.
-func (m *meters) Observe(o admission.Observation) {
+// observe counts one request.
+func (m *meters) observe(_ context.Context, o admission.Observation) {
 	decision := string(o.Decision)
 	m.requests.WithLabelValues(o.Kind.Group, o.Kind.Version, o.Kind.Kind, o.Operation, decision, strconv.FormatBool(o.DryRun)).Inc()
 	m.seconds.WithLabelValues(o.Operation, decision).Observe(o.Duration.Seconds())

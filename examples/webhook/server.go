@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net/http"
 
@@ -42,19 +43,19 @@ func run(ctx context.Context, cluster *rest.Config, s settings) error {
 		return err
 	}
 	registry := &admission.Registry{}
-	observer := newMetrics(registry)
-	if err := metrics.Registry.Register(observer); err != nil {
+	counts := newMetrics(registry)
+	if err := metrics.Registry.Register(counts); err != nil {
 		return err
 	}
-	defer metrics.Registry.Unregister(observer)
+	defer metrics.Registry.Unregister(counts)
 
 	logger := slog.New(logr.ToSlogHandler(ctrl.Log.WithName("admission")))
-	options := append([]admission.Option{admission.WithObserver(observer), admission.WithLogger(logger)}, s.options...)
+	options := append([]admission.Option{admission.WithObserver(counts.observe), admission.WithLogger(logger)}, s.options...)
 	handler, err := admission.NewHandler(registry, options...)
 	if err != nil {
 		return err
 	}
-	crds := loader.CRDs{}
+	crds := loader.New()
 	m.GetWebhookServer().Register(path, handler)
 	m.GetWebhookServer().Register(crdsPath, crds.Hook())
 
@@ -79,9 +80,10 @@ func run(ctx context.Context, cluster *rest.Config, s settings) error {
 // withFaults: in a rollout, the old pods then keep serving with the last good locks.
 func ready(r *admission.Registry, withFaults bool) func(*http.Request) error {
 	return func(*http.Request) error {
-		if withFaults && r.Complete() {
+		err := r.Ready()
+		if withFaults && !errors.Is(err, admission.ErrNotLoaded) {
 			return nil
 		}
-		return r.Ready()
+		return err
 	}
 }

@@ -27,7 +27,7 @@ import (
 type watcher struct {
 	reader   client.Reader
 	registry *admission.Registry
-	crds     loader.CRDs
+	crds     *loader.Loader
 
 	mu   sync.Mutex      // one at a time, so that an older state never replaces a newer one
 	seen map[string]seen // by name

@@ -1,6 +1,7 @@
 package admission_test
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -35,7 +36,7 @@ spec:
 
 // A webhook with the locks of a file.
 func ExampleNewHandler() {
-	kinds, err := loader.CRDs{}.Read("widgets.yaml", []byte(widgetCRD))
+	kinds, err := loader.New().Read("widgets.yaml", []byte(widgetCRD))
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -76,7 +77,7 @@ func ExampleNewHandler() {
 
 // What an update of an object has to be checked against.
 func ExampleRegistry_Find() {
-	kinds, err := loader.CRDs{}.Read("widgets.yaml", []byte(widgetCRD))
+	kinds, err := loader.New().Read("widgets.yaml", []byte(widgetCRD))
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -84,8 +85,8 @@ func ExampleRegistry_Find() {
 	registry := &admission.Registry{}
 	find := func() {
 		gv := schema.GroupVersion{Group: "example.com", Version: "v1"}
-		target, err := registry.Find(gv.WithKind("Widget"), gv.WithResource("widgets"), "")
-		fmt.Println(target != nil, err)
+		_, locked, err := registry.Find(gv.WithKind("Widget"), gv.WithResource("widgets"), "")
+		fmt.Println(locked, errors.Is(err, admission.ErrNotLoaded), err)
 	}
 	find()
 	registry.Put(kinds...)
@@ -94,7 +95,7 @@ func ExampleRegistry_Find() {
 	registry.SetComplete()
 	find()
 	// Output:
-	// false the locks of example.com/v1 Widget are not known yet: not all kinds are loaded
-	// true <nil>
-	// false <nil>
+	// false true the locks of example.com/v1 Widget are not known yet: not all kinds are loaded
+	// true false <nil>
+	// false false <nil>
 }

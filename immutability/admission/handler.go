@@ -41,7 +41,10 @@ func NewHandler(r *Registry, opts ...Option) (*Handler, error) {
 	if r == nil {
 		return nil, errors.New("the handler has no registry: give one, it may be filled later")
 	}
-	h := &Handler{registry: r, settings: settings{code: immutability.Invalid, maxBytes: defaultMaxBytes, readTimeout: defaultReadTimeout}}
+	h := &Handler{registry: r, settings: settings{
+		mode: ModeEnforce, policy: FailurePolicyFail, gaps: VersionGapsWarn,
+		code: immutability.Invalid, maxBytes: defaultMaxBytes, readTimeout: defaultReadTimeout,
+	}}
 	for _, o := range opts {
 		if err := o.apply(&h.settings); err != nil {
 			return nil, err
@@ -56,36 +59,36 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	start := time.Now()
 	a, length := h.transport.serve(w, r, h)
 	if h.logger != nil && a.refused != nil {
-		h.logger.Log(context.Background(), a.level(), "update refused", a.refused...)
+		h.logger.Log(r.Context(), a.level(), "update refused", a.refused...)
 	}
-	if h.observer != nil {
+	if h.observe != nil {
 		a.observed.Decision = a.decision
 		a.observed.Bytes = length
 		a.observed.Duration = time.Since(start)
-		h.observer.Observe(a.observed)
+		h.observe(r.Context(), a.observed)
 	}
 }
 
 // review answers a request that could be read.
-func (h *Handler) review(req *request) *answer {
+func (h *Handler) review(_ context.Context, req *request) *answer {
 	r := &req.AdmissionRequest
 	switch r.Operation {
 	case admissionv1.Create, admissionv1.Delete, admissionv1.Connect:
-		return h.allow(r, Allowed)
+		return h.allow(r, DecisionAllowed)
 	case admissionv1.Update:
 	default:
 		return h.unchecked(r, http.StatusBadRequest, fmt.Errorf("the operation is %q: it should be CREATE, UPDATE, DELETE or CONNECT", r.Operation))
 	}
-	target, unknown := h.registry.Find(kindOf(r), resourceOf(r), r.SubResource)
-	if unknown == nil && target == nil {
-		return h.allow(r, Allowed)
+	target, locked, unknown := h.registry.Find(kindOf(r), resourceOf(r), r.SubResource)
+	if unknown == nil && !locked {
+		return h.allow(r, DecisionAllowed)
 	}
 	reason, err := h.exempt.of(r)
 	if err != nil {
 		return h.unchecked(r, http.StatusBadRequest, err)
 	}
 	if reason != "" {
-		a := h.allow(r, Exempt)
+		a := h.allow(r, DecisionExempt)
 		a.note("exempt", reason)
 		return a
 	}
@@ -99,13 +102,13 @@ func (h *Handler) review(req *request) *answer {
 func (h *Handler) checked(req *request, target *Target) *answer {
 	r := &req.AdmissionRequest
 	gap := ""
-	if len(target.gaps) > 0 && h.gaps != AllowGaps {
+	if len(target.gaps) > 0 && h.gaps != VersionGapsAllow {
 		gap = fmt.Sprintf("version %s leaves free what other served versions lock: %s", target.kind.Version, strings.Join(target.gaps, ", "))
 	}
-	if gap != "" && h.gaps == RefuseGaps {
+	if gap != "" && h.gaps == VersionGapsRefuse {
 		return h.unchecked(r, http.StatusForbidden, errors.New(gap))
 	}
-	a := h.allow(r, Allowed)
+	a := h.allow(r, DecisionAllowed)
 	if !target.validator.Empty() {
 		report, err := target.checkDocuments(&req.object, &req.oldObject)
 		if err != nil {
@@ -125,14 +128,14 @@ func (h *Handler) checked(req *request, target *Target) *answer {
 func (h *Handler) violated(r *admissionv1.AdmissionRequest, target *Target, report immutability.Report) *answer {
 	var a *answer
 	switch h.mode {
-	case Enforce:
+	case ModeEnforce:
 		a = refuse(r.UID, refusal(r, target, report, h.code))
-		a.observed = h.observe(r)
+		a.observed = h.observation(r)
 		if h.logger != nil {
 			a.refused = append(describe(r), "violations", brokenLocks(report))
 		}
-	case Warn:
-		a = h.allow(r, Warned)
+	case ModeWarn:
+		a = h.allow(r, DecisionWarned)
 		for i := range report.Violations {
 			if more := len(report.Violations) + report.More - i; i == maxWarnings-1 && more > 1 {
 				a.warn(fmt.Sprintf("and %d more immutable fields", more))
@@ -140,8 +143,8 @@ func (h *Handler) violated(r *admissionv1.AdmissionRequest, target *Target, repo
 			}
 			a.warn(report.Violations[i].Path.String() + ": " + schema.Refused + ": the change was allowed, because the webhook only warns")
 		}
-	case Audit:
-		a = h.allow(r, Audited)
+	case ModeAudit:
+		a = h.allow(r, DecisionAudited)
 		a.note("violations", strings.Join(brokenLocks(report), ", "))
 	}
 	a.observed.Kind = target.kind
@@ -155,15 +158,15 @@ func (h *Handler) violated(r *admissionv1.AdmissionRequest, target *Target, repo
 
 // unchecked answers a request that cannot be checked.
 func (h *Handler) unchecked(r *admissionv1.AdmissionRequest, status int, err error) *answer {
-	if h.policy == Fail && h.mode == Enforce {
+	if h.policy == FailurePolicyFail && h.mode == ModeEnforce {
 		a := refuse(r.UID, failure(status, "this update cannot be checked for immutable fields: "+err.Error()))
-		a.decision, a.observed = Failed, h.observe(r)
+		a.decision, a.observed = DecisionFailed, h.observation(r)
 		if h.logger != nil {
 			a.refused = append(describe(r), "error", clip(err.Error(), maxCause))
 		}
 		return a
 	}
-	a := h.allow(r, Ignored)
+	a := h.allow(r, DecisionIgnored)
 	a.warn("not checked for immutable fields: " + err.Error())
 	a.note("unchecked", err.Error())
 	return a
@@ -172,12 +175,12 @@ func (h *Handler) unchecked(r *admissionv1.AdmissionRequest, status int, err err
 func (h *Handler) allow(r *admissionv1.AdmissionRequest, d Decision) *answer {
 	return &answer{
 		response: admissionv1.AdmissionResponse{UID: r.UID, Allowed: true},
-		http:     http.StatusOK, decision: d, observed: h.observe(r),
+		http:     http.StatusOK, decision: d, observed: h.observation(r),
 	}
 }
 
-// observe returns what there is to say about a request, without anything that a client could make up.
-func (h *Handler) observe(r *admissionv1.AdmissionRequest) Observation {
+// observation returns what there is to say about a request, without anything that a client could make up.
+func (h *Handler) observation(r *admissionv1.AdmissionRequest) Observation {
 	o := Observation{DryRun: isDryRun(r)}
 	switch r.Operation {
 	case admissionv1.Create, admissionv1.Update, admissionv1.Delete, admissionv1.Connect:
@@ -199,22 +202,22 @@ func describe(r *admissionv1.AdmissionRequest) []any {
 
 // level is Warn for an update that could not be checked, which is a fault of the cluster, not of the client.
 func (a *answer) level() slog.Level {
-	if a.decision == Failed {
+	if a.decision == DecisionFailed {
 		return slog.LevelWarn
 	}
 	return slog.LevelInfo
 }
 
 // NewReviewHandler returns a handler of AdmissionReviews that review answers: a validating webhook around one function,
-// with the limits on bodies and time that a Handler has by default. The function gets what a Handler needs of a request;
+// with the limits on bodies and time that a Handler has by default. The function gets the context of the HTTP request, and what a Handler needs of a request;
 // the options of the operation and the extra of the user are left out. It sets everything of the response but the uid. A
 // nil response, and a panic, refuse the request.
-func NewReviewHandler(review func(*admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse) http.Handler {
+func NewReviewHandler(review func(context.Context, *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse) http.Handler {
 	return &reviewHandler{call: review, transport: transport{maxBytes: defaultMaxBytes, readTimeout: defaultReadTimeout}}
 }
 
 type reviewHandler struct {
-	call      func(*admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse
+	call      func(context.Context, *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse
 	transport transport
 }
 
@@ -222,13 +225,13 @@ var _ reviewer = (*reviewHandler)(nil)
 
 func (h *reviewHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.transport.serve(w, r, h) }
 
-func (h *reviewHandler) review(req *request) *answer {
+func (h *reviewHandler) review(ctx context.Context, req *request) *answer {
 	r := &req.AdmissionRequest
-	response := h.call(r)
+	response := h.call(ctx, r)
 	if response == nil {
 		return h.unchecked(r, http.StatusInternalServerError, fmt.Errorf("there is no response"))
 	}
-	a := &answer{response: *response, http: http.StatusOK, decision: Allowed}
+	a := &answer{response: *response, http: http.StatusOK, decision: DecisionAllowed}
 	a.response.UID = r.UID
 	return a
 }
@@ -247,7 +250,7 @@ type transport struct {
 
 // reviewer answers the requests that could be read.
 type reviewer interface {
-	review(r *request) *answer
+	review(ctx context.Context, r *request) *answer
 	// unchecked answers a request whose review failed. The status is the one of a refusal.
 	unchecked(r *admissionv1.AdmissionRequest, status int, err error) *answer
 }
@@ -301,7 +304,7 @@ func (t *transport) answer(w http.ResponseWriter, r *http.Request, body *bytes.B
 	case err != nil:
 		return unread(read.UID, http.StatusBadRequest, err)
 	}
-	return by.review(read)
+	return by.review(r.Context(), read)
 }
 
 // read reads the body. The status belongs to the answer to the error.

@@ -2,6 +2,7 @@ package admission_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"io"
 	"maps"
@@ -56,8 +57,8 @@ type handlerOptions struct {
 
 func (o handlerOptions) list() []admission.Option {
 	opts := []admission.Option{
-		admission.WithMode(map[string]admission.Mode{"": admission.Enforce, "warn": admission.Warn, "audit": admission.Audit}[o.Mode]),
-		admission.WithFailurePolicy(map[string]admission.FailurePolicy{"": admission.Fail, "ignore": admission.Ignore}[o.Policy]),
+		admission.WithMode(map[string]admission.Mode{"": admission.ModeEnforce, "warn": admission.ModeWarn, "audit": admission.ModeAudit}[o.Mode]),
+		admission.WithFailurePolicy(map[string]admission.FailurePolicy{"": admission.FailurePolicyFail, "ignore": admission.FailurePolicyIgnore}[o.Policy]),
 		admission.ExemptUsers(o.Users...),
 		admission.ExemptGroups(o.Groups...),
 	}
@@ -90,7 +91,7 @@ func TestReviews(t *testing.T) {
 		names[c.Name] = true
 		t.Run(c.Name, func(t *testing.T) {
 			var observed observations
-			handler, err := admission.NewHandler(registry, append(c.Options.list(), admission.WithObserver(&observed))...)
+			handler, err := admission.NewHandler(registry, append(c.Options.list(), admission.WithObserver(observed.add))...)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -265,7 +266,7 @@ func readSuite(t testing.TB, name string) []byte {
 
 func newRegistry(t testing.TB) *admission.Registry {
 	t.Helper()
-	kinds, err := loader.CRDs{}.Read("crds.yaml", readSuite(t, "crds.yaml"))
+	kinds, err := loader.New().Read("crds.yaml", readSuite(t, "crds.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -277,7 +278,7 @@ func newRegistry(t testing.TB) *admission.Registry {
 
 type observations []admission.Observation
 
-func (o *observations) Observe(one admission.Observation) { *o = append(*o, one) }
+func (o *observations) add(_ context.Context, one admission.Observation) { *o = append(*o, one) }
 
 func decodeAnswer(body io.Reader) *admissionv1.AdmissionResponse {
 	var review admissionv1.AdmissionReview

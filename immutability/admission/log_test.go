@@ -2,12 +2,14 @@ package admission_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
@@ -81,7 +83,7 @@ func TestLogIsShort(t *testing.T) {
 
 func TestObservationCountsLocks(t *testing.T) {
 	var seen observations
-	handler, err := admission.NewHandler(newRegistry(t), admission.WithObserver(&seen))
+	handler, err := admission.NewHandler(newRegistry(t), admission.WithObserver(seen.add))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,11 +107,11 @@ func TestVersionGaps(t *testing.T) {
 		want         []string // texts in the answer
 		omits        string
 	}{
-		{"warn", "the update is checked with the locks that there are, and the client is warned", admission.WarnGaps, []string{"other"}, true, []string{"was not checked for all immutable fields", "version v1 leaves free", "spec.class"}, ""},
-		{"warn, without locks", "the usual gap", admission.WarnGaps, nil, true, []string{"spec.class"}, ""},
-		{"warn, refused", "the locks of the version hold", admission.WarnGaps, []string{"note"}, false, []string{"field is immutable"}, "leaves free"},
-		{"refuse", "no update through the version", admission.RefuseGaps, nil, false, []string{"cannot be checked", "spec.class", `"code":403`}, ""},
-		{"allow", "nothing is said", admission.AllowGaps, nil, true, nil, "spec.class"},
+		{"warn", "the update is checked with the locks that there are, and the client is warned", admission.VersionGapsWarn, []string{"other"}, true, []string{"was not checked for all immutable fields", "version v1 leaves free", "spec.class"}, ""},
+		{"warn, without locks", "the usual gap", admission.VersionGapsWarn, nil, true, []string{"spec.class"}, ""},
+		{"warn, refused", "the locks of the version hold", admission.VersionGapsWarn, []string{"note"}, false, []string{"field is immutable"}, "leaves free"},
+		{"refuse", "no update through the version", admission.VersionGapsRefuse, nil, false, []string{"cannot be checked", "spec.class", `"code":403`}, ""},
+		{"allow", "nothing is said", admission.VersionGapsAllow, nil, true, nil, "spec.class"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			registry := &admission.Registry{}
@@ -135,9 +137,6 @@ func TestVersionGaps(t *testing.T) {
 				t.Errorf("%q is in the answer: %s\n%s", row.omits, row.reason, got.text)
 			}
 		})
-	}
-	if text := admission.RefuseGaps.String() + admission.VersionGaps(7).String(); text != "RefuseGapsVersionGaps(7)" {
-		t.Error(text)
 	}
 }
 
@@ -174,20 +173,44 @@ func TestReady(t *testing.T) {
 	}
 }
 
+// TestContexts: callbacks get the context of the HTTP request, with the values that the server put into it.
+func TestContexts(t *testing.T) {
+	type key struct{}
+	var got []any
+	reviewing := admission.NewReviewHandler(func(ctx context.Context, _ *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
+		got = append(got, ctx.Value(key{}))
+		return &admissionv1.AdmissionResponse{Allowed: true}
+	})
+	observed, err := admission.NewHandler(newRegistry(t), admission.WithObserver(func(ctx context.Context, _ admission.Observation) {
+		got = append(got, ctx.Value(key{}))
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, handler := range []http.Handler{reviewing, observed} {
+		serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			handler.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), key{}, i)))
+		}), reviewCase{})
+	}
+	if !slices.Equal(got, []any{0, 1}) {
+		t.Errorf("the contexts hold %v, want 0 and 1", got)
+	}
+}
+
 func TestReviewHandler(t *testing.T) {
 	var seen *admissionv1.AdmissionRequest
 	for _, row := range []struct {
 		name, reason string
-		review       func(*admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse
+		review       func(context.Context, *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse
 		allowed      bool
 		want         string
 	}{
-		{"allowed", "the answer of the function", func(r *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
+		{"allowed", "the answer of the function", func(_ context.Context, r *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
 			seen = r
 			return &admissionv1.AdmissionResponse{Allowed: true, Warnings: []string{"careful"}}
 		}, true, "careful"},
-		{"nil", "no answer is not permission", func(*admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse { return nil }, false, "no response"},
-		{"panic", "a fault is not permission", func(*admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse { panic("a fault") }, false, "a fault"},
+		{"nil", "no answer is not permission", func(context.Context, *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse { return nil }, false, "no response"},
+		{"panic", "a fault is not permission", func(context.Context, *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse { panic("a fault") }, false, "a fault"},
 	} {
 		got := serve(t, admission.NewReviewHandler(row.review), reviewCase{})
 		if got.review.Response.Allowed != row.allowed || !strings.Contains(got.text, row.want) || got.review.Response.UID == "" {

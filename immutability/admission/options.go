@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -11,57 +12,36 @@ import (
 )
 
 // Mode is what happens to an update that breaks a lock.
-type Mode int
+type Mode string
 
-// The modes. Enforce refuses the update. Warn allows it with a warning to the client for each violation. Audit allows it
-// with a note in the audit log. Use the last two to try locks out before they are enforced.
+// The modes. Use the last two to try locks out before they are enforced.
 const (
-	Enforce Mode = iota
-	Warn
-	Audit
+	ModeEnforce Mode = "enforce" // refuses the update
+	ModeWarn    Mode = "warn"    // allows it with a warning to the client for each violation
+	ModeAudit   Mode = "audit"   // allows it with a note in the audit log
 )
-
-// String returns the name of the constant.
-func (m Mode) String() string { return nameOf("Mode", int(m), "Enforce", "Warn", "Audit") }
-
-// nameOf returns the name of constant i of a type, whose constants count up from 0.
-func nameOf(typ string, i int, names ...string) string {
-	if i < 0 || i >= len(names) {
-		return fmt.Sprintf("%s(%d)", typ, i)
-	}
-	return names[i]
-}
 
 // FailurePolicy is what happens to an update that cannot be checked. It is about requests that reach the handler; what
 // happens when the webhook does not answer is for the failurePolicy of its configuration.
-type FailurePolicy int
+type FailurePolicy string
 
-// The policies. Fail refuses the update. Ignore allows it, with a warning and a note in the audit log. In the modes Warn
-// and Audit nothing is refused, and Fail behaves like Ignore.
+// The policies. In the modes ModeWarn and ModeAudit nothing is refused, and FailurePolicyFail behaves like
+// FailurePolicyIgnore.
 const (
-	Fail FailurePolicy = iota
-	Ignore
+	FailurePolicyFail   FailurePolicy = "Fail"   // refuses the update
+	FailurePolicyIgnore FailurePolicy = "Ignore" // allows it, with a warning and a note in the audit log
 )
-
-// String returns the name of the constant.
-func (p FailurePolicy) String() string { return nameOf("FailurePolicy", int(p), "Fail", "Ignore") }
 
 // VersionGaps is what happens to an update through a version of a kind that leaves free what another served version
 // locks: Version.Gaps. Such a version is a way around the locks.
-type VersionGaps int
+type VersionGaps string
 
-// What to do about gaps. WarnGaps checks the update with the locks that the version has, and adds a warning. RefuseGaps
-// treats it as an update that cannot be checked. AllowGaps says nothing.
+// What to do about gaps.
 const (
-	WarnGaps VersionGaps = iota
-	RefuseGaps
-	AllowGaps
+	VersionGapsWarn   VersionGaps = "warn"   // checks the update with the locks that the version has, and adds a warning
+	VersionGapsRefuse VersionGaps = "refuse" // treats it as an update that cannot be checked
+	VersionGapsAllow  VersionGaps = "allow"  // says nothing
 )
-
-// String returns the name of the constant.
-func (g VersionGaps) String() string {
-	return nameOf("VersionGaps", int(g), "WarnGaps", "RefuseGaps", "AllowGaps")
-}
 
 // settings are what the options of a Handler set.
 type settings struct {
@@ -70,7 +50,7 @@ type settings struct {
 	gaps        VersionGaps
 	code        immutability.StatusCode
 	exempt      exemptions
-	observer    Observer
+	observe     func(context.Context, Observation)
 	logger      *slog.Logger
 	maxBytes    int64
 	readTimeout time.Duration
@@ -83,22 +63,22 @@ type option func(*settings) error
 
 func (o option) apply(s *settings) error { return o(s) }
 
-// WithMode sets what happens to an update that breaks a lock: Enforce unless set.
+// WithMode sets what happens to an update that breaks a lock: ModeEnforce unless set.
 func WithMode(m Mode) Option {
 	return option(func(s *settings) error {
-		if m < Enforce || m > Audit {
-			return fmt.Errorf("%v is not a mode: it is Enforce, Warn or Audit", m)
+		if m != ModeEnforce && m != ModeWarn && m != ModeAudit {
+			return fmt.Errorf("%q is not a mode: it is %q, %q or %q", m, ModeEnforce, ModeWarn, ModeAudit)
 		}
 		s.mode = m
 		return nil
 	})
 }
 
-// WithFailurePolicy sets what happens to an update that cannot be checked: Fail unless set.
+// WithFailurePolicy sets what happens to an update that cannot be checked: FailurePolicyFail unless set.
 func WithFailurePolicy(p FailurePolicy) Option {
 	return option(func(s *settings) error {
-		if p < Fail || p > Ignore {
-			return fmt.Errorf("%v is not a failure policy: it is Fail or Ignore", p)
+		if p != FailurePolicyFail && p != FailurePolicyIgnore {
+			return fmt.Errorf("%q is not a failure policy: it is %q or %q", p, FailurePolicyFail, FailurePolicyIgnore)
 		}
 		s.policy = p
 		return nil
@@ -117,11 +97,11 @@ func WithStatusCode(code immutability.StatusCode) Option {
 	})
 }
 
-// WithVersionGaps sets what happens to an update through a version with gaps: WarnGaps unless set.
+// WithVersionGaps sets what happens to an update through a version with gaps: VersionGapsWarn unless set.
 func WithVersionGaps(g VersionGaps) Option {
 	return option(func(s *settings) error {
-		if g < WarnGaps || g > AllowGaps {
-			return fmt.Errorf("%v is not a way to treat gaps: it is WarnGaps, RefuseGaps or AllowGaps", g)
+		if g != VersionGapsWarn && g != VersionGapsRefuse && g != VersionGapsAllow {
+			return fmt.Errorf("%q is not a way to treat gaps: it is %q, %q or %q", g, VersionGapsWarn, VersionGapsRefuse, VersionGapsAllow)
 		}
 		s.gaps = g
 		return nil
@@ -137,10 +117,12 @@ func WithLogger(l *slog.Logger) Option {
 	})
 }
 
-// WithObserver sets who hears of each request. Nil is nobody.
-func WithObserver(o Observer) Option {
+// WithObserver sets a function that is called after each answer, with the context of the HTTP request. Many goroutines call
+// it at once, so it should be quick. An adapter to Prometheus takes a dozen lines; examples/webhook has one. Nil, as unless
+// set, is nobody.
+func WithObserver(observe func(context.Context, Observation)) Option {
 	return option(func(s *settings) error {
-		s.observer = o
+		s.observe = observe
 		return nil
 	})
 }
@@ -221,12 +203,6 @@ func ExemptGroups(names ...string) Option {
 	})
 }
 
-// Observer hears of each request after it was answered. It is called by many goroutines at once and should be quick. An
-// adapter to Prometheus takes a dozen lines; examples/webhook has one.
-type Observer interface {
-	Observe(Observation)
-}
-
 // Observation says what one request was and how it was answered. It holds no paths, names or users, and its values come
 // from small sets whatever a client sends, so that they can be labels of a metric.
 type Observation struct {
@@ -250,18 +226,18 @@ type Observation struct {
 type Decision string
 
 const (
-	// Allowed: the update breaks no lock, or nothing is locked there, or the operation is not an update.
-	Allowed Decision = "allowed"
-	// Refused: the update breaks a lock.
-	Refused Decision = "refused"
-	// Warned and Audited: the update breaks a lock and is allowed, because the mode is Warn or Audit.
-	Warned  Decision = "warned"
-	Audited Decision = "audited"
-	// Exempt: the update was not checked, because of an Exempt option.
-	Exempt Decision = "exempt"
-	// Failed and Ignored: the update could not be checked, and was refused or allowed by the failure policy.
-	Failed  Decision = "failed"
-	Ignored Decision = "ignored"
-	// Unread: the request could not be read.
-	Unread Decision = "unread"
+	// DecisionAllowed: the update breaks no lock, or nothing is locked there, or the operation is not an update.
+	DecisionAllowed Decision = "allowed"
+	// DecisionRefused: the update breaks a lock.
+	DecisionRefused Decision = "refused"
+	// DecisionWarned and DecisionAudited: the update breaks a lock and is allowed, because the mode is ModeWarn or ModeAudit.
+	DecisionWarned  Decision = "warned"
+	DecisionAudited Decision = "audited"
+	// DecisionExempt: the update was not checked, because of an Exempt option.
+	DecisionExempt Decision = "exempt"
+	// DecisionFailed and DecisionIgnored: the update could not be checked, and was refused or allowed by the failure policy.
+	DecisionFailed  Decision = "failed"
+	DecisionIgnored Decision = "ignored"
+	// DecisionUnread: the request could not be read.
+	DecisionUnread Decision = "unread"
 )

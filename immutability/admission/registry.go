@@ -38,6 +38,12 @@ type Version struct {
 	Gaps []string
 }
 
+// The errors of Registry.Find that pass: until the registry is filled, and until it knows a new version of a kind.
+var (
+	ErrNotLoaded = errors.New("not all kinds are loaded")
+	ErrNotServed = errors.New("the version is not served")
+)
+
 // Registry holds the locks of kinds. Each change replaces the whole table at once, so a request sees the table before
 // the change or the one after, never parts of both, and never waits. All methods may be called at the same time. The
 // zero Registry is empty and not complete.
@@ -104,15 +110,13 @@ func (r *Registry) SetComplete() {
 	r.replace(func(t *table) { t.complete = true })
 }
 
-// Complete reports whether SetComplete was called.
-func (r *Registry) Complete() bool { return r.load().complete }
-
 // Ready returns nil when every update can be checked: the registry is complete, and each kind has locks in force, if
-// only the last good ones. Otherwise the error says what is missing. It is meant for a readiness check.
+// only the last good ones. Otherwise the error says what is missing, and is
+// ErrNotLoaded if SetComplete was not called. It is meant for a readiness check.
 func (r *Registry) Ready() error {
 	t := r.load()
 	if !t.complete {
-		return errors.New("not all kinds are loaded")
+		return ErrNotLoaded
 	}
 	var unknown []string
 	for kind, fault := range t.faults {
@@ -179,45 +183,45 @@ func (k Kind) groupResource() schema.GroupResource {
 var scaleKind = schema.GroupVersionKind{Group: "autoscaling", Version: "v1", Kind: "Scale"}
 
 // Find returns what an update must be checked against. Take kind and resource from the objects in the request, after
-// conversion (not requestKind and requestResource); the subresource is "" for the object itself. Find returns nil and no
-// error if nothing is locked there.
+// conversion (not requestKind and requestResource); the subresource is "" for the object itself. ok is false if nothing is
+// locked there, so that the update needs no check.
 //
-// It returns an error if the update cannot be checked: the registry is not complete, the locks of the kind are not
-// known, the version is not served, or kind and resource do not belong together.
-func (r *Registry) Find(kind schema.GroupVersionKind, resource schema.GroupVersionResource, subresource string) (*Target, error) {
+// It returns an error if the update cannot be checked: the registry is not complete (ErrNotLoaded), the version is not
+// served (ErrNotServed), the locks of the kind are not known because of a fault, or kind and resource do not belong together.
+func (r *Registry) Find(kind schema.GroupVersionKind, resource schema.GroupVersionResource, subresource string) (target *Target, ok bool, err error) {
 	t := r.load()
 	if kind.Group != resource.Group || kind.Version != resource.Version || t.of(kind.GroupKind()).Kind == "" {
 		return t.findForeign(kind, resource, subresource)
 	}
 	k := t.of(kind.GroupKind())
 	if k.Resource != "" && k.Resource != resource.Resource {
-		return nil, fmt.Errorf("the request is for the resource %q with objects of kind %s: that kind is stored as %q", resource.Resource, kind.Kind, k.Resource)
+		return nil, false, fmt.Errorf("the request is for the resource %q with objects of kind %s: that kind is stored as %q", resource.Resource, kind.Kind, k.Resource)
 	}
 	return t.target(kind, kind)
 }
 
 // findForeign finds the target of a request whose kind is not one that is registered for its group and version.
-func (t *table) findForeign(kind schema.GroupVersionKind, resource schema.GroupVersionResource, subresource string) (*Target, error) {
-	parent, ok := t.resources[resource.GroupResource()]
+func (t *table) findForeign(kind schema.GroupVersionKind, resource schema.GroupVersionResource, subresource string) (target *Target, ok bool, err error) {
+	parent, known := t.resources[resource.GroupResource()]
 	switch {
-	case !ok && t.of(kind.GroupKind()).Kind != "":
-		return nil, fmt.Errorf("the request is for the resource %s with objects of kind %s: they do not belong together", show(resource), show(kind))
-	case !ok && !t.complete:
-		return nil, fmt.Errorf("the locks of %s are not known yet: not all kinds are loaded", show(kind))
-	case !ok:
-		return nil, nil
+	case !known && t.of(kind.GroupKind()).Kind != "":
+		return nil, false, fmt.Errorf("the request is for the resource %s with objects of kind %s: they do not belong together", show(resource), show(kind))
+	case !known && !t.complete:
+		return nil, false, fmt.Errorf("the locks of %s are not known yet: %w", show(kind), ErrNotLoaded)
+	case !known:
+		return nil, false, nil
 	case subresource == "":
-		return nil, fmt.Errorf("the request is for the resource %s with objects of kind %s: that resource holds objects of kind %s", show(resource), show(kind), parent.Kind)
+		return nil, false, fmt.Errorf("the request is for the resource %s with objects of kind %s: that resource holds objects of kind %s", show(resource), show(kind), parent.Kind)
 	}
-	target, err := t.target(parent.WithVersion(resource.Version), kind)
-	if err != nil || target == nil {
-		return nil, err
+	target, ok, err = t.target(parent.WithVersion(resource.Version), kind)
+	if err != nil || !ok {
+		return nil, false, err
 	}
 	target.replicas = t.kinds[parent].Versions[resource.Version].Replicas
 	if subresource != "scale" || kind != scaleKind || len(target.replicas) == 0 {
-		return nil, fmt.Errorf("an update of the subresource %q with an object of kind %s cannot be checked against the locks of %s", subresource, show(kind), parent.Kind)
+		return nil, false, fmt.Errorf("an update of the subresource %q with an object of kind %s cannot be checked against the locks of %s", subresource, show(kind), parent.Kind)
 	}
-	return target, nil
+	return target, true, nil
 }
 
 // of returns the kind, without versions where only its fault is known, and the zero Kind where nothing is.
@@ -231,18 +235,18 @@ func (t *table) of(kind schema.GroupKind) Kind {
 	return Kind{}
 }
 
-// target returns the locks of kind for objects that come as wire.
-func (t *table) target(kind, wire schema.GroupVersionKind) (*Target, error) {
-	v, ok := t.of(kind.GroupKind()).Versions[kind.Version]
+// target returns the locks of kind for objects that come as wire. ok is false if nothing is locked.
+func (t *table) target(kind, wire schema.GroupVersionKind) (target *Target, ok bool, err error) {
+	v, served := t.of(kind.GroupKind()).Versions[kind.Version]
 	switch fault := t.faults[kind.GroupKind()]; {
-	case ok && v.Validator != nil && v.Validator.Empty() && len(v.Gaps) == 0:
-		return nil, nil
-	case ok && v.Validator != nil:
-		return &Target{kind: kind, wire: wire, validator: v.Validator, gaps: v.Gaps}, nil
+	case served && v.Validator != nil && v.Validator.Empty() && len(v.Gaps) == 0:
+		return nil, false, nil
+	case served && v.Validator != nil:
+		return &Target{kind: kind, wire: wire, validator: v.Validator, gaps: v.Gaps}, true, nil
 	case fault != nil:
-		return nil, fmt.Errorf("the locks of %s are not known: %w", show(kind), fault)
+		return nil, false, fmt.Errorf("the locks of %s are not known: %w", show(kind), fault)
 	default:
-		return nil, fmt.Errorf("the locks of %s are not known: the kind is registered without version %s", show(kind), kind.Version)
+		return nil, false, fmt.Errorf("the locks of %s are not known: %w: the kind is registered without version %s", show(kind), ErrNotServed, kind.Version)
 	}
 }
 

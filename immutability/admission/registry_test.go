@@ -80,12 +80,15 @@ func TestRegistry(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			registry := &admission.Registry{}
 			row.fill(registry)
-			target, err := registry.Find(clusterV1, clustersV1, "")
+			target, ok, err := registry.Find(clusterV1, clustersV1, "")
+			if ok != (target != nil) || ok && err != nil {
+				t.Errorf("target %v, %t, %v: a target comes with true and without an error", target, ok, err)
+			}
 			got := ""
 			switch {
 			case err != nil:
 				got = err.Error()
-			case target != nil:
+			case ok:
 				got = lockedField(t, target)
 			}
 			if row.want == "" && got != "" || !strings.Contains(got, row.want) {
@@ -122,7 +125,7 @@ func TestTargetValidator(t *testing.T) {
 		{cluster, "status", true},
 		{schema.GroupVersionKind{Group: "autoscaling", Version: "v1", Kind: "Scale"}, "scale", false},
 	} {
-		target, err := registry.Find(row.kind, resource, row.subresource)
+		target, _, err := registry.Find(row.kind, resource, row.subresource)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -157,7 +160,7 @@ func TestScaleByWord(t *testing.T) {
 		}
 		registry := &admission.Registry{}
 		registry.Put(admission.Kind{GroupKind: clusterKind, Resource: "clusters", Versions: map[string]admission.Version{"v1": {Validator: immutability.MustCompile(&s), Replicas: []string{"spec", "size"}}}})
-		target, err := registry.Find(schema.GroupVersionKind{Group: "autoscaling", Version: "v1", Kind: "Scale"}, clustersV1, "scale")
+		target, _, err := registry.Find(schema.GroupVersionKind{Group: "autoscaling", Version: "v1", Kind: "Scale"}, clustersV1, "scale")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -185,7 +188,7 @@ func TestScaleByWord(t *testing.T) {
 func TestTargetRefusesOtherKinds(t *testing.T) {
 	registry := &admission.Registry{}
 	registry.Put(clusterWith(locking(t, "class")))
-	target, err := registry.Find(clusterV1, clustersV1, "")
+	target, _, err := registry.Find(clusterV1, clustersV1, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -213,12 +216,45 @@ func TestTargetRefusesOtherKinds(t *testing.T) {
 	}
 }
 
+// TestFindErrors: a caller can wait for a registry that is not filled yet, which does not help against another kind of error.
+func TestFindErrors(t *testing.T) {
+	v2 := clusterKind.WithVersion("v2")
+	clustersV2 := clustersV1.GroupResource().WithVersion("v2")
+	known, broken := &admission.Registry{}, &admission.Registry{}
+	known.Put(clusterWith(locking(t, "class")))
+	broken.PutFault(clusterKind, "clusters", errors.New("bad annotation"))
+	for _, row := range []struct {
+		name                 string
+		registry             *admission.Registry
+		kind                 schema.GroupVersionKind
+		resource             schema.GroupVersionResource
+		notLoaded, notServed bool
+	}{
+		{"nothing is loaded", &admission.Registry{}, clusterV1, clustersV1, true, false},
+		{"another version", known, v2, clustersV2, false, true},
+		{"another kind, not loaded yet", known, schema.GroupVersionKind{Group: "other.dev", Version: "v1", Kind: "Note"}, schema.GroupVersionResource{Group: "other.dev", Version: "v1", Resource: "notes"}, true, false},
+		{"a fault", broken, clusterV1, clustersV1, false, false},
+		{"kind and resource do not match", known, clusterV1, schema.GroupVersionResource{Group: "other.dev", Version: "v1", Resource: "notes"}, false, false},
+	} {
+		_, ok, err := row.registry.Find(row.kind, row.resource, "")
+		if ok || err == nil || errors.Is(err, admission.ErrNotLoaded) != row.notLoaded || errors.Is(err, admission.ErrNotServed) != row.notServed {
+			t.Errorf("%s: %t, %v", row.name, ok, err)
+		}
+	}
+	if err := known.Ready(); !errors.Is(err, admission.ErrNotLoaded) {
+		t.Errorf("ready: %v", err)
+	}
+	if known.SetComplete(); known.Ready() != nil {
+		t.Errorf("ready: %v", known.Ready())
+	}
+}
+
 // TestFindSaysWhatDoesNotMatch: the error names the resource and the kind of the request.
 func TestFindSaysWhatDoesNotMatch(t *testing.T) {
 	registry := &admission.Registry{}
 	registry.Put(clusterWith(locking(t, "class")))
 	notes := schema.GroupVersionResource{Group: "other.dev", Version: "v2", Resource: "notes"}
-	_, err := registry.Find(clusterV1, notes, "")
+	_, _, err := registry.Find(clusterV1, notes, "")
 	if want := "the request is for the resource other.dev/v2 notes with objects of kind example.dev/v1 Cluster"; err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("%v, want %q", err, want)
 	}
@@ -243,7 +279,7 @@ func TestRegistryKeepsNoMap(t *testing.T) {
 	kind := clusterWith(locking(t, "class"))
 	registry.Put(kind)
 	delete(kind.Versions, "v1")
-	if target, err := registry.Find(clusterV1, clustersV1, ""); target == nil || err != nil {
+	if target, ok, err := registry.Find(clusterV1, clustersV1, ""); !ok || err != nil {
 		t.Errorf("the registry changed with the map it was given: %v, %v", target, err)
 	}
 	faults := registry.Faults()

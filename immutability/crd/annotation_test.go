@@ -8,10 +8,12 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/install"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 
 	"github.com/fieldlock/fieldlock/immutability/crd"
+	"github.com/fieldlock/fieldlock/immutability/crd/prepare"
 )
 
 // stockServer takes a CRD document the way of a stock API server: decoded, defaulted, converted to the internal version
@@ -101,16 +103,16 @@ func TestAnnotationSurvivesStockServer(t *testing.T) {
 	other := objectOf(t, "{spec: {class: b, labels: {}, nodes: [{name: a}, {name: b}], tags: [b, c], template: {kind: Pod, x: 1}}}")
 	var verdicts []string
 	for _, c := range []*crd.CRD{written, live} {
-		v := c.Version("v2")
+		v, _ := c.Version("v2")
 		validator, err := v.Compile()
 		if err != nil {
 			t.Fatal(err)
 		}
-		newObj, err := v.Prepare(other)
+		newObj, err := prepare.New(v).Prepare(other)
 		if err != nil {
 			t.Fatal(err)
 		}
-		oldObj, err := v.Prepare(object)
+		oldObj, err := prepare.New(v).Prepare(object)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -196,8 +198,14 @@ func TestAnnotationWithoutMarks(t *testing.T) {
 }
 
 func TestFromOtherObjects(t *testing.T) {
-	if _, err := crd.FromObject(nil); err == nil || !strings.Contains(err.Error(), "the CustomResourceDefinition is nil") {
-		t.Errorf("nil: error %v", err)
+	for _, none := range []runtime.Object{nil, (*apiextensionsv1.CustomResourceDefinition)(nil)} {
+		if _, err := crd.FromObject(none); err == nil || !strings.Contains(err.Error(), "the CustomResourceDefinition is nil") {
+			t.Errorf("nil: error %v", err)
+		}
+	}
+	service := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Service"}}
+	if _, err := crd.FromObject(service); err == nil || !strings.Contains(err.Error(), "a schema comes from a CustomResourceDefinition") {
+		t.Errorf("an object of another kind: error %v", err)
 	}
 	_, err := crd.FromUnstructured(map[string]any{"apiVersion": "v1", "kind": "Service", "metadata": map[string]any{"name": "a"}})
 	if want := `Service a: kind: it is the string "Service"; a schema comes from a CustomResourceDefinition`; err == nil || err.Error() != want {

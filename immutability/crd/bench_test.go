@@ -6,7 +6,9 @@ import (
 	"testing"
 
 	"github.com/fieldlock/fieldlock/immutability/crd"
+	"github.com/fieldlock/fieldlock/immutability/crd/prepare"
 	"github.com/fieldlock/fieldlock/internal/realcrds"
+	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
 // The largest of the real CRDs, 2.8 MB, and objects as `check` reads them.
@@ -24,11 +26,12 @@ func BenchmarkLargeCRD(b *testing.B) {
 			fmt.Fprintf(&objects, "  - name: t%d\n    container: {image: \"busybox:%d\", command: [sh, -c], args: [echo hello]}\n    unknown: field\n", j, i)
 		}
 	}
-	documents, err := crd.ReadDocuments("objects", objects.Bytes())
+	documents, err := yamldoc.Read("objects", objects.Bytes())
 	if err != nil {
 		b.Fatal(err)
 	}
 	version := crds[0].Versions[0]
+	preparer := prepare.New(version)
 
 	b.Run("read", func(b *testing.B) {
 		b.ReportAllocs()
@@ -61,7 +64,7 @@ func BenchmarkLargeCRD(b *testing.B) {
 				b.Fatal(err)
 			}
 			b.StartTimer()
-			if _, err := fresh[0].Versions[0].Prepare(documents[0].Object); err != nil {
+			if _, err := prepare.New(fresh[0].Versions[0]).Prepare(documents[0].Object); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -69,7 +72,7 @@ func BenchmarkLargeCRD(b *testing.B) {
 	b.Run("500 objects/read", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			if _, err := crd.ReadDocuments("objects", objects.Bytes()); err != nil {
+			if _, err := yamldoc.Read("objects", objects.Bytes()); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -78,7 +81,7 @@ func BenchmarkLargeCRD(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
 			for _, d := range documents {
-				if _, err := version.Prepare(d.Object); err != nil {
+				if _, err := preparer.Prepare(d.Object); err != nil {
 					b.Fatal(err)
 				}
 			}

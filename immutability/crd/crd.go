@@ -2,16 +2,14 @@ package crd
 
 import (
 	"fmt"
+	"go/token"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/internal/pointer"
 	"github.com/fieldlock/fieldlock/internal/rawschema"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
-	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 )
 
@@ -21,16 +19,6 @@ const (
 	v1beta1 = group + "/v1beta1"
 
 	kindCRD = "CustomResourceDefinition"
-)
-
-// The types of files and the places in them.
-type (
-	// Document is one object of a file, with the means to find its parts in the file again.
-	Document = yamldoc.Document
-	// Position is a place in a file, counted from 1 in lines and characters.
-	Position = yamldoc.Position
-	// Error is a mistake in a file, with its place.
-	Error = yamldoc.Error
 )
 
 // CRD is a CustomResourceDefinition with the locks of its schemas, which the API types have no room for.
@@ -51,21 +39,26 @@ type CRD struct {
 
 	Versions []*Version // in the order of the document; never empty
 
-	document *Document
+	document *yamldoc.Document
 }
 
-// Version returns the version of that name, or nil.
-func (c *CRD) Version(name string) *Version {
+// Version returns the version of that name. ok is false if the CRD has no such version.
+func (c *CRD) Version(name string) (v *Version, ok bool) {
 	for _, v := range c.Versions {
 		if v.Name == name {
-			return v
+			return v, true
 		}
 	}
-	return nil
+	return nil, false
 }
 
-// Position returns the place in the CRD's file of the value that steps lead to, as Document.Position does.
-func (c *CRD) Position(steps ...any) Position { return c.document.Position(steps...) }
+// Position returns the place in the CRD's file of the value that steps lead to, each step a member name (string) or an
+// index (int): for a member the place of its name. Where the way ends early it is the place of the last value on it.
+// Columns count characters. It is the zero Position for a CRD that comes from no file.
+func (c *CRD) Position(steps ...any) token.Position {
+	at := c.document.Position(steps...)
+	return token.Position{Filename: c.File, Line: at.Line, Column: at.Column}
+}
 
 // subject names the CRD in messages.
 func (c *CRD) subject() string {
@@ -116,13 +109,13 @@ type Version struct {
 	// nil, for a version of v1beta1 that has none. It is shared: change a copy.
 	Schema *spec.Schema
 
+	// Replicas are the names that lead to the field which the scale subresource sets, such as spec, replicas. Empty
+	// without such a subresource.
+	Replicas []string
+
 	crd   *CRD
 	steps []any          // from the document to the schema, or nil
 	raw   map[string]any // the schema as decoded, with the locks of the annotation
-
-	once       sync.Once
-	structural *structuralschema.Structural
-	err        error
 }
 
 // CRD returns the CRD that the version belongs to.
@@ -141,7 +134,7 @@ func (v *Version) Compile(opts ...immutability.Option) (*immutability.Validator,
 // Position returns the place in the file of the schema node that a schema path (a JSON pointer such as
 // "/properties/spec/properties/class") leads to, or the last node on the way that exists. It is the zero Position for
 // a CRD that comes from no file.
-func (v *Version) Position(schemaPath string) Position {
+func (v *Version) Position(schemaPath string) token.Position {
 	if v.steps == nil {
 		return v.crd.Position()
 	}
@@ -163,48 +156,4 @@ func (v *Version) stepsOf(schemaPath string) []any {
 		value = yamldoc.At(value, step)
 	}
 	return steps
-}
-
-// Catalog finds the version of a CRD that an object is of.
-type Catalog struct {
-	crds map[schema.GroupKind]*CRD
-}
-
-// NewCatalog makes a catalog of crds. Two CRDs of one group and kind are an error that names both files.
-func NewCatalog(crds ...*CRD) (*Catalog, error) {
-	c := &Catalog{make(map[schema.GroupKind]*CRD, len(crds))}
-	for _, crd := range crds {
-		gk := schema.GroupKind{Group: crd.Group, Kind: crd.Kind}
-		if other, ok := c.crds[gk]; ok {
-			return nil, fmt.Errorf("%s: it defines %s, as does %s; give one of them", crd.place(), gk, other.place())
-		}
-		c.crds[gk] = crd
-	}
-	return c, nil
-}
-
-// place names the CRD with its file and line.
-func (c *CRD) place() string {
-	if at := c.Position(); c.File != "" && at.Line > 0 {
-		return fmt.Sprintf("%s:%d: %s %s", c.File, at.Line, kindCRD, c.Name)
-	}
-	return c.subject()
-}
-
-// Find returns the version that an object's apiVersion and kind name. It is nil without an error when no CRD of the
-// catalog covers the kind, and an error when one does that has no such version, or when apiVersion is malformed.
-func (c *Catalog) Find(apiVersion, kind string) (*Version, error) {
-	gv, err := schema.ParseGroupVersion(apiVersion)
-	if err != nil {
-		return nil, fmt.Errorf(`the apiVersion is %q; it is "GROUP/VERSION", such as "example.com/v1"`, apiVersion)
-	}
-	crd, ok := c.crds[schema.GroupKind{Group: gv.Group, Kind: kind}]
-	if !ok {
-		return nil, nil
-	}
-	v := crd.Version(gv.Version)
-	if v == nil {
-		return nil, fmt.Errorf("the apiVersion is %q; %s has no version %q, its versions are %s", apiVersion, crd.subject(), gv.Version, crd.versionNames())
-	}
-	return v, nil
 }

@@ -3,6 +3,7 @@ package crd_test
 import (
 	"errors"
 	"fmt"
+	"go/token"
 	"strings"
 	"testing"
 
@@ -10,6 +11,7 @@ import (
 
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/crd"
+	"github.com/fieldlock/fieldlock/immutability/crd/prepare"
 )
 
 // document is a CRD of apiextensions.k8s.io/v1 with the given rest of its spec, indented by two spaces.
@@ -224,8 +226,9 @@ func TestVersionPosition(t *testing.T) {
 		{"v1", "/properties/spec/properties/class/nope", "the last node that exists", "23:15"},
 		{"v2", "/properties/spec/properties/class", "an alias leads to its anchor", "23:15"},
 	} {
-		if got := crds[0].Version(c.version).Position(c.path).String(); got != c.want {
-			t.Errorf("%s %s is at %s, want %s: %s", c.version, c.path, got, c.want, c.reason)
+		version, _ := crds[0].Version(c.version)
+		if got, want := version.Position(c.path).String(), "testdata/widgets.yaml:"+c.want; got != want {
+			t.Errorf("%s %s is at %s, want %s: %s", c.version, c.path, got, want, c.reason)
 		}
 	}
 }
@@ -255,6 +258,40 @@ func TestFromUnstructured(t *testing.T) {
 	}
 }
 
+// TestSource: a decoded object has the places that its source knows, in findings and in errors.
+func TestSource(t *testing.T) {
+	schema := map[string]any{"type": "object", "x-kubernetes-immutable": true}
+	object := map[string]any{
+		"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": map[string]any{"name": "widgets.example.com"},
+		"spec": map[string]any{
+			"group": "example.com", "names": map[string]any{"kind": "Widget", "plural": "widgets"},
+			"versions": []any{map[string]any{"name": "v1", "served": true, "storage": true, "schema": map[string]any{"openAPIV3Schema": schema}}},
+		},
+	}
+	source := crd.WithSource("own.yaml", 3, func(steps []any) token.Position { return token.Position{Line: 10 + len(steps), Column: 2} })
+	c, err := crd.FromUnstructured(object, source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range []struct{ name, got, want string }{
+		{"the CRD", c.Position().String(), "own.yaml:10:2"},
+		{"a part", c.Position("spec", "versions", 0).String(), "own.yaml:13:2"},
+		{"a schema", c.Versions[0].Position("/properties/a").String(), "own.yaml:17:2"},
+		{"a finding", crd.Lint(c)[0].Position.String(), "own.yaml:15:2"},
+	} {
+		if row.got != row.want {
+			t.Errorf("%s is at %s, want %s", row.name, row.got, row.want)
+		}
+	}
+	object["spec"].(map[string]any)["group"] = 1
+	if _, err := crd.FromUnstructured(object, source); err == nil || !strings.HasPrefix(err.Error(), "own.yaml:12: document 3, CustomResourceDefinition widgets.example.com: spec.group: ") {
+		t.Errorf("error %v, want one with file, line and document", err)
+	}
+	if _, err := crd.FromUnstructured(map[string]any{"kind": "Service"}, source); err == nil || !strings.HasPrefix(err.Error(), "own.yaml:11: document 3, Service: kind: ") {
+		t.Errorf("error %v, want one with file, line and document", err)
+	}
+}
+
 // TestPositionInLists: a schema path leads through the lists of a schema by their indices, and through objects by names
 // that may be numbers.
 func TestPositionInLists(t *testing.T) {
@@ -273,7 +310,7 @@ func TestPositionInLists(t *testing.T) {
             anyOf:
               - {minimum: 1}
 `))
-	of := func(path string) crd.Position { return c.Versions[0].Position(path) }
+	of := func(path string) token.Position { return c.Versions[0].Position(path) }
 	start := of("/properties")
 	for _, test := range []struct {
 		path, reason string
@@ -294,37 +331,6 @@ func TestPositionInLists(t *testing.T) {
 	}
 }
 
-func TestCatalog(t *testing.T) {
-	c := read(t, document("  versions:\n"+version("v1", "{type: object}")+version("v2", "{type: object}")))
-	catalog, err := crd.NewCatalog(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, row := range []struct{ name, apiVersion, kind, want, err string }{
-		{"covered", "example.com/v2", "Widget", "v2", ""},
-		{"another kind", "example.com/v1", "Gadget", "", ""},
-		{"another group", "other.com/v1", "Widget", "", ""},
-		{"the core group", "v1", "Widget", "", ""},
-		{"unknown version", "example.com/v3", "Widget", "", `the apiVersion is "example.com/v3"; crds.yaml: CustomResourceDefinition widgets.example.com has no version "v3", its versions are v1, v2`},
-		{"malformed", "a/b/c", "Widget", "", `the apiVersion is "a/b/c"; it is "GROUP/VERSION", such as "example.com/v1"`},
-	} {
-		t.Run(row.name, func(t *testing.T) {
-			got := ""
-			v, err := catalog.Find(row.apiVersion, row.kind)
-			if v != nil {
-				got = v.Name
-			}
-			if got != row.want || (row.err == "") != (err == nil) || err != nil && err.Error() != row.err {
-				t.Errorf("version %q, error %v; want %q, %q", got, err, row.want, row.err)
-			}
-		})
-	}
-	if _, err := crd.NewCatalog(c, c); err == nil || !strings.Contains(err.Error(),
-		"crds.yaml:1: CustomResourceDefinition widgets.example.com: it defines Widget.example.com, as does crds.yaml:1: CustomResourceDefinition") {
-		t.Errorf("two CRDs of one kind: error %v, want one that names both", err)
-	}
-}
-
 func FuzzRead(f *testing.F) {
 	f.Add(document("  versions:\n" + version("v1", spec("class: {type: string, x-kubernetes-immutable: true}"))))
 	f.Add(annotated(document("  versions:\n"+version("v1", spec("class: {type: string}"))), `{"v1": {"/properties/spec": {"x-kubernetes-immutable": true}}}`))
@@ -338,7 +344,7 @@ func FuzzRead(f *testing.F) {
 		}
 		for _, c := range crds {
 			for _, finding := range crd.Lint(c) {
-				if finding.Line == 0 {
+				if finding.Position.Line == 0 {
 					t.Errorf("a finding without a line: %+v", finding)
 				}
 			}
@@ -346,7 +352,7 @@ func FuzzRead(f *testing.F) {
 				t.Error(err)
 			}
 			for _, v := range c.Versions {
-				_, _ = v.Prepare(object)
+				_, _ = prepare.New(v).Prepare(object)
 			}
 		}
 	})

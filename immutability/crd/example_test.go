@@ -5,6 +5,7 @@ import (
 	"log"
 
 	"github.com/fieldlock/fieldlock/immutability/crd"
+	"github.com/fieldlock/fieldlock/immutability/crd/prepare"
 )
 
 const widgets = `apiVersion: apiextensions.k8s.io/v1
@@ -41,30 +42,26 @@ spec:
               class: {type: string, default: standard}
 `
 
-// From a CRD document to a verdict: the object's version is found, both sides are pruned and defaulted as on the API
-// server, and compared.
+// From a CRD document to a verdict: both sides are pruned and defaulted as on the API server, and compared.
 func Example() {
 	crds, err := crd.Read("widgets.yaml", []byte(widgets))
 	if err != nil {
 		log.Fatal(err)
 	}
-	catalog, err := crd.NewCatalog(crds...)
-	if err != nil {
-		log.Fatal(err)
-	}
-	version, err := catalog.Find("example.com/v1", "Widget")
-	if err != nil {
-		log.Fatal(err)
+	version, ok := crds[0].Version("v1")
+	if !ok {
+		log.Fatal("the CRD has no version v1")
 	}
 	validator, err := version.Compile()
 	if err != nil {
 		log.Fatal(err)
 	}
-	oldObj, err := version.Prepare(map[string]any{"spec": map[string]any{}})
+	preparer := prepare.New(version)
+	oldObj, err := preparer.Prepare(map[string]any{"spec": map[string]any{}})
 	if err != nil {
 		log.Fatal(err)
 	}
-	newObj, err := version.Prepare(map[string]any{"spec": map[string]any{"class": "fast", "pruned": true}})
+	newObj, err := preparer.Prepare(map[string]any{"spec": map[string]any{"class": "fast", "pruned": true}})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -87,9 +84,9 @@ func ExampleLint() {
 		log.Fatal(err)
 	}
 	for _, f := range crd.Lint(crds[0]) {
-		fmt.Printf("%s:%d: %s: %s\n", f.File, f.Line, f.Severity, f.Message)
+		fmt.Printf("%s: %s: %s\n", f.Position, f.Severity, f.Message)
 	}
-	// Output: widgets.yaml:32: warning: version v2 leaves free what is locked in v1, so an update through v2 gets around the locks: spec.class; put the same locks in every served version
+	// Output: widgets.yaml:32:15: warning: version v2 leaves free what is locked in v1, so an update through v2 gets around the locks: spec.class; put the same locks in every served version
 }
 
 func ExampleCRD_Annotation() {
@@ -103,13 +100,4 @@ func ExampleCRD_Annotation() {
 	}
 	fmt.Printf("%s: %s\n", crd.AnnotationKey, annotation)
 	// Output: fieldlock.dev/locks: {"v1":{"/properties/spec/properties/class":{"x-kubernetes-immutable":true}}}
-}
-
-func ExampleDocument_Locate() {
-	documents, err := crd.ReadDocuments("widget.yaml", []byte("kind: Widget\nspec:\n  nodes:\n  - zone: a\n  - zone: b\n"))
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(documents[0].Locate("spec.nodes[1].zone"))
-	// Output: 5:5
 }

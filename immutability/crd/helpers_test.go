@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/fieldlock/fieldlock/internal/yamldoc"
 	"github.com/google/go-cmp/cmp"
 	openapi "k8s.io/kube-openapi/pkg/validation/spec"
 )
@@ -60,4 +61,14 @@ func diff(want, got any) string {
 		return ""
 	}
 	return cmp.Diff(want, got)
+}
+
+// objectOf reads an object in YAML.
+func objectOf(t testing.TB, text string) map[string]any {
+	t.Helper()
+	documents, err := yamldoc.Read("object", []byte(text))
+	if err != nil || len(documents) != 1 {
+		t.Fatalf("%d documents, error %v", len(documents), err)
+	}
+	return documents[0].Object
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"go/token"
 	"iter"
 	"maps"
 	"slices"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/internal/lint"
+	"github.com/fieldlock/fieldlock/internal/rawschema"
 	"github.com/fieldlock/fieldlock/internal/rule"
 	"github.com/fieldlock/fieldlock/internal/schema"
 )
@@ -40,7 +42,7 @@ func LintUpdate(newCRD, oldCRD *CRD, opts ...immutability.Option) []Finding {
 		for _, f := range immutability.Lint(v.Schema, opts...) {
 			l.add(v, f)
 		}
-		if path, why := notStructural(v.raw); why != "" && !newCRD.PreserveUnknownFields {
+		if path, why := rawschema.NotStructural(v.raw); why != "" && !newCRD.PreserveUnknownFields {
 			l.report(v, immutability.SeverityWarning, rule.NotStructural, []string{path},
 				"the schema is not structural, and an API server refuses the CRD: %s", why)
 		}
@@ -59,7 +61,7 @@ func LintUpdate(newCRD, oldCRD *CRD, opts ...immutability.Option) []Finding {
 	slices.SortStableFunc(l.findings, func(a, b Finding) int {
 		return cmp.Or(
 			strings.Compare(string(a.Severity), string(b.Severity)),
-			cmp.Compare(a.Line, b.Line),
+			cmp.Compare(a.Position.Line, b.Position.Line),
 			strings.Compare(a.Path, b.Path),
 			strings.Compare(a.Rule, b.Rule),
 			strings.Compare(a.Message, b.Message),
@@ -83,10 +85,9 @@ func served(c *CRD) int {
 type Finding struct {
 	immutability.Finding
 
-	File    string // as in CRD.File
-	CRD     string // name of the CustomResourceDefinition
-	Version string // of the schema that SchemaPath leads through; "" where the CRD as a whole is meant
-	Position
+	CRD      string         // name of the CustomResourceDefinition
+	Version  string         // of the schema that SchemaPath leads through; "" where the CRD as a whole is meant
+	Position token.Position // in the file of the CRD; zero for a CRD that comes from no file
 }
 
 // linter collects the findings of one CRD.
@@ -98,7 +99,7 @@ type linter struct {
 
 // add keeps a finding of v, or with nil of the whole CRD.
 func (l *linter) add(v *Version, f immutability.Finding) {
-	finding := Finding{Finding: f, File: l.crd.File, CRD: l.crd.Name}
+	finding := Finding{Finding: f, CRD: l.crd.Name}
 	if v == nil {
 		finding.Position = l.crd.Position()
 	} else {

@@ -51,7 +51,7 @@ func TestLint(t *testing.T) {
 			var got []lintFinding
 			for _, f := range crd.LintUpdate(read(t, c.CRD), old) {
 				if crdRules[f.Rule] {
-					got = append(got, lintFinding{f.Rule, f.Severity, f.Version, f.Line, f.Path, f.Fields})
+					got = append(got, lintFinding{f.Rule, f.Severity, f.Version, f.Position.Line, f.Path, f.Fields})
 				}
 			}
 			if diff := cmp.Diff(c.Findings, got, cmpopts.EquateEmpty()); diff != "" {
@@ -67,7 +67,7 @@ func TestLintPlaces(t *testing.T) {
 		version("v2", spec("o: {type: object, x-kubernetes-immutable: false, properties: {a: {type: string, x-kubernetes-immutable: true}}}"))))
 	var got []string
 	for _, f := range crd.Lint(c) {
-		got = append(got, fmt.Sprintf("%s:%d: %s %s %s: %s %s", f.File, f.Line, f.CRD, f.Version, f.Path, f.Severity, f.Rule))
+		got = append(got, fmt.Sprintf("%s:%d: %s %s %s: %s %s", f.Position.Filename, f.Position.Line, f.CRD, f.Version, f.Path, f.Severity, f.Rule))
 	}
 	want := []string{
 		"crds.yaml:9: widgets.example.com v2 spec.o: error lock-value",

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"go/token"
 	"maps"
 	"slices"
 	"strings"
@@ -11,7 +12,7 @@ import (
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/rawschema"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 )
 
 // Read reads the CRDs of a file: raw YAML or JSON, one document or many, also as items of a List. Objects of other
@@ -20,66 +21,96 @@ import (
 //
 // A CRD needs versions, and each version a schema (in v1beta1: at least one of them, or the CRD as a whole). The locks
 // of its annotation AnnotationKey are merged into the schemas. Read returns the CRDs that it can read, and an error that
-// joins one *Error for each document or CRD that it cannot.
+// joins one for each document or CRD that it cannot, with file and line.
 func Read(name string, data []byte) ([]*CRD, error) {
 	documents, err := yamldoc.Read(name, data)
 	errs := []error{err}
 	var crds []*CRD
 	for _, document := range documents {
-		crd, err := FromDocument(document)
-		errs = append(errs, err)
-		if crd != nil {
-			crds = append(crds, crd)
+		if !isCRD(document.Object) {
+			continue
 		}
+		crd, err := read(document)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		crds = append(crds, crd)
 	}
 	return crds, errors.Join(errs...)
 }
 
-// ReadDocuments reads the objects of a file, of any kind: YAML of one or more documents, JSON, or JSON objects one after
-// another, as kubectl reads them. The items of a List count as objects of their own. It returns the objects that it can
-// read, and an error that joins one *Error for each document that it cannot.
-func ReadDocuments(name string, data []byte) ([]*Document, error) { return yamldoc.Read(name, data) }
-
-// FromObject makes a CRD of an object of the API. Its schemas lost every lock on the way through the API types: the locks
-// are those of the annotation AnnotationKey.
-func FromObject(object *apiextensionsv1.CustomResourceDefinition) (*CRD, error) {
+// FromObject makes a CRD of an object of the API, such as a *apiextensionsv1.CustomResourceDefinition; one of a client,
+// without apiVersion and kind, is taken for one of apiextensions.k8s.io/v1. Its schemas lost every lock on the way through
+// the API types: the locks are those of the annotation AnnotationKey. A nil object and one of another kind are errors.
+//
+// The parameter is an interface so that reading the locks of files links no API types of CRDs.
+func FromObject(object runtime.Object) (*CRD, error) {
 	data, err := json.Marshal(object)
 	if err != nil {
-		return nil, fmt.Errorf("%s %s cannot be written as JSON: %w", kindCRD, object.GetName(), err)
+		return nil, fmt.Errorf("the %s cannot be written as JSON: %w", kindCRD, err)
 	}
 	value, err := yamldoc.ReadJSON(data)
 	if err != nil {
-		return nil, fmt.Errorf("%s %s: %w", kindCRD, object.GetName(), err)
+		return nil, fmt.Errorf("the %s: %w", kindCRD, err)
 	}
 	fields, _ := value.(map[string]any)
 	if fields == nil {
 		return nil, fmt.Errorf("the %s is nil", kindCRD)
 	}
-	// A typed object of a client has no type meta.
-	fields["apiVersion"], fields["kind"] = v1, kindCRD
+	if fields["kind"] == nil && fields["apiVersion"] == nil {
+		fields["apiVersion"], fields["kind"] = v1, kindCRD
+	}
 	return FromUnstructured(fields)
 }
 
-// FromUnstructured makes a CRD of a decoded object, which it keeps and does not change. An object of another kind is
-// an error.
-func FromUnstructured(object map[string]any) (*CRD, error) {
-	d := &Document{Object: object}
-	crd, err := FromDocument(d)
-	if err == nil && crd == nil {
+// FromUnstructured makes a CRD of a decoded object, which it keeps and does not change. Integers should be int64. An object
+// of another kind is an error.
+func FromUnstructured(object map[string]any, opts ...Option) (*CRD, error) {
+	d := &yamldoc.Document{Object: object}
+	for _, o := range opts {
+		d = o.apply(d)
+	}
+	if !isCRD(object) {
 		return nil, d.Errorf([]any{"kind"}, "it is %s; a schema comes from a %s", yamldoc.Describe(object["kind"]), kindCRD)
 	}
-	return crd, err
+	return read(d)
 }
 
-// FromDocument makes a CRD of a document, which it keeps. For an object of another kind it returns nil and no error.
-func FromDocument(d *Document) (*CRD, error) {
+// Option says more about a decoded object.
+type Option interface {
+	apply(*yamldoc.Document) *yamldoc.Document
+}
+
+type option func(*yamldoc.Document) *yamldoc.Document
+
+func (o option) apply(d *yamldoc.Document) *yamldoc.Document { return o(d) }
+
+// WithSource says where the object was read from: the file, the number of the document in it (from 1; 0 is left out of
+// messages), and the place of each value. The function takes the steps that lead to a value, each a member name (string)
+// or an index (int), and returns the zero Position where it knows none.
+func WithSource(file string, number int, position func(steps []any) token.Position) Option {
+	return option(func(d *yamldoc.Document) *yamldoc.Document {
+		sourced := yamldoc.Derived(file, d.Object, func(steps []any) yamldoc.Position {
+			at := position(steps)
+			return yamldoc.Position{Line: at.Line, Column: at.Column}
+		})
+		sourced.Number = number
+		return sourced
+	})
+}
+
+// isCRD reports whether an object is a CRD, or one that lacks its kind.
+func isCRD(object map[string]any) bool {
+	apiVersion, _ := object["apiVersion"].(string)
+	return object["kind"] == kindCRD || object["kind"] == nil && strings.HasPrefix(apiVersion, group+"/")
+}
+
+// read makes a CRD of a document.
+func read(d *yamldoc.Document) (*CRD, error) {
 	apiVersion, _ := d.Object["apiVersion"].(string)
-	switch kind := d.Object["kind"]; {
-	case kind == kindCRD:
-	case kind == nil && strings.HasPrefix(apiVersion, group+"/"):
+	if d.Object["kind"] == nil {
 		return nil, d.Errorf(nil, "it has no kind; of %s, this reads the kind %s", apiVersion, kindCRD)
-	default:
-		return nil, nil
 	}
 	if apiVersion != v1 && apiVersion != v1beta1 {
 		return nil, d.Errorf([]any{"apiVersion"}, "it is %s; the apiVersion of a %s is %s or %s", yamldoc.Describe(d.Object["apiVersion"]), kindCRD, v1, v1beta1)
@@ -94,7 +125,7 @@ func FromDocument(d *Document) (*CRD, error) {
 
 // reader reads the fields of a CRD and keeps the first mistake.
 type reader struct {
-	d   *Document
+	d   *yamldoc.Document
 	err error
 }
 
@@ -191,7 +222,7 @@ func (r *reader) versions(c *CRD) {
 		switch {
 		case name == "":
 		case len(list) == 0:
-			c.Versions = append(c.Versions, &Version{Name: name, Served: true, Storage: true, crd: c})
+			c.Versions = append(c.Versions, &Version{Name: name, Served: true, Storage: true, Replicas: r.replicas("spec"), crd: c})
 		case r.err == nil && c.Versions[0].Name != name:
 			r.fail([]any{"spec", "version"}, "it is %q and spec.versions[0].name is %q; they must be equal, or spec.version left out", name, c.Versions[0].Name)
 		}
@@ -215,11 +246,24 @@ func (r *reader) version(c *CRD, steps []any) {
 	// Absent, which the API server refuses, counts as served: lint then compares the version too.
 	v.Served = r.flag(true, at("served")...)
 	v.Storage = r.flag(false, at("storage")...)
-	if c.Version(v.Name) != nil {
+	v.Replicas = r.replicas(at()...)
+	if _, ok := c.Version(v.Name); ok {
 		r.fail(at("name"), "there are two versions %q; remove one", v.Name)
 	}
 	v.steps = at("schema", "openAPIV3Schema")
 	c.Versions = append(c.Versions, v)
+}
+
+// replicas reads where the scale subresource that is declared at steps, or for all versions of v1beta1 at once, has its
+// replicas. Of other forms than an API server accepts it finds none.
+func (r *reader) replicas(steps ...any) []string {
+	for _, declaring := range [][]any{steps, {"spec"}} {
+		path, _ := yamldoc.At(r.d.Object, slices.Concat(declaring, []any{"subresources", "scale", "specReplicasPath"})...).(string)
+		if path != "" {
+			return strings.Split(strings.TrimPrefix(path, "."), ".")
+		}
+	}
+	return nil
 }
 
 // schemas reads the schema of every version: its own, or in v1beta1 the one of spec.validation. The locks of the
@@ -293,7 +337,7 @@ func (r *reader) annotation(c *CRD) rawschema.Annotation {
 		return nil
 	}
 	for _, name := range slices.Sorted(maps.Keys(annotation)) {
-		if c.Version(name) == nil {
+		if _, ok := c.Version(name); !ok {
 			r.fail(annotationSteps, "there is no version %q; the versions are %s", name, c.versionNames())
 		}
 	}

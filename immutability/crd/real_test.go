@@ -9,7 +9,9 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/fieldlock/fieldlock/immutability/crd"
+	"github.com/fieldlock/fieldlock/immutability/crd/prepare"
 	"github.com/fieldlock/fieldlock/internal/realcrds"
+	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
 func readFile(t testing.TB, file string) []byte {
@@ -42,7 +44,7 @@ func TestRealCRDs(t *testing.T) {
 			if err := yaml.UnmarshalStrict(data, &want); err != nil {
 				t.Fatal(err)
 			}
-			documents, err := crd.ReadDocuments(file, data)
+			documents, err := yamldoc.Read(file, data)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -58,7 +60,7 @@ func TestRealCRDs(t *testing.T) {
 					"apiVersion": c.Group + "/" + v.Name, "kind": c.Kind, "metadata": map[string]any{"name": "a"},
 					"noSuchField": true,
 				}
-				got, err := v.Prepare(object)
+				got, err := prepare.New(v).Prepare(object)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -68,7 +70,7 @@ func TestRealCRDs(t *testing.T) {
 			}
 			for _, f := range crd.Lint(c) {
 				if f.Severity == "error" {
-					t.Errorf("%s:%d: %s: %s", f.File, f.Line, f.Path, f.Message)
+					t.Errorf("%s: %s: %s", f.Position, f.Path, f.Message)
 				}
 			}
 		})

@@ -3,6 +3,7 @@ package openapi
 import (
 	"errors"
 	"fmt"
+	"go/token"
 	"maps"
 	"net/url"
 	"slices"
@@ -52,29 +53,55 @@ func Read(name string, data []byte) (*Document, error) {
 	if len(documents) != 1 {
 		return nil, fmt.Errorf("%s: it has %d documents; an OpenAPI document or a JSON Schema is one", name, len(documents))
 	}
-	d := FromDocument(documents[0])
-	if d == nil {
-		return nil, &yamldoc.Error{File: name, Line: documents[0].Position().Line,
-			Message: "it is neither an OpenAPI document (with definitions or components.schemas) nor a JSON Schema (with $schema, type or properties)"}
-	}
-	return d, nil
+	return read(documents[0])
 }
 
-// FromDocument makes a Document of one that was read from a file, which it keeps and does not change. It returns nil for
-// an object that is neither an OpenAPI document nor a JSON Schema; an object with apiVersion and kind, such as a CRD, is
-// neither.
-func FromDocument(document *yamldoc.Document) *Document {
-	object := document.Object
-	if _, ok := object["kind"].(string); ok && object["apiVersion"] != nil {
-		return nil
+// FromUnstructured makes a Document of a decoded object, which it keeps and does not change. It returns an error if the
+// object is neither an OpenAPI document nor a JSON Schema; an object with apiVersion and kind, such as a CRD, is neither.
+func FromUnstructured(object map[string]any, opts ...Option) (*Document, error) {
+	document := &yamldoc.Document{Object: object}
+	for _, o := range opts {
+		document = o.apply(document)
 	}
+	return read(document)
+}
+
+// Option says more about a decoded object.
+type Option interface {
+	apply(*yamldoc.Document) *yamldoc.Document
+}
+
+type option func(*yamldoc.Document) *yamldoc.Document
+
+func (o option) apply(d *yamldoc.Document) *yamldoc.Document { return o(d) }
+
+// WithSource says where the object was read from: the file, the number of the document in it (from 1; 0 is left out of
+// messages), and the place of each value. The function takes the steps that lead to a value, each a member name (string)
+// or an index (int), and returns the zero Position where it knows none.
+func WithSource(file string, number int, position func(steps []any) token.Position) Option {
+	return option(func(d *yamldoc.Document) *yamldoc.Document {
+		sourced := yamldoc.Derived(file, d.Object, func(steps []any) yamldoc.Position {
+			at := position(steps)
+			return yamldoc.Position{Line: at.Line, Column: at.Column}
+		})
+		sourced.Number = number
+		return sourced
+	})
+}
+
+// read makes a Document of one that was read from a file.
+func read(document *yamldoc.Document) (*Document, error) {
+	object := document.Object
+	_, hasKind := object["kind"].(string)
 	d := &Document{File: document.File, document: document, anchors: map[string]string{}, read: map[string]*spec.Schema{}}
-	switch {
-	case object["swagger"] != nil || object["openapi"] != nil:
-	case isSchema(object):
+	isOpenAPI := object["swagger"] != nil || object["openapi"] != nil
+	if !isOpenAPI && isSchema(object) {
 		d.Root = "#"
-	case object["definitions"] == nil && object["$defs"] == nil && yamldoc.At(object, "components", "schemas") == nil:
-		return nil
+	}
+	hasSchemas := object["definitions"] != nil || object["$defs"] != nil || yamldoc.At(object, "components", "schemas") != nil
+	if hasKind && object["apiVersion"] != nil || !isOpenAPI && d.Root == "" && !hasSchemas {
+		return nil, &yamldoc.Error{File: document.File, Line: document.Position().Line,
+			Message: "it is neither an OpenAPI document (with definitions or components.schemas) nor a JSON Schema (with $schema, type or properties)"}
 	}
 	d.id, _ = object["$id"].(string)
 	d.id = strings.TrimSuffix(d.id, "#")
@@ -82,7 +109,7 @@ func FromDocument(document *yamldoc.Document) *Document {
 	slices.SortFunc(d.Kinds, func(a, b Kind) int {
 		return strings.Compare(a.APIVersion+" "+a.Kind+" "+a.Ref, b.APIVersion+" "+b.Kind+" "+b.Ref)
 	})
-	return d
+	return d, nil
 }
 
 // isSchema reports whether an object has what only a JSON Schema has at its root.
@@ -245,15 +272,15 @@ func (d *Document) Compile(ref string, opts ...immutability.Option) (*immutabili
 }
 
 // Position returns the place in the file of the schema node that a schema path from the schema of ref leads to, or of the
-// last node on the way that exists. A schema path that begins with a reference starts there.
-func (d *Document) Position(ref, schemaPath string) yamldoc.Position {
+// last node on the way that exists. A schema path that begins with a reference starts there. Columns count characters.
+func (d *Document) Position(ref, schemaPath string) token.Position {
 	if strings.HasPrefix(schemaPath, "#") {
 		ref, schemaPath = schemaPath, ""
 	}
-	path, err := d.path(ref)
-	if err != nil {
-		return d.document.Position()
+	var steps []any
+	if path, err := d.path(ref); err == nil {
+		_, steps, _ = d.at(path + schemaPath)
 	}
-	_, steps, _ := d.at(path + schemaPath)
-	return d.document.Position(steps...)
+	at := d.document.Position(steps...)
+	return token.Position{Filename: d.File, Line: at.Line, Column: at.Column}
 }

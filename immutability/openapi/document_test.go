@@ -1,12 +1,12 @@
 package openapi_test
 
 import (
+	"go/token"
 	"io/fs"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"sigs.k8s.io/yaml"
 
 	"github.com/fieldlock/fieldlock/immutability/openapi"
 	"github.com/fieldlock/fieldlock/internal/modulefs"
@@ -215,37 +215,22 @@ func TestRealDocuments(t *testing.T) {
 	}
 }
 
-func TestMergeValues(t *testing.T) {
-	const defaults = "a: 1\nb: {c: 2, d: [1, 2], e: {f: 3}}\ng: x\nh: {i: 1}\n"
-	for _, c := range []struct{ name, values, want string }{
-		{"nothing", "{}", defaults},
-		{"scalar", "a: 2", "a: 2\nb: {c: 2, d: [1, 2], e: {f: 3}}\ng: x\nh: {i: 1}"},
-		{"deep", "b: {e: {z: 1}}", "a: 1\nb: {c: 2, d: [1, 2], e: {f: 3, z: 1}}\ng: x\nh: {i: 1}"},
-		{"list", "b: {d: [3]}", "a: 1\nb: {c: 2, d: [3], e: {f: 3}}\ng: x\nh: {i: 1}"},
-		{"null removes a default", "b: {e: null}\na: null", "b: {c: 2, d: [1, 2]}\ng: x\nh: {i: 1}"},
-		{"null without a default", "n: {m: null}", "a: 1\nb: {c: 2, d: [1, 2], e: {f: 3}}\ng: x\nh: {i: 1}\nn: {}"},
-		{"object over a scalar", "g: {y: 1}", "a: 1\nb: {c: 2, d: [1, 2], e: {f: 3}}\ng: {y: 1}\nh: {i: 1}"},
-		{"scalar over an object", "h: 5", "a: 1\nb: {c: 2, d: [1, 2], e: {f: 3}}\ng: x\nh: 5"},
-		{"null within a list", "b: {d: [null]}", "a: 1\nb: {c: 2, d: [null], e: {f: 3}}\ng: x\nh: {i: 1}"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			var values, standard, want, unchanged map[string]any
-			for text, into := range map[string]*map[string]any{c.values: &values, c.want: &want} {
-				if err := yaml.Unmarshal([]byte(text), into); err != nil {
-					t.Fatal(err)
-				}
-			}
-			for _, into := range []*map[string]any{&standard, &unchanged} {
-				if err := yaml.Unmarshal([]byte(defaults), into); err != nil {
-					t.Fatal(err)
-				}
-			}
-			if diff := cmp.Diff(want, openapi.MergeValues(values, standard)); diff != "" {
-				t.Error(diff)
-			}
-			if diff := cmp.Diff(unchanged, standard); diff != "" {
-				t.Errorf("the defaults have changed: %s", diff)
-			}
-		})
+// TestFromUnstructured: a decoded object has the places that its source knows; one that is neither is an error with its place.
+func TestFromUnstructured(t *testing.T) {
+	source := openapi.WithSource("own.yaml", 2, func(steps []any) token.Position { return token.Position{Line: 10 + len(steps), Column: 3} })
+	d, err := openapi.FromUnstructured(map[string]any{"$schema": "x", "properties": map[string]any{"a": map[string]any{"type": 1}}}, source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := d.Position(d.Root, "/properties/a").String(); d.File != "own.yaml" || got != "own.yaml:12:3" {
+		t.Errorf("the file is %q, a property is at %s", d.File, got)
+	}
+	if _, err := d.Resolve(d.Root); err == nil || !strings.HasPrefix(err.Error(), "own.yaml:13: document 2: properties.a.type: ") {
+		t.Errorf("error %v, want one with file, line and document", err)
+	}
+	for _, object := range []map[string]any{nil, {"a": 1}, {"apiVersion": "v1", "kind": "List", "type": "object"}} {
+		if d, err := openapi.FromUnstructured(object, source); d != nil || err == nil || !strings.HasPrefix(err.Error(), "own.yaml:10: it is neither") {
+			t.Errorf("%v: error %v", object, err)
+		}
 	}
 }

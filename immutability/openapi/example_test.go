@@ -23,9 +23,8 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	defaults := map[string]any{"storage": map[string]any{"class": "standard", "size": "1Gi"}}
-	oldValues := openapi.MergeValues(map[string]any{}, defaults)
-	newValues := openapi.MergeValues(map[string]any{"storage": map[string]any{"class": "fast"}}, defaults)
+	oldValues := map[string]any{"storage": map[string]any{"class": "standard", "size": "1Gi"}}
+	newValues := map[string]any{"storage": map[string]any{"class": "fast", "size": "1Gi"}}
 	fmt.Println(validator.ValidateUpdate(newValues, oldValues).ToAggregate())
 	// Output:
 	// storage.class: Invalid value: "fast": field is immutable

@@ -139,7 +139,7 @@ func notLookedAt(c *crd.CRD, fields []string, untried int) (Finding, bool) {
 	if len(parts) == 0 {
 		return Finding{}, false
 	}
-	return newFinding(crd.Finding{File: c.File, CRD: c.Name, Position: c.Position(), Finding: immutability.Finding{
+	return newFinding(crd.Finding{CRD: c.Name, Position: c.Position(), Finding: immutability.Finding{
 		Severity: immutability.SeverityNote, Rule: rule.NotLookedAt,
 		Message: "the CRD takes more steps than lint makes for one CRD, so lint " + strings.Join(parts, " and "),
 	}}), true
@@ -245,7 +245,7 @@ func rulesOf(v *crd.Version) int {
 func ruleFindings(c *crd.CRD, a *celrule.Audit) []suspect {
 	var suspects []suspect
 	add := func(v *crd.Version, s suspect, f immutability.Finding) {
-		s.Finding = crd.Finding{Finding: f, File: c.File, CRD: c.Name, Version: v.Name, Position: v.Position(f.SchemaPath)}
+		s.Finding = crd.Finding{Finding: f, CRD: c.Name, Version: v.Name, Position: v.Position(f.SchemaPath)}
 		suspects = append(suspects, s)
 	}
 	served := map[string]*spec.Schema{}

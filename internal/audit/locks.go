@@ -100,9 +100,10 @@ func LocksOf(crds []manifest.CRD) (*Locks, []error) {
 		}
 		groups := groupsOf(c.CRD, validators)
 		for _, g := range groups {
-			for _, version := range g.Versions {
+			for _, name := range g.Versions {
+				version, _ := c.Version(name)
 				for _, f := range g.Fields {
-					f.Version, f.Line = version, c.Version(version).Position(f.SchemaPath).Line
+					f.Version, f.Line = name, version.Position(f.SchemaPath).Line
 					l.Fields = append(l.Fields, f)
 				}
 			}

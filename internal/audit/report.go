@@ -54,7 +54,7 @@ type Finding struct {
 // newFinding makes the finding that reports show.
 func newFinding(f crd.Finding) Finding {
 	finding := Finding{
-		File: f.File, Line: f.Line, Column: f.Column, CRD: f.CRD, Version: f.Version, Path: f.Path, SchemaPath: f.SchemaPath,
+		File: f.Position.Filename, Line: f.Position.Line, Column: f.Position.Column, CRD: f.CRD, Version: f.Version, Path: f.Path, SchemaPath: f.SchemaPath,
 		Severity: string(f.Severity), Rule: f.Rule, Message: f.Message,
 	}
 	if f.Fix != nil {

@@ -8,6 +8,7 @@ import (
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/builtin"
 	"github.com/fieldlock/fieldlock/immutability/crd"
+	"github.com/fieldlock/fieldlock/immutability/crd/prepare"
 	"github.com/fieldlock/fieldlock/immutability/ownership"
 	"github.com/fieldlock/fieldlock/internal/celrun"
 	"github.com/fieldlock/fieldlock/internal/manifest"
@@ -22,6 +23,7 @@ var _ definition = (*crdDefinition)(nil)
 type crdDefinition struct {
 	crd        manifest.CRD
 	laws       map[*crd.Version]*laws
+	preparers  map[*crd.Version]*prepare.Preparer
 	inOld      bool // OLD has this CRD
 	onlyOld    bool // NEW has no such CRD, or another one of its name
 	noDefaults bool
@@ -29,10 +31,10 @@ type crdDefinition struct {
 
 // newCRDDefinition compiles every version of a CRD. Each error names file and line.
 func newCRDDefinition(c manifest.CRD, onlyOld, noDefaults bool) (*crdDefinition, []error) {
-	d := &crdDefinition{crd: c, laws: map[*crd.Version]*laws{}, inOld: onlyOld, onlyOld: onlyOld, noDefaults: noDefaults}
+	d := &crdDefinition{crd: c, laws: map[*crd.Version]*laws{}, preparers: map[*crd.Version]*prepare.Preparer{}, inOld: onlyOld, onlyOld: onlyOld, noDefaults: noDefaults}
 	validators, errs := c.Compile()
 	for v, locks := range validators {
-		d.laws[v] = newLaws(v.Schema, locks)
+		d.laws[v], d.preparers[v] = newLaws(v.Schema, locks), prepare.New(v)
 	}
 	return d, errs
 }
@@ -42,7 +44,8 @@ func (d *crdDefinition) covers(apiVersion string) bool { return d.version(apiVer
 // version returns the version that an apiVersion of the CRD's group names, or nil.
 func (d *crdDefinition) version(apiVersion string) *crd.Version {
 	_, name, _ := strings.Cut(apiVersion, "/")
-	return d.crd.Version(name)
+	v, _ := d.crd.Version(name)
+	return v
 }
 
 // judge checks an object that both sides have.
@@ -154,7 +157,7 @@ func (d *crdDefinition) prepare(version *crd.Version, o *manifest.Object, others
 	versions := slices.Compact(slices.Concat([]*crd.Version{d.version(o.APIVersion)}, others, []*crd.Version{version}))
 	for _, v := range versions {
 		var err error
-		if obj, err = v.Prepare(obj); err != nil {
+		if obj, err = d.preparers[v].Prepare(obj); err != nil {
 			return nil, o.Mistake("", "%v; --no-defaults compares objects as they are written", err)
 		}
 	}

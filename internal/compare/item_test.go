@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/fieldlock/fieldlock/immutability/crd"
+	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
 func TestItemKeys(t *testing.T) {
@@ -15,7 +16,8 @@ pools: {type: object, additionalProperties: {type: array, x-kubernetes-list-type
 	if err != nil {
 		t.Fatal(err)
 	}
-	documents, err := crd.ReadDocuments("w.yaml", []byte(widget("v1", "", "x",
+	version, _ := crds[0].Version("v1")
+	documents, err := yamldoc.Read("w.yaml", []byte(widget("v1", "", "x",
 		"{ports: [{port: 80, protocol: TCP, name: a}, {port: 53}, 5], plain: [{name: a}], pools: {a.b: [{name: big, size: 1}]}, unknown: [{name: z}]}")))
 	if err != nil {
 		t.Fatal(err)
@@ -32,7 +34,7 @@ pools: {type: object, additionalProperties: {type: array, x-kubernetes-list-type
 		{"spec.unknown[0].name", "", "a field that the schema does not have"},
 		{"metadata.name", "", "no list at all"},
 	} {
-		if got := itemKeys(crds[0].Version("v1").Schema, documents[0].Object, c.path); got != c.want {
+		if got := itemKeys(version.Schema, documents[0].Object, c.path); got != c.want {
 			t.Errorf("%s: got %q, want %q: %s", c.path, got, c.want, c.reason)
 		}
 	}

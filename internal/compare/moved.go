@@ -114,7 +114,11 @@ func (d movedDefinition) prepare(o *manifest.Object, versions []*crd.Version) (m
 	}
 	for _, v := range versions {
 		var err error
-		if obj, err = v.Prepare(obj); err != nil {
+		preparer, ok := d.new.preparers[v]
+		if !ok {
+			preparer = d.old.preparers[v]
+		}
+		if obj, err = preparer.Prepare(obj); err != nil {
 			return nil, o.Mistake("", "%v; --no-defaults compares objects as they are written", err)
 		}
 	}

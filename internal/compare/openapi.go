@@ -2,6 +2,7 @@ package compare
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 	"sync"
 
@@ -63,7 +64,7 @@ func (d *openDefinition) judge(p pair) (verdict, error) {
 	}
 	newObj, oldObj := p.new.Value(), p.old.Value()
 	if d.kind == "" {
-		newObj, oldObj = openapi.MergeValues(newObj, d.defaults.new), openapi.MergeValues(oldObj, d.defaults.old)
+		newObj, oldObj = mergeValues(newObj, d.defaults.new), mergeValues(oldObj, d.defaults.old)
 	}
 	if err := d.laws.check(&v, newObj, oldObj, newObj, func(b *breach, _ *immutability.Violation) { d.place(b) }); err != nil {
 		return v, p.new.Mistake("", "the CEL rules of its schema cannot be run: %v", err)
@@ -97,4 +98,29 @@ func kindArgument(o *manifest.Object) string {
 		return strings.ToLower(o.Kind)
 	}
 	return strings.ToLower(o.Kind) + "." + o.Group
+}
+
+// mergeValues returns the values of a Helm chart as its templates see them: values over the defaults of values.yaml.
+// Objects merge member by member, lists and scalars are replaced, and null removes a default, as helm does it. Neither
+// argument is changed; the result shares what it does not merge.
+func mergeValues(values, defaults map[string]any) map[string]any {
+	merged := maps.Clone(defaults)
+	if merged == nil {
+		merged = map[string]any{}
+	}
+	for name, value := range values {
+		object, isObject := value.(map[string]any)
+		standard, hasDefault := merged[name].(map[string]any)
+		switch {
+		case value == nil:
+			delete(merged, name)
+		case isObject && hasDefault:
+			merged[name] = mergeValues(object, standard)
+		case isObject:
+			merged[name] = mergeValues(object, nil)
+		default:
+			merged[name] = value
+		}
+	}
+	return merged
 }

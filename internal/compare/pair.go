@@ -373,7 +373,7 @@ func (d *crdDefinition) lacks(o *manifest.Object) bool {
 	if v.Schema == nil {
 		return false
 	}
-	obj, err := v.Prepare(o.Value())
+	obj, err := d.preparers[v].Prepare(o.Value())
 	return err == nil && lacksRequired(v.Schema, obj)
 }
 

@@ -20,7 +20,7 @@ func (d *crdDefinition) serverSide(v *verdict, p pair, newVersion, oldVersion *c
 	if p.new.Stored != nil || d.noDefaults {
 		return
 	}
-	newObj, err := newVersion.Prepare(p.new.Value())
+	newObj, err := d.preparers[newVersion].Prepare(p.new.Value())
 	if err != nil {
 		return // check reports it, where it matters
 	}
@@ -28,7 +28,7 @@ func (d *crdDefinition) serverSide(v *verdict, p pair, newVersion, oldVersion *c
 		if !oldVersion.Served {
 			return // the server forgets what was applied in it
 		}
-		before, err := oldVersion.Prepare(newObj)
+		before, err := d.preparers[oldVersion].Prepare(newObj)
 		if err != nil {
 			return
 		}
@@ -39,7 +39,7 @@ func (d *crdDefinition) serverSide(v *verdict, p pair, newVersion, oldVersion *c
 		}
 		return
 	}
-	oldObj, err := oldVersion.Prepare(p.old.Value())
+	oldObj, err := d.preparers[oldVersion].Prepare(p.old.Value())
 	if err != nil {
 		return
 	}

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
@@ -249,13 +248,13 @@ func (s *Set) addCRD(o *Object, f *File) {
 		s.Others = append(s.Others, f.Path)
 		return
 	}
-	c, err := crd.FromDocument(o.Document)
+	c, err := newCRD(o.Document)
 	switch {
 	case isFreeForm(o.Value()):
 	case err != nil:
 		s.Errs = append(s.Errs, err)
-	case c != nil:
-		s.CRDs = append(s.CRDs, CRD{c, o.Document})
+	default:
+		s.CRDs = append(s.CRDs, c)
 	}
 	s.Objects = append(s.Objects, o)
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"go/token"
 	"path"
 	"slices"
 	"strings"
@@ -87,7 +88,12 @@ func openAPIOf(f *File) *openapi.Document {
 	if f.Err != nil || len(f.Documents) != 1 {
 		return nil
 	}
-	return openapi.FromDocument(f.Documents[0])
+	d := f.Documents[0]
+	document, err := openapi.FromUnstructured(d.Object, openapi.WithSource(d.File, d.Number, positions(d)))
+	if err != nil {
+		return nil // something else
+	}
+	return document
 }
 
 // SplitPlain takes the documents that are not Kubernetes objects, such as the values of a chart, out of files. Each is an
@@ -119,6 +125,20 @@ func SplitPlain(files []File) (rest []File, plain []*Object) {
 type CRD struct {
 	*crd.CRD
 	Document *yamldoc.Document
+}
+
+// newCRD makes a CRD of a document.
+func newCRD(d *yamldoc.Document) (CRD, error) {
+	c, err := crd.FromUnstructured(d.Object, crd.WithSource(d.File, d.Number, positions(d)))
+	return CRD{c, d}, err
+}
+
+// positions returns the places of the values in a document.
+func positions(d *yamldoc.Document) func(steps []any) token.Position {
+	return func(steps []any) token.Position {
+		at := d.Position(steps...)
+		return token.Position{Filename: d.File, Line: at.Line, Column: at.Column}
+	}
 }
 
 // Compile compiles every version of the CRD. Each error names file and line.
@@ -241,14 +261,15 @@ func asCRD(d *openapi.Document, kind openapi.Kind) (*CRD, error) {
 		for _, step := range steps[min(len(steps), stepsToSchema):] {
 			schemaPath.WriteString("/" + pointer.Escape(fmt.Sprint(step)))
 		}
-		return d.Position(kind.Ref, schemaPath.String())
+		at := d.Position(kind.Ref, schemaPath.String())
+		return yamldoc.Position{Line: at.Line, Column: at.Column}
 	})
-	c, err := crd.FromDocument(document)
+	c, err := newCRD(document)
 	if err != nil {
 		return nil, err
 	}
 	if !grouped {
 		c.Group, c.Name = "", plural
 	}
-	return &CRD{c, document}, nil
+	return &c, nil
 }

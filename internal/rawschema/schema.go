@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/fieldlock/fieldlock/internal/pointer"
+	"github.com/fieldlock/fieldlock/internal/schema"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 )
@@ -403,4 +404,43 @@ func child(node map[string]any, names []string) (map[string]any, int) {
 		}
 	}
 	return nil, 0
+}
+
+// NotStructural returns the schema path of the first node that a structural schema cannot have, and why; "" when
+// there is none.
+func NotStructural(raw map[string]any) (at, why string) {
+	Walk(raw, func(path string, node map[string]any) {
+		if why != "" {
+			return
+		}
+		for _, key := range slices.Sorted(maps.Keys(unstructured)) {
+			if value := node[key]; value != nil && !isEmpty(value) {
+				at, why = path, unstructured[key]
+				return
+			}
+		}
+		if _, isList := node["items"].([]any); isList {
+			at, why = path, "its items are a list of schemas; all items of a list have one schema"
+		} else if node[schema.KeyPreserveUnknown] == false {
+			at, why = path, "x-kubernetes-preserve-unknown-fields is false; it is true or left out"
+		}
+	})
+	return at, why
+}
+
+// unstructured are the keywords that a structural schema cannot have, with why and what to do.
+var unstructured = map[string]string{
+	"$ref":              "it has $ref; write the schema out",
+	"patternProperties": "it has patternProperties; use additionalProperties",
+	"definitions":       "it has definitions; write the schemas out where they are used",
+	"dependencies":      "it has dependencies; use required, or a rule of x-kubernetes-validations",
+	"additionalItems":   "it has additionalItems; all items of a list have one schema",
+	"id":                "it has id; remove it",
+	"$schema":           "it has $schema; remove it",
+}
+
+// isEmpty reports whether a keyword has a value that the API types take for absent.
+func isEmpty(value any) bool {
+	object, isObject := value.(map[string]any)
+	return value == "" || isObject && len(object) == 0
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/crd"
+	"github.com/fieldlock/fieldlock/immutability/crd/prepare"
 	"github.com/fieldlock/fieldlock/internal/schema"
 	"github.com/fieldlock/fieldlock/internal/suite"
 )
@@ -109,19 +110,20 @@ func crdRoute(t *testing.T, s *suite.Suite, document []byte) func(new, old []byt
 	if err != nil {
 		t.Fatalf("%s: %v", s, err)
 	}
-	version := crds[0].Version("v1")
+	version, _ := crds[0].Version("v1")
 	v, err := version.Compile(options(s)...)
 	if err != nil {
 		t.Fatalf("%s: %v", s, err)
 	}
+	preparer := prepare.New(version)
 	return func(new, old []byte) (immutability.Report, error) {
 		newObj, oldObj := decode(t, new), decode(t, old)
 		if s.Defaults {
 			var err error
-			if newObj, err = version.Prepare(newObj); err != nil {
+			if newObj, err = preparer.Prepare(newObj); err != nil {
 				return immutability.Report{}, err
 			}
-			if oldObj, err = version.Prepare(oldObj); err != nil {
+			if oldObj, err = preparer.Prepare(oldObj); err != nil {
 				return immutability.Report{}, err
 			}
 		}

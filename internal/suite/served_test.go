@@ -18,7 +18,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	k8sadmission "k8s.io/apiserver/pkg/admission"
 
-	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/admission"
 	"github.com/fieldlock/fieldlock/immutability/admission/apiserver"
 	"github.com/fieldlock/fieldlock/immutability/admission/loader"
@@ -76,7 +75,7 @@ func TestSuitesServed(t *testing.T) {
 
 func servers(t *testing.T, s *suite.Suite) []server {
 	t.Helper()
-	kinds, err := loader.CRDs{Options: options(s)}.Read("suite.yaml", document(t, s))
+	kinds, err := loader.New(options(s)...).Read("suite.yaml", document(t, s))
 	if err != nil {
 		t.Fatalf("%s: %v", s, err)
 	}
@@ -87,7 +86,10 @@ func servers(t *testing.T, s *suite.Suite) []server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plugin := apiserver.NewPlugin(registry, immutability.Invalid)
+	plugin, err := apiserver.NewPlugin(registry)
+	if err != nil {
+		t.Fatal(err)
+	}
 	interfaces := k8sadmission.NewObjectInterfacesFromScheme(runtime.NewScheme())
 	return []server{
 		{"webhook", func(t *testing.T, newJSON, oldJSON []byte) *metav1.Status {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/crd"
+	"github.com/fieldlock/fieldlock/immutability/crd/prepare"
 	"github.com/fieldlock/fieldlock/internal/celrun"
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
@@ -171,7 +172,7 @@ func FromCRD(c *crd.CRD) *Kind {
 		}
 		version := &Version{
 			APIVersion: strings.TrimPrefix(c.Group+"/"+v.Name, "/"), Kind: c.Kind, Name: v.Name,
-			Schema: v.Schema, Served: v.Served, Storage: v.Storage, Prepare: v.Prepare,
+			Schema: v.Schema, Served: v.Served, Storage: v.Storage, Prepare: prepare.New(v).Prepare,
 		}
 		if locks, err := v.Compile(); err == nil {
 			version.Locks = locks

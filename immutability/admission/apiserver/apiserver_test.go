@@ -205,7 +205,11 @@ func TestPlugin(t *testing.T) {
 				row.resource = pods
 			}
 			plugins := k8sadmission.NewPlugins()
-			apiserver.Register(plugins, registryOf(t), row.code)
+			var opts []apiserver.Option
+			if row.code != 0 {
+				opts = append(opts, apiserver.WithStatusCode(row.code))
+			}
+			apiserver.Register(plugins, registryOf(t), opts...)
 			chain, err := plugins.NewFromPlugins([]string{apiserver.PluginName}, noConfig{}, k8sadmission.PluginInitializers{}, nil)
 			if err != nil {
 				t.Fatal(err)
@@ -227,11 +231,35 @@ func TestPlugin(t *testing.T) {
 	}
 }
 
+func newPlugin(t *testing.T, r *admission.Registry) *apiserver.Plugin {
+	t.Helper()
+	plugin, err := apiserver.NewPlugin(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return plugin
+}
+
+// TestPluginRefusesNonsense: mistakes show when the server is built, and not at the first update.
+func TestPluginRefusesNonsense(t *testing.T) {
+	if _, err := apiserver.NewPlugin(nil); err == nil {
+		t.Error("a nil registry is taken")
+	}
+	if _, err := apiserver.NewPlugin(registryOf(t), apiserver.WithStatusCode(200)); err == nil {
+		t.Error("a refusal with 200 is taken; it would be read as success")
+	}
+	plugins := k8sadmission.NewPlugins()
+	apiserver.Register(plugins, nil)
+	if _, err := plugins.NewFromPlugins([]string{apiserver.PluginName}, noConfig{}, k8sadmission.PluginInitializers{}, nil); err == nil {
+		t.Error("an admission chain is built with a plugin without a registry")
+	}
+}
+
 // TestPluginFollowsTheRegistry: one plugin enforces the locks that the registry holds now, from one update to the next.
 func TestPluginFollowsTheRegistry(t *testing.T) {
 	s := scheme()
 	registry := registryOf(t)
-	plugin := apiserver.NewPlugin(registry, immutability.Invalid)
+	plugin := newPlugin(t, registry)
 	update := func(obj, old runtime.Object) error {
 		return plugin.Validate(context.Background(), k8sadmission.NewAttributesRecord(obj, old, podKind, "ns", "p", pods, "", k8sadmission.Update, nil, false, nil), k8sadmission.NewObjectInterfacesFromScheme(s))
 	}
@@ -473,7 +501,7 @@ func TestNewLocksRefuses(t *testing.T) {
 
 // TestPluginComparesInPlace: objects of the version of the request are not converted to maps.
 func TestPluginComparesInPlace(t *testing.T) {
-	plugin := apiserver.NewPlugin(registryOf(t), immutability.Invalid)
+	plugin := newPlugin(t, registryOf(t))
 	object := func() *examplev1.Pod {
 		p := versionedPod("a")
 		p.SetGroupVersionKind(podKind)

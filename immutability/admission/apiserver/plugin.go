@@ -2,6 +2,7 @@ package apiserver
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"reflect"
@@ -39,15 +40,44 @@ type planned struct {
 
 var _ k8sadmission.ValidationInterface = (*Plugin)(nil)
 
-// NewPlugin returns a plugin with the locks of r, which may be filled and changed later. Refusals have the status code:
-// immutability.Invalid, or immutability.BadRequest for the proposal's wording.
-func NewPlugin(r *admission.Registry, code immutability.StatusCode) *Plugin {
-	return &Plugin{registry: r, code: code}
+// NewPlugin returns a plugin with the locks of r, which may be filled and changed later. It returns an error if r is nil or
+// an option has a value that makes no sense.
+func NewPlugin(r *admission.Registry, opts ...Option) (*Plugin, error) {
+	if r == nil {
+		return nil, errors.New("the plugin has no registry: give one, it may be filled later")
+	}
+	p := &Plugin{registry: r, code: immutability.Invalid}
+	for _, o := range opts {
+		if err := o.apply(p); err != nil {
+			return nil, err
+		}
+	}
+	return p, nil
 }
 
-// Register makes the plugin known to an API server's options; Order says where in the chain it belongs.
-func Register(plugins *k8sadmission.Plugins, r *admission.Registry, code immutability.StatusCode) {
-	plugins.Register(PluginName, func(io.Reader) (k8sadmission.Interface, error) { return NewPlugin(r, code), nil })
+// Option changes how a Plugin answers.
+type Option interface{ apply(*Plugin) error }
+
+type option func(*Plugin) error
+
+func (o option) apply(p *Plugin) error { return o(p) }
+
+// WithStatusCode sets the status of a refusal: immutability.Invalid (422), which deployment tools look for, unless set;
+// immutability.BadRequest (400) is the proposal's.
+func WithStatusCode(code immutability.StatusCode) Option {
+	return option(func(p *Plugin) error {
+		if code != immutability.Invalid && code != immutability.BadRequest {
+			return fmt.Errorf("%v is not the status of a refusal: it is %v or %v", code, immutability.Invalid, immutability.BadRequest)
+		}
+		p.code = code
+		return nil
+	})
+}
+
+// Register makes the plugin known to an API server's options; Order says where in the chain it belongs. The errors of
+// NewPlugin are those of building the admission chain.
+func Register(plugins *k8sadmission.Plugins, r *admission.Registry, opts ...Option) {
+	plugins.Register(PluginName, func(io.Reader) (k8sadmission.Interface, error) { return NewPlugin(r, opts...) })
 }
 
 // Order adds the plugin to an order of plugins: before ValidatingAdmissionPolicy and ValidatingAdmissionWebhook, so that
@@ -76,11 +106,11 @@ func (p *Plugin) Validate(_ context.Context, a k8sadmission.Attributes, o k8sadm
 	if a.GetOperation() != k8sadmission.Update {
 		return nil
 	}
-	target, err := p.registry.Find(a.GetKind(), a.GetResource(), a.GetSubresource())
+	target, locked, err := p.registry.Find(a.GetKind(), a.GetResource(), a.GetSubresource())
 	if err != nil {
 		return unchecked(err)
 	}
-	if target == nil {
+	if !locked {
 		return nil
 	}
 	newObj, err := versioned(a, o, a.GetObject())

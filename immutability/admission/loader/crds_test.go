@@ -59,8 +59,8 @@ func TestLoad(t *testing.T) {
 			}
 			registry := &admission.Registry{}
 			registry.SetComplete()
-			loadErr := (loader.CRDs{}).Load(registry, object)
-			target, err := registry.Find(clusterV1, clustersV1, "")
+			loadErr := loader.New().Load(registry, object)
+			target, locked, err := registry.Find(clusterV1, clustersV1, "")
 			var got []string
 			switch {
 			case err != nil:
@@ -68,7 +68,7 @@ func TestLoad(t *testing.T) {
 					t.Errorf("loading gave %v and the faults %v", loadErr, registry.Faults())
 				}
 				got = []string{err.Error()}
-			case target != nil:
+			case locked:
 				side := func(v string) map[string]any {
 					return map[string]any{"apiVersion": "example.dev/v1", "kind": "Cluster", "spec": map[string]any{"class": v, "note": v}}
 				}
@@ -85,13 +85,13 @@ func TestLoad(t *testing.T) {
 			}
 		})
 	}
-	if err := (loader.CRDs{}).Load(&admission.Registry{}, nil); err == nil {
+	if err := loader.New().Load(&admission.Registry{}, nil); err == nil {
 		t.Error("a nil CRD is loaded")
 	}
 }
 
 func TestRead(t *testing.T) {
-	kinds, err := loader.CRDs{}.Read("crds.yaml", documents(t))
+	kinds, err := loader.New().Read("crds.yaml", documents(t))
 	if err != nil || len(kinds) != 2 {
 		t.Fatalf("%d kinds, %v: a Cluster and a Note are expected", len(kinds), err)
 	}
@@ -108,10 +108,10 @@ func TestRead(t *testing.T) {
 	if !note.Versions["v1"].Validator.Empty() {
 		t.Error("a Note has no locks")
 	}
-	if kinds, err := (loader.CRDs{}).Read("other.yaml", []byte("kind: ConfigMap\napiVersion: v1\n")); err != nil || len(kinds) != 0 {
+	if kinds, err := loader.New().Read("other.yaml", []byte("kind: ConfigMap\napiVersion: v1\n")); err != nil || len(kinds) != 0 {
 		t.Errorf("%v, %v: a document of another kind is skipped", kinds, err)
 	}
-	if _, err := (loader.CRDs{}).Read("bad.yaml", []byte("kind: [")); err == nil || !strings.Contains(err.Error(), "bad.yaml") {
+	if _, err := loader.New().Read("bad.yaml", []byte("kind: [")); err == nil || !strings.Contains(err.Error(), "bad.yaml") {
 		t.Errorf("%v: the error names the file", err)
 	}
 }
@@ -120,7 +120,7 @@ func TestRead(t *testing.T) {
 func TestObjectKeepsScale(t *testing.T) {
 	object := clusterObject(t)
 	object.Annotations = map[string]string{"fieldlock.dev/locks": `{"v1":{"/properties/spec/properties/size":{"x-kubernetes-immutable":true}}}`}
-	kind, err := loader.CRDs{}.Object(object)
+	kind, err := loader.New().Object(object)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,7 +140,7 @@ func TestGaps(t *testing.T) {
 	} {
 		object := clusterObject(t)
 		object.Annotations = map[string]string{"fieldlock.dev/locks": row.annotation}
-		kind, err := (loader.CRDs{}).Object(object)
+		kind, err := loader.New().Object(object)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -167,7 +167,7 @@ spec:
   - {name: v3, served: true, storage: false, schema: ` + locked + `, subresources: {scale: {specReplicasPath: .spec.count, statusReplicasPath: .status.count}}}
   - {name: v0, served: false, storage: false, schema: ` + locked + `, subresources: {scale: {specReplicasPath: .spec.size, statusReplicasPath: .status.size}}}
 `
-	kinds, err := loader.CRDs{}.Read("crds.yaml", []byte(text))
+	kinds, err := loader.New().Read("crds.yaml", []byte(text))
 	if err != nil || len(kinds) != 1 {
 		t.Fatalf("%v, %v", kinds, err)
 	}
@@ -194,7 +194,7 @@ func TestReadErrors(t *testing.T) {
 		"in the second of two":        {"kind: A\napiVersion: v1\n---\n" + crd, "f.yaml"},
 		"a CRD of another version":    {"kind: CustomResourceDefinition\napiVersion: apiextensions.k8s.io/v9\n", "apiVersion"},
 	} {
-		kinds, err := loader.CRDs{}.Read("f.yaml", []byte(row.text))
+		kinds, err := loader.New().Read("f.yaml", []byte(row.text))
 		if (err == nil) != (row.want == "") || len(kinds) > 0 || err != nil && !strings.Contains(err.Error(), row.want) {
 			t.Errorf("%s: %v, %v, want %q", name, kinds, err, row.want)
 		}
@@ -203,7 +203,7 @@ func TestReadErrors(t *testing.T) {
 
 // TestSharedScale: a CRD of v1beta1 may say once for all versions what the scale subresource sets.
 func TestSharedScale(t *testing.T) {
-	kinds, err := loader.CRDs{}.Read("f.yaml", []byte(`apiVersion: apiextensions.k8s.io/v1beta1
+	kinds, err := loader.New().Read("f.yaml", []byte(`apiVersion: apiextensions.k8s.io/v1beta1
 kind: CustomResourceDefinition
 metadata: {name: as.example.dev}
 spec:

@@ -1,6 +1,7 @@
 package loader
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -20,9 +21,9 @@ import (
 // written, instead of when the next process loads it. The answer warns of versions that leave free what others lock.
 //
 // An update may keep a mistake that the stored CRD has already, so that everybody can still label or delete it.
-func (l CRDs) Hook() http.Handler { return admission.NewReviewHandler(l.review) }
+func (l *Loader) Hook() http.Handler { return admission.NewReviewHandler(l.review) }
 
-func (l CRDs) review(r *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
+func (l *Loader) review(_ context.Context, r *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
 	written := r.Operation == admissionv1.Create || r.Operation == admissionv1.Update
 	if !written || r.Resource.Group != apiextensionsv1.GroupName || r.Resource.Resource != "customresourcedefinitions" || r.SubResource != "" {
 		return &admissionv1.AdmissionResponse{Allowed: true}
@@ -42,7 +43,7 @@ func (l CRDs) review(r *admissionv1.AdmissionRequest) *admissionv1.AdmissionResp
 	return refused(r, http.StatusUnprocessableEntity, fault)
 }
 
-func (l CRDs) decode(object []byte) (admission.Kind, error) {
+func (l *Loader) decode(object []byte) (admission.Kind, error) {
 	var c apiextensionsv1.CustomResourceDefinition
 	if err := json.Unmarshal(object, &c); err != nil {
 		return admission.Kind{}, fmt.Errorf("the CustomResourceDefinition cannot be decoded: %w", err)

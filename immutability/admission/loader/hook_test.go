@@ -71,7 +71,7 @@ func TestHook(t *testing.T) {
 			if row.operation == "UPDATE" {
 				request["oldObject"] = object(row.oldLocks)
 			}
-			response := post(t, loader.CRDs{}.Hook(), request)
+			response := post(t, loader.New().Hook(), request)
 			text, _ := json.Marshal(response)
 			if response.UID != "u" || response.Allowed != row.allowed || !strings.Contains(string(text), row.want) {
 				t.Errorf("%s; want allowed %v with %q: %s", text, row.allowed, row.want, row.reason)
@@ -95,11 +95,11 @@ func TestHook(t *testing.T) {
 		"a subresource, without locks": {"subResource": "status", "resource": map[string]any{"group": "apiextensions.k8s.io", "version": "v1", "resource": "customresourcedefinitions"}},
 	} {
 		review["uid"], review["operation"], review["object"] = "u", "UPDATE", []any{}
-		if response := post(t, loader.CRDs{}.Hook(), review); !response.Allowed {
+		if response := post(t, loader.New().Hook(), review); !response.Allowed {
 			t.Errorf("%s: %v is not for this hook", reason, response.Result)
 		}
 	}
-	if response := post(t, loader.CRDs{}.Hook(), map[string]any{"uid": "u", "operation": "CREATE", "object": []any{},
+	if response := post(t, loader.New().Hook(), map[string]any{"uid": "u", "operation": "CREATE", "object": []any{},
 		"resource": map[string]any{"group": "apiextensions.k8s.io", "version": "v1", "resource": "customresourcedefinitions"}}); response.Allowed || !strings.Contains(response.Result.Message, "cannot be decoded") {
 		t.Error("a list is taken for a CRD")
 	}

@@ -23,7 +23,7 @@ func TestRealCRDs(t *testing.T) {
 		if err := yaml.Unmarshal(data, &object); err != nil || object.Kind != "CustomResourceDefinition" {
 			t.Fatalf("%s: %v", file, err)
 		}
-		kind, err := loader.CRDs{}.Object(&object)
+		kind, err := loader.New().Object(&object)
 		if err != nil {
 			t.Errorf("%s: %v", file, err)
 		}

@@ -1,6 +1,7 @@
-package crd_test
+package prepare_test
 
 import (
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -8,6 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/fieldlock/fieldlock/immutability/crd"
+	"github.com/fieldlock/fieldlock/immutability/crd/prepare"
+	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
 func TestPrepare(t *testing.T) {
@@ -45,7 +48,7 @@ func TestPrepare(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			object, want := objectOf(t, c.object), objectOf(t, c.want)
-			got, err := read(t, c.crd).Versions[0].Prepare(object)
+			got, err := prepare.New(read(t, c.crd).Versions[0]).Prepare(object)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -73,7 +76,7 @@ func TestPrepareErrors(t *testing.T) {
 			"Widget a: an embedded resource cannot be read: spec.t.metadata: Invalid value"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := read(t, c.crd).Versions[0].Prepare(objectOf(t, c.object))
+			_, err := prepare.New(read(t, c.crd).Versions[0]).Prepare(objectOf(t, c.object))
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("the error is\n\t%v\nand does not say\n\t%s", err, c.want)
 			}
@@ -83,8 +86,8 @@ func TestPrepareErrors(t *testing.T) {
 
 // Of several malformed parts it is always the first by path that is reported.
 func TestPrepareErrorIsDeterministic(t *testing.T) {
-	v := read(t, document("  versions:\n"+version("v1", spec("list: {type: array, items: {type: object, x-kubernetes-embedded-resource: true, x-kubernetes-preserve-unknown-fields: true}}, "+
-		"map: {type: object, additionalProperties: {type: object, x-kubernetes-embedded-resource: true}}")))).Versions[0]
+	v := prepare.New(read(t, document("  versions:\n"+version("v1", spec("list: {type: array, items: {type: object, x-kubernetes-embedded-resource: true, x-kubernetes-preserve-unknown-fields: true}}, "+
+		"map: {type: object, additionalProperties: {type: object, x-kubernetes-embedded-resource: true}}")))).Versions[0])
 	object := objectOf(t, "{spec: {list: [{metadata: {name: a}}, {metadata: 1}, {kind: 1}], map: {b.c: {metadata: []}, a: {apiVersion: 1}, d: {metadata: {labels: 1}}}}}")
 	for range 50 {
 		_, err := v.Prepare(object)
@@ -94,9 +97,9 @@ func TestPrepareErrorIsDeterministic(t *testing.T) {
 	}
 }
 
-// A caller's object may hold Go's other numbers; nil is no object.
+// A caller's object may hold Go's other numbers; nil is an error.
 func TestPrepareOddInput(t *testing.T) {
-	v := read(t, document("  versions:\n"+version("v1", spec("num: {type: integer}")))).Versions[0]
+	v := prepare.New(read(t, document("  versions:\n"+version("v1", spec("num: {type: integer}")))).Versions[0])
 	got, err := v.Prepare(map[string]any{"spec": map[string]any{"num": int32(1)}})
 	if err != nil {
 		t.Fatal(err)
@@ -104,13 +107,13 @@ func TestPrepareOddInput(t *testing.T) {
 	if diff := cmp.Diff(map[string]any{"spec": map[string]any{"num": int32(1)}}, got); diff != "" {
 		t.Error(diff)
 	}
-	if got, err := v.Prepare(nil); got != nil || err != nil {
-		t.Errorf("nil becomes %v, %v; want nil", got, err)
+	if got, err := v.Prepare(nil); got != nil || err == nil {
+		t.Errorf("nil becomes %v, %v; want an error", got, err)
 	}
 }
 
 func TestPrepareConcurrently(t *testing.T) {
-	v := read(t, document("  versions:\n"+version("v1", spec("o: {type: object, default: {a: 1}, properties: {a: {type: integer}}}")))).Versions[0]
+	v := prepare.New(read(t, document("  versions:\n"+version("v1", spec("o: {type: object, default: {a: 1}, properties: {a: {type: integer}}}")))).Versions[0])
 	var wait sync.WaitGroup
 	for range 8 {
 		wait.Go(func() {
@@ -132,9 +135,43 @@ func TestPrepareConcurrently(t *testing.T) {
 // objectOf reads an object in YAML.
 func objectOf(t testing.TB, text string) map[string]any {
 	t.Helper()
-	documents, err := crd.ReadDocuments("object", []byte(text))
+	documents, err := yamldoc.Read("object", []byte(text))
 	if err != nil || len(documents) != 1 {
 		t.Fatalf("%d documents, error %v", len(documents), err)
 	}
 	return documents[0].Object
+}
+
+// document is a CRD of apiextensions.k8s.io/v1 with the given rest of its spec, indented by two spaces.
+func document(rest string) string {
+	return "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: widgets.example.com}\nspec:\n" +
+		"  group: example.com\n  names: {kind: Widget, plural: widgets}\n" + rest
+}
+
+// beta is document in v1beta1.
+func beta(rest string) string {
+	return strings.Replace(document(rest), "apiextensions.k8s.io/v1\n", "apiextensions.k8s.io/v1beta1\n", 1)
+}
+
+// version is one item of spec.versions, with its schema in flow style.
+func version(name, schema string) string {
+	return fmt.Sprintf("  - {name: %s, served: true, storage: false, schema: {openAPIV3Schema: %s}}\n", name, schema)
+}
+
+// spec is a schema in flow style with the given properties of spec.
+func spec(properties string) string {
+	return "{type: object, required: [spec], properties: {spec: {type: object, properties: {" + properties + "}}}}"
+}
+
+// read reads the one CRD of a text.
+func read(t testing.TB, text string) *crd.CRD {
+	t.Helper()
+	crds, err := crd.Read("crds.yaml", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(crds) != 1 {
+		t.Fatalf("%d CRDs, want 1", len(crds))
+	}
+	return crds[0]
 }
