@@ -126,6 +126,9 @@ func TestHidden(t *testing.T) {
 	if files := (&manifest.Reader{}).Hidden(filepath.Join(dir, "w.yaml"), []string{"a"}); files != nil {
 		t.Errorf("below a file: %v", files)
 	}
+	if files := (&manifest.Reader{}).Hidden(filepath.Join(dir, "none"), []string{"a"}); files != nil {
+		t.Errorf("below nothing: %v", files)
+	}
 }
 
 // TestLinksEnd: links to directories with links make too many files to read, which is one mistake.
@@ -183,7 +186,8 @@ func TestReadErrors(t *testing.T) {
 func TestSchemas(t *testing.T) {
 	dir := tree(t, map[string]string{"crd.yaml": crd, "api.json": document, "values.schema.json": values, "x/object.yaml": object, "broken/crd.yaml": "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: a}\nspec: {group: a}\n",
 		"both/crd.yaml": crd, "both/api.json": document, "both/object.yaml": object,
-		"half.yaml": strings.ReplaceAll(document, "\n", "") + "\n---\na: [\n", "empty.yaml": ""})
+		"half.yaml": strings.ReplaceAll(document, "\n", "") + "\n---\na: [\n", "empty.yaml": "",
+		"twice.yaml": "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nkind: Widget\nmetadata: {name: a}\nmetadata: {name: b}\n"})
 	for _, c := range []struct {
 		name, stdin, args string
 		kinds             []string // of the schemas, all as CRDs
@@ -202,6 +206,7 @@ func TestSchemas(t *testing.T) {
 		{"no schema", "", "x", nil, "", "x: there is no CustomResourceDefinition in it; give the YAML or JSON of a CRD"},
 		{"a broken CRD", "", "broken crd.yaml", []string{"widgets.example.com example.com/v1 Widget"}, "broken/crd.yaml:", ""},
 		{"an empty file", "", "empty.yaml", nil, "", "empty.yaml: there is no CustomResourceDefinition in it"},
+		{"two kinds", "", "twice.yaml", nil, "", `twice.yaml:3: document 1: the mapping has the key "kind" twice`},
 		{"no file", "", "none", nil, "", "none: it cannot be read"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -237,6 +242,47 @@ func TestSchemas(t *testing.T) {
 	crds, errs, err := (&manifest.Reader{Stdin: strings.NewReader(crd)}).Kinds(filepath.Join(dir, "crd.yaml"), "-", filepath.Join(dir, "broken"))
 	if err != nil || len(crds) != 2 || len(errs) != 1 {
 		t.Errorf("standard input counts besides: %d, %v, %v", len(crds), errs, err)
+	}
+}
+
+// TestCompile: every version of a CRD has its checks, or a mistake at the line of the schema.
+func TestCompile(t *testing.T) {
+	const two = `apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: widgets.example.com}
+spec:
+  group: example.com
+  names: {kind: Widget, plural: widgets}
+  scope: Namespaced
+  versions:
+  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, x-kubernetes-immutable: true}}}}}
+  - name: v2
+    served: true
+    storage: false
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec: {type: object, x-fieldlock-update: [NoAddItem, NoModify]}
+          status: {type: string, x-fieldlock-update: [Never]}
+`
+	crds, errs, err := (&manifest.Reader{Stdin: strings.NewReader(two)}).Kinds("-")
+	if err != nil || len(errs) > 0 || len(crds) != 1 {
+		t.Fatal(crds, errs, err)
+	}
+	validators, errs := crds[0].Compile()
+	newObj, oldObj := map[string]any{"spec": map[string]any{"a": "x"}}, map[string]any{"spec": map[string]any{"a": "y"}}
+	versions := crds[0].Versions
+	if v := validators[versions[0]]; v == nil || len(v.ValidateUpdate(newObj, oldObj)) != 1 {
+		t.Errorf("v1 refuses nothing: %v", v)
+	}
+	if v, has := validators[versions[1]]; v != nil || !has {
+		t.Errorf("v2 has mistakes and is compiled: %v, %t", v, has)
+	}
+	for i, want := range []string{"stdin:17: CustomResourceDefinition widgets.example.com, version v2: spec: NoAddItem", "stdin:18: CustomResourceDefinition widgets.example.com, version v2: status: x-fieldlock-update"} {
+		if len(errs) != 2 || !strings.HasPrefix(errs[i].Error(), want) {
+			t.Errorf("got %q, want %s", errs, want)
+		}
 	}
 }
 

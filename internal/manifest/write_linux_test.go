@@ -61,6 +61,12 @@ func TestWriteFile(t *testing.T) {
 			if left, _ := filepath.Glob(filepath.Join(dir, "crds", "*.tmp")); len(left) > 0 {
 				t.Errorf("temporary files are left: %v", left)
 			}
+			open, _ := filepath.Glob("/proc/self/fd/*")
+			for _, fd := range open {
+				if name, _ := os.Readlink(fd); strings.HasPrefix(name, dir) {
+					t.Errorf("%s is still open", name)
+				}
+			}
 		})
 	}
 }
@@ -72,6 +78,7 @@ func TestWriteFileErrors(t *testing.T) {
 	for _, c := range []struct{ path, dir, want string }{
 		{"none/a.yaml", "", "none/a.yaml cannot be written, it stays as it is: no such file or directory"},
 		{"a.yaml", "none", "a.yaml cannot be written, it stays as it is: no such file or directory"},
+		{strings.Repeat("a", 250) + ".yaml", "", strings.Repeat("a", 250) + ".yaml cannot be written, it stays as it is: file name too long"}, // with .tmp
 		{"a.yaml/b.yaml", "", "a.yaml/b.yaml cannot be written, it stays as it is: not a directory"},
 	} {
 		within := c.dir

@@ -1,0 +1,148 @@
+package check
+
+import (
+	"slices"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/util/json"
+)
+
+func decoded(t *testing.T, text string) map[string]any {
+	t.Helper()
+	var object map[string]any
+	if err := json.Unmarshal([]byte(text), &object); err != nil {
+		t.Fatal(err)
+	}
+	return object
+}
+
+// TestForget: a memo that goes back to the pool keeps nothing of the objects, whichever part of it was used.
+func TestForget(t *testing.T) {
+	c := compileText(t, `{"x-kubernetes-immutable":true}`)
+	for name, use := range map[string]func(m *Memo){
+		"decoded values": func(m *Memo) { m.hold([]any{"a"}) },
+		"pairs":          func(m *Memo) { m.nested = true; m.remember(nil, []any{"a"}, []any{"a"}, true) },
+		"hashes":         func(m *Memo) { m.hashes = map[hashed]uint64{{}: 1} },
+		"differences":    func(m *Memo) { m.differ = map[compared]*Found{{}: nil} },
+		"a seed":         func(m *Memo) { m.seedOnce() },
+	} {
+		m := &Memo{}
+		if use(m); !m.used() {
+			t.Errorf("%s: the memo is not used", name)
+		}
+		if r := c.done(m, nil); r != nil || m.used() || m.nested {
+			t.Errorf("%s: %v, %+v", name, r, m)
+		}
+	}
+}
+
+// TestRemember: pairs are remembered only where other locks ask again.
+func TestRemember(t *testing.T) {
+	const inner = `"type":"array","x-kubernetes-list-type":"set","items":{"type":"string"}`
+	for _, row := range []struct {
+		name, schema string
+		remembers    bool
+	}{
+		{"one lock", `{"properties":{"a":{"x-kubernetes-immutable":true,"properties":{"s":{` + inner + `}}}}}`, false},
+		{"a lock in a lock", `{"properties":{"a":{"x-fieldlock-update":["NoModify"],"properties":{"s":{"x-fieldlock-update":["NoModify"],` + inner + `}}}}}`, true},
+	} {
+		m := &Memo{}
+		f := compileText(t, row.schema).root.Check(m, present(decoded(t, `{"a":{"s":["x","y"]}}`)), present(decoded(t, `{"a":{"s":["y","x"]}}`)))
+		if f != nil || (m.pairs != nil) != row.remembers {
+			t.Errorf("%s: %v, %d pairs", row.name, f, len(m.pairs))
+		}
+	}
+}
+
+// TestRememberedItems: an item of a set that was found equal is not a difference afterwards.
+func TestRememberedItems(t *testing.T) {
+	c := compileText(t, `{"properties":{"a":{"x-fieldlock-update":["NoModify"],"properties":{"b":{"x-fieldlock-update":["NoModify"]},
+		"s":{"type":"array","x-kubernetes-list-type":"set","items":{"properties":{"t":{"type":"array","x-kubernetes-list-type":"set","items":{"type":"string"}}}}}}}}}`)
+	r := c.Check(decoded(t, `{"a":{"s":[{"t":["y","x"]},{"t":["w"]}]}}`), decoded(t, `{"a":{"s":[{"t":["x","y"]},{"t":["z"]}]}}`))
+	if r == nil || r.Count() != 1 {
+		t.Fatalf("%+v", r)
+	}
+	d := r.Memo.Differences(r.Below[0].Found.Here[0])
+	if d == nil || d.Count() != 2 { // one item was added, one removed
+		t.Errorf("%+v", d)
+	}
+}
+
+// TestSpares: the memory of lists is used again, last in, first out.
+func TestSpares(t *testing.T) {
+	m, n := &Memo{}, &KeyedItems{}
+	a, b := m.textItems(n), m.textItems(n)
+	if a == b {
+		t.Fatal("one memory for two lists")
+	}
+	m.spare(a, b)
+	if c, d, e := m.textItems(n), m.textItems(n), m.textItems(n); c != b || d != a || e == a || e == b {
+		t.Errorf("%p and %p come back as %p, %p and %p", a, b, c, d, e)
+	}
+	a.items = make([]textItem, maxSpare+1)
+	if m.spare(a); len(m.spares) != 0 {
+		t.Error("the memory of a long list is kept")
+	}
+}
+
+// TestNilObject: a nil object is an empty one.
+func TestNilObject(t *testing.T) {
+	c := compileText(t, `{"x-kubernetes-immutable":true}`)
+	for _, newObj := range []map[string]any{nil, {}} {
+		for _, oldObj := range []map[string]any{nil, {}} {
+			if r := c.Check(newObj, oldObj); r != nil {
+				t.Errorf("%#v and %#v: %+v", newObj, oldObj, r)
+			}
+		}
+	}
+	if c.Check(map[string]any{"a": "b"}, nil) == nil || c.Check(nil, map[string]any{"a": "b"}) == nil {
+		t.Error("a nil object is any object")
+	}
+}
+
+// TestKindsAsText: values of any two kinds break as text what they break decoded.
+func TestKindsAsText(t *testing.T) {
+	values := []string{`null`, `"x"`, `1`, `{}`, `[]`, `{"a":"x"}`, `{"a":"y"}`, `["x"]`, `["y","z"]`, `[{"a":"x"}]`, `[{"a":"y"},{"a":"x"}]`, `[null]`}
+	texts := []string{`{}`}
+	for _, value := range values {
+		texts = append(texts, `{"v":`+value+`}`)
+	}
+	for _, schema := range []string{
+		`{"type":"array","items":{"x-kubernetes-immutable":true}}`,
+		`{"type":"array","items":{"properties":{"a":{"x-kubernetes-immutable":true}}}}`,
+		`{"type":"array","x-kubernetes-list-type":"map","x-kubernetes-list-map-keys":["a"],"items":{"properties":{"a":{"type":"string","x-kubernetes-immutable":true}}}}`,
+		`{"type":"array","x-kubernetes-list-type":"set","items":{"type":"string"},"x-fieldlock-update":["NoRemoveItem"]}`,
+		`{"properties":{"a":{"x-kubernetes-immutable":true}}}`,
+		`{"additionalProperties":{"x-kubernetes-immutable":true},"x-fieldlock-update":["NoAddItem"]}`,
+		`{"x-fieldlock-update":["NoSet"],"properties":{"a":{"x-kubernetes-immutable":true}}}`,
+	} {
+		c := compileText(t, `{"properties":{"v":`+schema+`}}`)
+		for _, newText := range texts {
+			for _, oldText := range texts {
+				want := locks(c.Check(decoded(t, newText), decoded(t, oldText)))
+				r, err := c.CheckJSON([]byte(newText), []byte(oldText))
+				if got := locks(r); err != nil || !slices.Equal(got, want) {
+					t.Errorf("%s: %s over %s: %q, %v, want %q", schema, newText, oldText, got, err, want)
+				}
+			}
+		}
+	}
+}
+
+// locks lists what a check refuses: the locks, sorted.
+func locks(r *Refused) (locks []string) {
+	var visit func(f *Found)
+	visit = func(f *Found) {
+		for _, refusal := range f.Here {
+			locks = append(locks, string(refusal.Lock)+" "+refusal.Note)
+		}
+		for _, below := range f.Below {
+			visit(below.Found)
+		}
+	}
+	if r != nil {
+		visit(r.Found)
+	}
+	slices.Sort(locks)
+	return locks
+}
