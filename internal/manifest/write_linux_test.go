@@ -1,6 +1,7 @@
 package manifest_test
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -91,6 +92,26 @@ func TestWriteFileErrors(t *testing.T) {
 		}
 	}
 	if got, _ := os.ReadFile(dir + "/a.yaml"); string(got) != "old" {
+		t.Errorf("the file holds %q", got)
+	}
+}
+
+// TestWriteFileLeftovers: temporary files of a process that had the same number are passed over, up to a limit.
+func TestWriteFileLeftovers(t *testing.T) {
+	const tries = 102
+	path := filepath.Join(t.TempDir(), "a.yaml")
+	write(t, path)
+	for i := range tries - 1 {
+		write(t, fmt.Sprintf("%s.%d-%d.tmp", path, os.Getpid(), i))
+	}
+	if err := manifest.WriteFile(path, []byte("new"), ""); err != nil {
+		t.Errorf("the last try fails: %v", err)
+	}
+	write(t, fmt.Sprintf("%s.%d-%d.tmp", path, os.Getpid(), tries-1))
+	if err := manifest.WriteFile(path, []byte("newer"), ""); err == nil || !strings.Contains(err.Error(), "file exists") {
+		t.Errorf("one try more: %v", err)
+	}
+	if got, _ := os.ReadFile(path); string(got) != "new" {
 		t.Errorf("the file holds %q", got)
 	}
 }
