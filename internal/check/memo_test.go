@@ -1,6 +1,7 @@
 package check
 
 import (
+	"reflect"
 	"slices"
 	"testing"
 
@@ -26,11 +27,11 @@ func TestForget(t *testing.T) {
 		"differences":    func(m *Memo) { m.differ = map[compared]*Found{{}: nil} },
 		"a seed":         func(m *Memo) { m.seedOnce() },
 	} {
-		m := &Memo{}
+		m := &Memo{work: 1, reread: 1}
 		if use(m); !m.used() {
 			t.Errorf("%s: the memo is not used", name)
 		}
-		if r := c.done(m, nil); r != nil || m.used() || m.nested {
+		if r := c.done(m, nil); r != nil || m.used() || m.nested || m.work != 0 || m.reread != 0 {
 			t.Errorf("%s: %v, %+v", name, r, m)
 		}
 	}
@@ -97,6 +98,41 @@ func TestNilObject(t *testing.T) {
 	}
 	if c.Check(map[string]any{"a": "b"}, nil) == nil || c.Check(nil, map[string]any{"a": "b"}) == nil {
 		t.Error("a nil object is any object")
+	}
+}
+
+// TestNoLocks: without locks, encoded objects still have to be objects.
+func TestNoLocks(t *testing.T) {
+	var c *Checker
+	for text, isObject := range map[string]bool{`{}`: true, ` {"a":[1,{"b":null}]} `: true, `null`: true, `[]`: false, `"x"`: false, `{"a":`: false, `{} {}`: false, ``: false} {
+		for _, pair := range [][2]string{{text, `{"a":[1]}`}, {`{"a":[1]}`, text}} {
+			r, err := c.CheckJSON([]byte(pair[0]), []byte(pair[1]))
+			if r != nil || (err == nil) != isObject {
+				t.Errorf("%q over %q: %v, %v", pair[0], pair[1], r, err)
+			}
+		}
+	}
+}
+
+// TestRedaction: what is hidden as a whole stays hidden below, and nothing else is.
+func TestRedaction(t *testing.T) {
+	var none *Redaction
+	whole := &Redaction{Whole: true}
+	if whole.Item() != whole || whole.Member("a") != whole || none.Item() != nil || none.Member("a") != nil {
+		t.Error("a step leads out of what is hidden, or into it")
+	}
+	r := &Redaction{Properties: map[string]*Redaction{"list": {Items: whole}, "map": {Values: whole}, "secret": whole}}
+	const text = `{"list":["a",["b"]],"map":{"k":"v","l":null},"secret":{"c":1},"open":["d"],"empty":[]}`
+	object := decoded(t, text)
+	h := &Redactor{}
+	for range 2 { // the second time from what is remembered
+		want := map[string]any{"list": []any{Redacted, Redacted}, "map": map[string]any{"k": Redacted, "l": nil}, "secret": Redacted, "open": []any{"d"}, "empty": []any{}}
+		if got := h.Hide(r, object); !reflect.DeepEqual(got, want) {
+			t.Errorf("%v, want %v", got, want)
+		}
+	}
+	if !reflect.DeepEqual(object, decoded(t, text)) {
+		t.Errorf("the object itself is changed: %v", object)
 	}
 }
 
