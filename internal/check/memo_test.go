@@ -138,7 +138,7 @@ func TestRedaction(t *testing.T) {
 
 // TestKindsAsText: values of any two kinds break as text what they break decoded.
 func TestKindsAsText(t *testing.T) {
-	values := []string{`null`, `"x"`, `1`, `{}`, `[]`, `{"a":"x"}`, `{"a":"y"}`, `["x"]`, `["y","z"]`, `[{"a":"x"}]`, `[{"a":"y"},{"a":"x"}]`, `[null]`}
+	values := []string{`null`, `"x"`, `1`, `{}`, `[]`, `{"a":"x"}`, `{"a":"y"}`, `["x"]`, `["y","z"]`, `[{"a":"x"}]`, `[{"a":"y"},{"a":"x"}]`, `[null]`, `[{}]`, `[{"a":1}]`, `[{"a":"x"},{"b":"y"}]`}
 	texts := []string{`{}`}
 	for _, value := range values {
 		texts = append(texts, `{"v":`+value+`}`)
