@@ -258,6 +258,62 @@ func TestWorkTreeBehindALink(t *testing.T) {
 	}
 }
 
+// TestWorkTreeLinkWithin: what git has of a directory that became a link is read through the link.
+func TestWorkTreeLinkWithin(t *testing.T) {
+	r := repository(t, map[string]string{"a/x.yaml": object, "a/c/y.yaml": object, "b/x.yaml": object})
+	if err := os.RemoveAll(filepath.Join(r.Root, "a")); err != nil {
+		t.Fatal(err)
+	}
+	write(t, r.Root, map[string]string{"a": "-> b", "b/c/y.yaml": object})
+	tree, err := r.WorkTree()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"a/c/y.yaml", "a/x.yaml", "b/c/y.yaml", "b/x.yaml"}, read(t, tree, ".")); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestLinkIntoSubmodule: a link into a submodule that does not change counts where it leads elsewhere on the other side.
+func TestLinkIntoSubmodule(t *testing.T) {
+	other := repository(t, map[string]string{"x.yaml": object, "y.yaml": object})
+	r := repository(t, map[string]string{"a/same.yaml": "-> ../sub/x.yaml", "a/moved.yaml": "-> ../sub/x.yaml", "a/z.yaml": object})
+	git(t, r.Root, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", other.Root, "sub")
+	git(t, r.Root, "commit", "-q", "-m", "two")
+	old, err := r.Commit("HEAD", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(filepath.Join(r.Root, "a", "moved.yaml")); err != nil {
+		t.Fatal(err)
+	}
+	write(t, r.Root, map[string]string{"a/moved.yaml": "-> ../sub/y.yaml", "a/added.yaml": "-> ../sub/x.yaml"})
+	git(t, r.Root, "add", "-A")
+	git(t, r.Root, "commit", "-q", "-m", "three")
+	commit, worktree := bothTrees(t, r)
+	const into = ": it is a link into a submodule, whose files are in another repository; check them there, or name the paths to check"
+	added, moved, same := "error a/added.yaml"+into, "error a/moved.yaml"+into, "error a/same.yaml"+into
+	if diff := cmp.Diff([]string{"a/z.yaml", added, moved, same}, read(t, commit, "a")); diff != "" {
+		t.Errorf("nothing to compare with (-want +got):\n%s", diff)
+	}
+	for side, tree := range map[string]*Tree{"commit": commit, "work tree": worktree} {
+		before, err := r.Commit("HEAD~1", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		SkipUnchanged(tree, before)
+		if diff := cmp.Diff([]string{"a/z.yaml", added, moved}, read(t, tree, "a")); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", side, diff)
+		}
+		if diff := cmp.Diff([]string{"a/z.yaml", moved}, read(t, before, "a")); diff != "" {
+			t.Errorf("before, against the %s (-want +got):\n%s", side, diff)
+		}
+	}
+	if lines := read(t, old, "a"); len(lines) != 3 {
+		t.Errorf("before: %q", lines)
+	}
+}
+
 // TestSubmodule: the files of a submodule are in another repository. That matters where its commit changes.
 func TestSubmodule(t *testing.T) {
 	other := repository(t, map[string]string{"x.yaml": object})
