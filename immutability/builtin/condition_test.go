@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"fmt"
 	"reflect"
 	"testing"
 )
@@ -129,6 +130,23 @@ func TestLiveConditions(t *testing.T) {
 		if _, holds := conditions()[row.name](u); holds {
 			t.Errorf("%s: %s: it holds by the status of a manifest", row.name, row.reason)
 		}
+	}
+}
+
+// TestCheckLive: the status of an old object counts where the object is in a cluster, and only there.
+func TestCheckLive(t *testing.T) {
+	kinds, err := For("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const claim = "{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: a, namespace: b}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: %s}}}, status: {phase: Pending}}"
+	kind := kinds.Find("v1", "PersistentVolumeClaim")
+	newObj, oldObj := objectOf(t, fmt.Sprintf(claim, "2Gi")), objectOf(t, fmt.Sprintf(claim, "1Gi"))
+	if v := kind.CheckLive(newObj, oldObj); len(v.Violations) != 1 || len(v.Unknown) != 0 {
+		t.Errorf("in a cluster: %+v", v)
+	}
+	if v := kind.Check(newObj, oldObj); len(v.Violations) != 0 || len(v.Unknown) != 1 {
+		t.Errorf("in a manifest: %+v", v)
 	}
 }
 

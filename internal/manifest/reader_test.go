@@ -53,7 +53,7 @@ func TestRead(t *testing.T) {
 		"b.yaml": object, "a.yml": object + "---\n" + object, "c.JSON": `{"apiVersion": "v1", "kind": "A", "metadata": {"name": "a"}}`, "d.txt": object, "e": object,
 		"sub/x.yaml": object, ".hidden/x.yaml": object, "sub-b.yaml": object, ".dotted.yaml": object, ".fieldlock.yaml": "accept: []\n", "sub/deep/y.json": "{", "notes.yaml": "- 1\n",
 	})
-	for target, path := range map[string]string{"../b.yaml": "sub/link.yaml", "sub": "again", "..": "sub/up", "none.yaml": "dangling.yaml", "/dev/null": "device.yaml", "/dev/zero": "device.txt"} {
+	for target, path := range map[string]string{"../b.yaml": "sub/link.yaml", "sub": "again", "..": "sub/up", "none.yaml": "dangling.yaml", "/dev/null": "device.yaml", "/dev/zero": "device.txt", "none": "gone.txt", "circle.txt": "circle.txt", "b.yaml/x": "below.txt"} {
 		if err := os.Symlink(target, filepath.Join(dir, path)); err != nil {
 			t.Fatal(err)
 		}
@@ -193,6 +193,8 @@ func TestSchemas(t *testing.T) {
 	dir := tree(t, map[string]string{"crd.yaml": crd, "api.json": document, "values.schema.json": values, "x/object.yaml": object, "broken/crd.yaml": "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: a}\nspec: {group: a}\n",
 		"both/crd.yaml": crd, "both/api.json": document, "both/object.yaml": object,
 		"half.yaml": strings.ReplaceAll(document, "\n", "") + "\n---\na: [\n", "empty.yaml": "",
+		"circle.json": `{"openapi": "3.0.0", "components": {"schemas": {"Node": {"type": "object", "x-kubernetes-group-version-kind": [{"group": "example.com", "version": "v1", "kind": "Node"}],
+			"properties": {"next": {"$ref": "#/components/schemas/Node"}, "v": {"type": "string", "x-kubernetes-immutable": true}}}}}}`,
 		"twice.yaml": "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nkind: Widget\nmetadata: {name: a}\nmetadata: {name: b}\n"})
 	for _, c := range []struct {
 		name, stdin, args string
@@ -212,6 +214,7 @@ func TestSchemas(t *testing.T) {
 		{"no schema", "", "x", nil, "", "x: there is no CustomResourceDefinition in it; give the YAML or JSON of a CRD"},
 		{"a broken CRD", "", "broken crd.yaml", []string{"widgets.example.com example.com/v1 Widget"}, "broken/crd.yaml:", ""},
 		{"an empty file", "", "empty.yaml", nil, "", "empty.yaml: there is no CustomResourceDefinition in it"},
+		{"a schema that refers to itself", "", "circle.json", nil, "example.com/v1 Node: ", ""},
 		{"two kinds", "", "twice.yaml", nil, "", `twice.yaml:3: document 1: the mapping has the key "kind" twice`},
 		{"no file", "", "none", nil, "", "none: it cannot be read"},
 	} {
