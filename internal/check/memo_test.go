@@ -1,8 +1,10 @@
 package check
 
 import (
+	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/util/json"
@@ -66,6 +68,51 @@ func TestRememberedItems(t *testing.T) {
 	d := r.Memo.Differences(r.Below[0].Found.Here[0])
 	if d == nil || d.Count() != 2 { // one item was added, one removed
 		t.Errorf("%+v", d)
+	}
+}
+
+// TestEqualBelowUnequal: looking for a difference leaves what is equal beside it equal.
+func TestEqualBelowUnequal(t *testing.T) {
+	const list = `{"type":"array","x-fieldlock-update":["NoModify"],"items":{"x-fieldlock-update":["NoModify"]}}`
+	c := compileText(t, `{"properties":{"a":{"x-fieldlock-update":["NoModify"],"properties":{"l":`+list+`,"m":`+list+`,"n":`+list+`}}}}`)
+	for range 20 { // members come in any order
+		r := c.Check(decoded(t, `{"a":{"l":[{"x":1}],"m":[[2]],"n":[[3],4],"z":1}}`), decoded(t, `{"a":{"l":[{"x":1}],"m":[[2]],"n":[[3],4],"z":2}}`))
+		if r == nil || r.Count() != 1 {
+			t.Fatalf("%q", locks(r))
+		}
+	}
+}
+
+// TestDifferences: what is equal is not among the differences, and null differs from empty.
+func TestDifferences(t *testing.T) {
+	c := compileText(t, `{"properties":{"a":{"x-kubernetes-immutable":true,"x-fieldlock-map-list-order":"ignored","properties":{
+		"l":{"type":"array","x-kubernetes-list-type":"map","x-kubernetes-list-map-keys":["k"],"items":{"properties":{"k":{"type":"string"},"v":{}}}}}}}}`)
+	oldObj := decoded(t, `{"a":{"l":[{"k":"x","v":1},{"k":"y"},{"k":"x","v":2}],"m":{},"z":1}}`)
+	newObj := decoded(t, `{"a":{"l":[{"k":"y"},{"k":"x","v":1},{"k":"x","v":2}],"z":2}}`)
+	newObj["a"].(map[string]any)["m"] = map[string]any(nil)
+	r := c.Check(newObj, oldObj)
+	if r == nil || r.Count() != 1 {
+		t.Fatalf("%q", locks(r))
+	}
+	if d := r.Memo.Differences(r.Below[0].Found.Here[0]); d == nil || d.Count() != 2 { // m and z
+		t.Errorf("%+v", d)
+	}
+}
+
+// TestManyProperties: each of many properties is found in encoded objects.
+func TestManyProperties(t *testing.T) {
+	var properties []string
+	const n = 21
+	name := func(i int) string { return fmt.Sprintf("p%02d", i) }
+	for i := range n {
+		properties = append(properties, fmt.Sprintf(`%q:{"x-fieldlock-update":["NoModify"]}`, name(i)))
+	}
+	c := compileText(t, `{"properties":{`+strings.Join(properties, ",")+`}}`)
+	for i := range n {
+		r, err := c.CheckJSON(fmt.Appendf(nil, `{"a":1,%q:1,"p00x":1,"z":1}`, name(i)), fmt.Appendf(nil, `{"a":2,"p00x":2,%q:2,"z":2}`, name(i)))
+		if err != nil || r == nil || r.Count() != 1 || r.Below[0].Step.Name != name(i) {
+			t.Errorf("%s: %q, %v", name(i), locks(r), err)
+		}
 	}
 }
 
@@ -165,12 +212,12 @@ func TestKindsAsText(t *testing.T) {
 	}
 }
 
-// locks lists what a check refuses: the locks, sorted.
+// locks lists what a check refuses: the locks with their values, sorted.
 func locks(r *Refused) (locks []string) {
 	var visit func(f *Found)
 	visit = func(f *Found) {
 		for _, refusal := range f.Here {
-			locks = append(locks, string(refusal.Lock)+" "+refusal.Note)
+			locks = append(locks, fmt.Sprint(refusal.Lock, " ", refusal.Note, " ", refusal.Old, " to ", refusal.New))
 		}
 		for _, below := range f.Below {
 			visit(below.Found)
