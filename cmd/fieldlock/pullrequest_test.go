@@ -34,8 +34,16 @@ func repositoryOf(t *testing.T, base, change map[string]string) {
 	write(change)
 }
 
+// runGit runs git in the working directory, which must be one of the test: it may not change another repository.
 func runGit(t *testing.T, args ...string) {
 	t.Helper()
+	dir, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if temp := filepath.Dir(t.TempDir()); !strings.HasPrefix(dir, temp+string(filepath.Separator)) {
+		t.Fatalf("git %v: %s is not a directory of this test", args, dir)
+	}
 	cmd := exec.Command("git", append([]string{"-c", "user.name=a", "-c", "user.email=a@example.com"}, args...)...)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("git %v: %v\n%s", args, err, out)

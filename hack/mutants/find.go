@@ -15,11 +15,18 @@ type mutant struct {
 	nodes          []ast.Node
 	file           *source
 	reached, died  bool
+	late           bool // died as the tests took too long
 }
 
 func (m *mutant) String() string {
-	reached := map[bool]string{false: " (no test gets there)"}[m.reached]
-	return fmt.Sprintf("%s:%d: %s%s", m.file.path, strings.Count(m.file.text[:m.start], "\n")+1, m.change, reached)
+	note := ""
+	switch {
+	case !m.reached:
+		note = " (no test gets there)"
+	case m.late:
+		note = " (took too long)"
+	}
+	return fmt.Sprintf("%d %s:%d: %s%s", m.id, m.file.path, strings.Count(m.file.text[:m.start], "\n")+1, m.change, note)
 }
 
 // finder collects the mutants of files.

@@ -3,11 +3,14 @@
 //	go run ./hack/mutants -n 60 -seed 1 -with ./internal/suite ./internal/check
 //
 // It takes a random sample of the mutants of each package and compiles all of them into the test binaries, where the
-// variable MUTANT picks one. A mutant dies when a test fails, panics or takes too long.
+// variable MUTANT picks one. A mutant dies when a test fails, panics or takes too long; those of the last sort are named, as
+// a busy machine makes them, too: try them again by their numbers, with -only.
 package main
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"log"
@@ -27,6 +30,7 @@ var (
 	limit    = flag.Duration("limit", 10*time.Second, "time that a mutant may take, beyond three times the time without one")
 	parallel = flag.Int("p", 2, "mutants that are tried at once")
 	with     = flag.String("with", "", "other packages whose tests run too, separated by commas")
+	only     = flag.String("only", "", "numbers of the mutants to try, separated by commas; \"\" for all")
 	flags    = flag.String("flags", "-test.short", "flags of the test binaries, separated by spaces")
 )
 
@@ -35,6 +39,10 @@ func main() {
 	dir := must(os.MkdirTemp("", "mutants"))
 	defer os.RemoveAll(dir)
 	mutants, targets := weave(dir, flag.Args())
+	if *only != "" {
+		numbers := strings.Split(*only, ",")
+		mutants = slices.DeleteFunc(mutants, func(m *mutant) bool { return !slices.Contains(numbers, fmt.Sprint(m.id)) })
+	}
 	if *with != "" {
 		targets = append(targets, strings.Split(*with, ",")...)
 	}
@@ -43,11 +51,18 @@ func main() {
 		path, folder, _ := strings.Cut(strings.TrimSpace(line), " ")
 		try(mutants, dir, path, folder)
 	}
-	survivors := slices.DeleteFunc(slices.Clone(mutants), func(m *mutant) bool { return m.died })
-	for _, m := range survivors {
-		fmt.Println(m)
+	survived, late := 0, 0
+	for _, m := range mutants {
+		if !m.died {
+			survived++
+		} else if m.late {
+			late++
+		}
+		if !m.died || m.late {
+			fmt.Println(m)
+		}
 	}
-	fmt.Printf("%d mutants, %d survived\n", len(mutants), len(survivors))
+	fmt.Printf("%d mutants, %d survived, %d took too long\n", len(mutants), survived, late)
 }
 
 func must[T any](v T, err error) T {
@@ -55,6 +70,17 @@ func must[T any](v T, err error) T {
 		log.Fatal("mutants: ", err)
 	}
 	return v
+}
+
+// apart returns the environment of tests with mutants. A mutant may run git in the wrong folder, or with the wrong
+// arguments: it must find neither the repository of the package nor the user's configuration, and change that.
+func apart(dir, folder, overlay string) []string {
+	env := slices.DeleteFunc(os.Environ(), func(variable string) bool { return strings.HasPrefix(variable, "GIT_") })
+	env = append(env, "GIT_CEILING_DIRECTORIES="+filepath.Dir(folder), "HOME="+dir, "XDG_CONFIG_HOME="+dir)
+	for _, name := range []string{"GOCACHE", "GOPATH", "GOMODCACHE", "GOENV"} { // what HOME decides
+		env = append(env, name+"="+strings.TrimSpace(output("env", name)))
+	}
+	return append(env, "GOFLAGS="+overlay)
 }
 
 // output runs the go command.
@@ -68,15 +94,16 @@ func output(args ...string) string {
 func try(mutants []*mutant, dir, path, folder string) {
 	binary, reached, overlay := filepath.Join(dir, "test"), must(os.MkdirTemp(dir, "reached")), "-overlay="+filepath.Join(dir, "overlay.json")
 	output("test", "-c", "-vet=off", overlay, "-o", binary, path)
+	environment := apart(dir, folder, overlay)
 	run := func(limit time.Duration, variable string, args ...string) ([]byte, error) {
 		ctx, cancel := context.WithTimeout(context.Background(), limit)
 		defer cancel()
 		shell := []string{"-c", `ulimit -v 16000000; exec "$0" "$@"`, binary} // a mutant may take all memory
 		cmd := exec.CommandContext(ctx, "sh", slices.Concat(shell, strings.Fields(*flags), args)...)
-		// A mutant may run git in the wrong folder: it must not find the repository of the package, and change that.
-		cmd.Env = append(os.Environ(), variable, "GOFLAGS="+overlay, "GIT_CEILING_DIRECTORIES="+filepath.Dir(folder))
+		cmd.Env = append(slices.Clone(environment), variable)
 		cmd.Dir, cmd.WaitDelay = folder, time.Second
-		return cmd.CombinedOutput()
+		out, err := cmd.CombinedOutput()
+		return out, cmp.Or(ctx.Err(), err)
 	}
 	began := time.Now()
 	if text, err := run(time.Hour, "MUTANT=0"); err != nil {
@@ -94,7 +121,7 @@ func try(mutants []*mutant, dir, path, folder string) {
 		free <- true
 		wait.Go(func() {
 			_, err := run(*limit+3*took, fmt.Sprintf("MUTANT=%d", m.id), "-test.failfast")
-			m.reached, m.died = true, err != nil
+			m.reached, m.died, m.late = true, err != nil, errors.Is(err, context.DeadlineExceeded)
 			<-free
 		})
 	}

@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"fmt"
 	"reflect"
 	"testing"
 )
@@ -83,6 +84,92 @@ func TestConditions(t *testing.T) {
 		value, holds := conditions()[row.name](u)
 		if holds != row.holds || holds && value != row.value {
 			t.Errorf("%s: %s: %q, %t, want %q, %t", row.name, row.reason, value, holds, row.value, row.holds)
+		}
+	}
+}
+
+// TestLiveConditions: what the status of a claim in the cluster decides. A status in a manifest decides nothing.
+func TestLiveConditions(t *testing.T) {
+	claim := func(size, status string) string {
+		return "{spec: {resources: {requests: {storage: " + size + "}}}, status: " + status + "}"
+	}
+	const pending, bound = "{phase: Pending}", "{phase: Bound, capacity: {storage: 3Gi}}"
+	for _, row := range []struct {
+		name, reason, oldObj, newObj string
+		holds                        bool
+	}{
+		{"liveObject", "it is in the cluster", "{}", "{}", true},
+		{"liveUnbound", "the claim waits for its volume", claim("1Gi", pending), "{}", true},
+		{"liveUnbound", "it has its volume", claim("1Gi", bound), "{}", false},
+		{"liveUnbound", "nobody knows", claim("1Gi", "{}"), "{}", false},
+		{"unboundSize", "it asks for more", claim("1Gi", pending), claim("2Gi", "{}"), true},
+		{"unboundSize", "it asks for as much", claim("1Gi", pending), claim("1Gi", "{}"), false},
+		{"unboundSize", "it has its volume", claim("1Gi", bound), claim("2Gi", "{}"), false},
+		{"unboundSize", "it asks for nothing any more", claim("1Gi", pending), "{spec: {resources: {}}}", true},
+		{"unboundAttributes", "a class is set to null", "{spec: {}, status: {phase: Pending}}", "{spec: {volumeAttributesClassName: null}}", true},
+		{"unboundAttributes", "another class", "{spec: {volumeAttributesClassName: a}, status: {phase: Pending}}", "{spec: {volumeAttributesClassName: b}}", true},
+		{"unboundAttributes", "the same class", "{spec: {volumeAttributesClassName: a}, status: {phase: Pending}}", "{spec: {volumeAttributesClassName: a}}", false},
+		{"belowCapacity", "below its volume", claim("5Gi", bound), claim("2Gi", "{}"), true},
+		{"belowCapacity", "as large as its volume", claim("5Gi", bound), claim("3Gi", "{}"), true},
+		{"belowCapacity", "after an expansion that failed", claim("5Gi", bound), claim("4Gi", "{}"), false},
+		{"belowCapacity", "it does not shrink", claim("2Gi", bound), claim("2Gi", "{}"), false},
+		{"belowCapacity", "it grows to less than its volume", claim("1Gi", bound), claim("2Gi", "{}"), false},
+		{"belowCapacity", "there is no volume", claim("5Gi", "{phase: Pending, capacity: {storage: 3Gi}}"), claim("2Gi", "{}"), false},
+		{"belowCapacity", "a size that cannot be read is none", claim("x", bound), claim("-1Gi", "{}"), true},
+		{"liveSize", "there is no volume yet", claim("1Gi", pending), claim("2Gi", "{}"), true},
+		{"liveSize", "it shrinks", claim("5Gi", bound), claim("4Gi", "{}"), true},
+		{"liveSize", "the class has to allow that it grows", claim("5Gi", bound), claim("6Gi", "{}"), false},
+		{"liveSize", "nothing changes", claim("5Gi", bound), claim("5Gi", "{}"), false},
+	} {
+		u := &update{oldObj: objectOf(t, row.oldObj), newObj: objectOf(t, row.newObj), live: true}
+		u.stored, u.applied = u.oldObj, u.newObj
+		if _, holds := conditions()[row.name](u); holds != row.holds {
+			t.Errorf("%s: %s: %t", row.name, row.reason, holds)
+		}
+		u.live = false
+		if _, holds := conditions()[row.name](u); holds {
+			t.Errorf("%s: %s: it holds by the status of a manifest", row.name, row.reason)
+		}
+	}
+}
+
+// TestCheckLive: the status of an old object counts where the object is in a cluster, and only there.
+func TestCheckLive(t *testing.T) {
+	kinds, err := For("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const claim = "{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: a, namespace: b}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: %s}}}, status: {phase: Pending}}"
+	kind := kinds.Find("v1", "PersistentVolumeClaim")
+	newObj, oldObj := objectOf(t, fmt.Sprintf(claim, "2Gi")), objectOf(t, fmt.Sprintf(claim, "1Gi"))
+	if v := kind.CheckLive(newObj, oldObj); len(v.Violations) != 1 || len(v.Unknown) != 0 {
+		t.Errorf("in a cluster: %+v", v)
+	}
+	if v := kind.Check(newObj, oldObj); len(v.Violations) != 0 || len(v.Unknown) != 1 {
+		t.Errorf("in a manifest: %+v", v)
+	}
+}
+
+// TestWrittenValue: a value as the manifest has it, where that says the same as the stored one.
+func TestWrittenValue(t *testing.T) {
+	manifest := objectOf(t, "{size: 5Gi, none: null, map: {a: b}, list: [a], text: x}")
+	filled := map[string]any{"a": "b", "filled": "in"}
+	for _, row := range []struct {
+		path         string
+		stored, want any
+	}{
+		{"size", "5368709120", "5Gi"},
+		{"size", "5", "5"},
+		{"text", "x", "x"},
+		{"text", nil, nil},
+		{"none", filled, filled},
+		{"none", "x", "x"},
+		{"absent", filled, filled},
+		{"map", filled, map[string]any{"a": "b"}},
+		{"list", []any{"a", "b"}, []any{"a"}},
+	} {
+		if got := written(manifest, row.path, row.stored); !reflect.DeepEqual(got, row.want) {
+			t.Errorf("%s, stored as %v: %v, want %v", row.path, row.stored, got, row.want)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package builtin
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -26,8 +27,12 @@ func TestCompile(t *testing.T) {
 				}
 			}
 			empty := map[string]any{}
-			if v := kind.Check(empty, empty); len(v.Violations)+len(v.Unknown)+len(v.Notes) > 0 {
-				t.Errorf("%s, %s: two empty objects: %+v", minor, gvk, v)
+			for _, newObj := range []map[string]any{empty, nil} {
+				for _, oldObj := range []map[string]any{empty, nil} {
+					if v := kind.Check(newObj, oldObj); len(v.Violations)+len(v.Unknown)+len(v.Notes) > 0 {
+						t.Errorf("%s, %s: two empty objects: %+v", minor, gvk, v)
+					}
+				}
 			}
 			if kind.Locked() && (kind.source.Cost == "" || kind.source.Why == "" || len(kind.source.How) == 0) && kind.Kind != "NetworkPolicy" {
 				t.Errorf("%s has locks and does not say what a replacement costs", gvk)
@@ -78,6 +83,28 @@ func TestRemovedAnnotation(t *testing.T) {
 	}
 }
 
+// TestNamed: a row for objects of some names says so in CEL.
+func TestNamed(t *testing.T) {
+	kinds, err := For("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, row := range kinds.Find("flowcontrol.apiserver.k8s.io/v1", "FlowSchema").Rows() {
+		got = append(got, row.Path+" "+row.Lock+" "+row.When)
+	}
+	for _, want := range []string{"spec immutable self.metadata.name in ['catch-all']", "spec immutable self.metadata.name in ['exempt']"} {
+		if !slices.Contains(got, want) {
+			t.Errorf("%q lacks %q", got, want)
+		}
+	}
+	for _, row := range kinds.Find("v1", "ConfigMap").Rows() {
+		if strings.Contains(row.When, "self.metadata.name") {
+			t.Errorf("%s is for every name, not for %q", row.Path, row.When)
+		}
+	}
+}
+
 func TestUnknownMinor(t *testing.T) {
 	_, err := For("1.12")
 	const want = `the Kubernetes version is "1.12"; the known ones are 1.35, 1.36, 1.37`
@@ -99,6 +126,42 @@ func TestUnknownMinor(t *testing.T) {
 	}
 }
 
+// TestVersions: the minors that serve a version, and the newest one of them.
+func TestVersions(t *testing.T) {
+	for text, want := range map[string][]string{
+		"v1":                             {"1.35", "1.36", "1.37"},
+		"v1 since 1.36":                  {"1.36", "1.37"},
+		"v1 until 1.36":                  {"1.35", "1.36"},
+		"v1 since 1.36 until 1.36":       {"1.36"},
+		"v1 since 1.37 until 1.36":       nil,
+		"v1 since 1.34":                  {"an error"},
+		"v1 until 1.38":                  {"an error"},
+		"v1 since 1.34 until 1.36":       {"an error"},
+		"v1 from 1.36":                   {"an error"},
+		"v1 since 1.36 and 1.37 or 1.38": {"an error"},
+	} {
+		name, s, err := parseVersion(text)
+		if err != nil {
+			if !slices.Equal(want, []string{"an error"}) {
+				t.Errorf("%s: %v", text, err)
+			}
+			continue
+		}
+		var got []string
+		for i, minor := range Minors() {
+			if s.has(minors[i]) {
+				got = append(got, minor)
+			}
+		}
+		if name != "v1" || !slices.Equal(got, want) {
+			t.Errorf("%s: %s in %v, want %v", text, name, got, want)
+		}
+		if newest := s.newest(); len(got) == 0 && newest != 0 || len(got) > 0 && minorName(newest) != got[len(got)-1] {
+			t.Errorf("%s: the newest of %v is %d", text, got, newest)
+		}
+	}
+}
+
 func TestLookup(t *testing.T) {
 	kinds, err := For("1.36")
 	if err != nil {
@@ -109,6 +172,7 @@ func TestLookup(t *testing.T) {
 		"StatefulSet":          {"apps/StatefulSet"},
 		"STATEFULSETS":         {"apps/StatefulSet"},
 		"statefulsets.apps":    {"apps/StatefulSet"},
+		"sts.batch":            nil,
 		"events":               {"/Event", "events.k8s.io/Event"},
 		"events.events.k8s.io": {"events.k8s.io/Event"},
 		"widgets":              nil,

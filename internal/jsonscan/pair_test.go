@@ -14,7 +14,7 @@ import (
 var texts = []string{
 	`{}`, `[]`, `null`, `true`, `false`, `0`, `-0`, `1`, `-1.5e3`, `1E+2`, `1e-400`, `1e400`, `""`, `"a"`,
 	`{"a":1}`, `{"a" : 1 , "b":[1,2, {"c":null}]}`, ` [ 1 , 2 ] `, "\t{\r\n}", `[[[[]]]]`, `[{},[],{}]`,
-	`{"a":1,"a":2}`, `{"\u0061":1,"a":2}`, `"\ud83d\ude00"`, `"\ud83d"`, `"\ud83dx"`, `"\ude00\ud83d"`, `"\b\f\n\r\t\/\\\""`,
+	`{"a":1,"a":2}`, `{"\u0061":1,"a":2}`, `"\ud83d\ude00"`, `"\ud83d\ude00xy"`, `"\ud83d"`, `"\ud83dx"`, `"\ude00\ud83d"`, `"\b\f\n\r\t\/\\\""`,
 	"\"\xff\"", "\"a\xe2\x82\"", "{\"\xff\":1}", `"` + strings.Repeat("x", 100) + `"`, strings.Repeat("1", 310), strings.Repeat("1", 301),
 	`9223372036854775807`, `9223372036854775808`, `-9223372036854775808`, `1.0`, `100000000000000000000`,
 	``, ` `, `{`, `[`, `}`, `]`, `{]`, `[}`, `{"a"}`, `{"a":}`, `{"a":1,}`, `{,}`, `[1,]`, `[,1]`, `[1 2]`, `{"a" 1}`, `{"a":1 "b":2}`,
@@ -113,6 +113,57 @@ func TestPairMixedNesting(t *testing.T) {
 			compare(t, longer, mixed(depth, `[{}]`, at/2, "?"))
 			compare(t, mixed(depth, `"a"`, at, "}"), old)
 			compare(t, old, mixed(depth, `2`, at, "]"))
+		}
+	}
+}
+
+// TestValue: a value somewhere in a text is what util/json makes of it.
+func TestValue(t *testing.T) {
+	for _, text := range texts {
+		want, err := decode(text)
+		if err != nil {
+			continue
+		}
+		data := []byte(`[` + text + `]`)
+		if got := Value(data, Space(data, 1)); !reflect.DeepEqual(got, want) {
+			t.Errorf("%q: %#v, want %#v", text, got, want)
+		}
+	}
+	if n := NewPair([]byte(`{"a":1}`), []byte(`[]`)).Len(); n != 9 {
+		t.Errorf("the length of both texts is %d", n)
+	}
+}
+
+// TestWalkEndsAtAFailure: there is no further item or member after what cannot be read.
+func TestWalkEndsAtAFailure(t *testing.T) {
+	for _, broken := range []string{`[tru,1]`, `[1,tru,2]`, `[1`} {
+		for _, pair := range [][2]string{{broken, `[1,2,3]`}, {`[1,2,3]`, broken}} {
+			p, steps := NewPair([]byte(pair[0]), []byte(pair[1])), 0
+			for it := p.Items(); it.Next() && steps < 10; steps++ {
+				if it.In == Both {
+					p.Skip()
+				} else {
+					p.SkipOne(it.In)
+				}
+			}
+			if steps == 10 || !p.Failed() {
+				t.Errorf("%q: %d items", pair, steps)
+			}
+		}
+	}
+	for _, broken := range []string{`{"a":tru,"b":1}`, `{"a":1,"b":tru,"c":2}`, `{"a":1`} {
+		for _, pair := range [][2]string{{broken, `{"a":1,"b":2,"c":3}`}, {`{"a":1,"b":2,"c":3}`, broken}} {
+			p, steps := NewPair([]byte(pair[0]), []byte(pair[1])), 0
+			for m := p.Members(); m.Next() && steps < 10; steps++ {
+				if m.In == Both {
+					p.Skip()
+				} else {
+					p.SkipOne(m.In)
+				}
+			}
+			if steps == 10 || !p.Failed() {
+				t.Errorf("%q: %d members", pair, steps)
+			}
 		}
 	}
 }

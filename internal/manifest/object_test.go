@@ -27,6 +27,36 @@ func of(tree, path, text string) File {
 	return f
 }
 
+// TestRepeated: a key with two values counts where it is in an object: of a directory, other documents are left out.
+func TestRepeated(t *testing.T) {
+	const text = "a: 1\na: 2\n---\napiVersion: v1\na: 1\na: 2\n---\nkind: A\na: 1\na: 2\n---\n" + "apiVersion: v1\nkind: A\nmetadata: {name: x}\na: 1\na: 2\n"
+	for _, row := range []struct {
+		file File
+		want []int // documents
+	}{
+		{found("x.yaml", text), []int{4}},
+		{named("x.yaml", text), []int{1, 2, 3, 4}},
+		{found("x.yaml", strings.TrimSuffix(text, "a: 2\n")), nil},
+	} {
+		var got []int
+		for _, r := range Objects([]File{row.file}).Repeated {
+			got = append(got, r.Document)
+		}
+		if !slices.Equal(got, row.want) {
+			t.Errorf("%s, found %t: %v, want %v", row.file.Name, row.file.Found, got, row.want)
+		}
+	}
+}
+
+// TestHidden: the directories on a path decide, not the file.
+func TestHidden(t *testing.T) {
+	for path, want := range map[string]bool{".d/x": true, "a/.d/e/x": true, "a/b/x": false, "x": false, ".x": false, "a/.x": false, "./x": false, "../a/x": false} {
+		if got := IsHidden(path); got != want {
+			t.Errorf("%s: %t", path, got)
+		}
+	}
+}
+
 // listed says what a set holds, one line each.
 func listed(s *Set) []string {
 	var lines []string

@@ -57,9 +57,6 @@ func (r *Reader) Read(args ...string) ([]File, error) {
 // Hidden reads what Read leaves out of a directory: the files below directories whose name starts with a dot, as far as
 // they have one of names in them. What cannot be read is left out.
 func (r *Reader) Hidden(arg string, names []string) []File {
-	if info, err := os.Stat(arg); err != nil || !info.IsDir() {
-		return nil
-	}
 	var files []File
 	for _, t := range hiddenBelow(arg) {
 		data, err := os.ReadFile(t.name)

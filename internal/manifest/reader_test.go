@@ -53,7 +53,7 @@ func TestRead(t *testing.T) {
 		"b.yaml": object, "a.yml": object + "---\n" + object, "c.JSON": `{"apiVersion": "v1", "kind": "A", "metadata": {"name": "a"}}`, "d.txt": object, "e": object,
 		"sub/x.yaml": object, ".hidden/x.yaml": object, "sub-b.yaml": object, ".dotted.yaml": object, ".fieldlock.yaml": "accept: []\n", "sub/deep/y.json": "{", "notes.yaml": "- 1\n",
 	})
-	for target, path := range map[string]string{"../b.yaml": "sub/link.yaml", "sub": "again", "..": "sub/up", "none.yaml": "dangling.yaml", "/dev/null": "device.yaml", "/dev/zero": "device.txt"} {
+	for target, path := range map[string]string{"../b.yaml": "sub/link.yaml", "sub": "again", "..": "sub/up", "none.yaml": "dangling.yaml", "/dev/null": "device.yaml", "/dev/zero": "device.txt", "none": "gone.txt", "circle.txt": "circle.txt", "b.yaml/x": "below.txt"} {
 		if err := os.Symlink(target, filepath.Join(dir, path)); err != nil {
 			t.Fatal(err)
 		}
@@ -115,7 +115,7 @@ func TestRead(t *testing.T) {
 
 // TestHidden: what Read leaves out, as far as it has a name.
 func TestHidden(t *testing.T) {
-	dir := tree(t, map[string]string{".d/x.yaml": object, "b/.d/e/y.yaml": object, ".d/other.yaml": "a: b\n", ".d/n.txt": object, ".git/z.yaml": object, "w.yaml": object, ".w.yaml": object})
+	dir := tree(t, map[string]string{".d/x.yaml": object, "b/.d/e/y.yaml": object, ".d/other.yaml": "a: b\n", ".d/n.txt": object, ".git/z.yaml": object, "b/v.yaml": object, "w.yaml": object, ".w.yaml": object})
 	var got []string
 	for _, f := range (&manifest.Reader{}).Hidden(dir, []string{"nobody", "name: a"}) {
 		got = append(got, fmt.Sprint(f.Path, " ", len(f.Documents)))
@@ -125,6 +125,9 @@ func TestHidden(t *testing.T) {
 	}
 	if files := (&manifest.Reader{}).Hidden(filepath.Join(dir, "w.yaml"), []string{"a"}); files != nil {
 		t.Errorf("below a file: %v", files)
+	}
+	if files := (&manifest.Reader{}).Hidden(filepath.Join(dir, "none"), []string{"a"}); files != nil {
+		t.Errorf("below nothing: %v", files)
 	}
 }
 
@@ -143,8 +146,14 @@ func TestLinksEnd(t *testing.T) {
 		}
 	}
 	files, err := (&manifest.Reader{}).Read(filepath.Join(dir, "d0"))
-	if err == nil && !slices.ContainsFunc(files, func(f manifest.File) bool { return f.Err != nil }) {
-		t.Errorf("%d files", len(files))
+	mistakes := 0
+	for _, f := range files {
+		if f.Err != nil && strings.Contains(f.Err.Error(), "it is one of more than 10000 links") {
+			mistakes++
+		}
+	}
+	if err != nil || mistakes != 1 {
+		t.Errorf("%d files, %d mistakes, %v", len(files), mistakes, err)
 	}
 }
 
@@ -183,7 +192,10 @@ func TestReadErrors(t *testing.T) {
 func TestSchemas(t *testing.T) {
 	dir := tree(t, map[string]string{"crd.yaml": crd, "api.json": document, "values.schema.json": values, "x/object.yaml": object, "broken/crd.yaml": "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: a}\nspec: {group: a}\n",
 		"both/crd.yaml": crd, "both/api.json": document, "both/object.yaml": object,
-		"half.yaml": strings.ReplaceAll(document, "\n", "") + "\n---\na: [\n", "empty.yaml": ""})
+		"half.yaml": strings.ReplaceAll(document, "\n", "") + "\n---\na: [\n", "empty.yaml": "",
+		"circle.json": `{"openapi": "3.0.0", "components": {"schemas": {"Node": {"type": "object", "x-kubernetes-group-version-kind": [{"group": "example.com", "version": "v1", "kind": "Node"}],
+			"properties": {"next": {"$ref": "#/components/schemas/Node"}, "v": {"type": "string", "x-kubernetes-immutable": true}}}}}}`,
+		"twice.yaml": "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nkind: Widget\nmetadata: {name: a}\nmetadata: {name: b}\n"})
 	for _, c := range []struct {
 		name, stdin, args string
 		kinds             []string // of the schemas, all as CRDs
@@ -202,6 +214,8 @@ func TestSchemas(t *testing.T) {
 		{"no schema", "", "x", nil, "", "x: there is no CustomResourceDefinition in it; give the YAML or JSON of a CRD"},
 		{"a broken CRD", "", "broken crd.yaml", []string{"widgets.example.com example.com/v1 Widget"}, "broken/crd.yaml:", ""},
 		{"an empty file", "", "empty.yaml", nil, "", "empty.yaml: there is no CustomResourceDefinition in it"},
+		{"a schema that refers to itself", "", "circle.json", nil, "example.com/v1 Node: ", ""},
+		{"two kinds", "", "twice.yaml", nil, "", `twice.yaml:3: document 1: the mapping has the key "kind" twice`},
 		{"no file", "", "none", nil, "", "none: it cannot be read"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -222,8 +236,8 @@ func TestSchemas(t *testing.T) {
 			var got []string
 			for _, k := range crds {
 				got = append(got, k.Name+" "+k.Group+"/"+k.Versions[0].Name+" "+k.Kind)
-				if locks := k.Versions[0].Schema; locks == nil || !k.Versions[0].Served {
-					t.Errorf("%s has no schema, or is not served", k.Name)
+				if locks := k.Versions[0].Schema; locks == nil || !k.Versions[0].Served || !k.Versions[0].Storage {
+					t.Errorf("%s has no schema, or is not served or stored", k.Name)
 				}
 			}
 			if diff := cmp.Diff(c.kinds, got); diff != "" {
@@ -237,6 +251,47 @@ func TestSchemas(t *testing.T) {
 	crds, errs, err := (&manifest.Reader{Stdin: strings.NewReader(crd)}).Kinds(filepath.Join(dir, "crd.yaml"), "-", filepath.Join(dir, "broken"))
 	if err != nil || len(crds) != 2 || len(errs) != 1 {
 		t.Errorf("standard input counts besides: %d, %v, %v", len(crds), errs, err)
+	}
+}
+
+// TestCompile: every version of a CRD has its checks, or a mistake at the line of the schema.
+func TestCompile(t *testing.T) {
+	const two = `apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: widgets.example.com}
+spec:
+  group: example.com
+  names: {kind: Widget, plural: widgets}
+  scope: Namespaced
+  versions:
+  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, x-kubernetes-immutable: true}}}}}
+  - name: v2
+    served: true
+    storage: false
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec: {type: object, x-fieldlock-update: [NoAddItem, NoModify]}
+          status: {type: string, x-fieldlock-update: [Never]}
+`
+	crds, errs, err := (&manifest.Reader{Stdin: strings.NewReader(two)}).Kinds("-")
+	if err != nil || len(errs) > 0 || len(crds) != 1 {
+		t.Fatal(crds, errs, err)
+	}
+	validators, errs := crds[0].Compile()
+	newObj, oldObj := map[string]any{"spec": map[string]any{"a": "x"}}, map[string]any{"spec": map[string]any{"a": "y"}}
+	versions := crds[0].Versions
+	if v := validators[versions[0]]; v == nil || len(v.ValidateUpdate(newObj, oldObj)) != 1 {
+		t.Errorf("v1 refuses nothing: %v", v)
+	}
+	if v, has := validators[versions[1]]; v != nil || !has {
+		t.Errorf("v2 has mistakes and is compiled: %v, %t", v, has)
+	}
+	for i, want := range []string{"stdin:17: CustomResourceDefinition widgets.example.com, version v2: spec: NoAddItem", "stdin:18: CustomResourceDefinition widgets.example.com, version v2: status: x-fieldlock-update"} {
+		if len(errs) != 2 || !strings.HasPrefix(errs[i].Error(), want) {
+			t.Errorf("got %q, want %s", errs, want)
+		}
 	}
 }
 

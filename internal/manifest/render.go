@@ -53,21 +53,21 @@ func (r *Renderer) Render(command, dir string) (File, error) {
 		return File{}, fmt.Errorf("--render %q failed: %w", command, err)
 	}
 	f := File{Name: "$(" + command + ")", Path: "$(" + command + ")", Found: true}
-	f.ParseShared(stdout.Bytes(), &r.shared)
+	f.ParseShared(stdout.buffer.Bytes(), &r.shared)
 	return f, nil
 }
 
 // limited is a buffer that fails when it is full.
 type limited struct {
-	bytes.Buffer
-	left int
+	buffer bytes.Buffer // not embedded: io.Copy would call its ReadFrom, which has no limit
+	left   int
 }
 
 func (l *limited) Write(data []byte) (int, error) {
 	if l.left -= len(data); l.left < 0 {
 		return 0, errors.New("the output is too large")
 	}
-	return l.Buffer.Write(data)
+	return l.buffer.Write(data)
 }
 
 // splitWords splits a command into words as a shell does: at white space, except in quotes and after backslashes.

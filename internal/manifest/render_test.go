@@ -1,11 +1,14 @@
 package manifest
 
 import (
+	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"time"
 )
 
@@ -63,6 +66,17 @@ func TestRender(t *testing.T) {
 	}
 }
 
+// TestRenderTooMuch: an output that is too large is an error, not an empty file.
+func TestRenderTooMuch(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it reads a quarter of a gigabyte")
+	}
+	command := fmt.Sprintf("head -c %d /dev/zero", maxRendered+1)
+	if _, err := (&Renderer{Timeout: time.Minute}).Render(command, t.TempDir()); err == nil || !strings.Contains(err.Error(), "prints more than 268435456 bytes") {
+		t.Errorf("got %v", err)
+	}
+}
+
 // TestLimited: a command that prints too much fails, at once.
 func TestLimited(t *testing.T) {
 	l := &limited{left: 4}
@@ -74,7 +88,11 @@ func TestLimited(t *testing.T) {
 			t.Errorf("write %d: %d, %v", i, n, err)
 		}
 	}
-	if l.String() != "abcd" || l.left >= 0 {
-		t.Errorf("%q was kept, %d left", l.String(), l.left)
+	if text := l.buffer.String(); text != "abcd" || l.left >= 0 {
+		t.Errorf("%q was kept, %d left", text, l.left)
+	}
+	// As os/exec copies the output of a command.
+	if n, err := io.Copy(&limited{left: 4}, iotest.OneByteReader(strings.NewReader("abcdef"))); n != 4 || err == nil {
+		t.Errorf("%d bytes were copied, %v", n, err)
 	}
 }

@@ -1,6 +1,7 @@
 package manifest_test
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -61,6 +62,12 @@ func TestWriteFile(t *testing.T) {
 			if left, _ := filepath.Glob(filepath.Join(dir, "crds", "*.tmp")); len(left) > 0 {
 				t.Errorf("temporary files are left: %v", left)
 			}
+			open, _ := filepath.Glob("/proc/self/fd/*")
+			for _, fd := range open {
+				if name, _ := os.Readlink(fd); strings.HasPrefix(name, dir) {
+					t.Errorf("%s is still open", name)
+				}
+			}
 		})
 	}
 }
@@ -72,6 +79,7 @@ func TestWriteFileErrors(t *testing.T) {
 	for _, c := range []struct{ path, dir, want string }{
 		{"none/a.yaml", "", "none/a.yaml cannot be written, it stays as it is: no such file or directory"},
 		{"a.yaml", "none", "a.yaml cannot be written, it stays as it is: no such file or directory"},
+		{strings.Repeat("a", 250) + ".yaml", "", strings.Repeat("a", 250) + ".yaml cannot be written, it stays as it is: file name too long"}, // with .tmp
 		{"a.yaml/b.yaml", "", "a.yaml/b.yaml cannot be written, it stays as it is: not a directory"},
 	} {
 		within := c.dir
@@ -84,6 +92,26 @@ func TestWriteFileErrors(t *testing.T) {
 		}
 	}
 	if got, _ := os.ReadFile(dir + "/a.yaml"); string(got) != "old" {
+		t.Errorf("the file holds %q", got)
+	}
+}
+
+// TestWriteFileLeftovers: temporary files of a process that had the same number are passed over, up to a limit.
+func TestWriteFileLeftovers(t *testing.T) {
+	const tries = 102
+	path := filepath.Join(t.TempDir(), "a.yaml")
+	write(t, path)
+	for i := range tries - 1 {
+		write(t, fmt.Sprintf("%s.%d-%d.tmp", path, os.Getpid(), i))
+	}
+	if err := manifest.WriteFile(path, []byte("new"), ""); err != nil {
+		t.Errorf("the last try fails: %v", err)
+	}
+	write(t, fmt.Sprintf("%s.%d-%d.tmp", path, os.Getpid(), tries-1))
+	if err := manifest.WriteFile(path, []byte("newer"), ""); err == nil || !strings.Contains(err.Error(), "file exists") {
+		t.Errorf("one try more: %v", err)
+	}
+	if got, _ := os.ReadFile(path); string(got) != "new" {
 		t.Errorf("the file holds %q", got)
 	}
 }

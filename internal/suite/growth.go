@@ -83,6 +83,13 @@ func Growths() []Growth {
 		  "items":{"properties":{"k":{"type":"string"},"l":{},"a":{"$ref":"#/definitions/A"}}}}}}`,
 			keyedLists(true), true,
 		},
+		{
+			"keyed lists with repeated keys in the same order that differ", "what a comparison of a level finds out is asked again at the next one",
+			`{"properties":{"a":{"x-kubernetes-immutable":true,"x-fieldlock-map-list-order":"ignored","$ref":"#/definitions/A"}},
+		 "definitions":{"A":{"type":"array","x-kubernetes-list-type":"map","x-kubernetes-list-map-keys":["k"],
+		  "items":{"properties":{"k":{"type":"string"},"l":{},"a":{"$ref":"#/definitions/A"}}}}}}`,
+			repeatedInOrder, true,
+		},
 	}
 }
 
@@ -131,6 +138,14 @@ func nestedSets(depth int, isNew bool) map[string]any {
 			slices.Reverse(set)
 		}
 		v = map[string]any{"a": v, "s": set}
+	}
+	return map[string]any{"a": v}
+}
+
+func repeatedInOrder(depth int, isNew bool) map[string]any {
+	v := []any{map[string]any{"k": "x", "l": leaf(isNew)}}
+	for range depth {
+		v = []any{map[string]any{"k": "x", "a": v}, map[string]any{"k": "y"}, map[string]any{"k": "y"}}
 	}
 	return map[string]any{"a": v}
 }

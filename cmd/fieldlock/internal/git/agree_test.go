@@ -84,7 +84,7 @@ func TestAgreesWithDisk(t *testing.T) {
 		}
 	}
 	t.Logf("%d trees: %d files behind links, %d mistakes, %d links out", trees, linked, failed, out)
-	if linked < trees/3 || failed < trees/20 || out < trees/20 {
+	if linked < trees/3 || failed < trees/20 || out < trees/75 { // about 160, 110 and 18 in 150 trees
 		t.Errorf("the trees are too tame")
 	}
 }

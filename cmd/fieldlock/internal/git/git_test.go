@@ -1,6 +1,7 @@
 package git
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -47,15 +48,32 @@ func bothTrees(t *testing.T, r *Repository) (commit, worktree *Tree) {
 	return commit, worktree
 }
 
+// git runs git in a directory of the test.
 func git(t *testing.T, dir string, args ...string) string {
 	t.Helper()
-	cmd := exec.Command("git", append([]string{"-c", "user.name=a", "-c", "user.email=a@example.com"}, args...)...)
-	cmd.Dir = dir
+	cmd := gitCommand(t, dir, args...)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("git %v: %v\n%s", args, err, out)
 	}
 	return strings.TrimSpace(string(out))
+}
+
+// gitCommand refuses a directory that is not one of the test: where the code under test has found a wrong one, the test
+// may not change the repository that is there.
+func gitCommand(t *testing.T, dir string, args ...string) *exec.Cmd {
+	t.Helper()
+	temp, err := filepath.EvalSymlinks(filepath.Dir(t.TempDir()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil || !strings.HasPrefix(real, temp+string(filepath.Separator)) {
+		t.Fatalf("git %v: %q is not a directory of this test: %v", args, dir, err)
+	}
+	cmd := exec.Command("git", append([]string{"-c", "user.name=a", "-c", "user.email=a@example.com"}, args...)...)
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "GIT_CEILING_DIRECTORIES="+temp)
+	return cmd
 }
 
 func write(t *testing.T, dir string, files map[string]string) {
@@ -102,6 +120,15 @@ func read(t *testing.T, tree *Tree, paths ...string) []string {
 	return lines
 }
 
+// chain is a file behind as many links.
+func chain(links int) map[string]string {
+	files := map[string]string{fmt.Sprintf("%d.yaml", links): object}
+	for i := range links {
+		files[fmt.Sprintf("%d.yaml", i)] = fmt.Sprintf("-> %d.yaml", i+1)
+	}
+	return files
+}
+
 // TestFiles: a commit and the work tree read alike, whatever the repository configures.
 func TestFiles(t *testing.T) {
 	const lfs = "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n"
@@ -130,6 +157,8 @@ func TestFiles(t *testing.T) {
 		{"a link to nothing by its name", "whatever that is", map[string]string{"x.txt": "-> y.txt"}, []string{"x.txt"}, []string{"error x.txt: it is a link to y.txt, which the tree does not have"}},
 		{"a link to a file of any name", "the name of the link decides", map[string]string{"a/x.yaml": "-> ../x.txt", "a/x.txt": "-> ../x.yaml", "x.txt": object, "x.yaml": object}, []string{"a"}, []string{"a/x.yaml"}},
 		{"a circle of links by its name", "it leads nowhere", map[string]string{"x.yaml": "-> y.yaml", "y.yaml": "-> x.yaml"}, []string{"x.yaml"}, []string{"error x.yaml: its links lead in a circle"}},
+		{"as many links as the system follows", "the last one counts", chain(maxLinks), []string{"0.yaml"}, []string{"0.yaml"}},
+		{"one link more", "the system gives up", chain(maxLinks + 1), []string{"0.yaml"}, []string{"error 0.yaml: its links lead in a circle"}},
 		{"paths that overlap", "each file counts once", map[string]string{"a/x.yaml": object, "a/y.yaml": "-> z.yaml"}, []string{"a", ".", "a/x.yaml"}, []string{"a/x.yaml", "error a/y.yaml: it is a link to a/z.yaml, which the tree does not have"}},
 		{"a path that is not there", "the other side has it", map[string]string{"x.yaml": object}, []string{"y.yaml", "x.yaml"}, []string{"x.yaml"}},
 		{"names around a directory", "only what is in it counts", map[string]string{"a-b.yaml": object, "a/x.yaml": object, "a0/x.yaml": object}, []string{"a"}, []string{"a/x.yaml"}},
@@ -226,6 +255,62 @@ func TestWorkTreeBehindALink(t *testing.T) {
 		if !strings.Contains(line, "leads out of the repository") {
 			t.Errorf("read %s", line)
 		}
+	}
+}
+
+// TestWorkTreeLinkWithin: what git has of a directory that became a link is read through the link.
+func TestWorkTreeLinkWithin(t *testing.T) {
+	r := repository(t, map[string]string{"a/x.yaml": object, "a/c/y.yaml": object, "b/x.yaml": object})
+	if err := os.RemoveAll(filepath.Join(r.Root, "a")); err != nil {
+		t.Fatal(err)
+	}
+	write(t, r.Root, map[string]string{"a": "-> b", "b/c/y.yaml": object})
+	tree, err := r.WorkTree()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"a/c/y.yaml", "a/x.yaml", "b/c/y.yaml", "b/x.yaml"}, read(t, tree, ".")); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestLinkIntoSubmodule: a link into a submodule that does not change counts where it leads elsewhere on the other side.
+func TestLinkIntoSubmodule(t *testing.T) {
+	other := repository(t, map[string]string{"x.yaml": object, "y.yaml": object})
+	r := repository(t, map[string]string{"a/same.yaml": "-> ../sub/x.yaml", "a/moved.yaml": "-> ../sub/x.yaml", "a/z.yaml": object})
+	git(t, r.Root, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", other.Root, "sub")
+	git(t, r.Root, "commit", "-q", "-m", "two")
+	old, err := r.Commit("HEAD", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(filepath.Join(r.Root, "a", "moved.yaml")); err != nil {
+		t.Fatal(err)
+	}
+	write(t, r.Root, map[string]string{"a/moved.yaml": "-> ../sub/y.yaml", "a/added.yaml": "-> ../sub/x.yaml"})
+	git(t, r.Root, "add", "-A")
+	git(t, r.Root, "commit", "-q", "-m", "three")
+	commit, worktree := bothTrees(t, r)
+	const into = ": it is a link into a submodule, whose files are in another repository; check them there, or name the paths to check"
+	added, moved, same := "error a/added.yaml"+into, "error a/moved.yaml"+into, "error a/same.yaml"+into
+	if diff := cmp.Diff([]string{"a/z.yaml", added, moved, same}, read(t, commit, "a")); diff != "" {
+		t.Errorf("nothing to compare with (-want +got):\n%s", diff)
+	}
+	for side, tree := range map[string]*Tree{"commit": commit, "work tree": worktree} {
+		before, err := r.Commit("HEAD~1", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		SkipUnchanged(tree, before)
+		if diff := cmp.Diff([]string{"a/z.yaml", added, moved}, read(t, tree, "a")); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", side, diff)
+		}
+		if diff := cmp.Diff([]string{"a/z.yaml", moved}, read(t, before, "a")); diff != "" {
+			t.Errorf("before, against the %s (-want +got):\n%s", side, diff)
+		}
+	}
+	if lines := read(t, old, "a"); len(lines) != 3 {
+		t.Errorf("before: %q", lines)
 	}
 }
 

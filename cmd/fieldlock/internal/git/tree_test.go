@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -67,8 +66,8 @@ func TestHostileTree(t *testing.T) {
 func TestTreeForFile(t *testing.T) {
 	r := repository(t, map[string]string{"x.yaml": object})
 	hash := func(kind, text string) string {
-		cmd := exec.Command("git", "hash-object", "-t", kind, "-w", "--literally", "--stdin")
-		cmd.Dir, cmd.Stdin = r.Root, strings.NewReader(text)
+		cmd := gitCommand(t, r.Root, "hash-object", "-t", kind, "-w", "--literally", "--stdin")
+		cmd.Stdin = strings.NewReader(text)
 		out, err := cmd.Output()
 		if err != nil {
 			t.Fatal(err)
@@ -180,6 +179,28 @@ func TestWriteLongName(t *testing.T) {
 	}
 }
 
+// TestLongLink: a tree object can have a link with a longer text than any file system. The longest one that they have counts.
+func TestLongLink(t *testing.T) {
+	r := repository(t, map[string]string{"x.yaml": object})
+	for name, length := range map[string]int{"long.yaml": maxText, "longer.yaml": maxText + 1} {
+		cmd := gitCommand(t, r.Root, "hash-object", "-w", "--stdin")
+		cmd.Stdin = strings.NewReader("." + strings.Repeat("/", length-len(".x.yaml")) + "x.yaml")
+		id, err := cmd.Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		git(t, r.Root, "update-index", "--add", "--cacheinfo", "120000,"+strings.TrimSpace(string(id))+","+name)
+	}
+	git(t, r.Root, "commit", "-q", "-m", "two")
+	tree, err := r.Commit("HEAD", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"error longer.yaml: it is a link with more than 4095 bytes", "long.yaml", "x.yaml"}, read(t, tree, ".")); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // TestManyLinks: directories whose links lead to directories with links could make more files than there is memory for.
 func TestManyLinks(t *testing.T) {
 	const levels = 14 // more than 10,000 ways through two links each
@@ -230,6 +251,21 @@ func TestTotal(t *testing.T) {
 	all := bufio.NewReader(io.MultiReader(append(batch, strings.NewReader("id blob 1\nx\n"))...))
 	if err := readBatch(all, contents, errs); err == nil || err.Error() != message || len(contents[most-1]) != maxFile || errors.Join(errs...) != nil {
 		t.Errorf("a commit: %v %v", err, errs)
+	}
+
+	// Git itself is still writing when nobody reads on.
+	r := repository(t, map[string]string{"0.yaml": strings.Repeat("\n", maxFile)})
+	blob := git(t, r.Root, "rev-parse", "HEAD:0.yaml")
+	for i := range most {
+		git(t, r.Root, "update-index", "--add", "--cacheinfo", fmt.Sprintf("100644,%s,%d.yaml", blob, i+1))
+	}
+	git(t, r.Root, "commit", "-q", "-m", "two")
+	tree, err := r.Commit("HEAD", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tree.Files([]string{"."}); err == nil || err.Error() != message {
+		t.Errorf("a commit, read by git: %v", err)
 	}
 }
 
