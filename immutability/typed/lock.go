@@ -7,7 +7,7 @@ import (
 	"unsafe"
 
 	"github.com/fieldlock/fieldlock/internal/check"
-	"github.com/fieldlock/fieldlock/normalize"
+	"github.com/fieldlock/fieldlock/internal/normalizer"
 )
 
 // lock proves that an update breaks nothing at one location and below it. The values of one Go type are at newVal and
@@ -21,7 +21,7 @@ type lock interface {
 type holder struct {
 	jsonField
 	normalized bool
-	presence   normalize.Property
+	presence   normalizer.Property
 }
 
 // absent reports whether a value counts as absent because it is normalized.
