@@ -41,7 +41,7 @@ func NewHandler(r *Registry, opts ...Option) (*Handler, error) {
 	if r == nil {
 		return nil, errors.New("the handler has no registry: give one, it may be filled later")
 	}
-	h := &Handler{registry: r, settings: settings{code: immutability.Invalid, maxBytes: defaultMaxBytes, readTimeout: defaultReadTimeout}}
+	h := &Handler{registry: r, settings: settings{code: immutability.StatusCodeInvalid, maxBytes: defaultMaxBytes, readTimeout: defaultReadTimeout}}
 	for _, o := range opts {
 		if err := o.apply(&h.settings); err != nil {
 			return nil, err

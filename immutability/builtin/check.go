@@ -7,6 +7,7 @@ import (
 
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
+	lockschema "github.com/fieldlock/fieldlock/internal/schema"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
@@ -63,7 +64,7 @@ func Identity(newObj, oldObj map[string]any) Verdict {
 		return Verdict{Unknown: []Remark{{uidRow.Path, "the server refuses any uid but the object's own; leave it out"}}}
 	}
 	v := Violation{Path: uidRow.Path, Message: uidRow.Message, Cause: uidRow.Cause, row: &uidRow}
-	v.Lock, v.Old, v.HasOld, v.New, v.HasNew = immutability.Immutable, was, true, is, true
+	v.Lock, v.Old, v.HasOld, v.New, v.HasNew = immutability.LockImmutable, was, true, is, true
 	return Verdict{Violations: []Violation{v}}
 }
 
@@ -77,7 +78,7 @@ func (v *Violation) Edit() string {
 
 // uidRow is the lock of every kind's uid. Deleting and creating the object does not help.
 var uidRow = Row{
-	Path: "metadata.uid", Lock: string(immutability.Immutable), Cause: "metadata.uid",
+	Path: "metadata.uid", Lock: string(immutability.LockImmutable), Cause: "metadata.uid",
 	Message: defaultText,
 	Edit:    "in the manifest, leave metadata.uid out: the server gives each object its own",
 }
@@ -182,7 +183,7 @@ func newCheck(fields *field, row Row) (*check, error) {
 		for i, word := range row.source.Update {
 			words[i] = word
 		}
-		marks[immutability.KeyUpdate] = words
+		marks[lockschema.KeyUpdate] = words
 	} else {
 		marks["x-kubernetes-"+row.Lock] = true
 	}
@@ -283,7 +284,7 @@ func (c *check) annotations(newObj, oldObj map[string]any) []Violation {
 			continue
 		}
 		var v immutability.Violation
-		v.Lock = immutability.Immutable
+		v.Lock = immutability.LockImmutable
 		v.New, v.HasNew = is[key]
 		v.Old, v.HasOld = was[key]
 		if text(is, key) == text(was, key) && (v.HasNew == v.HasOld || !c.row.source.Presence) {

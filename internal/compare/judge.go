@@ -167,7 +167,7 @@ func newBreach(v *immutability.Violation) breach {
 		old: value{v.Old, v.HasOld}, new: value{v.New, v.HasNew}, key: value{v.Key, v.HasKey},
 		moreDifferences: v.MoreDifferences, message: v.Message(),
 	}
-	if v.Lock == immutability.Incomparable {
+	if v.Lock == immutability.LockIncomparable {
 		b.reason = strings.TrimPrefix(b.message, schema.Refused+": ")
 	}
 	for _, d := range v.Differences {

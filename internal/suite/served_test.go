@@ -87,7 +87,7 @@ func servers(t *testing.T, s *suite.Suite) []server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plugin := apiserver.NewPlugin(registry, immutability.Invalid)
+	plugin := apiserver.NewPlugin(registry, immutability.StatusCodeInvalid)
 	interfaces := k8sadmission.NewObjectInterfacesFromScheme(runtime.NewScheme())
 	return []server{
 		{"webhook", func(t *testing.T, newJSON, oldJSON []byte) *metav1.Status {

@@ -40,7 +40,7 @@ type planned struct {
 var _ k8sadmission.ValidationInterface = (*Plugin)(nil)
 
 // NewPlugin returns a plugin with the locks of r, which may be filled and changed later. Refusals have the status code:
-// immutability.Invalid, or immutability.BadRequest for the proposal's wording.
+// immutability.StatusCodeInvalid, or immutability.StatusCodeBadRequest for the proposal's wording.
 func NewPlugin(r *admission.Registry, code immutability.StatusCode) *Plugin {
 	return &Plugin{registry: r, code: code}
 }
