@@ -43,9 +43,9 @@ func (d builtinDefinition) judge(p pair) (verdict, error) {
 
 // builtinBreach makes a breach of a violation; its message is the server's.
 func builtinBreach(v *builtin.Violation, p pair) breach {
-	b := newBreach(&v.Violation)
+	b := newBreach(&v.Broken)
 	b.path, b.rule, b.message = v.Path, v.Rule, v.Message
-	if b.change = digest(b.old, b.new); !v.HasOld && !v.HasNew {
+	if b.change = digest(b.old, b.new); !v.Broken.HasOld && !v.Broken.HasNew {
 		b.change = digestObjects(p.new.Value(), p.old.Value())
 	}
 	return b
@@ -72,7 +72,7 @@ func (v *verdict) identify(p pair) {
 	for i := range judged.Violations {
 		breaches = append(breaches, builtinBreach(&judged.Violations[i], p))
 		if v.replacement == nil {
-			v.replacement = &replacement{cost: CostUnknown, message: "an edit is enough", how: []string{judged.Violations[i].Edit()}}
+			v.replacement = &replacement{cost: CostUnknown, message: "an edit is enough", how: []string{judged.Violations[i].Edit}}
 		}
 	}
 	v.merge(breaches)

@@ -100,7 +100,7 @@ func (h *history) documents(data []byte) map[string]document {
 			continue
 		}
 		id := fmt.Sprint(kind, " ", metadata["namespace"], "/", metadata["name"])
-		if known := h.kinds.Find(apiVersion, kind); known == nil {
+		if known, ok := h.kinds.Find(apiVersion, kind); !ok {
 			continue
 		} else if known.Namespaced {
 			metadata["namespace"] = h.namespace
