@@ -73,7 +73,7 @@ func (l *frozen) keeps(newVal, oldVal unsafe.Pointer, depth int) bool {
 // update keeps the words NoSet, NoUnset and NoModify.
 type update struct {
 	noSet, noUnset, noModify bool
-	equal                    *frozen // set if noModify
+	equal                    *frozen // always set
 	inner                    lock    // nil for none
 	set                      func(p unsafe.Pointer) setness
 }
