@@ -242,7 +242,7 @@ func goTypes() map[schema.GroupKind]reflect.Type {
 }
 
 // Missing returns the path of a field that obj lacks and without which no API server stores an object of the kind, such as
-// the selector of a Deployment; "" if there is none. So it tells a patch from an object. Of versions that are gone, whose
+// the selector of a Deployment; "" if there is none. It distinguishes a patch from an object. For versions that are gone, whose
 // fields had other defaults, it returns "".
 func (k *Kind) Missing(obj map[string]any) string {
 	gv, err := schema.ParseGroupVersion(text(obj, "apiVersion"))

@@ -16,7 +16,7 @@ import (
 )
 
 // comparer compares two values of one Go type, at a and b. If it reports true, encoding/json writes both as JSON that is
-// equal under the equality that the comparer was built for. False says nothing: the values may still be written alike.
+// equal under the equality that the comparer was built for. False means unknown: the values may still be written alike.
 type comparer interface {
 	equal(a, b unsafe.Pointer, depth int) bool
 }

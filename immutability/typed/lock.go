@@ -11,7 +11,7 @@ import (
 )
 
 // lock proves that an update breaks nothing at one location and below it. The values of one Go type are at newVal and
-// oldVal; nil is a location that does not exist in the object. False says nothing: the update may be allowed.
+// oldVal; nil is a location that does not exist in the object. False means unknown: the update may be allowed.
 type lock interface {
 	keeps(newVal, oldVal unsafe.Pointer, depth int) bool
 }
@@ -221,7 +221,7 @@ func (k *locker) container(t reflect.Type, n *check.ContainerNode, path string) 
 	return nil, fmt.Errorf("%s: the schema has locks inside an object or list, and the Go type is %s", path, t)
 }
 
-// pointed keeps what a pointer points to; nil is null, which frees what is below as absent does.
+// pointed keeps what a pointer points to; nil is null: as for absent values, locks below it do not apply.
 type pointed struct{ inner lock }
 
 func (l *pointed) keeps(newVal, oldVal unsafe.Pointer, depth int) bool {
@@ -347,7 +347,7 @@ func (l *structFields) onlyTexts() []uintptr {
 
 func (l *structFields) keeps(newVal, oldVal unsafe.Pointer, depth int) bool {
 	if newVal == nil || oldVal == nil {
-		return true // the container comes or goes, which frees what is in it
+		return true // the container is added or removed: locks below do not apply
 	}
 	for i := range l.fields {
 		f := &l.fields[i]

@@ -129,7 +129,7 @@ func (p *Plan) ValidateUpdate(newObj, oldObj any) field.ErrorList {
 	return errorList(p.Check(newObj, oldObj))
 }
 
-// accepts proves that an update breaks nothing. False says nothing.
+// accepts proves that an update breaks nothing. False means unknown.
 func (p *Plan) accepts(newObj, oldObj unsafe.Pointer) bool {
 	if p.root == nil {
 		return true

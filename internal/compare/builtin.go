@@ -8,6 +8,7 @@ import (
 	"github.com/fieldlock/fieldlock/immutability/builtin"
 	"github.com/fieldlock/fieldlock/internal/celrun"
 	"github.com/fieldlock/fieldlock/internal/manifest"
+	"github.com/fieldlock/fieldlock/internal/tool"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
@@ -53,7 +54,7 @@ func builtinBreach(v *builtin.Violation, p pair) breach {
 
 func (d builtinDefinition) replacement(p pair, judged builtin.Verdict) *replacement {
 	r := d.kind.Replacement(p.new.Value(), p.old.Value(), judged)
-	out := &replacement{cost: r.Cost, message: r.Message, requested: builtin.Requested(p.new.Document.Object)}
+	out := &replacement{cost: r.Cost, message: r.Message, requested: tool.Requested(p.new.Document.Object)}
 	for _, how := range r.How {
 		out.how = append(out.how, strings.ReplaceAll(how, "FILE", manifest.Argument(p.new.Document.File)))
 	}
