@@ -69,7 +69,7 @@ func ExampleValidator_Check() {
 func ExampleReport_Status() {
 	v := immutability.MustCompile(clusterSchema())
 	report := v.Check(map[string]any{"spec": map[string]any{"class": "b"}}, map[string]any{"spec": map[string]any{"class": "a"}})
-	status := report.Status(schema.GroupKind{Group: "example.com", Kind: "Cluster"}, "main", immutability.Invalid)
+	status := report.Status(schema.GroupKind{Group: "example.com", Kind: "Cluster"}, "main", immutability.StatusCodeInvalid)
 	fmt.Println(status.Code, status.Reason)
 	fmt.Println(status.Message)
 	// Output:

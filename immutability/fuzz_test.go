@@ -37,7 +37,7 @@ type update struct {
 func chooseUpdate(data []byte) (u update, ok bool) {
 	c := &choices{data}
 	u.schema = c.schema()
-	u.order = []immutability.MapListOrder{immutability.Significant, immutability.Ignored}[c.n(2)]
+	u.order = []immutability.MapListOrder{immutability.MapListOrderSignificant, immutability.MapListOrderIgnored}[c.n(2)]
 	var err error
 	if u.v, err = immutability.Compile(u.schema, immutability.WithMapListOrder(u.order)); err != nil {
 		return u, false
@@ -112,7 +112,7 @@ func (u *update) compareWithReference(t *testing.T) (differences int) {
 		slices.Sort(below[at])
 	}
 	slices.Sort(got)
-	want := checkByReference(u.schema, u.order == immutability.Ignored, u.new, u.old)
+	want := checkByReference(u.schema, u.order == immutability.MapListOrderIgnored, u.new, u.old)
 	if !slices.Equal(got, want.lines) {
 		t.Errorf("schema %s\nold %s\nnew %s\ngot  %q\nwant %q", text(u.schema), oldText, newText, got, want.lines)
 	}
@@ -143,7 +143,7 @@ func FuzzEquality(f *testing.F) {
 		for key, value := range field.Extensions {
 			locked.Extensions[key] = value
 		}
-		locked.Extensions[immutability.KeyImmutable] = true
+		locked.Extensions["x-kubernetes-immutable"] = true
 		root.Properties["v"] = locked
 		v, err := immutability.Compile(root)
 		if err != nil {
@@ -189,7 +189,7 @@ func (c *choices) shuffleSets(root, s *spec.Schema, v any) any {
 		for i, item := range v {
 			out[i] = c.shuffleSets(root, r.items(s), item)
 		}
-		if r.mark(s, immutability.KeyListType) == "set" {
+		if r.mark(s, "x-kubernetes-list-type") == "set" {
 			for i := range out {
 				j := c.n(len(out))
 				out[i], out[j] = out[j], out[i]
@@ -225,7 +225,7 @@ func sortSets(r *reference, s *spec.Schema, v any) any {
 		for i, item := range v {
 			out[i] = sortSets(r, r.items(s), item)
 		}
-		if r.mark(s, immutability.KeyListType) == "set" {
+		if r.mark(s, "x-kubernetes-list-type") == "set" {
 			slices.SortFunc(out, func(a, b any) int { return slices.Compare([]byte(canonical(a)), []byte(canonical(b))) })
 		}
 		return out

@@ -18,7 +18,7 @@ func refTo(name string) spec.Schema {
 // chained returns a schema of n levels with a lock at the bottom; wrap puts a schema one level down.
 func chained(wrap func(s *spec.Schema) *spec.Schema) func(n int) *spec.Schema {
 	return func(n int) *spec.Schema {
-		s := mark(&spec.Schema{}, immutability.KeyImmutable, true)
+		s := mark(&spec.Schema{}, "x-kubernetes-immutable", true)
 		for range n {
 			s = wrap(s)
 		}
@@ -36,7 +36,7 @@ func definitions(n int) *spec.Schema {
 		root.Properties[name] = refTo(name)
 		d := object(map[string]spec.Schema{"l": {}})
 		if i == 0 {
-			d = mark(d, immutability.KeyUpdate, []any{"NoModify"})
+			d = mark(d, "x-fieldlock-update", []any{"NoModify"})
 		} else {
 			d.Properties["a"] = refTo(fmt.Sprintf("d%06d", i-1))
 		}
@@ -56,10 +56,10 @@ func TestSchemaGrowth(t *testing.T) {
 		"properties": {build: chained(property)},
 		"items":      {build: chained(list)},
 		"locks at each level": {build: chained(func(s *spec.Schema) *spec.Schema {
-			return mark(property(s), immutability.KeyUpdate, []any{"NoModify"})
+			return mark(property(s), "x-fieldlock-update", []any{"NoModify"})
 		})},
 		"normalized at each level": {build: chained(func(s *spec.Schema) *spec.Schema {
-			return mark(property(s), immutability.KeyNormalize, "undefined")
+			return mark(property(s), "x-kubernetes-normalize", "undefined")
 		})},
 		"anyOf": {build: func(n int) *spec.Schema {
 			s := &spec.Schema{}
@@ -123,7 +123,7 @@ func TestLintOfDeepSchemaIsCut(t *testing.T) {
 // TestLocksOfSharedDefinitions: every field that refers to a definition is listed, and no more where that doubles at each
 // level.
 func TestLocksOfSharedDefinitions(t *testing.T) {
-	shared := object(map[string]spec.Schema{"class": *mark(&spec.Schema{}, immutability.KeyImmutable, true), "self": refTo("d")})
+	shared := object(map[string]spec.Schema{"class": *mark(&spec.Schema{}, "x-kubernetes-immutable", true), "self": refTo("d")})
 	root := object(map[string]spec.Schema{"a": refTo("d"), "b": refTo("d"), "c": refTo("d")})
 	root.Definitions = spec.Definitions{"d": *shared}
 	var paths []string
@@ -142,7 +142,7 @@ func TestLocksOfSharedDefinitions(t *testing.T) {
 		next := refTo(fmt.Sprint(i + 1))
 		wide.Definitions[fmt.Sprint(i)] = *object(map[string]spec.Schema{"a": next, "b": next})
 	}
-	wide.Definitions["60"] = *mark(&spec.Schema{}, immutability.KeyImmutable, true)
+	wide.Definitions["60"] = *mark(&spec.Schema{}, "x-kubernetes-immutable", true)
 	if n := len(immutability.MustCompile(wide).Locks()); n < 100 || n > 20_000 {
 		t.Errorf("%d of 2^60 locked fields are listed", n)
 	}

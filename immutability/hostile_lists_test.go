@@ -28,16 +28,16 @@ func TestKeyedListsInKeyedLists(t *testing.T) {
 	}
 	for name, root := range map[string]*spec.Schema{
 		"lock in the innermost list": object(map[string]spec.Schema{"a": ref}),
-		"lock around all of them":    object(map[string]spec.Schema{"a": *mark(&spec.Schema{SchemaProps: ref.SchemaProps}, immutability.KeyImmutable, true)}),
+		"lock around all of them":    object(map[string]spec.Schema{"a": *mark(&spec.Schema{SchemaProps: ref.SchemaProps}, "x-kubernetes-immutable", true)}),
 	} {
 		t.Run(name, func(t *testing.T) {
 			root.Definitions = spec.Definitions{"node": *object(map[string]spec.Schema{
 				"name": {SchemaProps: spec.SchemaProps{Type: spec.StringOrArray{"string"}}},
-				"x":    *mark(&spec.Schema{}, immutability.KeyImmutable, true),
+				"x":    *mark(&spec.Schema{}, "x-kubernetes-immutable", true),
 				"a": *mark(&spec.Schema{SchemaProps: spec.SchemaProps{Type: spec.StringOrArray{"array"}, Items: &spec.SchemaOrArray{Schema: &ref}}},
-					immutability.KeyListType, "map", immutability.KeyListMapKeys, []any{"name"}),
+					"x-kubernetes-list-type", "map", "x-kubernetes-list-map-keys", []any{"name"}),
 			})}
-			v := immutability.MustCompile(root, immutability.WithMapListOrder(immutability.Ignored))
+			v := immutability.MustCompile(root, immutability.WithMapListOrder(immutability.MapListOrderIgnored))
 			for _, shuffled := range []bool{false, true} {
 				if r := v.Check(build("new", shuffled), build("old", false)); len(r.Violations) != 1 {
 					t.Errorf("shuffled %t: %d violations, want the one of x", shuffled, len(r.Violations))
@@ -57,8 +57,8 @@ func shuffled(list []any) []any {
 }
 
 func TestLargeSets(t *testing.T) {
-	s := mark(list(&spec.Schema{}), immutability.KeyListType, "set", immutability.KeyImmutable, true)
-	only := mark(list(&spec.Schema{}), immutability.KeyListType, "set", immutability.KeyAdditionOnly, true)
+	s := mark(list(&spec.Schema{}), "x-kubernetes-list-type", "set", "x-kubernetes-immutable", true)
+	only := mark(list(&spec.Schema{}), "x-kubernetes-list-type", "set", "x-kubernetes-addition-only", true)
 	v := immutability.MustCompile(object(map[string]spec.Schema{"set": *s, "only": *only}))
 	// Package listtype counts what large sets cost, for items that are hard to tell apart.
 	for name, item := range map[string]func(i int) any{
@@ -77,7 +77,7 @@ func TestLargeSets(t *testing.T) {
 			}
 			new[many/2] = "another"
 			r := v.Check(map[string]any{"set": new, "only": new}, map[string]any{"set": old, "only": old})
-			if len(r.Violations) != 2 || r.Violations[0].Lock != immutability.AdditionOnly || r.Violations[1].Lock != immutability.Immutable {
+			if len(r.Violations) != 2 || r.Violations[0].Lock != immutability.LockAdditionOnly || r.Violations[1].Lock != immutability.LockImmutable {
 				t.Errorf("%d violations by one item that was replaced", len(r.Violations))
 			}
 		})
@@ -86,10 +86,10 @@ func TestLargeSets(t *testing.T) {
 
 func TestLargeKeyedList(t *testing.T) {
 	item := object(map[string]spec.Schema{
-		"k": *mark(&spec.Schema{SchemaProps: spec.SchemaProps{Type: []string{"string"}}}, immutability.KeyImmutable, true),
-		"x": *mark(&spec.Schema{}, immutability.KeyImmutable, true),
+		"k": *mark(&spec.Schema{SchemaProps: spec.SchemaProps{Type: []string{"string"}}}, "x-kubernetes-immutable", true),
+		"x": *mark(&spec.Schema{}, "x-kubernetes-immutable", true),
 	})
-	s := mark(list(item), immutability.KeyListType, "map", immutability.KeyListMapKeys, []any{"k"}, immutability.KeyImmutableKeys, true)
+	s := mark(list(item), "x-kubernetes-list-type", "map", "x-kubernetes-list-map-keys", []any{"k"}, "x-kubernetes-immutable-keys", true)
 	v := immutability.MustCompile(object(map[string]spec.Schema{"list": *s}))
 	build := func(x any) []any {
 		out := make([]any, many)
@@ -105,15 +105,15 @@ func TestLargeKeyedList(t *testing.T) {
 	for i := range same {
 		same[i] = map[string]any{"k": "k", "x": int64(i)}
 	}
-	if r := v.Check(map[string]any{"list": shuffled(same)}, map[string]any{"list": same}); len(r.Violations) != 1 || r.Violations[0].Lock != immutability.Incomparable {
+	if r := v.Check(map[string]any{"list": shuffled(same)}, map[string]any{"list": same}); len(r.Violations) != 1 || r.Violations[0].Lock != immutability.LockIncomparable {
 		t.Errorf("items of one key: %d violations", len(r.Violations))
 	}
 }
 
 func TestManyViolations(t *testing.T) {
 	v := immutability.MustCompile(object(map[string]spec.Schema{
-		"list": *list(mark(&spec.Schema{}, immutability.KeyImmutable, true)),
-		"map":  *mark(&spec.Schema{SchemaProps: spec.SchemaProps{AdditionalProperties: &spec.SchemaOrBool{Allows: true}}}, immutability.KeyImmutableKeys, true),
+		"list": *list(mark(&spec.Schema{}, "x-kubernetes-immutable", true)),
+		"map":  *mark(&spec.Schema{SchemaProps: spec.SchemaProps{AdditionalProperties: &spec.SchemaOrBool{Allows: true}}}, "x-kubernetes-immutable-keys", true),
 	}))
 	fill := func(x any, key string) map[string]any {
 		items, keys := make([]any, many), map[string]any{}
@@ -137,7 +137,7 @@ func TestManyViolations(t *testing.T) {
 }
 
 func TestManyDifferences(t *testing.T) {
-	v := immutability.MustCompile(object(map[string]spec.Schema{"list": *mark(list(&spec.Schema{}), immutability.KeyImmutable, true)}))
+	v := immutability.MustCompile(object(map[string]spec.Schema{"list": *mark(list(&spec.Schema{}), "x-kubernetes-immutable", true)}))
 	old, new := make([]any, many), make([]any, many)
 	for i := range old {
 		old[i], new[i] = "old", "new"
@@ -153,7 +153,7 @@ func TestManyDifferences(t *testing.T) {
 
 // TestDeepDifferences: differences beyond the limit of steps are counted, each once.
 func TestDeepDifferences(t *testing.T) {
-	v := immutability.MustCompile(object(map[string]spec.Schema{"a": *mark(object(nil), immutability.KeyImmutable, true)}))
+	v := immutability.MustCompile(object(map[string]spec.Schema{"a": *mark(object(nil), "x-kubernetes-immutable", true)}))
 	build := func(value any) map[string]any {
 		var branches []any
 		for range many {
@@ -169,7 +169,7 @@ func TestDeepDifferences(t *testing.T) {
 
 func TestStatusOfManyViolations(t *testing.T) {
 	v := immutability.MustCompile(object(map[string]spec.Schema{
-		"set": *mark(list(&spec.Schema{}), immutability.KeyListType, "set", immutability.KeyAdditionOnly, true),
+		"set": *mark(list(&spec.Schema{}), "x-kubernetes-list-type", "set", "x-kubernetes-addition-only", true),
 	}))
 	old := make([]any, 10_000)
 	for i := range old {
@@ -180,7 +180,7 @@ func TestStatusOfManyViolations(t *testing.T) {
 	if errs := r.ErrorList(); len(errs) != removed || fmt.Sprintf("%T", errs[0].BadValue) != "[]interface {}" {
 		t.Errorf("%d errors, the first of a value of type %T", len(errs), errs[0].BadValue)
 	}
-	status := r.Status(schema.GroupKind{Group: "example.com", Kind: "Widget"}, "w", immutability.Invalid)
+	status := r.Status(schema.GroupKind{Group: "example.com", Kind: "Widget"}, "w", immutability.StatusCodeInvalid)
 	size := 0
 	for _, cause := range status.Details.Causes {
 		size += len(cause.Message)

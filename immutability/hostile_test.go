@@ -36,7 +36,7 @@ func mark(s *spec.Schema, pairs ...any) *spec.Schema {
 }
 
 func TestDeepObjectUnderOneLock(t *testing.T) {
-	v := immutability.MustCompile(object(map[string]spec.Schema{"a": *mark(object(nil), immutability.KeyImmutable, true)}))
+	v := immutability.MustCompile(object(map[string]spec.Schema{"a": *mark(object(nil), "x-kubernetes-immutable", true)}))
 	r := v.Check(nested(deep, int64(1)), nested(deep, int64(2)))
 	if len(r.Violations) != 1 || len(r.Violations[0].Differences) != 1 {
 		t.Fatalf("%d violations", len(r.Violations))
@@ -52,7 +52,7 @@ func TestDeepObjectUnderOneLock(t *testing.T) {
 func TestDeepObjectUnderRecursiveSchema(t *testing.T) {
 	node := object(map[string]spec.Schema{
 		"a": {SchemaProps: spec.SchemaProps{Ref: spec.MustCreateRef("#/definitions/node")}},
-		"x": *mark(&spec.Schema{}, immutability.KeyImmutable, true),
+		"x": *mark(&spec.Schema{}, "x-kubernetes-immutable", true),
 	})
 	root := object(map[string]spec.Schema{"a": {SchemaProps: spec.SchemaProps{Ref: spec.MustCreateRef("#/definitions/node")}}})
 	root.Definitions = spec.Definitions{"node": *node}
@@ -102,12 +102,12 @@ func TestDeepSchema(t *testing.T) {
 		level  func() *spec.Schema
 	}{
 		"one lock": {deep / 10, func() *spec.Schema { return object(nil) }},
-		"set each": {deep / 10, func() *spec.Schema { return mark(object(nil), immutability.KeyListType, "set") }},
+		"set each": {deep / 10, func() *spec.Schema { return mark(object(nil), "x-kubernetes-list-type", "set") }},
 		// Each of these locks compares, and reports, all that is below it.
-		"lock each": {deep / 10, func() *spec.Schema { return mark(object(nil), immutability.KeyUpdate, []any{"NoModify"}) }},
+		"lock each": {deep / 10, func() *spec.Schema { return mark(object(nil), "x-fieldlock-update", []any{"NoModify"}) }},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := mark(&spec.Schema{}, immutability.KeyImmutable, true)
+			s := mark(&spec.Schema{}, "x-kubernetes-immutable", true)
 			for range test.levels {
 				up := test.level()
 				up.Type = []string{"object"}
@@ -133,7 +133,7 @@ func TestWideRefs(t *testing.T) {
 		ref := spec.Schema{SchemaProps: spec.SchemaProps{Ref: spec.MustCreateRef(fmt.Sprintf("#/definitions/%d", i+1))}}
 		root.Definitions[fmt.Sprint(i)] = *object(map[string]spec.Schema{"a": ref, "b": ref})
 	}
-	root.Definitions[fmt.Sprint(levels)] = *object(map[string]spec.Schema{"a": *mark(&spec.Schema{}, immutability.KeyImmutable, true)})
+	root.Definitions[fmt.Sprint(levels)] = *object(map[string]spec.Schema{"a": *mark(&spec.Schema{}, "x-kubernetes-immutable", true)})
 	v, err := immutability.Compile(root)
 	if err != nil {
 		t.Fatal(err)
@@ -147,7 +147,7 @@ func TestWideRefs(t *testing.T) {
 }
 
 func TestMegabyteString(t *testing.T) {
-	v := immutability.MustCompile(object(map[string]spec.Schema{"s": *mark(&spec.Schema{}, immutability.KeyImmutable, true)}))
+	v := immutability.MustCompile(object(map[string]spec.Schema{"s": *mark(&spec.Schema{}, "x-kubernetes-immutable", true)}))
 	long := strings.Repeat("é", 1<<20)
 	r := v.Check(map[string]any{"s": []any{long + "a"}}, map[string]any{"s": []any{long + "b"}})
 	if text := r.Violations[0].Message(); len(text) > 1000 {
@@ -159,7 +159,7 @@ func TestMegabyteString(t *testing.T) {
 }
 
 func TestInvalidUTF8(t *testing.T) {
-	v := immutability.MustCompile(object(map[string]spec.Schema{"s": *mark(&spec.Schema{}, immutability.KeyImmutable, true)}))
+	v := immutability.MustCompile(object(map[string]spec.Schema{"s": *mark(&spec.Schema{}, "x-kubernetes-immutable", true)}))
 	if r := v.Check(map[string]any{"s": "a\xff"}, map[string]any{"s": "a\xfe"}); len(r.Violations) != 1 {
 		t.Error("strings compare by bytes, also where they are no UTF-8")
 	}
@@ -167,7 +167,7 @@ func TestInvalidUTF8(t *testing.T) {
 
 // TestConcurrentUse is for the race detector.
 func TestConcurrentUse(t *testing.T) {
-	s := mark(list(&spec.Schema{}), immutability.KeyListType, "set", immutability.KeyImmutable, true)
+	s := mark(list(&spec.Schema{}), "x-kubernetes-list-type", "set", "x-kubernetes-immutable", true)
 	v := immutability.MustCompile(object(map[string]spec.Schema{"set": *s}))
 	old := map[string]any{"set": []any{"a", "b", "c"}}
 	var wg sync.WaitGroup
@@ -195,8 +195,8 @@ func TestConcurrentUse(t *testing.T) {
 func TestGoTypes(t *testing.T) {
 	values := &spec.Schema{SchemaProps: spec.SchemaProps{AdditionalProperties: &spec.SchemaOrBool{Allows: true}}}
 	v := immutability.MustCompile(object(map[string]spec.Schema{
-		"map": *mark(values, immutability.KeyImmutableKeys, true),
-		"set": *mark(list(&spec.Schema{}), immutability.KeyListType, "set", immutability.KeyAdditionOnly, true),
+		"map": *mark(values, "x-kubernetes-immutable-keys", true),
+		"set": *mark(list(&spec.Schema{}), "x-kubernetes-list-type", "set", "x-kubernetes-addition-only", true),
 	}))
 	for name, pair := range map[string][2]map[string]any{
 		"changed map":       {{"map": map[string]string{"a": "x"}}, {"map": map[string]string{"b": "x"}}},
@@ -205,7 +205,7 @@ func TestGoTypes(t *testing.T) {
 		"typed for decoded": {{"set": []string{"a"}}, {"set": []any{"a", "b"}}},
 	} {
 		r := v.Check(pair[0], pair[1])
-		if len(r.Violations) != 1 || r.Violations[0].Lock != immutability.Incomparable {
+		if len(r.Violations) != 1 || r.Violations[0].Lock != immutability.LockIncomparable {
 			t.Errorf("%s: %v", name, r.Violations)
 		}
 	}

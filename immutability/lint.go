@@ -2,16 +2,15 @@ package immutability
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
 	"github.com/fieldlock/fieldlock/internal/lint"
+	"github.com/fieldlock/fieldlock/internal/normalizer"
 	"github.com/fieldlock/fieldlock/internal/rule"
 	"github.com/fieldlock/fieldlock/internal/schema"
-	"github.com/fieldlock/fieldlock/normalize"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 )
 
@@ -91,7 +90,7 @@ func findings(entries []lint.Entry) []Finding {
 type analysis struct {
 	config     *config
 	tree       *schema.Tree
-	normalizer *normalize.Normalizer
+	normalizer *normalizer.Normalizer
 	redacted   []*schema.Location
 	entries    []lint.Entry // mistakes and unknown keys
 }
@@ -102,7 +101,7 @@ func analyse(s *spec.Schema, opts []Option) *analysis {
 	a.entries = lint.Mistakes(a.tree)
 	a.unknownKeys()
 	a.redactedPaths()
-	a.normalize(s)
+	a.normalize()
 	return a
 }
 
@@ -132,15 +131,11 @@ func (a *analysis) redactedPaths() {
 	}
 }
 
-// normalize compiles the normalizer. Of its errors it adds those that lint does not find.
-func (a *analysis) normalize(s *spec.Schema) {
-	var err error
-	a.normalizer, err = normalize.Compile(s, normalize.Resolver(a.config.resolve))
-	var problems *normalize.SchemaError
-	if !errors.As(err, &problems) {
-		return
-	}
-	for _, p := range problems.Problems {
+// normalize compiles the normalizer. Of its problems it adds those that lint does not find.
+func (a *analysis) normalize() {
+	var problems []normalizer.Problem
+	a.normalizer, problems = normalizer.Compile(a.tree)
+	for _, p := range problems {
 		if p.Rule == rule.NormalizeType {
 			a.entries = append(a.entries, lint.Entry{
 				Path: schema.Readable(p.SchemaPath), SchemaPath: p.SchemaPath, Severity: rule.Error, Rule: p.Rule, Message: p.Message,

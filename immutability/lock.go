@@ -8,34 +8,19 @@ import (
 // Lock names what a violation breaks.
 type Lock string
 
-// The locks, by the names that reports give them. Incomparable is not a lock of a schema: it is reported where a lock
-// applies and the two values cannot be compared.
+// The locks, by the names that reports give them; the package comment says what each means. LockIncomparable is not a lock
+// of a schema: it is reported where a lock applies and the two values cannot be compared.
 const (
-	Immutable     = Lock(schema.Immutable)
-	ImmutableKeys = Lock(schema.ImmutableKeys)
-	AdditionOnly  = Lock(schema.AdditionOnly)
-	DeletionOnly  = Lock(schema.DeletionOnly)
-	NoSet         = Lock(schema.NoSet)
-	NoUnset       = Lock(schema.NoUnset)
-	NoModify      = Lock(schema.NoModify)
-	NoAddItem     = Lock(schema.NoAddItem)
-	NoRemoveItem  = Lock(schema.NoRemoveItem)
-	Incomparable  = Lock(check.Incomparable)
-)
-
-// The extension keys that Compile reads; the package comment says what each means. The first four are locks.
-const (
-	KeyImmutable     = schema.KeyImmutable     // x-kubernetes-immutable: true
-	KeyImmutableKeys = schema.KeyImmutableKeys // x-kubernetes-immutable-keys: true
-	KeyAdditionOnly  = schema.KeyAdditionOnly  // x-kubernetes-addition-only: true
-	KeyDeletionOnly  = schema.KeyDeletionOnly  // x-kubernetes-deletion-only: true
-	KeyUpdate        = schema.KeyUpdate        // x-fieldlock-update: a list of NoSet, NoUnset, NoModify, NoAddItem, NoRemoveItem
-	KeyNormalize     = schema.KeyNormalize     // x-kubernetes-normalize: undefined or zero
-	KeyMapListOrder  = schema.KeyMapListOrder  // x-fieldlock-map-list-order: ignored
-
-	KeyListType    = schema.KeyListType    // x-kubernetes-list-type: atomic, set or map
-	KeyListMapKeys = schema.KeyListMapKeys // x-kubernetes-list-map-keys: a list of names
-	KeyMapType     = schema.KeyMapType     // x-kubernetes-map-type: atomic or granular
+	LockImmutable     = Lock(schema.Immutable)
+	LockImmutableKeys = Lock(schema.ImmutableKeys)
+	LockAdditionOnly  = Lock(schema.AdditionOnly)
+	LockDeletionOnly  = Lock(schema.DeletionOnly)
+	LockNoSet         = Lock(schema.NoSet)
+	LockNoUnset       = Lock(schema.NoUnset)
+	LockNoModify      = Lock(schema.NoModify)
+	LockNoAddItem     = Lock(schema.NoAddItem)
+	LockNoRemoveItem  = Lock(schema.NoRemoveItem)
+	LockIncomparable  = Lock(check.Incomparable)
 )
 
 // LockedField is a location with locks, as Locks lists them.

@@ -27,7 +27,7 @@ func TestZeroReport(t *testing.T) {
 		if errs := r.ErrorList(); len(errs) != 1 || errs[0].Type != field.ErrorTypeInternal {
 			t.Errorf("%s: %v", name, errs)
 		}
-		if status := r.Status(schema.GroupKind{Kind: "Thing"}, "a", immutability.Invalid); status == nil || status.Code != 500 {
+		if status := r.Status(schema.GroupKind{Kind: "Thing"}, "a", immutability.StatusCodeInvalid); status == nil || status.Code != 500 {
 			t.Errorf("%s: %v", name, status)
 		}
 	}
@@ -61,7 +61,7 @@ func TestNilContainers(t *testing.T) {
 		if err := yaml.Unmarshal([]byte("{type: object, properties: {v: "+text+"}}"), &s); err != nil {
 			t.Fatal(err)
 		}
-		for _, order := range []immutability.Option{immutability.WithMapListOrder(immutability.Significant), immutability.WithMapListOrder(immutability.Ignored)} {
+		for _, order := range []immutability.Option{immutability.WithMapListOrder(immutability.MapListOrderSignificant), immutability.WithMapListOrder(immutability.MapListOrderIgnored)} {
 			v := immutability.MustCompile(&s, order)
 			for _, newVal := range values {
 				for _, oldVal := range values {

@@ -20,18 +20,18 @@ func TestUnknownKeysAreErrorsUnlessAllowed(t *testing.T) {
 	if !errors.As(err, &failed) || failed.Findings[0].Rule != "unknown-key" || !strings.Contains(err.Error(), "did you mean x-kubernetes-immutable?") {
 		t.Errorf("a misspelled lock compiles: %v", err)
 	}
-	v, err := immutability.Compile(s, immutability.AllowUnknownKeys())
+	v, err := immutability.Compile(s, immutability.WithUnknownKeys())
 	if err != nil || !v.Empty() {
 		t.Errorf("allowed: %v, empty %t", err, v.Empty())
 	}
-	if found := immutability.Lint(s, immutability.AllowUnknownKeys()); len(found) != 1 || found[0].Severity != immutability.SeverityWarning {
+	if found := immutability.Lint(s, immutability.WithUnknownKeys()); len(found) != 1 || found[0].Severity != immutability.SeverityWarning {
 		t.Errorf("allowed: %v", found)
 	}
 }
 
 func TestWithResolver(t *testing.T) {
 	known := map[string]*spec.Schema{
-		"#/components/schemas/Spec": object(map[string]spec.Schema{"class": *mark(&spec.Schema{}, immutability.KeyImmutable, true)}),
+		"#/components/schemas/Spec": object(map[string]spec.Schema{"class": *mark(&spec.Schema{}, "x-kubernetes-immutable", true)}),
 		"#/components/schemas/None": nil,
 	}
 	resolve := immutability.WithResolver(func(ref string) (*spec.Schema, error) {
@@ -56,8 +56,7 @@ func TestWithResolver(t *testing.T) {
 
 func TestNames(t *testing.T) {
 	for want, got := range map[string]fmt.Stringer{
-		"Ignored": immutability.Ignored, "Significant": immutability.Significant,
-		"422 Unprocessable Entity": immutability.Invalid, "400 Bad Request": immutability.BadRequest,
+		"422 Unprocessable Entity": immutability.StatusCodeInvalid, "400 Bad Request": immutability.StatusCodeBadRequest,
 	} {
 		if got.String() != want {
 			t.Errorf("got %s, want %s", got, want)
@@ -100,7 +99,7 @@ func TestMessages(t *testing.T) {
 
 // TestShownValues: values are JSON, and long ones are cut.
 func TestShownValues(t *testing.T) {
-	v := immutability.MustCompile(object(map[string]spec.Schema{"a": *mark(&spec.Schema{}, immutability.KeyImmutable, true)}))
+	v := immutability.MustCompile(object(map[string]spec.Schema{"a": *mark(&spec.Schema{}, "x-kubernetes-immutable", true)}))
 	long := make([]any, 10_000)
 	for i := range long {
 		long[i] = map[string]any{"b": "<&>", "a": nil, "list": []any(nil), "object": map[string]any(nil), "f": 1.5}
@@ -119,7 +118,7 @@ func TestShownValues(t *testing.T) {
 
 // TestShownDifference: two long strings that begin alike are cut around their first difference, and redacted ones are not shown.
 func TestShownDifference(t *testing.T) {
-	v := immutability.MustCompile(object(map[string]spec.Schema{"a": *mark(&spec.Schema{}, immutability.KeyImmutable, true)}))
+	v := immutability.MustCompile(object(map[string]spec.Schema{"a": *mark(&spec.Schema{}, "x-kubernetes-immutable", true)}))
 	for _, n := range []int{50, 100, 900, 5_000, 70_000} {
 		for _, unit := range []string{"x", "ä", "\n"} {
 			same := strings.Repeat(unit, n)
@@ -131,7 +130,7 @@ func TestShownDifference(t *testing.T) {
 		}
 	}
 	password := spec.Schema{SchemaProps: spec.SchemaProps{Type: []string{"string"}, Format: "password"}}
-	hidden := immutability.MustCompile(object(map[string]spec.Schema{"a": *mark(object(map[string]spec.Schema{"b": password}), immutability.KeyImmutable, true)}))
+	hidden := immutability.MustCompile(object(map[string]spec.Schema{"a": *mark(object(map[string]spec.Schema{"b": password}), "x-kubernetes-immutable", true)}))
 	same := strings.Repeat("x", 500)
 	r := hidden.Check(map[string]any{"a": map[string]any{"b": same + "new"}}, map[string]any{"a": map[string]any{"b": same + "old"}})
 	if got := r.Violations[0].Message(); got != `field is immutable: a.b "(redacted)" → "(redacted)"` {
@@ -145,7 +144,7 @@ func TestMustCompilePanics(t *testing.T) {
 			t.Errorf("the panic says %s", text)
 		}
 	}()
-	immutability.MustCompile(object(map[string]spec.Schema{"a": *mark(&spec.Schema{}, immutability.KeyImmutable, false)}))
+	immutability.MustCompile(object(map[string]spec.Schema{"a": *mark(&spec.Schema{}, "x-kubernetes-immutable", false)}))
 }
 
 // TestManyFieldsBehindOneHole: a message names five fields and counts the others.
@@ -153,7 +152,7 @@ func TestManyFieldsBehindOneHole(t *testing.T) {
 	for n, want := range map[int]string{5: "a.f0, a.f1, a.f2, a.f3, a.f4;", 6: "a.f4, and 1 more field;", 8: "a.f4, and 3 more fields;"} {
 		fields := map[string]spec.Schema{}
 		for i := range n {
-			fields[fmt.Sprint("f", i)] = *mark(&spec.Schema{}, immutability.KeyImmutable, true)
+			fields[fmt.Sprint("f", i)] = *mark(&spec.Schema{}, "x-kubernetes-immutable", true)
 		}
 		found := immutability.Lint(object(map[string]spec.Schema{"a": *object(fields)}))
 		if len(found) != 1 || len(found[0].Fields) != n || !strings.Contains(found[0].Message, want) {

@@ -6,8 +6,6 @@ import (
 	"slices"
 
 	"k8s.io/kube-openapi/pkg/validation/spec"
-
-	"github.com/fieldlock/fieldlock/immutability"
 )
 
 // choices makes random schemas and objects out of the bytes of a fuzzer: each byte is one choice, and when they run out
@@ -54,7 +52,7 @@ func set(s *spec.Schema, key string, value any) {
 func (c *choices) property(depth int, inSet bool) *spec.Schema {
 	s := c.node(depth, inSet)
 	if c.oneIn(6) {
-		set(s, immutability.KeyNormalize, []string{"undefined", "zero"}[c.n(2)])
+		set(s, "x-kubernetes-normalize", []string{"undefined", "zero"}[c.n(2)])
 	}
 	return s
 }
@@ -66,9 +64,9 @@ func (c *choices) node(depth int, inSet bool) *spec.Schema {
 	}
 	switch c.n(8) {
 	case 1, 2:
-		set(s, immutability.KeyImmutable, true)
+		set(s, "x-kubernetes-immutable", true)
 		if c.oneIn(4) {
-			set(s, immutability.KeyMapListOrder, "ignored")
+			set(s, "x-fieldlock-map-list-order", "ignored")
 		}
 	case 3:
 		words := []any{}
@@ -78,7 +76,7 @@ func (c *choices) node(depth int, inSet bool) *spec.Schema {
 			}
 		}
 		if len(words) > 0 {
-			set(s, immutability.KeyUpdate, words)
+			set(s, "x-fieldlock-update", words)
 		}
 	case 4, 5:
 		c.keyLock(s)
@@ -87,25 +85,25 @@ func (c *choices) node(depth int, inSet bool) *spec.Schema {
 }
 
 func (c *choices) keyLock(s *spec.Schema) {
-	isSet := s.Extensions[immutability.KeyListType] == "set"
-	if s.AdditionalProperties == nil && s.Extensions[immutability.KeyListType] != "map" && !isSet {
+	isSet := s.Extensions["x-kubernetes-list-type"] == "set"
+	if s.AdditionalProperties == nil && s.Extensions["x-kubernetes-list-type"] != "map" && !isSet {
 		return
 	}
 	switch c.n(5) {
 	case 0:
 		if isSet {
-			set(s, immutability.KeyImmutable, true)
+			set(s, "x-kubernetes-immutable", true)
 		} else {
-			set(s, immutability.KeyImmutableKeys, true)
+			set(s, "x-kubernetes-immutable-keys", true)
 		}
 	case 1:
-		set(s, immutability.KeyAdditionOnly, true)
+		set(s, "x-kubernetes-addition-only", true)
 	case 2:
-		set(s, immutability.KeyDeletionOnly, true)
+		set(s, "x-kubernetes-deletion-only", true)
 	case 3:
-		set(s, immutability.KeyUpdate, []any{"NoAddItem"})
+		set(s, "x-fieldlock-update", []any{"NoAddItem"})
 	case 4:
-		set(s, immutability.KeyUpdate, []any{"NoRemoveItem", "NoModify"})
+		set(s, "x-fieldlock-update", []any{"NoRemoveItem", "NoModify"})
 	}
 }
 
@@ -134,7 +132,7 @@ func (c *choices) topology(depth int, inSet bool) *spec.Schema {
 		return list(c.node(depth-1, inSet))
 	case 7:
 		s := list(c.node(depth-1, true))
-		set(s, immutability.KeyListType, "set")
+		set(s, "x-kubernetes-list-type", "set")
 		return s
 	case 8:
 		item := object(map[string]spec.Schema{})
@@ -148,17 +146,17 @@ func (c *choices) topology(depth int, inSet bool) *spec.Schema {
 				key.Default = "x"
 			}
 			if !inSet {
-				set(&key, immutability.KeyImmutable, true)
+				set(&key, "x-kubernetes-immutable", true)
 			}
 			item.Properties[k.(string)] = key
 		}
 		item.Properties["p0"] = *c.property(depth-1, inSet)
 		if !inSet && c.oneIn(4) {
-			set(item, immutability.KeyImmutable, true)
+			set(item, "x-kubernetes-immutable", true)
 		}
 		s := list(item)
-		set(s, immutability.KeyListType, "map")
-		set(s, immutability.KeyListMapKeys, keys)
+		set(s, "x-kubernetes-list-type", "map")
+		set(s, "x-kubernetes-list-map-keys", keys)
 		return s
 	case 9:
 		return &spec.Schema{SchemaProps: spec.SchemaProps{Ref: spec.MustCreateRef("#/definitions/d")}}

@@ -15,11 +15,11 @@ func TestRedacted(t *testing.T) {
 	secret := spec.Schema{SchemaProps: spec.SchemaProps{Type: []string{"string"}}}
 	password := spec.Schema{SchemaProps: spec.SchemaProps{Type: []string{"string"}, Format: "password"}}
 	inner := object(map[string]spec.Schema{"token": secret, "password": password, "user": {}})
-	frozen := *mark(object(inner.Properties), immutability.KeyImmutable, true)
-	tokens := *mark(list(&secret), immutability.KeyListType, "set", immutability.KeyAdditionOnly, true)
+	frozen := *mark(object(inner.Properties), "x-kubernetes-immutable", true)
+	tokens := *mark(list(&secret), "x-kubernetes-list-type", "set", "x-kubernetes-addition-only", true)
 	root := object(map[string]spec.Schema{"whole": frozen, "part": *inner, "tokens": tokens})
 	part := root.Properties["part"].Properties
-	part["token"] = *mark(&spec.Schema{}, immutability.KeyImmutable, true)
+	part["token"] = *mark(&spec.Schema{}, "x-kubernetes-immutable", true)
 	v, err := immutability.Compile(root, immutability.WithRedacted(
 		"/properties/whole/properties/token", "/properties/part/properties/token", "/properties/tokens/items"))
 	if err != nil {
@@ -96,7 +96,7 @@ func TestRedactedItems(t *testing.T) {
 
 // TestRedactedThroughOneOfTwoRefs: what one $ref hides is hidden wherever the definition is used.
 func TestRedactedThroughOneOfTwoRefs(t *testing.T) {
-	d := object(map[string]spec.Schema{"x": *mark(&spec.Schema{}, immutability.KeyImmutable, true)})
+	d := object(map[string]spec.Schema{"x": *mark(&spec.Schema{}, "x-kubernetes-immutable", true)})
 	root := object(map[string]spec.Schema{"a": refTo("d"), "b": refTo("d")})
 	root.Definitions = spec.Definitions{"d": *d}
 	v := immutability.MustCompile(root, immutability.WithRedacted("/properties/b"))

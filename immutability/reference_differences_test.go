@@ -5,8 +5,6 @@ import (
 	"slices"
 
 	"k8s.io/kube-openapi/pkg/validation/spec"
-
-	"github.com/fieldlock/fieldlock/immutability"
 )
 
 // differences returns the differences that the violation of a lock on s names, one line each, sorted. It returns nil if
@@ -76,7 +74,7 @@ func (r *reference) walkLists(s *spec.Schema, ignored bool, path string, newVal,
 		}
 		return refSide{list[i], true}
 	}
-	switch topology := r.mark(s, immutability.KeyListType); {
+	switch topology := r.mark(s, "x-kubernetes-list-type"); {
 	case topology == "set":
 		from := &reference{root: r.root, ignored: ignored}
 		for _, i := range from.missing(items, newVal, oldVal) {

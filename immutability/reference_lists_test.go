@@ -8,14 +8,12 @@ import (
 	"strings"
 
 	"k8s.io/kube-openapi/pkg/validation/spec"
-
-	"github.com/fieldlock/fieldlock/immutability"
 )
 
 func (r *reference) list(s *spec.Schema, path string, locks map[string][2]bool, new, old []any) {
 	items := r.items(s)
 	at := func(i int) string { return fmt.Sprintf("%s[%d]", path, i) }
-	switch r.mark(s, immutability.KeyListType) {
+	switch r.mark(s, "x-kubernetes-list-type") {
 	case "set":
 		for lock, refuses := range locks {
 			if refuses[0] {
@@ -130,7 +128,7 @@ func (r *reference) keyed(s *spec.Schema, path string, locks map[string][2]bool,
 func (r *reference) key(s *spec.Schema, item any) (string, map[string]any) {
 	var text strings.Builder
 	tuple := map[string]any{}
-	names, _ := r.mark(s, immutability.KeyListMapKeys).([]any)
+	names, _ := r.mark(s, "x-kubernetes-list-map-keys").([]any)
 	for _, name := range names {
 		name := name.(string)
 		value, ok := item.(map[string]any)[name]
@@ -167,7 +165,7 @@ func (r *reference) text(s *spec.Schema, ignored bool, v any) string {
 			_, ok := item.(map[string]any)
 			objects = objects && ok
 		}
-		switch topology := r.mark(s, immutability.KeyListType); {
+		switch topology := r.mark(s, "x-kubernetes-list-type"); {
 		case topology == "set":
 			slices.Sort(texts)
 		case topology == "map" && ignored && objects:

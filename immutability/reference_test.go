@@ -7,8 +7,6 @@ import (
 	"strings"
 
 	"k8s.io/kube-openapi/pkg/validation/spec"
-
-	"github.com/fieldlock/fieldlock/immutability"
 )
 
 // reference is section 2 of the contract, written down as naively as possible: it walks schema and objects together,
@@ -67,8 +65,8 @@ func (r *reference) on(s *spec.Schema, key string) bool { return r.mark(s, key) 
 
 // word reports whether a word stands beside s, or on what its $ref leads to.
 func (r *reference) word(s *spec.Schema, word string) bool {
-	here, _ := s.Extensions[immutability.KeyUpdate].([]any)
-	there, _ := r.resolve(s).Extensions[immutability.KeyUpdate].([]any)
+	here, _ := s.Extensions["x-fieldlock-update"].([]any)
+	there, _ := r.resolve(s).Extensions["x-fieldlock-update"].([]any)
 	return slices.Contains(here, any(word)) || slices.Contains(there, any(word))
 }
 
@@ -105,7 +103,7 @@ func (r *reference) side(s *spec.Schema, object map[string]any, key string) refS
 
 // blank reports whether the mark on s makes value count as absent.
 func (r *reference) blank(s *spec.Schema, value any) bool {
-	mode := r.mark(s, immutability.KeyNormalize)
+	mode := r.mark(s, "x-kubernetes-normalize")
 	if mode == nil {
 		return false
 	}
@@ -136,7 +134,7 @@ func (r *reference) locked(s *spec.Schema, seen map[string]bool) bool {
 	if s == nil {
 		return false
 	}
-	for _, key := range []string{immutability.KeyImmutable, immutability.KeyImmutableKeys, immutability.KeyAdditionOnly, immutability.KeyDeletionOnly, immutability.KeyUpdate} {
+	for _, key := range []string{"x-kubernetes-immutable", "x-kubernetes-immutable-keys", "x-kubernetes-addition-only", "x-kubernetes-deletion-only", "x-fieldlock-update"} {
 		if r.mark(s, key) != nil {
 			return true
 		}
@@ -164,7 +162,7 @@ func (r *reference) lockedBelow(s *spec.Schema, seen map[string]bool) bool {
 // keyLocks lists the locks on the keys of s: whether each refuses to add, and to remove.
 func (r *reference) keyLocks(s *spec.Schema) map[string][2]bool {
 	locks := map[string][2]bool{}
-	for key, refuses := range map[string][2]bool{immutability.KeyImmutableKeys: {true, true}, immutability.KeyAdditionOnly: {false, true}, immutability.KeyDeletionOnly: {true, false}} {
+	for key, refuses := range map[string][2]bool{"x-kubernetes-immutable-keys": {true, true}, "x-kubernetes-addition-only": {false, true}, "x-kubernetes-deletion-only": {true, false}} {
 		if r.on(s, key) {
 			locks[strings.TrimPrefix(key, "x-kubernetes-")] = refuses
 		}
@@ -191,13 +189,13 @@ func (r *reference) pair(s *spec.Schema, path string, new, old refSide) {
 	if s == nil {
 		return
 	}
-	ignored := r.mark(s, immutability.KeyMapListOrder) != nil || r.ignored
+	ignored := r.mark(s, "x-fieldlock-map-list-order") != nil || r.ignored
 	text := func(side refSide) string { return r.text(s, ignored, side.value) }
 	whole := func(lock string) {
 		r.report(path, lock)
 		r.below[line(path, lock, nil, false)] = r.differences(s, ignored, path, new, old)
 	}
-	if r.on(s, immutability.KeyImmutable) {
+	if r.on(s, "x-kubernetes-immutable") {
 		if new.ok != old.ok || new.ok && text(new) != text(old) {
 			whole("immutable")
 		}

@@ -25,9 +25,9 @@ func levels(depth int, leaf string) map[string]any {
 // lockedLevels returns the validator of such objects, in which no child may be modified.
 func lockedLevels(normalized string) *immutability.Validator {
 	child := refTo("node")
-	mark(&child, immutability.KeyUpdate, []any{"NoModify"})
+	mark(&child, "x-fieldlock-update", []any{"NoModify"})
 	if normalized != "" {
-		mark(&child, immutability.KeyNormalize, normalized)
+		mark(&child, "x-kubernetes-normalize", normalized)
 	}
 	node := object(map[string]spec.Schema{"leaf": {}, "child": child})
 	root := *node
@@ -109,7 +109,7 @@ func BenchmarkRefused(b *testing.B) {
 			})
 		}
 	}
-	set := mark(list(&spec.Schema{}), immutability.KeyListType, "set", immutability.KeyImmutable, true)
+	set := mark(list(&spec.Schema{}), "x-kubernetes-list-type", "set", "x-kubernetes-immutable", true)
 	v := immutability.MustCompile(object(map[string]spec.Schema{"set": *set}))
 	const n = 20_000
 	oldSet, newSet := make([]any, n), make([]any, n)

@@ -138,10 +138,11 @@ func (r *reporter) differences(v *Violation, path *field.Path, depth int, f *che
 // StatusCode is the HTTP status with which an update is refused.
 type StatusCode int
 
-// Invalid is what deployment tools look for and the default everywhere; BadRequest is the wording of the proposal.
+// StatusCodeInvalid is what deployment tools look for and the default everywhere; StatusCodeBadRequest is the wording of the
+// proposal.
 const (
-	Invalid    StatusCode = http.StatusUnprocessableEntity
-	BadRequest StatusCode = http.StatusBadRequest
+	StatusCodeInvalid    StatusCode = http.StatusUnprocessableEntity
+	StatusCodeBadRequest StatusCode = http.StatusBadRequest
 )
 
 // String returns the number with its name: "422 Unprocessable Entity".
@@ -150,8 +151,8 @@ func (c StatusCode) String() string { return fmt.Sprintf("%d %s", int(c), http.S
 // maxInMessage is how many violations the message of a status names. Its causes name all of them.
 const maxInMessage = 100
 
-// Status returns the refusal of an update of the object name of kind gk: one cause per violation, under Invalid (422)
-// or BadRequest (400). Any other code is Invalid. It returns nil if the update is allowed, and 500 for the zero Report.
+// Status returns the refusal of an update of the object name of kind gk: one cause per violation, under StatusCodeInvalid (422)
+// or StatusCodeBadRequest (400). Any other code is StatusCodeInvalid. It returns nil if the update is allowed, and 500 for the zero Report.
 func (r Report) Status(gk schema.GroupKind, name string, code StatusCode) *metav1.Status {
 	if r.Allowed() {
 		return nil
@@ -171,7 +172,7 @@ func (r Report) Status(gk schema.GroupKind, name string, code StatusCode) *metav
 	if len(rest) > 0 {
 		status.Message += ", " + andMore(len(rest)+max(r.More-1, 0), "violation")
 	}
-	if code == BadRequest {
+	if code == StatusCodeBadRequest {
 		status.Code, status.Reason = int32(code), metav1.StatusReasonBadRequest
 	}
 	return &status

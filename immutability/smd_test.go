@@ -35,7 +35,7 @@ const keyedTypes = `types:
 
 func keyedSchema() *spec.Schema {
 	key := func(t string, def any) spec.Schema {
-		return *mark(&spec.Schema{SchemaProps: spec.SchemaProps{Type: []string{t}, Default: def}}, immutability.KeyImmutable, true)
+		return *mark(&spec.Schema{SchemaProps: spec.SchemaProps{Type: []string{t}, Default: def}}, "x-kubernetes-immutable", true)
 	}
 	item := object(map[string]spec.Schema{"name": key("string", nil), "port": key("integer", int64(80)), "x": {}})
 	scalar := &spec.Schema{SchemaProps: spec.SchemaProps{Type: []string{"string"}}}
@@ -43,9 +43,9 @@ func keyedSchema() *spec.Schema {
 	values.AdditionalProperties = &spec.SchemaOrBool{Allows: true, Schema: scalar}
 	words := []any{"NoAddItem", "NoRemoveItem"}
 	return object(map[string]spec.Schema{
-		"list": *mark(list(item), immutability.KeyListType, "map", immutability.KeyListMapKeys, []any{"name", "port"}, immutability.KeyUpdate, words),
-		"set":  *mark(list(scalar), immutability.KeyListType, "set", immutability.KeyUpdate, words),
-		"map":  *mark(values, immutability.KeyUpdate, words),
+		"list": *mark(list(item), "x-kubernetes-list-type", "map", "x-kubernetes-list-map-keys", []any{"name", "port"}, "x-fieldlock-update", words),
+		"set":  *mark(list(scalar), "x-kubernetes-list-type", "set", "x-fieldlock-update", words),
+		"map":  *mark(values, "x-fieldlock-update", words),
 	})
 }
 
@@ -73,11 +73,11 @@ func FuzzKeys(f *testing.F) {
 				}
 			})
 		}
-		count(newSet.Difference(oldSet), immutability.NoAddItem)
-		count(oldSet.Difference(newSet), immutability.NoRemoveItem)
+		count(newSet.Difference(oldSet), immutability.LockNoAddItem)
+		count(oldSet.Difference(newSet), immutability.LockNoRemoveItem)
 		got := map[string]int{}
 		for _, violation := range v.Check(new, old).Violations {
-			if violation.Lock == immutability.Immutable {
+			if violation.Lock == immutability.LockImmutable {
 				continue // of a key field that is written out on one side and defaulted on the other
 			}
 			got[fmt.Sprintf("%s %s", violation.Path.Root(), violation.Lock)]++

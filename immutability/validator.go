@@ -7,13 +7,14 @@ import (
 	"strings"
 
 	"github.com/fieldlock/fieldlock/internal/check"
+	"github.com/fieldlock/fieldlock/internal/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 )
 
 // Validator checks updates against the locks of one schema. It is immutable and safe for concurrent use.
 type Validator struct {
-	checker *check.Checker // nil: no locks
+	checker *check.Checker // nil: no locks; package typed reads this field
 	locks   []lockedField
 }
 
@@ -31,7 +32,7 @@ func Compile(s *spec.Schema, opts ...Option) (*Validator, error) {
 		return nil, err
 	}
 	checker := check.Compile(a.tree, a.normalizer, check.Options{
-		OrderIgnored: a.config.order == Ignored,
+		OrderIgnored: a.config.order == MapListOrderIgnored,
 		Redacted:     a.redacted,
 	})
 	return &Validator{checker: checker, locks: locksOf(a.tree)}, nil
@@ -99,10 +100,6 @@ func (v *Validator) checkJSON(newJSON, oldJSON []byte, d detail) (Report, error)
 	return report(refused, d), nil
 }
 
-// Root returns the compiled node of the whole object, nil if nothing is locked. It is for the packages of this module that
-// walk the locks themselves, such as typed.
-func (v *Validator) Root() check.Node { return v.checker.Root() }
-
 // Locks lists the locked fields of the schema, sorted by path, without those below an immutable field. A definition that
 // several fields refer to is listed for each of them, up to 10,000 fields more than for the first ones; one that refers to
 // itself is listed once on each way to it.
@@ -136,24 +133,19 @@ func (o option) apply(c *config) { o(c) }
 
 // MapListOrder says whether the order of items counts when two lists of list-type map are compared as part of a locked
 // value.
-type MapListOrder int
+type MapListOrder string
 
-// The orders. The proposal compares lists of list-type map with their order; CEL compares them by key.
+// The orders: the proposal compares lists of list-type map with their order, CEL by key. Every other value, the empty one
+// too, is MapListOrderSignificant. Ignored is short for MapListOrderIgnored.
 const (
-	Significant MapListOrder = iota
-	Ignored
+	MapListOrderSignificant MapListOrder = "significant"
+	MapListOrderIgnored     MapListOrder = schema.OrderIgnored
+
+	Ignored = MapListOrderIgnored
 )
 
-// String returns the name of the constant.
-func (o MapListOrder) String() string {
-	if o == Ignored {
-		return "Ignored"
-	}
-	return "Significant"
-}
-
-// WithMapListOrder sets the order of lists of list-type map for all locks. The default is Significant. The key
-// x-fieldlock-map-list-order: ignored on a node sets Ignored for the locks of that node.
+// WithMapListOrder sets the order of lists of list-type map for all locks. The default is MapListOrderSignificant. The key
+// x-fieldlock-map-list-order: ignored on a node sets MapListOrderIgnored for the locks of that node.
 func WithMapListOrder(order MapListOrder) Option {
 	return option(func(c *config) { c.order = order })
 }
@@ -177,9 +169,9 @@ func WithRedacted(schemaPaths ...string) Option {
 	})
 }
 
-// AllowUnknownKeys makes Compile accept extension keys that are most likely misspelled: unknown ones that begin with
+// WithUnknownKeys makes Compile accept extension keys that are most likely misspelled: unknown ones that begin with
 // x-fieldlock-, and those within two edits of a key that it reads. Such a key locks nothing. Lint then warns about it.
-func AllowUnknownKeys() Option {
+func WithUnknownKeys() Option {
 	return option(func(c *config) { c.unknownKeys = true })
 }
 

@@ -68,31 +68,12 @@ func (v *Violation) Message() string {
 	return b.String()
 }
 
-// Refusal returns the message for a change that l refuses, as far as it is the same for every change and value.
-func (l Lock) Refusal() string {
-	switch l {
-	case NoSet:
-		return schema.Refused + ": it may not be set after creation"
-	case NoUnset:
-		return schema.Refused + ": it may not be unset"
-	case NoModify:
-		return schema.Refused + ": it may not be modified once set"
-	case ImmutableKeys:
-		return schema.Refused + ": nothing may be added or removed"
-	case DeletionOnly, NoAddItem:
-		return schema.Refused + ": nothing may be added"
-	case AdditionOnly, NoRemoveItem:
-		return schema.Refused + ": nothing may be removed"
-	}
-	return schema.Refused
-}
-
 // detail is the message without differences.
 func (v *Violation) detail() string {
 	switch v.Lock {
-	case Immutable, NoSet, NoUnset, NoModify:
-		return v.Lock.Refusal()
-	case Incomparable:
+	case LockImmutable, LockNoSet, LockNoUnset, LockNoModify:
+		return schema.Lock(v.Lock).Refusal()
+	case LockIncomparable:
 		if v.HasKey {
 			return fmt.Sprintf("%s: %s: %s", schema.Refused, v.note, show(v.Key))
 		}

@@ -2,130 +2,74 @@ package listtype_test
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"reflect"
 	"testing"
 
 	"github.com/fieldlock/fieldlock/listtype"
 )
 
-func object(pairs ...any) map[string]any {
-	m := map[string]any{}
-	for i := 0; i < len(pairs); i += 2 {
-		m[pairs[i].(string)] = pairs[i+1]
+var ports = listtype.Keys{{Name: "port"}, {Name: "protocol", Default: "TCP", HasDefault: true}}
+
+func port(members ...any) map[string]any {
+	item := map[string]any{"port": members[0]}
+	if len(members) > 1 {
+		item["protocol"] = members[1]
 	}
-	return m
+	return item
 }
 
 func TestKeys(t *testing.T) {
-	keys := listtype.Keys{{Name: "port"}, {Name: "protocol", Default: "TCP", HasDefault: true}}
 	for _, row := range []struct {
-		name, reason string
-		a, b         any
-		want         bool
+		name, reason     string
+		newList, oldList []any
+		at               []int
+		ok               bool
+		duplicates       [][]int // in newList
 	}{
-		{"same", "other members do not count", object("port", int64(80), "x", 1), object("port", int64(80), "x", 2), true},
-		{"default", "a missing field has its default", object("port", int64(80)), object("port", int64(80), "protocol", "TCP"), true},
-		{"type", `80 is not "80"`, object("port", int64(80)), object("port", "80"), false},
-		{"number form", "80 is 80.0", object("port", int64(80)), object("port", 80.0), true},
-		{"missing", "missing is not null", object(), object("port", nil), false},
-		{"missing on both sides", "one key", object(), object("x", 1), true},
-		{"tuple", "no string joining", object("port", "a", "protocol", "b"), object("port", "ab", "protocol", ""), false},
-		{"no object", "equals only the same value", "a", "a", true},
-		{"no object and an object", "no key", "a", object(), false},
+		{"moved", "the order does not count", []any{port(int64(2)), port(int64(1))}, []any{port(int64(1)), port(int64(2))}, []int{1, 0}, true, nil},
+		{"added", "a new key matches nothing", []any{port(int64(3))}, []any{port(int64(1))}, []int{-1}, true, nil},
+		{"default", "a missing field has its default", []any{port(int64(1), "TCP")}, []any{port(int64(1))}, []int{0}, true, nil},
+		{"type", `80 is not "80"`, []any{port("80")}, []any{port(int64(80))}, []int{-1}, true, nil},
+		{"missing", "missing is not null", []any{map[string]any{}}, []any{port(nil)}, []int{-1}, true, nil},
+		{"doubled in both", "which is which is open", []any{port(int64(1)), port(int64(1))}, []any{port(int64(1))}, nil, false, [][]int{{0, 1}}},
+		{"doubled in one", "the other list lacks the key", []any{port(int64(1)), port(int64(1))}, nil, []int{-1, -1}, true, [][]int{{0, 1}}},
+		{"no objects", "a value is the same only as an equal value", []any{"a", "b"}, []any{"b"}, []int{-1, 0}, true, nil},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			if keys.Equal(row.a, row.b) != row.want || keys.Equal(row.b, row.a) != row.want {
-				t.Errorf("want %t (%s)", row.want, row.reason)
+			at, ok := ports.Match(row.newList, row.oldList)
+			if ok != row.ok || !reflect.DeepEqual(at, row.at) {
+				t.Errorf("got %v, %t; want %v, %t (%s)", at, ok, row.at, row.ok, row.reason)
 			}
-			if first := listtype.NewIndex([]any{row.a}, keys).First(row.b); (first == 0) != row.want {
-				t.Errorf("the index finds %d (%s)", first, row.reason)
+			if got := ports.Duplicates(row.newList); !reflect.DeepEqual(got, row.duplicates) {
+				t.Errorf("duplicates %v, want %v (%s)", got, row.duplicates, row.reason)
 			}
 		})
 	}
-	if got, want := keys.Tuple(object("port", int64(80), "x", 1)), object("port", int64(80), "protocol", "TCP"); !reflect.DeepEqual(got, want) {
-		t.Errorf("got %v, want %v", got, want)
+	if got, want := ports.Tuple(map[string]any{"port": int64(80), "x": true}), port(int64(80), "TCP"); !reflect.DeepEqual(got, want) {
+		t.Errorf("tuple %v, want %v", got, want)
 	}
 }
 
 func TestSets(t *testing.T) {
-	for _, row := range []struct {
-		name, reason string
-		new, old     []any
-		equal        bool
-		added        []int // in new
-	}{
-		{"empty", "nil is an empty set", nil, []any{}, true, nil},
-		{"shuffled", "order does not count", []any{"c", "a", "b"}, []any{"a", "b", "c"}, true, nil},
-		{"multiplicity", "[a,a,b] differs from [a,b,b]", []any{"a", "a", "b"}, []any{"a", "b", "b"}, false, []int{1}},
-		{"doubled", "the later one is added", []any{"a", "a"}, []any{"a"}, false, []int{1}},
-		{"removed", "nothing is added", []any{"b"}, []any{"a", "b"}, false, nil},
-		{"type", `1 is not "1"`, []any{int64(1)}, []any{"1"}, false, []int{0}},
-		{"number form", "1 is 1.0", []any{1.0, int64(2)}, []any{int64(2), int64(1)}, true, nil},
-		{"after a common beginning", "what is in place stays in place", []any{"a", "x", "b"}, []any{"a", "b"}, false, []int{1}},
-	} {
-		t.Run(row.name, func(t *testing.T) {
-			if listtype.EqualSets(row.new, row.old, listtype.JSON{}) != row.equal || listtype.EqualSets(row.old, row.new, listtype.JSON{}) != row.equal {
-				t.Errorf("want %t (%s)", row.equal, row.reason)
-			}
-			if got := listtype.Added(row.new, row.old, listtype.JSON{}); !reflect.DeepEqual(got, row.added) {
-				t.Errorf("added %v, want %v (%s)", got, row.added, row.reason)
-			}
-		})
+	if !listtype.EqualSets(nil, []any{}) || listtype.EqualSets([]any{int64(1)}, []any{"1"}) || !listtype.EqualSets([]any{1.0, "a"}, []any{"a", int64(1)}) {
+		t.Error("nil is empty, 1 is not \"1\", and 1.0 is 1")
+	}
+	if !listtype.Unique(nil) || !listtype.Unique([]any{int64(1), "1"}) || listtype.Unique([]any{int64(1), "a", 1.0}) {
+		t.Error("only 1 and 1.0 are the same item")
 	}
 }
 
-// TestUnique covers each of its three ways: pairs, a table on the stack, a table of its own.
-func TestUnique(t *testing.T) {
-	for _, n := range []int{0, 1, 2, 8, 9, 100, 2048, 2049, 10_000} {
-		list := make([]any, n)
-		for i := range list {
-			list[i] = fmt.Sprint(i)
-		}
-		rand.New(rand.NewPCG(1, 1)).Shuffle(n, func(i, j int) { list[i], list[j] = list[j], list[i] })
-		if !listtype.Unique(list, listtype.JSON{}) {
-			t.Errorf("%d different items are told to have duplicates", n)
-		}
-		if n < 2 {
-			continue
-		}
-		list[n-1] = list[0]
-		if listtype.Unique(list, listtype.JSON{}) {
-			t.Errorf("a duplicate among %d items is not found", n)
-		}
-	}
-}
-
-func TestIndex(t *testing.T) {
-	ix := listtype.NewIndex([]any{"a", "b", "a", "c", "b", "a"}, listtype.JSON{})
-	if got, want := ix.Duplicates(), [][]int{{0, 2, 5}, {1, 4}}; !reflect.DeepEqual(got, want) {
-		t.Errorf("duplicates %v, want %v", got, want)
-	}
-	if ix.First("b") != 1 || ix.Next(1) != 4 || ix.Next(4) != -1 || ix.First("x") != -1 {
-		t.Error("the positions of b are 1 and 4, and x has none")
-	}
-	if ix.Count("a") != 3 || ix.Count("x") != 0 {
-		t.Error("a stands there three times, x never")
-	}
-	if got := listtype.NewIndex(nil, listtype.JSON{}).First("a"); got != -1 {
-		t.Errorf("an empty list has a at %d", got)
-	}
-}
-
-func ExampleIndex_Duplicates() {
-	ports := []any{
-		map[string]any{"port": int64(80)},
-		map[string]any{"port": int64(443)},
-		map[string]any{"port": int64(80), "protocol": "TCP"},
-	}
+func ExampleKeys_Match() {
+	newList := []any{map[string]any{"port": int64(443)}, map[string]any{"port": int64(80), "protocol": "TCP"}}
+	oldList := []any{map[string]any{"port": int64(80)}}
 	keys := listtype.Keys{{Name: "port"}, {Name: "protocol", Default: "TCP", HasDefault: true}}
-	fmt.Println(listtype.NewIndex(ports, keys).Duplicates())
-	// Output: [[0 2]]
+	fmt.Println(keys.Match(newList, oldList))
+	// Output: [-1 0] true
 }
 
 func ExampleEqualSets() {
-	fmt.Println(listtype.EqualSets([]any{"a", "b"}, []any{"b", "a"}, listtype.JSON{}))
-	fmt.Println(listtype.EqualSets([]any{"a", "a", "b"}, []any{"a", "b", "b"}, listtype.JSON{}))
+	fmt.Println(listtype.EqualSets([]any{"a", "b"}, []any{"b", "a"}))
+	fmt.Println(listtype.EqualSets([]any{"a", "a", "b"}, []any{"a", "b", "b"}))
 	// Output:
 	// true
 	// false

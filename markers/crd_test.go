@@ -15,7 +15,7 @@ import (
 
 func model(t *testing.T) *markers.Source {
 	t.Helper()
-	source, err := markers.Load(".", []string{"./testdata/api/model"})
+	source, err := markers.Load(t.Context(), ".", []string{"./testdata/api/model"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -205,7 +205,7 @@ func FuzzLayout(f *testing.F) {
 		}
 		f.Add(data)
 	}
-	source, err := markers.Load(".", []string{"./testdata/api/model"})
+	source, err := markers.Load(f.Context(), ".", []string{"./testdata/api/model"})
 	if err != nil {
 		f.Fatal(err)
 	}

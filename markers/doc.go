@@ -1,6 +1,6 @@
 // Package markers reads immutability markers from Go types and writes them into schemas.
 //
-//	source, err := markers.Load(".", []string{"./api/..."})
+//	source, err := markers.Load(ctx, ".", []string{"./api/..."})
 //	files, err := source.WriteCRDs([]markers.File{{Name: "crd.yaml", Data: data}})
 //
 // # The markers

@@ -1,6 +1,7 @@
 package markers_test
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/fieldlock/fieldlock/markers"
@@ -8,7 +9,7 @@ import (
 
 // The package in testdata has one type, with +immutable on its name.
 func ExampleLoad() {
-	source, err := markers.Load(".", []string{"./testdata/api/model"})
+	source, err := markers.Load(context.Background(), ".", []string{"./testdata/api/model"})
 	if err != nil {
 		fmt.Println(err) // every problem with its file and line
 		return

@@ -105,7 +105,7 @@ func grow(s *spec.Schema, steps []string) {
 
 // TestModelPackage: openapi-gen names definitions by the marker of the package, where it has one.
 func TestModelPackage(t *testing.T) {
-	source, err := markers.Load(".", []string{"./testdata/api/model"})
+	source, err := markers.Load(t.Context(), ".", []string{"./testdata/api/model"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package markers
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"go/token"
@@ -38,7 +39,7 @@ type optionFunc func(*options)
 
 func (f optionFunc) apply(o *options) { f(o) }
 
-// WithK8sImmutable says what +k8s:immutable means: Locked, the default, or SetOnce.
+// WithK8sImmutable says what +k8s:immutable means: K8sImmutableLocked, the default, or K8sImmutableSetOnce.
 func WithK8sImmutable(meaning K8sImmutable) Option {
 	return optionFunc(func(o *options) { o.k8s = meaning })
 }
@@ -52,19 +53,19 @@ const mode = packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFil
 // found or parsed is an error; one that does not type-check, for instance as its deep copies are still to be generated,
 // is read as far as it does. Markers that cannot do what they say are an *Error with all of them.
 // Cost: two runs of go list, and type-checking the packages that have the types.
-func Load(dir string, patterns []string, opts ...Option) (*Source, error) {
-	o := options{k8s: Locked}
+func Load(ctx context.Context, dir string, patterns []string, opts ...Option) (*Source, error) {
+	o := options{k8s: K8sImmutableLocked}
 	for _, opt := range opts {
 		opt.apply(&o)
 	}
-	if o.k8s != Locked && o.k8s != SetOnce {
-		return nil, fmt.Errorf("the meaning %q of +k8s:immutable is not known: it is %q or %q", o.k8s, Locked, SetOnce)
+	if o.k8s != K8sImmutableLocked && o.k8s != K8sImmutableSetOnce {
+		return nil, fmt.Errorf("the meaning %q of +k8s:immutable is not known: it is %q or %q", o.k8s, K8sImmutableLocked, K8sImmutableSetOnce)
 	}
 	absolute, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, err
 	}
-	asked, err := load(absolute, patterns)
+	asked, err := load(ctx, absolute, patterns)
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +75,7 @@ func Load(dir string, patterns []string, opts ...Option) (*Source, error) {
 	}
 	all := asked
 	if used := usedPackages(asked, isAsked); len(used) > 0 {
-		if all, err = load(absolute, append(slices.Clone(patterns), used...)); err != nil {
+		if all, err = load(ctx, absolute, append(slices.Clone(patterns), used...)); err != nil {
 			return nil, err
 		}
 	}
@@ -106,8 +107,8 @@ func Load(dir string, patterns []string, opts ...Option) (*Source, error) {
 }
 
 // load runs the go command. The packages come sorted by path.
-func load(dir string, patterns []string) ([]*packages.Package, error) {
-	pkgs, err := packages.Load(&packages.Config{Dir: dir, Mode: mode, Fset: token.NewFileSet()}, patterns...)
+func load(ctx context.Context, dir string, patterns []string) ([]*packages.Package, error) {
+	pkgs, err := packages.Load(&packages.Config{Context: ctx, Dir: dir, Mode: mode, Fset: token.NewFileSet()}, patterns...)
 	if err != nil {
 		return nil, fmt.Errorf("reading Go packages %s: %w", strings.Join(patterns, " "), err)
 	}

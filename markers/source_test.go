@@ -37,7 +37,7 @@ func problems(t *testing.T, err error) string {
 
 func api(t *testing.T, opts ...markers.Option) *markers.Source {
 	t.Helper()
-	source, err := markers.Load(".", []string{"./testdata/api/v1"}, opts...)
+	source, err := markers.Load(t.Context(), ".", []string{"./testdata/api/v1"}, opts...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +59,7 @@ func TestLoadRefuses(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it runs go list for each case")
 	}
-	_, err := markers.Load(".", []string{"./testdata/bad"})
+	_, err := markers.Load(t.Context(), ".", []string{"./testdata/bad"})
 	compareGolden(t, "testdata/bad/problems.golden", []byte(problems(t, err)))
 }
 
@@ -68,11 +68,11 @@ func TestLoadErrors(t *testing.T) {
 		"a package that is not there": {"./testdata/none"},
 		"a pattern without packages":  {"./testdata/none/..."},
 	} {
-		if _, err := markers.Load(".", patterns); err == nil {
+		if _, err := markers.Load(t.Context(), ".", patterns); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}
-	if _, err := markers.Load(".", []string{"./testdata/api/v1"}, markers.WithK8sImmutable("often")); err == nil {
+	if _, err := markers.Load(t.Context(), ".", []string{"./testdata/api/v1"}, markers.WithK8sImmutable("often")); err == nil {
 		t.Error("an unknown meaning: no error")
 	}
 }
@@ -122,8 +122,8 @@ func TestK8sImmutable(t *testing.T) {
 	}
 	in := read(t, "testdata/crds/test.fieldlock.dev_widgets.yaml")
 	for meaning, want := range map[markers.K8sImmutable]string{
-		markers.Locked:  "native:\n                type: string\n                x-kubernetes-immutable: true\n",
-		markers.SetOnce: "native:\n                type: string\n                x-fieldlock-update:\n                - NoUnset\n                - NoModify\n",
+		markers.K8sImmutableLocked:  "native:\n                type: string\n                x-kubernetes-immutable: true\n",
+		markers.K8sImmutableSetOnce: "native:\n                type: string\n                x-fieldlock-update:\n                - NoUnset\n                - NoModify\n",
 	} {
 		out, err := api(t, markers.WithK8sImmutable(meaning)).WriteCRDs([]markers.File{in})
 		if err != nil {

@@ -15,11 +15,11 @@ import (
 type K8sImmutable string
 
 const (
-	// Locked is how validation-gen renders it for native types: no set, no unset, no change, like +immutable. It is the
+	// K8sImmutableLocked is how validation-gen renders it for native types: no set, no unset, no change, like +immutable. It is the
 	// default because a lock that is too strict shows at the first update that it refuses; one that is too loose does not.
-	Locked K8sImmutable = "locked"
-	// SetOnce is how controller-gen renders it for CRDs: an unset field may be set, then it is locked.
-	SetOnce K8sImmutable = "set-once"
+	K8sImmutableLocked K8sImmutable = "locked"
+	// K8sImmutableSetOnce is how controller-gen renders it for CRDs: an unset field may be set, then it is locked.
+	K8sImmutableSetOnce K8sImmutable = "set-once"
 )
 
 const eachVal = "k8s:eachVal="
@@ -72,7 +72,7 @@ func chained(text string) markerLine {
 	if i < 0 {
 		return markerLine{}
 	}
-	inner := read(text[i+1:], Locked)
+	inner := read(text[i+1:], K8sImmutableLocked)
 	if !inner.ours || inner.err == "" && !isOwn(inner.key) {
 		return markerLine{}
 	}
@@ -124,7 +124,7 @@ func one(name, value string, hasValue bool, k8s K8sImmutable) markerLine {
 		return bad("%q is not one of its values: write +normalize=undefined or +normalize=zero", value)
 	case name == "k8s:immutable" && hasValue:
 		return bad("it takes no value: write +k8s:immutable")
-	case name == "k8s:immutable" && k8s == SetOnce:
+	case name == "k8s:immutable" && k8s == K8sImmutableSetOnce:
 		return is(schema.KeyUpdate, []string{string(schema.NoUnset), string(schema.NoModify)})
 	case name == "k8s:immutable":
 		return is(schema.KeyImmutable, true)

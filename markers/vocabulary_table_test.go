@@ -82,7 +82,7 @@ func TestVocabulary(t *testing.T) {
 		{" +k8s:kubebuilder:immutable", "both prefixes", "error: unknown marker: write +immutable"},
 		{" +kubebuilder:k8s:listType=set", "both prefixes", ""},
 	} {
-		got := read(row.line, Locked)
+		got := read(row.line, K8sImmutableLocked)
 		text := ""
 		switch {
 		case got.err != "":
@@ -95,10 +95,10 @@ func TestVocabulary(t *testing.T) {
 			t.Errorf("%q: %s, want %s: %s", row.line, text, row.want, row.reason)
 		}
 	}
-	if got := read(" +k8s:immutable", SetOnce); got.key != schema.KeyUpdate || !slices.Equal(got.value.([]string), []string{"NoUnset", "NoModify"}) {
+	if got := read(" +k8s:immutable", K8sImmutableSetOnce); got.key != schema.KeyUpdate || !slices.Equal(got.value.([]string), []string{"NoUnset", "NoModify"}) {
 		t.Errorf("set-once: %+v", got)
 	}
-	if got := read(" +immutable", SetOnce); got.key != schema.KeyImmutable {
+	if got := read(" +immutable", K8sImmutableSetOnce); got.key != schema.KeyImmutable {
 		t.Errorf("+immutable is not controller-gen's: %+v", got)
 	}
 }
@@ -109,7 +109,7 @@ func TestMerge(t *testing.T) {
 		var l levels
 		var p problems
 		for _, line := range lines {
-			got := read(line, Locked)
+			got := read(line, K8sImmutableLocked)
 			if !got.ours || got.err != "" {
 				t.Fatalf("%s: %+v", line, got)
 			}

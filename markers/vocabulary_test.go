@@ -15,7 +15,7 @@ func FuzzRead(f *testing.F) {
 		f.Add(line)
 	}
 	f.Fuzz(func(t *testing.T, line string) {
-		got := read(line, SetOnce)
+		got := read(line, K8sImmutableSetOnce)
 		if !got.ours || got.err != "" {
 			return
 		}

@@ -111,8 +111,13 @@ func (c *checkCommand) liveCRDs(ctx context.Context, from *cluster.Cluster, obje
 	}
 	for _, o := range objects {
 		kind := kindOf(o)
-		if asked[kind] || c.options.Builtin != nil && c.options.Builtin.Find(o.APIVersion, o.Kind) != nil {
+		if asked[kind] {
 			continue
+		}
+		if c.options.Builtin != nil {
+			if _, ok := c.options.Builtin.Find(o.APIVersion, o.Kind); ok {
+				continue
+			}
 		}
 		asked[kind] = true
 		switch d, err := from.CRD(ctx, o); {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -44,11 +45,11 @@ Exit status: 0 done or up to date, 1 markers that cannot be written or, with --c
 
   # For an aggregated API server, which puts them onto its OpenAPI definitions
   fieldlock markers --definitions pkg/openapi/marks.json ./api/...`,
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 || o.crds == "" && o.definitions == "" {
 				return errors.New("markers needs Go packages, and --crds DIR or --definitions FILE; see fieldlock markers --help")
 			}
-			return runMarkers(s, o, args)
+			return runMarkers(cmd.Context(), s, o, args)
 		},
 	}
 	o.output = addOutput(cmd, asText, asJSON)
@@ -57,7 +58,7 @@ Exit status: 0 done or up to date, 1 markers that cannot be written or, with --c
 	cmd.Flags().BoolVar(&o.check, "check", false, "write nothing, and fail where something would be written")
 	cmd.Flags().BoolVar(&o.annotation, "annotation", false, "write the annotation fieldlock.dev/locks into the CRDs too")
 	cmd.Flags().BoolVar(&o.annotationOnly, "annotation-only", false, "write the locks into the annotation fieldlock.dev/locks and no extension keys, which a stock API server accepts")
-	cmd.Flags().StringVar(&o.k8sImmutable, "k8s-immutable", string(markers.Locked), "the `MEANING` of +k8s:immutable: locked or set-once")
+	cmd.Flags().StringVar(&o.k8sImmutable, "k8s-immutable", string(markers.K8sImmutableLocked), "the `MEANING` of +k8s:immutable: locked or set-once")
 	return cmd
 }
 
@@ -89,9 +90,9 @@ type markersReport struct {
 	Notices  []string         `json:"notices,omitempty"`
 }
 
-func runMarkers(s streams, o markersOptions, packages []string) error {
+func runMarkers(ctx context.Context, s streams, o markersOptions, packages []string) error {
 	result := markersReport{UpToDate: true, Files: []markersFile{}}
-	writes, err := planMarkers(s, o, packages, &result)
+	writes, err := planMarkers(ctx, s, o, packages)
 	var mistakes *markers.Error
 	switch {
 	case errors.As(err, &mistakes):
@@ -127,7 +128,7 @@ func runMarkers(s streams, o markersOptions, packages []string) error {
 }
 
 // planMarkers returns the files as they should be; Keys tells how many keys are missing in each.
-func planMarkers(s streams, o markersOptions, packages []string, result *markersReport) ([]markers.Written, error) {
+func planMarkers(ctx context.Context, s streams, o markersOptions, packages []string) ([]markers.Written, error) {
 	var files []markers.File
 	if o.crds != "" {
 		paths, err := manifest.List(o.crds)
@@ -143,7 +144,7 @@ func planMarkers(s streams, o markersOptions, packages []string, result *markers
 			files = append(files, markers.File{Name: name, Data: data})
 		}
 	}
-	source, err := markers.Load(".", packages, markers.WithK8sImmutable(markers.K8sImmutable(o.k8sImmutable)))
+	source, err := markers.Load(ctx, ".", packages, markers.WithK8sImmutable(markers.K8sImmutable(o.k8sImmutable)))
 	if err != nil {
 		return nil, err
 	}

@@ -77,7 +77,7 @@ func enhance(r *manifest.Reader, e kudo.Enhancement, templates, live string) ([]
 	}
 	objects := make([]map[string]any, 0, len(rendered))
 	for _, document := range rendered {
-		before, err := kudo.FindLive(document.Object, current)
+		before, _, err := kudo.FindLive(document.Object, current)
 		if err != nil {
 			return nil, document.Errorf([]any{"metadata"}, "%v", err)
 		}

@@ -30,7 +30,7 @@ func TestLocks(t *testing.T) {
 // test.
 func TestAttack(t *testing.T) {
 	databases := locktest.CRD(t, filepath.Join("crd", crdFile))
-	databases.Attack(t, read(t, filepath.Join("objects", "old.yaml")), locktest.Accept(
+	databases.Attack(t, read(t, filepath.Join("objects", "old.yaml")), locktest.WithAccepted(
 		"spec.parameters[*]", // parameters come and go: the value of one that stays is locked
 		"status",             // only the controller writes it
 	))

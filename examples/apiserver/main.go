@@ -47,7 +47,7 @@ func run(ctx context.Context, args []string) error {
 		klog.SetLogger(logr.Discard())
 	}
 	if *badRequest {
-		o.StatusCode = immutability.BadRequest
+		o.StatusCode = immutability.StatusCodeBadRequest
 	}
 	if o.DataDir == "" {
 		dir, err := os.MkdirTemp("", "fieldlock-apiserver")

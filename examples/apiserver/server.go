@@ -52,7 +52,7 @@ type Server struct {
 // Start starts etcd and an API server for custom resources, which end with ctx or Stop, and waits until it is ready.
 func Start(ctx context.Context, o Options) (*Server, error) {
 	if o.StatusCode == 0 {
-		o.StatusCode = immutability.Invalid
+		o.StatusCode = immutability.StatusCodeInvalid
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	s := &Server{stop: cancel, done: make(chan struct{})}

@@ -129,7 +129,7 @@ func TestWebhookModes(t *testing.T) {
 	w.register(h, nil)
 	w.create("w")
 
-	set(w.locksHandler(admission.WithStatusCode(immutability.BadRequest)))
+	set(w.locksHandler(admission.WithStatusCode(immutability.StatusCodeBadRequest)))
 	if err := w.setClass("silver"); !apierrors.IsBadRequest(err) {
 		t.Errorf("with BadRequest: got %v, want 400", err)
 	}

@@ -31,14 +31,14 @@ var operatorVersions = schema.GroupVersionResource{Group: "kudo.dev", Version: "
 
 func handler(client dynamic.Interface) http.Handler {
 	return &admission.Webhook{Handler: admission.HandlerFunc(func(ctx context.Context, request admission.Request) admission.Response {
-		find := func(name string) (*kudo.OperatorVersion, error) {
+		find := func(ctx context.Context, name string) (*kudo.OperatorVersion, error) {
 			object, err := client.Resource(operatorVersions).Namespace(request.Namespace).Get(ctx, name, metav1.GetOptions{})
 			if err != nil {
 				return nil, err
 			}
 			return kudo.OperatorVersionOf(object.Object)
 		}
-		admitted, err := kudo.Review(request.Object.Raw, request.OldObject.Raw, find)
+		admitted, err := kudo.Review(ctx, request.Object.Raw, request.OldObject.Raw, find)
 		if err != nil {
 			return admission.Errored(http.StatusBadRequest, err)
 		}

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/fieldlock/fieldlock/immutability"
-	"github.com/fieldlock/fieldlock/listtype"
+	"github.com/fieldlock/fieldlock/internal/listindex"
 )
 
 // joinedTags compares two sets of strings as a programmer writes it: by counting.
@@ -63,8 +63,8 @@ func largeLists() ([]group, error) {
 	joinBoth := must("a hash join by hand", func() bool { return joinedTags(moved, oldObj) && joinedZones(moved, oldObj) })
 	index := &subject{name: "an index of each", do: func() {
 		spec := oldObj["spec"].(object)
-		listtype.NewIndex(spec["tags"].([]any), listtype.JSON{})
-		listtype.NewIndex(spec["nodes"].([]any), listtype.Keys{{Name: "name"}})
+		listindex.NewIndex(spec["tags"].([]any), listindex.JSON{})
+		listindex.NewIndex(spec["nodes"].([]any), listindex.Keys{{Name: "name"}})
 	}}
 	both := check("a set and a list by key", parts)
 	rows := []row{

@@ -87,7 +87,7 @@ func parse(args []string) (settings, error) {
 	f.StringVar(&policy, "failure-policy", "fail", "what happens to an update that cannot be checked: fail or ignore")
 	f.StringVar(&gaps, "version-gaps", "warn", "what happens to an update through a served version that leaves free what another one locks: off, warn or refuse")
 	f.BoolVar(&s.readyWithFaults, "ready-with-faults", false, "be ready although the locks of some kinds cannot be read; their updates are refused")
-	f.IntVar(&code, "status-code", int(immutability.Invalid), "status of a refusal: 422 or 400")
+	f.IntVar(&code, "status-code", int(immutability.StatusCodeInvalid), "status of a refusal: 422 or 400")
 	f.BoolVar(&deleting, "exempt-deleting", false, "let updates of objects pass that are being deleted")
 	f.StringVar(&dryRun, "exempt-dry-run", "", "let dry-run updates of objects with this annotation pass, such as topology.cluster.x-k8s.io/dry-run")
 	f.Var(&users, "exempt-user", "let updates by this user pass; may be given several times")

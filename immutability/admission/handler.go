@@ -43,7 +43,7 @@ func NewHandler(r *Registry, opts ...Option) (*Handler, error) {
 	}
 	h := &Handler{registry: r, settings: settings{
 		mode: ModeEnforce, policy: FailurePolicyFail, gaps: VersionGapsWarn,
-		code: immutability.Invalid, maxBytes: defaultMaxBytes, readTimeout: defaultReadTimeout,
+		code: immutability.StatusCodeInvalid, maxBytes: defaultMaxBytes, readTimeout: defaultReadTimeout,
 	}}
 	for _, o := range opts {
 		if err := o.apply(&h.settings); err != nil {

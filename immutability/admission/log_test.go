@@ -92,7 +92,7 @@ func TestObservationCountsLocks(t *testing.T) {
 	for _, n := range seen[0].Locks {
 		total += n
 	}
-	if seen[0].Violations != total || seen[0].Locks[immutability.Immutable] != 2 || len(seen[0].Locks) < 2 {
+	if seen[0].Violations != total || seen[0].Locks[immutability.LockImmutable] != 2 || len(seen[0].Locks) < 2 {
 		t.Errorf("%+v: the violations are counted by lock", seen[0])
 	}
 }

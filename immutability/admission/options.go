@@ -85,12 +85,12 @@ func WithFailurePolicy(p FailurePolicy) Option {
 	})
 }
 
-// WithStatusCode sets the status of a refusal: immutability.Invalid (422), which deployment tools look for, unless set;
-// immutability.BadRequest (400) is the proposal's.
+// WithStatusCode sets the status of a refusal: immutability.StatusCodeInvalid (422), which deployment tools look for, unless set;
+// immutability.StatusCodeBadRequest (400) is the proposal's.
 func WithStatusCode(code immutability.StatusCode) Option {
 	return option(func(s *settings) error {
-		if code != immutability.Invalid && code != immutability.BadRequest {
-			return fmt.Errorf("%v is not the status of a refusal: it is %v or %v", code, immutability.Invalid, immutability.BadRequest)
+		if code != immutability.StatusCodeInvalid && code != immutability.StatusCodeBadRequest {
+			return fmt.Errorf("%v is not the status of a refusal: it is %v or %v", code, immutability.StatusCodeInvalid, immutability.StatusCodeBadRequest)
 		}
 		s.code = code
 		return nil

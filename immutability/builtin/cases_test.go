@@ -41,7 +41,7 @@ func TestCases(t *testing.T) {
 				}
 				continue
 			}
-			kind := kinds.Find(c.Old["apiVersion"].(string), c.Old["kind"].(string))
+			kind, _ := kinds.Find(c.Old["apiVersion"].(string), c.Old["kind"].(string))
 			if kind == nil {
 				t.Errorf("%s: the kind is not known", c.Name)
 				continue

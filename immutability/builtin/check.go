@@ -7,6 +7,7 @@ import (
 
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
+	lockschema "github.com/fieldlock/fieldlock/internal/schema"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
@@ -56,28 +57,19 @@ func Identity(newObj, oldObj map[string]any) Verdict {
 	is, was := text(newObj, "metadata", "uid"), text(oldObj, "metadata", "uid")
 	switch {
 	case is == "" || is == was:
-		return Verdict{}
+		return Verdict{checked: true}
 	case oldObj == nil:
-		return Verdict{Unknown: []Remark{{uidRow.Path, "a server-side apply refuses to create an object with a uid, a client-side apply ignores the uid; leave it out"}}}
+		return Verdict{checked: true, Unknown: []Remark{{uidRow.Path, "a server-side apply refuses to create an object with a uid, a client-side apply ignores the uid; leave it out"}}}
 	case was == "":
-		return Verdict{Unknown: []Remark{{uidRow.Path, "the server refuses any uid but the object's own; leave it out"}}}
+		return Verdict{checked: true, Unknown: []Remark{{uidRow.Path, "the server refuses any uid but the object's own; leave it out"}}}
 	}
-	v := Violation{Path: uidRow.Path, Message: uidRow.Message, Cause: uidRow.Cause, row: &uidRow}
-	v.Lock, v.Old, v.HasOld, v.New, v.HasNew = immutability.Immutable, was, true, is, true
-	return Verdict{Violations: []Violation{v}}
-}
-
-// Edit returns a change to the manifest that makes a replacement unnecessary, "" where there is none.
-func (v *Violation) Edit() string {
-	if v.row == nil {
-		return ""
-	}
-	return v.row.Edit
+	v := uidRow.violation(immutability.Violation{Lock: immutability.LockImmutable, Old: was, HasOld: true, New: is, HasNew: true})
+	return Verdict{checked: true, Violations: []Violation{v}}
 }
 
 // uidRow is the lock of every kind's uid. Deleting and creating the object does not help.
 var uidRow = Row{
-	Path: "metadata.uid", Lock: string(immutability.Immutable), Cause: "metadata.uid",
+	Path: "metadata.uid", Lock: string(immutability.LockImmutable), Cause: "metadata.uid",
 	Message: defaultText,
 	Edit:    "in the manifest, leave metadata.uid out: the server gives each object its own",
 }
@@ -96,13 +88,13 @@ func (k *Kind) finish(v *Verdict, newObj, oldObj map[string]any) {
 		v.Notes = nil // nothing of a refused change is accepted
 	}
 	for i := range v.Violations {
-		found := &v.Violations[i]
-		if jsonvalue.Equal(found.New, found.Old) && !names(newObj, found.Path) && !names(oldObj, found.Path) {
+		path, found := v.Violations[i].Path, &v.Violations[i].Broken
+		if jsonvalue.Equal(found.New, found.Old) && !names(newObj, path) && !names(oldObj, path) {
 			// The value is the server's: a rule refuses it together with another field.
 			found.New, found.HasNew, found.Old, found.HasOld = nil, false, nil, false
 		}
-		found.New = written(newObj, found.Path, found.New)
-		found.Old = written(oldObj, found.Path, found.Old)
+		found.New = written(newObj, path, found.New)
+		found.Old = written(oldObj, path, found.Old)
 		for j := range found.Differences {
 			d := &found.Differences[j]
 			d.New = written(newObj, d.Path.String(), d.New)
@@ -182,7 +174,7 @@ func newCheck(fields *field, row Row) (*check, error) {
 		for i, word := range row.source.Update {
 			words[i] = word
 		}
-		marks[immutability.KeyUpdate] = words
+		marks[lockschema.KeyUpdate] = words
 	} else {
 		marks["x-kubernetes-"+row.Lock] = true
 	}
@@ -242,7 +234,14 @@ func (c *check) words(newObj, oldObj map[string]any) []Violation {
 }
 
 func (c *check) violation(v immutability.Violation) Violation {
-	return Violation{Violation: v, Path: v.Path.String(), Rule: c.row.Rule, Message: c.row.Message, Cause: c.row.Cause, row: &c.row}
+	found := c.row.violation(v)
+	found.Path = v.Path.String()
+	return found
+}
+
+// violation returns the violation of a row at its path.
+func (r *Row) violation(v immutability.Violation) Violation {
+	return Violation{Path: r.Path, Broken: v, Rule: r.Rule, Message: r.Message, Cause: r.Cause, Edit: r.Edit, row: r}
 }
 
 // eachDifference makes a violation of each difference.
@@ -263,7 +262,7 @@ func (c *check) at(u *update) Violation {
 	v.Lock = lockRule
 	v.New, v.HasNew = lookup(u.applied, c.steps)
 	v.Old, v.HasOld = lookup(u.stored, c.steps)
-	return Violation{Violation: v, Path: c.row.Path, Rule: c.row.Rule, Message: c.row.Message, Cause: c.row.Cause, row: &c.row}
+	return c.row.violation(v)
 }
 
 // annotations compares the annotations that the row locks.
@@ -283,7 +282,7 @@ func (c *check) annotations(newObj, oldObj map[string]any) []Violation {
 			continue
 		}
 		var v immutability.Violation
-		v.Lock = immutability.Immutable
+		v.Lock = immutability.LockImmutable
 		v.New, v.HasNew = is[key]
 		v.Old, v.HasOld = was[key]
 		if text(is, key) == text(was, key) && (v.HasNew == v.HasOld || !c.row.source.Presence) {
@@ -293,10 +292,9 @@ func (c *check) annotations(newObj, oldObj map[string]any) []Violation {
 		if !v.HasOld {
 			change = "add"
 		}
-		found := Violation{
-			Violation: v, Path: "metadata.annotations[" + key + "]", Cause: c.row.source.Cause,
-			Message: strings.ReplaceAll(c.row.Message, "{change}", change), row: &c.row,
-		}
+		found := c.row.violation(v)
+		found.Path, found.Cause = "metadata.annotations["+key+"]", c.row.source.Cause
+		found.Message = strings.ReplaceAll(c.row.Message, "{change}", change)
 		if found.Cause == "" {
 			found.Cause = found.Path
 		}
@@ -305,24 +303,32 @@ func (c *check) annotations(newObj, oldObj map[string]any) []Violation {
 	return all
 }
 
-// Verdict is what an API server would say to an apply.
+// Verdict is what an API server would say to an apply. The zero Verdict is that of an update that was not checked, which is
+// not allowed.
 type Verdict struct {
 	// Violations are the refused fields, sorted by path.
 	Violations []Violation
 	// Unknown lists what only the cluster can decide; Notes what is accepted without effect.
 	Unknown, Notes []Remark
+
+	checked bool
 }
+
+// Allowed reports whether the update was checked and nothing is known to refuse it. Unknown may still be refused.
+func (v Verdict) Allowed() bool { return v.checked && len(v.Violations) == 0 }
 
 // Violation is a field that the server refuses.
 type Violation struct {
-	immutability.Violation // Lock is "rule" for a CEL rule
-
-	// Path is the field, a path of the object. It shadows the path of the embedded violation.
+	// Path is the field, a path of the object.
 	Path string
+	// Broken is the lock that is broken, with the values of the field; its Lock is "rule" for a CEL rule.
+	Broken immutability.Violation
 	// Rule is the CEL rule that is false; "" for a word.
 	Rule string
 	// Message is the server's text, and Cause the path that it names, which can differ from Path.
 	Message, Cause string
+	// Edit is a change to the manifest that makes a replacement unnecessary; usually "".
+	Edit string
 
 	row *Row
 }

@@ -140,7 +140,10 @@ func TestCheckLive(t *testing.T) {
 		t.Fatal(err)
 	}
 	const claim = "{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: a, namespace: b}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: %s}}}, status: {phase: Pending}}"
-	kind := kinds.Find("v1", "PersistentVolumeClaim")
+	kind, ok := kinds.Find("v1", "PersistentVolumeClaim")
+	if !ok {
+		t.Fatal("there is no PersistentVolumeClaim")
+	}
 	newObj, oldObj := objectOf(t, fmt.Sprintf(claim, "2Gi")), objectOf(t, fmt.Sprintf(claim, "1Gi"))
 	if v := kind.CheckLive(newObj, oldObj); len(v.Violations) != 1 || len(v.Unknown) != 0 {
 		t.Errorf("in a cluster: %+v", v)

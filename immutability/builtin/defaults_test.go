@@ -40,7 +40,7 @@ func TestWrittenDefaults(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		kind := kinds.Find(c.apiVersion, c.kind)
+		kind, _ := kinds.Find(c.apiVersion, c.kind)
 		if kind == nil {
 			t.Fatalf("%s of %s is not known", c.kind, c.apiVersion)
 		}

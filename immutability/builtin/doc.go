@@ -2,7 +2,7 @@
 //
 //	kinds, err := builtin.For("1.36")
 //	...
-//	kind := kinds.Find("apps/v1", "Deployment") // nil: not a built-in kind
+//	kind, _ := kinds.Find("apps/v1", "Deployment") // nil: not a built-in kind
 //	verdict := kind.Check(newObj, oldObj)       // the objects as their manifests have them
 //	if len(verdict.Violations) > 0 {
 //		replacement := kind.Replacement(newObj, oldObj, verdict)

@@ -36,11 +36,14 @@ spec:
   - metadata: {name: data}
     spec: {resources: {requests: {storage: 10Gi}}}
 `)
-	kind := kinds.Find("apps/v1", "StatefulSet")
+	kind, ok := kinds.Find("apps/v1", "StatefulSet")
+	if !ok {
+		log.Fatal("StatefulSets are not built in")
+	}
 	verdict := kind.Check(newObj, oldObj)
 	for _, v := range verdict.Violations {
-		fmt.Println(v.Path, v.Lock)
-		for _, d := range v.Differences {
+		fmt.Println(v.Path, v.Broken.Lock)
+		for _, d := range v.Broken.Differences {
 			fmt.Printf("  %s: %v, was %v\n", d.Path, d.New, d.Old)
 		}
 	}

@@ -4,8 +4,8 @@ import (
 	"reflect"
 	"slices"
 
-	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
+	lockschema "github.com/fieldlock/fieldlock/internal/schema"
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	certificatesv1 "k8s.io/api/certificates/v1"
@@ -153,7 +153,7 @@ func (f *field) schema(steps []step, marks map[string]any) *spec.Schema {
 		s.Type = []string{"array"}
 		s.Items = &spec.SchemaOrArray{Schema: f.items.schema(steps[1:], marks)}
 		if len(f.keys) > 0 {
-			s.AddExtension(immutability.KeyListType, "map")
+			s.AddExtension(lockschema.KeyListType, "map")
 			keys := make([]any, len(f.keys))
 			for i, key := range f.keys {
 				keys[i] = key
@@ -161,7 +161,7 @@ func (f *field) schema(steps []step, marks map[string]any) *spec.Schema {
 					s.Items.Schema.SetProperty(key, *spec.StringProperty())
 				}
 			}
-			s.AddExtension(immutability.KeyListMapKeys, keys)
+			s.AddExtension(lockschema.KeyListMapKeys, keys)
 		}
 	case eachValue:
 		s.Type = []string{"object"}
@@ -178,7 +178,7 @@ func (f *field) describeBelow(s *spec.Schema) {
 	if f.set {
 		s.Type = []string{"array"}
 		s.Items = &spec.SchemaOrArray{Schema: spec.StringProperty()}
-		s.AddExtension(immutability.KeyListType, "set")
+		s.AddExtension(lockschema.KeyListType, "set")
 	}
 	if f.values != nil {
 		s.Type = []string{"object"}
@@ -242,7 +242,7 @@ func goTypes() map[schema.GroupKind]reflect.Type {
 }
 
 // Missing returns the path of a field that obj lacks and without which no API server stores an object of the kind, such as
-// the selector of a Deployment; "" if there is none. So it tells a patch from an object. Of versions that are gone, whose
+// the selector of a Deployment; "" if there is none. It distinguishes a patch from an object. For versions that are gone, whose
 // fields had other defaults, it returns "".
 func (k *Kind) Missing(obj map[string]any) string {
 	gv, err := schema.ParseGroupVersion(text(obj, "apiVersion"))

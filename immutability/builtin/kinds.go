@@ -94,14 +94,15 @@ func (k *Kinds) Minor() string { return minorName(k.minor) }
 // All returns the kinds that the minor serves, sorted by group and kind.
 func (k *Kinds) All() []*Kind { return slices.Clone(k.all) }
 
-// Find returns the kind of an object, nil for one that is not built in. A version that the minor does not serve is
+// Find returns the kind of an object; ok is false for one that is not built in. A version that the minor does not serve is
 // found as the newest known minor has it, one that is gone as the version that replaced it.
-func (k *Kinds) Find(apiVersion, kind string) *Kind {
+func (k *Kinds) Find(apiVersion, kind string) (found *Kind, ok bool) {
 	gv, err := schema.ParseGroupVersion(apiVersion)
 	if err != nil {
-		return nil
+		return nil, false
 	}
-	return k.byGVK[gv.WithKind(kind)]
+	found, ok = k.byGVK[gv.WithKind(kind)]
+	return found, ok
 }
 
 // Lookup returns the kinds with a name: a kind, plural or short name in any case, with ".group" where needed, such as

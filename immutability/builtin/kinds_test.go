@@ -59,7 +59,7 @@ func TestZeroValues(t *testing.T) {
 				t.Fatal(err)
 			}
 			newObj, oldObj := objectOf(t, row.newObj), objectOf(t, row.oldObj)
-			kind := kinds.Find(text(newObj, "apiVersion"), text(newObj, "kind"))
+			kind, _ := kinds.Find(text(newObj, "apiVersion"), text(newObj, "kind"))
 			for _, pair := range [][2]map[string]any{{newObj, oldObj}, {oldObj, newObj}} {
 				if v := kind.Check(pair[0], pair[1]); len(v.Violations)+len(v.Unknown) > 0 {
 					t.Errorf("%s, %s: %+v: %s", minor, kind.Kind, v, row.reason)
@@ -77,8 +77,9 @@ func TestRemovedAnnotation(t *testing.T) {
 	}
 	const claim = "{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: a, namespace: b%s}, spec: {resources: {requests: {storage: 1Gi}}}}"
 	oldObj := objectOf(t, fmt.Sprintf(claim, ", annotations: {a: b, c: d, volume.beta.kubernetes.io/storage-class: x, y: z, z: z}"))
-	v := kinds.Find("v1", "PersistentVolumeClaim").Check(objectOf(t, fmt.Sprintf(claim, "")), oldObj)
-	if len(v.Violations) != 1 || v.Violations[0].Path != "metadata.annotations[volume.beta.kubernetes.io/storage-class]" || v.Violations[0].Message == "" || !v.Violations[0].HasOld || v.Violations[0].HasNew {
+	kind, _ := kinds.Find("v1", "PersistentVolumeClaim")
+	v := kind.Check(objectOf(t, fmt.Sprintf(claim, "")), oldObj)
+	if len(v.Violations) != 1 || v.Violations[0].Path != "metadata.annotations[volume.beta.kubernetes.io/storage-class]" || v.Violations[0].Message == "" || !v.Violations[0].Broken.HasOld || v.Violations[0].Broken.HasNew {
 		t.Errorf("%+v", v)
 	}
 }
@@ -90,7 +91,8 @@ func TestNamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got []string
-	for _, row := range kinds.Find("flowcontrol.apiserver.k8s.io/v1", "FlowSchema").Rows() {
+	schemas, _ := kinds.Find("flowcontrol.apiserver.k8s.io/v1", "FlowSchema")
+	for _, row := range schemas.Rows() {
 		got = append(got, row.Path+" "+row.Lock+" "+row.When)
 	}
 	for _, want := range []string{"spec immutable self.metadata.name in ['catch-all']", "spec immutable self.metadata.name in ['exempt']"} {
@@ -98,7 +100,8 @@ func TestNamed(t *testing.T) {
 			t.Errorf("%q lacks %q", got, want)
 		}
 	}
-	for _, row := range kinds.Find("v1", "ConfigMap").Rows() {
+	maps, _ := kinds.Find("v1", "ConfigMap")
+	for _, row := range maps.Rows() {
 		if strings.Contains(row.When, "self.metadata.name") {
 			t.Errorf("%s is for every name, not for %q", row.Path, row.When)
 		}
@@ -202,12 +205,29 @@ func TestFind(t *testing.T) {
 		{"apps/v1", "Widget", ""},
 		{"a/b/c", "Deployment", ""},
 	} {
-		kind := kinds.Find(c.apiVersion, c.kind)
+		kind, _ := kinds.Find(c.apiVersion, c.kind)
 		switch {
 		case c.minor == "" && kind != nil:
 			t.Errorf("%s %s: found %+v", c.apiVersion, c.kind, kind)
 		case c.minor != "" && (kind == nil || minorName(kind.minor) != c.minor):
 			t.Errorf("%s %s: %+v, want minor %s", c.apiVersion, c.kind, kind, c.minor)
 		}
+	}
+}
+
+// TestZeroVerdict: an update that nobody checked is not allowed.
+func TestZeroVerdict(t *testing.T) {
+	kinds, err := For("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	kind, ok := kinds.Find("v1", "ConfigMap")
+	if !ok {
+		t.Fatal("a ConfigMap is not built in")
+	}
+	obj := map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "a", "uid": "1"}}
+	other := map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "a", "uid": "2"}}
+	if (Verdict{}).Allowed() || !kind.Check(obj, obj).Allowed() || kind.Check(other, obj).Allowed() {
+		t.Error("the zero verdict and that of another uid refuse, that of no change allows")
 	}
 }

@@ -35,7 +35,7 @@ func TestMoved(t *testing.T) {
 		{"no selector in one version", deployment("apps/v1", other), deployment("apps/v1", ""), 1, 0},
 		{"back to the old version", deployment("extensions/v1beta1", other), deployment("apps/v1", ""), 0, 1},
 	} {
-		kind := kinds.Find("apps/v1", "Deployment")
+		kind, _ := kinds.Find("apps/v1", "Deployment")
 		v := kind.Check(c.newObj, c.oldObj)
 		if len(v.Violations) != c.violations || len(v.Unknown) != c.unsure {
 			t.Errorf("%s: %d violations, unknown %+v", c.name, len(v.Violations), v.Unknown)
@@ -53,11 +53,12 @@ func TestMoved(t *testing.T) {
 		newUID, oldUID   string
 		unknown, refused bool
 	}{{"", "", false, false}, {", uid: x", ", uid: x", false, false}, {", uid: x", "", true, false}, {", uid: x", ", uid: z", false, true}, {"", ", uid: x", false, false}} {
-		v := kinds.Find("v1", "ConfigMap").Check(with(c.newUID), with(c.oldUID))
+		kind, _ := kinds.Find("v1", "ConfigMap")
+		v := kind.Check(with(c.newUID), with(c.oldUID))
 		if got := len(v.Unknown) == 1 && v.Unknown[0].Path == "metadata.uid"; got != c.unknown {
 			t.Errorf("%q after %q: unknown %+v", c.newUID, c.oldUID, v.Unknown)
 		}
-		if got := len(v.Violations) == 1 && v.Violations[0].Path == "metadata.uid" && v.Violations[0].Lock == "immutable"; got != c.refused {
+		if got := len(v.Violations) == 1 && v.Violations[0].Path == "metadata.uid" && v.Violations[0].Broken.Lock == "immutable"; got != c.refused {
 			t.Errorf("%q after %q: violations %+v", c.newUID, c.oldUID, v.Violations)
 		}
 	}

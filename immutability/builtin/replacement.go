@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/fieldlock/fieldlock/internal/shell"
+	"github.com/fieldlock/fieldlock/internal/tool"
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
@@ -15,7 +16,7 @@ type Replacement struct {
 	// Cost is the worst effect of deleting the object with the default cascade and creating it again: "none",
 	// "restart", "downtime", "data", "cascade" or "unknown".
 	Cost string
-	// Requested is true when the object asks its tool for a replacement, see Requested.
+	// Requested is true if the object asks the tool that deploys it for a replacement (Argo CD, Flux, kapp).
 	Requested bool
 	// Message is the reason for the cost.
 	Message string
@@ -27,7 +28,7 @@ type Replacement struct {
 
 // Replacement returns how to get the violations of verdict through.
 func (k *Kind) Replacement(newObj, oldObj map[string]any, verdict Verdict) Replacement {
-	r := Replacement{Cost: k.source.Cost, Requested: Requested(newObj), Message: k.source.Why}
+	r := Replacement{Cost: k.source.Cost, Requested: tool.Requested(newObj), Message: k.source.Why}
 	if r.Cost == "" {
 		r.Cost = "unknown"
 	}
@@ -121,61 +122,4 @@ func largerClaims(newObj, oldObj map[string]any) iter.Seq2[string, string] {
 			}
 		}
 	}
-}
-
-// Requested reports whether an object asks its tool to replace it where an update is refused:
-//   - Argo CD: the sync options Force=true and Replace=true together; Replace=true alone is a PUT, which is refused too;
-//   - Flux: the label or annotation kustomize.toolkit.fluxcd.io/force: enabled;
-//   - kapp: kapp.k14s.io/update-strategy: fallback-on-replace or always-replace.
-//
-// It works for objects of any kind. The sources are in docs/replacements.md.
-func Requested(obj map[string]any) bool {
-	annotations := object(obj, "metadata", "annotations")
-	options := text(annotations, "argocd.argoproj.io/sync-options")
-	if has(options, "Force=true") && has(options, "Replace=true") {
-		return true
-	}
-	const force = "kustomize.toolkit.fluxcd.io/force"
-	for _, marks := range []map[string]any{annotations, object(obj, "metadata", "labels")} {
-		if strings.EqualFold(text(marks, force), "enabled") {
-			return true
-		}
-	}
-	switch text(annotations, "kapp.k14s.io/update-strategy") {
-	case "fallback-on-replace", "always-replace":
-		return true
-	}
-	return false
-}
-
-// Recreated reports whether a tool creates the object anew each time, so that nothing is updated:
-//   - an object without a name and with metadata.generateName;
-//   - a hook of Helm, which Helm only ever creates;
-//   - a hook of Argo CD that is deleted before the next one is made or after it succeeded.
-//
-// The sources are in docs/replacements.md.
-func Recreated(obj map[string]any) bool {
-	metadata := object(obj, "metadata")
-	if text(metadata, "name") == "" && text(metadata, "generateName") != "" {
-		return true
-	}
-	annotations := object(metadata, "annotations")
-	if text(annotations, "helm.sh/hook") != "" {
-		return true
-	}
-	if hook := text(annotations, "argocd.argoproj.io/hook"); hook != "" && !has(hook, "Skip") {
-		policy := text(annotations, "argocd.argoproj.io/hook-delete-policy")
-		return policy == "" || has(policy, "BeforeHookCreation") || has(policy, "HookSucceeded")
-	}
-	return false
-}
-
-// has reports whether a list of words separated by commas has a word.
-func has(list, word string) bool {
-	for _, w := range strings.Split(list, ",") {
-		if strings.TrimSpace(w) == word {
-			return true
-		}
-	}
-	return false
 }

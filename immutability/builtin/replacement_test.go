@@ -75,7 +75,7 @@ func TestReplacement(t *testing.T) {
 			if err := yaml.Unmarshal([]byte(c.old), &oldObj); err != nil {
 				t.Fatal(err)
 			}
-			kind := kinds.Find(newObj["apiVersion"].(string), newObj["kind"].(string))
+			kind, _ := kinds.Find(newObj["apiVersion"].(string), newObj["kind"].(string))
 			r := kind.Replacement(newObj, oldObj, kind.Check(newObj, oldObj))
 			if !strings.Contains(r.Message, c.message) || len(r.How) < len(c.how) {
 				t.Fatalf("%s: got %+v", c.reason, r)
@@ -96,7 +96,7 @@ func TestReplacementCost(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]string{"NetworkPolicy": "unknown", "Ingress": "unknown"} {
-		kind := kinds.Find("networking.k8s.io/v1", name)
+		kind, _ := kinds.Find("networking.k8s.io/v1", name)
 		if r := kind.Replacement(map[string]any{}, map[string]any{}, builtin.Verdict{}); r.Cost != want {
 			t.Errorf("%s: the cost is %q, want %q", name, r.Cost, want)
 		}

@@ -19,7 +19,7 @@ func TestMissing(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, c := range cases {
-			kind := kinds.Find(text(c.Old, "apiVersion"), text(c.Old, "kind"))
+			kind, _ := kinds.Find(text(c.Old, "apiVersion"), text(c.Old, "kind"))
 			if kind == nil {
 				continue
 			}
@@ -62,7 +62,7 @@ func TestMissingPartial(t *testing.T) {
 		{"{apiVersion: rbac.authorization.k8s.io/v1, kind: RoleBinding, subjects: []}", "roleRef.kind"},
 	} {
 		object := objectOf(t, c.object)
-		kind := kinds.Find(text(object, "apiVersion"), text(object, "kind"))
+		kind, _ := kinds.Find(text(object, "apiVersion"), text(object, "kind"))
 		if got := kind.Missing(object); got != c.want {
 			t.Errorf("%s: %q, want %q", c.object, got, c.want)
 		}

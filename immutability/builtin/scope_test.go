@@ -24,8 +24,8 @@ func TestScopes(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		kind := known[minor].Find(apiVersion, name)
-		if kind == nil {
+		kind, ok := known[minor].Find(apiVersion, name)
+		if !ok {
 			continue // of the kinds that no client updates, such as TokenReview
 		}
 		if seen[groupKind{minor, kind.Group, kind.Kind}] = true; kind.Namespaced != (scope == "Namespaced") {

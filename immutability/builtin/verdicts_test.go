@@ -44,7 +44,7 @@ func TestVerdicts(t *testing.T) {
 	var b strings.Builder
 	rules := map[string]int{} // rules are long: each is written out once
 	for _, c := range cases {
-		kind := kinds.Find(c.Old["apiVersion"].(string), c.Old["kind"].(string))
+		kind, _ := kinds.Find(c.Old["apiVersion"].(string), c.Old["kind"].(string))
 		if kind == nil {
 			continue
 		}
@@ -58,8 +58,8 @@ func TestVerdicts(t *testing.T) {
 				}
 				rule = fmt.Sprintf(" by rule %d", rules[v.Rule])
 			}
-			fmt.Fprintf(&b, "  %s %s%s: %s → %s\n", v.Path, v.Lock, rule, value(v.Old, v.HasOld), value(v.New, v.HasNew))
-			for _, d := range v.Differences {
+			fmt.Fprintf(&b, "  %s %s%s: %s → %s\n", v.Path, v.Broken.Lock, rule, value(v.Broken.Old, v.Broken.HasOld), value(v.Broken.New, v.Broken.HasNew))
+			for _, d := range v.Broken.Differences {
 				fmt.Fprintf(&b, "    %s: %s → %s\n", d.Path, value(d.Old, d.HasOld), value(d.New, d.HasNew))
 			}
 		}

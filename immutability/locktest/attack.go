@@ -12,20 +12,24 @@ import (
 )
 
 // AttackOption changes an attack.
-type AttackOption func(*attack)
+type AttackOption interface{ apply(*attack) }
 
 type attack struct {
 	seed     uint64
 	accepted []string
 }
 
-// Seed is what random updates are made from, 1 without this option. The same seed makes the same updates.
-func Seed(seed uint64) AttackOption { return func(a *attack) { a.seed = seed } }
+type attackOption func(*attack)
 
-// Accept lists holes that are known: paths of fields that may be removed, renamed or changed in spite of the locks there
-// and below ("spec.storage", "spec.nodes[*]"), or names of versions.
-func Accept(holes ...string) AttackOption {
-	return func(a *attack) { a.accepted = append(a.accepted, holes...) }
+func (o attackOption) apply(a *attack) { o(a) }
+
+// WithSeed sets what random updates are made from, 1 without this option. The same seed makes the same updates.
+func WithSeed(seed uint64) AttackOption { return attackOption(func(a *attack) { a.seed = seed }) }
+
+// WithAccepted lists holes that are known: paths of fields that may be removed, renamed or changed in spite of the locks
+// there and below ("spec.storage", "spec.nodes[*]"), or names of versions.
+func WithAccepted(holes ...string) AttackOption {
+	return attackOption(func(a *attack) { a.accepted = append(a.accepted, holes...) })
 }
 
 // accepts reports whether a hole at path is listed, or one above it.
@@ -44,7 +48,7 @@ func (k *Kind) Attack(t T, object any, options ...AttackOption) {
 	t.Helper()
 	a := &attack{seed: 1}
 	for _, option := range options {
-		option(a)
+		option.apply(a)
 	}
 	obj, err := k.object(object)
 	if err != nil {
@@ -62,7 +66,7 @@ func (k *Kind) Attack(t T, object any, options ...AttackOption) {
 			t.Errorf("%s: %v", b.Field, err)
 			continue
 		}
-		t.Errorf("updates get around what guards %s, through %s (seed %d; accept it with locktest.Accept(%q)):\n%s",
+		t.Errorf("updates get around what guards %s, through %s (seed %d; accept it with locktest.WithAccepted(%q)):\n%s",
 			b.Field, b.Through, a.seed, hole(b), text)
 	}
 }

@@ -78,7 +78,7 @@ func TestSchema(t *testing.T) {
 	}
 	k := locktest.Schema(t, s)
 	k.Run(t, []locktest.Update{{Name: "a", Old: `spec: {a: x}`, Patch: `spec: {a: z}`, Refused: []string{"spec.a"}}})
-	k.Attack(t, `spec: {a: x}`, locktest.Accept("spec"))
+	k.Attack(t, `spec: {a: x}`, locktest.WithAccepted("spec"))
 	r := &recorder{}
 	k.Attack(r, `spec: {a: x}`)
 	if len(r.messages) != 1 || !strings.Contains(r.messages[0], "spec.a, through spec ") {
@@ -91,7 +91,7 @@ func TestSeed(t *testing.T) {
 	databases := locktest.CRD(t, "testdata/databases.yaml")
 	var runs [2]recorder
 	for i := range runs {
-		databases.Attack(&runs[i], `spec: {engine: mysql, size: 4}`, locktest.Seed(7))
+		databases.Attack(&runs[i], `spec: {engine: mysql, size: 4}`, locktest.WithSeed(7))
 	}
 	if !slices.Equal(runs[0].messages, runs[1].messages) || len(runs[0].messages) != 2 {
 		t.Errorf("%q\n%q", runs[0].messages, runs[1].messages)

@@ -142,8 +142,8 @@ func TestWords(t *testing.T) {
 // TestOptions: all of them count; a hole covers what is below it.
 func TestOptions(t *testing.T) {
 	a := &attack{}
-	for _, option := range []AttackOption{Seed(7), Accept("spec.a", "spec.l"), Accept("status")} {
-		option(a)
+	for _, option := range []AttackOption{WithSeed(7), WithAccepted("spec.a", "spec.l"), WithAccepted("status")} {
+		option.apply(a)
 	}
 	if !reflect.DeepEqual(a, &attack{7, []string{"spec.a", "spec.l", "status"}}) {
 		t.Errorf("options %+v", a)
@@ -155,7 +155,7 @@ func TestOptions(t *testing.T) {
 	}
 	k := CRD(t, "testdata/databases.yaml")
 	var m messages
-	k.Attack(&m, `spec: {engine: postgres}`, Seed(7), Accept("spec.size"), Accept("spec.storage"))
+	k.Attack(&m, `spec: {engine: postgres}`, WithSeed(7), WithAccepted("spec.size"), WithAccepted("spec.storage"))
 	if len(m) > 0 {
 		t.Errorf("all holes are accepted: %q", m)
 	}

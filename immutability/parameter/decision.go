@@ -1,12 +1,9 @@
 package parameter
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
-	"unicode"
 )
 
 // Decision says what an operation would do. The zero Decision, which is that of an operation nobody decided on, allows nothing.
@@ -62,8 +59,6 @@ const (
 	RuleEnabling   Rule = "enabling"   // the parameter cannot switch a child instance on or off
 )
 
-var ruleOrder = []Rule{RuleUnknown, RuleDefinition, RuleImmutable, RuleRequired, RuleType, RuleTrigger, RuleEnabling}
-
 // Refusal is one reason against an operation.
 type Refusal struct {
 	Parameter string // "" where the mistake concerns no single parameter
@@ -81,35 +76,15 @@ func (r *Refusal) Unwrap() error { return r.Cause }
 // Refusals are the reasons against one operation, sorted by parameter, then by rule. None means that it is allowed.
 type Refusals []*Refusal
 
-// Add adds a refusal. The format continues the sentence that begins with the parameter's name, where there is one.
-func (r *Refusals) Add(name string, rule Rule, format string, args ...any) {
-	message := fmt.Sprintf(format, args...)
-	if name != "" {
-		message = fmt.Sprintf("parameter %q ", name) + message
-	}
-	*r = append(*r, &Refusal{Parameter: name, Rule: rule, Message: oneLine(message)})
-}
-
-// Sort sorts the refusals by parameter, then by rule.
-func (r Refusals) Sort() {
-	slices.SortStableFunc(r, func(a, b *Refusal) int {
-		return cmp.Or(cmp.Compare(a.Parameter, b.Parameter),
-			cmp.Compare(slices.Index(ruleOrder, a.Rule), slices.Index(ruleOrder, b.Rule)))
-	})
-}
-
-// Error joins the messages in one line.
-func (r Refusals) Error() string { return strings.Join(r.Messages(), "; ") }
-
-// Messages returns the messages in order, each once.
-func (r Refusals) Messages() []string {
-	var out []string
+// Error joins the messages in one line, each once.
+func (r Refusals) Error() string {
+	var messages []string
 	for _, refusal := range r {
-		if !slices.Contains(out, refusal.Message) {
-			out = append(out, refusal.Message)
+		if !slices.Contains(messages, refusal.Message) {
+			messages = append(messages, refusal.Message)
 		}
 	}
-	return out
+	return strings.Join(messages, "; ")
 }
 
 // Unwrap returns the refusals, for errors.As and errors.Is.
@@ -127,26 +102,6 @@ func (r Refusals) Err() error {
 		return nil
 	}
 	return r
-}
-
-// oneLine escapes what would break the line or control a terminal. Names and values are quoted already; texts that
-// templates bring along are not.
-func oneLine(message string) string {
-	if !strings.ContainsFunc(message, func(c rune) bool { return !unicode.IsPrint(c) }) {
-		return message
-	}
-	var out strings.Builder
-	for _, c := range message {
-		switch {
-		case unicode.IsPrint(c):
-			out.WriteRune(c)
-		case unicode.IsSpace(c):
-			out.WriteByte(' ')
-		default:
-			out.WriteString(strings.Trim(strconv.QuoteRuneToASCII(c), "'"))
-		}
-	}
-	return out.String()
 }
 
 // ReadError says why a document cannot be read.

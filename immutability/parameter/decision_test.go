@@ -11,7 +11,7 @@ import (
 
 // TestZeroDecision: an operation that nobody decided on is not allowed.
 func TestZeroDecision(t *testing.T) {
-	unread, err := kudo.Review([]byte("{"), nil, nil)
+	unread, err := kudo.Review(t.Context(), []byte("{"), nil, nil)
 	if err == nil {
 		t.Fatal("half a document is taken for an Instance")
 	}

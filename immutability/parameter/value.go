@@ -22,15 +22,6 @@ func Text(s string) Value { return Value{Text: s, Data: s} }
 // IsNull reports whether the value is null.
 func (v Value) IsNull() bool { return v.Data == nil }
 
-// IsStructured reports whether the value is a list or a map.
-func (v Value) IsStructured() bool {
-	switch v.Data.(type) {
-	case []any, map[string]any:
-		return true
-	}
-	return false
-}
-
 // MarshalJSON writes the decoded value, numbers with the digits that they were written with.
 func (v Value) MarshalJSON() ([]byte, error) {
 	var out bytes.Buffer

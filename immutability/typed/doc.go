@@ -18,4 +18,10 @@
 // What a json tag leaves out is absent on both sides: nil, empty and absent are the same where the field has omitempty. A
 // slice or map without omitempty is null or [], and these differ. Use x-kubernetes-normalize (in Go: +normalize=zero) for
 // the meaning of Semantic.DeepEqual.
+//
+// # Package unsafe
+//
+// Fields are read in place by package unsafe, at the offsets that package reflect gives. What the package takes for granted
+// beyond that, about slices, maps and stacks, is listed in memory.go with the tests that check it on a new version of Go.
+// Nothing is written through an unsafe pointer.
 package typed

@@ -16,7 +16,7 @@ import (
 )
 
 // comparer compares two values of one Go type, at a and b. If it reports true, encoding/json writes both as JSON that is
-// equal under the equality that the comparer was built for. False says nothing: the values may still be written alike.
+// equal under the equality that the comparer was built for. False means unknown: the values may still be written alike.
 type comparer interface {
 	equal(a, b unsafe.Pointer, depth int) bool
 }
@@ -120,18 +120,6 @@ func itemsOf(e *check.Equality) *check.Equality {
 type memory uintptr
 
 func (m memory) equal(a, b unsafe.Pointer, _ int) bool { return sameBytes(a, b, uintptr(m)) }
-
-func sameBytes(a, b unsafe.Pointer, size uintptr) bool {
-	switch size {
-	case 8:
-		return *(*uint64)(a) == *(*uint64)(b)
-	case 4:
-		return *(*uint32)(a) == *(*uint32)(b)
-	case 1:
-		return *(*uint8)(a) == *(*uint8)(b)
-	}
-	return unsafe.String((*byte)(a), size) == unsafe.String((*byte)(b), size)
-}
 
 // identity is memory for maps, functions and the like: the same one is equal.
 type identity = memory
@@ -238,13 +226,6 @@ func (l *array) equal(a, b unsafe.Pointer, depth int) bool {
 		}
 	}
 	return true
-}
-
-// header is a slice in memory.
-type header struct {
-	data unsafe.Pointer
-	len  int
-	_    int
 }
 
 // slice compares slices item by item. A nil slice is null, not empty.

@@ -83,14 +83,6 @@ func (c comparers) field(t reflect.Type, f jsonField, m check.Member, exact bool
 	return out, err
 }
 
-// lengthAt returns the length of the slice or map at p. Maps take one word.
-func lengthAt(p unsafe.Pointer, size uintptr) int {
-	if size == unsafe.Sizeof(uintptr(0)) {
-		return len(*(*map[string]struct{})(p))
-	}
-	return len(*(*[]struct{})(p))
-}
-
 // addFields adds the fields of t, which is at an offset of the outermost struct. All that encoding/json may write counts,
 // also what it leaves out because another field hides it.
 func (c comparers) addFields(s *structure, t reflect.Type, offset uintptr, e *check.Equality, exact bool, path string) error {

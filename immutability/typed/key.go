@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 	"unsafe"
 
-	"github.com/fieldlock/fieldlock/listtype"
+	"github.com/fieldlock/fieldlock/internal/listindex"
 )
 
 // keyField reads one key field of the items of a list-type map.
@@ -50,7 +50,7 @@ const (
 	keyUnknown // a number beyond int64
 )
 
-func keyFieldOf(object reflect.Type, fields map[string]jsonField, key *listtype.Key, path string) (keyField, error) {
+func keyFieldOf(object reflect.Type, fields map[string]jsonField, key *listindex.Key, path string) (keyField, error) {
 	f, ok := fields[key.Name]
 	if !ok {
 		return keyField{}, fmt.Errorf("%s: the Go type %s has no field for the list-map key %q", path, object, key.Name)

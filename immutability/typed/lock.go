@@ -7,11 +7,11 @@ import (
 	"unsafe"
 
 	"github.com/fieldlock/fieldlock/internal/check"
-	"github.com/fieldlock/fieldlock/normalize"
+	"github.com/fieldlock/fieldlock/internal/normalizer"
 )
 
 // lock proves that an update breaks nothing at one location and below it. The values of one Go type are at newVal and
-// oldVal; nil is a location that does not exist in the object. False says nothing: the update may be allowed.
+// oldVal; nil is a location that does not exist in the object. False means unknown: the update may be allowed.
 type lock interface {
 	keeps(newVal, oldVal unsafe.Pointer, depth int) bool
 }
@@ -21,7 +21,7 @@ type lock interface {
 type holder struct {
 	jsonField
 	normalized bool
-	presence   normalize.Property
+	presence   normalizer.Property
 }
 
 // absent reports whether a value counts as absent because it is normalized.
@@ -73,7 +73,7 @@ func (l *frozen) keeps(newVal, oldVal unsafe.Pointer, depth int) bool {
 // update keeps the words NoSet, NoUnset and NoModify.
 type update struct {
 	noSet, noUnset, noModify bool
-	equal                    *frozen // set if noModify
+	equal                    *frozen // always set
 	inner                    lock    // nil for none
 	set                      func(p unsafe.Pointer) setness
 }
@@ -221,7 +221,7 @@ func (k *locker) container(t reflect.Type, n *check.ContainerNode, path string) 
 	return nil, fmt.Errorf("%s: the schema has locks inside an object or list, and the Go type is %s", path, t)
 }
 
-// pointed keeps what a pointer points to; nil is null, which frees what is below as absent does.
+// pointed keeps what a pointer points to; nil is null: as for absent values, locks below it do not apply.
 type pointed struct{ inner lock }
 
 func (l *pointed) keeps(newVal, oldVal unsafe.Pointer, depth int) bool {
@@ -347,7 +347,7 @@ func (l *structFields) onlyTexts() []uintptr {
 
 func (l *structFields) keeps(newVal, oldVal unsafe.Pointer, depth int) bool {
 	if newVal == nil || oldVal == nil {
-		return true // the container comes or goes, which frees what is in it
+		return true // the container is added or removed: locks below do not apply
 	}
 	for i := range l.fields {
 		f := &l.fields[i]

@@ -85,9 +85,10 @@ func CompileType(v *immutability.Validator, t reflect.Type) (*Plan, error) {
 		return nil, fmt.Errorf("%s is not a struct: give the type of an API object", t)
 	}
 	k := locker{comparers: comparers{}, built: map[lockKey]lock{}}
-	container, ok := v.Root().(*check.ContainerNode)
+	locks := checkerOf(v).Root()
+	container, ok := locks.(*check.ContainerNode)
 	if !ok {
-		return nil, fmt.Errorf("the root of the schema is %T: locks are below it", v.Root())
+		return nil, fmt.Errorf("the root of the schema is %T: locks are below it", locks)
 	}
 	root, err := k.container(t, container, t.String())
 	if err != nil {
@@ -95,6 +96,15 @@ func CompileType(v *immutability.Validator, t reflect.Type) (*Plan, error) {
 	}
 	p.root = root
 	return p, nil
+}
+
+// checkerOf returns the compiled locks of v. They are a field that is not exported, since its type is internal.
+func checkerOf(v *immutability.Validator) *check.Checker {
+	checker := reflect.ValueOf(v).Elem().FieldByName("checker")
+	if checker.Type() != reflect.TypeFor[*check.Checker]() {
+		panic(fmt.Sprintf("typed: the locks of a validator are a %s", checker.Type()))
+	}
+	return (*check.Checker)(checker.UnsafePointer())
 }
 
 // Check compares two objects of the plan's type, given as pointers; nil is an object without fields. It returns an error
@@ -119,7 +129,7 @@ func (p *Plan) ValidateUpdate(newObj, oldObj any) field.ErrorList {
 	return errorList(p.Check(newObj, oldObj))
 }
 
-// accepts proves that an update breaks nothing. False says nothing.
+// accepts proves that an update breaks nothing. False means unknown.
 func (p *Plan) accepts(newObj, oldObj unsafe.Pointer) bool {
 	if p.root == nil {
 		return true

@@ -329,11 +329,13 @@ func TestLocksOfKinds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := LocksOfKinds([]*builtin.Kind{kinds.Find("v1", "Secret"), kinds.Find("batch/v1", "Job")})
+	secret, _ := kinds.Find("v1", "Secret")
+	job, _ := kinds.Find("batch/v1", "Job")
+	l := LocksOfKinds([]*builtin.Kind{secret, job})
 	if len(l.Groups) != 2 || l.Groups[1].Kind != "Job" || !slices.Equal(l.Groups[1].Versions, []string{"batch/v1"}) || l.Groups[1].Name != "batch/v1" || len(l.Fields) != len(l.Groups[0].Fields)+len(l.Groups[1].Fields) {
 		t.Errorf("groups %+v", l.Groups)
 	}
-	for i, row := range kinds.Find("batch/v1", "Job").Rows() {
+	for i, row := range job.Rows() {
 		f := l.Groups[1].Fields[i]
 		if f.APIVersion != "batch/v1" || f.Kind != "Job" || f.Path != row.Path || strings.Join(f.Locks, ",") != row.Lock || f.Rule != row.Rule || f.When != row.When || !slices.Equal(f.Except, row.Except) || f.Message != row.Message || f.Unknown != row.Unknown || f.Note != row.Note || f.Holes == nil {
 			t.Errorf("%+v is listed as %+v", row, f)

@@ -46,7 +46,7 @@ func ExportPolicy(s *spec.Schema) (Policy, error) {
 				continue
 			}
 			frozen[l] = frozen[l] || lock == schema.Immutable
-			message := fmt.Sprintf("%s: %s", l.Path, immutability.Lock(lock).Refusal())
+			message := fmt.Sprintf("%s: %s", l.Path, lock.Refusal())
 			out.Validations = append(out.Validations, PolicyValidation{[]LockAt{lockAt(l, lock)}, text, message})
 		}
 	}

@@ -4,9 +4,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/fieldlock/fieldlock/internal/listindex"
+	"github.com/fieldlock/fieldlock/internal/normalizer"
 	"github.com/fieldlock/fieldlock/internal/schema"
-	"github.com/fieldlock/fieldlock/listtype"
-	"github.com/fieldlock/fieldlock/normalize"
 )
 
 // Options say how a schema is compiled.
@@ -17,7 +17,7 @@ type Options struct {
 
 // Compile turns a schema without mistakes into a checker. normal normalizes the same schema. It returns nil if the
 // schema has no locks. Parts without locks compile to nothing.
-func Compile(t *schema.Tree, normal *normalize.Normalizer, o Options) *Checker {
+func Compile(t *schema.Tree, normal *normalizer.Normalizer, o Options) *Checker {
 	locked := t.Holding(func(l *schema.Location) bool { return l.Marks.Locked() })
 	if !locked[t.Root] {
 		return nil
@@ -38,11 +38,11 @@ func Compile(t *schema.Tree, normal *normalize.Normalizer, o Options) *Checker {
 }
 
 // presenceOf finds what the normalizer of the same schema says about each property.
-func presenceOf(root *schema.Location, n *normalize.Normalizer) map[*schema.Location]normalize.Property {
-	presence := map[*schema.Location]normalize.Property{}
+func presenceOf(root *schema.Location, n *normalizer.Normalizer) map[*schema.Location]normalizer.Property {
+	presence := map[*schema.Location]normalizer.Property{}
 	seen := map[*schema.Body]bool{}
-	var visit func(l *schema.Location, n *normalize.Normalizer)
-	visit = func(l *schema.Location, n *normalize.Normalizer) {
+	var visit func(l *schema.Location, n *normalizer.Normalizer)
+	visit = func(l *schema.Location, n *normalizer.Normalizer) {
 		if l == nil || n.Empty() || seen[l.Body] {
 			return
 		}
@@ -60,7 +60,7 @@ func presenceOf(root *schema.Location, n *normalize.Normalizer) map[*schema.Loca
 
 type compiler struct {
 	locked             map[*schema.Location]bool // a lock is on it or below it
-	presence           map[*schema.Location]normalize.Property
+	presence           map[*schema.Location]normalizer.Property
 	ordered, unordered *equalities
 	ignore             bool
 	redactions         *redactions
@@ -197,8 +197,8 @@ func (c *compiler) list(l *schema.Location) List {
 }
 
 // keysOf returns the keys of a list-type map with the defaults of its item schema.
-func keysOf(l *schema.Location) listtype.Keys {
-	keys := make(listtype.Keys, len(l.Marks.ListMapKeys))
+func keysOf(l *schema.Location) listindex.Keys {
+	keys := make(listindex.Keys, len(l.Marks.ListMapKeys))
 	for i, name := range l.Marks.ListMapKeys {
 		keys[i].Name = name
 		if p := l.KeyField(name); p != nil {
@@ -225,11 +225,11 @@ type equalities struct {
 	ignoreOrder bool
 	special     map[*schema.Location]bool // differs from JSON equality, itself or below
 	unordered   map[*schema.Location]bool // has lists without order, itself or below
-	presence    map[*schema.Location]normalize.Property
+	presence    map[*schema.Location]normalizer.Property
 	built       map[*schema.Location]*Equality
 }
 
-func newEqualities(t *schema.Tree, presence map[*schema.Location]normalize.Property, ignoreOrder bool) *equalities {
+func newEqualities(t *schema.Tree, presence map[*schema.Location]normalizer.Property, ignoreOrder bool) *equalities {
 	unordered := func(l *schema.Location) bool {
 		return l.Marks.ListType == schema.ListSet || ignoreOrder && l.Marks.ListType == schema.ListMap
 	}

@@ -4,8 +4,8 @@ import (
 	"hash/maphash"
 
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
-	"github.com/fieldlock/fieldlock/listtype"
-	"github.com/fieldlock/fieldlock/normalize"
+	"github.com/fieldlock/fieldlock/internal/listindex"
+	"github.com/fieldlock/fieldlock/internal/normalizer"
 )
 
 // Equality says when two values of one location are equal, as the documentation of package immutability defines it: as
@@ -29,7 +29,7 @@ type ObjectEquality struct {
 // Member says how the values of a property compare and which of them count as absent.
 type Member struct {
 	Equality *Equality
-	Presence normalize.Property
+	Presence normalizer.Property
 }
 
 // ListKind says how lists compare.
@@ -46,7 +46,7 @@ const (
 type ListEquality struct {
 	Kind  ListKind
 	Items *Equality
-	Keys  listtype.Keys // of ByKey
+	Keys  listindex.Keys // of ByKey
 }
 
 func (o *ObjectEquality) member(key string) Member {
@@ -199,7 +199,7 @@ func (m *Memo) equalSets(items *Equality, a, b []any) bool {
 	for i < len(a) && m.likely(items, a[i], b[i]) && m.Equal(items, a[i], b[i]) {
 		i++
 	}
-	return i == len(a) || listtype.EqualSets(a[i:], b[i:], m.items(items))
+	return i == len(a) || listindex.EqualSets(a[i:], b[i:], m.items(items))
 }
 
 // likely reports whether a and b may be equal under e, as far as their hashes tell.
@@ -226,7 +226,7 @@ func (m *Memo) equalByKey(l *ListEquality, a, b []any) bool {
 		return false
 	}
 	a, b = a[i:], b[i:]
-	at, ok := listtype.Match(b, a, &l.Keys)
+	at, ok := listindex.Match(b, a, &l.Keys)
 	if !ok {
 		return m.equalRepeated(l, a, b)
 	}
@@ -240,7 +240,7 @@ func (m *Memo) equalByKey(l *ListEquality, a, b []any) bool {
 
 // equalRepeated is equalByKey where a key may occur more than once.
 func (m *Memo) equalRepeated(l *ListEquality, a, b []any) bool {
-	index := listtype.NewIndex(a, &l.Keys)
+	index := listindex.NewIndex(a, &l.Keys)
 	due := make(map[int]int) // by the first index of a repeated key: the index of the item that comes next
 	for _, item := range b {
 		first := index.First(item)
@@ -259,10 +259,10 @@ func (m *Memo) equalRepeated(l *ListEquality, a, b []any) bool {
 	return true
 }
 
-// items returns the equality of list items for package listtype.
-func (m *Memo) items(e *Equality) listtype.Equality {
+// items returns the equality of list items for package listindex.
+func (m *Memo) items(e *Equality) listindex.Equality {
 	if e == nil {
-		return listtype.JSON{}
+		return listindex.JSON{}
 	}
 	return &itemEquality{m, e}
 }

@@ -7,9 +7,9 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
+	"github.com/fieldlock/fieldlock/internal/normalizer"
 	"github.com/fieldlock/fieldlock/internal/schema"
 	"github.com/fieldlock/fieldlock/internal/suite"
-	"github.com/fieldlock/fieldlock/normalize"
 )
 
 func compileText(t testing.TB, text string) *Checker {
@@ -18,11 +18,12 @@ func compileText(t testing.TB, text string) *Checker {
 	if err := json.Unmarshal([]byte(text), &s); err != nil {
 		t.Fatal(err)
 	}
-	n, err := normalize.Compile(&s, nil)
-	if err != nil {
-		t.Fatal(err)
+	tree := schema.Read(&s, nil)
+	n, problems := normalizer.Compile(tree)
+	if problems != nil {
+		t.Fatal(problems)
 	}
-	return Compile(schema.Read(&s, nil), n, Options{})
+	return Compile(tree, n, Options{})
 }
 
 // work counts what a check and its report look at.

@@ -4,8 +4,8 @@ import (
 	"bytes"
 
 	"github.com/fieldlock/fieldlock/internal/jsonscan"
+	"github.com/fieldlock/fieldlock/internal/listindex"
 	"github.com/fieldlock/fieldlock/internal/schema"
-	"github.com/fieldlock/fieldlock/listtype"
 )
 
 // List is the check of the items of a list. A list that is absent or null is empty.
@@ -68,7 +68,7 @@ func (n *SetItems) check(m *Memo, newList, oldList []any) *Found {
 
 // KeyedItems checks a list-type map: its items are correlated by key.
 type KeyedItems struct {
-	Keys     listtype.Keys
+	Keys     listindex.Keys
 	Names    []string     // of the keys, nil where texts have to be decoded
 	Item     Node         // of items on both sides; nil if nothing in them is locked
 	Equality *Equality    // of an item
@@ -134,10 +134,10 @@ func (n *KeyedItems) inPlace(m *Memo, newList, oldList []any) *Found {
 
 // byKey correlates the items of two lists of objects.
 func (n *KeyedItems) byKey(m *Memo, newList, oldList []any) *Found {
-	olds := listtype.NewMatcher(oldList, &n.Keys)
+	olds := listindex.NewMatcher(oldList, &n.Keys)
 	step := max(len(newList), 1)
 	if n.Flat {
-		step = listtype.MatchSome
+		step = listindex.MatchSome
 	}
 	var members oldMembers
 	if n.Members != nil {
@@ -169,7 +169,7 @@ func (n *KeyedItems) byKey(m *Memo, newList, oldList []any) *Found {
 		}
 	}
 	if gone > 0 && refuseRemoval(n.Locks) {
-		f = f.and(n.removed(listtype.NewIndex(newList, &n.Keys), listtype.NewIndex(oldList, &n.Keys), oldList))
+		f = f.and(n.removed(listindex.NewIndex(newList, &n.Keys), listindex.NewIndex(oldList, &n.Keys), oldList))
 	}
 	return f
 }
@@ -177,7 +177,7 @@ func (n *KeyedItems) byKey(m *Memo, newList, oldList []any) *Found {
 // byRepeatedKey is byKey where a key may occur more than once.
 func (n *KeyedItems) byRepeatedKey(m *Memo, newList, oldList []any) *Found {
 	var f *Found
-	news, olds := listtype.NewIndex(newList, &n.Keys), listtype.NewIndex(oldList, &n.Keys)
+	news, olds := listindex.NewIndex(newList, &n.Keys), listindex.NewIndex(oldList, &n.Keys)
 	var repeated Value // the first key that occurs more than once and cannot be compared
 	for i, item := range newList {
 		first := olds.First(item)
@@ -210,7 +210,7 @@ func (n *KeyedItems) byRepeatedKey(m *Memo, newList, oldList []any) *Found {
 }
 
 // removed refuses the keys of oldList that newList lacks.
-func (n *KeyedItems) removed(news, olds *listtype.Index, oldList []any) *Found {
+func (n *KeyedItems) removed(news, olds *listindex.Index, oldList []any) *Found {
 	var f *Found
 	for i, item := range oldList {
 		if olds.First(item) == i && news.First(item) < 0 {
@@ -223,7 +223,7 @@ func (n *KeyedItems) removed(news, olds *listtype.Index, oldList []any) *Found {
 }
 
 // equalOneByOne reports whether the items of one key, from index i in newList and j in oldList on, are equal in order.
-func (n *KeyedItems) equalOneByOne(m *Memo, news *listtype.Index, i int, olds *listtype.Index, j int, newList, oldList []any) bool {
+func (n *KeyedItems) equalOneByOne(m *Memo, news *listindex.Index, i int, olds *listindex.Index, j int, newList, oldList []any) bool {
 	for i >= 0 && j >= 0 {
 		if !m.Same(n.Equality, newList[i], oldList[j]) {
 			return false

@@ -7,8 +7,8 @@ import (
 
 	"github.com/fieldlock/fieldlock/internal/jsonscan"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
-	"github.com/fieldlock/fieldlock/listtype"
-	"github.com/fieldlock/fieldlock/normalize"
+	"github.com/fieldlock/fieldlock/internal/listindex"
+	"github.com/fieldlock/fieldlock/internal/normalizer"
 )
 
 // Memo remembers what one check has found out, so that no subtree is looked at once for each level above it. The zero
@@ -21,7 +21,7 @@ type Memo struct {
 	pairs    map[pair]bool       // whether two containers are equal
 	hashes   map[hashed]uint64   // of containers, under seed
 	differ   map[compared]*Found // how two containers differ
-	absences normalize.Absences
+	absences normalizer.Absences
 	seed     maphash.Seed
 	seeded   bool
 	held     []any // decoded values
@@ -95,7 +95,7 @@ func (m *Memo) remember(e *Equality, a, b any, equal bool) bool {
 }
 
 // Absent reports whether a property with this value counts as absent.
-func (m *Memo) Absent(p normalize.Property, value any) bool { return m.absences.Absent(p, value) }
+func (m *Memo) Absent(p normalizer.Property, value any) bool { return m.absences.Absent(p, value) }
 
 // seedOnce returns the seed of the hashes that m remembers.
 func (m *Memo) seedOnce() maphash.Seed {
@@ -114,7 +114,7 @@ type compared struct {
 // textItems are items of a list by key as text: all of the new list, or those of the old list that are not the same bytes
 // as the new item at their index.
 type textItems struct {
-	keys  listtype.Keys
+	keys  listindex.Keys
 	names []string // of the keys
 
 	text      []byte

@@ -6,7 +6,7 @@ import (
 
 	"github.com/fieldlock/fieldlock/internal/jsonscan"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
-	"github.com/fieldlock/fieldlock/normalize"
+	"github.com/fieldlock/fieldlock/internal/normalizer"
 )
 
 // ContainerNode is a location with locks below it or on its keys. It tells objects from lists and refuses what cannot be
@@ -104,7 +104,7 @@ type Property struct {
 	Name       string
 	Node       Node
 	Normalized bool
-	Presence   normalize.Property // set if Normalized
+	Presence   normalizer.Property // set if Normalized
 }
 
 // Check runs the property's node, where values that count as absent are taken for absent.

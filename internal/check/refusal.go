@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fieldlock/fieldlock/internal/listindex"
 	"github.com/fieldlock/fieldlock/internal/schema"
-	"github.com/fieldlock/fieldlock/listtype"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
@@ -246,14 +246,14 @@ func (m *Memo) differenceInOrder(items *Equality, r *Redaction, newList, oldList
 }
 
 func (m *Memo) differenceByKey(l *ListEquality, r *Redaction, newList, oldList []any) *Found {
-	if !allObjects(newList) || !allObjects(oldList) || !listtype.Unique(newList, l.Keys) || !listtype.Unique(oldList, l.Keys) {
+	if !allObjects(newList) || !allObjects(oldList) || !listindex.Unique(newList, l.Keys) || !listindex.Unique(oldList, l.Keys) {
 		m.nested = true // each level below compares again what is compared here
 		if m.equalLists(l, newList, oldList) {
 			return nil
 		}
 		return m.differenceInOrder(l.Items, r, newList, oldList)
 	}
-	news, olds := listtype.NewIndex(newList, l.Keys), listtype.NewIndex(oldList, l.Keys)
+	news, olds := listindex.NewIndex(newList, l.Keys), listindex.NewIndex(oldList, l.Keys)
 	var f *Found
 	for i, item := range newList {
 		var was Value
@@ -276,7 +276,7 @@ func (m *Memo) changed(items *Equality, newList, oldList []any) (added, removed 
 	for i < len(newList) && i < len(oldList) && m.likely(items, newList[i], oldList[i]) && m.Equal(items, newList[i], oldList[i]) {
 		i++
 	}
-	added, removed = listtype.Changed(newList[i:], oldList[i:], m.items(items))
+	added, removed = listindex.Changed(newList[i:], oldList[i:], m.items(items))
 	for j := range added {
 		added[j] += i
 	}

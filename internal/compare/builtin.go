@@ -8,6 +8,7 @@ import (
 	"github.com/fieldlock/fieldlock/immutability/builtin"
 	"github.com/fieldlock/fieldlock/internal/celrun"
 	"github.com/fieldlock/fieldlock/internal/manifest"
+	"github.com/fieldlock/fieldlock/internal/tool"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
@@ -43,9 +44,9 @@ func (d builtinDefinition) judge(p pair) (verdict, error) {
 
 // builtinBreach makes a breach of a violation; its message is the server's.
 func builtinBreach(v *builtin.Violation, p pair) breach {
-	b := newBreach(&v.Violation)
+	b := newBreach(&v.Broken)
 	b.path, b.rule, b.message = v.Path, v.Rule, v.Message
-	if b.change = digest(b.old, b.new); !v.HasOld && !v.HasNew {
+	if b.change = digest(b.old, b.new); !v.Broken.HasOld && !v.Broken.HasNew {
 		b.change = digestObjects(p.new.Value(), p.old.Value())
 	}
 	return b
@@ -53,7 +54,7 @@ func builtinBreach(v *builtin.Violation, p pair) breach {
 
 func (d builtinDefinition) replacement(p pair, judged builtin.Verdict) *replacement {
 	r := d.kind.Replacement(p.new.Value(), p.old.Value(), judged)
-	out := &replacement{cost: r.Cost, message: r.Message, requested: builtin.Requested(p.new.Document.Object)}
+	out := &replacement{cost: r.Cost, message: r.Message, requested: tool.Requested(p.new.Document.Object)}
 	for _, how := range r.How {
 		out.how = append(out.how, strings.ReplaceAll(how, "FILE", manifest.Argument(p.new.Document.File)))
 	}
@@ -72,7 +73,7 @@ func (v *verdict) identify(p pair) {
 	for i := range judged.Violations {
 		breaches = append(breaches, builtinBreach(&judged.Violations[i], p))
 		if v.replacement == nil {
-			v.replacement = &replacement{cost: CostUnknown, message: "an edit is enough", how: []string{judged.Violations[i].Edit()}}
+			v.replacement = &replacement{cost: CostUnknown, message: "an edit is enough", how: []string{judged.Violations[i].Edit}}
 		}
 	}
 	v.merge(breaches)

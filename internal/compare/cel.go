@@ -133,7 +133,7 @@ func (f *findings) add(v *immutability.Violation, by ...celrun.Rule) {
 // values that cannot be compared.
 func (f *findings) covers(path string) bool {
 	for at := range prefixes(path) {
-		for _, lock := range []immutability.Lock{immutability.Immutable, immutability.NoModify, immutability.Incomparable} {
+		for _, lock := range []immutability.Lock{immutability.LockImmutable, immutability.LockNoModify, immutability.LockIncomparable} {
 			if _, ok := f.at[lockID{at, string(lock), ""}]; ok {
 				return true
 			}
@@ -151,7 +151,7 @@ func (f *findings) addIncomparable() {
 	report := f.guard.Check(f.newObj, f.oldObj)
 	for i := range report.Violations {
 		v := &report.Violations[i]
-		if v.Lock != immutability.Incomparable || f.covers(v.Path.String()) {
+		if v.Lock != immutability.LockIncomparable || f.covers(v.Path.String()) {
 			continue
 		}
 		f.add(v, slices.DeleteFunc(f.rules.Rules(), func(r celrun.Rule) bool {

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/fieldlock/fieldlock/immutability"
-	"github.com/fieldlock/fieldlock/immutability/builtin"
 	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/immutability/crd/prepare"
 	"github.com/fieldlock/fieldlock/immutability/ownership"
@@ -14,6 +13,7 @@ import (
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/schema"
 	"github.com/fieldlock/fieldlock/internal/shell"
+	"github.com/fieldlock/fieldlock/internal/tool"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 )
 
@@ -176,7 +176,7 @@ func (d *crdDefinition) replacement(p pair) *replacement {
 	if message == "" {
 		cost, message = CostUnknown, costMessages[CostUnknown]
 	}
-	return &replacement{cost: cost, message: message, requested: builtin.Requested(p.new.Document.Object), how: []string{
+	return &replacement{cost: cost, message: message, requested: tool.Requested(p.new.Document.Object), how: []string{
 		"keep the old values of the locked fields",
 		fmt.Sprintf("kubectl delete %s %s && kubectl apply -f %s", shell.Quote(d.crd.Plural+"."+d.crd.Group), kubectlName(p.new), manifest.Argument(p.new.Document.File)),
 	}}

@@ -7,10 +7,10 @@ import (
 	"strings"
 
 	"github.com/fieldlock/fieldlock/immutability"
-	"github.com/fieldlock/fieldlock/immutability/builtin"
 	"github.com/fieldlock/fieldlock/internal/celrun"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/schema"
+	"github.com/fieldlock/fieldlock/internal/tool"
 )
 
 // judge compares one pair by every definition of its kind.
@@ -34,7 +34,7 @@ func (c *checker) judge(p pair) (verdict, error) {
 	if p.unchanged() && c.kinds.sameDefaults(p.new) {
 		return all, nil
 	}
-	if builtin.Recreated(p.new.Document.Object) {
+	if tool.Recreated(p.new.Document.Object) {
 		return c.judgeRecreated(p)
 	}
 	return c.judgeUpdate(p)
@@ -76,7 +76,7 @@ func (c *checker) judgeUpdate(p pair) (verdict, error) {
 // judgeRecreated judges an object that its tool deletes and creates anew each time. Where it was not like that before, that
 // is true of the tool only: whoever applies the object updates it.
 func (c *checker) judgeRecreated(p pair) (verdict, error) {
-	if builtin.Recreated(p.old.Value()) {
+	if tool.Recreated(p.old.Value()) {
 		return verdict{}, nil
 	}
 	v, err := c.judgeUpdate(p)
@@ -167,7 +167,7 @@ func newBreach(v *immutability.Violation) breach {
 		old: value{v.Old, v.HasOld}, new: value{v.New, v.HasNew}, key: value{v.Key, v.HasKey},
 		moreDifferences: v.MoreDifferences, message: v.Message(),
 	}
-	if v.Lock == immutability.Incomparable {
+	if v.Lock == immutability.LockIncomparable {
 		b.reason = strings.TrimPrefix(b.message, schema.Refused+": ")
 	}
 	for _, d := range v.Differences {

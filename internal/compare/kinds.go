@@ -119,7 +119,8 @@ func (k *kinds) builtinOf(o *manifest.Object) *builtin.Kind {
 	if k.builtin == nil {
 		return nil
 	}
-	return k.builtin.Find(o.APIVersion, o.Kind)
+	kind, _ := k.builtin.Find(o.APIVersion, o.Kind)
+	return kind
 }
 
 // unknownVersion returns the error for an object whose kind is defined in other versions only, nil where one covers it. A

@@ -7,11 +7,11 @@ import (
 	"sync"
 
 	"github.com/fieldlock/fieldlock/immutability"
-	"github.com/fieldlock/fieldlock/immutability/builtin"
 	"github.com/fieldlock/fieldlock/immutability/openapi"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/schema"
 	"github.com/fieldlock/fieldlock/internal/shell"
+	"github.com/fieldlock/fieldlock/internal/tool"
 )
 
 var _ definition = (*openDefinition)(nil)
@@ -87,7 +87,7 @@ func (d *openDefinition) replacement(p pair) *replacement {
 		r.message = "what is lost depends on what is deployed with these values"
 		return r
 	}
-	r.requested = builtin.Requested(p.new.Document.Object)
+	r.requested = tool.Requested(p.new.Document.Object)
 	r.how = append(r.how, fmt.Sprintf("kubectl delete %s %s && kubectl apply -f %s", shell.Quote(kindArgument(p.new)), kubectlName(p.new), manifest.Argument(p.new.Document.File)))
 	return r
 }

@@ -187,7 +187,7 @@ func (c Case) Requested(values parameter.Values) parameter.Values {
 func CheckRefusals(t *testing.T, c Case, got parameter.Refusals) {
 	t.Helper()
 	if len(got) != len(c.Want.Errors) {
-		t.Errorf("got %d refusals, want %d:\n%s", len(got), len(c.Want.Errors), strings.Join(got.Messages(), "\n"))
+		t.Errorf("got %d refusals, want %d: %v", len(got), len(c.Want.Errors), got)
 		return
 	}
 	for i, want := range c.Want.Errors {

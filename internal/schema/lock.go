@@ -27,6 +27,25 @@ const (
 // Refused begins the message of every refusal, as it does in API servers. Deployment tools look for it.
 const Refused = "field is immutable"
 
+// Refusal returns the message for a change that l refuses, as far as it is the same for every change and value.
+func (l Lock) Refusal() string {
+	switch l {
+	case NoSet:
+		return Refused + ": it may not be set after creation"
+	case NoUnset:
+		return Refused + ": it may not be unset"
+	case NoModify:
+		return Refused + ": it may not be modified once set"
+	case ImmutableKeys:
+		return Refused + ": nothing may be added or removed"
+	case DeletionOnly, NoAddItem:
+		return Refused + ": nothing may be added"
+	case AdditionOnly, NoRemoveItem:
+		return Refused + ": nothing may be removed"
+	}
+	return Refused
+}
+
 // Change is a set of the changes that a lock can refuse at its location.
 type Change uint8
 

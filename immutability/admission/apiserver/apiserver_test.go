@@ -172,7 +172,7 @@ func TestPlugin(t *testing.T) {
 	}{
 		{name: "unchanged", reason: "nothing locked differs", obj: pod("a"), old: pod("a")},
 		{name: "changed", reason: "internal objects are converted to the version of the request", obj: pod("b"), old: pod("a"), want: 422, text: "spec.nodeName: Invalid value: \"b\": field is immutable"},
-		{name: "bad request", reason: "the proposal's status", obj: pod("b"), old: pod("a"), code: immutability.BadRequest, want: 400, text: "field is immutable"},
+		{name: "bad request", reason: "the proposal's status", obj: pod("b"), old: pod("a"), code: immutability.StatusCodeBadRequest, want: 400, text: "field is immutable"},
 		{name: "key added", reason: "key locks as well", obj: pod("a", "k", "l"), old: pod("a", "k"), want: 422, text: "spec.nodeSelector[l]"},
 		{name: "key added to an absent map", reason: "an absent map has no keys", obj: pod("a", "k"), old: pod("a"), want: 422, text: "spec.nodeSelector[k]"},
 		{name: "versioned", reason: "already of the version of the request", obj: versionedPod("b"), old: versionedPod("a"), want: 422, text: "spec.nodeName"},

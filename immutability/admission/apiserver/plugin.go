@@ -46,7 +46,7 @@ func NewPlugin(r *admission.Registry, opts ...Option) (*Plugin, error) {
 	if r == nil {
 		return nil, errors.New("the plugin has no registry: give one, it may be filled later")
 	}
-	p := &Plugin{registry: r, code: immutability.Invalid}
+	p := &Plugin{registry: r, code: immutability.StatusCodeInvalid}
 	for _, o := range opts {
 		if err := o.apply(p); err != nil {
 			return nil, err
@@ -62,12 +62,12 @@ type option func(*Plugin) error
 
 func (o option) apply(p *Plugin) error { return o(p) }
 
-// WithStatusCode sets the status of a refusal: immutability.Invalid (422), which deployment tools look for, unless set;
-// immutability.BadRequest (400) is the proposal's.
+// WithStatusCode sets the status of a refusal: immutability.StatusCodeInvalid (422), which deployment tools look for, unless set;
+// immutability.StatusCodeBadRequest (400) is the proposal's.
 func WithStatusCode(code immutability.StatusCode) Option {
 	return option(func(p *Plugin) error {
-		if code != immutability.Invalid && code != immutability.BadRequest {
-			return fmt.Errorf("%v is not the status of a refusal: it is %v or %v", code, immutability.Invalid, immutability.BadRequest)
+		if code != immutability.StatusCodeInvalid && code != immutability.StatusCodeBadRequest {
+			return fmt.Errorf("%v is not the status of a refusal: it is %v or %v", code, immutability.StatusCodeInvalid, immutability.StatusCodeBadRequest)
 		}
 		p.code = code
 		return nil

@@ -32,7 +32,7 @@ func TestUpdateWithoutOldTemplate(t *testing.T) {
 			t.Errorf("%s: the immutable value changes", name)
 		}
 	}
-	if all := template.Parameters(); len(all) != 1 || !all[0].Immutable || !all[0].HasDefault() {
+	if all := template.Parameters(); len(all) != 1 || !all[0].Immutable || all[0].Default.IsNull() {
 		t.Errorf("got %v, want the immutable parameter a", all)
 	}
 }
@@ -103,15 +103,15 @@ func TestRepeatedKeys(t *testing.T) {
 	}
 }
 
-// The error has both names that the proposal gives it.
-func TestParameterUpdateNotAllowed(t *testing.T) {
+// One error names all offenders.
+func TestImmutableParameterModified(t *testing.T) {
 	template := mustRead(t, "parameters: {a: {type: string, updatable: false}, b: {type: string, updatable: false}}")
 	current := parameter.FromTexts(map[string]string{"a": "x", "b": "x"})
 	requested := parameter.FromTexts(map[string]string{"a": "y", "b": "y"})
 	err := template.Update(requested, template, current).Err()
-	var notAllowed *heat.ParameterUpdateNotAllowed
-	if !errors.As(err, &notAllowed) || len(notAllowed.Names) != 2 {
-		t.Errorf("got %v, want a ParameterUpdateNotAllowed of a and b", err)
+	var modified *heat.ImmutableParameterModified
+	if !errors.As(err, &modified) || len(modified.Names) != 2 {
+		t.Errorf("got %v, want an ImmutableParameterModified of a and b", err)
 	}
 	if want := "The following parameters are immutable and may not be updated: a, b"; err.Error() != want {
 		t.Errorf("got %q, want %q, once", err, want)

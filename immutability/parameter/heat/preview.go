@@ -8,6 +8,7 @@ import (
 
 	"github.com/fieldlock/fieldlock/immutability/parameter"
 	"github.com/fieldlock/fieldlock/immutability/parameter/internal/document"
+	"github.com/fieldlock/fieldlock/immutability/parameter/internal/refuse"
 )
 
 // Preview says what an operation on a stack would do.
@@ -40,11 +41,11 @@ func (t *Template) Validate() Preview {
 	e := evaluation{template: t}
 	e.checkTemplate()
 	for i := range t.list {
-		if p := &t.list[i]; p.HasDefault() {
+		if p := &t.list[i]; !p.Default.IsNull() {
 			e.noteUnchecked(p)
 		}
 	}
-	e.refusals.Sort()
+	refuse.Sort(e.refusals)
 	return Preview{parameter.Decision{Refusals: e.refusals, Resulting: parameter.Values{}}, e.unchecked}
 }
 
@@ -82,7 +83,7 @@ func (t *Template) newUpdate(requested parameter.Values, old *Template, current 
 	for name := range current { // in any order: preview sorts the refusals
 		_, known := t.lookup(name)
 		if _, wasKnown := old.lookup(name); !known && !wasKnown {
-			e.refusals.Add(name, parameter.RuleUnknown, "has a current value and is not defined in either template")
+			refuse.Add(&e.refusals, name, parameter.RuleUnknown, "has a current value and is not defined in either template")
 		}
 	}
 	return e
@@ -100,7 +101,7 @@ type evaluation struct {
 func (e *evaluation) refuseUnknown() {
 	for name := range e.requested { // in any order: preview sorts the refusals
 		if _, ok := e.template.lookup(name); !ok {
-			e.refusals.Add(name, parameter.RuleUnknown, "is not defined in the template")
+			refuse.Add(&e.refusals, name, parameter.RuleUnknown, "is not defined in the template")
 		}
 	}
 }
@@ -109,11 +110,11 @@ func (e *evaluation) checkTemplate() {
 	e.refusals = append(e.refusals, e.template.mistakes...)
 	for i := range e.template.list {
 		p := &e.template.list[i]
-		if !p.HasDefault() {
+		if p.Default.IsNull() {
 			continue
 		}
 		if problem := p.check(p.Default); problem != "" {
-			e.refusals.Add(p.Name, parameter.RuleDefinition, "cannot have %s as its default: %s", p.show(p.Default), problem)
+			refuse.Add(&e.refusals, p.Name, parameter.RuleDefinition, "cannot have %s as its default: %s", p.show(p.Default), problem)
 		}
 	}
 }
@@ -160,7 +161,7 @@ func (e *evaluation) preview() Preview {
 			e.refusals = append(e.refusals, &parameter.Refusal{Parameter: name, Rule: parameter.RuleImmutable, Message: cause.Error(), Cause: cause})
 		}
 	}
-	e.refusals.Sort()
+	refuse.Sort(e.refusals)
 	if decision.Refusals = e.refusals; !decision.Allowed() {
 		decision.Resulting = make(parameter.Values, len(e.current))
 		for name, value := range e.current {
@@ -182,10 +183,10 @@ func (e *evaluation) next(p *Parameter) (value parameter.Value, has bool) {
 	switch {
 	case own:
 		if problem := p.check(value); problem != "" {
-			e.refusals.Add(p.Name, parameter.RuleType, "cannot have %s: %s", p.show(value), problem)
+			refuse.Add(&e.refusals, p.Name, parameter.RuleType, "cannot have %s: %s", p.show(value), problem)
 		}
-	case !p.HasDefault():
-		e.refusals.Add(p.Name, parameter.RuleRequired, "has neither a value nor a default: give it a value")
+	case p.Default.IsNull():
+		refuse.Add(&e.refusals, p.Name, parameter.RuleRequired, "has neither a value nor a default: give it a value")
 		return value, false
 	}
 	e.noteUnchecked(p)
@@ -222,25 +223,22 @@ func (p *Parameter) effective(stored parameter.Values) (parameter.Value, bool) {
 	if value := stored[p.Name]; !value.IsNull() {
 		return value, true
 	}
-	return p.Default, p.HasDefault()
+	return p.Default, !p.Default.IsNull()
 }
 
 // asGiven returns the value as it was given; the text of a string parameter stays text, whatever YAML takes it for.
 func (p *Parameter) asGiven(value parameter.Value) parameter.Value {
-	if p.Type == TypeString && !value.IsStructured() {
+	if p.Type == TypeString && !isStructured(value) {
 		return parameter.Text(value.Text)
 	}
 	return value
 }
 
 // ImmutableParameterModified refuses a stack update that changes parameters which are not updatable. It is the cause of
-// a refusal of each of them.
+// a refusal of each of them. The proposal's work items call it ParameterUpdateNotAllowed.
 type ImmutableParameterModified struct {
 	Names []string // sorted
 }
-
-// ParameterUpdateNotAllowed is the name that the proposal's work items give to the same error.
-type ParameterUpdateNotAllowed = ImmutableParameterModified
 
 // Error names the parameters, in the words of Heat.
 func (e *ImmutableParameterModified) Error() string {

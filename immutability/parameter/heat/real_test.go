@@ -41,7 +41,7 @@ func TestRealTemplates(t *testing.T) {
 		templates++
 		requested := parameter.Values{}
 		for _, p := range template.Parameters() {
-			if !p.HasDefault() {
+			if p.Default.IsNull() {
 				requested[p.Name] = sample[p.Type]
 			}
 		}

@@ -26,9 +26,6 @@ type Parameter struct {
 	constraints []constraint
 }
 
-// HasDefault reports whether the parameter has a default.
-func (p *Parameter) HasDefault() bool { return !p.Default.IsNull() }
-
 // Template is what a Heat Orchestration Template says about its parameters.
 type Template struct {
 	list     []Parameter // sorted by name
@@ -44,8 +41,8 @@ func (t *Template) List() []parameter.Row {
 	rows := make([]parameter.Row, 0, len(t.list))
 	for i := range t.list {
 		p := &t.list[i]
-		row := parameter.Row{Name: p.Name, Required: !p.HasDefault(), Immutable: p.Immutable}
-		if p.HasDefault() {
+		row := parameter.Row{Name: p.Name, Required: p.Default.IsNull(), Immutable: p.Immutable}
+		if !p.Default.IsNull() {
 			row.Default = p.Default.Text
 		}
 		rows = append(rows, row)

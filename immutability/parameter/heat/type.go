@@ -31,22 +31,31 @@ var types = []Type{TypeString, TypeNumber, TypeList, TypeJSON, TypeBoolean}
 // an exponent is the float64 that it reads as.
 type numeral string
 
+// isStructured reports whether value is a list or a map.
+func isStructured(value parameter.Value) bool {
+	switch value.Data.(type) {
+	case []any, map[string]any:
+		return true
+	}
+	return false
+}
+
 // convert returns the value as type t has it, or why it is not of type t. Equal values convert to trees for which
 // reflect.DeepEqual holds: string, bool, numeral, nil, []any, map[string]any.
 func (t Type) convert(value parameter.Value) (any, string) {
 	switch t {
 	case TypeString:
-		if !value.IsStructured() {
+		if !isStructured(value) {
 			return value.Text, ""
 		}
 	case TypeNumber:
-		if !value.IsStructured() {
+		if !isStructured(value) {
 			if n, ok := toNumeral(strings.TrimSpace(value.Text)); ok {
 				return n, ""
 			}
 		}
 	case TypeBoolean:
-		if !value.IsStructured() {
+		if !isStructured(value) {
 			switch strings.ToLower(strings.TrimSpace(value.Text)) {
 			case "1", "t", "true", "on", "y", "yes":
 				return true, ""

@@ -3,13 +3,14 @@
 //
 // A webhook on Instances needs one call:
 //
-//	admission, err := kudo.Review(request.Object.Raw, request.OldObject.Raw, func(name string) (*kudo.OperatorVersion, error) {
+//	find := func(ctx context.Context, name string) (*kudo.OperatorVersion, error) {
 //		object, err := client.Resource(operatorVersions).Namespace(request.Namespace).Get(ctx, name, metav1.GetOptions{})
 //		if err != nil {
 //			return nil, err
 //		}
 //		return kudo.OperatorVersionOf(object.Object)
-//	})
+//	}
+//	admission, err := kudo.Review(ctx, request.Object.Raw, request.OldObject.Raw, find)
 //
 // It denies the request with admission.Err(), or admits it and stores admission.Resulting in spec.parameters. The
 // program examples/instances is such a webhook.

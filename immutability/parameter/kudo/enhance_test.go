@@ -29,7 +29,7 @@ func TestEnhancement(t *testing.T) {
 			objects, live := c.Objects(t, c.Templates), c.Objects(t, c.Live)
 			var got []map[string]any
 			for _, object := range objects {
-				before, err := kudo.FindLive(object, live)
+				before, _, err := kudo.FindLive(object, live)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -104,13 +104,13 @@ func TestFindLive(t *testing.T) {
 		tree(t, "{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: a}}"),
 		tree(t, "{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: b}}"),
 	}
-	if _, err := kudo.FindLive(object, live); err == nil {
+	if _, _, err := kudo.FindLive(object, live); err == nil {
 		t.Error("of two live objects one is taken")
 	}
-	if found, err := kudo.FindLive(object, live[:1]); err != nil || found == nil {
+	if found, ok, err := kudo.FindLive(object, live[:1]); err != nil || !ok || found == nil {
 		t.Errorf("got %v and %v, want the live object", found, err)
 	}
-	if found, err := kudo.FindLive(tree(t, "{apiVersion: v1, kind: Deployment, metadata: {name: web}}"), live[:1]); err != nil || found != nil {
+	if found, ok, err := kudo.FindLive(tree(t, "{apiVersion: v1, kind: Deployment, metadata: {name: web}}"), live[:1]); err != nil || ok || found != nil {
 		t.Errorf("got %v and %v for another group, want nothing", found, err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/fieldlock/fieldlock/immutability/parameter"
+	"github.com/fieldlock/fieldlock/immutability/parameter/internal/refuse"
 )
 
 // Install evaluates the installation of an Instance with the requested values; a null counts as not given. Defaults of
@@ -17,7 +18,7 @@ func (v *OperatorVersion) Install(requested parameter.Values) Admission {
 	e.request()
 	for i := range v.Parameters {
 		p := &v.Parameters[i]
-		if _, ok := e.next[p.Name]; p.Immutable && !ok && p.HasDefault() {
+		if _, ok := e.next[p.Name]; p.Immutable && !ok && !p.Default.IsNull() {
 			e.next[p.Name] = parameter.Text(p.Default.Text)
 		}
 	}
@@ -82,7 +83,7 @@ func newEvaluation(version, old *OperatorVersion, requested, current parameter.V
 func (e *evaluation) refuseUnknown() {
 	for name := range e.current { // in any order: finish sorts the refusals
 		if e.index[name] == nil && e.oldIndex[name] == nil {
-			e.refusals.Add(name, parameter.RuleUnknown, "has a current value and is not defined")
+			refuse.Add(&e.refusals, name, parameter.RuleUnknown, "has a current value and is not defined")
 		}
 	}
 }
@@ -98,10 +99,10 @@ func (e *evaluation) request() {
 			e.next[name] = value
 		case wasDefined && value.IsNull() && !e.current[name].IsNull(): // the upgrade removes it anyway
 		case wasDefined:
-			e.refusals.Add(name, parameter.RuleUnknown, "is no longer defined: leave it out, and its value is removed")
+			refuse.Add(&e.refusals, name, parameter.RuleUnknown, "is no longer defined: leave it out, and its value is removed")
 		case !e.current[name].IsNull(): // refuseUnknown has refused it
 		default:
-			e.refusals.Add(name, parameter.RuleUnknown, "is not defined")
+			refuse.Add(&e.refusals, name, parameter.RuleUnknown, "is not defined")
 		}
 	}
 }
@@ -112,11 +113,11 @@ func (e *evaluation) keepDefaults() {
 	for i := range e.old.Parameters {
 		was := &e.old.Parameters[i]
 		p := e.index[was.Name]
-		if p == nil || !was.Immutable || !was.HasDefault() {
+		if p == nil || !was.Immutable || was.Default.IsNull() {
 			continue
 		}
 		_, requested := e.requested[was.Name]
-		same := p.HasDefault() && p.Default.Text == was.Default.Text
+		same := !p.Default.IsNull() && p.Default.Text == was.Default.Text
 		if e.current[was.Name].IsNull() && !requested && !same {
 			e.next[was.Name] = parameter.Text(was.Default.Text)
 		}
@@ -137,14 +138,14 @@ func (e *evaluation) checkImmutable() {
 				if was == nil {
 					how = "is new and immutable"
 				}
-				e.refusals.Add(p.Name, parameter.RuleImmutable, "%s: set its value in the upgrade, for it cannot be changed afterwards%s", how, offer(p))
+				refuse.Add(&e.refusals, p.Name, parameter.RuleImmutable, "%s: set its value in the upgrade, for it cannot be changed afterwards%s", how, offer(p))
 			}
 			continue
 		}
 		before, had := was.effective(e.current)
 		after, has := p.effective(e.next)
 		if had != has || before.Text != after.Text {
-			e.refusals.Add(p.Name, parameter.RuleImmutable, "is immutable: it may not change from %s to %s", quoted(before, had), quoted(after, has))
+			refuse.Add(&e.refusals, p.Name, parameter.RuleImmutable, "is immutable: it may not change from %s to %s", quoted(before, had), quoted(after, has))
 			continue
 		}
 		if value := e.current[p.Name]; !value.IsNull() {
@@ -155,7 +156,7 @@ func (e *evaluation) checkImmutable() {
 
 // offer shows the default of a parameter in a message.
 func offer(p *Parameter) string {
-	if !p.HasDefault() {
+	if p.Default.IsNull() {
 		return ""
 	}
 	return " (the default is " + strconv.Quote(p.Default.Text) + ")"
@@ -169,7 +170,7 @@ func (e *evaluation) finish() Admission {
 		checkTriggers(counted, e.oldIndex, e.upgrade, e.version.Plans, &e.refusals)
 	}
 	children := e.version.children(e.index, e.next, &e.refusals)
-	e.refusals.Sort()
+	refuse.Sort(e.refusals)
 
 	admission := Admission{Decision: parameter.Decision{Refusals: e.refusals, Changes: changes}}
 	if len(e.refusals) > 0 {
@@ -194,22 +195,22 @@ func (e *evaluation) finish() Admission {
 func (e *evaluation) checkValues() {
 	for i := range e.version.Parameters {
 		p := &e.version.Parameters[i]
-		refuse := func(rule parameter.Rule, format string, args ...any) {
-			e.refusals.Add(p.Name, rule, format, args...)
+		add := func(rule parameter.Rule, format string, args ...any) {
+			refuse.Add(&e.refusals, p.Name, rule, format, args...)
 		}
 		value, ok := e.next[p.Name]
 		switch {
 		case ok && value.Text != "":
 			if problem := p.check(value); problem != "" {
-				refuse(parameter.RuleType, "cannot have the value %q: %s", value.Text, problem)
+				add(parameter.RuleType, "cannot have the value %q: %s", value.Text, problem)
 			}
-		case p.HasDefault():
+		case !p.Default.IsNull():
 		case !p.Optional && p.Immutable && e.install:
-			refuse(parameter.RuleRequired, "is required and immutable and has neither a value nor a default: set it now, for it cannot be set later")
+			add(parameter.RuleRequired, "is required and immutable and has neither a value nor a default: set it now, for it cannot be set later")
 		case !p.Optional:
-			refuse(parameter.RuleRequired, "is required and has neither a value nor a default: set it")
+			add(parameter.RuleRequired, "is required and has neither a value nor a default: set it")
 		case p.Immutable && !ok && e.install:
-			refuse(parameter.RuleRequired, "is immutable and has neither a value nor a default: set it now, for it cannot be set later")
+			add(parameter.RuleRequired, "is immutable and has neither a value nor a default: set it now, for it cannot be set later")
 		}
 	}
 }

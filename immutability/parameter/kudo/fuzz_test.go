@@ -63,7 +63,7 @@ func checkLaws(t *testing.T, version *kudo.OperatorVersion, values parameter.Val
 	for i := range version.Parameters {
 		p := &version.Parameters[i]
 		requested[p.Name] = parameter.Text("1")
-		if p.HasDefault() {
+		if !p.Default.IsNull() {
 			requested[p.Name] = p.Default
 		}
 	}

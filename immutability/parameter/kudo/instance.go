@@ -91,23 +91,22 @@ func readInstance(root *yaml.Node) (*Instance, error) {
 	return instance, nil
 }
 
-// FindLive returns the live object of a rendered one, or nil: both have the same group,
-// kind, namespace and name. A rendered object without a namespace means any, since KUDO fills in the Instance's. The
-// error says that several live objects fit.
-func FindLive(object map[string]any, live []map[string]any) (map[string]any, error) {
-	var found map[string]any
+// FindLive returns the live object of a rendered one; ok is false if there is none. Both have the same group, kind, namespace
+// and name; a rendered object without a namespace has any, since KUDO fills in the Instance's. It returns an error if several
+// live objects match.
+func FindLive(object map[string]any, live []map[string]any) (found map[string]any, ok bool, err error) {
 	for _, candidate := range live {
 		namespace := metadataOf(object, "namespace")
 		if groupKind(object) != groupKind(candidate) || metadataOf(object, "name") != metadataOf(candidate, "name") ||
 			namespace != "" && namespace != metadataOf(candidate, "namespace") {
 			continue
 		}
-		if found != nil {
-			return nil, fmt.Errorf("several live objects have the kind %v and the name %q: give the manifest a namespace", object["kind"], metadataOf(object, "name"))
+		if ok {
+			return nil, false, fmt.Errorf("several live objects have the kind %v and the name %q: give the manifest a namespace", object["kind"], metadataOf(object, "name"))
 		}
-		found = candidate
+		found, ok = candidate, true
 	}
-	return found, nil
+	return found, ok, nil
 }
 
 // groupKind returns the kind and its group, which an object keeps in all versions of the API.

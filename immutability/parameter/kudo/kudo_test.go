@@ -1,6 +1,7 @@
 package kudo_test
 
 import (
+	"context"
 	"errors"
 	"maps"
 	"slices"
@@ -225,8 +226,11 @@ func TestReview(t *testing.T) {
 		{name: "no old Instance", newRaw: string(instance("v2", `{}`)), oldRaw: `{}`, unreadable: true},
 	} {
 		var found []string
-		admission, err := kudo.Review([]byte(test.newRaw), []byte(test.oldRaw), func(name string) (*kudo.OperatorVersion, error) {
+		admission, err := kudo.Review(t.Context(), []byte(test.newRaw), []byte(test.oldRaw), func(ctx context.Context, name string) (*kudo.OperatorVersion, error) {
 			found = append(found, name)
+			if ctx != t.Context() {
+				t.Errorf("%s: find has another context", test.name)
+			}
 			if version := versions[name]; version != nil {
 				return version, nil
 			}

@@ -36,7 +36,7 @@ func (v *OperatorVersion) List() []parameter.Row {
 	for i := range v.Parameters {
 		p := &v.Parameters[i]
 		rows = append(rows, parameter.Row{Name: p.Name, Default: p.Default.Text, Required: !p.Optional, Immutable: p.Immutable})
-		if !p.HasDefault() {
+		if p.Default.IsNull() {
 			rows[i].Default = ""
 		}
 	}
@@ -103,9 +103,6 @@ type Parameter struct {
 	Line int // where the definition begins; 0 where it was not read from a file
 }
 
-// HasDefault reports whether the parameter has a default. An empty text is one.
-func (p *Parameter) HasDefault() bool { return !p.Default.IsNull() }
-
 // check reports why value is not allowed, "" when it is.
 func (p *Parameter) check(value parameter.Value) string {
 	if problem := p.Type.check(value); problem != "" {
@@ -126,7 +123,7 @@ func (p *Parameter) effective(stored parameter.Values) (parameter.Value, bool) {
 	if value := stored[p.Name]; !value.IsNull() {
 		return value, true
 	}
-	return p.Default, p.HasDefault()
+	return p.Default, !p.Default.IsNull()
 }
 
 func (t Type) check(value parameter.Value) string {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/fieldlock/fieldlock/immutability/parameter"
 	"github.com/fieldlock/fieldlock/immutability/parameter/internal/document"
+	"github.com/fieldlock/fieldlock/immutability/parameter/internal/refuse"
 	"go.yaml.in/yaml/v3"
 )
 
@@ -244,7 +245,7 @@ func checkAPIVersion(mistakes *parameter.Refusals, n *yaml.Node, file string) er
 		return err
 	}
 	if got != "" && got != apiVersion {
-		mistakes.Add("", parameter.RuleDefinition, "the %s has the apiVersion %q: KUDO reads %s only", file, got, apiVersion)
+		refuse.Add(mistakes, "", parameter.RuleDefinition, "the %s has the apiVersion %q: KUDO reads %s only", file, got, apiVersion)
 	}
 	return nil
 }

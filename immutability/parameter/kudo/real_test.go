@@ -114,7 +114,7 @@ func tryPackage(t *testing.T, path string, data []byte) *kudo.OperatorVersion {
 		t.Fatal(err)
 	}
 	if refusals := version.Validate(); len(refusals) > 0 {
-		t.Logf("not valid: %v", refusals.Messages())
+		t.Logf("not valid: %v", refusals)
 		return version
 	}
 	tryTemplates(t, filepath.Join(filepath.Dir(path), "templates"))
@@ -189,12 +189,12 @@ func tryUpgrade(t *testing.T, name string, version, old *kudo.OperatorVersion) {
 		needed = needed || newlyLocked
 		if stored := install.Resulting[p.Name]; newlyLocked && !stored.IsNull() {
 			requested[p.Name] = stored
-		} else if stored.IsNull() && (newlyLocked || !p.HasDefault()) && !wasImmutable[p.Name] {
+		} else if stored.IsNull() && (newlyLocked || p.Default.IsNull()) && !wasImmutable[p.Name] {
 			requested[p.Name] = valuesFor(version)[p.Name]
 		}
 	}
 	if upgrade := version.Upgrade(requested, old, install.Resulting); !upgrade.Allowed() {
-		t.Logf("%s: upgrade with %v: %v", name, requested.Texts(), upgrade.Refusals.Messages())
+		t.Logf("%s: upgrade with %v: %v", name, requested.Texts(), upgrade.Refusals)
 	}
 	if upgrade := version.Upgrade(nil, old, install.Resulting); needed && upgrade.Allowed() {
 		t.Errorf("%s: an upgrade that locks a parameter passes without consent", name)
@@ -205,7 +205,7 @@ func tryUpgrade(t *testing.T, name string, version, old *kudo.OperatorVersion) {
 func valuesFor(version *kudo.OperatorVersion) parameter.Values {
 	values := parameter.Values{}
 	for i := range version.Parameters {
-		if p := &version.Parameters[i]; !p.Optional && !p.HasDefault() {
+		if p := &version.Parameters[i]; !p.Optional && p.Default.IsNull() {
 			values[p.Name] = another(p, nil)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/fieldlock/fieldlock/immutability/parameter"
 	"github.com/fieldlock/fieldlock/immutability/parameter/internal/document"
+	"github.com/fieldlock/fieldlock/immutability/parameter/internal/refuse"
 	"go.yaml.in/yaml/v3"
 )
 
@@ -151,11 +152,11 @@ func (t Task) enabling(index map[string]*Parameter, refusals *parameter.Refusals
 	}
 	p := index[t.EnablingParameter]
 	if p == nil {
-		refusals.Add(t.EnablingParameter, parameter.RuleEnabling, "is not defined, and the task %q has it as its enablingParameter", t.Name)
+		refuse.Add(refusals, t.EnablingParameter, parameter.RuleEnabling, "is not defined, and the task %q has it as its enablingParameter", t.Name)
 		return nil, false
 	}
 	if kind := p.Type.name(); kind != TypeBoolean && kind != TypeString {
-		refusals.Add(p.Name, parameter.RuleEnabling, "is of type %s and cannot enable the task %q: it should be a boolean, or a string that reads as one",
+		refuse.Add(refusals, p.Name, parameter.RuleEnabling, "is of type %s and cannot enable the task %q: it should be a boolean, or a string that reads as one",
 			kind, t.Name)
 		return nil, false
 	}
@@ -166,7 +167,7 @@ func (t Task) enabling(index map[string]*Parameter, refusals *parameter.Refusals
 func (t Task) reads(p *Parameter, value parameter.Value, has bool, refusals *parameter.Refusals) bool {
 	present, err := strconv.ParseBool(value.Text)
 	if err != nil {
-		refusals.Add(p.Name, parameter.RuleEnabling, "has %s and cannot enable the task %q: it should be 1, t, T, TRUE, true, True or 0, f, F, FALSE, false, False",
+		refuse.Add(refusals, p.Name, parameter.RuleEnabling, "has %s and cannot enable the task %q: it should be 1, t, T, TRUE, true, True or 0, f, F, FALSE, false, False",
 			quoted(value, has), t.Name)
 	}
 	return present

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/fieldlock/fieldlock/immutability/parameter"
+	"github.com/fieldlock/fieldlock/immutability/parameter/internal/refuse"
 )
 
 // Validate reports what is wrong with the definitions and with the tasks that refer to them:
@@ -23,11 +24,11 @@ func (v *OperatorVersion) Validate() parameter.Refusals {
 	index := v.index()
 	for _, task := range v.Tasks {
 		p, ok := task.enabling(index, &refusals)
-		if ok && p.HasDefault() && p.check(p.Default) == "" {
+		if ok && !p.Default.IsNull() && p.check(p.Default) == "" {
 			task.reads(p, p.Default, true, &refusals)
 		}
 	}
-	refusals.Sort()
+	refuse.Sort(refusals)
 	return refusals
 }
 
@@ -44,31 +45,31 @@ func (v *OperatorVersion) validateParameters() parameter.Refusals {
 }
 
 func (p *Parameter) validate(refusals *parameter.Refusals) {
-	refuse := func(format string, args ...any) {
-		refusals.Add(p.Name, parameter.RuleDefinition, format, args...)
+	add := func(format string, args ...any) {
+		refuse.Add(refusals, p.Name, parameter.RuleDefinition, format, args...)
 	}
 	if !slices.Contains(types, p.Type) {
-		refuse("has the unknown type %q: %s", p.Type, typesAre)
+		add("has the unknown type %q: %s", p.Type, typesAre)
 		return
 	}
-	if p.Immutable && p.Optional && !p.HasDefault() {
-		refuse("is immutable and has neither a default nor required: true: it needs one of them")
+	if p.Immutable && p.Optional && p.Default.IsNull() {
+		add("is immutable and has neither a default nor required: true: it needs one of them")
 	}
-	if p.Advanced && !p.Optional && !p.HasDefault() {
-		refuse("is advanced, required and without a default: an advanced parameter is optional or has a default")
+	if p.Advanced && !p.Optional && p.Default.IsNull() {
+		add("is advanced, required and without a default: an advanced parameter is optional or has a default")
 	}
 	if p.Enum != nil && len(p.Enum) == 0 {
-		refuse("has an enum without values, which allows nothing")
+		add("has an enum without values, which allows nothing")
 		return
 	}
 	for _, text := range p.Enum {
 		if problem := p.Type.check(parameter.Text(text)); problem != "" {
-			refuse("has the enum value %q: %s", text, problem)
+			add("has the enum value %q: %s", text, problem)
 		}
 	}
-	if p.HasDefault() {
+	if !p.Default.IsNull() {
 		if problem := p.check(p.Default); problem != "" {
-			refuse("has the default %q: %s", p.Default.Text, problem)
+			add("has the default %q: %s", p.Default.Text, problem)
 		}
 	}
 }
@@ -78,21 +79,21 @@ func (v *OperatorVersion) validateNames(refusals *parameter.Refusals) {
 	for i := range v.Parameters {
 		p := &v.Parameters[i]
 		if p.Name == "" {
-			refusals.Add("", parameter.RuleDefinition, "a parameter has no name")
+			refuse.Add(refusals, "", parameter.RuleDefinition, "a parameter has no name")
 			continue
 		}
 		if i := strings.IndexAny(p.Name, ",;"); i >= 0 {
-			refusals.Add(p.Name, parameter.RuleDefinition, "has a %q in its name, which KUDO does not allow", p.Name[i])
+			refuse.Add(refusals, p.Name, parameter.RuleDefinition, "has a %q in its name, which KUDO does not allow", p.Name[i])
 		}
 		other, twice := first[strings.ToLower(p.Name)]
 		switch {
 		case !twice:
 			first[strings.ToLower(p.Name)] = p
 		case other.Line > 0:
-			refusals.Add(p.Name, parameter.RuleDefinition, "is defined a second time in line %d; the first definition is %q in line %d",
+			refuse.Add(refusals, p.Name, parameter.RuleDefinition, "is defined a second time in line %d; the first definition is %q in line %d",
 				p.Line, other.Name, other.Line)
 		default:
-			refusals.Add(p.Name, parameter.RuleDefinition, "is defined a second time; the first definition is %q", other.Name)
+			refuse.Add(refusals, p.Name, parameter.RuleDefinition, "is defined a second time; the first definition is %q", other.Name)
 		}
 	}
 }
@@ -101,10 +102,10 @@ func (v *OperatorVersion) validateGroups(refusals *parameter.Refusals) {
 	known := map[string]bool{}
 	for _, name := range v.Groups {
 		if strings.Contains(name, "/") {
-			refusals.Add("", parameter.RuleDefinition, "the group %q has a \"/\" in its name, which KUDO does not allow", name)
+			refuse.Add(refusals, "", parameter.RuleDefinition, "the group %q has a \"/\" in its name, which KUDO does not allow", name)
 		}
 		if known[name] {
-			refusals.Add("", parameter.RuleDefinition, "the group %q is defined twice", name)
+			refuse.Add(refusals, "", parameter.RuleDefinition, "the group %q is defined twice", name)
 		}
 		known[name] = true
 	}
@@ -113,9 +114,9 @@ func (v *OperatorVersion) validateGroups(refusals *parameter.Refusals) {
 		switch {
 		case p.Group == "":
 		case strings.Contains(p.Group, "/"):
-			refusals.Add(p.Name, parameter.RuleDefinition, "is in the group %q: KUDO allows no \"/\" in its name", p.Group)
+			refuse.Add(refusals, p.Name, parameter.RuleDefinition, "is in the group %q: KUDO allows no \"/\" in its name", p.Group)
 		case v.Groups != nil && !known[p.Group]:
-			refusals.Add(p.Name, parameter.RuleDefinition, "is in the group %q, which the groups do not define", p.Group)
+			refuse.Add(refusals, p.Name, parameter.RuleDefinition, "is in the group %q, which the groups do not define", p.Group)
 		}
 	}
 }
@@ -126,11 +127,11 @@ func (v *OperatorVersion) validatePlans(refusals *parameter.Refusals) {
 		return
 	}
 	if !slices.Contains(v.Plans, planDeploy) {
-		refusals.Add("", parameter.RuleDefinition, "there is no plan %s: every operator needs one", planDeploy)
+		refuse.Add(refusals, "", parameter.RuleDefinition, "there is no plan %s: every operator needs one", planDeploy)
 	}
 	for i := range v.Parameters {
 		if p := &v.Parameters[i]; p.Trigger != "" && !slices.Contains(v.Plans, p.Trigger) {
-			refusals.Add(p.Name, parameter.RuleDefinition, "triggers the plan %q, which the operator does not have", p.Trigger)
+			refuse.Add(refusals, p.Name, parameter.RuleDefinition, "triggers the plan %q, which the operator does not have", p.Trigger)
 		}
 	}
 }
@@ -158,11 +159,11 @@ func checkTriggers(changed []*Parameter, oldIndex map[string]*Parameter, upgrade
 	for _, p := range triggering {
 		switch {
 		case len(started) > 1 && p.Trigger != "":
-			refusals.Add(p.Name, parameter.RuleTrigger, "triggers the plan %s, and the changes together trigger %s: change them one after the other", p.Trigger, names)
+			refuse.Add(refusals, p.Name, parameter.RuleTrigger, "triggers the plan %s, and the changes together trigger %s: change them one after the other", p.Trigger, names)
 		case len(started) == 1 && upgrade && names != planDeploy && p.Trigger != "":
-			refusals.Add(p.Name, parameter.RuleTrigger, "triggers the plan %s, which cannot run in an upgrade: change it before or afterwards", p.Trigger)
+			refuse.Add(refusals, p.Name, parameter.RuleTrigger, "triggers the plan %s, which cannot run in an upgrade: change it before or afterwards", p.Trigger)
 		case len(started) == 0 && upgrade && slices.Contains(plans, planUpdate):
-			refusals.Add(p.Name, parameter.RuleTrigger, "starts the plan %s, which cannot run in an upgrade: change it before or afterwards", planUpdate)
+			refuse.Add(refusals, p.Name, parameter.RuleTrigger, "starts the plan %s, which cannot run in an upgrade: change it before or afterwards", planUpdate)
 		}
 	}
 }

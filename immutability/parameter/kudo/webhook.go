@@ -1,6 +1,7 @@
 package kudo
 
 import (
+	"context"
 	"maps"
 
 	"github.com/fieldlock/fieldlock/immutability/parameter"
@@ -8,12 +9,14 @@ import (
 
 // Review evaluates a request that a webhook on Instances receives: the Instance after and before it, as the
 // AdmissionReview has them; oldRaw is empty for a creation. It reads them, gets the OperatorVersions that they name
-// with find, and calls [OperatorVersion.Admit]. A request that changes neither the values nor the version needs no
-// OperatorVersion. The error says what cannot be read or found.
+// with find, which is given ctx, and calls [OperatorVersion.Admit]. A request that changes neither the values nor the version
+// needs no OperatorVersion. It returns an error if an Instance cannot be read, and that of find.
 //
 // A webhook that admits the request stores Resulting in spec.parameters of the Instance: it has the defaults of
 // immutable parameters, and lacks the values of removed ones.
-func Review(newRaw, oldRaw []byte, find func(name string) (*OperatorVersion, error)) (Admission, error) {
+func Review(
+	ctx context.Context, newRaw, oldRaw []byte, find func(ctx context.Context, name string) (*OperatorVersion, error),
+) (Admission, error) {
 	newInstance, err := ReadInstance(newRaw)
 	if err != nil {
 		return Admission{}, err
@@ -26,14 +29,14 @@ func Review(newRaw, oldRaw []byte, find func(name string) (*OperatorVersion, err
 		}
 		switch {
 		case newInstance.OperatorVersion != oldInstance.OperatorVersion:
-			if old, err = find(oldInstance.OperatorVersion); err != nil {
+			if old, err = find(ctx, oldInstance.OperatorVersion); err != nil {
 				return Admission{}, err
 			}
 		case maps.Equal(newInstance.Parameters.Texts(), oldInstance.Parameters.Texts()):
 			return (&OperatorVersion{}).Admit(newInstance, oldInstance, nil), nil
 		}
 	}
-	version, err := find(newInstance.OperatorVersion)
+	version, err := find(ctx, newInstance.OperatorVersion)
 	if err != nil {
 		return Admission{}, err
 	}

@@ -152,8 +152,8 @@ func (c catalogue) says(k *builtin.Kind, r builtin.Row) string {
 	}
 	texts := []string{said}
 	for _, minor := range slices.Backward(builtin.Minors()) {
-		other := c[minor].Find(k.APIVersion(), k.Kind)
-		if other == nil {
+		other, ok := c[minor].Find(k.APIVersion(), k.Kind)
+		if !ok {
 			continue
 		}
 		for _, o := range other.Rows() {

@@ -44,7 +44,7 @@ func TestWrittenDefaults(t *testing.T) {
 	for _, c := range cases {
 		for _, manifest := range []map[string]any{c.Old, c.New} {
 			apiVersion, kindName := text(manifest, "apiVersion"), text(manifest, "kind")
-			kind := kinds.Find(apiVersion, kindName)
+			kind, _ := kinds.Find(apiVersion, kindName)
 			written := withDefaults(manifest)
 			if kind == nil || written == nil {
 				continue // another minor has the version, or the case has a value of a wrong type

@@ -47,7 +47,7 @@ func Run(create Create, kinds *builtin.Kinds, cases []kindcase.Case, kind string
 	if len(bases) == 0 {
 		return r, fmt.Errorf("there are no cases of %s", kind)
 	}
-	known := kinds.Find(text(bases[0], "apiVersion"), kind)
+	known, _ := kinds.Find(text(bases[0], "apiVersion"), kind)
 	if known == nil {
 		return r, fmt.Errorf("package builtin does not know %s", kind)
 	}

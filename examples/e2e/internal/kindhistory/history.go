@@ -18,6 +18,7 @@ import (
 	"github.com/fieldlock/fieldlock/internal/compare"
 	"github.com/fieldlock/fieldlock/internal/kindcase"
 	"github.com/fieldlock/fieldlock/internal/manifest"
+	"github.com/fieldlock/fieldlock/internal/tool"
 )
 
 // history is a run over one repository.
@@ -96,11 +97,11 @@ func (h *history) documents(data []byte) map[string]document {
 		apiVersion, _ := object["apiVersion"].(string)
 		kind, _ := object["kind"].(string)
 		metadata, _ := object["metadata"].(map[string]any)
-		if name, _ := metadata["name"].(string); name == "" || !h.server.Served(object) || builtin.Recreated(object) {
+		if name, _ := metadata["name"].(string); name == "" || !h.server.Served(object) || tool.Recreated(object) {
 			continue
 		}
 		id := fmt.Sprint(kind, " ", metadata["namespace"], "/", metadata["name"])
-		if known := h.kinds.Find(apiVersion, kind); known == nil {
+		if known, ok := h.kinds.Find(apiVersion, kind); !ok {
 			continue
 		} else if known.Namespaced {
 			metadata["namespace"] = h.namespace

@@ -8,6 +8,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/fieldlock/fieldlock/immutability/parameter"
+	"github.com/fieldlock/fieldlock/immutability/parameter/internal/refuse"
 )
 
 // Misspelling is a key that looks like a known one.
@@ -59,10 +60,10 @@ func RefuseMisspelled(refusals *parameter.Refusals, name string, misspelled []Mi
 			at = " in line " + strconv.Itoa(m.Line)
 		}
 		if name == "" {
-			refusals.Add("", parameter.RuleDefinition, "the key %q%s is spelled %q", m.Written, at, m.Meant)
+			refuse.Add(refusals, "", parameter.RuleDefinition, "the key %q%s is spelled %q", m.Written, at, m.Meant)
 			continue
 		}
-		refusals.Add(name, parameter.RuleDefinition, "has the attribute %q%s: it is spelled %q", m.Written, at, m.Meant)
+		refuse.Add(refusals, name, parameter.RuleDefinition, "has the attribute %q%s: it is spelled %q", m.Written, at, m.Meant)
 	}
 }
 

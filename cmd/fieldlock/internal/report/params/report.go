@@ -163,8 +163,12 @@ func (r *Report) writeRefusals(out io.Writer) {
 	if len(r.refusals) > 0 {
 		fmt.Fprintln(out)
 	}
-	for _, message := range r.refusals.Messages() {
-		fmt.Fprintf(out, "- %s\n", message)
+	written := map[string]bool{}
+	for _, refusal := range r.refusals {
+		if !written[refusal.Message] {
+			fmt.Fprintf(out, "- %s\n", refusal.Message)
+		}
+		written[refusal.Message] = true
 	}
 }
 

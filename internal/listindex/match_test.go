@@ -1,11 +1,11 @@
-package listtype_test
+package listindex_test
 
 import (
 	"hash/maphash"
 	"math/rand/v2"
 	"testing"
 
-	"github.com/fieldlock/fieldlock/listtype"
+	"github.com/fieldlock/fieldlock/internal/listindex"
 )
 
 // randomItems returns objects with few keys, one of which may be missing; now and then an item is none.
@@ -26,7 +26,7 @@ func randomItems(r *rand.Rand, n, keys int) []any {
 }
 
 func TestAlignedAndMatchAgreeWithComparingAll(t *testing.T) {
-	keys := listtype.Keys{{Name: "port", Default: int64(3), HasDefault: true}, {Name: "name"}}
+	keys := listindex.Keys{{Name: "port", Default: int64(3), HasDefault: true}, {Name: "name"}}
 	r := rand.New(rand.NewPCG(3, 4))
 	aligned, matched := 0, 0
 	for range 3_000 {
@@ -44,7 +44,7 @@ func TestAlignedAndMatchAgreeWithComparingAll(t *testing.T) {
 		} else if want {
 			aligned++
 		}
-		at, ok := listtype.Match(a, b, keys)
+		at, ok := listindex.Match(a, b, keys)
 		want := true
 		for i, item := range a {
 			here, there := count(keys, a, item), count(keys, b, item)
@@ -65,7 +65,7 @@ func TestAlignedAndMatchAgreeWithComparingAll(t *testing.T) {
 }
 
 func TestAlignedAtEverySize(t *testing.T) {
-	keys := listtype.Keys{{Name: "port"}}
+	keys := listindex.Keys{{Name: "port"}}
 	for _, n := range []int{0, 1, 2, 31, 32, 33, 63, 64, 65, 128, 2047, 2048, 2049, 10_000} {
 		a := make([]any, n)
 		for i := range a {
@@ -85,7 +85,7 @@ func TestAlignedAtEverySize(t *testing.T) {
 }
 
 func TestAligned(t *testing.T) {
-	keys := listtype.Keys{{Name: "port"}, {Name: "protocol"}}
+	keys := listindex.Keys{{Name: "port"}, {Name: "protocol"}}
 	first := object("port", int64(80))
 	for _, row := range []struct {
 		name, reason string
@@ -108,7 +108,7 @@ func TestAligned(t *testing.T) {
 	}
 }
 
-func alignedByAll(keys listtype.Keys, a, b []any) bool {
+func alignedByAll(keys listindex.Keys, a, b []any) bool {
 	for i, item := range a {
 		if _, ok := item.(map[string]any); !ok || i >= len(b) || !keys.Equal(item, b[i]) || count(keys, a, item) != 1 {
 			return false
@@ -117,7 +117,7 @@ func alignedByAll(keys listtype.Keys, a, b []any) bool {
 	return len(a) == len(b)
 }
 
-func count(eq listtype.Equality, list []any, item any) int {
+func count(eq listindex.Equality, list []any, item any) int {
 	n := 0
 	for _, other := range list {
 		if eq.Equal(other, item) {
@@ -129,7 +129,7 @@ func count(eq listtype.Equality, list []any, item any) int {
 
 // counted counts what an equality is asked.
 type counted struct {
-	listtype.Equality
+	listindex.Equality
 	asked *int
 }
 
@@ -148,13 +148,16 @@ func TestShuffledListsCostLinearly(t *testing.T) {
 	}
 	b := append([]any{}, a...)
 	rand.New(rand.NewPCG(5, 6)).Shuffle(n, func(i, j int) { b[i], b[j] = b[j], b[i] })
-	for name, do := range map[string]func(eq listtype.Equality) bool{
-		"Match":     func(eq listtype.Equality) bool { _, ok := listtype.Match(a, b, eq); return ok },
-		"EqualSets": func(eq listtype.Equality) bool { return listtype.EqualSets(a, b, eq) },
-		"Added":     func(eq listtype.Equality) bool { return listtype.Added(a, b, eq) == nil },
+	for name, do := range map[string]func(eq listindex.Equality) bool{
+		"Match":     func(eq listindex.Equality) bool { _, ok := listindex.Match(a, b, eq); return ok },
+		"EqualSets": func(eq listindex.Equality) bool { return listindex.EqualSets(a, b, eq) },
+		"Changed": func(eq listindex.Equality) bool {
+			added, removed := listindex.Changed(a, b, eq)
+			return added == nil && removed == nil
+		},
 	} {
 		asked := 0
-		if !do(counted{listtype.Keys{{Name: "port"}}, &asked}) {
+		if !do(counted{listindex.Keys{{Name: "port"}}, &asked}) {
 			t.Errorf("%s does not match a shuffled list", name)
 		}
 		if asked > 4*n {

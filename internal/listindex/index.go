@@ -1,4 +1,4 @@
-package listtype
+package listindex
 
 import (
 	"hash/maphash"
@@ -122,14 +122,6 @@ func (ix *Index) First(item any) int {
 
 // Next returns the position after i of an item equal to the one at i, or -1.
 func (ix *Index) Next(i int) int { return int(ix.next[i]) }
-
-// Count returns how many items are equal to item.
-func (ix *Index) Count(item any) int {
-	if g := ix.group(item); g >= 0 {
-		return int(ix.groups[g].count)
-	}
-	return 0
-}
 
 // Duplicates returns the indices of the items that occur more than once: a row for each group of equal items, in the order
 // of their first indices. It returns nil if all items differ.

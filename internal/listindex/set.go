@@ -1,4 +1,4 @@
-package listtype
+package listindex
 
 import (
 	"hash/maphash"
@@ -27,25 +27,9 @@ func EqualSets(a, b []any, eq Equality) bool {
 	return true
 }
 
-// Added returns the indices in newList of the items that oldList lacks, counted with multiplicity: of equal items the
-// later ones are the added ones. It returns nil if nothing was added, and allocates nothing while the order agrees.
-func Added(newList, oldList []any, eq Equality) []int {
-	i := 0
-	for i < len(newList) && i < len(oldList) && eq.Equal(newList[i], oldList[i]) {
-		i++
-	}
-	if i == len(newList) {
-		return nil
-	}
-	var added []int
-	for j := range lacking(newList[i:], newCounter(oldList[i:], eq)) {
-		added = append(added, i+j)
-	}
-	return added
-}
-
-// Changed returns what Added returns for both directions: the indices in newList of the items that oldList lacks, and those
-// in oldList of the items that newList lacks. It hashes each list once.
+// Changed returns the indices in newList of the items that oldList lacks, and those in oldList of the items that newList
+// lacks, both counted with multiplicity: of equal items the later ones are added or removed. The results are nil for no
+// items. It hashes each list once, and allocates nothing while the order agrees.
 func Changed(newList, oldList []any, eq Equality) (added, removed []int) {
 	i := 0
 	for i < len(newList) && i < len(oldList) && eq.Equal(newList[i], oldList[i]) {

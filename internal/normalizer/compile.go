@@ -1,50 +1,27 @@
-package normalize
+// Package normalizer applies x-kubernetes-normalize; package normalize is its public face and says what the modes mean.
+package normalizer
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
-
-	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/fieldlock/fieldlock/internal/rule"
 	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
-// Problem is a mark that cannot be applied: a user's mistake in a schema.
+// Problem is a mark that cannot be applied, as package normalize reports it.
 type Problem struct {
-	SchemaPath string // JSON pointer in the schema
-	Rule       string // kebab-case identifier
-	Message    string // what was found and what would be right
+	SchemaPath string
+	Rule       string
+	Message    string
 }
 
-// SchemaError holds every problem that Compile found, sorted by schema path.
-type SchemaError struct {
-	Problems []Problem
-}
-
-// Error implements error with one line per problem.
-func (e *SchemaError) Error() string {
-	lines := make([]string, len(e.Problems))
-	for i, p := range e.Problems {
-		lines[i] = fmt.Sprintf("%s: %s", cmp.Or(p.SchemaPath, "/"), p.Message)
-	}
-	return strings.Join(lines, "\n")
-}
-
-// Resolver returns the schema that a $ref refers to.
-type Resolver func(ref string) (*spec.Schema, error)
-
-// Compile reads the marks of s and of everything below it, through properties, additionalProperties, items and $ref; a
-// recursive $ref compiles once. A nil resolve finds the definitions of s. Compile returns nil, which is Empty and
-// normalizes to the input, if nothing is marked or s is nil. The error is a *SchemaError: a mark that is not on a
-// property, a value that is not a mode, mode zero where the schema has no type, a $ref that cannot be resolved.
-// Cost: one visit for each schema node.
-func Compile(s *spec.Schema, resolve Resolver) (*Normalizer, error) {
-	t := schema.Read(s, schema.Resolver(resolve))
+// Compile returns the normalizer for the marks of t, nil if it has none, and the marks that cannot be applied, sorted by
+// schema path. With problems the normalizer is nil. Cost: one visit for each schema node.
+func Compile(t *schema.Tree) (*Normalizer, []Problem) {
 	if problems := problemsOf(t); len(problems) > 0 {
-		return nil, &SchemaError{problems}
+		return nil, problems
 	}
 	c := compiler{
 		marked: t.Holding(func(l *schema.Location) bool { return l.Marks.Normalize != "" }),

@@ -1,4 +1,4 @@
-package normalize_test
+package normalizer_test
 
 import (
 	"encoding/json"
@@ -7,8 +7,28 @@ import (
 
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
-	"github.com/fieldlock/fieldlock/normalize"
+	"github.com/fieldlock/fieldlock/internal/normalizer"
+	"github.com/fieldlock/fieldlock/internal/schema"
 )
+
+// compile returns the normalizer of s, which has no mistakes.
+func compile(t *testing.T, s *spec.Schema) *normalizer.Normalizer {
+	t.Helper()
+	n, problems := normalizer.Compile(schema.Read(s, nil))
+	if problems != nil {
+		t.Fatal(problems)
+	}
+	return n
+}
+
+func schemaOf(t *testing.T, text string) *spec.Schema {
+	t.Helper()
+	s := &spec.Schema{}
+	if err := json.Unmarshal([]byte(text), s); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
 
 // TestAbsent: which values count as absent, for every Go type that a decoder may give them.
 func TestAbsent(t *testing.T) {
@@ -29,12 +49,9 @@ func TestAbsent(t *testing.T) {
 			SchemaProps:      spec.SchemaProps{Type: []string{row.kind}},
 			VendorExtensible: spec.VendorExtensible{Extensions: spec.Extensions{"x-kubernetes-normalize": row.mode}},
 		}}}}
-		n, err := normalize.Compile(s, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		n := compile(t, s)
 		p := n.Property("p")
-		var a normalize.Absences
+		var a normalizer.Absences
 		for want, values := range map[bool][]any{true: append(zero, row.absent...), false: row.present} {
 			for _, v := range values {
 				if p.Absent(v) != want || a.Absent(p, v) != want {
@@ -51,22 +68,16 @@ func TestAbsent(t *testing.T) {
 
 // TestAbsences: asked about each level of a deep object, whose answer is at the bottom, it visits each level once.
 func TestAbsences(t *testing.T) {
-	s := &spec.Schema{}
-	if err := json.Unmarshal([]byte(`{"properties":{"a":{"$ref":"#/definitions/A"}},
-		"definitions":{"A":{"properties":{"a":{"$ref":"#/definitions/A"},"l":{}},"x-kubernetes-normalize":"undefined"}}}`), s); err != nil {
-		t.Fatal(err)
-	}
-	n, err := normalize.Compile(s, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := schemaOf(t, `{"properties":{"a":{"$ref":"#/definitions/A"}},
+		"definitions":{"A":{"properties":{"a":{"$ref":"#/definitions/A"},"l":{}},"x-kubernetes-normalize":"undefined"}}}`)
+	n := compile(t, s)
 	p := n.Property("a")
 	for _, bottom := range []map[string]any{{"l": "x"}, {}} {
 		levels := []map[string]any{bottom}
 		for range 1_000 {
 			levels = append(levels, map[string]any{"a": levels[len(levels)-1]})
 		}
-		var a normalize.Absences
+		var a normalizer.Absences
 		for i := len(levels) - 1; i >= 0; i-- {
 			if got := a.Absent(p, levels[i]); got != (len(bottom) == 0) {
 				t.Fatalf("level %d is absent: %t", i, got)
@@ -85,18 +96,12 @@ func TestAbsences(t *testing.T) {
 // TestAbsencesAgree: Absences answers as Property does, however many members objects have and wherever the one is that
 // does not count as absent.
 func TestAbsencesAgree(t *testing.T) {
-	s := &spec.Schema{}
-	if err := json.Unmarshal([]byte(`{"properties":{"p":{"$ref":"#/definitions/P"}},"definitions":{"P":{"type":"object","x-kubernetes-normalize":"zero",
-		"properties":{"p":{"$ref":"#/definitions/P"},"n":{"type":"integer","x-kubernetes-normalize":"zero"},"l":{"type":"array","x-kubernetes-normalize":"undefined"},"free":{}}}}}`), s); err != nil {
-		t.Fatal(err)
-	}
+	s := schemaOf(t, `{"properties":{"p":{"$ref":"#/definitions/P"}},"definitions":{"P":{"type":"object","x-kubernetes-normalize":"zero",
+		"properties":{"p":{"$ref":"#/definitions/P"},"n":{"type":"integer","x-kubernetes-normalize":"zero"},"l":{"type":"array","x-kubernetes-normalize":"undefined"},"free":{}}}}}`)
 	for i := range 200 {
 		s.Definitions["P"].Properties["n"+strconv.Itoa(i)] = s.Definitions["P"].Properties["n"]
 	}
-	n, err := normalize.Compile(s, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := compile(t, s)
 	p := n.Property("p")
 	empty := func(members int) map[string]any {
 		object := map[string]any{}
@@ -127,7 +132,7 @@ func TestAbsencesAgree(t *testing.T) {
 					}
 					deep = chain
 				}
-				var a normalize.Absences
+				var a normalizer.Absences
 				for range 2 {
 					if got, want := a.Absent(p, deep), p.Absent(deep); got != want {
 						t.Errorf("size %d: %v is absent: %t, want %t", size, v, got, want)
@@ -138,5 +143,38 @@ func TestAbsencesAgree(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestBelow: the normalizers for the items of a list and the values of a map are those of their schemas, and nothing is
+// visited where nothing is marked.
+func TestBelow(t *testing.T) {
+	n := compile(t, schemaOf(t, `{
+		"properties": {
+			"list": {"type": "array", "items": {"$ref": "#/definitions/T"}},
+			"map": {"type": "object", "additionalProperties": {"$ref": "#/definitions/T"}},
+			"nested": {"type": "array", "items": {"type": "array", "items": {"$ref": "#/definitions/T"}}},
+			"free": {"type": "array", "items": {"type": "object", "properties": {"tags": {"type": "array"}}}},
+			"texts": {"type": "object", "x-kubernetes-normalize": "undefined", "additionalProperties": {"type": "string"}}
+		},
+		"definitions": {"T": {"type": "object", "properties": {"tags": {"type": "array", "x-kubernetes-normalize": "undefined"}}}}}`))
+	for name, below := range map[string]*normalizer.Normalizer{
+		"items":          n.Property("list").Below().Items(),
+		"values":         n.Property("map").Below().Values(),
+		"items of items": n.Property("nested").Below().Items().Items(),
+	} {
+		if below.Empty() || !below.Property("tags").Absent([]any{}) || below.Property("name").Absent([]any{}) {
+			t.Errorf("%s: tags are marked, name is not", name)
+		}
+	}
+	if !n.Property("list").Below().Values().Empty() || !n.Property("map").Below().Items().Empty() {
+		t.Error("a list has no values, and a map no items")
+	}
+	if n.Property("free").Below() != nil || n.Property("texts").Below() != nil {
+		t.Error("a subtree without marks is visited")
+	}
+	var none *normalizer.Normalizer
+	if none.Property("a").Absent(nil) || none.Items() != nil || none.Values() != nil || none.Property("a").Below() != nil {
+		t.Error("a nil Normalizer has marks")
 	}
 }

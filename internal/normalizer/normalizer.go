@@ -1,4 +1,4 @@
-package normalize
+package normalizer
 
 import (
 	"encoding/json"
@@ -133,10 +133,8 @@ func (p Property) Absent(value any) bool {
 	}
 }
 
-// Normalize returns obj without the properties that count as absent. What does not change is shared with obj, which
-// is not changed itself; where nothing changes, obj itself is returned and nothing is allocated. Normalizing the
-// result again returns the very same map. A nil map stays nil. The values are decoded JSON. Cost: one visit for
-// each value, at any depth.
+// Normalize returns obj without the properties that count as absent. What does not change is shared with obj; if nothing
+// changes, it returns obj itself.
 func (n *Normalizer) Normalize(obj map[string]any) map[string]any {
 	out, _ := n.object(obj)
 	return out

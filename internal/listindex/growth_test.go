@@ -1,4 +1,4 @@
-package listtype
+package listindex
 
 import (
 	"fmt"
@@ -66,7 +66,7 @@ func TestComparisons(t *testing.T) {
 		for what, run := range map[string]func(Equality){
 			"index":            func(eq Equality) { NewIndex(items, eq) },
 			"equal sets":       func(eq Equality) { EqualSets(items, shuffled, eq) },
-			"added":            func(eq Equality) { Added(shuffled, items, eq) },
+			"changed":          func(eq Equality) { Changed(shuffled, items, eq) },
 			"match":            func(eq Equality) { Match(shuffled, items, eq) },
 			"unique":           func(eq Equality) { Unique(items, eq) },
 			"unique, repeated": func(eq Equality) { Unique(append(shuffled[:n-1:n-1], shuffled[0]), eq) },
