@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	utiljson "k8s.io/apimachinery/pkg/util/json"
@@ -68,6 +69,21 @@ func TestRefusedAllocates(t *testing.T) {
 			if locks > 3*byHand {
 				t.Errorf("depth %d %s: %.0f allocations, %.0f by hand", depth, normalized, locks, byHand)
 			}
+		}
+	}
+}
+
+// TestRefusedValues: each level has the long leaf at the bottom in its value, and counts as if it alone had it. The values of
+// ten levels fit into the megabyte that an error list may have; the others are left out.
+func TestRefusedValues(t *testing.T) {
+	const depth, fit = 20, 10
+	errs := lockedLevels("").ValidateUpdate(levels(depth, strings.Repeat("n", 100_000)), levels(depth, "old"))
+	if len(errs) != depth {
+		t.Fatalf("%d errors, want %d", len(errs), depth)
+	}
+	for i, err := range errs {
+		if _, left := err.BadValue.(field.OmitValueType); left != (i >= fit) {
+			t.Errorf("error %d: its value is left out: %t", i, left)
 		}
 	}
 }

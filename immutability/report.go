@@ -48,12 +48,12 @@ func (r Report) ErrorList() field.ErrorList {
 		return field.ErrorList{field.InternalError(nil, errors.New("this update was not checked for immutable fields"))}
 	}
 	errs := make(field.ErrorList, 0, len(r.Violations)+1)
-	room := maxValues
+	room, sizes := maxValues, sizesOf(r.Violations)
 	for i := range r.Violations {
 		v := &r.Violations[i]
 		value := v.New
 		if check.IsContainer(value) {
-			if size := jsonSize(value, room); size <= room {
+			if size := sizes.of(value, room); size <= room {
 				room -= size
 			} else {
 				room, value = 0, field.OmitValueType{}

@@ -1,10 +1,6 @@
 package main
 
-import (
-	"fmt"
-
-	utiljson "k8s.io/apimachinery/pkg/util/json"
-)
+import "fmt"
 
 // inKeyedLists measures checks of encoded objects where something differs inside a list by key that has locks in its
 // items, as in most updates.
@@ -51,14 +47,9 @@ func inKeyedLists() ([]group, error) {
 			errs, err := locks.ValidateUpdateJSON(text, oldJSON)
 			return err == nil && (len(errs) == 1) == r.refused
 		})
-		peer := must("decode and check", func() bool {
-			var is, was object
-			if utiljson.Unmarshal(text, &is) != nil || utiljson.Unmarshal(oldJSON, &was) != nil {
-				return false
-			}
-			return (len(locks.ValidateUpdate(is, was)) == 1) == r.refused
-		})
-		rows = append(rows, row{part: part, peer: peer, target: r.target, atLeast: true})
+		rows = append(rows, againstDecoding(part, text, oldJSON, r.target, func(newObj, oldObj object) bool {
+			return (len(locks.ValidateUpdate(newObj, oldObj)) == 1) == r.refused
+		})...)
 	}
 	title := fmt.Sprintf("JSON texts, changes in a list by key, %d KB", len(oldJSON)/1000)
 	return []group{{title, "A change inside a long list does not force decoding it.", rows}}, nil

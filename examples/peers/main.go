@@ -4,6 +4,9 @@
 //	go run ./peers              # in the folder examples
 //	go run ./peers -svg FILE    # and draws the ratios
 //	go run ./peers -only Go     # measures only the groups with this text in their title
+//	GOEXPERIMENT=jsonv2 go run ./peers  # decodes with encoding/json/v2, too
+//
+// What decodes objects is measured with the decoder of API servers, which the targets are about, and with faster ones.
 //
 // A round runs the two subjects of each row one right after the other, so that a busy machine is busy for both; the median
 // of the ratios of all rounds is printed. Times are processor times on Linux. Those of the garbage collector are included:
@@ -37,7 +40,7 @@ func main() {
 
 func run(rounds int, only, svg string) (missed int, err error) {
 	var groups []group
-	for _, of := range []func() ([]group, error){inMemory, largeLists, goTypes, onText, inKeyedLists, inWebhook, besideServer} {
+	for _, of := range []func() ([]group, error){inMemory, largeLists, refusedUpdates, goTypes, onText, inKeyedLists, inWebhook, besideServer} {
 		some, err := of()
 		if err != nil {
 			return 0, err
@@ -47,6 +50,9 @@ func run(rounds int, only, svg string) (missed int, err error) {
 		groups = append(groups, some...)
 	}
 	missed = printTable(os.Stdout, groups)
+	for _, line := range leftOut() {
+		fmt.Println("\n" + line)
+	}
 	if svg != "" {
 		err = os.WriteFile(svg, drawing(groups), 0o644)
 	}

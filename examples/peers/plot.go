@@ -15,7 +15,7 @@ const (
 	barsWidth  = 390
 	lineHeight = 22
 	top        = 92
-	least      = 0.3
+	least      = 0.2
 	most       = 1_000
 )
 

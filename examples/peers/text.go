@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-
-	utiljson "k8s.io/apimachinery/pkg/util/json"
 )
 
 // spaced returns a text with white space between all tokens.
@@ -40,14 +38,9 @@ func onText() ([]group, error) {
 				errs, err := parts.ValidateUpdateJSON(r.newJSON, oldJSON)
 				return err == nil && errs == nil
 			})
-			decode := must("decode and check", func() bool {
-				var is, was object
-				if utiljson.Unmarshal(r.newJSON, &is) != nil || utiljson.Unmarshal(oldJSON, &was) != nil {
-					return false
-				}
-				return parts.ValidateUpdate(is, was) == nil
-			})
-			rows = append(rows, row{part: text, peer: decode, target: r.target, atLeast: true})
+			rows = append(rows, againstDecoding(text, r.newJSON, oldJSON, r.target, func(newObj, oldObj object) bool {
+				return parts.ValidateUpdate(newObj, oldObj) == nil
+			})...)
 		}
 		title := fmt.Sprintf("JSON texts, %d nodes, %d KB", n, len(oldJSON)/1000)
 		groups = append(groups, group{title, "Checking texts as they are beats decoding them first.", rows})

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -12,7 +11,6 @@ import (
 
 	admissionv1 "k8s.io/api/admission/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/fieldlock/fieldlock/immutability/admission"
 	"github.com/fieldlock/fieldlock/immutability/admission/loader"
@@ -43,26 +41,34 @@ func webhook(locks map[string]object) (http.Handler, error) {
 
 // decodingWebhook is what a programmer writes for the same locks: it decodes the review and both objects, and looks at the
 // locked fields until one differs. It names neither causes nor owners.
-func decodingWebhook(w http.ResponseWriter, r *http.Request) {
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusBadRequest)
-		return
+func decodingWebhook(c codec) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		var review admissionv1.AdmissionReview
+		if err := c.unmarshal(body, &review); err != nil || review.Request == nil {
+			http.Error(w, "no review", http.StatusBadRequest)
+			return
+		}
+		response := &admissionv1.AdmissionResponse{UID: review.Request.UID, Allowed: true}
+		newObj, newErr := c.object(review.Request.Object.Raw)
+		oldObj, oldErr := c.object(review.Request.OldObject.Raw)
+		if newErr != nil || oldErr != nil || !sameClassAndZones(newObj, oldObj) {
+			response.Allowed = false
+			response.Result = &metav1.Status{Status: metav1.StatusFailure, Code: http.StatusUnprocessableEntity, Reason: metav1.StatusReasonInvalid, Message: "field is immutable"}
+		}
+		review.Request, review.Response = nil, response
+		answer, err := c.marshal(review)
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write(answer)
 	}
-	var review admissionv1.AdmissionReview
-	if err := json.Unmarshal(body, &review); err != nil || review.Request == nil {
-		http.Error(w, "no review", http.StatusBadRequest)
-		return
-	}
-	response := &admissionv1.AdmissionResponse{UID: review.Request.UID, Allowed: true}
-	var is, was object
-	if utiljson.Unmarshal(review.Request.Object.Raw, &is) != nil || utiljson.Unmarshal(review.Request.OldObject.Raw, &was) != nil || !sameClassAndZones(is, was) {
-		response.Allowed = false
-		response.Result = &metav1.Status{Status: metav1.StatusFailure, Code: http.StatusUnprocessableEntity, Reason: metav1.StatusReasonInvalid, Message: "field is immutable"}
-	}
-	review.Request, review.Response = nil, response
-	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(review)
 }
 
 func sameClassAndZones(newObj, oldObj object) bool {
@@ -142,7 +148,13 @@ func inWebhook() ([]group, error) {
 			if !r.allowed {
 				part = answer(r.name, ours, allowed, fmt.Sprintf(`"field":"spec.nodes[%d].zone"`, n-1), "last applied by kubectl")
 			}
-			rows = append(rows, row{part: part, peer: answer("decode and compare", http.HandlerFunc(decodingWebhook), allowed), target: r.target, atLeast: true})
+			for i, c := range codecs() {
+				compared := row{part: part, peer: answer(c.name+" and compare", decodingWebhook(c), allowed), atLeast: true}
+				if i == 0 {
+					compared.target = r.target
+				}
+				rows = append(rows, compared)
+			}
 		}
 		title := fmt.Sprintf("Webhook, %d nodes, %d KB an object", n, len(encoded(cluster(n)))/1000)
 		groups = append(groups, group{title, "Sooner than one that decodes, and names the owners.", rows})

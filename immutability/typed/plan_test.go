@@ -18,6 +18,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/fieldlock/fieldlock/immutability"
@@ -106,8 +107,12 @@ func compareUpdate(t *testing.T, plan *Plan, v *immutability.Validator, newObj, 
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(errorTexts(want), errorTexts(got)); diff != "" {
+	if diff := cmp.Diff(errorTexts(want.ErrorList()), errorTexts(got.ErrorList())); diff != "" {
 		t.Errorf("(-JSON +plan):\n%s", diff)
+	}
+	errs := plan.ValidateUpdate(newObj.Interface(), oldObj.Interface())
+	if diff := cmp.Diff(errorTexts(want.ErrorList()), errorTexts(errs)); diff != "" {
+		t.Errorf("errors (-JSON +plan):\n%s", diff)
 	}
 }
 
@@ -121,9 +126,9 @@ func compileText(t *testing.T, schema string) *immutability.Validator {
 	return immutability.MustCompile(&s)
 }
 
-func errorTexts(r immutability.Report) []string {
+func errorTexts(errs field.ErrorList) []string {
 	var list []string
-	for _, e := range r.ErrorList() {
+	for _, e := range errs {
 		list = append(list, e.Error())
 	}
 	return list

@@ -43,7 +43,7 @@ func (v *Validator[T]) ValidateUpdate(newObj, oldObj *T) field.ErrorList {
 	if v.plan.accepts(unsafe.Pointer(newObj), unsafe.Pointer(oldObj)) {
 		return nil
 	}
-	return errorList(v.plan.exact(newObj, oldObj))
+	return v.plan.refusals(newObj, oldObj)
 }
 
 // Check is ValidateUpdate with old values, locks and schema paths. An error means that nothing was checked.
@@ -52,13 +52,6 @@ func (v *Validator[T]) Check(newObj, oldObj *T) (immutability.Report, error) {
 		return v.plan.allowed, nil
 	}
 	return v.plan.exact(newObj, oldObj)
-}
-
-func errorList(report immutability.Report, err error) field.ErrorList {
-	if err != nil {
-		return field.ErrorList{field.InternalError(nil, fmt.Errorf("this update cannot be checked for immutable fields: %w", err))}
-	}
-	return report.ErrorList()
 }
 
 // Plan is a Validator for a type that is only known at run time.
@@ -110,23 +103,39 @@ func checkerOf(v *immutability.Validator) *check.Checker {
 // Check compares two objects of the plan's type, given as pointers; nil is an object without fields. It returns an error
 // if one of them is of another type, or cannot be written as JSON.
 func (p *Plan) Check(newObj, oldObj any) (immutability.Report, error) {
-	var at [2]unsafe.Pointer
-	for i, obj := range []any{newObj, oldObj} {
-		v := reflect.ValueOf(obj)
-		if obj == nil || v.Kind() != reflect.Pointer || v.Type().Elem() != p.typ {
-			return immutability.Report{}, fmt.Errorf("an object is a %T: the locks are planned for *%s", obj, p.typ)
-		}
-		at[i] = v.UnsafePointer()
+	accepted, err := p.acceptsAny(newObj, oldObj)
+	if err != nil {
+		return immutability.Report{}, err
 	}
-	if p.accepts(at[0], at[1]) {
+	if accepted {
 		return p.allowed, nil
 	}
 	return p.exact(newObj, oldObj)
 }
 
-// ValidateUpdate is Check as a list of errors.
+// ValidateUpdate is Check as a list of errors. An error of Check is an internal error of the list.
 func (p *Plan) ValidateUpdate(newObj, oldObj any) field.ErrorList {
-	return errorList(p.Check(newObj, oldObj))
+	accepted, err := p.acceptsAny(newObj, oldObj)
+	if err != nil {
+		return unchecked(err)
+	}
+	if accepted {
+		return nil
+	}
+	return p.refusals(newObj, oldObj)
+}
+
+// acceptsAny is accepts for objects whose type is not known yet.
+func (p *Plan) acceptsAny(newObj, oldObj any) (bool, error) {
+	var at [2]unsafe.Pointer
+	for i, obj := range []any{newObj, oldObj} {
+		v := reflect.ValueOf(obj)
+		if obj == nil || v.Kind() != reflect.Pointer || v.Type().Elem() != p.typ {
+			return false, fmt.Errorf("an object is a %T: the locks are planned for *%s", obj, p.typ)
+		}
+		at[i] = v.UnsafePointer()
+	}
+	return p.accepts(at[0], at[1]), nil
 }
 
 // accepts proves that an update breaks nothing. False means unknown.
@@ -139,13 +148,38 @@ func (p *Plan) accepts(newObj, oldObj unsafe.Pointer) bool {
 
 // exact compares what encoding/json writes.
 func (p *Plan) exact(newObj, oldObj any) (immutability.Report, error) {
-	newJSON, err := json.Marshal(newObj)
+	newJSON, oldJSON, err := written(newObj, oldObj)
 	if err != nil {
-		return immutability.Report{}, fmt.Errorf("writing the new object: %w", err)
-	}
-	oldJSON, err := json.Marshal(oldObj)
-	if err != nil {
-		return immutability.Report{}, fmt.Errorf("writing the old object: %w", err)
+		return immutability.Report{}, err
 	}
 	return p.validator.CheckJSON(newJSON, oldJSON)
+}
+
+// refusals is exact as a list of errors, which needs no differences.
+func (p *Plan) refusals(newObj, oldObj any) field.ErrorList {
+	newJSON, oldJSON, err := written(newObj, oldObj)
+	if err != nil {
+		return unchecked(err)
+	}
+	errs, err := p.validator.ValidateUpdateJSON(newJSON, oldJSON)
+	if err != nil {
+		return unchecked(err)
+	}
+	return errs
+}
+
+// written returns the JSON of two objects.
+func written(newObj, oldObj any) (newJSON, oldJSON []byte, err error) {
+	if newJSON, err = json.Marshal(newObj); err != nil {
+		return nil, nil, fmt.Errorf("writing the new object: %w", err)
+	}
+	if oldJSON, err = json.Marshal(oldObj); err != nil {
+		return nil, nil, fmt.Errorf("writing the old object: %w", err)
+	}
+	return newJSON, oldJSON, nil
+}
+
+// unchecked refuses an update that could not be checked.
+func unchecked(err error) field.ErrorList {
+	return field.ErrorList{field.InternalError(nil, fmt.Errorf("this update cannot be checked for immutable fields: %w", err))}
 }

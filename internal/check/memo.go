@@ -41,7 +41,7 @@ type Memo struct {
 // hold keeps a value in memory until the check ends, and returns it. Values are remembered by their addresses, so one that
 // is decoded during the check must not make room for another.
 func (m *Memo) hold(v any) any {
-	if _, container := identityOf(v); container {
+	if _, container := IdentityOf(v); container {
 		m.held = append(m.held, v)
 	}
 	return v
@@ -54,21 +54,21 @@ func (m *Memo) used() bool {
 
 type pair struct {
 	equality *Equality
-	a, b     identity
+	a, b     Identity
 }
 
 type hashed struct {
 	equality *Equality
-	v        identity
+	v        Identity
 }
 
 // pairOf returns the key of two containers; ok is false if one of them is none.
 func pairOf(e *Equality, a, b any) (p pair, ok bool) {
 	p.equality = e
-	if p.a, ok = identityOf(a); !ok {
+	if p.a, ok = IdentityOf(a); !ok {
 		return p, false
 	}
-	p.b, ok = identityOf(b)
+	p.b, ok = IdentityOf(b)
 	return p, ok
 }
 
@@ -140,7 +140,7 @@ func (m *Memo) hashJSON(v any) uint64 {
 // Hash returns a hash that values share if they are equal under e. Hashes of one Memo can be compared with each other.
 func (m *Memo) Hash(e *Equality, v any) uint64 {
 	m.seedOnce()
-	id, container := identityOf(v)
+	id, container := IdentityOf(v)
 	if e == nil || !container {
 		return m.hashJSON(v)
 	}

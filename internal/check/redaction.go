@@ -42,7 +42,7 @@ type Redactor struct {
 
 type redacted struct {
 	redaction *Redaction
-	v         identity
+	v         Identity
 }
 
 // Hide returns v with what r hides replaced, in a copy; v itself if r hides nothing.
@@ -53,7 +53,7 @@ func (h *Redactor) Hide(r *Redaction, v any) any {
 	if r.Whole {
 		return Redacted
 	}
-	id, container := identityOf(v)
+	id, container := IdentityOf(v)
 	if !container {
 		return v
 	}

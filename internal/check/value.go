@@ -41,21 +41,21 @@ func allObjects(list []any) bool {
 	return true
 }
 
-// identity tells containers apart: the address of an object, or the address and length of a list.
-type identity struct {
+// Identity tells containers apart: the address of an object, or the address and length of a list.
+type Identity struct {
 	address uintptr
 	length  int
 }
 
-// identityOf returns the identity of a container. ok is false for scalars, and for empty lists, which share an address.
-func identityOf(v any) (id identity, ok bool) {
+// IdentityOf returns the Identity of a container. ok is false for scalars, and for empty lists, which share an address.
+func IdentityOf(v any) (id Identity, ok bool) {
 	switch v := v.(type) {
 	case map[string]any:
-		return identity{address: reflect.ValueOf(v).Pointer()}, v != nil
+		return Identity{address: reflect.ValueOf(v).Pointer()}, v != nil
 	case []any:
-		return identity{reflect.ValueOf(v).Pointer(), len(v)}, len(v) > 0
+		return Identity{reflect.ValueOf(v).Pointer(), len(v)}, len(v) > 0
 	}
-	return identity{}, false
+	return Identity{}, false
 }
 
 // IsContainer reports whether differences can be below v.
