@@ -87,14 +87,14 @@ func TestEqualBelowUnequal(t *testing.T) {
 func TestDifferences(t *testing.T) {
 	c := compileText(t, `{"properties":{"a":{"x-kubernetes-immutable":true,"x-fieldlock-map-list-order":"ignored","properties":{
 		"l":{"type":"array","x-kubernetes-list-type":"map","x-kubernetes-list-map-keys":["k"],"items":{"properties":{"k":{"type":"string"},"v":{}}}}}}}}`)
-	oldObj := decoded(t, `{"a":{"l":[{"k":"x","v":1},{"k":"y"},{"k":"x","v":2}],"m":{},"z":1}}`)
+	oldObj := decoded(t, `{"a":{"l":[{"k":"x","v":1},{"k":"y"},{"k":"x","v":2}],"m":{},"n":[],"z":1}}`)
 	newObj := decoded(t, `{"a":{"l":[{"k":"y"},{"k":"x","v":1},{"k":"x","v":2}],"z":2}}`)
-	newObj["a"].(map[string]any)["m"] = map[string]any(nil)
+	newObj["a"].(map[string]any)["m"], newObj["a"].(map[string]any)["n"] = map[string]any(nil), []any(nil)
 	r := c.Check(newObj, oldObj)
 	if r == nil || r.Count() != 1 {
 		t.Fatalf("%q", locks(r))
 	}
-	if d := r.Memo.Differences(r.Below[0].Found.Here[0]); d == nil || d.Count() != 2 { // m and z
+	if d := r.Memo.Differences(r.Below[0].Found.Here[0]); d == nil || d.Count() != 3 { // m, n and z
 		t.Errorf("%+v", d)
 	}
 }
@@ -185,7 +185,8 @@ func TestRedaction(t *testing.T) {
 
 // TestKindsAsText: values of any two kinds break as text what they break decoded.
 func TestKindsAsText(t *testing.T) {
-	values := []string{`null`, `"x"`, `1`, `{}`, `[]`, `{"a":"x"}`, `{"a":"y"}`, `["x"]`, `["y","z"]`, `[{"a":"x"}]`, `[{"a":"y"},{"a":"x"}]`, `[null]`, `[{}]`, `[{"a":1}]`, `[{"a":"x"},{"b":"y"}]`}
+	values := []string{`null`, `"x"`, `1`, `{}`, `[]`, `{"a":"x"}`, `{"a":"y"}`, `["x"]`, `["y","z"]`, `[{"a":"x"}]`, `[{"a":"y"},{"a":"x"}]`, `[null]`, `[{}]`, `[{"a":1}]`, `[{"a":"x"},{"b":"y"}]`,
+		`[{"a":"x","b":1}]`, `[{"a":"y","b":1},{"a":"x","b":2}]`, `[{"a":"z","b":2},{"a":"x","b":1}]`}
 	texts := []string{`{}`}
 	for _, value := range values {
 		texts = append(texts, `{"v":`+value+`}`)
@@ -194,6 +195,7 @@ func TestKindsAsText(t *testing.T) {
 		`{"type":"array","items":{"x-kubernetes-immutable":true}}`,
 		`{"type":"array","items":{"properties":{"a":{"x-kubernetes-immutable":true}}}}`,
 		`{"type":"array","x-kubernetes-list-type":"map","x-kubernetes-list-map-keys":["a"],"items":{"properties":{"a":{"type":"string","x-kubernetes-immutable":true}}}}`,
+		`{"type":"array","x-kubernetes-list-type":"map","x-kubernetes-list-map-keys":["a"],"items":{"properties":{"a":{"type":"string"},"b":{"x-kubernetes-immutable":true}}},"x-fieldlock-update":["NoAddItem","NoRemoveItem"]}`,
 		`{"type":"array","x-kubernetes-list-type":"set","items":{"type":"string"},"x-fieldlock-update":["NoRemoveItem"]}`,
 		`{"properties":{"a":{"x-kubernetes-immutable":true}}}`,
 		`{"additionalProperties":{"x-kubernetes-immutable":true},"x-fieldlock-update":["NoAddItem"]}`,

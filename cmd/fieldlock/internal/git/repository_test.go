@@ -44,6 +44,16 @@ func TestResolve(t *testing.T) {
 	}
 }
 
+// TestResolveWithoutHead: a revision is compared with the work tree also on a branch that has no commit yet.
+func TestResolveWithoutHead(t *testing.T) {
+	r := repository(t, map[string]string{"x.yaml": object})
+	first := git(t, r.Root, "rev-parse", "HEAD")
+	git(t, r.Root, "checkout", "-q", "--orphan", "empty")
+	if got, err := r.Resolve("main"); err != nil || got != (Range{first, ""}) {
+		t.Errorf("got %v, %v", got, err)
+	}
+}
+
 func TestShallow(t *testing.T) {
 	origin := repository(t, map[string]string{"x.yaml": object})
 	git(t, origin.Root, "commit", "-q", "--allow-empty", "-m", "two")

@@ -115,6 +115,15 @@ func TestBatch(t *testing.T) {
 	}
 }
 
+// TestBatchSkips: the data of what is not a file is not kept.
+func TestBatchSkips(t *testing.T) {
+	contents, errs := make([][]byte, 2), make([]error, 2)
+	err := readBatch(bufio.NewReader(strings.NewReader("id tree 3\nabc\nid blob 1\nx\n")), contents, errs)
+	if err != nil || errs[0] == nil || contents[0] != nil || string(contents[1]) != "x" {
+		t.Errorf("%q, %v, %v", contents, errs, err)
+	}
+}
+
 // TestEmptyTree: a tree without files has its root.
 func TestEmptyTree(t *testing.T) {
 	tree, err := newTree(nil, "v1", nil, nil)
