@@ -63,6 +63,12 @@ const locked = "class: {type: string, x-kubernetes-immutable: true}"
 // classLocked is a CRD with one lock in both versions.
 var classLocked = widgets("None", locked, locked)
 
+// keysLocked is a CRD whose lock covers an object with known members.
+var keysLocked = widgets("None", "m: {type: object, x-kubernetes-immutable: true, additionalProperties: {type: object, properties: {a: {type: string}}}}", "")
+
+// brokenCRD is a CRD whose lock is a mistake.
+var brokenCRD = widgets("None", "class: {type: string, x-kubernetes-immutable: false}", "")
+
 // twoLocks is a CRD with two of them.
 var twoLocks = widgets("None", locked+"\nzone: {type: string, x-kubernetes-immutable: true}", "")
 
@@ -209,6 +215,12 @@ func TestCheck(t *testing.T) {
 			want: []string{"a/x spec.class immutable", "error shop/templates/a.yaml: it is a template, not YAML, and so is 1 more file: check the manifests that the chart renders to, with --render 'helm template shop'"},
 		},
 		{
+			name: "a template on both sides", reason: "one error is enough",
+			olds: dir{"crd.yaml": classLocked, "x.yaml": p, "shop/Chart.yaml": "apiVersion: v2\nname: shop\n", "shop/templates/a.yaml": "{{ if .Values.a }}\napiVersion: v1\nkind: A\n{{ end }}\n"},
+			news: dir{"crd.yaml": classLocked, "x.yaml": q, "shop/Chart.yaml": "apiVersion: v2\nname: shop\n", "shop/templates/a.yaml": "{{ if .Values.a }}\napiVersion: v1\nkind: A\n{{ end }}\n"},
+			want: []string{"a/x spec.class immutable", "error shop/templates/a.yaml: it is a template, not YAML: check the manifests that the chart renders to, with --render 'helm template shop'"},
+		},
+		{
 			name: "a patch of a kustomization", reason: "it is no object of its own",
 			olds: dir{"crd.yaml": classLocked, "base/x.yaml": p, "kustomization.yaml": "patches:\n- path: patch.yaml\n", "patch.yaml": p},
 			news: dir{"crd.yaml": classLocked, "base/x.yaml": p, "kustomization.yaml": "patches:\n- path: patch.yaml\n", "patch.yaml": q},
@@ -218,6 +230,30 @@ func TestCheck(t *testing.T) {
 			name: "one broken document", reason: "the others are checked",
 			olds: dir{"crd.yaml": classLocked, "x.yaml": p}, news: dir{"crd.yaml": classLocked, "x.yaml": q, "y.yaml": "apiVersion: v1\nkind: A\na: [1\nb"},
 			want: []string{"a/x spec.class immutable", "error y.yaml:3: document 1: the YAML is malformed: did not find expected ',' or ']'"},
+		},
+		{
+			name: "strict, and nobody can tell", reason: "what is unknown is refused",
+			olds: dir{"x.yaml": p}, news: dir{"y/x.yaml": p, "z/x.yaml": q, "crd.yaml": classLocked},
+			options: Options{Strict: true},
+			want: []string{
+				"unknown a/x metadata.name", "unknown a/x metadata.name",
+				"error crd.yaml:2: document 1, CustomResourceDefinition widgets.example.com: no schema covers kind CustomResourceDefinition of apiextensions.k8s.io/v1; give its CRD with --schema, or leave out --strict",
+			},
+		},
+		{
+			name: "a CRD that cannot be read, the same on both sides", reason: "one error is enough",
+			olds: dir{"crd.yaml": brokenCRD, "x.yaml": p}, news: dir{"crd.yaml": brokenCRD, "x.yaml": q},
+			want: []string{"error crd.yaml:22: CustomResourceDefinition widgets.example.com, version v1: spec.class: x-kubernetes-immutable is false: the only value is true, and a child cannot lift the lock of its parent; remove the key"},
+		},
+		{
+			name: "a field that is not in the schema", reason: "the server prunes it",
+			olds: dir{"crd.yaml": keysLocked, "x.yaml": widget("v1", "a", "x", "{m: {k: {a: b}}}")}, news: dir{"crd.yaml": keysLocked, "x.yaml": widget("v1", "a", "x", "{m: {k: {a: b, unknown: c}}}")},
+		},
+		{
+			name: "a field that is not in the schema, as it is written", reason: "nothing is pruned",
+			olds: dir{"crd.yaml": keysLocked, "x.yaml": widget("v1", "a", "x", "{m: {k: {a: b}}}")}, news: dir{"crd.yaml": keysLocked, "x.yaml": widget("v1", "a", "x", "{m: {k: {a: b, unknown: c}}}")},
+			options: Options{NoDefaults: true},
+			want:    []string{"a/x spec.m immutable"},
 		},
 		{
 			name: "strict", reason: "an object of an unknown kind is an error",
@@ -233,6 +269,12 @@ func TestCheck(t *testing.T) {
 			r := check(t, test.news, test.olds, test.options)
 			if diff := cmp.Diff(test.want, found(r)); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", test.reason, diff)
+			}
+			if slices.Contains(test.want, "unknown a/x metadata.annotations") && !strings.HasSuffix(r.Unknown[0].Message, "an apply of it is refused: spec.class: field is immutable") {
+				t.Errorf("%s: %s", test.reason, r.Unknown[0].Message)
+			}
+			if text := strings.Join(r.Warnings, "\n"); strings.Contains(text, "the locks of a CRD in OLD do not count") {
+				t.Errorf("%s: the warnings are %s", test.reason, text)
 			}
 			refused := slices.ContainsFunc(r.Violations, func(v Violation) bool { return v.Refused() }) || test.options.Strict && len(r.Unknown) > 0
 			if r.Allowed == refused {
@@ -281,10 +323,23 @@ func TestMetadata(t *testing.T) {
 		if got := found(r); !slices.Equal(got, c.want) {
 			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
 		}
+		if refused := slices.ContainsFunc(r.Violations, func(v Violation) bool { return v.Path == "metadata.uid" }); refused && len(r.Replacements) != 1 {
+			t.Errorf("%s: %d ways out", c.name, len(r.Replacements))
+		}
 		for _, re := range r.Replacements {
 			if len(re.How) == 0 || c.newMetadata == ", uid: u2" && !strings.Contains(re.How[0], "leave metadata.uid out") {
 				t.Errorf("%s: the ways out are %q", c.name, re.How)
 			}
 		}
+	}
+}
+
+// TestMoreViolations: what a verdict leaves out counts, whatever is accepted of the rest.
+func TestMoreViolations(t *testing.T) {
+	set := manifest.Objects(files(map[string]string{"x.yaml": widget("v1", "a", "x", "{class: p}")}))
+	c := &checker{report: &Report{}}
+	c.add(&printer{}, pair{new: set.Objects[0]}, &verdict{more: 20})
+	if c.report.finish(false); c.report.Allowed || c.report.MoreViolations != 20 || !slices.Equal(c.report.Warnings, []string{"Widget a/x has 20 more violations than are listed"}) {
+		t.Errorf("allowed %v, %d more, the warnings %q", c.report.Allowed, c.report.MoreViolations, c.report.Warnings)
 	}
 }
