@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 )
 
@@ -89,5 +90,15 @@ func TestErrors(t *testing.T) {
 	}
 	if _, err := Convert(&spec.Schema{VendorExtensible: spec.VendorExtensible{Extensions: spec.Extensions{"x-function": func() {}}}}); err == nil {
 		t.Error("a schema that has no JSON")
+	}
+}
+
+// TestCompileErrorElsewhere: an error that fits no rule is an error all the same.
+func TestCompileErrorElsewhere(t *testing.T) {
+	v := &Validator{rules: []Rule{{SchemaPath: "/properties/a"}}}
+	for path, want := range map[string]string{"a": `a rule at "/properties/a" does not compile: why`, "b": "a rule does not compile: why"} {
+		if err := v.compileError(field.Invalid(field.NewPath(path), nil, "why")); err == nil || err.Error() != want {
+			t.Errorf("%s: %v, want %s", path, err, want)
+		}
 	}
 }

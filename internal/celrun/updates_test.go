@@ -15,7 +15,7 @@ func TestTrueWhenEqual(t *testing.T) {
 		"self == oldSelf": true, "oldSelf == self": true, "(self == oldSelf)": true, "self == oldSelf || self.a == 1": true, "self.a == 1 || oldSelf == self": true,
 		"self == oldSelf && oldSelf == self": true, "self == oldSelf && self.a == 1": false, "self != oldSelf": false, "!(self == oldSelf)": false,
 		"self == self": false, "oldSelf == oldSelf": false, "self.a == oldSelf.a": false, "self >= oldSelf": false, "self == oldSelf ? true : false": false, "self ==": false, "true": false,
-		"[1].all(self, self == oldSelf)": false,
+		"[1].all(self, self == oldSelf)": false, "self == oldSelf)": false, "int == string || self.a == oldSelf.a": false,
 	} {
 		if got := trueWhenEqual(text); got != want {
 			t.Errorf("%s: %v", text, got)
@@ -48,6 +48,8 @@ func TestUpdates(t *testing.T) {
 			`{"l": [{"name": "a", "v": 1}, {"name": "a", "v": 2}]}`, `{"l": [{"name": "a", "v": 1}, {"name": "a", "v": 2}]}`, []string{"?"}, 1},
 		{"a key twice in a list in a list that is equal", "the same", `"l": {` + list + `, "items": {"type": "object", "required": ["name"], "properties": {"name": {"type": "string"}, "m": {` + list + `, ` + item(", "+equal) + `}}}}`,
 			`{"l": [{"name": "a", "m": [{"name": "a", "v": 1}, {"name": "a", "v": 2}]}]}`, `{"l": [{"name": "a", "m": [{"name": "a", "v": 1}, {"name": "a", "v": 2}]}]}`, []string{"?"}, 1},
+		{"a key twice in a list in a map that is equal", "the same", `"m": {"type": "object", "additionalProperties": {` + list + `, ` + item(", "+equal) + `}}`,
+			`{"m": {"x": [{"name": "a", "v": 1}, {"name": "a", "v": 2}]}}`, `{"m": {"x": [{"name": "a", "v": 1}, {"name": "a", "v": 2}]}}`, []string{"?"}, 1},
 		{"a value of a map", "values pair by their keys", `"m": {"type": "object", "additionalProperties": {"type": "string", ` + equal + `}}`, `{"m": {"a": "x", "b": "x"}}`, `{"m": {"a": "y", "b": "x"}}`, []string{"m[a]"}, 1},
 		{"a rule inside allOf", "the server runs it beside another rule only", `"a": {"type": "string", ` + equal + `, "allOf": [{` + grows + `}]}`, `{"a": "x"}`, `{"a": "x"}`, []string{"a"}, 1},
 	} {
