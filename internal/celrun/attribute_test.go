@@ -1,6 +1,7 @@
 package celrun
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -42,11 +43,18 @@ func TestFits(t *testing.T) {
 
 // TestComparePaths: indices are numbers, everything else is text.
 func TestComparePaths(t *testing.T) {
-	want := []string{"", "a", "a[2]", "a[02]", "a[10]", "a[10].b", "a[10].b9", "a[10].b10", "a[k]", "b", "b.a", "c/9", "c:1"}
-	got := slices.Clone(want)
+	ordered := []string{"", "a", "a[2]", "a[02]", "a[10]", "a[10].b", "a[10].b9", "a[10].b10", "a[k]", "b", "b.a", "c/9", "c:1"}
+	for i, a := range ordered {
+		for j, b := range ordered {
+			if got := ComparePaths(a, b); got != cmp.Compare(i, j) {
+				t.Errorf("%q and %q: %d", a, b, got)
+			}
+		}
+	}
+	got := slices.Clone(ordered)
 	slices.Reverse(got)
 	slices.SortFunc(got, ComparePaths)
-	want = []string{"", "a", "a[2]", "a[02]", "a[10]", "a[10].b", "a[10].b9", "a[10].b10", "a[k]", "b", "b.a", "c/9", "c:1"}
+	want := []string{"", "a", "a[2]", "a[02]", "a[10]", "a[10].b", "a[10].b9", "a[10].b10", "a[k]", "b", "b.a", "c/9", "c:1"}
 	// Between numbers of one value the shorter one comes first.
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)

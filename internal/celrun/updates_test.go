@@ -50,6 +50,8 @@ func TestUpdates(t *testing.T) {
 			`{"l": [{"name": "a", "m": [{"name": "a", "v": 1}, {"name": "a", "v": 2}]}]}`, `{"l": [{"name": "a", "m": [{"name": "a", "v": 1}, {"name": "a", "v": 2}]}]}`, []string{"?"}, 1},
 		{"a key twice in a list in a map that is equal", "the same", `"m": {"type": "object", "additionalProperties": {` + list + `, ` + item(", "+equal) + `}}`,
 			`{"m": {"x": [{"name": "a", "v": 1}, {"name": "a", "v": 2}]}}`, `{"m": {"x": [{"name": "a", "v": 1}, {"name": "a", "v": 2}]}}`, []string{"?"}, 1},
+		{"a list without keys in a list that is equal", "its items have no keys to be equal", `"l": {` + list + `, "items": {"type": "object", "required": ["name"], "properties": {"name": {"type": "string"}, "v": {"type": "array", "items": {"type": "integer"}, ` + equal + `}}}}`,
+			`{"l": [{"name": "a", "v": [1, 2]}], "b": "x"}`, `{"l": [{"name": "a", "v": [1, 2]}], "b": "y"}`, nil, 0},
 		{"a value of a map", "values pair by their keys", `"m": {"type": "object", "additionalProperties": {"type": "string", ` + equal + `}}`, `{"m": {"a": "x", "b": "x"}}`, `{"m": {"a": "y", "b": "x"}}`, []string{"m[a]"}, 1},
 		{"a rule inside allOf", "the server runs it beside another rule only", `"a": {"type": "string", ` + equal + `, "allOf": [{` + grows + `}]}`, `{"a": "x"}`, `{"a": "x"}`, []string{"a"}, 1},
 	} {
@@ -110,5 +112,9 @@ func TestUpdates(t *testing.T) {
 	_, err = NewUpdates(s, nil).ValidateUpdate(map[string]any{"a": map[string]any{"x": "y"}}, map[string]any{"a": map[string]any{}})
 	if err == nil || !strings.Contains(err.Error(), `a rule at "/properties/a" does not compile`) {
 		t.Errorf("a rule that does not compile: %v", err)
+	}
+	same := map[string]any{"a": map[string]any{"x": "y"}}
+	if _, err := NewUpdates(s, nil).ValidateUpdate(same, map[string]any{"a": map[string]any{"x": "y"}}); err != nil {
+		t.Errorf("a rule that need not run is compiled: %v", err)
 	}
 }
