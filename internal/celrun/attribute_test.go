@@ -103,7 +103,7 @@ func TestErrors(t *testing.T) {
 
 // TestCompileErrorElsewhere: an error that fits no rule is an error all the same.
 func TestCompileErrorElsewhere(t *testing.T) {
-	v := &Validator{rules: []Rule{{SchemaPath: "/properties/a"}}}
+	v := &Validator{rules: []Rule{{SchemaPath: "/properties/a", FieldPath: ".x"}}}
 	for path, want := range map[string]string{"a": `a rule at "/properties/a" does not compile: why`, "b": "a rule does not compile: why"} {
 		if err := v.compileError(field.Invalid(field.NewPath(path), nil, "why")); err == nil || err.Error() != want {
 			t.Errorf("%s: %v, want %s", path, err, want)

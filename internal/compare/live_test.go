@@ -86,6 +86,32 @@ func TestUnenforced(t *testing.T) {
 	}
 }
 
+// TestSettle: what the server has answered is not unknown.
+func TestSettle(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		live Live
+		want []string // paths that stay unknown
+	}{
+		{"not asked", Live{}, []string{"spec.size", "spec.zone"}},
+		{"accepted", Live{Accepted: true}, nil},
+		{"refused for one of them", Live{Refusals: []ServerRefusal{{"spec.size", "no"}}}, []string{"spec.zone"}},
+		{"refused below one of them", Live{Refusals: []ServerRefusal{{"spec.size.x", "no"}}}, []string{"spec.zone"}},
+		{"refused for another field", Live{Refusals: []ServerRefusal{{"spec.class", "no"}}}, []string{"spec.size", "spec.zone"}},
+		{"refused as a whole", Live{Refusals: []ServerRefusal{{"", "no"}}}, nil},
+	} {
+		v := verdict{unknown: []remark{{"spec.size", "?"}, {"spec.zone", "?"}}}
+		v.settle(&c.live)
+		var got []string
+		for _, u := range v.unknown {
+			got = append(got, u.path)
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
 // TestServerRefusals: what a dry run refuses is listed, unless a lock explains it.
 func TestServerRefusals(t *testing.T) {
 	for _, test := range []struct {
