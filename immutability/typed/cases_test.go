@@ -118,6 +118,11 @@ func TestUpdates(t *testing.T) {
 		{"a locked member of an embedded pointer that goes", "it goes with it", `"type":"string",` + locked, &embeds[string]{}, &embeds[string]{&one[string]{"a"}}, refused},
 		{"a locked member of an embedded pointer that comes", "it comes with it", `"type":"string",` + locked, &embeds[string]{&one[string]{"a"}}, &embeds[string]{}, refused},
 		{"a lock below an embedded pointer", "it is found through the pointer", `"type":"object","properties":{"v":{"x-kubernetes-immutable":true}}`, &embeds[one[string]]{&one[one[string]]{one[string]{"b"}}}, &embeds[one[string]]{&one[one[string]]{one[string]{"a"}}}, refused},
+		{"a lock in a struct below an embedded pointer, before an empty field", "it is not read from beside the pointer", `"type":"object","properties":{"v":{"x-kubernetes-immutable":true}}`, &embedsBefore[one[string]]{&one[one[string]]{one[string]{"b"}}, 0}, &embedsBefore[one[string]]{&one[one[string]]{one[string]{"a"}}, 0}, refused},
+		{"a locked text below an embedded pointer, before an empty field", "the same", `"type":"string",` + locked, &embedsBefore[string]{&one[string]{"b"}, 0}, &embedsBefore[string]{&one[string]{"a"}, 0}, refused},
+		{"two bytes, the first one equal", "both count", locked, &one[int16]{257}, &one[int16]{1}, refused},
+		{"numbers as keys that share their lower bits", "they are two", byNumber("1") + `,"x-fieldlock-update":["NoAddItem"]`, &one[[]given]{[]given{{5 | 1<<62, "x"}}}, &one[[]given]{[]given{{5, "x"}}}, refused},
+		{"an array of structs with a zero field of their own", "omitzero looks at what is not written, too", `"type":"array","items":{"type":"object"},` + locked, &zeroOut[[1]half]{}, &zeroOut[[1]half]{[1]half{{Own: 1}}}, refused},
 		{"a quoted text", "the empty one is written with its quotes, so it is not absent", `"type":"string","x-kubernetes-normalize":"zero","x-fieldlock-update":["NoModify"]`, &struct {
 			V string `json:"v,string"`
 		}{"a"}, &struct {
