@@ -443,3 +443,27 @@ func TestPlaces(t *testing.T) {
 		t.Errorf("four: %s", got)
 	}
 }
+
+// TestRepeatedKeyIsNew: what OLD has once excuses one place of NEW.
+func TestRepeatedKeyIsNew(t *testing.T) {
+	text := func(name string) string {
+		return "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: " + name + "}\ndata:\n  k: a\n  k: b\n"
+	}
+	var warned int
+	for _, w := range check(t, map[string]string{"x.yaml": text("x"), "y.yaml": text("y")}, map[string]string{"x.yaml": text("x")}, Options{}).Warnings {
+		if strings.Contains(w, "twice") {
+			warned++
+		}
+	}
+	if warned != 1 {
+		t.Errorf("%d warnings about two places, one of which OLD has: want 1", warned)
+	}
+}
+
+// TestPasswordItems: the keys of items that are passwords as a whole are not shown.
+func TestPasswordItems(t *testing.T) {
+	s := schemaOf(t, `{"type": "object", "format": "password", "properties": {"k": {"type": "string"}}}`)
+	if got := keysOf(s, map[string]any{"k": "secret"}, []string{"k"}, false); strings.Contains(got, "secret") || got == "" {
+		t.Errorf("the keys are %q", got)
+	}
+}
