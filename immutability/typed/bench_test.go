@@ -109,6 +109,9 @@ func TestAllocatesNothing(t *testing.T) {
 		if n := testing.AllocsPerRun(50, func() { v.ValidateUpdate(row.newObj, oldObj) }); n >= 1 {
 			t.Errorf("%s: %v allocations: %s", row.name, n, row.reason)
 		}
+		if n := testing.AllocsPerRun(50, func() { v.Check(row.newObj, oldObj) }); n >= 1 {
+			t.Errorf("%s: Check: %v allocations: %s", row.name, n, row.reason)
+		}
 	}
 }
 

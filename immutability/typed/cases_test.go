@@ -118,6 +118,11 @@ func TestUpdates(t *testing.T) {
 		{"a locked member of an embedded pointer that goes", "it goes with it", `"type":"string",` + locked, &embeds[string]{}, &embeds[string]{&one[string]{"a"}}, refused},
 		{"a locked member of an embedded pointer that comes", "it comes with it", `"type":"string",` + locked, &embeds[string]{&one[string]{"a"}}, &embeds[string]{}, refused},
 		{"a lock below an embedded pointer", "it is found through the pointer", `"type":"object","properties":{"v":{"x-kubernetes-immutable":true}}`, &embeds[one[string]]{&one[one[string]]{one[string]{"b"}}}, &embeds[one[string]]{&one[one[string]]{one[string]{"a"}}}, refused},
+		{"a lock in a struct below an embedded pointer, before an empty field", "it is not read from beside the pointer", `"type":"object","properties":{"v":{"x-kubernetes-immutable":true}}`, &embedsBefore[one[string]]{&one[one[string]]{one[string]{"b"}}, 0}, &embedsBefore[one[string]]{&one[one[string]]{one[string]{"a"}}, 0}, refused},
+		{"a locked text below an embedded pointer, before an empty field", "the same", `"type":"string",` + locked, &embedsBefore[string]{&one[string]{"b"}, 0}, &embedsBefore[string]{&one[string]{"a"}, 0}, refused},
+		{"two bytes, the first one equal", "both count", locked, &one[int16]{257}, &one[int16]{1}, refused},
+		{"numbers as keys that share their lower bits", "they are two", byNumber("1") + `,"x-fieldlock-update":["NoAddItem"]`, &one[[]given]{[]given{{5 | 1<<62, "x"}}}, &one[[]given]{[]given{{5, "x"}}}, refused},
+		{"an array of structs with a zero field of their own", "omitzero looks at what is not written, too", `"type":"array","items":{"type":"object"},` + locked, &zeroOut[[1]half]{}, &zeroOut[[1]half]{[1]half{{Own: 1}}}, refused},
 		{"a quoted text", "the empty one is written with its quotes, so it is not absent", `"type":"string","x-kubernetes-normalize":"zero","x-fieldlock-update":["NoModify"]`, &struct {
 			V string `json:"v,string"`
 		}{"a"}, &struct {
@@ -127,6 +132,7 @@ func TestUpdates(t *testing.T) {
 			&one[map[string]*string]{map[string]*string{"a": nil}}, &one[map[string]*string]{map[string]*string{"a": to("x")}}, refused},
 		{"a set in the items of what is locked", "its order does not matter there either", `"type":"array","items":{"type":"object","properties":{"v":{` + setOfTexts + `}}},` + locked, &one[[]one[[]string]]{[]one[[]string]{{[]string{"a", "b"}}}}, &one[[]one[[]string]]{[]one[[]string]{{[]string{"b", "a"}}}}, proved},
 		{"a set of numbers", "the same", `"type":"array","x-kubernetes-list-type":"set","items":{"type":"integer"},` + locked, &one[[]int16]{[]int16{1, 2}}, &one[[]int16]{[]int16{2, 1}}, proved},
+		{"a set of addresses", "the last type of whole numbers", `"type":"array","x-kubernetes-list-type":"set","items":{"type":"integer"},` + locked, &one[[]uintptr]{[]uintptr{1, 2}}, &one[[]uintptr]{[]uintptr{2, 1}}, proved},
 		{"names out of order, one twice", "its items belong together by index, and differ", byName, &one[[]plainItem]{[]plainItem{{Name: "b"}, {Name: "a"}, {Name: "b", Note: "y"}}}, &one[[]plainItem]{[]plainItem{{Name: "b"}, {Name: "a"}, {Name: "b"}}}, refused},
 		{"names written alike", "they are one key twice", byName, &one[[]plainItem]{[]plainItem{{Name: "\xfe"}, {Name: "\xff", Note: "y"}}}, &one[[]plainItem]{[]plainItem{{Name: "\xfe"}, {Name: "\xff"}}}, refused},
 		{"a set inside what is locked", "the order of a set does not matter there either", `"type":"object","properties":{"v":{` + setOfTexts + `}},` + locked, &one[one[[]string]]{one[[]string]{[]string{"a", "b"}}}, &one[one[[]string]]{one[[]string]{[]string{"b", "a"}}}, proved},
@@ -142,6 +148,7 @@ func TestUpdates(t *testing.T) {
 		{"nil and empty that count as absent", "both are normalized away", `"type":"array","items":{},"x-kubernetes-normalize":"undefined",` + locked, &one[[]string]{}, &one[[]string]{[]string{}}, proved},
 		{"nil and empty maps that count as absent", "the same", freeValues + `,"x-kubernetes-normalize":"undefined",` + locked, &one[map[string]string]{}, &one[map[string]string]{map[string]string{}}, proved},
 		{"nil and empty", "null is not []", `"type":"array","items":{},` + locked, &one[[]string]{}, &one[[]string]{[]string{}}, refused},
+		{"an empty map that counts as absent", "it is the zero value of its type", freeValues + `,"x-kubernetes-normalize":"zero","x-fieldlock-update":["NoUnset"]`, &one[map[string]string]{map[string]string{}}, &one[map[string]string]{map[string]string{"a": ""}}, refused},
 		{"a struct that counts as absent", "its members do", `"type":"object","properties":{"v":{"type":"string","x-kubernetes-normalize":"zero"}},"x-kubernetes-normalize":"undefined","x-fieldlock-update":["NoUnset"]`, &one[one[string]]{}, &one[one[string]]{one[string]{"a"}}, refused},
 		{"a fraction that is left out", "it is zero", `"type":"number","x-fieldlock-update":["NoUnset"]`, &leftOut[float64]{}, &leftOut[float64]{1.5}, refused},
 		{"a pointer that omitzero leaves out", "its method says so, though what it writes is the same", `"type":"object",` + locked, &zeroOut[*quiet]{&quiet{"a", true}}, &zeroOut[*quiet]{&quiet{"a", false}}, refused},

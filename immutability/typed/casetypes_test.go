@@ -120,6 +120,18 @@ type embedded struct {
 // embeds has the member of another struct, if there is one.
 type embeds[T any] struct{ *one[T] }
 
+// embedsBefore is embeds with a field after the pointer.
+type embedsBefore[T any] struct {
+	*one[T]
+	N int `json:"n"`
+}
+
+// half has a field that is not written.
+type half struct {
+	Text string `json:"text"`
+	Own  int    `json:"-"`
+}
+
 // alike is a number that is written as the same text as every other.
 type alike int
 

@@ -171,10 +171,11 @@ func (l *keyedItems) keeps(newVal, oldVal unsafe.Pointer, depth int) bool {
 		return false
 	}
 	if l.plain && l.inOrder == nil && newList.len == oldList.len {
-		if kept, aligned := l.plainInPlace(&newList, &oldList, depth+1); aligned {
+		kept, aligned, front := l.plainInPlace(&newList, &oldList, depth+1)
+		if aligned {
 			return kept
 		}
-		return l.byKey(&newList, &oldList, depth+1)
+		return l.byKey(&newList, &oldList, front, depth+1)
 	}
 	if l.inOrder != nil && newVal != nil && oldVal != nil && newList.len == oldList.len && l.inOrder.keeps(newVal, oldVal, depth) {
 		return true
@@ -182,28 +183,31 @@ func (l *keyedItems) keeps(newVal, oldVal unsafe.Pointer, depth int) bool {
 	if newList.len == 0 && oldList.len == 0 {
 		return true
 	}
+	front := 0
 	if newList.len == oldList.len {
-		if kept, aligned := l.inPlace(&newList, &oldList, depth+1); aligned {
+		var kept, aligned bool
+		if kept, aligned, front = l.inPlace(&newList, &oldList, depth+1); aligned {
 			return kept
 		}
 	}
-	return l.byKey(&newList, &oldList, depth+1)
+	return l.byKey(&newList, &oldList, front, depth+1)
 }
 
-// inPlace checks lists with the same keys at the same indices, each key once. aligned is false for other lists, of which
-// nothing is known yet.
-func (l *keyedItems) inPlace(newList, oldList *header, depth int) (kept, aligned bool) {
+// inPlace checks lists with the same keys at the same indices, each key once. aligned is false for other lists. Of those it
+// is known that the first items, front of them, have the same keys and are kept: nothing looks at them again, as lists in
+// lists would cost twice as much with each level.
+func (l *keyedItems) inPlace(newList, oldList *header, depth int) (kept, aligned bool, front int) {
 	for i := range newList.len {
 		newItem, oldItem := l.view.item(newList, i), l.view.item(oldList, i)
 		newObj, oldObj := l.object(newItem), l.object(oldItem)
 		if newObj == nil || oldObj == nil || !l.sameKey(newObj, oldObj) {
-			return false, false
+			return false, false, i
 		}
 		if l.item != nil && !l.item.keeps(newItem, oldItem, depth) {
-			return false, true // whatever follows: the two have the same key
+			return false, true, 0 // whatever follows: the two have the same key
 		}
 	}
-	return true, l.unique(newList)
+	return true, l.unique(newList), newList.len
 }
 
 // plainInPlace is inPlace for items that are structs with one key, a string that is always written.
@@ -211,7 +215,7 @@ func (l *keyedItems) inPlace(newList, oldList *header, depth int) (kept, aligned
 // If a number that depends on the key alone is larger than the one of the item before, all through the list, each key
 // occurs once. With the length first and the last letters next, that is so for the names that programs count up, such as
 // node-9 and node-10. Other lists are looked at once more.
-func (l *keyedItems) plainInPlace(newList, oldList *header, depth int) (kept, aligned bool) {
+func (l *keyedItems) plainInPlace(newList, oldList *header, depth int) (kept, aligned bool, front int) {
 	rising, letters := true, uint64(0)
 	lastLength, lastEnding := -1, uint64(0)
 	keyAt, size, texts := l.keys[0].at.offset, l.view.size, l.texts
@@ -219,15 +223,15 @@ func (l *keyedItems) plainInPlace(newList, oldList *header, depth int) (kept, al
 		newItem, oldItem := unsafe.Add(newList.data, place), unsafe.Add(oldList.data, place)
 		name := *(*string)(unsafe.Add(newItem, keyAt))
 		if name != *(*string)(unsafe.Add(oldItem, keyAt)) {
-			return false, false
+			return false, false, int(place / size)
 		}
 		for _, at := range texts {
 			if *(*string)(unsafe.Add(newItem, at)) != *(*string)(unsafe.Add(oldItem, at)) {
-				return false, true
+				return false, true, 0
 			}
 		}
 		if texts == nil && l.item != nil && !l.item.keeps(newItem, oldItem, depth) {
-			return false, true
+			return false, true, 0
 		}
 		var ending, all uint64
 		if n := len(name); n >= 4 && n < 8 {
@@ -240,7 +244,7 @@ func (l *keyedItems) plainInPlace(newList, oldList *header, depth int) (kept, al
 		rising = rising && (len(name) > lastLength || len(name) == lastLength && ending > lastEnding)
 		lastLength, lastEnding = len(name), ending
 	}
-	return true, rising && letters&highs == 0 || l.sorted(newList) || l.unique(newList)
+	return true, rising && letters&highs == 0 || l.sorted(newList) || l.unique(newList), newList.len
 }
 
 // sorted reports whether the keys of a plain list are sorted by their bytes, and have only letters of ASCII.
@@ -273,10 +277,13 @@ func (l *keyedItems) unique(list *header) bool {
 	return true
 }
 
-// byKey checks lists in any order. It proves nothing where a key occurs twice.
-func (l *keyedItems) byKey(newList, oldList *header, depth int) bool {
-	if l.plain && newList.len <= few && oldList.len <= few && l.plainByKey(newList, oldList, depth) {
-		return true
+// byKey checks lists in any order, but for the first items, front of them, which inPlace has checked. It proves nothing where
+// a key occurs twice.
+func (l *keyedItems) byKey(newList, oldList *header, front, depth int) bool {
+	if l.plain && newList.len <= few && oldList.len <= few {
+		if kept, known := l.plainByKey(newList, oldList, front, depth); known {
+			return kept
+		}
 	}
 	ix := newIndex(oldList.len)
 	defer ix.free()
@@ -312,34 +319,35 @@ func (l *keyedItems) byKey(newList, oldList *header, depth int) bool {
 			return false
 		}
 		both++
-		if l.item != nil && !l.item.keeps(item, l.view.item(oldList, at), depth) {
+		if l.item != nil && i >= front && !l.item.keeps(item, l.view.item(oldList, at), depth) {
 			return false
 		}
 	}
 	return both == oldList.len || !l.remove
 }
 
-// plainByKey is byKey for a few items of a plain list. ok is false where it proves nothing.
-func (l *keyedItems) plainByKey(newList, oldList *header, depth int) (ok bool) {
+// plainByKey is byKey for a few items of a plain list. known is false where the keys do not say which items belong
+// together.
+func (l *keyedItems) plainByKey(newList, oldList *header, front, depth int) (kept, known bool) {
 	at := l.keys[0].at.offset
 	matches, ok := match(column{newList, l.view.size, at}, column{oldList, l.view.size, at}, true)
 	if !ok {
-		return false
+		return false, false
 	}
 	both := 0
 	for i := range newList.len {
 		if matches[i] < 0 {
 			if l.add {
-				return false
+				return false, true
 			}
 			continue
 		}
 		both++
-		if l.item != nil && !l.item.keeps(l.view.item(newList, i), l.view.item(oldList, int(matches[i])), depth) {
-			return false
+		if l.item != nil && i >= front && !l.item.keeps(l.view.item(newList, i), l.view.item(oldList, int(matches[i])), depth) {
+			return false, true
 		}
 	}
-	return both == oldList.len || !l.remove
+	return both == oldList.len || !l.remove, true
 }
 
 // object returns the struct of an item, nil for a nil pointer.

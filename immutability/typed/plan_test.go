@@ -288,11 +288,19 @@ func TestJSONFields(t *testing.T) {
 		A     string
 		lower string
 	}
+	type leaf struct{ L string }
+	type leftArm struct{ leaf }
+	type rightArm struct{ leaf }
+	type bothArms struct { // which L is meant nobody can tell, so none is written
+		leftArm
+		rightArm
+		M string
+	}
 	type twice struct {
 		Deep
 		Other struct{ Name string }
 	}
-	for _, v := range []any{tagged{left: left{"a", "b"}, right: right{"a", "c"}, hidden: &hidden{}, Z: 1}, swapped{right{"a", "c"}, left{"a", "b"}}, twice{}, Ring{A: "a", Ring: &Ring{A: "b"}}, lowered{A: "a"}, Deep{Inner: &Base{Class: "x"}, Base: Base{Class: "y"}}, pointed2{Deep: &Deep{}}} {
+	for _, v := range []any{tagged{left: left{"a", "b"}, right: right{"a", "c"}, hidden: &hidden{}, Z: 1}, swapped{right{"a", "c"}, left{"a", "b"}}, twice{}, Ring{A: "a", Ring: &Ring{A: "b"}}, lowered{A: "a"}, bothArms{M: "m"}, Deep{Inner: &Base{Class: "x"}, Base: Base{Class: "y"}}, pointed2{Deep: &Deep{}}} {
 		data, err := json.Marshal(v)
 		if err != nil {
 			t.Fatal(err)

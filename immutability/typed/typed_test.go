@@ -205,7 +205,7 @@ func TestCompileErrors(t *testing.T) {
 		{"an embedded part of no JSON form", "it is written in the outer object", inSpec(`outer: {type: object, x-kubernetes-immutable: true}`), []string{"keys.Outer.loop.Done", "chan int"}},
 		{"inside a named map", "the schema has a list", inSpec(`named: {type: array, items: {x-kubernetes-immutable: true}}`), []string{"keys.Named", "has a list"}},
 		{"keys of no form", "encoding/json fails", inSpec(`odd: {type: object, x-kubernetes-immutable: true}`), []string{"keys.Odd", "map[typed_test.loop2]bool"}},
-		{"inside its own JSON", "where its parts are is not known", inSpec(`time: {type: object, properties: {a: {type: string, x-kubernetes-immutable: true}}}`), []string{"keys.Time", "v1.Time"}},
+		{"inside its own JSON", "where its parts are is not known", inSpec(`time: {type: object, properties: {a: {type: string, x-kubernetes-immutable: true}}}`), []string{"keys.Time", "v1.Time writes its own JSON"}},
 		{"inside any", "the same", inSpec(`any: {type: object, properties: {a: {type: string, x-kubernetes-immutable: true}}}`), []string{"keys.Any", "interface"}},
 		{"inside bytes", "they are written as text", inSpec(`bytes: {type: array, items: {type: integer, x-kubernetes-immutable: true}}`), []string{"keys.Bytes", "uint8"}},
 		{"object for a list", "the schema is another type's", inSpec(`texts: {type: object, properties: {a: {type: string, x-kubernetes-immutable: true}}}`), []string{"keys.Texts", "[]string"}},
@@ -250,6 +250,99 @@ func TestCompileErrors(t *testing.T) {
 }
 
 type loop2 struct{ A string }
+
+// Knot can refer to itself in every way.
+type Knot struct {
+	Name    string           `json:"name"`
+	Zone    string           `json:"zone,omitempty"`
+	Next    *Knot            `json:"next,omitempty"`
+	List    []Knot           `json:"list,omitempty"`
+	Keyed   []Knot           `json:"keyed,omitempty"`
+	Unkeyed []*Knot          `json:"unkeyed,omitempty"`
+	Named   map[string]Knot  `json:"named,omitempty"`
+	ByName  map[string]*Knot `json:"byName,omitempty"`
+	Any     any              `json:"any,omitempty"`
+}
+
+// TestKeyedListsInKeyedLists: of each list the first item is in its place and the others are not. 60 levels
+// would never end if some level looked at its items twice.
+func TestKeyedListsInKeyedLists(t *testing.T) {
+	const depth = 60
+	const items = `type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [name], items: {$ref: "#/definitions/k"}`
+	v := compile[Knot](t, validatorOf(`{type: object, properties: {keyed: {`+items+`}, unkeyed: {`+items+`}},
+		definitions: {k: {type: object, properties: {name: {type: string}, zone: {type: string, x-kubernetes-immutable: true}, keyed: {`+items+`}, unkeyed: {`+items+`}}}}}`))
+	for _, names := range [][2]string{{"abc", "acb"}, {"abcdefghij", "acbdefghij"}, {"äbc", "äcb"}, {"abc", "cba"}, {"abc", "acbd"}} {
+		first := string([]rune(names[0])[0])
+		for _, pointers := range []bool{false, true} {
+			nest := func(names, zone string) *Knot {
+				inner := Knot{Name: first, Zone: zone}
+				for range depth {
+					outer := Knot{Name: inner.Name}
+					for _, name := range names {
+						item := Knot{Name: string(name)}
+						if item.Name == inner.Name {
+							item = inner
+						}
+						if pointers {
+							outer.Unkeyed = append(outer.Unkeyed, &item)
+						} else {
+							outer.Keyed = append(outer.Keyed, item)
+						}
+					}
+					inner = outer
+				}
+				return &inner
+			}
+			oldObj := nest(names[0], "x")
+			if errs := v.ValidateUpdate(nest(names[1], "x"), oldObj); errs != nil {
+				t.Errorf("%q: %v", names, errs)
+			}
+			if errs := v.ValidateUpdate(nest(names[1], "y"), oldObj); len(errs) != 1 {
+				t.Errorf("%q, and the innermost zone changed: %d errors, want 1", names, len(errs))
+			}
+		}
+	}
+}
+
+// TestEndless: values that refer to themselves have no JSON form, so an update of them is refused, and the check ends.
+func TestEndless(t *testing.T) {
+	const keyed = `type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [name], items: {$ref: "#/definitions/k"}`
+	validators := map[string]*typed.Validator[Knot]{
+		"locks on the way": compile[Knot](t, validatorOf(`{type: object, properties: {next: {$ref: "#/definitions/k"}, list: {type: array, items: {$ref: "#/definitions/k"}}, keyed: {`+keyed+`}, unkeyed: {`+keyed+`},
+			named: {type: object, additionalProperties: {$ref: "#/definitions/k"}}, byName: {type: object, additionalProperties: {$ref: "#/definitions/k"}}, any: {x-kubernetes-immutable: true}},
+			definitions: {k: {type: object, properties: {name: {type: string}, zone: {type: string, x-kubernetes-immutable: true}, next: {$ref: "#/definitions/k"}, list: {type: array, items: {$ref: "#/definitions/k"}},
+			keyed: {`+keyed+`}, unkeyed: {`+keyed+`}, named: {type: object, additionalProperties: {$ref: "#/definitions/k"}}, byName: {type: object, additionalProperties: {$ref: "#/definitions/k"}}}}}}`)),
+		"all is locked": compile[Knot](t, validatorOf(`{type: object, properties: {next: {type: object, x-kubernetes-immutable: true}, list: {type: array, items: {type: object}, x-kubernetes-immutable: true},
+			keyed: {type: array, items: {type: object}, x-kubernetes-immutable: true}, unkeyed: {type: array, items: {type: object}, x-kubernetes-immutable: true}, named: {type: object, x-kubernetes-immutable: true},
+			byName: {type: object, x-kubernetes-immutable: true}, any: {x-kubernetes-immutable: true}}}`)),
+	}
+	for name, tie := range map[string]func(k *Knot, isNew bool){
+		"a pointer":     func(k *Knot, _ bool) { k.Next = k },
+		"a list":        func(k *Knot, _ bool) { k.List = []Knot{{}}; k.List[0].List = k.List },
+		"a list by key": func(k *Knot, _ bool) { k.Keyed = []Knot{{Name: "a"}}; k.Keyed[0].Keyed = k.Keyed },
+		"a list by key in another order": func(k *Knot, isNew bool) {
+			k.Keyed = []Knot{{Name: "a"}, {Name: "b"}}
+			if isNew {
+				k.Keyed[0].Name, k.Keyed[1].Name = "b", "a"
+			}
+			k.Keyed[0].Keyed, k.Keyed[1].Keyed = k.Keyed, k.Keyed
+		},
+		"a list of pointers by key": func(k *Knot, _ bool) { k.Unkeyed = []*Knot{k} },
+		"a map":                     func(k *Knot, _ bool) { k.Named = map[string]Knot{}; k.Named["a"] = Knot{Named: k.Named} },
+		"a map of pointers":         func(k *Knot, _ bool) { k.ByName = map[string]*Knot{"a": k} },
+		"a list in any":             func(k *Knot, _ bool) { l := []any{nil}; l[0] = l; k.Any = l },
+		"a map in any":              func(k *Knot, _ bool) { m := map[string]any{}; m["a"] = m; k.Any = m },
+	} {
+		for locks, v := range validators {
+			newObj, oldObj := new(Knot), new(Knot)
+			tie(newObj, true)
+			tie(oldObj, false)
+			if errs := v.ValidateUpdate(newObj, oldObj); len(errs) != 1 || errs[0].Type != field.ErrorTypeInternal || !strings.Contains(errs[0].Error(), "cycle") {
+				t.Errorf("%s, %s: %v", name, locks, errs)
+			}
+		}
+	}
+}
 
 func ExampleCompile() {
 	validator, err := typed.Compile[Volume](volumeLocks())

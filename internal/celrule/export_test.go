@@ -2,6 +2,7 @@ package celrule
 
 import (
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -90,6 +91,36 @@ func TestExportEachLock(t *testing.T) {
 	want := []string{`spec.1st NoSet: CEL cannot select the name "1st": make the field required`, `spec.1st NoAddItem: CEL cannot select the name "1st": make the field required`}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// TestExportOfMistakes: wrong locks are an error, and nothing is exported of the others.
+func TestExportOfMistakes(t *testing.T) {
+	v := version(t, "mistakes", json.RawMessage(`{"type": "object", "properties": {"a": {"type": "string", "x-kubernetes-immutable": true}, "b": {"type": "string", "x-kubernetes-immutable": false}}}`))
+	ex, err := Export(v.schema)
+	var mistakes *immutability.SchemaError
+	if !errors.As(err, &mistakes) || len(ex.Changes)+len(ex.Rules)+len(ex.Rest) > 0 {
+		t.Errorf("%+v, %v", ex, err)
+	}
+}
+
+// TestTransitions: which schemas have transition rules.
+func TestTransitions(t *testing.T) {
+	for rule, want := range map[string]bool{"self.a == oldSelf.a": true, "self.a == 'oldSelf'": false} {
+		v := version(t, rule, json.RawMessage(`{"type": "object", "properties": {"a": {"type": "string"}}, "x-kubernetes-validations": [{"rule": "`+rule+`"}]}`))
+		if got := new(Audit).Transitions(v.schema); got != want {
+			t.Errorf("%s: %v", rule, got)
+		}
+	}
+}
+
+// TestInStatus: the status of the whole object counts, and no other field of that name.
+func TestInStatus(t *testing.T) {
+	s := decodeSchema(t, []byte(`{"type": "object", "properties": {"spec": {"type": "object", "properties": {"status": {"type": "string"}}}, "status": {"type": "object", "properties": {"a": {"type": "string"}}}}}`))
+	for _, l := range readTree(s).All {
+		if got, want := inStatus(l), strings.HasPrefix(l.Path.Pointer(), "/properties/status"); got != want {
+			t.Errorf("%q: %v", l.Path.Pointer(), got)
+		}
 	}
 }
 

@@ -1,11 +1,13 @@
 package celrun
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 )
 
@@ -41,11 +43,18 @@ func TestFits(t *testing.T) {
 
 // TestComparePaths: indices are numbers, everything else is text.
 func TestComparePaths(t *testing.T) {
-	want := []string{"", "a", "a[2]", "a[02]", "a[10]", "a[10].b", "a[10].b9", "a[10].b10", "a[k]", "b", "b.a", "c/9", "c:1"}
-	got := slices.Clone(want)
+	ordered := []string{"", "a", "a[2]", "a[02]", "a[10]", "a[10].b", "a[10].b9", "a[10].b10", "a[k]", "b", "b.a", "c/9", "c:1"}
+	for i, a := range ordered {
+		for j, b := range ordered {
+			if got := ComparePaths(a, b); got != cmp.Compare(i, j) {
+				t.Errorf("%q and %q: %d", a, b, got)
+			}
+		}
+	}
+	got := slices.Clone(ordered)
 	slices.Reverse(got)
 	slices.SortFunc(got, ComparePaths)
-	want = []string{"", "a", "a[2]", "a[02]", "a[10]", "a[10].b", "a[10].b9", "a[10].b10", "a[k]", "b", "b.a", "c/9", "c:1"}
+	want := []string{"", "a", "a[2]", "a[02]", "a[10]", "a[10].b", "a[10].b9", "a[10].b10", "a[k]", "b", "b.a", "c/9", "c:1"}
 	// Between numbers of one value the shorter one comes first.
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
@@ -89,5 +98,15 @@ func TestErrors(t *testing.T) {
 	}
 	if _, err := Convert(&spec.Schema{VendorExtensible: spec.VendorExtensible{Extensions: spec.Extensions{"x-function": func() {}}}}); err == nil {
 		t.Error("a schema that has no JSON")
+	}
+}
+
+// TestCompileErrorElsewhere: an error that fits no rule is an error all the same.
+func TestCompileErrorElsewhere(t *testing.T) {
+	v := &Validator{rules: []Rule{{SchemaPath: "/properties/a", FieldPath: ".x"}}}
+	for path, want := range map[string]string{"a": `a rule at "/properties/a" does not compile: why`, "b": "a rule does not compile: why"} {
+		if err := v.compileError(field.Invalid(field.NewPath(path), nil, "why")); err == nil || err.Error() != want {
+			t.Errorf("%s: %v, want %s", path, err, want)
+		}
 	}
 }

@@ -137,20 +137,8 @@ func narrow(s *spec.Schema, steps []string) *spec.Schema {
 		way.AdditionalProperties = &spec.SchemaOrBool{Allows: true, Schema: narrow(s.AdditionalProperties.Schema, steps[1:])}
 	case "items":
 		way.Items = &spec.SchemaOrArray{Schema: narrow(s.Items.Schema, steps[1:])}
-		keepKeys(way.Items.Schema, s)
 	}
 	return way
-}
-
-// keepKeys adds to the items of a keyed list the fields that are its keys, as the server pairs items by them.
-func keepKeys(items, list *spec.Schema) {
-	marks, _ := schema.ReadMarks(list.Extensions)
-	for _, key := range marks.ListMapKeys {
-		property, ok := list.Items.Schema.Properties[key]
-		if _, has := items.Properties[key]; ok && !has && items.Properties != nil {
-			items.Properties[key] = property
-		}
-	}
 }
 
 // hasMapList reports whether a list in s is a list-type map.

@@ -15,7 +15,7 @@ func TestTrueWhenEqual(t *testing.T) {
 		"self == oldSelf": true, "oldSelf == self": true, "(self == oldSelf)": true, "self == oldSelf || self.a == 1": true, "self.a == 1 || oldSelf == self": true,
 		"self == oldSelf && oldSelf == self": true, "self == oldSelf && self.a == 1": false, "self != oldSelf": false, "!(self == oldSelf)": false,
 		"self == self": false, "oldSelf == oldSelf": false, "self.a == oldSelf.a": false, "self >= oldSelf": false, "self == oldSelf ? true : false": false, "self ==": false, "true": false,
-		"[1].all(self, self == oldSelf)": false,
+		"[1].all(self, self == oldSelf)": false, "self == oldSelf)": false, "int == string || self.a == oldSelf.a": false,
 	} {
 		if got := trueWhenEqual(text); got != want {
 			t.Errorf("%s: %v", text, got)
@@ -43,9 +43,15 @@ func TestUpdates(t *testing.T) {
 		{"a rule that refuses what is equal", "it runs each time", `"a": {"type": "integer", ` + grows + `}, "b": {"type": "string"}`, `{"a": 1, "b": "x"}`, `{"a": 1, "b": "y"}`, []string{"a"}, 1},
 		{"both in one node", "the error of each is its own", `"a": {"type": "integer", "x-kubernetes-validations": [{"rule": "self > oldSelf"}, {"rule": "self == oldSelf"}]}`, `{"a": 2}`, `{"a": 1}`, []string{"a", "a"}, 2},
 		{"an item of a list", "items pair by their keys", `"l": {` + list + `, ` + item(", "+equal) + `}`, `{"l": [{"name": "a", "v": 1}, {"name": "b", "v": 1}]}`, `{"l": [{"name": "b", "v": 2}, {"name": "a", "v": 1}]}`, []string{"l[0].v"}, 1},
-		{"a list that is equal", "no item changes", `"l": {` + list + `, ` + item(", "+equal) + `}, "b": {"type": "string"}`, `{"l": [{"name": "a", "v": 1}], "b": "x"}`, `{"l": [{"name": "a", "v": 1}], "b": "y"}`, nil, 0},
+		{"a list that is equal", "no item changes", `"l": {` + list + `, ` + item(", "+equal) + `}, "b": {"type": "string"}`, `{"l": [{"name": "a", "v": 1}, {"name": "b", "v": 1}], "b": "x"}`, `{"l": [{"name": "a", "v": 1}, {"name": "b", "v": 1}], "b": "y"}`, nil, 0},
 		{"a key twice in a list that is equal", "the server pairs the second item with the first one", `"l": {` + list + `, ` + item(", "+equal) + `}`,
 			`{"l": [{"name": "a", "v": 1}, {"name": "a", "v": 2}]}`, `{"l": [{"name": "a", "v": 1}, {"name": "a", "v": 2}]}`, []string{"?"}, 1},
+		{"a key twice in a list in a list that is equal", "the same", `"l": {` + list + `, "items": {"type": "object", "required": ["name"], "properties": {"name": {"type": "string"}, "m": {` + list + `, ` + item(", "+equal) + `}}}}`,
+			`{"l": [{"name": "a", "m": [{"name": "a", "v": 1}, {"name": "a", "v": 2}]}]}`, `{"l": [{"name": "a", "m": [{"name": "a", "v": 1}, {"name": "a", "v": 2}]}]}`, []string{"?"}, 1},
+		{"a key twice in a list in a map that is equal", "the same", `"m": {"type": "object", "additionalProperties": {` + list + `, ` + item(", "+equal) + `}}`,
+			`{"m": {"x": [{"name": "a", "v": 1}, {"name": "a", "v": 2}]}}`, `{"m": {"x": [{"name": "a", "v": 1}, {"name": "a", "v": 2}]}}`, []string{"?"}, 1},
+		{"a list without keys in a list that is equal", "its items have no keys to be equal", `"l": {` + list + `, "items": {"type": "object", "required": ["name"], "properties": {"name": {"type": "string"}, "v": {"type": "array", "items": {"type": "integer"}, ` + equal + `}}}}`,
+			`{"l": [{"name": "a", "v": [1, 2]}], "b": "x"}`, `{"l": [{"name": "a", "v": [1, 2]}], "b": "y"}`, nil, 0},
 		{"a value of a map", "values pair by their keys", `"m": {"type": "object", "additionalProperties": {"type": "string", ` + equal + `}}`, `{"m": {"a": "x", "b": "x"}}`, `{"m": {"a": "y", "b": "x"}}`, []string{"m[a]"}, 1},
 		{"a rule inside allOf", "the server runs it beside another rule only", `"a": {"type": "string", ` + equal + `, "allOf": [{` + grows + `}]}`, `{"a": "x"}`, `{"a": "x"}`, []string{"a"}, 1},
 	} {
@@ -93,12 +99,22 @@ func TestUpdates(t *testing.T) {
 			}
 		})
 	}
+	s := schemaOf(t, `{"type": "object", "properties": {"a": {"type": "string", `+equal+`}, "b": {"type": "integer", `+grows+`}}}`)
+	u := NewUpdates(s, func(r Rule) bool { return r.SchemaPath == "/properties/b" })
+	got, err := u.ValidateUpdate(map[string]any{"a": "y", "b": int64(2)}, map[string]any{"a": "x", "b": int64(1)})
+	if err != nil || len(got) > 0 || len(u.Rules()) != 1 || len(u.steady) > 0 {
+		t.Errorf("a rule that is not kept runs: %v, %v, rules %v", got, err, u.Rules())
+	}
 	if u := NewUpdates(schemaOf(t, `{"type": "object"}`), Transition); u != nil || u.Rules() != nil {
 		t.Error("no rules, and something to run")
 	}
-	s := schemaOf(t, `{"type": "object", "properties": {"a": {"type": "object", "x-kubernetes-validations": [{"rule": "self.none == 1 || self == oldSelf"}]}}}`)
-	_, err := NewUpdates(s, nil).ValidateUpdate(map[string]any{"a": map[string]any{"x": "y"}}, map[string]any{"a": map[string]any{}})
+	s = schemaOf(t, `{"type": "object", "properties": {"a": {"type": "object", "x-kubernetes-validations": [{"rule": "self.none == 1 || self == oldSelf"}]}}}`)
+	_, err = NewUpdates(s, nil).ValidateUpdate(map[string]any{"a": map[string]any{"x": "y"}}, map[string]any{"a": map[string]any{}})
 	if err == nil || !strings.Contains(err.Error(), `a rule at "/properties/a" does not compile`) {
 		t.Errorf("a rule that does not compile: %v", err)
+	}
+	same := map[string]any{"a": map[string]any{"x": "y"}}
+	if _, err := NewUpdates(s, nil).ValidateUpdate(same, map[string]any{"a": map[string]any{"x": "y"}}); err != nil {
+		t.Errorf("a rule that need not run is compiled: %v", err)
 	}
 }

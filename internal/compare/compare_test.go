@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -62,6 +63,12 @@ const locked = "class: {type: string, x-kubernetes-immutable: true}"
 
 // classLocked is a CRD with one lock in both versions.
 var classLocked = widgets("None", locked, locked)
+
+// keysLocked is a CRD whose lock covers an object with known members.
+var keysLocked = widgets("None", "m: {type: object, x-kubernetes-immutable: true, additionalProperties: {type: object, properties: {a: {type: string}}}}", "")
+
+// brokenCRD is a CRD whose lock is a mistake.
+var brokenCRD = widgets("None", "class: {type: string, x-kubernetes-immutable: false}", "")
 
 // twoLocks is a CRD with two of them.
 var twoLocks = widgets("None", locked+"\nzone: {type: string, x-kubernetes-immutable: true}", "")
@@ -209,6 +216,12 @@ func TestCheck(t *testing.T) {
 			want: []string{"a/x spec.class immutable", "error shop/templates/a.yaml: it is a template, not YAML, and so is 1 more file: check the manifests that the chart renders to, with --render 'helm template shop'"},
 		},
 		{
+			name: "a template on both sides", reason: "one error is enough",
+			olds: dir{"crd.yaml": classLocked, "x.yaml": p, "shop/Chart.yaml": "apiVersion: v2\nname: shop\n", "shop/templates/a.yaml": "{{ if .Values.a }}\napiVersion: v1\nkind: A\n{{ end }}\n"},
+			news: dir{"crd.yaml": classLocked, "x.yaml": q, "shop/Chart.yaml": "apiVersion: v2\nname: shop\n", "shop/templates/a.yaml": "{{ if .Values.a }}\napiVersion: v1\nkind: A\n{{ end }}\n"},
+			want: []string{"a/x spec.class immutable", "error shop/templates/a.yaml: it is a template, not YAML: check the manifests that the chart renders to, with --render 'helm template shop'"},
+		},
+		{
 			name: "a patch of a kustomization", reason: "it is no object of its own",
 			olds: dir{"crd.yaml": classLocked, "base/x.yaml": p, "kustomization.yaml": "patches:\n- path: patch.yaml\n", "patch.yaml": p},
 			news: dir{"crd.yaml": classLocked, "base/x.yaml": p, "kustomization.yaml": "patches:\n- path: patch.yaml\n", "patch.yaml": q},
@@ -218,6 +231,49 @@ func TestCheck(t *testing.T) {
 			name: "one broken document", reason: "the others are checked",
 			olds: dir{"crd.yaml": classLocked, "x.yaml": p}, news: dir{"crd.yaml": classLocked, "x.yaml": q, "y.yaml": "apiVersion: v1\nkind: A\na: [1\nb"},
 			want: []string{"a/x spec.class immutable", "error y.yaml:3: document 1: the YAML is malformed: did not find expected ',' or ']'"},
+		},
+		{
+			name: "strict, and nobody can tell", reason: "what is unknown is refused",
+			olds: dir{"x.yaml": p}, news: dir{"y/x.yaml": p, "z/x.yaml": q, "crd.yaml": classLocked},
+			options: Options{Strict: true},
+			want: []string{
+				"unknown a/x metadata.name", "unknown a/x metadata.name",
+				"error crd.yaml:2: document 1, CustomResourceDefinition widgets.example.com: no schema covers kind CustomResourceDefinition of apiextensions.k8s.io/v1; give its CRD with --schema, or leave out --strict",
+			},
+		},
+		{
+			name: "a CRD that cannot be read, the same on both sides", reason: "one error is enough",
+			olds: dir{"crd.yaml": brokenCRD, "x.yaml": p}, news: dir{"crd.yaml": brokenCRD, "x.yaml": q},
+			want: []string{"error crd.yaml:22: CustomResourceDefinition widgets.example.com, version v1: spec.class: x-kubernetes-immutable is false: the only value is true, and a child cannot lift the lock of its parent; remove the key"},
+		},
+		{
+			name: "one object, and a file that cannot be read", reason: "the two are something to check",
+			olds: dir{"x.yaml": p}, news: dir{"y.yaml": "apiVersion: [\nkind: A\n"},
+			want: []string{"error y.yaml:2: document 1: the YAML is malformed: did not find expected ',' or ']'"},
+		},
+		{
+			name: "twice in a file of OLD", reason: "nobody can tell which of the two the cluster has",
+			olds: dir{"crd.yaml": classLocked, "x.yaml": p + q}, news: dir{"crd.yaml": classLocked, "x.yaml": p},
+			want: []string{"error x.yaml:7: document 2, Widget a/x: the object appears twice, first at x.yaml:2; a file may contain each object once"},
+		},
+		{
+			name: "moved and copied, with a rule that cannot run", reason: "nothing is allowed unseen",
+			olds: dir{"crd.yaml": rule("self.none == oldSelf"), "x.yaml": p}, news: dir{"crd.yaml": rule("self.none == oldSelf"), "dev/x.yaml": q, "prod/x.yaml": q},
+			want: []string{
+				"unknown a/x metadata.name", "unknown a/x metadata.name",
+				"error dev/x.yaml:2: document 1, Widget a/x: the CEL rules of its CRD cannot be run: a rule at \"/properties/spec/properties/class\" does not compile",
+				"error prod/x.yaml:2: document 1, Widget a/x: the CEL rules of its CRD cannot be run: a rule at \"/properties/spec/properties/class\" does not compile",
+			},
+		},
+		{
+			name: "a field that is not in the schema", reason: "the server prunes it",
+			olds: dir{"crd.yaml": keysLocked, "x.yaml": widget("v1", "a", "x", "{m: {k: {a: b}}}")}, news: dir{"crd.yaml": keysLocked, "x.yaml": widget("v1", "a", "x", "{m: {k: {a: b, unknown: c}}}")},
+		},
+		{
+			name: "a field that is not in the schema, as it is written", reason: "nothing is pruned",
+			olds: dir{"crd.yaml": keysLocked, "x.yaml": widget("v1", "a", "x", "{m: {k: {a: b}}}")}, news: dir{"crd.yaml": keysLocked, "x.yaml": widget("v1", "a", "x", "{m: {k: {a: b, unknown: c}}}")},
+			options: Options{NoDefaults: true},
+			want:    []string{"a/x spec.m immutable"},
 		},
 		{
 			name: "strict", reason: "an object of an unknown kind is an error",
@@ -231,8 +287,18 @@ func TestCheck(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			r := check(t, test.news, test.olds, test.options)
-			if diff := cmp.Diff(test.want, found(r)); diff != "" {
+			got := found(r)
+			for i, line := range got { // what follows are CEL's words
+				got[i], _, _ = strings.Cut(line, ": rule compile error")
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", test.reason, diff)
+			}
+			if slices.Contains(test.want, "unknown a/x metadata.annotations") && !strings.HasSuffix(r.Unknown[0].Message, "an apply of it is refused: spec.class: field is immutable") {
+				t.Errorf("%s: %s", test.reason, r.Unknown[0].Message)
+			}
+			if text := strings.Join(r.Warnings, "\n"); strings.Contains(text, "the locks of a CRD in OLD do not count") {
+				t.Errorf("%s: the warnings are %s", test.reason, text)
 			}
 			refused := slices.ContainsFunc(r.Violations, func(v Violation) bool { return v.Refused() }) || test.options.Strict && len(r.Unknown) > 0
 			if r.Allowed == refused {
@@ -281,10 +347,123 @@ func TestMetadata(t *testing.T) {
 		if got := found(r); !slices.Equal(got, c.want) {
 			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
 		}
+		if refused := slices.ContainsFunc(r.Violations, func(v Violation) bool { return v.Path == "metadata.uid" }); refused && len(r.Replacements) != 1 {
+			t.Errorf("%s: %d ways out", c.name, len(r.Replacements))
+		}
 		for _, re := range r.Replacements {
 			if len(re.How) == 0 || c.newMetadata == ", uid: u2" && !strings.Contains(re.How[0], "leave metadata.uid out") {
 				t.Errorf("%s: the ways out are %q", c.name, re.How)
 			}
 		}
+	}
+}
+
+// TestMoreViolations: what a verdict leaves out counts, whatever is accepted of the rest.
+func TestMoreViolations(t *testing.T) {
+	set := manifest.Objects(files(map[string]string{"x.yaml": widget("v1", "a", "x", "{class: p}")}))
+	c := &checker{report: &Report{}}
+	c.add(&printer{}, pair{new: set.Objects[0]}, &verdict{more: 20, notes: []remark{{"spec.class", "it has no effect"}}})
+	if len(c.report.Notes) != 1 || c.report.Notes[0].Path != "spec.class" || c.report.Notes[0].Message != "it has no effect" {
+		t.Errorf("the notes are %+v", c.report.Notes)
+	}
+	if c.report.finish(false); c.report.Allowed || c.report.MoreViolations != 20 || !slices.Equal(c.report.Warnings, []string{"Widget a/x has 20 more violations than are listed"}) {
+		t.Errorf("allowed %v, %d more, the warnings %q", c.report.Allowed, c.report.MoreViolations, c.report.Warnings)
+	}
+}
+
+// TestIncomparable: the violation has the reason by itself.
+func TestIncomparable(t *testing.T) {
+	crd := widgets("None", "l: {type: array, items: {type: string, x-kubernetes-immutable: true}}", "")
+	r := check(t, map[string]string{"crd.yaml": crd, "x.yaml": widget("v1", "a", "x", "{l: {a: b}}")}, map[string]string{"crd.yaml": crd, "x.yaml": widget("v1", "a", "x", "{l: [a]}")}, Options{})
+	if !slices.Equal(found(r), []string{"a/x spec.l incomparable"}) || r.Violations[0].Reason == "" || r.Violations[0].Message != "field is immutable: "+r.Violations[0].Reason {
+		t.Errorf("%q, %+v", found(r), r.Violations)
+	}
+}
+
+// TestRepeatedKeysAreCounted: what is not listed is counted.
+func TestRepeatedKeysAreCounted(t *testing.T) {
+	for _, n := range []int{maxRepeatedKeys, maxRepeatedKeys + 1} {
+		text := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\ndata:\n"
+		for i := range n {
+			text += fmt.Sprintf("  k%d: a\n  k%d: b\n", i, i)
+		}
+		var warned []string
+		for _, w := range check(t, map[string]string{"x.yaml": text}, map[string]string{}, Options{}).Warnings {
+			if strings.Contains(w, "twice") {
+				warned = append(warned, w)
+			}
+		}
+		if len(warned) != n || n > maxRepeatedKeys && warned[n-1] != "1 more keys are there twice in NEW" {
+			t.Errorf("%d keys twice: %q", n, warned)
+		}
+	}
+}
+
+// TestHidden: an object that is only in a hidden directory of NEW is compared with its old one.
+func TestHidden(t *testing.T) {
+	for _, c := range []struct {
+		name, hidden string
+		want         []string
+	}{
+		{"unchanged", widget("v1", "a", "x", "{class: p}"), []string{"note a/x"}},
+		{"changed", widget("v1", "a", "x", "{class: q}"), []string{"unknown a/x spec.class"}},
+		{"another name", widget("v1", "a", "z", "{class: q}"), nil},
+		{"twice", widget("v1", "a", "x", "{class: p}") + widget("v1", "a", "x", "{class: q}"), []string{"note a/x"}},
+		{"a version that is not there", widget("v3", "a", "x", "{class: q}"), []string{"unknown a/x "}},
+	} {
+		var asked []string
+		r, err := Check(Input{
+			New: files(map[string]string{"crd.yaml": classLocked, "z.yaml": widget("v1", "a", "y", "{class: p}")}),
+			Old: files(map[string]string{"crd.yaml": classLocked, "x.yaml": widget("v1", "a", "x", "{class: p}"), "z.yaml": widget("v1", "a", "y", "{class: p}")}),
+			Hidden: func(names []string) []manifest.File {
+				asked = names
+				return files(map[string]string{".hidden/x.yaml": c.hidden})
+			},
+		}, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(found(r), c.want) || !slices.Equal(asked, []string{"x"}) || r.Deleted != 1 {
+			t.Errorf("%s: got %q, want %q; asked for %q, %d deleted", c.name, found(r), c.want, asked, r.Deleted)
+		}
+	}
+}
+
+// TestPlaces: a message names three places and counts the others.
+func TestPlaces(t *testing.T) {
+	object := func(file, namespace string) *manifest.Object {
+		return manifest.Objects(files(map[string]string{file: widget("v1", namespace, "x", "{class: p}")})).Objects[0]
+	}
+	objects := []*manifest.Object{object("c.yaml", "c"), object("a.yaml", ""), object("b.yaml", "b"), object("d.yaml", "d")}
+	const three = "a.yaml:2 (namespace not given), b.yaml:2 (namespace b), c.yaml:2 (namespace c)"
+	if got := places(objects[:3]); got != three {
+		t.Errorf("three: %s", got)
+	}
+	if got := places(objects); got != three+", and 1 more" {
+		t.Errorf("four: %s", got)
+	}
+}
+
+// TestRepeatedKeyIsNew: what OLD has once excuses one place of NEW.
+func TestRepeatedKeyIsNew(t *testing.T) {
+	text := func(name string) string {
+		return "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: " + name + "}\ndata:\n  k: a\n  k: b\n"
+	}
+	var warned int
+	for _, w := range check(t, map[string]string{"x.yaml": text("x"), "y.yaml": text("y")}, map[string]string{"x.yaml": text("x")}, Options{}).Warnings {
+		if strings.Contains(w, "twice") {
+			warned++
+		}
+	}
+	if warned != 1 {
+		t.Errorf("%d warnings about two places, one of which OLD has: want 1", warned)
+	}
+}
+
+// TestPasswordItems: the keys of items that are passwords as a whole are not shown.
+func TestPasswordItems(t *testing.T) {
+	s := schemaOf(t, `{"type": "object", "format": "password", "properties": {"k": {"type": "string"}}}`)
+	if got := keysOf(s, map[string]any{"k": "secret"}, []string{"k"}, false); strings.Contains(got, "secret") || got == "" {
+		t.Errorf("the keys are %q", got)
 	}
 }

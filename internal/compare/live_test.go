@@ -2,6 +2,7 @@ package compare
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/fieldlock/fieldlock/internal/manifest"
@@ -48,6 +49,65 @@ func TestSame(t *testing.T) {
 		c.change(&other)
 		if s.Same(&other) != c.want {
 			t.Errorf("another %s is the same object: %v", name, !c.want)
+		}
+	}
+}
+
+// TestUnenforced: a lock in a schema that nothing in the cluster enforces is a note, unless the server refuses the update
+// there. Rules are the server's own.
+func TestUnenforced(t *testing.T) {
+	lock := breach{path: "spec.class", lock: "immutable", file: "crd.yaml", message: "field is immutable"}
+	rule := breach{path: "spec.class", lock: "rule", rule: "self == oldSelf", file: "crd.yaml", message: "no"}
+	own := breach{path: "spec.class", lock: "immutable", message: "field is immutable"}
+	for _, c := range []struct {
+		name, reason string
+		breach       breach
+		live         Live
+		refused      bool
+		note         string // the end of it
+	}{
+		{"guarded", "a webhook may enforce it", lock, Live{}, true, ""},
+		{"unguarded", "nothing does", lock, Live{Unguarded: true}, false, "no webhook or policy of the cluster looks at updates of the kind"},
+		{"accepted", "the server says so", lock, Live{Accepted: true}, false, "the API server accepts the change in a dry run"},
+		{"refused there", "something enforces it", lock, Live{Unguarded: true, Refusals: []ServerRefusal{{"spec.class", "no"}}}, true, ""},
+		{"refused elsewhere", "the lock is not the reason", lock, Live{Unguarded: true, Refusals: []ServerRefusal{{"spec.zone", "no"}}}, true, "no webhook or policy of the cluster looks at updates of the kind"},
+		{"a rule", "the API server runs it", rule, Live{Unguarded: true}, true, ""},
+		{"a built-in kind", "its locks are code of the API server", own, Live{Unguarded: true}, true, ""},
+	} {
+		v := verdict{breaches: []breach{c.breach}, replacement: &replacement{}}
+		v.settle(&c.live)
+		var note string
+		if len(v.notes) > 0 {
+			note = v.notes[0].message
+		}
+		if len(v.breaches) > 0 != c.refused || !strings.HasSuffix(note, c.note) || (note == "") != (c.note == "") || (v.replacement != nil) != c.refused {
+			t.Errorf("%s: %+v, note %q, %v: %s", c.name, v.breaches, note, v.replacement, c.reason)
+		}
+	}
+}
+
+// TestSettle: what the server has answered is not unknown.
+func TestSettle(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		live Live
+		want []string // paths that stay unknown
+	}{
+		{"not asked", Live{}, []string{"spec.size", "spec.zone"}},
+		{"accepted", Live{Accepted: true}, nil},
+		{"refused for one of them", Live{Refusals: []ServerRefusal{{"spec.size", "no"}}}, []string{"spec.zone"}},
+		{"refused below one of them", Live{Refusals: []ServerRefusal{{"spec.size.x", "no"}}}, []string{"spec.zone"}},
+		{"refused for another field", Live{Refusals: []ServerRefusal{{"spec.class", "no"}}}, []string{"spec.size", "spec.zone"}},
+		{"refused as a whole", Live{Refusals: []ServerRefusal{{"", "no"}}}, nil},
+	} {
+		v := verdict{unknown: []remark{{"spec.size", "?"}, {"spec.zone", "?"}}}
+		v.settle(&c.live)
+		var got []string
+		for _, u := range v.unknown {
+			got = append(got, u.path)
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
 		}
 	}
 }

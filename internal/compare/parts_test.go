@@ -65,6 +65,9 @@ func TestCorrelate(t *testing.T) {
 			t.Errorf("%s: new %s, old %s, want %s and %s (%s)", c.path, show(newVal), show(oldVal), c.newVal, c.oldVal, c.reason)
 		}
 	}
+	if newVal, oldVal := correlate(s, newObj, oldObj, ""); !newVal.ok || !oldVal.ok {
+		t.Errorf("the whole objects: %v, %v", newVal, oldVal)
+	}
 	if newVal, oldVal := correlate(nil, newObj, oldObj, "plain[1]"); newVal.v != "q" || oldVal.v != "p" {
 		t.Errorf("without a schema items have their index: %v, %v", newVal, oldVal)
 	}
