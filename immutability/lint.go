@@ -7,11 +7,12 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/kube-openapi/pkg/validation/spec"
+
 	"github.com/fieldlock/fieldlock/internal/lint"
 	"github.com/fieldlock/fieldlock/internal/normalizer"
 	"github.com/fieldlock/fieldlock/internal/rule"
 	"github.com/fieldlock/fieldlock/internal/schema"
-	"k8s.io/kube-openapi/pkg/validation/spec"
 )
 
 // Severity says what a finding means for whoever uses the schema.

@@ -5,11 +5,12 @@ import (
 	"fmt"
 	"net/http"
 
-	"github.com/fieldlock/fieldlock/internal/check"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/fieldlock/fieldlock/internal/check"
 )
 
 // The limits of a report. Beyond them violations are counted and not listed, so that the report of hostile input fits in

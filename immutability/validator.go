@@ -6,10 +6,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/fieldlock/fieldlock/internal/check"
-	"github.com/fieldlock/fieldlock/internal/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"github.com/fieldlock/fieldlock/internal/check"
+	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
 // Validator checks updates against the locks of one schema. It is immutable and safe for concurrent use.

@@ -8,10 +8,11 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
 	"github.com/fieldlock/fieldlock/internal/check"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/schema"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
 // Violation is one lock that an update breaks. Its values are shared with the objects that were checked, except redacted

@@ -11,9 +11,10 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/tools/go/packages"
+
 	"github.com/fieldlock/fieldlock/internal/pointer"
 	"github.com/fieldlock/fieldlock/markers/openapi"
-	"golang.org/x/tools/go/packages"
 )
 
 // Source is a set of Go packages with the markers of their types. It is immutable and safe for concurrent use.

@@ -8,11 +8,12 @@ import (
 	"sync"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/report"
 	"github.com/fieldlock/fieldlock/immutability/builtin"
 	"github.com/fieldlock/fieldlock/internal/compare"
 	"github.com/fieldlock/fieldlock/internal/manifest"
-	"github.com/spf13/cobra"
 )
 
 // newCheck returns the command. The text of its help makes the function long.

@@ -6,11 +6,12 @@ import (
 	"os"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/report"
 	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/internal/convert"
 	"github.com/fieldlock/fieldlock/internal/manifest"
-	"github.com/spf13/cobra"
 )
 
 func newExport(s streams) *cobra.Command {

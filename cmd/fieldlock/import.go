@@ -3,10 +3,11 @@ package main
 import (
 	"errors"
 
+	"github.com/spf13/cobra"
+
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/report"
 	"github.com/fieldlock/fieldlock/internal/convert"
 	"github.com/fieldlock/fieldlock/internal/manifest"
-	"github.com/spf13/cobra"
 )
 
 func newImport(s streams) *cobra.Command {

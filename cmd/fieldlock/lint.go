@@ -10,16 +10,17 @@ import (
 	"slices"
 	"time"
 
-	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/report"
-	"github.com/fieldlock/fieldlock/immutability/crd"
-	"github.com/fieldlock/fieldlock/internal/audit"
-	"github.com/fieldlock/fieldlock/internal/convert"
-	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/spf13/cobra"
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation"
 	"sigs.k8s.io/yaml"
+
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/report"
+	"github.com/fieldlock/fieldlock/immutability/crd"
+	"github.com/fieldlock/fieldlock/internal/audit"
+	"github.com/fieldlock/fieldlock/internal/convert"
+	"github.com/fieldlock/fieldlock/internal/manifest"
 )
 
 // newLint returns the command. The text of its help makes the function long.

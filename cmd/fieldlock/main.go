@@ -11,8 +11,9 @@ import (
 	"runtime/debug"
 	"strings"
 
-	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/report"
 	"github.com/spf13/cobra"
+
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/report"
 )
 
 func main() {

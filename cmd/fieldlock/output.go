@@ -9,9 +9,10 @@ import (
 	"sync"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/report"
 	"github.com/fieldlock/fieldlock/internal/compare"
-	"github.com/spf13/cobra"
 )
 
 // addOutputs adds -o for results that report prints in several formats, each to standard output or to a file.

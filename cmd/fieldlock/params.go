@@ -6,10 +6,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/report/params"
 	"github.com/fieldlock/fieldlock/immutability/parameter/heat"
 	"github.com/fieldlock/fieldlock/immutability/parameter/kudo"
-	"github.com/spf13/cobra"
 )
 
 func newParams(s streams) *cobra.Command {

@@ -8,11 +8,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/report/params"
 	"github.com/fieldlock/fieldlock/immutability/parameter"
 	"github.com/fieldlock/fieldlock/immutability/parameter/kudo"
 	"github.com/fieldlock/fieldlock/internal/manifest"
-	"github.com/spf13/cobra"
 )
 
 // paramsInput is what the flags of a params command name. Each command has the flags that mean something to it.

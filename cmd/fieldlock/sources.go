@@ -8,12 +8,13 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/git"
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/report"
 	"github.com/fieldlock/fieldlock/internal/accept"
 	"github.com/fieldlock/fieldlock/internal/compare"
 	"github.com/fieldlock/fieldlock/internal/manifest"
-	"github.com/spf13/cobra"
 )
 
 // sources are the flags that tell where OLD and NEW come from.

@@ -12,9 +12,9 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
 
 	"github.com/fieldlock/fieldlock/immutability"
-	"github.com/fieldlock/fieldlock/internal/celrule"
 	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/immutability/crd/prepare"
+	"github.com/fieldlock/fieldlock/internal/celrule"
 	"github.com/fieldlock/fieldlock/internal/celrun"
 	"github.com/fieldlock/fieldlock/internal/suite"
 )

@@ -7,12 +7,13 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/fieldlock/fieldlock/immutability"
-	"github.com/fieldlock/fieldlock/immutability/ownership"
-	"github.com/fieldlock/fieldlock/internal/jsonscan"
 	admissionv1 "k8s.io/api/admission/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/fieldlock/fieldlock/immutability"
+	"github.com/fieldlock/fieldlock/immutability/ownership"
+	"github.com/fieldlock/fieldlock/internal/jsonscan"
 )
 
 // answer is the answer to one request.

@@ -14,9 +14,10 @@ import (
 	"sync"
 	"time"
 
+	admissionv1 "k8s.io/api/admission/v1"
+
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/internal/schema"
-	admissionv1 "k8s.io/api/admission/v1"
 )
 
 // Handler answers AdmissionReviews of admission.k8s.io/v1 with the locks of a registry. Updates are compared from the

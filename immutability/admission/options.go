@@ -7,8 +7,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/fieldlock/fieldlock/immutability"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/fieldlock/fieldlock/immutability"
 )
 
 // Mode is what happens to an update that breaks a lock.

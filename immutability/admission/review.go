@@ -6,10 +6,11 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/fieldlock/fieldlock/internal/jsonscan"
 	admissionv1 "k8s.io/api/admission/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/fieldlock/fieldlock/internal/jsonscan"
 )
 
 // The one form of review that is answered.

@@ -5,10 +5,11 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/fieldlock/fieldlock/immutability"
 	admissionv1 "k8s.io/api/admission/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
+
+	"github.com/fieldlock/fieldlock/immutability"
 )
 
 // Target is what one update is checked against: the locks of a kind in one version. Get one from Registry.Find.

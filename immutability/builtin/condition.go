@@ -4,10 +4,11 @@ import (
 	"reflect"
 	"strings"
 
-	"github.com/fieldlock/fieldlock/internal/celrun"
-	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"github.com/fieldlock/fieldlock/internal/celrun"
+	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 )
 
 // update is a change of an object.

@@ -4,8 +4,6 @@ import (
 	"reflect"
 	"slices"
 
-	"github.com/fieldlock/fieldlock/internal/jsonvalue"
-	lockschema "github.com/fieldlock/fieldlock/internal/schema"
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	certificatesv1 "k8s.io/api/certificates/v1"
@@ -27,6 +25,9 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"github.com/fieldlock/fieldlock/internal/jsonvalue"
+	lockschema "github.com/fieldlock/fieldlock/internal/schema"
 )
 
 // field is a node in the tree of what a comparison needs to know about a kind's fields.

@@ -6,9 +6,10 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/resource"
+
 	"github.com/fieldlock/fieldlock/internal/shell"
 	"github.com/fieldlock/fieldlock/internal/tool"
-	"k8s.io/apimachinery/pkg/api/resource"
 )
 
 // Replacement is what it takes to get a refused change through.

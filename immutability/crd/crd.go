@@ -6,11 +6,12 @@ import (
 	"strconv"
 	"strings"
 
+	"k8s.io/kube-openapi/pkg/validation/spec"
+
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/internal/pointer"
 	"github.com/fieldlock/fieldlock/internal/rawschema"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
-	"k8s.io/kube-openapi/pkg/validation/spec"
 )
 
 const (

@@ -6,9 +6,10 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/fieldlock/fieldlock/internal/yamldoc"
 	"github.com/google/go-cmp/cmp"
 	openapi "k8s.io/kube-openapi/pkg/validation/spec"
+
+	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
 // kubeOpenAPI decodes a schema as kube-openapi does: right but for large integers, which it rounds.

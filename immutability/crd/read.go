@@ -9,10 +9,11 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/runtime"
+
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/rawschema"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
-	"k8s.io/apimachinery/pkg/runtime"
 )
 
 // Read reads the CRDs of a file: raw YAML or JSON, one document or many, also as items of a List. Objects of other

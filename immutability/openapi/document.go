@@ -11,11 +11,12 @@ import (
 	"strings"
 	"sync"
 
+	"k8s.io/kube-openapi/pkg/validation/spec"
+
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/internal/pointer"
 	"github.com/fieldlock/fieldlock/internal/rawschema"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
-	"k8s.io/kube-openapi/pkg/validation/spec"
 )
 
 // Document is an OpenAPI document or a JSON Schema. Safe for concurrent use.

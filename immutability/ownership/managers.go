@@ -11,8 +11,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/fieldlock/fieldlock/internal/jsonscan"
 	"sigs.k8s.io/structured-merge-diff/v4/fieldpath"
+
+	"github.com/fieldlock/fieldlock/internal/jsonscan"
 )
 
 // Managers are the field managers of one object, with the fields that each of them owns. The zero value and nil have

@@ -5,11 +5,12 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/fieldlock/fieldlock/internal/jsonscan"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/structured-merge-diff/v4/fieldpath"
 	"sigs.k8s.io/structured-merge-diff/v4/value"
+
+	"github.com/fieldlock/fieldlock/internal/jsonscan"
 )
 
 // Owners returns the managers that own the field at path or anything below it, the newest first. Where nobody does,

@@ -11,8 +11,9 @@ import (
 	"unicode/utf8"
 	"unsafe"
 
-	"github.com/fieldlock/fieldlock/internal/check"
 	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/fieldlock/fieldlock/internal/check"
 )
 
 // comparer compares two values of one Go type, at a and b. If it reports true, encoding/json writes both as JSON that is

@@ -6,15 +6,16 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+
 	"github.com/fieldlock/fieldlock/immutability"
-	"github.com/fieldlock/fieldlock/internal/celrule"
 	"github.com/fieldlock/fieldlock/immutability/crd"
+	"github.com/fieldlock/fieldlock/internal/celrule"
 	"github.com/fieldlock/fieldlock/internal/lint"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/rule"
 	"github.com/fieldlock/fieldlock/internal/witness"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/kube-openapi/pkg/validation/spec"
 )
 
 // Options is how much CRDs does.

@@ -5,9 +5,10 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/kube-openapi/pkg/validation/spec"
+
 	"github.com/fieldlock/fieldlock/internal/pointer"
 	"github.com/fieldlock/fieldlock/internal/schema"
-	"k8s.io/kube-openapi/pkg/validation/spec"
 )
 
 // Change is what Import and Export do to one node of a schema.

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/fieldlock/fieldlock/internal/schema"
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	structural "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
@@ -16,6 +15,8 @@ import (
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 	"k8s.io/apiserver/pkg/cel/environment"
 	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
 // costs estimates the costs of rules with the API server's estimator, and keeps the total.

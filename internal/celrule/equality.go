@@ -4,9 +4,10 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/fieldlock/fieldlock/internal/schema"
 	"k8s.io/apiserver/pkg/cel"
 	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
 // exactInteger bounds the integers that all have a float64 of their own.

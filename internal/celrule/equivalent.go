@@ -6,9 +6,10 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/fieldlock/fieldlock/internal/schema"
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/operators"
+
+	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
 // understanding is a transition rule and how far it has been read as locks.

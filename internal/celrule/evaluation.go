@@ -3,10 +3,11 @@ package celrule
 import (
 	"cmp"
 
-	"github.com/fieldlock/fieldlock/internal/schema"
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/operators"
 	"github.com/google/cel-go/common/types"
+
+	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
 // outcome is what a CEL expression evaluates to when only part of its input is known.

@@ -4,9 +4,10 @@ import (
 	"fmt"
 	"slices"
 
+	"k8s.io/kube-openapi/pkg/validation/spec"
+
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/internal/schema"
-	"k8s.io/kube-openapi/pkg/validation/spec"
 )
 
 // Exported is what Export made of the locks of one schema.

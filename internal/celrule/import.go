@@ -4,8 +4,9 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/fieldlock/fieldlock/internal/schema"
 	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
 // Imported is what Import found in one schema.

@@ -7,14 +7,15 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/fieldlock/fieldlock/immutability"
-	"github.com/fieldlock/fieldlock/internal/lint"
-	"github.com/fieldlock/fieldlock/internal/rule"
-	"github.com/fieldlock/fieldlock/internal/schema"
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/operators"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 	"sigs.k8s.io/yaml"
+
+	"github.com/fieldlock/fieldlock/immutability"
+	"github.com/fieldlock/fieldlock/internal/lint"
+	"github.com/fieldlock/fieldlock/internal/rule"
+	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
 // Lint returns the holes in the CEL transition rules of s and the rules that can never refuse an update, as findings

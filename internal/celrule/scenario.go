@@ -7,10 +7,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/fieldlock/fieldlock/internal/schema"
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/parser"
 	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
 // scenario has assumptions about up to three objects of one schema: which fields they have, and which values are equal. It

@@ -6,9 +6,10 @@ import (
 	"slices"
 	"sort"
 
-	"github.com/fieldlock/fieldlock/internal/schema"
 	"github.com/google/cel-go/common/operators"
 	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
 // condition tells whether a scenario satisfies a wish of a search: yes, no or fails, or open if that is not decided yet.

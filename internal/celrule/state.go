@@ -3,8 +3,9 @@ package celrule
 import (
 	"slices"
 
-	"github.com/fieldlock/fieldlock/internal/schema"
 	"github.com/google/cel-go/common/ast"
+
+	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
 // chain is the line of properties that a rule reads, if these are all on one line: at[0] is the location of the rule (or its

@@ -1,11 +1,12 @@
 package celrule
 
 import (
-	"github.com/fieldlock/fieldlock/internal/schema"
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/operators"
 	"k8s.io/apiserver/pkg/cel"
 	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
 // side is the object that a term reads.

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/fieldlock/fieldlock/internal/pointer"
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
@@ -22,6 +21,8 @@ import (
 	celcommon "k8s.io/apiserver/pkg/cel/common"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 	kjson "sigs.k8s.io/json"
+
+	"github.com/fieldlock/fieldlock/internal/pointer"
 )
 
 // Violation is an error of the API server's validator about one rule.

@@ -4,9 +4,10 @@ import (
 	"fmt"
 	"sync"
 
+	"k8s.io/apimachinery/pkg/util/json"
+
 	"github.com/fieldlock/fieldlock/internal/jsonscan"
 	"github.com/fieldlock/fieldlock/internal/schema"
-	"k8s.io/apimachinery/pkg/util/json"
 )
 
 // Checker checks updates against the locks of one schema. It is safe for concurrent use. The nil Checker has no locks.

@@ -5,9 +5,10 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
 	"github.com/fieldlock/fieldlock/internal/listindex"
 	"github.com/fieldlock/fieldlock/internal/schema"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
 // Incomparable is the lock of a refusal where a lock applies and the two values cannot be compared.

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 
+	"k8s.io/kube-openapi/pkg/validation/spec"
+
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/internal/celrule"
 	"github.com/fieldlock/fieldlock/internal/celrun"
@@ -17,7 +19,6 @@ import (
 	"github.com/fieldlock/fieldlock/internal/pointer"
 	"github.com/fieldlock/fieldlock/internal/schema"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
-	"k8s.io/kube-openapi/pkg/validation/spec"
 )
 
 // laws are the locks and CEL transition rules of one version of a CRD. The API server's validator judges the rules. A rule

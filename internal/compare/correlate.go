@@ -5,11 +5,12 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/kube-openapi/pkg/validation/spec"
+
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/schema"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
-	"k8s.io/kube-openapi/pkg/validation/spec"
 )
 
 // correlate returns the values at a path of newObj and the place of oldObj that it was before: items of keyed lists have

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/kube-openapi/pkg/validation/spec"
+
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/immutability/crd/prepare"
@@ -14,7 +16,6 @@ import (
 	"github.com/fieldlock/fieldlock/internal/schema"
 	"github.com/fieldlock/fieldlock/internal/shell"
 	"github.com/fieldlock/fieldlock/internal/tool"
-	"k8s.io/kube-openapi/pkg/validation/spec"
 )
 
 var _ definition = (*crdDefinition)(nil)

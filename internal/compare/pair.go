@@ -5,9 +5,10 @@ import (
 	"reflect"
 	"slices"
 
+	"k8s.io/kube-openapi/pkg/validation/spec"
+
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/manifest"
-	"k8s.io/kube-openapi/pkg/validation/spec"
 )
 
 // pair is one object on both sides; one of them is nil for a create or a delete.

@@ -10,15 +10,16 @@ import (
 	"maps"
 	"slices"
 
+	"sigs.k8s.io/yaml"
+
 	"github.com/fieldlock/fieldlock/immutability"
-	"github.com/fieldlock/fieldlock/internal/celrule"
 	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/immutability/openapi"
+	"github.com/fieldlock/fieldlock/internal/celrule"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/rawschema"
 	"github.com/fieldlock/fieldlock/internal/schema"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
-	"sigs.k8s.io/yaml"
 )
 
 // File is a file of CRDs that is printed again with changes. Every byte that is not part of a change stays.

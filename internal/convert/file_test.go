@@ -8,8 +8,8 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"sigs.k8s.io/yaml"
 
-	"github.com/fieldlock/fieldlock/internal/celrule"
 	"github.com/fieldlock/fieldlock/immutability/crd"
+	"github.com/fieldlock/fieldlock/internal/celrule"
 	"github.com/fieldlock/fieldlock/internal/convert"
 	"github.com/fieldlock/fieldlock/internal/modulefs"
 )

@@ -10,12 +10,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/fieldlock/fieldlock/internal/celrule"
-	"github.com/fieldlock/fieldlock/immutability/crd"
-	"github.com/fieldlock/fieldlock/immutability/openapi"
-	"github.com/fieldlock/fieldlock/internal/schema"
 	"go.yaml.in/yaml/v3"
 	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"github.com/fieldlock/fieldlock/immutability/crd"
+	"github.com/fieldlock/fieldlock/immutability/openapi"
+	"github.com/fieldlock/fieldlock/internal/celrule"
+	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
 // ToPolicies exports the locks of each version of each CRD in a file as a ValidatingAdmissionPolicy with its binding.

@@ -13,8 +13,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/fieldlock/fieldlock/internal/yamldoc"
 	"sigs.k8s.io/yaml"
+
+	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
 // Case is one update: Old is created, then New is applied over it by the same manager.

@@ -11,9 +11,10 @@ import (
 	"strings"
 	"testing"
 
+	"go.yaml.in/yaml/v3"
+
 	"github.com/fieldlock/fieldlock/immutability/parameter"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
-	"go.yaml.in/yaml/v3"
 )
 
 // Case is one evaluation and what comes of it. Documents are texts, because their spelling is part of the case; the name

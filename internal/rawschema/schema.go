@@ -11,10 +11,11 @@ import (
 	"strconv"
 	"strings"
 
+	"k8s.io/kube-openapi/pkg/validation/spec"
+
 	"github.com/fieldlock/fieldlock/internal/pointer"
 	"github.com/fieldlock/fieldlock/internal/schema"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
-	"k8s.io/kube-openapi/pkg/validation/spec"
 )
 
 // Schema makes a schema of a decoded one. It keeps every key: keywords go to their fields, x- keys to Extensions in the

@@ -7,9 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"k8s.io/kube-openapi/pkg/validation/spec"
-
 	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/fieldlock/fieldlock/internal/rawschema"
 )

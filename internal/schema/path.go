@@ -6,9 +6,10 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/kube-openapi/pkg/validation/spec"
+
 	"github.com/fieldlock/fieldlock/internal/pointer"
 	"github.com/fieldlock/fieldlock/internal/rule"
-	"k8s.io/kube-openapi/pkg/validation/spec"
 )
 
 // Role says what a location is to the one above it.

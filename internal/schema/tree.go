@@ -6,8 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/fieldlock/fieldlock/internal/pointer"
 	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"github.com/fieldlock/fieldlock/internal/pointer"
 )
 
 // Tree is a schema that has been read.

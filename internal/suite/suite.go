@@ -13,11 +13,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	goyaml "go.yaml.in/yaml/v3"
 	kjson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 	"sigs.k8s.io/yaml"
+
+	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 )
 
 // Suite is one schema and the updates that are checked against it: one document of a file.

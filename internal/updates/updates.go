@@ -8,9 +8,10 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/kube-openapi/pkg/validation/spec"
+
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/pointer"
-	"k8s.io/kube-openapi/pkg/validation/spec"
 )
 
 // Random makes random updates: two objects that an API server could store for a schema, the new one made from the old one

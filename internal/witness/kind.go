@@ -9,10 +9,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/fieldlock/fieldlock/immutability"
-	"github.com/fieldlock/fieldlock/immutability/crd"
-	"github.com/fieldlock/fieldlock/immutability/crd/prepare"
-	"github.com/fieldlock/fieldlock/internal/celrun"
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/listtype"
@@ -20,6 +16,11 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"github.com/fieldlock/fieldlock/immutability"
+	"github.com/fieldlock/fieldlock/immutability/crd"
+	"github.com/fieldlock/fieldlock/immutability/crd/prepare"
+	"github.com/fieldlock/fieldlock/internal/celrun"
 )
 
 // Version is one version of a kind: what an API server knows about its objects.

@@ -5,13 +5,14 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/fieldlock/fieldlock/internal/celrun"
 	"github.com/google/cel-go/common"
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/operators"
 	"github.com/google/cel-go/parser"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apiserver/pkg/cel"
+
+	"github.com/fieldlock/fieldlock/internal/celrun"
 )
 
 // problem is why a sequence is not what is wanted.

@@ -7,8 +7,8 @@ import (
 
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
-	"github.com/fieldlock/fieldlock/internal/celrule"
 	"github.com/fieldlock/fieldlock/immutability/crd"
+	"github.com/fieldlock/fieldlock/internal/celrule"
 	"github.com/fieldlock/fieldlock/internal/realcrds"
 	"github.com/fieldlock/fieldlock/internal/rule"
 	"github.com/fieldlock/fieldlock/internal/witness"

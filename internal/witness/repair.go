@@ -4,9 +4,10 @@ import (
 	"reflect"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
 	"github.com/fieldlock/fieldlock/internal/celrun"
 	"github.com/fieldlock/fieldlock/internal/pointer"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
 // sequence is objects in the order of writing, each in a version. One object alone is only created.

@@ -7,8 +7,9 @@ import (
 	"sort"
 	"sync"
 
-	"github.com/fieldlock/fieldlock/internal/jsonscan"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/fieldlock/fieldlock/internal/jsonscan"
 )
 
 // errJSONSyntax is the cause of the error about a text that is not JSON; it may still be YAML.

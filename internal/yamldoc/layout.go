@@ -8,8 +8,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/fieldlock/fieldlock/internal/jsonscan"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/fieldlock/fieldlock/internal/jsonscan"
 )
 
 // errLayout is the error for a text in which the end of a value cannot be found.

@@ -8,13 +8,14 @@ import (
 	"reflect"
 	"slices"
 
-	"github.com/fieldlock/fieldlock/immutability"
-	"github.com/fieldlock/fieldlock/immutability/typed"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apiserver/pkg/registry/rest"
+
+	"github.com/fieldlock/fieldlock/immutability"
+	"github.com/fieldlock/fieldlock/immutability/typed"
 )
 
 // Locks checks objects of Go types, or unstructured ones, against the locks of one version of their kind. It is safe for

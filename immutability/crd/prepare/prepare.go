@@ -16,10 +16,6 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/fieldlock/fieldlock/immutability/crd"
-	"github.com/fieldlock/fieldlock/internal/jsonvalue"
-	"github.com/fieldlock/fieldlock/internal/rawschema"
-	"github.com/fieldlock/fieldlock/internal/yamldoc"
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
@@ -28,6 +24,11 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	kjson "sigs.k8s.io/json"
+
+	"github.com/fieldlock/fieldlock/immutability/crd"
+	"github.com/fieldlock/fieldlock/internal/jsonvalue"
+	"github.com/fieldlock/fieldlock/internal/rawschema"
+	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
 // Preparer prepares objects of one version of a CRD. It is safe for concurrent use.

@@ -4,9 +4,10 @@ import (
 	"fmt"
 	"strings"
 
+	"go.yaml.in/yaml/v3"
+
 	"github.com/fieldlock/fieldlock/immutability/parameter"
 	"github.com/fieldlock/fieldlock/immutability/parameter/internal/document"
-	"go.yaml.in/yaml/v3"
 )
 
 // Instance is what an Instance says about its operator and its parameters.

@@ -7,9 +7,10 @@ import (
 	"strconv"
 	"strings"
 
+	"go.yaml.in/yaml/v3"
+
 	"github.com/fieldlock/fieldlock/immutability/parameter"
 	"github.com/fieldlock/fieldlock/immutability/parameter/internal/document"
-	"go.yaml.in/yaml/v3"
 )
 
 // planDeploy is the plan that every operator has; planUpdate runs for changes without a trigger, where it exists.

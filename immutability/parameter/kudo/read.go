@@ -5,10 +5,11 @@ import (
 	"strconv"
 	"strings"
 
+	"go.yaml.in/yaml/v3"
+
 	"github.com/fieldlock/fieldlock/immutability/parameter"
 	"github.com/fieldlock/fieldlock/immutability/parameter/internal/document"
 	"github.com/fieldlock/fieldlock/immutability/parameter/internal/refuse"
-	"go.yaml.in/yaml/v3"
 )
 
 // ReadOperatorVersion reads the parameters of an operator from YAML or JSON: a package's params.yaml, or an

@@ -3,10 +3,11 @@ package kudo
 import (
 	"strconv"
 
+	"go.yaml.in/yaml/v3"
+
 	"github.com/fieldlock/fieldlock/immutability/parameter"
 	"github.com/fieldlock/fieldlock/immutability/parameter/internal/document"
 	"github.com/fieldlock/fieldlock/immutability/parameter/internal/refuse"
-	"go.yaml.in/yaml/v3"
 )
 
 // ReadTasks replaces the tasks of v by those in data, YAML or JSON: one KudoOperator task, a list of one, or an

@@ -5,13 +5,14 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/fieldlock/fieldlock/internal/yamldoc"
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	apitypes "k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/jsonmergepatch"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
+
+	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
 // clientSide is an apply as kubectl makes it without --server-side: a patch of what the manifest changes, and of what it

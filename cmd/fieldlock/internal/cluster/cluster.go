@@ -7,8 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/fieldlock/fieldlock/internal/manifest"
-	"github.com/fieldlock/fieldlock/internal/yamldoc"
 	admissionregistration "k8s.io/api/admissionregistration/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -22,6 +20,9 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"github.com/fieldlock/fieldlock/internal/manifest"
+	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
 // Options choose the cluster, as kubectl's flags do; "" is what the kubeconfig says.

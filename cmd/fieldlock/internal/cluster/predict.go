@@ -7,8 +7,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/fieldlock/fieldlock/internal/manifest"
-	"github.com/fieldlock/fieldlock/internal/yamldoc"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -19,6 +17,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/util/csaupgrade"
+
+	"github.com/fieldlock/fieldlock/internal/manifest"
+	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
 // parallel is how many objects are fetched at the same time.

@@ -6,8 +6,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"golang.org/x/term"
+
+	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 )
 
 // Printable makes text from outside harmless in a terminal and in the log of a CI system: control characters and

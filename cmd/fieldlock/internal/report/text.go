@@ -7,9 +7,10 @@ import (
 	"slices"
 	"strings"
 
+	"sigs.k8s.io/yaml"
+
 	"github.com/fieldlock/fieldlock/internal/audit"
 	"github.com/fieldlock/fieldlock/internal/convert"
-	"sigs.k8s.io/yaml"
 )
 
 // textFormat is for people. The text of check is a chapter of its own, check_text.go.

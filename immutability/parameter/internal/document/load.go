@@ -12,8 +12,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/fieldlock/fieldlock/immutability/parameter"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/fieldlock/fieldlock/immutability/parameter"
 )
 
 // What one document may expand to. Without limits a few lines of aliases make billions of values, and the text of a

@@ -10,8 +10,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/fieldlock/fieldlock/immutability/parameter"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/fieldlock/fieldlock/immutability/parameter"
 )
 
 // Values returns the values in a mapping of parameter names to values.
