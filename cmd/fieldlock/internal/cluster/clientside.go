@@ -89,7 +89,7 @@ func applierOf(live, manifest *unstructured.Unstructured) applier {
 			helm = helm || entry.Manager == helmManager
 			continue
 		}
-		n := common(decoded(entry.FieldsV1.Raw), manifest.Object, "f:")
+		n := common(decoded(entry.FieldsV1.GetRawBytes()), manifest.Object, "f:")
 		if n > most || n == most && n > 0 && entry.Manager < best.manager {
 			best, most = applier{manager: entry.Manager}, n
 		}
