@@ -43,12 +43,6 @@ func TestImportOfRandomRules(t *testing.T) {
 	}
 }
 
-// FuzzImportOfRandomRules does the same for as long as it may run.
-func FuzzImportOfRandomRules(f *testing.F) {
-	f.Add(uint64(1))
-	f.Fuzz(func(t *testing.T, seed uint64) { importRandomRules(t, seed) })
-}
-
 type tally struct{ rules, recognized, pairs, refused int }
 
 func (a *tally) add(b tally) {
