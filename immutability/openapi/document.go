@@ -80,14 +80,7 @@ func (o option) apply(d *yamldoc.Document) *yamldoc.Document { return o(d) }
 // messages), and the place of each value. The function takes the steps that lead to a value, each a member name (string)
 // or an index (int), and returns the zero Position where it knows none.
 func WithSource(file string, number int, position func(steps []any) token.Position) Option {
-	return option(func(d *yamldoc.Document) *yamldoc.Document {
-		sourced := yamldoc.Derived(file, d.Object, func(steps []any) yamldoc.Position {
-			at := position(steps)
-			return yamldoc.Position{Line: at.Line, Column: at.Column}
-		})
-		sourced.Number = number
-		return sourced
-	})
+	return option(func(d *yamldoc.Document) *yamldoc.Document { return yamldoc.Sourced(file, number, d.Object, position) })
 }
 
 // read makes a Document of one that was read from a file.

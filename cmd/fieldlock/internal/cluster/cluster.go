@@ -228,7 +228,7 @@ type Live struct {
 	Unserved bool
 	// Accepted is set where the server accepts the apply in a dry run, as the tool would send it.
 	Accepted bool
-	// Refusals are the server's answer to a dry run; NotAsked is why there was none, "" otherwise.
+	// Refusals are the server's answer to a dry run; NotAsked says why the server was not asked, "" if it was.
 	Refusals []Refusal
 	NotAsked string
 }

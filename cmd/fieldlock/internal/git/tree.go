@@ -174,7 +174,7 @@ func (w *walker) named(name string) {
 	slices.SortStableFunc(w.found[before:], func(a, b found) int { return strings.Compare(a.Path, b.Path) })
 }
 
-// place adds what is at a path of the tree, on which there is no link.
+// place adds the file or directory at a path of the tree; no step of the path is a link.
 func (w *walker) place(name string, s step) {
 	e, isEntry := w.tree.entries[name]
 	switch {
