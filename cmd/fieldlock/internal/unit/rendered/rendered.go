@@ -1,0 +1,34 @@
+// Package rendered is what the renderers of units have in common: the objects that a tool would apply, and the reason
+// where a unit cannot be rendered.
+package rendered
+
+import "fmt"
+
+// Object is one object that a tool would apply.
+type Object struct {
+	// YAML is the object as one YAML document.
+	YAML []byte
+	// File is the path, below the root of the tree and with slashes, of the file that the object was written in, or of the
+	// template that printed it; "" where the tool does not tell.
+	File string
+	// Cause is the path of the file that last changed the object on its way, such as the kustomization of an overlay; "" if
+	// none did.
+	Cause string
+}
+
+// NotCovered is the error of a unit that cannot be rendered without what the tree lacks: a chart or a base elsewhere, a
+// plugin, an answer of a cluster. It is not a mistake of the unit.
+type NotCovered struct {
+	// File and Line are where the unit asks for it; Line is 0 where it is not known.
+	File   string
+	Line   int
+	Reason string
+}
+
+// Error returns the reason with its place.
+func (e *NotCovered) Error() string {
+	if e.Line == 0 {
+		return fmt.Sprintf("%s: %s", e.File, e.Reason)
+	}
+	return fmt.Sprintf("%s:%d: %s", e.File, e.Line, e.Reason)
+}
