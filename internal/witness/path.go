@@ -235,7 +235,6 @@ type change struct {
 	path  path
 	value any
 	gone  bool
-	join  bool // value is a list of items that come after those that are there
 }
 
 // put returns a copy of v, a value of s, with value at p; containers that are missing on the way are the smallest ones.

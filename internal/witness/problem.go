@@ -115,7 +115,6 @@ type ruleReads struct {
 	patterns [][]string // what it reads below self and oldSelf, each once, in the order of the text
 	literals []any      // its constants: string, int64, float64, bool
 	regexes  []string   // arguments of matches
-	expr     ast.Expr   // the rule, nil if it does not parse
 }
 
 // readsOf reads a rule; one that does not parse reads nothing.
@@ -130,7 +129,6 @@ func readsOf(text string) *ruleReads {
 		return r.found
 	}
 	r.vars = map[string][]string{"self": {}, "oldSelf": {}}
-	r.found.expr = parsed.Expr()
 	r.visit(parsed.Expr())
 	return r.found
 }

@@ -60,12 +60,8 @@ func detour(v *Version, stored *Version, base map[string]any, full func([]string
 				continue
 			}
 			last, _ := put(first, v.Schema, to, pair[1])
-			for i, middle := range without(v, first, at) {
-				s := newSequence(stored, versions, first, middle, last)
-				if i == 0 {
-					s.gone, s.target = at, to
-				}
-				w.starts = append(w.starts, s)
+			for _, middle := range without(v, first, at) {
+				w.starts = append(w.starts, newSequence(stored, versions, first, middle, last))
 			}
 			_, inside := get(base, at[:len(at)-1])
 			if _, there := get(base, at); inside && !there && n == 0 {
@@ -176,11 +172,9 @@ func otherVersion(strict, lax, stored *Version, base map[string]any, targets [][
 			last, _ := put(first, strict.Schema, to, pair[1])
 			if lax.schemaAt(to) != nil {
 				w.starts = append(w.starts, newSequence(stored, versions, first, last, last))
-				w.starts[len(w.starts)-1].gone, w.starts[len(w.starts)-1].target = to, to
 			}
 			if gone, ok := remove(first, to); ok {
 				w.starts = append(w.starts, newSequence(stored, versions, first, gone, last), newSequence(stored, versions, gone, last, last))
-				w.starts[len(w.starts)-2].gone, w.starts[len(w.starts)-2].target = to, to
 			}
 		}
 		if gone, _ := remove(base, to); gone != nil { // a default of one version only
