@@ -1,9 +1,6 @@
 package celrun
 
 import (
-	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/google/cel-go/common"
@@ -12,7 +9,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
-	"github.com/fieldlock/fieldlock/internal/pointer"
 	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
@@ -33,40 +29,23 @@ type Rule struct {
 // inside allOf. Parents come before children, properties in the order of their names. Entries that are not rules are
 // skipped; an API server refuses the CRD. Nil s has none.
 func Rules(s *spec.Schema) []Rule {
-	if s == nil {
-		return nil
-	}
-	return appendRules(nil, s, "")
-}
-
-func appendRules(rules []Rule, s *spec.Schema, path string) []Rule {
-	entries, _ := s.Extensions[schema.KeyValidations].([]any)
-	for i, entry := range entries {
-		fields, _ := entry.(map[string]any)
-		r := Rule{SchemaPath: path, Index: i}
-		var ok bool
-		if r.Text, ok = fields["rule"].(string); !ok {
-			continue
+	var rules []Rule
+	for path, node := range schema.Nodes(s) {
+		entries, _ := node.Extensions[schema.KeyValidations].([]any)
+		for i, entry := range entries {
+			fields, _ := entry.(map[string]any)
+			r := Rule{SchemaPath: path, Index: i}
+			var ok bool
+			if r.Text, ok = fields["rule"].(string); !ok {
+				continue
+			}
+			r.Message, _ = fields["message"].(string)
+			r.MessageExpression, _ = fields["messageExpression"].(string)
+			r.FieldPath, _ = fields["fieldPath"].(string)
+			r.Reason, _ = fields["reason"].(string)
+			r.OptionalOldSelf, _ = fields["optionalOldSelf"].(bool)
+			rules = append(rules, r)
 		}
-		r.Message, _ = fields["message"].(string)
-		r.MessageExpression, _ = fields["messageExpression"].(string)
-		r.FieldPath, _ = fields["fieldPath"].(string)
-		r.Reason, _ = fields["reason"].(string)
-		r.OptionalOldSelf, _ = fields["optionalOldSelf"].(bool)
-		rules = append(rules, r)
-	}
-	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
-		property := s.Properties[name]
-		rules = appendRules(rules, &property, path+"/properties/"+pointer.Escape(name))
-	}
-	if s.AdditionalProperties != nil && s.AdditionalProperties.Schema != nil {
-		rules = appendRules(rules, s.AdditionalProperties.Schema, path+"/additionalProperties")
-	}
-	if s.Items != nil && s.Items.Schema != nil {
-		rules = appendRules(rules, s.Items.Schema, path+"/items")
-	}
-	for i := range s.AllOf {
-		rules = appendRules(rules, &s.AllOf[i], fmt.Sprintf("%s/allOf/%d", path, i))
 	}
 	return rules
 }

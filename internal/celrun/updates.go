@@ -143,18 +143,12 @@ func narrow(s *spec.Schema, steps []string) *spec.Schema {
 
 // hasMapList reports whether a list in s is a list-type map.
 func hasMapList(s *spec.Schema) bool {
-	if s == nil {
-		return false
-	}
-	if marks, _ := schema.ReadMarks(s.Extensions); marks.ListType == schema.ListMap {
-		return true
-	}
-	for _, property := range s.Properties {
-		if hasMapList(&property) {
+	for _, node := range schema.Nodes(s) {
+		if marks, _ := schema.ReadMarks(node.Extensions); marks.ListType == schema.ListMap {
 			return true
 		}
 	}
-	return s.Items != nil && hasMapList(s.Items.Schema) || s.AdditionalProperties != nil && hasMapList(s.AdditionalProperties.Schema)
+	return false
 }
 
 // repeats reports whether a list-type map in v has two items with the same keys.
@@ -165,8 +159,7 @@ func repeats(s *spec.Schema, v any) bool {
 	switch v := v.(type) {
 	case map[string]any:
 		for name, member := range v {
-			property, ok := s.Properties[name]
-			if ok && repeats(&property, member) || !ok && s.AdditionalProperties != nil && repeats(s.AdditionalProperties.Schema, member) {
+			if repeats(schema.Below(s, name), member) {
 				return true
 			}
 		}
@@ -174,7 +167,7 @@ func repeats(s *spec.Schema, v any) bool {
 		marks, _ := schema.ReadMarks(s.Extensions)
 		known := map[string]bool{}
 		for _, item := range v {
-			if s.Items != nil && repeats(s.Items.Schema, item) {
+			if repeats(schema.Below(s, 0), item) {
 				return true
 			}
 			if marks.ListType != schema.ListMap {

@@ -1,10 +1,12 @@
 package witness
 
 import (
+	"maps"
 	"reflect"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/fieldlock/fieldlock/internal/pointer"
 )
@@ -163,8 +165,37 @@ func (s *sequence) schemaRepairs(v *Version, p problem) [][]change {
 	for _, value := range values(at) {
 		sets = append(sets, []change{{path: p.path, value: value}})
 	}
+	sets = append(branches(p.path, at), sets...)
 	if len(p.path) > 0 {
 		sets = append(sets, []change{{path: p.path, gone: true}})
+	}
+	return sets
+}
+
+// branches returns changes after which the value at p may satisfy one schema of the oneOf or anyOf of s: with the fields that
+// the schema requires and the values that it lists for fields, then also without what only the other schemas require.
+func branches(p path, s *spec.Schema) [][]change {
+	var sets [][]change
+	for _, list := range [][]spec.Schema{s.OneOf, s.AnyOf} {
+		for i, branch := range list[:min(len(list), manyValues)] {
+			var set, others []change
+			for _, name := range branch.Required {
+				set = append(set, change{path: p.child(name), value: smallest(schemaAt(s, path{name}))})
+			}
+			for _, name := range slices.Sorted(maps.Keys(branch.Properties)) {
+				if enum := branch.Properties[name].Enum; len(enum) > 0 {
+					set = append(set, change{path: p.child(name), value: plain(enum[0])})
+				}
+			}
+			for n := range list {
+				for _, name := range list[n].Required {
+					if n != i && !slices.Contains(branch.Required, name) {
+						others = append(others, change{path: p.child(name), gone: true})
+					}
+				}
+			}
+			sets = append(sets, set, slices.Concat(others, set))
+		}
 	}
 	return sets
 }
