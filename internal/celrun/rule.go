@@ -3,12 +3,10 @@ package celrun
 import (
 	"strings"
 
-	"github.com/google/cel-go/common"
-	"github.com/google/cel-go/common/ast"
-	"github.com/google/cel-go/parser"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
+	"github.com/fieldlock/fieldlock/internal/celexpr"
 	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
@@ -55,19 +53,8 @@ func Transition(r Rule) bool {
 	if !strings.Contains(r.Text, "oldSelf") {
 		return false
 	}
-	p, err := parser.NewParser(parser.EnableOptionalSyntax(true), parser.Macros(parser.AllMacros...))
-	if err != nil {
-		return false
-	}
-	parsed, errs := p.Parse(common.NewTextSource(r.Text))
-	if errs != nil && len(errs.GetErrors()) > 0 {
-		return false
-	}
-	found := false
-	ast.PreOrderVisit(parsed.Expr(), ast.NewExprVisitor(func(x ast.Expr) {
-		found = found || x.Kind() == ast.IdentKind && x.AsIdent() == "oldSelf"
-	}))
-	return found
+	x, err := celexpr.Parse(r.Text)
+	return err == nil && celexpr.Mentions(x, "oldSelf")
 }
 
 // text is how the server's messages quote r.

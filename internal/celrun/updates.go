@@ -6,12 +6,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/google/cel-go/common"
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/operators"
-	"github.com/google/cel-go/parser"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
+	"github.com/fieldlock/fieldlock/internal/celexpr"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/pointer"
 	"github.com/fieldlock/fieldlock/internal/schema"
@@ -203,15 +202,8 @@ func trueWhenEqual(text string) bool {
 	if !strings.Contains(text, "oldSelf") {
 		return false
 	}
-	p, err := parser.NewParser(parser.EnableOptionalSyntax(true), parser.Macros(parser.AllMacros...))
-	if err != nil {
-		return false
-	}
-	parsed, errs := p.Parse(common.NewTextSource(text))
-	if errs != nil && len(errs.GetErrors()) > 0 {
-		return false
-	}
-	return isTrueWhenEqual(parsed.Expr())
+	x, err := celexpr.Parse(text)
+	return err == nil && isTrueWhenEqual(x)
 }
 
 func isTrueWhenEqual(x ast.Expr) bool {
@@ -221,7 +213,7 @@ func isTrueWhenEqual(x ast.Expr) bool {
 	a, b := x.AsCall().Args()[0], x.AsCall().Args()[1]
 	switch x.AsCall().FunctionName() {
 	case operators.Equals:
-		return isIdent(a, "self") && isIdent(b, "oldSelf") || isIdent(a, "oldSelf") && isIdent(b, "self")
+		return celexpr.IsIdent(a, "self") && celexpr.IsIdent(b, "oldSelf") || celexpr.IsIdent(a, "oldSelf") && celexpr.IsIdent(b, "self")
 	case operators.LogicalOr: // true also where the other side fails
 		return isTrueWhenEqual(a) || isTrueWhenEqual(b)
 	case operators.LogicalAnd:
@@ -229,5 +221,3 @@ func isTrueWhenEqual(x ast.Expr) bool {
 	}
 	return false
 }
-
-func isIdent(x ast.Expr, name string) bool { return x.Kind() == ast.IdentKind && x.AsIdent() == name }

@@ -5,13 +5,11 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/google/cel-go/common"
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/operators"
-	"github.com/google/cel-go/parser"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	"k8s.io/apiserver/pkg/cel"
 
+	"github.com/fieldlock/fieldlock/internal/celexpr"
 	"github.com/fieldlock/fieldlock/internal/celrun"
 )
 
@@ -120,16 +118,12 @@ type ruleReads struct {
 // readsOf reads a rule; one that does not parse reads nothing.
 func readsOf(text string) *ruleReads {
 	r := &readsVisitor{found: &ruleReads{}, seen: map[string]bool{}}
-	p, err := parser.NewParser(parser.EnableOptionalSyntax(true))
+	x, err := celexpr.Parse(text)
 	if err != nil {
 		return r.found
 	}
-	parsed, errs := p.Parse(common.NewTextSource(text))
-	if errs != nil && len(errs.GetErrors()) > 0 {
-		return r.found
-	}
 	r.vars = map[string][]string{"self": {}, "oldSelf": {}}
-	r.visit(parsed.Expr())
+	r.visit(x)
 	return r.found
 }
 
@@ -185,15 +179,7 @@ func (r *readsVisitor) below(pattern []string, step string) []string {
 	if pattern == nil {
 		return nil
 	}
-	return r.note(append(pattern[:len(pattern):len(pattern)], unescape(step)))
-}
-
-// unescape returns the property that a selection names: my__dash__field is my-field.
-func unescape(name string) string {
-	if plain, ok := cel.Unescape(name); ok {
-		return plain
-	}
-	return name
+	return r.note(append(pattern[:len(pattern):len(pattern)], celexpr.Unescape(step)))
 }
 
 func (r *readsVisitor) call(call ast.CallExpr) []string {
