@@ -241,7 +241,8 @@ func embeddedErrors(obj map[string]any, s *structuralschema.Structural) field.Er
 	case func(context.Context, *field.Path, any, *structuralschema.Structural, bool) field.ErrorList:
 		return validate(context.Background(), nil, obj, s, false)
 	}
-	return field.ErrorList{field.InternalError(nil, errors.New("this version of k8s.io/apiextensions-apiserver validates embedded objects in a way that fieldlock does not know"))}
+	return field.ErrorList{field.InternalError(nil, errors.New("this version of k8s.io/apiextensions-apiserver "+
+		"validates embedded objects in a way that fieldlock does not know"))}
 }
 
 type prepared struct {

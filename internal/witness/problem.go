@@ -225,10 +225,13 @@ var samples = map[string][]string{
 	"ip": {"10.0.0.1", "10.0.0.2", "2001:db8::1"}, "isIP": {"10.0.0.1", "10.0.0.2", "2001:db8::1"},
 	"cidr": {"10.0.0.0/8", "192.168.0.0/16", "2001:db8::/32"}, "isCIDR": {"10.0.0.0/8", "192.168.0.0/16", "2001:db8::/32"},
 	"timestamp": {"2024-01-01T00:00:00Z", "2025-01-01T00:00:00Z", "2026-01-01T00:00:00Z"},
-	"duration":  {"1h", "2h", "3h"}, "quantity": {"1", "2", "3"}, "url": {"https://a.example", "https://b.example"}, "isURL": {"https://a.example", "https://b.example"},
+	"duration":  {"1h", "2h", "3h"}, "quantity": {"1", "2", "3"},
+	"url": {"https://a.example", "https://b.example"}, "isURL": {"https://a.example", "https://b.example"},
 }
 
-var macros = map[string]bool{"all": true, "exists": true, "exists_one": true, "filter": true, "map": true, "existsOne": true, "transformList": true, "transformMap": true}
+var macros = map[string]bool{
+	"all": true, "exists": true, "exists_one": true, "existsOne": true, "filter": true, "map": true, "transformList": true, "transformMap": true,
+}
 
 // macro visits a comprehension, whose variables hold the items of its target.
 func (r *readsVisitor) macro(name string, call ast.CallExpr) []string {

@@ -98,7 +98,8 @@ var formatted = map[string][]string{
 
 // usual are strings of the forms that rules most often ask for.
 var usual = []string{
-	"1", "0", "1Gi", "2Gi", "100m", "1s", "10m", "1h", "v1", "1.0.0", "v1.0.0", "v1.30.0", "a/b", "*", "Always", "example.com", "a.example.com", "https://a.example", "http://a.example",
+	"1", "0", "1Gi", "2Gi", "100m", "1s", "10m", "1h", "v1", "1.0.0", "v1.0.0", "v1.30.0", "a/b", "*", "Always",
+	"example.com", "a.example.com", "https://a.example", "http://a.example",
 	"oci://a.example/b", "10.0.0.1", "10.0.0.0/8", "192.168.0.0/16", "2001:db8::1", "2001:db8::/32", "2024-01-01T00:00:00Z", "2025-01-01T00:00:00Z",
 	"arn:aws:iam::123456789012:role/a", "ami-0123456789abcdef0", "00000000-0000-4000-8000-000000000000", "aGVsbG8=", "a@example.com", "example.com/a", "50%",
 }
