@@ -133,8 +133,6 @@ func (s *sequence) repairs(p problem) []edit {
 		sets = s.schemaRepairs(v, p)
 	case brokenRule:
 		sets = s.ruleRepairs(v, p)
-	case brokenLock:
-		sets = s.restore(p.at, p.path)
 	default:
 		return nil
 	}
@@ -217,9 +215,6 @@ func (s *sequence) ruleRepairs(v *Version, p problem) [][]change {
 				if at.reserved() {
 					continue
 				}
-				if v.transition[*p.rule] {
-					first = append(first, s.restore(p.at, at)...)
-				}
 				if _, there := get(obj, at); there {
 					first = append(first, []change{{path: at, gone: true}})
 				}
@@ -271,21 +266,3 @@ func (s *sequence) together(p problem, v *Version, reads *ruleReads) [][]change 
 	return sets
 }
 
-// restore copies the value at p from the object before the i-th one, or the other way round.
-func (s *sequence) restore(i int, p path) [][]change {
-	if i == 0 || len(p) == 0 {
-		return nil
-	}
-	before, had := get(s.objects[i-1], p)
-	now, has := get(s.objects[i], p)
-	var sets [][]change
-	if had {
-		sets = append(sets, []change{{path: p, value: before}})
-	} else if has {
-		sets = append(sets, []change{{path: p, gone: true}})
-	}
-	if has {
-		sets = append(sets, []change{{path: p, value: now}})
-	}
-	return sets
-}
