@@ -265,4 +265,3 @@ func (s *sequence) together(p problem, v *Version, reads *ruleReads) [][]change 
 	}
 	return sets
 }
-

@@ -346,9 +346,9 @@ func entries(v *Version, base map[string]any, at path) []path {
 	return found
 }
 
-// rekeyed returns sequences that remove the entry of the map or list at a path, or put another key in its place.
+// rekeyed returns sequences that remove the entry of the map or list at a path.
 func rekeyed(v, stored *Version, base map[string]any, at, entry, to path) []*sequence {
-	keyFields, keyed := v.keyFields(at)
+	keyFields, _ := v.keyFields(at)
 	var starts []*sequence
 	for _, pair := range v.pairs(to) {
 		first, ok := put(base, v.Schema, to, pair[0])
@@ -363,13 +363,6 @@ func rekeyed(v, stored *Version, base map[string]any, at, entry, to path) []*seq
 		}
 		if middle, ok := remove(first, entry); ok {
 			starts = append(starts, newSequence(stored, []*Version{v, v, v}, first, middle, last))
-		}
-		if values := values(v.schemaAt(at)); keyed { // another key in its place
-			for _, value := range values {
-				if middle, ok := set(first, at, value); ok {
-					starts = append(starts, newSequence(stored, []*Version{v, v, v}, first, middle, last))
-				}
-			}
 		}
 	}
 	return starts
