@@ -70,8 +70,7 @@ func noCRD(name string, data []byte) error {
 		return fmt.Errorf("%s: it is an OpenAPI document without Kubernetes kinds; give the file of a CRD", name)
 	}
 	kind := document.Kinds[0]
-	return fmt.Errorf("%s: it is an OpenAPI document, not a CustomResourceDefinition; its locks are exported by "+
-		"fieldlock export policy --kind GROUP/VERSION/KIND, such as --kind %s/%s",
+	return fmt.Errorf("%s: it is an OpenAPI document, not a CustomResourceDefinition; its locks are exported by fieldlock export policy --kind GROUP/VERSION/KIND, such as --kind %s/%s",
 		name, kind.APIVersion, kind.Kind)
 }
 
