@@ -100,7 +100,7 @@ func runLocks(s streams, outputs *report.Outputs, kinds *builtin.Kinds, args []s
 
 // locked returns the kinds that have locks.
 func locked(kinds []*builtin.Kind) []*builtin.Kind {
-	return slices.DeleteFunc(slices.Clone(kinds), func(k *builtin.Kind) bool { return !k.Locked() })
+	return slices.DeleteFunc(slices.Clone(kinds), func(k *builtin.Kind) bool { return len(k.Rows()) == 0 })
 }
 
 // looksLikeFile reports whether an argument can only be meant as a file.

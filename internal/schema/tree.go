@@ -151,7 +151,7 @@ func (l *Location) Nullable() bool { return l.any(func(s *spec.Schema) bool { re
 
 // Password reports whether l has format: password.
 func (l *Location) Password() bool {
-	return l.any(func(s *spec.Schema) bool { return s.Format == "password" })
+	return l.any(IsPassword)
 }
 
 // PreservesUnknown reports whether objects at l keep fields that the schema does not describe.
