@@ -158,9 +158,9 @@ func (c *checker) hiddenObjects(hidden func(names []string) []manifest.File, pai
 		switch {
 		case err != nil:
 			c.report.Unknown = append(c.report.Unknown, Remark{subject(o, ""), "", fmt.Sprintf("%s: %v", hint, err)})
-		case len(v.breaches) > 0:
-			c.report.Unknown = append(c.report.Unknown, Remark{subject(o, v.breaches[0].path), v.breaches[0].path, fmt.Sprintf(
-				"%s; kubectl apply -R does, and the update is refused: %s", hint, v.breaches[0].summary())})
+		case len(v.violations) > 0:
+			c.report.Unknown = append(c.report.Unknown, Remark{subject(o, v.violations[0].Path), v.violations[0].Path, fmt.Sprintf(
+				"%s; kubectl apply -R does, and the update is refused: %s", hint, v.violations[0].summary())})
 		default:
 			c.report.Notes = append(c.report.Notes, Remark{subject(o, ""), "", hint + ", so it counts as deleted; kubectl apply -R does"})
 		}

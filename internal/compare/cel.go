@@ -71,9 +71,9 @@ func (l *laws) empty() bool {
 }
 
 // check adds to v what a pair of prepared objects breaks. Locked is the new object as the locks of the schema compare it:
-// without what the server does not store. Place completes each breach; of is nil for that of a rule. It
-// returns an error if the rules cannot be run.
-func (l *laws) check(v *verdict, newObj, oldObj, locked map[string]any, place func(b *breach, of *immutability.Violation)) error {
+// without what the server does not store. Place completes each
+// violation; of is nil for one of a rule. It returns an error if the rules cannot be run.
+func (l *laws) check(v *verdict, newObj, oldObj, locked map[string]any, place func(b *Violation, of *immutability.Violation)) error {
 	l.load()
 	report := l.locks.Check(locked, oldObj)
 	found := findings{laws: l, newObj: newObj, oldObj: oldObj, at: map[lockID]int{}, more: report.More}
@@ -88,7 +88,7 @@ func (l *laws) check(v *verdict, newObj, oldObj, locked map[string]any, place fu
 	if len(refused) > 0 {
 		found.addRefused(refused)
 	}
-	v.merge(found.breaches(place))
+	v.merge(found.violations(place))
 	v.more += found.more
 	v.unknown = append(v.unknown, l.onCluster.remarks(newObj, oldObj)...)
 	return nil
@@ -194,7 +194,7 @@ func (f *findings) addRefused(refused []celrun.Violation) {
 	for i, r := range refused {
 		switch {
 		case isNamed[i], readsStatus(r.Rule), names.knows(r.Rule) && f.explains(nodes[i], r.Rule):
-		case len(f.locked)+len(f.ruled) >= maxBreaches:
+		case len(f.locked)+len(f.ruled) >= maxViolations:
 			f.more++
 		default:
 			f.ruled = append(f.ruled, r)
@@ -215,8 +215,8 @@ func (f *findings) explains(node string, r celrun.Rule) bool {
 	return explained
 }
 
-// maxBreaches bounds the breaches of one object, as the report of a validator is bounded.
-const maxBreaches = 10_000
+// maxViolations bounds the violations of one object, as the report of a validator is bounded.
+const maxViolations = 10_000
 
 // nodeOf returns the path of the value that a rule has refused, which is above its fieldPath.
 func (f *findings) nodeOf(v *celrun.Violation) string {
@@ -256,26 +256,26 @@ func prefixes(path string) iter.Seq[string] {
 	}
 }
 
-// breaches makes breaches of what was found; place completes each of them.
-func (f *findings) breaches(place func(b *breach, of *immutability.Violation)) []breach {
-	breaches, known := make([]breach, 0, len(f.locked)+len(f.ruled)), digests{}
+// violations returns what was found; place completes each violation.
+func (f *findings) violations(place func(b *Violation, of *immutability.Violation)) []Violation {
+	violations, known := make([]Violation, 0, len(f.locked)+len(f.ruled)), digests{}
 	for _, v := range f.locked {
-		b := f.lockBreach(v, &known)
+		b := f.lockViolation(v, &known)
 		place(&b, v.Violation)
-		breaches = append(breaches, b)
+		violations = append(violations, b)
 	}
 	var whole string // digest of all that changes
 	for i := range f.ruled {
-		b := f.ruleBreach(&f.ruled[i], &whole)
+		b := f.ruleViolation(&f.ruled[i], &whole)
 		place(&b, nil)
-		breaches = append(breaches, b)
+		violations = append(violations, b)
 	}
-	return breaches
+	return violations
 }
 
-// lockBreach makes a breach of a violation that the locks found in prepared objects.
-func (f *findings) lockBreach(v lockedBy, known *digests) breach {
-	b := newBreach(v.Violation)
+// lockViolation returns a violation that the locks found in prepared objects.
+func (f *findings) lockViolation(v lockedBy, known *digests) Violation {
+	b := newViolation(v.Violation)
 	var texts, messages []string
 	for _, r := range v.by {
 		if !slices.Contains(texts, r.Text) {
@@ -285,27 +285,27 @@ func (f *findings) lockBreach(v lockedBy, known *digests) breach {
 			messages = append(messages, r.Message)
 		}
 	}
-	b.rule, b.says = strings.Join(texts, "; "), strings.Join(messages, "; ")
-	if b.says != "" {
-		b.message += "; the rule says: " + b.says
+	b.Rule, b.Says = strings.Join(texts, "; "), strings.Join(messages, "; ")
+	if b.Says != "" {
+		b.Message += "; the rule says: " + b.Says
 	}
-	if b.change = known.of(b.old, b.new); hasRedacted(b.old) || hasRedacted(b.new) {
-		newVal, oldVal := correlate(f.schema, f.newObj, f.oldObj, b.path)
-		b.change = known.of(oldVal, newVal)
+	if b.Change = known.of(b.old, b.new); hasRedacted(b.old) || hasRedacted(b.new) {
+		newVal, oldVal := correlate(f.schema, f.newObj, f.oldObj, b.Path)
+		b.Change = known.of(oldVal, newVal)
 	}
 	return b
 }
 
-// ruleBreach makes a breach of a rule that refuses prepared objects. Whole remembers the digest of all that changes.
-func (f *findings) ruleBreach(v *celrun.Violation, whole *string) breach {
-	b := breach{path: v.Path, lock: lockRule, rule: v.Rule.Text, schemaPath: v.Rule.SchemaPath, message: v.Message}
+// ruleViolation returns the violation of a rule that refuses prepared objects. Whole remembers the digest of all that changes.
+func (f *findings) ruleViolation(v *celrun.Violation, whole *string) Violation {
+	b := Violation{Path: v.Path, Lock: lockRule, Rule: v.Rule.Text, SchemaPath: v.Rule.SchemaPath, Message: v.Message}
 	newVal, oldVal := correlate(f.schema, f.newObj, f.oldObj, v.Path)
-	b.change = digest(oldVal, newVal)
+	b.Change = digest(oldVal, newVal)
 	if v.Path == "" || newVal.ok == oldVal.ok && jsonvalue.Equal(newVal.v, oldVal.v) {
 		if *whole == "" {
 			*whole = digestObjects(f.newObj, f.oldObj)
 		}
-		b.change = *whole // the rule refuses a change somewhere in them
+		b.Change = *whole // the rule refuses a change somewhere in them
 	}
 	if v.Path != "" {
 		hide := passwordsAt(f.schema, f.newObj, f.oldObj, v.Path)
@@ -420,7 +420,7 @@ func newStatusRules(s *spec.Schema, rules []celrun.Rule) *statusRules {
 }
 
 // remarks are about the rules that may refuse an update, with some status.
-func (s *statusRules) remarks(newObj, oldObj map[string]any) []remark {
+func (s *statusRules) remarks(newObj, oldObj map[string]any) []Remark {
 	if s == nil {
 		return nil
 	}
@@ -428,9 +428,9 @@ func (s *statusRules) remarks(newObj, oldObj map[string]any) []remark {
 	mayRefuse := func(i int) bool {
 		return err != nil || slices.ContainsFunc(violations, func(v celrun.Violation) bool { return v.Rule.Text == "" || v.Rule.Index == i })
 	}
-	var list []remark
+	var list []Remark
 	for i, r := range s.rules {
-		m := remark{strings.TrimPrefix(r.FieldPath, "."), fmt.Sprintf("the rule %s depends on the status, which only the cluster knows", r.Text)}
+		m := Remark{Path: strings.TrimPrefix(r.FieldPath, "."), Message: fmt.Sprintf("the rule %s depends on the status, which only the cluster knows", r.Text)}
 		if mayRefuse(i) && !slices.Contains(list, m) {
 			list = append(list, m)
 		}

@@ -191,28 +191,29 @@ func (c *checker) compareAll(pairs []pair) {
 
 // add adds a verdict to the report.
 func (c *checker) add(r *printer, p pair, v *verdict) {
-	replaced := v.replacement != nil && v.replacement.requested && v.replacement.harmless()
-	for i := range v.breaches {
-		violation := r.violation(p.new, &v.breaches[i])
+	replaced := v.replacement != nil && v.replacement.Requested && v.replacement.harmless()
+	for i := range v.violations {
+		violation := &v.violations[i]
+		r.complete(violation, p.new)
 		violation.addOld(p.new, cmp.Or(p.old, v.old))
 		violation.Replaced = replaced
-		c.report.Violations = append(c.report.Violations, violation)
+		c.report.Violations = append(c.report.Violations, *violation)
 	}
 	c.report.MoreViolations += v.more
 	if v.more > 0 {
 		c.report.Warnings = append(c.report.Warnings, fmt.Sprintf("%s %s has %d more violations than are listed", p.new.Kind, p.new, v.more))
 	}
 	for _, u := range v.unknown {
-		c.report.Unknown = append(c.report.Unknown, Remark{subject(p.new, u.path), u.path, u.message})
+		u.Subject = subject(p.new, u.Path)
+		c.report.Unknown = append(c.report.Unknown, u)
 	}
 	for _, n := range v.notes {
-		c.report.Notes = append(c.report.Notes, Remark{subject(p.new, n.path), n.path, n.message})
+		n.Subject = subject(p.new, n.Path)
+		c.report.Notes = append(c.report.Notes, n)
 	}
-	if v.replacement != nil {
-		c.report.Replacements = append(c.report.Replacements, Replacement{
-			Subject: subject(p.new, ""), Cost: v.replacement.cost, Requested: v.replacement.requested, Message: v.replacement.message,
-			How: append([]string{}, v.replacement.how...),
-		})
+	if re := v.replacement; re != nil {
+		re.Subject, re.How = subject(p.new, ""), append([]string{}, re.How...)
+		c.report.Replacements = append(c.report.Replacements, *re)
 	}
 }
 

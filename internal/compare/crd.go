@@ -57,7 +57,7 @@ func (d *crdDefinition) version(apiVersion string) *crd.Version {
 // holds too. What a conversion webhook would do is unknown.
 func (d *crdDefinition) judge(p pair) (verdict, error) {
 	v, err := d.judgeVersions(p)
-	if len(v.breaches)+v.more > 0 {
+	if len(v.violations)+v.more > 0 {
 		v.replacement = d.replacement(p)
 	}
 	return v, err
@@ -72,7 +72,7 @@ func (d *crdDefinition) judgeVersions(p pair) (verdict, error) {
 		return v, err
 	}
 	if d.crd.Conversion != "None" {
-		v.unknown = append(v.unknown, remark{"apiVersion", fmt.Sprintf(
+		v.unknown = append(v.unknown, Remark{Path: "apiVersion", Message: fmt.Sprintf(
 			"the object is of version %s and the old one (%s:%d) of %s, which only the conversion webhook of the CRD can compare; give both in one version",
 			newVersion.Name, p.old.Document.File, p.old.Document.Position().Line, oldVersion.Name)})
 		return v, nil
@@ -83,7 +83,7 @@ func (d *crdDefinition) judgeVersions(p pair) (verdict, error) {
 	if err := d.check(&v, p, oldVersion); err != nil {
 		return v, err
 	}
-	slices.SortStableFunc(v.breaches, func(a, b breach) int { return celrun.ComparePaths(a.path, b.path) })
+	slices.SortStableFunc(v.violations, func(a, b Violation) int { return celrun.ComparePaths(a.Path, b.Path) })
 	d.serverSide(&v, p, newVersion, oldVersion)
 	return v, nil
 }
@@ -110,13 +110,13 @@ func (d *crdDefinition) check(v *verdict, p pair, version *crd.Version) error {
 		}
 	}
 	managers, unowned := ownership.Read(p.old.Value())
-	err = laws.check(v, newObj, oldObj, locked, func(b *breach, of *immutability.Violation) {
+	err = laws.check(v, newObj, oldObj, locked, func(b *Violation, of *immutability.Violation) {
 		switch {
 		case of == nil || unowned != nil: // the owners are an extra
 		case of.HasKey:
-			b.owners = ownership.Text(managers.OwnersOfKey(of.Path, of.Key, p.new.Value()))
+			b.Owners = ownership.Text(managers.OwnersOfKey(of.Path, of.Key, p.new.Value()))
 		default:
-			b.owners = ownership.Text(managers.Owners(of.Path, p.new.Value()))
+			b.Owners = ownership.Text(managers.Owners(of.Path, p.new.Value()))
 		}
 		d.place(b, p, version)
 	})
@@ -126,13 +126,13 @@ func (d *crdDefinition) check(v *verdict, p pair, version *crd.Version) error {
 	return nil
 }
 
-// place adds where the lock or rule of a breach is, and which item of a list it is about.
-func (d *crdDefinition) place(b *breach, p pair, version *crd.Version) {
-	b.file, b.line, b.onlyOld = d.crd.File, version.Position(b.schemaPath).Line, d.onlyOld
+// place adds where the lock or rule of a violation is, and which item of a list it is about.
+func (d *crdDefinition) place(b *Violation, p pair, version *crd.Version) {
+	b.LockFile, b.LockLine, b.OnlyOld = d.crd.File, version.Position(b.SchemaPath).Line, d.onlyOld
 	if p.new.APIVersion != p.old.APIVersion {
-		b.version = version.Name
+		b.Version = version.Name
 	}
-	b.item = itemKeys(version.Schema, p.new.Value(), b.path)
+	b.Item = itemKeys(version.Schema, p.new.Value(), b.Path)
 }
 
 // storage returns the version that objects are stored in, where they are not stored in the given one and no webhook converts
@@ -169,7 +169,7 @@ func (d *crdDefinition) prepare(version *crd.Version, o *manifest.Object, others
 const CostAnnotation = "fieldlock.dev/replacement-cost"
 
 // replacement returns what replacing a refused object costs: what the CRD says, or unknown.
-func (d *crdDefinition) replacement(p pair) *replacement {
+func (d *crdDefinition) replacement(p pair) *Replacement {
 	metadata, _ := d.crd.Document.Object["metadata"].(map[string]any)
 	annotations, _ := metadata["annotations"].(map[string]any)
 	cost, _ := annotations[CostAnnotation].(string)
@@ -177,7 +177,7 @@ func (d *crdDefinition) replacement(p pair) *replacement {
 	if message == "" {
 		cost, message = CostUnknown, costMessages[CostUnknown]
 	}
-	return &replacement{cost: cost, message: message, requested: tool.Requested(p.new.Document.Object), how: []string{
+	return &Replacement{Cost: cost, Message: message, Requested: tool.Requested(p.new.Document.Object), How: []string{
 		"keep the old values of the locked fields",
 		fmt.Sprintf("kubectl delete %s %s && kubectl apply -f %s", shell.Quote(d.crd.Plural+"."+d.crd.Group), kubectlName(p.new), manifest.Argument(p.new.Document.File)),
 	}}

@@ -46,7 +46,7 @@ func (d movedDefinition) judge(p pair) (verdict, error) {
 	var v verdict
 	newVersion, oldVersion := d.new.version(p.new.APIVersion), d.old.version(p.old.APIVersion)
 	if d.new.crd.Conversion != "None" || d.old.crd.Conversion != "None" {
-		v.unknown = append(v.unknown, remark{"apiVersion", fmt.Sprintf(
+		v.unknown = append(v.unknown, Remark{Path: "apiVersion", Message: fmt.Sprintf(
 			"the object moves from version %s (%s:%d) to %s, and only the conversion webhook of the CRD knows what becomes of it there",
 			oldVersion.Name, p.old.Document.File, p.old.Document.Position().Line, newVersion.Name)})
 		return v, nil
@@ -60,7 +60,7 @@ func (d movedDefinition) judge(p pair) (verdict, error) {
 	if err := d.check(&v, p, d.old, oldVersion, []*crd.Version{newVersion}, []*crd.Version{oldVersion, newVersion}); err != nil {
 		return v, err
 	}
-	if len(v.breaches)+v.more > 0 {
+	if len(v.violations)+v.more > 0 {
 		v.replacement = d.new.replacement(p)
 	}
 	return v, nil
@@ -83,7 +83,7 @@ func (d movedDefinition) check(v *verdict, p pair, by *crdDefinition, version *c
 		return err
 	}
 	var unmoved, moved verdict
-	place := func(b *breach, _ *immutability.Violation) { by.place(b, p, version) }
+	place := func(b *Violation, _ *immutability.Violation) { by.place(b, p, version) }
 	if err := laws.check(&unmoved, oldObj, oldObj, oldObj, place); err != nil {
 		return p.new.Mistake("", "the CEL rules of its CRD cannot be run: %v", err)
 	}
@@ -91,16 +91,16 @@ func (d movedDefinition) check(v *verdict, p pair, by *crdDefinition, version *c
 		return p.new.Mistake("", "the CEL rules of its CRD cannot be run: %v", err)
 	}
 	known := map[string]bool{}
-	for i := range unmoved.breaches {
-		known[unmoved.breaches[i].summary()] = true
+	for i := range unmoved.violations {
+		known[unmoved.violations[i].summary()] = true
 	}
-	var breaches []breach
-	for _, b := range moved.breaches {
+	var violations []Violation
+	for _, b := range moved.violations {
 		if !known[b.summary()] {
-			breaches = append(breaches, b)
+			violations = append(violations, b)
 		}
 	}
-	v.merge(breaches)
+	v.merge(violations)
 	v.more += moved.more
 	v.unknown = append(v.unknown, moved.unknown...)
 	return nil

@@ -136,11 +136,11 @@ func TestCommands(t *testing.T) {
 func TestReplacementCosts(t *testing.T) {
 	rising := []string{CostNone, CostRestart, CostDowntime, CostUnknown, CostData, CostCascade}
 	for i, a := range rising {
-		if r := (&replacement{cost: a}); r.harmless() != (i <= 2) {
+		if r := (&Replacement{Cost: a}); r.harmless() != (i <= 2) {
 			t.Errorf("%s is harmless: %v", a, r.harmless())
 		}
 		for j, b := range rising {
-			if (&replacement{cost: a}).worse(&replacement{cost: b}) != (i > j) {
+			if (&Replacement{Cost: a}).worse(&Replacement{Cost: b}) != (i > j) {
 				t.Errorf("%s is worse than %s: %v", a, b, i <= j)
 			}
 		}
@@ -167,12 +167,13 @@ func TestRepeatedContainers(t *testing.T) {
 	f.Parse([]byte("a: b"))
 	o := &manifest.Object{ID: manifest.ID{Kind: "Widget", Name: "a"}, Document: f.Documents[0]}
 	large := value{strings.Repeat("x", 5<<20), true}
-	keyed, plain := &breach{path: "a", old: large, key: value{"k", true}}, &breach{path: "a", old: large}
+	keyed, plain := &Violation{Path: "a", old: large, key: value{"k", true}}, &Violation{Path: "a", old: large}
 	p := &printer{}
 	var got []bool
-	for _, b := range []*breach{keyed, plain, keyed, plain, keyed, keyed, keyed, plain} {
-		v := p.violation(o, b)
-		if string(v.Key) != string(raw(b.key)) || v.ValuesLeftOut == (v.Old != nil) {
+	for _, b := range []*Violation{keyed, plain, keyed, plain, keyed, keyed, keyed, plain} {
+		v := *b
+		p.complete(&v, o)
+		if string(v.Key) != string(raw(v.key)) || v.ValuesLeftOut == (v.Old != nil) {
 			t.Errorf("key %s, left out %v", v.Key, v.ValuesLeftOut)
 		}
 		got = append(got, v.ValuesLeftOut)
