@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/fieldlock/fieldlock/immutability"
-	"github.com/fieldlock/fieldlock/internal/lint"
 	"github.com/fieldlock/fieldlock/internal/rawschema"
 	"github.com/fieldlock/fieldlock/internal/rule"
 	"github.com/fieldlock/fieldlock/internal/schema"
@@ -163,7 +162,7 @@ func (l *linter) gained(v *index, before []*index) {
 	}
 	if len(paths) > 0 {
 		l.report(v.Version, immutability.SeverityError, rule.V1beta1Lock, paths,
-			"a %s of %s cannot gain locks: %s; move it to %s, where every schema is structural", kindCRD, v1beta1, lint.Enumerate(fieldsOf(paths)), v1)
+			"a %s of %s cannot gain locks: %s; move it to %s, where every schema is structural", kindCRD, v1beta1, rule.Enumerate(fieldsOf(paths)), v1)
 	}
 }
 
@@ -181,7 +180,7 @@ func (l *linter) dropped(v *index, before []*index) {
 		}
 		if len(paths) > 0 {
 			l.report(v.Version, immutability.SeverityError, rule.LockDropped, paths,
-				"the update drops or weakens locks of version %s: %s; clients rely on the values to stay", v.Name, lint.Enumerate(fieldsOf(paths)))
+				"the update drops or weakens locks of version %s: %s; clients rely on the values to stay", v.Name, rule.Enumerate(fieldsOf(paths)))
 		}
 	}
 }
@@ -215,7 +214,7 @@ func (l *linter) gone(old *index, before []*index) {
 	for _, v := range served {
 		if len(paths[v]) > 0 {
 			l.report(v.Version, immutability.SeverityError, rule.LockDropped, paths[v],
-				"the update stops serving version %s, and no served version has its locks: %s; clients rely on the values to stay", old.Name, lint.Enumerate(fieldsOf(paths[v])))
+				"the update stops serving version %s, and no served version has its locks: %s; clients rely on the values to stay", old.Name, rule.Enumerate(fieldsOf(paths[v])))
 		}
 	}
 }
@@ -253,7 +252,7 @@ func (l *linter) unlocked() {
 		}
 		l.report(free.Version, immutability.SeverityWarning, rule.VersionUnlocked, paths,
 			"version %s leaves free what is locked in %s, so an update through %s gets around the locks: %s; put the same locks in every served version",
-			free.Name, strings.Join(lockers, " and "), free.Name, lint.Enumerate(fieldsOf(paths)))
+			free.Name, strings.Join(lockers, " and "), free.Name, rule.Enumerate(fieldsOf(paths)))
 	}
 }
 
@@ -281,7 +280,7 @@ func (l *linter) defaults() {
 		if len(paths) > 0 {
 			l.report(first.Version, immutability.SeverityWarning, rule.VersionDefault, paths,
 				"the served versions have different defaults for locked fields: %s (the default of %s); an object without the value then changes with the version that it is written through: give every served version the same default",
-				lint.Enumerate(fieldsOf(paths)), example)
+				rule.Enumerate(fieldsOf(paths)), example)
 		}
 	}
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/internal/celrule"
-	"github.com/fieldlock/fieldlock/internal/lint"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/rule"
 	"github.com/fieldlock/fieldlock/internal/witness"
@@ -132,7 +131,7 @@ func (u update) audit(explain bool, e effort) audited {
 func notLookedAt(c *crd.CRD, fields []string, untried int) (Finding, bool) {
 	var parts []string
 	if len(fields) > 0 {
-		parts = append(parts, "did not look for all ways around the CEL rules on "+lint.Enumerate(fields))
+		parts = append(parts, "did not look for all ways around the CEL rules on "+rule.Enumerate(fields))
 	}
 	if untried > 0 {
 		parts = append(parts, "did not look for objects that show "+count(untried, "finding"))
