@@ -1,8 +1,6 @@
 package immutability
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -210,13 +208,11 @@ func appendJSON(b []byte, v any) []byte {
 func cut(s string) string { return s[:min(len(s), 2*shownBytes)] }
 
 func appendScalar(b []byte, v any) []byte {
-	var text bytes.Buffer
-	encoder := json.NewEncoder(&text)
-	encoder.SetEscapeHTML(false) // a message is text
-	if err := encoder.Encode(v); err != nil {
+	text, err := jsonvalue.Encode(v)
+	if err != nil {
 		return fmt.Append(b, v)
 	}
-	return append(b, bytes.TrimSpace(text.Bytes())...)
+	return append(b, text...)
 }
 
 // sizes holds about how many bytes the values of violations take as JSON, zero until they are counted: values that hold each

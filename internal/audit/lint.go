@@ -108,7 +108,7 @@ func (u update) audit(explain bool, e effort) audited {
 	rules := celrule.Audit{Ceiling: e.rules}
 	suspects := ruleFindings(u.new, &rules)
 	for _, f := range crd.LintUpdate(u.new, u.old) {
-		suspects = append(suspects, suspect{Finding: f, sure: true})
+		suspects = append(suspects, suspect{Finding: Finding{Finding: f}, sure: true})
 	}
 	suspects = withoutCopies(suspects)
 	x := &explainer{crd: u.new, all: explain, effort: e}
@@ -118,7 +118,7 @@ func (u update) audit(explain bool, e effort) audited {
 	}
 	slices.SortStableFunc(findings, func(a, b Finding) int {
 		return cmp.Or(
-			cmp.Compare(a.rank(), b.rank()), cmp.Compare(a.Line, b.Line), strings.Compare(a.Path, b.Path),
+			cmp.Compare(a.rank(), b.rank()), cmp.Compare(a.Position.Line, b.Position.Line), strings.Compare(a.Path, b.Path),
 			strings.Compare(a.Rule, b.Rule), strings.Compare(a.Message, b.Message),
 		)
 	})
@@ -139,10 +139,10 @@ func notLookedAt(c *crd.CRD, fields []string, untried int) (Finding, bool) {
 	if len(parts) == 0 {
 		return Finding{}, false
 	}
-	return newFinding(crd.Finding{CRD: c.Name, Position: c.Position(), Finding: immutability.Finding{
+	return Finding{Finding: crd.Finding{CRD: c.Name, Position: c.Position(), Finding: immutability.Finding{
 		Severity: immutability.SeverityNote, Rule: rule.NotLookedAt,
 		Message: "the CRD takes more steps than lint makes for one CRD, so lint " + strings.Join(parts, " and "),
-	}}), true
+	}}}, true
 }
 
 // count is a number of things.
@@ -155,13 +155,7 @@ func count(n int, thing string) string {
 
 // rank orders severities: errors, warnings, notes.
 func (f *Finding) rank() int {
-	switch {
-	case f.IsError():
-		return 0
-	case f.IsNote():
-		return 2
-	}
-	return 1
+	return slices.Index([]immutability.Severity{immutability.SeverityError, immutability.SeverityWarning, immutability.SeverityNote}, f.Severity)
 }
 
 // pair pairs CRDs by group and kind, in the order of news; where olds has a kind several times, by file.
@@ -245,7 +239,7 @@ func rulesOf(v *crd.Version) int {
 func ruleFindings(c *crd.CRD, a *celrule.Audit) []suspect {
 	var suspects []suspect
 	add := func(v *crd.Version, s suspect, f immutability.Finding) {
-		s.Finding = crd.Finding{Finding: f, CRD: c.Name, Version: v.Name, Position: v.Position(f.SchemaPath)}
+		s.Finding.Finding = crd.Finding{Finding: f, CRD: c.Name, Version: v.Name, Position: v.Position(f.SchemaPath)}
 		suspects = append(suspects, s)
 	}
 	served := map[string]*spec.Schema{}
@@ -301,11 +295,12 @@ func isSubset(fields, all []string) bool {
 	})
 }
 
-// suspect is a finding before objects have been tried on it.
+// suspect is a finding, and what trying objects on it takes and finds.
 type suspect struct {
-	crd.Finding
-	sure bool             // it follows from the rules and the schema
-	dead *celrule.RuleRef // the rule that refuses nothing, for a finding of that sort
+	Finding
+	sure  bool             // it follows from the rules and the schema
+	dead  *celrule.RuleRef // the rule that refuses nothing, for a finding of that sort
+	shown *witness.Shown   // by objects; nil if none were found
 }
 
 // explainer tries suspects of one CRD on objects.
@@ -331,64 +326,54 @@ func usual() effort {
 	return effort{rules: celrule.Ceiling, decide: 8_000_000, show: 12_000_000, shrink: 6_000_000}
 }
 
-// try returns what is reported of s; false when objects show that it is wrong. Suspects that only objects can decide come
-// before all others: what they come to must not depend on whether witnesses were asked for.
+// try looks for objects that decide or show s. It reports false if they show that the finding is wrong. Suspects that only
+// objects can decide come before all others: what they come to must not depend on whether witnesses were asked for.
 //
 // A hole that does not follow from the rules and for which no objects are found within a bounded effort is a note.
-func (x *explainer) try(s suspect) (t tried, keep bool) {
-	t = tried{Finding: newFinding(s.Finding)}
+func (x *explainer) try(s *suspect) bool {
 	r, _ := rule.Find(s.Rule)
 	if s.dead == nil && (!r.Hole || s.sure && !x.all) {
-		return t, true
+		return true
 	}
 	defer func() {
-		if x.kind.Over() && !t.found {
+		if x.kind.Over() && s.shown == nil {
 			x.untried++
 		}
 	}()
 	if s.dead != nil {
-		return t, !x.kind.Refuses(s.Version, s.dead.SchemaPath, s.dead.Index)
+		return !x.kind.Refuses(s.Version, s.dead.SchemaPath, s.dead.Index)
 	}
-	t.shown, t.found = x.kind.Show(witness.Hole{Rule: s.Rule, Version: s.Version, SchemaPath: s.SchemaPath, Fields: s.Fields, Sure: s.sure})
-	if !t.found && !s.sure {
-		t.Severity, t.Message = string(immutability.SeverityNote), "possible: "+t.Message
+	if shown, ok := x.kind.Show(witness.Hole{Finding: s.Finding.Finding, Sure: s.sure}); ok {
+		s.shown = &shown
+	} else if !s.sure {
+		s.Severity, s.Message = immutability.SeverityNote, "possible: "+s.Message
 	}
-	return t, true
-}
-
-// tried is a finding that was tried on objects.
-type tried struct {
-	Finding
-	shown witness.Shown
-	found bool
+	return true
 }
 
 // findings tries all suspects.
 func (x *explainer) findings(suspects []suspect) []Finding {
 	x.kind = witness.FromCRD(x.crd)
-	var all []tried
+	var kept []*suspect
 	for _, sure := range []bool{false, true} {
 		x.kind.Allow(x.effort.decide)
 		if sure {
 			x.kind.Allow(x.effort.show)
 		}
-		for _, s := range suspects {
-			if (s.sure && s.dead == nil) != sure {
-				continue
-			}
-			if t, ok := x.try(s); ok {
-				all = append(all, t)
+		for i := range suspects {
+			if s := &suspects[i]; (s.sure && s.dead == nil) == sure && x.try(s) {
+				kept = append(kept, s)
 			}
 		}
 	}
 	x.kind.Allow(x.effort.shrink)
 	var findings []Finding
-	for _, t := range all {
-		if t.found && x.all {
-			w := t.shown.Witness()
-			t.Witness = &Witness{w.Objects, w.Refused}
+	for _, s := range kept {
+		if s.shown != nil && x.all {
+			w := s.shown.Witness()
+			s.Finding.Witness = &w
 		}
-		findings = append(findings, t.Finding)
+		findings = append(findings, s.Finding)
 	}
 	return findings
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/internal/celrun"
+	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/schema"
 	"github.com/fieldlock/fieldlock/internal/tool"
@@ -170,11 +171,9 @@ func raw(v value) json.RawMessage {
 	if !v.ok {
 		return nil
 	}
-	var b strings.Builder
-	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(false)
-	if encoder.Encode(v.v) != nil {
+	text, err := jsonvalue.Encode(v.v)
+	if err != nil {
 		return json.RawMessage("null") // decoded JSON always encodes
 	}
-	return json.RawMessage(strings.TrimSuffix(b.String(), "\n"))
+	return text
 }

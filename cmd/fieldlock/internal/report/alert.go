@@ -94,7 +94,7 @@ func lintAlerts(r *audit.Report) []alert {
 		if f.Path != "" {
 			subject += ": " + f.Path
 		}
-		alerts[i] = alert{rule: f.Rule, level: f.Severity, title: f.Rule, message: subject + ": " + f.Message, field: subject, at: place{f.File, f.Line, f.Column}}
+		alerts[i] = alert{rule: f.Rule, level: string(f.Severity), title: f.Rule, message: subject + ": " + f.Message, field: subject, at: place{f.Position.Filename, f.Position.Line, f.Position.Column}}
 	}
 	return alerts
 }
