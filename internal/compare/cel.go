@@ -15,6 +15,7 @@ import (
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/internal/celrule"
 	"github.com/fieldlock/fieldlock/internal/celrun"
+	checks "github.com/fieldlock/fieldlock/internal/check"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/pointer"
 	"github.com/fieldlock/fieldlock/internal/schema"
@@ -32,12 +33,16 @@ type laws struct {
 	guard     *immutability.Validator // of values that the rules cannot compare
 	onCluster *statusRules            // nil if there are none
 
-	named func() *names
+	named     func() *names
+	redaction func() *checks.Redaction // of the whole object
 }
 
 // newLaws returns the laws of a schema whose own locks are compiled already.
 func newLaws(s *spec.Schema, locks *immutability.Validator) *laws {
-	return &laws{schema: s, locks: locks, named: sync.OnceValue(func() *names { return newNames(s) })}
+	return &laws{
+		schema: s, locks: locks, named: sync.OnceValue(func() *names { return newNames(s) }),
+		redaction: sync.OnceValue(func() *checks.Redaction { return checks.Passwords(schema.Read(s, nil)) }),
+	}
 }
 
 // load sorts the transition rules into those that run here and those that only the cluster can run.
@@ -234,8 +239,12 @@ func (f *findings) nodeOf(v *celrun.Violation) string {
 			names, depth = names[1:], depth+1
 		}
 	}
-	steps := stepsTo(f.newObj, f.oldObj, v.Path)
-	return yamldoc.PathString(steps[:min(depth, len(steps))]...)
+	for node := range prefixes(v.Path) {
+		if steps, ok := stepsTo(f.newObj, f.oldObj, node); ok && len(steps) == depth {
+			return node
+		}
+	}
+	return v.Path
 }
 
 // prefixes yields the paths at and above a path, the root first. Where a key has a dot or a bracket in it, it yields texts
@@ -289,7 +298,7 @@ func (f *findings) lockViolation(v lockedBy, known *digests) Violation {
 	if b.Says != "" {
 		b.Message += "; the rule says: " + b.Says
 	}
-	if b.Change = known.of(b.old, b.new); hasRedacted(b.old) || hasRedacted(b.new) {
+	if b.Change = known.of(b.old, b.new); hasRedacted(b.old.v) || hasRedacted(b.new.v) {
 		newVal, oldVal := correlate(f.schema, f.newObj, f.oldObj, b.Path)
 		b.Change = known.of(oldVal, newVal)
 	}
@@ -308,8 +317,9 @@ func (f *findings) ruleViolation(v *celrun.Violation, whole *string) Violation {
 		b.Change = *whole // the rule refuses a change somewhere in them
 	}
 	if v.Path != "" {
-		hide := passwordsAt(f.schema, f.newObj, f.oldObj, v.Path)
-		b.new, b.old = hide(newVal), hide(oldVal)
+		steps, _ := stepsTo(f.newObj, f.oldObj, v.Path)
+		redaction, redactor := f.redactionAt(steps), checks.Redactor{}
+		b.new, b.old = value{redactor.Hide(redaction, newVal.v), newVal.ok}, value{redactor.Hide(redaction, oldVal.v), oldVal.ok}
 	}
 	return b
 }

@@ -132,7 +132,7 @@ func (d *crdDefinition) place(b *Violation, p pair, version *crd.Version) {
 	if p.new.APIVersion != p.old.APIVersion {
 		b.Version = version.Name
 	}
-	b.Item = itemKeys(version.Schema, p.new.Value(), b.Path)
+	b.Item = d.laws[version].itemKeys(p.new.Value(), b.Path)
 }
 
 // storage returns the version that objects are stored in, where they are not stored in the given one and no webhook converts

@@ -175,7 +175,7 @@ func (v *Violation) addOld(newObj, oldObj *manifest.Object) {
 	if oldObj == nil || oldObj.Document.File == manifest.Cluster {
 		return
 	}
-	steps := stepsTo(newObj.Value(), oldObj.Value(), v.Path)
+	steps, _ := stepsTo(newObj.Value(), oldObj.Value(), v.Path)
 	v.OldFile, v.OldLine = oldObj.Document.File, oldObj.LocateAs(newObj.Value(), steps).Line
 	v.Moved = newObj.Path != oldObj.Path
 }
