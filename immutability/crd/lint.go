@@ -16,26 +16,22 @@ import (
 	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
-// Lint returns the errors and warnings about the locks of a CRD: those of immutability.Lint for each version, and those
+// Lint returns the errors and warnings about the locks of newCRD: those of immutability.Lint for each version, and those
 // of the versions together:
 //
 //   - version-unlocked: served versions lock different fields, so that an update through one gets around the other.
 //   - version-default: a locked field has a default in one served version and none, or another, in the next.
-//   - v1beta1-lock (error): a CRD of v1beta1 with locks, as if it was new; LintUpdate knows what it had before.
 //   - not-structural: a schema that no API server could prune and default by.
 //
-// Errors come first, then they are in the order of the file. Nil when there is nothing to say.
-func Lint(c *CRD, opts ...immutability.Option) []Finding { return LintUpdate(c, nil, opts...) }
-
-// LintUpdate returns the findings of Lint for newCRD, as an update of oldCRD: a CRD of v1beta1 may keep the locks that
-// it had. And it adds what such an update may not do:
+// Unless oldCRD is nil, newCRD is an update of it. Lint then finds what such an update may not do:
 //
 //   - other-crd (error): the two define different groups or kinds.
 //   - lock-dropped (error): a version no longer locks what it did, or is no longer served, and no served version has its
 //     locks.
+//   - v1beta1-lock (error): a CRD of v1beta1 has locks that oldCRD does not have; without oldCRD, any locks.
 //
-// With a nil oldCRD the CRD is new.
-func LintUpdate(newCRD, oldCRD *CRD, opts ...immutability.Option) []Finding {
+// Errors come first, then they are in the order of the file. Nil when there is nothing to say.
+func Lint(newCRD, oldCRD *CRD, opts ...immutability.Option) []Finding {
 	l := linter{crd: newCRD}
 	for _, v := range newCRD.Versions {
 		for _, f := range immutability.Lint(v.Schema, opts...) {

@@ -107,7 +107,7 @@ type update struct{ new, old *crd.CRD }
 func (u update) audit(explain bool, e effort) audited {
 	rules := celrule.Audit{Ceiling: e.rules}
 	suspects := ruleFindings(u.new, &rules)
-	for _, f := range crd.LintUpdate(u.new, u.old) {
+	for _, f := range crd.Lint(u.new, u.old) {
 		suspects = append(suspects, suspect{Finding: Finding{Finding: f}, sure: true})
 	}
 	suspects = withoutCopies(suspects)

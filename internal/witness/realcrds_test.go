@@ -57,7 +57,7 @@ type suspected struct {
 // holesOf returns the holes that lint finds in a CRD.
 func holesOf(c *crd.CRD) []suspected {
 	var holes []suspected
-	for _, f := range crd.Lint(c) {
+	for _, f := range crd.Lint(c, nil) {
 		if r, _ := rule.Find(f.Rule); r.Hole {
 			holes = append(holes, suspected{witness.Hole{Finding: f}, true})
 		}
