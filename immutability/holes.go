@@ -163,7 +163,8 @@ func (h *holes) renamableKey(l *schema.Location, at *schema.Path) {
 	}
 	if len(fields) > 0 {
 		h.hole(l, at, rule.RenamableKey, fields, lockedKeys(l),
-			"an update can replace a key and the next one can bring it back with other values of %s; lock the keys with %s: true", rule.Enumerate(fields), schema.KeyImmutableKeys)
+			"an update can replace a key and the next one can bring it back with other values of %s; lock the keys with %s: true",
+			rule.Enumerate(fields), schema.KeyImmutableKeys)
 	}
 }
 
@@ -174,7 +175,8 @@ func (h *holes) atomicItems(l *schema.Location, at *schema.Path) {
 	}
 	if fields := h.from(l.Items, at.Items()); len(fields) > 0 {
 		h.hole(l, at, rule.AtomicItems, fields, "",
-			"the items are locked by index; an update can delete the last ones and the next one can add others with other values of %s; make the list a %s: map with locked keys, or lock the list",
+			"the items are locked by index; an update can delete the last ones and the next one can add others with other values of "+
+				"%s; make the list a %s: map with locked keys, or lock the list",
 			rule.Enumerate(fields), schema.KeyListType)
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
-// Each kind of finding is one small function: those of mistakes are listed in mistakes, those of ways around locks are
-// methods of holes. Its ID and texts come from the catalogue, package rule.
+// Each kind of finding is one small function. The variable mistakes lists the functions for mistakes; the functions for ways
+// around locks are methods of holes. The catalogue, package rule, has the IDs.
 
 // maxFindingSteps bounds the paths of all findings together. A schema 10,000 levels deep can have a finding at each level,
 // and the square of that is more than anyone reads.

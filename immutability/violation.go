@@ -215,39 +215,8 @@ func appendScalar(b []byte, v any) []byte {
 	return append(b, text...)
 }
 
-// sizes holds about how many bytes the values of violations take as JSON, zero until they are counted: values that hold each
-// other are counted once.
-type sizes map[check.Identity]int
-
-func sizesOf(violations []Violation) sizes {
-	s := sizes{}
-	for i := range violations {
-		if id, ok := check.IdentityOf(violations[i].New); ok {
-			s[id] = 0
-		}
-	}
-	return s
-}
-
-// of returns the size of v. It stops counting beyond limit, and then the sizes of the values in v may be too small: the caller
-// has no room left for any of them.
-func (s sizes) of(v any, limit int) int {
-	id, container := check.IdentityOf(v)
-	if !container {
-		return s.count(v, limit)
-	}
-	size, asked := s[id]
-	if size > 0 {
-		return size
-	}
-	size = s.count(v, limit)
-	if asked {
-		s[id] = size
-	}
-	return size
-}
-
-func (s sizes) count(v any, limit int) int {
+// sizeOf returns about how many bytes v takes as JSON. It stops counting beyond limit.
+func sizeOf(v any, limit int) int {
 	const scalar = 8
 	sum := scalar
 	switch v := v.(type) {
@@ -258,14 +227,14 @@ func (s sizes) count(v any, limit int) int {
 			if sum > limit {
 				break
 			}
-			sum += len(key) + scalar + s.of(member, limit-sum)
+			sum += len(key) + scalar + sizeOf(member, limit-sum)
 		}
 	case []any:
 		for _, item := range v {
 			if sum > limit {
 				break
 			}
-			sum += s.of(item, limit-sum)
+			sum += sizeOf(item, limit-sum)
 		}
 	}
 	return sum

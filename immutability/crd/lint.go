@@ -210,7 +210,8 @@ func (l *linter) gone(old *index, before []*index) {
 	for _, v := range served {
 		if len(paths[v]) > 0 {
 			l.report(v.Version, immutability.SeverityError, rule.LockDropped, paths[v],
-				"the update stops serving version %s, and no served version has its locks: %s; clients rely on the values to stay", old.Name, rule.Enumerate(fieldsOf(paths[v])))
+				"the update stops serving version %s, and no served version has its locks: %s; clients rely on the values to stay",
+				old.Name, rule.Enumerate(fieldsOf(paths[v])))
 		}
 	}
 }
@@ -275,7 +276,8 @@ func (l *linter) defaults() {
 		}
 		if len(paths) > 0 {
 			l.report(first.Version, immutability.SeverityWarning, rule.VersionDefault, paths,
-				"the served versions have different defaults for locked fields: %s (the default of %s); an object without the value then changes with the version that it is written through: give every served version the same default",
+				"the served versions have different defaults for locked fields: %s (the default of %s); "+
+					"an object without the value then changes with the version that it is written through: give every served version the same default",
 				rule.Enumerate(fieldsOf(paths)), example)
 		}
 	}

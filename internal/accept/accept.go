@@ -199,7 +199,7 @@ func Add(name string, data []byte, entries []Entry) ([]byte, error) {
 	return file.Bytes()
 }
 
-// replaces reports whether item is an entry for another change of the very field that e is about.
+// replaces reports whether item is an entry for another change of the same field as e.
 func (e *Entry) replaces(item any) bool {
 	object, _ := item.(map[string]any)
 	for _, key := range [...]string{"object", "kind", "crd", "path", "rule"} {

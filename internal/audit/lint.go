@@ -31,10 +31,10 @@ type Options struct {
 	effort effort // for each CRD; in tests less than usual
 }
 
-// CRDs returns the findings of CRDs, as updates of those in olds that define the same kinds. With one CRD on each side
-// the two are an update whatever they define: a finding says so when they differ.
+// CRDs returns the findings of news, each as an update of the CRD in olds that defines the same kind. One CRD on each side
+// is an update whatever the two define; if they define different kinds, a finding says so.
 //
-// The error is about two CRDs of one kind among olds.
+// It returns an error if olds has two CRDs of one kind.
 func CRDs(news, olds []*crd.CRD, o Options) (*Report, error) {
 	updates, err := pair(news, olds)
 	if err != nil {
@@ -194,7 +194,8 @@ func closest(n *crd.CRD, olds []*crd.CRD) (*crd.CRD, error) {
 	}
 	if other != nil {
 		gk := schema.GroupKind{Group: n.Group, Kind: n.Kind}
-		return nil, fmt.Errorf("--old: %s is defined twice, in %s:%d and in %s:%d; give one of them", gk, best.File, best.Position().Line, other.File, other.Position().Line)
+		return nil, fmt.Errorf("--old: %s is defined twice, in %s:%d and in %s:%d; give one of them",
+			gk, best.File, best.Position().Line, other.File, other.Position().Line)
 	}
 	return best, nil
 }

@@ -203,9 +203,9 @@ func (v *verdict) stand() standing {
 	return allowed
 }
 
-// resolve turns the verdicts on the objects of an ambiguity into those of the report. An object that every comparison
-// refuses is refused, unless as many others as OLD has can be the successors of its objects: then it may be a new one. So
-// copies can hide a change only if there is an object among them that is allowed for each object of OLD.
+// resolve turns the verdicts on the objects of an ambiguity into verdicts for the report. An object that every comparison
+// refuses is refused, unless NEW has enough other objects to succeed all objects of OLD: then it may be a new object. So
+// copies can hide a change only if each object of OLD has an allowed successor among them.
 func (a *ambiguity) resolve(verdicts []verdict) {
 	refusals, others := 0, 0
 	for _, i := range a.news {

@@ -61,8 +61,8 @@ func (d builtinDefinition) replacement(p pair, judged builtin.Verdict) *Replacem
 	return out
 }
 
-// identify adds what the identity of an object of any kind makes refused. With a live cluster it is the manifest that names
-// a uid, not what the cluster makes of it.
+// identify adds the refusals that objects of all kinds share, such as another uid. It reads the uid of the manifest, also when
+// the cluster has said what it would store.
 func (v *verdict) identify(p pair) {
 	var oldObj map[string]any // of a create
 	if p.old != nil {
@@ -84,7 +84,7 @@ func (v *verdict) identify(p pair) {
 	}
 }
 
-// Live is what a cluster has of one object, and what it would make of its manifest.
+// Live is one object as a cluster stores it, and as the cluster would store it after an apply of the manifest.
 type Live struct {
 	// Old is the object in the cluster, nil where it has none.
 	Old *yamldoc.Document

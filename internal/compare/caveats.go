@@ -53,7 +53,8 @@ func (c *checker) caveats(pairs []pair) []string {
 		if len(unlocked) > 1 {
 			has, its = "have", "their"
 		}
-		list = append(list, fmt.Sprintf("%s %s no locks and no transition rules, so %s objects may change freely; a CRD that was read from a cluster has only the locks in its annotation %s",
+		list = append(list, fmt.Sprintf("%s %s no locks and no transition rules, so %s objects may change freely; "+
+			"a CRD that was read from a cluster has only the locks in its annotation %s",
 			strings.Join(unlocked, ", "), has, its, crd.AnnotationKey))
 	}
 	return list

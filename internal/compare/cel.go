@@ -17,7 +17,6 @@ import (
 	"github.com/fieldlock/fieldlock/internal/celrun"
 	checks "github.com/fieldlock/fieldlock/internal/check"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
-	"github.com/fieldlock/fieldlock/internal/pointer"
 	"github.com/fieldlock/fieldlock/internal/schema"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
@@ -76,9 +75,8 @@ func (l *laws) empty() bool {
 }
 
 // check adds to v what a pair of prepared objects breaks. Locked is the new object as the locks of the schema compare it:
-// without what the server does not store. Place completes each
-// violation; of is nil for one of a rule. It returns an error if the rules cannot be run.
-func (l *laws) check(v *verdict, newObj, oldObj, locked map[string]any, place func(b *Violation, of *immutability.Violation)) error {
+// without what the server does not store. Place completes each violation. It returns an error if the rules cannot be run.
+func (l *laws) check(v *verdict, newObj, oldObj, locked map[string]any, place func(v *Violation)) error {
 	l.load()
 	report := l.locks.Check(locked, oldObj)
 	found := findings{laws: l, newObj: newObj, oldObj: oldObj, at: map[lockID]int{}, more: report.More}
@@ -93,7 +91,11 @@ func (l *laws) check(v *verdict, newObj, oldObj, locked map[string]any, place fu
 	if len(refused) > 0 {
 		found.addRefused(refused)
 	}
-	v.merge(found.violations(place))
+	violations := found.complete()
+	for i := range violations {
+		place(&violations[i])
+	}
+	v.merge(violations)
 	v.more += found.more
 	v.unknown = append(v.unknown, l.onCluster.remarks(newObj, oldObj)...)
 	return nil
@@ -104,16 +106,10 @@ type findings struct {
 	*laws
 	newObj, oldObj map[string]any
 
-	locked []lockedBy
+	locked []Violation        // of locks, with the rules that refuse the update too
 	at     map[lockID]int     // where in locked
 	ruled  []celrun.Violation // of rules that no violation of a lock names
 	more   int                // beyond the limit of a report
-}
-
-// lockedBy is a violation of a lock, and the rules that refuse the update with it.
-type lockedBy struct {
-	*immutability.Violation
-	by []celrun.Rule
 }
 
 // lockID identifies a violation of a lock.
@@ -126,7 +122,7 @@ func (f *findings) add(v *immutability.Violation, by ...celrun.Rule) {
 	if !known {
 		i = len(f.locked)
 		f.at[id] = i
-		f.locked = append(f.locked, lockedBy{Violation: v})
+		f.locked = append(f.locked, newViolation(v))
 	}
 	for _, r := range by {
 		if !slices.Contains(f.locked[i].by, r) {
@@ -213,7 +209,7 @@ func (f *findings) explains(node string, r celrun.Rule) bool {
 	explained := f.covers(node)
 	for i := range f.locked {
 		v := &f.locked[i]
-		if yamldoc.Within(v.Path.String(), node) && !slices.Contains(v.by, r) {
+		if yamldoc.Within(v.Path, node) && !slices.Contains(v.by, r) {
 			v.by, explained = append(v.by, r), true
 		}
 	}
@@ -228,17 +224,7 @@ func (f *findings) nodeOf(v *celrun.Violation) string {
 	if v.Rule.FieldPath == "" {
 		return v.Path
 	}
-	depth := 0
-	for names := pointer.Names(v.Rule.SchemaPath); len(names) > 0; {
-		switch names[0] {
-		case "properties":
-			names, depth = names[2:], depth+1
-		case "allOf":
-			names = names[2:]
-		default: // items and additionalProperties
-			names, depth = names[1:], depth+1
-		}
-	}
+	depth := schema.PathOf(v.Rule.SchemaPath).Depth()
 	for node := range prefixes(v.Path) {
 		if steps, ok := stepsTo(f.newObj, f.oldObj, node); ok && len(steps) == depth {
 			return node
@@ -265,26 +251,21 @@ func prefixes(path string) iter.Seq[string] {
 	}
 }
 
-// violations returns what was found; place completes each violation.
-func (f *findings) violations(place func(b *Violation, of *immutability.Violation)) []Violation {
-	violations, known := make([]Violation, 0, len(f.locked)+len(f.ruled)), digests{}
-	for _, v := range f.locked {
-		b := f.lockViolation(v, &known)
-		place(&b, v.Violation)
-		violations = append(violations, b)
+// complete returns the violations of locks, with their rules and digests, and those of rules.
+func (f *findings) complete() []Violation {
+	known := digests{}
+	for i := range f.locked {
+		f.completeLocked(&f.locked[i], &known)
 	}
 	var whole string // digest of all that changes
 	for i := range f.ruled {
-		b := f.ruleViolation(&f.ruled[i], &whole)
-		place(&b, nil)
-		violations = append(violations, b)
+		f.locked = append(f.locked, f.ruleViolation(&f.ruled[i], &whole))
 	}
-	return violations
+	return f.locked
 }
 
-// lockViolation returns a violation that the locks found in prepared objects.
-func (f *findings) lockViolation(v lockedBy, known *digests) Violation {
-	b := newViolation(v.Violation)
+// completeLocked adds what the rules say and the digest of the change to a violation of a lock.
+func (f *findings) completeLocked(v *Violation, known *digests) {
 	var texts, messages []string
 	for _, r := range v.by {
 		if !slices.Contains(texts, r.Text) {
@@ -294,15 +275,14 @@ func (f *findings) lockViolation(v lockedBy, known *digests) Violation {
 			messages = append(messages, r.Message)
 		}
 	}
-	b.Rule, b.Says = strings.Join(texts, "; "), strings.Join(messages, "; ")
-	if b.Says != "" {
-		b.Message += "; the rule says: " + b.Says
+	v.Rule, v.Says = strings.Join(texts, "; "), strings.Join(messages, "; ")
+	if v.Says != "" {
+		v.Message += "; the rule says: " + v.Says
 	}
-	if b.Change = known.of(b.old, b.new); hasRedacted(b.old.v) || hasRedacted(b.new.v) {
-		newVal, oldVal := correlate(f.schema, f.newObj, f.oldObj, b.Path)
-		b.Change = known.of(oldVal, newVal)
+	if v.Change = known.of(v.old, v.new); hasRedacted(v.old.v) || hasRedacted(v.new.v) {
+		newVal, oldVal := correlate(f.schema, f.newObj, f.oldObj, v.Path)
+		v.Change = known.of(oldVal, newVal)
 	}
-	return b
 }
 
 // ruleViolation returns the violation of a rule that refuses prepared objects. Whole remembers the digest of all that changes.
@@ -361,8 +341,8 @@ func newNames(s *spec.Schema) *names {
 // knows reports whether a rule equals locks.
 func (n *names) knows(r celrun.Rule) bool { return n.recognized[ruleID{r.SchemaPath, r.Index}] }
 
-// newGuard returns a validator that reports where values at and above the fields at schemaPaths cannot be compared. It has a
-// lock there, which is not meant to be broken. It is nil if there are none.
+// newGuard returns a validator that reports where values at and above the fields at schemaPaths cannot be compared. It locks
+// these fields; violations of the locks themselves mean nothing. It is nil if there are no such fields.
 func newGuard(s *spec.Schema, schemaPaths []string) *immutability.Validator {
 	var changes []celrule.Change
 	for _, path := range slices.Compact(schemaPaths) {
@@ -393,7 +373,7 @@ func newGuard(s *spec.Schema, schemaPaths []string) *immutability.Validator {
 // statusRules are transition rules that read the status, which an apply of a manifest does not bring along.
 type statusRules struct {
 	rules   []celrun.Rule
-	certain *celrun.Validator // of what is true only where the rule is, whatever the status is; the same indices
+	certain *celrun.Validator // of conditions that imply the rules whatever the status is; with the same indices
 }
 
 // wholeStatus finds a reference to the status of the whole object in the text of a rule.

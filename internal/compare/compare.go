@@ -95,7 +95,8 @@ func Check(in Input, o Options) (*Report, error) {
 	c.fail(newSet.Errs...)
 	c.fail(c.kinds.errs...)
 	c.report.Warnings = append(append(c.report.Warnings, in.Warnings...), c.kinds.warnings...)
-	c.report.Warnings = append(c.report.Warnings, repeatedKeys(slices.Concat(in.NewSchemas.Repeated, newSet.Repeated), slices.Concat(in.OldSchemas.Repeated, oldSet.Repeated))...)
+	newRepeats, oldRepeats := slices.Concat(in.NewSchemas.Repeated, newSet.Repeated), slices.Concat(in.OldSchemas.Repeated, oldSet.Repeated)
+	c.report.Warnings = append(c.report.Warnings, repeatedKeys(newRepeats, oldRepeats)...)
 	for _, p := range newSet.Patches {
 		if was := becamePatch(p, newSet, oldSet); was != nil {
 			c.report.Unknown = append(c.report.Unknown, Remark{subject(p.Object, ""), "", fmt.Sprintf(
@@ -124,8 +125,9 @@ func Check(in Input, o Options) (*Report, error) {
 	return c.report, nil
 }
 
-// becamePatch returns an object of OLD that is no longer in its file in NEW, and that a patch of NEW may have been; nil for
-// none. Another copy of the object in NEW tells nothing, and a patch that OLD has too was none.
+// becamePatch returns an object of OLD that NEW no longer has in the same file and may have turned into the patch p; nil if
+// there is no such object. Copies of the object in other files do not matter. A patch that OLD has too did not come from an
+// object.
 func becamePatch(p manifest.Patch, newSet, oldSet *manifest.Set) *manifest.Object {
 	if slices.ContainsFunc(oldSet.Patches, func(old manifest.Patch) bool { return old.ID == p.ID && jsonvalue.Equal(old.Value(), p.Value()) }) {
 		return nil
@@ -250,8 +252,8 @@ func (c *checker) fail(errs ...error) {
 	}
 }
 
-// covered returns the objects of set that a definition covers, and counts the others as skipped, unless they are among
-// those of OLD, which were counted before. old is nil for OLD itself.
+// covered returns the objects of set that a definition covers, and counts the others as skipped, except those that old has
+// too, which were counted before. old is nil if set is OLD.
 func (c *checker) covered(set, old *manifest.Set) []*manifest.Object {
 	before := map[manifest.ID]bool{}
 	if old != nil {
@@ -274,8 +276,8 @@ func (c *checker) covered(set, old *manifest.Set) []*manifest.Object {
 	return list
 }
 
-// failInvalid adds the error of an object that cannot be identified: in NEW, unless OLD has the very object. kubectl refuses
-// it, so in a directory of OLD it is not what a cluster has, and a change may repair it.
+// failInvalid adds the error of an object of NEW that cannot be identified, unless OLD has an equal object. In a directory of
+// OLD such an object is not an error: kubectl refuses it, so no cluster has it, and a change may repair it.
 func (c *checker) failInvalid(o *manifest.Object, old *manifest.Set) {
 	switch {
 	case old == nil && o.Path != "":

@@ -7,7 +7,6 @@ import (
 
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
-	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/immutability/crd/prepare"
 	"github.com/fieldlock/fieldlock/immutability/ownership"
@@ -32,7 +31,10 @@ type crdDefinition struct {
 
 // newCRDDefinition compiles every version of a CRD. Each error names file and line.
 func newCRDDefinition(c manifest.CRD, onlyOld, noDefaults bool) (*crdDefinition, []error) {
-	d := &crdDefinition{crd: c, laws: map[*crd.Version]*laws{}, preparers: map[*crd.Version]*prepare.Preparer{}, inOld: onlyOld, onlyOld: onlyOld, noDefaults: noDefaults}
+	d := &crdDefinition{
+		crd: c, laws: map[*crd.Version]*laws{}, preparers: map[*crd.Version]*prepare.Preparer{},
+		inOld: onlyOld, onlyOld: onlyOld, noDefaults: noDefaults,
+	}
 	validators, errs := c.Compile()
 	for v, locks := range validators {
 		d.laws[v], d.preparers[v] = newLaws(v.Schema, locks), prepare.New(v)
@@ -110,15 +112,15 @@ func (d *crdDefinition) check(v *verdict, p pair, version *crd.Version) error {
 		}
 	}
 	managers, unowned := ownership.Read(p.old.Value())
-	err = laws.check(v, newObj, oldObj, locked, func(b *Violation, of *immutability.Violation) {
-		switch {
+	err = laws.check(v, newObj, oldObj, locked, func(v *Violation) {
+		switch of := v.found; {
 		case of == nil || unowned != nil: // the owners are an extra
 		case of.HasKey:
-			b.Owners = ownership.Text(managers.OwnersOfKey(of.Path, of.Key, p.new.Value()))
+			v.Owners = ownership.Text(managers.OwnersOfKey(of.Path, of.Key, p.new.Value()))
 		default:
-			b.Owners = ownership.Text(managers.Owners(of.Path, p.new.Value()))
+			v.Owners = ownership.Text(managers.Owners(of.Path, p.new.Value()))
 		}
-		d.place(b, p, version)
+		d.place(v, p, version)
 	})
 	if err != nil {
 		return p.new.Mistake("", "the CEL rules of its CRD cannot be run: %v", err)
@@ -178,9 +180,16 @@ func (d *crdDefinition) replacement(p pair) *Replacement {
 		cost, message = CostUnknown, costMessages[CostUnknown]
 	}
 	return &Replacement{Cost: cost, Message: message, Requested: tool.Requested(p.new.Document.Object), How: []string{
-		"keep the old values of the locked fields",
-		fmt.Sprintf("kubectl delete %s %s && kubectl apply -f %s", shell.Quote(d.crd.Plural+"."+d.crd.Group), kubectlName(p.new), manifest.Argument(p.new.Document.File)),
+		keepOldValues, recreate(d.crd.Plural+"."+d.crd.Group, p.new),
 	}}
+}
+
+// The ways out of a refusal by a schema.
+const keepOldValues = "keep the old values of the locked fields"
+
+// recreate returns the command that deletes an object of a kind and creates it as NEW has it.
+func recreate(kind string, o *manifest.Object) string {
+	return fmt.Sprintf("kubectl delete %s %s && kubectl apply -f %s", shell.Quote(kind), kubectlName(o), manifest.Argument(o.Document.File))
 }
 
 // costMessages say what the costs mean.

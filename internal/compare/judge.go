@@ -144,7 +144,7 @@ func newViolation(found *immutability.Violation) Violation {
 	v := Violation{
 		Path: found.Path.String(), Lock: string(found.Lock), SchemaPath: found.SchemaPath,
 		old: value{found.Old, found.HasOld}, new: value{found.New, found.HasNew}, key: value{found.Key, found.HasKey},
-		MoreDifferences: found.MoreDifferences, Message: found.Message(),
+		MoreDifferences: found.MoreDifferences, Message: found.Message(), found: found,
 	}
 	if found.Lock == immutability.LockIncomparable {
 		v.Reason = strings.TrimPrefix(v.Message, schema.Refused+": ")

@@ -3,7 +3,6 @@ package compare
 import (
 	"fmt"
 
-	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 )
@@ -83,7 +82,7 @@ func (d movedDefinition) check(v *verdict, p pair, by *crdDefinition, version *c
 		return err
 	}
 	var unmoved, moved verdict
-	place := func(b *Violation, _ *immutability.Violation) { by.place(b, p, version) }
+	place := func(v *Violation) { by.place(v, p, version) }
 	if err := laws.check(&unmoved, oldObj, oldObj, oldObj, place); err != nil {
 		return p.new.Mistake("", "the CEL rules of its CRD cannot be run: %v", err)
 	}

@@ -1,16 +1,13 @@
 package compare
 
 import (
-	"fmt"
 	"maps"
 	"strings"
 	"sync"
 
-	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/openapi"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/schema"
-	"github.com/fieldlock/fieldlock/internal/shell"
 	"github.com/fieldlock/fieldlock/internal/tool"
 )
 
@@ -66,7 +63,7 @@ func (d *openDefinition) judge(p pair) (verdict, error) {
 	if d.kind == "" {
 		newObj, oldObj = mergeValues(newObj, d.defaults.new), mergeValues(oldObj, d.defaults.old)
 	}
-	if err := d.laws.check(&v, newObj, oldObj, newObj, func(b *Violation, _ *immutability.Violation) { d.place(b) }); err != nil {
+	if err := d.laws.check(&v, newObj, oldObj, newObj, d.place); err != nil {
 		return v, p.new.Mistake("", "the CEL rules of its schema cannot be run: %v", err)
 	}
 	if len(v.violations)+v.more > 0 {
@@ -82,13 +79,13 @@ func (d *openDefinition) place(b *Violation) {
 
 // replacement returns what replacing a refused object costs, which nobody knows.
 func (d *openDefinition) replacement(p pair) *Replacement {
-	r := &Replacement{Cost: CostUnknown, Message: costMessages[CostUnknown], How: []string{"keep the old values of the locked fields"}}
+	r := &Replacement{Cost: CostUnknown, Message: costMessages[CostUnknown], How: []string{keepOldValues}}
 	if d.kind == "" {
 		r.Message = "what is lost depends on what is deployed with these values"
 		return r
 	}
 	r.Requested = tool.Requested(p.new.Document.Object)
-	r.How = append(r.How, fmt.Sprintf("kubectl delete %s %s && kubectl apply -f %s", shell.Quote(kindArgument(p.new)), kubectlName(p.new), manifest.Argument(p.new.Document.File)))
+	r.How = append(r.How, recreate(kindArgument(p.new), p.new))
 	return r
 }
 

@@ -9,7 +9,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/internal/accept"
+	"github.com/fieldlock/fieldlock/internal/celrun"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/shell"
 )
@@ -91,12 +93,14 @@ type Violation struct {
 	Version string `json:"-"`
 	// Reason is why the two sides cannot be compared, for the lock "incomparable".
 	Reason string `json:"-"`
-	// Says is the message of the CEL rules that the lock stands for.
+	// Says is the message of the CEL rules that equal the lock.
 	Says string `json:"-"`
 	// OnlyOld is set for a lock that NEW no longer has.
 	OnlyOld bool `json:"-"`
 
-	old, new, key value // of which Old, New and Key are printed
+	old, new, key value                   // of which Old, New and Key are printed
+	found         *immutability.Violation // of a lock; nil for a CEL rule that equals none
+	by            []celrun.Rule           // that refuse the update together with the lock
 }
 
 // Difference is one place below a violation at which the two sides differ.

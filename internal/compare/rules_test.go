@@ -194,7 +194,7 @@ func (r *updater) compare(t *testing.T, name string, s *spec.Schema, n int) {
 			return
 		}
 		var v verdict
-		if err := l.check(&v, newObj, oldObj, newObj, func(*Violation, *immutability.Violation) {}); err != nil {
+		if err := l.check(&v, newObj, oldObj, newObj, func(*Violation) {}); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
 		r.updates++

@@ -34,8 +34,8 @@ func (d *crdDefinition) serverSide(v *verdict, p pair, newVersion, oldVersion *c
 		}
 		if at, ok := lost(p.new.Value(), newObj, before, nil); ok {
 			path := yamldoc.PathString(at...)
-			v.addUnknown(path, fmt.Sprintf("server-side apply fails: the last apply used %s, whose schema does not have %s, and without a conversion the API server answers "+
-				"\"failed to convert merged object to last applied version\"; client-side apply is accepted", oldVersion.Name, path))
+			v.addUnknown(path, fmt.Sprintf("server-side apply fails: the last apply used %s, whose schema does not have %s, "+
+				"and without a conversion the API server answers \"failed to convert merged object to last applied version\"; client-side apply is accepted", oldVersion.Name, path))
 		}
 		return
 	}
