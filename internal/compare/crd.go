@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -153,14 +154,23 @@ func (d *crdDefinition) storage(version *crd.Version) []*crd.Version {
 
 // prepare returns the object as the API server holds it in a version, after it was in others.
 func (d *crdDefinition) prepare(version *crd.Version, o *manifest.Object, others ...*crd.Version) (map[string]any, error) {
+	versions := slices.Compact(slices.Concat([]*crd.Version{d.version(o.APIVersion)}, others, []*crd.Version{version}))
+	return d.prepareThrough(versions, o)
+}
+
+// prepareThrough returns the object as an API server holds it after it went through versions, which may belong to other CRDs.
+func (d *crdDefinition) prepareThrough(versions []*crd.Version, o *manifest.Object, others ...*crdDefinition) (map[string]any, error) {
 	obj := o.Value()
 	if d.noDefaults {
 		return obj, nil
 	}
-	versions := slices.Compact(slices.Concat([]*crd.Version{d.version(o.APIVersion)}, others, []*crd.Version{version}))
 	for _, v := range versions {
+		preparer := d.preparers[v]
+		for _, other := range others {
+			preparer = cmp.Or(preparer, other.preparers[v])
+		}
 		var err error
-		if obj, err = d.preparers[v].Prepare(obj); err != nil {
+		if obj, err = preparer.Prepare(obj); err != nil {
 			return nil, o.Mistake("", "%v; --no-defaults compares objects as they are written", err)
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/fieldlock/fieldlock/immutability/crd"
-	"github.com/fieldlock/fieldlock/internal/manifest"
 )
 
 var _ definition = movedDefinition{}
@@ -73,11 +72,11 @@ func (d movedDefinition) check(v *verdict, p pair, by *crdDefinition, version *c
 	if laws.empty() {
 		return nil
 	}
-	newObj, err := d.prepare(p.new, append(newThrough, version))
+	newObj, err := d.old.prepareThrough(append(newThrough, version), p.new, d.new)
 	if err != nil {
 		return err
 	}
-	oldObj, err := d.prepare(p.old, append(oldThrough, version))
+	oldObj, err := d.old.prepareThrough(append(oldThrough, version), p.old, d.new)
 	if err != nil {
 		return err
 	}
@@ -103,23 +102,4 @@ func (d movedDefinition) check(v *verdict, p pair, by *crdDefinition, version *c
 	v.more += moved.more
 	v.unknown = append(v.unknown, moved.unknown...)
 	return nil
-}
-
-// prepare returns the object as an API server holds it after it went through versions.
-func (d movedDefinition) prepare(o *manifest.Object, versions []*crd.Version) (map[string]any, error) {
-	obj := o.Value()
-	if d.old.noDefaults {
-		return obj, nil
-	}
-	for _, v := range versions {
-		var err error
-		preparer, ok := d.new.preparers[v]
-		if !ok {
-			preparer = d.old.preparers[v]
-		}
-		if obj, err = preparer.Prepare(obj); err != nil {
-			return nil, o.Mistake("", "%v; --no-defaults compares objects as they are written", err)
-		}
-	}
-	return obj, nil
 }
