@@ -77,12 +77,15 @@ func (r *Report) Refused() bool {
 	return false
 }
 
+// entry returns the entry that accepts f, without a reason.
+func (f *Finding) entry() accept.Entry { return accept.Entry{CRD: f.CRD, Path: f.Path, Rule: f.Rule} }
+
 // Accept marks the findings that somebody has accepted, and returns warnings about the entries. They stay in the report.
 // With knownOld an acceptance that oldList does not have is marked as new.
 func (r *Report) Accept(newList, oldList *accept.List, knownOld bool, now time.Time) []string {
 	for i := range r.Findings {
 		f := &r.Findings[i]
-		if entry := newList.Match(accept.Finding{CRD: f.CRD, Path: f.Path, Rule: f.Rule}, now); entry != nil {
+		if entry := newList.Match(f.entry(), "", now); entry != nil {
 			f.Accepted = true
 			f.AcceptedNew = knownOld && !oldList.Has(entry)
 		}
@@ -96,7 +99,8 @@ func (r *Report) Acceptances(reason string) []accept.Entry {
 	seen := map[accept.Entry]bool{}
 	for i := range r.Findings {
 		f := &r.Findings[i]
-		e := accept.Entry{CRD: f.CRD, Path: f.Path, Rule: f.Rule, Reason: reason}
+		e := f.entry()
+		e.Reason = reason
 		if !f.Accepted && !seen[e] {
 			entries = append(entries, e)
 		}

@@ -258,11 +258,16 @@ func identical(a, b value) bool {
 	return !a.ok
 }
 
+// entry returns the entry that accepts v and no other change, without a reason.
+func (v *Violation) entry() accept.Entry {
+	return accept.Entry{Object: v.Object, Kind: v.Kind, Path: v.Path, Rule: v.Lock, Change: v.Change}
+}
+
 // accept marks the violations that somebody has accepted. They stay in the report.
 func (r *Report) accept(in *Input, now time.Time) {
 	for i := range r.Violations {
 		v := &r.Violations[i]
-		entry := in.Accepted.Match(accept.Finding{Object: v.Object, Kind: v.Kind, Path: v.Path, Rule: v.Lock, Text: v.Rule, Change: v.Change}, now)
+		entry := in.Accepted.Match(v.entry(), v.Rule, now)
 		if entry == nil {
 			continue
 		}
@@ -286,7 +291,9 @@ func (r *Report) Acceptances(reason string) []accept.Entry {
 	var entries []accept.Entry
 	for i := range r.Violations {
 		if v := &r.Violations[i]; !v.Accepted {
-			entries = append(entries, accept.Entry{Object: v.Object, Kind: v.Kind, Path: v.Path, Rule: v.Lock, Change: v.Change, Reason: reason})
+			e := v.entry()
+			e.Reason = reason
+			entries = append(entries, e)
 		}
 	}
 	return entries
