@@ -1,6 +1,7 @@
 package operators
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"slices"
@@ -21,7 +22,7 @@ type field struct {
 	values     *field // the values of a map
 
 	source fieldSource
-	parent bool // a lock is below it, so that an absent object is an empty one
+	parent bool // a lock is below it: an absent object is an empty one, unless normalize is none
 }
 
 // fieldsOf makes the tree of a kind.
@@ -210,7 +211,7 @@ func (f *field) initial(in map[string]any, name string, root map[string]any) {
 		if from, ok := lookup(root, stepsOf(f.source.DefaultFrom)); ok {
 			in[name] = jsonvalue.Clone(from)
 		}
-	case f.parent:
+	case f.parent && f.source.Normalize != "none":
 		in[name] = map[string]any{}
 	}
 }
@@ -285,21 +286,51 @@ func (f *field) list(s, item *spec.Schema) {
 	}
 }
 
-// stripped returns a copy of v without null and zero values, at any depth.
-func stripped(v any) any {
+// below returns the node at the end of steps, nil for an unknown one, and which values count as absent there.
+func (f *field) below(steps []step) (at *field, mode string) {
+	for _, s := range steps {
+		if f == nil {
+			return nil, mode
+		}
+		mode = cmp.Or(f.source.Normalize, mode)
+		switch s {
+		case eachItem:
+			f = f.items
+		case eachValue:
+			f = f.values
+		default:
+			f = f.property(string(s))
+		}
+	}
+	return f, mode
+}
+
+// stripped returns a copy of v without the zero values that may count as absent: those of which nothing is said.
+func (f *field) stripped(v any, mode string) any {
+	if f != nil {
+		mode = cmp.Or(f.source.Normalize, mode)
+	}
 	switch v := v.(type) {
 	case map[string]any:
 		out := make(map[string]any, len(v))
 		for name, member := range v {
-			if member = stripped(member); !isZero(member) {
+			p, of := f.property(name), mode
+			if p != nil {
+				of = cmp.Or(p.source.Normalize, mode)
+			}
+			if member = p.stripped(member, mode); of == "none" || !isZero(member) {
 				out[name] = member
 			}
 		}
 		return out
 	case []any:
+		var items *field
+		if f != nil {
+			items = f.items
+		}
 		out := make([]any, len(v))
 		for i, item := range v {
-			out[i] = stripped(item)
+			out[i] = items.stripped(item, mode)
 		}
 		return out
 	}

@@ -3,6 +3,7 @@ package operators
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -183,6 +184,7 @@ func (k *Kind) doCompile() error {
 // check is a row, compiled.
 type check struct {
 	row       Row
+	fields    *field
 	steps     []step
 	except    [][]step
 	when      *condition              // nil for always
@@ -192,7 +194,7 @@ type check struct {
 
 // newCheck compiles a row.
 func newCheck(fields *field, row Row) (*check, error) {
-	c := &check{row: row, steps: stepsOf(row.Path)}
+	c := &check{row: row, fields: fields, steps: stepsOf(row.Path)}
 	var err error
 	if c.when, err = newCondition(row.When); err != nil {
 		return nil, err
@@ -260,18 +262,30 @@ func (c *check) run(newObj, oldObj map[string]any) []finding {
 	}
 	found := make([]finding, len(broken))
 	for i, v := range broken {
-		found[i] = finding{v, cmp.Or(c.row.Unknown, unclear(&v.Broken))}
+		found[i] = finding{v, cmp.Or(c.row.Unknown, c.unclear(&v))}
 	}
 	return found
 }
 
 // unclear returns why it is not certain that a violation is one: the values differ only in what may count as absent.
-func unclear(v *immutability.Violation) string {
-	if v.Lock == lockRule || v.HasKey || !same(stripped(v.New), stripped(v.Old)) && !(isZero(v.New) && isZero(v.Old)) {
+func (c *check) unclear(v *Violation) string {
+	broken := &v.Broken
+	if broken.Lock == lockRule || broken.HasKey || c.row.source.Annotation != "" {
+		return ""
+	}
+	f, mode := c.fields.below(stepsOf(indices.ReplaceAllString(v.Path, string(eachItem))))
+	if f != nil {
+		mode = cmp.Or(f.source.Normalize, mode)
+	}
+	is, was := f.stripped(broken.New, mode), f.stripped(broken.Old, mode)
+	if !same(is, was) && (mode == "none" || !isZero(is) || !isZero(was)) {
 		return ""
 	}
 	return "one of the two leaves out what the other one sets to an empty value or to false, and it depends on the operator's types whether these are equal"
 }
+
+// indices finds the indices of a path, which lead to the items of lists.
+var indices = regexp.MustCompile(`\[[0-9]+\]`)
 
 // undecided is the finding of a row whose condition has no value.
 func (c *check) undecided(newObj, oldObj map[string]any, err error) finding {
