@@ -143,3 +143,29 @@ func TestData(t *testing.T) {
 		}
 	}
 }
+
+// TestRead: rows that were read do what the name of the case says that the code does.
+func TestRead(t *testing.T) {
+	catalogue, err := operators.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cases, err := kindcase.Read(filepath.Join("testdata", "read"))
+	if err != nil || len(cases) == 0 {
+		t.Fatal("there are no cases", err)
+	}
+	for _, c := range cases {
+		kind, ok := catalogue.Find(c.New["apiVersion"].(string), c.New["kind"].(string))
+		if !ok {
+			t.Errorf("%s: the kind is not known", c.Name)
+			continue
+		}
+		verdict := kind.Check(c.New, c.Old)
+		_, name, _ := strings.Cut(strings.TrimPrefix(c.Name, "operators/"), "/")
+		refused := strings.HasPrefix(name, "refused: ")
+		got := verdictOf(verdict)
+		if refused != (len(got.Causes) > 0) || c.Unknown != got.Unknown || c.Note != got.Note {
+			t.Errorf("%s: refused %v, unknown %v, notes %v", c.Name, got.Causes, verdict.Unknown, verdict.Notes)
+		}
+	}
+}
