@@ -48,7 +48,7 @@ func (c *Catalogue) add(operator *operatorSource, source *kindSource) error {
 	for _, name := range names {
 		k := &Kind{
 			Group: source.Group, Kind: name, Plural: cmp.Or(source.Plural, plural(name)), ShortNames: source.Short, Versions: source.Versions,
-			Operator: Operator{Name: operator.Operator, Module: operator.Module, Versions: operator.Versions},
+			Operator: operator.of(source),
 			Source:   source.Source, Nothing: source.Nothing, source: source, read: operator.Read || source.Read,
 		}
 		if len(k.Versions) == 0 || k.Source == "" || (k.Nothing == "") == (len(source.Rows) == 0) {
@@ -67,6 +67,14 @@ func (c *Catalogue) add(operator *operatorSource, source *kindSource) error {
 		}
 	}
 	return nil
+}
+
+// of returns the operator of a kind.
+func (o *operatorSource) of(k *kindSource) Operator {
+	if k.Operator == "" {
+		return Operator{Name: o.Operator, Module: o.Module, Versions: o.Versions}
+	}
+	return Operator{Name: k.Operator, Module: k.Module, Versions: []string{k.Version}}
 }
 
 // plural makes the plural of a kind as most projects do.

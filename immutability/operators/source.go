@@ -26,6 +26,9 @@ type operatorSource struct {
 
 // kindSource is what a file says about one kind, or about several with the same rows.
 type kindSource struct {
+	Operator string                 `json:"operator"` // where the file holds several operators, with Module and Version
+	Module   string                 `json:"module"`
+	Version  string                 `json:"version"`
 	Kind     string                 `json:"kind"`
 	Kinds    []string               `json:"kinds"` // kinds with the same rows; their plurals are regular
 	Group    string                 `json:"group"`
