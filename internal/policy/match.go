@@ -114,7 +114,9 @@ func (s *Set) matchesNamespace(selector *metav1.LabelSelector, u *Update, on sid
 		return answerOf(err == nil), err
 	}
 	if u.isNamespace() {
-		return answerOf(wanted.Matches(labels.Set(labelsOf(u.New)))), nil
+		own := labels.Set(labelsOf(u.New))
+		own[corev1.LabelMetadataName] = u.name() // which the server sets
+		return answerOf(wanted.Matches(own)), nil
 	}
 	name := namespaceOf(u.New)
 	known := s.namespace(name, on)

@@ -271,7 +271,7 @@ func (r *run) input(newObj, oldObj map[string]any, m match, param param) *input 
 	versioned := r.u.version(newObj, oldObj, attributes, m.kind)
 	in := &input{attributes: versioned, match: m, params: param.Object, knowledge: knowledge{
 		variables: r.p.program.variables, noParams: param.missing, live: r.u.Live,
-		kept: !has(newObj, []string{"status"}), // where there is no subresource, a manifest can change it
+		kept: r.u.Defaulted || !has(newObj, []string{"status"}), // without a subresource, a manifest can change it
 	}}
 	if r.u.Namespaced {
 		name := namespaceOf(r.u.New)

@@ -190,6 +190,10 @@ func (k *Kinds) Update(newObj, oldObj map[string]any) (*policy.Update, error) {
 	}
 	if found, ok := k.Builtin.Find(apiVersion, kind); ok {
 		u.Plural, u.Namespaced, u.Versions, u.Defaulted = found.Plural, found.Namespaced, found.Versions, true
+		typedNew, isNew := found.Typed(newObj)
+		if typedOld, isOld := found.Typed(oldObj); isNew && isOld {
+			u.New, u.Old = typedNew, typedOld
+		}
 		return u, nil
 	}
 	c := k.crd(apiVersion, kind)
