@@ -251,12 +251,12 @@ func (p *program) ignores() bool {
 }
 
 // messages returns what the server says about each validation that is false: the value of messageExpression, else the
-// message, else the expression. The error is about the budget, and is then the server's text for all of them.
-func (p *program) messages(in *input, budget int64) ([]string, error) {
+// message, else the expression. Without evaluate, messageExpression is left out, as it can quote values. The error is about the budget, and is then the server's text for all of them.
+func (p *program) messages(in *input, budget int64, evaluate bool) ([]string, error) {
 	validations := p.policy.Spec.Validations
 	list := make([]*expression, len(validations))
 	for i, v := range validations {
-		if v.MessageExpression != "" && in.knowledge.lacks(v.MessageExpression) == "" {
+		if evaluate && v.MessageExpression != "" && in.knowledge.lacks(v.MessageExpression) == "" {
 			list[i] = message(v.MessageExpression)
 		}
 	}

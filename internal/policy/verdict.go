@@ -209,7 +209,7 @@ func (r *run) once(newObj, oldObj map[string]any, m match, param param) verdict 
 	case matched.answer == no:
 		return verdict{}
 	case matched.err != nil && matched.reason == "":
-		return verdict{refused: []refused{{message: matched.err.Error()}}}
+		return verdict{refused: r.failed(matched.err)}
 	case matched.err != nil:
 		return verdict{reason: matched.reason}
 	}
@@ -226,12 +226,15 @@ func (r *run) once(newObj, oldObj map[string]any, m match, param param) verdict 
 	for i, o := range outcomes {
 		switch {
 		case o.err != nil:
-			v.refused = append(v.refused, r.failed(o.err)...)
+			for _, d := range r.failed(o.err) {
+				d.expression = r.p.Spec.Validations[i].Expression
+				v.refused = append(v.refused, d)
+			}
 		case o.answer == maybe:
 			v.reason = o.reason
 		case o.answer == no:
 			if messages == nil {
-				if messages, err = p.messages(in, rest); err != nil {
+				if messages, err = p.messages(in, rest, !r.u.isSecret()); err != nil {
 					return r.maybe(verdict{refused: r.failed(fmt.Errorf("failed messageExpression: %w", err))}, matched)
 				}
 			}
@@ -262,7 +265,11 @@ func (r *run) failed(err error) []refused {
 	if r.p.program.ignores() {
 		return nil
 	}
-	return []refused{{message: err.Error()}}
+	text := err.Error()
+	if r.u.isSecret() {
+		text, _, _ = strings.Cut(text, " resulted in error: ") // which can quote a value
+	}
+	return []refused{{message: text}}
 }
 
 // input collects what the expressions see.
@@ -437,6 +444,9 @@ func (u *Update) resource() schema.GroupVersionResource {
 func (u *Update) kind() schema.GroupVersionKind {
 	return schema.GroupVersionKind{Group: u.Group, Version: u.Version, Kind: u.Kind}
 }
+
+// isSecret reports whether the objects have values that no text may show.
+func (u *Update) isSecret() bool { return u.Group == "" && u.Kind == "Secret" }
 
 func (u *Update) isNamespace() bool { return u.Group == "" && u.Plural == "namespaces" }
 
