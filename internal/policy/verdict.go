@@ -171,7 +171,10 @@ type verdict struct {
 }
 
 // refused is one decision to deny.
-type refused struct{ expression, message, reason string }
+type refused struct {
+	expression, message, reason string
+	absent                      bool // it fails because a field is not there
+}
 
 // with runs the policy with one parameter. Where defaults are not known, it runs again with one more of the states that the
 // server can have.
@@ -182,7 +185,7 @@ func (r *run) with(newObj, oldObj map[string]any, m match, param param) verdict 
 		filledNew, filledOld := fill(newObj, oldObj), fill(oldObj, newObj)
 		again := r.once(filledNew, filledOld, m, param)
 		differs := len(again.refused) != len(v.refused)
-		failed := slices.ContainsFunc(v.refused, func(d refused) bool { return d.reason == "" })
+		failed := slices.ContainsFunc(v.refused, func(d refused) bool { return d.absent })
 		if differs || failed || len(v.refused) > 0 && r.readsAbsent(newObj, oldObj) {
 			v.reason, v.refused = "defaults that the server fills in", nil
 		}
@@ -243,7 +246,7 @@ func (r *run) once(newObj, oldObj map[string]any, m match, param param) verdict 
 			if validation.Reason != nil {
 				reason = *validation.Reason
 			}
-			v.refused = append(v.refused, refused{validation.Expression, messages[i], string(reason)})
+			v.refused = append(v.refused, refused{expression: validation.Expression, message: messages[i], reason: string(reason)})
 		}
 	}
 	if len(v.refused) > 0 {
@@ -269,7 +272,7 @@ func (r *run) failed(err error) []refused {
 	if r.u.isSecret() {
 		text, _, _ = strings.Cut(text, " resulted in error: ") // which can quote a value
 	}
-	return []refused{{message: text}}
+	return []refused{{message: text, absent: strings.Contains(err.Error(), "no such key")}}
 }
 
 // input collects what the expressions see.
