@@ -163,9 +163,13 @@ func (w *policyWorld) create(obj map[string]any) {
 	}
 	if o.GetKind() != "Namespace" { // nobody removes the namespaces of this cluster
 		w.t.Cleanup(func() {
-			if err := resource.Delete(context.Background(), o.GetName(), metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
-				w.t.Errorf("removing %s: %v", o.GetName(), err)
-			}
+			w.eventually(o.GetName()+" is removed", func() error { // a policy about DELETE lives on for a second
+				err := resource.Delete(context.Background(), o.GetName(), metav1.DeleteOptions{})
+				if apierrors.IsNotFound(err) {
+					return nil
+				}
+				return err
+			})
 		})
 	}
 }
