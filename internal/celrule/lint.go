@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/fieldlock/fieldlock/immutability"
+	"github.com/fieldlock/fieldlock/internal/celexpr"
 	"github.com/fieldlock/fieldlock/internal/lint"
 	"github.com/fieldlock/fieldlock/internal/rule"
 	"github.com/fieldlock/fieldlock/internal/schema"
@@ -335,7 +336,7 @@ func unknownFields(s *spec.Schema) bool {
 // compares reports whether r compares the new and old values of l as a whole.
 func compares(r *Rule, l *schema.Location) bool {
 	found := false
-	visit(r.expr, func(x ast.Expr) bool {
+	celexpr.Visit(r.expr, func(x ast.Expr) bool {
 		if x.Kind() != ast.CallKind {
 			return true
 		}
@@ -374,7 +375,7 @@ func (a *auditor) dead() []DeadRule {
 // quantifies reports whether x has a macro such as all or exists.
 func quantifies(x ast.Expr) bool {
 	found := false
-	visit(x, func(x ast.Expr) bool {
+	celexpr.Visit(x, func(x ast.Expr) bool {
 		if x.Kind() == ast.CallKind {
 			_, _, ok := macro(x.AsCall())
 			found = found || ok
@@ -387,7 +388,7 @@ func quantifies(x ast.Expr) bool {
 // companion returns the rule that keeps l from being removed while its parent exists, nil if CEL cannot select l. It
 // cannot make an existing object invalid, because it reads oldSelf.
 func companion(l *schema.Location) *immutability.Fix {
-	name := escape(l.Name)
+	name := celexpr.Escape(l.Name)
 	if name == "" {
 		return nil
 	}

@@ -53,18 +53,23 @@ type Options struct {
 	Step  func()
 }
 
-// hasPlainSchema reports whether a schema is for documents that are not Kubernetes objects.
-func (in *Input) hasPlainSchema() bool {
-	return slices.ContainsFunc(slices.Concat(in.NewSchemas.Documents, in.OldSchemas.Documents), func(d *openapi.Document) bool { return d.Root != "" })
+// isPlain reports whether an object that has no apiVersion or no kind is a document of its own, which one of the schemas may
+// be for: a JSON Schema, or a schema that has the name in the document's kind.
+func (in *Input) isPlain(object map[string]any) bool {
+	kind, _ := object["kind"].(string)
+	return slices.ContainsFunc(slices.Concat(in.NewSchemas.Documents, in.OldSchemas.Documents), func(d *openapi.Document) bool {
+		_, named := d.Find("", kind)
+		return d.Root != "" || kind != "" && object["apiVersion"] == nil && named
+	})
 }
 
 // Check compares the objects of in.New with those of in.Old. What cannot be read or compared is listed in
 // Report.Errors, and the rest is checked all the same. The error is about an input that holds no object at all.
 func Check(in Input, o Options) (*Report, error) {
 	var newPlain, oldPlain []*manifest.Object
-	if in.hasPlainSchema() {
-		in.New, newPlain = manifest.SplitPlain(in.New)
-		in.Old, oldPlain = manifest.SplitPlain(in.Old)
+	if len(in.NewSchemas.Documents)+len(in.OldSchemas.Documents) > 0 {
+		in.New, newPlain = manifest.SplitPlain(in.New, in.isPlain)
+		in.Old, oldPlain = manifest.SplitPlain(in.Old, in.isPlain)
 		nameAlike(newPlain, oldPlain)
 	}
 	newSet, oldSet := manifest.Objects(in.New), manifest.Objects(in.Old)
@@ -119,7 +124,7 @@ func Check(in Input, o Options) (*Report, error) {
 	c.hiddenObjects(in.Hidden, pairs)
 	c.report.Skipped += c.report.Others
 	c.report.accept(&in, o.Now)
-	c.report.Warnings = append(append(c.report.Warnings, c.kinds.notRun()...), c.caveats(pairs)...)
+	c.report.Warnings = append(append(c.report.Warnings, slices.Concat(c.kinds.notRun(), c.kinds.unpicked())...), c.caveats(pairs)...)
 	c.report.finish(o.Strict)
 	return c.report, nil
 }

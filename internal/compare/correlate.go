@@ -30,7 +30,7 @@ func correlate(s *spec.Schema, newObj, oldObj map[string]any, path string) (newV
 				return value{}, value{}
 			}
 		}
-		s = below(s, step)
+		s = schema.Below(s, step)
 	}
 	return newVal, oldVal
 }
@@ -80,27 +80,6 @@ func oldItem(s *spec.Schema, newList, oldList any, i int) (value, bool) {
 	return value{olds[at], true}, true
 }
 
-// below returns the schema one step below s, nil where it has none.
-func below(s *spec.Schema, step any) *spec.Schema {
-	if s == nil {
-		return nil
-	}
-	name, isName := step.(string)
-	switch {
-	case !isName && s.Items != nil:
-		return s.Items.Schema
-	case !isName:
-		return nil
-	}
-	if property, ok := s.Properties[name]; ok {
-		return &property
-	}
-	if s.AdditionalProperties != nil {
-		return s.AdditionalProperties.Schema
-	}
-	return nil
-}
-
 // itemKeys says which item of a list-type map a path leads through, by the values of its keys: an index alone tells
 // people little. It is "" where the path leads through none; of several lists the innermost counts.
 func itemKeys(s *spec.Schema, value any, path string) string {
@@ -110,14 +89,14 @@ func itemKeys(s *spec.Schema, value any, path string) string {
 		if s == nil {
 			break
 		}
-		hidden = hidden || isPassword(s)
+		hidden = hidden || schema.IsPassword(s)
 		value = yamldoc.At(value, step)
 		if _, isIndex := step.(int); isIndex && s.Items != nil {
 			if marks, _ := schema.ReadMarks(s.Extensions); marks.ListType == schema.ListMap {
 				keys = keysOf(s.Items.Schema, value, marks.ListMapKeys, hidden)
 			}
 		}
-		s = below(s, step)
+		s = schema.Below(s, step)
 	}
 	return keys
 }
@@ -125,14 +104,14 @@ func itemKeys(s *spec.Schema, value any, path string) string {
 // keysOf prints the values of the key fields that item has, except passwords; hidden says that all of them are passwords.
 // s is the schema of the items.
 func keysOf(s *spec.Schema, item any, names []string, hidden bool) string {
-	hidden = hidden || s != nil && isPassword(s)
+	hidden = hidden || schema.IsPassword(s)
 	object, _ := item.(map[string]any)
 	var values []string
 	for _, name := range names {
 		v, ok := object[name]
 		switch {
 		case !ok:
-		case hidden || s != nil && isPassword(below(s, name)):
+		case hidden || schema.IsPassword(schema.Below(s, name)):
 			values = append(values, immutability.Redacted)
 		default:
 			values = append(values, fmt.Sprint(v))

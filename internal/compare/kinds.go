@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"github.com/fieldlock/fieldlock/immutability/openapi"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/manifest"
+	"github.com/fieldlock/fieldlock/internal/shell"
 )
 
 // kinds finds the definitions of a kind. Those of both sides count, so that a change cannot drop a lock and break it at
@@ -81,7 +83,7 @@ func (k *kinds) of(o *manifest.Object) []definition {
 		list = append(list, d)
 	}
 	for _, d := range k.open {
-		if d.covers(o.APIVersion) && d.kind == o.Kind {
+		if d.isOf(o) {
 			list = append(list, d)
 		}
 	}
@@ -182,10 +184,28 @@ func (k *kinds) notRun() []string {
 	for _, d := range k.open {
 		name := d.File
 		if d.kind != "" {
-			name += ": " + d.apiVersion + " " + d.kind
+			name += ": " + strings.TrimSpace(d.apiVersion+" "+d.kind)
 		}
 		if warning := name + ": " + d.rest; d.rest != "" && !slices.Contains(list, warning) {
 			list = append(list, warning)
+		}
+	}
+	return list
+}
+
+// unpicked returns a warning for each document whose schemas name no kind and were not used.
+func (k *kinds) unpicked() []string {
+	used, names := map[*openapi.Document]bool{}, map[*openapi.Document]string{}
+	var list []string
+	for _, d := range k.open {
+		used[d.Document] = used[d.Document] || d.apiVersion != "" || d.kind == "" || d.laws != nil
+		names[d.Document] = d.kind
+	}
+	for _, d := range k.open {
+		if name := names[d.Document]; !used[d.Document] {
+			used[d.Document] = true
+			list = append(list, fmt.Sprintf("%s: nothing was compared by its schemas, which name no kind: pick one, such as --schema %s",
+				d.File, shell.Quote(d.File+"#"+name)))
 		}
 	}
 	return list

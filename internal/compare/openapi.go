@@ -19,7 +19,7 @@ var _ definition = (*openDefinition)(nil)
 // openDefinition judges objects by a schema of an OpenAPI document, and documents without a kind by a JSON Schema.
 type openDefinition struct {
 	*openapi.Document
-	apiVersion, kind string // "" for a JSON Schema
+	apiVersion, kind string // both are "" for a JSON Schema, apiVersion for a schema that has a name only
 	ref              string
 	onlyOld          bool
 	defaults         *defaults
@@ -34,6 +34,15 @@ type openDefinition struct {
 type defaults struct{ new, old map[string]any }
 
 func (d *openDefinition) covers(apiVersion string) bool { return d.apiVersion == apiVersion }
+
+// isOf reports whether the schema is for an object. A document without an apiVersion may name the schema in its kind.
+func (d *openDefinition) isOf(o *manifest.Object) bool {
+	kind := o.Kind
+	if kind == "" && d.kind != "" {
+		kind, _ = o.Value()["kind"].(string)
+	}
+	return d.covers(o.APIVersion) && strings.EqualFold(d.kind, kind)
+}
 
 // load compiles the schema. The rules in it read the whole schema, so it is written out for them.
 func (d *openDefinition) load() error {
@@ -63,7 +72,7 @@ func (d *openDefinition) judge(p pair) (verdict, error) {
 		return v, nil
 	}
 	newObj, oldObj := p.new.Value(), p.old.Value()
-	if d.kind == "" {
+	if p.new.Kind == "" {
 		newObj, oldObj = mergeValues(newObj, d.defaults.new), mergeValues(oldObj, d.defaults.old)
 	}
 	if err := d.laws.check(&v, newObj, oldObj, newObj, func(b *breach, _ *immutability.Violation) { d.place(b) }); err != nil {
@@ -83,7 +92,7 @@ func (d *openDefinition) place(b *breach) {
 // replacement returns what replacing a refused object costs, which nobody knows.
 func (d *openDefinition) replacement(p pair) *replacement {
 	r := &replacement{cost: CostUnknown, message: costMessages[CostUnknown], how: []string{"keep the old values of the locked fields"}}
-	if d.kind == "" {
+	if p.new.Kind == "" {
 		r.message = "what is lost depends on what is deployed with these values"
 		return r
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/manifest"
+	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
 // pair is one object on both sides; one of them is nil for a create or a delete.
@@ -386,13 +387,13 @@ func lacksRequired(s *spec.Schema, v any) bool {
 			return true
 		}
 		for name, member := range v {
-			if of := below(s, name); of != nil && lacksRequired(of, member) {
+			if of := schema.Below(s, name); of != nil && lacksRequired(of, member) {
 				return true
 			}
 		}
 	case []any:
 		for i, item := range v {
-			if of := below(s, i); of != nil && lacksRequired(of, item) {
+			if of := schema.Below(s, i); of != nil && lacksRequired(of, item) {
 				return true
 			}
 		}

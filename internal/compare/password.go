@@ -4,17 +4,15 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/fieldlock/fieldlock/immutability"
+	"github.com/fieldlock/fieldlock/internal/schema"
 )
-
-// isPassword reports whether the values at s, and all that is in them, are not shown.
-func isPassword(s *spec.Schema) bool { return s != nil && s.Format == "password" }
 
 // passwordsAt returns a function that replaces the passwords in a value at a path of newObj or oldObj.
 func passwordsAt(s *spec.Schema, newObj, oldObj map[string]any, path string) func(value) value {
-	hidden := isPassword(s)
+	hidden := schema.IsPassword(s)
 	for _, step := range stepsTo(newObj, oldObj, path) {
-		s = below(s, step)
-		hidden = hidden || isPassword(s)
+		s = schema.Below(s, step)
+		hidden = hidden || schema.IsPassword(s)
 	}
 	return func(v value) value {
 		switch {
@@ -32,20 +30,20 @@ func hidePasswords(s *spec.Schema, v any) any {
 	switch {
 	case s == nil || v == nil:
 		return v
-	case isPassword(s):
+	case schema.IsPassword(s):
 		return immutability.Redacted
 	}
 	switch v := v.(type) {
 	case map[string]any:
 		out := make(map[string]any, len(v))
 		for name, member := range v {
-			out[name] = hidePasswords(below(s, name), member)
+			out[name] = hidePasswords(schema.Below(s, name), member)
 		}
 		return out
 	case []any:
 		out := make([]any, len(v))
 		for i, item := range v {
-			out[i] = hidePasswords(below(s, i), item)
+			out[i] = hidePasswords(schema.Below(s, i), item)
 		}
 		return out
 	}

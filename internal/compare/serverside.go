@@ -82,7 +82,7 @@ func emptied(s *spec.Schema, newVal, oldVal side, steps []any) [][]any {
 		}
 		var list [][]any
 		for _, name := range slices.Sorted(maps.Keys(is)) {
-			if member := below(s, name); member != nil && (len(steps) > 0 || name != "metadata") {
+			if member := schema.Below(s, name); member != nil && (len(steps) > 0 || name != "metadata") {
 				list = append(list, emptied(member, newVal.at(name), oldVal.at(name), append(slices.Clone(steps), name))...)
 			}
 		}

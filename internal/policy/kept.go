@@ -4,10 +4,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/google/cel-go/common"
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/operators"
-	"github.com/google/cel-go/parser"
+
+	"github.com/fieldlock/fieldlock/internal/celexpr"
 )
 
 // An update of an object leaves its status, uid and time of creation as they are: the server keeps them, whatever the
@@ -29,22 +29,18 @@ const maxAtoms = 8
 // dropKept returns an expression without those of its conjuncts that are true because nothing of what they read changes;
 // "true" where none is left.
 func dropKept(text string) string {
-	p, err := parser.NewParser(parser.EnableOptionalSyntax(true))
+	all, err := celexpr.Parse(text)
 	if err != nil {
-		return text
-	}
-	parsed, errs := p.Parse(common.NewTextSource(text))
-	if errs != nil && len(errs.GetErrors()) > 0 {
 		return text
 	}
 	var rest []string
 	dropped := false
-	for _, x := range conjuncts(parsed.Expr()) {
+	for _, x := range conjuncts(all) {
 		if readsKeptOnly(x) && alwaysTrue(x) {
 			dropped = true
 			continue
 		}
-		part, err := parser.Unparse(x, nil)
+		part, err := celexpr.Print(x)
 		if err != nil {
 			return text
 		}
@@ -69,7 +65,7 @@ func conjuncts(x ast.Expr) []ast.Expr {
 // readsKeptOnly reports whether all that x reads of the two objects is kept, and x reads no variable of the policy.
 func readsKeptOnly(x ast.Expr) bool {
 	var list []read
-	collect(x, false, &list)
+	collect(x, &list)
 	return !slices.ContainsFunc(list, func(r read) bool {
 		switch r.root {
 		case "object", "oldObject":
@@ -183,11 +179,11 @@ func textOf(x ast.Expr) string {
 	fac := ast.NewExprFactory()
 	renamed := fac.CopyExpr(x)
 	ast.PostOrderVisit(renamed, ast.NewExprVisitor(func(x ast.Expr) {
-		if x.Kind() == ast.IdentKind && x.AsIdent() == "oldObject" {
+		if celexpr.IsIdent(x, "oldObject") {
 			x.SetKindCase(fac.NewIdent(x.ID(), "object"))
 		}
 	}))
-	text, err := parser.Unparse(renamed, nil)
+	text, err := celexpr.Print(renamed)
 	if err != nil {
 		return ""
 	}

@@ -4,12 +4,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/google/cel-go/common"
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/operators"
 	"github.com/google/cel-go/common/types"
-	"github.com/google/cel-go/parser"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
+
+	"github.com/fieldlock/fieldlock/internal/celexpr"
 )
 
 // read is one place of an expression that reads a variable, or a field of it as far as the names of fields are written in
@@ -23,51 +23,34 @@ type read struct {
 // readsOf lists what an expression reads, macros unexpanded. ok is false for text that does not parse. A name that a macro
 // declares is listed like a variable, if it has the name of one: too much is read then, never too little.
 func readsOf(text string) (list []read, ok bool) {
-	p, err := parser.NewParser(parser.EnableOptionalSyntax(true))
+	x, err := celexpr.Parse(text)
 	if err != nil {
 		return nil, false
 	}
-	parsed, errs := p.Parse(common.NewTextSource(text))
-	if errs != nil && len(errs.GetErrors()) > 0 {
-		return nil, false
-	}
-	collect(parsed.Expr(), false, &list)
+	collect(x, &list)
 	return list, true
 }
 
-// collect adds what x reads. tests is set below has() and comparisons with null.
-func collect(x ast.Expr, tests bool, list *[]read) {
-	if r, ok := chain(x, list); ok {
-		r.tests = tests
-		*list = append(*list, r)
-		return
-	}
-	switch x.Kind() {
-	case ast.CallKind:
-		call := x.AsCall()
-		tests := call.FunctionName() == operators.Has || comparesNull(call)
-		if call.IsMemberFunction() {
-			collect(call.Target(), false, list)
+// collect adds what x reads.
+func collect(x ast.Expr, list *[]read) {
+	celexpr.Visit(x, func(x ast.Expr) bool {
+		if r, ok := chain(x, list); ok {
+			*list = append(*list, r)
+			return false
 		}
-		for _, arg := range call.Args() {
-			collect(arg, tests, list)
+		if x.Kind() != ast.CallKind || x.AsCall().FunctionName() != operators.Has && !comparesNull(x.AsCall()) {
+			return true
 		}
-	case ast.SelectKind:
-		collect(x.AsSelect().Operand(), false, list)
-	case ast.ListKind:
-		for _, element := range x.AsList().Elements() {
-			collect(element, false, list)
+		for _, arg := range x.AsCall().Args() {
+			if r, ok := chain(arg, list); ok {
+				r.tests = true
+				*list = append(*list, r)
+				continue
+			}
+			collect(arg, list)
 		}
-	case ast.MapKind:
-		for _, e := range x.AsMap().Entries() {
-			collect(e.AsMapEntry().Key(), false, list)
-			collect(e.AsMapEntry().Value(), false, list)
-		}
-	case ast.StructKind:
-		for _, f := range x.AsStruct().Fields() {
-			collect(f.AsStructField().Value(), false, list)
-		}
-	}
+		return false
+	})
 }
 
 // comparesNull reports whether a call is == null or != null.
@@ -106,7 +89,7 @@ func chain(x ast.Expr, list *[]read) (r read, ok bool) {
 			return r, true
 		}
 		r.append("")
-		collect(index, false, list)
+		collect(index, list)
 		return r, true
 	}
 	return read{}, false

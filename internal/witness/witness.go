@@ -73,8 +73,8 @@ func (k *Kind) search(h Hole) (*way, *candidate) {
 		if w.loose != nil {
 			w.keeps = w.loose
 		}
-		if w.starts = append(w.staged(), w.inSteps()...); len(w.starts) > 0 {
-			if found := w.find(stagedEffort); found != nil {
+		if w.starts = w.inSteps(); len(w.starts) > 0 {
+			if found := w.find(stepsEffort); found != nil {
 				return w, found
 			}
 		}
@@ -242,11 +242,6 @@ func (w *way) differences(s *sequence) []edit {
 			if len(edits) >= manyEdits {
 				return edits[:manyEdits]
 			}
-			for _, g := range v.goalsOf(s.objects[last], r, false) {
-				if touches(g, target) {
-					edits = append(edits, s.reach(g, last, 0)...)
-				}
-			}
 			for _, node := range expand(s.objects[last], v.Schema, nil, patternOf(r.SchemaPath)) {
 				if !node.starts(target) && !target.starts(node) {
 					continue
@@ -274,11 +269,6 @@ func meets(pattern []string, p path) bool {
 		}
 	}
 	return true
-}
-
-// touches reports whether g changes something at, below or above target.
-func touches(g goal, target path) bool {
-	return slices.ContainsFunc(slices.Concat(g.self, g.old), func(c change) bool { return c.path.starts(target) || target.starts(c.path) })
 }
 
 // shrink removes what a sequence without problems does not need: properties, keys and items, from all objects at once
