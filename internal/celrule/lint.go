@@ -14,7 +14,6 @@ import (
 
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/internal/celexpr"
-	"github.com/fieldlock/fieldlock/internal/lint"
 	"github.com/fieldlock/fieldlock/internal/rule"
 	"github.com/fieldlock/fieldlock/internal/schema"
 )
@@ -211,7 +210,7 @@ func (a *auditor) throughField(l *schema.Location) []Hole {
 	if l.Required || l.Schema.Default != nil {
 		how, canRequire = "set "+displayPath(l)+" to null", false
 	}
-	what := "bring it back with other values of " + lint.Enumerate(h.Fields)
+	what := "bring it back with other values of " + rule.Enumerate(h.Fields)
 	id := rule.CELOptionalParent
 	if slices.Contains(h.Fields, displayPath(l)) {
 		id, what = rule.CELUnsetThenSet, "set another value, because CEL runs no rule on an absent field"
@@ -239,7 +238,7 @@ func (a *auditor) throughKey(l, in *schema.Location) []Hole {
 	}
 	h.name(rule.CELRenamableKey, l)
 	h.Fix = keepKeys(l)
-	h.Message = "an update can remove a key and the next one can add it with other values of " + lint.Enumerate(h.Fields)
+	h.Message = "an update can remove a key and the next one can add it with other values of " + rule.Enumerate(h.Fields)
 	if h.Fix != nil {
 		h.Message += fmt.Sprintf("; if keys are to stay, add to %s the rule %s", displayPath(l), h.Fix.AddRules[0]["rule"])
 	}
@@ -315,7 +314,7 @@ func (a *auditor) throughUnknown() []Hole {
 			continue
 		}
 		h.name(rule.CELUnknownKeys, l)
-		on := lint.Enumerate(h.Fields)
+		on := rule.Enumerate(h.Fields)
 		h.Message = fmt.Sprintf("the CEL rule on %s lets an update replace unknown fields by as many others, "+
 			"because CEL compares an unknown field only where both sides have it: "+
 			"declare the fields, or lock %s with %s and check it by webhook or policy", on, on, schema.KeyImmutable)

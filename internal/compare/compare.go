@@ -100,7 +100,8 @@ func Check(in Input, o Options) (*Report, error) {
 	c.fail(newSet.Errs...)
 	c.fail(c.kinds.errs...)
 	c.report.Warnings = append(append(c.report.Warnings, in.Warnings...), c.kinds.warnings...)
-	c.report.Warnings = append(c.report.Warnings, repeatedKeys(slices.Concat(in.NewSchemas.Repeated, newSet.Repeated), slices.Concat(in.OldSchemas.Repeated, oldSet.Repeated))...)
+	newRepeats, oldRepeats := slices.Concat(in.NewSchemas.Repeated, newSet.Repeated), slices.Concat(in.OldSchemas.Repeated, oldSet.Repeated)
+	c.report.Warnings = append(c.report.Warnings, repeatedKeys(newRepeats, oldRepeats)...)
 	for _, p := range newSet.Patches {
 		if was := becamePatch(p, newSet, oldSet); was != nil {
 			c.report.Unknown = append(c.report.Unknown, Remark{subject(p.Object, ""), "", fmt.Sprintf(
@@ -129,8 +130,9 @@ func Check(in Input, o Options) (*Report, error) {
 	return c.report, nil
 }
 
-// becamePatch returns an object of OLD that is no longer in its file in NEW, and that a patch of NEW may have been; nil for
-// none. Another copy of the object in NEW tells nothing, and a patch that OLD has too was none.
+// becamePatch returns an object of OLD that NEW no longer has in the same file and may have turned into the patch p; nil if
+// there is no such object. Copies of the object in other files do not matter. A patch that OLD has too did not come from an
+// object.
 func becamePatch(p manifest.Patch, newSet, oldSet *manifest.Set) *manifest.Object {
 	if slices.ContainsFunc(oldSet.Patches, func(old manifest.Patch) bool { return old.ID == p.ID && jsonvalue.Equal(old.Value(), p.Value()) }) {
 		return nil
@@ -196,28 +198,29 @@ func (c *checker) compareAll(pairs []pair) {
 
 // add adds a verdict to the report.
 func (c *checker) add(r *printer, p pair, v *verdict) {
-	replaced := v.replacement != nil && v.replacement.requested && v.replacement.harmless()
-	for i := range v.breaches {
-		violation := r.violation(p.new, &v.breaches[i])
+	replaced := v.replacement != nil && v.replacement.Requested && v.replacement.harmless()
+	for i := range v.violations {
+		violation := &v.violations[i]
+		r.complete(violation, p.new)
 		violation.addOld(p.new, cmp.Or(p.old, v.old))
 		violation.Replaced = replaced
-		c.report.Violations = append(c.report.Violations, violation)
+		c.report.Violations = append(c.report.Violations, *violation)
 	}
 	c.report.MoreViolations += v.more
 	if v.more > 0 {
 		c.report.Warnings = append(c.report.Warnings, fmt.Sprintf("%s %s has %d more violations than are listed", p.new.Kind, p.new, v.more))
 	}
 	for _, u := range v.unknown {
-		c.report.Unknown = append(c.report.Unknown, Remark{subject(p.new, u.path), u.path, u.message})
+		u.Subject = subject(p.new, u.Path)
+		c.report.Unknown = append(c.report.Unknown, u)
 	}
 	for _, n := range v.notes {
-		c.report.Notes = append(c.report.Notes, Remark{subject(p.new, n.path), n.path, n.message})
+		n.Subject = subject(p.new, n.Path)
+		c.report.Notes = append(c.report.Notes, n)
 	}
-	if v.replacement != nil {
-		c.report.Replacements = append(c.report.Replacements, Replacement{
-			Subject: subject(p.new, ""), Cost: v.replacement.cost, Requested: v.replacement.requested, Message: v.replacement.message,
-			How: append([]string{}, v.replacement.how...),
-		})
+	if re := v.replacement; re != nil {
+		re.Subject, re.How = subject(p.new, ""), append([]string{}, re.How...)
+		c.report.Replacements = append(c.report.Replacements, *re)
 	}
 }
 
@@ -254,8 +257,8 @@ func (c *checker) fail(errs ...error) {
 	}
 }
 
-// covered returns the objects of set that a definition covers, and counts the others as skipped, unless they are among
-// those of OLD, which were counted before. old is nil for OLD itself.
+// covered returns the objects of set that a definition covers, and counts the others as skipped, except those that old has
+// too, which were counted before. old is nil if set is OLD.
 func (c *checker) covered(set, old *manifest.Set) []*manifest.Object {
 	before := map[manifest.ID]bool{}
 	if old != nil {
@@ -278,8 +281,8 @@ func (c *checker) covered(set, old *manifest.Set) []*manifest.Object {
 	return list
 }
 
-// failInvalid adds the error of an object that cannot be identified: in NEW, unless OLD has the very object. kubectl refuses
-// it, so in a directory of OLD it is not what a cluster has, and a change may repair it.
+// failInvalid adds the error of an object of NEW that cannot be identified, unless OLD has an equal object. In a directory of
+// OLD such an object is not an error: kubectl refuses it, so no cluster has it, and a change may repair it.
 func (c *checker) failInvalid(o *manifest.Object, old *manifest.Set) {
 	switch {
 	case old == nil && o.Path != "":

@@ -125,8 +125,8 @@ func (k *kinds) builtinOf(o *manifest.Object) *builtin.Kind {
 	return kind
 }
 
-// unknownVersion returns the error for an object whose kind is defined in other versions only, nil where one covers it. A
-// CRD that only OLD has is no mistake of NEW: its successor can come from another source, with new versions.
+// unknownVersion returns an error if the kind of an object is defined, but not in the object's version. A CRD that only OLD
+// has does not count: its successor can come from another source, with new versions.
 func (k *kinds) unknownVersion(o *manifest.Object) error {
 	if k.builtinOf(o) != nil {
 		return nil
@@ -172,8 +172,8 @@ func (k *kinds) addDocument(d *openapi.Document, onlyOld bool) {
 	}
 }
 
-// sameDefaults reports whether an object that is the same on both sides gets the same defaults there: the values of a chart
-// get those of its values.yaml, which can change.
+// sameDefaults reports whether both sides give an object the same defaults. The defaults of a chart's values are in its
+// values.yaml, which can change.
 func (k *kinds) sameDefaults(o *manifest.Object) bool {
 	return o.Kind != "" || jsonvalue.Equal(k.defaults.new, k.defaults.old)
 }

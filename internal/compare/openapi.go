@@ -1,16 +1,13 @@
 package compare
 
 import (
-	"fmt"
 	"maps"
 	"strings"
 	"sync"
 
-	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/openapi"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/schema"
-	"github.com/fieldlock/fieldlock/internal/shell"
 	"github.com/fieldlock/fieldlock/internal/tool"
 )
 
@@ -75,29 +72,29 @@ func (d *openDefinition) judge(p pair) (verdict, error) {
 	if p.new.Kind == "" {
 		newObj, oldObj = mergeValues(newObj, d.defaults.new), mergeValues(oldObj, d.defaults.old)
 	}
-	if err := d.laws.check(&v, newObj, oldObj, newObj, func(b *breach, _ *immutability.Violation) { d.place(b) }); err != nil {
+	if err := d.laws.check(&v, newObj, oldObj, newObj, d.place); err != nil {
 		return v, p.new.Mistake("", "the CEL rules of its schema cannot be run: %v", err)
 	}
-	if len(v.breaches)+v.more > 0 {
+	if len(v.violations)+v.more > 0 {
 		v.replacement = d.replacement(p)
 	}
 	return v, nil
 }
 
-// place adds where the lock or rule of a breach is.
-func (d *openDefinition) place(b *breach) {
-	b.file, b.line, b.onlyOld = d.File, d.Position(d.ref, b.schemaPath).Line, d.onlyOld
+// place adds where the lock or rule of a violation is.
+func (d *openDefinition) place(b *Violation) {
+	b.LockFile, b.LockLine, b.OnlyOld = d.File, d.Position(d.ref, b.SchemaPath).Line, d.onlyOld
 }
 
 // replacement returns what replacing a refused object costs, which nobody knows.
-func (d *openDefinition) replacement(p pair) *replacement {
-	r := &replacement{cost: CostUnknown, message: costMessages[CostUnknown], how: []string{"keep the old values of the locked fields"}}
+func (d *openDefinition) replacement(p pair) *Replacement {
+	r := &Replacement{Cost: CostUnknown, Message: costMessages[CostUnknown], How: []string{keepOldValues}}
 	if p.new.Kind == "" {
-		r.message = "what is lost depends on what is deployed with these values"
+		r.Message = "what is lost depends on what is deployed with these values"
 		return r
 	}
-	r.requested = tool.Requested(p.new.Document.Object)
-	r.how = append(r.how, fmt.Sprintf("kubectl delete %s %s && kubectl apply -f %s", shell.Quote(kindArgument(p.new)), kubectlName(p.new), manifest.Argument(p.new.Document.File)))
+	r.Requested = tool.Requested(p.new.Document.Object)
+	r.How = append(r.How, recreate(kindArgument(p.new), p.new))
 	return r
 }
 
