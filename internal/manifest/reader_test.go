@@ -196,7 +196,7 @@ func TestSchemas(t *testing.T) {
 		"circle.json": `{"openapi": "3.0.0", "components": {"schemas": {"Node": {"type": "object", "x-kubernetes-group-version-kind": [{"group": "example.com", "version": "v1", "kind": "Node"}],
 			"properties": {"next": {"$ref": "#/components/schemas/Node"}, "v": {"type": "string", "x-kubernetes-immutable": true}}}}}}`,
 		"policy.yaml": "apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingAdmissionPolicy\nmetadata: {name: a}\n",
-		"twice.yaml": "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nkind: Widget\nmetadata: {name: a}\nmetadata: {name: b}\n"})
+		"twice.yaml":  "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nkind: Widget\nmetadata: {name: a}\nmetadata: {name: b}\n"})
 	for _, c := range []struct {
 		name, stdin, args string
 		kinds             []string // of the schemas, all as CRDs

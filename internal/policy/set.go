@@ -124,6 +124,10 @@ func (s *Set) addPolicy(e entry, name string, paramKinds map[string]bool) {
 	if !slices.ContainsFunc(expressions(p.ValidatingAdmissionPolicy), readsOld) {
 		return
 	}
+	if p.Spec.MatchConstraints == nil {
+		s.warn(e, "the policy %s has no matchConstraints, and does not count", name)
+		return
+	}
 	if kind := p.Spec.ParamKind; kind != nil {
 		paramKinds[kind.APIVersion+" "+kind.Kind] = true
 	}

@@ -114,13 +114,35 @@ func (r *run) bound() {
 	if !ok {
 		return
 	}
-	var list []verdict
 	for _, param := range params {
-		list = append(list, r.with(newObj, oldObj, m, param))
+		for _, namespace := range r.namespaces() {
+			if on := param.and(namespace.sides); on.any() {
+				v := r.with(&state{newObj, oldObj, m, param, namespace.Document})
+				v.on = on
+				r.add(&v)
+			}
+		}
 	}
-	for i := range list {
-		r.add(&list[i])
+}
+
+// namespaces returns the manifests of the object's namespace, which can differ between the sides; one without a document
+// where there is none.
+func (r *run) namespaces() []entry {
+	if r.u.Namespaced {
+		if known := r.s.namespace(namespaceOf(r.u.New), r.sides); len(known) > 0 {
+			return known
+		}
 	}
+	return []entry{{sides: r.sides}}
+}
+
+// state is what one run of a policy sees: both objects as the policy matches them, its parameter, and the manifest of the
+// namespace, nil for none.
+type state struct {
+	newObj, oldObj map[string]any
+	match          match
+	param          param
+	namespace      *Document
 }
 
 // params returns the parameters with which the policy runs, a nil one for null. ok is false where it does not run.
@@ -178,35 +200,35 @@ type refused struct {
 
 // with runs the policy with one parameter. Where defaults are not known, it runs again with one more of the states that the
 // server can have.
-func (r *run) with(newObj, oldObj map[string]any, m match, param param) verdict {
-	v := r.once(newObj, oldObj, m, param)
-	v.on = param.sides
+func (r *run) with(s *state) verdict {
+	v := r.once(s)
 	if r.u.Defaulted && v.reason == "" {
-		filledNew, filledOld := fill(newObj, oldObj), fill(oldObj, newObj)
-		again := r.once(filledNew, filledOld, m, param)
+		filled := *s
+		filled.newObj, filled.oldObj = fill(s.newObj, s.oldObj), fill(s.oldObj, s.newObj)
+		again := r.once(&filled)
 		differs := len(again.refused) != len(v.refused)
 		failed := slices.ContainsFunc(v.refused, func(d refused) bool { return d.absent })
-		if differs || failed || len(v.refused) > 0 && r.readsAbsent(newObj, oldObj) {
+		if differs || failed || len(v.refused) > 0 && r.readsAbsent(s.newObj, s.oldObj) {
 			v.reason, v.refused = "defaults that the server fills in", nil
 		}
 	}
-	if param.missing {
+	if s.param.missing {
 		action := r.b.Spec.ParamRef.ParameterNotFoundAction
 		denies := action != nil && *action == admissionv1.DenyAction
 		if lacking := "parameters that are not among the manifests"; denies && len(v.refused) == 0 || !denies && len(v.refused) > 0 {
 			v.reason, v.refused = lacking, nil
 		}
 	}
-	if m.answer == maybe && (len(v.refused) > 0 || v.reason != "") {
-		v.refused, v.reason = nil, m.reason
+	if s.match.answer == maybe && (len(v.refused) > 0 || v.reason != "") {
+		v.refused, v.reason = nil, s.match.reason
 	}
 	return v
 }
 
 // once runs the policy once.
-func (r *run) once(newObj, oldObj map[string]any, m match, param param) verdict {
+func (r *run) once(s *state) verdict {
 	p := r.p.program
-	in := r.input(newObj, oldObj, m, param)
+	in := r.input(s)
 	matched := p.matchesConditions(*in)
 	switch {
 	case matched.answer == no:
@@ -276,21 +298,21 @@ func (r *run) failed(err error) []refused {
 }
 
 // input collects what the expressions see.
-func (r *run) input(newObj, oldObj map[string]any, m match, param param) *input {
+func (r *run) input(s *state) *input {
 	attributes := r.u.attributes(r.u.resource(), r.u.kind())
-	versioned := r.u.version(newObj, oldObj, attributes, m.kind)
-	in := &input{attributes: versioned, match: m, params: param.Object, knowledge: knowledge{
-		variables: r.p.program.variables, noParams: param.missing, live: r.u.Live,
-		kept: r.u.Defaulted || !has(newObj, []string{"status"}), // without a subresource, a manifest can change it
-	}}
+	in := &input{
+		attributes: r.u.version(s.newObj, s.oldObj, attributes, s.match.kind), match: s.match, params: s.param.Object,
+		knowledge: knowledge{
+			variables: r.p.program.variables, noParams: s.param.missing, live: r.u.Live,
+			kept: r.u.Defaulted || !has(s.newObj, []string{"status"}), // without a subresource, a manifest can change it
+		},
+	}
 	if r.u.Namespaced {
-		name := namespaceOf(r.u.New)
 		in.namespace = &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: r.u.namespace()}}
-		known := r.s.namespace(name, r.sides)
-		in.knowledge.noNamespace, in.knowledge.noObject = name == "", len(known) == 0
-		if len(known) > 0 {
-			in.namespace.Labels, in.namespace.Annotations = labelsOf(known[0].Object), annotationsOf(known[0].Object)
-			in.namespace.Labels[corev1.LabelMetadataName] = name
+		in.knowledge.noNamespace, in.knowledge.noObject = namespaceOf(r.u.New) == "", s.namespace == nil
+		if s.namespace != nil {
+			in.namespace.Labels, in.namespace.Annotations = labelsOf(s.namespace.Object), annotationsOf(s.namespace.Object)
+			in.namespace.Labels[corev1.LabelMetadataName] = in.namespace.Name
 		}
 	}
 	return in

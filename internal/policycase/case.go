@@ -31,6 +31,9 @@ type Case struct {
 	BindingIn string `json:"bindingIn"`
 	// NewPolicy is the spec of the policy in NEW, where it differs.
 	NewPolicy map[string]any `json:"newPolicy"`
+	// OldManifests and NewManifests are further documents of one side.
+	OldManifests []map[string]any `json:"oldManifests"`
+	NewManifests []map[string]any `json:"newManifests"`
 	// Manifests are further documents of both sides. The cluster has them, and those of Cluster too.
 	Manifests []map[string]any `json:"manifests"`
 	Cluster   []map[string]any `json:"cluster"`
@@ -149,6 +152,12 @@ func (c *Case) Documents() []policy.Document {
 	add(c.binding(), c.BindingIn)
 	for _, obj := range c.Manifests {
 		add(obj, "")
+	}
+	for _, obj := range c.OldManifests {
+		add(obj, "old")
+	}
+	for _, obj := range c.NewManifests {
+		add(obj, "new")
 	}
 	return policy.Sides(news, olds)
 }
