@@ -34,6 +34,28 @@ type program struct {
 
 	mutex      sync.Mutex
 	conditions map[string]cel.ConditionEvaluator // by their texts
+
+	read, changing sync.Map // by expression: its reads; what of it can change
+}
+
+// reads is readsOf, once for each text.
+func (p *program) reads(text string) []read {
+	if known, ok := p.read.Load(text); ok {
+		return known.([]read)
+	}
+	list, _ := readsOf(text) // one that does not parse does not compile either, and never runs
+	p.read.Store(text, list)
+	return list
+}
+
+// withoutKept is dropKept, once for each text.
+func (p *program) withoutKept(text string) string {
+	if known, ok := p.changing.Load(text); ok {
+		return known.(string)
+	}
+	rest := dropKept(text)
+	p.changing.Store(text, rest)
+	return rest
 }
 
 func newProgram(p *admissionv1.ValidatingAdmissionPolicy) *program {
@@ -157,7 +179,7 @@ func (p *program) outcomes(texts []string, in *input, budget int64) ([]outcome, 
 	unknown := func(text string) bool { return in.knowledge.lacks(text) != "" }
 	for i, text := range texts {
 		if in.knowledge.kept && in.knowledge.lacks(text) != "" {
-			text = dropKept(text)
+			text = p.withoutKept(text)
 		}
 		if outcomes[i].reason = in.knowledge.lacks(text); outcomes[i].reason == "" {
 			known[i] = condition(text)

@@ -139,7 +139,7 @@ func readsOld(text string) bool {
 
 // knowledge is what the manifests lack for one update.
 type knowledge struct {
-	variables map[string]string // expressions of the policy's variables
+	*program // whose expressions are asked about
 
 	noNamespace bool // the name of the namespace is not known
 	noObject    bool // its manifest is not there
@@ -159,10 +159,7 @@ var onlyServer = [...][]string{
 func (k *knowledge) lacks(text string) string { return k.lacking(text, map[string]bool{}) }
 
 func (k *knowledge) lacking(text string, seen map[string]bool) string {
-	list, ok := readsOf(text)
-	if !ok {
-		return ""
-	}
+	list := k.reads(text)
 	for i := range list {
 		if reason := k.of(&list[i], seen); reason != "" {
 			return reason

@@ -303,7 +303,7 @@ func (r *run) input(s *state) *input {
 	in := &input{
 		attributes: r.u.version(s.newObj, s.oldObj, attributes, s.match.kind), match: s.match, params: s.param.Object,
 		knowledge: knowledge{
-			variables: r.p.program.variables, noParams: s.param.missing, live: r.u.Live,
+			program: r.p.program, noParams: s.param.missing, live: r.u.Live,
 			kept: r.u.Defaulted || !has(s.newObj, []string{"status"}), // without a subresource, a manifest can change it
 		},
 	}
@@ -393,8 +393,7 @@ func (r *run) note(text string) {
 // readsAbsent reports whether a validation reads a field that both objects leave out.
 func (r *run) readsAbsent(newObj, oldObj map[string]any) bool {
 	for _, text := range expressions(r.p.ValidatingAdmissionPolicy) {
-		list, _ := readsOf(text)
-		for _, read := range list {
+		for _, read := range r.p.program.reads(text) {
 			names := read.names()
 			if (read.root == "object" || read.root == "oldObject") && len(names) > 0 && !free[names[0]] && !has(newObj, names) && !has(oldObj, names) {
 				return true
