@@ -96,6 +96,16 @@ func (c *checker) addPolicies(v *verdict, p pair, u *policy.Update) {
 	}
 }
 
+// guarded reports whether a policy is for the update of a custom resource.
+func (c *checker) guarded(d *crdDefinition, p pair) bool {
+	if c.policies == nil || !d.covers(p.new.APIVersion) || !d.covers(p.old.APIVersion) {
+		return false
+	}
+	u := d.request(p)
+	u.New, u.Old = p.new.Value(), p.old.Value() // labels and names are as written
+	return c.policies.Matches(u)
+}
+
 // builtinUpdate returns the update of a built-in object as policies see it, in the version of NEW.
 func builtinUpdate(kind *builtin.Kind, p pair) *policy.Update {
 	u := &policy.Update{Group: kind.Group, Kind: kind.Kind, Plural: kind.Plural, Namespaced: kind.Namespaced, Versions: kind.Versions, Defaulted: true}
@@ -117,11 +127,7 @@ func builtinUpdate(kind *builtin.Kind, p pair) *policy.Update {
 
 // update returns the update of a custom resource as policies see it, in the version of NEW.
 func (d *crdDefinition) update(p pair) (*policy.Update, error) {
-	version := d.version(p.new.APIVersion)
-	u := &policy.Update{Group: d.crd.Group, Version: version.Name, Kind: d.crd.Kind, Plural: d.crd.Plural, Namespaced: d.crd.Scope != "Cluster"}
-	for _, v := range d.crd.Versions {
-		u.Versions = append(u.Versions, v.Name)
-	}
+	u := d.request(p)
 	in := func(name string) (newObj, oldObj map[string]any, err error) {
 		version, _ := d.crd.Version(name)
 		if newObj, err = d.prepare(version, p.new); err != nil {
@@ -130,7 +136,7 @@ func (d *crdDefinition) update(p pair) (*policy.Update, error) {
 		oldObj, err = d.prepare(version, p.old, d.storage(version)...)
 		return newObj, oldObj, err
 	}
-	newObj, oldObj, err := in(version.Name)
+	newObj, oldObj, err := in(u.Version)
 	if err != nil {
 		return nil, err
 	}
@@ -144,6 +150,18 @@ func (d *crdDefinition) update(p pair) (*policy.Update, error) {
 		return of(newObj, as), of(oldObj, as), err == nil
 	}
 	return u, nil
+}
+
+// request is update without the objects.
+func (d *crdDefinition) request(p pair) *policy.Update {
+	u := &policy.Update{Group: d.crd.Group, Kind: d.crd.Kind, Plural: d.crd.Plural, Namespaced: d.crd.Scope != "Cluster"}
+	u.Version = d.version(p.new.APIVersion).Name
+	for _, v := range d.crd.Versions {
+		if v.Served {
+			u.Versions = append(u.Versions, v.Name)
+		}
+	}
+	return u
 }
 
 // of returns obj with the apiVersion of u.

@@ -89,6 +89,10 @@ func TestPolicies(t *testing.T) {
 		if warned := row.name == "malformed"; warned != slices.ContainsFunc(r.Warnings, func(w string) bool { return strings.Contains(w, "cannot be read") }) {
 			t.Errorf("%s: warnings %q", row.name, r.Warnings)
 		}
+		free := slices.ContainsFunc(r.Warnings, func(w string) bool { return strings.Contains(w, "may change freely") })
+		if guarded := row.name != "not bound" && row.name != "malformed" && row.name != "a ConfigMap"; free == guarded && row.newW != row.oldW {
+			t.Errorf("%s: warnings %q", row.name, r.Warnings)
+		}
 	}
 }
 

@@ -73,6 +73,18 @@ func (s *Set) Check(u *Update) Verdict {
 	return v
 }
 
+// Matches reports whether a policy of s is for an update, or may be.
+func (s *Set) Matches(u *Update) bool {
+	if s == nil || exempt(u) {
+		return false
+	}
+	return slices.ContainsFunc(s.policies, func(p *boundPolicy) bool {
+		return s.matches(p.Spec.MatchConstraints, u, p.sides).answer != no && slices.ContainsFunc(p.bindings, func(b *binding) bool {
+			return s.matches(b.Spec.MatchResources, u, p.and(b.sides)).answer != no
+		})
+	})
+}
+
 // run is a policy with one binding on one update.
 type run struct {
 	s *Set
