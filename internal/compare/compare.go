@@ -14,6 +14,7 @@ import (
 	"github.com/fieldlock/fieldlock/internal/accept"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/manifest"
+	"github.com/fieldlock/fieldlock/internal/policy"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
@@ -95,6 +96,7 @@ func Check(in Input, o Options) (*Report, error) {
 	for _, p := range newSet.Patches {
 		c.kinds.identify(p.Object)
 	}
+	c.policies = newPolicies(c.kinds, slices.Concat(in.NewSchemas.Objects, newSet.Objects), slices.Concat(in.OldSchemas.Objects, oldSet.Objects))
 	c.fail(in.Errs...)
 	if newSet.Unrendered != nil { // one error is enough for the templates of both sides
 		oldSet.Errs = slices.DeleteFunc(oldSet.Errs, func(err error) bool { return err == oldSet.Unrendered })
@@ -102,7 +104,7 @@ func Check(in Input, o Options) (*Report, error) {
 	c.fail(oldSet.Errs...)
 	c.fail(newSet.Errs...)
 	c.fail(c.kinds.errs...)
-	c.report.Warnings = append(append(c.report.Warnings, in.Warnings...), c.kinds.warnings...)
+	c.report.Warnings = append(c.report.Warnings, slices.Concat(in.Warnings, c.kinds.warnings, c.policies.Warnings())...)
 	newRepeats, oldRepeats := slices.Concat(in.NewSchemas.Repeated, newSet.Repeated), slices.Concat(in.OldSchemas.Repeated, oldSet.Repeated)
 	c.report.Warnings = append(c.report.Warnings, repeatedKeys(newRepeats, oldRepeats)...)
 	for _, p := range newSet.Patches {
@@ -240,8 +242,9 @@ func (r *Report) finish(strict bool) {
 // checker is one run of Check.
 type checker struct {
 	Options
-	kinds  *kinds
-	report *Report
+	kinds    *kinds
+	policies *policy.Set
+	report   *Report
 }
 
 // fail adds errors to the report.

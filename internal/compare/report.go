@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"reflect"
 	"strings"
@@ -63,8 +64,9 @@ type Violation struct {
 	OldLine int    `json:"oldLine,omitempty"`
 
 	Path            string          `json:"path"`
-	Lock            string          `json:"lock"`           // a lock of the contract, "incomparable" or "rule"
-	Rule            string          `json:"rule,omitempty"` // text of the CEL rule
+	Lock            string          `json:"lock"`             // a lock of the contract, "incomparable" or "rule"
+	Rule            string          `json:"rule,omitempty"`   // text of the CEL rule
+	Policy          string          `json:"policy,omitempty"` // that refuses: the names of a ValidatingAdmissionPolicy and its binding, "policy/binding"
 	SchemaPath      string          `json:"schemaPath,omitempty"`
 	Old             json.RawMessage `json:"old,omitempty"`
 	New             json.RawMessage `json:"new,omitempty"`
@@ -191,8 +193,12 @@ func (v *Violation) addOld(newObj, oldObj *manifest.Object) {
 func (r *printer) complete(v *Violation, o *manifest.Object) {
 	v.Subject = subject(o, v.Path)
 	if v.OnlyOld {
-		v.Message += "; only OLD has this lock: the change drops it and breaks it at once, so keep the lock, or accept the change in " +
-			manifest.AcceptFile
+		what := "lock"
+		if v.Policy != "" {
+			what = "policy"
+		}
+		v.Message += fmt.Sprintf("; only OLD has this %s: the change drops it and breaks it at once, so keep the %s, or accept the change in %s",
+			what, what, manifest.AcceptFile)
 	}
 	if isSecret(o) {
 		if len(v.Differences) > 0 && v.LockFile != "" { // the message of a CRD's lock lists them

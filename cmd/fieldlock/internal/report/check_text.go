@@ -78,7 +78,7 @@ func writeViolation(w io.Writer, v *compare.Violation, p Palette) {
 	for _, line := range changes(v, p) {
 		fmt.Fprintf(w, "      %s\n", line)
 	}
-	if v.OnlyOld {
+	if v.OnlyOld && v.Policy == "" { // the message of a policy says so
 		fmt.Fprintf(w, "      %s\n", p.Yellow("only OLD has this lock: the change drops it and breaks it at once"))
 	}
 	switch {

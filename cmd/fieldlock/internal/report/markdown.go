@@ -93,7 +93,7 @@ func whyCell(v *compare.Violation) string {
 	case v.Replaced:
 		text += "<br>not counted: " + replaced
 	}
-	if v.OnlyOld {
+	if v.OnlyOld && v.Policy == "" {
 		text += "<br>only OLD has this lock"
 	}
 	if v.EnforcedBy != "" {
