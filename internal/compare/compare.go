@@ -10,6 +10,7 @@ import (
 
 	"github.com/fieldlock/fieldlock/immutability/builtin"
 	"github.com/fieldlock/fieldlock/immutability/openapi"
+	"github.com/fieldlock/fieldlock/immutability/operators"
 	"github.com/fieldlock/fieldlock/internal/accept"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/manifest"
@@ -43,6 +44,8 @@ type Input struct {
 type Options struct {
 	// Builtin are the kinds that need no schema; nil for none.
 	Builtin *builtin.Kinds
+	// Operators is what is known of operators' webhooks; nil for nothing.
+	Operators *operators.Catalogue
 	// Strict makes an object of an unknown kind an error, and an unknown verdict a refusal.
 	Strict bool
 	// NoDefaults compares objects as they are written: neither pruned nor defaulted, and with null.
@@ -82,7 +85,7 @@ func Check(in Input, o Options) (*Report, error) {
 		kinds:   newKinds(slices.Concat(in.NewSchemas.CRDs, newSet.CRDs), slices.Concat(in.OldSchemas.CRDs, oldSet.CRDs), o),
 		report: &Report{
 			SkippedKinds: []SkippedKind{}, Violations: []Violation{}, Unknown: []Remark{}, Notes: []Remark{}, Replacements: []Replacement{},
-			Warnings: []string{}, Others: others(newSet.Others, oldSet.Others),
+			UncheckedKinds: []UncheckedKind{}, Warnings: []string{}, Others: others(newSet.Others, oldSet.Others),
 		},
 	}
 	c.kinds.addDocuments(in.NewSchemas.Documents, in.OldSchemas.Documents)
@@ -193,6 +196,7 @@ func (c *checker) compareAll(pairs []pair) {
 		if errs[i] != nil {
 			c.fail(errs[i])
 		}
+		c.countUnchecked(p)
 		c.add(r, p, &verdicts[i])
 	}
 	c.report.Checked = c.report.Created + c.report.Updated + c.report.Deleted

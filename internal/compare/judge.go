@@ -63,6 +63,9 @@ func (c *checker) judgeUpdate(p pair) (verdict, error) {
 		}
 		all.notes = append(all.notes, v.notes...)
 	}
+	for _, d := range c.kinds.byKind[groupKind{p.new.Group, p.new.Kind}] {
+		d.describedChanges(&all, p, c.kinds.operators != nil)
+	}
 	if !judged {
 		all.unknown = append(all.unknown, Remark{Path: "apiVersion", Message: fmt.Sprintf(
 			"the old object (%s:%d) is of %s, and no CRD has both versions", p.old.Document.File, p.old.Document.Position().Line, p.old.APIVersion)})

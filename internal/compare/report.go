@@ -20,17 +20,18 @@ import (
 // Report is the result of a check, with the JSON form that check -o json prints. Fields without a JSON name serve the
 // other formats.
 type Report struct {
-	Allowed        bool          `json:"allowed"`
-	Checked        int           `json:"checked"` // objects that some schema covers: updated, created, deleted
-	Skipped        int           `json:"skipped"`
-	SkippedKinds   []SkippedKind `json:"skippedKinds"`
-	Violations     []Violation   `json:"violations"` // by object in the order of NEW, then by path
-	Unknown        []Remark      `json:"unknown"`
-	Notes          []Remark      `json:"notes"`
-	Replacements   []Replacement `json:"replacements"`
-	Warnings       []string      `json:"warnings"`
-	MoreViolations int           `json:"moreViolations,omitempty"` // beyond the limit of a report
-	Errors         []Error       `json:"errors,omitempty"`
+	Allowed        bool            `json:"allowed"`
+	Checked        int             `json:"checked"` // objects that some schema covers: updated, created, deleted
+	Skipped        int             `json:"skipped"`
+	SkippedKinds   []SkippedKind   `json:"skippedKinds"`
+	Violations     []Violation     `json:"violations"` // by object in the order of NEW, then by path
+	Unknown        []Remark        `json:"unknown"`
+	Notes          []Remark        `json:"notes"`
+	Replacements   []Replacement   `json:"replacements"`
+	UncheckedKinds []UncheckedKind `json:"uncheckedKinds"`
+	Warnings       []string        `json:"warnings"`
+	MoreViolations int             `json:"moreViolations,omitempty"` // beyond the limit of a report
+	Errors         []Error         `json:"errors,omitempty"`
 
 	Updated, Created, Deleted int `json:"-"`
 	// Others is how many of the skipped documents are not objects.
@@ -76,6 +77,8 @@ type Violation struct {
 	Redacted        bool            `json:"redacted,omitempty"`
 	Accepted        bool            `json:"accepted,omitempty"`
 	AcceptedNew     bool            `json:"acceptedNew,omitempty"` // the change adds the acceptance
+	EnforcedBy      string          `json:"enforcedBy,omitempty"`  // the operator that refuses the update
+	Source          string          `json:"source,omitempty"`      // how that is known: the operator's function
 	Message         string          `json:"message"`
 
 	// Moved is set when OLD has the object in another file of its tree.

@@ -89,6 +89,9 @@ func writeViolation(w io.Writer, v *compare.Violation, p Palette) {
 	case v.Accepted:
 		fmt.Fprintf(w, "      %s\n", p.Green(Printable(acceptance(v))))
 	}
+	if v.EnforcedBy != "" {
+		fmt.Fprintf(w, "      %s\n", p.Dim(Printable("refused by "+v.EnforcedBy+": "+v.Source)))
+	}
 	if v.Owners != "" {
 		fmt.Fprintf(w, "      %s\n", p.Dim(Printable(v.Owners)))
 	}
@@ -170,6 +173,10 @@ func summary(r *compare.Report, p Palette) string {
 	if skipped := skippedText(r); skipped != "" {
 		text += "; skipped: " + skipped
 	}
+	unchecked, kinds := uncheckedText(r)
+	if unchecked > 0 {
+		text += "; nothing is known about updates of " + kinds + ", whose operators may refuse more"
+	}
 	if n := len(r.Unknown); n > 0 {
 		text += "; " + Count(n, "unknown verdict")
 	}
@@ -180,10 +187,20 @@ func summary(r *compare.Report, p Palette) string {
 	switch {
 	case violations > 0:
 		return p.Red("✗") + " " + p.Bold(fmt.Sprintf("%s refused, %s", Count(refused, "object"), Count(violations, "violation"))) + ": " + text
-	case r.Updated == 0 || len(r.Errors) > 0:
+	case r.Updated <= unchecked || len(r.Errors) > 0:
 		return text
 	}
 	return p.Green("✓") + " no refused change: " + text
+}
+
+// uncheckedText counts the changed objects of kinds of which nothing is known, and names the kinds: "2 Foo, 1 Bar".
+func uncheckedText(r *compare.Report) (objects int, kinds string) {
+	names := make([]string, len(r.UncheckedKinds))
+	for i, k := range r.UncheckedKinds {
+		objects += k.Objects
+		names[i] = fmt.Sprintf("%d %s", k.Objects, Printable(k.Kind))
+	}
+	return objects, compare.Enumerate(names)
 }
 
 // skippedText names what was not checked: "2 Secret, 1 document that is not an object".

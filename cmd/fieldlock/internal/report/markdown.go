@@ -96,6 +96,9 @@ func whyCell(v *compare.Violation) string {
 	if v.OnlyOld && v.Policy == "" {
 		text += "<br>only OLD has this lock"
 	}
+	if v.EnforcedBy != "" {
+		text += "<br>" + markdownText("refused by "+v.EnforcedBy+": "+v.Source)
+	}
 	return text
 }
 
