@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
@@ -21,6 +22,9 @@ type Repository struct {
 	Root, Prefix string
 
 	shared yamldoc.Shared // what its trees have in common
+
+	format sync.Once
+	sha256 bool // its IDs are SHA-256, otherwise SHA-1
 }
 
 // Open finds the repository of the directory dir.
