@@ -21,6 +21,7 @@ var (
 	_ fs.ReadFileFS = (*FS)(nil)
 	_ fs.ReadDirFS  = (*FS)(nil)
 	_ fs.StatFS     = (*FS)(nil)
+	_ fs.ReadLinkFS = (*FS)(nil)
 )
 
 // FS is a tree as a file system. Links inside of the tree are followed, step by step as a system does; a link that leads out
@@ -195,6 +196,49 @@ func (f *FS) Stat(name string) (fs.FileInfo, error) {
 		return nil, err
 	}
 	return f.info(at, path.Base(name)), nil
+}
+
+// Lstat is Stat without following the last step of the name, if that is a link.
+func (f *FS) Lstat(name string) (fs.FileInfo, error) {
+	at, err := f.lresolve("lstat", name)
+	if err != nil {
+		return nil, err
+	}
+	return f.info(at, path.Base(name)), nil
+}
+
+// ReadLink returns the text of a link.
+func (f *FS) ReadLink(name string) (string, error) {
+	at, err := f.lresolve("readlink", name)
+	if err != nil {
+		return "", err
+	}
+	if f.tree.entries[at].kind != link {
+		return "", &fs.PathError{Op: "readlink", Path: name, Err: fs.ErrInvalid}
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	text, err := f.tree.readLink(at)
+	if err != nil {
+		return "", &fs.PathError{Op: "readlink", Path: name, Err: err}
+	}
+	return text, nil
+}
+
+// lresolve is resolve for all steps of a name but the last.
+func (f *FS) lresolve(op, name string) (string, error) {
+	if name == "." || !fs.ValidPath(name) {
+		return f.resolve(op, name)
+	}
+	dir, err := f.resolve(op, path.Dir(name))
+	if err != nil {
+		return "", err
+	}
+	at := path.Join(dir, path.Base(name))
+	if !f.has(at) {
+		return "", &fs.PathError{Op: op, Path: name, Err: fs.ErrNotExist}
+	}
+	return at, nil
 }
 
 func (f *FS) info(at, name string) info {
