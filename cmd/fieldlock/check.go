@@ -88,6 +88,8 @@ Exit status: 0 no change is refused, 1 some change is refused, 2 some input cann
 		from.flags(cmd)
 	}
 	c.acceptFlags(cmd)
+	c.unitFlags.flags(cmd)
+	cmd.Flags().BoolVar(&c.plain, "plain", false, "compare files as they are written, without rendering what kustomize or Helm would")
 	cmd.Flags().StringVar(&c.minor, "kubernetes-version", "", "the `MINOR` of the cluster, such as 1.36; by default the newest known one")
 	cmd.Flags().BoolVar(&c.noBuiltin, "no-builtin", false, "do not check the kinds of Kubernetes itself")
 	c.outputs = addOutputs(cmd, func(f report.Format) bool { return f.Check != nil })
@@ -116,6 +118,11 @@ func (c *checkCommand) run(args []string) error {
 	}
 	p := newProgress(c.err)
 	defer p.end()
+	defer func() {
+		for _, do := range c.after {
+			do()
+		}
+	}()
 	c.progress = p
 	p.begin("read", "file", 0)
 	reader := &manifest.Reader{Stdin: c.in, Step: p.step}
@@ -178,6 +185,7 @@ type checkCommand struct {
 	options   compare.Options
 	outputs   *report.Outputs
 	progress  *progress
+	after     []func() // what closes the trees, whose files are still read for the report
 }
 
 // fileSource is OLD and NEW.
@@ -199,9 +207,13 @@ func (c *checkCommand) readFiles(r *manifest.Reader, args []string) (*compare.In
 	in := &compare.Input{}
 	errs := make([]error, 4)
 	var group sync.WaitGroup
-	if len(c.renders) > 0 {
+	switch {
+	case len(c.renders) > 0:
 		group.Go(func() { errs[0] = c.render(oldArg, newArg, in, c.err) })
-	} else {
+	case bothDirectories(oldArg, newArg):
+		group.Go(func() { errs[0] = c.readDirectories(oldArg, newArg, in) })
+		in.Hidden = func(names []string) []manifest.File { return r.Hidden(newArg, names) }
+	default:
 		group.Go(func() { in.Old, errs[0] = r.Read(oldArg) })
 		group.Go(func() { in.New, errs[1] = r.Read(newArg) })
 		in.Hidden = func(names []string) []manifest.File { return r.Hidden(newArg, names) }
@@ -219,6 +231,19 @@ func (c *checkCommand) readFiles(r *manifest.Reader, args []string) (*compare.In
 		in.OldDefaults = in.NewDefaults
 	}
 	return in, errors.Join(errs...)
+}
+
+// readDirectories reads what two directories deploy.
+func (c *checkCommand) readDirectories(oldArg, newArg string, in *compare.Input) error {
+	newSide, err := c.directorySide(newArg)
+	if err != nil {
+		return err
+	}
+	oldSide, err := c.directorySide(oldArg)
+	if err != nil {
+		return err
+	}
+	return c.compareUnits(newSide, oldSide, in)
 }
 
 // chartSchema returns the schema of the chart, if there is one.

@@ -14,9 +14,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/report"
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit"
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/worker"
 )
 
 func main() {
+	if worker.Asked(os.Args) {
+		os.Exit(worker.Main(unit.Renderers()))
+	}
 	s := streams{os.Stdin, os.Stdout, os.Stderr}
 	root := newRoot(s)
 	if runsAsPlugin(os.Args[0]) {

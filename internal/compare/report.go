@@ -25,11 +25,15 @@ type Report struct {
 	Unknown        []Remark      `json:"unknown"`
 	Notes          []Remark      `json:"notes"`
 	Replacements   []Replacement `json:"replacements"`
+	Units          []Unit        `json:"units"`
+	NotCovered     []NotCovered  `json:"notCovered"`
 	Warnings       []string      `json:"warnings"`
 	MoreViolations int           `json:"moreViolations,omitempty"` // beyond the limit of a report
 	Errors         []Error       `json:"errors,omitempty"`
 
 	Updated, Created, Deleted int `json:"-"`
+	// Unchanged is how many units and files were not read, since both sides have them alike.
+	Unchanged int `json:"-"`
 	// Others is how many of the skipped documents are not objects.
 	Others int `json:"-"`
 }

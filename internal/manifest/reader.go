@@ -98,6 +98,16 @@ func (r *Reader) file(t target) File {
 	return f
 }
 
+// Find lists the files that Read reads for one path, without reading them.
+func Find(path string) ([]File, error) {
+	targets, err := list([]string{path})
+	var files []File
+	for _, t := range targets {
+		files = append(files, File{Name: filepath.ToSlash(t.name), Path: t.below, Found: t.found, Err: t.err})
+	}
+	return files, err
+}
+
 // List lists the files that a path names, as Read would read them.
 func List(path string) ([]string, error) {
 	targets, err := list([]string{path})

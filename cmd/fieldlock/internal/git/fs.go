@@ -258,11 +258,11 @@ func (f *FS) sizeOf(at string) int64 {
 	return int64(len(f.kept[at]))
 }
 
-// Paths lists the files of the tree that are not links, sorted.
+// Paths lists the files and links of the tree, sorted.
 func (f *FS) Paths() []string {
 	var list []string
 	for _, name := range f.tree.sorted {
-		if f.tree.entries[name].kind <= executable {
+		if f.tree.entries[name].kind <= link {
 			list = append(list, name)
 		}
 	}

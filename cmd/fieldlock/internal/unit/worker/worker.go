@@ -11,8 +11,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
-	"path"
 	"runtime/debug"
 	"strings"
 	"testing/fstest"
@@ -30,6 +30,8 @@ type Job struct {
 	Spec []byte
 	// Files are the contents of the files that it may read, by their paths below the root of the tree.
 	Files map[string][]byte
+	// Links are the texts of links, by their paths.
+	Links map[string]string
 }
 
 // answer is what came of a job.
@@ -85,6 +87,9 @@ func render(renderers map[string]Renderer, job *Job) (a answer) {
 	for name, data := range job.Files {
 		files[name] = &fstest.MapFile{Data: data, Mode: 0o644}
 	}
+	for name, text := range job.Links {
+		files[name] = &fstest.MapFile{Data: []byte(text), Mode: fs.ModeSymlink | 0o777}
+	}
 	do := renderers[job.Kind]
 	if do == nil {
 		return answer{Err: fmt.Sprintf("nothing renders a %s", job.Kind)}
@@ -98,14 +103,6 @@ func render(renderers map[string]Renderer, job *Job) (a answer) {
 		return answer{Err: err.Error()}
 	}
 	return answer{Objects: objects}
-}
-
-// Add adds files to the job, as the tree has them.
-func (j *Job) Add(name string, data []byte) {
-	if j.Files == nil {
-		j.Files = map[string][]byte{}
-	}
-	j.Files[path.Clean(name)] = data
 }
 
 // lastLines returns the end of what a worker wrote to its standard error, for a message.

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/git"
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit"
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/worker"
+	"github.com/fieldlock/fieldlock/immutability/builtin"
+	"github.com/fieldlock/fieldlock/internal/compare"
+	"github.com/fieldlock/fieldlock/internal/manifest"
+)
+
+// unitFlags say how units are found and rendered.
+type unitFlags struct {
+	plain  bool
+	limits worker.Limits
+	memory int // in MB
+}
+
+func (o *unitFlags) flags(cmd *cobra.Command) {
+	cmd.Flags().DurationVar(&o.limits.Unit, "unit-timeout", 0, "how long rendering one unit may take (default 1m0s)")
+	cmd.Flags().DurationVar(&o.limits.All, "units-timeout", 0, "how long rendering all units may take (default 5m0s)")
+	cmd.Flags().IntVar(&o.memory, "unit-memory", 0, "how much memory rendering one unit may take, in `MB` (default 1024)")
+}
+
+// unitOptions returns the options of package unit. kinds may be nil.
+func (o *unitFlags) unitOptions(kinds *builtin.Kinds, step func()) unit.Options {
+	limits := o.limits
+	limits.Memory = uint64(o.memory) << 20
+	options := unit.Options{Plain: o.plain, Limits: limits, Step: step}
+	if kinds != nil {
+		options.KubeVersion = kinds.Minor()
+		served := map[[2]string]bool{}
+		for _, k := range kinds.All() {
+			served[[2]string{k.Group, k.Kind}] = true
+		}
+		options.Builtin = func(group, kind string) bool { return served[[2]string{group, kind}] }
+	}
+	return options
+}
+
+// gitSide is a tree of git, and what paths name in it.
+func (c *checkCommand) gitSide(t *git.Tree, paths []string) *unit.Side {
+	files := t.FS()
+	c.after = append(c.after, files.Close)
+	side := &unit.Side{Tree: files, Files: files.Sources(paths)}
+	if len(paths) != 1 || paths[0] != "." {
+		side.Paths = paths
+	}
+	return side
+}
+
+// directorySide is a directory of the disk. Files as they are written may be links that lead out of it.
+func (c *checkCommand) directorySide(dir string) (*unit.Side, error) {
+	tree, err := unit.Dir(dir)
+	if err != nil {
+		return nil, err
+	}
+	c.after = append(c.after, func() { tree.Close() })
+	files, err := manifest.Find(dir)
+	if err != nil {
+		return nil, err
+	}
+	read := func(f *manifest.File) ([]byte, error) { return os.ReadFile(f.Name) }
+	return &unit.Side{Tree: tree, Files: files, Read: read}, nil
+}
+
+// bothDirectories reports whether OLD and NEW are directories.
+func bothDirectories(oldArg, newArg string) bool { return isDirectory(oldArg) && isDirectory(newArg) }
+
+func isDirectory(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+// compareUnits compares what two sides deploy, and adds it to in.
+func (c *checkCommand) compareUnits(newSide, oldSide *unit.Side, in *compare.Input) error {
+	found, err := unit.Compare(newSide, oldSide, c.unitOptions(c.options.Builtin, c.progress.step))
+	if err != nil {
+		return err
+	}
+	in.New, in.Old = append(in.New, found.New...), append(in.Old, found.Old...)
+	in.Errs = append(in.Errs, found.Errs...)
+	in.Warnings = append(in.Warnings, found.Warnings...)
+	in.Unchanged = found.Unchanged
+	for _, u := range found.Units {
+		in.Units = append(in.Units, compare.Unit(u))
+	}
+	for _, n := range found.NotCovered {
+		in.NotCovered = append(in.NotCovered, compare.NotCovered(n))
+		if n.Changed {
+			in.Warnings = append(in.Warnings, fmt.Sprintf("%s %s is not covered, and it changed: %s", n.Kind, n.Unit, n.Reason))
+		}
+	}
+	return nil
+}
