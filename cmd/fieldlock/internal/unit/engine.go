@@ -7,6 +7,7 @@ import (
 	"path"
 	"sync"
 
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/worker"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
@@ -169,6 +170,7 @@ type Object struct {
 	// File is the file of the tree that the object is written in, or the template that prints it, "" where that is not known;
 	// Cause is the file that last changed it on its way, if any.
 	File, Cause string
+	Role        rendered.Role
 }
 
 // render renders a unit of the side.
@@ -210,7 +212,7 @@ func (s *side) renderAnew(u *Unit) ([]Object, error) {
 			return nil, fmt.Errorf("it prints what is not an object: %w", err)
 		}
 		for _, d := range documents {
-			objects = append(objects, Object{d, o.File, o.Cause})
+			objects = append(objects, Object{d, o.File, o.Cause, o.Role})
 		}
 	}
 	return objects, nil

@@ -54,14 +54,14 @@ type kind struct {
 // kinds returns all kinds of units by their names.
 func kinds() map[string]*kind {
 	all := map[string]*kind{}
-	for _, k := range []*kind{kustomizations()} {
+	for _, k := range []*kind{kustomizations(), charts()} {
 		all[k.name] = k
 	}
 	return all
 }
 
 // kindNames are the kinds in the order in which they are found.
-var kindNames = []string{"kustomization"}
+var kindNames = []string{"kustomization", "chart"}
 
 // Renderers returns what a worker renders.
 func Renderers() map[string]worker.Renderer {
