@@ -23,13 +23,13 @@ import (
 const maxMessage = 2000
 
 // Build renders the kustomization in dir and returns its objects in the order in which `kubectl kustomize` prints them. The
-// files are those that [Files] lists, or any tree that has them. Each object tells the file that it was written in, or the
-// kustomization file that generates it, and the kustomization file that changed it last.
+// files are those that [Files] lists, or any tree that has them. With [Options].Origins, each object tells the file that it was
+// written in, or the kustomization file that generates it, and the kustomization file that changed it last.
 //
 // It checks all references again and returns the errors of [Files]; a kustomization that kustomize refuses is a
 // *rendered.Invalid. Kustomize cannot be interrupted: ctx is looked at before it starts.
 //
-// The kustomization is built twice, since the annotations in which kustomize keeps the origin of objects can change what is
+// For origins the kustomization is built a second time, since the annotations in which kustomize keeps the origin of objects can change what is
 // built: a JSON patch can test them, and hashes of names can depend on them.
 func Build(ctx context.Context, files fs.FS, dir string, o Options) ([]rendered.Object, error) {
 	w := newWalk(files, dir, o)
@@ -55,7 +55,9 @@ func Build(ctx context.Context, files fs.FS, dir string, o Options) ([]rendered.
 		}
 		objects = append(objects, rendered.Object{YAML: content})
 	}
-	w.disk.addOrigins(objects, built, dir, file, o)
+	if o.Origins {
+		w.disk.addOrigins(objects, built, dir, file, o)
+	}
 	return objects, nil
 }
 

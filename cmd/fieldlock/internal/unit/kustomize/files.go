@@ -35,6 +35,8 @@ type Options struct {
 	// Kustomization, if not nil, is the content of the kustomization file of the directory: it replaces the file that is
 	// there, or makes the directory a kustomization. References in it are checked like any others.
 	Kustomization []byte
+	// Origins asks [Build] for the origins of objects. Kustomize then takes several times as long.
+	Origins bool
 }
 
 // Files returns the names of the files that building the kustomization in dir reads, sorted, each once: its own file, those
