@@ -79,8 +79,10 @@ var building sync.Mutex
 func (d *disk) build(dir string, o Options) (built resmap.ResMap, err error) {
 	building.Lock()
 	defer building.Unlock()
-	openapi.ResetOpenAPI()
-	defer openapi.ResetOpenAPI()
+	if d.schema { // otherwise the builtin schema stays, which takes long to read
+		openapi.ResetOpenAPI()
+		defer openapi.ResetOpenAPI()
+	}
 	defer recovered(dir, &err)
 	options := krusty.MakeDefaultOptions()
 	if o.Anywhere {
@@ -96,7 +98,7 @@ func (d *disk) addOrigins(objects []rendered.Object, built resmap.ResMap, dir st
 	if err != nil {
 		return
 	}
-	second := &disk{tree: d.tree, generated: map[string][]byte{file.file: content}}
+	second := &disk{tree: d.tree, schema: d.schema, generated: map[string][]byte{file.file: content}}
 	withOrigin, err := second.build(dir, o)
 	if err != nil || withOrigin.Size() != built.Size() {
 		return

@@ -32,6 +32,8 @@ type disk struct {
 	generated map[string][]byte
 	// passed is called with the name of every link that a path passes, and of the file or directory at its end; may be nil.
 	passed func(name string)
+	// schema tells that a kustomization brings an OpenAPI schema of its own.
+	schema bool
 }
 
 var _ filesys.FileSystem = (*disk)(nil)

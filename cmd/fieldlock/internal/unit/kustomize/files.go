@@ -196,6 +196,7 @@ func (w *walk) read(dir string) (*kustomization, reference, error) {
 	if err != nil {
 		return nil, file, &rendered.Invalid{File: file.file, Line: lineOfError(err), Err: err}
 	}
+	w.disk.schema = w.disk.schema || len(k.OpenAPI) > 0
 	return &kustomization{Kustomization: k, dir: dir}, file, nil
 }
 
