@@ -13,7 +13,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"runtime/debug"
 	"strings"
 	"testing/fstest"
 
@@ -72,7 +71,6 @@ func Main(renderers map[string]Renderer) int {
 			fmt.Fprintln(os.Stderr, err)
 			return 1
 		}
-		debug.FreeOSMemory()
 	}
 }
 
