@@ -24,8 +24,14 @@ func newCheck(s streams) *cobra.Command {
 		Short: "Compare two sets of objects and name every change that a cluster will refuse",
 		Long: `check compares the objects in OLD with those in NEW and prints every change that a lock or a rule forbids.
 
-OLD and NEW are files, directories (all .yaml, .yml and .json files below them) or "-" for standard input; a file may
-hold many objects. They are read as kubectl reads them: of a key that is there twice the last one counts, with a
+OLD and NEW are files, directories or "-" for standard input; a file may hold many objects. Of a directory, and with --git,
+check compares what is deployed from it: kustomizations that no other includes, charts (with their values, and with each
+ci/*-values.yaml), and the .yaml, .yml and .json files that none of these reads. Rendering uses the code of kustomize and
+Helm, in child processes that see only the files of the directory; nothing is downloaded. Only what differs is read. What
+cannot be rendered is listed as not covered, with a warning if it changed. fieldlock render prints what check sees; --plain
+compares the files as they are written.
+
+Files are read as kubectl reads them: of a key that is there twice the last one counts, with a
 warning. Kubernetes' own kinds need no schema. For other kinds, check uses the CRDs in OLD and NEW, and those of
 --schema. The locks of both sides count, so that a change cannot drop a lock and break it at once.
 
@@ -210,9 +216,7 @@ func (c *checkCommand) readFiles(r *manifest.Reader, args []string) (*compare.In
 	switch {
 	case len(c.renders) > 0:
 		group.Go(func() { errs[0] = c.render(oldArg, newArg, in, c.err) })
-	case bothDirectories(oldArg, newArg):
-		group.Go(func() { errs[0] = c.readDirectories(oldArg, newArg, in) })
-		in.Hidden = func(names []string) []manifest.File { return r.Hidden(newArg, names) }
+	case bothDirectories(oldArg, newArg): // below
 	default:
 		group.Go(func() { in.Old, errs[0] = r.Read(oldArg) })
 		group.Go(func() { in.New, errs[1] = r.Read(newArg) })
@@ -222,6 +226,10 @@ func (c *checkCommand) readFiles(r *manifest.Reader, args []string) (*compare.In
 	group.Go(func() { in.Accepted, _, errs[3] = c.acceptances(nil) })
 	group.Wait()
 	in.OldSchemas = in.NewSchemas
+	if len(c.renders) == 0 && bothDirectories(oldArg, newArg) {
+		errs[0] = c.readDirectories(oldArg, newArg, in)
+		in.Hidden = func(names []string) []manifest.File { return r.Hidden(newArg, names) }
+	}
 	if c.chart != "" && errors.Join(errs...) == nil {
 		files, err := r.Read(filepath.Join(c.chart, "values.yaml"))
 		if err != nil {
@@ -266,10 +274,10 @@ func (c *checkCommand) readGit(r *manifest.Reader, args []string) (*compare.Inpu
 		return nil, err
 	}
 	in := &compare.Input{KnownOld: c.accept == ""}
-	if err := c.objects(t, args, in, c.err); err != nil {
+	if in.NewSchemas, in.OldSchemas, in.Errs, err = t.schemas(r, append(c.schemas, c.chartSchema()...)); err != nil {
 		return nil, err
 	}
-	if in.NewSchemas, in.OldSchemas, in.Errs, err = t.schemas(r, append(c.schemas, c.chartSchema()...)); err != nil {
+	if err := c.objects(t, args, in, c.err); err != nil {
 		return nil, err
 	}
 	if c.chart != "" {

@@ -79,7 +79,9 @@ func isDirectory(path string) bool {
 
 // compareUnits compares what two sides deploy, and adds it to in.
 func (c *checkCommand) compareUnits(newSide, oldSide *unit.Side, in *compare.Input) error {
-	found, err := unit.Compare(newSide, oldSide, c.unitOptions(c.options.Builtin, c.progress.step))
+	options := c.unitOptions(c.options.Builtin, c.progress.step)
+	options.Values = c.chart != "" || in.HasPlainSchema()
+	found, err := unit.Compare(newSide, oldSide, options)
 	if err != nil {
 		return err
 	}

@@ -58,8 +58,8 @@ type Options struct {
 	Step  func()
 }
 
-// hasPlainSchema reports whether a schema is for documents that are not Kubernetes objects.
-func (in *Input) hasPlainSchema() bool {
+// HasPlainSchema reports whether a schema is for documents that are not Kubernetes objects.
+func (in *Input) HasPlainSchema() bool {
 	return slices.ContainsFunc(slices.Concat(in.NewSchemas.Documents, in.OldSchemas.Documents), func(d *openapi.Document) bool { return d.Root != "" })
 }
 
@@ -67,7 +67,7 @@ func (in *Input) hasPlainSchema() bool {
 // Report.Errors, and the rest is checked all the same. The error is about an input that holds no object at all.
 func Check(in Input, o Options) (*Report, error) {
 	var newPlain, oldPlain []*manifest.Object
-	if in.hasPlainSchema() {
+	if in.HasPlainSchema() {
 		in.New, newPlain = manifest.SplitPlain(in.New)
 		in.Old, oldPlain = manifest.SplitPlain(in.Old)
 		nameAlike(newPlain, oldPlain)

@@ -10,6 +10,7 @@ import (
 	"io"
 	"io/fs"
 	"path"
+	"path/filepath"
 	"strings"
 	"sync"
 	"time"
@@ -147,30 +148,37 @@ func (f *FS) ID(name string) (string, error) {
 	if ok {
 		return id, nil
 	}
-	data, err := f.ReadFile(name)
-	if err != nil {
-		return "", err
+	if id, err = f.tree.repo.blobID(f.tree.reader.(*disk), at); err != nil { // every entry of a commit has an ID
+		return "", &fs.PathError{Op: "read", Path: name, Err: err}
 	}
-	id = f.tree.repo.blobID(data)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.ids[at] = id
 	return id, nil
 }
 
-// blobID returns the ID that git gives a blob.
-func (r *Repository) blobID(data []byte) string {
+// blobID returns the ID that git gives a blob with the content of a file of the work tree, whatever its size.
+func (r *Repository) blobID(d *disk, name string) (string, error) {
 	r.format.Do(func() {
 		out, err := r.run(nil, "rev-parse", "--show-object-format")
 		r.sha256 = err == nil && strings.TrimSpace(string(out)) == "sha256"
 	})
+	file, err := d.root.Open(filepath.FromSlash(name))
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return "", err
+	}
 	hash := sha1.New()
 	if r.sha256 {
 		hash = sha256.New()
 	}
-	fmt.Fprintf(hash, "blob %d\x00", len(data))
-	hash.Write(data)
-	return hex.EncodeToString(hash.Sum(nil))
+	fmt.Fprintf(hash, "blob %d\x00", info.Size())
+	_, err = io.Copy(hash, file)
+	return hex.EncodeToString(hash.Sum(nil)), err
 }
 
 // ReadDir lists a directory, sorted by name. Links are listed as links.

@@ -40,7 +40,7 @@ type Status struct {
 func Compare(newSide, oldSide *Side, o Options) (*Comparison, error) {
 	c := &comparison{newSide: newSide, oldSide: oldSide, out: &Comparison{}, engine: newEngine(o)}
 	defer c.engine.close()
-	if c.nothingChanged() {
+	if !o.Values && c.nothingChanged() {
 		return c.out, nil
 	}
 	var err error
@@ -54,6 +54,9 @@ func Compare(newSide, oldSide *Side, o Options) (*Comparison, error) {
 	c.renderChanged()
 	c.pairFiles()
 	c.addNeeded()
+	if o.Values {
+		c.addValues()
+	}
 	return c.out, nil
 }
 
@@ -235,6 +238,24 @@ func (c *comparison) pairFiles() {
 		}
 	}
 	c.out.New, c.out.Old = append(c.out.New, c.parse(c.newSide, news)...), append(c.out.Old, c.parse(c.oldSide, gone)...)
+}
+
+// addValues adds the documents that are not objects of the files that pairFiles has left out.
+func (c *comparison) addValues() {
+	for _, side := range [...]struct {
+		of   *Side
+		into *[]manifest.File
+	}{{c.newSide, &c.out.New}, {c.oldSide, &c.out.Old}} {
+		read := map[string]bool{}
+		for _, f := range *side.into {
+			read[f.Path] = true
+		}
+		left := slices.DeleteFunc(slices.Clone(side.of.Files), func(f manifest.File) bool { return read[f.Path] || f.Err != nil })
+		for _, f := range readable(c.parse(side.of, left)) {
+			f.Documents = slices.DeleteFunc(f.Documents, func(d *yamldoc.Document) bool { return d.Object["apiVersion"] != nil && d.Object["kind"] != nil })
+			*side.into = append(*side.into, f)
+		}
+	}
 }
 
 // alike reports whether both sides have a file with the same content, or cannot read it.

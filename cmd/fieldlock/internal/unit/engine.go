@@ -17,6 +17,9 @@ import (
 type Options struct {
 	// Plain leaves units out: all files are read as they are written.
 	Plain bool
+	// Values reads all documents that are not objects too, as the values of charts: those of files that units read, and of files
+	// that both sides have alike.
+	Values bool
 	// Charts has, for directories of charts, the files of values that they are rendered with.
 	Charts map[string][]string
 	// KubeVersion is the version of Kubernetes that charts see, "" for the newest known one; APIVersions are what the cluster

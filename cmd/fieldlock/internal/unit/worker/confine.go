@@ -15,7 +15,7 @@ const tooMuchMemory = "too much memory"
 // ends the process when it has taken too much memory, or when the program that started it is gone.
 func confine(memory uint64) {
 	if memory > 0 {
-		debug.SetGCPercent(200) // jobs are short
+		debug.SetGCPercent(200)                     // jobs are short
 		debug.SetMemoryLimit(int64(memory / 4 * 3)) // from here on the collector works harder
 	}
 	confineSystem(memory)
