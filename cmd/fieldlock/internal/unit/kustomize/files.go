@@ -35,6 +35,9 @@ type Options struct {
 	// Kustomization, if not nil, is the content of the kustomization file of the directory: it replaces the file that is
 	// there, or makes the directory a kustomization. References in it are checked like any others.
 	Kustomization []byte
+	// KubeVersion and APIVersions are what charts learn of the cluster, unless the kustomization says so; see helm.Release.
+	KubeVersion string
+	APIVersions []string
 }
 
 // Files returns the names of the files that building the kustomization in dir reads, sorted, each once: its own file, those
@@ -49,6 +52,9 @@ func Files(tree fs.FS, dir string, o Options) (files []string, err error) {
 	defer recovered(dir, &err)
 	w := newWalk(tree, dir, o)
 	if err := w.directory(path.Join(top, dir), reference{}); err != nil {
+		return nil, err
+	}
+	if err := w.checkNamespaces(); err != nil {
 		return nil, err
 	}
 	if name := File(tree, dir); name != "" {
@@ -71,41 +77,42 @@ func recovered(dir string, err *error) {
 
 // A walk follows the references of kustomizations, one after the other.
 type walk struct {
-	disk     *disk
-	options  Options
-	factory  *resource.Factory
-	files    map[string]bool
-	objects  map[string]bool // those of files that are resources and nothing else
-	done     map[string]bool
-	plugins  map[[2]string]bool // pairs of a kustomization and one that renders plugins for it
-	visiting []string           // the directories on the way to the present one
+	disk    *disk
+	options Options
+	factory *resource.Factory
+	files   map[string]bool
+	objects map[string]bool // those of files that are resources and nothing else
+	done    map[string]bool
+	plugins map[[2]string]bool // pairs of a kustomization and one that renders plugins for it
+	// visiting are the directories on the way to the present one, and namespaces what each sets as namespace.
+	visiting, namespaces []string
+	// chartsIn are the namespaces that kustomizations give to charts of the directories that they include, and twice is a
+	// directory that is given two.
+	chartsIn map[string]string
+	twice    string
+	charts   []chart
 }
 
 func newWalk(tree fs.FS, dir string, o Options) *walk {
 	w := &walk{
-		disk:    &disk{tree: tree},
-		options: o,
-		factory: provider.NewDefaultDepProvider().GetResourceFactory(),
-		files:   map[string]bool{},
-		objects: map[string]bool{},
-		done:    map[string]bool{},
-		plugins: map[[2]string]bool{},
+		disk:     &disk{tree: tree},
+		options:  o,
+		factory:  provider.NewDefaultDepProvider().GetResourceFactory(),
+		files:    map[string]bool{},
+		objects:  map[string]bool{},
+		done:     map[string]bool{},
+		plugins:  map[[2]string]bool{},
+		chartsIn: map[string]string{},
 	}
 	w.disk.passed = func(name string) { w.files[name] = true }
-	w.disk.generate(dir, o)
+	if o.Kustomization != nil {
+		name := File(tree, dir)
+		if name == "" {
+			name = path.Join(dir, konfig.DefaultKustomizationFileName())
+		}
+		w.disk.generate(name, o.Kustomization, name)
+	}
 	return w
-}
-
-// generate puts the kustomization file of the options in its place.
-func (d *disk) generate(dir string, o Options) {
-	if o.Kustomization == nil {
-		return
-	}
-	name := File(d.tree, dir)
-	if name == "" {
-		name = path.Join(dir, konfig.DefaultKustomizationFileName())
-	}
-	d.generated = map[string][]byte{name: o.Kustomization}
 }
 
 // File returns the name of the first kustomization file in a directory, or "" if there is none.
@@ -152,6 +159,9 @@ func (w *walk) directory(p string, from reference) error {
 		}
 	}
 	if w.done[dir] {
+		if w.chartsIn[dir] != w.inherited() {
+			w.twice = dir
+		}
 		return nil
 	}
 	if len(w.visiting) == maxDepth {
@@ -165,6 +175,9 @@ func (w *walk) directory(p string, from reference) error {
 	if err != nil {
 		return err
 	}
+	w.chartsIn[dir] = w.inherited()
+	w.namespaces = append(w.namespaces, k.Namespace)
+	defer func() { w.namespaces = w.namespaces[:len(w.namespaces)-1] }()
 	return k.follow(w, file)
 }
 
@@ -252,9 +265,10 @@ func (k *kustomization) follow(w *walk, file reference) error {
 			return err
 		}
 	}
-	for _, g := range k.HelmCharts {
-		file.text = g.Name
-		return file.notCovered("the chart %s is rendered by Helm", g.Name)
+	for _, spec := range k.HelmCharts {
+		if err := k.chart(w, file, spec); err != nil {
+			return err
+		}
 	}
 	for _, list := range [][]string{k.Generators, k.Transformers, k.Validators} {
 		if err := k.plugins(w, file, list); err != nil {
