@@ -35,8 +35,11 @@ type Options struct {
 	// Kustomization, if not nil, is the content of the kustomization file of the directory: it replaces the file that is
 	// there, or makes the directory a kustomization. References in it are checked like any others.
 	Kustomization []byte
-	// Origins asks [Build] for the origins of objects. Kustomize then takes several times as long.
-	Origins bool
+	// KubeVersion and APIVersions are what charts learn of the cluster, unless the kustomization says so; see helm.Release.
+	KubeVersion string
+	APIVersions []string
+	// NoOrigins makes [Build] leave out the origins of objects. With them, kustomize takes several times as long.
+	NoOrigins bool
 }
 
 // Files returns the names of the files that building the kustomization in dir reads, sorted, each once: its own file, those
@@ -53,7 +56,10 @@ func Files(tree fs.FS, dir string, o Options) (files []string, err error) {
 	if err := w.directory(path.Join(top, dir), reference{}); err != nil {
 		return nil, err
 	}
-	if name := w.kustomizationFile(dir); name != "" {
+	if err := w.checkNamespaces(); err != nil {
+		return nil, err
+	}
+	if name := File(tree, dir); name != "" {
 		w.files[name] = true
 	}
 	for name := range w.disk.generated {
@@ -73,45 +79,46 @@ func recovered(dir string, err *error) {
 
 // A walk follows the references of kustomizations, one after the other.
 type walk struct {
-	disk     *disk
-	options  Options
-	factory  *resource.Factory
-	files    map[string]bool
-	done     map[string]bool
-	plugins  map[[2]string]bool // pairs of a kustomization and one that renders plugins for it
-	visiting []string           // the directories on the way to the present one
+	disk    *disk
+	options Options
+	factory *resource.Factory
+	files   map[string]bool
+	objects map[string]bool // those of files that are resources and nothing else
+	done    map[string]bool
+	plugins map[[2]string]bool // pairs of a kustomization and one that renders plugins for it
+	// visiting are the directories on the way to the present one, and namespaces what each sets as namespace.
+	visiting, namespaces []string
+	// chartsIn are the namespaces that kustomizations give to charts of the directories that they include, and twice is a
+	// directory that is given two.
+	chartsIn map[string]string
+	twice    string
+	charts   []chart
 }
 
 func newWalk(tree fs.FS, dir string, o Options) *walk {
 	w := &walk{
-		disk:    &disk{tree: tree},
-		options: o,
-		factory: provider.NewDefaultDepProvider().GetResourceFactory(),
-		files:   map[string]bool{},
-		done:    map[string]bool{},
-		plugins: map[[2]string]bool{},
+		disk:     &disk{tree: tree},
+		options:  o,
+		factory:  provider.NewDefaultDepProvider().GetResourceFactory(),
+		files:    map[string]bool{},
+		objects:  map[string]bool{},
+		done:     map[string]bool{},
+		plugins:  map[[2]string]bool{},
+		chartsIn: map[string]string{},
 	}
 	w.disk.passed = func(name string) { w.files[name] = true }
-	w.disk.generate(dir, o)
+	if o.Kustomization != nil {
+		name := File(tree, dir)
+		if name == "" {
+			name = path.Join(dir, konfig.DefaultKustomizationFileName())
+		}
+		w.disk.generate(name, o.Kustomization, name)
+	}
 	return w
 }
 
-// generate puts the kustomization file of the options in its place.
-func (d *disk) generate(dir string, o Options) {
-	if o.Kustomization == nil {
-		return
-	}
-	name := kustomizationFile(d.tree, dir)
-	if name == "" {
-		name = path.Join(dir, konfig.DefaultKustomizationFileName())
-	}
-	d.generated = map[string][]byte{name: o.Kustomization}
-}
-
-func (w *walk) kustomizationFile(dir string) string { return kustomizationFile(w.disk.tree, dir) }
-
-// kustomizationFile returns the name of the first kustomization file in a directory, or "".
-func kustomizationFile(tree fs.FS, dir string) string {
+// File returns the name of the first kustomization file in a directory, or "" if there is none.
+func File(tree fs.FS, dir string) string {
 	for _, base := range konfig.RecognizedKustomizationFileNames() {
 		name := path.Join(dir, base)
 		if info, err := fs.Stat(tree, name); err == nil && info.Mode().IsRegular() {
@@ -124,7 +131,7 @@ func kustomizationFile(tree fs.FS, dir string) string {
 // A reference is where a kustomization names a file or directory.
 type reference struct {
 	file    string // the file with the reference
-	content []byte // of this file
+	content []byte // of this file, as it is in the tree
 	text    string // the reference as it is written there
 }
 
@@ -154,6 +161,9 @@ func (w *walk) directory(p string, from reference) error {
 		}
 	}
 	if w.done[dir] {
+		if w.chartsIn[dir] != w.inherited() {
+			w.twice = dir
+		}
 		return nil
 	}
 	if len(w.visiting) == maxDepth {
@@ -167,6 +177,9 @@ func (w *walk) directory(p string, from reference) error {
 	if err != nil {
 		return err
 	}
+	w.chartsIn[dir] = w.inherited()
+	w.namespaces = append(w.namespaces, k.Namespace)
+	defer func() { w.namespaces = w.namespaces[:len(w.namespaces)-1] }()
 	return k.follow(w, file)
 }
 
@@ -192,12 +205,15 @@ func (w *walk) read(dir string) (*kustomization, reference, error) {
 		return nil, file, &rendered.Invalid{File: file.file, Err: err}
 	}
 	file.content = content
+	if written, err := fs.ReadFile(w.disk.tree, file.file); err == nil {
+		file.content = written
+	}
 	k, err := parse(content)
 	if err != nil {
 		return nil, file, &rendered.Invalid{File: file.file, Line: lineOfError(err), Err: err}
 	}
 	w.disk.schema = w.disk.schema || len(k.OpenAPI) > 0
-	return &kustomization{Kustomization: k, dir: dir}, file, nil
+	return &kustomization{Kustomization: k, dir: dir, file: file.file, content: content}, file, nil
 }
 
 // content returns the content of a file that is not larger than limit.
@@ -234,7 +250,8 @@ func parse(content []byte) (types.Kustomization, error) {
 // A kustomization is what one kustomization file says.
 type kustomization struct {
 	types.Kustomization
-	dir string
+	dir, file string
+	content   []byte
 }
 
 // follow follows all references, in the order in which kustomize does.
@@ -251,9 +268,10 @@ func (k *kustomization) follow(w *walk, file reference) error {
 			return err
 		}
 	}
-	for _, g := range k.HelmCharts {
-		file.text = g.Name
-		return file.notCovered("the chart %s is rendered by Helm", g.Name)
+	for _, spec := range k.HelmCharts {
+		if err := k.chart(w, file, spec); err != nil {
+			return err
+		}
 	}
 	for _, list := range [][]string{k.Generators, k.Transformers, k.Validators} {
 		if err := k.plugins(w, file, list); err != nil {
@@ -354,7 +372,11 @@ func plain(err error) error {
 func (k *kustomization) resources(w *walk, file reference, list []string) error {
 	for _, r := range list {
 		file.text = r
-		if err := k.resource(w, file, func(string) error { return nil }); err != nil {
+		err := k.resource(w, file, func(name string) error {
+			w.objects[name] = true
+			return nil
+		})
+		if err != nil {
 			return err
 		}
 	}
