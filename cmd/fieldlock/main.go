@@ -73,7 +73,7 @@ Exit status: 0 clean, 1 violations, lint errors or refused parameters, 2 bad usa
 	root.SetIn(s.in)
 	root.SetOut(s.out)
 	root.SetErr(s.err)
-	root.AddCommand(newCheck(s), newLint(s), newLocks(s), newExport(s), newImport(s), newParams(s))
+	root.AddCommand(newCheck(s), newRender(s), newLint(s), newLocks(s), newExport(s), newImport(s), newParams(s))
 	root.AddCommand(newMarkers(s), newVersion(s))
 	return root
 }

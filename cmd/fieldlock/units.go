@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"os"
+	"path"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -45,28 +47,46 @@ func (o *unitFlags) unitOptions(kinds *builtin.Kinds, step func()) unit.Options 
 
 // gitSide is a tree of git, and what paths name in it.
 func (c *checkCommand) gitSide(t *git.Tree, paths []string) *unit.Side {
-	files := t.FS()
-	c.after = append(c.after, files.Close)
-	side := &unit.Side{Tree: files, Files: files.Sources(paths)}
-	if len(paths) != 1 || paths[0] != "." {
-		side.Paths = paths
-	}
+	side, done := treeSide(t, paths)
+	c.after = append(c.after, done)
 	return side
 }
 
-// directorySide is a directory of the disk. Files as they are written may be links that lead out of it.
+func treeSide(t *git.Tree, paths []string) (side *unit.Side, done func()) {
+	files := t.FS()
+	side = &unit.Side{Tree: files, Files: files.Sources(paths)}
+	if len(paths) != 1 || paths[0] != "." {
+		side.Paths = paths
+	}
+	return side, files.Close
+}
+
+// directorySide is a directory of the disk.
 func (c *checkCommand) directorySide(dir string) (*unit.Side, error) {
 	tree, err := unit.Dir(dir)
 	if err != nil {
 		return nil, err
 	}
 	c.after = append(c.after, func() { tree.Close() })
-	files, err := manifest.Find(dir)
+	return directoryFiles(tree, dir, ".")
+}
+
+// directoryFiles is the tree of a directory of the disk, with the files that are below a path in it. Files as they are written
+// may be links that lead out of it.
+func directoryFiles(tree *unit.Directory, dir, below string) (*unit.Side, error) {
+	files, err := manifest.Find(filepath.Join(dir, filepath.FromSlash(below)))
 	if err != nil {
 		return nil, err
 	}
-	read := func(f *manifest.File) ([]byte, error) { return os.ReadFile(f.Name) }
-	return &unit.Side{Tree: tree, Files: files, Read: read}, nil
+	side := &unit.Side{Tree: tree, Read: func(f *manifest.File) ([]byte, error) { return os.ReadFile(f.Name) }}
+	if below != "." {
+		side.Paths = []string{below}
+	}
+	for _, f := range files {
+		f.Path = path.Join(below, f.Path)
+		side.Files = append(side.Files, f)
+	}
+	return side, nil
 }
 
 // bothDirectories reports whether OLD and NEW are directories.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/helm"
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/worker"
 )
 
 // chartSpec is how a chart is rendered.
@@ -39,13 +40,23 @@ func charts() *kind {
 		}
 		return units, nil
 	}
+	k.at = func(t Tree, dir string, o *Options) []*Unit {
+		var units []*Unit
+		for _, values := range o.valuesFor(helm.At(t, dir)) {
+			units = append(units, k.chart(dir, values, o))
+		}
+		if !exists(t, path.Join(dir, "Chart.yaml")) {
+			return nil
+		}
+		return units
+	}
 	k.reads = func(t Tree, u *Unit) ([]string, error) {
 		files, err := helm.Files(t, u.dir)
 		spec := decode[chartSpec](u.spec)
 		return sorted(slices.Concat(files, spec.Values)), err
 	}
-	k.render = renderer(func(_ context.Context, files fs.FS, dir string, s *chartSpec) ([]rendered.Object, error) {
-		return helm.Render(files, dir, helm.Release{
+	k.render = renderer(func(_ context.Context, files fs.FS, job *worker.Job, s *chartSpec) ([]rendered.Object, error) {
+		return helm.Render(files, job.Dir, helm.Release{
 			Name: s.Name, Namespace: s.Namespace, ValuesFiles: s.Values, KubeVersion: s.KubeVersion, APIVersions: s.APIVersions,
 		})
 	})

@@ -28,6 +28,8 @@ type Options struct {
 	APIVersions []string
 	// Builtin, unless nil, reports whether a kind is one of Kubernetes' own, which need no CRD.
 	Builtin func(group, kind string) bool
+	// Texts keeps the texts of objects, and Origins asks for their origins at once, for those who print all objects.
+	Texts, Origins bool
 	// Limits bound the rendering.
 	Limits worker.Limits
 	// Step, unless nil, is called after each unit that is rendered.
@@ -174,6 +176,7 @@ type Object struct {
 	// Cause is the file that last changed it on its way, if any.
 	File, Cause string
 	Role        rendered.Role
+	Text        []byte // with Options.Texts, as the tool prints it
 }
 
 // render renders a unit of the side.
@@ -190,7 +193,7 @@ func (s *side) render(u *Unit) ([]Object, error) {
 	}
 	s.mu.Unlock()
 	r.once.Do(func() {
-		r.objects, r.err = s.renderAnew(u)
+		r.objects, r.err = s.renderAnew(u, s.Origins)
 		if s.Step != nil {
 			s.Step()
 		}
@@ -199,11 +202,12 @@ func (s *side) render(u *Unit) ([]Object, error) {
 }
 
 // renderAnew renders a unit once more.
-func (s *side) renderAnew(u *Unit) ([]Object, error) {
+func (s *side) renderAnew(u *Unit, origins bool) ([]Object, error) {
 	job, err := u.job(s.tree)
 	if err != nil {
 		return nil, err
 	}
+	job.Origins = origins
 	list, err := s.pool.Render(job)
 	if err != nil {
 		return nil, err
@@ -215,7 +219,11 @@ func (s *side) renderAnew(u *Unit) ([]Object, error) {
 			return nil, fmt.Errorf("it prints what is not an object: %w", err)
 		}
 		for _, d := range documents {
-			objects = append(objects, Object{d, o.File, o.Cause, o.Role})
+			object := Object{Document: d, File: o.File, Cause: o.Cause, Role: o.Role}
+			if s.Texts {
+				object.Text = o.YAML
+			}
+			objects = append(objects, object)
 		}
 	}
 	return objects, nil

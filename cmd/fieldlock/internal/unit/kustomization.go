@@ -6,17 +6,13 @@ import (
 
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/kustomize"
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/worker"
 )
 
 // kustomizationSpec is how a kustomization is rendered.
 type kustomizationSpec struct {
 	KubeVersion string
 	APIVersions []string
-	Origins     bool
-}
-
-func (s *kustomizationSpec) options() kustomize.Options {
-	return kustomize.Options{KubeVersion: s.KubeVersion, APIVersions: s.APIVersions, NoOrigins: !s.Origins}
 }
 
 // kustomizations are the kustomization files that no other includes.
@@ -32,16 +28,27 @@ func kustomizations() *kind {
 			if !f.Unit() || isHidden(f.Dir) {
 				continue
 			}
-			u := &Unit{Kind: k.name, Name: f.Dir, File: f.File, kind: k, dir: f.Dir}
-			u.spec = encode(kustomizationSpec{KubeVersion: o.KubeVersion, APIVersions: o.APIVersions})
-			units = append(units, u)
+			units = append(units, k.kustomization(f.Dir, f.File, o))
 		}
 		return units, nil
 	}
+	k.at = func(t Tree, dir string, o *Options) []*Unit {
+		if file := kustomize.File(t, dir); file != "" {
+			return []*Unit{k.kustomization(dir, file, o)}
+		}
+		return nil
+	}
 	k.reads = func(t Tree, u *Unit) ([]string, error) { return kustomize.Files(t, u.dir, kustomize.Options{}) }
-	k.render = renderer(func(ctx context.Context, files fs.FS, dir string, s *kustomizationSpec) ([]rendered.Object, error) {
-		return kustomize.Build(ctx, files, dir, s.options())
+	k.render = renderer(func(ctx context.Context, files fs.FS, job *worker.Job, s *kustomizationSpec) ([]rendered.Object, error) {
+		o := kustomize.Options{KubeVersion: s.KubeVersion, APIVersions: s.APIVersions, NoOrigins: !job.Origins}
+		return kustomize.Build(ctx, files, job.Dir, o)
 	})
 	return k
 }
 
+// kustomization returns the unit of a directory with a kustomization file.
+func (k *kind) kustomization(dir, file string, o *Options) *Unit {
+	u := &Unit{Kind: k.name, Name: dir, File: file, kind: k, dir: dir}
+	u.spec = encode(kustomizationSpec{KubeVersion: o.KubeVersion, APIVersions: o.APIVersions})
+	return u
+}

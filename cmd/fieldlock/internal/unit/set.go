@@ -60,11 +60,12 @@ func (s *Side) selects(u *Unit) bool {
 
 // NotCovered is what could not be read as it is deployed.
 type NotCovered struct {
-	Unit, Kind string
-	File       string // as messages name it
-	Line       int
-	Reason     string
-	Changed    bool
+	Unit    string `json:"unit"`
+	Kind    string `json:"kind"`
+	File    string `json:"file,omitempty"` // as messages name it
+	Line    int    `json:"line,omitempty"`
+	Reason  string `json:"reason"`
+	Changed bool   `json:"-"`
 }
 
 // Rendered is a unit with its objects.
@@ -81,9 +82,33 @@ type Set struct {
 	NotCovered []NotCovered
 	// Errs are the mistakes of units.
 	Errs []error
+
+	side *side
 }
 
-// Load finds and renders all units of a tree, and parses the files that are left.
+// Place returns where an object of a unit is written: the file of the tree as messages name it, and the line.
+func (s *Set) Place(u *Unit, o Object) (file string, line int) {
+	d := s.side.place(u, o)
+	return d.File, d.Position().Line
+}
+
+// at returns the units that a directory is by itself, also where others include it: the kustomization, or the chart with each
+// of its files of values; nil for any other directory.
+func (s *side) at(dir string) []*Unit {
+	var units []*Unit
+	for _, name := range kindNames {
+		if k := s.kinds[name]; k.at != nil {
+			units = append(units, k.at(s.tree, dir, &s.Options)...)
+		}
+	}
+	for _, u := range units {
+		s.close(u)
+	}
+	return units
+}
+
+// Load finds and renders all units of a tree, and parses the files that are left. If the only path is a directory that is a
+// kustomization or a chart, it renders that one alone.
 func Load(in *Side, o Options) (*Set, error) {
 	e := newEngine(o)
 	defer e.close()
@@ -92,8 +117,14 @@ func Load(in *Side, o Options) (*Set, error) {
 		return nil, err
 	}
 	units := slices.DeleteFunc(slices.Clone(s.units), func(u *Unit) bool { return !in.selects(u) })
+	alone := false
+	if len(in.Paths) == 1 {
+		if own := s.at(in.Paths[0]); own != nil {
+			units, alone = own, true
+		}
+	}
 	s.renderAll(units)
-	set := &Set{}
+	set := &Set{side: s}
 	for _, u := range units {
 		objects, err := s.render(u)
 		switch {
@@ -106,7 +137,7 @@ func Load(in *Side, o Options) (*Set, error) {
 		}
 	}
 	for _, f := range in.Files {
-		if !s.input[f.Path] {
+		if !alone && !s.input[f.Path] {
 			set.Files = append(set.Files, in.parse(f, e.shared))
 		}
 	}

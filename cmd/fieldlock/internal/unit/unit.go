@@ -45,6 +45,8 @@ type kind struct {
 	name string
 	// find returns the units of this kind that are files of a tree by themselves.
 	find func(t Tree, o *Options) ([]*Unit, error)
+	// at, unless nil, returns the units that a directory is by itself.
+	at func(t Tree, dir string, o *Options) []*Unit
 	// reads returns the files that a unit is rendered from.
 	reads func(t Tree, u *Unit) ([]string, error)
 	// render renders a unit, in a worker.
@@ -144,13 +146,13 @@ func (u *Unit) place(err error) (file string, line int, reason string) {
 }
 
 // renderer returns a worker's renderer for a specification of type T.
-func renderer[T any](do func(ctx context.Context, files fs.FS, dir string, spec *T) ([]rendered.Object, error)) worker.Renderer {
+func renderer[T any](do func(ctx context.Context, files fs.FS, job *worker.Job, spec *T) ([]rendered.Object, error)) worker.Renderer {
 	return func(ctx context.Context, files fstest.MapFS, job *worker.Job) ([]rendered.Object, error) {
 		spec := new(T)
 		if err := json.Unmarshal(job.Spec, spec); err != nil {
 			return nil, err
 		}
-		return do(ctx, files, job.Dir, spec)
+		return do(ctx, files, job, spec)
 	}
 }
 

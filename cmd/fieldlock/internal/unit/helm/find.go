@@ -49,6 +49,9 @@ func Charts(tree fs.FS) ([]Chart, error) {
 	return charts, err
 }
 
+// At returns the chart in a directory, whether it can be installed or not.
+func At(tree fs.FS, dir string) Chart { return Chart{Dir: dir, Variants: variants(tree, dir)} }
+
 // IsPart reports whether a directory is below the charts directory of a chart.
 func IsPart(tree fs.FS, dir string) bool {
 	for ; dir != "."; dir = path.Dir(dir) {
