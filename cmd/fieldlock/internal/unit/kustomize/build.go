@@ -1,11 +1,15 @@
 package kustomize
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"io/fs"
 	"path"
+	"reflect"
+	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -24,50 +28,114 @@ const maxMessage = 2000
 
 // Build renders the kustomization in dir and returns its objects in the order in which `kubectl kustomize` prints them. The
 // files are those that [Files] lists, or any tree that has them. Each object tells the file that it was written in, or the
-// kustomization file that generates it, and the kustomization file that changed it last.
+// kustomization file that generates it, and, if it differs from what is written there, the last kustomization file that had
+// the chance to change it: kustomize does not tell which objects a transformer really changed.
 //
 // It checks all references again and returns the errors of [Files]; a kustomization that kustomize refuses is a
 // *rendered.Invalid. Kustomize cannot be interrupted: ctx is looked at before it starts.
-//
-// The kustomization is built twice, since the annotations in which kustomize keeps the origin of objects can change what is
-// built: a JSON patch can test them, and hashes of names can depend on them.
 func Build(ctx context.Context, files fs.FS, dir string, o Options) ([]rendered.Object, error) {
 	w := newWalk(files, dir, o)
-	file, err := w.check(dir)
+	k, err := w.check(dir)
 	if err != nil {
 		return nil, err
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	built, err := w.disk.build(dir, o)
+	built, origins, err := w.build(k, o)
 	if err != nil {
-		return nil, &rendered.Invalid{File: file.file, Err: shorten(err)}
+		return nil, &rendered.Invalid{File: k.file, Err: shorten(err)}
 	}
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
+	written := map[string][]any{}
 	objects := make([]rendered.Object, 0, built.Size())
-	for _, r := range built.Resources() {
+	for i, r := range built.Resources() {
 		content, err := r.AsYAML()
 		if err != nil {
-			return nil, &rendered.Invalid{File: file.file, Err: shorten(err)}
+			return nil, &rendered.Invalid{File: k.file, Err: shorten(err)}
 		}
-		objects = append(objects, rendered.Object{YAML: content})
+		object := rendered.Object{YAML: content}
+		if origins != nil {
+			object.File, object.Cause = origins[i].file, origins[i].cause
+		}
+		if object.Cause != "" && w.unchanged(object, written) {
+			object.Cause = ""
+		}
+		objects = append(objects, object)
 	}
-	w.disk.addOrigins(objects, built, dir, file, o)
 	return objects, nil
 }
 
-// check follows all references and returns the kustomization file of dir.
-func (w *walk) check(dir string) (file reference, err error) {
+// check follows all references and returns the kustomization of dir.
+func (w *walk) check(dir string) (k *kustomization, err error) {
 	defer recovered(dir, &err)
 	if err := w.directory(path.Join(top, dir), reference{}); err != nil {
-		return file, err
+		return nil, err
 	}
 	w.disk.passed = nil
-	_, file, err = w.read(dir)
-	return file, err
+	dir, _, err = w.disk.find(path.Join(top, dir))
+	if err != nil {
+		return nil, err
+	}
+	k, _, err = w.read(dir)
+	return k, err
+}
+
+// build builds the kustomization, and returns the origins of its objects; nil where they cannot be told. Kustomize keeps
+// origins in annotations of the objects while it builds. Where these could change what is built, it builds twice.
+func (w *walk) build(k *kustomization, o Options) (built resmap.ResMap, origins []origin, err error) {
+	content, err := withOrigins(k.content)
+	if err != nil {
+		return nil, nil, err
+	}
+	tracked := &disk{tree: w.disk.tree, generated: map[string][]byte{k.file: content}}
+	if len(k.BuildMetadata) > 0 || w.readsAnnotations() {
+		if built, err = w.disk.build(k.dir, o); err != nil {
+			return nil, nil, err
+		}
+		second, err := tracked.build(k.dir, o)
+		if err != nil || !sameObjects(built, second) {
+			return built, nil, nil
+		}
+		return built, tracked.origins(second, k.dir), nil
+	}
+	if built, err = tracked.build(k.dir, o); err != nil {
+		return nil, nil, err
+	}
+	origins = tracked.origins(built, k.dir)
+	// What kustomize does at the end of every build.
+	if err := built.RemoveOriginAnnotations(); err != nil {
+		return nil, nil, err
+	}
+	return built, origins, built.RemoveTransformerAnnotations()
+}
+
+// readsAnnotations tells whether a patch, a replacement or a plugin may read or test annotations, or the hash of a name
+// depends on them.
+func (w *walk) readsAnnotations() bool {
+	for name := range w.files {
+		content, ok := w.disk.generated[name]
+		if !ok {
+			var err error
+			if content, err = fs.ReadFile(w.disk.tree, name); err != nil {
+				continue // a directory that a link leads to
+			}
+		}
+		if bytes.Contains(content, []byte("needsHashSuffix")) {
+			return true
+		}
+		if !w.objects[name] && bytes.Contains(content, []byte("annotations")) && annotationPath.Match(content) {
+			return true
+		}
+	}
+	return false
+}
+
+// annotationPath is a path to annotations in a patch, a replacement or a field specification.
+var annotationPath = regexp.MustCompile(`metadata(/|\.|~1)annotations|annotationSelector`)
+
+// sameObjects tells whether two builds gave objects of the same names in the same order.
+func sameObjects(a, b resmap.ResMap) bool {
+	return slices.EqualFunc(a.Resources(), b.Resources(), func(a, b *resource.Resource) bool { return a.CurId() == b.CurId() })
 }
 
 // building is held while kustomize builds: its OpenAPI schema is a package variable.
@@ -85,27 +153,6 @@ func (d *disk) build(dir string, o Options) (built resmap.ResMap, err error) {
 		options.LoadRestrictions = types.LoadRestrictionsNone
 	}
 	return krusty.MakeKustomizer(options).Run(d, path.Join(top, dir))
-}
-
-// addOrigins builds a second time, with origins, and adds them to the objects. Where that does not give the same objects,
-// they stay without.
-func (d *disk) addOrigins(objects []rendered.Object, built resmap.ResMap, dir string, file reference, o Options) {
-	content, err := withOrigins(file.content)
-	if err != nil {
-		return
-	}
-	second := &disk{tree: d.tree, generated: map[string][]byte{file.file: content}}
-	withOrigin, err := second.build(dir, o)
-	if err != nil || withOrigin.Size() != built.Size() {
-		return
-	}
-	plain := built.Resources()
-	for i, r := range withOrigin.Resources() {
-		if r.CurId() != plain[i].CurId() {
-			return
-		}
-		objects[i].File, objects[i].Cause = second.origin(r, dir)
-	}
 }
 
 // withOrigins adds the fields that ask for origins to a kustomization file.
@@ -130,21 +177,56 @@ func withOrigins(content []byte) ([]byte, error) {
 	return json.Marshal(fields)
 }
 
-// origin returns the file that an object was written or generated in, and the kustomization that changed it last, if that is
-// another file.
-func (d *disk) origin(r *resource.Resource, dir string) (file, cause string) {
-	if o, err := r.GetOrigin(); err == nil && o != nil {
-		file = d.originFile(o, dir)
+// An origin is the file of an object, and the last kustomization file that had the chance to change it, if that is another
+// one.
+type origin struct{ file, cause string }
+
+// origins returns the origins of all objects.
+func (d *disk) origins(built resmap.ResMap, dir string) []origin {
+	all := make([]origin, built.Size())
+	for i, r := range built.Resources() {
+		if o, err := r.GetOrigin(); err == nil && o != nil {
+			all[i].file = d.originFile(o, dir)
+		}
+		transformations, err := r.GetTransformations()
+		if err != nil || len(transformations) == 0 {
+			continue
+		}
+		if cause := d.originFile(transformations[len(transformations)-1], dir); cause != all[i].file {
+			all[i].cause = cause
+		}
 	}
-	transformations, err := r.GetTransformations()
-	if err != nil || len(transformations) == 0 {
-		return file, ""
-	}
-	if cause = d.originFile(transformations[len(transformations)-1], dir); cause == file {
-		cause = ""
-	}
-	return file, cause
+	return all
 }
+
+// maxWritten is the largest file that unchanged reads.
+const maxWritten = 1 << 20
+
+// unchanged tells whether an object is in its file as it was rendered. It keeps the objects of files that it has read.
+func (w *walk) unchanged(o rendered.Object, written map[string][]any) bool {
+	objects, ok := written[o.File]
+	if !ok {
+		content, err := w.content(o.File, maxWritten)
+		if err != nil {
+			return false
+		}
+		for _, document := range documentEnd.Split(string(content), -1) {
+			var object any
+			if yaml.Unmarshal([]byte(document), &object) == nil {
+				objects = append(objects, object)
+			}
+		}
+		written[o.File] = objects
+	}
+	var object any
+	if len(objects) == 0 || yaml.Unmarshal(o.YAML, &object) != nil {
+		return false
+	}
+	return slices.ContainsFunc(objects, func(have any) bool { return reflect.DeepEqual(have, object) })
+}
+
+// documentEnd separates the documents of a file.
+var documentEnd = regexp.MustCompile(`(?m)^---`)
 
 // originFile returns the name of the file that an origin names, relative to dir.
 func (d *disk) originFile(o *resource.Origin, dir string) string {

@@ -51,7 +51,7 @@ func Files(tree fs.FS, dir string, o Options) (files []string, err error) {
 	if err := w.directory(path.Join(top, dir), reference{}); err != nil {
 		return nil, err
 	}
-	if name := w.kustomizationFile(dir); name != "" {
+	if name := File(tree, dir); name != "" {
 		w.files[name] = true
 	}
 	for name := range w.disk.generated {
@@ -75,6 +75,7 @@ type walk struct {
 	options  Options
 	factory  *resource.Factory
 	files    map[string]bool
+	objects  map[string]bool // those of files that are resources and nothing else
 	done     map[string]bool
 	plugins  map[[2]string]bool // pairs of a kustomization and one that renders plugins for it
 	visiting []string           // the directories on the way to the present one
@@ -86,6 +87,7 @@ func newWalk(tree fs.FS, dir string, o Options) *walk {
 		options: o,
 		factory: provider.NewDefaultDepProvider().GetResourceFactory(),
 		files:   map[string]bool{},
+		objects: map[string]bool{},
 		done:    map[string]bool{},
 		plugins: map[[2]string]bool{},
 	}
@@ -99,17 +101,15 @@ func (d *disk) generate(dir string, o Options) {
 	if o.Kustomization == nil {
 		return
 	}
-	name := kustomizationFile(d.tree, dir)
+	name := File(d.tree, dir)
 	if name == "" {
 		name = path.Join(dir, konfig.DefaultKustomizationFileName())
 	}
 	d.generated = map[string][]byte{name: o.Kustomization}
 }
 
-func (w *walk) kustomizationFile(dir string) string { return kustomizationFile(w.disk.tree, dir) }
-
-// kustomizationFile returns the name of the first kustomization file in a directory, or "".
-func kustomizationFile(tree fs.FS, dir string) string {
+// File returns the name of the first kustomization file in a directory, or "" if there is none.
+func File(tree fs.FS, dir string) string {
 	for _, base := range konfig.RecognizedKustomizationFileNames() {
 		name := path.Join(dir, base)
 		if info, err := fs.Stat(tree, name); err == nil && info.Mode().IsRegular() {
@@ -122,7 +122,7 @@ func kustomizationFile(tree fs.FS, dir string) string {
 // A reference is where a kustomization names a file or directory.
 type reference struct {
 	file    string // the file with the reference
-	content []byte // of this file
+	content []byte // of this file, as it is in the tree
 	text    string // the reference as it is written there
 }
 
@@ -190,11 +190,14 @@ func (w *walk) read(dir string) (*kustomization, reference, error) {
 		return nil, file, &rendered.Invalid{File: file.file, Err: err}
 	}
 	file.content = content
+	if written, err := fs.ReadFile(w.disk.tree, file.file); err == nil {
+		file.content = written
+	}
 	k, err := parse(content)
 	if err != nil {
 		return nil, file, &rendered.Invalid{File: file.file, Line: lineOfError(err), Err: err}
 	}
-	return &kustomization{Kustomization: k, dir: dir}, file, nil
+	return &kustomization{Kustomization: k, dir: dir, file: file.file, content: content}, file, nil
 }
 
 // content returns the content of a file that is not larger than limit.
@@ -231,7 +234,8 @@ func parse(content []byte) (types.Kustomization, error) {
 // A kustomization is what one kustomization file says.
 type kustomization struct {
 	types.Kustomization
-	dir string
+	dir, file string
+	content   []byte
 }
 
 // follow follows all references, in the order in which kustomize does.
@@ -351,7 +355,11 @@ func plain(err error) error {
 func (k *kustomization) resources(w *walk, file reference, list []string) error {
 	for _, r := range list {
 		file.text = r
-		if err := k.resource(w, file, func(string) error { return nil }); err != nil {
+		err := k.resource(w, file, func(name string) error {
+			w.objects[name] = true
+			return nil
+		})
+		if err != nil {
 			return err
 		}
 	}
