@@ -27,6 +27,8 @@ type Release struct {
 	Name string
 	// Namespace is that of the release; "" means "default".
 	Namespace string
+	// Defaults, if not nil, are paths in the tree, of files that are merged and take the place of the chart's values.yaml.
+	Defaults []string
 	// ValuesFiles are paths in the tree, of files that are merged in this order. Values are merged over them.
 	ValuesFiles []string
 	Values      map[string]any
@@ -55,6 +57,11 @@ func Render(tree fs.FS, dir string, r Release) ([]rendered.Object, error) {
 	}
 	if !installable(c.Metadata) {
 		return nil, fmt.Errorf("%s: a chart of type %s cannot be installed", dir, c.Metadata.Type)
+	}
+	if r.Defaults != nil {
+		if c.Values, err = MergedFiles(tree, r.Defaults); err != nil {
+			return nil, err
+		}
 	}
 	values, err := r.values(tree)
 	if err != nil {
