@@ -57,7 +57,7 @@ func (a *Application) Files(tree fs.FS, source int) ([]string, error) {
 	case kustomizeKind:
 		var edited []byte
 		if edited, err = s.kustomization(tree, a.environment(s, Options{})); err == nil {
-			files, err = kustomize.Files(tree, s.Path, kustomize.Options{Kustomization: edited})
+			files, err = kustomize.Files(tree, s.Path, kustomize.Options{Anywhere: true, Kustomization: edited})
 		}
 	default:
 		files, err = s.manifestFiles(tree)

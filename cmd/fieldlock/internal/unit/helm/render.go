@@ -49,7 +49,8 @@ type Release struct {
 // apart. Its file is the one in the tree that holds the template: the archive, if the template is packed.
 //
 // It returns a *rendered.NotCovered if an enabled dependency is missing, and an error if Helm would refuse the chart.
-func Render(tree fs.FS, dir string, r Release) ([]rendered.Object, error) {
+func Render(tree fs.FS, dir string, r Release) (objects []rendered.Object, err error) {
+	defer recovered(dir, &err)
 	l := newLoading(tree)
 	c, err := l.directory(path.Clean(dir))
 	if err != nil {
@@ -77,11 +78,17 @@ func Render(tree fs.FS, dir string, r Release) ([]rendered.Object, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", dir, shortened(err))
 	}
-	objects, err := l.objects(c, files)
-	if err != nil {
+	if objects, err = l.objects(c, files); err != nil {
 		return nil, fmt.Errorf("%s: %w", dir, err)
 	}
 	return objects, nil
+}
+
+// recovered turns a panic of Helm's code into an error.
+func recovered(dir string, err *error) {
+	if r := recover(); r != nil {
+		*err = fmt.Errorf("%s: Helm fails: %v", dir, r)
+	}
 }
 
 // installable reports whether a chart is one that Helm installs: a library is not.
