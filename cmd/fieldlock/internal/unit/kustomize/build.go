@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
+	"maps"
 	"path"
 	"reflect"
 	"regexp"
@@ -42,6 +43,12 @@ func Build(ctx context.Context, files fs.FS, dir string, o Options) ([]rendered.
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	if err := w.renderCharts(o); err != nil {
+		return nil, err
+	}
+	if content, ok := w.disk.generated[k.file]; ok {
+		k.content = content
+	}
 	built, origins, err := w.build(k, o)
 	if err != nil {
 		return nil, &rendered.Invalid{File: k.file, Err: shorten(err)}
@@ -71,6 +78,9 @@ func (w *walk) check(dir string) (k *kustomization, err error) {
 	if err := w.directory(path.Join(top, dir), reference{}); err != nil {
 		return nil, err
 	}
+	if err := w.checkNamespaces(); err != nil {
+		return nil, err
+	}
 	w.disk.passed = nil
 	dir, _, err = w.disk.find(path.Join(top, dir))
 	if err != nil {
@@ -87,7 +97,8 @@ func (w *walk) build(k *kustomization, o Options) (built resmap.ResMap, origins 
 	if err != nil {
 		return nil, nil, err
 	}
-	tracked := &disk{tree: w.disk.tree, generated: map[string][]byte{k.file: content}}
+	tracked := &disk{tree: w.disk.tree, generated: maps.Clone(w.disk.generated), sources: maps.Clone(w.disk.sources)}
+	tracked.generate(k.file, content, k.file)
 	if len(k.BuildMetadata) > 0 || w.readsAnnotations() {
 		if built, err = w.disk.build(k.dir, o); err != nil {
 			return nil, nil, err
@@ -157,6 +168,19 @@ func (d *disk) build(dir string, o Options) (built resmap.ResMap, err error) {
 
 // withOrigins adds the fields that ask for origins to a kustomization file.
 func withOrigins(content []byte) ([]byte, error) {
+	return withFields(content, func(fields map[string]json.RawMessage) (err error) {
+		for key := range fields {
+			if strings.EqualFold(key, "buildMetadata") {
+				delete(fields, key)
+			}
+		}
+		fields["buildMetadata"], err = json.Marshal([]string{types.OriginAnnotations, types.TransformerAnnotations})
+		return err
+	})
+}
+
+// withFields changes the fields of a kustomization file. Their names may have any case.
+func withFields(content []byte, change func(fields map[string]json.RawMessage) error) ([]byte, error) {
 	j, err := yaml.YAMLToJSON(content)
 	if err != nil {
 		return nil, err
@@ -165,13 +189,7 @@ func withOrigins(content []byte) ([]byte, error) {
 	if err := json.Unmarshal(j, &fields); err != nil {
 		return nil, err
 	}
-	for key := range fields {
-		if strings.EqualFold(key, "buildMetadata") {
-			delete(fields, key)
-		}
-	}
-	fields["buildMetadata"], err = json.Marshal([]string{types.OriginAnnotations, types.TransformerAnnotations})
-	if err != nil {
+	if err := change(fields); err != nil {
 		return nil, err
 	}
 	return json.Marshal(fields)
@@ -240,6 +258,9 @@ func (d *disk) originFile(o *resource.Origin, dir string) string {
 	name, isDir, err := d.find(path.Join(top, dir, p))
 	if err != nil || isDir {
 		return ""
+	}
+	if source, ok := d.sources[name]; ok {
+		return source
 	}
 	return name
 }

@@ -30,11 +30,21 @@ type disk struct {
 	tree fs.FS
 	// generated are files, by name, that replace those of the tree or are added to it.
 	generated map[string][]byte
+	// sources are the files of the tree, by the names of the generated files, that people see instead.
+	sources map[string]string
 	// passed is called with the name of every link that a path passes, and of the file or directory at its end; may be nil.
 	passed func(name string)
 }
 
 var _ filesys.FileSystem = (*disk)(nil)
+
+// generate adds a file, which people see as the file source.
+func (d *disk) generate(name string, content []byte, source string) {
+	if d.generated == nil {
+		d.generated, d.sources = map[string][]byte{}, map[string]string{}
+	}
+	d.generated[name], d.sources[name] = content, source
+}
 
 // name returns the name in the tree of a path as kustomize writes it.
 func (d *disk) name(p string) (string, error) {

@@ -14,12 +14,12 @@ type Object struct {
 	// Cause is the path of the file that last changed the object on its way, such as the kustomization of an overlay; "" if
 	// none did.
 	Cause string
-	// Role is how the tool treats the object; "" for an ordinary object, which each deployment updates.
-	Role Role
 	// Unknown are the places, as JSON pointers (RFC 6901), whose values the tree does not tell, such as those of a variable
 	// from an encrypted Secret; "" is the whole object. The text there is a marker or the default of a variable: where old
 	// and new text are equal, the values can be taken as equal; where they differ, nothing is known.
 	Unknown []string
+	// Role is how the tool treats the object; "" for an ordinary object, which each deployment updates.
+	Role Role
 }
 
 // Role is how a tool treats an object that it does not update like any other.
