@@ -164,7 +164,7 @@ func (h *HelmRelease) refer(r reference) Reference {
 	if r.Namespace == "" {
 		r.Namespace = h.Namespace
 	}
-	return Reference{Kind: r.Kind, Namespace: r.Namespace, Name: r.Name}
+	return Reference(r)
 }
 
 // inside cleans a path, which never leaves the root.
