@@ -52,6 +52,7 @@ func Compare(newSide, oldSide *Side, o Options) (*Comparison, error) {
 	}
 	c.pairUnits()
 	c.renderChanged()
+	c.addElsewhere()
 	c.pairFiles()
 	c.addNeeded()
 	if o.Values {
@@ -110,12 +111,12 @@ func (c *comparison) pairUnits() {
 		if !c.newSide.selects(n) {
 			continue
 		}
-		old := c.olds.byKey[n.String()]
+		old := c.olds.byKey[n.key()]
 		changed := old == nil || n.digest(c.news.tree) != old.digest(c.olds.tree)
 		c.pairs = append(c.pairs, unitPair{new: n, old: old, changed: changed})
 	}
 	for _, old := range c.olds.units {
-		if c.news.byKey[old.String()] != nil || !c.oldSide.selects(old) {
+		if c.news.byKey[old.key()] != nil || !c.oldSide.selects(old) {
 			continue
 		}
 		p := unitPair{old: old, changed: true}
@@ -256,6 +257,17 @@ func (c *comparison) addValues() {
 			*side.into = append(*side.into, f)
 		}
 	}
+}
+
+// addElsewhere lists the definitions of units whose files are not in the tree.
+func (c *comparison) addElsewhere() {
+	olds := map[string]bool{}
+	for _, w := range c.olds.elsewhere {
+		olds[nameOf(w.Object)+digestOf(w.Object)] = true
+	}
+	c.out.NotCovered = append(c.out.NotCovered, c.news.missing(c.newSide, func(w *definition) bool {
+		return !olds[nameOf(w.Object)+digestOf(w.Object)]
+	})...)
 }
 
 // alike reports whether both sides have a file with the same content, or cannot read it.

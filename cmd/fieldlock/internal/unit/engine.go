@@ -28,6 +28,8 @@ type Options struct {
 	APIVersions []string
 	// Builtin, unless nil, reports whether a kind is one of Kubernetes' own, which need no CRD.
 	Builtin func(group, kind string) bool
+	// InTree, unless nil, reports whether the tree is a repository of a URL. Without it, every repository counts as the tree.
+	InTree func(url string) bool
 	// Texts keeps the texts of objects, and Origins asks for their origins at once, for those who print all objects.
 	Texts, Origins bool
 	// Limits bound the rendering.
@@ -46,6 +48,8 @@ type engine struct {
 	mu      sync.Mutex
 	results map[string]*result // by digest
 	closed  map[string]closure // by kind, directory and specification
+
+	definitions map[string]*fileDefinitions // by the ID of the file
 }
 
 // closure is the files that a unit reads, with what was looked at to find out.
@@ -58,7 +62,7 @@ type closure struct {
 func newEngine(o Options) *engine {
 	return &engine{
 		Options: o, kinds: kinds(), pool: worker.NewPool(o.Limits), shared: &yamldoc.Shared{},
-		results: map[string]*result{}, closed: map[string]closure{},
+		results: map[string]*result{}, closed: map[string]closure{}, definitions: map[string]*fileDefinitions{},
 	}
 }
 
@@ -73,11 +77,14 @@ type side struct {
 	// input are the files that some unit reads, and those that belong to a unit although this one does not read them: they are
 	// not objects as they are written.
 	input map[string]bool
+	// elsewhere are the definitions of units whose files are not in the tree.
+	elsewhere []*definition
+	found     map[string]map[string]any // what lookup has found
 }
 
 // find finds the units of a tree.
 func (e *engine) find(t Tree) (*side, error) {
-	s := &side{engine: e, tree: t, byKey: map[string]*Unit{}, input: map[string]bool{}}
+	s := &side{engine: e, tree: t, byKey: map[string]*Unit{}, input: map[string]bool{}, found: map[string]map[string]any{}}
 	if e.Plain {
 		return s, nil
 	}
@@ -90,23 +97,28 @@ func (e *engine) find(t Tree) (*side, error) {
 			s.add(u)
 		}
 	}
+	s.discover()
 	s.claim()
 	return s, nil
 }
 
 // add adds a unit, unless the side has it, and finds the files that it reads.
 func (s *side) add(u *Unit) bool {
-	if s.byKey[u.String()] != nil {
+	if s.byKey[u.key()] != nil {
 		return false
 	}
 	s.close(u)
-	s.units, s.byKey[u.String()] = append(s.units, u), u
+	s.units, s.byKey[u.key()] = append(s.units, u), u
 	return true
 }
 
 // close finds the files that a unit reads. What was found in the other tree is taken over if this tree has all of it alike.
 func (s *side) close(u *Unit) {
 	key := u.kind.name + "\x00" + u.dir + "\x00" + string(u.spec)
+	if u.missing != nil {
+		u.Err = u.missing
+		return
+	}
 	s.mu.Lock()
 	c, ok := s.closed[key]
 	s.mu.Unlock()
@@ -129,6 +141,9 @@ func (s *side) claim() {
 	dirs := map[string]bool{} // of units whose files are not known
 	for _, u := range s.units {
 		for _, name := range u.Reads {
+			if u.peeks {
+				break
+			}
 			if u.owns == nil || u.owns(name) || !below(name, u.dir) {
 				s.input[name] = true
 			}
@@ -136,7 +151,7 @@ func (s *side) claim() {
 		if u.owns != nil {
 			charts = append(charts, u)
 		}
-		if u.Err != nil {
+		if u.Err != nil && u.kind.find != nil {
 			dirs[u.dir] = true
 		}
 	}

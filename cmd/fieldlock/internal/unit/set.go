@@ -58,6 +58,11 @@ func (s *Side) selects(u *Unit) bool {
 	return false
 }
 
+// names reports whether the paths of the side name a file.
+func (s *Side) names(file string) bool {
+	return s.Paths == nil || slices.ContainsFunc(s.Paths, func(p string) bool { return below(file, p) })
+}
+
 // NotCovered is what could not be read as it is deployed.
 type NotCovered struct {
 	Unit    string `json:"unit"`
@@ -136,6 +141,9 @@ func Load(in *Side, o Options) (*Set, error) {
 			set.Units = append(set.Units, Rendered{u, objects, true})
 		}
 	}
+	if !alone {
+		set.NotCovered = append(set.NotCovered, s.missing(in, func(*definition) bool { return false })...)
+	}
 	for _, f := range in.Files {
 		if !alone && !s.input[f.Path] {
 			set.Files = append(set.Files, in.parse(f, e.shared))
@@ -158,6 +166,22 @@ func (s *Side) parse(f manifest.File, shared *yamldoc.Shared) manifest.File {
 	return f
 }
 
+// missing lists the definitions of units whose files are not in the tree, in the files that the side names.
+func (s *side) missing(in *Side, changed func(w *definition) bool) []NotCovered {
+	var list []NotCovered
+	for _, w := range s.elsewhere {
+		units := s.kindOf(w.Object).from(s, Object{Document: w.Document, File: w.file})
+		if len(units) == 0 || !in.names(w.file) {
+			continue
+		}
+		s.close(units[0])
+		n := s.notCovered(units[0], units[0].Err, changed(w))
+		n.Line = w.Position().Line
+		list = append(list, n)
+	}
+	return list
+}
+
 // notCovered describes a unit that cannot be rendered.
 func (s *side) notCovered(u *Unit, err error, changed bool) NotCovered {
 	file, line, reason := u.place(err)
@@ -172,7 +196,7 @@ func (s *side) mistake(u *Unit, err error) error {
 
 // Manifest returns the objects of a unit as a file of objects.
 func (s *side) manifest(r Rendered) manifest.File {
-	f := manifest.File{Name: s.tree.Name(r.File), Path: r.String(), Found: true}
+	f := manifest.File{Name: s.tree.Name(r.File), Path: r.key(), Found: true}
 	for _, o := range r.Objects {
 		f.Documents = append(f.Documents, s.place(r.Unit, o))
 	}

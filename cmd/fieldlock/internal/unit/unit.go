@@ -30,11 +30,19 @@ type Unit struct {
 	// lacks something.
 	Err error
 
-	kind   *kind
-	dir    string
-	spec   []byte // of the job
-	random bool   // two renderings may differ
-	owns   func(name string) bool
+	// Applier is how the tool applies objects: "server-side", "client-side", or "" where that is not known. Prune tells whether it
+	// deletes what is gone, and Force whether it replaces what cannot be updated.
+	Applier      string
+	Prune, Force bool
+
+	kind    *kind
+	parent  *Unit // that prints the object which defines this one
+	missing error // why the unit is not in the tree, where its definition tells
+	peeks   bool  // what it reads stays what it is
+	dir     string
+	spec    []byte // of the job
+	random  bool   // two renderings may differ
+	owns    func(name string) bool
 }
 
 // String names the unit in messages.
@@ -43,6 +51,10 @@ func (u *Unit) String() string { return u.Kind + " " + u.Name }
 // kind is a kind of unit. To add one takes a chapter with such a value, and its row in kinds.
 type kind struct {
 	name string
+	// group and object are the group and kind of the objects that define such units, and from returns the units that one of
+	// them defines. They are empty for a kind of unit that is found as files.
+	group, object string
+	from          func(s *side, o Object) []*Unit
 	// find returns the units of this kind that are files of a tree by themselves.
 	find func(t Tree, o *Options) ([]*Unit, error)
 	// at, unless nil, returns the units that a directory is by itself.
@@ -56,7 +68,7 @@ type kind struct {
 // kinds returns all kinds of units by their names.
 func kinds() map[string]*kind {
 	all := map[string]*kind{}
-	for _, k := range []*kind{kustomizations(), charts()} {
+	for _, k := range []*kind{kustomizations(), charts(), fluxKustomizations(), helmReleases(), applications(), applicationSets()} {
 		all[k.name] = k
 	}
 	return all

@@ -48,7 +48,7 @@ func Generate(object map[string]any, trees Trees) ([]map[string]any, error) {
 	}
 	g := &generation{template: templating{set.Spec.GoTemplate, set.Spec.GoTemplateOptions}, trees: trees}
 	var applications []map[string]any
-	for _, written := range set.Spec.Generators {
+	for _, written := range slices.Concat(apart(set.Spec.Generators)...) {
 		sets, template, err := g.parameters(written, nil)
 		if err != nil {
 			return nil, fmt.Errorf("the ApplicationSet %s: %w", set.Metadata.Name, err)
@@ -63,6 +63,26 @@ func Generate(object map[string]any, trees Trees) ([]map[string]any, error) {
 		}
 	}
 	return applications, nil
+}
+
+// generatorKinds are the kinds of generators in the order in which Argo CD runs those that are written as one.
+var generatorKinds = []string{
+	"list", "clusters", "git", "scmProvider", "clusterDecisionResource", "pullRequest", "matrix", "merge", "plugin",
+}
+
+// apart splits generators of several kinds. One without a kind generates nothing.
+func apart(generators []map[string]any) [][]map[string]any {
+	var result [][]map[string]any
+	for _, written := range generators {
+		var single []map[string]any
+		for _, kind := range generatorKinds {
+			if written[kind] != nil {
+				single = append(single, map[string]any{kind: written[kind], "selector": written["selector"]})
+			}
+		}
+		result = append(result, single)
+	}
+	return result
 }
 
 // application makes one Application of a template and parameters.

@@ -161,6 +161,9 @@ func (a *Application) valuesFiles(tree fs.FS, s *Source, environment func(string
 	if s.spec.Helm == nil {
 		return nil, nil
 	}
+	if n := len(s.spec.Helm.ValueFiles); n > maxPatterns {
+		return nil, fmt.Errorf("%s: %d files of values are more than %d", s.Path, n, maxPatterns)
+	}
 	var resolved []string
 	for _, written := range s.spec.Helm.ValueFiles {
 		name, err := a.valuesFile(s, written, environment)

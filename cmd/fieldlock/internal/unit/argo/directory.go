@@ -82,6 +82,9 @@ func compile(pattern string) (glob.Glob, error) {
 	if pattern == "" {
 		return nil, nil
 	}
+	if len(pattern) > maxPattern {
+		return nil, fmt.Errorf("a pattern has more than %d characters", maxPattern)
+	}
 	return glob.Compile(pattern)
 }
 

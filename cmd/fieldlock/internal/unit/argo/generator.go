@@ -232,6 +232,9 @@ func (g *generation) git(written map[string]any) ([]map[string]any, error) {
 	if err := json.Unmarshal(content, &spec); err != nil {
 		return nil, err
 	}
+	if n := len(spec.Directories) + len(spec.Files); n > maxPatterns {
+		return nil, fmt.Errorf("%d patterns are more than %d", n, maxPatterns)
+	}
 	tree, err := g.trees(spec.RepoURL, spec.Revision)
 	if err != nil {
 		return nil, err

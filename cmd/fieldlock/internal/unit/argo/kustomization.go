@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -101,6 +100,8 @@ func (k fields) edit(spec *kustomizeSpec, environment func(string) string) error
 		if err := k.labels(labels, spec); err != nil {
 			return err
 		}
+	} else if spec.LabelIncludeTemplates && len(labels) > 0 {
+		return errors.New("labelIncludeTemplates needs labelWithoutSelector")
 	} else if err := k.add("commonLabels", labels, spec.ForceCommonLabels); err != nil {
 		return err
 	}
@@ -154,7 +155,7 @@ func (k fields) labels(values map[string]string, spec *kustomizeSpec) error {
 	for _, item := range list {
 		entry, _ := item.(map[string]any)
 		templates := entry["includeTemplates"] == true
-		if entry["includeSelectors"] == true || templates != spec.LabelIncludeTemplates || entry["fields"] != nil {
+		if entry["includeSelectors"] == true || templates != spec.LabelIncludeTemplates {
 			continue
 		}
 		return fields(entry).add("pairs", values, spec.ForceCommonLabels)
@@ -193,10 +194,7 @@ func withoutName(list []any, name string) []any {
 	})
 }
 
-// imageTag splits an image from its tag; "*" keeps the tag that the kustomization has.
-var imageTag = regexp.MustCompile(`^(.*):([a-zA-Z0-9._-]+|\*)$`)
-
-// images sets images as `kustomize edit set image` does: NAME=NEW:TAG, NAME:TAG or NAME@DIGEST. A "*" keeps that part of the
+// images sets images as `kustomize edit set image` does: NAME=NEW:TAG@DIGEST, NAME:TAG and the like. A "*" keeps that part of the
 // entry that the kustomization has.
 func (k fields) images(images []string, environment func(string) string) error {
 	list := k.list("images")
@@ -234,19 +232,30 @@ func (k fields) images(images []string, environment func(string) string) error {
 	return nil
 }
 
+// splitImage splits an image into its name, tag and digest: NAME:TAG@DIGEST. A colon before the first slash is that of a port.
+func splitImage(image string) (name, tag, digest string) {
+	name, digest, _ = strings.Cut(image, "@")
+	start := max(strings.IndexByte(name, '/'), 0)
+	if i := strings.IndexByte(name[start:], ':'); i >= 0 {
+		return name[:start+i], name[start+i+1:], digest
+	}
+	return name, "", digest
+}
+
 func parseImage(written string) (map[string]any, error) {
 	name, image, overwrite := strings.Cut(written, "=")
 	if !overwrite {
 		image = written
 	}
 	entry := map[string]any{}
-	if before, digest, ok := strings.Cut(image, "@"); ok {
-		image = before
+	image, tag, digest := splitImage(image)
+	if digest != "" {
 		entry["digest"] = digest
-	} else if m := imageTag.FindStringSubmatch(image); m != nil {
-		image = m[1]
-		entry["newTag"] = m[2]
-	} else if !overwrite {
+	}
+	if tag != "" {
+		entry["newTag"] = tag
+	}
+	if image == written {
 		return nil, fmt.Errorf("the image %q has no tag, digest or new name", written)
 	}
 	if !overwrite {

@@ -7,6 +7,12 @@ import (
 	"strings"
 )
 
+// Each pattern costs a walk over the tree, so their number and their length are bounded.
+const (
+	maxPatterns = 1000
+	maxPattern  = 1000
+)
+
 // isPattern reports whether a path has characters that match others.
 func isPattern(name string) bool { return strings.ContainsAny(name, "*?[") }
 
@@ -34,6 +40,9 @@ func matching(tree fs.FS, pattern string, separate bool) ([]string, error) {
 
 // patternExpression turns a pattern into a regular expression.
 func patternExpression(pattern string, separate bool) (*regexp.Regexp, error) {
+	if len(pattern) > maxPattern {
+		return nil, fmt.Errorf("a pattern has more than %d characters", maxPattern)
+	}
 	var b strings.Builder
 	b.WriteString("^(?s:")
 	any, one := ".*", "."

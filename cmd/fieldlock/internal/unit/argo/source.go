@@ -59,7 +59,7 @@ func (a *Application) Files(tree fs.FS, source int) ([]string, error) {
 	case kustomizeKind:
 		var edited []byte
 		if edited, err = s.kustomization(tree, a.environment(s, Options{})); err == nil {
-			files, err = kustomize.Files(tree, s.Path, kustomize.Options{Kustomization: edited})
+			files, err = kustomize.Files(tree, s.Path, kustomize.Options{Anywhere: true, Kustomization: edited})
 		}
 	default:
 		files, err = s.manifestFiles(tree)
@@ -94,10 +94,22 @@ func (a *Application) Render(ctx context.Context, tree fs.FS, source int, o Opti
 		if err != nil {
 			return nil, err
 		}
-		return kustomize.Build(ctx, tree, s.Path, kustomize.Options{Anywhere: o.Anywhere, Kustomization: edited, NoOrigins: o.NoOrigins})
+		return kustomize.Build(ctx, tree, s.Path, s.buildOptions(edited, o))
 	default:
 		return s.manifests(tree)
 	}
+}
+
+// buildOptions are those of a kustomization, with the cluster that charts in it ask about.
+func (s *Source) buildOptions(edited []byte, o Options) kustomize.Options {
+	build := kustomize.Options{Anywhere: o.Anywhere, Kustomization: edited, KubeVersion: o.KubeVersion, APIVersions: o.APIVersions, NoOrigins: o.NoOrigins}
+	if spec := s.spec.Kustomize; spec != nil && spec.KubeVersion != "" {
+		build.KubeVersion = spec.KubeVersion
+	}
+	if spec := s.spec.Kustomize; spec != nil && len(spec.APIVersions) > 0 {
+		build.APIVersions = spec.APIVersions
+	}
+	return build
 }
 
 // resolve returns a source as it is after the overrides in its directory, and their files; nil for a source that renders

@@ -30,7 +30,8 @@ const (
 // Files returns the paths of all files that rendering the chart in dir reads, sorted: those of its directory that
 // .helmignore does not leave out, and those of its `file://` dependencies. They do not depend on values: a disabled
 // dependency is among them. A dependency that the tree does not have is no error here.
-func Files(tree fs.FS, dir string) ([]string, error) {
+func Files(tree fs.FS, dir string) (files []string, err error) {
+	defer recovered(dir, &err)
 	l := newLoading(tree)
 	if _, err := l.directory(path.Clean(dir)); err != nil {
 		return nil, err

@@ -27,6 +27,8 @@ type Release struct {
 	Name string
 	// Namespace is that of the release; "" means "default".
 	Namespace string
+	// Defaults, if not nil, are paths in the tree, of files that are merged and take the place of the chart's values.yaml.
+	Defaults []string
 	// ValuesFiles are paths in the tree, of files that are merged in this order. Values are merged over them.
 	ValuesFiles []string
 	Values      map[string]any
@@ -47,7 +49,8 @@ type Release struct {
 // apart. Its file is the one in the tree that holds the template: the archive, if the template is packed.
 //
 // It returns a *rendered.NotCovered if an enabled dependency is missing, and an error if Helm would refuse the chart.
-func Render(tree fs.FS, dir string, r Release) ([]rendered.Object, error) {
+func Render(tree fs.FS, dir string, r Release) (objects []rendered.Object, err error) {
+	defer recovered(dir, &err)
 	l := newLoading(tree)
 	c, err := l.directory(path.Clean(dir))
 	if err != nil {
@@ -55,6 +58,11 @@ func Render(tree fs.FS, dir string, r Release) ([]rendered.Object, error) {
 	}
 	if !installable(c.Metadata) {
 		return nil, fmt.Errorf("%s: a chart of type %s cannot be installed", dir, c.Metadata.Type)
+	}
+	if r.Defaults != nil {
+		if c.Values, err = MergedFiles(tree, r.Defaults); err != nil {
+			return nil, err
+		}
 	}
 	values, err := r.values(tree)
 	if err != nil {
@@ -70,11 +78,17 @@ func Render(tree fs.FS, dir string, r Release) ([]rendered.Object, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", dir, shortened(err))
 	}
-	objects, err := l.objects(c, files)
-	if err != nil {
+	if objects, err = l.objects(c, files); err != nil {
 		return nil, fmt.Errorf("%s: %w", dir, err)
 	}
 	return objects, nil
+}
+
+// recovered turns a panic of Helm's code into an error.
+func recovered(dir string, err *error) {
+	if r := recover(); r != nil {
+		*err = fmt.Errorf("%s: Helm fails: %v", dir, r)
+	}
 }
 
 // installable reports whether a chart is one that Helm installs: a library is not.

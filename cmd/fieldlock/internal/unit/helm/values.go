@@ -22,19 +22,11 @@ func tooLarge(name string) error { return fmt.Errorf("%s is larger than %d MiB",
 // values merges what a release sets, in Helm's order: its files, its values, and what `--set`, `--set-string` and
 // `--set-file` would.
 func (r *Release) values(tree fs.FS) (map[string]any, error) {
-	values := map[string]any{}
-	for _, name := range r.ValuesFiles {
-		data, err := readValues(tree, name)
-		if err != nil {
-			return nil, err
-		}
-		read, err := loader.LoadValues(bytes.NewReader(data))
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
-		values = loader.MergeMaps(values, read)
+	values, err := MergedFiles(tree, r.ValuesFiles)
+	if err != nil {
+		return nil, err
 	}
-	values = loader.MergeMaps(values, r.Values)
+	values = Merged(values, r.Values)
 	for _, set := range r.Set {
 		if err := strvals.ParseInto(set, values); err != nil {
 			return nil, fmt.Errorf("the value %q cannot be set: %w", set, err)
@@ -56,6 +48,26 @@ func (r *Release) values(tree fs.FS) (map[string]any, error) {
 	}
 	return values, nil
 }
+
+// MergedFiles returns the values in files of the tree, later ones over earlier ones.
+func MergedFiles(tree fs.FS, names []string) (map[string]any, error) {
+	values := map[string]any{}
+	for _, name := range names {
+		data, err := readValues(tree, name)
+		if err != nil {
+			return nil, err
+		}
+		read, err := loader.LoadValues(bytes.NewReader(data))
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		values = Merged(values, read)
+	}
+	return values, nil
+}
+
+// Merged returns values with others over them: tables are merged, everything else is replaced. It changes neither.
+func Merged(values, over map[string]any) map[string]any { return loader.MergeMaps(values, over) }
 
 // readValues reads a file of the tree that is not too large for values.
 func readValues(tree fs.FS, name string) ([]byte, error) {

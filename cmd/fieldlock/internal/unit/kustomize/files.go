@@ -27,6 +27,9 @@ const maxPlugin = 8 << 20
 // maxDepth is how deep kustomizations may include each other.
 const maxDepth = 200
 
+// maxVisits is how many kustomizations kustomize may build for one, which counts those that several include each time.
+const maxVisits = 10_000
+
 // Options are what a tool allows beyond `kubectl kustomize`. The zero value is what kubectl does.
 type Options struct {
 	// Anywhere lets a kustomization read files outside of its own directory, though not outside of the tree, as Flux does
@@ -88,6 +91,8 @@ type walk struct {
 	plugins map[[2]string]bool // pairs of a kustomization and one that renders plugins for it
 	// visiting are the directories on the way to the present one, and namespaces what each sets as namespace.
 	visiting, namespaces []string
+	// visits are the numbers of kustomizations that kustomize builds for each directory, and for those that are visited.
+	visits map[string]int
 	// chartsIn are the namespaces that kustomizations give to charts of the directories that they include, and twice is a
 	// directory that is given two.
 	chartsIn map[string]string
@@ -105,6 +110,7 @@ func newWalk(tree fs.FS, dir string, o Options) *walk {
 		done:     map[string]bool{},
 		plugins:  map[[2]string]bool{},
 		chartsIn: map[string]string{},
+		visits:   map[string]int{},
 	}
 	w.disk.passed = func(name string) { w.files[name] = true }
 	if o.Kustomization != nil {
@@ -164,23 +170,38 @@ func (w *walk) directory(p string, from reference) error {
 		if w.chartsIn[dir] != w.inherited() {
 			w.twice = dir
 		}
-		return nil
+		return w.count(w.visits[dir], from)
 	}
 	if len(w.visiting) == maxDepth {
 		return from.invalid("kustomizations include each other more than %d levels deep", maxDepth)
 	}
 	w.done[dir] = true
 	w.visiting = append(w.visiting, dir)
-	defer func() { w.visiting = w.visiting[:len(w.visiting)-1] }()
-
 	k, file, err := w.read(dir)
 	if err != nil {
 		return err
 	}
 	w.chartsIn[dir] = w.inherited()
 	w.namespaces = append(w.namespaces, k.Namespace)
-	defer func() { w.namespaces = w.namespaces[:len(w.namespaces)-1] }()
-	return k.follow(w, file)
+	w.visits[dir] = 1
+	if err := k.follow(w, file); err != nil {
+		return err
+	}
+	w.namespaces = w.namespaces[:len(w.namespaces)-1]
+	w.visiting = w.visiting[:len(w.visiting)-1]
+	return w.count(w.visits[dir], from)
+}
+
+// count adds visits to those of the kustomization that is visited.
+func (w *walk) count(visits int, from reference) error {
+	if len(w.visiting) == 0 {
+		return nil
+	}
+	parent := w.visiting[len(w.visiting)-1]
+	if w.visits[parent] += visits; w.visits[parent] > maxVisits {
+		return from.invalid("kustomizations include each other more than %d times", maxVisits)
+	}
+	return nil
 }
 
 // read reads the kustomization file of a directory as kustomize does, except for warnings.
@@ -411,10 +432,22 @@ func (k *kustomization) include(w *walk, file reference) error {
 	return w.directory(path.Join(top, k.dir, file.text), file)
 }
 
+// decode reads objects as kustomize does, unless their aliases stand for too much.
+func (w *walk) decode(content []byte) ([]*resource.Resource, error) {
+	if err := checkAliases(content); err != nil {
+		return nil, err
+	}
+	return w.factory.SliceFromBytes(content)
+}
+
 // inlineOrFile follows an entry of patchesStrategicMerge, which is a patch or the name of a file.
 func (k *kustomization) inlineOrFile(w *walk, file reference) error {
-	if _, err := w.factory.SliceFromBytes([]byte(file.text)); err == nil {
+	_, err := w.decode([]byte(file.text))
+	switch {
+	case err == nil:
 		return nil
+	case strings.Contains(file.text, "\n"):
+		return file.invalid("neither a patch nor the name of a file: %w", err)
 	}
 	return w.load(k.dir, file)
 }
@@ -424,7 +457,7 @@ func (k *kustomization) inlineOrFile(w *walk, file reference) error {
 func (k *kustomization) plugins(w *walk, file reference, list []string) error {
 	for _, text := range list {
 		file.text = text
-		if _, err := w.factory.SliceFromBytes([]byte(text)); err == nil {
+		if _, err := w.decode([]byte(text)); err == nil || strings.Contains(text, "\n") {
 			if err := k.pluginObjects(w, file, []byte(text)); err != nil {
 				return err
 			}
@@ -486,7 +519,7 @@ func (k *kustomization) pluginFile(w *walk, name string) error {
 
 // pluginObjects checks the objects of plugins and follows their references, which start from the kustomization's directory.
 func (k *kustomization) pluginObjects(w *walk, file reference, objects []byte) error {
-	found, err := w.factory.SliceFromBytes(objects)
+	found, err := w.decode(objects)
 	if err != nil {
 		return &rendered.Invalid{File: file.file, Line: line(file.content, file.text), Err: err}
 	}
@@ -525,7 +558,7 @@ func (k *kustomization) plugin(w *walk, file reference, object []byte) error {
 	switch p.Kind {
 	case "HelmChartInflationGenerator":
 		file.text = p.Kind
-		return file.notCovered("the chart is rendered by Helm")
+		return file.notCovered("a HelmChartInflationGenerator runs the program helm")
 	case "PatchStrategicMergeTransformer":
 		for _, text := range p.Paths {
 			file.text = text

@@ -1,6 +1,8 @@
 package kustomize
 
 import (
+	"bytes"
+	"fmt"
 	"regexp"
 	"strconv"
 
@@ -43,4 +45,40 @@ func lineOfError(err error) int {
 	}
 	n, _ := strconv.Atoi(match[1])
 	return n
+}
+
+// maxNodes is how many nodes the documents of one text may have with all aliases in full.
+const maxNodes = 1_000_000
+
+// checkAliases returns an error if the aliases of a text stand for too much: kustomize writes them out. Texts that are not
+// YAML are left to others.
+func checkAliases(content []byte) error {
+	decoder := yaml.NewDecoder(bytes.NewReader(content))
+	for nodes := 0; ; {
+		var document yaml.Node
+		if decoder.Decode(&document) != nil {
+			return nil
+		}
+		if nodes += size(&document, map[*yaml.Node]int{}); nodes > maxNodes {
+			return fmt.Errorf("with its aliases written out, it has more than %d nodes", maxNodes)
+		}
+	}
+}
+
+// size counts the nodes below one, those of aliases each time; it stops at maxNodes.
+func size(n *yaml.Node, anchors map[*yaml.Node]int) int {
+	if n.Kind == yaml.AliasNode {
+		if _, ok := anchors[n.Alias]; !ok {
+			anchors[n.Alias] = maxNodes + 1 // an alias within its own anchor never ends
+			anchors[n.Alias] = size(n.Alias, anchors)
+		}
+		return anchors[n.Alias]
+	}
+	nodes := 1
+	for _, child := range n.Content {
+		if nodes += size(child, anchors); nodes > maxNodes {
+			return maxNodes + 1
+		}
+	}
+	return nodes
 }
