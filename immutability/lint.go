@@ -9,7 +9,6 @@ import (
 
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
-	"github.com/fieldlock/fieldlock/internal/lint"
 	"github.com/fieldlock/fieldlock/internal/normalizer"
 	"github.com/fieldlock/fieldlock/internal/rule"
 	"github.com/fieldlock/fieldlock/internal/schema"
@@ -71,35 +70,19 @@ func (e *SchemaError) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// findings returns entries as findings, sorted.
-func findings(entries []lint.Entry) []Finding {
-	lint.Sort(entries)
-	var found []Finding
-	for _, e := range entries {
-		f := Finding{
-			Path: e.Path, SchemaPath: e.SchemaPath, Severity: Severity(e.Severity), Rule: e.Rule, Message: e.Message, Fields: e.Fields,
-		}
-		if e.Fix != "" {
-			f.Fix = &Fix{Text: "# " + cmp.Or(e.Path, "the root") + "\n" + e.Fix, SchemaPath: e.SchemaPath}
-		}
-		found = append(found, f)
-	}
-	return found
-}
-
 // analysis is a schema that was read once, for Compile and Lint.
 type analysis struct {
 	config     *config
 	tree       *schema.Tree
 	normalizer *normalizer.Normalizer
 	redacted   []*schema.Location
-	entries    []lint.Entry // mistakes and unknown keys
+	findings   []Finding // mistakes and unknown keys
 }
 
 func analyse(s *spec.Schema, opts []Option) *analysis {
 	c := configure(opts)
 	a := &analysis{config: c, tree: schema.Read(s, c.resolve)}
-	a.entries = lint.Mistakes(a.tree)
+	a.findings = mistakesIn(a.tree)
 	a.unknownKeys()
 	a.redactedPaths()
 	a.normalize()
@@ -108,11 +91,11 @@ func analyse(s *spec.Schema, opts []Option) *analysis {
 
 // unknownKeys adds the unknown keys. If they are allowed, none of them is an error.
 func (a *analysis) unknownKeys() {
-	for _, e := range lint.UnknownKeys(a.tree) {
+	for _, f := range unknownKeys(a.tree) {
 		if a.config.unknownKeys {
-			e.Severity = rule.Warning
+			f.Severity = SeverityWarning
 		}
-		a.entries = append(a.entries, e)
+		a.findings = append(a.findings, f)
 	}
 }
 
@@ -122,10 +105,8 @@ func (a *analysis) redactedPaths() {
 	for _, path := range slices.Sorted(maps.Keys(a.config.redacted)) {
 		l := a.tree.Find(path)
 		if l == nil {
-			a.entries = append(a.entries, lint.Entry{
-				Path: schema.Readable(path), SchemaPath: path, Severity: rule.Error, Rule: rule.RedactedPath,
-				Message: fmt.Sprintf("the schema has no %q to redact: paths are JSON pointers such as /properties/spec/properties/token", path),
-			})
+			a.mistake(path, rule.RedactedPath,
+				fmt.Sprintf("the schema has no %q to redact: paths are JSON pointers such as /properties/spec/properties/token", path))
 			continue
 		}
 		a.redacted = append(a.redacted, l)
@@ -138,20 +119,25 @@ func (a *analysis) normalize() {
 	a.normalizer, problems = normalizer.Compile(a.tree)
 	for _, p := range problems {
 		if p.Rule == rule.NormalizeType {
-			a.entries = append(a.entries, lint.Entry{
-				Path: schema.Readable(p.SchemaPath), SchemaPath: p.SchemaPath, Severity: rule.Error, Rule: p.Rule, Message: p.Message,
-			})
+			a.mistake(p.SchemaPath, p.Rule, p.Message)
 		}
 	}
 }
 
-// err returns the errors among the entries as a *SchemaError, nil for none.
+// mistake adds an error at a schema path.
+func (a *analysis) mistake(schemaPath, id, message string) {
+	a.findings = append(a.findings, Finding{
+		Path: schema.Readable(schemaPath), SchemaPath: schemaPath, Severity: SeverityError, Rule: id, Message: message,
+	})
+}
+
+// err returns the errors among the findings as a *SchemaError, nil for none.
 func (a *analysis) err() error {
-	failed := slices.DeleteFunc(slices.Clone(a.entries), func(e lint.Entry) bool { return e.Severity != rule.Error })
+	failed := slices.DeleteFunc(slices.Clone(a.findings), func(f Finding) bool { return f.Severity != SeverityError })
 	if len(failed) == 0 {
 		return nil
 	}
-	return &SchemaError{findings(failed)}
+	return &SchemaError{sorted(failed)}
 }
 
 // Lint returns the errors and warnings about the locks of s: errors first, then by path. An error is what fails Compile. A
@@ -161,5 +147,5 @@ func (a *analysis) err() error {
 // the findings have a million steps together, and the last message says so.
 func Lint(s *spec.Schema, opts ...Option) []Finding {
 	a := analyse(s, opts)
-	return findings(append(a.entries, lint.Warnings(a.tree)...))
+	return sorted(append(a.findings, warnings(a.tree)...))
 }

@@ -22,7 +22,7 @@ const (
 	maxValues          = 1 << 20   // bytes of the values of all errors together
 )
 
-// Report is what an update breaks. The zero Report is that of an update that was not checked, which is not allowed.
+// Report is what an update breaks. The zero Report means that the update was not checked; it does not allow the update.
 type Report struct {
 	// Violations is every violation, sorted by path with indices as numbers, up to a limit of 10,000.
 	Violations []Violation
@@ -49,12 +49,12 @@ func (r Report) ErrorList() field.ErrorList {
 		return field.ErrorList{field.InternalError(nil, errors.New("this update was not checked for immutable fields"))}
 	}
 	errs := make(field.ErrorList, 0, len(r.Violations)+1)
-	room, sizes := maxValues, sizesOf(r.Violations)
+	room := maxValues
 	for i := range r.Violations {
 		v := &r.Violations[i]
 		value := v.New
 		if check.IsContainer(value) {
-			if size := sizes.of(value, room); size <= room {
+			if size := sizeOf(value, room); size <= room {
 				room -= size
 			} else {
 				room, value = 0, field.OmitValueType{}

@@ -25,8 +25,8 @@ type Validator struct {
 // The error is a *SchemaError with every error that Lint would find, sorted by path; warnings do not fail it. A
 // recursive $ref compiles once, and a part of the schema without locks compiles to nothing.
 //
-// This is how a Validator is made: analyse reads the schema into a tree and finds its mistakes (internal/schema,
-// internal/lint), and check.Compile turns the locations with locks into the nodes that run (internal/check).
+// This is how a Validator is made: analyse reads the schema into a tree (internal/schema) and finds its mistakes,
+// and check.Compile turns the locations with locks into the nodes that run (internal/check).
 func Compile(s *spec.Schema, opts ...Option) (*Validator, error) {
 	a := analyse(s, opts)
 	if err := a.err(); err != nil {

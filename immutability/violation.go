@@ -1,8 +1,6 @@
 package immutability
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -210,48 +208,15 @@ func appendJSON(b []byte, v any) []byte {
 func cut(s string) string { return s[:min(len(s), 2*shownBytes)] }
 
 func appendScalar(b []byte, v any) []byte {
-	var text bytes.Buffer
-	encoder := json.NewEncoder(&text)
-	encoder.SetEscapeHTML(false) // a message is text
-	if err := encoder.Encode(v); err != nil {
+	text, err := jsonvalue.Encode(v)
+	if err != nil {
 		return fmt.Append(b, v)
 	}
-	return append(b, bytes.TrimSpace(text.Bytes())...)
+	return append(b, text...)
 }
 
-// sizes holds about how many bytes the values of violations take as JSON, zero until they are counted: values that hold each
-// other are counted once.
-type sizes map[check.Identity]int
-
-func sizesOf(violations []Violation) sizes {
-	s := sizes{}
-	for i := range violations {
-		if id, ok := check.IdentityOf(violations[i].New); ok {
-			s[id] = 0
-		}
-	}
-	return s
-}
-
-// of returns the size of v. It stops counting beyond limit, and then the sizes of the values in v may be too small: the caller
-// has no room left for any of them.
-func (s sizes) of(v any, limit int) int {
-	id, container := check.IdentityOf(v)
-	if !container {
-		return s.count(v, limit)
-	}
-	size, asked := s[id]
-	if size > 0 {
-		return size
-	}
-	size = s.count(v, limit)
-	if asked {
-		s[id] = size
-	}
-	return size
-}
-
-func (s sizes) count(v any, limit int) int {
+// sizeOf returns about how many bytes v takes as JSON. It stops counting beyond limit.
+func sizeOf(v any, limit int) int {
 	const scalar = 8
 	sum := scalar
 	switch v := v.(type) {
@@ -262,14 +227,14 @@ func (s sizes) count(v any, limit int) int {
 			if sum > limit {
 				break
 			}
-			sum += len(key) + scalar + s.of(member, limit-sum)
+			sum += len(key) + scalar + sizeOf(member, limit-sum)
 		}
 	case []any:
 		for _, item := range v {
 			if sum > limit {
 				break
 			}
-			sum += s.of(item, limit-sum)
+			sum += sizeOf(item, limit-sum)
 		}
 	}
 	return sum

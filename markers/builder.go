@@ -275,7 +275,8 @@ func (b *builder) fieldsOf(st *types.Struct, inlining map[*types.Struct]bool) []
 		if v.Embedded() && tag.name == "" || tag.inline {
 			bare, _, marks := b.strip(v.Type())
 			if inner, ok := bare.Underlying().(*types.Struct); ok {
-				b.problems.refuse(marks.merge(own, b.problems), "an inlined struct has no property of its own: put the marker on its fields, or give the field a name in its json tag")
+				b.problems.refuse(marks.merge(own, b.problems), "an inlined struct has no property of its own: put the "+
+					"marker on its fields, or give the field a name in its json tag")
 				if !inlining[inner] {
 					for _, f := range b.fieldsOf(inner, inlining) {
 						isInlined[f] = true

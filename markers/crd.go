@@ -190,7 +190,8 @@ func (w *crdWriter) node(n map[string]any, u *use, path string) {
 	}
 	if n == nil {
 		if m, ok := u.firstBelow(marks.own); ok {
-			w.problems.of(m, "the CRD in %s has no schema at %s to write it into: controller-gen leaves it out below a field without a schema, or the file is older than the Go type", w.file, shownPath(path))
+			w.problems.of(m, "the CRD in %s has no schema at %s to write it into: controller-gen leaves it out below a "+
+				"field without a schema, or the file is older than the Go type", w.file, shownPath(path))
 		}
 		return
 	}

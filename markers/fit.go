@@ -22,7 +22,8 @@ func (p *problems) fit(u *use, at site) {
 	own := u.marks.at(0)
 	if u.typ.elem == nil {
 		for depth := 1; depth < len(u.marks); depth++ {
-			p.refuse(levels{u.marks[depth]}, "+k8s:eachVal marks the items of a list or the values of a map, and this is a "+string(u.typ.form)+": put the marker on it without +k8s:eachVal")
+			p.refuse(levels{u.marks[depth]}, "+k8s:eachVal marks the items of a list or the values of a map, and this "+
+				"is a "+string(u.typ.form)+": put the marker on it without +k8s:eachVal")
 		}
 	} else if len(u.marks) > 1 {
 		inside := inItems
@@ -132,7 +133,8 @@ func (p *problems) keysFit(u *use, own marks) {
 		case lock == schema.ImmutableKeys:
 			p.of(m, "it needs keys, which a map and a list with +listType=map and +listMapKey have: make it one of these, or write +immutable")
 		default:
-			p.of(m, "items are added to and removed from a map and a list with +listType=map or set: make it one of these, or choose among NoSet, NoUnset and NoModify")
+			p.of(m, "items are added to and removed from a map and a list with +listType=map or set: make it one of "+
+				"these, or choose among NoSet, NoUnset and NoModify")
 			return
 		}
 	}
@@ -160,7 +162,8 @@ func (p *problems) setItemsAreFree(u *use, own marks) {
 		return
 	}
 	if m, ok := u.inner(p).firstBelow(marks.lock); ok {
-		p.of(m, "it is on or below the items of the set that line %d of %s declares; items of a set are added and removed but never changed: lock the set itself",
+		p.of(m, "it is on or below the items of the set that line %d of %s declares; items of a set are added and "+
+			"removed but never changed: lock the set itself",
 			listType.pos.Line, p.relative(listType.pos.Filename))
 	}
 }

@@ -76,7 +76,8 @@ func chained(text string) markerLine {
 	if !inner.ours || inner.err == "" && !isOwn(inner.key) {
 		return markerLine{}
 	}
-	return markerLine{ours: true, err: fmt.Sprintf("a marker inside +%s cannot be written into a schema: put %s on the field or type itself", text[:i], text[i+1:])}
+	return markerLine{ours: true, err: fmt.Sprintf("a marker inside +%s cannot be written into a schema: put %s on the "+
+		"field or type itself", text[:i], text[i+1:])}
 }
 
 // topology are the markers for lists and maps, with the key that each writes and its values; nil allows any.

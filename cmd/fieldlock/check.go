@@ -61,7 +61,8 @@ Accepted violations are listed and do not fail. The file .fieldlock.yaml, or the
 {object, kind, path, rule, change, reason, until}; keys that are left out match everything.
 
 --schema takes OpenAPI documents too, v2 and v3, and JSON Schemas for documents that are not Kubernetes objects, such as
-the values of a Helm chart: their files are paired by path. A warning names the CEL rules that cannot be run because their
+the values of a Helm chart: their files are paired by path. FILE#NAME picks one schema of an OpenAPI document that names
+no kinds, and so does a document with that name as its kind and no apiVersion. A warning names the CEL rules that cannot be run because their
 schema contains itself; its locks hold at every depth.
 
 Objects of other kinds are skipped and counted; with --strict they are an error.

@@ -9,6 +9,30 @@ import (
 	"github.com/fieldlock/fieldlock/internal/compare"
 )
 
+// TestNamelessSchemas: locks in schemas without a kind are never passed over in silence.
+func TestNamelessSchemas(t *testing.T) {
+	t.Chdir(writeFiles(t, map[string]string{
+		"s.yaml": "components: {schemas: {Environment: {type: object, properties: {name: {type: string, x-kubernetes-immutable: true}}}}}\n",
+		"a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n",
+	}))
+	for _, c := range []struct {
+		reason string
+		args   []string
+		status int
+		want   string
+	}{
+		{"they are listed", []string{"locks", "s.yaml"}, exitClean, "name  immutable"},
+		{"lint reads them", []string{"lint", "s.yaml"}, exitClean, "in 1 CRD"},
+		{"a hint how to use them", []string{"check", "--schema", "s.yaml", "a.yaml", "a.yaml"}, exitClean, "pick one, such as --schema 's.yaml#Environment'"},
+		{"the names that there are", []string{"check", "--schema", "s.yaml#Enviroment", "a.yaml", "a.yaml"}, exitUnread, "its kinds are Environment"},
+	} {
+		got := runCommand("", c.args...)
+		if got.status != c.status || !strings.Contains(got.out+got.err, c.want) {
+			t.Errorf("%s: status %d, want %d and %q in\n%s%s", c.reason, got.status, c.status, c.want, got.out, got.err)
+		}
+	}
+}
+
 // TestCheckSchemas compares objects by OpenAPI documents, and other documents by JSON Schemas.
 func TestCheckSchemas(t *testing.T) {
 	const (
@@ -24,6 +48,18 @@ components:
 `
 		values = `{"$schema": "http://json-schema.org/draft-07/schema#", "properties": {"storage": {"$ref": "#/definitions/s"}},
 			"definitions": {"s": {"type": "object", "properties": {"class": {"type": "string", "x-kubernetes-immutable": true}}}}}`
+	)
+	const (
+		nameless = `
+info: {title: Composer/Environment}
+components:
+  schemas:
+    Environment: {type: object, properties: {name: {type: string, x-kubernetes-immutable: true}, node: {$ref: "#/components/schemas/Node"}}}
+    Node: {type: object, properties: {zone: {type: string, x-kubernetes-immutable: true}}}
+`
+		application = `{"type": "object", "properties": {"apiVersion": {"type": "string"}, "kind": {"type": "string"}, "metadata": {"type": "object"},
+			"spec": {"type": "object", "properties": {"project": {"type": "string", "x-kubernetes-validations": [{"rule": "self == oldSelf"}]}}}}}`
+		app = "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: a}\nspec: {project: "
 	)
 	object := func(class, size string) string {
 		return "apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: a, namespace: b}\nspec: {class: " + class + ", size: " + size + "}\n"
@@ -51,6 +87,16 @@ components:
 			map[string]string{"chart/values.schema.json": values, "chart/values.yaml": "storage: {class: a}\n", "old.yaml": "x: 1\n", "new.yaml": "storage: {class: a}\n"}, []string{"--chart", "chart", "old.yaml", "new.yaml"}, nil},
 		{"chart, another value", "the default was in place",
 			map[string]string{"chart/values.schema.json": values, "chart/values.yaml": "storage: {class: a}\n", "old.yaml": "x: 1\n", "new.yaml": "storage: {class: b}\n"}, []string{"--chart", "chart", "old.yaml", "new.yaml"}, []string{"storage.class new.yaml"}},
+		{"a schema by its name", "the document names no kinds",
+			map[string]string{"s.yaml": nameless, "old.yaml": "name: a\nnode: {zone: x}\n", "new.yaml": "name: b\nnode: {zone: z}\n"},
+			[]string{"--schema", "s.yaml#Environment", "old.yaml", "new.yaml"}, []string{"name new.yaml", "node.zone new.yaml"}},
+		{"a schema that another one refers to, by its name", "it can be picked as well",
+			map[string]string{"s.yaml": nameless, "old.yaml": "zone: x\n", "new.yaml": "zone: z\n"}, []string{"--schema", "s.yaml#Node", "old.yaml", "new.yaml"}, []string{"zone new.yaml"}},
+		{"a document that names its schema", "its kind is the name",
+			map[string]string{"s.yaml": nameless, "old.yaml": "kind: Environment\nname: a\n", "new.yaml": "kind: Environment\nname: b\n"}, []string{"--schema", "s.yaml", "old.yaml", "new.yaml"}, []string{"name new.yaml"}},
+		{"a catalogue's JSON Schema", "the name of the file is the kind",
+			map[string]string{"argoproj.io/application_v1alpha1.json": application, "old.yaml": app + "a}\n", "new.yaml": app + "b}\n"},
+			[]string{"--schema", "argoproj.io/application_v1alpha1.json", "old.yaml", "new.yaml"}, []string{"spec.project a"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Chdir(writeFiles(t, c.files))

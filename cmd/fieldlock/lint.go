@@ -261,13 +261,14 @@ func (x *fixer) fix(stderr io.Writer, findings []audit.Finding) (closed int, wri
 	var files []string
 	for i := range findings {
 		f := &findings[i]
-		if f.Accepted || f.Change == nil || !f.Change.Safe {
+		if f.Accepted || f.Fix == nil || !f.Fix.Safe {
 			continue
 		}
-		if byFile[f.File] == nil {
-			files = append(files, f.File)
+		file := f.Position.Filename
+		if byFile[file] == nil {
+			files = append(files, file)
 		}
-		byFile[f.File] = append(byFile[f.File], f)
+		byFile[file] = append(byFile[file], f)
 	}
 	for _, file := range files {
 		n, changed, err := x.fixFile(stderr, file, byFile[file])
@@ -356,7 +357,7 @@ func withFixes(name string, data []byte, findings []*audit.Finding) ([]byte, err
 		return nil, err
 	}
 	for _, f := range findings {
-		if err := file.Fix(f.CRD, f.Version, f.Change); err != nil {
+		if err := file.Fix(f.CRD, f.Version, f.Fix); err != nil {
 			return nil, err
 		}
 	}

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/fieldlock/fieldlock/internal/audit"
 )
 
 func TestLint(t *testing.T) {
@@ -114,7 +112,12 @@ func TestLint(t *testing.T) {
 			if c.status != test.status {
 				t.Errorf("%s: got status %d, want %d\n%s", test.reason, c.status, test.status, c.err)
 			}
-			var report struct{ Findings []audit.Finding }
+			var report struct {
+				Findings []struct {
+					File, Path, Severity, Rule, Message string
+					Line                                int
+				}
+			}
 			if err := json.Unmarshal([]byte(c.out), &report); err != nil || report.Findings == nil {
 				t.Fatalf("the output is no report with findings: %v\n%s", err, c.out)
 			}

@@ -28,7 +28,8 @@ through which the value can still change. fieldlock lint explains how to close a
 not listed: fieldlock import cel turns them into locks.
 
 KIND is a built-in kind, by its kind, plural or short name in any case, with ".group" where needed; a file of that name
-wins. Without arguments all built-in kinds are listed. FILE holds CRDs, an OpenAPI document (v2 or v3) or a JSON Schema.
+wins. Without arguments all built-in kinds are listed. FILE holds CRDs, an OpenAPI document (v2 or v3) or a JSON Schema;
+FILE#NAME is one schema of a document.
 
 -o markdown prints a table for reference documentation instead.
 
@@ -99,10 +100,11 @@ func runLocks(s streams, outputs *report.Outputs, kinds *builtin.Kinds, args []s
 
 // locked returns the kinds that have locks.
 func locked(kinds []*builtin.Kind) []*builtin.Kind {
-	return slices.DeleteFunc(slices.Clone(kinds), func(k *builtin.Kind) bool { return !k.Locked() })
+	return slices.DeleteFunc(slices.Clone(kinds), func(k *builtin.Kind) bool { return len(k.Rows()) == 0 })
 }
 
 // looksLikeFile reports whether an argument can only be meant as a file.
 func looksLikeFile(arg string) bool {
-	return strings.ContainsAny(arg, "/\\") || manifest.HasObjects(arg)
+	file, _ := manifest.CutName(arg)
+	return strings.ContainsAny(arg, "/\\") || manifest.HasObjects(file)
 }

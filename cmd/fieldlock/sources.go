@@ -92,8 +92,9 @@ func (t *trees) paths(args []string) ([]string, error) {
 // schemas reads the schemas at args: those inside of the repository in both trees, the others once for both sides.
 func (t *trees) schemas(r *manifest.Reader, args []string) (news, olds manifest.Schemas, errs []error, err error) {
 	for _, arg := range args {
-		below, err := t.repo.Path(arg)
-		if arg == "-" || err != nil || !t.new.Has(below) && !t.old.Has(below) {
+		file, _ := manifest.CutName(arg)
+		below, err := t.repo.Path(file)
+		if file == "-" || err != nil || !t.new.Has(below) && !t.old.Has(below) {
 			found, mistakes, err := r.Schemas(arg)
 			if err != nil {
 				return news, olds, nil, err

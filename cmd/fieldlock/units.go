@@ -100,7 +100,7 @@ func isDirectory(path string) bool {
 // compareUnits compares what two sides deploy, and adds it to in.
 func (c *checkCommand) compareUnits(newSide, oldSide *unit.Side, in *compare.Input) error {
 	options := c.unitOptions(c.options.Builtin, c.progress.step)
-	options.Values = c.chart != "" || in.HasPlainSchema()
+	options.Values = c.chart != "" || len(in.NewSchemas.Documents)+len(in.OldSchemas.Documents) > 0
 	found, err := unit.Compare(newSide, oldSide, options)
 	if err != nil {
 		return err

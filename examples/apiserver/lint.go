@@ -49,12 +49,12 @@ func (crdLint) Validate(ctx context.Context, a admission.Attributes, _ admission
 	}
 	known := map[string]bool{}
 	if before != nil {
-		for _, f := range crd.Lint(before) {
+		for _, f := range crd.Lint(before, nil) {
 			known[identity(f)] = true
 		}
 	}
 	var errs field.ErrorList
-	for _, f := range crd.LintUpdate(after, before) {
+	for _, f := range crd.Lint(after, before) {
 		switch {
 		case f.Severity == immutability.SeverityError && f.Rule != rule.LockDropped && !known[identity(f)]:
 			errs = append(errs, field.Invalid(schemaPath(after, f), field.OmitValueType{}, f.Message))

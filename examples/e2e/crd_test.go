@@ -238,7 +238,7 @@ func TestNonV1CRD(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			refused := false
-			for _, f := range crd.LintUpdate(c.newCRD, c.old) {
+			for _, f := range crd.Lint(c.newCRD, c.old) {
 				if f.Severity == immutability.SeverityError && f.Rule != "lock-dropped" {
 					refused = true
 					if f.Rule != "v1beta1-lock" {
@@ -303,11 +303,11 @@ func TestServedVersions(t *testing.T) {
 		t.Fatal(err)
 	}
 	found := false
-	for _, f := range crd.Lint(document) {
+	for _, f := range crd.Lint(document, nil) {
 		found = found || f.Rule == "version-unlocked" && f.Version == "v2" && strings.Contains(f.Message, "spec.first")
 	}
 	if !found {
-		t.Errorf("lint does not warn of the hole that was just used: %v", crd.Lint(document))
+		t.Errorf("lint does not warn of the hole that was just used: %v", crd.Lint(document, nil))
 	}
 }
 

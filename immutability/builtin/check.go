@@ -59,7 +59,8 @@ func Identity(newObj, oldObj map[string]any) Verdict {
 	case is == "" || is == was:
 		return Verdict{checked: true}
 	case oldObj == nil:
-		return Verdict{checked: true, Unknown: []Remark{{uidRow.Path, "a server-side apply refuses to create an object with a uid, a client-side apply ignores the uid; leave it out"}}}
+		return Verdict{checked: true, Unknown: []Remark{{uidRow.Path, "a server-side apply refuses to create an object " +
+			"with a uid, a client-side apply ignores the uid; leave it out"}}}
 	case was == "":
 		return Verdict{checked: true, Unknown: []Remark{{uidRow.Path, "the server refuses any uid but the object's own; leave it out"}}}
 	}
@@ -353,7 +354,8 @@ func (v *Verdict) withdraw(oldObj map[string]any) {
 		if _, named := at(oldObj, found.Path); named {
 			return false
 		}
-		v.Unknown = append(v.Unknown, Remark{found.Path, "the old manifest is of a version that is gone and leaves the field out; what the server filled in then is not known"})
+		v.Unknown = append(v.Unknown, Remark{found.Path, "the old manifest is of a version that is gone and leaves the " +
+			"field out; what the server filled in then is not known"})
 		return true
 	})
 }

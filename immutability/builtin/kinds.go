@@ -154,9 +154,6 @@ func (k *Kind) APIVersion() string {
 	return schema.GroupVersion{Group: k.Group, Version: k.Versions[0]}.String()
 }
 
-// Locked reports whether the kind has any row.
-func (k *Kind) Locked() bool { return len(k.Rows()) > 0 }
-
 // compile makes what Check needs, once.
 func (k *Kind) compile() error {
 	k.once.Do(func() { k.err = k.doCompile() })
@@ -226,7 +223,7 @@ func (k *Kind) store(obj map[string]any) map[string]any {
 	return stored
 }
 
-// Rows returns the locks of the kind, in the order of the data.
+// Rows returns the locks of the kind, in the order of the data; nil for a kind without locks.
 func (k *Kind) Rows() []Row {
 	var rows []Row
 	for i := range k.source.Rows {

@@ -52,7 +52,7 @@ func BenchmarkLargeCRD(b *testing.B) {
 	b.Run("lint", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			crd.Lint(crds[0])
+			crd.Lint(crds[0], nil)
 		}
 	})
 	b.Run("first Prepare", func(b *testing.B) {

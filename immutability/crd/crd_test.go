@@ -277,7 +277,7 @@ func TestSource(t *testing.T) {
 		{"the CRD", c.Position().String(), "own.yaml:10:2"},
 		{"a part", c.Position("spec", "versions", 0).String(), "own.yaml:13:2"},
 		{"a schema", c.Versions[0].Position("/properties/a").String(), "own.yaml:17:2"},
-		{"a finding", crd.Lint(c)[0].Position.String(), "own.yaml:15:2"},
+		{"a finding", crd.Lint(c, nil)[0].Position.String(), "own.yaml:15:2"},
 	} {
 		if row.got != row.want {
 			t.Errorf("%s is at %s, want %s", row.name, row.got, row.want)
@@ -343,7 +343,7 @@ func FuzzRead(f *testing.F) {
 			return
 		}
 		for _, c := range crds {
-			for _, finding := range crd.Lint(c) {
+			for _, finding := range crd.Lint(c, nil) {
 				if finding.Position.Line == 0 {
 					t.Errorf("a finding without a line: %+v", finding)
 				}

@@ -83,7 +83,7 @@ func ExampleLint() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	for _, f := range crd.Lint(crds[0]) {
+	for _, f := range crd.Lint(crds[0], nil) {
 		fmt.Printf("%s: %s: %s\n", f.Position, f.Severity, f.Message)
 	}
 	// Output: widgets.yaml:32:15: warning: version v2 leaves free what is locked in v1, so an update through v2 gets around the locks: spec.class; put the same locks in every served version

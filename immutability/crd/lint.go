@@ -11,32 +11,27 @@ import (
 	"strings"
 
 	"github.com/fieldlock/fieldlock/immutability"
-	"github.com/fieldlock/fieldlock/internal/lint"
 	"github.com/fieldlock/fieldlock/internal/rawschema"
 	"github.com/fieldlock/fieldlock/internal/rule"
 	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
-// Lint returns the errors and warnings about the locks of a CRD: those of immutability.Lint for each version, and those
+// Lint returns the errors and warnings about the locks of newCRD: those of immutability.Lint for each version, and those
 // of the versions together:
 //
 //   - version-unlocked: served versions lock different fields, so that an update through one gets around the other.
 //   - version-default: a locked field has a default in one served version and none, or another, in the next.
-//   - v1beta1-lock (error): a CRD of v1beta1 with locks, as if it was new; LintUpdate knows what it had before.
 //   - not-structural: a schema that no API server could prune and default by.
 //
-// Errors come first, then they are in the order of the file. Nil when there is nothing to say.
-func Lint(c *CRD, opts ...immutability.Option) []Finding { return LintUpdate(c, nil, opts...) }
-
-// LintUpdate returns the findings of Lint for newCRD, as an update of oldCRD: a CRD of v1beta1 may keep the locks that
-// it had. And it adds what such an update may not do:
+// Unless oldCRD is nil, newCRD is an update of it. Lint then finds what such an update may not do:
 //
 //   - other-crd (error): the two define different groups or kinds.
 //   - lock-dropped (error): a version no longer locks what it did, or is no longer served, and no served version has its
 //     locks.
+//   - v1beta1-lock (error): a CRD of v1beta1 has locks that oldCRD does not have; without oldCRD, any locks.
 //
-// With a nil oldCRD the CRD is new.
-func LintUpdate(newCRD, oldCRD *CRD, opts ...immutability.Option) []Finding {
+// Errors come first, then they are in the order of the file. Nil when there is nothing to say.
+func Lint(newCRD, oldCRD *CRD, opts ...immutability.Option) []Finding {
 	l := linter{crd: newCRD}
 	for _, v := range newCRD.Versions {
 		for _, f := range immutability.Lint(v.Schema, opts...) {
@@ -163,7 +158,7 @@ func (l *linter) gained(v *index, before []*index) {
 	}
 	if len(paths) > 0 {
 		l.report(v.Version, immutability.SeverityError, rule.V1beta1Lock, paths,
-			"a %s of %s cannot gain locks: %s; move it to %s, where every schema is structural", kindCRD, v1beta1, lint.Enumerate(fieldsOf(paths)), v1)
+			"a %s of %s cannot gain locks: %s; move it to %s, where every schema is structural", kindCRD, v1beta1, rule.Enumerate(fieldsOf(paths)), v1)
 	}
 }
 
@@ -181,7 +176,7 @@ func (l *linter) dropped(v *index, before []*index) {
 		}
 		if len(paths) > 0 {
 			l.report(v.Version, immutability.SeverityError, rule.LockDropped, paths,
-				"the update drops or weakens locks of version %s: %s; clients rely on the values to stay", v.Name, lint.Enumerate(fieldsOf(paths)))
+				"the update drops or weakens locks of version %s: %s; clients rely on the values to stay", v.Name, rule.Enumerate(fieldsOf(paths)))
 		}
 	}
 }
@@ -215,7 +210,8 @@ func (l *linter) gone(old *index, before []*index) {
 	for _, v := range served {
 		if len(paths[v]) > 0 {
 			l.report(v.Version, immutability.SeverityError, rule.LockDropped, paths[v],
-				"the update stops serving version %s, and no served version has its locks: %s; clients rely on the values to stay", old.Name, lint.Enumerate(fieldsOf(paths[v])))
+				"the update stops serving version %s, and no served version has its locks: %s; clients rely on the values to stay",
+				old.Name, rule.Enumerate(fieldsOf(paths[v])))
 		}
 	}
 }
@@ -253,7 +249,7 @@ func (l *linter) unlocked() {
 		}
 		l.report(free.Version, immutability.SeverityWarning, rule.VersionUnlocked, paths,
 			"version %s leaves free what is locked in %s, so an update through %s gets around the locks: %s; put the same locks in every served version",
-			free.Name, strings.Join(lockers, " and "), free.Name, lint.Enumerate(fieldsOf(paths)))
+			free.Name, strings.Join(lockers, " and "), free.Name, rule.Enumerate(fieldsOf(paths)))
 	}
 }
 
@@ -280,8 +276,9 @@ func (l *linter) defaults() {
 		}
 		if len(paths) > 0 {
 			l.report(first.Version, immutability.SeverityWarning, rule.VersionDefault, paths,
-				"the served versions have different defaults for locked fields: %s (the default of %s); an object without the value then changes with the version that it is written through: give every served version the same default",
-				lint.Enumerate(fieldsOf(paths)), example)
+				"the served versions have different defaults for locked fields: %s (the default of %s); "+
+					"an object without the value then changes with the version that it is written through: give every served version the same default",
+				rule.Enumerate(fieldsOf(paths)), example)
 		}
 	}
 }

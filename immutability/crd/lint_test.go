@@ -49,7 +49,7 @@ func TestLint(t *testing.T) {
 				old = read(t, c.Old)
 			}
 			var got []lintFinding
-			for _, f := range crd.LintUpdate(read(t, c.CRD), old) {
+			for _, f := range crd.Lint(read(t, c.CRD), old) {
 				if crdRules[f.Rule] {
 					got = append(got, lintFinding{f.Rule, f.Severity, f.Version, f.Position.Line, f.Path, f.Fields})
 				}
@@ -66,7 +66,7 @@ func TestLintPlaces(t *testing.T) {
 	c := read(t, document("  versions:\n"+version("v1", spec("o: {type: object, properties: {a: {type: string, x-kubernetes-immutable: true}}}"))+
 		version("v2", spec("o: {type: object, x-kubernetes-immutable: false, properties: {a: {type: string, x-kubernetes-immutable: true}}}"))))
 	var got []string
-	for _, f := range crd.Lint(c) {
+	for _, f := range crd.Lint(c, nil) {
 		got = append(got, fmt.Sprintf("%s:%d: %s %s %s: %s %s", f.Position.Filename, f.Position.Line, f.CRD, f.Version, f.Path, f.Severity, f.Rule))
 	}
 	want := []string{
@@ -83,7 +83,7 @@ func TestLintMessages(t *testing.T) {
 	locked := spec("a: {type: string, default: x, x-kubernetes-immutable: true}, b: {type: string, x-kubernetes-immutable: true}, c: {type: string, x-kubernetes-immutable: true}, d: {type: string, x-kubernetes-immutable: true}, e: {type: string, x-kubernetes-immutable: true}, f: {type: string, x-kubernetes-immutable: true}")
 	text := document("  versions:\n" + version("v1", locked) + version("v2", strings.ReplaceAll(locked, ", x-kubernetes-immutable: true}", "}")) + version("v3", strings.Replace(locked, "default: x", "default: z", 1)))
 	var got []string
-	for _, f := range crd.Lint(read(t, text)) {
+	for _, f := range crd.Lint(read(t, text), nil) {
 		if crdRules[f.Rule] {
 			got = append(got, f.Message)
 		}

@@ -68,7 +68,7 @@ func TestRealCRDs(t *testing.T) {
 					t.Errorf("version %s: an unknown field is not pruned", v.Name)
 				}
 			}
-			for _, f := range crd.Lint(c) {
+			for _, f := range crd.Lint(c, nil) {
 				if f.Severity == "error" {
 					t.Errorf("%s: %s: %s", f.Position, f.Path, f.Message)
 				}

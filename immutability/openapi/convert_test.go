@@ -133,7 +133,9 @@ func TestKindsWithoutNames(t *testing.T) {
 	} {
 		got := ""
 		for _, k := range read(t, "swagger: '2.0'\ndefinitions: {a: {x-kubernetes-group-version-kind: "+gvk+"}}").Kinds {
-			got += k.APIVersion + " " + k.Kind
+			if k.APIVersion != "" {
+				got += k.APIVersion + " " + k.Kind
+			}
 		}
 		if got != want {
 			t.Errorf("%s: %q, want %q", gvk, got, want)

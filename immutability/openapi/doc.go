@@ -5,8 +5,9 @@
 //	schema, err := document.Resolve(kind.Ref)
 //	validator, err := immutability.Compile(schema, immutability.WithResolver(document.Resolve))
 //
-// An OpenAPI document of an API server says in x-kubernetes-group-version-kind which kind a schema describes. A JSON Schema
-// describes one document, such as the values of a Helm chart: it is Document.Root.
+// An OpenAPI document of an API server says in x-kubernetes-group-version-kind which kind a schema describes; the schemas of
+// other documents have a name only. A JSON Schema describes one document, such as the values of a Helm chart: it is
+// Document.Root. One that a catalogue keeps as GROUP/KIND_VERSION.json describes the objects of that kind.
 //
 // References lead within the document: "#/components/schemas/NAME", "#/definitions/NAME", "#/$defs/NAME", any other JSON
 // pointer, "#NAME" for an anchor, and the document's own $id. Schemas are read when they are asked for, so that a few

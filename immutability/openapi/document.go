@@ -6,6 +6,7 @@ import (
 	"go/token"
 	"maps"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,10 +24,12 @@ import (
 type Document struct {
 	File string // as given to Read, for messages
 
-	// Kinds are the Kubernetes kinds that the document describes, sorted by apiVersion and kind.
+	// Kinds are the Kubernetes kinds that the document describes, and the schemas of an OpenAPI document that none of its
+	// kinds refers to, which have a name only. They are sorted by apiVersion and kind.
 	Kinds []Kind
 
-	// Root is the reference to the schema of a JSON Schema, "#"; "" for an OpenAPI document.
+	// Root is the reference to the schema of a JSON Schema, "#"; "" for an OpenAPI document, and for the JSON Schema of a
+	// Kubernetes kind.
 	Root string
 
 	document *yamldoc.Document
@@ -39,8 +42,8 @@ type Document struct {
 
 // Kind is a Kubernetes kind and the reference to its schema.
 type Kind struct {
-	APIVersion string // "apps/v1", or "v1" in the core group
-	Kind       string
+	APIVersion string // "apps/v1", "v1" in the core group, or "" for a schema that does not say which kind it describes
+	Kind       string // or the name of such a schema
 	Ref        string // for Document.Resolve
 }
 
@@ -100,6 +103,11 @@ func read(document *yamldoc.Document) (*Document, error) {
 	d.id, _ = object["$id"].(string)
 	d.id = strings.TrimSuffix(d.id, "#")
 	d.index(object, "")
+	if d.Root == "" {
+		d.addUnnamed()
+	} else if d.addFromFile(); len(d.Kinds) > 0 && d.Kinds[0].Ref == d.Root {
+		d.Root = "" // for objects of the kind
+	}
 	slices.SortFunc(d.Kinds, func(a, b Kind) int {
 		return strings.Compare(a.APIVersion+" "+a.Kind+" "+a.Ref, b.APIVersion+" "+b.Kind+" "+b.Ref)
 	})
@@ -159,9 +167,99 @@ func (d *Document) addKinds(value any, path string) {
 	}
 }
 
-// Find returns the kind with an apiVersion and a name. If several schemas describe it, the first by reference counts.
+// addUnnamed adds the schemas of an OpenAPI document that do not say which kind they describe, but for those that another
+// listed schema refers to.
+func (d *Document) addUnnamed() {
+	listed := map[string]bool{}
+	for _, kind := range d.Kinds {
+		d.reach(kind.Ref, listed)
+	}
+	named := d.names()
+	referred := map[string]bool{}
+	for _, k := range named {
+		path, _ := d.path(k.Ref)
+		value, _, _ := d.at(path)
+		for ref := range refsIn(value) {
+			referred[ref] = referred[ref] || ref != k.Ref
+		}
+	}
+	for _, onlyRoots := range [...]bool{true, false} { // a circle of schemas has no root
+		for _, k := range named {
+			if !listed[k.Ref] && !(onlyRoots && referred[k.Ref]) {
+				d.Kinds = append(d.Kinds, k)
+				d.reach(k.Ref, listed)
+			}
+		}
+	}
+}
+
+// names returns the named schemas of the document, without an apiVersion.
+func (d *Document) names() []Kind {
+	var list []Kind
+	for _, at := range [...]string{"/components/schemas", "/definitions", "/$defs"} {
+		value, _, _ := d.at(at)
+		schemas, _ := value.(map[string]any)
+		for _, name := range slices.Sorted(maps.Keys(schemas)) {
+			list = append(list, Kind{Kind: name, Ref: "#" + at + "/" + pointer.Escape(name)})
+		}
+	}
+	return list
+}
+
+// reach adds a reference, and all that its schema refers to.
+func (d *Document) reach(ref string, reached map[string]bool) {
+	if reached[ref] {
+		return
+	}
+	reached[ref] = true
+	if path, err := d.path(ref); err == nil {
+		value, _, _ := d.at(path)
+		for ref := range refsIn(value) {
+			d.reach(ref, reached)
+		}
+	}
+}
+
+// refsIn returns the references below a value.
+func refsIn(value any) map[string]bool {
+	refs := map[string]bool{}
+	var walk func(value any)
+	walk = func(value any) {
+		switch value := value.(type) {
+		case map[string]any:
+			if ref, ok := value["$ref"].(string); ok {
+				refs[ref] = true
+			}
+			for _, below := range value {
+				walk(below)
+			}
+		case []any:
+			for _, item := range value {
+				walk(item)
+			}
+		}
+	}
+	walk(value)
+	return refs
+}
+
+// fileOfKind matches the files of catalogues of JSON Schemas: GROUP/KIND_VERSION.json, with a kind in small letters.
+var fileOfKind = regexp.MustCompile(`(?:^|/)([a-z0-9.-]+\.[a-z0-9.-]+)/([a-z0-9]+)_(v[0-9]+(?:(?:alpha|beta)[0-9]+)?)\.json$`)
+
+// addFromFile adds the kind that a JSON Schema of Kubernetes objects describes by the name of its file, if nothing in the
+// schema says it.
+func (d *Document) addFromFile() {
+	name := fileOfKind.FindStringSubmatch(d.File)
+	isObject := yamldoc.At(d.document.Object, "properties", "apiVersion") != nil && yamldoc.At(d.document.Object, "properties", "kind") != nil
+	if name != nil && isObject && len(d.Kinds) == 0 {
+		d.Kinds = append(d.Kinds, Kind{name[1] + "/" + name[3], name[2], "#"})
+	}
+}
+
+// Find returns the kind with an apiVersion and a name; case does not matter in the name. If several schemas describe it, the
+// first by reference counts.
 func (d *Document) Find(apiVersion, kind string) (Kind, bool) {
-	i := slices.IndexFunc(d.Kinds, func(k Kind) bool { return k.APIVersion == apiVersion && k.Kind == kind })
+	i := slices.IndexFunc(d.Kinds, func(k Kind) bool { return k.APIVersion == apiVersion && strings.EqualFold(k.Kind, kind) })
 	if i < 0 {
 		return Kind{}, false
 	}

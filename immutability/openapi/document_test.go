@@ -174,6 +174,29 @@ func TestKinds(t *testing.T) {
 	}
 }
 
+// TestNamelessKinds: schemas that no kind refers to are listed by name, those in a circle too.
+func TestNamelessKinds(t *testing.T) {
+	d := read(t, `
+components:
+  schemas:
+    A: {type: object, properties: {b: {$ref: "#/components/schemas/B"}}}
+    B: {type: object}
+    C: {type: object, properties: {d: {$ref: "#/components/schemas/D"}}}
+    D: {type: object, properties: {c: {$ref: "#/components/schemas/C"}}}
+    Self: {type: object, properties: {self: {$ref: "#/components/schemas/Self"}}}
+    Widget: {type: object, x-kubernetes-group-version-kind: [{version: v1, kind: Widget}], properties: {e: {$ref: "#/components/schemas/E"}}}
+    E: {type: object}
+`)
+	var got []string
+	for _, k := range d.Kinds {
+		got = append(got, strings.TrimSpace(k.APIVersion+" "+k.Kind)+" "+k.Ref)
+	}
+	const at = " #/components/schemas/"
+	if diff := cmp.Diff([]string{"A" + at + "A", "C" + at + "C", "Self" + at + "Self", "v1 Widget" + at + "Widget"}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 // The documents of real API servers: every kind compiles, with every reference followed.
 func TestRealDocuments(t *testing.T) {
 	for module, pattern := range map[string]string{

@@ -1,9 +1,6 @@
 package parameter
 
-import (
-	"bytes"
-	"encoding/json"
-)
+import "github.com/fieldlock/fieldlock/internal/jsonvalue"
 
 // Value is one value of a parameter. The zero value is null, which means no value; [Text] makes a string.
 type Value struct {
@@ -23,15 +20,7 @@ func Text(s string) Value { return Value{Text: s, Data: s} }
 func (v Value) IsNull() bool { return v.Data == nil }
 
 // MarshalJSON writes the decoded value, numbers with the digits that they were written with.
-func (v Value) MarshalJSON() ([]byte, error) {
-	var out bytes.Buffer
-	encoder := json.NewEncoder(&out)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(v.Data); err != nil {
-		return nil, err
-	}
-	return out.Bytes(), nil
-}
+func (v Value) MarshalJSON() ([]byte, error) { return jsonvalue.Encode(v.Data) }
 
 // Values are values by the name of their parameter. A null means different things in different places: no value where
 // it is stored, and a removal where it is requested.

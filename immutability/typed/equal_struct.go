@@ -150,7 +150,8 @@ func (s *structure) add(f fieldComparer) {
 		f.kind = fieldText
 	case memory:
 		f.kind = fieldMemory
-		if n := len(s.fields) - 1; n >= 0 && (s.fields[n].kind == fieldMemory || s.fields[n].kind == fieldWord) && s.fields[n].offset+s.fields[n].size == f.offset {
+		if n := len(s.fields) - 1; n >= 0 && (s.fields[n].kind == fieldMemory || s.fields[n].kind == fieldWord) &&
+			s.fields[n].offset+s.fields[n].size == f.offset {
 			s.fields[n].size += uintptr(inner)
 			s.fields[n].kind = fieldMemory
 			return

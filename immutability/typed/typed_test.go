@@ -154,6 +154,9 @@ func TestNilAndUnwritable(t *testing.T) {
 		if allowed := err == nil && report.Allowed(); allowed != (row.want == "") {
 			t.Errorf("%s: Check gives %v, %v", row.reason, report, err)
 		}
+		if err != nil && !strings.Contains(err.Error(), row.want) && !strings.Contains(err.Error(), "writing the") {
+			t.Errorf("%s: Check does not name the side: %v", row.reason, err)
+		}
 	}
 	empty := compile[Volume](t, validatorOf(`{type: object}`))
 	for _, old := range []*Volume{nil, {}} {

@@ -9,7 +9,7 @@ import (
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
-// Entry accepts the findings that it matches. A field that is "" matches everything.
+// Entry accepts the violations and findings that it matches. A field that is "" matches everything.
 type Entry struct {
 	Object, Kind string // of a violation
 	CRD          string // of a finding of lint
@@ -28,13 +28,6 @@ type List struct {
 	lines   []int
 	matched []bool
 	changed []bool // matches a finding in everything except the change
-}
-
-// Finding is what entries are matched against.
-type Finding struct {
-	Object, Kind, CRD, Path, Rule, Change string
-	// Text is another name of Rule: the text of a CEL rule.
-	Text string
 }
 
 // keys are the keys of an entry, in the order in which they are written.
@@ -107,15 +100,16 @@ func (l *List) read(d *yamldoc.Document) error {
 	return nil
 }
 
-// Match returns the first entry that matches the finding and counts on the day of now, or nil. A nil List has none.
-func (l *List) Match(f Finding, now time.Time) *Entry {
+// Match returns the first entry that accepts what f accepts and counts on the day of now, or nil. Text is another name of
+// f.Rule, the text of a CEL rule. A nil List has no entries.
+func (l *List) Match(f Entry, text string, now time.Time) *Entry {
 	if l == nil {
 		return nil
 	}
 	var found *Entry
 	for i := range l.Entries {
 		e := &l.Entries[i]
-		if !e.matches(&f) {
+		if !e.matches(&f, text) {
 			continue
 		}
 		if e.Change != "" && e.Change != f.Change {
@@ -131,13 +125,13 @@ func (l *List) Match(f Finding, now time.Time) *Entry {
 }
 
 // matches compares everything but the change.
-func (e *Entry) matches(f *Finding) bool {
+func (e *Entry) matches(f *Entry, text string) bool {
 	for _, pair := range [...][2]string{{e.Object, f.Object}, {e.Kind, f.Kind}, {e.CRD, f.CRD}, {e.Path, f.Path}} {
 		if pair[0] != "" && pair[0] != pair[1] {
 			return false
 		}
 	}
-	return e.Rule == "" || e.Rule == f.Rule || e.Rule == f.Text
+	return e.Rule == "" || e.Rule == f.Rule || e.Rule == text
 }
 
 func (e *Entry) expired(now time.Time) bool {
@@ -199,7 +193,7 @@ func Add(name string, data []byte, entries []Entry) ([]byte, error) {
 	return file.Bytes()
 }
 
-// replaces reports whether item is an entry for another change of the very field that e is about.
+// replaces reports whether item is an entry for another change of the same field as e.
 func (e *Entry) replaces(item any) bool {
 	object, _ := item.(map[string]any)
 	for _, key := range [...]string{"object", "kind", "crd", "path", "rule"} {

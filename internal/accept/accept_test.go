@@ -27,25 +27,26 @@ func TestMatch(t *testing.T) {
 	}
 	for _, c := range []struct {
 		reason string
-		f      Finding
+		f      Entry
 		want   string
+		text   string
 	}{
-		{"every key matches", Finding{Object: "shop/orders", Kind: "StatefulSet", Path: "spec.serviceName", Rule: "immutable"}, "a"},
-		{"another path", Finding{Object: "shop/orders", Kind: "StatefulSet", Path: "spec.selector", Rule: "immutable"}, ""},
-		{"on the last day", Finding{Object: "x", Kind: "Job"}, "jobs are deleted first"},
-		{"after the last day", Finding{Object: "x", Kind: "Service"}, ""},
-		{"the next change", Finding{Kind: "ConfigMap", Change: "abd"}, ""},
-		{"the change of the second entry for it", Finding{Kind: "ConfigMap", Change: "def"}, "twice"},
-		{"another rule", Finding{Kind: "Widget", Rule: "immutable", Text: "self != oldSelf"}, ""},
-		{"another kind", Finding{Object: "shop/orders", Kind: "Deployment", Path: "spec.serviceName", Rule: "immutable"}, ""},
-		{"another object", Finding{Object: "shop/other", Kind: "StatefulSet", Path: "spec.serviceName", Rule: "immutable"}, ""},
-		{"another CRD", Finding{CRD: "other.example.com"}, ""},
-		{"a change of what nobody has accepted", Finding{Kind: "Secret", Change: "abc"}, ""},
-		{"the text of a rule", Finding{Kind: "Widget", Rule: "rule", Text: "self == oldSelf"}, "a rule"},
-		{"a finding of lint", Finding{CRD: "widgets.example.com"}, "lint"},
+		{"every key matches", Entry{Object: "shop/orders", Kind: "StatefulSet", Path: "spec.serviceName", Rule: "immutable"}, "a", ""},
+		{"another path", Entry{Object: "shop/orders", Kind: "StatefulSet", Path: "spec.selector", Rule: "immutable"}, "", ""},
+		{"on the last day", Entry{Object: "x", Kind: "Job"}, "jobs are deleted first", ""},
+		{"after the last day", Entry{Object: "x", Kind: "Service"}, "", ""},
+		{"the next change", Entry{Kind: "ConfigMap", Change: "abd"}, "", ""},
+		{"the change of the second entry for it", Entry{Kind: "ConfigMap", Change: "def"}, "twice", ""},
+		{"another rule", Entry{Kind: "Widget", Rule: "immutable"}, "", "self != oldSelf"},
+		{"another kind", Entry{Object: "shop/orders", Kind: "Deployment", Path: "spec.serviceName", Rule: "immutable"}, "", ""},
+		{"another object", Entry{Object: "shop/other", Kind: "StatefulSet", Path: "spec.serviceName", Rule: "immutable"}, "", ""},
+		{"another CRD", Entry{CRD: "other.example.com"}, "", ""},
+		{"a change of what nobody has accepted", Entry{Kind: "Secret", Change: "abc"}, "", ""},
+		{"the text of a rule", Entry{Kind: "Widget", Rule: "rule"}, "a rule", "self == oldSelf"},
+		{"a finding of lint", Entry{CRD: "widgets.example.com"}, "lint", ""},
 	} {
 		got := ""
-		if e := l.Match(c.f, today); e != nil {
+		if e := l.Match(c.f, c.text, today); e != nil {
 			got = e.Reason
 		}
 		if got != c.want {
@@ -105,7 +106,7 @@ func TestHas(t *testing.T) {
 		}
 	}
 	var none *List
-	if none.Match(Finding{Kind: "Job"}, today) != nil || none.Warnings(today, false) != nil {
+	if none.Match(Entry{Kind: "Job"}, "", today) != nil || none.Warnings(today, false) != nil {
 		t.Error("a list that is not there accepts something")
 	}
 	if l, err := Parse("f", []byte("accept:\n")); err != nil || len(l.Entries) != 0 {

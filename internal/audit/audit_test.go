@@ -2,6 +2,7 @@ package audit
 
 import (
 	"fmt"
+	"go/token"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/builtin"
 	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/internal/accept"
@@ -48,8 +50,8 @@ func findings(r *Report) []string {
 	var lines []string
 	for i := range r.Findings {
 		f := &r.Findings[i]
-		line := fmt.Sprintf("%s:%d %s %s %s %s", f.File, f.Line, f.Version, f.Severity, f.Rule, f.Path)
-		if f.Fix != "" {
+		line := fmt.Sprintf("%s:%d %s %s %s %s", f.Position.Filename, f.Position.Line, f.Version, f.Severity, f.Rule, f.Path)
+		if f.Fix != nil {
 			line += " with a fix"
 		}
 		if f.Witness != nil {
@@ -111,11 +113,16 @@ func TestCRDs(t *testing.T) {
 	}
 }
 
+// graded returns a finding of a severity.
+func graded(severity immutability.Severity, accepted bool) Finding {
+	return Finding{Finding: crd.Finding{Finding: immutability.Finding{Severity: severity}}, Accepted: accepted}
+}
+
 // TestOrder: errors, warnings and notes, each by line, path, rule and message.
 func TestOrder(t *testing.T) {
-	for severity, want := range map[string]int{"error": 0, "warning": 1, "note": 2} {
-		if got := (&Finding{Severity: severity}).rank(); got != want {
-			t.Errorf("%s has the rank %d", severity, got)
+	for severity, want := range map[immutability.Severity]int{"error": 0, "warning": 1, "note": 2} {
+		if f := graded(severity, false); f.rank() != want {
+			t.Errorf("%s has the rank %d", severity, f.rank())
 		}
 	}
 	const deadTwice = "{type: object, required: [f, g], properties: {f: {type: string, enum: [a], x-kubernetes-validations: [{rule: self == oldSelf}]}, g: {type: string, enum: [a], x-kubernetes-validations: [{rule: self == oldSelf}]}}}"
@@ -243,12 +250,14 @@ func TestAccept(t *testing.T) {
 
 // TestSame: a finding of several versions is one; anything else differs.
 func TestSame(t *testing.T) {
-	f := Finding{File: "f", CRD: "c", Version: "v1", Path: "p", Rule: "r", Message: "m", Line: 1}
+	f := Finding{Finding: crd.Finding{
+		CRD: "c", Version: "v1", Position: token.Position{Filename: "f", Line: 1}, Finding: immutability.Finding{Path: "p", Rule: "r", Message: "m"},
+	}}
 	for name, c := range map[string]struct {
 		change func(*Finding)
 		same   bool
 	}{
-		"version": {func(f *Finding) { f.Version, f.Line = "v2", 2 }, true}, "file": {func(f *Finding) { f.File = "x" }, false}, "CRD": {func(f *Finding) { f.CRD = "x" }, false},
+		"version": {func(f *Finding) { f.Version, f.Position.Line = "v2", 2 }, true}, "file": {func(f *Finding) { f.Position.Filename = "x" }, false}, "CRD": {func(f *Finding) { f.CRD = "x" }, false},
 		"path": {func(f *Finding) { f.Path = "x" }, false}, "rule": {func(f *Finding) { f.Rule = "x" }, false}, "message": {func(f *Finding) { f.Message = "x" }, false},
 	} {
 		g := f
@@ -365,9 +374,12 @@ func TestRefused(t *testing.T) {
 	for _, c := range []struct {
 		f             Finding
 		plain, strict bool
-	}{{Finding{Severity: "error"}, true, true}, {Finding{Severity: "error", Accepted: true}, false, false}, {Finding{Severity: "warning"}, false, true}, {Finding{Severity: "warning", Accepted: true}, false, false}, {Finding{Severity: "note"}, false, false}} {
+	}{
+		{graded("error", false), true, true}, {graded("error", true), false, false}, {graded("warning", false), false, true},
+		{graded("warning", true), false, false}, {graded("note", false), false, false},
+	} {
 		for strict, want := range map[bool]bool{false: c.plain, true: c.strict} {
-			if r := (&Report{Strict: strict, Findings: []Finding{{Severity: "note"}, c.f}}); r.Refused() != want {
+			if r := (&Report{Strict: strict, Findings: []Finding{graded("note", false), c.f}}); r.Refused() != want {
 				t.Errorf("%+v, strict %v: refused %v", c.f, strict, !want)
 			}
 		}

@@ -8,6 +8,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/internal/rule"
 )
@@ -85,7 +86,7 @@ func TestGrowth(t *testing.T) {
 				t.Errorf("%d steps are above the ceiling", steps[1])
 			case (cut != nil) != c.Ceiling:
 				t.Errorf("the ceiling is reached: %v (%s)", cut != nil, c.Reason)
-			case c.Ceiling && (!cut.IsNote() || cut.Severity != c.Findings[0].Severity || !strings.HasPrefix(cut.Message, "the CRD takes more steps than lint makes for one CRD, so lint did not look for ")):
+			case c.Ceiling && (cut.Severity != immutability.SeverityNote || string(cut.Severity) != c.Findings[0].Severity || !strings.HasPrefix(cut.Message, "the CRD takes more steps than lint makes for one CRD, so lint did not look for ")):
 				t.Errorf("the note is %+v", cut)
 			case !c.Ceiling && ratio > c.Ratio:
 				t.Errorf("four times the CRD takes %.1f times the steps, from %d to %d (%s)", ratio, steps[0], steps[1], c.Reason)
@@ -108,7 +109,7 @@ func TestCeiling(t *testing.T) {
 		{"both", []string{"spec.a"}, 2, "lint did not look for all ways around the CEL rules on spec.a and did not look for objects that show 2 findings"},
 	} {
 		f, ok := notLookedAt(crds(t, "c.yaml", "Widget", "None", free)[0], c.fields, c.untried)
-		if ok != (c.want != "") || ok && (!strings.HasSuffix(f.Message, c.want) || !f.IsNote() || f.CRD != "widgets.example.com" || f.Line != 1) {
+		if ok != (c.want != "") || ok && (!strings.HasSuffix(f.Message, c.want) || f.Severity != immutability.SeverityNote || f.CRD != "widgets.example.com" || f.Position.Line != 1) {
 			t.Errorf("%s: %v, %+v", c.name, ok, f)
 		}
 	}

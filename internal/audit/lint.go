@@ -12,7 +12,6 @@ import (
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/internal/celrule"
-	"github.com/fieldlock/fieldlock/internal/lint"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/rule"
 	"github.com/fieldlock/fieldlock/internal/witness"
@@ -32,10 +31,10 @@ type Options struct {
 	effort effort // for each CRD; in tests less than usual
 }
 
-// CRDs returns the findings of CRDs, as updates of those in olds that define the same kinds. With one CRD on each side
-// the two are an update whatever they define: a finding says so when they differ.
+// CRDs returns the findings of news, each as an update of the CRD in olds that defines the same kind. One CRD on each side
+// is an update whatever the two define; if they define different kinds, a finding says so.
 //
-// The error is about two CRDs of one kind among olds.
+// It returns an error if olds has two CRDs of one kind.
 func CRDs(news, olds []*crd.CRD, o Options) (*Report, error) {
 	updates, err := pair(news, olds)
 	if err != nil {
@@ -108,8 +107,8 @@ type update struct{ new, old *crd.CRD }
 func (u update) audit(explain bool, e effort) audited {
 	rules := celrule.Audit{Ceiling: e.rules}
 	suspects := ruleFindings(u.new, &rules)
-	for _, f := range crd.LintUpdate(u.new, u.old) {
-		suspects = append(suspects, suspect{Finding: f, sure: true})
+	for _, f := range crd.Lint(u.new, u.old) {
+		suspects = append(suspects, suspect{Finding: Finding{Finding: f}, sure: true})
 	}
 	suspects = withoutCopies(suspects)
 	x := &explainer{crd: u.new, all: explain, effort: e}
@@ -119,7 +118,7 @@ func (u update) audit(explain bool, e effort) audited {
 	}
 	slices.SortStableFunc(findings, func(a, b Finding) int {
 		return cmp.Or(
-			cmp.Compare(a.rank(), b.rank()), cmp.Compare(a.Line, b.Line), strings.Compare(a.Path, b.Path),
+			cmp.Compare(a.rank(), b.rank()), cmp.Compare(a.Position.Line, b.Position.Line), strings.Compare(a.Path, b.Path),
 			strings.Compare(a.Rule, b.Rule), strings.Compare(a.Message, b.Message),
 		)
 	})
@@ -132,7 +131,7 @@ func (u update) audit(explain bool, e effort) audited {
 func notLookedAt(c *crd.CRD, fields []string, untried int) (Finding, bool) {
 	var parts []string
 	if len(fields) > 0 {
-		parts = append(parts, "did not look for all ways around the CEL rules on "+lint.Enumerate(fields))
+		parts = append(parts, "did not look for all ways around the CEL rules on "+rule.Enumerate(fields))
 	}
 	if untried > 0 {
 		parts = append(parts, "did not look for objects that show "+count(untried, "finding"))
@@ -140,10 +139,10 @@ func notLookedAt(c *crd.CRD, fields []string, untried int) (Finding, bool) {
 	if len(parts) == 0 {
 		return Finding{}, false
 	}
-	return newFinding(crd.Finding{CRD: c.Name, Position: c.Position(), Finding: immutability.Finding{
+	return Finding{Finding: crd.Finding{CRD: c.Name, Position: c.Position(), Finding: immutability.Finding{
 		Severity: immutability.SeverityNote, Rule: rule.NotLookedAt,
 		Message: "the CRD takes more steps than lint makes for one CRD, so lint " + strings.Join(parts, " and "),
-	}}), true
+	}}}, true
 }
 
 // count is a number of things.
@@ -156,13 +155,7 @@ func count(n int, thing string) string {
 
 // rank orders severities: errors, warnings, notes.
 func (f *Finding) rank() int {
-	switch {
-	case f.IsError():
-		return 0
-	case f.IsNote():
-		return 2
-	}
-	return 1
+	return slices.Index([]immutability.Severity{immutability.SeverityError, immutability.SeverityWarning, immutability.SeverityNote}, f.Severity)
 }
 
 // pair pairs CRDs by group and kind, in the order of news; where olds has a kind several times, by file.
@@ -201,7 +194,8 @@ func closest(n *crd.CRD, olds []*crd.CRD) (*crd.CRD, error) {
 	}
 	if other != nil {
 		gk := schema.GroupKind{Group: n.Group, Kind: n.Kind}
-		return nil, fmt.Errorf("--old: %s is defined twice, in %s:%d and in %s:%d; give one of them", gk, best.File, best.Position().Line, other.File, other.Position().Line)
+		return nil, fmt.Errorf("--old: %s is defined twice, in %s:%d and in %s:%d; give one of them",
+			gk, best.File, best.Position().Line, other.File, other.Position().Line)
 	}
 	return best, nil
 }
@@ -246,7 +240,7 @@ func rulesOf(v *crd.Version) int {
 func ruleFindings(c *crd.CRD, a *celrule.Audit) []suspect {
 	var suspects []suspect
 	add := func(v *crd.Version, s suspect, f immutability.Finding) {
-		s.Finding = crd.Finding{Finding: f, CRD: c.Name, Version: v.Name, Position: v.Position(f.SchemaPath)}
+		s.Finding.Finding = crd.Finding{Finding: f, CRD: c.Name, Version: v.Name, Position: v.Position(f.SchemaPath)}
 		suspects = append(suspects, s)
 	}
 	served := map[string]*spec.Schema{}
@@ -302,11 +296,12 @@ func isSubset(fields, all []string) bool {
 	})
 }
 
-// suspect is a finding before objects have been tried on it.
+// suspect is a finding, and what trying objects on it takes and finds.
 type suspect struct {
-	crd.Finding
-	sure bool             // it follows from the rules and the schema
-	dead *celrule.RuleRef // the rule that refuses nothing, for a finding of that sort
+	Finding
+	sure  bool             // it follows from the rules and the schema
+	dead  *celrule.RuleRef // the rule that refuses nothing, for a finding of that sort
+	shown *witness.Shown   // by objects; nil if none were found
 }
 
 // explainer tries suspects of one CRD on objects.
@@ -332,64 +327,54 @@ func usual() effort {
 	return effort{rules: celrule.Ceiling, decide: 8_000_000, show: 12_000_000, shrink: 6_000_000}
 }
 
-// try returns what is reported of s; false when objects show that it is wrong. Suspects that only objects can decide come
-// before all others: what they come to must not depend on whether witnesses were asked for.
+// try looks for objects that decide or show s. It reports false if they show that the finding is wrong. Suspects that only
+// objects can decide come before all others: what they come to must not depend on whether witnesses were asked for.
 //
 // A hole that does not follow from the rules and for which no objects are found within a bounded effort is a note.
-func (x *explainer) try(s suspect) (t tried, keep bool) {
-	t = tried{Finding: newFinding(s.Finding)}
+func (x *explainer) try(s *suspect) bool {
 	r, _ := rule.Find(s.Rule)
 	if s.dead == nil && (!r.Hole || s.sure && !x.all) {
-		return t, true
+		return true
 	}
 	defer func() {
-		if x.kind.Over() && !t.found {
+		if x.kind.Over() && s.shown == nil {
 			x.untried++
 		}
 	}()
 	if s.dead != nil {
-		return t, !x.kind.Refuses(s.Version, s.dead.SchemaPath, s.dead.Index)
+		return !x.kind.Refuses(s.Version, s.dead.SchemaPath, s.dead.Index)
 	}
-	t.shown, t.found = x.kind.Show(witness.Hole{Rule: s.Rule, Version: s.Version, SchemaPath: s.SchemaPath, Fields: s.Fields, Sure: s.sure})
-	if !t.found && !s.sure {
-		t.Severity, t.Message = string(immutability.SeverityNote), "possible: "+t.Message
+	if shown, ok := x.kind.Show(witness.Hole{Finding: s.Finding.Finding, Sure: s.sure}); ok {
+		s.shown = &shown
+	} else if !s.sure {
+		s.Severity, s.Message = immutability.SeverityNote, "possible: "+s.Message
 	}
-	return t, true
-}
-
-// tried is a finding that was tried on objects.
-type tried struct {
-	Finding
-	shown witness.Shown
-	found bool
+	return true
 }
 
 // findings tries all suspects.
 func (x *explainer) findings(suspects []suspect) []Finding {
 	x.kind = witness.FromCRD(x.crd)
-	var all []tried
+	var kept []*suspect
 	for _, sure := range []bool{false, true} {
 		x.kind.Allow(x.effort.decide)
 		if sure {
 			x.kind.Allow(x.effort.show)
 		}
-		for _, s := range suspects {
-			if (s.sure && s.dead == nil) != sure {
-				continue
-			}
-			if t, ok := x.try(s); ok {
-				all = append(all, t)
+		for i := range suspects {
+			if s := &suspects[i]; (s.sure && s.dead == nil) == sure && x.try(s) {
+				kept = append(kept, s)
 			}
 		}
 	}
 	x.kind.Allow(x.effort.shrink)
 	var findings []Finding
-	for _, t := range all {
-		if t.found && x.all {
-			w := t.shown.Witness()
-			t.Witness = &Witness{w.Objects, w.Refused}
+	for _, s := range kept {
+		if s.shown != nil && x.all {
+			w := s.shown.Witness()
+			s.Finding.Witness = &w
 		}
-		findings = append(findings, t.Finding)
+		findings = append(findings, s.Finding)
 	}
 	return findings
 }

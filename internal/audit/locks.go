@@ -116,7 +116,7 @@ func LocksOf(crds []manifest.CRD) (*Locks, []error) {
 
 // groupsOf lists the locks of a CRD by version.
 func groupsOf(c *crd.CRD, validators map[*crd.Version]*immutability.Validator) []Group {
-	findings := crd.Lint(c)
+	findings := crd.Lint(c, nil)
 	var groups []Group
 	for _, v := range c.Versions {
 		var fields []Field

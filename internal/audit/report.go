@@ -6,6 +6,7 @@ import (
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/internal/accept"
+	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/witness"
 )
 
@@ -27,78 +28,64 @@ type Report struct {
 
 // Finding is one finding about a CRD.
 type Finding struct {
-	File       string `json:"file"`
-	Line       int    `json:"line,omitempty"`
-	CRD        string `json:"crd"`
-	Version    string `json:"version,omitempty"`
-	Path       string `json:"path"`
-	SchemaPath string `json:"schemaPath"`
-	Severity   string `json:"severity"`
-	Rule       string `json:"rule"`
-	Message    string `json:"message"`
-
-	// Fix is YAML to paste, "" where only the author knows what to do.
-	Fix string `json:"fix,omitempty"`
-	// Witness shows a hole, if Options asked for it.
-	Witness *Witness `json:"witness,omitempty"`
-
-	Accepted    bool `json:"accepted,omitempty"`
-	AcceptedNew bool `json:"acceptedNew,omitempty"` // the change adds the acceptance
-
-	Column int `json:"-"`
-
-	// Change is what Fix says, for tools that make it; nil where Fix is "".
-	Change *immutability.Fix `json:"-"`
+	crd.Finding
+	Witness     *witness.Witness // shows a hole, if Options asked for it
+	Accepted    bool
+	AcceptedNew bool // the change adds the acceptance
 }
 
-// newFinding makes the finding that reports show.
-func newFinding(f crd.Finding) Finding {
-	finding := Finding{
-		File: f.Position.Filename, Line: f.Position.Line, Column: f.Position.Column, CRD: f.CRD, Version: f.Version, Path: f.Path, SchemaPath: f.SchemaPath,
-		Severity: string(f.Severity), Rule: f.Rule, Message: f.Message,
-	}
+// MarshalJSON implements json.Marshaler.
+func (f Finding) MarshalJSON() ([]byte, error) {
+	fix := ""
 	if f.Fix != nil {
-		finding.Fix, finding.Change = f.Fix.Text, f.Fix
+		fix = f.Fix.Text
 	}
-	return finding
+	return jsonvalue.Encode(struct {
+		File        string                `json:"file"`
+		Line        int                   `json:"line,omitempty"`
+		CRD         string                `json:"crd"`
+		Version     string                `json:"version,omitempty"`
+		Path        string                `json:"path"`
+		SchemaPath  string                `json:"schemaPath"`
+		Severity    immutability.Severity `json:"severity"`
+		Rule        string                `json:"rule"`
+		Message     string                `json:"message"`
+		Fix         string                `json:"fix,omitempty"`
+		Witness     *witness.Witness      `json:"witness,omitempty"`
+		Accepted    bool                  `json:"accepted,omitempty"`
+		AcceptedNew bool                  `json:"acceptedNew,omitempty"`
+	}{
+		f.Position.Filename, f.Position.Line, f.CRD, f.Version, f.Path, f.SchemaPath, f.Severity, f.Rule, f.Message, fix,
+		f.Witness, f.Accepted, f.AcceptedNew,
+	})
 }
-
-// IsNote reports whether the finding is a hole that is possible and could not be shown. It never fails.
-func (f *Finding) IsNote() bool { return f.Severity == string(immutability.SeverityNote) }
-
-// IsError reports whether the finding is an error, whatever Strict says.
-func (f *Finding) IsError() bool { return f.Severity == string(immutability.SeverityError) }
 
 // Same reports whether two findings are the same for two versions of one CRD.
 func (f *Finding) Same(g *Finding) bool {
-	return f.File == g.File && f.CRD == g.CRD && f.Path == g.Path && f.Rule == g.Rule && f.Message == g.Message
+	return f.Position.Filename == g.Position.Filename && f.CRD == g.CRD && f.Path == g.Path && f.Rule == g.Rule && f.Message == g.Message
 }
 
 // Refused reports whether the findings fail the run.
 func (r *Report) Refused() bool {
 	for i := range r.Findings {
-		if f := &r.Findings[i]; !f.Accepted && (f.IsError() || r.Strict && !f.IsNote()) {
+		f := &r.Findings[i]
+		fails := f.Severity == immutability.SeverityError || r.Strict && f.Severity == immutability.SeverityWarning
+		if fails && !f.Accepted {
 			return true
 		}
 	}
 	return false
 }
 
-// Witness shows a hole: objects in the order of writing. Each is valid, every lock and rule accepts each step, and going
-// from the first to the last directly is refused.
-type Witness struct {
-	Objects []map[string]any `json:"objects"`
-
-	// Refused says what refuses the direct way.
-	Refused []witness.Refusal `json:"-"`
-}
+// entry returns the entry that accepts f, without a reason.
+func (f *Finding) entry() accept.Entry { return accept.Entry{CRD: f.CRD, Path: f.Path, Rule: f.Rule} }
 
 // Accept marks the findings that somebody has accepted, and returns warnings about the entries. They stay in the report.
 // With knownOld an acceptance that oldList does not have is marked as new.
 func (r *Report) Accept(newList, oldList *accept.List, knownOld bool, now time.Time) []string {
 	for i := range r.Findings {
 		f := &r.Findings[i]
-		if entry := newList.Match(accept.Finding{CRD: f.CRD, Path: f.Path, Rule: f.Rule}, now); entry != nil {
+		if entry := newList.Match(f.entry(), "", now); entry != nil {
 			f.Accepted = true
 			f.AcceptedNew = knownOld && !oldList.Has(entry)
 		}
@@ -112,7 +99,8 @@ func (r *Report) Acceptances(reason string) []accept.Entry {
 	seen := map[accept.Entry]bool{}
 	for i := range r.Findings {
 		f := &r.Findings[i]
-		e := accept.Entry{CRD: f.CRD, Path: f.Path, Rule: f.Rule, Reason: reason}
+		e := f.entry()
+		e.Reason = reason
 		if !f.Accepted && !seen[e] {
 			entries = append(entries, e)
 		}

@@ -6,6 +6,7 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/fieldlock/fieldlock/immutability"
+	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/internal/celrun"
 	"github.com/fieldlock/fieldlock/internal/updates"
 	"github.com/fieldlock/fieldlock/internal/witness"
@@ -35,7 +36,7 @@ func proveHole(t *testing.T, version string, versions map[string]*spec.Schema, f
 			Prepare: func(obj map[string]any) (map[string]any, error) { return obj, nil },
 		})
 	}
-	if _, ok := k.Show(witness.Hole{Rule: f.Rule, Version: version, SchemaPath: f.SchemaPath, Fields: f.Fields}); !ok {
+	if _, ok := k.Show(witness.Hole{Finding: crd.Finding{Finding: f, Version: version}}); !ok {
 		t.Errorf("no objects go through the hole %s at %s: %s", f.Rule, f.Path, f.Message)
 	}
 }

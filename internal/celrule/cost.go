@@ -1,13 +1,11 @@
 package celrule
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
 	"strings"
 
-	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	structural "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
@@ -16,6 +14,7 @@ import (
 	"k8s.io/apiserver/pkg/cel/environment"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
+	"github.com/fieldlock/fieldlock/internal/celrun"
 	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
@@ -48,19 +47,11 @@ func newCosts(s *spec.Schema, t *tree) (*costs, error) {
 
 // structuralOf converts s to the form that the API server works on.
 func structuralOf(s *spec.Schema) (*structural.Structural, error) {
-	data, err := json.Marshal(s)
+	internal, err := celrun.Convert(s)
 	if err != nil {
 		return nil, err
 	}
-	var v1 apiextensionsv1.JSONSchemaProps
-	if err := json.Unmarshal(data, &v1); err != nil {
-		return nil, err
-	}
-	var internal apiextensions.JSONSchemaProps
-	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(&v1, &internal, nil); err != nil {
-		return nil, err
-	}
-	return structural.NewStructural(&internal)
+	return structural.NewStructural(internal)
 }
 
 // The limits of the API server for the estimated cost of one rule and of all rules of a CRD. They are those of package

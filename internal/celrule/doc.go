@@ -17,7 +17,7 @@
 // The chapters in reading order. Rules and their verdicts:
 //
 //	rule        the rules of a schema, the fields that they read, and the locations where locks and CEL differ
-//	expression  CEL expressions: parsing, walking, literals, and the literals that a schema admits
+//	expression  forms of CEL expressions (package celexpr parses and walks them), literals, and those that a schema admits
 //	term        the fields that a rule selects from self and oldSelf, and when selecting one is an error
 //	evaluation  the verdict of a rule on an update of which some facts are unknown; a new form of CEL begins here
 //	list        all and exists over the keys of maps and keyed lists, and over the items of sets

@@ -186,17 +186,12 @@ func normalizedAround(l *schema.Location) bool {
 
 // anywhere reports whether s or a schema below it satisfies is.
 func anywhere(s *spec.Schema, is func(*spec.Schema) bool) bool {
-	if is(s) {
-		return true
-	}
-	for name := range s.Properties {
-		property := s.Properties[name]
-		if anywhere(&property, is) {
+	for _, node := range schema.Nodes(s) {
+		if is(node) {
 			return true
 		}
 	}
-	return s.AdditionalProperties != nil && s.AdditionalProperties.Schema != nil && anywhere(s.AdditionalProperties.Schema, is) ||
-		s.Items != nil && s.Items.Schema != nil && anywhere(s.Items.Schema, is)
+	return false
 }
 
 func isIntOrString(s *spec.Schema) bool { return s.Extensions[schema.KeyIntOrString] == true }

@@ -7,6 +7,7 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/fieldlock/fieldlock/immutability"
+	"github.com/fieldlock/fieldlock/internal/celexpr"
 	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
@@ -210,7 +211,7 @@ func (w *wording) here(text, message string, locks ...schema.Lock) {
 
 // above adds a rule at the parent; in format, %[1]s is the new value and %[2]s the old one.
 func (w *wording) above(format, message string, locks ...schema.Lock) {
-	name := escape(w.of.Name)
+	name := celexpr.Escape(w.of.Name)
 	switch {
 	case w.of.Role != schema.Property:
 		w.cannot("CEL does not run rules on null", "remove nullable", locks...)
@@ -291,7 +292,7 @@ func (w *wording) keys(lock schema.Lock, fixAdded, fixRemoved bool) {
 	case kind == noKeys:
 		w.cannot("CEL does not compare the keys or items the way a lock does", "", lock)
 		return
-	case kind == listKeys && slices.ContainsFunc(keyFields, func(key string) bool { return escape(key) == "" }):
+	case kind == listKeys && slices.ContainsFunc(keyFields, func(key string) bool { return celexpr.Escape(key) == "" }):
 		w.cannot("CEL cannot select the name of a list-map key", "", lock)
 		return
 	}

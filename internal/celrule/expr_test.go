@@ -7,6 +7,8 @@ import (
 
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/operators"
+
+	"github.com/fieldlock/fieldlock/internal/celexpr"
 )
 
 // TestMentions: a variable is found in every kind of expression.
@@ -19,15 +21,15 @@ func TestMentions(t *testing.T) {
 		{"[w, v]", true}, {"[w]", false}, {"{v: w}", true}, {"{w: v}", true}, {"{w: 'v'}", false}, {"T{a: w, b: v}", true}, {"T{v: w}", false},
 		{"w.?v", false}, {"v.?w", true}, {"w[v]", true}, {"!v", true}, {"w ? w : v", true}, {"w.all(x, x == v)", true}, {"'v'", false},
 	} {
-		x, err := parse(c.text)
+		x, err := celexpr.Parse(c.text)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := mentions(x, "v"); got != c.want {
+		if got := celexpr.Mentions(x, "v"); got != c.want {
 			t.Errorf("%s mentions v: %v", c.text, got)
 		}
 	}
-	if _, err := parse("a =="); err == nil || !strings.Contains(err.Error(), "does not parse: ") || strings.HasSuffix(err.Error(), ": ") {
+	if _, err := celexpr.Parse("a =="); err == nil || !strings.Contains(err.Error(), "does not parse: ") || strings.HasSuffix(err.Error(), ": ") {
 		t.Errorf("an unfinished expression: %v", err)
 	}
 }
@@ -38,12 +40,12 @@ func TestCallForms(t *testing.T) {
 		{"size(v)", "v", ""}, {"v.size()", "v", ""}, {"size(v, v)", "", ""}, {"size()", "", ""}, {"v.size(v)", "", ""}, {"length(v)", "", ""}, {"v", "", ""},
 		{"w.all(x, v)", "", "x v"}, {"w.exists(x, v)", "", "x v"}, {"all(x, v)", "", ""}, {"w.all(v)", "", ""}, {"w.all('x', v)", "", ""}, {"w.all(x, v, v)", "", ""},
 	} {
-		x, err := parse(c.text)
+		x, err := celexpr.Parse(c.text)
 		if err != nil {
 			t.Fatal(err)
 		}
 		of, ok := sized(x)
-		if ok != (c.sized != "") || ok && !isIdent(of, c.sized) {
+		if ok != (c.sized != "") || ok && !celexpr.IsIdent(of, c.sized) {
 			t.Errorf("%s measures %v, %v", c.text, of, ok)
 		}
 		if x.Kind() != ast.CallKind {
@@ -59,7 +61,7 @@ func TestCallForms(t *testing.T) {
 			t.Errorf("%s is written %q, want %q", function, got, want)
 		}
 	}
-	x, err := parse("a && b || c && (d || e)")
+	x, err := celexpr.Parse("a && b || c && (d || e)")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +99,7 @@ func TestLiterals(t *testing.T) {
 		{"a map", "size(self) == 1", `{"type": "object", "minProperties": 0}`, 9, nil, []any{fresh(0), fresh(1), emptyValue{}}},
 		{"a map that is never empty", "size(self) == 1", `{"type": "object", "minProperties": 1}`, 9, nil, []any{fresh(0), fresh(1)}},
 	} {
-		x, err := parse(c.rule)
+		x, err := celexpr.Parse(c.rule)
 		if err != nil {
 			t.Fatal(err)
 		}

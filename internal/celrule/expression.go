@@ -5,77 +5,16 @@ import (
 	"reflect"
 	"regexp"
 	"slices"
-	"sync"
 	"unicode/utf8"
 
-	"github.com/google/cel-go/common"
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/operators"
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
-	"github.com/google/cel-go/parser"
 	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"github.com/fieldlock/fieldlock/internal/celexpr"
 )
-
-// celParser reads CEL without expanding macros, so has, all and exists stay calls.
-var celParser = sync.OnceValues(func() (*parser.Parser, error) { return parser.NewParser(parser.EnableOptionalSyntax(true)) })
-
-// parse reads a CEL expression. It returns an error that shows the first mistake.
-func parse(text string) (ast.Expr, error) {
-	p, err := celParser()
-	if err != nil {
-		return nil, err
-	}
-	parsed, errs := p.Parse(common.NewTextSource(text))
-	if errs != nil && len(errs.GetErrors()) > 0 {
-		return nil, fmt.Errorf("the rule does not parse: %s", errs.GetErrors()[0].Message)
-	}
-	return parsed.Expr(), nil
-}
-
-// visit calls enter for x and, where it returns true, for the expressions directly below x.
-func visit(x ast.Expr, enter func(ast.Expr) bool) {
-	if !enter(x) {
-		return
-	}
-	switch x.Kind() {
-	case ast.CallKind:
-		call := x.AsCall()
-		if call.IsMemberFunction() {
-			visit(call.Target(), enter)
-		}
-		for _, arg := range call.Args() {
-			visit(arg, enter)
-		}
-	case ast.SelectKind:
-		visit(x.AsSelect().Operand(), enter)
-	case ast.ListKind:
-		for _, e := range x.AsList().Elements() {
-			visit(e, enter)
-		}
-	case ast.MapKind:
-		for _, e := range x.AsMap().Entries() {
-			visit(e.AsMapEntry().Key(), enter)
-			visit(e.AsMapEntry().Value(), enter)
-		}
-	case ast.StructKind:
-		for _, f := range x.AsStruct().Fields() {
-			visit(f.AsStructField().Value(), enter)
-		}
-	}
-}
-
-// mentions reports whether the variable name occurs in x.
-func mentions(x ast.Expr, name string) bool {
-	found := false
-	visit(x, func(x ast.Expr) bool {
-		found = found || isIdent(x, name)
-		return !found
-	})
-	return found
-}
-
-func isIdent(x ast.Expr, name string) bool { return x.Kind() == ast.IdentKind && x.AsIdent() == name }
 
 // operands lists the operands of nested calls of one operator.
 func operands(x ast.Expr, operator string) []ast.Expr {
@@ -210,7 +149,7 @@ func literalsIn(x ast.Expr, s *spec.Schema, limit int) []any {
 		return nil
 	}
 	var literals []any
-	visit(x, func(x ast.Expr) bool {
+	celexpr.Visit(x, func(x ast.Expr) bool {
 		v, ok := literalOf(x)
 		if size, isSize := sized(x); isSize && size != nil && s.Type.Contains("string") {
 			v, ok = "", true

@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/fieldlock/fieldlock/immutability"
-	"github.com/fieldlock/fieldlock/internal/lint"
+	"github.com/fieldlock/fieldlock/internal/celexpr"
 	"github.com/fieldlock/fieldlock/internal/rule"
 	"github.com/fieldlock/fieldlock/internal/schema"
 )
@@ -210,7 +210,7 @@ func (a *auditor) throughField(l *schema.Location) []Hole {
 	if l.Required || l.Schema.Default != nil {
 		how, canRequire = "set "+displayPath(l)+" to null", false
 	}
-	what := "bring it back with other values of " + lint.Enumerate(h.Fields)
+	what := "bring it back with other values of " + rule.Enumerate(h.Fields)
 	id := rule.CELOptionalParent
 	if slices.Contains(h.Fields, displayPath(l)) {
 		id, what = rule.CELUnsetThenSet, "set another value, because CEL runs no rule on an absent field"
@@ -238,7 +238,7 @@ func (a *auditor) throughKey(l, in *schema.Location) []Hole {
 	}
 	h.name(rule.CELRenamableKey, l)
 	h.Fix = keepKeys(l)
-	h.Message = "an update can remove a key and the next one can add it with other values of " + lint.Enumerate(h.Fields)
+	h.Message = "an update can remove a key and the next one can add it with other values of " + rule.Enumerate(h.Fields)
 	if h.Fix != nil {
 		h.Message += fmt.Sprintf("; if keys are to stay, add to %s the rule %s", displayPath(l), h.Fix.AddRules[0]["rule"])
 	}
@@ -314,7 +314,7 @@ func (a *auditor) throughUnknown() []Hole {
 			continue
 		}
 		h.name(rule.CELUnknownKeys, l)
-		on := lint.Enumerate(h.Fields)
+		on := rule.Enumerate(h.Fields)
 		h.Message = fmt.Sprintf("the CEL rule on %s lets an update replace unknown fields by as many others, "+
 			"because CEL compares an unknown field only where both sides have it: "+
 			"declare the fields, or lock %s with %s and check it by webhook or policy", on, on, schema.KeyImmutable)
@@ -335,7 +335,7 @@ func unknownFields(s *spec.Schema) bool {
 // compares reports whether r compares the new and old values of l as a whole.
 func compares(r *Rule, l *schema.Location) bool {
 	found := false
-	visit(r.expr, func(x ast.Expr) bool {
+	celexpr.Visit(r.expr, func(x ast.Expr) bool {
 		if x.Kind() != ast.CallKind {
 			return true
 		}
@@ -374,7 +374,7 @@ func (a *auditor) dead() []DeadRule {
 // quantifies reports whether x has a macro such as all or exists.
 func quantifies(x ast.Expr) bool {
 	found := false
-	visit(x, func(x ast.Expr) bool {
+	celexpr.Visit(x, func(x ast.Expr) bool {
 		if x.Kind() == ast.CallKind {
 			_, _, ok := macro(x.AsCall())
 			found = found || ok
@@ -387,7 +387,7 @@ func quantifies(x ast.Expr) bool {
 // companion returns the rule that keeps l from being removed while its parent exists, nil if CEL cannot select l. It
 // cannot make an existing object invalid, because it reads oldSelf.
 func companion(l *schema.Location) *immutability.Fix {
-	name := escape(l.Name)
+	name := celexpr.Escape(l.Name)
 	if name == "" {
 		return nil
 	}

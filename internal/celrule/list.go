@@ -5,6 +5,8 @@ import (
 
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/operators"
+
+	"github.com/fieldlock/fieldlock/internal/celexpr"
 )
 
 // quantifier evaluates self.f.all(variable, body) and self.f.exists(variable, body), where f is a map, a set or a keyed
@@ -93,7 +95,7 @@ func (q quantifier) body(k keyOf, x ast.Expr) outcome {
 	case operators.Conditional:
 		return choose(below(0), func() outcome { return below(1) }, func() outcome { return below(2) })
 	case operators.In:
-		if isIdent(args[0], q.variable) && q.isOther(k, args[1]) && keysOf(k.at) != listKeys {
+		if celexpr.IsIdent(args[0], q.variable) && q.isOther(k, args[1]) && keysOf(k.at) != listKeys {
 			return q.otherHas(k)
 		}
 	case "exists", "exists_one":
@@ -106,7 +108,7 @@ func (q quantifier) body(k keyOf, x ast.Expr) outcome {
 
 // rest evaluates an expression that does not use the variable.
 func (q quantifier) rest(x ast.Expr, what string) outcome {
-	if mentions(x, q.variable) {
+	if celexpr.Mentions(x, q.variable) {
 		return q.because("it uses " + what + " on the keys or items of a list or map")
 	}
 	return q.truth(x)
@@ -130,13 +132,13 @@ func (q quantifier) otherHas(k keyOf) outcome {
 // partner.name == variable.name && partner.port == variable.port.
 func (q quantifier) partner(k keyOf, partner string, body ast.Expr) outcome {
 	keys := k.at.Marks.ListMapKeys
-	if q.rule.OptionalOldSelf && slices.ContainsFunc(keys, func(key string) bool { return escape(key) != key }) {
+	if q.rule.OptionalOldSelf && slices.ContainsFunc(keys, func(key string) bool { return celexpr.Escape(key) != key }) {
 		return q.because(withoutSchema)
 	}
 	var compared []string
 	for _, x := range operands(body, operators.LogicalAnd) {
 		field, ok := sameField(x, partner, q.variable)
-		if !ok || !slices.ContainsFunc(keys, func(key string) bool { return escape(key) == field }) {
+		if !ok || !slices.ContainsFunc(keys, func(key string) bool { return celexpr.Escape(key) == field }) {
 			return q.because("it compares parts of keys or items")
 		}
 		if !slices.Contains(compared, field) {
@@ -159,6 +161,6 @@ func sameField(x ast.Expr, a, b string) (field string, ok bool) {
 		return "", false
 	}
 	of, other := left.AsSelect().Operand(), right.AsSelect().Operand()
-	ok = a != b && (isIdent(of, a) && isIdent(other, b) || isIdent(of, b) && isIdent(other, a))
+	ok = a != b && (celexpr.IsIdent(of, a) && celexpr.IsIdent(other, b) || celexpr.IsIdent(of, b) && celexpr.IsIdent(other, a))
 	return left.AsSelect().FieldName(), ok
 }

@@ -8,6 +8,7 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/fieldlock/fieldlock/immutability"
+	"github.com/fieldlock/fieldlock/internal/celexpr"
 	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
@@ -122,7 +123,7 @@ func exists(container, name string) string {
 	return "(" + strconv.Quote(name) + " in " + container + ")"
 }
 
-func plain(name string) bool { return plainName.MatchString(name) && escape(name) == name }
+func plain(name string) bool { return plainName.MatchString(name) && celexpr.Escape(name) == name }
 
 // isThere is the condition that container has the property p, and not null.
 func isThere(p *schema.Location, container string) string {

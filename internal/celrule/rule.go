@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"github.com/google/cel-go/common/ast"
-	"k8s.io/apiserver/pkg/cel"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
+	"github.com/fieldlock/fieldlock/internal/celexpr"
 	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
@@ -42,8 +42,8 @@ func rulesOf(l *schema.Location) []*Rule {
 		}
 		r := &Rule{Path: l.Path.String(), SchemaPath: l.Path.Pointer(), Index: i, Text: text, at: l}
 		r.OptionalOldSelf, _ = fields["optionalOldSelf"].(bool)
-		if x, err := parse(text); err == nil {
-			r.expr, r.Transition = x, mentions(x, "oldSelf")
+		if x, err := celexpr.Parse(text); err == nil {
+			r.expr, r.Transition = x, celexpr.Mentions(x, "oldSelf")
 		}
 		rules = append(rules, r)
 	}
@@ -233,16 +233,6 @@ func displayPath(l *schema.Location) string {
 
 var plainName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// escape returns name the way CEL spells it in a selection: my-field is my__dash__field. It returns "" for a name that
-// CEL cannot select.
-func escape(name string) string {
-	escaped, ok := cel.Escape(name)
-	if !ok {
-		return ""
-	}
-	return escaped
-}
-
 // fieldPath returns the fieldPath of a rule for the property name.
 func fieldPath(name string) string {
 	if plainName.MatchString(name) {
@@ -261,4 +251,4 @@ func sameKeys(keys []string, a, b string, member func(item, key string) string) 
 }
 
 // selected returns item.key, escaped.
-func selected(item, key string) string { return item + "." + escape(key) }
+func selected(item, key string) string { return item + "." + celexpr.Escape(key) }

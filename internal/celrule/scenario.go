@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"github.com/google/cel-go/common/ast"
-	"github.com/google/cel-go/parser"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
+	"github.com/fieldlock/fieldlock/internal/celexpr"
 	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
@@ -209,11 +209,11 @@ func (m *scenario) text(r *Rule, x ast.Expr) string {
 	if text, ok := m.texts[x]; ok {
 		return text
 	}
-	text, err := parser.Unparse(x, nil)
+	text, err := celexpr.Print(x)
 	if err != nil {
 		text = fmt.Sprint(r.SchemaPath, r.Index, x.ID())
 	}
-	if !mentions(x, "self") || !mentions(x, "oldSelf") {
+	if !celexpr.Mentions(x, "self") || !celexpr.Mentions(x, "oldSelf") {
 		text = oldSelfWord.ReplaceAllString(text, "self")
 	}
 	m.texts[x] = text

@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/cel-go/common/ast"
 
+	"github.com/fieldlock/fieldlock/internal/celexpr"
 	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
@@ -65,7 +66,7 @@ func chainOf(t *tree, r *Rule, x ast.Expr) (*chain, string) {
 
 // unreadable returns why x selects something from self or oldSelf that is not a property of the schema, or "".
 func unreadable(r *Rule, x ast.Expr) (reason string) {
-	visit(x, func(x ast.Expr) bool {
+	celexpr.Visit(x, func(x ast.Expr) bool {
 		if _, ok := termOf(r, x); ok {
 			return false
 		}
@@ -96,7 +97,7 @@ const maxLiterals = 4
 // findLiterals collects what the last location is compared with.
 func (c *chain) findLiterals(x ast.Expr) {
 	c.literals = literalsIn(x, c.last().Schema, maxLiterals)
-	visit(x, func(x ast.Expr) bool {
+	celexpr.Visit(x, func(x ast.Expr) bool {
 		_, size := sized(x)
 		if x.Kind() == ast.CallKind {
 			_, _, quantified := macro(x.AsCall())

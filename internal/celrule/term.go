@@ -6,6 +6,7 @@ import (
 	"k8s.io/apiserver/pkg/cel"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
+	"github.com/fieldlock/fieldlock/internal/celexpr"
 	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
@@ -106,7 +107,7 @@ func selectField(r *Rule, operand ast.Expr, escaped string, optional bool) (term
 // termsIn lists the fields that a rule reads in x, the longest selection of each.
 func termsIn(r *Rule, x ast.Expr) []term {
 	var terms []term
-	visit(x, func(x ast.Expr) bool {
+	celexpr.Visit(x, func(x ast.Expr) bool {
 		t, ok := termOf(r, x)
 		if ok {
 			terms = append(terms, t)
@@ -140,7 +141,7 @@ func (f *fields) term(x ast.Expr) (term, bool) {
 		return t, ok
 	}
 	for l := t.at; l != f.rule.at; l = l.Parent() {
-		if l.Schema.Nullable || escape(l.Name) != l.Name {
+		if l.Schema.Nullable || celexpr.Escape(l.Name) != l.Name {
 			f.because(withoutSchema)
 			return term{}, false
 		}
@@ -163,7 +164,7 @@ func typedOnly(s *spec.Schema) bool {
 	return anywhere(s, func(s *spec.Schema) bool {
 		listType := s.Extensions[schema.KeyListType]
 		for name := range s.Properties {
-			if escape(name) != name {
+			if celexpr.Escape(name) != name {
 				return true
 			}
 		}
@@ -212,7 +213,7 @@ func orFail(there outcome) outcome {
 // fail reports whether x certainly reads an absent field. Then x is an error, whatever else it does.
 func (f *fields) fail(x ast.Expr) bool {
 	failed := false
-	visit(x, func(x ast.Expr) bool {
+	celexpr.Visit(x, func(x ast.Expr) bool {
 		if t, ok := f.term(x); ok {
 			failed = failed || t.optional == nil && f.there(t) == no
 			return false

@@ -9,7 +9,6 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/fieldlock/fieldlock/immutability"
-	"github.com/fieldlock/fieldlock/internal/lint"
 	"github.com/fieldlock/fieldlock/internal/rule"
 	"github.com/fieldlock/fieldlock/internal/schema"
 )
@@ -95,7 +94,7 @@ func (v *laxVersion) hole(key, strict string, l *schema.Location) *versionHole {
 func (v *laxVersion) worded() []Hole {
 	var holes []Hole
 	for _, h := range v.holes {
-		strict, fields := "version "+h.strict[0]+" has", lint.Enumerate(h.Fields)
+		strict, fields := "version "+h.strict[0]+" has", rule.Enumerate(h.Fields)
 		if len(h.strict) > 1 {
 			strict = "versions " + strings.Join(h.strict, " and ") + " have"
 		}

@@ -1,10 +1,10 @@
 package celrun
 
 import (
-	"github.com/google/cel-go/common"
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/operators"
-	"github.com/google/cel-go/parser"
+
+	"github.com/fieldlock/fieldlock/internal/celexpr"
 )
 
 // Certain returns an expression that is true only where the boolean expression text is true whatever the values are of
@@ -14,16 +14,11 @@ import (
 //	!has(self.status) || self.a == oldSelf.a       self.a == oldSelf.a
 //	self.status.on ? self.a == oldSelf.a : true    self.a == oldSelf.a && true
 func Certain(text string, unknown func(condition string) bool) string {
-	// Without macros, all(x, …) stays a call and is printed as it was written.
-	p, err := parser.NewParser(parser.EnableOptionalSyntax(true))
+	x, err := celexpr.Parse(text)
 	if err != nil {
 		return never
 	}
-	parsed, errs := p.Parse(common.NewTextSource(text))
-	if errs != nil && len(errs.GetErrors()) > 0 {
-		return never
-	}
-	isTrue, _ := (bounds{unknown}).of(parsed.Expr())
+	isTrue, _ := (bounds{unknown}).of(x)
 	return isTrue
 }
 
@@ -58,7 +53,7 @@ func (b bounds) of(x ast.Expr) (isTrue, isFalse string) {
 			return choice(if0, else0, true1, true2), choice(if0, else0, false1, false2)
 		}
 	}
-	text, err := parser.Unparse(x, nil)
+	text, err := celexpr.Print(x)
 	if err != nil || b.unknown(text) {
 		return never, never
 	}

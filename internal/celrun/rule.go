@@ -1,18 +1,12 @@
 package celrun
 
 import (
-	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
-	"github.com/google/cel-go/common"
-	"github.com/google/cel-go/common/ast"
-	"github.com/google/cel-go/parser"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
-	"github.com/fieldlock/fieldlock/internal/pointer"
+	"github.com/fieldlock/fieldlock/internal/celexpr"
 	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
@@ -33,40 +27,23 @@ type Rule struct {
 // inside allOf. Parents come before children, properties in the order of their names. Entries that are not rules are
 // skipped; an API server refuses the CRD. Nil s has none.
 func Rules(s *spec.Schema) []Rule {
-	if s == nil {
-		return nil
-	}
-	return appendRules(nil, s, "")
-}
-
-func appendRules(rules []Rule, s *spec.Schema, path string) []Rule {
-	entries, _ := s.Extensions[schema.KeyValidations].([]any)
-	for i, entry := range entries {
-		fields, _ := entry.(map[string]any)
-		r := Rule{SchemaPath: path, Index: i}
-		var ok bool
-		if r.Text, ok = fields["rule"].(string); !ok {
-			continue
+	var rules []Rule
+	for path, node := range schema.Nodes(s) {
+		entries, _ := node.Extensions[schema.KeyValidations].([]any)
+		for i, entry := range entries {
+			fields, _ := entry.(map[string]any)
+			r := Rule{SchemaPath: path, Index: i}
+			var ok bool
+			if r.Text, ok = fields["rule"].(string); !ok {
+				continue
+			}
+			r.Message, _ = fields["message"].(string)
+			r.MessageExpression, _ = fields["messageExpression"].(string)
+			r.FieldPath, _ = fields["fieldPath"].(string)
+			r.Reason, _ = fields["reason"].(string)
+			r.OptionalOldSelf, _ = fields["optionalOldSelf"].(bool)
+			rules = append(rules, r)
 		}
-		r.Message, _ = fields["message"].(string)
-		r.MessageExpression, _ = fields["messageExpression"].(string)
-		r.FieldPath, _ = fields["fieldPath"].(string)
-		r.Reason, _ = fields["reason"].(string)
-		r.OptionalOldSelf, _ = fields["optionalOldSelf"].(bool)
-		rules = append(rules, r)
-	}
-	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
-		property := s.Properties[name]
-		rules = appendRules(rules, &property, path+"/properties/"+pointer.Escape(name))
-	}
-	if s.AdditionalProperties != nil && s.AdditionalProperties.Schema != nil {
-		rules = appendRules(rules, s.AdditionalProperties.Schema, path+"/additionalProperties")
-	}
-	if s.Items != nil && s.Items.Schema != nil {
-		rules = appendRules(rules, s.Items.Schema, path+"/items")
-	}
-	for i := range s.AllOf {
-		rules = appendRules(rules, &s.AllOf[i], fmt.Sprintf("%s/allOf/%d", path, i))
 	}
 	return rules
 }
@@ -76,19 +53,8 @@ func Transition(r Rule) bool {
 	if !strings.Contains(r.Text, "oldSelf") {
 		return false
 	}
-	p, err := parser.NewParser(parser.EnableOptionalSyntax(true), parser.Macros(parser.AllMacros...))
-	if err != nil {
-		return false
-	}
-	parsed, errs := p.Parse(common.NewTextSource(r.Text))
-	if errs != nil && len(errs.GetErrors()) > 0 {
-		return false
-	}
-	found := false
-	ast.PreOrderVisit(parsed.Expr(), ast.NewExprVisitor(func(x ast.Expr) {
-		found = found || x.Kind() == ast.IdentKind && x.AsIdent() == "oldSelf"
-	}))
-	return found
+	x, err := celexpr.Parse(r.Text)
+	return err == nil && celexpr.Mentions(x, "oldSelf")
 }
 
 // text is how the server's messages quote r.

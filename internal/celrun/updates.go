@@ -6,12 +6,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/google/cel-go/common"
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/operators"
-	"github.com/google/cel-go/parser"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
+	"github.com/fieldlock/fieldlock/internal/celexpr"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/pointer"
 	"github.com/fieldlock/fieldlock/internal/schema"
@@ -143,18 +142,12 @@ func narrow(s *spec.Schema, steps []string) *spec.Schema {
 
 // hasMapList reports whether a list in s is a list-type map.
 func hasMapList(s *spec.Schema) bool {
-	if s == nil {
-		return false
-	}
-	if marks, _ := schema.ReadMarks(s.Extensions); marks.ListType == schema.ListMap {
-		return true
-	}
-	for _, property := range s.Properties {
-		if hasMapList(&property) {
+	for _, node := range schema.Nodes(s) {
+		if marks, _ := schema.ReadMarks(node.Extensions); marks.ListType == schema.ListMap {
 			return true
 		}
 	}
-	return s.Items != nil && hasMapList(s.Items.Schema) || s.AdditionalProperties != nil && hasMapList(s.AdditionalProperties.Schema)
+	return false
 }
 
 // repeats reports whether a list-type map in v has two items with the same keys.
@@ -165,8 +158,7 @@ func repeats(s *spec.Schema, v any) bool {
 	switch v := v.(type) {
 	case map[string]any:
 		for name, member := range v {
-			property, ok := s.Properties[name]
-			if ok && repeats(&property, member) || !ok && s.AdditionalProperties != nil && repeats(s.AdditionalProperties.Schema, member) {
+			if repeats(schema.Below(s, name), member) {
 				return true
 			}
 		}
@@ -174,7 +166,7 @@ func repeats(s *spec.Schema, v any) bool {
 		marks, _ := schema.ReadMarks(s.Extensions)
 		known := map[string]bool{}
 		for _, item := range v {
-			if s.Items != nil && repeats(s.Items.Schema, item) {
+			if repeats(schema.Below(s, 0), item) {
 				return true
 			}
 			if marks.ListType != schema.ListMap {
@@ -210,15 +202,8 @@ func trueWhenEqual(text string) bool {
 	if !strings.Contains(text, "oldSelf") {
 		return false
 	}
-	p, err := parser.NewParser(parser.EnableOptionalSyntax(true), parser.Macros(parser.AllMacros...))
-	if err != nil {
-		return false
-	}
-	parsed, errs := p.Parse(common.NewTextSource(text))
-	if errs != nil && len(errs.GetErrors()) > 0 {
-		return false
-	}
-	return isTrueWhenEqual(parsed.Expr())
+	x, err := celexpr.Parse(text)
+	return err == nil && isTrueWhenEqual(x)
 }
 
 func isTrueWhenEqual(x ast.Expr) bool {
@@ -228,7 +213,7 @@ func isTrueWhenEqual(x ast.Expr) bool {
 	a, b := x.AsCall().Args()[0], x.AsCall().Args()[1]
 	switch x.AsCall().FunctionName() {
 	case operators.Equals:
-		return isIdent(a, "self") && isIdent(b, "oldSelf") || isIdent(a, "oldSelf") && isIdent(b, "self")
+		return celexpr.IsIdent(a, "self") && celexpr.IsIdent(b, "oldSelf") || celexpr.IsIdent(a, "oldSelf") && celexpr.IsIdent(b, "self")
 	case operators.LogicalOr: // true also where the other side fails
 		return isTrueWhenEqual(a) || isTrueWhenEqual(b)
 	case operators.LogicalAnd:
@@ -236,5 +221,3 @@ func isTrueWhenEqual(x ast.Expr) bool {
 	}
 	return false
 }
-
-func isIdent(x ast.Expr, name string) bool { return x.Kind() == ast.IdentKind && x.AsIdent() == name }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -22,7 +23,7 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 	kjson "sigs.k8s.io/json"
 
-	"github.com/fieldlock/fieldlock/internal/pointer"
+	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
 // Violation is an error of the API server's validator about one rule.
@@ -85,26 +86,50 @@ func (v *Validator) Rules() []Rule {
 	return slices.Clone(v.rules)
 }
 
-// compile compiles rules, each with its label as its message. Where named is set, a rule has nothing that could hide the
-// label.
+// compile compiles rules, each with its label as its message, and no others. Where named is set, a rule has nothing that
+// could hide the label.
 func (v *Validator) compile(rules []Rule, named bool) (*program, error) {
-	labels := map[place]string{}
+	labels := map[string]map[int]string{} // by schema path and index
 	for i, r := range v.rules {
+		if labels[r.SchemaPath] == nil {
+			labels[r.SchemaPath] = map[int]string{}
+		}
 		if slices.Contains(rules, r) {
-			labels[place{r.SchemaPath, r.Index}] = label(i)
+			labels[r.SchemaPath][r.Index] = label(i)
 		}
 	}
-	return compile(v.schema, func(p place, r apiextensionsv1.ValidationRule) *apiextensionsv1.ValidationRule {
-		text, ok := labels[p]
+	changes := map[string]func(spec.Extensions) error{}
+	for path, node := range schema.Nodes(v.schema) {
+		if node.Extensions[schema.KeyValidations] != nil {
+			changes[path] = func(e spec.Extensions) error { return relabel(e, labels[path], named) }
+		}
+	}
+	labeled, err := schema.Edit(v.schema, changes)
+	if err != nil {
+		return nil, err
+	}
+	return compile(labeled)
+}
+
+// relabel gives the rules of a schema node their labels by index, and drops those without.
+func relabel(extensions spec.Extensions, labels map[int]string, named bool) error {
+	entries, _ := extensions[schema.KeyValidations].([]any)
+	var kept []any
+	for i, entry := range entries {
+		r, _ := entry.(map[string]any)
+		text, ok := labels[i]
 		if !ok {
-			return nil
+			continue
 		}
-		r.Message = text
-		if named {
-			r.MessageExpression, r.Reason = "", nil
+		r = maps.Clone(r)
+		if r["message"] = text; named {
+			delete(r, "messageExpression")
+			delete(r, "reason")
 		}
-		return &r
-	})
+		kept = append(kept, r)
+	}
+	extensions[schema.KeyValidations] = kept
+	return nil
 }
 
 // run validates an update, or with nil oldObj a create. Ratcheting forgives plain rules where nothing changed; it looks at
@@ -196,45 +221,24 @@ type program struct {
 	validator  *cel.Validator
 }
 
-// place names one entry of x-kubernetes-validations.
-type place struct {
-	schemaPath string
-	index      int
-}
-
 // Convert returns s as the API server's own code takes it. Keys that JSONSchemaProps does not know, such as locks, are
 // dropped.
 func Convert(s *spec.Schema) (*apiextensions.JSONSchemaProps, error) {
-	external, err := decode(s)
-	if err != nil {
-		return nil, err
-	}
-	return toInternal(external)
-}
-
-func decode(s *spec.Schema) (*apiextensionsv1.JSONSchemaProps, error) {
 	data, err := json.Marshal(s)
 	if err != nil {
 		return nil, err
 	}
-	external := new(apiextensionsv1.JSONSchemaProps)
-	return external, kjson.UnmarshalCaseSensitivePreserveInts(data, external)
-}
-
-func toInternal(external *apiextensionsv1.JSONSchemaProps) (*apiextensions.JSONSchemaProps, error) {
-	internal := new(apiextensions.JSONSchemaProps)
-	return internal, apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(external, internal, nil)
-}
-
-// compile compiles s the way a schema takes through the API server: decoded, converted, made structural. Each rule
-// becomes what edit returns for it; nil drops it.
-func compile(s *spec.Schema, edit func(place, apiextensionsv1.ValidationRule) *apiextensionsv1.ValidationRule) (*program, error) {
-	external, err := decode(s)
-	if err != nil {
+	var external apiextensionsv1.JSONSchemaProps
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(data, &external); err != nil {
 		return nil, err
 	}
-	editRules(external, "", edit)
-	internal, err := toInternal(external)
+	internal := new(apiextensions.JSONSchemaProps)
+	return internal, apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(&external, internal, nil)
+}
+
+// compile compiles s the way a schema takes through the API server: decoded, converted, made structural.
+func compile(s *spec.Schema) (*program, error) {
+	internal, err := Convert(s)
 	if err != nil {
 		return nil, err
 	}
@@ -243,27 +247,4 @@ func compile(s *spec.Schema, edit func(place, apiextensionsv1.ValidationRule) *a
 		return nil, fmt.Errorf("the schema is not structural: %w", err)
 	}
 	return &program{structural, cel.NewValidator(structural, true, celconfig.PerCallLimit)}, nil
-}
-
-func editRules(s *apiextensionsv1.JSONSchemaProps, path string, edit func(place, apiextensionsv1.ValidationRule) *apiextensionsv1.ValidationRule) {
-	var rules apiextensionsv1.ValidationRules
-	for i, r := range s.XValidations {
-		if edited := edit(place{path, i}, r); edited != nil {
-			rules = append(rules, *edited)
-		}
-	}
-	s.XValidations = rules
-	for name, property := range s.Properties {
-		editRules(&property, path+"/properties/"+pointer.Escape(name), edit)
-		s.Properties[name] = property
-	}
-	if s.AdditionalProperties != nil && s.AdditionalProperties.Schema != nil {
-		editRules(s.AdditionalProperties.Schema, path+"/additionalProperties", edit)
-	}
-	if s.Items != nil && s.Items.Schema != nil {
-		editRules(s.Items.Schema, path+"/items", edit)
-	}
-	for i := range s.AllOf {
-		editRules(&s.AllOf[i], fmt.Sprintf("%s/allOf/%d", path, i), edit)
-	}
 }

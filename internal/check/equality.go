@@ -56,8 +56,8 @@ func (o *ObjectEquality) member(key string) Member {
 	return Member{Equality: o.Values}
 }
 
-// Same reports whether a and b are equal under e. Values that are equal as JSON are equal under every equality, and
-// mostly they are, so e is asked only when they are not.
+// Same reports whether a and b are equal under e. Most values are equal as JSON, and then under every equality, so Same
+// uses e only for the others.
 func (m *Memo) Same(e *Equality, a, b any) bool {
 	if equal, ok := m.known(e, a, b); ok {
 		return equal

@@ -62,7 +62,7 @@ type hashed struct {
 	v        Identity
 }
 
-// pairOf returns the key of two containers; ok is false if one of them is none.
+// pairOf returns the key of two containers; ok is false if one of the values is not a container.
 func pairOf(e *Equality, a, b any) (p pair, ok bool) {
 	p.equality = e
 	if p.a, ok = IdentityOf(a); !ok {
@@ -111,8 +111,8 @@ type compared struct {
 	redaction *Redaction
 }
 
-// textItems are items of a list by key as text: all of the new list, or those of the old list that are not the same bytes
-// as the new item at their index.
+// textItems are items of a list by key, as text: all items of the new list, or the items of the old list whose bytes differ
+// from the new item at the same index.
 type textItems struct {
 	keys  listindex.Keys
 	names []string // of the keys

@@ -90,6 +90,10 @@ type redactions struct {
 	built map[*schema.Location]*Redaction
 }
 
+// Passwords returns the redaction of the root of t that hides the locations with format: password, and everything below them;
+// nil for none.
+func Passwords(t *schema.Tree) *Redaction { return newRedactions(t, nil).of(t.Root) }
+
 // newRedactions hides the named locations, those with format: password, and everything below them. What several $refs
 // lead to is hidden for all of them if it is for one.
 func newRedactions(t *schema.Tree, named []*schema.Location) *redactions {

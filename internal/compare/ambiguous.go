@@ -195,7 +195,7 @@ func (c *checker) judgeAmbiguous(p pair) (verdict, error) {
 // stand returns where one comparison leaves an object.
 func (v *verdict) stand() standing {
 	switch {
-	case len(v.breaches)+v.more > 0:
+	case len(v.violations)+v.more > 0:
 		return refused
 	case len(v.unknown) > 0:
 		return mixed
@@ -203,9 +203,9 @@ func (v *verdict) stand() standing {
 	return allowed
 }
 
-// resolve turns the verdicts on the objects of an ambiguity into those of the report. An object that every comparison
-// refuses is refused, unless as many others as OLD has can be the successors of its objects: then it may be a new one. So
-// copies can hide a change only if there is an object among them that is allowed for each object of OLD.
+// resolve turns the verdicts on the objects of an ambiguity into verdicts for the report. An object that every comparison
+// refuses is refused, unless NEW has enough other objects to succeed all objects of OLD: then it may be a new object. So
+// copies can hide a change only if each object of OLD has an allowed successor among them.
 func (a *ambiguity) resolve(verdicts []verdict) {
 	refusals, others := 0, 0
 	for _, i := range a.news {
@@ -223,10 +223,10 @@ func (a *ambiguity) resolve(verdicts []verdict) {
 		case a.kind != successors && (v.standing == allowed || v.standing == mixed):
 			*v = verdict{}
 		case a.kind != successors:
-			*v = verdict{unknown: []remark{{"metadata.name", a.mayRefuse(v)}}}
+			*v = verdict{unknown: []Remark{{Path: "metadata.name", Message: a.mayRefuse(v)}}}
 		case !crowded && (v.standing == allowed || v.standing == refused):
 		default:
-			*v = verdict{unknown: []remark{{"metadata.name", a.reason}}}
+			*v = verdict{unknown: []Remark{{Path: "metadata.name", Message: a.reason}}}
 		}
 	}
 }
@@ -238,9 +238,9 @@ func (a *ambiguity) mayRefuse(v *verdict) string {
 		return fmt.Sprintf("OLD has the object in another file: %s; there are too many copies to compare them all", a.reason)
 	case a.kind == completed:
 		return fmt.Sprintf("the object of OLD (%s) lacks a required field, so no API server can have stored it, unless a webhook fills the field in; "+
-			"in that case the change is refused: %s", a.reason, v.breaches[0].summary())
+			"in that case the change is refused: %s", a.reason, v.violations[0].summary())
 	}
-	return fmt.Sprintf("OLD has the object in another file: %s; applied to the same cluster, this one is refused: %s", a.reason, v.breaches[0].summary())
+	return fmt.Sprintf("OLD has the object in another file: %s; applied to the same cluster, this one is refused: %s", a.reason, v.violations[0].summary())
 }
 
 // resolveAll resolves the ambiguities of pairs.

@@ -28,63 +28,63 @@ func (d builtinDefinition) judge(p pair) (verdict, error) {
 	judged := check(p.new.Value(), p.old.Value())
 	var v verdict
 	for i := range judged.Violations {
-		v.breaches = append(v.breaches, builtinBreach(&judged.Violations[i], p))
+		v.violations = append(v.violations, builtinViolation(&judged.Violations[i], p))
 	}
 	for _, r := range judged.Unknown {
-		v.unknown = append(v.unknown, remark{r.Path, r.Message})
+		v.unknown = append(v.unknown, Remark{Path: r.Path, Message: r.Message})
 	}
 	for _, r := range judged.Notes {
-		v.notes = append(v.notes, remark{r.Path, r.Message})
+		v.notes = append(v.notes, Remark{Path: r.Path, Message: r.Message})
 	}
-	if len(v.breaches) > 0 {
+	if len(v.violations) > 0 {
 		v.replacement = d.replacement(p, judged)
 	}
 	return v, nil
 }
 
-// builtinBreach makes a breach of a violation; its message is the server's.
-func builtinBreach(v *builtin.Violation, p pair) breach {
-	b := newBreach(&v.Broken)
-	b.path, b.rule, b.message = v.Path, v.Rule, v.Message
-	if b.change = digest(b.old, b.new); !v.Broken.HasOld && !v.Broken.HasNew {
-		b.change = digestObjects(p.new.Value(), p.old.Value())
+// builtinViolation returns what a built-in kind refuses, with the server's message.
+func builtinViolation(found *builtin.Violation, p pair) Violation {
+	v := newViolation(&found.Broken)
+	v.Path, v.Rule, v.Message = found.Path, found.Rule, found.Message
+	if v.Change = digest(v.old, v.new); !v.old.ok && !v.new.ok {
+		v.Change = digestObjects(p.new.Value(), p.old.Value())
 	}
-	return b
+	return v
 }
 
-func (d builtinDefinition) replacement(p pair, judged builtin.Verdict) *replacement {
+func (d builtinDefinition) replacement(p pair, judged builtin.Verdict) *Replacement {
 	r := d.kind.Replacement(p.new.Value(), p.old.Value(), judged)
-	out := &replacement{cost: r.Cost, message: r.Message, requested: tool.Requested(p.new.Document.Object)}
+	out := &Replacement{Cost: r.Cost, Message: r.Message, Requested: tool.Requested(p.new.Document.Object)}
 	for _, how := range r.How {
-		out.how = append(out.how, strings.ReplaceAll(how, "FILE", manifest.Argument(p.new.Document.File)))
+		out.How = append(out.How, strings.ReplaceAll(how, "FILE", manifest.Argument(p.new.Document.File)))
 	}
 	return out
 }
 
-// identify adds what the identity of an object of any kind makes refused. With a live cluster it is the manifest that names
-// a uid, not what the cluster makes of it.
+// identify adds the refusals that objects of all kinds share, such as another uid. It reads the uid of the manifest, also when
+// the cluster has said what it would store.
 func (v *verdict) identify(p pair) {
 	var oldObj map[string]any // of a create
 	if p.old != nil {
 		oldObj = p.old.Value()
 	}
 	judged := builtin.Identity(p.new.Document.Object, oldObj)
-	var breaches []breach
+	var violations []Violation
 	for i := range judged.Violations {
-		breaches = append(breaches, builtinBreach(&judged.Violations[i], p))
+		violations = append(violations, builtinViolation(&judged.Violations[i], p))
 		if v.replacement == nil {
-			v.replacement = &replacement{cost: CostUnknown, message: "an edit is enough", how: []string{judged.Violations[i].Edit}}
+			v.replacement = &Replacement{Cost: CostUnknown, Message: "an edit is enough", How: []string{judged.Violations[i].Edit}}
 		}
 	}
-	v.merge(breaches)
+	v.merge(violations)
 	for _, r := range judged.Unknown {
-		if found := (remark{r.Path, r.Message}); !slices.Contains(v.unknown, found) {
+		if found := (Remark{Path: r.Path, Message: r.Message}); !slices.Contains(v.unknown, found) {
 			v.unknown = append(v.unknown, found)
 		}
 	}
 }
 
-// Live is what a cluster has of one object, and what it would make of its manifest.
+// Live is one object as a cluster stores it, and as the cluster would store it after an apply of the manifest.
 type Live struct {
 	// Old is the object in the cluster, nil where it has none.
 	Old *yamldoc.Document
@@ -132,9 +132,9 @@ func (v *verdict) settle(l *Live) {
 	if l.Accepted {
 		v.unknown = nil // the cluster has decided
 	}
-	v.unknown = slices.DeleteFunc(v.unknown, func(r remark) bool {
-		return slices.ContainsFunc(v.breaches, func(b breach) bool {
-			return related(b.path, r.path) || b.lock == lockServer && b.path == ""
+	v.unknown = slices.DeleteFunc(v.unknown, func(r Remark) bool {
+		return slices.ContainsFunc(v.violations, func(b Violation) bool {
+			return related(b.Path, r.Path) || b.Lock == lockServer && b.Path == ""
 		})
 	})
 }
@@ -148,45 +148,45 @@ func (v *verdict) excuseUnenforced(l *Live) {
 	} else if !l.Unguarded {
 		return
 	}
-	v.breaches = slices.DeleteFunc(v.breaches, func(b breach) bool {
+	v.violations = slices.DeleteFunc(v.violations, func(b Violation) bool {
 		unenforced := b.isKey() && !slices.ContainsFunc(l.Refusals, b.explains)
 		if unenforced {
-			v.notes = append(v.notes, remark{b.path, fmt.Sprintf("not enforced there: %s (%s), but %s", b.message, b.lock, why)})
+			v.notes = append(v.notes, Remark{Path: b.Path, Message: fmt.Sprintf("not enforced there: %s (%s), but %s", b.Message, b.Lock, why)})
 		}
 		return unenforced
 	})
-	if len(v.breaches) == 0 {
+	if len(v.violations) == 0 {
 		v.replacement = nil
 	}
 }
 
 // isKey reports whether a key in the schema of a CRD locks the field, and not a CEL rule or the server's own code.
-func (b *breach) isKey() bool { return b.file != "" && b.rule == "" }
+func (v *Violation) isKey() bool { return v.LockFile != "" && v.Rule == "" }
 
-// addServer adds the refusals of a dry run that v does not explain: no breach is at, above or below their field.
+// addServer adds the refusals of a dry run that v does not explain: no violation is at, above or below their field.
 func (v *verdict) addServer(refusals []ServerRefusal) {
-	own := v.breaches
+	own := v.violations
 	for _, r := range refusals {
-		if !slices.ContainsFunc(own, func(b breach) bool { return b.explains(r) }) {
-			v.breaches = append(v.breaches, breach{path: r.Path, lock: lockServer, message: r.Message, change: digest(value{}, value{r.Message, true})})
+		if !slices.ContainsFunc(own, func(b Violation) bool { return b.explains(r) }) {
+			v.violations = append(v.violations, Violation{Path: r.Path, Lock: lockServer, Message: r.Message, Change: digest(value{}, value{r.Message, true})})
 		}
 	}
-	slices.SortStableFunc(v.breaches, func(a, b breach) int { return celrun.ComparePaths(a.path, b.path) })
-	if len(own) == 0 && len(v.breaches) > 0 {
-		v.replacement = &replacement{
-			cost: CostUnknown, message: "the API server refuses the change for a reason that is in none of the schemas",
-			how: []string{"change what the message of the server names; a new object may be refused for the same reason"},
+	slices.SortStableFunc(v.violations, func(a, b Violation) int { return celrun.ComparePaths(a.Path, b.Path) })
+	if len(own) == 0 && len(v.violations) > 0 {
+		v.replacement = &Replacement{
+			Cost: CostUnknown, Message: "the API server refuses the change for a reason that is in none of the schemas",
+			How: []string{"change what the message of the server names; a new object may be refused for the same reason"},
 		}
 	}
 }
 
-// explains reports whether the server has refused the update for this breach.
-func (b *breach) explains(r ServerRefusal) bool {
-	if b.path == "" || r.Path == "" {
-		return strings.Contains(r.Message, b.message)
+// explains reports whether the server has refused the update for this violation.
+func (v *Violation) explains(r ServerRefusal) bool {
+	if v.Path == "" || r.Path == "" {
+		return strings.Contains(r.Message, v.Message)
 	}
 	// The server names the list that mirrors a field, such as clusterIPs for clusterIP.
-	return related(b.path, r.Path) || related(b.path+"s", r.Path)
+	return related(v.Path, r.Path) || related(v.Path+"s", r.Path)
 }
 
 // related reports whether one path leads to the other, or they are equal.

@@ -53,7 +53,8 @@ func (c *checker) caveats(pairs []pair) []string {
 		if len(unlocked) > 1 {
 			has, its = "have", "their"
 		}
-		list = append(list, fmt.Sprintf("%s %s no locks and no transition rules, so %s objects may change freely; a CRD that was read from a cluster has only the locks in its annotation %s",
+		list = append(list, fmt.Sprintf("%s %s no locks and no transition rules, so %s objects may change freely; "+
+			"a CRD that was read from a cluster has only the locks in its annotation %s",
 			strings.Join(unlocked, ", "), has, its, crd.AnnotationKey))
 	}
 	return list
@@ -158,9 +159,9 @@ func (c *checker) hiddenObjects(hidden func(names []string) []manifest.File, pai
 		switch {
 		case err != nil:
 			c.report.Unknown = append(c.report.Unknown, Remark{subject(o, ""), "", fmt.Sprintf("%s: %v", hint, err)})
-		case len(v.breaches) > 0:
-			c.report.Unknown = append(c.report.Unknown, Remark{subject(o, v.breaches[0].path), v.breaches[0].path, fmt.Sprintf(
-				"%s; kubectl apply -R does, and the update is refused: %s", hint, v.breaches[0].summary())})
+		case len(v.violations) > 0:
+			c.report.Unknown = append(c.report.Unknown, Remark{subject(o, v.violations[0].Path), v.violations[0].Path, fmt.Sprintf(
+				"%s; kubectl apply -R does, and the update is refused: %s", hint, v.violations[0].summary())})
 		default:
 			c.report.Notes = append(c.report.Notes, Remark{subject(o, ""), "", hint + ", so it counts as deleted; kubectl apply -R does"})
 		}

@@ -15,8 +15,8 @@ import (
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/internal/celrule"
 	"github.com/fieldlock/fieldlock/internal/celrun"
+	checks "github.com/fieldlock/fieldlock/internal/check"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
-	"github.com/fieldlock/fieldlock/internal/pointer"
 	"github.com/fieldlock/fieldlock/internal/schema"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
@@ -32,12 +32,16 @@ type laws struct {
 	guard     *immutability.Validator // of values that the rules cannot compare
 	onCluster *statusRules            // nil if there are none
 
-	named func() *names
+	named     func() *names
+	redaction func() *checks.Redaction // of the whole object
 }
 
 // newLaws returns the laws of a schema whose own locks are compiled already.
 func newLaws(s *spec.Schema, locks *immutability.Validator) *laws {
-	return &laws{schema: s, locks: locks, named: sync.OnceValue(func() *names { return newNames(s) })}
+	return &laws{
+		schema: s, locks: locks, named: sync.OnceValue(func() *names { return newNames(s) }),
+		redaction: sync.OnceValue(func() *checks.Redaction { return checks.Passwords(schema.Read(s, nil)) }),
+	}
 }
 
 // load sorts the transition rules into those that run here and those that only the cluster can run.
@@ -71,9 +75,8 @@ func (l *laws) empty() bool {
 }
 
 // check adds to v what a pair of prepared objects breaks. Locked is the new object as the locks of the schema compare it:
-// without what the server does not store. Place completes each breach; of is nil for that of a rule. It
-// returns an error if the rules cannot be run.
-func (l *laws) check(v *verdict, newObj, oldObj, locked map[string]any, place func(b *breach, of *immutability.Violation)) error {
+// without what the server does not store. Place completes each violation. It returns an error if the rules cannot be run.
+func (l *laws) check(v *verdict, newObj, oldObj, locked map[string]any, place func(v *Violation)) error {
 	l.load()
 	report := l.locks.Check(locked, oldObj)
 	found := findings{laws: l, newObj: newObj, oldObj: oldObj, at: map[lockID]int{}, more: report.More}
@@ -88,7 +91,11 @@ func (l *laws) check(v *verdict, newObj, oldObj, locked map[string]any, place fu
 	if len(refused) > 0 {
 		found.addRefused(refused)
 	}
-	v.merge(found.breaches(place))
+	violations := found.complete()
+	for i := range violations {
+		place(&violations[i])
+	}
+	v.merge(violations)
 	v.more += found.more
 	v.unknown = append(v.unknown, l.onCluster.remarks(newObj, oldObj)...)
 	return nil
@@ -99,16 +106,10 @@ type findings struct {
 	*laws
 	newObj, oldObj map[string]any
 
-	locked []lockedBy
+	locked []Violation        // of locks, with the rules that refuse the update too
 	at     map[lockID]int     // where in locked
 	ruled  []celrun.Violation // of rules that no violation of a lock names
 	more   int                // beyond the limit of a report
-}
-
-// lockedBy is a violation of a lock, and the rules that refuse the update with it.
-type lockedBy struct {
-	*immutability.Violation
-	by []celrun.Rule
 }
 
 // lockID identifies a violation of a lock.
@@ -121,7 +122,7 @@ func (f *findings) add(v *immutability.Violation, by ...celrun.Rule) {
 	if !known {
 		i = len(f.locked)
 		f.at[id] = i
-		f.locked = append(f.locked, lockedBy{Violation: v})
+		f.locked = append(f.locked, newViolation(v))
 	}
 	for _, r := range by {
 		if !slices.Contains(f.locked[i].by, r) {
@@ -194,7 +195,7 @@ func (f *findings) addRefused(refused []celrun.Violation) {
 	for i, r := range refused {
 		switch {
 		case isNamed[i], readsStatus(r.Rule), names.knows(r.Rule) && f.explains(nodes[i], r.Rule):
-		case len(f.locked)+len(f.ruled) >= maxBreaches:
+		case len(f.locked)+len(f.ruled) >= maxViolations:
 			f.more++
 		default:
 			f.ruled = append(f.ruled, r)
@@ -208,34 +209,28 @@ func (f *findings) explains(node string, r celrun.Rule) bool {
 	explained := f.covers(node)
 	for i := range f.locked {
 		v := &f.locked[i]
-		if yamldoc.Within(v.Path.String(), node) && !slices.Contains(v.by, r) {
+		if yamldoc.Within(v.Path, node) && !slices.Contains(v.by, r) {
 			v.by, explained = append(v.by, r), true
 		}
 	}
 	return explained
 }
 
-// maxBreaches bounds the breaches of one object, as the report of a validator is bounded.
-const maxBreaches = 10_000
+// maxViolations bounds the violations of one object, as the report of a validator is bounded.
+const maxViolations = 10_000
 
 // nodeOf returns the path of the value that a rule has refused, which is above its fieldPath.
 func (f *findings) nodeOf(v *celrun.Violation) string {
 	if v.Rule.FieldPath == "" {
 		return v.Path
 	}
-	depth := 0
-	for names := pointer.Names(v.Rule.SchemaPath); len(names) > 0; {
-		switch names[0] {
-		case "properties":
-			names, depth = names[2:], depth+1
-		case "allOf":
-			names = names[2:]
-		default: // items and additionalProperties
-			names, depth = names[1:], depth+1
+	depth := schema.PathOf(v.Rule.SchemaPath).Depth()
+	for node := range prefixes(v.Path) {
+		if steps, ok := stepsTo(f.newObj, f.oldObj, node); ok && len(steps) == depth {
+			return node
 		}
 	}
-	steps := stepsTo(f.newObj, f.oldObj, v.Path)
-	return yamldoc.PathString(steps[:min(depth, len(steps))]...)
+	return v.Path
 }
 
 // prefixes yields the paths at and above a path, the root first. Where a key has a dot or a bracket in it, it yields texts
@@ -256,26 +251,21 @@ func prefixes(path string) iter.Seq[string] {
 	}
 }
 
-// breaches makes breaches of what was found; place completes each of them.
-func (f *findings) breaches(place func(b *breach, of *immutability.Violation)) []breach {
-	breaches, known := make([]breach, 0, len(f.locked)+len(f.ruled)), digests{}
-	for _, v := range f.locked {
-		b := f.lockBreach(v, &known)
-		place(&b, v.Violation)
-		breaches = append(breaches, b)
+// complete returns the violations of locks, with their rules and digests, and those of rules.
+func (f *findings) complete() []Violation {
+	known := digests{}
+	for i := range f.locked {
+		f.completeLocked(&f.locked[i], &known)
 	}
 	var whole string // digest of all that changes
 	for i := range f.ruled {
-		b := f.ruleBreach(&f.ruled[i], &whole)
-		place(&b, nil)
-		breaches = append(breaches, b)
+		f.locked = append(f.locked, f.ruleViolation(&f.ruled[i], &whole))
 	}
-	return breaches
+	return f.locked
 }
 
-// lockBreach makes a breach of a violation that the locks found in prepared objects.
-func (f *findings) lockBreach(v lockedBy, known *digests) breach {
-	b := newBreach(v.Violation)
+// completeLocked adds what the rules say and the digest of the change to a violation of a lock.
+func (f *findings) completeLocked(v *Violation, known *digests) {
 	var texts, messages []string
 	for _, r := range v.by {
 		if !slices.Contains(texts, r.Text) {
@@ -285,31 +275,31 @@ func (f *findings) lockBreach(v lockedBy, known *digests) breach {
 			messages = append(messages, r.Message)
 		}
 	}
-	b.rule, b.says = strings.Join(texts, "; "), strings.Join(messages, "; ")
-	if b.says != "" {
-		b.message += "; the rule says: " + b.says
+	v.Rule, v.Says = strings.Join(texts, "; "), strings.Join(messages, "; ")
+	if v.Says != "" {
+		v.Message += "; the rule says: " + v.Says
 	}
-	if b.change = known.of(b.old, b.new); hasRedacted(b.old) || hasRedacted(b.new) {
-		newVal, oldVal := correlate(f.schema, f.newObj, f.oldObj, b.path)
-		b.change = known.of(oldVal, newVal)
+	if v.Change = known.of(v.old, v.new); hasRedacted(v.old.v) || hasRedacted(v.new.v) {
+		newVal, oldVal := correlate(f.schema, f.newObj, f.oldObj, v.Path)
+		v.Change = known.of(oldVal, newVal)
 	}
-	return b
 }
 
-// ruleBreach makes a breach of a rule that refuses prepared objects. Whole remembers the digest of all that changes.
-func (f *findings) ruleBreach(v *celrun.Violation, whole *string) breach {
-	b := breach{path: v.Path, lock: lockRule, rule: v.Rule.Text, schemaPath: v.Rule.SchemaPath, message: v.Message}
+// ruleViolation returns the violation of a rule that refuses prepared objects. Whole remembers the digest of all that changes.
+func (f *findings) ruleViolation(v *celrun.Violation, whole *string) Violation {
+	b := Violation{Path: v.Path, Lock: lockRule, Rule: v.Rule.Text, SchemaPath: v.Rule.SchemaPath, Message: v.Message}
 	newVal, oldVal := correlate(f.schema, f.newObj, f.oldObj, v.Path)
-	b.change = digest(oldVal, newVal)
+	b.Change = digest(oldVal, newVal)
 	if v.Path == "" || newVal.ok == oldVal.ok && jsonvalue.Equal(newVal.v, oldVal.v) {
 		if *whole == "" {
 			*whole = digestObjects(f.newObj, f.oldObj)
 		}
-		b.change = *whole // the rule refuses a change somewhere in them
+		b.Change = *whole // the rule refuses a change somewhere in them
 	}
 	if v.Path != "" {
-		hide := passwordsAt(f.schema, f.newObj, f.oldObj, v.Path)
-		b.new, b.old = hide(newVal), hide(oldVal)
+		steps, _ := stepsTo(f.newObj, f.oldObj, v.Path)
+		redaction, redactor := f.redactionAt(steps), checks.Redactor{}
+		b.new, b.old = value{redactor.Hide(redaction, newVal.v), newVal.ok}, value{redactor.Hide(redaction, oldVal.v), oldVal.ok}
 	}
 	return b
 }
@@ -351,8 +341,8 @@ func newNames(s *spec.Schema) *names {
 // knows reports whether a rule equals locks.
 func (n *names) knows(r celrun.Rule) bool { return n.recognized[ruleID{r.SchemaPath, r.Index}] }
 
-// newGuard returns a validator that reports where values at and above the fields at schemaPaths cannot be compared. It has a
-// lock there, which is not meant to be broken. It is nil if there are none.
+// newGuard returns a validator that reports where values at and above the fields at schemaPaths cannot be compared. It locks
+// these fields; violations of the locks themselves mean nothing. It is nil if there are no such fields.
 func newGuard(s *spec.Schema, schemaPaths []string) *immutability.Validator {
 	var changes []celrule.Change
 	for _, path := range slices.Compact(schemaPaths) {
@@ -383,7 +373,7 @@ func newGuard(s *spec.Schema, schemaPaths []string) *immutability.Validator {
 // statusRules are transition rules that read the status, which an apply of a manifest does not bring along.
 type statusRules struct {
 	rules   []celrun.Rule
-	certain *celrun.Validator // of what is true only where the rule is, whatever the status is; the same indices
+	certain *celrun.Validator // of conditions that imply the rules whatever the status is; with the same indices
 }
 
 // wholeStatus finds a reference to the status of the whole object in the text of a rule.
@@ -420,7 +410,7 @@ func newStatusRules(s *spec.Schema, rules []celrun.Rule) *statusRules {
 }
 
 // remarks are about the rules that may refuse an update, with some status.
-func (s *statusRules) remarks(newObj, oldObj map[string]any) []remark {
+func (s *statusRules) remarks(newObj, oldObj map[string]any) []Remark {
 	if s == nil {
 		return nil
 	}
@@ -428,9 +418,9 @@ func (s *statusRules) remarks(newObj, oldObj map[string]any) []remark {
 	mayRefuse := func(i int) bool {
 		return err != nil || slices.ContainsFunc(violations, func(v celrun.Violation) bool { return v.Rule.Text == "" || v.Rule.Index == i })
 	}
-	var list []remark
+	var list []Remark
 	for i, r := range s.rules {
-		m := remark{strings.TrimPrefix(r.FieldPath, "."), fmt.Sprintf("the rule %s depends on the status, which only the cluster knows", r.Text)}
+		m := Remark{Path: strings.TrimPrefix(r.FieldPath, "."), Message: fmt.Sprintf("the rule %s depends on the status, which only the cluster knows", r.Text)}
 		if mayRefuse(i) && !slices.Contains(list, m) {
 			list = append(list, m)
 		}

@@ -124,3 +124,16 @@ zones: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [n
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
+
+// TestFieldPathInMap: a rule that names a field below a map's value is reported once, with the lock that it equals.
+func TestFieldPathInMap(t *testing.T) {
+	crd := widgets("None", "m: {type: object, additionalProperties: {type: object, required: [p], properties: {p: {type: string}}, "+
+		"x-kubernetes-validations: [{rule: self.p == oldSelf.p, fieldPath: .p}]}}", "")
+	object := func(text string) map[string]string {
+		return map[string]string{"crd.yaml": crd, "x.yaml": widget("v1", "a", "x", "{m: {a.b/c: {p: "+text+"}, d: {p: "+text+"}}}")}
+	}
+	r := check(t, object("two"), object("one"), Options{})
+	if want := []string{"a/x spec.m[a.b/c].p immutable [self.p == oldSelf.p]", "a/x spec.m[d].p immutable [self.p == oldSelf.p]"}; !slices.Equal(found(r), want) {
+		t.Errorf("got %q, want %q", found(r), want)
+	}
+}

@@ -58,18 +58,23 @@ type Options struct {
 	Step  func()
 }
 
-// HasPlainSchema reports whether a schema is for documents that are not Kubernetes objects.
-func (in *Input) HasPlainSchema() bool {
-	return slices.ContainsFunc(slices.Concat(in.NewSchemas.Documents, in.OldSchemas.Documents), func(d *openapi.Document) bool { return d.Root != "" })
+// isPlain reports whether an object that has no apiVersion or no kind is a document of its own, which one of the schemas may
+// be for: a JSON Schema, or a schema that has the name in the document's kind.
+func (in *Input) isPlain(object map[string]any) bool {
+	kind, _ := object["kind"].(string)
+	return slices.ContainsFunc(slices.Concat(in.NewSchemas.Documents, in.OldSchemas.Documents), func(d *openapi.Document) bool {
+		_, named := d.Find("", kind)
+		return d.Root != "" || kind != "" && object["apiVersion"] == nil && named
+	})
 }
 
 // Check compares the objects of in.New with those of in.Old. What cannot be read or compared is listed in
 // Report.Errors, and the rest is checked all the same. The error is about an input that holds no object at all.
 func Check(in Input, o Options) (*Report, error) {
 	var newPlain, oldPlain []*manifest.Object
-	if in.HasPlainSchema() {
-		in.New, newPlain = manifest.SplitPlain(in.New)
-		in.Old, oldPlain = manifest.SplitPlain(in.Old)
+	if len(in.NewSchemas.Documents)+len(in.OldSchemas.Documents) > 0 {
+		in.New, newPlain = manifest.SplitPlain(in.New, in.isPlain)
+		in.Old, oldPlain = manifest.SplitPlain(in.Old, in.isPlain)
 		nameAlike(newPlain, oldPlain)
 	}
 	newSet, oldSet := manifest.Objects(in.New), manifest.Objects(in.Old)
@@ -101,7 +106,8 @@ func Check(in Input, o Options) (*Report, error) {
 	c.fail(newSet.Errs...)
 	c.fail(c.kinds.errs...)
 	c.report.Warnings = append(append(c.report.Warnings, in.Warnings...), c.kinds.warnings...)
-	c.report.Warnings = append(c.report.Warnings, repeatedKeys(slices.Concat(in.NewSchemas.Repeated, newSet.Repeated), slices.Concat(in.OldSchemas.Repeated, oldSet.Repeated))...)
+	newRepeats, oldRepeats := slices.Concat(in.NewSchemas.Repeated, newSet.Repeated), slices.Concat(in.OldSchemas.Repeated, oldSet.Repeated)
+	c.report.Warnings = append(c.report.Warnings, repeatedKeys(newRepeats, oldRepeats)...)
 	for _, p := range newSet.Patches {
 		if was := becamePatch(p, newSet, oldSet); was != nil {
 			c.report.Unknown = append(c.report.Unknown, Remark{subject(p.Object, ""), "", fmt.Sprintf(
@@ -125,13 +131,14 @@ func Check(in Input, o Options) (*Report, error) {
 	c.hiddenObjects(in.Hidden, pairs)
 	c.report.Skipped += c.report.Others
 	c.report.accept(&in, o.Now)
-	c.report.Warnings = append(append(c.report.Warnings, c.kinds.notRun()...), c.caveats(pairs)...)
+	c.report.Warnings = append(append(c.report.Warnings, slices.Concat(c.kinds.notRun(), c.kinds.unpicked())...), c.caveats(pairs)...)
 	c.report.finish(o.Strict)
 	return c.report, nil
 }
 
-// becamePatch returns an object of OLD that is no longer in its file in NEW, and that a patch of NEW may have been; nil for
-// none. Another copy of the object in NEW tells nothing, and a patch that OLD has too was none.
+// becamePatch returns an object of OLD that NEW no longer has in the same file and may have turned into the patch p; nil if
+// there is no such object. Copies of the object in other files do not matter. A patch that OLD has too did not come from an
+// object.
 func becamePatch(p manifest.Patch, newSet, oldSet *manifest.Set) *manifest.Object {
 	if slices.ContainsFunc(oldSet.Patches, func(old manifest.Patch) bool { return old.ID == p.ID && jsonvalue.Equal(old.Value(), p.Value()) }) {
 		return nil
@@ -197,28 +204,29 @@ func (c *checker) compareAll(pairs []pair) {
 
 // add adds a verdict to the report.
 func (c *checker) add(r *printer, p pair, v *verdict) {
-	replaced := v.replacement != nil && v.replacement.requested && v.replacement.harmless()
-	for i := range v.breaches {
-		violation := r.violation(p.new, &v.breaches[i])
+	replaced := v.replacement != nil && v.replacement.Requested && v.replacement.harmless()
+	for i := range v.violations {
+		violation := &v.violations[i]
+		r.complete(violation, p.new)
 		violation.addOld(p.new, cmp.Or(p.old, v.old))
 		violation.Replaced = replaced
-		c.report.Violations = append(c.report.Violations, violation)
+		c.report.Violations = append(c.report.Violations, *violation)
 	}
 	c.report.MoreViolations += v.more
 	if v.more > 0 {
 		c.report.Warnings = append(c.report.Warnings, fmt.Sprintf("%s %s has %d more violations than are listed", p.new.Kind, p.new, v.more))
 	}
 	for _, u := range v.unknown {
-		c.report.Unknown = append(c.report.Unknown, Remark{subject(p.new, u.path), u.path, u.message})
+		u.Subject = subject(p.new, u.Path)
+		c.report.Unknown = append(c.report.Unknown, u)
 	}
 	for _, n := range v.notes {
-		c.report.Notes = append(c.report.Notes, Remark{subject(p.new, n.path), n.path, n.message})
+		n.Subject = subject(p.new, n.Path)
+		c.report.Notes = append(c.report.Notes, n)
 	}
-	if v.replacement != nil {
-		c.report.Replacements = append(c.report.Replacements, Replacement{
-			Subject: subject(p.new, ""), Cost: v.replacement.cost, Requested: v.replacement.requested, Message: v.replacement.message,
-			How: append([]string{}, v.replacement.how...),
-		})
+	if re := v.replacement; re != nil {
+		re.Subject, re.How = subject(p.new, ""), append([]string{}, re.How...)
+		c.report.Replacements = append(c.report.Replacements, *re)
 	}
 }
 
@@ -255,8 +263,8 @@ func (c *checker) fail(errs ...error) {
 	}
 }
 
-// covered returns the objects of set that a definition covers, and counts the others as skipped, unless they are among
-// those of OLD, which were counted before. old is nil for OLD itself.
+// covered returns the objects of set that a definition covers, and counts the others as skipped, except those that old has
+// too, which were counted before. old is nil if set is OLD.
 func (c *checker) covered(set, old *manifest.Set) []*manifest.Object {
 	before := map[manifest.ID]bool{}
 	if old != nil {
@@ -279,8 +287,8 @@ func (c *checker) covered(set, old *manifest.Set) []*manifest.Object {
 	return list
 }
 
-// failInvalid adds the error of an object that cannot be identified: in NEW, unless OLD has the very object. kubectl refuses
-// it, so in a directory of OLD it is not what a cluster has, and a change may repair it.
+// failInvalid adds the error of an object of NEW that cannot be identified, unless OLD has an equal object. In a directory of
+// OLD such an object is not an error: kubectl refuses it, so no cluster has it, and a change may repair it.
 func (c *checker) failInvalid(o *manifest.Object, old *manifest.Set) {
 	switch {
 	case old == nil && o.Path != "":

@@ -362,7 +362,7 @@ func TestMetadata(t *testing.T) {
 func TestMoreViolations(t *testing.T) {
 	set := manifest.Objects(files(map[string]string{"x.yaml": widget("v1", "a", "x", "{class: p}")}))
 	c := &checker{report: &Report{}}
-	c.add(&printer{}, pair{new: set.Objects[0]}, &verdict{more: 20, notes: []remark{{"spec.class", "it has no effect"}}})
+	c.add(&printer{}, pair{new: set.Objects[0]}, &verdict{more: 20, notes: []Remark{{Path: "spec.class", Message: "it has no effect"}}})
 	if len(c.report.Notes) != 1 || c.report.Notes[0].Path != "spec.class" || c.report.Notes[0].Message != "it has no effect" {
 		t.Errorf("the notes are %+v", c.report.Notes)
 	}
@@ -462,8 +462,8 @@ func TestRepeatedKeyIsNew(t *testing.T) {
 
 // TestPasswordItems: the keys of items that are passwords as a whole are not shown.
 func TestPasswordItems(t *testing.T) {
-	s := schemaOf(t, `{"type": "object", "format": "password", "properties": {"k": {"type": "string"}}}`)
-	if got := keysOf(s, map[string]any{"k": "secret"}, []string{"k"}, false); strings.Contains(got, "secret") || got == "" {
+	s := schemaOf(t, `{"type": "array", "items": {"type": "object", "format": "password", "properties": {"k": {"type": "string"}}}}`)
+	if got := keysOf(newLaws(s, nil).redactionAt([]any{0}), map[string]any{"k": "secret"}, []string{"k"}); strings.Contains(got, "secret") || got == "" {
 		t.Errorf("the keys are %q", got)
 	}
 }

@@ -7,7 +7,7 @@ import (
 
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
-	"github.com/fieldlock/fieldlock/immutability"
+	checks "github.com/fieldlock/fieldlock/internal/check"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/schema"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
@@ -18,8 +18,8 @@ import (
 // has the path.
 func correlate(s *spec.Schema, newObj, oldObj map[string]any, path string) (newVal, oldVal value) {
 	newVal, oldVal = value{newObj, true}, value{oldObj, true}
-	steps := stepsTo(newObj, oldObj, path)
-	if yamldoc.PathString(steps...) != path {
+	steps, ok := stepsTo(newObj, oldObj, path)
+	if !ok {
 		return value{}, value{}
 	}
 	for _, step := range steps {
@@ -30,18 +30,18 @@ func correlate(s *spec.Schema, newObj, oldObj map[string]any, path string) (newV
 				return value{}, value{}
 			}
 		}
-		s = below(s, step)
+		s = schema.Below(s, step)
 	}
 	return newVal, oldVal
 }
 
-// stepsTo returns the steps of a path of newObj or, if it leads nowhere there, of oldObj, as far as it leads.
-func stepsTo(newObj, oldObj map[string]any, path string) []any {
-	steps := yamldoc.Steps(newObj, path)
-	if yamldoc.PathString(steps...) != path {
-		steps = yamldoc.Steps(oldObj, path)
+// stepsTo returns the steps of a path of newObj or, if it leads nowhere there, of oldObj, as far as it leads; ok is set if it
+// leads all the way.
+func stepsTo(newObj, oldObj map[string]any, path string) (steps []any, ok bool) {
+	if steps, ok = yamldoc.Steps(newObj, path); !ok {
+		steps, ok = yamldoc.Steps(oldObj, path)
 	}
-	return steps
+	return steps, ok
 }
 
 // child returns the value one step below a value.
@@ -80,63 +80,70 @@ func oldItem(s *spec.Schema, newList, oldList any, i int) (value, bool) {
 	return value{olds[at], true}, true
 }
 
-// below returns the schema one step below s, nil where it has none.
-func below(s *spec.Schema, step any) *spec.Schema {
-	if s == nil {
-		return nil
-	}
-	name, isName := step.(string)
-	switch {
-	case !isName && s.Items != nil:
-		return s.Items.Schema
-	case !isName:
-		return nil
-	}
-	if property, ok := s.Properties[name]; ok {
-		return &property
-	}
-	if s.AdditionalProperties != nil {
-		return s.AdditionalProperties.Schema
-	}
-	return nil
-}
-
 // itemKeys says which item of a list-type map a path leads through, by the values of its keys: an index alone tells
-// people little. It is "" where the path leads through none; of several lists the innermost counts.
-func itemKeys(s *spec.Schema, value any, path string) string {
+// people little. It is "" where the path leads through none; of several lists the innermost counts. Passwords are not shown.
+func (l *laws) itemKeys(value any, path string) string {
 	var keys string
-	hidden := false
-	for _, step := range yamldoc.Steps(value, path) {
+	s, redaction := l.schema, l.redaction()
+	steps, _ := yamldoc.Steps(value, path)
+	for _, step := range steps {
 		if s == nil {
 			break
 		}
-		hidden = hidden || isPassword(s)
-		value = yamldoc.At(value, step)
+		value, redaction = yamldoc.At(value, step), redactedBelow(redaction, step)
 		if _, isIndex := step.(int); isIndex && s.Items != nil {
 			if marks, _ := schema.ReadMarks(s.Extensions); marks.ListType == schema.ListMap {
-				keys = keysOf(s.Items.Schema, value, marks.ListMapKeys, hidden)
+				keys = keysOf(redaction, value, marks.ListMapKeys)
 			}
 		}
-		s = below(s, step)
+		s = schema.Below(s, step)
 	}
 	return keys
 }
 
-// keysOf prints the values of the key fields that item has, except passwords; hidden says that all of them are passwords.
-// s is the schema of the items.
-func keysOf(s *spec.Schema, item any, names []string, hidden bool) string {
-	hidden = hidden || s != nil && isPassword(s)
+// keysOf prints the values of the key fields that item has.
+func keysOf(r *checks.Redaction, item any, names []string) string {
 	object, _ := item.(map[string]any)
+	var redactor checks.Redactor
 	var values []string
 	for _, name := range names {
-		v, ok := object[name]
-		switch {
-		case !ok:
-		case hidden || s != nil && isPassword(below(s, name)):
-			values = append(values, immutability.Redacted)
-		default:
-			values = append(values, fmt.Sprint(v))
+		if v, ok := object[name]; ok {
+			values = append(values, fmt.Sprint(redactor.Hide(r.Member(name), v)))
 		}
 	}
 	return strings.Join(values, ", ")
+}
+
+// redactionAt returns the redaction of what steps lead to.
+func (l *laws) redactionAt(steps []any) *checks.Redaction {
+	redaction := l.redaction()
+	for _, step := range steps {
+		redaction = redactedBelow(redaction, step)
+	}
+	return redaction
+}
+
+// redactedBelow returns the redaction one step below the location of r.
+func redactedBelow(r *checks.Redaction, step any) *checks.Redaction {
+	if name, ok := step.(string); ok {
+		return r.Member(name)
+	}
+	return r.Item()
+}
+
+// hasRedacted reports whether a part of a value is not shown.
+func hasRedacted(v any) bool {
+	switch v := v.(type) {
+	case string:
+		return v == checks.Redacted
+	case map[string]any:
+		for _, member := range v {
+			if hasRedacted(member) {
+				return true
+			}
+		}
+	case []any:
+		return slices.ContainsFunc(v, hasRedacted)
+	}
+	return false
 }

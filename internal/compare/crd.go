@@ -1,13 +1,13 @@
 package compare
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
-	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/immutability/crd/prepare"
 	"github.com/fieldlock/fieldlock/immutability/ownership"
@@ -32,7 +32,10 @@ type crdDefinition struct {
 
 // newCRDDefinition compiles every version of a CRD. Each error names file and line.
 func newCRDDefinition(c manifest.CRD, onlyOld, noDefaults bool) (*crdDefinition, []error) {
-	d := &crdDefinition{crd: c, laws: map[*crd.Version]*laws{}, preparers: map[*crd.Version]*prepare.Preparer{}, inOld: onlyOld, onlyOld: onlyOld, noDefaults: noDefaults}
+	d := &crdDefinition{
+		crd: c, laws: map[*crd.Version]*laws{}, preparers: map[*crd.Version]*prepare.Preparer{},
+		inOld: onlyOld, onlyOld: onlyOld, noDefaults: noDefaults,
+	}
 	validators, errs := c.Compile()
 	for v, locks := range validators {
 		d.laws[v], d.preparers[v] = newLaws(v.Schema, locks), prepare.New(v)
@@ -57,7 +60,7 @@ func (d *crdDefinition) version(apiVersion string) *crd.Version {
 // holds too. What a conversion webhook would do is unknown.
 func (d *crdDefinition) judge(p pair) (verdict, error) {
 	v, err := d.judgeVersions(p)
-	if len(v.breaches)+v.more > 0 {
+	if len(v.violations)+v.more > 0 {
 		v.replacement = d.replacement(p)
 	}
 	return v, err
@@ -72,7 +75,7 @@ func (d *crdDefinition) judgeVersions(p pair) (verdict, error) {
 		return v, err
 	}
 	if d.crd.Conversion != "None" {
-		v.unknown = append(v.unknown, remark{"apiVersion", fmt.Sprintf(
+		v.unknown = append(v.unknown, Remark{Path: "apiVersion", Message: fmt.Sprintf(
 			"the object is of version %s and the old one (%s:%d) of %s, which only the conversion webhook of the CRD can compare; give both in one version",
 			newVersion.Name, p.old.Document.File, p.old.Document.Position().Line, oldVersion.Name)})
 		return v, nil
@@ -83,7 +86,7 @@ func (d *crdDefinition) judgeVersions(p pair) (verdict, error) {
 	if err := d.check(&v, p, oldVersion); err != nil {
 		return v, err
 	}
-	slices.SortStableFunc(v.breaches, func(a, b breach) int { return celrun.ComparePaths(a.path, b.path) })
+	slices.SortStableFunc(v.violations, func(a, b Violation) int { return celrun.ComparePaths(a.Path, b.Path) })
 	d.serverSide(&v, p, newVersion, oldVersion)
 	return v, nil
 }
@@ -110,15 +113,15 @@ func (d *crdDefinition) check(v *verdict, p pair, version *crd.Version) error {
 		}
 	}
 	managers, unowned := ownership.Read(p.old.Value())
-	err = laws.check(v, newObj, oldObj, locked, func(b *breach, of *immutability.Violation) {
-		switch {
+	err = laws.check(v, newObj, oldObj, locked, func(v *Violation) {
+		switch of := v.found; {
 		case of == nil || unowned != nil: // the owners are an extra
 		case of.HasKey:
-			b.owners = ownership.Text(managers.OwnersOfKey(of.Path, of.Key, p.new.Value()))
+			v.Owners = ownership.Text(managers.OwnersOfKey(of.Path, of.Key, p.new.Value()))
 		default:
-			b.owners = ownership.Text(managers.Owners(of.Path, p.new.Value()))
+			v.Owners = ownership.Text(managers.Owners(of.Path, p.new.Value()))
 		}
-		d.place(b, p, version)
+		d.place(v, p, version)
 	})
 	if err != nil {
 		return p.new.Mistake("", "the CEL rules of its CRD cannot be run: %v", err)
@@ -126,13 +129,13 @@ func (d *crdDefinition) check(v *verdict, p pair, version *crd.Version) error {
 	return nil
 }
 
-// place adds where the lock or rule of a breach is, and which item of a list it is about.
-func (d *crdDefinition) place(b *breach, p pair, version *crd.Version) {
-	b.file, b.line, b.onlyOld = d.crd.File, version.Position(b.schemaPath).Line, d.onlyOld
+// place adds where the lock or rule of a violation is, and which item of a list it is about.
+func (d *crdDefinition) place(b *Violation, p pair, version *crd.Version) {
+	b.LockFile, b.LockLine, b.OnlyOld = d.crd.File, version.Position(b.SchemaPath).Line, d.onlyOld
 	if p.new.APIVersion != p.old.APIVersion {
-		b.version = version.Name
+		b.Version = version.Name
 	}
-	b.item = itemKeys(version.Schema, p.new.Value(), b.path)
+	b.Item = d.laws[version].itemKeys(p.new.Value(), b.Path)
 }
 
 // storage returns the version that objects are stored in, where they are not stored in the given one and no webhook converts
@@ -151,14 +154,23 @@ func (d *crdDefinition) storage(version *crd.Version) []*crd.Version {
 
 // prepare returns the object as the API server holds it in a version, after it was in others.
 func (d *crdDefinition) prepare(version *crd.Version, o *manifest.Object, others ...*crd.Version) (map[string]any, error) {
+	versions := slices.Compact(slices.Concat([]*crd.Version{d.version(o.APIVersion)}, others, []*crd.Version{version}))
+	return d.prepareThrough(versions, o)
+}
+
+// prepareThrough returns the object as an API server holds it after it went through versions, which may belong to other CRDs.
+func (d *crdDefinition) prepareThrough(versions []*crd.Version, o *manifest.Object, others ...*crdDefinition) (map[string]any, error) {
 	obj := o.Value()
 	if d.noDefaults {
 		return obj, nil
 	}
-	versions := slices.Compact(slices.Concat([]*crd.Version{d.version(o.APIVersion)}, others, []*crd.Version{version}))
 	for _, v := range versions {
+		preparer := d.preparers[v]
+		for _, other := range others {
+			preparer = cmp.Or(preparer, other.preparers[v])
+		}
 		var err error
-		if obj, err = d.preparers[v].Prepare(obj); err != nil {
+		if obj, err = preparer.Prepare(obj); err != nil {
 			return nil, o.Mistake("", "%v; --no-defaults compares objects as they are written", err)
 		}
 	}
@@ -169,7 +181,7 @@ func (d *crdDefinition) prepare(version *crd.Version, o *manifest.Object, others
 const CostAnnotation = "fieldlock.dev/replacement-cost"
 
 // replacement returns what replacing a refused object costs: what the CRD says, or unknown.
-func (d *crdDefinition) replacement(p pair) *replacement {
+func (d *crdDefinition) replacement(p pair) *Replacement {
 	metadata, _ := d.crd.Document.Object["metadata"].(map[string]any)
 	annotations, _ := metadata["annotations"].(map[string]any)
 	cost, _ := annotations[CostAnnotation].(string)
@@ -177,10 +189,17 @@ func (d *crdDefinition) replacement(p pair) *replacement {
 	if message == "" {
 		cost, message = CostUnknown, costMessages[CostUnknown]
 	}
-	return &replacement{cost: cost, message: message, requested: tool.Requested(p.new.Document.Object), how: []string{
-		"keep the old values of the locked fields",
-		fmt.Sprintf("kubectl delete %s %s && kubectl apply -f %s", shell.Quote(d.crd.Plural+"."+d.crd.Group), kubectlName(p.new), manifest.Argument(p.new.Document.File)),
+	return &Replacement{Cost: cost, Message: message, Requested: tool.Requested(p.new.Document.Object), How: []string{
+		keepOldValues, recreate(d.crd.Plural+"."+d.crd.Group, p.new),
 	}}
+}
+
+// The ways out of a refusal by a schema.
+const keepOldValues = "keep the old values of the locked fields"
+
+// recreate returns the command that deletes an object of a kind and creates it as NEW has it.
+func recreate(kind string, o *manifest.Object) string {
+	return fmt.Sprintf("kubectl delete %s %s && kubectl apply -f %s", shell.Quote(kind), kubectlName(o), manifest.Argument(o.Document.File))
 }
 
 // costMessages say what the costs mean.

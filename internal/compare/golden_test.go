@@ -152,7 +152,7 @@ func everything(t *testing.T, r *Report) string {
 	return string(text)
 }
 
-// fields returns the fields of a struct that are not zero, by name.
+// fields returns the exported fields of a struct that are not zero, by name.
 func fields(v reflect.Value) any {
 	if raw, ok := v.Interface().(json.RawMessage); ok {
 		return string(raw)
@@ -161,7 +161,7 @@ func fields(v reflect.Value) any {
 	case reflect.Struct:
 		out := map[string]any{}
 		for i := range v.NumField() {
-			if f := v.Field(i); !f.IsZero() && !(f.Kind() == reflect.Slice && f.Len() == 0) {
+			if f := v.Field(i); v.Type().Field(i).IsExported() && !f.IsZero() && !(f.Kind() == reflect.Slice && f.Len() == 0) {
 				out[v.Type().Field(i).Name] = fields(f)
 			}
 		}

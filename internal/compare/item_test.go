@@ -34,7 +34,7 @@ pools: {type: object, additionalProperties: {type: array, x-kubernetes-list-type
 		{"spec.unknown[0].name", "", "a field that the schema does not have"},
 		{"metadata.name", "", "no list at all"},
 	} {
-		if got := itemKeys(version.Schema, documents[0].Object, c.path); got != c.want {
+		if got := newLaws(version.Schema, nil).itemKeys(documents[0].Object, c.path); got != c.want {
 			t.Errorf("%s: got %q, want %q: %s", c.path, got, c.want, c.reason)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/internal/celrun"
+	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/schema"
 	"github.com/fieldlock/fieldlock/internal/tool"
@@ -53,7 +54,7 @@ func (c *checker) judgeUpdate(p pair) (verdict, error) {
 		if all.replacement == nil || v.replacement != nil && v.replacement.worse(all.replacement) {
 			all.replacement = v.replacement
 		}
-		all.merge(v.breaches)
+		all.merge(v.violations)
 		all.more += v.more
 		for _, u := range v.unknown {
 			if !slices.Contains(all.unknown, u) {
@@ -63,13 +64,13 @@ func (c *checker) judgeUpdate(p pair) (verdict, error) {
 		all.notes = append(all.notes, v.notes...)
 	}
 	if !judged {
-		all.unknown = append(all.unknown, remark{"apiVersion", fmt.Sprintf(
+		all.unknown = append(all.unknown, Remark{Path: "apiVersion", Message: fmt.Sprintf(
 			"the old object (%s:%d) is of %s, and no CRD has both versions", p.old.Document.File, p.old.Document.Position().Line, p.old.APIVersion)})
 	}
 	if p.new.Kind != "" {
 		all.identify(p)
 	}
-	slices.SortStableFunc(all.breaches, func(a, b breach) int { return celrun.ComparePaths(a.path, b.path) })
+	slices.SortStableFunc(all.violations, func(a, b Violation) int { return celrun.ComparePaths(a.Path, b.Path) })
 	return all, nil
 }
 
@@ -80,38 +81,38 @@ func (c *checker) judgeRecreated(p pair) (verdict, error) {
 		return verdict{}, nil
 	}
 	v, err := c.judgeUpdate(p)
-	if err != nil || len(v.breaches)+v.more == 0 {
+	if err != nil || len(v.violations)+v.more == 0 {
 		return verdict{}, err
 	}
-	return verdict{unknown: []remark{{"metadata.annotations", fmt.Sprintf(
-		"the object becomes a hook, which its tool deletes and creates anew; an apply of it is refused: %s", v.breaches[0].summary())}}}, nil
+	return verdict{unknown: []Remark{{Path: "metadata.annotations", Message: fmt.Sprintf(
+		"the object becomes a hook, which its tool deletes and creates anew; an apply of it is refused: %s", v.violations[0].summary())}}}, nil
 }
 
 // verdict is what an API server makes of one update by one definition of the kind.
 type verdict struct {
-	breaches       []breach
-	more           int // breaches beyond the limit of a report
-	unknown, notes []remark
-	replacement    *replacement // what replacing the object costs, where there are breaches
+	violations     []Violation
+	more           int // violations beyond the limit of a report
+	unknown, notes []Remark
+	replacement    *Replacement // what replacing the object costs, where there are violations
 
-	// standing and old are about an object that is ambiguous: old is what the breaches are against.
+	// standing and old are about an object that is ambiguous: old is what the violations are against.
 	standing standing
 	old      *manifest.Object
 }
 
 // merge adds what another version or definition has found, without what v has already.
-func (v *verdict) merge(breaches []breach) {
+func (v *verdict) merge(violations []Violation) {
 	type identity struct{ path, lock, rule, key string }
-	identify := func(b *breach) identity {
-		return identity{b.path, b.lock, b.rule, fmt.Sprint(b.key.ok, string(raw(b.key)))}
+	identify := func(b *Violation) identity {
+		return identity{b.Path, b.Lock, b.Rule, fmt.Sprint(b.key.ok, string(raw(b.key)))}
 	}
-	known := make(map[identity]bool, len(v.breaches))
-	for i := range v.breaches {
-		known[identify(&v.breaches[i])] = true
+	known := make(map[identity]bool, len(v.violations))
+	for i := range v.violations {
+		known[identify(&v.violations[i])] = true
 	}
-	for i := range breaches {
-		if !known[identify(&breaches[i])] {
-			v.breaches = append(v.breaches, breaches[i])
+	for i := range violations {
+		if !known[identify(&violations[i])] {
+			v.violations = append(v.violations, violations[i])
 		}
 	}
 }
@@ -124,29 +125,12 @@ type definition interface {
 	judge(p pair) (verdict, error)
 }
 
-// breach is one lock or rule that an update breaks.
-type breach struct {
-	path, lock, rule, schemaPath string
-	old, new, key                value
-	change                       string // digest of what changes, with the values that are not shown
-	differences                  []difference
-	moreDifferences              int
-	message                      string
-	says                         string // as Violation.Says
-	reason                       string // as Violation.Reason
-	item, owners                 string // as in Violation
-	version                      string // as Violation.Version
-	file                         string // of the lock
-	line                         int
-	onlyOld                      bool
-}
-
-// summary is the breach in one line.
-func (b *breach) summary() string {
-	if b.path == "" {
-		return b.message
+// summary is the violation in one line.
+func (v *Violation) summary() string {
+	if v.Path == "" {
+		return v.Message
 	}
-	return b.path + ": " + b.message
+	return v.Path + ": " + v.Message
 }
 
 // value is a value that can be absent.
@@ -155,46 +139,31 @@ type value struct {
 	ok bool
 }
 
-type difference struct {
-	path     string
-	old, new value
-}
-
-// newBreach makes a breach of a violation, without the place of its lock.
-func newBreach(v *immutability.Violation) breach {
-	b := breach{
-		path: v.Path.String(), lock: string(v.Lock), schemaPath: v.SchemaPath,
-		old: value{v.Old, v.HasOld}, new: value{v.New, v.HasNew}, key: value{v.Key, v.HasKey},
-		moreDifferences: v.MoreDifferences, message: v.Message(),
+// newViolation returns what a validator found, without the subject and the place of the lock.
+func newViolation(found *immutability.Violation) Violation {
+	v := Violation{
+		Path: found.Path.String(), Lock: string(found.Lock), SchemaPath: found.SchemaPath,
+		old: value{found.Old, found.HasOld}, new: value{found.New, found.HasNew}, key: value{found.Key, found.HasKey},
+		MoreDifferences: found.MoreDifferences, Message: found.Message(), found: found,
 	}
-	if v.Lock == immutability.LockIncomparable {
-		b.reason = strings.TrimPrefix(b.message, schema.Refused+": ")
+	if found.Lock == immutability.LockIncomparable {
+		v.Reason = strings.TrimPrefix(v.Message, schema.Refused+": ")
 	}
-	for _, d := range v.Differences {
-		b.differences = append(b.differences, difference{d.Path.String(), value{d.Old, d.HasOld}, value{d.New, d.HasNew}})
+	for _, d := range found.Differences {
+		v.Differences = append(v.Differences, Difference{d.Path.String(), raw(value{d.Old, d.HasOld}), raw(value{d.New, d.HasNew})})
 	}
-	return b
-}
-
-// remark is an unknown verdict or a note.
-type remark struct{ path, message string }
-
-// replacement is Replacement without its subject.
-type replacement struct {
-	cost, message string
-	requested     bool
-	how           []string
+	return v
 }
 
 // harmless reports whether a replacement that the object asks for needs no acknowledgement.
-func (r *replacement) harmless() bool {
-	return r.cost == CostNone || r.cost == CostRestart || r.cost == CostDowntime
+func (r *Replacement) harmless() bool {
+	return r.Cost == CostNone || r.Cost == CostRestart || r.Cost == CostDowntime
 }
 
 // worse reports whether a replacement costs more than another one.
-func (r *replacement) worse(other *replacement) bool {
+func (r *Replacement) worse(other *Replacement) bool {
 	costs := []string{CostNone, CostRestart, CostDowntime, CostUnknown, CostData, CostCascade}
-	return slices.Index(costs, r.cost) > slices.Index(costs, other.cost)
+	return slices.Index(costs, r.Cost) > slices.Index(costs, other.Cost)
 }
 
 // raw encodes a value that is there, null included; an absent one is left out.
@@ -202,11 +171,9 @@ func raw(v value) json.RawMessage {
 	if !v.ok {
 		return nil
 	}
-	var b strings.Builder
-	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(false)
-	if encoder.Encode(v.v) != nil {
+	text, err := jsonvalue.Encode(v.v)
+	if err != nil {
 		return json.RawMessage("null") // decoded JSON always encodes
 	}
-	return json.RawMessage(strings.TrimSuffix(b.String(), "\n"))
+	return text
 }

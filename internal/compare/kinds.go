@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"github.com/fieldlock/fieldlock/immutability/openapi"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/manifest"
+	"github.com/fieldlock/fieldlock/internal/shell"
 )
 
 // kinds finds the definitions of a kind. Those of both sides count, so that a change cannot drop a lock and break it at
@@ -81,7 +83,7 @@ func (k *kinds) of(o *manifest.Object) []definition {
 		list = append(list, d)
 	}
 	for _, d := range k.open {
-		if d.covers(o.APIVersion) && d.kind == o.Kind {
+		if d.isOf(o) {
 			list = append(list, d)
 		}
 	}
@@ -123,8 +125,8 @@ func (k *kinds) builtinOf(o *manifest.Object) *builtin.Kind {
 	return kind
 }
 
-// unknownVersion returns the error for an object whose kind is defined in other versions only, nil where one covers it. A
-// CRD that only OLD has is no mistake of NEW: its successor can come from another source, with new versions.
+// unknownVersion returns an error if the kind of an object is defined, but not in the object's version. A CRD that only OLD
+// has does not count: its successor can come from another source, with new versions.
 func (k *kinds) unknownVersion(o *manifest.Object) error {
 	if k.builtinOf(o) != nil {
 		return nil
@@ -170,8 +172,8 @@ func (k *kinds) addDocument(d *openapi.Document, onlyOld bool) {
 	}
 }
 
-// sameDefaults reports whether an object that is the same on both sides gets the same defaults there: the values of a chart
-// get those of its values.yaml, which can change.
+// sameDefaults reports whether both sides give an object the same defaults. The defaults of a chart's values are in its
+// values.yaml, which can change.
 func (k *kinds) sameDefaults(o *manifest.Object) bool {
 	return o.Kind != "" || jsonvalue.Equal(k.defaults.new, k.defaults.old)
 }
@@ -182,10 +184,28 @@ func (k *kinds) notRun() []string {
 	for _, d := range k.open {
 		name := d.File
 		if d.kind != "" {
-			name += ": " + d.apiVersion + " " + d.kind
+			name += ": " + strings.TrimSpace(d.apiVersion+" "+d.kind)
 		}
 		if warning := name + ": " + d.rest; d.rest != "" && !slices.Contains(list, warning) {
 			list = append(list, warning)
+		}
+	}
+	return list
+}
+
+// unpicked returns a warning for each document whose schemas name no kind and were not used.
+func (k *kinds) unpicked() []string {
+	used, names := map[*openapi.Document]bool{}, map[*openapi.Document]string{}
+	var list []string
+	for _, d := range k.open {
+		used[d.Document] = used[d.Document] || d.apiVersion != "" || d.kind == "" || d.laws != nil
+		names[d.Document] = d.kind
+	}
+	for _, d := range k.open {
+		if name := names[d.Document]; !used[d.Document] {
+			used[d.Document] = true
+			list = append(list, fmt.Sprintf("%s: nothing was compared by its schemas, which name no kind: pick one, such as --schema %s",
+				d.File, shell.Quote(d.File+"#"+name)))
 		}
 	}
 	return list

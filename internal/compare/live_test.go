@@ -56,12 +56,12 @@ func TestSame(t *testing.T) {
 // TestUnenforced: a lock in a schema that nothing in the cluster enforces is a note, unless the server refuses the update
 // there. Rules are the server's own.
 func TestUnenforced(t *testing.T) {
-	lock := breach{path: "spec.class", lock: "immutable", file: "crd.yaml", message: "field is immutable"}
-	rule := breach{path: "spec.class", lock: "rule", rule: "self == oldSelf", file: "crd.yaml", message: "no"}
-	own := breach{path: "spec.class", lock: "immutable", message: "field is immutable"}
+	lock := Violation{Path: "spec.class", Lock: "immutable", LockFile: "crd.yaml", Message: "field is immutable"}
+	rule := Violation{Path: "spec.class", Lock: "rule", Rule: "self == oldSelf", LockFile: "crd.yaml", Message: "no"}
+	own := Violation{Path: "spec.class", Lock: "immutable", Message: "field is immutable"}
 	for _, c := range []struct {
 		name, reason string
-		breach       breach
+		violation    Violation
 		live         Live
 		refused      bool
 		note         string // the end of it
@@ -74,14 +74,14 @@ func TestUnenforced(t *testing.T) {
 		{"a rule", "the API server runs it", rule, Live{Unguarded: true}, true, ""},
 		{"a built-in kind", "its locks are code of the API server", own, Live{Unguarded: true}, true, ""},
 	} {
-		v := verdict{breaches: []breach{c.breach}, replacement: &replacement{}}
+		v := verdict{violations: []Violation{c.violation}, replacement: &Replacement{}}
 		v.settle(&c.live)
 		var note string
 		if len(v.notes) > 0 {
-			note = v.notes[0].message
+			note = v.notes[0].Message
 		}
-		if len(v.breaches) > 0 != c.refused || !strings.HasSuffix(note, c.note) || (note == "") != (c.note == "") || (v.replacement != nil) != c.refused {
-			t.Errorf("%s: %+v, note %q, %v: %s", c.name, v.breaches, note, v.replacement, c.reason)
+		if len(v.violations) > 0 != c.refused || !strings.HasSuffix(note, c.note) || (note == "") != (c.note == "") || (v.replacement != nil) != c.refused {
+			t.Errorf("%s: %+v, note %q, %v: %s", c.name, v.violations, note, v.replacement, c.reason)
 		}
 	}
 }
@@ -100,11 +100,11 @@ func TestSettle(t *testing.T) {
 		{"refused for another field", Live{Refusals: []ServerRefusal{{"spec.class", "no"}}}, []string{"spec.size", "spec.zone"}},
 		{"refused as a whole", Live{Refusals: []ServerRefusal{{"", "no"}}}, nil},
 	} {
-		v := verdict{unknown: []remark{{"spec.size", "?"}, {"spec.zone", "?"}}}
+		v := verdict{unknown: []Remark{{Path: "spec.size", Message: "?"}, {Path: "spec.zone", Message: "?"}}}
 		v.settle(&c.live)
 		var got []string
 		for _, u := range v.unknown {
-			got = append(got, u.path)
+			got = append(got, u.Path)
 		}
 		if !slices.Equal(got, c.want) {
 			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
@@ -116,26 +116,26 @@ func TestSettle(t *testing.T) {
 func TestServerRefusals(t *testing.T) {
 	for _, test := range []struct {
 		name, reason string
-		breach       breach
+		violation    Violation
 		refusal      ServerRefusal
 		want         []string // "path lock"
 	}{
-		{"same field", "it is reported once", breach{path: "spec.class", lock: "immutable"}, ServerRefusal{"spec.class", "field is immutable"}, []string{"spec.class immutable"}},
-		{"parent", "some kinds name the spec only", breach{path: "spec.serviceName", lock: "immutable"}, ServerRefusal{"spec", "Forbidden: updates"}, []string{"spec.serviceName immutable"}},
-		{"child", "a lock covers a subtree", breach{path: "spec.template", lock: "immutable"}, ServerRefusal{"spec.template.spec", "x"}, []string{"spec.template immutable"}},
-		{"mirrored list", "clusterIPs for clusterIP", breach{path: "spec.clusterIP", lock: "rule"}, ServerRefusal{"spec.clusterIPs[0]", "x"}, []string{"spec.clusterIP rule"}},
-		{"another field", "the server knows more", breach{path: "spec.b", lock: "immutable"}, ServerRefusal{"spec.a", "x"}, []string{"spec.a server", "spec.b immutable"}},
-		{"a field that begins alike", "it is another one", breach{path: "spec.class", lock: "immutable"}, ServerRefusal{"spec.className", "x"}, []string{"spec.class immutable", "spec.className server"}},
-		{"no field", "a webhook's refusal is not hidden by a lock", breach{path: "spec.b", lock: "immutable", message: "field is immutable"}, ServerRefusal{"", "denied"}, []string{" server", "spec.b immutable"}},
-		{"no field, the same rule", "a rule at the root", breach{path: "", lock: "rule", message: "the size may only grow"}, ServerRefusal{"", "Invalid value: the size may only grow"}, []string{" rule"}},
+		{"same field", "it is reported once", Violation{Path: "spec.class", Lock: "immutable"}, ServerRefusal{"spec.class", "field is immutable"}, []string{"spec.class immutable"}},
+		{"parent", "some kinds name the spec only", Violation{Path: "spec.serviceName", Lock: "immutable"}, ServerRefusal{"spec", "Forbidden: updates"}, []string{"spec.serviceName immutable"}},
+		{"child", "a lock covers a subtree", Violation{Path: "spec.template", Lock: "immutable"}, ServerRefusal{"spec.template.spec", "x"}, []string{"spec.template immutable"}},
+		{"mirrored list", "clusterIPs for clusterIP", Violation{Path: "spec.clusterIP", Lock: "rule"}, ServerRefusal{"spec.clusterIPs[0]", "x"}, []string{"spec.clusterIP rule"}},
+		{"another field", "the server knows more", Violation{Path: "spec.b", Lock: "immutable"}, ServerRefusal{"spec.a", "x"}, []string{"spec.a server", "spec.b immutable"}},
+		{"a field that begins alike", "it is another one", Violation{Path: "spec.class", Lock: "immutable"}, ServerRefusal{"spec.className", "x"}, []string{"spec.class immutable", "spec.className server"}},
+		{"no field", "a webhook's refusal is not hidden by a lock", Violation{Path: "spec.b", Lock: "immutable", Message: "field is immutable"}, ServerRefusal{"", "denied"}, []string{" server", "spec.b immutable"}},
+		{"no field, the same rule", "a rule at the root", Violation{Path: "", Lock: "rule", Message: "the size may only grow"}, ServerRefusal{"", "Invalid value: the size may only grow"}, []string{" rule"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			v := verdict{breaches: []breach{test.breach}}
+			v := verdict{violations: []Violation{test.violation}}
 			v.addServer([]ServerRefusal{test.refusal})
 			var got []string
-			for _, b := range v.breaches {
-				got = append(got, b.path+" "+b.lock)
-				if b.lock == lockServer && b.change == "" {
+			for _, b := range v.violations {
+				got = append(got, b.Path+" "+b.Lock)
+				if b.Lock == lockServer && b.Change == "" {
 					t.Error("an acceptance of it would accept the next refusal too")
 				}
 			}

@@ -3,9 +3,7 @@ package compare
 import (
 	"fmt"
 
-	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/crd"
-	"github.com/fieldlock/fieldlock/internal/manifest"
 )
 
 var _ definition = movedDefinition{}
@@ -46,7 +44,7 @@ func (d movedDefinition) judge(p pair) (verdict, error) {
 	var v verdict
 	newVersion, oldVersion := d.new.version(p.new.APIVersion), d.old.version(p.old.APIVersion)
 	if d.new.crd.Conversion != "None" || d.old.crd.Conversion != "None" {
-		v.unknown = append(v.unknown, remark{"apiVersion", fmt.Sprintf(
+		v.unknown = append(v.unknown, Remark{Path: "apiVersion", Message: fmt.Sprintf(
 			"the object moves from version %s (%s:%d) to %s, and only the conversion webhook of the CRD knows what becomes of it there",
 			oldVersion.Name, p.old.Document.File, p.old.Document.Position().Line, newVersion.Name)})
 		return v, nil
@@ -60,7 +58,7 @@ func (d movedDefinition) judge(p pair) (verdict, error) {
 	if err := d.check(&v, p, d.old, oldVersion, []*crd.Version{newVersion}, []*crd.Version{oldVersion, newVersion}); err != nil {
 		return v, err
 	}
-	if len(v.breaches)+v.more > 0 {
+	if len(v.violations)+v.more > 0 {
 		v.replacement = d.new.replacement(p)
 	}
 	return v, nil
@@ -74,16 +72,16 @@ func (d movedDefinition) check(v *verdict, p pair, by *crdDefinition, version *c
 	if laws.empty() {
 		return nil
 	}
-	newObj, err := d.prepare(p.new, append(newThrough, version))
+	newObj, err := d.old.prepareThrough(append(newThrough, version), p.new, d.new)
 	if err != nil {
 		return err
 	}
-	oldObj, err := d.prepare(p.old, append(oldThrough, version))
+	oldObj, err := d.old.prepareThrough(append(oldThrough, version), p.old, d.new)
 	if err != nil {
 		return err
 	}
 	var unmoved, moved verdict
-	place := func(b *breach, _ *immutability.Violation) { by.place(b, p, version) }
+	place := func(v *Violation) { by.place(v, p, version) }
 	if err := laws.check(&unmoved, oldObj, oldObj, oldObj, place); err != nil {
 		return p.new.Mistake("", "the CEL rules of its CRD cannot be run: %v", err)
 	}
@@ -91,36 +89,17 @@ func (d movedDefinition) check(v *verdict, p pair, by *crdDefinition, version *c
 		return p.new.Mistake("", "the CEL rules of its CRD cannot be run: %v", err)
 	}
 	known := map[string]bool{}
-	for i := range unmoved.breaches {
-		known[unmoved.breaches[i].summary()] = true
+	for i := range unmoved.violations {
+		known[unmoved.violations[i].summary()] = true
 	}
-	var breaches []breach
-	for _, b := range moved.breaches {
+	var violations []Violation
+	for _, b := range moved.violations {
 		if !known[b.summary()] {
-			breaches = append(breaches, b)
+			violations = append(violations, b)
 		}
 	}
-	v.merge(breaches)
+	v.merge(violations)
 	v.more += moved.more
 	v.unknown = append(v.unknown, moved.unknown...)
 	return nil
-}
-
-// prepare returns the object as an API server holds it after it went through versions.
-func (d movedDefinition) prepare(o *manifest.Object, versions []*crd.Version) (map[string]any, error) {
-	obj := o.Value()
-	if d.old.noDefaults {
-		return obj, nil
-	}
-	for _, v := range versions {
-		var err error
-		preparer, ok := d.new.preparers[v]
-		if !ok {
-			preparer = d.old.preparers[v]
-		}
-		if obj, err = preparer.Prepare(obj); err != nil {
-			return nil, o.Mistake("", "%v; --no-defaults compares objects as they are written", err)
-		}
-	}
-	return obj, nil
 }

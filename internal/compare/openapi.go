@@ -1,16 +1,13 @@
 package compare
 
 import (
-	"fmt"
 	"maps"
 	"strings"
 	"sync"
 
-	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/openapi"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/schema"
-	"github.com/fieldlock/fieldlock/internal/shell"
 	"github.com/fieldlock/fieldlock/internal/tool"
 )
 
@@ -19,7 +16,7 @@ var _ definition = (*openDefinition)(nil)
 // openDefinition judges objects by a schema of an OpenAPI document, and documents without a kind by a JSON Schema.
 type openDefinition struct {
 	*openapi.Document
-	apiVersion, kind string // "" for a JSON Schema
+	apiVersion, kind string // both are "" for a JSON Schema, apiVersion for a schema that has a name only
 	ref              string
 	onlyOld          bool
 	defaults         *defaults
@@ -34,6 +31,15 @@ type openDefinition struct {
 type defaults struct{ new, old map[string]any }
 
 func (d *openDefinition) covers(apiVersion string) bool { return d.apiVersion == apiVersion }
+
+// isOf reports whether the schema is for an object. A document without an apiVersion may name the schema in its kind.
+func (d *openDefinition) isOf(o *manifest.Object) bool {
+	kind := o.Kind
+	if kind == "" && d.kind != "" {
+		kind, _ = o.Value()["kind"].(string)
+	}
+	return d.covers(o.APIVersion) && strings.EqualFold(d.kind, kind)
+}
 
 // load compiles the schema. The rules in it read the whole schema, so it is written out for them.
 func (d *openDefinition) load() error {
@@ -63,32 +69,32 @@ func (d *openDefinition) judge(p pair) (verdict, error) {
 		return v, nil
 	}
 	newObj, oldObj := p.new.Value(), p.old.Value()
-	if d.kind == "" {
+	if p.new.Kind == "" {
 		newObj, oldObj = mergeValues(newObj, d.defaults.new), mergeValues(oldObj, d.defaults.old)
 	}
-	if err := d.laws.check(&v, newObj, oldObj, newObj, func(b *breach, _ *immutability.Violation) { d.place(b) }); err != nil {
+	if err := d.laws.check(&v, newObj, oldObj, newObj, d.place); err != nil {
 		return v, p.new.Mistake("", "the CEL rules of its schema cannot be run: %v", err)
 	}
-	if len(v.breaches)+v.more > 0 {
+	if len(v.violations)+v.more > 0 {
 		v.replacement = d.replacement(p)
 	}
 	return v, nil
 }
 
-// place adds where the lock or rule of a breach is.
-func (d *openDefinition) place(b *breach) {
-	b.file, b.line, b.onlyOld = d.File, d.Position(d.ref, b.schemaPath).Line, d.onlyOld
+// place adds where the lock or rule of a violation is.
+func (d *openDefinition) place(b *Violation) {
+	b.LockFile, b.LockLine, b.OnlyOld = d.File, d.Position(d.ref, b.SchemaPath).Line, d.onlyOld
 }
 
 // replacement returns what replacing a refused object costs, which nobody knows.
-func (d *openDefinition) replacement(p pair) *replacement {
-	r := &replacement{cost: CostUnknown, message: costMessages[CostUnknown], how: []string{"keep the old values of the locked fields"}}
-	if d.kind == "" {
-		r.message = "what is lost depends on what is deployed with these values"
+func (d *openDefinition) replacement(p pair) *Replacement {
+	r := &Replacement{Cost: CostUnknown, Message: costMessages[CostUnknown], How: []string{keepOldValues}}
+	if p.new.Kind == "" {
+		r.Message = "what is lost depends on what is deployed with these values"
 		return r
 	}
-	r.requested = tool.Requested(p.new.Document.Object)
-	r.how = append(r.how, fmt.Sprintf("kubectl delete %s %s && kubectl apply -f %s", shell.Quote(kindArgument(p.new)), kubectlName(p.new), manifest.Argument(p.new.Document.File)))
+	r.Requested = tool.Requested(p.new.Document.Object)
+	r.How = append(r.How, recreate(kindArgument(p.new), p.new))
 	return r
 }
 

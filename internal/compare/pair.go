@@ -9,6 +9,7 @@ import (
 
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/manifest"
+	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
 // pair is one object on both sides; one of them is nil for a create or a delete.
@@ -38,11 +39,11 @@ type pairing struct {
 //
 //  1. by kind, namespace, name and file, as in dev/ and prod/,
 //  2. by kind, namespace and name,
-//  3. an object without a namespace with the one of its kind and name in any namespace: a client puts it into the
-//     namespace that it has at that time. One in the same file comes first.
+//  3. an object without a namespace with the object of the same kind and name in any namespace, first with one in the same
+//     file: a client puts it into the namespace that is set when it runs.
 //
-// Where several objects fit, none of them is paired: an ambiguity says what they are compared with. An object whose name
-// the server generates pairs with none. A partial object of OLD, which no server can have stored, pairs only with a
+// Where several objects fit, they are not paired: an ambiguity says what they are compared with. An object whose name the
+// server generates is not paired. A partial object of OLD, which no server can have stored, pairs only with a
 // partial one. pairUp returns the partial objects of OLD that are left, too.
 func pairUp(news, olds []*manifest.Object, isPartial func(*manifest.Object) bool) (pairs []pair, partial []*manifest.Object) {
 	p := &pairing{
@@ -137,7 +138,7 @@ func (p *pairing) doubtParts() {
 	}
 }
 
-// match hands the objects that are left to settle, those of one key together.
+// match calls settle with the objects that are left, once for each key with the objects that have it.
 func (p *pairing) match(key func(*manifest.Object) any, settle func(news []int, olds []*manifest.Object)) {
 	olds := map[any][]*manifest.Object{}
 	for _, o := range p.olds {
@@ -316,14 +317,15 @@ func repeated(objects, otherSide []*manifest.Object) []error {
 	first := map[place]*manifest.Object{}
 	var errs []error
 	for _, o := range objects {
-		key, at := place{o.ID, o.Document.File}, place{o.ID, o.Path}
+		key, at := place{o.ID, o.Path + "\x00" + o.Document.File}, place{o.ID, o.Path}
 		switch other := first[key]; {
 		case o.Generated():
 		case other == nil:
 			first[key] = o
 		case slices.EqualFunc(mine[at], theirs[at], unchanged):
 		default:
-			errs = append(errs, o.Mistake("", "the object appears twice, first at %s:%d; a file may contain each object once", other.Document.File, other.Document.Position().Line))
+			errs = append(errs, o.Mistake("", "the object appears twice, first at %s:%d; a file may contain each object once",
+				other.Document.File, other.Document.Position().Line))
 		}
 	}
 	return errs
@@ -386,13 +388,13 @@ func lacksRequired(s *spec.Schema, v any) bool {
 			return true
 		}
 		for name, member := range v {
-			if of := below(s, name); of != nil && lacksRequired(of, member) {
+			if of := schema.Below(s, name); of != nil && lacksRequired(of, member) {
 				return true
 			}
 		}
 	case []any:
 		for i, item := range v {
-			if of := below(s, i); of != nil && lacksRequired(of, item) {
+			if of := schema.Below(s, i); of != nil && lacksRequired(of, item) {
 				return true
 			}
 		}

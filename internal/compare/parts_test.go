@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
+	checks "github.com/fieldlock/fieldlock/internal/check"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 )
 
@@ -92,22 +93,15 @@ func TestPasswords(t *testing.T) {
 		{"m", `{"k":"(redacted)"}`, true}, {"m.k", `"(redacted)"`, true}, {"l", `["(redacted)"]`, true}, {"l[0]", `"(redacted)"`, true}, {"names", `["b"]`, false}, {"u", `{"p":"b"}`, false},
 	} {
 		v, _ := correlate(s, obj, obj, c.path)
-		got := passwordsAt(s, obj, nil, c.path)(v)
-		if string(raw(got)) != strings.ReplaceAll(c.want, "(redacted)", redactedText()) || hasRedacted(got) != c.redacted {
-			t.Errorf("%s: %s, redacted %v; want %s", c.path, raw(got), hasRedacted(got), c.want)
+		steps, _ := stepsTo(obj, nil, c.path)
+		got := new(checks.Redactor).Hide(newLaws(s, nil).redactionAt(steps), v.v)
+		if text := string(raw(value{got, true})); text != c.want || hasRedacted(got) != c.redacted {
+			t.Errorf("%s: %s, redacted %v; want %s", c.path, text, hasRedacted(got), c.want)
 		}
 	}
-	if !hasRedacted(value{[]any{"a", map[string]any{"b": "c", "d": []any{redactedText()}}}, true}) || hasRedacted(value{[]any{"a", map[string]any{"b": int64(1)}}, true}) {
+	if !hasRedacted([]any{"a", map[string]any{"b": "c", "d": []any{checks.Redacted}}}) || hasRedacted([]any{"a", map[string]any{"b": int64(1)}}) {
 		t.Error("a value that is not shown is found anywhere in another one")
 	}
-	if got := passwordsAt(s, obj, nil, "p")(value{}); got != (value{}) {
-		t.Errorf("an absent password is shown as absent, not as %v", got)
-	}
-}
-
-func redactedText() string {
-	text, _ := json.Marshal(hidePasswords(&spec.Schema{SchemaProps: spec.SchemaProps{Format: "password"}}, "x"))
-	return strings.Trim(string(text), `"`)
 }
 
 // TestCommands: the arguments that name an object, its kind and its file for kubectl.
@@ -136,11 +130,11 @@ func TestCommands(t *testing.T) {
 func TestReplacementCosts(t *testing.T) {
 	rising := []string{CostNone, CostRestart, CostDowntime, CostUnknown, CostData, CostCascade}
 	for i, a := range rising {
-		if r := (&replacement{cost: a}); r.harmless() != (i <= 2) {
+		if r := (&Replacement{Cost: a}); r.harmless() != (i <= 2) {
 			t.Errorf("%s is harmless: %v", a, r.harmless())
 		}
 		for j, b := range rising {
-			if (&replacement{cost: a}).worse(&replacement{cost: b}) != (i > j) {
+			if (&Replacement{Cost: a}).worse(&Replacement{Cost: b}) != (i > j) {
 				t.Errorf("%s is worse than %s: %v", a, b, i <= j)
 			}
 		}
@@ -167,12 +161,13 @@ func TestRepeatedContainers(t *testing.T) {
 	f.Parse([]byte("a: b"))
 	o := &manifest.Object{ID: manifest.ID{Kind: "Widget", Name: "a"}, Document: f.Documents[0]}
 	large := value{strings.Repeat("x", 5<<20), true}
-	keyed, plain := &breach{path: "a", old: large, key: value{"k", true}}, &breach{path: "a", old: large}
+	keyed, plain := &Violation{Path: "a", old: large, key: value{"k", true}}, &Violation{Path: "a", old: large}
 	p := &printer{}
 	var got []bool
-	for _, b := range []*breach{keyed, plain, keyed, plain, keyed, keyed, keyed, plain} {
-		v := p.violation(o, b)
-		if string(v.Key) != string(raw(b.key)) || v.ValuesLeftOut == (v.Old != nil) {
+	for _, b := range []*Violation{keyed, plain, keyed, plain, keyed, keyed, keyed, plain} {
+		v := *b
+		p.complete(&v, o)
+		if string(v.Key) != string(raw(v.key)) || v.ValuesLeftOut == (v.Old != nil) {
 			t.Errorf("key %s, left out %v", v.Key, v.ValuesLeftOut)
 		}
 		got = append(got, v.ValuesLeftOut)
@@ -222,5 +217,38 @@ func TestDigestsOfNeighbours(t *testing.T) {
 	}
 	if change("{}", one) == change("{}", other) {
 		t.Error("two values are added, and their changes have one digest")
+	}
+}
+
+// TestDigestsOfPasswords: the digest of a change is about the passwords that are not shown, wherever they are: an acceptance
+// of one change does not accept the next.
+func TestDigestsOfPasswords(t *testing.T) {
+	const secret = "{type: string, format: password, x-kubernetes-immutable: true}"
+	const byRule = "{type: string, format: password, x-kubernetes-validations: [{rule: 'self == oldSelf || oldSelf == \"\"'}]}"
+	for name, c := range map[string]struct{ schema, spec string }{
+		"property":             {"p: " + secret, "{p: %s}"},
+		"map value":            {"m: {type: object, additionalProperties: " + secret + "}", "{m: {a: %s}}"},
+		"map value, by a rule": {"m: {type: object, additionalProperties: " + byRule + "}", "{m: {a: %s}}"},
+		"name with a dot":      {"m: {type: object, additionalProperties: " + secret + "}", "{m: {a.b/c: %s}}"},
+		"item of a map's list": {"m: {type: object, additionalProperties: {type: array, items: " + secret + "}}", "{m: {a: [x, %s]}}"},
+		"inside of a map's value": {
+			"m: {type: object, additionalProperties: {type: object, x-kubernetes-immutable: true, properties: {p: {type: string, format: password}}}}",
+			"{m: {a: {p: %s}}}",
+		},
+	} {
+		crd := widgets("None", c.schema, "")
+		change := func(oldText, newText string) string {
+			object := func(text string) map[string]string {
+				return map[string]string{"crd.yaml": crd, "x.yaml": widget("v1", "a", "x", fmt.Sprintf(c.spec, text))}
+			}
+			r := check(t, object(newText), object(oldText), Options{})
+			if len(r.Violations) != 1 || strings.Contains(string(r.Violations[0].New), newText) {
+				t.Fatalf("%s: %+v", name, r.Violations)
+			}
+			return r.Violations[0].Change
+		}
+		if change("one", "two") == change("one", "three") || change("one", "two") == change("four", "two") {
+			t.Errorf("%s: two changes have one digest", name)
+		}
 	}
 }

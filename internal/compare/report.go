@@ -9,7 +9,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/internal/accept"
+	"github.com/fieldlock/fieldlock/internal/celrun"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/shell"
 )
@@ -95,10 +97,14 @@ type Violation struct {
 	Version string `json:"-"`
 	// Reason is why the two sides cannot be compared, for the lock "incomparable".
 	Reason string `json:"-"`
-	// Says is the message of the CEL rules that the lock stands for.
+	// Says is the message of the CEL rules that equal the lock.
 	Says string `json:"-"`
 	// OnlyOld is set for a lock that NEW no longer has.
 	OnlyOld bool `json:"-"`
+
+	old, new, key value                   // of which Old, New and Key are printed
+	found         *immutability.Violation // of a lock; nil for a CEL rule that equals none
+	by            []celrun.Rule           // that refuse the update together with the lock
 }
 
 // Difference is one place below a violation at which the two sides differ.
@@ -163,7 +169,7 @@ type printer struct {
 // maxRepeated is how many bytes of containers are printed: each of the keys that one has lost would print it once more.
 const maxRepeated = 16 << 20
 
-// subject returns the subject of a remark or violation at a path of an object.
+// subject returns the subject of a Remark or violation at a path of an object.
 func subject(o *manifest.Object, path string) Subject {
 	at := o.Locate(path)
 	return Subject{
@@ -177,39 +183,32 @@ func (v *Violation) addOld(newObj, oldObj *manifest.Object) {
 	if oldObj == nil || oldObj.Document.File == manifest.Cluster {
 		return
 	}
-	steps := stepsTo(newObj.Value(), oldObj.Value(), v.Path)
+	steps, _ := stepsTo(newObj.Value(), oldObj.Value(), v.Path)
 	v.OldFile, v.OldLine = oldObj.Document.File, oldObj.LocateAs(newObj.Value(), steps).Line
 	v.Moved = newObj.Path != oldObj.Path
 }
 
-// violation makes a violation of a breach.
-func (r *printer) violation(o *manifest.Object, b *breach) Violation {
-	v := Violation{
-		Subject: subject(o, b.path), Path: b.path, Lock: b.lock, Rule: b.rule, SchemaPath: b.schemaPath, Message: b.message,
-		Change: b.change, Item: b.item, Owners: b.owners, LockFile: b.file, LockLine: b.line, Version: b.version,
-		Reason: b.reason, Says: b.says, OnlyOld: b.onlyOld,
-	}
+// complete adds the object of a violation, and what is printed of its values.
+func (r *printer) complete(v *Violation, o *manifest.Object) {
+	v.Subject = subject(o, v.Path)
 	if v.OnlyOld {
-		v.Message += "; only OLD has this lock: the change drops it and breaks it at once, so keep the lock, or accept the change in " + manifest.AcceptFile
+		v.Message += "; only OLD has this lock: the change drops it and breaks it at once, so keep the lock, or accept the change in " +
+			manifest.AcceptFile
 	}
 	if isSecret(o) {
-		v.Redacted = true
-		if len(b.differences) > 0 && b.file != "" { // the message of a CRD's lock lists them
+		if len(v.Differences) > 0 && v.LockFile != "" { // the message of a CRD's lock lists them
 			v.Message, _, _ = strings.Cut(v.Message, ": ")
 		}
-		return v
+		v.Redacted, v.Differences, v.MoreDifferences = true, nil, 0
+		return
 	}
-	v.Key, v.MoreDifferences = raw(b.key), b.moreDifferences
-	if v.ValuesLeftOut = b.key.ok && r.repeated > maxRepeated; !v.ValuesLeftOut {
-		v.Old, v.New = raw(b.old), raw(b.new)
+	v.Key = raw(v.key)
+	if v.ValuesLeftOut = v.key.ok && r.repeated > maxRepeated; !v.ValuesLeftOut {
+		v.Old, v.New = raw(v.old), raw(v.new)
 	}
-	if b.key.ok {
+	if v.key.ok {
 		r.repeated += len(v.Old) + len(v.New)
 	}
-	for _, d := range b.differences {
-		v.Differences = append(v.Differences, Difference{d.path, raw(d.old), raw(d.new)})
-	}
-	return v
 }
 
 // isSecret reports whether an object's values must not be printed.
@@ -263,11 +262,16 @@ func identical(a, b value) bool {
 	return !a.ok
 }
 
+// entry returns the entry that accepts v and no other change, without a reason.
+func (v *Violation) entry() accept.Entry {
+	return accept.Entry{Object: v.Object, Kind: v.Kind, Path: v.Path, Rule: v.Lock, Change: v.Change}
+}
+
 // accept marks the violations that somebody has accepted. They stay in the report.
 func (r *Report) accept(in *Input, now time.Time) {
 	for i := range r.Violations {
 		v := &r.Violations[i]
-		entry := in.Accepted.Match(accept.Finding{Object: v.Object, Kind: v.Kind, Path: v.Path, Rule: v.Lock, Text: v.Rule, Change: v.Change}, now)
+		entry := in.Accepted.Match(v.entry(), v.Rule, now)
 		if entry == nil {
 			continue
 		}
@@ -291,7 +295,9 @@ func (r *Report) Acceptances(reason string) []accept.Entry {
 	var entries []accept.Entry
 	for i := range r.Violations {
 		if v := &r.Violations[i]; !v.Accepted {
-			entries = append(entries, accept.Entry{Object: v.Object, Kind: v.Kind, Path: v.Path, Rule: v.Lock, Change: v.Change, Reason: reason})
+			e := v.entry()
+			e.Reason = reason
+			entries = append(entries, e)
 		}
 	}
 	return entries

@@ -92,13 +92,13 @@ func TestManyRefusals(t *testing.T) {
 	crd := rulesCRD(`{"type": "object", "properties": {"m": {"type": "object", "additionalProperties": {"type": "integer", "x-kubernetes-validations": [{"rule": "self >= oldSelf"}]}},
 		"n": {"type": "object", "additionalProperties": {"type": "integer", "x-kubernetes-validations": [{"rule": "self == oldSelf"}]}}}}`)
 	var olds, news []string
-	for i := range maxBreaches + 10 {
+	for i := range maxViolations + 10 {
 		olds, news = append(olds, fmt.Sprintf(`"k%d": 2`, i)), append(news, fmt.Sprintf(`"k%d": 1`, i))
 	}
 	for _, field := range []string{"m", "n"} {
 		r := check(t, map[string]string{"crd.yaml": crd, "x.yaml": widget("v1", "a", "x", `{"`+field+`": {`+strings.Join(news, ", ")+`}}`)},
 			map[string]string{"crd.yaml": crd, "x.yaml": widget("v1", "a", "x", `{"`+field+`": {`+strings.Join(olds, ", ")+`}}`)}, Options{})
-		if len(r.Violations) != maxBreaches || r.MoreViolations != 10 {
+		if len(r.Violations) != maxViolations || r.MoreViolations != 10 {
 			t.Errorf("%s: %d violations and %d more, %v", field, len(r.Violations), r.MoreViolations, r.Errors)
 		}
 	}
@@ -194,7 +194,7 @@ func (r *updater) compare(t *testing.T, name string, s *spec.Schema, n int) {
 			return
 		}
 		var v verdict
-		if err := l.check(&v, newObj, oldObj, newObj, func(*breach, *immutability.Violation) {}); err != nil {
+		if err := l.check(&v, newObj, oldObj, newObj, func(*Violation) {}); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
 		r.updates++
@@ -209,18 +209,18 @@ func (r *updater) compare(t *testing.T, name string, s *spec.Schema, n int) {
 
 // disagreement says what check and the server judge differently, "" for nothing.
 func disagreement(v *verdict, want []celrun.Violation) string {
-	covers := func(b breach, w celrun.Violation) bool {
-		whole := (b.lock == "immutable" || b.lock == "NoModify" || b.lock == "incomparable") && slices.Contains(slices.Collect(prefixes(w.Path)), b.path)
-		return whole || slices.Contains(strings.Split(b.rule, "; "), w.Rule.Text)
+	covers := func(b Violation, w celrun.Violation) bool {
+		whole := (b.Lock == "immutable" || b.Lock == "NoModify" || b.Lock == "incomparable") && slices.Contains(slices.Collect(prefixes(w.Path)), b.Path)
+		return whole || slices.Contains(strings.Split(b.Rule, "; "), w.Rule.Text)
 	}
 	for _, w := range want {
-		if !slices.ContainsFunc(v.breaches, func(b breach) bool { return covers(b, w) }) {
+		if !slices.ContainsFunc(v.violations, func(b Violation) bool { return covers(b, w) }) {
 			return fmt.Sprintf("check loses %q at %q: %s", w.Rule.Text, w.Path, w.Message)
 		}
 	}
-	for _, b := range v.breaches {
-		if b.lock != "incomparable" && !slices.ContainsFunc(want, func(w celrun.Violation) bool { return covers(b, w) }) {
-			return fmt.Sprintf("check makes up %s %s %q", b.path, b.lock, b.rule)
+	for _, b := range v.violations {
+		if b.Lock != "incomparable" && !slices.ContainsFunc(want, func(w celrun.Violation) bool { return covers(b, w) }) {
+			return fmt.Sprintf("check makes up %s %s %q", b.Path, b.Lock, b.Rule)
 		}
 	}
 	return ""

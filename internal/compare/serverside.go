@@ -34,8 +34,8 @@ func (d *crdDefinition) serverSide(v *verdict, p pair, newVersion, oldVersion *c
 		}
 		if at, ok := lost(p.new.Value(), newObj, before, nil); ok {
 			path := yamldoc.PathString(at...)
-			v.addUnknown(path, fmt.Sprintf("server-side apply fails: the last apply used %s, whose schema does not have %s, and without a conversion the API server answers "+
-				"\"failed to convert merged object to last applied version\"; client-side apply is accepted", oldVersion.Name, path))
+			v.addUnknown(path, fmt.Sprintf("server-side apply fails: the last apply used %s, whose schema does not have %s, "+
+				"and without a conversion the API server answers \"failed to convert merged object to last applied version\"; client-side apply is accepted", oldVersion.Name, path))
 		}
 		return
 	}
@@ -50,10 +50,10 @@ func (d *crdDefinition) serverSide(v *verdict, p pair, newVersion, oldVersion *c
 	}
 }
 
-// addUnknown adds a remark, unless v refuses a change there.
+// addUnknown adds a Remark, unless v refuses a change there.
 func (v *verdict) addUnknown(path, message string) {
-	if !slices.ContainsFunc(v.breaches, func(b breach) bool { return b.path != "" && related(b.path, path) }) {
-		v.unknown = append(v.unknown, remark{path, message})
+	if !slices.ContainsFunc(v.violations, func(b Violation) bool { return b.Path != "" && related(b.Path, path) }) {
+		v.unknown = append(v.unknown, Remark{Path: path, Message: message})
 	}
 }
 
@@ -82,7 +82,7 @@ func emptied(s *spec.Schema, newVal, oldVal side, steps []any) [][]any {
 		}
 		var list [][]any
 		for _, name := range slices.Sorted(maps.Keys(is)) {
-			if member := below(s, name); member != nil && (len(steps) > 0 || name != "metadata") {
+			if member := schema.Below(s, name); member != nil && (len(steps) > 0 || name != "metadata") {
 				list = append(list, emptied(member, newVal.at(name), oldVal.at(name), append(slices.Clone(steps), name))...)
 			}
 		}

@@ -61,17 +61,20 @@ func Read(name string, data []byte) (*File, error) {
 // noCRD returns the error for a file without a CRD, which tells what helps if it is another kind of schema.
 func noCRD(name string, data []byte) error {
 	document, err := openapi.Read(name, data)
+	var kinds []openapi.Kind
+	if err == nil {
+		kinds = slices.DeleteFunc(slices.Clone(document.Kinds), func(k openapi.Kind) bool { return k.APIVersion == "" })
+	}
 	switch {
 	case err != nil:
 		return fmt.Errorf("%s: there is no CustomResourceDefinition in it; give the file of a CRD", name)
 	case document.Root != "":
 		return fmt.Errorf("%s: it is a JSON Schema, not a CustomResourceDefinition; check, lint and locks take JSON Schemas", name)
-	case len(document.Kinds) == 0:
+	case len(kinds) == 0:
 		return fmt.Errorf("%s: it is an OpenAPI document without Kubernetes kinds; give the file of a CRD", name)
 	}
-	kind := document.Kinds[0]
-	return fmt.Errorf("%s: it is an OpenAPI document, not a CustomResourceDefinition; its locks are exported by fieldlock export policy --kind GROUP/VERSION/KIND, such as --kind %s/%s",
-		name, kind.APIVersion, kind.Kind)
+	return fmt.Errorf("%s: it is an OpenAPI document, not a CustomResourceDefinition; its locks are exported by "+
+		"fieldlock export policy --kind GROUP/VERSION/KIND, such as --kind %s/%s", name, kinds[0].APIVersion, kinds[0].Kind)
 }
 
 // requireV1 returns an error if a CRD of the file has a version of the API without CEL rules.

@@ -217,12 +217,15 @@ func (w *Webhook) configuration(c *crd.CRD, versions []string) any {
 // remaining lists what is still to do before the configuration works.
 func (w *Webhook) remaining() []string {
 	service := w.Namespace + "/" + w.Service
-	todo := []string{fmt.Sprintf("run the webhook behind the Service %s before you apply this: its failurePolicy is Fail, so updates are refused until it answers", service)}
+	todo := []string{fmt.Sprintf("run the webhook behind the Service %s before you apply this: its failurePolicy is "+
+		"Fail, so updates are refused until it answers", service)}
 	switch {
 	case w.CertManager != "":
-		todo = append(todo, fmt.Sprintf("let the Certificate %s issue the webhook's certificate, for %s.%s.svc: cert-manager copies its authority into caBundle", w.CertManager, w.Service, w.Namespace))
+		todo = append(todo, fmt.Sprintf("let the Certificate %s issue the webhook's certificate, for %s.%s.svc: "+
+			"cert-manager copies its authority into caBundle", w.CertManager, w.Service, w.Namespace))
 	case w.CABundle == nil:
-		todo = append(todo, "say who signed the webhook's certificate: --ca-bundle FILE, or --cert-manager NAMESPACE/CERTIFICATE; without it the API server trusts only authorities of its own host")
+		todo = append(todo, "say who signed the webhook's certificate: --ca-bundle FILE, or --cert-manager "+
+			"NAMESPACE/CERTIFICATE; without it the API server trusts only authorities of its own host")
 	}
 	return todo
 }

@@ -1,9 +1,10 @@
-// Package jsonvalue compares and hashes decoded JSON values: nil, bool, string, int64, float64, map[string]any and
+// Package jsonvalue compares, hashes and writes decoded JSON values: nil, bool, string, int64, float64, map[string]any and
 // []any, as k8s.io/apimachinery/pkg/util/json decodes them. The other integer types, float32 and json.Number are
 // taken for the number that util/json would decode their text to; a nil map or slice is null, as it encodes.
 package jsonvalue
 
 import (
+	"bytes"
 	"encoding/json"
 	"hash/maphash"
 	"maps"
@@ -282,3 +283,14 @@ const (
 	hashObject = 0xbf58476d1ce4e5b9
 	hashOther  = 0x94d049bb133111eb
 )
+
+// Encode returns v as JSON on one line, with <, > and & as they are.
+func Encode(v any) ([]byte, error) {
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}

@@ -116,3 +116,18 @@ func TestKindOf(t *testing.T) {
 		}
 	}
 }
+
+// TestEncode: text stays readable, and the rest is as encoding/json has it.
+func TestEncode(t *testing.T) {
+	for _, c := range []struct {
+		v    any
+		want string
+	}{{nil, "null"}, {"<a> & b\n", `"<a> & b\n"`}, {map[string]any{"b": int64(1), "a": []any{}}, `{"a":[],"b":1}`}} {
+		if got, err := jsonvalue.Encode(c.v); err != nil || string(got) != c.want {
+			t.Errorf("%v: got %s, %v, want %s", c.v, got, err, c.want)
+		}
+	}
+	if got, err := jsonvalue.Encode(math.NaN()); err == nil {
+		t.Errorf("a number that JSON does not have is written as %s", got)
+	}
+}

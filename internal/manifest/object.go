@@ -53,7 +53,8 @@ func (o *Object) Locate(path string) yamldoc.Position {
 	if o.Stored == nil {
 		return o.Document.Locate(path)
 	}
-	return o.LocateAs(o.Stored, yamldoc.Steps(o.Stored, path))
+	steps, _ := yamldoc.Steps(o.Stored, path)
+	return o.LocateAs(o.Stored, steps)
 }
 
 // LocateAs returns the place in the object's file of what steps lead to in another state of the object, or of the nearest

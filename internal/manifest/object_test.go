@@ -269,7 +269,7 @@ func TestSplitPlain(t *testing.T) {
 	rest, plain := SplitPlain([]File{
 		named("values.yaml", "a: 1\n"), found("x/values.yaml", "a: 1\n---\n"+widgetText+"---\nkind: A\n---\napiVersion: v1\n"),
 		found("Chart.yaml", "name: a\n"), found("values.schema.json", "{}"), found("y.yaml", widgetText),
-	})
+	}, func(map[string]any) bool { return true })
 	var got []string
 	for _, o := range plain {
 		got = append(got, o.Name+" of "+o.Path)

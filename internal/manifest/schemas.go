@@ -36,13 +36,14 @@ func (s *Schemas) Add(other Schemas) {
 func (r *Reader) Schemas(args ...string) (s Schemas, errs []error, err error) {
 	read := map[string]bool{}
 	for _, arg := range args {
-		files, err := r.Read(arg)
+		file, _ := CutName(arg)
+		files, err := r.Read(file)
 		if err != nil {
 			return s, nil, err
 		}
 		files = slices.DeleteFunc(files, func(f File) bool {
-			again := f.Name != Stdin && read[f.Name]
-			read[f.Name] = true
+			again := f.Name != Stdin && file == arg && read[f.Name]
+			read[f.Name] = file == arg
 			return again
 		})
 		if len(files) == 0 {
@@ -58,9 +59,24 @@ func (r *Reader) Schemas(args ...string) (s Schemas, errs []error, err error) {
 	return s, errs, nil
 }
 
-// SchemasOf returns the schemas in files, which one argument named, and which have to have at least one. Errors about
-// single files or CRDs are in errs.
+// CutName splits an argument such as doc.yaml#Environment into the file and the name of one schema in it. The name is ""
+// for an argument that names a whole file.
+func CutName(arg string) (file, name string) {
+	if file, name, ok := strings.Cut(arg, "#"); ok && (file == "-" || HasObjects(file)) {
+		return file, name
+	}
+	return arg, ""
+}
+
+// SchemasOf returns the schemas in files, which one argument named, and which have to have at least one. For an argument with
+// the name of a schema, it is that schema of an OpenAPI document alone. Errors about single files or CRDs are in errs.
 func SchemasOf(arg string, files []File) (s Schemas, errs []error, err error) {
+	if file, name := CutName(arg); name != "" {
+		if s, errs, err = SchemasOf(file, files); err == nil {
+			s, err = s.pick(file, name)
+		}
+		return s, errs, err
+	}
 	var rest []File
 	for _, f := range files {
 		if d := openAPIOf(&f); d != nil {
@@ -83,6 +99,26 @@ func SchemasOf(arg string, files []File) (s Schemas, errs []error, err error) {
 	return s, set.Errs, nil
 }
 
+// pick returns the schema of a name in the OpenAPI document of a file, as the schema of documents without a kind.
+func (s *Schemas) pick(file, name string) (Schemas, error) {
+	for _, d := range s.Documents {
+		for _, at := range [...]string{"components/schemas", "definitions", "$defs"} {
+			ref := "#/" + at + "/" + pointer.Escape(name)
+			if _, err := d.Resolve(ref); err == nil {
+				d.Kinds, d.Root = nil, ref
+				return Schemas{Documents: []*openapi.Document{d}, Repeated: s.Repeated}, nil
+			}
+		}
+	}
+	var names []string
+	for _, d := range s.Documents {
+		for _, kind := range d.Kinds {
+			names = append(names, kind.Kind)
+		}
+	}
+	return Schemas{}, fmt.Errorf("%s: it has no schema %q in components.schemas, definitions or $defs; its kinds are %s", file, name, strings.Join(names, ", "))
+}
+
 // openAPIOf returns the OpenAPI document or JSON Schema that a file holds, or nil.
 func openAPIOf(f *File) *openapi.Document {
 	if f.Err != nil || len(f.Documents) != 1 {
@@ -96,17 +132,19 @@ func openAPIOf(f *File) *openapi.Document {
 	return document
 }
 
-// SplitPlain takes the documents that are not Kubernetes objects, such as the values of a chart, out of files. Each is an
-// object without a kind, which has the path of its file as its name; of a file that was named itself it is "values".
-func SplitPlain(files []File) (rest []File, plain []*Object) {
+// SplitPlain takes the documents that are not Kubernetes objects and that is accepts, such as the values of a chart, out of
+// files. Each is an object without a kind, which has the path of its file as its name; of a file that was named itself it is
+// "values".
+func SplitPlain(files []File, is func(object map[string]any) bool) (rest []File, plain []*Object) {
 	for _, f := range files {
-		if base := path.Base(f.Name); base == "Chart.yaml" || strings.HasSuffix(base, ".schema.json") {
+		accepted := func(d *yamldoc.Document) bool { return is(d.Object) }
+		if base := path.Base(f.Name); (base == "Chart.yaml" || strings.HasSuffix(base, ".schema.json")) && slices.ContainsFunc(f.Documents, accepted) {
 			continue // about the values, not values
 		}
 		documents := f.Documents
 		f.Documents = nil
 		for _, d := range documents {
-			if d.Object["kind"] != nil && d.Object["apiVersion"] != nil {
+			if d.Object["kind"] != nil && d.Object["apiVersion"] != nil || !is(d.Object) {
 				f.Documents = append(f.Documents, d)
 				continue
 			}
@@ -195,15 +233,19 @@ func (s *Schemas) Kinds() (crds []CRD, errs []error) {
 			add(d, kind)
 		}
 		if d.Root != "" {
-			add(d, openapi.Kind{Kind: rootName(d.File), Ref: d.Root})
+			add(d, openapi.Kind{Kind: rootName(d), Ref: d.Root})
 		}
 	}
 	return crds, errs
 }
 
-// rootName names what a JSON Schema describes after its file: "values" for charts/shop/values.schema.json.
-func rootName(file string) string {
-	name, _, _ := strings.Cut(path.Base(file), ".")
+// rootName names what a JSON Schema describes after its file: "values" for charts/shop/values.schema.json. A schema that was
+// picked out of a document has its own name.
+func rootName(d *openapi.Document) string {
+	if names := pointer.Names(strings.TrimPrefix(d.Root, "#")); len(names) > 0 {
+		return names[len(names)-1]
+	}
+	name, _, _ := strings.Cut(path.Base(d.File), ".")
 	return name
 }
 

@@ -51,7 +51,8 @@ func problemsOf(t *schema.Tree) []Problem {
 			read(l.Body.Path, l.Body.Problems)
 			for _, u := range slices.Concat(l.Unchecked, l.Hidden) {
 				if !u.Lock {
-					report(u.Path, rule.NormalizePosition, fmt.Sprintf("%s is below %s, where it has no effect: put it on a property", schema.KeyNormalize, u.Keyword))
+					report(u.Path, rule.NormalizePosition, fmt.Sprintf("%s is below %s, where it has no effect: put it "+
+						"on a property", schema.KeyNormalize, u.Keyword))
 				}
 			}
 		}
@@ -59,7 +60,8 @@ func problemsOf(t *schema.Tree) []Problem {
 		switch {
 		case l.Marks.Normalize == "":
 		case l.Role != schema.Property:
-			report(l.Path, rule.NormalizePosition, fmt.Sprintf("%s is on %s, which cannot be absent: put it on a property", schema.KeyNormalize, describe(l.Role)))
+			report(l.Path, rule.NormalizePosition, fmt.Sprintf("%s is on %s, which cannot be absent: put it on a "+
+				"property", schema.KeyNormalize, describe(l.Role)))
 		case l.Marks.Normalize == schema.NormalizeZero:
 			if _, ok := zeroOf(l); !ok {
 				report(at, rule.NormalizeType, fmt.Sprintf("%s is %q, but the schema has no single type that has a zero value: give it one, or use %q",

@@ -1,7 +1,6 @@
 package rawschema
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -9,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/schema"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
@@ -51,18 +51,15 @@ func (a Annotation) Encode() (string, error) {
 	if len(a) == 0 {
 		return "", nil
 	}
-	var b bytes.Buffer
-	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(a); err != nil {
+	value, err := jsonvalue.Encode(a)
+	if err != nil {
 		return "", fmt.Errorf("the annotation %s cannot be written: %w", AnnotationKey, err)
 	}
-	value := strings.TrimSuffix(b.String(), "\n")
 	if len(value) > MaxAnnotation {
 		return "", fmt.Errorf("the annotation %s would take %d bytes; an object has room for %d in all its annotations: lock parents instead of each field",
 			AnnotationKey, len(value), MaxAnnotation)
 	}
-	return value, nil
+	return string(value), nil
 }
 
 // Decode reads the value of an annotation. The error says what is wrong and what would be right.

@@ -6,6 +6,7 @@
 package rule
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -58,4 +59,17 @@ func Find(id string) (Rule, bool) {
 		return Rule{}, false
 	}
 	return all[at], true
+}
+
+// Enumerate lists fields for a message: the first five, and how many more there are.
+func Enumerate(fields []string) string {
+	const shown = 5
+	more := len(fields) - shown
+	switch {
+	case more <= 0:
+		return strings.Join(fields, ", ")
+	case more == 1:
+		return strings.Join(fields[:shown], ", ") + ", and 1 more field"
+	}
+	return fmt.Sprintf("%s, and %d more fields", strings.Join(fields[:shown], ", "), more)
 }

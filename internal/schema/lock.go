@@ -184,7 +184,8 @@ func (l Lock) Misplaced(c Container) (id, message string) {
 	case SetList:
 		return rule.KeysOnSet, fmt.Sprintf("%s is on a set, whose items are its keys: use %s", name, KeyImmutable)
 	case AtomicMap:
-		return rule.KeysWithoutKeys, fmt.Sprintf("%s is on an object with x-kubernetes-map-type: atomic, which is replaced as a whole: use %s", name, KeyImmutable)
+		return rule.KeysWithoutKeys, fmt.Sprintf("%s is on an object with x-kubernetes-map-type: atomic, which is "+
+			"replaced as a whole: use %s", name, KeyImmutable)
 	case AtomicList:
 		return rule.KeysWithoutKeys, fmt.Sprintf("%s is on a list without keys: put it on %s", name, where)
 	}

@@ -107,7 +107,10 @@ func (p *Path) Pointer() string {
 }
 
 // Readable turns a schema path, a JSON pointer, into the path for people: "spec.nodes[*].zone".
-func Readable(schemaPath string) string {
+func Readable(schemaPath string) string { return PathOf(schemaPath).String() }
+
+// PathOf returns the path of the location that a schema path, a JSON pointer, leads to. Keywords such as allOf are left out.
+func PathOf(schemaPath string) *Path {
 	var p *Path
 	names := pointer.Names(schemaPath)
 	for i := 0; i < len(names); i++ {
@@ -121,7 +124,7 @@ func Readable(schemaPath string) string {
 			p = p.Items()
 		}
 	}
-	return p.String()
+	return p
 }
 
 // Resolver returns the schema that a $ref refers to.

@@ -151,7 +151,7 @@ func (l *Location) Nullable() bool { return l.any(func(s *spec.Schema) bool { re
 
 // Password reports whether l has format: password.
 func (l *Location) Password() bool {
-	return l.any(func(s *spec.Schema) bool { return s.Format == "password" })
+	return l.any(IsPassword)
 }
 
 // PreservesUnknown reports whether objects at l keep fields that the schema does not describe.
@@ -401,12 +401,29 @@ func (t *Tree) Walk(visit func(Visit)) {
 			walk(Visit{
 				Location:   l,
 				At:         v.At.below(l),
-				InMetadata: v.InMetadata || resource && l.Role == Property && l.Name == "metadata",
+				InMetadata: v.InMetadata || resource && isObjectMeta(l),
 				InSet:      v.InSet || l.Role == Items && v.Marks.ListType == ListSet,
 			})
 		}
 	}
 	walk(Visit{Location: t.Root})
+}
+
+// objectMeta are the fields of the metadata of every Kubernetes object.
+var objectMeta = map[string]bool{
+	"name": true, "generateName": true, "namespace": true, "selfLink": true, "uid": true, "resourceVersion": true, "generation": true,
+	"creationTimestamp": true, "deletionTimestamp": true, "deletionGracePeriodSeconds": true, "labels": true, "annotations": true,
+	"ownerReferences": true, "finalizers": true, "managedFields": true,
+}
+
+// isObjectMeta reports whether a location of an object is the metadata that Kubernetes knows. Other documents use the name,
+// too: a property metadata with properties of its own, none of which Kubernetes knows, is like any other.
+func isObjectMeta(l *Location) bool {
+	if l.Role != Property || l.Name != "metadata" {
+		return false
+	}
+	properties := l.Body.Properties
+	return len(properties) == 0 || slices.ContainsFunc(properties, func(p *Location) bool { return objectMeta[p.Name] })
 }
 
 // Descend calls look for l, which is at path at, and where look returns true for everything below it. What several

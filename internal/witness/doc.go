@@ -8,12 +8,11 @@
 // A witness is constructed from the schema and the hole first: a small valid object that holds what the hole is in,
 // with the guarded field at one value, without it, and with it at another value. Such objects are made one level after
 // the other, and remembered: the holes of a kind have most levels in common. Where a rule or a keyword of the schema
-// refuses that, a search repairs what was refused: by changes that follow from the text of the rule, then by what it
-// reads and the constants in it. Where that is not enough, each object is made valid on its own first. The search is
-// deterministic and bounded by a number of evaluations, never by time.
+// refuses that, a search repairs the object: it tries other values for the fields that the refusing rule reads, and the
+// constants in that rule. The search is deterministic and bounded by a number of evaluations, never by time.
 //
 // The chapters, from the bottom: paths in objects (path), texts for a pattern and values for a schema (text, value), what
 // a rule reads and what refuses an object (problem), the versions of a kind and their judge (kind), edits that may repair
-// an object (goal, repair), the search and its bounds (search), ways around a lock (way), and the face (witness). Attack
+// an object (repair), the search and its bounds (search), ways around a lock (way), and the face (witness). Attack
 // makes random updates for users' tests.
 package witness

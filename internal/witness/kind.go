@@ -144,16 +144,16 @@ func (k *Kind) stored(otherwise *Version) *Version {
 	return otherwise
 }
 
-// How many sequences are judged for one hole as they come, how many whose objects are valid each on its own, how many
-// objects for the first valid one of a version, and how many updates to show that a rule which should be dead is not.
+// How many sequences are judged for one hole: first with three objects, then with one more. How many objects are judged to
+// find the first valid one of a version, and how many updates to show that a rule which should be dead is not.
 const (
-	plainEffort  = 100
-	stagedEffort = 160
-	validEffort  = 700
-	deadEffort   = 60
-	manyStarts   = 4 // values with which a base is extended
+	plainEffort = 100
+	stepsEffort = 160
+	validEffort = 700
+	deadEffort  = 60
+	manyStarts  = 4 // values with which a base is extended
 
-	// manyWasted bounds the evaluations of a kind that give no witness, after which sequences are judged only as they come.
+	// manyWasted bounds the evaluations of a kind that give no witness. After that, searches make no objects larger.
 	manyWasted = 2000
 )
 
@@ -241,7 +241,8 @@ func embeddedErrors(obj map[string]any, s *structuralschema.Structural) field.Er
 	case func(context.Context, *field.Path, any, *structuralschema.Structural, bool) field.ErrorList:
 		return validate(context.Background(), nil, obj, s, false)
 	}
-	return field.ErrorList{field.InternalError(nil, errors.New("this version of k8s.io/apiextensions-apiserver validates embedded objects in a way that fieldlock does not know"))}
+	return field.ErrorList{field.InternalError(nil, errors.New("this version of k8s.io/apiextensions-apiserver "+
+		"validates embedded objects in a way that fieldlock does not know"))}
 }
 
 type prepared struct {

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
 // path leads to a value in an object: names of properties and keys (string) and indices of items (int).
@@ -119,25 +121,7 @@ func remove(v any, p path) (any, bool) {
 // schemaAt returns the schema of the values at p, nil where s does not say.
 func schemaAt(s *spec.Schema, p path) *spec.Schema {
 	for _, step := range p {
-		if s == nil {
-			return nil
-		}
-		switch step := step.(type) {
-		case string:
-			if property, ok := s.Properties[step]; ok {
-				s = &property
-				continue
-			}
-			if s.AdditionalProperties == nil {
-				return nil
-			}
-			s = s.AdditionalProperties.Schema
-		case int:
-			if s.Items == nil {
-				return nil
-			}
-			s = s.Items.Schema
-		}
+		s = schema.Below(s, step)
 	}
 	return s
 }
@@ -235,7 +219,6 @@ type change struct {
 	path  path
 	value any
 	gone  bool
-	join  bool // value is a list of items that come after those that are there
 }
 
 // put returns a copy of v, a value of s, with value at p; containers that are missing on the way are the smallest ones.

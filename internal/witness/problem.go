@@ -5,13 +5,11 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/google/cel-go/common"
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/operators"
-	"github.com/google/cel-go/parser"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	"k8s.io/apiserver/pkg/cel"
 
+	"github.com/fieldlock/fieldlock/internal/celexpr"
 	"github.com/fieldlock/fieldlock/internal/celrun"
 )
 
@@ -115,23 +113,17 @@ type ruleReads struct {
 	patterns [][]string // what it reads below self and oldSelf, each once, in the order of the text
 	literals []any      // its constants: string, int64, float64, bool
 	regexes  []string   // arguments of matches
-	expr     ast.Expr   // the rule, nil if it does not parse
 }
 
 // readsOf reads a rule; one that does not parse reads nothing.
 func readsOf(text string) *ruleReads {
 	r := &readsVisitor{found: &ruleReads{}, seen: map[string]bool{}}
-	p, err := parser.NewParser(parser.EnableOptionalSyntax(true))
+	x, err := celexpr.Parse(text)
 	if err != nil {
 		return r.found
 	}
-	parsed, errs := p.Parse(common.NewTextSource(text))
-	if errs != nil && len(errs.GetErrors()) > 0 {
-		return r.found
-	}
 	r.vars = map[string][]string{"self": {}, "oldSelf": {}}
-	r.found.expr = parsed.Expr()
-	r.visit(parsed.Expr())
+	r.visit(x)
 	return r.found
 }
 
@@ -187,15 +179,7 @@ func (r *readsVisitor) below(pattern []string, step string) []string {
 	if pattern == nil {
 		return nil
 	}
-	return r.note(append(pattern[:len(pattern):len(pattern)], unescape(step)))
-}
-
-// unescape returns the property that a selection names: my__dash__field is my-field.
-func unescape(name string) string {
-	if plain, ok := cel.Unescape(name); ok {
-		return plain
-	}
-	return name
+	return r.note(append(pattern[:len(pattern):len(pattern)], celexpr.Unescape(step)))
 }
 
 func (r *readsVisitor) call(call ast.CallExpr) []string {
@@ -241,10 +225,13 @@ var samples = map[string][]string{
 	"ip": {"10.0.0.1", "10.0.0.2", "2001:db8::1"}, "isIP": {"10.0.0.1", "10.0.0.2", "2001:db8::1"},
 	"cidr": {"10.0.0.0/8", "192.168.0.0/16", "2001:db8::/32"}, "isCIDR": {"10.0.0.0/8", "192.168.0.0/16", "2001:db8::/32"},
 	"timestamp": {"2024-01-01T00:00:00Z", "2025-01-01T00:00:00Z", "2026-01-01T00:00:00Z"},
-	"duration":  {"1h", "2h", "3h"}, "quantity": {"1", "2", "3"}, "url": {"https://a.example", "https://b.example"}, "isURL": {"https://a.example", "https://b.example"},
+	"duration":  {"1h", "2h", "3h"}, "quantity": {"1", "2", "3"},
+	"url": {"https://a.example", "https://b.example"}, "isURL": {"https://a.example", "https://b.example"},
 }
 
-var macros = map[string]bool{"all": true, "exists": true, "exists_one": true, "filter": true, "map": true, "existsOne": true, "transformList": true, "transformMap": true}
+var macros = map[string]bool{
+	"all": true, "exists": true, "exists_one": true, "existsOne": true, "filter": true, "map": true, "transformList": true, "transformMap": true,
+}
 
 // macro visits a comprehension, whose variables hold the items of its target.
 func (r *readsVisitor) macro(name string, call ast.CallExpr) []string {

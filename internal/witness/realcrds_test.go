@@ -57,14 +57,14 @@ type suspected struct {
 // holesOf returns the holes that lint finds in a CRD.
 func holesOf(c *crd.CRD) []suspected {
 	var holes []suspected
-	for _, f := range crd.Lint(c) {
+	for _, f := range crd.Lint(c, nil) {
 		if r, _ := rule.Find(f.Rule); r.Hole {
-			holes = append(holes, suspected{witness.Hole{Rule: f.Rule, Version: f.Version, SchemaPath: f.SchemaPath, Fields: f.Fields}, true})
+			holes = append(holes, suspected{witness.Hole{Finding: f}, true})
 		}
 	}
 	add := func(version string, list []celrule.Hole) {
 		for _, h := range list {
-			holes = append(holes, suspected{witness.Hole{Rule: h.Rule, Version: version, SchemaPath: h.SchemaPath, Fields: h.Fields}, h.Sure})
+			holes = append(holes, suspected{witness.Hole{Finding: crd.Finding{Finding: h.Finding, Version: version}}, h.Sure})
 		}
 	}
 	served := map[string]*spec.Schema{}

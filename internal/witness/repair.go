@@ -1,12 +1,13 @@
 package witness
 
 import (
+	"maps"
 	"reflect"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/kube-openapi/pkg/validation/spec"
 
-	"github.com/fieldlock/fieldlock/internal/celrun"
 	"github.com/fieldlock/fieldlock/internal/pointer"
 )
 
@@ -17,10 +18,6 @@ type sequence struct {
 	stored   *Version
 	edits    int // how many the search has made
 	size     int // of the objects as JSON, once id was asked for
-
-	// gone and target are where the middle object lacks a value, and the guarded value in the others; nil for ways that
-	// are not staged.
-	gone, target path
 }
 
 // judge returns the problems of s, and where s has several objects the reasons for which the direct update from the first
@@ -80,7 +77,6 @@ func patternOf(schemaPath string) []string {
 type edit struct {
 	objects []int
 	changes []change
-	and     *edit // what is changed too, or nil
 }
 
 // apply returns s with e applied; false when it changes nothing or cannot be applied to one of the objects.
@@ -99,29 +95,13 @@ func (s *sequence) apply(e edit) (*sequence, bool) {
 			if c.gone {
 				v, ok = remove(v, c.path)
 			} else {
-				v, ok = put(v, s.versions[i].Schema, c.path, c.valueIn(v))
+				v, ok = put(v, s.versions[i].Schema, c.path, c.value)
 			}
 			changed = changed || ok
 		}
 		next.objects[i] = v.(map[string]any)
 	}
-	if e.and != nil {
-		if also, ok := next.apply(*e.and); ok {
-			also.edits--
-			return also, true
-		}
-	}
 	return &next, changed && !reflect.DeepEqual(next.objects, s.objects)
-}
-
-// valueIn returns the value that c sets in obj.
-func (c change) valueIn(obj any) any {
-	before, _ := get(obj, c.path)
-	list, isList := before.([]any)
-	if !c.join || !isList {
-		return c.value
-	}
-	return slices.Concat(list, c.value.([]any))
 }
 
 // scopes are the objects that an edit about the i-th one is tried on.
@@ -152,12 +132,7 @@ func (s *sequence) repairs(p problem) []edit {
 	case invalid:
 		sets = s.schemaRepairs(v, p)
 	case brokenRule:
-		for _, g := range v.goalsOf(s.objects[p.at], *p.rule, true) {
-			edits = append(edits, s.reach(g, p.at, p.at-1)...)
-		}
 		sets = s.ruleRepairs(v, p)
-	case brokenLock:
-		sets = s.restore(p.at, p.path)
 	default:
 		return nil
 	}
@@ -167,40 +142,6 @@ func (s *sequence) repairs(p problem) []edit {
 				return edits
 			}
 		}
-	}
-	return edits
-}
-
-// goalsOf returns what gives a rule the wanted truth wherever it applies in obj.
-func (v *Version) goalsOf(obj map[string]any, r celrun.Rule, truth bool) []goal {
-	reads := v.reads[r.Text]
-	if reads == nil || reads.expr == nil {
-		return nil
-	}
-	var list []goal
-	for _, node := range expand(obj, v.Schema, nil, patternOf(r.SchemaPath)) {
-		left := manyWants
-		v.effort.spend(len(r.Text))
-		for _, g := range (goals{Version: v, obj: obj, node: node, left: &left}).want(reads.expr, truth) {
-			if len(g.self)+len(g.old) > 0 {
-				list = append(list, g.sorted())
-			}
-		}
-	}
-	return list
-}
-
-// reach returns edits that reach g, with the objects at the indices now and before as self and oldSelf. A goal about self
-// alone is reached in several objects at once too.
-func (s *sequence) reach(g goal, now, before int) []edit {
-	one := edit{objects: []int{now}, changes: g.self}
-	if before >= 0 && len(g.old) > 0 {
-		one.and = &edit{objects: []int{before}, changes: g.old}
-		return []edit{one}
-	}
-	var edits []edit
-	for _, scope := range s.scopes(now) {
-		edits = append(edits, edit{objects: scope, changes: g.self})
 	}
 	return edits
 }
@@ -222,9 +163,37 @@ func (s *sequence) schemaRepairs(v *Version, p problem) [][]change {
 	for _, value := range values(at) {
 		sets = append(sets, []change{{path: p.path, value: value}})
 	}
-	sets = append(combinations(p.path, at), sets...)
+	sets = append(branches(p.path, at), sets...)
 	if len(p.path) > 0 {
 		sets = append(sets, []change{{path: p.path, gone: true}})
+	}
+	return sets
+}
+
+// branches returns changes after which the value at p may satisfy one schema of the oneOf or anyOf of s: with the fields that
+// the schema requires and the values that it lists for fields, then also without what only the other schemas require.
+func branches(p path, s *spec.Schema) [][]change {
+	var sets [][]change
+	for _, list := range [][]spec.Schema{s.OneOf, s.AnyOf} {
+		for i, branch := range list[:min(len(list), manyValues)] {
+			var set, others []change
+			for _, name := range branch.Required {
+				set = append(set, change{path: p.child(name), value: smallest(schemaAt(s, path{name}))})
+			}
+			for _, name := range slices.Sorted(maps.Keys(branch.Properties)) {
+				if enum := branch.Properties[name].Enum; len(enum) > 0 {
+					set = append(set, change{path: p.child(name), value: plain(enum[0])})
+				}
+			}
+			for n := range list {
+				for _, name := range list[n].Required {
+					if n != i && !slices.Contains(branch.Required, name) {
+						others = append(others, change{path: p.child(name), gone: true})
+					}
+				}
+			}
+			sets = append(sets, set, slices.Concat(others, set))
+		}
 	}
 	return sets
 }
@@ -245,9 +214,6 @@ func (s *sequence) ruleRepairs(v *Version, p problem) [][]change {
 			for _, at := range expand(obj, v.Schema, node, pattern) {
 				if at.reserved() {
 					continue
-				}
-				if v.transition[*p.rule] {
-					first = append(first, s.restore(p.at, at)...)
 				}
 				if _, there := get(obj, at); there {
 					first = append(first, []change{{path: at, gone: true}})
@@ -298,100 +264,4 @@ func (s *sequence) together(p problem, v *Version, reads *ruleReads) [][]change 
 		}
 	}
 	return sets
-}
-
-// restore copies the value at p from the object before the i-th one, or the other way round.
-func (s *sequence) restore(i int, p path) [][]change {
-	if i == 0 || len(p) == 0 {
-		return nil
-	}
-	before, had := get(s.objects[i-1], p)
-	now, has := get(s.objects[i], p)
-	var sets [][]change
-	if had {
-		sets = append(sets, []change{{path: p, value: before}})
-	} else if has {
-		sets = append(sets, []change{{path: p, gone: true}})
-	}
-	if has {
-		sets = append(sets, []change{{path: p, value: now}})
-	}
-	return sets
-}
-
-// How many sequences of one way are staged, and how many objects are judged to make one of theirs valid.
-const (
-	manyStages  = 8
-	stageEffort = 250
-)
-
-// staged returns sequences of w whose objects are valid each on its own: first the middle one, then the first and the last
-// one, made from it. Where several fields have to change together this takes far fewer evaluations than to repair
-// sequences as a whole. Example: without spec.workspace, spec.mode has to be another one and needs spec.zone; with it,
-// each of its types needs a field of its own.
-func (w *way) staged() []*sequence {
-	var list []*sequence
-	made := map[uint64]map[string]any{}
-	tried := 0
-	for _, s := range w.starts {
-		if s.target == nil || tried == manyStages {
-			continue
-		}
-		tried++
-		if next, ok := s.stage(made); ok {
-			list = append(list, next)
-		}
-	}
-	return list
-}
-
-// stage makes each object of s valid; made has the objects that were made before, nil for those that could not be.
-func (s *sequence) stage(made map[uint64]map[string]any) (*sequence, bool) {
-	middle, ok := s.alone(1, s.objects[1], s.gone, made)
-	if !ok {
-		return nil, false
-	}
-	next := *s
-	next.objects = []map[string]any{nil, middle, nil}
-	for _, i := range []int{0, 2} {
-		obj := s.objects[i]
-		if value, there := get(obj, s.gone); there && s.versions[i] == s.versions[1] {
-			if from, ok := put(middle, s.versions[i].Schema, s.gone, value); ok {
-				obj = from.(map[string]any)
-			}
-		}
-		if next.objects[i], ok = s.alone(i, obj, s.target, made); !ok {
-			return nil, false
-		}
-	}
-	return &next, true
-}
-
-// alone makes obj, the i-th object of s, valid as a new object, without a change at the path kept.
-func (s *sequence) alone(i int, obj map[string]any, kept path, made map[uint64]map[string]any) (map[string]any, bool) {
-	start := newSequence(s.stored, s.versions[i:i+1], obj)
-	id := start.id()
-	if known, ok := made[id]; ok {
-		return known, known != nil
-	}
-	made[id] = nil
-	want, had := get(obj, kept)
-	x := &search{budget: stageEffort, keeps: func(s *sequence) bool {
-		got, has := get(s.objects[0], kept)
-		return had == has && same(got, want)
-	}}
-	if found := x.run([]*sequence{start}); found != nil {
-		made[id] = found.objects[0]
-	}
-	return made[id], made[id] != nil
-}
-
-// same reports whether two values are equal, objects apart: what is in an object may be repaired.
-func same(a, b any) bool {
-	_, isObject := a.(map[string]any)
-	_, alike := b.(map[string]any)
-	if isObject || alike {
-		return isObject == alike
-	}
-	return reflect.DeepEqual(a, b)
 }

@@ -36,8 +36,6 @@ func (c change) text() string {
 	switch {
 	case c.gone:
 		return "- " + c.path.text()
-	case c.join:
-		return c.path.text() + " += " + show(c.value)
 	}
 	return c.path.text() + " = " + show(c.value)
 }
@@ -69,8 +67,8 @@ func versionOf(t *testing.T, text string) *Version {
 	return v
 }
 
-// TestSteps holds what the search tries against testdata/steps.txt: which changes make a rule true or false, what a rule
-// reads, which values its fields are given, and which changes satisfy a combination of schemas.
+// TestSteps holds what the search tries against testdata/steps.txt: what a rule reads, and which values its fields are
+// given.
 func TestSteps(t *testing.T) {
 	var b strings.Builder
 	v := versionOf(t, stepsSchema)
@@ -87,15 +85,6 @@ func TestSteps(t *testing.T) {
 			fmt.Fprintf(&b, "  reads %s\n", strings.ReplaceAll(strings.Join(pattern, "/"), anyStep, "*"))
 		}
 		fmt.Fprintf(&b, "  constants %s, patterns %s\n", show(reads.literals), show(reads.regexes))
-		for _, truth := range []bool{true, false} {
-			for _, g := range (goals{Version: v, obj: obj}).want(reads.expr, truth) {
-				fmt.Fprintf(&b, "  %v: %s", truth, changesText(g.sorted().self))
-				if len(g.old) > 0 {
-					fmt.Fprintf(&b, "; old: %s", changesText(g.sorted().old))
-				}
-				b.WriteString("\n")
-			}
-		}
 		for _, pattern := range reads.patterns {
 			for _, at := range expand(obj, v.Schema, nil, pattern) {
 				if list := v.valuesFor(at, reads); len(list) > 0 && len(at) > 0 {
@@ -105,16 +94,6 @@ func TestSteps(t *testing.T) {
 					fmt.Fprintf(&b, "  with %s\n", changesText(set))
 				}
 			}
-		}
-	}
-	for _, combination := range []string{
-		`"anyOf": [{"required": ["text"]}, {"required": ["o", "n"]}]`, `"oneOf": [{"required": ["text"]}, {"required": ["o"]}, {"required": ["text", "on"]}]`, `"allOf": [{"required": ["text"]}, {"anyOf": [{"required": ["n"]}]}]`, `"not": {"required": ["mode", "s"]}`,
-		`"not": {"anyOf": [{"required": ["mode"]}, {"required": ["s"]}]}`, `"anyOf": [{"properties": {"mode": {"enum": ["C"]}}, "required": ["text"]}, {"properties": {"o": {"required": ["z"]}}}]`, `"anyOf": [{"not": {"required": ["mode"]}, "required": ["n"]}]`,
-		`"oneOf": [{"properties": {"text": {"pattern": "^q$"}}}, {"properties": {"n": {"minimum": 7, "maximum": 7}}}]`,
-	} {
-		fmt.Fprintf(&b, "%s\n", combination)
-		for _, set := range combinations(nil, versionOf(t, strings.Replace(stepsSchema, `"type": "object",`, `"type": "object", `+combination+`,`, 1)).Schema) {
-			fmt.Fprintf(&b, "  %s\n", changesText(set))
 		}
 	}
 	for _, text := range []string{

@@ -60,12 +60,8 @@ func detour(v *Version, stored *Version, base map[string]any, full func([]string
 				continue
 			}
 			last, _ := put(first, v.Schema, to, pair[1])
-			for i, middle := range without(v, first, at) {
-				s := newSequence(stored, versions, first, middle, last)
-				if i == 0 {
-					s.gone, s.target = at, to
-				}
-				w.starts = append(w.starts, s)
+			for _, middle := range without(v, first, at) {
+				w.starts = append(w.starts, newSequence(stored, versions, first, middle, last))
 			}
 			_, inside := get(base, at[:len(at)-1])
 			if _, there := get(base, at); inside && !there && n == 0 {
@@ -176,11 +172,9 @@ func otherVersion(strict, lax, stored *Version, base map[string]any, targets [][
 			last, _ := put(first, strict.Schema, to, pair[1])
 			if lax.schemaAt(to) != nil {
 				w.starts = append(w.starts, newSequence(stored, versions, first, last, last))
-				w.starts[len(w.starts)-1].gone, w.starts[len(w.starts)-1].target = to, to
 			}
 			if gone, ok := remove(first, to); ok {
 				w.starts = append(w.starts, newSequence(stored, versions, first, gone, last), newSequence(stored, versions, gone, last, last))
-				w.starts[len(w.starts)-2].gone, w.starts[len(w.starts)-2].target = to, to
 			}
 		}
 		if gone, _ := remove(base, to); gone != nil { // a default of one version only
@@ -352,9 +346,9 @@ func entries(v *Version, base map[string]any, at path) []path {
 	return found
 }
 
-// rekeyed returns sequences that remove the entry of the map or list at a path, or put another key in its place.
+// rekeyed returns sequences that remove the entry of the map or list at a path.
 func rekeyed(v, stored *Version, base map[string]any, at, entry, to path) []*sequence {
-	keyFields, keyed := v.keyFields(at)
+	keyFields, _ := v.keyFields(at)
 	var starts []*sequence
 	for _, pair := range v.pairs(to) {
 		first, ok := put(base, v.Schema, to, pair[0])
@@ -369,13 +363,6 @@ func rekeyed(v, stored *Version, base map[string]any, at, entry, to path) []*seq
 		}
 		if middle, ok := remove(first, entry); ok {
 			starts = append(starts, newSequence(stored, []*Version{v, v, v}, first, middle, last))
-		}
-		if values := values(v.schemaAt(at)); keyed { // another key in its place
-			for _, value := range values {
-				if middle, ok := set(first, at, value); ok {
-					starts = append(starts, newSequence(stored, []*Version{v, v, v}, first, middle, last))
-				}
-			}
 		}
 	}
 	return starts

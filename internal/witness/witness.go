@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/internal/celrun"
 	"github.com/fieldlock/fieldlock/internal/rule"
 	"github.com/fieldlock/fieldlock/internal/schema"
@@ -12,10 +13,9 @@ import (
 
 // Hole is a way around a lock or rule that an audit suspects.
 type Hole struct {
-	Rule       string   // ID of the finding
-	Version    string   // whose objects the finding is about; for other versions, the lax one
-	SchemaPath string   // of what is removed, renamed or swapped
-	Fields     []string // the guarded fields, as paths for people: "spec.nodes[*].zone"
+	// Finding has the version that the hole is in, where it goes through another version the lax one; the schema path of
+	// what is removed, renamed or swapped; and the guarded fields.
+	crd.Finding
 	// Sure is set if the hole follows from the rules and the schema. The effort for others becomes less with each that has
 	// no witness.
 	Sure bool
@@ -25,8 +25,8 @@ type Hole struct {
 type Witness struct {
 	// Objects are complete objects in the order of writing. Each is valid, every lock and rule accepts each step, and an
 	// update from the first to the last at once is refused.
-	Objects []map[string]any
-	Refused []Refusal // why, one or more
+	Objects []map[string]any `json:"objects"`
+	Refused []Refusal        `json:"-"` // why, one or more
 }
 
 // Shown is a hole with objects that show it, which may be larger than necessary.
@@ -73,8 +73,8 @@ func (k *Kind) search(h Hole) (*way, *candidate) {
 		if w.loose != nil {
 			w.keeps = w.loose
 		}
-		if w.starts = append(w.staged(), w.inSteps()...); len(w.starts) > 0 {
-			if found := w.find(stagedEffort); found != nil {
+		if w.starts = w.inSteps(); len(w.starts) > 0 {
+			if found := w.find(stepsEffort); found != nil {
 				return w, found
 			}
 		}
@@ -242,11 +242,6 @@ func (w *way) differences(s *sequence) []edit {
 			if len(edits) >= manyEdits {
 				return edits[:manyEdits]
 			}
-			for _, g := range v.goalsOf(s.objects[last], r, false) {
-				if touches(g, target) {
-					edits = append(edits, s.reach(g, last, 0)...)
-				}
-			}
 			for _, node := range expand(s.objects[last], v.Schema, nil, patternOf(r.SchemaPath)) {
 				if !node.starts(target) && !target.starts(node) {
 					continue
@@ -274,11 +269,6 @@ func meets(pattern []string, p path) bool {
 		}
 	}
 	return true
-}
-
-// touches reports whether g changes something at, below or above target.
-func touches(g goal, target path) bool {
-	return slices.ContainsFunc(slices.Concat(g.self, g.old), func(c change) bool { return c.path.starts(target) || target.starts(c.path) })
 }
 
 // shrink removes what a sequence without problems does not need: properties, keys and items, from all objects at once

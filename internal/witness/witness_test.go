@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
 
+	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/internal/witness"
 )
@@ -42,7 +43,9 @@ func TestFind(t *testing.T) {
 			if c.Versions != nil {
 				version = "v2"
 			}
-			shown, ok := witness.FromCRD(c.crd(t)).Show(witness.Hole{Rule: c.Hole.Rule, Version: version, SchemaPath: c.Hole.Path, Fields: c.Hole.Fields})
+			shown, ok := witness.FromCRD(c.crd(t)).Show(witness.Hole{Finding: crd.Finding{
+				Version: version, Finding: immutability.Finding{Rule: c.Hole.Rule, SchemaPath: c.Hole.Path, Fields: c.Hole.Fields},
+			}})
 			var w witness.Witness
 			if ok {
 				w = shown.Witness()

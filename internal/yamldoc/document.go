@@ -154,7 +154,8 @@ func (d *Document) Locate(fieldPath string) Position {
 	if d == nil {
 		return Position{}
 	}
-	return d.Position(Steps(d.Object, fieldPath)...)
+	steps, _ := Steps(d.Object, fieldPath)
+	return d.Position(steps...)
 }
 
 // Derived returns a document that is not in the file as it is, but made of what is there: locate returns the place of what

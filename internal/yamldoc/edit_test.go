@@ -18,7 +18,8 @@ type object = map[string]any
 
 // in returns the object at the end of a path.
 func in(o object, path string) object {
-	return yamldoc.At(o, yamldoc.Steps(o, path)...).(object)
+	steps, _ := yamldoc.Steps(o, path)
+	return yamldoc.At(o, steps...).(object)
 }
 
 func TestEdit(t *testing.T) {

@@ -66,9 +66,9 @@ func Within(path, parent string) bool {
 }
 
 // Steps resolves a path as field.Path prints it ("spec.nodes[2].zone", "spec.labels[app.kubernetes.io/name]") against
-// value, as far as it leads. The members that value has decide where a name with dots or brackets ends.
-func Steps(value any, path string) []any {
-	var steps []any
+// value, as far as it leads; ok is set if it leads all the way. The members that value has decide where a name with dots or
+// brackets ends.
+func Steps(value any, path string) (steps []any, ok bool) {
 	for path != "" {
 		var step any
 		var length int
@@ -79,11 +79,11 @@ func Steps(value any, path string) []any {
 			step, length = indexAt(value, path)
 		}
 		if length == 0 {
-			return steps
+			return steps, false
 		}
 		path, steps, value = path[length:], append(steps, step), At(value, step)
 	}
-	return steps
+	return steps, true
 }
 
 // memberAt returns the longest member name of object that path starts with, and how much of path it takes: "name",

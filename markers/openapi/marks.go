@@ -17,7 +17,7 @@ import (
 	"k8s.io/kube-openapi/pkg/util"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
-	"github.com/fieldlock/fieldlock/internal/pointer"
+	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
 // Marks are extension keys by definition and schema path: a JSON pointer such as /properties/class, "" for none. A
@@ -50,75 +50,32 @@ func (m Marks) Apply(defs map[string]common.OpenAPIDefinition) (map[string]commo
 		if !ok {
 			return nil, fmt.Errorf("there is no definition %s: run openapi-gen on its package, or write the marks anew", name)
 		}
-		for _, path := range slices.Sorted(maps.Keys(m[name])) {
-			steps, err := split(path)
-			if err == nil {
-				def.Schema, err = set(def.Schema, steps, m[name][path])
-			}
-			if err != nil {
-				return nil, fmt.Errorf("definition %s, schema path %q: %w", name, path, err)
-			}
+		changes := map[string]func(spec.Extensions) error{}
+		for path, keys := range m[name] {
+			changes[path] = func(e spec.Extensions) error { return add(e, keys) }
 		}
+		marked, err := schema.Edit(&def.Schema, changes)
+		if err != nil {
+			return nil, fmt.Errorf("definition %s, %w: run openapi-gen again, or write the marks anew", name, err)
+		}
+		def.Schema = *marked
 		out[key] = def
 	}
 	return out, nil
 }
 
-// split returns the steps of a JSON pointer.
-func split(path string) ([]string, error) {
-	if path == "" {
-		return nil, nil
-	}
-	if path[0] != '/' {
-		return nil, fmt.Errorf("a schema path starts with a slash")
-	}
-	return pointer.Names(path), nil
-}
-
-// set returns s with keys at the place that steps lead to; s is not changed.
-func set(s spec.Schema, steps []string, keys map[string]any) (spec.Schema, error) {
-	switch {
-	case len(steps) == 0:
-		return withKeys(s, keys)
-	case steps[0] == "properties" && len(steps) > 1:
-		property, ok := s.Properties[steps[1]]
-		if !ok {
-			return s, fmt.Errorf("there is no property %s: run openapi-gen again, or write the marks anew", steps[1])
-		}
-		property, err := set(property, steps[2:], keys)
-		if err != nil {
-			return s, err
-		}
-		s.Properties = maps.Clone(s.Properties)
-		s.Properties[steps[1]] = property
-		return s, nil
-	case steps[0] == "items" && s.Items != nil && s.Items.Schema != nil:
-		items, err := set(*s.Items.Schema, steps[1:], keys)
-		s.Items = &spec.SchemaOrArray{Schema: &items}
-		return s, err
-	case steps[0] == "additionalProperties" && s.AdditionalProperties != nil && s.AdditionalProperties.Schema != nil:
-		values, err := set(*s.AdditionalProperties.Schema, steps[1:], keys)
-		s.AdditionalProperties = &spec.SchemaOrBool{Allows: s.AdditionalProperties.Allows, Schema: &values}
-		return s, err
-	}
-	return s, fmt.Errorf("there is no %s: run openapi-gen again, or write the marks anew", steps[0])
-}
-
-func withKeys(s spec.Schema, keys map[string]any) (spec.Schema, error) {
-	s.Extensions = maps.Clone(s.Extensions)
-	if s.Extensions == nil {
-		s.Extensions = spec.Extensions{}
-	}
+// add adds keys to the extensions of a schema.
+func add(extensions spec.Extensions, keys map[string]any) error {
 	for _, key := range slices.Sorted(maps.Keys(keys)) {
-		was, there := s.Extensions[key]
+		was, there := extensions[key]
 		if there && !same(was, keys[key]) {
-			return s, fmt.Errorf("%s is %v there and %v in the marks: make the two agree", key, was, keys[key])
+			return fmt.Errorf("%s is %v there and %v in the marks; make the two agree", key, was, keys[key])
 		}
 		if !there {
-			s.Extensions[key] = asJSON(keys[key])
+			extensions[key] = asJSON(keys[key])
 		}
 	}
-	return s, nil
+	return nil
 }
 
 // same compares values as they read from JSON; openapi-gen writes true as "true".

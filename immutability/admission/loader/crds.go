@@ -107,7 +107,7 @@ func (l *Loader) setGaps(k admission.Kind, c *crd.CRD) {
 	if len(k.Versions) < 2 {
 		return
 	}
-	for _, f := range crd.Lint(c, l.options...) {
+	for _, f := range crd.Lint(c, nil, l.options...) {
 		if f.Rule != rule.VersionUnlocked {
 			continue
 		}

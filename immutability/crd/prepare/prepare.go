@@ -88,7 +88,7 @@ func coerce(object map[string]any, s *structuralschema.Structural) error {
 		case first == nil || err.Field < first.Field:
 			first = err
 		}
-		if !remove(object, yamldoc.Steps(object, err.Field)) {
+		if steps, _ := yamldoc.Steps(object, err.Field); !remove(object, steps) {
 			return first
 		}
 	}

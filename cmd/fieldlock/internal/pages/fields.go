@@ -28,7 +28,7 @@ func newCatalogue() catalogue {
 // fields returns the page "Which fields are immutable?" for one Kubernetes minor; the newest one is the page to begin
 // with, fields.md.
 func (c catalogue) fields(minor string) string {
-	all := slices.DeleteFunc(c[minor].All(), func(k *builtin.Kind) bool { return !k.Locked() })
+	all := slices.DeleteFunc(c[minor].All(), func(k *builtin.Kind) bool { return len(k.Rows()) == 0 })
 	slices.SortStableFunc(all, func(a, b *builtin.Kind) int { return cmp.Compare(a.Kind, b.Kind) })
 	var b strings.Builder
 	fmt.Fprintf(&b, `# Which fields are immutable?

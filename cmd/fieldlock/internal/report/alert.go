@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"go/token"
 	"io"
 	"os"
 	"path/filepath"
@@ -19,17 +20,11 @@ type alert struct {
 	level   string // error, warning or note
 	title   string
 	message string
-	field   string // "Cluster shop/orders: spec.engine"
-	at      place
-	lock    place // where the lock is, when that is another place
+	field   string         // "Cluster shop/orders: spec.engine"
+	at      token.Position // without a file it is unknown, without a line the whole file
+	lock    token.Position // where the lock is, when that is another place
 	// accepted is the reason why the alert does not count; "" for most.
 	accepted string
-}
-
-// place is a position in a file. Without a file it is unknown; without a line it is the whole file.
-type place struct {
-	file         string
-	line, column int
 }
 
 // IDs of alerts that are not violations or findings.
@@ -52,7 +47,7 @@ func checkAlerts(r *compare.Report) []alert {
 		}
 		a := alert{
 			rule: v.Lock, level: "error", title: "locked field: " + path, message: message,
-			field: object + ": " + path, at: place{v.File, v.Line, v.Column}, lock: place{v.LockFile, v.LockLine, 0},
+			field: object + ": " + path, at: placeOf(&v.Subject), lock: token.Position{Filename: v.LockFile, Line: v.LockLine},
 		}
 		switch {
 		case v.AcceptedNew:
@@ -69,7 +64,9 @@ func checkAlerts(r *compare.Report) []alert {
 		if m.Path != "" {
 			field += ": " + m.Path
 		}
-		alerts = append(alerts, alert{rule: rule, level: level, title: title, message: field + ": " + m.Message, field: field, at: place{m.File, m.Line, m.Column}})
+		alerts = append(alerts, alert{
+			rule: rule, level: level, title: title, message: field + ": " + m.Message, field: field, at: placeOf(&m.Subject),
+		})
 	}
 	for i := range r.Unknown {
 		remark(alertUnknown, "warning", "unknown verdict", &r.Unknown[i])
@@ -78,7 +75,9 @@ func checkAlerts(r *compare.Report) []alert {
 		remark(alertNote, "note", "note", &r.Notes[i])
 	}
 	for _, e := range r.Errors {
-		alerts = append(alerts, alert{rule: alertUnreadable, level: "error", title: "unreadable input", message: e.Text, at: place{e.File, e.Line, 0}})
+		alerts = append(alerts, alert{
+			rule: alertUnreadable, level: "error", title: "unreadable input", message: e.Text, at: token.Position{Filename: e.File, Line: e.Line},
+		})
 	}
 	return alerts
 }
@@ -94,9 +93,16 @@ func lintAlerts(r *audit.Report) []alert {
 		if f.Path != "" {
 			subject += ": " + f.Path
 		}
-		alerts[i] = alert{rule: f.Rule, level: f.Severity, title: f.Rule, message: subject + ": " + f.Message, field: subject, at: place{f.File, f.Line, f.Column}}
+		alerts[i] = alert{
+			rule: f.Rule, level: string(f.Severity), title: f.Rule, message: subject + ": " + f.Message, field: subject, at: f.Position,
+		}
 	}
 	return alerts
+}
+
+// placeOf returns where a field is.
+func placeOf(s *compare.Subject) token.Position {
+	return token.Position{Filename: s.File, Line: s.Line, Column: s.Column}
 }
 
 // relative returns file as seen from the working directory, when it is below it.
@@ -129,13 +135,13 @@ func writeGitHub(w io.Writer, alerts []alert) error {
 		property := func(name, value string) {
 			properties = append(properties, name+"="+githubProperty.Replace(Printable(value)))
 		}
-		if manifest.IsFile(a.at.file) {
-			property("file", relative(a.at.file))
-			if a.at.line > 0 {
-				property("line", fmt.Sprint(a.at.line))
+		if manifest.IsFile(a.at.Filename) {
+			property("file", relative(a.at.Filename))
+			if a.at.Line > 0 {
+				property("line", fmt.Sprint(a.at.Line))
 			}
-			if a.at.column > 0 {
-				property("col", fmt.Sprint(a.at.column))
+			if a.at.Column > 0 {
+				property("col", fmt.Sprint(a.at.Column))
 			}
 		}
 		property("title", a.title)

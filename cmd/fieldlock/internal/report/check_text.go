@@ -49,7 +49,8 @@ func writeObject(w io.Writer, violations []compare.Violation, r *compare.Report,
 	if first.Moved {
 		moved = fmt.Sprintf("; in OLD %s:%d", Printable(first.OldFile), first.OldLine)
 	}
-	fmt.Fprintf(w, "%s %s %s\n", mark, p.Bold(Printable(strings.TrimSpace(first.Kind+" "+first.Object))), p.Dim(fmt.Sprintf("(%s:%d%s)", Printable(first.File), first.ObjectLine, moved)))
+	fmt.Fprintf(w, "%s %s %s\n", mark, p.Bold(Printable(strings.TrimSpace(first.Kind+" "+first.Object))),
+		p.Dim(fmt.Sprintf("(%s:%d%s)", Printable(first.File), first.ObjectLine, moved)))
 	for i := range violations {
 		writeViolation(w, &violations[i], p)
 	}

@@ -100,8 +100,8 @@ func markdownText(text string) string {
 
 const zeroWidthSpace = "&#8203;"
 
-// namesPicture reports whether the text after a colon ends the name of a picture with another colon. In "a.yaml:3:" there
-// is none.
+// namesPicture reports whether the text after a colon is the name of a picture and ends with another colon, as in ":tada:".
+// "a.yaml:3:" has no such name.
 func namesPicture(text string) bool {
 	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 	name, _, found := strings.Cut(text, ":")

@@ -16,6 +16,7 @@ import (
 	extensionast "github.com/yuin/goldmark/extension/ast"
 	"github.com/yuin/goldmark/text"
 
+	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/internal/audit"
 	"github.com/fieldlock/fieldlock/internal/compare"
 )
@@ -187,7 +188,7 @@ func TestHostileReports(t *testing.T) {
 		s.fill(t, reflect.ValueOf(&l).Elem())
 		s.fill(t, reflect.ValueOf(&findings).Elem())
 		for i := range findings.Findings {
-			findings.Findings[i].Severity = []string{"error", "warning", "note"}[s.IntN(3)] // not from outside
+			findings.Findings[i].Severity = []immutability.Severity{"error", "warning", "note"}[s.IntN(3)] // not from outside
 		}
 		print := func(write func(b *strings.Builder) error) string {
 			var b strings.Builder

@@ -4,12 +4,15 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"go/token"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/fieldlock/fieldlock/immutability"
+	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/internal/audit"
 	"github.com/fieldlock/fieldlock/internal/compare"
 	"github.com/fieldlock/fieldlock/internal/convert"
@@ -122,12 +125,15 @@ func TestSummary(t *testing.T) {
 
 // lintReport has a finding of every sort that formats print differently.
 func lintReport() *audit.Report {
-	finding := func(crd, version, path, severity, rule string, line int) audit.Finding {
-		return audit.Finding{File: crd + ".yaml", Line: line, Column: 5, CRD: crd, Version: version, Path: path, SchemaPath: "/properties/spec", Severity: severity, Rule: rule, Message: "what it is about " + path}
+	finding := func(name, version, path string, severity immutability.Severity, rule string, line int) audit.Finding {
+		return audit.Finding{Finding: crd.Finding{
+			CRD: name, Version: version, Position: token.Position{Filename: name + ".yaml", Line: line, Column: 5},
+			Finding: immutability.Finding{Path: path, SchemaPath: "/properties/spec", Severity: severity, Rule: rule, Message: "what it is about " + path},
+		}}
 	}
 	shown := finding("widgets", "v1", "spec.a", "warning", "unset-then-set", 9)
-	shown.Fix = "# spec\nx-kubernetes-immutable: true\n"
-	shown.Witness = &audit.Witness{
+	shown.Fix = &immutability.Fix{Text: "# spec\nx-kubernetes-immutable: true\n"}
+	shown.Witness = &witness.Witness{
 		Objects: []map[string]any{{"spec": map[string]any{"a": "p"}}, {"spec": map[string]any{}}, {"spec": map[string]any{"a": "q"}}},
 		Refused: []witness.Refusal{{Path: "spec.a", Message: "field is\nimmutable"}, {Message: "failed rule", Rule: "self == oldSelf"}},
 	}
@@ -153,16 +159,19 @@ func TestLintFormats(t *testing.T) {
 			compareGolden(t, name+"."+f.Name, b.String())
 		}
 	}
+	finding := func(severity immutability.Severity, accepted bool) audit.Finding {
+		return audit.Finding{Finding: crd.Finding{Finding: immutability.Finding{Severity: severity}}, Accepted: accepted}
+	}
 	for _, c := range []struct {
 		name string
 		r    audit.Report
 		want bool
 	}{
-		{"an error", audit.Report{Findings: []audit.Finding{{Severity: "error"}}}, true},
-		{"an accepted error", audit.Report{Findings: []audit.Finding{{Severity: "error", Accepted: true}}}, false},
-		{"a warning", audit.Report{Findings: []audit.Finding{{Severity: "warning"}}}, false},
-		{"a warning, strictly", audit.Report{Strict: true, Findings: []audit.Finding{{Severity: "note"}, {Severity: "warning"}}}, true},
-		{"a note, strictly", audit.Report{Strict: true, Findings: []audit.Finding{{Severity: "note"}}}, false},
+		{"an error", audit.Report{Findings: []audit.Finding{finding("error", false)}}, true},
+		{"an accepted error", audit.Report{Findings: []audit.Finding{finding("error", true)}}, false},
+		{"a warning", audit.Report{Findings: []audit.Finding{finding("warning", false)}}, false},
+		{"a warning, strictly", audit.Report{Strict: true, Findings: []audit.Finding{finding("note", false), finding("warning", false)}}, true},
+		{"a note, strictly", audit.Report{Strict: true, Findings: []audit.Finding{finding("note", false)}}, false},
 	} {
 		if c.r.Refused() != c.want {
 			t.Errorf("%s is refused: %v", c.name, !c.want)

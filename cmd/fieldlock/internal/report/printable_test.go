@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"go/token"
 	"io"
 	"os"
 	"path/filepath"
@@ -145,15 +146,15 @@ func TestPlaces(t *testing.T) {
 		if got := relative(c.file); got != c.relative {
 			t.Errorf("%s is %s, want %s", c.file, got, c.relative)
 		}
-		p := place{c.file, 3, 4}.physical()
+		p := physical(token.Position{Filename: c.file, Line: 3, Column: 4})
 		if p.Artifact.URI != c.uri || p.Region.StartLine != 3 || p.Region.StartColumn != 4 {
 			t.Errorf("%s is the artifact %+v", c.file, p)
 		}
 	}
-	if p := (place{"a.yaml", 0, 0}).physical(); p.Region != nil {
+	if p := physical(token.Position{Filename: "a.yaml"}); p.Region != nil {
 		t.Error("a place without a line is the whole file")
 	}
-	if (place{"stdin", 1, 1}).physical() != nil || (place{}).physical() != nil {
+	if physical(token.Position{Filename: "stdin", Line: 1, Column: 1}) != nil || physical(token.Position{}) != nil {
 		t.Error("standard input is an artifact")
 	}
 }

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"go/token"
 	"io"
 	"net/url"
 	"path/filepath"
@@ -102,12 +103,12 @@ func writeSARIF(w io.Writer, alerts []alert) error {
 	for i, a := range alerts {
 		r := sarifResult{
 			RuleID: a.rule, RuleIndex: slices.Index(ids, a.rule), Level: a.level, Message: sarifMessage{sarifText(a.message)},
-			Locations: []sarifLocation{{Physical: a.at.physical()}},
+			Locations: []sarifLocation{{Physical: physical(a.at)}},
 		}
 		if a.field != "" {
 			r.Locations[0].Logical = []sarifLogical{{a.field}}
 		}
-		if lock := a.lock.physical(); lock != nil {
+		if lock := physical(a.lock); lock != nil {
 			r.RelatedLocations = []sarifLocation{{ID: 1, Physical: lock, Message: &sarifMessage{"the lock"}}}
 		}
 		if a.accepted != "" {
@@ -129,19 +130,19 @@ func describeRule(id string) sarifRule {
 	return sarifRule{id, sarifMessage{meanings[immutability.Lock(id)]}, nil}
 }
 
-// physical returns the place as SARIF has it; nil for standard input, which is not an artifact.
-func (p place) physical() *sarifPhysical {
-	if !manifest.IsFile(p.file) {
+// physical returns a place as SARIF has it; nil for standard input, which is not an artifact.
+func physical(p token.Position) *sarifPhysical {
+	if !manifest.IsFile(p.Filename) {
 		return nil
 	}
-	file := relative(p.file)
+	file := relative(p.Filename)
 	uri := url.URL{Path: file}
-	if filepath.IsAbs(p.file) && file == filepath.ToSlash(p.file) {
+	if filepath.IsAbs(p.Filename) && file == filepath.ToSlash(p.Filename) {
 		uri.Scheme = "file"
 	}
-	physical := &sarifPhysical{Artifact: sarifArtifact{uri.String()}}
-	if p.line > 0 {
-		physical.Region = &sarifRegion{p.line, p.column}
+	place := &sarifPhysical{Artifact: sarifArtifact{uri.String()}}
+	if p.Line > 0 {
+		place.Region = &sarifRegion{p.Line, p.Column}
 	}
-	return physical
+	return place
 }

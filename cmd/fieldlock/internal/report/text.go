@@ -9,8 +9,10 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/internal/audit"
 	"github.com/fieldlock/fieldlock/internal/convert"
+	"github.com/fieldlock/fieldlock/internal/witness"
 )
 
 // textFormat is for people. The text of check is a chapter of its own, check_text.go.
@@ -26,13 +28,13 @@ func lintText(w io.Writer, r *audit.Report) error {
 		if slices.ContainsFunc(r.Findings[:i], func(g audit.Finding) bool { return f.Same(&g) }) {
 			continue
 		}
-		if s := (subject{f.File, f.CRD}); s != last {
-			fmt.Fprintf(w, "%s %s\n", p.Bold(Printable(f.CRD)), p.Dim("("+Printable(f.File)+")"))
+		if s := (subject{f.Position.Filename, f.CRD}); s != last {
+			fmt.Fprintf(w, "%s %s\n", p.Bold(Printable(f.CRD)), p.Dim("("+Printable(f.Position.Filename)+")"))
 			last = s
 		}
-		severity := p.Yellow(f.Severity)
-		if f.IsError() {
-			severity = p.Red(f.Severity)
+		severity := p.Yellow(string(f.Severity))
+		if f.Severity == immutability.SeverityError {
+			severity = p.Red(string(f.Severity))
 		}
 		fmt.Fprintf(w, "  %s  %s  %s\n      %s\n", p.Bold(Printable(cmp.Or(f.Path, "the whole object"))), severity+" "+f.Rule,
 			p.Dim(Printable(linesOf(f, r.Findings[i:]))), Printable(f.Message))
@@ -53,10 +55,10 @@ func lintText(w io.Writer, r *audit.Report) error {
 	}
 	errs, notes := 0, 0
 	for i := range r.Findings {
-		switch f := &r.Findings[i]; {
-		case f.IsError():
+		switch r.Findings[i].Severity {
+		case immutability.SeverityError:
 			errs++
-		case f.IsNote():
+		case immutability.SeverityNote:
 			notes++
 		}
 	}
@@ -79,9 +81,9 @@ func linesOf(f *audit.Finding, findings []audit.Finding) string {
 		switch g := &findings[i]; {
 		case !f.Same(g):
 		case g.Version == "":
-			lines = append(lines, fmt.Sprintf("line %d", g.Line))
+			lines = append(lines, fmt.Sprintf("line %d", g.Position.Line))
 		default:
-			lines = append(lines, fmt.Sprintf("line %d (%s)", g.Line, g.Version))
+			lines = append(lines, fmt.Sprintf("line %d (%s)", g.Position.Line, g.Version))
 		}
 	}
 	return strings.Join(lines, ", ")
@@ -160,7 +162,7 @@ func writeDetails(w io.Writer, f *audit.Finding, p Palette) error {
 	var b strings.Builder
 	shown := f.Witness
 	if shown == nil {
-		shown = &audit.Witness{}
+		shown = &witness.Witness{}
 	}
 	last := len(shown.Objects) - 1
 	for i, obj := range shown.Objects {
@@ -181,8 +183,8 @@ func writeDetails(w io.Writer, f *audit.Finding, p Palette) error {
 	for _, r := range shown.Refused {
 		fmt.Fprintf(&b, "# directly from the first to the last is refused: %s\n", strings.ReplaceAll(r.String(), "\n", " "))
 	}
-	if f.Fix != "" {
-		b.WriteString("# fix:\n" + f.Fix)
+	if f.Fix != nil {
+		b.WriteString("# fix:\n" + f.Fix.Text)
 	}
 	for line := range strings.Lines(b.String()) {
 		fmt.Fprintln(w, "        "+p.Dim(Printable(strings.TrimSuffix(line, "\n"))))

@@ -1,8 +1,4 @@
-// Package lint finds the mistakes in the locks of one schema, and the ways around them.
-//
-// Each kind of finding is one small function: those of mistakes are listed in mistakes, those of ways around locks are
-// methods of holes. Its ID and texts come from the catalogue in package rule.
-package lint
+package immutability
 
 import (
 	"cmp"
@@ -14,44 +10,32 @@ import (
 	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
-// Entry is one finding.
-type Entry struct {
-	Path, SchemaPath string // the field for people, and its JSON pointer in the schema
-	Severity         rule.Severity
-	Rule             string
-	Message          string
-	Fields           []string // the locked fields behind a hole, as paths for people, sorted
-	Fix              string   // YAML that closes a hole when it is added at SchemaPath, "" if none is known
-}
+// Each kind of finding is one small function. The variable mistakes lists the functions for mistakes; the functions for ways
+// around locks are methods of holes. The catalogue, package rule, has the IDs.
 
-// maxSteps bounds the paths of all entries together. A schema 10,000 levels deep can have a finding at each level, and
-// the square of that is more than anyone reads.
-const maxSteps = 1_000_000
+// maxFindingSteps bounds the paths of all findings together. A schema 10,000 levels deep can have a finding at each level,
+// and the square of that is more than anyone reads.
+const maxFindingSteps = 1_000_000
 
-// list collects entries.
+// list collects findings.
 type list struct {
-	entries []Entry
-	seen    map[[3]string]bool // rule, schema path, message
-	steps   int
+	findings []Finding
+	seen     map[[3]string]bool // rule, schema path, message
+	steps    int
 }
 
-// full reports whether no more entries are taken.
-func (l *list) full() bool { return l.steps > maxSteps }
+// full reports whether no more findings are taken.
+func (l *list) full() bool { return l.steps > maxFindingSteps }
 
-// add adds an entry without fields and fix.
-func (l *list) add(at, schemaPath *schema.Path, severity rule.Severity, id, format string, args ...any) {
-	l.addEntry(at, schemaPath, Entry{Severity: severity, Rule: id, Message: fmt.Sprintf(format, args...)})
-}
-
-// addEntry adds e with the paths at and schemaPath.
-func (l *list) addEntry(at, schemaPath *schema.Path, e Entry) {
+// add adds f, unless it is there already, with the paths at and schemaPath.
+func (l *list) add(at, schemaPath *schema.Path, f Finding) {
 	if l.full() {
 		return
 	}
 	l.steps += at.Depth() + schemaPath.Depth() + 1
-	e.Path, e.SchemaPath = at.String(), schemaPath.Pointer()
+	f.Path, f.SchemaPath = at.String(), schemaPath.Pointer()
 	// A definition that several $refs lead to is reported for the first one.
-	key := [3]string{e.Rule, e.SchemaPath, e.Message}
+	key := [3]string{f.Rule, f.SchemaPath, f.Message}
 	if l.seen[key] {
 		return
 	}
@@ -59,20 +43,25 @@ func (l *list) addEntry(at, schemaPath *schema.Path, e Entry) {
 		l.seen = map[[3]string]bool{}
 	}
 	l.seen[key] = true
-	l.entries = append(l.entries, e)
+	l.findings = append(l.findings, f)
 }
 
-// done returns the entries. The last one says so if there may be more.
-func (l *list) done() []Entry {
-	if l.full() && len(l.entries) > 0 {
-		l.entries[len(l.entries)-1].Message += " (further findings are left out)"
+// mistake adds an error.
+func (l *list) mistake(at, schemaPath *schema.Path, id, format string, args ...any) {
+	l.add(at, schemaPath, Finding{Severity: SeverityError, Rule: id, Message: fmt.Sprintf(format, args...)})
+}
+
+// done returns the findings. The last one says so if there may be more.
+func (l *list) done() []Finding {
+	if l.full() && len(l.findings) > 0 {
+		l.findings[len(l.findings)-1].Message += " (further findings are left out)"
 	}
-	return l.entries
+	return l.findings
 }
 
-// Sort sorts entries: errors first, then by path and rule.
-func Sort(entries []Entry) {
-	slices.SortStableFunc(entries, func(a, b Entry) int {
+// sorted sorts findings and returns them: errors first, then by path and rule.
+func sorted(findings []Finding) []Finding {
+	slices.SortStableFunc(findings, func(a, b Finding) int {
 		return cmp.Or(
 			strings.Compare(string(a.Severity), string(b.Severity)),
 			strings.Compare(a.Path, b.Path),
@@ -80,25 +69,11 @@ func Sort(entries []Entry) {
 			strings.Compare(a.Message, b.Message),
 		)
 	})
+	return findings
 }
 
-// shownFields is how many fields a message names.
-const shownFields = 5
-
-// Enumerate lists fields for a message: the first five, and how many more there are.
-func Enumerate(fields []string) string {
-	more := len(fields) - shownFields
-	switch {
-	case more <= 0:
-		return strings.Join(fields, ", ")
-	case more == 1:
-		return strings.Join(fields[:shownFields], ", ") + ", and 1 more field"
-	}
-	return fmt.Sprintf("%s, and %d more fields", strings.Join(fields[:shownFields], ", "), more)
-}
-
-// Mistakes returns what makes the schema unusable.
-func Mistakes(t *schema.Tree) []Entry {
+// mistakesIn returns what makes the schema unusable.
+func mistakesIn(t *schema.Tree) []Finding {
 	var found list
 	bodies := map[*schema.Body]bool{}
 	t.Walk(func(v schema.Visit) {
@@ -107,7 +82,7 @@ func Mistakes(t *schema.Tree) []Entry {
 		}
 		for _, find := range mistakes {
 			find(v, func(schemaPath *schema.Path, id, format string, args ...any) {
-				found.add(v.At, schemaPath, rule.Error, id, format, args...)
+				found.mistake(v.At, schemaPath, id, format, args...)
 			})
 		}
 		if !bodies[v.Body] {
@@ -128,7 +103,7 @@ var mistakes = [...]mistake{
 // body reports the mistakes in what several locations may share.
 func (l *list) body(v schema.Visit) {
 	for _, p := range v.Body.Problems {
-		l.add(v.At, v.Body.Path, rule.Error, p.Rule, "%s", p.Message)
+		l.mistake(v.At, v.Body.Path, p.Rule, "%s", p.Message)
 	}
 	for _, u := range v.Unchecked {
 		l.unchecked(v, &u)
@@ -143,13 +118,13 @@ func (l *list) unchecked(v schema.Visit, u *schema.Unchecked) {
 	id := rule.LockInUncheckedKeyword
 	switch {
 	case !u.Lock:
-		l.add(v.At, v.Body.Path, rule.Error, rule.NormalizePosition,
+		l.mistake(v.At, v.Body.Path, rule.NormalizePosition,
 			"%s is below %s (at %s), where it has no effect: put it on the property itself", schema.KeyNormalize, u.Keyword, u.Path.Pointer())
 		return
 	case u.Combines():
 		id = rule.LockInCombinator
 	}
-	l.add(v.At, v.Body.Path, rule.Error, id,
+	l.mistake(v.At, v.Body.Path, id,
 		"a lock is below %s (at %s), where no update is checked: put it on the property itself", u.Keyword, u.Path.Pointer())
 }
 
@@ -240,9 +215,9 @@ func normalizePosition(v schema.Visit, report func(*schema.Path, string, string,
 	}
 }
 
-// UnknownKeys returns the extension keys that look like one of Kubernetes or fieldlock and are neither. They do nothing:
+// unknownKeys returns the extension keys that look like one of Kubernetes or fieldlock and are neither. They do nothing:
 // a misspelled lock locks nothing. Those that must be mistakes are errors, the others warnings.
-func UnknownKeys(t *schema.Tree) []Entry {
+func unknownKeys(t *schema.Tree) []Finding {
 	var found list
 	bodies := map[*schema.Body]bool{}
 	t.Walk(func(v schema.Visit) {
@@ -260,12 +235,13 @@ func UnknownKeys(t *schema.Tree) []Entry {
 }
 
 func (l *list) unknown(at, schemaPath *schema.Path, u *schema.UnknownKey) {
-	severity, right := rule.Warning, "the locks are "+strings.Join(schema.LockKeys(), ", ")
+	severity, right := SeverityWarning, "the locks are "+strings.Join(schema.LockKeys(), ", ")
 	if u.Mistake {
-		severity = rule.Error
+		severity = SeverityError
 	}
 	if u.Meant != "" {
 		right = fmt.Sprintf("did you mean %s?", u.Meant)
 	}
-	l.add(at, schemaPath, severity, rule.UnknownKey, "Kubernetes and fieldlock do not know %s, so it does nothing: %s", u.Key, right)
+	l.add(at, schemaPath, Finding{Severity: severity, Rule: rule.UnknownKey, Message: fmt.Sprintf(
+		"Kubernetes and fieldlock do not know %s, so it does nothing: %s", u.Key, right)})
 }

@@ -1,6 +1,7 @@
-package lint
+package immutability
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,9 +10,9 @@ import (
 	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
-// Warnings returns the ways around the locks of t, one entry for each with the fields behind it, the locks without
-// effect, and map keys that may be missing. Cost: linear in the schema and in the entries.
-func Warnings(t *schema.Tree) []Entry {
+// warnings returns the ways around the locks of t, one finding for each with the fields behind it, the locks without
+// effect, and map keys that may be missing. Cost: linear in the schema and in the findings.
+func warnings(t *schema.Tree) []Finding {
 	h := holes{locked: t.Holding(func(l *schema.Location) bool { return l.Marks.Locked() })}
 	t.Root.Descend(nil, h.optionalMapKey)
 	t.Root.Descend(nil, h.find)
@@ -25,12 +26,16 @@ type holes struct {
 
 // warn adds a warning about something that is not a hole.
 func (h *holes) warn(l *schema.Location, at *schema.Path, id, format string, args ...any) {
-	h.add(at, l.Path, rule.Warning, id, format, args...)
+	h.add(at, l.Path, Finding{Severity: SeverityWarning, Rule: id, Message: fmt.Sprintf(format, args...)})
 }
 
 // hole adds a way to change fields, and the YAML that closes it at l, "" if none is known.
 func (h *holes) hole(l *schema.Location, at *schema.Path, id string, fields []string, fix, format string, args ...any) {
-	h.addEntry(at, l.Path, Entry{Severity: rule.Warning, Rule: id, Message: fmt.Sprintf(format, args...), Fields: fields, Fix: fix})
+	f := Finding{Severity: SeverityWarning, Rule: id, Message: fmt.Sprintf(format, args...), Fields: fields}
+	if fix != "" {
+		f.Fix = &Fix{Text: "# " + cmp.Or(at.String(), "the root") + "\n" + fix, SchemaPath: l.Path.Pointer()}
+	}
+	h.add(at, l.Path, f)
 }
 
 // find looks for the ways around the locks of l and below it.
@@ -100,7 +105,7 @@ func (h *holes) optionalParent(l *schema.Location, at *schema.Path) {
 			remedy = "make it required, or " + remedy
 		}
 		h.hole(l, at, rule.OptionalParent, fields, withNoUnset(l),
-			"an update can "+how+" and the next one can bring it back with other values of %s; %s", nameOf(l), Enumerate(fields), remedy)
+			"an update can "+how+" and the next one can bring it back with other values of %s; %s", nameOf(l), rule.Enumerate(fields), remedy)
 	}
 }
 
@@ -158,7 +163,8 @@ func (h *holes) renamableKey(l *schema.Location, at *schema.Path) {
 	}
 	if len(fields) > 0 {
 		h.hole(l, at, rule.RenamableKey, fields, lockedKeys(l),
-			"an update can replace a key and the next one can bring it back with other values of %s; lock the keys with %s: true", Enumerate(fields), schema.KeyImmutableKeys)
+			"an update can replace a key and the next one can bring it back with other values of %s; lock the keys with %s: true",
+			rule.Enumerate(fields), schema.KeyImmutableKeys)
 	}
 }
 
@@ -169,8 +175,9 @@ func (h *holes) atomicItems(l *schema.Location, at *schema.Path) {
 	}
 	if fields := h.from(l.Items, at.Items()); len(fields) > 0 {
 		h.hole(l, at, rule.AtomicItems, fields, "",
-			"the items are locked by index; an update can delete the last ones and the next one can add others with other values of %s; make the list a %s: map with locked keys, or lock the list",
-			Enumerate(fields), schema.KeyListType)
+			"the items are locked by index; an update can delete the last ones and the next one can add others with other values of "+
+				"%s; make the list a %s: map with locked keys, or lock the list",
+			rule.Enumerate(fields), schema.KeyListType)
 	}
 }
 
