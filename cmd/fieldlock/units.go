@@ -2,18 +2,22 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/git"
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/report"
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit"
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/worker"
 	"github.com/fieldlock/fieldlock/immutability/builtin"
 	"github.com/fieldlock/fieldlock/internal/compare"
 	"github.com/fieldlock/fieldlock/internal/manifest"
+	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
 // unitFlags say how units are found and rendered.
@@ -112,11 +116,20 @@ func (c *checkCommand) compareUnits(newSide, oldSide *unit.Side, in *compare.Inp
 	for _, u := range found.Units {
 		in.Units = append(in.Units, compare.Unit(u))
 	}
+	changed := map[string][]string{}
 	for _, n := range found.NotCovered {
 		in.NotCovered = append(in.NotCovered, compare.NotCovered(n))
-		if n.Changed {
-			in.Warnings = append(in.Warnings, fmt.Sprintf("%s %s is not covered, and it changed: %s", n.Kind, n.Unit, n.Reason))
+		if !n.Changed {
+			continue
 		}
+		changed[n.Kind] = append(changed[n.Kind], n.Unit)
+		if c.options.Strict {
+			in.Errs = append(in.Errs, &yamldoc.Error{File: n.File, Line: n.Line, Message: fmt.Sprintf("%s %s changed and is not covered: %s", n.Kind, n.Unit, n.Reason)})
+		}
+	}
+	for _, kind := range slices.Sorted(maps.Keys(changed)) {
+		names := changed[kind]
+		in.Warnings = append(in.Warnings, fmt.Sprintf("%s changed and cannot be rendered from the files here: %s", report.Count(len(names), kind), compare.Enumerate(names)))
 	}
 	return nil
 }

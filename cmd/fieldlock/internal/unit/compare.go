@@ -1,6 +1,7 @@
 package unit
 
 import (
+	"errors"
 	"fmt"
 	"path"
 	"slices"
@@ -238,7 +239,29 @@ func (c *comparison) pairFiles() {
 			gone = append(gone, *f)
 		}
 	}
-	c.out.New, c.out.Old = append(c.out.New, c.parse(c.newSide, news)...), append(c.out.Old, c.parse(c.oldSide, gone)...)
+	c.out.New, c.out.Old = append(c.out.New, c.templates(c.parse(c.newSide, news))...), append(c.out.Old, c.baselines(c.parse(c.oldSide, gone))...)
+}
+
+// templates takes the files that are templates of no chart here, and those of other repositories, out of files: nobody knows what
+// they become.
+func (c *comparison) templates(files []manifest.File) []manifest.File {
+	if c.engine.Plain {
+		return files
+	}
+	return slices.DeleteFunc(files, func(f manifest.File) bool {
+		var template *manifest.TemplateError
+		reason := ""
+		switch {
+		case f.Elsewhere:
+			reason = strings.TrimPrefix(f.Err.Error(), f.Name+": ")
+		case errors.As(f.Err, &template):
+			reason = "it is a template, not YAML"
+		default:
+			return false
+		}
+		c.out.NotCovered = append(c.out.NotCovered, NotCovered{Unit: f.Path, Kind: "file", File: f.Name, Reason: reason, Changed: true})
+		return true
+	})
 }
 
 // addValues adds the documents that are not objects of the files that pairFiles has left out.
@@ -257,6 +280,23 @@ func (c *comparison) addValues() {
 			*side.into = append(*side.into, f)
 		}
 	}
+}
+
+// baselines returns the files of OLD. One that cannot be read is no baseline.
+func (c *comparison) baselines(files []manifest.File) []manifest.File {
+	if c.engine.Plain {
+		return files
+	}
+	for i := range files {
+		f := &files[i]
+		known := func(n NotCovered) bool { return n.Kind == "file" && n.Unit == f.Path }
+		if f.Err != nil && !slices.ContainsFunc(c.out.NotCovered, known) {
+			c.out.NotCovered = append(c.out.NotCovered, NotCovered{Unit: f.Path, Kind: "file", File: f.Name, Changed: true,
+				Reason: "OLD has no baseline: " + strings.TrimPrefix(f.Err.Error(), f.Name+": ")})
+		}
+		f.Err = nil
+	}
+	return files
 }
 
 // addElsewhere lists the definitions of units whose files are not in the tree.
