@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/git"
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/report"
 	"github.com/fieldlock/fieldlock/immutability/builtin"
 	"github.com/fieldlock/fieldlock/internal/compare"
@@ -192,7 +193,8 @@ type checkCommand struct {
 	options   compare.Options
 	outputs   *report.Outputs
 	progress  *progress
-	after     []func() // what closes the trees, whose files are still read for the report
+	repo      *git.Repository // of --git
+	after     []func()        // what closes the trees, whose files are still read for the report
 }
 
 // fileSource is OLD and NEW.
@@ -274,6 +276,7 @@ func (c *checkCommand) readGit(r *manifest.Reader, args []string) (*compare.Inpu
 	if err != nil {
 		return nil, err
 	}
+	c.repo = t.repo
 	in := &compare.Input{KnownOld: c.accept == ""}
 	if in.NewSchemas, in.OldSchemas, in.Errs, err = t.schemas(r, append(c.schemas, c.chartSchema()...)); err != nil {
 		return nil, err

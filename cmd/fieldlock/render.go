@@ -78,6 +78,9 @@ func (c *renderCommand) run(args []string) error {
 	}
 	options := c.unitOptions(kinds, nil)
 	options.Texts, options.Origins = true, true
+	if repo, err := git.Open("."); err == nil {
+		options.InTree = c.inTree(repo)
+	}
 	out := &deployed{Units: []deployedUnit{}, NotCovered: []unit.NotCovered{}, Errors: []string{}}
 	for _, arg := range args {
 		side, done, err := c.side(arg)

@@ -7,6 +7,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -23,11 +24,13 @@ import (
 // unitFlags say how units are found and rendered.
 type unitFlags struct {
 	plain  bool
+	urls   []string
 	limits worker.Limits
 	memory int // in MB
 }
 
 func (o *unitFlags) flags(cmd *cobra.Command) {
+	cmd.Flags().StringArrayVar(&o.urls, "repo-url", nil, "a `URL` of the repository besides those of its remotes: Flux and Argo CD deploy such sources from its files; may be repeated")
 	cmd.Flags().DurationVar(&o.limits.Unit, "unit-timeout", 0, "how long rendering one unit may take (default 1m0s)")
 	cmd.Flags().DurationVar(&o.limits.All, "units-timeout", 0, "how long rendering all units may take (default 5m0s)")
 	cmd.Flags().IntVar(&o.memory, "unit-memory", 0, "how much memory rendering one unit may take, in `MB` (default 1024)")
@@ -93,6 +96,45 @@ func directoryFiles(tree *unit.Directory, dir, below string) (*unit.Side, error)
 	return side, nil
 }
 
+// inTree returns a function that reports whether a URL is one of the repository, by its host and path; nil if it has no URL, so that
+// all count. repo may be nil.
+func (o *unitFlags) inTree(repo *git.Repository) func(string) bool {
+	known := map[string]bool{}
+	urls := o.urls
+	if repo != nil {
+		urls = slices.Concat(urls, repo.Remotes())
+	}
+	for _, url := range urls {
+		if place := hostAndPath(url); place != "" {
+			known[place] = true
+		}
+	}
+	if len(known) == 0 {
+		return nil
+	}
+	return func(url string) bool { return known[hostAndPath(url)] }
+}
+
+// hostAndPath returns what identifies a repository in its URL, or in the form user@host:path; "" for a path of the disk.
+func hostAndPath(url string) string {
+	_, rest, isURL := strings.Cut(url, "://")
+	if !isURL {
+		host, path, ok := strings.Cut(url, ":")
+		if !ok || strings.ContainsAny(host, "/\\") || len(host) < 2 {
+			return ""
+		}
+		rest = host + "/" + path
+	} else if strings.HasPrefix(url, "file:") {
+		return ""
+	}
+	host, path, _ := strings.Cut(rest, "/")
+	if _, after, ok := strings.Cut(host, "@"); ok {
+		host = after
+	}
+	host, _, _ = strings.Cut(host, ":")
+	return strings.ToLower(host) + "/" + strings.TrimSuffix(strings.Trim(path, "/"), ".git")
+}
+
 // bothDirectories reports whether OLD and NEW are directories.
 func bothDirectories(oldArg, newArg string) bool { return isDirectory(oldArg) && isDirectory(newArg) }
 
@@ -104,6 +146,7 @@ func isDirectory(path string) bool {
 // compareUnits compares what two sides deploy, and adds it to in.
 func (c *checkCommand) compareUnits(newSide, oldSide *unit.Side, in *compare.Input) error {
 	options := c.unitOptions(c.options.Builtin, c.progress.step)
+	options.InTree = c.inTree(c.repo)
 	options.Values = c.chart != "" || len(in.NewSchemas.Documents)+len(in.OldSchemas.Documents) > 0
 	found, err := unit.Compare(newSide, oldSide, options)
 	if err != nil {

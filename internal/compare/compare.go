@@ -178,6 +178,7 @@ func (c *checker) compareAll(pairs []pair) {
 	manifest.Each(len(pairs), func(i int) {
 		verdicts[i], errs[i] = c.judge(pairs[i])
 		verdicts[i].settle(pairs[i].live)
+		verdicts[i].doubt(pairs[i])
 		if c.Step != nil {
 			c.Step()
 		}

@@ -23,6 +23,8 @@ type Document struct {
 	// Place, unless nil, returns the file and the place in it that decide the value at steps, for an object that a tool has made
 	// of several files.
 	Place func(steps []any) (file string, at Position)
+	// Unknown are the places, as JSON pointers, whose values nobody can tell from the files.
+	Unknown []string
 
 	source source
 	prefix []any // steps from the document's root to Object: nil, or into the items of a List

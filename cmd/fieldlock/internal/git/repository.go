@@ -90,6 +90,21 @@ func (r *Repository) Display(below string) string {
 	return filepath.ToSlash(rel)
 }
 
+// Remotes returns the URLs of the remotes.
+func (r *Repository) Remotes() []string {
+	out, err := r.run(nil, "config", "--null", "--get-regexp", `^remote\..*\.url$`)
+	if err != nil {
+		return nil
+	}
+	var urls []string
+	for _, record := range strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00") {
+		if _, url, ok := strings.Cut(record, "\n"); ok {
+			urls = append(urls, url)
+		}
+	}
+	return urls
+}
+
 // Range is what to compare: a commit with another one, or with the work tree when New is "".
 type Range struct {
 	Old, New string // IDs of commits

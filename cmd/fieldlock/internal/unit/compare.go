@@ -3,10 +3,12 @@ package unit
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
 
+	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
@@ -191,7 +193,9 @@ func (c *comparison) add(p unitPair) {
 		return // nobody deploys it any more
 	}
 	if p.new != nil && newErr == nil {
-		newObjects = c.settle(p.new, newObjects)
+		if p.old != nil {
+			oldObjects = c.settle(p.new, newObjects, oldObjects)
+		}
 		c.out.New = append(c.out.New, c.news.manifest(Rendered{Unit: p.new, Objects: newObjects}))
 	}
 	if p.old != nil {
@@ -204,8 +208,96 @@ func (c *comparison) add(p unitPair) {
 	}
 }
 
-// settle is a placeholder for values that differ between two renderings.
-func (c *comparison) settle(_ *Unit, objects []Object) []Object { return objects }
+// settle gives the objects of OLD the values of NEW that differ between two renderings of NEW, such as random passwords and dates, so
+// that they are not compared.
+func (c *comparison) settle(u *Unit, news, olds []Object) (settled []Object) {
+	if !u.random {
+		return olds
+	}
+	again, err := c.news.renderAnew(u, false)
+	if err != nil || len(again) != len(news) {
+		return olds
+	}
+	settled = slices.Clone(olds)
+	for i, o := range news {
+		var places [][]any
+		differences(o.Object, again[i].Object, nil, &places)
+		if len(places) == 0 {
+			continue
+		}
+		for j, old := range olds {
+			if old.Object["kind"] == o.Object["kind"] && nameOf(old.Object) == nameOf(o.Object) {
+				settled[j].Document = with(settled[j].Document, o.Object, places)
+			}
+		}
+	}
+	return settled
+}
+
+// differences lists the places at which two values differ.
+func differences(a, b any, at []any, places *[][]any) {
+	x, isObject := a.(map[string]any)
+	y, both := b.(map[string]any)
+	if isObject && both {
+		for name, value := range x {
+			if other, ok := y[name]; ok {
+				differences(value, other, append(at[:len(at):len(at)], name), places)
+			} else {
+				*places = append(*places, append(at[:len(at):len(at)], name))
+			}
+		}
+		return
+	}
+	list, isList := a.([]any)
+	others, both := b.([]any)
+	if isList && both && len(list) == len(others) {
+		for i := range list {
+			differences(list[i], others[i], append(at[:len(at):len(at)], i), places)
+		}
+		return
+	}
+	if !jsonvalue.Equal(a, b) {
+		*places = append(*places, at)
+	}
+}
+
+// with returns a copy of a document that has the values of another object at some places.
+func with(d *yamldoc.Document, other map[string]any, places [][]any) *yamldoc.Document {
+	changed := *d
+	for _, at := range places {
+		if len(at) > 0 {
+			changed.Object, _ = replaced(changed.Object, at, yamldoc.At(other, at...)).(map[string]any)
+		}
+	}
+	return &changed
+}
+
+// replaced returns a value with another text or number at the end of steps; the value itself if they do not lead to one.
+func replaced(value any, steps []any, by any) any {
+	if len(steps) == 0 {
+		switch value.(type) {
+		case map[string]any, []any, nil:
+			return value
+		}
+		return by
+	}
+	switch x := value.(type) {
+	case map[string]any:
+		name, ok := steps[0].(string)
+		if member, has := x[name]; ok && has {
+			x = maps.Clone(x)
+			x[name] = replaced(member, steps[1:], by)
+			return x
+		}
+	case []any:
+		if i, ok := steps[0].(int); ok && i < len(x) {
+			x = slices.Clone(x)
+			x[i] = replaced(x[i], steps[1:], by)
+			return x
+		}
+	}
+	return value
+}
 
 // pairFiles reads the files that are objects as they are written and that differ.
 func (c *comparison) pairFiles() {

@@ -191,7 +191,8 @@ type Object struct {
 	// Cause is the file that last changed it on its way, if any.
 	File, Cause string
 	Role        rendered.Role
-	Text        []byte // with Options.Texts, as the tool prints it
+	Unknown     []string // places whose values the tree does not tell, as JSON pointers
+	Text        []byte   // with Options.Texts, as the tool prints it
 }
 
 // render renders a unit of the side.
@@ -234,7 +235,7 @@ func (s *side) renderAnew(u *Unit, origins bool) ([]Object, error) {
 			return nil, fmt.Errorf("it prints what is not an object: %w", err)
 		}
 		for _, d := range documents {
-			object := Object{Document: d, File: o.File, Cause: o.Cause, Role: o.Role}
+			object := Object{Document: d, File: o.File, Cause: o.Cause, Role: o.Role, Unknown: o.Unknown}
 			if s.Texts {
 				object.Text = o.YAML
 			}

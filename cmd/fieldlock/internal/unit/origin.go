@@ -24,6 +24,7 @@ func (s *side) place(u *Unit, o Object) *yamldoc.Document {
 		_, at := origin.place(steps)
 		return at
 	})
+	d.Unknown = o.Unknown
 	d.Place = func(steps []any) (string, yamldoc.Position) {
 		file, at := origin.place(steps)
 		return s.tree.Name(file), at
