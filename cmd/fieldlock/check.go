@@ -13,6 +13,7 @@ import (
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/git"
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/report"
 	"github.com/fieldlock/fieldlock/immutability/builtin"
+	"github.com/fieldlock/fieldlock/immutability/operators"
 	"github.com/fieldlock/fieldlock/internal/compare"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 )
@@ -100,6 +101,7 @@ Exit status: 0 no change is refused, 1 some change is refused, 2 some input cann
 	cmd.Flags().BoolVar(&c.plain, "plain", false, "compare files as they are written, without rendering what kustomize or Helm would")
 	cmd.Flags().StringVar(&c.minor, "kubernetes-version", "", "the `MINOR` of the cluster, such as 1.36; by default the newest known one")
 	cmd.Flags().BoolVar(&c.noBuiltin, "no-builtin", false, "do not check the kinds of Kubernetes itself")
+	cmd.Flags().BoolVar(&c.noOperators, "no-operators", false, "do not check what operators' webhooks are known to refuse")
 	c.outputs = addOutputs(cmd, func(f report.Format) bool { return f.Check != nil })
 	cmd.Flags().StringArrayVar(&c.schemas, "schema", nil, "CRDs, OpenAPI documents or JSON Schemas: a `FILE`, a directory or -; repeat it, or list more before OLD")
 	cmd.Flags().StringVar(&c.chart, "chart", "", "compare values of the Helm chart in `DIR`, by its values.schema.json and with the defaults of its values.yaml")
@@ -123,6 +125,13 @@ func (c *checkCommand) run(args []string) error {
 			return fmt.Errorf("--kubernetes-version: %w", err)
 		}
 		c.options.Builtin = kinds
+	}
+	if !c.noOperators {
+		catalogue, err := operators.Load()
+		if err != nil {
+			return err
+		}
+		c.options.Operators = catalogue
 	}
 	p := newProgress(c.err)
 	defer p.end()
@@ -185,16 +194,17 @@ type source struct {
 type checkCommand struct {
 	streams
 	sources
-	from      []source // the first that is given counts
-	schemas   []string
-	chart     string
-	minor     string // of Kubernetes
-	noBuiltin bool
-	options   compare.Options
-	outputs   *report.Outputs
-	progress  *progress
-	repo      *git.Repository // of --git
-	after     []func()        // what closes the trees, whose files are still read for the report
+	from        []source // the first that is given counts
+	schemas     []string
+	chart       string
+	minor       string // of Kubernetes
+	noBuiltin   bool
+	noOperators bool
+	options     compare.Options
+	outputs     *report.Outputs
+	progress    *progress
+	repo        *git.Repository // of --git
+	after       []func()        // what closes the trees, whose files are still read for the report
 }
 
 // fileSource is OLD and NEW.

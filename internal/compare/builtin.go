@@ -160,8 +160,8 @@ func (v *verdict) excuseUnenforced(l *Live) {
 	}
 }
 
-// isKey reports whether a key in the schema of a CRD locks the field, and not a CEL rule or the server's own code.
-func (v *Violation) isKey() bool { return v.LockFile != "" && v.Rule == "" }
+// isKey reports whether a key in the schema of a CRD locks the field, and not a CEL rule, a policy or the server's own code.
+func (v *Violation) isKey() bool { return v.LockFile != "" && v.Rule == "" && v.Policy == "" }
 
 // addServer adds the refusals of a dry run that v does not explain: no violation is at, above or below their field.
 func (v *verdict) addServer(refusals []ServerRefusal) {

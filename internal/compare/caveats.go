@@ -40,7 +40,7 @@ func (c *checker) caveats(pairs []pair) []string {
 					list = append(list, misspelled(v)...)
 				}
 				seen[v] = true
-				locked = locked || !d.unlocked(v)
+				locked = locked || !d.unlocked(v) || c.guarded(d, p)
 				name = fmt.Sprintf("version %s of %s", v.Name, d.crd.Name)
 			}
 		}

@@ -10,9 +10,11 @@ import (
 
 	"github.com/fieldlock/fieldlock/immutability/builtin"
 	"github.com/fieldlock/fieldlock/immutability/openapi"
+	"github.com/fieldlock/fieldlock/immutability/operators"
 	"github.com/fieldlock/fieldlock/internal/accept"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/manifest"
+	"github.com/fieldlock/fieldlock/internal/policy"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
@@ -47,6 +49,8 @@ type Input struct {
 type Options struct {
 	// Builtin are the kinds that need no schema; nil for none.
 	Builtin *builtin.Kinds
+	// Operators is what is known of operators' webhooks; nil for nothing.
+	Operators *operators.Catalogue
 	// Strict makes an object of an unknown kind an error, and an unknown verdict a refusal.
 	Strict bool
 	// NoDefaults compares objects as they are written: neither pruned nor defaulted, and with null.
@@ -86,7 +90,7 @@ func Check(in Input, o Options) (*Report, error) {
 		kinds:   newKinds(slices.Concat(in.NewSchemas.CRDs, newSet.CRDs), slices.Concat(in.OldSchemas.CRDs, oldSet.CRDs), o),
 		report: &Report{
 			SkippedKinds: []SkippedKind{}, Violations: []Violation{}, Unknown: []Remark{}, Notes: []Remark{}, Replacements: []Replacement{},
-			Warnings: []string{}, Others: others(newSet.Others, oldSet.Others),
+			UncheckedKinds: []UncheckedKind{}, Warnings: []string{}, Others: others(newSet.Others, oldSet.Others),
 		},
 	}
 	c.report.Units, c.report.NotCovered, c.report.Unchanged = append([]Unit{}, in.Units...), append([]NotCovered{}, in.NotCovered...), in.Unchanged
@@ -98,6 +102,7 @@ func Check(in Input, o Options) (*Report, error) {
 	for _, p := range newSet.Patches {
 		c.kinds.identify(p.Object)
 	}
+	c.policies = newPolicies(c.kinds, slices.Concat(in.NewSchemas.Objects, newSet.Objects), slices.Concat(in.OldSchemas.Objects, oldSet.Objects))
 	c.fail(in.Errs...)
 	if newSet.Unrendered != nil { // one error is enough for the templates of both sides
 		oldSet.Errs = slices.DeleteFunc(oldSet.Errs, func(err error) bool { return err == oldSet.Unrendered })
@@ -105,7 +110,7 @@ func Check(in Input, o Options) (*Report, error) {
 	c.fail(oldSet.Errs...)
 	c.fail(newSet.Errs...)
 	c.fail(c.kinds.errs...)
-	c.report.Warnings = append(append(c.report.Warnings, in.Warnings...), c.kinds.warnings...)
+	c.report.Warnings = append(c.report.Warnings, slices.Concat(in.Warnings, c.kinds.warnings, c.policies.Warnings())...)
 	newRepeats, oldRepeats := slices.Concat(in.NewSchemas.Repeated, newSet.Repeated), slices.Concat(in.OldSchemas.Repeated, oldSet.Repeated)
 	c.report.Warnings = append(c.report.Warnings, repeatedKeys(newRepeats, oldRepeats)...)
 	for _, p := range newSet.Patches {
@@ -198,6 +203,7 @@ func (c *checker) compareAll(pairs []pair) {
 		if errs[i] != nil {
 			c.fail(errs[i])
 		}
+		c.countUnchecked(p)
 		c.add(r, p, &verdicts[i])
 	}
 	c.report.Checked = c.report.Created + c.report.Updated + c.report.Deleted
@@ -243,8 +249,9 @@ func (r *Report) finish(strict bool) {
 // checker is one run of Check.
 type checker struct {
 	Options
-	kinds  *kinds
-	report *Report
+	kinds    *kinds
+	policies *policy.Set
+	report   *Report
 }
 
 // fail adds errors to the report.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
@@ -22,23 +23,26 @@ var _ definition = (*crdDefinition)(nil)
 
 // crdDefinition judges custom resources by a CRD.
 type crdDefinition struct {
-	crd        manifest.CRD
-	laws       map[*crd.Version]*laws
-	preparers  map[*crd.Version]*prepare.Preparer
-	inOld      bool // OLD has this CRD
-	onlyOld    bool // NEW has no such CRD, or another one of its name
-	noDefaults bool
+	crd          manifest.CRD
+	laws         map[*crd.Version]*laws
+	preparers    map[*crd.Version]*prepare.Preparer
+	descriptions map[*crd.Version]func() *described
+	inOld        bool // OLD has this CRD
+	onlyOld      bool // NEW has no such CRD, or another one of its name
+	noDefaults   bool
 }
 
 // newCRDDefinition compiles every version of a CRD. Each error names file and line.
 func newCRDDefinition(c manifest.CRD, onlyOld, noDefaults bool) (*crdDefinition, []error) {
 	d := &crdDefinition{
 		crd: c, laws: map[*crd.Version]*laws{}, preparers: map[*crd.Version]*prepare.Preparer{},
-		inOld: onlyOld, onlyOld: onlyOld, noDefaults: noDefaults,
+		descriptions: map[*crd.Version]func() *described{},
+		inOld:        onlyOld, onlyOld: onlyOld, noDefaults: noDefaults,
 	}
 	validators, errs := c.Compile()
 	for v, locks := range validators {
 		d.laws[v], d.preparers[v] = newLaws(v.Schema, locks), prepare.New(v)
+		d.descriptions[v] = sync.OnceValue(func() *described { return describe(v.Schema) })
 	}
 	return d, errs
 }

@@ -63,9 +63,15 @@ func (c *checker) judgeUpdate(p pair) (verdict, error) {
 		}
 		all.notes = append(all.notes, v.notes...)
 	}
+	for _, d := range c.kinds.byKind[groupKind{p.new.Group, p.new.Kind}] {
+		d.describedChanges(&all, p, c.kinds.operators != nil)
+	}
 	if !judged {
 		all.unknown = append(all.unknown, Remark{Path: "apiVersion", Message: fmt.Sprintf(
 			"the old object (%s:%d) is of %s, and no CRD has both versions", p.old.Document.File, p.old.Document.Position().Line, p.old.APIVersion)})
+	}
+	if err := c.judgePolicies(&all, p); err != nil {
+		return all, err
 	}
 	if p.new.Kind != "" {
 		all.identify(p)
@@ -102,9 +108,13 @@ type verdict struct {
 
 // merge adds what another version or definition has found, without what v has already.
 func (v *verdict) merge(violations []Violation) {
-	type identity struct{ path, lock, rule, key string }
+	type identity struct{ path, lock, rule, key, policy, message string }
 	identify := func(b *Violation) identity {
-		return identity{b.Path, b.Lock, b.Rule, fmt.Sprint(b.key.ok, string(raw(b.key)))}
+		id := identity{b.Path, b.Lock, b.Rule, fmt.Sprint(b.key.ok, string(raw(b.key))), b.Policy, ""}
+		if b.Policy != "" {
+			id.message = b.Message // two failures of one policy have no rule
+		}
+		return id
 	}
 	known := make(map[identity]bool, len(v.violations))
 	for i := range v.violations {

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"reflect"
 	"strings"
@@ -20,19 +21,20 @@ import (
 // Report is the result of a check, with the JSON form that check -o json prints. Fields without a JSON name serve the
 // other formats.
 type Report struct {
-	Allowed        bool          `json:"allowed"`
-	Checked        int           `json:"checked"` // objects that some schema covers: updated, created, deleted
-	Skipped        int           `json:"skipped"`
-	SkippedKinds   []SkippedKind `json:"skippedKinds"`
-	Violations     []Violation   `json:"violations"` // by object in the order of NEW, then by path
-	Unknown        []Remark      `json:"unknown"`
-	Notes          []Remark      `json:"notes"`
-	Replacements   []Replacement `json:"replacements"`
-	Units          []Unit        `json:"units"`
-	NotCovered     []NotCovered  `json:"notCovered"`
-	Warnings       []string      `json:"warnings"`
-	MoreViolations int           `json:"moreViolations,omitempty"` // beyond the limit of a report
-	Errors         []Error       `json:"errors,omitempty"`
+	Allowed        bool            `json:"allowed"`
+	Checked        int             `json:"checked"` // objects that some schema covers: updated, created, deleted
+	Skipped        int             `json:"skipped"`
+	SkippedKinds   []SkippedKind   `json:"skippedKinds"`
+	Violations     []Violation     `json:"violations"` // by object in the order of NEW, then by path
+	Unknown        []Remark        `json:"unknown"`
+	Notes          []Remark        `json:"notes"`
+	Replacements   []Replacement   `json:"replacements"`
+	Units          []Unit          `json:"units"`
+	NotCovered     []NotCovered    `json:"notCovered"`
+	UncheckedKinds []UncheckedKind `json:"uncheckedKinds"`
+	Warnings       []string        `json:"warnings"`
+	MoreViolations int             `json:"moreViolations,omitempty"` // beyond the limit of a report
+	Errors         []Error         `json:"errors,omitempty"`
 
 	Updated, Created, Deleted int `json:"-"`
 	// Unchanged is how many units and files were not read, since both sides have them alike.
@@ -75,8 +77,9 @@ type Violation struct {
 	OldLine int    `json:"oldLine,omitempty"`
 
 	Path            string          `json:"path"`
-	Lock            string          `json:"lock"`           // a lock of the contract, "incomparable" or "rule"
-	Rule            string          `json:"rule,omitempty"` // text of the CEL rule
+	Lock            string          `json:"lock"`             // a lock of the contract, "incomparable" or "rule"
+	Rule            string          `json:"rule,omitempty"`   // text of the CEL rule
+	Policy          string          `json:"policy,omitempty"` // that refuses: the names of a ValidatingAdmissionPolicy and its binding, "policy/binding"
 	SchemaPath      string          `json:"schemaPath,omitempty"`
 	Old             json.RawMessage `json:"old,omitempty"`
 	New             json.RawMessage `json:"new,omitempty"`
@@ -87,6 +90,8 @@ type Violation struct {
 	Redacted        bool            `json:"redacted,omitempty"`
 	Accepted        bool            `json:"accepted,omitempty"`
 	AcceptedNew     bool            `json:"acceptedNew,omitempty"` // the change adds the acceptance
+	EnforcedBy      string          `json:"enforcedBy,omitempty"`  // the operator that refuses the update
+	Source          string          `json:"source,omitempty"`      // how that is known: the operator's function
 	Message         string          `json:"message"`
 
 	// Moved is set when OLD has the object in another file of its tree.
@@ -215,8 +220,12 @@ func (r *printer) complete(v *Violation, o *manifest.Object) {
 		v.Subject = subject(o, v.Differences[0].Path)
 	}
 	if v.OnlyOld {
-		v.Message += "; only OLD has this lock: the change drops it and breaks it at once, so keep the lock, or accept the change in " +
-			manifest.AcceptFile
+		what := "lock"
+		if v.Policy != "" {
+			what = "policy"
+		}
+		v.Message += fmt.Sprintf("; only OLD has this %s: the change drops it and breaks it at once, so keep the %s, or accept the change in %s",
+			what, what, manifest.AcceptFile)
 	}
 	if isSecret(o) {
 		if len(v.Differences) > 0 && v.LockFile != "" { // the message of a CRD's lock lists them

@@ -110,7 +110,7 @@ func writeViolation(w io.Writer, v *compare.Violation, p Palette) {
 	for _, line := range changes(v, p) {
 		fmt.Fprintf(w, "      %s\n", line)
 	}
-	if v.OnlyOld {
+	if v.OnlyOld && v.Policy == "" { // the message of a policy says so
 		fmt.Fprintf(w, "      %s\n", p.Yellow("only OLD has this lock: the change drops it and breaks it at once"))
 	}
 	switch {
@@ -120,6 +120,9 @@ func writeViolation(w io.Writer, v *compare.Violation, p Palette) {
 		fmt.Fprintf(w, "      %s\n", p.Yellow("not counted: "+replaced))
 	case v.Accepted:
 		fmt.Fprintf(w, "      %s\n", p.Green(Printable(acceptance(v))))
+	}
+	if v.EnforcedBy != "" {
+		fmt.Fprintf(w, "      %s\n", p.Dim(Printable("refused by "+v.EnforcedBy+": "+v.Source)))
 	}
 	if v.Owners != "" {
 		fmt.Fprintf(w, "      %s\n", p.Dim(Printable(v.Owners)))
@@ -209,6 +212,10 @@ func summary(r *compare.Report, p Palette) string {
 	if missed > 0 {
 		text += "; not covered: " + Count(missed, "changed unit")
 	}
+	unchecked, kinds := uncheckedText(r)
+	if unchecked > 0 {
+		text += "; nothing is known about updates of " + kinds + ", whose operators may refuse more"
+	}
 	if n := len(r.Unknown); n > 0 {
 		text += "; " + Count(n, "unknown verdict")
 	}
@@ -219,10 +226,20 @@ func summary(r *compare.Report, p Palette) string {
 	switch {
 	case violations > 0:
 		return p.Red("✗") + " " + p.Bold(fmt.Sprintf("%s refused, %s", Count(refused, "object"), Count(violations, "violation"))) + ": " + text
-	case r.Updated == 0 && (r.Unchanged == 0 || missed > 0) || len(r.Errors) > 0:
+	case len(r.Errors) > 0, r.Updated == 0 && (r.Unchanged == 0 || missed > 0), r.Updated > 0 && r.Updated <= unchecked:
 		return text
 	}
 	return p.Green("✓") + " no refused change: " + text
+}
+
+// uncheckedText counts the changed objects of kinds of which nothing is known, and names the kinds: "2 Foo, 1 Bar".
+func uncheckedText(r *compare.Report) (objects int, kinds string) {
+	names := make([]string, len(r.UncheckedKinds))
+	for i, k := range r.UncheckedKinds {
+		objects += k.Objects
+		names[i] = fmt.Sprintf("%d %s", k.Objects, Printable(k.Kind))
+	}
+	return objects, compare.Enumerate(names)
 }
 
 // skippedText names what was not checked: "2 Secret, 1 document that is not an object".

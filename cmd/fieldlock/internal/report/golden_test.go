@@ -49,11 +49,13 @@ func checkReport() *compare.Report {
 	values := []compare.Difference{{Path: "spec.values.new", New: raw(`"n"`)}, {Path: "spec.values.old", Old: raw(`"o"`)}, {Path: "spec.values", Old: raw("1"), New: raw("2")}, {Path: "spec.values[0]", Old: raw("1"), New: raw("2")}}
 	return &compare.Report{
 		Checked: 6, Updated: 4, Created: 1, Deleted: 1, Skipped: 5, Others: 2, SkippedKinds: []compare.SkippedKind{{Kind: "Secret", Objects: 2}, {Kind: "Pod", Objects: 1}}, MoreViolations: 3,
+		UncheckedKinds: []compare.UncheckedKind{{APIVersion: "example.com/v1", Kind: "Foo", Objects: 1}},
 		Violations: []compare.Violation{
 			{Subject: subject("Widget", "ns/a", 12), Path: "spec.class", Lock: "immutable", Old: raw(`"p"`), New: raw(`"q"`), Message: "field is immutable", LockFile: "crd.yaml", LockLine: 7, Owners: "last applied by helm", OldFile: "base/x.yaml", OldLine: 5, Moved: true},
 			{Subject: subject("Widget", "ns/a", 13), Path: "spec.labels", Lock: "immutable-keys", Key: raw(`"k"`), Old: raw("{}"), New: raw("{}"), Message: `field is immutable: "k" may not be removed`, LockFile: "crd.yaml"},
 			{Subject: subject("Widget", "ns/a", 14), Path: "spec.nodes[0].zone", Lock: "NoModify", Rule: "self == oldSelf", Says: "the zone stays", Old: raw(long), New: raw(`"<b>|*"`), Message: "field is immutable", LockFile: "crd.yaml", Item: "node-1", Version: "v1", OnlyOld: true},
 			{Subject: subject("Widget", "ns/a", 14), Path: "spec.script", Lock: "immutable", Old: raw(fmt.Sprintf(script, "info")), New: raw(fmt.Sprintf(script, "debug")), Message: "field is immutable", LockFile: "crd.yaml"},
+			{Subject: subject("Widget", "ns/a", 14), Path: "spec.size", Lock: "rule", Rule: "self.spec.size >= oldSelf.spec.size", Old: raw("2"), New: raw("1"), Message: "may not shrink", EnforcedBy: "Widget Operator", Source: "Validate (webhook.go) in example.com/widgets 1.0; its code was asked"},
 			{Subject: subject("Widget", "ns/a", 15), Path: "spec.list", Lock: "incomparable", Reason: "two items have the key a", Key: raw(`"a"`), Message: "field is immutable: two items have the key a", LockFile: "crd.yaml"},
 			{Subject: subject("Widget", "ns/b", 22), Path: "spec.region", Lock: "immutable", Differences: many, MoreDifferences: 5, Old: raw("{}"), New: raw("{}"), Message: "field is immutable: …", LockFile: "crd.yaml", Accepted: true, AcceptedReason: "agreed in #5", OldFile: "deploy/x.yaml", OldLine: 23},
 			{Subject: subject("Widget", "ns/b", 23), Path: "spec.values", Lock: "immutable", Differences: values, Message: "field is immutable: …", LockFile: "crd.yaml", Accepted: true, AcceptedNew: true, AcceptedReason: "trust me"},
@@ -80,7 +82,7 @@ func checkReport() *compare.Report {
 }
 
 func TestCheckFormats(t *testing.T) {
-	empty := &compare.Report{Allowed: true, SkippedKinds: []compare.SkippedKind{}, Violations: []compare.Violation{}, Unknown: []compare.Remark{}, Notes: []compare.Remark{}, Replacements: []compare.Replacement{}, Units: []compare.Unit{}, NotCovered: []compare.NotCovered{}, Warnings: []string{}}
+	empty := &compare.Report{Allowed: true, SkippedKinds: []compare.SkippedKind{}, Violations: []compare.Violation{}, Unknown: []compare.Remark{}, Notes: []compare.Remark{}, Replacements: []compare.Replacement{}, Units: []compare.Unit{}, NotCovered: []compare.NotCovered{}, UncheckedKinds: []compare.UncheckedKind{}, Warnings: []string{}}
 	for _, f := range Formats() {
 		for name, r := range map[string]*compare.Report{"check": checkReport(), "check-empty": empty} {
 			var b strings.Builder

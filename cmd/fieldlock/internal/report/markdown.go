@@ -93,8 +93,11 @@ func whyCell(v *compare.Violation) string {
 	case v.Replaced:
 		text += "<br>not counted: " + replaced
 	}
-	if v.OnlyOld {
+	if v.OnlyOld && v.Policy == "" {
 		text += "<br>only OLD has this lock"
+	}
+	if v.EnforcedBy != "" {
+		text += "<br>" + markdownText("refused by "+v.EnforcedBy+": "+v.Source)
 	}
 	return text
 }

@@ -121,7 +121,7 @@ var jsonFormat = Format{
 	Name:  "json",
 	Check: func(w io.Writer, r *compare.Report) error { return WriteJSON(w, r) },
 	Lint:  func(w io.Writer, r *audit.Report) error { return WriteJSON(w, r) },
-	Locks: func(w io.Writer, r *audit.Locks) error { return WriteJSON(w, r) },
+	Locks: func(w io.Writer, r *audit.Locks) error { return WriteJSON(w, versionedLocks{LocksVersion, r}) },
 }
 
 // WriteJSON prints v as indented JSON. What a terminal or the log of a CI system would act on is escaped in strings, as
@@ -173,4 +173,13 @@ var meanings = map[immutability.Lock]string{
 	alertUnknown:                   "only the cluster can decide whether the change is accepted",
 	alertNote:                      "the change is accepted, but something about it deserves attention",
 	alertUnreadable:                "an input could not be read or compared",
+}
+
+// LocksVersion is the version of the form that locks -o json prints: docs/locks.schema.json. Fields may be added to it; a new
+// version would be one where a field is gone or means something else.
+const LocksVersion = 1
+
+type versionedLocks struct {
+	Version int `json:"version"`
+	*audit.Locks
 }

@@ -419,7 +419,7 @@ func (c *comparison) parse(s *Side, files []manifest.File) []manifest.File {
 
 // needed is what changed objects need of what did not change.
 type needed struct {
-	kinds [][]string // group and kind of the CRDs of changed objects
+	kinds [][]string // words of what judges changed objects: CRDs with group and kind, and policies
 	names [][]string // kind and name of objects that only NEW has among what changed
 }
 
@@ -501,6 +501,9 @@ func (c *comparison) needs() *needed {
 			seen[id] = true
 			n.kinds = append(n.kinds, []string{"CustomResourceDefinition", group, kind})
 		}
+	}
+	if len(c.out.New) > 0 {
+		n.kinds = append(n.kinds, []string{"ValidatingAdmissionPolicy"}) // it may judge any object
 	}
 	each(c.out.Old, addKind)
 	each(c.out.New, func(group, kind, name string) {
