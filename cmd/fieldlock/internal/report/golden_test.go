@@ -65,6 +65,12 @@ func checkReport() *compare.Report {
 		},
 		Unknown: []compare.Remark{{Subject: subject("Widget", "ns/e", 52), Path: "apiVersion", Message: "no CRD has both versions"}, {Subject: subject("Widget", "ns/f", 61), Message: "only the cluster knows"}},
 		Notes:   []compare.Remark{{Subject: subject("Widget", "ns/g", 71), Path: "spec.x", Message: "it has no effect"}},
+		Deletions: []compare.Deletion{
+			{Subject: compare.Subject{Object: "shop/kept", Kind: "Namespace", APIVersion: "v1", File: "old.yaml", Line: 4, ObjectLine: 4}, Cost: compare.CostCascade, Kept: true, Message: "it is kept"},
+			{Subject: compare.Subject{Object: "shop/web", Kind: "Deployment", APIVersion: "apps/v1", File: "old.yaml", Line: 1, ObjectLine: 1}, Cost: compare.CostDowntime, Message: "what it runs ends"},
+			{Subject: compare.Subject{Object: "shop/data\x1b[2J", Kind: "PersistentVolumeClaim", APIVersion: "v1", File: "old.yaml", Line: 3, ObjectLine: 3}, Cost: compare.CostData, Message: "its *data* goes"},
+			{Subject: compare.Subject{Object: "shop/settings", Kind: "ConfigMap", APIVersion: "v1", File: "old.yaml", Line: 2, ObjectLine: 2}, Cost: compare.CostNone, Message: "nothing is lost with it"},
+		},
 		Replacements: []compare.Replacement{
 			{Subject: subject("Widget", "ns/a", 10), Cost: compare.CostData, Message: "deleting the object can lose data", Requested: true, How: []string{"keep the old values", "kubectl delete widget a", "kubectl replace a   # in one step"}},
 			{Subject: subject("Widget", "ns/b", 20), Cost: compare.CostNone, Message: "nothing is lost", How: []string{}},
@@ -76,7 +82,7 @@ func checkReport() *compare.Report {
 }
 
 func TestCheckFormats(t *testing.T) {
-	empty := &compare.Report{Allowed: true, SkippedKinds: []compare.SkippedKind{}, Violations: []compare.Violation{}, Unknown: []compare.Remark{}, Notes: []compare.Remark{}, Replacements: []compare.Replacement{}, UncheckedKinds: []compare.UncheckedKind{}, Warnings: []string{}}
+	empty := &compare.Report{Allowed: true, SkippedKinds: []compare.SkippedKind{}, Violations: []compare.Violation{}, Unknown: []compare.Remark{}, Notes: []compare.Remark{}, Replacements: []compare.Replacement{}, Deletions: []compare.Deletion{}, UncheckedKinds: []compare.UncheckedKind{}, Warnings: []string{}}
 	for _, f := range Formats() {
 		for name, r := range map[string]*compare.Report{"check": checkReport(), "check-empty": empty} {
 			var b strings.Builder
