@@ -16,7 +16,6 @@ import (
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/schema"
 	"github.com/fieldlock/fieldlock/internal/shell"
-	"github.com/fieldlock/fieldlock/internal/tool"
 )
 
 var _ definition = (*crdDefinition)(nil)
@@ -193,7 +192,7 @@ func (d *crdDefinition) replacement(p pair) *Replacement {
 	if message == "" {
 		cost, message = CostUnknown, costMessages[CostUnknown]
 	}
-	return &Replacement{Cost: cost, Message: message, Requested: tool.Requested(p.new.Document.Object), How: []string{
+	return &Replacement{Cost: cost, Message: message, Requested: p.applier.Requested(p.new.Document.Object, p.old.Value()), How: []string{
 		keepOldValues, recreate(d.crd.Plural+"."+d.crd.Group, p.new),
 	}}
 }
@@ -203,7 +202,7 @@ const keepOldValues = "keep the old values of the locked fields"
 
 // recreate returns the command that deletes an object of a kind and creates it as NEW has it.
 func recreate(kind string, o *manifest.Object) string {
-	return fmt.Sprintf("kubectl delete %s %s && kubectl apply -f %s", shell.Quote(kind), kubectlName(o), manifest.Argument(o.Document.File))
+	return applied(fmt.Sprintf("kubectl delete %s %s && kubectl apply -f %s", shell.Quote(kind), kubectlName(o), manifest.Argument(o.Document.File)), o)
 }
 
 // costMessages say what the costs mean.

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -29,11 +30,81 @@ func checkText(w io.Writer, r *compare.Report) error {
 	for _, n := range r.Notes {
 		writeRemark(w, p.Dim("i"), n, p)
 	}
-	if len(r.Unknown)+len(r.Notes) > 0 {
+	gone, more := losses(r)
+	for _, d := range gone {
+		mark, cost := p.Yellow("-"), d.Cost
+		if d.Cost == compare.CostData || d.Cost == compare.CostCascade {
+			cost = p.Red(cost)
+		}
+		if d.Kept {
+			mark, cost = p.Dim("-"), "none, as it is kept"
+		}
+		fmt.Fprintf(w, "%s %s %s\n    deleted (cost: %s): %s\n", mark, Printable(d.Kind+" "+d.Object),
+			p.Dim(fmt.Sprintf("(%s:%d)", Printable(d.File), d.Line)), cost, Printable(d.Message))
+	}
+	if more > 0 {
+		fmt.Fprintf(w, "  and %s\n", Count(more, "more deletion"))
+	}
+	if len(r.Unknown)+len(r.Notes)+len(gone) > 0 {
 		fmt.Fprintln(w)
 	}
 	fmt.Fprintln(w, summary(r, p))
+	for _, line := range notCovered(r) {
+		fmt.Fprintln(w, "  "+Printable(line))
+	}
 	return nil
+}
+
+// notCovered says what changed and could not be read as it is deployed: one line for each kind of unit, with the first of its reasons.
+func notCovered(r *compare.Report) []string {
+	count, first := map[string]int{}, map[string]*compare.NotCovered{}
+	var kinds []string
+	for i := range r.NotCovered {
+		n := &r.NotCovered[i]
+		if !n.Changed {
+			continue
+		}
+		if count[n.Kind]++; count[n.Kind] == 1 {
+			kinds, first[n.Kind] = append(kinds, n.Kind), n
+		}
+	}
+	var lines []string
+	for _, kind := range kinds {
+		n := first[kind]
+		where := n.File
+		if n.Line > 0 {
+			where += fmt.Sprintf(":%d", n.Line)
+		}
+		line := fmt.Sprintf("not covered: %s %s (%s): %s", kind, n.Unit, where, n.Reason)
+		if more := count[kind] - 1; more > 0 {
+			line += fmt.Sprintf("; and %d more", more)
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// losses returns the deletions that cost something, unless they are refused and printed as violations, and how many more there
+// are. What restarts or costs nothing is in the summary's count.
+func losses(r *compare.Report) (list []compare.Deletion, more int) {
+	const shown = 20
+	for i := range r.Deletions {
+		d := &r.Deletions[i]
+		refused := slices.ContainsFunc(r.Violations, func(v compare.Violation) bool { return v.Same(&d.Subject) })
+		if d.Cost != compare.CostNone && d.Cost != compare.CostRestart && !refused {
+			list = append(list, *d)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b compare.Deletion) int {
+		if a.Kept != b.Kept {
+			return cmp.Compare(slices.Index([]bool{false, true}, a.Kept), slices.Index([]bool{false, true}, b.Kept))
+		}
+		return cmp.Compare(slices.Index(compare.Costs(), b.Cost), slices.Index(compare.Costs(), a.Cost))
+	})
+	if len(list) > shown {
+		list, more = list[:shown], len(list)-shown
+	}
+	return list, more
 }
 
 // writeObject prints the violations of one object, and what replacing it takes.
@@ -124,6 +195,9 @@ func writeReplacement(w io.Writer, r *compare.Replacement, p Palette) {
 	if r.Requested {
 		asked = "; " + replaced
 	}
+	if r.RequestedNew {
+		asked += p.Yellow(", and the change itself adds the request")
+	}
 	fmt.Fprintf(w, "\n  to get there (cost: %s): %s%s\n", cost, Printable(r.Message), asked)
 	for _, how := range r.How {
 		switch text, command := WayOut(Printable(how)); {
@@ -166,12 +240,19 @@ func summary(r *compare.Report, p Palette) string {
 			parts = append(parts, Count(part.n, part.noun))
 		}
 	}
+	missed := len(slices.DeleteFunc(slices.Clone(r.NotCovered), func(n compare.NotCovered) bool { return !n.Changed }))
+	if r.Checked+r.Skipped+missed+len(r.Errors) == 0 && r.Unchanged > 0 {
+		return p.Green("✓") + " nothing changed"
+	}
 	text := Count(r.Checked, "object") + " checked"
 	if len(parts) > 0 {
 		text += " (" + strings.Join(parts, ", ") + ")"
 	}
 	if skipped := skippedText(r); skipped != "" {
 		text += "; skipped: " + skipped
+	}
+	if missed > 0 {
+		text += "; not covered: " + Count(missed, "changed unit")
 	}
 	unchecked, kinds := uncheckedText(r)
 	if unchecked > 0 {
@@ -187,7 +268,7 @@ func summary(r *compare.Report, p Palette) string {
 	switch {
 	case violations > 0:
 		return p.Red("✗") + " " + p.Bold(fmt.Sprintf("%s refused, %s", Count(refused, "object"), Count(violations, "violation"))) + ": " + text
-	case r.Updated <= unchecked || len(r.Errors) > 0:
+	case len(r.Errors) > 0, r.Updated == 0 && (r.Unchanged == 0 || missed > 0), r.Updated > 0 && r.Updated <= unchecked:
 		return text
 	}
 	return p.Green("✓") + " no refused change: " + text
