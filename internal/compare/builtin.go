@@ -139,8 +139,8 @@ func (v *verdict) settle(l *Live) {
 	})
 }
 
-// excuseUnenforced makes notes of the locks of a CRD that nothing in the cluster enforces: the API server does not know their
-// keys, and drops them or keeps them in an annotation. CEL rules are its own.
+// excuseUnenforced makes notes of the locks that nothing in the cluster enforces: those of a CRD, whose keys the API server does
+// not know and drops, or keeps in an annotation, and those of an operator's webhook that is not there. CEL rules are its own.
 func (v *verdict) excuseUnenforced(l *Live) {
 	why := "no webhook or policy of the cluster looks at updates of the kind"
 	if l.Accepted {
@@ -149,7 +149,7 @@ func (v *verdict) excuseUnenforced(l *Live) {
 		return
 	}
 	v.violations = slices.DeleteFunc(v.violations, func(b Violation) bool {
-		unenforced := b.isKey() && !slices.ContainsFunc(l.Refusals, b.explains)
+		unenforced := (b.isKey() || b.EnforcedBy != "") && !slices.ContainsFunc(l.Refusals, b.explains)
 		if unenforced {
 			v.notes = append(v.notes, Remark{Path: b.Path, Message: fmt.Sprintf("not enforced there: %s (%s), but %s", b.Message, b.Lock, why)})
 		}

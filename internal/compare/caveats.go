@@ -30,7 +30,8 @@ func (c *checker) caveats(pairs []pair) []string {
 		if p.old == nil || p.new == nil {
 			continue
 		}
-		locked, name := false, ""
+		_, locked := c.kinds.operatorOf(p.new)
+		name := ""
 		for _, d := range c.kinds.byKind[groupKind{p.new.Group, p.new.Kind}] {
 			for _, v := range []*crd.Version{d.version(p.old.APIVersion), d.version(p.new.APIVersion)} {
 				if v == nil {
@@ -40,7 +41,7 @@ func (c *checker) caveats(pairs []pair) []string {
 					list = append(list, misspelled(v)...)
 				}
 				seen[v] = true
-				locked = locked || !d.unlocked(v) || c.guarded(d, p)
+				locked = locked || !d.unlocked(v) || c.guarded(d, p) || c.kinds.operators != nil && d.ofConfigConnector()
 				name = fmt.Sprintf("version %s of %s", v.Name, d.crd.Name)
 			}
 		}

@@ -101,6 +101,9 @@ func TestOperatorWithCRD(t *testing.T) {
 	if err != nil || r.Allowed || strings.Contains(string(data), "secret") {
 		t.Errorf("a password: %s %v", data, err)
 	}
+	if len(r.Warnings) > 0 {
+		t.Errorf("the CRD has no locks, but its operator has: %q", r.Warnings)
+	}
 }
 
 // TestUncheckedKinds: a kind of which nothing is known is counted once, with the objects that change.
