@@ -120,8 +120,9 @@ func (w *walk) build(k *kustomization, o Options) (built resmap.ResMap, origins 
 	return built, origins, built.RemoveTransformerAnnotations()
 }
 
-// readsAnnotations tells whether a patch, a replacement or a plugin may read or test annotations, or the hash of a name
-// depends on them.
+// readsAnnotations tells whether what is built can depend on the annotations that keep origins: a file names them, the hash of
+// a name is made of a whole object, or something copies or compares all annotations of an object. Patches of single
+// annotations cannot tell whether there are others: kustomize has some of its own on every object that it patches.
 func (w *walk) readsAnnotations() bool {
 	for name := range w.files {
 		content, ok := w.disk.generated[name]
@@ -131,18 +132,21 @@ func (w *walk) readsAnnotations() bool {
 				continue // a directory that a link leads to
 			}
 		}
-		if bytes.Contains(content, []byte("needsHashSuffix")) {
+		if bytes.Contains(content, []byte("needsHashSuffix")) || originAnnotation.Match(content) {
 			return true
 		}
-		if !w.objects[name] && bytes.Contains(content, []byte("annotations")) && annotationPath.Match(content) {
+		if !w.objects[name] && allAnnotations.Match(content) {
 			return true
 		}
 	}
 	return false
 }
 
-// annotationPath is a path to annotations in a patch, a replacement or a field specification.
-var annotationPath = regexp.MustCompile(`metadata(/|\.|~1)annotations|annotationSelector`)
+// originAnnotation is a part of the name of an annotation that keeps an origin, also in a JSON patch.
+var originAnnotation = regexp.MustCompile(`config\.kubernetes\.io(/|~1)(origin|transformations)`)
+
+// allAnnotations is a path to the annotations of an object at the end of a line or of a JSON value.
+var allAnnotations = regexp.MustCompile(`(?m)metadata[./]annotations["']?[ \t\r]*($|[,}\]#])`)
 
 // sameObjects tells whether two builds gave objects of the same names in the same order.
 func sameObjects(a, b resmap.ResMap) bool {

@@ -296,6 +296,7 @@ func (k *kustomization) follow(w *walk, file reference) error {
 			return err
 		}
 	}
+	//lint:ignore SA1019 kustomize still reads it
 	for _, p := range k.PatchesStrategicMerge {
 		file.text = string(p)
 		if err := k.inlineOrFile(w, file); err != nil {
@@ -319,6 +320,7 @@ func (k *kustomization) loaded() []string {
 	for _, g := range k.SecretGenerator {
 		all = append(all, sources(g.KvPairSources)...)
 	}
+	//lint:ignore SA1019 kustomize still reads PatchesJson6902
 	for _, p := range slices.Concat(k.Patches, k.PatchesJson6902) {
 		all = append(all, p.Path)
 	}
