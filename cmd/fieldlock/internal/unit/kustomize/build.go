@@ -62,10 +62,8 @@ func Build(ctx context.Context, files fs.FS, dir string, o Options) ([]rendered.
 		}
 		object := rendered.Object{YAML: content}
 		if origins != nil {
-			object.File, object.Cause = origins[i].file, origins[i].cause
-		}
-		if object.Cause != "" && w.unchanged(object, written) {
-			object.Cause = ""
+			object.File = origins[i]
+			object.Cause = w.cause(k.dir, object, written)
 		}
 		objects = append(objects, object)
 	}
@@ -92,7 +90,7 @@ func (w *walk) check(dir string) (k *kustomization, err error) {
 
 // build builds the kustomization, and returns the origins of its objects; nil where they cannot be told. Kustomize keeps
 // origins in annotations of the objects while it builds. Where these could change what is built, it builds twice.
-func (w *walk) build(k *kustomization, o Options) (built resmap.ResMap, origins []origin, err error) {
+func (w *walk) build(k *kustomization, o Options) (built resmap.ResMap, origins []string, err error) {
 	content, err := withOrigins(k.content)
 	if err != nil {
 		return nil, nil, err
@@ -113,11 +111,7 @@ func (w *walk) build(k *kustomization, o Options) (built resmap.ResMap, origins 
 		return nil, nil, err
 	}
 	origins = tracked.origins(built, k.dir)
-	// What kustomize does at the end of every build.
-	if err := built.RemoveOriginAnnotations(); err != nil {
-		return nil, nil, err
-	}
-	return built, origins, built.RemoveTransformerAnnotations()
+	return built, origins, built.RemoveOriginAnnotations() // as kustomize does at the end of a build
 }
 
 // readsAnnotations tells whether what is built can depend on the annotations that keep origins: a file names them, the hash of
@@ -178,7 +172,7 @@ func withOrigins(content []byte) ([]byte, error) {
 				delete(fields, key)
 			}
 		}
-		fields["buildMetadata"], err = json.Marshal([]string{types.OriginAnnotations, types.TransformerAnnotations})
+		fields["buildMetadata"], err = json.Marshal([]string{types.OriginAnnotations})
 		return err
 	})
 }
@@ -199,26 +193,61 @@ func withFields(content []byte, change func(fields map[string]json.RawMessage) e
 	return json.Marshal(fields)
 }
 
-// An origin is the file of an object, and the last kustomization file that had the chance to change it, if that is another
-// one.
-type origin struct{ file, cause string }
-
-// origins returns the origins of all objects.
-func (d *disk) origins(built resmap.ResMap, dir string) []origin {
-	all := make([]origin, built.Size())
+// origins returns the files of all objects, "" where kustomize does not tell.
+func (d *disk) origins(built resmap.ResMap, dir string) []string {
+	all := make([]string, built.Size())
 	for i, r := range built.Resources() {
 		if o, err := r.GetOrigin(); err == nil && o != nil {
-			all[i].file = d.originFile(o, dir)
-		}
-		transformations, err := r.GetTransformations()
-		if err != nil || len(transformations) == 0 {
-			continue
-		}
-		if cause := d.originFile(transformations[len(transformations)-1], dir); cause != all[i].file {
-			all[i].cause = cause
+			all[i] = d.originFile(o, dir)
 		}
 	}
 	return all
+}
+
+// cause returns the last kustomization file that had the chance to change an object, if that is not the file of the object,
+// and the object is not in its file just as it was rendered. Kustomize could tell, but notes each transformer on every object,
+// which takes longer than the build.
+func (w *walk) cause(dir string, o rendered.Object, written map[string][]any) string {
+	_, cause := w.changed(dir, o.File, map[string]bool{})
+	if cause == "" || cause == o.File || w.unchanged(o, written) {
+		return ""
+	}
+	return cause
+}
+
+// changed tells whether the objects of a file are among those of the kustomization in dir, and which kustomization file below
+// it changes them last.
+func (w *walk) changed(dir, file string, seen map[string]bool) (found bool, cause string) {
+	k := w.known[dir]
+	if k == nil || seen[dir] {
+		return false, ""
+	}
+	seen[dir] = true
+	found = k.holds[file]
+	for _, included := range k.includes {
+		among, below := w.changed(included, file, seen)
+		if among {
+			found, cause = true, below
+		}
+	}
+	for _, included := range k.includes {
+		if c := w.known[included]; c != nil && c.Kind == types.ComponentKind && c.transforms() {
+			cause = c.file
+		}
+	}
+	if k.transforms() {
+		cause = k.file
+	}
+	return found, cause
+}
+
+// transforms tells whether a kustomization changes objects that it does not make.
+func (k *kustomization) transforms() bool {
+	rest := k.Kustomization
+	rest.MetaData, rest.OpenAPI, rest.Resources, rest.Components, rest.Crds, rest.Configurations = nil, nil, nil, nil, nil, nil
+	rest.ConfigMapGenerator, rest.SecretGenerator, rest.Generators, rest.GeneratorOptions = nil, nil, nil, nil
+	rest.HelmGlobals, rest.HelmCharts, rest.Validators, rest.SortOptions, rest.BuildMetadata = nil, nil, nil, nil, nil
+	return rest.CheckEmpty() == nil
 }
 
 // maxWritten is the largest file that unchanged reads.

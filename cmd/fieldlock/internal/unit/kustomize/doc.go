@@ -21,7 +21,7 @@
 // Kustomize can keep the origin of each object in annotations of it while it builds. [Build] asks for that and takes the
 // annotations out again, unless the kustomization asks for them, too. Where they could change what is built, it builds twice,
 // with and without. Kustomize does not tell which objects a patch or another transformer changed, so the cause of an object is
-// the last kustomization that had the chance, and none where the object is just as it is written in its file.
+// the last kustomization that changes any, and none where the object is just as it is written in its file.
 //
 // # Charts
 //

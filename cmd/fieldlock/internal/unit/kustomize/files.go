@@ -91,6 +91,8 @@ type walk struct {
 	visiting, namespaces []string
 	// visits are the numbers of kustomizations that kustomize builds for each directory, and for those that are visited.
 	visits map[string]int
+	// known are the kustomizations by directory.
+	known map[string]*kustomization
 	// chartsIn are the namespaces that kustomizations give to charts of the directories that they include, and twice is a
 	// directory that is given two.
 	chartsIn map[string]string
@@ -109,6 +111,7 @@ func newWalk(tree fs.FS, dir string, o Options) *walk {
 		plugins:  map[[2]string]bool{},
 		chartsIn: map[string]string{},
 		visits:   map[string]int{},
+		known:    map[string]*kustomization{},
 	}
 	w.disk.passed = func(name string) { w.files[name] = true }
 	if o.Kustomization != nil {
@@ -181,7 +184,7 @@ func (w *walk) directory(p string, from reference) error {
 	}
 	w.chartsIn[dir] = w.inherited()
 	w.namespaces = append(w.namespaces, k.Namespace)
-	w.visits[dir] = 1
+	w.visits[dir], w.known[dir] = 1, k
 	if err := k.follow(w, file); err != nil {
 		return err
 	}
@@ -231,7 +234,7 @@ func (w *walk) read(dir string) (*kustomization, reference, error) {
 	if err != nil {
 		return nil, file, &rendered.Invalid{File: file.file, Line: lineOfError(err), Err: err}
 	}
-	return &kustomization{Kustomization: k, dir: dir, file: file.file, content: content}, file, nil
+	return &kustomization{Kustomization: k, dir: dir, file: file.file, content: content, holds: map[string]bool{file.file: true}}, file, nil
 }
 
 // content returns the content of a file that is not larger than limit.
@@ -270,6 +273,8 @@ type kustomization struct {
 	types.Kustomization
 	dir, file string
 	content   []byte
+	holds     map[string]bool // the files of its objects: resources, charts, and its own for what it generates
+	includes  []string        // the directories that it includes, components last
 }
 
 // follow follows all references, in the order in which kustomize does.
@@ -393,7 +398,7 @@ func (k *kustomization) resources(w *walk, file reference, list []string) error 
 	for _, r := range list {
 		file.text = r
 		err := k.resource(w, file, func(name string) error {
-			w.objects[name] = true
+			w.objects[name], k.holds[name] = true, true
 			return nil
 		})
 		if err != nil {
@@ -428,7 +433,11 @@ func (k *kustomization) include(w *walk, file reference) error {
 	case path.IsAbs(file.text):
 		return file.notCovered("%s is an absolute path", file.text)
 	}
-	return w.directory(path.Join(top, k.dir, file.text), file)
+	p := path.Join(top, k.dir, file.text)
+	if dir, _, err := w.disk.find(p); err == nil {
+		k.includes = append(k.includes, dir)
+	}
+	return w.directory(p, file)
 }
 
 // decode reads objects as kustomize does, unless their aliases stand for too much.
