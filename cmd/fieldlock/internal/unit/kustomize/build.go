@@ -129,7 +129,7 @@ func (w *walk) readsAnnotations() bool {
 		if bytes.Contains(content, []byte("needsHashSuffix")) || originAnnotation.Match(content) {
 			return true
 		}
-		if !w.objects[name] && allAnnotations.Match(content) {
+		if !w.objects[name] && (allAnnotations.Match(content) || annotationsPointer.Match(content) && readingPatch.Match(content)) {
 			return true
 		}
 	}
@@ -139,8 +139,14 @@ func (w *walk) readsAnnotations() bool {
 // originAnnotation is a part of the name of an annotation that keeps an origin, also in a JSON patch.
 var originAnnotation = regexp.MustCompile(`config\.kubernetes\.io(/|~1)(origin|transformations)`)
 
-// allAnnotations is a path to the annotations of an object at the end of a line or of a JSON value.
-var allAnnotations = regexp.MustCompile(`(?m)metadata[./]annotations["']?[ \t\r]*($|[,}\]#])`)
+// allAnnotations is the path of a replacement to the annotations of an object, at the end of a line or of a JSON value.
+var allAnnotations = regexp.MustCompile(`(?m)metadata\.annotations["']?[ \t\r]*($|[,}\]#])`)
+
+// annotationsPointer is such a path in a JSON patch, and readingPatch a word of operations that depend on what is there.
+var (
+	annotationsPointer = regexp.MustCompile(`(?m)/metadata/annotations["']?[ \t\r]*($|[,}\]#])`)
+	readingPatch       = regexp.MustCompile(`\b(test|copy|move)\b`)
+)
 
 // sameObjects tells whether two builds gave objects of the same names in the same order.
 func sameObjects(a, b resmap.ResMap) bool {
