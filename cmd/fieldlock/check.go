@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -16,6 +18,7 @@ import (
 	"github.com/fieldlock/fieldlock/immutability/operators"
 	"github.com/fieldlock/fieldlock/internal/compare"
 	"github.com/fieldlock/fieldlock/internal/manifest"
+	"github.com/fieldlock/fieldlock/internal/tool"
 )
 
 // newCheck returns the command. The text of its help makes the function long.
@@ -58,6 +61,13 @@ An object may have another version in OLD than in NEW. It is then compared with 
 server without a conversion webhook; with a webhook the verdict is unknown.
 
 The CEL transition rules of CRDs run with the API server's own validator.
+
+Deployment tools send different requests, and a cluster refuses some of them only: a Deployment that becomes Recreate needs
+a client-side apply. --applier says who applies. Without it, where a server-side and a client-side apply get different
+answers, the verdict is unknown and names both. An object that tells its tool not to update it is skipped with a note.
+
+Deletions are listed with their cost, and whether the tool keeps the object. --refuse-deletions data,cascade makes those
+violations that lose data, or other objects with the deleted one.
 
 Accepted violations are listed and do not fail. The file .fieldlock.yaml, or the file of --accept, lists them as entries
 {object, kind, path, rule, change, reason, until}; keys that are left out match everything.
@@ -106,6 +116,8 @@ Exit status: 0 no change is refused, 1 some change is refused, 2 some input cann
 	cmd.Flags().StringArrayVar(&c.schemas, "schema", nil, "CRDs, OpenAPI documents or JSON Schemas: a `FILE`, a directory or -; repeat it, or list more before OLD")
 	cmd.Flags().StringVar(&c.chart, "chart", "", "compare values of the Helm chart in `DIR`, by its values.schema.json and with the defaults of its values.yaml")
 	cmd.Flags().BoolVar(&c.options.Strict, "strict", false, "an object of an unknown kind is an error, and an unknown verdict a refusal")
+	cmd.Flags().Var(&choice[tool.Method]{&c.options.Applier, tool.Methods()}, "applier", "who applies the objects: `HOW` is server-side, client-side, helm (a three-way merge) or replace (a PUT)")
+	cmd.Flags().Var(&choices[string]{&c.options.RefuseDeletions, compare.Costs()}, "refuse-deletions", "the `COSTS` of deletions that are violations, such as data,cascade")
 	cmd.Flags().BoolVar(&c.options.NoDefaults, "no-defaults", false, "compare the objects as they are written: neither pruned nor defaulted, and with null")
 	return cmd
 }
@@ -188,6 +200,58 @@ type source struct {
 	// with it.
 	given func(args []string) (bool, error)
 	read  func(r *manifest.Reader, args []string) (*compare.Input, error)
+}
+
+// choice is a flag that takes one of some words.
+type choice[T ~string] struct {
+	value *T
+	known []T
+}
+
+func (c *choice[T]) String() string { return string(*c.value) }
+func (*choice[T]) Type() string     { return "string" }
+
+func (c *choice[T]) Set(text string) error {
+	if !slices.Contains(c.known, T(text)) {
+		return fmt.Errorf("unknown word %q; want %s", text, oneOf(c.known))
+	}
+	*c.value = T(text)
+	return nil
+}
+
+// choices is a flag that takes some words of a list, separated by commas; it can be repeated.
+type choices[T ~string] struct {
+	value *[]T
+	known []T
+}
+
+func (*choices[T]) String() string { return "" }
+func (*choices[T]) Type() string   { return "strings" }
+
+func (c *choices[T]) Set(text string) error {
+	for word := range strings.SplitSeq(text, ",") {
+		var one T
+		if err := (&choice[T]{&one, c.known}).Set(strings.TrimSpace(word)); err != nil {
+			return err
+		}
+		*c.value = append(*c.value, one)
+	}
+	return nil
+}
+
+// oneOf writes words as "a, b or c".
+func oneOf[T ~string](words []T) string {
+	var b strings.Builder
+	for i, word := range words {
+		switch {
+		case i > 0 && i == len(words)-1:
+			b.WriteString(" or ")
+		case i > 0:
+			b.WriteString(", ")
+		}
+		b.WriteString(string(word))
+	}
+	return b.String()
 }
 
 // checkCommand is one run of check.

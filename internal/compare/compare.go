@@ -15,6 +15,7 @@ import (
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/policy"
+	"github.com/fieldlock/fieldlock/internal/tool"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
@@ -33,6 +34,8 @@ type Input struct {
 	// with KnownOld an acceptance that is not among them is marked as new.
 	Accepted, OldAccepted *accept.List
 	KnownOld              bool
+	// AppliedBy, unless nil, says what is known about who applies an object of New or Old.
+	AppliedBy func(*manifest.Object) tool.Applier
 	// Live is what a cluster has of the objects in New, by their documents. Unless it is nil, it takes the place of Old.
 	Live map[*yamldoc.Document]Live
 	// Warnings are for the report. Errs are mistakes that were found on the way here; the report lists them.
@@ -55,6 +58,10 @@ type Options struct {
 	Strict bool
 	// NoDefaults compares objects as they are written: neither pruned nor defaulted, and with null.
 	NoDefaults bool
+	// Applier, unless "", is how all objects are applied; DefaultApplier how those are of which nothing else is known.
+	Applier, DefaultApplier tool.Method
+	// RefuseDeletions are the costs of deletions that are violations.
+	RefuseDeletions []string
 	// Now decides which acceptances are over.
 	Now time.Time
 	// Begin and Step, unless nil, are told how many pairs there are, and when each is done.
@@ -86,10 +93,11 @@ func Check(in Input, o Options) (*Report, error) {
 		return nil, errors.New("OLD and NEW hold no object; there is nothing to check")
 	}
 	c := &checker{
-		Options: o,
-		kinds:   newKinds(slices.Concat(in.NewSchemas.CRDs, newSet.CRDs), slices.Concat(in.OldSchemas.CRDs, oldSet.CRDs), o),
+		Options:   o,
+		appliedBy: in.AppliedBy,
+		kinds:     newKinds(slices.Concat(in.NewSchemas.CRDs, newSet.CRDs), slices.Concat(in.OldSchemas.CRDs, oldSet.CRDs), o),
 		report: &Report{
-			SkippedKinds: []SkippedKind{}, Violations: []Violation{}, Unknown: []Remark{}, Notes: []Remark{}, Replacements: []Replacement{},
+			SkippedKinds: []SkippedKind{}, Violations: []Violation{}, Unknown: []Remark{}, Notes: []Remark{}, Replacements: []Replacement{}, Deletions: []Deletion{},
 			UncheckedKinds: []UncheckedKind{}, Warnings: []string{}, Others: others(newSet.Others, oldSet.Others),
 		},
 	}
@@ -194,6 +202,7 @@ func (c *checker) compareAll(pairs []pair) {
 		switch {
 		case p.new == nil:
 			c.report.Deleted++
+			c.addDeletion(p.old)
 			continue
 		case p.old == nil && !p.updates:
 			c.report.Created++
@@ -233,6 +242,7 @@ func (c *checker) add(r *printer, p pair, v *verdict) {
 	}
 	if re := v.replacement; re != nil {
 		re.Subject, re.How = subject(p.new, ""), append([]string{}, re.How...)
+		re.RequestedNew = re.Requested && p.old != nil && !c.applier(p.old).Requested(p.old.Value(), p.old.Value())
 		c.report.Replacements = append(c.report.Replacements, *re)
 	}
 }
@@ -252,6 +262,8 @@ type checker struct {
 	kinds    *kinds
 	policies *policy.Set
 	report   *Report
+	// appliedBy says what is known about who applies an object; nil where nothing is.
+	appliedBy func(*manifest.Object) tool.Applier
 }
 
 // fail adds errors to the report.

@@ -16,7 +16,6 @@ import (
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/schema"
 	"github.com/fieldlock/fieldlock/internal/shell"
-	"github.com/fieldlock/fieldlock/internal/tool"
 )
 
 var _ definition = (*crdDefinition)(nil)
@@ -193,7 +192,7 @@ func (d *crdDefinition) replacement(p pair) *Replacement {
 	if message == "" {
 		cost, message = CostUnknown, costMessages[CostUnknown]
 	}
-	return &Replacement{Cost: cost, Message: message, Requested: tool.Requested(p.new.Document.Object), How: []string{
+	return &Replacement{Cost: cost, Message: message, Requested: p.applier.Requested(p.new.Document.Object, p.old.Value()), How: []string{
 		keepOldValues, recreate(d.crd.Plural+"."+d.crd.Group, p.new),
 	}}
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/schema"
-	"github.com/fieldlock/fieldlock/internal/tool"
 )
 
 // judge compares one pair by every definition of its kind.
@@ -20,6 +19,7 @@ func (c *checker) judge(p pair) (verdict, error) {
 	if p.new == nil {
 		return all, nil
 	}
+	p.applier = c.applier(p.new)
 	if err := c.kinds.unknownVersion(p.new); err != nil {
 		return all, err
 	}
@@ -35,14 +35,17 @@ func (c *checker) judge(p pair) (verdict, error) {
 	if p.unchanged() && c.kinds.sameDefaults(p.new) {
 		return all, nil
 	}
-	if tool.Recreated(p.new.Document.Object) {
+	if v, ok, err := c.judgeLeftAlone(p); ok {
+		return v, err
+	}
+	if p.applier.Recreated(p.new.Document.Object) {
 		return c.judgeRecreated(p)
 	}
 	return c.judgeUpdate(p)
 }
 
-// judgeUpdate compares an object that both sides have.
-func (c *checker) judgeUpdate(p pair) (verdict, error) {
+// judgeRequest judges one request for an object that both sides have, by every definition of its kind.
+func (c *checker) judgeRequest(p pair) (verdict, error) {
 	var all verdict
 	judged := false
 	for _, d := range c.kinds.covering(p) {
@@ -83,7 +86,7 @@ func (c *checker) judgeUpdate(p pair) (verdict, error) {
 // judgeRecreated judges an object that its tool deletes and creates anew each time. Where it was not like that before, that
 // is true of the tool only: whoever applies the object updates it.
 func (c *checker) judgeRecreated(p pair) (verdict, error) {
-	if tool.Recreated(p.old.Value()) {
+	if p.applier.Recreated(p.old.Value()) {
 		return verdict{}, nil
 	}
 	v, err := c.judgeUpdate(p)
@@ -172,7 +175,7 @@ func (r *Replacement) harmless() bool {
 
 // worse reports whether a replacement costs more than another one.
 func (r *Replacement) worse(other *Replacement) bool {
-	costs := []string{CostNone, CostRestart, CostDowntime, CostUnknown, CostData, CostCascade}
+	costs := Costs()
 	return slices.Index(costs, r.Cost) > slices.Index(costs, other.Cost)
 }
 

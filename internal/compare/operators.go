@@ -6,7 +6,6 @@ import (
 
 	"github.com/fieldlock/fieldlock/immutability/operators"
 	"github.com/fieldlock/fieldlock/internal/manifest"
-	"github.com/fieldlock/fieldlock/internal/tool"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
@@ -45,7 +44,7 @@ func (d operatorDefinition) judge(p pair) (verdict, error) {
 	}
 	if len(v.violations) > 0 {
 		r := d.kind.Replacement(p.new.Value(), judged)
-		v.replacement = &Replacement{Cost: r.Cost, Message: r.Message, Requested: tool.Requested(p.new.Document.Object)}
+		v.replacement = &Replacement{Cost: r.Cost, Message: r.Message, Requested: p.applier.Requested(p.new.Document.Object, p.old.Value())}
 		for _, how := range r.How {
 			v.replacement.How = append(v.replacement.How, strings.ReplaceAll(how, "FILE", manifest.Argument(p.new.Document.File)))
 		}

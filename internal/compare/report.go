@@ -29,6 +29,7 @@ type Report struct {
 	Unknown        []Remark        `json:"unknown"`
 	Notes          []Remark        `json:"notes"`
 	Replacements   []Replacement   `json:"replacements"`
+	Deletions      []Deletion      `json:"deletions"`
 	Units          []Unit          `json:"units"`
 	NotCovered     []NotCovered    `json:"notCovered"`
 	UncheckedKinds []UncheckedKind `json:"uncheckedKinds"`
@@ -145,11 +146,13 @@ type SkippedKind struct {
 // Replacement is what it takes to replace a refused object.
 type Replacement struct {
 	Subject
-	Cost      string   `json:"cost"`      // one of the costs below
-	Requested bool     `json:"requested"` // the object asks its tool to replace it
-	Accepted  bool     `json:"accepted"`  // every violation of the object is accepted
-	Message   string   `json:"message"`
-	How       []string `json:"how"` // commands or edits, the gentlest way first
+	Cost      string `json:"cost"`      // one of the costs below
+	Requested bool   `json:"requested"` // the object asks its tool to replace it
+	// RequestedNew is set where the change itself adds the request.
+	RequestedNew bool     `json:"requestedNew,omitempty"`
+	Accepted     bool     `json:"accepted"` // every violation of the object is accepted
+	Message      string   `json:"message"`
+	How          []string `json:"how"` // commands or edits, the gentlest way first
 }
 
 // The costs of deleting an object and creating it again.
@@ -161,6 +164,11 @@ const (
 	CostCascade  = "cascade"  // other objects are deleted with it
 	CostUnknown  = "unknown"
 )
+
+// Costs returns the costs, the least first; unknown ones come before those that lose data.
+func Costs() []string {
+	return []string{CostNone, CostRestart, CostDowntime, CostUnknown, CostData, CostCascade}
+}
 
 // Error is an input that could not be used.
 type Error struct {

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -29,7 +30,22 @@ func checkText(w io.Writer, r *compare.Report) error {
 	for _, n := range r.Notes {
 		writeRemark(w, p.Dim("i"), n, p)
 	}
-	if len(r.Unknown)+len(r.Notes) > 0 {
+	gone, more := losses(r)
+	for _, d := range gone {
+		mark, cost := p.Yellow("-"), d.Cost
+		if d.Cost == compare.CostData || d.Cost == compare.CostCascade {
+			cost = p.Red(cost)
+		}
+		if d.Kept {
+			mark, cost = p.Dim("-"), "none, as it is kept"
+		}
+		fmt.Fprintf(w, "%s %s %s\n    deleted (cost: %s): %s\n", mark, Printable(d.Kind+" "+d.Object),
+			p.Dim(fmt.Sprintf("(%s:%d)", Printable(d.File), d.Line)), cost, Printable(d.Message))
+	}
+	if more > 0 {
+		fmt.Fprintf(w, "  and %s\n", Count(more, "more deletion"))
+	}
+	if len(r.Unknown)+len(r.Notes)+len(gone) > 0 {
 		fmt.Fprintln(w)
 	}
 	fmt.Fprintln(w, summary(r, p))
@@ -66,6 +82,29 @@ func notCovered(r *compare.Report) []string {
 		lines = append(lines, line)
 	}
 	return lines
+}
+
+// losses returns the deletions that cost something, unless they are refused and printed as violations, and how many more there
+// are. What restarts or costs nothing is in the summary's count.
+func losses(r *compare.Report) (list []compare.Deletion, more int) {
+	const shown = 20
+	for i := range r.Deletions {
+		d := &r.Deletions[i]
+		refused := slices.ContainsFunc(r.Violations, func(v compare.Violation) bool { return v.Same(&d.Subject) })
+		if d.Cost != compare.CostNone && d.Cost != compare.CostRestart && !refused {
+			list = append(list, *d)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b compare.Deletion) int {
+		if a.Kept != b.Kept {
+			return cmp.Compare(slices.Index([]bool{false, true}, a.Kept), slices.Index([]bool{false, true}, b.Kept))
+		}
+		return cmp.Compare(slices.Index(compare.Costs(), b.Cost), slices.Index(compare.Costs(), a.Cost))
+	})
+	if len(list) > shown {
+		list, more = list[:shown], len(list)-shown
+	}
+	return list, more
 }
 
 // writeObject prints the violations of one object, and what replacing it takes.
@@ -155,6 +194,9 @@ func writeReplacement(w io.Writer, r *compare.Replacement, p Palette) {
 	asked := ""
 	if r.Requested {
 		asked = "; " + replaced
+	}
+	if r.RequestedNew {
+		asked += p.Yellow(", and the change itself adds the request")
 	}
 	fmt.Fprintf(w, "\n  to get there (cost: %s): %s%s\n", cost, Printable(r.Message), asked)
 	for _, how := range r.How {

@@ -65,7 +65,13 @@ func checkReport() *compare.Report {
 		},
 		Unknown: []compare.Remark{{Subject: subject("Widget", "ns/e", 52), Path: "apiVersion", Message: "no CRD has both versions"}, {Subject: subject("Widget", "ns/f", 61), Message: "only the cluster knows"}},
 		Notes:   []compare.Remark{{Subject: subject("Widget", "ns/g", 71), Path: "spec.x", Message: "it has no effect"}},
-		Units:   []compare.Unit{{Unit: "overlays/prod", Kind: "kustomization", Objects: 3, Changed: true}, {Unit: "charts/shop", Kind: "chart"}},
+		Deletions: []compare.Deletion{
+			{Subject: compare.Subject{Object: "shop/kept", Kind: "Namespace", APIVersion: "v1", File: "old.yaml", Line: 4, ObjectLine: 4}, Cost: compare.CostCascade, Kept: true, Message: "it is kept"},
+			{Subject: compare.Subject{Object: "shop/web", Kind: "Deployment", APIVersion: "apps/v1", File: "old.yaml", Line: 1, ObjectLine: 1}, Cost: compare.CostDowntime, Message: "what it runs ends"},
+			{Subject: compare.Subject{Object: "shop/data\x1b[2J", Kind: "PersistentVolumeClaim", APIVersion: "v1", File: "old.yaml", Line: 3, ObjectLine: 3}, Cost: compare.CostData, Message: "its *data* goes"},
+			{Subject: compare.Subject{Object: "shop/settings", Kind: "ConfigMap", APIVersion: "v1", File: "old.yaml", Line: 2, ObjectLine: 2}, Cost: compare.CostNone, Message: "nothing is lost with it"},
+		},
+		Units: []compare.Unit{{Unit: "overlays/prod", Kind: "kustomization", Objects: 3, Changed: true}, {Unit: "charts/shop", Kind: "chart"}},
 		NotCovered: []compare.NotCovered{
 			{Unit: "apps/db", Kind: "HelmRelease", File: "apps/db.yaml", Line: 3, Reason: "its chart is in the OCIRepository db", Changed: true},
 			{Unit: "apps/web", Kind: "HelmRelease", File: "apps/web.yaml", Line: 3, Reason: "its chart is in the OCIRepository web", Changed: true},
@@ -82,7 +88,7 @@ func checkReport() *compare.Report {
 }
 
 func TestCheckFormats(t *testing.T) {
-	empty := &compare.Report{Allowed: true, SkippedKinds: []compare.SkippedKind{}, Violations: []compare.Violation{}, Unknown: []compare.Remark{}, Notes: []compare.Remark{}, Replacements: []compare.Replacement{}, Units: []compare.Unit{}, NotCovered: []compare.NotCovered{}, UncheckedKinds: []compare.UncheckedKind{}, Warnings: []string{}}
+	empty := &compare.Report{Allowed: true, SkippedKinds: []compare.SkippedKind{}, Violations: []compare.Violation{}, Unknown: []compare.Remark{}, Notes: []compare.Remark{}, Replacements: []compare.Replacement{}, Deletions: []compare.Deletion{}, Units: []compare.Unit{}, NotCovered: []compare.NotCovered{}, UncheckedKinds: []compare.UncheckedKind{}, Warnings: []string{}}
 	for _, f := range Formats() {
 		for name, r := range map[string]*compare.Report{"check": checkReport(), "check-empty": empty} {
 			var b strings.Builder

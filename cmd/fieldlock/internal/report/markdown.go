@@ -52,6 +52,20 @@ func checkMarkdown(w io.Writer, r *compare.Report) error {
 	}
 	list("Only the cluster can decide", r.Unknown)
 	list("Notes", r.Notes)
+	gone, more := losses(r)
+	if len(gone) > 0 {
+		fmt.Fprint(w, "\n**What goes away**\n\n")
+	}
+	for _, d := range gone {
+		cost := "cost: " + d.Cost
+		if d.Kept {
+			cost = "kept"
+		}
+		fmt.Fprintf(w, "- %s (%s): %s\n", markdownText(d.Kind+" "+d.Object), markdownText(cost), markdownText(d.Message))
+	}
+	if more > 0 {
+		fmt.Fprintf(w, "- and %s\n", Count(more, "more deletion"))
+	}
 	for _, e := range r.Errors {
 		fmt.Fprintf(w, "\n**Error:** %s\n", markdownText(e.Text))
 	}
