@@ -8,7 +8,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -245,16 +244,4 @@ func listing(t Tree, name string) string {
 // below reports whether a path is a directory or below it.
 func below(name, dir string) bool {
 	return dir == "." || name == dir || strings.HasPrefix(name, dir+"/")
-}
-
-// inDirectories reports whether a directory of the set is above a path.
-func inDirectories(dirs map[string]bool, name string) bool {
-	for dir := path.Dir(name); ; dir = path.Dir(dir) {
-		if dirs[dir] {
-			return true
-		}
-		if dir == "." {
-			return false
-		}
-	}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -197,38 +198,37 @@ func withoutName(list []any, name string) []any {
 // images sets images as `kustomize edit set image` does: NAME=NEW:TAG@DIGEST, NAME:TAG and the like. A "*" keeps that part of the
 // entry that the kustomization has.
 func (k fields) images(images []string, environment func(string) string) error {
-	list := k.list("images")
+	if len(images) == 0 {
+		return nil
+	}
+	set := map[string]map[string]any{} // of several for one name, the last one counts
 	for _, written := range images {
 		entry, err := parseImage(environment(written))
 		if err != nil {
 			return err
 		}
-		for _, item := range list {
-			before, _ := item.(map[string]any)
-			if before["name"] != entry["name"] {
-				continue
-			}
-			for field, value := range entry {
-				if value == "*" {
-					entry[field] = before[field]
-				}
+		set[entry["name"].(string)] = entry
+	}
+	list := k.list("images")
+	for _, item := range list {
+		before, _ := item.(map[string]any)
+		name, _ := before["name"].(string)
+		for field, value := range set[name] {
+			if value == "*" {
+				set[name][field] = before[field]
 			}
 		}
-		for field, value := range entry {
-			if value == "*" || value == nil {
-				delete(entry, field)
-			}
-		}
-		list = append(withoutName(list, entry["name"].(string)), entry)
 	}
-	if len(images) > 0 {
-		slices.SortStableFunc(list, func(a, b any) int {
-			first, _ := a.(map[string]any)
-			second, _ := b.(map[string]any)
-			return strings.Compare(fmt.Sprint(first["name"]), fmt.Sprint(second["name"]))
-		})
-		k["images"] = list
+	for _, name := range slices.Sorted(maps.Keys(set)) {
+		maps.DeleteFunc(set[name], func(_ string, value any) bool { return value == "*" || value == nil })
+		list = append(withoutName(list, name), set[name])
 	}
+	slices.SortStableFunc(list, func(a, b any) int {
+		first, _ := a.(map[string]any)
+		second, _ := b.(map[string]any)
+		return strings.Compare(fmt.Sprint(first["name"]), fmt.Sprint(second["name"]))
+	})
+	k["images"] = list
 	return nil
 }
 

@@ -108,9 +108,11 @@ func (k *Kustomization) add(spec *types.Kustomization, tree fs.FS) error {
 		spec.Patches = append(spec.Patches, types.Patch{Patch: p.Patch, Target: p.Target.kustomize()})
 	}
 	for _, p := range k.spec.PatchesStrategicMerge {
+		//lint:ignore SA1019 it is where the controller puts them
 		spec.PatchesStrategicMerge = append(spec.PatchesStrategicMerge, types.PatchStrategicMerge(p))
 	}
 	for _, p := range k.spec.PatchesJSON6902 {
+		//lint:ignore SA1019 it is where the controller puts them
 		spec.PatchesJson6902 = append(spec.PatchesJson6902, types.Patch{Patch: string(p.Patch), Target: p.Target.kustomize()})
 	}
 	for _, c := range k.spec.Components {

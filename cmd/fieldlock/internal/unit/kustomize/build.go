@@ -61,10 +61,8 @@ func Build(ctx context.Context, files fs.FS, dir string, o Options) ([]rendered.
 		}
 		object := rendered.Object{YAML: content}
 		if origins != nil {
-			object.File, object.Cause = origins[i].file, origins[i].cause
-		}
-		if object.Cause != "" && w.unchanged(object, written) {
-			object.Cause = ""
+			object.File = origins[i]
+			object.Cause = w.cause(k.dir, object, written)
 		}
 		objects = append(objects, object)
 	}
@@ -91,7 +89,7 @@ func (w *walk) check(dir string) (k *kustomization, err error) {
 
 // build builds the kustomization, and returns the origins of its objects; nil where they cannot be told. Kustomize keeps
 // origins in annotations of the objects while it builds. Where these could change what is built, it builds twice.
-func (w *walk) build(k *kustomization, o Options) (built resmap.ResMap, origins []origin, err error) {
+func (w *walk) build(k *kustomization, o Options) (built resmap.ResMap, origins []string, err error) {
 	if o.NoOrigins {
 		built, err = w.disk.build(k.dir, o)
 		return built, nil, err
@@ -116,15 +114,12 @@ func (w *walk) build(k *kustomization, o Options) (built resmap.ResMap, origins 
 		return nil, nil, err
 	}
 	origins = tracked.origins(built, k.dir)
-	// What kustomize does at the end of every build.
-	if err := built.RemoveOriginAnnotations(); err != nil {
-		return nil, nil, err
-	}
-	return built, origins, built.RemoveTransformerAnnotations()
+	return built, origins, built.RemoveOriginAnnotations() // as kustomize does at the end of a build
 }
 
-// readsAnnotations tells whether a patch, a replacement or a plugin may read or test annotations, or the hash of a name
-// depends on them.
+// readsAnnotations tells whether what is built can depend on the annotations that keep origins: a file names them, the hash of
+// a name is made of a whole object, or something copies or compares all annotations of an object. Patches of single
+// annotations cannot tell whether there are others: kustomize has some of its own on every object that it patches.
 func (w *walk) readsAnnotations() bool {
 	for name := range w.files {
 		content, ok := w.disk.generated[name]
@@ -134,18 +129,27 @@ func (w *walk) readsAnnotations() bool {
 				continue // a directory that a link leads to
 			}
 		}
-		if bytes.Contains(content, []byte("needsHashSuffix")) {
+		if bytes.Contains(content, []byte("needsHashSuffix")) || originAnnotation.Match(content) {
 			return true
 		}
-		if !w.objects[name] && bytes.Contains(content, []byte("annotations")) && annotationPath.Match(content) {
+		if !w.objects[name] && (allAnnotations.Match(content) || annotationsPointer.Match(content) && readingPatch.Match(content)) {
 			return true
 		}
 	}
 	return false
 }
 
-// annotationPath is a path to annotations in a patch, a replacement or a field specification.
-var annotationPath = regexp.MustCompile(`metadata(/|\.|~1)annotations|annotationSelector`)
+// originAnnotation is a part of the name of an annotation that keeps an origin, also in a JSON patch.
+var originAnnotation = regexp.MustCompile(`config\.kubernetes\.io(/|~1)(origin|transformations)`)
+
+// allAnnotations is the path of a replacement to the annotations of an object, at the end of a line or of a JSON value.
+var allAnnotations = regexp.MustCompile(`(?m)metadata\.annotations["']?[ \t\r]*($|[,}\]#])`)
+
+// annotationsPointer is such a path in a JSON patch, and readingPatch a word of operations that depend on what is there.
+var (
+	annotationsPointer = regexp.MustCompile(`(?m)/metadata/annotations["']?[ \t\r]*($|[,}\]#])`)
+	readingPatch       = regexp.MustCompile(`\b(test|copy|move)\b`)
+)
 
 // sameObjects tells whether two builds gave objects of the same names in the same order.
 func sameObjects(a, b resmap.ResMap) bool {
@@ -179,7 +183,7 @@ func withOrigins(content []byte) ([]byte, error) {
 				delete(fields, key)
 			}
 		}
-		fields["buildMetadata"], err = json.Marshal([]string{types.OriginAnnotations, types.TransformerAnnotations})
+		fields["buildMetadata"], err = json.Marshal([]string{types.OriginAnnotations})
 		return err
 	})
 }
@@ -200,26 +204,61 @@ func withFields(content []byte, change func(fields map[string]json.RawMessage) e
 	return json.Marshal(fields)
 }
 
-// An origin is the file of an object, and the last kustomization file that had the chance to change it, if that is another
-// one.
-type origin struct{ file, cause string }
-
-// origins returns the origins of all objects.
-func (d *disk) origins(built resmap.ResMap, dir string) []origin {
-	all := make([]origin, built.Size())
+// origins returns the files of all objects, "" where kustomize does not tell.
+func (d *disk) origins(built resmap.ResMap, dir string) []string {
+	all := make([]string, built.Size())
 	for i, r := range built.Resources() {
 		if o, err := r.GetOrigin(); err == nil && o != nil {
-			all[i].file = d.originFile(o, dir)
-		}
-		transformations, err := r.GetTransformations()
-		if err != nil || len(transformations) == 0 {
-			continue
-		}
-		if cause := d.originFile(transformations[len(transformations)-1], dir); cause != all[i].file {
-			all[i].cause = cause
+			all[i] = d.originFile(o, dir)
 		}
 	}
 	return all
+}
+
+// cause returns the last kustomization file that had the chance to change an object, if that is not the file of the object,
+// and the object is not in its file just as it was rendered. Kustomize could tell, but notes each transformer on every object,
+// which takes longer than the build.
+func (w *walk) cause(dir string, o rendered.Object, written map[string][]any) string {
+	_, cause := w.changed(dir, o.File, map[string]bool{})
+	if cause == "" || cause == o.File || w.unchanged(o, written) {
+		return ""
+	}
+	return cause
+}
+
+// changed tells whether the objects of a file are among those of the kustomization in dir, and which kustomization file below
+// it changes them last.
+func (w *walk) changed(dir, file string, seen map[string]bool) (found bool, cause string) {
+	k := w.known[dir]
+	if k == nil || seen[dir] {
+		return false, ""
+	}
+	seen[dir] = true
+	found = k.holds[file]
+	for _, included := range k.includes {
+		among, below := w.changed(included, file, seen)
+		if among {
+			found, cause = true, below
+		}
+	}
+	for _, included := range k.includes {
+		if c := w.known[included]; c != nil && c.Kind == types.ComponentKind && c.transforms() {
+			cause = c.file
+		}
+	}
+	if k.transforms() {
+		cause = k.file
+	}
+	return found, cause
+}
+
+// transforms tells whether a kustomization changes objects that it does not make.
+func (k *kustomization) transforms() bool {
+	rest := k.Kustomization
+	rest.MetaData, rest.OpenAPI, rest.Resources, rest.Components, rest.Crds, rest.Configurations = nil, nil, nil, nil, nil, nil
+	rest.ConfigMapGenerator, rest.SecretGenerator, rest.Generators, rest.GeneratorOptions = nil, nil, nil, nil
+	rest.HelmGlobals, rest.HelmCharts, rest.Validators, rest.SortOptions, rest.BuildMetadata = nil, nil, nil, nil, nil
+	return rest.CheckEmpty() == nil
 }
 
 // maxWritten is the largest file that unchanged reads.

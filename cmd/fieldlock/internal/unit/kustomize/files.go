@@ -13,7 +13,6 @@ import (
 	"sigs.k8s.io/kustomize/api/provider"
 	"sigs.k8s.io/kustomize/api/resource"
 	"sigs.k8s.io/kustomize/api/types"
-	"sigs.k8s.io/yaml"
 
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
 )
@@ -93,6 +92,8 @@ type walk struct {
 	visiting, namespaces []string
 	// visits are the numbers of kustomizations that kustomize builds for each directory, and for those that are visited.
 	visits map[string]int
+	// known are the kustomizations by directory.
+	known map[string]*kustomization
 	// chartsIn are the namespaces that kustomizations give to charts of the directories that they include, and twice is a
 	// directory that is given two.
 	chartsIn map[string]string
@@ -111,6 +112,7 @@ func newWalk(tree fs.FS, dir string, o Options) *walk {
 		plugins:  map[[2]string]bool{},
 		chartsIn: map[string]string{},
 		visits:   map[string]int{},
+		known:    map[string]*kustomization{},
 	}
 	w.disk.passed = func(name string) { w.files[name] = true }
 	if o.Kustomization != nil {
@@ -183,7 +185,7 @@ func (w *walk) directory(p string, from reference) error {
 	}
 	w.chartsIn[dir] = w.inherited()
 	w.namespaces = append(w.namespaces, k.Namespace)
-	w.visits[dir] = 1
+	w.visits[dir], w.known[dir] = 1, k
 	if err := k.follow(w, file); err != nil {
 		return err
 	}
@@ -234,7 +236,7 @@ func (w *walk) read(dir string) (*kustomization, reference, error) {
 		return nil, file, &rendered.Invalid{File: file.file, Line: lineOfError(err), Err: err}
 	}
 	w.disk.schema = w.disk.schema || len(k.OpenAPI) > 0
-	return &kustomization{Kustomization: k, dir: dir, file: file.file, content: content}, file, nil
+	return &kustomization{Kustomization: k, dir: dir, file: file.file, content: content, holds: map[string]bool{file.file: true}}, file, nil
 }
 
 // content returns the content of a file that is not larger than limit.
@@ -273,6 +275,8 @@ type kustomization struct {
 	types.Kustomization
 	dir, file string
 	content   []byte
+	holds     map[string]bool // the files of its objects: resources, charts, and its own for what it generates
+	includes  []string        // the directories that it includes, components last
 }
 
 // follow follows all references, in the order in which kustomize does.
@@ -299,6 +303,7 @@ func (k *kustomization) follow(w *walk, file reference) error {
 			return err
 		}
 	}
+	//lint:ignore SA1019 kustomize still reads it
 	for _, p := range k.PatchesStrategicMerge {
 		file.text = string(p)
 		if err := k.inlineOrFile(w, file); err != nil {
@@ -322,6 +327,7 @@ func (k *kustomization) loaded() []string {
 	for _, g := range k.SecretGenerator {
 		all = append(all, sources(g.KvPairSources)...)
 	}
+	//lint:ignore SA1019 kustomize still reads PatchesJson6902
 	for _, p := range slices.Concat(k.Patches, k.PatchesJson6902) {
 		all = append(all, p.Path)
 	}
@@ -394,7 +400,7 @@ func (k *kustomization) resources(w *walk, file reference, list []string) error 
 	for _, r := range list {
 		file.text = r
 		err := k.resource(w, file, func(name string) error {
-			w.objects[name] = true
+			w.objects[name], k.holds[name] = true, true
 			return nil
 		})
 		if err != nil {
@@ -429,7 +435,11 @@ func (k *kustomization) include(w *walk, file reference) error {
 	case path.IsAbs(file.text):
 		return file.notCovered("%s is an absolute path", file.text)
 	}
-	return w.directory(path.Join(top, k.dir, file.text), file)
+	p := path.Join(top, k.dir, file.text)
+	if dir, _, err := w.disk.find(p); err == nil {
+		k.includes = append(k.includes, dir)
+	}
+	return w.directory(p, file)
 }
 
 // decode reads objects as kustomize does, unless their aliases stand for too much.
@@ -450,133 +460,6 @@ func (k *kustomization) inlineOrFile(w *walk, file reference) error {
 		return file.invalid("neither a patch nor the name of a file: %w", err)
 	}
 	return w.load(k.dir, file)
-}
-
-// plugins follows a list of generators, transformers or validators. Each is an object, a file of objects, or a kustomization
-// that renders objects; only the objects of builtin plugins are accepted.
-func (k *kustomization) plugins(w *walk, file reference, list []string) error {
-	for _, text := range list {
-		file.text = text
-		if _, err := w.decode([]byte(text)); err == nil || strings.Contains(text, "\n") {
-			if err := k.pluginObjects(w, file, []byte(text)); err != nil {
-				return err
-			}
-			continue
-		}
-		if err := k.resource(w, file, func(name string) error { return k.pluginFile(w, name) }); err != nil {
-			return err
-		}
-		if err := k.renderedPlugins(w, k.dir, file); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// renderedPlugins checks the objects of a reference to a kustomization that renders plugins. Kustomizations that do more than
-// to collect files could change the references of a plugin after they were checked; they are not covered.
-func (k *kustomization) renderedPlugins(w *walk, dir string, file reference) error {
-	sub, isDir, err := w.disk.find(path.Join(top, dir, file.text))
-	if err != nil || !isDir || w.plugins[[2]string{k.dir, sub}] {
-		return nil
-	}
-	w.plugins[[2]string{k.dir, sub}] = true
-	collection, from, err := w.read(sub)
-	if err != nil {
-		return err
-	}
-	if !collection.onlyCollects() {
-		return file.notCovered("%s does more than to list plugins", from.file)
-	}
-	for _, text := range collection.Resources {
-		from.text = text
-		if name, isDir, err := w.disk.find(path.Join(top, sub, text)); err == nil && !isDir {
-			if err := k.pluginFile(w, name); err != nil {
-				return err
-			}
-		} else if err := k.renderedPlugins(w, sub, from); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// onlyCollects tells whether a kustomization changes nothing but names and namespaces.
-func (k *kustomization) onlyCollects() bool {
-	rest := k.Kustomization
-	rest.MetaData, rest.Resources, rest.Namespace, rest.NamePrefix, rest.NameSuffix = nil, nil, "", "", ""
-	return rest.CheckEmpty() != nil
-}
-
-// pluginFile checks the objects of a file.
-func (k *kustomization) pluginFile(w *walk, name string) error {
-	content, err := w.content(name, maxPlugin)
-	if err != nil {
-		return &rendered.Invalid{File: name, Err: err}
-	}
-	return k.pluginObjects(w, reference{file: name, content: content}, content)
-}
-
-// pluginObjects checks the objects of plugins and follows their references, which start from the kustomization's directory.
-func (k *kustomization) pluginObjects(w *walk, file reference, objects []byte) error {
-	found, err := w.decode(objects)
-	if err != nil {
-		return &rendered.Invalid{File: file.file, Line: line(file.content, file.text), Err: err}
-	}
-	for _, object := range found {
-		gvk := object.GetGvk()
-		if gvk.Group != "" || gvk.Version != konfig.BuiltinPluginApiVersion {
-			file.text = gvk.Kind
-			return file.notCovered("the plugin %s is a program of its own", gvk.Kind)
-		}
-		content, err := object.AsYAML()
-		if err != nil {
-			return file.invalid("%w", err)
-		}
-		if err := k.plugin(w, file, content); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// plugin follows the references of one builtin plugin.
-func (k *kustomization) plugin(w *walk, file reference, object []byte) error {
-	var p struct {
-		Kind         string
-		Files        []string
-		Envs         []string
-		Path         string
-		Paths        []string
-		Replacements []types.ReplacementField
-		TargetFile   string `json:"targetFilePath"`
-	}
-	if err := yaml.Unmarshal(object, &p); err != nil {
-		return file.invalid("%w", err)
-	}
-	all := slices.Concat(p.Files, p.Envs)
-	switch p.Kind {
-	case "HelmChartInflationGenerator":
-		file.text = p.Kind
-		return file.notCovered("a HelmChartInflationGenerator runs the program helm")
-	case "PatchStrategicMergeTransformer":
-		for _, text := range p.Paths {
-			file.text = text
-			if err := k.inlineOrFile(w, file); err != nil {
-				return err
-			}
-		}
-	case "PatchTransformer", "PatchJson6902Transformer":
-		all = append(all, p.Path)
-	case "ReplacementTransformer":
-		for _, r := range p.Replacements {
-			all = append(all, r.Path)
-		}
-	case "ValueAddTransformer":
-		all = append(all, p.TargetFile)
-	}
-	all = slices.DeleteFunc(all, func(p string) bool { return p == "" })
-	return w.loadAll(k.dir, file, all)
 }
 
 // isURL tells whether kustomize would download a file from the network.

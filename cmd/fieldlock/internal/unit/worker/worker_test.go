@@ -23,13 +23,17 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+// spins keeps a loop from being empty.
+var spins int
+
 // try does what a hostile unit would like to do: the directory says what.
 func try(_ context.Context, files fstest.MapFS, job *Job) ([]rendered.Object, error) {
 	switch job.Dir {
 	case "echo":
 		return []rendered.Object{{YAML: files["a"].Data, File: string(job.Spec)}}, nil
 	case "hang":
-		for {
+		for n := 0; ; n++ {
+			spins = n
 		}
 	case "grow":
 		for all := [][]byte{}; ; {
