@@ -57,7 +57,7 @@ func TestDeletions(t *testing.T) {
 		if len(r.Deletions) != 1 || r.Deletions[0].Cost != row.cost || r.Deletions[0].Kept != row.kept || r.Deletions[0].File != "x.yaml" || r.Deletions[0].Line != 3 {
 			t.Errorf("%s: got %+v: %s", row.name, r.Deletions, row.reason)
 		}
-		if r.Allowed == row.refused || row.refused && (len(r.Violations) != 1 || r.Violations[0].Lock != lockDeletion || r.Violations[0].Path != "" || r.Violations[0].Change == "") {
+		if r.Allowed == row.refused || row.refused && (len(r.Violations) != 1 || r.Violations[0].Lock != LockDeletion || r.Violations[0].Path != "" || r.Violations[0].Change == "") {
 			t.Errorf("%s: allowed is %t, with %+v: %s", row.name, r.Allowed, r.Violations, row.reason)
 		}
 		if r = checkBy(t, row.by, other, other+row.object, Options{}); !r.Allowed || len(r.Deletions) != 1 {
