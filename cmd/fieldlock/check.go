@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/git"
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/report"
 	"github.com/fieldlock/fieldlock/immutability/builtin"
 	"github.com/fieldlock/fieldlock/immutability/operators"
@@ -28,8 +29,14 @@ func newCheck(s streams) *cobra.Command {
 		Short: "Compare two sets of objects and name every change that a cluster will refuse",
 		Long: `check compares the objects in OLD with those in NEW and prints every change that a lock or a rule forbids.
 
-OLD and NEW are files, directories (all .yaml, .yml and .json files below them) or "-" for standard input; a file may
-hold many objects. They are read as kubectl reads them: of a key that is there twice the last one counts, with a
+OLD and NEW are files, directories or "-" for standard input; a file may hold many objects. Of a directory, and with --git,
+check compares what is deployed from it: kustomizations that no other includes, charts (with their values, and with each
+ci/*-values.yaml), and the .yaml, .yml and .json files that none of these reads. Rendering uses the code of kustomize and
+Helm, in child processes that see only the files of the directory; nothing is downloaded. Only what differs is read. What
+cannot be rendered is listed as not covered, with a warning if it changed. fieldlock render prints what check sees; --plain
+compares the files as they are written.
+
+Files are read as kubectl reads them: of a key that is there twice the last one counts, with a
 warning. Kubernetes' own kinds need no schema. For other kinds, check uses the CRDs in OLD and NEW, and those of
 --schema. The locks of both sides count, so that a change cannot drop a lock and break it at once.
 
@@ -100,6 +107,8 @@ Exit status: 0 no change is refused, 1 some change is refused, 2 some input cann
 		from.flags(cmd)
 	}
 	c.acceptFlags(cmd)
+	c.unitFlags.flags(cmd)
+	cmd.Flags().BoolVar(&c.plain, "plain", false, "compare files as they are written, without rendering what kustomize or Helm would")
 	cmd.Flags().StringVar(&c.minor, "kubernetes-version", "", "the `MINOR` of the cluster, such as 1.36; by default the newest known one")
 	cmd.Flags().BoolVar(&c.noBuiltin, "no-builtin", false, "do not check the kinds of Kubernetes itself")
 	cmd.Flags().BoolVar(&c.noOperators, "no-operators", false, "do not check what operators' webhooks are known to refuse")
@@ -138,6 +147,11 @@ func (c *checkCommand) run(args []string) error {
 	}
 	p := newProgress(c.err)
 	defer p.end()
+	defer func() {
+		for _, do := range c.after {
+			do()
+		}
+	}()
 	c.progress = p
 	p.begin("read", "file", 0)
 	reader := &manifest.Reader{Stdin: c.in, Step: p.step}
@@ -253,6 +267,8 @@ type checkCommand struct {
 	options     compare.Options
 	outputs     *report.Outputs
 	progress    *progress
+	repo        *git.Repository // of --git
+	after       []func()        // what closes the trees, whose files are still read for the report
 }
 
 // fileSource is OLD and NEW.
@@ -274,9 +290,11 @@ func (c *checkCommand) readFiles(r *manifest.Reader, args []string) (*compare.In
 	in := &compare.Input{}
 	errs := make([]error, 4)
 	var group sync.WaitGroup
-	if len(c.renders) > 0 {
+	switch {
+	case len(c.renders) > 0:
 		group.Go(func() { errs[0] = c.render(oldArg, newArg, in, c.err) })
-	} else {
+	case bothDirectories(oldArg, newArg): // below
+	default:
 		group.Go(func() { in.Old, errs[0] = r.Read(oldArg) })
 		group.Go(func() { in.New, errs[1] = r.Read(newArg) })
 		in.Hidden = func(names []string) []manifest.File { return r.Hidden(newArg, names) }
@@ -285,6 +303,10 @@ func (c *checkCommand) readFiles(r *manifest.Reader, args []string) (*compare.In
 	group.Go(func() { in.Accepted, _, errs[3] = c.acceptances(nil) })
 	group.Wait()
 	in.OldSchemas = in.NewSchemas
+	if len(c.renders) == 0 && bothDirectories(oldArg, newArg) {
+		errs[0] = c.readDirectories(oldArg, newArg, in)
+		in.Hidden = func(names []string) []manifest.File { return r.Hidden(newArg, names) }
+	}
 	if c.chart != "" && errors.Join(errs...) == nil {
 		files, err := r.Read(filepath.Join(c.chart, "values.yaml"))
 		if err != nil {
@@ -294,6 +316,19 @@ func (c *checkCommand) readFiles(r *manifest.Reader, args []string) (*compare.In
 		in.OldDefaults = in.NewDefaults
 	}
 	return in, errors.Join(errs...)
+}
+
+// readDirectories reads what two directories deploy.
+func (c *checkCommand) readDirectories(oldArg, newArg string, in *compare.Input) error {
+	newSide, err := c.directorySide(newArg)
+	if err != nil {
+		return err
+	}
+	oldSide, err := c.directorySide(oldArg)
+	if err != nil {
+		return err
+	}
+	return c.compareUnits(newSide, oldSide, in)
 }
 
 // chartSchema returns the schema of the chart, if there is one.
@@ -315,11 +350,12 @@ func (c *checkCommand) readGit(r *manifest.Reader, args []string) (*compare.Inpu
 	if err != nil {
 		return nil, err
 	}
+	c.repo = t.repo
 	in := &compare.Input{KnownOld: c.accept == ""}
-	if err := c.objects(t, args, in, c.err); err != nil {
+	if in.NewSchemas, in.OldSchemas, in.Errs, err = t.schemas(r, append(c.schemas, c.chartSchema()...)); err != nil {
 		return nil, err
 	}
-	if in.NewSchemas, in.OldSchemas, in.Errs, err = t.schemas(r, append(c.schemas, c.chartSchema()...)); err != nil {
+	if err := c.objects(t, args, in, c.err); err != nil {
 		return nil, err
 	}
 	if c.chart != "" {

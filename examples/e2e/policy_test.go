@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -13,16 +14,20 @@ import (
 	"testing"
 	"time"
 
+	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/yaml"
 
 	"github.com/fieldlock/fieldlock/immutability/builtin"
 	"github.com/fieldlock/fieldlock/immutability/crd"
+	"github.com/fieldlock/fieldlock/internal/convert"
+	"github.com/fieldlock/fieldlock/internal/policy"
 	"github.com/fieldlock/fieldlock/internal/policycase"
 )
 
@@ -30,7 +35,12 @@ const policyData = "../../internal/policy/testdata/"
 
 // The server answers the cases of package policy as its data says. The package's own tests compare it with that data.
 func TestPolicyAnswers(t *testing.T) {
-	w := newPolicyWorld(t)
+	data, err := os.ReadFile(policyData + "crds.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := newPolicyWorld(t, data)
+	w.install(data)
 	cases, err := policycase.Read(policyData + "cases.yaml")
 	if err != nil {
 		t.Fatal(err)
@@ -92,14 +102,11 @@ func (w *warnings) take() []string {
 	return texts
 }
 
-func newPolicyWorld(t *testing.T) *policyWorld {
+// newPolicyWorld has the kinds in a file of CRDs.
+func newPolicyWorld(t *testing.T, data []byte) *policyWorld {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 5*patience)
 	t.Cleanup(cancel)
-	data, err := os.ReadFile(policyData + "crds.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
 	crds, err := crd.Read("crds.yaml", data)
 	if err != nil {
 		t.Fatal(err)
@@ -114,10 +121,16 @@ func newPolicyWorld(t *testing.T) *policyWorld {
 	if w.client, err = dynamic.NewForConfig(config); err != nil {
 		t.Fatal(err)
 	}
+	return w
+}
+
+// install creates the CRDs of the cases and waits until they are served.
+func (w *policyWorld) install(data []byte) {
+	w.t.Helper()
 	for _, document := range strings.Split(string(data), "\n---\n") {
 		var obj map[string]any
 		if err := yaml.Unmarshal([]byte(document), &obj); err != nil {
-			t.Fatal(err)
+			w.t.Fatal(err)
 		}
 		w.create(obj)
 	}
@@ -126,11 +139,10 @@ func newPolicyWorld(t *testing.T) *policyWorld {
 		{Group: "policies.test", Version: "v1", Resource: "regions"},
 	} {
 		w.eventually(resource.String()+" is served", func() error {
-			_, err := w.client.Resource(resource).List(ctx, metav1.ListOptions{})
+			_, err := w.client.Resource(resource).List(w.ctx, metav1.ListOptions{})
 			return err
 		})
 	}
-	return w
 }
 
 // resource returns the client for an object.
@@ -209,7 +221,7 @@ func policyObject(name string, spec map[string]any) map[string]any {
 // awaitPolicies waits until a last policy and its binding are enforced, and with them all that were created before.
 func (w *policyWorld) awaitPolicies() {
 	w.t.Helper()
-	const name = "last-policy"
+	name := "last-" + strings.ToLower(w.t.Name())
 	probe := map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": name, "namespace": "default"}}
 	w.create(probe)
 	w.create(policyObject(name, map[string]any{"validations": []any{map[string]any{"expression": "false"}}}))
@@ -259,5 +271,65 @@ func (w *policyWorld) check(t *testing.T, c *policycase.Case) {
 	}
 	if s.Code == http.StatusInternalServerError {
 		t.Errorf("the server fails: %s", s.Message)
+	}
+}
+
+// The policies that `export policy` writes refuse on a server what package policy says about them, and what the locks say
+// but for those that export has named as left out.
+func TestPolicyExported(t *testing.T) {
+	w := newWorld(t, "widgets.yaml")
+	text := mustJSON(w.read("widgets.yaml"))
+	p := newPolicyWorld(t, text)
+	file, err := convert.Read("widgets.yaml", text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	exported, err := convert.ToPolicies(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var documents []policy.Document
+	for _, document := range exported.Documents {
+		var obj map[string]any
+		if err := json.Unmarshal(mustJSON(document), &obj); err != nil {
+			t.Fatal(err)
+		}
+		p.create(obj)
+		documents = append(documents, policy.Document{Object: obj, InNew: true, InOld: true})
+	}
+	p.awaitPolicies()
+	set := policy.NewSet(documents, p.kinds.Scope)
+	refused := 0
+	for i, c := range readCases[change](t, "changes.yaml") {
+		t.Run(c.Name, func(t *testing.T) {
+			before := w.create(fmt.Sprintf("p-%d", i))
+			patched, err := jsonpatch.MergePatch(mustJSON(before.Object), []byte(c.Merge))
+			if err != nil {
+				t.Fatal(err)
+			}
+			after := &unstructured.Unstructured{}
+			if err := after.UnmarshalJSON(patched); err != nil {
+				t.Fatal(err)
+			}
+			u, err := p.kinds.Update(after.Object, before.Object)
+			if err != nil {
+				t.Fatal(err)
+			}
+			u.Live = true
+			verdict := set.Check(u)
+			_, err = w.widgets().Patch(w.ctx, before.GetName(), types.MergePatchType, []byte(c.Merge), metav1.PatchOptions{})
+			if len(verdict.Unknown) > 0 || (err != nil) != (len(verdict.Refused) > 0) {
+				t.Errorf("the server says %v, the policies %+v", err, verdict)
+			}
+			if err != nil && len(verdict.Refused) > 0 {
+				refused++
+				if !strings.Contains(err.Error(), verdict.Refused[0].Message) {
+					t.Errorf("the server says %v, want %q", err, verdict.Refused[0].Message)
+				}
+			}
+		})
+	}
+	if refused < 10 {
+		t.Errorf("only %d refusals", refused)
 	}
 }

@@ -56,7 +56,7 @@ func (d builtinDefinition) replacement(p pair, judged builtin.Verdict) *Replacem
 	r := d.kind.Replacement(p.new.Value(), p.old.Value(), judged)
 	out := &Replacement{Cost: r.Cost, Message: r.Message, Requested: p.applier.Requested(p.new.Document.Object, p.old.Value())}
 	for _, how := range r.How {
-		out.How = append(out.How, strings.ReplaceAll(how, "FILE", manifest.Argument(p.new.Document.File)))
+		out.How = append(out.How, applied(strings.ReplaceAll(how, "FILE", manifest.Argument(p.new.Document.File)), p.new))
 	}
 	return out
 }

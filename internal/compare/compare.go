@@ -41,6 +41,11 @@ type Input struct {
 	// Warnings are for the report. Errs are mistakes that were found on the way here; the report lists them.
 	Warnings []string
 	Errs     []error
+	// Units are what New and Old were rendered from, and NotCovered what could not be. Unchanged is how many units and files
+	// are not in New and Old, since both sides have them alike.
+	Units      []Unit
+	NotCovered []NotCovered
+	Unchanged  int
 }
 
 // Options change how Check compares.
@@ -84,7 +89,7 @@ func Check(in Input, o Options) (*Report, error) {
 		nameAlike(newPlain, oldPlain)
 	}
 	newSet, oldSet := manifest.Objects(in.New), manifest.Objects(in.Old)
-	if len(newPlain)+len(oldPlain)+newSet.Documents+oldSet.Documents+len(newSet.Errs)+len(oldSet.Errs)+len(in.Errs) == 0 {
+	if len(newPlain)+len(oldPlain)+newSet.Documents+oldSet.Documents+len(newSet.Errs)+len(oldSet.Errs)+len(in.Errs)+len(in.NotCovered)+in.Unchanged == 0 {
 		return nil, errors.New("OLD and NEW hold no object; there is nothing to check")
 	}
 	c := &checker{
@@ -96,6 +101,7 @@ func Check(in Input, o Options) (*Report, error) {
 			UncheckedKinds: []UncheckedKind{}, Warnings: []string{}, Others: others(newSet.Others, oldSet.Others),
 		},
 	}
+	c.report.Units, c.report.NotCovered, c.report.Unchanged = append([]Unit{}, in.Units...), append([]NotCovered{}, in.NotCovered...), in.Unchanged
 	c.kinds.addDocuments(in.NewSchemas.Documents, in.OldSchemas.Documents)
 	c.kinds.defaults = defaults{in.NewDefaults, in.OldDefaults}
 	for _, o := range slices.Concat(oldSet.Objects, newSet.Objects) {
@@ -185,6 +191,7 @@ func (c *checker) compareAll(pairs []pair) {
 	manifest.Each(len(pairs), func(i int) {
 		verdicts[i], errs[i] = c.judge(pairs[i])
 		verdicts[i].settle(pairs[i].live)
+		verdicts[i].doubt(pairs[i])
 		if c.Step != nil {
 			c.Step()
 		}

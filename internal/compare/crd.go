@@ -202,7 +202,7 @@ const keepOldValues = "keep the old values of the locked fields"
 
 // recreate returns the command that deletes an object of a kind and creates it as NEW has it.
 func recreate(kind string, o *manifest.Object) string {
-	return fmt.Sprintf("kubectl delete %s %s && kubectl apply -f %s", shell.Quote(kind), kubectlName(o), manifest.Argument(o.Document.File))
+	return applied(fmt.Sprintf("kubectl delete %s %s && kubectl apply -f %s", shell.Quote(kind), kubectlName(o), manifest.Argument(o.Document.File)), o)
 }
 
 // costMessages say what the costs mean.

@@ -322,7 +322,7 @@ func repeated(objects, otherSide []*manifest.Object) []error {
 	first := map[place]*manifest.Object{}
 	var errs []error
 	for _, o := range objects {
-		key, at := place{o.ID, o.Document.File}, place{o.ID, o.Path}
+		key, at := place{o.ID, o.Path + "\x00" + o.Document.File}, place{o.ID, o.Path}
 		switch other := first[key]; {
 		case o.Generated():
 		case other == nil:

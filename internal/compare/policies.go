@@ -79,7 +79,8 @@ func (c *checker) addPolicies(v *verdict, p pair, u *policy.Update) {
 	}
 	if u.Group+"/"+u.Version != p.old.APIVersion && u.Defaulted && u.Version != p.old.APIVersion {
 		for _, r := range violations {
-			v.unknown = append(v.unknown, Remark{Message: "the old object is of " + p.old.APIVersion + ", and only the server can convert it; a policy may refuse the update: " + r.Message})
+			v.unknown = append(v.unknown, Remark{Message: "the old object is of " + p.old.APIVersion +
+				", and only the server can convert it; a policy may refuse the update: " + r.Message})
 		}
 		violations = nil
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/fieldlock/fieldlock/internal/celrun"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/shell"
+	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
 // Report is the result of a check, with the JSON form that check -o json prints. Fields without a JSON name serve the
@@ -29,12 +30,16 @@ type Report struct {
 	Notes          []Remark        `json:"notes"`
 	Replacements   []Replacement   `json:"replacements"`
 	Deletions      []Deletion      `json:"deletions"`
+	Units          []Unit          `json:"units"`
+	NotCovered     []NotCovered    `json:"notCovered"`
 	UncheckedKinds []UncheckedKind `json:"uncheckedKinds"`
 	Warnings       []string        `json:"warnings"`
 	MoreViolations int             `json:"moreViolations,omitempty"` // beyond the limit of a report
 	Errors         []Error         `json:"errors,omitempty"`
 
 	Updated, Created, Deleted int `json:"-"`
+	// Unchanged is how many units and files were not read, since both sides have them alike.
+	Unchanged int `json:"-"`
 	// Others is how many of the skipped documents are not objects.
 	Others int `json:"-"`
 }
@@ -48,12 +53,20 @@ type Subject struct {
 	// Line is the line of the field, or of its nearest parent in NEW; of a Replacement, the line of the object.
 	Line int `json:"line,omitempty"`
 
+	// Unit is the unit that the object comes from, "" for an object in a file that no unit reads.
+	Unit string `json:"unit,omitempty"`
+
 	// Column belongs to Line; ObjectLine is where the object begins.
 	Column, ObjectLine int `json:"-"`
+
+	document *yamldoc.Document // nil for a subject that was made by hand
 }
 
 // Same reports whether two subjects are one object.
 func (s *Subject) Same(other *Subject) bool {
+	if s.document != nil && other.document != nil {
+		return s.document == other.document
+	}
 	return s.Object == other.Object && s.Kind == other.Kind && s.File == other.File && s.ObjectLine == other.ObjectLine
 }
 
@@ -180,11 +193,17 @@ const maxRepeated = 16 << 20
 
 // subject returns the subject of a Remark or violation at a path of an object.
 func subject(o *manifest.Object, path string) Subject {
+	s := Subject{Object: o.String(), Kind: o.Kind, APIVersion: o.APIVersion, Unit: o.Unit, File: o.Document.File, document: o.Document}
 	at := o.Locate(path)
-	return Subject{
-		Object: o.String(), Kind: o.Kind, APIVersion: o.APIVersion, File: o.Document.File,
-		Line: at.Line, Column: at.Column, ObjectLine: o.Document.Position().Line,
+	if o.Document.Place != nil {
+		steps, _ := yamldoc.Steps(o.Value(), path)
+		s.File, at = o.Document.Place(steps)
+		_, object := o.Document.Place(nil)
+		s.Line, s.Column, s.ObjectLine = at.Line, at.Column, object.Line
+		return s
 	}
+	s.Line, s.Column, s.ObjectLine = at.Line, at.Column, o.Document.Position().Line
+	return s
 }
 
 // addOld adds where the violation's field is in OLD. An object of a cluster has no file.
@@ -193,6 +212,11 @@ func (v *Violation) addOld(newObj, oldObj *manifest.Object) {
 		return
 	}
 	steps, _ := stepsTo(newObj.Value(), oldObj.Value(), v.Path)
+	if oldObj.Document.Place != nil {
+		file, at := oldObj.Document.Place(steps)
+		v.OldFile, v.OldLine = file, at.Line
+		return
+	}
 	v.OldFile, v.OldLine = oldObj.Document.File, oldObj.LocateAs(newObj.Value(), steps).Line
 	v.Moved = newObj.Path != oldObj.Path
 }
@@ -200,6 +224,9 @@ func (v *Violation) addOld(newObj, oldObj *manifest.Object) {
 // complete adds the object of a violation, and what is printed of its values.
 func (r *printer) complete(v *Violation, o *manifest.Object) {
 	v.Subject = subject(o, v.Path)
+	if o.Document.Place != nil && len(v.Differences) > 0 { // several files may have made the value; the one that changed it counts
+		v.Subject = subject(o, v.Differences[0].Path)
+	}
 	if v.OnlyOld {
 		what := "lock"
 		if v.Policy != "" {

@@ -273,7 +273,8 @@ func (p *program) ignores() bool {
 }
 
 // messages returns what the server says about each validation that is false: the value of messageExpression, else the
-// message, else the expression. Without evaluate, messageExpression is left out, as it can quote values. The error is about the budget, and is then the server's text for all of them.
+// message, else the expression. Without evaluate, messageExpression is left out, as it can quote values. The error is about
+// the budget, and is then the server's text for all of them.
 func (p *program) messages(in *input, budget int64, evaluate bool) ([]string, error) {
 	validations := p.policy.Spec.Validations
 	list := make([]*expression, len(validations))

@@ -332,7 +332,8 @@ func (r *run) input(s *state) *input {
 
 // version is NewVersionedAttributes for objects that are converted already.
 func (u *Update) version(newObj, oldObj map[string]any, attributes admission.Attributes, kind schema.GroupVersionKind) *admission.VersionedAttributes {
-	converted := admission.NewAttributesRecord(object(newObj), object(oldObj), kind, u.namespace(), u.name(), attributes.GetResource(), "", admission.Update, nil, false, nil)
+	converted := admission.NewAttributesRecord(object(newObj), object(oldObj), kind, u.namespace(), u.name(), attributes.GetResource(), "",
+		admission.Update, nil, false, nil)
 	// Objects of the very kind are not converted, and nothing that could do so is needed. There is no error then.
 	versioned, _ := admission.NewVersionedAttributes(converted, kind, nil)
 	versioned.Attributes = attributes
@@ -379,7 +380,8 @@ func (r *run) refuse(refusal Refusal) {
 	refusal.Policy, refusal.Binding, refusal.File, refusal.Line = r.p.Name, r.b.Name, r.p.File, r.p.Line
 	for i := range r.v.Refused {
 		known := &r.v.Refused[i]
-		if known.Policy == refusal.Policy && known.Binding == refusal.Binding && known.Expression == refusal.Expression && known.Message == refusal.Message {
+		// The message names the policy and the binding.
+		if known.Expression == refusal.Expression && known.Message == refusal.Message {
 			if known.OnlyOld && !refusal.OnlyOld {
 				*known = refusal
 			}

@@ -49,6 +49,9 @@ func checkText(w io.Writer, r *compare.Report) error {
 		fmt.Fprintln(w)
 	}
 	fmt.Fprintln(w, summary(r, p))
+	for _, line := range notCovered(r) {
+		fmt.Fprintln(w, "  "+Printable(line))
+	}
 	return nil
 }
 
@@ -73,6 +76,35 @@ func losses(r *compare.Report) (list []compare.Deletion, more int) {
 		list, more = list[:shown], len(list)-shown
 	}
 	return list, more
+}
+
+// notCovered says what changed and could not be read as it is deployed: one line for each kind of unit, with the first of its reasons.
+func notCovered(r *compare.Report) []string {
+	count, first := map[string]int{}, map[string]*compare.NotCovered{}
+	var kinds []string
+	for i := range r.NotCovered {
+		n := &r.NotCovered[i]
+		if !n.Changed {
+			continue
+		}
+		if count[n.Kind]++; count[n.Kind] == 1 {
+			kinds, first[n.Kind] = append(kinds, n.Kind), n
+		}
+	}
+	var lines []string
+	for _, kind := range kinds {
+		n := first[kind]
+		where := n.File
+		if n.Line > 0 {
+			where += fmt.Sprintf(":%d", n.Line)
+		}
+		line := fmt.Sprintf("not covered: %s %s (%s): %s", kind, n.Unit, where, n.Reason)
+		if more := count[kind] - 1; more > 0 {
+			line += fmt.Sprintf("; and %d more", more)
+		}
+		lines = append(lines, line)
+	}
+	return lines
 }
 
 // writeObject prints the violations of one object, and what replacing it takes.
@@ -208,12 +240,19 @@ func summary(r *compare.Report, p Palette) string {
 			parts = append(parts, Count(part.n, part.noun))
 		}
 	}
+	missed := len(slices.DeleteFunc(slices.Clone(r.NotCovered), func(n compare.NotCovered) bool { return !n.Changed }))
+	if r.Checked+r.Skipped+missed+len(r.Errors) == 0 && r.Unchanged > 0 {
+		return p.Green("✓") + " nothing changed"
+	}
 	text := Count(r.Checked, "object") + " checked"
 	if len(parts) > 0 {
 		text += " (" + strings.Join(parts, ", ") + ")"
 	}
 	if skipped := skippedText(r); skipped != "" {
 		text += "; skipped: " + skipped
+	}
+	if missed > 0 {
+		text += "; not covered: " + Count(missed, "changed unit")
 	}
 	unchecked, kinds := uncheckedText(r)
 	if unchecked > 0 {
@@ -229,7 +268,7 @@ func summary(r *compare.Report, p Palette) string {
 	switch {
 	case violations > 0:
 		return p.Red("✗") + " " + p.Bold(fmt.Sprintf("%s refused, %s", Count(refused, "object"), Count(violations, "violation"))) + ": " + text
-	case r.Updated <= unchecked || len(r.Errors) > 0:
+	case len(r.Errors) > 0, r.Updated == 0 && (r.Unchanged == 0 || missed > 0), r.Updated > 0 && r.Updated <= unchecked:
 		return text
 	}
 	return p.Green("✓") + " no refused change: " + text

@@ -71,6 +71,12 @@ func checkReport() *compare.Report {
 			{Subject: compare.Subject{Object: "shop/data\x1b[2J", Kind: "PersistentVolumeClaim", APIVersion: "v1", File: "old.yaml", Line: 3, ObjectLine: 3}, Cost: compare.CostData, Message: "its *data* goes"},
 			{Subject: compare.Subject{Object: "shop/settings", Kind: "ConfigMap", APIVersion: "v1", File: "old.yaml", Line: 2, ObjectLine: 2}, Cost: compare.CostNone, Message: "nothing is lost with it"},
 		},
+		Units:   []compare.Unit{{Unit: "overlays/prod", Kind: "kustomization", Objects: 3, Changed: true}, {Unit: "charts/shop", Kind: "chart"}},
+		NotCovered: []compare.NotCovered{
+			{Unit: "apps/db", Kind: "HelmRelease", File: "apps/db.yaml", Line: 3, Reason: "its chart is in the OCIRepository db", Changed: true},
+			{Unit: "apps/web", Kind: "HelmRelease", File: "apps/web.yaml", Line: 3, Reason: "its chart is in the OCIRepository web", Changed: true},
+			{Unit: "remote", Kind: "kustomization", File: "remote/kustomization.yaml", Reason: "https://example.com/base is not in this repository"},
+		},
 		Replacements: []compare.Replacement{
 			{Subject: subject("Widget", "ns/a", 10), Cost: compare.CostData, Message: "deleting the object can lose data", Requested: true, How: []string{"keep the old values", "kubectl delete widget a", "kubectl replace a   # in one step"}},
 			{Subject: subject("Widget", "ns/b", 20), Cost: compare.CostNone, Message: "nothing is lost", How: []string{}},
@@ -82,7 +88,7 @@ func checkReport() *compare.Report {
 }
 
 func TestCheckFormats(t *testing.T) {
-	empty := &compare.Report{Allowed: true, SkippedKinds: []compare.SkippedKind{}, Violations: []compare.Violation{}, Unknown: []compare.Remark{}, Notes: []compare.Remark{}, Replacements: []compare.Replacement{}, Deletions: []compare.Deletion{}, UncheckedKinds: []compare.UncheckedKind{}, Warnings: []string{}}
+	empty := &compare.Report{Allowed: true, SkippedKinds: []compare.SkippedKind{}, Violations: []compare.Violation{}, Unknown: []compare.Remark{}, Notes: []compare.Remark{}, Replacements: []compare.Replacement{}, Deletions: []compare.Deletion{}, Units: []compare.Unit{}, NotCovered: []compare.NotCovered{}, UncheckedKinds: []compare.UncheckedKind{}, Warnings: []string{}}
 	for _, f := range Formats() {
 		for name, r := range map[string]*compare.Report{"check": checkReport(), "check-empty": empty} {
 			var b strings.Builder
