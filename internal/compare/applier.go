@@ -17,10 +17,7 @@ import (
 
 // applier returns what is known about who applies an object. A flag beats the unit, and the unit beats the settings.
 func (c *checker) applier(o *manifest.Object) tool.Applier {
-	var a tool.Applier
-	if c.appliedBy != nil {
-		a = c.appliedBy(o)
-	}
+	a := o.AppliedBy
 	if a.Tool == "" && len(a.Methods) == 0 && c.DefaultApplier != "" {
 		a.Methods = []tool.Method{c.DefaultApplier}
 	}
@@ -41,6 +38,9 @@ func (c *checker) ways(p pair) []way {
 	methods := p.applier.For(p.new.Document.Object, p.old.Value())
 	if c.Applier != "" {
 		methods = []tool.Method{c.Applier}
+	}
+	if !slices.ContainsFunc(methods, func(m tool.Method) bool { return slices.Contains(tool.Methods(), m) }) {
+		methods = tool.Methods()
 	}
 	var list []way
 	for _, method := range tool.Methods() {

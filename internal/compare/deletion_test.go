@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/fieldlock/fieldlock/immutability/builtin"
-	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/tool"
 )
 
@@ -21,8 +20,7 @@ func checkBy(t *testing.T, by tool.Applier, news, olds string, o Options) *Repor
 		t.Fatal(err)
 	}
 	o.Builtin = kinds
-	in := Input{AppliedBy: func(*manifest.Object) tool.Applier { return by }}
-	in.New, in.Old = files(map[string]string{"x.yaml": news}), files(map[string]string{"x.yaml": olds})
+	in := Input{New: appliedBy(by, files(map[string]string{"x.yaml": news})), Old: appliedBy(by, files(map[string]string{"x.yaml": olds}))}
 	r, err := Check(in, o)
 	if err != nil {
 		t.Fatal(err)

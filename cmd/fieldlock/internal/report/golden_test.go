@@ -71,7 +71,7 @@ func checkReport() *compare.Report {
 			{Subject: compare.Subject{Object: "shop/data\x1b[2J", Kind: "PersistentVolumeClaim", APIVersion: "v1", File: "old.yaml", Line: 3, ObjectLine: 3}, Cost: compare.CostData, Message: "its *data* goes"},
 			{Subject: compare.Subject{Object: "shop/settings", Kind: "ConfigMap", APIVersion: "v1", File: "old.yaml", Line: 2, ObjectLine: 2}, Cost: compare.CostNone, Message: "nothing is lost with it"},
 		},
-		Units:   []compare.Unit{{Unit: "overlays/prod", Kind: "kustomization", Objects: 3, Changed: true}, {Unit: "charts/shop", Kind: "chart"}},
+		Units: []compare.Unit{{Unit: "overlays/prod", Kind: "kustomization", Objects: 3, Changed: true}, {Unit: "charts/shop", Kind: "chart"}},
 		NotCovered: []compare.NotCovered{
 			{Unit: "apps/db", Kind: "HelmRelease", File: "apps/db.yaml", Line: 3, Reason: "its chart is in the OCIRepository db", Changed: true},
 			{Unit: "apps/web", Kind: "HelmRelease", File: "apps/web.yaml", Line: 3, Reason: "its chart is in the OCIRepository web", Changed: true},
