@@ -55,29 +55,6 @@ func checkText(w io.Writer, r *compare.Report) error {
 	return nil
 }
 
-// losses returns the deletions that cost something, unless they are refused and printed as violations, and how many more there
-// are. What restarts or costs nothing is in the summary's count.
-func losses(r *compare.Report) (list []compare.Deletion, more int) {
-	const shown = 20
-	for i := range r.Deletions {
-		d := &r.Deletions[i]
-		refused := slices.ContainsFunc(r.Violations, func(v compare.Violation) bool { return v.Same(&d.Subject) })
-		if d.Cost != compare.CostNone && d.Cost != compare.CostRestart && !refused {
-			list = append(list, *d)
-		}
-	}
-	slices.SortStableFunc(list, func(a, b compare.Deletion) int {
-		if a.Kept != b.Kept {
-			return cmp.Compare(slices.Index([]bool{false, true}, a.Kept), slices.Index([]bool{false, true}, b.Kept))
-		}
-		return cmp.Compare(slices.Index(compare.Costs(), b.Cost), slices.Index(compare.Costs(), a.Cost))
-	})
-	if len(list) > shown {
-		list, more = list[:shown], len(list)-shown
-	}
-	return list, more
-}
-
 // notCovered says what changed and could not be read as it is deployed: one line for each kind of unit, with the first of its reasons.
 func notCovered(r *compare.Report) []string {
 	count, first := map[string]int{}, map[string]*compare.NotCovered{}
@@ -105,6 +82,29 @@ func notCovered(r *compare.Report) []string {
 		lines = append(lines, line)
 	}
 	return lines
+}
+
+// losses returns the deletions that cost something, unless they are refused and printed as violations, and how many more there
+// are. What restarts or costs nothing is in the summary's count.
+func losses(r *compare.Report) (list []compare.Deletion, more int) {
+	const shown = 20
+	for i := range r.Deletions {
+		d := &r.Deletions[i]
+		refused := slices.ContainsFunc(r.Violations, func(v compare.Violation) bool { return v.Same(&d.Subject) })
+		if d.Cost != compare.CostNone && d.Cost != compare.CostRestart && !refused {
+			list = append(list, *d)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b compare.Deletion) int {
+		if a.Kept != b.Kept {
+			return cmp.Compare(slices.Index([]bool{false, true}, a.Kept), slices.Index([]bool{false, true}, b.Kept))
+		}
+		return cmp.Compare(slices.Index(compare.Costs(), b.Cost), slices.Index(compare.Costs(), a.Cost))
+	})
+	if len(list) > shown {
+		list, more = list[:shown], len(list)-shown
+	}
+	return list, more
 }
 
 // writeObject prints the violations of one object, and what replacing it takes.

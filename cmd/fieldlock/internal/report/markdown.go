@@ -61,7 +61,7 @@ func checkMarkdown(w io.Writer, r *compare.Report) error {
 		if d.Kept {
 			cost = "kept"
 		}
-		fmt.Fprintf(w, "- %s (%s): %s\n", markdownText(d.Kind+" "+d.Object), cost, markdownText(d.Message))
+		fmt.Fprintf(w, "- %s (%s): %s\n", markdownText(d.Kind+" "+d.Object), markdownText(cost), markdownText(d.Message))
 	}
 	if more > 0 {
 		fmt.Fprintf(w, "- and %s\n", Count(more, "more deletion"))
