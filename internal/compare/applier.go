@@ -17,10 +17,7 @@ import (
 
 // applier returns what is known about who applies an object. A flag beats the unit, and the unit beats the settings.
 func (c *checker) applier(o *manifest.Object) tool.Applier {
-	var a tool.Applier
-	if c.appliedBy != nil {
-		a = c.appliedBy(o)
-	}
+	a := o.AppliedBy
 	if a.Tool == "" && len(a.Methods) == 0 && c.DefaultApplier != "" {
 		a.Methods = []tool.Method{c.DefaultApplier}
 	}
@@ -41,6 +38,9 @@ func (c *checker) ways(p pair) []way {
 	methods := p.applier.For(p.new.Document.Object, p.old.Value())
 	if c.Applier != "" {
 		methods = []tool.Method{c.Applier}
+	}
+	if !slices.ContainsFunc(methods, func(m tool.Method) bool { return slices.Contains(tool.Methods(), m) }) {
+		methods = tool.Methods()
 	}
 	var list []way
 	for _, method := range tool.Methods() {
@@ -199,13 +199,13 @@ func agree(outcomes []outcome) verdict {
 	const shown = 3 // the others follow from the same request
 	for _, o := range refusing {
 		for _, v := range o.violations[:min(len(o.violations), shown)] {
-			var who []string
+			var same []outcome
 			for _, other := range refusing {
 				if slices.ContainsFunc(other.violations, func(w Violation) bool { return w.Path == v.Path && w.Message == v.Message }) {
-					who = append(who, other.name)
+					same = append(same, other)
 				}
 			}
-			message := fmt.Sprintf("refused by %s: %s; accepted by %s; --applier says who applies", joined(who), v.Message, joined(wayNames(accepting)))
+			message := fmt.Sprintf("refused by %s: %s; accepted by %s; --applier says who applies", wayNames(same), v.Message, wayNames(accepting))
 			all.addRemarks([]Remark{{Path: v.Path, Message: message}}, nil)
 		}
 	}
@@ -213,20 +213,19 @@ func agree(outcomes []outcome) verdict {
 	return all
 }
 
-func wayNames(outcomes []outcome) []string {
-	list := make([]string, len(outcomes))
-	for i, o := range outcomes {
-		list[i] = o.name
+// wayNames lists the names of ways as "a, b and c". Flux is named where it differs from other server-side applies.
+func wayNames(outcomes []outcome) string {
+	var list []string
+	for _, o := range outcomes {
+		if o.by != builtin.ApplierFlux || len(list) == 0 {
+			list = append(list, o.name)
+		}
 	}
-	return slices.Compact(list)
-}
-
-// joined writes a list as "a, b and c".
-func joined(list []string) string {
+	list = slices.Compact(list)
 	if n := len(list) - 1; n > 0 {
 		return strings.Join(list[:n], ", ") + " and " + list[n]
 	}
-	return strings.Join(list, "")
+	return list[0]
 }
 
 // addRemarks adds remarks that v does not have yet.

@@ -91,7 +91,7 @@ func TestAppliers(t *testing.T) {
 				}
 				return map[string]string{"crds.yaml": string(crds), "object.yaml": string(text)}
 			}
-			in := Input{New: files(side(c.New)), Old: files(side(c.Old)), AppliedBy: func(*manifest.Object) tool.Applier { return by }}
+			in := Input{New: appliedBy(by, files(side(c.New))), Old: appliedBy(by, files(side(c.Old)))}
 			r, err := Check(in, Options{Builtin: kinds})
 			if err != nil || len(r.Errors) > 0 {
 				t.Fatalf("%s: %v %v", c.Name, err, r.Errors)
@@ -150,4 +150,12 @@ func checkUnknownApplier(t *testing.T, name string, answer applycase.Answer, r *
 	case refuses[true] == r.Allowed:
 		t.Errorf("%s: nobody knows who applies: got %s, and the answer is %q", name, found(r), answer["kubectl apply"])
 	}
+}
+
+// appliedBy says who applies the objects of files.
+func appliedBy(by tool.Applier, files []manifest.File) []manifest.File {
+	for i := range files {
+		files[i].AppliedBy = by
+	}
+	return files
 }

@@ -34,8 +34,6 @@ type Input struct {
 	// with KnownOld an acceptance that is not among them is marked as new.
 	Accepted, OldAccepted *accept.List
 	KnownOld              bool
-	// AppliedBy, unless nil, says what is known about who applies an object of New or Old.
-	AppliedBy func(*manifest.Object) tool.Applier
 	// Live is what a cluster has of the objects in New, by their documents. Unless it is nil, it takes the place of Old.
 	Live map[*yamldoc.Document]Live
 	// Warnings are for the report. Errs are mistakes that were found on the way here; the report lists them.
@@ -93,9 +91,8 @@ func Check(in Input, o Options) (*Report, error) {
 		return nil, errors.New("OLD and NEW hold no object; there is nothing to check")
 	}
 	c := &checker{
-		Options:   o,
-		appliedBy: in.AppliedBy,
-		kinds:     newKinds(slices.Concat(in.NewSchemas.CRDs, newSet.CRDs), slices.Concat(in.OldSchemas.CRDs, oldSet.CRDs), o),
+		Options: o,
+		kinds:   newKinds(slices.Concat(in.NewSchemas.CRDs, newSet.CRDs), slices.Concat(in.OldSchemas.CRDs, oldSet.CRDs), o),
 		report: &Report{
 			SkippedKinds: []SkippedKind{}, Violations: []Violation{}, Unknown: []Remark{}, Notes: []Remark{}, Replacements: []Replacement{}, Deletions: []Deletion{},
 			UncheckedKinds: []UncheckedKind{}, Warnings: []string{}, Others: others(newSet.Others, oldSet.Others),
@@ -262,8 +259,6 @@ type checker struct {
 	kinds    *kinds
 	policies *policy.Set
 	report   *Report
-	// appliedBy says what is known about who applies an object; nil where nothing is.
-	appliedBy func(*manifest.Object) tool.Applier
 }
 
 // fail adds errors to the report.

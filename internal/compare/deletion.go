@@ -17,8 +17,8 @@ type Deletion struct {
 	Message string `json:"message"`
 }
 
-// lockDeletion is the lock of a deletion that Options.RefuseDeletions refuses.
-const lockDeletion = "deletion"
+// LockDeletion is the lock of a deletion that Options.RefuseDeletions refuses.
+const LockDeletion = "deletion"
 
 // addDeletion adds an object that NEW no longer has, and its violation if its cost is among those that are refused.
 func (c *checker) addDeletion(o *manifest.Object) {
@@ -41,7 +41,7 @@ func (c *checker) addDeletion(o *manifest.Object) {
 		return
 	}
 	c.report.Violations = append(c.report.Violations, Violation{
-		Subject: d.Subject, Lock: lockDeletion, Change: digest(value{o.Value(), true}, value{}),
+		Subject: d.Subject, Lock: LockDeletion, Change: digest(value{o.Value(), true}, value{}),
 		Message: fmt.Sprintf("deletions of cost %s are refused: %s", d.Cost, d.Message),
 	})
 }

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/fieldlock/fieldlock/immutability/builtin"
-	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/tool"
 )
 
@@ -21,8 +20,7 @@ func checkBy(t *testing.T, by tool.Applier, news, olds string, o Options) *Repor
 		t.Fatal(err)
 	}
 	o.Builtin = kinds
-	in := Input{AppliedBy: func(*manifest.Object) tool.Applier { return by }}
-	in.New, in.Old = files(map[string]string{"x.yaml": news}), files(map[string]string{"x.yaml": olds})
+	in := Input{New: appliedBy(by, files(map[string]string{"x.yaml": news})), Old: appliedBy(by, files(map[string]string{"x.yaml": olds}))}
 	r, err := Check(in, o)
 	if err != nil {
 		t.Fatal(err)
@@ -57,7 +55,7 @@ func TestDeletions(t *testing.T) {
 		if len(r.Deletions) != 1 || r.Deletions[0].Cost != row.cost || r.Deletions[0].Kept != row.kept || r.Deletions[0].File != "x.yaml" || r.Deletions[0].Line != 3 {
 			t.Errorf("%s: got %+v: %s", row.name, r.Deletions, row.reason)
 		}
-		if r.Allowed == row.refused || row.refused && (len(r.Violations) != 1 || r.Violations[0].Lock != lockDeletion || r.Violations[0].Path != "" || r.Violations[0].Change == "") {
+		if r.Allowed == row.refused || row.refused && (len(r.Violations) != 1 || r.Violations[0].Lock != LockDeletion || r.Violations[0].Path != "" || r.Violations[0].Change == "") {
 			t.Errorf("%s: allowed is %t, with %+v: %s", row.name, r.Allowed, r.Violations, row.reason)
 		}
 		if r = checkBy(t, row.by, other, other+row.object, Options{}); !r.Allowed || len(r.Deletions) != 1 {

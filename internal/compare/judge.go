@@ -20,6 +20,7 @@ func (c *checker) judge(p pair) (verdict, error) {
 		return all, nil
 	}
 	p.applier = c.applier(p.new)
+	p.applier.Forced = p.applier.Forced && p.old != nil && c.applier(p.old).Forced // a change cannot excuse itself
 	if err := c.kinds.unknownVersion(p.new); err != nil {
 		return all, err
 	}

@@ -16,6 +16,7 @@ import (
 	"sync/atomic"
 	"unicode/utf8"
 
+	"github.com/fieldlock/fieldlock/internal/tool"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
@@ -182,6 +183,8 @@ type File struct {
 	Path string
 	// Unit names the unit whose objects these are, "" for a file. Then Path tells the unit from others.
 	Unit string
+	// AppliedBy is what is known about who applies the objects.
+	AppliedBy tool.Applier
 	// Found is set for a file that was found in a directory. It may hold documents that are not objects.
 	Found bool
 

@@ -41,6 +41,10 @@ func checkAlerts(r *compare.Report) []alert {
 		v := &r.Violations[i]
 		object := strings.TrimSpace(v.Kind + " " + v.Object)
 		path := cmp.Or(v.Path, "the whole object")
+		title := "locked field: " + path
+		if v.Lock == compare.LockDeletion {
+			title = "refused deletion"
+		}
 		message := fmt.Sprintf("%s: %s: %s", object, path, v.Message)
 		if (v.Old != nil || v.New != nil) && v.Key == nil && len(v.Differences) == 0 && v.Reason == "" {
 			message += ": " + arrow(v.Old, v.New, false)
@@ -49,7 +53,7 @@ func checkAlerts(r *compare.Report) []alert {
 			message += "; refused by " + v.EnforcedBy + " (" + v.Source + ")"
 		}
 		a := alert{
-			rule: v.Lock, level: "error", title: "locked field: " + path, message: message,
+			rule: v.Lock, level: "error", title: title, message: message,
 			field: object + ": " + path, at: placeOf(&v.Subject), lock: token.Position{Filename: v.LockFile, Line: v.LockLine},
 		}
 		switch {

@@ -32,7 +32,7 @@ func checkText(w io.Writer, r *compare.Report) error {
 	}
 	gone, more := losses(r)
 	for _, d := range gone {
-		mark, cost := p.Yellow("-"), d.Cost
+		mark, cost := p.Yellow("-"), Printable(d.Cost)
 		if d.Cost == compare.CostData || d.Cost == compare.CostCascade {
 			cost = p.Red(cost)
 		}

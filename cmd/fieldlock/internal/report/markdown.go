@@ -57,7 +57,7 @@ func checkMarkdown(w io.Writer, r *compare.Report) error {
 		fmt.Fprint(w, "\n**What goes away**\n\n")
 	}
 	for _, d := range gone {
-		cost := "cost: " + d.Cost
+		cost := "cost: " + markdownText(d.Cost)
 		if d.Kept {
 			cost = "kept"
 		}

@@ -32,6 +32,9 @@ func applications() *kind {
 			if a.ServerSideApply {
 				u.Applier = "server-side"
 			}
+			if a.Replace {
+				u.Applier = "replace"
+			}
 			u.dir = a.Sources[0].Path
 			for _, source := range a.Sources {
 				spec.InTree = append(spec.InTree, source.Chart == "" && s.inTree(source.RepoURL))

@@ -13,6 +13,7 @@ import (
 
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/worker"
+	"github.com/fieldlock/fieldlock/internal/tool"
 )
 
 // Unit is what one tool applies together.
@@ -30,7 +31,7 @@ type Unit struct {
 	// lacks something.
 	Err error
 
-	// Applier is how the tool applies objects: "server-side", "client-side", or "" where that is not known. Prune tells whether it
+	// Applier is how the tool applies objects: "server-side", "client-side", "replace", or "" where that is not known. Prune tells whether it
 	// deletes what is gone, and Force whether it replaces what cannot be updated.
 	Applier      string
 	Prune, Force bool
@@ -43,6 +44,30 @@ type Unit struct {
 	spec    []byte // of the job
 	random  bool   // two renderings may differ
 	owns    func(name string) bool
+}
+
+// applier returns what is known about who applies the objects of the unit. Who applies a kustomization is not known. Helm's method
+// depends on its version and on how the release was installed; force is a PUT, and has no effect on a server-side apply.
+func (u *Unit) applier() tool.Applier {
+	switch u.Kind {
+	case "Flux Kustomization":
+		return tool.Applier{Tool: tool.Flux, Forced: u.Force, Keeps: !u.Prune}
+	case "chart":
+		return tool.Applier{Tool: tool.Helm}
+	case "HelmRelease":
+		if u.Force {
+			return tool.Applier{Tool: tool.Helm, Methods: []tool.Method{tool.ServerSide, tool.Replace}}
+		}
+		return tool.Applier{Tool: tool.Helm}
+	case "Application":
+		if u.Applier == "" { // it cannot be read
+			return tool.Applier{Tool: tool.ArgoCD, Methods: []tool.Method{tool.ServerSide, tool.ClientSide, tool.Replace}}
+		}
+		return tool.Applier{Tool: tool.ArgoCD, Methods: []tool.Method{tool.Method(u.Applier)}, Keeps: !u.Prune}
+	case "ApplicationSet": // the options of its template are not read
+		return tool.Applier{Tool: tool.ArgoCD, Methods: []tool.Method{tool.ServerSide, tool.ClientSide}}
+	}
+	return tool.Applier{}
 }
 
 // String names the unit in messages.
