@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"runtime/debug"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -41,14 +40,6 @@ func execute(root *cobra.Command, args []string, s streams) int {
 	}
 }
 
-// version is what the Go toolchain knows of the build: a tag, a pseudo-version, or "(devel)".
-func version() string {
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
-		return info.Main.Version
-	}
-	return "(devel)"
-}
-
 func newRoot(s streams) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "fieldlock",
@@ -61,7 +52,7 @@ are deployed: in Kubernetes' own kinds, in custom resources, and in the paramete
 It also finds and proves the ways around the locks and CEL rules of CRDs (lint), and converts between both.
 
 Exit status: 0 clean, 1 violations, lint errors or refused parameters, 2 bad usage or unreadable input.`,
-		Version:       version(),
+		Version:       report.Version(),
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
@@ -79,7 +70,7 @@ func newVersion(s streams) *cobra.Command {
 		Short: "Print the version of fieldlock",
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprintln(s.out, version())
+			_, err := fmt.Fprintln(s.out, report.Version())
 			return err
 		},
 	}

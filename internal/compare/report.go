@@ -34,6 +34,8 @@ type Report struct {
 	Updated, Created, Deleted int `json:"-"`
 	// Others is how many of the skipped documents are not objects.
 	Others int `json:"-"`
+	// Strict is set when an unknown verdict is a refusal.
+	Strict bool `json:"-"`
 }
 
 // Subject is an object that the report is about.

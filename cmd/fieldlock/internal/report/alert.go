@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/fieldlock/fieldlock/internal/audit"
@@ -25,6 +26,39 @@ type alert struct {
 	lock    token.Position // where the lock is, when that is another place
 	// accepted is the reason why the alert does not count; "" for most.
 	accepted string
+	fails    bool     // the run fails for it
+	ways     []string // the cost of replacing the object, and the ways out; nil for most
+}
+
+// text is the message with the reason why it does not count, and the ways out.
+func (a *alert) text() string {
+	text := a.message
+	if a.accepted != "" {
+		text += " (" + a.accepted + ")"
+	}
+	return strings.Join(slices.Concat([]string{text}, a.ways), "\n")
+}
+
+// place returns where code review tools show the alert: at its line, at the first line where it is about the whole file, and
+// for what no file has, such as standard input, at the first line of the settings in the root of the repository.
+func (a *alert) place() token.Position {
+	at := a.at
+	if !manifest.IsFile(at.Filename) {
+		at = token.Position{Filename: manifest.AcceptFile}
+	}
+	at.Line = max(at.Line, 1)
+	return at
+}
+
+// where names the file and line of the alert for people; "" for none.
+func (a *alert) where() string {
+	switch {
+	case a.at.Filename == "":
+		return ""
+	case a.at.Line == 0:
+		return relative(a.at.Filename)
+	}
+	return fmt.Sprintf("%s:%d", relative(a.at.Filename), a.at.Line)
 }
 
 // IDs of alerts that are not violations or findings.
@@ -48,6 +82,7 @@ func checkAlerts(r *compare.Report) []alert {
 		a := alert{
 			rule: v.Lock, level: "error", title: "locked field: " + path, message: message,
 			field: object + ": " + path, at: placeOf(&v.Subject), lock: token.Position{Filename: v.LockFile, Line: v.LockLine},
+			fails: v.Refused(), ways: waysOut(&v.Subject, r),
 		}
 		switch {
 		case v.AcceptedNew:
@@ -65,11 +100,15 @@ func checkAlerts(r *compare.Report) []alert {
 			field += ": " + m.Path
 		}
 		alerts = append(alerts, alert{
-			rule: rule, level: level, title: title, message: field + ": " + m.Message, field: field, at: placeOf(&m.Subject),
+			rule: rule, level: level, title: title, message: field + ": " + m.Message, field: field, at: placeOf(&m.Subject), fails: level == "error",
 		})
 	}
+	unknown := "warning"
+	if r.Strict {
+		unknown = "error"
+	}
 	for i := range r.Unknown {
-		remark(alertUnknown, "warning", "unknown verdict", &r.Unknown[i])
+		remark(alertUnknown, unknown, "unknown verdict", &r.Unknown[i])
 	}
 	for i := range r.Notes {
 		remark(alertNote, "note", "note", &r.Notes[i])
@@ -77,6 +116,7 @@ func checkAlerts(r *compare.Report) []alert {
 	for _, e := range r.Errors {
 		alerts = append(alerts, alert{
 			rule: alertUnreadable, level: "error", title: "unreadable input", message: e.Text, at: token.Position{Filename: e.File, Line: e.Line},
+			fails: true,
 		})
 	}
 	return alerts
@@ -85,7 +125,8 @@ func checkAlerts(r *compare.Report) []alert {
 // lintAlerts makes alerts of findings, each at the line of its schema node.
 func lintAlerts(r *audit.Report) []alert {
 	alerts := make([]alert, len(r.Findings))
-	for i, f := range r.Findings {
+	for i := range r.Findings {
+		f := &r.Findings[i]
 		subject := f.CRD
 		if f.Version != "" {
 			subject += ", version " + f.Version
@@ -95,9 +136,40 @@ func lintAlerts(r *audit.Report) []alert {
 		}
 		alerts[i] = alert{
 			rule: f.Rule, level: string(f.Severity), title: f.Rule, message: subject + ": " + f.Message, field: subject, at: f.Position,
+			fails: r.Fails(f),
+		}
+		switch a := &alerts[i]; {
+		case f.AcceptedNew:
+			a.level, a.accepted = "warning", "accepted by an entry that this change adds"
+		case f.Accepted:
+			a.level, a.accepted = "note", "accepted"
 		}
 	}
+	for _, e := range r.Errors {
+		alerts = append(alerts, alert{rule: alertUnreadable, level: "error", title: "unreadable input", message: e, fails: true})
+	}
 	return alerts
+}
+
+// waysOut says what it costs to replace an object, and lists the ways out; nil for an object that is not refused.
+func waysOut(s *compare.Subject, r *compare.Report) []string {
+	for i := range r.Replacements {
+		re := &r.Replacements[i]
+		if !re.Same(s) || len(re.How) == 0 {
+			continue
+		}
+		lines := []string{fmt.Sprintf("Ways out (what replacing the object costs: %s; %s):", re.Cost, re.Message)}
+		for _, how := range re.How {
+			switch text, command := WayOut(how); {
+			case text != "" && command != "":
+				lines = append(lines, "• "+text+": "+command)
+			default:
+				lines = append(lines, "• "+text+command)
+			}
+		}
+		return lines
+	}
+	return nil
 }
 
 // placeOf returns where a field is.

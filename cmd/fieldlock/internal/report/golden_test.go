@@ -137,7 +137,7 @@ func lintReport() *audit.Report {
 		Objects: []map[string]any{{"spec": map[string]any{"a": "p"}}, {"spec": map[string]any{}}, {"spec": map[string]any{"a": "q"}}},
 		Refused: []witness.Refusal{{Path: "spec.a", Message: "field is\nimmutable"}, {Message: "failed rule", Rule: "self == oldSelf"}},
 	}
-	accepted, accepted2 := finding("widgets", "v1", "spec.c", "warning", "renamable-key", 11), finding("widgets", "v1", "spec.d", "error", "bad-words", 12)
+	accepted, accepted2 := finding("widgets", "v1", "spec.c", "warning", "renamable-key", 11), finding("widgets", "v1", "spec.d", "error", "update-word", 12)
 	accepted.Accepted = true
 	accepted2.Accepted, accepted2.AcceptedNew = true, true
 	return &audit.Report{CRDs: 2, Locked: true, Findings: []audit.Finding{

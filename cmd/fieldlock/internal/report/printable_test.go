@@ -167,7 +167,7 @@ func TestOutputs(t *testing.T) {
 		text, err string
 	}{
 		{"none", "", "text", ""}, {"one", "json", "json", ""}, {"a file", "json=a.json", "json=a.json", ""}, {"both", "text json=a.json", "text,json=a.json", ""}, {"two files", "text=a json=b", "text=a,json=b", ""},
-		{"unknown", "xml", "text", "the formats are text, json, github, sarif, markdown"}, {"no file", "json=", "text", "json= needs the name of a file"}, {"two for standard output", "json text", "json", "two formats for standard output; write all but one to files, as in text=FILE"},
+		{"unknown", "xml", "text", "the formats are text, json, github, gitlab, junit, sarif, markdown"}, {"no file", "json=", "text", "json= needs the name of a file"}, {"two for standard output", "json text", "json", "two formats for standard output; write all but one to files, as in text=FILE"},
 	} {
 		o := OutputsFor(all)
 		var err error
