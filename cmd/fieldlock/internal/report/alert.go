@@ -193,12 +193,14 @@ func relative(file string) string {
 // githubFormat is workflow commands, which GitHub shows at the lines of a pull request.
 var githubFormat = Format{
 	Name:  "github",
-	Check: func(w io.Writer, r *compare.Report) error { return writeGitHub(w, checkAlerts(r)) },
-	Lint:  func(w io.Writer, r *audit.Report) error { return writeGitHub(w, lintAlerts(r)) },
+	Check: func(w io.Writer, r *compare.Report) error { return writeGitHub(w, checkAlerts(r), summary(r, false)) },
+	Lint:  func(w io.Writer, r *audit.Report) error { return writeGitHub(w, lintAlerts(r), lintSummary(r, false)) },
 }
 
-func writeGitHub(w io.Writer, alerts []alert) error {
-	for _, a := range alerts {
+// writeGitHub prints the commands, and the summary for the log: GitHub shows a few of many annotations only.
+func writeGitHub(w io.Writer, alerts []alert, summary string) error {
+	for i := range alerts {
+		a := &alerts[i]
 		command := a.level
 		if command == "note" {
 			command = "notice"
@@ -217,13 +219,11 @@ func writeGitHub(w io.Writer, alerts []alert) error {
 			}
 		}
 		property("title", a.title)
-		message := PrintableLines(a.message)
-		if a.accepted != "" {
-			message += " (" + a.accepted + ")"
-		}
+		message := PrintableLines(a.text())
 		if _, err := fmt.Fprintf(w, "::%s %s::%s\n", command, strings.Join(properties, ","), githubData.Replace(message)); err != nil {
 			return err
 		}
 	}
-	return nil
+	_, err := fmt.Fprintln(w, PrintableLines(summary))
+	return err
 }

@@ -83,11 +83,11 @@ func writeJUnit(w io.Writer, verb, summary string, alerts []alert) error {
 }
 
 func (s *junitSuite) add(a *alert, verb string) {
-	result := &junitResult{Message: Printable(a.message), Type: a.rule, Text: PrintableLines(a.text())}
+	result := &junitResult{Message: Printable(a.message), Type: Printable(a.rule), Text: PrintableLines(a.text())}
 	if at := a.where(); at != "" {
 		result.Text += "\n" + Printable(at)
 	}
-	c := junitCase{Name: Printable(a.field), Class: "fieldlock." + verb + "." + a.rule}
+	c := junitCase{Name: Printable(a.field), Class: "fieldlock." + verb + "." + Printable(a.rule)}
 	if c.Name == "" {
 		c.Name = Printable(a.message)
 	}
