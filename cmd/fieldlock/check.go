@@ -61,6 +61,9 @@ schema contains itself; its locks hold at every depth.
 
 Objects of other kinds are skipped and counted; with --strict they are an error.
 
+With --advisory, or mode: advisory in .fieldlock.yaml, refused changes are printed and do not fail. With --git the mode of
+OLD counts.
+
 Exit status: 0 no change is refused, 1 some change is refused, 2 some input cannot be used (the rest is checked).`,
 		Example: `  # Would this change be refused?
   fieldlock check old.yaml new.yaml
@@ -124,6 +127,7 @@ func (c *checkCommand) run(args []string) error {
 	if err != nil {
 		return err
 	}
+	in.Warnings = append(in.Warnings, c.remarks...)
 	c.options.Begin = func(pairs int) { p.begin("checked", "object", pairs) }
 	c.options.Step, c.options.Now = p.step, time.Now()
 	r, err := compare.Check(*in, c.options)
@@ -153,7 +157,7 @@ func (c *checkCommand) print(r *compare.Report) error {
 	case len(errs) > 0:
 		return joined(errs)
 	case !r.Allowed:
-		return errRefused
+		return c.refused(c.err)
 	}
 	return nil
 }
