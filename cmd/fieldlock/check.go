@@ -93,6 +93,7 @@ Exit status: 0 no change is refused, 1 some change is refused, 2 some input cann
 	}
 	c.acceptFlags(cmd)
 	cmd.Flags().StringVar(&c.minor, "kubernetes-version", "", "the `MINOR` of the cluster, such as 1.36; by default the newest known one")
+	completeMinors(cmd)
 	cmd.Flags().BoolVar(&c.noBuiltin, "no-builtin", false, "do not check the kinds of Kubernetes itself")
 	c.outputs = addOutputs(cmd, func(f report.Format) bool { return f.Check != nil })
 	cmd.Flags().StringArrayVar(&c.schemas, "schema", nil, "CRDs, OpenAPI documents or JSON Schemas: a `FILE`, a directory or -; repeat it, or list more before OLD")

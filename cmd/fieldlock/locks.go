@@ -58,6 +58,8 @@ Exit status: 0, or 2 when a kind is not known or a CRD cannot be used.`,
 	outputs = addOutputs(cmd, func(f report.Format) bool { return f.Locks != nil })
 	cmd.Flags().BoolVar(&markdown, "markdown", false, "short for -o markdown")
 	cmd.Flags().StringVar(&minor, "kubernetes-version", "", "the `MINOR` of the cluster for built-in kinds, such as 1.36; by default the newest known one")
+	completeMinors(cmd)
+	cmd.ValidArgsFunction = completeKinds
 	return cmd
 }
 

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -35,7 +36,8 @@ func execute(root *cobra.Command, args []string, s streams) int {
 	case errors.Is(err, errRefused):
 		return exitRefused
 	default:
-		fmt.Fprintf(s.err, "fieldlock: %s\n", report.PrintableLines(err.Error()))
+		text := strings.ReplaceAll(strings.TrimRight(err.Error(), "\n"), "\n\t", "\n  ") // cobra's suggestions have tabs
+		fmt.Fprintf(s.err, "fieldlock: %s\n", report.PrintableLines(text))
 		return exitUnread
 	}
 }
@@ -61,7 +63,27 @@ Exit status: 0 clean, 1 violations, lint errors or refused parameters, 2 bad usa
 	root.SetErr(s.err)
 	root.AddCommand(newCheck(s), newLint(s), newLocks(s), newExport(s), newImport(s), newParams(s))
 	root.AddCommand(newMarkers(s), newVersion(s))
+	groupVerbs(root)
 	return root
+}
+
+// groupVerbs arranges the verbs by who uses them: most people deploy.
+func groupVerbs(root *cobra.Command) {
+	for _, group := range [...]struct {
+		id, title string
+		verbs     []string
+	}{
+		{"deploy", "You deploy:", []string{"check", "render", "locks"}},
+		{"crds", "You write CRDs:", []string{"lint", "export", "import", "markers"}},
+		{"operators", "You write operators with parameters:", []string{"params"}},
+	} {
+		root.AddGroup(&cobra.Group{ID: group.id, Title: group.title})
+		for _, command := range root.Commands() {
+			if slices.Contains(group.verbs, command.Name()) {
+				command.GroupID = group.id
+			}
+		}
+	}
 }
 
 func newVersion(s streams) *cobra.Command {
@@ -73,14 +95,6 @@ func newVersion(s streams) *cobra.Command {
 			_, err := fmt.Fprintln(s.out, report.Version())
 			return err
 		},
-	}
-}
-
-// completeWith lets the shell complete a flag with one of the values, instead of the names of files.
-func completeWith(command *cobra.Command, flag string, values ...string) {
-	complete := cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)
-	if err := command.RegisterFlagCompletionFunc(flag, complete); err != nil {
-		panic(err) // the command does not have the flag
 	}
 }
 
