@@ -76,7 +76,11 @@ func checkAlerts(r *compare.Report) []alert {
 		object := strings.TrimSpace(v.Kind + " " + v.Object)
 		path := cmp.Or(v.Path, "the whole object")
 		message := fmt.Sprintf("%s: %s: %s", object, path, v.Message)
-		if (v.Old != nil || v.New != nil) && v.Key == nil && len(v.Differences) == 0 && v.Reason == "" {
+		switch {
+		case v.Key != nil || v.Reason != "" || v.LockFile != "" && len(v.Differences) > 0: // the message has what changed
+		case len(v.Differences) > 0:
+			message += ": " + compare.Enumerate(changes(v, false))
+		case v.Old != nil || v.New != nil:
 			message += ": " + arrow(v.Old, v.New, false)
 		}
 		a := alert{
@@ -190,6 +194,30 @@ func relative(file string) string {
 	return filepath.ToSlash(file)
 }
 
+// inRepository returns file as seen from the root of the repository that the working directory is in, as code review tools name
+// it. Outside of a repository, or for a file outside of it, it is the same as relative. The settings are in the root.
+func inRepository(file string) string {
+	dir, err := os.Getwd()
+	if err != nil || file == manifest.AcceptFile {
+		return relative(file)
+	}
+	full := file
+	if !filepath.IsAbs(file) {
+		full = filepath.Join(dir, file)
+	}
+	for root := dir; ; root = filepath.Dir(root) {
+		if _, err := os.Stat(filepath.Join(root, ".git")); err == nil {
+			if below, err := filepath.Rel(root, full); err == nil && filepath.IsLocal(below) {
+				return filepath.ToSlash(below)
+			}
+			return relative(file)
+		}
+		if root == filepath.Dir(root) {
+			return relative(file)
+		}
+	}
+}
+
 // githubFormat is workflow commands, which GitHub shows at the lines of a pull request.
 var githubFormat = Format{
 	Name:  "github",
@@ -210,7 +238,7 @@ func writeGitHub(w io.Writer, alerts []alert, summary string) error {
 			properties = append(properties, name+"="+githubProperty.Replace(Printable(value)))
 		}
 		if manifest.IsFile(a.at.Filename) {
-			property("file", relative(a.at.Filename))
+			property("file", inRepository(a.at.Filename))
 			if a.at.Line > 0 {
 				property("line", fmt.Sprint(a.at.Line))
 			}

@@ -46,7 +46,7 @@ func writeGitLab(w io.Writer, alerts []alert) error {
 		at := a.place()
 		issues[i] = gitlabIssue{
 			Description: a.text(), CheckName: a.rule, Severity: severities[a.level],
-			Location: gitlabLocation{relative(at.Filename), gitlabLines{at.Line}},
+			Location: gitlabLocation{inRepository(at.Filename), gitlabLines{at.Line}},
 		}
 		issues[i].Fingerprint = a.fingerprint(seen)
 	}
@@ -60,7 +60,7 @@ func (a *alert) fingerprint(seen map[string]int) string {
 	if about == "" {
 		about = a.message
 	}
-	key := fmt.Sprintf("%q", []string{a.rule, relative(a.place().Filename), about})
+	key := fmt.Sprintf("%q", []string{a.rule, inRepository(a.place().Filename), about})
 	seen[key]++
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s %d", key, seen[key]))
 	return hex.EncodeToString(sum[:16])

@@ -23,10 +23,19 @@ import (
 
 var update = flag.Bool("update", false, "write the files of testdata anew")
 
+// testdata is absolute, as tests change the working directory: paths in reports depend on the repository that it is in.
+var testdata = func() string {
+	dir, err := filepath.Abs("testdata")
+	if err != nil {
+		panic(err)
+	}
+	return dir
+}()
+
 // compareGolden compares text with a file of testdata.
 func compareGolden(t *testing.T, name, text string) {
 	t.Helper()
-	want := golden.Want(t, *update, filepath.Join("testdata", name), text)
+	want := golden.Want(t, *update, filepath.Join(testdata, name), text)
 	if diff := cmp.Diff(want, text); diff != "" {
 		t.Errorf("%s (-want +got):\n%s", name, diff)
 	}
@@ -74,6 +83,7 @@ func checkReport() *compare.Report {
 }
 
 func TestCheckFormats(t *testing.T) {
+	t.Chdir(t.TempDir())
 	empty := &compare.Report{Allowed: true, SkippedKinds: []compare.SkippedKind{}, Violations: []compare.Violation{}, Unknown: []compare.Remark{}, Notes: []compare.Remark{}, Replacements: []compare.Replacement{}, Warnings: []string{}}
 	for _, f := range Formats() {
 		for name, r := range map[string]*compare.Report{"check": checkReport(), "check-empty": empty} {
@@ -151,6 +161,7 @@ func lintReport() *audit.Report {
 }
 
 func TestLintFormats(t *testing.T) {
+	t.Chdir(t.TempDir())
 	for _, f := range Formats() {
 		if f.Lint == nil {
 			continue

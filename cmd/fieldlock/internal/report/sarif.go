@@ -168,7 +168,7 @@ func physical(p token.Position) *sarifPhysical {
 	if !manifest.IsFile(p.Filename) {
 		return nil
 	}
-	file := relative(p.Filename)
+	file := inRepository(p.Filename)
 	uri := url.URL{Path: file}
 	if filepath.IsAbs(p.Filename) && file == filepath.ToSlash(p.Filename) {
 		uri.Scheme = "file"
