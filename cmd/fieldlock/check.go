@@ -79,6 +79,9 @@ schema contains itself; its locks hold at every depth.
 
 Objects of other kinds are skipped and counted; with --strict they are an error.
 
+With --advisory, or mode: advisory in .fieldlock.yaml, refused changes are printed and do not fail. With --git the mode of
+OLD counts.
+
 Exit status: 0 no change is refused, 1 some change is refused, 2 some input cannot be used (the rest is checked).`,
 		Example: `  # Would this change be refused?
   fieldlock check old.yaml new.yaml
@@ -110,6 +113,7 @@ Exit status: 0 no change is refused, 1 some change is refused, 2 some input cann
 	c.unitFlags.flags(cmd)
 	cmd.Flags().BoolVar(&c.plain, "plain", false, "compare files as they are written, without rendering what kustomize or Helm would")
 	cmd.Flags().StringVar(&c.minor, "kubernetes-version", "", "the `MINOR` of the cluster, such as 1.36; by default the newest known one")
+	completeMinors(cmd)
 	cmd.Flags().BoolVar(&c.noBuiltin, "no-builtin", false, "do not check the kinds of Kubernetes itself")
 	cmd.Flags().BoolVar(&c.noOperators, "no-operators", false, "do not check what operators' webhooks are known to refuse")
 	c.outputs = addOutputs(cmd, func(f report.Format) bool { return f.Check != nil })
@@ -159,6 +163,7 @@ func (c *checkCommand) run(args []string) error {
 	if err != nil {
 		return err
 	}
+	in.Warnings = append(in.Warnings, c.remarks...)
 	c.options.Begin = func(pairs int) { p.begin("checked", "object", pairs) }
 	c.options.Step, c.options.Now = p.step, time.Now()
 	r, err := compare.Check(*in, c.options)
@@ -188,7 +193,7 @@ func (c *checkCommand) print(r *compare.Report) error {
 	case len(errs) > 0:
 		return joined(errs)
 	case !r.Allowed:
-		return errRefused
+		return c.refused(c.err)
 	}
 	return nil
 }

@@ -331,7 +331,7 @@ func TestUnusable(t *testing.T) {
 	}{
 		{"no arguments", nil, []string{"check"}, "check compares two versions: give OLD and NEW (each a file, a directory or -), --git REV [PATH...] or --live NEW; it was given nothing"},
 		{"no new side", nil, []string{"check", "--schema", "crd.yaml", "old.yaml"}, "check compares two versions: give OLD and NEW (each a file, a directory or -), --git REV [PATH...] or --live NEW; it was given old.yaml"},
-		{"unknown format", nil, append(check, "-o", "xml"), "the formats are text, json, github, sarif"},
+		{"unknown format", nil, append(check, "-o", "xml"), "the formats are text, json, github, gitlab, junit, sarif"},
 		{"unknown flag", nil, append(check, "--nope"), "unknown flag: --nope"},
 		{"unknown command", nil, []string{"chekc"}, `unknown command "chekc"`},
 		{"missing file", nil, []string{"check", "--schema", "crd.yaml", "gone.yaml", "new.yaml"}, "gone.yaml: it cannot be read: no such file or directory; give a file"},

@@ -80,7 +80,7 @@ func TestHostileOutput(t *testing.T) {
 		}
 		return list
 	}
-	checks, lints, both := []string{asText, asJSON, "github", "sarif", "markdown"}, []string{asText, asJSON, "github", "sarif"}, []string{asText, asJSON}
+	checks, lints, both := []string{asText, asJSON, "github", "gitlab", "junit", "sarif", "markdown"}, []string{asText, asJSON, "github", "gitlab", "junit", "sarif"}, []string{asText, asJSON}
 	var runs [][]string
 	for _, args := range [][][]string{
 		formats(checks, append([]string{"check", "old", "new"}, schema...)...),

@@ -141,7 +141,7 @@ func (c *lintCommand) run(args []string) error {
 	if err != nil {
 		return err
 	}
-	warnings := r.Accept(newList, oldList, t != nil && c.accept == "", time.Now())
+	warnings := slices.Concat(c.remarks, r.Accept(newList, oldList, t != nil && c.accept == "", time.Now()))
 	if c.writeAccept {
 		return c.acceptAll(c.out, r.Acceptances, "finding")
 	}
@@ -168,7 +168,7 @@ func (c *lintCommand) run(args []string) error {
 	case len(errs) > 0:
 		return joined(errs)
 	case r.Refused():
-		return errRefused
+		return c.refused(c.err)
 	}
 	return nil
 }

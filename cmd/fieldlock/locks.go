@@ -71,6 +71,8 @@ Exit status: 0, or 2 when a kind is not known or a CRD cannot be used.`,
 	cmd.Flags().BoolVar(&markdown, "markdown", false, "short for -o markdown")
 	cmd.Flags().BoolVar(&ofOperators, "operators", false, "list what operators' webhooks refuse")
 	cmd.Flags().StringVar(&minor, "kubernetes-version", "", "the `MINOR` of the cluster for built-in kinds, such as 1.36; by default the newest known one")
+	completeMinors(cmd)
+	cmd.ValidArgsFunction = completeKinds
 	return cmd
 }
 

@@ -2,6 +2,7 @@ package accept
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -20,10 +21,12 @@ type Entry struct {
 	Until        string // the last day, "2026-12-31"
 }
 
-// List is the entries of one file.
+// List is what one file has: entries, and the settings of the project.
 type List struct {
 	File    string
 	Entries []Entry
+	// Advisory is set by mode: advisory. Refusals then do not fail a run.
+	Advisory bool
 
 	lines   []int
 	matched []bool
@@ -61,9 +64,16 @@ func Parse(name string, data []byte) (*List, error) {
 }
 
 func (l *List) read(d *yamldoc.Document) error {
-	for key := range d.Object {
-		if key != "accept" {
-			return d.Errorf([]any{key}, "the key is not known; the file has one key, accept")
+	for _, key := range slices.Sorted(maps.Keys(d.Object)) {
+		switch v := d.Object[key]; key {
+		case "accept": // below
+		case "mode":
+			if v != "advisory" && v != "enforcing" {
+				return d.Errorf([]any{key}, "the mode is advisory or enforcing")
+			}
+			l.Advisory = v == "advisory"
+		default:
+			return d.Errorf([]any{key}, "the key is not known; the file has the keys accept and mode")
 		}
 	}
 	items, isList := d.Object["accept"].([]any)

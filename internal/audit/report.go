@@ -68,13 +68,17 @@ func (f *Finding) Same(g *Finding) bool {
 // Refused reports whether the findings fail the run.
 func (r *Report) Refused() bool {
 	for i := range r.Findings {
-		f := &r.Findings[i]
-		fails := f.Severity == immutability.SeverityError || r.Strict && f.Severity == immutability.SeverityWarning
-		if fails && !f.Accepted {
+		if r.Fails(&r.Findings[i]) {
 			return true
 		}
 	}
 	return false
+}
+
+// Fails reports whether one finding fails the run.
+func (r *Report) Fails(f *Finding) bool {
+	fails := f.Severity == immutability.SeverityError || r.Strict && f.Severity == immutability.SeverityWarning
+	return fails && !f.Accepted
 }
 
 // entry returns the entry that accepts f, without a reason.

@@ -250,7 +250,7 @@ func (r *Report) finish(strict bool) {
 	for i := range r.Violations {
 		refused = refused || r.Violations[i].Refused()
 	}
-	r.Allowed = !refused
+	r.Allowed, r.Strict = !refused, strict
 }
 
 // checker is one run of Check.

@@ -42,6 +42,8 @@ type Report struct {
 	Unchanged int `json:"-"`
 	// Others is how many of the skipped documents are not objects.
 	Others int `json:"-"`
+	// Strict is set when an unknown verdict is a refusal.
+	Strict bool `json:"-"`
 }
 
 // Subject is an object that the report is about.

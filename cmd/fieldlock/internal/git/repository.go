@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -165,11 +166,31 @@ func (r *Repository) shallow(rev string) string {
 	if err != nil || strings.TrimSpace(string(out)) != "true" {
 		return ""
 	}
-	remote, branch, ok := strings.Cut(rev, "/")
-	if !ok {
-		remote, branch = "origin", rev
+	const whole = "the whole history with git fetch --unshallow (fetch-depth: 0 in actions/checkout)"
+	remote, ref := r.remoteOf(rev)
+	if ref == "" {
+		return "; the clone is shallow: fetch " + whole
 	}
-	return fmt.Sprintf("; the clone is shallow: fetch the revision with git fetch --depth=1 %s %s, or, for a merge base, the whole history with git fetch --unshallow (fetch-depth: 0 in actions/checkout)", remote, branch)
+	return fmt.Sprintf("; the clone is shallow: fetch the revision with git fetch --depth=1 %s %s, or, for a merge base, %s", remote, ref, whole)
+}
+
+// remoteOf returns the remote to fetch a revision from, and its name there. The name is "" for what only a clone with history can
+// resolve, such as HEAD~1 and abbreviated commits.
+func (r *Repository) remoteOf(rev string) (remote, ref string) {
+	if _, err := r.run(nil, "check-ref-format", "--allow-onelevel", rev); err != nil || strings.HasPrefix(rev, "-") || rev == "HEAD" || isAbbreviated(rev) {
+		return "", ""
+	}
+	remotes, err := r.run(nil, "remote")
+	before, after, found := strings.Cut(strings.TrimPrefix(rev, "refs/remotes/"), "/")
+	if err == nil && found && slices.Contains(strings.Fields(string(remotes)), before) {
+		return before, after
+	}
+	return "origin", rev
+}
+
+// isAbbreviated reports whether a revision looks like the beginning of a commit's ID, which no server can resolve.
+func isAbbreviated(rev string) bool {
+	return len(rev) >= 7 && len(rev) < 40 && strings.Trim(rev, "0123456789abcdef") == ""
 }
 
 // Bounds of what is read, so that a hostile tree cannot fill the memory.

@@ -15,19 +15,15 @@ import (
 // checkText prints the refused objects with the ways out, then what is unknown, then notes, and a summary.
 func checkText(w io.Writer, r *compare.Report) error {
 	p := PaletteFor(w)
-	for rest := r.Violations; len(rest) > 0; {
-		n := 1
-		for n < len(rest) && rest[n].Same(&rest[0].Subject) {
-			n++
-		}
-		writeObject(w, rest[:n], r, p)
+	objects := refusedObjects(r)
+	for i := range objects {
+		writeObject(w, &objects[i], p)
 		fmt.Fprintln(w)
-		rest = rest[n:]
 	}
-	for _, u := range r.Unknown {
+	for _, u := range repeatedRemarks(r.Unknown) {
 		writeRemark(w, p.Yellow("?"), u, p)
 	}
-	for _, n := range r.Notes {
+	for _, n := range repeatedRemarks(r.Notes) {
 		writeRemark(w, p.Dim("i"), n, p)
 	}
 	gone, more := losses(r)
@@ -108,7 +104,8 @@ func losses(r *compare.Report) (list []compare.Deletion, more int) {
 }
 
 // writeObject prints the violations of one object, and what replacing it takes.
-func writeObject(w io.Writer, violations []compare.Violation, r *compare.Report, p Palette) {
+func writeObject(w io.Writer, o *refusedObject, p Palette) {
+	violations := o.violations
 	first := &violations[0]
 	mark := p.Green("✓")
 	for i := range violations {
@@ -122,13 +119,14 @@ func writeObject(w io.Writer, violations []compare.Violation, r *compare.Report,
 	}
 	fmt.Fprintf(w, "%s %s %s\n", mark, p.Bold(Printable(strings.TrimSpace(first.Kind+" "+first.Object))),
 		p.Dim(fmt.Sprintf("(%s:%d%s)", Printable(first.File), first.ObjectLine, moved)))
+	if len(o.also) > 0 {
+		fmt.Fprintf(w, "  %s\n", p.Dim("the same in "+strings.Join(o.alsoIn(), ", ")))
+	}
 	for i := range violations {
 		writeViolation(w, &violations[i], p)
 	}
-	for i := range r.Replacements {
-		if re := &r.Replacements[i]; re.Same(&first.Subject) && len(re.How) > 0 {
-			writeReplacement(w, re, p)
-		}
+	if re := o.replacement; re != nil && len(re.How) > 0 {
+		writeReplacement(w, re, p)
 	}
 }
 
@@ -168,16 +166,21 @@ func writeViolation(w io.Writer, v *compare.Violation, p Palette) {
 	}
 }
 
-// explain names the lock, and its version when the two sides have different ones.
+// explain says why the change is refused: with the message of the CEL rules that equal the lock, otherwise by the name of the
+// lock. It adds the version of the lock when the two sides have different ones.
 func explain(v *compare.Violation) string {
 	text := v.Lock
 	switch {
+	case v.Says != "" && v.LockFile != "" && v.Reason == "":
+		text = Printable(v.Says)
+		if v.Version != "" {
+			text += " (in " + Printable(v.Version) + ")"
+		}
+		return text
 	case v.Reason != "":
 		text = Printable(v.Reason)
 	case v.LockFile == "" && v.Message != "" || v.Lock == "rule":
 		text = Printable(v.Message)
-	case v.Says != "":
-		text += ": " + Printable(v.Says)
 	}
 	if v.Version != "" {
 		text += " in " + Printable(v.Version)
@@ -220,13 +223,13 @@ func WayOut(how string) (text, command string) {
 	return text, command
 }
 
-func writeRemark(w io.Writer, mark string, r compare.Remark, p Palette) {
+func writeRemark(w io.Writer, mark string, r repeatedRemark, p Palette) {
 	path := ""
 	if r.Path != "" {
 		path = " " + p.Bold(Printable(r.Path))
 	}
 	fmt.Fprintf(w, "%s %s%s %s\n    %s\n", mark, Printable(strings.TrimSpace(r.Kind+" "+r.Object)), path,
-		p.Dim(fmt.Sprintf("(%s:%d)", Printable(r.File), r.Line)), Printable(r.Message))
+		p.Dim("("+strings.Join(r.places, ", ")+")"), Printable(r.Message))
 }
 
 // summary is the last line of the text.
@@ -261,13 +264,18 @@ func summary(r *compare.Report, p Palette) string {
 	if n := len(r.Unknown); n > 0 {
 		text += "; " + Count(n, "unknown verdict")
 	}
-	refused, violations, accepted := refusals(r)
-	if accepted > 0 {
-		text += "; " + Count(accepted, "accepted violation")
+	n := refusals(r)
+	if n.accepted > 0 {
+		text += "; " + Count(n.accepted, "accepted violation")
+	}
+	if n.requested > 0 {
+		text += "; " + Count(n.requested, "requested replacement")
 	}
 	switch {
-	case violations > 0:
-		return p.Red("✗") + " " + p.Bold(fmt.Sprintf("%s refused, %s", Count(refused, "object"), Count(violations, "violation"))) + ": " + text
+	case n.violations > 0:
+		return p.Red("✗") + " " + p.Bold(fmt.Sprintf("%s refused, %s", Count(n.objects, "object"), Count(n.violations, "violation"))) + ": " + text
+	case r.Strict && len(r.Unknown) > 0:
+		return p.Red("✗") + " " + p.Bold("unknown verdicts, which --strict refuses") + ": " + text
 	case len(r.Errors) > 0, r.Updated == 0 && (r.Unchanged == 0 || missed > 0), r.Updated > 0 && r.Updated <= unchecked:
 		return text
 	}
@@ -286,11 +294,11 @@ func uncheckedText(r *compare.Report) (objects int, kinds string) {
 
 // skippedText names what was not checked: "2 Secret, 1 document that is not an object".
 func skippedText(r *compare.Report) string {
-	var kinds []string
-	for _, k := range r.SkippedKinds {
-		kinds = append(kinds, fmt.Sprintf("%d %s", k.Objects, Printable(k.Kind)))
+	kinds := make([]countedKind, len(r.SkippedKinds))
+	for i, k := range r.SkippedKinds {
+		kinds[i] = countedKind{k.APIVersion, k.Kind, k.Objects}
 	}
-	text := compare.Enumerate(kinds)
+	text := countedKinds(kinds)
 	switch {
 	case r.Others == 0:
 		return text
@@ -303,21 +311,33 @@ func skippedText(r *compare.Report) string {
 	return text + fmt.Sprintf("%d documents that are not objects", r.Others)
 }
 
-// refusals counts the refused objects, their violations, and the violations that are accepted.
-func refusals(r *compare.Report) (objects, violations, accepted int) {
-	last := -1
+// counts are the numbers of a summary.
+type counts struct {
+	objects, violations int // that are refused
+	accepted            int // violations that somebody has accepted
+	requested           int // objects that ask their tool to replace them
+}
+
+func refusals(r *compare.Report) counts {
+	n := counts{violations: r.MoreViolations}
+	var refused, requested *compare.Violation
 	for i := range r.Violations {
-		if !r.Violations[i].Refused() {
-			accepted++
-			continue
+		switch v := &r.Violations[i]; {
+		case v.Accepted:
+			n.accepted++
+		case v.Replaced:
+			if requested == nil || !v.Same(&requested.Subject) {
+				n.requested++
+			}
+			requested = v
+		default:
+			if n.violations++; refused == nil || !v.Same(&refused.Subject) {
+				n.objects++
+			}
+			refused = v
 		}
-		violations++
-		if last < 0 || !r.Violations[i].Same(&r.Violations[last].Subject) {
-			objects++
-		}
-		last = i
 	}
-	return objects, violations + r.MoreViolations, accepted
+	return n
 }
 
 // arrow shows two values as JSON texts, nil for an absent one.

@@ -23,10 +23,19 @@ import (
 
 var update = flag.Bool("update", false, "write the files of testdata anew")
 
+// testdata is absolute, as tests change the working directory: paths in reports depend on the repository that it is in.
+var testdata = func() string {
+	dir, err := filepath.Abs("testdata")
+	if err != nil {
+		panic(err)
+	}
+	return dir
+}()
+
 // compareGolden compares text with a file of testdata.
 func compareGolden(t *testing.T, name, text string) {
 	t.Helper()
-	want := golden.Want(t, *update, filepath.Join("testdata", name), text)
+	want := golden.Want(t, *update, filepath.Join(testdata, name), text)
 	if diff := cmp.Diff(want, text); diff != "" {
 		t.Errorf("%s (-want +got):\n%s", name, diff)
 	}
@@ -88,6 +97,7 @@ func checkReport() *compare.Report {
 }
 
 func TestCheckFormats(t *testing.T) {
+	t.Chdir(t.TempDir())
 	empty := &compare.Report{Allowed: true, SkippedKinds: []compare.SkippedKind{}, Violations: []compare.Violation{}, Unknown: []compare.Remark{}, Notes: []compare.Remark{}, Replacements: []compare.Replacement{}, Deletions: []compare.Deletion{}, Units: []compare.Unit{}, NotCovered: []compare.NotCovered{}, UncheckedKinds: []compare.UncheckedKind{}, Warnings: []string{}}
 	for _, f := range Formats() {
 		for name, r := range map[string]*compare.Report{"check": checkReport(), "check-empty": empty} {
@@ -124,6 +134,10 @@ func TestSummary(t *testing.T) {
 		{"a document", "0 objects checked; skipped: 1 document that is not an object", "no refused change", &compare.Report{Others: 1}},
 		{"kinds", "0 objects checked; skipped: 2 Pod", "no refused change", &compare.Report{SkippedKinds: []compare.SkippedKind{{Kind: "Pod", Objects: 2}}}},
 		{"kinds and documents", "0 objects checked; skipped: 2 Pod, 2 documents that are not objects", "no refused change", &compare.Report{Others: 2, SkippedKinds: []compare.SkippedKind{{Kind: "Pod", Objects: 2}}}},
+		{"kinds of one name", "0 objects checked; skipped: 3 Job, 1 Job.example.com, 2 Pod", "no refused change", &compare.Report{SkippedKinds: []compare.SkippedKind{{APIVersion: "v1", Kind: "Job", Objects: 1}, {APIVersion: "example.com/v1", Kind: "Job", Objects: 1}, {APIVersion: "v2", Kind: "Job", Objects: 2}, {APIVersion: "apps/v1", Kind: "Pod", Objects: 2}}}},
+		{"strict", "✗ unknown verdicts, which --strict refuses: 1 object checked (1 update); 1 unknown verdict", "unknown verdicts, which --strict refuses", &compare.Report{Strict: true, Checked: 1, Updated: 1, Unknown: []compare.Remark{{}}}},
+		{"requested", "✓ no refused change: 2 objects checked (2 updates); 2 requested replacements", "every refused change is a requested replacement", broken(2, func(v *compare.Violation) { v.Replaced = true })},
+		{"accepted and requested", "✓ no refused change: 2 objects checked (2 updates); 2 accepted violations; 1 requested replacement", "every refused change is accepted, or a requested replacement", broken(2, func(v *compare.Violation) { v.Accepted, v.Replaced = v.Object == "b", true })},
 		{"refused", "✗ 2 objects refused, 4 violations: 2 objects checked (2 updates)", "a cluster will refuse 2 objects (4 violations)", broken(2, func(*compare.Violation) {})},
 		{"accepted", "✓ no refused change: 1 object checked (1 update); 2 accepted violations", "every refused change is accepted", broken(1, func(v *compare.Violation) { v.Accepted = true })},
 		{"one of two accepted", "✗ 1 object refused, 2 violations: 2 objects checked (2 updates); 2 accepted violations", "a cluster will refuse 1 object (2 violations)", broken(2, func(v *compare.Violation) { v.Accepted = v.Object == "b" })},
@@ -151,7 +165,7 @@ func lintReport() *audit.Report {
 		Objects: []map[string]any{{"spec": map[string]any{"a": "p"}}, {"spec": map[string]any{}}, {"spec": map[string]any{"a": "q"}}},
 		Refused: []witness.Refusal{{Path: "spec.a", Message: "field is\nimmutable"}, {Message: "failed rule", Rule: "self == oldSelf"}},
 	}
-	accepted, accepted2 := finding("widgets", "v1", "spec.c", "warning", "renamable-key", 11), finding("widgets", "v1", "spec.d", "error", "bad-words", 12)
+	accepted, accepted2 := finding("widgets", "v1", "spec.c", "warning", "renamable-key", 11), finding("widgets", "v1", "spec.d", "error", "update-word", 12)
 	accepted.Accepted = true
 	accepted2.Accepted, accepted2.AcceptedNew = true, true
 	return &audit.Report{CRDs: 2, Locked: true, Findings: []audit.Finding{
@@ -161,6 +175,7 @@ func lintReport() *audit.Report {
 }
 
 func TestLintFormats(t *testing.T) {
+	t.Chdir(t.TempDir())
 	for _, f := range Formats() {
 		if f.Lint == nil {
 			continue

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,7 +18,7 @@ import (
 
 // Formats lists the formats; the first is the default.
 func Formats() []Format {
-	return []Format{textFormat, jsonFormat, githubFormat, sarifFormat, markdownFormat}
+	return []Format{textFormat, jsonFormat, githubFormat, gitlabFormat, junitFormat, sarifFormat, markdownFormat}
 }
 
 // Outputs are the values of --output: FORMAT, or FORMAT=FILE. It is a pflag.Value that may be set several times.
@@ -122,6 +123,14 @@ var jsonFormat = Format{
 	Check: func(w io.Writer, r *compare.Report) error { return WriteJSON(w, r) },
 	Lint:  func(w io.Writer, r *audit.Report) error { return WriteJSON(w, r) },
 	Locks: func(w io.Writer, r *audit.Locks) error { return WriteJSON(w, versionedLocks{LocksVersion, r}) },
+}
+
+// Version is what the Go toolchain knows of the build: a tag, a pseudo-version, or "(devel)".
+func Version() string {
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		return info.Main.Version
+	}
+	return "(devel)"
 }
 
 // WriteJSON prints v as indented JSON. What a terminal or the log of a CI system would act on is escaped in strings, as

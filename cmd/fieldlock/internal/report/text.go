@@ -53,6 +53,12 @@ func lintText(w io.Writer, r *audit.Report) error {
 	if len(r.Findings) > 0 {
 		fmt.Fprintln(w)
 	}
+	fmt.Fprintln(w, lintSummary(r, p))
+	return nil
+}
+
+// lintSummary is the last line of the text.
+func lintSummary(r *audit.Report, p Palette) string {
 	errs, notes := 0, 0
 	for i := range r.Findings {
 		switch r.Findings[i].Severity {
@@ -70,8 +76,7 @@ func lintText(w io.Writer, r *audit.Report) error {
 	if notes > 0 {
 		counts += ", " + Count(notes, "note")
 	}
-	fmt.Fprintf(w, "%s %s in %s\n", mark, counts, Count(r.CRDs, "CRD"))
-	return nil
+	return fmt.Sprintf("%s %s in %s", mark, counts, Count(r.CRDs, "CRD"))
 }
 
 // linesOf lists the lines of f and of its equals among findings.
