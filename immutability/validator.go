@@ -126,6 +126,8 @@ type config struct {
 	resolve     func(ref string) (*spec.Schema, error) // nil: the definitions of the schema
 	redacted    map[string]bool                        // schema paths
 	unknownKeys bool                                   // are allowed
+	aliases     schema.Aliases
+	external    []schema.External
 }
 
 type option func(*config)
@@ -177,7 +179,7 @@ func WithUnknownKeys() Option {
 }
 
 func configure(opts []Option) *config {
-	c := &config{redacted: map[string]bool{}}
+	c := &config{redacted: map[string]bool{}, aliases: schema.Aliases{}}
 	for _, o := range opts {
 		o.apply(c)
 	}

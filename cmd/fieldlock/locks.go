@@ -19,6 +19,7 @@ import (
 func newLocks(s streams) *cobra.Command {
 	var markdown bool
 	var minor string
+	var external externalFlags
 	var outputs *report.Outputs
 	cmd := &cobra.Command{
 		Use:   "locks [KIND|FILE...]",
@@ -30,6 +31,9 @@ not listed: fieldlock import cel turns them into locks.
 KIND is a built-in kind, by its kind, plural or short name in any case, with ".group" where needed; a file of that name
 wins. Without arguments all built-in kinds are listed. FILE holds CRDs, an OpenAPI document (v2 or v3) or a JSON Schema;
 FILE#NAME is one schema of a document.
+
+The key locks of .fieldlock.yaml, and --locks, add locks to schemas that somebody else owns; the key aliases says what the
+keys of another dialect mean.
 
 -o markdown prints a table for reference documentation instead.
 
@@ -52,22 +56,28 @@ Exit status: 0, or 2 when a kind is not known or a CRD cannot be used.`,
 			if err != nil {
 				return fmt.Errorf("--kubernetes-version: %w", err)
 			}
-			return runLocks(s, outputs, kinds, args)
+			added, err := external.standing()
+			if err != nil {
+				return err
+			}
+			return runLocks(s, outputs, kinds, manifest.NewAmender(added), args)
 		},
 	}
 	outputs = addOutputs(cmd, func(f report.Format) bool { return f.Locks != nil })
+	external.flags(cmd)
 	cmd.Flags().BoolVar(&markdown, "markdown", false, "short for -o markdown")
 	cmd.Flags().StringVar(&minor, "kubernetes-version", "", "the `MINOR` of the cluster for built-in kinds, such as 1.36; by default the newest known one")
 	return cmd
 }
 
-func runLocks(s streams, outputs *report.Outputs, kinds *builtin.Kinds, args []string) error {
+func runLocks(s streams, outputs *report.Outputs, kinds *builtin.Kinds, amender *manifest.Amender, args []string) error {
 	locks := &audit.Locks{Fields: []audit.Field{}}
 	var errs []error
+	kinds = amender.Builtin(kinds)
 	if len(args) == 0 {
 		locks = audit.LocksOfKinds(locked(kinds.All()))
 	}
-	reader := &manifest.Reader{Stdin: s.in}
+	reader := &manifest.Reader{Stdin: s.in, Amender: amender}
 	for _, arg := range args {
 		found := kinds.Lookup(arg)
 		if _, err := os.Stat(arg); err == nil || arg == "-" || looksLikeFile(arg) {
@@ -87,6 +97,7 @@ func runLocks(s streams, outputs *report.Outputs, kinds *builtin.Kinds, args []s
 		locks.Add(ofCRDs)
 		errs = append(append(errs, mistakes...), more...)
 	}
+	errs = append(errs, amender.Errs()...)
 	if len(locks.Groups) > 0 || len(errs) == 0 {
 		if err := outputs.Write(s.out, func(f report.Format, w io.Writer) error { return f.Locks(w, locks) }); err != nil {
 			return err
@@ -94,6 +105,9 @@ func runLocks(s streams, outputs *report.Outputs, kinds *builtin.Kinds, args []s
 	}
 	if locks.Rules > 0 {
 		fmt.Fprintf(s.err, "note: not listed: %s; fieldlock import cel turns those into locks that have an equivalent lock\n", report.Count(locks.Rules, "CEL transition rule"))
+	}
+	for _, warning := range amender.Warnings() {
+		fmt.Fprintf(s.err, "warning: %s\n", report.Printable(warning))
 	}
 	return joined(errs)
 }

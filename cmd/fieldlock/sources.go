@@ -25,6 +25,7 @@ type sources struct {
 	accept  string
 
 	writeAccept bool
+	externalFlags
 }
 
 func (o *sources) gitFlags(cmd *cobra.Command) {

@@ -34,7 +34,7 @@ import (
 func Lint(newCRD, oldCRD *CRD, opts ...immutability.Option) []Finding {
 	l := linter{crd: newCRD}
 	for _, v := range newCRD.Versions {
-		for _, f := range immutability.Lint(v.Schema, opts...) {
+		for _, f := range immutability.Lint(v.named(), opts...) {
 			l.add(v, f)
 		}
 		if path, why := rawschema.NotStructural(v.raw); why != "" && !newCRD.PreserveUnknownFields {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fieldlock/fieldlock/internal/foreign"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
@@ -62,8 +63,8 @@ func Parse(name string, data []byte) (*List, error) {
 
 func (l *List) read(d *yamldoc.Document) error {
 	for key := range d.Object {
-		if key != "accept" {
-			return d.Errorf([]any{key}, "the key is not known; the file has one key, accept")
+		if key != "accept" && !slices.Contains(foreign.Keys, key) {
+			return d.Errorf([]any{key}, "the key is not known; the file has the keys accept, %s", strings.Join(foreign.Keys, ", "))
 		}
 	}
 	items, isList := d.Object["accept"].([]any)

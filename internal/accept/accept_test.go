@@ -69,7 +69,7 @@ func TestParseMistakes(t *testing.T) {
 		{"accept:\n- {kind: Job}\n", "f:2: document 1: accept[0]: the entry has no reason"},
 		{"accept:\n- {knid: Job, reason: a}\n", "f:2: document 1: accept[0].knid: the key is not known"},
 		{"accept: {kind: Job}\n", "it is a list of entries"},
-		{"render: rm -rf /\n", "the file has one key, accept"},
+		{"render: rm -rf /\n", "the file has the keys accept, locks, aliases"},
 		{"accept:\n- {reason: a, until: tomorrow}\n", "f:2: document 1: accept[0].until: it is \"tomorrow\"; it is the last day that counts"},
 		{"accept:\n- {reason: a, kind: 5}\n", "it has to be a string"},
 		{"accept:\n- 5\n", "an entry is an object"},

@@ -11,6 +11,7 @@ import (
 	"github.com/fieldlock/fieldlock/immutability/builtin"
 	"github.com/fieldlock/fieldlock/immutability/openapi"
 	"github.com/fieldlock/fieldlock/internal/accept"
+	"github.com/fieldlock/fieldlock/internal/foreign"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
@@ -27,6 +28,8 @@ type Input struct {
 	NewSchemas, OldSchemas manifest.Schemas
 	// NewDefaults and OldDefaults are what such a document leaves out: the values.yaml of a Helm chart.
 	NewDefaults, OldDefaults map[string]any
+	// Locks are locks on schemas that somebody else owns, those of both sides; nil for none.
+	Locks *foreign.Locks
 	// Accepted are the violations that somebody has accepted, nil for none. OldAccepted are those that OLD has already;
 	// with KnownOld an acceptance that is not among them is marked as new.
 	Accepted, OldAccepted *accept.List
@@ -76,14 +79,19 @@ func Check(in Input, o Options) (*Report, error) {
 	if len(newPlain)+len(oldPlain)+newSet.Documents+oldSet.Documents+len(newSet.Errs)+len(oldSet.Errs)+len(in.Errs) == 0 {
 		return nil, errors.New("OLD and NEW hold no object; there is nothing to check")
 	}
+	amender := manifest.NewAmender(in.Locks)
+	o.Builtin = amender.Builtin(o.Builtin)
+	newCRDs, oldCRDs := amender.CRDs(slices.Concat(in.NewSchemas.CRDs, newSet.CRDs)), amender.CRDs(slices.Concat(in.OldSchemas.CRDs, oldSet.CRDs))
 	c := &checker{
 		Options: o,
-		kinds:   newKinds(slices.Concat(in.NewSchemas.CRDs, newSet.CRDs), slices.Concat(in.OldSchemas.CRDs, oldSet.CRDs), o),
+		kinds:   newKinds(newCRDs, oldCRDs, o),
 		report: &Report{
 			SkippedKinds: []SkippedKind{}, Violations: []Violation{}, Unknown: []Remark{}, Notes: []Remark{}, Replacements: []Replacement{},
 			Warnings: []string{}, Others: others(newSet.Others, oldSet.Others),
 		},
 	}
+	amender.Documents(slices.Concat(in.NewSchemas.Documents, in.OldSchemas.Documents))
+	c.kinds.amender = amender
 	c.kinds.addDocuments(in.NewSchemas.Documents, in.OldSchemas.Documents)
 	c.kinds.defaults = defaults{in.NewDefaults, in.OldDefaults}
 	for _, o := range slices.Concat(oldSet.Objects, newSet.Objects) {
@@ -99,7 +107,8 @@ func Check(in Input, o Options) (*Report, error) {
 	c.fail(oldSet.Errs...)
 	c.fail(newSet.Errs...)
 	c.fail(c.kinds.errs...)
-	c.report.Warnings = append(append(c.report.Warnings, in.Warnings...), c.kinds.warnings...)
+	c.fail(amender.Errs()...)
+	c.report.Warnings = append(append(append(c.report.Warnings, in.Warnings...), c.kinds.warnings...), amender.Warnings()...)
 	newRepeats, oldRepeats := slices.Concat(in.NewSchemas.Repeated, newSet.Repeated), slices.Concat(in.OldSchemas.Repeated, oldSet.Repeated)
 	c.report.Warnings = append(c.report.Warnings, repeatedKeys(newRepeats, oldRepeats)...)
 	for _, p := range newSet.Patches {
