@@ -2,6 +2,7 @@ package compare
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -51,6 +52,8 @@ type Options struct {
 	NoDefaults bool
 	// Now decides which acceptances are over.
 	Now time.Time
+	// Context, unless nil, ends the comparison early: pairs that are not judged by then have its error.
+	Context context.Context
 	// Begin and Step, unless nil, are told how many pairs there are, and when each is done.
 	Begin func(pairs int)
 	Step  func()
@@ -179,6 +182,10 @@ func (c *checker) compareAll(pairs []pair) {
 	verdicts := make([]verdict, len(pairs))
 	errs := make([]error, len(pairs))
 	manifest.Each(len(pairs), func(i int) {
+		if c.Context != nil && c.Context.Err() != nil {
+			errs[i] = c.Context.Err()
+			return
+		}
 		verdicts[i], errs[i] = c.judge(pairs[i])
 		verdicts[i].settle(pairs[i].live)
 		if c.Step != nil {
