@@ -73,6 +73,7 @@ func (e *SchemaError) Error() string {
 // analysis is a schema that was read once, for Compile and Lint.
 type analysis struct {
 	config     *config
+	schema     *spec.Schema // with aliases translated and external locks added
 	tree       *schema.Tree
 	normalizer *normalizer.Normalizer
 	redacted   []*schema.Location
@@ -97,6 +98,7 @@ func (a *analysis) read(s *spec.Schema) {
 	}
 	resolve = a.config.aliases.Resolver(resolve)
 	s, misread := a.config.aliases.Translate(s)
+	a.schema = s
 	a.tree = schema.Read(s, resolve)
 	a.findings = mistakesIn(a.tree)
 	for _, m := range misread {
@@ -106,6 +108,7 @@ func (a *analysis) read(s *spec.Schema) {
 		a.mistake("", rule.AliasValue, err.Error())
 	}
 	if s, found := a.config.externalLocks(s, resolve); found != nil || s != nil {
+		a.schema = s
 		a.tree = schema.Read(s, resolve)
 		for _, f := range mistakesIn(a.tree) {
 			if !slices.ContainsFunc(a.findings, func(g Finding) bool { return g.SchemaPath == f.SchemaPath && g.Message == f.Message }) {

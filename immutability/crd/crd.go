@@ -133,6 +133,24 @@ func (v *Version) Compile(opts ...immutability.Option) (*immutability.Validator,
 	return validator, nil
 }
 
+// with returns a copy of c with the schemas as options change them, such as immutability.WithLocks; c itself without options,
+// and nil for nil. A schema that does not compile stays as it is.
+func (c *CRD) with(opts []immutability.Option) *CRD {
+	if c == nil || len(opts) == 0 {
+		return c
+	}
+	out := *c
+	out.Versions = nil
+	for _, v := range c.Versions {
+		version := *v
+		if validator, err := v.Compile(opts...); err == nil {
+			version.Schema = validator.Schema()
+		}
+		out.Versions = append(out.Versions, &version)
+	}
+	return &out
+}
+
 // named returns the schema with the kind that it describes, which immutability.WithLocks reads.
 func (v *Version) named() *spec.Schema {
 	s := *v.Schema
