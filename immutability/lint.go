@@ -73,6 +73,7 @@ func (e *SchemaError) Error() string {
 // analysis is a schema that was read once, for Compile and Lint.
 type analysis struct {
 	config     *config
+	schema     *spec.Schema // with aliases translated and external locks added
 	tree       *schema.Tree
 	normalizer *normalizer.Normalizer
 	redacted   []*schema.Location
@@ -81,12 +82,41 @@ type analysis struct {
 
 func analyse(s *spec.Schema, opts []Option) *analysis {
 	c := configure(opts)
-	a := &analysis{config: c, tree: schema.Read(s, c.resolve)}
-	a.findings = mistakesIn(a.tree)
+	a := &analysis{config: c}
+	a.read(s)
 	a.unknownKeys()
 	a.redactedPaths()
 	a.normalize()
 	return a
+}
+
+// read reads the schema with its aliases translated and the external locks added, and finds the mistakes in it.
+func (a *analysis) read(s *spec.Schema) {
+	resolve := schema.Resolver(a.config.resolve)
+	if resolve == nil {
+		resolve = schema.Definitions(cmp.Or(s, &spec.Schema{}))
+	}
+	resolve = a.config.aliases.Resolver(resolve)
+	s, misread := a.config.aliases.Translate(s)
+	a.schema = s
+	a.tree = schema.Read(s, resolve)
+	a.findings = mistakesIn(a.tree)
+	for _, m := range misread {
+		a.mistake(m.SchemaPath, rule.AliasValue, m.Message)
+	}
+	if err := a.config.aliases.Check(); err != nil {
+		a.mistake("", rule.AliasValue, err.Error())
+	}
+	if s, found := a.config.externalLocks(s, resolve); found != nil || s != nil {
+		a.schema = s
+		a.tree = schema.Read(s, resolve)
+		for _, f := range mistakesIn(a.tree) {
+			if !slices.ContainsFunc(a.findings, func(g Finding) bool { return g.SchemaPath == f.SchemaPath && g.Message == f.Message }) {
+				a.findings = append(a.findings, f)
+			}
+		}
+		a.findings = append(a.findings, found...)
+	}
 }
 
 // unknownKeys adds the unknown keys. If they are allowed, none of them is an error.

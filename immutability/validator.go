@@ -17,6 +17,7 @@ import (
 type Validator struct {
 	checker *check.Checker // nil: no locks; package typed reads this field
 	locks   []lockedField
+	schema  *spec.Schema
 }
 
 // Compile reads the locks of s and of everything below it. It is meant to be called once for each schema. A nil s has no
@@ -36,7 +37,7 @@ func Compile(s *spec.Schema, opts ...Option) (*Validator, error) {
 		OrderIgnored: a.config.order == MapListOrderIgnored,
 		Redacted:     a.redacted,
 	})
-	return &Validator{checker: checker, locks: locksOf(a.tree)}, nil
+	return &Validator{checker: checker, locks: locksOf(a.tree), schema: a.schema}, nil
 }
 
 // MustCompile is Compile for schemas that are known to be right, such as those in a program: it panics on an error.
@@ -47,6 +48,10 @@ func MustCompile(s *spec.Schema, opts ...Option) *Validator {
 	}
 	return v
 }
+
+// Schema returns the schema that was compiled, with the aliases translated and the external locks added. It is shared: change
+// a copy. Nil for a schema that was nil.
+func (v *Validator) Schema() *spec.Schema { return v.schema }
 
 // Empty reports whether the schema has no locks, so that callers can skip the check, and decoding the old object.
 func (v *Validator) Empty() bool { return v.checker == nil }
@@ -126,6 +131,8 @@ type config struct {
 	resolve     func(ref string) (*spec.Schema, error) // nil: the definitions of the schema
 	redacted    map[string]bool                        // schema paths
 	unknownKeys bool                                   // are allowed
+	aliases     schema.Aliases
+	external    []schema.External
 }
 
 type option func(*config)
@@ -177,7 +184,7 @@ func WithUnknownKeys() Option {
 }
 
 func configure(opts []Option) *config {
-	c := &config{redacted: map[string]bool{}}
+	c := &config{redacted: map[string]bool{}, aliases: schema.Aliases{}}
 	for _, o := range opts {
 		o.apply(c)
 	}

@@ -77,6 +77,9 @@ the values of a Helm chart: their files are paired by path. FILE#NAME picks one 
 no kinds, and so does a document with that name as its kind and no apiVersion. A warning names the CEL rules that cannot be run because their
 schema contains itself; its locks hold at every depth.
 
+Locks on schemas that somebody else owns come from the key locks of .fieldlock.yaml and from --locks, as entries {kind,
+path, lock} or {kind, path, update}; the key aliases says what the keys of another dialect mean. Those of both sides count.
+
 Objects of other kinds are skipped and counted; with --strict they are an error.
 
 With --advisory, or mode: advisory in .fieldlock.yaml, refused changes are printed and do not fail. With --git the mode of
@@ -112,6 +115,7 @@ Exit status: 0 no change is refused, 1 some change is refused, 2 some input cann
 	c.acceptFlags(cmd)
 	c.unitFlags.flags(cmd)
 	cmd.Flags().BoolVar(&c.plain, "plain", false, "compare files as they are written, without rendering what kustomize or Helm would")
+	c.externalFlags.flags(cmd)
 	cmd.Flags().StringVar(&c.minor, "kubernetes-version", "", "the `MINOR` of the cluster, such as 1.36; by default the newest known one")
 	completeMinors(cmd)
 	cmd.Flags().BoolVar(&c.noBuiltin, "no-builtin", false, "do not check the kinds of Kubernetes itself")
@@ -293,7 +297,7 @@ func (c *checkCommand) readFiles(r *manifest.Reader, args []string) (*compare.In
 	last := len(args) - 2
 	schemas, oldArg, newArg := append(c.schemas, args[:last]...), args[last], args[last+1]
 	in := &compare.Input{}
-	errs := make([]error, 4)
+	errs := make([]error, 5)
 	var group sync.WaitGroup
 	switch {
 	case len(c.renders) > 0:
@@ -306,6 +310,7 @@ func (c *checkCommand) readFiles(r *manifest.Reader, args []string) (*compare.In
 	}
 	group.Go(func() { in.NewSchemas, in.Errs, errs[2] = r.Schemas(append(schemas, c.chartSchema()...)...) })
 	group.Go(func() { in.Accepted, _, errs[3] = c.acceptances(nil) })
+	group.Go(func() { in.Locks, in.Warnings, errs[4] = c.external(nil) })
 	group.Wait()
 	in.OldSchemas = in.NewSchemas
 	if len(c.renders) == 0 && bothDirectories(oldArg, newArg) {
@@ -367,6 +372,9 @@ func (c *checkCommand) readGit(r *manifest.Reader, args []string) (*compare.Inpu
 		if in.NewDefaults, in.OldDefaults, err = t.defaults(filepath.Join(c.chart, "values.yaml")); err != nil {
 			return nil, err
 		}
+	}
+	if in.Locks, in.Warnings, err = c.external(t); err != nil {
+		return nil, err
 	}
 	in.Accepted, in.OldAccepted, err = c.acceptances(t)
 	return in, err

@@ -57,6 +57,9 @@ func (c *checkCommand) readLive(r *manifest.Reader, args []string, o cluster.Opt
 	if in.Accepted, _, err = c.acceptances(nil); err != nil {
 		return nil, err
 	}
+	if in.Locks, in.Warnings, err = c.external(nil); err != nil {
+		return nil, err
+	}
 	from, err := cluster.Open(o)
 	if err != nil {
 		return nil, err

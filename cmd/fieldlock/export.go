@@ -97,22 +97,24 @@ func printExport(s streams, file *convert.File, result *convert.Export, format s
 func newExportPolicy(s streams) *cobra.Command {
 	var output *format
 	var kind, resource string
+	var external externalFlags
 	command := &cobra.Command{
 		Use:   "policy FILE",
 		Short: "Print a ValidatingAdmissionPolicy and its binding, for types that you do not own",
-		Long: `export policy writes the locks of a CRD as a ValidatingAdmissionPolicy, so that the CRD itself need not change: take a
-copy of it, add locks, export. One policy and binding is printed for each version with locks.
+		Long: `export policy writes the locks of a CRD as a ValidatingAdmissionPolicy, so that the CRD itself need not change: name the
+fields in a file of --locks, or in the key locks of .fieldlock.yaml. One policy and binding is printed for each version with
+locks.
 
 For a built-in kind give an OpenAPI document (v2, or v3 of one group and version) with locks in it, and --kind.
 
 A policy sees objects without their schema. So it can check the order of keyed lists and unknown fields, which rules in
 a CRD cannot, but no set inside a locked value. The report names what is not exported.`,
-		Example: `  fieldlock export policy vendor-crd-with-locks.yaml | kubectl apply -f -
+		Example: `  fieldlock export policy --locks locks.yaml vendor-crd.yaml | kubectl apply -f -
 
   fieldlock export policy --kind apps/v1/Deployment --resource deployments apis-apps-v1-with-locks.json`,
 		Args: oneFile,
 		RunE: func(_ *cobra.Command, args []string) error {
-			result, err := exportPolicy(s, args[0], kind, resource)
+			result, err := exportPolicy(s, args[0], &external, kind, resource)
 			switch {
 			case err != nil:
 				return err
@@ -126,6 +128,7 @@ a CRD cannot, but no set inside a locked value. The report names what is not exp
 			return nil
 		},
 	}
+	external.flags(command)
 	command.Flags().StringVar(&kind, "kind", "", "`GROUP/VERSION/KIND`, or VERSION/KIND, of a kind in an OpenAPI document")
 	command.Flags().StringVar(&resource, "resource", "", "`RESOURCE` of --kind, such as deployments; by default the kind in lower case with an s")
 	output = addOutput(command, asText, asJSON)
@@ -133,13 +136,18 @@ a CRD cannot, but no set inside a locked value. The report names what is not exp
 }
 
 // exportPolicy makes the policies for the CRDs of a file, or for a kind of an OpenAPI document.
-func exportPolicy(s streams, path, kind, resource string) (*convert.Export, error) {
+func exportPolicy(s streams, path string, external *externalFlags, kind, resource string) (*convert.Export, error) {
+	added, err := external.standing()
+	if err != nil {
+		return nil, err
+	}
+	amender := manifest.NewAmender(added)
 	name, data, err := (&manifest.Reader{Stdin: s.in}).Bytes(path)
 	switch {
 	case err != nil:
 		return nil, err
 	case kind != "":
-		return convert.KindToPolicy(name, data, kind, resource)
+		return convert.KindToPolicy(name, data, amender, kind, resource)
 	case resource != "":
 		return nil, errors.New("--resource goes with --kind; a CRD names its resource itself")
 	}
@@ -147,7 +155,7 @@ func exportPolicy(s streams, path, kind, resource string) (*convert.Export, erro
 	if err != nil {
 		return nil, err
 	}
-	return convert.ToPolicies(file)
+	return convert.ToPolicies(file, amender)
 }
 
 func newExportAnnotation(s streams) *cobra.Command {

@@ -17,9 +17,11 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/report"
+	"github.com/fieldlock/fieldlock/immutability/builtin"
 	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/internal/audit"
 	"github.com/fieldlock/fieldlock/internal/convert"
+	"github.com/fieldlock/fieldlock/internal/foreign"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 )
 
@@ -52,6 +54,9 @@ reports nothing about the rest rules that fieldlock import cel leaves beside its
 With --old FILE, the CRDs are updates of the ones in FILE; with --git REV, of the same files at that revision. They are
 paired by kind, and by file where the old files have a kind several times. lint then also reports locks that the update
 drops, and changes that such an update may not make.
+
+The key locks of .fieldlock.yaml, and --locks, add locks to schemas that somebody else owns; the key aliases says what the
+keys of another dialect mean. Mistakes in them are reported with their lines.
 
 Accepted findings are listed and do not fail. The file .fieldlock.yaml, or the file of --accept, lists them as entries {crd,
 path, rule, reason, until}; keys that are left out match everything.
@@ -91,6 +96,7 @@ Exit status: 0 no error, 1 errors (with --strict: warnings too), 2 some input ca
 	cmd.Flags().BoolVar(&c.fixes, "fix", false, "add the CEL rules that close holes and cannot break objects that exist, in place; then lint again")
 	c.gitFlags(cmd)
 	c.acceptFlags(cmd)
+	c.externalFlags.flags(cmd)
 	return cmd
 }
 
@@ -101,15 +107,17 @@ const maxFixRounds = 5
 type lintCommand struct {
 	streams
 	sources
-	old     []string
-	strict  bool
-	explain bool
-	fixes   bool
-	rounds  int      // of fixes so far
-	fixed   []string // files that were fixed since news was read
-	linted  linted
-	fixer   fixer
-	outputs *report.Outputs
+	old      []string
+	strict   bool
+	explain  bool
+	fixes    bool
+	rounds   int      // of fixes so far
+	fixed    []string // files that were fixed since news was read
+	linted   linted
+	amender  *manifest.Amender
+	warnings []string // about external locks
+	fixer    fixer
+	outputs  *report.Outputs
 }
 
 // linted is what the rounds of --fix have in common.
@@ -141,7 +149,7 @@ func (c *lintCommand) run(args []string) error {
 	if err != nil {
 		return err
 	}
-	warnings := slices.Concat(c.remarks, r.Accept(newList, oldList, t != nil && c.accept == "", time.Now()))
+	warnings := slices.Concat(c.remarks, c.warnings, r.Accept(newList, oldList, t != nil && c.accept == "", time.Now()))
 	if c.writeAccept {
 		return c.acceptAll(c.out, r.Acceptances, "finding")
 	}
@@ -202,15 +210,31 @@ func (c *lintCommand) findings(t *trees, args []string) (r *audit.Report, errs [
 
 // read reads the CRDs.
 func (c *lintCommand) read(t *trees, args []string) (err error) {
-	reader := &manifest.Reader{Stdin: c.in}
+	var added *foreign.Locks
+	var warnings []string
+	if t != nil {
+		added, warnings, err = c.external(t)
+	} else {
+		added, err = c.standing()
+	}
+	if err != nil {
+		return err
+	}
+	c.amender, c.warnings = manifest.NewAmender(added), warnings
+	kinds, err := builtin.For("")
+	if err != nil {
+		return err
+	}
+	c.amender.Builtin(kinds) // their entries are not about the CRDs
+	reader := &manifest.Reader{Stdin: c.in, Amender: c.amender}
 	var news, olds []manifest.CRD
 	var errs []error
 	if t != nil {
 		var newSchemas, oldSchemas manifest.Schemas
 		if newSchemas, oldSchemas, errs, err = t.schemas(reader, args); err == nil {
 			var newErrs, oldErrs []error
-			news, newErrs = newSchemas.Kinds()
-			olds, oldErrs = oldSchemas.Kinds()
+			news, newErrs = newSchemas.Amended(c.amender)
+			olds, oldErrs = oldSchemas.Amended(c.amender)
 			errs = slices.Concat(errs, newErrs, oldErrs)
 		}
 	} else {
@@ -220,13 +244,14 @@ func (c *lintCommand) read(t *trees, args []string) (err error) {
 		}
 		errs = append(errs, oldErrs...)
 	}
-	c.linted.news, c.linted.olds, c.linted.errs = news, olds, errs
+	c.linted.news, c.linted.olds, c.linted.errs = news, olds, append(errs, c.amender.Errs()...)
+	c.warnings = append(c.warnings, c.amender.Warnings()...)
 	return err
 }
 
 // readFixed reads again the CRDs of the files that were fixed. All others are the same.
 func (c *lintCommand) readFixed() error {
-	reader := &manifest.Reader{Stdin: c.in}
+	reader := &manifest.Reader{Stdin: c.in, Amender: c.amender}
 	for _, file := range c.fixed {
 		crds, _, err := reader.Kinds(file) // what cannot be read in it is known
 		if err != nil {

@@ -20,6 +20,7 @@ import (
 func newLocks(s streams) *cobra.Command {
 	var markdown, ofOperators bool
 	var minor string
+	var external externalFlags
 	var outputs *report.Outputs
 	cmd := &cobra.Command{
 		Use:   "locks [KIND|FILE...]",
@@ -32,6 +33,9 @@ KIND is a built-in kind or one whose operator is known, by its kind, plural or s
 needed; a file of that name wins, and a built-in kind wins over others. Without arguments all built-in kinds are listed, with
 --operators what operators' webhooks refuse. FILE holds CRDs, an OpenAPI document (v2 or v3) or a JSON Schema;
 FILE#NAME is one schema of a document.
+
+The key locks of .fieldlock.yaml, and --locks, add locks to schemas that somebody else owns; the key aliases says what the
+keys of another dialect mean.
 
 -o markdown prints a table for reference documentation instead.
 
@@ -54,6 +58,10 @@ Exit status: 0, or 2 when a kind is not known or a CRD cannot be used.`,
 			if err != nil {
 				return fmt.Errorf("--kubernetes-version: %w", err)
 			}
+			added, err := external.standing()
+			if err != nil {
+				return err
+			}
 			catalogue, err := operators.Load()
 			if err != nil {
 				return err
@@ -64,10 +72,11 @@ Exit status: 0, or 2 when a kind is not known or a CRD cannot be used.`,
 				}
 				return outputs.Write(s.out, func(f report.Format, w io.Writer) error { return f.Locks(w, audit.LocksOfOperators(catalogue.All())) })
 			}
-			return runLocks(s, outputs, kinds, catalogue, args)
+			return runLocks(s, outputs, kinds, catalogue, manifest.NewAmender(added), args)
 		},
 	}
 	outputs = addOutputs(cmd, func(f report.Format) bool { return f.Locks != nil })
+	external.flags(cmd)
 	cmd.Flags().BoolVar(&markdown, "markdown", false, "short for -o markdown")
 	cmd.Flags().BoolVar(&ofOperators, "operators", false, "list what operators' webhooks refuse")
 	cmd.Flags().StringVar(&minor, "kubernetes-version", "", "the `MINOR` of the cluster for built-in kinds, such as 1.36; by default the newest known one")
@@ -76,13 +85,14 @@ Exit status: 0, or 2 when a kind is not known or a CRD cannot be used.`,
 	return cmd
 }
 
-func runLocks(s streams, outputs *report.Outputs, kinds *builtin.Kinds, catalogue *operators.Catalogue, args []string) error {
+func runLocks(s streams, outputs *report.Outputs, kinds *builtin.Kinds, catalogue *operators.Catalogue, amender *manifest.Amender, args []string) error {
 	locks := &audit.Locks{Fields: []audit.Field{}}
 	var errs []error
+	kinds = amender.Builtin(kinds)
 	if len(args) == 0 {
 		locks = audit.LocksOfKinds(locked(kinds.All()))
 	}
-	reader := &manifest.Reader{Stdin: s.in}
+	reader := &manifest.Reader{Stdin: s.in, Amender: amender}
 	for _, arg := range args {
 		found, ofOperators := kinds.Lookup(arg), catalogue.Lookup(arg)
 		if _, err := os.Stat(arg); err == nil || arg == "-" || looksLikeFile(arg) {
@@ -106,6 +116,7 @@ func runLocks(s streams, outputs *report.Outputs, kinds *builtin.Kinds, catalogu
 		locks.Add(ofCRDs)
 		errs = append(append(errs, mistakes...), more...)
 	}
+	errs = append(errs, amender.Errs()...)
 	if len(locks.Groups) > 0 || len(errs) == 0 {
 		if err := outputs.Write(s.out, func(f report.Format, w io.Writer) error { return f.Locks(w, locks) }); err != nil {
 			return err
@@ -113,6 +124,9 @@ func runLocks(s streams, outputs *report.Outputs, kinds *builtin.Kinds, catalogu
 	}
 	if locks.Rules > 0 {
 		fmt.Fprintf(s.err, "note: not listed: %s; fieldlock import cel turns those into locks that have an equivalent lock\n", report.Count(locks.Rules, "CEL transition rule"))
+	}
+	for _, warning := range amender.Warnings() {
+		fmt.Fprintf(s.err, "warning: %s\n", report.Printable(warning))
 	}
 	return joined(errs)
 }

@@ -141,7 +141,7 @@ func newPageFolder(t *testing.T) string {
 		writeFile(t, filepath.Join(dir, file.Name), string(file.Data))
 	}
 	copies := map[string]string{
-		"crd.yaml": "crd.yaml", "widgets.yaml": "crd.yaml", "vendor-crd-with-locks.yaml": "crd.yaml", "config/crd/databases.yaml": "crd.yaml",
+		"crd.yaml": "crd.yaml", "widgets.yaml": "crd.yaml", "vendor-crd.yaml": "crd.yaml", "config/crd/databases.yaml": "crd.yaml",
 		"old.yaml": "old.yaml", "new.yaml": "new.yaml", "orders.yaml": "old.yaml",
 		"old/orders.yaml": "shop/old/orders.yaml", "new/orders.yaml": "shop/new/orders.yaml", "deploy/orders.yaml": "shop/old/orders.yaml",
 		"params.yaml": "params/v1.yaml", "v1/params.yaml": "params/v1.yaml", "v2/params.yaml": "params/v2.yaml", "instance.yaml": "params/stored.yaml",

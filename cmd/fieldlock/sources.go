@@ -28,6 +28,7 @@ type sources struct {
 	advisory    bool     // refusals do not fail: by the flag, and after acceptances by the settings too
 	remarks     []string // about the settings
 	unitFlags
+	externalFlags
 }
 
 func (o *sources) gitFlags(cmd *cobra.Command) {

@@ -4,10 +4,13 @@ import (
 	"reflect"
 	"slices"
 
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	batchv1 "k8s.io/api/batch/v1"
 	certificatesv1 "k8s.io/api/certificates/v1"
 	certificatesv1beta1 "k8s.io/api/certificates/v1beta1"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	coordinationv1beta1 "k8s.io/api/coordination/v1beta1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -15,6 +18,7 @@ import (
 	flowcontrolv1 "k8s.io/api/flowcontrol/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	nodev1 "k8s.io/api/node/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	resourcev1beta1 "k8s.io/api/resource/v1beta1"
@@ -190,7 +194,7 @@ func (f *field) describeBelow(s *spec.Schema) {
 }
 
 // goType returns the Go type of objects of a group, version and kind: of v1, or of the version when it has another
-// shape. It returns nil for kinds without locks, and for those that k8s.io/api does not have.
+// shape. It returns nil for kinds that k8s.io/api does not have.
 func goType(gvk schema.GroupVersionKind) reflect.Type {
 	switch gvk.GroupKind() {
 	case schema.GroupKind{Group: "resource.k8s.io", Kind: "ResourceClaim"}:
@@ -241,6 +245,16 @@ func goTypes() map[schema.GroupKind]reflect.Type {
 		storagev1.CSIStorageCapacity{}, storagev1.VolumeAttachment{}, storagev1.VolumeAttributesClass{})
 	add("storagemigration.k8s.io", storagemigrationv1beta1.StorageVersionMigration{})
 	add("apiextensions.k8s.io", apiextensionsv1.CustomResourceDefinition{})
+	// Kinds without locks of their own, for external locks.
+	add("", corev1.Endpoints{}, corev1.LimitRange{}, corev1.PodTemplate{}, corev1.ServiceAccount{})
+	add("admissionregistration.k8s.io", admissionregistrationv1.ValidatingAdmissionPolicy{}, admissionregistrationv1.ValidatingAdmissionPolicyBinding{},
+		admissionregistrationv1.MutatingWebhookConfiguration{}, admissionregistrationv1.ValidatingWebhookConfiguration{})
+	add("autoscaling", autoscalingv2.HorizontalPodAutoscaler{})
+	add("batch", batchv1.CronJob{})
+	add("coordination.k8s.io", coordinationv1.Lease{})
+	add("networking.k8s.io", networkingv1.Ingress{})
+	add("policy", policyv1.PodDisruptionBudget{})
+	add("rbac.authorization.k8s.io", rbacv1.Role{}, rbacv1.ClusterRole{})
 	return types
 }
 

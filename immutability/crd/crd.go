@@ -3,6 +3,7 @@ package crd
 import (
 	"fmt"
 	"go/token"
+	"maps"
 	"strconv"
 	"strings"
 
@@ -125,11 +126,39 @@ func (v *Version) CRD() *CRD { return v.crd }
 // Compile compiles the version's schema. Its error names file, CRD and version, and errors.As finds the
 // *immutability.SchemaError in it.
 func (v *Version) Compile(opts ...immutability.Option) (*immutability.Validator, error) {
-	validator, err := immutability.Compile(v.Schema, opts...)
+	validator, err := immutability.Compile(v.named(), opts...)
 	if err != nil {
 		return nil, fmt.Errorf("%s, version %s: %w", v.crd.subject(), v.Name, err)
 	}
 	return validator, nil
+}
+
+// with returns a copy of c with the schemas as options change them, such as immutability.WithLocks; c itself without options,
+// and nil for nil. A schema that does not compile stays as it is.
+func (c *CRD) with(opts []immutability.Option) *CRD {
+	if c == nil || len(opts) == 0 {
+		return c
+	}
+	out := *c
+	out.Versions = nil
+	for _, v := range c.Versions {
+		version := *v
+		if validator, err := v.Compile(opts...); err == nil {
+			version.Schema = validator.Schema()
+		}
+		out.Versions = append(out.Versions, &version)
+	}
+	return &out
+}
+
+// named returns the schema with the kind that it describes, which immutability.WithLocks reads.
+func (v *Version) named() *spec.Schema {
+	s := *v.Schema
+	if s.Extensions = maps.Clone(s.Extensions); s.Extensions == nil {
+		s.Extensions = spec.Extensions{}
+	}
+	s.Extensions["x-kubernetes-group-version-kind"] = map[string]any{"group": v.crd.Group, "version": v.Name, "kind": v.crd.Kind}
+	return &s
 }
 
 // Position returns the place in the file of the schema node that a schema path (a JSON pointer such as

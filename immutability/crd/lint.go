@@ -32,9 +32,10 @@ import (
 //
 // Errors come first, then they are in the order of the file. Nil when there is nothing to say.
 func Lint(newCRD, oldCRD *CRD, opts ...immutability.Option) []Finding {
+	newCRD, oldCRD = newCRD.with(opts), oldCRD.with(opts)
 	l := linter{crd: newCRD}
 	for _, v := range newCRD.Versions {
-		for _, f := range immutability.Lint(v.Schema, opts...) {
+		for _, f := range immutability.Lint(v.named(), opts...) {
 			l.add(v, f)
 		}
 		if path, why := rawschema.NotStructural(v.raw); why != "" && !newCRD.PreserveUnknownFields {

@@ -35,20 +35,20 @@ type Kind struct {
 	policies  *policy.Set
 }
 
-// CRD reads the one CRD in a file. Objects without apiVersion are of its storage version. A file that cannot be read, or a
-// schema with mistakes, ends the test.
-func CRD(t T, file string) *Kind {
+// CRD reads the one CRD in a file, and compiles it with opts, such as immutability.WithLocks. Objects without apiVersion are of
+// its storage version. A file that cannot be read, or a schema with mistakes, ends the test.
+func CRD(t T, file string, opts ...immutability.Option) *Kind {
 	t.Helper()
 	data, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatalf("locktest: %v", err)
 		return nil
 	}
-	return CRDFrom(t, file, data)
+	return CRDFrom(t, file, data, opts...)
 }
 
 // CRDFrom is CRD for the contents of a file.
-func CRDFrom(t T, file string, data []byte) *Kind {
+func CRDFrom(t T, file string, data []byte, opts ...immutability.Option) *Kind {
 	t.Helper()
 	crds, err := crd.Read(file, data)
 	if err == nil && len(crds) != 1 {
@@ -59,9 +59,13 @@ func CRDFrom(t T, file string, data []byte) *Kind {
 		return nil
 	}
 	for _, v := range crds[0].Versions {
-		if _, err := v.Compile(); err != nil {
+		validator, err := v.Compile(opts...)
+		if err != nil {
 			t.Fatalf("locktest: %v", err)
 			return nil
+		}
+		if len(opts) > 0 {
+			v.Schema = validator.Schema() // with the locks of opts
 		}
 	}
 	k := &Kind{kind: witness.FromCRD(crds[0]), crd: crds[0]}
@@ -77,16 +81,16 @@ func CRDFrom(t T, file string, data []byte) *Kind {
 }
 
 // Schema compiles a schema, such as one of an aggregated API server. Objects are compared as they are: nothing is pruned
-// or defaulted. A schema that does not compile ends the test.
-func Schema(t T, s *spec.Schema) *Kind {
+// or defaulted. It is compiled with opts; a schema that does not compile ends the test.
+func Schema(t T, s *spec.Schema, opts ...immutability.Option) *Kind {
 	t.Helper()
-	locks, err := immutability.Compile(s)
+	locks, err := immutability.Compile(s, opts...)
 	if err != nil {
 		t.Fatalf("locktest: %v", err)
 		return nil
 	}
 	v := &witness.Version{
-		APIVersion: "example.com/v1", Kind: "Object", Name: "v1", Schema: s, Served: true, Storage: true, Locks: locks,
+		APIVersion: "example.com/v1", Kind: "Object", Name: "v1", Schema: locks.Schema(), Served: true, Storage: true, Locks: locks,
 		Prepare: func(obj map[string]any) (map[string]any, error) { return obj, nil },
 	}
 	return &Kind{kind: &witness.Kind{Versions: []*witness.Version{v}}, version: v}

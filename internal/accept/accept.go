@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fieldlock/fieldlock/internal/foreign"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
@@ -65,15 +66,14 @@ func Parse(name string, data []byte) (*List, error) {
 
 func (l *List) read(d *yamldoc.Document) error {
 	for _, key := range slices.Sorted(maps.Keys(d.Object)) {
-		switch v := d.Object[key]; key {
-		case "accept": // below
-		case "mode":
+		switch v := d.Object[key]; {
+		case key == "mode":
 			if v != "advisory" && v != "enforcing" {
 				return d.Errorf([]any{key}, "the mode is advisory or enforcing")
 			}
 			l.Advisory = v == "advisory"
-		default:
-			return d.Errorf([]any{key}, "the key is not known; the file has the keys accept and mode")
+		case key != "accept" && !slices.Contains(foreign.Keys, key):
+			return d.Errorf([]any{key}, "the key is not known; the file has the keys accept, mode, %s", strings.Join(foreign.Keys, ", "))
 		}
 	}
 	items, isList := d.Object["accept"].([]any)

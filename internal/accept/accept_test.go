@@ -69,7 +69,7 @@ func TestParseMistakes(t *testing.T) {
 		{"accept:\n- {kind: Job}\n", "f:2: document 1: accept[0]: the entry has no reason"},
 		{"accept:\n- {knid: Job, reason: a}\n", "f:2: document 1: accept[0].knid: the key is not known"},
 		{"accept: {kind: Job}\n", "it is a list of entries"},
-		{"render: rm -rf /\n", "the file has the keys accept and mode"},
+		{"render: rm -rf /\n", "the file has the keys accept, mode, locks, aliases"},
 		{"mode: off\n", "f:1: document 1: mode: the mode is advisory or enforcing"},
 		{"mode: true\n", "the mode is advisory or enforcing"},
 		{"accept:\n- {reason: a, until: tomorrow}\n", "f:2: document 1: accept[0].until: it is \"tomorrow\"; it is the last day that counts"},

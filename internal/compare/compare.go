@@ -2,6 +2,7 @@ package compare
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"github.com/fieldlock/fieldlock/immutability/openapi"
 	"github.com/fieldlock/fieldlock/immutability/operators"
 	"github.com/fieldlock/fieldlock/internal/accept"
+	"github.com/fieldlock/fieldlock/internal/foreign"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/policy"
@@ -30,6 +32,8 @@ type Input struct {
 	NewSchemas, OldSchemas manifest.Schemas
 	// NewDefaults and OldDefaults are what such a document leaves out: the values.yaml of a Helm chart.
 	NewDefaults, OldDefaults map[string]any
+	// Locks are locks on schemas that somebody else owns, those of both sides; nil for none.
+	Locks *foreign.Locks
 	// Accepted are the violations that somebody has accepted, nil for none. OldAccepted are those that OLD has already;
 	// with KnownOld an acceptance that is not among them is marked as new.
 	Accepted, OldAccepted *accept.List
@@ -62,6 +66,8 @@ type Options struct {
 	RefuseDeletions []string
 	// Now decides which acceptances are over.
 	Now time.Time
+	// Context, unless nil, ends the comparison early: pairs that are not judged by then have its error.
+	Context context.Context
 	// Begin and Step, unless nil, are told how many pairs there are, and when each is done.
 	Begin func(pairs int)
 	Step  func()
@@ -90,15 +96,20 @@ func Check(in Input, o Options) (*Report, error) {
 	if len(newPlain)+len(oldPlain)+newSet.Documents+oldSet.Documents+len(newSet.Errs)+len(oldSet.Errs)+len(in.Errs)+len(in.NotCovered)+in.Unchanged == 0 {
 		return nil, errors.New("OLD and NEW hold no object; there is nothing to check")
 	}
+	amender := manifest.NewAmender(in.Locks)
+	o.Builtin = amender.Builtin(o.Builtin)
+	newCRDs, oldCRDs := amender.CRDs(slices.Concat(in.NewSchemas.CRDs, newSet.CRDs)), amender.CRDs(slices.Concat(in.OldSchemas.CRDs, oldSet.CRDs))
 	c := &checker{
 		Options: o,
-		kinds:   newKinds(slices.Concat(in.NewSchemas.CRDs, newSet.CRDs), slices.Concat(in.OldSchemas.CRDs, oldSet.CRDs), o),
+		kinds:   newKinds(newCRDs, oldCRDs, o),
 		report: &Report{
 			SkippedKinds: []SkippedKind{}, Violations: []Violation{}, Unknown: []Remark{}, Notes: []Remark{}, Replacements: []Replacement{}, Deletions: []Deletion{},
 			UncheckedKinds: []UncheckedKind{}, Warnings: []string{}, Others: others(newSet.Others, oldSet.Others),
 		},
 	}
 	c.report.Units, c.report.NotCovered, c.report.Unchanged = append([]Unit{}, in.Units...), append([]NotCovered{}, in.NotCovered...), in.Unchanged
+	amender.Documents(slices.Concat(in.NewSchemas.Documents, in.OldSchemas.Documents))
+	c.kinds.amender = amender
 	c.kinds.addDocuments(in.NewSchemas.Documents, in.OldSchemas.Documents)
 	c.kinds.defaults = defaults{in.NewDefaults, in.OldDefaults}
 	for _, o := range slices.Concat(oldSet.Objects, newSet.Objects) {
@@ -115,7 +126,8 @@ func Check(in Input, o Options) (*Report, error) {
 	c.fail(oldSet.Errs...)
 	c.fail(newSet.Errs...)
 	c.fail(c.kinds.errs...)
-	c.report.Warnings = append(c.report.Warnings, slices.Concat(in.Warnings, c.kinds.warnings, c.policies.Warnings())...)
+	c.fail(amender.Errs()...)
+	c.report.Warnings = append(c.report.Warnings, slices.Concat(in.Warnings, c.kinds.warnings, c.policies.Warnings(), amender.Warnings())...)
 	newRepeats, oldRepeats := slices.Concat(in.NewSchemas.Repeated, newSet.Repeated), slices.Concat(in.OldSchemas.Repeated, oldSet.Repeated)
 	c.report.Warnings = append(c.report.Warnings, repeatedKeys(newRepeats, oldRepeats)...)
 	for _, p := range newSet.Patches {
@@ -186,6 +198,10 @@ func (c *checker) compareAll(pairs []pair) {
 	verdicts := make([]verdict, len(pairs))
 	errs := make([]error, len(pairs))
 	manifest.Each(len(pairs), func(i int) {
+		if c.Context != nil && c.Context.Err() != nil {
+			errs[i] = c.Context.Err()
+			return
+		}
 		verdicts[i], errs[i] = c.judge(pairs[i])
 		verdicts[i].settle(pairs[i].live)
 		verdicts[i].doubt(pairs[i])

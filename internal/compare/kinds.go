@@ -25,6 +25,7 @@ type kinds struct {
 	warnings  []string          // CRDs that only OLD has and that cannot be used
 	broken    []manifest.CRD
 
+	amender  *manifest.Amender
 	defaults defaults
 }
 
@@ -170,10 +171,12 @@ func (k *kinds) addDocuments(news, olds []*openapi.Document) {
 
 func (k *kinds) addDocument(d *openapi.Document, onlyOld bool) {
 	if d.Root != "" {
-		k.open = append(k.open, &openDefinition{Document: d, ref: d.Root, onlyOld: onlyOld, defaults: &k.defaults})
+		k.open = append(k.open, &openDefinition{Document: d, amender: k.amender, ref: d.Root, onlyOld: onlyOld, defaults: &k.defaults})
 	}
 	for _, kind := range d.Kinds {
-		k.open = append(k.open, &openDefinition{Document: d, apiVersion: kind.APIVersion, kind: kind.Kind, ref: kind.Ref, onlyOld: onlyOld, defaults: &k.defaults})
+		k.open = append(k.open, &openDefinition{
+			Document: d, amender: k.amender, apiVersion: kind.APIVersion, kind: kind.Kind, ref: kind.Ref, onlyOld: onlyOld, defaults: &k.defaults,
+		})
 	}
 }
 

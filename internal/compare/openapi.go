@@ -15,6 +15,7 @@ var _ definition = (*openDefinition)(nil)
 // openDefinition judges objects by a schema of an OpenAPI document, and documents without a kind by a JSON Schema.
 type openDefinition struct {
 	*openapi.Document
+	amender          *manifest.Amender
 	apiVersion, kind string // both are "" for a JSON Schema, apiVersion for a schema that has a name only
 	ref              string
 	onlyOld          bool
@@ -43,17 +44,16 @@ func (d *openDefinition) isOf(o *manifest.Object) bool {
 // load compiles the schema. The rules in it read the whole schema, so it is written out for them.
 func (d *openDefinition) load() error {
 	d.once.Do(func() {
-		locks, err := d.Compile(d.ref)
+		kind := openapi.Kind{APIVersion: d.apiVersion, Kind: d.kind, Ref: d.ref}
+		if kind.Kind == "" {
+			kind = manifest.RootOf(d.Document)
+		}
+		s, resolve, locks, err := d.amender.Compile(d.Document, kind)
 		if err != nil {
 			d.err = err
 			return
 		}
-		s, err := d.Resolve(d.ref)
-		if err != nil {
-			d.err = err
-			return
-		}
-		s, d.rest = writeOut(schema.Read(s, d.Resolve))
+		s, d.rest = writeOut(schema.Read(s, resolve))
 		d.laws = newLaws(s, locks)
 	})
 	return d.err

@@ -168,7 +168,7 @@ components:
 		{"no such schema", "a lock could be behind it", `{$ref: "#/components/schemas/None"}`, "", "has no schema at"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			result, err := convert.KindToPolicy("api.yaml", []byte(strings.Replace(document, "SPEC", c.spec, 1)), "example.com/v1/Widget", "")
+			result, err := convert.KindToPolicy("api.yaml", []byte(strings.Replace(document, "SPEC", c.spec, 1)), nil, "example.com/v1/Widget", "")
 			if c.err != "" {
 				if err == nil || !strings.Contains(err.Error(), c.err) {
 					t.Errorf("%s: error %v, want one that says %q", c.reason, err, c.err)

@@ -293,7 +293,7 @@ func TestExportOfTwo(t *testing.T) {
 
 // TestPolicies: each version with locks has a policy and a binding.
 func TestPolicies(t *testing.T) {
-	report, err := convert.ToPolicies(read(t, "f", []byte(two)))
+	report, err := convert.ToPolicies(read(t, "f", []byte(two)), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -347,7 +347,7 @@ spec:
 	if err := convert.WriteYAML(&b, nil); err != nil || b.String() != "" {
 		t.Errorf("no documents: %q, %v", b.String(), err)
 	}
-	if _, err := convert.ToPolicies(read(t, "f", []byte(strings.Replace(two, "maxLength: 9, x-kubernetes-immutable: true", "x-fieldlock-update: [NoAddItem]", 1)))); err == nil || !strings.Contains(err.Error(), "f:39: CustomResourceDefinition widgets.example.com, version v2: spec.class: ") {
+	if _, err := convert.ToPolicies(read(t, "f", []byte(strings.Replace(two, "maxLength: 9, x-kubernetes-immutable: true", "x-fieldlock-update: [NoAddItem]", 1))), nil); err == nil || !strings.Contains(err.Error(), "f:39: CustomResourceDefinition widgets.example.com, version v2: spec.class: ") {
 		t.Errorf("a mistaken lock: %v", err)
 	}
 }
@@ -363,7 +363,7 @@ func TestKinds(t *testing.T) {
 		{"Box", "", "", `--kind is "Box": it is GROUP/VERSION/KIND, such as apps/v1/Deployment, or VERSION/KIND`}, {"/Box", "", "", "--kind is"}, {"v1/", "", "", "--kind is"}, {"a/b/c/d", "", "", "--kind is"},
 		{"v2/Box", "", "", "f: it has no schema of v2/Box"}, {"example.com/v1/Gadget", "", "", "NoAddItem"},
 	} {
-		report, err := convert.KindToPolicy("f", []byte(document), c.kind, c.resource)
+		report, err := convert.KindToPolicy("f", []byte(document), nil, c.kind, c.resource)
 		if (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) {
 			t.Errorf("%s: %v", c.kind, err)
 			continue
@@ -376,7 +376,7 @@ func TestKinds(t *testing.T) {
 			t.Errorf("%s: the policy %q, want %q", c.kind, name, c.name)
 		}
 	}
-	if _, err := convert.KindToPolicy("f", []byte("{"), "v1/Box", ""); err == nil {
+	if _, err := convert.KindToPolicy("f", []byte("{"), nil, "v1/Box", ""); err == nil {
 		t.Error("a malformed document")
 	}
 }

@@ -16,11 +16,19 @@ import (
 	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/immutability/openapi"
 	"github.com/fieldlock/fieldlock/internal/celrule"
+	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
-// ToPolicies exports the locks of each version of each CRD in a file as a ValidatingAdmissionPolicy with its binding.
-func ToPolicies(file *File) (*Export, error) {
+// ToPolicies exports the locks of each version of each CRD in a file, with those of an Amender (nil for none), as a
+// ValidatingAdmissionPolicy with its binding.
+func ToPolicies(file *File, a *manifest.Amender) (*Export, error) {
+	for i := range file.crds {
+		file.crds[i].CRD = a.CRD(file.crds[i].CRD)
+	}
+	if err := errors.Join(a.Errs()...); err != nil {
+		return nil, err
+	}
 	if err := file.compile(); err != nil {
 		return nil, err
 	}
@@ -33,9 +41,9 @@ func ToPolicies(file *File) (*Export, error) {
 	return policies(types)
 }
 
-// KindToPolicy exports the locks of one kind of an OpenAPI document, v2 or v3. The kind is GROUP/VERSION/KIND or
+// KindToPolicy exports the locks of one kind of an OpenAPI document, v2 or v3, with those of an Amender (nil for none). The kind is GROUP/VERSION/KIND or
 // VERSION/KIND; resource is its plural, by default the kind in lower case with an s.
-func KindToPolicy(name string, data []byte, kind, resource string) (*Export, error) {
+func KindToPolicy(name string, data []byte, a *manifest.Amender, kind, resource string) (*Export, error) {
 	parts := strings.Split(kind, "/")
 	if len(parts) == 2 {
 		parts = append([]string{""}, parts...)
@@ -52,15 +60,16 @@ func KindToPolicy(name string, data []byte, kind, resource string) (*Export, err
 	if !ok {
 		return nil, fmt.Errorf("%s: it has no schema of %s; such a schema names the kind under x-kubernetes-group-version-kind", name, kind)
 	}
-	if _, err := document.Compile(found.Ref); err != nil {
+	a.Documents([]*openapi.Document{document})
+	if err := errors.Join(a.Errs()...); err != nil {
 		return nil, err
 	}
-	s, err := document.Resolve(found.Ref)
+	s, resolve, _, err := a.Compile(document, found)
 	if err != nil {
 		return nil, err
 	}
 	// The rules of a policy read the whole schema: it is written out.
-	inlined, err := schema.Read(s, document.Resolve).Inline()
+	inlined, err := schema.Read(s, resolve).Inline()
 	if err != nil {
 		return nil, fmt.Errorf("%s: %s: %w", name, kind, err)
 	}

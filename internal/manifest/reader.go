@@ -25,6 +25,8 @@ type Reader struct {
 	Stdin io.Reader
 	// Step, unless nil, is called after each file that is read.
 	Step func()
+	// Amender, unless nil, adds locks to the schemas that Kinds returns.
+	Amender *Amender
 
 	used   atomic.Bool // standard input has been read
 	shared yamldoc.Shared

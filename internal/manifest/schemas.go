@@ -217,14 +217,18 @@ func (r *Reader) Kinds(args ...string) (crds []CRD, errs []error, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	crds, more := s.Kinds()
+	crds, more := s.Amended(r.Amender)
 	return crds, append(errs, more...), nil
 }
 
 // Kinds returns all schemas as CRDs, as Reader.Kinds does. A key that a mapping has twice, with different values, is an
 // error: an author of schemas means one of the two.
-func (s *Schemas) Kinds() (crds []CRD, errs []error) {
-	crds = slices.Clone(s.CRDs)
+func (s *Schemas) Kinds() (crds []CRD, errs []error) { return s.Amended(nil) }
+
+// Amended is Kinds with the locks of an Amender, nil for none.
+func (s *Schemas) Amended(a *Amender) (crds []CRD, errs []error) {
+	crds = slices.Clone(a.CRDs(s.CRDs))
+	a.Documents(s.Documents)
 	for _, r := range s.Repeated {
 		errs = append(errs, r.Err())
 	}
@@ -232,7 +236,7 @@ func (s *Schemas) Kinds() (crds []CRD, errs []error) {
 		errs = append(errs, fmt.Errorf("%s: there is no CustomResourceDefinition in it; only check reads policies", s.Objects[0].Document.File))
 	}
 	add := func(d *openapi.Document, kind openapi.Kind) {
-		c, err := asCRD(d, kind)
+		c, err := asCRD(a, d, kind)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s: %s: %w", d.File, strings.TrimSpace(kind.APIVersion+" "+kind.Kind), err))
 		} else if c != nil {
@@ -244,7 +248,7 @@ func (s *Schemas) Kinds() (crds []CRD, errs []error) {
 			add(d, kind)
 		}
 		if d.Root != "" {
-			add(d, openapi.Kind{Kind: rootName(d), Ref: d.Root})
+			add(d, RootOf(d))
 		}
 	}
 	return crds, errs
@@ -268,7 +272,7 @@ const stepsToSchema = 5
 
 // asCRD returns a CRD with the schema of a kind, nil if the schema has neither locks nor rules. The CRD of a kind in the
 // core group has no group, and its name is the plural alone; so it is for a JSON Schema, whose version is "schema".
-func asCRD(d *openapi.Document, kind openapi.Kind) (*CRD, error) {
+func asCRD(a *Amender, d *openapi.Document, kind openapi.Kind) (*CRD, error) {
 	group, version, grouped := strings.Cut(kind.APIVersion, "/")
 	plural := strings.ToLower(kind.Kind) + "s"
 	switch {
@@ -277,19 +281,19 @@ func asCRD(d *openapi.Document, kind openapi.Kind) (*CRD, error) {
 	case !grouped:
 		group, version = noGroup, kind.APIVersion
 	}
-	s, err := d.Resolve(kind.Ref)
+	s, resolve, err := a.Of(d, kind)
 	if err != nil {
 		return nil, err
 	}
-	t := schema.Read(s, d.Resolve)
+	t := schema.Read(s, resolve)
 	marked := t.Holding(func(l *schema.Location) bool {
 		return l.Marks.Locked() || l.Schema.Extensions[schema.KeyValidations] != nil || l.Body.Schema.Extensions[schema.KeyValidations] != nil
 	})
 	if len(marked) == 0 {
 		return nil, nil
 	}
-	if _, err := d.Compile(kind.Ref); err != nil {
-		return nil, err
+	if _, err := immutability.Compile(s, immutability.WithResolver(resolve)); err != nil {
+		return nil, fmt.Errorf("%s, %s: %w", d.File, kind.Ref, err)
 	}
 	inlined, err := t.Inline()
 	if err != nil {

@@ -112,6 +112,8 @@ const (
 	NormalizePosition      = "normalize-position"
 	NormalizeType          = "normalize-type"
 	RedactedPath           = "redacted-path"
+	AliasValue             = "alias-value"
+	ExternalLock           = "external-lock"
 )
 
 // placeRules are about where locks and normalizations are allowed.
@@ -203,4 +205,24 @@ spec:
   type: object
   properties: {token: {type: string, x-kubernetes-immutable: true}}`,
 	Fix: "Give the JSON pointer of the field in the schema, such as `/properties/spec/properties/token`.",
+}, {
+	ID: AliasValue, Severity: Error,
+	Text: "A key that is an alias of locks has a value that cannot be read.",
+	Why:  "Nobody can tell whether the field is locked, and a lock that is not read would let changes through.",
+	Example: `
+# WithKeyAlias("x-acme-immutable", LockImmutable) on
+zone:
+  type: string
+  x-acme-immutable: sometimes`,
+	Fix: "Use `true` or `false`, a list of `create`, `read` and `update`, or a list of the field behaviors of AIP-203.",
+}, {
+	ID: ExternalLock, Severity: Error,
+	Text: "An external lock is for a field that the schema does not have.",
+	Why:  "A lock on a path that leads nowhere locks nothing.",
+	Example: `
+# WithLocks(ExternalLock{Path: "spec.zoen", …}) on
+spec:
+  type: object
+  properties: {zone: {type: string}}`,
+	Fix: "Correct the path. The message names the nearest one.",
 }}

@@ -1,0 +1,167 @@
+package builtin
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/fieldlock/fieldlock/immutability"
+	lockschema "github.com/fieldlock/fieldlock/internal/schema"
+)
+
+// WithLock returns the kinds with locks added to a field of one of them, in all its versions; k keeps what it has. The path is
+// as in immutability.ExternalLock. It returns an error if the kind has no such field, or if a lock cannot be on it.
+func (k *Kinds) WithLock(kind *Kind, path string, locks ...immutability.Lock) (*Kinds, error) {
+	t := goType(schema.GroupVersionKind{Group: kind.Group, Version: kind.Versions[0], Kind: kind.Kind})
+	if t == nil {
+		return nil, fmt.Errorf("the fields of %s are not known here, so no lock can be added", kind.Kind)
+	}
+	if path == "metadata" || strings.HasPrefix(path, "metadata.") {
+		return nil, fmt.Errorf("metadata cannot be locked, because API machinery changes it on every update")
+	}
+	steps, isMap, err := walkType(t, path)
+	if err != nil {
+		return nil, err
+	}
+	source := kind.source.with(steps, isMap, locks)
+	with := *k
+	with.all = slices.Clone(k.all)
+	with.byGVK, with.names = maps.Clone(k.byGVK), maps.Clone(k.names)
+	changed := map[*Kind]*Kind{}
+	of := func(old *Kind) *Kind {
+		if old.Group != kind.Group || old.Kind != kind.Kind {
+			return old
+		}
+		if changed[old] == nil {
+			changed[old] = newKind(old.Group, source, old.minor, old.canonical)
+			changed[old].Versions = old.Versions
+		}
+		return changed[old]
+	}
+	for i := range with.all {
+		with.all[i] = of(with.all[i])
+	}
+	for gvk := range with.byGVK {
+		with.byGVK[gvk] = of(with.byGVK[gvk])
+	}
+	for name := range with.names {
+		with.names[name] = slices.Clone(with.names[name])
+		for i := range with.names[name] {
+			with.names[name][i] = of(with.names[name][i])
+		}
+	}
+	for _, is := range changed {
+		if err := is.compile(); err != nil {
+			return nil, err
+		}
+	}
+	return &with, nil
+}
+
+// with returns a copy of the source of a kind with rows for locks at the end of steps.
+func (s *kindSource) with(steps []step, isMap bool, locks []immutability.Lock) *kindSource {
+	out := *s
+	out.Rows = slices.Clone(s.Rows)
+	path := pathOf(steps)
+	if isMap {
+		out.Fields = maps.Clone(s.Fields)
+		if out.Fields == nil {
+			out.Fields = map[string]fieldSource{}
+		}
+		if _, known := out.Fields[path+string(eachValue)]; !known {
+			out.Fields[path+string(eachValue)] = fieldSource{}
+		}
+	}
+	var words []string
+	for _, l := range locks {
+		if lock := lockschema.Lock(l); lock.Key() == lockschema.KeyUpdate {
+			words = append(words, string(lock))
+		} else {
+			out.Rows = append(out.Rows, rowSource{Field: path, Lock: string(lock), Says: lock.Refusal()})
+		}
+	}
+	if words != nil {
+		says := lockschema.Refused
+		if len(words) == 1 {
+			says = lockschema.Lock(words[0]).Refusal()
+		}
+		out.Rows = append(out.Rows, rowSource{Field: path, Update: words, Says: says})
+	}
+	return &out
+}
+
+// pathOf is the opposite of stepsOf.
+func pathOf(steps []step) string {
+	var b strings.Builder
+	for _, s := range steps {
+		if s != eachItem && s != eachValue && b.Len() > 0 {
+			b.WriteByte('.')
+		}
+		b.WriteString(string(s))
+	}
+	return b.String()
+}
+
+// walkType returns the steps that a path takes through a Go type, and whether it leads to a map. The error names the nearest
+// path.
+func walkType(t reflect.Type, path string) (steps []step, isMap bool, err error) {
+	var types canonicalizer
+	missing := func(nearest []step) error {
+		text := strings.ReplaceAll(pathOf(nearest), string(eachValue), string(eachItem))
+		if text == "" {
+			text = "the root"
+		}
+		return &lockschema.NoPath{Path: path, Nearest: text}
+	}
+	if path == "" {
+		return nil, false, missing(nil)
+	}
+	rest := path
+	for rest != "" {
+		for t.Kind() == reflect.Pointer {
+			t = t.Elem()
+		}
+		if below, ok := strings.CutPrefix(rest, string(eachItem)); ok {
+			switch {
+			case t.Kind() == reflect.Slice && t.Elem().Kind() != reflect.Uint8:
+				steps = append(steps, eachItem)
+			case t.Kind() == reflect.Map:
+				steps = append(steps, eachValue)
+			default:
+				return nil, false, missing(steps)
+			}
+			t, rest = t.Elem(), below
+			continue
+		}
+		rest = strings.TrimPrefix(rest, ".")
+		end := strings.IndexAny(rest, ".[")
+		if end < 0 {
+			end = len(rest)
+		}
+		name := rest[:end]
+		var known map[string]reflect.Type
+		if t.Kind() == reflect.Struct {
+			known = types.fields(t)
+		}
+		next := known[name]
+		if next == nil {
+			nearest := steps
+			least := len(name) + 1
+			for _, other := range slices.Sorted(maps.Keys(known)) {
+				if d := lockschema.Distance(strings.ToLower(other), strings.ToLower(name)); d < least {
+					nearest, least = append(slices.Clone(steps), step(other)), d
+				}
+			}
+			return nil, false, missing(nearest)
+		}
+		steps, t, rest = append(steps, step(name)), next, rest[end:]
+	}
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	return steps, t.Kind() == reflect.Map, nil
+}

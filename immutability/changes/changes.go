@@ -1,0 +1,246 @@
+// Package changes names the changes of Kubernetes objects that a cluster will refuse: what the command fieldlock check does,
+// for programs such as diff tools and plugins of deployment tools.
+//
+//	result, err := changes.Check(ctx, newManifests, oldManifests, changes.WithSchemas("crd.yaml", crd))
+//	if err == nil {
+//		err = result.Err()
+//	}
+//
+// It runs no program, uses no network and reads no file. Kubernetes' own kinds need no schema; CRDs among the objects count
+// too.
+package changes
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/fieldlock/fieldlock/immutability/builtin"
+	"github.com/fieldlock/fieldlock/internal/accept"
+	"github.com/fieldlock/fieldlock/internal/compare"
+	"github.com/fieldlock/fieldlock/internal/foreign"
+	"github.com/fieldlock/fieldlock/internal/manifest"
+)
+
+// Check compares two sets of objects: manifests as YAML or JSON, one document or many, or decoded objects. Objects are paired
+// by kind, namespace and name; those on one side only are created or deleted, which is allowed. Neither side is changed or
+// kept.
+//
+// The error is about what cannot be read or compared, or about ctx; the rest is checked, and the Result is never allowed.
+// Cost: linear in the objects; the locks of a kind are compiled when the first object needs them.
+func Check[Objects []byte | []map[string]any](ctx context.Context, newObjs, oldObjs Objects, opts ...Option) (Result, error) {
+	if err := ctx.Err(); err != nil {
+		return Result{}, err
+	}
+	c := &config{}
+	for _, o := range opts {
+		o.apply(c)
+	}
+	newFile, newErr := fileOf("new", newObjs)
+	oldFile, oldErr := fileOf("old", oldObjs)
+	in, err := c.input()
+	if err := errors.Join(newErr, oldErr, err); err != nil {
+		return Result{}, err
+	}
+	kinds, err := builtin.For(c.minor)
+	if err != nil {
+		return Result{}, err
+	}
+	in.New, in.Old = []manifest.File{newFile}, []manifest.File{oldFile}
+	report, err := compare.Check(*in, compare.Options{Builtin: kinds, Now: time.Now(), Context: ctx})
+	if err != nil {
+		return Result{}, err
+	}
+	if err := ctx.Err(); err != nil {
+		return Result{}, err
+	}
+	return c.result(report)
+}
+
+// fileOf reads one side.
+func fileOf(name string, objects any) (manifest.File, error) {
+	f := manifest.File{Name: name}
+	data, isText := objects.([]byte)
+	if !isText {
+		var text bytes.Buffer
+		for i, object := range objects.([]map[string]any) {
+			if err := json.NewEncoder(&text).Encode(object); err != nil {
+				return f, fmt.Errorf("%s: object %d: %w", name, i, err)
+			}
+		}
+		data = text.Bytes()
+	}
+	f.Parse(data)
+	return f, nil
+}
+
+// result makes the public form of a report, which is its JSON.
+func (c *config) result(report *compare.Report) (Result, error) {
+	data, err := json.Marshal(report)
+	if err != nil {
+		return Result{}, err
+	}
+	r := Result{Advisory: c.advisory}
+	if err := json.Unmarshal(data, &r); err != nil {
+		return Result{}, err
+	}
+	var errs []error
+	for _, e := range report.Errors {
+		errs = append(errs, errors.New(e.Text))
+	}
+	r.Allowed = r.Allowed && len(errs) == 0
+	r.checked = len(errs) == 0
+	return r, errors.Join(errs...)
+}
+
+// Option changes how Check compares.
+type Option interface{ apply(*config) }
+
+type option func(*config)
+
+func (o option) apply(c *config) { o(c) }
+
+type config struct {
+	schemas  []manifest.File
+	settings []settings
+	minor    string
+	advisory bool
+}
+
+// settings is a settings file that is not read yet.
+type settings struct {
+	name string
+	data []byte
+}
+
+// WithSchemas adds schemas: the CRDs of a file, an OpenAPI document or a JSON Schema. The name is for messages, and tells the
+// kind of a JSON Schema of a catalogue, GROUP/KIND_VERSION.json.
+func WithSchemas(name string, data []byte) Option {
+	return option(func(c *config) {
+		f := manifest.File{Name: name}
+		f.Parse(data)
+		c.schemas = append(c.schemas, f)
+	})
+}
+
+// WithSettings adds the keys accept, locks and aliases of a settings file, .fieldlock.yaml.
+func WithSettings(name string, data []byte) Option {
+	return option(func(c *config) { c.settings = append(c.settings, settings{name, data}) })
+}
+
+// WithKubernetesVersion sets the minor of the cluster, such as "1.36". The default is the newest known one.
+func WithKubernetesVersion(minor string) Option {
+	return option(func(c *config) { c.minor = minor })
+}
+
+// WithAdvisory makes Result.Err nil for changes that are refused; they are listed all the same.
+func WithAdvisory() Option {
+	return option(func(c *config) { c.advisory = true })
+}
+
+// input reads the schemas and settings.
+func (c *config) input() (*compare.Input, error) {
+	in := &compare.Input{Locks: &foreign.Locks{}}
+	var errs []error
+	for _, f := range c.schemas {
+		s, mistakes, err := manifest.SchemasOf(f.Name, []manifest.File{f})
+		in.NewSchemas.Add(s)
+		errs = append(append(errs, mistakes...), err)
+	}
+	in.OldSchemas = in.NewSchemas
+	for _, s := range c.settings {
+		locks, err := foreign.Parse(s.name, s.data)
+		in.Locks.Add(locks)
+		errs = append(errs, err)
+		accepted, err := accept.Parse(s.name, s.data)
+		errs = append(errs, err)
+		if in.Accepted != nil && accepted != nil && len(accepted.Entries) > 0 {
+			errs = append(errs, fmt.Errorf("%s: two settings accept violations; give one", s.name))
+		} else if accepted != nil && len(accepted.Entries) > 0 {
+			in.Accepted = accepted
+		}
+	}
+	return in, errors.Join(errs...)
+}
+
+// Result is what Check found, in the JSON form that fieldlock check -o json prints. The zero Result is not allowed.
+type Result struct {
+	// Allowed reports whether no change is refused, but for accepted ones.
+	Allowed bool `json:"allowed"`
+	// Advisory is set by WithAdvisory.
+	Advisory bool `json:"advisory,omitempty"`
+	// Checked is how many objects some schema covers, and Skipped how many none does.
+	Checked        int           `json:"checked"`
+	Skipped        int           `json:"skipped"`
+	Violations     []Violation   `json:"violations"` // by object in the order of the new ones, then by path
+	Unknown        []Remark      `json:"unknown"`    // what only the cluster can decide
+	Notes          []Remark      `json:"notes"`      // what is accepted without effect, and the like
+	Replacements   []Replacement `json:"replacements"`
+	Warnings       []string      `json:"warnings"`
+	MoreViolations int           `json:"moreViolations,omitempty"` // beyond the limit of a report
+
+	checked bool
+}
+
+// Err returns nil if the change is allowed or the check advisory, otherwise an error with a line for each violation that
+// nobody has accepted. The zero Result returns an error.
+func (r *Result) Err() error {
+	if !r.checked {
+		return errors.New("nothing was checked")
+	}
+	if r.Allowed || r.Advisory {
+		return nil
+	}
+	var lines []string
+	for _, v := range r.Violations {
+		if !v.Accepted {
+			lines = append(lines, fmt.Sprintf("%s %s: %s: %s", v.Kind, v.Object, v.Path, v.Message))
+		}
+	}
+	return fmt.Errorf("the cluster will refuse the change:\n%s", strings.Join(lines, "\n"))
+}
+
+// Violation is one lock or rule that an update breaks.
+type Violation struct {
+	Object     string          `json:"object"` // "namespace/name", or "name"
+	Kind       string          `json:"kind"`
+	APIVersion string          `json:"apiVersion"`
+	File       string          `json:"file,omitempty"` // "new", the side
+	Line       int             `json:"line,omitempty"`
+	Path       string          `json:"path"`
+	Lock       string          `json:"lock"`           // as in immutability.Lock, or "rule"
+	Rule       string          `json:"rule,omitempty"` // text of the CEL rule
+	SchemaPath string          `json:"schemaPath,omitempty"`
+	Old        json.RawMessage `json:"old,omitempty"` // nil for a value that is absent or redacted
+	New        json.RawMessage `json:"new,omitempty"`
+	Key        json.RawMessage `json:"key,omitempty"`
+	Redacted   bool            `json:"redacted,omitempty"`
+	Accepted   bool            `json:"accepted,omitempty"`
+	Message    string          `json:"message"`
+}
+
+// Remark is something to know about a field that is not a violation.
+type Remark struct {
+	Object     string `json:"object"`
+	Kind       string `json:"kind"`
+	APIVersion string `json:"apiVersion"`
+	File       string `json:"file,omitempty"`
+	Line       int    `json:"line,omitempty"`
+	Path       string `json:"path"`
+	Message    string `json:"message"`
+}
+
+// Replacement is what it takes to replace a refused object.
+type Replacement struct {
+	Object     string   `json:"object"`
+	Kind       string   `json:"kind"`
+	APIVersion string   `json:"apiVersion"`
+	Cost       string   `json:"cost"`      // none, restart, downtime, data, cascade or unknown
+	Requested  bool     `json:"requested"` // the object asks its tool to replace it
+	Message    string   `json:"message"`
+	How        []string `json:"how"` // commands or edits, the gentlest way first
+}

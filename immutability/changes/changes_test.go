@@ -1,0 +1,160 @@
+package changes_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/fieldlock/fieldlock/immutability/changes"
+)
+
+const manifest = `apiVersion: apps/v1
+kind: Deployment
+metadata: {name: shop}
+spec:
+  selector: {matchLabels: {app: LABEL}}
+  template: {metadata: {labels: {app: LABEL}}, spec: {containers: [{name: shop, image: shop}]}}
+`
+
+func deployment(label string) []byte { return []byte(strings.ReplaceAll(manifest, "LABEL", label)) }
+
+func ExampleCheck() {
+	result, err := changes.Check(context.Background(), deployment("cart"), deployment("shop"))
+	if err == nil {
+		err = result.Err()
+	}
+	fmt.Println(err)
+	// Output:
+	// the cluster will refuse the change:
+	// Deployment shop: spec.selector: Invalid value: field is immutable
+}
+
+// TestResult: what is allowed, what is not, and that nothing unread is.
+func TestResult(t *testing.T) {
+	ctx := context.Background()
+	stopped, stop := context.WithCancel(ctx)
+	stop()
+	settings := func(text string) changes.Option { return changes.WithSettings(".fieldlock.yaml", []byte(text)) }
+	const crd = `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: widgets.example.com}, spec: {group: example.com,
+  scope: Namespaced, names: {kind: Widget, plural: widgets}, versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema:
+  {type: object, properties: {spec: {type: object, properties: {class: {type: string, x-kubernetes-immutable: true}}}}}}}]}}`
+	widget := func(class string) []byte {
+		return []byte("{apiVersion: example.com/v1, kind: Widget, metadata: {name: w}, spec: {class: " + class + "}}")
+	}
+	for _, test := range []struct {
+		name             string
+		ctx              context.Context
+		is, was          []byte
+		opts             []changes.Option
+		allowed, blocked bool // by Err
+		failed           bool
+		violations       int
+	}{
+		{name: "unchanged", is: deployment("a"), was: deployment("a"), allowed: true},
+		{name: "refused", is: deployment("b"), was: deployment("a"), blocked: true, violations: 1},
+		{name: "advisory", is: deployment("b"), was: deployment("a"), opts: []changes.Option{changes.WithAdvisory()}, violations: 1},
+		{name: "accepted", is: deployment("b"), was: deployment("a"), allowed: true, violations: 1,
+			opts: []changes.Option{settings("accept: [{kind: Deployment, reason: a new shop}]")}},
+		{name: "custom", is: widget("b"), was: widget("a"), blocked: true, violations: 1, opts: []changes.Option{changes.WithSchemas("crd.yaml", []byte(crd))}},
+		{name: "external lock", is: []byte(strings.Replace(string(deployment("a")), "image: shop", "image: cart", 1)), was: deployment("a"), blocked: true, violations: 1,
+			opts: []changes.Option{settings("locks: [{kind: Deployment, path: 'spec.template.spec.containers[*].image', lock: immutable}]")}},
+		{name: "malformed", is: []byte("a: ["), was: deployment("a"), blocked: true, failed: true},
+		{name: "malformed beside a refused change", is: append(deployment("b"), "---\na: [\n"...), was: deployment("a"), blocked: true, failed: true, violations: 1},
+		{name: "malformed and advisory", is: []byte("a: ["), was: deployment("a"), blocked: true, failed: true, opts: []changes.Option{changes.WithAdvisory()}},
+		{name: "nothing", blocked: true, failed: true},
+		{name: "unknown minor", is: deployment("a"), was: deployment("a"), blocked: true, failed: true, opts: []changes.Option{changes.WithKubernetesVersion("2.0")}},
+		{name: "unknown setting", is: deployment("a"), was: deployment("a"), blocked: true, failed: true, opts: []changes.Option{settings("acept: []")}},
+		{name: "no schema", is: deployment("a"), was: deployment("a"), blocked: true, failed: true, opts: []changes.Option{changes.WithSchemas("crd.yaml", []byte("a: b"))}},
+		{name: "stopped", ctx: stopped, is: deployment("a"), was: deployment("a"), blocked: true, failed: true},
+	} {
+		if test.ctx == nil {
+			test.ctx = ctx
+		}
+		r, err := changes.Check(test.ctx, test.is, test.was, test.opts...)
+		if (err != nil) != test.failed || r.Allowed != test.allowed || (r.Err() != nil) != test.blocked || len(r.Violations) != test.violations {
+			t.Errorf("%s: got %+v, the error %v and %v", test.name, r, err, r.Err())
+		}
+		if test.ctx == stopped && !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: the error is %v", test.name, err)
+		}
+	}
+	var zero changes.Result
+	if zero.Allowed || zero.Err() == nil {
+		t.Error("the zero Result is allowed")
+	}
+}
+
+// TestDecoded: decoded objects are compared as their text is, and stay as they are.
+func TestDecoded(t *testing.T) {
+	object := func(label string) map[string]any {
+		return map[string]any{
+			"apiVersion": "apps/v1", "kind": "Deployment", "metadata": map[string]any{"name": "shop"},
+			"spec": map[string]any{"replicas": 1, "selector": map[string]any{"matchLabels": map[string]any{"app": label}}},
+		}
+	}
+	is, was := []map[string]any{object("b")}, []map[string]any{object("a")}
+	r, err := changes.Check(context.Background(), is, was)
+	if err != nil || r.Allowed || len(r.Violations) != 1 || r.Violations[0].Path != "spec.selector" {
+		t.Errorf("got %+v and %v", r, err)
+	}
+	if fmt.Sprint(is, was) != fmt.Sprint([]map[string]any{object("b")}, []map[string]any{object("a")}) {
+		t.Errorf("the objects have changed to %v and %v", is, was)
+	}
+}
+
+// TestOutside builds and runs a program outside this repository that embeds the check.
+func TestOutside(t *testing.T) {
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	sums, err := os.ReadFile(filepath.Join(root, "go.sum"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	mod, err := os.ReadFile(filepath.Join(root, "go.mod"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	module := strings.Replace(string(mod), "module github.com/fieldlock/fieldlock", "module example.com/plugin", 1) +
+		"\nrequire github.com/fieldlock/fieldlock v0.0.0\n\nreplace github.com/fieldlock/fieldlock => " + root + "\n"
+	const program = `package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"github.com/fieldlock/fieldlock/immutability/changes"
+)
+
+func main() {
+	newObjs, _ := os.ReadFile(os.Args[2])
+	oldObjs, _ := os.ReadFile(os.Args[1])
+	result, err := changes.Check(context.Background(), newObjs, oldObjs)
+	if err == nil {
+		err = result.Err()
+	}
+	fmt.Println(err)
+}
+`
+	for name, text := range map[string]string{
+		"go.mod": module, "go.sum": string(sums), "main.go": program, "old.yaml": string(deployment("shop")), "new.yaml": string(deployment("cart")),
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	command := exec.Command("go", "run", "-mod=mod", ".", "old.yaml", "new.yaml")
+	command.Dir, command.Env = dir, append(os.Environ(), "GOWORK=off", "GOFLAGS=")
+	out, err := command.CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "Deployment shop: spec.selector: Invalid value: field is immutable") {
+		t.Errorf("got %v and\n%s", err, out)
+	}
+}

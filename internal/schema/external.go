@@ -1,0 +1,187 @@
+package schema
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"k8s.io/kube-openapi/pkg/validation/spec"
+)
+
+// External is a lock on a schema that somebody else owns.
+type External struct {
+	Kind  string // with group and version where needed: "Widget", "Widget.example.com", "Widget.v1.example.com"; "" for every kind
+	Path  string // of the field, such as "spec.nodes[*].zone"
+	Locks []Lock
+}
+
+var isVersion = regexp.MustCompile(`^v[0-9]+((alpha|beta)[0-9]+)?$`)
+
+// IsFor reports whether e is for a kind. Letter case does not matter in the kind.
+func (e *External) IsFor(group, version, kind string) bool {
+	name, rest, qualified := strings.Cut(e.Kind, ".")
+	if !strings.EqualFold(name, kind) {
+		return strings.EqualFold(e.Kind, kind) || e.Kind == "" // a schema can have dots in its name
+	}
+	if v, groupOf, _ := strings.Cut(rest, "."); isVersion.MatchString(v) {
+		return v == version && (groupOf == "" || groupOf == group)
+	}
+	return !qualified || rest == group
+}
+
+// NoPath is the error for a path that a schema does not have.
+type NoPath struct {
+	Path, Nearest string
+}
+
+// Error implements error.
+func (e *NoPath) Error() string {
+	return fmt.Sprintf("the schema has no %s; the nearest path is %s", e.Path, e.Nearest)
+}
+
+// Add returns s with the locks of e at its path, and the schema path of the node that has them. $refs on the way are written
+// out, so that other uses of the same definition stay free. It leaves s as it is. The error is a *NoPath, or that of a $ref
+// that cannot be resolved. Mistakes in where the lock is are left to the compiler.
+func (e *External) Add(s *spec.Schema, resolve Resolver) (*spec.Schema, string, error) {
+	if resolve == nil {
+		resolve = Definitions(s)
+	}
+	p := placer{path: e.Path, resolve: resolve, locks: e.Locks}
+	out, err := p.add(s, nil, e.Path)
+	return out, p.at.Pointer(), err
+}
+
+type placer struct {
+	path    string
+	resolve Resolver
+	locks   []Lock
+	at      *Path
+}
+
+// add returns s, which is at path at, with the locks at what rest leads to.
+func (p *placer) add(s *spec.Schema, at *Path, rest string) (*spec.Schema, error) {
+	out, err := p.writeOut(s)
+	if err != nil {
+		return nil, err
+	}
+	if rest == "" {
+		p.at = at
+		if out.Extensions = maps.Clone(out.Extensions); out.Extensions == nil {
+			out.Extensions = spec.Extensions{}
+		}
+		addLocks(out.Extensions, p.locks)
+		return out, nil
+	}
+	if below, ok := strings.CutPrefix(rest, "[*]"); ok {
+		return out, p.each(out, at, below)
+	}
+	name, below := p.property(out, strings.TrimPrefix(rest, "."))
+	property, ok := out.Properties[name]
+	switch {
+	case ok:
+	case at == nil && name == "metadata": // not described in most CRDs; the compiler says that it cannot be locked
+		property, below = *spec.MapProperty(nil), ""
+	case isTrue(out.Extensions[KeyPreserveUnknown]) && out.AdditionalProperties == nil:
+		property = spec.Schema{}
+		property.AddExtension(KeyPreserveUnknown, true)
+	default:
+		return nil, p.missing(out, at, name, below)
+	}
+	changed, err := p.add(&property, at.Property(name), below)
+	if err != nil {
+		if at == nil && name == "metadata" && errors.As(err, new(*NoPath)) {
+			changed, err = p.add(&property, at.Property(name), "")
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if out.Properties = maps.Clone(out.Properties); out.Properties == nil {
+		out.Properties = map[string]spec.Schema{}
+	}
+	out.Properties[name] = *changed
+	return out, nil
+}
+
+// each adds the locks to the items of a list or the values of a map, whose own copy out is.
+func (p *placer) each(out *spec.Schema, at *Path, rest string) error {
+	switch {
+	case out.Items != nil && out.Items.Schema != nil:
+		changed, err := p.add(out.Items.Schema, at.Items(), rest)
+		out.Items = &spec.SchemaOrArray{Schema: changed}
+		return err
+	case out.AdditionalProperties != nil && out.AdditionalProperties.Schema != nil:
+		changed, err := p.add(out.AdditionalProperties.Schema, at.Values(), rest)
+		out.AdditionalProperties = &spec.SchemaOrBool{Allows: true, Schema: changed}
+		return err
+	}
+	return &NoPath{p.path, at.String()}
+}
+
+// property splits the first name off a path: the longest property of s that the path begins with, as names can have dots.
+func (p *placer) property(s *spec.Schema, path string) (name, rest string) {
+	for known := range s.Properties {
+		below, ok := strings.CutPrefix(path, known)
+		if ok && len(known) > len(name) && (below == "" || below[0] == '.' || below[0] == '[') {
+			name, rest = known, below
+		}
+	}
+	if name != "" {
+		return name, rest
+	}
+	end := strings.IndexAny(path, ".[")
+	if end < 0 {
+		return path, ""
+	}
+	return path[:end], path[end:]
+}
+
+// missing returns the error for a name that s, at path at, has no property for.
+func (p *placer) missing(s *spec.Schema, at *Path, name, rest string) error {
+	nearest, least := at, len(name)+1
+	for _, known := range slices.Sorted(maps.Keys(s.Properties)) {
+		if d := Distance(strings.ToLower(known), strings.ToLower(name)); d < least {
+			nearest, least = at.Property(known), d
+		}
+	}
+	if nearest == at {
+		return &NoPath{p.path, nearestName(at)}
+	}
+	property := s.Properties[nearest.name]
+	further := placer{path: p.path, resolve: p.resolve}
+	if _, err := further.add(&property, nearest, rest); err == nil {
+		nearest = further.at
+	}
+	return &NoPath{p.path, nearest.String()}
+}
+
+func nearestName(at *Path) string {
+	if at == nil {
+		return "the root"
+	}
+	return at.String()
+}
+
+// writeOut returns a copy of s, with its $ref replaced by what it leads to.
+func (p *placer) writeOut(s *spec.Schema) (*spec.Schema, error) {
+	out := *s
+	ref, wrapped := RefOf(s)
+	if ref == "" {
+		return &out, nil
+	}
+	chain, err := follow(ref, p.resolve)
+	if err != nil {
+		return nil, fmt.Errorf("$ref %q: %w", ref, err)
+	}
+	l := &Location{Schema: s, wrapped: wrapped, Body: &Body{chain: chain, Schema: chain[len(chain)-1]}}
+	for each := range l.Schemas() {
+		marks, _ := ReadMarks(each.Extensions)
+		l.Marks = merge(l.Marks, marks)
+	}
+	out = *l.Body.Schema
+	out.Extensions, out.Default, out.Nullable = extensions(l), l.Default(), l.Nullable()
+	return &out, nil
+}
