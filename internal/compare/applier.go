@@ -94,7 +94,8 @@ func (c *checker) judgeUpdate(p pair) (verdict, error) {
 	v := agree(outcomes)
 	if expires(p.old) && len(v.violations) > 0 {
 		return verdict{unknown: []Remark{{Path: v.violations[0].Path, Message: fmt.Sprintf(
-			"the old Job has ttlSecondsAfterFinished: if the cluster has deleted it by then, a new one is created; otherwise the change is refused: %s", v.violations[0].Message)}}}, nil
+			"the old Job has ttlSecondsAfterFinished: if the cluster has deleted it by then, a new one is created; "+
+				"otherwise the change is refused: %s", v.violations[0].Message)}}}, nil
 	}
 	return v, nil
 }
@@ -264,5 +265,6 @@ func (c *checker) judgeLeftAlone(p pair) (v verdict, ok bool, err error) {
 				"the change adds %s, with which its tool does not update the object; without it, the update is refused: %s", is, v.violations[0].summary())}}}, true, nil
 		}
 	}
-	return verdict{unknown: v.unknown, notes: []Remark{{Path: path, Message: fmt.Sprintf("not compared: the object has %s, with which its tool does not update it", is)}}}, true, nil
+	note := fmt.Sprintf("not compared: the object has %s, with which its tool does not update it", is)
+	return verdict{unknown: v.unknown, notes: []Remark{{Path: path, Message: note}}}, true, nil
 }

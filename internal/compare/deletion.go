@@ -64,7 +64,8 @@ func lossBy(d definition, o *manifest.Object) *Replacement {
 	case builtinDefinition:
 		replaced := d.kind.Replacement(o.Value(), o.Value(), builtin.Verdict{})
 		r.Cost, why = replaced.Cost, replaced.Message
-		if retention := child(child(o.Value(), "spec").v, "persistentVolumeClaimRetentionPolicy").v; o.Kind == "StatefulSet" && child(retention, "whenDeleted").v == "Delete" {
+		retention := child(child(o.Value(), "spec").v, "persistentVolumeClaimRetentionPolicy").v
+		if o.Kind == "StatefulSet" && child(retention, "whenDeleted").v == "Delete" {
 			r.Cost, why = CostData, "its persistentVolumeClaimRetentionPolicy deletes its claims with it, and their data"
 		}
 	case operatorDefinition:

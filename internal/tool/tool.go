@@ -57,7 +57,9 @@ func (a Applier) is(t Name) bool { return a.Tool == t || a.Tool == "" }
 func (a Applier) For(newObj, oldObj map[string]any) []Method {
 	methods := a.Methods
 	if len(methods) == 0 {
-		methods = map[Name][]Method{ArgoCD: {ClientSide}, Flux: {ServerSide}, Helm: {ThreeWay, ServerSide}, "": {ServerSide, ClientSide}, Kapp: {ServerSide, ClientSide}}[a.Tool]
+		methods = map[Name][]Method{
+			ArgoCD: {ClientSide}, Flux: {ServerSide}, Helm: {ThreeWay, ServerSide}, Kapp: {ServerSide, ClientSide}, "": {ServerSide, ClientSide},
+		}[a.Tool]
 	}
 	replaces := syncOption(newObj, "Replace=true") || syncOption(oldObj, "Replace=true")
 	switch {
