@@ -379,7 +379,7 @@ func TestUnusable(t *testing.T) {
 		{"lint without CRDs", nil, []string{"lint"}, "lint needs CRDs"},
 		{"lint of something else", nil, []string{"lint", "old.yaml"}, "old.yaml: there is no CustomResourceDefinition in it"},
 		{"lint of an old something else", nil, []string{"lint", "--old", "old.yaml", "crd.yaml"}, "old.yaml: there is no CustomResourceDefinition in it"},
-		{"locks of an unknown kind", nil, []string{"locks", "gadget"}, "gadget: it is neither a file nor a built-in kind"},
+		{"locks of an unknown kind", nil, []string{"locks", "gadget"}, "gadget: it is neither a file nor a known kind"},
 		{"locks of an unknown minor", nil, []string{"locks", "--kubernetes-version", "1.9", "sts"}, "--kubernetes-version:"},
 		{"locks of a CRD with mistakes", map[string]string{"crd.yaml": strings.Replace(classLocked, "x-kubernetes-immutable: true", "x-kubernetes-immutable: false", 1)}, []string{"locks", "crd.yaml"}, "crd.yaml:22: CustomResourceDefinition widgets.example.com, version v1: spec.class: x-kubernetes-immutable is false"},
 		{"locks in two formats", nil, []string{"locks", "--markdown", "-o", "json", "crd.yaml"}, "--markdown and -o exclude each other"},

@@ -14,9 +14,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/report"
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit"
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/worker"
 )
 
 func main() {
+	if worker.Asked(os.Args) {
+		os.Exit(worker.Main(unit.Renderers()))
+	}
 	s := streams{os.Stdin, os.Stdout, os.Stderr}
 	root := newRoot(s)
 	if runsAsPlugin(os.Args[0]) {
@@ -61,7 +66,7 @@ Exit status: 0 clean, 1 violations, lint errors or refused parameters, 2 bad usa
 	root.SetIn(s.in)
 	root.SetOut(s.out)
 	root.SetErr(s.err)
-	root.AddCommand(newCheck(s), newLint(s), newLocks(s), newExport(s), newImport(s), newParams(s))
+	root.AddCommand(newCheck(s), newRender(s), newLint(s), newLocks(s), newExport(s), newImport(s), newParams(s))
 	root.AddCommand(newMarkers(s), newVersion(s))
 	groupVerbs(root)
 	return root

@@ -27,6 +27,7 @@ type sources struct {
 	writeAccept bool
 	advisory    bool     // refusals do not fail: by the flag, and after acceptances by the settings too
 	remarks     []string // about the settings
+	unitFlags
 }
 
 func (o *sources) gitFlags(cmd *cobra.Command) {
@@ -178,7 +179,7 @@ func defaultsOf(files []manifest.File) (map[string]any, error) {
 }
 
 // objects reads the objects at args and the output of the commands into both sides of in.
-func (o *sources) objects(t *trees, args []string, in *compare.Input, stderr io.Writer) error {
+func (o *checkCommand) objects(t *trees, args []string, in *compare.Input, stderr io.Writer) error {
 	if len(args) == 0 && len(o.renders) == 0 {
 		args = []string{"."}
 	}
@@ -186,11 +187,10 @@ func (o *sources) objects(t *trees, args []string, in *compare.Input, stderr io.
 	if err != nil {
 		return err
 	}
-	if in.Old, err = t.old.Files(paths); err != nil {
-		return err
-	}
-	if in.New, err = t.new.Files(paths); err != nil {
-		return err
+	if len(paths) > 0 {
+		if err := o.compareUnits(o.gitSide(t.new, paths), o.gitSide(t.old, paths), in); err != nil {
+			return err
+		}
 	}
 	in.Hidden = func([]string) []manifest.File {
 		files, _ := t.new.Hidden(paths) // for a note only; Files has told what is wrong

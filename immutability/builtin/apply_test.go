@@ -31,7 +31,7 @@ func TestApply(t *testing.T) {
 		{"a set for a text", "{set: x}", "{}", "{set: [n]}", "{set: [n]}"},
 	} {
 		stored, oldObj, newObj := objectOf(t, row.stored), objectOf(t, row.oldObj), objectOf(t, row.newObj)
-		if got, want := root.apply(stored, oldObj, newObj), objectOf(t, row.want); !reflect.DeepEqual(got, want) {
+		if got, want := root.apply("", stored, oldObj, newObj), objectOf(t, row.want); !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: %v, want %v", row.reason, got, want)
 		}
 		if !reflect.DeepEqual(stored, objectOf(t, row.stored)) || !reflect.DeepEqual(newObj, objectOf(t, row.newObj)) {

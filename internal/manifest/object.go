@@ -29,6 +29,7 @@ type Object struct {
 	APIVersion string
 	// Path is the File.Path of the file that holds the object.
 	Path     string
+	Unit     string // as File.Unit
 	Document *yamldoc.Document
 	// Stored is what a cluster would store of the object, nil where that is not known.
 	Stored map[string]any
@@ -119,7 +120,7 @@ func newObject(d *yamldoc.Document, f *File) (*Object, error) {
 			return nil, mistake(d, field.path, "it is %s; it has to be %s", describe(field.value), field.right)
 		}
 	}
-	o := &Object{APIVersion: apiVersion.(string), Path: f.Path, Document: d}
+	o := &Object{APIVersion: apiVersion.(string), Path: f.Path, Unit: f.Unit, Document: d}
 	o.Kind = kind.(string)
 	if group, _, ok := strings.Cut(o.APIVersion, "/"); ok {
 		o.Group = group

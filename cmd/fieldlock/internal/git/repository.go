@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
@@ -22,6 +23,9 @@ type Repository struct {
 	Root, Prefix string
 
 	shared yamldoc.Shared // what its trees have in common
+
+	format sync.Once
+	sha256 bool // its IDs are SHA-256, otherwise SHA-1
 }
 
 // Open finds the repository of the directory dir.
@@ -85,6 +89,21 @@ func (r *Repository) Display(below string) string {
 		return below
 	}
 	return filepath.ToSlash(rel)
+}
+
+// Remotes returns the URLs of the remotes.
+func (r *Repository) Remotes() []string {
+	out, err := r.run(nil, "config", "--null", "--get-regexp", `^remote\..*\.url$`)
+	if err != nil {
+		return nil
+	}
+	var urls []string
+	for _, record := range strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00") {
+		if _, url, ok := strings.Cut(record, "\n"); ok {
+			urls = append(urls, url)
+		}
+	}
+	return urls
 }
 
 // Range is what to compare: a commit with another one, or with the work tree when New is "".

@@ -83,6 +83,9 @@ func checkAlerts(r *compare.Report) []alert {
 		case v.Old != nil || v.New != nil:
 			message += ": " + arrow(v.Old, v.New, false)
 		}
+		if v.EnforcedBy != "" {
+			message += "; refused by " + v.EnforcedBy + " (" + v.Source + ")"
+		}
 		a := alert{
 			rule: v.Lock, level: "error", title: "locked field: " + path, message: message,
 			field: object + ": " + path, at: placeOf(&v.Subject), lock: token.Position{Filename: v.LockFile, Line: v.LockLine},

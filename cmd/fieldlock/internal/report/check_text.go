@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -25,11 +26,81 @@ func checkText(w io.Writer, r *compare.Report) error {
 	for _, n := range repeatedRemarks(r.Notes) {
 		writeRemark(w, p.Dim("i"), n, p)
 	}
-	if len(r.Unknown)+len(r.Notes) > 0 {
+	gone, more := losses(r)
+	for _, d := range gone {
+		mark, cost := p.Yellow("-"), d.Cost
+		if d.Cost == compare.CostData || d.Cost == compare.CostCascade {
+			cost = p.Red(cost)
+		}
+		if d.Kept {
+			mark, cost = p.Dim("-"), "none, as it is kept"
+		}
+		fmt.Fprintf(w, "%s %s %s\n    deleted (cost: %s): %s\n", mark, Printable(d.Kind+" "+d.Object),
+			p.Dim(fmt.Sprintf("(%s:%d)", Printable(d.File), d.Line)), cost, Printable(d.Message))
+	}
+	if more > 0 {
+		fmt.Fprintf(w, "  and %s\n", Count(more, "more deletion"))
+	}
+	if len(r.Unknown)+len(r.Notes)+len(gone) > 0 {
 		fmt.Fprintln(w)
 	}
 	fmt.Fprintln(w, summary(r, p))
+	for _, line := range notCovered(r) {
+		fmt.Fprintln(w, "  "+Printable(line))
+	}
 	return nil
+}
+
+// notCovered says what changed and could not be read as it is deployed: one line for each kind of unit, with the first of its reasons.
+func notCovered(r *compare.Report) []string {
+	count, first := map[string]int{}, map[string]*compare.NotCovered{}
+	var kinds []string
+	for i := range r.NotCovered {
+		n := &r.NotCovered[i]
+		if !n.Changed {
+			continue
+		}
+		if count[n.Kind]++; count[n.Kind] == 1 {
+			kinds, first[n.Kind] = append(kinds, n.Kind), n
+		}
+	}
+	var lines []string
+	for _, kind := range kinds {
+		n := first[kind]
+		where := n.File
+		if n.Line > 0 {
+			where += fmt.Sprintf(":%d", n.Line)
+		}
+		line := fmt.Sprintf("not covered: %s %s (%s): %s", kind, n.Unit, where, n.Reason)
+		if more := count[kind] - 1; more > 0 {
+			line += fmt.Sprintf("; and %d more", more)
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// losses returns the deletions that cost something, unless they are refused and printed as violations, and how many more there
+// are. What restarts or costs nothing is in the summary's count.
+func losses(r *compare.Report) (list []compare.Deletion, more int) {
+	const shown = 20
+	for i := range r.Deletions {
+		d := &r.Deletions[i]
+		refused := slices.ContainsFunc(r.Violations, func(v compare.Violation) bool { return v.Same(&d.Subject) })
+		if d.Cost != compare.CostNone && d.Cost != compare.CostRestart && !refused {
+			list = append(list, *d)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b compare.Deletion) int {
+		if a.Kept != b.Kept {
+			return cmp.Compare(slices.Index([]bool{false, true}, a.Kept), slices.Index([]bool{false, true}, b.Kept))
+		}
+		return cmp.Compare(slices.Index(compare.Costs(), b.Cost), slices.Index(compare.Costs(), a.Cost))
+	})
+	if len(list) > shown {
+		list, more = list[:shown], len(list)-shown
+	}
+	return list, more
 }
 
 // writeObject prints the violations of one object, and what replacing it takes.
@@ -46,8 +117,7 @@ func writeObject(w io.Writer, o *refusedObject, p Palette) {
 	if first.Moved {
 		moved = fmt.Sprintf("; in OLD %s:%d", Printable(first.OldFile), first.OldLine)
 	}
-	fmt.Fprintf(w, "%s %s %s\n", mark, p.Bold(Printable(strings.TrimSpace(first.Kind+" "+first.Object))),
-		p.Dim(fmt.Sprintf("(%s:%d%s)", Printable(first.File), first.ObjectLine, moved)))
+	fmt.Fprintf(w, "%s %s %s\n", mark, p.Bold(Printable(strings.TrimSpace(first.Kind+" "+first.Object))), p.Dim("("+placeText(&first.Subject, first.ObjectLine)+moved+")"))
 	if len(o.also) > 0 {
 		fmt.Fprintf(w, "  %s\n", p.Dim("the same in "+strings.Join(o.alsoIn(), ", ")))
 	}
@@ -76,7 +146,7 @@ func writeViolation(w io.Writer, v *compare.Violation, p Palette) {
 	for _, line := range changes(v, p) {
 		fmt.Fprintf(w, "      %s\n", line)
 	}
-	if v.OnlyOld {
+	if v.OnlyOld && v.Policy == "" { // the message of a policy says so
 		fmt.Fprintf(w, "      %s\n", p.Yellow("only OLD has this lock: the change drops it and breaks it at once"))
 	}
 	switch {
@@ -86,6 +156,9 @@ func writeViolation(w io.Writer, v *compare.Violation, p Palette) {
 		fmt.Fprintf(w, "      %s\n", p.Yellow("not counted: "+replaced))
 	case v.Accepted:
 		fmt.Fprintf(w, "      %s\n", p.Green(Printable(acceptance(v))))
+	}
+	if v.EnforcedBy != "" {
+		fmt.Fprintf(w, "      %s\n", p.Dim(Printable("refused by "+v.EnforcedBy+": "+v.Source)))
 	}
 	if v.Owners != "" {
 		fmt.Fprintf(w, "      %s\n", p.Dim(Printable(v.Owners)))
@@ -123,6 +196,9 @@ func writeReplacement(w io.Writer, r *compare.Replacement, p Palette) {
 	asked := ""
 	if r.Requested {
 		asked = "; " + replaced
+	}
+	if r.RequestedNew {
+		asked += p.Yellow(", and the change itself adds the request")
 	}
 	fmt.Fprintf(w, "\n  to get there (cost: %s): %s%s\n", cost, Printable(r.Message), asked)
 	for _, how := range r.How {
@@ -166,12 +242,23 @@ func summary(r *compare.Report, p Palette) string {
 			parts = append(parts, Count(part.n, part.noun))
 		}
 	}
+	missed := len(slices.DeleteFunc(slices.Clone(r.NotCovered), func(n compare.NotCovered) bool { return !n.Changed }))
+	if r.Checked+r.Skipped+missed+len(r.Errors) == 0 && r.Unchanged > 0 {
+		return p.Green("✓") + " nothing changed"
+	}
 	text := Count(r.Checked, "object") + " checked"
 	if len(parts) > 0 {
 		text += " (" + strings.Join(parts, ", ") + ")"
 	}
 	if skipped := skippedText(r); skipped != "" {
 		text += "; skipped: " + skipped
+	}
+	if missed > 0 {
+		text += "; not covered: " + Count(missed, "changed unit")
+	}
+	unchecked, kinds := uncheckedText(r)
+	if unchecked > 0 {
+		text += "; nothing is known about updates of " + kinds + ", whose operators may refuse more"
 	}
 	if n := len(r.Unknown); n > 0 {
 		text += "; " + Count(n, "unknown verdict")
@@ -188,10 +275,20 @@ func summary(r *compare.Report, p Palette) string {
 		return p.Red("✗") + " " + p.Bold(fmt.Sprintf("%s refused, %s", Count(n.objects, "object"), Count(n.violations, "violation"))) + ": " + text
 	case r.Strict && len(r.Unknown) > 0:
 		return p.Red("✗") + " " + p.Bold("unknown verdicts, which --strict refuses") + ": " + text
-	case r.Updated == 0 || len(r.Errors) > 0:
+	case len(r.Errors) > 0, r.Updated == 0 && (r.Unchanged == 0 || missed > 0), r.Updated > 0 && r.Updated <= unchecked:
 		return text
 	}
 	return p.Green("✓") + " no refused change: " + text
+}
+
+// uncheckedText counts the changed objects of kinds of which nothing is known, and names the kinds: "2 Foo, 1 Bar".
+func uncheckedText(r *compare.Report) (objects int, kinds string) {
+	list := make([]countedKind, len(r.UncheckedKinds))
+	for i, k := range r.UncheckedKinds {
+		objects += k.Objects
+		list[i] = countedKind{k.APIVersion, k.Kind, k.Objects}
+	}
+	return objects, countedKinds(list)
 }
 
 // skippedText names what was not checked: "2 Secret, 1 document that is not an object".

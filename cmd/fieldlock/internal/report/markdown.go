@@ -37,6 +37,19 @@ func checkMarkdown(w io.Writer, r *compare.Report) error {
 	m.section("", "", "replacement", ways, 3, 52_000)
 	m.section("**Only the cluster can decide**", "", "unknown verdict", remarkRows(r.Unknown), 10, 56_000)
 	m.section("**Notes**", "", "note", remarkRows(r.Notes), 5, 58_000)
+	gone, more := losses(r)
+	var deletions []string
+	for _, d := range gone {
+		cost := "cost: " + d.Cost
+		if d.Kept {
+			cost = "kept"
+		}
+		deletions = append(deletions, fmt.Sprintf("- %s (%s): %s\n", markdownText(d.Kind+" "+d.Object), markdownText(cost), markdownText(d.Message)))
+	}
+	if more > 0 {
+		deletions = append(deletions, fmt.Sprintf("- and %s\n", Count(more, "more deletion")))
+	}
+	m.section("**What goes away**", "", "deletion", deletions, 21, 60_000)
 	var errs, warnings []string
 	for _, e := range r.Errors {
 		errs = append(errs, "**Error:** "+markdownText(e.Text)+"\n\n")
@@ -44,7 +57,7 @@ func checkMarkdown(w io.Writer, r *compare.Report) error {
 	for _, warning := range r.Warnings {
 		warnings = append(warnings, "**Warning:** "+markdownText(warning)+"\n\n")
 	}
-	m.section("", "", "error", errs, 10, 61_000)
+	m.section("", "", "error", errs, 10, 62_000)
 	m.section("", "", "warning", warnings, 5, 63_000)
 	if text := markdownText(summary(r, false)); len(m.text)+len(text) < maxMarkdown {
 		m.add("\n%s\n", text)
@@ -97,7 +110,13 @@ func (m *markdownPage) section(title, head, noun string, rows []string, shown, l
 // objectCell names an object and all places that have it.
 func objectCell(v *compare.Violation, also []*compare.Violation) string {
 	const shown = 3
-	place := func(v *compare.Violation) string { return markdownCode(fmt.Sprintf("%s:%d", v.File, v.Line)) }
+	place := func(v *compare.Violation) string {
+		text := markdownCode(fmt.Sprintf("%s:%d", v.File, v.Line))
+		if v.Unit != "" {
+			text += " in " + markdownCode(v.Unit)
+		}
+		return text
+	}
 	cell := markdownText(v.Kind+" "+v.Object) + "<br>" + place(v)
 	for i, other := range also {
 		if i == shown && len(also) > shown+1 {
@@ -139,7 +158,7 @@ func remarkRows(remarks []compare.Remark) []string {
 			row += " " + markdownCode(m.Path)
 		}
 		if row += ": " + markdownText(m.Message); len(m.places) > 1 {
-			row += " (" + markdownText(compare.Enumerate(m.places)) + ")"
+			row += " (" + markdownText(strings.Join(m.places, ", ")) + ")"
 		}
 		rows = append(rows, row+"\n")
 	}
@@ -183,8 +202,11 @@ func whyCell(v *compare.Violation) string {
 	case v.Replaced:
 		text += "<br>not counted: " + replaced
 	}
-	if v.OnlyOld {
+	if v.OnlyOld && v.Policy == "" {
 		text += "<br>only OLD has this lock"
+	}
+	if v.EnforcedBy != "" {
+		text += "<br>" + markdownText("refused by "+v.EnforcedBy+": "+v.Source)
 	}
 	return text
 }
