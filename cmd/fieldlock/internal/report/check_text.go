@@ -117,8 +117,7 @@ func writeObject(w io.Writer, o *refusedObject, p Palette) {
 	if first.Moved {
 		moved = fmt.Sprintf("; in OLD %s:%d", Printable(first.OldFile), first.OldLine)
 	}
-	fmt.Fprintf(w, "%s %s %s\n", mark, p.Bold(Printable(strings.TrimSpace(first.Kind+" "+first.Object))),
-		p.Dim(fmt.Sprintf("(%s:%d%s)", Printable(first.File), first.ObjectLine, moved)))
+	fmt.Fprintf(w, "%s %s %s\n", mark, p.Bold(Printable(strings.TrimSpace(first.Kind+" "+first.Object))), p.Dim("("+placeText(&first.Subject, first.ObjectLine)+moved+")"))
 	if len(o.also) > 0 {
 		fmt.Fprintf(w, "  %s\n", p.Dim("the same in "+strings.Join(o.alsoIn(), ", ")))
 	}
@@ -284,12 +283,12 @@ func summary(r *compare.Report, p Palette) string {
 
 // uncheckedText counts the changed objects of kinds of which nothing is known, and names the kinds: "2 Foo, 1 Bar".
 func uncheckedText(r *compare.Report) (objects int, kinds string) {
-	names := make([]string, len(r.UncheckedKinds))
+	list := make([]countedKind, len(r.UncheckedKinds))
 	for i, k := range r.UncheckedKinds {
 		objects += k.Objects
-		names[i] = fmt.Sprintf("%d %s", k.Objects, Printable(k.Kind))
+		list[i] = countedKind{k.APIVersion, k.Kind, k.Objects}
 	}
-	return objects, compare.Enumerate(names)
+	return objects, countedKinds(list)
 }
 
 // skippedText names what was not checked: "2 Secret, 1 document that is not an object".

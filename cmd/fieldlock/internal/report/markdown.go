@@ -37,7 +37,7 @@ func checkMarkdown(w io.Writer, r *compare.Report) error {
 	m.section("", "", "replacement", ways, 3, 52_000)
 	m.section("**Only the cluster can decide**", "", "unknown verdict", remarkRows(r.Unknown), 10, 56_000)
 	m.section("**Notes**", "", "note", remarkRows(r.Notes), 5, 58_000)
-	m.section("**What goes away**", "", "deletion", goneRows(r), 10, 60_000)
+	m.section("**What goes away**", "", "deletion", goneRows(r), 21, 60_000)
 	var errs, warnings []string
 	for _, e := range r.Errors {
 		errs = append(errs, "**Error:** "+markdownText(e.Text)+"\n\n")
@@ -45,7 +45,7 @@ func checkMarkdown(w io.Writer, r *compare.Report) error {
 	for _, warning := range r.Warnings {
 		warnings = append(warnings, "**Warning:** "+markdownText(warning)+"\n\n")
 	}
-	m.section("", "", "error", errs, 10, 61_000)
+	m.section("", "", "error", errs, 10, 62_000)
 	m.section("", "", "warning", warnings, 5, 63_000)
 	if text := markdownText(summary(r, false)); len(m.text)+len(text) < maxMarkdown {
 		m.add("\n%s\n", text)
@@ -98,7 +98,13 @@ func (m *markdownPage) section(title, head, noun string, rows []string, shown, l
 // objectCell names an object and all places that have it.
 func objectCell(v *compare.Violation, also []*compare.Violation) string {
 	const shown = 3
-	place := func(v *compare.Violation) string { return markdownCode(fmt.Sprintf("%s:%d", v.File, v.Line)) }
+	place := func(v *compare.Violation) string {
+		text := markdownCode(fmt.Sprintf("%s:%d", v.File, v.Line))
+		if v.Unit != "" {
+			text += " in " + markdownCode(v.Unit)
+		}
+		return text
+	}
 	cell := markdownText(v.Kind+" "+v.Object) + "<br>" + place(v)
 	for i, other := range also {
 		if i == shown && len(also) > shown+1 {
@@ -140,7 +146,7 @@ func remarkRows(remarks []compare.Remark) []string {
 			row += " " + markdownCode(m.Path)
 		}
 		if row += ": " + markdownText(m.Message); len(m.places) > 1 {
-			row += " (" + markdownText(compare.Enumerate(m.places)) + ")"
+			row += " (" + markdownText(strings.Join(m.places, ", ")) + ")"
 		}
 		rows = append(rows, row+"\n")
 	}

@@ -19,7 +19,7 @@ type refusedObject struct {
 }
 
 // refusedObjects arranges the violations of a report by object. Objects of one kind and name that break the same locks by the
-// same change, in several files, are one.
+// same change, in several files or units, are one.
 func refusedObjects(r *compare.Report) []refusedObject {
 	var objects []refusedObject
 	at := map[string]int{}
@@ -49,11 +49,11 @@ func (o *refusedObject) key() string {
 	var b strings.Builder
 	for i := range o.violations {
 		v := &o.violations[i]
-		fmt.Fprintf(&b, "%q %q %t %t %t %t %t\n", []string{v.APIVersion, v.Kind, v.Object, v.Path, v.Item, v.Lock, v.Rule, v.Version, explain(v), v.Change, v.AcceptedReason, v.Owners},
+		fmt.Fprintf(&b, "%q %q %t %t %t %t %t\n", []string{v.APIVersion, v.Kind, v.Object, v.Path, v.Item, v.Lock, v.Rule, v.Version, explain(v), v.Change, v.AcceptedReason, v.Owners, v.EnforcedBy, v.Source},
 			changes(v, false), v.Accepted, v.AcceptedNew, v.Replaced, v.OnlyOld, v.Moved)
 	}
 	if o.replacement != nil {
-		fmt.Fprintf(&b, "%q %q %d", o.replacement.Cost, o.replacement.Message, len(o.replacement.How))
+		fmt.Fprintf(&b, "%q %q %d %t %t", o.replacement.Cost, o.replacement.Message, len(o.replacement.How), o.replacement.Requested, o.replacement.RequestedNew)
 	}
 	return b.String()
 }
@@ -75,7 +75,7 @@ func repeatedRemarks(remarks []compare.Remark) []repeatedRemark {
 			at[key] = i
 			list = append(list, repeatedRemark{Remark: m})
 		}
-		list[i].places = append(list[i].places, fmt.Sprintf("%s:%d", Printable(m.File), m.Line))
+		list[i].places = append(list[i].places, placeText(&m.Subject, m.Line))
 	}
 	return list
 }
@@ -84,9 +84,18 @@ func repeatedRemarks(remarks []compare.Remark) []repeatedRemark {
 func (o *refusedObject) alsoIn() []string {
 	places := make([]string, len(o.also))
 	for i, v := range o.also {
-		places[i] = fmt.Sprintf("%s:%d", Printable(v.File), v.ObjectLine)
+		places[i] = placeText(&v.Subject, v.ObjectLine)
 	}
 	return places
+}
+
+// placeText names a place: the line of a file, and the unit that it is part of.
+func placeText(s *compare.Subject, line int) string {
+	text := fmt.Sprintf("%s:%d", Printable(s.File), line)
+	if s.Unit != "" {
+		text += " in " + Printable(s.Unit)
+	}
+	return text
 }
 
 // countedKind is a kind and how many objects it has.

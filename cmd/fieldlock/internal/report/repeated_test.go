@@ -38,6 +38,15 @@ func TestRepeated(t *testing.T) {
 				t.Errorf("%s: %q is there %d times, want %d:\n%s", f.Name, part, got, want, text)
 			}
 		}
+		units := clusters(9) // one base, which every overlay includes
+		for i := range 9 {
+			for _, s := range []*compare.Subject{&units.Violations[i].Subject, &units.Replacements[i].Subject, &units.Unknown[i].Subject} {
+				s.File, s.ObjectLine, s.Unit = "base/web.yaml", i, fmt.Sprintf("overlays/o%d", i)
+			}
+		}
+		if text := print(f, units); strings.Count(text, `"a" → "b"`) != 1 || strings.Count(text, "overlays/o") < 18 {
+			t.Errorf("%s: some unit is missing:\n%s", f.Name, text)
+		}
 		for i := range 9 {
 			if !strings.Contains(text, fmt.Sprintf("clusters/c%d/web.yaml", i)) {
 				t.Errorf("%s: cluster %d is missing:\n%s", f.Name, i, text)

@@ -155,6 +155,7 @@ const refusedHelp = "The API server refuses the update. Keep the old value, take
 var helps = map[string]string{
 	"rule":                                refusedHelp,
 	"server":                              refusedHelp,
+	"deletion":                            "Losing the object costs what --refuse-deletions refuses. Keep it, or accept the deletion in " + manifest.AcceptFile + ", with the reason.",
 	string(immutability.LockIncomparable): refusedHelp,
 	alertUnknown: "The verdict depends on the object's status, on another object, or on a value that the server chose. " +
 		"fieldlock check --live asks the cluster; --strict makes unknown verdicts fail.",
