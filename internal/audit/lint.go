@@ -113,7 +113,9 @@ func (u update) audit(explain bool, e effort) audited {
 	suspects = withoutCopies(suspects)
 	x := &explainer{crd: u.new, all: explain, effort: e}
 	findings := x.findings(suspects)
-	if f, ok := notLookedAt(u.new, rules.LeftOut(), x.untried); ok {
+	refused, validated := refusedRules(u.new)
+	findings = append(findings, refused...)
+	if f, ok := notLookedAt(u.new, rules.LeftOut(), x.untried, validated); ok {
 		findings = append(findings, f)
 	}
 	slices.SortStableFunc(findings, func(a, b Finding) int {
@@ -127,14 +129,18 @@ func (u update) audit(explain bool, e effort) audited {
 }
 
 // notLookedAt returns the finding that says what was not looked at in a CRD because its audit has taken all its steps: the
-// fields for which ways around rules were not looked for, and how many findings were not tried on objects.
-func notLookedAt(c *crd.CRD, fields []string, untried int) (Finding, bool) {
+// fields for which ways around rules were not looked for, how many findings were not tried on objects, and whether an API
+// server's validation ran.
+func notLookedAt(c *crd.CRD, fields []string, untried int, validated bool) (Finding, bool) {
 	var parts []string
 	if len(fields) > 0 {
 		parts = append(parts, "did not look for all ways around the CEL rules on "+rule.Enumerate(fields))
 	}
 	if untried > 0 {
 		parts = append(parts, "did not look for objects that show "+count(untried, "finding"))
+	}
+	if !validated {
+		parts = append(parts, "did not ask whether an API server takes the rules")
 	}
 	if len(parts) == 0 {
 		return Finding{}, false

@@ -152,7 +152,10 @@ type auditor struct {
 }
 
 func newAuditor(t *tree, e *effort) *auditor {
-	a := &auditor{tree: t, effort: e, guarding: map[*schema.Location][]*readRule{}, constrained: map[*schema.Location]int{}, detours: map[*schema.Location]foundHole{}}
+	a := &auditor{
+		tree: t, effort: e,
+		guarding: map[*schema.Location][]*readRule{}, constrained: map[*schema.Location]int{}, detours: map[*schema.Location]foundHole{},
+	}
 	for i, l := range t.All {
 		if combines(l.Schema) || l.Marks.Locked() {
 			a.constrained[l] = i
