@@ -54,8 +54,8 @@ Rules with optionalOldSelf also judge new values. lint judges only what they say
 reports nothing about the rest rules that fieldlock import cel leaves beside its locks.
 
 With --old FILE, the CRDs are updates of the ones in FILE; with --git REV, of the same files at that revision. They are
-paired by kind, and by file where the old files have a kind several times. lint then also reports locks that the update
-drops, and changes that such an update may not make.
+paired by kind, and by file where the old files have a kind several times. lint then also reports locks and CEL transition
+rules that the update drops or weakens, and changes that such an update may not make.
 
 Accepted findings are listed and do not fail. The file .fieldlock.yaml, or the file of --accept, lists them as entries {crd,
 path, rule, reason, until}; keys that are left out match everything.

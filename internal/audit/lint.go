@@ -106,7 +106,7 @@ type update struct{ new, old *crd.CRD }
 // audit returns all findings of one CRD: errors first, then warnings, then notes, each in the order of the file.
 func (u update) audit(explain bool, e effort) audited {
 	rules := celrule.Audit{Ceiling: e.rules}
-	suspects := ruleFindings(u.new, &rules)
+	suspects := slices.Concat(ruleFindings(u.new, &rules), u.droppedRules(&rules))
 	for _, f := range crd.Lint(u.new, u.old) {
 		suspects = append(suspects, suspect{Finding: Finding{Finding: f}, sure: true})
 	}
@@ -268,6 +268,26 @@ func ruleFindings(c *crd.CRD, a *celrule.Audit) []suspect {
 			for _, h := range byVersion[v.Name] {
 				add(v, suspect{sure: h.Sure}, h.Finding)
 			}
+		}
+	}
+	return suspects
+}
+
+// droppedRules returns the transition rules that the update drops or weakens in versions that both CRDs serve.
+func (u update) droppedRules(a *celrule.Audit) []suspect {
+	if u.old == nil || u.old.Group != u.new.Group || u.old.Kind != u.new.Kind {
+		return nil
+	}
+	var suspects []suspect
+	for _, v := range u.new.Versions {
+		old, ok := u.old.Version(v.Name)
+		if !ok || !old.Served || !v.Served {
+			continue
+		}
+		for _, f := range a.Dropped(v.Schema, old.Schema) {
+			suspects = append(suspects, suspect{sure: true, Finding: Finding{Finding: crd.Finding{
+				Finding: f, CRD: u.new.Name, Version: v.Name, Position: v.Position(f.SchemaPath),
+			}}})
 		}
 	}
 	return suspects

@@ -40,4 +40,5 @@
 //	fix         rules that close a hole, what they refuse from then on, and whether a tool may add them
 //	lint        an Audit: ways around the rules of one version, and rules that refuse nothing
 //	versions    ways around rules through another version of the CRD
+//	dropped     rules that an update of the CRD drops or weakens
 package celrule
