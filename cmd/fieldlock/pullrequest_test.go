@@ -140,7 +140,7 @@ func TestNothingRuns(t *testing.T) {
 	// A list of accepted violations names no command.
 	writeFile(t, filepath.Join(dir, ".fieldlock.yaml"), "render: "+evil+"\naccept: []\n")
 	c := runCommand("", "check", "--git", "HEAD")
-	if c.status != exitUnread || !strings.Contains(c.err, "the key is not known; the file has the keys accept and mode") {
+	if c.status != exitUnread || !strings.Contains(c.err, "the key is not known; the file has the keys accept, mode, locks, aliases") {
 		t.Errorf("got status %d and\n%s%s", c.status, c.out, c.err)
 	}
 	if _, err := os.Stat(ran); err == nil {

@@ -284,7 +284,7 @@ func TestPolicyExported(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	exported, err := convert.ToPolicies(file)
+	exported, err := convert.ToPolicies(file, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

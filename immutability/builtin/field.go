@@ -246,7 +246,7 @@ func goTypes() map[schema.GroupKind]reflect.Type {
 	add("storagemigration.k8s.io", storagemigrationv1beta1.StorageVersionMigration{})
 	add("apiextensions.k8s.io", apiextensionsv1.CustomResourceDefinition{})
 	// Kinds without locks of their own, for external locks.
-	add("", corev1.Endpoints{}, corev1.LimitRange{}, corev1.PodTemplate{}, corev1.ServiceAccount{})
+	add("", corev1.LimitRange{}, corev1.PodTemplate{}, corev1.ServiceAccount{})
 	add("admissionregistration.k8s.io", admissionregistrationv1.ValidatingAdmissionPolicy{}, admissionregistrationv1.ValidatingAdmissionPolicyBinding{},
 		admissionregistrationv1.MutatingWebhookConfiguration{}, admissionregistrationv1.ValidatingWebhookConfiguration{})
 	add("autoscaling", autoscalingv2.HorizontalPodAutoscaler{})

@@ -47,7 +47,7 @@ func exported(t *testing.T, data []byte) (documents []policy.Document, rest []st
 	if err != nil {
 		t.Fatal(err)
 	}
-	export, err := convert.ToPolicies(file)
+	export, err := convert.ToPolicies(file, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
