@@ -387,10 +387,31 @@ func (a *auditor) dead() []DeadRule {
 		}
 		findings = append(findings, DeadRule{Of: RuleRef{r.SchemaPath, r.Index}, Finding: immutability.Finding{
 			Path: r.Path, SchemaPath: r.SchemaPath, Severity: immutability.SeverityWarning, Rule: rule.DeadRule,
-			Message: fmt.Sprintf("the rule %q can never refuse an update of an object that fits the schema: remove it, or correct it", r.Text),
+			Message: fmt.Sprintf("the rule %q can never refuse an update of an object that fits the schema%s: remove it, or correct it", r.Text, r.whyDead()),
 		}})
 	}
 	return findings
+}
+
+// whyDead says why a rule that refuses nothing does, as far as one of its fields shows it.
+func (r *readRule) whyDead() string {
+	for _, g := range r.guards {
+		if len(g.Schema.Enum) == 1 {
+			return ", because " + displayPath(g) + " has one value only"
+		}
+	}
+	always := func(g *schema.Location) bool {
+		for ; g != r.at && g.In != nil; g = g.Parent() {
+			if !present(g) {
+				return false
+			}
+		}
+		return true
+	}
+	if strings.Contains(r.Text, "has(") && len(r.guards) > 0 && !slices.ContainsFunc(r.guards, func(g *schema.Location) bool { return !always(g) }) {
+		return ", because " + displayPath(r.guards[len(r.guards)-1]) + " is always there"
+	}
+	return ""
 }
 
 // quantifies reports whether x has a macro such as all or exists.
