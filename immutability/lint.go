@@ -51,9 +51,33 @@ type Fix struct {
 	// x-kubernetes-validations. A change of locks has no AddRules.
 	SchemaPath string
 	AddRules   []map[string]any
+	// Markers are the change as lines of Go for the type that the CRD is made from: for AddRules markers of controller-gen,
+	// for locks those of package markers.
+	Markers []string
+	// Refuses says what will be refused from now on: "an update that removes spec.backup, such as from … to …". It is ""
+	// for a change of locks.
+	Refuses string
 	// Safe reports whether a tool may add the rules without asking the author: every object that is valid today stays
-	// valid. It is false for a change of locks.
+	// valid, and nothing in the schema hints that the updates that will be refused are meant. It is false for a change of
+	// locks.
 	Safe bool
+}
+
+// MarkersOn says where the markers belong in Go: "the field spec.backup or its type". It is "" without markers.
+func (f *Fix) MarkersOn() string {
+	if len(f.Markers) == 0 {
+		return ""
+	}
+	path := schema.Readable(f.SchemaPath)
+	switch {
+	case path == "":
+		return "the type of the kind"
+	case f.AddRules == nil:
+		return "the field " + path
+	case strings.HasSuffix(path, "[*]"):
+		return "the type of the items of " + strings.TrimSuffix(path, "[*]")
+	}
+	return "the field " + path + " or its type"
 }
 
 // SchemaError says why a schema does not compile.

@@ -5,15 +5,20 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/git"
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/report"
 	"github.com/fieldlock/fieldlock/immutability/builtin"
+	"github.com/fieldlock/fieldlock/immutability/operators"
 	"github.com/fieldlock/fieldlock/internal/compare"
 	"github.com/fieldlock/fieldlock/internal/manifest"
+	"github.com/fieldlock/fieldlock/internal/tool"
 )
 
 // newCheck returns the command. The text of its help makes the function long.
@@ -24,8 +29,14 @@ func newCheck(s streams) *cobra.Command {
 		Short: "Compare two sets of objects and name every change that a cluster will refuse",
 		Long: `check compares the objects in OLD with those in NEW and prints every change that a lock or a rule forbids.
 
-OLD and NEW are files, directories (all .yaml, .yml and .json files below them) or "-" for standard input; a file may
-hold many objects. They are read as kubectl reads them: of a key that is there twice the last one counts, with a
+OLD and NEW are files, directories or "-" for standard input; a file may hold many objects. Of a directory, and with --git,
+check compares what is deployed from it: kustomizations that no other includes, charts (with their values, and with each
+ci/*-values.yaml), and the .yaml, .yml and .json files that none of these reads. Rendering uses the code of kustomize and
+Helm, in child processes that see only the files of the directory; nothing is downloaded. Only what differs is read. What
+cannot be rendered is listed as not covered, with a warning if it changed. fieldlock render prints what check sees; --plain
+compares the files as they are written.
+
+Files are read as kubectl reads them: of a key that is there twice the last one counts, with a
 warning. Kubernetes' own kinds need no schema. For other kinds, check uses the CRDs in OLD and NEW, and those of
 --schema. The locks of both sides count, so that a change cannot drop a lock and break it at once.
 
@@ -51,6 +62,13 @@ server without a conversion webhook; with a webhook the verdict is unknown.
 
 The CEL transition rules of CRDs run with the API server's own validator.
 
+Deployment tools send different requests, and a cluster refuses some of them only: a Deployment that becomes Recreate needs
+a client-side apply. --applier says who applies. Without it, where a server-side and a client-side apply get different
+answers, the verdict is unknown and names both. An object that tells its tool not to update it is skipped with a note.
+
+Deletions are listed with their cost, and whether the tool keeps the object. --refuse-deletions data,cascade makes those
+violations that lose data, or other objects with the deleted one.
+
 Accepted violations are listed and do not fail. The file .fieldlock.yaml, or the file of --accept, lists them as entries
 {object, kind, path, rule, change, reason, until}; keys that are left out match everything.
 
@@ -63,6 +81,9 @@ Locks on schemas that somebody else owns come from the key locks of .fieldlock.y
 path, lock} or {kind, path, update}; the key aliases says what the keys of another dialect mean. Those of both sides count.
 
 Objects of other kinds are skipped and counted; with --strict they are an error.
+
+With --advisory, or mode: advisory in .fieldlock.yaml, refused changes are printed and do not fail. With --git the mode of
+OLD counts.
 
 Exit status: 0 no change is refused, 1 some change is refused, 2 some input cannot be used (the rest is checked).`,
 		Example: `  # Would this change be refused?
@@ -92,13 +113,19 @@ Exit status: 0 no change is refused, 1 some change is refused, 2 some input cann
 		from.flags(cmd)
 	}
 	c.acceptFlags(cmd)
+	c.unitFlags.flags(cmd)
+	cmd.Flags().BoolVar(&c.plain, "plain", false, "compare files as they are written, without rendering what kustomize or Helm would")
 	c.externalFlags.flags(cmd)
 	cmd.Flags().StringVar(&c.minor, "kubernetes-version", "", "the `MINOR` of the cluster, such as 1.36; by default the newest known one")
+	completeMinors(cmd)
 	cmd.Flags().BoolVar(&c.noBuiltin, "no-builtin", false, "do not check the kinds of Kubernetes itself")
+	cmd.Flags().BoolVar(&c.noOperators, "no-operators", false, "do not check what operators' webhooks are known to refuse")
 	c.outputs = addOutputs(cmd, func(f report.Format) bool { return f.Check != nil })
 	cmd.Flags().StringArrayVar(&c.schemas, "schema", nil, "CRDs, OpenAPI documents or JSON Schemas: a `FILE`, a directory or -; repeat it, or list more before OLD")
 	cmd.Flags().StringVar(&c.chart, "chart", "", "compare values of the Helm chart in `DIR`, by its values.schema.json and with the defaults of its values.yaml")
 	cmd.Flags().BoolVar(&c.options.Strict, "strict", false, "an object of an unknown kind is an error, and an unknown verdict a refusal")
+	cmd.Flags().Var(&choice[tool.Method]{&c.options.Applier, tool.Methods()}, "applier", "who applies the objects: `HOW` is server-side, client-side, helm (a three-way merge) or replace (a PUT)")
+	cmd.Flags().Var(&choices[string]{&c.options.RefuseDeletions, compare.Costs()}, "refuse-deletions", "the `COSTS` of deletions that are violations, such as data,cascade")
 	cmd.Flags().BoolVar(&c.options.NoDefaults, "no-defaults", false, "compare the objects as they are written: neither pruned nor defaulted, and with null")
 	return cmd
 }
@@ -119,8 +146,20 @@ func (c *checkCommand) run(args []string) error {
 		}
 		c.options.Builtin = kinds
 	}
+	if !c.noOperators {
+		catalogue, err := operators.Load()
+		if err != nil {
+			return err
+		}
+		c.options.Operators = catalogue
+	}
 	p := newProgress(c.err)
 	defer p.end()
+	defer func() {
+		for _, do := range c.after {
+			do()
+		}
+	}()
 	c.progress = p
 	p.begin("read", "file", 0)
 	reader := &manifest.Reader{Stdin: c.in, Step: p.step}
@@ -128,6 +167,7 @@ func (c *checkCommand) run(args []string) error {
 	if err != nil {
 		return err
 	}
+	in.Warnings = append(in.Warnings, c.remarks...)
 	c.options.Begin = func(pairs int) { p.begin("checked", "object", pairs) }
 	c.options.Step, c.options.Now = p.step, time.Now()
 	r, err := compare.Check(*in, c.options)
@@ -157,7 +197,7 @@ func (c *checkCommand) print(r *compare.Report) error {
 	case len(errs) > 0:
 		return joined(errs)
 	case !r.Allowed:
-		return errRefused
+		return c.refused(c.err)
 	}
 	return nil
 }
@@ -171,18 +211,73 @@ type source struct {
 	read  func(r *manifest.Reader, args []string) (*compare.Input, error)
 }
 
+// choice is a flag that takes one of some words.
+type choice[T ~string] struct {
+	value *T
+	known []T
+}
+
+func (c *choice[T]) String() string { return string(*c.value) }
+func (*choice[T]) Type() string     { return "string" }
+
+func (c *choice[T]) Set(text string) error {
+	if !slices.Contains(c.known, T(text)) {
+		return fmt.Errorf("unknown word %q; want %s", text, oneOf(c.known))
+	}
+	*c.value = T(text)
+	return nil
+}
+
+// choices is a flag that takes some words of a list, separated by commas; it can be repeated.
+type choices[T ~string] struct {
+	value *[]T
+	known []T
+}
+
+func (*choices[T]) String() string { return "" }
+func (*choices[T]) Type() string   { return "strings" }
+
+func (c *choices[T]) Set(text string) error {
+	for word := range strings.SplitSeq(text, ",") {
+		var one T
+		if err := (&choice[T]{&one, c.known}).Set(strings.TrimSpace(word)); err != nil {
+			return err
+		}
+		*c.value = append(*c.value, one)
+	}
+	return nil
+}
+
+// oneOf writes words as "a, b or c".
+func oneOf[T ~string](words []T) string {
+	var b strings.Builder
+	for i, word := range words {
+		switch {
+		case i > 0 && i == len(words)-1:
+			b.WriteString(" or ")
+		case i > 0:
+			b.WriteString(", ")
+		}
+		b.WriteString(string(word))
+	}
+	return b.String()
+}
+
 // checkCommand is one run of check.
 type checkCommand struct {
 	streams
 	sources
-	from      []source // the first that is given counts
-	schemas   []string
-	chart     string
-	minor     string // of Kubernetes
-	noBuiltin bool
-	options   compare.Options
-	outputs   *report.Outputs
-	progress  *progress
+	from        []source // the first that is given counts
+	schemas     []string
+	chart       string
+	minor       string // of Kubernetes
+	noBuiltin   bool
+	noOperators bool
+	options     compare.Options
+	outputs     *report.Outputs
+	progress    *progress
+	repo        *git.Repository // of --git
+	after       []func()        // what closes the trees, whose files are still read for the report
 }
 
 // fileSource is OLD and NEW.
@@ -204,9 +299,11 @@ func (c *checkCommand) readFiles(r *manifest.Reader, args []string) (*compare.In
 	in := &compare.Input{}
 	errs := make([]error, 5)
 	var group sync.WaitGroup
-	if len(c.renders) > 0 {
+	switch {
+	case len(c.renders) > 0:
 		group.Go(func() { errs[0] = c.render(oldArg, newArg, in, c.err) })
-	} else {
+	case bothDirectories(oldArg, newArg): // below
+	default:
 		group.Go(func() { in.Old, errs[0] = r.Read(oldArg) })
 		group.Go(func() { in.New, errs[1] = r.Read(newArg) })
 		in.Hidden = func(names []string) []manifest.File { return r.Hidden(newArg, names) }
@@ -216,6 +313,10 @@ func (c *checkCommand) readFiles(r *manifest.Reader, args []string) (*compare.In
 	group.Go(func() { in.Locks, in.Warnings, errs[4] = c.external(nil) })
 	group.Wait()
 	in.OldSchemas = in.NewSchemas
+	if len(c.renders) == 0 && bothDirectories(oldArg, newArg) {
+		errs[0] = c.readDirectories(oldArg, newArg, in)
+		in.Hidden = func(names []string) []manifest.File { return r.Hidden(newArg, names) }
+	}
 	if c.chart != "" && errors.Join(errs...) == nil {
 		files, err := r.Read(filepath.Join(c.chart, "values.yaml"))
 		if err != nil {
@@ -225,6 +326,19 @@ func (c *checkCommand) readFiles(r *manifest.Reader, args []string) (*compare.In
 		in.OldDefaults = in.NewDefaults
 	}
 	return in, errors.Join(errs...)
+}
+
+// readDirectories reads what two directories deploy.
+func (c *checkCommand) readDirectories(oldArg, newArg string, in *compare.Input) error {
+	newSide, err := c.directorySide(newArg)
+	if err != nil {
+		return err
+	}
+	oldSide, err := c.directorySide(oldArg)
+	if err != nil {
+		return err
+	}
+	return c.compareUnits(newSide, oldSide, in)
 }
 
 // chartSchema returns the schema of the chart, if there is one.
@@ -246,11 +360,12 @@ func (c *checkCommand) readGit(r *manifest.Reader, args []string) (*compare.Inpu
 	if err != nil {
 		return nil, err
 	}
+	c.repo = t.repo
 	in := &compare.Input{KnownOld: c.accept == ""}
-	if err := c.objects(t, args, in, c.err); err != nil {
+	if in.NewSchemas, in.OldSchemas, in.Errs, err = t.schemas(r, append(c.schemas, c.chartSchema()...)); err != nil {
 		return nil, err
 	}
-	if in.NewSchemas, in.OldSchemas, in.Errs, err = t.schemas(r, append(c.schemas, c.chartSchema()...)); err != nil {
+	if err := c.objects(t, args, in, c.err); err != nil {
 		return nil, err
 	}
 	if c.chart != "" {

@@ -331,7 +331,7 @@ func TestUnusable(t *testing.T) {
 	}{
 		{"no arguments", nil, []string{"check"}, "check compares two versions: give OLD and NEW (each a file, a directory or -), --git REV [PATH...] or --live NEW; it was given nothing"},
 		{"no new side", nil, []string{"check", "--schema", "crd.yaml", "old.yaml"}, "check compares two versions: give OLD and NEW (each a file, a directory or -), --git REV [PATH...] or --live NEW; it was given old.yaml"},
-		{"unknown format", nil, append(check, "-o", "xml"), "the formats are text, json, github, sarif"},
+		{"unknown format", nil, append(check, "-o", "xml"), "the formats are text, json, github, gitlab, junit, sarif"},
 		{"unknown flag", nil, append(check, "--nope"), "unknown flag: --nope"},
 		{"unknown command", nil, []string{"chekc"}, `unknown command "chekc"`},
 		{"missing file", nil, []string{"check", "--schema", "crd.yaml", "gone.yaml", "new.yaml"}, "gone.yaml: it cannot be read: no such file or directory; give a file"},
@@ -379,7 +379,7 @@ func TestUnusable(t *testing.T) {
 		{"lint without CRDs", nil, []string{"lint"}, "lint needs CRDs"},
 		{"lint of something else", nil, []string{"lint", "old.yaml"}, "old.yaml: there is no CustomResourceDefinition in it"},
 		{"lint of an old something else", nil, []string{"lint", "--old", "old.yaml", "crd.yaml"}, "old.yaml: there is no CustomResourceDefinition in it"},
-		{"locks of an unknown kind", nil, []string{"locks", "gadget"}, "gadget: it is neither a file nor a built-in kind"},
+		{"locks of an unknown kind", nil, []string{"locks", "gadget"}, "gadget: it is neither a file nor a known kind"},
 		{"locks of an unknown minor", nil, []string{"locks", "--kubernetes-version", "1.9", "sts"}, "--kubernetes-version:"},
 		{"locks of a CRD with mistakes", map[string]string{"crd.yaml": strings.Replace(classLocked, "x-kubernetes-immutable: true", "x-kubernetes-immutable: false", 1)}, []string{"locks", "crd.yaml"}, "crd.yaml:22: CustomResourceDefinition widgets.example.com, version v1: spec.class: x-kubernetes-immutable is false"},
 		{"locks in two formats", nil, []string{"locks", "--markdown", "-o", "json", "crd.yaml"}, "--markdown and -o exclude each other"},

@@ -116,3 +116,28 @@ func widget(version, namespace, name, spec string) string {
 func generated(spec string) string {
 	return strings.Replace(widget("v1", "", "x-", spec), "name: x-", "generateName: x-", 1)
 }
+
+// TestHelpGroups: those who deploy see their verbs first, and every verb of fieldlock is in a group.
+func TestHelpGroups(t *testing.T) {
+	help := runCommand("").out
+	last := 0
+	for _, part := range []string{"You deploy:", "  check ", "  locks ", "You write CRDs:", "  export ", "  lint ", "You write operators with parameters:", "  params ", "Additional Commands:", "  version "} {
+		at := strings.Index(help, "\n"+part)
+		if at < last {
+			t.Errorf("%q is missing or at the wrong place in\n%s", part, help)
+		}
+		last = at
+	}
+	for _, command := range newRoot(streams{}).Commands() {
+		if command.GroupID == "" && command.Name() != "version" {
+			t.Errorf("%s is in no group", command.Name())
+		}
+	}
+}
+
+// TestMistypedVerb: the error names the verb that was meant, in lines without escaped characters.
+func TestMistypedVerb(t *testing.T) {
+	if c := runCommand("", "chek"); c.status != exitUnread || c.err != "fieldlock: unknown command \"chek\" for \"fieldlock\"\n\nDid you mean this?\n  check\n" {
+		t.Errorf("status %d, %q", c.status, c.err)
+	}
+}

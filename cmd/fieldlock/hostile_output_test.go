@@ -80,7 +80,7 @@ func TestHostileOutput(t *testing.T) {
 		}
 		return list
 	}
-	checks, lints, both := []string{asText, asJSON, "github", "sarif", "markdown"}, []string{asText, asJSON, "github", "sarif"}, []string{asText, asJSON}
+	checks, lints, both := []string{asText, asJSON, "github", "gitlab", "junit", "sarif", "markdown"}, []string{asText, asJSON, "github", "gitlab", "junit", "sarif"}, []string{asText, asJSON}
 	var runs [][]string
 	for _, args := range [][][]string{
 		formats(checks, append([]string{"check", "old", "new"}, schema...)...),
@@ -90,7 +90,7 @@ func TestHostileOutput(t *testing.T) {
 		formats(checks, append([]string{"check", "old", "new", "--accept", hostile + ".yaml", "--write-accept"}, schema...)...),
 		formats(checks, "check", "builtin/old", "builtin/new"),
 		formats(checks, "check", "unknown/old.yaml", "unknown/new.yaml", "--strict"),
-		formats(checks, "check", "broken", "broken"),
+		formats(checks, "check", "old", "broken"),
 		formats(checks, "check", "old", "new", "--schema", "broken/annotation.yaml"),
 		formats(checks, "check", "old", "new", "--schema", "broken/keys.yaml"),
 		formats(checks, "check", hostile, hostile),

@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/report"
+	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/builtin"
 	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/internal/audit"
@@ -45,15 +46,18 @@ found, is a note, with and without --explain; notes never fail. The work for one
 has looked at everything, a note says what was left out.
 
 With --fix, lint adds to the files the CEL rules that close holes and that no existing object breaks: companion rules on
-a parent, and rules that another served version has. Every other byte stays. A rule that an API server would refuse for
-its cost is left out. What remains is reported. --fix adds no locks: it is the author who decides what is locked.
+a parent, and rules that another served version has. It prints what will be refused from now on. Every other byte stays.
+A rule that an API server would refuse for its cost is left out, and so is one that refuses updates that may be meant: a
+change from one member of a union to another, or away from a deprecated field. What remains is reported. --fix adds no
+locks: it is the author who decides what is locked. If the CRD is made from Go types, add the marker that the finding
+names instead: controller-gen removes what it did not write.
 
 Rules with optionalOldSelf also judge new values. lint judges only what they say about updates of existing values, so it
 reports nothing about the rest rules that fieldlock import cel leaves beside its locks.
 
 With --old FILE, the CRDs are updates of the ones in FILE; with --git REV, of the same files at that revision. They are
-paired by kind, and by file where the old files have a kind several times. lint then also reports locks that the update
-drops, and changes that such an update may not make.
+paired by kind, and by file where the old files have a kind several times. lint then also reports locks and CEL transition
+rules that the update drops or weakens, and changes that such an update may not make.
 
 The key locks of .fieldlock.yaml, and --locks, add locks to schemas that somebody else owns; the key aliases says what the
 keys of another dialect mean. Mistakes in them are reported with their lines.
@@ -100,8 +104,8 @@ Exit status: 0 no error, 1 errors (with --strict: warnings too), 2 some input ca
 	return cmd
 }
 
-// maxFixRounds bounds how often --fix lints and fixes again.
-const maxFixRounds = 5
+// maxFixRounds bounds how often --fix lints and fixes again. Each round but the last adds a rule.
+const maxFixRounds = 100
 
 // lintCommand is one run of lint.
 type lintCommand struct {
@@ -149,16 +153,15 @@ func (c *lintCommand) run(args []string) error {
 	if err != nil {
 		return err
 	}
-	warnings := append(c.warnings, r.Accept(newList, oldList, t != nil && c.accept == "", time.Now())...)
+	warnings := slices.Concat(c.remarks, c.warnings, r.Accept(newList, oldList, t != nil && c.accept == "", time.Now()))
 	if c.writeAccept {
 		return c.acceptAll(c.out, r.Acceptances, "finding")
 	}
 	if c.fixes && t == nil {
-		var closed int
-		if closed, c.fixed, err = c.fixer.fix(c.err, r.Findings); err != nil {
+		if c.fixed, err = c.fixer.fix(c.err, r.Findings); err != nil {
 			return err
 		}
-		if closed > 0 && c.rounds < maxFixRounds { // closing one hole can show another
+		if len(c.fixed) > 0 && c.rounds < maxFixRounds { // closing one hole can show another
 			c.rounds++
 			return c.run(args)
 		}
@@ -176,7 +179,7 @@ func (c *lintCommand) run(args []string) error {
 	case len(errs) > 0:
 		return joined(errs)
 	case r.Refused():
-		return errRefused
+		return c.refused(c.err)
 	}
 	return nil
 }
@@ -276,17 +279,29 @@ func crdsOf(list []manifest.CRD) []*crd.CRD {
 
 // fixer writes the safe fixes of findings into files, round after round.
 type fixer struct {
-	refused map[string]int // by the text of a file: how many mistakes an API server finds
+	refused map[string]int  // by the text of a file: how many mistakes an API server finds
+	said    map[string]bool // warnings that were printed
 }
 
-// fix writes the safe fixes of findings into the files of their CRDs, and returns how many findings it closed, and the files
-// that it wrote. It leaves out a fix that an API server would refuse because its rule costs too much.
-func (x *fixer) fix(stderr io.Writer, findings []audit.Finding) (closed int, written []string, err error) {
+// warn prints a warning, once for all rounds.
+func (x *fixer) warn(stderr io.Writer, text string) {
+	if x.said[text] {
+		return
+	}
+	if x.said == nil {
+		x.said = map[string]bool{}
+	}
+	x.said[text] = true
+	fmt.Fprintln(stderr, "warning: "+report.Printable(text))
+}
+
+// fix writes the safe fixes of findings into the files of their CRDs, and returns the files that it wrote. It leaves out a fix that an API server would refuse because its rule costs too much.
+func (x *fixer) fix(stderr io.Writer, findings []audit.Finding) (written []string, err error) {
 	byFile := map[string][]*audit.Finding{}
 	var files []string
 	for i := range findings {
 		f := &findings[i]
-		if f.Accepted || f.Fix == nil || !f.Fix.Safe {
+		if f.Accepted || f.Severity == immutability.SeverityNote || f.Fix == nil || !f.Fix.Safe {
 			continue
 		}
 		file := f.Position.Filename
@@ -296,43 +311,47 @@ func (x *fixer) fix(stderr io.Writer, findings []audit.Finding) (closed int, wri
 		byFile[file] = append(byFile[file], f)
 	}
 	for _, file := range files {
-		n, changed, err := x.fixFile(stderr, file, byFile[file])
+		changed, err := x.fixFile(stderr, file, byFile[file])
 		if err != nil {
-			return closed, written, err
+			return written, err
 		}
-		if closed += n; changed {
+		if changed {
 			written = append(written, file)
 		}
 	}
-	return closed, written, nil
+	return written, nil
 }
 
 // fixFile makes the fixes of one file that an API server does not refuse.
-func (x *fixer) fixFile(stderr io.Writer, name string, findings []*audit.Finding) (closed int, changed bool, err error) {
+func (x *fixer) fixFile(stderr io.Writer, name string, findings []*audit.Finding) (changed bool, err error) {
 	data, err := os.ReadFile(name)
 	if err != nil {
-		return 0, false, err
+		return false, err
 	}
 	a := attempt{fixer: x, name: name, data: data, before: x.refusals(data), tries: maxTries}
 	if err := a.add(findings); err != nil {
-		return 0, false, err
+		return false, err
 	}
 	for _, f := range a.left {
 		why := "an API server would refuse the CRD with it"
 		if a.tries == 0 {
 			why = "an API server would refuse the CRD with it, or with one of the others"
 		}
-		fmt.Fprintf(stderr, "warning: %s: the fix of %s at %s is left out: %s\n", report.Printable(name), f.Rule, report.Printable(f.Path), why)
+		x.warn(stderr, fmt.Sprintf("%s: the fix of %s at %s is left out: %s", name, f.Rule, f.Path, why))
 	}
-	closed = len(findings) - len(a.left)
 	if bytes.Equal(a.data, data) {
-		return closed, false, nil
+		return false, nil
 	}
 	if err := manifest.WriteFile(name, a.data, ""); err != nil {
-		return 0, false, err
+		return false, err
 	}
-	fmt.Fprintf(stderr, "fixed: %s (%s)\n", report.Printable(name), report.Count(closed, "finding"))
-	return closed, true, nil
+	fmt.Fprintf(stderr, "fixed: %s (%s)\n", report.Printable(name), report.Count(len(findings)-len(a.left), "finding"))
+	for _, f := range findings {
+		if !slices.Contains(a.left, f) && f.Fix.Refuses != "" {
+			fmt.Fprintf(stderr, "  from now on the API server refuses %s\n", report.Printable(f.Fix.Refuses))
+		}
+	}
+	return true, nil
 }
 
 // maxTries bounds how often the fixes of one file are tried: each time an API server's validation of its CRDs runs.

@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -100,11 +101,15 @@ func (sum *fixTally) compare(t *testing.T, before, after *crd.CRD, n int) {
 	}
 }
 
-// companion reports whether r refuses the removal of a field, and nothing else.
+// companion reports whether r refuses the removal of a field, and nothing else: its last operand is that the field is
+// there, and no other one reads the new object.
 func companion(r celrun.Rule) bool {
-	match := oldField.FindStringSubmatch(r.Text)
-	return match != nil && r.Text == "!has(oldSelf."+match[1]+") || has(self."+match[1]+")"
+	old, kept, found := strings.Cut(r.Text, " || has(self.")
+	match := oldField.FindStringSubmatch(old)
+	return found && match != nil && strings.TrimSuffix(kept, ")") == match[1] && !newField.MatchString(old)
 }
+
+var newField = regexp.MustCompile(`\bself\b`)
 
 // fieldsOf returns the schema paths of the fields that a companion rule asks the old object for, otherwise where r is.
 func fieldsOf(r celrun.Rule) []string {

@@ -12,12 +12,13 @@ import (
 
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/report"
 	"github.com/fieldlock/fieldlock/immutability/builtin"
+	"github.com/fieldlock/fieldlock/immutability/operators"
 	"github.com/fieldlock/fieldlock/internal/audit"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 )
 
 func newLocks(s streams) *cobra.Command {
-	var markdown bool
+	var markdown, ofOperators bool
 	var minor string
 	var external externalFlags
 	var outputs *report.Outputs
@@ -28,8 +29,9 @@ func newLocks(s streams) *cobra.Command {
 through which the value can still change. fieldlock lint explains how to close a hole. CEL transition rules of CRDs are
 not listed: fieldlock import cel turns them into locks.
 
-KIND is a built-in kind, by its kind, plural or short name in any case, with ".group" where needed; a file of that name
-wins. Without arguments all built-in kinds are listed. FILE holds CRDs, an OpenAPI document (v2 or v3) or a JSON Schema;
+KIND is a built-in kind or one whose operator is known, by its kind, plural or short name in any case, with ".group" where
+needed; a file of that name wins, and a built-in kind wins over others. Without arguments all built-in kinds are listed, with
+--operators what operators' webhooks refuse. FILE holds CRDs, an OpenAPI document (v2 or v3) or a JSON Schema;
 FILE#NAME is one schema of a document.
 
 The key locks of .fieldlock.yaml, and --locks, add locks to schemas that somebody else owns; the key aliases says what the
@@ -60,17 +62,30 @@ Exit status: 0, or 2 when a kind is not known or a CRD cannot be used.`,
 			if err != nil {
 				return err
 			}
-			return runLocks(s, outputs, kinds, manifest.NewAmender(added), args)
+			catalogue, err := operators.Load()
+			if err != nil {
+				return err
+			}
+			if ofOperators {
+				if len(args) > 0 {
+					return errors.New("--operators lists the whole catalogue; it takes no KIND or FILE")
+				}
+				return outputs.Write(s.out, func(f report.Format, w io.Writer) error { return f.Locks(w, audit.LocksOfOperators(catalogue.All())) })
+			}
+			return runLocks(s, outputs, kinds, catalogue, manifest.NewAmender(added), args)
 		},
 	}
 	outputs = addOutputs(cmd, func(f report.Format) bool { return f.Locks != nil })
 	external.flags(cmd)
 	cmd.Flags().BoolVar(&markdown, "markdown", false, "short for -o markdown")
+	cmd.Flags().BoolVar(&ofOperators, "operators", false, "list what operators' webhooks refuse")
 	cmd.Flags().StringVar(&minor, "kubernetes-version", "", "the `MINOR` of the cluster for built-in kinds, such as 1.36; by default the newest known one")
+	completeMinors(cmd)
+	cmd.ValidArgsFunction = completeKinds
 	return cmd
 }
 
-func runLocks(s streams, outputs *report.Outputs, kinds *builtin.Kinds, amender *manifest.Amender, args []string) error {
+func runLocks(s streams, outputs *report.Outputs, kinds *builtin.Kinds, catalogue *operators.Catalogue, amender *manifest.Amender, args []string) error {
 	locks := &audit.Locks{Fields: []audit.Field{}}
 	var errs []error
 	kinds = amender.Builtin(kinds)
@@ -79,14 +94,18 @@ func runLocks(s streams, outputs *report.Outputs, kinds *builtin.Kinds, amender 
 	}
 	reader := &manifest.Reader{Stdin: s.in, Amender: amender}
 	for _, arg := range args {
-		found := kinds.Lookup(arg)
+		found, ofOperators := kinds.Lookup(arg), catalogue.Lookup(arg)
 		if _, err := os.Stat(arg); err == nil || arg == "-" || looksLikeFile(arg) {
-			found = nil
-		} else if len(found) == 0 {
-			return fmt.Errorf("%s: it is neither a file nor a built-in kind; fieldlock locks lists the kinds that are known", arg)
+			found, ofOperators = nil, nil
+		} else if len(found)+len(ofOperators) == 0 {
+			return fmt.Errorf("%s: it is neither a file nor a known kind; fieldlock locks lists the built-in kinds, fieldlock locks --operators those of operators", arg)
 		}
 		if len(found) > 0 {
 			locks.Add(audit.LocksOfKinds(found))
+			continue
+		}
+		if len(ofOperators) > 0 {
+			locks.Add(audit.LocksOfOperators(ofOperators))
 			continue
 		}
 		crds, mistakes, err := reader.Kinds(arg)

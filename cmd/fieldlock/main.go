@@ -8,15 +8,20 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"runtime/debug"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/report"
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit"
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/worker"
 )
 
 func main() {
+	if worker.Asked(os.Args) {
+		os.Exit(worker.Main(unit.Renderers()))
+	}
 	s := streams{os.Stdin, os.Stdout, os.Stderr}
 	root := newRoot(s)
 	if runsAsPlugin(os.Args[0]) {
@@ -36,17 +41,10 @@ func execute(root *cobra.Command, args []string, s streams) int {
 	case errors.Is(err, errRefused):
 		return exitRefused
 	default:
-		fmt.Fprintf(s.err, "fieldlock: %s\n", report.PrintableLines(err.Error()))
+		text := strings.ReplaceAll(strings.TrimRight(err.Error(), "\n"), "\n\t", "\n  ") // cobra's suggestions have tabs
+		fmt.Fprintf(s.err, "fieldlock: %s\n", report.PrintableLines(text))
 		return exitUnread
 	}
-}
-
-// version is what the Go toolchain knows of the build: a tag, a pseudo-version, or "(devel)".
-func version() string {
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
-		return info.Main.Version
-	}
-	return "(devel)"
 }
 
 func newRoot(s streams) *cobra.Command {
@@ -61,16 +59,36 @@ are deployed: in Kubernetes' own kinds, in custom resources, and in the paramete
 It also finds and proves the ways around the locks and CEL rules of CRDs (lint), and converts between both.
 
 Exit status: 0 clean, 1 violations, lint errors or refused parameters, 2 bad usage or unreadable input.`,
-		Version:       version(),
+		Version:       report.Version(),
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
 	root.SetIn(s.in)
 	root.SetOut(s.out)
 	root.SetErr(s.err)
-	root.AddCommand(newCheck(s), newLint(s), newLocks(s), newExport(s), newImport(s), newParams(s))
+	root.AddCommand(newCheck(s), newRender(s), newLint(s), newLocks(s), newExport(s), newImport(s), newParams(s))
 	root.AddCommand(newMarkers(s), newVersion(s))
+	groupVerbs(root)
 	return root
+}
+
+// groupVerbs arranges the verbs by who uses them: most people deploy.
+func groupVerbs(root *cobra.Command) {
+	for _, group := range [...]struct {
+		id, title string
+		verbs     []string
+	}{
+		{"deploy", "You deploy:", []string{"check", "render", "locks"}},
+		{"crds", "You write CRDs:", []string{"lint", "export", "import", "markers"}},
+		{"operators", "You write operators with parameters:", []string{"params"}},
+	} {
+		root.AddGroup(&cobra.Group{ID: group.id, Title: group.title})
+		for _, command := range root.Commands() {
+			if slices.Contains(group.verbs, command.Name()) {
+				command.GroupID = group.id
+			}
+		}
+	}
 }
 
 func newVersion(s streams) *cobra.Command {
@@ -79,17 +97,9 @@ func newVersion(s streams) *cobra.Command {
 		Short: "Print the version of fieldlock",
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprintln(s.out, version())
+			_, err := fmt.Fprintln(s.out, report.Version())
 			return err
 		},
-	}
-}
-
-// completeWith lets the shell complete a flag with one of the values, instead of the names of files.
-func completeWith(command *cobra.Command, flag string, values ...string) {
-	complete := cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)
-	if err := command.RegisterFlagCompletionFunc(flag, complete); err != nil {
-		panic(err) // the command does not have the flag
 	}
 }
 

@@ -13,13 +13,15 @@ import (
 
 	"github.com/spf13/cobra"
 	"golang.org/x/tools/txtar"
+
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/worker"
 )
 
 // runsAsCommand makes the test's program the command itself, for tests that need it as a program.
 const runsAsCommand = "FIELDLOCK_TEST_RUNS_AS_COMMAND"
 
 func TestMain(m *testing.M) {
-	if os.Getenv(runsAsCommand) != "" {
+	if os.Getenv(runsAsCommand) != "" || worker.Asked(os.Args) {
 		main()
 	}
 	os.Exit(m.Run())

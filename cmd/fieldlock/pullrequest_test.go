@@ -140,7 +140,7 @@ func TestNothingRuns(t *testing.T) {
 	// A list of accepted violations names no command.
 	writeFile(t, filepath.Join(dir, ".fieldlock.yaml"), "render: "+evil+"\naccept: []\n")
 	c := runCommand("", "check", "--git", "HEAD")
-	if c.status != exitUnread || !strings.Contains(c.err, "the key is not known; the file has the keys accept, locks, aliases") {
+	if c.status != exitUnread || !strings.Contains(c.err, "the key is not known; the file has the keys accept, mode, locks, aliases") {
 		t.Errorf("got status %d and\n%s%s", c.status, c.out, c.err)
 	}
 	if _, err := os.Stat(ran); err == nil {
@@ -148,7 +148,8 @@ func TestNothingRuns(t *testing.T) {
 	}
 }
 
-// TestTreesAsTheyAre: what repositories have beside manifests does not make a check fail, and nothing is hidden by it.
+// TestTreesAsTheyAre: what repositories have beside manifests does not make a check fail, and nothing is hidden by it. What is
+// there before and after the change is never told; what the change brings is.
 func TestTreesAsTheyAre(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it makes repositories")
@@ -163,19 +164,29 @@ func TestTreesAsTheyAre(t *testing.T) {
 		{"JSON with comments", "settings of editors are skipped", map[string]string{"tsconfig.json": "{\n  // strict\n  \"strict\": true,\n}\n"}, exitClean, ""},
 		{"a malformed file without an object", "no client could apply it", map[string]string{"mkdocs.yaml": "a: b: c\n"}, exitClean, ""},
 		{"a malformed object", "a client's parser may be more lenient", map[string]string{"y.yaml": "apiVersion: v1\nkind: ConfigMap\na: b: c\n"}, exitUnread, "the YAML is malformed"},
-		{"a key twice in an object", "kubectl takes the last one, as before", map[string]string{"y.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: y}\ndata: {a: b, a: c}\n"}, exitClean, ""},
+		{"a key twice in an object", "kubectl takes the last one, as before", map[string]string{"y.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: z}\ndata: {a: b, a: c}\n"}, exitClean, ""},
 		{"a malformed object in escapes", "escapes could stand for the names of fields", map[string]string{"y.yaml": "\"api\\u0056ersion\": v1\n\"k\\u0069nd\": a\na: b: c\n"}, exitUnread, "the YAML is malformed"},
 		{"UTF-16", "nobody knows what it holds", map[string]string{"y.yaml": "\xff\xfea\x00:\x00"}, exitUnread, "the text is not UTF-8"},
-		{"a chart", "its templates need rendering, which one error says for both sides",
+		{"a chart", "one error says why it cannot be rendered",
 			map[string]string{"c/Chart.yaml": "name: c\n", "c/templates/a.yaml": "kind: {{ .Values.a }}\napiVersion: {{ .x }}\n", "c/templates/b.yaml": "apiVersion: {{ .Values.a }}\nkind: {{ .x }}\n"},
-			exitUnread, "fieldlock: c/templates/a.yaml: it is a template, not YAML, and so is 1 more file"},
+			exitUnread, "fieldlock: c/Chart.yaml: chart c cannot be rendered: "},
 		{"an old CRD without a schema", "only v1 requires one",
 			map[string]string{"crd.yaml": "apiVersion: apiextensions.k8s.io/v1beta1\nkind: CustomResourceDefinition\nmetadata: {name: as.b.c}\nspec: {group: b.c, version: v1, names: {kind: A, plural: as}}\n"}, exitClean, ""},
 		{"a file of 33 MB", "a limit keeps the memory free", map[string]string{"y.yaml": strings.Repeat("# a comment that is long enough\n", 33<<15)}, exitUnread, "it has more than 33554432 bytes"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			repositoryOf(t, test.files, nil)
+			for _, args := range [][]string{{"check", "--git", "HEAD"}, {"check", "--git", "HEAD", "--strict"}, {"check", "--git", "HEAD", "--plain"}} {
+				if c := runCommand("", args...); c.status != exitClean || strings.Count(c.out, "\n") != 1 || c.err != "" {
+					t.Errorf("nothing changed: got status %d and\n%s%s", c.status, c.out, c.err)
+				}
+			}
 			writeFile(t, "x.yaml", object)
+			if c := runCommand("", "check", "--git", "HEAD"); c.status != exitClean || c.err != "" {
+				t.Errorf("an object is added: got status %d and\n%s%s", c.status, c.out, c.err)
+			}
+
+			repositoryOf(t, nil, test.files)
 			c := runCommand("", "check", "--git", "HEAD")
 			if c.status != test.status || !strings.Contains(c.err, test.err) {
 				t.Errorf("%s: got status %d and\n%s%s\nwant %d and %q", test.reason, c.status, c.out, c.err, test.status, test.err)

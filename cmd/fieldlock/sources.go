@@ -25,6 +25,9 @@ type sources struct {
 	accept  string
 
 	writeAccept bool
+	advisory    bool     // refusals do not fail: by the flag, and after acceptances by the settings too
+	remarks     []string // about the settings
+	unitFlags
 	externalFlags
 }
 
@@ -39,6 +42,7 @@ func (o *sources) renderFlags(cmd *cobra.Command) {
 
 func (o *sources) acceptFlags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&o.accept, "accept", "", "a `FILE` of what is accepted; by default "+manifest.AcceptFile+" here or at the root of the repository")
+	cmd.Flags().BoolVar(&o.advisory, "advisory", false, "print everything, and exit with 0 instead of 1; mode: advisory in "+manifest.AcceptFile+" does the same")
 	cmd.Flags().BoolVar(&o.writeAccept, "write-accept", false, "accept all that this run finds: write entries for it, and exit with 0")
 }
 
@@ -176,7 +180,7 @@ func defaultsOf(files []manifest.File) (map[string]any, error) {
 }
 
 // objects reads the objects at args and the output of the commands into both sides of in.
-func (o *sources) objects(t *trees, args []string, in *compare.Input, stderr io.Writer) error {
+func (o *checkCommand) objects(t *trees, args []string, in *compare.Input, stderr io.Writer) error {
 	if len(args) == 0 && len(o.renders) == 0 {
 		args = []string{"."}
 	}
@@ -184,11 +188,10 @@ func (o *sources) objects(t *trees, args []string, in *compare.Input, stderr io.
 	if err != nil {
 		return err
 	}
-	if in.Old, err = t.old.Files(paths); err != nil {
-		return err
-	}
-	if in.New, err = t.new.Files(paths); err != nil {
-		return err
+	if len(paths) > 0 {
+		if err := o.compareUnits(o.gitSide(t.new, paths), o.gitSide(t.old, paths), in); err != nil {
+			return err
+		}
 	}
 	in.Hidden = func([]string) []manifest.File {
 		files, _ := t.new.Hidden(paths) // for a note only; Files has told what is wrong
@@ -236,29 +239,68 @@ func (p printableWriter) Write(data []byte) (int, error) {
 	return len(data), err
 }
 
-// acceptances reads the lists of accepted findings of both sides; nil for none. With t nil there is only one.
+// acceptances reads the lists of accepted findings of both sides, nil for none, and the mode of the run. With t nil there is only
+// one side.
 func (o *sources) acceptances(t *trees) (newList, oldList *accept.List, err error) {
-	switch {
-	case o.accept != "":
-		if newList, err = readAccept(o.accept); o.writeAccept && errors.Is(err, os.ErrNotExist) {
-			newList, err = nil, nil // it is about to be made
+	o.remarks = nil
+	newSettings, oldSettings, err := o.settings(t)
+	if err != nil {
+		return nil, nil, err
+	}
+	o.readMode(newSettings, oldSettings, t != nil)
+	if o.accept == "" {
+		return newSettings, oldSettings, nil
+	}
+	if newList, err = readAccept(o.accept); o.writeAccept && errors.Is(err, os.ErrNotExist) {
+		newList, err = nil, nil // it is about to be made
+	}
+	return newList, nil, err
+}
+
+// settings reads the file of settings of both sides; nil for none. A mistake in OLD is a remark, since the change may mend it.
+func (o *sources) settings(t *trees) (newList, oldList *accept.List, err error) {
+	if t != nil {
+		if newList, err = treeAccept(t.new); err != nil {
+			return nil, nil, err
 		}
-	case t != nil:
-		if newList, err = treeAccept(t.new); err == nil {
-			oldList, _ = treeAccept(t.old) // a mistake in OLD is over
+		if oldList, err = treeAccept(t.old); err != nil {
+			o.remarks = append(o.remarks, "the settings of OLD do not count: "+err.Error())
 		}
-	default:
-		if newList, err = readAccept(manifest.AcceptFile); errors.Is(err, os.ErrNotExist) {
-			newList, err = nil, nil
-			if repo, gitErr := git.Open("."); gitErr == nil {
-				newList, err = readAccept(filepath.Join(repo.Root, manifest.AcceptFile))
-			}
+		return newList, oldList, nil
+	}
+	if newList, err = readAccept(manifest.AcceptFile); errors.Is(err, os.ErrNotExist) {
+		newList, err = nil, nil
+		if repo, gitErr := git.Open("."); gitErr == nil {
+			newList, err = readAccept(filepath.Join(repo.Root, manifest.AcceptFile))
 		}
 	}
-	if o.accept == "" && errors.Is(err, os.ErrNotExist) {
+	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil, nil
 	}
-	return newList, oldList, err
+	return newList, nil, err
+}
+
+// readMode takes the mode from the settings of OLD, so that a change cannot excuse itself, or where there is one side only, from
+// its settings.
+func (o *sources) readMode(newSettings, oldSettings *accept.List, twoSides bool) {
+	isAdvisory := func(l *accept.List) bool { return l != nil && l.Advisory }
+	counts := newSettings
+	if twoSides {
+		counts = oldSettings
+		if isAdvisory(newSettings) != isAdvisory(oldSettings) && !o.advisory {
+			o.remarks = append(o.remarks, manifest.AcceptFile+": the change of the mode takes effect after the merge")
+		}
+	}
+	o.advisory = o.advisory || isAdvisory(counts)
+}
+
+// refused returns the error of a run with refusals: none in advisory mode.
+func (o *sources) refused(stderr io.Writer) error {
+	if !o.advisory {
+		return errRefused
+	}
+	fmt.Fprintln(stderr, "note: the exit status is 0 instead of 1, since the mode is advisory")
+	return nil
 }
 
 func readAccept(path string) (*accept.List, error) {

@@ -1,20 +1,23 @@
 package builtin
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 )
 
-// apply returns what a server holds once newObj has been applied over stored by the manager that applied oldObj before.
+// apply returns what a server holds once newObj has been applied over stored by the one who applied oldObj before.
 // What oldObj had and newObj leaves out is removed with everything below it; what only the server set stays. null in
-// newObj removes. The result shares values with its inputs, which stay as they are.
+// newObj removes; a server-side apply reads null in place of an object as an empty one, and so leaves what the server set
+// in it. The result shares values with its inputs, which stay as they are.
 //
 //	stored  {type: RollingUpdate, rollingUpdate: {maxSurge: 25%}}   the second is a default
 //	old     {type: RollingUpdate}
 //	new     {type: Recreate}
-//	result  {type: Recreate, rollingUpdate: {maxSurge: 25%}}
-func (f *field) apply(stored, oldObj, newObj map[string]any) map[string]any {
+//	result  {type: Recreate, rollingUpdate: {maxSurge: 25%}}         server-side
+//	        {type: Recreate}                                         client-side, where a change of type replaces the members
+func (f *field) apply(by Applier, stored, oldObj, newObj map[string]any) map[string]any {
 	out := make(map[string]any, len(stored)+len(newObj))
 	for name, value := range stored {
 		_, kept := newObj[name]
@@ -24,13 +27,43 @@ func (f *field) apply(stored, oldObj, newObj map[string]any) map[string]any {
 		out[name] = value
 	}
 	for name, value := range newObj {
-		if value == nil {
+		if value == nil && !by.keepsBelowNull(f.property(name), stored[name]) {
 			delete(out, name)
 			continue
 		}
-		out[name] = f.property(name).merge(stored[name], oldObj[name], value)
+		if value == nil {
+			value = map[string]any{}
+		}
+		out[name] = f.property(name).merge(by, stored[name], oldObj[name], value)
+		if was, ok := out[name].(map[string]any); ok && newObj[name] == nil && len(was) == 0 {
+			delete(out, name)
+		}
+	}
+	if f != nil && f.retainKeys && by == ApplierClientSide && f.changes(stored, oldObj, newObj) {
+		maps.DeleteFunc(out, func(name string, _ any) bool { _, named := newObj[name]; return !named })
 	}
 	return out
+}
+
+// keepsBelowNull reports whether null takes away only what the manifest had in an object.
+func (by Applier) keepsBelowNull(f *field, stored any) bool {
+	_, isObject := stored.(map[string]any)
+	return by == ApplierServerSide && isObject && (f == nil || !f.atomic)
+}
+
+// changes reports whether a client-side apply sends anything of an object: only then its patch says which members to retain.
+func (f *field) changes(stored, oldObj, newObj map[string]any) bool {
+	for name, value := range newObj {
+		if was, ok := stored[name]; !ok && value != nil || ok && !jsonvalue.Equal(f.property(name).merge(ApplierClientSide, was, oldObj[name], value), was) {
+			return true
+		}
+	}
+	for name := range oldObj {
+		if _, kept := newObj[name]; !kept {
+			return true
+		}
+	}
+	return false
 }
 
 // ownsNothing reports whether dropping a value of the old manifest leaves what the server has: the value is null, which
@@ -44,7 +77,7 @@ func (f *field) ownsNothing(was any) bool {
 }
 
 // merge is apply for one value, which is not null.
-func (f *field) merge(stored, oldVal, newVal any) any {
+func (f *field) merge(by Applier, stored, oldVal, newVal any) any {
 	if f != nil && f.atomic {
 		return newVal
 	}
@@ -55,14 +88,14 @@ func (f *field) merge(stored, oldVal, newVal any) any {
 			return newVal
 		}
 		oldObj, _ := oldVal.(map[string]any)
-		return f.apply(storedObj, oldObj, newVal)
+		return f.apply(by, storedObj, oldObj, newVal)
 	case []any:
 		storedList, ok := stored.([]any)
 		oldList, _ := oldVal.([]any)
 		switch {
 		case !ok || f == nil:
 		case len(f.keys) > 0:
-			return f.mergeKeyed(storedList, oldList, newVal)
+			return f.mergeKeyed(by, storedList, oldList, newVal)
 		case f.mergeSet:
 			return mergeSet(storedList, oldList, newVal)
 		}
@@ -72,7 +105,7 @@ func (f *field) merge(stored, oldVal, newVal any) any {
 
 // mergeKeyed merges lists whose items have keys. The items of newList come first, in their order; then those that
 // nobody removed.
-func (f *field) mergeKeyed(stored, oldList, newList []any) any {
+func (f *field) mergeKeyed(by Applier, stored, oldList, newList []any) any {
 	out := make([]any, 0, len(newList))
 	for _, item := range newList {
 		newItem, ok := item.(map[string]any)
@@ -85,7 +118,7 @@ func (f *field) mergeKeyed(stored, oldList, newList []any) any {
 			out = append(out, newItem)
 			continue
 		}
-		out = append(out, f.items.apply(was, old, newItem))
+		out = append(out, f.items.apply(by, was, old, newItem))
 	}
 	for _, item := range stored {
 		was, _ := item.(map[string]any)

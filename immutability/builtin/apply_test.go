@@ -31,11 +31,35 @@ func TestApply(t *testing.T) {
 		{"a set for a text", "{set: x}", "{}", "{set: [n]}", "{set: [n]}"},
 	} {
 		stored, oldObj, newObj := objectOf(t, row.stored), objectOf(t, row.oldObj), objectOf(t, row.newObj)
-		if got, want := root.apply(stored, oldObj, newObj), objectOf(t, row.want); !reflect.DeepEqual(got, want) {
+		if got, want := root.apply("", stored, oldObj, newObj), objectOf(t, row.want); !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: %v, want %v", row.reason, got, want)
 		}
 		if !reflect.DeepEqual(stored, objectOf(t, row.stored)) || !reflect.DeepEqual(newObj, objectOf(t, row.newObj)) {
 			t.Errorf("%s: an input has changed", row.reason)
+		}
+	}
+}
+
+func TestApplyBy(t *testing.T) {
+	root := &field{properties: map[string]*field{"strategy": {retainKeys: true}, "whole": {atomic: true}}}
+	for _, row := range []struct {
+		by                                   Applier
+		reason, stored, oldObj, newObj, want string
+	}{
+		{ApplierServerSide, "null takes what was applied, and leaves a default", "{a: {b: 1, c: 2}}", "{a: {b: 1}}", "{a: null}", "{a: {c: 2}}"},
+		{ApplierServerSide, "null takes an object that was applied as a whole", "{a: {b: 1}}", "{a: {b: 1}}", "{a: null}", "{}"},
+		{ApplierServerSide, "null takes an atomic object", "{whole: {a: 1}}", "{}", "{whole: null}", "{}"},
+		{ApplierServerSide, "null takes a scalar", "{a: 1}", "{}", "{a: null}", "{}"},
+		{ApplierServerSide, "a default stays", "{strategy: {type: R, rolling: 1}}", "{strategy: {type: R}}", "{strategy: {type: C}}", "{strategy: {type: C, rolling: 1}}"},
+		{ApplierClientSide, "null takes a default, too", "{a: {b: 1, c: 2}}", "{a: {b: 1}}", "{a: null}", "{}"},
+		{ApplierClientSide, "a changed object keeps what the manifest has", "{strategy: {type: R, rolling: 1}}", "{strategy: {type: R}}", "{strategy: {type: C}}", "{strategy: {type: C}}"},
+		{ApplierClientSide, "an unchanged one keeps its defaults", "{strategy: {type: R, rolling: 1}}", "{strategy: {type: R}}", "{strategy: {type: R}}", "{strategy: {type: R, rolling: 1}}"},
+		{ApplierClientSide, "a member that goes is a change", "{strategy: {type: R, rolling: 1, x: 1}}", "{strategy: {type: R, x: 1}}", "{strategy: {type: R}}", "{strategy: {type: R}}"},
+		{ApplierClientSide, "other objects keep their defaults", "{a: {type: R, rolling: 1}}", "{a: {type: R}}", "{a: {type: C}}", "{a: {type: C, rolling: 1}}"},
+	} {
+		stored, oldObj, newObj := objectOf(t, row.stored), objectOf(t, row.oldObj), objectOf(t, row.newObj)
+		if got, want := root.apply(row.by, stored, oldObj, newObj), objectOf(t, row.want); !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: %s: %v, want %v", row.by, row.reason, got, want)
 		}
 	}
 }

@@ -15,12 +15,37 @@ import (
 // Check prepares them as the server does. They stay as they are.
 //
 // Cost: O(object); the first call compiles the kind's rows, in milliseconds.
-func (k *Kind) Check(newObj, oldObj map[string]any) Verdict { return k.check(newObj, oldObj, false) }
+//
+// Where server-side and client-side apply differ, Check is cautious: a default that only the server has set stays, and null
+// in the manifest removes it. CheckBy says what one of them does.
+func (k *Kind) Check(newObj, oldObj map[string]any) Verdict {
+	return k.check("", newObj, oldObj, false)
+}
+
+// CheckBy is Check for one way of applying. An applier of another name behaves as in Check.
+func (k *Kind) CheckBy(by Applier, newObj, oldObj map[string]any) Verdict {
+	return k.check(by, newObj, oldObj, false)
+}
 
 // CheckLive is Check for an old object as a cluster has it: its status counts.
-func (k *Kind) CheckLive(newObj, oldObj map[string]any) Verdict { return k.check(newObj, oldObj, true) }
+func (k *Kind) CheckLive(newObj, oldObj map[string]any) Verdict {
+	return k.check("", newObj, oldObj, true)
+}
 
-func (k *Kind) check(newObj, oldObj map[string]any, live bool) Verdict {
+// Applier is a way to apply a manifest to an object that was made with it before.
+type Applier string
+
+// The appliers. Helm's three-way merge treats built-in kinds as kubectl's does.
+const (
+	ApplierServerSide Applier = "server-side"
+	// ApplierFlux is a server-side apply of normalized manifests: without null and empty values, and with stringData as data.
+	ApplierFlux       Applier = "flux"
+	ApplierClientSide Applier = "client-side"
+	// ApplierReplace is a PUT of the manifest.
+	ApplierReplace Applier = "replace"
+)
+
+func (k *Kind) check(by Applier, newObj, oldObj map[string]any, live bool) Verdict {
 	verdict := Identity(newObj, oldObj)
 	if len(k.source.Rows) == 0 {
 		return verdict
@@ -29,7 +54,7 @@ func (k *Kind) check(newObj, oldObj map[string]any, live bool) Verdict {
 		// The data is part of the program, and a test compiles all of it.
 		panic(err)
 	}
-	u := k.update(newObj, oldObj)
+	u := k.update(by, newObj, oldObj)
 	u.live = live
 	failed, err := k.rules.evaluate(u.applied, u.stored)
 	if err != nil {
@@ -45,15 +70,41 @@ func (k *Kind) check(newObj, oldObj map[string]any, live bool) Verdict {
 			verdict.add(&c.row, v)
 		}
 	}
+	if by == ApplierReplace && len(verdict.Violations) == 0 {
+		verdict.addPut(k, u.applied)
+	}
 	k.finish(&verdict, newObj, oldObj)
 	return verdict
+}
+
+// addPut adds what a PUT may drop: fields that the cluster has filled in after the object was created or when it was, and that
+// may not go.
+func (v *Verdict) addPut(k *Kind, applied map[string]any) {
+	switch {
+	case k.Group != "":
+	case k.Kind == "Pod" && len(object(applied, "spec")) > 0:
+		v.Unknown = append(v.Unknown, Remark{"spec", "the server has given the Pod a service account, a volume for its token and tolerations; a PUT of a manifest without them is refused"})
+	case k.Kind == "PersistentVolumeClaim" && text(applied, "spec", "volumeName") == "":
+		v.Unknown = append(v.Unknown, Remark{"spec.volumeName", "a bound claim has a volumeName; a PUT of a manifest without it is refused"})
+	}
 }
 
 // Identity is the part of a verdict that objects of all kinds share, custom resources too: the server refuses a manifest
 // that names another uid than the stored object has, an apply with 422 and a PUT with 409. What uid the object has is known
 // if the old manifest names one. oldObj is nil for a new object: a server-side apply of it is refused with 409, as no object
 // has the uid, and a client-side apply gives it another one.
+//
+// A resourceVersion that the old manifest does not name is refused with 409 unless it is the stored object's.
 func Identity(newObj, oldObj map[string]any) Verdict {
+	v := identity(newObj, oldObj)
+	const version = "resourceVersion"
+	if is := text(newObj, "metadata", version); is != "" && is != text(oldObj, "metadata", version) {
+		v.Unknown = append(v.Unknown, Remark{"metadata." + version, "the server refuses an object of another resourceVersion than the one that it has stored; leave it out"})
+	}
+	return v
+}
+
+func identity(newObj, oldObj map[string]any) Verdict {
 	is, was := text(newObj, "metadata", "uid"), text(oldObj, "metadata", "uid")
 	switch {
 	case is == "" || is == was:

@@ -13,6 +13,7 @@ import (
 
 // update is a change of an object.
 type update struct {
+	by              Applier        // "" where it is not known
 	newObj, oldObj  map[string]any // as the manifests have them
 	applied, stored map[string]any // as the server has them
 	live            bool           // oldObj was read from the cluster, so that its status counts
@@ -210,8 +211,12 @@ func oneFamily(u *update) (string, bool) {
 		text(is, "type") != outside && text(was, "type") != outside && !reflect.DeepEqual(u.newObj, u.oldObj)
 }
 
-// removedByNull reports whether a manifest removes the parameters of a rolling update with null.
+// removedByNull reports whether a manifest removes the parameters of a rolling update with null, and it is not known whether
+// its applier sends null.
 func removedByNull(u *update) (string, bool) {
+	if u.by != "" {
+		return "", false
+	}
 	for _, name := range []string{"strategy", "updateStrategy"} {
 		const parameters = "rollingUpdate"
 		strategy := object(u.newObj, "spec", name)

@@ -65,3 +65,25 @@ func decode(text string) map[string]any {
 	}
 	return object
 }
+
+// A Deployment that becomes Recreate keeps a default of RollingUpdate, unless its applier removes it.
+func ExampleKind_CheckBy() {
+	kinds, err := builtin.For("1.36")
+	if err != nil {
+		log.Fatal(err)
+	}
+	kind, _ := kinds.Find("apps/v1", "Deployment")
+	oldObj := decode(`{apiVersion: apps/v1, kind: Deployment, metadata: {name: web}, spec: {selector: {matchLabels: {app: web}}}}`)
+	newObj := decode(`{apiVersion: apps/v1, kind: Deployment, metadata: {name: web}, spec: {selector: {matchLabels: {app: web}}, strategy: {type: Recreate}}}`)
+	for _, by := range []builtin.Applier{builtin.ApplierServerSide, builtin.ApplierClientSide} {
+		verdict := kind.CheckBy(by, newObj, oldObj)
+		fmt.Println(by, verdict.Allowed())
+		for _, v := range verdict.Violations {
+			fmt.Println(v.Path + ": " + v.Message)
+		}
+	}
+	// Output:
+	// server-side false
+	// spec.strategy.rollingUpdate: Forbidden: may not be specified when strategy `type` is 'Recreate'
+	// client-side true
+}

@@ -47,6 +47,7 @@ type field struct {
 	atomic     bool
 	mergeSet   bool
 	set        bool
+	retainKeys bool
 }
 
 // at returns the node at the end of steps and makes those that are missing.
@@ -90,6 +91,7 @@ func (f *field) property(name string) *field {
 // describe stores what the data says about the field.
 func (f *field) describe(source fieldSource) {
 	f.typ, f.keys, f.atomic, f.mergeSet, f.set = source.Type, source.Keys, source.Atomic, source.MergeSet, source.Set
+	f.retainKeys = source.RetainKeys
 	if source.Default != nil {
 		f.value, f.hasDefault = whole(*source.Default), true
 	}

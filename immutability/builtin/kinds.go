@@ -3,12 +3,18 @@ package builtin
 import (
 	"cmp"
 	"fmt"
+	"maps"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 )
 
 // Kinds is the built-in kinds as one Kubernetes minor has them. It is safe for concurrent use.
@@ -198,14 +204,51 @@ func pick(known map[string]preparation, names []string) ([]preparation, error) {
 	return picked, nil
 }
 
-// update returns what an API server holds before and after newObj is applied over oldObj.
-func (k *Kind) update(newObj, oldObj map[string]any) *update {
-	u := &update{newObj: newObj, oldObj: oldObj, stored: k.store(oldObj)}
+// update returns what an API server holds before and after newObj is applied over oldObj. A PUT stores the new manifest as it
+// is; what the server has given the object at its creation, the manifest has to name.
+func (k *Kind) update(by Applier, newObj, oldObj map[string]any) *update {
+	if by == ApplierFlux {
+		by, newObj, oldObj = ApplierServerSide, k.normalize(newObj), k.normalize(oldObj)
+	}
+	u := &update{by: by, newObj: newObj, oldObj: oldObj, stored: k.store(oldObj)}
 	for _, rule := range k.create {
 		rule(u.stored)
 	}
-	u.applied = k.store(k.fields.apply(u.stored, oldObj, newObj))
+	if by == ApplierReplace {
+		u.applied = k.store(k.fields.apply("", nil, nil, newObj))
+		return u
+	}
+	u.applied = k.store(k.fields.apply(by, u.stored, oldObj, newObj))
 	return u
+}
+
+// normalize returns a manifest as Flux applies it: through the Go type, which drops null and empty values, and with stringData
+// as data (github.com/fluxcd/pkg/ssa, normalize.UnstructuredWithScheme). What has no such type stays as it is.
+func (k *Kind) normalize(manifest map[string]any) map[string]any {
+	gvk := schema.FromAPIVersionAndKind(text(manifest, "apiVersion"), k.Kind)
+	t := goType(gvk)
+	if t == nil || k.Group == "rbac.authorization.k8s.io" && (k.Kind == "Role" || k.Kind == "ClusterRole") {
+		return manifest
+	}
+	typed := reflect.New(t).Interface()
+	if runtime.DefaultUnstructuredConverter.FromUnstructured(jsonvalue.Clone(manifest).(map[string]any), typed) != nil {
+		return manifest
+	}
+	if secret, ok := typed.(*corev1.Secret); ok && len(secret.StringData) > 0 {
+		data := maps.Clone(secret.Data)
+		if data == nil {
+			data = map[string][]byte{}
+		}
+		for name, value := range secret.StringData {
+			data[name] = []byte(value)
+		}
+		secret.Data, secret.StringData = data, nil
+	}
+	normal, err := runtime.DefaultUnstructuredConverter.ToUnstructured(typed)
+	if err != nil {
+		return manifest
+	}
+	return normal
 }
 
 // store returns obj as the API server stores it: each field in its canonical form, with what the server fills in.

@@ -29,7 +29,7 @@ type Replacement struct {
 
 // Replacement returns how to get the violations of verdict through.
 func (k *Kind) Replacement(newObj, oldObj map[string]any, verdict Verdict) Replacement {
-	r := Replacement{Cost: k.source.Cost, Requested: tool.Requested(newObj), Message: k.source.Why}
+	r := Replacement{Cost: k.source.Cost, Requested: tool.Applier{}.Requested(newObj, oldObj), Message: k.source.Why}
 	if r.Cost == "" {
 		r.Cost = "unknown"
 	}

@@ -50,6 +50,8 @@ type fieldSource struct {
 	Atomic   bool     `json:"atomic"`   // an apply replaces the value as a whole
 	MergeSet bool     `json:"mergeSet"` // an apply merges the list as a set
 	Set      bool     `json:"set"`      // the order of the list does not count
+	// RetainKeys marks an object of which a client-side apply keeps only the members in the manifest, if it changes any.
+	RetainKeys bool `json:"retainKeys"`
 }
 
 // rowSource is one lock, or several fields with the same lock.

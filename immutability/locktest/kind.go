@@ -14,6 +14,7 @@ import (
 
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/crd"
+	"github.com/fieldlock/fieldlock/internal/policy"
 	"github.com/fieldlock/fieldlock/internal/witness"
 )
 
@@ -28,6 +29,10 @@ type T interface {
 type Kind struct {
 	kind    *witness.Kind
 	version *witness.Version // of objects that do not say theirs
+
+	crd       *crd.CRD // nil for a schema of something else
+	documents []policy.Document
+	policies  *policy.Set
 }
 
 // CRD reads the one CRD in a file, and compiles it with opts, such as immutability.WithLocks. Objects without apiVersion are of
@@ -63,7 +68,7 @@ func CRDFrom(t T, file string, data []byte, opts ...immutability.Option) *Kind {
 			v.Schema = validator.Schema() // with the locks of opts
 		}
 	}
-	k := &Kind{kind: witness.FromCRD(crds[0])}
+	k := &Kind{kind: witness.FromCRD(crds[0]), crd: crds[0]}
 	for _, v := range k.kind.Versions {
 		if k.version == nil || v.Storage {
 			k.version = v

@@ -21,7 +21,7 @@ type Update struct {
 	New   any
 	Patch string
 	// Refused are the paths at which the update is refused, such as "spec.nodes[0].zone"; none when it is allowed. The path
-	// of a CEL rule is its fieldPath, otherwise the field that it is on; "" is the whole object.
+	// of a CEL rule is its fieldPath, otherwise the field that it is on; "" is the whole object, and the path of a policy.
 	Refused []string
 }
 
@@ -58,6 +58,12 @@ func (k *Kind) try(t T, u Update, prefix string) {
 		t.Errorf("%sthe objects are not valid, so that no lock or rule is to be tried on them:\n%s", prefix, indent(verdict.Invalid))
 		return
 	}
+	byPolicies, err := k.byPolicies(newObj, oldObj)
+	if err != nil {
+		t.Errorf("%s%v", prefix, err)
+		return
+	}
+	verdict.Refused = append(verdict.Refused, byPolicies...)
 	var got []string
 	for _, r := range verdict.Refused {
 		got = append(got, r.Path)

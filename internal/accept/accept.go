@@ -2,6 +2,7 @@ package accept
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -21,10 +22,12 @@ type Entry struct {
 	Until        string // the last day, "2026-12-31"
 }
 
-// List is the entries of one file.
+// List is what one file has: entries, and the settings of the project.
 type List struct {
 	File    string
 	Entries []Entry
+	// Advisory is set by mode: advisory. Refusals then do not fail a run.
+	Advisory bool
 
 	lines   []int
 	matched []bool
@@ -62,9 +65,15 @@ func Parse(name string, data []byte) (*List, error) {
 }
 
 func (l *List) read(d *yamldoc.Document) error {
-	for key := range d.Object {
-		if key != "accept" && !slices.Contains(foreign.Keys, key) {
-			return d.Errorf([]any{key}, "the key is not known; the file has the keys accept, %s", strings.Join(foreign.Keys, ", "))
+	for _, key := range slices.Sorted(maps.Keys(d.Object)) {
+		switch v := d.Object[key]; {
+		case key == "mode":
+			if v != "advisory" && v != "enforcing" {
+				return d.Errorf([]any{key}, "the mode is advisory or enforcing")
+			}
+			l.Advisory = v == "advisory"
+		case key != "accept" && !slices.Contains(foreign.Keys, key):
+			return d.Errorf([]any{key}, "the key is not known; the file has the keys accept, mode, %s", strings.Join(foreign.Keys, ", "))
 		}
 	}
 	items, isList := d.Object["accept"].([]any)

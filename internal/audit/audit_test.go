@@ -90,6 +90,8 @@ func TestCRDs(t *testing.T) {
 		{"a mistake", "an error comes first, and may be a lock", "None", []string{once, mistaken}, nil, false,
 			[]string{"c.yaml:27 v2 error keys-without-keys spec.f", "c.yaml:18 v1 warning unset-then-set spec.f with a fix", "c.yaml:27 v2 warning version-unlocked spec.f"}, true},
 		{"a lock that the old CRD did not have", "nothing is lost", "None", []string{optional}, []string{free}, false, nil, true},
+		{"a rule that was dropped", "an update of the CRD takes it away", "None", []string{free}, []string{ruled}, false, []string{"c.yaml:18 v1 error lock-dropped spec.f"}, false},
+		{"a rule that stays", "nothing is lost", "None", []string{ruled}, []string{ruled}, false, []string{"c.yaml:18 v1 warning cel-unset-then-set spec.f with a fix"}, true},
 		{"a lock that was dropped", "an update of the CRD takes it away", "None", []string{free}, []string{optional}, false, []string{"c.yaml:18 v1 error lock-dropped spec.f"}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {

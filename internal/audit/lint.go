@@ -106,14 +106,16 @@ type update struct{ new, old *crd.CRD }
 // audit returns all findings of one CRD: errors first, then warnings, then notes, each in the order of the file.
 func (u update) audit(explain bool, e effort) audited {
 	rules := celrule.Audit{Ceiling: e.rules}
-	suspects := ruleFindings(u.new, &rules)
+	suspects := slices.Concat(ruleFindings(u.new, &rules), u.droppedRules(&rules))
 	for _, f := range crd.Lint(u.new, u.old) {
 		suspects = append(suspects, suspect{Finding: Finding{Finding: f}, sure: true})
 	}
 	suspects = withoutCopies(suspects)
 	x := &explainer{crd: u.new, all: explain, effort: e}
 	findings := x.findings(suspects)
-	if f, ok := notLookedAt(u.new, rules.LeftOut(), x.untried); ok {
+	refused, validated := refusedRules(u.new)
+	findings = append(findings, refused...)
+	if f, ok := notLookedAt(u.new, rules.LeftOut(), x.untried, validated); ok {
 		findings = append(findings, f)
 	}
 	slices.SortStableFunc(findings, func(a, b Finding) int {
@@ -127,14 +129,18 @@ func (u update) audit(explain bool, e effort) audited {
 }
 
 // notLookedAt returns the finding that says what was not looked at in a CRD because its audit has taken all its steps: the
-// fields for which ways around rules were not looked for, and how many findings were not tried on objects.
-func notLookedAt(c *crd.CRD, fields []string, untried int) (Finding, bool) {
+// fields for which ways around rules were not looked for, how many findings were not tried on objects, and whether an API
+// server's validation ran.
+func notLookedAt(c *crd.CRD, fields []string, untried int, validated bool) (Finding, bool) {
 	var parts []string
 	if len(fields) > 0 {
 		parts = append(parts, "did not look for all ways around the CEL rules on "+rule.Enumerate(fields))
 	}
 	if untried > 0 {
 		parts = append(parts, "did not look for objects that show "+count(untried, "finding"))
+	}
+	if !validated {
+		parts = append(parts, "did not ask whether an API server takes the rules")
 	}
 	if len(parts) == 0 {
 		return Finding{}, false
@@ -262,6 +268,26 @@ func ruleFindings(c *crd.CRD, a *celrule.Audit) []suspect {
 			for _, h := range byVersion[v.Name] {
 				add(v, suspect{sure: h.Sure}, h.Finding)
 			}
+		}
+	}
+	return suspects
+}
+
+// droppedRules returns the transition rules that the update drops or weakens in versions that both CRDs serve.
+func (u update) droppedRules(a *celrule.Audit) []suspect {
+	if u.old == nil || u.old.Group != u.new.Group || u.old.Kind != u.new.Kind {
+		return nil
+	}
+	var suspects []suspect
+	for _, v := range u.new.Versions {
+		old, ok := u.old.Version(v.Name)
+		if !ok || !old.Served || !v.Served {
+			continue
+		}
+		for _, f := range a.Dropped(v.Schema, old.Schema) {
+			suspects = append(suspects, suspect{sure: true, Finding: Finding{Finding: crd.Finding{
+				Finding: f, CRD: u.new.Name, Version: v.Name, Position: v.Position(f.SchemaPath),
+			}}})
 		}
 	}
 	return suspects

@@ -7,6 +7,7 @@ import (
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/builtin"
 	"github.com/fieldlock/fieldlock/immutability/crd"
+	"github.com/fieldlock/fieldlock/immutability/operators"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/rule"
 )
@@ -38,6 +39,16 @@ type Field struct {
 	Message    string   `json:"message,omitempty"` // of the API server
 	Unknown    string   `json:"unknown,omitempty"` // why only the cluster can decide
 	Note       string   `json:"note,omitempty"`    // what happens where a change is accepted without effect
+	// EnforcedBy is the operator that enforces the lock, Module and Function are where its code is, and Operator's versions
+	// that have the lock are those from Since to Until; "" for all that are known. Read is true where the code was read and
+	// not run. Allow lists what may change below a path where everything else is locked: "a.*" is what is below a.
+	EnforcedBy string   `json:"enforcedBy,omitempty"`
+	Module     string   `json:"module,omitempty"`
+	Function   string   `json:"function,omitempty"`
+	Since      string   `json:"since,omitempty"`
+	Until      string   `json:"until,omitempty"`
+	Read       bool     `json:"read,omitempty"`
+	Allow      []string `json:"allow,omitempty"`
 	Holes      []Hole   `json:"holes"`
 }
 
@@ -57,6 +68,10 @@ func (f *Field) Remarks() []string {
 	if f.Note != "" {
 		return []string{f.Note}
 	}
+	decides := "the cluster decides: "
+	if f.EnforcedBy != "" {
+		decides = "the operator decides: "
+	}
 	var list []string
 	add := func(before, text string) {
 		if text != "" {
@@ -68,7 +83,17 @@ func (f *Field) Remarks() []string {
 	}
 	add("when ", f.When)
 	add("except ", strings.Join(f.Except, ", "))
-	add("the cluster decides: ", f.Unknown)
+	add("except ", strings.Join(f.Allow, ", "))
+	if f.EnforcedBy != "" {
+		known := "asked"
+		if f.Read {
+			known = "read, not run"
+		}
+		add("since "+f.EnforcedBy+" ", f.Since)
+		add("until "+f.EnforcedBy+" ", f.Until)
+		add("refused by ", f.EnforcedBy+": "+f.Function+"; its code was "+known)
+	}
+	add(decides, f.Unknown)
 	return list
 }
 
@@ -189,6 +214,31 @@ func LocksOfKinds(kinds []*builtin.Kind) *Locks {
 				APIVersion: k.APIVersion(), Kind: k.Kind, Path: row.Path, Locks: strings.Split(row.Lock, ","), Rule: row.Rule, When: row.When,
 				Except: row.Except, Message: row.Message, Unknown: row.Unknown, Note: row.Note, Holes: []Hole{},
 			})
+		}
+		l.Groups = append(l.Groups, g)
+		l.Fields = append(l.Fields, g.Fields...)
+	}
+	return l
+}
+
+// LocksOfOperators lists what operators refuse.
+func LocksOfOperators(kinds []*operators.Kind) *Locks {
+	l := &Locks{Fields: []Field{}}
+	for _, k := range kinds {
+		g := Group{Kind: k.Kind, Name: k.APIVersion()}
+		for _, version := range k.Versions {
+			g.Versions = append(g.Versions, k.Group+"/"+version)
+		}
+		for _, row := range k.Rows() {
+			f := Field{
+				APIVersion: k.APIVersion(), Kind: k.Kind, Path: row.Path, Locks: strings.Split(row.Lock, ","), Rule: row.Rule, When: row.When,
+				Except: row.Except, Allow: row.Allow, Message: row.Message, Unknown: row.Unknown, EnforcedBy: k.Operator.Name,
+				Module: k.Operator.Module, Function: row.Source, Since: row.Since, Until: row.Until, Read: row.Read, Holes: []Hole{},
+			}
+			if row.Effect != operators.EffectRefused {
+				f.Note = row.Message
+			}
+			g.Fields = append(g.Fields, f)
 		}
 		l.Groups = append(l.Groups, g)
 		l.Fields = append(l.Fields, g.Fields...)

@@ -36,9 +36,9 @@ type Finding struct {
 
 // MarshalJSON implements json.Marshaler.
 func (f Finding) MarshalJSON() ([]byte, error) {
-	fix := ""
-	if f.Fix != nil {
-		fix = f.Fix.Text
+	fix := f.Fix
+	if fix == nil {
+		fix = &immutability.Fix{}
 	}
 	return jsonvalue.Encode(struct {
 		File        string                `json:"file"`
@@ -51,12 +51,15 @@ func (f Finding) MarshalJSON() ([]byte, error) {
 		Rule        string                `json:"rule"`
 		Message     string                `json:"message"`
 		Fix         string                `json:"fix,omitempty"`
+		Markers     []string              `json:"markers,omitempty"`
+		MarkersOn   string                `json:"markersOn,omitempty"`
+		Refuses     string                `json:"refuses,omitempty"`
 		Witness     *witness.Witness      `json:"witness,omitempty"`
 		Accepted    bool                  `json:"accepted,omitempty"`
 		AcceptedNew bool                  `json:"acceptedNew,omitempty"`
 	}{
-		f.Position.Filename, f.Position.Line, f.CRD, f.Version, f.Path, f.SchemaPath, f.Severity, f.Rule, f.Message, fix,
-		f.Witness, f.Accepted, f.AcceptedNew,
+		f.Position.Filename, f.Position.Line, f.CRD, f.Version, f.Path, f.SchemaPath, f.Severity, f.Rule, f.Message,
+		fix.Text, fix.Markers, fix.MarkersOn(), fix.Refuses, f.Witness, f.Accepted, f.AcceptedNew,
 	})
 }
 
@@ -68,13 +71,17 @@ func (f *Finding) Same(g *Finding) bool {
 // Refused reports whether the findings fail the run.
 func (r *Report) Refused() bool {
 	for i := range r.Findings {
-		f := &r.Findings[i]
-		fails := f.Severity == immutability.SeverityError || r.Strict && f.Severity == immutability.SeverityWarning
-		if fails && !f.Accepted {
+		if r.Fails(&r.Findings[i]) {
 			return true
 		}
 	}
 	return false
+}
+
+// Fails reports whether one finding fails the run.
+func (r *Report) Fails(f *Finding) bool {
+	fails := f.Severity == immutability.SeverityError || r.Strict && f.Severity == immutability.SeverityWarning
+	return fails && !f.Accepted
 }
 
 // entry returns the entry that accepts f, without a reason.

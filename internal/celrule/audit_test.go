@@ -19,6 +19,8 @@ type lintCase struct {
 		Path, Rule, Message string
 		Fix                 string // part of its text
 		Safe                bool
+		Refuses             string // part of it
+		NoFix               bool   `json:"no-fix"`
 	}
 	// ReadsLocks is set if a lock closes the hole, which the API server does not know.
 	ReadsLocks bool `json:"reads-locks"`
@@ -38,8 +40,11 @@ func TestLint(t *testing.T) {
 				if f.Severity != immutability.SeverityWarning || f.Rule != rule.DeadRule && len(f.Fields) == 0 {
 					t.Errorf("finding %+v is no warning, or names no field", f)
 				}
+				if i < len(c.Findings) && c.Findings[i].NoFix && f.Fix != nil {
+					t.Errorf("finding %d has the fix %q (%s)", i, f.Fix.Text, c.Reason)
+				}
 				if i < len(c.Findings) && c.Findings[i].Fix != "" {
-					if f.Fix == nil || !strings.Contains(f.Fix.Text, c.Findings[i].Fix) || f.Fix.Safe != c.Findings[i].Safe {
+					if f.Fix == nil || !strings.Contains(f.Fix.Text, c.Findings[i].Fix) || f.Fix.Safe != c.Findings[i].Safe || !strings.Contains(f.Fix.Refuses, c.Findings[i].Refuses) {
 						t.Errorf("finding %d has the fix %+v, want %q", i, f.Fix, c.Findings[i].Fix)
 						continue
 					}

@@ -37,6 +37,8 @@
 //
 //	scenario    up to three objects of which some facts are assumed, and the updates between them
 //	search      finding a scenario that satisfies conditions, and the rules that matter to it
-//	lint        an Audit: ways around the rules of one version, rules that refuse nothing, and fixes
+//	fix         rules that close a hole, what they refuse from then on, and whether a tool may add them
+//	lint        an Audit: ways around the rules of one version, and rules that refuse nothing
 //	versions    ways around rules through another version of the CRD
+//	dropped     rules that an update of the CRD drops or weakens
 package celrule

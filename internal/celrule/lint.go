@@ -3,14 +3,12 @@ package celrule
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/operators"
 	"k8s.io/kube-openapi/pkg/validation/spec"
-	"sigs.k8s.io/yaml"
 
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/internal/celexpr"
@@ -58,7 +56,7 @@ type Hole struct {
 	// objects can tell whether the hole exists.
 	Sure bool
 
-	rules []RuleRef // that the detour gets around
+	guarded []guard // by the rules that the detour gets around
 }
 
 // DeadRule is a finding about a transition rule that can never refuse anything.
@@ -149,11 +147,15 @@ type auditor struct {
 
 	byPlace, byDepth *ruleIndex                       // of all, as they stand, and the deepest first
 	guarding         map[*schema.Location][]*readRule // by location: the rules that guard a field at or below it
+	detours          map[*schema.Location]foundHole   // results of around
 	constrained      map[*schema.Location]int         // places, in the order of All, of what has a lock or combines schemas
 }
 
 func newAuditor(t *tree, e *effort) *auditor {
-	a := &auditor{tree: t, effort: e, guarding: map[*schema.Location][]*readRule{}, constrained: map[*schema.Location]int{}}
+	a := &auditor{
+		tree: t, effort: e,
+		guarding: map[*schema.Location][]*readRule{}, constrained: map[*schema.Location]int{}, detours: map[*schema.Location]foundHole{},
+	}
 	for i, l := range t.All {
 		if combines(l.Schema) || l.Marks.Locked() {
 			a.constrained[l] = i
@@ -216,16 +218,22 @@ func (a *auditor) throughField(l *schema.Location) []Hole {
 		id, what = rule.CELUnsetThenSet, "set another value, because CEL runs no rule on an absent field"
 	}
 	h.name(id, l)
-	h.Fix = companion(l)
-	remedy := "make " + l.Name + " required"
-	if h.Fix != nil {
+	var remedies []string
+	if h.Fix = a.companion(l, h.guarded); h.Fix != nil {
 		add := fmt.Sprintf("add to %s the rule %s", displayPath(l.Parent()), h.Fix.AddRules[0]["rule"])
-		if canRequire {
-			add += ", or " + remedy
+		if meant := a.alternative(l, slices.Contains(h.Fields, displayPath(l))); meant != "" {
+			add += fmt.Sprintf(", unless removing %s is meant: %s", l.Name, meant)
+			h.Fix.Safe, canRequire = false, false
 		}
-		remedy = add
+		remedies = append(remedies, add)
 	}
-	h.Message = fmt.Sprintf("an update can %s and the next one can %s; %s", how, what, remedy)
+	if canRequire {
+		remedies = append(remedies, "make "+l.Name+" required")
+	}
+	h.Message = fmt.Sprintf("an update can %s and the next one can %s", how, what)
+	if len(remedies) > 0 {
+		h.Message += "; " + strings.Join(remedies, ", or ")
+	}
 	return []Hole{h}
 }
 
@@ -245,8 +253,24 @@ func (a *auditor) throughKey(l, in *schema.Location) []Hole {
 	return []Hole{h}
 }
 
-// around looks for rules that a detour gets around in which gone is absent for a while.
+// around looks for rules that a detour gets around in which gone is absent for a while, once for each location.
 func (a *auditor) around(gone *schema.Location) (h Hole, found bool) {
+	known, ok := a.detours[gone]
+	if !ok {
+		known.Hole, known.found = a.findAround(gone)
+		a.detours[gone] = known
+	}
+	known.Fields, known.guarded = slices.Clone(known.Fields), slices.Clone(known.guarded)
+	return known.Hole, known.found
+}
+
+// foundHole is what findAround returns.
+type foundHole struct {
+	Hole
+	found bool
+}
+
+func (a *auditor) findAround(gone *schema.Location) (h Hole, found bool) {
 	h = Hole{Sure: true}
 	if len(a.guarding[gone]) == 0 || a.leave(gone) || a.keeps(gone) {
 		return h, false
@@ -263,7 +287,7 @@ func (a *auditor) around(gone *schema.Location) (h Hole, found bool) {
 			h.add(r, r.guardsWithin(gone), sure)
 		}
 	}
-	return h, len(h.rules) > 0
+	return h, len(h.guarded) > 0
 }
 
 // keeps reports whether the rules above gone that read it make it stay once it is there, whatever the other rules say. Then
@@ -278,10 +302,8 @@ func (a *auditor) keeps(gone *schema.Location) bool {
 // add adds a rule that the detour gets around, and the fields that it guards.
 func (h *Hole) add(r *readRule, guards []*schema.Location, sure bool) {
 	h.Sure = h.Sure && sure
-	if ref := (RuleRef{r.SchemaPath, r.Index}); !slices.Contains(h.rules, ref) {
-		h.rules = append(h.rules, ref)
-	}
 	for _, l := range guards {
+		h.guarded = append(h.guarded, guard{r, l})
 		if path := displayPath(l); !slices.Contains(h.Fields, path) {
 			h.Fields = append(h.Fields, path)
 		}
@@ -310,7 +332,7 @@ func (a *auditor) throughUnknown() []Hole {
 				}
 			}
 		}
-		if len(h.rules) == 0 {
+		if len(h.guarded) == 0 {
 			continue
 		}
 		h.name(rule.CELUnknownKeys, l)
@@ -382,57 +404,4 @@ func quantifies(x ast.Expr) bool {
 		return !found
 	})
 	return found
-}
-
-// companion returns the rule that keeps l from being removed while its parent exists, nil if CEL cannot select l. It
-// cannot make an existing object invalid, because it reads oldSelf.
-func companion(l *schema.Location) *immutability.Fix {
-	name := celexpr.Escape(l.Name)
-	if name == "" {
-		return nil
-	}
-	fix := &immutability.Fix{SchemaPath: l.Parent().Path.Pointer(), Safe: true}
-	addRule(fix, map[string]any{"rule": fmt.Sprintf("!has(oldSelf.%s) || has(self.%s)", name, name), "message": l.Name + " may not be removed"})
-	return fix
-}
-
-// keepKeys returns the rule that keeps the keys of l from being removed, nil if CEL cannot select them. It is not safe:
-// only the author knows whether keys are to stay.
-func keepKeys(l *schema.Location) *immutability.Fix {
-	text := ""
-	switch keysOf(l) {
-	case mapKeys:
-		text = "oldSelf.all(key, key in self)"
-	case listKeys:
-		text = "oldSelf.all(key, self.exists(other, " + sameKeys(l.Marks.ListMapKeys, "other", "key", selected) + "))"
-	default:
-		return nil
-	}
-	fix := &immutability.Fix{SchemaPath: l.Path.Pointer()}
-	addRule(fix, map[string]any{"rule": text, "message": "no key may be removed"})
-	return fix
-}
-
-// alsoCopy adds r, a rule of another version, to fix, which is nil for the first rule. The fix is safe if the version has
-// every field that its rules read, and they judge updates only.
-func alsoCopy(fix *immutability.Fix, version string, r *readRule, known bool) *immutability.Fix {
-	if fix == nil {
-		fix = &immutability.Fix{Version: version, SchemaPath: r.SchemaPath, Safe: true}
-	}
-	fix.Safe = fix.Safe && known && !r.OptionalOldSelf
-	addRule(fix, maps.Clone(r.entry()))
-	return fix
-}
-
-func addRule(fix *immutability.Fix, entry map[string]any) {
-	fix.AddRules = append(fix.AddRules, entry)
-	text, err := yaml.Marshal(map[string]any{schema.KeyValidations: fix.AddRules})
-	if err != nil {
-		panic(err) // strings and booleans from a schema
-	}
-	where := schema.Readable(fix.SchemaPath)
-	if where == "" {
-		where = "the root"
-	}
-	fix.Text = "# " + where + "\n" + string(text)
 }

@@ -179,7 +179,7 @@ func (p *versionPair) addHoles(v *laxVersion) {
 		}
 		if sure, found := p.throughUpdate(r); found {
 			h := v.hole("rules "+r.SchemaPath, p.strictName, p.lax.Find(r.SchemaPath))
-			if len(r.guards) == 1 && len(h.rules) == 0 {
+			if len(r.guards) == 1 && len(h.guarded) == 0 {
 				h.name(rule.CELVersionWithoutRule, p.lax.Find(r.guards[0].Path.Pointer()))
 			}
 			if !slices.Contains(h.texts, r.Text) {

@@ -8,7 +8,6 @@ import (
 	"github.com/fieldlock/fieldlock/immutability/builtin"
 	"github.com/fieldlock/fieldlock/internal/celrun"
 	"github.com/fieldlock/fieldlock/internal/manifest"
-	"github.com/fieldlock/fieldlock/internal/tool"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
@@ -21,11 +20,12 @@ type builtinDefinition struct{ kind *builtin.Kind }
 func (builtinDefinition) covers(string) bool { return true }
 
 func (d builtinDefinition) judge(p pair) (verdict, error) {
-	check := d.kind.Check
+	judged := builtin.Verdict{}
 	if p.live != nil {
-		check = d.kind.CheckLive
+		judged = d.kind.CheckLive(p.new.Value(), p.old.Value())
+	} else {
+		judged = d.kind.CheckBy(p.by, p.new.Value(), p.old.Value())
 	}
-	judged := check(p.new.Value(), p.old.Value())
 	var v verdict
 	for i := range judged.Violations {
 		v.violations = append(v.violations, builtinViolation(&judged.Violations[i], p))
@@ -54,9 +54,9 @@ func builtinViolation(found *builtin.Violation, p pair) Violation {
 
 func (d builtinDefinition) replacement(p pair, judged builtin.Verdict) *Replacement {
 	r := d.kind.Replacement(p.new.Value(), p.old.Value(), judged)
-	out := &Replacement{Cost: r.Cost, Message: r.Message, Requested: tool.Requested(p.new.Document.Object)}
+	out := &Replacement{Cost: r.Cost, Message: r.Message, Requested: p.applier.Requested(p.new.Document.Object, p.old.Value())}
 	for _, how := range r.How {
-		out.How = append(out.How, strings.ReplaceAll(how, "FILE", manifest.Argument(p.new.Document.File)))
+		out.How = append(out.How, applied(strings.ReplaceAll(how, "FILE", manifest.Argument(p.new.Document.File)), p.new))
 	}
 	return out
 }
@@ -139,8 +139,8 @@ func (v *verdict) settle(l *Live) {
 	})
 }
 
-// excuseUnenforced makes notes of the locks of a CRD that nothing in the cluster enforces: the API server does not know their
-// keys, and drops them or keeps them in an annotation. CEL rules are its own.
+// excuseUnenforced makes notes of the locks that nothing in the cluster enforces: those of a CRD, whose keys the API server does
+// not know and drops, or keeps in an annotation, and those of an operator's webhook that is not there. CEL rules are its own.
 func (v *verdict) excuseUnenforced(l *Live) {
 	why := "no webhook or policy of the cluster looks at updates of the kind"
 	if l.Accepted {
@@ -149,7 +149,7 @@ func (v *verdict) excuseUnenforced(l *Live) {
 		return
 	}
 	v.violations = slices.DeleteFunc(v.violations, func(b Violation) bool {
-		unenforced := b.isKey() && !slices.ContainsFunc(l.Refusals, b.explains)
+		unenforced := (b.isKey() || b.EnforcedBy != "") && !slices.ContainsFunc(l.Refusals, b.explains)
 		if unenforced {
 			v.notes = append(v.notes, Remark{Path: b.Path, Message: fmt.Sprintf("not enforced there: %s (%s), but %s", b.Message, b.Lock, why)})
 		}
@@ -160,8 +160,8 @@ func (v *verdict) excuseUnenforced(l *Live) {
 	}
 }
 
-// isKey reports whether a key in the schema of a CRD locks the field, and not a CEL rule or the server's own code.
-func (v *Violation) isKey() bool { return v.LockFile != "" && v.Rule == "" }
+// isKey reports whether a key in the schema of a CRD locks the field, and not a CEL rule, a policy or the server's own code.
+func (v *Violation) isKey() bool { return v.LockFile != "" && v.Rule == "" && v.Policy == "" }
 
 // addServer adds the refusals of a dry run that v does not explain: no violation is at, above or below their field.
 func (v *verdict) addServer(refusals []ServerRefusal) {

@@ -15,13 +15,13 @@ import (
 // caveats returns warnings about a check that looks cleaner than it is.
 func (c *checker) caveats(pairs []pair) []string {
 	switch {
-	case c.report.Checked == 0 && len(c.report.Errors) > 0:
+	case c.report.Checked == 0 && (len(c.report.Errors) > 0 || c.report.Unchanged > 0):
 		return nil
 	case c.report.Checked == 0:
 		return c.nothingChecked()
 	}
 	var list []string
-	if c.report.Updated == 0 {
+	if c.report.Updated == 0 && c.report.Unchanged == 0 {
 		list = append(list, fmt.Sprintf("nothing was compared: no object is in both OLD and NEW (%d created, %d deleted)", c.report.Created, c.report.Deleted))
 	}
 	seen := map[*crd.Version]bool{}
@@ -30,7 +30,8 @@ func (c *checker) caveats(pairs []pair) []string {
 		if p.old == nil || p.new == nil {
 			continue
 		}
-		locked, name := false, ""
+		_, locked := c.kinds.operatorOf(p.new)
+		name := ""
 		for _, d := range c.kinds.byKind[groupKind{p.new.Group, p.new.Kind}] {
 			for _, v := range []*crd.Version{d.version(p.old.APIVersion), d.version(p.new.APIVersion)} {
 				if v == nil {
@@ -40,7 +41,7 @@ func (c *checker) caveats(pairs []pair) []string {
 					list = append(list, misspelled(v)...)
 				}
 				seen[v] = true
-				locked = locked || !d.unlocked(v)
+				locked = locked || !d.unlocked(v) || c.guarded(d, p) || c.kinds.operators != nil && d.ofConfigConnector()
 				name = fmt.Sprintf("version %s of %s", v.Name, d.crd.Name)
 			}
 		}

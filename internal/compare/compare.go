@@ -11,10 +11,13 @@ import (
 
 	"github.com/fieldlock/fieldlock/immutability/builtin"
 	"github.com/fieldlock/fieldlock/immutability/openapi"
+	"github.com/fieldlock/fieldlock/immutability/operators"
 	"github.com/fieldlock/fieldlock/internal/accept"
 	"github.com/fieldlock/fieldlock/internal/foreign"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/manifest"
+	"github.com/fieldlock/fieldlock/internal/policy"
+	"github.com/fieldlock/fieldlock/internal/tool"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
@@ -40,16 +43,27 @@ type Input struct {
 	// Warnings are for the report. Errs are mistakes that were found on the way here; the report lists them.
 	Warnings []string
 	Errs     []error
+	// Units are what New and Old were rendered from, and NotCovered what could not be. Unchanged is how many units and files
+	// are not in New and Old, since both sides have them alike.
+	Units      []Unit
+	NotCovered []NotCovered
+	Unchanged  int
 }
 
 // Options change how Check compares.
 type Options struct {
 	// Builtin are the kinds that need no schema; nil for none.
 	Builtin *builtin.Kinds
+	// Operators is what is known of operators' webhooks; nil for nothing.
+	Operators *operators.Catalogue
 	// Strict makes an object of an unknown kind an error, and an unknown verdict a refusal.
 	Strict bool
 	// NoDefaults compares objects as they are written: neither pruned nor defaulted, and with null.
 	NoDefaults bool
+	// Applier, unless "", is how all objects are applied; DefaultApplier how those are of which nothing else is known.
+	Applier, DefaultApplier tool.Method
+	// RefuseDeletions are the costs of deletions that are violations.
+	RefuseDeletions []string
 	// Now decides which acceptances are over.
 	Now time.Time
 	// Context, unless nil, ends the comparison early: pairs that are not judged by then have its error.
@@ -79,7 +93,7 @@ func Check(in Input, o Options) (*Report, error) {
 		nameAlike(newPlain, oldPlain)
 	}
 	newSet, oldSet := manifest.Objects(in.New), manifest.Objects(in.Old)
-	if len(newPlain)+len(oldPlain)+newSet.Documents+oldSet.Documents+len(newSet.Errs)+len(oldSet.Errs)+len(in.Errs) == 0 {
+	if len(newPlain)+len(oldPlain)+newSet.Documents+oldSet.Documents+len(newSet.Errs)+len(oldSet.Errs)+len(in.Errs)+len(in.NotCovered)+in.Unchanged == 0 {
 		return nil, errors.New("OLD and NEW hold no object; there is nothing to check")
 	}
 	amender := manifest.NewAmender(in.Locks)
@@ -89,10 +103,11 @@ func Check(in Input, o Options) (*Report, error) {
 		Options: o,
 		kinds:   newKinds(newCRDs, oldCRDs, o),
 		report: &Report{
-			SkippedKinds: []SkippedKind{}, Violations: []Violation{}, Unknown: []Remark{}, Notes: []Remark{}, Replacements: []Replacement{},
-			Warnings: []string{}, Others: others(newSet.Others, oldSet.Others),
+			SkippedKinds: []SkippedKind{}, Violations: []Violation{}, Unknown: []Remark{}, Notes: []Remark{}, Replacements: []Replacement{}, Deletions: []Deletion{},
+			UncheckedKinds: []UncheckedKind{}, Warnings: []string{}, Others: others(newSet.Others, oldSet.Others),
 		},
 	}
+	c.report.Units, c.report.NotCovered, c.report.Unchanged = append([]Unit{}, in.Units...), append([]NotCovered{}, in.NotCovered...), in.Unchanged
 	amender.Documents(slices.Concat(in.NewSchemas.Documents, in.OldSchemas.Documents))
 	c.kinds.amender = amender
 	c.kinds.addDocuments(in.NewSchemas.Documents, in.OldSchemas.Documents)
@@ -103,6 +118,7 @@ func Check(in Input, o Options) (*Report, error) {
 	for _, p := range newSet.Patches {
 		c.kinds.identify(p.Object)
 	}
+	c.policies = newPolicies(c.kinds, slices.Concat(in.NewSchemas.Objects, newSet.Objects), slices.Concat(in.OldSchemas.Objects, oldSet.Objects))
 	c.fail(in.Errs...)
 	if newSet.Unrendered != nil { // one error is enough for the templates of both sides
 		oldSet.Errs = slices.DeleteFunc(oldSet.Errs, func(err error) bool { return err == oldSet.Unrendered })
@@ -111,7 +127,7 @@ func Check(in Input, o Options) (*Report, error) {
 	c.fail(newSet.Errs...)
 	c.fail(c.kinds.errs...)
 	c.fail(amender.Errs()...)
-	c.report.Warnings = append(append(append(c.report.Warnings, in.Warnings...), c.kinds.warnings...), amender.Warnings()...)
+	c.report.Warnings = append(c.report.Warnings, slices.Concat(in.Warnings, c.kinds.warnings, c.policies.Warnings(), amender.Warnings())...)
 	newRepeats, oldRepeats := slices.Concat(in.NewSchemas.Repeated, newSet.Repeated), slices.Concat(in.OldSchemas.Repeated, oldSet.Repeated)
 	c.report.Warnings = append(c.report.Warnings, repeatedKeys(newRepeats, oldRepeats)...)
 	for _, p := range newSet.Patches {
@@ -188,6 +204,7 @@ func (c *checker) compareAll(pairs []pair) {
 		}
 		verdicts[i], errs[i] = c.judge(pairs[i])
 		verdicts[i].settle(pairs[i].live)
+		verdicts[i].doubt(pairs[i])
 		if c.Step != nil {
 			c.Step()
 		}
@@ -198,6 +215,7 @@ func (c *checker) compareAll(pairs []pair) {
 		switch {
 		case p.new == nil:
 			c.report.Deleted++
+			c.addDeletion(p.old)
 			continue
 		case p.old == nil && !p.updates:
 			c.report.Created++
@@ -207,6 +225,7 @@ func (c *checker) compareAll(pairs []pair) {
 		if errs[i] != nil {
 			c.fail(errs[i])
 		}
+		c.countUnchecked(p)
 		c.add(r, p, &verdicts[i])
 	}
 	c.report.Checked = c.report.Created + c.report.Updated + c.report.Deleted
@@ -236,6 +255,7 @@ func (c *checker) add(r *printer, p pair, v *verdict) {
 	}
 	if re := v.replacement; re != nil {
 		re.Subject, re.How = subject(p.new, ""), append([]string{}, re.How...)
+		re.RequestedNew = re.Requested && p.old != nil && !c.applier(p.old).Requested(p.old.Value(), p.old.Value())
 		c.report.Replacements = append(c.report.Replacements, *re)
 	}
 }
@@ -246,14 +266,15 @@ func (r *Report) finish(strict bool) {
 	for i := range r.Violations {
 		refused = refused || r.Violations[i].Refused()
 	}
-	r.Allowed = !refused
+	r.Allowed, r.Strict = !refused, strict
 }
 
 // checker is one run of Check.
 type checker struct {
 	Options
-	kinds  *kinds
-	report *Report
+	kinds    *kinds
+	policies *policy.Set
+	report   *Report
 }
 
 // fail adds errors to the report.

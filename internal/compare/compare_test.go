@@ -332,7 +332,7 @@ func TestMetadata(t *testing.T) {
 		want                                 []string
 	}{
 		{"an immutable Secret that is empty, unchanged", secret, "", "", nil},
-		{"an immutable Secret that is empty, with a label", secret, another, "", []string{"a/x data rule [an empty map is left out]"}},
+		{"an immutable Secret that is empty, with a label", secret, another, "", []string{"unknown a/x data"}},
 		{"a label", config, another, "", nil},
 		{"a label of a custom resource", custom, another, "", nil},
 		{"another uid", config, ", uid: u2", ", uid: u1", []string{"a/x metadata.uid immutable"}},

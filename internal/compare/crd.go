@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
@@ -15,30 +16,32 @@ import (
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/schema"
 	"github.com/fieldlock/fieldlock/internal/shell"
-	"github.com/fieldlock/fieldlock/internal/tool"
 )
 
 var _ definition = (*crdDefinition)(nil)
 
 // crdDefinition judges custom resources by a CRD.
 type crdDefinition struct {
-	crd        manifest.CRD
-	laws       map[*crd.Version]*laws
-	preparers  map[*crd.Version]*prepare.Preparer
-	inOld      bool // OLD has this CRD
-	onlyOld    bool // NEW has no such CRD, or another one of its name
-	noDefaults bool
+	crd          manifest.CRD
+	laws         map[*crd.Version]*laws
+	preparers    map[*crd.Version]*prepare.Preparer
+	descriptions map[*crd.Version]func() *described
+	inOld        bool // OLD has this CRD
+	onlyOld      bool // NEW has no such CRD, or another one of its name
+	noDefaults   bool
 }
 
 // newCRDDefinition compiles every version of a CRD. Each error names file and line.
 func newCRDDefinition(c manifest.CRD, onlyOld, noDefaults bool) (*crdDefinition, []error) {
 	d := &crdDefinition{
 		crd: c, laws: map[*crd.Version]*laws{}, preparers: map[*crd.Version]*prepare.Preparer{},
-		inOld: onlyOld, onlyOld: onlyOld, noDefaults: noDefaults,
+		descriptions: map[*crd.Version]func() *described{},
+		inOld:        onlyOld, onlyOld: onlyOld, noDefaults: noDefaults,
 	}
 	validators, errs := c.Compile()
 	for v, locks := range validators {
 		d.laws[v], d.preparers[v] = newLaws(v.Schema, locks), prepare.New(v)
+		d.descriptions[v] = sync.OnceValue(func() *described { return describe(v.Schema) })
 	}
 	return d, errs
 }
@@ -189,7 +192,7 @@ func (d *crdDefinition) replacement(p pair) *Replacement {
 	if message == "" {
 		cost, message = CostUnknown, costMessages[CostUnknown]
 	}
-	return &Replacement{Cost: cost, Message: message, Requested: tool.Requested(p.new.Document.Object), How: []string{
+	return &Replacement{Cost: cost, Message: message, Requested: p.applier.Requested(p.new.Document.Object, p.old.Value()), How: []string{
 		keepOldValues, recreate(d.crd.Plural+"."+d.crd.Group, p.new),
 	}}
 }
@@ -199,7 +202,7 @@ const keepOldValues = "keep the old values of the locked fields"
 
 // recreate returns the command that deletes an object of a kind and creates it as NEW has it.
 func recreate(kind string, o *manifest.Object) string {
-	return fmt.Sprintf("kubectl delete %s %s && kubectl apply -f %s", shell.Quote(kind), kubectlName(o), manifest.Argument(o.Document.File))
+	return applied(fmt.Sprintf("kubectl delete %s %s && kubectl apply -f %s", shell.Quote(kind), kubectlName(o), manifest.Argument(o.Document.File)), o)
 }
 
 // costMessages say what the costs mean.

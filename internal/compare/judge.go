@@ -11,7 +11,6 @@ import (
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/schema"
-	"github.com/fieldlock/fieldlock/internal/tool"
 )
 
 // judge compares one pair by every definition of its kind.
@@ -20,6 +19,8 @@ func (c *checker) judge(p pair) (verdict, error) {
 	if p.new == nil {
 		return all, nil
 	}
+	p.applier = c.applier(p.new)
+	p.applier.Forced = p.applier.Forced && p.old != nil && c.applier(p.old).Forced // a change cannot excuse itself
 	if err := c.kinds.unknownVersion(p.new); err != nil {
 		return all, err
 	}
@@ -35,14 +36,17 @@ func (c *checker) judge(p pair) (verdict, error) {
 	if p.unchanged() && c.kinds.sameDefaults(p.new) {
 		return all, nil
 	}
-	if tool.Recreated(p.new.Document.Object) {
+	if v, ok, err := c.judgeLeftAlone(p); ok {
+		return v, err
+	}
+	if p.applier.Recreated(p.new.Document.Object) {
 		return c.judgeRecreated(p)
 	}
 	return c.judgeUpdate(p)
 }
 
-// judgeUpdate compares an object that both sides have.
-func (c *checker) judgeUpdate(p pair) (verdict, error) {
+// judgeRequest judges one request for an object that both sides have, by every definition of its kind.
+func (c *checker) judgeRequest(p pair) (verdict, error) {
 	var all verdict
 	judged := false
 	for _, d := range c.kinds.covering(p) {
@@ -63,9 +67,15 @@ func (c *checker) judgeUpdate(p pair) (verdict, error) {
 		}
 		all.notes = append(all.notes, v.notes...)
 	}
+	for _, d := range c.kinds.byKind[groupKind{p.new.Group, p.new.Kind}] {
+		d.describedChanges(&all, p, c.kinds.operators != nil)
+	}
 	if !judged {
 		all.unknown = append(all.unknown, Remark{Path: "apiVersion", Message: fmt.Sprintf(
 			"the old object (%s:%d) is of %s, and no CRD has both versions", p.old.Document.File, p.old.Document.Position().Line, p.old.APIVersion)})
+	}
+	if err := c.judgePolicies(&all, p); err != nil {
+		return all, err
 	}
 	if p.new.Kind != "" {
 		all.identify(p)
@@ -77,7 +87,7 @@ func (c *checker) judgeUpdate(p pair) (verdict, error) {
 // judgeRecreated judges an object that its tool deletes and creates anew each time. Where it was not like that before, that
 // is true of the tool only: whoever applies the object updates it.
 func (c *checker) judgeRecreated(p pair) (verdict, error) {
-	if tool.Recreated(p.old.Value()) {
+	if p.applier.Recreated(p.old.Value()) {
 		return verdict{}, nil
 	}
 	v, err := c.judgeUpdate(p)
@@ -102,9 +112,13 @@ type verdict struct {
 
 // merge adds what another version or definition has found, without what v has already.
 func (v *verdict) merge(violations []Violation) {
-	type identity struct{ path, lock, rule, key string }
+	type identity struct{ path, lock, rule, key, policy, message string }
 	identify := func(b *Violation) identity {
-		return identity{b.Path, b.Lock, b.Rule, fmt.Sprint(b.key.ok, string(raw(b.key)))}
+		id := identity{b.Path, b.Lock, b.Rule, fmt.Sprint(b.key.ok, string(raw(b.key))), b.Policy, ""}
+		if b.Policy != "" {
+			id.message = b.Message // two failures of one policy have no rule
+		}
+		return id
 	}
 	known := make(map[identity]bool, len(v.violations))
 	for i := range v.violations {
@@ -162,7 +176,7 @@ func (r *Replacement) harmless() bool {
 
 // worse reports whether a replacement costs more than another one.
 func (r *Replacement) worse(other *Replacement) bool {
-	costs := []string{CostNone, CostRestart, CostDowntime, CostUnknown, CostData, CostCascade}
+	costs := Costs()
 	return slices.Index(costs, r.Cost) > slices.Index(costs, other.Cost)
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/fieldlock/fieldlock/immutability/builtin"
 	"github.com/fieldlock/fieldlock/immutability/openapi"
+	"github.com/fieldlock/fieldlock/immutability/operators"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/shell"
@@ -16,12 +17,13 @@ import (
 // kinds finds the definitions of a kind. Those of both sides count, so that a change cannot drop a lock and break it at
 // once.
 type kinds struct {
-	builtin  *builtin.Kinds // nil for none
-	byKind   map[groupKind][]*crdDefinition
-	open     []*openDefinition // schemas of OpenAPI documents, and JSON Schemas
-	errs     []error           // CRDs of NEW that cannot be used
-	warnings []string          // CRDs that only OLD has and that cannot be used
-	broken   []manifest.CRD
+	builtin   *builtin.Kinds       // nil for none
+	operators *operators.Catalogue // nil for none
+	byKind    map[groupKind][]*crdDefinition
+	open      []*openDefinition // schemas of OpenAPI documents, and JSON Schemas
+	errs      []error           // CRDs of NEW that cannot be used
+	warnings  []string          // CRDs that only OLD has and that cannot be used
+	broken    []manifest.CRD
 
 	amender  *manifest.Amender
 	defaults defaults
@@ -31,7 +33,7 @@ type groupKind struct{ group, kind string }
 
 // newKinds collects the CRDs of both sides. A CRD that both sides have counts once, one that changed counts twice.
 func newKinds(news, olds []manifest.CRD, o Options) *kinds {
-	k := &kinds{builtin: o.Builtin, byKind: map[groupKind][]*crdDefinition{}}
+	k := &kinds{builtin: o.Builtin, operators: o.Operators, byKind: map[groupKind][]*crdDefinition{}}
 	for _, c := range news {
 		k.add(c, false, o.NoDefaults)
 	}
@@ -90,6 +92,9 @@ func (k *kinds) of(o *manifest.Object) []definition {
 	}
 	if kind := k.builtinOf(o); kind != nil {
 		list = append(list, builtinDefinition{kind})
+	}
+	if d, ok := k.operatorOf(o); ok {
+		list = append(list, d)
 	}
 	return list
 }

@@ -59,6 +59,7 @@ func TestUnenforced(t *testing.T) {
 	lock := Violation{Path: "spec.class", Lock: "immutable", LockFile: "crd.yaml", Message: "field is immutable"}
 	rule := Violation{Path: "spec.class", Lock: "rule", Rule: "self == oldSelf", LockFile: "crd.yaml", Message: "no"}
 	own := Violation{Path: "spec.class", Lock: "immutable", Message: "field is immutable"}
+	webhook := Violation{Path: "spec.size", Lock: "rule", Rule: "self.spec.size >= oldSelf.spec.size", Message: "may not shrink", EnforcedBy: "Widget Operator"}
 	for _, c := range []struct {
 		name, reason string
 		violation    Violation
@@ -72,6 +73,10 @@ func TestUnenforced(t *testing.T) {
 		{"refused there", "something enforces it", lock, Live{Unguarded: true, Refusals: []ServerRefusal{{"spec.class", "no"}}}, true, ""},
 		{"refused elsewhere", "the lock is not the reason", lock, Live{Unguarded: true, Refusals: []ServerRefusal{{"spec.zone", "no"}}}, true, "no webhook or policy of the cluster looks at updates of the kind"},
 		{"a rule", "the API server runs it", rule, Live{Unguarded: true}, true, ""},
+		{"an operator's lock", "its webhook is there", webhook, Live{}, true, ""},
+		{"an operator's rule that nothing enforces", "its webhook is not there", webhook, Live{Unguarded: true}, false, "no webhook or policy of the cluster looks at updates of the kind"},
+		{"an operator's rule that the server knows better", "its webhook says so", webhook, Live{Accepted: true}, false, "the API server accepts the change in a dry run"},
+		{"an operator's rule that it enforces", "it says so", webhook, Live{Refusals: []ServerRefusal{{"", "admission webhook denied the request: may not shrink"}}}, true, ""},
 		{"a built-in kind", "its locks are code of the API server", own, Live{Unguarded: true}, true, ""},
 	} {
 		v := verdict{violations: []Violation{c.violation}, replacement: &Replacement{}}

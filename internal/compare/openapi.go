@@ -8,7 +8,6 @@ import (
 	"github.com/fieldlock/fieldlock/immutability/openapi"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/schema"
-	"github.com/fieldlock/fieldlock/internal/tool"
 )
 
 var _ definition = (*openDefinition)(nil)
@@ -93,7 +92,7 @@ func (d *openDefinition) replacement(p pair) *Replacement {
 		r.Message = "what is lost depends on what is deployed with these values"
 		return r
 	}
-	r.Requested = tool.Requested(p.new.Document.Object)
+	r.Requested = p.applier.Requested(p.new.Document.Object, p.old.Value())
 	r.How = append(r.How, recreate(kindArgument(p.new), p.new))
 	return r
 }

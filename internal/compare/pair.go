@@ -7,9 +7,11 @@ import (
 
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
+	"github.com/fieldlock/fieldlock/immutability/builtin"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/schema"
+	"github.com/fieldlock/fieldlock/internal/tool"
 )
 
 // pair is one object on both sides; one of them is nil for a create or a delete.
@@ -22,6 +24,9 @@ type pair struct {
 	// updates reports that new counts as an update although old is nil.
 	updates bool
 	live    *Live // what the cluster says, nil without one
+
+	applier tool.Applier    // what is known about who applies new
+	by      builtin.Applier // the request that is judged; "" where a cluster has answered it
 }
 
 // pairing pairs the objects of two sides.
@@ -317,7 +322,7 @@ func repeated(objects, otherSide []*manifest.Object) []error {
 	first := map[place]*manifest.Object{}
 	var errs []error
 	for _, o := range objects {
-		key, at := place{o.ID, o.Document.File}, place{o.ID, o.Path}
+		key, at := place{o.ID, o.Path + "\x00" + o.Document.File}, place{o.ID, o.Path}
 		switch other := first[key]; {
 		case o.Generated():
 		case other == nil:

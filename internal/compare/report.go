@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"reflect"
 	"strings"
@@ -14,26 +15,35 @@ import (
 	"github.com/fieldlock/fieldlock/internal/celrun"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/shell"
+	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
 // Report is the result of a check, with the JSON form that check -o json prints. Fields without a JSON name serve the
 // other formats.
 type Report struct {
-	Allowed        bool          `json:"allowed"`
-	Checked        int           `json:"checked"` // objects that some schema covers: updated, created, deleted
-	Skipped        int           `json:"skipped"`
-	SkippedKinds   []SkippedKind `json:"skippedKinds"`
-	Violations     []Violation   `json:"violations"` // by object in the order of NEW, then by path
-	Unknown        []Remark      `json:"unknown"`
-	Notes          []Remark      `json:"notes"`
-	Replacements   []Replacement `json:"replacements"`
-	Warnings       []string      `json:"warnings"`
-	MoreViolations int           `json:"moreViolations,omitempty"` // beyond the limit of a report
-	Errors         []Error       `json:"errors,omitempty"`
+	Allowed        bool            `json:"allowed"`
+	Checked        int             `json:"checked"` // objects that some schema covers: updated, created, deleted
+	Skipped        int             `json:"skipped"`
+	SkippedKinds   []SkippedKind   `json:"skippedKinds"`
+	Violations     []Violation     `json:"violations"` // by object in the order of NEW, then by path
+	Unknown        []Remark        `json:"unknown"`
+	Notes          []Remark        `json:"notes"`
+	Replacements   []Replacement   `json:"replacements"`
+	Deletions      []Deletion      `json:"deletions"`
+	Units          []Unit          `json:"units"`
+	NotCovered     []NotCovered    `json:"notCovered"`
+	UncheckedKinds []UncheckedKind `json:"uncheckedKinds"`
+	Warnings       []string        `json:"warnings"`
+	MoreViolations int             `json:"moreViolations,omitempty"` // beyond the limit of a report
+	Errors         []Error         `json:"errors,omitempty"`
 
 	Updated, Created, Deleted int `json:"-"`
+	// Unchanged is how many units and files were not read, since both sides have them alike.
+	Unchanged int `json:"-"`
 	// Others is how many of the skipped documents are not objects.
 	Others int `json:"-"`
+	// Strict is set when an unknown verdict is a refusal.
+	Strict bool `json:"-"`
 }
 
 // Subject is an object that the report is about.
@@ -45,12 +55,20 @@ type Subject struct {
 	// Line is the line of the field, or of its nearest parent in NEW; of a Replacement, the line of the object.
 	Line int `json:"line,omitempty"`
 
+	// Unit is the unit that the object comes from, "" for an object in a file that no unit reads.
+	Unit string `json:"unit,omitempty"`
+
 	// Column belongs to Line; ObjectLine is where the object begins.
 	Column, ObjectLine int `json:"-"`
+
+	document *yamldoc.Document // nil for a subject that was made by hand
 }
 
 // Same reports whether two subjects are one object.
 func (s *Subject) Same(other *Subject) bool {
+	if s.document != nil && other.document != nil {
+		return s.document == other.document
+	}
 	return s.Object == other.Object && s.Kind == other.Kind && s.File == other.File && s.ObjectLine == other.ObjectLine
 }
 
@@ -62,8 +80,9 @@ type Violation struct {
 	OldLine int    `json:"oldLine,omitempty"`
 
 	Path            string          `json:"path"`
-	Lock            string          `json:"lock"`           // a lock of the contract, "incomparable" or "rule"
-	Rule            string          `json:"rule,omitempty"` // text of the CEL rule
+	Lock            string          `json:"lock"`             // a lock of the contract, "incomparable" or "rule"
+	Rule            string          `json:"rule,omitempty"`   // text of the CEL rule
+	Policy          string          `json:"policy,omitempty"` // that refuses: the names of a ValidatingAdmissionPolicy and its binding, "policy/binding"
 	SchemaPath      string          `json:"schemaPath,omitempty"`
 	Old             json.RawMessage `json:"old,omitempty"`
 	New             json.RawMessage `json:"new,omitempty"`
@@ -74,6 +93,8 @@ type Violation struct {
 	Redacted        bool            `json:"redacted,omitempty"`
 	Accepted        bool            `json:"accepted,omitempty"`
 	AcceptedNew     bool            `json:"acceptedNew,omitempty"` // the change adds the acceptance
+	EnforcedBy      string          `json:"enforcedBy,omitempty"`  // the operator that refuses the update
+	Source          string          `json:"source,omitempty"`      // how that is known: the operator's function
 	Message         string          `json:"message"`
 
 	// Moved is set when OLD has the object in another file of its tree.
@@ -127,11 +148,13 @@ type SkippedKind struct {
 // Replacement is what it takes to replace a refused object.
 type Replacement struct {
 	Subject
-	Cost      string   `json:"cost"`      // one of the costs below
-	Requested bool     `json:"requested"` // the object asks its tool to replace it
-	Accepted  bool     `json:"accepted"`  // every violation of the object is accepted
-	Message   string   `json:"message"`
-	How       []string `json:"how"` // commands or edits, the gentlest way first
+	Cost      string `json:"cost"`      // one of the costs below
+	Requested bool   `json:"requested"` // the object asks its tool to replace it
+	// RequestedNew is set where the change itself adds the request.
+	RequestedNew bool     `json:"requestedNew,omitempty"`
+	Accepted     bool     `json:"accepted"` // every violation of the object is accepted
+	Message      string   `json:"message"`
+	How          []string `json:"how"` // commands or edits, the gentlest way first
 }
 
 // The costs of deleting an object and creating it again.
@@ -143,6 +166,11 @@ const (
 	CostCascade  = "cascade"  // other objects are deleted with it
 	CostUnknown  = "unknown"
 )
+
+// Costs returns the costs, the least first; unknown ones come before those that lose data.
+func Costs() []string {
+	return []string{CostNone, CostRestart, CostDowntime, CostUnknown, CostData, CostCascade}
+}
 
 // Error is an input that could not be used.
 type Error struct {
@@ -167,11 +195,17 @@ const maxRepeated = 16 << 20
 
 // subject returns the subject of a Remark or violation at a path of an object.
 func subject(o *manifest.Object, path string) Subject {
+	s := Subject{Object: o.String(), Kind: o.Kind, APIVersion: o.APIVersion, Unit: o.Unit, File: o.Document.File, document: o.Document}
 	at := o.Locate(path)
-	return Subject{
-		Object: o.String(), Kind: o.Kind, APIVersion: o.APIVersion, File: o.Document.File,
-		Line: at.Line, Column: at.Column, ObjectLine: o.Document.Position().Line,
+	if o.Document.Place != nil {
+		steps, _ := yamldoc.Steps(o.Value(), path)
+		s.File, at = o.Document.Place(steps)
+		_, object := o.Document.Place(nil)
+		s.Line, s.Column, s.ObjectLine = at.Line, at.Column, object.Line
+		return s
 	}
+	s.Line, s.Column, s.ObjectLine = at.Line, at.Column, o.Document.Position().Line
+	return s
 }
 
 // addOld adds where the violation's field is in OLD. An object of a cluster has no file.
@@ -180,6 +214,11 @@ func (v *Violation) addOld(newObj, oldObj *manifest.Object) {
 		return
 	}
 	steps, _ := stepsTo(newObj.Value(), oldObj.Value(), v.Path)
+	if oldObj.Document.Place != nil {
+		file, at := oldObj.Document.Place(steps)
+		v.OldFile, v.OldLine = file, at.Line
+		return
+	}
 	v.OldFile, v.OldLine = oldObj.Document.File, oldObj.LocateAs(newObj.Value(), steps).Line
 	v.Moved = newObj.Path != oldObj.Path
 }
@@ -187,9 +226,16 @@ func (v *Violation) addOld(newObj, oldObj *manifest.Object) {
 // complete adds the object of a violation, and what is printed of its values.
 func (r *printer) complete(v *Violation, o *manifest.Object) {
 	v.Subject = subject(o, v.Path)
+	if o.Document.Place != nil && len(v.Differences) > 0 { // several files may have made the value; the one that changed it counts
+		v.Subject = subject(o, v.Differences[0].Path)
+	}
 	if v.OnlyOld {
-		v.Message += "; only OLD has this lock: the change drops it and breaks it at once, so keep the lock, or accept the change in " +
-			manifest.AcceptFile
+		what := "lock"
+		if v.Policy != "" {
+			what = "policy"
+		}
+		v.Message += fmt.Sprintf("; only OLD has this %s: the change drops it and breaks it at once, so keep the %s, or accept the change in %s",
+			what, what, manifest.AcceptFile)
 	}
 	if isSecret(o) {
 		if len(v.Differences) > 0 && v.LockFile != "" { // the message of a CRD's lock lists them

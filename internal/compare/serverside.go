@@ -7,17 +7,18 @@ import (
 
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
+	"github.com/fieldlock/fieldlock/immutability/builtin"
 	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/internal/schema"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
-// Updates of custom resources that a server-side apply cannot make and a client-side apply can. Who applies is not known
-// here, so the verdict is unknown. With a cluster, the server has answered already.
+// Updates of custom resources that a server-side apply cannot make, and any other request can.
 
-// serverSide adds what a server-side apply of a pair refuses, for a CRD with both versions and no conversion webhook.
+// serverSide adds what a server-side apply of a pair refuses, for a CRD with both versions and no conversion webhook. With a
+// cluster, the server has answered already.
 func (d *crdDefinition) serverSide(v *verdict, p pair, newVersion, oldVersion *crd.Version) {
-	if p.new.Stored != nil || d.noDefaults {
+	if p.by != builtin.ApplierServerSide && p.by != builtin.ApplierFlux || d.noDefaults {
 		return
 	}
 	newObj, err := d.preparers[newVersion].Prepare(p.new.Value())
@@ -34,8 +35,8 @@ func (d *crdDefinition) serverSide(v *verdict, p pair, newVersion, oldVersion *c
 		}
 		if at, ok := lost(p.new.Value(), newObj, before, nil); ok {
 			path := yamldoc.PathString(at...)
-			v.addUnknown(path, fmt.Sprintf("server-side apply fails: the last apply used %s, whose schema does not have %s, "+
-				"and without a conversion the API server answers \"failed to convert merged object to last applied version\"; client-side apply is accepted", oldVersion.Name, path))
+			v.addServerSide(path, fmt.Sprintf("server-side apply fails: the last apply used %s, whose schema does not have %s, "+
+				"and without a conversion the API server answers \"failed to convert merged object to last applied version\"", oldVersion.Name, path))
 		}
 		return
 	}
@@ -43,18 +44,50 @@ func (d *crdDefinition) serverSide(v *verdict, p pair, newVersion, oldVersion *c
 	if err != nil {
 		return
 	}
-	for _, steps := range emptied(newVersion.Schema, side{p.new.Value(), newObj}, side{p.old.Value(), oldObj}, nil) {
+	is, was := side{p.new.Value(), newObj}, side{p.old.Value(), oldObj}
+	for _, steps := range emptied(newVersion.Schema, is, was, nil) {
 		path := yamldoc.PathString(steps...)
-		v.addUnknown(path, fmt.Sprintf("server-side apply is refused: when it empties %s, it makes null of it, which is not of type object; "+
-			"client-side apply is accepted, and so is either where the field is removed instead of emptied", path))
+		v.addServerSide(path, fmt.Sprintf("server-side apply is refused: when it empties %s, it makes null of it, which is not of type object; "+
+			"remove the field instead of emptying it", path))
+	}
+	for _, steps := range nulls(newVersion.Schema, is, was, nil) {
+		path := yamldoc.PathString(steps...)
+		v.addServerSide(path, fmt.Sprintf("server-side apply is refused: it sends null for %s, which may not be null; remove the field instead", path))
 	}
 }
 
-// addUnknown adds a Remark, unless v refuses a change there.
-func (v *verdict) addUnknown(path, message string) {
+// addServerSide adds a refusal that no lock or rule explains, unless v refuses a change there.
+func (v *verdict) addServerSide(path, message string) {
 	if !slices.ContainsFunc(v.violations, func(b Violation) bool { return b.Path != "" && related(b.Path, path) }) {
-		v.unknown = append(v.unknown, Remark{Path: path, Message: message})
+		v.violations = append(v.violations, Violation{Path: path, Lock: lockServer, Message: message, Change: digest(value{}, value{message, true})})
 	}
+}
+
+// nulls returns the steps to the nulls of a manifest where the schema allows none and nothing takes their place: a default, or,
+// in an object, what only the server has set. Nulls that the old manifest has, too, were not applied server-side.
+func nulls(s *spec.Schema, newVal, oldVal side, steps []any) [][]any {
+	is, isObject := newVal.written.(map[string]any)
+	if newVal.written == nil {
+		was, wasObject := oldVal.prepared.(map[string]any)
+		if s.Nullable || s.Default != nil || len(s.Type) == 0 || wasObject && !onlyWritten(was, oldVal.written) {
+			return nil
+		}
+		return [][]any{steps}
+	}
+	marks, _ := schema.ReadMarks(s.Extensions)
+	if !isObject || marks.MapType == schema.MapAtomic {
+		return nil
+	}
+	var list [][]any
+	for _, name := range slices.Sorted(maps.Keys(is)) {
+		old := child(oldVal.written, name)
+		member := schema.Below(s, name)
+		if member == nil || len(steps) == 0 && name == "metadata" || is[name] == nil && old.ok && old.v == nil {
+			continue
+		}
+		list = append(list, nulls(member, newVal.at(name), oldVal.at(name), append(slices.Clone(steps), name))...)
+	}
+	return list
 }
 
 // side is a value as its manifest has it, and as the server has it.

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
+	"github.com/fieldlock/fieldlock/internal/tool"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
@@ -28,8 +29,10 @@ type Object struct {
 	ID
 	APIVersion string
 	// Path is the File.Path of the file that holds the object.
-	Path     string
-	Document *yamldoc.Document
+	Path      string
+	Unit      string       // as File.Unit
+	AppliedBy tool.Applier // as File.AppliedBy
+	Document  *yamldoc.Document
 	// Stored is what a cluster would store of the object, nil where that is not known.
 	Stored map[string]any
 
@@ -119,7 +122,7 @@ func newObject(d *yamldoc.Document, f *File) (*Object, error) {
 			return nil, mistake(d, field.path, "it is %s; it has to be %s", describe(field.value), field.right)
 		}
 	}
-	o := &Object{APIVersion: apiVersion.(string), Path: f.Path, Document: d}
+	o := &Object{APIVersion: apiVersion.(string), Path: f.Path, Unit: f.Unit, AppliedBy: f.AppliedBy, Document: d}
 	o.Kind = kind.(string)
 	if group, _, ok := strings.Cut(o.APIVersion, "/"); ok {
 		o.Group = group

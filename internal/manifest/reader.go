@@ -16,6 +16,7 @@ import (
 	"sync/atomic"
 	"unicode/utf8"
 
+	"github.com/fieldlock/fieldlock/internal/tool"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
@@ -100,6 +101,16 @@ func (r *Reader) file(t target) File {
 	return f
 }
 
+// Find lists the files that Read reads for one path, without reading them.
+func Find(path string) ([]File, error) {
+	targets, err := list([]string{path})
+	var files []File
+	for _, t := range targets {
+		files = append(files, File{Name: filepath.ToSlash(t.name), Path: t.below, Found: t.found, Err: t.err})
+	}
+	return files, err
+}
+
 // List lists the files that a path names, as Read would read them.
 func List(path string) ([]string, error) {
 	targets, err := list([]string{path})
@@ -172,12 +183,18 @@ type File struct {
 	// Path is the path below the directory that was named, "" for a file that was named itself. Objects that one side
 	// of a comparison holds several times are paired by it.
 	Path string
+	// Unit names the unit whose objects these are, "" for a file. Then Path tells the unit from others.
+	Unit string
+	// AppliedBy is what is known about who applies the objects.
+	AppliedBy tool.Applier
 	// Found is set for a file that was found in a directory. It may hold documents that are not objects.
 	Found bool
 
 	Documents []*yamldoc.Document
 	// Repeated are the keys that a mapping has twice with different values. The last one counts, as for kubectl.
 	Repeated []*yamldoc.Repeat
+	// Elsewhere is set for a file that is not here, since it is part of another repository. Err says so.
+	Elsewhere bool
 	// Unrelated is set for a file of a directory that is malformed and holds no object.
 	Unrelated bool
 	// Err joins what is wrong with the file or its documents; the documents that can be read are there all the same.

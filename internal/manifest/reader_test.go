@@ -195,7 +195,8 @@ func TestSchemas(t *testing.T) {
 		"half.yaml": strings.ReplaceAll(document, "\n", "") + "\n---\na: [\n", "empty.yaml": "",
 		"circle.json": `{"openapi": "3.0.0", "components": {"schemas": {"Node": {"type": "object", "x-kubernetes-group-version-kind": [{"group": "example.com", "version": "v1", "kind": "Node"}],
 			"properties": {"next": {"$ref": "#/components/schemas/Node"}, "v": {"type": "string", "x-kubernetes-immutable": true}}}}}}`,
-		"twice.yaml": "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nkind: Widget\nmetadata: {name: a}\nmetadata: {name: b}\n"})
+		"policy.yaml": "apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingAdmissionPolicy\nmetadata: {name: a}\n",
+		"twice.yaml":  "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nkind: Widget\nmetadata: {name: a}\nmetadata: {name: b}\n"})
 	for _, c := range []struct {
 		name, stdin, args string
 		kinds             []string // of the schemas, all as CRDs
@@ -203,6 +204,8 @@ func TestSchemas(t *testing.T) {
 		err               string
 	}{
 		{"a CRD", "", "crd.yaml", []string{"widgets.example.com example.com/v1 Widget"}, "", ""},
+		{"a policy, which is none for these verbs", "", "policy.yaml", nil, "policy.yaml: there is no CustomResourceDefinition in it; only check reads policies", ""},
+		{"a CRD and a policy", "", "crd.yaml policy.yaml", []string{"widgets.example.com example.com/v1 Widget"}, "", ""},
 		{"twice", "", "crd.yaml crd.yaml", []string{"widgets.example.com example.com/v1 Widget"}, "", ""},
 		{"by its directory too", "", "both both/crd.yaml", []string{"widgets.example.com example.com/v1 Widget", "gadgets.example.com example.com/v1 Gadget", "boxs /v1 Box"}, "Broken: ", ""},
 		{"an OpenAPI document: only kinds with locks or rules", "", "api.json", []string{"gadgets.example.com example.com/v1 Gadget", "boxs /v1 Box"}, "example.com/v1 Broken: ", ""},

@@ -22,6 +22,8 @@ type Schemas struct {
 	CRDs []CRD
 	// Documents are OpenAPI documents and JSON Schemas.
 	Documents []*openapi.Document
+	// Objects are the other objects in the files, of which admission policies, and what these need, count.
+	Objects []*Object
 	// Repeated are the keys with two values in the files of the schemas, of which the last one counts.
 	Repeated []*yamldoc.Repeat
 }
@@ -29,6 +31,7 @@ type Schemas struct {
 // Add adds other schemas.
 func (s *Schemas) Add(other Schemas) {
 	s.CRDs, s.Documents, s.Repeated = append(s.CRDs, other.CRDs...), append(s.Documents, other.Documents...), append(s.Repeated, other.Repeated...)
+	s.Objects = append(s.Objects, other.Objects...)
 }
 
 // Schemas reads the schemas that args name, as Read does. Every arg has to have at least one. Errors about single files or
@@ -86,7 +89,7 @@ func SchemasOf(arg string, files []File) (s Schemas, errs []error, err error) {
 		}
 	}
 	set := Objects(rest)
-	if len(s.Documents)+len(set.CRDs)+len(set.Errs) == 0 {
+	if len(s.Documents)+len(set.CRDs)+len(set.Errs) == 0 && !slices.ContainsFunc(set.Objects, isPolicy) {
 		if len(set.Repeated) > 0 { // perhaps the reason: of two kinds the last one counts
 			return s, nil, set.Repeated[0].Err()
 		}
@@ -95,7 +98,7 @@ func SchemasOf(arg string, files []File) (s Schemas, errs []error, err error) {
 		}
 		return s, nil, fmt.Errorf("%s: there is no CustomResourceDefinition in it; give the YAML or JSON of a CRD, or a directory of CRDs", arg)
 	}
-	s.CRDs, s.Repeated = set.CRDs, append(s.Repeated, set.Repeated...)
+	s.CRDs, s.Objects, s.Repeated = set.CRDs, set.Objects, append(s.Repeated, set.Repeated...)
 	return s, set.Errs, nil
 }
 
@@ -117,6 +120,11 @@ func (s *Schemas) pick(file, name string) (Schemas, error) {
 		}
 	}
 	return Schemas{}, fmt.Errorf("%s: it has no schema %q in components.schemas, definitions or $defs; its kinds are %s", file, name, strings.Join(names, ", "))
+}
+
+// isPolicy reports whether an object is a ValidatingAdmissionPolicy or its binding, which can be the only schema of a file.
+func isPolicy(o *Object) bool {
+	return o.Group == "admissionregistration.k8s.io" && strings.HasPrefix(o.Kind, "ValidatingAdmissionPolicy")
 }
 
 // openAPIOf returns the OpenAPI document or JSON Schema that a file holds, or nil.
@@ -223,6 +231,9 @@ func (s *Schemas) Amended(a *Amender) (crds []CRD, errs []error) {
 	a.Documents(s.Documents)
 	for _, r := range s.Repeated {
 		errs = append(errs, r.Err())
+	}
+	if len(s.CRDs)+len(s.Documents) == 0 && len(s.Objects) > 0 {
+		errs = append(errs, fmt.Errorf("%s: there is no CustomResourceDefinition in it; only check reads policies", s.Objects[0].Document.File))
 	}
 	add := func(d *openapi.Document, kind openapi.Kind) {
 		c, err := asCRD(a, d, kind)

@@ -143,6 +143,7 @@ const (
 	CELUnknownKeys        = "cel-unknown-keys"
 	CELVersionWithoutRule = "cel-version-without-rule"
 	DeadRule              = "dead-rule"
+	RefusedRule           = "refused-rule"
 	NotLookedAt           = "not-looked-at"
 )
 
@@ -218,6 +219,17 @@ class:
   x-kubernetes-validations:
   - rule: self == oldSelf || self != oldSelf`,
 	Fix: "Remove the rule, or correct it so that it says what was meant.",
+}, {
+	ID: RefusedRule, Severity: Error,
+	Text: "An API server refuses a CEL rule of the CRD.",
+	Why: "The CRD cannot be created or updated: the rule does not compile, could cost too much, or reads oldSelf where the API " +
+		"server does not pair old and new values, such as below an atomic list. Lint asks the API server's own validation.",
+	Example: `
+class:
+  type: string
+  x-kubernetes-validations:
+  - rule: slef == oldSelf`,
+	Fix: "Correct the rule as the message says; for its cost, set maxLength, maxItems or maxProperties on what it reads.",
 }, {
 	ID: NotLookedAt, Severity: Note,
 	Text: "Lint ended before it had looked at everything.",

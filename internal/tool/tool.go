@@ -1,63 +1,252 @@
-// Package tool reads the marks by which an object tells its deployment tool what to do with it.
+// Package tool knows how deployment tools make objects: by which requests they update them, and by which marks an object
+// tells its tool to leave it alone, to replace it, or to keep it. Each rule names the source that it was read in:
+//
+//	Argo CD   github.com/argoproj/argo-cd at 37ee0097cf85, below gitops-engine/pkg
+//	Flux      github.com/fluxcd/kustomize-controller at 186fb3b29138, github.com/fluxcd/pkg/ssa v0.76.2
+//	Helm      helm.sh/helm v3.22.0 and v4.3.1
+//	kapp      github.com/carvel-dev/kapp at 0594f67003fb
+//	kustomize sigs.k8s.io/kustomize/api v0.21.2
 package tool
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
-// Requested reports whether an object asks its tool to replace it where an update is refused:
-//   - Argo CD: the sync options Force=true and Replace=true together; Replace=true alone is a PUT, which is refused too;
-//   - Flux: the label or annotation kustomize.toolkit.fluxcd.io/force: enabled;
-//   - kapp: kapp.k14s.io/update-strategy: fallback-on-replace or always-replace.
-//
-// It works for objects of any kind. The sources are in docs/replacements.md.
-func Requested(obj map[string]any) bool {
-	annotations := object(object(obj, "metadata"), "annotations")
-	options := text(annotations, "argocd.argoproj.io/sync-options")
-	if has(options, "Force=true") && has(options, "Replace=true") {
+// Name is a deployment tool, "" for one that is not known.
+type Name string
+
+// The tools.
+const (
+	ArgoCD Name = "Argo CD"
+	Flux   Name = "Flux"
+	Helm   Name = "Helm"
+	Kapp   Name = "kapp"
+)
+
+// Method is how a tool sends an update.
+type Method string
+
+// The methods, by the words of --applier.
+const (
+	ServerSide Method = "server-side" // server-side apply: Flux, Helm 4, kubectl apply --server-side
+	ClientSide Method = "client-side" // a patch made of the last manifest, the new one and the stored object: kubectl apply, Argo CD
+	ThreeWay   Method = "helm"        // Helm's own such patch: Helm 3, and Helm 4 for releases that Helm 3 has installed
+	Replace    Method = "replace"     // a PUT: kubectl replace, helm upgrade --force
+)
+
+// Methods returns all methods.
+func Methods() []Method { return []Method{ServerSide, ClientSide, ThreeWay, Replace} }
+
+// Applier is what is known about who applies an object. The zero value knows nothing: marks of all tools count then.
+type Applier struct {
+	Tool Name
+	// Methods are those that are possible. Empty means what the tool does by default.
+	Methods []Method
+	// Forced is set where the tool replaces what it cannot update, for all objects of the unit.
+	Forced bool
+	// Keeps is set where the tool deletes no object that the unit no longer has.
+	Keeps bool
+}
+
+// is reports whether the tool is t, or may be.
+func (a Applier) is(t Name) bool { return a.Tool == t || a.Tool == "" }
+
+// For returns the methods by which an object can be updated. An Argo CD Application can leave the method to the object
+// (sync/sync_context.go: applyObject, shouldUseServerSideApply); the live object's Replace=true counts too.
+func (a Applier) For(newObj, oldObj map[string]any) []Method {
+	methods := a.Methods
+	if len(methods) == 0 {
+		methods = map[Name][]Method{
+			ArgoCD: {ClientSide}, Flux: {ServerSide}, Helm: {ThreeWay, ServerSide}, Kapp: {ServerSide, ClientSide}, "": {ServerSide, ClientSide},
+		}[a.Tool]
+	}
+	replaces := syncOption(newObj, "Replace=true") || syncOption(oldObj, "Replace=true")
+	switch {
+	case a.Tool == "" && replaces && !slices.Contains(methods, Replace):
+		return append(slices.Clone(methods), Replace)
+	case a.Tool != ArgoCD || slices.Contains(methods, Replace):
+	case replaces:
+		return []Method{Replace}
+	case syncOption(newObj, "ServerSideApply=false"):
+		return []Method{ClientSide}
+	case syncOption(newObj, "ServerSideApply=true"):
+		return []Method{ServerSide}
+	}
+	return methods
+}
+
+// Requested reports whether the tool deletes and creates an object that it cannot update:
+//   - Argo CD: Force=true with Replace=true (kubectl replace --force), but not of CRDs and Namespaces, which it PUTs; Force=true
+//     alone where it applies client-side (kubectl apply --force). Marks of the live object count as well (sync/sync_context.go:
+//     applyObject). Under client-side apply, it also replaces a binding whose role changes, as kubectl auth reconcile does
+//     (utils/kube/resource_ops.go: ApplyResource).
+//   - Flux: force: enabled on the manifest or the live object (ssa/manager_apply.go: shouldForceApply).
+//   - kapp: update-strategy fallback-on-replace or always-replace on the manifest (clusterapply/add_or_update_change.go).
+func (a Applier) Requested(newObj, oldObj map[string]any) bool {
+	if a.is(ArgoCD) && a.argoReplaces(newObj, oldObj) {
 		return true
 	}
 	const force = "kustomize.toolkit.fluxcd.io/force"
-	for _, marks := range []map[string]any{annotations, object(object(obj, "metadata"), "labels")} {
-		if strings.EqualFold(text(marks, force), "enabled") {
-			return true
-		}
-	}
-	switch text(annotations, "kapp.k14s.io/update-strategy") {
-	case "fallback-on-replace", "always-replace":
+	if a.Forced || a.is(Flux) && (marked(newObj, force, "enabled") || marked(oldObj, force, "enabled")) {
 		return true
 	}
-	return false
+	strategy := text(annotations(newObj), "kapp.k14s.io/update-strategy")
+	return a.is(Kapp) && (strategy == "fallback-on-replace" || strategy == "always-replace")
 }
 
-// Recreated reports whether a tool creates the object anew each time, so that nothing is updated:
+func (a Applier) argoReplaces(newObj, oldObj map[string]any) bool {
+	methods := a.For(newObj, oldObj)
+	clientSide := a.Tool == ArgoCD && slices.Equal(methods, []Method{ClientSide})
+	force := syncOption(newObj, "Force=true") || syncOption(oldObj, "Force=true")
+	kind := text(newObj, "kind")
+	switch {
+	case clientSide && text(newObj, "apiVersion") == "rbac.authorization.k8s.io/v1" && (kind == "RoleBinding" || kind == "ClusterRoleBinding"):
+		return true
+	case !force || kind == "CustomResourceDefinition" || kind == "Namespace":
+		return force && clientSide
+	}
+	replaces := syncOption(newObj, "Replace=true") || syncOption(oldObj, "Replace=true") // the unit can say so, too
+	return clientSide || slices.Contains(methods, Replace) && (replaces || a.Tool == ArgoCD)
+}
+
+// Recreated reports whether the tool creates the object anew each time, so that nothing is updated:
 //   - an object without a name and with metadata.generateName;
-//   - a hook of Helm, which Helm only ever creates;
-//   - a hook of Argo CD that is deleted before the next one is made or after it succeeded.
-//
-// The sources are in docs/replacements.md.
-func Recreated(obj map[string]any) bool {
+//   - a hook of Helm, which Helm only ever creates (action/hooks.go: execHook);
+//   - a hook of Argo CD that is deleted before the next one is made or after it succeeded, also one with Helm's annotation
+//     (sync/hook/hook.go: IsHook, Types; sync/hook/delete_policy.go: DeletePolicies).
+func (a Applier) Recreated(obj map[string]any) bool {
 	metadata := object(obj, "metadata")
 	if text(metadata, "name") == "" && text(metadata, "generateName") != "" {
 		return true
 	}
-	annotations := object(metadata, "annotations")
-	if text(annotations, "helm.sh/hook") != "" {
+	_, isArgo := annotations(obj)[argoHook]
+	switch {
+	case a.is(Helm) && text(annotations(obj), helmHook) != "":
 		return true
-	}
-	if hook := text(annotations, "argocd.argoproj.io/hook"); hook != "" && !has(hook, "Skip") {
-		policy := text(annotations, "argocd.argoproj.io/hook-delete-policy")
-		return policy == "" || has(policy, "BeforeHookCreation") || has(policy, "HookSucceeded")
+	case a.is(ArgoCD) && len(hookTypes(obj)) > 0 && !skipped(obj) && (isArgo || text(annotations(obj), helmHook) != "crd-install"):
+		policies := words(text(annotations(obj), "argocd.argoproj.io/hook-delete-policy"), "BeforeHookCreation", "HookSucceeded", "HookFailed")
+		policies = append(policies, words(text(annotations(obj), "helm.sh/hook-delete-policy"), "before-hook-creation", "hook-succeeded", "hook-failed")...)
+		return len(policies) == 0 || slices.ContainsFunc(policies, func(p string) bool { return p != "HookFailed" && p != "hook-failed" })
 	}
 	return false
 }
 
-// has reports whether a list of words separated by commas has a word.
-func has(list, word string) bool {
-	for _, w := range strings.Split(list, ",") {
-		if strings.TrimSpace(w) == word {
-			return true
+const (
+	argoHook = "argocd.argoproj.io/hook"
+	helmHook = "helm.sh/hook"
+)
+
+// hookTypes returns the hooks that Argo CD takes an object for: Helm's count where it has none of Argo CD's.
+func hookTypes(obj map[string]any) []string {
+	types := words(text(annotations(obj), argoHook), "PreSync", "Sync", "PostSync", "SyncFail", "Skip", "PreDelete", "PostDelete")
+	if len(types) == 0 {
+		types = words(text(annotations(obj), helmHook), "pre-install", "pre-upgrade", "post-upgrade", "post-install")
+	}
+	return types
+}
+
+// skipped reports whether Argo CD skips an object: Skip is its only hook.
+func skipped(obj map[string]any) bool {
+	types := hookTypes(obj)
+	return len(types) > 0 && !slices.ContainsFunc(types, func(t string) bool { return t != "Skip" })
+}
+
+// LeftAlone returns the mark by which an object tells its tool not to update it, "" for none:
+//   - Flux: reconcile: disabled, ssa: Ignore or ssa: IfNotPresent (controller/kustomization_controller.go: apply; ssa/manager_apply.go:
+//     shouldSkipApply). The first two count on the live object, too.
+//   - Argo CD: hook: Skip (sync/hook/hook.go: Skip).
+//   - kustomize: config.kubernetes.io/local-config, unless it is "false" (resource/factory.go: DropLocalNodes). Only files that
+//     no tool is known for can have it: what kustomize has rendered no longer does, and other tools apply it.
+//   - kapp: noop, and update-strategy: skip (clusterapply/add_or_update_change.go).
+func (a Applier) LeftAlone(obj map[string]any) string {
+	if a.is(Flux) {
+		for _, m := range []struct{ key, value string }{{"reconcile", "disabled"}, {"ssa", "Ignore"}, {"ssa", "IfNotPresent"}} {
+			if marked(obj, "kustomize.toolkit.fluxcd.io/"+m.key, m.value) {
+				return "kustomize.toolkit.fluxcd.io/" + m.key + ": " + m.value
+			}
 		}
 	}
-	return false
+	if a.is(ArgoCD) && skipped(obj) {
+		return argoHook + ": Skip"
+	}
+	const local = "config.kubernetes.io/local-config"
+	if value, ok := annotations(obj)[local]; a.Tool == "" && ok && value != "false" {
+		return local
+	}
+	if a.is(Kapp) {
+		if _, ok := annotations(obj)["kapp.k14s.io/noop"]; ok {
+			return "kapp.k14s.io/noop"
+		}
+		if text(annotations(obj), "kapp.k14s.io/update-strategy") == "skip" {
+			return "kapp.k14s.io/update-strategy: skip"
+		}
+	}
+	return ""
+}
+
+// Kept returns the mark by which a stored object tells its tool not to delete it when the manifest is gone, "" for none:
+//   - Flux: prune: disabled, reconcile: disabled, ssa: Ignore (controller/kustomization_controller.go: DeleteOptions);
+//   - Argo CD: Prune=false (sync/sync_context.go: isPruningDisabled);
+//   - Helm: helm.sh/resource-policy: keep (kube/client.go: update);
+//   - kapp: delete-strategy: orphan.
+func (a Applier) Kept(obj map[string]any) string {
+	if a.is(Flux) {
+		for _, m := range []struct{ key, value string }{{"prune", "disabled"}, {"reconcile", "disabled"}, {"ssa", "Ignore"}} {
+			if marked(obj, "kustomize.toolkit.fluxcd.io/"+m.key, m.value) {
+				return "kustomize.toolkit.fluxcd.io/" + m.key + ": " + m.value
+			}
+		}
+	}
+	for _, m := range []struct {
+		by         Name
+		key, value string
+	}{{Helm, "helm.sh/resource-policy", "keep"}, {Kapp, "kapp.k14s.io/delete-strategy", "orphan"}} {
+		if a.is(m.by) && text(annotations(obj), m.key) == m.value {
+			return m.key + ": " + m.value
+		}
+	}
+	if a.is(ArgoCD) {
+		for _, option := range list(text(annotations(obj), syncOptions)) {
+			if value, ok := strings.CutPrefix(option, "Prune="); ok { // the first one counts
+				if value == "false" {
+					return syncOptions + ": Prune=false"
+				}
+				break
+			}
+		}
+	}
+	return ""
+}
+
+const syncOptions = "argocd.argoproj.io/sync-options"
+
+// syncOption reports whether an object has a sync option of Argo CD.
+func syncOption(obj map[string]any, option string) bool {
+	return slices.Contains(list(text(annotations(obj), syncOptions)), option)
+}
+
+// marked reports whether a label or annotation has a value in any case (ssa/utils/meta.go: AnyInMetadata).
+func marked(obj map[string]any, key, value string) bool {
+	return strings.EqualFold(text(annotations(obj), key), value) || strings.EqualFold(text(object(object(obj, "metadata"), "labels"), key), value)
+}
+
+// words returns the words of a list that are among the known ones.
+func words(text string, known ...string) []string {
+	return slices.DeleteFunc(list(text), func(w string) bool { return !slices.Contains(known, w) })
+}
+
+// list splits a list of words separated by commas.
+func list(text string) []string {
+	all := strings.Split(text, ",")
+	for i := range all {
+		all[i] = strings.TrimSpace(all[i])
+	}
+	return all
+}
+
+func annotations(obj map[string]any) map[string]any {
+	return object(object(obj, "metadata"), "annotations")
 }
 
 // object returns a member of an object as an object, nil if it is none.

@@ -1,41 +1,179 @@
 package tool
 
-import "testing"
+import (
+	"slices"
+	"testing"
+)
 
-func TestTools(t *testing.T) {
-	const argo, hook, policy = "argocd.argoproj.io/sync-options", "argocd.argoproj.io/hook", "argocd.argoproj.io/hook-delete-policy"
-	const flux, kapp, helm = "kustomize.toolkit.fluxcd.io/force", "kapp.k14s.io/update-strategy", "helm.sh/hook"
+const (
+	options = syncOptions
+	policy  = "argocd.argoproj.io/hook-delete-policy"
+	flux    = "kustomize.toolkit.fluxcd.io/"
+	kapp    = "kapp.k14s.io/"
+)
+
+// with makes an object with an annotation.
+func with(key, value string) map[string]any {
+	return map[string]any{"metadata": map[string]any{"name": "x", "annotations": map[string]any{key: value}}}
+}
+
+// labelled makes an object with a label.
+func labelled(key, value string) map[string]any {
+	return map[string]any{"metadata": map[string]any{"name": "x", "labels": map[string]any{key: value}}}
+}
+
+// of gives an object a kind.
+func of(apiVersion, kind string, obj map[string]any) map[string]any {
+	obj["apiVersion"], obj["kind"] = apiVersion, kind
+	return obj
+}
+
+func TestRequested(t *testing.T) {
+	argo, argoPut := Applier{Tool: ArgoCD}, Applier{Tool: ArgoCD, Methods: []Method{Replace}}
+	argoServer := Applier{Tool: ArgoCD, Methods: []Method{ServerSide}}
+	plain := with("a", "b")
+	const rbac = "rbac.authorization.k8s.io/v1"
 	for _, c := range []struct {
-		name                 string
-		annotations, labels  map[string]any
-		requested, recreated bool
+		name, reason string
+		by           Applier
+		newObj, old  map[string]any
+		want         bool
 	}{
-		{name: "nothing"},
-		{name: "Argo CD, both options", annotations: map[string]any{argo: "Force=true,Replace=true"}, requested: true},
-		{name: "Argo CD, other order and spaces", annotations: map[string]any{argo: "Prune=false, Replace=true, Force=true"}, requested: true},
-		{name: "Argo CD, a PUT alone is refused", annotations: map[string]any{argo: "Replace=true"}},
-		{name: "Argo CD, force alone", annotations: map[string]any{argo: "Force=true"}},
-		{name: "Flux, annotation", annotations: map[string]any{flux: "enabled"}, requested: true},
-		{name: "Flux, label", labels: map[string]any{flux: "Enabled"}, requested: true},
-		{name: "Flux, disabled", annotations: map[string]any{flux: "disabled"}},
-		{name: "kapp, fallback", annotations: map[string]any{kapp: "fallback-on-replace"}, requested: true},
-		{name: "kapp, always", annotations: map[string]any{kapp: "always-replace"}, requested: true},
-		{name: "kapp, skip", annotations: map[string]any{kapp: "skip"}},
-		{name: "Helm hook", annotations: map[string]any{helm: "pre-upgrade"}, recreated: true},
-		{name: "Argo CD hook", annotations: map[string]any{hook: "PreSync"}, recreated: true},
-		{name: "Argo CD hook deleted on success", annotations: map[string]any{hook: "Sync", policy: "HookSucceeded"}, recreated: true},
-		{name: "Argo CD hook that stays on success", annotations: map[string]any{hook: "Sync", policy: "HookFailed"}},
-		{name: "Argo CD, skipped", annotations: map[string]any{hook: "Skip"}},
+		{"nothing", "", Applier{}, plain, plain, false},
+		{"both options", "kubectl replace --force", Applier{}, with(options, "Force=true,Replace=true"), plain, true},
+		{"other order and spaces", "", Applier{}, with(options, "Prune=false, Replace=true, Force=true"), plain, true},
+		{"both options, of the old object", "the live object's count", Applier{}, plain, with(options, "Force=true,Replace=true"), true},
+		{"a PUT", "it is refused too", argo, with(options, "Replace=true"), plain, false},
+		{"Force alone, client-side", "kubectl apply --force", argo, with(options, "Force=true"), plain, true},
+		{"Force alone, server-side", "there it forces conflicts only", argoServer, with(options, "Force=true"), plain, false},
+		{"Force alone, server-side by the object", "", argo, with(options, "Force=true,ServerSideApply=true"), plain, false},
+		{"Force alone, client-side by the object", "", argoServer, with(options, "Force=true,ServerSideApply=false"), plain, true},
+		{"Force alone, nobody knows how", "server-side apply would refuse", Applier{}, with(options, "Force=true"), plain, false},
+		{"Force alone, some other tool's PUT", "the option is Argo CD's", Applier{Methods: []Method{Replace}}, with(options, "Force=true"), plain, false},
+		{"Force, and the Application replaces", "", argoPut, with(options, "Force=true"), plain, true},
+		{"both options on a CRD", "Argo CD PUTs it", argo, of("apiextensions.k8s.io/v1", "CustomResourceDefinition", with(options, "Force=true,Replace=true")), plain, false},
+		{"both options on a Namespace", "Argo CD PUTs it", argo, of("v1", "Namespace", with(options, "Force=true,Replace=true")), plain, false},
+		{"both options under Flux", "they are Argo CD's", Applier{Tool: Flux}, with(options, "Force=true,Replace=true"), plain, false},
+		{"a binding", "kubectl auth reconcile replaces it", argo, of(rbac, "RoleBinding", with("a", "b")), plain, true},
+		{"a binding, server-side", "", argoServer, of(rbac, "RoleBinding", with("a", "b")), plain, false},
+		{"a binding under kubectl", "kubectl apply does not reconcile", Applier{Methods: []Method{ClientSide}}, of(rbac, "RoleBinding", with("a", "b")), plain, false},
+		{"Flux, annotation", "", Applier{}, with(flux+"force", "enabled"), plain, true},
+		{"Flux, label in another case", "", Applier{Tool: Flux}, labelled(flux+"force", "Enabled"), plain, true},
+		{"Flux, the old object", "the live object's count", Applier{Tool: Flux}, plain, with(flux+"force", "enabled"), true},
+		{"Flux, disabled", "", Applier{}, with(flux+"force", "disabled"), plain, false},
+		{"Flux's under Argo CD", "", argo, with(flux+"force", "enabled"), plain, false},
+		{"Flux, the Kustomization", "", Applier{Tool: Flux, Forced: true}, plain, plain, true},
+		{"kapp, fallback", "", Applier{}, with(kapp+"update-strategy", "fallback-on-replace"), plain, true},
+		{"kapp, always", "", Applier{}, with(kapp+"update-strategy", "always-replace"), plain, true},
+		{"kapp, the old object", "kapp reads the manifest", Applier{}, plain, with(kapp+"update-strategy", "always-replace"), false},
+		{"kapp, skip", "", Applier{}, with(kapp+"update-strategy", "skip"), plain, false},
 	} {
-		obj := map[string]any{"metadata": map[string]any{"name": "x", "annotations": c.annotations, "labels": c.labels}}
-		if got := Requested(obj); got != c.requested {
-			t.Errorf("%s: Requested is %t", c.name, got)
-		}
-		if got := Recreated(obj); got != c.recreated {
-			t.Errorf("%s: Recreated is %t", c.name, got)
+		if got := c.by.Requested(c.newObj, c.old); got != c.want {
+			t.Errorf("%s: got %t: %s", c.name, got, c.reason)
 		}
 	}
-	if !Recreated(map[string]any{"metadata": map[string]any{"generateName": "job-"}}) {
-		t.Error("an object with generateName is recreated")
+}
+
+func TestRecreated(t *testing.T) {
+	argo := Applier{Tool: ArgoCD}
+	both := func(key, value, key2, value2 string) map[string]any {
+		obj := with(key, value)
+		annotations(obj)[key2] = value2
+		return obj
+	}
+	for _, c := range []struct {
+		name string
+		by   Applier
+		obj  map[string]any
+		want bool
+	}{
+		{"nothing", Applier{}, with("a", "b"), false},
+		{"a generated name", Applier{}, map[string]any{"metadata": map[string]any{"generateName": "job-"}}, true},
+		{"a hook of Helm", Applier{}, with(helmHook, "pre-upgrade"), true},
+		{"a hook of Helm under Flux", Applier{Tool: Flux}, with(helmHook, "pre-upgrade"), false},
+		{"a hook of Helm under Argo CD", argo, with(helmHook, "pre-upgrade"), true},
+		{"a hook that only Helm knows, under Argo CD", argo, with(helmHook, "test"), false},
+		{"a CRD of Helm 2 under Argo CD", argo, with(helmHook, "crd-install"), false},
+		{"a hook of Helm under Argo CD, deleted when it failed", argo, both(helmHook, "pre-upgrade", "helm.sh/hook-delete-policy", "hook-failed"), false},
+		{"a hook of Argo CD", Applier{}, with(argoHook, "PreSync"), true},
+		{"a hook of Argo CD under Helm", Applier{Tool: Helm}, with(argoHook, "PreSync"), false},
+		{"a hook deleted on success", Applier{}, both(argoHook, "Sync", policy, "HookSucceeded"), true},
+		{"a hook that stays on success", Applier{}, both(argoHook, "Sync", policy, "HookFailed"), false},
+		{"an unknown hook", argo, with(argoHook, "Never"), false},
+		{"skipped", Applier{}, with(argoHook, "Skip"), false},
+		{"skipped and a hook", argo, with(argoHook, "Skip, Sync"), true},
+	} {
+		if got := c.by.Recreated(c.obj); got != c.want {
+			t.Errorf("%s: got %t", c.name, got)
+		}
+	}
+}
+
+func TestLeftAloneAndKept(t *testing.T) {
+	const local = "config.kubernetes.io/local-config"
+	for _, c := range []struct {
+		name      string
+		by        Applier
+		obj       map[string]any
+		left, kep bool
+	}{
+		{"nothing", Applier{}, with("a", "b"), false, false},
+		{"Flux, reconcile", Applier{}, with(flux+"reconcile", "disabled"), true, true},
+		{"Flux, reconcile as a label", Applier{Tool: Flux}, labelled(flux+"reconcile", "Disabled"), true, true},
+		{"Flux, reconcile enabled", Applier{}, with(flux+"reconcile", "enabled"), false, false},
+		{"Flux, ignored", Applier{}, with(flux+"ssa", "Ignore"), true, true},
+		{"Flux, only created", Applier{}, with(flux+"ssa", "IfNotPresent"), true, false},
+		{"Flux, merged", Applier{}, with(flux+"ssa", "Merge"), false, false},
+		{"Flux's under Argo CD", Applier{Tool: ArgoCD}, with(flux+"reconcile", "disabled"), false, false},
+		{"Flux, not pruned", Applier{}, with(flux+"prune", "disabled"), false, true},
+		{"Argo CD, skipped", Applier{}, with(argoHook, "Skip"), true, false},
+		{"Argo CD, skipped and a hook", Applier{}, with(argoHook, "Skip,Sync"), false, false},
+		{"Argo CD's under Flux", Applier{Tool: Flux}, with(argoHook, "Skip"), false, false},
+		{"Argo CD, not pruned", Applier{}, with(options, "Replace=true, Prune=false"), false, true},
+		{"Argo CD, the first option counts", Applier{}, with(options, "Prune=confirm,Prune=false"), false, false},
+		{"local", Applier{}, with(local, "true"), true, false},
+		{"local in any words", Applier{}, with(local, "yes"), true, false},
+		{"not local", Applier{}, with(local, "false"), false, false},
+		{"local under Argo CD", Applier{Tool: ArgoCD}, with(local, "true"), false, false},
+		{"kapp, noop", Applier{}, with(kapp+"noop", ""), true, false},
+		{"kapp, skip", Applier{}, with(kapp+"update-strategy", "skip"), true, false},
+		{"kapp, orphan", Applier{}, with(kapp+"delete-strategy", "orphan"), false, true},
+		{"Helm, keep", Applier{}, with("helm.sh/resource-policy", "keep"), false, true},
+		{"Helm, in another case", Applier{Tool: Helm}, with("helm.sh/resource-policy", "Keep"), false, false},
+		{"Helm's under Flux", Applier{Tool: Flux}, with("helm.sh/resource-policy", "keep"), false, false},
+	} {
+		if got := c.by.LeftAlone(c.obj); (got != "") != c.left {
+			t.Errorf("%s: LeftAlone is %q", c.name, got)
+		}
+		if got := c.by.Kept(c.obj); (got != "") != c.kep {
+			t.Errorf("%s: Kept is %q", c.name, got)
+		}
+	}
+}
+
+func TestFor(t *testing.T) {
+	plain := with("a", "b")
+	for _, c := range []struct {
+		name        string
+		by          Applier
+		newObj, old map[string]any
+		want        []Method
+	}{
+		{"nobody knows", Applier{}, plain, plain, []Method{ServerSide, ClientSide}},
+		{"nobody knows, Argo CD would replace", Applier{}, with(options, "Replace=true"), plain, []Method{ServerSide, ClientSide, Replace}},
+		{"Flux", Applier{Tool: Flux}, with(options, "Replace=true"), plain, []Method{ServerSide}},
+		{"Argo CD", Applier{Tool: ArgoCD}, plain, plain, []Method{ClientSide}},
+		{"Argo CD, Replace", Applier{Tool: ArgoCD}, with(options, "Replace=true,ServerSideApply=true"), plain, []Method{Replace}},
+		{"Argo CD, Replace of the live object", Applier{Tool: ArgoCD}, plain, with(options, "Replace=true"), []Method{Replace}},
+		{"Argo CD, server-side", Applier{Tool: ArgoCD}, with(options, "ServerSideApply=true"), plain, []Method{ServerSide}},
+		{"Argo CD, no longer server-side", Applier{Tool: ArgoCD}, plain, with(options, "ServerSideApply=true"), []Method{ClientSide}},
+		{"Argo CD, not server-side", Applier{Tool: ArgoCD, Methods: []Method{ServerSide}}, with(options, "ServerSideApply=false"), plain, []Method{ClientSide}},
+		{"Argo CD, the Application replaces", Applier{Tool: ArgoCD, Methods: []Method{Replace}}, with(options, "ServerSideApply=true"), plain, []Method{Replace}},
+		{"Helm", Applier{Tool: Helm}, plain, plain, []Method{ThreeWay, ServerSide}},
+		{"Helm 3", Applier{Tool: Helm, Methods: []Method{ThreeWay}}, plain, plain, []Method{ThreeWay}},
+	} {
+		if got := c.by.For(c.newObj, c.old); !slices.Equal(got, c.want) {
+			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
+		}
 	}
 }

@@ -20,6 +20,12 @@ type Document struct {
 	// Object holds map[string]any, []any, string, bool, int64, float64 and nil. Integers are int64 where they fit.
 	Object map[string]any
 
+	// Place, unless nil, returns the file and the place in it that decide the value at steps, for an object that a tool has made
+	// of several files.
+	Place func(steps []any) (file string, at Position)
+	// Unknown are the places, as JSON pointers, whose values nobody can tell from the files.
+	Unknown []string
+
 	source source
 	prefix []any // steps from the document's root to Object: nil, or into the items of a List
 }

@@ -11,6 +11,7 @@ import (
 	"syscall/js"
 
 	"github.com/fieldlock/fieldlock/immutability/builtin"
+	"github.com/fieldlock/fieldlock/immutability/operators"
 	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/internal/audit"
 	"github.com/fieldlock/fieldlock/internal/compare"
@@ -67,10 +68,14 @@ func check(args []js.Value) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	catalogue, err := operators.Load()
+	if err != nil {
+		return nil, err
+	}
 	return compare.Check(compare.Input{
 		Old: []manifest.File{file("old", args[1])}, New: []manifest.File{file("new", args[2])},
 		OldSchemas: manifest.Schemas{CRDs: schemas.CRDs}, NewSchemas: manifest.Schemas{CRDs: schemas.CRDs}, Errs: schemas.Errs,
-	}, compare.Options{Builtin: kinds})
+	}, compare.Options{Builtin: kinds, Operators: catalogue})
 }
 
 // crds reads the CRDs of a text, of which there has to be one.

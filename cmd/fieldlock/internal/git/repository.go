@@ -9,8 +9,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
@@ -21,6 +23,9 @@ type Repository struct {
 	Root, Prefix string
 
 	shared yamldoc.Shared // what its trees have in common
+
+	format sync.Once
+	sha256 bool // its IDs are SHA-256, otherwise SHA-1
 }
 
 // Open finds the repository of the directory dir.
@@ -86,6 +91,21 @@ func (r *Repository) Display(below string) string {
 	return filepath.ToSlash(rel)
 }
 
+// Remotes returns the URLs of the remotes.
+func (r *Repository) Remotes() []string {
+	out, err := r.run(nil, "config", "--null", "--get-regexp", `^remote\..*\.url$`)
+	if err != nil {
+		return nil
+	}
+	var urls []string
+	for _, record := range strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00") {
+		if _, url, ok := strings.Cut(record, "\n"); ok {
+			urls = append(urls, url)
+		}
+	}
+	return urls
+}
+
 // Range is what to compare: a commit with another one, or with the work tree when New is "".
 type Range struct {
 	Old, New string // IDs of commits
@@ -146,11 +166,31 @@ func (r *Repository) shallow(rev string) string {
 	if err != nil || strings.TrimSpace(string(out)) != "true" {
 		return ""
 	}
-	remote, branch, ok := strings.Cut(rev, "/")
-	if !ok {
-		remote, branch = "origin", rev
+	const whole = "the whole history with git fetch --unshallow (fetch-depth: 0 in actions/checkout)"
+	remote, ref := r.remoteOf(rev)
+	if ref == "" {
+		return "; the clone is shallow: fetch " + whole
 	}
-	return fmt.Sprintf("; the clone is shallow: fetch the revision with git fetch --depth=1 %s %s, or, for a merge base, the whole history with git fetch --unshallow (fetch-depth: 0 in actions/checkout)", remote, branch)
+	return fmt.Sprintf("; the clone is shallow: fetch the revision with git fetch --depth=1 %s %s, or, for a merge base, %s", remote, ref, whole)
+}
+
+// remoteOf returns the remote to fetch a revision from, and its name there. The name is "" for what only a clone with history can
+// resolve, such as HEAD~1 and abbreviated commits.
+func (r *Repository) remoteOf(rev string) (remote, ref string) {
+	if _, err := r.run(nil, "check-ref-format", "--allow-onelevel", rev); err != nil || strings.HasPrefix(rev, "-") || rev == "HEAD" || isAbbreviated(rev) {
+		return "", ""
+	}
+	remotes, err := r.run(nil, "remote")
+	before, after, found := strings.Cut(strings.TrimPrefix(rev, "refs/remotes/"), "/")
+	if err == nil && found && slices.Contains(strings.Fields(string(remotes)), before) {
+		return before, after
+	}
+	return "origin", rev
+}
+
+// isAbbreviated reports whether a revision looks like the beginning of a commit's ID, which no server can resolve.
+func isAbbreviated(rev string) bool {
+	return len(rev) >= 7 && len(rev) < 40 && strings.Trim(rev, "0123456789abcdef") == ""
 }
 
 // Bounds of what is read, so that a hostile tree cannot fill the memory.

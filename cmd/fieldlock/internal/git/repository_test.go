@@ -63,8 +63,20 @@ func TestShallow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := r.Resolve("origin/release"); err == nil || !strings.Contains(err.Error(), "git fetch --depth=1 origin release") {
-		t.Errorf("got %v", err)
+	const whole = "fetch the whole history with git fetch --unshallow"
+	id := strings.Repeat("0123456789", 4)
+	for rev, want := range map[string]string{
+		"origin/release":              "git fetch --depth=1 origin release,",
+		"refs/remotes/origin/release": "git fetch --depth=1 origin release,",
+		"feature/x":                   "git fetch --depth=1 origin feature/x,", // feature is no remote
+		"v1.0.0":                      "git fetch --depth=1 origin v1.0.0,",
+		"refs/tags/v1":                "git fetch --depth=1 origin refs/tags/v1,",
+		id:                            "git fetch --depth=1 origin " + id + ",",
+		"HEAD~1":                      whole, "HEAD^": whole, "main@{1}": whole, "HEAD^{/fix}": whole, id[:12]: whole, "-x": whole, "a b": whole,
+	} {
+		if _, err := r.Resolve(rev); err == nil || !strings.Contains(err.Error(), want) || want == whole && strings.Contains(err.Error(), "--depth=1") {
+			t.Errorf("%s: got %v, want %s", rev, err, want)
+		}
 	}
 }
 

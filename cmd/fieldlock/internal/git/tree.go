@@ -181,6 +181,7 @@ func (w *walker) place(name string, s step) {
 	case isEntry && e.kind == unchanged && !s.links:
 	case isEntry && e.kind == submodule && !s.links:
 		w.fail(s.shown, "it is a submodule at another commit, whose files are in another repository; check them there, or name the paths to check")
+		w.found[len(w.found)-1].Elsewhere = true
 	case isEntry && e.kind >= submodule, !isEntry && w.tree.children[name] == nil:
 		if !w.tree.alike(name, s.shown) {
 			w.fail(s.shown, "it is a link into a submodule, whose files are in another repository; check them there, or name the paths to check")

@@ -59,13 +59,7 @@ func (c catalogue) kind(b *strings.Builder, k *builtin.Kind, all []*builtin.Kind
 	for _, r := range rows {
 		fmt.Fprintf(b, "| `%s` | %s | %s |\n", r.Path, rules.lock(r), cell(c.says(k, r)))
 	}
-	if len(rules) > 0 {
-		b.WriteString("\n<details><summary>The rules, in CEL</summary>\n\n")
-		for i, rule := range rules {
-			fmt.Fprintf(b, "%d. `%s`\n", i+1, strings.Join(strings.Fields(rule), " "))
-		}
-		b.WriteString("\n</details>\n")
-	}
+	rules.write(b)
 	r := k.Replacement(map[string]any{"apiVersion": k.APIVersion(), "kind": k.Kind, "metadata": map[string]any{"name": "NAME"}}, nil, builtin.Verdict{})
 	fmt.Fprintf(b, "\nReplacing it costs **%s**", r.Cost)
 	if r.Message != "" {
@@ -105,6 +99,18 @@ func (l *ruleList) number(rule string) int {
 	}
 	*l = append(*l, rule)
 	return len(*l)
+}
+
+// write writes the rules by their numbers.
+func (l ruleList) write(b *strings.Builder) {
+	if len(l) == 0 {
+		return
+	}
+	b.WriteString("\n<details><summary>The rules, in CEL</summary>\n\n")
+	for i, rule := range l {
+		fmt.Fprintf(b, "%d. `%s`\n", i+1, strings.Join(strings.Fields(rule), " "))
+	}
+	b.WriteString("\n</details>\n")
 }
 
 // lockWords says what each lock of a built-in kind means.

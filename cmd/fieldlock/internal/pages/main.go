@@ -22,7 +22,7 @@ func main() {
 
 // pages returns the pages by file name.
 func pages() map[string]string {
-	all := map[string]string{"findings.md": findings()}
+	all := map[string]string{"findings.md": findings(), "operators.md": operatorsPage()}
 	kinds := newCatalogue()
 	for _, minor := range builtin.Minors() {
 		all[fieldsPage(minor)] = kinds.fields(minor)

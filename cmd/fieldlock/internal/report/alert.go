@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/fieldlock/fieldlock/internal/audit"
@@ -25,6 +26,39 @@ type alert struct {
 	lock    token.Position // where the lock is, when that is another place
 	// accepted is the reason why the alert does not count; "" for most.
 	accepted string
+	fails    bool     // the run fails for it
+	ways     []string // the cost of replacing the object, and the ways out; nil for most
+}
+
+// text is the message with the reason why it does not count, and the ways out.
+func (a *alert) text() string {
+	text := a.message
+	if a.accepted != "" {
+		text += " (" + a.accepted + ")"
+	}
+	return strings.Join(slices.Concat([]string{text}, a.ways), "\n")
+}
+
+// place returns where code review tools show the alert: at its line, at the first line where it is about the whole file, and
+// for what no file has, such as standard input, at the first line of the settings in the root of the repository.
+func (a *alert) place() token.Position {
+	at := a.at
+	if !manifest.IsFile(at.Filename) {
+		at = token.Position{Filename: manifest.AcceptFile}
+	}
+	at.Line = max(at.Line, 1)
+	return at
+}
+
+// where names the file and line of the alert for people; "" for none.
+func (a *alert) where() string {
+	switch {
+	case a.at.Filename == "":
+		return ""
+	case a.at.Line == 0:
+		return relative(a.at.Filename)
+	}
+	return fmt.Sprintf("%s:%d", relative(a.at.Filename), a.at.Line)
 }
 
 // IDs of alerts that are not violations or findings.
@@ -41,13 +75,25 @@ func checkAlerts(r *compare.Report) []alert {
 		v := &r.Violations[i]
 		object := strings.TrimSpace(v.Kind + " " + v.Object)
 		path := cmp.Or(v.Path, "the whole object")
+		title := "locked field: " + path
+		if v.Lock == compare.LockDeletion {
+			title = "refused deletion"
+		}
 		message := fmt.Sprintf("%s: %s: %s", object, path, v.Message)
-		if (v.Old != nil || v.New != nil) && v.Key == nil && len(v.Differences) == 0 && v.Reason == "" {
+		switch {
+		case v.Key != nil || v.Reason != "" || v.LockFile != "" && len(v.Differences) > 0: // the message has what changed
+		case len(v.Differences) > 0:
+			message += ": " + compare.Enumerate(changes(v, false))
+		case v.Old != nil || v.New != nil:
 			message += ": " + arrow(v.Old, v.New, false)
 		}
+		if v.EnforcedBy != "" {
+			message += "; refused by " + v.EnforcedBy + " (" + v.Source + ")"
+		}
 		a := alert{
-			rule: v.Lock, level: "error", title: "locked field: " + path, message: message,
+			rule: v.Lock, level: "error", title: title, message: message,
 			field: object + ": " + path, at: placeOf(&v.Subject), lock: token.Position{Filename: v.LockFile, Line: v.LockLine},
+			fails: v.Refused(), ways: waysOut(&v.Subject, r),
 		}
 		switch {
 		case v.AcceptedNew:
@@ -65,11 +111,15 @@ func checkAlerts(r *compare.Report) []alert {
 			field += ": " + m.Path
 		}
 		alerts = append(alerts, alert{
-			rule: rule, level: level, title: title, message: field + ": " + m.Message, field: field, at: placeOf(&m.Subject),
+			rule: rule, level: level, title: title, message: field + ": " + m.Message, field: field, at: placeOf(&m.Subject), fails: level == "error",
 		})
 	}
+	unknown := "warning"
+	if r.Strict {
+		unknown = "error"
+	}
 	for i := range r.Unknown {
-		remark(alertUnknown, "warning", "unknown verdict", &r.Unknown[i])
+		remark(alertUnknown, unknown, "unknown verdict", &r.Unknown[i])
 	}
 	for i := range r.Notes {
 		remark(alertNote, "note", "note", &r.Notes[i])
@@ -77,6 +127,7 @@ func checkAlerts(r *compare.Report) []alert {
 	for _, e := range r.Errors {
 		alerts = append(alerts, alert{
 			rule: alertUnreadable, level: "error", title: "unreadable input", message: e.Text, at: token.Position{Filename: e.File, Line: e.Line},
+			fails: true,
 		})
 	}
 	return alerts
@@ -85,7 +136,8 @@ func checkAlerts(r *compare.Report) []alert {
 // lintAlerts makes alerts of findings, each at the line of its schema node.
 func lintAlerts(r *audit.Report) []alert {
 	alerts := make([]alert, len(r.Findings))
-	for i, f := range r.Findings {
+	for i := range r.Findings {
+		f := &r.Findings[i]
 		subject := f.CRD
 		if f.Version != "" {
 			subject += ", version " + f.Version
@@ -95,9 +147,40 @@ func lintAlerts(r *audit.Report) []alert {
 		}
 		alerts[i] = alert{
 			rule: f.Rule, level: string(f.Severity), title: f.Rule, message: subject + ": " + f.Message, field: subject, at: f.Position,
+			fails: r.Fails(f),
+		}
+		switch a := &alerts[i]; {
+		case f.AcceptedNew:
+			a.level, a.accepted = "warning", "accepted by an entry that this change adds"
+		case f.Accepted:
+			a.level, a.accepted = "note", "accepted"
 		}
 	}
+	for _, e := range r.Errors {
+		alerts = append(alerts, alert{rule: alertUnreadable, level: "error", title: "unreadable input", message: e, fails: true})
+	}
 	return alerts
+}
+
+// waysOut says what it costs to replace an object, and lists the ways out; nil for an object that is not refused.
+func waysOut(s *compare.Subject, r *compare.Report) []string {
+	for i := range r.Replacements {
+		re := &r.Replacements[i]
+		if !re.Same(s) || len(re.How) == 0 {
+			continue
+		}
+		lines := []string{fmt.Sprintf("Ways out (what replacing the object costs: %s; %s):", re.Cost, re.Message)}
+		for _, how := range re.How {
+			switch text, command := WayOut(how); {
+			case text != "" && command != "":
+				lines = append(lines, "• "+text+": "+command)
+			default:
+				lines = append(lines, "• "+text+command)
+			}
+		}
+		return lines
+	}
+	return nil
 }
 
 // placeOf returns where a field is.
@@ -118,15 +201,41 @@ func relative(file string) string {
 	return filepath.ToSlash(file)
 }
 
+// inRepository returns file as seen from the root of the repository that the working directory is in, as code review tools name
+// it. Outside of a repository, or for a file outside of it, it is the same as relative. The settings are in the root.
+func inRepository(file string) string {
+	dir, err := os.Getwd()
+	if err != nil || file == manifest.AcceptFile {
+		return relative(file)
+	}
+	full := file
+	if !filepath.IsAbs(file) {
+		full = filepath.Join(dir, file)
+	}
+	for root := dir; ; root = filepath.Dir(root) {
+		if _, err := os.Stat(filepath.Join(root, ".git")); err == nil {
+			if below, err := filepath.Rel(root, full); err == nil && filepath.IsLocal(below) {
+				return filepath.ToSlash(below)
+			}
+			return relative(file)
+		}
+		if root == filepath.Dir(root) {
+			return relative(file)
+		}
+	}
+}
+
 // githubFormat is workflow commands, which GitHub shows at the lines of a pull request.
 var githubFormat = Format{
 	Name:  "github",
-	Check: func(w io.Writer, r *compare.Report) error { return writeGitHub(w, checkAlerts(r)) },
-	Lint:  func(w io.Writer, r *audit.Report) error { return writeGitHub(w, lintAlerts(r)) },
+	Check: func(w io.Writer, r *compare.Report) error { return writeGitHub(w, checkAlerts(r), summary(r, false)) },
+	Lint:  func(w io.Writer, r *audit.Report) error { return writeGitHub(w, lintAlerts(r), lintSummary(r, false)) },
 }
 
-func writeGitHub(w io.Writer, alerts []alert) error {
-	for _, a := range alerts {
+// writeGitHub prints the commands, and the summary for the log: GitHub shows a few of many annotations only.
+func writeGitHub(w io.Writer, alerts []alert, summary string) error {
+	for i := range alerts {
+		a := &alerts[i]
 		command := a.level
 		if command == "note" {
 			command = "notice"
@@ -136,7 +245,7 @@ func writeGitHub(w io.Writer, alerts []alert) error {
 			properties = append(properties, name+"="+githubProperty.Replace(Printable(value)))
 		}
 		if manifest.IsFile(a.at.Filename) {
-			property("file", relative(a.at.Filename))
+			property("file", inRepository(a.at.Filename))
 			if a.at.Line > 0 {
 				property("line", fmt.Sprint(a.at.Line))
 			}
@@ -145,13 +254,11 @@ func writeGitHub(w io.Writer, alerts []alert) error {
 			}
 		}
 		property("title", a.title)
-		message := PrintableLines(a.message)
-		if a.accepted != "" {
-			message += " (" + a.accepted + ")"
-		}
+		message := PrintableLines(a.text())
 		if _, err := fmt.Fprintf(w, "::%s %s::%s\n", command, strings.Join(properties, ","), githubData.Replace(message)); err != nil {
 			return err
 		}
 	}
-	return nil
+	_, err := fmt.Fprintln(w, PrintableLines(summary))
+	return err
 }

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -14,30 +15,97 @@ import (
 // checkText prints the refused objects with the ways out, then what is unknown, then notes, and a summary.
 func checkText(w io.Writer, r *compare.Report) error {
 	p := PaletteFor(w)
-	for rest := r.Violations; len(rest) > 0; {
-		n := 1
-		for n < len(rest) && rest[n].Same(&rest[0].Subject) {
-			n++
-		}
-		writeObject(w, rest[:n], r, p)
+	objects := refusedObjects(r)
+	for i := range objects {
+		writeObject(w, &objects[i], p)
 		fmt.Fprintln(w)
-		rest = rest[n:]
 	}
-	for _, u := range r.Unknown {
+	for _, u := range repeatedRemarks(r.Unknown) {
 		writeRemark(w, p.Yellow("?"), u, p)
 	}
-	for _, n := range r.Notes {
+	for _, n := range repeatedRemarks(r.Notes) {
 		writeRemark(w, p.Dim("i"), n, p)
 	}
-	if len(r.Unknown)+len(r.Notes) > 0 {
+	gone, more := losses(r)
+	for _, d := range gone {
+		mark, cost := p.Yellow("-"), Printable(d.Cost)
+		if d.Cost == compare.CostData || d.Cost == compare.CostCascade {
+			cost = p.Red(cost)
+		}
+		if d.Kept {
+			mark, cost = p.Dim("-"), "none, as it is kept"
+		}
+		fmt.Fprintf(w, "%s %s %s\n    deleted (cost: %s): %s\n", mark, Printable(d.Kind+" "+d.Object),
+			p.Dim(fmt.Sprintf("(%s:%d)", Printable(d.File), d.Line)), cost, Printable(d.Message))
+	}
+	if more > 0 {
+		fmt.Fprintf(w, "  and %s\n", Count(more, "more deletion"))
+	}
+	if len(r.Unknown)+len(r.Notes)+len(gone) > 0 {
 		fmt.Fprintln(w)
 	}
 	fmt.Fprintln(w, summary(r, p))
+	for _, line := range notCovered(r) {
+		fmt.Fprintln(w, "  "+Printable(line))
+	}
 	return nil
 }
 
+// notCovered says what changed and could not be read as it is deployed: one line for each kind of unit, with the first of its reasons.
+func notCovered(r *compare.Report) []string {
+	count, first := map[string]int{}, map[string]*compare.NotCovered{}
+	var kinds []string
+	for i := range r.NotCovered {
+		n := &r.NotCovered[i]
+		if !n.Changed {
+			continue
+		}
+		if count[n.Kind]++; count[n.Kind] == 1 {
+			kinds, first[n.Kind] = append(kinds, n.Kind), n
+		}
+	}
+	var lines []string
+	for _, kind := range kinds {
+		n := first[kind]
+		where := n.File
+		if n.Line > 0 {
+			where += fmt.Sprintf(":%d", n.Line)
+		}
+		line := fmt.Sprintf("not covered: %s %s (%s): %s", kind, n.Unit, where, n.Reason)
+		if more := count[kind] - 1; more > 0 {
+			line += fmt.Sprintf("; and %d more", more)
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// losses returns the deletions that cost something, unless they are refused and printed as violations, and how many more there
+// are. What restarts or costs nothing is in the summary's count.
+func losses(r *compare.Report) (list []compare.Deletion, more int) {
+	const shown = 20
+	for i := range r.Deletions {
+		d := &r.Deletions[i]
+		refused := slices.ContainsFunc(r.Violations, func(v compare.Violation) bool { return v.Same(&d.Subject) })
+		if d.Cost != compare.CostNone && d.Cost != compare.CostRestart && !refused {
+			list = append(list, *d)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b compare.Deletion) int {
+		if a.Kept != b.Kept {
+			return cmp.Compare(slices.Index([]bool{false, true}, a.Kept), slices.Index([]bool{false, true}, b.Kept))
+		}
+		return cmp.Compare(slices.Index(compare.Costs(), b.Cost), slices.Index(compare.Costs(), a.Cost))
+	})
+	if len(list) > shown {
+		list, more = list[:shown], len(list)-shown
+	}
+	return list, more
+}
+
 // writeObject prints the violations of one object, and what replacing it takes.
-func writeObject(w io.Writer, violations []compare.Violation, r *compare.Report, p Palette) {
+func writeObject(w io.Writer, o *refusedObject, p Palette) {
+	violations := o.violations
 	first := &violations[0]
 	mark := p.Green("✓")
 	for i := range violations {
@@ -49,15 +117,15 @@ func writeObject(w io.Writer, violations []compare.Violation, r *compare.Report,
 	if first.Moved {
 		moved = fmt.Sprintf("; in OLD %s:%d", Printable(first.OldFile), first.OldLine)
 	}
-	fmt.Fprintf(w, "%s %s %s\n", mark, p.Bold(Printable(strings.TrimSpace(first.Kind+" "+first.Object))),
-		p.Dim(fmt.Sprintf("(%s:%d%s)", Printable(first.File), first.ObjectLine, moved)))
+	fmt.Fprintf(w, "%s %s %s\n", mark, p.Bold(Printable(strings.TrimSpace(first.Kind+" "+first.Object))), p.Dim("("+placeText(&first.Subject, first.ObjectLine)+moved+")"))
+	if len(o.also) > 0 {
+		fmt.Fprintf(w, "  %s\n", p.Dim("the same in "+strings.Join(o.alsoIn(), ", ")))
+	}
 	for i := range violations {
 		writeViolation(w, &violations[i], p)
 	}
-	for i := range r.Replacements {
-		if re := &r.Replacements[i]; re.Same(&first.Subject) && len(re.How) > 0 {
-			writeReplacement(w, re, p)
-		}
+	if re := o.replacement; re != nil && len(re.How) > 0 {
+		writeReplacement(w, re, p)
 	}
 }
 
@@ -78,7 +146,7 @@ func writeViolation(w io.Writer, v *compare.Violation, p Palette) {
 	for _, line := range changes(v, p) {
 		fmt.Fprintf(w, "      %s\n", line)
 	}
-	if v.OnlyOld {
+	if v.OnlyOld && v.Policy == "" { // the message of a policy says so
 		fmt.Fprintf(w, "      %s\n", p.Yellow("only OLD has this lock: the change drops it and breaks it at once"))
 	}
 	switch {
@@ -89,21 +157,29 @@ func writeViolation(w io.Writer, v *compare.Violation, p Palette) {
 	case v.Accepted:
 		fmt.Fprintf(w, "      %s\n", p.Green(Printable(acceptance(v))))
 	}
+	if v.EnforcedBy != "" {
+		fmt.Fprintf(w, "      %s\n", p.Dim(Printable("refused by "+v.EnforcedBy+": "+v.Source)))
+	}
 	if v.Owners != "" {
 		fmt.Fprintf(w, "      %s\n", p.Dim(Printable(v.Owners)))
 	}
 }
 
-// explain names the lock, and its version when the two sides have different ones.
+// explain says why the change is refused: with the message of the CEL rules that equal the lock, otherwise by the name of the
+// lock. It adds the version of the lock when the two sides have different ones.
 func explain(v *compare.Violation) string {
 	text := v.Lock
 	switch {
+	case v.Says != "" && v.LockFile != "" && v.Reason == "":
+		text = Printable(v.Says)
+		if v.Version != "" {
+			text += " (in " + Printable(v.Version) + ")"
+		}
+		return text
 	case v.Reason != "":
 		text = Printable(v.Reason)
 	case v.LockFile == "" && v.Message != "" || v.Lock == "rule":
 		text = Printable(v.Message)
-	case v.Says != "":
-		text += ": " + Printable(v.Says)
 	}
 	if v.Version != "" {
 		text += " in " + Printable(v.Version)
@@ -120,6 +196,9 @@ func writeReplacement(w io.Writer, r *compare.Replacement, p Palette) {
 	asked := ""
 	if r.Requested {
 		asked = "; " + replaced
+	}
+	if r.RequestedNew {
+		asked += p.Yellow(", and the change itself adds the request")
 	}
 	fmt.Fprintf(w, "\n  to get there (cost: %s): %s%s\n", cost, Printable(r.Message), asked)
 	for _, how := range r.How {
@@ -143,13 +222,13 @@ func WayOut(how string) (text, command string) {
 	return text, command
 }
 
-func writeRemark(w io.Writer, mark string, r compare.Remark, p Palette) {
+func writeRemark(w io.Writer, mark string, r repeatedRemark, p Palette) {
 	path := ""
 	if r.Path != "" {
 		path = " " + p.Bold(Printable(r.Path))
 	}
 	fmt.Fprintf(w, "%s %s%s %s\n    %s\n", mark, Printable(strings.TrimSpace(r.Kind+" "+r.Object)), path,
-		p.Dim(fmt.Sprintf("(%s:%d)", Printable(r.File), r.Line)), Printable(r.Message))
+		p.Dim("("+strings.Join(r.places, ", ")+")"), Printable(r.Message))
 }
 
 // summary is the last line of the text.
@@ -163,6 +242,10 @@ func summary(r *compare.Report, p Palette) string {
 			parts = append(parts, Count(part.n, part.noun))
 		}
 	}
+	missed := len(slices.DeleteFunc(slices.Clone(r.NotCovered), func(n compare.NotCovered) bool { return !n.Changed }))
+	if r.Checked+r.Skipped+missed+len(r.Errors) == 0 && r.Unchanged > 0 {
+		return p.Green("✓") + " nothing changed"
+	}
 	text := Count(r.Checked, "object") + " checked"
 	if len(parts) > 0 {
 		text += " (" + strings.Join(parts, ", ") + ")"
@@ -170,29 +253,51 @@ func summary(r *compare.Report, p Palette) string {
 	if skipped := skippedText(r); skipped != "" {
 		text += "; skipped: " + skipped
 	}
+	if missed > 0 {
+		text += "; not covered: " + Count(missed, "changed unit")
+	}
+	unchecked, kinds := uncheckedText(r)
+	if unchecked > 0 {
+		text += "; nothing is known about updates of " + kinds + ", whose operators may refuse more"
+	}
 	if n := len(r.Unknown); n > 0 {
 		text += "; " + Count(n, "unknown verdict")
 	}
-	refused, violations, accepted := refusals(r)
-	if accepted > 0 {
-		text += "; " + Count(accepted, "accepted violation")
+	n := refusals(r)
+	if n.accepted > 0 {
+		text += "; " + Count(n.accepted, "accepted violation")
+	}
+	if n.requested > 0 {
+		text += "; " + Count(n.requested, "requested replacement")
 	}
 	switch {
-	case violations > 0:
-		return p.Red("✗") + " " + p.Bold(fmt.Sprintf("%s refused, %s", Count(refused, "object"), Count(violations, "violation"))) + ": " + text
-	case r.Updated == 0 || len(r.Errors) > 0:
+	case n.violations > 0:
+		return p.Red("✗") + " " + p.Bold(fmt.Sprintf("%s refused, %s", Count(n.objects, "object"), Count(n.violations, "violation"))) + ": " + text
+	case r.Strict && len(r.Unknown) > 0:
+		return p.Red("✗") + " " + p.Bold("unknown verdicts, which --strict refuses") + ": " + text
+	case len(r.Errors) > 0, r.Updated == 0 && (r.Unchanged == 0 || missed > 0), r.Updated > 0 && r.Updated <= unchecked:
 		return text
 	}
 	return p.Green("✓") + " no refused change: " + text
 }
 
+// uncheckedText counts the changed objects of kinds of which nothing is known, and names the kinds: "2 Foo, 1 Bar".
+func uncheckedText(r *compare.Report) (objects int, kinds string) {
+	list := make([]countedKind, len(r.UncheckedKinds))
+	for i, k := range r.UncheckedKinds {
+		objects += k.Objects
+		list[i] = countedKind{k.APIVersion, k.Kind, k.Objects}
+	}
+	return objects, countedKinds(list)
+}
+
 // skippedText names what was not checked: "2 Secret, 1 document that is not an object".
 func skippedText(r *compare.Report) string {
-	var kinds []string
-	for _, k := range r.SkippedKinds {
-		kinds = append(kinds, fmt.Sprintf("%d %s", k.Objects, Printable(k.Kind)))
+	kinds := make([]countedKind, len(r.SkippedKinds))
+	for i, k := range r.SkippedKinds {
+		kinds[i] = countedKind{k.APIVersion, k.Kind, k.Objects}
 	}
-	text := compare.Enumerate(kinds)
+	text := countedKinds(kinds)
 	switch {
 	case r.Others == 0:
 		return text
@@ -205,21 +310,33 @@ func skippedText(r *compare.Report) string {
 	return text + fmt.Sprintf("%d documents that are not objects", r.Others)
 }
 
-// refusals counts the refused objects, their violations, and the violations that are accepted.
-func refusals(r *compare.Report) (objects, violations, accepted int) {
-	last := -1
+// counts are the numbers of a summary.
+type counts struct {
+	objects, violations int // that are refused
+	accepted            int // violations that somebody has accepted
+	requested           int // objects that ask their tool to replace them
+}
+
+func refusals(r *compare.Report) counts {
+	n := counts{violations: r.MoreViolations}
+	var refused, requested *compare.Violation
 	for i := range r.Violations {
-		if !r.Violations[i].Refused() {
-			accepted++
-			continue
+		switch v := &r.Violations[i]; {
+		case v.Accepted:
+			n.accepted++
+		case v.Replaced:
+			if requested == nil || !v.Same(&requested.Subject) {
+				n.requested++
+			}
+			requested = v
+		default:
+			if n.violations++; refused == nil || !v.Same(&refused.Subject) {
+				n.objects++
+			}
+			refused = v
 		}
-		violations++
-		if last < 0 || !r.Violations[i].Same(&r.Violations[last].Subject) {
-			objects++
-		}
-		last = i
 	}
-	return objects, violations + r.MoreViolations, accepted
+	return n
 }
 
 // arrow shows two values as JSON texts, nil for an absent one.

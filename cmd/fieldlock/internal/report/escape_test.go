@@ -2,6 +2,7 @@ package report
 
 import (
 	"encoding/json"
+	"encoding/xml"
 	"html"
 	"math/rand/v2"
 	"reflect"
@@ -179,7 +180,7 @@ func TestHostileTexts(t *testing.T) {
 func TestHostileReports(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	s := hostileSource{rand.New(rand.NewPCG(seed, 0))}
-	command := regexp.MustCompile(`^::(error|warning|notice) [^:]*::`)
+	command, isSummary := regexp.MustCompile(`^::(error|warning|notice) [^:]*::`), regexp.MustCompile(`^([✗✓] )?[0-9nu]`)
 	for range 300 {
 		var r compare.Report
 		var l audit.Locks
@@ -208,9 +209,29 @@ func TestHostileReports(t *testing.T) {
 			}
 		}
 		github := print(func(b *strings.Builder) error { return githubFormat.Check(b, &r) }) + print(func(b *strings.Builder) error { return githubFormat.Lint(b, &findings) })
+		summaries := 0
 		for line := range strings.Lines(github) {
-			if !command.MatchString(line) {
+			if isSummary.MatchString(line) {
+				summaries++
+			} else if !command.MatchString(line) {
 				t.Fatalf("seed %d: the line %q is no command", seed, line)
+			}
+		}
+		if summaries != 2 {
+			t.Fatalf("seed %d: %d lines look like a summary:\n%s", seed, summaries, github)
+		}
+		for _, f := range []Format{gitlabFormat, junitFormat} {
+			for _, text := range []string{print(func(b *strings.Builder) error { return f.Check(b, &r) }), print(func(b *strings.Builder) error { return f.Lint(b, &findings) })} {
+				var list []gitlabIssue
+				var suites junitSuites
+				if json.Unmarshal([]byte(text), &list) != nil && xml.Unmarshal([]byte(text), &suites) != nil {
+					t.Fatalf("seed %d: %s cannot be read back:\n%s", seed, f.Name, text)
+				}
+				for line := range strings.Lines(text) {
+					if strings.HasPrefix(strings.TrimLeft(line, " "), "::") || strings.Contains(line, "##[") || strings.ContainsFunc(strings.TrimSuffix(line, "\n"), unprintable) {
+						t.Fatalf("seed %d: %s prints the line %q", seed, f.Name, line)
+					}
+				}
 			}
 		}
 		for _, sarif := range []string{print(func(b *strings.Builder) error { return sarifFormat.Check(b, &r) }), print(func(b *strings.Builder) error { return sarifFormat.Lint(b, &findings) })} {

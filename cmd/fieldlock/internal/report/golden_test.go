@@ -23,10 +23,19 @@ import (
 
 var update = flag.Bool("update", false, "write the files of testdata anew")
 
+// testdata is absolute, as tests change the working directory: paths in reports depend on the repository that it is in.
+var testdata = func() string {
+	dir, err := filepath.Abs("testdata")
+	if err != nil {
+		panic(err)
+	}
+	return dir
+}()
+
 // compareGolden compares text with a file of testdata.
 func compareGolden(t *testing.T, name, text string) {
 	t.Helper()
-	want := golden.Want(t, *update, filepath.Join("testdata", name), text)
+	want := golden.Want(t, *update, filepath.Join(testdata, name), text)
 	if diff := cmp.Diff(want, text); diff != "" {
 		t.Errorf("%s (-want +got):\n%s", name, diff)
 	}
@@ -49,11 +58,13 @@ func checkReport() *compare.Report {
 	values := []compare.Difference{{Path: "spec.values.new", New: raw(`"n"`)}, {Path: "spec.values.old", Old: raw(`"o"`)}, {Path: "spec.values", Old: raw("1"), New: raw("2")}, {Path: "spec.values[0]", Old: raw("1"), New: raw("2")}}
 	return &compare.Report{
 		Checked: 6, Updated: 4, Created: 1, Deleted: 1, Skipped: 5, Others: 2, SkippedKinds: []compare.SkippedKind{{Kind: "Secret", Objects: 2}, {Kind: "Pod", Objects: 1}}, MoreViolations: 3,
+		UncheckedKinds: []compare.UncheckedKind{{APIVersion: "example.com/v1", Kind: "Foo", Objects: 1}},
 		Violations: []compare.Violation{
 			{Subject: subject("Widget", "ns/a", 12), Path: "spec.class", Lock: "immutable", Old: raw(`"p"`), New: raw(`"q"`), Message: "field is immutable", LockFile: "crd.yaml", LockLine: 7, Owners: "last applied by helm", OldFile: "base/x.yaml", OldLine: 5, Moved: true},
 			{Subject: subject("Widget", "ns/a", 13), Path: "spec.labels", Lock: "immutable-keys", Key: raw(`"k"`), Old: raw("{}"), New: raw("{}"), Message: `field is immutable: "k" may not be removed`, LockFile: "crd.yaml"},
 			{Subject: subject("Widget", "ns/a", 14), Path: "spec.nodes[0].zone", Lock: "NoModify", Rule: "self == oldSelf", Says: "the zone stays", Old: raw(long), New: raw(`"<b>|*"`), Message: "field is immutable", LockFile: "crd.yaml", Item: "node-1", Version: "v1", OnlyOld: true},
 			{Subject: subject("Widget", "ns/a", 14), Path: "spec.script", Lock: "immutable", Old: raw(fmt.Sprintf(script, "info")), New: raw(fmt.Sprintf(script, "debug")), Message: "field is immutable", LockFile: "crd.yaml"},
+			{Subject: subject("Widget", "ns/a", 14), Path: "spec.size", Lock: "rule", Rule: "self.spec.size >= oldSelf.spec.size", Old: raw("2"), New: raw("1"), Message: "may not shrink", EnforcedBy: "Widget Operator", Source: "Validate (webhook.go) in example.com/widgets 1.0; its code was asked"},
 			{Subject: subject("Widget", "ns/a", 15), Path: "spec.list", Lock: "incomparable", Reason: "two items have the key a", Key: raw(`"a"`), Message: "field is immutable: two items have the key a", LockFile: "crd.yaml"},
 			{Subject: subject("Widget", "ns/b", 22), Path: "spec.region", Lock: "immutable", Differences: many, MoreDifferences: 5, Old: raw("{}"), New: raw("{}"), Message: "field is immutable: …", LockFile: "crd.yaml", Accepted: true, AcceptedReason: "agreed in #5", OldFile: "deploy/x.yaml", OldLine: 23},
 			{Subject: subject("Widget", "ns/b", 23), Path: "spec.values", Lock: "immutable", Differences: values, Message: "field is immutable: …", LockFile: "crd.yaml", Accepted: true, AcceptedNew: true, AcceptedReason: "trust me"},
@@ -63,6 +74,18 @@ func checkReport() *compare.Report {
 		},
 		Unknown: []compare.Remark{{Subject: subject("Widget", "ns/e", 52), Path: "apiVersion", Message: "no CRD has both versions"}, {Subject: subject("Widget", "ns/f", 61), Message: "only the cluster knows"}},
 		Notes:   []compare.Remark{{Subject: subject("Widget", "ns/g", 71), Path: "spec.x", Message: "it has no effect"}},
+		Deletions: []compare.Deletion{
+			{Subject: compare.Subject{Object: "shop/kept", Kind: "Namespace", APIVersion: "v1", File: "old.yaml", Line: 4, ObjectLine: 4}, Cost: compare.CostCascade, Kept: true, Message: "it is kept"},
+			{Subject: compare.Subject{Object: "shop/web", Kind: "Deployment", APIVersion: "apps/v1", File: "old.yaml", Line: 1, ObjectLine: 1}, Cost: compare.CostDowntime, Message: "what it runs ends"},
+			{Subject: compare.Subject{Object: "shop/data\x1b[2J", Kind: "PersistentVolumeClaim", APIVersion: "v1", File: "old.yaml", Line: 3, ObjectLine: 3}, Cost: compare.CostData, Message: "its *data* goes"},
+			{Subject: compare.Subject{Object: "shop/settings", Kind: "ConfigMap", APIVersion: "v1", File: "old.yaml", Line: 2, ObjectLine: 2}, Cost: compare.CostNone, Message: "nothing is lost with it"},
+		},
+		Units: []compare.Unit{{Unit: "overlays/prod", Kind: "kustomization", Objects: 3, Changed: true}, {Unit: "charts/shop", Kind: "chart"}},
+		NotCovered: []compare.NotCovered{
+			{Unit: "apps/db", Kind: "HelmRelease", File: "apps/db.yaml", Line: 3, Reason: "its chart is in the OCIRepository db", Changed: true},
+			{Unit: "apps/web", Kind: "HelmRelease", File: "apps/web.yaml", Line: 3, Reason: "its chart is in the OCIRepository web", Changed: true},
+			{Unit: "remote", Kind: "kustomization", File: "remote/kustomization.yaml", Reason: "https://example.com/base is not in this repository"},
+		},
 		Replacements: []compare.Replacement{
 			{Subject: subject("Widget", "ns/a", 10), Cost: compare.CostData, Message: "deleting the object can lose data", Requested: true, How: []string{"keep the old values", "kubectl delete widget a", "kubectl replace a   # in one step"}},
 			{Subject: subject("Widget", "ns/b", 20), Cost: compare.CostNone, Message: "nothing is lost", How: []string{}},
@@ -74,7 +97,8 @@ func checkReport() *compare.Report {
 }
 
 func TestCheckFormats(t *testing.T) {
-	empty := &compare.Report{Allowed: true, SkippedKinds: []compare.SkippedKind{}, Violations: []compare.Violation{}, Unknown: []compare.Remark{}, Notes: []compare.Remark{}, Replacements: []compare.Replacement{}, Warnings: []string{}}
+	t.Chdir(t.TempDir())
+	empty := &compare.Report{Allowed: true, SkippedKinds: []compare.SkippedKind{}, Violations: []compare.Violation{}, Unknown: []compare.Remark{}, Notes: []compare.Remark{}, Replacements: []compare.Replacement{}, Deletions: []compare.Deletion{}, Units: []compare.Unit{}, NotCovered: []compare.NotCovered{}, UncheckedKinds: []compare.UncheckedKind{}, Warnings: []string{}}
 	for _, f := range Formats() {
 		for name, r := range map[string]*compare.Report{"check": checkReport(), "check-empty": empty} {
 			var b strings.Builder
@@ -110,6 +134,10 @@ func TestSummary(t *testing.T) {
 		{"a document", "0 objects checked; skipped: 1 document that is not an object", "no refused change", &compare.Report{Others: 1}},
 		{"kinds", "0 objects checked; skipped: 2 Pod", "no refused change", &compare.Report{SkippedKinds: []compare.SkippedKind{{Kind: "Pod", Objects: 2}}}},
 		{"kinds and documents", "0 objects checked; skipped: 2 Pod, 2 documents that are not objects", "no refused change", &compare.Report{Others: 2, SkippedKinds: []compare.SkippedKind{{Kind: "Pod", Objects: 2}}}},
+		{"kinds of one name", "0 objects checked; skipped: 3 Job, 1 Job.example.com, 2 Pod", "no refused change", &compare.Report{SkippedKinds: []compare.SkippedKind{{APIVersion: "v1", Kind: "Job", Objects: 1}, {APIVersion: "example.com/v1", Kind: "Job", Objects: 1}, {APIVersion: "v2", Kind: "Job", Objects: 2}, {APIVersion: "apps/v1", Kind: "Pod", Objects: 2}}}},
+		{"strict", "✗ unknown verdicts, which --strict refuses: 1 object checked (1 update); 1 unknown verdict", "unknown verdicts, which --strict refuses", &compare.Report{Strict: true, Checked: 1, Updated: 1, Unknown: []compare.Remark{{}}}},
+		{"requested", "✓ no refused change: 2 objects checked (2 updates); 2 requested replacements", "every refused change is a requested replacement", broken(2, func(v *compare.Violation) { v.Replaced = true })},
+		{"accepted and requested", "✓ no refused change: 2 objects checked (2 updates); 2 accepted violations; 1 requested replacement", "every refused change is accepted, or a requested replacement", broken(2, func(v *compare.Violation) { v.Accepted, v.Replaced = v.Object == "b", true })},
 		{"refused", "✗ 2 objects refused, 4 violations: 2 objects checked (2 updates)", "a cluster will refuse 2 objects (4 violations)", broken(2, func(*compare.Violation) {})},
 		{"accepted", "✓ no refused change: 1 object checked (1 update); 2 accepted violations", "every refused change is accepted", broken(1, func(v *compare.Violation) { v.Accepted = true })},
 		{"one of two accepted", "✗ 1 object refused, 2 violations: 2 objects checked (2 updates); 2 accepted violations", "a cluster will refuse 1 object (2 violations)", broken(2, func(v *compare.Violation) { v.Accepted = v.Object == "b" })},
@@ -137,7 +165,7 @@ func lintReport() *audit.Report {
 		Objects: []map[string]any{{"spec": map[string]any{"a": "p"}}, {"spec": map[string]any{}}, {"spec": map[string]any{"a": "q"}}},
 		Refused: []witness.Refusal{{Path: "spec.a", Message: "field is\nimmutable"}, {Message: "failed rule", Rule: "self == oldSelf"}},
 	}
-	accepted, accepted2 := finding("widgets", "v1", "spec.c", "warning", "renamable-key", 11), finding("widgets", "v1", "spec.d", "error", "bad-words", 12)
+	accepted, accepted2 := finding("widgets", "v1", "spec.c", "warning", "renamable-key", 11), finding("widgets", "v1", "spec.d", "error", "update-word", 12)
 	accepted.Accepted = true
 	accepted2.Accepted, accepted2.AcceptedNew = true, true
 	return &audit.Report{CRDs: 2, Locked: true, Findings: []audit.Finding{
@@ -147,6 +175,7 @@ func lintReport() *audit.Report {
 }
 
 func TestLintFormats(t *testing.T) {
+	t.Chdir(t.TempDir())
 	for _, f := range Formats() {
 		if f.Lint == nil {
 			continue

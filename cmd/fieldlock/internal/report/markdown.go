@@ -1,6 +1,7 @@
 package report
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"io"
@@ -14,63 +15,176 @@ import (
 // markdownFormat is for job summaries, comments on pull requests and reference documentation.
 var markdownFormat = Format{Name: "markdown", Check: checkMarkdown, Locks: locksMarkdown}
 
-// checkMarkdown prints a table of the violations, the ways out, and what else there is to know.
+// checkMarkdown prints a table of the violations, the ways out, and what else there is to know, within the limit of a comment on
+// GitHub. Long parts are folded. What does not fit is counted.
 func checkMarkdown(w io.Writer, r *compare.Report) error {
-	fmt.Fprintf(w, "### fieldlock: %s\n", headline(r))
-	if len(r.Violations) > 0 {
-		fmt.Fprint(w, "\n"+markdownRow("Object", "Field", "Change", "Why")+"|---|---|---|---|\n")
-	}
-	for i := range r.Violations {
-		v := &r.Violations[i]
-		object := markdownText(v.Kind+" "+v.Object) + "<br>" + markdownCode(fmt.Sprintf("%s:%d", v.File, v.Line))
-		fmt.Fprint(w, markdownRow(object, cmp.Or(markdownCode(v.Path), "the whole object"), changeCell(v), whyCell(v)))
-	}
-	for i := range r.Replacements {
-		re := &r.Replacements[i]
-		fmt.Fprintf(w, "\n**To get there, %s** (cost: %s): %s\n", markdownText(re.Kind+" "+re.Object), markdownText(re.Cost), markdownText(re.Message))
-		if len(re.How) > 0 {
-			fmt.Fprintln(w)
+	m := &markdownPage{}
+	m.add("### fieldlock: %s\n", headline(r))
+	objects := refusedObjects(r)
+	var rows, ways []string
+	for i := range objects {
+		o := &objects[i]
+		for j := range o.violations {
+			v := &o.violations[j]
+			rows = append(rows, markdownRow(objectCell(v, o.also), cmp.Or(markdownCode(v.Path), "the whole object"), changeCell(v), whyCell(v)))
 		}
-		for _, how := range re.How {
-			switch text, command := WayOut(how); {
-			case command == "":
-				fmt.Fprintf(w, "- %s\n", markdownText(text))
-			case text == "":
-				fmt.Fprintf(w, "- %s\n", markdownCode(command))
-			default:
-				fmt.Fprintf(w, "- %s: %s\n", markdownText(text), markdownCode(command))
-			}
+		if o.replacement != nil && len(o.replacement.How) > 0 {
+			ways = append(ways, waysMarkdown(o.replacement))
 		}
 	}
-	list := func(title string, remarks []compare.Remark) {
-		if len(remarks) > 0 {
-			fmt.Fprintf(w, "\n**%s**\n\n", title)
-		}
-		for _, m := range remarks {
-			fmt.Fprintf(w, "- %s %s: %s\n", markdownText(m.Kind+" "+m.Object), markdownCode(m.Path), markdownText(m.Message))
-		}
-	}
-	list("Only the cluster can decide", r.Unknown)
-	list("Notes", r.Notes)
+	head := markdownRow("Object", "Field", "Change", "Why") + "|---|---|---|---|\n"
+	m.section("", head, "refusal", rows, 15, 40_000)
+	m.section("", "", "replacement", ways, 3, 52_000)
+	m.section("**Only the cluster can decide**", "", "unknown verdict", remarkRows(r.Unknown), 10, 56_000)
+	m.section("**Notes**", "", "note", remarkRows(r.Notes), 5, 58_000)
+	m.section("**What goes away**", "", "deletion", goneRows(r), 21, 60_000)
+	var errs, warnings []string
 	for _, e := range r.Errors {
-		fmt.Fprintf(w, "\n**Error:** %s\n", markdownText(e.Text))
+		errs = append(errs, "**Error:** "+markdownText(e.Text)+"\n\n")
 	}
 	for _, warning := range r.Warnings {
-		fmt.Fprintf(w, "\n**Warning:** %s\n", markdownText(warning))
+		warnings = append(warnings, "**Warning:** "+markdownText(warning)+"\n\n")
 	}
-	fmt.Fprintf(w, "\n%s\n", markdownText(summary(r, false)))
-	return nil
+	m.section("", "", "error", errs, 10, 62_000)
+	m.section("", "", "warning", warnings, 5, 63_000)
+	if text := markdownText(summary(r, false)); len(m.text)+len(text) < maxMarkdown {
+		m.add("\n%s\n", text)
+	}
+	_, err := w.Write(m.text)
+	return err
+}
+
+// maxMarkdown is how many bytes the Markdown of a check has at most. GitHub takes 65,536 characters in a comment.
+const maxMarkdown = 65_000
+
+// markdownPage is a text of limited length.
+type markdownPage struct{ text []byte }
+
+func (m *markdownPage) add(format string, args ...any) { m.text = fmt.Appendf(m.text, format, args...) }
+
+// section adds rows below a title and the head of a table; either can be "". It shows the first rows and folds the others. Rows
+// that would make the page longer than limit are left out and counted.
+func (m *markdownPage) section(title, head, noun string, rows []string, shown, limit int) {
+	if len(rows) == 0 {
+		return
+	}
+	m.add("\n")
+	if title != "" {
+		m.add("%s\n\n", title)
+	}
+	left := 0
+	add := func(rows []string) {
+		m.add("%s", head)
+		for _, row := range rows {
+			if len(m.text)+len(row) > limit {
+				left++
+				continue
+			}
+			m.add("%s", row)
+		}
+		m.text = append(bytes.TrimRight(m.text, "\n"), '\n')
+	}
+	add(rows[:min(shown, len(rows))])
+	if len(rows) > shown {
+		m.add("\n<details><summary>%s</summary>\n\n", Count(len(rows)-shown, "more "+noun))
+		add(rows[shown:])
+		m.add("\n</details>\n")
+	}
+	if left > 0 {
+		m.add("\nToo long for this page: %s. `-o text` prints everything.\n", Count(left, noun))
+	}
+}
+
+// objectCell names an object and all places that have it.
+func objectCell(v *compare.Violation, also []*compare.Violation) string {
+	const shown = 3
+	place := func(v *compare.Violation) string {
+		text := markdownCode(fmt.Sprintf("%s:%d", v.File, v.Line))
+		if v.Unit != "" {
+			text += " in " + markdownCode(v.Unit)
+		}
+		return text
+	}
+	cell := markdownText(v.Kind+" "+v.Object) + "<br>" + place(v)
+	for i, other := range also {
+		if i == shown && len(also) > shown+1 {
+			cell += fmt.Sprintf("<details><summary>and %d more</summary>", len(also)-shown)
+		} else {
+			cell += "<br>"
+		}
+		cell += place(other)
+	}
+	if len(also) > shown+1 {
+		cell += "</details>"
+	}
+	return cell
+}
+
+// waysMarkdown lists the ways out, after what replacing the object costs.
+func waysMarkdown(re *compare.Replacement) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "**Ways out for %s** (what replacing it costs: %s): %s\n\n", markdownText(re.Kind+" "+re.Object), markdownText(re.Cost), markdownText(re.Message))
+	for _, how := range re.How {
+		switch text, command := WayOut(how); {
+		case command == "":
+			fmt.Fprintf(&b, "- %s\n", markdownText(text))
+		case text == "":
+			fmt.Fprintf(&b, "- %s\n", markdownCode(command))
+		default:
+			fmt.Fprintf(&b, "- %s: %s\n", markdownText(text), markdownCode(command))
+		}
+	}
+	b.WriteByte('\n')
+	return b.String()
+}
+
+func remarkRows(remarks []compare.Remark) []string {
+	var rows []string
+	for _, m := range repeatedRemarks(remarks) {
+		row := "- " + markdownText(m.Kind+" "+m.Object)
+		if m.Path != "" {
+			row += " " + markdownCode(m.Path)
+		}
+		if row += ": " + markdownText(m.Message); len(m.places) > 1 {
+			row += " (" + markdownText(strings.Join(m.places, ", ")) + ")"
+		}
+		rows = append(rows, row+"\n")
+	}
+	return rows
+}
+
+// goneRows lists the deletions that cost something.
+func goneRows(r *compare.Report) []string {
+	gone, more := losses(r)
+	var rows []string
+	for _, d := range gone {
+		cost := "cost: " + d.Cost
+		if d.Kept {
+			cost = "kept"
+		}
+		rows = append(rows, fmt.Sprintf("- %s (%s): %s\n", markdownText(d.Kind+" "+d.Object), markdownText(cost), markdownText(d.Message)))
+	}
+	if more > 0 {
+		rows = append(rows, fmt.Sprintf("- and %s\n", Count(more, "more deletion")))
+	}
+	return rows
 }
 
 func headline(r *compare.Report) string {
-	objects, violations, accepted := refusals(r)
+	n := refusals(r)
 	switch {
-	case violations > 0:
-		return fmt.Sprintf("a cluster will refuse %s (%s)", Count(objects, "object"), Count(violations, "violation"))
+	case n.violations > 0:
+		return fmt.Sprintf("a cluster will refuse %s (%s)", Count(n.objects, "object"), Count(n.violations, "violation"))
 	case len(r.Errors) > 0:
 		return "some input could not be read"
-	case accepted > 0:
+	case r.Strict && len(r.Unknown) > 0:
+		return "unknown verdicts, which --strict refuses"
+	case n.accepted > 0 && n.requested > 0:
+		return "every refused change is accepted, or a requested replacement"
+	case n.accepted > 0:
 		return "every refused change is accepted"
+	case n.requested > 0:
+		return "every refused change is a requested replacement"
 	}
 	return "no refused change"
 }
@@ -93,8 +207,11 @@ func whyCell(v *compare.Violation) string {
 	case v.Replaced:
 		text += "<br>not counted: " + replaced
 	}
-	if v.OnlyOld {
+	if v.OnlyOld && v.Policy == "" {
 		text += "<br>only OLD has this lock"
+	}
+	if v.EnforcedBy != "" {
+		text += "<br>" + markdownText("refused by "+v.EnforcedBy+": "+v.Source)
 	}
 	return text
 }

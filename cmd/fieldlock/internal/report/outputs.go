@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,7 +18,7 @@ import (
 
 // Formats lists the formats; the first is the default.
 func Formats() []Format {
-	return []Format{textFormat, jsonFormat, githubFormat, sarifFormat, markdownFormat}
+	return []Format{textFormat, jsonFormat, githubFormat, gitlabFormat, junitFormat, sarifFormat, markdownFormat}
 }
 
 // Outputs are the values of --output: FORMAT, or FORMAT=FILE. It is a pflag.Value that may be set several times.
@@ -121,7 +122,15 @@ var jsonFormat = Format{
 	Name:  "json",
 	Check: func(w io.Writer, r *compare.Report) error { return WriteJSON(w, r) },
 	Lint:  func(w io.Writer, r *audit.Report) error { return WriteJSON(w, r) },
-	Locks: func(w io.Writer, r *audit.Locks) error { return WriteJSON(w, r) },
+	Locks: func(w io.Writer, r *audit.Locks) error { return WriteJSON(w, versionedLocks{LocksVersion, r}) },
+}
+
+// Version is what the Go toolchain knows of the build: a tag, a pseudo-version, or "(devel)".
+func Version() string {
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		return info.Main.Version
+	}
+	return "(devel)"
 }
 
 // WriteJSON prints v as indented JSON. What a terminal or the log of a CI system would act on is escaped in strings, as
@@ -169,8 +178,18 @@ var meanings = map[immutability.Lock]string{
 	immutability.LockNoRemoveItem:  "no item can be removed",
 	immutability.LockIncomparable:  "a locked field has different types on both sides, or ambiguous keys, so that the update cannot be judged",
 	"rule":                         "a CEL transition rule refuses the change",
-	"server":                       "the API server refuses the change in a dry run",
+	"server":                       "the API server refuses the request that applies the change",
+	"deletion":                     "the change deletes an object of a cost that is refused",
 	alertUnknown:                   "only the cluster can decide whether the change is accepted",
 	alertNote:                      "the change is accepted, but something about it deserves attention",
 	alertUnreadable:                "an input could not be read or compared",
+}
+
+// LocksVersion is the version of the form that locks -o json prints: docs/locks.schema.json. Fields may be added to it; a new
+// version would be one where a field is gone or means something else.
+const LocksVersion = 1
+
+type versionedLocks struct {
+	Version int `json:"version"`
+	*audit.Locks
 }

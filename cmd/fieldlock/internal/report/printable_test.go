@@ -136,6 +136,7 @@ func TestWayOut(t *testing.T) {
 
 // TestPlaces: files as seen from the working directory, where they are below it; standard input is no file.
 func TestPlaces(t *testing.T) {
+	t.Chdir(t.TempDir())
 	dir, err := os.Getwd()
 	if err != nil {
 		t.Fatal(err)
@@ -159,6 +160,35 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
+// TestPlacesInRepository: code review tools name files from the root of the repository, wherever the command runs.
+func TestPlacesInRepository(t *testing.T) {
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{".git", "infra/prod"} {
+		if err := os.MkdirAll(filepath.Join(root, dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct{ dir, file, want string }{
+		{".", "infra/a.yaml", "infra/a.yaml"}, {".", "./a.yaml", "a.yaml"}, {"infra", "a.yaml", "infra/a.yaml"}, {"infra/prod", "../a.yaml", "infra/a.yaml"},
+		{"infra/prod", filepath.Join(root, "infra/prod/a.yaml"), "infra/prod/a.yaml"}, {"infra", filepath.Join(root, "a.yaml"), "a.yaml"}, {"infra", ".fieldlock.yaml", ".fieldlock.yaml"}, {"infra", "../../a.yaml", "../../a.yaml"}, {"infra", "/elsewhere/a.yaml", "/elsewhere/a.yaml"},
+	} {
+		t.Chdir(filepath.Join(root, c.dir))
+		if got := inRepository(c.file); got != c.want {
+			t.Errorf("in %s, %s is %s, want %s", c.dir, c.file, got, c.want)
+		}
+	}
+	t.Chdir(filepath.Join(root, "infra"))
+	for _, f := range []Format{githubFormat, gitlabFormat, sarifFormat} {
+		var b bytes.Buffer
+		if err := f.Check(&b, checkReport()); err != nil || !strings.Contains(b.String(), "infra/deploy/x.yaml") || strings.Count(b.String(), "deploy/x.yaml") != strings.Count(b.String(), "infra/deploy/x.yaml") {
+			t.Errorf("%s: %v\n%.300s", f.Name, err, &b)
+		}
+	}
+}
+
 // TestOutputs: one format goes to standard output, others to files.
 func TestOutputs(t *testing.T) {
 	all := func(Format) bool { return true }
@@ -167,7 +197,7 @@ func TestOutputs(t *testing.T) {
 		text, err string
 	}{
 		{"none", "", "text", ""}, {"one", "json", "json", ""}, {"a file", "json=a.json", "json=a.json", ""}, {"both", "text json=a.json", "text,json=a.json", ""}, {"two files", "text=a json=b", "text=a,json=b", ""},
-		{"unknown", "xml", "text", "the formats are text, json, github, sarif, markdown"}, {"no file", "json=", "text", "json= needs the name of a file"}, {"two for standard output", "json text", "json", "two formats for standard output; write all but one to files, as in text=FILE"},
+		{"unknown", "xml", "text", "the formats are text, json, github, gitlab, junit, sarif, markdown"}, {"no file", "json=", "text", "json= needs the name of a file"}, {"two for standard output", "json text", "json", "two formats for standard output; write all but one to files, as in text=FILE"},
 	} {
 		o := OutputsFor(all)
 		var err error

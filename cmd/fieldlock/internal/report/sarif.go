@@ -6,10 +6,12 @@ import (
 	"net/url"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/internal/audit"
 	"github.com/fieldlock/fieldlock/internal/compare"
+	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/rule"
 )
@@ -37,13 +39,15 @@ type (
 	}
 	sarifDriver struct {
 		Name           string      `json:"name"`
+		Version        string      `json:"version"`
 		InformationURI string      `json:"informationUri"`
 		Rules          []sarifRule `json:"rules"`
 	}
 	sarifRule struct {
 		ID               string       `json:"id"`
 		ShortDescription sarifMessage `json:"shortDescription"`
-		Help             *sarifHelp   `json:"help,omitempty"`
+		FullDescription  sarifMessage `json:"fullDescription"`
+		Help             sarifHelp    `json:"help"`
 	}
 	sarifHelp struct {
 		Text     string `json:"text"`
@@ -56,6 +60,7 @@ type (
 		Message          sarifMessage       `json:"message"`
 		Locations        []sarifLocation    `json:"locations"`
 		RelatedLocations []sarifLocation    `json:"relatedLocations,omitempty"`
+		Fingerprints     map[string]string  `json:"partialFingerprints"`
 		Suppressions     []sarifSuppression `json:"suppressions,omitempty"`
 	}
 	sarifSuppression struct {
@@ -89,7 +94,7 @@ type (
 
 // writeSARIF prints alerts as a SARIF 2.1.0 log of one run.
 func writeSARIF(w io.Writer, alerts []alert) error {
-	driver := sarifDriver{Name: "fieldlock", InformationURI: "https://github.com/fieldlock/fieldlock", Rules: []sarifRule{}}
+	driver := sarifDriver{Name: "fieldlock", Version: Version(), InformationURI: "https://github.com/fieldlock/fieldlock", Rules: []sarifRule{}}
 	var ids []string
 	for _, a := range alerts {
 		ids = append(ids, a.rule)
@@ -100,10 +105,14 @@ func writeSARIF(w io.Writer, alerts []alert) error {
 		driver.Rules = append(driver.Rules, describeRule(id))
 	}
 	results := make([]sarifResult, len(alerts))
-	for i, a := range alerts {
+	seen := map[string]int{}
+	for i := range alerts {
+		a := &alerts[i]
+		message := strings.Join(slices.Concat([]string{a.message}, a.ways), "\n")
 		r := sarifResult{
-			RuleID: a.rule, RuleIndex: slices.Index(ids, a.rule), Level: a.level, Message: sarifMessage{sarifText(a.message)},
-			Locations: []sarifLocation{{Physical: physical(a.at)}},
+			RuleID: a.rule, RuleIndex: slices.Index(ids, a.rule), Level: a.level, Message: sarifMessage{sarifText(message)},
+			Locations:    []sarifLocation{{Physical: physical(a.place())}}, // GitHub takes no result without one
+			Fingerprints: map[string]string{"fieldlock/v1": a.fingerprint(seen)},
 		}
 		if a.field != "" {
 			r.Locations[0].Logical = []sarifLogical{{a.field}}
@@ -125,9 +134,34 @@ func writeSARIF(w io.Writer, alerts []alert) error {
 // describeRule explains a lock, a rule of the catalogue or another alert.
 func describeRule(id string) sarifRule {
 	if r, ok := rule.Find(id); ok {
-		return sarifRule{id, sarifMessage{r.Text}, &sarifHelp{r.Help(), r.Help()}}
+		return sarifRule{id, sarifMessage{r.Text}, sarifMessage{jsonvalue.Excerpt(r.Why, 0, maxDescription)}, sarifHelp{r.Help(), r.Help()}}
 	}
-	return sarifRule{id, sarifMessage{meanings[immutability.Lock(id)]}, nil}
+	meaning := meanings[immutability.Lock(id)]
+	help := meaning + ".\n\n" + helps[id]
+	if helps[id] == "" {
+		help = "Lock " + id + ": " + meaning + ".\n\n" + refusedHelp
+	}
+	return sarifRule{id, sarifMessage{meaning}, sarifMessage{help}, sarifHelp{help, help}}
+}
+
+// maxDescription is how many characters of a description GitHub takes.
+const maxDescription = 1000
+
+// refusedHelp says what to do about a violation.
+const refusedHelp = "The API server refuses the update. Keep the old value, take one of the ways out in the message, or accept the change in " +
+	manifest.AcceptFile + ", with the reason. See https://github.com/fieldlock/fieldlock/blob/main/docs/deploy.md"
+
+// helps says what to do about alerts that are not locks of a schema.
+var helps = map[string]string{
+	"rule":                                refusedHelp,
+	"server":                              refusedHelp,
+	"deletion":                            "Losing the object costs what --refuse-deletions refuses. Keep it, or accept the deletion in " + manifest.AcceptFile + ", with the reason.",
+	string(immutability.LockIncomparable): refusedHelp,
+	alertUnknown: "The verdict depends on the object's status, on another object, or on a value that the server chose. " +
+		"fieldlock check --live asks the cluster; --strict makes unknown verdicts fail.",
+	alertNote: "The change does not do what it seems to do. Nothing fails for it.",
+	alertUnreadable: "Nothing is known about the objects in the input, so the exit status is 2. Mend the input, or name the files to check " +
+		"so that it is not among them.",
 }
 
 // physical returns a place as SARIF has it; nil for standard input, which is not an artifact.
@@ -135,7 +169,7 @@ func physical(p token.Position) *sarifPhysical {
 	if !manifest.IsFile(p.Filename) {
 		return nil
 	}
-	file := relative(p.Filename)
+	file := inRepository(p.Filename)
 	uri := url.URL{Path: file}
 	if filepath.IsAbs(p.Filename) && file == filepath.ToSlash(p.Filename) {
 		uri.Scheme = "file"

@@ -38,6 +38,11 @@ func lintText(w io.Writer, r *audit.Report) error {
 		}
 		fmt.Fprintf(w, "  %s  %s  %s\n      %s\n", p.Bold(Printable(cmp.Or(f.Path, "the whole object"))), severity+" "+f.Rule,
 			p.Dim(Printable(linesOf(f, r.Findings[i:]))), Printable(f.Message))
+		if f.Fix != nil && !r.Explained {
+			for _, marker := range f.Fix.Markers {
+				fmt.Fprintf(w, "      %s\n", p.Dim(Printable("in Go, on "+f.Fix.MarkersOn()+": "+marker)))
+			}
+		}
 		switch {
 		case f.AcceptedNew:
 			fmt.Fprintf(w, "      %s\n", p.Yellow("accepted by an entry that this change adds"))
@@ -53,6 +58,12 @@ func lintText(w io.Writer, r *audit.Report) error {
 	if len(r.Findings) > 0 {
 		fmt.Fprintln(w)
 	}
+	fmt.Fprintln(w, lintSummary(r, p))
+	return nil
+}
+
+// lintSummary is the last line of the text.
+func lintSummary(r *audit.Report, p Palette) string {
 	errs, notes := 0, 0
 	for i := range r.Findings {
 		switch r.Findings[i].Severity {
@@ -70,8 +81,7 @@ func lintText(w io.Writer, r *audit.Report) error {
 	if notes > 0 {
 		counts += ", " + Count(notes, "note")
 	}
-	fmt.Fprintf(w, "%s %s in %s\n", mark, counts, Count(r.CRDs, "CRD"))
-	return nil
+	return fmt.Sprintf("%s %s in %s", mark, counts, Count(r.CRDs, "CRD"))
 }
 
 // linesOf lists the lines of f and of its equals among findings.
@@ -185,6 +195,12 @@ func writeDetails(w io.Writer, f *audit.Finding, p Palette) error {
 	}
 	if f.Fix != nil {
 		b.WriteString("# fix:\n" + f.Fix.Text)
+		if len(f.Fix.Markers) > 0 {
+			fmt.Fprintf(&b, "# in Go, on %s:\n%s\n", f.Fix.MarkersOn(), strings.Join(f.Fix.Markers, "\n"))
+		}
+		if f.Fix.Refuses != "" {
+			fmt.Fprintf(&b, "# with the fix the API server refuses %s\n", f.Fix.Refuses)
+		}
 	}
 	for line := range strings.Lines(b.String()) {
 		fmt.Fprintln(w, "        "+p.Dim(Printable(strings.TrimSuffix(line, "\n"))))

@@ -97,7 +97,7 @@ func (h *history) documents(data []byte) map[string]document {
 		apiVersion, _ := object["apiVersion"].(string)
 		kind, _ := object["kind"].(string)
 		metadata, _ := object["metadata"].(map[string]any)
-		if name, _ := metadata["name"].(string); name == "" || !h.server.Served(object) || tool.Recreated(object) {
+		if name, _ := metadata["name"].(string); name == "" || !h.server.Served(object) || (tool.Applier{}).Recreated(object) {
 			continue
 		}
 		id := fmt.Sprint(kind, " ", metadata["namespace"], "/", metadata["name"])

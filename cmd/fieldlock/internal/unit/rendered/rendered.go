@@ -14,7 +14,25 @@ type Object struct {
 	// Cause is the path of the file that last changed the object on its way, such as the kustomization of an overlay; "" if
 	// none did.
 	Cause string
+	// Unknown are the places, as JSON pointers (RFC 6901), whose values the tree does not tell, such as those of a variable
+	// from an encrypted Secret; "" is the whole object. The text there is a marker or the default of a variable: where old
+	// and new text are equal, the values can be taken as equal; where they differ, nothing is known.
+	Unknown []string
+	// Role is how the tool treats the object; "" for an ordinary object, which each deployment updates.
+	Role Role
 }
+
+// Role is how a tool treats an object that it does not update like any other.
+type Role string
+
+const (
+	// Hook is an object that Helm creates while it installs or upgrades, usually anew each time.
+	Hook Role = "hook"
+	// Test is an object that only `helm test` creates.
+	Test Role = "test"
+	// CRD is an object of a chart's crds directory: Helm installs it once and never updates it.
+	CRD Role = "crd"
+)
 
 // NotCovered is the error of a unit that cannot be rendered without what the tree lacks: a chart or a base elsewhere, a
 // plugin, an answer of a cluster. It is not a mistake of the unit.

@@ -1,0 +1,232 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"encoding/xml"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/owenrumney/go-sarif/v3/pkg/report/v210/sarif"
+	"github.com/xeipuuv/gojsonschema"
+
+	"github.com/fieldlock/fieldlock/internal/audit"
+	"github.com/fieldlock/fieldlock/internal/compare"
+	"github.com/fieldlock/fieldlock/internal/rule"
+)
+
+// outputsOf returns what a format prints for a check and a lint with something of every sort, and for clean ones.
+func outputsOf(t *testing.T, f Format) map[string][]byte {
+	t.Helper()
+	strict := checkReport()
+	strict.Strict = true
+	every := &audit.Report{CRDs: 1}
+	for _, r := range rule.All() {
+		finding := lintReport().Findings[0]
+		finding.Rule = r.ID
+		every.Findings = append(every.Findings, finding)
+	}
+	outputs := map[string][]byte{}
+	for name, r := range map[string]*compare.Report{"check": checkReport(), "strict": strict, "clean check": {Allowed: true, Updated: 1, Checked: 1}} {
+		var b bytes.Buffer
+		if err := f.Check(&b, r); err != nil {
+			t.Fatal(err)
+		}
+		outputs[name] = b.Bytes()
+	}
+	for name, r := range map[string]*audit.Report{"lint": lintReport(), "clean lint": {CRDs: 1}, "unreadable lint": {Errors: []string{"x.yaml:3: malformed"}}, "every rule": every} {
+		var b bytes.Buffer
+		if err := f.Lint(&b, r); err != nil {
+			t.Fatal(err)
+		}
+		outputs[name] = b.Bytes()
+	}
+	return outputs
+}
+
+// sarifSchema returns the JSON Schema of SARIF 2.1.0, a constant in the source of go-sarif.
+func sarifSchema(t *testing.T) *gojsonschema.Schema {
+	t.Helper()
+	dir, err := exec.Command("go", "list", "-f", "{{.Dir}}", reflect.TypeFor[sarif.Report]().PkgPath()).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(strings.TrimSpace(string(dir)), "schema.go"), nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := strconv.Unquote(file.Decls[0].(*ast.GenDecl).Specs[0].(*ast.ValueSpec).Values[0].(*ast.BasicLit).Value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	schema, err := gojsonschema.NewSchema(gojsonschema.NewStringLoader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return schema
+}
+
+// TestSARIFForGitHub: the log passes the schema of SARIF 2.1.0, and has what GitHub asks for beyond the schema:
+// each result has a place in the repository, each rule a help and two descriptions, the tool a version.
+func TestSARIFForGitHub(t *testing.T) {
+	schema := sarifSchema(t)
+	if result, err := schema.Validate(gojsonschema.NewStringLoader(`{"version": "2.1.0", "runs": [{"tool": {"driver": {}}, "more": 1}]}`)); err != nil || len(result.Errors()) != 2 {
+		t.Fatalf("the schema finds %v, %v in a log without the name of the tool and with an unknown key", result, err)
+	}
+	for name, text := range outputsOf(t, sarifFormat) {
+		result, err := schema.Validate(gojsonschema.NewBytesLoader(text))
+		if err != nil || !result.Valid() {
+			t.Errorf("%s: it is not valid by the schema: %v, %v", name, result.Errors(), err)
+		}
+		var log sarif.Report
+		if err := json.Unmarshal(text, &log); err != nil {
+			t.Fatal(err)
+		}
+		driver := log.Runs[0].Tool.Driver
+		if *driver.Version == "" {
+			t.Errorf("%s: the tool has no version", name)
+		}
+		for _, r := range driver.Rules {
+			if *r.ShortDescription.Text == "" || *r.FullDescription.Text == "" || *r.Help.Text == "" || *r.Help.Markdown == "" || len(*r.FullDescription.Text) > 4*maxDescription {
+				t.Errorf("%s: the rule %s has no description or help, or a long one", name, *r.ID)
+			}
+		}
+		var fingerprints []string
+		for _, r := range log.Runs[0].Results {
+			if len(r.Locations) != 1 || r.Locations[0].PhysicalLocation == nil || *r.Locations[0].PhysicalLocation.ArtifactLocation.URI == "" ||
+				r.Locations[0].PhysicalLocation.Region == nil || *r.Locations[0].PhysicalLocation.Region.StartLine < 1 {
+				t.Errorf("%s: the result %q has no place", name, *r.Message.Text)
+			}
+			fingerprints = append(fingerprints, r.PartialFingerprints["fieldlock/v1"])
+		}
+		unique(t, name, fingerprints)
+	}
+	text := outputsOf(t, sarifFormat)["check"]
+	for _, part := range []string{
+		`"uri": ".fieldlock.yaml"`, // for what standard input has
+		`Ways out (what replacing the object costs: data; deleting the object can lose data):\n• keep the old values\n• kubectl delete widget a\n• in one step: kubectl replace a"`,
+	} {
+		if !bytes.Contains(text, []byte(part)) {
+			t.Errorf("no %s in the log", part)
+		}
+	}
+}
+
+func unique(t *testing.T, name string, fingerprints []string) {
+	t.Helper()
+	slices.Sort(fingerprints)
+	if n := len(fingerprints); len(slices.Compact(fingerprints)) != n || slices.Contains(fingerprints, "") {
+		t.Errorf("%s: the fingerprints are not unique: %v", name, fingerprints)
+	}
+}
+
+// TestGitLabCodeQuality: the report has every key that GitLab requires, with the values that it knows, and no others.
+func TestGitLabCodeQuality(t *testing.T) {
+	known := []string{"info", "minor", "major", "critical", "blocker"}
+	for name, text := range outputsOf(t, gitlabFormat) {
+		var list []struct {
+			Description, Fingerprint, Severity string
+			CheckName                          string `json:"check_name"`
+			Location                           struct {
+				Path  string
+				Lines struct{ Begin int }
+			}
+		}
+		decoder := json.NewDecoder(bytes.NewReader(text))
+		decoder.DisallowUnknownFields()
+		if err := decoder.Decode(&list); err != nil || list == nil {
+			t.Fatalf("%s: %v, %v", name, list, err)
+		}
+		var fingerprints []string
+		for _, issue := range list {
+			at := issue.Location
+			if issue.Description == "" || issue.CheckName == "" || !slices.Contains(known, issue.Severity) || at.Lines.Begin < 1 || at.Path == "" || at.Path != path.Clean(at.Path) {
+				t.Errorf("%s: %+v", name, issue)
+			}
+			fingerprints = append(fingerprints, issue.Fingerprint)
+		}
+		unique(t, name, fingerprints)
+	}
+	// A fingerprint stays when the file moves by lines and when the values change, so that GitLab shows what is new.
+	before, after := checkAlerts(checkReport())[0], checkAlerts(checkReport())[0]
+	after.at.Line, after.message = 99, "another value"
+	if before.fingerprint(map[string]int{}) != after.fingerprint(map[string]int{}) {
+		t.Error("another line or value changes the fingerprint")
+	}
+	after.field = "Widget ns/a: spec.other"
+	if before.fingerprint(map[string]int{}) == after.fingerprint(map[string]int{}) {
+		t.Error("two fields have the same fingerprint")
+	}
+}
+
+// TestJUnit: the counts are those of the tests in the file, and what fails the run is what fails there.
+func TestJUnit(t *testing.T) {
+	type counts struct{ tests, failures, errors, skipped int }
+	want := map[string]counts{
+		"check":           {16, 8, 2, 6}, // eight violations are neither accepted nor requested
+		"strict":          {16, 10, 2, 4},
+		"clean check":     {1, 0, 0, 0},
+		"lint":            {7, 1, 0, 6},
+		"clean lint":      {1, 0, 0, 0},
+		"unreadable lint": {1, 0, 1, 0},
+		"every rule":      {len(rule.All()), len(rule.All()), 0, 0},
+	}
+	for name, text := range outputsOf(t, junitFormat) {
+		var suites junitSuites
+		if err := xml.Unmarshal(text, &suites); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		suite := suites.Suites[0]
+		var got counts
+		for _, c := range suite.Cases {
+			got.tests++
+			if c.Failure != nil {
+				got.failures++
+			}
+			if c.Error != nil {
+				got.errors++
+			}
+			if c.Skipped != nil {
+				got.skipped++
+			}
+			if c.Name == "" || c.Class == "" {
+				t.Errorf("%s: a test without a name: %+v", name, c)
+			}
+		}
+		if said := (counts{suite.Tests, suite.Failures, suite.Errors, suite.Skipped}); got != want[name] || said != got || said != (counts{suites.Tests, suites.Failures, suites.Errors, suites.Skipped}) {
+			t.Errorf("%s: the tests count %v, the suite says %v, want %v", name, got, said, want[name])
+		}
+		if !strings.Contains(suite.SystemOut, "checked") && !strings.Contains(suite.SystemOut, "CRD") {
+			t.Errorf("%s: the summary is %q", name, suite.SystemOut)
+		}
+	}
+}
+
+// TestAlertMessages: a message has what changed, once.
+func TestAlertMessages(t *testing.T) {
+	one := []compare.Difference{{Path: "spec.selector.app", Old: raw(`"a"`), New: raw(`"b"`)}}
+	for _, c := range []struct {
+		name, want string
+		v          compare.Violation
+	}{
+		{"a built-in kind", `Job a: spec.selector: field is immutable: app  "a" → "b"`, compare.Violation{Path: "spec.selector", Message: "field is immutable", Differences: one}},
+		{"a lock of a CRD, whose message lists them", `Job a: spec.selector: field is immutable: …`, compare.Violation{Path: "spec.selector", Message: "field is immutable: …", Differences: one, LockFile: "crd.yaml"}},
+		{"a value", `Job a: spec.a: field is immutable: 1 → absent`, compare.Violation{Path: "spec.a", Message: "field is immutable", Old: raw("1")}},
+		{"a key", `Job a: spec.a: field is immutable: "k" may not be removed`, compare.Violation{Path: "spec.a", Message: `field is immutable: "k" may not be removed`, Key: raw(`"k"`), Old: raw("{}")}},
+		{"a Secret", `Job a: data: field is immutable`, compare.Violation{Path: "data", Message: "field is immutable", Redacted: true}},
+	} {
+		c.v.Kind, c.v.Object = "Job", "a"
+		if got := checkAlerts(&compare.Report{Violations: []compare.Violation{c.v}})[0].message; got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}

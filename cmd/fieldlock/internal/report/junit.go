@@ -1,0 +1,110 @@
+package report
+
+import (
+	"bytes"
+	"encoding/xml"
+	"io"
+	"strings"
+
+	"github.com/fieldlock/fieldlock/internal/audit"
+	"github.com/fieldlock/fieldlock/internal/compare"
+	"github.com/fieldlock/fieldlock/internal/manifest"
+)
+
+// junitFormat is the XML of JUnit, which most CI systems show as tests: Jenkins, GitLab, Azure, CircleCI.
+var junitFormat = Format{
+	Name: "junit",
+	Check: func(w io.Writer, r *compare.Report) error {
+		return writeJUnit(w, "check", summary(r, false), checkAlerts(r))
+	},
+	Lint: func(w io.Writer, r *audit.Report) error {
+		return writeJUnit(w, "lint", lintSummary(r, false), lintAlerts(r))
+	},
+}
+
+type (
+	junitSuites struct {
+		XMLName  xml.Name     `xml:"testsuites"`
+		Name     string       `xml:"name,attr"`
+		Tests    int          `xml:"tests,attr"`
+		Failures int          `xml:"failures,attr"`
+		Errors   int          `xml:"errors,attr"`
+		Skipped  int          `xml:"skipped,attr"`
+		Suites   []junitSuite `xml:"testsuite"`
+	}
+	junitSuite struct {
+		Name      string      `xml:"name,attr"`
+		Tests     int         `xml:"tests,attr"`
+		Failures  int         `xml:"failures,attr"`
+		Errors    int         `xml:"errors,attr"`
+		Skipped   int         `xml:"skipped,attr"`
+		Cases     []junitCase `xml:"testcase"`
+		SystemOut string      `xml:"system-out"`
+	}
+	junitCase struct {
+		Name    string       `xml:"name,attr"`
+		Class   string       `xml:"classname,attr"`
+		File    string       `xml:"file,attr,omitempty"`
+		Failure *junitResult `xml:"failure"`
+		Error   *junitResult `xml:"error"`
+		Skipped *junitResult `xml:"skipped"`
+	}
+	junitResult struct {
+		Message string `xml:"message,attr"`
+		Type    string `xml:"type,attr,omitempty"`
+		Text    string `xml:",chardata"`
+	}
+)
+
+// writeJUnit prints alerts as one suite. An alert that fails the run is a failure, an input that cannot be read an error; the
+// others are skipped tests, which show their message without failing. If nothing fails, one test has passed, since many
+// readers take a file without tests for a mistake.
+func writeJUnit(w io.Writer, verb, summary string, alerts []alert) error {
+	suite := junitSuite{Name: "fieldlock " + verb, SystemOut: PrintableLines(summary)}
+	for i := range alerts {
+		suite.add(&alerts[i], verb)
+	}
+	if suite.Failures+suite.Errors == 0 {
+		suite.Cases = append(suite.Cases, junitCase{Name: strings.TrimPrefix(PrintableLines(summary), "✓ "), Class: "fieldlock." + verb})
+	}
+	suite.Tests = len(suite.Cases)
+	var b bytes.Buffer
+	b.WriteString(xml.Header)
+	encoder := xml.NewEncoder(&b)
+	encoder.Indent("", "  ")
+	if err := encoder.Encode(junitSuites{
+		Name: suite.Name, Tests: suite.Tests, Failures: suite.Failures, Errors: suite.Errors, Skipped: suite.Skipped, Suites: []junitSuite{suite},
+	}); err != nil {
+		return err
+	}
+	b.WriteByte('\n')
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+func (s *junitSuite) add(a *alert, verb string) {
+	result := &junitResult{Message: Printable(a.message), Type: Printable(a.rule), Text: PrintableLines(a.text())}
+	if at := a.where(); at != "" {
+		result.Text += "\n" + Printable(at)
+	}
+	c := junitCase{Name: Printable(a.field), Class: "fieldlock." + verb + "." + Printable(a.rule)}
+	if c.Name == "" {
+		c.Name = Printable(a.message)
+	}
+	if manifest.IsFile(a.at.Filename) {
+		c.File = Printable(relative(a.at.Filename))
+	}
+	switch {
+	case a.rule == alertUnreadable:
+		c.Error = result
+		s.Errors++
+	case a.fails:
+		c.Failure = result
+		s.Failures++
+	default:
+		result.Type = ""
+		c.Skipped = result
+		s.Skipped++
+	}
+	s.Cases = append(s.Cases, c)
+}

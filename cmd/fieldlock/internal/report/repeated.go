@@ -1,0 +1,133 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/fieldlock/fieldlock/internal/compare"
+)
+
+// Nine clusters that have the same object are refused the same change nine times. People read it once, with the nine places;
+// JSON and the formats of code review tools have each of them.
+
+// refusedObject is an object with its violations.
+type refusedObject struct {
+	violations  []compare.Violation
+	replacement *compare.Replacement // nil if nothing is known about replacing it
+	also        []*compare.Violation // the first violation of each other object with the same violations
+}
+
+// refusedObjects arranges the violations of a report by object. Objects of one kind and name that break the same locks by the
+// same change, in several files or units, are one.
+func refusedObjects(r *compare.Report) []refusedObject {
+	var objects []refusedObject
+	at := map[string]int{}
+	for rest := r.Violations; len(rest) > 0; {
+		n := 1
+		for n < len(rest) && rest[n].Same(&rest[0].Subject) {
+			n++
+		}
+		o := refusedObject{violations: rest[:n]}
+		rest = rest[n:]
+		if i := slices.IndexFunc(r.Replacements, func(re compare.Replacement) bool { return re.Same(&o.violations[0].Subject) }); i >= 0 {
+			o.replacement = &r.Replacements[i]
+		}
+		key := o.key()
+		if i, ok := at[key]; ok {
+			objects[i].also = append(objects[i].also, &o.violations[0])
+			continue
+		}
+		at[key] = len(objects)
+		objects = append(objects, o)
+	}
+	return objects
+}
+
+// key is equal for objects of which the same can be said.
+func (o *refusedObject) key() string {
+	var b strings.Builder
+	for i := range o.violations {
+		v := &o.violations[i]
+		fmt.Fprintf(&b, "%q %q %t %t %t %t %t\n", []string{v.APIVersion, v.Kind, v.Object, v.Path, v.Item, v.Lock, v.Rule, v.Version, explain(v), v.Change, v.AcceptedReason, v.Owners, v.EnforcedBy, v.Source},
+			changes(v, false), v.Accepted, v.AcceptedNew, v.Replaced, v.OnlyOld, v.Moved)
+	}
+	if o.replacement != nil {
+		fmt.Fprintf(&b, "%q %q %d %t %t", o.replacement.Cost, o.replacement.Message, len(o.replacement.How), o.replacement.Requested, o.replacement.RequestedNew)
+	}
+	return b.String()
+}
+
+// repeatedRemark is a remark, and where the same is said of an object of its kind and name.
+type repeatedRemark struct {
+	compare.Remark
+	places []string
+}
+
+func repeatedRemarks(remarks []compare.Remark) []repeatedRemark {
+	var list []repeatedRemark
+	at := map[[5]string]int{}
+	for _, m := range remarks {
+		key := [5]string{m.APIVersion, m.Kind, m.Object, m.Path, m.Message}
+		i, ok := at[key]
+		if !ok {
+			i = len(list)
+			at[key] = i
+			list = append(list, repeatedRemark{Remark: m})
+		}
+		list[i].places = append(list[i].places, placeText(&m.Subject, m.Line))
+	}
+	return list
+}
+
+// alsoIn lists the other places of an object.
+func (o *refusedObject) alsoIn() []string {
+	places := make([]string, len(o.also))
+	for i, v := range o.also {
+		places[i] = placeText(&v.Subject, v.ObjectLine)
+	}
+	return places
+}
+
+// placeText names a place: the line of a file, and the unit that it is part of.
+func placeText(s *compare.Subject, line int) string {
+	text := fmt.Sprintf("%s:%d", Printable(s.File), line)
+	if s.Unit != "" {
+		text += " in " + Printable(s.Unit)
+	}
+	return text
+}
+
+// countedKind is a kind and how many objects it has.
+type countedKind struct {
+	apiVersion, kind string
+	objects          int
+}
+
+// countedKinds lists kinds: "2 Secret, 1 Pod". Kinds of one name in several groups carry their group, and versions of one kind are
+// counted together.
+func countedKinds(kinds []countedKind) string {
+	var merged []countedKind // apiVersion holds the group
+	for _, k := range kinds {
+		group, _, found := strings.Cut(k.apiVersion, "/")
+		if !found {
+			group = ""
+		}
+		i := slices.IndexFunc(merged, func(m countedKind) bool { return m.kind == k.kind && m.apiVersion == group })
+		if i < 0 {
+			merged = append(merged, countedKind{group, k.kind, 0})
+			i = len(merged) - 1
+		}
+		merged[i].objects += k.objects
+	}
+	names := make([]string, len(merged))
+	for i, k := range merged {
+		shared := slices.ContainsFunc(merged, func(m countedKind) bool { return m.kind == k.kind && m.apiVersion != k.apiVersion })
+		name := k.kind
+		if shared && k.apiVersion != "" {
+			name += "." + k.apiVersion
+		}
+		names[i] = fmt.Sprintf("%d %s", k.objects, Printable(name))
+	}
+	return compare.Enumerate(names)
+}

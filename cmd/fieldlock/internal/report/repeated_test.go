@@ -1,0 +1,132 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/fieldlock/fieldlock/internal/compare"
+)
+
+// clusters returns a report in which n clusters have the same object, and are refused the same change.
+func clusters(n int) *compare.Report {
+	r := &compare.Report{Checked: n, Updated: n}
+	for i := range n {
+		s := compare.Subject{Object: "shop/web", Kind: "Deployment", APIVersion: "apps/v1", File: fmt.Sprintf("clusters/c%d/web.yaml", i), Line: 7, ObjectLine: 1}
+		r.Violations = append(r.Violations, compare.Violation{Subject: s, Path: "spec.selector", Lock: "immutable", Old: raw(`"a"`), New: raw(`"b"`), Message: "field is immutable"})
+		r.Replacements = append(r.Replacements, compare.Replacement{Subject: s, Cost: compare.CostDowntime, Message: "pods stop", How: []string{"keep the selector"}})
+		r.Unknown = append(r.Unknown, compare.Remark{Subject: s, Path: "spec.replicas", Message: "it depends"})
+	}
+	return r
+}
+
+// TestRepeated: what nine clusters are refused is printed once, with the nine places; another change of one of them is not part
+// of that. The counts, and the formats for code review tools, have all of them.
+func TestRepeated(t *testing.T) {
+	print := func(f Format, r *compare.Report) string {
+		var b strings.Builder
+		if err := f.Check(&b, r); err != nil {
+			t.Fatal(err)
+		}
+		return b.String()
+	}
+	for _, f := range []Format{textFormat, markdownFormat} {
+		text := print(f, clusters(9))
+		for part, want := range map[string]int{`"a" → "b"`: 1, "keep the selector": 1, "it depends": 1, "9 objects": 1} {
+			if got := strings.Count(text, part); got < 1 || got > want && part != "9 objects" {
+				t.Errorf("%s: %q is there %d times, want %d:\n%s", f.Name, part, got, want, text)
+			}
+		}
+		units := clusters(9) // one base, which every overlay includes
+		for i := range 9 {
+			for _, s := range []*compare.Subject{&units.Violations[i].Subject, &units.Replacements[i].Subject, &units.Unknown[i].Subject} {
+				s.File, s.ObjectLine, s.Unit = "base/web.yaml", i, fmt.Sprintf("overlays/o%d", i)
+			}
+		}
+		if text := print(f, units); strings.Count(text, `"a" → "b"`) != 1 || strings.Count(text, "overlays/o") < 18 {
+			t.Errorf("%s: some unit is missing:\n%s", f.Name, text)
+		}
+		for i := range 9 {
+			if !strings.Contains(text, fmt.Sprintf("clusters/c%d/web.yaml", i)) {
+				t.Errorf("%s: cluster %d is missing:\n%s", f.Name, i, text)
+			}
+		}
+	}
+	for _, f := range []Format{githubFormat, sarifFormat, gitlabFormat, junitFormat} {
+		if text := print(f, clusters(9)); strings.Count(text, "keep the selector") < 9 {
+			t.Errorf("%s: some cluster is missing:\n%s", f.Name, text)
+		}
+	}
+	for _, c := range []struct {
+		name   string
+		change func(r *compare.Report)
+	}{
+		{"another value", func(r *compare.Report) { r.Violations[4].New = raw(`"c"`) }},
+		{"a value that differs behind what is shown", func(r *compare.Report) { r.Violations[4].Change = "0123" }},
+		{"another field", func(r *compare.Report) { r.Violations[4].Path = "spec.other" }},
+		{"another lock", func(r *compare.Report) { r.Violations[4].Lock = "NoModify" }},
+		{"another object", func(r *compare.Report) { r.Violations[4].Object = "shop/api" }},
+		{"another namespace", func(r *compare.Report) { r.Violations[4].Object = "test/web" }},
+		{"another kind", func(r *compare.Report) { r.Violations[4].Kind = "DaemonSet" }},
+		{"another group", func(r *compare.Report) { r.Violations[4].APIVersion = "example.com/v1" }},
+		{"it is accepted", func(r *compare.Report) { r.Violations[4].Accepted = true }},
+		{"it is requested", func(r *compare.Report) { r.Violations[4].Replaced = true }},
+		{"another cost", func(r *compare.Report) { r.Replacements[4].Cost = compare.CostData }},
+		{"only OLD has the lock", func(r *compare.Report) { r.Violations[4].OnlyOld = true }},
+	} {
+		r := clusters(9)
+		c.change(r)
+		if objects := refusedObjects(r); len(objects) != 2 || len(objects[0].also) != 7 {
+			t.Errorf("%s is printed with the others", c.name)
+		}
+	}
+}
+
+// TestMarkdownLimit: a report of any size fits into a comment, with its headline, its first rows and its summary; what is left
+// out is counted, and what is folded is closed.
+func TestMarkdownLimit(t *testing.T) {
+	long := strings.Repeat("a<b>|", 400)
+	for _, c := range []struct {
+		name    string
+		n       int
+		text    string
+		want    []string
+		details int
+	}{
+		{"few", 2, "x", []string{"Ways out for Widget o1"}, 0},
+		{"many", 30, "x", []string{"15 more refusals", "27 more replacements", "20 more unknown verdicts", "25 more warnings"}, 6},
+		{"too many", 3000, "x", []string{"more refusals", "Too long for this page: "}, 6},
+		{"long texts", 700, long, []string{"Too long for this page: ", "refusals. `-o text` prints everything"}, 6},
+	} {
+		r := &compare.Report{Checked: c.n, Updated: c.n}
+		for i := range c.n {
+			s := compare.Subject{Object: fmt.Sprintf("o%d", i), Kind: "Widget", File: "x.yaml", Line: i, ObjectLine: i}
+			r.Violations = append(r.Violations, compare.Violation{Subject: s, Path: "spec.a", Lock: "rule", Message: c.text})
+			r.Replacements = append(r.Replacements, compare.Replacement{Subject: s, Cost: compare.CostData, Message: c.text, How: []string{c.text}})
+			r.Unknown = append(r.Unknown, compare.Remark{Subject: s, Message: c.text})
+			r.Notes = append(r.Notes, compare.Remark{Subject: s, Message: c.text})
+			r.Warnings = append(r.Warnings, c.text)
+			r.Errors = append(r.Errors, compare.Error{Text: c.text})
+		}
+		var b strings.Builder
+		if err := checkMarkdown(&b, r); err != nil {
+			t.Fatal(err)
+		}
+		text := b.String()
+		if len(text) > maxMarkdown || !strings.HasPrefix(text, "### fieldlock: a cluster will refuse") || !strings.Contains(text, fmt.Sprintf("\n✗ %d objects refused", c.n)) || strings.Contains(text, "\n\n\n") {
+			t.Errorf("%s: %d bytes, which begin and end with\n%.300s\n…\n%s", c.name, len(text), text, text[max(0, len(text)-300):])
+		}
+		if opened, closed := strings.Count(text, "<details>"), strings.Count(text, "</details>"); opened != c.details || opened != closed {
+			t.Errorf("%s: %d parts are folded, and %d closed", c.name, opened, closed)
+		}
+		for _, part := range c.want {
+			if !strings.Contains(text, part) {
+				t.Errorf("%s: no %q in\n%.2000s", c.name, part, text)
+			}
+		}
+		if first := strings.Index(text, "Widget o0<br>"); c.text == "x" && (first < 0 || slices.Contains([]string{"few"}, c.name) && strings.Contains(text, "Too long")) {
+			t.Errorf("%s: the first refusal is missing, or something was left out", c.name)
+		}
+	}
+}

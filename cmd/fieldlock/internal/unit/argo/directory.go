@@ -1,0 +1,206 @@
+package argo
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"regexp"
+	"strings"
+
+	"github.com/gobwas/glob"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/yaml"
+
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
+)
+
+// directorySpec are the fields of a source of plain manifests.
+type directorySpec struct {
+	Recurse          bool
+	Include, Exclude string
+	Jsonnet          *struct {
+		ExtVars []any    `json:"extVars,omitempty"`
+		TLAs    []any    `json:"tlas,omitempty"`
+		Libs    []string `json:"libs,omitempty"`
+	} `json:"jsonnet,omitempty"`
+}
+
+// skipMarker in a file hides it from Argo CD.
+const skipMarker = "+argocd:skip-file-rendering"
+
+// maxDirectory is how much one directory of manifests may hold, in bytes.
+const maxDirectory = 100 << 20
+
+var manifestFile = regexp.MustCompile(`\.(yaml|yml|json|jsonnet)$`)
+
+// manifestFiles returns the files that a directory source reads, in the order in which Argo CD reads them. It does not follow
+// links to directories.
+func (s *Source) manifestFiles(tree fs.FS) ([]string, error) {
+	spec := directorySpec{}
+	if s.spec.Directory != nil {
+		spec = *s.spec.Directory
+	}
+	include, err := compile(spec.Include)
+	if err != nil {
+		return nil, fmt.Errorf("include: %w", err)
+	}
+	exclude, err := compile(spec.Exclude)
+	if err != nil {
+		return nil, fmt.Errorf("exclude: %w", err)
+	}
+	var files []string
+	err = fs.WalkDir(tree, s.Path, func(name string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() {
+			if name != s.Path && !spec.Recurse || entry.Name() == ".git" {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		below := strings.TrimPrefix(name, s.Path+"/")
+		if !manifestFile.MatchString(name) || exclude != nil && exclude.Match(below) || include != nil && !include.Match(below) {
+			return nil
+		}
+		if info, err := fs.Stat(tree, name); errors.Is(err, fs.ErrNotExist) || err == nil && !info.Mode().IsRegular() {
+			return nil
+		}
+		files = append(files, name)
+		return nil
+	})
+	return files, err
+}
+
+// compile reads a pattern of Argo CD, in which "*" matches "/", too; nil for no pattern.
+func compile(pattern string) (glob.Glob, error) {
+	if pattern == "" {
+		return nil, nil
+	}
+	if len(pattern) > maxPattern {
+		return nil, fmt.Errorf("a pattern has more than %d characters", maxPattern)
+	}
+	return glob.Compile(pattern)
+}
+
+// manifests returns the objects of a directory source.
+func (s *Source) manifests(tree fs.FS) ([]rendered.Object, error) {
+	files, err := s.manifestFiles(tree)
+	if err != nil {
+		return nil, err
+	}
+	var objects []rendered.Object
+	size := 0
+	for _, name := range files {
+		content, err := fs.ReadFile(tree, name)
+		if err != nil {
+			return nil, err
+		}
+		if size += len(content); size > maxDirectory {
+			return nil, fmt.Errorf("%s: the directory holds more than %d MiB", s.Path, maxDirectory>>20)
+		}
+		if bytes.Contains(content, []byte(skipMarker)) {
+			continue
+		}
+		if path.Ext(name) == ".jsonnet" {
+			return nil, &rendered.NotCovered{File: name, Reason: "jsonnet is not evaluated"}
+		}
+		documents, err := documentsOf(name, content)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		for _, document := range documents {
+			objects = append(objects, rendered.Object{YAML: document, File: name})
+		}
+	}
+	return objects, nil
+}
+
+// documentsOf returns the objects of a file. A YAML file without objects that does not look like manifests is none of Argo
+// CD's business.
+func documentsOf(name string, content []byte) ([][]byte, error) {
+	content = bytes.TrimPrefix(content, []byte("\xef\xbb\xbf"))
+	if path.Ext(name) == ".json" {
+		if !json.Valid(content) {
+			return nil, errors.New("not one JSON object")
+		}
+		return [][]byte{content}, isObject(content)
+	}
+	documents, err := splitDocuments(content)
+	if err == nil {
+		return documents, nil
+	}
+	manifest := true
+	for _, field := range []string{"apiVersion:", "kind:", "metadata:"} {
+		manifest = manifest && bytes.Contains(content, []byte(field))
+	}
+	if len(documents) > 0 || manifest {
+		return nil, err
+	}
+	return nil, nil
+}
+
+// splitDocuments returns the objects of a stream of YAML or JSON. With an error, it returns those before it.
+func splitDocuments(content []byte) ([][]byte, error) {
+	var documents [][]byte
+	if trimmed := bytes.TrimSpace(content); len(trimmed) > 0 && trimmed[0] == '{' {
+		if documents, ok := splitJSON(content); ok {
+			return documents, nil
+		}
+	}
+	reader := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(content)))
+	for {
+		document, err := reader.Read()
+		if errors.Is(err, io.EOF) {
+			return documents, nil
+		}
+		if err != nil {
+			return documents, err
+		}
+		converted, err := yaml.YAMLToJSON(document)
+		if err != nil {
+			return documents, err
+		}
+		if bytes.Equal(bytes.TrimSpace(converted), []byte("null")) {
+			continue
+		}
+		if err := isObject(converted); err != nil {
+			return documents, err
+		}
+		documents = append(documents, bytes.Clone(document))
+	}
+}
+
+// splitJSON reads JSON objects that follow each other. It reports whether content is nothing else.
+func splitJSON(content []byte) ([][]byte, bool) {
+	var documents [][]byte
+	decoder := json.NewDecoder(bytes.NewReader(content))
+	for {
+		var document json.RawMessage
+		err := decoder.Decode(&document)
+		if errors.Is(err, io.EOF) {
+			return documents, true
+		}
+		if err != nil || isObject(document) != nil {
+			return nil, false
+		}
+		documents = append(documents, document)
+	}
+}
+
+// isObject returns an error for JSON that is not an object with a kind.
+func isObject(content []byte) error {
+	var head struct{ Kind string }
+	if err := json.Unmarshal(content, &head); err != nil {
+		return err
+	}
+	if head.Kind == "" {
+		return errors.New("an object without a kind")
+	}
+	return nil
+}

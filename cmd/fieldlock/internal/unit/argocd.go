@@ -1,0 +1,199 @@
+package unit
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io/fs"
+	"path"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/argo"
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/worker"
+)
+
+// applications are Argo CD's Applications.
+func applications() *kind {
+	k := &kind{name: "Application", group: "argoproj.io", object: "Application"}
+	k.from = func(s *side, o Object) []*Unit {
+		a, err := argo.ParseApplication(o.Object)
+		if err != nil && !isMissing(err) {
+			return nil
+		}
+		u := &Unit{Kind: k.name, Name: nameOf(o.Object), File: o.File, kind: k, random: true}
+		spec := s.defines(o, nil)
+		if err != nil {
+			u.missing = err
+		} else {
+			u.Prune, u.Applier = a.Prune, "client-side"
+			if a.ServerSideApply {
+				u.Applier = "server-side"
+			}
+			if a.Replace {
+				u.Applier = "replace"
+			}
+			u.dir = a.Sources[0].Path
+			for _, source := range a.Sources {
+				spec.InTree = append(spec.InTree, source.Chart == "" && s.inTree(source.RepoURL))
+			}
+		}
+		u.spec = encode(spec)
+		return []*Unit{u}
+	}
+	k.reads = func(t Tree, u *Unit) ([]string, error) {
+		if u.missing != nil {
+			return nil, u.missing
+		}
+		a, err := application(decode[definedSpec](u.spec))
+		if err != nil {
+			return nil, err
+		}
+		var all []string
+		for i, source := range a.Sources {
+			if !source.OnlyRef() && source.InTree && !isDir(t, source.Path) {
+				return nil, &rendered.NotCovered{File: u.File, Reason: "the tree has no directory " + source.Path}
+			}
+			files, err := a.Files(t, i)
+			if err != nil {
+				return nil, at(u.File, err)
+			}
+			all = append(all, files...)
+		}
+		return sorted(all), nil
+	}
+	k.render = renderer(func(ctx context.Context, files fs.FS, job *worker.Job, s *definedSpec) ([]rendered.Object, error) {
+		a, err := application(*s)
+		if err != nil {
+			return nil, err
+		}
+		var all []rendered.Object
+		for i := range a.Sources {
+			objects, err := a.Render(ctx, files, i, argo.Options{KubeVersion: s.KubeVersion, APIVersions: s.APIVersions, NoOrigins: !job.Origins})
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, objects...)
+		}
+		return all, nil
+	})
+	return k
+}
+
+// application reads the Application of a specification.
+func application(s definedSpec) (*argo.Application, error) {
+	a, err := argo.ParseApplication(s.Object)
+	if err != nil {
+		return nil, err
+	}
+	for i := range a.Sources {
+		a.Sources[i].InTree = i < len(s.InTree) && s.InTree[i]
+	}
+	return a, nil
+}
+
+// at gives a reason without a file the file of its unit.
+func at(file string, err error) error {
+	var missing *rendered.NotCovered
+	if errors.As(err, &missing) && missing.File == "" {
+		return &rendered.NotCovered{File: file, Reason: missing.Reason}
+	}
+	return err
+}
+
+// applicationSets are Argo CD's ApplicationSets. What they print are Applications.
+func applicationSets() *kind {
+	k := &kind{name: "ApplicationSet", group: "argoproj.io", object: "ApplicationSet"}
+	k.from = func(s *side, o Object) []*Unit {
+		u := &Unit{Kind: k.name, Name: nameOf(o.Object), File: o.File, kind: k, dir: path.Dir(o.File), peeks: true}
+		spec := s.defines(o, nil)
+		for _, g := range gitGenerators(o.Object, 0) {
+			url, _ := g["repoURL"].(string)
+			spec.InTree = append(spec.InTree, s.inTree(url))
+		}
+		u.spec = encode(spec)
+		return []*Unit{u}
+	}
+	k.reads = func(t Tree, u *Unit) ([]string, error) {
+		var all []string
+		for _, g := range gitGenerators(decode[definedSpec](u.spec).Object, 0) {
+			for _, field := range [...]string{"directories", "files"} {
+				list, _ := g[field].([]any)
+				for _, item := range list {
+					entry, _ := item.(map[string]any)
+					pattern, _ := entry["path"].(string)
+					for _, name := range t.Paths() {
+						if below(name, literal(pattern)) {
+							all = append(all, name)
+						}
+					}
+				}
+			}
+		}
+		return sorted(all), nil
+	}
+	k.render = renderer(func(_ context.Context, files fs.FS, job *worker.Job, s *definedSpec) ([]rendered.Object, error) {
+		inTree := map[string]bool{}
+		for i, g := range gitGenerators(s.Object, 0) {
+			url, _ := g["repoURL"].(string)
+			inTree[url] = i < len(s.InTree) && s.InTree[i]
+		}
+		generated, err := argo.Generate(s.Object, func(url, _ string) (fs.FS, error) {
+			if !inTree[url] {
+				return nil, &rendered.NotCovered{Reason: "a generator reads the repository " + url}
+			}
+			return files, nil
+		})
+		if err != nil {
+			return nil, err
+		}
+		var objects []rendered.Object
+		for _, o := range generated {
+			text, err := yaml.Marshal(o)
+			if err != nil {
+				return nil, err
+			}
+			objects = append(objects, rendered.Object{YAML: bytes.TrimSpace(text)})
+		}
+		return objects, nil
+	})
+	return k
+}
+
+// gitGenerators returns the git generators of an ApplicationSet, also those within others.
+func gitGenerators(object any, depth int) []map[string]any {
+	var all []map[string]any
+	if depth > 30 {
+		return nil
+	}
+	switch x := object.(type) {
+	case map[string]any:
+		for name, value := range x {
+			if g, ok := value.(map[string]any); ok && name == "git" && g["repoURL"] != nil {
+				all = append(all, g)
+			}
+			all = append(all, gitGenerators(value, depth+1)...)
+		}
+	case []any:
+		for _, item := range x {
+			all = append(all, gitGenerators(item, depth+1)...)
+		}
+	}
+	return all
+}
+
+// literal returns the directory of a pattern before its first wildcard or variable.
+func literal(pattern string) string {
+	pattern = strings.TrimPrefix(pattern, "/")
+	if i := strings.IndexAny(pattern, "*?[{\\"); i >= 0 {
+		pattern = pattern[:i]
+		if j := strings.LastIndexByte(pattern, '/'); j >= 0 {
+			pattern = pattern[:j]
+		} else {
+			pattern = "."
+		}
+	}
+	return path.Clean(pattern)
+}

@@ -1,0 +1,107 @@
+package unit
+
+import (
+	"context"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/helm"
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/worker"
+)
+
+// chartSpec is how a chart is rendered.
+type chartSpec struct {
+	Name, Namespace string
+	Values          []string // files
+	KubeVersion     string
+	APIVersions     []string
+}
+
+// charts are the charts that can be installed, each once with its own values and once with each file of values that comes
+// with it.
+func charts() *kind {
+	k := &kind{name: "chart"}
+	k.find = func(t Tree, o *Options) ([]*Unit, error) {
+		found, err := helm.Charts(t)
+		if err != nil {
+			return nil, err
+		}
+		var units []*Unit
+		for _, c := range found {
+			if isHidden(c.Dir) {
+				continue
+			}
+			for _, values := range o.valuesFor(c) {
+				units = append(units, k.chart(c.Dir, values, o))
+			}
+		}
+		return units, nil
+	}
+	k.at = func(t Tree, dir string, o *Options) []*Unit {
+		var units []*Unit
+		for _, values := range o.valuesFor(helm.At(t, dir)) {
+			units = append(units, k.chart(dir, values, o))
+		}
+		if !exists(t, path.Join(dir, "Chart.yaml")) {
+			return nil
+		}
+		return units
+	}
+	k.reads = func(t Tree, u *Unit) ([]string, error) {
+		files, err := helm.Files(t, u.dir)
+		spec := decode[chartSpec](u.spec)
+		return sorted(slices.Concat(files, spec.Values)), err
+	}
+	k.render = renderer(func(_ context.Context, files fs.FS, job *worker.Job, s *chartSpec) ([]rendered.Object, error) {
+		return helm.Render(files, job.Dir, helm.Release{
+			Name: s.Name, Namespace: s.Namespace, ValuesFiles: s.Values, KubeVersion: s.KubeVersion, APIVersions: s.APIVersions,
+		})
+	})
+	return k
+}
+
+// valuesFor returns the files of values for each rendering of a chart.
+func (o *Options) valuesFor(c helm.Chart) [][]string {
+	if list, ok := o.Charts[c.Dir]; ok {
+		return [][]string{list}
+	}
+	all := [][]string{nil}
+	for _, file := range c.Variants {
+		all = append(all, []string{file})
+	}
+	return all
+}
+
+// chart returns the unit of a chart with some files of values.
+func (k *kind) chart(dir string, values []string, o *Options) *Unit {
+	u := &Unit{Kind: k.name, Name: dir, File: path.Join(dir, "Chart.yaml"), kind: k, dir: dir, random: true}
+	if len(values) > 0 {
+		var names []string
+		for _, v := range values {
+			names = append(names, strings.TrimPrefix(v, dir+"/"))
+		}
+		u.Name += " with " + strings.Join(names, ", ")
+	}
+	u.spec = encode(chartSpec{Values: values, KubeVersion: o.KubeVersion, APIVersions: o.APIVersions})
+	u.owns = func(name string) bool { return inChart(dir, name) }
+	return u
+}
+
+// inChart reports whether a file belongs to the chart in a directory. Other manifests in the directory do not.
+func inChart(dir, name string) bool {
+	if !below(name, dir) {
+		return false
+	}
+	name = strings.TrimPrefix(name, dir+"/")
+	first, rest, _ := strings.Cut(name, "/")
+	switch {
+	case rest == "":
+		return name == "Chart.yaml" || name == "Chart.lock" || name == "requirements.yaml" || strings.HasPrefix(name, "values")
+	case first == "ci":
+		return strings.HasSuffix(name, "-values.yaml")
+	}
+	return first == "templates" || first == "crds" || first == "charts"
+}

@@ -1,0 +1,257 @@
+package unit
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"sync"
+
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/worker"
+	"github.com/fieldlock/fieldlock/internal/manifest"
+	"github.com/fieldlock/fieldlock/internal/yamldoc"
+)
+
+// Options say how units are found and rendered.
+type Options struct {
+	// Plain leaves units out: all files are read as they are written.
+	Plain bool
+	// Values reads all documents that are not objects too, as the values of charts: those of files that units read, and of files
+	// that both sides have alike.
+	Values bool
+	// Charts has, for directories of charts, the files of values that they are rendered with.
+	Charts map[string][]string
+	// KubeVersion is the version of Kubernetes that charts see, "" for the newest known one; APIVersions are what the cluster
+	// serves besides Kubernetes' own kinds.
+	KubeVersion string
+	APIVersions []string
+	// Builtin, unless nil, reports whether a kind is one of Kubernetes' own, which need no CRD.
+	Builtin func(group, kind string) bool
+	// InTree, unless nil, reports whether the tree is a repository of a URL. Without it, every repository counts as the tree.
+	InTree func(url string) bool
+	// Texts keeps the texts of objects, and Origins asks for their origins at once, for those who print all objects.
+	Texts, Origins bool
+	// Limits bound the rendering.
+	Limits worker.Limits
+	// Step, unless nil, is called after each unit that is rendered.
+	Step func()
+}
+
+// engine finds and renders the units of one or two trees. What both trees have alike is read and rendered once.
+type engine struct {
+	Options
+	kinds  map[string]*kind
+	pool   *worker.Pool
+	shared *yamldoc.Shared
+
+	mu      sync.Mutex
+	results map[string]*result // by digest
+	closed  map[string]closure // by kind, directory and specification
+
+	definitions map[string]*fileDefinitions // by the ID of the file
+}
+
+// closure is the files that a unit reads, with what was looked at to find out.
+type closure struct {
+	trace *trace
+	reads []string
+	err   error
+}
+
+func newEngine(o Options) *engine {
+	return &engine{
+		Options: o, kinds: kinds(), pool: worker.NewPool(o.Limits), shared: &yamldoc.Shared{},
+		results: map[string]*result{}, closed: map[string]closure{}, definitions: map[string]*fileDefinitions{},
+	}
+}
+
+func (e *engine) close() { e.pool.Close() }
+
+// side is a tree and its units.
+type side struct {
+	*engine
+	tree  Tree
+	units []*Unit
+	byKey map[string]*Unit
+	// input are the files that some unit reads, and those that belong to a unit although this one does not read them: they are
+	// not objects as they are written.
+	input map[string]bool
+	// elsewhere are the definitions of units whose files are not in the tree.
+	elsewhere []*definition
+	found     map[string]map[string]any // what lookup has found
+}
+
+// find finds the units of a tree.
+func (e *engine) find(t Tree) (*side, error) {
+	s := &side{engine: e, tree: t, byKey: map[string]*Unit{}, input: map[string]bool{}, found: map[string]map[string]any{}}
+	if e.Plain {
+		return s, nil
+	}
+	for _, name := range kindNames {
+		units, err := e.kinds[name].find(t, &e.Options)
+		if err != nil {
+			return nil, err
+		}
+		for _, u := range units {
+			s.add(u)
+		}
+	}
+	s.discover()
+	s.claim()
+	return s, nil
+}
+
+// add adds a unit, unless the side has it, and finds the files that it reads.
+func (s *side) add(u *Unit) bool {
+	if s.byKey[u.key()] != nil {
+		return false
+	}
+	s.close(u)
+	s.units, s.byKey[u.key()] = append(s.units, u), u
+	return true
+}
+
+// close finds the files that a unit reads. What was found in the other tree is taken over if this tree has all of it alike.
+func (s *side) close(u *Unit) {
+	key := u.kind.name + "\x00" + u.dir + "\x00" + string(u.spec)
+	if u.missing != nil {
+		u.Err = u.missing
+		return
+	}
+	s.mu.Lock()
+	c, ok := s.closed[key]
+	s.mu.Unlock()
+	if !ok || c.trace.Tree != s.tree && !c.trace.sameIn(s.tree) {
+		c.trace = newTrace(s.tree)
+		c.reads, c.err = u.kind.reads(c.trace, u)
+		if c.err != nil {
+			c.reads = c.trace.seen()
+		}
+		s.mu.Lock()
+		s.closed[key] = c
+		s.mu.Unlock()
+	}
+	u.Reads, u.Err = c.reads, c.err
+}
+
+// claim notes the files that are input of units.
+func (s *side) claim() {
+	var charts []*Unit
+	dirs := map[string]bool{} // of units whose files are not known
+	for _, u := range s.units {
+		for _, name := range u.Reads {
+			if u.peeks {
+				break
+			}
+			if u.owns == nil || u.owns(name) || !below(name, u.dir) {
+				s.input[name] = true
+			}
+		}
+		if u.owns != nil {
+			charts = append(charts, u)
+		}
+		if u.Err != nil && u.kind.find != nil {
+			dirs[u.dir] = true
+		}
+	}
+	owners := map[string][]*Unit{}
+	for _, u := range charts {
+		owners[u.dir] = append(owners[u.dir], u)
+	}
+	for _, name := range s.tree.Paths() {
+		if dirs[path.Dir(name)] {
+			s.input[name] = true
+		}
+		for dir := path.Dir(name); !s.input[name]; dir = path.Dir(dir) {
+			for _, u := range owners[dir] {
+				if u.owns(name) {
+					s.input[name] = true
+				}
+			}
+			if dir == "." {
+				break
+			}
+		}
+	}
+}
+
+// result is what came of rendering.
+type result struct {
+	once    sync.Once
+	objects []Object
+	err     error
+}
+
+// Object is one object of a unit.
+type Object struct {
+	// Document is the object as it is rendered. Its positions are not those of a file.
+	*yamldoc.Document
+	// File is the file of the tree that the object is written in, or the template that prints it, "" where that is not known;
+	// Cause is the file that last changed it on its way, if any.
+	File, Cause string
+	Role        rendered.Role
+	Unknown     []string // places whose values the tree does not tell, as JSON pointers
+	Text        []byte   // with Options.Texts, as the tool prints it
+}
+
+// render renders a unit of the side.
+func (s *side) render(u *Unit) ([]Object, error) {
+	if u.Err != nil {
+		return nil, u.Err
+	}
+	digest := u.digest(s.tree)
+	s.mu.Lock()
+	r := s.results[digest]
+	if r == nil {
+		r = &result{}
+		s.results[digest] = r
+	}
+	s.mu.Unlock()
+	r.once.Do(func() {
+		r.objects, r.err = s.renderAnew(u, s.Origins)
+		if s.Step != nil {
+			s.Step()
+		}
+	})
+	return r.objects, r.err
+}
+
+// renderAnew renders a unit once more.
+func (s *side) renderAnew(u *Unit, origins bool) ([]Object, error) {
+	job, err := u.job(s.tree)
+	if err != nil {
+		return nil, err
+	}
+	job.Origins = origins
+	list, err := s.pool.Render(job)
+	if err != nil {
+		return nil, err
+	}
+	var objects []Object
+	for _, o := range list {
+		documents, _, err := s.shared.Read(u.String(), o.YAML)
+		if err != nil && !errors.Is(err, yamldoc.ErrNotObject) {
+			return nil, fmt.Errorf("it prints what is not an object: %w", err)
+		}
+		for _, d := range documents {
+			object := Object{Document: d, File: o.File, Cause: o.Cause, Role: o.Role, Unknown: o.Unknown}
+			if s.Texts {
+				object.Text = o.YAML
+			}
+			objects = append(objects, object)
+		}
+	}
+	return objects, nil
+}
+
+// renderAll renders units on all processors, so that render has their results.
+func (s *side) renderAll(units []*Unit) {
+	manifest.Each(len(units), func(i int) { s.render(units[i]) })
+}
+
+// exists reports whether a tree has a file.
+func exists(t Tree, name string) bool {
+	info, err := fs.Stat(t, name)
+	return err == nil && !info.IsDir()
+}

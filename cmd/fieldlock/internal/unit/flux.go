@@ -1,0 +1,119 @@
+package unit
+
+import (
+	"context"
+	"io/fs"
+
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/flux"
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/worker"
+	"github.com/fieldlock/fieldlock/internal/yamldoc"
+)
+
+// definedSpec is how a unit is rendered that an object defines.
+type definedSpec struct {
+	Object map[string]any
+	// InTree tells of each source whether it is the tree.
+	InTree []bool
+	// Referenced are the ConfigMaps and Secrets that the object refers to, as far as the tree has them.
+	Referenced  []map[string]any
+	Chart       map[string]any // the HelmChart of a HelmRelease that refers to one
+	KubeVersion string
+	APIVersions []string
+}
+
+// referenced returns the objects of a reference by kind, namespace and name. A namespace that an object does not give is any.
+func (s *definedSpec) referenced(kind, namespace, name string) (map[string]any, bool) {
+	for _, o := range s.Referenced {
+		in, _ := yamldoc.At(o, "metadata", "namespace").(string)
+		if o["kind"] == kind && yamldoc.At(o, "metadata", "name") == name && (in == "" || in == namespace) {
+			return o, true
+		}
+	}
+	return nil, false
+}
+
+// defines returns the specification of a unit that an object defines.
+func (s *side) defines(o Object, references []flux.Reference) *definedSpec {
+	spec := &definedSpec{Object: o.Object, KubeVersion: s.KubeVersion, APIVersions: s.APIVersions}
+	for _, r := range references {
+		if found, ok := s.lookup(o.File, r.Kind, r.Namespace, r.Name); ok {
+			spec.Referenced = append(spec.Referenced, found)
+		}
+	}
+	return spec
+}
+
+// nameOf returns namespace and name of an object.
+func nameOf(object map[string]any) string {
+	name, _ := yamldoc.At(object, "metadata", "name").(string)
+	if namespace, _ := yamldoc.At(object, "metadata", "namespace").(string); namespace != "" {
+		return namespace + "/" + name
+	}
+	return name
+}
+
+// fluxKustomizations are Flux's Kustomizations.
+func fluxKustomizations() *kind {
+	k := &kind{name: "Flux Kustomization", group: "kustomize.toolkit.fluxcd.io", object: "Kustomization"}
+	k.from = func(s *side, o Object) []*Unit {
+		f, err := flux.ParseKustomization(o.Object)
+		if err != nil {
+			return nil
+		}
+		u := &Unit{Kind: k.name, Name: nameOf(o.Object), File: o.File, kind: k, dir: f.Path}
+		u.Prune, u.Force, u.Applier = f.Prune, f.Force, "server-side"
+		u.spec = encode(s.defines(o, f.Variables()))
+		if reason := s.fluxSource(f.Source); reason != "" {
+			u.missing = &rendered.NotCovered{File: o.File, Reason: reason}
+		}
+		return []*Unit{u}
+	}
+	k.reads = func(t Tree, u *Unit) ([]string, error) {
+		if u.missing != nil {
+			return nil, u.missing
+		}
+		if !isDir(t, u.dir) {
+			return nil, &rendered.NotCovered{File: u.File, Reason: "the tree has no directory " + u.dir}
+		}
+		spec := decode[definedSpec](u.spec)
+		f, err := flux.ParseKustomization(spec.Object)
+		if err != nil {
+			return nil, err
+		}
+		return f.Files(t)
+	}
+	k.render = renderer(func(ctx context.Context, files fs.FS, job *worker.Job, s *definedSpec) ([]rendered.Object, error) {
+		f, err := flux.ParseKustomization(s.Object)
+		if err != nil {
+			return nil, err
+		}
+		f.NoOrigins = !job.Origins
+		return f.Build(ctx, files, s.referenced)
+	})
+	return k
+}
+
+// fluxSource returns why a source of Flux is not this tree; "" if it is.
+func (s *side) fluxSource(r flux.Reference) string {
+	switch r.Kind {
+	case "GitRepository":
+		source, ok := s.lookup("", r.Kind, r.Namespace, r.Name)
+		url, _ := yamldoc.At(source, "spec", "url").(string)
+		if ok && url != "" && !s.inTree(url) {
+			return "its source is the repository " + url
+		}
+		return ""
+	case "":
+		return ""
+	}
+	return "its source is the " + r.Kind + " " + r.Name
+}
+
+// inTree reports whether the tree is a repository of that URL.
+func (o *Options) inTree(url string) bool { return o.InTree == nil || o.InTree(url) }
+
+func isDir(t Tree, name string) bool {
+	info, err := t.Stat(name)
+	return err == nil && info.IsDir()
+}

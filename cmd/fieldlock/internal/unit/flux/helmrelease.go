@@ -1,0 +1,328 @@
+package flux
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/helm"
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
+)
+
+// helmReleaseGroup is the API group of HelmRelease.
+const helmReleaseGroup = "helm.toolkit.fluxcd.io"
+
+// HelmRelease is a HelmRelease of Flux: its controller renders a chart and applies it with Helm. The rules are those of
+// helm-controller v1.6 and, for the chart, source-controller v1.7.
+type HelmRelease struct {
+	Name, Namespace string
+	// Release is the name of Helm's release, ReleaseNamespace where its objects go, and StorageNamespace where Helm keeps it.
+	Release, ReleaseNamespace, StorageNamespace string
+	// Chart is the directory of the chart below the root of a source of files, or the name of the chart in another source.
+	Chart string
+	// Source refers to the object that tells where the chart is: a GitRepository, HelmRepository or Bucket, or, where the
+	// release has no chart of its own, an OCIRepository, ExternalArtifact or HelmChart. For a HelmChart, see UseChart.
+	Source Reference
+	// InTree is for the caller to set: the tree that Files and Build are given is the source.
+	InTree bool
+	// Force asks Helm to replace objects instead of updating them (upgrade.force): a PUT. ServerSideApply is that of upgrades,
+	// "auto" where the release keeps what it was installed with.
+	Force           bool
+	ServerSideApply string
+	// Suspend stops the controller.
+	Suspend bool
+	// InstallCRDs and UpgradeCRDs are what is done with the objects in crds directories: Skip, Create or CreateReplace.
+	InstallCRDs, UpgradeCRDs string
+
+	spec helmReleaseSpec
+}
+
+// helmReleaseSpec has the fields that decide what is rendered, in all versions of the kind.
+type helmReleaseSpec struct {
+	Chart                                          *struct{ Spec chartSpec }
+	ChartRef                                       *reference
+	ReleaseName, TargetNamespace, StorageNamespace string
+	Values                                         map[string]any
+	ValuesFrom                                     []valuesReference
+	PostRenderers                                  []postRenderer
+	PostRenderStrategy                             string
+	CommonMetadata                                 *struct{ Labels, Annotations map[string]string }
+	Suspend                                        bool
+	Install                                        struct {
+		CRDs                    string `json:"crds"`
+		SkipCRDs                bool   `json:"skipCRDs"`
+		DisableSchemaValidation bool
+	}
+	Upgrade struct {
+		CRDs            string `json:"crds"`
+		Force           bool
+		ServerSideApply string
+	}
+}
+
+// chartSpec are the fields of a chart, in a HelmRelease or in a HelmChart.
+type chartSpec struct {
+	Chart, Version           string
+	SourceRef                reference
+	ValuesFile               string
+	ValuesFiles              []string
+	IgnoreMissingValuesFiles bool
+}
+
+type reference struct{ Kind, Namespace, Name string }
+
+// valuesReference names a ConfigMap or Secret with values.
+type valuesReference struct {
+	Kind, Name, ValuesKey, TargetPath string
+	Optional, Literal                 bool
+}
+
+// ParseHelmRelease reads a HelmRelease. It returns an error for another kind, for fields of the wrong type, and for one
+// without a chart.
+func ParseHelmRelease(object map[string]any) (*HelmRelease, error) {
+	content, err := json.Marshal(object)
+	if err != nil {
+		return nil, err
+	}
+	var o struct {
+		APIVersion, Kind string
+		Metadata         struct{ Name, Namespace string }
+		Spec             helmReleaseSpec
+	}
+	if err := json.Unmarshal(content, &o); err != nil {
+		return nil, fmt.Errorf("not a HelmRelease of Flux: %w", err)
+	}
+	if group, _, _ := strings.Cut(o.APIVersion, "/"); group != helmReleaseGroup || o.Kind != "HelmRelease" {
+		return nil, fmt.Errorf("%s of %s is not a HelmRelease of Flux", o.Kind, o.APIVersion)
+	}
+	h := &HelmRelease{
+		Name: o.Metadata.Name, Namespace: o.Metadata.Namespace,
+		Force: o.Spec.Upgrade.Force, ServerSideApply: o.Spec.Upgrade.ServerSideApply, Suspend: o.Spec.Suspend,
+		InstallCRDs: o.Spec.Install.CRDs, UpgradeCRDs: o.Spec.Upgrade.CRDs, spec: o.Spec,
+	}
+	if h.ServerSideApply == "" {
+		h.ServerSideApply = "auto"
+	}
+	h.nameRelease()
+	h.policies()
+	switch {
+	case o.Spec.Chart != nil:
+		h.setChart(o.Spec.Chart.Spec)
+	case o.Spec.ChartRef != nil:
+		h.Source = h.refer(*o.Spec.ChartRef)
+	default:
+		return nil, fmt.Errorf("the HelmRelease %s/%s has no chart", h.Namespace, h.Name)
+	}
+	return h, nil
+}
+
+// nameRelease sets the name and the namespaces of Helm's release. Helm allows 53 characters: a longer name ends with a hash.
+func (h *HelmRelease) nameRelease() {
+	h.Release, h.ReleaseNamespace, h.StorageNamespace = h.Name, h.Namespace, h.Namespace
+	if h.spec.TargetNamespace != "" {
+		h.Release, h.ReleaseNamespace = h.spec.TargetNamespace+"-"+h.Name, h.spec.TargetNamespace
+	}
+	if h.spec.ReleaseName != "" {
+		h.Release = h.spec.ReleaseName
+	}
+	if h.spec.StorageNamespace != "" {
+		h.StorageNamespace = h.spec.StorageNamespace
+	}
+	if len(h.Release) > 53 {
+		h.Release = h.Release[:40] + "-" + fmt.Sprintf("%x", sha256.Sum256([]byte(h.Release)))[:12]
+	}
+}
+
+// policies sets what is done with CRDs where the object does not say.
+func (h *HelmRelease) policies() {
+	if h.InstallCRDs == "" {
+		h.InstallCRDs = "Create"
+		if h.spec.Install.SkipCRDs {
+			h.InstallCRDs = "Skip"
+		}
+	}
+	if h.UpgradeCRDs == "" {
+		h.UpgradeCRDs = "Create"
+	}
+}
+
+func (h *HelmRelease) setChart(spec chartSpec) {
+	h.spec.Chart = &struct{ Spec chartSpec }{spec}
+	h.Chart, h.Source = spec.Chart, h.refer(spec.SourceRef)
+	switch h.Source.Kind {
+	case "GitRepository", "Bucket":
+		h.Chart = inside(spec.Chart)
+	}
+}
+
+func (h *HelmRelease) refer(r reference) Reference {
+	if r.Namespace == "" {
+		r.Namespace = h.Namespace
+	}
+	return Reference(r)
+}
+
+// inside cleans a path, which never leaves the root.
+func inside(written string) string {
+	if cleaned := strings.TrimPrefix(path.Clean("/"+written), "/"); cleaned != "" {
+		return cleaned
+	}
+	return "."
+}
+
+// UseChart takes the chart from the HelmChart that the release refers to.
+func (h *HelmRelease) UseChart(object map[string]any) error {
+	content, err := json.Marshal(object)
+	if err != nil {
+		return err
+	}
+	var o struct{ Spec chartSpec }
+	if err := json.Unmarshal(content, &o); err != nil {
+		return fmt.Errorf("not a HelmChart of Flux: %w", err)
+	}
+	namespace := h.Source.Namespace
+	h.setChart(o.Spec)
+	if o.Spec.SourceRef.Namespace == "" {
+		h.Source.Namespace = namespace
+	}
+	return nil
+}
+
+// ValuesFrom returns the ConfigMaps and Secrets that values come from, in order.
+func (h *HelmRelease) ValuesFrom() []Reference {
+	var all []Reference
+	for _, from := range h.spec.ValuesFrom {
+		all = append(all, Reference{Kind: from.Kind, Namespace: h.Namespace, Name: from.Name})
+	}
+	return all
+}
+
+// elsewhere returns the reason why the tree does not have the chart, or nil. Its file is known to who read the object.
+func (h *HelmRelease) elsewhere() error {
+	if h.InTree {
+		return nil
+	}
+	source := fmt.Sprintf("the %s %s/%s", h.Source.Kind, h.Source.Namespace, h.Source.Name)
+	if h.Chart == "" {
+		return &rendered.NotCovered{Reason: "its chart is in " + source}
+	}
+	return &rendered.NotCovered{Reason: fmt.Sprintf("its chart %s is in %s", h.Chart, source)}
+}
+
+// Files returns the files of the tree that rendering reads, sorted: those of the chart, and files of values that its source
+// merges. It returns a *rendered.NotCovered if the chart is not in the tree.
+func (h *HelmRelease) Files(tree fs.FS) ([]string, error) {
+	if err := h.elsewhere(); err != nil {
+		return nil, err
+	}
+	files, err := helm.Files(tree, h.Chart)
+	if err != nil {
+		return nil, err
+	}
+	files = append(files, h.defaults(tree)...)
+	slices.Sort(files)
+	return slices.Compact(files), nil
+}
+
+// defaults returns the files that take the place of the chart's values.yaml; nil if there are none. Their paths are below
+// the root of the source.
+func (h *HelmRelease) defaults(tree fs.FS) []string {
+	if h.spec.Chart == nil {
+		return nil
+	}
+	spec := h.spec.Chart.Spec
+	written := spec.ValuesFiles
+	if len(written) == 0 && spec.ValuesFile != "" {
+		written = []string{spec.ValuesFile}
+	}
+	var files []string
+	for _, name := range written {
+		name = inside(name)
+		if _, err := fs.Stat(tree, name); err != nil && spec.IgnoreMissingValuesFiles {
+			continue
+		}
+		files = append(files, name)
+	}
+	return files
+}
+
+// Cluster is what Helm asks the cluster, as in [helm.Release].
+type Cluster struct {
+	KubeVersion string
+	APIVersions []string
+}
+
+// Build renders what the controller applies: the objects of the chart with the values of the release, in Helm's order, after
+// its post-renderers. Objects of crds have a role only if upgrades leave them alone, and are left out if they are skipped.
+// The labels that the controller adds to all objects, which name the HelmRelease, are left out.
+//
+// The function lookup gives the objects that values come from; nil has none. A value of a targetPath that the tree does not
+// tell, because its Secret is encrypted or missing, makes the objects that depend on it Unknown as a whole. Whole files of
+// values that it does not tell are a *rendered.NotCovered, like a chart elsewhere.
+//
+// Build has the errors and the limits of [helm.Render]: call it in a process that can be killed.
+func (h *HelmRelease) Build(ctx context.Context, files fs.FS, lookup Lookup, cluster Cluster) ([]rendered.Object, error) {
+	if err := h.elsewhere(); err != nil {
+		return nil, err
+	}
+	values, unknown, err := h.values(lookup, markers[0])
+	if err != nil {
+		return nil, err
+	}
+	objects, err := h.render(ctx, files, values, cluster)
+	if err != nil || !unknown {
+		return objects, err
+	}
+	for _, marker := range markers[1:] {
+		values, _, err := h.values(lookup, marker)
+		if err != nil {
+			return nil, err
+		}
+		others, err := h.render(ctx, files, values, cluster)
+		if err != nil && marker == "" {
+			continue // the chart refuses an empty value, so the value is not empty
+		}
+		if err != nil || len(others) != len(objects) {
+			return nil, &rendered.NotCovered{Reason: "what it renders depends on values that the tree does not have"}
+		}
+		for i := range objects {
+			if string(objects[i].YAML) != string(others[i].YAML) {
+				objects[i].Unknown = []string{""}
+			}
+		}
+	}
+	return objects, nil
+}
+
+// render renders the chart with values.
+func (h *HelmRelease) render(
+	ctx context.Context, files fs.FS, values map[string]any, cluster Cluster,
+) ([]rendered.Object, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	objects, err := helm.Render(files, h.Chart, helm.Release{
+		Name: h.Release, Namespace: h.ReleaseNamespace, Defaults: h.defaults(files), Values: values,
+		KubeVersion: cluster.KubeVersion, APIVersions: cluster.APIVersions, SkipSchema: h.spec.Install.DisableSchemaValidation,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if objects, err = h.postRender(ctx, objects); err != nil {
+		return nil, err
+	}
+	objects = slices.DeleteFunc(objects, func(o rendered.Object) bool {
+		return o.Role == rendered.CRD && h.InstallCRDs == "Skip" && h.UpgradeCRDs == "Skip"
+	})
+	for i := range objects {
+		if objects[i].Role == rendered.CRD && h.UpgradeCRDs == "CreateReplace" {
+			objects[i].Role = ""
+		}
+	}
+	return objects, nil
+}

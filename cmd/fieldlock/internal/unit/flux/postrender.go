@@ -1,0 +1,178 @@
+package flux
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/kustomize"
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
+)
+
+// postRenderer changes what a chart printed. The fields with patches of their own kind are those of older versions.
+type postRenderer struct {
+	Kustomize *struct {
+		Patches, Images, PatchesStrategicMerge []any
+		PatchesJSON6902                        []struct {
+			Patch, Target any
+		} `json:"patchesJson6902"`
+	}
+}
+
+// postRender runs the post-renderers of a release over the objects that Helm applies, which are not those of crds. The
+// strategy nohooks leaves out hooks and tests; separate runs them apart.
+func (h *HelmRelease) postRender(ctx context.Context, objects []rendered.Object) ([]rendered.Object, error) {
+	var crds, ordinary, hooks []rendered.Object
+	for _, o := range objects {
+		switch {
+		case o.Role == rendered.CRD:
+			crds = append(crds, o)
+		case o.Role != "" && h.spec.PostRenderStrategy != "" && h.spec.PostRenderStrategy != "combined":
+			hooks = append(hooks, o)
+		default:
+			ordinary = append(ordinary, o)
+		}
+	}
+	ordinary, err := h.postRenderGroup(ctx, ordinary)
+	if err != nil {
+		return nil, err
+	}
+	if h.spec.PostRenderStrategy == "separate" {
+		if hooks, err = h.postRenderGroup(ctx, hooks); err != nil {
+			return nil, err
+		}
+	}
+	return slices.Concat(crds, ordinary, hooks), nil
+}
+
+func (h *HelmRelease) postRenderGroup(ctx context.Context, objects []rendered.Object) (_ []rendered.Object, err error) {
+	for _, r := range h.spec.PostRenderers {
+		if r.Kustomize == nil || len(objects) == 0 {
+			continue
+		}
+		if objects, err = r.run(ctx, objects); err != nil {
+			return nil, fmt.Errorf("the HelmRelease %s/%s: a post-renderer: %w", h.Namespace, h.Name, err)
+		}
+	}
+	if common := h.spec.CommonMetadata; common != nil {
+		for i := range objects {
+			if err := setMetadata(&objects[i], common.Labels, common.Annotations); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return objects, nil
+}
+
+// run builds a kustomization of the objects and the renderer's patches and images. Each object is a file, so that what comes
+// out of it is known.
+func (r *postRenderer) run(ctx context.Context, objects []rendered.Object) ([]rendered.Object, error) {
+	files := memory{}
+	var resources []any
+	for i, o := range objects {
+		name := fmt.Sprintf("object-%06d.yaml", i)
+		files[name] = o.YAML
+		resources = append(resources, name)
+	}
+	patches := slices.Clone(r.Kustomize.Patches)
+	for _, patch := range r.Kustomize.PatchesStrategicMerge {
+		text, err := yaml.Marshal(patch)
+		if err != nil {
+			return nil, err
+		}
+		patches = append(patches, map[string]any{"patch": string(text)})
+	}
+	for _, patch := range r.Kustomize.PatchesJSON6902 {
+		text, err := yaml.Marshal(patch.Patch)
+		if err != nil {
+			return nil, err
+		}
+		patches = append(patches, map[string]any{"patch": string(text), "target": patch.Target})
+	}
+	for _, patch := range patches {
+		if fields, ok := patch.(map[string]any); ok {
+			delete(fields, "path")
+		}
+	}
+	kustomization, err := yaml.Marshal(map[string]any{
+		"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization",
+		"resources": resources, "patches": patches, "images": r.Kustomize.Images,
+	})
+	if err != nil {
+		return nil, err
+	}
+	files["kustomization.yaml"] = kustomization
+	built, err := kustomize.Build(ctx, files, ".", kustomize.Options{})
+	if err != nil {
+		return nil, err
+	}
+	for i := range built {
+		var source int
+		if _, err := fmt.Sscanf(built[i].File, "object-%d.yaml", &source); err != nil {
+			return nil, fmt.Errorf("an object comes from %q", built[i].File)
+		}
+		built[i].File, built[i].Role, built[i].Cause = objects[source].File, objects[source].Role, objects[source].Cause
+	}
+	return built, nil
+}
+
+// memory is a directory of files.
+type memory map[string][]byte
+
+var _ fs.ReadDirFS = memory{}
+
+// Open opens the directory "." or a file.
+func (m memory) Open(name string) (fs.File, error) {
+	content, ok := m[name]
+	if !ok && name != "." {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+	}
+	return &memoryFile{memoryInfo{name, int64(len(content)), name == "."}, bytes.NewReader(content)}, nil
+}
+
+// ReadDir lists the files of the directory ".".
+func (m memory) ReadDir(name string) ([]fs.DirEntry, error) {
+	if name != "." {
+		return nil, &fs.PathError{Op: "readdir", Path: name, Err: fs.ErrNotExist}
+	}
+	var entries []fs.DirEntry
+	for name, content := range m {
+		entries = append(entries, fs.FileInfoToDirEntry(memoryInfo{name, int64(len(content)), false}))
+	}
+	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	return entries, nil
+}
+
+type memoryFile struct {
+	memoryInfo
+	io.Reader
+}
+
+func (f *memoryFile) Stat() (fs.FileInfo, error) { return f.memoryInfo, nil }
+func (f *memoryFile) Close() error               { return nil }
+
+type memoryInfo struct {
+	name string
+	size int64
+	dir  bool
+}
+
+func (i memoryInfo) Name() string       { return path.Base(i.name) }
+func (i memoryInfo) Size() int64        { return i.size }
+func (i memoryInfo) ModTime() time.Time { return time.Time{} }
+func (i memoryInfo) IsDir() bool        { return i.dir }
+func (i memoryInfo) Sys() any           { return nil }
+func (i memoryInfo) Mode() fs.FileMode {
+	if i.dir {
+		return fs.ModeDir | 0o755
+	}
+	return 0o644
+}

@@ -1,0 +1,222 @@
+package helm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"helm.sh/helm/v4/pkg/chart/common"
+	"helm.sh/helm/v4/pkg/chart/common/util"
+	chart "helm.sh/helm/v4/pkg/chart/v2"
+	chartutil "helm.sh/helm/v4/pkg/chart/v2/util"
+	"helm.sh/helm/v4/pkg/engine"
+	release "helm.sh/helm/v4/pkg/release/v1"
+	releaseutil "helm.sh/helm/v4/pkg/release/v1/util"
+	"sigs.k8s.io/yaml"
+
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
+)
+
+// Release is what a chart is rendered with.
+type Release struct {
+	// Name is the name of the release; "" means the name of the chart.
+	Name string
+	// Namespace is that of the release; "" means "default".
+	Namespace string
+	// Defaults, if not nil, are paths in the tree, of files that are merged and take the place of the chart's values.yaml.
+	Defaults []string
+	// ValuesFiles are paths in the tree, of files that are merged in this order. Values are merged over them.
+	ValuesFiles []string
+	Values      map[string]any
+	// Set, SetString and SetFile change the values as Helm's flags of these names do: "a.b=c". The files of SetFile are paths
+	// in the tree.
+	Set, SetString, SetFile []string
+	// KubeVersion is the version of Kubernetes, such as "1.36"; "" means the one that Helm knows best.
+	KubeVersion string
+	// APIVersions are what the cluster serves besides the built-in groups, such as "monitoring.coreos.com/v1" or
+	// "monitoring.coreos.com/v1/ServiceMonitor".
+	APIVersions []string
+	// SkipSchema renders values that the schema of the chart refuses.
+	SkipSchema bool
+}
+
+// Render returns what `helm template --include-crds` prints for the chart in a directory of the tree: the documents of crds,
+// the ordinary objects in the order in which Helm installs them, then hooks and tests. The role of an object tells them
+// apart. Its file is the one in the tree that holds the template: the archive, if the template is packed.
+//
+// It returns a *rendered.NotCovered if an enabled dependency is missing, and an error if Helm would refuse the chart.
+func Render(tree fs.FS, dir string, r Release) (objects []rendered.Object, err error) {
+	defer recovered(dir, &err)
+	l := newLoading(tree)
+	c, err := l.directory(path.Clean(dir))
+	if err != nil {
+		return nil, err
+	}
+	if !installable(c.Metadata) {
+		return nil, fmt.Errorf("%s: a chart of type %s cannot be installed", dir, c.Metadata.Type)
+	}
+	if r.Defaults != nil {
+		if c.Values, err = MergedFiles(tree, r.Defaults); err != nil {
+			return nil, err
+		}
+	}
+	values, err := r.values(tree)
+	if err != nil {
+		return nil, err
+	}
+	if err := chartutil.ProcessDependencies(c, values); err != nil {
+		return nil, fmt.Errorf("%s: %w", dir, err)
+	}
+	if missing := l.missingIn(c); missing != nil {
+		return nil, missing
+	}
+	files, err := r.execute(c, values)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", dir, shortened(err))
+	}
+	if objects, err = l.objects(c, files); err != nil {
+		return nil, fmt.Errorf("%s: %w", dir, err)
+	}
+	return objects, nil
+}
+
+// recovered turns a panic of Helm's code into an error.
+func recovered(dir string, err *error) {
+	if r := recover(); r != nil {
+		*err = fmt.Errorf("%s: Helm fails: %v", dir, r)
+	}
+}
+
+// installable reports whether a chart is one that Helm installs: a library is not.
+func installable(m *chart.Metadata) bool { return m.Type == "" || m.Type == "application" }
+
+// execute runs the templates. The result has what each printed, by its name in Helm.
+func (r *Release) execute(c *chart.Chart, values map[string]any) (map[string]string, error) {
+	capabilities, err := r.capabilities()
+	if err != nil {
+		return nil, err
+	}
+	if want := c.Metadata.KubeVersion; want != "" && !chartutil.IsCompatibleRange(want, capabilities.KubeVersion.String()) {
+		return nil, fmt.Errorf("the chart requires Kubernetes %s; this is %s", want, capabilities.KubeVersion.Version)
+	}
+	options := common.ReleaseOptions{Name: r.Name, Namespace: r.Namespace, Revision: 1, IsInstall: true}
+	if options.Name == "" {
+		options.Name = c.Name()
+	}
+	if options.Namespace == "" {
+		options.Namespace = "default"
+	}
+	top, err := util.ToRenderValuesWithSchemaValidation(c, values, options, capabilities, true)
+	if err != nil {
+		return nil, err
+	}
+	if all, ok := top["Values"].(common.Values); ok && !r.SkipSchema {
+		if err := validate(c, all); err != nil {
+			return nil, err
+		}
+	}
+	return engine.Engine{}.RenderWithContext(context.Background(), c, top)
+}
+
+// shortened leaves out the middle of an error that is too long to read: one of templates in each other names all of them, and
+// the last one has the reason.
+func shortened(err error) error {
+	const begin, end = 300, 500
+	text := err.Error()
+	if len(text) <= begin+end {
+		return err
+	}
+	return errors.New(strings.ToValidUTF8(text[:begin], "") + " … " + strings.ToValidUTF8(text[len(text)-end:], ""))
+}
+
+func (r *Release) capabilities() (*common.Capabilities, error) {
+	c := common.DefaultCapabilities.Copy()
+	if r.KubeVersion != "" {
+		version, err := common.ParseKubeVersion(r.KubeVersion)
+		if err != nil {
+			return nil, fmt.Errorf("the version of Kubernetes is %q: %w", r.KubeVersion, err)
+		}
+		c.KubeVersion = *version
+	}
+	c.APIVersions = slices.Concat(c.APIVersions, r.APIVersions)
+	return c, nil
+}
+
+// objects splits what the templates printed into objects and sorts them as Helm does. Notes are not objects.
+func (l *loading) objects(c *chart.Chart, files map[string]string) ([]rendered.Object, error) {
+	origins := map[string]string{}
+	l.namedOrigins(c, origins)
+	for name := range files {
+		if strings.HasSuffix(name, "NOTES.txt") {
+			delete(files, name)
+		}
+	}
+	hooks, manifests, err := releaseutil.SortManifests(files, nil, releaseutil.InstallOrder)
+	if err != nil {
+		return nil, err
+	}
+	objects, err := l.crds(c)
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range manifests {
+		head := m.Head
+		if head.Kind != "" || head.Version != "" || head.Metadata != nil || !empty(m.Content) {
+			objects = append(objects, rendered.Object{YAML: []byte(m.Content), File: origins[m.Name]})
+		}
+	}
+	for _, h := range hooks {
+		role := rendered.Hook
+		if slices.Contains(h.Events, release.HookTest) {
+			role = rendered.Test
+		}
+		objects = append(objects, rendered.Object{YAML: []byte(h.Manifest), File: origins[h.Path], Role: role})
+	}
+	return objects, nil
+}
+
+// namedOrigins maps the names that Helm gives to the templates of a chart and its dependencies to files of the tree.
+func (l *loading) namedOrigins(c *chart.Chart, origins map[string]string) {
+	for _, t := range c.Templates {
+		origins[path.Join(c.ChartFullPath(), t.Name)] = l.origins[t]
+	}
+	for _, dependency := range c.Dependencies() {
+		l.namedOrigins(dependency, origins)
+	}
+}
+
+// crds returns the documents in the crds directories of a chart and its enabled dependencies. They are not templates.
+func (l *loading) crds(c *chart.Chart) ([]rendered.Object, error) {
+	var objects []rendered.Object
+	for _, crd := range c.CRDObjects() {
+		documents := releaseutil.SplitManifests(string(crd.File.Data))
+		keys := make([]string, 0, len(documents))
+		for key := range documents {
+			keys = append(keys, key)
+		}
+		slices.SortFunc(keys, func(a, b string) int {
+			if len(a) != len(b) {
+				return len(a) - len(b)
+			}
+			return strings.Compare(a, b)
+		})
+		for _, key := range keys {
+			if !empty(documents[key]) {
+				objects = append(objects, rendered.Object{
+					YAML: []byte(documents[key]), File: l.origins[crd.File], Role: rendered.CRD,
+				})
+			}
+		}
+	}
+	return objects, nil
+}
+
+// empty reports whether a document holds nothing but comments.
+func empty(document string) bool {
+	var decoded any
+	return yaml.Unmarshal([]byte(document), &decoded) == nil && decoded == nil
+}

@@ -1,0 +1,145 @@
+package helm
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	chart "helm.sh/helm/v4/pkg/chart/v2"
+	"helm.sh/helm/v4/pkg/chart/v2/loader"
+	"helm.sh/helm/v4/pkg/strvals"
+)
+
+// maxValues is how large a file of values, or a Chart.yaml, may be.
+const maxValues = 10 << 20
+
+func tooLarge(name string) error { return fmt.Errorf("%s is larger than %d MiB", name, maxValues>>20) }
+
+// values merges what a release sets, in Helm's order: its files, its values, and what `--set`, `--set-string` and
+// `--set-file` would.
+func (r *Release) values(tree fs.FS) (map[string]any, error) {
+	values, err := MergedFiles(tree, r.ValuesFiles)
+	if err != nil {
+		return nil, err
+	}
+	values = Merged(values, r.Values)
+	for _, set := range r.Set {
+		if err := strvals.ParseInto(set, values); err != nil {
+			return nil, fmt.Errorf("the value %q cannot be set: %w", set, err)
+		}
+	}
+	for _, set := range r.SetString {
+		if err := strvals.ParseIntoString(set, values); err != nil {
+			return nil, fmt.Errorf("the value %q cannot be set: %w", set, err)
+		}
+	}
+	for _, set := range r.SetFile {
+		read := func(name []rune) (any, error) {
+			data, err := readValues(tree, string(name))
+			return string(data), err
+		}
+		if err := strvals.ParseIntoFile(set, values, read); err != nil {
+			return nil, fmt.Errorf("the value %q cannot be set: %w", set, err)
+		}
+	}
+	return values, nil
+}
+
+// MergedFiles returns the values in files of the tree, later ones over earlier ones.
+func MergedFiles(tree fs.FS, names []string) (map[string]any, error) {
+	values := map[string]any{}
+	for _, name := range names {
+		data, err := readValues(tree, name)
+		if err != nil {
+			return nil, err
+		}
+		read, err := loader.LoadValues(bytes.NewReader(data))
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		values = Merged(values, read)
+	}
+	return values, nil
+}
+
+// Merged returns values with others over them: tables are merged, everything else is replaced. It changes neither.
+func Merged(values, over map[string]any) map[string]any { return loader.MergeMaps(values, over) }
+
+// readValues reads a file of the tree that is not too large for values.
+func readValues(tree fs.FS, name string) ([]byte, error) {
+	f, err := tree.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxValues+1))
+	if err == nil && len(data) > maxValues {
+		err = tooLarge(name)
+	}
+	return data, err
+}
+
+// validate checks values against the schemas of a chart and its dependencies, as Helm does, but reads no other document: a
+// reference to one accepts everything.
+func validate(c *chart.Chart, values map[string]any) error {
+	var failed []string
+	if c.Schema != nil {
+		if err := validateOne(c.Schema, values); err != nil {
+			failed = append(failed, fmt.Sprintf("values do not match the schema of the chart %s: %v", c.Name(), err))
+		}
+	}
+	for _, dependency := range c.Dependencies() {
+		below, exists := values[dependency.Name()]
+		if !exists || below == nil {
+			continue
+		}
+		table, ok := below.(map[string]any)
+		if !ok {
+			failed = append(failed, fmt.Sprintf("the values of %s are not an object", dependency.Name()))
+			continue
+		}
+		if err := validate(dependency, table); err != nil {
+			failed = append(failed, err.Error())
+		}
+	}
+	if len(failed) > 0 {
+		return errors.New(strings.Join(failed, "\n"))
+	}
+	return nil
+}
+
+// schemaURL is the address of a schema in the messages of its validator.
+const schemaURL = "file:///values.schema.json"
+
+func validateOne(schema []byte, values map[string]any) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("the schema fails: %v", r)
+		}
+	}()
+	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(schema))
+	if err != nil {
+		return err
+	}
+	compiler := jsonschema.NewCompiler()
+	compiler.UseLoader(everything{})
+	if err := compiler.AddResource(schemaURL, document); err != nil {
+		return err
+	}
+	validator, err := compiler.Compile(schemaURL)
+	if err != nil {
+		return err
+	}
+	return validator.Validate(values)
+}
+
+// everything is in the place of all documents that a schema refers to.
+type everything struct{}
+
+var _ jsonschema.URLLoader = everything{}
+
+func (everything) Load(string) (any, error) { return true, nil }

@@ -1,0 +1,75 @@
+package unit
+
+import (
+	"context"
+	"io/fs"
+	"slices"
+
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/flux"
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/worker"
+)
+
+// helmReleases are Flux's HelmReleases.
+func helmReleases() *kind {
+	k := &kind{name: "HelmRelease", group: "helm.toolkit.fluxcd.io", object: "HelmRelease"}
+	k.from = func(s *side, o Object) []*Unit {
+		h, err := flux.ParseHelmRelease(o.Object)
+		if err != nil {
+			return nil
+		}
+		u := &Unit{Kind: k.name, Name: nameOf(o.Object), File: o.File, kind: k, random: true, Force: h.Force, Prune: true}
+		spec := s.defines(o, h.ValuesFrom())
+		if h.Source.Kind == "HelmChart" {
+			if chart, ok := s.lookup(o.File, h.Source.Kind, h.Source.Namespace, h.Source.Name); ok {
+				spec.Chart = chart
+			}
+		}
+		h, err = release(spec)
+		if err != nil {
+			return nil
+		}
+		inTree := h.Source.Kind == "GitRepository" && s.fluxSource(h.Source) == ""
+		spec.InTree, u.dir = []bool{inTree}, h.Chart
+		if !inTree {
+			u.missing = &rendered.NotCovered{File: o.File, Reason: "its chart is in the " + h.Source.Kind + " " + h.Source.Name}
+		}
+		u.spec = encode(spec)
+		return []*Unit{u}
+	}
+	k.reads = func(t Tree, u *Unit) ([]string, error) {
+		spec := decode[definedSpec](u.spec)
+		h, err := release(&spec)
+		if err != nil {
+			return nil, err
+		}
+		if !exists(t, h.Chart+"/Chart.yaml") {
+			return nil, &rendered.NotCovered{File: u.File, Reason: "the tree has no chart " + h.Chart}
+		}
+		files, err := h.Files(t)
+		return slices.Clone(files), at(u.File, err)
+	}
+	k.render = renderer(func(ctx context.Context, files fs.FS, _ *worker.Job, s *definedSpec) ([]rendered.Object, error) {
+		h, err := release(s)
+		if err != nil {
+			return nil, err
+		}
+		return h.Build(ctx, files, s.referenced, flux.Cluster{KubeVersion: s.KubeVersion, APIVersions: s.APIVersions})
+	})
+	return k
+}
+
+// release reads the HelmRelease of a specification.
+func release(s *definedSpec) (*flux.HelmRelease, error) {
+	h, err := flux.ParseHelmRelease(s.Object)
+	if err != nil {
+		return nil, err
+	}
+	if s.Chart != nil {
+		if err := h.UseChart(s.Chart); err != nil {
+			return nil, err
+		}
+	}
+	h.InTree = len(s.InTree) > 0 && s.InTree[0]
+	return h, nil
+}

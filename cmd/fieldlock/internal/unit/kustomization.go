@@ -1,0 +1,54 @@
+package unit
+
+import (
+	"context"
+	"io/fs"
+
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/kustomize"
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/worker"
+)
+
+// kustomizationSpec is how a kustomization is rendered.
+type kustomizationSpec struct {
+	KubeVersion string
+	APIVersions []string
+}
+
+// kustomizations are the kustomization files that no other includes.
+func kustomizations() *kind {
+	k := &kind{name: "kustomization"}
+	k.find = func(t Tree, o *Options) ([]*Unit, error) {
+		found, err := kustomize.Find(t)
+		if err != nil {
+			return nil, err
+		}
+		var units []*Unit
+		for _, f := range found {
+			if !f.Unit() || isHidden(f.Dir) {
+				continue
+			}
+			units = append(units, k.kustomization(f.Dir, f.File, o))
+		}
+		return units, nil
+	}
+	k.at = func(t Tree, dir string, o *Options) []*Unit {
+		if file := kustomize.File(t, dir); file != "" {
+			return []*Unit{k.kustomization(dir, file, o)}
+		}
+		return nil
+	}
+	k.reads = func(t Tree, u *Unit) ([]string, error) { return kustomize.Files(t, u.dir, kustomize.Options{}) }
+	k.render = renderer(func(ctx context.Context, files fs.FS, job *worker.Job, s *kustomizationSpec) ([]rendered.Object, error) {
+		o := kustomize.Options{KubeVersion: s.KubeVersion, APIVersions: s.APIVersions, NoOrigins: !job.Origins}
+		return kustomize.Build(ctx, files, job.Dir, o)
+	})
+	return k
+}
+
+// kustomization returns the unit of a directory with a kustomization file.
+func (k *kind) kustomization(dir, file string, o *Options) *Unit {
+	u := &Unit{Kind: k.name, Name: dir, File: file, kind: k, dir: dir}
+	u.spec = encode(kustomizationSpec{KubeVersion: o.KubeVersion, APIVersions: o.APIVersions})
+	return u
+}

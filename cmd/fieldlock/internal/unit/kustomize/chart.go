@@ -1,0 +1,303 @@
+package kustomize
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"helm.sh/helm/v4/pkg/chart/v2/loader"
+	"sigs.k8s.io/kustomize/api/konfig"
+	"sigs.k8s.io/kustomize/api/types"
+	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
+	"sigs.k8s.io/kustomize/kyaml/yaml/merge2"
+	"sigs.k8s.io/yaml"
+
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/helm"
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
+)
+
+// Kustomize runs the program helm for the charts of a kustomization. Here, Helm's engine renders them before kustomize starts,
+// and kustomize gets a kustomization that names the objects as resources instead of the charts. It treats them as it treats
+// what helm prints: the annotation that marks them is its own.
+
+// maxChartValues is the largest file of values that is read.
+const maxChartValues = 10 << 20
+
+// A chart is one entry of helmCharts.
+type chart struct {
+	types.HelmChart
+	k         *kustomization
+	from      reference
+	dir       string   // of the chart
+	values    string   // the name of its values file, or "" if it is not read
+	more      []string // the names of additional values files
+	namespace string
+}
+
+// chart follows the references of one entry of helmCharts.
+func (k *kustomization) chart(w *walk, from reference, spec types.HelmChart) error {
+	from.text = spec.Name
+	home := types.HelmDefaultHome
+	if k.HelmGlobals != nil && k.HelmGlobals.ChartHome != "" {
+		home = k.HelmGlobals.ChartHome
+	}
+	if spec.Version != "" && spec.Repo != "" {
+		home = path.Join(home, spec.Name+"-"+spec.Version)
+	}
+	c := chart{HelmChart: spec, k: k, from: from, namespace: spec.Namespace}
+	if c.namespace == "" {
+		c.namespace = w.chartNamespace(k)
+	}
+	switch {
+	case spec.Name == "" || strings.HasPrefix(spec.Name, "-") || strings.HasPrefix(spec.ReleaseName, "-"):
+		return from.invalid("the name of a chart or release is empty or begins with -")
+	case path.IsAbs(home):
+		return from.notCovered("%s is an absolute path", home)
+	case spec.NameTemplate != "":
+		return from.notCovered("the name of the release comes from a template")
+	}
+	dir, isDir, err := w.disk.find(path.Join(top, k.dir, home, spec.Name))
+	switch {
+	case err == nil && isDir:
+		c.dir = dir
+	case spec.Repo == "":
+		return from.invalid("there is no chart in %s, and no repo to get it from", path.Join(home, spec.Name))
+	default:
+		return from.notCovered("the chart %s of %s is not in this repository", spec.Name, spec.Repo)
+	}
+	if err := k.chartValues(w, &c, path.Join(home, spec.Name)); err != nil {
+		return err
+	}
+	files, err := helm.Files(w.disk.tree, c.dir)
+	if err != nil {
+		return err
+	}
+	for _, name := range files {
+		w.files[name] = true
+	}
+	w.charts = append(w.charts, c)
+	return nil
+}
+
+// chartValues finds the values files of a chart, which kustomize reads like other files of the kustomization.
+func (k *kustomization) chartValues(w *walk, c *chart, dir string) (err error) {
+	if len(c.ValuesInline) == 0 || c.ValuesMerge != "replace" {
+		ref := c.ValuesFile
+		if ref == "" {
+			ref = path.Join(dir, "values.yaml")
+		}
+		if c.values, err = w.file(k.dir, ref, c.from); err != nil {
+			return err
+		}
+	}
+	for _, ref := range c.AdditionalValuesFiles {
+		name, err := w.file(k.dir, ref, c.from)
+		if err != nil {
+			return err
+		}
+		c.more = append(c.more, name)
+	}
+	return nil
+}
+
+// chartNamespace returns the namespace of charts that name none: that of the kustomization, or of the nearest one that
+// includes it and has one.
+func (w *walk) chartNamespace(k *kustomization) string {
+	if k.Namespace != "" {
+		return k.Namespace
+	}
+	return w.inherited()
+}
+
+// inherited returns the namespace of the nearest kustomization that includes the present one and has a namespace.
+func (w *walk) inherited() string {
+	for _, namespace := range slices.Backward(w.namespaces) {
+		if namespace != "" {
+			return namespace
+		}
+	}
+	return ""
+}
+
+// checkNamespaces refuses charts where a kustomization is included twice with different namespaces: kustomize renders its
+// charts once for each, and only one of them can take their place.
+func (w *walk) checkNamespaces() error {
+	if len(w.charts) == 0 || w.twice == "" {
+		return nil
+	}
+	return w.charts[0].from.notCovered("%s is included with two namespaces, which decide about charts", w.twice)
+}
+
+// renderCharts renders all charts and puts their objects in their place.
+func (w *walk) renderCharts(o Options) error {
+	added := map[*kustomization][]string{}
+	for i, c := range w.charts {
+		objects, err := c.render(w.disk.tree, o)
+		if err != nil {
+			return err
+		}
+		if _, ok := added[c.k]; !ok {
+			added[c.k] = nil // a chart without objects is taken out, too
+		}
+		for j, object := range objects {
+			name := path.Join(c.k.dir, fmt.Sprintf(".chart-%d-%d.yaml", i, j))
+			content, err := w.mark(object.YAML)
+			if err != nil {
+				return &rendered.Invalid{File: object.File, Err: err}
+			}
+			w.disk.generate(name, content, object.File)
+			c.k.holds[object.File] = true
+			added[c.k] = append(added[c.k], path.Base(name))
+		}
+	}
+	for k, resources := range added {
+		content, err := withoutCharts(k.content, resources)
+		if err != nil {
+			return &rendered.Invalid{File: k.file, Err: err}
+		}
+		w.disk.generate(k.file, content, k.file)
+	}
+	return nil
+}
+
+// render returns the objects of one chart.
+func (c *chart) render(tree fs.FS, o Options) ([]rendered.Object, error) {
+	values, err := c.allValues(tree)
+	if err != nil {
+		return nil, &rendered.Invalid{File: c.from.file, Line: line(c.from.content, c.Name), Err: err}
+	}
+	release := helm.Release{
+		Name: c.ReleaseName, Namespace: c.namespace, Values: values,
+		KubeVersion: c.KubeVersion, APIVersions: slices.Concat(o.APIVersions, c.ApiVersions),
+	}
+	if release.KubeVersion == "" {
+		release.KubeVersion = o.KubeVersion
+	}
+	all, err := helm.Render(tree, c.dir, release)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(all, func(o rendered.Object) bool {
+		return o.Role == rendered.CRD && !c.IncludeCRDs || o.Role == rendered.Test && (c.SkipTests || c.SkipHooks) ||
+			o.Role == rendered.Hook && c.SkipHooks
+	}), nil
+}
+
+// allValues merges the values of the kustomization with the values file, and the additional files over both.
+func (c *chart) allValues(tree fs.FS) (map[string]any, error) {
+	content := []byte("{}")
+	var err error
+	if c.values != "" {
+		if content, err = readValues(tree, c.values); err != nil {
+			return nil, err
+		}
+	}
+	if len(c.ValuesInline) > 0 {
+		if content, err = c.withInline(content); err != nil {
+			return nil, err
+		}
+	}
+	values, err := loader.LoadValues(bytes.NewReader(content))
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range c.more {
+		content, err := readValues(tree, name)
+		if err != nil {
+			return nil, err
+		}
+		more, err := loader.LoadValues(bytes.NewReader(content))
+		if err != nil {
+			return nil, err
+		}
+		values = loader.MergeMaps(values, more)
+	}
+	return values, nil
+}
+
+// withInline merges valuesInline with the values file, as valuesMerge says.
+func (c *chart) withInline(content []byte) ([]byte, error) {
+	inline, err := kyaml.FromMap(c.ValuesInline)
+	if err != nil {
+		return nil, err
+	}
+	if c.ValuesMerge == "replace" {
+		return yaml.Marshal(c.ValuesInline)
+	}
+	file, err := kyaml.Parse(string(content))
+	if err != nil {
+		return nil, err
+	}
+	var merged *kyaml.RNode
+	switch c.ValuesMerge {
+	case "", "override":
+		merged, err = merge2.Merge(inline, file, kyaml.MergeOptions{})
+	case "merge":
+		merged, err = merge2.Merge(file, inline, kyaml.MergeOptions{})
+	default:
+		return nil, fmt.Errorf("valuesMerge is %q; it can be merge, override or replace", c.ValuesMerge)
+	}
+	if err != nil {
+		return nil, err
+	}
+	text, err := merged.String()
+	return []byte(text), err
+}
+
+// readValues reads a file of values that is not too large.
+func readValues(tree fs.FS, name string) ([]byte, error) {
+	info, err := fs.Stat(tree, name)
+	if err != nil {
+		return nil, err
+	}
+	if info.Size() > maxChartValues {
+		return nil, fmt.Errorf("%s: %d bytes are more than the %d that are read", name, info.Size(), maxChartValues)
+	}
+	return fs.ReadFile(tree, name)
+}
+
+// mark adds the annotation by which kustomize knows that an object comes from a chart: it does not change its namespace.
+func (w *walk) mark(object []byte) ([]byte, error) {
+	resources, err := w.factory.SliceFromBytes(object)
+	if err != nil {
+		return nil, err
+	}
+	var text bytes.Buffer
+	for _, r := range resources {
+		if err := r.PipeE(kyaml.SetAnnotation(konfig.HelmGeneratedAnnotation, "true")); err != nil {
+			return nil, err
+		}
+		content, err := r.AsYAML()
+		if err != nil {
+			return nil, err
+		}
+		text.WriteString("---\n")
+		text.Write(content)
+	}
+	return text.Bytes(), nil
+}
+
+// withoutCharts takes the charts out of a kustomization file and adds resources.
+func withoutCharts(content []byte, resources []string) ([]byte, error) {
+	return withFields(content, func(fields map[string]json.RawMessage) error {
+		var all []string
+		for key, value := range fields {
+			switch strings.ToLower(key) {
+			case "helmcharts", "helmglobals", "helmchartinflationgenerator":
+				delete(fields, key)
+			case "resources":
+				if err := json.Unmarshal(value, &all); err != nil {
+					return err
+				}
+				delete(fields, key)
+			}
+		}
+		list, err := json.Marshal(append(append([]string{}, all...), resources...))
+		fields["resources"] = list
+		return err
+	})
+}

@@ -1,0 +1,201 @@
+package kustomize
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"sigs.k8s.io/kustomize/kyaml/filesys"
+)
+
+// top is where kustomize sees the root of the tree. It is not "/", since "/a/../../b" would then lead back into the tree.
+const top = "/tree"
+
+// maxLinks bounds the links that one path may pass, as Linux does.
+const maxLinks = 40
+
+// errOutside is the error of a path that leaves the tree.
+var errOutside = errors.New("outside of the repository")
+
+// errReadOnly is the error of an attempt to write.
+var errReadOnly = errors.New("the tree is read-only")
+
+// disk shows a tree to kustomize as a disk that cannot be written. It finds what a real disk would find: links are followed,
+// and a path that leaves the tree leads nowhere.
+type disk struct {
+	tree fs.FS
+	// generated are files, by name, that replace those of the tree or are added to it.
+	generated map[string][]byte
+	// sources are the files of the tree, by the names of the generated files, that people see instead.
+	sources map[string]string
+	// passed is called with the name of every link that a path passes, and of the file or directory at its end; may be nil.
+	passed func(name string)
+	// schema tells that a kustomization brings an OpenAPI schema of its own.
+	schema bool
+}
+
+var _ filesys.FileSystem = (*disk)(nil)
+
+// generate adds a file, which people see as the file source.
+func (d *disk) generate(name string, content []byte, source string) {
+	if d.generated == nil {
+		d.generated, d.sources = map[string][]byte{}, map[string]string{}
+	}
+	d.generated[name], d.sources[name] = content, source
+}
+
+// name returns the name in the tree of a path as kustomize writes it.
+func (d *disk) name(p string) (string, error) {
+	p = path.Clean(p)
+	if p == top {
+		return ".", nil
+	}
+	name, inside := strings.CutPrefix(p, top+"/")
+	if !inside {
+		return "", errOutside
+	}
+	return name, nil
+}
+
+// resolve follows the links of a name, from the root of the tree down, and returns the name that they lead to.
+func (d *disk) resolve(name string) (string, error) {
+	if _, ok := d.generated[name]; ok {
+		return name, nil
+	}
+	if !fs.ValidPath(name) {
+		return "", fmt.Errorf("%q is no path of a tree", name)
+	}
+	links, ok := d.tree.(fs.ReadLinkFS)
+	if !ok {
+		return name, nil
+	}
+	done, rest := ".", strings.Split(name, "/")
+	for followed := 0; len(rest) > 0; {
+		if rest[0] == ".." {
+			if done == "." {
+				return "", errOutside
+			}
+			done, rest = path.Dir(done), rest[1:]
+			continue
+		}
+		next := path.Join(done, rest[0])
+		if _, ok := d.generated[next]; ok {
+			done, rest = next, rest[1:]
+			continue
+		}
+		info, err := links.Lstat(next)
+		if err != nil {
+			return "", err
+		}
+		rest = rest[1:]
+		if info.Mode()&fs.ModeSymlink == 0 {
+			done = next
+			continue
+		}
+		if followed++; followed > maxLinks {
+			return "", fmt.Errorf("%s: more than %d links", name, maxLinks)
+		}
+		target, err := links.ReadLink(next)
+		if err != nil {
+			return "", err
+		}
+		if d.passed != nil {
+			d.passed(next)
+		}
+		if path.IsAbs(target) {
+			return "", errOutside
+		}
+		rest = append(strings.Split(path.Clean(target), "/"), rest...)
+	}
+	return done, nil
+}
+
+// find returns the name that a path leads to, and whether it is a directory.
+func (d *disk) find(p string) (name string, dir bool, err error) {
+	if name, err = d.name(p); err != nil {
+		return "", false, err
+	}
+	if name, err = d.resolve(name); err != nil {
+		return "", false, err
+	}
+	if _, ok := d.generated[name]; ok {
+		return name, false, nil
+	}
+	info, err := fs.Stat(d.tree, name)
+	if err != nil {
+		return "", false, err
+	}
+	if !info.IsDir() && !info.Mode().IsRegular() {
+		return "", false, fmt.Errorf("%s is neither a file nor a directory", name)
+	}
+	return name, info.IsDir(), nil
+}
+
+// CleanedAbs returns the directory that a path leads to, and the name of the file there unless it is a directory.
+func (d *disk) CleanedAbs(p string) (filesys.ConfirmedDir, string, error) {
+	name, dir, err := d.find(p)
+	if err != nil {
+		return "", "", err
+	}
+	if dir {
+		return filesys.ConfirmedDir(path.Join(top, name)), "", nil
+	}
+	return filesys.ConfirmedDir(path.Join(top, path.Dir(name))), path.Base(name), nil
+}
+
+// ReadFile returns the content of a file.
+func (d *disk) ReadFile(p string) ([]byte, error) {
+	name, dir, err := d.find(p)
+	if err != nil {
+		return nil, err
+	}
+	if dir {
+		return nil, fmt.Errorf("%s is a directory", name)
+	}
+	if content, ok := d.generated[name]; ok {
+		return content, nil
+	}
+	return fs.ReadFile(d.tree, name)
+}
+
+// IsDir tells whether a path leads to a directory.
+func (d *disk) IsDir(p string) bool {
+	_, dir, err := d.find(p)
+	return err == nil && dir
+}
+
+// Exists tells whether a path leads anywhere.
+func (d *disk) Exists(p string) bool {
+	_, _, err := d.find(p)
+	return err == nil
+}
+
+// ReadDir, Open, Glob and Walk complete the interface; a build uses none of them.
+
+func (d *disk) ReadDir(p string) ([]string, error) {
+	return nil, &fs.PathError{Op: "readdir", Path: p, Err: errors.ErrUnsupported}
+}
+
+func (d *disk) Open(p string) (filesys.File, error) {
+	return nil, &fs.PathError{Op: "open", Path: p, Err: errors.ErrUnsupported}
+}
+
+func (d *disk) Glob(pattern string) ([]string, error) {
+	return nil, &fs.PathError{Op: "glob", Path: pattern, Err: errors.ErrUnsupported}
+}
+
+func (d *disk) Walk(p string, _ filepath.WalkFunc) error {
+	return &fs.PathError{Op: "walk", Path: p, Err: errors.ErrUnsupported}
+}
+
+func (d *disk) Create(string) (filesys.File, error) { return nil, errReadOnly }
+func (d *disk) Mkdir(string) error                  { return errReadOnly }
+func (d *disk) MkdirAll(string) error               { return errReadOnly }
+func (d *disk) RemoveAll(string) error              { return errReadOnly }
+func (d *disk) WriteFile(p string, _ []byte) error {
+	return &os.PathError{Op: "write", Path: p, Err: errReadOnly}
+}

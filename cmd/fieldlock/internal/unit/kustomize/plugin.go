@@ -1,0 +1,142 @@
+package kustomize
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/kustomize/api/konfig"
+	"sigs.k8s.io/kustomize/api/types"
+	"sigs.k8s.io/yaml"
+
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
+)
+
+// Generators, transformers and validators are plugins: objects that configure programs, or what kustomize has built in.
+
+// plugins follows a list of generators, transformers or validators. Each is an object, a file of objects, or a kustomization
+// that renders objects; only the objects of builtin plugins are accepted.
+func (k *kustomization) plugins(w *walk, file reference, list []string) error {
+	for _, text := range list {
+		file.text = text
+		if _, err := w.decode([]byte(text)); err == nil || strings.Contains(text, "\n") {
+			if err := k.pluginObjects(w, file, []byte(text)); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := k.resource(w, file, func(name string) error { return k.pluginFile(w, name) }); err != nil {
+			return err
+		}
+		if err := k.renderedPlugins(w, k.dir, file); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// renderedPlugins checks the objects of a reference to a kustomization that renders plugins. Kustomizations that do more than
+// to collect files could change the references of a plugin after they were checked; they are not covered.
+func (k *kustomization) renderedPlugins(w *walk, dir string, file reference) error {
+	sub, isDir, err := w.disk.find(path.Join(top, dir, file.text))
+	if err != nil || !isDir || w.plugins[[2]string{k.dir, sub}] {
+		return nil
+	}
+	w.plugins[[2]string{k.dir, sub}] = true
+	collection, from, err := w.read(sub)
+	if err != nil {
+		return err
+	}
+	if !collection.onlyCollects() {
+		return file.notCovered("%s does more than to list plugins", from.file)
+	}
+	for _, text := range collection.Resources {
+		from.text = text
+		if name, isDir, err := w.disk.find(path.Join(top, sub, text)); err == nil && !isDir {
+			if err := k.pluginFile(w, name); err != nil {
+				return err
+			}
+		} else if err := k.renderedPlugins(w, sub, from); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// onlyCollects tells whether a kustomization changes nothing but names and namespaces.
+func (k *kustomization) onlyCollects() bool {
+	rest := k.Kustomization
+	rest.MetaData, rest.Resources, rest.Namespace, rest.NamePrefix, rest.NameSuffix = nil, nil, "", "", ""
+	return rest.CheckEmpty() != nil
+}
+
+// pluginFile checks the objects of a file.
+func (k *kustomization) pluginFile(w *walk, name string) error {
+	content, err := w.content(name, maxPlugin)
+	if err != nil {
+		return &rendered.Invalid{File: name, Err: err}
+	}
+	return k.pluginObjects(w, reference{file: name, content: content}, content)
+}
+
+// pluginObjects checks the objects of plugins and follows their references, which start from the kustomization's directory.
+func (k *kustomization) pluginObjects(w *walk, file reference, objects []byte) error {
+	found, err := w.decode(objects)
+	if err != nil {
+		return &rendered.Invalid{File: file.file, Line: line(file.content, file.text), Err: err}
+	}
+	for _, object := range found {
+		gvk := object.GetGvk()
+		if gvk.Group != "" || gvk.Version != konfig.BuiltinPluginApiVersion {
+			file.text = gvk.Kind
+			return file.notCovered("the plugin %s is a program of its own", gvk.Kind)
+		}
+		content, err := object.AsYAML()
+		if err != nil {
+			return file.invalid("%w", err)
+		}
+		if err := k.plugin(w, file, content); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// plugin follows the references of one builtin plugin.
+func (k *kustomization) plugin(w *walk, file reference, object []byte) error {
+	var p struct {
+		Kind         string
+		Files        []string
+		Envs         []string
+		Path         string
+		Paths        []string
+		Replacements []types.ReplacementField
+		TargetFile   string `json:"targetFilePath"`
+	}
+	if err := yaml.Unmarshal(object, &p); err != nil {
+		return file.invalid("%w", err)
+	}
+	all := slices.Concat(p.Files, p.Envs)
+	switch p.Kind {
+	case "HelmChartInflationGenerator":
+		file.text = p.Kind
+		return file.notCovered("a HelmChartInflationGenerator runs the program helm")
+	case "PatchStrategicMergeTransformer":
+		for _, text := range p.Paths {
+			file.text = text
+			if err := k.inlineOrFile(w, file); err != nil {
+				return err
+			}
+		}
+	case "PatchTransformer", "PatchJson6902Transformer":
+		all = append(all, p.Path)
+	case "ReplacementTransformer":
+		for _, r := range p.Replacements {
+			all = append(all, r.Path)
+		}
+	case "ValueAddTransformer":
+		all = append(all, p.TargetFile)
+	}
+	all = slices.DeleteFunc(all, func(p string) bool { return p == "" })
+	return w.loadAll(k.dir, file, all)
+}

@@ -1,0 +1,348 @@
+package unit
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/fieldlock/fieldlock/internal/manifest"
+	"github.com/fieldlock/fieldlock/internal/yamldoc"
+)
+
+// Units are defined by objects, too: by those in files that no unit reads, and by those that other units print. An object that a
+// unit prints counts as it is printed, with the patches and variables of that unit.
+//
+// The definitions as they are written tell which files each unit would read, and so where to begin: a definition in a file that
+// another unit reads is found when that unit is rendered. Flux's own Kustomization is often among the files that it reads;
+// definitions that only such a circle reads are taken as they are written.
+
+// definition is an object that defines a unit, as it is written in a file.
+type definition struct {
+	*yamldoc.Document
+	file string
+	unit *Unit // nil for a definition that cannot be read
+}
+
+// maxUnits bounds the units of a tree: objects that define each other could go on for ever.
+const maxUnits = 5000
+
+// discovery finds the units of one side that objects define.
+type discovery struct {
+	*side
+	written  []*definition
+	holds    map[string]bool    // files that may hold a definition
+	readers  map[string][]*Unit // by file
+	live     map[*Unit]bool
+	rendered map[*Unit]bool
+	queue    []*Unit
+}
+
+// discover adds the units that objects define, and drops those that others render.
+func (s *side) discover() {
+	d := &discovery{side: s, holds: map[string]bool{}, readers: map[string][]*Unit{}, live: map[*Unit]bool{}, rendered: map[*Unit]bool{}}
+	d.scan()
+	if len(d.holds) == 0 {
+		return
+	}
+	for _, w := range d.written {
+		if w.unit != nil && w.unit.remote() {
+			s.elsewhere = append(s.elsewhere, w)
+			w.unit = nil
+		}
+	}
+	roots := s.units
+	s.units, s.byKey = nil, map[string]*Unit{}
+	for _, u := range roots {
+		d.index(u)
+	}
+	for _, w := range d.written {
+		if w.unit != nil {
+			d.index(w.unit)
+		}
+	}
+	for _, u := range roots {
+		if !d.isRead(u.File, u, func(*Unit) bool { return true }) {
+			d.begin(u)
+		}
+	}
+	for _, w := range d.written {
+		if w.unit != nil && !d.isRead(w.file, w.unit, func(*Unit) bool { return true }) {
+			d.begin(w.unit)
+		}
+	}
+	d.run()
+	isLive := func(u *Unit) bool { return d.live[u] }
+	for _, w := range d.circles() {
+		if !d.isRead(w.file, w.unit, isLive) {
+			d.begin(w.unit)
+			d.run()
+		}
+	}
+	for _, u := range roots {
+		if !d.live[u] && !d.isRead(u.File, u, isLive) {
+			d.begin(u)
+			d.run()
+		}
+	}
+	s.units = slices.DeleteFunc(s.units, func(u *Unit) bool {
+		return u.kind.find != nil && d.isRead(u.File, u, func(by *Unit) bool { return d.live[by] && by.kind.find == nil })
+	})
+}
+
+// scan finds the definitions that are written in files.
+func (d *discovery) scan() {
+	for _, name := range d.tree.Paths() {
+		if !manifest.HasObjects(name) && path.Ext(name) != ".tpl" || isHidden(path.Dir(name)) {
+			continue
+		}
+		found := d.definitionsIn(name)
+		if found == nil {
+			continue
+		}
+		d.holds[name] = found.holds // a template
+		for _, document := range found.documents {
+			w := &definition{Document: document, file: name}
+			if units := d.defined(Object{Document: document, File: name}, nil); len(units) > 0 {
+				w.unit = units[0]
+			}
+			d.written = append(d.written, w)
+		}
+	}
+	for _, w := range d.written {
+		if w.unit != nil {
+			d.close(w.unit)
+			d.holds[w.file] = d.holds[w.file] || !w.unit.remote()
+		}
+	}
+}
+
+// fileDefinitions are the definitions in a text.
+type fileDefinitions struct {
+	documents []*yamldoc.Document
+	holds     bool // a template that may define others
+}
+
+// definitionsIn returns what a file defines; nil for most files.
+func (e *engine) definitionsIn(s *side, name string) *fileDefinitions {
+	id, err := s.tree.ID(name)
+	if err != nil {
+		return nil
+	}
+	e.mu.Lock()
+	found, ok := e.definitions[id]
+	e.mu.Unlock()
+	if ok {
+		return found
+	}
+	if data, err := s.tree.ReadFile(name); err == nil && slices.ContainsFunc(definers, func(word []byte) bool { return bytes.Contains(data, word) }) {
+		found = &fileDefinitions{}
+		documents, _, err := e.shared.Read(name, data)
+		found.holds = err != nil
+		for _, document := range documents {
+			if k := e.kindOf(document.Object); k != nil {
+				found.documents = append(found.documents, document)
+			}
+		}
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.definitions[id] = found
+	return found
+}
+
+func (d *discovery) definitionsIn(name string) *fileDefinitions {
+	return d.engine.definitionsIn(d.side, name)
+}
+
+// definers are the groups of the kinds that define units.
+var definers = [][]byte{[]byte("toolkit.fluxcd.io"), []byte("argoproj.io")}
+
+// kindOf returns the kind of unit that an object defines; nil for none.
+func (e *engine) kindOf(object map[string]any) *kind {
+	apiVersion, _ := object["apiVersion"].(string)
+	name, _ := object["kind"].(string)
+	group, _, _ := strings.Cut(apiVersion, "/")
+	for _, k := range e.kinds {
+		if k.group != "" && k.group == group && k.object == name {
+			return k
+		}
+	}
+	return nil
+}
+
+// defined returns the units that an object defines, which a unit has printed, or a file holds.
+func (d *discovery) defined(o Object, parent *Unit) []*Unit {
+	k := d.kindOf(o.Object)
+	if k == nil {
+		return nil
+	}
+	units := k.from(d.side, o)
+	for _, u := range units {
+		u.parent = parent
+		if u.File == "" {
+			u.File = o.File
+		}
+		if u.File == "" && parent != nil {
+			u.File = parent.File
+		}
+	}
+	return units
+}
+
+// index notes which files a unit reads.
+func (d *discovery) index(u *Unit) {
+	if u.peeks {
+		return
+	}
+	for _, name := range u.Reads {
+		d.readers[name] = append(d.readers[name], u)
+	}
+}
+
+// isRead reports whether another unit of some kind reads a file.
+func (d *discovery) isRead(name string, by *Unit, counts func(*Unit) bool) bool {
+	return slices.ContainsFunc(d.readers[name], func(u *Unit) bool { return u != by && u.id() != by.id() && counts(u) })
+}
+
+// begin makes a unit live.
+func (d *discovery) begin(u *Unit) {
+	if d.live[u] || d.byKey[u.key()] != nil || len(d.units) >= maxUnits {
+		return
+	}
+	d.live[u] = true
+	d.units, d.byKey[u.key()] = append(d.units, u), u
+	d.queue = append(d.queue, u)
+}
+
+// run renders live units that may define others, until there are no more.
+func (d *discovery) run() {
+	for len(d.queue) > 0 {
+		batch := slices.DeleteFunc(d.queue, func(u *Unit) bool { return !d.mayDefine(u) })
+		d.queue = nil
+		d.renderAll(batch)
+		for _, u := range batch {
+			objects, err := d.render(u)
+			if err != nil {
+				continue
+			}
+			for _, o := range objects {
+				if o.File == "" {
+					o.File = d.fileOf(u, o)
+				}
+				for _, n := range d.defined(o, u) {
+					d.close(n)
+					d.index(n)
+					d.begin(n)
+				}
+			}
+		}
+	}
+}
+
+// mayDefine reports whether a unit may print a definition.
+func (d *discovery) mayDefine(u *Unit) bool {
+	if u.Err != nil || u.peeks {
+		return u.Err == nil
+	}
+	return slices.ContainsFunc(u.Reads, func(name string) bool { return d.holds[name] })
+}
+
+// circles returns the definitions that only units read which are not live, those that read most files first.
+func (d *discovery) circles() []*definition {
+	var list []*definition
+	for _, w := range d.written {
+		if w.unit != nil && d.byKey[w.unit.key()] == nil {
+			list = append(list, w)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b *definition) int { return len(b.unit.Reads) - len(a.unit.Reads) })
+	return list
+}
+
+// fileOf returns the file that holds the definition that a unit prints as an object: the one with a document of that kind and
+// name.
+func (s *side) fileOf(u *Unit, o Object) string {
+	name, _ := yamldoc.At(o.Object, "metadata", "name").(string)
+	for _, file := range u.Reads {
+		if id, err := s.tree.ID(file); err == nil {
+			s.mu.Lock()
+			found := s.definitions[id]
+			s.mu.Unlock()
+			if found != nil && slices.ContainsFunc(found.documents, func(w *yamldoc.Document) bool {
+				return w.Object["kind"] == o.Object["kind"] && yamldoc.At(w.Object, "metadata", "name") == name
+			}) {
+				return file
+			}
+		}
+	}
+	return u.File
+}
+
+// key identifies a unit among those of one side, and its counterpart on the other side.
+func (u *Unit) key() string {
+	if u.kind.group == "" {
+		return u.String()
+	}
+	return u.String() + "\x00" + u.File
+}
+
+// id identifies a definition, however a parent has changed it.
+func (u *Unit) id() string { return u.Kind + "\x00" + u.Name + "\x00" + u.File }
+
+// remote reports whether a unit is rendered from what is not in the tree.
+func (u *Unit) remote() bool { return u.Err != nil && isMissing(u.Err) }
+
+// lookup returns the ConfigMaps and Secrets with a name that files of the tree hold: those nearest to a file, if there are several.
+func (s *side) lookup(from, kind, namespace, name string) (object map[string]any, ok bool) {
+	if strings.Contains(name, "$") {
+		return nil, false
+	}
+	key := strings.Join([]string{path.Dir(from), kind, namespace, name}, "\x00")
+	if found, known := s.found[key]; known {
+		return found, found != nil
+	}
+	defer func() { s.found[key] = object }()
+	best := -1
+	for _, file := range s.tree.Paths() {
+		if !manifest.HasObjects(file) {
+			continue
+		}
+		data, err := s.tree.ReadFile(file)
+		if err != nil || !mentions(data, kind, name) {
+			continue
+		}
+		documents, _, _ := s.shared.Read(file, data)
+		for _, d := range documents {
+			in, _ := yamldoc.At(d.Object, "metadata", "namespace").(string)
+			if d.Object["kind"] != kind || yamldoc.At(d.Object, "metadata", "name") != name || in != "" && namespace != "" && in != namespace {
+				continue
+			}
+			if near := common(from, file); near > best {
+				best, object, ok = near, d.Object, true
+			}
+		}
+	}
+	return object, ok
+}
+
+// common returns how many leading directories two paths have in common.
+func common(a, b string) int {
+	n := 0
+	for i := 0; i < len(a) && i < len(b) && a[i] == b[i]; i++ {
+		if a[i] == '/' {
+			n++
+		}
+	}
+	return n
+}
+
+// digestOf returns a digest of an object.
+func digestOf(object map[string]any) string {
+	data, _ := json.Marshal(object)
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}

@@ -1,0 +1,187 @@
+package unit
+
+import (
+	"bytes"
+	"fmt"
+	"path"
+	"strings"
+	"sync"
+
+	"github.com/fieldlock/fieldlock/internal/jsonvalue"
+	"github.com/fieldlock/fieldlock/internal/manifest"
+	"github.com/fieldlock/fieldlock/internal/yamldoc"
+)
+
+// place returns an object of a unit as a document that knows which files of the tree it was made of. They are read when somebody
+// asks.
+func (s *side) place(u *Unit, o Object) *yamldoc.Document {
+	origin := &origin{side: s, unit: u, object: o}
+	file := o.File
+	if file == "" {
+		file = u.File
+	}
+	d := yamldoc.Derived(s.tree.Name(file), o.Object, func(steps []any) yamldoc.Position {
+		_, at := origin.place(steps)
+		return at
+	})
+	d.Unknown = o.Unknown
+	d.Place = func(steps []any) (string, yamldoc.Position) {
+		file, at := origin.place(steps)
+		return s.tree.Name(file), at
+	}
+	return d
+}
+
+// origin finds where a rendered object is written.
+type origin struct {
+	side   *side
+	unit   *Unit
+	object Object
+
+	once   sync.Once
+	file   string            // that the object was written in, or the template that printed it
+	source *yamldoc.Document // the object there, nil in a template
+}
+
+// place returns the file and the line that decide the value at steps: where the object itself is written if it has the value there,
+// otherwise the line of another file of the unit that has it, such as a patch or the kustomization; at last the nearest parent
+// in the object as it is written.
+func (o *origin) place(steps []any) (string, yamldoc.Position) {
+	o.once.Do(o.find)
+	if o.source == nil {
+		return o.file, o.inTemplate(steps)
+	}
+	value := yamldoc.At(o.object.Object, steps...)
+	if len(steps) == 0 || jsonvalue.Equal(yamldoc.At(o.source.Object, steps...), value) {
+		return o.file, o.source.Position(steps...)
+	}
+	if file, line := o.cause(steps, value); line > 0 {
+		return file, yamldoc.Position{Line: line, Column: 1}
+	}
+	return o.file, o.source.Position(steps...)
+}
+
+// find finds the file and the document of the object.
+func (o *origin) find() {
+	if o.object.File != "" {
+		o.file = o.object.File
+		o.source = o.largest(o.file)
+		return
+	}
+	for _, file := range o.unit.Reads {
+		if !manifest.HasObjects(file) || isKustomization(file) {
+			continue
+		}
+		if d := o.largest(file); d != nil && (o.source == nil || len(d.Object) > len(o.source.Object) || fits(d, o.object) > fits(o.source, o.object)) {
+			if o.source == nil || fits(d, o.object) >= fits(o.source, o.object) {
+				o.file, o.source = file, d
+			}
+		}
+	}
+	if o.file == "" {
+		o.file = o.unit.File
+	}
+}
+
+// largest returns the document of a file that fits the object best; nil for none.
+func (o *origin) largest(file string) (best *yamldoc.Document) {
+	data, err := o.side.tree.ReadFile(file)
+	kind, _ := o.object.Object["kind"].(string)
+	if err != nil || !mentions(data, kind) {
+		return nil
+	}
+	documents, _, err := o.side.shared.Read(file, data)
+	if err != nil {
+		return nil
+	}
+	for _, d := range documents {
+		if n := fits(d, o.object); n > 0 && (best == nil || n > fits(best, o.object)) {
+			best = d
+		}
+	}
+	return best
+}
+
+// fits tells how well a document fits a rendered object: 0 for another kind, 2 for the same name, 1 if tools may have put something
+// before or behind the name.
+func fits(d *yamldoc.Document, o Object) int {
+	name, _ := yamldoc.At(d.Object, "metadata", "name").(string)
+	renderedName, _ := yamldoc.At(o.Object, "metadata", "name").(string)
+	switch {
+	case d.Object["kind"] != o.Object["kind"] || name == "":
+		return 0
+	case name == renderedName:
+		return 2
+	case strings.Contains(renderedName, name):
+		return 1
+	}
+	return 0
+}
+
+// cause finds the line of another file of the unit that gives a member the value that the object has: only a line that is alone with
+// it counts.
+func (o *origin) cause(steps []any, value any) (file string, line int) {
+	name, isName := steps[len(steps)-1].(string)
+	if changed, ok := value.(map[string]any); ok { // such as matchLabels: the member that differs
+		written, _ := yamldoc.At(o.source.Object, steps...).(map[string]any)
+		for key, v := range changed {
+			if !jsonvalue.Equal(written[key], v) {
+				return o.cause(append(steps[:len(steps):len(steps)], key), v)
+			}
+		}
+	}
+	text := fmt.Sprint(value)
+	if !isName || text == "" {
+		return "", 0
+	}
+	for _, candidate := range o.unit.Reads {
+		if candidate == o.file || !manifest.HasObjects(candidate) && path.Base(candidate) != "Kustomization" {
+			continue
+		}
+		data, err := o.side.tree.ReadFile(candidate)
+		if err != nil {
+			continue
+		}
+		if n := onlyLine(data, name, text); n > 0 {
+			if line > 0 {
+				return "", 0
+			}
+			file, line = candidate, n
+		}
+	}
+	return file, line
+}
+
+// inTemplate returns the line of a template that has the last name of steps as a key, if only one has; otherwise line 1.
+func (o *origin) inTemplate(steps []any) yamldoc.Position {
+	first := yamldoc.Position{Line: 1, Column: 1}
+	data, err := o.side.tree.ReadFile(o.file)
+	if err != nil {
+		return first
+	}
+	for i := len(steps) - 1; i >= 0; i-- {
+		if name, isName := steps[i].(string); isName {
+			if line := onlyLine(data, name, ""); line > 0 {
+				return yamldoc.Position{Line: line, Column: 1}
+			}
+		}
+	}
+	return first
+}
+
+// onlyLine returns the number of the only line that has a key, followed by a value that has the text; 0 if there are none or several.
+func onlyLine(data []byte, key, text string) int {
+	found, n := 0, 0
+	for line := range bytes.Lines(data) {
+		n++
+		_, rest, ok := bytes.Cut(line, []byte(key+":"))
+		if !ok || !bytes.Contains(rest, []byte(text)) {
+			continue
+		}
+		if found > 0 {
+			return 0
+		}
+		found = n
+	}
+	return found
+}

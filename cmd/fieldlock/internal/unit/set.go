@@ -1,0 +1,214 @@
+package unit
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+	"strings"
+
+	"github.com/fieldlock/fieldlock/internal/manifest"
+	"github.com/fieldlock/fieldlock/internal/yamldoc"
+)
+
+// Side is one tree, and which of its files to read.
+type Side struct {
+	Tree Tree
+	// Files are the files that hold objects as they are written, unless a unit reads them. They are not parsed yet.
+	Files []manifest.File
+	// Read returns the content of one of Files; nil reads it from the tree.
+	Read func(f *manifest.File) ([]byte, error)
+	// Paths select the units that read a file there; nil selects all.
+	Paths []string
+}
+
+func (s *Side) content(f *manifest.File) ([]byte, error) {
+	if s.Read != nil {
+		return s.Read(f)
+	}
+	return s.Tree.ReadFile(f.Path)
+}
+
+// id identifies the content of one of Files.
+func (s *Side) id(f *manifest.File) string {
+	if s.Read == nil {
+		if id, err := s.Tree.ID(f.Path); err == nil {
+			return id
+		}
+		return ""
+	}
+	data, err := s.Read(f)
+	if err != nil {
+		return ""
+	}
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
+
+// selects reports whether a unit reads a file that the paths of the side name.
+func (s *Side) selects(u *Unit) bool {
+	if s.Paths == nil {
+		return true
+	}
+	for _, p := range s.Paths {
+		if below(u.File, p) || slices.ContainsFunc(u.Reads, func(name string) bool { return below(name, p) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// names reports whether the paths of the side name a file.
+func (s *Side) names(file string) bool {
+	return s.Paths == nil || slices.ContainsFunc(s.Paths, func(p string) bool { return below(file, p) })
+}
+
+// NotCovered is what could not be read as it is deployed.
+type NotCovered struct {
+	Unit    string `json:"unit"`
+	Kind    string `json:"kind"`
+	File    string `json:"file,omitempty"` // as messages name it
+	Line    int    `json:"line,omitempty"`
+	Reason  string `json:"reason"`
+	Changed bool   `json:"-"`
+}
+
+// Rendered is a unit with its objects.
+type Rendered struct {
+	*Unit
+	Objects []Object
+	Changed bool
+}
+
+// Set is what is deployed from a tree: its units with their objects, and the files that no unit reads.
+type Set struct {
+	Units      []Rendered
+	Files      []manifest.File
+	NotCovered []NotCovered
+	// Errs are the mistakes of units.
+	Errs []error
+
+	side *side
+}
+
+// Place returns where an object of a unit is written: the file of the tree as messages name it, and the line.
+func (s *Set) Place(u *Unit, o Object) (file string, line int) {
+	d := s.side.place(u, o)
+	return d.File, d.Position().Line
+}
+
+// at returns the units that a directory is by itself, also where others include it: the kustomization, or the chart with each
+// of its files of values; nil for any other directory.
+func (s *side) at(dir string) []*Unit {
+	var units []*Unit
+	for _, name := range kindNames {
+		if k := s.kinds[name]; k.at != nil {
+			units = append(units, k.at(s.tree, dir, &s.Options)...)
+		}
+	}
+	for _, u := range units {
+		s.close(u)
+	}
+	return units
+}
+
+// Load finds and renders all units of a tree, and parses the files that are left. If the only path is a directory that is a
+// kustomization or a chart, it renders that one alone.
+func Load(in *Side, o Options) (*Set, error) {
+	e := newEngine(o)
+	defer e.close()
+	s, err := e.find(in.Tree)
+	if err != nil {
+		return nil, err
+	}
+	units := slices.DeleteFunc(slices.Clone(s.units), func(u *Unit) bool { return !in.selects(u) })
+	alone := false
+	if len(in.Paths) == 1 {
+		if own := s.at(in.Paths[0]); own != nil {
+			units, alone = own, true
+		}
+	}
+	s.renderAll(units)
+	set := &Set{side: s}
+	for _, u := range units {
+		objects, err := s.render(u)
+		switch {
+		case isMissing(err):
+			set.NotCovered = append(set.NotCovered, s.notCovered(u, err, true))
+		case err != nil:
+			set.Errs = append(set.Errs, s.mistake(u, err))
+		default:
+			set.Units = append(set.Units, Rendered{u, objects, true})
+		}
+	}
+	if !alone {
+		set.NotCovered = append(set.NotCovered, s.missing(in, func(*definition) bool { return false })...)
+	}
+	for _, f := range in.Files {
+		if !alone && !s.input[f.Path] {
+			set.Files = append(set.Files, in.parse(f, e.shared))
+		}
+	}
+	return set, nil
+}
+
+// parse reads one of the files.
+func (s *Side) parse(f manifest.File, shared *yamldoc.Shared) manifest.File {
+	if f.Err != nil {
+		return f
+	}
+	data, err := s.content(&f)
+	if err != nil {
+		f.Err = &yamldoc.Error{File: f.Name, Message: "it cannot be read: " + manifest.Cause(err).Error()}
+		return f
+	}
+	f.ParseShared(data, shared)
+	return f
+}
+
+// missing lists the definitions of units whose files are not in the tree, in the files that the side names.
+func (s *side) missing(in *Side, changed func(w *definition) bool) []NotCovered {
+	var list []NotCovered
+	for _, w := range s.elsewhere {
+		units := s.kindOf(w.Object).from(s, Object{Document: w.Document, File: w.file})
+		if len(units) == 0 || !in.names(w.file) {
+			continue
+		}
+		s.close(units[0])
+		n := s.notCovered(units[0], units[0].Err, changed(w))
+		n.Line = w.Position().Line
+		list = append(list, n)
+	}
+	return list
+}
+
+// notCovered describes a unit that cannot be rendered.
+func (s *side) notCovered(u *Unit, err error, changed bool) NotCovered {
+	file, line, reason := u.place(err)
+	return NotCovered{Unit: u.Name, Kind: u.Kind, File: s.tree.Name(file), Line: line, Reason: reason, Changed: changed}
+}
+
+// mistake returns the error of a unit that its tool refuses.
+func (s *side) mistake(u *Unit, err error) error {
+	file, line, reason := u.place(err)
+	return &yamldoc.Error{File: s.tree.Name(file), Line: line, Message: u.String() + " cannot be rendered: " + strings.TrimPrefix(reason, file+": ")}
+}
+
+// Manifest returns the objects of a unit as a file of objects.
+func (s *side) manifest(r Rendered) manifest.File {
+	f := manifest.File{Name: s.tree.Name(r.File), Path: r.key(), Unit: r.String(), AppliedBy: r.applier(), Found: true}
+	for _, o := range r.Objects {
+		f.Documents = append(f.Documents, s.place(r.Unit, o))
+	}
+	return f
+}
+
+// mentions reports whether a text has all of words.
+func mentions(data []byte, words ...string) bool {
+	for _, w := range words {
+		if !bytes.Contains(data, []byte(w)) {
+			return false
+		}
+	}
+	return true
+}

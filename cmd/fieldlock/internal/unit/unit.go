@@ -1,0 +1,209 @@
+package unit
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"testing/fstest"
+
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/worker"
+	"github.com/fieldlock/fieldlock/internal/tool"
+)
+
+// Unit is what one tool applies together.
+type Unit struct {
+	// Kind is how reports name the kind of unit: "kustomization", "chart", "HelmRelease".
+	Kind string
+	// Name tells the unit from others of its kind: a directory, or namespace and name of the object that defines it.
+	Name string
+	// File and Line are where the unit is defined; Line is 0 where it is not known.
+	File string
+	Line int
+	// Reads are the files that the unit is rendered from, sorted. If Err is set, they are those that were looked at before.
+	Reads []string
+	// Err is why the unit cannot be rendered, as far as that is known without rendering it: a *rendered.NotCovered if the tree
+	// lacks something.
+	Err error
+
+	// Applier is how the tool applies objects: "server-side", "client-side", "replace", or "" where that is not known. Prune tells whether it
+	// deletes what is gone, and Force whether it replaces what cannot be updated.
+	Applier      string
+	Prune, Force bool
+
+	kind    *kind
+	parent  *Unit // that prints the object which defines this one
+	missing error // why the unit is not in the tree, where its definition tells
+	peeks   bool  // what it reads stays what it is
+	dir     string
+	spec    []byte // of the job
+	random  bool   // two renderings may differ
+	owns    func(name string) bool
+}
+
+// applier returns what is known about who applies the objects of the unit. Who applies a kustomization is not known. Helm's method
+// depends on its version and on how the release was installed; force is a PUT, and has no effect on a server-side apply.
+func (u *Unit) applier() tool.Applier {
+	switch u.Kind {
+	case "Flux Kustomization":
+		return tool.Applier{Tool: tool.Flux, Forced: u.Force, Keeps: !u.Prune}
+	case "chart":
+		return tool.Applier{Tool: tool.Helm}
+	case "HelmRelease":
+		if u.Force {
+			return tool.Applier{Tool: tool.Helm, Methods: []tool.Method{tool.ServerSide, tool.Replace}}
+		}
+		return tool.Applier{Tool: tool.Helm}
+	case "Application":
+		if u.Applier == "" { // it cannot be read
+			return tool.Applier{Tool: tool.ArgoCD, Methods: []tool.Method{tool.ServerSide, tool.ClientSide, tool.Replace}}
+		}
+		return tool.Applier{Tool: tool.ArgoCD, Methods: []tool.Method{tool.Method(u.Applier)}, Keeps: !u.Prune}
+	case "ApplicationSet": // the options of its template are not read
+		return tool.Applier{Tool: tool.ArgoCD, Methods: []tool.Method{tool.ServerSide, tool.ClientSide}}
+	}
+	return tool.Applier{}
+}
+
+// String names the unit in messages.
+func (u *Unit) String() string { return u.Kind + " " + u.Name }
+
+// kind is a kind of unit. To add one takes a chapter with such a value, and its row in kinds.
+type kind struct {
+	name string
+	// group and object are the group and kind of the objects that define such units, and from returns the units that one of
+	// them defines. They are empty for a kind of unit that is found as files.
+	group, object string
+	from          func(s *side, o Object) []*Unit
+	// find returns the units of this kind that are files of a tree by themselves.
+	find func(t Tree, o *Options) ([]*Unit, error)
+	// at, unless nil, returns the units that a directory is by itself.
+	at func(t Tree, dir string, o *Options) []*Unit
+	// reads returns the files that a unit is rendered from.
+	reads func(t Tree, u *Unit) ([]string, error)
+	// render renders a unit, in a worker.
+	render worker.Renderer
+}
+
+// kinds returns all kinds of units by their names.
+func kinds() map[string]*kind {
+	all := map[string]*kind{}
+	for _, k := range []*kind{kustomizations(), charts(), fluxKustomizations(), helmReleases(), applications(), applicationSets()} {
+		all[k.name] = k
+	}
+	return all
+}
+
+// kindNames are the kinds in the order in which they are found.
+var kindNames = []string{"kustomization", "chart"}
+
+// Renderers returns what a worker renders.
+func Renderers() map[string]worker.Renderer {
+	all := map[string]worker.Renderer{}
+	for name, k := range kinds() {
+		all[name] = k.render
+	}
+	return all
+}
+
+// encode returns the specification of a job.
+func encode(spec any) []byte {
+	data, err := json.Marshal(spec)
+	if err != nil {
+		panic(err) // it is made of strings
+	}
+	return data
+}
+
+// maxJob bounds the files of one unit together.
+const maxJob = 128 << 20
+
+// job returns the job that renders the unit from a tree.
+func (u *Unit) job(t Tree) (*worker.Job, error) {
+	job := &worker.Job{Kind: u.kind.name, Dir: u.dir, Spec: u.spec, Files: map[string][]byte{}, Links: map[string]string{}}
+	size := 0
+	for _, name := range u.Reads {
+		info, err := t.Lstat(name)
+		if err != nil {
+			return nil, err
+		}
+		if info.Mode()&fs.ModeSymlink != 0 {
+			if job.Links[name], err = t.ReadLink(name); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		data, err := t.ReadFile(name)
+		if err != nil {
+			return nil, err
+		}
+		if size += len(data); size > maxJob {
+			return nil, fmt.Errorf("%s: its files have more than %d MB together", u, maxJob>>20)
+		}
+		job.Files[name] = data
+	}
+	return job, nil
+}
+
+// digest identifies what the unit is rendered from: units with equal digests print the same.
+func (u *Unit) digest(t Tree) string {
+	h := sha256.New()
+	fmt.Fprintf(h, "%s\x00%s\x00%d\x00%s", u.kind.name, u.dir, len(u.spec), u.spec)
+	for _, name := range u.Reads {
+		fmt.Fprintf(h, "\x00%s\x00%s", name, state(t, name))
+	}
+	if u.Err != nil {
+		fmt.Fprintf(h, "\x00%s", u.Err)
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// isMissing reports whether err says that a tree lacks something, and is not a mistake.
+func isMissing(err error) bool {
+	var missing *rendered.NotCovered
+	return errors.As(err, &missing)
+}
+
+// place returns where a mistake of a unit is; the file of the unit where the error does not tell.
+func (u *Unit) place(err error) (file string, line int, reason string) {
+	var missing *rendered.NotCovered
+	var invalid *rendered.Invalid
+	switch {
+	case errors.As(err, &missing) && missing.File != "":
+		return missing.File, missing.Line, missing.Reason
+	case errors.As(err, &invalid) && invalid.File != "":
+		return invalid.File, invalid.Line, invalid.Err.Error()
+	}
+	return u.File, u.Line, err.Error()
+}
+
+// renderer returns a worker's renderer for a specification of type T.
+func renderer[T any](do func(ctx context.Context, files fs.FS, job *worker.Job, spec *T) ([]rendered.Object, error)) worker.Renderer {
+	return func(ctx context.Context, files fstest.MapFS, job *worker.Job) ([]rendered.Object, error) {
+		spec := new(T)
+		if err := json.Unmarshal(job.Spec, spec); err != nil {
+			return nil, err
+		}
+		return do(ctx, files, job, spec)
+	}
+}
+
+// sorted returns the names once each, sorted.
+// decode returns the specification of a job that encode has made.
+func decode[T any](data []byte) T {
+	var spec T
+	if err := json.Unmarshal(data, &spec); err != nil {
+		panic(err)
+	}
+	return spec
+}
+
+func sorted(names []string) []string {
+	slices.Sort(names)
+	return slices.Compact(names)
+}

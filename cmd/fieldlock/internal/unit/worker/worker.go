@@ -1,0 +1,116 @@
+// Package worker renders units in child processes of the same program, which can be killed. A renderer of templates cannot be
+// stopped from within, and what it reads may be hostile.
+//
+// A worker gets jobs over its standard input, one after another, each with the files that it needs. It has no other files, opens
+// none, and therefore neither connects to a network nor starts a program. Its answers go to standard output.
+package worker
+
+import (
+	"context"
+	"encoding/gob"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+	"testing/fstest"
+
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
+)
+
+// Job is one unit to render.
+type Job struct {
+	// Kind names the renderer.
+	Kind string
+	// Dir is the directory to render, below the root of the tree.
+	Dir string
+	// Spec is what else the renderer has to know, in its own encoding.
+	Spec []byte
+	// Origins asks for the origins of objects, where they cost extra.
+	Origins bool
+	// Files are the contents of the files that it may read, by their paths below the root of the tree.
+	Files map[string][]byte
+	// Links are the texts of links, by their paths.
+	Links map[string]string
+}
+
+// answer is what came of a job.
+type answer struct {
+	Objects    []rendered.Object
+	NotCovered *rendered.NotCovered
+	Err        string // "" for none
+}
+
+// Renderer renders one job. The files are those of the job.
+type Renderer func(ctx context.Context, files fstest.MapFS, job *Job) ([]rendered.Object, error)
+
+// argument makes a program a worker.
+const argument = "render-as-worker"
+
+// limitVariable is the environment variable with the limit of a worker's memory, in bytes.
+const limitVariable = "FIELDLOCK_WORKER_MEMORY"
+
+// Asked reports whether the command line asks the program to be a worker. Then it has to call Main before anything else.
+func Asked(args []string) bool { return len(args) == 2 && args[1] == argument }
+
+// Main serves jobs until its input ends, and returns the exit status.
+func Main(renderers map[string]Renderer) int {
+	var limit uint64
+	fmt.Sscan(os.Getenv(limitVariable), &limit)
+	confine(limit)
+	in, out := gob.NewDecoder(os.Stdin), gob.NewEncoder(os.Stdout)
+	for {
+		var job Job
+		if err := in.Decode(&job); err != nil {
+			if errors.Is(err, io.EOF) {
+				return 0
+			}
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		if err := out.Encode(render(renderers, &job)); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+	}
+}
+
+// render renders one job. A panic of a renderer is its error.
+func render(renderers map[string]Renderer, job *Job) (a answer) {
+	defer func() {
+		if r := recover(); r != nil {
+			a = answer{Err: fmt.Sprintf("%s: the renderer failed: %v", job.Dir, r)}
+		}
+	}()
+	files := fstest.MapFS{}
+	for name, data := range job.Files {
+		files[name] = &fstest.MapFile{Data: data, Mode: 0o644}
+	}
+	for name, text := range job.Links {
+		files[name] = &fstest.MapFile{Data: []byte(text), Mode: fs.ModeSymlink | 0o777}
+	}
+	do := renderers[job.Kind]
+	if do == nil {
+		return answer{Err: fmt.Sprintf("nothing renders a %s", job.Kind)}
+	}
+	objects, err := do(context.Background(), files, job)
+	var missing *rendered.NotCovered
+	switch {
+	case errors.As(err, &missing):
+		return answer{NotCovered: missing}
+	case err != nil:
+		return answer{Err: err.Error()}
+	}
+	return answer{Objects: objects}
+}
+
+// lastLines returns the end of what a worker wrote to its standard error, for a message.
+func lastLines(text string) string {
+	const limit = 300
+	text = strings.TrimSpace(text)
+	if line, _, ok := strings.Cut(text, "\n"); ok {
+		text = line
+	}
+	return text[:min(len(text), limit)]
+}

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+// deployment is a Deployment without a namespace.
+const deployment = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  selector: {matchLabels: {app: web}}\n" +
+	"  template: {metadata: {labels: {app: web}}, spec: {containers: [{name: web, image: nginx}]}}\n"
+
+// tree is a repository with an overlay, a chart, and a file of its own.
+func tree() map[string]string {
+	return map[string]string{
+		"base/kustomization.yaml":             "resources: [web.yaml]\n",
+		"base/web.yaml":                       "# the workload\n" + deployment,
+		"overlays/prod/kustomization.yaml":    "resources: [../../base]\nnamePrefix: prod-\n",
+		"charts/shop/Chart.yaml":              "apiVersion: v2\nname: shop\nversion: 1.0.0\n",
+		"charts/shop/values.yaml":             "color: blue\n",
+		"charts/shop/ci/red-values.yaml":      "color: red\n",
+		"charts/shop/templates/settings.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {{ .Release.Name }}\ndata:\n  color: {{ .Values.color }}\n",
+		"plain.yaml":                          "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: plain}\n",
+	}
+}
+
+// TestRender: the units of a repository, and where their objects are written.
+func TestRender(t *testing.T) {
+	repositoryOf(t, tree(), map[string]string{"overlays/prod/kustomization.yaml": "resources: [../../base]\nnamePrefix: live-\n"})
+	for _, c := range []struct {
+		name, reason string
+		args         []string
+		want         []string // lines that begin with "# " and names, in this order
+	}{
+		{"all", "a base is part of the overlay that includes it", nil, []string{
+			"# unit: kustomization overlays/prod", "# source: base/web.yaml:2", "name: live-web",
+			"# unit: chart charts/shop", "# source: charts/shop/templates/settings.yaml:1", "color: blue",
+			"# unit: chart charts/shop with ci/red-values.yaml", "# source: charts/shop/templates/settings.yaml:1", "color: red",
+			"# unit: files", "# source: plain.yaml:1", "name: plain"}},
+		{"a base", "it is a kustomization by itself", []string{"base"}, []string{"# unit: kustomization base", "# source: base/web.yaml:2", "name: web"}},
+		{"a revision", "", []string{"--git", "HEAD", "overlays/prod"}, []string{"# unit: kustomization overlays/prod", "# source: base/web.yaml:2", "name: prod-web"}},
+		{"a file of a unit", "the units that read it", []string{"base/web.yaml"}, []string{"# unit: kustomization overlays/prod", "# source: base/web.yaml:2", "name: live-web"}},
+	} {
+		got := runCommand("", append([]string{"render"}, c.args...)...)
+		if got.status != exitClean || got.err != "" {
+			t.Errorf("%s: status %d\n%s", c.name, got.status, got.err)
+		}
+		rest := got.out
+		for _, line := range c.want {
+			_, after, ok := strings.Cut(rest, line+"\n")
+			if !ok {
+				t.Errorf("%s: %s: no %q in\n%s", c.name, c.reason, line, rest)
+			}
+			rest = after
+		}
+		if strings.Contains(rest, "# unit") {
+			t.Errorf("%s: more than that:\n%s", c.name, rest)
+		}
+	}
+}
+
+// TestRenderJSON: what is not covered, and mistakes, are part of the document; the rest is rendered.
+func TestRenderJSON(t *testing.T) {
+	files := tree()
+	files["remote/kustomization.yaml"] = "resources:\n- https://example.com/base.yaml\n"
+	files["broken/kustomization.yaml"] = "resources: [missing.yaml]\n"
+	repositoryOf(t, files, nil)
+	got := runCommand("", "render", "-o", "json")
+	var d struct {
+		Units []struct {
+			Unit, Kind string
+			Objects    []struct {
+				File string
+				Line int
+			}
+		}
+		NotCovered []struct {
+			Unit, File, Reason string
+			Line               int
+		}
+		Errors []string
+	}
+	if err := json.Unmarshal([]byte(got.out), &d); err != nil {
+		t.Fatalf("%v:\n%s", err, got.out)
+	}
+	if len(d.Units) != 4 || len(d.NotCovered) != 1 || d.NotCovered[0].Unit != "remote" || d.NotCovered[0].Line != 2 || len(d.Errors) != 1 {
+		t.Errorf("%s", got.out)
+	}
+	if got.status != exitUnread || !strings.Contains(got.err, "broken/kustomization.yaml:1: kustomization broken cannot be rendered: missing.yaml") {
+		t.Errorf("status %d:\n%s", got.status, got.err)
+	}
+}

@@ -1,0 +1,178 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/git"
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/report"
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit"
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/worker"
+	"github.com/fieldlock/fieldlock/immutability/builtin"
+	"github.com/fieldlock/fieldlock/internal/compare"
+	"github.com/fieldlock/fieldlock/internal/manifest"
+	"github.com/fieldlock/fieldlock/internal/yamldoc"
+)
+
+// unitFlags say how units are found and rendered.
+type unitFlags struct {
+	plain  bool
+	urls   []string
+	limits worker.Limits
+	memory int // in MB
+}
+
+func (o *unitFlags) flags(cmd *cobra.Command) {
+	cmd.Flags().StringArrayVar(&o.urls, "repo-url", nil, "a `URL` of the repository besides those of its remotes: Flux and Argo CD deploy such sources from its files; may be repeated")
+	cmd.Flags().DurationVar(&o.limits.Unit, "unit-timeout", 0, "how long rendering one unit may take (default 1m0s)")
+	cmd.Flags().DurationVar(&o.limits.All, "units-timeout", 0, "how long rendering all units may take (default 5m0s)")
+	cmd.Flags().IntVar(&o.memory, "unit-memory", 0, "how much memory rendering one unit may take, in `MB` (default 1024)")
+}
+
+// unitOptions returns the options of package unit. kinds may be nil.
+func (o *unitFlags) unitOptions(kinds *builtin.Kinds, step func()) unit.Options {
+	limits := o.limits
+	limits.Memory = uint64(o.memory) << 20
+	options := unit.Options{Plain: o.plain, Limits: limits, Step: step}
+	if kinds != nil {
+		options.KubeVersion = kinds.Minor()
+		served := map[[2]string]bool{}
+		for _, k := range kinds.All() {
+			served[[2]string{k.Group, k.Kind}] = true
+		}
+		options.Builtin = func(group, kind string) bool { return served[[2]string{group, kind}] }
+	}
+	return options
+}
+
+// gitSide is a tree of git, and what paths name in it.
+func (c *checkCommand) gitSide(t *git.Tree, paths []string) *unit.Side {
+	side, done := treeSide(t, paths)
+	c.after = append(c.after, done)
+	return side
+}
+
+func treeSide(t *git.Tree, paths []string) (side *unit.Side, done func()) {
+	files := t.FS()
+	side = &unit.Side{Tree: files, Files: files.Sources(paths)}
+	if len(paths) != 1 || paths[0] != "." {
+		side.Paths = paths
+	}
+	return side, files.Close
+}
+
+// directorySide is a directory of the disk.
+func (c *checkCommand) directorySide(dir string) (*unit.Side, error) {
+	tree, err := unit.Dir(dir)
+	if err != nil {
+		return nil, err
+	}
+	c.after = append(c.after, func() { tree.Close() })
+	return directoryFiles(tree, dir, ".")
+}
+
+// directoryFiles is the tree of a directory of the disk, with the files that are below a path in it. Files as they are written
+// may be links that lead out of it.
+func directoryFiles(tree *unit.Directory, dir, below string) (*unit.Side, error) {
+	files, err := manifest.Find(filepath.Join(dir, filepath.FromSlash(below)))
+	if err != nil {
+		return nil, err
+	}
+	side := &unit.Side{Tree: tree, Read: func(f *manifest.File) ([]byte, error) { return os.ReadFile(f.Name) }}
+	if below != "." {
+		side.Paths = []string{below}
+	}
+	for _, f := range files {
+		f.Path = path.Join(below, f.Path)
+		side.Files = append(side.Files, f)
+	}
+	return side, nil
+}
+
+// inTree returns a function that reports whether a URL is one of the repository, by its host and path; nil if it has no URL, so that
+// all count. repo may be nil.
+func (o *unitFlags) inTree(repo *git.Repository) func(string) bool {
+	known := map[string]bool{}
+	urls := o.urls
+	if repo != nil {
+		urls = slices.Concat(urls, repo.Remotes())
+	}
+	for _, url := range urls {
+		if place := hostAndPath(url); place != "" {
+			known[place] = true
+		}
+	}
+	if len(known) == 0 {
+		return nil
+	}
+	return func(url string) bool { return known[hostAndPath(url)] }
+}
+
+// hostAndPath returns what identifies a repository in its URL, or in the form user@host:path; "" for a path of the disk.
+func hostAndPath(url string) string {
+	_, rest, isURL := strings.Cut(url, "://")
+	if !isURL {
+		host, path, ok := strings.Cut(url, ":")
+		if !ok || strings.ContainsAny(host, "/\\") || len(host) < 2 {
+			return ""
+		}
+		rest = host + "/" + path
+	} else if strings.HasPrefix(url, "file:") {
+		return ""
+	}
+	host, path, _ := strings.Cut(rest, "/")
+	if _, after, ok := strings.Cut(host, "@"); ok {
+		host = after
+	}
+	host, _, _ = strings.Cut(host, ":")
+	return strings.ToLower(host) + "/" + strings.TrimSuffix(strings.Trim(path, "/"), ".git")
+}
+
+// bothDirectories reports whether OLD and NEW are directories.
+func bothDirectories(oldArg, newArg string) bool { return isDirectory(oldArg) && isDirectory(newArg) }
+
+func isDirectory(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+// compareUnits compares what two sides deploy, and adds it to in.
+func (c *checkCommand) compareUnits(newSide, oldSide *unit.Side, in *compare.Input) error {
+	options := c.unitOptions(c.options.Builtin, c.progress.step)
+	options.InTree = c.inTree(c.repo)
+	options.Values = c.chart != "" || len(in.NewSchemas.Documents)+len(in.OldSchemas.Documents) > 0
+	found, err := unit.Compare(newSide, oldSide, options)
+	if err != nil {
+		return err
+	}
+	in.New, in.Old = append(in.New, found.New...), append(in.Old, found.Old...)
+	in.Errs = append(in.Errs, found.Errs...)
+	in.Warnings = append(in.Warnings, found.Warnings...)
+	in.Unchanged = found.Unchanged
+	for _, u := range found.Units {
+		in.Units = append(in.Units, compare.Unit(u))
+	}
+	changed := map[string][]string{}
+	for _, n := range found.NotCovered {
+		in.NotCovered = append(in.NotCovered, compare.NotCovered(n))
+		if !n.Changed {
+			continue
+		}
+		changed[n.Kind] = append(changed[n.Kind], n.Unit)
+		if c.options.Strict {
+			in.Errs = append(in.Errs, &yamldoc.Error{File: n.File, Line: n.Line, Message: fmt.Sprintf("%s %s changed and is not covered: %s", n.Kind, n.Unit, n.Reason)})
+		}
+	}
+	for _, kind := range slices.Sorted(maps.Keys(changed)) {
+		names := changed[kind]
+		in.Warnings = append(in.Warnings, fmt.Sprintf("%s changed and cannot be rendered from the files here: %s", report.Count(len(names), kind), compare.Enumerate(names)))
+	}
+	return nil
+}

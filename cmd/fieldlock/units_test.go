@@ -1,0 +1,197 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/fieldlock/fieldlock/internal/compare"
+)
+
+// with returns files with changes; "" removes a file.
+func with(files map[string]string, changes ...string) map[string]string {
+	all := map[string]string{}
+	for name, text := range files {
+		all[name] = text
+	}
+	for i := 0; i < len(changes); i += 2 {
+		all[changes[i]] = changes[i+1]
+	}
+	return all
+}
+
+// claim is a claim with a storage class and a name.
+func claim(name, class string) string {
+	return "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: " + name + "}\nspec:\n  accessModes: [ReadWriteOnce]\n" +
+		"  storageClassName: " + class + "\n  resources: {requests: {storage: 1Gi}}\n"
+}
+
+// fluxFiles are a Flux repository: a Kustomization with a variable, and a HelmRelease of a chart of the repository.
+func fluxFiles() map[string]string {
+	const source = "sourceRef: {kind: GitRepository, name: flux-system}"
+	return map[string]string{
+		"clusters/home/apps.yaml": "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: apps, namespace: flux-system}\n" +
+			"spec: {interval: 1h, path: ./apps, prune: true, " + source + ", postBuild: {substitute: {CLASS: fast}}}\n",
+		"apps/claim.yaml": claim("data", "${CLASS:=slow}"),
+		"apps/release.yaml": "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: shop, namespace: default}\n" +
+			"spec: {interval: 1h, chart: {spec: {chart: ./charts/shop, " + source + "}}, values: {class: fast}}\n",
+		"charts/shop/Chart.yaml":           "apiVersion: v2\nname: shop\nversion: 1.0.0\n",
+		"charts/shop/values.yaml":          "class: slow\n",
+		"charts/shop/templates/claim.yaml": strings.Replace(claim("shop", "{{ .Values.class }}"), "metadata:", "# a claim\nmetadata:", 1),
+	}
+}
+
+// argoFiles are a repository of Argo CD: an app of apps, whose application is a directory.
+func argoFiles() map[string]string {
+	application := func(name, path string) string {
+		return "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: " + name + ", namespace: argocd}\nspec:\n  project: default\n" +
+			"  source: {repoURL: 'https://example.com/team/deploy.git', targetRevision: HEAD, path: " + path + "}\n" +
+			"  destination: {server: 'https://kubernetes.default.svc', namespace: shop}\n"
+	}
+	return map[string]string{"root.yaml": application("root", "apps"), "apps/shop.yaml": application("shop", "shop"), "shop/claim.yaml": claim("data", "fast")}
+}
+
+// TestUnits: what is deployed decides, not what is written. Each row changes a repository that is committed.
+func TestUnits(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it makes repositories")
+	}
+	overlay := map[string]string{
+		"base/kustomization.yaml": "resources: [web.yaml]\n", "base/web.yaml": deployment,
+		"prod/kustomization.yaml": "resources: [../base]\ncommonLabels:\n  env: x\n",
+	}
+	chart := map[string]string{
+		"shop/Chart.yaml": "apiVersion: v2\nname: shop\nversion: 1.0.0\n", "shop/values.yaml": "class: fast\n",
+		"shop/templates/claim.yaml": claim("data", "{{ .Values.class }}"),
+	}
+	plain := map[string]string{"claim.yaml": claim("data", "fast")}
+	job := "apiVersion: batch/v1\nkind: Job\nmetadata: {name: once}\nspec: {template: {spec: {restartPolicy: Never, containers: [{name: a, image: a}]}}}\n"
+	hash := "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nimmutable: true\nstringData: {a: {{ randAlphaNum 9 | quote }}, b: {{ .Values.class }}}\n"
+	for _, c := range []struct {
+		name, reason string
+		old, new     map[string]string
+		status       int
+		want         []string // file:line path of violations
+		err          string   // part of a warning or an error
+	}{
+		{"a label of an overlay", "it reaches the selector", overlay, with(overlay, "prod/kustomization.yaml", "resources: [../base]\ncommonLabels:\n  env: live\n"),
+			exitRefused, []string{"prod/kustomization.yaml:3 spec.selector"}, ""},
+		{"a base", "the overlay that includes it changes", overlay, with(overlay, "base/web.yaml", strings.ReplaceAll(deployment, "app: web", "app: shop")),
+			exitRefused, []string{"base/web.yaml:5 spec.selector"}, ""},
+		{"a Job that the overlay renames", "each name is a new Job", with(overlay, "base/kustomization.yaml", "resources: [job.yaml]\n", "base/job.yaml", job, "prod/kustomization.yaml", "resources: [../base]\nnameSuffix: '-1'\n"),
+			with(overlay, "base/kustomization.yaml", "resources: [job.yaml]\n", "base/job.yaml", strings.Replace(job, "image: a", "image: b", 1), "prod/kustomization.yaml", "resources: [../base]\nnameSuffix: '-2'\n"), exitClean, nil, ""},
+		{"values of a chart", "the template's line is told", chart, with(chart, "shop/values.yaml", "class: slow\n"), exitRefused, []string{"shop/templates/claim.yaml:6 spec.storageClassName"}, ""},
+		{"a chart's random value", "it differs with each rendering", with(chart, "shop/templates/s.yaml", hash), with(chart, "shop/templates/s.yaml", hash+"# a comment\n"), exitClean, nil, ""},
+		{"a value beside a random one", "it does not", with(chart, "shop/templates/s.yaml", hash), with(chart, "shop/templates/s.yaml", strings.Replace(hash, "b: {{ .Values.class }}", "b: other", 1)),
+			exitRefused, []string{"shop/templates/s.yaml:1 data"}, ""},
+
+		{"a variable of Flux", "its Kustomization decides the value", fluxFiles(), with(fluxFiles(), "apps/claim.yaml", claim("data", "${OTHER:=fast}")), exitClean, nil, ""},
+		{"a default of a variable", "it applies", fluxFiles(), with(fluxFiles(), "apps/claim.yaml", claim("data", "${OTHER:=slow}")), exitRefused, []string{"apps/claim.yaml:6 spec.storageClassName"}, ""},
+		{"a value of a Kustomization", "the file that uses it did not change", fluxFiles(), with(fluxFiles(), "clusters/home/apps.yaml", strings.Replace(fluxFiles()["clusters/home/apps.yaml"], "CLASS: fast", "CLASS: slow", 1)),
+			exitRefused, []string{"apps/claim.yaml:6 spec.storageClassName"}, ""},
+		{"a value of a HelmRelease", "its chart prints it", fluxFiles(), with(fluxFiles(), "apps/release.yaml", strings.Replace(fluxFiles()["apps/release.yaml"], "class: fast", "class: slow", 1)),
+			exitRefused, []string{"charts/shop/templates/claim.yaml:7 spec.storageClassName"}, ""},
+		{"a default of a chart", "the HelmRelease has a value of its own", fluxFiles(), with(fluxFiles(), "charts/shop/values.yaml", "class: none\n"), exitClean, nil, ""},
+		{"an application of an application", "", argoFiles(), with(argoFiles(), "shop/claim.yaml", claim("data", "slow")), exitRefused, []string{"shop/claim.yaml:6 spec.storageClassName"}, ""},
+
+		{"a kustomization that claims a file", "what OLD reads as it is written is compared so", plain,
+			with(plain, "claim.yaml", claim("data", "slow"), "kustomization.yaml", "resources: [claim.yaml]\npatches:\n- patch: |-\n    - op: replace\n      path: /spec/storageClassName\n      value: fast\n  target: {kind: PersistentVolumeClaim}\n"),
+			exitRefused, []string{"claim.yaml:6 spec.storageClassName"}, ""},
+		{"a Chart.yaml that appears at the root", "files outside of its templates stay files", plain, with(plain, "claim.yaml", claim("data", "slow"), "Chart.yaml", chart["shop/Chart.yaml"]),
+			exitRefused, []string{"claim.yaml:6 spec.storageClassName"}, ""},
+		{"a file that becomes a template", "its object moved", map[string]string{"shop/templates/claim.yaml": claim("data", "fast")},
+			map[string]string{"shop/templates/claim.yaml": claim("data", "slow"), "shop/Chart.yaml": chart["shop/Chart.yaml"]}, exitRefused, []string{"shop/templates/claim.yaml:6 spec.storageClassName"}, ""},
+		{"an overlay over the unit of OLD", "the unit of OLD can still be rendered", map[string]string{"base/kustomization.yaml": "resources: [claim.yaml]\n", "base/claim.yaml": claim("data", "fast")},
+			map[string]string{"base/claim.yaml": claim("data", "slow"), "over/kustomization.yaml": "resources: [../base]\nnamePrefix: x-\n", "base/kustomization.yaml": "resources: [claim.yaml]\n"},
+			exitRefused, []string{"base/claim.yaml:6 spec.storageClassName"}, ""},
+		{"a unit that begins to fail", "it rendered before", overlay, with(overlay, "prod/kustomization.yaml", "resources: [../base, missing.yaml]\n"), exitUnread, nil, "kustomization prod cannot be rendered"},
+		{"a unit that fails as before", "it is told, but no error", with(overlay, "prod/kustomization.yaml", "resources: [../base, missing.yaml]\n"), with(overlay, "prod/kustomization.yaml", "resources: [../base, missing.yaml]\nnamePrefix: a-\n"),
+			exitClean, nil, "1 kustomization changed and cannot be rendered"},
+		{"a unit that moves", "one candidate is left", chart, map[string]string{"moved/Chart.yaml": chart["shop/Chart.yaml"], "moved/values.yaml": "class: slow\n", "moved/templates/claim.yaml": chart["shop/templates/claim.yaml"],
+			"shop/Chart.yaml": "", "shop/values.yaml": "", "shop/templates/claim.yaml": ""}, exitRefused, []string{"moved/templates/claim.yaml:6 spec.storageClassName"}, ""},
+		{"a link out of the tree", "", chart, with(chart, "shop/templates/x.yaml", "-> ../../../../etc/passwd"), exitUnread, nil, "leads out of the repository"},
+		{"a remote base", "nothing is downloaded", overlay, with(overlay, "prod/kustomization.yaml", "resources: ['https://example.com/base.yaml']\n"), exitClean, nil, "1 kustomization changed and cannot be rendered"},
+		{"applications that point to each other", "they end", argoFiles(), with(argoFiles(), "shop/more.yaml", argoFiles()["root.yaml"], "shop/claim.yaml", claim("data", "slow")), exitRefused, []string{"shop/claim.yaml:6 spec.storageClassName"}, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			repositoryOf(t, c.old, nil)
+			change(t, c.old, c.new)
+			got := runCommand("", "check", "--git", "HEAD", "-o", "json")
+			var r compare.Report
+			if err := json.Unmarshal([]byte(got.out), &r); err != nil {
+				t.Fatalf("%v: %s%s", err, got.out, got.err)
+			}
+			var found []string
+			for _, v := range r.Violations {
+				found = append(found, place(v.File, v.Line)+" "+v.Path)
+			}
+			if got.status != c.status || strings.Join(found, "\n") != strings.Join(c.want, "\n") || !strings.Contains(got.err, c.err) {
+				t.Errorf("%s: status %d, want %d; violations %q, want %q\n%s", c.reason, got.status, c.status, found, c.want, got.err)
+			}
+		})
+	}
+}
+
+// change writes the files that differ, and removes those that are gone or empty.
+func change(t *testing.T, old, new map[string]string) {
+	t.Helper()
+	for name := range old {
+		if new[name] == "" {
+			if err := os.Remove(name); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for name, text := range new {
+		switch target, isLink := strings.CutPrefix(text, "-> "); {
+		case isLink:
+			if err := os.Symlink(target, name); err != nil {
+				t.Fatal(err)
+			}
+		case text != "":
+			writeFile(t, name, text)
+		}
+	}
+}
+
+func place(file string, line int) string { return fmt.Sprintf("%s:%d", file, line) }
+
+// TestHostAndPath: what counts as the URL of one repository.
+func TestHostAndPath(t *testing.T) {
+	for url, want := range map[string]string{
+		"https://github.com/a/b": "github.com/a/b", "https://github.com/a/b.git": "github.com/a/b", "git@github.com:a/b.git": "github.com/a/b",
+		"ssh://git@github.com:22/a/b": "github.com/a/b", "https://user:secret@GitHub.com/a/b/": "github.com/a/b", "github.com:a/b": "github.com/a/b",
+		"/srv/git/a.git": "", "../a": "", "file:///srv/a": "", `C:\a`: "",
+	} {
+		if got := hostAndPath(url); got != want {
+			t.Errorf("%s: %q, want %q", url, got, want)
+		}
+	}
+}
+
+// TestOtherRepository: a source of Argo CD in another repository is not covered, unless a flag or a remote says that it is this one.
+func TestOtherRepository(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it makes repositories")
+	}
+	files := argoFiles()
+	repositoryOf(t, files, nil)
+	change(t, files, with(files, "shop/claim.yaml", claim("data", "slow"), "apps/shop.yaml", files["apps/shop.yaml"]+"# changed\n"))
+	check := func(want int, args ...string) {
+		t.Helper()
+		if got := runCommand("", append([]string{"check", "--git", "HEAD"}, args...)...); got.status != want {
+			t.Errorf("%q: status %d, want %d\n%s%s", args, got.status, want, got.out, got.err)
+		}
+	}
+	check(exitRefused) // without a remote every repository may be this one
+	runGit(t, "remote", "add", "origin", "git@example.com:team/deploy.git")
+	check(exitRefused)
+	runGit(t, "remote", "set-url", "origin", "https://example.com/team/other")
+	// Nothing deploys the claim from here, so it is read as it is written.
+	if got := runCommand("", "render", "-o", "json"); !strings.Contains(got.out, "the source is in the repository") && !strings.Contains(got.out, "example.com/team/deploy") {
+		t.Errorf("%s%s", got.out, got.err)
+	}
+	check(exitRefused, "--repo-url", "https://example.com/team/deploy")
+}

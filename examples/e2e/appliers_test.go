@@ -1,0 +1,73 @@
+package e2e
+
+import (
+	"bytes"
+	"flag"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/fieldlock/fieldlock/internal/applycase"
+)
+
+var (
+	askAppliers = flag.Bool("appliers", false, "ask the API server through the deployment tools' own code, which takes a quarter of an hour")
+	update      = flag.Bool("update", false, "write the answers anew")
+)
+
+const (
+	appliers     = "../appliers" // the module of the deployment tools
+	appliersData = "../../internal/compare/testdata/appliers"
+)
+
+// Flux, Helm and kubectl get the answers that package compare is held against. hack/appliers runs this.
+func TestAppliers(t *testing.T) {
+	if !*askAppliers {
+		t.Skip("hack/appliers asks the deployment tools")
+	}
+	dir := t.TempDir()
+	program := filepath.Join(dir, "appliers")
+	build := exec.CommandContext(t.Context(), "go", "build", "-C", appliers, "-o", program, ".")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	kubeconfig := writeKubeconfig(t, cluster.config)
+	data, err := filepath.Abs(appliersData)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ask := exec.CommandContext(t.Context(), program, "-kubeconfig", kubeconfig, "-cases", filepath.Join(data, "cases"), "-crds", filepath.Join(data, "crds.yaml"))
+	var stderr bytes.Buffer
+	ask.Stderr = &stderr
+	out, err := ask.Output()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, stderr.String())
+	}
+	file := filepath.Join(data, "answers.yaml")
+	if *update {
+		if err := os.WriteFile(file, out, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	fresh := writeFile(t, filepath.Join(dir, "answers.yaml"), out)
+	got, err := applycase.Read(fresh)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := applycase.Read(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(got) != len(want) {
+		t.Errorf("%d cases were answered; the file has %d", len(got), len(want))
+	}
+	for name, answer := range got {
+		sameSide := func(a, b string) bool { return (a == "") == (b == "") } // messages can differ between runs
+		if !maps.EqualFunc(answer, want[name], sameSide) {
+			t.Errorf("%s: the tools get %q; the file has %q", name, answer, want[name])
+		}
+	}
+}

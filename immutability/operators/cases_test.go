@@ -1,0 +1,171 @@
+package operators_test
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/fieldlock/fieldlock/immutability/operators"
+	"github.com/fieldlock/fieldlock/internal/kindcase"
+)
+
+// answersOf reads the answers of every version of an operator that was asked, by version.
+func answersOf(t *testing.T, operator string) map[string]map[string]kindcase.Answer {
+	t.Helper()
+	folders, err := filepath.Glob(filepath.Join("testdata", "answers", operator, "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]map[string]kindcase.Answer{}
+	for _, folder := range folders {
+		if all[filepath.Base(folder)], err = kindcase.ReadAnswers(folder); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return all
+}
+
+// The verdict on every case equals what the operator's own code answered. hack/operators asked it. Where its versions
+// differ, the verdict is unknown. A case that nobody could ask is marked manual, and its rows are marked read.
+func TestCases(t *testing.T) {
+	catalogue, err := operators.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cases, err := kindcase.Read(filepath.Join("testdata", "cases"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	answers := map[string]map[string]map[string]kindcase.Answer{}
+	proved := map[string]bool{} // rows that an answer confirms
+	for _, c := range cases {
+		file, _, _ := strings.Cut(c.Name, "/")
+		if answers[file] == nil {
+			answers[file] = answersOf(t, file)
+		}
+		kind, ok := catalogue.Find(c.Old["apiVersion"].(string), c.Old["kind"].(string))
+		if !ok {
+			t.Errorf("%s: the kind is not known", c.Name)
+			continue
+		}
+		verdict := kind.Check(c.New, c.Old)
+		asked := 0
+		for version, of := range answers[file] {
+			answer, ok := of[c.Name]
+			if !ok {
+				continue
+			}
+			asked++
+			if wrong := kindcase.Compare(c, answer, verdictOf(verdict), version); wrong != "" {
+				t.Errorf("%s: %s: %s", version, c.Name, wrong)
+			}
+			for _, v := range verdict.Violations {
+				proved[rowID(kind, &v.Row)] = true
+			}
+			for _, r := range verdict.Unknown {
+				if answer.Refused && strings.Contains(answer.Error, r.Row.Message) {
+					proved[rowID(kind, &r.Row)] = true
+				}
+			}
+			if kind.Nothing != "" {
+				proved[kind.Kind] = true
+			}
+		}
+		if asked == 0 && !c.Manual {
+			t.Errorf("%s: there is no answer", c.Name)
+		}
+	}
+	for _, kind := range catalogue.All() {
+		for _, row := range kind.Rows() {
+			if id := rowID(kind, &row); !row.Read && !proved[id] {
+				t.Errorf("%s is not marked read, and no case proves it", id)
+			}
+		}
+	}
+}
+
+func rowID(k *operators.Kind, r *operators.Row) string {
+	return strings.Join([]string{k.Group, k.Kind, k.Versions[0], r.Path, r.Lock, r.When, r.Message}, " ")
+}
+
+// verdictOf gives a verdict the form that answers are compared with. The operators' texts are compared, not their paths:
+// many errors have none.
+func verdictOf(v operators.Verdict) kindcase.Verdict {
+	out := kindcase.Verdict{Unknown: len(v.Unknown) > 0, Note: len(v.Notes) > 0}
+	for _, found := range v.Violations {
+		out.Causes = append(out.Causes, kindcase.Cause{Field: found.Path, Message: found.Row.Message})
+	}
+	return out
+}
+
+// TestData: every entry can be used, and names a source that can be opened.
+func TestData(t *testing.T) {
+	catalogue, err := operators.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	costs := []string{"none", "restart", "downtime", "data", "cascade", "unknown"}
+	for _, kind := range catalogue.All() {
+		obj := map[string]any{"apiVersion": kind.APIVersion(), "kind": kind.Kind, "metadata": map[string]any{"name": "x"}}
+		if verdict := kind.Check(obj, obj); !verdict.Allowed() || len(verdict.Unknown)+len(verdict.Notes) > 0 {
+			t.Errorf("%s: an object that stays as it is: %+v", kind.Kind, verdict)
+		}
+		if kind.Operator.Name == "" || !strings.Contains(kind.Operator.Module, "/") && !strings.Contains(kind.Operator.Module, ".") {
+			t.Errorf("%s: the operator is %+v", kind.Kind, kind.Operator)
+		}
+		r := kind.Replacement(obj, operators.Verdict{})
+		if !slices.Contains(costs, r.Cost) || len(kind.Rows()) > 0 && (r.Message == "" || len(r.How) == 0) {
+			t.Errorf("%s: the replacement is %+v", kind.Kind, r)
+		}
+		if found, ok := catalogue.Find(kind.APIVersion(), kind.Kind); !ok || found != kind {
+			t.Errorf("%s is not found", kind.Kind)
+		}
+		if !slices.Contains(catalogue.Lookup(kind.Plural+"."+kind.Group), kind) {
+			t.Errorf("%s is not found by its plural %s", kind.Kind, kind.Plural)
+		}
+	}
+	// What was asked of an operator is one of the versions that its data names.
+	folders, err := filepath.Glob(filepath.Join("testdata", "answers", "*", "*"))
+	if err != nil || len(folders) == 0 {
+		t.Fatal("there are no answers", err)
+	}
+	for _, folder := range folders {
+		if info, err := os.Stat(folder); err != nil || !info.IsDir() {
+			t.Errorf("%s: %v", folder, err)
+		}
+		known := slices.ContainsFunc(catalogue.All(), func(k *operators.Kind) bool {
+			return slices.Contains(k.Operator.Versions, filepath.Base(folder))
+		})
+		if !known {
+			t.Errorf("%s: no operator of the catalogue has this version", folder)
+		}
+	}
+}
+
+// TestRead: rows that were read do what the name of the case says that the code does.
+func TestRead(t *testing.T) {
+	catalogue, err := operators.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cases, err := kindcase.Read(filepath.Join("testdata", "read"))
+	if err != nil || len(cases) == 0 {
+		t.Fatal("there are no cases", err)
+	}
+	for _, c := range cases {
+		kind, ok := catalogue.Find(c.New["apiVersion"].(string), c.New["kind"].(string))
+		if !ok {
+			t.Errorf("%s: the kind is not known", c.Name)
+			continue
+		}
+		verdict := kind.Check(c.New, c.Old)
+		_, name, _ := strings.Cut(strings.TrimPrefix(c.Name, "operators/"), "/")
+		refused := strings.HasPrefix(name, "refused: ")
+		got := verdictOf(verdict)
+		if refused != (len(got.Causes) > 0) || c.Unknown != got.Unknown || c.Note != got.Note {
+			t.Errorf("%s: refused %v, unknown %v, notes %v", c.Name, got.Causes, verdict.Unknown, verdict.Notes)
+		}
+	}
+}

@@ -1,0 +1,232 @@
+package operators
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// Catalogue is all kinds whose operators are known. It is safe for concurrent use.
+type Catalogue struct {
+	all   []*Kind // sorted by group and kind
+	byGVK map[schema.GroupVersionKind]*Kind
+	names map[string][]*Kind // by kind, plural and short name, in lower case
+}
+
+// Load returns the catalogue. The first call reads a small file for each operator; the rows of a kind are compiled when the
+// kind is first used. The error is about the data, which is part of the program: a test reads all of it.
+func Load() (*Catalogue, error) { return catalogue() }
+
+var catalogue = sync.OnceValues(func() (*Catalogue, error) {
+	list, err := sources()
+	if err != nil {
+		return nil, err
+	}
+	c := &Catalogue{byGVK: map[schema.GroupVersionKind]*Kind{}, names: map[string][]*Kind{}}
+	for i := range list {
+		for j := range list[i].Kinds {
+			if err := c.add(&list[i], &list[i].Kinds[j]); err != nil {
+				return nil, err
+			}
+		}
+	}
+	slices.SortStableFunc(c.all, func(a, b *Kind) int {
+		return cmp.Or(strings.Compare(a.Group, b.Group), strings.Compare(a.Kind, b.Kind))
+	})
+	return c, nil
+})
+
+// add adds the kinds of one entry.
+func (c *Catalogue) add(operator *operatorSource, source *kindSource) error {
+	names := source.Kinds
+	if source.Kind != "" {
+		names = append([]string{source.Kind}, names...)
+	}
+	for _, name := range names {
+		k := &Kind{
+			Group: source.Group, Kind: name, Plural: cmp.Or(source.Plural, plural(name)), ShortNames: source.Short, Versions: source.Versions,
+			Operator: operator.of(source),
+			Source:   source.Source, Nothing: source.Nothing, source: source, read: operator.Read || source.Read,
+		}
+		if len(k.Versions) == 0 || k.Source == "" || (k.Nothing == "") == (len(source.Rows) == 0) {
+			return errorf("%s of %s needs versions, a source, and either rows or nothing", name, operator.Operator)
+		}
+		c.all = append(c.all, k)
+		for _, version := range k.Versions {
+			gvk := schema.GroupVersionKind{Group: k.Group, Version: version, Kind: k.Kind}
+			if c.byGVK[gvk] != nil {
+				return errorf("there are two entries for %s", gvk)
+			}
+			c.byGVK[gvk] = k
+		}
+		for _, name := range slices.Compact(append([]string{strings.ToLower(name), k.Plural}, k.ShortNames...)) {
+			c.names[name] = append(c.names[name], k)
+		}
+	}
+	return nil
+}
+
+// of returns the operator of a kind.
+func (o *operatorSource) of(k *kindSource) Operator {
+	if k.Operator == "" {
+		return Operator{Name: o.Operator, Module: o.Module, Versions: o.Versions}
+	}
+	return Operator{Name: k.Operator, Module: k.Module, Versions: []string{k.Version}}
+}
+
+// plural makes the plural of a kind as most projects do.
+func plural(kind string) string {
+	name := strings.ToLower(kind)
+	switch {
+	case strings.HasSuffix(name, "s"), strings.HasSuffix(name, "x"), strings.HasSuffix(name, "ch"):
+		return name + "es"
+	case strings.HasSuffix(name, "y") && !strings.HasSuffix(name, "ey") && !strings.HasSuffix(name, "ay"):
+		return strings.TrimSuffix(name, "y") + "ies"
+	}
+	return name + "s"
+}
+
+// All returns every kind, sorted by group and kind. A kind whose API versions differ in form is there once for each form.
+func (c *Catalogue) All() []*Kind { return slices.Clone(c.all) }
+
+// Find returns what is known of an object's kind; ok is false for a kind that is not in the catalogue.
+func (c *Catalogue) Find(apiVersion, kind string) (found *Kind, ok bool) {
+	gv, err := schema.ParseGroupVersion(apiVersion)
+	if err != nil {
+		return nil, false
+	}
+	found, ok = c.byGVK[gv.WithKind(kind)]
+	return found, ok
+}
+
+// Lookup returns the kinds with a name: a kind, plural or short name in any case, with ".group" where needed. It returns nil
+// when there is none.
+func (c *Catalogue) Lookup(name string) []*Kind {
+	name = strings.ToLower(name)
+	if found, ok := c.names[name]; ok {
+		return slices.Clone(found)
+	}
+	short, group, _ := strings.Cut(name, ".")
+	var found []*Kind
+	for _, k := range c.names[short] {
+		if k.Group == group {
+			found = append(found, k)
+		}
+	}
+	return found
+}
+
+// Operator is a program that watches custom resources.
+type Operator struct {
+	Name   string // such as "cert-manager"
+	Module string // where its source is, such as "github.com/cert-manager/cert-manager"
+	// Versions are those whose source was read, oldest first.
+	Versions []string
+}
+
+// Kind is a kind of custom resources and what its operator refuses.
+type Kind struct {
+	Group, Kind, Plural string
+	ShortNames          []string
+	Versions            []string // of the API, newest first
+	Operator            Operator
+	// Source is the function that judges updates, and its file.
+	Source string
+	// Nothing is why the operator refuses no update; "" for a kind with rows.
+	Nothing string
+
+	source *kindSource
+	read   bool
+
+	once   sync.Once
+	fields *field
+	checks []*check
+	err    error
+}
+
+// APIVersion returns the newest apiVersion of the kind.
+func (k *Kind) APIVersion() string {
+	return schema.GroupVersion{Group: k.Group, Version: k.Versions[0]}.String()
+}
+
+// Rows returns the rows of the kind, in the order of the data.
+func (k *Kind) Rows() []Row {
+	var rows []Row
+	for i := range k.source.Rows {
+		source := &k.source.Rows[i]
+		fields := source.Fields
+		if source.Field != "" {
+			fields = append([]string{source.Field}, fields...)
+		}
+		if source.Annotation != "" {
+			fields = []string{"metadata.annotations[" + source.Annotation + "]"}
+		}
+		for _, path := range fields {
+			rows = append(rows, k.newRow(source, path))
+		}
+	}
+	return rows
+}
+
+// Effect is what an operator does with a change.
+type Effect string
+
+// The effects of a row.
+const (
+	EffectRefused Effect = "refused" // the webhook answers with an error
+	EffectIgnored Effect = "ignored" // the change is accepted, and nothing happens
+	EffectLeaked  Effect = "leaked"  // the change is accepted, and the old resource stays behind
+)
+
+// Row is one lock of a kind.
+type Row struct {
+	// Path is the field, such as "spec.clusterName", or metadata.annotations[KEY], where KEY may end in "*".
+	Path string
+	// Lock is the word of the lock, such as "immutable" or "NoUnset,NoModify"; "rule" for a CEL rule.
+	Lock string
+	// Rule is the CEL rule of a row with the lock "rule"; self and oldSelf are the objects.
+	Rule string
+	// When is the CEL condition under which the row applies; "" is always.
+	When string
+	// Except lists what may change below Path. Allow lists it for a row that locks everything else, in the operator's own
+	// way: "a.*" is what is below a, and not a itself.
+	Except, Allow []string
+	// Effect is what the operator does with the change, and Message what it says, or what happens.
+	Effect  Effect
+	Message string
+	// Unknown is why the manifests cannot tell; "" where they can.
+	Unknown string
+	// Since and Until are the first and the last version of the operator that has the row; "" for all that were read.
+	Since, Until string
+	// Edit is a change to the manifest that makes a replacement unnecessary, and First what to do before one; usually "".
+	Edit, First string
+	// Source is the function that enforces the row. Read is true where it was read and not run.
+	Source string
+	Read   bool
+
+	source *rowSource
+}
+
+func (k *Kind) newRow(source *rowSource, path string) Row {
+	row := Row{
+		Path: path, Lock: source.Lock, Rule: source.Rule, When: source.When, Except: source.Except, Allow: source.Allow,
+		Effect: cmp.Or(Effect(source.Effect), EffectRefused), Message: cmp.Or(source.Says, defaultText), Unknown: source.Unknown,
+		Since: source.Since, Until: source.Until, Edit: source.Edit, First: source.First,
+		Source: cmp.Or(source.Source, k.Source), Read: k.read || source.Read, source: source,
+	}
+	switch {
+	case source.Rule != "":
+		row.Lock = lockRule
+	case len(source.Update) > 0:
+		row.Lock = strings.Join(source.Update, ",")
+	case len(source.Allow) > 0, source.Annotation != "":
+		row.Lock = "immutable"
+	}
+	return row
+}
+
+// lockRule is the lock of a row that no word expresses.
+const lockRule = "rule"

@@ -1,0 +1,270 @@
+package compare
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/fieldlock/fieldlock/immutability/builtin"
+	"github.com/fieldlock/fieldlock/internal/celrun"
+	"github.com/fieldlock/fieldlock/internal/manifest"
+	"github.com/fieldlock/fieldlock/internal/tool"
+)
+
+// Deployment tools send different requests for the same manifests, and the API server refuses some of them only. What is known
+// about who applies decides which requests are predicted; where several are possible and their verdicts differ, the verdict is
+// unknown and names them. testdata/appliers has what a real server answered to each.
+
+// applier returns what is known about who applies an object. A flag beats the unit, and the unit beats the settings.
+func (c *checker) applier(o *manifest.Object) tool.Applier {
+	a := o.AppliedBy
+	if a.Tool == "" && len(a.Methods) == 0 && c.DefaultApplier != "" {
+		a.Methods = []tool.Method{c.DefaultApplier}
+	}
+	if c.Applier != "" {
+		a.Methods = []tool.Method{c.Applier}
+	}
+	return a
+}
+
+// way is one request that can be made for an update.
+type way struct {
+	by   builtin.Applier
+	name string
+}
+
+// ways returns the requests that are possible for a pair, server-side applies first.
+func (c *checker) ways(p pair) []way {
+	methods := p.applier.For(p.new.Document.Object, p.old.Value())
+	if c.Applier != "" {
+		methods = []tool.Method{c.Applier}
+	}
+	if !slices.ContainsFunc(methods, func(m tool.Method) bool { return slices.Contains(tool.Methods(), m) }) {
+		methods = tool.Methods()
+	}
+	var list []way
+	for _, method := range tool.Methods() {
+		if !slices.Contains(methods, method) {
+			continue
+		}
+		switch method {
+		case tool.ServerSide:
+			if p.applier.Tool != tool.Flux {
+				list = append(list, way{builtin.ApplierServerSide, "server-side apply"})
+			}
+			if p.applier.Tool == tool.Flux || p.applier.Tool == "" {
+				list = append(list, way{builtin.ApplierFlux, "the server-side apply of Flux"})
+			}
+		case tool.ClientSide:
+			list = append(list, way{builtin.ApplierClientSide, "client-side apply"})
+		case tool.ThreeWay:
+			list = append(list, way{builtin.ApplierClientSide, "the three-way merge of Helm"})
+		case tool.Replace:
+			list = append(list, way{builtin.ApplierReplace, "a PUT"})
+		}
+	}
+	return list
+}
+
+// outcome is the verdict on one way.
+type outcome struct {
+	way
+	verdict
+}
+
+// judgeUpdate judges an object that both sides have by all requests that are possible. A cluster has answered already.
+func (c *checker) judgeUpdate(p pair) (verdict, error) {
+	if p.live != nil {
+		return c.judgeRequest(p)
+	}
+	var outcomes []outcome
+	for _, w := range c.ways(p) {
+		if i := slices.IndexFunc(outcomes, func(o outcome) bool { return c.sameRequest(p, o, w) }); i >= 0 {
+			outcomes = append(outcomes, outcome{w, outcomes[i].verdict})
+			continue
+		}
+		q := p
+		q.by = w.by
+		v, err := c.judgeRequest(q)
+		if err != nil {
+			return v, err
+		}
+		outcomes = append(outcomes, outcome{w, v})
+	}
+	v := agree(outcomes)
+	if expires(p.old) && len(v.violations) > 0 {
+		return verdict{unknown: []Remark{{Path: v.violations[0].Path, Message: fmt.Sprintf(
+			"the old Job has ttlSecondsAfterFinished: if the cluster has deleted it by then, a new one is created; "+
+				"otherwise the change is refused: %s", v.violations[0].Message)}}}, nil
+	}
+	return v, nil
+}
+
+// sameRequest reports whether a way gets the verdict of another one without asking. Custom resources differ only where a
+// server-side apply is refused on its own. Of built-in kinds, client-side applies differ where a manifest has null, and for
+// Deployments; Flux where there is anything that it normalizes.
+func (c *checker) sameRequest(p pair, o outcome, w way) bool {
+	if o.by == w.by {
+		return true
+	}
+	serverSide := func(by builtin.Applier) bool {
+		return by == builtin.ApplierServerSide || by == builtin.ApplierFlux
+	}
+	kind := c.kinds.builtinOf(p.new)
+	switch {
+	case kind == nil:
+		ownRefusal := slices.ContainsFunc(o.violations, func(v Violation) bool { return v.Lock == lockServer })
+		return serverSide(o.by) == serverSide(w.by) || !ownRefusal
+	case w.by == builtin.ApplierReplace || o.by == builtin.ApplierReplace:
+		return false
+	case o.by == builtin.ApplierFlux || w.by == builtin.ApplierFlux:
+		return full(p.new.Value()) && full(p.old.Value()) && kind.Kind != "Deployment"
+	}
+	return !hasNull(p.new.Value()) && kind.Kind != "Deployment"
+}
+
+// hasNull reports whether there is null in a value.
+func hasNull(v any) bool {
+	switch v := v.(type) {
+	case map[string]any:
+		for _, member := range v {
+			if hasNull(member) {
+				return true
+			}
+		}
+		return false
+	case []any:
+		return slices.ContainsFunc(v, hasNull)
+	}
+	return v == nil
+}
+
+// full reports whether a manifest has no value that the Go type of its kind can leave out, and no stringData.
+func full(v any) bool {
+	switch v := v.(type) {
+	case map[string]any:
+		for name, member := range v {
+			if name == "stringData" || !full(member) {
+				return false
+			}
+		}
+		return len(v) > 0
+	case []any:
+		return len(v) > 0 && !slices.ContainsFunc(v, func(item any) bool { return !full(item) })
+	case string:
+		return v != ""
+	case bool:
+		return v
+	case int64:
+		return v != 0
+	case float64:
+		return v != 0
+	}
+	return v != nil
+}
+
+// expires reports whether the cluster deletes a Job when it is done.
+func expires(o *manifest.Object) bool {
+	if o.Group != "batch" || o.Kind != "Job" {
+		return false
+	}
+	return child(child(o.Value(), "spec").v, "ttlSecondsAfterFinished").v != nil
+}
+
+// agree makes one verdict of those on all ways. Where some refuse and others accept, it is unknown.
+func agree(outcomes []outcome) verdict {
+	var refusing, accepting []outcome
+	for _, o := range outcomes {
+		if len(o.violations)+o.more > 0 {
+			refusing = append(refusing, o)
+		} else {
+			accepting = append(accepting, o)
+		}
+	}
+	if len(accepting) == 0 && len(refusing) > 0 {
+		all := refusing[0].verdict
+		for _, o := range refusing[1:] {
+			all.merge(o.violations) // whoever accepts some of them accepts no others
+			all.addRemarks(o.unknown, nil)
+		}
+		slices.SortStableFunc(all.violations, func(a, b Violation) int { return celrun.ComparePaths(a.Path, b.Path) })
+		return all
+	}
+	var all verdict
+	for _, o := range accepting {
+		all.addRemarks(o.unknown, o.notes)
+	}
+	if len(refusing) == 0 {
+		return all
+	}
+	const shown = 3 // the others follow from the same request
+	for _, o := range refusing {
+		for _, v := range o.violations[:min(len(o.violations), shown)] {
+			var same []outcome
+			for _, other := range refusing {
+				if slices.ContainsFunc(other.violations, func(w Violation) bool { return w.Path == v.Path && w.Message == v.Message }) {
+					same = append(same, other)
+				}
+			}
+			message := fmt.Sprintf("refused by %s: %s; accepted by %s; --applier says who applies", wayNames(same), v.Message, wayNames(accepting))
+			all.addRemarks([]Remark{{Path: v.Path, Message: message}}, nil)
+		}
+	}
+	all.notes = nil // nothing is accepted for sure
+	return all
+}
+
+// wayNames lists the names of ways as "a, b and c". Flux is named where it differs from other server-side applies.
+func wayNames(outcomes []outcome) string {
+	var list []string
+	for _, o := range outcomes {
+		if o.by != builtin.ApplierFlux || len(list) == 0 {
+			list = append(list, o.name)
+		}
+	}
+	list = slices.Compact(list)
+	if n := len(list) - 1; n > 0 {
+		return strings.Join(list[:n], ", ") + " and " + list[n]
+	}
+	return list[0]
+}
+
+// addRemarks adds remarks that v does not have yet.
+func (v *verdict) addRemarks(unknown, notes []Remark) {
+	for _, u := range unknown {
+		if !slices.Contains(v.unknown, u) {
+			v.unknown = append(v.unknown, u)
+		}
+	}
+	for _, n := range notes {
+		if !slices.Contains(v.notes, n) {
+			v.notes = append(v.notes, n)
+		}
+	}
+}
+
+// judgeLeftAlone judges an object that tells its tool, on one side at least, not to update it. ok is false for all others.
+// Whoever disables updates with one change and enables them with the next gets around every lock in between: what the cluster
+// has then is not known.
+func (c *checker) judgeLeftAlone(p pair) (v verdict, ok bool, err error) {
+	is, was := p.applier.LeftAlone(p.new.Document.Object), p.applier.LeftAlone(p.old.Value())
+	const path = "metadata"
+	switch {
+	case is == "" && (was == "" || p.live != nil):
+		return v, false, nil
+	case is == "":
+		v.unknown = []Remark{{Path: path, Message: fmt.Sprintf(
+			"the old object has %s, with which its tool does not update it: what the cluster has is not known, and neither is what this update changes there", was)}}
+		return v, true, nil
+	case was == "":
+		if v, err = c.judgeUpdate(p); err != nil {
+			return v, true, err
+		}
+		if len(v.violations)+v.more > 0 {
+			return verdict{unknown: []Remark{{Path: path, Message: fmt.Sprintf(
+				"the change adds %s, with which its tool does not update the object; without it, the update is refused: %s", is, v.violations[0].summary())}}}, true, nil
+		}
+	}
+	note := fmt.Sprintf("not compared: the object has %s, with which its tool does not update it", is)
+	return verdict{unknown: v.unknown, notes: []Remark{{Path: path, Message: note}}}, true, nil
+}

@@ -1,0 +1,161 @@
+package compare
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/fieldlock/fieldlock/immutability/builtin"
+	"github.com/fieldlock/fieldlock/internal/applycase"
+	"github.com/fieldlock/fieldlock/internal/kindcase"
+	"github.com/fieldlock/fieldlock/internal/manifest"
+	"github.com/fieldlock/fieldlock/internal/tool"
+)
+
+// answersMinor is the minor of the API server that has answered, as examples/e2e/go.mod says.
+const answersMinor = "1.36"
+
+// columns are the deployment tools of testdata/appliers, with what check is told about each.
+var columns = map[string]tool.Applier{
+	"flux":                        {Tool: tool.Flux},
+	"kubectl apply --server-side": {Tool: kubectl, Methods: []tool.Method{tool.ServerSide}},
+	"helm 4":                      {Tool: tool.Helm, Methods: []tool.Method{tool.ServerSide}},
+	"kubectl apply":               {Tool: kubectl, Methods: []tool.Method{tool.ClientSide}},
+	"helm 3":                      {Tool: tool.Helm, Methods: []tool.Method{tool.ThreeWay}},
+	"helm 4 --server-side=false":  {Tool: tool.Helm, Methods: []tool.Method{tool.ThreeWay}},
+	"kubectl replace":             {Tool: kubectl, Methods: []tool.Method{tool.Replace}},
+	"helm 3 --force":              {Tool: tool.Helm, Methods: []tool.Method{tool.Replace}},
+	"helm 4 --server-side=false --force-replace": {Tool: tool.Helm, Methods: []tool.Method{tool.Replace}},
+}
+
+// kubectl is a tool without marks of its own.
+const kubectl tool.Name = "kubectl"
+
+// undecided are the cases that only the cluster can decide, by the tools that it decides for; "" stands for all of them.
+var undecided = map[string][]string{
+	"apps/deployment/uid":             {""}, // the object's own is accepted
+	"apps/deployment/resourceVersion": {""}, // the same
+	"core/service/cluster address":    {""}, // the same
+	"core/service/family":             {""}, // that of the cluster is accepted
+	"core/claim/grows":                {""}, // the claim was not bound
+	"core/claim/shrinks":              {""}, // the same
+	// No controller has bound the claim, so a PUT drops nothing.
+	"core/claim/mode explicit":                puts,
+	"core/claim/the same size in other words": puts,
+	// A manifest can have what admission adds to a Pod.
+	"core/pod/image":            puts,
+	"core/pod/label":            puts,
+	"core/pod/tolerations":      puts,
+	"core/pod/account explicit": puts,
+}
+
+var puts = []string{"kubectl replace", "helm 3 --force", "helm 4 --server-side=false --force-replace"}
+
+// TestAppliers holds verdicts against what a real API server answered when the tools' own code made the update: for each tool,
+// and for a user of whom nothing is known. hack/appliers has asked.
+func TestAppliers(t *testing.T) {
+	const data = "testdata/appliers"
+	cases, err := kindcase.Read(filepath.Join(data, "cases"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	answers, err := applycase.Read(filepath.Join(data, "answers.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	crds, err := os.ReadFile(filepath.Join(data, "crds.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	kinds, err := builtin.For(answersMinor)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(cases) < 100 || len(answers) != len(cases) {
+		t.Fatalf("there are %d cases and %d answers", len(cases), len(answers))
+	}
+	differ := 0
+	for _, c := range cases {
+		answer := answers[c.Name]
+		ask := func(by tool.Applier) *Report {
+			side := func(obj map[string]any) map[string]string {
+				text, err := yaml.Marshal(obj)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return map[string]string{"crds.yaml": string(crds), "object.yaml": string(text)}
+			}
+			in := Input{New: appliedBy(by, files(side(c.New))), Old: appliedBy(by, files(side(c.Old)))}
+			r, err := Check(in, Options{Builtin: kinds})
+			if err != nil || len(r.Errors) > 0 {
+				t.Fatalf("%s: %v %v", c.Name, err, r.Errors)
+			}
+			return r
+		}
+		refused := 0
+		for _, name := range slices.Sorted(maps.Keys(columns)) {
+			says, asked := answer[name]
+			if !asked {
+				t.Errorf("%s: %s was not asked", c.Name, name)
+			}
+			if says != "" {
+				refused++
+			}
+			r := ask(columns[name])
+			unknown := slices.Contains(undecided[c.Name], name) || slices.Contains(undecided[c.Name], "")
+			switch {
+			case unknown && (len(r.Unknown) == 0 || !r.Allowed):
+				t.Errorf("%s: %s: want an unknown verdict, got %s", c.Name, name, found(r))
+			case !unknown && (r.Allowed != (says == "") || len(r.Unknown) > 0):
+				t.Errorf("%s: %s: got %s; the server says %q", c.Name, name, found(r), says)
+			}
+		}
+		if refused > 0 && refused < len(columns) {
+			differ++
+		}
+		checkUnknownApplier(t, c.Name, answer, ask(tool.Applier{}))
+	}
+	if differ < 20 {
+		t.Errorf("the tools differ in %d cases only", differ)
+	}
+}
+
+// checkUnknownApplier holds the verdict for a user of whom nothing is known: it may be clean or a refusal only where both kinds
+// of apply get that answer.
+func checkUnknownApplier(t *testing.T, name string, answer applycase.Answer, r *Report) {
+	t.Helper()
+	refuses := map[bool]bool{}
+	for _, tool := range []string{"flux", "kubectl apply --server-side", "kubectl apply"} {
+		refuses[answer[tool] != ""] = true
+	}
+	switch {
+	case len(r.Unknown) > 0 && r.Allowed:
+		forAll := slices.Contains(undecided[name], "")
+		if len(refuses) == 2 && !forAll && !slices.ContainsFunc(r.Unknown, func(u Remark) bool {
+			return strings.Contains(u.Message, "server-side") && strings.Contains(u.Message, "client-side") || strings.Contains(u.Message, "Flux")
+		}) {
+			t.Errorf("%s: nobody knows who applies: the message names no appliers: %s", name, fmt.Sprint(r.Unknown))
+		}
+		if len(refuses) == 1 && !forAll {
+			t.Errorf("%s: nobody knows who applies, and all get the same answer: got %s", name, found(r))
+		}
+	case len(refuses) == 2:
+		t.Errorf("%s: nobody knows who applies, and their answers differ: got %s", name, found(r))
+	case refuses[true] == r.Allowed:
+		t.Errorf("%s: nobody knows who applies: got %s, and the answer is %q", name, found(r), answer["kubectl apply"])
+	}
+}
+
+// appliedBy says who applies the objects of files.
+func appliedBy(by tool.Applier, files []manifest.File) []manifest.File {
+	for i := range files {
+		files[i].AppliedBy = by
+	}
+	return files
+}

@@ -1,0 +1,166 @@
+package compare
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/fieldlock/fieldlock/immutability/builtin"
+	"github.com/fieldlock/fieldlock/internal/tool"
+)
+
+// plain makes an object of a built-in kind, with further metadata and fields as flow YAML.
+func plain(apiVersion, kind, metadata, rest string) string {
+	return "---\n{apiVersion: " + apiVersion + ", kind: " + kind + ", metadata: {name: x, " + metadata + "}, " + rest + "}\n"
+}
+
+func checkBy(t *testing.T, by tool.Applier, news, olds string, o Options) *Report {
+	t.Helper()
+	kinds, err := builtin.For(answersMinor)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Builtin = kinds
+	in := Input{New: appliedBy(by, files(map[string]string{"x.yaml": news})), Old: appliedBy(by, files(map[string]string{"x.yaml": olds}))}
+	r, err := Check(in, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// TestDeletions: what the loss of an object costs, what keeps it, and what is refused.
+func TestDeletions(t *testing.T) {
+	const other = "{apiVersion: v1, kind: ConfigMap, metadata: {name: other}}\n"
+	const claim = "spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}"
+	const set = "selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: a, image: a}]}}"
+	flux := tool.Applier{Tool: tool.Flux}
+	for _, row := range []struct {
+		name, reason, object string
+		by                   tool.Applier
+		cost                 string
+		kept, refused        bool
+	}{
+		{"a claim", "its volume can go with it", plain("v1", "PersistentVolumeClaim", "", claim), flux, CostData, false, true},
+		{"a namespace", "everything in it goes", plain("v1", "Namespace", "", "spec: {}"), flux, CostCascade, false, true},
+		{"a ConfigMap", "nothing goes with it", plain("v1", "ConfigMap", "", "data: {a: b}"), flux, CostNone, false, false},
+		{"a Deployment", "its cost is not refused", plain("apps/v1", "Deployment", "", "spec: {"+set+"}"), flux, CostDowntime, false, false},
+		{"a StatefulSet", "its claims stay", plain("apps/v1", "StatefulSet", "", "spec: {"+set+"}"), flux, CostDowntime, false, false},
+		{"a StatefulSet that deletes its claims", "", plain("apps/v1", "StatefulSet", "", "spec: {persistentVolumeClaimRetentionPolicy: {whenDeleted: Delete}, "+set+"}"), flux, CostData, false, true},
+		{"a claim that Flux keeps", "", plain("v1", "PersistentVolumeClaim", "annotations: {kustomize.toolkit.fluxcd.io/prune: disabled}", claim), flux, CostData, true, false},
+		{"a claim that Argo CD would keep", "Flux applies it", plain("v1", "PersistentVolumeClaim", "annotations: {argocd.argoproj.io/sync-options: Prune=false}", claim), flux, CostData, false, true},
+		{"a claim of a unit that does not prune", "", plain("v1", "PersistentVolumeClaim", "", claim), tool.Applier{Tool: tool.ArgoCD, Keeps: true}, CostData, true, false},
+		{"a claim of nobody's", "somebody may delete it by hand", plain("v1", "PersistentVolumeClaim", "", claim), tool.Applier{}, CostData, false, true},
+	} {
+		r := checkBy(t, row.by, other, other+row.object, Options{RefuseDeletions: []string{CostData, CostCascade}})
+		if len(r.Deletions) != 1 || r.Deletions[0].Cost != row.cost || r.Deletions[0].Kept != row.kept || r.Deletions[0].File != "x.yaml" || r.Deletions[0].Line != 3 {
+			t.Errorf("%s: got %+v: %s", row.name, r.Deletions, row.reason)
+		}
+		if r.Allowed == row.refused || row.refused && (len(r.Violations) != 1 || r.Violations[0].Lock != LockDeletion || r.Violations[0].Path != "" || r.Violations[0].Change == "") {
+			t.Errorf("%s: allowed is %t, with %+v: %s", row.name, r.Allowed, r.Violations, row.reason)
+		}
+		if r = checkBy(t, row.by, other, other+row.object, Options{}); !r.Allowed || len(r.Deletions) != 1 {
+			t.Errorf("%s: a deletion that nobody refuses fails", row.name)
+		}
+	}
+}
+
+// TestLeftAlone: an object that its tool does not update is skipped; two changes do not get around a lock by disabling updates
+// with the first and enabling them with the second.
+func TestLeftAlone(t *testing.T) {
+	config := func(mark, value string) string {
+		return plain("v1", "ConfigMap", "annotations: {"+mark+"}", "immutable: true, data: {a: "+value+"}")
+	}
+	const flux, none = "kustomize.toolkit.fluxcd.io/reconcile: disabled", ""
+	const present, skip = "kustomize.toolkit.fluxcd.io/ssa: IfNotPresent", "argocd.argoproj.io/hook: Skip"
+	for _, row := range []struct {
+		name             string
+		by               tool.Applier
+		oldMark, newMark string
+		changed          bool
+		want             []string
+	}{
+		{"refused without marks", tool.Applier{}, none, none, true, []string{"x data rule [immutable]"}},
+		{"both have it", tool.Applier{}, flux, flux, true, []string{"note x"}},
+		{"the change adds it", tool.Applier{Tool: tool.Flux}, none, flux, true, []string{"unknown x metadata"}},
+		{"the change adds it to nothing that is refused", tool.Applier{Tool: tool.Flux}, none, flux, false, []string{"note x"}},
+		{"the change removes it", tool.Applier{Tool: tool.Flux}, flux, none, false, []string{"unknown x metadata"}},
+		{"the change removes it, with another value", tool.Applier{Tool: tool.Flux}, flux, none, true, []string{"unknown x metadata"}},
+		{"only created", tool.Applier{Tool: tool.Flux}, present, present, true, []string{"note x"}},
+		{"no longer only created", tool.Applier{Tool: tool.Flux}, present, none, true, []string{"unknown x metadata"}},
+		{"another tool's mark", tool.Applier{Tool: tool.ArgoCD}, flux, flux, true, []string{"x data rule [immutable]"}},
+		{"a skipped hook", tool.Applier{Tool: tool.ArgoCD}, skip, skip, true, []string{"note x"}},
+	} {
+		value := "one"
+		if row.changed {
+			value = "two"
+		}
+		r := checkBy(t, row.by, config(row.newMark, value), config(row.oldMark, "one"), Options{})
+		got := found(r)
+		if len(row.want) > 0 && row.want[0] == "x data rule [immutable]" {
+			if r.Allowed || r.Violations[0].Path != "data" {
+				t.Errorf("%s: got %q", row.name, got)
+			}
+			continue
+		}
+		if !slices.Equal(got, row.want) {
+			t.Errorf("%s: got %q, want %q", row.name, got, row.want)
+		}
+	}
+}
+
+// TestExpiringJob: a Job that the cluster deletes when it is done may be gone before the next one comes.
+func TestExpiringJob(t *testing.T) {
+	job := func(ttl, image string) string {
+		return plain("batch/v1", "Job", "", "spec: {"+ttl+"template: {spec: {restartPolicy: Never, containers: [{name: a, image: "+image+"}]}}}")
+	}
+	for _, row := range []struct {
+		name, oldTTL, newTTL string
+		refused              bool
+	}{
+		{"it stays", "", "", true},
+		{"it goes", "ttlSecondsAfterFinished: 60, ", "ttlSecondsAfterFinished: 60, ", false},
+		{"the change makes it go", "", "ttlSecondsAfterFinished: 60, ", true},
+		{"the change makes it stay", "ttlSecondsAfterFinished: 0, ", "", false},
+	} {
+		r := checkBy(t, tool.Applier{}, job(row.newTTL, "a:2"), job(row.oldTTL, "a:1"), Options{})
+		if r.Allowed == row.refused || row.refused != (len(r.Unknown) == 0) {
+			t.Errorf("%s: got %q", row.name, found(r))
+		}
+	}
+}
+
+// TestApplierOption: a flag beats the unit, and the unit the settings.
+func TestApplierOption(t *testing.T) {
+	deployment := func(strategy string) string {
+		return plain("apps/v1", "Deployment", "", "spec: {"+strategy+"selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: a, image: a}]}}}")
+	}
+	const recreate = "strategy: {type: Recreate}, "
+	for _, row := range []struct {
+		name string
+		by   tool.Applier
+		o    Options
+		want string
+	}{
+		{"nothing is known", tool.Applier{}, Options{}, "unknown"},
+		{"Flux", tool.Applier{Tool: tool.Flux}, Options{}, "refused"},
+		{"Argo CD", tool.Applier{Tool: tool.ArgoCD}, Options{}, "clean"},
+		{"Helm, of any version", tool.Applier{Tool: tool.Helm}, Options{}, "unknown"},
+		{"the settings say", tool.Applier{}, Options{DefaultApplier: tool.ClientSide}, "clean"},
+		{"the unit knows better than the settings", tool.Applier{Tool: tool.Flux}, Options{DefaultApplier: tool.ClientSide}, "refused"},
+		{"the flag says", tool.Applier{Tool: tool.Helm}, Options{Applier: tool.ThreeWay}, "clean"},
+		{"the flag knows better than the unit", tool.Applier{Tool: tool.ArgoCD}, Options{Applier: tool.ServerSide, DefaultApplier: tool.ClientSide}, "refused"},
+		{"a PUT", tool.Applier{}, Options{Applier: tool.Replace}, "clean"},
+	} {
+		r := checkBy(t, row.by, deployment(recreate), deployment(""), row.o)
+		got := "clean"
+		switch {
+		case !r.Allowed:
+			got = "refused"
+		case len(r.Unknown) > 0:
+			got = "unknown"
+		}
+		if got != row.want {
+			t.Errorf("%s: got %s %q, want %s", row.name, got, found(r), row.want)
+		}
+	}
+}

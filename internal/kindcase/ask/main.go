@@ -1,0 +1,70 @@
+// Command ask puts the cases of a file to a program that runs an operator's own validation, and writes the answers.
+//
+//	ask CASES PROGRAM ANSWERS
+//
+// PROGRAM reads the cases from its standard input, as a JSON list of {name, old, new}, and prints the answers: a JSON object
+// with {refused, error} under each name; it leaves out kinds that it does not have. ANSWERS is a folder. hack/operators calls this command.
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/fieldlock/fieldlock/internal/kindcase"
+)
+
+func main() {
+	if len(os.Args) != 4 {
+		fmt.Fprintln(os.Stderr, "usage: ask CASES PROGRAM ANSWERS")
+		os.Exit(2)
+	}
+	if err := ask(os.Args[1], os.Args[2], os.Args[3]); err != nil {
+		fmt.Fprintln(os.Stderr, "ask:", err)
+		os.Exit(1)
+	}
+}
+
+// question is one case as the program gets it.
+type question struct {
+	Name string         `json:"name"`
+	Old  map[string]any `json:"old"`
+	New  map[string]any `json:"new"`
+}
+
+func ask(file, program, folder string) error {
+	cases, err := kindcase.Read(filepath.Dir(file))
+	if err != nil {
+		return err
+	}
+	group := strings.TrimSuffix(filepath.Base(file), ".yaml") + "/"
+	var questions []question
+	for _, c := range cases {
+		if strings.HasPrefix(c.Name, group) && !c.Manual {
+			questions = append(questions, question{c.Name, c.Old, c.New})
+		}
+	}
+	input, err := json.Marshal(questions)
+	if err != nil {
+		return err
+	}
+	cmd := exec.Command(program)
+	cmd.Stdin, cmd.Stderr = bytes.NewReader(input), os.Stderr
+	output, err := cmd.Output()
+	if err != nil {
+		return fmt.Errorf("%s: %w", program, err)
+	}
+	answers := map[string]kindcase.Answer{}
+	if err := json.Unmarshal(output, &answers); err != nil {
+		return fmt.Errorf("%s: %w", program, err)
+	}
+	if len(answers) == 0 {
+		return fmt.Errorf("%s answered none of %d cases", program, len(questions))
+	}
+	fmt.Printf("%d of %d cases answered\n", len(answers), len(questions))
+	return kindcase.WriteAnswers(folder, answers)
+}

@@ -1,0 +1,168 @@
+package policy
+
+import (
+	"slices"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/selection"
+	"k8s.io/apiserver/pkg/admission"
+	"k8s.io/apiserver/pkg/admission/plugin/webhook/predicates/rules"
+)
+
+// Matching follows k8s.io/apiserver/pkg/admission/plugin/policy/matching, which cannot be used here: it links client-go, as
+// it asks a cluster for namespaces. One rule at a time is matched by the server's own package rules.
+
+// answer is that of a question that the manifests may not be enough for. The order counts: and is the least of two.
+type answer int
+
+const (
+	no answer = iota
+	maybe
+	yes
+)
+
+func answerOf(b bool) answer {
+	if b {
+		return yes
+	}
+	return no
+}
+
+// match is how a policy or binding matches an update.
+type match struct {
+	answer
+	resource schema.GroupVersionResource // that the policy sees
+	kind     schema.GroupVersionKind
+	reason   string // why the answer is maybe
+}
+
+// matches matches an update as Matcher.Matches does. Nil constraints match everything, with the resource of the request. on
+// are the sides whose namespaces count.
+func (s *Set) matches(constraints *admissionv1.MatchResources, u *Update, on sides) match {
+	m := match{answer: yes, resource: u.resource(), kind: u.kind()}
+	if constraints == nil {
+		return m
+	}
+	inNamespace, err := s.matchesNamespace(constraints.NamespaceSelector, u, on)
+	if inNamespace == no && err == nil || !matchesObject(constraints.ObjectSelector, u) {
+		return match{}
+	}
+	if excluded := matchesRules(constraints.ExcludeResourceRules, constraints.MatchPolicy, u); excluded.answer == yes {
+		return match{}
+	}
+	if len(constraints.ResourceRules) > 0 {
+		m = matchesRules(constraints.ResourceRules, constraints.MatchPolicy, u)
+	}
+	if m.answer == yes && inNamespace == maybe {
+		m.answer, m.reason = maybe, "the labels of the namespace"
+	}
+	return m
+}
+
+// matchesRules matches the rules of one list: those of the request's own version first, then, unless the policy is Exact,
+// those of the other versions that the server can convert the object to.
+func matchesRules(list []admissionv1.NamedRuleWithOperations, policy *admissionv1.MatchPolicyType, u *Update) match {
+	for i := range list {
+		if matchesRule(&list[i], u, u.resource()) {
+			return match{answer: yes, resource: u.resource(), kind: u.kind()}
+		}
+	}
+	if policy != nil && *policy == admissionv1.Exact { // without a policy the API's default counts, which is Equivalent
+		return match{}
+	}
+	for i := range list {
+		for _, version := range u.Versions {
+			resource := u.resource()
+			resource.Version = version
+			if version != u.Version && matchesRule(&list[i], u, resource) {
+				kind := u.kind()
+				kind.Version = version
+				return match{answer: yes, resource: resource, kind: kind}
+			}
+		}
+	}
+	return match{}
+}
+
+func matchesRule(rule *admissionv1.NamedRuleWithOperations, u *Update, resource schema.GroupVersionResource) bool {
+	m := rules.Matcher{Rule: rule.RuleWithOperations, Attr: u.attributes(resource, u.kind())}
+	return m.Matches() && (len(rule.ResourceNames) == 0 || slices.Contains(rule.ResourceNames, u.name()))
+}
+
+// matchesObject reports whether the labels of one of the two objects are selected, as package predicates/object does. A
+// selector that cannot be read selects nothing: the server refuses the policy.
+func matchesObject(s *metav1.LabelSelector, u *Update) bool {
+	if s == nil {
+		return true
+	}
+	selector, err := metav1.LabelSelectorAsSelector(s)
+	return err == nil && (selector.Empty() || selector.Matches(labels.Set(labelsOf(u.New))) || selector.Matches(labels.Set(labelsOf(u.Old))))
+}
+
+// matchesNamespace matches the namespace of an update as package predicates/namespace does. The label with the name of a
+// namespace is always known, the others where its manifest is there.
+func (s *Set) matchesNamespace(selector *metav1.LabelSelector, u *Update, on sides) (answer, error) {
+	if selector == nil || !u.Namespaced && !u.isNamespace() {
+		return yes, nil
+	}
+	wanted, err := metav1.LabelSelectorAsSelector(selector)
+	if err != nil || wanted.Empty() {
+		return answerOf(err == nil), err
+	}
+	if u.isNamespace() {
+		own := labels.Set(labelsOf(u.New))
+		own[corev1.LabelMetadataName] = u.name() // which the server sets
+		return answerOf(wanted.Matches(own)), nil
+	}
+	name := namespaceOf(u.New)
+	known := s.namespace(name, on)
+	best := no
+	for _, namespace := range known {
+		set := labels.Set(labelsOf(namespace.Object))
+		set[corev1.LabelMetadataName] = name
+		best = max(best, answerOf(wanted.Matches(set)))
+	}
+	if len(known) > 0 {
+		return best, nil
+	}
+	return matchesName(wanted, name), nil
+}
+
+// matchesName matches a namespace of which only the name is known, or "" if not even that.
+func matchesName(selector labels.Selector, name string) answer {
+	requirements, _ := selector.Requirements()
+	all := yes
+	for _, r := range requirements {
+		if r.Key() != corev1.LabelMetadataName || name == "" && r.Operator() != selection.Exists && r.Operator() != selection.DoesNotExist {
+			all = min(all, maybe)
+			continue
+		}
+		all = min(all, answerOf(r.Matches(labels.Set{corev1.LabelMetadataName: name})))
+	}
+	return all
+}
+
+// namespace returns the manifests of a namespace.
+func (s *Set) namespace(name string, on sides) []entry {
+	var list []entry
+	for _, e := range s.namespaces[name] {
+		if e.and(on).any() {
+			list = append(list, e)
+		}
+	}
+	return list
+}
+
+// exempt reports whether API servers ask no policy about objects of a kind, as that could lock everybody out.
+func exempt(u *Update) bool {
+	return rules.IsExemptAdmissionConfigurationResource(u.attributes(u.resource(), u.kind()))
+}
+
+// attributes describes the request to update u as the server describes it to its admission plugins.
+func (u *Update) attributes(resource schema.GroupVersionResource, kind schema.GroupVersionKind) admission.Attributes {
+	return admission.NewAttributesRecord(object(u.New), object(u.Old), kind, u.namespace(), u.name(), resource, "", admission.Update, nil, false, nil)
+}
