@@ -365,6 +365,9 @@ func (c *checkCommand) readGit(r *manifest.Reader, args []string) (*compare.Inpu
 	if in.NewSchemas, in.OldSchemas, in.Errs, err = t.schemas(r, append(c.schemas, c.chartSchema()...)); err != nil {
 		return nil, err
 	}
+	if in.Locks, in.Warnings, err = c.external(t); err != nil {
+		return nil, err
+	}
 	if err := c.objects(t, args, in, c.err); err != nil {
 		return nil, err
 	}
@@ -372,9 +375,6 @@ func (c *checkCommand) readGit(r *manifest.Reader, args []string) (*compare.Inpu
 		if in.NewDefaults, in.OldDefaults, err = t.defaults(filepath.Join(c.chart, "values.yaml")); err != nil {
 			return nil, err
 		}
-	}
-	if in.Locks, in.Warnings, err = c.external(t); err != nil {
-		return nil, err
 	}
 	in.Accepted, in.OldAccepted, err = c.acceptances(t)
 	return in, err

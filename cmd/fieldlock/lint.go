@@ -197,10 +197,11 @@ func (c *lintCommand) findings(t *trees, args []string) (r *audit.Report, errs [
 	p := newProgress(c.err)
 	defer p.end()
 	if r, err = audit.CRDs(crdsOf(c.linted.news), crdsOf(c.linted.olds), audit.Options{
-		Explain: c.explain,
-		Known:   &c.linted.known,
-		Begin:   func(total int) { p.begin("auditing", "CRD", total) },
-		Step:    p.step,
+		Explain:  c.explain,
+		Validate: validation.ValidateCustomResourceDefinition,
+		Known:    &c.linted.known,
+		Begin:    func(total int) { p.begin("auditing", "CRD", total) },
+		Step:     p.step,
 	}); err != nil {
 		return nil, nil, err
 	}

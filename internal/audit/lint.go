@@ -21,6 +21,9 @@ import (
 type Options struct {
 	// Explain gives each hole a witness, which takes up to a second for each.
 	Explain bool
+	// Validate is the API server's own validation of a CRD; nil leaves it out. It is a parameter, as it links client-go, which
+	// neither a library nor a web page should.
+	Validate Validation
 	// Begin is told how many CRDs there are, and Step that one more is done; from several goroutines. Both may be nil.
 	Begin func(total int)
 	Step  func()
@@ -47,7 +50,7 @@ func CRDs(news, olds []*crd.CRD, o Options) (*Report, error) {
 	manifest.Each(len(updates), func(i int) {
 		var known bool
 		if all[i], known = o.Known.of(updates[i]); !known {
-			all[i] = updates[i].audit(o.Explain, cmp.Or(o.effort, usual()))
+			all[i] = updates[i].audit(o, cmp.Or(o.effort, usual()))
 		}
 		if o.Step != nil {
 			o.Step()
@@ -71,7 +74,7 @@ type audited struct {
 }
 
 // Known remembers what was found in CRDs, so that those that are linted again unchanged cost nothing. The zero value is
-// ready to use, for one value of Options.Explain.
+// ready to use, for one value of Options.Explain and Options.Validate.
 type Known struct{ audited map[update]audited }
 
 func (k *Known) of(u update) (audited, bool) {
@@ -104,16 +107,16 @@ func hasLocks(c *crd.CRD) bool {
 type update struct{ new, old *crd.CRD }
 
 // audit returns all findings of one CRD: errors first, then warnings, then notes, each in the order of the file.
-func (u update) audit(explain bool, e effort) audited {
+func (u update) audit(o Options, e effort) audited {
 	rules := celrule.Audit{Ceiling: e.rules}
 	suspects := slices.Concat(ruleFindings(u.new, &rules), u.droppedRules(&rules))
 	for _, f := range crd.Lint(u.new, u.old) {
 		suspects = append(suspects, suspect{Finding: Finding{Finding: f}, sure: true})
 	}
 	suspects = withoutCopies(suspects)
-	x := &explainer{crd: u.new, all: explain, effort: e}
+	x := &explainer{crd: u.new, all: o.Explain, effort: e}
 	findings := x.findings(suspects)
-	refused, validated := refusedRules(u.new)
+	refused, validated := o.Validate.refusedRules(u.new)
 	findings = append(findings, refused...)
 	if f, ok := notLookedAt(u.new, rules.LeftOut(), x.untried, validated); ok {
 		findings = append(findings, f)

@@ -10,8 +10,8 @@ import (
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/fieldlock/fieldlock/immutability"
@@ -21,11 +21,14 @@ import (
 	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
+// Validation is the API server's own validation of a CRD: k8s.io/apiextensions-apiserver's ValidateCustomResourceDefinition.
+type Validation func(ctx context.Context, c *apiextensions.CustomResourceDefinition) field.ErrorList
+
 // refusedRules returns an error for each CEL rule that an API server refuses in a CRD, by its own validation: a rule that
 // does not compile, one that costs too much, oldSelf where old and new values are not paired. It reports false for a CRD
 // that is too large for that. Cost: the API server's, which is at most maxValidated.
-func refusedRules(c *crd.CRD) (findings []Finding, done bool) {
-	if c.APIVersion != apiextensionsv1.SchemeGroupVersion.String() {
+func (validate Validation) refusedRules(c *crd.CRD) (findings []Finding, done bool) {
+	if validate == nil || c.APIVersion != apiextensionsv1.SchemeGroupVersion.String() {
 		return nil, true // v1beta1 has no rules
 	}
 	cost := 0
@@ -37,7 +40,7 @@ func refusedRules(c *crd.CRD) (findings []Finding, done bool) {
 		if rules == 0 {
 			continue
 		}
-		errs, err := serverErrors(c, v)
+		errs, err := validate.errors(c, v)
 		if err != nil {
 			continue // not-structural says why
 		}
@@ -95,8 +98,8 @@ func costOf(s *spec.Schema, cost *int) (size, rules int) {
 	return size, rules
 }
 
-// serverErrors returns what an API server says of a CRD with one version of c.
-func serverErrors(c *crd.CRD, v *crd.Version) ([]serverError, error) {
+// errors returns what an API server says of a CRD with one version of c.
+func (validate Validation) errors(c *crd.CRD, v *crd.Version) ([]serverError, error) {
 	text, err := json.Marshal(v.Schema)
 	if err != nil {
 		return nil, err
@@ -123,7 +126,7 @@ func serverErrors(c *crd.CRD, v *crd.Version) ([]serverError, error) {
 	}
 	internal.Status.StoredVersions = []string{v.Name}
 	var errs []serverError
-	for _, e := range validation.ValidateCustomResourceDefinition(context.Background(), &internal) {
+	for _, e := range validate(context.Background(), &internal) {
 		errs = append(errs, serverError{e.Field, e.Detail})
 	}
 	return errs, nil

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation"
 	"sigs.k8s.io/yaml"
 )
 
@@ -24,7 +25,7 @@ func TestRefusedRules(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range cases {
-		r, err := CRDs(crds(t, "c.yaml", "Widget", "None", c.Specs...), nil, Options{})
+		r, err := CRDs(crds(t, "c.yaml", "Widget", "None", c.Specs...), nil, Options{Validate: validation.ValidateCustomResourceDefinition})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -45,7 +46,7 @@ func TestRefusedRules(t *testing.T) {
 func TestRefusedRulesAreBounded(t *testing.T) {
 	rules := strings.TrimSuffix(strings.Repeat("{rule: 'self.x == 1'}, ", maxValidated/100), ", ")
 	c := crds(t, "c.yaml", "Widget", "None", "{type: object, properties: {x: {type: integer}}, x-kubernetes-validations: ["+rules+"]}")[0]
-	if findings, done := refusedRules(c); done || findings != nil {
+	if findings, done := Validation(validation.ValidateCustomResourceDefinition).refusedRules(c); done || findings != nil {
 		t.Errorf("%d findings, done %v", len(findings), done)
 	}
 	if f, ok := notLookedAt(c, nil, 0, false); !ok || !strings.Contains(f.Message, "whether an API server takes the rules") {
