@@ -58,7 +58,7 @@ func fluxKustomizations() *kind {
 	k := &kind{name: "Flux Kustomization", group: "kustomize.toolkit.fluxcd.io", object: "Kustomization"}
 	k.from = func(s *side, o Object) []*Unit {
 		f, err := flux.ParseKustomization(o.Object)
-		if err != nil {
+		if err != nil || f.Source.Kind == "" { // a patch of one: no API server stores it
 			return nil
 		}
 		u := &Unit{Kind: k.name, Name: nameOf(o.Object), File: o.File, kind: k, dir: f.Path}

@@ -15,7 +15,7 @@ func helmReleases() *kind {
 	k := &kind{name: "HelmRelease", group: "helm.toolkit.fluxcd.io", object: "HelmRelease"}
 	k.from = func(s *side, o Object) []*Unit {
 		h, err := flux.ParseHelmRelease(o.Object)
-		if err != nil {
+		if err != nil || h.Source.Kind == "" { // a patch of one: no API server stores it
 			return nil
 		}
 		u := &Unit{Kind: k.name, Name: nameOf(o.Object), File: o.File, kind: k, random: true, Force: h.Force, Prune: true}

@@ -290,8 +290,13 @@ func (u *Unit) key() string {
 	return u.String() + "\x00" + u.File
 }
 
-// id identifies a definition, however a parent has changed it.
-func (u *Unit) id() string { return u.Kind + "\x00" + u.Name + "\x00" + u.File }
+// id identifies a definition, however a parent has changed it, and a chart, whatever its values.
+func (u *Unit) id() string {
+	if u.kind.group == "" {
+		return u.Kind + "\x00" + u.File
+	}
+	return u.Kind + "\x00" + u.Name + "\x00" + u.File
+}
 
 // remote reports whether a unit is rendered from what is not in the tree.
 func (u *Unit) remote() bool { return u.Err != nil && isMissing(u.Err) }
