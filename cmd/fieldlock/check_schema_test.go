@@ -24,7 +24,7 @@ func TestNamelessSchemas(t *testing.T) {
 		{"they are listed", []string{"locks", "s.yaml"}, exitClean, "name  immutable"},
 		{"lint reads them", []string{"lint", "s.yaml"}, exitClean, "in 1 CRD"},
 		{"a hint how to use them", []string{"check", "--schema", "s.yaml", "a.yaml", "a.yaml"}, exitClean, "pick one, such as --schema 's.yaml#Environment'"},
-		{"the names that there are", []string{"check", "--schema", "s.yaml#Enviroment", "a.yaml", "a.yaml"}, exitUnread, "its kinds are Environment"},
+		{"the names that there are", []string{"check", "--schema", "s.yaml#Surroundings", "a.yaml", "a.yaml"}, exitUnread, "its kinds are Environment"},
 	} {
 		got := runCommand("", c.args...)
 		if got.status != c.status || !strings.Contains(got.out+got.err, c.want) {
