@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -19,6 +21,9 @@ import (
 )
 
 func main() {
+	// Helm's packages log remarks about the charts that they read, whether these have changed or not.
+	log.SetOutput(io.Discard)
+	slog.SetDefault(slog.New(slog.DiscardHandler))
 	if worker.Asked(os.Args) {
 		os.Exit(worker.Main(unit.Renderers()))
 	}

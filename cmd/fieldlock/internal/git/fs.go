@@ -139,8 +139,12 @@ func (f *FS) ID(name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if id := f.tree.entries[at].id; id != "" {
-		return id, nil
+	e, isEntry := f.tree.entries[at]
+	switch {
+	case !isEntry || e.kind > executable:
+		return "", &fs.PathError{Op: "read", Path: name, Err: errors.New("it is a directory")}
+	case e.id != "":
+		return e.id, nil
 	}
 	f.mu.Lock()
 	id, ok := f.ids[at]
