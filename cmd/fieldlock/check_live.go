@@ -48,7 +48,7 @@ func (o *liveFlags) flags(cmd *cobra.Command) {
 func (c *checkCommand) readLive(r *manifest.Reader, args []string, o cluster.Options) (*compare.Input, error) {
 	in := &compare.Input{}
 	var err error
-	if in.New, err = r.Read(args...); err != nil {
+	if err := c.readDeployed(r, args, in); err != nil {
 		return nil, err
 	}
 	if in.NewSchemas, in.Errs, err = r.Schemas(c.schemas...); err != nil {

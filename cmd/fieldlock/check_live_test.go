@@ -149,3 +149,41 @@ func TestCheckLive(t *testing.T) {
 		})
 	}
 }
+
+// TestCheckLiveUnits: NEW is what a tool would deploy from a directory, unless --plain compares the files.
+func TestCheckLiveUnits(t *testing.T) {
+	const live = "{apiVersion: example.com/v1, kind: Widget, metadata: {name: prod-x, namespace: ns}, spec: {class: b}}"
+	t.Chdir(writeFiles(t, map[string]string{
+		"config": liveServer(t, map[string]string{
+			"/version": "{major: '1', minor: '36'}", "/apis/example.com/v1/namespaces/ns/widgets/prod-x": live,
+			"/apis/example.com/v1": "{kind: APIResourceList, groupVersion: example.com/v1, resources: [{name: widgets, kind: Widget, namespaced: true}]}",
+			"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/widgets.example.com": classLocked,
+		}, "{kind: Status, apiVersion: v1, status: Failure, reason: Forbidden, code: 403, message: 'User u cannot patch resource x'}"),
+		"prod/kustomization.yaml":   "resources: [x.yaml]\nnamePrefix: prod-\n",
+		"prod/x.yaml":               "apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: x, namespace: ns}\nspec:\n  class: c\n",
+		"remote/kustomization.yaml": "resources:\n- https://example.com/base.yaml\n",
+	}))
+	for _, row := range []struct {
+		reason string
+		args   []string
+		status int
+		place  string
+	}{
+		{"the overlay names the object", []string{"prod"}, exitRefused, "prod/x.yaml:5"},
+		{"what cannot be rendered is said", []string{"prod", "remote"}, exitRefused, "prod/x.yaml:5"},
+		{"the file names another one", []string{"--plain", "prod"}, exitClean, ""},
+	} {
+		c := runCommand("", append([]string{"check", "--live", "--kubeconfig", "config", "-o", "json"}, row.args...)...)
+		var report compare.Report
+		if err := json.Unmarshal([]byte(c.out), &report); err != nil {
+			t.Fatalf("%v: %s%s", err, c.out, c.err)
+		}
+		at := ""
+		for _, v := range report.Violations {
+			at += place(v.File, v.Line)
+		}
+		if c.status != row.status || at != row.place || len(report.NotCovered) != len(row.args)/2-strings.Count(row.args[0], "--plain") {
+			t.Errorf("%s: status %d, violations at %q\n%s%s", row.reason, c.status, at, c.out, c.err)
+		}
+	}
+}

@@ -159,8 +159,14 @@ func (c *checkCommand) compareUnits(newSide, oldSide *unit.Side, in *compare.Inp
 	for _, u := range found.Units {
 		in.Units = append(in.Units, compare.Unit(u))
 	}
+	c.addNotCovered(in, found.NotCovered)
+	return nil
+}
+
+// addNotCovered adds what could not be rendered to in, with a warning about what changed.
+func (c *checkCommand) addNotCovered(in *compare.Input, missing []unit.NotCovered) {
 	changed := map[string][]string{}
-	for _, n := range found.NotCovered {
+	for _, n := range missing {
 		in.NotCovered = append(in.NotCovered, compare.NotCovered(n))
 		if !n.Changed {
 			continue
@@ -173,6 +179,41 @@ func (c *checkCommand) compareUnits(newSide, oldSide *unit.Side, in *compare.Inp
 	for _, kind := range slices.Sorted(maps.Keys(changed)) {
 		names := changed[kind]
 		in.Warnings = append(in.Warnings, fmt.Sprintf("%s changed and cannot be rendered from the files here: %s", report.Count(len(names), kind), compare.Enumerate(names)))
+	}
+}
+
+// readDeployed reads what is deployed from args into NEW: from directories as their tools do it, unless --plain asks for the
+// files as they are written, and from other arguments as they are.
+func (c *checkCommand) readDeployed(r *manifest.Reader, args []string, in *compare.Input) error {
+	options := c.unitOptions(c.options.Builtin, c.progress.step)
+	options.Origins = true
+	if repo, err := git.Open("."); err == nil {
+		options.InTree = c.inTree(repo)
+	}
+	for _, arg := range args {
+		if c.plain || !isDirectory(arg) {
+			files, err := r.Read(arg)
+			if err != nil {
+				return err
+			}
+			in.New = append(in.New, files...)
+			continue
+		}
+		side, done, err := (&renderCommand{unitFlags: c.unitFlags}).side(arg)
+		if err != nil {
+			return err
+		}
+		c.after = append(c.after, done) // places are looked up when they are reported
+		set, err := unit.Load(side, options)
+		if err != nil {
+			return err
+		}
+		in.New = append(in.New, set.Manifests()...)
+		in.Errs = append(in.Errs, set.Errs...)
+		for _, u := range set.Units {
+			in.Units = append(in.Units, compare.Unit{Unit: u.Name, Kind: u.Kind, Objects: len(u.Objects), Changed: true})
+		}
+		c.addNotCovered(in, set.NotCovered)
 	}
 	return nil
 }

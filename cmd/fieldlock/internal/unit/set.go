@@ -97,6 +97,15 @@ func (s *Set) Place(u *Unit, o Object) (file string, line int) {
 	return d.File, d.Position().Line
 }
 
+// Manifests returns the objects of the set, those of each unit as one file, and the files that no unit reads.
+func (s *Set) Manifests() []manifest.File {
+	var files []manifest.File
+	for _, u := range s.Units {
+		files = append(files, s.side.manifest(u))
+	}
+	return append(files, s.Files...)
+}
+
 // at returns the units that a directory is by itself, also where others include it: the kustomization, or the chart with each
 // of its files of values; nil for any other directory.
 func (s *side) at(dir string) []*Unit {
