@@ -102,6 +102,8 @@ func TestJudge(t *testing.T) {
 		{"oldSelf.m.all(k, k in self.m)", "", "no key goes"},
 		{"self.m.all(k, k in oldSelf.m)", "", "no key comes"},
 		{"has(self.m) && self.m.all(k, k in oldSelf.m)", "", ""},
+		{"self.m.all(k, k in oldSelf.s)", "it uses in on the keys", "the items of something else"},
+		{"self.s.all(k, k in oldSelf.m)", "it uses in on the keys", "the keys of something else"},
 		{"self.m.all(k, !(k in oldSelf.m) || self.m[k] == oldSelf.m[k])", "it uses == on the keys", "values stay"},
 		{"self.m.all(k, k in oldSelf.m && oldSelf.m[k] == self.m[k])", "it uses == on the keys", "keys and values stay"},
 		{"self.m.all(k, self.m[k] != oldSelf.m[k])", "it uses != on the keys", ""},
