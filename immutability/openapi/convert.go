@@ -81,9 +81,31 @@ func (c *converter) keyword(out map[string]any, keyword string, value any, path 
 		c.fail(path, "%s is not supported; write a $ref", keyword)
 	case "if", "then", "else", "contains", "propertyNames", "prefixItems", "dependentSchemas", "unevaluatedItems", "unevaluatedProperties", "contentSchema":
 		c.refuseLocks(value, path)
+		if keys := extensionsIn(value, nil); len(keys) > 0 {
+			dropped, _ := out[schema.KeyDropped].([]any)
+			out[schema.KeyDropped] = append(dropped, keys...)
+		}
 	default:
 		out[keyword] = value
 	}
+}
+
+// extensionsIn adds the extension keys below a value to keys. An alias can make any of them a lock.
+func extensionsIn(value any, keys []any) []any {
+	switch value := value.(type) {
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(value)) {
+			if len(key) > 2 && (key[0] == 'x' || key[0] == 'X') && key[1] == '-' {
+				keys = append(keys, key)
+			}
+			keys = extensionsIn(value[key], keys)
+		}
+	case []any:
+		for _, item := range value {
+			keys = extensionsIn(item, keys)
+		}
+	}
+	return keys
 }
 
 // setType sets the type of a schema. Of a list of types, null makes it nullable, and several others leave it open.

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/openapi"
 )
 
@@ -161,6 +162,25 @@ func TestPointersIntoLists(t *testing.T) {
 		}
 		if err == nil && s.Format != want {
 			t.Errorf("%s: format %q, want %q", ref, s.Format, want)
+		}
+	}
+}
+
+// TestAliasBelowValidation: a key of another dialect below a keyword that only validates is refused once it means a lock.
+func TestAliasBelowValidation(t *testing.T) {
+	for _, c := range []struct{ name, text string }{
+		{"if", "{type: object, if: {properties: {a: {x-acme: true}}}, properties: {b: {type: string}}}"},
+		{"two keywords", "{type: object, then: {x-other: 1}, else: {properties: {a: {items: {X-Acme: true}}}}}"},
+		{"below a property", "{type: object, properties: {b: {type: array, contains: {x-acme: true}}}}"},
+		{"behind a reference", "{type: object, properties: {b: {$ref: '#/$defs/B'}}, $defs: {B: {type: object, propertyNames: {x-acme: true}}}}"},
+	} {
+		d := read(t, c.text)
+		if _, err := d.Compile(d.Root); err != nil {
+			t.Errorf("%s: without the alias: %v", c.name, err)
+		}
+		_, err := d.Compile(d.Root, immutability.WithKeyAlias("x-acme", immutability.LockImmutable))
+		if err == nil || !strings.Contains(err.Error(), "is below a keyword that only validates, where a lock has no effect") {
+			t.Errorf("%s: got %v", c.name, err)
 		}
 	}
 }

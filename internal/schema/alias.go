@@ -162,6 +162,12 @@ func (t *translator) orBool(s *spec.SchemaOrBool, path string) *spec.SchemaOrBoo
 // extensions returns the keys of one node with its aliases translated.
 func (t *translator) extensions(ext spec.Extensions, path string) spec.Extensions {
 	var out spec.Extensions
+	dropped, _ := stringsOf(ext[KeyDropped])
+	for _, key := range dropped {
+		if _, isAlias := t.aliases[strings.ToLower(key)]; isAlias {
+			t.misread = append(t.misread, Misread{path, key + " is below a keyword that only validates, where a lock has no effect; put it on the property itself"})
+		}
+	}
 	for _, key := range slices.Sorted(maps.Keys(ext)) {
 		locks, isAlias := t.aliases[strings.ToLower(key)]
 		if !isAlias {

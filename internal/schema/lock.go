@@ -229,6 +229,10 @@ const (
 	// by key and without order, as CEL does. Locks made from CEL rules carry it.
 	KeyMapListOrder = "x-fieldlock-map-list-order"
 
+	// KeyDropped lists the extension keys of other dialects below keywords of a JSON Schema that only validate, which are not
+	// read further. An alias among them is a mistake.
+	KeyDropped = "x-fieldlock-dropped"
+
 	KeyListType        = "x-kubernetes-list-type"
 	KeyListMapKeys     = "x-kubernetes-list-map-keys"
 	KeyMapType         = "x-kubernetes-map-type"
@@ -263,8 +267,8 @@ func OwnKeys() []string { return slices.Clone(own[:]) }
 var read = [...]string{KeyImmutable, KeyImmutableKeys, KeyAdditionOnly, KeyDeletionOnly, KeyUpdate, KeyNormalize, KeyMapListOrder,
 	KeyListType, KeyListMapKeys, KeyMapType, KeyEmbedded}
 
-// others are the x-kubernetes- keys that Kubernetes gives a meaning to and fieldlock does not read.
-var others = [...]string{KeyPreserveUnknown, KeyIntOrString, KeyValidations, "x-kubernetes-group-version-kind", "x-kubernetes-action",
+// others are the keys that ReadMarks does not read: those that Kubernetes gives a meaning to, and KeyDropped.
+var others = [...]string{KeyDropped, KeyPreserveUnknown, KeyIntOrString, KeyValidations, "x-kubernetes-group-version-kind", "x-kubernetes-action",
 	"x-kubernetes-patch-merge-key", "x-kubernetes-patch-strategy", "x-kubernetes-unions", "x-kubernetes-selectable-fields"}
 
 // spelling returns the right spelling of key if ReadMarks reads it, in whatever letter case, otherwise "".
