@@ -125,6 +125,7 @@ func TestUpdates(t *testing.T) {
 		{"an array of structs with a zero field of their own", "omitzero looks at what is not written, too", `"type":"array","items":{"type":"object"},` + locked, &zeroOut[[1]half]{}, &zeroOut[[1]half]{[1]half{{Own: 1}}}, refused},
 		{"a property of a map that has its own equality", "the order of its list counts, in the sets beside it the order does not", `"type":"object","properties":{"a":{"type":"array","items":{"type":"string"}}},"additionalProperties":{` + setOfTexts + `},` + locked,
 			&one[map[string][]string]{map[string][]string{"a": {"x", "y"}}}, &one[map[string][]string]{map[string][]string{"a": {"y", "x"}}}, refused},
+		{"four bytes before a field that is not written", "only they are compared", `"type":"object",` + locked, &one[halfWritten]{halfWritten{A: 1, B: 2}}, &one[halfWritten]{halfWritten{A: 1, B: 3}}, proved},
 		{"one moment in two time zones", "the text that is written differs", `"type":"string",` + locked, &one[time.Time]{time.Unix(1, 0).UTC()}, &one[time.Time]{time.Unix(1, 0).In(time.FixedZone("", 7200))}, refused},
 		{"a quoted text", "the empty one is written with its quotes, so it is not absent", `"type":"string","x-kubernetes-normalize":"zero","x-fieldlock-update":["NoModify"]`, &struct {
 			V string `json:"v,string"`

@@ -44,6 +44,12 @@ type named struct {
 	Zone string  `json:"zone"`
 }
 
+// halfWritten has a member beside one that JSON does not have.
+type halfWritten struct {
+	A int32 `json:"a"`
+	B int32 `json:"-"`
+}
+
 // nilIsNone and nilMapIsNone write nil in another way than empty.
 type nilIsNone []string
 
