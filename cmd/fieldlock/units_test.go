@@ -58,6 +58,7 @@ func TestUnits(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it makes repositories")
 	}
+	const malformed = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: broken}\ndata: [\n"
 	overlay := map[string]string{
 		"base/kustomization.yaml": "resources: [web.yaml]\n", "base/web.yaml": deployment,
 		"prod/kustomization.yaml": "resources: [../base]\ncommonLabels:\n  env: x\n",
@@ -109,6 +110,12 @@ func TestUnits(t *testing.T) {
 		{"a unit that begins to fail", "it rendered before", overlay, with(overlay, "prod/kustomization.yaml", "resources: [../base, missing.yaml]\n"), exitUnread, nil, "kustomization prod cannot be rendered"},
 		{"a unit that fails as before", "it is told, but no error", with(overlay, "prod/kustomization.yaml", "resources: [../base, missing.yaml]\n"), with(overlay, "prod/kustomization.yaml", "resources: [../base, missing.yaml]\nnamePrefix: a-\n"),
 			exitClean, nil, "1 kustomization changed and cannot be rendered"},
+		{"a file that is malformed as before", "it is told, but no error", map[string]string{"claim.yaml": claim("data", "fast") + "---\n" + malformed},
+			map[string]string{"claim.yaml": claim("data", "fast") + "---\n" + malformed + "- b\n"}, exitClean, nil, "1 file changed and cannot be rendered"},
+		{"a change beside what is malformed as before", "what can be read counts", map[string]string{"claim.yaml": claim("data", "fast") + "---\n" + malformed},
+			map[string]string{"claim.yaml": claim("data", "slow") + "---\n" + malformed}, exitRefused, []string{"claim.yaml:6 spec.storageClassName"}, "1 file changed and cannot be rendered"},
+		{"a file that becomes malformed", "the change breaks it", map[string]string{"claim.yaml": claim("data", "fast")},
+			map[string]string{"claim.yaml": claim("data", "fast") + "---\n" + malformed}, exitUnread, nil, "claim.yaml"},
 		{"a unit that moves", "one candidate is left", chart, map[string]string{"moved/Chart.yaml": chart["shop/Chart.yaml"], "moved/values.yaml": "class: slow\n", "moved/templates/claim.yaml": chart["shop/templates/claim.yaml"],
 			"shop/Chart.yaml": "", "shop/values.yaml": "", "shop/templates/claim.yaml": ""}, exitRefused, []string{"moved/templates/claim.yaml:6 spec.storageClassName"}, ""},
 		{"a link out of the tree", "", chart, with(chart, "shop/templates/x.yaml", "-> ../../../../etc/passwd"), exitUnread, nil, "leads out of the repository"},

@@ -331,7 +331,29 @@ func (c *comparison) pairFiles() {
 			gone = append(gone, *f)
 		}
 	}
-	c.out.New, c.out.Old = append(c.out.New, c.templates(c.parse(c.newSide, news))...), append(c.out.Old, c.baselines(c.parse(c.oldSide, gone))...)
+	news, gone = c.parse(c.newSide, news), c.parse(c.oldSide, gone)
+	c.out.New = append(c.out.New, c.failing(c.templates(news), gone)...)
+	c.out.Old = append(c.out.Old, c.baselines(gone)...)
+}
+
+// failing returns the files of NEW. A mistake in one that OLD has too, with a mistake of its own, is not one of the change: no tool
+// has applied what cannot be read. What can be read in it counts.
+func (c *comparison) failing(files, olds []manifest.File) []manifest.File {
+	if c.engine.Plain {
+		return files
+	}
+	failed := map[string]bool{}
+	for i := range olds {
+		failed[olds[i].Path] = olds[i].Err != nil
+	}
+	for i := range files {
+		if f := &files[i]; f.Err != nil && failed[f.Path] {
+			c.out.NotCovered = append(c.out.NotCovered, NotCovered{Unit: f.Path, Kind: "file", File: f.Name, Changed: true,
+				Reason: "it cannot be read, as in OLD: " + strings.TrimPrefix(f.Err.Error(), f.Name+": ")})
+			f.Err = nil
+		}
+	}
+	return files
 }
 
 // templates takes the files that are templates of no chart here, and those of other repositories, out of files: nobody knows what
