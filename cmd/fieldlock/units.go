@@ -154,7 +154,6 @@ func (c *checkCommand) compareUnits(newSide, oldSide *unit.Side, in *compare.Inp
 	}
 	in.New, in.Old = append(in.New, found.New...), append(in.Old, found.Old...)
 	in.Errs = append(in.Errs, found.Errs...)
-	in.Warnings = append(in.Warnings, found.Warnings...)
 	in.Unchanged = found.Unchanged
 	for _, u := range found.Units {
 		in.Units = append(in.Units, compare.Unit(u))

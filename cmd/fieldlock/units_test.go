@@ -142,16 +142,16 @@ func TestUnits(t *testing.T) {
 }
 
 // change writes the files that differ, and removes those that are gone or empty.
-func change(t *testing.T, old, new map[string]string) {
+func change(t *testing.T, oldFiles, newFiles map[string]string) {
 	t.Helper()
-	for name := range old {
-		if new[name] == "" {
+	for name := range oldFiles {
+		if newFiles[name] == "" {
 			if err := os.Remove(name); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
-	for name, text := range new {
+	for name, text := range newFiles {
 		switch target, isLink := strings.CutPrefix(text, "-> "); {
 		case isLink:
 			if err := os.Symlink(target, name); err != nil {

@@ -14,10 +14,9 @@ import (
 
 // chartSpec is how a chart is rendered.
 type chartSpec struct {
-	Name, Namespace string
-	Values          []string // files
-	KubeVersion     string
-	APIVersions     []string
+	Values      []string // files
+	KubeVersion string
+	APIVersions []string
 }
 
 // charts are the charts that can be installed, each once with its own values and once with each file of values that comes
@@ -57,7 +56,7 @@ func charts() *kind {
 	}
 	k.render = renderer(func(_ context.Context, files fs.FS, job *worker.Job, s *chartSpec) ([]rendered.Object, error) {
 		return helm.Render(files, job.Dir, helm.Release{
-			Name: s.Name, Namespace: s.Namespace, ValuesFiles: s.Values, KubeVersion: s.KubeVersion, APIVersions: s.APIVersions,
+			ValuesFiles: s.Values, KubeVersion: s.KubeVersion, APIVersions: s.APIVersions,
 		})
 	})
 	return k

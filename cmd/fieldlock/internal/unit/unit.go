@@ -193,7 +193,6 @@ func renderer[T any](do func(ctx context.Context, files fs.FS, job *worker.Job, 
 	}
 }
 
-// sorted returns the names once each, sorted.
 // decode returns the specification of a job that encode has made.
 func decode[T any](data []byte) T {
 	var spec T
@@ -203,6 +202,7 @@ func decode[T any](data []byte) T {
 	return spec
 }
 
+// sorted returns the names once each, sorted.
 func sorted(names []string) []string {
 	slices.Sort(names)
 	return slices.Compact(names)

@@ -202,7 +202,7 @@ type diedError struct {
 	stderr string
 }
 
-func (e *diedError) Error() string { return fmt.Sprintf("%v: %s", e.err, lastLines(e.stderr)) }
+func (e *diedError) Error() string { return fmt.Sprintf("%v: %s", e.err, firstLine(e.stderr)) }
 
 func (e *diedError) outOfMemory() bool {
 	return strings.Contains(e.stderr, "out of memory") || strings.Contains(e.stderr, "cannot allocate memory") || strings.Contains(e.stderr, tooMuchMemory)

@@ -105,8 +105,8 @@ func render(renderers map[string]Renderer, job *Job) (a answer) {
 	return answer{Objects: objects}
 }
 
-// lastLines returns the end of what a worker wrote to its standard error, for a message.
-func lastLines(text string) string {
+// firstLine returns the first line of what a worker wrote to its standard error, shortened, for a message.
+func firstLine(text string) string {
 	const limit = 300
 	text = strings.TrimSpace(text)
 	if line, _, ok := strings.Cut(text, "\n"); ok {

@@ -1,0 +1,278 @@
+package unit
+
+import (
+	"errors"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/fieldlock/fieldlock/internal/manifest"
+	"github.com/fieldlock/fieldlock/internal/yamldoc"
+)
+
+// pairFiles reads the files that are objects as they are written and that differ.
+func (c *comparison) pairFiles() {
+	olds := map[string]*manifest.File{}
+	for i := range c.oldSide.Files {
+		if f := &c.oldSide.Files[i]; !c.olds.input[f.Path] {
+			olds[f.Path] = f
+		}
+	}
+	var news, gone []manifest.File
+	both := map[string]bool{}
+	for i := range c.newSide.Files {
+		f := &c.newSide.Files[i]
+		old := olds[f.Path]
+		if old == nil && c.news.input[f.Path] {
+			continue
+		}
+		both[f.Path] = old != nil
+		if old != nil && c.alike(f, old) {
+			c.out.Unchanged++
+			c.unchanged = append(c.unchanged, filePair{*f, *old})
+			continue
+		}
+		news = append(news, *f)
+		if old != nil {
+			gone = append(gone, *old)
+		}
+	}
+	for i := range c.oldSide.Files {
+		if f := &c.oldSide.Files[i]; olds[f.Path] == f && !both[f.Path] {
+			gone = append(gone, *f)
+		}
+	}
+	news, gone = c.parse(c.newSide, news), c.parse(c.oldSide, gone)
+	c.out.New = append(c.out.New, c.failing(c.templates(news), gone)...)
+	c.out.Old = append(c.out.Old, c.baselines(gone)...)
+}
+
+// failing returns the files of NEW. A mistake in one that OLD has too, with a mistake of its own, is not one of the change: no tool
+// has applied what cannot be read. What can be read in it counts.
+func (c *comparison) failing(files, olds []manifest.File) []manifest.File {
+	if c.engine.Plain {
+		return files
+	}
+	failed := map[string]bool{}
+	for i := range olds {
+		failed[olds[i].Path] = olds[i].Err != nil
+	}
+	for i := range files {
+		if f := &files[i]; f.Err != nil && failed[f.Path] {
+			c.unread(f, "it cannot be read, as in OLD: "+mistakeIn(f))
+			f.Err = nil
+		}
+	}
+	return files
+}
+
+// unread lists a changed file that cannot be read as it is deployed.
+func (c *comparison) unread(f *manifest.File, reason string) {
+	c.out.NotCovered = append(c.out.NotCovered, NotCovered{Unit: f.Path, Kind: "file", File: f.Name, Reason: reason, Changed: true})
+}
+
+// mistakeIn returns what is wrong with a file, without its name.
+func mistakeIn(f *manifest.File) string { return strings.TrimPrefix(f.Err.Error(), f.Name+": ") }
+
+// templates takes the files that are templates of no chart here, and those of other repositories, out of files: nobody knows what
+// they become.
+func (c *comparison) templates(files []manifest.File) []manifest.File {
+	if c.engine.Plain {
+		return files
+	}
+	return slices.DeleteFunc(files, func(f manifest.File) bool {
+		var template *manifest.TemplateError
+		reason := ""
+		switch {
+		case f.Elsewhere:
+			reason = mistakeIn(&f)
+		case errors.As(f.Err, &template):
+			reason = "it is a template, not YAML"
+		default:
+			return false
+		}
+		c.unread(&f, reason)
+		return true
+	})
+}
+
+// addValues adds the documents that are not objects of the files that pairFiles has left out.
+func (c *comparison) addValues() {
+	for _, side := range [...]struct {
+		of   *Side
+		into *[]manifest.File
+	}{{c.newSide, &c.out.New}, {c.oldSide, &c.out.Old}} {
+		read := map[string]bool{}
+		for _, f := range *side.into {
+			read[f.Path] = true
+		}
+		left := slices.DeleteFunc(slices.Clone(side.of.Files), func(f manifest.File) bool { return read[f.Path] || f.Err != nil })
+		for _, f := range readable(c.parse(side.of, left)) {
+			f.Documents = slices.DeleteFunc(f.Documents, func(d *yamldoc.Document) bool { return d.Object["apiVersion"] != nil && d.Object["kind"] != nil })
+			*side.into = append(*side.into, f)
+		}
+	}
+}
+
+// baselines returns the files of OLD. One that cannot be read is no baseline.
+func (c *comparison) baselines(files []manifest.File) []manifest.File {
+	if c.engine.Plain {
+		return files
+	}
+	for i := range files {
+		f := &files[i]
+		known := func(n NotCovered) bool { return n.Kind == "file" && n.Unit == f.Path }
+		if f.Err != nil && !slices.ContainsFunc(c.out.NotCovered, known) {
+			c.unread(f, "OLD has no baseline: "+mistakeIn(f))
+		}
+		f.Err = nil
+	}
+	return files
+}
+
+// addElsewhere lists the definitions of units whose files are not in the tree.
+func (c *comparison) addElsewhere() {
+	olds := map[string]bool{}
+	for _, w := range c.olds.elsewhere {
+		olds[nameOf(w.Object)+digestOf(w.Object)] = true
+	}
+	c.out.NotCovered = append(c.out.NotCovered, c.news.missing(c.newSide, func(w *definition) bool {
+		return !olds[nameOf(w.Object)+digestOf(w.Object)]
+	})...)
+}
+
+// alike reports whether both sides have a file with the same content, or cannot read it.
+func (c *comparison) alike(n, old *manifest.File) bool {
+	if n.Err != nil || old.Err != nil {
+		return n.Err != nil && old.Err != nil && strings.TrimPrefix(n.Err.Error(), n.Name) == strings.TrimPrefix(old.Err.Error(), old.Name)
+	}
+	a, b := c.newSide.id(n), c.oldSide.id(old)
+	return a == b && a != ""
+}
+
+func (c *comparison) parse(s *Side, files []manifest.File) []manifest.File {
+	parsed := make([]manifest.File, len(files))
+	manifest.Each(len(files), func(i int) { parsed[i] = s.parse(files[i], c.engine.shared) })
+	return parsed
+}
+
+// needed is what changed objects need of what did not change.
+type needed struct {
+	kinds [][]string // words of what judges changed objects: CRDs with group and kind, and policies
+	names [][]string // kind and name of objects that only NEW has among what changed
+}
+
+// addNeeded adds, of what both sides have alike, the files and units with CRDs of changed objects, and the files with objects
+// of the same names as those that NEW adds: an object that NEW adds may be a copy.
+func (c *comparison) addNeeded() {
+	n := c.needs()
+	var news, olds []manifest.File
+	for _, p := range c.unchanged {
+		if p.new.Err == nil && c.isNeeded(&p.new, n) {
+			news, olds = append(news, p.new), append(olds, p.old)
+		}
+	}
+	c.out.New, c.out.Old = append(c.out.New, readable(c.parse(c.newSide, news))...), append(c.out.Old, readable(c.parse(c.oldSide, olds))...)
+	var units []unitPair
+	for _, p := range c.pairs {
+		if !p.changed && !p.forced && p.new.Err == nil && c.holdsCRD(p.new, n) {
+			units = append(units, p)
+		}
+	}
+	manifest.Each(len(units), func(i int) { c.news.render(units[i].new) })
+	for _, p := range units {
+		if objects, err := c.news.render(p.new); err == nil {
+			f := c.news.manifest(Rendered{Unit: p.new, Objects: objects})
+			c.out.New, c.out.Old = append(c.out.New, f), append(c.out.Old, f)
+		}
+	}
+}
+
+// isNeeded reports whether an unchanged file may hold something that changed objects need. Without units, kustomizations tell
+// which files are patches.
+func (c *comparison) isNeeded(f *manifest.File, n *needed) bool {
+	if c.engine.Plain && isKustomization(f.Path) {
+		return true
+	}
+	if len(n.kinds)+len(n.names) == 0 {
+		return false
+	}
+	data, err := c.newSide.content(f)
+	return err == nil && n.in(data)
+}
+
+// readable returns the files without what is wrong with them: both sides have it.
+func readable(files []manifest.File) []manifest.File {
+	for i := range files {
+		files[i].Err, files[i].Repeated = nil, nil
+	}
+	return files
+}
+
+func isKustomization(name string) bool {
+	base := path.Base(name)
+	return base == "kustomization.yaml" || base == "kustomization.yml"
+}
+
+// needs finds what changed objects need.
+func (c *comparison) needs() *needed {
+	n := &needed{}
+	seen := map[[2]string]bool{}
+	olds := map[[3]string]bool{}
+	each := func(files []manifest.File, do func(group, kind, name string)) {
+		for _, f := range files {
+			for _, d := range f.Documents {
+				apiVersion, _ := d.Object["apiVersion"].(string)
+				kind, _ := d.Object["kind"].(string)
+				name, _ := yamldoc.At(d.Object, "metadata", "name").(string)
+				if group, _, ok := strings.Cut(apiVersion, "/"); kind != "" {
+					if !ok {
+						group = ""
+					}
+					do(group, kind, name)
+				}
+			}
+		}
+	}
+	each(c.out.Old, func(group, kind, name string) { olds[[3]string{group, kind, name}] = true })
+	addKind := func(group, kind, _ string) {
+		if id := [2]string{group, kind}; group != "" && !seen[id] && (c.engine.Builtin == nil || !c.engine.Builtin(group, kind)) {
+			seen[id] = true
+			n.kinds = append(n.kinds, []string{"CustomResourceDefinition", group, kind})
+		}
+	}
+	if len(c.out.New) > 0 {
+		n.kinds = append(n.kinds, []string{"ValidatingAdmissionPolicy"}) // it may judge any object
+	}
+	each(c.out.Old, addKind)
+	each(c.out.New, func(group, kind, name string) {
+		addKind(group, kind, name)
+		if name != "" && !olds[[3]string{group, kind, name}] {
+			n.names = append(n.names, []string{kind, name})
+		}
+	})
+	return n
+}
+
+// in reports whether a text may hold something that is needed.
+func (n *needed) in(data []byte) bool {
+	return slices.ContainsFunc(n.names, func(words []string) bool { return mentions(data, words...) }) || n.crdIn(data)
+}
+
+func (n *needed) crdIn(data []byte) bool {
+	return slices.ContainsFunc(n.kinds, func(words []string) bool { return mentions(data, words...) })
+}
+
+// holdsCRD reports whether a unit may print a CRD that is needed.
+func (c *comparison) holdsCRD(u *Unit, n *needed) bool {
+	if len(n.kinds) == 0 {
+		return false
+	}
+	return slices.ContainsFunc(u.Reads, func(name string) bool {
+		if !manifest.HasObjects(name) {
+			return false
+		}
+		data, err := c.news.tree.ReadFile(name)
+		return err == nil && n.crdIn(data)
+	})
+}
