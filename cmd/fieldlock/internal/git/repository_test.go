@@ -68,7 +68,7 @@ func TestShallow(t *testing.T) {
 	for rev, want := range map[string]string{
 		"origin/release":              "git fetch --depth=1 origin release,",
 		"refs/remotes/origin/release": "git fetch --depth=1 origin release,",
-		"feature/x":                   "git fetch --depth=1 origin feature/x,", // feature is no remote
+		"feature/x":                   "git fetch --depth=1 origin feature/x,", // no remote has the name feature
 		"v1.0.0":                      "git fetch --depth=1 origin v1.0.0,",
 		"refs/tags/v1":                "git fetch --depth=1 origin refs/tags/v1,",
 		id:                            "git fetch --depth=1 origin " + id + ",",

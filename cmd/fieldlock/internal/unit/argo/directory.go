@@ -121,8 +121,8 @@ func (s *Source) manifests(tree fs.FS) ([]rendered.Object, error) {
 	return objects, nil
 }
 
-// documentsOf returns the objects of a file. A YAML file without objects that does not look like manifests is none of Argo
-// CD's business.
+// documentsOf returns the objects of a file. Argo CD skips a YAML file that has no objects and does not look like
+// manifests.
 func documentsOf(name string, content []byte) ([][]byte, error) {
 	content = bytes.TrimPrefix(content, []byte("\xef\xbb\xbf"))
 	if path.Ext(name) == ".json" {
