@@ -45,6 +45,7 @@ async function playground() {
 
 await playground();
 if (process.argv[2] !== 'playground') {
+  for (const file of ['check-light.svg', 'check-dark.svg']) copyFileSync(join(here, file), join(here, 'public', file));
   const { build } = await import('vitepress');
   await build(here);
 }
