@@ -11,7 +11,7 @@ import esbuild from 'esbuild';
 
 const here = import.meta.dirname;
 const out = join(here, 'public', 'playground');
-const maxTransfer = 12e6; // bytes: what the playground may cost a visitor
+const maxTransfer = 10e6; // bytes: what the playground may cost a visitor
 
 function run(command, args, env = {}) {
   return execFileSync(command, args, { cwd: here, env: { ...process.env, ...env }, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] }).trim();
