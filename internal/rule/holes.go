@@ -23,7 +23,7 @@ storage:                # optional, not locked
 }, {
 	ID: UnsetThenSet, Severity: Warning, Hole: true,
 	Text: "A field with NoModify can be removed and set again.",
-	Why:  "`NoModify` compares two values. It forbids neither to remove the field nor to set it, and two updates that do so change its value.",
+	Why:  "`NoModify` compares two values. It allows an update that removes the field, and another one that sets it to a new value.",
 	Example: `
 class:
   type: string
