@@ -64,6 +64,11 @@ func treeSide(t *git.Tree, paths []string) (side *unit.Side, done func()) {
 	side = &unit.Side{Tree: files, Files: files.Sources(paths)}
 	if len(paths) != 1 || paths[0] != "." {
 		side.Paths = paths
+		side.Others = func() []manifest.File {
+			return slices.DeleteFunc(files.Sources([]string{"."}), func(f manifest.File) bool {
+				return slices.ContainsFunc(side.Files, func(named manifest.File) bool { return named.Path == f.Path })
+			})
+		}
 	}
 	return side, files.Close
 }

@@ -55,6 +55,7 @@ func Compare(newSide, oldSide *Side, o Options) (*Comparison, error) {
 	c.renderChanged()
 	c.addElsewhere()
 	c.pairFiles()
+	c.addPredecessors()
 	c.addNeeded()
 	if o.Values {
 		c.addValues()

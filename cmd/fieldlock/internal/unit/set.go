@@ -18,8 +18,10 @@ type Side struct {
 	Files []manifest.File
 	// Read returns the content of one of Files; nil reads it from the tree.
 	Read func(f *manifest.File) ([]byte, error)
-	// Paths select the units that read a file there; nil selects all.
-	Paths []string
+	// Paths select the units that read a file there; nil selects all. With paths, Others returns the files like Files that they
+	// do not name.
+	Paths  []string
+	Others func() []manifest.File
 }
 
 func (s *Side) content(f *manifest.File) ([]byte, error) {
