@@ -28,64 +28,58 @@ func newCheck(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check [--schema FILE...] OLD NEW | --git REV [PATH...] | --live NEW",
 		Short: "Compare two sets of objects and name every change that a cluster will refuse",
-		Long: `check compares the objects in OLD with those in NEW and prints every change that a lock or a rule forbids.
+		Long: `check compares the objects in OLD with those in NEW, and prints every change that a cluster will refuse, what replacing the
+object costs, and how to do it.
 
-OLD and NEW are files, directories or "-" for standard input; a file may hold many objects. Of a directory, and with --git,
-check compares what is deployed from it: kustomizations that no other includes, charts (with their values, and with each
-ci/*-values.yaml), and the .yaml, .yml and .json files that none of these reads. Rendering uses the code of kustomize and
-Helm, in child processes that see only the files of the directory; nothing is downloaded. Only what differs is read. What
-cannot be rendered is listed as not covered, with a warning if it changed. fieldlock render prints what check sees; --plain
-compares the files as they are written.
+What is compared:
+  OLD and NEW are files, directories or "-" for standard input. A file may hold many objects. In a directory, kustomizations,
+  charts, Flux Kustomizations, HelmReleases and Argo CD Applications are rendered; all other .yaml, .yml and .json files
+  count as they are written. Rendering runs in child processes that see only the files of the directory. What cannot be
+  rendered is listed as not covered, with a warning if it changed. fieldlock render prints what check compares, and --plain
+  compares all files as they are written.
 
-Files are read as kubectl reads them: of a key that is there twice the last one counts, with a
-warning. Kubernetes' own kinds need no schema. For other kinds, check uses the CRDs in OLD and NEW, and those of
---schema. The locks of both sides count, so that a change cannot drop a lock and break it at once.
+  --git REV compares PATH (by default ".") at REV with the work tree. REV..REV2 compares two revisions, REV...REV2 begins at
+  their merge base. Only what differs is read. Links that leave the repository are errors.
 
-With --git, OLD is PATH (by default ".") at REV, and NEW is the work tree, or REV2 with REV..REV2; REV...REV2 starts from
-the merge base. With --render, check compares what a command prints in both trees, such as helm template; no shell runs
-it. Links that leave the repository are errors.
+  --live compares NEW with the objects of the cluster. A dry run on the server tells what an apply would store, and what else
+  the server refuses. Where dry runs are not allowed, check merges as the server does, for the manager that has applied most
+  of the object so far. The CRDs and the version come from the cluster. Nothing is written.
 
-With --live, OLD is what the cluster has, and NEW is what an apply of the manifests would store. A dry run on the server
-answers that, and shows what else the server would refuse; where dry runs are not allowed, check merges as the server does.
-It predicts the apply of the manager that has applied most of the object so far, by server-side apply, kubectl apply or
-Helm. The CRDs and the version come from the cluster. Nothing is written.
+  --render COMMAND compares what a command prints in both trees, such as helm template. No shell runs it.
 
-Objects are paired by kind, namespace and name, and by file where a side has an object several times. An object that is
-only in NEW is created, one that is only in OLD is deleted: both are allowed. If NEW adds an object in one file that OLD
-has in another, and an update of it would be refused, the verdict is unknown: the copy may be for another cluster. An
-object without a namespace pairs with the one of its kind and name in any namespace; one with generateName pairs with none.
+What is checked:
+  Kubernetes' own kinds, which are built in. Custom resources, by the locks and CEL rules of the CRDs in OLD, in NEW and in
+  --schema, and by what their operators are known to refuse. ValidatingAdmissionPolicies among the manifests. CEL rules run
+  with the API server's own validator. The locks of both sides count: a change cannot drop a lock and break it at once.
 
-Before the comparison, check treats both sides as an API server does: it prunes unknown fields, drops null where the
-schema does not allow it, and applies defaults. --no-defaults compares the objects as they are written.
+  --schema also takes OpenAPI documents, v2 and v3, where FILE#NAME picks one schema, and JSON Schemas for documents that are
+  not Kubernetes objects, such as the values of a chart. --locks, or the key locks of .fieldlock.yaml, adds locks to schemas
+  that somebody else owns. Objects of other kinds are skipped and counted; with --strict they are an error.
 
-An object may have another version in OLD than in NEW. It is then compared with the locks of both versions, as by a
-server without a conversion webhook; with a webhook the verdict is unknown.
+How objects are matched:
+  By kind, namespace and name, and by file where one side has an object several times. An object that only NEW has is created,
+  one that only OLD has is deleted; both are allowed. An object without a namespace matches the one of the same kind and name
+  in any namespace; one with generateName matches none. If NEW copies an object into another file and changes it in a way that
+  would be refused, the verdict is unknown: the copy may be for another cluster.
 
-The CEL transition rules of CRDs run with the API server's own validator.
+  Files are read as kubectl reads them: of a key that appears twice the last one counts, with a warning. Then both sides are
+  prepared as an API server does: unknown fields are pruned, defaults are applied, and null is dropped where the schema does
+  not allow it. --no-defaults turns this off. An object that moves to another version of its CRD has to keep the locks of
+  both; with a conversion webhook the verdict is unknown.
 
-Deployment tools send different requests, and a cluster refuses some of them only: a Deployment that becomes Recreate needs
-a client-side apply. --applier says who applies. Without it, where a server-side and a client-side apply get different
-answers, the verdict is unknown and names both. An object that tells its tool not to update it is skipped with a note.
+Who applies:
+  Tools send different requests, and a cluster refuses some of them only: a Deployment that becomes Recreate needs a client-side
+  apply. --applier says who applies. Otherwise the unit tells; where it does not, and the answers differ, the verdict is
+  unknown and names both. An object that tells its tool not to update it is skipped with a note.
 
-Deletions are listed with their cost, and whether the tool keeps the object. --refuse-deletions data,cascade makes those
-violations that lose data, or other objects with the deleted one.
+Deletions are listed with what is lost, and whether the tool keeps the object. --refuse-deletions data,cascade refuses those that
+lose data, or other objects.
 
-Accepted violations are listed and do not fail. The file .fieldlock.yaml, or the file of --accept, lists them as entries
-{object, kind, path, rule, change, reason, until}; keys that are left out match everything.
-
---schema takes OpenAPI documents too, v2 and v3, and JSON Schemas for documents that are not Kubernetes objects, such as
-the values of a Helm chart: their files are paired by path. FILE#NAME picks one schema of an OpenAPI document that names
-no kinds, and so does a document with that name as its kind and no apiVersion. A warning names the CEL rules that cannot be run because their
-schema contains itself; its locks hold at every depth.
-
-Locks on schemas that somebody else owns come from the key locks of .fieldlock.yaml and from --locks, as entries {kind,
-path, lock} or {kind, path, update}; the key aliases says what the keys of another dialect mean. Those of both sides count.
-
-Objects of other kinds are skipped and counted; with --strict they are an error.
-
-.fieldlock.yaml has settings too: exclude, charts, kubernetes-version, applier, mode and refuse-deletions. Flags go before
-them. With --git those of OLD count (refuse-deletions of both sides), so that a change cannot excuse itself. With --advisory,
-or mode: advisory, refused changes are printed and do not fail.
+.fieldlock.yaml, in the current directory or at the root of the repository, lists under accept what is meant: entries {object,
+kind, path, rule, change, reason, until}, where keys that are left out match everything. Accepted violations are printed and do
+not fail. Its other keys are exclude, charts, kubernetes-version, applier, refuse-deletions, locks, aliases and mode; flags go
+before them. With --git those of OLD count, so that a change cannot excuse itself; accept counts from NEW, and
+refuse-deletions, locks and aliases from both sides. With --advisory, or mode: advisory, nothing fails.
 
 Exit status: 0 no change is refused, 1 some change is refused, 2 some input cannot be used (the rest is checked).`,
 		Example: `  # Would this change be refused?
