@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -76,7 +77,9 @@ lose data, or other objects.
 
 .fieldlock.yaml, in the current directory or at the root of the repository, lists under accept what is meant: entries {object,
 kind, path, rule, change, reason, until}, where keys that are left out match everything. Accepted violations are printed and do
-not fail. With --advisory, or mode: advisory, nothing fails; with --git, the mode of OLD counts.
+not fail. Its other keys are exclude, charts, kubernetes-version, applier, refuse-deletions, locks, aliases and mode; flags go
+before them. With --git those of OLD count, so that a change cannot excuse itself; accept counts from NEW, and
+refuse-deletions, locks and aliases from both sides. With --advisory, or mode: advisory, nothing fails.
 
 Exit status: 0 no change is refused, 1 some change is refused, 2 some input cannot be used (the rest is checked).`,
 		Example: `  # Would this change be refused?
@@ -132,13 +135,6 @@ func (c *checkCommand) run(args []string) error {
 			break
 		}
 	}
-	if !c.noBuiltin {
-		kinds, err := builtin.For(c.minor)
-		if err != nil {
-			return fmt.Errorf("--kubernetes-version: %w", err)
-		}
-		c.options.Builtin = kinds
-	}
 	if !c.noOperators {
 		catalogue, err := operators.Load()
 		if err != nil {
@@ -160,7 +156,10 @@ func (c *checkCommand) run(args []string) error {
 	if err != nil {
 		return err
 	}
-	in.Warnings = append(in.Warnings, c.remarks...)
+	in.Warnings = append(in.Warnings, c.project.remarks...)
+	if c.project.mistake != nil {
+		in.Errs = append(in.Errs, c.project.mistake)
+	}
 	c.options.Begin = func(pairs int) { p.begin("checked", "object", pairs) }
 	c.options.Step, c.options.Now = p.step, time.Now()
 	r, err := compare.Check(*in, c.options)
@@ -169,6 +168,25 @@ func (c *checkCommand) run(args []string) error {
 	}
 	p.end()
 	return c.print(r)
+}
+
+// configure reads the settings, and sets what flags and settings decide. A flag beats the settings.
+func (c *checkCommand) configure(t *trees) error {
+	c.sources.configure(t)
+	counts := c.project.old
+	c.options.DefaultApplier = counts.Applier
+	if c.options.RefuseDeletions == nil {
+		c.options.RefuseDeletions = slices.Concat(c.project.new.RefuseDeletions, counts.RefuseDeletions)
+	}
+	if c.noBuiltin {
+		return nil
+	}
+	kinds, err := builtin.For(cmp.Or(c.minor, counts.KubernetesVersion))
+	if err != nil {
+		return fmt.Errorf("--kubernetes-version: %w", err)
+	}
+	c.options.Builtin = kinds
+	return nil
 }
 
 // print prints the report and returns the error for its exit status.
@@ -289,6 +307,9 @@ func (c *checkCommand) readFiles(r *manifest.Reader, args []string) (*compare.In
 	// --schema crds/*.yaml OLD NEW: the shell puts all but the first schema among the arguments.
 	last := len(args) - 2
 	schemas, oldArg, newArg := append(c.schemas, args[:last]...), args[last], args[last+1]
+	if err := c.configure(nil); err != nil {
+		return nil, err
+	}
 	in := &compare.Input{}
 	errs := make([]error, 5)
 	var group sync.WaitGroup
@@ -302,13 +323,13 @@ func (c *checkCommand) readFiles(r *manifest.Reader, args []string) (*compare.In
 		in.Hidden = func(names []string) []manifest.File { return r.Hidden(newArg, names) }
 	}
 	group.Go(func() { in.NewSchemas, in.Errs, errs[2] = r.Schemas(append(schemas, c.chartSchema()...)...) })
-	group.Go(func() { in.Accepted, _, errs[3] = c.acceptances(nil) })
-	group.Go(func() { in.Locks, in.Warnings, errs[4] = c.external(nil) })
+	group.Go(func() { in.Accepted, _, errs[3] = c.acceptances() })
+	group.Go(func() { in.Locks, in.Warnings, errs[4] = c.external(c.project, nil) })
 	group.Wait()
 	in.OldSchemas = in.NewSchemas
 	if len(c.renders) == 0 && bothDirectories(oldArg, newArg) {
-		errs[0] = c.readDirectories(oldArg, newArg, in)
 		in.Hidden = func(names []string) []manifest.File { return r.Hidden(newArg, names) }
+		errs[0] = c.readDirectories(oldArg, newArg, in)
 	}
 	if c.chart != "" && errors.Join(errs...) == nil {
 		files, err := r.Read(filepath.Join(c.chart, "values.yaml"))
@@ -331,7 +352,7 @@ func (c *checkCommand) readDirectories(oldArg, newArg string, in *compare.Input)
 	if err != nil {
 		return err
 	}
-	return c.compareUnits(newSide, oldSide, in)
+	return c.compareUnits(newSide, oldSide, in, realPath(newArg), realPath(oldArg))
 }
 
 // chartSchema returns the schema of the chart, if there is one.
@@ -354,11 +375,14 @@ func (c *checkCommand) readGit(r *manifest.Reader, args []string) (*compare.Inpu
 		return nil, err
 	}
 	c.repo = t.repo
+	if err := c.configure(t); err != nil {
+		return nil, err
+	}
 	in := &compare.Input{KnownOld: c.accept == ""}
 	if in.NewSchemas, in.OldSchemas, in.Errs, err = t.schemas(r, append(c.schemas, c.chartSchema()...)); err != nil {
 		return nil, err
 	}
-	if in.Locks, in.Warnings, err = c.external(t); err != nil {
+	if in.Locks, in.Warnings, err = c.external(c.project, t); err != nil {
 		return nil, err
 	}
 	if err := c.objects(t, args, in, c.err); err != nil {
@@ -369,6 +393,6 @@ func (c *checkCommand) readGit(r *manifest.Reader, args []string) (*compare.Inpu
 			return nil, err
 		}
 	}
-	in.Accepted, in.OldAccepted, err = c.acceptances(t)
+	in.Accepted, in.OldAccepted, err = c.acceptances()
 	return in, err
 }

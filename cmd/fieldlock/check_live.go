@@ -47,17 +47,20 @@ func (o *liveFlags) flags(cmd *cobra.Command) {
 // readLive reads NEW from args, and OLD from the cluster.
 func (c *checkCommand) readLive(r *manifest.Reader, args []string, o cluster.Options) (*compare.Input, error) {
 	in := &compare.Input{}
-	var err error
+	err := c.configure(nil)
+	if err != nil {
+		return nil, err
+	}
 	if err := c.readDeployed(r, args, in); err != nil {
 		return nil, err
 	}
 	if in.NewSchemas, in.Errs, err = r.Schemas(c.schemas...); err != nil {
 		return nil, err
 	}
-	if in.Accepted, _, err = c.acceptances(nil); err != nil {
+	if in.Accepted, _, err = c.acceptances(); err != nil {
 		return nil, err
 	}
-	if in.Locks, in.Warnings, err = c.external(nil); err != nil {
+	if in.Locks, in.Warnings, err = c.external(c.project, nil); err != nil {
 		return nil, err
 	}
 	from, err := cluster.Open(o)

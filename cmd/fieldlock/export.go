@@ -137,7 +137,11 @@ a CRD cannot, but no set inside a locked value. The report names what is not exp
 
 // exportPolicy makes the policies for the CRDs of a file, or for a kind of an OpenAPI document.
 func exportPolicy(s streams, path string, external *externalFlags, kind, resource string) (*convert.Export, error) {
-	added, err := external.standing()
+	p := readProject(nil)
+	if p.mistake != nil {
+		return nil, p.mistake
+	}
+	added, err := external.standing(p)
 	if err != nil {
 		return nil, err
 	}

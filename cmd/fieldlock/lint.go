@@ -145,15 +145,16 @@ func (c *lintCommand) run(args []string) error {
 			return err
 		}
 	}
+	c.configure(t)
 	r, errs, err := c.findings(t, args)
 	if err != nil {
 		return err
 	}
-	newList, oldList, err := c.acceptances(t)
+	newList, oldList, err := c.acceptances()
 	if err != nil {
 		return err
 	}
-	warnings := slices.Concat(c.remarks, c.warnings, r.Accept(newList, oldList, t != nil && c.accept == "", time.Now()))
+	warnings := slices.Concat(c.project.remarks, c.warnings, r.Accept(newList, oldList, t != nil && c.accept == "", time.Now()))
 	if c.writeAccept {
 		return c.acceptAll(c.out, r.Acceptances, "finding")
 	}
@@ -217,9 +218,9 @@ func (c *lintCommand) read(t *trees, args []string) (err error) {
 	var added *foreign.Locks
 	var warnings []string
 	if t != nil {
-		added, warnings, err = c.external(t)
+		added, warnings, err = c.external(c.project, t)
 	} else {
-		added, err = c.standing()
+		added, err = c.standing(c.project)
 	}
 	if err != nil {
 		return err
@@ -249,6 +250,9 @@ func (c *lintCommand) read(t *trees, args []string) (err error) {
 		errs = append(errs, oldErrs...)
 	}
 	c.linted.news, c.linted.olds, c.linted.errs = news, olds, append(errs, c.amender.Errs()...)
+	if c.project.mistake != nil {
+		c.linted.errs = append(c.linted.errs, c.project.mistake)
+	}
 	c.warnings = append(c.warnings, c.amender.Warnings()...)
 	return err
 }

@@ -59,7 +59,7 @@ func newRoot(s streams) *cobra.Command {
 		Long: `fieldlock tells which changes of Kubernetes objects an API server will refuse because a field is immutable, before they
 are deployed: in Kubernetes' own kinds, in custom resources, and in the parameters of operators. Begin with
 
-  fieldlock check --git origin/main deploy/
+  fieldlock check --git origin/main... deploy/
 
 It also finds and proves the ways around the locks and CEL rules of CRDs (lint), and converts between both.
 

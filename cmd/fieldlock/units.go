@@ -64,6 +64,11 @@ func treeSide(t *git.Tree, paths []string) (side *unit.Side, done func()) {
 	side = &unit.Side{Tree: files, Files: files.Sources(paths)}
 	if len(paths) != 1 || paths[0] != "." {
 		side.Paths = paths
+		side.Others = func() []manifest.File {
+			return slices.DeleteFunc(files.Sources([]string{"."}), func(f manifest.File) bool {
+				return slices.ContainsFunc(side.Files, func(named manifest.File) bool { return named.Path == f.Path })
+			})
+		}
 	}
 	return side, files.Close
 }
@@ -143,9 +148,10 @@ func isDirectory(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// compareUnits compares what two sides deploy, and adds it to in.
-func (c *checkCommand) compareUnits(newSide, oldSide *unit.Side, in *compare.Input) error {
+// compareUnits compares what two sides deploy, whose trees are at some roots, and adds it to in.
+func (c *checkCommand) compareUnits(newSide, oldSide *unit.Side, in *compare.Input, roots ...string) error {
 	options := c.unitOptions(c.options.Builtin, c.progress.step)
+	c.project.units(&options, roots...)
 	options.InTree = c.inTree(c.repo)
 	options.Values = c.chart != "" || len(in.NewSchemas.Documents)+len(in.OldSchemas.Documents) > 0
 	found, err := unit.Compare(newSide, oldSide, options)
@@ -155,6 +161,11 @@ func (c *checkCommand) compareUnits(newSide, oldSide *unit.Side, in *compare.Inp
 	in.New, in.Old = append(in.New, found.New...), append(in.Old, found.Old...)
 	in.Errs = append(in.Errs, found.Errs...)
 	in.Unchanged = found.Unchanged
+	if hidden := in.Hidden; len(found.Excluded) > 0 {
+		in.Hidden = func(names []string) []manifest.File {
+			return slices.Concat(hidden(names), newSide.Parse(found.Excluded))
+		}
+	}
 	for _, u := range found.Units {
 		in.Units = append(in.Units, compare.Unit(u))
 	}
@@ -165,12 +176,17 @@ func (c *checkCommand) compareUnits(newSide, oldSide *unit.Side, in *compare.Inp
 // addNotCovered adds what could not be rendered to in, with a warning about what changed.
 func (c *checkCommand) addNotCovered(in *compare.Input, missing []unit.NotCovered) {
 	changed := map[string][]string{}
+	var excluded []string
 	for _, n := range missing {
 		in.NotCovered = append(in.NotCovered, compare.NotCovered(n))
-		if !n.Changed {
+		switch {
+		case !n.Changed:
 			continue
+		case n.Reason == unit.Excluded:
+			excluded = append(excluded, n.Unit)
+		default:
+			changed[n.Kind] = append(changed[n.Kind], n.Unit)
 		}
-		changed[n.Kind] = append(changed[n.Kind], n.Unit)
 		if c.options.Strict {
 			in.Errs = append(in.Errs, &yamldoc.Error{File: n.File, Line: n.Line, Message: fmt.Sprintf("%s %s changed and is not covered: %s", n.Kind, n.Unit, n.Reason)})
 		}
@@ -178,6 +194,9 @@ func (c *checkCommand) addNotCovered(in *compare.Input, missing []unit.NotCovere
 	for _, kind := range slices.Sorted(maps.Keys(changed)) {
 		names := changed[kind]
 		in.Warnings = append(in.Warnings, fmt.Sprintf("%s changed and cannot be rendered from the files here: %s", report.Count(len(names), kind), compare.Enumerate(names)))
+	}
+	if excluded != nil {
+		in.Warnings = append(in.Warnings, fmt.Sprintf("%s changed that %s excludes: %s", report.Count(len(excluded), "file"), manifest.AcceptFile, compare.Enumerate(excluded)))
 	}
 }
 
@@ -198,7 +217,7 @@ func (c *checkCommand) readDeployed(r *manifest.Reader, args []string, in *compa
 			in.New = append(in.New, files...)
 			continue
 		}
-		side, done, err := (&renderCommand{unitFlags: c.unitFlags}).side(arg)
+		side, done, err := (&renderCommand{unitFlags: c.unitFlags, project: c.project}).side(arg, &options)
 		if err != nil {
 			return err
 		}

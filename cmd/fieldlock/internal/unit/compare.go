@@ -22,6 +22,8 @@ type Comparison struct {
 	Errs []error
 	// Unchanged is how many units and files were left out, since both sides have them alike.
 	Unchanged int
+	// Excluded are the files of NEW that Options.Exclude leaves out, not parsed.
+	Excluded []manifest.File
 }
 
 // Status is what came of a unit.
@@ -48,10 +50,12 @@ func Compare(newSide, oldSide *Side, o Options) (*Comparison, error) {
 	if c.olds, err = c.engine.find(oldSide.Tree); err != nil {
 		return nil, fmt.Errorf("in OLD: %w", err)
 	}
+	c.exclude()
 	c.pairUnits()
 	c.renderChanged()
 	c.addElsewhere()
 	c.pairFiles()
+	c.addPredecessors()
 	c.addNeeded()
 	if o.Values {
 		c.addValues()

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"sync"
 
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
@@ -22,6 +23,8 @@ type Options struct {
 	Values bool
 	// Charts has, for directories of charts, the files of values that they are rendered with.
 	Charts map[string][]string
+	// Exclude, unless nil, reports whether a file is left out, and with it the units that it defines.
+	Exclude func(name string) bool
 	// KubeVersion is the version of Kubernetes that charts see, "" for the newest known one; APIVersions are what the cluster
 	// serves besides Kubernetes' own kinds.
 	KubeVersion string
@@ -79,6 +82,7 @@ type side struct {
 	input map[string]bool
 	// elsewhere are the definitions of units whose files are not in the tree.
 	elsewhere []*definition
+	excluded  []*Unit
 	found     map[string]map[string]any // what lookup has found
 }
 
@@ -98,8 +102,25 @@ func (e *engine) find(t Tree) (*side, error) {
 		}
 	}
 	s.discover()
+	s.exclude()
 	s.claim()
 	return s, nil
+}
+
+// exclude takes out the units whose definition is left out.
+func (s *side) exclude() {
+	if s.Exclude == nil {
+		return
+	}
+	s.units = slices.DeleteFunc(s.units, func(u *Unit) bool {
+		if s.Exclude(u.File) {
+			s.excluded = append(s.excluded, u)
+			delete(s.byKey, u.key())
+			return true
+		}
+		return false
+	})
+	s.elsewhere = slices.DeleteFunc(s.elsewhere, func(w *definition) bool { return s.Exclude(w.file) })
 }
 
 // add adds a unit, unless the side has it, and finds the files that it reads.

@@ -18,8 +18,10 @@ type Side struct {
 	Files []manifest.File
 	// Read returns the content of one of Files; nil reads it from the tree.
 	Read func(f *manifest.File) ([]byte, error)
-	// Paths select the units that read a file there; nil selects all.
-	Paths []string
+	// Paths select the units that read a file there; nil selects all. With paths, Others returns the files like Files that they
+	// do not name.
+	Paths  []string
+	Others func() []manifest.File
 }
 
 func (s *Side) content(f *manifest.File) ([]byte, error) {
@@ -130,6 +132,10 @@ func Load(in *Side, o Options) (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
+	var excluded []manifest.File
+	if s.Exclude != nil {
+		in, excluded, _ = s.takeExcluded(in)
+	}
 	units := slices.DeleteFunc(slices.Clone(s.units), func(u *Unit) bool { return !in.selects(u) })
 	alone := false
 	if len(in.Paths) == 1 {
@@ -153,12 +159,26 @@ func Load(in *Side, o Options) (*Set, error) {
 	if !alone {
 		set.NotCovered = append(set.NotCovered, s.missing(in, func(*definition) bool { return false })...)
 	}
+	for _, f := range excluded {
+		if !alone && !s.input[f.Path] {
+			set.NotCovered = append(set.NotCovered, NotCovered{Unit: f.Path, Kind: "file", File: f.Name, Reason: Excluded})
+		}
+	}
 	for _, f := range in.Files {
 		if !alone && !s.input[f.Path] {
 			set.Files = append(set.Files, in.parse(f, e.shared))
 		}
 	}
 	return set, nil
+}
+
+// Parse reads files of the side.
+func (s *Side) Parse(files []manifest.File) []manifest.File {
+	var parsed []manifest.File
+	for _, f := range files {
+		parsed = append(parsed, s.parse(f, &yamldoc.Shared{}))
+	}
+	return parsed
 }
 
 // parse reads one of the files.
