@@ -182,8 +182,8 @@ func (c *comparison) addNeeded() {
 	manifest.Each(len(units), func(i int) { c.news.render(units[i].new) })
 	for _, p := range units {
 		if objects, err := c.news.render(p.new); err == nil {
-			f := c.news.manifest(Rendered{Unit: p.new, Objects: objects})
-			c.out.New, c.out.Old = append(c.out.New, f), append(c.out.Old, f)
+			files := c.news.manifests(Rendered{Unit: p.new, Objects: objects})
+			c.out.New, c.out.Old = append(c.out.New, files...), append(c.out.Old, files...)
 		}
 	}
 }

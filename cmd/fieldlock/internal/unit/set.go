@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
@@ -101,7 +102,7 @@ func (s *Set) Place(u *Unit, o Object) (file string, line int) {
 func (s *Set) Manifests() []manifest.File {
 	var files []manifest.File
 	for _, u := range s.Units {
-		files = append(files, s.side.manifest(u))
+		files = append(files, s.side.manifests(u)...)
 	}
 	return append(files, s.Files...)
 }
@@ -203,13 +204,19 @@ func (s *side) mistake(u *Unit, err error) error {
 	return &yamldoc.Error{File: s.tree.Name(file), Line: line, Message: u.String() + " cannot be rendered: " + strings.TrimPrefix(reason, file+": ")}
 }
 
-// Manifest returns the objects of a unit as a file of objects.
-func (s *side) manifest(r Rendered) manifest.File {
-	f := manifest.File{Name: s.tree.Name(r.File), Path: r.key(), Unit: r.String(), AppliedBy: r.applier(), Found: true}
+// manifests returns the objects of a unit as a file of objects; those that Helm installs once as one of their own.
+func (s *side) manifests(r Rendered) []manifest.File {
+	ordinary := manifest.File{Name: s.tree.Name(r.File), Path: r.key(), Unit: r.String(), AppliedBy: r.applier(), Found: true}
+	once := ordinary
+	once.AppliedBy.InstallsOnce = true
 	for _, o := range r.Objects {
-		f.Documents = append(f.Documents, s.place(r.Unit, o))
+		into := &ordinary
+		if o.Role == rendered.CRD {
+			into = &once
+		}
+		into.Documents = append(into.Documents, s.place(r.Unit, o))
 	}
-	return f
+	return []manifest.File{ordinary, once}
 }
 
 // mentions reports whether a text has all of words.
