@@ -106,6 +106,33 @@ func (r *Repository) Remotes() []string {
 	return urls
 }
 
+// Refs lists the names of the tags, and of the branches here and of the remotes.
+func (r *Repository) Refs() (tags, branches []string) {
+	out, err := r.run(nil, "for-each-ref", "--format=%(refname)", "refs/tags", "refs/heads", "refs/remotes")
+	if err != nil {
+		return nil, nil
+	}
+	for _, ref := range strings.Fields(string(out)) {
+		if tag, ok := strings.CutPrefix(ref, "refs/tags/"); ok {
+			tags = append(tags, tag)
+		} else if branch, ok := strings.CutPrefix(ref, "refs/heads/"); ok {
+			branches = append(branches, branch)
+		} else if _, branch, ok := strings.Cut(strings.TrimPrefix(ref, "refs/remotes/"), "/"); ok {
+			branches = append(branches, branch)
+		}
+	}
+	return tags, branches
+}
+
+// At returns the tree of a commit, which is named as a revision. Messages call it so, too.
+func (r *Repository) At(revision string) (*Tree, error) {
+	commit, err := r.commit(revision)
+	if err != nil {
+		return nil, err
+	}
+	return r.Commit(commit, strings.TrimPrefix(revision, "refs/tags/"))
+}
+
 // Range is what to compare: a commit with another one, or with the work tree when New is "".
 type Range struct {
 	Old, New string // IDs of commits

@@ -133,11 +133,10 @@ func (c *comparison) baselines(files []manifest.File) []manifest.File {
 // addElsewhere lists the definitions of units whose files are not in the tree.
 func (c *comparison) addElsewhere() {
 	olds := map[string]bool{}
-	for _, w := range c.olds.elsewhere {
-		olds[nameOf(w.Object)+digestOf(w.Object)] = true
-	}
-	c.out.NotCovered = append(c.out.NotCovered, c.news.missing(c.newSide, func(w *definition) bool {
-		return !olds[nameOf(w.Object)+digestOf(w.Object)]
+	identify := func(w *definition, reason string) string { return nameOf(w.Object) + digestOf(w.Object) + reason }
+	c.olds.missing(c.oldSide, func(w *definition, reason string) bool { olds[identify(w, reason)] = true; return false })
+	c.out.NotCovered = append(c.out.NotCovered, c.news.missing(c.newSide, func(w *definition, reason string) bool {
+		return !olds[identify(w, reason)]
 	})...)
 }
 
@@ -272,7 +271,7 @@ func (c *comparison) holdsCRD(u *Unit, n *needed) bool {
 		if !manifest.HasObjects(name) {
 			return false
 		}
-		data, err := c.news.tree.ReadFile(name)
+		data, err := u.in(c.news.tree).ReadFile(name)
 		return err == nil && n.crdIn(data)
 	})
 }

@@ -52,7 +52,7 @@ func (s *Side) selects(u *Unit) bool {
 		return true
 	}
 	for _, p := range s.Paths {
-		if below(u.File, p) || slices.ContainsFunc(u.Reads, func(name string) bool { return below(name, p) }) {
+		if below(u.File, p) || u.tree == nil && slices.ContainsFunc(u.Reads, func(name string) bool { return below(name, p) }) {
 			return true
 		}
 	}
@@ -152,7 +152,7 @@ func Load(in *Side, o Options) (*Set, error) {
 		}
 	}
 	if !alone {
-		set.NotCovered = append(set.NotCovered, s.missing(in, func(*definition) bool { return false })...)
+		set.NotCovered = append(set.NotCovered, s.missing(in, func(*definition, string) bool { return false })...)
 	}
 	for _, f := range in.Files {
 		if !alone && !s.input[f.Path] {
@@ -177,7 +177,7 @@ func (s *Side) parse(f manifest.File, shared *yamldoc.Shared) manifest.File {
 }
 
 // missing lists the definitions of units whose files are not in the tree, in the files that the side names.
-func (s *side) missing(in *Side, changed func(w *definition) bool) []NotCovered {
+func (s *side) missing(in *Side, changed func(w *definition, reason string) bool) []NotCovered {
 	var list []NotCovered
 	for _, w := range s.elsewhere {
 		units := s.kindOf(w.Object).from(s, Object{Document: w.Document, File: w.file})
@@ -185,8 +185,8 @@ func (s *side) missing(in *Side, changed func(w *definition) bool) []NotCovered 
 			continue
 		}
 		s.close(units[0])
-		n := s.notCovered(units[0], units[0].Err, changed(w))
-		n.Line = w.Position().Line
+		n := s.notCovered(units[0], units[0].Err, false)
+		n.Line, n.Changed = w.Position().Line, changed(w, n.Reason)
 		list = append(list, n)
 	}
 	return list
