@@ -43,6 +43,14 @@ func fluxFiles() map[string]string {
 	}
 }
 
+// encryptedFiles are fluxFiles with variables from a Secret that SOPS has encrypted, and a claim with a storage class.
+func encryptedFiles(class string) map[string]string {
+	files := fluxFiles()
+	files["clusters/home/apps.yaml"] = strings.Replace(files["clusters/home/apps.yaml"], "substitute: {CLASS: fast}", "substituteFrom: [{kind: Secret, name: vars}]", 1)
+	return with(files, "apps/claim.yaml", claim("data", class), "apps/vars.yaml", "apiVersion: v1\nkind: Secret\nmetadata: {name: vars, namespace: flux-system}\n"+
+		"stringData: {VOLSYNC_CLASS: 'ENC[AES256_GCM,data:a]', KOPIUR_CLASS: 'ENC[AES256_GCM,data:b]'}\nsops: {mac: 'ENC[AES256_GCM,data:c]'}\n")
+}
+
 // argoFiles are a repository of Argo CD: an app of apps, whose application is a directory.
 func argoFiles() map[string]string {
 	application := func(name, path string) string {
@@ -90,6 +98,9 @@ func TestUnits(t *testing.T) {
 
 		{"a variable of Flux", "its Kustomization decides the value", fluxFiles(), with(fluxFiles(), "apps/claim.yaml", claim("data", "${OTHER:=fast}")), exitClean, nil, ""},
 		{"a default of a variable", "it applies", fluxFiles(), with(fluxFiles(), "apps/claim.yaml", claim("data", "${OTHER:=slow}")), exitRefused, []string{"apps/claim.yaml:6 spec.storageClassName"}, ""},
+		{"a variable without a default", "a missing one is empty", with(fluxFiles(), "apps/claim.yaml", claim("data", "${VOLSYNC_CLASS}")), with(fluxFiles(), "apps/claim.yaml", claim("data", "${KOPIUR_CLASS}")), exitClean, nil, ""},
+		{"a variable of an encrypted Secret", "nobody can tell", encryptedFiles("${VOLSYNC_CLASS}"), encryptedFiles("${KOPIUR_CLASS}"), exitClean, nil, ""},
+		{"a default beside an encrypted Secret", "", encryptedFiles("${VOLSYNC_CLASS:=fast}"), encryptedFiles("${KOPIUR_CLASS:=slow}"), exitClean, nil, ""},
 		{"a value of a Kustomization", "the file that uses it did not change", fluxFiles(), with(fluxFiles(), "clusters/home/apps.yaml", strings.Replace(fluxFiles()["clusters/home/apps.yaml"], "CLASS: fast", "CLASS: slow", 1)),
 			exitRefused, []string{"apps/claim.yaml:6 spec.storageClassName"}, ""},
 		{"a value of a HelmRelease", "its chart prints it", fluxFiles(), with(fluxFiles(), "apps/release.yaml", strings.Replace(fluxFiles()["apps/release.yaml"], "class: fast", "class: slow", 1)),
