@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"os"
 	"strings"
 	"testing"
 
@@ -106,5 +107,35 @@ func TestRevisions(t *testing.T) {
 				t.Errorf("%s: status %d, want %d; violation in %q, want %q\n%s%s", c.reason, got.status, c.status, file, c.file, got.out, got.err)
 			}
 		})
+	}
+}
+
+// TestPartialClone: a change of a clone without contents is compared, and so is one of a shallow clone whose revision was fetched.
+func TestPartialClone(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it makes repositories")
+	}
+	repositoryOf(t, map[string]string{"kustomization.yaml": "resources: [claim.yaml]\n", "claim.yaml": claim("data", "fast")}, map[string]string{"claim.yaml": claim("data", "slow")})
+	runGit(t, "commit", "-q", "-a", "-m", "next")
+	runGit(t, "config", "uploadpack.allowFilter", "true")
+	runGit(t, "config", "uploadpack.allowAnySHA1InWant", "true")
+	origin, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ option, rev string }{{"--filter=blob:none", "HEAD~1..HEAD"}, {"--depth=1", "FETCH_HEAD"}} {
+		dir := t.TempDir()
+		runGit(t, "clone", "-q", c.option, "file://"+origin, dir)
+		t.Chdir(dir)
+		if c.rev == "FETCH_HEAD" {
+			if got := runCommand("", "check", "--git", "HEAD~1"); got.status != exitUnread || !strings.Contains(got.err, "git fetch --unshallow") {
+				t.Errorf("%s: status %d\n%s%s", c.option, got.status, got.out, got.err)
+			}
+			runGit(t, "fetch", "-q", "--depth=1", "origin", strings.TrimSpace(runGit(t, "-C", origin, "rev-parse", "HEAD~1")))
+		}
+		if got := runCommand("", "check", "--git", c.rev); got.status != exitRefused || !strings.Contains(got.out, "spec.storageClassName") {
+			t.Errorf("%s: status %d\n%s%s", c.option, got.status, got.out, got.err)
+		}
+		t.Chdir(origin)
 	}
 }
