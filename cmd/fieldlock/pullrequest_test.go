@@ -34,8 +34,8 @@ func repositoryOf(t *testing.T, base, change map[string]string) {
 	write(change)
 }
 
-// runGit runs git in the working directory, which must be one of the test: it may not change another repository.
-func runGit(t *testing.T, args ...string) {
+// runGit runs git and returns what it prints. The working directory must be one of the test: it may not change another repository.
+func runGit(t *testing.T, args ...string) string {
 	t.Helper()
 	dir, err := os.Getwd()
 	if err != nil {
@@ -45,9 +45,11 @@ func runGit(t *testing.T, args ...string) {
 		t.Fatalf("git %v: %s is not a directory of this test", args, dir)
 	}
 	cmd := exec.Command("git", append([]string{"-c", "user.name=a", "-c", "user.email=a@example.com"}, args...)...)
-	if out, err := cmd.CombinedOutput(); err != nil {
+	out, err := cmd.CombinedOutput()
+	if err != nil {
 		t.Fatalf("git %v: %v\n%s", args, err, out)
 	}
+	return string(out)
 }
 
 const (

@@ -86,7 +86,7 @@ func (c *renderCommand) run(args []string) error {
 	options := c.unitOptions(kinds, nil)
 	options.Texts, options.Origins = true, true
 	if repo, err := git.Open("."); err == nil {
-		options.InTree = c.inTree(repo)
+		c.repository(&options, repo)
 	}
 	out := &deployed{Units: []deployedUnit{}, NotCovered: []unit.NotCovered{}, Errors: []string{}}
 	if c.project.mistake != nil {

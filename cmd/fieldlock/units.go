@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -101,6 +102,40 @@ func directoryFiles(tree *unit.Directory, dir, below string) (*unit.Side, error)
 	return side, nil
 }
 
+// repository tells what the tree is a revision of, if it is one of a repository; repo may be nil.
+func (o *unitFlags) repository(options *unit.Options, repo *git.Repository) {
+	options.InTree = o.inTree(repo)
+	if repo != nil {
+		options.Repository = &revisions{Repository: repo}
+	}
+}
+
+// revisions are those of a repository.
+type revisions struct {
+	*git.Repository
+	once           sync.Once
+	tags, branches []string
+}
+
+var _ unit.Repository = (*revisions)(nil)
+
+func (r *revisions) read() {
+	r.once.Do(func() { r.tags, r.branches = r.Refs() })
+}
+
+func (r *revisions) Tags() []string { r.read(); return r.tags }
+
+func (r *revisions) HasBranch(name string) bool { r.read(); return slices.Contains(r.branches, name) }
+
+func (r *revisions) At(name string) (unit.Tree, func(), error) {
+	t, err := r.Repository.At(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	files := t.FS()
+	return files, files.Close, nil
+}
+
 // inTree returns a function that reports whether a URL is one of the repository, by its host and path; nil if it has no URL, so that
 // all count. repo may be nil.
 func (o *unitFlags) inTree(repo *git.Repository) func(string) bool {
@@ -152,7 +187,7 @@ func isDirectory(path string) bool {
 func (c *checkCommand) compareUnits(newSide, oldSide *unit.Side, in *compare.Input, roots ...string) error {
 	options := c.unitOptions(c.options.Builtin, c.progress.step)
 	c.project.units(&options, roots...)
-	options.InTree = c.inTree(c.repo)
+	c.repository(&options, c.repo)
 	options.Values = c.chart != "" || len(in.NewSchemas.Documents)+len(in.OldSchemas.Documents) > 0
 	found, err := unit.Compare(newSide, oldSide, options)
 	if err != nil {
@@ -206,7 +241,7 @@ func (c *checkCommand) readDeployed(r *manifest.Reader, args []string, in *compa
 	options := c.unitOptions(c.options.Builtin, c.progress.step)
 	options.Origins = true
 	if repo, err := git.Open("."); err == nil {
-		options.InTree = c.inTree(repo)
+		c.repository(&options, repo)
 	}
 	for _, arg := range args {
 		if c.plain || !isDirectory(arg) {

@@ -43,6 +43,14 @@ func fluxFiles() map[string]string {
 	}
 }
 
+// encryptedFiles are fluxFiles with variables from a Secret that SOPS has encrypted, and a claim with a storage class.
+func encryptedFiles(class string) map[string]string {
+	files := fluxFiles()
+	files["clusters/home/apps.yaml"] = strings.Replace(files["clusters/home/apps.yaml"], "substitute: {CLASS: fast}", "substituteFrom: [{kind: Secret, name: vars}]", 1)
+	return with(files, "apps/claim.yaml", claim("data", class), "apps/vars.yaml", "apiVersion: v1\nkind: Secret\nmetadata: {name: vars, namespace: flux-system}\n"+
+		"stringData: {VOLSYNC_CLASS: 'ENC[AES256_GCM,data:a]', KOPIUR_CLASS: 'ENC[AES256_GCM,data:b]'}\nsops: {mac: 'ENC[AES256_GCM,data:c]'}\n")
+}
+
 // argoFiles are a repository of Argo CD: an app of apps, whose application is a directory.
 func argoFiles() map[string]string {
 	application := func(name, path string) string {
@@ -90,6 +98,9 @@ func TestUnits(t *testing.T) {
 
 		{"a variable of Flux", "its Kustomization decides the value", fluxFiles(), with(fluxFiles(), "apps/claim.yaml", claim("data", "${OTHER:=fast}")), exitClean, nil, ""},
 		{"a default of a variable", "it applies", fluxFiles(), with(fluxFiles(), "apps/claim.yaml", claim("data", "${OTHER:=slow}")), exitRefused, []string{"apps/claim.yaml:6 spec.storageClassName"}, ""},
+		{"a variable without a default", "a missing one is empty", with(fluxFiles(), "apps/claim.yaml", claim("data", "${VOLSYNC_CLASS}")), with(fluxFiles(), "apps/claim.yaml", claim("data", "${KOPIUR_CLASS}")), exitClean, nil, ""},
+		{"a variable of an encrypted Secret", "nobody can tell", encryptedFiles("${VOLSYNC_CLASS}"), encryptedFiles("${KOPIUR_CLASS}"), exitClean, nil, ""},
+		{"a default beside an encrypted Secret", "", encryptedFiles("${VOLSYNC_CLASS:=fast}"), encryptedFiles("${KOPIUR_CLASS:=slow}"), exitClean, nil, ""},
 		{"a value of a Kustomization", "the file that uses it did not change", fluxFiles(), with(fluxFiles(), "clusters/home/apps.yaml", strings.Replace(fluxFiles()["clusters/home/apps.yaml"], "CLASS: fast", "CLASS: slow", 1)),
 			exitRefused, []string{"apps/claim.yaml:6 spec.storageClassName"}, ""},
 		{"a value of a HelmRelease", "its chart prints it", fluxFiles(), with(fluxFiles(), "apps/release.yaml", strings.Replace(fluxFiles()["apps/release.yaml"], "class: fast", "class: slow", 1)),
@@ -204,4 +215,61 @@ func TestOtherRepository(t *testing.T) {
 		t.Errorf("%s%s", got.out, got.err)
 	}
 	check(exitRefused, "--repo-url", "https://example.com/team/deploy")
+}
+
+// TestCRDsOfCharts: Helm creates what is in crds/ once, Argo CD and a HelmRelease that says so update it; its locks count in any case.
+func TestCRDsOfCharts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it makes repositories")
+	}
+	crd := func(scope, lock string) string {
+		return "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: widgets.example.com}\nspec:\n" +
+			"  group: example.com\n  scope: " + scope + "\n  names: {kind: Widget, plural: widgets}\n  versions:\n  - name: v1\n    served: true\n    storage: true\n" +
+			"    schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {class: {type: string" + lock + "}}}}}}\n"
+	}
+	const locked = ", x-kubernetes-validations: [{rule: self == oldSelf}]"
+	widget := func(class string) string {
+		return "apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: a}\nspec: {class: " + class + "}\n"
+	}
+	chart := map[string]string{
+		"shop/Chart.yaml": "apiVersion: v2\nname: shop\nversion: 1.0.0\n", "shop/crds/widgets.yaml": crd("Namespaced", locked), "shop/templates/w.yaml": widget("a"),
+	}
+	release := func(upgrade string) string {
+		return "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: shop, namespace: flux-system}\n" +
+			"spec: {interval: 1m, chart: {spec: {chart: ./shop, sourceRef: {kind: GitRepository, name: flux-system}}}, " + upgrade + "}\n"
+	}
+	application := strings.ReplaceAll(argoFiles()["apps/shop.yaml"], "name: data", "name: shop")
+	scope := with(chart, "shop/crds/widgets.yaml", crd("Cluster", locked))
+	for _, c := range []struct {
+		name, reason string
+		old, new     map[string]string
+		flags        []string
+		status       int
+		want         string
+	}{
+		{"a chart", "Helm does not update it", chart, scope, nil, exitClean, "Helm creates the objects of a chart's crds directory once"},
+		{"a template", "Helm updates it", with(chart, "shop/templates/crd.yaml", crd("Namespaced", locked), "shop/crds/widgets.yaml", ""),
+			with(chart, "shop/templates/crd.yaml", crd("Cluster", locked), "shop/crds/widgets.yaml", ""), nil, exitRefused, "spec.scope"},
+		{"a template that moves to crds", "a change cannot excuse itself", with(chart, "shop/templates/crd.yaml", crd("Namespaced", locked), "shop/crds/widgets.yaml", ""),
+			scope, []string{"--strict"}, exitRefused, "without that, the update is refused"},
+		{"a CRD that moves to the templates", "nobody knows what the cluster has", chart, with(chart, "shop/templates/crd.yaml", crd("Cluster", locked), "shop/crds/widgets.yaml", ""),
+			[]string{"--strict"}, exitRefused, "what the cluster has is not known"},
+		{"a HelmRelease", "upgrades create what is missing", with(chart, "r.yaml", release("upgrade: {}")), with(scope, "r.yaml", release("upgrade: {}")), nil, exitClean, "Helm creates"},
+		{"a HelmRelease that replaces", "", with(chart, "r.yaml", release("upgrade: {crds: CreateReplace}")), with(scope, "r.yaml", release("upgrade: {crds: CreateReplace}")),
+			nil, exitRefused, "spec.scope"},
+		{"a HelmRelease that begins to replace", "", with(chart, "r.yaml", release("upgrade: {}")), with(scope, "r.yaml", release("upgrade: {crds: CreateReplace}")),
+			nil, exitClean, "what the cluster has is not known"},
+		{"an Application", "Argo CD updates it", with(chart, "a.yaml", application), with(scope, "a.yaml", application), nil, exitRefused, "spec.scope"},
+		{"a deletion", "Helm never deletes it", chart, with(chart, "shop/crds/widgets.yaml", ""), []string{"--refuse-deletions", "cascade"}, exitClean, "Helm does not delete"},
+		{"a lock", "those of both sides count", chart, with(chart, "shop/crds/widgets.yaml", crd("Namespaced", ""), "shop/templates/w.yaml", widget("b")), nil, exitRefused, "spec.class"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			repositoryOf(t, c.old, nil)
+			change(t, c.old, c.new)
+			got := runCommand("", append([]string{"check", "--git", "HEAD"}, c.flags...)...)
+			if got.status != c.status || !strings.Contains(got.out, c.want) {
+				t.Errorf("%s: status %d, want %d and %q\n%s%s", c.reason, got.status, c.status, c.want, got.out, got.err)
+			}
+		})
+	}
 }

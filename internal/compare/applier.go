@@ -247,14 +247,16 @@ func (v *verdict) addRemarks(unknown, notes []Remark) {
 // Whoever disables updates with one change and enables them with the next gets around every lock in between: what the cluster
 // has then is not known.
 func (c *checker) judgeLeftAlone(p pair) (v verdict, ok bool, err error) {
-	is, was := p.applier.LeftAlone(p.new.Document.Object), p.applier.LeftAlone(p.old.Value())
+	by := p.applier
+	by.InstallsOnce = p.old.AppliedBy.InstallsOnce
+	is, was := p.applier.LeftAlone(p.new.Document.Object), by.LeftAlone(p.old.Value())
 	const path = "metadata"
 	switch {
 	case is == "" && (was == "" || p.live != nil):
 		return v, false, nil
 	case is == "":
 		v.unknown = []Remark{{Path: path, Message: fmt.Sprintf(
-			"the old object has %s, with which its tool does not update it: what the cluster has is not known, and neither is what this update changes there", was)}}
+			"%s: what the cluster has is not known, and neither is what this update changes there", leftAlone("old object", was))}}
 		return v, true, nil
 	case was == "":
 		if v, err = c.judgeUpdate(p); err != nil {
@@ -262,9 +264,17 @@ func (c *checker) judgeLeftAlone(p pair) (v verdict, ok bool, err error) {
 		}
 		if len(v.violations)+v.more > 0 {
 			return verdict{unknown: []Remark{{Path: path, Message: fmt.Sprintf(
-				"the change adds %s, with which its tool does not update the object; without it, the update is refused: %s", is, v.violations[0].summary())}}}, true, nil
+				"%s; without that, the update is refused: %s", leftAlone("changed object", is), v.violations[0].summary())}}}, true, nil
 		}
 	}
-	note := fmt.Sprintf("not compared: the object has %s, with which its tool does not update it", is)
+	note := "not compared: " + leftAlone("object", is)
 	return verdict{unknown: v.unknown, notes: []Remark{{Path: path, Message: note}}}, true, nil
+}
+
+// leftAlone says why a tool does not update an object.
+func leftAlone(object, mark string) string {
+	if mark == tool.InCRDs {
+		return "Helm creates the objects of a chart's crds directory once and does not update them"
+	}
+	return fmt.Sprintf("the %s has %s, with which its tool does not update it", object, mark)
 }

@@ -203,6 +203,12 @@ func (c *checker) compareAll(pairs []pair) {
 			return
 		}
 		verdicts[i], errs[i] = c.judge(pairs[i])
+		if v := &verdicts[i]; len(v.violations)+len(v.unknown)+len(v.notes)+v.more > 0 {
+			if q, changed := sealed(pairs[i]); changed {
+				pairs[i] = q
+				verdicts[i], errs[i] = c.judge(q)
+			}
+		}
 		verdicts[i].settle(pairs[i].live)
 		verdicts[i].doubt(pairs[i])
 		if c.Step != nil {

@@ -7,6 +7,7 @@ import (
 	"github.com/fieldlock/fieldlock/immutability/builtin"
 	"github.com/fieldlock/fieldlock/immutability/operators"
 	"github.com/fieldlock/fieldlock/internal/manifest"
+	"github.com/fieldlock/fieldlock/internal/tool"
 )
 
 // Deletion is an object of OLD that NEW no longer has.
@@ -29,6 +30,8 @@ func (c *checker) addDeletion(o *manifest.Object) {
 	d := Deletion{Subject: subject(o, "")}
 	d.Cost, d.Message = c.loss(o)
 	switch mark := by.Kept(o.Value()); {
+	case mark == tool.InCRDs:
+		d.Kept, d.Message = true, "Helm does not delete the objects of a chart's crds directory; if you delete it: "+d.Message
 	case mark != "":
 		d.Kept, d.Message = true, "the object has "+mark+", so its tool keeps it; if it is deleted nevertheless: "+d.Message
 	case by.Keeps:

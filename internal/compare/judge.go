@@ -33,7 +33,7 @@ func (c *checker) judge(p pair) (verdict, error) {
 		}
 		return all, nil
 	}
-	if p.unchanged() && c.kinds.sameDefaults(p.new) {
+	if p.unchanged() && c.kinds.sameDefaults(p.new) && (p.live != nil || p.old.AppliedBy.InstallsOnce == p.new.AppliedBy.InstallsOnce) {
 		return all, nil
 	}
 	if v, ok, err := c.judgeLeftAlone(p); ok {

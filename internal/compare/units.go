@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/pointer"
 	"github.com/fieldlock/fieldlock/internal/shell"
@@ -49,9 +50,9 @@ func (v *verdict) doubt(p pair) {
 		return
 	}
 	v.violations = slices.DeleteFunc(v.violations, func(violation Violation) bool {
-		doubtful := inDoubt(p, violation.Path)
+		doubtful := p.inDoubt(violation.Path) || p.inDoubtBelow(&violation)
 		if !doubtful && len(violation.Differences) > 0 && violation.MoreDifferences == 0 {
-			doubtful = !slices.ContainsFunc(violation.Differences, func(d Difference) bool { return !inDoubt(p, d.Path) })
+			doubtful = !slices.ContainsFunc(violation.Differences, func(d Difference) bool { return !p.inDoubt(d.Path) })
 		}
 		if doubtful {
 			v.unknown = append(v.unknown, Remark{Path: violation.Path, Message: fmt.Sprintf(
@@ -65,19 +66,44 @@ func (v *verdict) doubt(p pair) {
 }
 
 // inDoubt reports whether a path is at or below a place whose value one of the sides does not tell.
-func inDoubt(p pair, path string) bool {
-	for _, o := range [...]*manifest.Object{p.new, p.old} {
-		steps, _ := yamldoc.Steps(o.Value(), path)
-		names := make([]string, len(steps))
-		for i, step := range steps {
-			names[i] = fmt.Sprint(step)
-		}
-		for _, place := range o.Document.Unknown {
-			unknown := pointer.Names(place)
-			if len(unknown) <= len(names) && slices.Equal(unknown, names[:len(unknown)]) {
-				return true
-			}
+func (p pair) inDoubt(path string) bool {
+	return slices.ContainsFunc([]*manifest.Object{p.new, p.old}, func(o *manifest.Object) bool { return isUnknown(o, namesOf(o, path)) })
+}
+
+// inDoubtBelow reports whether all members are in doubt that differ in the objects of a violation.
+func (p pair) inDoubtBelow(v *Violation) bool {
+	newVal, isObject := v.new.v.(map[string]any)
+	oldVal, both := v.old.v.(map[string]any)
+	if !isObject || !both || !v.new.ok || !v.old.ok || len(newVal) != len(oldVal) {
+		return false
+	}
+	for name, member := range newVal {
+		was, ok := oldVal[name]
+		below := append(namesOf(p.new, v.Path), name)
+		if !ok || !jsonvalue.Equal(member, was) && !isUnknown(p.new, below) && !isUnknown(p.old, below) {
+			return false
 		}
 	}
-	return false
+	return true
+}
+
+// namesOf returns the names of the steps of a path.
+func namesOf(o *manifest.Object, path string) []string {
+	steps, ok := yamldoc.Steps(o.Value(), path)
+	if !ok && !strings.ContainsAny(path, ".[") {
+		return []string{path} // the server writes it, as it writes the data of a Secret
+	}
+	names := make([]string, len(steps))
+	for i, step := range steps {
+		names[i] = fmt.Sprint(step)
+	}
+	return names
+}
+
+// isUnknown reports whether the files do not tell the value that names lead to.
+func isUnknown(o *manifest.Object, names []string) bool {
+	return slices.ContainsFunc(o.Document.Unknown, func(place string) bool {
+		unknown := pointer.Names(place)
+		return len(unknown) <= len(names) && slices.Equal(unknown, names[:len(unknown)])
+	})
 }

@@ -35,6 +35,9 @@ const (
 	Replace    Method = "replace"     // a PUT: kubectl replace, helm upgrade --force
 )
 
+// InCRDs is the mark of the objects that Helm installs once: their place.
+const InCRDs = "crds/"
+
 // Methods returns all methods.
 func Methods() []Method { return []Method{ServerSide, ClientSide, ThreeWay, Replace} }
 
@@ -47,6 +50,8 @@ type Applier struct {
 	Forced bool
 	// Keeps is set where the tool deletes no object that the unit no longer has.
 	Keeps bool
+	// InstallsOnce is set for the objects of a chart's crds directory: Helm creates them once, and neither updates nor deletes them.
+	InstallsOnce bool
 }
 
 // is reports whether the tool is t, or may be.
@@ -159,7 +164,12 @@ func skipped(obj map[string]any) bool {
 //   - kustomize: config.kubernetes.io/local-config, unless it is "false" (resource/factory.go: DropLocalNodes). Only files that
 //     no tool is known for can have it: what kustomize has rendered no longer does, and other tools apply it.
 //   - kapp: noop, and update-strategy: skip (clusterapply/add_or_update_change.go).
+//
+// It returns InCRDs for what is installed once (action/install.go: installCRDs; an upgrade has nothing like it).
 func (a Applier) LeftAlone(obj map[string]any) string {
+	if a.InstallsOnce {
+		return InCRDs
+	}
 	if a.is(Flux) {
 		for _, m := range []struct{ key, value string }{{"reconcile", "disabled"}, {"ssa", "Ignore"}, {"ssa", "IfNotPresent"}} {
 			if marked(obj, "kustomize.toolkit.fluxcd.io/"+m.key, m.value) {
@@ -190,7 +200,12 @@ func (a Applier) LeftAlone(obj map[string]any) string {
 //   - Argo CD: Prune=false (sync/sync_context.go: isPruningDisabled);
 //   - Helm: helm.sh/resource-policy: keep (kube/client.go: update);
 //   - kapp: delete-strategy: orphan.
+//
+// It returns InCRDs for what is installed once.
 func (a Applier) Kept(obj map[string]any) string {
+	if a.InstallsOnce {
+		return InCRDs
+	}
 	if a.is(Flux) {
 		for _, m := range []struct{ key, value string }{{"prune", "disabled"}, {"reconcile", "disabled"}, {"ssa", "Ignore"}} {
 			if marked(obj, "kustomize.toolkit.fluxcd.io/"+m.key, m.value) {

@@ -31,11 +31,11 @@ func (b *batch) blob(id string) ([]byte, error) {
 			return nil, err
 		}
 	}
-	if _, err := io.WriteString(b.in, id+"\n"); err != nil {
+	if _, err := io.WriteString(b.in, b.repo.request(id)); err != nil {
 		return nil, b.ended(err)
 	}
 	contents, errs := make([][]byte, 1), make([]error, 1)
-	if err := readBatch(b.out, contents, errs); err != nil {
+	if err := b.repo.readBatch(b.out, contents, errs); err != nil {
 		return nil, b.ended(err)
 	}
 	return contents[0], errs[0]

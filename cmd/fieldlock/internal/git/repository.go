@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
@@ -26,6 +27,10 @@ type Repository struct {
 
 	format sync.Once
 	sha256 bool // its IDs are SHA-256, otherwise SHA-1
+
+	partial   sync.Once
+	promises  string                    // as promisor
+	unfetched atomic.Pointer[unfetched] // by the last fetchMissing
 }
 
 // Root returns the directory at or above dir that has the repository, without running git: the nearest one with a .git.
@@ -127,6 +132,33 @@ func (r *Repository) Remotes() []string {
 	return urls
 }
 
+// Refs lists the names of the tags, and of the branches here and of the remotes.
+func (r *Repository) Refs() (tags, branches []string) {
+	out, err := r.run(nil, "for-each-ref", "--format=%(refname)", "refs/tags", "refs/heads", "refs/remotes")
+	if err != nil {
+		return nil, nil
+	}
+	for _, ref := range strings.Fields(string(out)) {
+		if tag, ok := strings.CutPrefix(ref, "refs/tags/"); ok {
+			tags = append(tags, tag)
+		} else if branch, ok := strings.CutPrefix(ref, "refs/heads/"); ok {
+			branches = append(branches, branch)
+		} else if _, branch, ok := strings.Cut(strings.TrimPrefix(ref, "refs/remotes/"), "/"); ok {
+			branches = append(branches, branch)
+		}
+	}
+	return tags, branches
+}
+
+// At returns the tree of a commit, which is named as a revision. Messages call it so, too.
+func (r *Repository) At(revision string) (*Tree, error) {
+	commit, err := r.commit(revision)
+	if err != nil {
+		return nil, err
+	}
+	return r.Commit(commit, strings.TrimPrefix(revision, "refs/tags/"))
+}
+
 // Range is what to compare: a commit with another one, or with the work tree when New is "".
 type Range struct {
 	Old, New string // IDs of commits
@@ -222,7 +254,11 @@ const (
 
 // Commit returns the tree of a commit. Messages call it rev; with "" they name its files as the work tree does.
 func (r *Repository) Commit(commit, rev string) (*Tree, error) {
+	r.fetchMissing(commit)
 	out, err := r.run(nil, "ls-tree", "-r", "-z", "--full-tree", "--end-of-options", commit)
+	if u := r.unfetched.Load(); err != nil && u != nil {
+		err = u.err
+	}
 	if err != nil {
 		return nil, fmt.Errorf("--git: the files of %s cannot be listed: %w", commit, err)
 	}
@@ -256,7 +292,7 @@ func (b *blobs) read(paths []string) (contents [][]byte, errs []error, err error
 	cmd := b.repo.command("cat-file", "--batch")
 	var ids, stderr bytes.Buffer
 	for _, name := range paths {
-		ids.WriteString(b.entries[name].id + "\n")
+		ids.WriteString(b.repo.request(b.entries[name].id))
 	}
 	cmd.Stdin, cmd.Stderr = &ids, &stderr
 	out, err := cmd.StdoutPipe()
@@ -266,7 +302,7 @@ func (b *blobs) read(paths []string) (contents [][]byte, errs []error, err error
 	if err := cmd.Start(); err != nil {
 		return nil, nil, err
 	}
-	err = readBatch(bufio.NewReaderSize(out, 1<<16), contents, errs)
+	err = b.repo.readBatch(bufio.NewReaderSize(out, 1<<16), contents, errs)
 	if err != nil {
 		// cat-file ends when nobody reads its output any more.
 		out.Close()
@@ -279,16 +315,16 @@ func (b *blobs) read(paths []string) (contents [][]byte, errs []error, err error
 
 // readBatch reads the output of cat-file --batch: "ID TYPE SIZE\nDATA\n", or "ID missing\n", for each request. The data of
 // what is not a file is read over, so that it is not taken for the answers to the next requests.
-func readBatch(r *bufio.Reader, contents [][]byte, errs []error) error {
+func (r *Repository) readBatch(out *bufio.Reader, contents [][]byte, errs []error) error {
 	total := 0
 	for i := range contents {
-		head, err := r.ReadString('\n')
+		head, err := out.ReadString('\n')
 		if err != nil {
 			return fmt.Errorf("git cat-file ended early: %w", err)
 		}
 		fields := strings.Fields(head)
 		if len(fields) != 3 {
-			errs[i] = errors.New("its content is not in this clone; fetch the whole history, without --filter")
+			errs[i] = r.missing()
 			continue
 		}
 		size, err := strconv.Atoi(fields[2])
@@ -301,7 +337,7 @@ func readBatch(r *bufio.Reader, contents [][]byte, errs []error) error {
 			errs[i] = fmt.Errorf("it has more than %d bytes", maxFile)
 		}
 		if errs[i] != nil {
-			if _, err := io.CopyN(io.Discard, r, int64(size)+1); err != nil {
+			if _, err := io.CopyN(io.Discard, out, int64(size)+1); err != nil {
 				return err
 			}
 			continue
@@ -310,10 +346,10 @@ func readBatch(r *bufio.Reader, contents [][]byte, errs []error) error {
 			return fmt.Errorf("--git: the files have more than %d bytes together; name fewer paths", maxTotal)
 		}
 		contents[i] = make([]byte, size)
-		if _, err := io.ReadFull(r, contents[i]); err != nil {
+		if _, err := io.ReadFull(out, contents[i]); err != nil {
 			return err
 		}
-		if _, err := r.Discard(1); err != nil {
+		if _, err := out.Discard(1); err != nil {
 			return err
 		}
 	}

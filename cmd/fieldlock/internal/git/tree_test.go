@@ -107,7 +107,7 @@ func TestBatch(t *testing.T) {
 		{"complete", "id blob 2\nab\n", ""},
 	} {
 		contents, errs := make([][]byte, 1), make([]error, 1)
-		err := readBatch(bufio.NewReader(strings.NewReader(row.text)), contents, errs)
+		err := new(Repository).readBatch(bufio.NewReader(strings.NewReader(row.text)), contents, errs)
 		if row.want == "" {
 			if err != nil || errs[0] != nil || string(contents[0]) != "ab" {
 				t.Errorf("%s: %q, %v, %v", row.name, contents, errs, err)
@@ -121,7 +121,7 @@ func TestBatch(t *testing.T) {
 // TestBatchSkips: the data of what is not a file is not kept.
 func TestBatchSkips(t *testing.T) {
 	contents, errs := make([][]byte, 2), make([]error, 2)
-	err := readBatch(bufio.NewReader(strings.NewReader("id tree 3\nabc\nid blob 1\nx\n")), contents, errs)
+	err := new(Repository).readBatch(bufio.NewReader(strings.NewReader("id tree 3\nabc\nid blob 1\nx\n")), contents, errs)
 	if err != nil || errs[0] == nil || contents[0] != nil || string(contents[1]) != "x" {
 		t.Errorf("%q, %v, %v", contents, errs, err)
 	}
@@ -261,7 +261,7 @@ func TestTotal(t *testing.T) {
 	}
 	contents, errs := make([][]byte, most+1), make([]error, most+1)
 	all := bufio.NewReader(io.MultiReader(append(batch, strings.NewReader("id blob 1\nx\n"))...))
-	if err := readBatch(all, contents, errs); err == nil || err.Error() != message || len(contents[most-1]) != maxFile || errors.Join(errs...) != nil {
+	if err := new(Repository).readBatch(all, contents, errs); err == nil || err.Error() != message || len(contents[most-1]) != maxFile || errors.Join(errs...) != nil {
 		t.Errorf("a commit: %v %v", err, errs)
 	}
 

@@ -26,7 +26,7 @@ func applications() *kind {
 		u := &Unit{Kind: k.name, Name: nameOf(o.Object), File: o.File, kind: k, random: true}
 		spec := s.defines(o, nil)
 		if err != nil {
-			u.missing = err
+			u.missing = at(o.File, err)
 		} else {
 			u.Prune, u.Applier = a.Prune, "client-side"
 			if a.ServerSideApply {
@@ -38,6 +38,9 @@ func applications() *kind {
 			u.dir = a.Sources[0].Path
 			for _, source := range a.Sources {
 				spec.InTree = append(spec.InTree, source.Chart == "" && s.inTree(source.RepoURL))
+			}
+			if u.tree, err = s.revisionOf(a, spec.InTree); err != nil {
+				u.missing = at(o.File, err)
 			}
 		}
 		u.spec = encode(spec)
@@ -109,14 +112,25 @@ func applicationSets() *kind {
 	k.from = func(s *side, o Object) []*Unit {
 		u := &Unit{Kind: k.name, Name: nameOf(o.Object), File: o.File, kind: k, dir: path.Dir(o.File), peeks: true}
 		spec := s.defines(o, nil)
+		var names []string
 		for _, g := range gitGenerators(o.Object, 0) {
 			url, _ := g["repoURL"].(string)
 			spec.InTree = append(spec.InTree, s.inTree(url))
+			if name, _ := g["revision"].(string); s.inTree(url) {
+				names = append(names, name)
+			}
+		}
+		var err error
+		if u.tree, err = s.oneRevision(names); err != nil {
+			u.missing = at(o.File, err)
 		}
 		u.spec = encode(spec)
 		return []*Unit{u}
 	}
 	k.reads = func(t Tree, u *Unit) ([]string, error) {
+		if u.missing != nil {
+			return nil, u.missing
+		}
 		var all []string
 		for _, g := range gitGenerators(decode[definedSpec](u.spec).Object, 0) {
 			for _, field := range [...]string{"directories", "files"} {

@@ -195,10 +195,10 @@ func (c *comparison) add(p unitPair) {
 		if p.old != nil {
 			oldObjects = c.settle(p.new, newObjects, oldObjects)
 		}
-		c.out.New = append(c.out.New, c.news.manifest(Rendered{Unit: p.new, Objects: newObjects}))
+		c.out.New = append(c.out.New, c.news.manifests(Rendered{Unit: p.new, Objects: newObjects})...)
 	}
 	if p.old != nil {
-		c.out.Old = append(c.out.Old, c.olds.manifest(Rendered{Unit: p.old, Objects: oldObjects}))
+		c.out.Old = append(c.out.Old, c.olds.manifests(Rendered{Unit: p.old, Objects: oldObjects})...)
 	}
 	if u := p.new; u != nil && !p.forced {
 		c.out.Units = append(c.out.Units, Status{u.Name, u.Kind, len(newObjects), true})

@@ -33,6 +33,8 @@ type Options struct {
 	Builtin func(group, kind string) bool
 	// InTree, unless nil, reports whether the tree is a repository of a URL. Without it, every repository counts as the tree.
 	InTree func(url string) bool
+	// Repository, unless nil, is what the tree is a revision of. Without it, sources are read from the tree, whatever revision they name.
+	Repository Repository
 	// Texts keeps the texts of objects, and Origins asks for their origins at once, for those who print all objects.
 	Texts, Origins bool
 	// Limits bound the rendering.
@@ -53,6 +55,7 @@ type engine struct {
 	closed  map[string]closure // by kind, directory and specification
 
 	definitions map[string]*fileDefinitions // by the ID of the file
+	revisions   map[string]revision         // by their names
 }
 
 // closure is the files that a unit reads, with what was looked at to find out.
@@ -65,11 +68,18 @@ type closure struct {
 func newEngine(o Options) *engine {
 	return &engine{
 		Options: o, kinds: kinds(), pool: worker.NewPool(o.Limits), shared: &yamldoc.Shared{},
-		results: map[string]*result{}, closed: map[string]closure{}, definitions: map[string]*fileDefinitions{},
+		results: map[string]*result{}, closed: map[string]closure{}, definitions: map[string]*fileDefinitions{}, revisions: map[string]revision{},
 	}
 }
 
-func (e *engine) close() { e.pool.Close() }
+func (e *engine) close() {
+	e.pool.Close()
+	for _, r := range e.revisions {
+		if r.err == nil {
+			r.done()
+		}
+	}
+}
 
 // side is a tree and its units.
 type side struct {
@@ -83,12 +93,12 @@ type side struct {
 	// elsewhere are the definitions of units whose files are not in the tree.
 	elsewhere []*definition
 	excluded  []*Unit
-	found     map[string]map[string]any // what lookup has found
+	found     map[string][]written // what lookup has found
 }
 
 // find finds the units of a tree.
 func (e *engine) find(t Tree) (*side, error) {
-	s := &side{engine: e, tree: t, byKey: map[string]*Unit{}, input: map[string]bool{}, found: map[string]map[string]any{}}
+	s := &side{engine: e, tree: t, byKey: map[string]*Unit{}, input: map[string]bool{}, found: map[string][]written{}}
 	if e.Plain {
 		return s, nil
 	}
@@ -140,11 +150,12 @@ func (s *side) close(u *Unit) {
 		u.Err = u.missing
 		return
 	}
+	t := u.in(s.tree)
 	s.mu.Lock()
 	c, ok := s.closed[key]
 	s.mu.Unlock()
-	if !ok || c.trace.Tree != s.tree && !c.trace.sameIn(s.tree) {
-		c.trace = newTrace(s.tree)
+	if !ok || c.trace.Tree != t && !c.trace.sameIn(t) {
+		c.trace = newTrace(t)
 		c.reads, c.err = u.kind.reads(c.trace, u)
 		if c.err != nil {
 			c.reads = c.trace.seen()
@@ -162,7 +173,7 @@ func (s *side) claim() {
 	dirs := map[string]bool{} // of units whose files are not known
 	for _, u := range s.units {
 		for _, name := range u.Reads {
-			if u.peeks {
+			if u.peeks || u.tree != nil {
 				break
 			}
 			if u.owns == nil || u.owns(name) || !below(name, u.dir) {

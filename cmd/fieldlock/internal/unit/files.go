@@ -192,11 +192,10 @@ func (c *comparison) baselines(files []manifest.File) []manifest.File {
 // addElsewhere lists the definitions of units whose files are not in the tree.
 func (c *comparison) addElsewhere() {
 	olds := map[string]bool{}
-	for _, w := range c.olds.elsewhere {
-		olds[nameOf(w.Object)+digestOf(w.Object)] = true
-	}
-	c.out.NotCovered = append(c.out.NotCovered, c.news.missing(c.newSide, func(w *definition) bool {
-		return !olds[nameOf(w.Object)+digestOf(w.Object)]
+	identify := func(w *definition, reason string) string { return nameOf(w.Object) + digestOf(w.Object) + reason }
+	c.olds.missing(c.oldSide, func(w *definition, reason string) bool { olds[identify(w, reason)] = true; return false })
+	c.out.NotCovered = append(c.out.NotCovered, c.news.missing(c.newSide, func(w *definition, reason string) bool {
+		return !olds[identify(w, reason)]
 	})...)
 }
 
@@ -241,8 +240,8 @@ func (c *comparison) addNeeded() {
 	manifest.Each(len(units), func(i int) { c.news.render(units[i].new) })
 	for _, p := range units {
 		if objects, err := c.news.render(p.new); err == nil {
-			f := c.news.manifest(Rendered{Unit: p.new, Objects: objects})
-			c.out.New, c.out.Old = append(c.out.New, f), append(c.out.Old, f)
+			files := c.news.manifests(Rendered{Unit: p.new, Objects: objects})
+			c.out.New, c.out.Old = append(c.out.New, files...), append(c.out.Old, files...)
 		}
 	}
 }
@@ -331,7 +330,7 @@ func (c *comparison) holdsCRD(u *Unit, n *needed) bool {
 		if !manifest.HasObjects(name) {
 			return false
 		}
-		data, err := c.news.tree.ReadFile(name)
+		data, err := u.in(c.news.tree).ReadFile(name)
 		return err == nil && n.crdIn(data)
 	})
 }

@@ -64,8 +64,8 @@ func fluxKustomizations() *kind {
 		u := &Unit{Kind: k.name, Name: nameOf(o.Object), File: o.File, kind: k, dir: f.Path}
 		u.Prune, u.Force, u.Applier = f.Prune, f.Force, "server-side"
 		u.spec = encode(s.defines(o, f.Variables()))
-		if reason := s.fluxSource(f.Source); reason != "" {
-			u.missing = &rendered.NotCovered{File: o.File, Reason: reason}
+		if u.tree, err = s.fluxSource(f.Source, o.File); err != nil {
+			u.missing = at(o.File, err)
 		}
 		return []*Unit{u}
 	}
@@ -94,20 +94,20 @@ func fluxKustomizations() *kind {
 	return k
 }
 
-// fluxSource returns why a source of Flux is not this tree; "" if it is.
-func (s *side) fluxSource(r flux.Reference) string {
+// fluxSource returns the tree of a source of Flux, nil for the tree under check, and a *rendered.NotCovered for a source that is not here.
+func (s *side) fluxSource(r flux.Reference, from string) (Tree, error) {
 	switch r.Kind {
 	case "GitRepository":
-		source, ok := s.lookup("", r.Kind, r.Namespace, r.Name)
+		source, ok := s.lookup(from, r.Kind, r.Namespace, r.Name)
 		url, _ := yamldoc.At(source, "spec", "url").(string)
 		if ok && url != "" && !s.inTree(url) {
-			return "its source is the repository " + url
+			return nil, &rendered.NotCovered{Reason: "its source is the repository " + url}
 		}
-		return ""
+		return s.fluxRevision(source)
 	case "":
-		return ""
+		return nil, nil
 	}
-	return "its source is the " + r.Kind + " " + r.Name
+	return nil, &rendered.NotCovered{Reason: "its source is the " + r.Kind + " " + r.Name}
 }
 
 // inTree reports whether the tree is a repository of that URL.

@@ -29,10 +29,15 @@ func helmReleases() *kind {
 		if err != nil {
 			return nil
 		}
-		inTree := h.Source.Kind == "GitRepository" && s.fluxSource(h.Source) == ""
-		spec.InTree, u.dir = []bool{inTree}, h.Chart
-		if !inTree {
-			u.missing = &rendered.NotCovered{File: o.File, Reason: "its chart is in the " + h.Source.Kind + " " + h.Source.Name}
+		u.dir = h.Chart
+		if h.Source.Kind != "GitRepository" {
+			err = &rendered.NotCovered{Reason: "its chart is in the " + h.Source.Kind + " " + h.Source.Name}
+		} else {
+			u.tree, err = s.fluxSource(h.Source, o.File)
+		}
+		spec.InTree = []bool{err == nil}
+		if err != nil {
+			u.missing = at(o.File, err)
 		}
 		u.spec = encode(spec)
 		return []*Unit{u}

@@ -195,7 +195,7 @@ func (d *discovery) defined(o Object, parent *Unit) []*Unit {
 
 // index notes which files a unit reads.
 func (d *discovery) index(u *Unit) {
-	if u.peeks {
+	if u.peeks || u.tree != nil {
 		return
 	}
 	for _, name := range u.Reads {
@@ -230,7 +230,7 @@ func (d *discovery) run() {
 				continue
 			}
 			for _, o := range objects {
-				if o.File == "" {
+				if o.File == "" || u.tree != nil {
 					o.File = d.fileOf(u, o)
 				}
 				for _, n := range d.defined(o, u) {
@@ -245,7 +245,7 @@ func (d *discovery) run() {
 
 // mayDefine reports whether a unit may print a definition.
 func (d *discovery) mayDefine(u *Unit) bool {
-	if u.Err != nil || u.peeks {
+	if u.Err != nil || u.peeks || u.tree != nil {
 		return u.Err == nil
 	}
 	return slices.ContainsFunc(u.Reads, func(name string) bool { return d.holds[name] })
@@ -266,6 +266,9 @@ func (d *discovery) circles() []*definition {
 // fileOf returns the file that holds the definition that a unit prints as an object: the one with a document of that kind and
 // name.
 func (s *side) fileOf(u *Unit, o Object) string {
+	if u.tree != nil {
+		return u.File
+	}
 	name, _ := yamldoc.At(o.Object, "metadata", "name").(string)
 	for _, file := range u.Reads {
 		if id, err := s.tree.ID(file); err == nil {
@@ -301,17 +304,31 @@ func (u *Unit) id() string {
 // remote reports whether a unit is rendered from what is not in the tree.
 func (u *Unit) remote() bool { return u.Err != nil && isMissing(u.Err) }
 
-// lookup returns the ConfigMaps and Secrets with a name that files of the tree hold: those nearest to a file, if there are several.
+// written is an object of a file.
+type written struct {
+	file   string
+	object map[string]any
+}
+
+// lookup returns the object of a kind with a name that files of the tree hold: the one nearest to a file, if there are several.
 func (s *side) lookup(from, kind, namespace, name string) (object map[string]any, ok bool) {
-	if strings.Contains(name, "$") {
-		return nil, false
-	}
-	key := strings.Join([]string{path.Dir(from), kind, namespace, name}, "\x00")
-	if found, known := s.found[key]; known {
-		return found, found != nil
-	}
-	defer func() { s.found[key] = object }()
 	best := -1
+	for _, w := range s.objects(kind, name) {
+		in, _ := yamldoc.At(w.object, "metadata", "namespace").(string)
+		if near := common(from, w.file); near > best && (in == "" || namespace == "" || in == namespace) {
+			best, object, ok = near, w.object, true
+		}
+	}
+	return object, ok
+}
+
+// objects returns the objects of a kind with a name, in any namespace.
+func (s *side) objects(kind, name string) []written {
+	key := kind + "\x00" + name
+	if found, known := s.found[key]; known || strings.Contains(name, "$") {
+		return found
+	}
+	var found []written
 	for _, file := range s.tree.Paths() {
 		if !manifest.HasObjects(file) {
 			continue
@@ -322,16 +339,13 @@ func (s *side) lookup(from, kind, namespace, name string) (object map[string]any
 		}
 		documents, _, _ := s.shared.Read(file, data)
 		for _, d := range documents {
-			in, _ := yamldoc.At(d.Object, "metadata", "namespace").(string)
-			if d.Object["kind"] != kind || yamldoc.At(d.Object, "metadata", "name") != name || in != "" && namespace != "" && in != namespace {
-				continue
-			}
-			if near := common(from, file); near > best {
-				best, object, ok = near, d.Object, true
+			if d.Object["kind"] == kind && yamldoc.At(d.Object, "metadata", "name") == name {
+				found = append(found, written{file, d.Object})
 			}
 		}
 	}
-	return object, ok
+	s.found[key] = found
+	return found
 }
 
 // common returns how many leading directories two paths have in common.

@@ -17,7 +17,7 @@ import (
 func (s *side) place(u *Unit, o Object) *yamldoc.Document {
 	origin := &origin{side: s, unit: u, object: o}
 	file := o.File
-	if file == "" {
+	if file == "" || u.tree != nil {
 		file = u.File
 	}
 	d := yamldoc.Derived(s.tree.Name(file), o.Object, func(steps []any) yamldoc.Position {
@@ -48,6 +48,9 @@ type origin struct {
 // in the object as it is written.
 func (o *origin) place(steps []any) (string, yamldoc.Position) {
 	o.once.Do(o.find)
+	if o.unit.tree != nil { // its files are at another revision, which the definition tells
+		steps = []any{"sourceRef", "targetRevision"}
+	}
 	if o.source == nil {
 		return o.file, o.inTemplate(steps)
 	}
@@ -63,7 +66,11 @@ func (o *origin) place(steps []any) (string, yamldoc.Position) {
 
 // find finds the file and the document of the object.
 func (o *origin) find() {
-	if o.object.File != "" {
+	switch {
+	case o.unit.tree != nil:
+		o.file = o.unit.File
+		return
+	case o.object.File != "":
 		o.file = o.object.File
 		o.source = o.largest(o.file)
 		return

@@ -78,10 +78,12 @@ func (c *comparison) otherUnits(wanted identities) {
 		stays := identities{}
 		if now != nil {
 			if objects, err := c.news.render(now); err == nil {
-				stays.add([]manifest.File{c.news.manifest(Rendered{Unit: now, Objects: objects})})
+				stays.add(c.news.manifests(Rendered{Unit: now, Objects: objects}))
 			}
 		}
-		c.addOther(c.olds.manifest(Rendered{Unit: u, Objects: objects}), stays, wanted)
+		for _, f := range c.olds.manifests(Rendered{Unit: u, Objects: objects}) {
+			c.addOther(f, stays, wanted)
+		}
 	}
 }
 

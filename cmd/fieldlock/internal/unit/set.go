@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
@@ -53,7 +54,7 @@ func (s *Side) selects(u *Unit) bool {
 		return true
 	}
 	for _, p := range s.Paths {
-		if below(u.File, p) || slices.ContainsFunc(u.Reads, func(name string) bool { return below(name, p) }) {
+		if below(u.File, p) || u.tree == nil && slices.ContainsFunc(u.Reads, func(name string) bool { return below(name, p) }) {
 			return true
 		}
 	}
@@ -103,7 +104,7 @@ func (s *Set) Place(u *Unit, o Object) (file string, line int) {
 func (s *Set) Manifests() []manifest.File {
 	var files []manifest.File
 	for _, u := range s.Units {
-		files = append(files, s.side.manifest(u))
+		files = append(files, s.side.manifests(u)...)
 	}
 	return append(files, s.Files...)
 }
@@ -157,7 +158,7 @@ func Load(in *Side, o Options) (*Set, error) {
 		}
 	}
 	if !alone {
-		set.NotCovered = append(set.NotCovered, s.missing(in, func(*definition) bool { return false })...)
+		set.NotCovered = append(set.NotCovered, s.missing(in, func(*definition, string) bool { return false })...)
 	}
 	for _, f := range excluded {
 		if !alone && !s.input[f.Path] {
@@ -196,7 +197,7 @@ func (s *Side) parse(f manifest.File, shared *yamldoc.Shared) manifest.File {
 }
 
 // missing lists the definitions of units whose files are not in the tree, in the files that the side names.
-func (s *side) missing(in *Side, changed func(w *definition) bool) []NotCovered {
+func (s *side) missing(in *Side, changed func(w *definition, reason string) bool) []NotCovered {
 	var list []NotCovered
 	for _, w := range s.elsewhere {
 		units := s.kindOf(w.Object).from(s, Object{Document: w.Document, File: w.file})
@@ -204,8 +205,8 @@ func (s *side) missing(in *Side, changed func(w *definition) bool) []NotCovered 
 			continue
 		}
 		s.close(units[0])
-		n := s.notCovered(units[0], units[0].Err, changed(w))
-		n.Line = w.Position().Line
+		n := s.notCovered(units[0], units[0].Err, false)
+		n.Line, n.Changed = w.Position().Line, changed(w, n.Reason)
 		list = append(list, n)
 	}
 	return list
@@ -223,13 +224,19 @@ func (s *side) mistake(u *Unit, err error) error {
 	return &yamldoc.Error{File: s.tree.Name(file), Line: line, Message: u.String() + " cannot be rendered: " + strings.TrimPrefix(reason, file+": ")}
 }
 
-// Manifest returns the objects of a unit as a file of objects.
-func (s *side) manifest(r Rendered) manifest.File {
-	f := manifest.File{Name: s.tree.Name(r.File), Path: r.key(), Unit: r.String(), AppliedBy: r.applier(), Found: true}
+// manifests returns the objects of a unit as a file of objects; those that Helm installs once as one of their own.
+func (s *side) manifests(r Rendered) []manifest.File {
+	ordinary := manifest.File{Name: s.tree.Name(r.File), Path: r.key(), Unit: r.String(), AppliedBy: r.applier(), Found: true}
+	once := ordinary
+	once.AppliedBy.InstallsOnce = true
 	for _, o := range r.Objects {
-		f.Documents = append(f.Documents, s.place(r.Unit, o))
+		into := &ordinary
+		if o.Role == rendered.CRD {
+			into = &once
+		}
+		into.Documents = append(into.Documents, s.place(r.Unit, o))
 	}
-	return f
+	return []manifest.File{ordinary, once}
 }
 
 // mentions reports whether a text has all of words.

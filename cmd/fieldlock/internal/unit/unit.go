@@ -38,6 +38,7 @@ type Unit struct {
 
 	kind    *kind
 	parent  *Unit // that prints the object which defines this one
+	tree    Tree  // that its files are in, nil for the one that defines it
 	missing error // why the unit is not in the tree, where its definition tells
 	peeks   bool  // what it reads stays what it is
 	dir     string
@@ -68,6 +69,14 @@ func (u *Unit) applier() tool.Applier {
 		return tool.Applier{Tool: tool.ArgoCD, Methods: []tool.Method{tool.ServerSide, tool.ClientSide}}
 	}
 	return tool.Applier{}
+}
+
+// in returns the tree that has the files of the unit: t, unless its source is at another revision.
+func (u *Unit) in(t Tree) Tree {
+	if u.tree != nil {
+		return u.tree
+	}
+	return t
 }
 
 // String names the unit in messages.
@@ -125,6 +134,7 @@ const maxJob = 128 << 20
 
 // job returns the job that renders the unit from a tree.
 func (u *Unit) job(t Tree) (*worker.Job, error) {
+	t = u.in(t)
 	job := &worker.Job{Kind: u.kind.name, Dir: u.dir, Spec: u.spec, Files: map[string][]byte{}, Links: map[string]string{}}
 	size := 0
 	for _, name := range u.Reads {
@@ -152,6 +162,7 @@ func (u *Unit) job(t Tree) (*worker.Job, error) {
 
 // digest identifies what the unit is rendered from: units with equal digests print the same.
 func (u *Unit) digest(t Tree) string {
+	t = u.in(t)
 	h := sha256.New()
 	fmt.Fprintf(h, "%s\x00%s\x00%d\x00%s", u.kind.name, u.dir, len(u.spec), u.spec)
 	for _, name := range u.Reads {

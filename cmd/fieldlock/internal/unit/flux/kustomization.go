@@ -134,7 +134,7 @@ func (k *Kustomization) Files(tree fs.FS) ([]string, error) {
 
 // Build renders what the controller applies, in its order: the kustomization of the path, or one made of all manifests there;
 // then the fields of the object, its variables, and its common metadata. The labels that the controller adds to all
-// objects, which name the Kustomization, are left out. Values encrypted by SOPS are left as they are.
+// objects, which name the Kustomization, are left out. Values encrypted by SOPS are left as they are, without the key "sops".
 //
 // The files are those that Files lists, or any tree that has them; a directory without manifests, which Files lists nothing of,
 // renders nothing. The function lookup gives the objects that variables come
@@ -185,12 +185,18 @@ func (k *Kustomization) finish(o *rendered.Object, vars *variables) error {
 			Name                string
 			Labels, Annotations map[string]any
 		}
+		Sops map[string]any
 	}
 	if err := yaml.Unmarshal(o.YAML, &meta); err != nil {
 		return err
 	}
 	if meta.APIVersion == "" || meta.Kind == "" || meta.Metadata.Name == "" {
 		return errors.New("an object lacks its apiVersion, kind or name")
+	}
+	if meta.Sops != nil {
+		if err := dropSops(o); err != nil {
+			return err
+		}
 	}
 	if vars != nil && meta.Metadata.Labels[substituteKey] != disabled && meta.Metadata.Annotations[substituteKey] != disabled {
 		if err := vars.substitute(o); err != nil {
@@ -201,6 +207,18 @@ func (k *Kustomization) finish(o *rendered.Object, vars *variables) error {
 		return setMetadata(o, common.Labels, common.Annotations)
 	}
 	return nil
+}
+
+// dropSops drops what SOPS writes beside the values, as the controller does when it decrypts them.
+func dropSops(o *rendered.Object) error {
+	var object map[string]any
+	if err := yaml.Unmarshal(o.YAML, &object); err != nil {
+		return err
+	}
+	delete(object, "sops")
+	content, err := yaml.Marshal(object)
+	o.YAML = content
+	return err
 }
 
 // setMetadata adds labels and annotations, and overwrites those of the same name.

@@ -1,0 +1,141 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/fieldlock/fieldlock/internal/compare"
+)
+
+// TestRevisions: a source at a tag or a commit is read there, and the change of its name is the change that counts; at a branch, it is
+// the tree under check. The repository has the class fast at v1.0.0, slow at v1.1.0, and fast again at HEAD.
+func TestRevisions(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it makes repositories")
+	}
+	application := func(revision string) string {
+		return strings.Replace(argoFiles()["apps/shop.yaml"], "targetRevision: HEAD", "targetRevision: '"+revision+"'", 1)
+	}
+	set := func(revision string) string {
+		return "apiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\nmetadata: {name: shops, namespace: argocd}\nspec:\n  generators:\n" +
+			"  - git: {repoURL: 'https://example.com/team/deploy.git', revision: '" + revision + "', directories: [{path: 'shop*'}]}\n" +
+			"  template:\n    metadata: {name: '{{path.basename}}'}\n    spec:\n      project: default\n" +
+			"      source: {repoURL: 'https://example.com/team/deploy.git', targetRevision: '" + revision + "', path: '{{path}}'}\n" +
+			"      destination: {server: 'https://kubernetes.default.svc', namespace: shop}\n"
+	}
+	flux := func(ref string) string {
+		return "apiVersion: source.toolkit.fluxcd.io/v1\nkind: GitRepository\nmetadata: {name: deploy, namespace: flux-system}\n" +
+			"spec: {interval: 1m, url: 'https://example.com/team/deploy', ref: {" + ref + "}}\n---\n" +
+			"apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: shop, namespace: flux-system}\n" +
+			"spec: {interval: 1m, path: ./shop, prune: true, sourceRef: {kind: GitRepository, name: deploy}}\n"
+	}
+	release := func(ref string) string {
+		return flux(ref)[:strings.Index(flux(ref), "---")] + "---\napiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: shop, namespace: default}\n" +
+			"spec: {interval: 1h, chart: {spec: {chart: ./chart, sourceRef: {kind: GitRepository, name: deploy, namespace: flux-system}}}}\n"
+	}
+	const missing = "0123456789012345678901234567890123456789"
+	for _, c := range []struct {
+		name, reason string
+		unit         func(revision string) string
+		old, new     string // revisions; COMMIT is that of v1.1.0
+		status       int
+		file         string // of the violation
+		warning      string
+	}{
+		{"another tag", "", application, "v1.0.0", "v1.1.0", exitRefused, "unit.yaml", ""},
+		{"a tag with the same objects", "", application, "v1.0.0", "v1.0.1", exitClean, "", ""},
+		{"a full name", "", application, "v1.0.0", "refs/tags/v1.1.0", exitRefused, "unit.yaml", ""},
+		{"a range", "the newest version that it has; v1.2 is one, too", application, "1.0.x", ">=1.0.0 <1.2", exitRefused, "unit.yaml", ""},
+		{"a range that is a branch", "Argo CD falls back to it", application, "v1.0.0", "9.x", exitClean, "", ""},
+		{"a commit", "", application, "v1.0.0", "COMMIT", exitRefused, "unit.yaml", ""},
+		{"the beginning of a commit", "", application, "v1.0.0", "SHORT", exitRefused, "unit.yaml", ""},
+		{"from a tag to a branch", "HEAD has what v1.0.0 has", application, "v1.0.0", "main", exitClean, "", ""},
+		{"from another tag to HEAD", "", application, "v1.1.0", "HEAD", exitRefused, "shop/claim.yaml", ""},
+		{"a branch that is not here", "clones often have one branch only", application, "v1.1.0", "stable", exitRefused, "shop/claim.yaml", ""},
+		{"a branch with the name of a tag", "it is listed first", application, "v1.0.0", "both", exitClean, "", ""},
+		{"a tag that is not here", "", application, "v1.0.0", "v7.0.0", exitClean, "", "1 Application changed and cannot be rendered"},
+		{"a range without a tag", "", application, "v1.0.0", ">=7", exitClean, "", "1 Application changed and cannot be rendered"},
+		{"a commit that is not here", "", application, "v1.0.0", missing, exitClean, "", "1 Application changed and cannot be rendered"},
+		{"a generator at another tag", "", set, "v1.0.0", "v1.1.0", exitRefused, "unit.yaml", ""},
+		{"Flux: another tag", "", flux, "tag: v1.0.0", "tag: v1.1.0", exitRefused, "unit.yaml", ""},
+		{"Flux: a commit", "it comes before the others", flux, "tag: v1.0.0", "tag: v1.0.0, commit: COMMIT", exitRefused, "unit.yaml", ""},
+		{"Flux: a name", "it comes before a tag", flux, "tag: v1.0.0", "tag: v1.0.0, name: refs/tags/v1.1.0", exitRefused, "unit.yaml", ""},
+		{"Flux: the name of a branch", "", flux, "tag: v1.1.0", "name: refs/heads/main", exitRefused, "shop/claim.yaml", ""},
+		{"Flux: a range", "versions have three numbers, so not v1.2", flux, "tag: v1.0.0", "semver: '>=1.0.0'", exitRefused, "unit.yaml", ""},
+		{"Flux: a branch", "", flux, "tag: v1.0.0", "branch: main", exitClean, "", ""},
+		{"Flux: a tag that is not here", "", flux, "tag: v1.0.0", "tag: v7.0.0", exitClean, "", "1 Flux Kustomization changed and cannot be rendered"},
+		{"Flux: two tags that are not here", "the Kustomization itself did not change", flux, "tag: v6.0.0", "tag: v7.0.0", exitClean, "", "1 Flux Kustomization changed and cannot be rendered"},
+		{"Flux: a chart at another tag", "", release, "tag: v1.0.0", "tag: v1.1.0", exitRefused, "unit.yaml", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			at := func(class string) map[string]string {
+				return map[string]string{"shop/claim.yaml": claim("data", class), "chart/Chart.yaml": "apiVersion: v2\nname: shop\nversion: 1.0.0\n",
+					"chart/templates/claim.yaml": claim("chart", class)}
+			}
+			repositoryOf(t, at("fast"), nil)
+			runGit(t, "tag", "v1.0.0")
+			runGit(t, "tag", "v1.0.1")
+			runGit(t, "tag", "both")
+			commit := func() {
+				runGit(t, "add", "-A")
+				runGit(t, "commit", "-q", "-m", "next")
+			}
+			change(t, at("fast"), at("slow"))
+			commit()
+			runGit(t, "tag", "v1.1.0")
+			runGit(t, "branch", "9.x")
+			runGit(t, "branch", "both")
+			id := strings.TrimSpace(runGit(t, "rev-parse", "HEAD"))
+			name := strings.NewReplacer("COMMIT", id, "SHORT", id[:9])
+			change(t, at("slow"), at("fast"))
+			writeFile(t, "unit.yaml", c.unit(name.Replace(c.old)))
+			commit()
+			runGit(t, "tag", "v1.2")
+			writeFile(t, "unit.yaml", c.unit(name.Replace(c.new)))
+			got := runCommand("", "check", "--git", "HEAD", "-o", "json")
+			var r compare.Report
+			if err := json.Unmarshal([]byte(got.out), &r); err != nil {
+				t.Fatalf("%v: %s%s", err, got.out, got.err)
+			}
+			file := ""
+			for _, v := range r.Violations {
+				file = v.File
+			}
+			if got.status != c.status || file != c.file || !strings.Contains(got.err, c.warning) || c.warning == "" && got.err != "" {
+				t.Errorf("%s: status %d, want %d; violation in %q, want %q\n%s%s", c.reason, got.status, c.status, file, c.file, got.out, got.err)
+			}
+		})
+	}
+}
+
+// TestPartialClone: a change of a clone without contents is compared, and so is one of a shallow clone whose revision was fetched.
+func TestPartialClone(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it makes repositories")
+	}
+	repositoryOf(t, map[string]string{"kustomization.yaml": "resources: [claim.yaml]\n", "claim.yaml": claim("data", "fast")}, map[string]string{"claim.yaml": claim("data", "slow")})
+	runGit(t, "commit", "-q", "-a", "-m", "next")
+	runGit(t, "config", "uploadpack.allowFilter", "true")
+	runGit(t, "config", "uploadpack.allowAnySHA1InWant", "true")
+	origin, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ option, rev string }{{"--filter=blob:none", "HEAD~1..HEAD"}, {"--depth=1", "FETCH_HEAD"}} {
+		dir := t.TempDir()
+		runGit(t, "clone", "-q", c.option, "file://"+origin, dir)
+		t.Chdir(dir)
+		if c.rev == "FETCH_HEAD" {
+			if got := runCommand("", "check", "--git", "HEAD~1"); got.status != exitUnread || !strings.Contains(got.err, "git fetch --unshallow") {
+				t.Errorf("%s: status %d\n%s%s", c.option, got.status, got.out, got.err)
+			}
+			runGit(t, "fetch", "-q", "--depth=1", "origin", strings.TrimSpace(runGit(t, "-C", origin, "rev-parse", "HEAD~1")))
+		}
+		if got := runCommand("", "check", "--git", c.rev); got.status != exitRefused || !strings.Contains(got.out, "spec.storageClassName") {
+			t.Errorf("%s: status %d\n%s%s", c.option, got.status, got.out, got.err)
+		}
+		t.Chdir(origin)
+	}
+}
