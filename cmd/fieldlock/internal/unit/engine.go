@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
 	"slices"
+	"strconv"
 	"sync"
 
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
@@ -56,6 +58,7 @@ type engine struct {
 
 	definitions map[string]*fileDefinitions // by the ID of the file
 	revisions   map[string]revision         // by their names
+	values      sync.Map                    // what a rendered.Value is, by its ID
 }
 
 // closure is the files that a unit reads, with what was looked at to find out.
@@ -267,6 +270,9 @@ func (s *side) renderAnew(u *Unit, origins bool) ([]Object, error) {
 			return nil, fmt.Errorf("it prints what is not an object: %w", err)
 		}
 		for _, d := range documents {
+			if d, err = s.withApart(d, o.Apart); err != nil {
+				return nil, err
+			}
 			object := Object{Document: d, File: o.File, Cause: o.Cause, Role: o.Role, Unknown: o.Unknown}
 			if s.Texts {
 				object.Text = o.YAML
@@ -275,6 +281,64 @@ func (s *side) renderAnew(u *Unit, origins bool) ([]Object, error) {
 		}
 	}
 	return objects, nil
+}
+
+// withApart returns a document with the values that were rendered apart from it.
+func (e *engine) withApart(d *yamldoc.Document, list []rendered.Apart) (*yamldoc.Document, error) {
+	if len(list) == 0 {
+		return d, nil
+	}
+	whole := *d
+	for _, p := range list {
+		value, err := e.value(p.Value)
+		if err != nil {
+			return nil, err
+		}
+		whole.Object, _ = put(whole.Object, p.Steps, value).(map[string]any)
+	}
+	return &whole, nil
+}
+
+// value decodes a value that many objects have in common, once.
+func (e *engine) value(v *rendered.Value) (any, error) {
+	if known, ok := e.values.Load(v.ID); ok {
+		return known, nil
+	}
+	value, err := yamldoc.ReadJSON(v.JSON)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range v.Apart {
+		part, err := e.value(p.Value)
+		if err != nil {
+			return nil, err
+		}
+		value = put(value, p.Steps, part)
+	}
+	known, _ := e.values.LoadOrStore(v.ID, value)
+	return known, nil
+}
+
+// put returns a copy of a value that has another one at the end of steps, as far as they lead to a member or an item that is there.
+func put(value any, steps []string, part any) any {
+	if len(steps) == 0 {
+		return part
+	}
+	switch x := value.(type) {
+	case map[string]any:
+		if member, ok := x[steps[0]]; ok {
+			x = maps.Clone(x)
+			x[steps[0]] = put(member, steps[1:], part)
+		}
+		return x
+	case []any:
+		if i, err := strconv.Atoi(steps[0]); err == nil && i >= 0 && i < len(x) {
+			x = slices.Clone(x)
+			x[i] = put(x[i], steps[1:], part)
+		}
+		return x
+	}
+	return value
 }
 
 // renderAll renders units on all processors, so that render has their results.

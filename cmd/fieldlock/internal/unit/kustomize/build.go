@@ -48,6 +48,13 @@ func Build(ctx context.Context, files fs.FS, dir string, o Options) ([]rendered.
 	if content, ok := w.disk.generated[k.file]; ok {
 		k.content = content
 	}
+	if o.Schemas != nil {
+		objects, err := w.buildJSON(k, o)
+		if err != nil {
+			return nil, &rendered.Invalid{File: k.file, Err: shorten(err)}
+		}
+		return objects, nil
+	}
 	built, origins, err := w.build(k, o)
 	if err != nil {
 		return nil, &rendered.Invalid{File: k.file, Err: shorten(err)}
@@ -67,6 +74,25 @@ func Build(ctx context.Context, files fs.FS, dir string, o Options) ([]rendered.
 		objects = append(objects, object)
 	}
 	return objects, nil
+}
+
+// buildJSON builds the kustomization without the schemas of CRDs if that is possible, otherwise with them.
+func (w *walk) buildJSON(k *kustomization, o Options) ([]rendered.Object, error) {
+	c := w.cut(o.Schemas)
+	if len(c.blocks) > 0 {
+		if built, err := w.disk.build(k.dir, o); err == nil {
+			if objects, ok, err := c.objects(built); ok && err == nil {
+				return objects, nil
+			}
+		}
+		w.restore(c)
+	}
+	built, err := w.disk.build(k.dir, o)
+	if err != nil {
+		return nil, err
+	}
+	objects, _, err := c.objects(built)
+	return objects, err
 }
 
 // check follows all references and returns the kustomization of dir.
@@ -122,12 +148,9 @@ func (w *walk) build(k *kustomization, o Options) (built resmap.ResMap, origins 
 // annotations cannot tell whether there are others: kustomize has some of its own on every object that it patches.
 func (w *walk) readsAnnotations() bool {
 	for name := range w.files {
-		content, ok := w.disk.generated[name]
-		if !ok {
-			var err error
-			if content, err = fs.ReadFile(w.disk.tree, name); err != nil {
-				continue // a directory that a link leads to
-			}
+		content, err := w.anyContent(name)
+		if err != nil {
+			continue // a directory that a link leads to
 		}
 		if bytes.Contains(content, []byte("needsHashSuffix")) || originAnnotation.Match(content) {
 			return true

@@ -150,6 +150,7 @@ func (w *walk) renderCharts(o Options) error {
 				return &rendered.Invalid{File: object.File, Err: err}
 			}
 			w.disk.generate(name, content, object.File)
+			w.objects[name] = true
 			c.k.holds[object.File] = true
 			added[c.k] = append(added[c.k], path.Base(name))
 		}

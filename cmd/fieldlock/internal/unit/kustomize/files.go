@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"math"
 	"path"
 	"slices"
 	"strings"
@@ -42,6 +43,9 @@ type Options struct {
 	APIVersions []string
 	// NoOrigins makes [Build] leave out the origins of objects. With them, kustomize takes several times as long.
 	NoOrigins bool
+	// Schemas, unless nil, makes [Build] print JSON, with the schemas of CRDs apart from their objects, and without origins. It
+	// is the fastest way to what an object means.
+	Schemas *Schemas
 }
 
 // Files returns the names of the files that building the kustomization in dir reads, sorted, each once: its own file, those
@@ -85,7 +89,8 @@ type walk struct {
 	options Options
 	factory *resource.Factory
 	files   map[string]bool
-	objects map[string]bool // those of files that are resources and nothing else
+	objects map[string]bool // files that are resources
+	loaded  map[string]bool // files that are something else
 	done    map[string]bool
 	plugins map[[2]string]bool // pairs of a kustomization and one that renders plugins for it
 	// visiting are the directories on the way to the present one, and namespaces what each sets as namespace.
@@ -108,6 +113,7 @@ func newWalk(tree fs.FS, dir string, o Options) *walk {
 		factory:  provider.NewDefaultDepProvider().GetResourceFactory(),
 		files:    map[string]bool{},
 		objects:  map[string]bool{},
+		loaded:   map[string]bool{},
 		done:     map[string]bool{},
 		plugins:  map[[2]string]bool{},
 		chartsIn: map[string]string{},
@@ -239,6 +245,9 @@ func (w *walk) read(dir string) (*kustomization, reference, error) {
 	return &kustomization{Kustomization: k, dir: dir, file: file.file, content: content, holds: map[string]bool{file.file: true}}, file, nil
 }
 
+// anyContent returns the content of a file of any size.
+func (w *walk) anyContent(name string) ([]byte, error) { return w.content(name, math.MaxInt64) }
+
 // content returns the content of a file that is not larger than limit.
 func (w *walk) content(name string, limit int64) ([]byte, error) {
 	if content, ok := w.disk.generated[name]; ok {
@@ -359,7 +368,8 @@ func (w *walk) load(dir string, from reference) error {
 	if key, file, ok := strings.Cut(p, "="); ok && key != "" && !isURL(p) {
 		p = file
 	}
-	_, err := w.file(dir, p, from)
+	name, err := w.file(dir, p, from)
+	w.loaded[name] = true
 	return err
 }
 
