@@ -42,7 +42,9 @@ func (k *Kind) Replacement(newObj, oldObj map[string]any, verdict Verdict) Repla
 		in = " -n " + shell.Quote(namespace)
 	}
 	target = shell.Quote(target) + in
-	add := func(how string) {
+	words := []string{"{delete}", "kubectl delete " + target, "{apply}", tool.KubectlApply, "{name}", shell.Quote(text(newObj, "metadata", "name")), "{migrated}", shell.Quote(migrated(newObj))}
+	add := func(how string, more ...string) {
+		how = strings.NewReplacer(slices.Concat(words, more)...).Replace(how) // once: what is filled in comes from anywhere
 		if how != "" && !slices.Contains(r.How, how) {
 			r.How = append(r.How, how)
 		}
@@ -52,7 +54,7 @@ func (k *Kind) Replacement(newObj, oldObj map[string]any, verdict Verdict) Repla
 		if v.row != nil && v.row.Edit != "" {
 			edits++
 			patch := "kubectl patch " + target + " --type merge -p " + shell.Quote(nullPatch(newObj, stepsOf(v.Path)))
-			add(strings.NewReplacer("{path}", v.Path, "{null}", patch).Replace(v.row.Edit))
+			add(v.row.Edit, "{path}", v.Path, "{null}", patch)
 		}
 	}
 	if edits > 0 && edits == len(verdict.Violations) {
@@ -64,14 +66,34 @@ func (k *Kind) Replacement(newObj, oldObj map[string]any, verdict Verdict) Repla
 		}
 	}
 	for claim, patch := range largerClaims(newObj, oldObj) {
-		add("kubectl patch " + shell.Quote("pvc/"+claim) + in + " -p " + shell.Quote(patch) +
-			"   # first: enlarge the claims that exist, this one and those of the other pods; their class has to allow expansion")
+		add("kubectl patch {claim}"+tool.Comment+"first enlarge the claims that exist, this one and those of the other pods; their class has to allow expansion (see "+recipes+
+			"#larger-volumes-of-a-statefulset)", "{claim}", shell.Quote("pvc/"+claim)+in+" -p "+shell.Quote(patch))
 	}
-	fill := strings.NewReplacer("{delete}", "kubectl delete "+target, "{apply}", "kubectl apply -f FILE", "{file}", "FILE")
 	for _, how := range k.source.How {
-		add(fill.Replace(how))
+		add(how)
+	}
+	if len(k.source.How) == 0 {
+		add("{delete} && {apply}")
 	}
 	return r
+}
+
+// recipes is the page with whole procedures.
+const recipes = "https://github.com/fieldlock/fieldlock/blob/main/docs/recipes.md"
+
+// migrated returns the patch of a CRD's status after all objects were written anew in the version that NEW stores them in.
+func migrated(newObj map[string]any) string {
+	stored := []any{}
+	for _, version := range objects(object(newObj, "spec")["versions"]) {
+		if version["storage"] == true {
+			stored = append(stored, version["name"])
+		}
+	}
+	data, err := json.Marshal(map[string]any{"status": map[string]any{"storedVersions": stored}})
+	if err != nil {
+		return "{}" // it holds nothing but names
+	}
+	return string(data)
 }
 
 // nullPatch returns a merge patch that removes the field at the end of steps, and sets the type next to it.

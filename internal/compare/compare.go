@@ -233,7 +233,11 @@ func (c *checker) compareAll(pairs []pair) {
 
 // add adds a verdict to the report.
 func (c *checker) add(r *printer, p pair, v *verdict) {
-	replaced := v.replacement != nil && v.replacement.Requested && v.replacement.harmless()
+	var re *Replacement
+	if v.replacement != nil {
+		re = c.replacementOf(p, v)
+	}
+	replaced := re != nil && re.Requested && re.harmless()
 	for i := range v.violations {
 		violation := &v.violations[i]
 		r.complete(violation, p.new)
@@ -253,9 +257,7 @@ func (c *checker) add(r *printer, p pair, v *verdict) {
 		n.Subject = subject(p.new, n.Path)
 		c.report.Notes = append(c.report.Notes, n)
 	}
-	if re := v.replacement; re != nil {
-		re.Subject, re.How = subject(p.new, ""), append([]string{}, re.How...)
-		re.RequestedNew = re.Requested && p.old != nil && !c.applier(p.old).Requested(p.old.Value(), p.old.Value())
+	if re != nil {
 		c.report.Replacements = append(c.report.Replacements, *re)
 	}
 }

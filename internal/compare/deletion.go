@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/fieldlock/fieldlock/immutability/builtin"
-	"github.com/fieldlock/fieldlock/immutability/operators"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 )
 
@@ -58,24 +56,14 @@ func (c *checker) loss(o *manifest.Object) (cost, message string) {
 }
 
 func lossBy(d definition, o *manifest.Object) *Replacement {
-	r := &Replacement{Cost: CostUnknown}
-	var why string
-	switch d := d.(type) {
-	case builtinDefinition:
-		replaced := d.kind.Replacement(o.Value(), o.Value(), builtin.Verdict{})
-		r.Cost, why = replaced.Cost, replaced.Message
-		retention := child(child(o.Value(), "spec").v, "persistentVolumeClaimRetentionPolicy").v
-		if o.Kind == "StatefulSet" && child(retention, "whenDeleted").v == "Delete" {
-			r.Cost, why = CostData, "its persistentVolumeClaimRetentionPolicy deletes its claims with it, and their data"
-		}
-	case operatorDefinition:
-		r.Cost = d.kind.Replacement(o.Value(), operators.Verdict{}).Cost
-	case *crdDefinition:
-		r.Cost = d.replacement(pair{new: o, old: o}).Cost
-	}
-	r.Message = lossMessages[r.Cost]
-	if why != "" && (r.Cost == CostData || r.Cost == CostCascade) {
-		r.Message = why
+	r := d.replacement(pair{new: o, old: o})
+	_, known := d.(builtinDefinition)
+	retention := child(child(o.Value(), "spec").v, "persistentVolumeClaimRetentionPolicy").v
+	switch {
+	case known && o.Kind == "StatefulSet" && child(retention, "whenDeleted").v == "Delete":
+		r.Cost, r.Message = CostData, "its persistentVolumeClaimRetentionPolicy deletes its claims with it, and their data"
+	case !known || r.Cost != CostData && r.Cost != CostCascade:
+		r.Message = lossMessages[r.Cost]
 	}
 	return r
 }

@@ -47,6 +47,8 @@ type Applier struct {
 	Forced bool
 	// Keeps is set where the tool deletes no object that the unit no longer has.
 	Keeps bool
+	// Apply is the command that makes the tool apply the unit, "" where there is none, or it is not known.
+	Apply string
 }
 
 // is reports whether the tool is t, or may be.

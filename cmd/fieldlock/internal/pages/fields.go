@@ -66,15 +66,20 @@ func (c catalogue) kind(b *strings.Builder, k *builtin.Kind, all []*builtin.Kind
 		fmt.Fprintf(b, ": %s", r.Message)
 	}
 	b.WriteString(".\n")
-	edit := strings.NewReplacer("{path}", "it", "{null}   # ", "")
+	edit := strings.NewReplacer("{path}", "it", "{null} && {apply}   # ", "")
 	for i, row := range rows {
 		if row.Edit != "" && !slices.ContainsFunc(rows[:i], func(before builtin.Row) bool { return before.Edit == row.Edit }) {
 			fmt.Fprintf(b, "\n- Without a replacement, for `%s`: %s", row.Path, edit.Replace(row.Edit))
 		}
 	}
+	first := strings.NewReplacer("{name}", "NAME", "{migrated}", `'{"status":{"storedVersions":["VERSION"]}}'`)
 	for _, row := range rows {
-		if row.First != "" {
-			fmt.Fprintf(b, "\n- Where `%s` changes, %s", row.Path, row.First)
+		switch text, command := report.WayOut(first.Replace(row.First)); {
+		case row.First == "":
+		case command == "":
+			fmt.Fprintf(b, "\n- Where `%s` changes, %s", row.Path, text)
+		default:
+			fmt.Fprintf(b, "\n- Where `%s` changes, `%s` (%s)", row.Path, command, text)
 		}
 	}
 	for _, how := range r.How {

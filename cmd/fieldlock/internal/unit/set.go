@@ -205,7 +205,8 @@ func (s *side) mistake(u *Unit, err error) error {
 
 // Manifest returns the objects of a unit as a file of objects.
 func (s *side) manifest(r Rendered) manifest.File {
-	f := manifest.File{Name: s.tree.Name(r.File), Path: r.key(), Unit: r.String(), AppliedBy: r.applier(), Found: true}
+	name := s.tree.Name(r.File)
+	f := manifest.File{Name: name, Path: r.key(), Unit: r.String(), AppliedBy: r.applier(name), Found: true}
 	for _, o := range r.Objects {
 		f.Documents = append(f.Documents, s.place(r.Unit, o))
 	}
