@@ -146,10 +146,14 @@ func Check(in Input, o Options) (*Report, error) {
 	c.fail(repeated(news, olds)...)
 	pairs, partial := pairUp(news, olds, c.kinds.isPartial())
 	c.report.Others += len(partial)
+	c.findGone(newSet, oldSet)
 	if in.Live != nil {
 		pairs = livePairs(news, in.Live)
 	}
 	c.compareAll(pairs)
+	for _, o := range c.gone.uncovered {
+		c.addDeletion(o)
+	}
 	c.hiddenObjects(in.Hidden, pairs)
 	c.report.Skipped += c.report.Others
 	c.report.accept(&in, o.Now)
@@ -277,6 +281,7 @@ type checker struct {
 	kinds    *kinds
 	policies *policy.Set
 	report   *Report
+	gone     gone
 }
 
 // fail adds errors to the report.
