@@ -49,13 +49,23 @@ func (k *Kind) Replacement(newObj, oldObj map[string]any, verdict Verdict) Repla
 			r.How = append(r.How, how)
 		}
 	}
-	edits := 0
+	edits, invalid := 0, 0
 	for _, v := range verdict.Violations {
-		if v.row != nil && v.row.Edit != "" {
-			edits++
-			patch := "kubectl patch " + target + " --type merge -p " + shell.Quote(nullPatch(newObj, stepsOf(v.Path)))
-			add(v.row.Edit, "{path}", v.Path, "{null}", patch)
+		if v.row == nil || v.row.Edit == "" {
+			continue
 		}
+		edits++
+		if written, _ := at(newObj, v.Path); written != nil && strings.HasPrefix(v.row.Edit, "{null}") {
+			invalid++
+			add("in the manifest, leave {path} out: a server takes no object that has it beside the type", "{path}", v.Path)
+			continue
+		}
+		patch := "kubectl patch " + target + " --type merge -p " + shell.Quote(nullPatch(newObj, stepsOf(v.Path)))
+		add(v.row.Edit, "{path}", v.Path, "{null}", patch)
+	}
+	if invalid > 0 && invalid == len(verdict.Violations) { // a new object would be refused, too
+		r.Message = "an edit is enough, and a replacement does not help"
+		return r
 	}
 	if edits > 0 && edits == len(verdict.Violations) {
 		r.Message = "an edit is enough; if the object is replaced nevertheless: " + r.Message

@@ -62,6 +62,13 @@ func TestReplacement(t *testing.T) {
 			message: "an edit is enough",
 			how:     []string{`kubectl patch deployment/web --type merge -p '{"spec":{"strategy":{"rollingUpdate":null,"type":"Recreate"}}}'`},
 		},
+		{
+			name: "Recreate beside rollingUpdate", reason: "no server takes such an object, a new one included",
+			old:     `{apiVersion: apps/v1, kind: Deployment, metadata: {name: web}, spec: {selector: {matchLabels: {a: b}}}}`,
+			new:     `{apiVersion: apps/v1, kind: Deployment, metadata: {name: web}, spec: {selector: {matchLabels: {a: b}}, strategy: {type: Recreate, rollingUpdate: {maxSurge: 1}}}}`,
+			message: "a replacement does not help",
+			how:     []string{"in the manifest, leave spec.strategy.rollingUpdate out"},
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			kinds, err := builtin.For("")

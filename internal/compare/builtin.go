@@ -57,7 +57,7 @@ func (d builtinDefinition) replacement(p pair) *Replacement {
 }
 
 func (d builtinDefinition) replacementFor(p pair, judged builtin.Verdict) *Replacement {
-	r := d.kind.Replacement(p.new.Value(), p.old.Value(), judged)
+	r := d.kind.Replacement(p.new.Document.Object, p.old.Value(), judged)
 	must := !slices.ContainsFunc(judged.Violations, func(v builtin.Violation) bool { return v.Edit != "" })
 	return &Replacement{Cost: r.Cost, Message: r.Message, How: r.How, Must: must, Requested: p.applier.Requested(p.new.Document.Object, p.old.Value())}
 }
