@@ -146,10 +146,14 @@ func Check(in Input, o Options) (*Report, error) {
 	c.fail(repeated(news, olds)...)
 	pairs, partial := pairUp(news, olds, c.kinds.isPartial())
 	c.report.Others += len(partial)
+	c.findGone(newSet, oldSet)
 	if in.Live != nil {
 		pairs = livePairs(news, in.Live)
 	}
 	c.compareAll(pairs)
+	for _, o := range c.gone.uncovered {
+		c.addDeletion(o)
+	}
 	c.hiddenObjects(in.Hidden, pairs)
 	c.report.Skipped += c.report.Others
 	c.report.accept(&in, o.Now)
@@ -239,7 +243,11 @@ func (c *checker) compareAll(pairs []pair) {
 
 // add adds a verdict to the report.
 func (c *checker) add(r *printer, p pair, v *verdict) {
-	replaced := v.replacement != nil && v.replacement.Requested && v.replacement.harmless()
+	var re *Replacement
+	if v.replacement != nil {
+		re = c.replacementOf(p, v)
+	}
+	replaced := re != nil && re.Requested && re.harmless()
 	for i := range v.violations {
 		violation := &v.violations[i]
 		r.complete(violation, p.new)
@@ -259,9 +267,7 @@ func (c *checker) add(r *printer, p pair, v *verdict) {
 		n.Subject = subject(p.new, n.Path)
 		c.report.Notes = append(c.report.Notes, n)
 	}
-	if re := v.replacement; re != nil {
-		re.Subject, re.How = subject(p.new, ""), append([]string{}, re.How...)
-		re.RequestedNew = re.Requested && p.old != nil && !c.applier(p.old).Requested(p.old.Value(), p.old.Value())
+	if re != nil {
 		c.report.Replacements = append(c.report.Replacements, *re)
 	}
 }
@@ -281,6 +287,7 @@ type checker struct {
 	kinds    *kinds
 	policies *policy.Set
 	report   *Report
+	gone     gone
 }
 
 // fail adds errors to the report.

@@ -70,9 +70,10 @@ func (c *checker) addPolicies(v *verdict, p pair, u *policy.Update) {
 	u.Live = p.live != nil
 	found := c.policies.Check(u)
 	if len(found.Refused) > 0 && v.replacement == nil {
+		kind := c.worst(p)
 		v.replacement = &Replacement{
-			Cost: CostUnknown, Message: "a policy refuses the update, and may refuse a new object too",
-			How: []string{"change the manifest as the policy says", "change the policy or its binding first, in a change of its own"},
+			Cost: kind.Cost, Message: "a policy refuses the update, and may refuse a new object too",
+			How: slices.Concat([]string{"change the manifest as the policy says", "change the policy or its binding first, in a change of its own"}, kind.How),
 		}
 	}
 	var violations []Violation

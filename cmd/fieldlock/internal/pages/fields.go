@@ -196,15 +196,11 @@ func (p *kindPage) add(r *merged, d *details, minors []string) {
 		p.addRefusal(fmt.Sprintf("The %s \"NAME\" is invalid: %s", p.kind, r.messages[minor]), minor)
 	}
 	if r.Edit != "" {
-		edit, ok := strings.CutPrefix(r.Edit, "{null}   # ")
-		if ok {
-			edit += ": `" + nullPatch(p.kind, r.Path) + "`"
-		}
-		edit = strings.ReplaceAll(edit, "{path}", "`"+r.Path+"`")
+		edit := strings.NewReplacer("{path}", "`"+r.Path+"`", "{null}", nullPatch(p.kind, r.Path), "{apply}", "kubectl apply -f FILE").Replace(r.Edit)
 		p.edits.add(r.Path, edit)
 	}
 	if r.First != "" {
-		p.first.add(r.Path, r.First)
+		p.first.add(r.Path, strings.NewReplacer("{name}", "NAME", "{migrated}", `'{"status":{"storedVersions":["VERSION"]}}'`).Replace(r.First))
 	}
 }
 

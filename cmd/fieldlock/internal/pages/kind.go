@@ -156,7 +156,7 @@ func (p *kindPage) writeWayOut(b *strings.Builder) {
 	}
 	b.WriteString("\n## How to change it nevertheless\n")
 	for _, e := range p.edits {
-		fmt.Fprintf(b, "\n- Without a replacement, for %s: %s", fields(e.paths), e.text)
+		fmt.Fprintf(b, "\n- Without a replacement, for %s: %s", fields(e.paths), wayOut(e.text))
 	}
 	if len(p.edits) > 0 {
 		b.WriteString("\n")
@@ -167,21 +167,26 @@ func (p *kindPage) writeWayOut(b *strings.Builder) {
 	}
 	b.WriteString(".\n")
 	for _, f := range p.first {
-		fmt.Fprintf(b, "\n- For %s, %s", fields(f.paths), f.text)
+		fmt.Fprintf(b, "\n- For %s, %s", fields(f.paths), wayOut(f.text))
 	}
 	for _, how := range p.how {
-		switch text, command := report.WayOut(how); {
-		case command == "":
-			fmt.Fprintf(b, "\n- %s", text)
-		case text == "":
-			fmt.Fprintf(b, "\n- `%s`", command)
-		default:
-			fmt.Fprintf(b, "\n- `%s` (%s)", command, text)
-		}
+		fmt.Fprintf(b, "\n- %s", wayOut(how))
 	}
 	b.WriteString("\n")
 	if p.guide != "" {
 		fmt.Fprintf(b, "\nStep by step: %s.\n", p.guide)
+	}
+}
+
+// wayOut is one way as Markdown: what it does, and then the command.
+func wayOut(how string) string {
+	switch text, command := report.WayOut(how); {
+	case command == "":
+		return text
+	case text == "":
+		return "`" + command + "`"
+	default:
+		return text + ": `" + command + "`"
 	}
 }
 

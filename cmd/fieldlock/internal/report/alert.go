@@ -169,7 +169,8 @@ func waysOut(s *compare.Subject, r *compare.Report) []string {
 		if !re.Same(s) || len(re.How) == 0 {
 			continue
 		}
-		lines := []string{fmt.Sprintf("Ways out (what replacing the object costs: %s; %s):", re.Cost, re.Message)}
+		head := replacementHead(re, re.Cost, func(text string) string { return text })
+		lines := []string{strings.ToUpper(head[:1]) + head[1:]}
 		for _, how := range re.How {
 			switch text, command := WayOut(how); {
 			case text != "" && command != "":

@@ -10,6 +10,7 @@ import (
 	"github.com/fieldlock/fieldlock/internal/audit"
 	"github.com/fieldlock/fieldlock/internal/compare"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
+	"github.com/fieldlock/fieldlock/internal/tool"
 )
 
 // checkText prints the refused objects with the ways out, then what is unknown, then notes, and a summary.
@@ -200,7 +201,7 @@ func writeReplacement(w io.Writer, r *compare.Replacement, p Palette) {
 	if r.RequestedNew {
 		asked += p.Yellow(", and the change itself adds the request")
 	}
-	fmt.Fprintf(w, "\n  to get there (cost: %s): %s%s\n", cost, Printable(r.Message), asked)
+	fmt.Fprintf(w, "\n  %s%s\n", replacementHead(r, cost, Printable), asked)
 	for _, how := range r.How {
 		switch text, command := WayOut(Printable(how)); {
 		case command == "":
@@ -213,14 +214,25 @@ func writeReplacement(w io.Writer, r *compare.Replacement, p Palette) {
 	}
 }
 
+// replacementHead says what a replacement costs, before the ways out. escape makes the texts harmless.
+func replacementHead(r *compare.Replacement, cost string, escape func(string) string) string {
+	if r.Must {
+		return fmt.Sprintf("to apply this change, the %s must be replaced (cost: %s): %s", escape(r.Kind), cost, escape(r.Message))
+	}
+	return fmt.Sprintf("%s (cost of a replacement: %s)", escape(r.Message), cost)
+}
+
 // WayOut splits one way to replace an object into a sentence and a command; either can be missing.
 func WayOut(how string) (text, command string) {
-	if !strings.HasPrefix(how, "kubectl ") {
+	if !slices.ContainsFunc(commands, func(name string) bool { return strings.HasPrefix(how, name+" ") }) {
 		return how, ""
 	}
-	command, text, _ = strings.Cut(how, "   # ")
+	command, text, _ = strings.Cut(how, tool.Comment)
 	return text, command
 }
+
+// commands are those that ways out begin with.
+var commands = []string{"kubectl", "argocd"}
 
 func writeRemark(w io.Writer, mark string, r repeatedRemark, p Palette) {
 	path := ""

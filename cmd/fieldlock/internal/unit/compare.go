@@ -126,7 +126,7 @@ func (c *comparison) pairUnits() {
 			again := *old
 			c.news.close(&again)
 			p.new, p.forced = &again, true
-			p.changed = again.digest(c.news.tree) != old.digest(c.olds.tree)
+			p.changed = old.kind.group != "" || again.digest(c.news.tree) != old.digest(c.olds.tree) // what an object applied goes with it
 		}
 		c.pairs = append(c.pairs, p)
 	}

@@ -226,7 +226,8 @@ func (s *side) mistake(u *Unit, err error) error {
 
 // manifests returns the objects of a unit as a file of objects; those that Helm installs once as one of their own.
 func (s *side) manifests(r Rendered) []manifest.File {
-	ordinary := manifest.File{Name: s.tree.Name(r.File), Path: r.key(), Unit: r.String(), AppliedBy: r.applier(), Found: true}
+	name := s.tree.Name(r.File)
+	ordinary := manifest.File{Name: name, Path: r.key(), Unit: r.String(), AppliedBy: r.applier(name), Found: true}
 	once := ordinary
 	once.AppliedBy.InstallsOnce = true
 	for _, o := range r.Objects {

@@ -8,11 +8,14 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path"
 	"slices"
+	"strings"
 	"testing/fstest"
 
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/worker"
+	"github.com/fieldlock/fieldlock/internal/shell"
 	"github.com/fieldlock/fieldlock/internal/tool"
 )
 
@@ -47,24 +50,39 @@ type Unit struct {
 	owns    func(name string) bool
 }
 
-// applier returns what is known about who applies the objects of the unit. Who applies a kustomization is not known. Helm's method
-// depends on its version and on how the release was installed; force is a PUT, and has no effect on a server-side apply.
-func (u *Unit) applier() tool.Applier {
+// applier returns what is known about who applies the objects of the unit; name is how messages name its file. Who applies a
+// kustomization is not known. Helm's method depends on its version and on how the release was installed; force is a PUT, and has no
+// effect on a server-side apply.
+func (u *Unit) applier(name string) tool.Applier {
+	dir := shell.Quote(path.Dir(name))
+	namespace, object := path.Split(u.Name)
+	flux := func(command string) string {
+		if command += " " + shell.Quote(object); namespace != "" {
+			command += " -n " + shell.Quote(path.Clean(namespace))
+		}
+		return command + " --with-source"
+	}
 	switch u.Kind {
+	case "kustomization":
+		return tool.Applier{Apply: "kubectl apply -k " + dir}
 	case "Flux Kustomization":
-		return tool.Applier{Tool: tool.Flux, Forced: u.Force, Keeps: !u.Prune}
+		return tool.Applier{Tool: tool.Flux, Forced: u.Force, Keeps: !u.Prune, Apply: flux("flux reconcile kustomization")}
 	case "chart":
-		return tool.Applier{Tool: tool.Helm}
+		return tool.Applier{Tool: tool.Helm, Apply: "helm upgrade RELEASE " + dir}
 	case "HelmRelease":
+		by := tool.Applier{Tool: tool.Helm, Apply: flux("flux reconcile helmrelease") + " --force"} // also after failed upgrades
 		if u.Force {
-			return tool.Applier{Tool: tool.Helm, Methods: []tool.Method{tool.ServerSide, tool.Replace}}
+			by.Methods = []tool.Method{tool.ServerSide, tool.Replace}
 		}
-		return tool.Applier{Tool: tool.Helm}
+		return by
 	case "Application":
+		by := tool.Applier{Tool: tool.ArgoCD, Apply: "argocd app sync " + shell.Quote(strings.TrimPrefix(u.Name, "argocd/")), Keeps: !u.Prune}
 		if u.Applier == "" { // it cannot be read
-			return tool.Applier{Tool: tool.ArgoCD, Methods: []tool.Method{tool.ServerSide, tool.ClientSide, tool.Replace}}
+			by.Methods, by.Keeps = []tool.Method{tool.ServerSide, tool.ClientSide, tool.Replace}, false
+			return by
 		}
-		return tool.Applier{Tool: tool.ArgoCD, Methods: []tool.Method{tool.Method(u.Applier)}, Keeps: !u.Prune}
+		by.Methods = []tool.Method{tool.Method(u.Applier)}
+		return by
 	case "ApplicationSet": // the options of its template are not read
 		return tool.Applier{Tool: tool.ArgoCD, Methods: []tool.Method{tool.ServerSide, tool.ClientSide}}
 	}
