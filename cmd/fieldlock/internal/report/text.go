@@ -213,7 +213,7 @@ func Export(w io.Writer, r *convert.Export) {
 	p := PaletteFor(w)
 	for _, lock := range r.Exported {
 		fmt.Fprintf(w, "%s %s\n", p.Green("exported"), Printable(fmt.Sprintf("%s %s: %s on %s", lock.CRD, lock.Version, lock.Lock, lock.Path)))
-		fmt.Fprintf(w, "         %s\n", Printable(lock.Rule))
+		fmt.Fprintf(w, "         %s\n", Printable(cmp.Or(lock.Rule, "needs no rule: no update can change it")))
 	}
 	for _, rest := range r.Rest {
 		fmt.Fprintf(w, "%s %s\n", p.Yellow("not exported"), Printable(fmt.Sprintf("%s %s: %s on %s", rest.CRD, rest.Version, rest.Lock, rest.Path)))
@@ -244,18 +244,27 @@ func exportCounts(r *convert.Export) string {
 		return "no locks to export; CEL rules are not locks, but fieldlock import cel can turn them into locks"
 	}
 	type field struct{ crd, version, path string }
-	exported, all := map[field]bool{}, map[field]bool{}
-	for _, lock := range r.Exported {
-		f := field{lock.CRD, lock.Version, lock.Path}
-		exported[f], all[f] = true, true
+	type lock struct {
+		field
+		name string
 	}
-	for _, lock := range r.Rest {
-		f := field{lock.CRD, lock.Version, lock.Path}
+	exported, fields, locks := map[field]bool{}, map[field]bool{}, map[lock]bool{} // true if exported
+	for _, e := range r.Exported {
+		f := field{e.CRD, e.Version, e.Path}
+		exported[f], fields[f], locks[lock{f, e.Lock}] = true, true, true
+	}
+	for _, rest := range r.Rest {
+		f := field{rest.CRD, rest.Version, rest.Path}
 		delete(exported, f)
-		all[f] = true
+		fields[f], locks[lock{f, rest.Lock}] = true, false
 	}
-	return fmt.Sprintf("%d of %s exported, on %d of %s",
-		len(r.Exported), Count(len(r.Exported)+len(r.Rest), "lock"), len(exported), Count(len(all), "locked field"))
+	done := 0
+	for _, isExported := range locks {
+		if isExported {
+			done++
+		}
+	}
+	return fmt.Sprintf("%d of %s exported, on %d of %s", done, Count(len(locks), "lock"), len(exported), Count(len(fields), "locked field"))
 }
 
 // Import prints the result of an import for people.
