@@ -369,9 +369,6 @@ func (w *speller) filled(l *schema.Location, x string) string {
 	case l.Marks.Normalize == "":
 		return ""
 	case s.Type.Contains("array"), s.Type.Contains("object") && l.Values != nil && len(l.Properties) == 0:
-		if !emptyAllowed(s) {
-			return ""
-		}
 		return "size(" + x + ") > 0"
 	case s.Type.Contains("object"):
 		return w.filledObject(l, x)
@@ -383,7 +380,7 @@ func (w *speller) filled(l *schema.Location, x string) string {
 		return x + " != 0.0"
 	case s.Type.Contains("boolean"):
 		return x
-	case s.Format == "date", s.Format == "date-time", s.Format == "duration", !emptyAllowed(s):
+	case s.Format == "date", s.Format == "date-time", s.Format == "duration":
 		return "" // the empty string is not valid
 	}
 	return "size(" + x + ") > 0"
