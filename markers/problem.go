@@ -66,7 +66,7 @@ func (p *problems) relative(file string) string {
 	return file
 }
 
-// err returns the problems as an *Error, or nil.
+// err returns the problems as an *Error, or nil. It sorts them.
 func (p *problems) err() error {
 	if len(p.list) == 0 {
 		return nil
