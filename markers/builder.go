@@ -31,6 +31,7 @@ type goType struct {
 	elem   *use     // of a list or map
 
 	declared declaration // of a named type
+	hints                // the same
 }
 
 // use is a field, the items of a list or the values of a map, with the type of its values.
@@ -47,6 +48,7 @@ type field struct {
 	goName string
 	owner  string // the type that declares it
 	pos    token.Position
+	hints
 }
 
 // tag is what the tag of a struct field says.
@@ -226,6 +228,9 @@ func (b *builder) typeOf(t types.Type) *goType {
 		return s
 	}
 	s := &goType{bare: t, form: unknownForm, declared: b.declarationOf(t)}
+	if named, ok := t.(*types.Named); ok {
+		s.hints = b.comments.hints[named.Origin().Obj().Pos()]
+	}
 	b.made.Set(t, s)
 	if isNamed(t, metaV1, "ObjectMeta") || isNamed(t, metaV1, "ListMeta") {
 		return s // the API server's, not the schema's
@@ -294,7 +299,7 @@ func (b *builder) fieldsOf(st *types.Struct, owner string, inlining map[*types.S
 			b.problems.at(pos, "", "the type of field %s cannot be found: make its package compile, or name it among the packages too", v.Name())
 			continue
 		}
-		f := &field{use: b.useOf(v.Type(), own, inField), tag: tag, goName: v.Name(), owner: owner, pos: pos}
+		f := &field{use: b.useOf(v.Type(), own, inField), tag: tag, goName: v.Name(), owner: owner, pos: pos, hints: b.comments.hints[v.Origin().Pos()]}
 		if f.name == "" {
 			f.name = v.Name()
 		}

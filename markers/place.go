@@ -62,6 +62,8 @@ type target struct {
 	field *field // the innermost one, nil for the root
 	steps []string
 	use   *use
+
+	guarded bool // a type or field above has a CEL rule that reads oldSelf
 }
 
 // declaration returns that of the field, or of the type of the root.
@@ -72,14 +74,19 @@ func (t target) declaration() declaration {
 	return t.field.declaration()
 }
 
-// find follows a schema path through the Go types.
+// find returns what a node is made from.
 func (s *Source) find(n Node) (target, bool) {
 	root := s.roots[n.kind()]
 	if root == nil {
 		return target{}, false
 	}
+	return find(root, n.SchemaPath)
+}
+
+// find follows a schema path through the Go types.
+func find(root *use, schemaPath string) (target, bool) {
 	t := target{root: root, use: root}
-	names := pointer.Names(n.SchemaPath)
+	names := pointer.Names(schemaPath)
 	for len(names) > 0 {
 		step := names[0]
 		names = names[1:]
@@ -89,6 +96,7 @@ func (s *Source) find(n Node) (target, bool) {
 			if f == nil {
 				return target{}, false
 			}
+			t.guarded = t.guarded || t.use.typ.transition || t.field != nil && t.field.transition
 			t.field, t.use, t.steps = f, f.use, nil
 			names = names[1:]
 		case step == "items" && t.use.typ.form == listForm, step == "additionalProperties" && t.use.typ.form == mapForm:

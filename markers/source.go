@@ -96,7 +96,7 @@ func Load(ctx context.Context, dir string, patterns []string, opts ...Option) (*
 	}
 
 	p := &problems{dir: absolute}
-	c := &comments{marks: map[token.Pos]levels{}}
+	c := newComments()
 	for _, pkg := range all {
 		c.readComments(pkg, o.k8s, isAsked[pkg.PkgPath], p)
 	}
