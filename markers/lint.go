@@ -171,8 +171,12 @@ func (l *linter) holes(root *use) {
 		if f.Rule != rule.OptionalParent || !ok || t.field == nil || len(t.steps) > 0 || t.guarded {
 			continue
 		}
-		p := l.problems.at(t.field.pos, "", "an update can remove %s and the next one can bring it back with other values of %s: add +k8s:update=NoUnset, or make it required",
-			f.Path, rule.Enumerate(f.Fields))
+		remedy := "add +k8s:update=NoUnset, or make it required"
+		if root.typ.isKind() && f.Path == "status" {
+			remedy = "add +k8s:update=NoUnset" // an object is created without its status
+		}
+		p := l.problems.at(t.field.pos, "", "an update can remove %s and the next one can bring it back with other values of %s: %s",
+			f.Path, rule.Enumerate(f.Fields), remedy)
 		p.Rule, p.Fix = f.Rule, []string{"+k8s:update=NoUnset"}
 	}
 }
