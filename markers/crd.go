@@ -59,7 +59,7 @@ func (s *Source) WriteCRDs(files []File, opts ...CRDOption) ([]Written, error) {
 	for _, opt := range opts {
 		opt.applyCRD(&o)
 	}
-	p := &problems{dir: s.dir}
+	p := &problems{dir: s.dir, list: slices.Clone(s.problems)}
 	all := make([]Written, 0, len(files))
 	for _, file := range files {
 		written, err := s.writeFile(file, o, p)

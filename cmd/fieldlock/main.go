@@ -14,13 +14,18 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/tools/go/analysis/unitchecker"
 
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/report"
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit"
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/worker"
+	"github.com/fieldlock/fieldlock/markers/analyzer"
 )
 
 func main() {
+	if asVettool(os.Args[1:]) {
+		unitchecker.Main(analyzer.Analyzer)
+	}
 	// Helm's packages log remarks about the charts that they read, whether these have changed or not.
 	log.SetOutput(io.Discard)
 	slog.SetDefault(slog.New(slog.DiscardHandler))
@@ -33,6 +38,16 @@ func main() {
 		asPlugin(root)
 	}
 	os.Exit(execute(root, os.Args[1:], s))
+}
+
+// asVettool reports whether the go command runs this program as `go vet -vettool=fieldlock` and `go fix -fixtool=fieldlock` do:
+// with -V=full, with -flags, or with flags and the description of a package.
+func asVettool(args []string) bool {
+	if len(args) == 1 && (args[0] == "-V=full" || args[0] == "-flags") {
+		return true
+	}
+	return len(args) > 0 && strings.HasSuffix(args[len(args)-1], ".cfg") &&
+		!slices.ContainsFunc(args[:len(args)-1], func(arg string) bool { return !strings.HasPrefix(arg, "-") })
 }
 
 // run executes the command line args and returns the exit status.

@@ -76,10 +76,12 @@ type markersFile struct {
 }
 
 type markersProblem struct {
-	File    string `json:"file"`
-	Line    int    `json:"line,omitempty"`
-	Marker  string `json:"marker,omitempty"`
-	Message string `json:"message"`
+	File    string   `json:"file"`
+	Line    int      `json:"line,omitempty"`
+	Marker  string   `json:"marker,omitempty"`
+	Message string   `json:"message"`
+	Rule    string   `json:"-"`
+	Fix     []string `json:"fix,omitempty"`
 }
 
 // markersReport is what markers -o json prints.

@@ -21,7 +21,7 @@ import (
 const runsAsCommand = "FIELDLOCK_TEST_RUNS_AS_COMMAND"
 
 func TestMain(m *testing.M) {
-	if os.Getenv(runsAsCommand) != "" || worker.Asked(os.Args) {
+	if os.Getenv(runsAsCommand) != "" || worker.Asked(os.Args) || asVettool(os.Args[1:]) {
 		main()
 	}
 	os.Exit(m.Run())

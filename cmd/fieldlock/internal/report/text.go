@@ -38,9 +38,12 @@ func lintText(w io.Writer, r *audit.Report) error {
 		}
 		fmt.Fprintf(w, "  %s  %s  %s\n      %s\n", p.Bold(Printable(cmp.Or(f.Path, "the whole object"))), severity+" "+f.Rule,
 			p.Dim(Printable(linesOf(f, r.Findings[i:]))), Printable(f.Message))
+		if at := goPlaces(f, r.Findings[i:], func(g *audit.Finding) *audit.GoPlace { return g.Go }); at != "" {
+			fmt.Fprintf(w, "      %s\n", p.Dim(Printable("in Go: "+at)))
+		}
 		if f.Fix != nil && !r.Explained {
 			for _, marker := range f.Fix.Markers {
-				fmt.Fprintf(w, "      %s\n", p.Dim(Printable("in Go, on "+f.Fix.MarkersOn()+": "+marker)))
+				fmt.Fprintf(w, "      %s\n", p.Dim(Printable(markersOn(f, r.Findings[i:])+": "+marker)))
 			}
 		}
 		switch {
@@ -50,7 +53,7 @@ func lintText(w io.Writer, r *audit.Report) error {
 			fmt.Fprintf(w, "      %s\n", p.Green("accepted"))
 		}
 		if r.Explained || f.Witness != nil {
-			if err := writeDetails(w, f, p); err != nil {
+			if err := writeDetails(w, f, r.Findings[i:], p); err != nil {
 				return err
 			}
 		}
@@ -97,6 +100,27 @@ func linesOf(f *audit.Finding, findings []audit.Finding) string {
 		}
 	}
 	return strings.Join(lines, ", ")
+}
+
+// goPlaces lists the places in Go of f and of its equals among findings.
+func goPlaces(f *audit.Finding, findings []audit.Finding, of func(*audit.Finding) *audit.GoPlace) string {
+	var places []string
+	for i := range findings {
+		g := &findings[i]
+		if at := of(g); at != nil && f.Same(g) {
+			places = append(places, fmt.Sprintf("%s:%d (%s)", at.File, at.Line, at.Name))
+		}
+	}
+	return strings.Join(slices.Compact(places), ", ")
+}
+
+// markersOn says where the markers of a fix belong.
+func markersOn(f *audit.Finding, findings []audit.Finding) string {
+	text := "in Go, on " + f.Fix.MarkersOn()
+	if at := goPlaces(f, findings, func(g *audit.Finding) *audit.GoPlace { return g.MarkersAt }); at != "" {
+		text += ", " + at
+	}
+	return text
 }
 
 // locksText prints a tree for each group, and one line for the CRDs without locks.
@@ -168,7 +192,7 @@ func withLocks(groups []audit.Group) (locked []audit.Group, unlocked []string) {
 
 // writeDetails prints the objects of a finding's witness as one YAML stream, with comments that say what to do with each
 // and what refuses the direct way, and the fix; what the finding lacks is left out.
-func writeDetails(w io.Writer, f *audit.Finding, p Palette) error {
+func writeDetails(w io.Writer, f *audit.Finding, findings []audit.Finding, p Palette) error {
 	var b strings.Builder
 	shown := f.Witness
 	if shown == nil {
@@ -196,7 +220,7 @@ func writeDetails(w io.Writer, f *audit.Finding, p Palette) error {
 	if f.Fix != nil {
 		b.WriteString("# fix:\n" + f.Fix.Text)
 		if len(f.Fix.Markers) > 0 {
-			fmt.Fprintf(&b, "# in Go, on %s:\n%s\n", f.Fix.MarkersOn(), strings.Join(f.Fix.Markers, "\n"))
+			fmt.Fprintf(&b, "# %s:\n%s\n", markersOn(f, findings), strings.Join(f.Fix.Markers, "\n"))
 		}
 		if f.Fix.Refuses != "" {
 			fmt.Fprintf(&b, "# with the fix the API server refuses %s\n", f.Fix.Refuses)
