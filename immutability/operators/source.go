@@ -40,8 +40,8 @@ type kindSource struct {
 	Read     bool                   `json:"read"`
 	Nothing  string                 `json:"nothing"` // why the operator refuses no update; then there are no rows
 	Cost     string                 `json:"cost"`
-	Why      string                 `json:"why"` // the reason for the cost
-	How      []string               `json:"how"` // ways to replace an object, the gentlest first
+	Why      string                 `json:"why"`  // the reason for the cost
+	How      []string               `json:"how"`  // ways to replace an object, the gentlest first
 	When     string                 `json:"when"` // CEL as in a row's: the rows apply when it is true
 	Fields   map[string]fieldSource `json:"fields"`
 	Rows     []rowSource            `json:"rows"`
