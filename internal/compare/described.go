@@ -11,6 +11,7 @@ import (
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
+	"github.com/fieldlock/fieldlock/internal/schema"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
@@ -20,9 +21,6 @@ type described struct {
 	properties map[string]*described
 	items      *described
 }
-
-// saysLocked finds the words that authors use where a webhook or a cloud locks the field.
-var saysLocked = regexp.MustCompile(`(?i)\bimmutable\b|\bcannot be (changed|updated|modified)\b|\bcan ?not be changed\b|\bmay not be (changed|updated|modified)\b|\bmust not be changed\b`)
 
 // sentences splits a description.
 var sentences = regexp.MustCompile(`[^.!\n]+[.!]?`)
@@ -35,7 +33,7 @@ func describe(s *spec.Schema) *described {
 	d := &described{}
 	said := sentences.FindAllString(s.Description, -1)
 	for i, sentence := range said {
-		if saysLocked.MatchString(sentence) {
+		if schema.SaysLocked.MatchString(sentence) {
 			if len(strings.Fields(sentence)) == 1 && i+1 < len(said) { // "Immutable." alone does not say what
 				sentence += said[i+1]
 			}

@@ -142,6 +142,7 @@ const (
 	CELRenamableKey       = "cel-renamable-key"
 	CELUnknownKeys        = "cel-unknown-keys"
 	CELVersionWithoutRule = "cel-version-without-rule"
+	CELTwoSteps           = "cel-two-steps"
 	DeadRule              = "dead-rule"
 	RefusedRule           = "refused-rule"
 	NotLookedAt           = "not-looked-at"
@@ -209,6 +210,19 @@ versions:
   served: true
   schema: {openAPIV3Schema: {type: object, properties: {class: {type: string}}}}`,
 	Fix: "Copy the rule to every served version, or stop serving the version without it.",
+}, {
+	ID: CELTwoSteps, Severity: Warning, Hole: true,
+	Text: "Two updates get around a CEL transition rule that refuses them at once.",
+	Why: "A rule judges one update. If it accepts a change to some value and a change from it, whoever may do the one and then the " +
+		"other can do both. That may be meant, as for a value that resets a counter or for states in an order: it is a note then, " +
+		"and a warning only if the message of the rule says that the field may not change.",
+	Example: `
+class:
+  type: string
+  x-kubernetes-validations:
+  - rule: self == oldSelf || self == 'none' || oldSelf == 'none'
+    message: class is immutable`,
+	Fix: "Accept a change from such a value or to it, not both. Where the detour is meant, say so in the message, or accept the finding.",
 }, {
 	ID: DeadRule, Severity: Warning,
 	Text: "A CEL transition rule can never refuse an update.",
