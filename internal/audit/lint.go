@@ -264,6 +264,11 @@ func ruleFindings(c *crd.CRD, a *celrule.Audit) []suspect {
 		for _, d := range a.DeadRules(v.Schema) {
 			add(v, suspect{of: &d.Of}, d.Finding)
 		}
+		if v.HasStatus {
+			for _, d := range a.StatusLocks(v.Schema) {
+				add(v, suspect{of: &d.Of}, d.Finding)
+			}
+		}
 		for _, d := range a.TwoSteps(v.Schema) {
 			add(v, suspect{of: &d.Of}, d.Finding)
 		}
@@ -376,6 +381,8 @@ func (x *explainer) try(s *suspect) bool {
 	}()
 	hole := witness.Hole{Finding: s.Finding.Finding, Sure: s.sure}
 	switch {
+	case s.Rule == rule.StatusLock && s.of != nil:
+		return x.kind.RefusesStatus(s.Version, s.of.SchemaPath, s.of.Index)
 	case s.of != nil && !r.Hole:
 		return !x.kind.Refuses(s.Version, s.of.SchemaPath, s.of.Index)
 	case s.of != nil:

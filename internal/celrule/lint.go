@@ -82,6 +82,10 @@ func (a *Audit) Holes(s *spec.Schema) []Hole { return a.auditor(s).holes() }
 // schema.
 func (a *Audit) DeadRules(s *spec.Schema) []RuleFinding { return a.auditor(s).dead() }
 
+// StatusLocks returns the transition rules of s that refuse every update from an object without a status to one with it,
+// where this follows from the rule and the schema. With the status subresource, no status can be written then.
+func (a *Audit) StatusLocks(s *spec.Schema) []RuleFinding { return a.auditor(s).statusLocks() }
+
 // Transitions reports whether s has a transition rule.
 func (a *Audit) Transitions(s *spec.Schema) bool {
 	for _, rules := range a.auditor(s).rules {
@@ -422,6 +426,32 @@ func (r *readRule) whyDead() string {
 		return ", because " + displayPath(r.guards[len(r.guards)-1]) + " is always there"
 	}
 	return ""
+}
+
+func (a *auditor) statusLocks() []RuleFinding {
+	status := a.Root.Property("status")
+	if status == nil || status.Schema.Default != nil {
+		return nil
+	}
+	var findings []RuleFinding
+	for _, r := range a.all {
+		if !r.Transition || r.OptionalOldSelf || inStatus(r.at) || !slices.ContainsFunc(r.reads, inStatus) || quantifies(r.expr) || a.leave(r.at) {
+			continue
+		}
+		m := a.scenario(newScenario([]*readRule{r}))
+		m.fix(false)
+		m.set(0, askPresence, status, false)
+		m.set(1, askPresence, status, true)
+		if search(m, eachAccepted(nil, r, step{scenario: m, newObj: 1, oldObj: 0})) != refuted {
+			continue
+		}
+		findings = append(findings, RuleFinding{Of: RuleRef{r.SchemaPath, r.Index}, Finding: immutability.Finding{
+			Path: r.Path, SchemaPath: r.SchemaPath, Severity: immutability.SeverityError, Rule: rule.StatusLock, Fields: []string{"status"},
+			Message: fmt.Sprintf("the rule %q makes the first write of the status impossible: an object is created without its status, "+
+				"and the rule refuses to set it; begin it with !has(oldSelf.status) ||", r.Text),
+		}})
+	}
+	return findings
 }
 
 // quantifies reports whether x has a macro such as all or exists.

@@ -105,9 +105,10 @@ const (
 	V1beta1Lock = "v1beta1-lock"
 	LockDropped = "lock-dropped"
 	OtherCRD    = "other-crd"
+	StatusLock  = "status-lock"
 )
 
-// updateRules are about updates of a CRD.
+// updateRules are about updates of a CRD, and about the first update of its objects.
 var updateRules = []Rule{{
 	ID: V1beta1Lock, Severity: Error,
 	Text: "A CRD of apiextensions.k8s.io/v1beta1 gains locks.",
@@ -134,6 +135,22 @@ class: {type: string}`,
 # before: names: {kind: Gadget}
 names: {kind: Widget}`,
 	Fix: "Compare a CRD with its own old version.",
+}, {
+	ID: StatusLock, Severity: Error,
+	Text: "A lock or transition rule makes the first write of the status impossible.",
+	Why: "With the status subresource, an API server drops the status of an object that is created. The controller sets it with an " +
+		"update, from absent to a value, and a lock on the status as a whole refuses that. A lock below the status does not, unless " +
+		"a default fills in what is above it.",
+	Example: `
+versions:
+- name: v1
+  subresources: {status: {}}
+  schema:
+    openAPIV3Schema:
+      type: object
+      properties:
+        status: {type: object, x-kubernetes-immutable: true, properties: {phase: {type: string}}}`,
+	Fix: "Lock fields below the status, or lock it with `x-fieldlock-update: [NoUnset, NoModify]`, which lets it be set once. Let a CEL rule begin with `!has(oldSelf.status) ||`.",
 }}
 
 const (

@@ -117,7 +117,6 @@ func (k *Kind) Refuses(version, schemaPath string, index int) bool {
 	if !ok {
 		return false
 	}
-	is := func(r celrun.Rule) bool { return r.SchemaPath == schemaPath && r.Index == index }
 	at := expand(base, v.Schema, nil, patternOf(schemaPath))[0]
 	w := &way{targets: []path{at}}
 	versions := []*Version{v, v}
@@ -132,8 +131,39 @@ func (k *Kind) Refuses(version, schemaPath string, index int) bool {
 			}
 		}
 	}
+	return w.refusedBy(schemaPath, index)
+}
+
+// RefusesStatus is Refuses for the first write of the status: of an object without a status to the same one with it.
+func (k *Kind) RefusesStatus(version, schemaPath string, index int) bool {
+	v := k.version(version)
+	if v == nil {
+		return false
+	}
+	status := path{"status"}
+	base, ok := k.Valid(v)
+	if !ok || has(base, status) {
+		return false
+	}
+	w := &way{targets: []path{status}, keeps: func(s *sequence) bool {
+		return !has(s.objects[0], status) && has(s.objects[1], status) && s.oneSided()
+	}}
+	for _, value := range values(v.schemaAt(status)) {
+		if obj, ok := put(base, v.Schema, status, value); ok {
+			w.starts = append(w.starts, newSequence(k.stored(v), []*Version{v, v}, base, obj))
+		}
+	}
+	return w.refusedBy(schemaPath, index)
+}
+
+// refusedBy reports whether it finds an update of w that one transition rule refuses and nothing else does.
+func (w *way) refusedBy(schemaPath string, index int) bool {
+	if len(w.starts) == 0 {
+		return false
+	}
+	is := func(r celrun.Rule) bool { return r.SchemaPath == schemaPath && r.Index == index }
 	return (&search{
-		budget: deadEffort,
+		budget: deadEffort, keeps: w.keeps,
 		refuse: func(refusals []Refusal) bool {
 			return slices.ContainsFunc(refusals, func(r Refusal) bool { return is(r.rule) })
 		},
