@@ -191,6 +191,11 @@ func otherVersion(strict, lax, stored *Version, base map[string]any, targets [][
 			if gone, ok := remove(first, to); ok {
 				w.starts = append(w.starts, newSequence(stored, versions, first, gone, last), newSequence(stored, versions, gone, last, last))
 			}
+			for n := len(to) - 1; n > 0; n-- {
+				if gone, ok := remove(first, to[:n]); ok {
+					w.starts = append(w.starts, newSequence(stored, versions, first, gone, last))
+				}
+			}
 		}
 		if gone, _ := remove(base, to); gone != nil { // a default of one version only
 			for _, v := range []*Version{strict, lax} {
