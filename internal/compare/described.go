@@ -11,6 +11,7 @@ import (
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
+	"github.com/fieldlock/fieldlock/internal/schema"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
@@ -20,9 +21,6 @@ type described struct {
 	properties map[string]*described
 	items      *described
 }
-
-// saysLocked finds the words that authors use where a webhook or a cloud locks the field.
-var saysLocked = regexp.MustCompile(`(?i)\b(immutable|not mutable)\b|\b(can ?not|can't|may not|must not) be (changed|updated|modified)\b|\bcan only be set (at|on|during|upon) creation\b`)
 
 // sentences splits a paragraph. A dot inside a word, as in spec.size, ends none.
 var sentences = regexp.MustCompile(`([^.!]|[.!]\S)+[.!]?`)
@@ -45,7 +43,7 @@ func describe(s *spec.Schema) *described {
 		said = append(said, sentences.FindAllString(paragraph, -1)...)
 	}
 	for i, sentence := range said {
-		if saysLocked.MatchString(sentence) {
+		if schema.SaysLocked.MatchString(sentence) {
 			if len(strings.Fields(sentence)) == 1 && i+1 < len(said) { // "Immutable." alone does not say what
 				sentence += said[i+1]
 			}
