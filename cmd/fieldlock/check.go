@@ -47,7 +47,7 @@ it. Links that leave the repository are errors.
 With --live, OLD is what the cluster has, and NEW is what an apply of the manifests would store. A dry run on the server
 answers that, and shows what else the server would refuse; where dry runs are not allowed, check merges as the server does.
 It predicts the apply of the manager that has applied most of the object so far, by server-side apply, kubectl apply or
-Helm. The CRDs and the version come from the cluster. Nothing is written.
+Helm, or the one that --applier names. The CRDs and the version come from the cluster. Nothing is written.
 
 Objects are paired by kind, namespace and name, and by file where a side has an object several times. An object that is
 only in NEW is created, one that is only in OLD is deleted: both are allowed. If NEW adds an object in one file that OLD
@@ -125,7 +125,13 @@ Exit status: 0 no change is refused, 1 some change is refused, 2 some input cann
 	cmd.Flags().StringVar(&c.chart, "chart", "", "compare values of the Helm chart in `DIR`, by its values.schema.json and with the defaults of its values.yaml")
 	cmd.Flags().BoolVar(&c.options.Strict, "strict", false, "an object of an unknown kind is an error, and an unknown verdict a refusal")
 	cmd.Flags().Var(&choice[tool.Method]{&c.options.Applier, tool.Methods()}, "applier", "who applies the objects: `HOW` is server-side, client-side, helm (a three-way merge) or replace (a PUT)")
+	var methods []string
+	for _, m := range tool.Methods() {
+		methods = append(methods, string(m))
+	}
+	completeWith(cmd, "applier", methods...)
 	cmd.Flags().Var(&choices[string]{&c.options.RefuseDeletions, compare.Costs()}, "refuse-deletions", "the `COSTS` of deletions that are violations, such as data,cascade")
+	completeWith(cmd, "refuse-deletions", compare.Costs()...)
 	cmd.Flags().BoolVar(&c.options.NoDefaults, "no-defaults", false, "compare the objects as they are written: neither pruned nor defaulted, and with null")
 	return cmd
 }
