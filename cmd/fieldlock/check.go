@@ -43,7 +43,7 @@ What is compared:
 
   --live compares NEW with the objects of the cluster. A dry run on the server tells what an apply would store, and what else
   the server refuses. Where dry runs are not allowed, check merges as the server does, for the manager that has applied most
-  of the object so far. The CRDs and the version come from the cluster. Nothing is written.
+  of the object so far, or the one that --applier names. The CRDs and the version come from the cluster. Nothing is written.
 
   --render COMMAND compares what a command prints in both trees, such as helm template. No shell runs it.
 
@@ -121,7 +121,13 @@ Exit status: 0 no change is refused, 1 some change is refused, 2 some input cann
 	cmd.Flags().StringVar(&c.chart, "chart", "", "compare values of the Helm chart in `DIR`, by its values.schema.json and with the defaults of its values.yaml")
 	cmd.Flags().BoolVar(&c.options.Strict, "strict", false, "an object of an unknown kind is an error, and an unknown verdict a refusal")
 	cmd.Flags().Var(&choice[tool.Method]{&c.options.Applier, tool.Methods()}, "applier", "who applies the objects: `HOW` is server-side, client-side, helm (a three-way merge) or replace (a PUT)")
+	var methods []string
+	for _, m := range tool.Methods() {
+		methods = append(methods, string(m))
+	}
+	completeWith(cmd, "applier", methods...)
 	cmd.Flags().Var(&choices[string]{&c.options.RefuseDeletions, compare.Costs()}, "refuse-deletions", "the `COSTS` of deletions that are violations, such as data,cascade")
+	completeWith(cmd, "refuse-deletions", compare.Costs()...)
 	cmd.Flags().BoolVar(&c.options.NoDefaults, "no-defaults", false, "compare the objects as they are written: neither pruned nor defaulted, and with null")
 	return cmd
 }

@@ -22,6 +22,11 @@ func TestAppliersOfUnits(t *testing.T) {
 		return "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: shop, namespace: argocd}\n" +
 			"spec: {project: default, source: {repoURL: https://example.com/r.git, path: shop, targetRevision: HEAD}, destination: {namespace: shop}, syncPolicy: {" + options + "}}\n"
 	}
+	argoSet := func(options string) string {
+		return "apiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\nmetadata: {name: shops, namespace: argocd}\n" +
+			"spec: {generators: [{list: {elements: [{name: shop}]}}], template: {metadata: {name: '{{name}}'}, " +
+			"spec: {project: default, source: {repoURL: https://example.com/r.git, path: shop, targetRevision: HEAD}, destination: {namespace: shop}, syncPolicy: {" + options + "}}}}\n"
+	}
 	const recreate = "  strategy: {type: Recreate}\n"
 	for _, row := range []struct {
 		name, oldUnit, newUnit string
@@ -34,6 +39,10 @@ func TestAppliersOfUnits(t *testing.T) {
 		{"Argo CD", argo(""), argo(""), deployment(recreate, "web") + claim, nil, 0, "no refused change"},
 		{"Argo CD, server-side", argo("syncOptions: [ServerSideApply=true]"), argo("syncOptions: [ServerSideApply=true]"), deployment(recreate, "web") + claim, nil, 1, "may not be specified when strategy"},
 		{"Argo CD, Replace", argo("syncOptions: [Replace=true]"), argo("syncOptions: [Replace=true]"), deployment(recreate, "web") + claim, nil, 0, "no refused change"},
+		{"an ApplicationSet", argoSet(""), argoSet(""), deployment(recreate, "web") + claim, nil, 0, "no refused change"},
+		{"an ApplicationSet, server-side", argoSet("syncOptions: [ServerSideApply=true]"), argoSet("syncOptions: [ServerSideApply=true]"), deployment(recreate, "web") + claim, nil, 1, "may not be specified when strategy"},
+		{"an ApplicationSet prunes", argoSet("automated: {prune: true}"), argoSet("automated: {prune: true}"), deployment("", "web"), []string{"--refuse-deletions", "data"}, 1, "deletions of cost data are refused"},
+		{"an ApplicationSet does not prune", argoSet("automated: {}"), argoSet("automated: {}"), deployment("", "web"), []string{"--refuse-deletions", "data"}, 0, "its tool does not prune"},
 		{"a flag", argo(""), argo(""), deployment(recreate, "web") + claim, []string{"--applier", "server-side"}, 1, "may not be specified when strategy"},
 		{"Flux replaces", flux("prune: true, force: true"), flux("prune: true, force: true"), deployment("", "other") + claim, nil, 0, "not counted"},
 		{"the change makes Flux replace", flux("prune: true"), flux("prune: true, force: true"), deployment("", "other") + claim, nil, 1, "field is immutable"},

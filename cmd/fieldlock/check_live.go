@@ -23,9 +23,7 @@ func (c *checkCommand) liveSource() source {
 		if o.live && (c.git != "" || len(c.renders) > 0 || len(args) == 0) {
 			return true, errors.New("check --live needs NEW only: files, directories or -; --git and --render go without --live")
 		}
-		if o.live && c.options.Applier != "" {
-			return true, errors.New("check --live knows who has applied each object: leave out --applier")
-		}
+		o.Applier = c.options.Applier
 		return o.live, nil
 	}
 	return source{o.flags, given, func(r *manifest.Reader, args []string) (*compare.Input, error) { return c.readLive(r, args, o.Options) }}

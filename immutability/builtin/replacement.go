@@ -60,6 +60,9 @@ func (k *Kind) Replacement(newObj, oldObj map[string]any, verdict Verdict) Repla
 			add("in the manifest, leave {path} out: a server takes no object that has it beside the type", "{path}", v.Path)
 			continue
 		}
+		if strings.HasPrefix(v.row.Edit, "in the manifest, leave ") { // the next apply would be refused, too
+			invalid++
+		}
 		patch := "kubectl patch " + target + " --type merge -p " + shell.Quote(nullPatch(newObj, stepsOf(v.Path)))
 		add(v.row.Edit, "{path}", v.Path, "{null}", patch)
 	}

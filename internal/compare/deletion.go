@@ -71,6 +71,8 @@ func (c *checker) keeps(o *manifest.Object, depth int) string {
 		return "the " + unit.Unit + " stays itself, and has nothing to apply any more"
 	case !goes && by.Keeps:
 		return "its tool does not prune"
+	case by.Recreated(o.Value()):
+		return "its tool makes it anew each time, and leaves it in the end"
 	}
 	return ""
 }

@@ -79,7 +79,11 @@ func checkAlerts(r *compare.Report) []alert {
 		if v.Lock == compare.LockDeletion {
 			title = "refused deletion"
 		}
-		message := fmt.Sprintf("%s: %s: %s", object, path, v.Message)
+		why := v.Message
+		if v.Says != "" && v.LockFile != "" && v.Reason == "" {
+			why = v.Says
+		}
+		message := fmt.Sprintf("%s: %s: %s", object, path, why)
 		switch {
 		case v.Key != nil || v.Reason != "" || v.LockFile != "" && len(v.Differences) > 0: // the message has what changed
 		case len(v.Differences) > 0:

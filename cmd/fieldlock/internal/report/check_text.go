@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/internal/audit"
 	"github.com/fieldlock/fieldlock/internal/compare"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
@@ -37,7 +38,7 @@ func checkText(w io.Writer, r *compare.Report) error {
 			mark, cost = p.Dim("-"), "none, as it is kept"
 		}
 		fmt.Fprintf(w, "%s %s %s\n    deleted (cost: %s): %s\n", mark, Printable(d.Kind+" "+d.Object),
-			p.Dim(fmt.Sprintf("(%s:%d)", Printable(d.File), d.Line)), cost, Printable(d.Message))
+			p.Dim("("+strings.Join(d.places, ", ")+")"), cost, Printable(d.Message))
 	}
 	if more > 0 {
 		fmt.Fprintf(w, "  and %s\n", Count(more, "more deletion"))
@@ -81,18 +82,34 @@ func notCovered(r *compare.Report) []string {
 	return lines
 }
 
+// repeatedDeletion is a deletion, and where the same is said of an object of its kind and name.
+type repeatedDeletion struct {
+	compare.Deletion
+	places []string
+}
+
 // losses returns the deletions that cost something, unless they are refused and printed as violations, and how many more there
-// are. What restarts or costs nothing is in the summary's count.
-func losses(r *compare.Report) (list []compare.Deletion, more int) {
+// are. What restarts or costs nothing is in the summary's count, and so is what is kept, unless its loss would cost most.
+func losses(r *compare.Report) (list []repeatedDeletion, more int) {
 	const shown = 20
+	at := map[[6]string]int{}
 	for i := range r.Deletions {
 		d := &r.Deletions[i]
 		refused := slices.ContainsFunc(r.Violations, func(v compare.Violation) bool { return v.Same(&d.Subject) })
-		if d.Cost != compare.CostNone && d.Cost != compare.CostRestart && !refused {
-			list = append(list, *d)
+		least := d.Cost == compare.CostNone || d.Cost == compare.CostRestart
+		if least || refused || d.Kept && d.Cost != compare.CostData && d.Cost != compare.CostCascade {
+			continue
 		}
+		key := [6]string{d.APIVersion, d.Kind, d.Object, d.Cost, d.Message, fmt.Sprint(d.Kept)}
+		i, ok := at[key]
+		if !ok {
+			i = len(list)
+			at[key] = i
+			list = append(list, repeatedDeletion{Deletion: *d})
+		}
+		list[i].places = append(list[i].places, placeText(&d.Subject, d.Line))
 	}
-	slices.SortStableFunc(list, func(a, b compare.Deletion) int {
+	slices.SortStableFunc(list, func(a, b repeatedDeletion) int {
 		if a.Kept != b.Kept {
 			return cmp.Compare(slices.Index([]bool{false, true}, a.Kept), slices.Index([]bool{false, true}, b.Kept))
 		}
@@ -166,10 +183,12 @@ func writeViolation(w io.Writer, v *compare.Violation, p Palette) {
 	}
 }
 
-// explain says why the change is refused: with the message of the CEL rules that equal the lock, otherwise by the name of the
-// lock. It adds the version of the lock when the two sides have different ones.
+// explain says why the change is refused: with the message of the CEL rules that equal the lock, otherwise by what the lock means. It adds the version of the lock when the two sides have different ones.
 func explain(v *compare.Violation) string {
 	text := v.Lock
+	if meaning, ok := meanings[immutability.Lock(v.Lock)]; ok && v.Lock != string(immutability.LockImmutable) {
+		text = meaning + " (" + v.Lock + ")"
+	}
 	switch {
 	case v.Says != "" && v.LockFile != "" && v.Reason == "":
 		text = Printable(v.Says)

@@ -13,6 +13,7 @@ import (
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/argo"
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/worker"
+	"github.com/fieldlock/fieldlock/internal/tool"
 )
 
 // applications are Argo CD's Applications.
@@ -111,6 +112,8 @@ func applicationSets() *kind {
 	k := &kind{name: "ApplicationSet", group: "argoproj.io", object: "ApplicationSet"}
 	k.from = func(s *side, o Object) []*Unit {
 		u := &Unit{Kind: k.name, Name: nameOf(o.Object), File: o.File, kind: k, dir: path.Dir(o.File), peeks: true}
+		defined, _ := tool.Defines(o.Object)
+		u.Prune = defined.Stays == ""
 		spec := s.defines(o, nil)
 		var names []string
 		for _, g := range gitGenerators(o.Object, 0) {

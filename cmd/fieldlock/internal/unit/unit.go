@@ -83,8 +83,8 @@ func (u *Unit) applier(name string) tool.Applier {
 		}
 		by.Methods = []tool.Method{tool.Method(u.Applier)}
 		return by
-	case "ApplicationSet": // the options of its template are not read
-		return tool.Applier{Tool: tool.ArgoCD, Methods: []tool.Method{tool.ServerSide, tool.ClientSide}}
+	case "ApplicationSet": // what it prints are Applications, with the options of its template
+		return tool.Applier{Tool: tool.ArgoCD, Methods: []tool.Method{tool.ServerSide, tool.ClientSide}, Keeps: !u.Prune}
 	}
 	return tool.Applier{}
 }
