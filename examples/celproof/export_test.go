@@ -25,6 +25,7 @@ func TestExport(t *testing.T) {
 	var tally, back tally
 	exported, rest, exportedOnce, lifted := 0, 0, 0, 0
 	everyVersion(t, func(t *testing.T, v *crd.Version) {
+		var err error
 		bare := strip(v.Schema)
 		for seed := range uint64(3) {
 			locked, paths := lockAtRandom(bare, seed, 6)
@@ -47,6 +48,9 @@ func TestExport(t *testing.T) {
 			im := celrule.Import(ruled)
 			lifted += len(im.Recognized)
 			if len(im.Left) == 0 {
+				if back.object, err = newObjectSchema(encode(t, bare)); err != nil {
+					t.Fatal(err)
+				}
 				back.compare(t, nameOf(v)+", imported", enforced, celrule.Apply(ruled, im.Changes), updates.New(bare, paths, seed+100), 50)
 			}
 		}

@@ -203,7 +203,7 @@ func entryOf(text, message string, steps []*schema.Location) map[string]any {
 		steps = steps[1:]
 	}
 	if len(steps) > 0 {
-		message += ": " + relative(steps)
+		message += ", at " + relative(steps)
 	}
 	fields := map[string]any{"rule": text, "message": message, "reason": "FieldValueInvalid"}
 	if path != "" {
