@@ -25,6 +25,7 @@ type Source struct {
 	structs map[string]*use   // every exported struct of the packages asked for, by its name in openapi-gen's definitions
 	groups  map[string]bool   // the API groups of the packages
 	models  map[string]string // by package: the name that definitions have in place of its path
+	k8s     K8sImmutable      // "" leaves it to the CRD
 	files   map[string]bool   // of the packages asked for; whether each is generated
 	nodes   func() map[declaration][]Node
 
@@ -48,7 +49,8 @@ type optionFunc func(*options)
 
 func (f optionFunc) apply(o *options) { f(o) }
 
-// WithK8sImmutable says what +k8s:immutable means: K8sImmutableLocked, the default, or K8sImmutableSetOnce.
+// WithK8sImmutable says what +k8s:immutable means: K8sImmutableLocked or K8sImmutableSetOnce. By default, and with "", the
+// rules of each CRD decide.
 func WithK8sImmutable(meaning K8sImmutable) Option {
 	return optionFunc(func(o *options) { o.k8s = meaning })
 }
@@ -69,11 +71,11 @@ const mode = packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFil
 // is read as far as it does. Markers that cannot do what they say are an *Error with all of them.
 // Cost: two runs of go list, and type-checking the packages that have the types.
 func Load(ctx context.Context, dir string, patterns []string, opts ...Option) (*Source, error) {
-	o := options{k8s: K8sImmutableLocked}
+	var o options
 	for _, opt := range opts {
 		opt.apply(&o)
 	}
-	if o.k8s != K8sImmutableLocked && o.k8s != K8sImmutableSetOnce {
+	if o.k8s != "" && o.k8s != K8sImmutableLocked && o.k8s != K8sImmutableSetOnce {
 		return nil, fmt.Errorf("the meaning %q of +k8s:immutable is not known: it is %q or %q", o.k8s, K8sImmutableLocked, K8sImmutableSetOnce)
 	}
 	absolute, err := filepath.Abs(dir)
@@ -100,7 +102,7 @@ func Load(ctx context.Context, dir string, patterns []string, opts ...Option) (*
 	for _, pkg := range all {
 		c.readComments(pkg, o.k8s, isAsked[pkg.PkgPath], p)
 	}
-	s := &Source{dir: absolute, roots: map[kind]*use{}, structs: map[string]*use{}, groups: map[string]bool{}, models: map[string]string{}}
+	s := &Source{dir: absolute, roots: map[kind]*use{}, structs: map[string]*use{}, groups: map[string]bool{}, models: map[string]string{}, k8s: o.k8s}
 	s.files = filesOf(slices.DeleteFunc(slices.Clone(all), func(pkg *packages.Package) bool { return !isAsked[pkg.PkgPath] }))
 	s.nodes = sync.OnceValue(s.listNodes)
 	for _, pkg := range all {

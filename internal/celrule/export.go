@@ -129,7 +129,7 @@ func formsOf(l *schema.Location, locks []schema.Lock) []form {
 
 // write adds the rule for a form of l, or records why there is none. If locks cannot be said together, each is tried alone.
 func (e *exporter) write(l *schema.Location, f form) {
-	if l.Marks.Normalize == "" && present(l) && f.refused&^(schema.Set|schema.Unset) == 0 {
+	if f.refused&^(schema.Set|schema.Unset) == 0 && alwaysThere(l) {
 		e.out.Needless = append(e.out.Needless, locksAt(l, f.locks)...)
 		return
 	}
@@ -154,6 +154,15 @@ func (e *exporter) write(l *schema.Location, f form) {
 	default:
 		e.rest(l, f.locks, why.reason, why.remedy())
 	}
+}
+
+// alwaysThere reports whether l has a value that does not count as absent wherever it has the parent of l.
+func alwaysThere(l *schema.Location) bool {
+	if l.Role != schema.Property {
+		return present(l)
+	}
+	w := &speller{typed: true}
+	return w.there(l, "self", false) == "" && w.reason == ""
 }
 
 // cover records that nothing below l needs a rule, if f freezes l.
@@ -203,7 +212,7 @@ func entryOf(text, message string, steps []*schema.Location) map[string]any {
 		steps = steps[1:]
 	}
 	if len(steps) > 0 {
-		message += ": " + relative(steps)
+		message += ", at " + relative(steps)
 	}
 	fields := map[string]any{"rule": text, "message": message, "reason": "FieldValueInvalid"}
 	if path != "" {
