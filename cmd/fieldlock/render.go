@@ -15,6 +15,7 @@ import (
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/report"
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit"
 	"github.com/fieldlock/fieldlock/immutability/builtin"
+	"github.com/fieldlock/fieldlock/internal/compare"
 )
 
 // newRender returns the command.
@@ -223,12 +224,12 @@ func (c *renderCommand) print(d *deployed) error {
 	} else if err := d.write(c.out); err != nil {
 		return err
 	}
-	for _, n := range d.NotCovered {
-		where := n.File
-		if n.Line > 0 {
-			where = fmt.Sprintf("%s:%d", n.File, n.Line)
-		}
-		fmt.Fprintf(c.err, "warning: %s\n", report.Printable(fmt.Sprintf("%s: %s %s is not covered: %s", where, n.Kind, n.Unit, n.Reason)))
+	missing := make([]compare.NotCovered, len(d.NotCovered))
+	for i, n := range d.NotCovered {
+		missing[i] = compare.NotCovered(n)
+	}
+	for _, line := range report.NotCovered(missing) {
+		fmt.Fprintf(c.err, "warning: %s\n", line)
 	}
 	if len(d.Units)+len(d.NotCovered)+len(d.errs) == 0 {
 		return errors.New("there is no object")
