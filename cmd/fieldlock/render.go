@@ -252,7 +252,7 @@ func (d *deployed) write(w io.Writer) error {
 					return err
 				}
 			}
-			text = bytes.TrimRight(bytes.TrimPrefix(bytes.TrimLeft(text, "\n"), []byte("---\n")), "\n")
+			text = bytes.TrimSuffix(bytes.TrimPrefix(bytes.TrimLeft(text, "\n"), []byte("---\n")), []byte("\n"))
 			if _, err := fmt.Fprintf(w, "---\n# unit: %s\n# source: %s:%d\n%s\n", report.Printable(name), report.Printable(o.File), o.Line, text); err != nil {
 				return err
 			}
