@@ -16,6 +16,7 @@ import (
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/report"
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit"
 	"github.com/fieldlock/fieldlock/immutability/builtin"
+	"github.com/fieldlock/fieldlock/internal/compare"
 )
 
 // newRender returns the command.
@@ -252,12 +253,12 @@ func (c *renderCommand) print(d *deployed) error {
 	} else if err := d.write(c.out); err != nil {
 		return err
 	}
-	for _, n := range d.NotCovered {
-		where := n.File
-		if n.Line > 0 {
-			where = fmt.Sprintf("%s:%d", n.File, n.Line)
-		}
-		fmt.Fprintf(c.err, "warning: %s\n", report.Printable(fmt.Sprintf("%s: %s %s is not covered: %s", where, n.Kind, n.Unit, n.Reason)))
+	missing := make([]compare.NotCovered, len(d.NotCovered))
+	for i, n := range d.NotCovered {
+		missing[i] = compare.NotCovered(n)
+	}
+	for _, line := range report.NotCovered(missing) {
+		fmt.Fprintf(c.err, "warning: %s\n", line)
 	}
 	if len(d.Units)+len(d.NotCovered)+len(d.errs) == 0 {
 		return errors.New("there is no object")
@@ -280,7 +281,7 @@ func (d *deployed) write(w io.Writer) error {
 					return err
 				}
 			}
-			text = bytes.TrimRight(bytes.TrimPrefix(bytes.TrimLeft(text, "\n"), []byte("---\n")), "\n")
+			text = bytes.TrimSuffix(bytes.TrimPrefix(bytes.TrimLeft(text, "\n"), []byte("---\n")), []byte("\n"))
 			if _, err := fmt.Fprintf(w, "---\n# unit: %s\n# source: %s:%d\n%s\n", report.Printable(name), report.Printable(o.File), o.Line, text); err != nil {
 				return err
 			}

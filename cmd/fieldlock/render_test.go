@@ -63,6 +63,7 @@ func TestRender(t *testing.T) {
 func TestRenderJSON(t *testing.T) {
 	files := tree()
 	files["remote/kustomization.yaml"] = "resources:\n- https://example.com/base.yaml\n"
+	files["hack/template.yaml"] = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: {{ .Name }}}\n"
 	files["broken/kustomization.yaml"] = "resources: [missing.yaml]\n"
 	const release = "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: a, namespace: b}\nspec:\n  chart: {spec: {chart: a, "
 	files["flux/kustomization.yaml"] = "resources: [release.yaml]\npatches:\n- path: patch.yaml\n" // a patch defines nothing
@@ -87,8 +88,8 @@ func TestRenderJSON(t *testing.T) {
 	if err := json.Unmarshal([]byte(got.out), &d); err != nil {
 		t.Fatalf("%v:\n%s", err, got.out)
 	}
-	if len(d.Units) != 5 || len(d.NotCovered) != 2 || d.NotCovered[0].Unit != "remote" || d.NotCovered[0].Line != 2 ||
-		d.NotCovered[1].File != "flux/release.yaml" || len(d.Errors) != 1 {
+	if len(d.Units) != 5 || len(d.NotCovered) != 3 || d.NotCovered[0].Unit != "remote" || d.NotCovered[0].Line != 2 ||
+		d.NotCovered[1].File != "flux/release.yaml" || d.NotCovered[2].Reason != "it is a template, not YAML" || len(d.Errors) != 1 {
 		t.Errorf("%s", got.out)
 	}
 	if got.status != exitUnread || !strings.Contains(got.err, "broken/kustomization.yaml:1: kustomization broken cannot be rendered: missing.yaml") {

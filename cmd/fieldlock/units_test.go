@@ -61,6 +61,19 @@ func argoFiles() map[string]string {
 	return map[string]string{"root.yaml": application("root", "apps"), "apps/shop.yaml": application("shop", "shop"), "shop/claim.yaml": claim("data", "fast")}
 }
 
+// setFiles are a repository with an ApplicationSet for each directory below sets.
+func setFiles(class, more string) map[string]string {
+	files := map[string]string{"set.yaml": "apiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\nmetadata: {name: sets, namespace: argocd}\nspec:\n" +
+		"  generators: [{git: {repoURL: 'https://example.com/team/deploy.git', revision: HEAD, directories: [{path: sets/*}]}}]\n" +
+		"  template:\n    metadata: {name: '{{path.basename}}'}\n    spec:\n      project: default\n" +
+		"      source: {repoURL: 'https://example.com/team/deploy.git', targetRevision: HEAD, path: '{{path}}'}\n" +
+		"      destination: {server: 'https://kubernetes.default.svc', namespace: shop}\n", "sets/a/claim.yaml": claim("data", class)}
+	if more != "" {
+		files["sets/"+more+"/claim.yaml"] = claim(more, class)
+	}
+	return files
+}
+
 // TestUnits: what is deployed decides, not what is written. Each row changes a repository that is committed.
 func TestUnits(t *testing.T) {
 	if testing.Short() {
@@ -108,6 +121,8 @@ func TestUnits(t *testing.T) {
 		{"a default of a chart", "the HelmRelease has a value of its own", fluxFiles(), with(fluxFiles(), "charts/shop/values.yaml", "class: none\n"), exitClean, nil, ""},
 		{"an application of an application", "", argoFiles(), with(argoFiles(), "shop/claim.yaml", claim("data", "slow")), exitRefused, []string{"shop/claim.yaml:6 spec.storageClassName"}, ""},
 
+		{"a directory that an ApplicationSet finds", "OLD has one less", setFiles("fast", ""), setFiles("slow", "more"), exitRefused, []string{"sets/a/claim.yaml:6 spec.storageClassName"}, ""},
+
 		{"a kustomization that claims a file", "what OLD reads as it is written is compared so", plain,
 			with(plain, "claim.yaml", claim("data", "slow"), "kustomization.yaml", "resources: [claim.yaml]\npatches:\n- patch: |-\n    - op: replace\n      path: /spec/storageClassName\n      value: fast\n  target: {kind: PersistentVolumeClaim}\n"),
 			exitRefused, []string{"claim.yaml:6 spec.storageClassName"}, ""},
@@ -145,7 +160,7 @@ func TestUnits(t *testing.T) {
 			for _, v := range r.Violations {
 				found = append(found, place(v.File, v.Line)+" "+v.Path)
 			}
-			if got.status != c.status || strings.Join(found, "\n") != strings.Join(c.want, "\n") || !strings.Contains(got.err, c.err) {
+			if got.status != c.status || strings.Join(found, "\n") != strings.Join(c.want, "\n") || !strings.Contains(got.err, c.err) || c.err == "" && got.err != "" {
 				t.Errorf("%s: status %d, want %d; violations %q, want %q\n%s", c.reason, got.status, c.status, found, c.want, got.err)
 			}
 		})

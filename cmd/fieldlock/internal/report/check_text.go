@@ -25,7 +25,7 @@ func checkText(w io.Writer, r *compare.Report) error {
 	for _, u := range repeatedRemarks(r.Unknown) {
 		writeRemark(w, p.Yellow("?"), u, p)
 	}
-	for _, n := range repeatedRemarks(r.Notes) {
+	for _, n := range merged(repeatedRemarks(r.Notes)) {
 		writeRemark(w, p.Dim("i"), n, p)
 	}
 	gone, more := losses(r)
@@ -47,39 +47,10 @@ func checkText(w io.Writer, r *compare.Report) error {
 		fmt.Fprintln(w)
 	}
 	fmt.Fprintln(w, summary(r, p))
-	for _, line := range notCovered(r) {
-		fmt.Fprintln(w, "  "+Printable(line))
+	for _, line := range NotCovered(slices.DeleteFunc(slices.Clone(r.NotCovered), func(n compare.NotCovered) bool { return !n.Changed })) {
+		fmt.Fprintln(w, "  "+line)
 	}
 	return nil
-}
-
-// notCovered says what changed and could not be read as it is deployed: one line for each kind of unit, with the first of its reasons.
-func notCovered(r *compare.Report) []string {
-	count, first := map[string]int{}, map[string]*compare.NotCovered{}
-	var kinds []string
-	for i := range r.NotCovered {
-		n := &r.NotCovered[i]
-		if !n.Changed {
-			continue
-		}
-		if count[n.Kind]++; count[n.Kind] == 1 {
-			kinds, first[n.Kind] = append(kinds, n.Kind), n
-		}
-	}
-	var lines []string
-	for _, kind := range kinds {
-		n := first[kind]
-		where := n.File
-		if n.Line > 0 {
-			where += fmt.Sprintf(":%d", n.Line)
-		}
-		line := fmt.Sprintf("not covered: %s %s (%s): %s", kind, n.Unit, where, n.Reason)
-		if more := count[kind] - 1; more > 0 {
-			line += fmt.Sprintf("; and %d more", more)
-		}
-		lines = append(lines, line)
-	}
-	return lines
 }
 
 // repeatedDeletion is a deletion, and where the same is said of an object of its kind and name.

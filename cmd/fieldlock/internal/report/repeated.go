@@ -80,6 +80,86 @@ func repeatedRemarks(remarks []compare.Remark) []repeatedRemark {
 	return list
 }
 
+// merged makes one remark of those that say the same of more objects of a kind than anybody wants to read. It is for notes.
+func merged(list []repeatedRemark) []repeatedRemark {
+	const few = 3
+	key := func(r *repeatedRemark) [4]string { return [4]string{r.APIVersion, r.Kind, r.Path, r.Message} }
+	groups := map[[4]string][]*repeatedRemark{}
+	for i := range list {
+		groups[key(&list[i])] = append(groups[key(&list[i])], &list[i])
+	}
+	var all []repeatedRemark
+	for i := range list {
+		group := groups[key(&list[i])]
+		if len(group) > few && group[0] != &list[i] {
+			continue
+		}
+		r := list[i]
+		if len(group) > few {
+			var names, places []string
+			for _, other := range group {
+				names, places = append(names, other.Object), append(places, other.places...)
+			}
+			r.Object, r.places = compare.Enumerate(names), append(places[:few:few], fmt.Sprintf("and %d more places", len(places)-few))
+		}
+		all = append(all, r)
+	}
+	return all
+}
+
+// NotCovered says what could not be read as it is deployed, one line for each reason.
+func NotCovered(list []compare.NotCovered) []string {
+	const most = 20
+	var lines []string
+	groups := byReason(list)
+	for _, group := range groups[:min(len(groups), most)] {
+		n := group[0]
+		where := n.File
+		if n.Line > 0 {
+			where += fmt.Sprintf(":%d", n.Line)
+		}
+		what := n.Kind + " " + n.Unit
+		if len(group) > 1 {
+			what = fmt.Sprintf("%s, such as %s", Count(len(group), n.Kind), n.Unit)
+		}
+		lines = append(lines, Printable(fmt.Sprintf("not covered: %s (%s): %s", what, where, n.Reason)))
+	}
+	if more := len(groups) - most; more > 0 {
+		lines = append(lines, fmt.Sprintf("not covered for %s: -o json lists all", Count(more, "more reason")))
+	}
+	return lines
+}
+
+// byReason groups what is not covered for the same reason, the largest groups first. Reasons are the same if they differ only in a
+// name or two: less than a third of their words.
+func byReason(list []compare.NotCovered) [][]compare.NotCovered {
+	var groups [][]compare.NotCovered
+	for _, n := range list {
+		i := slices.IndexFunc(groups, func(g []compare.NotCovered) bool { return g[0].Kind == n.Kind && alike(g[0].Reason, n.Reason) })
+		if i < 0 {
+			i = len(groups)
+			groups = append(groups, nil)
+		}
+		groups[i] = append(groups[i], n)
+	}
+	slices.SortStableFunc(groups, func(a, b []compare.NotCovered) int { return len(b) - len(a) })
+	return groups
+}
+
+func alike(one, other string) bool {
+	a, b := strings.Fields(one), strings.Fields(other)
+	if len(a) != len(b) {
+		return false
+	}
+	differ := 0
+	for i := range a {
+		if a[i] != b[i] {
+			differ++
+		}
+	}
+	return 3*differ < len(a) || differ == 0
+}
+
 // alsoIn lists the other places of an object.
 func (o *refusedObject) alsoIn() []string {
 	places := make([]string, len(o.also))

@@ -21,6 +21,56 @@ func clusters(n int) *compare.Report {
 	return r
 }
 
+// TestNotCovered: what is not covered for the same reason is one line, so that the largest repositories fit a screen.
+func TestNotCovered(t *testing.T) {
+	var list []compare.NotCovered
+	add := func(n int, kind, reason string) {
+		for i := range n {
+			list = append(list, compare.NotCovered{Unit: fmt.Sprint("u", i), Kind: kind, File: "x.yaml", Line: 1, Reason: strings.ReplaceAll(reason, "%", fmt.Sprint(i))})
+		}
+	}
+	add(1, "file", "it is a template, not YAML")
+	add(200, "HelmRelease", "its chart is in the OCIRepository c%")
+	add(2, "HelmRelease", "its chart is in the HelmRepository d%")
+	add(3, "chart", "the dependency d% is not in charts, but in https://example.com/%")
+	add(2, "chart", "the dependency e% is not in charts")
+	add(1, "Application", "the tree has no directory a/b")
+	want := []string{
+		"not covered: 202 HelmReleases, such as u0 (x.yaml:1): its chart is in the OCIRepository c0",
+		"not covered: 3 charts, such as u0 (x.yaml:1): the dependency d0 is not in charts, but in https://example.com/0",
+		"not covered: 2 charts, such as u0 (x.yaml:1): the dependency e0 is not in charts",
+		"not covered: file u0 (x.yaml:1): it is a template, not YAML",
+		"not covered: Application u0 (x.yaml:1): the tree has no directory a/b",
+	}
+	if got := NotCovered(list); !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	list = nil
+	for i := range 50 {
+		add(1, fmt.Sprintf("kind%d", i), "a reason")
+	}
+	if got := NotCovered(list); len(got) != 21 || got[20] != "not covered for 30 more reasons: -o json lists all" {
+		t.Errorf("got %d lines: %s", len(got), got[len(got)-1])
+	}
+}
+
+// TestRepeatedNotes: what is said of many objects of a kind is printed once.
+func TestRepeatedNotes(t *testing.T) {
+	r := &compare.Report{Checked: 9, Updated: 9}
+	for i := range 9 {
+		s := compare.Subject{Object: fmt.Sprintf("o%d", i), Kind: "Widget", APIVersion: "example.com/v1", File: fmt.Sprintf("f%d.yaml", i), Line: 1}
+		r.Notes = append(r.Notes, compare.Remark{Subject: s, Message: "not compared"}, compare.Remark{Subject: s, Message: fmt.Sprint("says ", i/3)})
+	}
+	var b strings.Builder
+	if err := textFormat.Check(&b, r); err != nil {
+		t.Fatal(err)
+	}
+	text := b.String()
+	if strings.Count(text, "not compared") != 1 || strings.Count(text, "says 1") != 3 || !strings.Contains(text, "i Widget o0, o1, o2, o3, o4 and 4 more (f0.yaml:1, f1.yaml:1, f2.yaml:1, and 6 more places)") {
+		t.Errorf("%s", text)
+	}
+}
+
 // TestRepeated: what nine clusters are refused is printed once, with the nine places; another change of one of them is not part
 // of that. The counts, and the formats for code review tools, have all of them.
 func TestRepeated(t *testing.T) {

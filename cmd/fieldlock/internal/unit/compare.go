@@ -185,7 +185,7 @@ func (c *comparison) add(p unitPair) {
 		return
 	case oldErr != nil && p.new != nil:
 		n := c.olds.notCovered(p.old, oldErr, true)
-		n.Reason = "OLD has no baseline: " + n.Reason
+		n.Reason = "there is nothing to compare with, since OLD cannot be rendered: " + n.Reason
 		c.out.NotCovered = append(c.out.NotCovered, n)
 		return
 	case oldErr != nil:

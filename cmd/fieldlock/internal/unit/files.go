@@ -140,19 +140,24 @@ func (c *comparison) templates(files []manifest.File) []manifest.File {
 		return files
 	}
 	return slices.DeleteFunc(files, func(f manifest.File) bool {
-		var template *manifest.TemplateError
-		reason := ""
-		switch {
-		case f.Elsewhere:
-			reason = mistakeIn(&f)
-		case errors.As(f.Err, &template):
-			reason = "it is a template, not YAML"
-		default:
-			return false
+		reason := unreadable(&f)
+		if reason != "" {
+			c.unread(&f, reason)
 		}
-		c.unread(&f, reason)
-		return true
+		return reason != ""
 	})
+}
+
+// unreadable returns why nobody knows what a file becomes, "" for most files.
+func unreadable(f *manifest.File) string {
+	var template *manifest.TemplateError
+	switch {
+	case f.Elsewhere:
+		return mistakeIn(f)
+	case errors.As(f.Err, &template):
+		return "it is a template, not YAML"
+	}
+	return ""
 }
 
 // addValues adds the documents that are not objects of the files that pairFiles has left out.
@@ -182,7 +187,7 @@ func (c *comparison) baselines(files []manifest.File) []manifest.File {
 		f := &files[i]
 		known := func(n NotCovered) bool { return n.Kind == "file" && n.Unit == f.Path }
 		if f.Err != nil && !slices.ContainsFunc(c.out.NotCovered, known) {
-			c.unread(f, "OLD has no baseline: "+mistakeIn(f))
+			c.unread(f, "there is nothing to compare with, since OLD cannot be read: "+mistakeIn(f))
 		}
 		f.Err = nil
 	}

@@ -166,9 +166,15 @@ func Load(in *Side, o Options) (*Set, error) {
 		}
 	}
 	for _, f := range in.Files {
-		if !alone && !s.input[f.Path] {
-			set.Files = append(set.Files, in.parse(f, e.shared))
+		if alone || s.input[f.Path] {
+			continue
 		}
+		f = in.parse(f, e.shared)
+		if reason := unreadable(&f); reason != "" && !o.Plain {
+			set.NotCovered = append(set.NotCovered, NotCovered{Unit: f.Path, Kind: "file", File: f.Name, Reason: reason, Changed: true})
+			continue
+		}
+		set.Files = append(set.Files, f)
 	}
 	return set, nil
 }

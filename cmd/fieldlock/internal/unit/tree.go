@@ -143,9 +143,15 @@ type trace struct {
 	Tree
 	names map[string]bool // files and directories that were looked at
 	dirs  map[string]bool // directories that were listed
+	all   bool            // all files were listed
 }
 
-func newTrace(t Tree) *trace { return &trace{t, map[string]bool{}, map[string]bool{}} }
+func newTrace(t Tree) *trace { return &trace{Tree: t, names: map[string]bool{}, dirs: map[string]bool{}} }
+
+func (t *trace) Paths() []string {
+	t.all = true
+	return t.Tree.Paths()
+}
 
 func (t *trace) Open(name string) (fs.File, error) {
 	t.names[name], t.dirs[name] = true, true
@@ -191,6 +197,9 @@ func (t *trace) seen() []string {
 
 // sameIn reports whether another tree would have answered alike.
 func (t *trace) sameIn(other Tree) bool {
+	if t.all && !slices.Equal(t.Tree.Paths(), other.Paths()) {
+		return false
+	}
 	for name := range t.names {
 		if state(t.Tree, name) != state(other, name) {
 			return false

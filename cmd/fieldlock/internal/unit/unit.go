@@ -205,6 +205,8 @@ func (u *Unit) place(err error) (file string, line int, reason string) {
 	switch {
 	case errors.As(err, &missing) && missing.File != "":
 		return missing.File, missing.Line, missing.Reason
+	case errors.As(err, &missing):
+		return u.File, u.Line, missing.Reason
 	case errors.As(err, &invalid) && invalid.File != "":
 		return invalid.File, invalid.Line, invalid.Err.Error()
 	}

@@ -1,6 +1,7 @@
 package flux_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"flag"
@@ -192,7 +193,7 @@ spec:
 	h.InTree = true // since the GitRepository flux-system is this repository
 	objects, err := h.Build(context.Background(), tree, nil, flux.Cluster{})
 	for _, o := range objects {
-		fmt.Printf("# %s\n%s", o.File, o.YAML)
+		fmt.Printf("# %s\n%s", o.File, bytes.TrimSuffix(o.YAML, []byte("\n")))
 	}
 	fmt.Println(err)
 	// Output:

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"slices"
+	"strings"
 	"testing"
 	"testing/fstest"
 
@@ -54,9 +55,9 @@ func TestArchives(t *testing.T) {
 	}
 	var got []string
 	for _, o := range objects {
-		got = append(got, o.File+": "+string(o.YAML))
+		got = append(got, o.File+": "+strings.TrimSpace(string(o.YAML)))
 	}
-	want := []string{"shop/charts/outer-2.1.0.tgz: kind: Inner\n", "shop/charts/outer-2.1.0.tgz: kind: Outer1\n"}
+	want := []string{"shop/charts/outer-2.1.0.tgz: kind: Inner", "shop/charts/outer-2.1.0.tgz: kind: Outer1"}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}

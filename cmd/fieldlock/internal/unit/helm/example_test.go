@@ -1,6 +1,7 @@
 package helm_test
 
 import (
+	"bytes"
 	"fmt"
 	"testing/fstest"
 
@@ -28,7 +29,7 @@ func ExampleFiles() {
 func ExampleRender() {
 	objects, err := helm.Render(shop, "deploy/shop", helm.Release{Name: "live", Values: map[string]any{"color": "red"}})
 	for _, o := range objects {
-		fmt.Printf("# %s\n%s", o.File, o.YAML)
+		fmt.Printf("# %s\n%s", o.File, bytes.TrimSuffix(o.YAML, []byte("\n")))
 	}
 	fmt.Println(err)
 	// Output:

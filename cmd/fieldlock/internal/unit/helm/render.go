@@ -166,7 +166,7 @@ func (l *loading) objects(c *chart.Chart, files map[string]string) ([]rendered.O
 	for _, m := range manifests {
 		head := m.Head
 		if head.Kind != "" || head.Version != "" || head.Metadata != nil || !empty(m.Content) {
-			objects = append(objects, rendered.Object{YAML: []byte(m.Content), File: origins[m.Name]})
+			objects = append(objects, rendered.Object{YAML: text(m.Content), File: origins[m.Name]})
 		}
 	}
 	for _, h := range hooks {
@@ -174,10 +174,13 @@ func (l *loading) objects(c *chart.Chart, files map[string]string) ([]rendered.O
 		if slices.Contains(h.Events, release.HookTest) {
 			role = rendered.Test
 		}
-		objects = append(objects, rendered.Object{YAML: []byte(h.Manifest), File: origins[h.Path], Role: role})
+		objects = append(objects, rendered.Object{YAML: text(h.Manifest), File: origins[h.Path], Role: role})
 	}
 	return objects, nil
 }
+
+// text returns a manifest as Helm prints and applies it. The line break at its end can be part of a value.
+func text(manifest string) []byte { return []byte(manifest + "\n") }
 
 // namedOrigins maps the names that Helm gives to the templates of a chart and its dependencies to files of the tree.
 func (l *loading) namedOrigins(c *chart.Chart, origins map[string]string) {
@@ -207,7 +210,7 @@ func (l *loading) crds(c *chart.Chart) ([]rendered.Object, error) {
 		for _, key := range keys {
 			if !empty(documents[key]) {
 				objects = append(objects, rendered.Object{
-					YAML: []byte(documents[key]), File: l.origins[crd.File], Role: rendered.CRD,
+					YAML: text(documents[key]), File: l.origins[crd.File], Role: rendered.CRD,
 				})
 			}
 		}

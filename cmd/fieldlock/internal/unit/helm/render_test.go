@@ -110,3 +110,25 @@ func written(objects []rendered.Object, err error) string {
 	}
 	return b.String()
 }
+
+// TestEndOfManifest: Helm writes a line break behind each manifest, which is part of a value where the manifest ends with a block of
+// text.
+func TestEndOfManifest(t *testing.T) {
+	manifest := func(block string) []byte { return []byte("kind: ConfigMap\ndata:\n  text: " + block + "\n    end") }
+	for block, want := range map[string]string{"|": "end\n", "|-": "end", "|+": "end\n"} {
+		tree := fstest.MapFS{"shop/Chart.yaml": {Data: []byte("{apiVersion: v2, name: shop, version: 1.0.0}")}}
+		tree["shop/templates/a.yaml"] = &fstest.MapFile{Data: manifest(block)}
+		tree["shop/templates/hook.yaml"] = &fstest.MapFile{Data: append([]byte("metadata: {annotations: {helm.sh/hook: test}}\n"), manifest(block)...)}
+		tree["shop/crds/crd.yaml"] = &fstest.MapFile{Data: manifest(block)}
+		objects, err := helm.Render(tree, "shop", helm.Release{})
+		if err != nil || len(objects) != 3 {
+			t.Fatal(len(objects), err)
+		}
+		for _, o := range objects {
+			var object struct{ Data struct{ Text string } }
+			if err := yaml.Unmarshal(o.YAML, &object); err != nil || object.Data.Text != want {
+				t.Errorf("%s in %s: %q, want %q (%v)", block, o.File, object.Data.Text, want, err)
+			}
+		}
+	}
+}
