@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -32,7 +33,10 @@ func main() {
 	if runsAsPlugin(os.Args[0]) {
 		asPlugin(root)
 	}
-	os.Exit(execute(root, os.Args[1:], s))
+	ballast := worker.Ballast()
+	status := execute(root, os.Args[1:], s)
+	runtime.KeepAlive(ballast)
+	os.Exit(status)
 }
 
 // run executes the command line args and returns the exit status.

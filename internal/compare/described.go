@@ -24,6 +24,12 @@ type described struct {
 // saysLocked finds the words that authors use where a webhook or a cloud locks the field.
 var saysLocked = regexp.MustCompile(`(?i)\bimmutable\b|\bcannot be (changed|updated|modified)\b|\bcan ?not be changed\b|\bmay not be (changed|updated|modified)\b|\bmust not be changed\b`)
 
+// mayBeLocked reports whether a description has one of the words in saysLocked, which takes long to look for.
+func mayBeLocked(description string) bool {
+	description = strings.ToLower(description)
+	return slices.ContainsFunc([]string{"immutable", "changed", "updated", "modified"}, func(word string) bool { return strings.Contains(description, word) })
+}
+
 // sentences splits a description.
 var sentences = regexp.MustCompile(`[^.!\n]+[.!]?`)
 
@@ -33,7 +39,10 @@ const maxSentence = 200
 // describe finds what the descriptions of a schema say; nil where they say nothing. It does not look below lists of lists.
 func describe(s *spec.Schema) *described {
 	d := &described{}
-	said := sentences.FindAllString(s.Description, -1)
+	var said []string
+	if mayBeLocked(s.Description) {
+		said = sentences.FindAllString(s.Description, -1)
+	}
 	for i, sentence := range said {
 		if saysLocked.MatchString(sentence) {
 			if len(strings.Fields(sentence)) == 1 && i+1 < len(said) { // "Immutable." alone does not say what

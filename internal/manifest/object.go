@@ -3,8 +3,8 @@ package manifest
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"path"
-	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -237,10 +237,30 @@ func (s *Set) ReadCRDs(wanted func(*Object) bool, known []CRD) {
 	s.unread = nil
 }
 
-// SameCRD reports whether two documents define the same kind with the same locks.
+// SameCRD reports whether two documents define the same kind with the same locks. Of conversion, only the strategy counts, and of
+// annotations only those of this program: kustomizations give CRDs others in each place that they deploy to.
 func SameCRD(a, b map[string]any) bool {
-	annotations := func(object map[string]any) any { return yamldoc.At(object, "metadata", "annotations") }
-	return a["apiVersion"] == b["apiVersion"] && jsonvalue.Equal(a["spec"], b["spec"]) && reflect.DeepEqual(annotations(a), annotations(b))
+	return a["apiVersion"] == b["apiVersion"] && jsonvalue.Equal(yamldoc.At(a, "spec", "conversion", "strategy"), yamldoc.At(b, "spec", "conversion", "strategy")) &&
+		maps.Equal(ownAnnotations(a), ownAnnotations(b)) && jsonvalue.Equal(definition(a), definition(b))
+}
+
+// definition returns the spec of a CRD without its conversion.
+func definition(crd map[string]any) map[string]any {
+	spec, _ := crd["spec"].(map[string]any)
+	spec = maps.Clone(spec)
+	delete(spec, "conversion")
+	return spec
+}
+
+func ownAnnotations(crd map[string]any) map[string]string {
+	annotations, _ := yamldoc.At(crd, "metadata", "annotations").(map[string]any)
+	own := map[string]string{}
+	for name, value := range annotations {
+		if strings.HasPrefix(name, "fieldlock.dev/") {
+			own[name] = fmt.Sprint(value)
+		}
+	}
+	return own
 }
 
 // ObjectsWithoutCRDs is Objects for who calls ReadCRDs.
