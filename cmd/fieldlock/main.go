@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -37,7 +38,10 @@ func main() {
 	if runsAsPlugin(os.Args[0]) {
 		asPlugin(root)
 	}
-	os.Exit(execute(root, os.Args[1:], s))
+	ballast := worker.Ballast()
+	status := execute(root, os.Args[1:], s)
+	runtime.KeepAlive(ballast)
+	os.Exit(status)
 }
 
 // asVettool reports whether the go command runs this program as `go vet -vettool=fieldlock` and `go fix -fixtool=fieldlock` do:

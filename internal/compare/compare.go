@@ -92,7 +92,7 @@ func Check(in Input, o Options) (*Report, error) {
 		in.Old, oldPlain = manifest.SplitPlain(in.Old, in.isPlain)
 		nameAlike(newPlain, oldPlain)
 	}
-	newSet, oldSet := manifest.Objects(in.New), manifest.Objects(in.Old)
+	newSet, oldSet := in.sets()
 	if len(newPlain)+len(oldPlain)+newSet.Documents+oldSet.Documents+len(newSet.Errs)+len(oldSet.Errs)+len(in.Errs)+len(in.NotCovered)+in.Unchanged == 0 {
 		return nil, errors.New("OLD and NEW hold no object; there is nothing to check")
 	}
@@ -160,6 +160,37 @@ func Check(in Input, o Options) (*Report, error) {
 	c.report.Warnings = append(append(c.report.Warnings, slices.Concat(c.kinds.notRun(), c.kinds.unpicked())...), c.caveats(pairs)...)
 	c.report.finish(o.Strict)
 	return c.report, nil
+}
+
+// sets sorts the objects of both sides. CRDs that both have alike are read only if something is judged by them.
+func (in *Input) sets() (newSet, oldSet *manifest.Set) {
+	newSet, oldSet = manifest.ObjectsWithoutCRDs(in.New), manifest.ObjectsWithoutCRDs(in.Old)
+	if !in.Locks.Empty() || in.Live != nil {
+		all := func(*manifest.Object) bool { return true }
+		newSet.ReadCRDs(all, nil)
+		oldSet.ReadCRDs(all, nil)
+		return newSet, oldSet
+	}
+	judging := map[string]bool{} // kinds that may be judged by their CRDs, or be the parameters of a policy
+	for _, o := range slices.Concat(newSet.Objects, oldSet.Objects) {
+		judging[o.Kind] = true
+		if kind, ok := yamldoc.At(o.Document.Object, "spec", "paramKind", "kind").(string); ok {
+			judging[kind] = true
+		}
+	}
+	wanted := func(other *manifest.Set) func(*manifest.Object) bool {
+		theirs := map[manifest.ID][]*manifest.Object{}
+		for _, o := range other.Objects {
+			theirs[o.ID] = append(theirs[o.ID], o)
+		}
+		return func(o *manifest.Object) bool {
+			kind, ok := yamldoc.At(o.Document.Object, "spec", "names", "kind").(string)
+			return !ok || judging[kind] || !slices.ContainsFunc(theirs[o.ID], func(other *manifest.Object) bool { return pair{new: o, old: other}.unchanged() })
+		}
+	}
+	newSet.ReadCRDs(wanted(oldSet), nil)
+	oldSet.ReadCRDs(wanted(newSet), newSet.CRDs)
+	return newSet, oldSet
 }
 
 // becamePatch returns an object of OLD that NEW no longer has in the same file and may have turned into the patch p; nil if

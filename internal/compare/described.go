@@ -28,6 +28,12 @@ var sentences = regexp.MustCompile(`([^.!]|[.!]\S)+[.!]?`)
 // paragraphs end at an empty line or before an item of a list; other line breaks are those of the source file.
 var paragraphs = regexp.MustCompile(`\n\s*\n|\n\s*[-*]\s`)
 
+// mayBeLocked reports whether a description has one of the words of schema.SaysLocked, which takes long to look for.
+func mayBeLocked(description string) bool {
+	description = strings.ToLower(description)
+	return slices.ContainsFunc([]string{"mutable", "changed", "updated", "modified", "creation"}, func(word string) bool { return strings.Contains(description, word) })
+}
+
 // maxSentence is how much of a description a note quotes.
 const maxSentence = 200
 
@@ -39,8 +45,10 @@ func describe(s *spec.Schema) *described {
 	}
 	d := &described{}
 	var said []string
-	for _, paragraph := range paragraphs.Split(s.Description, -1) {
-		said = append(said, sentences.FindAllString(paragraph, -1)...)
+	if mayBeLocked(s.Description) {
+		for _, paragraph := range paragraphs.Split(s.Description, -1) {
+			said = append(said, sentences.FindAllString(paragraph, -1)...)
+		}
 	}
 	for i, sentence := range said {
 		if schema.SaysLocked.MatchString(sentence) {

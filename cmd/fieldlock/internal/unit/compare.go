@@ -1,9 +1,12 @@
 package unit
 
 import (
+	"bytes"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/manifest"
@@ -210,7 +213,7 @@ func (c *comparison) add(p unitPair) {
 // settle gives the objects of OLD the values of NEW that differ between two renderings of NEW, such as random passwords and dates, so
 // that they are not compared.
 func (c *comparison) settle(u *Unit, news, olds []Object) (settled []Object) {
-	if !u.random {
+	if !u.random || !c.news.draws(u) {
 		return olds
 	}
 	again, err := c.news.renderAnew(u, false)
@@ -231,6 +234,28 @@ func (c *comparison) settle(u *Unit, news, olds []Object) (settled []Object) {
 		}
 	}
 	return settled
+}
+
+// draws reports whether the templates of a unit may print something else each time. An archive may hold such a template.
+func (s *side) draws(u *Unit) bool {
+	return drawsIn(u.spec) || slices.ContainsFunc(u.Reads, func(name string) bool {
+		data, err := s.tree.ReadFile(name)
+		return err != nil || strings.HasSuffix(name, ".tgz") || drawsIn(data)
+	})
+}
+
+// action is an action of a template, and drawing one that calls a function with another result each time: of chance, of time, or in
+// the order of a map.
+var (
+	action  = regexp.MustCompile(`\{\{(?:[^}]|\}[^}])*\}\}`)
+	drawing = regexp.MustCompile(`[\s({|-](?:rand[A-Z]\w*|uuidv4|shuffle|now|ago|date\w*|htmlDate\w*|gen[A-Z]\w*|bcrypt|htpasswd|encryptAES|getHostByName|keys|values)[\s)}|-]`)
+)
+
+func drawsIn(data []byte) bool {
+	if !bytes.Contains(data, []byte("{{")) || !drawing.Match(data) {
+		return false
+	}
+	return slices.ContainsFunc(action.FindAll(data, -1), drawing.Match)
 }
 
 // differences lists the places at which two values differ.

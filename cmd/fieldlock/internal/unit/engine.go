@@ -167,7 +167,7 @@ func (s *side) close(u *Unit) {
 		s.closed[key] = c
 		s.mu.Unlock()
 	}
-	u.Reads, u.Err = c.reads, c.err
+	u.Reads, u.Err, u.digestIn = c.reads, c.err, nil
 }
 
 // claim notes the files that are input of units.

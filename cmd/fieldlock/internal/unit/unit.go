@@ -48,6 +48,9 @@ type Unit struct {
 	spec    []byte // of the job
 	random  bool   // two renderings may differ
 	owns    func(name string) bool
+
+	digestIn Tree // that digested is of
+	digested string
 }
 
 // applier returns what is known about who applies the objects of the unit; name is how messages name its file. Who applies a
@@ -178,8 +181,16 @@ func (u *Unit) job(t Tree) (*worker.Job, error) {
 	return job, nil
 }
 
-// digest identifies what the unit is rendered from: units with equal digests print the same.
+// digest identifies what the unit is rendered from: units with equal digests print the same. Not safe for concurrent use with one
+// unit.
 func (u *Unit) digest(t Tree) string {
+	if u.digestIn != t {
+		u.digestIn, u.digested = t, u.computeDigest(t)
+	}
+	return u.digested
+}
+
+func (u *Unit) computeDigest(t Tree) string {
 	t = u.in(t)
 	h := sha256.New()
 	fmt.Fprintf(h, "%s\x00%s\x00%d\x00%s", u.kind.name, u.dir, len(u.spec), u.spec)

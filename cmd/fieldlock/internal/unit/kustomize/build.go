@@ -42,18 +42,14 @@ func Build(ctx context.Context, files fs.FS, dir string, o Options) ([]rendered.
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if err := w.renderCharts(o); err != nil {
+	if o.Schemas != nil {
+		return w.buildJSON(k, o)
+	}
+	if err := w.renderCharts(o, nil); err != nil {
 		return nil, err
 	}
 	if content, ok := w.disk.generated[k.file]; ok {
 		k.content = content
-	}
-	if o.Schemas != nil {
-		objects, err := w.buildJSON(k, o)
-		if err != nil {
-			return nil, &rendered.Invalid{File: k.file, Err: shorten(err)}
-		}
-		return objects, nil
 	}
 	built, origins, err := w.build(k, o)
 	if err != nil {
@@ -78,21 +74,30 @@ func Build(ctx context.Context, files fs.FS, dir string, o Options) ([]rendered.
 
 // buildJSON builds the kustomization without the schemas of CRDs if that is possible, otherwise with them.
 func (w *walk) buildJSON(k *kustomization, o Options) ([]rendered.Object, error) {
-	c := w.cut(o.Schemas)
-	if len(c.blocks) > 0 {
+	c := &cutting{Schemas: o.Schemas, reached: w.reached()}
+	if err := w.renderCharts(o, c); err != nil {
+		return nil, err
+	}
+	if w.cut(c); len(c.blocks) > 0 {
 		if built, err := w.disk.build(k.dir, o); err == nil {
 			if objects, ok, err := c.objects(built); ok && err == nil {
 				return objects, nil
 			}
 		}
 		w.restore(c)
+		if err := w.renderCharts(o, c); err != nil {
+			return nil, err
+		}
 	}
 	built, err := w.disk.build(k.dir, o)
 	if err != nil {
-		return nil, err
+		return nil, &rendered.Invalid{File: k.file, Err: shorten(err)}
 	}
 	objects, _, err := c.objects(built)
-	return objects, err
+	if err != nil {
+		return nil, &rendered.Invalid{File: k.file, Err: shorten(err)}
+	}
+	return objects, nil
 }
 
 // check follows all references and returns the kustomization of dir.

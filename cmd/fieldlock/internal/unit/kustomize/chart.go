@@ -132,8 +132,8 @@ func (w *walk) checkNamespaces() error {
 	return w.charts[0].from.notCovered("%s is included with two namespaces, which decide about charts", w.twice)
 }
 
-// renderCharts renders all charts and puts their objects in their place.
-func (w *walk) renderCharts(o Options) error {
+// renderCharts renders all charts and puts their objects in their place, without the schemas that cut, unless nil, takes out.
+func (w *walk) renderCharts(o Options, cut *cutting) error {
 	added := map[*kustomization][]string{}
 	for i, c := range w.charts {
 		objects, err := c.render(w.disk.tree, o)
@@ -145,12 +145,17 @@ func (w *walk) renderCharts(o Options) error {
 		}
 		for j, object := range objects {
 			name := path.Join(c.k.dir, fmt.Sprintf(".chart-%d-%d.yaml", i, j))
-			content, err := w.mark(object.YAML)
+			text := object.YAML
+			if cut != nil {
+				if outline, ok := cut.outline(text); ok {
+					text = outline
+				}
+			}
+			content, err := w.mark(text)
 			if err != nil {
 				return &rendered.Invalid{File: object.File, Err: err}
 			}
 			w.disk.generate(name, content, object.File)
-			w.objects[name] = true
 			c.k.holds[object.File] = true
 			added[c.k] = append(added[c.k], path.Base(name))
 		}

@@ -7,15 +7,14 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"io/fs"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
 
 	"go.yaml.in/yaml/v3"
 	"sigs.k8s.io/kustomize/api/resmap"
-	"sigs.k8s.io/kustomize/api/resource"
 
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
@@ -51,50 +50,53 @@ const (
 // cutting is one build without schemas.
 type cutting struct {
 	*Schemas
-	blocks [][]byte          // by the number in the mark
-	whole  map[string][]byte // the files that were cut, nil for those of the tree
+	blocks  [][]byte        // by the number in the mark
+	files   []string        // of the tree, that were cut
+	reached map[string]bool // names of what is left in schemas; nil where nothing is cut
 }
 
-// cut takes the schemas out of the files that are resources and nothing else.
-func (w *walk) cut(s *Schemas) *cutting {
-	c := &cutting{Schemas: s, whole: map[string][]byte{}}
-	reached, ok := w.reached()
-	if !ok {
-		return c
-	}
+// cut takes the schemas out of the files of the tree that are resources and nothing else.
+func (w *walk) cut(c *cutting) {
 	for name := range w.objects {
-		content, err := w.anyContent(name)
-		if err != nil || w.loaded[name] || !onlyCRDs(content) {
+		if w.loaded[name] {
 			continue
 		}
-		inside := 0
-		blocks := yamldoc.Blocks(content, leastSchema, func(b yamldoc.Block) bool {
-			if b.Key == schemaKey && b.End > inside {
-				inside = b.End
-			}
-			return b.End <= inside && !reached[b.Key]
-		})
-		if len(blocks) == 0 {
+		content, err := fs.ReadFile(w.disk.tree, name)
+		if err != nil {
 			continue
 		}
-		first := len(c.blocks)
-		for _, b := range blocks {
-			c.blocks = append(c.blocks, content[b.Start:b.End])
+		if outline, ok := c.outline(content); ok {
+			c.files = append(c.files, name)
+			w.disk.put(name, outline)
 		}
-		c.whole[name] = w.disk.generated[name]
-		w.disk.put(name, yamldoc.Outline(content, blocks, func(i int) string { return s.markOf(first + i) }))
 	}
-	return c
+}
+
+// outline takes the schemas out of a text of CRDs. ok is false if there is none to be taken out.
+func (c *cutting) outline(content []byte) (outline []byte, ok bool) {
+	if c.reached == nil || !onlyCRDs(content) {
+		return nil, false
+	}
+	inside := 0
+	blocks := yamldoc.Blocks(content, leastSchema, func(b yamldoc.Block) bool {
+		if b.Key == schemaKey && b.End > inside {
+			inside = b.End
+		}
+		return b.End <= inside && !c.reached[b.Key]
+	})
+	first := len(c.blocks)
+	for _, b := range blocks {
+		c.blocks = append(c.blocks, content[b.Start:b.End])
+	}
+	return yamldoc.Outline(content, blocks, func(i int) string { return c.markOf(first + i) }), len(blocks) > 0
 }
 
 // restore puts the files back as they are.
 func (w *walk) restore(c *cutting) {
-	for name, content := range c.whole {
-		if delete(w.disk.generated, name); content != nil {
-			w.disk.generated[name] = content
-		}
+	for _, name := range c.files {
+		delete(w.disk.generated, name)
 	}
-	c.blocks, c.whole = nil, nil
+	*c = cutting{Schemas: c.Schemas}
 }
 
 // schemaKey is the key of a schema in a CRD.
@@ -103,24 +105,32 @@ const schemaKey = "openAPIV3Schema"
 // pathInSchema is the end of a path that leads into a schema, in a patch or a replacement.
 var pathInSchema = regexp.MustCompile(schemaKey + `((?:[/.][^/.\s"',]+)*)`)
 
-// kindLine is the line with the kind of an object.
-var kindLine = regexp.MustCompile(`(?m)^kind:[ \t]*(\S*)`)
-
 // onlyCRDs reports whether the objects of a file are CRDs with schemas in block style.
 func onlyCRDs(content []byte) bool {
-	if !bytes.Contains(content, []byte(schemaKey+":")) {
-		return false
+	crds := 0
+	for at := 0; at >= 0; {
+		if value, ok := bytes.CutPrefix(content[at:], []byte("kind:")); ok {
+			line, _, _ := bytes.Cut(value, []byte("\n"))
+			if string(bytes.TrimSpace(line)) != crdKind {
+				return false
+			}
+			crds++
+		}
+		next := bytes.Index(content[at:], []byte("\nkind:"))
+		if next < 0 {
+			break
+		}
+		at += next + 1
 	}
-	kinds := kindLine.FindAllSubmatch(content, -1)
-	return len(kinds) > 0 && !slices.ContainsFunc(kinds, func(m [][]byte) bool { return string(m[1]) != crdKind })
+	return crds > 0 && bytes.Contains(content, []byte(schemaKey+":"))
 }
 
 const crdKind = "CustomResourceDefinition"
 
-// reached returns the names in the paths into schemas that the kustomization and its patches have. ok is false where a patch may
+// reached returns the names in the paths into schemas that the kustomization and its patches have; nil where a patch may
 // change the kind of an object: images are replaced in all objects but CRDs.
-func (w *walk) reached() (names map[string]bool, ok bool) {
-	names = map[string]bool{}
+func (w *walk) reached() map[string]bool {
+	names := map[string]bool{}
 	for name := range w.files {
 		if w.objects[name] && !w.loaded[name] {
 			continue
@@ -130,7 +140,7 @@ func (w *walk) reached() (names map[string]bool, ok bool) {
 			continue // a directory that a link leads to
 		}
 		if bytes.Contains(content, []byte("allowKindChange")) {
-			return nil, false
+			return nil
 		}
 		for _, match := range pathInSchema.FindAllSubmatch(content, -1) {
 			if len(match[1]) == 0 {
@@ -142,60 +152,39 @@ func (w *walk) reached() (names map[string]bool, ok bool) {
 			}
 		}
 	}
-	return names, true
+	return names
 }
 
 // objects returns what was built, in JSON. ok is false if a mark is where no schema can be.
 func (c *cutting) objects(built resmap.ResMap) (objects []rendered.Object, ok bool, err error) {
 	objects = make([]rendered.Object, 0, built.Size())
 	for _, r := range built.Resources() {
-		text, err := r.MarshalJSON()
-		if err != nil {
-			return nil, false, err
+		w := jsonWriter{}
+		if r.GetKind() == crdKind && r.GetGvk().Group == "apiextensions.k8s.io" {
+			w.part = c.part
 		}
-		object := rendered.Object{YAML: text}
-		if len(c.blocks) > 0 && bytes.Contains(text, []byte(c.mark)) {
-			if object.Apart, ok = c.apart(r, text); !ok {
+		if w.write(r.YNode(), nil) != nil {
+			if w = (jsonWriter{}); len(c.blocks) > 0 {
 				return nil, false, nil
 			}
+			if w.text, err = r.MarshalJSON(); err != nil {
+				return nil, false, err
+			}
 		}
-		objects = append(objects, object)
+		if len(c.blocks) > 0 && bytes.Contains(w.text, []byte(c.mark)) {
+			return nil, false, nil
+		}
+		objects = append(objects, rendered.Object{YAML: w.text, Apart: w.apart})
 	}
 	return objects, true, nil
 }
 
-// apart returns the schemas of a CRD that was built.
-func (c *cutting) apart(r *resource.Resource, text []byte) (list []rendered.Apart, ok bool) {
-	var object map[string]any
-	if r.GetKind() != crdKind || r.GetGvk().Group != "apiextensions.k8s.io" || json.Unmarshal(text, &object) != nil {
-		return nil, false
+// part returns the schema that a text in the specification of a CRD stands for; nil for any other text.
+func (c *cutting) part(text string, steps []string) (*rendered.Value, error) {
+	if block := c.block(text); block != nil && steps[0] == "spec" {
+		return c.value(block)
 	}
-	spec, _ := object["spec"].(map[string]any)
-	marks := bytes.Count(text, []byte(c.mark))
-	list = c.marksIn(spec, []string{"spec"}, nil)
-	return list, len(list) == marks // none is in another place, or a part of a text
-}
-
-// marksIn lists the marks that are members of objects, with what they stand for.
-func (c *cutting) marksIn(v any, steps []string, list []rendered.Apart) []rendered.Apart {
-	switch v := v.(type) {
-	case map[string]any:
-		for name, member := range v {
-			below := append(steps[:len(steps):len(steps)], name)
-			if text, isText := member.(string); !isText {
-				list = c.marksIn(member, below, list)
-			} else if block := c.block(text); block != nil {
-				if value, err := c.value(block); err == nil {
-					list = append(list, rendered.Apart{Steps: below, Value: value})
-				}
-			}
-		}
-	case []any:
-		for i, item := range v {
-			list = c.marksIn(item, append(steps[:len(steps):len(steps)], strconv.Itoa(i)), list)
-		}
-	}
-	return list
+	return nil, nil
 }
 
 // block returns the block that a mark stands for; nil for any other text.
@@ -222,19 +211,21 @@ func (s *Schemas) value(block []byte) (*rendered.Value, error) {
 	if len(block) > mostPart {
 		parts = yamldoc.Blocks(block, leastPart, func(b yamldoc.Block) bool { return b.End-b.Start <= mostPart })
 	}
-	w := jsonWriter{marks: map[string]*rendered.Value{}}
-	for i, b := range parts {
-		part, err := s.value(block[b.Start:b.End])
-		if err != nil {
-			return nil, err
-		}
-		w.marks[s.markOf(i)] = part
+	c := &cutting{Schemas: s}
+	for _, b := range parts {
+		c.blocks = append(c.blocks, block[b.Start:b.End])
 	}
+	w := jsonWriter{part: func(text string, _ []string) (*rendered.Value, error) {
+		if part := c.block(text); part != nil {
+			return s.value(part)
+		}
+		return nil, nil
+	}}
 	var document yaml.Node
 	if err := yaml.Unmarshal(yamldoc.Outline(block, parts, s.markOf), &document); err != nil {
 		return nil, err
 	}
-	if len(document.Content) != 1 || w.write(document.Content[0], nil) != nil || len(w.marks) > 0 {
+	if len(document.Content) != 1 || w.write(document.Content[0], nil) != nil || len(w.apart) != len(parts) {
 		return nil, errNotPlain
 	}
 	value.JSON, value.Apart = w.text, w.apart
@@ -249,8 +240,9 @@ var errNotPlain = errors.New("it has to be read with its file")
 
 // jsonWriter writes a YAML node as JSON, as kustomize does.
 type jsonWriter struct {
-	text  []byte
-	marks map[string]*rendered.Value // those that are to come
+	text []byte
+	// part, unless nil, returns what a text stands for that is a member at the end of steps; nil for itself.
+	part  func(text string, steps []string) (*rendered.Value, error)
 	apart []rendered.Apart
 }
 
@@ -295,18 +287,27 @@ func (w *jsonWriter) mapping(n *yaml.Node, steps []string) error {
 		}
 		w.text = append(w.text, ':')
 		below := append(steps[:len(steps):len(steps)], key.Value)
-		if part := w.marks[value.Value]; part != nil && value.Kind == yaml.ScalarNode {
-			delete(w.marks, value.Value)
-			w.text = append(w.text, "null"...)
-			w.apart = append(w.apart, rendered.Apart{Steps: below, Value: part})
-			continue
-		}
-		if err := w.write(value, below); err != nil {
+		if err := w.member(value, below); err != nil {
 			return err
 		}
 	}
 	w.text = append(w.text, '}')
 	return nil
+}
+
+func (w *jsonWriter) member(n *yaml.Node, steps []string) error {
+	if w.part != nil && n.Kind == yaml.ScalarNode {
+		part, err := w.part(n.Value, steps)
+		if err != nil {
+			return err
+		}
+		if part != nil {
+			w.text = append(w.text, "null"...)
+			w.apart = append(w.apart, rendered.Apart{Steps: steps, Value: part})
+			return nil
+		}
+	}
+	return w.write(n, steps)
 }
 
 func (w *jsonWriter) scalar(n *yaml.Node) error {
