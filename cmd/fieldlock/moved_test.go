@@ -14,7 +14,9 @@ func TestMovedToAPath(t *testing.T) {
 	const refused = "spec.storageClassName"
 	fast, slow := claim("data", "fast"), claim("data", "slow")
 	other := claim("other", "fast")
-	in := func(namespace, text string) string { return strings.Replace(text, "{name: ", "{namespace: "+namespace+", name: ", 1) }
+	in := func(namespace, text string) string {
+		return strings.Replace(text, "{name: ", "{namespace: "+namespace+", name: ", 1)
+	}
 	overlay := func(dir, text string) map[string]string {
 		return map[string]string{dir + "/kustomization.yaml": "resources: [claim.yaml]\nnamePrefix: x-\n", dir + "/claim.yaml": text}
 	}

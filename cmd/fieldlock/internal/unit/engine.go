@@ -8,6 +8,8 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/fetch"
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/helm"
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/worker"
 	"github.com/fieldlock/fieldlock/internal/manifest"
@@ -25,6 +27,8 @@ type Options struct {
 	Charts map[string][]string
 	// Exclude, unless nil, reports whether a file is left out, and with it the units that it defines.
 	Exclude func(name string) bool
+	// Fetch, unless nil, gets the files of a chart from its repository, by their names below the chart's directory.
+	Fetch func(fetch.Chart) (map[string][]byte, error)
 	// KubeVersion is the version of Kubernetes that charts see, "" for the newest known one; APIVersions are what the cluster
 	// serves besides Kubernetes' own kinds.
 	KubeVersion string
@@ -57,9 +61,10 @@ type engine struct {
 
 // closure is the files that a unit reads, with what was looked at to find out.
 type closure struct {
-	trace *trace
-	reads []string
-	err   error
+	trace     *trace
+	reads     []string
+	elsewhere []helm.Dependency
+	err       error
 }
 
 func newEngine(o Options) *engine {
@@ -145,7 +150,9 @@ func (s *side) close(u *Unit) {
 	s.mu.Unlock()
 	if !ok || c.trace.Tree != s.tree && !c.trace.sameIn(s.tree) {
 		c.trace = newTrace(s.tree)
+		u.elsewhere, u.fetches = nil, s.Fetch != nil
 		c.reads, c.err = u.kind.reads(c.trace, u)
+		c.elsewhere = u.elsewhere
 		if c.err != nil {
 			c.reads = c.trace.seen()
 		}
@@ -153,7 +160,7 @@ func (s *side) close(u *Unit) {
 		s.closed[key] = c
 		s.mu.Unlock()
 	}
-	u.Reads, u.Err = c.reads, c.err
+	u.Reads, u.elsewhere, u.Err = c.reads, c.elsewhere, c.err
 }
 
 // claim notes the files that are input of units.
@@ -241,6 +248,9 @@ func (s *side) render(u *Unit) ([]Object, error) {
 // renderAnew renders a unit once more.
 func (s *side) renderAnew(u *Unit, origins bool) ([]Object, error) {
 	job, err := u.job(s.tree)
+	if err == nil {
+		err = s.fetch(u, job)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -257,6 +267,9 @@ func (s *side) renderAnew(u *Unit, origins bool) ([]Object, error) {
 		}
 		for _, d := range documents {
 			object := Object{Document: d, File: o.File, Cause: o.Cause, Role: o.Role, Unknown: o.Unknown}
+			if below(o.File, helm.Fetched) {
+				object.File = u.File
+			}
 			if s.Texts {
 				object.Text = o.YAML
 			}

@@ -31,8 +31,18 @@ func helmReleases() *kind {
 		}
 		inTree := h.Source.Kind == "GitRepository" && s.fluxSource(h.Source) == ""
 		spec.InTree, u.dir = []bool{inTree}, h.Chart
-		if !inTree {
+		switch {
+		case inTree:
+		case s.Fetch == nil || h.Source.Kind == "GitRepository":
 			u.missing = &rendered.NotCovered{File: o.File, Reason: "its chart is in the " + h.Source.Kind + " " + h.Source.Name}
+		default:
+			chart, reason := s.fluxChart(h)
+			if reason != "" {
+				u.missing = &rendered.NotCovered{File: o.File, Reason: reason}
+				break
+			}
+			u.dir = u.chartDir(chart)
+			spec.Fetched = []string{u.dir}
 		}
 		u.spec = encode(spec)
 		return []*Unit{u}
@@ -43,7 +53,7 @@ func helmReleases() *kind {
 		if err != nil {
 			return nil, err
 		}
-		if !exists(t, h.Chart+"/Chart.yaml") {
+		if !h.Fetched && !exists(t, h.Chart+"/Chart.yaml") {
 			return nil, &rendered.NotCovered{File: u.File, Reason: "the tree has no chart " + h.Chart}
 		}
 		files, err := h.Files(t)
@@ -71,5 +81,8 @@ func release(s *definedSpec) (*flux.HelmRelease, error) {
 		}
 	}
 	h.InTree = len(s.InTree) > 0 && s.InTree[0]
+	if len(s.Fetched) > 0 {
+		h.UseFetched(s.Fetched[0])
+	}
 	return h, nil
 }

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/kustomize/api/resource"
 	"sigs.k8s.io/kustomize/api/types"
 
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/helm"
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
 )
 
@@ -40,6 +41,9 @@ type Options struct {
 	// KubeVersion and APIVersions are what charts learn of the cluster, unless the kustomization says so; see helm.Release.
 	KubeVersion string
 	APIVersions []string
+	// Elsewhere, unless nil, makes [Files] list the charts that must be fetched, instead of failing. [Build] finds them as package
+	// helm says.
+	Elsewhere *[]helm.Dependency
 	// NoOrigins makes [Build] leave out the origins of objects. With them, kustomize takes several times as long.
 	NoOrigins bool
 }
