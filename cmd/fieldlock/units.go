@@ -34,8 +34,8 @@ type unitFlags struct {
 
 func (o *unitFlags) flags(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar(&o.urls, "repo-url", nil, "a `URL` of the repository besides those of its remotes: Flux and Argo CD deploy such sources from its files; may be repeated")
-	cmd.Flags().BoolVar(&o.fetch, "fetch", false, "download charts and dependencies of charts that the tree does not have, for units that changed")
-	cmd.Flags().StringVar(&o.cache, "fetch-cache", "", "the `DIR` where --fetch keeps charts of a pinned version (default fieldlock in the cache directory of the user)")
+	cmd.Flags().BoolVar(&o.fetch, "fetch", false, "download charts, dependencies of charts and pinned remote bases that units which changed need and the tree does not have")
+	cmd.Flags().StringVar(&o.cache, "fetch-cache", "", "the `DIR` where --fetch keeps what is pinned (default fieldlock in the cache directory of the user)")
 	cmd.Flags().DurationVar(&o.limits.Unit, "unit-timeout", 0, "how long rendering one unit may take (default 1m0s)")
 	cmd.Flags().DurationVar(&o.limits.All, "units-timeout", 0, "how long rendering all units may take (default 5m0s)")
 	cmd.Flags().IntVar(&o.memory, "unit-memory", 0, "how much memory rendering one unit may take, in `MB` (default 1024)")
@@ -51,7 +51,7 @@ func (o *unitFlags) unitOptions(kinds *builtin.Kinds, step func()) unit.Options 
 		if user, err := os.UserCacheDir(); dir == "" && err == nil {
 			dir = filepath.Join(user, "fieldlock")
 		}
-		options.Fetch = fetch.New(dir).Chart
+		options.Fetch = fetch.New(dir)
 	}
 	if kinds != nil {
 		options.KubeVersion = kinds.Minor()

@@ -1,6 +1,6 @@
-// Package fetch gets charts from classic repositories and OCI registries, with Helm's own code. A version that is pinned is kept
-// in a cache for good; a range is resolved anew in each run. It is the only package that downloads anything, and only --fetch
-// asks for it.
+// Package fetch gets charts from classic repositories and OCI registries, with Helm's own code, and bases of kustomizations from
+// other repositories, with kustomize's. A version that is pinned is kept in a cache for good; a range is resolved anew in each
+// run. It is the only package that downloads anything, and only --fetch asks for it.
 //
 // Registries get the credentials that `helm registry login` or `docker login` have stored; classic repositories get none.
 package fetch
@@ -60,12 +60,16 @@ type Client struct {
 	mu      sync.Mutex
 	charts  map[Chart]func() (map[string][]byte, error)
 	indexes map[string]func() (*repo.IndexFile, error)
+	bases   map[string]func() (*Base, error)
 }
 
 // New returns a client with a cache in a directory, which it makes when it has something to keep; "" for none.
 func New(dir string) *Client {
 	slog.SetLogLoggerLevel(slog.LevelError) // Helm's remarks about charts are not for users of fieldlock
-	return &Client{dir: dir, charts: map[Chart]func() (map[string][]byte, error){}, indexes: map[string]func() (*repo.IndexFile, error){}}
+	os.Setenv("GIT_TERMINAL_PROMPT", "0")   // kustomize runs git, which nobody can answer
+	return &Client{
+		dir: dir, charts: map[Chart]func() (map[string][]byte, error){}, indexes: map[string]func() (*repo.IndexFile, error){}, bases: map[string]func() (*Base, error){},
+	}
 }
 
 // Chart returns the files of a chart by their names below its directory. Nobody may change them. The error says why the chart

@@ -27,8 +27,8 @@ type Options struct {
 	Charts map[string][]string
 	// Exclude, unless nil, reports whether a file is left out, and with it the units that it defines.
 	Exclude func(name string) bool
-	// Fetch, unless nil, gets the files of a chart from its repository, by their names below the chart's directory.
-	Fetch func(fetch.Chart) (map[string][]byte, error)
+	// Fetch, unless nil, gets charts and bases that the tree does not have.
+	Fetch *fetch.Client
 	// KubeVersion is the version of Kubernetes that charts see, "" for the newest known one; APIVersions are what the cluster
 	// serves besides Kubernetes' own kinds.
 	KubeVersion string
@@ -269,6 +269,9 @@ func (s *side) renderAnew(u *Unit, origins bool) ([]Object, error) {
 			object := Object{Document: d, File: o.File, Cause: o.Cause, Role: o.Role, Unknown: o.Unknown}
 			if below(o.File, helm.Fetched) {
 				object.File = u.File
+			}
+			if below(o.Cause, helm.Fetched) {
+				object.Cause = ""
 			}
 			if s.Texts {
 				object.Text = o.YAML

@@ -10,6 +10,7 @@ import (
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/fetch"
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/flux"
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/helm"
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/kustomize"
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/worker"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
@@ -29,7 +30,7 @@ func (u *Unit) chartDir(c fetch.Chart) string {
 	return dir
 }
 
-// fetch adds the charts that a unit needs to its job: those that define it, those that its kustomizations name, and the
+// fetch adds the charts and bases that a unit needs to its job: those that define it, those that its kustomizations name, and the
 // dependencies of charts in the tree. A dependency that cannot be had is told only if the values enable it.
 func (s *side) fetch(u *Unit, job *worker.Job) error {
 	if s.Fetch == nil {
@@ -41,7 +42,7 @@ func (s *side) fetch(u *Unit, job *worker.Job) error {
 		}
 	}
 	for dir, c := range u.fetched {
-		files, err := s.Fetch(c)
+		files, err := s.Fetch.Chart(c)
 		if err != nil {
 			return &rendered.NotCovered{File: u.File, Reason: fmt.Sprintf("its chart %s of %s cannot be fetched: %v", c, withoutUser(c.Repo), err)}
 		}
@@ -54,9 +55,24 @@ func (s *side) fetch(u *Unit, job *worker.Job) error {
 			needed = append(needed, list...)
 		}
 	}
-	for _, d := range needed {
+	for i := 0; i < len(needed) && i < maxNeeded; i++ {
+		d := needed[i]
 		dir := helm.FetchedDir(d.Repository, d.Name, d.Version)
-		files, err := s.Fetch(fetch.Chart{Repo: d.Repository, Name: d.Name, Version: d.Version})
+		if slices.Contains(needed[:i], d) {
+			continue
+		}
+		var files map[string][]byte
+		var err error
+		if d.Name == "" {
+			var b *fetch.Base
+			if b, err = s.Fetch.Base(d.Repository); err == nil {
+				add(path.Join(dir, kustomize.FetchedTree), b.Files)
+				files = map[string][]byte{kustomize.FetchedAt: []byte(b.At)}
+				needed = append(needed, b.Elsewhere...)
+			}
+		} else {
+			files, err = s.Fetch.Chart(fetch.Chart{Repo: d.Repository, Name: d.Name, Version: d.Version})
+		}
 		if err != nil {
 			files = helm.Unfetched(err)
 		}
@@ -64,6 +80,9 @@ func (s *side) fetch(u *Unit, job *worker.Job) error {
 	}
 	return nil
 }
+
+// maxNeeded bounds what one unit can ask for, since bases can name others.
+const maxNeeded = 200
 
 // fluxChart returns the chart of a HelmRelease in a repository, or why it cannot be fetched.
 func (s *side) fluxChart(h *flux.HelmRelease) (c fetch.Chart, reason string) {

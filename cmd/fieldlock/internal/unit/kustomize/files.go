@@ -41,8 +41,8 @@ type Options struct {
 	// KubeVersion and APIVersions are what charts learn of the cluster, unless the kustomization says so; see helm.Release.
 	KubeVersion string
 	APIVersions []string
-	// Elsewhere, unless nil, makes [Files] list the charts that must be fetched, instead of failing. [Build] finds them as package
-	// helm says.
+	// Elsewhere, unless nil, makes [Files] list the charts that must be fetched, and remote bases with their URL as repository and no
+	// name, instead of failing. [Build] finds charts as package helm says, and bases below the directory of the same function.
 	Elsewhere *[]helm.Dependency
 	// NoOrigins makes [Build] leave out the origins of objects. With them, kustomize takes several times as long.
 	NoOrigins bool
@@ -103,6 +103,8 @@ type walk struct {
 	chartsIn map[string]string
 	twice    string
 	charts   []chart
+	// remotes are what takes the place of URLs in kustomizations.
+	remotes map[*kustomization]map[string]string
 }
 
 func newWalk(tree fs.FS, dir string, o Options) *walk {
@@ -417,7 +419,7 @@ func (k *kustomization) resources(w *walk, file reference, list []string) error 
 // resource follows a reference to a file or directory. A file is given to each.
 func (k *kustomization) resource(w *walk, file reference, each func(name string) error) error {
 	if isURL(file.text) || isRepository(file.text) {
-		return file.notCovered("%s is not in this repository", file.text)
+		return k.remote(w, file, each)
 	}
 	if _, isDir, err := w.disk.find(path.Join(top, k.dir, file.text)); err == nil && isDir || errors.Is(err, errOutside) {
 		return k.include(w, file)
@@ -435,7 +437,7 @@ func (k *kustomization) include(w *walk, file reference) error {
 	case file.text == "":
 		return file.invalid("a path is empty")
 	case isURL(file.text) || isRepository(file.text):
-		return file.notCovered("%s is not in this repository", file.text)
+		return k.remote(w, file, nil)
 	case path.IsAbs(file.text):
 		return file.notCovered("%s is an absolute path", file.text)
 	}
