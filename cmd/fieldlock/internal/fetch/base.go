@@ -14,6 +14,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"time"
 
 	"sigs.k8s.io/kustomize/api/pkg/loader"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
@@ -53,6 +54,9 @@ func (c *Client) base(ref string) (*Base, error) {
 	isURL := strings.HasPrefix(lower, "https://") || strings.HasPrefix(lower, "http://")
 	if !isURL && !strings.HasPrefix(lower, "github.com/") {
 		return nil, errors.New("only https, http and github.com/ are fetched")
+	}
+	if time.Now().After(c.until) {
+		return nil, errTotal
 	}
 	values, err := url.ParseQuery(query)
 	if err != nil {

@@ -50,12 +50,18 @@ func (c Chart) pinned() bool {
 	return err == nil || strings.HasPrefix(c.Version, "sha256:")
 }
 
-// timeout bounds one download.
-const timeout = time.Minute
+// timeout bounds one download, and total all of a run: after that nothing is begun.
+const (
+	timeout = time.Minute
+	total   = 5 * time.Minute
+)
+
+var errTotal = fmt.Errorf("downloads have taken more than %v", total)
 
 // Client gets charts, each one once. Safe for concurrent use.
 type Client struct {
-	dir string
+	dir   string
+	until time.Time
 
 	mu      sync.Mutex
 	charts  map[Chart]func() (map[string][]byte, error)
@@ -68,7 +74,7 @@ func New(dir string) *Client {
 	slog.SetLogLoggerLevel(slog.LevelError) // Helm's remarks about charts are not for users of fieldlock
 	os.Setenv("GIT_TERMINAL_PROMPT", "0")   // kustomize runs git, which nobody can answer
 	return &Client{
-		dir: dir, charts: map[Chart]func() (map[string][]byte, error){}, indexes: map[string]func() (*repo.IndexFile, error){}, bases: map[string]func() (*Base, error){},
+		dir: dir, until: time.Now().Add(total), charts: map[Chart]func() (map[string][]byte, error){}, indexes: map[string]func() (*repo.IndexFile, error){}, bases: map[string]func() (*Base, error){},
 	}
 }
 
@@ -101,6 +107,9 @@ func (c *Client) get(want Chart) (map[string][]byte, error) {
 				return files, nil
 			}
 		}
+	}
+	if time.Now().After(c.until) {
+		return nil, errTotal
 	}
 	var data []byte
 	switch at.Scheme {
