@@ -35,7 +35,7 @@ func TestAdvisory(t *testing.T) {
 		{"the change adds it", "", "mode: advisory\n", "--git HEAD", exitRefused, []string{takesEffect}},
 		{"the change turns it on", "mode: enforcing\n", "mode: advisory\n", "--git HEAD", exitRefused, []string{takesEffect}},
 		{"the change turns it off", "mode: advisory\n", "mode: enforcing\n", "--git HEAD", exitClean, []string{takesEffect, advisoryState}},
-		{"OLD cannot be read", "mode: advisory\nmod: x\n", "mode: advisory\n", "--git HEAD", exitRefused, []string{"the settings of OLD do not count: ", ".fieldlock.yaml:2", "did you mean mode?", takesEffect}},
+		{"OLD cannot be read", "mode: advisory\nmod: x\n", "mode: advisory\n", "--git HEAD", exitRefused, []string{"the settings of OLD do not count, except for locks and refused deletions: ", ".fieldlock.yaml:2", "did you mean mode?", takesEffect}},
 		{"NEW cannot be read", "mode: advisory\n", "mode: advise\n", "--git HEAD", exitUnread, []string{"the mode is advisory or enforcing"}},
 		{"another list of acceptances", "mode: advisory\n", "mode: advisory\n", "--git HEAD --accept other.yaml", exitClean, []string{advisoryState}},
 		{"the mode in another list", "", "", "--git HEAD --accept advisory.yaml", exitRefused, nil},

@@ -35,7 +35,8 @@ What is compared:
   OLD and NEW are files, directories or "-" for standard input. A file may hold many objects. In a directory, kustomizations,
   charts, Flux Kustomizations, HelmReleases and Argo CD Applications are rendered; all other .yaml, .yml and .json files
   count as they are written. Rendering runs in child processes that see only the files of the directory. What cannot be
-  rendered is listed as not covered, with a warning if it changed. fieldlock render prints what check compares, and --plain
+  rendered is listed as not covered, with a warning if it changed. --fetch downloads charts and pinned bases that
+  changed units need; without it nothing is downloaded. fieldlock render prints what check compares, and --plain
   compares all files as they are written.
 
   --git REV compares PATH (by default ".") at REV with the work tree. REV..REV2 compares two revisions, REV...REV2 begins at

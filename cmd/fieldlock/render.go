@@ -38,8 +38,8 @@ A PATH that is a kustomization or a chart itself is printed alone, as "kubectl k
 print it. Of any other PATH, render prints the units that read a file there.
 
 In a git repository, units may read all of its files that git does not ignore; with --git they are read at a revision.
-Nothing outside of the repository is read, nothing is downloaded, and no other program renders anything. What cannot be
-rendered without that, such as a chart in a registry, is named in a warning.
+Nothing outside of the repository is read, and no other program renders anything. With --fetch, charts are downloaded from
+repositories and registries. What cannot be rendered, such as a chart in a registry without --fetch, is named in a warning.
 
 Exit status: 0 everything was rendered or is named as not covered, 2 a unit or file has a mistake (the rest is printed).`,
 		Example: `  # What would be deployed from here?

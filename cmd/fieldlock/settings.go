@@ -24,7 +24,7 @@ type project struct {
 	// new and old are those of the two sides; the same one where there is only one side. They are never nil.
 	new, old *settings.Settings
 	remarks  []string
-	// mistake is why the settings of NEW cannot be read. They are then empty.
+	// mistake is why the settings of NEW cannot be read. They then have what adds refusals, as far as that can be read.
 	mistake error
 }
 
@@ -40,7 +40,7 @@ func readProject(t *trees) *project {
 	p.new, p.mistake = treeSettings(t.repo, t.new)
 	p.old, oldErr = treeSettings(t.repo, t.old)
 	if oldErr != nil {
-		p.remarks = append(p.remarks, "the settings of OLD do not count: "+oldErr.Error())
+		p.remarks = append(p.remarks, "the settings of OLD do not count, except for locks and refused deletions: "+oldErr.Error())
 	}
 	if p.mistake != nil {
 		return p
@@ -108,11 +108,8 @@ func realPath(name string) string {
 
 func parseSettings(name string, data []byte, dir string) (*settings.Settings, error) {
 	s, err := settings.Parse(name, data)
-	if err != nil {
-		return &settings.Settings{}, err
-	}
 	s.Dir = dir
-	return s, nil
+	return s, err
 }
 
 // externalFlags choose the locks on schemas that somebody else owns.

@@ -16,7 +16,7 @@ func TestSettingsOfAChange(t *testing.T) {
 	const (
 		file    = ".fieldlock.yaml"
 		later   = ".fieldlock.yaml: the change of "
-		ignored = "warning: the settings of OLD do not count: "
+		ignored = "warning: the settings of OLD do not count, except for locks and refused deletions: "
 		left    = "changed that .fieldlock.yaml excludes"
 		refused = "spec.storageClassName"
 	)
@@ -85,6 +85,7 @@ func TestSettingsOfAChange(t *testing.T) {
 		{"NEW is a link out of the tree", "the rest is checked", with(plain, file, "mode: enforcing\n"), with(moved, file, "-> ../../settings.yaml"), "", exitUnread, []string{refused, "it is a link"}, nil},
 		{"NEW is a directory", "the rest is checked", plain, with(moved, file+"/a", "mode: advisory\n"), "", exitUnread, []string{refused, "it is not a file"}, nil},
 		{"OLD cannot be read", "it is as if it said nothing", with(plain, file, "exclude: ['**'\n"), with(moved, file, "exclude: ['**']\n"), "", exitRefused, []string{refused, ignored, later + "exclude takes"}, nil},
+		{"OLD has an unknown key beside refuse-deletions", "what adds refusals counts", with(plain, file, "refuse-deletions: [data]\nx: y\n"), map[string]string{"z.yaml": "# z\n"}, "", exitRefused, []string{"deletions of cost data", ignored}, nil},
 		{"OLD has an unknown key", "all of it is ignored", with(plain, file, "exclude: ['**']\nx: y\n"), with(moved, file, "exclude: ['**']\n"), "", exitRefused, []string{refused, ignored}, nil},
 		{"OLD is a link", "it is as if it said nothing", with(plain, file, "-> list", "list", "mode: advisory\n"), with(moved, file, "mode: advisory\n"), "", exitRefused, []string{refused, ignored}, nil},
 		{"the file moves", "OLD's still counts", with(plain, file, "refuse-deletions: [data]\n"), map[string]string{"apps/" + file: "mode: advisory\nexclude: ['**']\n"}, "", exitRefused, []string{"deletions of cost data"}, nil},

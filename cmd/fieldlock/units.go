@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/fetch"
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/git"
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/report"
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit"
@@ -28,10 +29,14 @@ type unitFlags struct {
 	urls   []string
 	limits worker.Limits
 	memory int // in MB
+	fetch  bool
+	cache  string
 }
 
 func (o *unitFlags) flags(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar(&o.urls, "repo-url", nil, "a `URL` of the repository besides those of its remotes: Flux and Argo CD deploy such sources from its files; may be repeated")
+	cmd.Flags().BoolVar(&o.fetch, "fetch", false, "download charts, dependencies of charts and pinned remote bases that units which changed need and the tree does not have")
+	cmd.Flags().StringVar(&o.cache, "fetch-cache", "", "the `DIR` where --fetch keeps what is pinned (default fieldlock in the cache directory of the user)")
 	cmd.Flags().DurationVar(&o.limits.Unit, "unit-timeout", 0, "how long rendering one unit may take (default 1m0s)")
 	cmd.Flags().DurationVar(&o.limits.All, "units-timeout", 0, "how long rendering all units may take (default 5m0s)")
 	cmd.Flags().IntVar(&o.memory, "unit-memory", 0, "how much memory rendering one unit may take, in `MB` (default 1024)")
@@ -42,6 +47,13 @@ func (o *unitFlags) unitOptions(kinds *builtin.Kinds, step func()) unit.Options 
 	limits := o.limits
 	limits.Memory = uint64(o.memory) << 20
 	options := unit.Options{Plain: o.plain, Limits: limits, Step: step}
+	if o.fetch {
+		dir := o.cache
+		if user, err := os.UserCacheDir(); dir == "" && err == nil {
+			dir = filepath.Join(user, "fieldlock")
+		}
+		options.Fetch = fetch.New(dir)
+	}
 	if kinds != nil {
 		options.KubeVersion = kinds.Minor()
 		served := map[[2]string]bool{}

@@ -18,6 +18,7 @@
 package settings
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"path"
@@ -84,45 +85,41 @@ func (s *Settings) located(paths any, n int) any {
 }
 
 // Parse reads a file; messages call it name. An empty file has no settings. Every mistake is an error, so that a misspelled key
-// cannot mean nothing.
+// cannot mean nothing. With an error, the settings have the keys that only add refusals, as far as they can be read: locks, aliases
+// and refuse-deletions.
 func Parse(name string, data []byte) (*Settings, error) {
 	documents, err := yamldoc.Read(name, data)
 	if err != nil {
-		return nil, err
+		return &Settings{}, err
 	}
 	s := &Settings{}
 	for i, d := range documents {
 		if i > 0 {
-			return nil, d.Errorf(nil, "the file has several documents; the settings are one object")
+			err = cmp.Or(err, error(d.Errorf(nil, "the file has several documents; the settings are one object")))
 		}
-		if err := s.read(d); err != nil {
-			return nil, err
-		}
+		err = cmp.Or(err, s.read(d))
 	}
-	if s.Locks, err = foreign.Parse(name, data); err != nil {
-		return nil, err
-	}
-	if s.Accept, err = accept.Parse(name, data); err != nil {
-		return nil, err
+	var lockErr, acceptErr error
+	s.Locks, lockErr = foreign.Parse(name, data)
+	s.Accept, acceptErr = accept.Parse(name, data)
+	if err := cmp.Or(err, lockErr, acceptErr); err != nil {
+		return &Settings{Locks: s.Locks, RefuseDeletions: s.RefuseDeletions}, err
 	}
 	return s, nil
 }
 
-func (s *Settings) read(d *yamldoc.Document) error {
+// read reads the keys of a document, and returns the first mistake.
+func (s *Settings) read(d *yamldoc.Document) (first error) {
 	known := keys()
 	for _, name := range slices.Sorted(maps.Keys(d.Object)) {
 		i := slices.IndexFunc(known, func(k key) bool { return k.name == name })
 		if i < 0 {
-			return d.Errorf([]any{name}, "%s", unknown(name, known))
-		}
-		if known[i].read == nil {
-			continue
-		}
-		if err := known[i].read(s, d, d.Object[name]); err != nil {
-			return err
+			first = cmp.Or(first, error(d.Errorf([]any{name}, "%s", unknown(name, known))))
+		} else if known[i].read != nil {
+			first = cmp.Or(first, known[i].read(s, d, d.Object[name]))
 		}
 	}
-	return nil
+	return first
 }
 
 // unknown says that there is no key of a name, and which one may be meant.

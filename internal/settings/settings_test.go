@@ -75,6 +75,23 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
+// TestMistakesKeepRefusals: a mistake takes nothing away that only adds refusals.
+func TestMistakesKeepRefusals(t *testing.T) {
+	const adds = "locks: [{kind: Ingress, path: spec.ingressClassName, lock: immutable}]\nrefuse-deletions: [data]\n"
+	for _, mistake := range []string{"mod: x\n", "mode: off\n", "applier: x\n", "accept: [{kind: a}]\n", "exclude: [/]\n"} {
+		s, err := Parse("f", []byte("kubernetes-version: 1.36\n"+adds+mistake))
+		if err == nil || len(s.Locks.Entries) != 1 || len(s.RefuseDeletions) != 1 || s.KubernetesVersion != "" || s.Accept != nil {
+			t.Errorf("%q: %+v, %v", mistake, s, err)
+		}
+	}
+	if s, err := Parse("f", []byte("refuse-deletions: [data]\nlocks: [{kind: a}]\n")); err == nil || len(s.RefuseDeletions) != 1 {
+		t.Errorf("%+v, %v", s, err)
+	}
+	if s, err := Parse("f", []byte("refuse-deletions: [dta]\n")); err == nil || s.RefuseDeletions != nil {
+		t.Errorf("%+v, %v", s, err)
+	}
+}
+
 // TestExcludes: patterns are those of paths, "**" stands for any number of directories, and a directory for what is in it.
 func TestExcludes(t *testing.T) {
 	for _, c := range []struct {

@@ -37,8 +37,16 @@ func applications() *kind {
 				u.Applier = "replace"
 			}
 			u.dir = a.Sources[0].Path
-			for _, source := range a.Sources {
+			for i, source := range a.Sources {
 				spec.InTree = append(spec.InTree, source.Chart == "" && s.inTree(source.RepoURL))
+				dir := ""
+				if source.Chart != "" && s.Fetch != nil {
+					dir = u.chartDir(argoChart(source.RepoURL, source.Chart, source.TargetRevision))
+				}
+				spec.Fetched = append(spec.Fetched, dir)
+				if i == 0 && dir != "" {
+					u.dir = dir
+				}
 			}
 			if u.tree, err = s.revisionOf(a, spec.InTree); err != nil {
 				u.missing = at(o.File, err)
@@ -55,9 +63,12 @@ func applications() *kind {
 		if err != nil {
 			return nil, err
 		}
+		if u.fetches {
+			a.Elsewhere = &u.elsewhere
+		}
 		var all []string
 		for i, source := range a.Sources {
-			if !source.OnlyRef() && source.InTree && !isDir(t, source.Path) {
+			if !source.OnlyRef() && source.InTree && !source.Fetched && !isDir(t, source.Path) {
 				return nil, &rendered.NotCovered{File: u.File, Reason: "the tree has no directory " + source.Path}
 			}
 			files, err := a.Files(t, i)
@@ -94,6 +105,9 @@ func application(s definedSpec) (*argo.Application, error) {
 	}
 	for i := range a.Sources {
 		a.Sources[i].InTree = i < len(s.InTree) && s.InTree[i]
+		if i < len(s.Fetched) && s.Fetched[i] != "" {
+			a.Sources[i].UseFetched(s.Fetched[i])
+		}
 	}
 	return a, nil
 }

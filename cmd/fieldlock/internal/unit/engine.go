@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"sync"
 
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/fetch"
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/helm"
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/worker"
 	"github.com/fieldlock/fieldlock/internal/manifest"
@@ -27,6 +29,8 @@ type Options struct {
 	Charts map[string][]string
 	// Exclude, unless nil, reports whether a file is left out, and with it the units that it defines.
 	Exclude func(name string) bool
+	// Fetch, unless nil, gets charts and bases that the tree does not have.
+	Fetch *fetch.Client
 	// KubeVersion is the version of Kubernetes that charts see, "" for the newest known one; APIVersions are what the cluster
 	// serves besides Kubernetes' own kinds.
 	KubeVersion string
@@ -63,9 +67,10 @@ type engine struct {
 
 // closure is the files that a unit reads, with what was looked at to find out.
 type closure struct {
-	trace *trace
-	reads []string
-	err   error
+	trace     *trace
+	reads     []string
+	elsewhere []helm.Dependency
+	err       error
 }
 
 func newEngine(o Options) *engine {
@@ -159,7 +164,9 @@ func (s *side) close(u *Unit) {
 	s.mu.Unlock()
 	if !ok || c.trace.Tree != t && !c.trace.sameIn(t) {
 		c.trace = newTrace(t)
+		u.elsewhere, u.fetches = nil, s.Fetch != nil
 		c.reads, c.err = u.kind.reads(c.trace, u)
+		c.elsewhere = u.elsewhere
 		if c.err != nil {
 			c.reads = c.trace.seen()
 		}
@@ -167,7 +174,7 @@ func (s *side) close(u *Unit) {
 		s.closed[key] = c
 		s.mu.Unlock()
 	}
-	u.Reads, u.Err, u.digestIn = c.reads, c.err, nil
+	u.Reads, u.elsewhere, u.Err, u.digestIn = c.reads, c.elsewhere, c.err, nil
 }
 
 // claim notes the files that are input of units.
@@ -255,6 +262,9 @@ func (s *side) render(u *Unit) ([]Object, error) {
 // renderAnew renders a unit once more.
 func (s *side) renderAnew(u *Unit, origins bool) ([]Object, error) {
 	job, err := u.job(s.tree)
+	if err == nil {
+		err = s.fetch(u, job)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -274,6 +284,12 @@ func (s *side) renderAnew(u *Unit, origins bool) ([]Object, error) {
 				return nil, err
 			}
 			object := Object{Document: d, File: o.File, Cause: o.Cause, Role: o.Role, Unknown: o.Unknown}
+			if below(o.File, helm.Fetched) {
+				object.File = u.File
+			}
+			if below(o.Cause, helm.Fetched) {
+				object.Cause = ""
+			}
 			if s.Texts {
 				object.Text = o.YAML
 			}

@@ -39,7 +39,13 @@ func kustomizations() *kind {
 		}
 		return nil
 	}
-	k.reads = func(t Tree, u *Unit) ([]string, error) { return kustomize.Files(t, u.dir, kustomize.Options{}) }
+	k.reads = func(t Tree, u *Unit) ([]string, error) {
+		o := kustomize.Options{}
+		if u.fetches {
+			o.Elsewhere = &u.elsewhere
+		}
+		return kustomize.Files(t, u.dir, o)
+	}
 	k.render = renderer(func(ctx context.Context, files fs.FS, job *worker.Job, s *kustomizationSpec) ([]rendered.Object, error) {
 		o := kustomize.Options{KubeVersion: s.KubeVersion, APIVersions: s.APIVersions}
 		if !job.Origins {

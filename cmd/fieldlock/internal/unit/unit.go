@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing/fstest"
 
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/fetch"
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/helm"
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/worker"
 	"github.com/fieldlock/fieldlock/internal/shell"
@@ -51,6 +53,12 @@ type Unit struct {
 
 	digestIn Tree // that digested is of
 	digested string
+
+	// With Options.Fetch, fetched has the chart of each directory below helm.Fetched that the definition of the unit names, and
+	// elsewhere the charts that its files name.
+	fetches   bool
+	fetched   map[string]fetch.Chart
+	elsewhere []helm.Dependency
 }
 
 // applier returns what is known about who applies the objects of the unit; name is how messages name its file. Who applies a
@@ -159,6 +167,9 @@ func (u *Unit) job(t Tree) (*worker.Job, error) {
 	job := &worker.Job{Kind: u.kind.name, Dir: u.dir, Spec: u.spec, Files: map[string][]byte{}, Links: map[string]string{}}
 	size := 0
 	for _, name := range u.Reads {
+		if below(name, helm.Fetched) {
+			continue // a file of the tree cannot pretend to be fetched
+		}
 		info, err := t.Lstat(name)
 		if err != nil {
 			return nil, err

@@ -52,6 +52,7 @@ type Release struct {
 func Render(tree fs.FS, dir string, r Release) (objects []rendered.Object, err error) {
 	defer recovered(dir, &err)
 	l := newLoading(tree)
+	l.rendering = true
 	c, err := l.directory(path.Clean(dir))
 	if err != nil {
 		return nil, err

@@ -42,6 +42,9 @@ func Build(ctx context.Context, files fs.FS, dir string, o Options) ([]rendered.
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	if err := w.replaceRemotes(); err != nil {
+		return nil, err
+	}
 	if o.Schemas != nil {
 		return w.buildJSON(k, o)
 	}

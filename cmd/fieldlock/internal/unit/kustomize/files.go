@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/kustomize/api/resource"
 	"sigs.k8s.io/kustomize/api/types"
 
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/helm"
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
 )
 
@@ -41,6 +42,9 @@ type Options struct {
 	// KubeVersion and APIVersions are what charts learn of the cluster, unless the kustomization says so; see helm.Release.
 	KubeVersion string
 	APIVersions []string
+	// Elsewhere, unless nil, makes [Files] list the charts that must be fetched, and remote bases with their URL as repository and no
+	// name, instead of failing. [Build] finds charts as package helm says, and bases below the directory of the same function.
+	Elsewhere *[]helm.Dependency
 	// NoOrigins makes [Build] leave out the origins of objects. With them, kustomize takes several times as long.
 	NoOrigins bool
 	// Schemas, unless nil, makes [Build] print JSON, with the schemas of CRDs apart from their objects, and without origins. It
@@ -104,6 +108,8 @@ type walk struct {
 	chartsIn map[string]string
 	twice    string
 	charts   []chart
+	// remotes are what takes the place of URLs in kustomizations.
+	remotes map[*kustomization]map[string]string
 }
 
 func newWalk(tree fs.FS, dir string, o Options) *walk {
@@ -423,7 +429,7 @@ func (k *kustomization) resources(w *walk, file reference, list []string) error 
 // resource follows a reference to a file or directory. A file is given to each.
 func (k *kustomization) resource(w *walk, file reference, each func(name string) error) error {
 	if isURL(file.text) || isRepository(file.text) {
-		return file.notCovered("%s is not in this repository", file.text)
+		return k.remote(w, file, each)
 	}
 	if _, isDir, err := w.disk.find(path.Join(top, k.dir, file.text)); err == nil && isDir || errors.Is(err, errOutside) {
 		return k.include(w, file)
@@ -441,7 +447,7 @@ func (k *kustomization) include(w *walk, file reference) error {
 	case file.text == "":
 		return file.invalid("a path is empty")
 	case isURL(file.text) || isRepository(file.text):
-		return file.notCovered("%s is not in this repository", file.text)
+		return k.remote(w, file, nil)
 	case path.IsAbs(file.text):
 		return file.notCovered("%s is an absolute path", file.text)
 	}
