@@ -13,6 +13,8 @@ type Refused struct {
 	File                         string // of its new manifest, as an argument of a command
 	// Precious is set where deleting the object can lose data or other objects.
 	Precious bool
+	// Asked is set where the object asks the tool already to delete it and create it anew.
+	Asked bool
 	// ByWebhook is set where a webhook refuses the update, and not the API server itself.
 	ByWebhook bool
 }
@@ -46,6 +48,9 @@ func (a Applier) WaysOut(how []string, r Refused) []string {
 			continue
 		}
 		if strings.HasPrefix(command, "kubectl delete ") && !strings.Contains(command, "--cascade=orphan") {
+			if r.Asked && !r.Precious && a.Tool != "" {
+				continue
+			}
 			asked := a.replaceMarks(r, text)
 			ways = append(ways, asked...)
 			if len(asked) > 0 && a.Tool != Helm {
@@ -69,6 +74,9 @@ func (a Applier) WaysOut(how []string, r Refused) []string {
 			command += Comment + text
 		}
 		ways = append(ways, command)
+	}
+	if a.isRelease() && slices.Contains(a.Methods, Replace) {
+		ways = append(ways, "spec.upgrade.force of the HelmRelease does not help: it makes Helm send a PUT, which is refused, too, and nothing at all under server-side apply")
 	}
 	return ways
 }
