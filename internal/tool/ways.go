@@ -76,7 +76,8 @@ func (a Applier) WaysOut(how []string, r Refused) []string {
 		ways = append(ways, command)
 	}
 	if a.isRelease() && slices.Contains(a.Methods, Replace) {
-		ways = append(ways, "spec.upgrade.force of the HelmRelease does not help: it makes Helm send a PUT, which is refused, too, and nothing at all under server-side apply")
+		ways = append(ways, "spec.upgrade.force of the HelmRelease does not help: it makes Helm send a PUT, which is refused, too, "+
+			"and nothing at all under server-side apply")
 	}
 	return ways
 }
@@ -113,11 +114,13 @@ func (a Applier) replaceMarks(r Refused, text string) []string {
 		}
 		ways := []string{begin("Argo CD") + " if this change adds Force=true,Replace=true to its annotation " + syncOptions + end}
 		if a.Apply != "" {
-			ways = append(ways, a.Apply+" --resource "+shell.Quote(r.Group+":"+r.Kind+":"+object)+" --force --replace"+Comment+"the same without the annotation, after the merge"+text)
+			ways = append(ways, a.Apply+" --resource "+shell.Quote(r.Group+":"+r.Kind+":"+object)+" --force --replace"+
+				Comment+"the same without the annotation, after the merge"+text)
 		}
 		return ways
 	case a.Tool == Helm && r.Group == "batch" && r.Kind == "Job":
-		return []string{begin("Helm") + " with each upgrade if it is a hook: add the annotations helm.sh/hook: post-install,post-upgrade and helm.sh/hook-delete-policy: before-hook-creation"}
+		return []string{begin("Helm") + " with each upgrade if it is a hook: add the annotations " +
+			"helm.sh/hook: post-install,post-upgrade and helm.sh/hook-delete-policy: before-hook-creation"}
 	}
 	return nil
 }
