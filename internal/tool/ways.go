@@ -105,7 +105,7 @@ func (a Applier) replaceMarks(r Refused, text string) []string {
 	case a.Tool == Flux && !r.ByWebhook:
 		return []string{
 			begin("Flux") + " if this change adds the annotation kustomize.toolkit.fluxcd.io/force: enabled" + end,
-			"Flux does so with all objects of the Kustomization that it cannot update, if an earlier change sets spec.force: true there",
+			"Flux replaces every object that it cannot update if an earlier change sets spec.force: true in the Kustomization",
 		}
 	case a.Tool == ArgoCD:
 		object := r.Name

@@ -67,7 +67,7 @@ func TestWaysOut(t *testing.T) {
 		{"Flux", "", flux, web, []string{
 			"kubectl delete deployment/web -n shop --cascade=orphan && " + flux.Apply + afterMerge + "the pods stay",
 			"Flux deletes the Deployment and creates it anew (no pods in between) if this change adds the annotation kustomize.toolkit.fluxcd.io/force: enabled; remove that with the next change",
-			"Flux does so with all objects of the Kustomization that it cannot update, if an earlier change sets spec.force: true there",
+			"Flux replaces every object that it cannot update if an earlier change sets spec.force: true in the Kustomization",
 		}},
 		{"Flux, refused by a webhook", "Flux replaces for some answers only", flux, with(func(r *Refused) { r.ByWebhook = true }), []string{
 			"kubectl delete deployment/web -n shop --cascade=orphan && " + flux.Apply + afterMerge + "the pods stay",
