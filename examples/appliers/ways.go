@@ -144,7 +144,8 @@ func (k carrier) carryOut(ctx context.Context, u user, release string, newObj, o
 	command, _, _ := strings.Cut(way, applier.Comment)
 	isCommand := strings.HasPrefix(command, "kubectl ") || strings.HasPrefix(command, "argocd ")
 	inWords := strings.Contains(way, "annotation") || strings.Contains(way, "spec.force: true")
-	if !isCommand && !inWords || strings.HasPrefix(way, "before data moves") || strings.HasPrefix(command, "kubectl patch pvc/") || strings.Contains(command, "--subresource=status") {
+	later := strings.HasPrefix(way, "before data moves") || strings.HasPrefix(command, "kubectl patch pvc/") || strings.Contains(command, "--subresource=status")
+	if !isCommand && !inWords || later {
 		return false, nil
 	}
 	if err := u.create(ctx, release, clone(oldObj)); err != nil {
@@ -276,8 +277,9 @@ func (k carrier) uid(ctx context.Context, obj map[string]any) (types.UID, error)
 }
 
 // done is the status of a Job that has run.
-const done = `{"status":{"startTime":"2026-01-01T00:00:00Z","completionTime":"2026-01-01T00:00:01Z","succeeded":1,"uncountedTerminatedPods":{},"conditions":[` +
-	`{"type":"SuccessCriteriaMet","status":"True","lastTransitionTime":"2026-01-01T00:00:01Z"},{"type":"Complete","status":"True","lastTransitionTime":"2026-01-01T00:00:01Z"}]}}`
+const done = `{"status":{"startTime":"2026-01-01T00:00:00Z","completionTime":"2026-01-01T00:00:01Z","succeeded":1,` +
+	`"uncountedTerminatedPods":{},"conditions":[{"type":"SuccessCriteriaMet","status":"True","lastTransitionTime":"2026-01-01T00:00:01Z"},` +
+	`{"type":"Complete","status":"True","lastTransitionTime":"2026-01-01T00:00:01Z"}]}}`
 
 // finalize does what controllers do that this cluster does not have: the garbage collector orphans, others give an object free, and a
 // Job is done.

@@ -42,7 +42,10 @@ func (k *Kind) Replacement(newObj, oldObj map[string]any, verdict Verdict) Repla
 		in = " -n " + shell.Quote(namespace)
 	}
 	target = shell.Quote(target) + in
-	words := []string{"{delete}", "kubectl delete " + target, "{apply}", tool.KubectlApply, "{name}", shell.Quote(text(newObj, "metadata", "name")), "{migrated}", shell.Quote(migrated(newObj))}
+	words := []string{
+		"{delete}", "kubectl delete " + target, "{apply}", tool.KubectlApply,
+		"{name}", shell.Quote(text(newObj, "metadata", "name")), "{migrated}", shell.Quote(migrated(newObj)),
+	}
 	add := func(how string, more ...string) {
 		how = strings.NewReplacer(slices.Concat(words, more)...).Replace(how) // once: what is filled in comes from anywhere
 		if how != "" && !slices.Contains(r.How, how) {
@@ -79,8 +82,8 @@ func (k *Kind) Replacement(newObj, oldObj map[string]any, verdict Verdict) Repla
 		}
 	}
 	for claim, patch := range largerClaims(newObj, oldObj) {
-		add("kubectl patch {claim}"+tool.Comment+"first enlarge the claims that exist, this one and those of the other pods; their class has to allow expansion (see "+recipes+
-			"#larger-volumes-of-a-statefulset)", "{claim}", shell.Quote("pvc/"+claim)+in+" -p "+shell.Quote(patch))
+		add("kubectl patch {claim}"+tool.Comment+"first enlarge the claims that exist, this one and those of the other pods; "+
+			"their class has to allow expansion (see "+recipes+"#larger-volumes-of-a-statefulset)", "{claim}", shell.Quote("pvc/"+claim)+in+" -p "+shell.Quote(patch))
 	}
 	for _, how := range k.source.How {
 		add(how)

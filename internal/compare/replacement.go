@@ -23,6 +23,7 @@ func (c *checker) replacementOf(p pair, v *verdict) *Replacement {
 	refused := tool.Refused{
 		Group: p.new.Group, Kind: p.new.Kind, Namespace: p.new.Namespace, Name: p.new.Name, File: manifest.Argument(p.new.Document.File),
 		Precious:  re.Cost == CostData || re.Cost == CostCascade,
+		Asked:     re.Requested,
 		ByWebhook: slices.ContainsFunc(v.violations, func(b Violation) bool { return b.EnforcedBy != "" }),
 	}
 	if p.old != nil {

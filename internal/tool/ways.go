@@ -13,6 +13,8 @@ type Refused struct {
 	File                         string // of its new manifest, as an argument of a command
 	// Precious is set where deleting the object can lose data or other objects.
 	Precious bool
+	// Asked is set where the object asks the tool already to delete it and create it anew.
+	Asked bool
 	// ByWebhook is set where a webhook refuses the update, and not the API server itself.
 	ByWebhook bool
 }
@@ -46,6 +48,9 @@ func (a Applier) WaysOut(how []string, r Refused) []string {
 			continue
 		}
 		if strings.HasPrefix(command, "kubectl delete ") && !strings.Contains(command, "--cascade=orphan") {
+			if r.Asked && !r.Precious && a.Tool != "" {
+				continue
+			}
 			asked := a.replaceMarks(r, text)
 			ways = append(ways, asked...)
 			if len(asked) > 0 && a.Tool != Helm {
@@ -69,6 +74,10 @@ func (a Applier) WaysOut(how []string, r Refused) []string {
 			command += Comment + text
 		}
 		ways = append(ways, command)
+	}
+	if a.isRelease() && slices.Contains(a.Methods, Replace) {
+		ways = append(ways, "spec.upgrade.force of the HelmRelease does not help: it makes Helm send a PUT, which is refused, too, "+
+			"and nothing at all under server-side apply")
 	}
 	return ways
 }
@@ -96,7 +105,7 @@ func (a Applier) replaceMarks(r Refused, text string) []string {
 	case a.Tool == Flux && !r.ByWebhook:
 		return []string{
 			begin("Flux") + " if this change adds the annotation kustomize.toolkit.fluxcd.io/force: enabled" + end,
-			"Flux does so with all objects of the Kustomization that it cannot update, if an earlier change sets spec.force: true there",
+			"Flux replaces every object that it cannot update if an earlier change sets spec.force: true in the Kustomization",
 		}
 	case a.Tool == ArgoCD:
 		object := r.Name
@@ -105,11 +114,13 @@ func (a Applier) replaceMarks(r Refused, text string) []string {
 		}
 		ways := []string{begin("Argo CD") + " if this change adds Force=true,Replace=true to its annotation " + syncOptions + end}
 		if a.Apply != "" {
-			ways = append(ways, a.Apply+" --resource "+shell.Quote(r.Group+":"+r.Kind+":"+object)+" --force --replace"+Comment+"the same without the annotation, after the merge"+text)
+			ways = append(ways, a.Apply+" --resource "+shell.Quote(r.Group+":"+r.Kind+":"+object)+" --force --replace"+
+				Comment+"the same without the annotation, after the merge"+text)
 		}
 		return ways
 	case a.Tool == Helm && r.Group == "batch" && r.Kind == "Job":
-		return []string{begin("Helm") + " with each upgrade if it is a hook: add the annotations helm.sh/hook: post-install,post-upgrade and helm.sh/hook-delete-policy: before-hook-creation"}
+		return []string{begin("Helm") + " with each upgrade if it is a hook: add the annotations " +
+			"helm.sh/hook: post-install,post-upgrade and helm.sh/hook-delete-policy: before-hook-creation"}
 	}
 	return nil
 }

@@ -53,6 +53,11 @@ func TestWaysOut(t *testing.T) {
 			"kubectl delete deployment/web -n shop --cascade=orphan && " + release.Apply + afterMerge + "the pods stay",
 			"kubectl delete deployment/web -n shop && " + release.Apply + afterMerge + "no pods in between",
 		}},
+		{"a release of Flux that forces", "which is a PUT", Applier{Tool: Helm, Apply: release.Apply, Methods: []Method{ServerSide, Replace}}, web, []string{
+			"kubectl delete deployment/web -n shop --cascade=orphan && " + release.Apply + afterMerge + "the pods stay",
+			"kubectl delete deployment/web -n shop && " + release.Apply + afterMerge + "no pods in between",
+			"spec.upgrade.force of the HelmRelease does not help: it makes Helm send a PUT, which is refused, too, and nothing at all under server-side apply",
+		}},
 		{"a Job of a chart", "", Applier{Tool: Helm, Apply: "helm upgrade RELEASE shop"}, with(func(r *Refused) { r.Group, r.Kind = "batch", "Job" }), []string{
 			"kubectl delete deployment/web -n shop --cascade=orphan && helm upgrade RELEASE shop   # the pods stay",
 			"Helm deletes the Job and creates it anew (no pods in between) with each upgrade if it is a hook: add the annotations " +
@@ -62,11 +67,14 @@ func TestWaysOut(t *testing.T) {
 		{"Flux", "", flux, web, []string{
 			"kubectl delete deployment/web -n shop --cascade=orphan && " + flux.Apply + afterMerge + "the pods stay",
 			"Flux deletes the Deployment and creates it anew (no pods in between) if this change adds the annotation kustomize.toolkit.fluxcd.io/force: enabled; remove that with the next change",
-			"Flux does so with all objects of the Kustomization that it cannot update, if an earlier change sets spec.force: true there",
+			"Flux replaces every object that it cannot update if an earlier change sets spec.force: true in the Kustomization",
 		}},
 		{"Flux, refused by a webhook", "Flux replaces for some answers only", flux, with(func(r *Refused) { r.ByWebhook = true }), []string{
 			"kubectl delete deployment/web -n shop --cascade=orphan && " + flux.Apply + afterMerge + "the pods stay",
 			"kubectl delete deployment/web -n shop && " + flux.Apply + afterMerge + "no pods in between",
+		}},
+		{"Flux, asked already", "", flux, with(func(r *Refused) { r.Asked = true }), []string{
+			"kubectl delete deployment/web -n shop --cascade=orphan && " + flux.Apply + afterMerge + "the pods stay",
 		}},
 		{"Flux, data", "no tool deletes it on its own, and the old object stays", flux, precious, []string{
 			"kubectl delete deployment/web -n shop --cascade=orphan && " + flux.Apply + afterMerge + "the pods stay",

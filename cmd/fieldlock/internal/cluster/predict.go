@@ -190,7 +190,8 @@ func notAsked(err error) bool {
 		return false
 	}
 	message := answer.Status().Message
-	return apierrors.IsForbidden(err) && (strings.Contains(message, "cannot patch resource") || strings.Contains(message, "cannot update resource")) || // the answer of RBAC
+	mayNot := strings.Contains(message, "cannot patch resource") || strings.Contains(message, "cannot update resource")
+	return apierrors.IsForbidden(err) && mayNot || // the answer of RBAC
 		apierrors.IsBadRequest(err) && strings.Contains(message, "does not support dry run")
 }
 
