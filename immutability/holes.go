@@ -99,13 +99,10 @@ func (h *holes) optionalParent(l *schema.Location, at *schema.Path) {
 		return
 	}
 	if fields := h.below(l, at); len(fields) > 0 {
-		remedy := fmt.Sprintf("give it %s: [%s]", schema.KeyUpdate, schema.NoUnset)
-		// An object is created without its status, so the status cannot be required.
-		if how == leaveOut && at.String() != "status" {
-			remedy = "make it required, or " + remedy
-		}
+		// Making it required would close the hole too, and make objects invalid that users have.
 		h.hole(l, at, rule.OptionalParent, fields, withNoUnset(l), noUnsetMarker,
-			"an update can "+how+" and the next one can bring it back with other values of %s; %s", nameOf(l), rule.Enumerate(fields), remedy)
+			"an update can "+how+" and the next one can bring it back with other values of %s; give it %s: [%s]",
+			nameOf(l), rule.Enumerate(fields), schema.KeyUpdate, schema.NoUnset)
 	}
 }
 
@@ -118,9 +115,6 @@ func (h *holes) unsetThenSet(l *schema.Location, at *schema.Path) {
 	h.hole(l, at, rule.UnsetThenSet, sortedSet(append(h.below(l, at), at.String())), withNoUnset(l), noUnsetMarker,
 		"an update can "+how+" and the next one can set another value; add %s to %s", nameOf(l), schema.NoUnset, schema.KeyUpdate)
 }
-
-// leaveOut is how a value vanishes that being required would keep.
-const leaveOut = "leave out %s"
 
 // nameOf names what l is the place of.
 func nameOf(l *schema.Location) string {
@@ -138,7 +132,7 @@ func canVanish(l *schema.Location) string {
 	case l.Nullable():
 		return "set %s to null"
 	case l.Role == schema.Property && !l.Required && l.Default() == nil:
-		return leaveOut
+		return "leave out %s"
 	}
 	return ""
 }

@@ -37,7 +37,9 @@ func newLint(s streams) *cobra.Command {
 An error makes a CRD unusable: a lock where it cannot work, or one that contradicts another. A warning is a hole: a way
 in which a locked value can still change, such as removing its parent and adding it again, or writing through a version
 that lacks the lock. It names the fields behind the hole, and what would close it. CEL transition rules are locks too:
-lint names the ways around them, so that it audits any CRD.
+lint names ways around them, so that it audits any CRD. It looks for updates in which a field, a parent, a key or a list
+item goes away and comes back, for writes through other versions, for unknown fields that CEL does not compare, and for two
+updates with a value in between that a rule of any form accepts. Longer ways and changes by controllers are not looked for.
 
 With --explain, lint proves each hole with objects to be written one after the other: each is valid, the locks and rules
 accept each step, and going from the first to the last directly is refused. The API server's own validators judge. It

@@ -231,8 +231,8 @@ func (a *auditor) throughField(l *schema.Location) []Hole {
 		}
 		remedies = append(remedies, add)
 	}
-	if canRequire {
-		remedies = append(remedies, "make "+l.Name+" required")
+	if canRequire && len(remedies) == 0 { // otherwise objects that users have need not become invalid
+		remedies = append(remedies, "if no such objects exist yet, make "+l.Name+" required")
 	}
 	h.Message = fmt.Sprintf("an update can %s and the next one can %s", how, what)
 	if len(remedies) > 0 {

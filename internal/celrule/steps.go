@@ -51,8 +51,9 @@ func saysFixed(message string) bool {
 }
 
 var (
-	cannotChange = regexp.MustCompile(`(?i)\b(can ?not|can't|may not|must not|should not) (change|be (changed|updated|modified|altered))\b|\bunchangeable\b|\bread-?only\b`)
-	conditional  = regexp.MustCompile(`(?i)\b(unless|except|while|when|whenever|until|if|after|other than|only)\b`)
+	cannotChange = regexp.MustCompile(`(?i)\b(can ?not|can't|may not|must not|should not) (change|be (changed|updated|modified|altered))\b` +
+		`|\bunchangeable\b|\bread-?only\b`)
+	conditional = regexp.MustCompile(`(?i)\b(unless|except|while|when|whenever|until|if|after|other than|only)\b`)
 )
 
 // oneStep reports whether r refuses at once whatever two updates in a row come to, as long as what it guards stays there. With

@@ -19,7 +19,7 @@ storage:                # optional, not locked
   type: object
   properties:
     class: {type: string, x-kubernetes-immutable: true}`,
-	Fix: "Make the parent required, or give it `x-fieldlock-update: [NoUnset]`.",
+	Fix: "Give the parent `x-fieldlock-update: [NoUnset]`. Before the API is released, the parent can become required instead.",
 }, {
 	ID: UnsetThenSet, Severity: Warning, Hole: true,
 	Text: "A field with NoModify can be removed and set again.",
@@ -28,7 +28,7 @@ storage:                # optional, not locked
 class:
   type: string
   x-fieldlock-update: [NoModify]`,
-	Fix: "Add `NoUnset`, or make the field required.",
+	Fix: "Add `NoUnset`. Before the API is released, the field can become required instead.",
 }, {
 	ID: RenamableKey, Severity: Warning, Hole: true,
 	Text: "A locked value can be replaced together with its key.",
@@ -176,7 +176,7 @@ class:
   type: string
   x-kubernetes-validations:
   - rule: self == oldSelf`,
-	Fix: "Add a rule to the parent, `!has(oldSelf.class) || has(self.class)`, or make the field required.",
+	Fix: "Add a rule to the parent, `!has(oldSelf.class) || has(self.class)`. Before the API is released, the field can become required instead.",
 }, {
 	ID: CELOptionalParent, Severity: Warning, Hole: true,
 	Text: "A field with a CEL transition rule can be replaced together with its optional parent.",
@@ -190,7 +190,7 @@ storage:                # optional
       type: string
       x-kubernetes-validations:
       - rule: self == oldSelf`,
-	Fix: "Add a rule above the parent, `!has(oldSelf.storage) || has(self.storage)`, or make the parent required.",
+	Fix: "Add a rule above the parent, `!has(oldSelf.storage) || has(self.storage)`. Before the API is released, the parent can become required instead.",
 }, {
 	ID: CELRenamableKey, Severity: Warning, Hole: true,
 	Text: "A value with a CEL transition rule can be replaced together with its key.",
