@@ -128,8 +128,8 @@ locks.
 
 For a built-in kind give an OpenAPI document (v2, or v3 of one group and version) with locks in it, and --kind.
 
-A policy sees objects without their schema. So it can check the order of keyed lists and unknown fields, which rules in
-a CRD cannot, but no set inside a locked value. The report names what is not exported.`,
+A policy sees objects without their schema. So it can check unknown fields, which rules in a CRD cannot, but no set inside
+a locked value. The report names what is not exported.`,
 		Example: `  fieldlock export policy --locks locks.yaml vendor-crd.yaml | kubectl apply -f -
 
   fieldlock export policy --kind apps/v1/Deployment --resource deployments apis-apps-v1-with-locks.json`,

@@ -29,7 +29,9 @@
 //	state       every kind of update of the fields that one rule reads
 //	equivalent  the locks that refuse the same kinds of updates as a rule
 //	import      all rules of a schema as locks
-//	export      locks as rules
+//	export      locks as rules: which ones, and where they stand
+//	spell       the table of forms: the condition of a lock as CEL, for rules and policies
+//	spelled     rules in the words of spell as locks
 //	cost        what the API server's estimator says of a rule's cost, and the limits that would lower it
 //	policy      locks as validations of a ValidatingAdmissionPolicy
 //

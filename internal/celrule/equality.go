@@ -109,8 +109,16 @@ func unequalArray(s *spec.Schema) string {
 	return nullInside(items)
 }
 
-// unequalKeys returns why CEL does not find the items of the keyed list s by their keys.
+// unequalKeys returns why CEL cannot compare the keyed list s, whose items it compares.
 func unequalKeys(s *spec.Schema) string {
+	if reason := keysUnseen(s); reason != "" {
+		return reason
+	}
+	return nullInside(s.Items.Schema)
+}
+
+// keysUnseen returns why CEL does not find the items of the keyed list s by their keys.
+func keysUnseen(s *spec.Schema) string {
 	if reason := keysApart(s); reason != "" {
 		return reason
 	}
@@ -123,7 +131,7 @@ func unequalKeys(s *spec.Schema) string {
 			return "CEL does not see the list-map key " + key + " when it compares, because it escapes the name"
 		}
 	}
-	return nullInside(s.Items.Schema)
+	return ""
 }
 
 // keysApart returns why CEL and a lock compare the keys of the keyed list s differently, "" if they do not.

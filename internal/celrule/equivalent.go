@@ -205,7 +205,10 @@ func (u *understanding) rest() string {
 // cover names what else refuses updates that u refuses, if the locks of u, which is done, do not refuse all of them; "" if
 // they do.
 func (u *understanding) cover(now *accepted) string {
-	if u.spelled != nil {
+	switch {
+	case u.spelled != nil && len(u.spelled) == 0:
+		return "other locks already cover it"
+	case u.spelled != nil:
 		return ""
 	}
 	locked, byLocks, byPlain := false, false, false

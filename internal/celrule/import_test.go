@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
 
+	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
@@ -128,5 +129,43 @@ func TestRecognizedLocks(t *testing.T) {
 		if diff := cmp.Diff(c.locks, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", c.name, diff)
 		}
+	}
+}
+
+// TestImportAgain: the rules of locks that the schema still has, as an exported CRD does in its annotation, add nothing to them.
+func TestImportAgain(t *testing.T) {
+	var cases []exportCase
+	readCases(t, "testdata/export.yaml", &cases)
+	again := 0
+	for _, c := range cases {
+		v := version(t, c.Name, c.Spec)
+		ex, err := Export(v.schema)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var rules []Change
+		for _, change := range ex.Changes {
+			rules = append(rules, Change{SchemaPath: change.SchemaPath, AddRules: change.AddRules})
+		}
+		im := Import(Apply(v.schema, rules))
+		for _, l := range im.Left {
+			t.Errorf("%s: %s is left: %s", c.Name, l.Text, l.Reason)
+		}
+		for _, r := range im.Recognized {
+			if again++; len(r.Locks) > 0 && c.Unlike == "" {
+				t.Errorf("%s: %s becomes %v again", c.Name, r.Text, r.Locks)
+			}
+		}
+		for _, change := range im.Changes {
+			if len(change.SetKeys) > 0 && c.Unlike == "" {
+				t.Errorf("%s: %s gets %v", c.Name, change.SchemaPath, change.SetKeys)
+			}
+		}
+		if _, err := immutability.Compile(Apply(Apply(v.schema, rules), im.Changes)); err != nil {
+			t.Errorf("%s: %v", c.Name, err)
+		}
+	}
+	if again < 50 {
+		t.Errorf("only %d rules", again)
 	}
 }

@@ -222,7 +222,7 @@ func (w *speller) subset(l *schema.Location, hasX, hasY, x, y string) string {
 		}
 	}
 	if w.union {
-		if kind == mapKeys || unequal(l.Schema) != "" {
+		if kind != setItems && (kind != listKeys || keysUnseen(l.Schema) != "") {
 			return w.cannot(apart, "")
 		}
 		same := fmt.Sprintf("size(%s + %s) == size(%s)", x, y, y)

@@ -27,6 +27,10 @@ func (im *importer) readSpelled() {
 			continue
 		}
 		for _, l := range im.spelledFrom(u.rule.at, text) {
+			if im.saysLock(l, u.rule.at, text) {
+				u.spelled = []spelledLock{}
+				break
+			}
 			if s := im.spellingOf(l, u.rule.at, text); s != nil {
 				u.spelled = im.accept(*s)
 				break
@@ -36,7 +40,7 @@ func (im *importer) readSpelled() {
 }
 
 // spelledFrom lists the locations whose locks Export writes as a rule at l, as far as text names them: what is directly below
-// it, of an atomic list all that is below its items, and last l itself.
+// it, what is below the items of an atomic list and below normalized values, and last l itself.
 func (im *importer) spelledFrom(l *schema.Location, text string) []*schema.Location {
 	var all []*schema.Location
 	var add func(l *schema.Location) bool
@@ -44,7 +48,7 @@ func (im *importer) spelledFrom(l *schema.Location, text string) []*schema.Locat
 		if l.Role == schema.Property && (l.Name == "" || !strings.Contains(text, celexpr.Escape(l.Name))) {
 			return true
 		}
-		if all = append(all, l); im.uncorrelated[l] != "" {
+		if all = append(all, l); im.uncorrelated[l] != "" || l.Marks.Normalize != "" {
 			l.Children(add)
 		}
 		return true
@@ -65,7 +69,7 @@ type spelling struct {
 // spellingOf returns the lock at l that is written as text at the location at, nil for none.
 func (im *importer) spellingOf(l, at *schema.Location, text string) *spelling {
 	normalizations, orders := []string{""}, []bool{true}
-	if normalizedAround(l) {
+	if normalizedAround(l) || l.Marks.Locked() {
 		return nil
 	}
 	if l.Role == schema.Property {
@@ -90,10 +94,25 @@ func (im *importer) spellingOf(l, at *schema.Location, text string) *spelling {
 	return nil
 }
 
+// saysLock reports whether text, at the location at, is what Export writes for locks that l has.
+func (im *importer) saysLock(l, at *schema.Location, text string) bool {
+	forms := formsOf(l, l.Marks.Locks)
+	for _, lock := range l.Marks.Locks {
+		forms = append(forms, formsOf(l, []schema.Lock{lock})...)
+	}
+	ordered := l.Marks.MapListOrder != schema.OrderIgnored
+	return slices.ContainsFunc(forms, func(f form) bool {
+		s := spelling{at: l, refused: f.refused, normalize: l.Marks.Normalize, ordered: ordered}
+		union := s
+		union.union = true
+		return im.writes(s, at, text) || f.refused&schema.ChangeItems != 0 && im.writes(union, at, text)
+	})
+}
+
 // writes reports whether s is written as text at the location at.
 func (im *importer) writes(s spelling, at *schema.Location, text string) bool {
 	l := s.at
-	if s.normalize != "" {
+	if s.normalize != l.Marks.Normalize {
 		marked := *l
 		marked.Marks.Normalize = s.normalize
 		l = &marked
