@@ -224,7 +224,7 @@ const manyDifferences = 6
 func (w *way) differences(s *sequence) []edit {
 	var edits []edit
 	last := len(s.objects) - 1
-	v := s.versions[last]
+	v := s.direct()
 	change := func(at path, list []any) {
 		for _, value := range list[:min(len(list), manyDifferences)] {
 			c := []change{{path: at, value: value}}
