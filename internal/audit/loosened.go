@@ -6,6 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/internal/celrule"
 	"github.com/fieldlock/fieldlock/internal/rule"
@@ -39,12 +40,18 @@ func Loosened(newCRD, oldCRD *crd.CRD) ([]Finding, error) {
 	return append(findings, opened(newCRD, before, findings)...), nil
 }
 
+// Holes returns the ways around the locks and rules of a CRD that lint is sure of, each with its witness.
+func Holes(c *crd.CRD) []Finding {
+	findings := update{new: c}.audit(Options{Explain: true}, usual()).findings
+	return slices.DeleteFunc(findings, func(f Finding) bool { return f.Witness == nil || f.Severity == immutability.SeverityNote })
+}
+
 // opened returns the holes of a CRD that were none before: the old CRD refuses the direct way, and does not accept the way around.
 // Holes in a version that has dropped the same rules are left out.
 func opened(newCRD *crd.CRD, before *witness.Kind, dropped []Finding) []Finding {
 	var holes []Finding
-	for _, f := range (update{new: newCRD}).audit(Options{Explain: true}, usual()).findings {
-		if f.Witness == nil || len(f.Witness.Objects) < 2 || slices.ContainsFunc(dropped, func(d Finding) bool {
+	for _, f := range Holes(newCRD) {
+		if slices.ContainsFunc(dropped, func(d Finding) bool {
 			return d.Version == f.Version && slices.ContainsFunc(d.Fields, func(field string) bool { return slices.Contains(f.Fields, field) })
 		}) {
 			continue

@@ -16,6 +16,8 @@ type way struct {
 	loose   func(*sequence) bool // what a sequence keeps at least, where keeps finds nothing; nil for the same
 	targets []path               // of the guarded values in the first object
 	through string               // what the way leads through, for people
+	sort    Attempt              // of an attack
+	tried   int                  // sequences so far
 }
 
 // manyPairs bounds the pairs of values that a guarded field is tried with.

@@ -95,7 +95,10 @@ func (w *way) find(budget int) *candidate {
 	if len(w.starts) == 0 {
 		return nil
 	}
-	return w.within(budget).run(w.starts)
+	x := w.within(budget)
+	found := x.run(w.starts)
+	w.tried += len(x.seen)
+	return found
 }
 
 // shortest returns the smallest witness that is left of found.
