@@ -92,10 +92,24 @@ func (p *problems) mapKeysExist(u *use, own marks) {
 		return
 	}
 	for _, name := range mapKeys.value.([]string) {
-		if f := u.inner(p).typ.property(name); f == nil || f.typ.form != scalarForm {
+		items := u.inner(p).typ
+		f := items.property(name)
+		if f == nil && p.lenient {
+			f = items.untagged(name)
+		}
+		if f == nil || f.typ.form != scalarForm {
 			p.of(mapKeys, "the items have no property %q with a scalar value, which a key of the list must be", name)
 		}
 	}
+}
+
+// untagged returns the field without a JSON name whose name is like this one, as the internal types of an API server have it.
+func (s *goType) untagged(name string) *field {
+	i := slices.IndexFunc(s.fields, func(f *field) bool { return f.name == f.goName && strings.EqualFold(f.name, name) })
+	if i < 0 {
+		return nil
+	}
+	return s.fields[i]
 }
 
 // container tells which keys the values of u have.

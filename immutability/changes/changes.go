@@ -7,7 +7,7 @@
 //	}
 //
 // It runs no program, uses no network and reads no file. Kubernetes' own kinds need no schema; CRDs among the objects count
-// too.
+// too. Loosened names what an update of a CRD no longer refuses.
 package changes
 
 import (

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -98,6 +99,55 @@ func TestSeed(t *testing.T) {
 	}
 }
 
+// logger keeps what a test logs, too.
+type logger struct {
+	recorder
+	log []string
+}
+
+func (l *logger) Logf(format string, args ...any) {
+	l.log = append(l.log, fmt.Sprintf(format, args...))
+}
+
+// TestAttack: which holes are reported, accepted and refused by policies, and what is logged.
+func TestAttack(t *testing.T) {
+	const accepted = "accepts nothing that the attack finds: remove it"
+	for _, row := range []struct {
+		name, reason string
+		policies     bool
+		accepted     []string
+		want         []string // part of each message
+	}{
+		{"no hole is accepted", "both are reported", false, nil, []string{"guards spec.size, through spec.size", "guards spec.storage.class, through spec.storage"}},
+		{"all are accepted", "nothing is left", false, []string{"spec.size", "spec.storage"}, nil},
+		{"the field is accepted", "it is what is guarded", false, []string{"spec.size", "spec.storage.class"}, nil},
+		{"one above is accepted", "it covers what is below", false, []string{"spec"}, nil},
+		{"a hole that is none", "the engine is required, and the list would hide it if it were not", false, []string{"spec.size", "spec.storage", "spec.engine"}, []string{`("spec.engine") ` + accepted}},
+		{"a hole that does not exist", "it is misspelled", false, []string{"spec", "spec.storrage", "v9"}, []string{`("spec.storrage") ` + accepted, `("v9") ` + accepted}},
+		{"a policy closes one", "the server refuses to remove storage", true, nil, []string{"guards spec.size, through spec.size"}},
+		{"a hole that a policy closes is accepted", "the entry is not needed", true, []string{"spec.size", "spec.storage"}, []string{`("spec.storage") ` + accepted}},
+	} {
+		k := locktest.CRD(t, "testdata/databases.yaml")
+		if row.policies {
+			k.Policies(t, "testdata/policies.yaml")
+		}
+		l := &logger{}
+		k.Attack(l, `spec: {engine: mysql, size: 4, storage: {class: a}}`, locktest.WithAccepted(row.accepted...))
+		ok := len(l.messages) == len(row.want)
+		for i := 0; ok && i < len(row.want); i++ {
+			ok = strings.Contains(l.messages[i], row.want[i])
+		}
+		if !ok {
+			t.Errorf("%s: %q, want %q (%s)", row.name, l.messages, row.want, row.reason)
+		}
+		if len(l.log) != 1 || !logged.MatchString(l.log[0]) {
+			t.Errorf("%s: logged %q", row.name, l.log)
+		}
+	}
+}
+
+var logged = regexp.MustCompile(`^attack: [1-9][0-9]* attempts: remove and add [1-9][0-9]*, random updates [1-9][0-9]*; lint finds 2 ways around$`)
+
 // module reads a CRD of another project.
 func module(t *testing.T, module, file string) []byte {
 	t.Helper()
@@ -149,7 +199,11 @@ spec:
 		{Name: "providerID", Old: machine, Patch: `spec: {providerID: example://1}`},
 	})
 	// v1beta1 does not require spec: a write through it removes the field with its parent, and one through v1beta2 sets both.
-	k.Attack(t, machine, locktest.WithAccepted("v1beta1"))
+	k.Attack(t, machine, locktest.WithAccepted("v1beta1", "spec"))
+	r := &recorder{}
+	if k.Attack(r, machine); len(r.messages) == 0 || !strings.Contains(r.messages[0], "spec.clusterName, through v1beta1 (") {
+		t.Errorf("the spec of v1beta1 is optional: %q", r.messages)
+	}
 }
 
 // TestGatewayAPI tests the rules of a CRD of gateway-api.

@@ -141,11 +141,11 @@ func TestWords(t *testing.T) {
 
 // TestOptions: all of them count; a hole covers what is below it.
 func TestOptions(t *testing.T) {
-	a := &attack{}
+	a := &attack{needed: map[string]bool{}}
 	for _, option := range []AttackOption{WithSeed(7), WithAccepted("spec.a", "spec.l"), WithAccepted("status")} {
 		option.apply(a)
 	}
-	if !reflect.DeepEqual(a, &attack{7, []string{"spec.a", "spec.l", "status"}}) {
+	if !reflect.DeepEqual(a, &attack{seed: 7, accepted: []string{"spec.a", "spec.l", "status"}, needed: map[string]bool{}}) {
 		t.Errorf("options %+v", a)
 	}
 	for path, want := range map[string]bool{"spec.a": true, "spec.a.b": true, "spec.l[0]": true, "spec.ab": false, "spec": false, "status.x": true, ".x": false, "[0]": false} {

@@ -15,12 +15,27 @@ type Breach struct {
 	Witness
 }
 
+// Attempt is a sort of sequences that an attack tries.
+type Attempt string
+
+// The sorts of attempts.
+const (
+	Removing Attempt = "remove and add"
+	Rekeying Attempt = "remove a key and add it"
+	Swapping Attempt = "swap unknown fields"
+	Between  Attempt = "write through another version"
+	Randomly Attempt = "random updates"
+)
+
+// Attempts are all sorts, in the order in which they are tried.
+func Attempts() []Attempt { return []Attempt{Removing, Rekeying, Swapping, Between, Randomly} }
+
 // Attack looks for ways around every lock and transition rule of the version of obj, starting from obj: without each
 // field above the guarded one, with null and empty values in its place, with its key removed or another one, with other
-// unknown fields, through every other served version, and at random from seed. It returns at most one breach for each
-// guarded field. Ways through accepted paths, and breaches of accepted fields, are left out. The error is that obj is not
-// a valid object.
-func (k *Kind) Attack(obj map[string]any, seed uint64, accepted func(path string) bool) ([]Breach, error) {
+// unknown fields, through every other served version, and at random from seed. It calls counts for each breach that it finds; if
+// that returns false, it looks for another way around the same guarded field. It returns how many sequences of each sort it has
+// tried. The error is that obj is not a valid object.
+func (k *Kind) Attack(obj map[string]any, seed uint64, counts func(Breach) bool) (tried map[Attempt]int, err error) {
 	v, err := k.versionOf(obj)
 	if err != nil {
 		return nil, err
@@ -29,23 +44,22 @@ func (k *Kind) Attack(obj map[string]any, seed uint64, accepted func(path string
 	if problems, _ := judge(start); len(problems) > 0 {
 		return nil, fmt.Errorf("the object is not valid: %s", problems[0].message)
 	}
-	var breaches []Breach
+	tried = map[Attempt]int{}
+	done := map[string]bool{}
 	guarded := v.guarded()
 	for _, l := range guarded {
-		if accepted(l.Path.String()) {
-			continue
-		}
+		field := l.Path.String()
 		for _, w := range k.waysAround(v, obj, l) {
-			if accepted(w.through) {
-				continue
-			}
-			if found := w.find(attackEffort); found != nil {
-				breaches = append(breaches, Breach{l.Path.String(), w.through, w.shortest(found)})
+			found := w.find(attackEffort)
+			tried[w.sort] += w.tried
+			if found != nil && counts(Breach{field, w.through, w.shortest(found)}) {
+				done[field] = true
 				break
 			}
 		}
 	}
-	return append(breaches, k.randomly(v, obj, guarded, breaches, seed, accepted)...), nil
+	tried[Randomly] = k.randomly(v, obj, guarded, done, seed, counts)
+	return tried, nil
 }
 
 // attackEffort is how many sequences are judged for one way. The object is valid already, so few repairs are needed.
@@ -79,21 +93,23 @@ func (k *Kind) waysAround(v *Version, obj map[string]any, l *schema.Location) []
 		switch at.Role {
 		case schema.Property:
 			w = detour(v, k.stored(v), obj, func([]string) map[string]any { return obj }, pattern, [][]string{target})
+			w.sort = Removing
 		default:
 			w = rekey(v, k.stored(v), obj, pattern[:len(pattern)-1], [][]string{target})
+			w.sort = Rekeying
 		}
 		w.through = at.Path.String()
 		ways = append(ways, w)
 	}
 	if l.PreservesUnknown() {
 		w := swap(v, k.stored(v), obj, target)
-		w.through = l.Path.String()
+		w.through, w.sort = l.Path.String(), Swapping
 		ways = append(ways, w)
 	}
 	for _, lax := range k.Versions {
 		if lax != v && lax.Served && lax.compile() == nil {
 			w := otherVersion(v, lax, k.stored(v), obj, [][]string{target})
-			w.through = lax.Name
+			w.through, w.sort = lax.Name, Between
 			ways = append(ways, w)
 		}
 	}
@@ -103,17 +119,16 @@ func (k *Kind) waysAround(v *Version, obj map[string]any, l *schema.Location) []
 // manyTries is how many random sequences an attack judges.
 const manyTries = 300
 
-// randomly tries random updates and returns the breaches of fields that known does not have.
-func (k *Kind) randomly(v *Version, obj map[string]any, guarded []*schema.Location, known []Breach, seed uint64, accepted func(string) bool) []Breach {
+// randomly tries random updates of the guarded fields that are not done, and returns how many it has tried.
+func (k *Kind) randomly(v *Version, obj map[string]any, guarded []*schema.Location, done map[string]bool, seed uint64, counts func(Breach) bool) int {
 	if len(guarded) == 0 {
-		return nil
+		return 0
 	}
 	random := rand.New(rand.NewPCG(seed, 1))
-	var breaches []Breach
+	tried := 0
 	for range manyTries {
 		l := guarded[random.IntN(len(guarded))]
-		taken := func(b Breach) bool { return b.Field == l.Path.String() }
-		if accepted(l.Path.String()) || slices.ContainsFunc(known, taken) || slices.ContainsFunc(breaches, taken) {
+		if done[l.Path.String()] {
 			continue
 		}
 		s := newSequence(k.stored(v), []*Version{v, v, v}, obj, obj, obj)
@@ -122,15 +137,15 @@ func (k *Kind) randomly(v *Version, obj map[string]any, guarded []*schema.Locati
 				s = next
 			}
 		}
+		tried++
 		target := expand(obj, v.Schema, nil, patternOf(l.Path.Pointer()))[0]
 		w := &way{targets: []path{target}}
 		if problems, refusals := judge(s); len(problems) == 0 {
-			if refusals = slices.DeleteFunc(refusals, func(r Refusal) bool { return !w.concerns(r) || accepted(r.Path) }); len(refusals) > 0 {
-				breaches = append(breaches, Breach{l.Path.String(), "random updates", Witness{s.objects, refusals}})
-			}
+			refusals = slices.DeleteFunc(refusals, func(r Refusal) bool { return !w.concerns(r) })
+			done[l.Path.String()] = len(refusals) > 0 && counts(Breach{l.Path.String(), string(Randomly), Witness{s.objects, refusals}})
 		}
 	}
-	return breaches
+	return tried
 }
 
 // randomEdit changes or removes l or something above it in one of the objects or in the last two.

@@ -16,8 +16,17 @@ type sequence struct {
 	versions []*Version
 	objects  []map[string]any // as written
 	stored   *Version
-	edits    int // how many the search has made
-	size     int // of the objects as JSON, once id was asked for
+	refuser  *Version // judges the direct update; nil for the version of the last object
+	edits    int      // how many the search has made
+	size     int      // of the objects as JSON, once id was asked for
+}
+
+// direct returns the version that judges the direct update.
+func (s *sequence) direct() *Version {
+	if s.refuser != nil {
+		return s.refuser
+	}
+	return s.versions[len(s.versions)-1]
 }
 
 // judge returns the problems of s, and where s has several objects the reasons for which the direct update from the first
@@ -43,7 +52,7 @@ func judge(s *sequence) ([]problem, []Refusal) {
 	if last == 0 {
 		return problems, nil
 	}
-	v := s.versions[last]
+	v := s.direct()
 	old, err := v.read(prepared[0], s.stored)
 	if err != nil {
 		return append(problems, problem{at: last, kind: unreadable, message: err.Error()}), nil

@@ -19,6 +19,8 @@ type way struct {
 	through string               // what the way leads through, for people
 	rule    *celrun.Rule         // that it gets around; nil for whatever guards the targets
 	read    []path               // what that rule reads
+	sort    Attempt              // of an attack
+	tried   int                  // sequences so far
 }
 
 // manyPairs bounds the pairs of values that a guarded field is tried with.

@@ -97,7 +97,10 @@ func (w *way) find(budget int) *candidate {
 	if len(w.starts) == 0 {
 		return nil
 	}
-	return w.within(budget).run(w.starts)
+	x := w.within(budget)
+	found := x.run(w.starts)
+	w.tried += len(x.seen)
+	return found
 }
 
 // shortest returns the smallest witness that is left of found.
@@ -265,7 +268,7 @@ const manyDifferences = 6
 func (w *way) differences(s *sequence) []edit {
 	var edits []edit
 	last := len(s.objects) - 1
-	v := s.versions[last]
+	v := s.direct()
 	change := func(at path, list []any) {
 		for _, value := range list[:min(len(list), manyDifferences)] {
 			c := []change{{path: at, value: value}}

@@ -94,3 +94,20 @@ type Derived Origin
 
 // Alias is another name.
 type Alias = []Derived
+
+// Internal has no JSON names, as the internal types of an API server.
+type Internal struct {
+	// +listType=map
+	// +listMapKey=name
+	Items []Item
+
+	// want +2 `the items have no property "other" with a scalar value`
+	// +listType=map
+	// +listMapKey=other
+	Wrong []Item
+}
+
+// Item is one of a list.
+type Item struct {
+	Name string
+}
