@@ -146,7 +146,9 @@ type trace struct {
 	all   bool            // all files were listed
 }
 
-func newTrace(t Tree) *trace { return &trace{Tree: t, names: map[string]bool{}, dirs: map[string]bool{}} }
+func newTrace(t Tree) *trace {
+	return &trace{Tree: t, names: map[string]bool{}, dirs: map[string]bool{}}
+}
 
 func (t *trace) Paths() []string {
 	t.all = true
