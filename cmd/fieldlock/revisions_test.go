@@ -110,6 +110,27 @@ func TestRevisions(t *testing.T) {
 	}
 }
 
+// TestPinned: a source that a change takes to a tag excuses no change of the files that it was read from.
+func TestPinned(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it makes repositories")
+	}
+	files := argoFiles()
+	for tag, status := range map[string]int{"v1.0.0": exitRefused, "v7.0.0": exitRefused} {
+		repositoryOf(t, files, nil)
+		runGit(t, "tag", "v1.0.0")
+		pinned := strings.Replace(files["apps/shop.yaml"], "HEAD", tag, 1)
+		change(t, files, with(files, "apps/shop.yaml", pinned, "shop/claim.yaml", claim("data", "slow")))
+		if got := runCommand("", "check", "--git", "HEAD"); got.status != status || !strings.Contains(got.out, "shop/claim.yaml:6") && !strings.Contains(got.out, "spec.storageClassName") {
+			t.Errorf("%s: status %d, want %d\n%s%s", tag, got.status, status, got.out, got.err)
+		}
+		change(t, files, with(files, "apps/shop.yaml", pinned))
+		if got := runCommand("", "check", "--git", "HEAD"); got.status != exitClean {
+			t.Errorf("%s, nothing else: status %d\n%s%s", tag, got.status, got.out, got.err)
+		}
+	}
+}
+
 // TestPartialClone: a change of a clone without contents is compared, and so is one of a shallow clone whose revision was fetched.
 func TestPartialClone(t *testing.T) {
 	if testing.Short() {

@@ -81,7 +81,7 @@ type comparison struct {
 type unitPair struct {
 	new, old *Unit
 	changed  bool
-	// forced is set for a unit of OLD that is none in NEW, although it can still be rendered there.
+	// forced is set for a unit of OLD that can still be rendered in NEW, although NEW does not deploy it so.
 	forced bool
 }
 
@@ -119,6 +119,11 @@ func (c *comparison) pairUnits() {
 		old := c.olds.byKey[n.key()]
 		changed := old == nil || n.digest(c.news.tree) != old.digest(c.olds.tree)
 		c.pairs = append(c.pairs, unitPair{new: n, old: old, changed: changed})
+		if old != nil && old.tree == nil && n.tree != nil {
+			before := *old
+			before.Name += " from the tree"
+			c.pairs = append(c.pairs, c.forced(&before))
+		}
 	}
 	for _, old := range c.olds.units {
 		if c.news.byKey[old.key()] != nil || !c.oldSide.selects(old) {
@@ -126,13 +131,19 @@ func (c *comparison) pairUnits() {
 		}
 		p := unitPair{old: old, changed: true}
 		if exists(c.news.tree, old.File) {
-			again := *old
-			c.news.close(&again)
-			p.new, p.forced = &again, true
-			p.changed = old.kind.group != "" || again.digest(c.news.tree) != old.digest(c.olds.tree) // what an object applied goes with it
+			p = c.forced(old)
+			p.changed = p.changed || old.kind.group != "" // what an object applied goes with it
 		}
 		c.pairs = append(c.pairs, p)
 	}
+}
+
+// forced returns the pair of a unit of OLD that is none in NEW, or that NEW reads at another revision than the tree: whoever says so
+// excuses no change of the files.
+func (c *comparison) forced(old *Unit) unitPair {
+	again := *old
+	c.news.close(&again)
+	return unitPair{new: &again, old: old, forced: true, changed: again.digest(c.news.tree) != old.digest(c.olds.tree)}
 }
 
 // renderChanged renders the units that differ.

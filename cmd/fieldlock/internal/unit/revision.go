@@ -53,10 +53,17 @@ func (e *engine) at(name string) (Tree, error) {
 	return r.tree, r.err
 }
 
+const noVersion = "%s, and no tag here is a version of that range; git fetch --tags brings those that exist"
+
+// notHere says where a source is that the repository does not have.
+func notHere(format, name string) *rendered.NotCovered {
+	return &rendered.NotCovered{Reason: "its source is at " + fmt.Sprintf(format, name)}
+}
+
 // atTag returns the tree of a tag.
 func (e *engine) atTag(tag string) (Tree, error) {
 	if !slices.Contains(e.Repository.Tags(), tag) {
-		return nil, &rendered.NotCovered{Reason: "its source is at the tag " + tag + ", which is not here; git fetch --tags brings it if it exists"}
+		return nil, notHere("the tag %s, which is not here; git fetch --tags brings it if it exists", tag)
 	}
 	return e.at("refs/tags/" + tag)
 }
@@ -65,7 +72,7 @@ func (e *engine) atTag(tag string) (Tree, error) {
 func (e *engine) atCommit(id string) (Tree, error) {
 	t, err := e.at(strings.ToLower(id))
 	if err != nil {
-		return nil, &rendered.NotCovered{Reason: "its source is at the commit " + id + ", which is not here; git fetch origin " + id + " brings it if it exists"}
+		return nil, notHere("the commit %s, which is not here; git fetch origin %[1]s brings it if it exists", id)
 	}
 	return t, nil
 }
@@ -105,7 +112,7 @@ func (e *engine) argoRevision(name string) (Tree, error) {
 	case versionErr == nil:
 		return e.atTag(name)
 	case isRange:
-		return nil, &rendered.NotCovered{Reason: "its source is at " + name + ", and no tag here is a version of that range; git fetch --tags brings those that exist"}
+		return nil, notHere(noVersion, name)
 	}
 	return nil, nil
 }
@@ -142,7 +149,7 @@ func (e *engine) fluxRevision(source map[string]any) (Tree, error) {
 	case isTag:
 		return e.atTag(strings.TrimSuffix(tag, "^{}"))
 	case name != "" && !strings.HasPrefix(name, "refs/heads/"):
-		return nil, &rendered.NotCovered{Reason: "its source is at " + name + ", which is neither a branch nor a tag"}
+		return nil, notHere("%s, which is neither a branch nor a tag", name)
 	case name != "":
 		return nil, nil
 	case field("tag") != "":
@@ -157,7 +164,7 @@ func (e *engine) fluxRevision(source map[string]any) (Tree, error) {
 	if tag := newest(e.Repository.Tags(), constraint, fluxVersion); tag != "" {
 		return e.atTag(tag)
 	}
-	return nil, &rendered.NotCovered{Reason: "its source is at " + field("semver") + ", and no tag here is a version of that range; git fetch --tags brings those that exist"}
+	return nil, notHere(noVersion, field("semver"))
 }
 
 // fluxVersion reads a tag as a version. Flux takes three numbers only (github.com/fluxcd/pkg/version).

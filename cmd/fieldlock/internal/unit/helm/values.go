@@ -6,12 +6,15 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net/url"
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	chart "helm.sh/helm/v4/pkg/chart/v2"
 	"helm.sh/helm/v4/pkg/chart/v2/loader"
 	"helm.sh/helm/v4/pkg/strvals"
+
+	"github.com/fieldlock/fieldlock/internal/pointer"
 )
 
 // maxValues is how large a file of values, or a Chart.yaml, may be.
@@ -126,7 +129,9 @@ func validateOne(schema []byte, values map[string]any) (err error) {
 		return err
 	}
 	compiler := jsonschema.NewCompiler()
-	compiler.UseLoader(everything{})
+	others := elsewhere{}
+	others.note(document)
+	compiler.UseLoader(others)
 	if err := compiler.AddResource(schemaURL, document); err != nil {
 		return err
 	}
@@ -137,9 +142,54 @@ func validateOne(schema []byte, values map[string]any) (err error) {
 	return validator.Validate(values)
 }
 
-// everything is in the place of all documents that a schema refers to.
-type everything struct{}
+// elsewhere has, for each document that a schema refers to, one that accepts everything in all places that it names.
+type elsewhere map[string]any
 
-var _ jsonschema.URLLoader = everything{}
+var _ jsonschema.URLLoader = elsewhere{}
 
-func (everything) Load(string) (any, error) { return true, nil }
+func (e elsewhere) Load(url string) (any, error) {
+	if document, ok := e[url]; ok {
+		return document, nil
+	}
+	return true, nil
+}
+
+var base = &url.URL{Scheme: "file", Path: "/"} // of schemaURL
+
+// note notes the references of a schema to places in other documents: "https://example.com/all.json#/definitions/name".
+func (e elsewhere) note(schema any) {
+	switch x := schema.(type) {
+	case map[string]any:
+		ref, _ := x["$ref"].(string)
+		if address, place, ok := strings.Cut(ref, "#/"); ok && address != "" {
+			decoded, placeErr := url.PathUnescape(place)
+			absolute, err := base.Parse(address)
+			if err == nil && placeErr == nil {
+				e.add(absolute.String(), pointer.Names("/"+decoded))
+			}
+		}
+		for _, member := range x {
+			e.note(member)
+		}
+	case []any:
+		for _, item := range x {
+			e.note(item)
+		}
+	}
+}
+
+func (e elsewhere) add(address string, names []string) {
+	at, ok := e[address].(map[string]any)
+	if !ok {
+		at = map[string]any{}
+		e[address] = at
+	}
+	for _, name := range names {
+		next, ok := at[name].(map[string]any)
+		if !ok {
+			next = map[string]any{}
+			at[name] = next
+		}
+		at = next
+	}
+}
