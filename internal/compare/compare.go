@@ -162,7 +162,8 @@ func Check(in Input, o Options) (*Report, error) {
 	return c.report, nil
 }
 
-// sets sorts the objects of both sides. CRDs that both have alike are read only if something is judged by them.
+// sets sorts the objects of both sides. CRDs of units that both have alike are read only if something is judged by them; in files, a
+// mistake in one is told.
 func (in *Input) sets() (newSet, oldSet *manifest.Set) {
 	newSet, oldSet = manifest.ObjectsWithoutCRDs(in.New), manifest.ObjectsWithoutCRDs(in.Old)
 	if !in.Locks.Empty() || in.Live != nil {
@@ -185,7 +186,7 @@ func (in *Input) sets() (newSet, oldSet *manifest.Set) {
 		}
 		return func(o *manifest.Object) bool {
 			kind, ok := yamldoc.At(o.Document.Object, "spec", "names", "kind").(string)
-			return !ok || judging[kind] || !slices.ContainsFunc(theirs[o.ID], func(other *manifest.Object) bool { return pair{new: o, old: other}.unchanged() })
+			return !ok || o.Unit == "" || judging[kind] || !slices.ContainsFunc(theirs[o.ID], func(other *manifest.Object) bool { return pair{new: o, old: other}.unchanged() })
 		}
 	}
 	newSet.ReadCRDs(wanted(oldSet), nil)

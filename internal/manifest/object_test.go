@@ -298,3 +298,50 @@ func TestParseAll(t *testing.T) {
 		t.Errorf("documents %v", got)
 	}
 }
+
+// TestSameCRD: CRDs that judge alike are one definition, whatever else a deployment changes in them.
+func TestSameCRD(t *testing.T) {
+	crd := func(annotations, conversion, description string) map[string]any {
+		f := named("crd.yaml", fmt.Sprintf("apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: a, annotations: {%s}}\n"+
+			"spec: {group: example.com, conversion: %s, versions: [{name: v1, schema: {openAPIV3Schema: {description: %s}}}]}\n", annotations, conversion, description))
+		return f.Documents[0].Object
+	}
+	one := crd("a: b", "{strategy: Webhook, webhook: {clientConfig: {service: {namespace: a}}}}", "a")
+	for _, c := range []struct {
+		name  string
+		other map[string]any
+		want  bool
+	}{
+		{"another annotation and webhook", crd("c: d", "{strategy: Webhook, webhook: {}}", "a"), true},
+		{"another strategy", crd("a: b", "{strategy: None}", "a"), false},
+		{"a strategy that is none", crd("a: b", "{strategy: {}}", "a"), false},
+		{"no conversion", crd("a: b", "null", "a"), false},
+		{"a lock", crd("fieldlock.dev/locks: x", "{strategy: Webhook}", "a"), false},
+		{"a cost", crd("fieldlock.dev/replacement-cost: none", "{strategy: Webhook}", "a"), false},
+		{"another schema", crd("a: b", "{strategy: Webhook}", "b"), false},
+	} {
+		if got := SameCRD(one, c.other); got != c.want {
+			t.Errorf("%s: %v", c.name, got)
+		}
+	}
+}
+
+// TestReadCRDs: only the CRDs that are wanted are read, each mistake has its place among the others, and equal CRDs are read once.
+func TestReadCRDs(t *testing.T) {
+	const broken = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: b}\nspec: {group: 1, versions: []}\n"
+	good := strings.Replace(broken, "name: b}\nspec: {group: 1, versions: []}", "name: as.example.com}\nspec: {group: example.com, scope: Cluster, names: {kind: A, plural: as}, versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]}", 1)
+	files := []File{named("a", good), named("b", broken), named("c", "kind: A\n"), named("d", good)}
+	s := ObjectsWithoutCRDs(files)
+	if len(s.CRDs) != 0 || len(s.Objects) != 3 || len(s.Errs) != 1 {
+		t.Fatalf("unread: %d CRDs, %d objects, %v", len(s.CRDs), len(s.Objects), s.Errs)
+	}
+	s.ReadCRDs(func(o *Object) bool { return true }, nil)
+	if len(s.CRDs) != 2 || s.CRDs[0].CRD != s.CRDs[1].CRD || s.CRDs[1].Document.File != "d" || len(s.Errs) != 2 || !strings.HasPrefix(s.Errs[0].Error(), "b:") {
+		t.Errorf("read: %d CRDs, %v", len(s.CRDs), s.Errs)
+	}
+	s = ObjectsWithoutCRDs(files)
+	s.ReadCRDs(func(o *Object) bool { return o.Document.File == "d" }, nil)
+	if len(s.CRDs) != 1 || len(s.Errs) != 1 {
+		t.Errorf("one is wanted: %d CRDs, %v", len(s.CRDs), s.Errs)
+	}
+}

@@ -23,6 +23,11 @@
 // with and without. Kustomize does not tell which objects a patch or another transformer changed, so the cause of an object is
 // the last kustomization that changes any, and none where the object is just as it is written in its file.
 //
+// # Large CRDs
+//
+// With [Schemas], [Build] gives kustomize the CRDs without their schemas, which it would copy and write out many times, and returns the
+// schemas apart from the objects, those of all builds once. Where a kustomization looks into a schema, it builds from the files as they are.
+//
 // # Charts
 //
 // The charts of helmCharts that the tree has are rendered by Helm's engine; others are not covered. A release without a name,
