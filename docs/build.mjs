@@ -11,7 +11,7 @@ import esbuild from 'esbuild';
 
 const here = import.meta.dirname;
 const out = join(here, 'public', 'playground');
-const maxTransfer = 12e6; // bytes: what the playground may cost a visitor
+const maxTransfer = 10e6; // bytes: what the playground may cost a visitor
 
 function run(command, args, env = {}) {
   return execFileSync(command, args, { cwd: here, env: { ...process.env, ...env }, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] }).trim();
@@ -45,6 +45,7 @@ async function playground() {
 
 await playground();
 if (process.argv[2] !== 'playground') {
+  for (const file of ['check-light.svg', 'check-dark.svg']) copyFileSync(join(here, file), join(here, 'public', file));
   const { build } = await import('vitepress');
   await build(here);
 }

@@ -29,6 +29,9 @@ type goType struct {
 	form   form
 	fields []*field // of a struct, inlined ones included, in the order of the source
 	elem   *use     // of a list or map
+
+	declared declaration // of a named type
+	hints                // the same
 }
 
 // use is a field, the items of a list or the values of a map, with the type of its values.
@@ -43,7 +46,9 @@ type field struct {
 	*use
 	tag
 	goName string
+	owner  string // the type that declares it
 	pos    token.Position
+	hints
 }
 
 // tag is what the tag of a struct field says.
@@ -222,7 +227,10 @@ func (b *builder) typeOf(t types.Type) *goType {
 	if s, ok := b.made.At(t).(*goType); ok {
 		return s
 	}
-	s := &goType{bare: t, form: unknownForm}
+	s := &goType{bare: t, form: unknownForm, declared: b.declarationOf(t)}
+	if named, ok := t.(*types.Named); ok {
+		s.hints = b.comments.hints[named.Origin().Obj().Pos()]
+	}
 	b.made.Set(t, s)
 	if isNamed(t, metaV1, "ObjectMeta") || isNamed(t, metaV1, "ListMeta") {
 		return s // the API server's, not the schema's
@@ -230,7 +238,7 @@ func (b *builder) typeOf(t types.Type) *goType {
 	switch under := t.Underlying().(type) {
 	case *types.Struct:
 		s.form = structForm
-		s.fields = b.fieldsOf(under, map[*types.Struct]bool{})
+		s.fields = b.fieldsOf(under, s.declared.name, map[*types.Struct]bool{})
 	case *types.Map:
 		s.form = mapForm
 		s.elem = b.useOf(under.Elem(), nil, inValues)
@@ -254,8 +262,8 @@ func (b *builder) list(s *goType, elem types.Type) {
 }
 
 // fieldsOf returns the fields of st as encoding/json sees them: an inlined struct gives its fields, unless an outer struct
-// has one of that name. Inlining holds the structs that st is inlined into.
-func (b *builder) fieldsOf(st *types.Struct, inlining map[*types.Struct]bool) []*field {
+// has one of that name. Owner is the name of st's type, and inlining holds the structs that st is inlined into.
+func (b *builder) fieldsOf(st *types.Struct, owner string, inlining map[*types.Struct]bool) []*field {
 	inlining[st] = true
 	defer delete(inlining, st)
 	var all []*field
@@ -278,7 +286,7 @@ func (b *builder) fieldsOf(st *types.Struct, inlining map[*types.Struct]bool) []
 				b.problems.refuse(marks.merge(own, b.problems), "an inlined struct has no property of its own: put the "+
 					"marker on its fields, or give the field a name in its json tag")
 				if !inlining[inner] {
-					for _, f := range b.fieldsOf(inner, inlining) {
+					for _, f := range b.fieldsOf(inner, b.declarationOf(bare).name, inlining) {
 						isInlined[f] = true
 						all = append(all, f)
 					}
@@ -291,7 +299,7 @@ func (b *builder) fieldsOf(st *types.Struct, inlining map[*types.Struct]bool) []
 			b.problems.at(pos, "", "the type of field %s cannot be found: make its package compile, or name it among the packages too", v.Name())
 			continue
 		}
-		f := &field{use: b.useOf(v.Type(), own, inField), tag: tag, goName: v.Name(), pos: pos}
+		f := &field{use: b.useOf(v.Type(), own, inField), tag: tag, goName: v.Name(), owner: owner, pos: pos, hints: b.comments.hints[v.Origin().Pos()]}
 		if f.name == "" {
 			f.name = v.Name()
 		}

@@ -12,6 +12,36 @@ import (
 // comments holds the marks of every field and type of the packages that were read from source.
 type comments struct {
 	marks map[token.Pos]levels // by the position of the field's or type's name
+	hints map[token.Pos]hints  // the same
+}
+
+func newComments() *comments {
+	return &comments{marks: map[token.Pos]levels{}, hints: map[token.Pos]hints{}}
+}
+
+// hints are what the markers of other tools say about a field.
+type hints struct {
+	optional, required bool
+	nullable           bool
+	defaulted          bool
+	transition         bool // it has a CEL rule that reads oldSelf
+}
+
+// readHint reads one comment line, without the "//".
+func (h *hints) read(text string) {
+	name, value, _ := strings.Cut(strings.TrimSpace(text), "=")
+	switch name = strings.TrimSuffix(name, ":"); {
+	case name == "+optional" || name == "+k8s:optional" || name == "+kubebuilder:validation:Optional":
+		h.optional = true
+	case name == "+required" || name == "+k8s:required" || name == "+kubebuilder:validation:Required":
+		h.required = true
+	case name == "+nullable" || name == "+kubebuilder:validation:Nullable":
+		h.nullable = true
+	case name == "+default" || name == "+k8s:default" || name == "+kubebuilder:default":
+		h.defaulted = true
+	case strings.HasPrefix(name, "+kubebuilder:validation:XValidation"):
+		h.transition = h.transition || strings.Contains(value, "oldSelf")
+	}
 }
 
 // readComments reads the markers of pkg into c. Where pkg was asked for, a marker above nothing is a problem.
@@ -128,6 +158,7 @@ func (r *fileReader) line(pos token.Pos) int { return r.fset.PositionFor(pos, fa
 // read reads the markers of the groups for the field or type whose name is at pos.
 func (r *fileReader) read(pos token.Pos, groups ...*ast.CommentGroup) {
 	var all levels
+	var hint hints
 	for _, group := range groups {
 		if group == nil {
 			continue
@@ -138,9 +169,10 @@ func (r *fileReader) read(pos token.Pos, groups ...*ast.CommentGroup) {
 			at := r.fset.PositionFor(line.pos, false)
 			text := strings.TrimSpace(line.text)
 			switch {
-			case !got.ours:
+			case !got.ours, got.moved && r.problems.lenient:
+				hint.read(text)
 			case got.err != "":
-				r.problems.at(at, text, "%s", got.err)
+				r.problems.at(at, text, "%s", got.err).Fix = got.fix
 			default:
 				all = all.with(got.depth, mark{got.key, got.value, text, at, r.foreign}, r.problems)
 			}
@@ -148,6 +180,9 @@ func (r *fileReader) read(pos token.Pos, groups ...*ast.CommentGroup) {
 	}
 	if len(all) > 0 {
 		r.marks[pos] = all
+	}
+	if hint != (hints{}) {
+		r.hints[pos] = hint
 	}
 }
 
@@ -159,7 +194,7 @@ func (r *fileReader) strays() {
 		}
 		for _, line := range linesOf(group) {
 			got := read(line.text, r.k8s)
-			if got.ours && (got.err != "" || isOwn(got.key)) {
+			if got.ours && !(got.moved && r.problems.lenient) && (got.err != "" || isOwn(got.key)) {
 				r.problems.at(r.fset.PositionFor(line.pos, false), strings.TrimSpace(line.text),
 					"it is not above a field or type, so it locks nothing: put it into the comment right above one, on a line of its own")
 			}

@@ -51,7 +51,8 @@ func WithAnnotationOnly() CRDOption {
 // WriteCRDs writes what the markers ask for into the CRDs of files, every version of them, and returns the files in the
 // same order. It finds the Go type of a version by group, version and kind, and leaves CRDs of other groups alone. Only
 // missing keys are written, as lines of their own in the order of the names; every other byte stays, and a second run
-// changes nothing. The input is not changed. An *Error holds what cannot be written: a mark for which the schema has no
+// changes nothing. A key that the annotation fieldlock.dev/locks carries is not missing, unless the options write the annotation
+// anew: export cel has moved it there. The input is not changed. An *Error holds what cannot be written: a mark for which the schema has no
 // node, a key that has another value in the file, a version without a Go type.
 // Cost: three parses of a file that changes, otherwise one.
 func (s *Source) WriteCRDs(files []File, opts ...CRDOption) ([]Written, error) {
@@ -59,7 +60,7 @@ func (s *Source) WriteCRDs(files []File, opts ...CRDOption) ([]Written, error) {
 	for _, opt := range opts {
 		opt.applyCRD(&o)
 	}
-	p := &problems{dir: s.dir}
+	p := &problems{dir: s.dir, list: slices.Clone(s.problems)}
 	all := make([]Written, 0, len(files))
 	for _, file := range files {
 		written, err := s.writeFile(file, o, p)
@@ -122,6 +123,8 @@ type crdWriter struct {
 	added   map[string]int // keys of fieldlock that were not there, by version
 	notices []string
 
+	carried rawschema.Annotation // what the annotation holds, by version and schema path
+
 	// The version that is being written.
 	version string
 	steps   []any                      // to its schema
@@ -148,6 +151,12 @@ func (w *crdWriter) crd() {
 		return
 	}
 	w.added = map[string]int{}
+	if text, ok := yamldoc.At(object, "metadata", "annotations", rawschema.AnnotationKey).(string); ok && !w.options.annotation {
+		var err error
+		if w.carried, err = rawschema.Decode(text); err != nil {
+			w.problem([]any{"metadata", "annotations", rawschema.AnnotationKey}, "%v", err)
+		}
+	}
 	group, _ := spec["group"].(string)
 	kindName, _ := yamldoc.At(spec, "names", "kind").(string)
 	for i, version := range versions {
@@ -172,8 +181,10 @@ func (w *crdWriter) findNotices(s map[string]any) {
 		return
 	}
 	rawschema.Walk(s, func(path string, node map[string]any) {
+		carried := w.carriedBy(path)
 		for _, key := range schema.OwnKeys() {
-			if _, ok := node[key]; ok && !w.asked[path][key] {
+			_, ok := node[key]
+			if _, moved := carried[key]; (ok || moved) && !w.asked[path][key] {
 				w.notices = append(w.notices, fmt.Sprintf("%s: no marker asks for %s at %s of version %s", w.file, key, shownPath(path), w.version))
 			}
 		}
@@ -204,7 +215,7 @@ func (w *crdWriter) node(n map[string]any, u *use, path string) {
 			continue
 		}
 		below, _ := yamldoc.At(n, "properties", f.name).(map[string]any)
-		w.node(below, f.use, path+"/properties/"+pointer.Escape(f.name))
+		w.node(below, w.asGenerated(n, below, f, path), path+"/properties/"+pointer.Escape(f.name))
 	}
 	inner := u.inner(w.problems)
 	if inner == nil {
@@ -218,16 +229,68 @@ func (w *crdWriter) node(n map[string]any, u *use, path string) {
 	w.node(below, inner, path+"/"+keyword)
 }
 
+// asGenerated returns the use of a field with +k8s:immutable in the meaning that the rules of the CRD give it. For an optional
+// field controller-gen writes two rules, which say set-once: self == oldSelf on the field, and on the object
+// that an update may not unset it. parent and n are the nodes of the object, at path, and of the field.
+func (w *crdWriter) asGenerated(parent, n map[string]any, f *field, path string) *use {
+	m, locked := f.marks.at(0).get(schema.KeyImmutable)
+	line := w.lineOfRule(parent, path, "!has(oldSelf."+f.name+") || has(self."+f.name+")")
+	below := path + "/properties/" + pointer.Escape(f.name)
+	if !locked || line == 0 || w.lineOfRule(n, below, "self == oldSelf") == 0 {
+		return f.use
+	}
+	if w.source.k8s != "" || !strings.HasSuffix(m.text, "+k8s:immutable") {
+		w.notices = append(w.notices, fmt.Sprintf("%s:%d: %s locks %s from creation, but the rules in line %d of %s let an update set it once; both apply",
+			w.problems.relative(m.pos.Filename), m.pos.Line, m.text, f.name, line, w.file))
+		return f.use
+	}
+	m.key, m.value = schema.KeyUpdate, []string{string(schema.NoUnset), string(schema.NoModify)}
+	once := *f.use
+	once.marks = slices.Clone(f.marks)
+	once.marks[0] = once.marks.without(0, schema.KeyImmutable)[0].with(m, w.problems)
+	return &once
+}
+
+// lineOfRule returns the line of the rule with this text in the node at path, 0 for none.
+func (w *crdWriter) lineOfRule(n map[string]any, path, text string) int {
+	rules, _ := n[schema.KeyValidations].([]any)
+	for i, rule := range rules {
+		if yamldoc.At(rule, "rule") == text {
+			return w.document.Position(append(w.stepsTo(path), schema.KeyValidations, i)...).Line
+		}
+	}
+	return 0
+}
+
+// stepsTo returns the steps to the node at path.
+func (w *crdWriter) stepsTo(path string) []any {
+	steps := slices.Clone(w.steps)
+	for _, name := range pointer.Names(path) {
+		steps = append(steps, name)
+	}
+	return steps
+}
+
+// carriedBy returns the keys that the annotation of the CRD carries for the node at path of the current version. They are where
+// export cel and export annotation have moved them.
+func (w *crdWriter) carriedBy(path string) map[string]any {
+	if w.options.annotation {
+		return nil
+	}
+	return w.carried[w.version][path]
+}
+
 // keys writes the marks of one node.
 func (w *crdWriter) keys(n map[string]any, own marks, path string) {
+	carried := w.carriedBy(path)
 	at := func(key string) []any {
-		steps := slices.Clone(w.steps)
-		for _, name := range pointer.Names(path) {
-			steps = append(steps, name)
+		if _, is := carried[key]; is {
+			return []any{"metadata", "annotations", rawschema.AnnotationKey}
 		}
-		return append(steps, key)
+		return append(w.stepsTo(path), key)
 	}
 	before := maps.Clone(n)
+	maps.Copy(before, carried)
 	for _, m := range own {
 		if w.asked[path] == nil {
 			w.asked[path] = map[string]bool{}

@@ -10,7 +10,7 @@
 //
 //	+immutable                    x-kubernetes-immutable: locked from creation, set and unset included
 //	+immutable=keys               x-kubernetes-immutable-keys: no key added, none removed
-//	+k8s:immutable                the same as +immutable, or set-once: see K8sImmutable
+//	+k8s:immutable                the same as +immutable, or set-once where the CRD has controller-gen's rules: see K8sImmutable
 //	+k8s:update=WORD              x-fieldlock-update: NoSet, NoUnset, NoModify, NoAddItem, NoRemoveItem; repeated, they add up
 //	+k8s:eachVal=+k8s:update=WORD the same on each item of a list or value of a map; it takes every marker but +normalize
 //	+k8s:alpha(since: "1.36")=+MARKER and +k8s:beta: the marker itself; a stage of the rollout changes no meaning

@@ -223,7 +223,7 @@ func (p *problems) roundTrip(f *field) {
 // protobuf reports a list or map whose presence is locked, that protobuf stores, and that is not normalized. Other
 // packages have to mend it themselves; the lock stays as strict as it is.
 func (p *problems) protobuf(f *field, own marks) {
-	if !f.tag.protobuf || f.pointer || f.typ.form != listForm && f.typ.form != mapForm {
+	if p.lenient || !f.tag.protobuf || f.pointer || f.typ.form != listForm && f.typ.form != mapForm {
 		return
 	}
 	m, locked := own.get(schema.KeyImmutable)

@@ -16,6 +16,11 @@ type Problem struct {
 	Line    int    // 0 where a file as a whole is meant
 	Marker  string // as written, "" where none is meant
 	Message string // what was found and what would be right
+	// Rule is the name of a hole that Lint found, such as "optional-parent"; "" for a marker that is wrong.
+	Rule string
+	// Fix is the comment lines, without the slashes, that make the problem go away: in place of Marker, none to remove it, or
+	// without a Marker above the declaration in Line. Nil where only the author knows.
+	Fix []string
 }
 
 // String returns the problem in one line: FILE:LINE: MARKER: MESSAGE, without the parts that p does not have.
@@ -51,13 +56,19 @@ func (e *Error) Error() string {
 type problems struct {
 	dir  string // absolute
 	list []Problem
+	// lenient leaves out what is right for Kubernetes' own types and only CRDs have no key for.
+	lenient bool
 }
 
-func (p *problems) at(pos token.Position, marker, format string, args ...any) {
-	p.list = append(p.list, Problem{p.relative(pos.Filename), pos.Line, marker, fmt.Sprintf(format, args...)})
+// at adds a problem. The result is for the caller to add to it, before the next problem.
+func (p *problems) at(pos token.Position, marker, format string, args ...any) *Problem {
+	p.list = append(p.list, Problem{File: p.relative(pos.Filename), Line: pos.Line, Marker: marker, Message: fmt.Sprintf(format, args...)})
+	return &p.list[len(p.list)-1]
 }
 
-func (p *problems) of(m mark, format string, args ...any) { p.at(m.pos, m.text, format, args...) }
+func (p *problems) of(m mark, format string, args ...any) *Problem {
+	return p.at(m.pos, m.text, format, args...)
+}
 
 func (p *problems) relative(file string) string {
 	if rel, err := filepath.Rel(p.dir, file); err == nil && !strings.HasPrefix(rel, "..") {
@@ -66,17 +77,22 @@ func (p *problems) relative(file string) string {
 	return file
 }
 
-// err returns the problems as an *Error, or nil.
+// err returns the problems as an *Error, sorted, or nil.
 func (p *problems) err() error {
+	p.sort()
 	if len(p.list) == 0 {
 		return nil
 	}
+	return &Error{p.list}
+}
+
+// sort sorts the problems, each once.
+func (p *problems) sort() {
 	slices.SortFunc(p.list, func(a, b Problem) int {
 		return cmp.Or(strings.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line),
 			strings.Compare(a.Marker, b.Marker), strings.Compare(a.Message, b.Message))
 	})
-	p.list = slices.Compact(p.list)
-	return &Error{p.list}
+	p.list = slices.CompactFunc(p.list, func(a, b Problem) bool { return a.String() == b.String() })
 }
 
 // mark is one schema key that a marker asks for.

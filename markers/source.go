@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"golang.org/x/tools/go/packages"
 
@@ -24,6 +25,11 @@ type Source struct {
 	structs map[string]*use   // every exported struct of the packages asked for, by its name in openapi-gen's definitions
 	groups  map[string]bool   // the API groups of the packages
 	models  map[string]string // by package: the name that definitions have in place of its path
+	k8s     K8sImmutable      // "" leaves it to the CRD
+	files   map[string]bool   // of the packages asked for; whether each is generated
+	nodes   func() map[declaration][]Node
+
+	problems []Problem // that WithProblems has reported
 }
 
 // kind names an API type.
@@ -34,15 +40,25 @@ func (k kind) String() string { return fmt.Sprintf("%s/%s %s", k.group, k.versio
 // Option changes how Load reads markers.
 type Option interface{ apply(*options) }
 
-type options struct{ k8s K8sImmutable }
+type options struct {
+	k8s    K8sImmutable
+	report func(Problem)
+}
 
 type optionFunc func(*options)
 
 func (f optionFunc) apply(o *options) { f(o) }
 
-// WithK8sImmutable says what +k8s:immutable means: K8sImmutableLocked, the default, or K8sImmutableSetOnce.
+// WithK8sImmutable says what +k8s:immutable means: K8sImmutableLocked or K8sImmutableSetOnce. By default, and with "", the
+// rules of each CRD decide.
 func WithK8sImmutable(meaning K8sImmutable) Option {
 	return optionFunc(func(o *options) { o.k8s = meaning })
+}
+
+// WithProblems calls report for each problem, sorted by file and line, in place of the *Error that Load returns. WriteCRDs
+// then returns the *Error: what a marker cannot do is never left out of a CRD in silence.
+func WithProblems(report func(Problem)) Option {
+	return optionFunc(func(o *options) { o.report = report })
 }
 
 // mode reads the packages asked for from source and what they import from export data.
@@ -55,11 +71,11 @@ const mode = packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFil
 // is read as far as it does. Markers that cannot do what they say are an *Error with all of them.
 // Cost: two runs of go list, and type-checking the packages that have the types.
 func Load(ctx context.Context, dir string, patterns []string, opts ...Option) (*Source, error) {
-	o := options{k8s: K8sImmutableLocked}
+	var o options
 	for _, opt := range opts {
 		opt.apply(&o)
 	}
-	if o.k8s != K8sImmutableLocked && o.k8s != K8sImmutableSetOnce {
+	if o.k8s != "" && o.k8s != K8sImmutableLocked && o.k8s != K8sImmutableSetOnce {
 		return nil, fmt.Errorf("the meaning %q of +k8s:immutable is not known: it is %q or %q", o.k8s, K8sImmutableLocked, K8sImmutableSetOnce)
 	}
 	absolute, err := filepath.Abs(dir)
@@ -82,11 +98,13 @@ func Load(ctx context.Context, dir string, patterns []string, opts ...Option) (*
 	}
 
 	p := &problems{dir: absolute}
-	c := &comments{marks: map[token.Pos]levels{}}
+	c := newComments()
 	for _, pkg := range all {
 		c.readComments(pkg, o.k8s, isAsked[pkg.PkgPath], p)
 	}
-	s := &Source{dir: absolute, roots: map[kind]*use{}, structs: map[string]*use{}, groups: map[string]bool{}, models: map[string]string{}}
+	s := &Source{dir: absolute, roots: map[kind]*use{}, structs: map[string]*use{}, groups: map[string]bool{}, models: map[string]string{}, k8s: o.k8s}
+	s.files = filesOf(slices.DeleteFunc(slices.Clone(all), func(pkg *packages.Package) bool { return !isAsked[pkg.PkgPath] }))
+	s.nodes = sync.OnceValue(s.listNodes)
 	for _, pkg := range all {
 		if model, ok := packageMarker(pkg, "k8s:openapi-model-package"); ok {
 			s.models[pkg.PkgPath] = model
@@ -101,8 +119,12 @@ func Load(ctx context.Context, dir string, patterns []string, opts ...Option) (*
 	for _, check := range b.checks {
 		check()
 	}
-	if err := p.err(); err != nil {
+	s.problems = p.list
+	if err := p.err(); err != nil && o.report == nil {
 		return nil, err
+	}
+	for _, problem := range p.list {
+		o.report(problem)
 	}
 	return s, nil
 }

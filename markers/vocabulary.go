@@ -11,12 +11,14 @@ import (
 	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
-// K8sImmutable says what the marker +k8s:immutable means. Two tools read it in two ways.
+// K8sImmutable says what the marker +k8s:immutable means. Two tools read it in two ways. Without a choice it is
+// K8sImmutableSetOnce for a field that has controller-gen's rules in the CRD, and K8sImmutableLocked everywhere else.
 type K8sImmutable string
 
 const (
 	// K8sImmutableLocked is how validation-gen renders it for native types: no set, no unset, no change, like +immutable. It is the
-	// default because a lock that is too strict shows at the first update that it refuses; one that is too loose does not.
+	// default without controller-gen's rules: a lock that is too strict shows at the first update that it refuses; one that is
+	// too loose does not.
 	K8sImmutableLocked K8sImmutable = "locked"
 	// K8sImmutableSetOnce is how controller-gen renders it for CRDs: an unset field may be set, then it is locked.
 	K8sImmutableSetOnce K8sImmutable = "set-once"
@@ -34,12 +36,15 @@ type markerLine struct {
 	depth int  // levels of +k8s:eachVal
 	key   string
 	value any
-	err   string // what is wrong and what would be right
+	err   string   // what is wrong and what would be right
+	fix   []string // the marker that is right, nil for a choice that is the author's
+	moved bool     // it is inside a marker of another tool, where only fieldlock cannot use it
 }
 
 // read reads one comment line, without the "//". Other lines are not ours.
 func read(text string, k8s K8sImmutable) markerLine {
-	text, isMarker := strings.CutPrefix(strings.TrimSpace(text), "+")
+	whole := strings.TrimSpace(text)
+	text, isMarker := strings.CutPrefix(whole, "+")
 	if !isMarker {
 		return markerLine{}
 	}
@@ -62,6 +67,9 @@ func read(text string, k8s K8sImmutable) markerLine {
 	}
 	r := one(name, unquote(strings.TrimSpace(value)), hasValue, k8s)
 	r.depth = depth
+	for i, right := range r.fix {
+		r.fix[i] = strings.TrimSuffix(whole, "+"+text) + right
+	}
 	return r
 }
 
@@ -76,7 +84,7 @@ func chained(text string) markerLine {
 	if !inner.ours || inner.err == "" && !isOwn(inner.key) {
 		return markerLine{}
 	}
-	return markerLine{ours: true, err: fmt.Sprintf("a marker inside +%s cannot be written into a schema: put %s on the "+
+	return markerLine{ours: true, moved: true, err: fmt.Sprintf("a marker inside +%s cannot be written into a schema: put %s on the "+
 		"field or type itself", text[:i], text[i+1:])}
 }
 
@@ -124,7 +132,9 @@ func one(name, value string, hasValue bool, k8s K8sImmutable) markerLine {
 	case base == "normalize":
 		return bad("%q is not one of its values: write +normalize=undefined or +normalize=zero", value)
 	case name == "k8s:immutable" && hasValue:
-		return bad("it takes no value: write +k8s:immutable")
+		r := bad("it takes no value: write +k8s:immutable")
+		r.fix = []string{"+k8s:immutable"}
+		return r
 	case name == "k8s:immutable" && k8s == K8sImmutableSetOnce:
 		return is(schema.KeyUpdate, []string{string(schema.NoUnset), string(schema.NoModify)})
 	case name == "k8s:immutable":
@@ -134,11 +144,11 @@ func one(name, value string, hasValue bool, k8s K8sImmutable) markerLine {
 	case name == "k8s:update":
 		return bad("%q is not one of its words: write one marker for each, +k8s:update=%s", value, strings.Join(schema.Words(), " or +k8s:update="))
 	}
-	return misspelled(name)
+	return misspelled(name, value, hasValue, k8s)
 }
 
 // misspelled reports names that only look like one of fieldlock's markers: such a lock would not lock.
-func misspelled(name string) markerLine {
+func misspelled(name, value string, hasValue bool, k8s K8sImmutable) markerLine {
 	first := strings.FieldsFunc(name, func(r rune) bool { return r == ' ' || r == '\t' })
 	if len(first) == 0 {
 		return markerLine{}
@@ -149,23 +159,24 @@ func misspelled(name string) markerLine {
 	}
 	isK8s := prefix == "k8s:"
 	like := func(marker string, edits int) bool { return schema.Distance(word, strings.ToLower(marker)) <= edits }
-	right := ""
+	right, meant := "", ""
 	switch {
 	case word == "mutable":
 		return markerLine{}
 	case like("immutable", 2) && isK8s:
-		right = "+k8s:immutable"
+		right, meant = "+k8s:immutable", "k8s:immutable"
 	case like("immutable", 2):
-		right = "+immutable or +immutable=keys"
+		right, meant = "+immutable or +immutable=keys", "immutable"
 	case like("normalize", 2):
-		right = "+normalize=undefined or +normalize=zero"
+		right, meant = "+normalize=undefined or +normalize=zero", "normalize"
 	case like("update", 1) && isK8s:
-		right = "+k8s:update=NoModify, or another of its words"
+		right, meant = "+k8s:update=NoModify, or another of its words", "k8s:update"
 	case prefix != "" && !isK8s && prefix != "kubebuilder:":
 		return markerLine{}
 	default:
 		for _, marker := range slices.Sorted(maps.Keys(topology)) {
 			if like(marker, 1) {
+				meant = prefix + marker
 				right = "+" + prefix + marker + "="
 				if values := topology[marker].values; values != nil {
 					right += strings.Join(values, " or +"+prefix+marker+"=")
@@ -178,7 +189,14 @@ func misspelled(name string) markerLine {
 			return markerLine{}
 		}
 	}
-	return markerLine{ours: true, err: "unknown marker: write " + right + ", alone on its line"}
+	r := markerLine{ours: true, err: "unknown marker: write " + right + ", alone on its line"}
+	if hasValue {
+		meant += "=" + value
+	}
+	if inner := read("+"+meant, k8s); len(first) == 1 && inner.ours && inner.err == "" {
+		r.fix = []string{"+" + meant}
+	}
+	return r
 }
 
 func unquote(value string) string {

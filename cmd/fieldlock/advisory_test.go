@@ -7,7 +7,7 @@ import (
 
 const (
 	selectorOf    = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  selector: {matchLabels: {app: APP}}\n  template: {metadata: {labels: {app: APP}}, spec: {containers: [{name: a, image: a}]}}\n"
-	takesEffect   = "the change of the mode takes effect after the merge"
+	takesEffect   = "the change of mode takes effect after the merge"
 	advisoryState = "the exit status is 0 instead of 1"
 )
 
@@ -35,7 +35,7 @@ func TestAdvisory(t *testing.T) {
 		{"the change adds it", "", "mode: advisory\n", "--git HEAD", exitRefused, []string{takesEffect}},
 		{"the change turns it on", "mode: enforcing\n", "mode: advisory\n", "--git HEAD", exitRefused, []string{takesEffect}},
 		{"the change turns it off", "mode: advisory\n", "mode: enforcing\n", "--git HEAD", exitClean, []string{takesEffect, advisoryState}},
-		{"OLD cannot be read", "mode: advisory\nmod: x\n", "mode: advisory\n", "--git HEAD", exitRefused, []string{"the settings of OLD do not count: .fieldlock.yaml:2", takesEffect}},
+		{"OLD cannot be read", "mode: advisory\nmod: x\n", "mode: advisory\n", "--git HEAD", exitRefused, []string{"the settings of OLD do not count, except for locks and refused deletions: ", ".fieldlock.yaml:2", "did you mean mode?", takesEffect}},
 		{"NEW cannot be read", "mode: advisory\n", "mode: advise\n", "--git HEAD", exitUnread, []string{"the mode is advisory or enforcing"}},
 		{"another list of acceptances", "mode: advisory\n", "mode: advisory\n", "--git HEAD --accept other.yaml", exitClean, []string{advisoryState}},
 		{"the mode in another list", "", "", "--git HEAD --accept advisory.yaml", exitRefused, nil},
@@ -58,7 +58,7 @@ func TestAdvisory(t *testing.T) {
 			if got.status != c.status {
 				t.Errorf("status %d, want %d\n%s%s", got.status, c.status, got.out, got.err)
 			}
-			if refused := strings.Contains(got.out, "1 object refused"); refused != (c.status != exitUnread && c.name != "nothing is refused") {
+			if refused := strings.Contains(got.out, "1 object refused"); refused != (c.name != "files, unreadable" && c.name != "nothing is refused") {
 				t.Errorf("the refusal is printed: %v\n%s%s", refused, got.out, got.err)
 			}
 			for _, part := range []string{takesEffect, advisoryState} {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -27,63 +28,59 @@ func newCheck(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check [--schema FILE...] OLD NEW | --git REV [PATH...] | --live NEW",
 		Short: "Compare two sets of objects and name every change that a cluster will refuse",
-		Long: `check compares the objects in OLD with those in NEW and prints every change that a lock or a rule forbids.
+		Long: `check compares the objects in OLD with those in NEW, and prints every change that a cluster will refuse, what replacing the
+object costs, and how to do it.
 
-OLD and NEW are files, directories or "-" for standard input; a file may hold many objects. Of a directory, and with --git,
-check compares what is deployed from it: kustomizations that no other includes, charts (with their values, and with each
-ci/*-values.yaml), and the .yaml, .yml and .json files that none of these reads. Rendering uses the code of kustomize and
-Helm, in child processes that see only the files of the directory; nothing is downloaded. Only what differs is read. What
-cannot be rendered is listed as not covered, with a warning if it changed. fieldlock render prints what check sees; --plain
-compares the files as they are written.
+What is compared:
+  OLD and NEW are files, directories or "-" for standard input. A file may hold many objects. In a directory, kustomizations,
+  charts, Flux Kustomizations, HelmReleases and Argo CD Applications are rendered; all other .yaml, .yml and .json files
+  count as they are written. Rendering runs in child processes that see only the files of the directory. What cannot be
+  rendered is listed as not covered, with a warning if it changed. --fetch downloads charts and pinned bases that
+  changed units need; without it nothing is downloaded. fieldlock render prints what check compares, and --plain
+  compares all files as they are written.
 
-Files are read as kubectl reads them: of a key that is there twice the last one counts, with a
-warning. Kubernetes' own kinds need no schema. For other kinds, check uses the CRDs in OLD and NEW, and those of
---schema. The locks of both sides count, so that a change cannot drop a lock and break it at once.
+  --git REV compares PATH (by default ".") at REV with the work tree. REV..REV2 compares two revisions, REV...REV2 begins at
+  their merge base. Only what differs is read. Links that leave the repository are errors.
 
-With --git, OLD is PATH (by default ".") at REV, and NEW is the work tree, or REV2 with REV..REV2; REV...REV2 starts from
-the merge base. With --render, check compares what a command prints in both trees, such as helm template; no shell runs
-it. Links that leave the repository are errors.
+  --live compares NEW with the objects of the cluster. A dry run on the server tells what an apply would store, and what else
+  the server refuses. Where dry runs are not allowed, check merges as the server does, for the manager that has applied most
+  of the object so far, or the one that --applier names. The CRDs and the version come from the cluster. Nothing is written.
 
-With --live, OLD is what the cluster has, and NEW is what an apply of the manifests would store. A dry run on the server
-answers that, and shows what else the server would refuse; where dry runs are not allowed, check merges as the server does.
-It predicts the apply of the manager that has applied most of the object so far, by server-side apply, kubectl apply or
-Helm. The CRDs and the version come from the cluster. Nothing is written.
+  --render COMMAND compares what a command prints in both trees, such as helm template. No shell runs it.
 
-Objects are paired by kind, namespace and name, and by file where a side has an object several times. An object that is
-only in NEW is created, one that is only in OLD is deleted: both are allowed. If NEW adds an object in one file that OLD
-has in another, and an update of it would be refused, the verdict is unknown: the copy may be for another cluster. An
-object without a namespace pairs with the one of its kind and name in any namespace; one with generateName pairs with none.
+What is checked:
+  Kubernetes' own kinds, which are built in. Custom resources, by the locks and CEL rules of the CRDs in OLD, in NEW and in
+  --schema, and by what their operators are known to refuse. ValidatingAdmissionPolicies among the manifests. CEL rules run
+  with the API server's own validator. The locks of both sides count: a change cannot drop a lock and break it at once.
 
-Before the comparison, check treats both sides as an API server does: it prunes unknown fields, drops null where the
-schema does not allow it, and applies defaults. --no-defaults compares the objects as they are written.
+  --schema also takes OpenAPI documents, v2 and v3, where FILE#NAME picks one schema, and JSON Schemas for documents that are
+  not Kubernetes objects, such as the values of a chart. --locks, or the key locks of .fieldlock.yaml, adds locks to schemas
+  that somebody else owns. Objects of other kinds are skipped and counted; with --strict they are an error.
 
-An object may have another version in OLD than in NEW. It is then compared with the locks of both versions, as by a
-server without a conversion webhook; with a webhook the verdict is unknown.
+How objects are matched:
+  By kind, namespace and name, and by file where one side has an object several times. An object that only NEW has is created,
+  one that only OLD has is deleted; both are allowed. An object without a namespace matches the one of the same kind and name
+  in any namespace; one with generateName matches none. If NEW copies an object into another file and changes it in a way that
+  would be refused, the verdict is unknown: the copy may be for another cluster.
 
-The CEL transition rules of CRDs run with the API server's own validator.
+  Files are read as kubectl reads them: of a key that appears twice the last one counts, with a warning. Then both sides are
+  prepared as an API server does: unknown fields are pruned, defaults are applied, and null is dropped where the schema does
+  not allow it. --no-defaults turns this off. An object that moves to another version of its CRD has to keep the locks of
+  both; with a conversion webhook the verdict is unknown.
 
-Deployment tools send different requests, and a cluster refuses some of them only: a Deployment that becomes Recreate needs
-a client-side apply. --applier says who applies. Without it, where a server-side and a client-side apply get different
-answers, the verdict is unknown and names both. An object that tells its tool not to update it is skipped with a note.
+Who applies:
+  Tools send different requests, and a cluster refuses some of them only: a Deployment that becomes Recreate needs a client-side
+  apply. --applier says who applies. Otherwise the unit tells; where it does not, and the answers differ, the verdict is
+  unknown and names both. An object that tells its tool not to update it is skipped with a note.
 
-Deletions are listed with their cost, and whether the tool keeps the object. --refuse-deletions data,cascade makes those
-violations that lose data, or other objects with the deleted one.
+Deletions are listed with what is lost, and whether the tool keeps the object. --refuse-deletions data,cascade refuses those that
+lose data, or other objects.
 
-Accepted violations are listed and do not fail. The file .fieldlock.yaml, or the file of --accept, lists them as entries
-{object, kind, path, rule, change, reason, until}; keys that are left out match everything.
-
---schema takes OpenAPI documents too, v2 and v3, and JSON Schemas for documents that are not Kubernetes objects, such as
-the values of a Helm chart: their files are paired by path. FILE#NAME picks one schema of an OpenAPI document that names
-no kinds, and so does a document with that name as its kind and no apiVersion. A warning names the CEL rules that cannot be run because their
-schema contains itself; its locks hold at every depth.
-
-Locks on schemas that somebody else owns come from the key locks of .fieldlock.yaml and from --locks, as entries {kind,
-path, lock} or {kind, path, update}; the key aliases says what the keys of another dialect mean. Those of both sides count.
-
-Objects of other kinds are skipped and counted; with --strict they are an error.
-
-With --advisory, or mode: advisory in .fieldlock.yaml, refused changes are printed and do not fail. With --git the mode of
-OLD counts.
+.fieldlock.yaml, in the current directory or at the root of the repository, lists under accept what is meant: entries {object,
+kind, path, rule, change, reason, until}, where keys that are left out match everything. Accepted violations are printed and do
+not fail. Its other keys are exclude, charts, kubernetes-version, applier, refuse-deletions, locks, aliases and mode; flags go
+before them. With --git those of OLD count, so that a change cannot excuse itself; accept counts from NEW, and
+refuse-deletions, locks and aliases from both sides. With --advisory, or mode: advisory, nothing fails.
 
 Exit status: 0 no change is refused, 1 some change is refused, 2 some input cannot be used (the rest is checked).`,
 		Example: `  # Would this change be refused?
@@ -125,7 +122,13 @@ Exit status: 0 no change is refused, 1 some change is refused, 2 some input cann
 	cmd.Flags().StringVar(&c.chart, "chart", "", "compare values of the Helm chart in `DIR`, by its values.schema.json and with the defaults of its values.yaml")
 	cmd.Flags().BoolVar(&c.options.Strict, "strict", false, "an object of an unknown kind is an error, and an unknown verdict a refusal")
 	cmd.Flags().Var(&choice[tool.Method]{&c.options.Applier, tool.Methods()}, "applier", "who applies the objects: `HOW` is server-side, client-side, helm (a three-way merge) or replace (a PUT)")
+	var methods []string
+	for _, m := range tool.Methods() {
+		methods = append(methods, string(m))
+	}
+	completeWith(cmd, "applier", methods...)
 	cmd.Flags().Var(&choices[string]{&c.options.RefuseDeletions, compare.Costs()}, "refuse-deletions", "the `COSTS` of deletions that are violations, such as data,cascade")
+	completeWith(cmd, "refuse-deletions", compare.Costs()...)
 	cmd.Flags().BoolVar(&c.options.NoDefaults, "no-defaults", false, "compare the objects as they are written: neither pruned nor defaulted, and with null")
 	return cmd
 }
@@ -138,13 +141,6 @@ func (c *checkCommand) run(args []string) error {
 		} else if given {
 			break
 		}
-	}
-	if !c.noBuiltin {
-		kinds, err := builtin.For(c.minor)
-		if err != nil {
-			return fmt.Errorf("--kubernetes-version: %w", err)
-		}
-		c.options.Builtin = kinds
 	}
 	if !c.noOperators {
 		catalogue, err := operators.Load()
@@ -167,7 +163,10 @@ func (c *checkCommand) run(args []string) error {
 	if err != nil {
 		return err
 	}
-	in.Warnings = append(in.Warnings, c.remarks...)
+	in.Warnings = append(in.Warnings, c.project.remarks...)
+	if c.project.mistake != nil {
+		in.Errs = append(in.Errs, c.project.mistake)
+	}
 	c.options.Begin = func(pairs int) { p.begin("checked", "object", pairs) }
 	c.options.Step, c.options.Now = p.step, time.Now()
 	r, err := compare.Check(*in, c.options)
@@ -176,6 +175,25 @@ func (c *checkCommand) run(args []string) error {
 	}
 	p.end()
 	return c.print(r)
+}
+
+// configure reads the settings, and sets what flags and settings decide. A flag beats the settings.
+func (c *checkCommand) configure(t *trees) error {
+	c.sources.configure(t)
+	counts := c.project.old
+	c.options.DefaultApplier = counts.Applier
+	if c.options.RefuseDeletions == nil {
+		c.options.RefuseDeletions = slices.Concat(c.project.new.RefuseDeletions, counts.RefuseDeletions)
+	}
+	if c.noBuiltin {
+		return nil
+	}
+	kinds, err := builtin.For(cmp.Or(c.minor, counts.KubernetesVersion))
+	if err != nil {
+		return fmt.Errorf("--kubernetes-version: %w", err)
+	}
+	c.options.Builtin = kinds
+	return nil
 }
 
 // print prints the report and returns the error for its exit status.
@@ -296,6 +314,9 @@ func (c *checkCommand) readFiles(r *manifest.Reader, args []string) (*compare.In
 	// --schema crds/*.yaml OLD NEW: the shell puts all but the first schema among the arguments.
 	last := len(args) - 2
 	schemas, oldArg, newArg := append(c.schemas, args[:last]...), args[last], args[last+1]
+	if err := c.configure(nil); err != nil {
+		return nil, err
+	}
 	in := &compare.Input{}
 	errs := make([]error, 5)
 	var group sync.WaitGroup
@@ -309,13 +330,13 @@ func (c *checkCommand) readFiles(r *manifest.Reader, args []string) (*compare.In
 		in.Hidden = func(names []string) []manifest.File { return r.Hidden(newArg, names) }
 	}
 	group.Go(func() { in.NewSchemas, in.Errs, errs[2] = r.Schemas(append(schemas, c.chartSchema()...)...) })
-	group.Go(func() { in.Accepted, _, errs[3] = c.acceptances(nil) })
-	group.Go(func() { in.Locks, in.Warnings, errs[4] = c.external(nil) })
+	group.Go(func() { in.Accepted, _, errs[3] = c.acceptances() })
+	group.Go(func() { in.Locks, in.Warnings, errs[4] = c.external(c.project, nil) })
 	group.Wait()
 	in.OldSchemas = in.NewSchemas
 	if len(c.renders) == 0 && bothDirectories(oldArg, newArg) {
-		errs[0] = c.readDirectories(oldArg, newArg, in)
 		in.Hidden = func(names []string) []manifest.File { return r.Hidden(newArg, names) }
+		errs[0] = c.readDirectories(oldArg, newArg, in)
 	}
 	if c.chart != "" && errors.Join(errs...) == nil {
 		files, err := r.Read(filepath.Join(c.chart, "values.yaml"))
@@ -338,7 +359,7 @@ func (c *checkCommand) readDirectories(oldArg, newArg string, in *compare.Input)
 	if err != nil {
 		return err
 	}
-	return c.compareUnits(newSide, oldSide, in)
+	return c.compareUnits(newSide, oldSide, in, realPath(newArg), realPath(oldArg))
 }
 
 // chartSchema returns the schema of the chart, if there is one.
@@ -361,11 +382,14 @@ func (c *checkCommand) readGit(r *manifest.Reader, args []string) (*compare.Inpu
 		return nil, err
 	}
 	c.repo = t.repo
+	if err := c.configure(t); err != nil {
+		return nil, err
+	}
 	in := &compare.Input{KnownOld: c.accept == ""}
 	if in.NewSchemas, in.OldSchemas, in.Errs, err = t.schemas(r, append(c.schemas, c.chartSchema()...)); err != nil {
 		return nil, err
 	}
-	if in.Locks, in.Warnings, err = c.external(t); err != nil {
+	if in.Locks, in.Warnings, err = c.external(c.project, t); err != nil {
 		return nil, err
 	}
 	if err := c.objects(t, args, in, c.err); err != nil {
@@ -376,6 +400,6 @@ func (c *checkCommand) readGit(r *manifest.Reader, args []string) (*compare.Inpu
 			return nil, err
 		}
 	}
-	in.Accepted, in.OldAccepted, err = c.acceptances(t)
+	in.Accepted, in.OldAccepted, err = c.acceptances()
 	return in, err
 }

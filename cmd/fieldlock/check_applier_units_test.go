@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -21,6 +22,11 @@ func TestAppliersOfUnits(t *testing.T) {
 		return "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: shop, namespace: argocd}\n" +
 			"spec: {project: default, source: {repoURL: https://example.com/r.git, path: shop, targetRevision: HEAD}, destination: {namespace: shop}, syncPolicy: {" + options + "}}\n"
 	}
+	argoSet := func(options string) string {
+		return "apiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\nmetadata: {name: shops, namespace: argocd}\n" +
+			"spec: {generators: [{list: {elements: [{name: shop}]}}], template: {metadata: {name: '{{name}}'}, " +
+			"spec: {project: default, source: {repoURL: https://example.com/r.git, path: shop, targetRevision: HEAD}, destination: {namespace: shop}, syncPolicy: {" + options + "}}}}\n"
+	}
 	const recreate = "  strategy: {type: Recreate}\n"
 	for _, row := range []struct {
 		name, oldUnit, newUnit string
@@ -33,6 +39,10 @@ func TestAppliersOfUnits(t *testing.T) {
 		{"Argo CD", argo(""), argo(""), deployment(recreate, "web") + claim, nil, 0, "no refused change"},
 		{"Argo CD, server-side", argo("syncOptions: [ServerSideApply=true]"), argo("syncOptions: [ServerSideApply=true]"), deployment(recreate, "web") + claim, nil, 1, "may not be specified when strategy"},
 		{"Argo CD, Replace", argo("syncOptions: [Replace=true]"), argo("syncOptions: [Replace=true]"), deployment(recreate, "web") + claim, nil, 0, "no refused change"},
+		{"an ApplicationSet", argoSet(""), argoSet(""), deployment(recreate, "web") + claim, nil, 0, "no refused change"},
+		{"an ApplicationSet, server-side", argoSet("syncOptions: [ServerSideApply=true]"), argoSet("syncOptions: [ServerSideApply=true]"), deployment(recreate, "web") + claim, nil, 1, "may not be specified when strategy"},
+		{"an ApplicationSet prunes", argoSet("automated: {prune: true}"), argoSet("automated: {prune: true}"), deployment("", "web"), []string{"--refuse-deletions", "data"}, 1, "deletions of cost data are refused"},
+		{"an ApplicationSet does not prune", argoSet("automated: {}"), argoSet("automated: {}"), deployment("", "web"), []string{"--refuse-deletions", "data"}, 0, "its tool does not prune"},
 		{"a flag", argo(""), argo(""), deployment(recreate, "web") + claim, []string{"--applier", "server-side"}, 1, "may not be specified when strategy"},
 		{"Flux replaces", flux("prune: true, force: true"), flux("prune: true, force: true"), deployment("", "other") + claim, nil, 0, "not counted"},
 		{"the change makes Flux replace", flux("prune: true"), flux("prune: true, force: true"), deployment("", "other") + claim, nil, 1, "field is immutable"},
@@ -49,5 +59,106 @@ func TestAppliersOfUnits(t *testing.T) {
 		if c.status != row.status || !strings.Contains(c.out, row.want) {
 			t.Errorf("%s: status %d, want %d with %q:\n%s%s", row.name, c.status, row.status, row.want, c.out, c.err)
 		}
+	}
+}
+
+// TestGoneUnits: an object that defines a unit costs the worst of what it has applied, unless that stays.
+func TestGoneUnits(t *testing.T) {
+	const (
+		claim  = "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: data, namespace: shop}\nspec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}\n"
+		config = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings, namespace: shop}\n"
+		other  = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: other}\n"
+	)
+	kept := func(annotation string) string {
+		return strings.Replace(claim, "namespace: shop", "namespace: shop, annotations: {"+annotation+"}", 1)
+	}
+	flux := func(options string) string {
+		return "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: shop, namespace: flux-system}\n" +
+			"spec: {interval: 1m, path: ./shop, sourceRef: {kind: GitRepository, name: flux-system}, " + options + "}\n"
+	}
+	argo := func(metadata, options string) string {
+		return "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: shop, namespace: argocd" + metadata + "}\n" +
+			"spec: {project: default, source: {repoURL: https://example.com/r.git, path: shop, targetRevision: HEAD}, destination: {namespace: shop}, syncPolicy: {" + options + "}}\n"
+	}
+	set := func(policy string) string {
+		return "apiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\nmetadata: {name: shops, namespace: argocd}\n" +
+			"spec: {generators: [{list: {elements: [{name: shop}]}}], " + policy + "template: {metadata: {name: '{{name}}'}, " +
+			"spec: {project: default, source: {repoURL: https://example.com/r.git, path: shop, targetRevision: HEAD}, destination: {namespace: shop}}}}\n"
+	}
+	release := func(chart, options string) string {
+		return "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: shop, namespace: shop}\n" +
+			"spec: {interval: 1m, " + options + "chart: {spec: {chart: " + chart + "}}}\n"
+	}
+	const inTree, elsewhere = "./chart, sourceRef: {kind: GitRepository, name: flux-system}", "shop, sourceRef: {kind: HelmRepository, name: shops}"
+	const finalizer = ", finalizers: [resources-finalizer.argocd.argoproj.io]"
+	for _, row := range []struct {
+		name, unit, objects string
+		want                string // of the unit's own deletion: its cost, and "kept"
+		objectsGo           bool   // the claim costs data, too
+	}{
+		{"Flux", flux("prune: true"), claim, "data", true},
+		{"Flux, without data", flux("prune: true"), config, "none", false},
+		{"Flux does not prune", flux("prune: false"), claim, "data kept", false},
+		{"Flux does not prune, and deletes in the end", flux("prune: false, deletionPolicy: Delete"), claim, "data", true},
+		{"Flux prunes, and leaves all in the end", flux("prune: true, deletionPolicy: Orphan"), claim, "data kept", false},
+		{"Flux is suspended", flux("prune: true, suspend: true"), claim, "data kept", false},
+		{"Flux, marked", flux("prune: true"), kept("kustomize.toolkit.fluxcd.io/prune: disabled"), "none", false},
+		{"Argo CD", argo(finalizer, "automated: {prune: true}"), claim, "data", true},
+		{"Argo CD does not prune, and has the finalizer", argo(finalizer, ""), claim, "data", true},
+		{"Argo CD prunes, and has no finalizer", argo("", "automated: {prune: true}"), claim, "data kept", false},
+		{"Argo CD, background", argo(", finalizers: [resources-finalizer.argocd.argoproj.io/background]", ""), claim, "data", true},
+		{"Argo CD, another finalizer", argo(", finalizers: [post-delete-finalizer.argocd.argoproj.io]", ""), claim, "data kept", false},
+		{"Argo CD, Delete=false of all", argo(finalizer, "syncOptions: [Delete=false]"), claim, "data kept", false},
+		{"Argo CD, Delete=false", argo(finalizer, ""), kept("argocd.argoproj.io/sync-options: Delete=false"), "none", false},
+		{"Argo CD, Prune=false is for syncs", argo(finalizer, ""), kept("argocd.argoproj.io/sync-options: Prune=false"), "data", true},
+		{"an ApplicationSet", set(""), claim, "data", true},
+		{"an ApplicationSet that preserves", set("syncPolicy: {preserveResourcesOnDeletion: true}, "), claim, "none", false},
+		{"an ApplicationSet that deletes nothing", set("syncPolicy: {applicationsSync: create-update}, "), claim, "data kept", false},
+		{"a HelmRelease", release(inTree, ""), claim, "data", true},
+		{"a HelmRelease that is suspended", release(inTree, "suspend: true, "), claim, "data kept", false},
+		{"a HelmRelease, marked", release(inTree, ""), kept("helm.sh/resource-policy: keep"), "none", false},
+		{"a HelmRelease of a chart elsewhere", release(elsewhere, ""), config, "unknown", false},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			files := map[string]string{"old/units/unit.yaml": row.unit, "old/other.yaml": other, "new/other.yaml": other}
+			if strings.Contains(row.unit, "HelmRelease") {
+				files["old/chart/templates/objects.yaml"], files["old/chart/Chart.yaml"] = row.objects, "apiVersion: v2\nname: shop\nversion: 1.0.0\n"
+			} else {
+				files["old/shop/objects.yaml"] = row.objects
+			}
+			dir := writeFiles(t, files)
+			c := runCommand("", "check", "-o", "json", filepath.Join(dir, "old"), filepath.Join(dir, "new"))
+			var r struct {
+				Deletions []struct {
+					Kind, Cost, Message string
+					Kept                bool
+				}
+			}
+			if err := json.Unmarshal([]byte(c.out), &r); err != nil {
+				t.Fatalf("%v\n%s%s", err, c.out, c.err)
+			}
+			got, objectsGo := "", false
+			for _, d := range r.Deletions {
+				switch d.Kind {
+				case "Kustomization", "Application", "ApplicationSet", "HelmRelease":
+					if got != "" && strings.Contains(row.unit, "ApplicationSet") && d.Kind == "Application" {
+						continue // one of the set's
+					}
+					got = d.Cost
+					if d.Kept {
+						got += " kept"
+					}
+				case "PersistentVolumeClaim":
+					objectsGo = objectsGo || !d.Kept
+				}
+			}
+			if got != row.want || objectsGo != row.objectsGo {
+				t.Errorf("got %q and %t, want %q and %t:\n%s", got, objectsGo, row.want, row.objectsGo, c.out)
+			}
+			c = runCommand("", "check", "--refuse-deletions", "data", filepath.Join(dir, "old"), filepath.Join(dir, "new"))
+			if refused := c.status == 1; refused != (row.want == "data") {
+				t.Errorf("status %d:\n%s%s", c.status, c.out, c.err)
+			}
+		})
 	}
 }

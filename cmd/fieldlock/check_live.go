@@ -23,9 +23,7 @@ func (c *checkCommand) liveSource() source {
 		if o.live && (c.git != "" || len(c.renders) > 0 || len(args) == 0) {
 			return true, errors.New("check --live needs NEW only: files, directories or -; --git and --render go without --live")
 		}
-		if o.live && c.options.Applier != "" {
-			return true, errors.New("check --live knows who has applied each object: leave out --applier")
-		}
+		o.Applier = c.options.Applier
 		return o.live, nil
 	}
 	return source{o.flags, given, func(r *manifest.Reader, args []string) (*compare.Input, error) { return c.readLive(r, args, o.Options) }}
@@ -47,17 +45,20 @@ func (o *liveFlags) flags(cmd *cobra.Command) {
 // readLive reads NEW from args, and OLD from the cluster.
 func (c *checkCommand) readLive(r *manifest.Reader, args []string, o cluster.Options) (*compare.Input, error) {
 	in := &compare.Input{}
-	var err error
+	err := c.configure(nil)
+	if err != nil {
+		return nil, err
+	}
 	if err := c.readDeployed(r, args, in); err != nil {
 		return nil, err
 	}
 	if in.NewSchemas, in.Errs, err = r.Schemas(c.schemas...); err != nil {
 		return nil, err
 	}
-	if in.Accepted, _, err = c.acceptances(nil); err != nil {
+	if in.Accepted, _, err = c.acceptances(); err != nil {
 		return nil, err
 	}
-	if in.Locks, in.Warnings, err = c.external(nil); err != nil {
+	if in.Locks, in.Warnings, err = c.external(c.project, nil); err != nil {
 		return nil, err
 	}
 	from, err := cluster.Open(o)

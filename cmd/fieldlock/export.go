@@ -29,9 +29,9 @@ func newExport(s streams) *cobra.Command {
 func newExportCEL(s streams) *cobra.Command {
 	var output *format
 	var webhook webhookOptions
-	var strict bool
+	var strict, write, check bool
 	command := &cobra.Command{
-		Use:   "cel CRD.yaml",
+		Use:   "cel CRD.yaml | -w FILE|DIR... | --check FILE|DIR...",
 		Short: "Print the CRD as a stock cluster accepts it: CEL rules in, extensions out",
 		Long: `export cel replaces the locks of a CRD with x-kubernetes-validations that give the same verdict for every update from
 one valid object to another, within the cost budget of the API server. The locks themselves stay in the annotation
@@ -42,17 +42,36 @@ what would help. --webhook-for-rest adds the webhook configuration that sends su
 has to trust the webhook's certificate: name its authority with --ca-bundle or --cert-manager. The report says what is
 still to do. With --strict, the exit status is 1 if neither a rule nor that webhook enforces a lock.
 
+Where the rules of the CRD already say what a lock says, no rule is added. A second export changes nothing.
+
 The CRD goes to standard output, the report to standard error. With -o json both are one JSON object on standard
-output.`,
+output. -w writes the rules into the files instead, and --check only looks whether -w would change one: it shows the lines
+and exits with 1. Of a directory both take every file with a CRD.`,
 		Example: `  fieldlock export cel widgets.yaml | kubectl apply -f -
+
+  # in place, and in CI
+  fieldlock export cel -w config/crd
+  fieldlock export cel --check config/crd
 
   # locks without an exact rule are checked by a webhook
   fieldlock export cel --webhook-for-rest --service fieldlock-system/fieldlock --cert-manager fieldlock-system/fieldlock widgets.yaml`,
-		Args: oneFile,
+		Args: func(command *cobra.Command, args []string) error {
+			if (write || check) && len(args) > 0 {
+				return nil
+			}
+			return oneFile(command, args)
+		},
 		RunE: func(_ *cobra.Command, args []string) error {
 			target, err := webhook.target()
-			if err != nil {
+			switch {
+			case err != nil:
 				return err
+			case write && check:
+				return errors.New("-w and --check exclude each other: --check writes nothing")
+			case (write || check) && target != nil:
+				return errors.New("--webhook-for-rest prints a document of its own: run it without -w and --check")
+			case write || check:
+				return inPlace{check, strict, output.value, writeAgain(args)}.run(s, args)
 			}
 			file, err := readCRDFile(s, args[0])
 			if err != nil {
@@ -72,6 +91,8 @@ output.`,
 		},
 	}
 	webhook.flags(command)
+	command.Flags().BoolVarP(&write, "write", "w", false, "write the rules into the files")
+	command.Flags().BoolVar(&check, "check", false, "write nothing, and exit with 1 where -w would change a file")
 	command.Flags().BoolVar(&strict, "strict", false, "exit with 1 when a lock is not exported and there is no --webhook-for-rest")
 	output = addOutput(command, asText, asJSON)
 	return command
@@ -137,7 +158,11 @@ a CRD cannot, but no set inside a locked value. The report names what is not exp
 
 // exportPolicy makes the policies for the CRDs of a file, or for a kind of an OpenAPI document.
 func exportPolicy(s streams, path string, external *externalFlags, kind, resource string) (*convert.Export, error) {
-	added, err := external.standing()
+	p := readProject(nil)
+	if p.mistake != nil {
+		return nil, p.mistake
+	}
+	added, err := external.standing(p)
 	if err != nil {
 		return nil, err
 	}

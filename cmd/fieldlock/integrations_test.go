@@ -119,6 +119,30 @@ func TestActionCheck(t *testing.T) {
 	shallow := filepath.Join(t.TempDir(), "shallow")
 	run(origin, "clone", "--quiet", "--depth=1", "file://"+origin, shallow)
 
+	// A pull request whose target has moved on: it changes another object than the target does. The merge commit is GitHub's.
+	head := run(origin, "rev-parse", "HEAD")
+	run(origin, "checkout", "--quiet", "-b", "target", base)
+	write("other/map.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\nimmutable: true\ndata: {a: b}\n")
+	run(origin, "add", "-A")
+	run(origin, "commit", "--quiet", "-m", "the target has an object")
+	event := run(origin, "rev-parse", "HEAD") // base.sha of the event
+	write("other/map.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\nimmutable: true\ndata: {a: c}\n")
+	run(origin, "commit", "--quiet", "-am", "the target changes it")
+	target := run(origin, "rev-parse", "HEAD")
+	run(origin, "merge", "--quiet", "-m", "merge", head)
+	merge := run(origin, "rev-parse", "HEAD")
+	checkout := func(revision string, depth ...string) string { // as actions/checkout does it
+		t.Helper()
+		dir := t.TempDir()
+		run(dir, "init", "--quiet")
+		run(dir, "remote", "add", "origin", "file://"+origin)
+		run(dir, append(append([]string{"fetch", "--quiet"}, depth...), "origin", revision)...)
+		run(dir, "checkout", "--quiet", "FETCH_HEAD")
+		return dir
+	}
+	run(origin, "checkout", "--quiet", "main")
+	pull := []string{"PULL_REQUEST_BASE=" + event, "PULL_REQUEST_HEAD=" + head}
+
 	for _, test := range []struct {
 		name, dir  string
 		env        []string
@@ -126,7 +150,15 @@ func TestActionCheck(t *testing.T) {
 		out        string
 		noSummary  bool
 		withReport bool
+		not        string // in the output
 	}{
+		{name: "merge commit", dir: checkout(merge), env: pull, status: 1, out: "::error file=deploy/web app.yaml", not: "map.yaml"},
+		{name: "shallow merge commit", dir: checkout(merge, "--depth=1"), env: pull, status: 1, out: "::error file=deploy/web app.yaml", not: "map.yaml"},
+		{name: "head of a pull request", dir: checkout(head), env: pull, status: 1, out: "::error file=deploy/web app.yaml", not: "map.yaml"},
+		{name: "shallow head of a pull request", dir: checkout(head, "--depth=1"), env: pull, status: 1, out: "::error file=deploy/web app.yaml"},
+		{name: "target of a pull request", dir: checkout(event), env: pull, status: 2, out: "not its change", noSummary: true},
+		{name: "merge group", dir: checkout(merge), env: []string{"MERGE_GROUP_BASE=" + target}, status: 1, out: "::error file=deploy/web app.yaml", not: "map.yaml"},
+		{name: "shallow merge group", dir: checkout(merge, "--depth=1"), env: []string{"MERGE_GROUP_BASE=" + target}, status: 1, out: "::error file=deploy/web app.yaml", not: "map.yaml"},
 		{name: "pull request", dir: origin, env: []string{"PULL_REQUEST_BASE=" + base}, status: 1, out: "::error file=deploy/web app.yaml"},
 		{name: "shallow checkout", dir: shallow, env: []string{"PULL_REQUEST_BASE=" + base, "PATHS=deploy"}, status: 1, out: "::error file=deploy/web app.yaml"},
 		{name: "push", dir: origin, env: []string{"PUSH_BASE=" + base}, status: 1, out: "::error"},
@@ -153,7 +185,7 @@ func TestActionCheck(t *testing.T) {
 			command.Env = append(command.Environ(), append([]string{"RUNNER_TEMP=" + temp, "GITHUB_STEP_SUMMARY=" + summary, "GITHUB_OUTPUT=" + output,
 				"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=protocol.file.allow", "GIT_CONFIG_VALUE_0=always"}, test.env...)...)
 			out, _ := command.CombinedOutput()
-			if got := command.ProcessState.ExitCode(); got != test.status || !strings.Contains(string(out), test.out) {
+			if got := command.ProcessState.ExitCode(); got != test.status || !strings.Contains(string(out), test.out) || test.not != "" && strings.Contains(string(out), test.not) {
 				t.Errorf("got status %d, want %d, and\n%s", got, test.status, out)
 			}
 			if text, _ := os.ReadFile(output); !strings.Contains(string(text), "status=") && test.status != 2 {
@@ -195,6 +227,37 @@ func TestPreCommitHooks(t *testing.T) {
 		}
 		if err := command.ParseFlags(rest); err != nil {
 			t.Errorf("%s: %v", hook.ID, err)
+		}
+	}
+}
+
+// TestPreCommitMove: pre-commit names the staged files that are there. Of a file that moves and changes that is the new one.
+func TestPreCommitMove(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it makes a repository")
+	}
+	var hooks []struct{ ID, Entry, Files string }
+	readYAML(t, ".pre-commit-hooks.yaml", &hooks)
+	old := map[string]string{"a/r.yaml": deployment, "b/z.yaml": "# z\n"}
+	repositoryOf(t, old, nil)
+	runGit(t, "mv", "a/r.yaml", "b/r.yaml")
+	writeFile(t, "b/r.yaml", strings.ReplaceAll(deployment, "app: web", "app: shop"))
+	runGit(t, "add", "--all")
+	out, err := exec.Command("git", "diff", "--staged", "--name-only", "--no-ext-diff", "-z", "--diff-filter=ACMRTUXB").Output() // as pre-commit 4 does
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := strings.FieldsFunc(string(out), func(r rune) bool { return r == 0 })
+	names = slices.DeleteFunc(names, func(name string) bool { return !regexp.MustCompile(hooks[0].Files).MatchString(name) })
+	if !slices.Equal(names, []string{"b/r.yaml"}) {
+		t.Fatalf("the hook gets %q", names)
+	}
+	if c := runCommand("", append(strings.Fields(hooks[0].Entry)[1:], names...)...); c.status != exitRefused || !strings.Contains(c.out, "spec.selector") {
+		t.Errorf("status %d\n%s%s", c.status, c.out, c.err)
+	}
+	for name, want := range map[string]bool{"a.yaml": true, "a.yml": true, "a.json": true, "templates/_helpers.tpl": true, "a.go": false, "yaml": false} {
+		if got := regexp.MustCompile(hooks[0].Files).MatchString(name); got != want {
+			t.Errorf("%s: the hook runs: %t", name, got)
 		}
 	}
 }

@@ -49,8 +49,12 @@ With --fix, lint adds to the files the CEL rules that close holes and that no ex
 a parent, and rules that another served version has. It prints what will be refused from now on. Every other byte stays.
 A rule that an API server would refuse for its cost is left out, and so is one that refuses updates that may be meant: a
 change from one member of a union to another, or away from a deprecated field. What remains is reported. --fix adds no
-locks: it is the author who decides what is locked. If the CRD is made from Go types, add the marker that the finding
-names instead: controller-gen removes what it did not write.
+locks: it is the author who decides what is locked.
+
+If the CRD is made from Go types, controller-gen removes what it did not write. With --go PACKAGES, as the go command takes
+them, each finding names the field in the Go source, and --fix also writes the marker of each rule above its field or type,
+so that controller-gen makes the same rule. A rule whose Go field or type is used elsewhere too, where it has not been asked
+for, is left out.
 
 Rules with optionalOldSelf also judge new values. lint judges only what they say about updates of existing values, so it
 reports nothing about the rest rules that fieldlock import cel leaves beside its locks.
@@ -81,12 +85,16 @@ Exit status: 0 no error, 1 errors (with --strict: warnings too), 2 some input ca
   # Close the holes that can be closed without harm
   fieldlock lint --fix config/crd
 
+  # The same in the Go types that controller-gen makes the CRDs from
+  fieldlock lint --fix --go ./api/... config/crd
+
   # May this update of the CRDs be released?
   fieldlock lint --git v1.0.0 config/crd
 
   # In CI, as code scanning alerts
   fieldlock lint --strict -o sarif=fieldlock.sarif config/crd`,
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c.ctx = cmd.Context()
 			if len(args) == 0 {
 				return errors.New("lint needs CRDs: files, directories or -; see fieldlock lint --help")
 			}
@@ -98,6 +106,7 @@ Exit status: 0 no error, 1 errors (with --strict: warnings too), 2 some input ca
 	cmd.Flags().BoolVar(&c.strict, "strict", false, "warnings fail too")
 	cmd.Flags().BoolVar(&c.explain, "explain", false, "show each hole: objects to write one after the other, and what refuses the direct way")
 	cmd.Flags().BoolVar(&c.fixes, "fix", false, "add the CEL rules that close holes and cannot break objects that exist, in place; then lint again")
+	cmd.Flags().StringArrayVar(&c.packages, "go", nil, "the Go `PACKAGES` that the CRDs are made from, such as ./api/...; may be repeated")
 	c.gitFlags(cmd)
 	c.acceptFlags(cmd)
 	c.externalFlags.flags(cmd)
@@ -115,6 +124,8 @@ type lintCommand struct {
 	strict   bool
 	explain  bool
 	fixes    bool
+	packages []string // of Go types
+	ctx      context.Context
 	rounds   int      // of fixes so far
 	fixed    []string // files that were fixed since news was read
 	linted   linted
@@ -122,6 +133,18 @@ type lintCommand struct {
 	warnings []string // about external locks
 	fixer    fixer
 	outputs  *report.Outputs
+}
+
+// readGo loads the Go types.
+func (c *lintCommand) readGo() (err error) {
+	if len(c.packages) == 0 {
+		return nil
+	}
+	if c.fixer.types == nil {
+		c.fixer.types = &goTypes{}
+	}
+	c.fixer.types.source, err = loadGoTypes(c.ctx, c.packages, func(text string) { c.fixer.warn(c.err, text) })
+	return err
 }
 
 // linted is what the rounds of --fix have in common.
@@ -145,15 +168,21 @@ func (c *lintCommand) run(args []string) error {
 			return err
 		}
 	}
+	c.configure(t)
+	if c.rounds == 0 {
+		if err := c.readGo(); err != nil {
+			return err
+		}
+	}
 	r, errs, err := c.findings(t, args)
 	if err != nil {
 		return err
 	}
-	newList, oldList, err := c.acceptances(t)
+	newList, oldList, err := c.acceptances()
 	if err != nil {
 		return err
 	}
-	warnings := slices.Concat(c.remarks, c.warnings, r.Accept(newList, oldList, t != nil && c.accept == "", time.Now()))
+	warnings := slices.Concat(c.project.remarks, c.warnings, r.Accept(newList, oldList, t != nil && c.accept == "", time.Now()))
 	if c.writeAccept {
 		return c.acceptAll(c.out, r.Acceptances, "finding")
 	}
@@ -165,6 +194,12 @@ func (c *lintCommand) run(args []string) error {
 			c.rounds++
 			return c.run(args)
 		}
+		if err := c.writeGo(); err != nil {
+			return err
+		}
+	}
+	if c.fixer.types != nil {
+		c.fixer.types.annotate(r.Findings)
 	}
 	if err := c.outputs.Write(c.out, func(f report.Format, w io.Writer) error { return f.Lint(w, r) }); err != nil {
 		return err
@@ -184,6 +219,18 @@ func (c *lintCommand) run(args []string) error {
 	return nil
 }
 
+// writeGo writes the markers of the fixes into the Go source, and reads it again if it changed.
+func (c *lintCommand) writeGo() error {
+	if c.fixer.types == nil {
+		return nil
+	}
+	changed, err := c.fixer.types.write(c.err)
+	if err != nil || !changed {
+		return err
+	}
+	return c.readGo()
+}
+
 // findings reads the CRDs and lints them. errs are inputs that could not be read.
 func (c *lintCommand) findings(t *trees, args []string) (r *audit.Report, errs []error, err error) {
 	if c.rounds == 0 {
@@ -193,6 +240,9 @@ func (c *lintCommand) findings(t *trees, args []string) (r *audit.Report, errs [
 	}
 	if err != nil {
 		return nil, nil, err
+	}
+	if c.fixer.types != nil {
+		c.fixer.types.know(c.linted.news)
 	}
 	p := newProgress(c.err)
 	defer p.end()
@@ -217,9 +267,9 @@ func (c *lintCommand) read(t *trees, args []string) (err error) {
 	var added *foreign.Locks
 	var warnings []string
 	if t != nil {
-		added, warnings, err = c.external(t)
+		added, warnings, err = c.external(c.project, t)
 	} else {
-		added, err = c.standing()
+		added, err = c.standing(c.project)
 	}
 	if err != nil {
 		return err
@@ -249,6 +299,9 @@ func (c *lintCommand) read(t *trees, args []string) (err error) {
 		errs = append(errs, oldErrs...)
 	}
 	c.linted.news, c.linted.olds, c.linted.errs = news, olds, append(errs, c.amender.Errs()...)
+	if c.project.mistake != nil {
+		c.linted.errs = append(c.linted.errs, c.project.mistake)
+	}
 	c.warnings = append(c.warnings, c.amender.Warnings()...)
 	return err
 }
@@ -282,6 +335,7 @@ func crdsOf(list []manifest.CRD) []*crd.CRD {
 type fixer struct {
 	refused map[string]int  // by the text of a file: how many mistakes an API server finds
 	said    map[string]bool // warnings that were printed
+	types   *goTypes        // nil without --go
 }
 
 // warn prints a warning, once for all rounds.
@@ -296,15 +350,27 @@ func (x *fixer) warn(stderr io.Writer, text string) {
 	fmt.Fprintln(stderr, "warning: "+report.Printable(text))
 }
 
+// leave warns that a fix is not made.
+func (x *fixer) leave(stderr io.Writer, f *audit.Finding, why string) {
+	x.warn(stderr, fmt.Sprintf("%s: the fix of %s at %s is left out: %s", f.Position.Filename, f.Rule, f.Path, why))
+}
+
 // fix writes the safe fixes of findings into the files of their CRDs, and returns the files that it wrote. It leaves out a fix that an API server would refuse because its rule costs too much.
 func (x *fixer) fix(stderr io.Writer, findings []audit.Finding) (written []string, err error) {
+	var safe []*audit.Finding
+	for i := range findings {
+		if f := &findings[i]; !f.Accepted && f.Severity != immutability.SeverityNote && f.Fix != nil && f.Fix.Safe {
+			safe = append(safe, f)
+		}
+	}
+	if x.types != nil {
+		if safe, err = x.types.placed(safe, func(f *audit.Finding, why string) { x.leave(stderr, f, why) }); err != nil {
+			return nil, err
+		}
+	}
 	byFile := map[string][]*audit.Finding{}
 	var files []string
-	for i := range findings {
-		f := &findings[i]
-		if f.Accepted || f.Severity == immutability.SeverityNote || f.Fix == nil || !f.Fix.Safe {
-			continue
-		}
+	for _, f := range safe {
 		file := f.Position.Filename
 		if byFile[file] == nil {
 			files = append(files, file)
@@ -338,7 +404,7 @@ func (x *fixer) fixFile(stderr io.Writer, name string, findings []*audit.Finding
 		if a.tries == 0 {
 			why = "an API server would refuse the CRD with it, or with one of the others"
 		}
-		x.warn(stderr, fmt.Sprintf("%s: the fix of %s at %s is left out: %s", name, f.Rule, f.Path, why))
+		x.leave(stderr, f, why)
 	}
 	if bytes.Equal(a.data, data) {
 		return false, nil
@@ -348,7 +414,13 @@ func (x *fixer) fixFile(stderr io.Writer, name string, findings []*audit.Finding
 	}
 	fmt.Fprintf(stderr, "fixed: %s (%s)\n", report.Printable(name), report.Count(len(findings)-len(a.left), "finding"))
 	for _, f := range findings {
-		if !slices.Contains(a.left, f) && f.Fix.Refuses != "" {
+		if slices.Contains(a.left, f) {
+			continue
+		}
+		if x.types != nil {
+			x.types.keep(f)
+		}
+		if f.Fix.Refuses != "" {
 			fmt.Fprintf(stderr, "  from now on the API server refuses %s\n", report.Printable(f.Fix.Refuses))
 		}
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -54,11 +55,15 @@ Exit status: 0, or 2 when a kind is not known or a CRD cannot be used.`,
 					return errors.New("--markdown and -o exclude each other")
 				}
 			}
-			kinds, err := builtin.For(minor)
+			p := readProject(nil)
+			if p.mistake != nil {
+				return p.mistake
+			}
+			kinds, err := builtin.For(cmp.Or(minor, p.new.KubernetesVersion))
 			if err != nil {
 				return fmt.Errorf("--kubernetes-version: %w", err)
 			}
-			added, err := external.standing()
+			added, err := external.standing(p)
 			if err != nil {
 				return err
 			}

@@ -10,17 +10,23 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/tools/go/analysis/unitchecker"
 
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/report"
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit"
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/worker"
+	"github.com/fieldlock/fieldlock/markers/analyzer"
 )
 
 func main() {
+	if asVettool(os.Args[1:]) {
+		unitchecker.Main(analyzer.Analyzer)
+	}
 	// Helm's packages log remarks about the charts that they read, whether these have changed or not.
 	log.SetOutput(io.Discard)
 	slog.SetDefault(slog.New(slog.DiscardHandler))
@@ -32,7 +38,20 @@ func main() {
 	if runsAsPlugin(os.Args[0]) {
 		asPlugin(root)
 	}
-	os.Exit(execute(root, os.Args[1:], s))
+	ballast := worker.Ballast()
+	status := execute(root, os.Args[1:], s)
+	runtime.KeepAlive(ballast)
+	os.Exit(status)
+}
+
+// asVettool reports whether the go command runs this program as `go vet -vettool=fieldlock` and `go fix -fixtool=fieldlock` do:
+// with -V=full, with -flags, or with flags and the description of a package.
+func asVettool(args []string) bool {
+	if len(args) == 1 && (args[0] == "-V=full" || args[0] == "-flags") {
+		return true
+	}
+	return len(args) > 0 && strings.HasSuffix(args[len(args)-1], ".cfg") &&
+		!slices.ContainsFunc(args[:len(args)-1], func(arg string) bool { return !strings.HasPrefix(arg, "-") })
 }
 
 // run executes the command line args and returns the exit status.
@@ -59,7 +78,7 @@ func newRoot(s streams) *cobra.Command {
 		Long: `fieldlock tells which changes of Kubernetes objects an API server will refuse because a field is immutable, before they
 are deployed: in Kubernetes' own kinds, in custom resources, and in the parameters of operators. Begin with
 
-  fieldlock check --git origin/main deploy/
+  fieldlock check --git origin/main... deploy/
 
 It also finds and proves the ways around the locks and CEL rules of CRDs (lint), and converts between both.
 

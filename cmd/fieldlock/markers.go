@@ -28,17 +28,22 @@ func newMarkers(s streams) *cobra.Command {
 that belong to the packages' API groups, in every version. Run it after each controller-gen, which writes its files anew.
 It adds lines and leaves every other byte as it is; a second run changes nothing.
 
-+k8s:immutable has two meanings. Here it locks from creation, set and unset included, as in native types: a lock that is
-too strict shows at the first update that it refuses, one that is too loose does not show. With
---k8s-immutable=set-once it is what controller-gen makes of it: an unset field may be set, then it is locked.
++k8s:immutable has two meanings. Where controller-gen has written its rules for the field into the CRD, an unset field may be
+set, and then it is locked. Everywhere else the marker locks from creation, set and unset included, as in native types: a
+lock that is too strict shows at the first update that it refuses, one that is too loose does not show. --k8s-immutable
+chooses one meaning for all fields.
 
 A stock API server refuses the keys in the schema, or drops them, and keeps the annotation that --annotation writes. With
---annotation-only the locks go into the annotation alone, and the file can be applied to any cluster.
+--annotation-only the locks go into the annotation alone, and the file can be applied to any cluster. With --cel that
+file also has the CEL rules that fieldlock export cel makes of the locks, so that every API server enforces them.
 
 Exit status: 0 done or up to date, 1 markers that cannot be written or, with --check, files that are out of date,
 2 the input cannot be used.`,
 		Example: `  # After controller-gen crd paths=./api/... output:crd:dir=config/crd
   fieldlock markers --crds config/crd ./api/...
+
+  # The same with CEL rules, which every API server enforces, in place of the keys
+  fieldlock markers --cel --crds config/crd ./api/...
 
   # In CI: are the files what the markers ask for?
   fieldlock markers --check --crds config/crd ./api/...
@@ -49,6 +54,9 @@ Exit status: 0 done or up to date, 1 markers that cannot be written or, with --c
 			if len(args) == 0 || o.crds == "" && o.definitions == "" {
 				return errors.New("markers needs Go packages, and --crds DIR or --definitions FILE; see fieldlock markers --help")
 			}
+			if o.cel && (o.crds == "" || o.annotation || o.annotationOnly) {
+				return errors.New("--cel needs --crds DIR, and writes the annotation itself: leave out --annotation and --annotation-only")
+			}
 			return runMarkers(cmd.Context(), s, o, args)
 		},
 	}
@@ -58,7 +66,8 @@ Exit status: 0 done or up to date, 1 markers that cannot be written or, with --c
 	cmd.Flags().BoolVar(&o.check, "check", false, "write nothing, and fail where something would be written")
 	cmd.Flags().BoolVar(&o.annotation, "annotation", false, "write the annotation fieldlock.dev/locks into the CRDs too")
 	cmd.Flags().BoolVar(&o.annotationOnly, "annotation-only", false, "write the locks into the annotation fieldlock.dev/locks and no extension keys, which a stock API server accepts")
-	cmd.Flags().StringVar(&o.k8sImmutable, "k8s-immutable", string(markers.K8sImmutableLocked), "the `MEANING` of +k8s:immutable: locked or set-once")
+	cmd.Flags().BoolVar(&o.cel, "cel", false, "write the locks as CEL rules, as fieldlock export cel does")
+	cmd.Flags().StringVar(&o.k8sImmutable, "k8s-immutable", "", "the `MEANING` of +k8s:immutable, locked or set-once; by default the rules of the CRD tell")
 	return cmd
 }
 
@@ -66,6 +75,7 @@ type markersOptions struct {
 	output                            *format
 	crds, definitions, k8sImmutable   string
 	check, annotation, annotationOnly bool
+	cel                               bool
 }
 
 // markersFile is one item of markers -o json.
@@ -76,10 +86,12 @@ type markersFile struct {
 }
 
 type markersProblem struct {
-	File    string `json:"file"`
-	Line    int    `json:"line,omitempty"`
-	Marker  string `json:"marker,omitempty"`
-	Message string `json:"message"`
+	File    string   `json:"file"`
+	Line    int      `json:"line,omitempty"`
+	Marker  string   `json:"marker,omitempty"`
+	Message string   `json:"message"`
+	Rule    string   `json:"-"`
+	Fix     []string `json:"fix,omitempty"`
 }
 
 // markersReport is what markers -o json prints.
@@ -161,10 +173,16 @@ func planMarkers(ctx context.Context, s streams, o markersOptions, packages []st
 		if err != nil {
 			return nil, err
 		}
-		for _, w := range written {
-			if w.CRDs > 0 {
-				all = append(all, w)
+		for i, w := range written {
+			if w.CRDs == 0 {
+				continue
 			}
+			if o.cel {
+				if err := asCEL(&w, files[i].Data); err != nil {
+					return nil, err
+				}
+			}
+			all = append(all, w)
 		}
 		if len(all) == 0 {
 			return nil, noCRDs(o.crds, source.Groups())
@@ -178,6 +196,23 @@ func planMarkers(ctx context.Context, s streams, o markersOptions, packages []st
 		all = append(all, w)
 	}
 	return all, nil
+}
+
+// asCEL replaces the locks in w, whose text was was, with CEL rules.
+func asCEL(w *markers.Written, was []byte) error {
+	exported, err := toCEL(w.Name, w.Data)
+	if err != nil {
+		return err
+	}
+	if w.Data = exported.Is; bytes.Equal(was, w.Data) {
+		w.Keys = 0
+	} else {
+		w.Keys = max(w.Keys, 1) // a rule is missing, if not a key
+	}
+	for _, rest := range exported.Rest {
+		w.Notices = append(w.Notices, fmt.Sprintf("%s: no API server enforces %s on %s of version %s: %s", w.Name, rest.Lock, rest.Path, rest.Version, rest.Reason))
+	}
+	return nil
 }
 
 func noCRDs(dir string, groups []string) error {

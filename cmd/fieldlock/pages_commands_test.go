@@ -21,7 +21,7 @@ import (
 const runsAsCommand = "FIELDLOCK_TEST_RUNS_AS_COMMAND"
 
 func TestMain(m *testing.M) {
-	if os.Getenv(runsAsCommand) != "" || worker.Asked(os.Args) {
+	if os.Getenv(runsAsCommand) != "" || worker.Asked(os.Args) || asVettool(os.Args[1:]) {
 		main()
 	}
 	os.Exit(m.Run())
@@ -44,8 +44,8 @@ func TestPageCommands(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, block := range fenced.FindAllStringSubmatch(string(text), -1) {
-			commands = append(commands, commandLines(block[1])...)
+		for _, block := range fenced(string(text)) {
+			commands = append(commands, commandLines(block)...)
 		}
 	}
 	slices.Sort(commands)
@@ -98,13 +98,30 @@ func runnable(line string) string {
 	line = strings.Replace(line, "| kubectl apply -f -", ">applied.yaml", 1)
 	line = strings.Replace(line, "kubectl get crds -o yaml |", "cat config/crd/bases/*.yaml |", 1)
 	if strings.Contains(line, "--live") || strings.Contains(line, "--render") {
-		line += " --help"
+		line = line[strings.Index(line, "fieldlock"):] + " --help"
 	}
 	return line
 }
 
-// fenced is a block of commands of a page, without a language.
-var fenced = regexp.MustCompile("(?ms)^```\n([^`$].*?)^```$")
+// fenced returns the blocks of a page that have no language, and that do not show a command with its output.
+func fenced(page string) []string {
+	var blocks []string
+	open, language, block := false, "", ""
+	for line := range strings.Lines(page) {
+		fence, isFence := strings.CutPrefix(line, "```")
+		switch {
+		case isFence && !open:
+			open, language, block = true, strings.TrimSpace(fence), ""
+		case isFence:
+			if open = false; language == "" && !strings.HasPrefix(block, "$") {
+				blocks = append(blocks, block)
+			}
+		default:
+			block += line
+		}
+	}
+	return blocks
+}
 
 // commandLines are the commands in a block of text: lines with fieldlock and what continues them, without comments.
 func commandLines(block string) []string {

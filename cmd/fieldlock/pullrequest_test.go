@@ -70,8 +70,8 @@ func TestAcceptedByTheChange(t *testing.T) {
 		{"was there", "somebody has reviewed it before", map[string]string{"x.yaml": immutableMap, ".fieldlock.yaml": accepted}, map[string]string{"x.yaml": changedMap}, false, exitClean},
 		{"widened", "an entry that says less accepts more", map[string]string{"x.yaml": immutableMap, ".fieldlock.yaml": strings.Replace(accepted, "object: x", "path: spec", 1)},
 			map[string]string{"x.yaml": changedMap, ".fieldlock.yaml": accepted}, true, exitClean},
-		{"a link", "the list is a file of the tree", map[string]string{"x.yaml": immutableMap}, map[string]string{"x.yaml": changedMap, "list": accepted, ".fieldlock.yaml": "-> list"}, false, exitRefused},
-		{"below", "only the list at the root counts", map[string]string{"x.yaml": immutableMap}, map[string]string{"x.yaml": changedMap, "deploy/.fieldlock.yaml": accepted}, false, exitRefused},
+		{"a link", "its owner would not see what changes", map[string]string{"x.yaml": immutableMap}, map[string]string{"x.yaml": changedMap, "list": accepted, ".fieldlock.yaml": "-> list"}, false, exitUnread},
+		{"below", "only the list here or at the root counts", map[string]string{"x.yaml": immutableMap}, map[string]string{"x.yaml": changedMap, "deploy/.fieldlock.yaml": accepted}, false, exitRefused},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			repositoryOf(t, test.base, test.change)
@@ -142,7 +142,7 @@ func TestNothingRuns(t *testing.T) {
 	// A list of accepted violations names no command.
 	writeFile(t, filepath.Join(dir, ".fieldlock.yaml"), "render: "+evil+"\naccept: []\n")
 	c := runCommand("", "check", "--git", "HEAD")
-	if c.status != exitUnread || !strings.Contains(c.err, "the key is not known; the file has the keys accept, mode, locks, aliases") {
+	if c.status != exitUnread || !strings.Contains(c.err, "the key is not known; the file has the keys accept, locks, aliases") {
 		t.Errorf("got status %d and\n%s%s", c.status, c.out, c.err)
 	}
 	if _, err := os.Stat(ran); err == nil {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -37,8 +38,8 @@ A PATH that is a kustomization or a chart itself is printed alone, as "kubectl k
 print it. Of any other PATH, render prints the units that read a file there.
 
 In a git repository, units may read all of its files that git does not ignore; with --git they are read at a revision.
-Nothing outside of the repository is read, nothing is downloaded, and no other program renders anything. What cannot be
-rendered without that, such as a chart in a registry, is named in a warning.
+Nothing outside of the repository is read, and no other program renders anything. With --fetch, charts are downloaded from
+repositories and registries. What cannot be rendered, such as a chart in a registry without --fetch, is named in a warning.
 
 Exit status: 0 everything was rendered or is named as not covered, 2 a unit or file has a mistake (the rest is printed).`,
 		Example: `  # What would be deployed from here?
@@ -67,10 +68,16 @@ type renderCommand struct {
 	unitFlags
 	git, minor string
 	output     *format
+
+	project *project
+	tree    *git.Tree // of --git
 }
 
 func (c *renderCommand) run(args []string) error {
-	kinds, err := builtin.For(c.minor)
+	if err := c.configure(); err != nil {
+		return err
+	}
+	kinds, err := builtin.For(cmp.Or(c.minor, c.project.old.KubernetesVersion))
 	if err != nil {
 		return fmt.Errorf("--kubernetes-version: %w", err)
 	}
@@ -83,8 +90,11 @@ func (c *renderCommand) run(args []string) error {
 		c.repository(&options, repo)
 	}
 	out := &deployed{Units: []deployedUnit{}, NotCovered: []unit.NotCovered{}, Errors: []string{}}
+	if c.project.mistake != nil {
+		out.errs = append(out.errs, c.project.mistake)
+	}
 	for _, arg := range args {
-		side, done, err := c.side(arg)
+		side, done, err := c.side(arg, &options)
 		if err != nil {
 			return err
 		}
@@ -99,18 +109,40 @@ func (c *renderCommand) run(args []string) error {
 	return c.print(out)
 }
 
-// side returns the tree that an argument is in, and what closes it.
-func (c *renderCommand) side(arg string) (*unit.Side, func(), error) {
-	repo, err := git.Open(".")
-	if err != nil && c.git != "" {
-		return nil, nil, err
+// configure opens the tree of --git, and reads the settings: its own with --git.
+func (c *renderCommand) configure() error {
+	if c.git == "" {
+		c.project = readProject(nil)
+		return nil
 	}
+	repo, err := git.Open(".")
+	if err != nil {
+		return err
+	}
+	at, err := repo.Resolve(c.git)
+	switch {
+	case err != nil:
+		return err
+	case at.New != "":
+		return fmt.Errorf("--git is %q: render reads one revision", c.git)
+	}
+	if c.tree, err = repo.Commit(at.Old, ""); err != nil {
+		return err
+	}
+	s, mistake := treeSettings(repo, c.tree)
+	c.project = &project{new: s, old: s, mistake: mistake}
+	return nil
+}
+
+// side returns the tree that an argument is in, and what closes it. It sets what the settings say about the units there.
+func (c *renderCommand) side(arg string, options *unit.Options) (*unit.Side, func(), error) {
+	repo, err := git.Open(".")
 	if err == nil {
 		below, pathErr := repo.Path(arg)
 		if pathErr == nil {
-			return c.gitSide(repo, arg, below)
+			return c.gitSide(repo, arg, below, options)
 		}
-		if c.git != "" {
+		if c.tree != nil {
 			return nil, nil, pathErr
 		}
 	}
@@ -131,27 +163,24 @@ func (c *renderCommand) side(arg string) (*unit.Side, func(), error) {
 		tree.Close()
 		return nil, nil, err
 	}
+	c.project.units(options, realPath(root))
 	return side, func() { tree.Close() }, nil
 }
 
 // gitSide returns the tree of a repository: that of a revision, or the work tree.
-func (c *renderCommand) gitSide(repo *git.Repository, arg, below string) (*unit.Side, func(), error) {
-	tree, err := repo.WorkTree()
-	if c.git != "" {
-		var at git.Range
-		if at, err = repo.Resolve(c.git); err == nil && at.New != "" {
-			err = fmt.Errorf("--git is %q: render reads one revision", c.git)
+func (c *renderCommand) gitSide(repo *git.Repository, arg, below string, options *unit.Options) (*unit.Side, func(), error) {
+	tree, root := c.tree, "."
+	if tree == nil {
+		var err error
+		if tree, err = repo.WorkTree(); err != nil {
+			return nil, nil, err
 		}
-		if err == nil {
-			tree, err = repo.Commit(at.Old, "")
-		}
-	}
-	if err != nil {
-		return nil, nil, err
+		root = realPath(repo.Root)
 	}
 	if !tree.Has(below) {
 		return nil, nil, fmt.Errorf("%s: there is no such file or directory that git does not ignore", arg)
 	}
+	c.project.units(options, root)
 	side, done := treeSide(tree, []string{below})
 	return side, done, nil
 }

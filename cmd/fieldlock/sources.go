@@ -15,6 +15,7 @@ import (
 	"github.com/fieldlock/fieldlock/internal/accept"
 	"github.com/fieldlock/fieldlock/internal/compare"
 	"github.com/fieldlock/fieldlock/internal/manifest"
+	"github.com/fieldlock/fieldlock/internal/settings"
 )
 
 // sources are the flags that tell where OLD and NEW come from.
@@ -25,8 +26,8 @@ type sources struct {
 	accept  string
 
 	writeAccept bool
-	advisory    bool     // refusals do not fail: by the flag, and after acceptances by the settings too
-	remarks     []string // about the settings
+	advisory    bool // refusals do not fail: by the flag, and after configure by the settings too
+	project     *project
 	unitFlags
 	externalFlags
 }
@@ -188,14 +189,14 @@ func (o *checkCommand) objects(t *trees, args []string, in *compare.Input, stder
 	if err != nil {
 		return err
 	}
-	if len(paths) > 0 {
-		if err := o.compareUnits(o.gitSide(t.new, paths), o.gitSide(t.old, paths), in); err != nil {
-			return err
-		}
-	}
 	in.Hidden = func([]string) []manifest.File {
 		files, _ := t.new.Hidden(paths) // for a note only; Files has told what is wrong
 		return files
+	}
+	if len(paths) > 0 {
+		if err := o.compareUnits(o.gitSide(t.new, paths), o.gitSide(t.old, paths), in, "."); err != nil {
+			return err
+		}
 	}
 	if len(o.renders) == 0 {
 		return nil
@@ -239,59 +240,29 @@ func (p printableWriter) Write(data []byte) (int, error) {
 	return len(data), err
 }
 
-// acceptances reads the lists of accepted findings of both sides, nil for none, and the mode of the run. With t nil there is only
-// one side.
-func (o *sources) acceptances(t *trees) (newList, oldList *accept.List, err error) {
-	o.remarks = nil
-	newSettings, oldSettings, err := o.settings(t)
+// configure reads the settings. With t nil there is only one side.
+func (o *sources) configure(t *trees) {
+	o.project = readProject(t)
+	o.advisory = o.advisory || o.project.old.Advisory
+}
+
+// acceptances returns the lists of accepted findings of both sides, nil for none. The file of --accept takes the place of both.
+func (o *sources) acceptances() (newList, oldList *accept.List, err error) {
+	if o.accept == "" {
+		return o.project.new.Accept, o.project.old.Accept, nil
+	}
+	data, err := os.ReadFile(o.accept)
+	switch {
+	case o.writeAccept && errors.Is(err, os.ErrNotExist):
+		return nil, nil, nil // it is about to be made
+	case err != nil:
+		return nil, nil, fmt.Errorf("--accept: %w", err)
+	}
+	given, err := settings.Parse(filepath.ToSlash(o.accept), data)
 	if err != nil {
 		return nil, nil, err
 	}
-	o.readMode(newSettings, oldSettings, t != nil)
-	if o.accept == "" {
-		return newSettings, oldSettings, nil
-	}
-	if newList, err = readAccept(o.accept); o.writeAccept && errors.Is(err, os.ErrNotExist) {
-		newList, err = nil, nil // it is about to be made
-	}
-	return newList, nil, err
-}
-
-// settings reads the file of settings of both sides; nil for none. A mistake in OLD is a remark, since the change may mend it.
-func (o *sources) settings(t *trees) (newList, oldList *accept.List, err error) {
-	if t != nil {
-		if newList, err = treeAccept(t.new); err != nil {
-			return nil, nil, err
-		}
-		if oldList, err = treeAccept(t.old); err != nil {
-			o.remarks = append(o.remarks, "the settings of OLD do not count: "+err.Error())
-		}
-		return newList, oldList, nil
-	}
-	if newList, err = readAccept(manifest.AcceptFile); errors.Is(err, os.ErrNotExist) {
-		newList, err = nil, nil
-		if repo, gitErr := git.Open("."); gitErr == nil {
-			newList, err = readAccept(filepath.Join(repo.Root, manifest.AcceptFile))
-		}
-	}
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil, nil
-	}
-	return newList, nil, err
-}
-
-// readMode takes the mode from the settings of OLD, so that a change cannot excuse itself, or where there is one side only, from
-// its settings.
-func (o *sources) readMode(newSettings, oldSettings *accept.List, twoSides bool) {
-	isAdvisory := func(l *accept.List) bool { return l != nil && l.Advisory }
-	counts := newSettings
-	if twoSides {
-		counts = oldSettings
-		if isAdvisory(newSettings) != isAdvisory(oldSettings) && !o.advisory {
-			o.remarks = append(o.remarks, manifest.AcceptFile+": the change of the mode takes effect after the merge")
-		}
-	}
-	o.advisory = o.advisory || isAdvisory(counts)
+	return given.Accept, nil, nil
 }
 
 // refused returns the error of a run with refusals: none in advisory mode.
@@ -301,22 +272,6 @@ func (o *sources) refused(stderr io.Writer) error {
 	}
 	fmt.Fprintln(stderr, "note: the exit status is 0 instead of 1, since the mode is advisory")
 	return nil
-}
-
-func readAccept(path string) (*accept.List, error) {
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return nil, fmt.Errorf("--accept: %w", err)
-	}
-	return accept.Parse(filepath.ToSlash(path), data)
-}
-
-func treeAccept(t *git.Tree) (*accept.List, error) {
-	data, ok, err := t.File(manifest.AcceptFile)
-	if err != nil || !ok {
-		return nil, err
-	}
-	return accept.Parse(manifest.AcceptFile, data)
 }
 
 // acceptAll writes the entries that accept everything that was found.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/fetch"
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/git"
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/report"
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit"
@@ -28,10 +29,14 @@ type unitFlags struct {
 	urls   []string
 	limits worker.Limits
 	memory int // in MB
+	fetch  bool
+	cache  string
 }
 
 func (o *unitFlags) flags(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar(&o.urls, "repo-url", nil, "a `URL` of the repository besides those of its remotes: Flux and Argo CD deploy such sources from its files; may be repeated")
+	cmd.Flags().BoolVar(&o.fetch, "fetch", false, "download charts, dependencies of charts and pinned remote bases that units which changed need and the tree does not have")
+	cmd.Flags().StringVar(&o.cache, "fetch-cache", "", "the `DIR` where --fetch keeps what is pinned (default fieldlock in the cache directory of the user)")
 	cmd.Flags().DurationVar(&o.limits.Unit, "unit-timeout", 0, "how long rendering one unit may take (default 1m0s)")
 	cmd.Flags().DurationVar(&o.limits.All, "units-timeout", 0, "how long rendering all units may take (default 5m0s)")
 	cmd.Flags().IntVar(&o.memory, "unit-memory", 0, "how much memory rendering one unit may take, in `MB` (default 1024)")
@@ -42,6 +47,13 @@ func (o *unitFlags) unitOptions(kinds *builtin.Kinds, step func()) unit.Options 
 	limits := o.limits
 	limits.Memory = uint64(o.memory) << 20
 	options := unit.Options{Plain: o.plain, Limits: limits, Step: step}
+	if o.fetch {
+		dir := o.cache
+		if user, err := os.UserCacheDir(); dir == "" && err == nil {
+			dir = filepath.Join(user, "fieldlock")
+		}
+		options.Fetch = fetch.New(dir)
+	}
 	if kinds != nil {
 		options.KubeVersion = kinds.Minor()
 		served := map[[2]string]bool{}
@@ -65,6 +77,11 @@ func treeSide(t *git.Tree, paths []string) (side *unit.Side, done func()) {
 	side = &unit.Side{Tree: files, Files: files.Sources(paths)}
 	if len(paths) != 1 || paths[0] != "." {
 		side.Paths = paths
+		side.Others = func() []manifest.File {
+			return slices.DeleteFunc(files.Sources([]string{"."}), func(f manifest.File) bool {
+				return slices.ContainsFunc(side.Files, func(named manifest.File) bool { return named.Path == f.Path })
+			})
+		}
 	}
 	return side, files.Close
 }
@@ -178,9 +195,10 @@ func isDirectory(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// compareUnits compares what two sides deploy, and adds it to in.
-func (c *checkCommand) compareUnits(newSide, oldSide *unit.Side, in *compare.Input) error {
+// compareUnits compares what two sides deploy, whose trees are at some roots, and adds it to in.
+func (c *checkCommand) compareUnits(newSide, oldSide *unit.Side, in *compare.Input, roots ...string) error {
 	options := c.unitOptions(c.options.Builtin, c.progress.step)
+	c.project.units(&options, roots...)
 	c.repository(&options, c.repo)
 	options.Values = c.chart != "" || len(in.NewSchemas.Documents)+len(in.OldSchemas.Documents) > 0
 	found, err := unit.Compare(newSide, oldSide, options)
@@ -190,6 +208,11 @@ func (c *checkCommand) compareUnits(newSide, oldSide *unit.Side, in *compare.Inp
 	in.New, in.Old = append(in.New, found.New...), append(in.Old, found.Old...)
 	in.Errs = append(in.Errs, found.Errs...)
 	in.Unchanged = found.Unchanged
+	if hidden := in.Hidden; len(found.Excluded) > 0 {
+		in.Hidden = func(names []string) []manifest.File {
+			return slices.Concat(hidden(names), newSide.Parse(found.Excluded))
+		}
+	}
 	for _, u := range found.Units {
 		in.Units = append(in.Units, compare.Unit(u))
 	}
@@ -200,12 +223,17 @@ func (c *checkCommand) compareUnits(newSide, oldSide *unit.Side, in *compare.Inp
 // addNotCovered adds what could not be rendered to in, with a warning about what changed.
 func (c *checkCommand) addNotCovered(in *compare.Input, missing []unit.NotCovered) {
 	changed := map[string][]string{}
+	var excluded []string
 	for _, n := range missing {
 		in.NotCovered = append(in.NotCovered, compare.NotCovered(n))
-		if !n.Changed {
+		switch {
+		case !n.Changed:
 			continue
+		case n.Reason == unit.Excluded:
+			excluded = append(excluded, n.Unit)
+		default:
+			changed[n.Kind] = append(changed[n.Kind], n.Unit)
 		}
-		changed[n.Kind] = append(changed[n.Kind], n.Unit)
 		if c.options.Strict {
 			in.Errs = append(in.Errs, &yamldoc.Error{File: n.File, Line: n.Line, Message: fmt.Sprintf("%s %s changed and is not covered: %s", n.Kind, n.Unit, n.Reason)})
 		}
@@ -213,6 +241,9 @@ func (c *checkCommand) addNotCovered(in *compare.Input, missing []unit.NotCovere
 	for _, kind := range slices.Sorted(maps.Keys(changed)) {
 		names := changed[kind]
 		in.Warnings = append(in.Warnings, fmt.Sprintf("%s changed and cannot be rendered from the files here: %s", report.Count(len(names), kind), compare.Enumerate(names)))
+	}
+	if excluded != nil {
+		in.Warnings = append(in.Warnings, fmt.Sprintf("%s changed that %s excludes: %s", report.Count(len(excluded), "file"), manifest.AcceptFile, compare.Enumerate(excluded)))
 	}
 }
 
@@ -233,7 +264,7 @@ func (c *checkCommand) readDeployed(r *manifest.Reader, args []string, in *compa
 			in.New = append(in.New, files...)
 			continue
 		}
-		side, done, err := (&renderCommand{unitFlags: c.unitFlags}).side(arg)
+		side, done, err := (&renderCommand{unitFlags: c.unitFlags, project: c.project}).side(arg, &options)
 		if err != nil {
 			return err
 		}

@@ -38,7 +38,7 @@ function run() {
   if (!ready) return;
   const text = Object.fromEntries(inputs.map((id) => [id, textOf(editors[id])]));
   asked++;
-  const args = tab === 'check' ? [text.schema, text.old, text.new, $('minor').value] : [text.schema, $('minor').value];
+  const args = tab === 'check' ? [text.schema, text.old, text.new, $('minor').value] : [text.schema, text.new, $('minor').value];
   worker.postMessage({ id: asked, verb: tab, args });
 }
 
@@ -83,6 +83,7 @@ for (const [at, name] of tabs.entries()) {
 
 function load(state) {
   for (const id of inputs) setText(editors[id], state[id] ?? '');
+  $('crd').open = Boolean(state.schema);
   if (tabs.includes(state.tab)) select(state.tab);
 }
 

@@ -26,7 +26,7 @@ function changes(violation) {
   if (violation.redacted) return element('p', { class: 'quiet' }, 'values hidden');
   const list = violation.differences?.length ? violation.differences : [violation];
   return element('ul', {}, ...list.slice(0, 8).map((d) =>
-    element('li', {}, d === violation ? '' : `${d.path} `, element('code', {}, `${show(d.old)} → ${show(d.new)}`))));
+    element('li', {}, ...(d === violation ? [] : [element('code', {}, d.path), ' ']), element('code', {}, `${show(d.old)} → ${show(d.new)}`))));
 }
 
 function refusal(violation, goTo) {
@@ -48,9 +48,9 @@ function replacement(entry) {
     return element('li', {}, element(/^kubectl /.test(command) ? 'code' : 'span', {}, command), comment ? ` (${comment})` : '');
   });
   return element('div', { class: 'card' },
-    element('h3', {}, `To get there: ${titleOf(entry)}`),
-    element('p', {}, `A replacement costs ${entry.cost}`, entry.message ? `: ${entry.message}.` : '.'),
-    element('ul', {}, ...steps));
+    element('h3', {}, `To apply this change, replace ${titleOf(entry)}`),
+    element('ul', {}, ...steps),
+    element('p', { class: 'quiet' }, `Cost: ${entry.cost}`, entry.message ? `; ${entry.message}.` : '.'));
 }
 
 // verdict shows the report of check.

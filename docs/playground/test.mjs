@@ -119,6 +119,17 @@ const cases = {
     await page.locator('#tab-cel').click();
     await page.locator('pre', { hasText: 'self == oldSelf' }).waitFor();
   },
+  async 'a built-in kind needs no CRD: its pane is folded, and the locks are those of the kind'() {
+    const page = await open();
+    assert.equal(await page.locator('#crd').getAttribute('open'), null);
+    await type(page, 'new', deployment('web'));
+    await page.locator('#tab-locks').click();
+    await page.locator('td code', { hasText: 'spec.selector' }).waitFor();
+    assert.doesNotMatch(await page.locator('#panel').innerText(), /StatefulSet/);
+    await page.locator('#examples').selectOption({ label: 'A CRD with locks' });
+    await page.locator('#crd[open] .cm-content').waitFor();
+    await shot(page, 'crd');
+  },
   async 'without a mouse, in the dark, on a phone'() {
     const page = await open('', { colorScheme: 'dark', viewport: { width: 390, height: 844 } });
     await page.locator('.verdict.refused').waitFor();

@@ -5,12 +5,15 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
+	"go/format"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
 )
 
 var update = flag.Bool("update", false, "write api/crd anew")
@@ -44,11 +47,11 @@ func fieldlock(t *testing.T) func(args ...string) (int, string) {
 	}
 }
 
-// generate has controller-gen write the CRD into a new folder.
-func generate(t *testing.T) string {
+// generate has controller-gen write the CRDs of packages into a new folder.
+func generate(t *testing.T, packages string) string {
 	t.Helper()
 	dir := t.TempDir()
-	out, err := exec.Command("go", "run", controllerGen, "crd", "paths=./...", "output:crd:dir="+dir).CombinedOutput()
+	out, err := exec.Command("go", "run", controllerGen, "crd", "paths="+packages, "output:crd:dir="+dir).CombinedOutput()
 	if err != nil {
 		t.Fatalf("%s: %v\n%s", controllerGen, err, out)
 	}
@@ -67,7 +70,7 @@ func read(t *testing.T, path string) []byte {
 // TestFromMarkersToCheck: Go types → controller-gen → markers → lint → check.
 func TestFromMarkersToCheck(t *testing.T) {
 	fieldlock := fieldlock(t)
-	crds := generate(t)
+	crds := generate(t, "./...")
 	file := filepath.Join(crds, crdFile)
 
 	if status, out := fieldlock("markers", "--check", "--crds", crds, "./..."); status != 1 {
@@ -99,6 +102,88 @@ func TestCheckedInCRD(t *testing.T) {
 		t.Errorf("markers --check: status %d\n%s", status, out)
 	}
 	lintAndCheck(t, fieldlock, "crd")
+}
+
+// TestFixInGo: after lint --fix --go, controller-gen makes the rules that close the holes, and nothing is left to fix.
+func TestFixInGo(t *testing.T) {
+	fieldlock := fieldlock(t)
+	dir, err := os.MkdirTemp(".", "_fix") // in this module, but not among ./...
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	const types = "package v1\n\n" +
+		"import metav1 \"k8s.io/apimachinery/pkg/apis/meta/v1\"\n\n" +
+		"// +kubebuilder:object:root=true\ntype Cache struct {\n\tmetav1.TypeMeta   `json:\",inline\"`\n\tmetav1.ObjectMeta `json:\"metadata,omitempty\"`\n\n" +
+		"\t// +optional\n\tSpec CacheSpec `json:\"spec,omitempty\"`\n}\n\n" +
+		"// CacheSpec is what the user wants.\ntype CacheSpec struct {\n" +
+		"\t// +kubebuilder:validation:XValidation:rule=\"self == oldSelf\"\n\t// +optional\n\tEngine string `json:\"engine,omitempty\"`\n" +
+		"\t// +listType=map\n\t// +listMapKey=name\n\t// +kubebuilder:validation:MaxItems=8\n\tNodes []Node `json:\"nodes\"`\n" +
+		"\t// +optional\n\tMain Node `json:\"main,omitempty\"`\n}\n\n" +
+		"// Node is one of several, or the main one.\ntype Node struct {\n\t// +kubebuilder:validation:MaxLength=16\n\tName string `json:\"name\"`\n" +
+		"\t// +kubebuilder:validation:MaxLength=16\n\t// +kubebuilder:validation:XValidation:rule=`self == oldSelf || oldSelf == \"\"`\n\t// +optional\n\tZone string `json:\"zone,omitempty\"`\n}\n"
+	source := filepath.Join(dir, "types.go")
+	for name, text := range map[string]string{source: types, filepath.Join(dir, "doc.go"): "// +groupName=example.fieldlock.dev\npackage v1\n"} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	packages := "./" + dir
+	crds := generate(t, packages)
+	const crd = "example.fieldlock.dev_caches.yaml"
+	before := len(rulesIn(t, filepath.Join(crds, crd)))
+	if status, out := fieldlock("lint", "--fix", "--go", packages, crds); status != 0 {
+		t.Fatalf("lint --fix --go: status %d\n%s", status, out)
+	}
+	fixed := read(t, source)
+	if bytes.Equal(fixed, []byte(types)) {
+		t.Fatal("the Go source is as before")
+	}
+	if formatted, err := format.Source(fixed); err != nil || !bytes.Equal(formatted, fixed) {
+		t.Errorf("gofmt would change the source: %v", err)
+	}
+	again := generate(t, packages)
+	written, generated := rulesIn(t, filepath.Join(crds, crd)), rulesIn(t, filepath.Join(again, crd))
+	if diff := cmp.Diff(written, generated); diff != "" || len(written) <= before {
+		t.Errorf("rules (-written by lint +made by controller-gen):\n%s", diff)
+	}
+	for _, file := range []string{again, crds} {
+		if status, out := fieldlock("lint", "--fix", "--go", packages, file); status != 0 || !bytes.Equal(read(t, source), fixed) {
+			t.Errorf("a second run changes the source, status %d\n%s", status, out)
+		}
+	}
+	if diff := cmp.Diff(generated, rulesIn(t, filepath.Join(again, crd))); diff != "" {
+		t.Errorf("a second run changes the CRD that controller-gen made:\n%s", diff)
+	}
+}
+
+// rulesIn returns the CEL rules of a CRD, sorted, each with the names on the way to it.
+func rulesIn(t *testing.T, file string) []string {
+	t.Helper()
+	var crd map[string]any
+	if err := yaml.Unmarshal(read(t, file), &crd); err != nil {
+		t.Fatal(err)
+	}
+	var rules []string
+	var walk func(value any, at string)
+	walk = func(value any, at string) {
+		switch value := value.(type) {
+		case map[string]any:
+			if rule, ok := value["rule"].(string); ok {
+				rules = append(rules, at+" "+rule)
+			}
+			for name, below := range value {
+				walk(below, at+"/"+name)
+			}
+		case []any:
+			for _, item := range value {
+				walk(item, at)
+			}
+		}
+	}
+	walk(crd, "")
+	slices.Sort(rules)
+	return rules
 }
 
 func lintAndCheck(t *testing.T, fieldlock func(...string) (int, string), crds string) {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/fluxcd/pkg/ssa"
 	"github.com/fluxcd/pkg/ssa/normalize"
@@ -35,7 +36,7 @@ type tool struct {
 // allTools returns the tools. Argo CD applies with kubectl's code (gitops-engine's pkg/utils/kube/resource_ops.go), with and
 // without --server-side, and with kubectl replace where an object asks for Replace=true.
 func allTools(c *cluster, kubeconfig string) ([]tool, error) {
-	flux, err := newFlux(c)
+	flux, err := newFlux(c, false)
 	if err != nil {
 		return nil, err
 	}
@@ -63,18 +64,21 @@ func allTools(c *cluster, kubeconfig string) ([]tool, error) {
 
 // newFlux returns what a Flux Kustomization does: kustomize-controller's reconciler normalizes the objects and hands them to
 // ResourceManager.ApplyAll.
-func newFlux(c *cluster) (tool, error) {
+func newFlux(c *cluster, force bool) (tool, error) {
 	kube, err := client.New(c.config, client.Options{Mapper: c.mapper})
 	if err != nil {
 		return tool{}, err
 	}
 	manager := ssa.NewResourceManager(kube, nil, ssa.Owner{Field: "kustomize-controller", Group: "kustomize.toolkit.fluxcd.io"})
+	options := ssa.DefaultApplyOptions()
+	options.ForceSelector = map[string]string{"kustomize.toolkit.fluxcd.io/force": "enabled"}
+	options.Force, options.WaitTimeout = force, time.Minute
 	apply := func(ctx context.Context, _ string, obj map[string]any) error {
 		objects := []*unstructured.Unstructured{{Object: obj}}
 		if err := normalize.UnstructuredList(objects); err != nil {
 			return err
 		}
-		_, err := manager.ApplyAll(ctx, objects, ssa.DefaultApplyOptions())
+		_, err := manager.ApplyAll(ctx, objects, options)
 		return err
 	}
 	return tool{"flux", "fl", apply, apply}, nil

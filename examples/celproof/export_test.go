@@ -19,11 +19,13 @@ import (
 )
 
 // TestExport puts random locks into the schemas of real CRDs and compares them with the rules that export makes of them,
-// on random updates. Locks that export names as not exported are taken out on both sides.
+// on random updates. Locks that export names as not exported are taken out on both sides. The locks that import makes of all
+// these rules are compared with the rules, too.
 func TestExport(t *testing.T) {
-	var tally tally
-	exported, rest := 0, 0
+	var tally, back tally
+	exported, rest, exportedOnce, lifted := 0, 0, 0, 0
 	everyVersion(t, func(t *testing.T, v *crd.Version) {
+		var err error
 		bare := strip(v.Schema)
 		for seed := range uint64(3) {
 			locked, paths := lockAtRandom(bare, seed, 6)
@@ -36,12 +38,29 @@ func TestExport(t *testing.T) {
 			if len(rules.Rules) == 0 {
 				continue
 			}
-			enforced := celrun.New(celrule.Apply(locked, rules.Changes), nil)
-			tally.compare(t, nameOf(v), enforced, locked, updates.New(bare, paths, seed), 150)
+			ruled := celrule.Apply(locked, rules.Changes)
+			enforced := celrun.New(ruled, nil)
+			tally.compare(t, nameOf(v), enforced, locked, updates.New(bare, paths, seed), 100)
+			if seed > 0 {
+				continue
+			}
+			exportedOnce += len(rules.Rules)
+			im := celrule.Import(ruled)
+			lifted += len(im.Recognized)
+			if len(im.Left) == 0 {
+				if back.object, err = newObjectSchema(encode(t, bare)); err != nil {
+					t.Fatal(err)
+				}
+				back.compare(t, nameOf(v)+", imported", enforced, celrule.Apply(ruled, im.Changes), updates.New(bare, paths, seed+100), 50)
+			}
 		}
 	})
-	t.Logf("%d rules; %d locks have none or more than one", exported, rest)
+	t.Logf("%d rules; %d locks have none or more than one; import reads %d of %d rules", exported, rest, lifted, exportedOnce)
+	if lifted*100 < exportedOnce*90 {
+		t.Errorf("import reads %d of %d exported rules, want at least 90 %%", lifted, exportedOnce)
+	}
 	tally.check(t)
+	back.check(t)
 }
 
 // exportable exports s without the locks that cannot be exported, and returns what is left of s too.
@@ -104,6 +123,11 @@ var locks = []map[string]any{
 	{schema.KeyUpdate: []any{string(schema.NoAddItem), string(schema.NoRemoveItem)}},
 	{schema.KeyUpdate: []any{string(schema.NoUnset), string(schema.NoRemoveItem)}},
 	{schema.KeyDeletionOnly: true, schema.KeyUpdate: []any{string(schema.NoSet)}},
+	{schema.KeyImmutable: true, schema.KeyNormalize: schema.NormalizeUndefined},
+	{schema.KeyImmutable: true, schema.KeyNormalize: schema.NormalizeZero},
+	{schema.KeyUpdate: []any{string(schema.NoUnset), string(schema.NoModify)}, schema.KeyNormalize: schema.NormalizeZero},
+	{schema.KeyUpdate: []any{string(schema.NoSet)}, schema.KeyNormalize: schema.NormalizeUndefined},
+	{schema.KeyNormalize: schema.NormalizeUndefined},
 }
 
 // lockAtRandom puts up to n locks into s, such as compile, and returns where they are.
@@ -111,7 +135,7 @@ func lockAtRandom(s *spec.Schema, seed uint64, n int) (*spec.Schema, []string) {
 	random := rand.New(rand.NewPCG(seed, 2))
 	var paths, shallow []string
 	walk(s, "", func(path string, s *spec.Schema) {
-		if path != "" && !strings.HasPrefix(path, "/properties/metadata") {
+		if path != "" && !strings.HasPrefix(path, "/properties/metadata") && path != "/properties/kind" && path != "/properties/apiVersion" {
 			paths = append(paths, path)
 			if strings.Count(path, "/") <= 6 || !s.Type.Contains("string") && !s.Type.Contains("boolean") {
 				shallow = append(shallow, path)

@@ -22,6 +22,29 @@ const (
 	appliersData = "../../internal/compare/testdata/appliers"
 )
 
+// Each way out that check prints does what it says, by the code of the tool that applies the object. hack/appliers runs this.
+func TestWaysOut(t *testing.T) {
+	if !*askAppliers {
+		t.Skip("hack/appliers asks the deployment tools")
+	}
+	program := filepath.Join(t.TempDir(), "appliers")
+	build := exec.CommandContext(t.Context(), "go", "build", "-C", appliers, "-o", program, ".")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	data, err := filepath.Abs(appliersData)
+	if err != nil {
+		t.Fatal(err)
+	}
+	try := exec.CommandContext(t.Context(), program, "-ways", "-kubeconfig", writeKubeconfig(t, cluster.config),
+		"-kubectl", filepath.Join(cluster.dir, "kubectl"), "-cases", filepath.Join(data, "cases"), "-crds", filepath.Join(data, "crds.yaml"))
+	out, err := try.CombinedOutput()
+	if err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+	t.Logf("%s", out)
+}
+
 // Flux, Helm and kubectl get the answers that package compare is held against. hack/appliers runs this.
 func TestAppliers(t *testing.T) {
 	if !*askAppliers {

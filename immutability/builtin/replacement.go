@@ -42,18 +42,33 @@ func (k *Kind) Replacement(newObj, oldObj map[string]any, verdict Verdict) Repla
 		in = " -n " + shell.Quote(namespace)
 	}
 	target = shell.Quote(target) + in
-	add := func(how string) {
+	words := []string{"{delete}", "kubectl delete " + target, "{apply}", tool.KubectlApply, "{name}", shell.Quote(text(newObj, "metadata", "name")), "{migrated}", shell.Quote(migrated(newObj))}
+	add := func(how string, more ...string) {
+		how = strings.NewReplacer(slices.Concat(words, more)...).Replace(how) // once: what is filled in comes from anywhere
 		if how != "" && !slices.Contains(r.How, how) {
 			r.How = append(r.How, how)
 		}
 	}
-	edits := 0
+	edits, invalid := 0, 0
 	for _, v := range verdict.Violations {
-		if v.row != nil && v.row.Edit != "" {
-			edits++
-			patch := "kubectl patch " + target + " --type merge -p " + shell.Quote(nullPatch(newObj, stepsOf(v.Path)))
-			add(strings.NewReplacer("{path}", v.Path, "{null}", patch).Replace(v.row.Edit))
+		if v.row == nil || v.row.Edit == "" {
+			continue
 		}
+		edits++
+		if written, _ := at(newObj, v.Path); written != nil && strings.HasPrefix(v.row.Edit, "{null}") {
+			invalid++
+			add("in the manifest, leave {path} out: a server takes no object that has it beside the type", "{path}", v.Path)
+			continue
+		}
+		if strings.HasPrefix(v.row.Edit, "in the manifest, leave ") { // the next apply would be refused, too
+			invalid++
+		}
+		patch := "kubectl patch " + target + " --type merge -p " + shell.Quote(nullPatch(newObj, stepsOf(v.Path)))
+		add(v.row.Edit, "{path}", v.Path, "{null}", patch)
+	}
+	if invalid > 0 && invalid == len(verdict.Violations) { // a new object would be refused, too
+		r.Message = "an edit is enough, and a replacement does not help"
+		return r
 	}
 	if edits > 0 && edits == len(verdict.Violations) {
 		r.Message = "an edit is enough; if the object is replaced nevertheless: " + r.Message
@@ -64,14 +79,34 @@ func (k *Kind) Replacement(newObj, oldObj map[string]any, verdict Verdict) Repla
 		}
 	}
 	for claim, patch := range largerClaims(newObj, oldObj) {
-		add("kubectl patch " + shell.Quote("pvc/"+claim) + in + " -p " + shell.Quote(patch) +
-			"   # first: enlarge the claims that exist, this one and those of the other pods; their class has to allow expansion")
+		add("kubectl patch {claim}"+tool.Comment+"first enlarge the claims that exist, this one and those of the other pods; their class has to allow expansion (see "+recipes+
+			"#larger-volumes-of-a-statefulset)", "{claim}", shell.Quote("pvc/"+claim)+in+" -p "+shell.Quote(patch))
 	}
-	fill := strings.NewReplacer("{delete}", "kubectl delete "+target, "{apply}", "kubectl apply -f FILE", "{file}", "FILE")
 	for _, how := range k.source.How {
-		add(fill.Replace(how))
+		add(how)
+	}
+	if len(k.source.How) == 0 {
+		add("{delete} && {apply}")
 	}
 	return r
+}
+
+// recipes is the page with whole procedures.
+const recipes = "https://github.com/fieldlock/fieldlock/blob/main/docs/recipes.md"
+
+// migrated returns the patch of a CRD's status after all objects were written anew in the version that NEW stores them in.
+func migrated(newObj map[string]any) string {
+	stored := []any{}
+	for _, version := range objects(object(newObj, "spec")["versions"]) {
+		if version["storage"] == true {
+			stored = append(stored, version["name"])
+		}
+	}
+	data, err := json.Marshal(map[string]any{"status": map[string]any{"storedVersions": stored}})
+	if err != nil {
+		return "{}" // it holds nothing but names
+	}
+	return string(data)
 }
 
 // nullPatch returns a merge patch that removes the field at the end of steps, and sets the type next to it.

@@ -62,6 +62,13 @@ func TestReplacement(t *testing.T) {
 			message: "an edit is enough",
 			how:     []string{`kubectl patch deployment/web --type merge -p '{"spec":{"strategy":{"rollingUpdate":null,"type":"Recreate"}}}'`},
 		},
+		{
+			name: "Recreate beside rollingUpdate", reason: "no server takes such an object, a new one included",
+			old:     `{apiVersion: apps/v1, kind: Deployment, metadata: {name: web}, spec: {selector: {matchLabels: {a: b}}}}`,
+			new:     `{apiVersion: apps/v1, kind: Deployment, metadata: {name: web}, spec: {selector: {matchLabels: {a: b}}, strategy: {type: Recreate, rollingUpdate: {maxSurge: 1}}}}`,
+			message: "a replacement does not help",
+			how:     []string{"in the manifest, leave spec.strategy.rollingUpdate out"},
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			kinds, err := builtin.For("")
@@ -89,16 +96,55 @@ func TestReplacement(t *testing.T) {
 	}
 }
 
-// TestReplacementCost: a kind that nothing is said about costs nobody knows what.
+// TestReplacementCost: what is lost by replacing kinds without locks, which a policy can lock.
 func TestReplacementCost(t *testing.T) {
 	kinds, err := builtin.For("")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range map[string]string{"NetworkPolicy": "unknown", "Ingress": "unknown"} {
-		kind, _ := kinds.Find("networking.k8s.io/v1", name)
-		if r := kind.Replacement(map[string]any{}, map[string]any{}, builtin.Verdict{}); r.Cost != want {
-			t.Errorf("%s: the cost is %q, want %q", name, r.Cost, want)
+	for name, want := range map[string]string{
+		"networking.k8s.io/v1 NetworkPolicy": "downtime", "networking.k8s.io/v1 Ingress": "downtime", "batch/v1 CronJob": "restart", "v1 LimitRange": "none",
+		"admissionregistration.k8s.io/v1 ValidatingWebhookConfiguration": "unknown",
+	} {
+		apiVersion, name, _ := strings.Cut(name, " ")
+		kind, _ := kinds.Find(apiVersion, name)
+		r := kind.Replacement(map[string]any{}, map[string]any{}, builtin.Verdict{})
+		if r.Cost != want || len(r.How) == 0 || (r.Message == "") != (want == "unknown") {
+			t.Errorf("%s: got %+v, want the cost %q, why, and a way", name, r, want)
+		}
+	}
+}
+
+// TestStoredVersions: a version that objects are stored in goes when they are written anew, and no sooner.
+func TestStoredVersions(t *testing.T) {
+	kinds, err := builtin.For("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	kind, _ := kinds.Find("apiextensions.k8s.io/v1", "CustomResourceDefinition")
+	crd := func(versions string) (object map[string]any) {
+		text := "{metadata: {name: widgets.example.com}, spec: {group: example.com, scope: Namespaced, names: {plural: widgets, kind: Widget}, versions: [" + versions + "]}}"
+		if err := yaml.Unmarshal([]byte(text), &object); err != nil {
+			t.Fatal(err)
+		}
+		return object
+	}
+	const v1, stored, beta = "{name: v1, served: true, storage: false}, ", "{name: v1, served: true, storage: true}, ", "{name: v1beta1, served: true, storage: true}"
+	for _, row := range []struct{ name, old, new, command string }{
+		{"both stay", v1 + beta, stored + strings.Replace(beta, "storage: true", "storage: false", 1), ""},
+		{"the one that objects are stored in goes", v1 + beta, stored, `kubectl get widgets.example.com --all-namespaces -o yaml | kubectl replace -f - && ` +
+			`kubectl patch crd/widgets.example.com --subresource=status --type merge -p '{"status":{"storedVersions":["v1"]}}'`},
+	} {
+		newObj, oldObj := crd(row.new), crd(row.old)
+		r := kind.Replacement(newObj, oldObj, kind.Check(newObj, oldObj))
+		got := ""
+		for _, how := range r.How {
+			if command, _, _ := strings.Cut(how, "   # "); strings.Contains(how, "--subresource=status") {
+				got = command
+			}
+		}
+		if got != row.command {
+			t.Errorf("%s: got %q, want %q in %+v", row.name, got, row.command, r)
 		}
 	}
 }

@@ -53,7 +53,7 @@ type Unexported struct {
 
 // Export replaces the locks of s with equivalent CEL rules, for a stock API server. A rule is equivalent if it accepts the
 // same updates from one valid object to another. Locks without such a rule are in Rest, with the reason; nothing enforces
-// them in Schema. Export does not change s.
+// them in Schema. A lock that no update can break, such as one on a list-map key, is in neither. Export does not change s.
 //
 // It returns an *immutability.SchemaError if the locks of s are wrong, and an error if s is not a structural schema.
 func Export(s *spec.Schema) (Exported, error) {
@@ -84,8 +84,8 @@ type PolicyValidation struct {
 
 // ExportPolicy writes the locks of s as validations of a ValidatingAdmissionPolicy. A policy sees objects without their
 // schema: it compares values deeply and in order, null and absent differ, and unknown fields count. So it can enforce other
-// locks than rules in a CRD: the order of keyed lists and unknown fields, but no sets inside a locked value. It does not
-// follow $ref.
+// locks than rules in a CRD: unknown fields, but no sets inside a locked value. It does not follow $ref. A lock that no update
+// can break is in neither list.
 //
 // It returns an *immutability.SchemaError if the locks of s are wrong.
 func ExportPolicy(s *spec.Schema) (Policy, error) {

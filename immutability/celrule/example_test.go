@@ -50,10 +50,12 @@ func ExampleExport() {
 	}
 	for _, r := range exported.Rest {
 		fmt.Println(r.Path, "is not exported:", r.Reason)
+		fmt.Println("what would help:", r.Remedy)
 	}
 	// Output:
 	// /properties/spec has(self.class) == has(oldSelf.class) && (!has(self.class) || self.class == oldSelf.class)
-	// spec.steps[*] is not exported: the API server does not correlate the items of an atomic list
+	// spec.steps[*] is not exported: the rule's estimated cost is more than 100 times the API server's limit
+	// what would help: maxItems: 4096 at spec.steps, maxLength: 4096 at spec.steps[*]
 }
 
 func ExampleLint() {

@@ -12,6 +12,7 @@ package changes
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -20,10 +21,11 @@ import (
 	"time"
 
 	"github.com/fieldlock/fieldlock/immutability/builtin"
-	"github.com/fieldlock/fieldlock/internal/accept"
 	"github.com/fieldlock/fieldlock/internal/compare"
 	"github.com/fieldlock/fieldlock/internal/foreign"
 	"github.com/fieldlock/fieldlock/internal/manifest"
+	"github.com/fieldlock/fieldlock/internal/settings"
+	"github.com/fieldlock/fieldlock/internal/tool"
 )
 
 // Check compares two sets of objects: manifests as YAML or JSON, one document or many, or decoded objects. Objects are paired
@@ -51,7 +53,9 @@ func Check[Objects []byte | []map[string]any](ctx context.Context, newObjs, oldO
 		return Result{}, err
 	}
 	in.New, in.Old = []manifest.File{newFile}, []manifest.File{oldFile}
-	report, err := compare.Check(*in, compare.Options{Builtin: kinds, Now: time.Now(), Context: ctx})
+	report, err := compare.Check(*in, compare.Options{
+		Builtin: kinds, Now: time.Now(), Context: ctx, DefaultApplier: c.applier, RefuseDeletions: c.refuseDeletions,
+	})
 	if err != nil {
 		return Result{}, err
 	}
@@ -106,13 +110,16 @@ func (o option) apply(c *config) { o(c) }
 
 type config struct {
 	schemas  []manifest.File
-	settings []settings
+	settings []settingsFile
 	minor    string
 	advisory bool
+
+	applier         tool.Method // of the settings
+	refuseDeletions []string
 }
 
-// settings is a settings file that is not read yet.
-type settings struct {
+// settingsFile is a file that is not read yet.
+type settingsFile struct {
 	name string
 	data []byte
 }
@@ -127,9 +134,10 @@ func WithSchemas(name string, data []byte) Option {
 	})
 }
 
-// WithSettings adds the keys accept, locks and aliases of a settings file, .fieldlock.yaml.
+// WithSettings adds the keys accept, locks, aliases, applier, refuse-deletions and kubernetes-version of a settings file,
+// .fieldlock.yaml. WithKubernetesVersion goes before the last one.
 func WithSettings(name string, data []byte) Option {
-	return option(func(c *config) { c.settings = append(c.settings, settings{name, data}) })
+	return option(func(c *config) { c.settings = append(c.settings, settingsFile{name, data}) })
 }
 
 // WithKubernetesVersion sets the minor of the cluster, such as "1.36". The default is the newest known one.
@@ -153,16 +161,21 @@ func (c *config) input() (*compare.Input, error) {
 	}
 	in.OldSchemas = in.NewSchemas
 	for _, s := range c.settings {
-		locks, err := foreign.Parse(s.name, s.data)
-		in.Locks.Add(locks)
-		errs = append(errs, err)
-		accepted, err := accept.Parse(s.name, s.data)
-		errs = append(errs, err)
-		if in.Accepted != nil && accepted != nil && len(accepted.Entries) > 0 {
-			errs = append(errs, fmt.Errorf("%s: two settings accept violations; give one", s.name))
-		} else if accepted != nil && len(accepted.Entries) > 0 {
-			in.Accepted = accepted
+		read, err := settings.Parse(s.name, s.data)
+		if err != nil {
+			errs = append(errs, err)
+			continue
 		}
+		in.Locks.Add(read.Locks)
+		c.applier, c.refuseDeletions = cmp.Or(c.applier, read.Applier), append(c.refuseDeletions, read.RefuseDeletions...)
+		c.minor = cmp.Or(c.minor, read.KubernetesVersion)
+		if len(read.Accept.Entries) == 0 {
+			continue
+		}
+		if in.Accepted != nil {
+			errs = append(errs, fmt.Errorf("%s: two settings accept violations; give one", s.name))
+		}
+		in.Accepted = read.Accept
 	}
 	return in, errors.Join(errs...)
 }

@@ -46,6 +46,7 @@ func TestResult(t *testing.T) {
 	widget := func(class string) []byte {
 		return []byte("{apiVersion: example.com/v1, kind: Widget, metadata: {name: w}, spec: {class: " + class + "}}")
 	}
+	recreate := []byte(strings.Replace(string(deployment("a")), "selector:", "strategy: {type: Recreate}\n  selector:", 1))
 	for _, test := range []struct {
 		name             string
 		ctx              context.Context
@@ -63,6 +64,11 @@ func TestResult(t *testing.T) {
 		{name: "custom", is: widget("b"), was: widget("a"), blocked: true, violations: 1, opts: []changes.Option{changes.WithSchemas("crd.yaml", []byte(crd))}},
 		{name: "external lock", is: []byte(strings.Replace(string(deployment("a")), "image: shop", "image: cart", 1)), was: deployment("a"), blocked: true, violations: 1,
 			opts: []changes.Option{settings("locks: [{kind: Deployment, path: 'spec.template.spec.containers[*].image', lock: immutable}]")}},
+		{name: "deletion", is: widget("a"), was: deployment("a"), allowed: true},
+		{name: "refused deletion", is: widget("a"), was: deployment("a"), blocked: true, violations: 1, opts: []changes.Option{settings("refuse-deletions: [downtime]")}},
+		{name: "applier", is: recreate, was: deployment("a"), allowed: true},
+		{name: "applier of the settings", is: recreate, was: deployment("a"), blocked: true, violations: 1, opts: []changes.Option{settings("applier: server-side")}},
+		{name: "minor of the settings", is: deployment("a"), was: deployment("a"), blocked: true, failed: true, opts: []changes.Option{settings("kubernetes-version: '1.1'")}},
 		{name: "malformed", is: []byte("a: ["), was: deployment("a"), blocked: true, failed: true},
 		{name: "malformed beside a refused change", is: append(deployment("b"), "---\na: [\n"...), was: deployment("a"), blocked: true, failed: true, violations: 1},
 		{name: "malformed and advisory", is: []byte("a: ["), was: deployment("a"), blocked: true, failed: true, opts: []changes.Option{changes.WithAdvisory()}},

@@ -115,6 +115,9 @@ type Version struct {
 	// without such a subresource.
 	Replicas []string
 
+	// HasStatus reports whether the version has the status subresource: objects are created without their status.
+	HasStatus bool
+
 	crd   *CRD
 	steps []any          // from the document to the schema, or nil
 	raw   map[string]any // the schema as decoded, with the locks of the annotation

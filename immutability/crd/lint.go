@@ -22,6 +22,7 @@ import (
 //   - version-unlocked: served versions lock different fields, so that an update through one gets around the other.
 //   - version-default: a locked field has a default in one served version and none, or another, in the next.
 //   - not-structural: a schema that no API server could prune and default by.
+//   - status-lock (error): a lock on or below the status that no first write of the status passes.
 //
 // Unless oldCRD is nil, newCRD is an update of it. Lint then finds what such an update may not do:
 //
@@ -37,6 +38,9 @@ func Lint(newCRD, oldCRD *CRD, opts ...immutability.Option) []Finding {
 	for _, v := range newCRD.Versions {
 		for _, f := range immutability.Lint(v.named(), opts...) {
 			l.add(v, f)
+		}
+		if status := schema.Read(v.Schema, nil).Root.Property("status"); v.HasStatus && status != nil {
+			l.statusLocks(v, status, status.Default(), status.Default() != nil)
 		}
 		if path, why := rawschema.NotStructural(v.raw); why != "" && !newCRD.PreserveUnknownFields {
 			l.report(v, immutability.SeverityWarning, rule.NotStructural, []string{path},
@@ -64,6 +68,40 @@ func Lint(newCRD, oldCRD *CRD, opts ...immutability.Option) []Finding {
 		)
 	})
 	return l.findings
+}
+
+// statusLocks reports the locks at a location in the status and below it that no first write of the status passes. An object
+// is created without its status, so at first the location has the value there that comes from defaults, or none: what is
+// absent then in a container that is there can never be set, and a default of a whole status that is locked stays.
+func (l *linter) statusLocks(v *Version, at *schema.Location, value any, there bool) {
+	refused := at.Marks.Refuses()
+	why, remedy := "", fmt.Sprintf("use %s: [%s, %s], which lets it be set once", schema.KeyUpdate, schema.NoUnset, schema.NoModify)
+	switch isStatus := at.Parent().In == nil; {
+	case !there && refused.Has(schema.Set):
+		why = "it is absent then, and the lock refuses to set it"
+	case !there && isStatus && refused.Has(schema.AddItem) && len(at.Properties) == 0:
+		why, remedy = "it has no keys then, and the lock refuses to add some", "use "+schema.KeyAdditionOnly
+	case there && isStatus && refused.Has(schema.Modify):
+		why, remedy = "it has its default then, and the lock refuses another value", "remove the default, or lock fields below the status"
+	}
+	if why != "" {
+		l.report(v, immutability.SeverityError, rule.StatusLock, []string{at.Path.Pointer()},
+			"the lock on %s makes the first write of the status impossible: an object is created without its status, so %s; %s",
+			at.Path, why, remedy)
+	}
+	members, ok := value.(map[string]any)
+	if !ok || why != "" {
+		return
+	}
+	for child := range at.Children {
+		if child.Role == schema.Property {
+			below, has := members[child.Name]
+			if !has && child.Default() != nil {
+				below, has = child.Default(), true
+			}
+			l.statusLocks(v, child, below, has)
+		}
+	}
 }
 
 // served counts the served versions.

@@ -15,7 +15,7 @@ import (
 )
 
 // crdRules are the rules of this package; those of immutability.Lint have their tests there.
-var crdRules = map[string]bool{"version-unlocked": true, "version-default": true, "v1beta1-lock": true, "not-structural": true, "other-crd": true, "lock-dropped": true}
+var crdRules = map[string]bool{"version-unlocked": true, "version-default": true, "v1beta1-lock": true, "not-structural": true, "other-crd": true, "lock-dropped": true, "status-lock": true}
 
 // lintCase is a case of testdata/lint.yaml.
 type lintCase struct {

@@ -241,6 +241,7 @@ func (r *reader) version(c *CRD, steps []any) {
 	v.Served = r.flag(true, at("served")...)
 	v.Storage = r.flag(false, at("storage")...)
 	v.Replicas = r.replicas(at()...)
+	v.HasStatus = r.hasStatus(at()...)
 	if _, ok := c.Version(v.Name); ok {
 		r.fail(at("name"), "there are two versions %q; remove one", v.Name)
 	}
@@ -258,6 +259,16 @@ func (r *reader) replicas(steps ...any) []string {
 		}
 	}
 	return nil
+}
+
+// hasStatus reports whether the status subresource is declared at steps, or for all versions of v1beta1 at once.
+func (r *reader) hasStatus(steps ...any) bool {
+	for _, declaring := range [][]any{steps, {"spec"}} {
+		if _, ok := yamldoc.At(r.d.Object, slices.Concat(declaring, []any{"subresources", "status"})...).(map[string]any); ok {
+			return true
+		}
+	}
+	return false
 }
 
 // schemas reads the schema of every version: its own, or in v1beta1 the one of spec.validation. The locks of the

@@ -93,10 +93,11 @@ func (f *field) property(name string) *field {
 }
 
 // stored returns a copy of obj as the operator's webhook compares it: without null and what counts as absent, with defaults,
-// and with quantities and durations in one form.
-func (f *field) stored(obj map[string]any) map[string]any {
+// and with quantities and durations in one form. The object is applied over before, which is nil for one that is created: a
+// field that is removed gets no default that the operator fills in only once.
+func (f *field) stored(obj, before map[string]any) map[string]any {
 	out, _ := f.canonical(obj, "").(map[string]any)
-	f.fill(out, out)
+	f.fill(out, out, f.canonical(before, ""))
 	return out
 }
 
@@ -177,27 +178,28 @@ func isZero(v any) bool {
 	return false
 }
 
-// fill sets the defaults of what is absent in value and below. It changes value.
-func (f *field) fill(value any, root map[string]any) {
+// fill sets the defaults of what is absent in value and below. It changes value. before is what was there.
+func (f *field) fill(value any, root map[string]any, before any) {
 	if f == nil {
 		return
 	}
 	switch value := value.(type) {
 	case map[string]any:
+		was, _ := before.(map[string]any)
 		for name, p := range f.properties {
-			if _, ok := value[name]; !ok {
+			if _, ok := value[name]; !ok && (!p.source.Once || was[name] == nil) {
 				p.initial(value, name, root)
 			}
-			p.fill(value[name], root)
+			p.fill(value[name], root, was[name])
 		}
 		if f.values != nil {
-			for _, member := range value {
-				f.values.fill(member, root)
+			for name, member := range value {
+				f.values.fill(member, root, was[name])
 			}
 		}
 	case []any:
 		for _, item := range value {
-			f.items.fill(item, root)
+			f.items.fill(item, root, nil)
 		}
 	}
 }

@@ -212,7 +212,7 @@ type Row struct {
 
 func (k *Kind) newRow(source *rowSource, path string) Row {
 	row := Row{
-		Path: path, Lock: source.Lock, Rule: source.Rule, When: source.When, Except: source.Except, Allow: source.Allow,
+		Path: path, Lock: source.Lock, Rule: source.Rule, When: and(k.source.When, source.When), Except: source.Except, Allow: source.Allow,
 		Effect: cmp.Or(Effect(source.Effect), EffectRefused), Message: cmp.Or(source.Says, defaultText), Unknown: source.Unknown,
 		Since: source.Since, Until: source.Until, Edit: source.Edit, First: source.First,
 		Source: cmp.Or(source.Source, k.Source), Read: k.read || source.Read, source: source,
@@ -226,6 +226,14 @@ func (k *Kind) newRow(source *rowSource, path string) Row {
 		row.Lock = "immutable"
 	}
 	return row
+}
+
+// and joins two conditions; "" holds always.
+func and(a, b string) string {
+	if a == "" || b == "" {
+		return a + b
+	}
+	return "(" + a + ") && (" + b + ")"
 }
 
 // lockRule is the lock of a row that no word expresses.

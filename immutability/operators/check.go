@@ -56,7 +56,7 @@ func (k *Kind) Check(newObj, oldObj map[string]any) Verdict {
 	if err := k.compile(); err != nil {
 		panic(err) // the data is part of the program, and a test compiles all of it
 	}
-	is, was := k.fields.stored(newObj), k.fields.stored(oldObj)
+	is, was := k.fields.stored(newObj, oldObj), k.fields.stored(oldObj, nil)
 	if same(is, was) {
 		return verdict
 	}

@@ -40,8 +40,9 @@ type kindSource struct {
 	Read     bool                   `json:"read"`
 	Nothing  string                 `json:"nothing"` // why the operator refuses no update; then there are no rows
 	Cost     string                 `json:"cost"`
-	Why      string                 `json:"why"` // the reason for the cost
-	How      []string               `json:"how"` // ways to replace an object, the gentlest first
+	Why      string                 `json:"why"`  // the reason for the cost
+	How      []string               `json:"how"`  // ways to replace an object, the gentlest first
+	When     string                 `json:"when"` // CEL as in a row's: the rows apply when it is true
 	Fields   map[string]fieldSource `json:"fields"`
 	Rows     []rowSource            `json:"rows"`
 }
@@ -49,6 +50,7 @@ type kindSource struct {
 // fieldSource is what a comparison needs to know about a field.
 type fieldSource struct {
 	Default     *any     `json:"default"`     // what the operator fills in
+	Once        bool     `json:"once"`        // the operator fills it in only when the object is created
 	DefaultFrom string   `json:"defaultFrom"` // the path of the field whose value it fills in
 	Keys        []string `json:"keys"`        // the list is compared by these keys of its items, in any order
 	Set         bool     `json:"set"`         // the order of the list does not count

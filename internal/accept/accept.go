@@ -2,12 +2,10 @@ package accept
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/fieldlock/fieldlock/internal/foreign"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
@@ -22,12 +20,10 @@ type Entry struct {
 	Until        string // the last day, "2026-12-31"
 }
 
-// List is what one file has: entries, and the settings of the project.
+// List is the entries of one file.
 type List struct {
 	File    string
 	Entries []Entry
-	// Advisory is set by mode: advisory. Refusals then do not fail a run.
-	Advisory bool
 
 	lines   []int
 	matched []bool
@@ -44,18 +40,15 @@ func (e *Entry) field(key string) *string {
 	}[key]
 }
 
-// Parse reads a list; messages call the file name. An empty file is an empty list. Every mistake is an error, so that a
-// misspelled key cannot accept more than it says.
+// Parse reads the list of a file; messages call it name. An empty file is an empty list, and keys other than accept are left to
+// their readers. Every mistake in an entry is an error, so that a misspelled key cannot accept more than it says.
 func Parse(name string, data []byte) (*List, error) {
 	documents, err := yamldoc.Read(name, data)
 	if err != nil {
 		return nil, err
 	}
 	l := &List{File: name}
-	for i, d := range documents {
-		if i > 0 {
-			return nil, d.Errorf(nil, "the file has several documents; it is one list of entries")
-		}
+	for _, d := range documents {
 		if err := l.read(d); err != nil {
 			return nil, err
 		}
@@ -65,17 +58,6 @@ func Parse(name string, data []byte) (*List, error) {
 }
 
 func (l *List) read(d *yamldoc.Document) error {
-	for _, key := range slices.Sorted(maps.Keys(d.Object)) {
-		switch v := d.Object[key]; {
-		case key == "mode":
-			if v != "advisory" && v != "enforcing" {
-				return d.Errorf([]any{key}, "the mode is advisory or enforcing")
-			}
-			l.Advisory = v == "advisory"
-		case key != "accept" && !slices.Contains(foreign.Keys, key):
-			return d.Errorf([]any{key}, "the key is not known; the file has the keys accept, mode, %s", strings.Join(foreign.Keys, ", "))
-		}
-	}
 	items, isList := d.Object["accept"].([]any)
 	if !isList && d.Object["accept"] != nil {
 		return d.Errorf([]any{"accept"}, "it is %s; it is a list of entries", yamldoc.Describe(d.Object["accept"]))

@@ -69,30 +69,14 @@ func TestParseMistakes(t *testing.T) {
 		{"accept:\n- {kind: Job}\n", "f:2: document 1: accept[0]: the entry has no reason"},
 		{"accept:\n- {knid: Job, reason: a}\n", "f:2: document 1: accept[0].knid: the key is not known"},
 		{"accept: {kind: Job}\n", "it is a list of entries"},
-		{"render: rm -rf /\n", "the file has the keys accept, mode, locks, aliases"},
-		{"mode: off\n", "f:1: document 1: mode: the mode is advisory or enforcing"},
-		{"mode: true\n", "the mode is advisory or enforcing"},
 		{"accept:\n- {reason: a, until: tomorrow}\n", "f:2: document 1: accept[0].until: it is \"tomorrow\"; it is the last day that counts"},
 		{"accept:\n- {reason: a, kind: 5}\n", "it has to be a string"},
 		{"accept:\n- 5\n", "an entry is an object"},
-		{"accept: []\n---\naccept:\n- {reason: a}\n", "several documents"},
 		{"accept: [\n", "f:"},
 	} {
 		if _, err := Parse("f", []byte(c.text)); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q: got %v, want %q", c.text, err, c.want)
 		}
-	}
-}
-
-// TestMode: the mode is a setting beside the entries; without it, refusals fail.
-func TestMode(t *testing.T) {
-	for text, want := range map[string]bool{"mode: advisory\n": true, "mode: enforcing\n": false, "accept: []\n": false, "": false, "accept:\n- {kind: Job, reason: a}\nmode: advisory\n": true} {
-		if l, err := Parse("f", []byte(text)); err != nil || l.Advisory != want {
-			t.Errorf("%q: advisory %v, %v", text, l, err)
-		}
-	}
-	if got, err := Add("f", []byte("mode: advisory # for now\n"), []Entry{{Kind: "Job", Reason: "a"}}); err != nil || !strings.Contains(string(got), "mode: advisory # for now\n") {
-		t.Errorf("the mode is lost: %v\n%s", err, got)
 	}
 }
 

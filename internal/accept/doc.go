@@ -8,9 +8,5 @@
 //	  reason: the database moves on Friday, see OPS-12
 //	  until: "2026-12-31"
 //
-// The same file has the settings of the project:
-//
-//	mode: advisory
-//
-// Nothing in the file can run a command or name another file.
+// The file has other settings too, see package settings.
 package accept

@@ -262,7 +262,15 @@ func ruleFindings(c *crd.CRD, a *celrule.Audit) []suspect {
 			add(v, suspect{sure: h.Sure}, h.Finding)
 		}
 		for _, d := range a.DeadRules(v.Schema) {
-			add(v, suspect{sure: true, dead: &d.Of}, d.Finding)
+			add(v, suspect{of: &d.Of}, d.Finding)
+		}
+		if v.HasStatus {
+			for _, d := range a.StatusLocks(v.Schema) {
+				add(v, suspect{of: &d.Of}, d.Finding)
+			}
+		}
+		for _, d := range a.TwoSteps(v.Schema) {
+			add(v, suspect{of: &d.Of}, d.Finding)
 		}
 	}
 	if len(served) > 1 {
@@ -329,7 +337,7 @@ func isSubset(fields, all []string) bool {
 type suspect struct {
 	Finding
 	sure  bool             // it follows from the rules and the schema
-	dead  *celrule.RuleRef // the rule that refuses nothing, for a finding of that sort
+	of    *celrule.RuleRef // the rule, for a finding about one rule that objects have to decide
 	shown *witness.Shown   // by objects; nil if none were found
 }
 
@@ -346,14 +354,15 @@ type explainer struct {
 // effort is how many steps are taken for one CRD.
 type effort struct {
 	rules  int // to look for ways around rules, as package celrule counts
-	decide int // to look for objects, where only objects can decide; and with --explain:
+	decide int // to look for objects, where only objects can decide
+	states int // to look for two updates around rules of any form; and with --explain:
 	show   int // to look for objects that show the other holes
 	shrink int // to make witnesses small
 }
 
 // usual is the effort for one CRD unless a test says otherwise.
 func usual() effort {
-	return effort{rules: celrule.Ceiling, decide: 8_000_000, show: 12_000_000, shrink: 6_000_000}
+	return effort{rules: celrule.Ceiling, decide: 8_000_000, states: 4_000_000, show: 12_000_000, shrink: 6_000_000}
 }
 
 // try looks for objects that decide or show s. It reports false if they show that the finding is wrong. Suspects that only
@@ -362,7 +371,7 @@ func usual() effort {
 // A hole that does not follow from the rules and for which no objects are found within a bounded effort is a note.
 func (x *explainer) try(s *suspect) bool {
 	r, _ := rule.Find(s.Rule)
-	if s.dead == nil && (!r.Hole || s.sure && !x.all) {
+	if s.of == nil && (!r.Hole || s.sure && !x.all) {
 		return true
 	}
 	defer func() {
@@ -370,28 +379,49 @@ func (x *explainer) try(s *suspect) bool {
 			x.untried++
 		}
 	}()
-	if s.dead != nil {
-		return !x.kind.Refuses(s.Version, s.dead.SchemaPath, s.dead.Index)
+	hole := witness.Hole{Finding: s.Finding.Finding, Sure: s.sure}
+	switch {
+	case s.Rule == rule.StatusLock && s.of != nil:
+		return x.kind.RefusesStatus(s.Version, s.of.SchemaPath, s.of.Index)
+	case s.of != nil && !r.Hole:
+		return !x.kind.Refuses(s.Version, s.of.SchemaPath, s.of.Index)
+	case s.of != nil:
+		hole.Index = s.of.Index
 	}
-	if shown, ok := x.kind.Show(witness.Hole{Finding: s.Finding.Finding, Sure: s.sure}); ok {
+	shown, ok := x.kind.Show(hole)
+	switch {
+	case ok:
 		s.shown = &shown
-	} else if !s.sure {
+	case s.of != nil:
+		return false
+	case !s.sure:
 		s.Severity, s.Message = immutability.SeverityNote, "possible: "+s.Message
 	}
+	if s.of != nil {
+		s.Message += ": " + shown.Change()
+	}
 	return true
+}
+
+// turn is when s is tried: what objects decide first, then ways around rules of any form, and last what they only show.
+func (s *suspect) turn() int {
+	switch {
+	case s.Rule == rule.CELTwoSteps:
+		return 1
+	case s.sure:
+		return 2
+	}
+	return 0
 }
 
 // findings tries all suspects.
 func (x *explainer) findings(suspects []suspect) []Finding {
 	x.kind = witness.FromCRD(x.crd)
 	var kept []*suspect
-	for _, sure := range []bool{false, true} {
-		x.kind.Allow(x.effort.decide)
-		if sure {
-			x.kind.Allow(x.effort.show)
-		}
+	for turn, steps := range []int{x.effort.decide, x.effort.states, x.effort.show} {
+		x.kind.Allow(steps)
 		for i := range suspects {
-			if s := &suspects[i]; (s.sure && s.dead == nil) == sure && x.try(s) {
+			if s := &suspects[i]; s.turn() == turn && x.try(s) {
 				kept = append(kept, s)
 			}
 		}

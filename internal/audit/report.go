@@ -32,6 +32,15 @@ type Finding struct {
 	Witness     *witness.Witness // shows a hole, if Options asked for it
 	Accepted    bool
 	AcceptedNew bool // the change adds the acceptance
+	// Go is the field in Go that the CRD is made from, and MarkersAt the one that the fix concerns; nil if they are unknown.
+	Go, MarkersAt *GoPlace
+}
+
+// GoPlace is where Go source declares a field or type.
+type GoPlace struct {
+	File string `json:"file"`
+	Line int    `json:"line"`
+	Name string `json:"name"` // "DatabaseSpec.Backup"
 }
 
 // MarshalJSON implements json.Marshaler.
@@ -53,13 +62,15 @@ func (f Finding) MarshalJSON() ([]byte, error) {
 		Fix         string                `json:"fix,omitempty"`
 		Markers     []string              `json:"markers,omitempty"`
 		MarkersOn   string                `json:"markersOn,omitempty"`
+		MarkersAt   *GoPlace              `json:"markersAt,omitempty"`
 		Refuses     string                `json:"refuses,omitempty"`
 		Witness     *witness.Witness      `json:"witness,omitempty"`
 		Accepted    bool                  `json:"accepted,omitempty"`
 		AcceptedNew bool                  `json:"acceptedNew,omitempty"`
+		Go          *GoPlace              `json:"go,omitempty"`
 	}{
 		f.Position.Filename, f.Position.Line, f.CRD, f.Version, f.Path, f.SchemaPath, f.Severity, f.Rule, f.Message,
-		fix.Text, fix.Markers, fix.MarkersOn(), fix.Refuses, f.Witness, f.Accepted, f.AcceptedNew,
+		fix.Text, fix.Markers, fix.MarkersOn(), f.MarkersAt, fix.Refuses, f.Witness, f.Accepted, f.AcceptedNew, f.Go,
 	})
 }
 

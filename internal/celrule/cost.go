@@ -26,7 +26,12 @@ type costs struct {
 }
 
 // refusal is why the API server refuses a rule, and what would help.
-type refusal struct{ reason, remedy string }
+type refusal struct {
+	reason string
+	remedy func() string
+}
+
+func noRemedy() string { return "" }
 
 // newCosts returns the costs of the rules that s has already.
 func newCosts(s *spec.Schema, t *tree) (*costs, error) {
@@ -67,16 +72,18 @@ func (c *costs) add(at *schema.Location, rule string, of *schema.Location) *refu
 	cost, err := c.estimate(c.root, at, rule, false)
 	switch {
 	case err != nil:
-		return &refusal{reason: fmt.Sprintf("the API server does not compile the rule: %v", err)}
+		return &refusal{fmt.Sprintf("the API server does not compile the rule: %v", err), noRemedy}
 	case cost > staticCostLimit:
 		return &refusal{
 			fmt.Sprintf("the rule's estimated cost is %s the API server's limit", times(cost, staticCostLimit)),
-			c.remedy(at, rule, of),
+			func() string { return c.remedy(at, rule, of) },
 		}
 	case sum(c.total, cost) > staticCRDCostLimit:
 		return &refusal{
 			"the rules of the version together would cost more than the API server's limit for a CRD",
-			"bound the lists, maps and strings in locked fields by maxItems, maxProperties and maxLength",
+			func() string {
+				return "bound the lists, maps and strings in locked fields by maxItems, maxProperties and maxLength"
+			},
 		}
 	}
 	c.total = sum(c.total, cost)

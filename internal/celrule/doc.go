@@ -39,6 +39,7 @@
 //	search      finding a scenario that satisfies conditions, and the rules that matter to it
 //	fix         rules that close a hole, what they refuse from then on, and whether a tool may add them
 //	lint        an Audit: ways around the rules of one version, and rules that refuse nothing
+//	steps       rules of any form that two updates may get around; objects (package witness) have to decide
 //	versions    ways around rules through another version of the CRD
 //	dropped     rules that an update of the CRD drops or weakens
 package celrule

@@ -34,8 +34,8 @@ func unequal(s *spec.Schema) string {
 	case "array":
 		return unequalArray(s)
 	case "string":
-		switch s.Format {
-		case "date-time", "date", "duration", "byte":
+		switch s.Format { // a date has one spelling
+		case "date-time", "duration", "byte":
 			return "CEL compares format " + s.Format + " by value, a lock as written"
 		}
 		return ""
@@ -98,6 +98,9 @@ func unequalArray(s *spec.Schema) string {
 	case schema.ListSet:
 		if items.Nullable || !isIntOrString(items) && !items.Type.Contains("string") && !items.Type.Contains("integer") && !items.Type.Contains("boolean") {
 			return "CEL compares sets of strings, integers and booleans only"
+		}
+		if items.Format == "date" {
+			return "CEL does not compare sets of dates" // it looks for a time in a table of texts
 		}
 		return ""
 	case schema.ListMap:
@@ -171,6 +174,16 @@ func hasMapList(s *spec.Schema) bool {
 // normalized reports whether s or a schema below it has x-kubernetes-normalize, which changes what a lock takes for equal.
 func normalized(s *spec.Schema) bool {
 	return anywhere(s, func(s *spec.Schema) bool { return s.Extensions[schema.KeyNormalize] != nil })
+}
+
+// normalizedBelow reports whether a schema below s has x-kubernetes-normalize.
+func normalizedBelow(s *spec.Schema) bool {
+	for path, node := range schema.Nodes(s) {
+		if path != "" && node.Extensions[schema.KeyNormalize] != nil {
+			return true
+		}
+	}
+	return false
 }
 
 // normalizedAround reports whether a lock at l compares in another way than CEL because of x-kubernetes-normalize at l, below

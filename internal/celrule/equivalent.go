@@ -17,6 +17,8 @@ type understanding struct {
 	rule   *Rule
 	parts  []*part
 	reason string // why it cannot be read at all, or ""
+	// spelled are the locks of a rule that is read as Export writes it; nil for another one.
+	spelled []spelledLock
 }
 
 // part is a conjunct of a rule.
@@ -173,7 +175,7 @@ func explain(s *state) string {
 }
 
 func (u *understanding) done() bool {
-	return u.reason == "" && !slices.ContainsFunc(u.parts, func(p *part) bool { return !p.done })
+	return u.spelled != nil || u.reason == "" && !slices.ContainsFunc(u.parts, func(p *part) bool { return !p.done })
 }
 
 // why returns why the rule is not recognized.
@@ -192,7 +194,7 @@ func (u *understanding) why() string {
 // rest returns the rule that has to stay next to the locks, because it judges values without an old value; "" for none.
 func (u *understanding) rest() string {
 	switch {
-	case !slices.ContainsFunc(u.parts, func(p *part) bool { return p.creation }):
+	case u.spelled != nil, !slices.ContainsFunc(u.parts, func(p *part) bool { return p.creation }):
 		return ""
 	case !slices.ContainsFunc(u.parts, func(p *part) bool { return len(p.locks) > 0 }):
 		return u.rule.Text
@@ -203,6 +205,9 @@ func (u *understanding) rest() string {
 // cover names what else refuses updates that u refuses, if the locks of u, which is done, do not refuse all of them; "" if
 // they do.
 func (u *understanding) cover(now *accepted) string {
+	if u.spelled != nil {
+		return ""
+	}
 	locked, byLocks, byPlain := false, false, false
 	for _, p := range u.parts {
 		locked = locked || len(p.locks) > 0
@@ -236,12 +241,17 @@ func (u *understanding) cover(now *accepted) string {
 // locks lists the locks of all parts, each once, in the words in which changes writes them.
 func (u *understanding) locks(changes changes) []LockAt {
 	var locks []LockAt
+	add := func(l *schema.Location, word schema.Lock) {
+		if lock := lockAt(l, asLock(word, changes.at(l).SetKeys)); !slices.Contains(locks, lock) {
+			locks = append(locks, lock)
+		}
+	}
+	for _, s := range u.spelled {
+		add(s.at, s.lock)
+	}
 	for _, p := range u.parts {
 		for _, w := range p.locks {
-			l := w.at(p.chain)
-			if lock := lockAt(l, asLock(w.lock, changes.at(l).SetKeys)); !slices.Contains(locks, lock) {
-				locks = append(locks, lock)
-			}
+			add(w.at(p.chain), w.lock)
 		}
 	}
 	slices.SortStableFunc(locks, func(a, b LockAt) int { return cmp.Compare(a.SchemaPath, b.SchemaPath) })
@@ -261,16 +271,20 @@ func asLock(word schema.Lock, keys map[string]any) schema.Lock {
 // accepted are the locks of a schema as words of x-fieldlock-update: its own locks, and the locks that rules became.
 type accepted struct {
 	words map[*schema.Location][]schema.Lock
-	// zero are the fields whose zero value counts as absent, by x-kubernetes-normalize: zero.
-	zero map[*schema.Location]bool
+	// normalize are the fields of which some values count as absent, with the value of x-kubernetes-normalize.
+	normalize map[*schema.Location]string
+	// ordered are the fields whose locks compare the order of keyed lists.
+	ordered map[*schema.Location]bool
 }
 
-func (a *accepted) clone() *accepted { return &accepted{maps.Clone(a.words), maps.Clone(a.zero)} }
+func (a *accepted) clone() *accepted {
+	return &accepted{maps.Clone(a.words), maps.Clone(a.normalize), maps.Clone(a.ordered)}
+}
 
 func (a *accepted) add(l *schema.Location, w candidate) {
 	a.words[l] = append(slices.Clip(a.words[l]), w.lock)
 	if w.zero {
-		a.zero[l] = true
+		a.normalize[l] = schema.NormalizeZero
 	}
 }
 
@@ -282,9 +296,9 @@ func (a *accepted) clash(l *schema.Location, w candidate) bool {
 				return true
 			}
 		}
-		return len(a.words[l]) > 0 && !a.zero[l]
+		return len(a.words[l]) > 0 && a.normalize[l] != schema.NormalizeZero
 	}
-	for normal := range a.zero {
+	for normal := range a.normalize {
 		if within(normal, l) {
 			return true
 		}
@@ -296,8 +310,11 @@ func (a *accepted) clash(l *schema.Location, w candidate) bool {
 // that the chain of s does not have, such as keys; another rule or conjunct brought those in.
 func (a *accepted) refuses(s *state) bool {
 	for level, l := range s.at {
+		if a.normalize[l] == schema.NormalizeUndefined {
+			continue
+		}
 		for _, lock := range a.words[l] {
-			w := candidate{lock, level, a.zero[l]}
+			w := candidate{lock, level, a.normalize[l] != ""}
 			if w.decidedBy(s.chain) && w.refuses(s) {
 				return true
 			}

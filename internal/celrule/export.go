@@ -3,11 +3,11 @@ package celrule
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/fieldlock/fieldlock/immutability"
-	"github.com/fieldlock/fieldlock/internal/celexpr"
 	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
@@ -16,7 +16,10 @@ type Exported struct {
 	// Changes adds the rules and removes every key that a stock API server does not know.
 	Changes []Change
 	Rules   []ExportedRule
-	Rest    []Unexported
+	// Needless are locks that need no rule, because no update from one valid object to another can break them: on a key of a
+	// keyed list, by which its items are paired, and on the presence of a field that is always there.
+	Needless []LockAt
+	Rest     []Unexported
 }
 
 // ExportedRule is a rule that is equivalent to locks, and the schema path of the node that has it. A rule that the node
@@ -46,7 +49,7 @@ func Export(s *spec.Schema) (Exported, error) {
 	if err != nil {
 		return Exported{}, err
 	}
-	e := &exporter{tree: t, costs: costs, changes: changes{}, covered: map[*schema.Location]bool{}}
+	e := &exporter{tree: t, costs: costs, said: saidBy(s, t), changes: changes{}, covered: map[*schema.Location]bool{}}
 	for _, l := range t.All {
 		e.export(l)
 	}
@@ -57,6 +60,7 @@ func Export(s *spec.Schema) (Exported, error) {
 type exporter struct {
 	*tree
 	costs   *costs
+	said    said
 	changes changes
 	covered map[*schema.Location]bool // locations at or below an exported x-kubernetes-immutable
 	out     Exported
@@ -73,30 +77,223 @@ func (e *exporter) export(l *schema.Location) {
 		e.covered[l] = true
 		return
 	}
-	if !l.Marks.Locked() {
+	if correlates(l) && l.Marks.Locked() {
+		e.out.Needless = append(e.out.Needless, locksAt(l, l.Marks.Locks)...)
 		return
 	}
-	if reason, remedy := e.unwritable(l); reason != "" {
-		e.rest(l, l.Marks.Locks, reason, remedy)
+	for _, f := range formsOf(l, l.Marks.Locks) {
+		e.write(l, f)
+	}
+}
+
+// form is what one rule says: that some of the changes that locks of one location refuse are not made.
+type form struct {
+	locks   []schema.Lock
+	refused schema.Change
+	message string
+}
+
+// formsOf returns the fewest forms for the locks of l.
+func formsOf(l *schema.Location, locks []schema.Lock) []form {
+	var forms []form
+	rest := slices.Clone(locks)
+	take := func(message string, words ...schema.Lock) {
+		if !slices.ContainsFunc(words, func(l schema.Lock) bool { return !slices.Contains(rest, l) }) {
+			forms = append(forms, form{words, changesOf(words...), schema.Refused + message})
+			rest = slices.DeleteFunc(rest, func(l schema.Lock) bool { return slices.Contains(words, l) })
+		}
+	}
+	take("", schema.Immutable)
+	take("", schema.NoSet, schema.NoUnset, schema.NoModify)
+	take(" once it is set", schema.NoUnset, schema.NoModify)
+	take(": it may be neither set nor unset", schema.NoSet, schema.NoUnset)
+	take(": it may not be set", schema.NoSet)
+	take(": it may not be unset", schema.NoUnset)
+	take("", schema.NoModify)
+	things := "items"
+	if keysOf(l) == mapKeys {
+		things = "keys"
+	}
+	for _, lock := range rest {
+		for _, item := range []struct {
+			change schema.Change
+			done   string
+		}{{schema.AddItem, "added"}, {schema.RemoveItem, "removed"}} {
+			if lock.Refuses().Has(item.change) {
+				forms = append(forms, form{[]schema.Lock{lock}, item.change, fmt.Sprintf("%s: no %s may be %s", schema.Refused, things, item.done)})
+			}
+		}
+	}
+	return forms
+}
+
+// write adds the rule for a form of l, or records why there is none. If locks cannot be said together, each is tried alone.
+func (e *exporter) write(l *schema.Location, f form) {
+	if f.refused&^(schema.Set|schema.Unset) == 0 && alwaysThere(l) {
+		e.out.Needless = append(e.out.Needless, locksAt(l, f.locks)...)
 		return
 	}
-	w := wording{of: l}
-	w.write(l.Marks.Locks)
-	for _, u := range w.unwritten {
-		e.rest(l, u.locks, u.reason, u.remedy)
+	if r := e.said.rule(l, f.refused); r != nil {
+		e.out.Rules = append(e.out.Rules, ExportedRule{locksAt(l, f.locks), r.SchemaPath, r.Text})
+		e.cover(l, f)
+		return
 	}
-	for _, r := range w.written {
-		if !slices.ContainsFunc(e.rules[r.at], func(old *Rule) bool { return old.Text == r.text && !old.OptionalOldSelf }) {
-			if refusal := e.costs.add(r.at, r.text, l); refusal != nil {
-				e.rest(l, r.locks, refusal.reason, refusal.remedy)
+	why := e.add(l, f, false)
+	if why != nil && f.refused&schema.ChangeItems != 0 && e.add(l, f, true) == nil {
+		why = nil
+	}
+	switch {
+	case why == nil:
+		e.cover(l, f)
+	case len(f.locks) > 1:
+		for _, lock := range f.locks {
+			for _, one := range formsOf(l, []schema.Lock{lock}) {
+				e.write(l, one)
+			}
+		}
+	default:
+		e.rest(l, f.locks, why.reason, why.remedy())
+	}
+}
+
+// alwaysThere reports whether l has a value that does not count as absent wherever it has the parent of l.
+func alwaysThere(l *schema.Location) bool {
+	if l.Role != schema.Property {
+		return present(l)
+	}
+	w := &speller{typed: true}
+	return w.there(l, "self", false) == "" && w.reason == ""
+}
+
+// cover records that nothing below l needs a rule, if f freezes l.
+func (e *exporter) cover(l *schema.Location, f form) {
+	e.covered[l] = e.covered[l] || slices.Contains(f.locks, schema.Immutable)
+}
+
+// add adds the rule for a form of l, unless the schema has it. It returns why that is not possible, or nil.
+func (e *exporter) add(l *schema.Location, f form, union bool) *refusal {
+	at, steps := e.place(l, f, union)
+	w := &speller{typed: true, refused: f.refused, exact: slices.Contains(f.locks, schema.Immutable), union: union}
+	w.ordered = l.Marks.MapListOrder != schema.OrderIgnored
+	text := w.rule(l, steps)
+	if w.reason != "" {
+		return &refusal{w.reason, func() string { return w.remedy }}
+	}
+	if !slices.ContainsFunc(e.rules[at], func(old *Rule) bool { return old.Text == text && !old.OptionalOldSelf }) {
+		if refusal := e.costs.add(at, text, l); refusal != nil {
+			return refusal
+		}
+		c := e.changes.at(at)
+		c.AddRules = append(c.AddRules, entryOf(text, f.message, steps))
+	}
+	e.out.Rules = append(e.out.Rules, ExportedRule{locksAt(l, f.locks), at.Path.Pointer(), text})
+	return nil
+}
+
+// place returns the location of the rule for a form of l, and the steps from there to l. CEL runs a rule only where both
+// objects have the location, and pairs no values below an atomic list. A set is read through its parent: up to Kubernetes
+// 1.36, self + oldSelf on the set itself changes what other rules of the set see.
+func (t *tree) place(l *schema.Location, f form, union bool) (at *schema.Location, steps []*schema.Location) {
+	at, steps = l.Parent(), []*schema.Location{l}
+	for t.uncorrelated[at] != "" || steps[0].Role == schema.Property && at.Marks.Normalize != "" {
+		at, steps = at.Parent(), append([]*schema.Location{at}, steps...)
+	}
+	if len(steps) == 1 && t.uncorrelated[l] == "" && l.Marks.Normalize == "" && !union && (present(l) || f.refused == schema.Modify) {
+		return l, nil
+	}
+	return at, steps
+}
+
+// entryOf returns a rule as an entry of x-kubernetes-validations. steps lead from the location of the rule to the lock.
+func entryOf(text, message string, steps []*schema.Location) map[string]any {
+	path := ""
+	for len(steps) > 0 && steps[0].Role == schema.Property {
+		path += fieldPath(steps[0].Name)
+		steps = steps[1:]
+	}
+	if len(steps) > 0 {
+		message += ", at " + relative(steps)
+	}
+	fields := map[string]any{"rule": text, "message": message, "reason": "FieldValueInvalid"}
+	if path != "" {
+		fields["fieldPath"] = path
+	}
+	return fields
+}
+
+// relative returns the path that steps lead along: "[*].image".
+func relative(steps []*schema.Location) string {
+	var path strings.Builder
+	for _, l := range steps {
+		if l.Role == schema.Property {
+			path.WriteString(fieldPath(l.Name))
+		} else {
+			path.WriteString("[*]")
+		}
+	}
+	return path.String()
+}
+
+// said is what the transition rules of a schema say already.
+type said map[string]saidAt // by schema path
+
+// saidAt is what rules refuse at one location.
+type saidAt struct {
+	refused schema.Change
+	// anyOrder is set if the rules compare keyed lists without their order.
+	anyOrder bool
+	rule     *Rule
+}
+
+// saidBy imports the transition rules of s, as if s had no locks.
+func saidBy(s *spec.Schema, t *tree) said {
+	var drop []Change
+	some := false
+	for _, l := range t.All {
+		drop = append(drop, Change{SchemaPath: l.Path.Pointer(), DropKeys: schema.OwnKeys()})
+		some = some || slices.ContainsFunc(t.rules[l], func(r *Rule) bool { return r.Transition })
+	}
+	if !some {
+		return nil
+	}
+	im, all := Import(Apply(s, drop)), said{}
+	keys := map[string]map[string]any{}
+	for _, c := range im.Changes {
+		keys[c.SchemaPath] = c.SetKeys
+	}
+	for _, r := range im.Recognized {
+		for _, l := range r.Locks {
+			if keys[l.SchemaPath][schema.KeyNormalize] != nil {
 				continue
 			}
-			c := e.changes.at(r.at)
-			c.AddRules = append(c.AddRules, r.entry(l))
+			at := all[l.SchemaPath]
+			at.refused |= schema.Lock(l.Lock).Refuses()
+			at.anyOrder = keys[l.SchemaPath][schema.KeyMapListOrder] != nil
+			if at.rule == nil || r.SchemaPath == l.SchemaPath {
+				at.rule = &r.Rule
+			}
+			all[l.SchemaPath] = at
 		}
-		e.out.Rules = append(e.out.Rules, ExportedRule{locksAt(l, r.locks), r.at.Path.Pointer(), r.text})
-		e.covered[l] = e.covered[l] || slices.Contains(r.locks, schema.Immutable)
 	}
+	return all
+}
+
+// rule returns a rule that refuses the changes at l, together with the other rules of the schema; nil if they do not refuse
+// all of them.
+func (s said) rule(l *schema.Location, refused schema.Change) *Rule {
+	if normalizedAround(l) {
+		return nil
+	}
+	ordered := l.Marks.MapListOrder != schema.OrderIgnored
+	for up := l; up != nil; up = up.Parent() {
+		at := s[up.Path.Pointer()]
+		frozen := at.refused.Has(schema.ChangeValue) || at.refused.Has(schema.Modify) && present(up)
+		says := frozen || up == l && at.refused.Has(refused) && (refused&schema.ChangeItems == 0 || at.refused&schema.Modify == 0)
+		if says && !(at.anyOrder && ordered && longMapList(l.Schema)) {
+			return at.rule
+		}
+	}
+	return nil
 }
 
 func (e *exporter) rest(l *schema.Location, locks []schema.Lock, reason, remedy string) {
@@ -115,20 +312,6 @@ func locksAt(l *schema.Location, locks []schema.Lock) []LockAt {
 	return all
 }
 
-// unwritable returns why no lock at l can be written as a rule, and what would help.
-func (e *exporter) unwritable(l *schema.Location) (reason, remedy string) {
-	const remove = "remove " + schema.KeyNormalize
-	switch up := normalizedAbove(l); {
-	case e.uncorrelated[l] != "":
-		return e.uncorrelated[l], "make the list x-kubernetes-list-type: map with a required key"
-	case normalized(l.Schema):
-		return "CEL does not count empty values as absent, as x-kubernetes-normalize does", remove
-	case up != nil:
-		return "CEL does not count an empty " + up.Path.String() + " as absent, as x-kubernetes-normalize does", remove
-	}
-	return "", ""
-}
-
 // normalizedAbove returns the nearest location above l with x-kubernetes-normalize, or nil.
 func normalizedAbove(l *schema.Location) *schema.Location {
 	for l = l.Parent(); l != nil && l.Marks.Normalize == ""; {
@@ -137,191 +320,9 @@ func normalizedAbove(l *schema.Location) *schema.Location {
 	return l
 }
 
-// message begins the messages of exported rules.
-const message = schema.Refused
-
-// wording writes the locks of one location as rules.
-type wording struct {
-	of        *schema.Location
-	written   []wordedRule
-	unwritten []unworded
-}
-
-// wordedRule is a rule that is equivalent to some locks, at their location or at its parent.
-type wordedRule struct {
-	at      *schema.Location
-	locks   []schema.Lock
-	text    string
-	message string
-}
-
-// entry returns the rule as an entry of x-kubernetes-validations. Its locks are at l.
-func (r *wordedRule) entry(l *schema.Location) map[string]any {
-	fields := map[string]any{"rule": r.text, "message": r.message, "reason": "FieldValueInvalid"}
-	if r.at != l {
-		fields["fieldPath"] = fieldPath(l.Name)
-	}
-	return fields
-}
-
-// unworded are locks without an equivalent rule.
-type unworded struct {
-	locks          []schema.Lock
-	reason, remedy string
-}
-
-func (w *wording) write(locks []schema.Lock) {
-	has := func(l schema.Lock) bool { return slices.Contains(locks, l) }
-	switch set, unset, modify := has(schema.NoSet), has(schema.NoUnset), has(schema.NoModify); {
-	case has(schema.Immutable):
-		w.immutable()
-	case set && unset && modify:
-		w.frozen(schema.NoSet, schema.NoUnset, schema.NoModify)
-	case unset && modify:
-		w.setOnce()
-	case set && unset:
-		w.presence("has(%[1]s) == has(%[2]s)", "may be neither set nor unset", schema.NoSet, schema.NoUnset)
-	default:
-		if set {
-			w.presence("has(%[2]s) || !has(%[1]s)", "may not be set", schema.NoSet)
-		}
-		if unset {
-			w.presence("!has(%[2]s) || has(%[1]s)", "may not be unset", schema.NoUnset)
-		}
-		if modify && w.comparable(schema.NoModify) {
-			// CEL runs a rule on a field only where both objects have it, which is NoModify.
-			w.here("self == oldSelf", message, schema.NoModify)
-		}
-	}
-	for _, l := range locks {
-		if l.OnKeys() {
-			w.keys(l, l.Refuses().Has(schema.AddItem), l.Refuses().Has(schema.RemoveItem))
-		}
-	}
-}
-
-func (w *wording) cannot(reason, remedy string, locks ...schema.Lock) {
-	w.unwritten = append(w.unwritten, unworded{locks, reason, remedy})
-}
-
-// here adds a rule at the location itself.
-func (w *wording) here(text, message string, locks ...schema.Lock) {
-	w.written = append(w.written, wordedRule{w.of, locks, text, message})
-}
-
-// above adds a rule at the parent; in format, %[1]s is the new value and %[2]s the old one.
-func (w *wording) above(format, message string, locks ...schema.Lock) {
-	name := celexpr.Escape(w.of.Name)
-	switch {
-	case w.of.Role != schema.Property:
-		w.cannot("CEL does not run rules on null", "remove nullable", locks...)
-	case name == "":
-		w.cannot(fmt.Sprintf("CEL cannot select the name %q", w.of.Name), "make the field required", locks...)
-	default:
-		text := fmt.Sprintf(format, "self."+name, "oldSelf."+name)
-		w.written = append(w.written, wordedRule{w.of.Parent(), locks, text, message})
-	}
-}
-
-// comparable reports whether CEL compares whole values the way locks do. If not, it records the locks.
-func (w *wording) comparable(locks ...schema.Lock) bool {
-	s := w.of.Schema
-	if reason := unequal(s); reason != "" {
-		w.cannot(reason, "", locks...)
-		return false
-	}
-	if hasMapList(s) && w.of.Marks.MapListOrder != schema.OrderIgnored && longMapList(s) {
-		w.cannot("CEL compares lists of list-type map without their order",
-			schema.KeyMapListOrder+": "+schema.OrderIgnored+" next to the lock, if their order need not be locked", locks...)
-		return false
-	}
-	return true
-}
-
 // longMapList reports whether a list of list-type map in s can have several items, whose order then matters.
 func longMapList(s *spec.Schema) bool {
 	return anywhere(s, func(s *spec.Schema) bool {
 		return s.Extensions[schema.KeyListType] == schema.ListMap && (s.MaxItems == nil || *s.MaxItems > 1)
 	})
-}
-
-func (w *wording) immutable() {
-	l := w.of
-	if l.Schema.Nullable && !(l.Role == schema.Property && (l.Required || l.Schema.Default != nil)) {
-		w.cannot("CEL takes null for absent, x-kubernetes-immutable does not",
-			"remove nullable, or lock with "+schema.KeyUpdate+": [NoSet, NoUnset, NoModify]", schema.Immutable)
-		return
-	}
-	w.frozen(schema.Immutable)
-}
-
-// frozen locks presence and value.
-func (w *wording) frozen(locks ...schema.Lock) {
-	switch {
-	case !w.comparable(locks...):
-	case present(w.of):
-		w.here("self == oldSelf", message, locks...)
-	default:
-		w.above("has(%[1]s) == has(%[2]s) && (!has(%[1]s) || %[1]s == %[2]s)", message, locks...)
-	}
-}
-
-func (w *wording) setOnce() {
-	switch {
-	case !w.comparable(schema.NoModify):
-		w.presence("!has(%[2]s) || has(%[1]s)", "may not be unset", schema.NoUnset)
-	case present(w.of):
-		w.here("self == oldSelf", message, schema.NoUnset, schema.NoModify)
-	default:
-		w.above("!has(%[2]s) || (has(%[1]s) && %[1]s == %[2]s)", message+" once it is set", schema.NoUnset, schema.NoModify)
-	}
-}
-
-// presence writes NoSet, NoUnset or both, which need no rule where the value is always present.
-func (w *wording) presence(format, may string, locks ...schema.Lock) {
-	if !present(w.of) {
-		w.above(format, message+": it "+may, locks...)
-	}
-}
-
-// keys writes a lock on the keys or items of a map, a keyed list or a set.
-func (w *wording) keys(lock schema.Lock, fixAdded, fixRemoved bool) {
-	kind := keysOf(w.of)
-	keyFields := w.of.Marks.ListMapKeys
-	switch {
-	case kind == noKeys:
-		w.cannot("CEL does not compare the keys or items the way a lock does", "", lock)
-		return
-	case kind == listKeys && slices.ContainsFunc(keyFields, func(key string) bool { return celexpr.Escape(key) == "" }):
-		w.cannot("CEL cannot select the name of a list-map key", "", lock)
-		return
-	}
-	contains := func(in string) string {
-		if kind == listKeys {
-			return in + ".exists(other, " + sameKeys(keyFields, "other", "key", selected) + ")"
-		}
-		return "key in " + in
-	}
-	things := "items"
-	if kind == mapKeys {
-		things = "keys"
-	}
-	if fixAdded {
-		w.subset(1, 2, contains, message+": no "+things+" may be added", lock)
-	}
-	if fixRemoved {
-		w.subset(2, 1, contains, message+": no "+things+" may be removed", lock)
-	}
-}
-
-// subset adds a rule that every key of object a is in object b, where 1 is the new object and 2 the old one. An absent
-// object has no keys.
-func (w *wording) subset(a, b int, contains func(in string) string, message string, lock schema.Lock) {
-	if present(w.of) {
-		self := []string{1: "self", 2: "oldSelf"}
-		w.here(fmt.Sprintf("%s.all(key, %s)", self[a], contains(self[b])), message, lock)
-		return
-	}
-	x, y := fmt.Sprintf("%%[%d]s", a), fmt.Sprintf("%%[%d]s", b)
-	w.above(fmt.Sprintf("!has(%s) || %s.all(key, has(%s) && %s)", x, x, y, contains(y)), message, lock)
 }

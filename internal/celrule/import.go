@@ -6,6 +6,7 @@ import (
 
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
+	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
@@ -40,7 +41,7 @@ type Left struct {
 // Rules without oldSelf are neither changed nor listed. Cost: O(size of s), and for each rule the number of states of the
 // fields that it names, which is small.
 func Import(s *spec.Schema) Imported {
-	im := &importer{tree: readTree(s), now: &accepted{map[*schema.Location][]schema.Lock{}, map[*schema.Location]bool{}}}
+	im := &importer{tree: readTree(s), now: &accepted{map[*schema.Location][]schema.Lock{}, map[*schema.Location]string{}, map[*schema.Location]bool{}}}
 	for _, l := range im.All {
 		if words := wordsOf(l); len(words) > 0 {
 			im.now.words[l] = words
@@ -52,7 +53,37 @@ func Import(s *spec.Schema) Imported {
 		}
 	}
 	im.settle()
+	im.readSpelled()
 	return im.result()
+}
+
+// Liftable reports, for each rule that Import left in s, whether Import would read it once the fixes of Lint that a tool may
+// make are there. Cost: a Lint and an Import.
+func Liftable(s *spec.Schema, left []Left) []bool {
+	liftable := make([]bool, len(left))
+	if len(left) == 0 {
+		return liftable
+	}
+	var fixes []Change
+	for _, f := range Lint(s) {
+		if f.Fix != nil && f.Fix.Safe && f.Fix.Version == "" && len(f.Fix.AddRules) > 0 && f.Severity != immutability.SeverityNote {
+			fixes = append(fixes, Change{SchemaPath: f.Fix.SchemaPath, AddRules: f.Fix.AddRules})
+		}
+	}
+	if len(fixes) == 0 {
+		return liftable
+	}
+	for _, change := range fixes {
+		s = Apply(s, []Change{change})
+	}
+	read := map[RuleRef]bool{}
+	for _, r := range Import(s).Recognized {
+		read[RuleRef{r.SchemaPath, r.Index}] = true
+	}
+	for i, l := range left {
+		liftable[i] = read[RuleRef{l.SchemaPath, l.Index}]
+	}
+	return liftable
 }
 
 type importer struct {
@@ -62,13 +93,13 @@ type importer struct {
 }
 
 // settle recognizes rules until it can recognize no more. A rule may depend on locks that another one becomes. Locks with
-// x-kubernetes-normalize: zero come last.
+// x-kubernetes-normalize: zero come last, but for rules in the spelling of Export.
 func (im *importer) settle() {
 	for _, zero := range []bool{false, true} {
 		for again := true; again; {
 			again = false
 			for _, u := range im.read {
-				if u.reason != "" || u.done() {
+				if u.done() || u.reason != "" {
 					continue
 				}
 				if now := u.read(im.now, zero); now != nil {
@@ -86,7 +117,7 @@ func (im *importer) result() Imported {
 	for _, l := range im.All {
 		given := wordsOf(l)
 		if words := im.now.words[l]; len(words) > len(given) {
-			changes.at(l).SetKeys = lockKeys(l, words[len(given):], im.now.zero[l])
+			changes.at(l).SetKeys = lockKeys(l, words[len(given):], im.now)
 		}
 	}
 	for _, u := range im.read {
@@ -110,19 +141,19 @@ func (im *importer) result() Imported {
 	return out
 }
 
-// lockKeys returns the extension keys for words at l, next to the locks that l has already. If zero is set, the zero
-// value of l counts as absent.
-func lockKeys(l *schema.Location, words []schema.Lock, zero bool) map[string]any {
+// lockKeys returns the extension keys for words at l, next to the locks that l has already.
+func lockKeys(l *schema.Location, words []schema.Lock, now *accepted) map[string]any {
 	keys := map[string]any{}
-	if zero {
-		keys[schema.KeyNormalize] = schema.NormalizeZero
+	normalize := now.normalize[l]
+	if normalize != "" {
+		keys[schema.KeyNormalize] = normalize
 	}
 	has := func(w schema.Lock) bool { return slices.Contains(words, w) }
 	modify := has(schema.NoModify)
-	if modify && hasMapList(l.Schema) {
+	if modify && hasMapList(l.Schema) && !now.ordered[l] {
 		keys[schema.KeyMapListOrder] = schema.OrderIgnored
 	}
-	if !l.Marks.Locked() && !zero {
+	if !l.Marks.Locked() && normalize == "" {
 		if modify && present(l) {
 			keys[schema.KeyImmutable] = true
 			return keys

@@ -59,8 +59,8 @@ type Hole struct {
 	guarded []guard // by the rules that the detour gets around
 }
 
-// DeadRule is a finding about a transition rule that can never refuse anything.
-type DeadRule struct {
+// RuleFinding is a finding about one transition rule.
+type RuleFinding struct {
 	immutability.Finding
 	Of RuleRef
 }
@@ -80,7 +80,11 @@ func (a *Audit) Holes(s *spec.Schema) []Hole { return a.auditor(s).holes() }
 
 // DeadRules returns the transition rules of s that can never refuse an update, where this follows from the rule and the
 // schema.
-func (a *Audit) DeadRules(s *spec.Schema) []DeadRule { return a.auditor(s).dead() }
+func (a *Audit) DeadRules(s *spec.Schema) []RuleFinding { return a.auditor(s).dead() }
+
+// StatusLocks returns the transition rules of s that refuse every update from an object without a status to one with it,
+// where this follows from the rule and the schema. With the status subresource, no status can be written then.
+func (a *Audit) StatusLocks(s *spec.Schema) []RuleFinding { return a.auditor(s).statusLocks() }
 
 // Transitions reports whether s has a transition rule.
 func (a *Audit) Transitions(s *spec.Schema) bool {
@@ -328,7 +332,7 @@ func (a *auditor) throughUnknown() []Hole {
 		for _, r := range a.all {
 			for _, g := range r.guards {
 				if within(l, g) && compares(r.Rule, g) {
-					h.add(r, []*schema.Location{g}, true)
+					h.add(r, []*schema.Location{g}, false)
 				}
 			}
 		}
@@ -358,24 +362,34 @@ func unknownFields(s *spec.Schema) bool {
 func compares(r *Rule, l *schema.Location) bool {
 	found := false
 	celexpr.Visit(r.expr, func(x ast.Expr) bool {
-		if x.Kind() != ast.CallKind {
-			return true
-		}
-		call := x.AsCall()
-		if name := call.FunctionName(); name == operators.Equals || name == operators.NotEquals {
-			a, okA := termOf(r, call.Args()[0])
-			b, okB := termOf(r, call.Args()[1])
-			found = found || okA && okB && a.at == l && b.at == l && a.side != b.side
-		}
+		at, _ := onBothSides(r, x)
+		found = found || at == l
 		return !found
 	})
 	return found
 }
 
+// onBothSides returns the location of which x compares the new and the old value, and the operator, == or !=; nil for another
+// expression.
+func onBothSides(r *Rule, x ast.Expr) (at *schema.Location, operator string) {
+	if x.Kind() != ast.CallKind {
+		return nil, ""
+	}
+	call := x.AsCall()
+	if name := call.FunctionName(); name == operators.Equals || name == operators.NotEquals {
+		a, okA := termOf(r, call.Args()[0])
+		b, okB := termOf(r, call.Args()[1])
+		if okA && okB && a.at == b.at && a.side != b.side {
+			return a.at, name
+		}
+	}
+	return nil, ""
+}
+
 // dead returns a finding for each transition rule that can refuse no update of one object that fits the schema to
 // another, whatever the other rules are. Rules about keys and items are left out: a scenario knows one key only.
-func (a *auditor) dead() []DeadRule {
-	var findings []DeadRule
+func (a *auditor) dead() []RuleFinding {
+	var findings []RuleFinding
 	for _, r := range a.all {
 		if !r.Transition || quantifies(r.expr) || a.leave(r.at) {
 			continue
@@ -385,7 +399,7 @@ func (a *auditor) dead() []DeadRule {
 			a.leave(r.at)
 			continue
 		}
-		findings = append(findings, DeadRule{Of: RuleRef{r.SchemaPath, r.Index}, Finding: immutability.Finding{
+		findings = append(findings, RuleFinding{Of: RuleRef{r.SchemaPath, r.Index}, Finding: immutability.Finding{
 			Path: r.Path, SchemaPath: r.SchemaPath, Severity: immutability.SeverityWarning, Rule: rule.DeadRule,
 			Message: fmt.Sprintf("the rule %q can never refuse an update of an object that fits the schema%s: remove it, or correct it", r.Text, r.whyDead()),
 		}})
@@ -412,6 +426,32 @@ func (r *readRule) whyDead() string {
 		return ", because " + displayPath(r.guards[len(r.guards)-1]) + " is always there"
 	}
 	return ""
+}
+
+func (a *auditor) statusLocks() []RuleFinding {
+	status := a.Root.Property("status")
+	if status == nil || status.Schema.Default != nil {
+		return nil
+	}
+	var findings []RuleFinding
+	for _, r := range a.all {
+		if !r.Transition || r.OptionalOldSelf || inStatus(r.at) || !slices.ContainsFunc(r.reads, inStatus) || quantifies(r.expr) || a.leave(r.at) {
+			continue
+		}
+		m := a.scenario(newScenario([]*readRule{r}))
+		m.fix(false)
+		m.set(0, askPresence, status, false)
+		m.set(1, askPresence, status, true)
+		if search(m, eachAccepted(nil, r, step{scenario: m, newObj: 1, oldObj: 0})) != refuted {
+			continue
+		}
+		findings = append(findings, RuleFinding{Of: RuleRef{r.SchemaPath, r.Index}, Finding: immutability.Finding{
+			Path: r.Path, SchemaPath: r.SchemaPath, Severity: immutability.SeverityError, Rule: rule.StatusLock, Fields: []string{"status"},
+			Message: fmt.Sprintf("the rule %q makes the first write of the status impossible: an object is created without its status, "+
+				"and the rule refuses to set it; begin it with !has(oldSelf.status) ||", r.Text),
+		}})
+	}
+	return findings
 }
 
 // quantifies reports whether x has a macro such as all or exists.

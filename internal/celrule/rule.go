@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/common/operators"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/fieldlock/fieldlock/internal/celexpr"
@@ -100,6 +101,14 @@ func newReadRule(r *Rule) *readRule {
 		}
 	}
 	return read
+}
+
+// operands are those of && in the rule, or the whole rule.
+func (r *readRule) operands() []ast.Expr {
+	if r.parts == nil {
+		r.parts = operands(r.expr, operators.LogicalAnd)
+	}
+	return r.parts
 }
 
 // literals lists what r compares l with.

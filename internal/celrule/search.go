@@ -6,7 +6,6 @@ import (
 	"slices"
 	"sort"
 
-	"github.com/google/cel-go/common/operators"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/fieldlock/fieldlock/internal/schema"
@@ -81,15 +80,7 @@ func solve(m *scenario, conditions []condition, budget *int) verdict {
 func detour(rules []*readRule, gone *schema.Location) *scenario {
 	m := newScenario(rules)
 	m.track(gone)
-	status, known := inStatus(gone), map[*schema.Location]bool{}
-	m.fixed = func(l *schema.Location) bool {
-		in, ok := known[l]
-		if !ok {
-			in = inStatus(l)
-			known[l] = in
-		}
-		return in != status
-	}
+	m.fix(!inStatus(gone))
 	for object, there := range []bool{true, false, true} {
 		for up := gone.Parent(); up.In != nil; up = up.Parent() {
 			m.set(object, askPresence, up, true)
@@ -97,6 +88,19 @@ func detour(rules []*readRule, gone *schema.Location) *scenario {
 		m.set(object, askPresence, gone, there)
 	}
 	return m
+}
+
+// fix makes the status the same in all objects, or else everything but the status.
+func (m *scenario) fix(status bool) {
+	known := map[*schema.Location]bool{}
+	m.fixed = func(l *schema.Location) bool {
+		in, ok := known[l]
+		if !ok {
+			in = inStatus(l)
+			known[l] = in
+		}
+		return in == status
+	}
 }
 
 // inStatus reports whether l is the status of the whole object or below it.
@@ -112,24 +116,24 @@ func inStatus(l *schema.Location) bool {
 
 // refusedBy wants a rule to refuse a step.
 func refusedBy(r *readRule, s step) condition {
-	return func(*scenario) outcome {
-		switch o := s.judge(r.Rule); {
-		case o.refuses():
-			return yes
-		case o == yes:
-			return no
-		}
-		return open
+	return func(*scenario) outcome { return refused(s.judge(r.Rule)) }
+}
+
+// refused tells whether a verdict is that a rule refuses.
+func refused(verdict outcome) outcome {
+	switch {
+	case verdict.refuses():
+		return yes
+	case verdict == yes:
+		return no
 	}
+	return open
 }
 
 // eachAccepted adds conditions that a rule accepts a step, one for each operand of &&: those that are satisfied are not
 // evaluated again. A rule without oldSelf judges the new object of the step.
 func eachAccepted(conditions []condition, r *readRule, s step) []condition {
-	if r.parts == nil {
-		r.parts = operands(r.expr, operators.LogicalAnd)
-	}
-	for _, part := range r.parts {
+	for _, part := range r.operands() {
 		conditions = append(conditions, func(*scenario) outcome {
 			result, _ := judge(r.Rule, part, s)
 			return result

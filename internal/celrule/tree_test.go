@@ -49,7 +49,7 @@ func TestReadTree(t *testing.T) {
 		sized, empty bool // has a size, and can have the size 0
 	}{
 		"spec.set": {setItems, true, true}, "spec.numbers": {noKeys, true, true}, "spec.atomic": {noKeys, true, false}, "spec.keyed": {listKeys, true, true},
-		"spec.half": {noKeys, true, true}, "spec.dates": {noKeys, true, true}, "spec.map": {mapKeys, true, true}, "spec.full": {mapKeys, true, false},
+		"spec.half": {noKeys, true, true}, "spec.dates": {listKeys, true, true}, "spec.map": {mapKeys, true, true}, "spec.full": {mapKeys, true, false},
 		"spec.unknown": {noKeys, true, true}, "spec.word": {noKeys, true, false}, "maybe": {noKeys, true, true}, "spec": {noKeys, false, true}, "spec.number": {noKeys, false, true},
 	} {
 		l := at(path)

@@ -73,6 +73,7 @@ type versionHole struct {
 	key    string   // what the version lacks
 	texts  []string // of the rules
 	lacked string   // path of the field that the lax version does not have, "" if it lacks the rules
+	gone   string   // path of the field that a write through the lax version can remove, "" if it can change the guarded ones
 }
 
 // hole returns the hole at l, a location of the lax version. key names what this version lacks, and strict is the version
@@ -99,6 +100,9 @@ func (v *laxVersion) worded() []Hole {
 			strict = "versions " + strings.Join(h.strict, " and ") + " have"
 		}
 		switch {
+		case h.gone != "":
+			h.Message = fmt.Sprintf("a write through version %s can remove %s and the next one can set other values of %s, on which %s rules; "+
+				"keep it in %s with a rule, or stop serving %s", v.name, h.gone, fields, strict, v.name, v.name)
 		case h.lacked == "":
 			h.Message = fmt.Sprintf("a write through version %s gets around the rules that %s on %s; copy them to %s, or stop serving %s",
 				v.name, strict, fields, v.name, v.name)
@@ -187,6 +191,14 @@ func (p *versionPair) addHoles(v *laxVersion) {
 				h.Fix = alsoCopy(h.Fix, v.name, r, p.missing(r.reads) == nil)
 			}
 			h.add(r, r.guards, sure)
+			continue
+		}
+		for _, g := range r.guards {
+			if gone := p.throughRemoval(r, g); gone != nil {
+				h := v.hole("removal "+gone.Path.Pointer(), p.strictName, p.lax.Find(gone.Path.Pointer()))
+				h.gone = displayPath(gone)
+				h.add(r, []*schema.Location{g}, false)
+			}
 		}
 	}
 }
@@ -225,6 +237,42 @@ func (p *versionPair) throughDrop(r *readRule, gone *schema.Location) (sure, fou
 func (p *versionPair) search(r *readRule, m *scenario, conditions []condition) (sure, found bool) {
 	sure, found = possible(m, conditions)
 	return sure, found && !p.lax.leave(r.at)
+}
+
+// throughRemoval looks for a first object, a second one from which a write through lax has removed g or something above it,
+// and a third one that r refuses to follow the first. It returns what was removed, nil if there is no such way or lax has
+// a rule about the old value of g, whose own holes are those of lax. The schemas of two versions can differ in what they
+// require, so that objects have to decide.
+func (p *versionPair) throughRemoval(r *readRule, g *schema.Location) *schema.Location {
+	same := p.lax.Find(g.Path.Pointer())
+	p.lax.spend(len(p.lax.all))
+	guards := func(l *schema.Location) bool { return within(same, l) || within(l, same) }
+	if slices.ContainsFunc(p.lax.all, func(other *readRule) bool { return slices.ContainsFunc(other.guards, guards) }) {
+		return nil
+	}
+	for gone := g; gone.In != nil && !p.lax.leave(r.at); gone = gone.Parent() {
+		if gone.Role != schema.Property || present(gone) || present(p.lax.Find(gone.Path.Pointer())) || ofResource(gone) {
+			continue
+		}
+		lax, strict := p.index.relevant(r, gone, p.lax.effort)[1:], p.strict.byPlace.relevant(r, gone, p.lax.effort)[1:]
+		m := p.lax.scenario(detour(slices.Concat([]*readRule{r}, lax, strict), gone))
+		conditions := []condition{refusedBy(r, step{scenario: m, newObj: 2, oldObj: 0})}
+		for _, other := range lax {
+			if p.laxRules[other] {
+				conditions = eachAccepted(conditions, other, step{scenario: m, newObj: 1, oldObj: 0, alias: p.alias})
+			}
+		}
+		for _, other := range strict {
+			conditions = eachAccepted(conditions, other, step{scenario: m, newObj: 2, oldObj: 1})
+			if !other.Transition {
+				conditions = eachAccepted(conditions, other, step{scenario: m})
+			}
+		}
+		if _, found := p.search(r, m, conditions); found {
+			return gone
+		}
+	}
+	return nil
 }
 
 // throughUpdate looks for an update of an object of strict that r refuses and that all rules of lax accept.

@@ -37,7 +37,7 @@ func (d builtinDefinition) judge(p pair) (verdict, error) {
 		v.notes = append(v.notes, Remark{Path: r.Path, Message: r.Message})
 	}
 	if len(v.violations) > 0 {
-		v.replacement = d.replacement(p, judged)
+		v.replacement = d.replacementFor(p, judged)
 	}
 	return v, nil
 }
@@ -52,13 +52,14 @@ func builtinViolation(found *builtin.Violation, p pair) Violation {
 	return v
 }
 
-func (d builtinDefinition) replacement(p pair, judged builtin.Verdict) *Replacement {
-	r := d.kind.Replacement(p.new.Value(), p.old.Value(), judged)
-	out := &Replacement{Cost: r.Cost, Message: r.Message, Requested: p.applier.Requested(p.new.Document.Object, p.old.Value())}
-	for _, how := range r.How {
-		out.How = append(out.How, applied(strings.ReplaceAll(how, "FILE", manifest.Argument(p.new.Document.File)), p.new))
-	}
-	return out
+func (d builtinDefinition) replacement(p pair) *Replacement {
+	return d.replacementFor(p, builtin.Verdict{})
+}
+
+func (d builtinDefinition) replacementFor(p pair, judged builtin.Verdict) *Replacement {
+	r := d.kind.Replacement(p.new.Document.Object, p.old.Value(), judged)
+	must := !slices.ContainsFunc(judged.Violations, func(v builtin.Violation) bool { return v.Edit != "" })
+	return &Replacement{Cost: r.Cost, Message: r.Message, How: r.How, Must: must, Requested: p.applier.Requested(p.new.Document.Object, p.old.Value())}
 }
 
 // identify adds the refusals that objects of all kinds share, such as another uid. It reads the uid of the manifest, also when
@@ -73,7 +74,7 @@ func (v *verdict) identify(p pair) {
 	for i := range judged.Violations {
 		violations = append(violations, builtinViolation(&judged.Violations[i], p))
 		if v.replacement == nil {
-			v.replacement = &Replacement{Cost: CostUnknown, Message: "an edit is enough", How: []string{judged.Violations[i].Edit}}
+			v.replacement = &Replacement{Message: "an edit is enough", How: []string{judged.Violations[i].Edit}}
 		}
 	}
 	v.merge(violations)
@@ -174,8 +175,8 @@ func (v *verdict) addServer(refusals []ServerRefusal) {
 	slices.SortStableFunc(v.violations, func(a, b Violation) int { return celrun.ComparePaths(a.Path, b.Path) })
 	if len(own) == 0 && len(v.violations) > 0 {
 		v.replacement = &Replacement{
-			Cost: CostUnknown, Message: "the API server refuses the change for a reason that is in none of the schemas",
-			How: []string{"change what the message of the server names; a new object may be refused for the same reason"},
+			Message: "the API server refuses the change for a reason that is in none of the schemas",
+			How:     []string{"change what the message of the server names; a new object may be refused for the same reason"},
 		}
 	}
 }

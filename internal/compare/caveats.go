@@ -129,8 +129,8 @@ func Enumerate(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// hiddenObjects adds what is to know about objects that NEW has only in directories whose name starts with a dot. They are
-// not part of NEW, so they count as deleted; but kubectl apply -R reads such directories, and other tools may.
+// hiddenObjects adds what is to know about objects that NEW has only in directories whose name starts with a dot, or in files that
+// the settings exclude. They are not part of NEW, so they count as deleted; but kubectl apply -R reads such files, and other tools may.
 func (c *checker) hiddenObjects(hidden func(names []string) []manifest.File, pairs []pair) {
 	var names []string
 	for _, p := range pairs {
@@ -155,7 +155,10 @@ func (c *checker) hiddenObjects(hidden func(names []string) []manifest.File, pai
 			continue
 		}
 		o := found[p.old.ID]
-		const hint = "NEW has the object only in a directory whose name starts with a dot, which check does not read"
+		hint := "NEW has the object only in a directory whose name starts with a dot, which check does not read"
+		if !manifest.IsHidden(o.Path) {
+			hint = "NEW has the object only in a file that exclude in the settings leaves out, which check does not read"
+		}
 		v, err := c.judge(pair{new: o, old: p.old})
 		switch {
 		case err != nil:

@@ -92,7 +92,7 @@ func Check(in Input, o Options) (*Report, error) {
 		in.Old, oldPlain = manifest.SplitPlain(in.Old, in.isPlain)
 		nameAlike(newPlain, oldPlain)
 	}
-	newSet, oldSet := manifest.Objects(in.New), manifest.Objects(in.Old)
+	newSet, oldSet := in.sets()
 	if len(newPlain)+len(oldPlain)+newSet.Documents+oldSet.Documents+len(newSet.Errs)+len(oldSet.Errs)+len(in.Errs)+len(in.NotCovered)+in.Unchanged == 0 {
 		return nil, errors.New("OLD and NEW hold no object; there is nothing to check")
 	}
@@ -146,16 +146,51 @@ func Check(in Input, o Options) (*Report, error) {
 	c.fail(repeated(news, olds)...)
 	pairs, partial := pairUp(news, olds, c.kinds.isPartial())
 	c.report.Others += len(partial)
+	c.findGone(newSet, oldSet)
 	if in.Live != nil {
 		pairs = livePairs(news, in.Live)
 	}
 	c.compareAll(pairs)
+	for _, o := range c.gone.uncovered {
+		c.addDeletion(o)
+	}
 	c.hiddenObjects(in.Hidden, pairs)
 	c.report.Skipped += c.report.Others
 	c.report.accept(&in, o.Now)
 	c.report.Warnings = append(append(c.report.Warnings, slices.Concat(c.kinds.notRun(), c.kinds.unpicked())...), c.caveats(pairs)...)
 	c.report.finish(o.Strict)
 	return c.report, nil
+}
+
+// sets sorts the objects of both sides. CRDs that both have alike are read only if something is judged by them.
+func (in *Input) sets() (newSet, oldSet *manifest.Set) {
+	newSet, oldSet = manifest.ObjectsWithoutCRDs(in.New), manifest.ObjectsWithoutCRDs(in.Old)
+	if !in.Locks.Empty() || in.Live != nil {
+		all := func(*manifest.Object) bool { return true }
+		newSet.ReadCRDs(all, nil)
+		oldSet.ReadCRDs(all, nil)
+		return newSet, oldSet
+	}
+	judging := map[string]bool{} // kinds that may be judged by their CRDs, or be the parameters of a policy
+	for _, o := range slices.Concat(newSet.Objects, oldSet.Objects) {
+		judging[o.Kind] = true
+		if kind, ok := yamldoc.At(o.Document.Object, "spec", "paramKind", "kind").(string); ok {
+			judging[kind] = true
+		}
+	}
+	wanted := func(other *manifest.Set) func(*manifest.Object) bool {
+		theirs := map[manifest.ID][]*manifest.Object{}
+		for _, o := range other.Objects {
+			theirs[o.ID] = append(theirs[o.ID], o)
+		}
+		return func(o *manifest.Object) bool {
+			kind, ok := yamldoc.At(o.Document.Object, "spec", "names", "kind").(string)
+			return !ok || judging[kind] || !slices.ContainsFunc(theirs[o.ID], func(other *manifest.Object) bool { return pair{new: o, old: other}.unchanged() })
+		}
+	}
+	newSet.ReadCRDs(wanted(oldSet), nil)
+	oldSet.ReadCRDs(wanted(newSet), newSet.CRDs)
+	return newSet, oldSet
 }
 
 // becamePatch returns an object of OLD that NEW no longer has in the same file and may have turned into the patch p; nil if
@@ -239,7 +274,11 @@ func (c *checker) compareAll(pairs []pair) {
 
 // add adds a verdict to the report.
 func (c *checker) add(r *printer, p pair, v *verdict) {
-	replaced := v.replacement != nil && v.replacement.Requested && v.replacement.harmless()
+	var re *Replacement
+	if v.replacement != nil {
+		re = c.replacementOf(p, v)
+	}
+	replaced := re != nil && re.Requested && re.harmless()
 	for i := range v.violations {
 		violation := &v.violations[i]
 		r.complete(violation, p.new)
@@ -259,9 +298,7 @@ func (c *checker) add(r *printer, p pair, v *verdict) {
 		n.Subject = subject(p.new, n.Path)
 		c.report.Notes = append(c.report.Notes, n)
 	}
-	if re := v.replacement; re != nil {
-		re.Subject, re.How = subject(p.new, ""), append([]string{}, re.How...)
-		re.RequestedNew = re.Requested && p.old != nil && !c.applier(p.old).Requested(p.old.Value(), p.old.Value())
+	if re != nil {
 		c.report.Replacements = append(c.report.Replacements, *re)
 	}
 }
@@ -281,6 +318,7 @@ type checker struct {
 	kinds    *kinds
 	policies *policy.Set
 	report   *Report
+	gone     gone
 }
 
 // fail adds errors to the report.

@@ -15,7 +15,6 @@ import (
 	"github.com/fieldlock/fieldlock/internal/celrun"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/schema"
-	"github.com/fieldlock/fieldlock/internal/shell"
 )
 
 var _ definition = (*crdDefinition)(nil)
@@ -192,17 +191,9 @@ func (d *crdDefinition) replacement(p pair) *Replacement {
 	if message == "" {
 		cost, message = CostUnknown, costMessages[CostUnknown]
 	}
-	return &Replacement{Cost: cost, Message: message, Requested: p.applier.Requested(p.new.Document.Object, p.old.Value()), How: []string{
+	return &Replacement{Cost: cost, Message: message, Must: true, Requested: p.applier.Requested(p.new.Document.Object, p.old.Value()), How: []string{
 		keepOldValues, recreate(d.crd.Plural+"."+d.crd.Group, p.new),
 	}}
-}
-
-// The ways out of a refusal by a schema.
-const keepOldValues = "keep the old values of the locked fields"
-
-// recreate returns the command that deletes an object of a kind and creates it as NEW has it.
-func recreate(kind string, o *manifest.Object) string {
-	return applied(fmt.Sprintf("kubectl delete %s %s && kubectl apply -f %s", shell.Quote(kind), kubectlName(o), manifest.Argument(o.Document.File)), o)
 }
 
 // costMessages say what the costs mean.

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/fieldlock/fieldlock/immutability/builtin"
-	"github.com/fieldlock/fieldlock/immutability/operators"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/tool"
 )
@@ -21,22 +19,79 @@ type Deletion struct {
 // LockDeletion is the lock of a deletion that Options.RefuseDeletions refuses.
 const LockDeletion = "deletion"
 
+// gone is what NEW no longer has of the units of OLD.
+type gone struct {
+	units     map[string]goneUnit           // by their names
+	objects   map[string][]*manifest.Object // of OLD, of all units
+	uncovered []*manifest.Object            // the definers that no schema covers
+}
+
+// goneUnit is a unit that goes with the object that defines it.
+type goneUnit struct {
+	tool.Definer
+	object *manifest.Object
+}
+
+// findGone finds the units that go.
+func (c *checker) findGone(newSet, oldSet *manifest.Set) {
+	c.gone = gone{units: map[string]goneUnit{}, objects: map[string][]*manifest.Object{}}
+	for _, o := range oldSet.Objects {
+		c.gone.objects[o.Unit] = append(c.gone.objects[o.Unit], o)
+		d, ok := tool.Defines(o.Value())
+		stays := func(n *manifest.Object) bool {
+			return n.Group == o.Group && n.Kind == o.Kind && n.Name == o.Name && (n.Namespace == o.Namespace || n.Namespace == "" || o.Namespace == "")
+		}
+		if !ok || slices.ContainsFunc(newSet.Objects, stays) {
+			continue
+		}
+		c.gone.units[d.Unit] = goneUnit{d, o}
+		if len(c.kinds.of(o)) == 0 {
+			c.gone.uncovered = append(c.gone.uncovered, o)
+		}
+	}
+}
+
+// keeps returns why an object stays when its manifest goes; "" if its tool deletes it. depth ends circles of units.
+func (c *checker) keeps(o *manifest.Object, depth int) string {
+	by := c.applier(o)
+	unit, goes := c.gone.units[o.Unit]
+	goes = goes && unit.object != o && depth < 20
+	mark := by.Kept(o.Value())
+	if goes {
+		mark = by.Outlives(o.Value())
+	}
+	switch {
+	case mark == tool.InCRDs:
+		return "Helm does not delete the objects of a chart's crds directory"
+	case mark != "":
+		return "the object has " + mark + ", so its tool keeps it"
+	case goes && unit.Stays != "":
+		return "the " + unit.Unit + " goes and leaves it, as " + unit.Stays
+	case goes && c.keeps(unit.object, depth+1) != "":
+		return "the " + unit.Unit + " stays itself, and has nothing to apply any more"
+	case !goes && by.Keeps:
+		return "its tool does not prune"
+	case by.Recreated(o.Value()):
+		return "its tool makes it anew each time, and leaves it in the end"
+	}
+	return ""
+}
+
 // addDeletion adds an object that NEW no longer has, and its violation if its cost is among those that are refused.
 func (c *checker) addDeletion(o *manifest.Object) {
 	if o.Kind == "" {
 		return // a document of values
 	}
-	by := c.applier(o)
 	d := Deletion{Subject: subject(o, "")}
 	d.Cost, d.Message = c.loss(o)
-	switch mark := by.Kept(o.Value()); {
-	case mark == tool.InCRDs:
-		d.Kept, d.Message = true, "Helm does not delete the objects of a chart's crds directory; if you delete it: "+d.Message
-	case mark != "":
-		d.Kept, d.Message = true, "the object has "+mark+", so its tool keeps it; if it is deleted nevertheless: "+d.Message
-	case by.Keeps:
-		d.Kept, d.Message = true, "its tool does not prune; if you delete the object: "+d.Message
-	case by.Tool == "":
+	keeps := c.keeps(o, 0)
+	definer, _ := tool.Defines(o.Value())
+	switch {
+	case keeps != "":
+		d.Kept, d.Message = true, keeps+"; if you delete it: "+d.Message
+	case definer.Stays != "":
+		d.Kept, d.Message = true, "what it has applied stays, as "+definer.Stays+"; if you delete that, too: "+d.Message
+	case c.applier(o).Tool == "":
 		d.Message = "if you delete it: " + d.Message
 	}
 	c.report.Deletions = append(c.report.Deletions, d)
@@ -49,8 +104,12 @@ func (c *checker) addDeletion(o *manifest.Object) {
 	})
 }
 
-// loss returns the cost of deleting an object, and what it means. Of several definitions the worst counts.
+// loss returns the cost of deleting an object, and what it means. Of several definitions the worst counts, of a definer the worst of
+// the objects that it applies.
 func (c *checker) loss(o *manifest.Object) (cost, message string) {
+	if d, ok := tool.Defines(o.Value()); ok {
+		return c.lossOf(d, nil)
+	}
 	worst := &Replacement{Cost: CostNone, Message: "nothing is lost with it"}
 	for _, d := range c.kinds.of(o) {
 		if r := lossBy(d, o); r.worse(worst) {
@@ -60,25 +119,43 @@ func (c *checker) loss(o *manifest.Object) (cost, message string) {
 	return worst.Cost, worst.Message
 }
 
-func lossBy(d definition, o *manifest.Object) *Replacement {
-	r := &Replacement{Cost: CostUnknown}
-	var why string
-	switch d := d.(type) {
-	case builtinDefinition:
-		replaced := d.kind.Replacement(o.Value(), o.Value(), builtin.Verdict{})
-		r.Cost, why = replaced.Cost, replaced.Message
-		retention := child(child(o.Value(), "spec").v, "persistentVolumeClaimRetentionPolicy").v
-		if o.Kind == "StatefulSet" && child(retention, "whenDeleted").v == "Delete" {
-			r.Cost, why = CostData, "its persistentVolumeClaimRetentionPolicy deletes its claims with it, and their data"
-		}
-	case operatorDefinition:
-		r.Cost = d.kind.Replacement(o.Value(), operators.Verdict{}).Cost
-	case *crdDefinition:
-		r.Cost = d.replacement(pair{new: o, old: o}).Cost
+// lossOf returns the cost of deleting the objects of a unit, those of units within it included; outer are the units around it.
+func (c *checker) lossOf(d tool.Definer, outer []string) (cost, message string) {
+	objects := c.gone.objects[d.Unit]
+	if len(objects) == 0 {
+		return CostUnknown, "what is lost with it depends on what it applies, which the files do not tell"
 	}
-	r.Message = lossMessages[r.Cost]
-	if why != "" && (r.Cost == CostData || r.Cost == CostCascade) {
-		r.Message = why
+	worst := &Replacement{Cost: CostNone, Message: "nothing is lost with what it applies"}
+	for _, o := range objects {
+		if c.applier(o).Outlives(o.Value()) != "" {
+			continue
+		}
+		inner, ok := tool.Defines(o.Value())
+		r := &Replacement{}
+		switch {
+		case !ok:
+			r.Cost, r.Message = c.loss(o)
+		case inner.Stays != "" || slices.Contains(outer, inner.Unit) || inner.Unit == d.Unit:
+			continue
+		default:
+			r.Cost, r.Message = c.lossOf(inner, append(slices.Clone(outer), d.Unit))
+		}
+		if r.worse(worst) {
+			worst = &Replacement{Cost: r.Cost, Message: "it applies the " + o.Kind + " " + o.String() + ": " + r.Message}
+		}
+	}
+	return worst.Cost, worst.Message
+}
+
+func lossBy(d definition, o *manifest.Object) *Replacement {
+	r := d.replacement(pair{new: o, old: o})
+	_, known := d.(builtinDefinition)
+	retention := child(child(o.Value(), "spec").v, "persistentVolumeClaimRetentionPolicy").v
+	switch {
+	case known && o.Kind == "StatefulSet" && child(retention, "whenDeleted").v == "Delete":
+		r.Cost, r.Message = CostData, "its persistentVolumeClaimRetentionPolicy deletes its claims with it, and their data"
+	case !known || r.Cost != CostData && r.Cost != CostCascade:
+		r.Message = lossMessages[r.Cost]
 	}
 	return r
 }

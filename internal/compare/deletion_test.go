@@ -49,6 +49,7 @@ func TestDeletions(t *testing.T) {
 		{"a claim that Flux keeps", "", plain("v1", "PersistentVolumeClaim", "annotations: {kustomize.toolkit.fluxcd.io/prune: disabled}", claim), flux, CostData, true, false},
 		{"a claim that Argo CD would keep", "Flux applies it", plain("v1", "PersistentVolumeClaim", "annotations: {argocd.argoproj.io/sync-options: Prune=false}", claim), flux, CostData, false, true},
 		{"a claim of a unit that does not prune", "", plain("v1", "PersistentVolumeClaim", "", claim), tool.Applier{Tool: tool.ArgoCD, Keeps: true}, CostData, true, false},
+		{"a hook", "Helm does not delete hooks that a chart no longer has", plain("v1", "PersistentVolumeClaim", "annotations: {helm.sh/hook: pre-install}", claim), tool.Applier{Tool: tool.Helm}, CostData, true, false},
 		{"a claim of nobody's", "somebody may delete it by hand", plain("v1", "PersistentVolumeClaim", "", claim), tool.Applier{}, CostData, false, true},
 	} {
 		r := checkBy(t, row.by, other, other+row.object, Options{RefuseDeletions: []string{CostData, CostCascade}})

@@ -11,6 +11,7 @@ import (
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
+	"github.com/fieldlock/fieldlock/internal/schema"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
@@ -21,21 +22,36 @@ type described struct {
 	items      *described
 }
 
-// saysLocked finds the words that authors use where a webhook or a cloud locks the field.
-var saysLocked = regexp.MustCompile(`(?i)\bimmutable\b|\bcannot be (changed|updated|modified)\b|\bcan ?not be changed\b|\bmay not be (changed|updated|modified)\b|\bmust not be changed\b`)
+// sentences splits a paragraph. A dot inside a word, as in spec.size, ends none.
+var sentences = regexp.MustCompile(`([^.!]|[.!]\S)+[.!]?`)
 
-// sentences splits a description.
-var sentences = regexp.MustCompile(`[^.!\n]+[.!]?`)
+// paragraphs end at an empty line or before an item of a list; other line breaks are those of the source file.
+var paragraphs = regexp.MustCompile(`\n\s*\n|\n\s*[-*]\s`)
+
+// mayBeLocked reports whether a description has one of the words of schema.SaysLocked, which takes long to look for.
+func mayBeLocked(description string) bool {
+	description = strings.ToLower(description)
+	return slices.ContainsFunc([]string{"mutable", "changed", "updated", "modified", "creation"}, func(word string) bool { return strings.Contains(description, word) })
+}
 
 // maxSentence is how much of a description a note quotes.
 const maxSentence = 200
 
-// describe finds what the descriptions of a schema say; nil where they say nothing. It does not look below lists of lists.
+// describe finds what the descriptions of a schema say; nil where they say nothing. It does not look below lists of lists, nor
+// into the specs of pods: what cannot be updated in a pod can be in a template.
 func describe(s *spec.Schema) *described {
+	if ofPod(s) {
+		return nil
+	}
 	d := &described{}
-	said := sentences.FindAllString(s.Description, -1)
+	var said []string
+	if mayBeLocked(s.Description) {
+		for _, paragraph := range paragraphs.Split(s.Description, -1) {
+			said = append(said, sentences.FindAllString(paragraph, -1)...)
+		}
+	}
 	for i, sentence := range said {
-		if saysLocked.MatchString(sentence) {
+		if schema.SaysLocked.MatchString(sentence) {
 			if len(strings.Fields(sentence)) == 1 && i+1 < len(said) { // "Immutable." alone does not say what
 				sentence += said[i+1]
 			}
@@ -58,6 +74,14 @@ func describe(s *spec.Schema) *described {
 		return nil
 	}
 	return d
+}
+
+// ofPod reports whether a schema is that of a pod's spec or of a container.
+func ofPod(s *spec.Schema) bool {
+	has := func(names ...string) bool {
+		return !slices.ContainsFunc(names, func(name string) bool { _, ok := s.Properties[name]; return !ok })
+	}
+	return has("containers", "serviceAccountName", "tolerations") || has("image", "command", "env", "volumeMounts")
 }
 
 // changed calls found for each field that differs and of which the schema says that it may not. Of an object whose fields say

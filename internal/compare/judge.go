@@ -137,6 +137,8 @@ type definition interface {
 	covers(apiVersion string) bool
 	// judge compares an object that both sides have, in versions that the definition covers.
 	judge(p pair) (verdict, error)
+	// replacement returns what it takes to replace the object, whatever refuses the update.
+	replacement(p pair) *Replacement
 }
 
 // summary is the violation in one line.
@@ -167,17 +169,6 @@ func newViolation(found *immutability.Violation) Violation {
 		v.Differences = append(v.Differences, Difference{d.Path.String(), raw(value{d.Old, d.HasOld}), raw(value{d.New, d.HasNew})})
 	}
 	return v
-}
-
-// harmless reports whether a replacement that the object asks for needs no acknowledgement.
-func (r *Replacement) harmless() bool {
-	return r.Cost == CostNone || r.Cost == CostRestart || r.Cost == CostDowntime
-}
-
-// worse reports whether a replacement costs more than another one.
-func (r *Replacement) worse(other *Replacement) bool {
-	costs := Costs()
-	return slices.Index(costs, r.Cost) > slices.Index(costs, other.Cost)
 }
 
 // raw encodes a value that is there, null included; an absent one is left out.

@@ -2,7 +2,6 @@ package compare
 
 import (
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -46,12 +45,12 @@ func newKinds(news, olds []manifest.CRD, o Options) *kinds {
 // add adds a CRD, unless it is there already.
 func (k *kinds) add(c manifest.CRD, onlyOld, noDefaults bool) {
 	gk := groupKind{c.Group, c.Kind}
-	same := func(d *crdDefinition) bool { return sameCRD(d.crd.Document.Object, c.Document.Object) }
+	same := func(d *crdDefinition) bool { return manifest.SameCRD(d.crd.Document.Object, c.Document.Object) }
 	if i := slices.IndexFunc(k.byKind[gk], same); i >= 0 {
 		k.byKind[gk][i].inOld = k.byKind[gk][i].inOld || onlyOld
 		return
 	}
-	if slices.ContainsFunc(k.broken, func(b manifest.CRD) bool { return sameCRD(b.Document.Object, c.Document.Object) }) {
+	if slices.ContainsFunc(k.broken, func(b manifest.CRD) bool { return manifest.SameCRD(b.Document.Object, c.Document.Object) }) {
 		return
 	}
 	d, errs := newCRDDefinition(c, onlyOld, noDefaults)
@@ -68,15 +67,6 @@ func (k *kinds) add(c manifest.CRD, onlyOld, noDefaults bool) {
 	default:
 		k.errs = append(k.errs, errs...)
 	}
-}
-
-// sameCRD reports whether two documents define the same kind with the same locks.
-func sameCRD(a, b map[string]any) bool {
-	annotations := func(object map[string]any) any {
-		metadata, _ := object["metadata"].(map[string]any)
-		return metadata["annotations"]
-	}
-	return a["apiVersion"] == b["apiVersion"] && jsonvalue.Equal(a["spec"], b["spec"]) && reflect.DeepEqual(annotations(a), annotations(b))
 }
 
 // of returns the definitions of an object's kind, in any version; none for a kind that nobody knows.

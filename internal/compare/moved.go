@@ -59,10 +59,12 @@ func (d movedDefinition) judge(p pair) (verdict, error) {
 		return v, err
 	}
 	if len(v.violations)+v.more > 0 {
-		v.replacement = d.new.replacement(p)
+		v.replacement = d.replacement(p)
 	}
 	return v, nil
 }
+
+func (d movedDefinition) replacement(p pair) *Replacement { return d.new.replacement(p) }
 
 // check adds what the pair breaks by the laws of one version of a CRD. Each side goes through the versions that lead there
 // first, then through that one. What the laws refuse although the value did not change is left out: the move to a version

@@ -92,7 +92,7 @@ func (d *openDefinition) replacement(p pair) *Replacement {
 		r.Message = "what is lost depends on what is deployed with these values"
 		return r
 	}
-	r.Requested = p.applier.Requested(p.new.Document.Object, p.old.Value())
+	r.Must, r.Requested = true, p.applier.Requested(p.new.Document.Object, p.old.Value())
 	r.How = append(r.How, recreate(kindArgument(p.new), p.new))
 	return r
 }

@@ -2,7 +2,6 @@ package compare
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/fieldlock/fieldlock/immutability/operators"
 	"github.com/fieldlock/fieldlock/internal/manifest"
@@ -43,13 +42,19 @@ func (d operatorDefinition) judge(p pair) (verdict, error) {
 		v.notes = append(v.notes, Remark{Path: r.Path, Message: d.kind.Operator.Name + ": " + r.Message})
 	}
 	if len(v.violations) > 0 {
-		r := d.kind.Replacement(p.new.Value(), judged)
-		v.replacement = &Replacement{Cost: r.Cost, Message: r.Message, Requested: p.applier.Requested(p.new.Document.Object, p.old.Value())}
-		for _, how := range r.How {
-			v.replacement.How = append(v.replacement.How, strings.ReplaceAll(how, "FILE", manifest.Argument(p.new.Document.File)))
-		}
+		v.replacement = d.replacementFor(p, judged)
 	}
 	return v, nil
+}
+
+func (d operatorDefinition) replacement(p pair) *Replacement {
+	return d.replacementFor(p, operators.Verdict{})
+}
+
+func (d operatorDefinition) replacementFor(p pair, judged operators.Verdict) *Replacement {
+	r := d.kind.Replacement(p.new.Value(), judged)
+	must := !slices.ContainsFunc(judged.Violations, func(v operators.Violation) bool { return v.Row.Edit != "" })
+	return &Replacement{Cost: r.Cost, Message: r.Message, How: r.How, Must: must, Requested: p.applier.Requested(p.new.Document.Object, p.old.Value())}
 }
 
 // prepare returns the objects as the operator gets them: with the defaults of the CRD, where there is one.

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"k8s.io/kube-openapi/pkg/validation/spec"
+
 	"github.com/fieldlock/fieldlock/immutability/builtin"
 	"github.com/fieldlock/fieldlock/immutability/operators"
 )
@@ -35,6 +37,7 @@ func load(t *testing.T) *operators.Catalogue {
 const (
 	request = `{apiVersion: cert-manager.io/v1, kind: CertificateRequest, metadata: {name: a}, spec: {request: TFM=, duration: 24h, issuerRef: {name: x}}}`
 	cluster = `{apiVersion: postgresql.cnpg.io/v1, kind: Cluster, metadata: {name: c}, spec: {storage: {size: 10Gi}}}`
+	scylla  = `{apiVersion: scylla.scylladb.com/v1, kind: ScyllaCluster, metadata: {name: c}, spec: {datacenter: {name: dc1}}}`
 	route   = `{apiVersion: route.openshift.io/v1, kind: Route, metadata: {name: r}, spec: {host: a}}`
 	topic   = `{apiVersion: kafka.strimzi.io/v1beta2, kind: KafkaTopic, metadata: {name: t}, spec: {partitions: 3}}`
 )
@@ -49,7 +52,8 @@ func TestOperators(t *testing.T) {
 		values           string // old and new as the report has them
 	}{
 		{"a webhook that was asked", request, "24h", "48h", "spec", "cert-manager", "its code was asked", `"24h" "48h"`},
-		{"a webhook that was read", cluster, "10Gi", "5Gi", "spec.storage.size", "CloudNativePG", "its code was read, not run", `"10Gi" "5Gi"`},
+		{"another one", cluster, "10Gi", "5Gi", "spec.storage.size", "CloudNativePG", "its code was asked", `"10Gi" "5Gi"`},
+		{"a webhook that was read", scylla, "dc1", "dc2", "spec.datacenter.name", "Scylla Operator", "its code was read, not run", `"dc1" "dc2"`},
 	} {
 		r := checkWithOperators(t, "", row.old, strings.ReplaceAll(row.old, row.from, row.to), catalogue)
 		if r.Allowed || len(r.Violations) != 1 || len(r.Replacements) != 1 {
@@ -166,5 +170,34 @@ box: {type: object, description: "Immutable. A box.", properties: {a: {type: str
 	r := checkWithOperators(t, crd, old, strings.ReplaceAll(old, "a: c", "a: x"), catalogue)
 	if len(r.Notes) != 1 || r.Notes[0].Message != "the CRD's description says: This field cannot be changed." || r.Notes[0].Path != "spec.list[0].a" {
 		t.Errorf("the quoted sentence: %+v", r.Notes)
+	}
+}
+
+// TestDescribe: which sentence of a description is quoted.
+func TestDescribe(t *testing.T) {
+	for _, row := range []struct{ name, description, want string }{
+		{"one word", "Immutable. The region.", "Immutable. The region."},
+		{"a line that the source wrapped", "The size.\nThis field is\nimmutable after creation.", "This field is immutable after creation."},
+		{"a path in the sentence", "Unlike spec.size, it cannot be modified later. So be it.", "Unlike spec.size, it cannot be modified later."},
+		{"an item of a list", "Values:\n- a\n- b: once set, it may not be changed\n- c", "b: once set, it may not be changed"},
+		{"not mutable", "This field is not mutable and cannot be empty.", "This field is not mutable and cannot be empty."},
+		{"only at creation", "It can only be set at creation time.", "It can only be set at creation time."},
+		{"nothing", "It can be changed at any time.", ""},
+	} {
+		s := &spec.Schema{}
+		s.Description = row.description
+		got := ""
+		if d := describe(s); d != nil {
+			got = d.sentence
+		}
+		if got != row.want {
+			t.Errorf("%s: %q, want %q", row.name, got, row.want)
+		}
+	}
+	const container = `{type: array, items: {type: object, properties: {image: {type: string}, command: {type: array, items: {type: string}}, env: {type: array, description: Cannot be updated., items: {type: string}}, volumeMounts: {type: array, items: {type: string}}}}}`
+	crd := crdOf("example.com", "v1", "Foo", "{containers: "+container+"}", "{}")
+	const old = `{apiVersion: example.com/v1, kind: Foo, metadata: {name: a}, spec: {containers: [{env: [x]}]}}`
+	if r := checkWithOperators(t, crd, old, strings.ReplaceAll(old, "[x]", "[z]"), nil); len(r.Notes) > 0 {
+		t.Errorf("a container in a template may change: %+v", r.Notes)
 	}
 }

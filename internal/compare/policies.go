@@ -19,9 +19,14 @@ func newPolicies(k *kinds, news, olds []*manifest.Object) *policy.Set {
 	documents := func(objects []*manifest.Object) []policy.Document {
 		list := make([]policy.Document, 0, len(objects))
 		for _, o := range objects {
-			if o.Kind != "" {
-				list = append(list, policy.Document{Object: o.Document.Object, File: o.Document.File, Line: o.Document.Position().Line})
+			if o.Kind == "" {
+				continue
 			}
+			d := policy.Document{Object: o.Document.Object, File: o.Document.File}
+			if isPolicy(o) { // nobody asks for the lines of other objects, and to find one takes reading the file again
+				d.Line = o.Document.Position().Line
+			}
+			list = append(list, d)
 		}
 		return list
 	}
@@ -44,7 +49,7 @@ func (c *checker) judgePolicies(v *verdict, p pair) error {
 	if c.policies == nil {
 		return nil
 	}
-	if kind := c.kinds.builtinOf(p.new); kind != nil {
+	if kind := c.kinds.builtinOf(p.new); kind != nil && c.policies.Selects(builtinRequest(kind, p)) {
 		c.addPolicies(v, p, builtinUpdate(kind, p))
 	}
 	for _, d := range c.kinds.byKind[groupKind{p.new.Group, p.new.Kind}] {
@@ -65,9 +70,10 @@ func (c *checker) addPolicies(v *verdict, p pair, u *policy.Update) {
 	u.Live = p.live != nil
 	found := c.policies.Check(u)
 	if len(found.Refused) > 0 && v.replacement == nil {
+		kind := c.worst(p)
 		v.replacement = &Replacement{
-			Cost: CostUnknown, Message: "a policy refuses the update, and may refuse a new object too",
-			How: []string{"change the manifest as the policy says", "change the policy or its binding first, in a change of its own"},
+			Cost: kind.Cost, Message: "a policy refuses the update, and may refuse a new object too",
+			How: slices.Concat([]string{"change the manifest as the policy says", "change the policy or its binding first, in a change of its own"}, kind.How),
 		}
 	}
 	var violations []Violation
@@ -107,8 +113,8 @@ func (c *checker) guarded(d *crdDefinition, p pair) bool {
 	return c.policies.Matches(u)
 }
 
-// builtinUpdate returns the update of a built-in object as policies see it, in the version of NEW.
-func builtinUpdate(kind *builtin.Kind, p pair) *policy.Update {
+// builtinRequest is builtinUpdate without the objects.
+func builtinRequest(kind *builtin.Kind, p pair) *policy.Update {
 	u := &policy.Update{Group: kind.Group, Kind: kind.Kind, Plural: kind.Plural, Namespaced: kind.Namespaced, Versions: kind.Versions, Defaulted: true}
 	group, version, found := strings.Cut(p.new.APIVersion, "/")
 	if !found {
@@ -117,6 +123,12 @@ func builtinUpdate(kind *builtin.Kind, p pair) *policy.Update {
 	if u.Version = version; group != kind.Group || !slices.Contains(kind.Versions, version) {
 		u.Version = kind.Versions[0] // what has replaced it
 	}
+	return u
+}
+
+// builtinUpdate returns the update of a built-in object as policies see it, in the version of NEW.
+func builtinUpdate(kind *builtin.Kind, p pair) *policy.Update {
+	u := builtinRequest(kind, p)
 	newTyped, newOK := kind.Typed(p.new.Value())
 	oldTyped, oldOK := kind.Typed(p.old.Value())
 	if !newOK || !oldOK {

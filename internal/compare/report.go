@@ -155,6 +155,9 @@ type Replacement struct {
 	Accepted     bool     `json:"accepted"` // every violation of the object is accepted
 	Message      string   `json:"message"`
 	How          []string `json:"how"` // commands or edits, the gentlest way first
+
+	// Must is set where no edit gets the change through: only a replacement makes it.
+	Must bool `json:"-"`
 }
 
 // The costs of deleting an object and creating it again.

@@ -2,14 +2,12 @@ package compare
 
 import (
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/pointer"
-	"github.com/fieldlock/fieldlock/internal/shell"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
@@ -29,19 +27,6 @@ type NotCovered struct {
 	Line    int    `json:"line,omitempty"`
 	Reason  string `json:"reason"`
 	Changed bool   `json:"changed"`
-}
-
-// applied returns a way to replace an object with the command that applies its unit, in place of the one that applies a file: no
-// file holds the object as it is applied.
-func applied(how string, o *manifest.Object) string {
-	file := "kubectl apply -f " + manifest.Argument(o.Document.File)
-	switch {
-	case o.Unit == "":
-		return how
-	case strings.HasPrefix(o.Unit, "kustomization "):
-		return strings.ReplaceAll(how, file, "kubectl apply -k "+shell.Quote(path.Dir(o.Document.File)))
-	}
-	return strings.ReplaceAll(how, file, "(apply the "+o.Unit+")")
 }
 
 // doubt makes violations unknown whose values depend on what the files do not tell, such as a variable in an encrypted Secret.

@@ -27,7 +27,7 @@ type ExportedLock struct {
 	Path       string `json:"path"`
 	Lock       string `json:"lock"`
 	SchemaPath string `json:"schemaPath,omitempty"` // of the rule
-	Rule       string `json:"rule"`
+	Rule       string `json:"rule"`                 // "" for a lock that no update can break
 }
 
 // UnexportedLock is a lock without a rule.
@@ -101,7 +101,15 @@ func (r *Export) add(name, version string, exported celrule.Exported) {
 			r.Exported = append(r.Exported, ExportedLock{name, version, lock.Path, lock.Lock, rule.SchemaPath, rule.Rule})
 		}
 	}
+	r.addNeedless(name, version, exported.Needless)
 	r.addRest(name, version, exported.Rest)
+}
+
+// addNeedless adds locks that count as exported without a rule.
+func (r *Export) addNeedless(name, version string, locks []celrule.LockAt) {
+	for _, lock := range locks {
+		r.Exported = append(r.Exported, ExportedLock{CRD: name, Version: version, Path: lock.Path, Lock: lock.Lock})
+	}
 }
 
 func (r *Export) addRest(name, version string, rest []celrule.Unexported) {

@@ -261,12 +261,16 @@ type ImportedRule struct {
 	Message string `json:"message,omitempty"`
 	// Reason says why the rule stays; of a rule that became locks, what else refuses what it refuses.
 	Reason string `json:"reason,omitempty"`
+	// Liftable is set for a rule that stays and would become locks with the rules that lint --fix adds.
+	Liftable bool `json:"liftable,omitempty"`
 }
 
 // ImportedLock is a lock that replaces a rule.
 type ImportedLock struct {
 	Path string `json:"path"`
 	Lock string `json:"lock"`
+	// Normalize is the x-kubernetes-normalize that import wrote next to the lock, "" for none.
+	Normalize string `json:"normalize,omitempty"`
 }
 
 // FromCEL replaces rules in the file by locks. Locks that an annotation carried move to their place in the schema.
@@ -288,14 +292,18 @@ func FromCEL(file *File) (*Import, error) {
 			if err := c.change(v.Name, imported.Changes); err != nil {
 				return nil, err
 			}
-			report.add(c.Name, v.Name, imported)
+			report.add(c.Name, v.Name, imported, celrule.Liftable(v.Schema, imported.Left))
 		}
 		c.setAnnotation("")
 	}
 	return report, nil
 }
 
-func (r *Import) add(name, version string, imported celrule.Imported) {
+func (r *Import) add(name, version string, imported celrule.Imported, liftable []bool) {
+	normalize := map[string]string{} // by schema path
+	for _, c := range imported.Changes {
+		normalize[c.SchemaPath], _ = c.SetKeys[schema.KeyNormalize].(string)
+	}
 	rule := func(rule celrule.Rule) ImportedRule {
 		return ImportedRule{CRD: name, Version: version, Path: rule.Path, SchemaPath: rule.SchemaPath, Rule: rule.Text}
 	}
@@ -306,13 +314,13 @@ func (r *Import) add(name, version string, imported celrule.Imported) {
 			row.Message = recognized.Message()
 		}
 		for _, lock := range recognized.Locks {
-			row.Locks = append(row.Locks, ImportedLock{lock.Path, lock.Lock})
+			row.Locks = append(row.Locks, ImportedLock{lock.Path, lock.Lock, normalize[lock.SchemaPath]})
 		}
 		r.Recognized = append(r.Recognized, row)
 	}
-	for _, left := range imported.Left {
+	for i, left := range imported.Left {
 		row := rule(left.Rule)
-		row.Reason = left.Reason
+		row.Reason, row.Liftable = left.Reason, liftable[i]
 		r.Left = append(r.Left, row)
 	}
 }

@@ -60,7 +60,7 @@ spec:
             properties:
               class: {type: string, maxLength: 9, x-kubernetes-immutable: true}
               unknown: {type: object, x-kubernetes-preserve-unknown-fields: true, x-kubernetes-immutable: true}
-              odd: {type: array, x-kubernetes-list-type: atomic, items: {type: object, properties: {a: {type: string, x-kubernetes-immutable: true}}}}
+              odd: {type: object, x-kubernetes-preserve-unknown-fields: true, x-kubernetes-immutable: true, properties: {a: {type: array, x-kubernetes-list-type: set, items: {type: string}}}}
 ---
 apiVersion: v1
 kind: ConfigMap
@@ -226,7 +226,7 @@ func TestExportOfTwo(t *testing.T) {
 	if diff := cmp.Diff([]string{
 		"exported widgets.example.com v1 spec.noted immutable /properties/spec/properties/noted self == oldSelf",
 		"exported widgets.example.com v2 spec.class immutable /properties/spec/properties/class self == oldSelf",
-		"rest widgets.example.com v2 spec.odd[*].a immutable", "rest widgets.example.com v2 spec.unknown immutable",
+		"rest widgets.example.com v2 spec.odd immutable", "rest widgets.example.com v2 spec.unknown immutable",
 	}, got); diff != "" {
 		t.Errorf("locks (-want +got):\n%s", diff)
 	}
@@ -340,7 +340,7 @@ spec:
 	if diff := cmp.Diff(want, b.String()); diff != "" {
 		t.Errorf("policies (-want +got):\n%s", diff)
 	}
-	if len(report.Exported) != 3 || len(report.Rest) != 1 || report.Exported[2].Path != "spec.unknown" || report.Exported[2].Version != "v2" || report.Exported[2].CRD != "widgets.example.com" || report.Rest[0].Path != "spec.odd[*].a" {
+	if len(report.Exported) != 3 || len(report.Rest) != 1 || report.Exported[2].Path != "spec.unknown" || report.Exported[2].Version != "v2" || report.Exported[2].CRD != "widgets.example.com" || report.Rest[0].Path != "spec.odd" {
 		t.Errorf("exported %+v, rest %+v", report.Exported, report.Rest)
 	}
 	b.Reset()
@@ -486,7 +486,7 @@ func TestAnnotationOfTwo(t *testing.T) {
 		t.Errorf("%d keys moved, %v", moved, err)
 	}
 	a, _ := annotations(t, file, 0).(map[string]any)
-	for _, part := range []string{`"v1"`, `"v2"`, "properties/noted", "properties/class", "properties/unknown", "items/properties/a"} {
+	for _, part := range []string{`"v1"`, `"v2"`, "properties/noted", "properties/class", "properties/unknown", "properties/odd"} {
 		if !strings.Contains(a["fieldlock.dev/locks"].(string), part) {
 			t.Errorf("the annotation %s lacks %s", a["fieldlock.dev/locks"], part)
 		}

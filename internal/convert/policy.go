@@ -117,6 +117,7 @@ func (r *Export) addPolicy(t policyType) error {
 	if err != nil {
 		return fmt.Errorf("version %s of %s: %w", t.version, t.name(), err)
 	}
+	r.addNeedless(t.name(), t.version, policy.Needless)
 	r.addRest(t.name(), t.version, policy.Rest)
 	if len(policy.Validations) == 0 {
 		return nil

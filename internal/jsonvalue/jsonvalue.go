@@ -89,6 +89,9 @@ func Equal(a, b any) bool {
 		if !ok || len(a) != len(object) || (a == nil) != (object == nil) {
 			return a == nil && IsNull(b)
 		}
+		if len(a) > 1 && reflect.ValueOf(a).UnsafePointer() == reflect.ValueOf(object).UnsafePointer() {
+			return true // one map, as large documents share
+		}
 		for key, value := range a {
 			other, ok := object[key]
 			if !ok {

@@ -3,6 +3,7 @@ package manifest
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"path"
 	"regexp"
 	"slices"
@@ -191,10 +192,79 @@ type Set struct {
 	Errs []error
 	// Unrendered is the one of Errs that is about templates, or nil.
 	Unrendered error
+
+	unread []unreadCRD
+}
+
+// unreadCRD is an object that ReadCRDs reads, with the number of errors before its own.
+type unreadCRD struct {
+	*Object
+	errs int
 }
 
 // Objects sorts the documents of files.
 func Objects(files []File) *Set {
+	s := ObjectsWithoutCRDs(files)
+	s.ReadCRDs(func(*Object) bool { return true }, nil)
+	return s
+}
+
+// ReadCRDs reads the CRDs among the objects of a set that are wanted. Reading a large one takes long: for one that is the same
+// as one of known, that one's definition is taken.
+func (s *Set) ReadCRDs(wanted func(*Object) bool, known []CRD) {
+	more := 0
+	named := map[string][]CRD{}
+	for _, c := range known {
+		named[c.Name] = append(named[c.Name], c)
+	}
+	for _, o := range s.unread {
+		if !wanted(o.Object) {
+			continue
+		}
+		same := func(c CRD) bool { return SameCRD(c.Document.Object, o.Document.Object) }
+		if i := slices.IndexFunc(named[o.Name], same); i >= 0 {
+			s.CRDs = append(s.CRDs, CRD{named[o.Name][i].CRD, o.Document})
+			continue
+		}
+		c, err := newCRD(o.Document)
+		if err != nil {
+			s.Errs = slices.Insert(s.Errs, o.errs+more, err)
+			more++
+			continue
+		}
+		s.CRDs, named[o.Name] = append(s.CRDs, c), append(named[o.Name], c)
+	}
+	s.unread = nil
+}
+
+// SameCRD reports whether two documents define the same kind with the same locks. Of conversion, only the strategy counts, and of
+// annotations only those of this program: kustomizations give CRDs others in each place that they deploy to.
+func SameCRD(a, b map[string]any) bool {
+	return a["apiVersion"] == b["apiVersion"] && jsonvalue.Equal(yamldoc.At(a, "spec", "conversion", "strategy"), yamldoc.At(b, "spec", "conversion", "strategy")) &&
+		maps.Equal(ownAnnotations(a), ownAnnotations(b)) && jsonvalue.Equal(definition(a), definition(b))
+}
+
+// definition returns the spec of a CRD without its conversion.
+func definition(crd map[string]any) map[string]any {
+	spec, _ := crd["spec"].(map[string]any)
+	spec = maps.Clone(spec)
+	delete(spec, "conversion")
+	return spec
+}
+
+func ownAnnotations(crd map[string]any) map[string]string {
+	annotations, _ := yamldoc.At(crd, "metadata", "annotations").(map[string]any)
+	own := map[string]string{}
+	for name, value := range annotations {
+		if strings.HasPrefix(name, "fieldlock.dev/") {
+			own[name] = fmt.Sprint(value)
+		}
+	}
+	return own
+}
+
+// ObjectsWithoutCRDs is Objects for who calls ReadCRDs.
+func ObjectsWithoutCRDs(files []File) *Set {
 	s := &Set{}
 	patches := patchFiles(files)
 	var templates []*TemplateError
@@ -252,13 +322,8 @@ func (s *Set) addCRD(o *Object, f *File) {
 		s.Others = append(s.Others, f.Path)
 		return
 	}
-	c, err := newCRD(o.Document)
-	switch {
-	case isFreeForm(o.Value()):
-	case err != nil:
-		s.Errs = append(s.Errs, err)
-	default:
-		s.CRDs = append(s.CRDs, c)
+	if !isFreeForm(o.Value()) {
+		s.unread = append(s.unread, unreadCRD{o, len(s.Errs)})
 	}
 	s.Objects = append(s.Objects, o)
 }

@@ -85,6 +85,19 @@ func (s *Set) Matches(u *Update) bool {
 	})
 }
 
+// Selects reports whether a policy of s is for updates of the resource of u, whatever the objects are. It saves making the objects of
+// an update that no policy judges.
+func (s *Set) Selects(u *Update) bool {
+	return s != nil && !exempt(u) && slices.ContainsFunc(s.policies, func(p *boundPolicy) bool {
+		rules := slices.Clone(p.Spec.MatchConstraints.ResourceRules)
+		for i := range rules {
+			rules[i].ResourceNames = nil
+			rules[i].Scope = nil
+		}
+		return len(rules) == 0 || matchesRules(rules, p.Spec.MatchConstraints.MatchPolicy, u).answer != no
+	})
+}
+
 // run is a policy with one binding on one update.
 type run struct {
 	s *Set

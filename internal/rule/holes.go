@@ -23,7 +23,7 @@ storage:                # optional, not locked
 }, {
 	ID: UnsetThenSet, Severity: Warning, Hole: true,
 	Text: "A field with NoModify can be removed and set again.",
-	Why:  "`NoModify` compares two values. It forbids neither to remove the field nor to set it, and two updates that do so change its value.",
+	Why:  "`NoModify` compares two values. It allows an update that removes the field, and another one that sets it to a new value.",
 	Example: `
 class:
   type: string
@@ -105,9 +105,10 @@ const (
 	V1beta1Lock = "v1beta1-lock"
 	LockDropped = "lock-dropped"
 	OtherCRD    = "other-crd"
+	StatusLock  = "status-lock"
 )
 
-// updateRules are about updates of a CRD.
+// updateRules are about updates of a CRD, and about the first update of its objects.
 var updateRules = []Rule{{
 	ID: V1beta1Lock, Severity: Error,
 	Text: "A CRD of apiextensions.k8s.io/v1beta1 gains locks.",
@@ -134,6 +135,22 @@ class: {type: string}`,
 # before: names: {kind: Gadget}
 names: {kind: Widget}`,
 	Fix: "Compare a CRD with its own old version.",
+}, {
+	ID: StatusLock, Severity: Error,
+	Text: "A lock or transition rule makes the first write of the status impossible.",
+	Why: "With the status subresource, an API server drops the status of an object that is created. The controller sets it with an " +
+		"update, from absent to a value, and a lock on the status as a whole refuses that. A lock below the status does not, unless " +
+		"a default fills in what is above it.",
+	Example: `
+versions:
+- name: v1
+  subresources: {status: {}}
+  schema:
+    openAPIV3Schema:
+      type: object
+      properties:
+        status: {type: object, x-kubernetes-immutable: true, properties: {phase: {type: string}}}`,
+	Fix: "Lock fields below the status, or lock it with `x-fieldlock-update: [NoUnset, NoModify]`, which lets it be set once. Let a CEL rule begin with `!has(oldSelf.status) ||`.",
 }}
 
 const (
@@ -142,6 +159,7 @@ const (
 	CELRenamableKey       = "cel-renamable-key"
 	CELUnknownKeys        = "cel-unknown-keys"
 	CELVersionWithoutRule = "cel-version-without-rule"
+	CELTwoSteps           = "cel-two-steps"
 	DeadRule              = "dead-rule"
 	RefusedRule           = "refused-rule"
 	NotLookedAt           = "not-looked-at"
@@ -209,6 +227,19 @@ versions:
   served: true
   schema: {openAPIV3Schema: {type: object, properties: {class: {type: string}}}}`,
 	Fix: "Copy the rule to every served version, or stop serving the version without it.",
+}, {
+	ID: CELTwoSteps, Severity: Warning, Hole: true,
+	Text: "Two updates get around a CEL transition rule that refuses them at once.",
+	Why: "A rule judges one update. If it accepts a change to some value and a change from it, whoever may do the one and then the " +
+		"other can do both. That may be meant, as for a value that resets a counter or for states in an order: it is a note then, " +
+		"and a warning only if the message of the rule says that the field may not change.",
+	Example: `
+class:
+  type: string
+  x-kubernetes-validations:
+  - rule: self == oldSelf || self == 'none' || oldSelf == 'none'
+    message: class is immutable`,
+	Fix: "Accept a change from such a value or to it, not both. Where the detour is meant, say so in the message, or accept the finding.",
 }, {
 	ID: DeadRule, Severity: Warning,
 	Text: "A CEL transition rule can never refuse an update.",

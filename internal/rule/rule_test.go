@@ -109,7 +109,7 @@ func TestCatalogue(t *testing.T) {
 
 // TestHoles: the findings that objects can show, and the only ones that a note can stand in for.
 func TestHoles(t *testing.T) {
-	want := []string{rule.AtomicItems, rule.CELOptionalParent, rule.CELRenamableKey, rule.CELUnknownKeys, rule.CELUnsetThenSet, rule.CELVersionWithoutRule,
+	want := []string{rule.AtomicItems, rule.CELOptionalParent, rule.CELRenamableKey, rule.CELTwoSteps, rule.CELUnknownKeys, rule.CELUnsetThenSet, rule.CELVersionWithoutRule,
 		rule.OptionalParent, rule.RenamableKey, rule.UnsetThenSet, rule.VersionDefault, rule.VersionUnlocked}
 	var got []string
 	for _, r := range rule.All() {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"iter"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,6 +16,10 @@ import (
 
 // IsPassword reports whether the values of s, and all that is in them, are not shown. Nil s has none.
 func IsPassword(s *spec.Schema) bool { return s != nil && s.Format == "password" }
+
+// SaysLocked finds the words that authors of descriptions and of messages use for a field that may not change.
+var SaysLocked = regexp.MustCompile(`(?i)\b(immutable|not mutable)\b|\b(can ?not|can't|may not|must not) be (changed|updated|modified)\b|` +
+	`\bcan only be set (at|on|during|upon) creation\b`)
 
 // Below returns the schema of the value one step below a value of s: step is the name of a member (string) or the index of
 // an item (int). It returns nil where s is nil or says nothing about that value.

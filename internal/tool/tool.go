@@ -52,6 +52,8 @@ type Applier struct {
 	Keeps bool
 	// InstallsOnce is set for the objects of a chart's crds directory: Helm creates them once, and neither updates nor deletes them.
 	InstallsOnce bool
+	// Apply is the command that makes the tool apply the unit, "" where there is none, or it is not known.
+	Apply string
 }
 
 // is reports whether the tool is t, or may be.

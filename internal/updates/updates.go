@@ -152,7 +152,9 @@ func (r *Random) changeList(s *spec.Schema, path string, v []any, target string)
 	at := path + "/items"
 	switch {
 	case len(v) == 0 || r.chance(0.2):
-		v = append(v, r.value(s.Items.Schema, at, 1))
+		if s.MaxItems == nil || int64(len(v)) < *s.MaxItems {
+			v = append(v, r.value(s.Items.Schema, at, 1))
+		}
 	case r.chance(0.25) && (s.MinItems == nil || int64(len(v)) > *s.MinItems):
 		i := r.rand.IntN(len(v))
 		v = slices.Delete(v, i, i+1)
@@ -258,6 +260,9 @@ func (g values) list(s *spec.Schema, path string, depth int) any {
 	}
 	if s.MinItems != nil {
 		n = max(n, int(*s.MinItems))
+	}
+	if s.MaxItems != nil {
+		n = min(n, int(*s.MaxItems))
 	}
 	for range n {
 		list = append(list, g.value(s.Items.Schema, path+"/items", depth))

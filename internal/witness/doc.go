@@ -13,6 +13,6 @@
 //
 // The chapters, from the bottom: paths in objects (path), texts for a pattern and values for a schema (text, value), what
 // a rule reads and what refuses an object (problem), the versions of a kind and their judge (kind), edits that may repair
-// an object (repair), the search and its bounds (search), ways around a lock (way), and the face (witness). Attack
-// makes random updates for users' tests.
+// an object (repair), the search and its bounds (search), ways around a lock (way), ways around a rule of any form (states),
+// and the face (witness). Attack makes random updates for users' tests.
 package witness

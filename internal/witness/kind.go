@@ -13,6 +13,7 @@ import (
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/listtype"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/objectmeta"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/kube-openapi/pkg/validation/spec"
@@ -21,6 +22,7 @@ import (
 	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/immutability/crd/prepare"
 	"github.com/fieldlock/fieldlock/internal/celrun"
+	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 )
 
 // Version is one version of a kind: what an API server knows about its objects.
@@ -31,6 +33,7 @@ type Version struct {
 	Schema     *spec.Schema
 	Served     bool
 	Storage    bool
+	Prunes     bool // fields that Schema does not have
 
 	// Prepare returns an object as the server has it when it validates: pruned, with defaults.
 	Prepare func(obj map[string]any) (map[string]any, error)
@@ -78,6 +81,16 @@ func (v *Version) errors(obj map[string]any) field.ErrorList {
 	errs := validation.ValidateCustomResource(nil, obj, v.validator)
 	errs = append(errs, embeddedErrors(obj, v.structural)...)
 	return append(errs, listtype.ValidateListSetsAndMaps(nil, v.structural, obj)...)
+}
+
+// known returns a copy of an object of v without the fields that v does not have, which a strict client refuses to send.
+func (v *Version) known(obj map[string]any) map[string]any {
+	if !v.Prunes {
+		return maps.Clone(obj)
+	}
+	copied := jsonvalue.Clone(obj).(map[string]any)
+	pruning.Prune(copied, v.structural, true)
+	return copied
 }
 
 // read returns a prepared object of version from as version v shows it, under the conversion strategy None: in the
@@ -173,7 +186,7 @@ func FromCRD(c *crd.CRD) *Kind {
 		}
 		version := &Version{
 			APIVersion: strings.TrimPrefix(c.Group+"/"+v.Name, "/"), Kind: c.Kind, Name: v.Name,
-			Schema: v.Schema, Served: v.Served, Storage: v.Storage, Prepare: prepare.New(v).Prepare,
+			Schema: v.Schema, Served: v.Served, Storage: v.Storage, Prunes: !c.PreserveUnknownFields, Prepare: prepare.New(v).Prepare,
 		}
 		if locks, err := v.Compile(); err == nil {
 			version.Locks = locks

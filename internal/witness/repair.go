@@ -85,6 +85,7 @@ func (s *sequence) apply(e edit) (*sequence, bool) {
 	next.objects, next.edits = slices.Clone(s.objects), s.edits+1
 	s.versions[0].effort.spend((1 + len(e.changes)) * (1 + s.size/charactersAStep/stepsPerRule))
 	changed := false
+	several := slices.ContainsFunc(s.versions, func(v *Version) bool { return v != s.versions[0] })
 	for _, i := range e.objects {
 		var v any = s.objects[i]
 		for _, c := range e.changes {
@@ -99,7 +100,11 @@ func (s *sequence) apply(e edit) (*sequence, bool) {
 			}
 			changed = changed || ok
 		}
-		next.objects[i] = v.(map[string]any)
+		obj := v.(map[string]any)
+		if several { // a value for another version may have more
+			obj = s.versions[i].known(obj)
+		}
+		next.objects[i] = obj
 	}
 	return &next, changed && !reflect.DeepEqual(next.objects, s.objects)
 }

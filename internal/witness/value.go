@@ -104,6 +104,9 @@ func numbers(s *spec.Schema, of func(float64) any) []any {
 // objects returns objects of s: the smallest one, then ones that differ in one property or key.
 func objects(s *spec.Schema, depth int) []any {
 	least := map[string]any{}
+	if s.Extensions[schema.KeyEmbedded] == true {
+		least["apiVersion"], least["kind"] = "v1", "ConfigMap"
+	}
 	for _, name := range s.Required {
 		least[name] = smallest(schemaAt(s, path{name}))
 	}

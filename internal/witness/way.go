@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/fieldlock/fieldlock/internal/celrun"
 	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
@@ -16,6 +17,8 @@ type way struct {
 	loose   func(*sequence) bool // what a sequence keeps at least, where keeps finds nothing; nil for the same
 	targets []path               // of the guarded values in the first object
 	through string               // what the way leads through, for people
+	rule    *celrun.Rule         // that it gets around; nil for whatever guards the targets
+	read    []path               // what that rule reads
 }
 
 // manyPairs bounds the pairs of values that a guarded field is tried with.
@@ -147,12 +150,24 @@ func swap(v *Version, stored *Version, base map[string]any, open []string) *way 
 	w := &way{}
 	at := expand(base, v.Schema, nil, open)[0]
 	w.targets = []path{at}
+	names, pair := [2]string{"unknownA", "unknownB"}, [2]any{int64(1), int64(2)}
+	if of := v.schemaAt(at); of != nil && of.Extensions[schema.KeyEmbedded] == true { // the smallest one is a ConfigMap
+		names, pair = [2]string{"data", "binaryData"}, [2]any{map[string]any{"a": "YQ=="}, map[string]any{"a": "Yg=="}}
+	}
 	of := func(name string, value any) any {
 		obj, _ := put(base, v.Schema, at.child(name), value)
 		return obj
 	}
-	for _, pair := range [][2]any{{int64(1), int64(2)}, {"a", "b"}} {
-		w.starts = append(w.starts, newSequence(stored, []*Version{v, v, v}, of("unknownA", pair[0]), of("unknownB", pair[0]), of("unknownA", pair[1])))
+	w.starts = []*sequence{newSequence(stored, []*Version{v, v, v}, of(names[0], pair[0]), of(names[1], pair[0]), of(names[0], pair[1]))}
+	w.keeps = func(s *sequence) bool {
+		for i, obj := range s.objects {
+			value, _ := get(obj, at)
+			members, _ := value.(map[string]any)
+			if _, there := members[names[i%2]]; !there || members[names[1-i%2]] != nil {
+				return false
+			}
+		}
+		return true
 	}
 	return w
 }
@@ -176,6 +191,11 @@ func otherVersion(strict, lax, stored *Version, base map[string]any, targets [][
 			if gone, ok := remove(first, to); ok {
 				w.starts = append(w.starts, newSequence(stored, versions, first, gone, last), newSequence(stored, versions, gone, last, last))
 			}
+			for n := len(to) - 1; n > 0; n-- {
+				if gone, ok := remove(first, to[:n]); ok {
+					w.starts = append(w.starts, newSequence(stored, versions, first, gone, last))
+				}
+			}
 		}
 		if gone, _ := remove(base, to); gone != nil { // a default of one version only
 			for _, v := range []*Version{strict, lax} {
@@ -189,11 +209,11 @@ func otherVersion(strict, lax, stored *Version, base map[string]any, targets [][
 	return w
 }
 
-// newSequence completes objects with the version of each.
+// newSequence completes objects with the version of each, and leaves out what that version does not have.
 func newSequence(stored *Version, versions []*Version, objects ...any) *sequence {
 	s := &sequence{versions: versions, stored: stored}
 	for i, obj := range objects {
-		obj := maps.Clone(obj.(map[string]any))
+		obj := versions[i].known(obj.(map[string]any))
 		obj["apiVersion"] = versions[i].APIVersion
 		s.objects = append(s.objects, obj)
 	}

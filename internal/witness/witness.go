@@ -19,6 +19,8 @@ type Hole struct {
 	// Sure is set if the hole follows from the rules and the schema. The effort for others becomes less with each that has
 	// no witness.
 	Sure bool
+	// Index is that of the rule at the schema path, for cel-two-steps.
+	Index int
 }
 
 // Witness shows a hole.
@@ -40,7 +42,7 @@ type Shown struct {
 func (k *Kind) Show(h Hole) (Shown, bool) {
 	before := k.evaluations() - k.wasted
 	w, found := k.search(h)
-	if found == nil && !h.Sure {
+	if found == nil && !h.Sure && h.Finding.Rule != rule.CELTwoSteps {
 		k.wasted = k.evaluations() - before
 	}
 	return Shown{w, found}, found != nil
@@ -66,7 +68,7 @@ func (k *Kind) search(h Hole) (*way, *candidate) {
 			return w, found
 		}
 	}
-	if !h.Sure && k.wasted > manyWasted {
+	if h.Finding.Rule == rule.CELTwoSteps || !h.Sure && k.wasted > manyWasted {
 		return nil, nil
 	}
 	for _, w := range ways {
@@ -115,7 +117,6 @@ func (k *Kind) Refuses(version, schemaPath string, index int) bool {
 	if !ok {
 		return false
 	}
-	is := func(r celrun.Rule) bool { return r.SchemaPath == schemaPath && r.Index == index }
 	at := expand(base, v.Schema, nil, patternOf(schemaPath))[0]
 	w := &way{targets: []path{at}}
 	versions := []*Version{v, v}
@@ -130,8 +131,39 @@ func (k *Kind) Refuses(version, schemaPath string, index int) bool {
 			}
 		}
 	}
+	return w.refusedBy(schemaPath, index)
+}
+
+// RefusesStatus is Refuses for the first write of the status: of an object without a status to the same one with it.
+func (k *Kind) RefusesStatus(version, schemaPath string, index int) bool {
+	v := k.version(version)
+	if v == nil {
+		return false
+	}
+	status := path{"status"}
+	base, ok := k.Valid(v)
+	if !ok || has(base, status) {
+		return false
+	}
+	w := &way{targets: []path{status}, keeps: func(s *sequence) bool {
+		return !has(s.objects[0], status) && has(s.objects[1], status) && s.oneSided()
+	}}
+	for _, value := range values(v.schemaAt(status)) {
+		if obj, ok := put(base, v.Schema, status, value); ok {
+			w.starts = append(w.starts, newSequence(k.stored(v), []*Version{v, v}, base, obj))
+		}
+	}
+	return w.refusedBy(schemaPath, index)
+}
+
+// refusedBy reports whether it finds an update of w that one transition rule refuses and nothing else does.
+func (w *way) refusedBy(schemaPath string, index int) bool {
+	if len(w.starts) == 0 {
+		return false
+	}
+	is := func(r celrun.Rule) bool { return r.SchemaPath == schemaPath && r.Index == index }
 	return (&search{
-		budget: deadEffort,
+		budget: deadEffort, keeps: w.keeps,
 		refuse: func(refusals []Refusal) bool {
 			return slices.ContainsFunc(refusals, func(r Refusal) bool { return is(r.rule) })
 		},
@@ -170,6 +202,9 @@ func (k *Kind) ways(h Hole) []*way {
 		}
 		return ways
 	}
+	if h.Rule == rule.CELTwoSteps {
+		container = removed
+	}
 	base, ok := k.with(v, container)
 	if !ok {
 		return nil
@@ -178,6 +213,8 @@ func (k *Kind) ways(h Hole) []*way {
 	switch h.Rule {
 	case rule.RenamableKey, rule.CELRenamableKey, rule.AtomicItems:
 		return []*way{rekey(v, k.stored(v), base, removed, targets)}
+	case rule.CELTwoSteps:
+		return []*way{k.twoSteps(v, base, h)}
 	case rule.CELUnknownKeys:
 		return []*way{swap(v, k.stored(v), base, removed)}
 	}
@@ -211,8 +248,12 @@ func (k *Kind) targets(v *Version, h Hole) [][]string {
 	return targets
 }
 
-// concerns reports whether a refusal is about a guarded value of w: at it, above it or below it.
+// concerns reports whether a refusal is about a guarded value of w: at it, above it or below it. Of a way around one rule
+// it is that rule's.
 func (w *way) concerns(r Refusal) bool {
+	if w.rule != nil {
+		return r.rule == *w.rule
+	}
 	return slices.ContainsFunc(w.targets, func(target path) bool { return target.starts(r.node) || r.node.starts(target) })
 }
 

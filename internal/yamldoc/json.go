@@ -1,6 +1,7 @@
 package yamldoc
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"slices"
@@ -285,6 +286,9 @@ func (s *yamlSource) parsed() *yaml.Node {
 }
 
 func (s *yamlSource) find(steps []any) Position {
+	if at, ok := firstKeyIn(s.data); ok && len(steps) == 0 && s.index == 0 {
+		return Position{s.line + at.Line, at.Column}
+	}
 	node := s.parsed()
 	at := node
 	for _, step := range steps {
@@ -295,6 +299,25 @@ func (s *yamlSource) find(steps []any) Position {
 		at, node = key, value
 	}
 	return Position{s.line + at.Line, at.Column}
+}
+
+// firstKeyIn returns the place of the first key of a text that begins with a mapping in block style: where the document begins. It
+// saves parsing a document whose line somebody asks for.
+func firstKeyIn(data []byte) (Position, bool) {
+	n := 0
+	for line := range bytes.Lines(data) {
+		n++
+		line = bytes.TrimRight(line, " \t\r\n")
+		body := bytes.TrimLeft(line, " ")
+		switch {
+		case len(body) == 0, body[0] == '#', string(line) == "---":
+			continue
+		case keyLength(body) > 0:
+			return Position{n, len(line) - len(body) + 1}, true
+		}
+		return Position{}, false
+	}
+	return Position{}, false
 }
 
 // nodeChild returns the node one step below node, and the node where it begins: its key, or itself in a list. Both are

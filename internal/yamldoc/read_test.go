@@ -479,3 +479,51 @@ func TestBounded(t *testing.T) {
 		})
 	}
 }
+
+// TestSharedBlocks: large texts, which are read in blocks, mean what they mean as a whole, and blocks of one text have one value.
+func TestSharedBlocks(t *testing.T) {
+	var block strings.Builder
+	for i := range 40 {
+		fmt.Fprintf(&block, "      field%d:\n        type: string\n        # a comment\n        description: |+\n          key:\n            text\n\n        enum: [yes, 0x10, ~, 2020-01-01, \"a\"]\n", i)
+	}
+	for i := range 20 {
+		fmt.Fprintf(&block, "      list%d:\n      - a:\n          b: %s\n        c:\n        - d\n", i, strings.Repeat("long ", 200))
+	}
+	const head = "# a comment\n---\n\napiVersion: v1\nkind: A\nmetadata:\n  name: x\nspec:\n  one:\n    properties:\n"
+	for _, c := range []struct{ name, why, text string }{
+		{"plain", "most texts", ""},
+		{"an anchor", "a block with an alias means nothing by itself", "  two:\n    a: &x 1\n    b: *x\n"},
+		{"anchors of one name", "an alias means the anchor before it, which may be in a block", "  two: &x\n    a: 1\n  three:\n    four: &x 2\n    five: " + strings.Repeat("y", 600) + "\n  six: *x\n"},
+		{"a merge key", "it brings in the members of another mapping", "  two: &x\n    a: 1\n  three:\n    <<: *x\n"},
+		{"a key twice", "the last one counts, with a warning", "  two:\n    a: " + strings.Repeat("y", 600) + "\n  two:\n    a: " + strings.Repeat("z", 600) + "\n"},
+		{"a key twice in a block", "the warning has the line", "  two:\n    a: " + strings.Repeat("y", 600) + "\n    a: 2\n"},
+		{"quotes over lines", "what looks like a key is text", "  two: \"a\n    key:\n      b: " + strings.Repeat("y", 600) + "\n    c\"\n"},
+		{"a comment to the left", "it ends no block", "  two:\n    a:\n# left\n      b: " + strings.Repeat("y", 600) + "\n"},
+		{"line ends of Windows", "a carriage return belongs to the line end", "  two:\r\n    a: " + strings.Repeat("y", 600) + "\r\n    b: 1\r\n"},
+		{"tags", "a tag gives a scalar its type", "  two:\n    a: !!str 1\n    b: ! 2\n    c: " + strings.Repeat("y", 600) + "\n"},
+		{"a mark of its own", "nobody can take the place of a block", "  two: fieldlock.dev/block-0\n"},
+		{"a mistake", "it has a line", "  two:\n    a: " + strings.Repeat("y", 600) + "\n   b: 1\n"},
+		{"tabs", "they may not indent", "  two:\n\ta: " + strings.Repeat("y", 600) + "\n"},
+		{"a list", "its items are objects of their own", "items:\n- kind: B\n  spec:\n    a: " + strings.Repeat("y", 600) + "\n"},
+	} {
+		text := []byte(head + block.String() + c.text)
+		var shared yamldoc.Shared
+		got, gotRepeats, gotErr := shared.Read("f", text)
+		again, _, _ := shared.Read("g", append([]byte("# other\n"), text...))
+		// A text with the beginning of a mark is read as a whole.
+		want, wantRepeats, wantErr := (&yamldoc.Shared{}).Read("f", append(text, "# fieldlock.dev/block-\n"...))
+		if fmt.Sprint(gotErr) != fmt.Sprint(wantErr) || len(got) != len(want) || fmt.Sprint(gotRepeats) != fmt.Sprint(wantRepeats) {
+			t.Errorf("%s (%s): %v, %v; want %v, %v", c.name, c.why, gotRepeats, gotErr, wantRepeats, wantErr)
+			continue
+		}
+		for i := range got {
+			if diff := cmp.Diff(want[i].Object, got[i].Object); diff != "" || got[i].Position() != want[i].Position() || got[i].Position("spec", "two") != want[i].Position("spec", "two") {
+				t.Errorf("%s (%s): at %v, want %v\n%s", c.name, c.why, got[i].Position("spec", "two"), want[i].Position("spec", "two"), diff)
+			}
+		}
+		at := []any{"spec", "one", "properties", "list3", 0, "a"}
+		if c.text == "" && reflect.ValueOf(yamldoc.At(got[0].Object, at...)).Pointer() != reflect.ValueOf(yamldoc.At(again[0].Object, at...)).Pointer() {
+			t.Error("a block of two texts has two values")
+		}
+	}
+}

@@ -101,14 +101,11 @@ func lint(args []js.Value) (any, error) {
 	return audit.CRDs(list, nil, audit.Options{Explain: true})
 }
 
-// locks takes the text of CRDs; an empty one asks for the built-in kinds of a minor, the second argument.
+// locks takes the text of CRDs. An empty one asks for the kinds of the objects in the second text, of a Kubernetes minor or of
+// a known operator; without objects, for all kinds of the minor.
 func locks(args []js.Value) (any, error) {
 	if args[0].String() == "" {
-		kinds, err := builtin.For(args[1].String())
-		if err != nil {
-			return nil, err
-		}
-		return audit.LocksOfKinds(kinds.All()), nil
+		return locksOfObjects(manifest.Objects([]manifest.File{file("new", args[1])}).Objects, args[2].String())
 	}
 	found, err := crds(args[0])
 	if err != nil {
@@ -116,6 +113,30 @@ func locks(args []js.Value) (any, error) {
 	}
 	list, mistakes := audit.LocksOf(found)
 	return list, errors.Join(mistakes...)
+}
+
+func locksOfObjects(objects []*manifest.Object, minor string) (*audit.Locks, error) {
+	kinds, err := builtin.For(minor)
+	if err != nil {
+		return nil, err
+	}
+	catalogue, err := operators.Load()
+	if err != nil {
+		return nil, err
+	}
+	if len(objects) == 0 {
+		return audit.LocksOfKinds(kinds.All()), nil
+	}
+	found := audit.LocksOfKinds(nil)
+	for _, o := range objects {
+		if k, ok := kinds.Find(o.APIVersion, o.Kind); ok {
+			found.Add(audit.LocksOfKinds([]*builtin.Kind{k}))
+		}
+		if k, ok := catalogue.Find(o.APIVersion, o.Kind); ok {
+			found.Add(audit.LocksOfOperators([]*operators.Kind{k}))
+		}
+	}
+	return found, nil
 }
 
 // cel takes the text of CRDs and returns them with their locks as CEL rules.

@@ -22,18 +22,24 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/fieldlock/fieldlock/internal/manifest"
+	"github.com/fieldlock/fieldlock/internal/tool"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
 // Options choose the cluster, as kubectl's flags do; "" is what the kubeconfig says.
-type Options struct{ Kubeconfig, Context, Namespace string }
+type Options struct {
+	Kubeconfig, Context, Namespace string
+	// Applier is how the objects are applied; "" is as each of them was applied so far.
+	Applier tool.Method
+}
 
 // Cluster is a connection to an API server. Nothing is ever written: every request is a read or a dry run. It is safe for
 // concurrent use.
 type Cluster struct {
 	objects   dynamic.Interface
 	discovery discovery.DiscoveryInterface
-	namespace string // of objects without one
+	namespace string      // of objects without one
+	applier   tool.Method // of Options
 	resources remembered[schema.GroupVersion, []metav1.APIResource]
 	types     remembered[schema.GroupVersion, *types]
 	guards    remembered[struct{}, []admissionregistration.Rule]
@@ -66,7 +72,7 @@ func Open(o Options) (*Cluster, error) {
 	config.QPS, config.Burst = 50, 100
 	config.Timeout = requestTimeout
 	config.WarningHandler = rest.NoWarnings{}
-	c := &Cluster{namespace: namespace}
+	c := &Cluster{namespace: namespace, applier: o.Applier}
 	if c.discovery, err = discovery.NewDiscoveryClientForConfig(config); err != nil {
 		return nil, fmt.Errorf("--live: %w", err)
 	}
@@ -209,6 +215,7 @@ func (t *types) patchMeta(kind schema.GroupVersionKind) (meta strategicpatch.Loo
 
 // request is the request of an apply, and what it would store if nothing refused it.
 type request struct {
+	put     *unstructured.Unstructured // the object of a PUT; nil for a patch
 	kind    apitypes.PatchType
 	body    []byte
 	options metav1.PatchOptions

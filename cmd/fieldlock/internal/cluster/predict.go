@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/util/csaupgrade"
 
 	"github.com/fieldlock/fieldlock/internal/manifest"
+	"github.com/fieldlock/fieldlock/internal/tool"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
@@ -111,19 +112,11 @@ func (c *Cluster) CRD(ctx context.Context, o *manifest.Object) (*yamldoc.Documen
 // the server has given no verdict does not keep the locks from giving theirs.
 func (c *Cluster) predict(ctx context.Context, client dynamic.ResourceInterface, r *resource, live, manifest *unstructured.Unstructured) (Live, error) {
 	l := Live{Old: live.Object}
-	by := applierOf(live, manifest)
-	var apply request
-	var err error
-	if by.original != nil {
-		apply, err = c.clientSide(r, live, manifest, by.original)
-	} else {
-		apply, err = c.serverSide(r, live, manifest, by)
-	}
+	apply, err := c.request(r, live, manifest)
 	if err != nil {
 		return l, err
 	}
-	apply.options.DryRun = []string{metav1.DryRunAll}
-	stored, err := client.Patch(ctx, live.GetName(), apply.kind, apply.body, apply.options)
+	stored, err := apply.dryRun(ctx, client, live.GetName())
 	if err == nil && apply.exact {
 		l.New, l.Accepted = stored.Object, true
 		return l, nil
@@ -147,6 +140,48 @@ func (c *Cluster) predict(ctx context.Context, client dynamic.ResourceInterface,
 	return l, unanswered
 }
 
+// request is what the applier of an object sends: the one that the user names, otherwise the one that has applied most of it so far.
+func (c *Cluster) request(r *resource, live, manifest *unstructured.Unstructured) (request, error) {
+	by := applierOf(live, manifest)
+	switch c.applier {
+	case tool.Replace:
+		return c.replacement(live, manifest), nil
+	case tool.ThreeWay:
+		by = applier{manager: helmManager, updates: true}
+	case tool.ServerSide:
+		if by.original != nil || by.updates {
+			by = applier{manager: newManager}
+		}
+	case tool.ClientSide:
+		return c.clientSide(r, live, manifest, []byte(live.GetAnnotations()[lastApplied]))
+	}
+	if by.original != nil {
+		return c.clientSide(r, live, manifest, by.original)
+	}
+	return c.serverSide(r, live, manifest, by)
+}
+
+// replacement is a PUT, as kubectl replace makes it: what the manifest leaves out goes, except what the server itself keeps.
+func (c *Cluster) replacement(live, manifest *unstructured.Unstructured) request {
+	object := manifest.DeepCopy()
+	for _, field := range [...]string{"uid", "creationTimestamp", "generation"} {
+		if value, ok, _ := unstructured.NestedFieldCopy(live.Object, "metadata", field); ok {
+			_ = unstructured.SetNestedField(object.Object, value, "metadata", field)
+		}
+	}
+	return request{put: manifest, exact: true, merge: func() (map[string]any, error) { return object.Object, nil }}
+}
+
+// dryRun asks the server what it would store.
+func (r *request) dryRun(ctx context.Context, client dynamic.ResourceInterface, name string) (*unstructured.Unstructured, error) {
+	dry := []string{metav1.DryRunAll}
+	if r.put != nil {
+		return client.Update(ctx, r.put, metav1.UpdateOptions{DryRun: dry, FieldManager: "kubectl-replace"})
+	}
+	r.options.DryRun = dry
+	return client.Patch(ctx, name, r.kind, r.body, r.options)
+}
+
 // notAsked reports whether the server has not run the dry run: the user may not ask, or a webhook cannot answer without
 // writing.
 func notAsked(err error) bool {
@@ -155,7 +190,7 @@ func notAsked(err error) bool {
 		return false
 	}
 	message := answer.Status().Message
-	return apierrors.IsForbidden(err) && strings.Contains(message, "cannot patch resource") || // the answer of RBAC
+	return apierrors.IsForbidden(err) && (strings.Contains(message, "cannot patch resource") || strings.Contains(message, "cannot update resource")) || // the answer of RBAC
 		apierrors.IsBadRequest(err) && strings.Contains(message, "does not support dry run")
 }
 

@@ -31,7 +31,8 @@ type FS struct {
 	tree  *Tree
 	batch batch
 
-	mu   sync.Mutex // of tree, which learns the texts of links
+	mu   sync.Mutex        // of tree, which learns the texts of links
+	led  map[string]string // where names lead to
 	ids  map[string]string
 	kept map[string][]byte // contents by their entries
 	size int               // of kept
@@ -39,7 +40,7 @@ type FS struct {
 
 // FS returns the files of the tree. Close it after use.
 func (t *Tree) FS() *FS {
-	return &FS{tree: t, batch: batch{repo: t.repo}, ids: map[string]string{}, kept: map[string][]byte{}}
+	return &FS{tree: t, batch: batch{repo: t.repo}, led: map[string]string{}, ids: map[string]string{}, kept: map[string][]byte{}}
 }
 
 // Close ends what the file system has started.
@@ -52,6 +53,9 @@ func (f *FS) resolve(op, name string) (string, error) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if at, ok := f.led[name]; ok {
+		return at, nil
+	}
 	at, err := f.tree.resolve(name)
 	var nowhere *nowhereError
 	switch {
@@ -63,8 +67,14 @@ func (f *FS) resolve(op, name string) (string, error) {
 	if err != nil {
 		return "", &fs.PathError{Op: op, Path: name, Err: err}
 	}
+	if len(f.led) < maxLed {
+		f.led[name] = at
+	}
 	return at, nil
 }
+
+// maxLed bounds how many names are kept with where they lead to.
+const maxLed = 200_000
 
 // has reports whether the tree has a file or directory at a path without links.
 func (f *FS) has(at string) bool {
@@ -89,7 +99,7 @@ func (f *FS) Open(name string) (fs.File, error) {
 // maxKept bounds how much is kept of what was read, and maxKeptFile the size of a file that is kept.
 const (
 	maxKept     = 32 << 20
-	maxKeptFile = 256 << 10
+	maxKeptFile = 4 << 20
 )
 
 // ReadFile returns the content of a file. Nobody may change it.

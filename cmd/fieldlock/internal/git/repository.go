@@ -33,8 +33,29 @@ type Repository struct {
 	unfetched atomic.Pointer[unfetched] // by the last fetchMissing
 }
 
-// Open finds the repository of the directory dir.
+// Root returns the directory at or above dir that has the repository, without running git: the nearest one with a .git.
+func Root(dir string) (root string, ok bool) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return "", false
+	}
+	for {
+		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
+			return dir, true
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			return "", false
+		}
+		dir = parent
+	}
+}
+
+// Open finds the repository of the directory dir. It runs git only where there may be one.
 func Open(dir string) (*Repository, error) {
+	if _, ok := Root(dir); !ok && os.Getenv("GIT_DIR") == "" {
+		return nil, errors.New("--git: there is no git repository here that can be read: not a git repository (or any of the parent directories): .git")
+	}
 	out, err := (&Repository{Root: dir}).run(nil, "rev-parse", "--show-toplevel", "--show-prefix")
 	switch {
 	case errors.Is(err, exec.ErrNotFound):

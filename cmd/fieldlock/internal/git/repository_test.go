@@ -85,7 +85,10 @@ func TestOpen(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	t.Setenv("PATH", t.TempDir())
-	if _, err := Open(t.TempDir()); err == nil || !strings.Contains(err.Error(), "git, which is not installed") {
+	if _, err := Open(t.TempDir()); err == nil || !strings.Contains(err.Error(), "no git repository here") {
+		t.Errorf("git runs where there is no repository: %v", err)
+	}
+	if _, err := Open("."); err == nil || !strings.Contains(err.Error(), "git, which is not installed") {
 		t.Errorf("got %v", err)
 	}
 }

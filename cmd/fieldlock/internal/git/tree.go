@@ -311,10 +311,16 @@ func (t *Tree) parse(list []found) ([]manifest.File, error) {
 	return files, nil
 }
 
-// File returns the content of one file; ok is false where the tree has none.
+// File returns the content of one file; ok is false where the tree has nothing at the path. What is there and is not a file is an
+// error, also a link: who reviews changes of the path would not see those of the file that it leads to.
 func (t *Tree) File(below string) (data []byte, ok bool, err error) {
-	if e, found := t.entries[below]; !found || e.kind > executable {
+	switch e, found := t.entries[below]; {
+	case !found && t.children[below] == nil:
 		return nil, false, nil
+	case found && e.kind == link:
+		return nil, true, fmt.Errorf("%s: it is a link; it has to be a file", t.name(below))
+	case !found || e.kind > executable:
+		return nil, true, fmt.Errorf("%s: it is not a file", t.name(below))
 	}
 	contents, errs, err := t.reader.read([]string{below})
 	if err != nil || errs[0] != nil {

@@ -39,9 +39,12 @@ func TestMissingBlob(t *testing.T) {
 	if data, ok, err := tree.File("b.yaml"); !ok || err != nil || string(data) != object+"\n" {
 		t.Errorf("one file: %q, %t, %v", data, ok, err)
 	}
-	for _, name := range []string{"c.yaml", "link", "."} {
-		if _, ok, err := tree.File(name); ok || err != nil {
-			t.Errorf("%s is no file: %t, %v", name, ok, err)
+	if _, ok, err := tree.File("c.yaml"); ok || err != nil {
+		t.Errorf("no file: %t, %v", ok, err)
+	}
+	for name, want := range map[string]string{"link": "it is a link; it has to be a file", ".": "it is not a file"} {
+		if _, ok, err := tree.File(name); !ok || err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %t, %v; want %s", name, ok, err, want)
 		}
 	}
 	if err := tree.Write(t.TempDir()); err == nil || !strings.Contains(err.Error(), "v1:a.yaml: it cannot be read: "+missing) {

@@ -2,12 +2,18 @@ package main
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
+	"iter"
+	"reflect"
 	"slices"
 	"strings"
 
-	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/report"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes/scheme"
+
 	"github.com/fieldlock/fieldlock/immutability/builtin"
+	"github.com/fieldlock/fieldlock/immutability/operators"
 )
 
 // catalogue has the built-in kinds of each minor.
@@ -25,189 +31,265 @@ func newCatalogue() catalogue {
 	return all
 }
 
-// fields returns the page "Which fields are immutable?" for one Kubernetes minor; the newest one is the page to begin
-// with, fields.md.
-func (c catalogue) fields(minor string) string {
-	all := slices.DeleteFunc(c[minor].All(), func(k *builtin.Kind) bool { return len(k.Rows()) == 0 })
-	slices.SortStableFunc(all, func(a, b *builtin.Kind) int { return cmp.Compare(a.Kind, b.Kind) })
-	var b strings.Builder
-	fmt.Fprintf(&b, `# Which fields are immutable?
-
-Every field of Kubernetes' own kinds that an API server of **Kubernetes %s** refuses to change, or that only the cluster
-can decide about, and what to do about it. Other minors: %s. `+"`fieldlock locks KIND`"+` lists the fields of one kind, and
-`+"`fieldlock check`"+` finds the changes in your manifests. If your cluster is older than 1.35, begin with the page for 1.35.
-
-`, minor, otherMinors(minor))
-	for i, k := range all {
-		if i > 0 {
-			b.WriteString(" · ")
-		}
-		fmt.Fprintf(&b, "[%s](#%s)", k.Kind, anchor(k, all))
-	}
-	b.WriteString("\n")
-	for _, k := range all {
-		c.kind(&b, k, all)
-	}
-	return b.String()
-}
-
-// kind writes the section of one kind.
-func (c catalogue) kind(b *strings.Builder, k *builtin.Kind, all []*builtin.Kind) {
-	fmt.Fprintf(b, "\n## %s\n\n`%s`\n\n| field | after creation | what the server says |\n|---|---|---|\n", title(k, all), k.APIVersion())
-	var rules ruleList
-	rows := k.Rows()
-	for _, r := range rows {
-		fmt.Fprintf(b, "| `%s` | %s | %s |\n", r.Path, rules.lock(r), cell(c.says(k, r)))
-	}
-	rules.write(b)
-	r := k.Replacement(map[string]any{"apiVersion": k.APIVersion(), "kind": k.Kind, "metadata": map[string]any{"name": "NAME"}}, nil, builtin.Verdict{})
-	fmt.Fprintf(b, "\nReplacing it costs **%s**", r.Cost)
-	if r.Message != "" {
-		fmt.Fprintf(b, ": %s", r.Message)
-	}
-	b.WriteString(".\n")
-	edit := strings.NewReplacer("{path}", "it", "{null}   # ", "")
-	for i, row := range rows {
-		if row.Edit != "" && !slices.ContainsFunc(rows[:i], func(before builtin.Row) bool { return before.Edit == row.Edit }) {
-			fmt.Fprintf(b, "\n- Without a replacement, for `%s`: %s", row.Path, edit.Replace(row.Edit))
-		}
-	}
-	for _, row := range rows {
-		if row.First != "" {
-			fmt.Fprintf(b, "\n- Where `%s` changes, %s", row.Path, row.First)
-		}
-	}
-	for _, how := range r.How {
-		switch text, command := report.WayOut(how); {
-		case command == "":
-			fmt.Fprintf(b, "\n- %s", text)
-		case text == "":
-			fmt.Fprintf(b, "\n- `%s`", command)
-		default:
-			fmt.Fprintf(b, "\n- `%s` (%s)", command, text)
-		}
-	}
-	b.WriteString("\n")
-}
-
-// ruleList holds the CEL rules and conditions of a kind, which its table names by number.
-type ruleList []string
-
-func (l *ruleList) number(rule string) int {
-	if i := slices.Index(*l, rule); i >= 0 {
-		return i + 1
-	}
-	*l = append(*l, rule)
-	return len(*l)
-}
-
-// write writes the rules by their numbers.
-func (l ruleList) write(b *strings.Builder) {
-	if len(l) == 0 {
-		return
-	}
-	b.WriteString("\n<details><summary>The rules, in CEL</summary>\n\n")
-	for i, rule := range l {
-		fmt.Fprintf(b, "%d. `%s`\n", i+1, strings.Join(strings.Fields(rule), " "))
-	}
-	b.WriteString("\n</details>\n")
-}
-
-// lockWords says what each lock of a built-in kind means.
-var lockWords = map[string]string{
-	"immutable":        "cannot be set, changed or removed",
-	"NoModify":         "cannot be changed once set",
-	"NoSet":            "cannot be set later",
-	"NoUnset":          "cannot be removed",
-	"NoUnset,NoModify": "can be set once, then neither changed nor removed",
-	"addition-only":    "keys can be added, not removed",
-	"deletion-only":    "keys can be removed, not added",
-}
-
-// lock says in words what a row refuses.
-func (l *ruleList) lock(r builtin.Row) string {
-	var text string
-	switch {
-	case r.Unknown != "":
-		text = "only the cluster can decide"
-	case r.Note != "":
-		text = "accepted"
-	case r.Lock == "rule":
-		text = fmt.Sprintf("refused by rule %d", l.number(r.Rule))
-	default:
-		words, ok := lockWords[r.Lock]
-		if !ok {
-			panic("no words for the lock " + r.Lock)
-		}
-		text = words
-	}
-	if r.When != "" {
-		text += fmt.Sprintf(", where rule %d holds", l.number(r.When))
-	}
-	if len(r.Except) > 0 {
-		text += ", except " + strings.Join(r.Except, ", ")
-	}
-	return text
-}
-
-// says is what the server answers, with the texts of other minors that differ: people search for the text that they met.
-func (c catalogue) says(k *builtin.Kind, r builtin.Row) string {
-	said := cmp.Or(r.Unknown, r.Note, r.Message)
-	if said != r.Message {
-		return said
-	}
-	texts := []string{said}
+// kinds returns the kinds that have rows in some minor, as the newest minor that serves them has them, by name.
+func (c catalogue) kinds() []*builtin.Kind {
+	var all []*builtin.Kind
 	for _, minor := range slices.Backward(builtin.Minors()) {
-		other, ok := c[minor].Find(k.APIVersion(), k.Kind)
-		if !ok {
-			continue
-		}
-		for _, o := range other.Rows() {
-			if o.Path == r.Path && o.Lock == r.Lock && o.Rule == r.Rule && o.When == r.When && o.Unknown+o.Note == "" && !slices.Contains(texts, o.Message) {
-				said += "; in " + minor + ": " + o.Message
-				texts = append(texts, o.Message)
+		for _, k := range c[minor].All() {
+			known := slices.ContainsFunc(all, func(other *builtin.Kind) bool { return other.Kind == k.Kind && other.Group == k.Group })
+			if !known && len(k.Rows()) > 0 {
+				all = append(all, k)
 			}
 		}
 	}
-	return strings.NewReplacer("{value}", "VERSION", "{change}", "update").Replace(said)
+	slices.SortStableFunc(all, func(a, b *builtin.Kind) int { return cmp.Compare(a.Kind, b.Kind) })
+	return all
 }
 
-// cell makes text fit into a cell of a table.
-func cell(text string) string {
-	return strings.NewReplacer("|", `\|`, "\n", " ", "<", "&lt;", "{{", "{ {").Replace(text)
-}
-
-// title is the kind's name, with its group where another kind has the same name.
-func title(k *builtin.Kind, all []*builtin.Kind) string {
-	for _, other := range all {
-		if other != k && other.Kind == k.Kind {
-			group, _, _ := strings.Cut(cmp.Or(k.Group, "core"), ".")
-			return k.Kind + " (" + group + ")"
-		}
+// fieldsFile is the name of a kind's page: the kind, with its group where that is needed to tell two kinds apart.
+func fieldsFile(k *builtin.Kind, all []*builtin.Kind) string {
+	name := strings.ToLower(k.Kind)
+	if slices.ContainsFunc(all, func(other *builtin.Kind) bool { return other != k && other.Kind == k.Kind }) && k.Group != "" {
+		name += "." + k.Group
 	}
-	return k.Kind
+	return name + ".md"
 }
 
-// anchor is the link to a section, as GitHub and the site's generator make it of its title.
-func anchor(k *builtin.Kind, all []*builtin.Kind) string {
-	return strings.NewReplacer(" (", "-", ")", "").Replace(strings.ToLower(title(k, all)))
-}
-
-// fieldsPage is the name of the page for a minor.
-func fieldsPage(minor string) string {
+// index is the page with links to the pages of all kinds.
+func (c catalogue) index(custom []*operators.Kind) string {
+	var b strings.Builder
 	minors := builtin.Minors()
-	if minor == minors[len(minors)-1] {
-		return "fields.md"
-	}
-	return "fields-" + minor + ".md"
-}
+	fmt.Fprintf(&b, `# Which fields are immutable?
 
-func otherMinors(minor string) string {
-	var links []string
-	for _, m := range builtin.Minors() {
-		if m != minor {
-			links = append(links, fmt.Sprintf("[%s](%s)", m, fieldsPage(m)))
+One page for each kind: what you may change, what an API server or operator refuses to change, in which words, and what to do about
+it. `+"`fieldlock locks KIND`"+` prints the same for one kind, and `+"`fieldlock check`"+` finds the changes in your manifests.
+
+## Kubernetes
+
+Kinds of Kubernetes %s to %s. Kinds that are not listed have no immutable fields besides name and namespace.
+
+| kind | immutable |
+|---|---|
+`, minors[0], minors[len(minors)-1])
+	all := c.kinds()
+	for _, k := range all {
+		fmt.Fprintf(&b, "| [%s](fields/%s) | %s |\n", k.Kind, fieldsFile(k, all), summary(builtinPaths(k)))
+	}
+	b.WriteString("\n## Custom resources whose operators are known\n\n| kind | operator | immutable |\n|---|---|---|\n")
+	for _, k := range custom {
+		if k.Nothing == "" {
+			fmt.Fprintf(&b, "| [%s](fields/%s) | %s | %s |\n", k.Kind, operatorFile(k, custom), k.Operator.Name, summary(operatorPaths(k)))
 		}
 	}
-	return strings.Join(links, ", ")
+	b.WriteString("\n[What operators refuse](operators.md) also lists the kinds whose operators refuse nothing.\n")
+	return b.String()
+}
+
+// summary names the first fields.
+func summary(paths []string) string {
+	const shown = 4
+	more := ""
+	if len(paths) > shown {
+		more = fmt.Sprintf(", %d more", len(paths)-shown)
+		paths = paths[:shown]
+	}
+	if len(paths) == 0 {
+		return "see its page"
+	}
+	return fields(paths) + more
+}
+
+// builtinPaths returns the fields that some row of k refuses to change, each once.
+func builtinPaths(k *builtin.Kind) []string {
+	var paths []string
+	for _, r := range k.Rows() {
+		if r.Unknown+r.Note == "" && !slices.Contains(paths, r.Path) {
+			paths = append(paths, r.Path)
+		}
+	}
+	return paths
+}
+
+// merged is a row as all minors have it, with those that do and what each of them says.
+type merged struct {
+	builtin.Row
+	minors   []string
+	messages map[string]string // by minor, with the path that the server names
+}
+
+// merge collects the rows of k in all minors.
+func (c catalogue) merge(k *builtin.Kind) (rows []*merged, minors []string) {
+	for _, minor := range builtin.Minors() {
+		in, ok := c[minor].Find(k.APIVersion(), k.Kind)
+		if !ok {
+			continue
+		}
+		minors = append(minors, minor)
+		for _, r := range in.Rows() {
+			at := slices.IndexFunc(rows, func(m *merged) bool { return sameRow(m.Row, r) })
+			if at < 0 {
+				at = len(rows)
+				rows = append(rows, &merged{Row: r, messages: map[string]string{}})
+			}
+			rows[at].Row, rows[at].minors = r, append(rows[at].minors, minor)
+			rows[at].messages[minor] = cmp.Or(r.Cause, r.Path) + ": " + spoken(r.Message)
+		}
+	}
+	return rows, minors
+}
+
+func sameRow(a, b builtin.Row) bool {
+	return a.Path == b.Path && a.Lock == b.Lock && a.Rule == b.Rule && a.When == b.When && a.Unknown == b.Unknown && a.Note == b.Note &&
+		slices.Equal(a.Except, b.Except)
+}
+
+// spoken is a message as the server prints it, with its value left out.
+func spoken(message string) string {
+	message = strings.NewReplacer("{value}", "VERSION", "{change}", "update").Replace(message)
+	if rest, ok := strings.CutPrefix(message, "Invalid value: "); ok {
+		return "Invalid value: …: " + rest
+	}
+	return message
+}
+
+// recipes are the kinds that have one.
+var recipes = map[string]string{
+	"StatefulSet": "[larger volumes](../recipes.md#larger-volumes-of-a-statefulset), [another serviceName](../recipes.md#another-servicename-for-a-statefulset)",
+	"Deployment":  "[labels from kustomize](../kustomize.md)",
+	"Job":         "[Jobs](../recipes.md#jobs)",
+}
+
+// page is the page of one kind.
+func (c catalogue) page(k *builtin.Kind) string {
+	rows, minors := c.merge(k)
+	p := &kindPage{kind: k.Kind, guide: recipes[k.Kind]}
+	p.about = fmt.Sprintf("`%s`, Kubernetes %s. On the command line: `fieldlock locks %s`.", k.APIVersion(), strings.Join(minors, ", "), k.Plural)
+	p.free, p.some = fieldsOf(k, rows)
+	var d details
+	for _, r := range rows {
+		p.add(r, &d, minors)
+	}
+	object := map[string]any{"apiVersion": k.APIVersion(), "kind": k.Kind, "metadata": map[string]any{"name": "NAME"}}
+	replacement := k.Replacement(object, nil, builtin.Verdict{})
+	if len(p.rows) > 0 {
+		p.cost, p.why, p.how = replacement.Cost, replacement.Message, replacement.How
+	}
+	return p.write(&d)
+}
+
+// add writes what one row says to its parts of the page.
+func (p *kindPage) add(r *merged, d *details, minors []string) {
+	where := ""
+	if len(r.minors) < len(minors) {
+		where = "Kubernetes " + strings.Join(r.minors, ", ")
+	}
+	switch {
+	case r.Unknown != "":
+		p.undecided.add(r.Path, r.Unknown)
+		return
+	case r.Note != "":
+		p.accepted.add(r.Path, r.Note)
+		return
+	}
+	p.rows = append(p.rows, row{r.Path, d.refuses(r.Lock, r.Rule, r.When, r.Except), where})
+	for _, minor := range r.minors {
+		p.addRefusal(fmt.Sprintf("The %s \"NAME\" is invalid: %s", p.kind, r.messages[minor]), minor)
+	}
+	if r.Edit != "" {
+		edit := strings.NewReplacer("{path}", "`"+r.Path+"`", "{null}", nullPatch(p.kind, r.Path), "{apply}", "kubectl apply -f FILE").Replace(r.Edit)
+		p.edits.add(r.Path, edit)
+	}
+	if r.First != "" {
+		p.first.add(r.Path, strings.NewReplacer("{name}", "NAME", "{migrated}", `'{"status":{"storedVersions":["VERSION"]}}'`).Replace(r.First))
+	}
+}
+
+// nullPatch is the command that removes a field, beside which the new type is set.
+func nullPatch(kind, path string) string {
+	names := strings.Split(path, ".")
+	last := len(names) - 1
+	patch := map[string]any{"type": "TYPE", names[last]: nil}
+	for _, name := range slices.Backward(names[:last]) {
+		patch = map[string]any{name: patch}
+	}
+	data, err := json.Marshal(patch)
+	if err != nil {
+		panic(err) // it holds nothing but names
+	}
+	return "kubectl patch " + strings.ToLower(kind) + "/NAME --type merge -p '" + string(data) + "'"
+}
+
+// fieldsOf returns the fields of k and of its spec that no row concerns, and those that rows restrict in part.
+func fieldsOf(k *builtin.Kind, rows []*merged) (free, some []string) {
+	gv, err := schema.ParseGroupVersion(k.APIVersion())
+	if err != nil {
+		return nil, nil
+	}
+	t, ok := scheme.Scheme.AllKnownTypes()[gv.WithKind(k.Kind)]
+	if !ok {
+		return nil, nil // a kind that k8s.io/api does not have
+	}
+	for _, path := range paths(t) {
+		switch restricted(path, rows) {
+		case "":
+			free = append(free, path)
+		case "some":
+			some = append(some, path)
+		}
+	}
+	return append(free, "metadata.labels", "metadata.annotations"), some
+}
+
+// restricted says how much of a field rows refuse to change: "" nothing, "some" or "all".
+func restricted(path string, rows []*merged) string {
+	how := ""
+	for _, r := range rows {
+		at := strings.ReplaceAll(r.Path, "[*]", "")
+		below := func(p string) bool { return strings.HasPrefix(p, path+".") || strings.HasPrefix(p, path+"[") }
+		switch {
+		case r.Unknown+r.Note != "" && at != path && !below(at), slices.Contains(r.Except, path):
+		case at == path && r.Lock == "immutable" && r.When+r.Unknown+r.Note == "" && len(r.Except) == 0:
+			return "all"
+		case strings.HasPrefix(path, at+"."):
+			if r.Lock == "immutable" && r.Unknown+r.Note == "" && !slices.ContainsFunc(r.Except, below) {
+				return "all"
+			}
+			how = "some"
+		case at == path || below(at):
+			how = "some"
+		}
+	}
+	return how
+}
+
+// paths lists the fields of an object's Go type, in its order: those of spec, and all others but metadata and status.
+func paths(t reflect.Type) []string {
+	var all []string
+	for name, field := range members(t) {
+		switch {
+		case name == "metadata" || name == "status" || name == "kind" || name == "apiVersion":
+		case name == "spec" && field.Kind() == reflect.Struct:
+			for below := range members(field) {
+				all = append(all, "spec."+below)
+			}
+		default:
+			all = append(all, name)
+		}
+	}
+	return all
+}
+
+// members yields the JSON names of a struct's fields and their types, embedded structs in place.
+func members(t reflect.Type) iter.Seq2[string, reflect.Type] {
+	return func(yield func(string, reflect.Type) bool) {
+		for i := range t.NumField() {
+			f := t.Field(i)
+			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			if name == "" && f.Anonymous {
+				members(f.Type)(yield)
+			} else if !yield(name, f.Type) {
+				return
+			}
+		}
+	}
 }

@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/fieldlock/fieldlock/immutability/builtin"
 	"github.com/fieldlock/fieldlock/internal/rule"
 )
 
@@ -22,10 +21,16 @@ func main() {
 
 // pages returns the pages by file name.
 func pages() map[string]string {
-	all := map[string]string{"findings.md": findings(), "operators.md": operatorsPage()}
-	kinds := newCatalogue()
-	for _, minor := range builtin.Minors() {
-		all[fieldsPage(minor)] = kinds.fields(minor)
+	builtins, custom := newCatalogue(), customKinds()
+	all := map[string]string{"findings.md": findings(), "operators.md": operatorsPage(custom), "fields.md": builtins.index(custom)}
+	kinds := builtins.kinds()
+	for _, k := range kinds {
+		all["fields/"+fieldsFile(k, kinds)] = builtins.page(k)
+	}
+	for _, k := range custom {
+		if k.Nothing == "" {
+			all["fields/"+operatorFile(k, custom)] = operatorPage(k)
+		}
 	}
 	return all
 }

@@ -1,102 +1,139 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
-	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/report"
 	"github.com/fieldlock/fieldlock/immutability/operators"
 )
 
-// operatorsPage is the page of what operators refuse, by operator.
-func operatorsPage() string {
+// customKinds returns the kinds of custom resources whose operators are known, by operator.
+func customKinds() []*operators.Kind {
 	catalogue, err := operators.Load()
 	if err != nil {
 		panic(err) // the data is part of the program
 	}
 	kinds := catalogue.All()
-	slices.SortStableFunc(kinds, func(a, b *operators.Kind) int { return strings.Compare(a.Operator.Name, b.Operator.Name) })
+	slices.SortStableFunc(kinds, func(a, b *operators.Kind) int {
+		return cmp.Or(strings.Compare(a.Operator.Name, b.Operator.Name), strings.Compare(a.Kind, b.Kind))
+	})
+	return kinds
+}
+
+// operatorFile is the name of a kind's page: as kubectl names kinds, with the version where another version has its own rows.
+func operatorFile(k *operators.Kind, all []*operators.Kind) string {
+	name := strings.ToLower(k.Kind) + "."
+	if slices.ContainsFunc(all, func(other *operators.Kind) bool { return other != k && other.Kind == k.Kind && other.Group == k.Group }) {
+		name += k.Versions[0] + "."
+	}
+	return name + k.Group + ".md"
+}
+
+// operatorPaths returns the fields that k's operator refuses to change, each once.
+func operatorPaths(k *operators.Kind) []string {
+	var paths []string
+	for _, r := range k.Rows() {
+		if r.Effect == operators.EffectRefused && !slices.Contains(paths, r.Path) {
+			paths = append(paths, r.Path)
+		}
+	}
+	return paths
+}
+
+// operatorsPage is the page of what operators refuse, by operator.
+func operatorsPage(kinds []*operators.Kind) string {
 	var b strings.Builder
 	b.WriteString(`# What operators refuse
 
-Updates of custom resources that the operators' own webhooks refuse, which no CRD shows, or that their controllers ignore. Each
-kind names the function that decides. *Asked* means that the function has answered the cases in
-` + "`immutability/operators/testdata`" + `; *read* that its source was read and not run. ` + "`fieldlock locks KIND`" + ` lists one kind,
-` + "`fieldlock check`" + ` finds the changes in your manifests, and ` + "`--no-operators`" + ` leaves them out. Transition rules in the CRDs
-count besides.
+Operators refuse updates of custom resources in their own webhooks, or ignore them in their controllers; no CRD shows it. The page of
+each kind names the function that decides. *Asked* means that the function itself has answered the cases in
+` + "`immutability/operators/testdata`" + `; *read* means that its source was read and not run. ` + "`fieldlock check`" + ` finds the
+changes in your manifests, and ` + "`--no-operators`" + ` leaves this catalogue out. Transition rules in the CRDs count besides.
 `)
 	last := ""
 	for _, k := range kinds {
 		if k.Operator.Name != last {
 			last = k.Operator.Name
-			fmt.Fprintf(&b, "\n## %s\n\n`%s` %s\n", last, k.Operator.Module, strings.Join(k.Operator.Versions, ", "))
+			fmt.Fprintf(&b, "\n## %s\n\n`%s` %s\n\n| kind | refused | known |\n|---|---|---|\n", last, k.Operator.Module, strings.Join(k.Operator.Versions, ", "))
 		}
-		operatorKind(&b, k)
+		if k.Nothing != "" {
+			fmt.Fprintf(&b, "| %s | nothing: %s | read |\n", k.Kind, cell(k.Nothing))
+			continue
+		}
+		fmt.Fprintf(&b, "| [%s](fields/%s) | %s | %s |\n", k.Kind, operatorFile(k, kinds), summary(operatorPaths(k)), known(k.Rows()...))
 	}
 	return b.String()
 }
 
-// operatorKind writes the section of one kind.
-func operatorKind(b *strings.Builder, k *operators.Kind) {
-	fmt.Fprintf(b, "\n### %s\n\n`%s`: %s\n", k.Kind, k.APIVersion(), k.Source)
-	if k.Nothing != "" {
-		fmt.Fprintf(b, "\nNothing is refused: %s.\n", k.Nothing)
-		return
-	}
-	b.WriteString("\n| field | after creation | what the operator says | known |\n|---|---|---|---|\n")
-	var rules ruleList
-	for _, r := range k.Rows() {
-		known := "asked"
+// known says how the rows are known.
+func known(rows ...operators.Row) string {
+	read := 0
+	for _, r := range rows {
 		if r.Read {
-			known = "read"
-		}
-		fmt.Fprintf(b, "| `%s` | %s | %s | %s |\n", r.Path, rules.operatorLock(&r), cell(r.Message), known)
-	}
-	rules.write(b)
-	r := k.Replacement(map[string]any{"metadata": map[string]any{"name": "NAME"}}, operators.Verdict{})
-	fmt.Fprintf(b, "\nReplacing it costs **%s**: %s.\n", r.Cost, r.Message)
-	for _, how := range r.How {
-		switch text, command := report.WayOut(how); {
-		case command == "":
-			fmt.Fprintf(b, "\n- %s", text)
-		case text == "":
-			fmt.Fprintf(b, "\n- `%s`", command)
-		default:
-			fmt.Fprintf(b, "\n- `%s` (%s)", command, text)
+			read++
 		}
 	}
-	b.WriteString("\n")
+	switch read {
+	case 0:
+		return "asked"
+	case len(rows):
+		return "read"
+	}
+	return "asked in part"
 }
 
-// operatorLock says what a row means.
-func (l *ruleList) operatorLock(r *operators.Row) string {
-	text := lockWords[r.Lock]
-	switch {
-	case r.Lock == "rule":
-		text = fmt.Sprintf("has to satisfy rule %d", l.number(r.Rule))
-	case text == "":
-		text = r.Lock
+// operatorPage is the page of one kind.
+func operatorPage(k *operators.Kind) string {
+	p := &kindPage{kind: k.Kind}
+	p.about = fmt.Sprintf("`%s`, of %s. On the command line: `fieldlock locks %s.%s`.", k.APIVersion(), k.Operator.Name, k.Plural, k.Group)
+	var d details
+	for _, r := range k.Rows() {
+		p.addOperator(&r, k, &d)
 	}
-	if r.When != "" {
-		text += fmt.Sprintf(", where condition %d holds", l.number(r.When))
+	if len(p.rows) > 0 {
+		replacement := k.Replacement(map[string]any{"metadata": map[string]any{"name": "NAME"}}, operators.Verdict{})
+		p.cost, p.why, p.how = replacement.Cost, replacement.Message, replacement.How
 	}
-	if except := slices.Concat(r.Except, r.Allow); len(except) > 0 {
-		text += ", except `" + strings.Join(except, "`, `") + "`"
-	}
-	switch {
-	case r.Since != "" && r.Until != "":
-		text += ", from " + r.Since + " to " + r.Until
-	case r.Since != "":
-		text += ", since " + r.Since
-	case r.Until != "":
-		text += ", until " + r.Until
-	}
+	p.notes = fmt.Sprintf("## Who says so\n\n%s in `%s` %s (%s).", k.Source, k.Operator.Module, strings.Join(k.Operator.Versions, ", "), known(k.Rows()...))
+	return p.write(&d)
+}
+
+// addOperator writes what one row says to its parts of the page.
+func (p *kindPage) addOperator(r *operators.Row, k *operators.Kind, d *details) {
 	switch {
 	case r.Unknown != "":
-		text += "; *unknown*: " + cell(r.Unknown)
+		p.undecided.add(r.Path, r.Unknown)
+		return
 	case r.Effect != operators.EffectRefused:
-		text = fmt.Sprintf("*%s*: a change is accepted", r.Effect)
+		p.accepted.add(r.Path, r.Message)
+		return
 	}
-	return text
+	where := ""
+	if versions := strings.TrimSpace(versionRange(r.Since, r.Until)); versions != "" {
+		where = k.Operator.Name + " " + versions
+	}
+	p.rows = append(p.rows, row{r.Path, d.refuses(r.Lock, r.Rule, r.When, slices.Concat(r.Except, r.Allow)), where})
+	if r.Message != "" {
+		p.addRefusal(r.Message)
+	}
+	if r.Edit != "" {
+		p.edits.add(r.Path, strings.ReplaceAll(r.Edit, "{path}", "`"+r.Path+"`"))
+	}
+	if r.First != "" {
+		p.first.add(r.Path, r.First)
+	}
+}
+
+func versionRange(since, until string) string {
+	switch {
+	case since != "" && until != "":
+		return since + " to " + until
+	case since != "":
+		return since + " or newer"
+	case until != "":
+		return until + " or older"
+	}
+	return ""
 }

@@ -79,7 +79,11 @@ func checkAlerts(r *compare.Report) []alert {
 		if v.Lock == compare.LockDeletion {
 			title = "refused deletion"
 		}
-		message := fmt.Sprintf("%s: %s: %s", object, path, v.Message)
+		why := v.Message
+		if v.Says != "" && v.LockFile != "" && v.Reason == "" {
+			why = v.Says
+		}
+		message := fmt.Sprintf("%s: %s: %s", object, path, why)
 		switch {
 		case v.Key != nil || v.Reason != "" || v.LockFile != "" && len(v.Differences) > 0: // the message has what changed
 		case len(v.Differences) > 0:
@@ -169,7 +173,8 @@ func waysOut(s *compare.Subject, r *compare.Report) []string {
 		if !re.Same(s) || len(re.How) == 0 {
 			continue
 		}
-		lines := []string{fmt.Sprintf("Ways out (what replacing the object costs: %s; %s):", re.Cost, re.Message)}
+		head := replacementHead(re, re.Cost, func(text string) string { return text })
+		lines := []string{strings.ToUpper(head[:1]) + head[1:]}
 		for _, how := range re.How {
 			switch text, command := WayOut(how); {
 			case text != "" && command != "":

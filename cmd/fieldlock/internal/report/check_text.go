@@ -7,9 +7,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/internal/audit"
 	"github.com/fieldlock/fieldlock/internal/compare"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
+	"github.com/fieldlock/fieldlock/internal/tool"
 )
 
 // checkText prints the refused objects with the ways out, then what is unknown, then notes, and a summary.
@@ -36,7 +38,7 @@ func checkText(w io.Writer, r *compare.Report) error {
 			mark, cost = p.Dim("-"), "none, as it is kept"
 		}
 		fmt.Fprintf(w, "%s %s %s\n    deleted (cost: %s): %s\n", mark, Printable(d.Kind+" "+d.Object),
-			p.Dim(fmt.Sprintf("(%s:%d)", Printable(d.File), d.Line)), cost, Printable(d.Message))
+			p.Dim("("+strings.Join(d.places, ", ")+")"), cost, Printable(d.Message))
 	}
 	if more > 0 {
 		fmt.Fprintf(w, "  and %s\n", Count(more, "more deletion"))
@@ -51,18 +53,34 @@ func checkText(w io.Writer, r *compare.Report) error {
 	return nil
 }
 
+// repeatedDeletion is a deletion, and where the same is said of an object of its kind and name.
+type repeatedDeletion struct {
+	compare.Deletion
+	places []string
+}
+
 // losses returns the deletions that cost something, unless they are refused and printed as violations, and how many more there
-// are. What restarts or costs nothing is in the summary's count.
-func losses(r *compare.Report) (list []compare.Deletion, more int) {
+// are. What restarts or costs nothing is in the summary's count, and so is what is kept, unless its loss would cost most.
+func losses(r *compare.Report) (list []repeatedDeletion, more int) {
 	const shown = 20
+	at := map[[6]string]int{}
 	for i := range r.Deletions {
 		d := &r.Deletions[i]
 		refused := slices.ContainsFunc(r.Violations, func(v compare.Violation) bool { return v.Same(&d.Subject) })
-		if d.Cost != compare.CostNone && d.Cost != compare.CostRestart && !refused {
-			list = append(list, *d)
+		least := d.Cost == compare.CostNone || d.Cost == compare.CostRestart
+		if least || refused || d.Kept && d.Cost != compare.CostData && d.Cost != compare.CostCascade {
+			continue
 		}
+		key := [6]string{d.APIVersion, d.Kind, d.Object, d.Cost, d.Message, fmt.Sprint(d.Kept)}
+		i, ok := at[key]
+		if !ok {
+			i = len(list)
+			at[key] = i
+			list = append(list, repeatedDeletion{Deletion: *d})
+		}
+		list[i].places = append(list[i].places, placeText(&d.Subject, d.Line))
 	}
-	slices.SortStableFunc(list, func(a, b compare.Deletion) int {
+	slices.SortStableFunc(list, func(a, b repeatedDeletion) int {
 		if a.Kept != b.Kept {
 			return cmp.Compare(slices.Index([]bool{false, true}, a.Kept), slices.Index([]bool{false, true}, b.Kept))
 		}
@@ -136,10 +154,12 @@ func writeViolation(w io.Writer, v *compare.Violation, p Palette) {
 	}
 }
 
-// explain says why the change is refused: with the message of the CEL rules that equal the lock, otherwise by the name of the
-// lock. It adds the version of the lock when the two sides have different ones.
+// explain says why the change is refused: with the message of the CEL rules that equal the lock, otherwise by what the lock means. It adds the version of the lock when the two sides have different ones.
 func explain(v *compare.Violation) string {
 	text := v.Lock
+	if meaning, ok := meanings[immutability.Lock(v.Lock)]; ok && v.Lock != string(immutability.LockImmutable) {
+		text = meaning + " (" + v.Lock + ")"
+	}
 	switch {
 	case v.Says != "" && v.LockFile != "" && v.Reason == "":
 		text = Printable(v.Says)
@@ -171,7 +191,7 @@ func writeReplacement(w io.Writer, r *compare.Replacement, p Palette) {
 	if r.RequestedNew {
 		asked += p.Yellow(", and the change itself adds the request")
 	}
-	fmt.Fprintf(w, "\n  to get there (cost: %s): %s%s\n", cost, Printable(r.Message), asked)
+	fmt.Fprintf(w, "\n  %s%s\n", replacementHead(r, cost, Printable), asked)
 	for _, how := range r.How {
 		switch text, command := WayOut(Printable(how)); {
 		case command == "":
@@ -184,14 +204,25 @@ func writeReplacement(w io.Writer, r *compare.Replacement, p Palette) {
 	}
 }
 
+// replacementHead says what a replacement costs, before the ways out. escape makes the texts harmless.
+func replacementHead(r *compare.Replacement, cost string, escape func(string) string) string {
+	if r.Must {
+		return fmt.Sprintf("to apply this change, the %s must be replaced (cost: %s): %s", escape(r.Kind), cost, escape(r.Message))
+	}
+	return fmt.Sprintf("%s (cost of a replacement: %s)", escape(r.Message), cost)
+}
+
 // WayOut splits one way to replace an object into a sentence and a command; either can be missing.
 func WayOut(how string) (text, command string) {
-	if !strings.HasPrefix(how, "kubectl ") {
+	if !slices.ContainsFunc(commands, func(name string) bool { return strings.HasPrefix(how, name+" ") }) {
 		return how, ""
 	}
-	command, text, _ = strings.Cut(how, "   # ")
+	command, text, _ = strings.Cut(how, tool.Comment)
 	return text, command
 }
+
+// commands are those that ways out begin with.
+var commands = []string{"kubectl", "argocd"}
 
 func writeRemark(w io.Writer, mark string, r repeatedRemark, p Palette) {
 	path := ""

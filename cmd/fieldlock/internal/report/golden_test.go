@@ -87,7 +87,7 @@ func checkReport() *compare.Report {
 			{Unit: "remote", Kind: "kustomization", File: "remote/kustomization.yaml", Reason: "https://example.com/base is not in this repository"},
 		},
 		Replacements: []compare.Replacement{
-			{Subject: subject("Widget", "ns/a", 10), Cost: compare.CostData, Message: "deleting the object can lose data", Requested: true, How: []string{"keep the old values", "kubectl delete widget a", "kubectl replace a   # in one step"}},
+			{Subject: subject("Widget", "ns/a", 10), Cost: compare.CostData, Message: "deleting the object can lose data", Requested: true, Must: true, How: []string{"keep the old values", "kubectl delete widget a", "kubectl replace a   # in one step"}},
 			{Subject: subject("Widget", "ns/b", 20), Cost: compare.CostNone, Message: "nothing is lost", How: []string{}},
 			{Subject: subject("Secret", "ns/c", 30), Cost: compare.CostDowntime, Message: "it is missing for a moment", How: []string{"wait"}},
 		},

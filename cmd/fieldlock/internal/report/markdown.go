@@ -123,7 +123,7 @@ func objectCell(v *compare.Violation, also []*compare.Violation) string {
 // waysMarkdown lists the ways out, after what replacing the object costs.
 func waysMarkdown(re *compare.Replacement) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "**Ways out for %s** (what replacing it costs: %s): %s\n\n", markdownText(re.Kind+" "+re.Object), markdownText(re.Cost), markdownText(re.Message))
+	fmt.Fprintf(&b, "**Ways out for %s**: %s\n\n", markdownText(re.Kind+" "+re.Object), replacementHead(re, markdownText(re.Cost), markdownText))
 	for _, how := range re.How {
 		switch text, command := WayOut(how); {
 		case command == "":

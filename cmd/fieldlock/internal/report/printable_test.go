@@ -126,7 +126,7 @@ func TestPalette(t *testing.T) {
 // TestWayOut: a way to replace an object is a sentence, a command, or a command with a sentence.
 func TestWayOut(t *testing.T) {
 	for how, want := range map[string][2]string{
-		"keep the old value": {"keep the old value", ""}, "kubectl delete a": {"", "kubectl delete a"}, "kubectl delete a   # it is gone": {"it is gone", "kubectl delete a"}, "run kubectl delete": {"run kubectl delete", ""},
+		"keep the old value": {"keep the old value", ""}, "kubectl delete a": {"", "kubectl delete a"}, "kubectl delete a   # it is gone": {"it is gone", "kubectl delete a"}, "argocd app sync a   # anew": {"anew", "argocd app sync a"}, "run kubectl delete": {"run kubectl delete", ""},
 	} {
 		if text, command := WayOut(how); text != want[0] || command != want[1] {
 			t.Errorf("%s: %q and %q", how, text, command)

@@ -180,3 +180,38 @@ func TestMarkdownLimit(t *testing.T) {
 		}
 	}
 }
+
+// TestRepeatedDeletions: what goes away in several units is printed once, with the units; what is kept only where its loss would be
+// the worst.
+func TestRepeatedDeletions(t *testing.T) {
+	r := &compare.Report{Allowed: true}
+	add := func(unit, object, cost string, kept bool) {
+		s := compare.Subject{Object: object, Kind: "Claim", APIVersion: "v1", File: "x.yaml", Line: 3, Unit: unit}
+		r.Deletions = append(r.Deletions, compare.Deletion{Subject: s, Cost: cost, Kept: kept, Message: "it goes"})
+	}
+	for _, unit := range []string{"kustomization a", "kustomization b"} {
+		add(unit, "ns/same", compare.CostData, false)
+		add(unit, "ns/kept", compare.CostData, true)
+		add(unit, "ns/harmless", compare.CostDowntime, true)
+	}
+	add("kustomization c", "ns/same", compare.CostData, true)
+	print := func(f Format) string {
+		var b strings.Builder
+		if err := f.Check(&b, r); err != nil {
+			t.Fatal(err)
+		}
+		return b.String()
+	}
+	for _, f := range []Format{textFormat, markdownFormat} {
+		format, out := f.Name, print(f)
+		if n := strings.Count(out, "ns/same"); n != 2 {
+			t.Errorf("%s: ns/same is printed %d times:\n%s", format, n, out)
+		}
+		if n := strings.Count(out, "ns/kept"); n != 1 || strings.Contains(out, "harmless") {
+			t.Errorf("%s: ns/kept is printed %d times:\n%s", format, n, out)
+		}
+	}
+	if out := print(textFormat); !strings.Contains(out, "(x.yaml:3 in kustomization a, x.yaml:3 in kustomization b)") {
+		t.Errorf("the units are missing:\n%s", out)
+	}
+}

@@ -38,9 +38,12 @@ func lintText(w io.Writer, r *audit.Report) error {
 		}
 		fmt.Fprintf(w, "  %s  %s  %s\n      %s\n", p.Bold(Printable(cmp.Or(f.Path, "the whole object"))), severity+" "+f.Rule,
 			p.Dim(Printable(linesOf(f, r.Findings[i:]))), Printable(f.Message))
+		if at := goPlaces(f, r.Findings[i:], func(g *audit.Finding) *audit.GoPlace { return g.Go }); at != "" {
+			fmt.Fprintf(w, "      %s\n", p.Dim(Printable("in Go: "+at)))
+		}
 		if f.Fix != nil && !r.Explained {
 			for _, marker := range f.Fix.Markers {
-				fmt.Fprintf(w, "      %s\n", p.Dim(Printable("in Go, on "+f.Fix.MarkersOn()+": "+marker)))
+				fmt.Fprintf(w, "      %s\n", p.Dim(Printable(markersOn(f, r.Findings[i:])+": "+marker)))
 			}
 		}
 		switch {
@@ -50,7 +53,7 @@ func lintText(w io.Writer, r *audit.Report) error {
 			fmt.Fprintf(w, "      %s\n", p.Green("accepted"))
 		}
 		if r.Explained || f.Witness != nil {
-			if err := writeDetails(w, f, p); err != nil {
+			if err := writeDetails(w, f, r.Findings[i:], p); err != nil {
 				return err
 			}
 		}
@@ -97,6 +100,27 @@ func linesOf(f *audit.Finding, findings []audit.Finding) string {
 		}
 	}
 	return strings.Join(lines, ", ")
+}
+
+// goPlaces lists the places in Go of f and of its equals among findings.
+func goPlaces(f *audit.Finding, findings []audit.Finding, of func(*audit.Finding) *audit.GoPlace) string {
+	var places []string
+	for i := range findings {
+		g := &findings[i]
+		if at := of(g); at != nil && f.Same(g) {
+			places = append(places, fmt.Sprintf("%s:%d (%s)", at.File, at.Line, at.Name))
+		}
+	}
+	return strings.Join(slices.Compact(places), ", ")
+}
+
+// markersOn says where the markers of a fix belong.
+func markersOn(f *audit.Finding, findings []audit.Finding) string {
+	text := "in Go, on " + f.Fix.MarkersOn()
+	if at := goPlaces(f, findings, func(g *audit.Finding) *audit.GoPlace { return g.MarkersAt }); at != "" {
+		text += ", " + at
+	}
+	return text
 }
 
 // locksText prints a tree for each group, and one line for the CRDs without locks.
@@ -168,7 +192,7 @@ func withLocks(groups []audit.Group) (locked []audit.Group, unlocked []string) {
 
 // writeDetails prints the objects of a finding's witness as one YAML stream, with comments that say what to do with each
 // and what refuses the direct way, and the fix; what the finding lacks is left out.
-func writeDetails(w io.Writer, f *audit.Finding, p Palette) error {
+func writeDetails(w io.Writer, f *audit.Finding, findings []audit.Finding, p Palette) error {
 	var b strings.Builder
 	shown := f.Witness
 	if shown == nil {
@@ -196,7 +220,7 @@ func writeDetails(w io.Writer, f *audit.Finding, p Palette) error {
 	if f.Fix != nil {
 		b.WriteString("# fix:\n" + f.Fix.Text)
 		if len(f.Fix.Markers) > 0 {
-			fmt.Fprintf(&b, "# in Go, on %s:\n%s\n", f.Fix.MarkersOn(), strings.Join(f.Fix.Markers, "\n"))
+			fmt.Fprintf(&b, "# %s:\n%s\n", markersOn(f, findings), strings.Join(f.Fix.Markers, "\n"))
 		}
 		if f.Fix.Refuses != "" {
 			fmt.Fprintf(&b, "# with the fix the API server refuses %s\n", f.Fix.Refuses)
@@ -213,15 +237,9 @@ func Export(w io.Writer, r *convert.Export) {
 	p := PaletteFor(w)
 	for _, lock := range r.Exported {
 		fmt.Fprintf(w, "%s %s\n", p.Green("exported"), Printable(fmt.Sprintf("%s %s: %s on %s", lock.CRD, lock.Version, lock.Lock, lock.Path)))
-		fmt.Fprintf(w, "         %s\n", Printable(lock.Rule))
+		fmt.Fprintf(w, "         %s\n", Printable(cmp.Or(lock.Rule, "needs no rule: no update can change it")))
 	}
-	for _, rest := range r.Rest {
-		fmt.Fprintf(w, "%s %s\n", p.Yellow("not exported"), Printable(fmt.Sprintf("%s %s: %s on %s", rest.CRD, rest.Version, rest.Lock, rest.Path)))
-		fmt.Fprintf(w, "         %s\n", Printable(rest.Reason))
-		if rest.Remedy != "" {
-			fmt.Fprintf(w, "         what would help: %s\n", Printable(rest.Remedy))
-		}
-	}
+	notExported(w, r.Rest)
 	fmt.Fprintln(w, exportCounts(r))
 	if r.ByPolicy > 0 && len(r.Remaining) == 0 {
 		which := fmt.Sprintf("%d of them", r.ByPolicy)
@@ -238,24 +256,128 @@ func Export(w io.Writer, r *convert.Export) {
 	}
 }
 
+func notExported(w io.Writer, locks []convert.UnexportedLock) {
+	p := PaletteFor(w)
+	for _, rest := range locks {
+		fmt.Fprintf(w, "%s %s\n", p.Yellow("not exported"), Printable(fmt.Sprintf("%s %s: %s on %s", rest.CRD, rest.Version, rest.Lock, rest.Path)))
+		fmt.Fprintf(w, "         %s\n", Printable(rest.Reason))
+		if rest.Remedy != "" {
+			fmt.Fprintf(w, "         what would help: %s\n", Printable(rest.Remedy))
+		}
+	}
+}
+
+// InPlace is the result of an export into the files themselves.
+type InPlace struct {
+	UpToDate bool          `json:"upToDate"` // what the files are when the command ends
+	Files    []InPlaceFile `json:"files"`
+}
+
+// InPlaceFile is one file of CRDs.
+type InPlaceFile struct {
+	File     string                   `json:"file"`
+	Changed  bool                     `json:"changed"` // it is, or would be, another text
+	Written  bool                     `json:"written"`
+	Exported []convert.ExportedLock   `json:"exported"`
+	Rest     []convert.UnexportedLock `json:"notExported"`
+	Was, Is  []byte                   `json:"-"`
+}
+
+// WriteInPlace prints the files, what would change in those that are out of date, and the locks without a rule. again is the
+// command that writes them.
+func WriteInPlace(w io.Writer, r *InPlace, again string) {
+	p := PaletteFor(w)
+	for i := range r.Files {
+		f := &r.Files[i]
+		name := Printable(f.File)
+		switch {
+		case !f.Changed:
+			fmt.Fprintf(w, "%s %s: up to date\n", p.Green("✓"), name)
+		case f.Written:
+			fmt.Fprintf(w, "%s %s: written, %s\n", p.Green("✓"), name, exportCounts(&convert.Export{Exported: f.Exported, Rest: f.Rest}))
+		default:
+			fmt.Fprintf(w, "%s %s: out of date; run %s\n", p.Red("✗"), name, Printable(again))
+			lineDiff(w, string(f.Was), string(f.Is))
+		}
+		notExported(w, f.Rest)
+	}
+	if len(r.Files) == 0 {
+		fmt.Fprintln(w, "no CustomResourceDefinitions")
+	}
+}
+
+// lineDiff prints the lines that are removed from was and added to is. It looks for the nearest line that goes on in both, which
+// is good for a text that was changed in a few places.
+func lineDiff(w io.Writer, was, is string) {
+	a, b := strings.Split(was, "\n"), strings.Split(is, "\n")
+	for i, j := 0, 0; i < len(a) || j < len(b); {
+		if i < len(a) && j < len(b) && a[i] == b[j] {
+			i, j = i+1, j+1
+			continue
+		}
+		removed, added := nextCommon(a[i:], b[j:])
+		fmt.Fprintf(w, "@@ line %d @@\n", i+1)
+		for _, line := range a[i : i+removed] {
+			fmt.Fprintf(w, "-%s\n", Printable(line))
+		}
+		for _, line := range b[j : j+added] {
+			fmt.Fprintf(w, "+%s\n", Printable(line))
+		}
+		i, j = i+removed, j+added
+	}
+}
+
+// nextCommon returns how many lines of a and b come before the first ones that both have.
+func nextCommon(a, b []string) (int, int) {
+	first := map[string]int{}
+	for n := 0; n < len(a) || n < len(b); n++ {
+		if n < len(a) {
+			if _, seen := first["a"+a[n]]; !seen {
+				first["a"+a[n]] = n
+			}
+			if j, ok := first["b"+a[n]]; ok {
+				return n, j
+			}
+		}
+		if n < len(b) {
+			if _, seen := first["b"+b[n]]; !seen {
+				first["b"+b[n]] = n
+			}
+			if i, ok := first["a"+b[n]]; ok {
+				return i, n
+			}
+		}
+	}
+	return len(a), len(b)
+}
+
 // exportCounts says how many locks were exported, and on how many of the fields that fieldlock locks counts.
 func exportCounts(r *convert.Export) string {
 	if len(r.Exported)+len(r.Rest) == 0 {
 		return "no locks to export; CEL rules are not locks, but fieldlock import cel can turn them into locks"
 	}
 	type field struct{ crd, version, path string }
-	exported, all := map[field]bool{}, map[field]bool{}
-	for _, lock := range r.Exported {
-		f := field{lock.CRD, lock.Version, lock.Path}
-		exported[f], all[f] = true, true
+	type lock struct {
+		field
+		name string
 	}
-	for _, lock := range r.Rest {
-		f := field{lock.CRD, lock.Version, lock.Path}
+	exported, fields, locks := map[field]bool{}, map[field]bool{}, map[lock]bool{} // true if exported
+	for _, e := range r.Exported {
+		f := field{e.CRD, e.Version, e.Path}
+		exported[f], fields[f], locks[lock{f, e.Lock}] = true, true, true
+	}
+	for _, rest := range r.Rest {
+		f := field{rest.CRD, rest.Version, rest.Path}
 		delete(exported, f)
-		all[f] = true
+		fields[f], locks[lock{f, rest.Lock}] = true, false
 	}
-	return fmt.Sprintf("%d of %s exported, on %d of %s",
-		len(r.Exported), Count(len(r.Exported)+len(r.Rest), "lock"), len(exported), Count(len(all), "locked field"))
+	done := 0
+	for _, isExported := range locks {
+		if isExported {
+			done++
+		}
+	}
+	return fmt.Sprintf("%d of %s exported, on %d of %s", done, Count(len(locks), "lock"), len(exported), Count(len(fields), "locked field"))
 }
 
 // Import prints the result of an import for people.
@@ -278,6 +400,9 @@ func Import(w io.Writer, r *convert.Import) {
 		rule := &r.Left[i]
 		fmt.Fprintf(w, "%s %s: %s\n", p.Yellow("left"), whereRule(rule), Shorten(quoted(rule.Rule)))
 		fmt.Fprintf(w, "     %s\n", Printable(rule.Reason))
+		if rule.Liftable {
+			fmt.Fprintln(w, "     after fieldlock lint --fix, which closes ways around it, it would become a lock")
+		}
 	}
 	all := len(r.Recognized) + len(r.Left)
 	if all == 0 {
@@ -302,7 +427,11 @@ func whereRule(r *convert.ImportedRule) string {
 func becomes(r *convert.ImportedRule) string {
 	var locks []string
 	for _, lock := range r.Locks {
-		locks = append(locks, lock.Lock+" on "+lock.Path)
+		text := lock.Lock + " on " + lock.Path
+		if lock.Normalize != "" {
+			text += " (with x-kubernetes-normalize: " + lock.Normalize + ")"
+		}
+		locks = append(locks, text)
 	}
 	text := strings.Join(locks, ", ")
 	if text != "" && r.Reason != "" {

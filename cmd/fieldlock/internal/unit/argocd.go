@@ -13,6 +13,7 @@ import (
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/argo"
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/worker"
+	"github.com/fieldlock/fieldlock/internal/tool"
 )
 
 // applications are Argo CD's Applications.
@@ -36,8 +37,16 @@ func applications() *kind {
 				u.Applier = "replace"
 			}
 			u.dir = a.Sources[0].Path
-			for _, source := range a.Sources {
+			for i, source := range a.Sources {
 				spec.InTree = append(spec.InTree, source.Chart == "" && s.inTree(source.RepoURL))
+				dir := ""
+				if source.Chart != "" && s.Fetch != nil {
+					dir = u.chartDir(argoChart(source.RepoURL, source.Chart, source.TargetRevision))
+				}
+				spec.Fetched = append(spec.Fetched, dir)
+				if i == 0 && dir != "" {
+					u.dir = dir
+				}
 			}
 			if u.tree, err = s.revisionOf(a, spec.InTree); err != nil {
 				u.missing = at(o.File, err)
@@ -54,9 +63,12 @@ func applications() *kind {
 		if err != nil {
 			return nil, err
 		}
+		if u.fetches {
+			a.Elsewhere = &u.elsewhere
+		}
 		var all []string
 		for i, source := range a.Sources {
-			if !source.OnlyRef() && source.InTree && !isDir(t, source.Path) {
+			if !source.OnlyRef() && source.InTree && !source.Fetched && !isDir(t, source.Path) {
 				return nil, &rendered.NotCovered{File: u.File, Reason: "the tree has no directory " + source.Path}
 			}
 			files, err := a.Files(t, i)
@@ -93,6 +105,9 @@ func application(s definedSpec) (*argo.Application, error) {
 	}
 	for i := range a.Sources {
 		a.Sources[i].InTree = i < len(s.InTree) && s.InTree[i]
+		if i < len(s.Fetched) && s.Fetched[i] != "" {
+			a.Sources[i].UseFetched(s.Fetched[i])
+		}
 	}
 	return a, nil
 }
@@ -111,6 +126,8 @@ func applicationSets() *kind {
 	k := &kind{name: "ApplicationSet", group: "argoproj.io", object: "ApplicationSet"}
 	k.from = func(s *side, o Object) []*Unit {
 		u := &Unit{Kind: k.name, Name: nameOf(o.Object), File: o.File, kind: k, dir: path.Dir(o.File), peeks: true}
+		defined, _ := tool.Defines(o.Object)
+		u.Prune = defined.Stays == ""
 		spec := s.defines(o, nil)
 		var names []string
 		for _, g := range gitGenerators(o.Object, 0) {

@@ -2,6 +2,7 @@ package unit
 
 import (
 	"context"
+	"fmt"
 	"io/fs"
 	"path"
 	"slices"
@@ -52,6 +53,11 @@ func charts() *kind {
 	k.reads = func(t Tree, u *Unit) ([]string, error) {
 		files, err := helm.Files(t, u.dir)
 		spec := decode[chartSpec](u.spec)
+		for _, name := range spec.Values {
+			if !exists(t, name) {
+				return files, &rendered.Invalid{File: u.File, Err: fmt.Errorf("the tree has no file %s, which the settings name as values of the chart", name)}
+			}
+		}
 		return sorted(slices.Concat(files, spec.Values)), err
 	}
 	k.render = renderer(func(_ context.Context, files fs.FS, job *worker.Job, s *chartSpec) ([]rendered.Object, error) {

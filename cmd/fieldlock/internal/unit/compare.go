@@ -1,9 +1,12 @@
 package unit
 
 import (
+	"bytes"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/manifest"
@@ -22,6 +25,8 @@ type Comparison struct {
 	Errs []error
 	// Unchanged is how many units and files were left out, since both sides have them alike.
 	Unchanged int
+	// Excluded are the files of NEW that Options.Exclude leaves out, not parsed.
+	Excluded []manifest.File
 }
 
 // Status is what came of a unit.
@@ -48,10 +53,12 @@ func Compare(newSide, oldSide *Side, o Options) (*Comparison, error) {
 	if c.olds, err = c.engine.find(oldSide.Tree); err != nil {
 		return nil, fmt.Errorf("in OLD: %w", err)
 	}
+	c.exclude()
 	c.pairUnits()
 	c.renderChanged()
 	c.addElsewhere()
 	c.pairFiles()
+	c.addPredecessors()
 	c.addNeeded()
 	if o.Values {
 		c.addValues()
@@ -125,6 +132,7 @@ func (c *comparison) pairUnits() {
 		p := unitPair{old: old, changed: true}
 		if exists(c.news.tree, old.File) {
 			p = c.forced(old)
+			p.changed = p.changed || old.kind.group != "" // what an object applied goes with it
 		}
 		c.pairs = append(c.pairs, p)
 	}
@@ -216,7 +224,7 @@ func (c *comparison) add(p unitPair) {
 // settle gives the objects of OLD the values of NEW that differ between two renderings of NEW, such as random passwords and dates, so
 // that they are not compared.
 func (c *comparison) settle(u *Unit, news, olds []Object) (settled []Object) {
-	if !u.random {
+	if !u.random || !c.news.draws(u) {
 		return olds
 	}
 	again, err := c.news.renderAnew(u, false)
@@ -237,6 +245,28 @@ func (c *comparison) settle(u *Unit, news, olds []Object) (settled []Object) {
 		}
 	}
 	return settled
+}
+
+// draws reports whether the templates of a unit may print something else each time. An archive may hold such a template.
+func (s *side) draws(u *Unit) bool {
+	return drawsIn(u.spec) || slices.ContainsFunc(u.Reads, func(name string) bool {
+		data, err := s.tree.ReadFile(name)
+		return err != nil || strings.HasSuffix(name, ".tgz") || drawsIn(data)
+	})
+}
+
+// action is an action of a template, and drawing one that calls a function with another result each time: of chance, of time, or in
+// the order of a map.
+var (
+	action  = regexp.MustCompile(`\{\{(?:[^}]|\}[^}])*\}\}`)
+	drawing = regexp.MustCompile(`[\s({|-](?:rand[A-Z]\w*|uuidv4|shuffle|now|ago|date\w*|htmlDate\w*|gen[A-Z]\w*|bcrypt|htpasswd|encryptAES|getHostByName|keys|values)[\s)}|-]`)
+)
+
+func drawsIn(data []byte) bool {
+	if !bytes.Contains(data, []byte("{{")) || !drawing.Match(data) {
+		return false
+	}
+	return slices.ContainsFunc(action.FindAll(data, -1), drawing.Match)
 }
 
 // differences lists the places at which two values differ.

@@ -4,9 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
+	"slices"
+	"strconv"
 	"sync"
 
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/fetch"
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/helm"
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/worker"
 	"github.com/fieldlock/fieldlock/internal/manifest"
@@ -22,6 +27,10 @@ type Options struct {
 	Values bool
 	// Charts has, for directories of charts, the files of values that they are rendered with.
 	Charts map[string][]string
+	// Exclude, unless nil, reports whether a file is left out, and with it the units that it defines.
+	Exclude func(name string) bool
+	// Fetch, unless nil, gets charts and bases that the tree does not have.
+	Fetch *fetch.Client
 	// KubeVersion is the version of Kubernetes that charts see, "" for the newest known one; APIVersions are what the cluster
 	// serves besides Kubernetes' own kinds.
 	KubeVersion string
@@ -53,13 +62,15 @@ type engine struct {
 
 	definitions map[string]*fileDefinitions // by the ID of the file
 	revisions   map[string]revision         // by their names
+	values      sync.Map                    // what a rendered.Value is, by its ID
 }
 
 // closure is the files that a unit reads, with what was looked at to find out.
 type closure struct {
-	trace *trace
-	reads []string
-	err   error
+	trace     *trace
+	reads     []string
+	elsewhere []helm.Dependency
+	err       error
 }
 
 func newEngine(o Options) *engine {
@@ -89,6 +100,7 @@ type side struct {
 	input map[string]bool
 	// elsewhere are the definitions of units whose files are not in the tree.
 	elsewhere []*definition
+	excluded  []*Unit
 	found     map[string][]written // what lookup has found
 }
 
@@ -108,8 +120,25 @@ func (e *engine) find(t Tree) (*side, error) {
 		}
 	}
 	s.discover()
+	s.exclude()
 	s.claim()
 	return s, nil
+}
+
+// exclude takes out the units whose definition is left out.
+func (s *side) exclude() {
+	if s.Exclude == nil {
+		return
+	}
+	s.units = slices.DeleteFunc(s.units, func(u *Unit) bool {
+		if s.Exclude(u.File) {
+			s.excluded = append(s.excluded, u)
+			delete(s.byKey, u.key())
+			return true
+		}
+		return false
+	})
+	s.elsewhere = slices.DeleteFunc(s.elsewhere, func(w *definition) bool { return s.Exclude(w.file) })
 }
 
 // add adds a unit, unless the side has it, and finds the files that it reads.
@@ -135,7 +164,9 @@ func (s *side) close(u *Unit) {
 	s.mu.Unlock()
 	if !ok || c.trace.Tree != t && !c.trace.sameIn(t) {
 		c.trace = newTrace(t)
+		u.elsewhere, u.fetches = nil, s.Fetch != nil
 		c.reads, c.err = u.kind.reads(c.trace, u)
+		c.elsewhere = u.elsewhere
 		if c.err != nil {
 			c.reads = c.trace.seen()
 		}
@@ -143,7 +174,7 @@ func (s *side) close(u *Unit) {
 		s.closed[key] = c
 		s.mu.Unlock()
 	}
-	u.Reads, u.Err = c.reads, c.err
+	u.Reads, u.elsewhere, u.Err, u.digestIn = c.reads, c.elsewhere, c.err, nil
 }
 
 // claim notes the files that are input of units.
@@ -231,6 +262,9 @@ func (s *side) render(u *Unit) ([]Object, error) {
 // renderAnew renders a unit once more.
 func (s *side) renderAnew(u *Unit, origins bool) ([]Object, error) {
 	job, err := u.job(s.tree)
+	if err == nil {
+		err = s.fetch(u, job)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -246,7 +280,16 @@ func (s *side) renderAnew(u *Unit, origins bool) ([]Object, error) {
 			return nil, fmt.Errorf("it prints what is not an object: %w", err)
 		}
 		for _, d := range documents {
+			if d, err = s.withApart(d, o.Apart); err != nil {
+				return nil, err
+			}
 			object := Object{Document: d, File: o.File, Cause: o.Cause, Role: o.Role, Unknown: o.Unknown}
+			if below(o.File, helm.Fetched) {
+				object.File = u.File
+			}
+			if below(o.Cause, helm.Fetched) {
+				object.Cause = ""
+			}
 			if s.Texts {
 				object.Text = o.YAML
 			}
@@ -254,6 +297,64 @@ func (s *side) renderAnew(u *Unit, origins bool) ([]Object, error) {
 		}
 	}
 	return objects, nil
+}
+
+// withApart returns a document with the values that were rendered apart from it.
+func (e *engine) withApart(d *yamldoc.Document, list []rendered.Apart) (*yamldoc.Document, error) {
+	if len(list) == 0 {
+		return d, nil
+	}
+	whole := *d
+	for _, p := range list {
+		value, err := e.value(p.Value)
+		if err != nil {
+			return nil, err
+		}
+		whole.Object, _ = put(whole.Object, p.Steps, value).(map[string]any)
+	}
+	return &whole, nil
+}
+
+// value decodes a value that many objects have in common, once.
+func (e *engine) value(v *rendered.Value) (any, error) {
+	if known, ok := e.values.Load(v.ID); ok {
+		return known, nil
+	}
+	value, err := yamldoc.ReadJSON(v.JSON)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range v.Apart {
+		part, err := e.value(p.Value)
+		if err != nil {
+			return nil, err
+		}
+		value = put(value, p.Steps, part)
+	}
+	known, _ := e.values.LoadOrStore(v.ID, value)
+	return known, nil
+}
+
+// put returns a copy of a value that has another one at the end of steps, as far as they lead to a member or an item that is there.
+func put(value any, steps []string, part any) any {
+	if len(steps) == 0 {
+		return part
+	}
+	switch x := value.(type) {
+	case map[string]any:
+		if member, ok := x[steps[0]]; ok {
+			x = maps.Clone(x)
+			x[steps[0]] = put(member, steps[1:], part)
+		}
+		return x
+	case []any:
+		if i, err := strconv.Atoi(steps[0]); err == nil && i >= 0 && i < len(x) {
+			x = slices.Clone(x)
+			x[i] = put(x[i], steps[1:], part)
+		}
+		return x
+	}
+	return value
 }
 
 // renderAll renders units on all processors, so that render has their results.

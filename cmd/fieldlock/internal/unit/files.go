@@ -2,6 +2,7 @@ package unit
 
 import (
 	"errors"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -9,6 +10,64 @@ import (
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
+
+// Excluded is the reason of NotCovered for a file that Options.Exclude leaves out.
+const Excluded = "exclude in the settings leaves it out"
+
+// exclude takes the files that are left out of both sides, and lists those that differ.
+func (c *comparison) exclude() {
+	if c.engine.Exclude == nil {
+		return
+	}
+	var news, olds map[string]string
+	c.newSide, c.out.Excluded, news = c.news.takeExcluded(c.newSide)
+	c.oldSide, _, olds = c.olds.takeExcluded(c.oldSide)
+	names := map[string]Tree{}
+	for name := range olds {
+		names[name] = c.oldSide.Tree
+	}
+	for name := range news {
+		names[name] = c.newSide.Tree
+	}
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		if news[name] == olds[name] {
+			c.out.Unchanged++
+			continue
+		}
+		c.out.NotCovered = append(c.out.NotCovered, NotCovered{Unit: name, Kind: "file", File: names[name].Name(name), Reason: Excluded, Changed: true})
+	}
+}
+
+// takeExcluded returns the side without the files that are left out, which it returns as well. states tells what the tree has at
+// these, and at the files that only units read which are left out.
+func (s *side) takeExcluded(in *Side) (rest *Side, excluded []manifest.File, states map[string]string) {
+	taken := *in
+	taken.Files = nil
+	states = map[string]string{}
+	read := map[string]bool{}
+	for _, f := range in.Files {
+		switch {
+		case !s.Exclude(f.Path):
+			taken.Files = append(taken.Files, f)
+			read[f.Path] = true
+			continue
+		case s.input[f.Path]: // a unit that is not left out reads it
+		case f.Err != nil:
+			states[f.Path] = mistakeIn(&f)
+		default:
+			states[f.Path] = "file " + in.id(&f)
+		}
+		excluded = append(excluded, f)
+	}
+	for _, u := range s.excluded {
+		for _, name := range u.Reads {
+			if _, known := states[name]; !known && !read[name] && !s.input[name] && in.names(name) {
+				states[name] = state(s.tree, name)
+			}
+		}
+	}
+	return &taken, excluded, states
+}
 
 // pairFiles reads the files that are objects as they are written and that differ.
 func (c *comparison) pairFiles() {

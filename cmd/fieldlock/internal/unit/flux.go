@@ -16,8 +16,10 @@ type definedSpec struct {
 	// InTree tells of each source whether it is the tree.
 	InTree []bool
 	// Referenced are the ConfigMaps and Secrets that the object refers to, as far as the tree has them.
-	Referenced  []map[string]any
-	Chart       map[string]any // the HelmChart of a HelmRelease that refers to one
+	Referenced []map[string]any
+	Chart      map[string]any // the HelmChart of a HelmRelease that refers to one
+	// Fetched has, for each source that is a chart of a repository, the directory to which it is fetched, otherwise "".
+	Fetched     []string
 	KubeVersion string
 	APIVersions []string
 }
@@ -80,6 +82,9 @@ func fluxKustomizations() *kind {
 		f, err := flux.ParseKustomization(spec.Object)
 		if err != nil {
 			return nil, err
+		}
+		if u.fetches {
+			f.Elsewhere = &u.elsewhere
 		}
 		return f.Files(t)
 	}

@@ -30,14 +30,25 @@ func helmReleases() *kind {
 			return nil
 		}
 		u.dir = h.Chart
-		if h.Source.Kind != "GitRepository" {
-			err = &rendered.NotCovered{Reason: "its chart is in the " + h.Source.Kind + " " + h.Source.Name}
-		} else {
+		inGit := h.Source.Kind == "GitRepository"
+		if inGit {
 			u.tree, err = s.fluxSource(h.Source, o.File)
+		} else {
+			err = &rendered.NotCovered{Reason: "its chart is in the " + h.Source.Kind + " " + h.Source.Name}
 		}
 		spec.InTree = []bool{err == nil}
-		if err != nil {
+		switch {
+		case err == nil:
+		case inGit || s.Fetch == nil:
 			u.missing = at(o.File, err)
+		default:
+			chart, reason := s.fluxChart(h, o.File)
+			if reason != "" {
+				u.missing = &rendered.NotCovered{File: o.File, Reason: reason}
+				break
+			}
+			u.dir = u.chartDir(chart)
+			spec.Fetched = []string{u.dir}
 		}
 		u.spec = encode(spec)
 		return []*Unit{u}
@@ -48,7 +59,7 @@ func helmReleases() *kind {
 		if err != nil {
 			return nil, err
 		}
-		if !exists(t, h.Chart+"/Chart.yaml") {
+		if !h.Fetched && !exists(t, h.Chart+"/Chart.yaml") {
 			return nil, &rendered.NotCovered{File: u.File, Reason: "the tree has no chart " + h.Chart}
 		}
 		files, err := h.Files(t)
@@ -76,5 +87,8 @@ func release(s *definedSpec) (*flux.HelmRelease, error) {
 		}
 	}
 	h.InTree = len(s.InTree) > 0 && s.InTree[0]
+	if len(s.Fetched) > 0 {
+		h.UseFetched(s.Fetched[0])
+	}
 	return h, nil
 }

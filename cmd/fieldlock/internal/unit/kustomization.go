@@ -18,6 +18,7 @@ type kustomizationSpec struct {
 // kustomizations are the kustomization files that no other includes.
 func kustomizations() *kind {
 	k := &kind{name: "kustomization"}
+	schemas := kustomize.NewSchemas()
 	k.find = func(t Tree, o *Options) ([]*Unit, error) {
 		found, err := kustomize.Find(t)
 		if err != nil {
@@ -38,9 +39,18 @@ func kustomizations() *kind {
 		}
 		return nil
 	}
-	k.reads = func(t Tree, u *Unit) ([]string, error) { return kustomize.Files(t, u.dir, kustomize.Options{}) }
+	k.reads = func(t Tree, u *Unit) ([]string, error) {
+		o := kustomize.Options{}
+		if u.fetches {
+			o.Elsewhere = &u.elsewhere
+		}
+		return kustomize.Files(t, u.dir, o)
+	}
 	k.render = renderer(func(ctx context.Context, files fs.FS, job *worker.Job, s *kustomizationSpec) ([]rendered.Object, error) {
-		o := kustomize.Options{KubeVersion: s.KubeVersion, APIVersions: s.APIVersions, NoOrigins: !job.Origins}
+		o := kustomize.Options{KubeVersion: s.KubeVersion, APIVersions: s.APIVersions}
+		if !job.Origins {
+			o.Schemas = schemas
+		}
 		return kustomize.Build(ctx, files, job.Dir, o)
 	})
 	return k

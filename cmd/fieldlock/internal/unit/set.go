@@ -19,8 +19,10 @@ type Side struct {
 	Files []manifest.File
 	// Read returns the content of one of Files; nil reads it from the tree.
 	Read func(f *manifest.File) ([]byte, error)
-	// Paths select the units that read a file there; nil selects all.
-	Paths []string
+	// Paths select the units that read a file there; nil selects all. With paths, Others returns the files like Files that they
+	// do not name.
+	Paths  []string
+	Others func() []manifest.File
 }
 
 func (s *Side) content(f *manifest.File) ([]byte, error) {
@@ -131,6 +133,10 @@ func Load(in *Side, o Options) (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
+	var excluded []manifest.File
+	if s.Exclude != nil {
+		in, excluded, _ = s.takeExcluded(in)
+	}
 	units := slices.DeleteFunc(slices.Clone(s.units), func(u *Unit) bool { return !in.selects(u) })
 	alone := false
 	if len(in.Paths) == 1 {
@@ -154,6 +160,11 @@ func Load(in *Side, o Options) (*Set, error) {
 	if !alone {
 		set.NotCovered = append(set.NotCovered, s.missing(in, func(*definition, string) bool { return false })...)
 	}
+	for _, f := range excluded {
+		if !alone && !s.input[f.Path] {
+			set.NotCovered = append(set.NotCovered, NotCovered{Unit: f.Path, Kind: "file", File: f.Name, Reason: Excluded})
+		}
+	}
 	for _, f := range in.Files {
 		if alone || s.input[f.Path] {
 			continue
@@ -166,6 +177,15 @@ func Load(in *Side, o Options) (*Set, error) {
 		set.Files = append(set.Files, f)
 	}
 	return set, nil
+}
+
+// Parse reads files of the side.
+func (s *Side) Parse(files []manifest.File) []manifest.File {
+	var parsed []manifest.File
+	for _, f := range files {
+		parsed = append(parsed, s.parse(f, &yamldoc.Shared{}))
+	}
+	return parsed
 }
 
 // parse reads one of the files.
@@ -212,7 +232,8 @@ func (s *side) mistake(u *Unit, err error) error {
 
 // manifests returns the objects of a unit as a file of objects; those that Helm installs once as one of their own.
 func (s *side) manifests(r Rendered) []manifest.File {
-	ordinary := manifest.File{Name: s.tree.Name(r.File), Path: r.key(), Unit: r.String(), AppliedBy: r.applier(), Found: true}
+	name := s.tree.Name(r.File)
+	ordinary := manifest.File{Name: name, Path: r.key(), Unit: r.String(), AppliedBy: r.applier(name), Found: true}
 	once := ordinary
 	once.AppliedBy.InstallsOnce = true
 	for _, o := range r.Objects {

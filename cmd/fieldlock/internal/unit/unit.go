@@ -8,11 +8,16 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path"
 	"slices"
+	"strings"
 	"testing/fstest"
 
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/fetch"
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/helm"
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/worker"
+	"github.com/fieldlock/fieldlock/internal/shell"
 	"github.com/fieldlock/fieldlock/internal/tool"
 )
 
@@ -45,28 +50,52 @@ type Unit struct {
 	spec    []byte // of the job
 	random  bool   // two renderings may differ
 	owns    func(name string) bool
+
+	digestIn Tree // that digested is of
+	digested string
+
+	// With Options.Fetch, fetched has the chart of each directory below helm.Fetched that the definition of the unit names, and
+	// elsewhere the charts that its files name.
+	fetches   bool
+	fetched   map[string]fetch.Chart
+	elsewhere []helm.Dependency
 }
 
-// applier returns what is known about who applies the objects of the unit. Who applies a kustomization is not known. Helm's method
-// depends on its version and on how the release was installed; force is a PUT, and has no effect on a server-side apply.
-func (u *Unit) applier() tool.Applier {
+// applier returns what is known about who applies the objects of the unit; name is how messages name its file. Who applies a
+// kustomization is not known. Helm's method depends on its version and on how the release was installed; force is a PUT, and has no
+// effect on a server-side apply.
+func (u *Unit) applier(name string) tool.Applier {
+	dir := shell.Quote(path.Dir(name))
+	namespace, object := path.Split(u.Name)
+	flux := func(command string) string {
+		if command += " " + shell.Quote(object); namespace != "" {
+			command += " -n " + shell.Quote(path.Clean(namespace))
+		}
+		return command + " --with-source"
+	}
 	switch u.Kind {
+	case "kustomization":
+		return tool.Applier{Apply: "kubectl apply -k " + dir}
 	case "Flux Kustomization":
-		return tool.Applier{Tool: tool.Flux, Forced: u.Force, Keeps: !u.Prune}
+		return tool.Applier{Tool: tool.Flux, Forced: u.Force, Keeps: !u.Prune, Apply: flux("flux reconcile kustomization")}
 	case "chart":
-		return tool.Applier{Tool: tool.Helm}
+		return tool.Applier{Tool: tool.Helm, Apply: "helm upgrade RELEASE " + dir}
 	case "HelmRelease":
+		by := tool.Applier{Tool: tool.Helm, Apply: flux("flux reconcile helmrelease") + " --force"} // also after failed upgrades
 		if u.Force {
-			return tool.Applier{Tool: tool.Helm, Methods: []tool.Method{tool.ServerSide, tool.Replace}}
+			by.Methods = []tool.Method{tool.ServerSide, tool.Replace}
 		}
-		return tool.Applier{Tool: tool.Helm}
+		return by
 	case "Application":
+		by := tool.Applier{Tool: tool.ArgoCD, Apply: "argocd app sync " + shell.Quote(strings.TrimPrefix(u.Name, "argocd/")), Keeps: !u.Prune}
 		if u.Applier == "" { // it cannot be read
-			return tool.Applier{Tool: tool.ArgoCD, Methods: []tool.Method{tool.ServerSide, tool.ClientSide, tool.Replace}}
+			by.Methods, by.Keeps = []tool.Method{tool.ServerSide, tool.ClientSide, tool.Replace}, false
+			return by
 		}
-		return tool.Applier{Tool: tool.ArgoCD, Methods: []tool.Method{tool.Method(u.Applier)}, Keeps: !u.Prune}
-	case "ApplicationSet": // the options of its template are not read
-		return tool.Applier{Tool: tool.ArgoCD, Methods: []tool.Method{tool.ServerSide, tool.ClientSide}}
+		by.Methods = []tool.Method{tool.Method(u.Applier)}
+		return by
+	case "ApplicationSet": // what it prints are Applications, with the options of its template
+		return tool.Applier{Tool: tool.ArgoCD, Methods: []tool.Method{tool.ServerSide, tool.ClientSide}, Keeps: !u.Prune}
 	}
 	return tool.Applier{}
 }
@@ -138,6 +167,9 @@ func (u *Unit) job(t Tree) (*worker.Job, error) {
 	job := &worker.Job{Kind: u.kind.name, Dir: u.dir, Spec: u.spec, Files: map[string][]byte{}, Links: map[string]string{}}
 	size := 0
 	for _, name := range u.Reads {
+		if below(name, helm.Fetched) {
+			continue // a file of the tree cannot pretend to be fetched
+		}
 		info, err := t.Lstat(name)
 		if err != nil {
 			return nil, err
@@ -160,8 +192,16 @@ func (u *Unit) job(t Tree) (*worker.Job, error) {
 	return job, nil
 }
 
-// digest identifies what the unit is rendered from: units with equal digests print the same.
+// digest identifies what the unit is rendered from: units with equal digests print the same. Not safe for concurrent use with one
+// unit.
 func (u *Unit) digest(t Tree) string {
+	if u.digestIn != t {
+		u.digestIn, u.digested = t, u.computeDigest(t)
+	}
+	return u.digested
+}
+
+func (u *Unit) computeDigest(t Tree) string {
 	t = u.in(t)
 	h := sha256.New()
 	fmt.Fprintf(h, "%s\x00%s\x00%d\x00%s", u.kind.name, u.dir, len(u.spec), u.spec)

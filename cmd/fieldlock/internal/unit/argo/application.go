@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
+
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/helm"
 )
 
 // resourcesFinalizer begins the finalizers with which Argo CD deletes the objects of a deleted Application.
@@ -27,6 +29,8 @@ type Application struct {
 	SyncOptions []string
 	// Cascade reports whether deleting the Application deletes its objects, by a finalizer.
 	Cascade bool
+	// Elsewhere is that of kustomize.Options.
+	Elsewhere *[]helm.Dependency
 }
 
 // Destination is where an Application is deployed.
@@ -46,6 +50,8 @@ type Source struct {
 	Ref string
 	// InTree is for the caller to set: the tree that Files and Render are given is this source, at its revision.
 	InTree bool
+	// Fetched is set by UseFetched.
+	Fetched bool
 
 	spec sourceSpec
 	// pathWritten tells a source of files from one that others only refer to.
@@ -130,5 +136,8 @@ func ParseApplication(object map[string]any) (*Application, error) {
 	return a, nil
 }
 
+// UseFetched takes the chart of a Helm repository from a directory, to which it was fetched. Files then leaves out those of the chart.
+func (s *Source) UseFetched(dir string) { s.Path, s.Chart, s.InTree, s.Fetched = dir, "", true, true }
+
 // OnlyRef reports whether a source is there for others to refer to, and renders nothing.
-func (s *Source) OnlyRef() bool { return s.Ref != "" && !s.pathWritten && s.Chart == "" }
+func (s *Source) OnlyRef() bool { return s.Ref != "" && !s.pathWritten && s.Chart == "" && !s.Fetched }

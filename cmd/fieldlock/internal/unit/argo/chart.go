@@ -65,6 +65,28 @@ func (a *Application) helmFiles(tree fs.FS, s *Source, environment func(string) 
 	return files, nil
 }
 
+// referredFiles returns the files of other sources that the source of a fetched chart names as values. What is wrong with them
+// shows when the chart is rendered.
+func (a *Application) referredFiles(tree fs.FS, s *Source, environment func(string) string) []string {
+	if s.spec.Helm == nil {
+		return nil
+	}
+	var files []string
+	for _, written := range s.spec.Helm.ValueFiles {
+		name, err := a.valuesFile(s, written, environment)
+		if err != nil || !strings.HasPrefix(written, "$") {
+			continue
+		}
+		if isPattern(name) {
+			matches, _ := matching(tree, name, true)
+			files = append(files, matches...)
+		} else if info, err := fs.Stat(tree, name); err == nil && info.Mode().IsRegular() {
+			files = append(files, name)
+		}
+	}
+	return files
+}
+
 // renderChart renders a chart source with the command line that Argo CD would give to Helm.
 func (a *Application) renderChart(tree fs.FS, s *Source, o Options) ([]rendered.Object, error) {
 	spec := helmSpec{}

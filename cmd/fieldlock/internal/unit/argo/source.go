@@ -48,6 +48,9 @@ func (a *Application) Files(tree fs.FS, source int) ([]string, error) {
 	if s == nil || err != nil {
 		return nil, err
 	}
+	if s.Fetched {
+		return a.referredFiles(tree, s, a.environment(s, Options{})), nil
+	}
 	kind, err := s.kind(tree)
 	if err != nil {
 		return nil, err
@@ -59,7 +62,7 @@ func (a *Application) Files(tree fs.FS, source int) ([]string, error) {
 	case kustomizeKind:
 		var edited []byte
 		if edited, err = s.kustomization(tree, a.environment(s, Options{})); err == nil {
-			files, err = kustomize.Files(tree, s.Path, kustomize.Options{Anywhere: true, Kustomization: edited})
+			files, err = kustomize.Files(tree, s.Path, kustomize.Options{Anywhere: true, Kustomization: edited, Elsewhere: a.Elsewhere})
 		}
 	default:
 		files, err = s.manifestFiles(tree)
@@ -82,9 +85,11 @@ func (a *Application) Render(ctx context.Context, tree fs.FS, source int, o Opti
 	if s == nil || err != nil {
 		return nil, err
 	}
-	kind, err := s.kind(tree)
-	if err != nil {
-		return nil, err
+	kind := helmKind
+	if !s.Fetched {
+		if kind, err = s.kind(tree); err != nil {
+			return nil, err
+		}
 	}
 	switch kind {
 	case helmKind:
@@ -123,6 +128,9 @@ func (a *Application) resolve(tree fs.FS, source int) (s *Source, overrides []st
 		return nil, nil, notCovered("the chart %s is in the repository %s", resolved.Chart, resolved.RepoURL)
 	case !resolved.InTree:
 		return nil, nil, notCovered("the source is in %s at %s", resolved.RepoURL, resolved.revision())
+	}
+	if resolved.Fetched {
+		return &resolved, nil, nil
 	}
 	if info, err := fs.Stat(tree, resolved.Path); err != nil || !info.IsDir() {
 		return nil, nil, fmt.Errorf("%s: there is no such directory", resolved.Path)

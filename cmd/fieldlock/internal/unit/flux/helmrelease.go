@@ -30,6 +30,8 @@ type HelmRelease struct {
 	Source Reference
 	// InTree is for the caller to set: the tree that Files and Build are given is the source.
 	InTree bool
+	// Fetched is set by UseFetched.
+	Fetched bool
 	// Force asks Helm to replace objects instead of updating them (upgrade.force): a PUT. ServerSideApply is that of upgrades,
 	// "auto" where the release keeps what it was installed with.
 	Force           bool
@@ -193,6 +195,17 @@ func (h *HelmRelease) UseChart(object map[string]any) error {
 	return nil
 }
 
+// Version returns the version of the chart, which may be a range; "" for any.
+func (h *HelmRelease) Version() string {
+	if h.spec.Chart == nil {
+		return ""
+	}
+	return h.spec.Chart.Spec.Version
+}
+
+// UseFetched takes the chart from a directory, to which it was fetched. Files then leaves out those of the chart.
+func (h *HelmRelease) UseFetched(dir string) { h.Chart, h.InTree, h.Fetched = dir, true, true }
+
 // ValuesFrom returns the ConfigMaps and Secrets that values come from, in order.
 func (h *HelmRelease) ValuesFrom() []Reference {
 	var all []Reference
@@ -220,6 +233,9 @@ func (h *HelmRelease) Files(tree fs.FS) ([]string, error) {
 	if err := h.elsewhere(); err != nil {
 		return nil, err
 	}
+	if h.Fetched {
+		return nil, nil
+	}
 	files, err := helm.Files(tree, h.Chart)
 	if err != nil {
 		return nil, err
@@ -243,6 +259,9 @@ func (h *HelmRelease) defaults(tree fs.FS) []string {
 	var files []string
 	for _, name := range written {
 		name = inside(name)
+		if h.Fetched {
+			name = path.Join(h.Chart, name)
+		}
 		if _, err := fs.Stat(tree, name); err != nil && spec.IgnoreMissingValuesFiles {
 			continue
 		}

@@ -13,6 +13,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/helm"
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/kustomize"
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
 )
@@ -31,7 +32,8 @@ type Kustomization struct {
 	// Force asks for objects to be replaced that cannot be updated. Prune asks for objects to be deleted that are no longer
 	// rendered. Wait asks to wait until all objects are ready. Suspend stops the controller.
 	Force, Prune, Wait, Suspend bool
-	// NoOrigins is that of [kustomize.Options].
+	// NoOrigins and Elsewhere are those of [kustomize.Options].
+	Elsewhere *[]helm.Dependency
 	NoOrigins bool
 
 	spec kustomizationSpec
@@ -121,7 +123,9 @@ func (k *Kustomization) Files(tree fs.FS) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	files, err := kustomize.Files(tree, k.Path, generated.options())
+	options := generated.options()
+	options.Elsewhere = k.Elsewhere
+	files, err := kustomize.Files(tree, k.Path, options)
 	if err != nil {
 		return nil, err
 	}

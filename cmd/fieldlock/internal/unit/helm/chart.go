@@ -53,6 +53,9 @@ type loading struct {
 	origins map[*common.File]string
 	// missing are the dependencies that the tree does not have, by the only file of a chart that stands for them.
 	missing map[*common.File]*rendered.NotCovered
+	// rendering is set in a worker, which has what was fetched. elsewhere, unless nil, lists the missing ones in repositories.
+	rendering bool
+	elsewhere *[]Dependency
 }
 
 func newLoading(tree fs.FS) *loading {

@@ -1,6 +1,8 @@
 package helm
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -32,6 +34,7 @@ func (l *loading) dependencies(c *chart.Chart, files map[string]file, place, dir
 		if dependency == nil || present[dependency.Name] {
 			continue
 		}
+		locked(c, dependency)
 		sub, err := l.local(dependency, dir)
 		missing, notCovered := errors.AsType[*rendered.NotCovered](err)
 		switch {
@@ -42,11 +45,15 @@ func (l *loading) dependencies(c *chart.Chart, files map[string]file, place, dir
 		case !notCovered:
 			return err
 		}
+		version := dependency.Version
 		dependency.Version = standInVersion
 		if standIn[dependency.Name] {
 			continue
 		}
 		standIn[dependency.Name] = true
+		if l.elsewhere != nil && dir != "" && dependency.Repository != "" {
+			*l.elsewhere = append(*l.elsewhere, Dependency{dependency.Repository, dependency.Name, version})
+		}
 		l.locate(missing, i, files, place)
 		mark := &common.File{Name: "missing"}
 		l.missing[mark] = missing
@@ -66,9 +73,7 @@ func (l *loading) local(dependency *chart.Dependency, dir string) (*chart.Chart,
 	case !ok && dependency.Repository == "":
 		return nil, &rendered.NotCovered{Reason: fmt.Sprintf("the dependency %s is not in charts", dependency.Name)}
 	case !ok || dir == "":
-		return nil, &rendered.NotCovered{
-			Reason: fmt.Sprintf("the dependency %s is not in charts, but in %s", dependency.Name, dependency.Repository),
-		}
+		return l.fetched(dependency)
 	}
 	target := path.Join(dir, below)
 	if path.IsAbs(below) || !fs.ValidPath(target) {
@@ -85,6 +90,69 @@ func (l *loading) local(dependency *chart.Dependency, dir string) (*chart.Chart,
 		return nil, fmt.Errorf("%s: the version of the chart is %s, its dependent asks for %s", target, c.Metadata.Version, dependency.Version)
 	}
 	return c, nil
+}
+
+// Fetched holds what was fetched for a unit, in directories below the root of what a worker gets. Nothing there is a file of the
+// tree.
+const Fetched = ".fieldlock-fetched"
+
+// unfetched is the only file of a chart that could not be fetched. It says why.
+const unfetched = "unfetched"
+
+// FetchedDir is where a worker finds a chart of a repository.
+func FetchedDir(repository, name, version string) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%s\x00%s", strings.TrimSuffix(repository, "/"), name, version))
+	return path.Join(Fetched, hex.EncodeToString(sum[:16]))
+}
+
+// Unfetched returns the files of a chart that could not be fetched.
+func Unfetched(err error) map[string][]byte { return map[string][]byte{unfetched: []byte(err.Error())} }
+
+// FetchError returns why the chart in a directory could not be fetched, as a *rendered.NotCovered without a place; nil if there is
+// nothing to say.
+func FetchError(tree fs.FS, what, dir string) error {
+	reason, err := fs.ReadFile(tree, path.Join(dir, unfetched))
+	if err != nil {
+		return nil
+	}
+	return &rendered.NotCovered{Reason: fmt.Sprintf("%s cannot be fetched: %s", what, reason)}
+}
+
+// fetched loads a dependency that was fetched.
+func (l *loading) fetched(dependency *chart.Dependency) (*chart.Chart, error) {
+	dir := FetchedDir(dependency.Repository, dependency.Name, dependency.Version)
+	if err := FetchError(l.tree, fmt.Sprintf("the dependency %s of %s", dependency.Name, dependency.Repository), dir); err != nil {
+		return nil, err
+	}
+	if _, err := fs.Stat(l.tree, path.Join(dir, "Chart.yaml")); err != nil || !l.rendering {
+		return nil, &rendered.NotCovered{Reason: fmt.Sprintf("the dependency %s is not in charts, but in %s", dependency.Name, dependency.Repository)}
+	}
+	return l.directory(dir)
+}
+
+// locked gives a dependency the version in Chart.lock, which `helm dependency build` gets.
+func locked(c *chart.Chart, dependency *chart.Dependency) {
+	if c.Lock == nil {
+		return
+	}
+	for _, l := range c.Lock.Dependencies {
+		if l != nil && l.Name == dependency.Name && l.Repository == dependency.Repository {
+			dependency.Version = l.Version
+		}
+	}
+}
+
+// Dependency is a dependency of a chart that is in a repository.
+type Dependency struct{ Repository, Name, Version string }
+
+// Elsewhere lists the dependencies that the chart in a directory names, or one of those that the tree has, and that are in
+// repositories. They do not depend on values: a disabled dependency is among them.
+func Elsewhere(tree fs.FS, dir string) (list []Dependency, err error) {
+	defer recovered(dir, &err)
+	l := newLoading(tree)
+	l.elsewhere = &list
+	_, err = l.directory(path.Clean(dir))
+	return list, err
 }
 
 // locate adds the place where a chart names its dependency with an index.

@@ -52,6 +52,7 @@ type Release struct {
 func Render(tree fs.FS, dir string, r Release) (objects []rendered.Object, err error) {
 	defer recovered(dir, &err)
 	l := newLoading(tree)
+	l.rendering = true
 	c, err := l.directory(path.Clean(dir))
 	if err != nil {
 		return nil, err
@@ -155,7 +156,15 @@ func (l *loading) objects(c *chart.Chart, files map[string]string) ([]rendered.O
 			delete(files, name)
 		}
 	}
-	hooks, manifests, err := releaseutil.SortManifests(files, nil, releaseutil.InstallOrder)
+	o := newOutlines()
+	outlined := make(map[string]string, len(files))
+	for name, text := range files {
+		outlined[name] = o.outline(text)
+	}
+	hooks, manifests, err := releaseutil.SortManifests(outlined, nil, releaseutil.InstallOrder)
+	if err != nil { // an outline is wrong in a quoted text of several lines
+		hooks, manifests, err = releaseutil.SortManifests(files, nil, releaseutil.InstallOrder)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -166,7 +175,7 @@ func (l *loading) objects(c *chart.Chart, files map[string]string) ([]rendered.O
 	for _, m := range manifests {
 		head := m.Head
 		if head.Kind != "" || head.Version != "" || head.Metadata != nil || !empty(m.Content) {
-			objects = append(objects, rendered.Object{YAML: text(m.Content), File: origins[m.Name]})
+			objects = append(objects, rendered.Object{YAML: text(o.whole(m.Content)), File: origins[m.Name]})
 		}
 	}
 	for _, h := range hooks {
@@ -174,7 +183,7 @@ func (l *loading) objects(c *chart.Chart, files map[string]string) ([]rendered.O
 		if slices.Contains(h.Events, release.HookTest) {
 			role = rendered.Test
 		}
-		objects = append(objects, rendered.Object{YAML: text(h.Manifest), File: origins[h.Path], Role: role})
+		objects = append(objects, rendered.Object{YAML: text(o.whole(h.Manifest)), File: origins[h.Path], Role: role})
 	}
 	return objects, nil
 }
@@ -196,7 +205,8 @@ func (l *loading) namedOrigins(c *chart.Chart, origins map[string]string) {
 func (l *loading) crds(c *chart.Chart) ([]rendered.Object, error) {
 	var objects []rendered.Object
 	for _, crd := range c.CRDObjects() {
-		documents := releaseutil.SplitManifests(string(crd.File.Data))
+		o := newOutlines()
+		documents := releaseutil.SplitManifests(o.outline(string(crd.File.Data)))
 		keys := make([]string, 0, len(documents))
 		for key := range documents {
 			keys = append(keys, key)
@@ -210,7 +220,7 @@ func (l *loading) crds(c *chart.Chart) ([]rendered.Object, error) {
 		for _, key := range keys {
 			if !empty(documents[key]) {
 				objects = append(objects, rendered.Object{
-					YAML: text(documents[key]), File: l.origins[crd.File], Role: rendered.CRD,
+					YAML: text(o.whole(documents[key])), File: l.origins[crd.File], Role: rendered.CRD,
 				})
 			}
 		}

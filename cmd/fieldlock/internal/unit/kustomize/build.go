@@ -42,7 +42,13 @@ func Build(ctx context.Context, files fs.FS, dir string, o Options) ([]rendered.
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if err := w.renderCharts(o); err != nil {
+	if err := w.replaceRemotes(); err != nil {
+		return nil, err
+	}
+	if o.Schemas != nil {
+		return w.buildJSON(k, o)
+	}
+	if err := w.renderCharts(o, nil); err != nil {
 		return nil, err
 	}
 	if content, ok := w.disk.generated[k.file]; ok {
@@ -65,6 +71,34 @@ func Build(ctx context.Context, files fs.FS, dir string, o Options) ([]rendered.
 			object.Cause = w.cause(k.dir, object, written)
 		}
 		objects = append(objects, object)
+	}
+	return objects, nil
+}
+
+// buildJSON builds the kustomization without the schemas of CRDs if that is possible, otherwise with them.
+func (w *walk) buildJSON(k *kustomization, o Options) ([]rendered.Object, error) {
+	c := &cutting{Schemas: o.Schemas, reached: w.reached()}
+	if err := w.renderCharts(o, c); err != nil {
+		return nil, err
+	}
+	if w.cut(c); len(c.blocks) > 0 {
+		if built, err := w.disk.build(k.dir, o); err == nil {
+			if objects, ok, err := c.objects(built); ok && err == nil {
+				return objects, nil
+			}
+		}
+		w.restore(c)
+		if err := w.renderCharts(o, c); err != nil {
+			return nil, err
+		}
+	}
+	built, err := w.disk.build(k.dir, o)
+	if err != nil {
+		return nil, &rendered.Invalid{File: k.file, Err: shorten(err)}
+	}
+	objects, _, err := c.objects(built)
+	if err != nil {
+		return nil, &rendered.Invalid{File: k.file, Err: shorten(err)}
 	}
 	return objects, nil
 }
@@ -122,12 +156,9 @@ func (w *walk) build(k *kustomization, o Options) (built resmap.ResMap, origins 
 // annotations cannot tell whether there are others: kustomize has some of its own on every object that it patches.
 func (w *walk) readsAnnotations() bool {
 	for name := range w.files {
-		content, ok := w.disk.generated[name]
-		if !ok {
-			var err error
-			if content, err = fs.ReadFile(w.disk.tree, name); err != nil {
-				continue // a directory that a link leads to
-			}
+		content, err := w.anyContent(name)
+		if err != nil {
+			continue // a directory that a link leads to
 		}
 		if bytes.Contains(content, []byte("needsHashSuffix")) || originAnnotation.Match(content) {
 			return true

@@ -63,6 +63,7 @@ func runCase(t *testing.T, archive *txtar.Archive) {
 	if err != nil && (buildErr == nil || buildErr.Error() != err.Error()) {
 		t.Errorf("Files: %v; Build: %v", err, buildErr)
 	}
+	sameApart(t, tree, options)
 	if got := describe(buildErr); got != want["want/error"] {
 		t.Errorf("error %swant  %s", got, want["want/error"])
 	}

@@ -67,7 +67,7 @@ func (k *kustomization) chart(w *walk, from reference, spec types.HelmChart) err
 	case spec.Repo == "":
 		return from.invalid("there is no chart in %s, and no repo to get it from", path.Join(home, spec.Name))
 	default:
-		return from.notCovered("the chart %s of %s is not in this repository", spec.Name, spec.Repo)
+		return k.fetchedChart(w, &c)
 	}
 	if err := k.chartValues(w, &c, path.Join(home, spec.Name)); err != nil {
 		return err
@@ -83,15 +83,41 @@ func (k *kustomization) chart(w *walk, from reference, spec types.HelmChart) err
 	return nil
 }
 
-// chartValues finds the values files of a chart, which kustomize reads like other files of the kustomization.
+// fetchedChart finds a chart that was fetched, or notes that it has to be.
+func (k *kustomization) fetchedChart(w *walk, c *chart) error {
+	if w.options.Elsewhere != nil {
+		*w.options.Elsewhere = append(*w.options.Elsewhere, helm.Dependency{Repository: c.Repo, Name: c.Name, Version: c.Version})
+		return k.chartValues(w, c, "")
+	}
+	c.dir = helm.FetchedDir(c.Repo, c.Name, c.Version)
+	if err := helm.FetchError(w.disk.tree, fmt.Sprintf("the chart %s of %s", c.Name, c.Repo), c.dir); err != nil {
+		return c.from.notCovered("%s", err)
+	}
+	if _, err := fs.Stat(w.disk.tree, path.Join(c.dir, "Chart.yaml")); err != nil {
+		return c.from.notCovered("the chart %s of %s is not in this repository", c.Name, c.Repo)
+	}
+	if err := k.chartValues(w, c, ""); err != nil {
+		return err
+	}
+	if c.ValuesFile == "" && (len(c.ValuesInline) == 0 || c.ValuesMerge != "replace") {
+		c.values = path.Join(c.dir, "values.yaml")
+	}
+	w.charts = append(w.charts, *c)
+	return nil
+}
+
+// chartValues finds the values files of a chart, which kustomize reads like other files of the kustomization. The chart is in a
+// directory; "" for one that is not in the tree, whose own values are not looked for.
 func (k *kustomization) chartValues(w *walk, c *chart, dir string) (err error) {
 	if len(c.ValuesInline) == 0 || c.ValuesMerge != "replace" {
 		ref := c.ValuesFile
-		if ref == "" {
+		if ref == "" && dir != "" {
 			ref = path.Join(dir, "values.yaml")
 		}
-		if c.values, err = w.file(k.dir, ref, c.from); err != nil {
-			return err
+		if ref != "" {
+			if c.values, err = w.file(k.dir, ref, c.from); err != nil {
+				return err
+			}
 		}
 	}
 	for _, ref := range c.AdditionalValuesFiles {
@@ -132,8 +158,8 @@ func (w *walk) checkNamespaces() error {
 	return w.charts[0].from.notCovered("%s is included with two namespaces, which decide about charts", w.twice)
 }
 
-// renderCharts renders all charts and puts their objects in their place.
-func (w *walk) renderCharts(o Options) error {
+// renderCharts renders all charts and puts their objects in their place, without the schemas that cut, unless nil, takes out.
+func (w *walk) renderCharts(o Options, cut *cutting) error {
 	added := map[*kustomization][]string{}
 	for i, c := range w.charts {
 		objects, err := c.render(w.disk.tree, o)
@@ -145,7 +171,13 @@ func (w *walk) renderCharts(o Options) error {
 		}
 		for j, object := range objects {
 			name := path.Join(c.k.dir, fmt.Sprintf(".chart-%d-%d.yaml", i, j))
-			content, err := w.mark(object.YAML)
+			text := object.YAML
+			if cut != nil {
+				if outline, ok := cut.outline(text); ok {
+					text = outline
+				}
+			}
+			content, err := w.mark(text)
 			if err != nil {
 				return &rendered.Invalid{File: object.File, Err: err}
 			}

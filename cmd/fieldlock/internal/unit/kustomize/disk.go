@@ -42,10 +42,19 @@ var _ filesys.FileSystem = (*disk)(nil)
 
 // generate adds a file, which people see as the file source.
 func (d *disk) generate(name string, content []byte, source string) {
-	if d.generated == nil {
-		d.generated, d.sources = map[string][]byte{}, map[string]string{}
+	d.put(name, content)
+	if d.sources == nil {
+		d.sources = map[string]string{}
 	}
-	d.generated[name], d.sources[name] = content, source
+	d.sources[name] = source
+}
+
+// put replaces a file.
+func (d *disk) put(name string, content []byte) {
+	if d.generated == nil {
+		d.generated = map[string][]byte{}
+	}
+	d.generated[name] = content
 }
 
 // name returns the name in the tree of a path as kustomize writes it.

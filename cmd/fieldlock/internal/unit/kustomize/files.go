@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"math"
 	"path"
 	"slices"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"sigs.k8s.io/kustomize/api/resource"
 	"sigs.k8s.io/kustomize/api/types"
 
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/helm"
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
 )
 
@@ -40,8 +42,14 @@ type Options struct {
 	// KubeVersion and APIVersions are what charts learn of the cluster, unless the kustomization says so; see helm.Release.
 	KubeVersion string
 	APIVersions []string
+	// Elsewhere, unless nil, makes [Files] list the charts that must be fetched, and remote bases with their URL as repository and no
+	// name, instead of failing. [Build] finds charts as package helm says, and bases below the directory of the same function.
+	Elsewhere *[]helm.Dependency
 	// NoOrigins makes [Build] leave out the origins of objects. With them, kustomize takes several times as long.
 	NoOrigins bool
+	// Schemas, unless nil, makes [Build] print JSON, with the schemas of CRDs apart from their objects, and without origins. It
+	// is the fastest way to what an object means.
+	Schemas *Schemas
 }
 
 // Files returns the names of the files that building the kustomization in dir reads, sorted, each once: its own file, those
@@ -85,7 +93,8 @@ type walk struct {
 	options Options
 	factory *resource.Factory
 	files   map[string]bool
-	objects map[string]bool // those of files that are resources and nothing else
+	objects map[string]bool // files that are resources
+	loaded  map[string]bool // files that are something else
 	done    map[string]bool
 	plugins map[[2]string]bool // pairs of a kustomization and one that renders plugins for it
 	// visiting are the directories on the way to the present one, and namespaces what each sets as namespace.
@@ -99,6 +108,8 @@ type walk struct {
 	chartsIn map[string]string
 	twice    string
 	charts   []chart
+	// remotes are what takes the place of URLs in kustomizations.
+	remotes map[*kustomization]map[string]string
 }
 
 func newWalk(tree fs.FS, dir string, o Options) *walk {
@@ -108,6 +119,7 @@ func newWalk(tree fs.FS, dir string, o Options) *walk {
 		factory:  provider.NewDefaultDepProvider().GetResourceFactory(),
 		files:    map[string]bool{},
 		objects:  map[string]bool{},
+		loaded:   map[string]bool{},
 		done:     map[string]bool{},
 		plugins:  map[[2]string]bool{},
 		chartsIn: map[string]string{},
@@ -239,6 +251,9 @@ func (w *walk) read(dir string) (*kustomization, reference, error) {
 	return &kustomization{Kustomization: k, dir: dir, file: file.file, content: content, holds: map[string]bool{file.file: true}}, file, nil
 }
 
+// anyContent returns the content of a file of any size.
+func (w *walk) anyContent(name string) ([]byte, error) { return w.content(name, math.MaxInt64) }
+
 // content returns the content of a file that is not larger than limit.
 func (w *walk) content(name string, limit int64) ([]byte, error) {
 	if content, ok := w.disk.generated[name]; ok {
@@ -359,7 +374,8 @@ func (w *walk) load(dir string, from reference) error {
 	if key, file, ok := strings.Cut(p, "="); ok && key != "" && !isURL(p) {
 		p = file
 	}
-	_, err := w.file(dir, p, from)
+	name, err := w.file(dir, p, from)
+	w.loaded[name] = true
 	return err
 }
 
@@ -413,7 +429,7 @@ func (k *kustomization) resources(w *walk, file reference, list []string) error 
 // resource follows a reference to a file or directory. A file is given to each.
 func (k *kustomization) resource(w *walk, file reference, each func(name string) error) error {
 	if isURL(file.text) || isRepository(file.text) {
-		return file.notCovered("%s is not in this repository", file.text)
+		return k.remote(w, file, each)
 	}
 	if _, isDir, err := w.disk.find(path.Join(top, k.dir, file.text)); err == nil && isDir || errors.Is(err, errOutside) {
 		return k.include(w, file)
@@ -431,7 +447,7 @@ func (k *kustomization) include(w *walk, file reference) error {
 	case file.text == "":
 		return file.invalid("a path is empty")
 	case isURL(file.text) || isRepository(file.text):
-		return file.notCovered("%s is not in this repository", file.text)
+		return k.remote(w, file, nil)
 	case path.IsAbs(file.text):
 		return file.notCovered("%s is an absolute path", file.text)
 	}

@@ -25,6 +25,9 @@ func (k *kustomization) plugins(w *walk, file reference, list []string) error {
 			}
 			continue
 		}
+		if isURL(file.text) || isRepository(file.text) {
+			return file.notCovered("%s is not in this repository", file.text) // plugins are not fetched
+		}
 		if err := k.resource(w, file, func(name string) error { return k.pluginFile(w, name) }); err != nil {
 			return err
 		}
@@ -52,6 +55,9 @@ func (k *kustomization) renderedPlugins(w *walk, dir string, file reference) err
 	}
 	for _, text := range collection.Resources {
 		from.text = text
+		if isURL(text) || isRepository(text) {
+			return from.notCovered("%s is not in this repository", text)
+		}
 		if name, isDir, err := w.disk.find(path.Join(top, sub, text)); err == nil && !isDir {
 			if err := k.pluginFile(w, name); err != nil {
 				return err

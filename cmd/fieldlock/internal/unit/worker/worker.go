@@ -13,6 +13,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 	"testing/fstest"
 
@@ -38,6 +39,7 @@ type Job struct {
 // answer is what came of a job.
 type answer struct {
 	Objects    []rendered.Object
+	Values     map[string]*rendered.Value // of Objects, by ID, without those of earlier answers
 	NotCovered *rendered.NotCovered
 	Err        string // "" for none
 }
@@ -60,6 +62,7 @@ func Main(renderers map[string]Renderer) int {
 	fmt.Sscan(os.Getenv(limitVariable), &limit)
 	confine(limit)
 	in, out := gob.NewDecoder(os.Stdin), gob.NewEncoder(os.Stdout)
+	sent := map[string]bool{}
 	for {
 		var job Job
 		if err := in.Decode(&job); err != nil {
@@ -69,10 +72,37 @@ func Main(renderers map[string]Renderer) int {
 			fmt.Fprintln(os.Stderr, err)
 			return 1
 		}
-		if err := out.Encode(render(renderers, &job)); err != nil {
+		a := render(renderers, &job)
+		for i := range a.Objects {
+			a.Objects[i].Apart = a.detach(a.Objects[i].Apart, sent)
+		}
+		if err := out.Encode(a); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			return 1
 		}
+	}
+}
+
+// detach moves values into the answer, if they were not sent before, and returns the list with their IDs.
+func (a *answer) detach(list []rendered.Apart, sent map[string]bool) []rendered.Apart {
+	detached := slices.Clone(list)
+	for i, p := range detached {
+		detached[i].Value = &rendered.Value{ID: p.Value.ID}
+		if sent[p.Value.ID] {
+			continue
+		}
+		if sent[p.Value.ID] = true; a.Values == nil {
+			a.Values = map[string]*rendered.Value{}
+		}
+		a.Values[p.Value.ID] = &rendered.Value{ID: p.Value.ID, JSON: p.Value.JSON, Apart: a.detach(p.Value.Apart, sent)}
+	}
+	return detached
+}
+
+// attach puts values in the place of their IDs.
+func attach(list []rendered.Apart, values map[string]*rendered.Value) {
+	for i := range list {
+		list[i].Value = values[list[i].Value.ID]
 	}
 }
 

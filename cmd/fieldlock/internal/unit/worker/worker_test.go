@@ -31,6 +31,10 @@ func try(_ context.Context, files fstest.MapFS, job *Job) ([]rendered.Object, er
 	switch job.Dir {
 	case "echo":
 		return []rendered.Object{{YAML: files["a"].Data, File: string(job.Spec)}}, nil
+	case "apart":
+		part := &rendered.Value{ID: "part", JSON: []byte("2")}
+		whole := &rendered.Value{ID: string(job.Spec), JSON: []byte("{}"), Apart: []rendered.Apart{{Steps: []string{"a"}, Value: part}}}
+		return []rendered.Object{{Apart: []rendered.Apart{{Steps: []string{"b"}, Value: whole}}}, {Apart: []rendered.Apart{{Steps: []string{"c"}, Value: whole}}}}, nil
 	case "hang":
 		for n := 0; ; n++ {
 			spins = n
@@ -101,6 +105,26 @@ func TestRender(t *testing.T) {
 	var missing *rendered.NotCovered
 	if _, err := p.Render(&Job{Kind: "try", Dir: "missing"}); !errors.As(err, &missing) {
 		t.Errorf("what is missing: %v", err)
+	}
+}
+
+// TestApart: what objects have in common arrives with all of them, also in answers after the one that it was sent with.
+func TestApart(t *testing.T) {
+	p := NewPool(Limits{})
+	defer p.Close()
+	for _, id := range []string{"x", "y", "x"} {
+		for range 5 { // by all workers
+			objects, err := p.Render(&Job{Kind: "try", Dir: "apart", Spec: []byte(id)})
+			if err != nil || len(objects) != 2 {
+				t.Fatal(objects, err)
+			}
+			for _, o := range objects {
+				whole := o.Apart[0].Value
+				if whole == nil || whole.ID != id || string(whole.JSON) != "{}" || whole.Apart[0].Value == nil || string(whole.Apart[0].Value.JSON) != "2" {
+					t.Errorf("%s: %+v", id, whole)
+				}
+			}
+		}
 	}
 }
 

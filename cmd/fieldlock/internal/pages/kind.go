@@ -1,0 +1,278 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/report"
+	"github.com/fieldlock/fieldlock/internal/celexpr"
+)
+
+// kindPage is the page of one kind: what may change, what may not, what the refusal says, and what to do about it.
+type kindPage struct {
+	kind       string
+	about      string    // its API version and who refuses, as Markdown
+	free, some []string  // fields that may change, and that may change with restrictions; nil: not known
+	rows       []row     // what is refused
+	refusals   []refusal // what is said then
+	undecided  remarks   // what only the cluster can decide
+	accepted   remarks   // what is accepted without effect
+	edits      remarks   // ways to do without a replacement
+	first      remarks   // what comes before one
+	cost, why  string    // of a replacement
+	how        []string  // ways to replace it
+	guide      string    // a link to the recipe; "" for most kinds
+	notes      string    // Markdown at the end
+}
+
+// row is one lock: the field, what it refuses in words, and where it holds, "" everywhere.
+type row struct{ path, refuses, where string }
+
+// refusal is a sentence of the server or operator, and the versions of Kubernetes that say it; nil for an operator.
+type refusal struct {
+	sentence string
+	versions []string
+}
+
+// remark is a sentence about some fields.
+type remark struct {
+	paths []string
+	text  string
+}
+
+// remarks are the sentences about fields, each once.
+type remarks []remark
+
+func (r *remarks) add(path, text string) {
+	for i := range *r {
+		if (*r)[i].text == text {
+			(*r)[i].paths = append((*r)[i].paths, path)
+			return
+		}
+	}
+	*r = append(*r, remark{[]string{path}, text})
+}
+
+// fields names fields as code.
+func fields(paths []string) string { return "`" + strings.Join(paths, "`, `") + "`" }
+
+// write returns the page as Markdown; d has what its rows name by number.
+func (p *kindPage) write(d *details) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# Which fields of %s are immutable?\n\n%s\n", withArticle(p.kind), p.about)
+	p.writeFields(&b, d)
+	for _, part := range []struct {
+		title   string
+		remarks remarks
+	}{{"Only the cluster can decide", p.undecided}, {"Accepted without effect", p.accepted}} {
+		if len(part.remarks) > 0 {
+			fmt.Fprintf(&b, "\n## %s\n\n", part.title)
+		}
+		for _, r := range part.remarks {
+			fmt.Fprintf(&b, "- %s: %s\n", fields(r.paths), cell(r.text))
+		}
+	}
+	p.writeRefusals(&b)
+	p.writeWayOut(&b)
+	if p.notes != "" {
+		fmt.Fprintf(&b, "\n%s\n", p.notes)
+	}
+	return b.String()
+}
+
+func (p *kindPage) writeFields(b *strings.Builder, d *details) {
+	for _, part := range []struct {
+		intro string
+		paths []string
+	}{{"You may change", p.free}, {"You may change with the restrictions below", p.some}} {
+		if len(part.paths) > 0 {
+			fmt.Fprintf(b, "\n**%s:** %s.\n", part.intro, fields(part.paths))
+		}
+	}
+	if len(p.rows) == 0 {
+		return
+	}
+	b.WriteString("\n**You may not change:**\n\n")
+	where := slices.ContainsFunc(p.rows, func(r row) bool { return r.where != "" })
+	if where {
+		b.WriteString("| field | after creation | where |\n|---|---|---|\n")
+	} else {
+		b.WriteString("| field | after creation |\n|---|---|\n")
+	}
+	for _, r := range p.rows {
+		fmt.Fprintf(b, "| `%s` | %s |", r.path, r.refuses)
+		if where {
+			fmt.Fprintf(b, " %s |", cmp.Or(r.where, "everywhere"))
+		}
+		b.WriteString("\n")
+	}
+	d.write(b)
+}
+
+// addRefusal adds what is said in one version, once.
+func (p *kindPage) addRefusal(sentence string, version ...string) {
+	at := slices.IndexFunc(p.refusals, func(r refusal) bool { return r.sentence == sentence })
+	if at < 0 {
+		at = len(p.refusals)
+		p.refusals = append(p.refusals, refusal{sentence: sentence})
+	}
+	for _, v := range version {
+		if !slices.Contains(p.refusals[at].versions, v) {
+			p.refusals[at].versions = append(p.refusals[at].versions, v)
+		}
+	}
+}
+
+// writeRefusals writes the sentences of each set of versions together.
+func (p *kindPage) writeRefusals(b *strings.Builder) {
+	var sets [][]string
+	for _, r := range p.refusals {
+		if !slices.ContainsFunc(sets, func(set []string) bool { return slices.Equal(set, r.versions) }) {
+			sets = append(sets, r.versions)
+		}
+	}
+	if len(sets) > 0 {
+		b.WriteString("\n## What the refusal says\n")
+	}
+	for _, set := range sets {
+		if len(sets) > 1 {
+			fmt.Fprintf(b, "\nKubernetes %s:\n", strings.Join(set, ", "))
+		}
+		b.WriteString("\n```text\n")
+		for _, r := range p.refusals {
+			if slices.Equal(r.versions, set) {
+				b.WriteString(r.sentence + "\n")
+			}
+		}
+		b.WriteString("```\n")
+	}
+}
+
+func (p *kindPage) writeWayOut(b *strings.Builder) {
+	if p.cost == "" {
+		return
+	}
+	b.WriteString("\n## How to change it nevertheless\n")
+	for _, e := range p.edits {
+		fmt.Fprintf(b, "\n- Without a replacement, for %s: %s", fields(e.paths), wayOut(e.text))
+	}
+	if len(p.edits) > 0 {
+		b.WriteString("\n")
+	}
+	fmt.Fprintf(b, "\nReplace the object. The cost is **%s**", p.cost)
+	if p.why != "" {
+		fmt.Fprintf(b, ": %s", p.why)
+	}
+	b.WriteString(".\n")
+	for _, f := range p.first {
+		fmt.Fprintf(b, "\n- For %s, %s", fields(f.paths), wayOut(f.text))
+	}
+	for _, how := range p.how {
+		fmt.Fprintf(b, "\n- %s", wayOut(how))
+	}
+	b.WriteString("\n")
+	if p.guide != "" {
+		fmt.Fprintf(b, "\nStep by step: %s.\n", p.guide)
+	}
+}
+
+// wayOut is one way as Markdown: what it does, and then the command.
+func wayOut(how string) string {
+	switch text, command := report.WayOut(how); {
+	case command == "":
+		return text
+	case text == "":
+		return "`" + command + "`"
+	default:
+		return text + ": `" + command + "`"
+	}
+}
+
+// details are the long parts of a kind's table, which names them by number: CEL rules and conditions, and lists of fields.
+type details struct{ rules, lists []string }
+
+// refuses says in words what a lock refuses.
+func (d *details) refuses(lock, rule, when string, except []string) string {
+	text, ok := lockWords[lock]
+	switch {
+	case lock == "rule":
+		text = d.rule(rule, "must satisfy rule %d", "must satisfy: %s")
+	case !ok:
+		text = strings.ReplaceAll(lock, ",", ", ")
+	}
+	if when != "" {
+		text += d.rule(when, ", where rule %d holds", ", where %s")
+	}
+	const short = 4
+	switch {
+	case len(except) > short:
+		text += fmt.Sprintf(", except list %d", number(&d.lists, fields(except)))
+	case len(except) > 0:
+		text += ", except " + fields(except)
+	}
+	return text
+}
+
+// rule names a CEL expression by its number, anything else in its own words.
+func (d *details) rule(rule, byNumber, inWords string) string {
+	if _, err := celexpr.Parse(rule); err != nil {
+		return fmt.Sprintf(inWords, cell(rule))
+	}
+	return fmt.Sprintf(byNumber, number(&d.rules, "`"+strings.Join(strings.Fields(rule), " ")+"`"))
+}
+
+// number returns the number of text in list, beginning with 1, and adds it if needed.
+func number(list *[]string, text string) int {
+	if i := slices.Index(*list, text); i >= 0 {
+		return i + 1
+	}
+	*list = append(*list, text)
+	return len(*list)
+}
+
+// write writes rules and lists by their numbers.
+func (d *details) write(b *strings.Builder) {
+	for _, part := range []struct {
+		title string
+		texts []string
+	}{{"The rules, in CEL", d.rules}, {"The lists of fields", d.lists}} {
+		if len(part.texts) == 0 {
+			continue
+		}
+		fmt.Fprintf(b, "\n<details><summary>%s</summary>\n\n", part.title)
+		for i, text := range part.texts {
+			fmt.Fprintf(b, "%d. %s\n", i+1, text)
+		}
+		b.WriteString("\n</details>\n")
+	}
+}
+
+// lockWords says what each lock of a kind means.
+var lockWords = map[string]string{
+	"immutable":        "cannot be set, changed or removed",
+	"NoModify":         "cannot be changed once set",
+	"NoSet":            "cannot be set later",
+	"NoUnset":          "cannot be removed",
+	"NoUnset,NoModify": "can be set once, then neither changed nor removed",
+	"addition-only":    "keys can be added, not removed",
+	"deletion-only":    "keys can be removed, not added",
+}
+
+// cell makes text fit into a cell of a table.
+func cell(text string) string {
+	return strings.NewReplacer("|", `\|`, "\n", " ", "<", "&lt;", "{{", "{ {").Replace(text)
+}
+
+// withArticle puts a or an before a kind, as it is spoken: an Issuer, an HTTPRoute, a User.
+func withArticle(kind string) string {
+	vowels := "AEIO"
+	if len(kind) > 1 && kind[1] >= 'A' && kind[1] <= 'Z' {
+		vowels = "AEFHILMNORSX"
+	}
+	if strings.Contains(vowels, kind[:1]) {
+		return "an " + kind
+	}
+	return "a " + kind
+}

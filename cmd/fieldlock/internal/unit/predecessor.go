@@ -1,0 +1,144 @@
+package unit
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/fieldlock/fieldlock/internal/manifest"
+	"github.com/fieldlock/fieldlock/internal/yamldoc"
+)
+
+// Paths name what to compare in NEW. An object there may come from a place in OLD that they do not name: somebody has moved its
+// file, and names the new one only, as pre-commit does.
+
+// addPredecessors adds the objects of OLD outside of the paths that objects which only NEW has may come from: those of the same
+// kind and name in files and units that changed. If NEW still has such an object there, the other one is a copy, and both sides
+// get it as it was: nothing outside of the paths is judged.
+func (c *comparison) addPredecessors() {
+	if c.oldSide.Paths == nil || c.oldSide.Others == nil {
+		return
+	}
+	wanted := identities{}
+	wanted.add(c.out.New)
+	for _, f := range c.out.Old {
+		for _, d := range f.Documents {
+			id, namespace := identityOf(d)
+			wanted[id] = slices.DeleteFunc(wanted[id], func(n string) bool { return n == namespace })
+		}
+	}
+	maps.DeleteFunc(wanted, func(id identity, namespaces []string) bool { return len(namespaces) == 0 || id.name == "" })
+	if len(wanted) == 0 {
+		return
+	}
+	c.otherFiles(wanted)
+	c.otherUnits(wanted)
+}
+
+// otherFiles adds predecessors from files that changed.
+func (c *comparison) otherFiles(wanted identities) {
+	kept := map[string]*manifest.File{}
+	news := c.newSide.Others()
+	for i := range news {
+		kept[news[i].Path] = &news[i]
+	}
+	for _, f := range c.oldSide.Others() {
+		now := kept[f.Path]
+		if f.Err != nil || c.olds.input[f.Path] || c.engine.Exclude != nil && c.engine.Exclude(f.Path) || now != nil && c.alike(now, &f) {
+			continue
+		}
+		if data, err := c.oldSide.content(&f); err != nil || !wanted.in(data, true) {
+			continue
+		}
+		stays := identities{}
+		if now != nil && !c.news.input[f.Path] {
+			stays.add([]manifest.File{c.newSide.parse(*now, c.engine.shared)})
+		}
+		c.addOther(c.oldSide.parse(f, c.engine.shared), stays, wanted)
+	}
+}
+
+// otherUnits adds predecessors from units that changed.
+func (c *comparison) otherUnits(wanted identities) {
+	for _, u := range c.olds.units {
+		now := c.news.byKey[u.key()]
+		if c.oldSide.selects(u) || now != nil && (c.newSide.selects(now) || now.digest(c.news.tree) == u.digest(c.olds.tree)) {
+			continue
+		}
+		mayHave := func(name string) bool {
+			data, err := c.olds.tree.ReadFile(name)
+			return err == nil && wanted.in(data, false)
+		}
+		if !slices.ContainsFunc(u.Reads, mayHave) {
+			continue
+		}
+		objects, err := c.olds.render(u)
+		if err != nil {
+			continue
+		}
+		stays := identities{}
+		if now != nil {
+			if objects, err := c.news.render(now); err == nil {
+				stays.add(c.news.manifests(Rendered{Unit: now, Objects: objects}))
+			}
+		}
+		for _, f := range c.olds.manifests(Rendered{Unit: u, Objects: objects}) {
+			c.addOther(f, stays, wanted)
+		}
+	}
+}
+
+// addOther adds the objects of a file or unit of OLD that are wanted: to both sides those that stay in NEW.
+func (c *comparison) addOther(f manifest.File, stays, wanted identities) {
+	gone, both := f, f
+	gone.Documents, both.Documents = nil, nil
+	gone.Err, both.Err, gone.Repeated, both.Repeated = nil, nil, nil, nil
+	for _, d := range f.Documents {
+		switch {
+		case !wanted.has(d):
+		case stays.has(d):
+			both.Documents = append(both.Documents, d)
+		default:
+			gone.Documents = append(gone.Documents, d)
+		}
+	}
+	c.out.Old = append(c.out.Old, gone, both)
+	c.out.New = append(c.out.New, both)
+}
+
+// identity is what an object is recognized by, apart from its namespace.
+type identity struct{ kind, name string }
+
+// identities have the namespaces of objects.
+type identities map[identity][]string
+
+func identityOf(d *yamldoc.Document) (id identity, namespace string) {
+	id.kind, _ = d.Object["kind"].(string)
+	id.name, _ = yamldoc.At(d.Object, "metadata", "name").(string)
+	namespace, _ = yamldoc.At(d.Object, "metadata", "namespace").(string)
+	return id, namespace
+}
+
+func (s identities) add(files []manifest.File) {
+	for _, f := range files {
+		for _, d := range f.Documents {
+			id, namespace := identityOf(d)
+			s[id] = append(s[id], namespace)
+		}
+	}
+}
+
+// has reports whether an object of that kind and name is among them, in the same namespace or where one of both has none.
+func (s identities) has(d *yamldoc.Document) bool {
+	id, namespace := identityOf(d)
+	return slices.ContainsFunc(s[id], func(n string) bool { return n == namespace || n == "" || namespace == "" })
+}
+
+// in reports whether a text may hold one of them: it has the kind, and the name as well where names are not made of others.
+func (s identities) in(data []byte, withName bool) bool {
+	for id := range s {
+		if mentions(data, id.kind) && (!withName || mentions(data, id.name)) {
+			return true
+		}
+	}
+	return false
+}

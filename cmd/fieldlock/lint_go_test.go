@@ -1,0 +1,236 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// goProject is a project with a CRD that controller-gen made from its Go types.
+var goProject = map[string]string{
+	"api/v1/types.go": `// +groupName=example.com
+package v1
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// Cache is a cache.
+type Cache struct {
+	metav1.TypeMeta   ` + "`json:\",inline\"`" + `
+	metav1.ObjectMeta ` + "`json:\"metadata,omitempty\"`" + `
+
+	// +optional
+	Spec   CacheSpec   ` + "`json:\"spec,omitempty\"`" + `
+	Status CacheStatus ` + "`json:\"status,omitempty\"`" + `
+}
+
+// CacheSpec is what the user wants.
+type CacheSpec struct {
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf"
+	// +optional
+	Engine string ` + "`json:\"engine,omitempty\"`" + ` // two updates get around this rule
+
+	// +optional
+	Store Store ` + "`json:\"store,omitempty\"`" + `
+}
+
+// CacheStatus is what the controller has seen.
+type CacheStatus struct {
+	Store Store ` + "`json:\"store,omitempty\"`" + `
+}
+
+// Store is what the spec wants and the status reports.
+type Store struct {
+	// +optional
+	Class string ` + "`json:\"class,omitempty\"`" + `
+}
+`,
+	"crd/caches.yaml": `apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: caches.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {kind: Cache, plural: caches, singular: cache, listKind: CacheList}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec:
+            type: object
+            properties:
+              engine:
+                type: string
+                x-kubernetes-validations:
+                - rule: self == oldSelf
+              store:
+                type: object
+                properties:
+                  class:
+                    type: string
+                    x-kubernetes-validations:
+                    - rule: self == oldSelf
+          status:
+            type: object
+            properties:
+              store:
+                type: object
+                properties:
+                  class: {type: string}
+`,
+}
+
+// inProject writes files with the requirements of the library into a new directory, and goes there.
+func inProject(t *testing.T, files map[string]string) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("it runs go list")
+	}
+	read := func(name string) string {
+		data, err := os.ReadFile(filepath.Join("..", "..", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(data)
+	}
+	mod := strings.Replace(read("go.mod"), "module github.com/fieldlock/fieldlock\n", "module example.com/shop\n", 1)
+	dir := writeFiles(t, files)
+	writeFile(t, filepath.Join(dir, "go.mod"), mod)
+	writeFile(t, filepath.Join(dir, "go.sum"), read("go.sum"))
+	t.Setenv("GOWORK", "off")
+	t.Setenv("GOFLAGS", "-mod=mod")
+	t.Chdir(dir)
+}
+
+// TestLintGo: findings name the field in Go and the place of the marker.
+func TestLintGo(t *testing.T) {
+	inProject(t, goProject)
+	var found struct {
+		Findings []struct {
+			Rule, Path    string
+			Go, MarkersAt *struct {
+				File, Name string
+				Line       int
+			}
+		}
+	}
+	ran := runCommand("", "lint", "--go", "./api/...", "-o", "json", "crd")
+	if err := json.Unmarshal([]byte(ran.out), &found); err != nil {
+		t.Fatalf("%v\n%s%s", err, ran.out, ran.err)
+	}
+	got := map[string]string{}
+	for _, f := range found.Findings {
+		if f.Go == nil || f.MarkersAt == nil || f.Go.File != "api/v1/types.go" || f.Go.Line == 0 || f.MarkersAt.Line == 0 {
+			t.Errorf("%+v", f)
+			continue
+		}
+		got[f.Rule+" "+f.Path] = f.Go.Name + ", " + f.MarkersAt.Name
+	}
+	want := map[string]string{
+		"cel-unset-then-set spec.engine":      "CacheSpec.Engine, Cache.Spec",
+		"cel-unset-then-set spec.store.class": "Store.Class, CacheSpec.Store",
+		"cel-optional-parent spec.store":      "CacheSpec.Store, Cache.Spec",
+		"cel-optional-parent spec":            "Cache.Spec, Cache",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("places (-want +got):\n%s", diff)
+	}
+	for _, flags := range [][]string{nil, {"--explain"}} {
+		ran := runCommand("", append([]string{"lint", "--go", "./api/...", "crd"}, flags...)...)
+		for _, text := range []string{"in Go: api/v1/types.go:20 (CacheSpec.Engine)", "in Go, on the field spec or its type, api/v1/types.go:12 (Cache.Spec):"} {
+			if !strings.Contains(ran.out, text) {
+				t.Errorf("%v: no %q in\n%s", flags, text, ran.out)
+			}
+		}
+	}
+	if ran := runCommand("", "lint", "--go", "./none", "crd"); ran.status != exitUnread || !strings.Contains(ran.err, "none") {
+		t.Errorf("a package that is not there: status %d, %s", ran.status, ran.err)
+	}
+}
+
+// TestLintFixGo: --fix --go writes the same rules into the CRD and into the Go source, and nothing else, once.
+func TestLintFixGo(t *testing.T) {
+	inProject(t, goProject)
+	read := func(name string) string {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(data)
+	}
+	ran := runCommand("", "lint", "--fix", "--go", "./api/...", "--strict", "crd")
+	if ran.status != exitClean {
+		t.Fatalf("status %d\n%s%s", ran.status, ran.out, ran.err)
+	}
+	goText, crdText := read("api/v1/types.go"), read("crd/caches.yaml")
+	var added []string
+	rest := strings.Split(goProject["api/v1/types.go"], "\n")
+	for _, line := range strings.Split(goText, "\n") {
+		if len(rest) > 0 && line == rest[0] {
+			rest = rest[1:]
+			continue
+		}
+		added = append(added, strings.TrimSpace(line))
+	}
+	slices.Sort(added)
+	want := []string{
+		"//", "//",
+		`// +kubebuilder:validation:XValidation:rule="!has(oldSelf.class) || has(self.class)",message="class may not be removed"`,
+		`// +kubebuilder:validation:XValidation:rule="!has(oldSelf.engine) || has(self.engine)",message="engine may not be removed"`,
+		`// +kubebuilder:validation:XValidation:rule="!has(oldSelf.spec) || !(has(oldSelf.spec.engine) || (has(oldSelf.spec.store) && has(oldSelf.spec.store.class))) || has(self.spec)",message="spec may not be removed while it has engine or store.class"`,
+		`// +kubebuilder:validation:XValidation:rule="!has(oldSelf.store) || !has(oldSelf.store.class) || has(self.store)",message="store may not be removed while it has class"`,
+	}
+	if diff := cmp.Diff(want, added); diff != "" || len(rest) > 0 {
+		t.Errorf("lines added to the Go source (-want +got), %d lost:\n%s", len(rest), diff)
+	}
+	// The type Store is the status's too: the rule is on the field.
+	if field := "class may not be removed\"\n\tStore Store `json:\"store,omitempty\"`\n}\n\n// CacheStatus"; !strings.Contains(goText, field) {
+		t.Errorf("the rule of class is not on the field of the spec:\n%s", goText)
+	}
+	for _, line := range want[2:] {
+		rule := strings.TrimPrefix(line, `// +kubebuilder:validation:XValidation:rule="`)
+		if rule, _, _ = strings.Cut(rule, `"`); !strings.Contains(crdText, rule) {
+			t.Errorf("the CRD lacks the rule %s", rule)
+		}
+	}
+	again := runCommand("", "lint", "--fix", "--go", "./api/...", "crd")
+	if again.status != exitClean || read("api/v1/types.go") != goText || read("crd/caches.yaml") != crdText {
+		t.Errorf("a second run changes the files, status %d\n%s", again.status, again.err)
+	}
+	// What controller-gen makes before the next fix is what it made before: the rules are not written twice.
+	writeFile(t, "crd/caches.yaml", goProject["crd/caches.yaml"])
+	if runCommand("", "lint", "--fix", "--go", "./api/...", "crd"); read("api/v1/types.go") != goText || read("crd/caches.yaml") != crdText {
+		t.Errorf("the rules are written twice:\n%s", read("api/v1/types.go"))
+	}
+}
+
+// TestLintFixGoLeavesOut: a rule that the Go types would put where nobody has asked for it is written nowhere.
+func TestLintFixGoLeavesOut(t *testing.T) {
+	files := map[string]string{"crd/caches.yaml": goProject["crd/caches.yaml"]}
+	// The spec's field store is now in a struct that the status has too.
+	files["api/v1/types.go"] = strings.Replace(goProject["api/v1/types.go"], "Status CacheStatus", "Status CacheSpec", 1)
+	inProject(t, files)
+	ran := runCommand("", "lint", "--fix", "--go", "./api/...", "crd")
+	for _, want := range []string{
+		"the fix of cel-unset-then-set at spec.store.class is left out: api/v1/types.go:23 (CacheSpec.Store) is /properties/status/properties/store of example.com/v1 Cache too",
+		"fixed: api/v1/types.go",
+	} {
+		if !strings.Contains(ran.err, want) {
+			t.Errorf("no %q in\n%s", want, ran.err)
+		}
+	}
+	for _, name := range []string{"api/v1/types.go", "crd/caches.yaml"} {
+		data, err := os.ReadFile(name)
+		if err != nil || strings.Contains(string(data), "has(oldSelf.class)") || !strings.Contains(string(data), "has(oldSelf.engine)") {
+			t.Errorf("%s, %v:\n%s", name, err, data)
+		}
+	}
+}

@@ -1,0 +1,188 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestSettingsOfAChange: with --git, accept counts from NEW, refuse-deletions, locks and aliases from both sides, and all else from
+// OLD, so that a change cannot excuse itself. In each row NEW changes the storage class of a claim, unless it says otherwise.
+func TestSettingsOfAChange(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it makes repositories")
+	}
+	const (
+		file    = ".fieldlock.yaml"
+		later   = ".fieldlock.yaml: the change of "
+		ignored = "warning: the settings of OLD do not count, except for locks and refused deletions: "
+		left    = "changed that .fieldlock.yaml excludes"
+		refused = "spec.storageClassName"
+	)
+	plain := map[string]string{"apps/claim.yaml": claim("data", "fast")}
+	moved := with(plain, "apps/claim.yaml", claim("data", "slow"))
+	web := func(strategy string) string {
+		return "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  selector: {matchLabels: {app: web}}\n  " + strategy +
+			"\n  template: {metadata: {labels: {app: web}}, spec: {containers: [{name: web, image: web}]}}\n"
+	}
+	rolling, recreate := map[string]string{"web.yaml": web("replicas: 1")}, map[string]string{"web.yaml": web("strategy: {type: Recreate}")}
+	shop := map[string]string{
+		"shop/Chart.yaml": "apiVersion: v2\nname: shop\nversion: 1.0.0\n", "shop/values.yaml": "class: none\n",
+		"shop/templates/claim.yaml": claim("data", "{{ .Values.class }}"), "env/prod.yaml": "class: fast\n", "env/other.yaml": "class: fast\n",
+	}
+	byVersion := with(shop, "shop/templates/claim.yaml", claim("data", `{{ if eq .Capabilities.KubeVersion.Minor "35" }}{{ .Values.class }}{{ else }}same{{ end }}`))
+	const prod = "charts: {shop: [env/prod.yaml]}\n"
+	overlay := map[string]string{"lib/kustomization.yaml": "resources: [claim.yaml]\n", "lib/claim.yaml": claim("data", "fast"), "prod/kustomization.yaml": "resources: [../lib]\n"}
+	for _, c := range []struct {
+		name, reason string
+		old, new     map[string]string
+		args         string
+		status       int
+		says         []string // on both outputs
+		silent       []string
+	}{
+		{"exclude", "OLD has it", with(plain, file, "exclude: [apps]\n"), with(moved, file, "exclude: [apps]\n"), "", exitClean, []string{"1 file " + left + ": apps/claim.yaml"}, []string{later, refused}},
+		{"exclude, and --strict", "a changed file is not read", with(plain, file, "exclude: [apps]\n"), with(moved, file, "exclude: [apps]\n"), "--strict", exitUnread, []string{"apps/claim.yaml changed and is not covered"}, nil},
+		{"exclude, nothing changed", "silence", with(plain, file, "exclude: [apps]\n"), with(plain, file, "exclude: [apps]\n", "z.txt", "z"), "--strict", exitClean, nil, []string{left, "warning"}},
+		{"exclude appears", "it counts after the merge", plain, with(moved, file, "exclude: ['**']\n"), "", exitRefused, []string{later + "exclude takes effect after the merge", refused}, []string{left}},
+		{"exclude grows", "it counts after the merge", with(plain, file, "exclude: [lib]\n"), with(moved, file, "exclude: [lib, apps]\n"), "", exitRefused, []string{later + "exclude takes", refused}, nil},
+		{"exclude goes", "it counts until the merge", with(plain, file, "exclude: [apps]\n"), moved, "", exitClean, []string{later + "exclude takes", left}, []string{refused}},
+		{"excluded file removed", "it changed", with(plain, file, "exclude: [apps]\n"), map[string]string{file: "exclude: [apps]\n"}, "", exitClean, []string{left}, []string{"deleted"}},
+		{"a file moves to where OLD excludes", "the object is not gone", with(plain, file, "exclude: [old]\n"), map[string]string{file: "exclude: [old]\n", "old/claim.yaml": claim("data", "slow")},
+			"", exitClean, []string{"? PersistentVolumeClaim data", "exclude in the settings leaves out", refused, left}, nil},
+		{"the same, and --strict", "", with(plain, file, "exclude: [old]\n"), map[string]string{file: "exclude: [old]\n", "old/claim.yaml": claim("data", "slow")}, "--strict", exitUnread, []string{refused}, nil},
+		{"a base that is excluded", "the overlay reads it", with(overlay, file, "exclude: [lib]\n"), with(overlay, file, "exclude: [lib]\n", "lib/claim.yaml", claim("data", "slow")), "", exitRefused, []string{refused}, []string{left}},
+		{"an overlay that is excluded", "its base is read as it is written", with(overlay, file, "exclude: [prod]\n"), with(overlay, file, "exclude: [prod]\n", "lib/claim.yaml", claim("data", "slow")), "", exitRefused, []string{refused}, nil},
+		{"a chart that is excluded", "its files are told, also those without objects", with(shop, file, "exclude: [shop]\n"), with(shop, file, "exclude: [shop]\n", "shop/values.yaml", "class: slow\n", "shop/templates/_a.tpl", "a"), "", exitClean,
+			[]string{"2 files " + left + ": shop/templates/_a.tpl, shop/values.yaml"}, []string{refused}},
+		{"exclude, files as they are written", "--plain", with(plain, file, "exclude: [apps]\n"), with(moved, file, "exclude: [apps]\n"), "--plain", exitClean, []string{left}, []string{refused}},
+
+		{"applier", "OLD has it", with(rolling, file, "applier: server-side\n"), with(recreate, file, "applier: server-side\n"), "", exitRefused, []string{"may not be specified when strategy"}, nil},
+		{"applier changes", "it counts after the merge", with(rolling, file, "applier: server-side\n"), with(recreate, file, "applier: client-side\n"), "", exitRefused, []string{later + "applier takes", "may not be specified"}, nil},
+		{"applier goes", "it counts until the merge", with(rolling, file, "applier: server-side\n"), recreate, "", exitRefused, []string{later + "applier takes"}, nil},
+		{"a flag beats the applier", "", with(rolling, file, "applier: server-side\n"), with(recreate, file, "applier: server-side\n"), "--applier client-side", exitClean, nil, nil},
+
+		{"charts", "OLD names the values", with(shop, file, prod), with(shop, file, prod, "env/prod.yaml", "class: slow\n"), "", exitRefused, []string{refused}, []string{later}},
+		{"charts points elsewhere", "it counts after the merge", with(shop, file, prod), with(shop, file, "charts: {shop: [env/other.yaml]}\n", "env/prod.yaml", "class: slow\n"), "", exitRefused, []string{refused, later + "charts takes"}, nil},
+		{"charts points to nothing", "", with(shop, file, prod), with(shop, file, "charts: {shop: [], nothing: [a]}\n", "env/prod.yaml", "class: slow\n"), "", exitRefused, []string{refused, later + "charts takes"}, nil},
+		{"the values of charts go", "nobody knows what is deployed", with(shop, file, prod), with(shop, file, prod, "env/prod.yaml", ""), "", exitUnread, []string{"the tree has no file env/prod.yaml, which the settings name"}, nil},
+		{"the values of charts move", "", with(shop, file, prod), with(shop, file, "charts: {shop: [env/new.yaml]}\n", "env/prod.yaml", "", "env/new.yaml", "class: slow\n"), "", exitUnread, []string{"env/prod.yaml", later}, nil},
+		{"values out of the tree", "they cannot be read", with(shop, file, "charts: {shop: [../prod.yaml]}\n"), with(shop, file, "charts: {shop: [../prod.yaml]}\n", "shop/values.yaml", "class: slow\n"), "", exitClean, []string{"not covered"}, nil},
+
+		{"kubernetes-version", "charts see it", with(byVersion, file, "kubernetes-version: 1.35\n"), with(byVersion, file, "kubernetes-version: 1.35\n", "shop/values.yaml", "class: slow\n"), "", exitRefused, []string{refused}, nil},
+		{"kubernetes-version changes", "it counts after the merge", with(byVersion, file, "kubernetes-version: 1.35\n"), with(byVersion, file, "kubernetes-version: 1.36\n", "shop/values.yaml", "class: slow\n"), "", exitRefused, []string{refused, later + "kubernetes-version"}, nil},
+		{"a flag beats the version", "", with(byVersion, file, "kubernetes-version: 1.35\n"), with(byVersion, file, "kubernetes-version: 1.35\n", "shop/values.yaml", "class: slow\n"), "--kubernetes-version 1.36", exitClean, nil, []string{refused}},
+
+		{"refuse-deletions", "both have it", with(plain, file, "refuse-deletions: [data]\n"), map[string]string{file: "refuse-deletions: [data]\n", "z.yaml": "# z\n"}, "", exitRefused, []string{"deletions of cost data are refused"}, nil},
+		{"refuse-deletions goes", "OLD has it", with(plain, file, "refuse-deletions: [data]\n"), map[string]string{"z.yaml": "# z\n"}, "", exitRefused, []string{"deletions of cost data are refused"}, []string{later}},
+		{"refuse-deletions appears", "NEW has it", plain, map[string]string{file: "refuse-deletions: [data]\n"}, "", exitRefused, []string{"deletions of cost data are refused"}, []string{later}},
+		{"a flag beats refuse-deletions", "", with(plain, file, "refuse-deletions: [data]\n"), map[string]string{file: "refuse-deletions: [data]\n"}, "--refuse-deletions cascade", exitClean, nil, nil},
+		{"a deletion is accepted", "accept counts from NEW", with(plain, file, "refuse-deletions: [data]\n"), map[string]string{file: "refuse-deletions: [data]\naccept: [{kind: PersistentVolumeClaim, reason: it was copied}]\n"}, "", exitClean, []string{"it was copied"}, nil},
+
+		{"NEW cannot be read", "the rest is checked", plain, with(moved, file, "exlude: ['**']\n"), "", exitUnread, []string{refused, ".fieldlock.yaml:1: document 1: exlude: the key is not known; did you mean exclude?"}, nil},
+		{"NEW is no YAML", "the rest is checked", plain, with(moved, file, "a: [\n"), "", exitUnread, []string{refused, ".fieldlock.yaml"}, nil},
+		{"NEW is a link out of the tree", "the rest is checked", with(plain, file, "mode: enforcing\n"), with(moved, file, "-> ../../settings.yaml"), "", exitUnread, []string{refused, "it is a link"}, nil},
+		{"NEW is a directory", "the rest is checked", plain, with(moved, file+"/a", "mode: advisory\n"), "", exitUnread, []string{refused, "it is not a file"}, nil},
+		{"OLD cannot be read", "it is as if it said nothing", with(plain, file, "exclude: ['**'\n"), with(moved, file, "exclude: ['**']\n"), "", exitRefused, []string{refused, ignored, later + "exclude takes"}, nil},
+		{"OLD has an unknown key beside refuse-deletions", "what adds refusals counts", with(plain, file, "refuse-deletions: [data]\nx: y\n"), map[string]string{"z.yaml": "# z\n"}, "", exitRefused, []string{"deletions of cost data", ignored}, nil},
+		{"OLD has an unknown key", "all of it is ignored", with(plain, file, "exclude: ['**']\nx: y\n"), with(moved, file, "exclude: ['**']\n"), "", exitRefused, []string{refused, ignored}, nil},
+		{"OLD is a link", "it is as if it said nothing", with(plain, file, "-> list", "list", "mode: advisory\n"), with(moved, file, "mode: advisory\n"), "", exitRefused, []string{refused, ignored}, nil},
+		{"the file moves", "OLD's still counts", with(plain, file, "refuse-deletions: [data]\n"), map[string]string{"apps/" + file: "mode: advisory\nexclude: ['**']\n"}, "", exitRefused, []string{"deletions of cost data"}, nil},
+		{"the file has another spelling", "it is not read", plain, with(moved, ".fieldlock.yml", "exclude: ['**']\n", ".Fieldlock.yaml", "mode: advisory\n"), "", exitRefused, []string{refused}, nil},
+		{"everything at once", "", plain, with(moved, file, "mode: advisory\nexclude: ['**']\nkubernetes-version: 1.35\napplier: replace\ncharts: {a: []}\n"), "", exitRefused,
+			[]string{refused, later + "mode, exclude, charts, kubernetes-version, applier takes effect after the merge"}, nil},
+		{"--accept replaces only accept", "the rest counts", with(plain, file, "refuse-deletions: [data]\n", "list.yaml", "accept: []\n"),
+			map[string]string{file: "refuse-deletions: [data]\naccept: [{reason: all}]\n", "list.yaml": "accept: []\nmode: advisory\n"}, "--accept list.yaml", exitRefused, []string{"deletions of cost data"}, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			repositoryOf(t, c.old, nil)
+			change(t, c.old, c.new)
+			got := runCommand("", append([]string{"check", "--git", "HEAD"}, strings.Fields(c.args)...)...)
+			if got.status != c.status {
+				t.Errorf("%s: status %d, want %d", c.reason, got.status, c.status)
+			}
+			for _, text := range c.says {
+				if !strings.Contains(got.out+got.err, text) {
+					t.Errorf("%s: it does not say %q", c.reason, text)
+				}
+			}
+			for _, text := range c.silent {
+				if strings.Contains(got.out+got.err, text) {
+					t.Errorf("%s: it says %q", c.reason, text)
+				}
+			}
+			if t.Failed() {
+				t.Logf("%s%s", got.out, got.err)
+			}
+		})
+	}
+}
+
+// TestSettingsHere: without --git the settings of the current directory count, or those at the root of its repository; paths are
+// relative to their file.
+func TestSettingsHere(t *testing.T) {
+	dir := writeFiles(t, map[string]string{
+		"old/vendor/claim.yaml": claim("data", "fast"), "new/vendor/claim.yaml": claim("data", "slow"),
+		".fieldlock.yaml": "exclude: [new/vendor]\nrefuse-deletions: [data]\n", ".git/HEAD": "", "sub/x.txt": "",
+	})
+	check := func(where, want string, status int, args ...string) {
+		t.Helper()
+		t.Chdir(filepath.Join(dir, where))
+		if c := runCommand("", append([]string{"check"}, args...)...); c.status != status || !strings.Contains(c.out+c.err, want) {
+			t.Errorf("%s %v: status %d, want %d with %q\n%s%s", where, args, c.status, status, want, c.out, c.err)
+		}
+	}
+	check(".", "excludes: vendor/claim.yaml", exitClean, "old", "new")
+	check("sub", "excludes: vendor/claim.yaml", exitClean, "../old", "../new")
+	check("sub", "spec.storageClassName", exitRefused, "../old/vendor/claim.yaml", "../new/vendor/claim.yaml") // files that are named
+	writeFile(t, filepath.Join(dir, "new/z.yaml"), "# z\n")
+	if err := os.RemoveAll(filepath.Join(dir, "new/vendor")); err != nil {
+		t.Fatal(err)
+	}
+	writeFile(t, filepath.Join(dir, "sub/.fieldlock.yaml"), "exclude: []\n")
+	check("sub", "deleted (cost: data)", exitClean, "../old", "../new")
+	writeFile(t, filepath.Join(dir, "sub/.fieldlock.yaml"), "refuse-deletions: data\n")
+	check("sub", "deletions of cost data are refused", exitRefused, "../old", "../new")
+	writeFile(t, filepath.Join(dir, "sub/.fieldlock.yaml"), "refuse-deletion: data\n")
+	check("sub", "did you mean refuse-deletions?", exitUnread, "../old", "../new")
+	check("sub", "deleted (cost: data)", exitUnread, "../old", "../new")
+}
+
+// TestSettingsOfRender: render shows what check sees, with the same settings.
+func TestSettingsOfRender(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it makes a repository")
+	}
+	files := map[string]string{
+		"shop/Chart.yaml": "apiVersion: v2\nname: shop\nversion: 1.0.0\n", "shop/templates/claim.yaml": claim("data", "{{ .Values.class }}-{{ .Capabilities.KubeVersion.Minor }}"),
+		"env/prod.yaml": "class: fast\n", "vendor/claim.yaml": claim("vendor", "none"),
+		".fieldlock.yaml": "charts: {shop: [env/prod.yaml]}\nkubernetes-version: '1.35'\nexclude: [vendor]\n",
+	}
+	repositoryOf(t, files, map[string]string{".fieldlock.yaml": "kubernetes-version: '1.36'\n", "shop/values.yaml": "class: slow\n"})
+	render := func(args ...string) string {
+		t.Helper()
+		c := runCommand("", append([]string{"render"}, args...)...)
+		if c.status != exitClean {
+			t.Errorf("%v: status %d\n%s", args, c.status, c.err)
+		}
+		return c.out + c.err
+	}
+	if got := render(); !strings.Contains(got, "storageClassName: slow-36") || !strings.Contains(got, "name: vendor") {
+		t.Errorf("the settings here do not count:\n%s", got)
+	}
+	got := render("--git", "HEAD")
+	if !strings.Contains(got, "storageClassName: fast-35") || !strings.Contains(got, "# unit: chart shop with env/prod.yaml") || strings.Contains(got, "name: vendor") {
+		t.Errorf("the settings of the revision do not count:\n%s", got)
+	}
+	if !strings.Contains(got, "vendor/claim.yaml is not covered: exclude in the settings leaves it out") {
+		t.Errorf("it does not name what it leaves out:\n%s", got)
+	}
+	if got := render("--git", "HEAD", "vendor"); strings.Contains(got, "storageClassName: none") {
+		t.Errorf("a directory that is no unit is left out:\n%s", got)
+	}
+	writeFile(t, ".fieldlock.yaml", "charts: 5\n")
+	if c := runCommand("", "render"); c.status != exitUnread || !strings.Contains(c.err, ".fieldlock.yaml:1") || !strings.Contains(c.out, "name: vendor") {
+		t.Errorf("status %d\n%s%s", c.status, c.out, c.err)
+	}
+}

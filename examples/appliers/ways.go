@@ -1,0 +1,304 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/yaml"
+
+	"github.com/fieldlock/fieldlock/immutability/builtin"
+	"github.com/fieldlock/fieldlock/internal/kindcase"
+	applier "github.com/fieldlock/fieldlock/internal/tool"
+)
+
+// carrier carries out the ways out of refusals as check prints them: kubectl's commands in a shell, and what a deployment tool does
+// by the tool's own code.
+type carrier struct {
+	*cluster
+	kinds           *builtin.Kinds
+	kubectl         string // its path
+	kubeconfig, dir string
+}
+
+// user is somebody who applies objects: with a tool, and as check sees the tool.
+type user struct {
+	tool
+	by applier.Applier
+	// forced applies with what a way asks the tool for in words.
+	forced func(ctx context.Context, release string, newObj map[string]any) error
+}
+
+// users are those who apply with some of the tools.
+func (k carrier) users() ([]user, error) {
+	tools, err := allTools(k.cluster, k.kubeconfig)
+	if err != nil {
+		return nil, err
+	}
+	forced, err := newFlux(k.cluster, true)
+	if err != nil {
+		return nil, err
+	}
+	all := map[string]tool{}
+	for _, t := range tools {
+		all[t.name] = t
+	}
+	named := func(name, short string) tool {
+		t := all[name]
+		t.short = short
+		return t
+	}
+	replace := kubectl{k.kubeconfig, k.dir}.tool("kubectl replace --force", "rf", "replace --force").apply
+	argo := func(name, short string, methods ...applier.Method) user {
+		return user{named(name, short), applier.Applier{Tool: applier.ArgoCD, Methods: methods, Apply: "argocd app sync shop"}, replace}
+	}
+	flux := applier.Applier{Tool: applier.Flux, Apply: "flux reconcile kustomization shop -n flux-system --with-source"}
+	release := applier.Applier{Tool: applier.Helm, Apply: "flux reconcile helmrelease shop --with-source --force"}
+	chart := applier.Applier{Tool: applier.Helm, Apply: "helm upgrade RELEASE shop"}
+	return []user{
+		{all["kubectl apply"], applier.Applier{Methods: []applier.Method{applier.ClientSide}}, nil},
+		{all["kubectl apply --server-side"], applier.Applier{Methods: []applier.Method{applier.ServerSide}}, nil},
+		{all["flux"], flux, forced.apply},
+		{all["helm 3"], chart, nil}, {all["helm 4"], chart, nil}, {named("helm 4", "hr"), release, nil},
+		argo("kubectl apply", "ac", applier.ClientSide), argo("kubectl apply --server-side", "as", applier.ServerSide),
+	}, nil
+}
+
+// all carries out the ways out of one refused update for each kind and each set of ways.
+func (k carrier) all(ctx context.Context, cases []kindcase.Case) (done int, failures []string, err error) {
+	users, err := k.users()
+	if err != nil {
+		return 0, nil, err
+	}
+	for _, u := range users {
+		seen := map[string]bool{}
+		for i, one := range cases {
+			ways := k.waysOut(u, k.named(one.New, "0"), k.named(one.Old, "0"))
+			kind, _ := one.New["kind"].(string)
+			key := fmt.Sprint(kind, len(ways), len(ways) > 0 && strings.HasPrefix(ways[0], "kubectl patch "))
+			if len(ways) == 0 || seen[key] {
+				continue
+			}
+			seen[key] = true
+			for j := range ways {
+				suffix := fmt.Sprintf("%s-%d-%d", u.short, i, j)
+				newObj, oldObj := k.named(one.New, suffix), k.named(one.Old, suffix)
+				way := k.waysOut(u, newObj, oldObj)[j]
+				tried, err := k.carryOut(ctx, u, suffix, newObj, oldObj, way)
+				if tried {
+					done++
+				}
+				if err != nil {
+					failures = append(failures, fmt.Sprintf("%s, %s (%s): %s: %v", one.Name, u.name, u.by.Tool, way, err))
+				}
+			}
+		}
+	}
+	return done, failures, nil
+}
+
+// waysOut returns the ways out of an update that check refuses; nil for all others.
+func (k carrier) waysOut(u user, newObj, oldObj map[string]any) []string {
+	apiVersion, _ := newObj["apiVersion"].(string)
+	name, _ := newObj["kind"].(string)
+	kind, ok := k.kinds.Find(apiVersion, name)
+	if !ok {
+		return nil
+	}
+	by := builtin.ApplierClientSide
+	switch {
+	case u.by.Tool == applier.Flux:
+		by = builtin.ApplierFlux
+	case strings.Contains(u.name, "server-side") || u.name == "helm 4":
+		by = builtin.ApplierServerSide
+	}
+	verdict := kind.CheckBy(by, newObj, oldObj)
+	if len(verdict.Violations) == 0 {
+		return nil
+	}
+	r := kind.Replacement(newObj, oldObj, verdict)
+	n := unstructured.Unstructured{Object: newObj}
+	return u.by.WaysOut(r.How, applier.Refused{
+		Group: n.GroupVersionKind().Group, Kind: n.GetKind(), Namespace: n.GetNamespace(), Name: n.GetName(), File: k.file(),
+		Precious: r.Cost == "data" || r.Cost == "cascade",
+	})
+}
+
+func (k carrier) file() string { return filepath.Join(k.dir, "new.yaml") }
+
+// marks are the annotations that ways ask for.
+var marks = regexp.MustCompile(`(kustomize\.toolkit\.fluxcd\.io/force|helm\.sh/hook-delete-policy|helm\.sh/hook): ([a-z,-]+)`)
+
+// carryOut makes the old object, sees the new one refused, and carries out one way. tried is false for a way that is for people
+// to think about. The new object has to be there then, and it has to be another object if the way says so.
+func (k carrier) carryOut(ctx context.Context, u user, release string, newObj, oldObj map[string]any, way string) (tried bool, err error) {
+	command, _, _ := strings.Cut(way, applier.Comment)
+	isCommand := strings.HasPrefix(command, "kubectl ") || strings.HasPrefix(command, "argocd ")
+	inWords := strings.Contains(way, "annotation") || strings.Contains(way, "spec.force: true")
+	if !isCommand && !inWords || strings.HasPrefix(way, "before data moves") || strings.HasPrefix(command, "kubectl patch pvc/") || strings.Contains(command, "--subresource=status") {
+		return false, nil
+	}
+	if err := u.create(ctx, release, clone(oldObj)); err != nil {
+		return true, fmt.Errorf("creating the old object: %w", err)
+	}
+	defer k.remove(context.WithoutCancel(ctx), oldObj)
+	if oldObj["kind"] == "CustomResourceDefinition" {
+		if err := k.established(ctx, oldObj); err != nil {
+			return true, err
+		}
+	}
+	before, err := k.uid(ctx, oldObj)
+	if err != nil {
+		return true, err
+	}
+	if err := u.apply(ctx, release, clone(newObj)); err == nil {
+		return true, fmt.Errorf("the update is not refused")
+	}
+	controllers, stop := context.WithCancel(ctx)
+	defer stop()
+	go k.finalize(controllers, oldObj)
+	if isCommand {
+		err = k.command(ctx, u, release, newObj, command)
+	} else {
+		err = k.inWords(ctx, u, release, newObj, way)
+	}
+	if err != nil {
+		return true, err
+	}
+	after, err := k.uid(ctx, newObj)
+	if err != nil {
+		return true, err
+	}
+	if replaced, edits := before != after, strings.Contains(command, "kubectl patch "); replaced == edits {
+		return true, fmt.Errorf("the object is replaced: %t", replaced)
+	}
+	// The tool has nothing left to do.
+	if strings.HasPrefix(way, "Helm deletes") {
+		return true, nil // it does so with each upgrade
+	}
+	if err := u.apply(ctx, release, clone(newObj)); err != nil {
+		return true, fmt.Errorf("the next apply: %w", err)
+	}
+	if last, err := k.uid(ctx, newObj); err != nil || last != after {
+		return true, fmt.Errorf("the next apply replaces the object again: %v", err)
+	}
+	return true, nil
+}
+
+// command runs kubectl's part of a command line in a shell, and lets the tool do the rest.
+func (k carrier) command(ctx context.Context, u user, release string, newObj map[string]any, line string) error {
+	text, err := yaml.Marshal(newObj)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(k.file(), text, 0o600); err != nil {
+		return err
+	}
+	own, ofTool := "", ""
+	if u.by.Apply != "" {
+		own, ofTool, _ = strings.Cut(line, u.by.Apply)
+		own, ofTool = strings.TrimSuffix(own, " && "), u.by.Apply+ofTool
+	} else {
+		own = line
+	}
+	if own != "" {
+		sh := exec.CommandContext(ctx, "sh", "-c", own)
+		sh.Env = append(os.Environ(), "PATH="+filepath.Dir(k.kubectl)+string(os.PathListSeparator)+os.Getenv("PATH"), "KUBECONFIG="+k.kubeconfig, "HOME="+k.dir)
+		if out, err := sh.CombinedOutput(); err != nil {
+			return fmt.Errorf("%w: %s", err, out)
+		}
+	}
+	switch {
+	case ofTool == "":
+		return nil
+	case strings.HasSuffix(ofTool, " --force --replace"):
+		return u.forced(ctx, release, clone(newObj))
+	}
+	return u.apply(ctx, release, clone(newObj))
+}
+
+// inWords carries out a way that asks for annotations.
+func (k carrier) inWords(ctx context.Context, u user, release string, newObj map[string]any, way string) error {
+	marked := unstructured.Unstructured{Object: clone(newObj)}
+	annotations := marked.GetAnnotations()
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	for _, m := range marks.FindAllStringSubmatch(way, -1) {
+		annotations[m[1]] = m[2]
+	}
+	if strings.Contains(way, "Force=true,Replace=true") || strings.Contains(way, "spec.force: true") {
+		return u.forced(ctx, release, clone(newObj))
+	}
+	marked.SetAnnotations(annotations)
+	if err := u.apply(ctx, release, clone(marked.Object)); err != nil {
+		return err
+	}
+	if !strings.HasPrefix(way, "Helm deletes") {
+		return nil
+	}
+	first, err := k.uid(ctx, newObj)
+	if err != nil {
+		return err
+	}
+	if err := u.apply(ctx, release, marked.Object); err != nil {
+		return err
+	}
+	if second, err := k.uid(ctx, newObj); err != nil || first == second {
+		return fmt.Errorf("the next upgrade leaves the hook as it is: %v", err)
+	}
+	return nil
+}
+
+func (k carrier) uid(ctx context.Context, obj map[string]any) (types.UID, error) {
+	resource, err := k.resource(obj)
+	if err != nil {
+		return "", err
+	}
+	u := unstructured.Unstructured{Object: obj}
+	stored, err := resource.Get(ctx, u.GetName(), metav1.GetOptions{})
+	if err != nil {
+		return "", err
+	}
+	if stored.GetDeletionTimestamp() != nil {
+		return "", fmt.Errorf("%s is being deleted", u.GetName())
+	}
+	return stored.GetUID(), nil
+}
+
+// done is the status of a Job that has run.
+const done = `{"status":{"startTime":"2026-01-01T00:00:00Z","completionTime":"2026-01-01T00:00:01Z","succeeded":1,"uncountedTerminatedPods":{},"conditions":[` +
+	`{"type":"SuccessCriteriaMet","status":"True","lastTransitionTime":"2026-01-01T00:00:01Z"},{"type":"Complete","status":"True","lastTransitionTime":"2026-01-01T00:00:01Z"}]}}`
+
+// finalize does what controllers do that this cluster does not have: the garbage collector orphans, others give an object free, and a
+// Job is done.
+func (k carrier) finalize(ctx context.Context, obj map[string]any) {
+	resource, err := k.resource(obj)
+	if err != nil || obj["kind"] == "CustomResourceDefinition" { // the API server itself runs its finalizer
+		return
+	}
+	u := unstructured.Unstructured{Object: obj}
+	for ctx.Err() == nil {
+		stored, err := resource.Get(ctx, u.GetName(), metav1.GetOptions{})
+		if err == nil && stored.GetDeletionTimestamp() != nil && len(stored.GetFinalizers()) > 0 {
+			patch := fmt.Sprintf(`{"metadata":{"finalizers":null,"uid":%q}}`, stored.GetUID())
+			_, _ = resource.Patch(ctx, u.GetName(), types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+		}
+		if err == nil && obj["kind"] == "Job" && stored.GetDeletionTimestamp() == nil {
+			_, _ = resource.Patch(ctx, u.GetName(), types.MergePatchType, []byte(done), metav1.PatchOptions{}, "status")
+		}
+		if err != nil && !apierrors.IsNotFound(err) {
+			return
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+}

@@ -1,0 +1,276 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/fieldlock/fieldlock/examples/e2e/internal/ask"
+	"github.com/fieldlock/fieldlock/immutability/builtin"
+	"github.com/fieldlock/fieldlock/internal/kindcase"
+)
+
+// waysReport is what the tests of ways out need of check -o json.
+type waysReport struct {
+	Violations   []struct{ Object, Path, Lock string }
+	Replacements []struct {
+		Kind string
+		How  []string
+	}
+}
+
+// checked runs check and reads its report.
+func checked(t *testing.T, program string, args ...string) (r waysReport) {
+	t.Helper()
+	command := exec.CommandContext(t.Context(), program, append([]string{"check", "-o", "json"}, args...)...)
+	var stderr bytes.Buffer
+	command.Stderr = &stderr
+	out, _ := command.Output() // the report says whether something was refused
+	if err := json.Unmarshal(out, &r); err != nil {
+		t.Fatalf("%q: %v\n%s%s", args, err, out, stderr.String())
+	}
+	return r
+}
+
+// shell runs a command line as people paste it.
+func (k kubectl) shell(ctx context.Context, line string) (string, error) {
+	sh := exec.CommandContext(ctx, "sh", "-c", line)
+	sh.Env = append(os.Environ(), "KUBECONFIG="+k.kubeconfig, "HOME="+k.home, "KUBECACHEDIR="+filepath.Join(k.home, "cache"),
+		"PATH="+cluster.dir+string(os.PathListSeparator)+os.Getenv("PATH"))
+	out, err := sh.CombinedOutput()
+	return string(out), err
+}
+
+// The commands that check prints get a refused change of each built-in kind through: run as they are printed, they replace the
+// object, or make a replacement unnecessary, and the next apply has nothing left to do. hack/appliers tries those of other tools.
+func TestKubectlWays(t *testing.T) {
+	cases, err := kindcase.Read(filepath.Join(builtinData, "cases"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	kinds, err := builtin.For(builtinMinor)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*patience)
+	defer cancel()
+	server, err := ask.New(ctx, cluster.config, "default")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := ways{t, ctx, newKubectl(t), buildProgram(t, "../..", "./cmd/fieldlock"), t.TempDir()}
+	seen, commands := map[string]bool{}, 0
+	for i, c := range cases {
+		apiVersion, _ := c.Old["apiVersion"].(string)
+		name, _ := c.Old["kind"].(string)
+		kind, ok := kinds.Find(apiVersion, name)
+		if !ok || seen[name] || c.Manual || c.Unknown || c.Note || c.ClientSide || c.Old["apiVersion"] != c.New["apiVersion"] || !server.Served(c.Old) {
+			continue
+		}
+		if len(kind.CheckBy(builtin.ApplierServerSide, c.New, c.Old).Violations) == 0 {
+			continue
+		}
+		seen[name] = true
+		commands += w.try(c, kind, i)
+	}
+	if kinds := len(seen); kinds < 25 || commands < 30 {
+		t.Errorf("%d commands of %d kinds were tried", commands, kinds)
+	}
+}
+
+// ways tries the ways out of refusals.
+type ways struct {
+	t       *testing.T
+	ctx     context.Context
+	kubectl kubectl
+	program string
+	dir     string
+}
+
+// fixed are the kinds whose names follow from their specs.
+var fixed = []string{"CustomResourceDefinition", "APIService", "IPAddress", "FlowSchema", "PriorityLevelConfiguration"}
+
+// try tries the ways out of one case, and returns how many commands it ran.
+func (w ways) try(c kindcase.Case, kind *builtin.Kind, i int) (commands int) {
+	for j := 0; ; j++ {
+		newObj, oldObj := kindcase.Clone(c.New).(map[string]any), kindcase.Clone(c.Old).(map[string]any)
+		for _, obj := range []map[string]any{newObj, oldObj} {
+			metadata := obj["metadata"].(map[string]any)
+			if kind.Namespaced {
+				metadata["namespace"] = "default"
+			}
+			if !slices.Contains(fixed, kind.Kind) {
+				metadata["name"] = fmt.Sprintf("%s-way-%d-%d", metadata["name"], i, j)
+			}
+		}
+		oldFile := writeFile(w.t, filepath.Join(w.dir, "old.json"), mustJSON(oldObj))
+		newFile := writeFile(w.t, filepath.Join(w.dir, "new.json"), mustJSON(newObj))
+		r := checked(w.t, w.program, "--applier", "server-side", oldFile, newFile)
+		if len(r.Replacements) != 1 || len(r.Replacements[0].How) == 0 {
+			w.t.Errorf("%s: no way out: %+v", c.Name, r)
+			return commands
+		}
+		if j >= len(r.Replacements[0].How) {
+			return commands
+		}
+		command, _, _ := strings.Cut(r.Replacements[0].How[j], "   # ")
+		if !strings.HasPrefix(command, "kubectl ") || strings.HasPrefix(command, "kubectl patch pvc/") || strings.Contains(command, "--subresource=status") {
+			continue // for people to think about, or between two changes
+		}
+		commands++
+		w.run(c.Name, kind, command, oldObj, oldFile, newFile)
+	}
+}
+
+// run runs one command after the update was refused.
+func (w ways) run(name string, kind *builtin.Kind, command string, oldObj map[string]any, oldFile, newFile string) {
+	w.t.Helper()
+	u := unstructured.Unstructured{Object: oldObj}
+	gvk := u.GroupVersionKind()
+	resource := dynamic.ResourceInterface(cluster.client.Resource(schema.GroupVersionResource{Group: gvk.Group, Version: gvk.Version, Resource: kind.Plural}))
+	if kind.Namespaced {
+		resource = cluster.client.Resource(schema.GroupVersionResource{Group: gvk.Group, Version: gvk.Version, Resource: kind.Plural}).Namespace("default")
+	}
+	uid := func() types.UID {
+		stored, err := resource.Get(w.ctx, u.GetName(), metav1.GetOptions{})
+		if err != nil || stored.GetDeletionTimestamp() != nil {
+			w.t.Errorf("%s: %s: the object is gone: %v", name, command, err)
+			return ""
+		}
+		return stored.GetUID()
+	}
+	controllers, stop := context.WithCancel(w.ctx)
+	defer func() {
+		_ = resource.Delete(w.ctx, u.GetName(), metav1.DeleteOptions{GracePeriodSeconds: new(int64)})
+		time.Sleep(100 * time.Millisecond)
+		stop()
+	}()
+	go finalize(controllers, resource, u.GetName(), kind.Kind)
+	if out, err := w.kubectl.run(w.ctx, "apply", "--server-side", "--force-conflicts", "-f", oldFile); err != nil {
+		w.t.Errorf("%s: the old object: %v\n%s", name, err, out)
+		return
+	}
+	before := uid()
+	if out, err := w.kubectl.run(w.ctx, "apply", "--server-side", "--force-conflicts", "-f", newFile); err == nil {
+		w.t.Errorf("%s: the update is accepted:\n%s", name, out)
+		return
+	}
+	if out, err := w.kubectl.shell(w.ctx, command); err != nil {
+		w.t.Errorf("%s: %s: %v\n%s", name, command, err, out)
+		return
+	}
+	if out, err := w.kubectl.run(w.ctx, "apply", "--server-side", "--force-conflicts", "-f", newFile); err != nil {
+		w.t.Errorf("%s: %s: the next apply: %v\n%s", name, command, err, out)
+		return
+	}
+	if replaced, edits := before != uid(), strings.HasPrefix(command, "kubectl patch "); replaced == edits {
+		w.t.Errorf("%s: %s: the object is replaced: %t", name, command, replaced)
+	}
+}
+
+// finalize does what controllers do that the cluster does not have: the garbage collector orphans, others give an object free.
+func finalize(ctx context.Context, resource dynamic.ResourceInterface, name, kind string) {
+	for ctx.Err() == nil {
+		stored, err := resource.Get(ctx, name, metav1.GetOptions{})
+		if err == nil && stored.GetDeletionTimestamp() != nil && len(stored.GetFinalizers()) > 0 && kind != "CustomResourceDefinition" {
+			patch := fmt.Sprintf(`{"metadata":{"finalizers":null,"uid":%q}}`, stored.GetUID())
+			_, _ = resource.Patch(ctx, name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+}
+
+// A version that a CRD has stored objects in goes in two changes, with the command between them that check prints.
+func TestStoredVersionWay(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	k, program, dir := newKubectl(t), buildProgram(t, "../..", "./cmd/fieldlock"), t.TempDir()
+	const head = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: relics.ways.fieldlock.dev}\n" +
+		"spec: {group: ways.fieldlock.dev, scope: Namespaced, names: {plural: relics, kind: Relic}, versions: ["
+	version := func(name string, stored bool) string {
+		return fmt.Sprintf("{name: %s, served: true, storage: %t, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}", name, stored)
+	}
+	oldFile := writeFile(t, filepath.Join(dir, "old.yaml"), []byte(head+version("v1beta1", true)+", "+version("v1", false)+"]}\n"))
+	between := writeFile(t, filepath.Join(dir, "between.yaml"), []byte(head+version("v1beta1", false)+", "+version("v1", true)+"]}\n"))
+	newFile := writeFile(t, filepath.Join(dir, "new.yaml"), []byte(head+version("v1", true)+"]}\n"))
+	relic := writeFile(t, filepath.Join(dir, "relic.yaml"), []byte("apiVersion: ways.fieldlock.dev/v1beta1\nkind: Relic\nmetadata: {name: old, namespace: default}\nspec: {age: 1}\n"))
+	must := func(line string) {
+		t.Helper()
+		if out, err := k.shell(ctx, line); err != nil {
+			t.Fatalf("%s: %v\n%s", line, err, out)
+		}
+	}
+	must("kubectl apply -f " + oldFile + " && kubectl wait --for=condition=Established crd/relics.ways.fieldlock.dev && sleep 2 && kubectl apply -f " + relic)
+	defer func() { _, _ = k.shell(context.WithoutCancel(ctx), "kubectl delete crd/relics.ways.fieldlock.dev") }()
+	r := checked(t, program, oldFile, newFile)
+	way := slices.IndexFunc(r.Replacements[0].How, func(how string) bool { return strings.Contains(how, "--subresource=status") })
+	if way < 0 {
+		t.Fatalf("no way out: %+v", r)
+	}
+	command, _, _ := strings.Cut(r.Replacements[0].How[way], "   # ")
+	must("kubectl apply -f " + between)
+	if out, err := k.shell(ctx, "kubectl apply -f "+newFile); err == nil || !strings.Contains(out, "storedVersions") {
+		t.Fatalf("the version goes at once: %v\n%s", err, out)
+	}
+	must("sleep 2; " + command)
+	must("kubectl apply -f " + newFile)
+	must("kubectl get relics.ways.fieldlock.dev old -n default")
+}
+
+// check --live --applier predicts the request that it names: the server refuses what it says, and nothing else.
+func TestLiveApplier(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
+	defer cancel()
+	k, program, dir := newKubectl(t), buildProgram(t, "../..", "./cmd/fieldlock"), t.TempDir()
+	if _, err := ask.New(ctx, cluster.config, "live-applier"); err != nil {
+		t.Fatal(err)
+	}
+	const (
+		pod        = "template: {metadata: {labels: {app: a}}, spec: {containers: [{name: a, image: a}]}}"
+		deployment = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web, namespace: live-applier}\nspec: {STRATEGY, selector: {matchLabels: {app: a}}, " + pod + "}\n"
+		job        = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: job, namespace: live-applier}\nspec: {MORE, template: {spec: {restartPolicy: Never, containers: [{name: a, image: a}]}}}\n"
+	)
+	files := map[string]string{"web": strings.Replace(deployment, "STRATEGY", "strategy: {type: Recreate}", 1), "job": strings.Replace(job, "MORE", "backoffLimit: 3", 1)}
+	for name, old := range map[string]string{"web": strings.Replace(deployment, "STRATEGY, ", "", 1), "job": strings.Replace(job, "MORE, ", "", 1)} {
+		file := writeFile(t, filepath.Join(dir, name+".yaml"), []byte(old))
+		if out, err := k.run(ctx, "apply", "--server-side", "-f", file); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		writeFile(t, file, []byte(files[name]))
+	}
+	for _, row := range []struct {
+		applier string
+		request []string
+		refused []string // by the server
+	}{
+		{"server-side", []string{"apply", "--server-side", "--force-conflicts"}, []string{"web"}},
+		{"client-side", []string{"apply"}, nil},
+		{"replace", []string{"replace"}, []string{"job"}},
+	} {
+		r := checked(t, program, "--live", "--kubeconfig", k.kubeconfig, "--applier", row.applier, dir)
+		for name := range files {
+			out, err := k.run(ctx, append(row.request, "--dry-run=server", "-f", filepath.Join(dir, name+".yaml"))...)
+			if refused := slices.Contains(row.refused, name); refused == (err == nil) {
+				t.Errorf("%s of %s: the server answers %v\n%s", row.applier, name, err, out)
+			}
+			said := slices.ContainsFunc(r.Violations, func(v struct{ Object, Path, Lock string }) bool { return v.Object == "live-applier/"+name })
+			if said != (err != nil) {
+				t.Errorf("%s of %s: check finds %+v, and the server answers %v", row.applier, name, r.Violations, err)
+			}
+		}
+	}
+}

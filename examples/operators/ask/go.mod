@@ -1,0 +1,3 @@
+module github.com/fieldlock/fieldlock/examples/operators/ask
+
+go 1.25.0

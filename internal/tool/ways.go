@@ -1,0 +1,129 @@
+package tool
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/fieldlock/fieldlock/internal/shell"
+)
+
+// Refused is an object whose update is refused.
+type Refused struct {
+	Group, Kind, Namespace, Name string
+	File                         string // of its new manifest, as an argument of a command
+	// Precious is set where deleting the object can lose data or other objects.
+	Precious bool
+	// ByWebhook is set where a webhook refuses the update, and not the API server itself.
+	ByWebhook bool
+}
+
+// KubectlApply is the command that applies an object in ways out that are written for kubectl: the last one of a command line.
+const KubectlApply = "kubectl apply -f FILE"
+
+// Comment separates a command from what it means, in a way out.
+const Comment = "   # "
+
+// WaysOut returns the ways out of a refusal for whoever applies the object. The ways in how are written for kubectl: sentences, and
+// commands with a Comment.
+//
+// Objects of Flux and Argo CD are deleted and created by the tool itself, if it is asked for that with the change. Where that
+// is not possible, or not gentle enough, somebody deletes the object after the merge, and the tool creates it anew. Read in:
+//   - Flux: ssa/manager_apply.go: shouldForceApply, which replaces for answers of status 422 and those that say "is immutable";
+//     of a HelmRelease: github.com/fluxcd/helm-controller at 0f61a8607a62, internal/action/upgrade.go: Upgrade, and
+//     internal/reconcile/atomic_release.go: actionForState, which upgrades a failed release anew if that is forced.
+//   - Argo CD: sync/sync_context.go: applyObject, which PUTs CRDs and Namespaces instead of replacing them.
+//   - Helm: pkg/kube/client.go: Update, which creates what the cluster no longer has.
+func (a Applier) WaysOut(how []string, r Refused) []string {
+	var ways []string
+	if keep := a.keepMark(); keep != "" && r.Precious && r.Kind != "CustomResourceDefinition" && r.Kind != "Namespace" {
+		ways = append(ways, "before data moves, add "+keep+" to the old object in a change of its own: "+string(a.Tool)+" then keeps it when its manifest goes")
+	}
+	for _, one := range how {
+		line, text, _ := strings.Cut(one, Comment)
+		command, applies := strings.CutSuffix(line, KubectlApply)
+		if !applies {
+			ways = append(ways, one)
+			continue
+		}
+		if strings.HasPrefix(command, "kubectl delete ") && !strings.Contains(command, "--cascade=orphan") {
+			asked := a.replaceMarks(r, text)
+			ways = append(ways, asked...)
+			if len(asked) > 0 && a.Tool != Helm {
+				continue
+			}
+		}
+		if a.merges() {
+			text = strings.TrimSuffix("after the merge: "+text, ": ")
+		}
+		switch {
+		case a.Apply != "":
+			command += a.Apply
+		case a.Tool != "":
+			command = strings.TrimSuffix(command, " && ")
+		case slices.Equal(a.Methods, []Method{ServerSide}):
+			command += "kubectl apply --server-side -f " + r.File
+		default:
+			command += "kubectl apply -f " + r.File
+		}
+		if text != "" {
+			command += Comment + text
+		}
+		ways = append(ways, command)
+	}
+	return ways
+}
+
+// merges reports whether a merge is what makes the tool apply a change.
+func (a Applier) merges() bool {
+	return a.Tool == Flux || a.Tool == ArgoCD || a.isRelease()
+}
+
+// isRelease reports whether Flux installs the release of Helm.
+func (a Applier) isRelease() bool { return a.Tool == Helm && strings.HasPrefix(a.Apply, "flux ") }
+
+// replaceMarks says how the tool is asked to delete and create an object; nil if it cannot be asked, or should not be. text is
+// what that means for the object, "" if nothing more is to say.
+func (a Applier) replaceMarks(r Refused, text string) []string {
+	if r.Precious {
+		return nil
+	}
+	if text != "" {
+		text = " (" + text + ")"
+	}
+	begin := func(tool string) string { return tool + " deletes the " + r.Kind + " and creates it anew" + text }
+	const end = "; remove that with the next change"
+	switch {
+	case a.Tool == Flux && !r.ByWebhook:
+		return []string{
+			begin("Flux") + " if this change adds the annotation kustomize.toolkit.fluxcd.io/force: enabled" + end,
+			"Flux does so with all objects of the Kustomization that it cannot update, if an earlier change sets spec.force: true there",
+		}
+	case a.Tool == ArgoCD:
+		object := r.Name
+		if r.Namespace != "" {
+			object = r.Namespace + "/" + object
+		}
+		ways := []string{begin("Argo CD") + " if this change adds Force=true,Replace=true to its annotation " + syncOptions + end}
+		if a.Apply != "" {
+			ways = append(ways, a.Apply+" --resource "+shell.Quote(r.Group+":"+r.Kind+":"+object)+" --force --replace"+Comment+"the same without the annotation, after the merge"+text)
+		}
+		return ways
+	case a.Tool == Helm && r.Group == "batch" && r.Kind == "Job":
+		return []string{begin("Helm") + " with each upgrade if it is a hook: add the annotations helm.sh/hook: post-install,post-upgrade and helm.sh/hook-delete-policy: before-hook-creation"}
+	}
+	return nil
+}
+
+// keepMark is the annotation with which an object stays when its manifest goes; "" where no tool would delete it.
+func (a Applier) keepMark() string {
+	switch {
+	case a.Keeps:
+	case a.Tool == Flux:
+		return "kustomize.toolkit.fluxcd.io/prune: disabled"
+	case a.Tool == ArgoCD:
+		return syncOptions + ": Prune=false"
+	case a.Tool == Helm:
+		return "helm.sh/resource-policy: keep"
+	}
+	return ""
+}

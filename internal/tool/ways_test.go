@@ -1,0 +1,133 @@
+package tool
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestWaysOut: each tool gets the ways that it can take, and nobody who merges is told to apply.
+func TestWaysOut(t *testing.T) {
+	const (
+		rename  = "add the new one under another name"
+		orphan  = "kubectl delete deployment/web -n shop --cascade=orphan && " + KubectlApply + Comment + "the pods stay"
+		replace = "kubectl delete deployment/web -n shop && " + KubectlApply + Comment + "no pods in between"
+		patch   = "kubectl patch pvc/data -p x" + Comment + "first"
+	)
+	how := []string{rename, patch, orphan, replace}
+	web := Refused{Group: "apps", Kind: "Deployment", Namespace: "shop", Name: "web", File: "'a b.yaml'"}
+	with := func(change func(r *Refused)) Refused {
+		r := web
+		change(&r)
+		return r
+	}
+	precious := with(func(r *Refused) { r.Precious = true })
+	kept := []string{rename, patch}
+	flux := Applier{Tool: Flux, Apply: "flux reconcile kustomization shop -n flux-system --with-source"}
+	argo := Applier{Tool: ArgoCD, Apply: "argocd app sync shop"}
+	release := Applier{Tool: Helm, Apply: "flux reconcile helmrelease shop --with-source --force"}
+	const afterMerge = "   # after the merge: "
+	for _, row := range []struct {
+		name, reason string
+		by           Applier
+		refused      Refused
+		want         []string // after those that are the same for all
+	}{
+		{"nobody knows", "", Applier{}, web, []string{
+			"kubectl delete deployment/web -n shop --cascade=orphan && kubectl apply -f 'a b.yaml'   # the pods stay",
+			"kubectl delete deployment/web -n shop && kubectl apply -f 'a b.yaml'   # no pods in between",
+		}},
+		{"server-side", "the new object is owned by the same manager", Applier{Methods: []Method{ServerSide}}, web, []string{
+			"kubectl delete deployment/web -n shop --cascade=orphan && kubectl apply --server-side -f 'a b.yaml'   # the pods stay",
+			"kubectl delete deployment/web -n shop && kubectl apply --server-side -f 'a b.yaml'   # no pods in between",
+		}},
+		{"a kustomization", "", Applier{Apply: "kubectl apply -k prod"}, web, []string{
+			"kubectl delete deployment/web -n shop --cascade=orphan && kubectl apply -k prod   # the pods stay",
+			"kubectl delete deployment/web -n shop && kubectl apply -k prod   # no pods in between",
+		}},
+		{"a chart", "", Applier{Tool: Helm, Apply: "helm upgrade RELEASE shop"}, web, []string{
+			"kubectl delete deployment/web -n shop --cascade=orphan && helm upgrade RELEASE shop   # the pods stay",
+			"kubectl delete deployment/web -n shop && helm upgrade RELEASE shop   # no pods in between",
+		}},
+		{"a release of Flux", "its controller applies what is merged", release, web, []string{
+			"kubectl delete deployment/web -n shop --cascade=orphan && " + release.Apply + afterMerge + "the pods stay",
+			"kubectl delete deployment/web -n shop && " + release.Apply + afterMerge + "no pods in between",
+		}},
+		{"a Job of a chart", "", Applier{Tool: Helm, Apply: "helm upgrade RELEASE shop"}, with(func(r *Refused) { r.Group, r.Kind = "batch", "Job" }), []string{
+			"kubectl delete deployment/web -n shop --cascade=orphan && helm upgrade RELEASE shop   # the pods stay",
+			"Helm deletes the Job and creates it anew (no pods in between) with each upgrade if it is a hook: add the annotations " +
+				"helm.sh/hook: post-install,post-upgrade and helm.sh/hook-delete-policy: before-hook-creation",
+			"kubectl delete deployment/web -n shop && helm upgrade RELEASE shop   # no pods in between",
+		}},
+		{"Flux", "", flux, web, []string{
+			"kubectl delete deployment/web -n shop --cascade=orphan && " + flux.Apply + afterMerge + "the pods stay",
+			"Flux deletes the Deployment and creates it anew (no pods in between) if this change adds the annotation kustomize.toolkit.fluxcd.io/force: enabled; remove that with the next change",
+			"Flux does so with all objects of the Kustomization that it cannot update, if an earlier change sets spec.force: true there",
+		}},
+		{"Flux, refused by a webhook", "Flux replaces for some answers only", flux, with(func(r *Refused) { r.ByWebhook = true }), []string{
+			"kubectl delete deployment/web -n shop --cascade=orphan && " + flux.Apply + afterMerge + "the pods stay",
+			"kubectl delete deployment/web -n shop && " + flux.Apply + afterMerge + "no pods in between",
+		}},
+		{"Flux, data", "no tool deletes it on its own, and the old object stays", flux, precious, []string{
+			"kubectl delete deployment/web -n shop --cascade=orphan && " + flux.Apply + afterMerge + "the pods stay",
+			"kubectl delete deployment/web -n shop && " + flux.Apply + afterMerge + "no pods in between",
+		}},
+		{"Argo CD", "", argo, web, []string{
+			"kubectl delete deployment/web -n shop --cascade=orphan && argocd app sync shop" + afterMerge + "the pods stay",
+			"Argo CD deletes the Deployment and creates it anew (no pods in between) if this change adds Force=true,Replace=true to its annotation " +
+				"argocd.argoproj.io/sync-options; remove that with the next change",
+			"argocd app sync shop --resource apps:Deployment:shop/web --force --replace   # the same without the annotation, after the merge (no pods in between)",
+		}},
+		{"Argo CD, without a namespace", "", argo, with(func(r *Refused) { r.Group, r.Kind, r.Namespace = "", "Node", "" }), []string{
+			"kubectl delete deployment/web -n shop --cascade=orphan && argocd app sync shop" + afterMerge + "the pods stay",
+			"Argo CD deletes the Node and creates it anew (no pods in between) if this change adds Force=true,Replace=true to its annotation " +
+				"argocd.argoproj.io/sync-options; remove that with the next change",
+			"argocd app sync shop --resource :Node:web --force --replace   # the same without the annotation, after the merge (no pods in between)",
+		}},
+		{"an ApplicationSet", "its controller needs no command", Applier{Tool: ArgoCD}, precious, []string{
+			"kubectl delete deployment/web -n shop --cascade=orphan" + afterMerge + "the pods stay",
+			"kubectl delete deployment/web -n shop" + afterMerge + "no pods in between",
+		}},
+	} {
+		got := row.by.WaysOut(how, row.refused)
+		var keep []string
+		if row.refused.Precious {
+			keep, got = got[:1], got[1:]
+		}
+		if want := slices.Concat(kept, row.want); !slices.Equal(got, want) {
+			t.Errorf("%s: got\n%s\nwant\n%s\n%s", row.name, strings.Join(got, "\n"), strings.Join(want, "\n"), row.reason)
+		}
+		if mark := row.by.keepMark(); len(keep) > 0 && !strings.Contains(keep[0], mark) {
+			t.Errorf("%s: got %q, want the mark %s", row.name, keep, mark)
+		}
+		if all := strings.Join(got, "\n"); (row.by.Tool == Flux || row.by.Tool == ArgoCD) && strings.Contains(all, "kubectl apply") {
+			t.Errorf("%s: who merges is told to apply:\n%s", row.name, all)
+		}
+	}
+}
+
+// TestKeepMark: what keeps an object is said where something would delete it, and is what Kept knows.
+func TestKeepMark(t *testing.T) {
+	for _, by := range []Applier{{Tool: Flux}, {Tool: ArgoCD}, {Tool: Helm}} {
+		key, value, _ := strings.Cut(by.keepMark(), ": ")
+		if by.Kept(with(key, value)) == "" {
+			t.Errorf("%s: %s keeps nothing", by.Tool, by.keepMark())
+		}
+		if by.Keeps = true; by.keepMark() != "" {
+			t.Errorf("%s does not prune", by.Tool)
+		}
+	}
+	if mark := (Applier{}).keepMark(); mark != "" {
+		t.Errorf("nobody prunes files, got %s", mark)
+	}
+}
+
+// TestHostileWays: names and files that look like parts of a command stay within their quotes.
+func TestHostileWays(t *testing.T) {
+	const name = "'deployment/x && " + KubectlApply + "'"
+	how := []string{"kubectl delete " + name + " && " + KubectlApply}
+	got := Applier{}.WaysOut(how, Refused{File: "'$(reboot).yaml'"})
+	if want := "kubectl delete " + name + " && kubectl apply -f '$(reboot).yaml'"; len(got) != 1 || got[0] != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
