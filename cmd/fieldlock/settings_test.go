@@ -175,7 +175,7 @@ func TestSettingsOfRender(t *testing.T) {
 	if !strings.Contains(got, "storageClassName: fast-35") || !strings.Contains(got, "# unit: chart shop with env/prod.yaml") || strings.Contains(got, "name: vendor") {
 		t.Errorf("the settings of the revision do not count:\n%s", got)
 	}
-	if !strings.Contains(got, "vendor/claim.yaml is not covered: exclude in the settings leaves it out") {
+	if !strings.Contains(got, "not covered: file vendor/claim.yaml: exclude in the settings leaves it out") {
 		t.Errorf("it does not name what it leaves out:\n%s", got)
 	}
 	if got := render("--git", "HEAD", "vendor"); strings.Contains(got, "storageClassName: none") {

@@ -118,11 +118,14 @@ func NotCovered(list []compare.NotCovered) []string {
 		if n.Line > 0 {
 			where += fmt.Sprintf(":%d", n.Line)
 		}
+		if where = " (" + where + ")"; n.File == n.Unit && n.Line == 0 {
+			where = "" // a file
+		}
 		what := n.Kind + " " + n.Unit
 		if len(group) > 1 {
 			what = fmt.Sprintf("%s, such as %s", Count(len(group), n.Kind), n.Unit)
 		}
-		lines = append(lines, Printable(fmt.Sprintf("not covered: %s (%s): %s", what, where, n.Reason)))
+		lines = append(lines, Printable(fmt.Sprintf("not covered: %s%s: %s", what, where, n.Reason)))
 	}
 	if more := len(groups) - most; more > 0 {
 		lines = append(lines, fmt.Sprintf("not covered for %s: -o json lists all", Count(more, "more reason")))
