@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"slices"
 	"strconv"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -178,7 +179,7 @@ func (s *Shared) readBlocks(p *piece) (r root, ok bool) {
 	}
 	placing.place(value)
 	object, isObject := value.(map[string]any)
-	if !isObject || object["items"] != nil || placing.placed != len(blocks) || len(placing.values) > 0 {
+	if !isObject || object["items"] != nil || placing.strange || placing.placed != len(blocks) || len(placing.values) > 0 {
 		return root{}, false
 	}
 	return root{value: object, source: &yamlSource{piece: p}}, true
@@ -233,9 +234,11 @@ func hasAnchor(n *yaml.Node) bool {
 func markOf(i int) string { return blockMark + strconv.Itoa(i) }
 
 // blockPlacing puts the values of blocks in the place of their marks, which are the keys of values as long as they are to come.
+// strange is set for a text that looks like a mark and has no block any more: escapes in quotes can spell a mark.
 type blockPlacing struct {
-	values map[string]any
-	placed int
+	values  map[string]any
+	placed  int
+	strange bool
 }
 
 func (b *blockPlacing) place(v any) {
@@ -248,6 +251,8 @@ func (b *blockPlacing) place(v any) {
 				v[name] = value
 				delete(b.values, text)
 				b.placed++
+			} else if strings.HasPrefix(text, blockMark) {
+				b.strange = true
 			}
 		}
 	case []any:

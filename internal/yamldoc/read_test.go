@@ -1,6 +1,7 @@
 package yamldoc_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -486,7 +487,7 @@ func TestSharedBlocks(t *testing.T) {
 	for i := range 40 {
 		fmt.Fprintf(&block, "      field%d:\n        type: string\n        # a comment\n        description: |+\n          key:\n            text\n\n        enum: [yes, 0x10, ~, 2020-01-01, \"a\"]\n", i)
 	}
-	for i := range 20 {
+	for i := range 40 {
 		fmt.Fprintf(&block, "      list%d:\n      - a:\n          b: %s\n        c:\n        - d\n", i, strings.Repeat("long ", 200))
 	}
 	const head = "# a comment\n---\n\napiVersion: v1\nkind: A\nmetadata:\n  name: x\nspec:\n  one:\n    properties:\n"
@@ -502,6 +503,8 @@ func TestSharedBlocks(t *testing.T) {
 		{"line ends of Windows", "a carriage return belongs to the line end", "  two:\r\n    a: " + strings.Repeat("y", 600) + "\r\n    b: 1\r\n"},
 		{"tags", "a tag gives a scalar its type", "  two:\n    a: !!str 1\n    b: ! 2\n    c: " + strings.Repeat("y", 600) + "\n"},
 		{"a mark of its own", "nobody can take the place of a block", "  two: fieldlock.dev/block-0\n"},
+		{"a mark in other letters", "nobody can take the place of a block", "  two: \"fieldlock.dev/\\x62lock-0\"\n" +
+			"  three: {a: \"fieldlock.dev/\\x62lock-0\", b: \"fieldlock.dev/\\x62lock-0\", c: \"fieldlock.dev/\\x62lock-0\"}\n"},
 		{"a mistake", "it has a line", "  two:\n    a: " + strings.Repeat("y", 600) + "\n   b: 1\n"},
 		{"tabs", "they may not indent", "  two:\n\ta: " + strings.Repeat("y", 600) + "\n"},
 		{"a list", "its items are objects of their own", "items:\n- kind: B\n  spec:\n    a: " + strings.Repeat("y", 600) + "\n"},
@@ -509,7 +512,7 @@ func TestSharedBlocks(t *testing.T) {
 		text := []byte(head + block.String() + c.text)
 		var shared yamldoc.Shared
 		got, gotRepeats, gotErr := shared.Read("f", text)
-		again, _, _ := shared.Read("g", append([]byte("# other\n"), text...))
+		again, _, _ := shared.Read("g", append(bytes.Clone(text), "  other: 1\n"...))
 		// A text with the beginning of a mark is read as a whole.
 		want, wantRepeats, wantErr := (&yamldoc.Shared{}).Read("f", append(text, "# fieldlock.dev/block-\n"...))
 		if fmt.Sprint(gotErr) != fmt.Sprint(wantErr) || len(got) != len(want) || fmt.Sprint(gotRepeats) != fmt.Sprint(wantRepeats) {
