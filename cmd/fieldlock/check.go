@@ -33,54 +33,56 @@ object costs, and how to do it.
 
 What is compared:
   OLD and NEW are files, directories or "-" for standard input. A file may hold many objects. In a directory, kustomizations,
-  charts, Flux Kustomizations, HelmReleases and Argo CD Applications are rendered; all other .yaml, .yml and .json files
-  count as they are written. Rendering runs in child processes that see only the files of the directory. What cannot be
-  rendered is listed as not covered, with a warning if it changed. --fetch downloads charts and pinned bases that
-  changed units need; without it nothing is downloaded. fieldlock render prints what check compares, and --plain
+  charts, Flux Kustomizations, HelmReleases and Argo CD Applications are rendered: these are units. All other .yaml, .yml and
+  .json files are compared as they are written. Rendering runs in child processes that see only the files of the directory.
+  Units that cannot be rendered are listed as not covered, with a warning if they changed. --fetch downloads charts and pinned
+  bases that changed units need; without it nothing is downloaded. fieldlock render prints what check compares, and --plain
   compares all files as they are written.
 
-  --git REV compares PATH (by default ".") at REV with the work tree. REV..REV2 compares two revisions, REV...REV2 begins at
-  their merge base. Only what differs is read. Links that leave the repository are errors.
+  --git REV compares PATH (by default ".") at REV with the work tree. REV..REV2 compares two revisions; REV...REV2 compares
+  REV2 with the merge base of both. Only units and files that changed are compared. Links that leave the repository are errors.
 
   --live compares NEW with the objects of the cluster. A dry run on the server tells what an apply would store, and what else
-  the server refuses. Where dry runs are not allowed, check merges as the server does, for the manager that has applied most
-  of the object so far, or the one that --applier names. The CRDs and the version come from the cluster. Nothing is written.
+  the server refuses. If dry runs are not allowed, check merges as the server does, for the manager that has applied most of
+  the object so far, or for the request that --applier names. The CRDs and the version come from the cluster. Nothing is
+  written.
 
   --render COMMAND compares what a command prints in both trees, such as helm template. No shell runs it.
 
 What is checked:
-  Kubernetes' own kinds, which are built in. Custom resources, by the locks and CEL rules of the CRDs in OLD, in NEW and in
-  --schema, and by what their operators are known to refuse. ValidatingAdmissionPolicies among the manifests. CEL rules run
-  with the API server's own validator. The locks of both sides count: a change cannot drop a lock and break it at once.
+  Kubernetes' own kinds, by built-in rules. Custom resources, by the locks and CEL rules of the CRDs in OLD, in NEW and in
+  --schema, and by what their operators are known to refuse. All objects, by the ValidatingAdmissionPolicies among the
+  manifests. CEL rules run with the API server's own validator. The locks of both sides count: a change cannot drop a lock
+  and break it at once.
 
   --schema also takes OpenAPI documents, v2 and v3, where FILE#NAME picks one schema, and JSON Schemas for documents that are
   not Kubernetes objects, such as the values of a chart. --locks, or the key locks of .fieldlock.yaml, adds locks to schemas
   that somebody else owns. Objects of other kinds are skipped and counted; with --strict they are an error.
 
 How objects are matched:
-  By kind, namespace and name, and by file where one side has an object several times. An object that only NEW has is created,
-  one that only OLD has is deleted; both are allowed. An object without a namespace matches the one of the same kind and name
-  in any namespace; one with generateName matches none. If NEW copies an object into another file and changes it in a way that
-  would be refused, the verdict is unknown: the copy may be for another cluster.
+  By kind, namespace and name; if one side has the same object several times, also by file. An object that only NEW has is
+  created, and an object that only OLD has is deleted; both are allowed. An object without a namespace matches the object of
+  the same kind and name in any namespace; an object with generateName matches none. If NEW copies an object into another file
+  and changes it in a way that would be refused, the verdict is unknown: the copy may be for another cluster.
 
-  Files are read as kubectl reads them: of a key that appears twice the last one counts, with a warning. Then both sides are
+  Files are read as kubectl reads them: if a key appears twice, the last one counts, with a warning. Then both sides are
   prepared as an API server does: unknown fields are pruned, defaults are applied, and null is dropped where the schema does
   not allow it. --no-defaults turns this off. An object that moves to another version of its CRD has to keep the locks of
   both; with a conversion webhook the verdict is unknown.
 
 Who applies:
-  Tools send different requests, and a cluster refuses some of them only: a Deployment that becomes Recreate needs a client-side
-  apply. --applier says who applies. Otherwise the unit tells; where it does not, and the answers differ, the verdict is
-  unknown and names both. An object that tells its tool not to update it is skipped with a note.
+  Tools send different requests, and a cluster may refuse one and accept another: a Deployment that becomes Recreate needs a
+  client-side apply. --applier says who applies; without it, the unit does. If neither does and the answers differ, the
+  verdict is unknown and names both. An object that tells its tool not to update it is skipped with a note.
 
-Deletions are listed with what is lost, and whether the tool keeps the object. --refuse-deletions data,cascade refuses those that
-lose data, or other objects.
+Deletions are listed with what is lost, and whether the tool keeps the object. --refuse-deletions data,cascade refuses deletions
+that lose data or other objects.
 
-.fieldlock.yaml, in the current directory or at the root of the repository, lists under accept what is meant: entries {object,
-kind, path, rule, change, reason, until}, where keys that are left out match everything. Accepted violations are printed and do
-not fail. Its other keys are exclude, charts, kubernetes-version, applier, refuse-deletions, locks, aliases and mode; flags go
-before them. With --git those of OLD count, so that a change cannot excuse itself; accept counts from NEW, and
-refuse-deletions, locks and aliases from both sides. With --advisory, or mode: advisory, nothing fails.
+.fieldlock.yaml, in the current directory or at the root of the repository, lists accepted violations under accept, as entries
+{object, kind, path, rule, change, reason, until}; keys that are left out match everything. Accepted violations are printed and
+do not fail. The other keys are exclude, charts, kubernetes-version, applier, refuse-deletions, locks, aliases and mode; flags
+take precedence over them. With --git, accept counts from NEW; refuse-deletions, locks and aliases count from both sides; and
+the other keys count from OLD, so that a change cannot excuse itself. With --advisory, or mode: advisory, nothing fails.
 
 Exit status: 0 no change is refused, 1 some change is refused, 2 some input cannot be used (the rest is checked).`,
 		Example: `  # Would this change be refused?

@@ -61,8 +61,8 @@ func (c catalogue) index(custom []*operators.Kind) string {
 	minors := builtin.Minors()
 	fmt.Fprintf(&b, `# Which fields are immutable?
 
-One page for each kind: what you may change, what an API server or operator refuses to change, in which words, and what to do about
-it. `+"`fieldlock locks KIND`"+` prints the same for one kind, and `+"`fieldlock check`"+` finds the changes in your manifests.
+Each kind has a page: what you may change, what an API server or operator refuses to change, with the error messages, and what to do
+about it. `+"`fieldlock locks KIND`"+` prints the same for one kind, and `+"`fieldlock check`"+` finds the changes in your manifests.
 
 ## Kubernetes
 
@@ -129,13 +129,26 @@ func (c catalogue) merge(k *builtin.Kind) (rows []*merged, minors []string) {
 			at := slices.IndexFunc(rows, func(m *merged) bool { return sameRow(m.Row, r) })
 			if at < 0 {
 				at = len(rows)
-				rows = append(rows, &merged{Row: r, messages: map[string]string{}})
+				if last := lastOf(rows, r.Path); last >= 0 {
+					at = last + 1 // the rows of a field stand together
+				}
+				rows = slices.Insert(rows, at, &merged{Row: r, messages: map[string]string{}})
 			}
 			rows[at].Row, rows[at].minors = r, append(rows[at].minors, minor)
 			rows[at].messages[minor] = cmp.Or(r.Cause, r.Path) + ": " + spoken(r.Message)
 		}
 	}
 	return rows, minors
+}
+
+// lastOf returns the index of the last row of a path, and -1 if there is none.
+func lastOf(rows []*merged, path string) int {
+	for i, r := range slices.Backward(rows) {
+		if r.Path == path {
+			return i
+		}
+	}
+	return -1
 }
 
 func sameRow(a, b builtin.Row) bool {
@@ -188,7 +201,7 @@ func (p *kindPage) add(r *merged, d *details, minors []string) {
 		p.undecided.add(r.Path, r.Unknown)
 		return
 	case r.Note != "":
-		p.accepted.add(r.Path, r.Note)
+		p.accepted.add(r.Path, strings.TrimPrefix(r.Note, "accepted without effect: "))
 		return
 	}
 	p.rows = append(p.rows, row{r.Path, d.refuses(r.Lock, r.Rule, r.When, r.Except), where})

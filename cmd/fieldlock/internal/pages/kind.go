@@ -134,7 +134,7 @@ func (p *kindPage) writeRefusals(b *strings.Builder) {
 		}
 	}
 	if len(sets) > 0 {
-		b.WriteString("\n## What the refusal says\n")
+		b.WriteString("\n## Error messages\n")
 	}
 	for _, set := range sets {
 		if len(sets) > 1 {
@@ -154,14 +154,14 @@ func (p *kindPage) writeWayOut(b *strings.Builder) {
 	if p.cost == "" {
 		return
 	}
-	b.WriteString("\n## How to change it nevertheless\n")
+	b.WriteString("\n## How to change it anyway\n")
 	for _, e := range p.edits {
 		fmt.Fprintf(b, "\n- Without a replacement, for %s: %s", fields(e.paths), wayOut(e.text))
 	}
 	if len(p.edits) > 0 {
 		b.WriteString("\n")
 	}
-	fmt.Fprintf(b, "\nReplace the object. The cost is **%s**", p.cost)
+	fmt.Fprintf(b, "\nReplace the object. The [cost](../replacements.md#costs) is **%s**", p.cost)
 	if p.why != "" {
 		fmt.Fprintf(b, ": %s", p.why)
 	}
@@ -203,7 +203,7 @@ func (d *details) refuses(lock, rule, when string, except []string) string {
 		text = strings.ReplaceAll(lock, ",", ", ")
 	}
 	if when != "" {
-		text += d.rule(when, ", where rule %d holds", ", where %s")
+		text += d.rule(when, " if rule %d holds", ", where %s")
 	}
 	const short = 4
 	switch {

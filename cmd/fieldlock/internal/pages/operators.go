@@ -47,10 +47,12 @@ func operatorsPage(kinds []*operators.Kind) string {
 	var b strings.Builder
 	b.WriteString(`# What operators refuse
 
-Operators refuse updates of custom resources in their own webhooks, or ignore them in their controllers; no CRD shows it. The page of
-each kind names the function that decides. *Asked* means that the function itself has answered the cases in
-` + "`immutability/operators/testdata`" + `; *read* means that its source was read and not run. ` + "`fieldlock check`" + ` finds the
-changes in your manifests, and ` + "`--no-operators`" + ` leaves this catalogue out. Transition rules in the CRDs count besides.
+Operators refuse updates of custom resources in their own webhooks, or ignore them in their controllers. The CRDs do not show this.
+` + "`fieldlock check`" + ` finds such changes in your manifests, and also runs the transition rules of the CRDs; ` + "`--no-operators`" + ` turns
+this catalogue off.
+
+The page of each kind names the function that decides. *Asked* means that the function itself has answered the cases in
+` + "`immutability/operators/testdata`" + `; *read* means that its source was read but not run.
 `)
 	last := ""
 	for _, k := range kinds {
@@ -96,7 +98,7 @@ func operatorPage(k *operators.Kind) string {
 		replacement := k.Replacement(map[string]any{"metadata": map[string]any{"name": "NAME"}}, operators.Verdict{})
 		p.cost, p.why, p.how = replacement.Cost, replacement.Message, replacement.How
 	}
-	p.notes = fmt.Sprintf("## Who says so\n\n%s in `%s` %s (%s).", k.Source, k.Operator.Module, strings.Join(k.Operator.Versions, ", "), known(k.Rows()...))
+	p.notes = fmt.Sprintf("## Source\n\n%s in `%s` %s (%s).", k.Source, k.Operator.Module, strings.Join(k.Operator.Versions, ", "), known(k.Rows()...))
 	return p.write(&d)
 }
 

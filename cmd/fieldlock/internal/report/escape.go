@@ -100,12 +100,12 @@ func markdownText(text string) string {
 
 const zeroWidthSpace = "&#8203;"
 
-// namesPicture reports whether the text after a colon is the name of a picture and ends with another colon, as in ":tada:".
-// "a.yaml:3:" has no such name.
+// namesPicture reports whether the text after a colon is the name of a picture and ends with another colon, as in ":tada:", or
+// may be one, since a colon can follow the text. "a.yaml:3:" has no such name.
 func namesPicture(text string) bool {
 	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-	name, _, found := strings.Cut(text, ":")
-	return found && strings.ContainsAny(name, letters) && strings.Trim(name, letters+"0123456789_+-") == ""
+	name, _, _ := strings.Cut(text, ":")
+	return strings.ContainsAny(name, letters) && strings.Trim(name, letters+"0123456789_+-") == ""
 }
 
 // beginsBlock reports whether a character makes the beginning of a text a list or a line: "-", "+", "=", "1." and "1)".
