@@ -187,7 +187,7 @@ func (c *comparison) baselines(files []manifest.File) []manifest.File {
 		f := &files[i]
 		known := func(n NotCovered) bool { return n.Kind == "file" && n.Unit == f.Path }
 		if f.Err != nil && !slices.ContainsFunc(c.out.NotCovered, known) {
-			c.unread(f, "there is nothing to compare with, since OLD cannot be read: "+mistakeIn(f))
+			c.unread(f, "there is nothing to compare with, since OLD cannot be read: "+strings.TrimPrefix(mistakeIn(f), "it cannot be read: "))
 		}
 		f.Err = nil
 	}
