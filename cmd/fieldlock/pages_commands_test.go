@@ -56,6 +56,30 @@ func TestPageCommands(t *testing.T) {
 	checkCommands(t, commandProgram(t), commands)
 }
 
+// TestFieldPages runs the command that the page of each kind names, which lists the kind's locks.
+func TestFieldPages(t *testing.T) {
+	files, err := filepath.Glob("../../docs/fields/*.md")
+	if err != nil || len(files) < 100 {
+		t.Fatalf("found %d pages, %v", len(files), err)
+	}
+	named := regexp.MustCompile("`fieldlock locks ([^`]+)`")
+	for _, file := range files {
+		page, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		command := named.FindSubmatch(page)
+		if command == nil {
+			t.Errorf("%s names no command", file)
+			continue
+		}
+		kind := regexp.MustCompile(`of an? (\S+)`).FindSubmatch(page)[1]
+		if c := runCommand("", "locks", string(command[1])); c.status != 0 || !strings.Contains(c.out, string(kind)) {
+			t.Errorf("%s: locks %s: %d %s", file, command[1], c.status, c.err)
+		}
+	}
+}
+
 // commandProgram returns a program that is the command for the rest of a test.
 func commandProgram(t *testing.T) string {
 	t.Helper()
