@@ -140,7 +140,8 @@ func (c *Cluster) predict(ctx context.Context, client dynamic.ResourceInterface,
 	return l, unanswered
 }
 
-// request is what the applier of an object sends: the one that the user names, otherwise the one that has applied most of it so far.
+// request returns the request that applies an object: the one that --applier names, otherwise that of the manager that has applied
+// most of the object so far.
 func (c *Cluster) request(r *resource, live, manifest *unstructured.Unstructured) (request, error) {
 	by := applierOf(live, manifest)
 	switch c.applier {

@@ -141,7 +141,7 @@ func (c catalogue) merge(k *builtin.Kind) (rows []*merged, minors []string) {
 	return rows, minors
 }
 
-// lastOf returns the index of the last row of a path, and -1 if there is none.
+// lastOf returns the index of the last row with a path, or -1.
 func lastOf(rows []*merged, path string) int {
 	for i, r := range slices.Backward(rows) {
 		if r.Path == path {

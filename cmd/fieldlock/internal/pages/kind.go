@@ -178,7 +178,7 @@ func (p *kindPage) writeWayOut(b *strings.Builder) {
 	}
 }
 
-// wayOut is one way as Markdown: what it does, and then the command.
+// wayOut returns a way out as Markdown: a sentence, followed by its command.
 func wayOut(how string) string {
 	switch text, command := report.WayOut(how); {
 	case command == "":

@@ -138,8 +138,8 @@ func (c *comparison) pairUnits() {
 	}
 }
 
-// forced returns the pair of a unit of OLD that is none in NEW, or that NEW reads at another revision than the tree: whoever says so
-// excuses no change of the files.
+// forced pairs a unit of OLD with itself, rendered from NEW's files. It is for units that NEW no longer defines, or reads at another
+// revision than the tree: neither excuses a change of the files.
 func (c *comparison) forced(old *Unit) unitPair {
 	again := *old
 	c.news.close(&again)

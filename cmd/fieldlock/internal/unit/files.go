@@ -178,7 +178,7 @@ func (c *comparison) addValues() {
 	}
 }
 
-// baselines returns the files of OLD. One that cannot be read is no baseline.
+// baselines returns the files of OLD that NEW is compared with. It leaves out files that cannot be read.
 func (c *comparison) baselines(files []manifest.File) []manifest.File {
 	if c.engine.Plain {
 		return files

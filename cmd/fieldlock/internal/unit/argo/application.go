@@ -29,7 +29,7 @@ type Application struct {
 	SyncOptions []string
 	// Cascade reports whether deleting the Application deletes its objects, by a finalizer.
 	Cascade bool
-	// Elsewhere is that of kustomize.Options.
+	// Elsewhere has the meaning of the field of the same name in kustomize.Options.
 	Elsewhere *[]helm.Dependency
 }
 

@@ -11,7 +11,7 @@ import (
 // outlines keeps the schemas of CRDs out of texts that Helm splits and sorts: it parses each object whole for its kind and name.
 type outlines struct {
 	mark   string   // begins the texts in the place of schemas; nobody can know it
-	blocks []string // with the end of the line of their keys, and without that of the last line
+	blocks []string // each from the end of its key's line, without its last line break
 }
 
 func newOutlines() *outlines { return &outlines{mark: "outline-" + rand.Text() + "-"} }

@@ -1,0 +1,224 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation"
+	"sigs.k8s.io/yaml"
+
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/report"
+	"github.com/fieldlock/fieldlock/immutability"
+	"github.com/fieldlock/fieldlock/internal/audit"
+	"github.com/fieldlock/fieldlock/internal/convert"
+	"github.com/fieldlock/fieldlock/internal/manifest"
+)
+
+// fixer writes the safe fixes of findings into files, round after round.
+type fixer struct {
+	refused map[string]int  // by the text of a file: how many mistakes an API server finds
+	said    map[string]bool // warnings that were printed
+	types   *goTypes        // nil without --go
+}
+
+// warn prints a warning, once for all rounds.
+func (x *fixer) warn(stderr io.Writer, text string) {
+	if x.said[text] {
+		return
+	}
+	if x.said == nil {
+		x.said = map[string]bool{}
+	}
+	x.said[text] = true
+	fmt.Fprintln(stderr, "warning: "+report.Printable(text))
+}
+
+// leave warns that a fix is not made.
+func (x *fixer) leave(stderr io.Writer, f *audit.Finding, why string) {
+	x.warn(stderr, fmt.Sprintf("%s: the fix of %s at %s is left out: %s", f.Position.Filename, f.Rule, f.Path, why))
+}
+
+// fix writes the safe fixes of findings into the files of their CRDs, and returns the files that it wrote. It leaves out a fix that an API server would refuse because its rule costs too much.
+func (x *fixer) fix(stderr io.Writer, findings []audit.Finding) (written []string, err error) {
+	var safe []*audit.Finding
+	for i := range findings {
+		if f := &findings[i]; !f.Accepted && f.Severity != immutability.SeverityNote && f.Fix != nil && f.Fix.Safe {
+			safe = append(safe, f)
+		}
+	}
+	if x.types != nil {
+		if safe, err = x.types.placed(safe, func(f *audit.Finding, why string) { x.leave(stderr, f, why) }); err != nil {
+			return nil, err
+		}
+	}
+	byFile := map[string][]*audit.Finding{}
+	var files []string
+	for _, f := range safe {
+		file := f.Position.Filename
+		if byFile[file] == nil {
+			files = append(files, file)
+		}
+		byFile[file] = append(byFile[file], f)
+	}
+	for _, file := range files {
+		changed, err := x.fixFile(stderr, file, byFile[file])
+		if err != nil {
+			return written, err
+		}
+		if changed {
+			written = append(written, file)
+		}
+	}
+	return written, nil
+}
+
+// fixFile makes the fixes of one file that an API server does not refuse.
+func (x *fixer) fixFile(stderr io.Writer, name string, findings []*audit.Finding) (changed bool, err error) {
+	data, err := os.ReadFile(name)
+	if err != nil {
+		return false, err
+	}
+	a := attempt{fixer: x, name: name, data: data, before: x.refusals(data), tries: maxTries}
+	if err := a.add(findings); err != nil {
+		return false, err
+	}
+	for _, f := range a.left {
+		why := "an API server would refuse the CRD with it"
+		if a.tries == 0 {
+			why = "an API server would refuse the CRD with it, or with one of the others"
+		}
+		x.leave(stderr, f, why)
+	}
+	if bytes.Equal(a.data, data) {
+		return false, nil
+	}
+	if err := manifest.WriteFile(name, a.data, ""); err != nil {
+		return false, err
+	}
+	fmt.Fprintf(stderr, "fixed: %s (%s)\n", report.Printable(name), report.Count(len(findings)-len(a.left), "finding"))
+	for _, f := range findings {
+		if slices.Contains(a.left, f) {
+			continue
+		}
+		if x.types != nil {
+			x.types.keep(f)
+		}
+		if f.Fix.Refuses != "" {
+			fmt.Fprintf(stderr, "  from now on the API server refuses %s\n", report.Printable(f.Fix.Refuses))
+		}
+	}
+	return true, nil
+}
+
+// maxTries bounds how often the fixes of one file are tried: each time an API server's validation of its CRDs runs.
+const maxTries = 100
+
+// attempt adds fixes to the text of a file, as long as an API server finds no more mistakes in it than before.
+type attempt struct {
+	*fixer
+	name   string
+	data   []byte
+	before int
+	tries  int
+	left   []*audit.Finding // whose fixes are refused, or not tried because no tries were left
+}
+
+// add makes the fixes of findings all at once, or where an API server would refuse the result, of each half of them, so
+// that one that is refused does not stop the others.
+func (a *attempt) add(findings []*audit.Finding) error {
+	if a.tries == 0 {
+		a.left = append(a.left, findings...)
+		return nil
+	}
+	a.tries--
+	next, err := withFixes(a.name, a.data, findings)
+	if err != nil {
+		return err
+	}
+	if bytes.Equal(next, a.data) || a.refusals(next) <= a.before {
+		a.data = next
+		return nil
+	}
+	if len(findings) == 1 {
+		a.left = append(a.left, findings...)
+		return nil
+	}
+	half := len(findings) / 2
+	if err := a.add(findings[:half]); err != nil {
+		return err
+	}
+	return a.add(findings[half:])
+}
+
+// withFixes returns the text of a file with the fixes of findings.
+func withFixes(name string, data []byte, findings []*audit.Finding) ([]byte, error) {
+	file, err := convert.Read(name, data)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range findings {
+		if err := file.Fix(f.CRD, f.Version, f.Fix); err != nil {
+			return nil, err
+		}
+	}
+	return file.Bytes()
+}
+
+// refusals is the function refusals, which it calls once for each text.
+func (x *fixer) refusals(data []byte) int {
+	text := string(data)
+	n, known := x.refused[text]
+	if !known {
+		n = refusals(data)
+		if x.refused == nil {
+			x.refused = map[string]int{}
+		}
+		x.refused[text] = n
+	}
+	return n
+}
+
+// refusals returns how many mistakes an API server finds in the CRDs of a file.
+func refusals(data []byte) (n int) {
+	file := manifest.File{Name: "crd"}
+	file.Parse(data)
+	for _, d := range file.Documents {
+		text, err := yaml.Marshal(d.Object)
+		if err != nil {
+			n++
+			continue
+		}
+		var v1 apiextensionsv1.CustomResourceDefinition
+		if yaml.Unmarshal(text, &v1) != nil || v1.Kind != "CustomResourceDefinition" {
+			continue
+		}
+		n += len(apiServerErrors(&v1))
+	}
+	return n
+}
+
+// apiServerErrors validates a CRD as an API server does when it is created.
+func apiServerErrors(v1 *apiextensionsv1.CustomResourceDefinition) []error {
+	apiextensionsv1.SetDefaults_CustomResourceDefinition(v1)
+	apiextensionsv1.SetDefaults_CustomResourceDefinitionSpec(&v1.Spec)
+	var internal apiextensions.CustomResourceDefinition
+	if err := apiextensionsv1.Convert_v1_CustomResourceDefinition_To_apiextensions_CustomResourceDefinition(v1, &internal, nil); err != nil {
+		return []error{err}
+	}
+	for _, v := range v1.Spec.Versions {
+		if v.Storage {
+			internal.Status.StoredVersions = []string{v.Name}
+		}
+	}
+	var errs []error
+	for _, err := range validation.ValidateCustomResourceDefinition(context.Background(), &internal) {
+		errs = append(errs, err)
+	}
+	return errs
+}
