@@ -92,6 +92,10 @@ func TestPolicies(t *testing.T) {
 		if len(r.Violations) > 0 && (len(r.Replacements) == 0 || r.Violations[0].Policy != "p/bind-p") {
 			t.Errorf("%s: no way out, or no name: %+v", row.name, r.Violations[0])
 		}
+		cost := map[bool]string{false: CostUnknown, true: CostNone}[row.name == "a ConfigMap"] // as the kind has it
+		if len(r.Replacements) > 0 && r.Replacements[0].Cost != cost {
+			t.Errorf("%s: a replacement costs %q, want %q", row.name, r.Replacements[0].Cost, cost)
+		}
 		if warned := row.name == "malformed"; warned != slices.ContainsFunc(r.Warnings, func(w string) bool { return strings.Contains(w, "cannot be read") }) {
 			t.Errorf("%s: warnings %q", row.name, r.Warnings)
 		}
