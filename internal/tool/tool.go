@@ -5,7 +5,7 @@
 //	Flux      github.com/fluxcd/kustomize-controller at 186fb3b29138, github.com/fluxcd/pkg/ssa v0.76.2
 //	Helm      helm.sh/helm v3.22.0 and v4.3.1
 //	kapp      github.com/carvel-dev/kapp at 0594f67003fb
-//	kustomize sigs.k8s.io/kustomize/api v0.21.2
+//	kustomize sigs.k8s.io/kustomize/api v0.21.1
 package tool
 
 import (
