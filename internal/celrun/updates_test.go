@@ -41,6 +41,7 @@ func TestUpdates(t *testing.T) {
 		{"its field is null", "neither", `"a": {"type": "string", "nullable": true, ` + equal + `}`, `{"a": null}`, `{"a": "y"}`, nil, 0},
 		{"one of two fields", "the other rule need not run", `"a": {"type": "string", ` + equal + `}, "b": {"type": "string", ` + equal + `}`, `{"a": "x", "b": "x"}`, `{"a": "x", "b": "y"}`, []string{"b"}, 1},
 		{"a rule that refuses what is equal", "it runs each time", `"a": {"type": "integer", ` + grows + `}, "b": {"type": "string"}`, `{"a": 1, "b": "x"}`, `{"a": 1, "b": "y"}`, []string{"a"}, 1},
+		{"a field behind the one of a rule that runs each time", "violations are sorted by path", `"a": {"type": "string", ` + equal + `}, "b": {"type": "integer", ` + grows + `}`, `{"a": "x", "b": 2}`, `{"a": "y", "b": 1}`, []string{"a", "b"}, 2},
 		{"both in one node", "the error of each is its own", `"a": {"type": "integer", "x-kubernetes-validations": [{"rule": "self > oldSelf"}, {"rule": "self == oldSelf"}]}`, `{"a": 2}`, `{"a": 1}`, []string{"a", "a"}, 2},
 		{"an item of a list", "items pair by their keys", `"l": {` + list + `, ` + item(", "+equal) + `}`, `{"l": [{"name": "a", "v": 1}, {"name": "b", "v": 1}]}`, `{"l": [{"name": "b", "v": 2}, {"name": "a", "v": 1}]}`, []string{"l[0].v"}, 1},
 		{"a list that is equal", "no item changes", `"l": {` + list + `, ` + item(", "+equal) + `}, "b": {"type": "string"}`, `{"l": [{"name": "a", "v": 1}, {"name": "b", "v": 1}], "b": "x"}`, `{"l": [{"name": "a", "v": 1}, {"name": "b", "v": 1}], "b": "y"}`, nil, 0},

@@ -128,6 +128,33 @@ func TestGoneUnits(t *testing.T) {
 	}
 }
 
+// TestPreciousWaysOut: nobody is told to have a tool delete and create an object whose data go with it.
+func TestPreciousWaysOut(t *testing.T) {
+	claim := func(class string) string {
+		return plain("v1", "PersistentVolumeClaim", "", "spec: {storageClassName: "+class+", accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}")
+	}
+	deployment := func(label string) string {
+		return plain("apps/v1", "Deployment", "", "spec: {selector: {matchLabels: {a: "+label+"}}, template: {metadata: {labels: {a: "+label+"}}, spec: {containers: [{name: a, image: a}]}}}")
+	}
+	for _, row := range []struct {
+		name, news, olds string
+		precious         bool
+	}{
+		{"a claim", claim("b"), claim("a"), true},
+		{"a Deployment", deployment("b"), deployment("a"), false},
+	} {
+		r := checkBy(t, tool.Applier{Tool: tool.Flux}, row.news, row.olds, Options{})
+		if len(r.Replacements) != 1 {
+			t.Errorf("%s: got %+v", row.name, r.Replacements)
+			continue
+		}
+		how := strings.Join(r.Replacements[0].How, "\n")
+		if kept, forced := strings.Contains(how, "before data moves, add "), strings.Contains(how, "fluxcd.io/force: enabled"); kept != row.precious || forced == row.precious {
+			t.Errorf("%s: the ways out are\n%s", row.name, how)
+		}
+	}
+}
+
 // TestLeftAlone: an object that its tool does not update is skipped; two changes do not get around a lock by disabling updates
 // with the first and enabling them with the second.
 func TestLeftAlone(t *testing.T) {

@@ -17,13 +17,14 @@ import (
 // TestAmender: entries and aliases reach CRDs, the kinds of documents and the built-in kinds, each entry its own kind and
 // group. An entry that finds no place in any schema of its kind is a mistake, and one without a kind a warning.
 func TestAmender(t *testing.T) {
-	const properties = `{"type": "object", "properties": {"spec": {"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "string", "x-other": true}}}}}`
+	const properties = `{"type": "object", "properties": {"spec": {"type": "object", "properties": {"a": {"type": "string"}, "ab": {"type": "string"}, "b": {"type": "string", "x-other": true}}}}}`
 	dir := tree(t, map[string]string{
 		"crd.yaml": "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: widgets.example.com}\nspec: {group: example.com, names: {kind: Widget, plural: widgets}, scope: Namespaced, " +
 			"versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: " + properties + "}}]}\n",
 		"api.json": `{"openapi": "3.0.0", "components": {"schemas": {
 			"Gadget": {"x-kubernetes-group-version-kind": [{"group": "example.com", "version": "v1", "kind": "Gadget"}], ` + properties[1:] + `,
-			"Box": {"x-kubernetes-group-version-kind": [{"group": "", "version": "v1", "kind": "Box"}], ` + properties[1:] + `}}}`,
+			"Box": {"x-kubernetes-group-version-kind": [{"group": "", "version": "v1", "kind": "Box"}], "type": "object", "properties": {"spec": {"$ref": "#/components/schemas/BoxSpec"}}},
+			"BoxSpec": {"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "string", "x-other": true}}}}}}`,
 		"values.schema.json": `{"$schema": "http://json-schema.org/draft-07/schema#", ` + properties[1:],
 	})
 	schemas, errs, err := (&manifest.Reader{}).Schemas(filepath.Join(dir, "crd.yaml"), filepath.Join(dir, "api.json"), filepath.Join(dir, "values.schema.json"))
@@ -45,6 +46,8 @@ func TestAmender(t *testing.T) {
 		{"a kind of the core group", "locks: [{kind: Box, path: spec.a, lock: immutable}]", map[string]string{"Box": "spec.a"}, nil, nil},
 		{"a JSON Schema", "locks: [{kind: values, path: spec.a, lock: immutable}]", map[string]string{"values": "spec.a"}, nil, nil},
 		{"a built-in kind", "locks: [{kind: Deployment, path: spec.paused, lock: immutable}]", map[string]string{"Deployment": "1 more"}, nil, nil},
+		{"a kind of a version", "locks: [{kind: Gadget.v1.example.com, path: spec.a, lock: immutable}, {kind: Box.v1, path: spec.a, lock: immutable}]", map[string]string{"Gadget": "spec.a", "Box": "spec.a"}, nil, nil},
+		{"another version", "locks: [{kind: Gadget.v2.example.com, path: spec.a, lock: immutable}]", nil, nil, []string{":1: Gadget.v2.example.com: spec.a: nothing defines the kind"}},
 		{"another group", "locks: [{kind: Widget.example.org, path: spec.a, lock: immutable}]", nil, nil, []string{":1: Widget.example.org: spec.a: nothing defines the kind"}},
 		{"two entries", "locks:\n- {kind: Widget, path: spec.a, lock: immutable}\n- {kind: Widget, path: spec.b, lock: immutable}", map[string]string{"Widget": "spec.a spec.b"}, nil, nil},
 		{"an alias", "aliases: {x-other: [immutable]}", map[string]string{"Widget": "spec.b", "Gadget": "spec.b", "Box": "spec.b", "values": "spec.b"}, nil, nil},
@@ -53,6 +56,7 @@ func TestAmender(t *testing.T) {
 		{"a place beside one without", "locks:\n- {kind: Gadget, path: spec.c, lock: immutable}\n- {kind: Widget, path: spec.a, lock: immutable}", map[string]string{"Widget": "spec.a"}, []string{":2: Gadget: spec.c"}, nil},
 		{"a lock that cannot be there", "locks:\n- {kind: Widget, path: spec.a, lock: immutable-keys}\n- {kind: Widget, path: spec.b, lock: immutable}", nil, []string{":2: Widget: spec.a: x-kubernetes-immutable-keys is on a field without keys"}, nil},
 		{"the second one cannot be there", "locks:\n- {kind: Box, path: spec.a, lock: immutable}\n- {kind: Box, path: spec, lock: immutable-keys}", nil, []string{":3: Box: spec: x-kubernetes-immutable-keys"}, nil},
+		{"a lock that cannot be there, before one whose path begins with it", "locks:\n- {kind: Widget, path: spec.a, lock: immutable-keys}\n- {kind: Widget, path: spec.ab, lock: immutable}", nil, []string{":2: Widget: spec.a: x-kubernetes-immutable-keys"}, nil},
 		{"two locks on one field", "locks:\n- {kind: Widget, path: spec.a, lock: immutable}\n- {kind: Widget, path: spec.a, update: [NoSet]}", nil, []string{":3: Widget: spec.a: one field has"}, nil},
 	} {
 		t.Run(row.name, func(t *testing.T) {
