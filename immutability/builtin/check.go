@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/fieldlock/fieldlock/immutability"
+	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	lockschema "github.com/fieldlock/fieldlock/internal/schema"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
@@ -192,14 +193,14 @@ func (k *Kind) finish(v *Verdict, newObj, oldObj map[string]any) {
 
 // names reports whether a manifest has a field.
 func names(manifest map[string]any, path string) bool {
-	_, ok := at(manifest, path)
+	_, ok := fieldpath.At(manifest, path)
 	return ok
 }
 
 // written returns the value that a manifest has at a path, where it says the same as the stored value: "5Gi" for
 // "5368709120".
 func written(manifest map[string]any, path string, stored any) any {
-	raw, ok := at(manifest, path)
+	raw, ok := fieldpath.At(manifest, path)
 	if !ok || raw == nil || stored == nil {
 		return stored
 	}
@@ -222,8 +223,8 @@ func (k *Kind) moved(newObj, oldObj map[string]any) bool {
 // check is a row, compiled.
 type check struct {
 	row       Row
-	steps     []step
-	except    [][]step
+	steps     []fieldpath.Step
+	except    [][]fieldpath.Step
 	validator *immutability.Validator // nil unless the row is a word
 
 	when, rule int // the numbers of its CEL rules, -1 for none
@@ -247,10 +248,10 @@ func newCheck(fields *field, row Row) (*check, error) {
 	if row.annotation != "" {
 		return c, nil
 	}
-	c.steps = stepsOf(row.Path)
+	c.steps = fieldpath.Split(row.Path)
 	fields.at(c.steps)
 	for _, path := range row.Except {
-		c.except = append(c.except, stepsOf(path))
+		c.except = append(c.except, fieldpath.Split(path))
 	}
 	if row.Lock == lockRule {
 		return c, nil
@@ -304,8 +305,8 @@ func (c *check) run(u *update, failed map[int]bool) []Violation {
 func (c *check) words(newObj, oldObj map[string]any) []Violation {
 	if len(c.except) > 0 {
 		for _, steps := range c.except {
-			newObj, _ = without(newObj, steps).(map[string]any)
-			oldObj, _ = without(oldObj, steps).(map[string]any)
+			newObj, _ = fieldpath.Without(newObj, steps).(map[string]any)
+			oldObj, _ = fieldpath.Without(oldObj, steps).(map[string]any)
 		}
 	}
 	report := c.validator.Check(newObj, oldObj)
@@ -347,8 +348,8 @@ func (c *check) eachDifference(v immutability.Violation) []Violation {
 func (c *check) at(u *update) Violation {
 	var v immutability.Violation
 	v.Lock = lockRule
-	v.New, v.HasNew = lookup(u.applied, c.steps)
-	v.Old, v.HasOld = lookup(u.stored, c.steps)
+	v.New, v.HasNew = fieldpath.Lookup(u.applied, c.steps)
+	v.Old, v.HasOld = fieldpath.Lookup(u.stored, c.steps)
 	return c.row.violation(v)
 }
 
@@ -437,7 +438,7 @@ func (v *Verdict) add(row *Row, found Violation) {
 // withdraw makes unknown what the old manifest did not have: an old version had other defaults.
 func (v *Verdict) withdraw(oldObj map[string]any) {
 	v.Violations = slices.DeleteFunc(v.Violations, func(found Violation) bool {
-		if _, named := at(oldObj, found.Path); named {
+		if _, named := fieldpath.At(oldObj, found.Path); named {
 			return false
 		}
 		v.Unknown = append(v.Unknown, Remark{found.Path, "the old manifest is of a version that is gone and leaves the " +

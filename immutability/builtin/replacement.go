@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/shell"
 	"github.com/fieldlock/fieldlock/internal/tool"
 )
@@ -58,7 +59,7 @@ func (k *Kind) Replacement(newObj, oldObj map[string]any, verdict Verdict) Repla
 			continue
 		}
 		edits++
-		if written, _ := at(newObj, v.Path); written != nil && strings.HasPrefix(v.row.Edit, "{null}") {
+		if written, _ := fieldpath.At(newObj, v.Path); written != nil && strings.HasPrefix(v.row.Edit, "{null}") {
 			invalid++
 			add("in the manifest, leave {path} out: a server takes no object that has it beside the type", "{path}", v.Path)
 			continue
@@ -66,7 +67,7 @@ func (k *Kind) Replacement(newObj, oldObj map[string]any, verdict Verdict) Repla
 		if strings.HasPrefix(v.row.Edit, "in the manifest, leave ") { // the next apply would be refused, too
 			invalid++
 		}
-		patch := "kubectl patch " + target + " --type merge -p " + shell.Quote(nullPatch(newObj, stepsOf(v.Path)))
+		patch := "kubectl patch " + target + " --type merge -p " + shell.Quote(nullPatch(newObj, fieldpath.Split(v.Path)))
 		add(v.row.Edit, "{path}", v.Path, "{null}", patch)
 	}
 	if invalid > 0 && invalid == len(verdict.Violations) { // a new object would be refused, too
@@ -113,7 +114,7 @@ func migrated(newObj map[string]any) string {
 }
 
 // nullPatch returns a merge patch that removes the field at the end of steps, and sets the type next to it.
-func nullPatch(newObj map[string]any, steps []step) string {
+func nullPatch(newObj map[string]any, steps []fieldpath.Step) string {
 	last := len(steps) - 1
 	names := make([]string, last)
 	for i := range names {

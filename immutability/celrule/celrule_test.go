@@ -7,7 +7,6 @@ import (
 	"reflect"
 	"testing"
 
-
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/celrule"
 )

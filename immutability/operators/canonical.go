@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
+	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	lockschema "github.com/fieldlock/fieldlock/internal/schema"
 )
@@ -39,18 +40,18 @@ func fieldsOf(source *kindSource) (*field, error) {
 			value := jsonvalue.Clone(whole(*f.Default))
 			f.Default = &value
 		}
-		root.at(stepsOf(path)).source = f
+		root.at(fieldpath.Split(path)).source = f
 	}
 	return root, nil
 }
 
 // at returns the node at the end of steps and makes those that are missing.
-func (f *field) at(steps []step) *field {
+func (f *field) at(steps []fieldpath.Step) *field {
 	for _, s := range steps {
 		next := &f.items
 		switch s {
-		case eachItem:
-		case eachValue:
+		case fieldpath.EachItem:
+		case fieldpath.EachValue:
 			next = &f.values
 		default:
 			if f.properties == nil {
@@ -71,12 +72,12 @@ func (f *field) at(steps []step) *field {
 }
 
 // hold marks the objects on the way to a locked field: a Go struct has them always.
-func (f *field) hold(steps []step) {
+func (f *field) hold(steps []fieldpath.Step) {
 	for _, s := range steps[:len(steps)-1] {
-		if s == eachItem || s == eachValue {
+		if s == fieldpath.EachItem || s == fieldpath.EachValue {
 			return
 		}
-		f = f.at([]step{s})
+		f = f.at([]fieldpath.Step{s})
 		f.parent = true
 	}
 }
@@ -210,7 +211,7 @@ func (f *field) initial(in map[string]any, name string, root map[string]any) {
 	case f.source.Default != nil:
 		in[name] = jsonvalue.Clone(*f.source.Default)
 	case f.source.DefaultFrom != "":
-		if from, ok := lookup(root, stepsOf(f.source.DefaultFrom)); ok {
+		if from, ok := fieldpath.Lookup(root, fieldpath.Split(f.source.DefaultFrom)); ok {
 			in[name] = jsonvalue.Clone(from)
 		}
 	case f.parent && f.source.Normalize != "none":
@@ -219,7 +220,7 @@ func (f *field) initial(in map[string]any, name string, root map[string]any) {
 }
 
 // schema returns the OpenAPI schema of the tree with marks at the end of steps.
-func (f *field) schema(steps []step, marks map[string]any) *spec.Schema {
+func (f *field) schema(steps []fieldpath.Step, marks map[string]any) *spec.Schema {
 	if f == nil {
 		f = &field{}
 	}
@@ -232,9 +233,9 @@ func (f *field) schema(steps []step, marks map[string]any) *spec.Schema {
 		return s
 	}
 	switch next := steps[0]; next {
-	case eachItem:
+	case fieldpath.EachItem:
 		f.list(s, f.items.schema(steps[1:], marks))
-	case eachValue:
+	case fieldpath.EachValue:
 		s.Type = []string{"object"}
 		s.AdditionalProperties = &spec.SchemaOrBool{Allows: true, Schema: f.values.schema(steps[1:], marks)}
 	default:
@@ -289,16 +290,16 @@ func (f *field) list(s, item *spec.Schema) {
 }
 
 // below returns the node at the end of steps, nil for an unknown one, and which values count as absent there.
-func (f *field) below(steps []step) (at *field, mode string) {
+func (f *field) below(steps []fieldpath.Step) (at *field, mode string) {
 	for _, s := range steps {
 		if f == nil {
 			return nil, mode
 		}
 		mode = cmp.Or(f.source.Normalize, mode)
 		switch s {
-		case eachItem:
+		case fieldpath.EachItem:
 			f = f.items
-		case eachValue:
+		case fieldpath.EachValue:
 			f = f.values
 		default:
 			f = f.property(string(s))

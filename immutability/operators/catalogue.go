@@ -2,18 +2,17 @@ package operators
 
 import (
 	"cmp"
-	"slices"
 	"strings"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/fieldlock/fieldlock/internal/kindindex"
 )
 
 // Catalogue is all kinds whose operators are known. It is safe for concurrent use.
 type Catalogue struct {
-	all   []*Kind // sorted by group and kind
-	byGVK map[schema.GroupVersionKind]*Kind
-	names map[string][]*Kind // by kind, plural and short name, in lower case
+	index kindindex.Index[*Kind]
 }
 
 // Load returns the catalogue. The first call reads a small file for each operator; the rows of a kind are compiled when the
@@ -25,7 +24,7 @@ var catalogue = sync.OnceValues(func() (*Catalogue, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Catalogue{byGVK: map[schema.GroupVersionKind]*Kind{}, names: map[string][]*Kind{}}
+	c := &Catalogue{}
 	for i := range list {
 		for j := range list[i].Kinds {
 			if err := c.add(&list[i], &list[i].Kinds[j]); err != nil {
@@ -33,9 +32,6 @@ var catalogue = sync.OnceValues(func() (*Catalogue, error) {
 			}
 		}
 	}
-	slices.SortStableFunc(c.all, func(a, b *Kind) int {
-		return cmp.Or(strings.Compare(a.Group, b.Group), strings.Compare(a.Kind, b.Kind))
-	})
 	return c, nil
 })
 
@@ -54,16 +50,12 @@ func (c *Catalogue) add(operator *operatorSource, source *kindSource) error {
 		if len(k.Versions) == 0 || k.Source == "" || (k.Nothing == "") == (len(source.Rows) == 0) {
 			return errorf("%s of %s needs versions, a source, and either rows or nothing", name, operator.Operator)
 		}
-		c.all = append(c.all, k)
+		c.index.Add(k, k.Group, name, k.Plural, k.ShortNames)
 		for _, version := range k.Versions {
 			gvk := schema.GroupVersionKind{Group: k.Group, Version: version, Kind: k.Kind}
-			if c.byGVK[gvk] != nil {
+			if !c.index.Serve(gvk, k) {
 				return errorf("there are two entries for %s", gvk)
 			}
-			c.byGVK[gvk] = k
-		}
-		for _, name := range slices.Compact(append([]string{strings.ToLower(name), k.Plural}, k.ShortNames...)) {
-			c.names[name] = append(c.names[name], k)
 		}
 	}
 	return nil
@@ -90,34 +82,16 @@ func plural(kind string) string {
 }
 
 // All returns every kind, sorted by group and kind. A kind whose API versions differ in form is there once for each form.
-func (c *Catalogue) All() []*Kind { return slices.Clone(c.all) }
+func (c *Catalogue) All() []*Kind { return c.index.All() }
 
 // Find returns what is known of an object's kind; ok is false for a kind that is not in the catalogue.
 func (c *Catalogue) Find(apiVersion, kind string) (found *Kind, ok bool) {
-	gv, err := schema.ParseGroupVersion(apiVersion)
-	if err != nil {
-		return nil, false
-	}
-	found, ok = c.byGVK[gv.WithKind(kind)]
-	return found, ok
+	return c.index.Find(apiVersion, kind)
 }
 
 // Lookup returns the kinds with a name: a kind, plural or short name in any case, with ".group" where needed. It returns nil
 // when there is none.
-func (c *Catalogue) Lookup(name string) []*Kind {
-	name = strings.ToLower(name)
-	if found, ok := c.names[name]; ok {
-		return slices.Clone(found)
-	}
-	short, group, _ := strings.Cut(name, ".")
-	var found []*Kind
-	for _, k := range c.names[short] {
-		if k.Group == group {
-			found = append(found, k)
-		}
-	}
-	return found
-}
+func (c *Catalogue) Lookup(name string) []*Kind { return c.index.Lookup(name) }
 
 // Operator is a program that watches custom resources.
 type Operator struct {

@@ -10,6 +10,7 @@ import (
 	apifield "k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/fieldlock/fieldlock/immutability"
+	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	lockschema "github.com/fieldlock/fieldlock/internal/schema"
 )
 
@@ -166,11 +167,11 @@ func (k *Kind) doCompile() error {
 	rows := k.Rows()
 	for i := range rows {
 		if rows[i].source.Annotation == "" {
-			k.fields.hold(stepsOf(rows[i].Path))
+			k.fields.hold(fieldpath.Split(rows[i].Path))
 		}
 	}
-	k.fields.at(stepsOf("metadata.annotations")).parent = true
-	k.fields.at(stepsOf("metadata")).parent = true
+	k.fields.at(fieldpath.Split("metadata.annotations")).parent = true
+	k.fields.at(fieldpath.Split("metadata")).parent = true
 	for i := range rows {
 		c, err := newCheck(k.fields, rows[i])
 		if err != nil {
@@ -185,8 +186,8 @@ func (k *Kind) doCompile() error {
 type check struct {
 	row       Row
 	fields    *field
-	steps     []step
-	except    [][]step
+	steps     []fieldpath.Step
+	except    [][]fieldpath.Step
 	when      *condition              // nil for always
 	rule      *condition              // nil unless the row is a rule
 	validator *immutability.Validator // nil unless the row is a word
@@ -194,7 +195,7 @@ type check struct {
 
 // newCheck compiles a row.
 func newCheck(fields *field, row Row) (*check, error) {
-	c := &check{row: row, fields: fields, steps: stepsOf(row.Path)}
+	c := &check{row: row, fields: fields, steps: fieldpath.Split(row.Path)}
 	var err error
 	if c.when, err = newCondition(row.When); err != nil {
 		return nil, err
@@ -213,7 +214,7 @@ func newCheck(fields *field, row Row) (*check, error) {
 		return c, nil
 	}
 	for _, path := range row.Except {
-		c.except = append(c.except, stepsOf(path))
+		c.except = append(c.except, fieldpath.Split(path))
 	}
 	marks := map[string]any{}
 	if words := row.source.Update; len(words) > 0 {
@@ -273,7 +274,7 @@ func (c *check) unclear(v *Violation) string {
 	if broken.Lock == lockRule || broken.HasKey || c.row.source.Annotation != "" {
 		return ""
 	}
-	f, mode := c.fields.below(stepsOf(indices.ReplaceAllString(v.Path, string(eachItem))))
+	f, mode := c.fields.below(fieldpath.Split(indices.ReplaceAllString(v.Path, string(fieldpath.EachItem))))
 	if f != nil {
 		mode = cmp.Or(f.source.Normalize, mode)
 	}
@@ -296,17 +297,17 @@ func (c *check) undecided(newObj, oldObj map[string]any, err error) finding {
 func (c *check) at(path string, newObj, oldObj map[string]any) Violation {
 	v := Violation{Path: path, Row: c.row}
 	v.Broken.Lock = lockRule
-	steps := stepsOf(path)
-	v.Broken.New, v.Broken.HasNew = lookup(newObj, steps)
-	v.Broken.Old, v.Broken.HasOld = lookup(oldObj, steps)
+	steps := fieldpath.Split(path)
+	v.Broken.New, v.Broken.HasNew = fieldpath.Lookup(newObj, steps)
+	v.Broken.Old, v.Broken.HasOld = fieldpath.Lookup(oldObj, steps)
 	return v
 }
 
 // words returns what breaks the word of the row.
 func (c *check) words(newObj, oldObj map[string]any) []Violation {
 	for _, steps := range c.except {
-		newObj, _ = without(newObj, steps).(map[string]any)
-		oldObj, _ = without(oldObj, steps).(map[string]any)
+		newObj, _ = fieldpath.Without(newObj, steps).(map[string]any)
+		oldObj, _ = fieldpath.Without(oldObj, steps).(map[string]any)
 	}
 	report := c.validator.Check(newObj, oldObj)
 	var all []Violation
@@ -330,21 +331,21 @@ func (c *check) outside(newObj, oldObj map[string]any) []Violation {
 	for i, s := range c.steps {
 		prefix[i] = string(s)
 	}
-	is, _ := lookup(newObj, c.steps)
-	was, _ := lookup(oldObj, c.steps)
+	is, _ := fieldpath.Lookup(newObj, c.steps)
+	was, _ := fieldpath.Lookup(oldObj, c.steps)
 	var all []Violation
 	for _, path := range changes(is, was, prefix) {
 		if allows(c.row.Allow, path) {
 			continue
 		}
-		steps := make([]step, len(path))
+		steps := make([]fieldpath.Step, len(path))
 		for i, name := range path {
-			steps[i] = step(name)
+			steps[i] = fieldpath.Step(name)
 		}
 		var v immutability.Violation
 		v.Lock, v.Path = immutability.LockImmutable, apifield.NewPath(path[0], path[1:]...)
-		v.New, v.HasNew = lookup(newObj, steps)
-		v.Old, v.HasOld = lookup(oldObj, steps)
+		v.New, v.HasNew = fieldpath.Lookup(newObj, steps)
+		v.Old, v.HasOld = fieldpath.Lookup(oldObj, steps)
 		all = append(all, Violation{v.Path.String(), v, c.row})
 	}
 	return all
@@ -353,7 +354,7 @@ func (c *check) outside(newObj, oldObj map[string]any) []Violation {
 // annotations compares the annotations that the row locks.
 func (c *check) annotations(newObj, oldObj map[string]any) []Violation {
 	member := func(obj map[string]any) map[string]any {
-		found, _ := lookup(obj, stepsOf("metadata.annotations"))
+		found, _ := fieldpath.Lookup(obj, fieldpath.Split("metadata.annotations"))
 		annotations, _ := found.(map[string]any)
 		return annotations
 	}
