@@ -12,6 +12,7 @@ import (
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	lockschema "github.com/fieldlock/fieldlock/internal/schema"
+	"github.com/fieldlock/fieldlock/internal/spelling"
 )
 
 // WithLock returns the kinds with locks added to a field of one of them, in all its versions; k keeps what it has. The path is
@@ -139,7 +140,7 @@ func walkType(t reflect.Type, path string) (steps []fieldpath.Step, isMap bool, 
 			nearest := steps
 			least := len(name) + 1
 			for _, other := range slices.Sorted(maps.Keys(known)) {
-				if d := lockschema.Distance(strings.ToLower(other), strings.ToLower(name)); d < least {
+				if d := spelling.Distance(strings.ToLower(other), strings.ToLower(name)); d < least {
 					nearest, least = append(slices.Clone(steps), fieldpath.Step(other)), d
 				}
 			}
