@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/fieldlock/fieldlock/immutability"
+	"github.com/fieldlock/fieldlock/internal/canonical"
 	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	lockschema "github.com/fieldlock/fieldlock/internal/schema"
@@ -208,7 +209,7 @@ func written(manifest map[string]any, path string, stored any) any {
 	case map[string]any, []any:
 		return raw
 	}
-	if jsonvalue.Equal(raw, stored) || jsonvalue.Equal(quantity(raw), stored) {
+	if jsonvalue.Equal(raw, stored) || jsonvalue.Equal(canonical.Quantity(raw), stored) {
 		return raw
 	}
 	return stored

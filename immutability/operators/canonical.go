@@ -4,12 +4,11 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"slices"
-	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
+	"github.com/fieldlock/fieldlock/internal/canonical"
 	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	lockschema "github.com/fieldlock/fieldlock/internal/schema"
@@ -132,7 +131,7 @@ func (f *field) canonical(v any, mode string) any {
 	}
 	switch f.source.Type {
 	case "quantity":
-		return quantity(v)
+		return canonical.Quantity(v)
 	case "duration":
 		return duration(v)
 	case "base64":
@@ -357,27 +356,6 @@ func whole(v any) any {
 		}
 	}
 	return v
-}
-
-// quantity writes an amount in one way: "1Gi" and "1024Mi" are equal. Malformed amounts stay as they are.
-func quantity(v any) any {
-	s, ok := v.(string)
-	if !ok {
-		data, err := json.Marshal(v)
-		if err != nil {
-			return v
-		}
-		s = string(data)
-	}
-	q, err := resource.ParseQuantity(s)
-	if err != nil {
-		return v
-	}
-	amount := q.AsDec().String()
-	if strings.Contains(amount, ".") {
-		amount = strings.TrimRight(strings.TrimRight(amount, "0"), ".")
-	}
-	return amount
 }
 
 // duration writes a duration in one way: "60m" and "1h" are equal. Malformed ones stay as they are.
