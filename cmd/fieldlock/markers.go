@@ -16,7 +16,7 @@ import (
 
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/report"
 	"github.com/fieldlock/fieldlock/internal/manifest"
-	"github.com/fieldlock/fieldlock/markers"
+	"github.com/fieldlock/fieldlock/internal/markers"
 )
 
 func newMarkers(s streams) *cobra.Command {

@@ -191,7 +191,10 @@ func kudoDialect() dialect {
 	return dialect{
 		name:       "kudo",
 		readValues: kudo.ReadValues,
-		isComplete: kudo.IsInstance,
+		isComplete: func(data []byte) bool { // an Instance rather than a mapping of names to values
+			_, err := kudo.ReadInstance(data)
+			return err == nil
+		},
 		verbs: map[string]func(*paramsInput) (*params.Report, error){
 			"validate": validateVersion,
 			"list":     listVersion,

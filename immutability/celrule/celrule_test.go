@@ -7,8 +7,6 @@ import (
 	"reflect"
 	"testing"
 
-	"k8s.io/kube-openapi/pkg/validation/spec"
-
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/celrule"
 )
@@ -27,7 +25,7 @@ func TestThereAndBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(exported.Rules) != 3 || len(exported.Rest) != 1 || exported.Rest[0].Path != "spec.steps[*]" || exported.Rest[0].Lock.Lock != immutability.LockImmutable {
+	if len(exported.Rules) != 3 || len(exported.Rest) != 1 || exported.Rest[0].Path != "spec.steps[*]" || exported.Rest[0].Locks[0] != immutability.LockImmutable {
 		t.Errorf("exported %+v", exported)
 	}
 	if v := immutability.MustCompile(exported.Schema); !v.Empty() {
@@ -92,16 +90,4 @@ func ExampleExportPolicy() {
 	}
 	// Output:
 	// !has(oldObject.spec.class) || has(object.spec.class)
-}
-
-func ExampleLintVersions() {
-	strict := schemaOf(`{"type": "object", "required": ["class"], "properties": {"class": {"type": "string", "x-kubernetes-validations": [{"rule": "self == oldSelf"}]}}}`)
-	lax := schemaOf(`{"type": "object", "required": ["class"], "properties": {"class": {"type": "string"}}}`)
-	for version, findings := range celrule.LintVersions(map[string]*spec.Schema{"v1": strict, "v1beta1": lax}, celrule.ConversionNone) {
-		for _, f := range findings {
-			fmt.Println(version, f.Path, f.Rule)
-		}
-	}
-	// Output:
-	// v1beta1 class cel-version-without-rule
 }

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/fieldlock/fieldlock/markers"
+	"github.com/fieldlock/fieldlock/internal/markers"
 )
 
 // The package in testdata has one type, with +immutable on its name.
