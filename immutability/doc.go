@@ -49,5 +49,5 @@
 // # What it does not do
 //
 // It does not validate, prune or set defaults: give it objects as storage would hold them. Package crd prepares custom
-// resources that way. It does not know who changed a field (admission says so), and it does not look at metadata.
+// resources that way. It does not know who changed a field (package ownership does), and it does not look at metadata.
 package immutability

@@ -16,7 +16,7 @@ import (
 
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/report"
 	"github.com/fieldlock/fieldlock/internal/manifest"
-	"github.com/fieldlock/fieldlock/internal/markers"
+	"github.com/fieldlock/fieldlock/markers"
 )
 
 func newMarkers(s streams) *cobra.Command {

@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	markedAPI = "../../internal/markers/testdata/api/v1"
-	markedCRD = "../../internal/markers/testdata/crds/test.fieldlock.dev_widgets.yaml"
+	markedAPI = "../../markers/testdata/api/v1"
+	markedCRD = "../../markers/testdata/crds/test.fieldlock.dev_widgets.yaml"
 )
 
 // crdFolder returns a folder with the CRD of markedAPI as controller-gen wrote it.
@@ -132,7 +132,7 @@ func TestMarkersJSON(t *testing.T) {
 		{[]string{"--check", markedAPI}, exitRefused, false, false, false},
 		{[]string{markedAPI}, exitClean, true, true, false},
 		{[]string{"--check", markedAPI}, exitClean, true, false, false},
-		{[]string{"../../internal/markers/testdata/bad"}, exitRefused, false, false, true},
+		{[]string{"../../markers/testdata/bad"}, exitRefused, false, false, true},
 	} {
 		status, out, errs := runIn(append([]string{"markers", "-o", "json", "--crds", dir}, c.args...)...)
 		var report markersReport
@@ -148,7 +148,7 @@ func TestMarkersJSON(t *testing.T) {
 
 // TestMarkersRefuses: a problem names its file and line, and nothing is written.
 func TestMarkersRefuses(t *testing.T) {
-	status, out, _ := runIn("markers", "--crds", crdFolder(t), "../../internal/markers/testdata/bad")
+	status, out, _ := runIn("markers", "--crds", crdFolder(t), "../../markers/testdata/bad")
 	if status != exitRefused || !strings.Contains(out, "bad/types.go:12: +immutable=true: ") || !strings.Contains(out, "nothing was written") {
 		t.Errorf("status %d\n%s", status, out)
 	}
@@ -166,8 +166,8 @@ func TestMarkersUsage(t *testing.T) {
 		"no such folder":                {[]string{"--crds", dir + "/none", markedAPI}, "cannot be read"},
 		"no such package":               {[]string{"--crds", dir, "./none"}, "none"},
 		"an unknown meaning":            {[]string{"--crds", dir, "--k8s-immutable=often", markedAPI}, `"often"`},
-		"CRDs of other groups":          {[]string{"--crds", dir, "../../internal/markers/testdata/api/model"}, "model.fieldlock.dev"},
-		"packages without a group":      {[]string{"--crds", dir, "../../internal/markers/testdata/api/shared"}, "+groupName="},
+		"CRDs of other groups":          {[]string{"--crds", dir, "../../markers/testdata/api/model"}, "model.fieldlock.dev"},
+		"packages without a group":      {[]string{"--crds", dir, "../../markers/testdata/api/shared"}, "+groupName="},
 		"definitions over another file": {[]string{"--definitions", notJSON, markedAPI}, "not overwritten"},
 	} {
 		t.Run(name, func(t *testing.T) {

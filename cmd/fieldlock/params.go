@@ -191,10 +191,7 @@ func kudoDialect() dialect {
 	return dialect{
 		name:       "kudo",
 		readValues: kudo.ReadValues,
-		isComplete: func(data []byte) bool { // an Instance rather than a mapping of names to values
-			_, err := kudo.ReadInstance(data)
-			return err == nil
-		},
+		isComplete: kudo.IsInstance,
 		verbs: map[string]func(*paramsInput) (*params.Report, error){
 			"validate": validateVersion,
 			"list":     listVersion,

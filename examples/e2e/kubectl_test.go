@@ -57,12 +57,12 @@ func TestKubectlTakesAnnotations(t *testing.T) {
 			var files []string
 			for _, form := range []string{"--annotation", "--annotation-only"} {
 				crds := filepath.Join(dir, form)
-				data, err := os.ReadFile("../../internal/markers/testdata/crds/test.fieldlock.dev_widgets.yaml")
+				data, err := os.ReadFile("../../markers/testdata/crds/test.fieldlock.dev_widgets.yaml")
 				if err != nil {
 					t.Fatal(err)
 				}
 				files = append(files, writeFile(t, filepath.Join(crds, "widgets.yaml"), data))
-				run(t, "markers", "--crds", crds, form, "./internal/markers/testdata/api/v1")
+				run(t, "markers", "--crds", crds, form, "./markers/testdata/api/v1")
 			}
 			return files[0], files[1]
 		}},

@@ -12,8 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/fieldlock/fieldlock/immutability"
+	"github.com/fieldlock/fieldlock/immutability/ownership"
 	"github.com/fieldlock/fieldlock/internal/jsonscan"
-	"github.com/fieldlock/fieldlock/internal/ownership"
 )
 
 // answer is the answer to one request.

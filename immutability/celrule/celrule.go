@@ -2,7 +2,8 @@
 // updates that get around such rules.
 //
 // Export writes locks as CEL rules, so that a stock API server enforces them, and ExportPolicy writes them as validations
-// of a ValidatingAdmissionPolicy. Import reads transition rules as locks. Lint finds the ways around transition rules.
+// of a ValidatingAdmissionPolicy. Import reads transition rules as locks. Lint and LintVersions find the ways around
+// transition rules.
 //
 // Each function takes the schema of one version of a CRD and leaves it as it is. Schema paths in its results are JSON
 // pointers from the root of that schema.
@@ -134,6 +135,25 @@ func Import(s *spec.Schema) Imported {
 //
 // Its work is bounded: in a schema with very many or very long rules, Lint does not look at all of them.
 func Lint(s *spec.Schema) []immutability.Finding { return celrule.Lint(s) }
+
+// Conversion is the strategy by which an API server converts objects between the versions of a CRD.
+type Conversion string
+
+const (
+	// ConversionNone keeps the fields that both versions have at the same path.
+	ConversionNone Conversion = "None"
+	// ConversionWebhook may keep more.
+	ConversionWebhook Conversion = "Webhook"
+)
+
+// LintVersions returns the ways around transition rules through another version of the CRD. It takes the schemas of the
+// served versions by name. The result has the findings by the name of the version that a write goes through: for each field
+// whose rules that version lacks, and for each field that it lacks altogether. In the latter case a write through it drops
+// the value, and the next write can set another one; with ConversionWebhook that finding is a note, because the webhook may
+// keep the value. Its work is bounded as that of Lint is.
+func LintVersions(served map[string]*spec.Schema, conversion Conversion) map[string][]immutability.Finding {
+	return celrule.LintVersions(served, celrule.Conversion(conversion))
+}
 
 // locksOf returns the fields with their locks, each field once.
 func locksOf(list []celrule.LockAt) []immutability.LockedField {

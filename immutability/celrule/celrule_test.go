@@ -7,6 +7,8 @@ import (
 	"reflect"
 	"testing"
 
+	"k8s.io/kube-openapi/pkg/validation/spec"
+
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/celrule"
 )
@@ -90,4 +92,16 @@ func ExampleExportPolicy() {
 	}
 	// Output:
 	// !has(oldObject.spec.class) || has(object.spec.class)
+}
+
+func ExampleLintVersions() {
+	strict := schemaOf(`{"type": "object", "required": ["class"], "properties": {"class": {"type": "string", "x-kubernetes-validations": [{"rule": "self == oldSelf"}]}}}`)
+	lax := schemaOf(`{"type": "object", "required": ["class"], "properties": {"class": {"type": "string"}}}`)
+	for version, findings := range celrule.LintVersions(map[string]*spec.Schema{"v1": strict, "v1beta1": lax}, celrule.ConversionNone) {
+		for _, f := range findings {
+			fmt.Println(version, f.Path, f.Rule)
+		}
+	}
+	// Output:
+	// v1beta1 class cel-version-without-rule
 }

@@ -92,7 +92,7 @@ func TestLintVersions(t *testing.T) {
 			if c.Webhook {
 				conversion = ConversionWebhook
 			}
-			found := lintVersions(served, conversion)
+			found := LintVersions(served, conversion)
 			holes := new(Audit).HolesBetween(served, conversion)
 			for name, list := range found {
 				if len(list) == 0 || len(list) != len(holes[name]) {
@@ -167,15 +167,4 @@ func TestUnknownFieldsInCEL(t *testing.T) {
 	if violations := immutability.MustCompile(lock.schema).ValidateUpdate(newObj, oldObj); len(violations) == 0 {
 		t.Error("the lock accepts {a: 1} → {b: 1}")
 	}
-}
-
-// lintVersions returns the findings of HolesBetween, by version.
-func lintVersions(served map[string]*spec.Schema, conversion Conversion) map[string][]immutability.Finding {
-	findings := map[string][]immutability.Finding{}
-	for version, holes := range new(Audit).HolesBetween(served, conversion) {
-		for _, h := range holes {
-			findings[version] = append(findings[version], h.Finding)
-		}
-	}
-	return findings
 }

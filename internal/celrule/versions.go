@@ -23,6 +23,17 @@ const (
 	ConversionWebhook Conversion = "Webhook"
 )
 
+// LintVersions returns the findings of HolesBetween, by version.
+func LintVersions(served map[string]*spec.Schema, conversion Conversion) map[string][]immutability.Finding {
+	findings := map[string][]immutability.Finding{}
+	for version, holes := range new(Audit).HolesBetween(served, conversion) {
+		for _, h := range holes {
+			findings[version] = append(findings[version], h.Finding)
+		}
+	}
+	return findings
+}
+
 // HolesBetween returns the transition rules that a write through another served version gets around. It takes the
 // schemas of the served versions of one CRD by name, and returns the holes of each lax version: one for each field with
 // rules that it lacks, and one for each field that it lacks altogether. Such a version drops the value, and the next write

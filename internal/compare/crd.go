@@ -11,9 +11,9 @@ import (
 
 	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/immutability/crd/prepare"
+	"github.com/fieldlock/fieldlock/immutability/ownership"
 	"github.com/fieldlock/fieldlock/internal/celrun"
 	"github.com/fieldlock/fieldlock/internal/manifest"
-	"github.com/fieldlock/fieldlock/internal/ownership"
 	"github.com/fieldlock/fieldlock/internal/schema"
 )
 

@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/tools/go/analysis"
 
-	"github.com/fieldlock/fieldlock/internal/markers"
+	"github.com/fieldlock/fieldlock/markers"
 )
 
 // Analyzer reports immutability markers that cannot do what they say (misspelled, above nothing, on a type that cannot have

@@ -23,5 +23,5 @@ func TestRealTypes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	analysistest.Run(t, root, analyzer.Analyzer, "./internal/markers/testdata/api/...", "k8s.io/api/apps/v1", "k8s.io/api/resource/v1")
+	analysistest.Run(t, root, analyzer.Analyzer, "./markers/testdata/api/...", "k8s.io/api/apps/v1", "k8s.io/api/resource/v1")
 }

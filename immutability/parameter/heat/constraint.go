@@ -44,7 +44,7 @@ func (c *constraint) unchecked() (string, bool) {
 	return string(c.kind) + ": " + c.text, unknown
 }
 
-func readConstraints(n *yaml.Node, name string, t valueType) ([]constraint, error) {
+func readConstraints(n *yaml.Node, name string, t Type) ([]constraint, error) {
 	items, err := document.Items(n, "constraints of "+strconv.Quote(name), "constraints")
 	if err != nil {
 		return nil, err
@@ -60,7 +60,7 @@ func readConstraints(n *yaml.Node, name string, t valueType) ([]constraint, erro
 	return constraints, nil
 }
 
-func readConstraint(n *yaml.Node, name string, t valueType) (c constraint, err error) {
+func readConstraint(n *yaml.Node, name string, t Type) (c constraint, err error) {
 	if n.Kind != yaml.MappingNode {
 		return c, document.Errorf(n, "a constraint of %q is %s: it should be a mapping", name, document.Describe(n))
 	}
@@ -132,13 +132,13 @@ func (c *constraint) readNumbers(n *yaml.Node, name, first, second string) error
 	return nil
 }
 
-func (c *constraint) readValues(n *yaml.Node, name string, t valueType) error {
+func (c *constraint) readValues(n *yaml.Node, name string, t Type) error {
 	if n.Kind != yaml.SequenceNode {
 		return document.Errorf(n, "allowed_values of %q is %s: it should be a list", name, document.Describe(n))
 	}
 	itemType := t
-	if itemType == typeList {
-		itemType = typeString
+	if itemType == TypeList {
+		itemType = TypeString
 	}
 	for _, item := range n.Content {
 		value, err := document.Value(item)
@@ -156,7 +156,7 @@ func (c *constraint) readValues(n *yaml.Node, name string, t valueType) error {
 
 // check reports why a converted value breaks the constraint, "" when it does not or when the constraint says nothing
 // about values of its type.
-func (c *constraint) check(t valueType, converted any) string {
+func (c *constraint) check(t Type, converted any) string {
 	switch c.kind {
 	case constraintLength:
 		if length, ok := lengthOf(converted); ok && !within(numeral(fmt.Sprint(length)), c.first, c.second) {
@@ -175,7 +175,7 @@ func (c *constraint) check(t valueType, converted any) string {
 		}
 	case constraintValues:
 		items := []any{converted}
-		if list, isList := converted.([]any); isList && t == typeList {
+		if list, isList := converted.([]any); isList && t == TypeList {
 			items = list
 		}
 		for _, item := range items {

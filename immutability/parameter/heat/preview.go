@@ -213,8 +213,8 @@ func equal(p *Parameter, newVal parameter.Value, was *Parameter, oldVal paramete
 	if was.Type == p.Type && reflect.DeepEqual(oldVal, newVal) {
 		return true
 	}
-	a, problem := valueType(was.Type).convert(oldVal)
-	b, otherProblem := valueType(p.Type).convert(newVal)
+	a, problem := was.Type.convert(oldVal)
+	b, otherProblem := p.Type.convert(newVal)
 	return problem == "" && otherProblem == "" && reflect.DeepEqual(a, b)
 }
 
@@ -228,7 +228,7 @@ func (p *Parameter) effective(stored parameter.Values) (parameter.Value, bool) {
 
 // asGiven returns the value as it was given; the text of a string parameter stays text, whatever YAML takes it for.
 func (p *Parameter) asGiven(value parameter.Value) parameter.Value {
-	if p.Type == typeString && !isStructured(value) {
+	if p.Type == TypeString && !isStructured(value) {
 		return parameter.Text(value.Text)
 	}
 	return value

@@ -15,7 +15,7 @@ import (
 // Parameter is the definition of a parameter.
 type Parameter struct {
 	Name        string
-	Type        string // string, number, comma_delimited_list, json or boolean
+	Type        Type
 	Label       string
 	Description string
 	Default     parameter.Value // null: it has no default
@@ -126,7 +126,7 @@ func (t *Template) readParameter(key, n *yaml.Node) error {
 			return err
 		}
 	}
-	p.Type = kind
+	p.Type = Type(kind)
 	if !slices.Contains(types, p.Type) {
 		return document.Errorf(key, "the parameter %q has the unknown type %q: the types are string, number, comma_delimited_list, json and boolean", p.Name, kind)
 	}
@@ -141,7 +141,7 @@ func (t *Template) readParameter(key, n *yaml.Node) error {
 		}
 	}
 	p.Immutable = p.Immutable || !updatable
-	if p.constraints, err = readConstraints(found["constraints"], p.Name, valueType(p.Type)); err != nil {
+	if p.constraints, err = readConstraints(found["constraints"], p.Name, p.Type); err != nil {
 		return err
 	}
 	if n := found["default"]; n != nil {
@@ -156,16 +156,16 @@ func (t *Template) readParameter(key, n *yaml.Node) error {
 // check reports why value is not of the parameter's type or breaks its constraints, "" when it is fine. For a hidden
 // parameter it tells nothing of the value.
 func (p *Parameter) check(value parameter.Value) string {
-	converted, problem := valueType(p.Type).convert(value)
+	converted, problem := p.Type.convert(value)
 	if problem != "" {
 		if p.Hidden {
-			return "its type is " + p.Type
+			return "its type is " + string(p.Type)
 		}
 		return problem
 	}
 	for i := range p.constraints {
 		c := &p.constraints[i]
-		if problem := c.check(valueType(p.Type), converted); problem != "" {
+		if problem := c.check(p.Type, converted); problem != "" {
 			if p.Hidden {
 				problem = "it breaks a constraint of kind " + string(c.kind)
 			}

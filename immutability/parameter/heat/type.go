@@ -13,19 +13,19 @@ import (
 	"github.com/fieldlock/fieldlock/immutability/parameter"
 )
 
-// valueType is the type of a parameter.
-type valueType string
+// Type is the type of a parameter.
+type Type string
 
 // The types.
 const (
-	typeString  = "string"
-	typeNumber  = "number"
-	typeList    = "comma_delimited_list"
-	typeJSON    = "json"
-	typeBoolean = "boolean" // true, t, on, yes, y, 1 and their opposites, in any letter case
+	TypeString  Type = "string"
+	TypeNumber  Type = "number"
+	TypeList    Type = "comma_delimited_list"
+	TypeJSON    Type = "json"
+	TypeBoolean Type = "boolean" // true, t, on, yes, y, 1 and their opposites, in any letter case
 )
 
-var types = []string{typeString, typeNumber, typeList, typeJSON, typeBoolean}
+var types = []Type{TypeString, TypeNumber, TypeList, TypeJSON, TypeBoolean}
 
 // numeral is a number in the one spelling that equal numbers share. Integers are exact; a literal with a fraction or
 // an exponent is the float64 that it reads as.
@@ -42,19 +42,19 @@ func isStructured(value parameter.Value) bool {
 
 // convert returns the value as type t has it, or why it is not of type t. Equal values convert to trees for which
 // reflect.DeepEqual holds: string, bool, numeral, nil, []any, map[string]any.
-func (t valueType) convert(value parameter.Value) (any, string) {
+func (t Type) convert(value parameter.Value) (any, string) {
 	switch t {
-	case typeString:
+	case TypeString:
 		if !isStructured(value) {
 			return value.Text, ""
 		}
-	case typeNumber:
+	case TypeNumber:
 		if !isStructured(value) {
 			if n, ok := toNumeral(strings.TrimSpace(value.Text)); ok {
 				return n, ""
 			}
 		}
-	case typeBoolean:
+	case TypeBoolean:
 		if !isStructured(value) {
 			switch strings.ToLower(strings.TrimSpace(value.Text)) {
 			case "1", "t", "true", "on", "y", "yes":
@@ -63,11 +63,11 @@ func (t valueType) convert(value parameter.Value) (any, string) {
 				return false, ""
 			}
 		}
-	case typeList:
+	case TypeList:
 		if list, ok := toList(value); ok {
 			return list, ""
 		}
-	case typeJSON:
+	case TypeJSON:
 		if _, text := value.Data.(string); !text {
 			return canonical(value.Data), ""
 		}

@@ -41,10 +41,7 @@ func read(c paramcase.Case) (in inputs, err error) {
 	if in.values, err = kudo.ReadValues(text(c.Values)); err != nil {
 		return in, err
 	}
-	if c.Values != nil {
-		_, err := kudo.ReadInstance(text(c.Values))
-		in.instance = err == nil
-	}
+	in.instance = c.Values != nil && kudo.IsInstance(text(c.Values))
 	in.values = c.Requested(in.values)
 	if c.Task != nil {
 		err = in.version.ReadTasks(text(c.Task))

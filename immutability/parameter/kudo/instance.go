@@ -56,6 +56,12 @@ func ReadValues(data []byte) (parameter.Values, error) {
 	return document.Values(root)
 }
 
+// IsInstance reports whether data, which [ReadValues] can read, is an Instance rather than a mapping of names to values.
+func IsInstance(data []byte) bool {
+	root, err := document.Load(data)
+	return err == nil && root != nil && root.Kind == yaml.MappingNode && isObject(root)
+}
+
 func readInstance(root *yaml.Node) (*Instance, error) {
 	if err := checkObject(root, "Instance"); err != nil {
 		return nil, err

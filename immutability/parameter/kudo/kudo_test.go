@@ -80,11 +80,11 @@ func TestBuiltByHand(t *testing.T) {
 		"a parameter has no name": {{Default: parameter.Text("x")}},
 		`parameter "A" has the unknown type "text": the types are string, boolean, integer, number, array and map`: {{Name: "A", Type: "text", Optional: true}},
 		`parameter ",A" has a ',' in its name, which KUDO does not allow`:                                          {{Name: ",A", Optional: true}},
-		`parameter "A" has the default "[a": its type is array, which is a list in YAML`:                           {{Name: "A", Type: "array", Default: parameter.Text("[a")}},
-		`parameter "A" has the default "{a: 1}": its type is array, which is a list in YAML`:                       {{Name: "A", Type: "array", Default: parameter.Text("{a: 1}")}},
-		`parameter "A" has the default "[a]": its type is map, which is a mapping in YAML`:                         {{Name: "A", Type: "map", Default: parameter.Text("[a]")}},
-		`parameter "A" has the default "1.5": its type is integer, which is a whole number of 64 bits`:             {{Name: "A", Type: "integer", Default: parameter.Text("1.5")}},
-		`parameter "A" has the enum value "x": its type is number, which is a number`:                              {{Name: "A", Type: "number", Optional: true, Enum: []string{"1.5", "x"}}},
+		`parameter "A" has the default "[a": its type is array, which is a list in YAML`:                           {{Name: "A", Type: kudo.TypeArray, Default: parameter.Text("[a")}},
+		`parameter "A" has the default "{a: 1}": its type is array, which is a list in YAML`:                       {{Name: "A", Type: kudo.TypeArray, Default: parameter.Text("{a: 1}")}},
+		`parameter "A" has the default "[a]": its type is map, which is a mapping in YAML`:                         {{Name: "A", Type: kudo.TypeMap, Default: parameter.Text("[a]")}},
+		`parameter "A" has the default "1.5": its type is integer, which is a whole number of 64 bits`:             {{Name: "A", Type: kudo.TypeInteger, Default: parameter.Text("1.5")}},
+		`parameter "A" has the enum value "x": its type is number, which is a number`:                              {{Name: "A", Type: kudo.TypeNumber, Optional: true, Enum: []string{"1.5", "x"}}},
 		`parameter "A" has the default "c": its enum allows "a", "b"`:                                              {{Name: "A", Default: parameter.Text("c"), Enum: []string{"a", "b"}}},
 		`parameter "A" is defined a second time; the first definition is "A"`: {
 			{Name: "A", Optional: true, Immutable: true, Default: parameter.Text("x")}, {Name: "A", Optional: true}},
@@ -290,7 +290,7 @@ func TestDecodedObjects(t *testing.T) {
 	}
 	slices.Sort(version.Plans)
 	if version.Name != "cassandra-1.0.0" || !slices.Equal(version.Plans, []string{"backup", "deploy"}) || len(version.Tasks) != 1 ||
-		version.Parameters[0].Type != "integer" || !version.Parameters[0].Optional {
+		version.Parameters[0].Type != kudo.TypeInteger || !version.Parameters[0].Optional {
 		t.Errorf("got %+v", version)
 	}
 	for _, object := range []any{nil, "text", map[string]any{"apiVersion": "v1", "kind": "Instance"}, map[string]any{"a": make(chan int)}} {

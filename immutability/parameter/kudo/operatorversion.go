@@ -65,22 +65,22 @@ type Task struct {
 	EnablingParameter string
 }
 
-// valueType is the type of a parameter. Every value is a text; the type says which texts are allowed.
-type valueType string
+// Type is the type of a parameter. Every value is a text; the type says which texts are allowed.
+type Type string
 
-// The types. The empty type is typeString.
+// The types. The empty type is TypeString.
 const (
-	typeString  = "string"
-	typeBoolean = "boolean" // what strconv.ParseBool accepts
-	typeInteger = "integer" // what strconv.ParseInt accepts
-	typeNumber  = "number"  // what strconv.ParseFloat accepts
-	typeArray   = "array"   // a list in YAML or JSON, or null
-	typeMap     = "map"     // a mapping in YAML or JSON, or null
+	TypeString  Type = "string"
+	TypeBoolean Type = "boolean" // what strconv.ParseBool accepts
+	TypeInteger Type = "integer" // what strconv.ParseInt accepts
+	TypeNumber  Type = "number"  // what strconv.ParseFloat accepts
+	TypeArray   Type = "array"   // a list in YAML or JSON, or null
+	TypeMap     Type = "map"     // a mapping in YAML or JSON, or null
 )
 
 const typesAre = "the types are string, boolean, integer, number, array and map"
 
-var types = []string{"", typeString, typeBoolean, typeInteger, typeNumber, typeArray, typeMap}
+var types = []Type{"", TypeString, TypeBoolean, TypeInteger, TypeNumber, TypeArray, TypeMap}
 
 // Parameter is the definition of a parameter. The zero value of each field means what its absence from params.yaml
 // means.
@@ -92,7 +92,7 @@ type Parameter struct {
 	Group       string
 	Advanced    bool
 
-	Type    string          // string, boolean, integer, number, array or map; "" is string
+	Type    Type
 	Enum    []string        // the allowed values; nil allows all
 	Default parameter.Value // null: it has no default
 
@@ -106,7 +106,7 @@ type Parameter struct {
 
 // check reports why value is not allowed, "" when it is.
 func (p *Parameter) check(value parameter.Value) string {
-	if problem := valueType(p.Type).check(value); problem != "" {
+	if problem := p.Type.check(value); problem != "" {
 		return problem
 	}
 	if len(p.Enum) > 0 && !slices.Contains(p.Enum, value.Text) { // Validate refuses an empty enum
@@ -127,31 +127,31 @@ func (p *Parameter) effective(stored parameter.Values) (parameter.Value, bool) {
 	return p.Default, !p.Default.IsNull()
 }
 
-func (t valueType) check(value parameter.Value) string {
+func (t Type) check(value parameter.Value) string {
 	_, list := value.Data.([]any)
 	_, mapping := value.Data.(map[string]any)
 	switch {
-	case list && t != typeArray:
+	case list && t != TypeArray:
 		return fmt.Sprintf("its type is %s and the value is a list", t.name())
-	case mapping && t != typeMap:
+	case mapping && t != TypeMap:
 		return fmt.Sprintf("its type is %s and the value is a map", t.name())
 	case list || mapping:
 		return ""
 	}
 	ok, want := true, ""
 	switch t {
-	case typeBoolean:
+	case TypeBoolean:
 		_, err := strconv.ParseBool(value.Text)
 		ok, want = err == nil, "true or false"
-	case typeInteger:
+	case TypeInteger:
 		_, err := strconv.ParseInt(value.Text, 10, 64)
 		ok, want = err == nil, "a whole number of 64 bits"
-	case typeNumber:
+	case TypeNumber:
 		_, err := strconv.ParseFloat(value.Text, 64)
 		ok, want = err == nil, "a number"
-	case typeArray:
+	case TypeArray:
 		ok, want = holds(value.Text, yaml.SequenceNode), "a list in YAML"
-	case typeMap:
+	case TypeMap:
 		ok, want = holds(value.Text, yaml.MappingNode), "a mapping in YAML"
 	}
 	if ok {
@@ -160,7 +160,12 @@ func (t valueType) check(value parameter.Value) string {
 	return fmt.Sprintf("its type is %s, which is %s", t, want)
 }
 
-func (t valueType) name() string { return cmp.Or(string(t), typeString) }
+func (t Type) name() Type {
+	if t == "" {
+		return TypeString
+	}
+	return t
+}
 
 // holds reports whether text is one YAML document of the given kind. KUDO reads null as an empty list or map.
 func holds(text string, kind yaml.Kind) bool {

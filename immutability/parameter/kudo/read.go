@@ -129,7 +129,7 @@ func (v *OperatorVersion) readParameter(n *yaml.Node, as spelling) error {
 		return document.Errorf(n, "a parameter has no name")
 	}
 	document.RefuseMisspelled(&v.mistakes, p.Name, misspelled)
-	if p.Type = kind; !slices.Contains(types, p.Type) {
+	if p.Type = Type(kind); !slices.Contains(types, p.Type) {
 		return document.Errorf(n, "the parameter %q has the unknown type %q: %s", p.Name, kind, typesAre)
 	}
 	required, restart := as.required, true
@@ -142,7 +142,7 @@ func (v *OperatorVersion) readParameter(n *yaml.Node, as spelling) error {
 		}
 	}
 	p.Optional, p.NoRestart = !required, !restart
-	if p.Default, err = readDefault(found["default"], valueType(p.Type)); err != nil {
+	if p.Default, err = readDefault(found["default"], p.Type); err != nil {
 		return err
 	}
 	if p.Enum, err = readEnum(found["enum"], p.Name); err != nil {
@@ -153,11 +153,11 @@ func (v *OperatorVersion) readParameter(n *yaml.Node, as spelling) error {
 }
 
 // readDefault reads a default. KUDO stores an empty default of a list or a map as the text of null, which is a default.
-func readDefault(n *yaml.Node, t valueType) (parameter.Value, error) {
+func readDefault(n *yaml.Node, t Type) (parameter.Value, error) {
 	switch {
 	case n == nil:
 		return parameter.Value{}, nil
-	case document.IsNull(n) && (t == typeArray || t == typeMap):
+	case document.IsNull(n) && (t == TypeArray || t == TypeMap):
 		return parameter.Text("null\n"), nil
 	}
 	return document.Value(n)

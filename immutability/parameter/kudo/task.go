@@ -156,7 +156,7 @@ func (t Task) enabling(index map[string]*Parameter, refusals *parameter.Refusals
 		refuse.Add(refusals, t.EnablingParameter, parameter.RuleEnabling, "is not defined, and the task %q has it as its enablingParameter", t.Name)
 		return nil, false
 	}
-	if kind := valueType(p.Type).name(); kind != typeBoolean && kind != typeString {
+	if kind := p.Type.name(); kind != TypeBoolean && kind != TypeString {
 		refuse.Add(refusals, p.Name, parameter.RuleEnabling, "is of type %s and cannot enable the task %q: it should be a boolean, or a string that reads as one",
 			kind, t.Name)
 		return nil, false

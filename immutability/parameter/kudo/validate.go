@@ -63,7 +63,7 @@ func (p *Parameter) validate(refusals *parameter.Refusals) {
 		return
 	}
 	for _, text := range p.Enum {
-		if problem := valueType(p.Type).check(parameter.Text(text)); problem != "" {
+		if problem := p.Type.check(parameter.Text(text)); problem != "" {
 			add("has the enum value %q: %s", text, problem)
 		}
 	}

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/fieldlock/fieldlock/internal/markers"
+	"github.com/fieldlock/fieldlock/markers"
 )
 
 // generatedCRD is what controller-gen makes of testdata/api/generated, with a rule like its own on class.

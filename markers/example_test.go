@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/fieldlock/fieldlock/internal/markers"
+	"github.com/fieldlock/fieldlock/markers"
 )
 
 // The package in testdata has one type, with +immutable on its name.

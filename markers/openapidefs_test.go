@@ -11,7 +11,7 @@ import (
 	"k8s.io/kube-openapi/pkg/common"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
-	"github.com/fieldlock/fieldlock/internal/markers"
+	"github.com/fieldlock/fieldlock/markers"
 	"github.com/fieldlock/fieldlock/markers/openapi"
 )
 
@@ -32,7 +32,7 @@ func TestDefinitions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const path = "github.com/fieldlock/fieldlock/internal/markers/testdata/api/"
+	const path = "github.com/fieldlock/fieldlock/markers/testdata/api/"
 	spec := out[path+"v1.WidgetSpec"].Schema
 	if got := spec.Properties["labels"].Extensions["x-kubernetes-immutable-keys"]; got != true {
 		t.Errorf("labels: got %v", got)

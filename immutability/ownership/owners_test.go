@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/yaml"
 
-	"github.com/fieldlock/fieldlock/internal/ownership"
+	"github.com/fieldlock/fieldlock/immutability/ownership"
 )
 
 func readCluster(t testing.TB) (map[string]any, *ownership.Managers) {

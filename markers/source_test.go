@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/fieldlock/fieldlock/internal/golden"
-	"github.com/fieldlock/fieldlock/internal/markers"
+	"github.com/fieldlock/fieldlock/markers"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")

@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/fieldlock/fieldlock/internal/markers"
+	"github.com/fieldlock/fieldlock/markers"
 )
 
 // module writes a Go module outside this repository, with its requirements, and returns its folder.

@@ -3,7 +3,7 @@ package v1
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/fieldlock/fieldlock/internal/markers/testdata/api/shared"
+	"github.com/fieldlock/fieldlock/markers/testdata/api/shared"
 )
 
 // Widget has every marker.
