@@ -234,10 +234,7 @@ func (k *Kind) normalize(manifest map[string]any) map[string]any {
 func (k *Kind) store(obj map[string]any) map[string]any {
 	gvk := schema.FromAPIVersionAndKind(text(obj, "apiVersion"), k.Kind)
 	gvk.Group = k.Group
-	stored, _ := k.canonical.value(obj, goType(gvk)).(map[string]any)
-	if stored == nil {
-		stored = map[string]any{}
-	}
+	stored := k.canonical.value(obj, goType(gvk)).(map[string]any)
 	for _, rule := range k.prepare {
 		rule(stored)
 	}

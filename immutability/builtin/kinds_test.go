@@ -176,6 +176,9 @@ func TestLookup(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if sorted := func(a, b *Kind) int { return strings.Compare(a.Group+"/"+a.Kind, b.Group+"/"+b.Kind) }; !slices.IsSortedFunc(kinds.All(), sorted) {
+		t.Error("the kinds are not sorted by group and kind")
+	}
 	for name, want := range map[string][]string{
 		"sts":                  {"apps/StatefulSet"},
 		"StatefulSet":          {"apps/StatefulSet"},
