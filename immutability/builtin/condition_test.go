@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"reflect"
 	"testing"
+
+	"github.com/fieldlock/fieldlock/internal/fieldpath"
 )
 
 // TestConditions: what a row asks for that neither a word nor CEL can express. Where stored and applied are left out, the
@@ -84,6 +86,18 @@ func TestConditions(t *testing.T) {
 		value, holds := conditions()[row.name](u)
 		if holds != row.holds || holds && value != row.value {
 			t.Errorf("%s: %s: %q, %t, want %q, %t", row.name, row.reason, value, holds, row.value, row.holds)
+		}
+	}
+}
+
+// TestRemovedByApplier: it is known what each applier does with null.
+func TestRemovedByApplier(t *testing.T) {
+	removed := objectOf(t, "{spec: {strategy: {rollingUpdate: null}}}")
+	u := &update{oldObj: objectOf(t, "{spec: {}}"), newObj: removed, stored: objectOf(t, "{spec: {strategy: {rollingUpdate: {}}}}"), applied: objectOf(t, "{spec: {}}")}
+	for by, want := range map[Applier]bool{"": true, ApplierServerSide: false, ApplierClientSide: false} {
+		u.by = by
+		if _, holds := removedByNull(u); holds != want {
+			t.Errorf("%q: %t", by, holds)
 		}
 	}
 }
@@ -184,7 +198,7 @@ func TestAt(t *testing.T) {
 		"spec.list[0].a": int64(1), "spec.list[1]": int64(2), "spec.m[x.y/z]": int64(3), "spec.m[1]": int64(4), "spec.none": nil,
 		"spec.list[2]": "absent", "spec.list[-1]": "absent", "spec.list[x]": "absent", "spec.list.0": "absent", "spec.list[1].a": "absent", "spec.no": "absent", "spec.none.a": "absent",
 	} {
-		got, ok := at(obj, path)
+		got, ok := fieldpath.At(obj, path)
 		if !ok {
 			got = "absent"
 		}

@@ -16,7 +16,7 @@ func TestCompile(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for gvk, kind := range kinds.byGVK {
+		for gvk, kind := range kinds.index.Served() {
 			if err := kind.compile(); err != nil {
 				t.Errorf("%s, %s: %v", minor, gvk, err)
 				continue
@@ -32,6 +32,12 @@ func TestCompile(t *testing.T) {
 					if v := kind.Check(newObj, oldObj); len(v.Violations)+len(v.Unknown)+len(v.Notes) > 0 {
 						t.Errorf("%s, %s: two empty objects: %+v", minor, gvk, v)
 					}
+				}
+			}
+			named := map[string]any{"apiVersion": gvk.GroupVersion().String(), "kind": gvk.Kind, "metadata": map[string]any{"name": "a"}}
+			for _, by := range []Applier{"", ApplierFlux} {
+				if !kind.CheckBy(by, named, named).Allowed() {
+					t.Errorf("%s, %s: %q cannot apply an object again", minor, gvk, by)
 				}
 			}
 			if len(kind.Rows()) > 0 && (kind.source.Cost == "" || kind.source.Why == "" || len(kind.source.How) == 0) && kind.Kind != "NetworkPolicy" {

@@ -1,16 +1,15 @@
 package operators
 
 import (
-	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"slices"
-	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
+	"github.com/fieldlock/fieldlock/internal/canonical"
+	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	lockschema "github.com/fieldlock/fieldlock/internal/schema"
 )
@@ -30,7 +29,7 @@ func fieldsOf(source *kindSource) (*field, error) {
 	root := &field{}
 	for path, f := range source.Fields {
 		switch {
-		case f.Normalize != "" && !slices.Contains([]string{"zero", "undefined", "none"}, f.Normalize):
+		case f.Normalize != "" && !slices.Contains([]string{"zero", "undefined", "none", "unknown"}, f.Normalize):
 			return nil, errorf("%s: unknown value of normalize: %q", path, f.Normalize)
 		case f.Type != "" && f.Type != "quantity" && f.Type != "duration" && f.Type != "base64":
 			return nil, errorf("%s: unknown type %q", path, f.Type)
@@ -39,18 +38,18 @@ func fieldsOf(source *kindSource) (*field, error) {
 			value := jsonvalue.Clone(whole(*f.Default))
 			f.Default = &value
 		}
-		root.at(stepsOf(path)).source = f
+		root.at(fieldpath.Split(path)).source = f
 	}
 	return root, nil
 }
 
 // at returns the node at the end of steps and makes those that are missing.
-func (f *field) at(steps []step) *field {
+func (f *field) at(steps []fieldpath.Step) *field {
 	for _, s := range steps {
 		next := &f.items
 		switch s {
-		case eachItem:
-		case eachValue:
+		case fieldpath.EachItem:
+		case fieldpath.EachValue:
 			next = &f.values
 		default:
 			if f.properties == nil {
@@ -71,12 +70,12 @@ func (f *field) at(steps []step) *field {
 }
 
 // hold marks the objects on the way to a locked field: a Go struct has them always.
-func (f *field) hold(steps []step) {
+func (f *field) hold(steps []fieldpath.Step) {
 	for _, s := range steps[:len(steps)-1] {
-		if s == eachItem || s == eachValue {
+		if s == fieldpath.EachItem || s == fieldpath.EachValue {
 			return
 		}
-		f = f.at([]step{s})
+		f = f.at([]fieldpath.Step{s})
 		f.parent = true
 	}
 }
@@ -103,20 +102,14 @@ func (f *field) stored(obj, before map[string]any) map[string]any {
 
 // canonical returns the one form of a value; mode says which values count as absent.
 func (f *field) canonical(v any, mode string) any {
-	if f != nil && f.source.Normalize != "" {
-		mode = f.source.Normalize
-	}
+	mode = f.mode(mode)
 	switch v := v.(type) {
 	case map[string]any:
 		out := make(map[string]any, len(v))
 		for name, member := range v {
 			p := f.property(name)
 			member = p.canonical(member, mode)
-			of := mode
-			if p != nil && p.source.Normalize != "" {
-				of = p.source.Normalize
-			}
-			if member != nil && !countsAsAbsent(member, of) {
+			if member != nil && !countsAsAbsent(member, p.mode(mode)) {
 				out[name] = member
 			}
 		}
@@ -138,13 +131,24 @@ func (f *field) canonical(v any, mode string) any {
 	}
 	switch f.source.Type {
 	case "quantity":
-		return quantity(v)
+		return canonical.Quantity(v)
 	case "duration":
 		return duration(v)
 	case "base64":
 		return bytesOf(v)
 	}
 	return v
+}
+
+// mode returns which values count as absent at f and below; above is what its parent says, and "" means that nobody knows.
+func (f *field) mode(above string) string {
+	switch {
+	case f == nil || f.source.Normalize == "":
+		return above
+	case f.source.Normalize == "unknown":
+		return ""
+	}
+	return f.source.Normalize
 }
 
 // countsAsAbsent reports whether a canonical value counts as absent in a mode.
@@ -210,7 +214,7 @@ func (f *field) initial(in map[string]any, name string, root map[string]any) {
 	case f.source.Default != nil:
 		in[name] = jsonvalue.Clone(*f.source.Default)
 	case f.source.DefaultFrom != "":
-		if from, ok := lookup(root, stepsOf(f.source.DefaultFrom)); ok {
+		if from, ok := fieldpath.Lookup(root, fieldpath.Split(f.source.DefaultFrom)); ok {
 			in[name] = jsonvalue.Clone(from)
 		}
 	case f.parent && f.source.Normalize != "none":
@@ -219,7 +223,7 @@ func (f *field) initial(in map[string]any, name string, root map[string]any) {
 }
 
 // schema returns the OpenAPI schema of the tree with marks at the end of steps.
-func (f *field) schema(steps []step, marks map[string]any) *spec.Schema {
+func (f *field) schema(steps []fieldpath.Step, marks map[string]any) *spec.Schema {
 	if f == nil {
 		f = &field{}
 	}
@@ -232,9 +236,9 @@ func (f *field) schema(steps []step, marks map[string]any) *spec.Schema {
 		return s
 	}
 	switch next := steps[0]; next {
-	case eachItem:
+	case fieldpath.EachItem:
 		f.list(s, f.items.schema(steps[1:], marks))
-	case eachValue:
+	case fieldpath.EachValue:
 		s.Type = []string{"object"}
 		s.AdditionalProperties = &spec.SchemaOrBool{Allows: true, Schema: f.values.schema(steps[1:], marks)}
 	default:
@@ -289,16 +293,16 @@ func (f *field) list(s, item *spec.Schema) {
 }
 
 // below returns the node at the end of steps, nil for an unknown one, and which values count as absent there.
-func (f *field) below(steps []step) (at *field, mode string) {
+func (f *field) below(steps []fieldpath.Step) (at *field, mode string) {
 	for _, s := range steps {
 		if f == nil {
 			return nil, mode
 		}
-		mode = cmp.Or(f.source.Normalize, mode)
+		mode = f.mode(mode)
 		switch s {
-		case eachItem:
+		case fieldpath.EachItem:
 			f = f.items
-		case eachValue:
+		case fieldpath.EachValue:
 			f = f.values
 		default:
 			f = f.property(string(s))
@@ -309,18 +313,13 @@ func (f *field) below(steps []step) (at *field, mode string) {
 
 // stripped returns a copy of v without the zero values that may count as absent: those of which nothing is said.
 func (f *field) stripped(v any, mode string) any {
-	if f != nil {
-		mode = cmp.Or(f.source.Normalize, mode)
-	}
+	mode = f.mode(mode)
 	switch v := v.(type) {
 	case map[string]any:
 		out := make(map[string]any, len(v))
 		for name, member := range v {
-			p, of := f.property(name), mode
-			if p != nil {
-				of = cmp.Or(p.source.Normalize, mode)
-			}
-			if member = p.stripped(member, mode); of == "none" || !isZero(member) {
+			p := f.property(name)
+			if member = p.stripped(member, mode); p.mode(mode) == "none" || !isZero(member) {
 				out[name] = member
 			}
 		}
@@ -357,27 +356,6 @@ func whole(v any) any {
 		}
 	}
 	return v
-}
-
-// quantity writes an amount in one way: "1Gi" and "1024Mi" are equal. Malformed amounts stay as they are.
-func quantity(v any) any {
-	s, ok := v.(string)
-	if !ok {
-		data, err := json.Marshal(v)
-		if err != nil {
-			return v
-		}
-		s = string(data)
-	}
-	q, err := resource.ParseQuantity(s)
-	if err != nil {
-		return v
-	}
-	amount := q.AsDec().String()
-	if strings.Contains(amount, ".") {
-		amount = strings.TrimRight(strings.TrimRight(amount, "0"), ".")
-	}
-	return amount
 }
 
 // duration writes a duration in one way: "60m" and "1h" are equal. Malformed ones stay as they are.
