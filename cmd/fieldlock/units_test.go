@@ -167,6 +167,27 @@ func TestUnits(t *testing.T) {
 	}
 }
 
+// TestRandomName: a test of a chart that gets another name in each rendering is not deleted; one that the change removes is.
+func TestRandomName(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it makes repositories")
+	}
+	pod := func(name string) string {
+		return "apiVersion: v1\nkind: Pod\nmetadata: {name: " + name + ", annotations: {helm.sh/hook: test}}\nspec: {containers: [{name: a, image: a}]}\n"
+	}
+	random := pod("a-{{ randAlphaNum 5 | lower }}")
+	files := map[string]string{"Chart.yaml": "apiVersion: v2\nname: shop\nversion: 1.0.0\n", "templates/a.yaml": random, "templates/b.yaml": pod("b")}
+	for b, want := range map[string]int{pod("b") + "# changed\n": 0, "# gone\n": 1} {
+		repositoryOf(t, files, nil)
+		change(t, files, with(files, "templates/b.yaml", b))
+		got := runCommand("", "check", "--git", "HEAD", "-o", "json")
+		var r compare.Report
+		if err := json.Unmarshal([]byte(got.out), &r); err != nil || len(r.Deletions) != want {
+			t.Errorf("%d deletions, want %d: %v %s%s", len(r.Deletions), want, err, got.out, got.err)
+		}
+	}
+}
+
 // change writes the files that differ, and removes those that are gone or empty.
 func change(t *testing.T, oldFiles, newFiles map[string]string) {
 	t.Helper()

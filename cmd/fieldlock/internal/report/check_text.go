@@ -22,7 +22,7 @@ func checkText(w io.Writer, r *compare.Report) error {
 		writeObject(w, &objects[i], p)
 		fmt.Fprintln(w)
 	}
-	for _, u := range repeatedRemarks(r.Unknown) {
+	for _, u := range merged(repeatedRemarks(r.Unknown)) {
 		writeRemark(w, p.Yellow("?"), u, p)
 	}
 	for _, n := range merged(repeatedRemarks(r.Notes)) {

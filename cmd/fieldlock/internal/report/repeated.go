@@ -80,7 +80,7 @@ func repeatedRemarks(remarks []compare.Remark) []repeatedRemark {
 	return list
 }
 
-// merged makes one remark of those that say the same of more objects of a kind than anybody wants to read. It is for notes.
+// merged makes one remark of those that say the same of more objects of a kind than anybody wants to read.
 func merged(list []repeatedRemark) []repeatedRemark {
 	const few = 3
 	key := func(r *repeatedRemark) [4]string { return [4]string{r.APIVersion, r.Kind, r.Path, r.Message} }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
@@ -258,13 +259,26 @@ func (c *comparison) settle(u *Unit, news, olds []Object) (settled []Object) {
 		if len(places) == 0 {
 			continue
 		}
-		for j, old := range olds {
+		if (o.Role == rendered.Test || o.Role == rendered.Hook) && nameOf(o.Object) != nameOf(again[i].Object) {
+			settled = slices.DeleteFunc(settled, func(old Object) bool { return isGone(old, o, news) })
+			continue
+		}
+		for j, old := range settled {
 			if old.Object["kind"] == o.Object["kind"] && nameOf(old.Object) == nameOf(o.Object) {
 				settled[j].Document = with(settled[j].Document, o.Object, places)
 			}
 		}
 	}
 	return settled
+}
+
+// isGone reports whether an object of OLD is the hook or test of the same template as o, under a name that NEW does not have. Where
+// each rendering has another name, that is no deletion.
+func isGone(old, o Object, news []Object) bool {
+	return old.Role == o.Role && old.File == o.File && old.Object["kind"] == o.Object["kind"] &&
+		!slices.ContainsFunc(news, func(n Object) bool {
+			return n.Object["kind"] == old.Object["kind"] && nameOf(n.Object) == nameOf(old.Object)
+		})
 }
 
 // draws reports whether the templates of a unit may print something else each time. An archive may hold such a template.
