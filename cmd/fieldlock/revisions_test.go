@@ -211,3 +211,37 @@ func TestPartialClone(t *testing.T) {
 		t.Chdir(origin)
 	}
 }
+
+// TestMovedSubmodule: the files of a submodule are in another repository; when it moves to another commit, what is read from it is not
+// covered, and nothing pretends that it did not change.
+func TestMovedSubmodule(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it makes repositories")
+	}
+	repositoryOf(t, map[string]string{"kustomization.yaml": "resources: [claim.yaml]\n", "claim.yaml": claim("data", "fast")}, nil)
+	other, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	repositoryOf(t, map[string]string{"app/kustomization.yaml": "resources: [../vendor/base]\n", "linked/kustomization.yaml": "resources: [base]\n",
+		"linked/base": "-> ../vendor/base", "alone/claim.yaml": claim("alone", "fast")}, nil)
+	runGit(t, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", other, "vendor/base")
+	runGit(t, "commit", "--quiet", "--all", "-m", "the submodule")
+	for _, args := range [][]string{nil, {"app"}, {"linked"}} {
+		if c := runCommand("", append([]string{"check", "--git", "HEAD", "--strict"}, args...)...); c.status != exitClean || c.out != "✓ nothing changed\n" {
+			t.Errorf("%q before it moves: status %d\n%s%s", args, c.status, c.out, c.err)
+		}
+	}
+	writeFile(t, "vendor/base/claim.yaml", claim("data", "slow"))
+	runGit(t, "-C", "vendor/base", "commit", "--quiet", "--all", "-m", "moved")
+	for _, row := range []struct {
+		path   string
+		status int
+		want   string
+	}{{".", exitUnread, "vendor/base"}, {"app", exitUnread, "app"}, {"linked", exitUnread, "linked"}, {"vendor", exitUnread, "vendor/base"}, {"alone", exitClean, ""}} {
+		c := runCommand("", "check", "--git", "HEAD", "--strict", row.path)
+		if c.status != row.status || !strings.Contains(c.err, row.want) || row.want != "" && strings.Contains(c.out, "nothing changed") {
+			t.Errorf("%s: status %d, want %d with %q\n%s%s", row.path, c.status, row.status, row.want, c.out, c.err)
+		}
+	}
+}

@@ -74,7 +74,7 @@ func (c *checkCommand) gitSide(t *git.Tree, paths []string) *unit.Side {
 
 func treeSide(t *git.Tree, paths []string) (side *unit.Side, done func()) {
 	files := t.FS()
-	side = &unit.Side{Tree: files, Files: files.Sources(paths)}
+	side = &unit.Side{Tree: files, Files: files.Sources(paths), Partial: t.HasSubmodules()}
 	if len(paths) != 1 || paths[0] != "." {
 		side.Paths = paths
 		side.Others = func() []manifest.File {

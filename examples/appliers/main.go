@@ -1,10 +1,11 @@
 // Command appliers makes updates on a cluster with the deployment tools' own code, and writes down which tool the API server
 // refuses. Every case is made anew by every tool: it creates the old object, and then applies the new one.
 //
-//	appliers -kubeconfig FILE -cases DIR -crds FILE [-run TEXT] [-ways -kubectl FILE]
+//	appliers -kubeconfig FILE -cases DIR -crds FILE [-run TEXT] [-ways -kubectl FILE] [-live FIELDLOCK]
 //
 // It prints the answers as package applycase reads them. With -ways, it carries out the ways out of refusals instead, as check
-// prints them, and fails if one does not do what it says. examples/e2e starts the cluster and runs it (hack/appliers).
+// prints them, and fails if one does not do what it says. With -live, it asks the command fieldlock first what each tool will get, by
+// check --live. examples/e2e starts the cluster and runs it (hack/appliers).
 package main
 
 import (
@@ -32,6 +33,7 @@ func main() {
 	run := flag.String("run", "", "only the cases whose names contain this text")
 	ways := flag.Bool("ways", false, "carry out the ways out of refusals")
 	kubectl := flag.String("kubectl", "", "with -ways: the path of kubectl")
+	live := flag.String("live", "", "hold check --live of this command against the tools")
 	flag.Parse()
 	klog.SetOutput(io.Discard)
 	klog.LogToStderr(false)
@@ -40,6 +42,9 @@ func main() {
 	err := func() error {
 		if *ways {
 			return tryWays(context.Background(), *kubeconfig, *cases, *crds, *run, *kubectl)
+		}
+		if *live != "" {
+			return forecast(context.Background(), *kubeconfig, *cases, *crds, *run, *live)
 		}
 		answers, err := ask(context.Background(), *kubeconfig, *cases, *crds, *run)
 		if err != nil {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -114,7 +115,7 @@ func (k kubectl) run(verb string, obj map[string]any) (err error) {
 		case fatal:
 			err = errors.New(strings.TrimPrefix(failed.message, "error: "))
 		default:
-			panic(failed)
+			err = fmt.Errorf("kubectl panics: %v", failed) // it does for a binding without a role; Argo CD recovers, too
 		}
 	}()
 	file := filepath.Join(k.cache, "object.yaml")

@@ -22,6 +22,29 @@ const (
 	appliersData = "../../internal/compare/testdata/appliers"
 )
 
+// What check --live says about an update is what the tool then gets. hack/appliers runs this.
+func TestLiveAppliers(t *testing.T) {
+	if !*askAppliers {
+		t.Skip("hack/appliers asks the deployment tools")
+	}
+	program := filepath.Join(t.TempDir(), "appliers")
+	build := exec.CommandContext(t.Context(), "go", "build", "-C", appliers, "-o", program, ".")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	data, err := filepath.Abs(appliersData)
+	if err != nil {
+		t.Fatal(err)
+	}
+	try := exec.CommandContext(t.Context(), program, "-live", buildProgram(t, "../..", "./cmd/fieldlock"), "-kubeconfig", writeKubeconfig(t, cluster.config),
+		"-cases", filepath.Join(data, "cases"), "-crds", filepath.Join(data, "crds.yaml"))
+	out, err := try.CombinedOutput()
+	if err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+	t.Logf("%s", out)
+}
+
 // Each way out that check prints does what it says, by the code of the tool that applies the object. hack/appliers runs this.
 func TestWaysOut(t *testing.T) {
 	if !*askAppliers {

@@ -119,7 +119,9 @@ func TestAppliers(t *testing.T) {
 		if refused > 0 && refused < len(columns) {
 			differ++
 		}
-		checkUnknownApplier(t, c.Name, answer, ask(tool.Applier{}))
+		if !strings.HasPrefix(c.Name, "hooks/") { // whoever applies them, an unknown tool may take them for hooks
+			checkUnknownApplier(t, c.Name, answer, ask(tool.Applier{}))
+		}
 	}
 	if differ < 20 {
 		t.Errorf("the tools differ in %d cases only", differ)

@@ -99,6 +99,11 @@ func (c *checker) judgeFate(p pair) (verdict, error) {
 	switch {
 	case fate == tool.Colliding:
 		return c.judgeColliding(p, path), nil
+	case fate == tool.MayCollide && len(v.violations)+v.more == 0:
+		v.unknown = append(v.unknown, Remark{Path: path, Message: createsHook + "; Helm 4 updates the object, if it applies server-side"})
+		return v, nil
+	case fate == tool.MayCollide:
+		return v, nil
 	case len(v.violations)+v.more == 0:
 		return verdict{}, nil
 	case fate == tool.Replaced && v.replacement != nil:
@@ -110,13 +115,15 @@ func (c *checker) judgeFate(p pair) (verdict, error) {
 		"the object becomes a hook or stops being one, and its tool may delete it and create it anew; an apply of it is refused: %s", v.violations[0].summary())}}}, nil
 }
 
+const createsHook = "Helm refuses the upgrade: it creates the hook while the object is still there (\"already exists\"); " +
+	"add before-hook-creation to helm.sh/hook-delete-policy"
+
 // judgeColliding judges an object that Helm wants to create, or to have in the release, though it is there and not part of it.
 func (c *checker) judgeColliding(p pair, path string) verdict {
 	message := "Helm refuses the upgrade: the hook that it made before is still there and not part of the release " +
 		"(\"exists and cannot be imported into the current release\")"
 	if p.applier.Recreated(p.new.Document.Object) {
-		message = "Helm refuses the upgrade: it creates the hook while the object is still there (\"already exists\"); " +
-			"add before-hook-creation to helm.sh/hook-delete-policy"
+		message = createsHook
 	}
 	v := verdict{replacement: c.worst(p)}
 	v.addServerSide(path, message)

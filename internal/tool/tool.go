@@ -110,7 +110,7 @@ func (a Applier) argoReplaces(newObj, oldObj map[string]any) bool {
 	kind := text(newObj, "kind")
 	switch {
 	case clientSide && text(newObj, "apiVersion") == "rbac.authorization.k8s.io/v1" && (kind == "RoleBinding" || kind == "ClusterRoleBinding"):
-		return true
+		return text(object(newObj, "roleRef"), "name") != "" // without a role, kubectl panics
 	case !force || kind == "CustomResourceDefinition" || kind == "Namespace":
 		return force && clientSide
 	}
@@ -148,14 +148,16 @@ const (
 	Created   Fate = "created"   // nothing is in the cluster by then
 	Replaced  Fate = "replaced"  // the tool deletes the object, whatever it is, and creates it anew
 	Colliding Fate = "colliding" // the tool fails, as it creates the object, or wants to take it over, and it is there already
-	Uncertain Fate = "uncertain"
+	// MayCollide is a hook that Helm 3 fails to create, and that Helm 4 updates where it applies server-side.
+	MayCollide Fate = "may collide"
+	Uncertain  Fate = "uncertain"
 )
 
 // Fate returns what the tool does with an object that was a hook or is one now; all others are Updated.
 //
 // Helm deletes what is no longer in the manifest of a release, and hooks are not (kube/client.go: Update). Before that it runs the
 // hooks of pre-upgrade, which it deletes first if their policy is before-hook-creation, the default; otherwise it finds the object
-// there (action/hooks.go: execHook). A hook that becomes an ordinary object is still there, unless it was deleted when it succeeded, and
+// there (action/hooks.go: execHook); Helm 4 updates it then, if it applies server-side. A hook that becomes an ordinary object is still there, unless it was deleted when it succeeded, and
 // Helm does not take over an object without its annotations (action/validate.go: existingResourceConflict); Flux's HelmRelease does
 // (internal/action/upgrade.go: newUpgrade, TakeOwnership). Helm never deletes a CRD for a hook.
 //
@@ -188,10 +190,14 @@ func (a Applier) becomesHelmHook(newObj, oldObj map[string]any) Fate {
 	switch {
 	case deleted:
 		return Replaced
-	case slices.Contains(events, "pre-upgrade"), slices.Contains(events, "post-upgrade") && a.Kept(oldObj) != "":
-		return Colliding
+	case !slices.Contains(events, "pre-upgrade") && (!slices.Contains(events, "post-upgrade") || a.Kept(oldObj) == ""):
+		return Replaced
+	case slices.Equal(a.Methods, []Method{ServerSide}):
+		return Updated
+	case len(a.Methods) == 0 || slices.Contains(a.Methods, ServerSide):
+		return MayCollide
 	}
-	return Replaced
+	return Colliding
 }
 
 func (a Applier) leavesHelmHook(oldObj map[string]any) Fate {

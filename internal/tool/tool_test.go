@@ -32,7 +32,11 @@ func TestRequested(t *testing.T) {
 	argo, argoPut := Applier{Tool: ArgoCD}, Applier{Tool: ArgoCD, Methods: []Method{Replace}}
 	argoServer := Applier{Tool: ArgoCD, Methods: []Method{ServerSide}}
 	plain := with("a", "b")
-	const rbac = "rbac.authorization.k8s.io/v1"
+	bound := func(role string) map[string]any {
+		obj := of("rbac.authorization.k8s.io/v1", "RoleBinding", with("a", "b"))
+		obj["roleRef"] = map[string]any{"name": role}
+		return obj
+	}
 	for _, c := range []struct {
 		name, reason string
 		by           Applier
@@ -54,9 +58,10 @@ func TestRequested(t *testing.T) {
 		{"both options on a CRD", "Argo CD PUTs it", argo, of("apiextensions.k8s.io/v1", "CustomResourceDefinition", with(options, "Force=true,Replace=true")), plain, false},
 		{"both options on a Namespace", "Argo CD PUTs it", argo, of("v1", "Namespace", with(options, "Force=true,Replace=true")), plain, false},
 		{"both options under Flux", "they are Argo CD's", Applier{Tool: Flux}, with(options, "Force=true,Replace=true"), plain, false},
-		{"a binding", "kubectl auth reconcile replaces it", argo, of(rbac, "RoleBinding", with("a", "b")), plain, true},
-		{"a binding, server-side", "", argoServer, of(rbac, "RoleBinding", with("a", "b")), plain, false},
-		{"a binding under kubectl", "kubectl apply does not reconcile", Applier{Methods: []Method{ClientSide}}, of(rbac, "RoleBinding", with("a", "b")), plain, false},
+		{"a binding", "kubectl auth reconcile replaces it", argo, bound("view"), plain, true},
+		{"a binding without a role", "kubectl auth reconcile panics", argo, bound(""), plain, false},
+		{"a binding, server-side", "", argoServer, bound("view"), plain, false},
+		{"a binding under kubectl", "kubectl apply does not reconcile", Applier{Methods: []Method{ClientSide}}, bound("view"), plain, false},
 		{"Flux, annotation", "", Applier{}, with(flux+"force", "enabled"), plain, true},
 		{"Flux, label in another case", "", Applier{Tool: Flux}, labelled(flux+"force", "Enabled"), plain, true},
 		{"Flux, the old object", "the live object's count", Applier{Tool: Flux}, plain, with(flux+"force", "enabled"), true},
@@ -112,6 +117,7 @@ func TestRecreated(t *testing.T) {
 
 func TestFate(t *testing.T) {
 	argo, helm, release := Applier{Tool: ArgoCD}, Applier{Tool: Helm}, Applier{Tool: Helm, Apply: "flux reconcile helmrelease x"}
+	helm3 := Applier{Tool: Helm, Methods: []Method{ThreeWay}}
 	plain := with("a", "b")
 	hook := func(key, value, policyKey, policies string) map[string]any {
 		obj := with(key, value)
@@ -134,9 +140,11 @@ func TestFate(t *testing.T) {
 		{"a hook on both sides", "Helm only ever creates it", helm, helms("post-upgrade", ""), helms("post-upgrade", ""), Created},
 		{"Helm, becomes a hook", "the upgrade deletes it, since the manifest no longer has it", helm, helms("post-install,post-upgrade", ""), plain, Replaced},
 		{"Helm, becomes a hook before the upgrade", "the default policy deletes it", helm, helms("pre-upgrade", ""), plain, Replaced},
-		{"Helm, becomes a hook before the upgrade with another policy", "it is created while it is there", helm, helms("Pre-Upgrade", "hook-succeeded"), plain, Colliding},
+		{"Helm, becomes a hook before the upgrade with another policy", "it is created while it is there", helm3, helms("Pre-Upgrade", "hook-succeeded"), plain, Colliding},
+		{"Helm 4, becomes a hook before the upgrade with another policy", "creating is an apply there", Applier{Tool: Helm, Methods: []Method{ServerSide}}, helms("pre-upgrade", "hook-succeeded"), plain, Updated},
+		{"some Helm, becomes a hook before the upgrade with another policy", "", helm, helms("pre-upgrade", "hook-succeeded"), plain, MayCollide},
 		{"Helm, becomes a hook after the upgrade with another policy", "the upgrade deletes it before", helm, helms("post-upgrade", "hook-succeeded"), plain, Replaced},
-		{"Helm, is kept and becomes a hook with another policy", "the upgrade does not delete it", helm, kept, with("helm.sh/resource-policy", "keep"), Colliding},
+		{"Helm, is kept and becomes a hook with another policy", "the upgrade does not delete it", helm3, kept, with("helm.sh/resource-policy", "keep"), Colliding},
 		{"Helm, becomes a test", "the upgrade deletes it, and the test makes it anew", helm, helms("test", ""), plain, Replaced},
 		{"Helm, becomes a hook that it does not know", "Helm skips it", helm, helms("", ""), plain, Replaced},
 		{"Helm, a CRD becomes a hook", "Helm does not delete it for the hook", helm, of("apiextensions.k8s.io/v1", "CustomResourceDefinition", helms("pre-upgrade", "")), plain, Uncertain},

@@ -226,8 +226,18 @@ func refusals(err error) []Refusal {
 	return list
 }
 
+// fluxManager is the manager of Flux's Kustomizations, which sends built-in kinds as their Go types have them (fluxcd/pkg/ssa v0.76.2,
+// normalize/normalize.go): without null.
+const fluxManager = "kustomize-controller"
+
 // serverSide is a server-side apply that takes over the fields of others.
 func (c *Cluster) serverSide(r *resource, live, manifest *unstructured.Unstructured, by applier) (request, error) {
+	if by.manager == fluxManager {
+		if t, err := c.typesOf(r.kind.GroupVersion()); err == nil && t.strategic[r.kind] {
+			manifest = manifest.DeepCopy()
+			withoutNull(manifest.Object)
+		}
+	}
 	body, err := encoded(manifest)
 	force := true
 	return request{

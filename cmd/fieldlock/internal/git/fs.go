@@ -142,8 +142,8 @@ func (f *FS) content(at string) ([]byte, error) {
 	return contents[0], errs[0]
 }
 
-// ID returns the ID of the blob with the content of a file, as git computes it: files with equal IDs are equal. Cost: a file of
-// the work tree is read once.
+// ID returns the ID of the blob with the content of a file, as git computes it: files with equal IDs are equal. Of a submodule it is its
+// commit. Cost: a file of the work tree is read once.
 func (f *FS) ID(name string) (string, error) {
 	at, err := f.resolve("read", name)
 	if err != nil {
@@ -151,6 +151,8 @@ func (f *FS) ID(name string) (string, error) {
 	}
 	e, isEntry := f.tree.entries[at]
 	switch {
+	case e.kind == submodule && e.id != "":
+		return e.id, nil
 	case !isEntry || e.kind > executable:
 		return "", &fs.PathError{Op: "read", Path: name, Err: errors.New("it is a directory")}
 	case e.id != "":

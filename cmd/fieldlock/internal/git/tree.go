@@ -99,6 +99,16 @@ func SkipUnchanged(a, b *Tree) {
 	}
 }
 
+// HasSubmodules reports whether the tree has submodules, without those that SkipUnchanged has left out.
+func (t *Tree) HasSubmodules() bool {
+	for _, e := range t.entries {
+		if e.kind == submodule {
+			return true
+		}
+	}
+	return false
+}
+
 // alike reports whether a path leads to the same place in an unchanged submodule in both trees.
 func (t *Tree) alike(place, shown string) bool {
 	dir := place
@@ -180,11 +190,10 @@ func (w *walker) place(name string, s step) {
 	switch {
 	case isEntry && e.kind == unchanged && !s.links:
 	case isEntry && e.kind == submodule && !s.links:
-		w.fail(s.shown, "it is a submodule at another commit, whose files are in another repository; check them there, or name the paths to check")
-		w.found[len(w.found)-1].Elsewhere = true
+		w.elsewhere(s.shown, "it is a submodule at another commit")
 	case isEntry && e.kind >= submodule, !isEntry && w.tree.children[name] == nil:
 		if !w.tree.alike(name, s.shown) {
-			w.fail(s.shown, "it is a link into a submodule, whose files are in another repository; check them there, or name the paths to check")
+			w.elsewhere(s.shown, "it is a link into a submodule")
 		}
 	case isEntry && (!s.found || manifest.HasObjects(s.shown)):
 		w.add(name, s)
@@ -250,6 +259,13 @@ func (w *walker) add(entry string, s step) {
 func (w *walker) fail(shown, message string) {
 	name := w.tree.name(shown)
 	w.once(found{manifest.File{Name: name, Path: shown, Found: true, Err: fmt.Errorf("%s: %s", name, message)}, ""})
+}
+
+// elsewhere adds what is in another repository.
+func (w *walker) elsewhere(shown, what string) {
+	name := w.tree.name(shown)
+	err := fmt.Errorf("%s: %s, whose files are in another repository; check them there, or name the paths to check", name, what)
+	w.once(found{manifest.File{Name: name, Path: shown, Found: true, Err: err, Elsewhere: true}, ""})
 }
 
 func (w *walker) once(f found) {

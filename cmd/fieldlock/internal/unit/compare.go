@@ -94,7 +94,7 @@ type filePair struct {
 // nothingChanged reports whether both trees have the same files with the same content, as far as they were not left out.
 func (c *comparison) nothingChanged() bool {
 	news, olds := c.newSide.Tree.Paths(), c.oldSide.Tree.Paths()
-	if !slices.Equal(news, olds) || len(c.newSide.Files) != len(c.oldSide.Files) {
+	if c.newSide.Partial || c.oldSide.Partial || !slices.Equal(news, olds) || len(c.newSide.Files) != len(c.oldSide.Files) {
 		return false
 	}
 	for i := range c.newSide.Files {

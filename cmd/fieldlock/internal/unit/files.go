@@ -206,6 +206,9 @@ func (c *comparison) addElsewhere() {
 
 // alike reports whether both sides have a file with the same content, or cannot read it.
 func (c *comparison) alike(n, old *manifest.File) bool {
+	if n.Elsewhere || old.Elsewhere { // where both sides have it alike, it is not among the files
+		return false
+	}
 	if n.Err != nil || old.Err != nil {
 		return n.Err != nil && old.Err != nil && strings.TrimPrefix(n.Err.Error(), n.Name) == strings.TrimPrefix(old.Err.Error(), old.Name)
 	}

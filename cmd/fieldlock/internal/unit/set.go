@@ -23,6 +23,8 @@ type Side struct {
 	// do not name.
 	Paths  []string
 	Others func() []manifest.File
+	// Partial is set where a part of the tree is in another repository and may differ: a submodule at another commit.
+	Partial bool
 }
 
 func (s *Side) content(f *manifest.File) ([]byte, error) {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -185,11 +186,12 @@ func (t *trace) ReadLink(name string) (string, error) {
 	return t.Tree.ReadLink(name)
 }
 
-// seen lists the regular files that were looked at.
+// seen lists the regular files that were looked at, and the paths that lead into a submodule.
 func (t *trace) seen() []string {
 	var list []string
 	for name := range t.names {
-		if info, err := t.Tree.Stat(name); err == nil && info.Mode().IsRegular() {
+		info, err := t.Tree.Stat(name)
+		if err == nil && info.Mode().IsRegular() || submoduleOf(t.Tree, path.Join(name, "file")) != "" {
 			list = append(list, name)
 		}
 	}
@@ -215,22 +217,30 @@ func (t *trace) sameIn(other Tree) bool {
 	return true
 }
 
+// submoduleOf returns the commit of the submodule that a path leads into, "" for other paths: what is there is not known, and may change
+// with the commit.
+func submoduleOf(t Tree, name string) string {
+	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
+		if _, err := t.Stat(dir); err == nil {
+			id, _ := t.ID(dir)
+			return id
+		}
+	}
+	return ""
+}
+
 // state tells what a tree has at a path.
 func state(t Tree, name string) string {
 	info, err := t.Lstat(name)
 	switch {
 	case err != nil:
-		return "nothing"
+		return "nothing" + submoduleOf(t, name)
 	case info.Mode()&fs.ModeSymlink != 0:
 		text, _ := t.ReadLink(name)
-		target, err := t.Stat(name)
-		if err != nil || target.IsDir() {
-			return "link " + text
-		}
 		id, _ := t.ID(name)
 		return "link " + text + "\x00" + id
 	case info.IsDir():
-		return "directory"
+		return "directory" + submoduleOf(t, path.Join(name, "file"))
 	}
 	id, err := t.ID(name)
 	if err != nil {
