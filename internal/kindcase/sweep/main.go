@@ -1,0 +1,360 @@
+// Command sweep changes each field of a kind, one at a time, and prints where an operator and its catalogue disagree.
+//
+//	sweep CASES PROGRAM [CRD ...]
+//
+// CASES is a file of cases; the first case of each object is where the changes begin. PROGRAM is as in command ask. Each field of
+// the object is changed and removed; each field that a CRD has and the object lacks is added. A change is left out when the
+// operator refuses the new object for itself: when it refuses an update that leaves it as it is.
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/fieldlock/fieldlock/immutability/operators"
+	"github.com/fieldlock/fieldlock/internal/kindcase"
+)
+
+func main() {
+	if len(os.Args) < 3 {
+		fmt.Fprintln(os.Stderr, "usage: sweep CASES PROGRAM [CRD ...]")
+		os.Exit(2)
+	}
+	if err := sweep(os.Args[1], os.Args[2], os.Args[3:]); err != nil {
+		fmt.Fprintln(os.Stderr, "sweep:", err)
+		os.Exit(1)
+	}
+}
+
+// question is one change as the program gets it.
+type question struct {
+	Name string         `json:"name"`
+	Old  map[string]any `json:"old"`
+	New  map[string]any `json:"new"`
+}
+
+func sweep(file, program string, crds []string) error {
+	schemas, err := schemasOf(crds)
+	if err != nil {
+		return err
+	}
+	cases, err := kindcase.Read(filepath.Dir(file))
+	if err != nil {
+		return err
+	}
+	group := strings.TrimSuffix(filepath.Base(file), ".yaml") + "/"
+	var questions []question
+	seen := map[string]bool{}
+	for _, c := range cases {
+		object := strings.SplitN(strings.TrimPrefix(c.Name, group), "/", 2)[0]
+		if !strings.HasPrefix(c.Name, group) || seen[object] {
+			continue
+		}
+		seen[object] = true
+		s := schemas[c.Old["apiVersion"].(string)+" "+c.Old["kind"].(string)]
+		questions = append(questions, changesOf(object+" spec", c.Old, []any{"spec"}, c.Old["spec"], propertyOf(s, "spec"))...)
+	}
+	return compare(program, questions)
+}
+
+// compare asks the program and the catalogue, and prints the differences.
+func compare(program string, questions []question) error {
+	catalogue, err := operators.Load()
+	if err != nil {
+		return err
+	}
+	answers, err := ask(program, questions, func(q question) question { return q })
+	if err != nil {
+		return err
+	}
+	alone, err := ask(program, questions, func(q question) question { return question{q.Name, q.New, q.New} })
+	if err != nil {
+		return err
+	}
+	agreed, undecided, invalid, none := 0, 0, 0, 0
+	for _, q := range questions {
+		answer, ok := answers[q.Name]
+		switch {
+		case !ok:
+			none++
+			continue
+		case alone[q.Name].Refused:
+			invalid++
+			continue
+		}
+		kind, ok := catalogue.Find(q.Old["apiVersion"].(string), q.Old["kind"].(string))
+		if !ok {
+			if answer.Refused {
+				fmt.Printf("no kind: %s: %s\n", q.Name, cut(answer.Error))
+			}
+			continue
+		}
+		verdict := kind.Check(q.New, q.Old)
+		switch {
+		case len(verdict.Violations) > 0 == answer.Refused:
+			agreed++
+		case len(verdict.Unknown) > 0:
+			undecided++
+		case answer.Refused:
+			fmt.Printf("missed: %s: %s\n", q.Name, cut(answer.Error))
+		default:
+			fmt.Printf("false alarm: %s: %s\n", q.Name, verdict.Violations[0].Row.Path)
+		}
+	}
+	fmt.Printf("%d changes: %d agreed, %d undecided, %d invalid for themselves, %d without an answer\n", len(questions), agreed, undecided, invalid, none)
+	return nil
+}
+
+// cut shortens a long error.
+func cut(s string) string {
+	if len(s) > 160 {
+		return s[:160]
+	}
+	return s
+}
+
+// ask returns the program's answers to the questions that as makes of questions.
+func ask(program string, questions []question, as func(question) question) (map[string]kindcase.Answer, error) {
+	asked := make([]question, len(questions))
+	for i, q := range questions {
+		asked[i] = as(q)
+	}
+	input, err := json.Marshal(asked)
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.Command(program)
+	cmd.Stdin, cmd.Stderr = bytes.NewReader(input), os.Stderr
+	output, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", program, err)
+	}
+	answers := map[string]kindcase.Answer{}
+	return answers, json.Unmarshal(output, &answers)
+}
+
+// schemasOf reads the schemas of CRDs, by "apiVersion Kind".
+func schemasOf(files []string) (map[string]*apiextensionsv1.JSONSchemaProps, error) {
+	schemas := map[string]*apiextensionsv1.JSONSchemaProps{}
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			return nil, err
+		}
+		for _, doc := range strings.Split("\n"+string(data), "\n---") {
+			var crd apiextensionsv1.CustomResourceDefinition
+			if err := yaml.Unmarshal([]byte(doc), &crd); err != nil || crd.Kind != "CustomResourceDefinition" {
+				continue
+			}
+			for _, v := range crd.Spec.Versions {
+				if v.Schema != nil {
+					schemas[crd.Spec.Group+"/"+v.Name+" "+crd.Spec.Names.Kind] = v.Schema.OpenAPIV3Schema
+				}
+			}
+		}
+	}
+	return schemas, nil
+}
+
+// propertyOf returns the schema of a property, nil where there is none.
+func propertyOf(s *apiextensionsv1.JSONSchemaProps, name string) *apiextensionsv1.JSONSchemaProps {
+	if s == nil {
+		return nil
+	}
+	if p, ok := s.Properties[name]; ok {
+		return &p
+	}
+	if s.AdditionalProperties != nil {
+		return s.AdditionalProperties.Schema
+	}
+	return nil
+}
+
+// changesOf returns the changes at a place in an object and below.
+func changesOf(name string, obj map[string]any, at []any, value any, s *apiextensionsv1.JSONSchemaProps) []question {
+	var all []question
+	put := func(name string, at []any, value any, remove bool) {
+		all = append(all, question{name, obj, edited(obj, at, value, remove).(map[string]any)})
+	}
+	switch value := value.(type) {
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(value)) {
+			path := append(slices.Clone(at), key)
+			put(name+"."+key+" removed", path, nil, true)
+			all = append(all, changesOf(name+"."+key, obj, path, value[key], propertyOf(s, key))...)
+		}
+		if s == nil {
+			break
+		}
+		for _, key := range slices.Sorted(maps.Keys(s.Properties)) {
+			if _, ok := value[key]; !ok {
+				p := s.Properties[key]
+				put(name+"."+key+" added", append(slices.Clone(at), key), sample(&p, 0, false), false)
+				if zero := zeroOf(&p); zero != nil {
+					put(name+"."+key+" added as zero", append(slices.Clone(at), key), zero, false)
+				}
+			}
+		}
+		if s.AdditionalProperties != nil && s.AdditionalProperties.Schema != nil {
+			put(name+".{} added", append(slices.Clone(at), "added"), sample(s.AdditionalProperties.Schema, 0, false), false)
+		}
+	case []any:
+		var items *apiextensionsv1.JSONSchemaProps
+		if s != nil && s.Items != nil {
+			items = s.Items.Schema
+		}
+		if len(value) > 1 {
+			turned := slices.Clone(value)
+			slices.Reverse(turned)
+			put(name+" reversed", at, turned, false)
+		}
+		if len(value) > 0 {
+			put(name+" shortened", at, value[:len(value)-1], false)
+			put(name+" emptied", at, []any{}, false)
+		}
+		if items != nil {
+			put(name+" extended", at, append(slices.Clone(value), sample(items, 0, true)), false)
+		}
+		for i, item := range value {
+			all = append(all, changesOf(fmt.Sprintf("%s[%d]", name, i), obj, append(slices.Clone(at), i), item, items)...)
+		}
+	default:
+		for i, other := range others(value, s) {
+			put(fmt.Sprintf("%s changed %d", name, i), at, other, false)
+		}
+	}
+	return all
+}
+
+// others returns values other than value.
+func others(value any, s *apiextensionsv1.JSONSchemaProps) []any {
+	var all []any
+	if s != nil && len(s.Enum) > 0 {
+		for _, e := range s.Enum {
+			var v any
+			if json.Unmarshal(e.Raw, &v) == nil && fmt.Sprint(v) != fmt.Sprint(value) {
+				all = append(all, v)
+			}
+		}
+		return all
+	}
+	switch v := value.(type) {
+	case string:
+		return []any{v + "1", ""}
+	case bool:
+		return []any{!v}
+	case int64:
+		return []any{v + 1, v - 1}
+	}
+	return nil
+}
+
+// zeroOf returns the empty value of a type.
+func zeroOf(s *apiextensionsv1.JSONSchemaProps) any {
+	switch s.Type {
+	case "object":
+		return map[string]any{}
+	case "array":
+		return []any{}
+	case "string":
+		return ""
+	case "boolean":
+		return false
+	case "integer":
+		return int64(0)
+	}
+	return nil
+}
+
+// sample makes a value of a schema with what it requires; the second one differs from the first one.
+func sample(s *apiextensionsv1.JSONSchemaProps, depth int, second bool) any {
+	if len(s.Enum) > 0 {
+		var v any
+		_ = json.Unmarshal(s.Enum[len(s.Enum)-1].Raw, &v)
+		return v
+	}
+	switch s.Type {
+	case "object":
+		out := map[string]any{}
+		if depth > 6 {
+			return out
+		}
+		for _, key := range s.Required {
+			p := s.Properties[key]
+			out[key] = sample(&p, depth+1, second)
+		}
+		if len(out) == 0 {
+			for _, key := range slices.Sorted(maps.Keys(s.Properties)) {
+				p := s.Properties[key]
+				if p.Type == "string" || p.Type == "integer" || p.Type == "boolean" {
+					out[key] = sample(&p, depth+1, second)
+					break
+				}
+			}
+		}
+		if len(out) == 0 && s.AdditionalProperties != nil && s.AdditionalProperties.Schema != nil {
+			out["key"] = sample(s.AdditionalProperties.Schema, depth+1, second)
+		}
+		return out
+	case "array":
+		if s.Items == nil || s.Items.Schema == nil {
+			return []any{}
+		}
+		return []any{sample(s.Items.Schema, depth+1, second)}
+	case "boolean":
+		return true
+	case "integer":
+		return int64(7)
+	case "number":
+		return 1.5
+	}
+	if s.XIntOrString {
+		return int64(1)
+	}
+	switch {
+	case s.Format == "date-time":
+		return "2020-01-01T00:00:00Z"
+	case strings.Contains(s.Pattern, "smh"):
+		return "5s"
+	case second:
+		return "second"
+	}
+	return "sample"
+}
+
+// edited returns a copy with a value put or removed.
+func edited(in any, at []any, value any, remove bool) any {
+	if len(at) == 0 {
+		return kindcase.Clone(value)
+	}
+	switch in := in.(type) {
+	case map[string]any:
+		out := maps.Clone(in)
+		key := at[0].(string)
+		if len(at) == 1 && remove {
+			delete(out, key)
+			return out
+		}
+		out[key] = edited(in[key], at[1:], value, remove)
+		return out
+	case []any:
+		out := slices.Clone(in)
+		i := at[0].(int)
+		out[i] = edited(in[i], at[1:], value, remove)
+		return out
+	}
+	if len(at) == 1 && !remove {
+		return map[string]any{at[0].(string): value}
+	}
+	return in
+}
