@@ -1,37 +1,61 @@
 package main
 
 import (
+	"bytes"
+	goparser "go/parser"
+	"go/token"
+	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/worker"
+	"github.com/fieldlock/fieldlock/internal/page"
 )
 
-// session is a fenced block of a page that begins with a command line of fieldlock.
-var session = regexp.MustCompile("(?m)^```\n\\$ (?:go run ./cmd/)?fieldlock ((?:[^\n]*\\\\\n)*[^\n]*)\n((?s:.*?))\n```$")
+// runsAsCommand makes the test's program the command itself, for tests that need it as a program.
+const runsAsCommand = "FIELDLOCK_TEST_RUNS_AS_COMMAND"
 
-// TestPages runs the commands that the README and the pages in docs show with their output, and compares what they
-// print; a line "…" stands for any lines.
-func TestPages(t *testing.T) {
-	t.Chdir("../..")
-	pages, err := filepath.Glob("docs/*.md")
+func TestMain(m *testing.M) {
+	if os.Getenv(runsAsCommand) != "" || worker.Asked(os.Args) || asVettool(os.Args[1:]) {
+		main()
+	}
+	os.Exit(m.Run())
+}
+
+// readPages returns the code of the README and the pages in docs. The page docs/commands.md has the examples of the help.
+func readPages(t *testing.T) []page.Block {
+	t.Helper()
+	blocks, err := page.Read("../..")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, page := range append(pages, "README.md") {
-		text, err := os.ReadFile(page)
-		if err != nil {
-			t.Fatal(err)
+	return blocks
+}
+
+// TestPageSessions runs the commands that the README and the pages in docs show with their output, and compares what they
+// print; a line "…" stands for any lines.
+func TestPageSessions(t *testing.T) {
+	blocks := readPages(t)
+	t.Chdir("../..")
+	pages := map[string]bool{}
+	for _, b := range blocks {
+		command, shown, ok := b.Session()
+		if !ok {
+			continue
 		}
-		sessions := session.FindAllStringSubmatch(string(text), -1)
-		if page == "README.md" && len(sessions) == 0 {
-			t.Error("the README shows no command with its output")
-		}
-		for _, s := range sessions {
-			args := strings.Fields(strings.ReplaceAll(s[1], "\\\n", " "))
-			t.Run(page+" "+strings.Join(args[:2], " "), func(t *testing.T) { checkSession(t, args, s[2]) })
-		}
+		pages[b.File] = true
+		command = strings.TrimPrefix(strings.TrimPrefix(command, "go run ./cmd/"), "fieldlock ")
+		t.Run(b.File+" "+command, func(t *testing.T) { checkSession(t, strings.Fields(command), strings.TrimSuffix(shown, "\n")) })
+	}
+	if !pages["README.md"] || !pages["docs/index.md"] {
+		t.Errorf("there are sessions in %v", pages)
 	}
 }
 
@@ -48,5 +72,297 @@ func checkSession(t *testing.T, args []string, shown string) {
 	}
 	if rest != "" {
 		t.Errorf("the page leaves out the end:\n%s", rest)
+	}
+}
+
+// TestPageCommands runs every command of the README and the pages in docs that needs no cluster; examples/e2e runs the others, and
+// page.NotRun lists those that run nowhere. The commands of a block run one after the other in one folder, which has the
+// files that they name. fieldlock may refuse, and nothing else may fail.
+func TestPageCommands(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it runs 100 commands as programs")
+	}
+	p := newPageRunner(t)
+	ran := map[string]bool{} // by commands: pages have some in common
+	for _, b := range readPages(t) {
+		commands := b.Commands()
+		if b.Language == "make" {
+			commands = []string{"make manifests"}
+		}
+		commands = slices.DeleteFunc(commands, func(command string) bool {
+			place := page.PlaceOf(command)
+			return place == page.PlaceCluster || place == page.PlaceNone
+		})
+		if len(commands) == 0 || strings.HasPrefix(b.File, "docs/fields/") || ran[strings.Join(commands, "\n")] {
+			continue
+		}
+		ran[strings.Join(commands, "\n")] = true
+		t.Run(b.File+" "+commands[0], func(t *testing.T) {
+			t.Parallel()
+			p.run(t, b, commands)
+		})
+	}
+	if len(ran) < 30 {
+		t.Errorf("only %d blocks have commands", len(ran))
+	}
+}
+
+// pageRunner runs the commands of pages.
+type pageRunner struct {
+	folder string // made by page.Folder
+	bin    string // fieldlock and controller-gen
+}
+
+func newPageRunner(t *testing.T) pageRunner {
+	t.Helper()
+	p := pageRunner{t.TempDir(), t.TempDir()}
+	if err := page.Folder("../..", p.folder); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(commandProgram(t), filepath.Join(p.bin, "fieldlock")); err != nil {
+		t.Fatal(err)
+	}
+	install := exec.CommandContext(t.Context(), "go", "install", controllerGen)
+	install.Env = append(os.Environ(), "GOBIN="+p.bin)
+	if out, err := install.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	t.Setenv("PATH", p.bin+string(filepath.ListSeparator)+os.Getenv("PATH"))
+	for name, value := range map[string]string{
+		"GITHUB_STEP_SUMMARY": filepath.Join(t.TempDir(), "summary.md"), "CHANGE_TARGET": "main", "CI_MERGE_REQUEST_DIFF_BASE_SHA": "origin/main",
+		"CONTROLLER_GEN": filepath.Join(p.bin, "controller-gen"), "GOBIN": t.TempDir(), "GOFLAGS": "-mod=mod", "GOWORK": "off",
+	} {
+		t.Setenv(name, value)
+	}
+	return p
+}
+
+// run runs the commands of a block in a copy of the folder.
+func (p pageRunner) run(t *testing.T, b page.Block, commands []string) {
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS(p.folder)); err != nil {
+		t.Fatal(err)
+	}
+	if b.File == "docs/crds.md" && (b.Language == "make" || strings.Contains(b.Text, "controller-gen")) {
+		kubebuilderProject(t, dir)
+		// The target controller-gen of a kubebuilder project installs it.
+		writeFile(t, filepath.Join(dir, "Makefile"), strings.ReplaceAll(b.Text, "controller-gen\n", "\n"))
+	}
+	for _, command := range commands {
+		shell := exec.CommandContext(t.Context(), "bash", "-o", "pipefail", "-c", command)
+		shell.Dir = dir
+		if page.PlaceOf(command) == page.PlaceRepository {
+			shell.Dir, shell.Env = "../..", append(os.Environ(), "GOWORK=", "GOFLAGS=-buildvcs=false")
+		}
+		out, err := shell.CombinedOutput()
+		refused := strings.Contains(command, "fieldlock ") && shell.ProcessState.ExitCode() == exitRefused && !strings.HasPrefix(command, "go ")
+		if err != nil && !refused {
+			t.Fatalf("%s: %v\n%s", command, err, out)
+		}
+		p.verify(t, dir, command)
+	}
+}
+
+var writtenReport = regexp.MustCompile(`-o (?:gitlab|junit|sarif)=(\S+)`)
+
+// verify looks for the files that a command writes, which the rest of a pipeline reads.
+func (p pageRunner) verify(t *testing.T, dir, command string) {
+	t.Helper()
+	for _, report := range writtenReport.FindAllStringSubmatch(command, -1) {
+		if data, err := os.ReadFile(filepath.Join(dir, report[1])); err != nil || len(data) == 0 {
+			t.Errorf("%s writes no %s: %v", command, report[1], err)
+		}
+	}
+}
+
+// kubebuilderProject makes dir a Go module with the API of testdata/kubebuilder.
+func kubebuilderProject(t *testing.T, dir string) {
+	t.Helper()
+	if err := os.RemoveAll(filepath.Join(dir, "api")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.CopyFS(dir, os.DirFS("testdata/kubebuilder")); err != nil {
+		t.Fatal(err)
+	}
+	mod, err := os.ReadFile("go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum, err := os.ReadFile("go.sum")
+	if err != nil {
+		t.Fatal(err)
+	}
+	machinery := regexp.MustCompile(`k8s\.io/apimachinery v\S+`).Find(mod)
+	writeFile(t, filepath.Join(dir, "go.mod"), "module example.com/shop\n\ngo 1.26\n\nrequire "+string(machinery)+"\n")
+	writeFile(t, filepath.Join(dir, "go.sum"), string(sum))
+}
+
+// TestFieldPages runs the command that the page of each kind names, which lists the kind's locks.
+func TestFieldPages(t *testing.T) {
+	files, err := filepath.Glob("../../docs/fields/*.md")
+	if err != nil || len(files) < 100 {
+		t.Fatalf("found %d pages, %v", len(files), err)
+	}
+	named := regexp.MustCompile("`fieldlock locks ([^`]+)`")
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		command := named.FindSubmatch(text)
+		if command == nil {
+			t.Errorf("%s names no command", file)
+			continue
+		}
+		kind := regexp.MustCompile(`of an? (\S+)`).FindSubmatch(text)[1]
+		if c := runCommand("", "locks", string(command[1])); c.status != 0 || !strings.Contains(c.out, string(kind)) {
+			t.Errorf("%s: locks %s: %d %s", file, command[1], c.status, c.err)
+		}
+	}
+}
+
+// commandProgram returns a program that is the command for the rest of a test.
+func commandProgram(t *testing.T) string {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv(runsAsCommand, "1")
+	return self
+}
+
+// TestPageLanguages: every block is in the language that it names, and no block hides commands: those are in blocks without
+// language, where they run.
+func TestPageLanguages(t *testing.T) {
+	seen := map[string]int{}
+	commands := regexp.MustCompile(`(?m)^(fieldlock|kubectl|helm|go|git|flux|argocd|npm|curl) `)
+	for _, b := range readPages(t) {
+		seen[b.Language]++
+		switch b.Language {
+		case "", page.Span, "groovy", "make":
+		case "yaml", "json": // every JSON document is YAML
+			for decoder := yaml.NewDecoder(strings.NewReader(b.Text)); ; {
+				var document any
+				err := decoder.Decode(&document)
+				if err == io.EOF {
+					break
+				}
+				if err != nil {
+					t.Errorf("%s:%d: %v", b.File, b.Line, err)
+					break
+				}
+			}
+		case "go":
+			parseSnippet(t, b)
+		case "text":
+			if hidden := commands.FindString(b.Text); hidden != "" && b.File != "docs/commands.md" { // where it is the usage of a verb
+				t.Errorf("%s:%d: a command in a block of text: %s", b.File, b.Line, hidden)
+			}
+		default:
+			t.Errorf("%s:%d: a block in %s, which no test reads", b.File, b.Line, b.Language)
+		}
+	}
+	if seen["yaml"] < 50 || seen["go"] < 5 || seen["text"] < 100 {
+		t.Errorf("found %v", seen)
+	}
+}
+
+// parseSnippet reads Go: declarations or statements, where lines "…" leave something out.
+func parseSnippet(t *testing.T, b page.Block) {
+	t.Helper()
+	text := strings.ReplaceAll(b.Text, "…\n", "\n")
+	var failed error
+	for _, source := range []string{"package p\n" + text, "package p\nfunc _() {\n" + text + "}\n", "package p\ntype _ struct {\n" + text + "}\n"} {
+		if _, failed = goparser.ParseFile(token.NewFileSet(), "", source, 0); failed == nil {
+			return
+		}
+	}
+	t.Errorf("%s:%d: %v", b.File, b.Line, failed)
+}
+
+// TestPageSettings reads the settings that pages show as .fieldlock.yaml, and as a file for --locks if they are locks alone.
+func TestPageSettings(t *testing.T) {
+	read := 0
+	for _, b := range readPages(t) {
+		var keys map[string]any
+		if b.Language != "yaml" || yaml.Unmarshal([]byte(b.Text), &keys) != nil {
+			continue
+		}
+		known := false
+		for _, key := range []string{"accept", "mode", "exclude", "charts", "locks", "aliases"} {
+			known = known || keys[key] != nil
+		}
+		if !known {
+			continue
+		}
+		read++
+		dir := writeFiles(t, map[string]string{".fieldlock.yaml": b.Text, "charts/shop/prod.yaml": "", "a.yaml": deployment})
+		t.Run(b.File, func(t *testing.T) {
+			t.Chdir(dir)
+			if c := runCommand("", "check", "a.yaml", "a.yaml"); c.status != exitClean {
+				t.Errorf("status %d\n%s%s", c.status, c.out, c.err)
+			}
+		})
+	}
+	if read < 4 {
+		t.Errorf("found %d settings", read)
+	}
+}
+
+// TestPageWorkflows: GitHub's workflows pass actionlint, and give the action inputs that it has; the hooks of pre-commit are
+// those of this repository. GitLab's and Jenkins' scripts run in TestPageCommands.
+func TestPageWorkflows(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it builds actionlint")
+	}
+	var action struct{ Inputs map[string]any }
+	readYAML(t, "action.yml", &action)
+	var hooks []struct{ ID string }
+	readYAML(t, ".pre-commit-hooks.yaml", &hooks)
+	workflows, configured := 0, 0
+	for _, b := range readPages(t) {
+		text := b.Text
+		if b.Language == "yaml" && strings.HasPrefix(text, "- uses: ") { // the steps alone
+			text = "on: pull_request\njobs:\n  check:\n    runs-on: ubuntu-latest\n    steps:\n    " + strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n    ") + "\n"
+		}
+		var parsed struct {
+			Jobs map[string]struct {
+				Steps []struct {
+					Uses string
+					With map[string]any
+				}
+			}
+			Repos []struct{ Hooks []struct{ ID string } }
+		}
+		if b.Language != "yaml" || yaml.Unmarshal([]byte(text), &parsed) != nil {
+			continue
+		}
+		for _, job := range parsed.Jobs {
+			workflows++
+			lint := exec.CommandContext(t.Context(), "go", "run", "github.com/rhysd/actionlint/cmd/actionlint@v1.7.12", "-")
+			lint.Stdin = bytes.NewBufferString(text)
+			if out, err := lint.CombinedOutput(); err != nil {
+				t.Errorf("%s:%d: %v\n%s", b.File, b.Line, err, out)
+			}
+			for _, step := range job.Steps {
+				for input := range step.With {
+					if strings.HasPrefix(step.Uses, "fieldlock/") && action.Inputs[input] == nil {
+						t.Errorf("%s:%d: the action has no input %s", b.File, b.Line, input)
+					}
+				}
+			}
+		}
+		for _, repo := range parsed.Repos {
+			for _, hook := range repo.Hooks {
+				configured++
+				if !slices.ContainsFunc(hooks, func(h struct{ ID string }) bool { return h.ID == hook.ID }) {
+					t.Errorf("%s:%d: there is no hook %s", b.File, b.Line, hook.ID)
+				}
+			}
+		}
+	}
+	if workflows < 3 || configured < 2 {
+		t.Errorf("found %d workflows and %d hooks", workflows, configured)
 	}
 }
