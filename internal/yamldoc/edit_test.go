@@ -92,6 +92,8 @@ spec:
 			delete(in(o, "a[0]"), "b")
 		}, [][2]string{{"- b: 1\n    c: 2", "- c: 2\n    d:\n      - x"}}},
 		{"anchor", "what nobody changes stays", "a: &x {b: 1}\nc: *x\nd: 1\n", func(o object) { o["d"] = 2 }, [][2]string{{"d: 1", "d: 2"}}},
+		{"anchor of a block", "it stays with what it names", "a: &x\n  b: 1\nl: &y # why\n- 1\nc: *y\n", func(o object) { in(o, "a")["b"] = 2; o["l"] = []any{1, 2}; o["c"] = []any{1, 2} },
+			[][2]string{{"b: 1", "b: 2"}, {"- 1\nc: *y", "- 1\n- 2\nc:\n- 1\n- 2"}}},
 		{"merge key", "members that came in stay there", "a: &x {b: 1}\nc:\n  <<: *x\n  d: 1\n", func(o object) { in(o, "c")["e"] = 2 }, [][2]string{{"  d: 1", "  d: 1\n  e: 2"}}},
 		{"alias", "it is written out where the value changes", "a: &x {b: 1}\nc: *x\n", func(o object) { o["c"] = object{"b": 2} }, [][2]string{{"*x", "\n  b: 2"}, {"c: \n", "c:\n"}}},
 		{"windows line ends", "new lines have them too", "a: 1\r\nc: 2\r\n", func(o object) { o["b"] = object{"x": "z"} }, [][2]string{{"c: 2", "b:\r\n  x: z\r\nc: 2"}}},

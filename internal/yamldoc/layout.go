@@ -80,6 +80,7 @@ func (l *yamlLayout) element(n *yaml.Node) *element {
 	if n.Kind != yaml.MappingNode && n.Kind != yaml.SequenceNode {
 		return e
 	}
+	e.start = start // its anchor stays
 	last := start
 	if k := len(e.children); k > 0 {
 		last = e.children[k-1].end
@@ -93,7 +94,6 @@ func (l *yamlLayout) element(n *yaml.Node) *element {
 		e.end, e.kind = last, scalarKind // a single pair in a flow list has no braces
 		return e
 	}
-	e.start = start
 	if len(e.children) == 0 {
 		last++
 	}
