@@ -84,7 +84,7 @@ func (c *checker) judgeRequest(p pair) (verdict, error) {
 	return all, nil
 }
 
-// judgeRecreated judges an object that its tool deletes and creates anew each time. Where it was not like that before, that
+// judgeRecreated judges an object that its tool deletes and creates again each time. Where it was not like that before, that
 // is true of the tool only: whoever applies the object updates it.
 func (c *checker) judgeRecreated(p pair) (verdict, error) {
 	if p.applier.Recreated(p.old.Value()) {
@@ -95,7 +95,7 @@ func (c *checker) judgeRecreated(p pair) (verdict, error) {
 		return verdict{}, err
 	}
 	return verdict{unknown: []Remark{{Path: "metadata.annotations", Message: fmt.Sprintf(
-		"the object becomes a hook, which its tool deletes and creates anew; an apply of it is refused: %s", v.violations[0].summary())}}}, nil
+		"the object becomes a hook, which its tool deletes and creates again; an apply of it is refused: %s", v.violations[0].summary())}}}, nil
 }
 
 // verdict is what an API server makes of one update by one definition of the kind.

@@ -29,10 +29,10 @@ const Comment = "   # "
 // commands with a Comment.
 //
 // Objects of Flux and Argo CD are deleted and created by the tool itself, if it is asked for that with the change. Where that
-// is not possible, or not gentle enough, somebody deletes the object after the merge, and the tool creates it anew. Read in:
+// is not possible, or not gentle enough, somebody deletes the object after the merge, and the tool creates it again. Read in:
 //   - Flux: ssa/manager_apply.go: shouldForceApply, which replaces for answers of status 422 and those that say "is immutable";
 //     of a HelmRelease: github.com/fluxcd/helm-controller at 0f61a8607a62, internal/action/upgrade.go: Upgrade, and
-//     internal/reconcile/atomic_release.go: actionForState, which upgrades a failed release anew if that is forced.
+//     internal/reconcile/atomic_release.go: actionForState, which upgrades a failed release again if that is forced.
 //   - Argo CD: sync/sync_context.go: applyObject, which PUTs CRDs and Namespaces instead of replacing them.
 //   - Helm: pkg/kube/client.go: Update, which creates what the cluster no longer has.
 func (a Applier) WaysOut(how []string, r Refused) []string {
@@ -99,7 +99,7 @@ func (a Applier) replaceMarks(r Refused, text string) []string {
 	if text != "" {
 		text = " (" + text + ")"
 	}
-	begin := func(tool string) string { return tool + " deletes the " + r.Kind + " and creates it anew" + text }
+	begin := func(tool string) string { return tool + " deletes the " + r.Kind + " and creates it again" + text }
 	const end = "; remove that with the next change"
 	switch {
 	case a.Tool == Flux && !r.ByWebhook:

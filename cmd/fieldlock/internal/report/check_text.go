@@ -212,13 +212,23 @@ func replacementHead(r *compare.Replacement, cost string, escape func(string) st
 	return fmt.Sprintf("%s (cost of a replacement: %s)", escape(r.Message), cost)
 }
 
-// WayOut splits one way to replace an object into a sentence and a command; either can be missing.
+// WayOut splits one way to replace an object into a sentence and a command; either can be missing. Where a command deletes
+// the object, the sentence says what to do, and then in brackets what that means.
 func WayOut(how string) (text, command string) {
 	if !slices.ContainsFunc(commands, func(name string) bool { return strings.HasPrefix(how, name+" ") }) {
 		return how, ""
 	}
 	command, text, _ = strings.Cut(how, tool.Comment)
-	return text, command
+	switch {
+	case text == "" || !strings.HasPrefix(command, "kubectl delete "):
+		return text, command
+	case strings.Contains(command, "--cascade=orphan"):
+		return "replace it and keep its pods running (" + text + ")", command
+	case strings.Contains(command, " && "):
+		return "replace it (" + text + ")", command
+	default:
+		return "delete it (" + text + ")", command
+	}
 }
 
 // commands are those that ways out begin with.
