@@ -86,6 +86,11 @@ func TestRefusedValues(t *testing.T) {
 			t.Errorf("error %d: its value is left out: %t", i, left)
 		}
 	}
+	v := compileJSON(t, `{"properties":{"a":{"x-kubernetes-immutable":true},"b":{"x-kubernetes-immutable":true}}}`)
+	errs = v.ValidateUpdate(map[string]any{"a": []any{strings.Repeat("n", 2_000_000)}, "b": "x"}, map[string]any{})
+	if len(errs) != 2 || errs[0].BadValue != (field.OmitValueType{}) || errs[1].BadValue != "x" {
+		t.Errorf("the value of a scalar is left out with the one of a long list")
+	}
 }
 
 // BenchmarkRefused measures updates that are refused at every level, next to collecting the errors by hand, and a large set of

@@ -131,6 +131,57 @@ func TestPinned(t *testing.T) {
 	}
 }
 
+// TestNearer: a file that a change adds does not take the place of the object that a definition refers to, even if it is nearer: both
+// count. The repository has the class fast at v1.0.0, slow at v1.1.0.
+func TestNearer(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it makes repositories")
+	}
+	source := func(tag string) string {
+		return "apiVersion: source.toolkit.fluxcd.io/v1\nkind: GitRepository\nmetadata: {name: deploy, namespace: flux-system}\n" +
+			"spec: {interval: 1m, url: 'https://example.com/team/deploy', ref: {tag: " + tag + "}}\n"
+	}
+	vars := func(class string) string {
+		return "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: vars, namespace: flux-system}\ndata: {CLASS: " + class + "}\n"
+	}
+	const shop = "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: shop, namespace: flux-system}\n" +
+		"spec: {interval: 1m, path: ./shop, sourceRef: {kind: GitRepository, name: deploy}, postBuild: {substituteFrom: [{kind: ConfigMap, name: vars}]}}\n"
+	files := map[string]string{"cluster/unit.yaml": shop, "infra/source.yaml": source("v1.0.0"), "infra/vars.yaml": vars("a")}
+	for _, c := range []struct {
+		name, reason string
+		changes      []string
+		status       int
+		warning      string
+	}{
+		{"another tag", "", []string{"infra/source.yaml", source("v1.1.0")}, exitRefused, ""},
+		{"another tag, hidden", "the file that is applied still counts", []string{"infra/source.yaml", source("v1.1.0"), "cluster/source.yaml", source("v1.0.0")}, exitRefused, ""},
+		{"another tag, hidden beside the definition that moves", "", []string{"infra/source.yaml", source("v1.1.0"), "cluster/unit.yaml", "", "moved/unit.yaml", shop, "moved/source.yaml", source("v1.0.0")}, exitRefused, ""},
+		{"a tag that is not here, hidden", "", []string{"infra/source.yaml", source("v7.0.0"), "cluster/source.yaml", source("v1.0.0")}, exitClean, "cannot be rendered"},
+		{"another variable, hidden", "", []string{"infra/vars.yaml", vars("b"), "cluster/vars.yaml", vars("a")}, exitRefused, ""},
+		{"a nearer file", "it counts, too", []string{"cluster/source.yaml", source("v1.1.0")}, exitRefused, ""},
+		{"a nearer file with the same", "", []string{"cluster/source.yaml", source("v1.0.0"), "cluster/vars.yaml", vars("a")}, exitClean, ""},
+		{"a file that moves", "", []string{"infra/source.yaml", "", "cluster/source.yaml", source("v1.0.1")}, exitClean, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			at := func(class string) map[string]string {
+				return map[string]string{"shop/claim.yaml": claim("data", class+"-${CLASS}")}
+			}
+			repositoryOf(t, at("fast"), nil)
+			runGit(t, "tag", "v1.0.0")
+			runGit(t, "tag", "v1.0.1")
+			change(t, at("fast"), with(at("slow"), "cluster/unit.yaml", shop, "infra/source.yaml", files["infra/source.yaml"], "infra/vars.yaml", files["infra/vars.yaml"]))
+			runGit(t, "add", "-A")
+			runGit(t, "commit", "-q", "-m", "next")
+			runGit(t, "tag", "v1.1.0")
+			change(t, files, with(files, c.changes...))
+			got := runCommand("", "check", "--git", "HEAD")
+			if got.status != c.status || !strings.Contains(got.err, c.warning) || c.warning == "" && got.err != "" {
+				t.Errorf("%s: status %d, want %d\n%s%s", c.reason, got.status, c.status, got.out, got.err)
+			}
+		})
+	}
+}
+
 // TestPartialClone: a change of a clone without contents is compared, and so is one of a shallow clone whose revision was fetched.
 func TestPartialClone(t *testing.T) {
 	if testing.Short() {

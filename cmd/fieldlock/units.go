@@ -167,15 +167,16 @@ func (o *unitFlags) inTree(repo *git.Repository) func(string) bool {
 	return func(url string) bool { return known[hostAndPath(url)] }
 }
 
-// hostAndPath returns what identifies a repository in its URL, or in the form user@host:path; "" for a path of the disk.
+// hostAndPath returns what identifies a repository in its URL, or in the form user@host:path; "" for a path of the disk. Like Argo CD,
+// it takes a slash for the colon of that form, and ignores the case of letters.
 func hostAndPath(url string) string {
 	_, rest, isURL := strings.Cut(url, "://")
 	if !isURL {
-		host, path, ok := strings.Cut(url, ":")
-		if !ok || strings.ContainsAny(host, "/\\") || len(host) < 2 {
+		i := strings.IndexAny(url, ":/\\")
+		if i < 2 || url[i] != ':' && (url[i] != '/' || !strings.Contains(url[:i], "@")) {
 			return ""
 		}
-		rest = host + "/" + path
+		rest = url[:i] + "/" + url[i+1:]
 	} else if strings.HasPrefix(url, "file:") {
 		return ""
 	}
@@ -184,7 +185,7 @@ func hostAndPath(url string) string {
 		host = after
 	}
 	host, _, _ = strings.Cut(host, ":")
-	return strings.ToLower(host) + "/" + strings.TrimSuffix(strings.Trim(path, "/"), ".git")
+	return strings.ToLower(host + "/" + strings.TrimSuffix(strings.Trim(path, "/"), ".git"))
 }
 
 // bothDirectories reports whether OLD and NEW are directories.

@@ -199,6 +199,7 @@ func TestHostAndPath(t *testing.T) {
 	for url, want := range map[string]string{
 		"https://github.com/a/b": "github.com/a/b", "https://github.com/a/b.git": "github.com/a/b", "git@github.com:a/b.git": "github.com/a/b",
 		"ssh://git@github.com:22/a/b": "github.com/a/b", "https://user:secret@GitHub.com/a/b/": "github.com/a/b", "github.com:a/b": "github.com/a/b",
+		"git@github.com/a/b": "github.com/a/b", "https://github.com/A/b": "github.com/a/b", "a/b": "",
 		"/srv/git/a.git": "", "../a": "", "file:///srv/a": "", `C:\a`: "",
 	} {
 		if got := hostAndPath(url); got != want {
@@ -230,6 +231,13 @@ func TestOtherRepository(t *testing.T) {
 		t.Errorf("%s%s", got.out, got.err)
 	}
 	check(exitRefused, "--repo-url", "https://example.com/team/deploy")
+
+	// A registry is no repository of git, also where every repository may be this one.
+	runGit(t, "remote", "remove", "origin")
+	writeFile(t, "root.yaml", strings.Replace(files["root.yaml"], "https://example.com/team/deploy.git", "oci://example.com/apps", 1))
+	if got := runCommand("", "render", "-o", "json"); !strings.Contains(got.out, "the source is in oci://example.com/apps") {
+		t.Errorf("%s%s", got.out, got.err)
+	}
 }
 
 // TestCRDsOfCharts: Helm creates what is in crds/ once, Argo CD and a HelmRelease that says so update it; its locks count in any case.

@@ -144,7 +144,7 @@ func (k carrier) carryOut(ctx context.Context, u user, release string, newObj, o
 	command, _, _ := strings.Cut(way, applier.Comment)
 	isCommand := strings.HasPrefix(command, "kubectl ") || strings.HasPrefix(command, "argocd ")
 	inWords := strings.Contains(way, "annotation") || strings.Contains(way, "spec.force: true")
-	later := strings.HasPrefix(way, "before data moves") || strings.HasPrefix(command, "kubectl patch pvc/") || strings.Contains(command, "--subresource=status")
+	later := strings.Contains(way, "before data moves") || strings.HasPrefix(command, "kubectl patch pvc/") || strings.Contains(command, "--subresource=status")
 	if !isCommand && !inWords || later {
 		return false, nil
 	}
@@ -183,7 +183,7 @@ func (k carrier) carryOut(ctx context.Context, u user, release string, newObj, o
 		return true, fmt.Errorf("the object is replaced: %t", replaced)
 	}
 	// The tool has nothing left to do.
-	if strings.HasPrefix(way, "Helm deletes") {
+	if strings.HasPrefix(way, "make the Job a hook") {
 		return true, nil // it does so with each upgrade
 	}
 	if err := u.apply(ctx, release, clone(newObj)); err != nil {
@@ -244,7 +244,7 @@ func (k carrier) inWords(ctx context.Context, u user, release string, newObj map
 	if err := u.apply(ctx, release, clone(marked.Object)); err != nil {
 		return err
 	}
-	if !strings.HasPrefix(way, "Helm deletes") {
+	if !strings.HasPrefix(way, "make the Job a hook") {
 		return nil
 	}
 	first, err := k.uid(ctx, newObj)

@@ -190,10 +190,7 @@ func scalarOf(v any, t reflect.Type) (any, bool) {
 func quantity(v any) any {
 	s, ok := v.(string)
 	if !ok {
-		data, err := json.Marshal(v)
-		if err != nil {
-			return v
-		}
+		data, _ := json.Marshal(v) // an error leaves a text that is not a quantity
 		s = string(data)
 	}
 	q, err := resource.ParseQuantity(s)

@@ -49,8 +49,8 @@ func (k *Kind) check(by Applier, newObj, oldObj map[string]any, live bool) Verdi
 	if len(k.source.Rows) == 0 {
 		return Identity(newObj, oldObj)
 	}
-	if k.Kind == "CustomResourceDefinition" && !live {
-		if v := k.checkRows(by, withoutSchemas(newObj), withoutSchemas(oldObj), false); v.clean() {
+	if k.Kind == "CustomResourceDefinition" {
+		if v := k.checkRows(by, withoutSchemas(newObj), withoutSchemas(oldObj), live); v.clean() {
 			return v // no row reads schemas, which are nearly all of a CRD
 		}
 	}

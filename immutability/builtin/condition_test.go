@@ -88,6 +88,18 @@ func TestConditions(t *testing.T) {
 	}
 }
 
+// TestRemovedByApplier: it is known what each applier does with null.
+func TestRemovedByApplier(t *testing.T) {
+	removed := objectOf(t, "{spec: {strategy: {rollingUpdate: null}}}")
+	u := &update{oldObj: objectOf(t, "{spec: {}}"), newObj: removed, stored: objectOf(t, "{spec: {strategy: {rollingUpdate: {}}}}"), applied: objectOf(t, "{spec: {}}")}
+	for by, want := range map[Applier]bool{"": true, ApplierServerSide: false, ApplierClientSide: false} {
+		u.by = by
+		if _, holds := removedByNull(u); holds != want {
+			t.Errorf("%q: %t", by, holds)
+		}
+	}
+}
+
 // TestLiveConditions: what the status of a claim in the cluster decides. A status in a manifest decides nothing.
 func TestLiveConditions(t *testing.T) {
 	claim := func(size, status string) string {

@@ -21,6 +21,9 @@ func TestWrittenDefaults(t *testing.T) {
 	beta := func(more string) string {
 		return `{devices: {requests: [{name: r, deviceClassName: c, tolerations: [{` + toleration + more + `}]}]}}`
 	}
+	variable := func(more string) string {
+		return `{template: {spec: {restartPolicy: Never, containers: [{name: c, image: i, env: [{name: A, ` + more + `}]}]}}}`
+	}
 	for _, c := range []struct{ apiVersion, kind, name, without, written, other string }{
 		{"resource.k8s.io/v1alpha3", "ResourcePoolStatusRequest", "a", "{driver: d}", "{driver: d, limit: 100}", "{driver: d, limit: 10}"},
 		{"certificates.k8s.io/v1beta1", "PodCertificateRequest", "a", "{signerName: a/b}", "{signerName: a/b, maxExpirationSeconds: 86400}", "{signerName: a/b, maxExpirationSeconds: 3600}"},
@@ -28,6 +31,8 @@ func TestWrittenDefaults(t *testing.T) {
 		{"resource.k8s.io/v1", "ResourceClaim", "a", first(""), first(", operator: Equal"), first(", operator: Exists")},
 		{"resource.k8s.io/v1beta1", "ResourceClaim", "a", beta(""), beta(", operator: Equal"), beta(", operator: Exists")},
 		{"resource.k8s.io/v1", "ResourceClaimTemplate", "a", "{spec: " + request("") + "}", "{spec: " + request(", operator: Equal") + "}", "{spec: " + request(", operator: Exists") + "}"},
+		{"batch/v1", "Job", "a", variable("valueFrom: {resourceFieldRef: {resource: limits.cpu}}"), variable("valueFrom: {resourceFieldRef: {resource: limits.cpu, divisor: '0'}}"), variable("valueFrom: {resourceFieldRef: {resource: limits.cpu, divisor: 1m}}")},
+		{"batch/v1", "Job", "a", variable(""), variable("value: ''"), variable("value: '0'")},
 		{"flowcontrol.apiserver.k8s.io/v1", "PriorityLevelConfiguration", "catch-all", "{type: Limited, limited: {nominalConcurrencyShares: 5}}", "{type: Limited, limited: {nominalConcurrencyShares: 5, lendablePercent: 0}}", "{type: Limited, limited: {nominalConcurrencyShares: 5, lendablePercent: 1}}"},
 		{"scheduling.k8s.io/v1beta1", "PodGroup", "a", "{}", "{disruptionMode: {single: {}}, preemptionPolicy: PreemptLowerPriority}", "{disruptionMode: {all: {}}}"},
 		{"scheduling.k8s.io/v1alpha3", "CompositePodGroup", "a", "{}", "{disruptionMode: {single: {}}, preemptionPolicy: PreemptLowerPriority}", "{disruptionMode: {all: {}}}"},

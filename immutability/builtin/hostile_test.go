@@ -55,6 +55,11 @@ func TestUnchanged(t *testing.T) {
 		if v := kind.Check(c.Old, c.Old); len(v.Violations)+len(v.Unknown)+len(v.Notes) > 0 {
 			t.Errorf("%s: %v", c.Name, summary(v))
 		}
+		for _, by := range []builtin.Applier{builtin.ApplierServerSide, builtin.ApplierFlux, builtin.ApplierClientSide} {
+			if !kind.CheckBy(by, c.Old, c.Old).Allowed() {
+				t.Errorf("%s: refused by %s", c.Name, by)
+			}
+		}
 	}
 }
 

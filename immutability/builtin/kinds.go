@@ -143,6 +143,7 @@ type Kind struct {
 	fields  *field
 	prepare []preparation
 	create  []preparation
+	keep    retention // nil for most kinds
 	checks  []*check
 	rules   rules
 	err     error
@@ -181,6 +182,9 @@ func (k *Kind) doCompile() error {
 	if k.create, err = pick(known, k.source.Create); err != nil {
 		return err
 	}
+	if k.keep = retentions()[k.source.Keep]; k.keep == nil && k.source.Keep != "" {
+		return errorf("there is no retention %q", k.source.Keep)
+	}
 	for _, row := range k.Rows() {
 		check, err := newCheck(k.fields, row)
 		if err != nil {
@@ -214,11 +218,14 @@ func (k *Kind) update(by Applier, newObj, oldObj map[string]any) *update {
 	for _, rule := range k.create {
 		rule(u.stored)
 	}
-	if by == ApplierReplace {
-		u.applied = k.store(k.fields.apply("", nil, nil, newObj))
-		return u
+	applied := k.fields.apply("", nil, nil, newObj)
+	if by != ApplierReplace {
+		applied = k.fields.apply(by, u.stored, oldObj, newObj)
 	}
-	u.applied = k.store(k.fields.apply(by, u.stored, oldObj, newObj))
+	if k.keep != nil {
+		applied = k.keep(applied, u.stored)
+	}
+	u.applied = k.store(applied)
 	return u
 }
 

@@ -34,6 +34,12 @@ func TestCompile(t *testing.T) {
 					}
 				}
 			}
+			named := map[string]any{"apiVersion": gvk.GroupVersion().String(), "kind": gvk.Kind, "metadata": map[string]any{"name": "a"}}
+			for _, by := range []Applier{"", ApplierFlux} {
+				if !kind.CheckBy(by, named, named).Allowed() {
+					t.Errorf("%s, %s: %q cannot apply an object again", minor, gvk, by)
+				}
+			}
 			if len(kind.Rows()) > 0 && (kind.source.Cost == "" || kind.source.Why == "" || len(kind.source.How) == 0) && kind.Kind != "NetworkPolicy" {
 				t.Errorf("%s has locks and does not say what a replacement costs", gvk)
 			}

@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"slices"
 	"testing"
 
 	"sigs.k8s.io/yaml"
@@ -61,6 +62,60 @@ func TestMoved(t *testing.T) {
 		if got := len(v.Violations) == 1 && v.Violations[0].Path == "metadata.uid" && v.Violations[0].Broken.Lock == "immutable"; got != c.refused {
 			t.Errorf("%q after %q: violations %+v", c.newUID, c.oldUID, v.Violations)
 		}
+	}
+}
+
+// TestIdentity: what the server compares with what it has stored, which only a manifest from the cluster names.
+func TestIdentity(t *testing.T) {
+	object := func(metadata string) map[string]any { return objectOf(t, "{metadata: {name: a"+metadata+"}}") }
+	for _, c := range []struct {
+		name           string
+		newObj, oldObj map[string]any
+		want           []string // paths of what is unknown
+	}{
+		{"neither", object(""), object(""), nil},
+		{"a resourceVersion", object(", resourceVersion: '5'"), object(""), []string{"metadata.resourceVersion"}},
+		{"the same resourceVersion", object(", resourceVersion: '5'"), object(", resourceVersion: '5'"), nil},
+		{"another resourceVersion", object(", resourceVersion: '6'"), object(", resourceVersion: '5'"), []string{"metadata.resourceVersion"}},
+		{"no resourceVersion any more", object(""), object(", resourceVersion: '5'"), nil},
+		{"a new object", object(""), nil, nil},
+		{"a new object with both", object(", resourceVersion: '5', uid: x"), nil, []string{"metadata.uid", "metadata.resourceVersion"}},
+	} {
+		v := Identity(c.newObj, c.oldObj)
+		var got []string
+		for _, r := range v.Unknown {
+			got = append(got, r.Path)
+		}
+		if !slices.Equal(got, c.want) || !v.Allowed() {
+			t.Errorf("%s: unknown %q, want %q; allowed is %t", c.name, got, c.want, v.Allowed())
+		}
+	}
+}
+
+// TestPut: what the cluster has filled in, a PUT may drop.
+func TestPut(t *testing.T) {
+	kinds, err := For("1.36")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const pod, claim = "containers: [{name: a, image: b}]", "accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}"
+	for _, c := range []struct{ kind, spec, want string }{
+		{"Pod", pod, "spec"}, {"PersistentVolumeClaim", claim, "spec.volumeName"}, {"PersistentVolumeClaim", "volumeName: v, " + claim, ""}, {"LimitRange", "limits: []", ""},
+	} {
+		kind, _ := kinds.Find("v1", c.kind)
+		obj := objectOf(t, "{apiVersion: v1, kind: "+c.kind+", metadata: {name: a, namespace: b}, spec: {"+c.spec+"}}")
+		v := kind.CheckBy(ApplierReplace, obj, obj)
+		if len(v.Violations) > 0 || (len(v.Unknown) == 1) != (c.want != "") || c.want != "" && v.Unknown[0].Path != c.want {
+			t.Errorf("%s with %s: %+v, want %q unknown", c.kind, c.spec, v, c.want)
+		}
+		if v := kind.Check(obj, obj); len(v.Unknown) > 0 {
+			t.Errorf("%s: it is applied, and %+v", c.kind, v.Unknown)
+		}
+	}
+	kind, _ := kinds.Find("v1", "Pod")
+	oldObj, newObj := objectOf(t, "{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {"+pod+"}}"), objectOf(t, "{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {hostNetwork: true, "+pod+"}}")
+	if v := kind.CheckBy(ApplierReplace, newObj, oldObj); len(v.Violations) == 0 || len(v.Unknown) > 0 {
+		t.Errorf("what is refused is not unknown as well: %+v", v)
 	}
 }
 

@@ -29,6 +29,7 @@ func preparations() map[string]preparation {
 		"podRanges":             podRanges,
 		"uniqueScopes":          uniqueScopes,
 		"policyTypes":           policyTypes,
+		"roleRef":               roleRef,
 		"claimRequests":         func(obj map[string]any) { deviceCounts(object(obj, "spec", "devices")) },
 		"claimTemplateRequests": func(obj map[string]any) { deviceCounts(object(obj, "spec", "spec", "devices")) },
 	}
@@ -177,7 +178,7 @@ func uniqueScopes(obj map[string]any) {
 }
 
 // claimSource copies dataSource to dataSourceRef and back. A dataSource that is neither a claim nor a snapshot is
-// dropped.
+// dropped from a claim without a source, see keepClaimSource.
 func claimSource(obj map[string]any) {
 	spec := object(obj, "spec")
 	source, hasSource := spec["dataSource"].(map[string]any)
@@ -195,6 +196,19 @@ func claimSource(obj map[string]any) {
 	}
 }
 
+// keepClaimSource copies dataSource to dataSourceRef where the stored claim has a source: the server drops none then. An
+// apply that leaves out the dataSourceRef of before changes nothing, since the server has made a dataSource of it.
+func keepClaimSource(applied, stored map[string]any) map[string]any {
+	spec, was := object(applied, "spec"), object(stored, "spec")
+	source, ok := spec["dataSource"].(map[string]any)
+	if !ok || spec["dataSourceRef"] != nil || was["dataSource"] == nil && was["dataSourceRef"] == nil {
+		return applied
+	}
+	spec, applied = maps.Clone(spec), maps.Clone(applied)
+	spec["dataSourceRef"], applied["spec"] = jsonvalue.Clone(source), spec
+	return applied
+}
+
 // policyTypes fills in what a NetworkPolicy applies to.
 func policyTypes(obj map[string]any) {
 	spec := child(obj, "spec")
@@ -206,6 +220,11 @@ func policyTypes(obj map[string]any) {
 		types = append(types, "Egress")
 	}
 	spec["policyTypes"] = types
+}
+
+// roleRef drops what a reference to a role does not have. Its fields are the same in all minors.
+func roleRef(obj map[string]any) {
+	maps.DeleteFunc(object(obj, "roleRef"), func(name string, _ any) bool { return !slices.Contains([]string{"apiGroup", "kind", "name"}, name) })
 }
 
 // deviceCounts fills in how many devices a request asks for.
@@ -231,6 +250,12 @@ func deviceCounts(devices map[string]any) {
 // preparation is one rule of how an API server stores an object, beyond the canonical form of each field and the
 // defaults in the data. It changes obj.
 type preparation func(obj map[string]any)
+
+// retention is a rule of what an update keeps of the stored object. It returns the applied object with it, and changes neither.
+type retention func(applied, stored map[string]any) map[string]any
+
+// retentions returns the rules by the names that the data gives them.
+func retentions() map[string]retention { return map[string]retention{"claimSource": keepClaimSource} }
 
 // child returns the object under a name, and makes it if it is missing.
 func child(of map[string]any, name string) map[string]any {

@@ -67,6 +67,8 @@ func TestPreparations(t *testing.T) {
 		{"claimSource", "a reference is copied back", "{spec: {dataSourceRef: {kind: X, name: a}}}", "{spec: {dataSource: {kind: X, name: a}, dataSourceRef: {kind: X, name: a}}}"},
 		{"claimSource", "not into another namespace", "{spec: {dataSourceRef: {kind: X, name: a, namespace: b}}}", "{spec: {dataSourceRef: {kind: X, name: a, namespace: b}}}"},
 		{"claimSource", "an empty namespace counts as absent", "{spec: {dataSourceRef: {kind: X, name: a, namespace: ''}}}", "{spec: {dataSource: {kind: X, name: a}, dataSourceRef: {kind: X, name: a, namespace: ''}}}"},
+		{"roleRef", "it has three fields", "{roleRef: {apiGroup: a, kind: Role, name: b, namespace: c}}", "{roleRef: {apiGroup: a, kind: Role, name: b}}"},
+		{"roleRef", "there may be none", "{}", "{}"},
 		{"policyTypes", "ingress always", "{}", "{spec: {policyTypes: [Ingress]}}"},
 		{"policyTypes", "egress with rules", "{spec: {egress: [{}]}}", "{spec: {egress: [{}], policyTypes: [Ingress, Egress]}}"},
 		{"policyTypes", "what is given stays", "{spec: {egress: [{}], policyTypes: [Egress]}}", "{spec: {egress: [{}], policyTypes: [Egress]}}"},
@@ -104,6 +106,41 @@ func TestPreparations(t *testing.T) {
 		rule(obj)
 		if !reflect.DeepEqual(obj, want) {
 			t.Errorf("%s: %s: got %v, want %v", row.rule, row.reason, obj, want)
+		}
+	}
+}
+
+// TestKeptSources: a real API server of 1.36 gave these answers, to a server-side and to a client-side apply.
+func TestKeptSources(t *testing.T) {
+	kinds, err := For("1.36")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const populator, other, claim = "{apiGroup: example.com, kind: Populator, name: a}", "{apiGroup: example.com, kind: Populator, name: b}", "{kind: PersistentVolumeClaim, name: a}"
+	for _, row := range []struct {
+		reason, old, new string
+		refused          bool
+	}{
+		{"the server has made a dataSource of it", "dataSourceRef: " + populator, "", false},
+		{"the same as a dataSource", "dataSourceRef: " + populator, "dataSource: " + populator, false},
+		{"another one as a dataSource is not dropped from a claim that has one", "dataSourceRef: " + populator, "dataSource: " + other, true},
+		{"a dataSource that the server drops", "", "dataSource: " + populator, false},
+		{"a source for a claim without", "", "dataSourceRef: " + populator, true},
+		{"a claim whose dataSource goes keeps the reference that the server has made of it", "dataSource: " + claim, "", false},
+		{"both go", "dataSource: " + claim + ", dataSourceRef: " + claim, "", true},
+	} {
+		object := func(source string) map[string]any {
+			return objectOf(t, "{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: a}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}, "+source+"}}")
+		}
+		newObj, oldObj := object(row.new), object(row.old)
+		kind, _ := kinds.Find("v1", "PersistentVolumeClaim")
+		for _, by := range []Applier{ApplierServerSide, ApplierClientSide} {
+			if got := kind.CheckBy(by, newObj, oldObj); len(got.Violations) > 0 != row.refused {
+				t.Errorf("%s, %s: %+v", row.reason, by, got.Violations)
+			}
+		}
+		if !reflect.DeepEqual(newObj, object(row.new)) || !reflect.DeepEqual(oldObj, object(row.old)) {
+			t.Errorf("%s: an input has changed", row.reason)
 		}
 	}
 }

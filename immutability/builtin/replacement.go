@@ -33,7 +33,7 @@ func (k *Kind) Replacement(newObj, oldObj map[string]any, verdict Verdict) Repla
 	if r.Cost == "" {
 		r.Cost = "unknown"
 	}
-	if k.Kind == "Service" && r.Cost == "downtime" && text(newObj, "spec", "clusterIP") != "" {
+	if k.Kind == "Service" && text(newObj, "spec", "clusterIP") != "" {
 		r.Message = "the Service is gone for a moment; it keeps the address that its manifest names"
 	}
 	target := strings.ToLower(k.Kind) + "/" + text(newObj, "metadata", "name")

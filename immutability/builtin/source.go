@@ -37,6 +37,7 @@ type kindSource struct {
 	How        []string               `json:"how"`     // ways to replace an object, the gentlest first
 	Prepare    []string               `json:"prepare"` // what each write changes, see preparations
 	Create     []string               `json:"create"`  // what the first write changes too
+	Keep       string                 `json:"keep"`    // what an update keeps of the stored object, see retentions
 	PodSpec    string                 `json:"podSpec"` // the path of the pod spec
 	Fields     map[string]fieldSource `json:"fields"`
 	Rows       []rowSource            `json:"rows"`

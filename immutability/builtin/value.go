@@ -139,13 +139,6 @@ func without(value any, steps []step) any {
 	switch value := value.(type) {
 	case map[string]any:
 		name := string(steps[0])
-		if steps[0] == eachValue {
-			out := make(map[string]any, len(value))
-			for key, member := range value {
-				out[key] = without(member, steps[1:])
-			}
-			return out
-		}
 		member, ok := value[name]
 		if !ok {
 			return value

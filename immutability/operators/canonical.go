@@ -1,7 +1,6 @@
 package operators
 
 import (
-	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"slices"
@@ -30,7 +29,7 @@ func fieldsOf(source *kindSource) (*field, error) {
 	root := &field{}
 	for path, f := range source.Fields {
 		switch {
-		case f.Normalize != "" && !slices.Contains([]string{"zero", "undefined", "none"}, f.Normalize):
+		case f.Normalize != "" && !slices.Contains([]string{"zero", "undefined", "none", "unknown"}, f.Normalize):
 			return nil, errorf("%s: unknown value of normalize: %q", path, f.Normalize)
 		case f.Type != "" && f.Type != "quantity" && f.Type != "duration" && f.Type != "base64":
 			return nil, errorf("%s: unknown type %q", path, f.Type)
@@ -103,20 +102,14 @@ func (f *field) stored(obj, before map[string]any) map[string]any {
 
 // canonical returns the one form of a value; mode says which values count as absent.
 func (f *field) canonical(v any, mode string) any {
-	if f != nil && f.source.Normalize != "" {
-		mode = f.source.Normalize
-	}
+	mode = f.mode(mode)
 	switch v := v.(type) {
 	case map[string]any:
 		out := make(map[string]any, len(v))
 		for name, member := range v {
 			p := f.property(name)
 			member = p.canonical(member, mode)
-			of := mode
-			if p != nil && p.source.Normalize != "" {
-				of = p.source.Normalize
-			}
-			if member != nil && !countsAsAbsent(member, of) {
+			if member != nil && !countsAsAbsent(member, p.mode(mode)) {
 				out[name] = member
 			}
 		}
@@ -145,6 +138,17 @@ func (f *field) canonical(v any, mode string) any {
 		return bytesOf(v)
 	}
 	return v
+}
+
+// mode returns which values count as absent at f and below; above is what its parent says, and "" means that nobody knows.
+func (f *field) mode(above string) string {
+	switch {
+	case f == nil || f.source.Normalize == "":
+		return above
+	case f.source.Normalize == "unknown":
+		return ""
+	}
+	return f.source.Normalize
 }
 
 // countsAsAbsent reports whether a canonical value counts as absent in a mode.
@@ -294,7 +298,7 @@ func (f *field) below(steps []step) (at *field, mode string) {
 		if f == nil {
 			return nil, mode
 		}
-		mode = cmp.Or(f.source.Normalize, mode)
+		mode = f.mode(mode)
 		switch s {
 		case eachItem:
 			f = f.items
@@ -309,18 +313,13 @@ func (f *field) below(steps []step) (at *field, mode string) {
 
 // stripped returns a copy of v without the zero values that may count as absent: those of which nothing is said.
 func (f *field) stripped(v any, mode string) any {
-	if f != nil {
-		mode = cmp.Or(f.source.Normalize, mode)
-	}
+	mode = f.mode(mode)
 	switch v := v.(type) {
 	case map[string]any:
 		out := make(map[string]any, len(v))
 		for name, member := range v {
-			p, of := f.property(name), mode
-			if p != nil {
-				of = cmp.Or(p.source.Normalize, mode)
-			}
-			if member = p.stripped(member, mode); of == "none" || !isZero(member) {
+			p := f.property(name)
+			if member = p.stripped(member, mode); p.mode(mode) == "none" || !isZero(member) {
 				out[name] = member
 			}
 		}

@@ -274,9 +274,7 @@ func (c *check) unclear(v *Violation) string {
 		return ""
 	}
 	f, mode := c.fields.below(stepsOf(indices.ReplaceAllString(v.Path, string(eachItem))))
-	if f != nil {
-		mode = cmp.Or(f.source.Normalize, mode)
-	}
+	mode = f.mode(mode)
 	is, was := f.stripped(broken.New, mode), f.stripped(broken.Old, mode)
 	if !same(is, was) && (mode == "none" || !isZero(is) || !isZero(was)) {
 		return ""

@@ -55,8 +55,8 @@ type fieldSource struct {
 	Keys        []string `json:"keys"`        // the list is compared by these keys of its items, in any order
 	Set         bool     `json:"set"`         // the order of the list does not count
 	Type        string   `json:"type"`        // quantity, duration or base64: compared by its meaning
-	// Normalize says which values count as absent, here and below: zero (false, 0, "", {} and []), undefined ({} and []) or
-	// none. Where nothing is said, a change between absent and a zero value is unknown.
+	// Normalize says which values count as absent, here and below: zero (false, 0, "", {} and []), undefined ({} and []),
+	// none, or unknown. Where nothing is said, it is unknown, and so is a change between absent and a zero value.
 	Normalize string `json:"normalize"`
 }
 

@@ -76,6 +76,14 @@ type inner struct{ text string }
 
 func (m masked) MarshalJSON() ([]byte, error) { return json.Marshal(m.in.text) }
 
+// maskedMap does so too.
+type maskedMap struct {
+	in map[string]inner
+	of func()
+}
+
+func (m maskedMap) MarshalJSON() ([]byte, error) { return json.Marshal(m.in["a"].text) }
+
 // shy writes itself where its address is known: not in a map.
 type shy struct {
 	Text string `json:"text"`

@@ -246,6 +246,9 @@ func TestCompileErrors(t *testing.T) {
 		if errs := plan.ValidateUpdate(pair[0], pair[1]); len(errs) != 1 || errs[0].Type != field.ErrorTypeInternal || !strings.Contains(errs[0].Error(), "the locks are planned for *typed_test.Volume") {
 			t.Errorf("%T and %T: %v", pair[0], pair[1], errs)
 		}
+		if _, err := plan.Check(pair[0], pair[1]); err == nil {
+			t.Errorf("%T and %T: Check takes them", pair[0], pair[1])
+		}
 	}
 	if errs := plan.ValidateUpdate((*Volume)(nil), &Volume{}); errs != nil {
 		t.Errorf("a nil pointer is an object without fields, and a spec may come: %v", errs)

@@ -102,6 +102,7 @@ func TestAdmits(t *testing.T) {
 		{"an integer for int-or-string", `{"x-kubernetes-int-or-string": true}`, int64(1), true},
 		{"of the enum", `{"type": "string", "enum": ["a", "b"]}`, "b", true},
 		{"not of the enum", `{"type": "string", "enum": ["a", "b"]}`, "c", false},
+		{"not of an enum of one", `{"type": "string", "enum": ["a"]}`, "b", false},
 		{"an integer of the enum", `{"type": "integer", "enum": [1, 2]}`, int64(2), true},
 		{"long enough", `{"type": "string", "minLength": 2}`, "ää", true},
 		{"too short", `{"type": "string", "minLength": 2}`, "ä", false},

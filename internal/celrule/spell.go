@@ -167,22 +167,17 @@ func (w *speller) indexed(list *schema.Location, a, b string, depth int, pair fu
 func (w *speller) slot(l *schema.Location, refused schema.Change, hasA, hasB, a, b string, depth int) string {
 	always := hasA == ""
 	switch refused {
-	case schema.ChangeValue:
+	case schema.ChangeValue, schema.Unset | schema.Modify, schema.Modify:
 		equal := w.equal(l, a, b, depth)
-		if always || equal == a+" == "+b && l.Role != schema.Property { // null equals null under a key or index
+		switch {
+		case always || refused == schema.Modify:
+			return guarded(hasA, hasB, equal)
+		case refused != schema.ChangeValue:
+			return fmt.Sprintf("!%s || (%s && %s)", hasB, hasA, equal)
+		case equal == a+" == "+b && l.Role != schema.Property: // null equals null under a key or index
 			return equal
 		}
 		return fmt.Sprintf("%s == %s && (!%s || %s)", hasA, hasB, hasA, equal)
-	case schema.Unset | schema.Modify:
-		if always {
-			return w.equal(l, a, b, depth)
-		}
-		return fmt.Sprintf("!%s || (%s && %s)", hasB, hasA, w.equal(l, a, b, depth))
-	case schema.Modify:
-		if always {
-			return w.equal(l, a, b, depth)
-		}
-		return guarded(hasA, hasB, w.equal(l, a, b, depth))
 	}
 	switch {
 	case refused&schema.ChangeItems != 0:

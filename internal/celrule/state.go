@@ -149,11 +149,10 @@ func statesOf(c *chain) []*state {
 
 // shapesOf enumerates the updates that the schema allows without its rules.
 func shapesOf(c *chain) []*state {
-	n := len(c.at) - 1
 	var all []*state
 	for _, newDepth := range depthsOf(c) {
 		for _, oldDepth := range depthsOf(c) {
-			s := state{chain: c, depth: [2]int{newDepth, oldDepth}, literal: [2]int{-1, -1}, equalFrom: n + 1}
+			s := state{chain: c, depth: [2]int{newDepth, oldDepth}, literal: [2]int{-1, -1}, equalFrom: len(c.at)}
 			all = append(all, s.ends()...)
 			for s.equalFrom = 0; newDepth == oldDepth && s.equalFrom <= newDepth; s.equalFrom++ {
 				all = append(all, s.ends()...)

@@ -141,7 +141,7 @@ func fits(r *Rule, path string, withField bool) bool {
 	if withField && r.FieldPath != "" {
 		child(quotes.Replace(strings.TrimPrefix(r.FieldPath, ".")))
 	}
-	return regexp.MustCompile("^(" + b.String() + ")$").MatchString(strings.TrimPrefix(path, noPath))
+	return regexp.MustCompile("(?s)^(" + b.String() + ")$").MatchString(strings.TrimPrefix(path, noPath))
 }
 
 // quotes turns the quoted names of a fieldPath into what the server prints for properties.

@@ -26,6 +26,7 @@ func TestFits(t *testing.T) {
 		{"below a property", "/properties/a/properties/b", "", "a.b", false, true},
 		{"an item", "/properties/a/items/properties/b", "", "a[3].b", false, true},
 		{"a value of a map", "/properties/a/additionalProperties", "", "a[k]", false, true},
+		{"a value under a key of two lines", "/properties/a/additionalProperties", "", "a[k\nl]", false, true},
 		{"the map", "/properties/a/additionalProperties", "", "a", false, false},
 		{"inside allOf", "/properties/a/allOf/0/properties/b", "", "a.b", false, true},
 		{"inside allOf, after a property", "/allOf/1/properties/a", "", "a", false, true},
@@ -101,9 +102,15 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestCompileErrorElsewhere: an error that fits no rule is an error all the same.
-func TestCompileErrorElsewhere(t *testing.T) {
+// TestErrorElsewhere: an error that fits no rule is an error all the same.
+func TestErrorElsewhere(t *testing.T) {
 	v := &Validator{rules: []Rule{{SchemaPath: "/properties/a", FieldPath: ".x"}}}
+	for _, message := range []string{"why", label(len(v.rules))} {
+		violations, err := v.attribute(field.ErrorList{field.Invalid(field.NewPath("b"), nil, message)}, nil, nil)
+		if err != nil || len(violations) != 1 || violations[0] != (Violation{Path: "b", Message: message, Type: field.ErrorTypeInvalid}) {
+			t.Errorf("%q: %+v, %v", message, violations, err)
+		}
+	}
 	for path, want := range map[string]string{"a": `a rule at "/properties/a" does not compile: why`, "b": "a rule does not compile: why"} {
 		if err := v.compileError(field.Invalid(field.NewPath(path), nil, "why")); err == nil || err.Error() != want {
 			t.Errorf("%s: %v, want %s", path, err, want)

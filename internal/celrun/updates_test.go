@@ -41,6 +41,7 @@ func TestUpdates(t *testing.T) {
 		{"its field is null", "neither", `"a": {"type": "string", "nullable": true, ` + equal + `}`, `{"a": null}`, `{"a": "y"}`, nil, 0},
 		{"one of two fields", "the other rule need not run", `"a": {"type": "string", ` + equal + `}, "b": {"type": "string", ` + equal + `}`, `{"a": "x", "b": "x"}`, `{"a": "x", "b": "y"}`, []string{"b"}, 1},
 		{"a rule that refuses what is equal", "it runs each time", `"a": {"type": "integer", ` + grows + `}, "b": {"type": "string"}`, `{"a": 1, "b": "x"}`, `{"a": 1, "b": "y"}`, []string{"a"}, 1},
+		{"a field behind the one of a rule that runs each time", "violations are sorted by path", `"a": {"type": "string", ` + equal + `}, "b": {"type": "integer", ` + grows + `}`, `{"a": "x", "b": 2}`, `{"a": "y", "b": 1}`, []string{"a", "b"}, 2},
 		{"both in one node", "the error of each is its own", `"a": {"type": "integer", "x-kubernetes-validations": [{"rule": "self > oldSelf"}, {"rule": "self == oldSelf"}]}`, `{"a": 2}`, `{"a": 1}`, []string{"a", "a"}, 2},
 		{"an item of a list", "items pair by their keys", `"l": {` + list + `, ` + item(", "+equal) + `}`, `{"l": [{"name": "a", "v": 1}, {"name": "b", "v": 1}]}`, `{"l": [{"name": "b", "v": 2}, {"name": "a", "v": 1}]}`, []string{"l[0].v"}, 1},
 		{"a list that is equal", "no item changes", `"l": {` + list + `, ` + item(", "+equal) + `}, "b": {"type": "string"}`, `{"l": [{"name": "a", "v": 1}, {"name": "b", "v": 1}], "b": "x"}`, `{"l": [{"name": "a", "v": 1}, {"name": "b", "v": 1}], "b": "y"}`, nil, 0},
@@ -52,6 +53,8 @@ func TestUpdates(t *testing.T) {
 			`{"m": {"x": [{"name": "a", "v": 1}, {"name": "a", "v": 2}]}}`, `{"m": {"x": [{"name": "a", "v": 1}, {"name": "a", "v": 2}]}}`, []string{"?"}, 1},
 		{"a list without keys in a list that is equal", "its items have no keys to be equal", `"l": {` + list + `, "items": {"type": "object", "required": ["name"], "properties": {"name": {"type": "string"}, "v": {"type": "array", "items": {"type": "integer"}, ` + equal + `}}}}`,
 			`{"l": [{"name": "a", "v": [1, 2]}], "b": "x"}`, `{"l": [{"name": "a", "v": [1, 2]}], "b": "y"}`, nil, 0},
+		{"a list that the schema does not know, in a list that is equal", "it has no keys", `"l": {` + list + `, "items": {"type": "object", "required": ["name"], "properties": {"name": {"type": "string"}, "v": {"type": "integer", ` + equal + `}, "any": {"x-kubernetes-preserve-unknown-fields": true}}}}`,
+			`{"l": [{"name": "a", "v": 1, "any": {"x": [1, 1]}}], "b": "x"}`, `{"l": [{"name": "a", "v": 1, "any": {"x": [1, 1]}}], "b": "y"}`, nil, 0},
 		{"a value of a map", "values pair by their keys", `"m": {"type": "object", "additionalProperties": {"type": "string", ` + equal + `}}`, `{"m": {"a": "x", "b": "x"}}`, `{"m": {"a": "y", "b": "x"}}`, []string{"m[a]"}, 1},
 		{"a rule inside allOf", "the server runs it beside another rule only", `"a": {"type": "string", ` + equal + `, "allOf": [{` + grows + `}]}`, `{"a": "x"}`, `{"a": "x"}`, []string{"a"}, 1},
 	} {
@@ -104,6 +107,10 @@ func TestUpdates(t *testing.T) {
 	got, err := u.ValidateUpdate(map[string]any{"a": "y", "b": int64(2)}, map[string]any{"a": "x", "b": int64(1)})
 	if err != nil || len(got) > 0 || len(u.Rules()) != 1 || len(u.steady) > 0 {
 		t.Errorf("a rule that is not kept runs: %v, %v, rules %v", got, err, u.Rules())
+	}
+	u = NewUpdates(schemaOf(t, `{"type": "object", `+equal+`, "properties": {"a": {"type": "string"}}}`), Transition)
+	if got, err := u.ValidateUpdate(map[string]any{"a": "y"}, map[string]any{"a": "x"}); err != nil || len(got) != 1 || len(u.steady) != 1 {
+		t.Errorf("a rule of the whole object: %v, %v", got, err)
 	}
 	if u := NewUpdates(schemaOf(t, `{"type": "object"}`), Transition); u != nil || u.Rules() != nil {
 		t.Error("no rules, and something to run")

@@ -152,7 +152,7 @@ func (m *Memo) equalObjects(o *ObjectEquality, a, b map[string]any) bool {
 			continue
 		}
 		vb, ok := b[key]
-		if !ok || m.Absent(member.Presence, vb) || !m.Equal(member.Equality, va, vb) {
+		if !ok || !m.Equal(member.Equality, va, vb) {
 			return false
 		}
 		present++
@@ -222,7 +222,7 @@ func (m *Memo) equalByKey(l *ListEquality, a, b []any) bool {
 	if i == len(a) {
 		return true
 	}
-	if !allObjects(a) || !allObjects(b) {
+	if !allObjects(a) { // an item of b that is not an object equals none of them
 		return false
 	}
 	a, b = a[i:], b[i:]

@@ -266,14 +266,15 @@ func (v *memberPair) read(m *Memo, p *jsonscan.Pair, in jsonscan.Side, prop *Pro
 
 // check returns what the property breaks, when both objects are read.
 func (v *memberPair) check(m *Memo, p *jsonscan.Pair, prop *Property) *Found {
-	if v.inNew && v.inOld && !v.checked {
-		if here, ok := p.Again(v.at); ok {
-			v.checked, v.found = true, prop.CheckJSON(m, p)
-			p.Resume(here)
-		}
-	}
 	if v.checked {
 		return v.found
+	}
+	if v.inNew && v.inOld {
+		if here, ok := p.Again(v.at); ok {
+			f := prop.CheckJSON(m, p)
+			p.Resume(here)
+			return f
+		}
 	}
 	var newVal, oldVal Value
 	if v.inNew {

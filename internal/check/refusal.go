@@ -123,7 +123,7 @@ func (f *Found) Count() int {
 // Differences returns what differs below the location of r, nil if r is all that differs. The trees of refusals inside
 // each other share their parts.
 func (m *Memo) Differences(r *Refusal) *Found {
-	if !r.Whole || !IsContainer(r.New.Data) || !IsContainer(r.Old.Data) {
+	if !r.Whole {
 		return nil
 	}
 	f := m.difference(r.Field.Equality, r.Field.Redaction, r.New, r.Old)

@@ -24,6 +24,9 @@ func (c *checker) applier(o *manifest.Object) tool.Applier {
 	if c.Applier != "" {
 		a.Methods = []tool.Method{c.Applier}
 	}
+	if a.Tool == "" && slices.Equal(a.Methods, []tool.Method{tool.ThreeWay}) {
+		a.Tool = tool.Helm // nobody else merges so
+	}
 	return a
 }
 

@@ -1,7 +1,9 @@
 package compare
 
 import (
+	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/fieldlock/fieldlock/immutability/builtin"
@@ -61,6 +63,94 @@ func TestDeletions(t *testing.T) {
 		}
 		if r = checkBy(t, row.by, other, other+row.object, Options{}); !r.Allowed || len(r.Deletions) != 1 {
 			t.Errorf("%s: a deletion that nobody refuses fails", row.name)
+		}
+	}
+}
+
+// TestGoneUnits: an object goes with the unit that applies it, and what the definer of a unit costs is the worst of what the unit
+// applies.
+func TestGoneUnits(t *testing.T) {
+	const set = "spec: {selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: a, image: a}]}}}"
+	definer := func(name, spec string) string {
+		return "---\n{apiVersion: kustomize.toolkit.fluxcd.io/v1, kind: Kustomization, metadata: {name: " + name + "}, spec: {" + spec + "}}\n"
+	}
+	object := func(kind, name, metadata, rest string) string {
+		return "---\n{apiVersion: v1, kind: " + kind + ", metadata: {name: " + name + metadata + "}, " + rest + "}\n"
+	}
+	claim := object("PersistentVolumeClaim", "claim", "", "spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}")
+	keptClaim := strings.Replace(claim, "name: claim", "name: claim, annotations: {kustomize.toolkit.fluxcd.io/prune: disabled}", 1)
+	config, deployment := object("ConfigMap", "config", "", "data: {a: b}"), strings.Replace(object("Deployment", "deploy", "", set), "apiVersion: v1", "apiVersion: apps/v1", 1)
+	const prune = "prune: true"
+	for _, row := range []struct {
+		name, reason string
+		units        map[string]string // what each unit applies; "" is applied by nobody
+		want         map[string]string // the cost of each deletion, and whether the object stays
+	}{
+		{"a claim", "it goes with its unit", map[string]string{"": definer("a", prune), "a": claim}, map[string]string{"a": "data", "claim": "data"}},
+		{"several objects", "the worst one counts", map[string]string{"": definer("a", prune), "a": config + deployment}, map[string]string{"a": "downtime", "config": "none", "deploy": "downtime"}},
+		{"nothing", "nobody knows", map[string]string{"": definer("a", prune)}, map[string]string{"a": "unknown"}},
+		{"a unit that leaves its objects", "they stay", map[string]string{"": definer("a", "prune: false"), "a": claim}, map[string]string{"a": "data kept", "claim": "data kept"}},
+		{"an object that outlives its unit", "it costs nothing", map[string]string{"": definer("a", prune), "a": keptClaim}, map[string]string{"a": "none", "claim": "data kept"}},
+		{"a unit in a unit", "the inner one goes too", map[string]string{"": definer("a", prune), "a": definer("b", prune), "b": claim}, map[string]string{"a": "data", "b": "data", "claim": "data"}},
+		{"a unit in a unit that leaves its objects", "only the inner one goes", map[string]string{"": definer("a", prune), "a": definer("b", "prune: false") + config, "b": claim}, map[string]string{"a": "none", "b": "data kept", "claim": "data kept", "config": "none"}},
+		{"a unit that goes in one that stays", "nothing is deleted", map[string]string{"": definer("a", "prune: false"), "a": definer("b", prune), "b": claim}, map[string]string{"a": "data kept", "b": "data kept", "claim": "data kept"}},
+		{"a unit that applies its own definer", "the circle ends", map[string]string{"a": definer("a", prune) + config}, map[string]string{"a": "none", "config": "none"}},
+		{"units that apply each other", "the circle ends", map[string]string{"b": definer("a", prune) + config, "a": definer("b", prune) + claim}, map[string]string{"a": "data", "b": "data", "claim": "data", "config": "none"}},
+	} {
+		kinds, err := builtin.For("")
+		if err != nil {
+			t.Fatal(err)
+		}
+		in := Input{New: files(map[string]string{"other.yaml": object("ConfigMap", "other", "", "data: {}")})}
+		in.Old = slices.Clone(in.New)
+		for unit, text := range row.units {
+			f := files(map[string]string{unit + ".yaml": text})[0]
+			f.AppliedBy = tool.Applier{Tool: tool.Flux}
+			if unit != "" {
+				f.Unit = "Flux Kustomization " + unit
+			}
+			in.Old = append(in.Old, f)
+		}
+		r, err := Check(in, Options{Builtin: kinds})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := map[string]string{}
+		for _, d := range r.Deletions {
+			got[d.Object] = d.Cost
+			if d.Kept {
+				got[d.Object] += " kept"
+			}
+		}
+		if !maps.Equal(got, row.want) {
+			t.Errorf("%s: %v, want %v: %s\n%+v", row.name, got, row.want, row.reason, r.Deletions)
+		}
+	}
+}
+
+// TestPreciousWaysOut: nobody is told to have a tool delete and create an object whose data go with it.
+func TestPreciousWaysOut(t *testing.T) {
+	claim := func(class string) string {
+		return plain("v1", "PersistentVolumeClaim", "", "spec: {storageClassName: "+class+", accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}")
+	}
+	deployment := func(label string) string {
+		return plain("apps/v1", "Deployment", "", "spec: {selector: {matchLabels: {a: "+label+"}}, template: {metadata: {labels: {a: "+label+"}}, spec: {containers: [{name: a, image: a}]}}}")
+	}
+	for _, row := range []struct {
+		name, news, olds string
+		precious         bool
+	}{
+		{"a claim", claim("b"), claim("a"), true},
+		{"a Deployment", deployment("b"), deployment("a"), false},
+	} {
+		r := checkBy(t, tool.Applier{Tool: tool.Flux}, row.news, row.olds, Options{})
+		if len(r.Replacements) != 1 {
+			t.Errorf("%s: got %+v", row.name, r.Replacements)
+			continue
+		}
+		how := strings.Join(r.Replacements[0].How, "\n")
+		if kept, forced := strings.Contains(how, "before data moves, add "), strings.Contains(how, "fluxcd.io/force: enabled"); kept != row.precious || forced == row.precious {
+			t.Errorf("%s: the ways out are\n%s", row.name, how)
 		}
 	}
 }

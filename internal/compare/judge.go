@@ -11,6 +11,7 @@ import (
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/schema"
+	"github.com/fieldlock/fieldlock/internal/tool"
 )
 
 // judge compares one pair by every definition of its kind.
@@ -39,10 +40,7 @@ func (c *checker) judge(p pair) (verdict, error) {
 	if v, ok, err := c.judgeLeftAlone(p); ok {
 		return v, err
 	}
-	if p.applier.Recreated(p.new.Document.Object) {
-		return c.judgeRecreated(p)
-	}
-	return c.judgeUpdate(p)
+	return c.judgeFate(p)
 }
 
 // judgeRequest judges one request for an object that both sides have, by every definition of its kind.
@@ -84,18 +82,45 @@ func (c *checker) judgeRequest(p pair) (verdict, error) {
 	return all, nil
 }
 
-// judgeRecreated judges an object that its tool deletes and creates again each time. Where it was not like that before, that
-// is true of the tool only: whoever applies the object updates it.
-func (c *checker) judgeRecreated(p pair) (verdict, error) {
-	if p.applier.Recreated(p.old.Value()) {
+// judgeFate judges an object by what its tool does with it, which is not always an update: a hook is deleted and created again.
+func (c *checker) judgeFate(p pair) (verdict, error) {
+	fate := p.applier.Fate(p.new.Document.Object, p.old.Value())
+	switch {
+	case fate == tool.Created && p.live != nil && !p.applier.Recreated(p.new.Document.Object):
+		fate = tool.Updated // the cluster has it still
+	case fate == tool.Created:
 		return verdict{}, nil
 	}
 	v, err := c.judgeUpdate(p)
-	if err != nil || len(v.violations)+v.more == 0 {
-		return verdict{}, err
+	if err != nil || fate == tool.Updated {
+		return v, err
 	}
-	return verdict{unknown: []Remark{{Path: "metadata.annotations", Message: fmt.Sprintf(
-		"the object becomes a hook, which its tool deletes and creates again; an apply of it is refused: %s", v.violations[0].summary())}}}, nil
+	const path = "metadata.annotations"
+	switch {
+	case fate == tool.Colliding:
+		return c.judgeColliding(p, path), nil
+	case len(v.violations)+v.more == 0:
+		return verdict{}, nil
+	case fate == tool.Replaced && v.replacement != nil:
+		v.replacement.Requested = true
+		v.notes = append(v.notes, Remark{Path: path, Message: fmt.Sprintf("the object becomes a hook: %s deletes it and creates it again", p.applier.Tool)})
+		return v, nil
+	}
+	return verdict{unknown: []Remark{{Path: path, Message: fmt.Sprintf(
+		"the object becomes a hook or stops being one, and its tool may delete it and create it again; an apply of it is refused: %s", v.violations[0].summary())}}}, nil
+}
+
+// judgeColliding judges an object that Helm wants to create, or to have in the release, though it is there and not part of it.
+func (c *checker) judgeColliding(p pair, path string) verdict {
+	message := "Helm refuses the upgrade: the hook that it made before is still there and not part of the release " +
+		"(\"exists and cannot be imported into the current release\")"
+	if p.applier.Recreated(p.new.Document.Object) {
+		message = "Helm refuses the upgrade: it creates the hook while the object is still there (\"already exists\"); " +
+			"add before-hook-creation to helm.sh/hook-delete-policy"
+	}
+	v := verdict{replacement: c.worst(p)}
+	v.addServerSide(path, message)
+	return v
 }
 
 // verdict is what an API server makes of one update by one definition of the kind.

@@ -51,6 +51,10 @@ func TestPolicies(t *testing.T) {
 	}
 	refusal := []string{"ns/w  rule [" + sameClass + "]"}
 	onlyOld := []string{"ns/w  rule [" + sameClass + "] only in OLD"}
+	limited := strings.Replace(policyFor("p", "example.com", "widgets", sameClass+" || object.spec.class == params.spec.class"), "spec:\n", "spec:\n  paramKind: {apiVersion: example.com/v1, kind: Limit}\n", 1) +
+		strings.Replace(binding, "policyName: p", "policyName: p, paramRef: {name: l, parameterNotFoundAction: Deny}", 1) +
+		"---\n{apiVersion: example.com/v1, kind: Limit, metadata: {name: l, namespace: odd}, spec: {class: b}}\n"
+	limits := strings.NewReplacer("widgets", "limits", "Widget", "Limit", "scope: Namespaced", "scope: Cluster").Replace(classLocked)
 	for _, row := range []struct {
 		name, reason string
 		new, old     dir // besides the CRD and the object
@@ -74,6 +78,8 @@ func TestPolicies(t *testing.T) {
 		{"a ConfigMap", "a built-in kind without locks", dir{"p": policyFor("p", "", "configmaps", "object.data == oldObject.data") + binding, "c": configMap("{a: x}")},
 			dir{"c": configMap("{a: z}")}, a, a, []string{"ns/c  rule [object.data == oldObject.data]"}},
 		{"malformed", "it is a warning, as the server refuses it", dir{"p": strings.Replace(policy, "validations: [", "validations: 1 #", 1) + binding}, nil, b, a, nil},
+		{"a parameter with a namespace that does not count", "its CRD says that it has none", dir{"p": limited, "l": limits}, dir{"l": limits}, b, a, nil},
+		{"a parameter of an unknown kind", "the namespace may count", dir{"p": limited}, nil, b, a, []string{"unknown ns/w "}},
 		{"syntax error", "nobody knows what such a policy does", dir{"p": policyFor("p", "example.com", "widgets", sameClass+".") + binding}, nil, b, a, []string{"unknown ns/w "}},
 	} {
 		news, olds := dir{"crd": crd, "w": row.newW}, dir{"crd": crd, "w": row.oldW}
@@ -85,6 +91,10 @@ func TestPolicies(t *testing.T) {
 		}
 		if len(r.Violations) > 0 && (len(r.Replacements) == 0 || r.Violations[0].Policy != "p/bind-p") {
 			t.Errorf("%s: no way out, or no name: %+v", row.name, r.Violations[0])
+		}
+		cost := map[bool]string{false: CostUnknown, true: CostNone}[row.name == "a ConfigMap"] // as the kind has it
+		if len(r.Replacements) > 0 && r.Replacements[0].Cost != cost {
+			t.Errorf("%s: a replacement costs %q, want %q", row.name, r.Replacements[0].Cost, cost)
 		}
 		if warned := row.name == "malformed"; warned != slices.ContainsFunc(r.Warnings, func(w string) bool { return strings.Contains(w, "cannot be read") }) {
 			t.Errorf("%s: warnings %q", row.name, r.Warnings)

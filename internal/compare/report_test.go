@@ -72,8 +72,9 @@ func TestReportParts(t *testing.T) {
 		if r.Allowed != test.allowed || accepted != test.accepted || replaced != test.replaced {
 			t.Errorf("%s: allowed %t, %d violations and %d replacements accepted", test.accept, r.Allowed, accepted, replaced)
 		}
-		if got := len(r.Acceptances("b")); got != 3-accepted {
-			t.Errorf("%s: %d entries would be written, want %d", test.accept, got, 3-accepted)
+		entries := r.Acceptances("b")
+		if len(entries) != 3-accepted || len(entries) > 0 && entries[0].Reason != "b" {
+			t.Errorf("%s: %+v would be written, want %d entries", test.accept, entries, 3-accepted)
 		}
 	}
 }

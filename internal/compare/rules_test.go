@@ -202,7 +202,8 @@ func (r *updater) compare(t *testing.T, name string, s *spec.Schema, n int) {
 			r.refused++
 		}
 		if message := disagreement(&v, want); message != "" {
-			t.Fatalf("%s: %s\nrules %q\nold %s\nnew %s", name, message, textsOf(server.Rules()), raw(value{oldObj, true}), raw(value{newObj, true}))
+			t.Errorf("%s: %s\nrules %q\nold %s\nnew %s", name, message, textsOf(server.Rules()), raw(value{oldObj, true}), raw(value{newObj, true}))
+			return
 		}
 	}
 }
@@ -244,7 +245,7 @@ func (r *updater) value(s *spec.Schema, depth int) any {
 	}
 	switch {
 	case s.Type.Contains("string"):
-		return []string{"", "a", "b", "c"}[r.IntN(4)]
+		return r.text(s.Format)
 	case s.Type.Contains("integer"):
 		return int64(r.IntN(4))
 	case s.Type.Contains("number"):
@@ -257,6 +258,20 @@ func (r *updater) value(s *spec.Schema, depth int) any {
 		return r.object(s, depth)
 	}
 	return map[string]any{"any": int64(r.IntN(3))}
+}
+
+// text makes a text of a format: CEL reads some of them as values of their own, and fails where they are malformed.
+func (r *updater) text(format string) string {
+	texts, ok := map[string][]string{
+		"date":      {"2020-01-01", "2021-05-05"},
+		"date-time": {"2020-01-01T00:00:00Z", "2020-01-01T00:00:00.000Z", "2021-05-05T05:05:05Z"},
+		"duration":  {"60s", "1m", "2h"},
+		"byte":      {"YQ==", "Yg=="},
+	}[format]
+	if !ok {
+		texts = []string{"", "a", "b", "c"}
+	}
+	return texts[r.IntN(len(texts))]
 }
 
 func (r *updater) list(s *spec.Schema, depth int) []any {

@@ -135,13 +135,8 @@ type target struct {
 	err   error // why it cannot be read, where that is known
 }
 
-// errArgument is behind every error about a file or directory that cannot be read at all.
-var errArgument = errors.New("unreadable")
-
-// argumentError is an error that is errArgument.
+// argumentError is every error about a file or directory that cannot be read at all.
 type argumentError struct{ error }
-
-func (e *argumentError) Is(target error) bool { return target == errArgument }
 
 func (e *argumentError) Unwrap() error { return e.error }
 

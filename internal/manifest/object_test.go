@@ -299,6 +299,26 @@ func TestParseAll(t *testing.T) {
 	}
 }
 
+// TestNameless: in a directory, what has no name is not an object; in a file that was named itself, it is a mistake.
+func TestNameless(t *testing.T) {
+	for text, skipped := range map[string]bool{"kind: A\napiVersion: v1\n": true, "kind: A\napiVersion: v1\nmetadata: {namespace: b}\n": true, "kind: A\napiVersion: v1\nmetadata: {name: 5}\n": false, "kind: A\napiVersion: v1\nmetadata: x\n": false} {
+		for _, found := range []bool{false, true} {
+			f := named("x.yaml", text)
+			f.Found = found
+			s := Objects([]File{f})
+			mistakes := len(s.Errs)
+			for _, o := range s.Objects {
+				if o.Invalid != nil {
+					mistakes++
+				}
+			}
+			if (mistakes == 0) != (found && skipped) {
+				t.Errorf("%q, found in a directory %t: %d objects, %v", text, found, len(s.Objects), s.Errs)
+			}
+		}
+	}
+}
+
 // TestSameCRD: CRDs that judge alike are one definition, whatever else a deployment changes in them.
 func TestSameCRD(t *testing.T) {
 	crd := func(annotations, conversion, description string) map[string]any {
@@ -338,6 +358,11 @@ func TestReadCRDs(t *testing.T) {
 	s.ReadCRDs(func(o *Object) bool { return true }, nil)
 	if len(s.CRDs) != 2 || s.CRDs[0].CRD != s.CRDs[1].CRD || s.CRDs[1].Document.File != "d" || len(s.Errs) != 2 || !strings.HasPrefix(s.Errs[0].Error(), "b:") {
 		t.Errorf("read: %d CRDs, %v", len(s.CRDs), s.Errs)
+	}
+	known := s.CRDs[:1]
+	s = ObjectsWithoutCRDs(files)
+	if s.ReadCRDs(func(o *Object) bool { return o.Document.File == "d" }, known); len(s.CRDs) != 1 || s.CRDs[0].CRD != known[0].CRD || s.CRDs[0].Document.File != "d" {
+		t.Errorf("one is known: %+v", s.CRDs)
 	}
 	s = ObjectsWithoutCRDs(files)
 	s.ReadCRDs(func(o *Object) bool { return o.Document.File == "d" }, nil)

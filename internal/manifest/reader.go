@@ -50,7 +50,8 @@ func (r *Reader) Read(args ...string) ([]File, error) {
 		}
 	})
 	for _, f := range files {
-		if !f.Found && errors.Is(f.Err, errArgument) {
+		var argument *argumentError
+		if !f.Found && errors.As(f.Err, &argument) {
 			return nil, f.Err
 		}
 	}

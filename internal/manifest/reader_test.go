@@ -155,6 +155,15 @@ func TestLinksEnd(t *testing.T) {
 	if err != nil || mistakes != 1 {
 		t.Errorf("%d files, %d mistakes, %v", len(files), mistakes, err)
 	}
+	dir = tree(t, map[string]string{"to/x.txt": object})
+	for i := range 10_000 { // no link too many: the last one counts
+		if err := os.Symlink("to/x.txt", filepath.Join(dir, map[bool]string{false: fmt.Sprint(i), true: "z.yaml"}[i == 9_999])); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if files, err := (&manifest.Reader{}).Read(dir); err != nil || len(files) != 1 || len(files[0].Documents) != 1 {
+		t.Errorf("as many links as may be: %d files, %v", len(files), err)
+	}
 }
 
 // TestReadErrors: an argument that cannot be used is an error, and says what can be given.
@@ -191,7 +200,7 @@ func TestReadErrors(t *testing.T) {
 // TestSchemas: the schemas that arguments name: CRDs, OpenAPI documents and JSON Schemas; each argument has one at least.
 func TestSchemas(t *testing.T) {
 	dir := tree(t, map[string]string{"crd.yaml": crd, "api.json": document, "values.schema.json": values, "x/object.yaml": object, "broken/crd.yaml": "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: a}\nspec: {group: a}\n",
-		"both/crd.yaml": crd, "both/api.json": document, "both/object.yaml": object,
+		"odd#name/crd.yaml": crd, "both/crd.yaml": crd, "both/api.json": document, "both/object.yaml": object,
 		"half.yaml": strings.ReplaceAll(document, "\n", "") + "\n---\na: [\n", "empty.yaml": "",
 		"circle.json": `{"openapi": "3.0.0", "components": {"schemas": {"Node": {"type": "object", "x-kubernetes-group-version-kind": [{"group": "example.com", "version": "v1", "kind": "Node"}],
 			"properties": {"next": {"$ref": "#/components/schemas/Node"}, "v": {"type": "string", "x-kubernetes-immutable": true}}}}}}`,
@@ -219,12 +228,16 @@ func TestSchemas(t *testing.T) {
 		{"an empty file", "", "empty.yaml", nil, "", "empty.yaml: there is no CustomResourceDefinition in it"},
 		{"a schema that refers to itself", "", "circle.json", nil, "example.com/v1 Node: ", ""},
 		{"two kinds", "", "twice.yaml", nil, "", `twice.yaml:3: document 1: the mapping has the key "kind" twice`},
+		{"a schema of a document", "", "api.json#BoxSpec", []string{"BoxSpec /schema BoxSpec"}, "", ""},
+		{"a schema of a document on standard input", document, "-#BoxSpec", []string{"BoxSpec /schema BoxSpec"}, "", ""},
+		{"a schema that the document lacks", "", "api.json#None", nil, "", `api.json: it has no schema "None" in components.schemas, definitions or $defs; its kinds are `},
+		{"a directory with a # in its name", "", "odd#name", []string{"widgets.example.com example.com/v1 Widget"}, "", ""},
 		{"no file", "", "none", nil, "", "none: it cannot be read"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var args []string
 			for _, arg := range strings.Fields(c.args) {
-				if arg != "-" {
+				if !strings.HasPrefix(arg, "-") {
 					arg = filepath.Join(dir, arg)
 				}
 				args = append(args, arg)

@@ -5,10 +5,11 @@
 //	Flux      github.com/fluxcd/kustomize-controller at 186fb3b29138, github.com/fluxcd/pkg/ssa v0.76.2
 //	Helm      helm.sh/helm v3.22.0 and v4.3.1
 //	kapp      github.com/carvel-dev/kapp at 0594f67003fb
-//	kustomize sigs.k8s.io/kustomize/api v0.21.2
+//	kustomize sigs.k8s.io/kustomize/api v0.21.1
 package tool
 
 import (
+	"maps"
 	"slices"
 	"strings"
 )
@@ -129,19 +130,120 @@ func (a Applier) Recreated(obj map[string]any) bool {
 	}
 	_, isArgo := annotations(obj)[argoHook]
 	switch {
-	case a.is(Helm) && text(annotations(obj), helmHook) != "":
+	case a.is(Helm) && isHelmHook(obj):
 		return true
 	case a.is(ArgoCD) && len(hookTypes(obj)) > 0 && !skipped(obj) && (isArgo || text(annotations(obj), helmHook) != "crd-install"):
-		policies := words(text(annotations(obj), "argocd.argoproj.io/hook-delete-policy"), "BeforeHookCreation", "HookSucceeded", "HookFailed")
-		policies = append(policies, words(text(annotations(obj), "helm.sh/hook-delete-policy"), "before-hook-creation", "hook-succeeded", "hook-failed")...)
-		return len(policies) == 0 || slices.ContainsFunc(policies, func(p string) bool { return p != "HookFailed" && p != "hook-failed" })
+		policies := argoPolicies(obj)
+		return len(policies) == 0 || slices.ContainsFunc(policies, func(p string) bool { return p != hookFailed })
 	}
 	return false
+}
+
+// Fate is what a tool does with a stored object whose manifest changes.
+type Fate string
+
+// The fates.
+const (
+	Updated   Fate = "updated"
+	Created   Fate = "created"   // nothing is in the cluster by then
+	Replaced  Fate = "replaced"  // the tool deletes the object, whatever it is, and creates it again
+	Colliding Fate = "colliding" // the tool fails, as it creates the object, or wants to take it over, and it is there already
+	Uncertain Fate = "uncertain"
+)
+
+// Fate returns what the tool does with an object that was a hook or is one now; all others are Updated.
+//
+// Helm deletes what is no longer in the manifest of a release, and hooks are not (kube/client.go: Update). Before that it runs the
+// hooks of pre-upgrade, which it deletes first if their policy is before-hook-creation, the default; otherwise it finds the object
+// there (action/hooks.go: execHook). A hook that becomes an ordinary object is still there, unless it was deleted when it succeeded, and
+// Helm does not take over an object without its annotations (action/validate.go: existingResourceConflict); Flux's HelmRelease does
+// (internal/action/upgrade.go: newUpgrade, TakeOwnership). Helm never deletes a CRD for a hook.
+//
+// Argo CD deletes what is there before it creates a hook if the policy is BeforeHookCreation, the default, and applies the hook
+// otherwise (sync/sync_task.go: deleteBeforeCreation). An ordinary object that was a hook is applied, too.
+func (a Applier) Fate(newObj, oldObj map[string]any) Fate {
+	is, was := a.Recreated(newObj), a.Recreated(oldObj)
+	switch {
+	case is && was:
+		return Created
+	case !is && !was || !is && a.Tool == "":
+		return Updated
+	case a.Tool == Helm && text(newObj, "kind") != "CustomResourceDefinition" && isHelmHook(oldObj):
+		return a.leavesHelmHook(oldObj)
+	case a.Tool == Helm && text(newObj, "kind") != "CustomResourceDefinition" && isHelmHook(newObj):
+		return a.becomesHelmHook(newObj, oldObj)
+	case a.Tool == ArgoCD && was && slices.Contains(argoPolicies(oldObj), hookSucceeded):
+		return Created
+	case a.Tool == ArgoCD && was:
+		return Updated
+	case a.Tool == ArgoCD && (len(argoPolicies(newObj)) == 0 || slices.Contains(argoPolicies(newObj), beforeHookCreation)):
+		return Replaced
+	}
+	return Uncertain
+}
+
+func (a Applier) becomesHelmHook(newObj, oldObj map[string]any) Fate {
+	deleted := len(helmPolicies(newObj)) == 0 || slices.Contains(helmPolicies(newObj), beforeHookCreation)
+	events := helmEvents(newObj)
+	switch {
+	case deleted:
+		return Replaced
+	case slices.Contains(events, "pre-upgrade"), slices.Contains(events, "post-upgrade") && a.Kept(oldObj) != "":
+		return Colliding
+	}
+	return Replaced
+}
+
+func (a Applier) leavesHelmHook(oldObj map[string]any) Fate {
+	ran := slices.ContainsFunc(helmEvents(oldObj), func(e string) bool { return strings.HasSuffix(e, "-install") || strings.HasSuffix(e, "-upgrade") })
+	switch {
+	case slices.Contains(helmPolicies(oldObj), hookSucceeded):
+		return Created
+	case a.isRelease():
+		return Updated
+	case ran:
+		return Colliding
+	}
+	return Uncertain
+}
+
+// The policies by which tools delete hooks, in Helm's words.
+const (
+	beforeHookCreation = "before-hook-creation"
+	hookSucceeded      = "hook-succeeded"
+	hookFailed         = "hook-failed"
+)
+
+// argoPolicies returns the policies of a hook that Argo CD knows, in Helm's words.
+func argoPolicies(obj map[string]any) []string {
+	names := map[string]string{"BeforeHookCreation": beforeHookCreation, "HookSucceeded": hookSucceeded, "HookFailed": hookFailed}
+	var all []string
+	for _, word := range words(text(annotations(obj), "argocd.argoproj.io/hook-delete-policy"), slices.Collect(maps.Keys(names))...) {
+		all = append(all, names[word])
+	}
+	return append(all, words(text(annotations(obj), helmPolicy), beforeHookCreation, hookSucceeded, hookFailed)...)
+}
+
+// helmPolicies and helmEvents return words as Helm reads them, in any case (release/util/manifest_sorter.go).
+func helmPolicies(obj map[string]any) []string {
+	return words(strings.ToLower(text(annotations(obj), helmPolicy)), beforeHookCreation, hookSucceeded, hookFailed)
+}
+
+func helmEvents(obj map[string]any) []string {
+	return list(strings.ToLower(text(annotations(obj), helmHook)))
+}
+
+// isHelmHook reports whether Helm takes an object for a hook, or skips it since it does not know such hooks.
+func isHelmHook(obj map[string]any) bool {
+	_, ok := annotations(obj)[helmHook]
+	return ok
 }
 
 const (
 	argoHook = "argocd.argoproj.io/hook"
 	helmHook = "helm.sh/hook"
+
+	helmPolicy = "helm.sh/hook-delete-policy"
 )
 
 // hookTypes returns the hooks that Argo CD takes an object for: Helm's count where it has none of Argo CD's.

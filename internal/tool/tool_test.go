@@ -90,6 +90,7 @@ func TestRecreated(t *testing.T) {
 		{"nothing", Applier{}, with("a", "b"), false},
 		{"a generated name", Applier{}, map[string]any{"metadata": map[string]any{"generateName": "job-"}}, true},
 		{"a hook of Helm", Applier{}, with(helmHook, "pre-upgrade"), true},
+		{"a hook that Helm does not know", Applier{Tool: Helm}, with(helmHook, ""), true},
 		{"a hook of Helm under Flux", Applier{Tool: Flux}, with(helmHook, "pre-upgrade"), false},
 		{"a hook of Helm under Argo CD", argo, with(helmHook, "pre-upgrade"), true},
 		{"a hook that only Helm knows, under Argo CD", argo, with(helmHook, "test"), false},
@@ -105,6 +106,56 @@ func TestRecreated(t *testing.T) {
 	} {
 		if got := c.by.Recreated(c.obj); got != c.want {
 			t.Errorf("%s: got %t", c.name, got)
+		}
+	}
+}
+
+func TestFate(t *testing.T) {
+	argo, helm, release := Applier{Tool: ArgoCD}, Applier{Tool: Helm}, Applier{Tool: Helm, Apply: "flux reconcile helmrelease x"}
+	plain := with("a", "b")
+	hook := func(key, value, policyKey, policies string) map[string]any {
+		obj := with(key, value)
+		if policies != "" {
+			annotations(obj)[policyKey] = policies
+		}
+		return obj
+	}
+	helms := func(events, policies string) map[string]any { return hook(helmHook, events, helmPolicy, policies) }
+	argos := func(types, policies string) map[string]any { return hook(argoHook, types, policy, policies) }
+	kept := helms("post-upgrade", "hook-succeeded")
+	annotations(kept)["helm.sh/resource-policy"] = "keep"
+	for _, c := range []struct {
+		name, reason string
+		by           Applier
+		newObj, old  map[string]any
+		want         Fate
+	}{
+		{"no hook", "", helm, plain, plain, Updated},
+		{"a hook on both sides", "Helm only ever creates it", helm, helms("post-upgrade", ""), helms("post-upgrade", ""), Created},
+		{"Helm, becomes a hook", "the upgrade deletes it, since the manifest no longer has it", helm, helms("post-install,post-upgrade", ""), plain, Replaced},
+		{"Helm, becomes a hook before the upgrade", "the default policy deletes it", helm, helms("pre-upgrade", ""), plain, Replaced},
+		{"Helm, becomes a hook before the upgrade with another policy", "it is created while it is there", helm, helms("Pre-Upgrade", "hook-succeeded"), plain, Colliding},
+		{"Helm, becomes a hook after the upgrade with another policy", "the upgrade deletes it before", helm, helms("post-upgrade", "hook-succeeded"), plain, Replaced},
+		{"Helm, is kept and becomes a hook with another policy", "the upgrade does not delete it", helm, kept, with("helm.sh/resource-policy", "keep"), Colliding},
+		{"Helm, becomes a test", "the upgrade deletes it, and the test makes it anew", helm, helms("test", ""), plain, Replaced},
+		{"Helm, becomes a hook that it does not know", "Helm skips it", helm, helms("", ""), plain, Replaced},
+		{"Helm, a CRD becomes a hook", "Helm does not delete it for the hook", helm, of("apiextensions.k8s.io/v1", "CustomResourceDefinition", helms("pre-upgrade", "")), plain, Uncertain},
+		{"Helm, stops being a hook", "the hook is there, and not Helm's", helm, plain, helms("post-install,post-upgrade", ""), Colliding},
+		{"Helm, stops being a hook that was deleted", "", helm, plain, helms("pre-upgrade", "before-hook-creation, Hook-Succeeded"), Created},
+		{"Helm, stops being a test", "nobody knows whether it ran", helm, plain, helms("test", ""), Uncertain},
+		{"a HelmRelease, stops being a hook", "it takes over what is there", release, plain, helms("post-upgrade", ""), Updated},
+		{"a HelmRelease, becomes a hook", "", release, helms("post-upgrade", ""), plain, Replaced},
+		{"Argo CD, becomes a hook", "the default policy deletes it", argo, argos("PostSync", ""), plain, Replaced},
+		{"Argo CD, becomes a hook of Helm", "Argo CD takes it for its own", argo, helms("post-upgrade", "before-hook-creation"), plain, Replaced},
+		{"Argo CD, becomes a hook with another policy", "it is applied, unless it was pruned before", argo, argos("Sync", "HookSucceeded"), plain, Uncertain},
+		{"Argo CD, stops being a hook", "it is applied", argo, plain, argos("Sync", ""), Updated},
+		{"Argo CD, stops being a hook that was deleted", "", argo, plain, argos("Sync", "HookSucceeded"), Created},
+		{"nobody knows, becomes a hook", "kubectl updates it", Applier{}, argos("Sync", ""), plain, Uncertain},
+		{"nobody knows, stops being a hook", "kubectl updates it", Applier{}, plain, argos("Sync", ""), Updated},
+		{"Flux, becomes a hook of Helm", "which is none to Flux", Applier{Tool: Flux}, helms("post-upgrade", ""), plain, Updated},
+	} {
+		if got := c.by.Fate(c.newObj, c.old); got != c.want {
+			t.Errorf("%s: got %q, want %q: %s", c.name, got, c.want, c.reason)
 		}
 	}
 }

@@ -13,7 +13,7 @@ type Refused struct {
 	File                         string // of its new manifest, as an argument of a command
 	// Precious is set where deleting the object can lose data or other objects.
 	Precious bool
-	// Asked is set where the object asks the tool already to delete it and create it anew.
+	// Asked is set where the object asks the tool already to delete it and create it again.
 	Asked bool
 	// ByWebhook is set where a webhook refuses the update, and not the API server itself.
 	ByWebhook bool
@@ -25,6 +25,9 @@ const KubectlApply = "kubectl apply -f FILE"
 // Comment separates a command from what it means, in a way out.
 const Comment = "   # "
 
+// AfterMerge begins the comment of a command that comes after the merge of the change; what it means follows in brackets.
+const AfterMerge = "after the merge"
+
 // WaysOut returns the ways out of a refusal for whoever applies the object. The ways in how are written for kubectl: sentences, and
 // commands with a Comment.
 //
@@ -32,13 +35,13 @@ const Comment = "   # "
 // is not possible, or not gentle enough, somebody deletes the object after the merge, and the tool creates it again. Read in:
 //   - Flux: ssa/manager_apply.go: shouldForceApply, which replaces for answers of status 422 and those that say "is immutable";
 //     of a HelmRelease: github.com/fluxcd/helm-controller at 0f61a8607a62, internal/action/upgrade.go: Upgrade, and
-//     internal/reconcile/atomic_release.go: actionForState, which upgrades a failed release again if that is forced.
+//     internal/reconcile/atomic_release.go: actionForState, which upgrades a failed release anew if that is forced.
 //   - Argo CD: sync/sync_context.go: applyObject, which PUTs CRDs and Namespaces instead of replacing them.
 //   - Helm: pkg/kube/client.go: Update, which creates what the cluster no longer has.
 func (a Applier) WaysOut(how []string, r Refused) []string {
 	var ways []string
 	if keep := a.keepMark(); keep != "" && r.Precious && r.Kind != "CustomResourceDefinition" && r.Kind != "Namespace" {
-		ways = append(ways, "before data moves, add "+keep+" to the old object in a change of its own: "+string(a.Tool)+" then keeps it when its manifest goes")
+		ways = append(ways, "add "+keep+" to the old object in a change of its own, before data moves: "+string(a.Tool)+" then keeps it when its manifest goes")
 	}
 	for _, one := range how {
 		line, text, _ := strings.Cut(one, Comment)
@@ -58,7 +61,7 @@ func (a Applier) WaysOut(how []string, r Refused) []string {
 			}
 		}
 		if a.merges() {
-			text = strings.TrimSuffix("after the merge: "+text, ": ")
+			text = AfterMerge + parenthesis(text)
 		}
 		switch {
 		case a.Apply != "":
@@ -96,31 +99,30 @@ func (a Applier) replaceMarks(r Refused, text string) []string {
 	if r.Precious {
 		return nil
 	}
-	if text != "" {
-		text = " (" + text + ")"
+	text = parenthesis(text)
+	begin := func(do string) string {
+		return "add " + do + " with this change, and remove it with the next one: " + string(a.Tool) + " deletes the " + r.Kind + " and creates it again" + text
 	}
-	begin := func(tool string) string { return tool + " deletes the " + r.Kind + " and creates it again" + text }
-	const end = "; remove that with the next change"
 	switch {
 	case a.Tool == Flux && !r.ByWebhook:
 		return []string{
-			begin("Flux") + " if this change adds the annotation kustomize.toolkit.fluxcd.io/force: enabled" + end,
-			"Flux replaces every object that it cannot update if an earlier change sets spec.force: true in the Kustomization",
+			begin("the annotation kustomize.toolkit.fluxcd.io/force: enabled"),
+			"set spec.force: true in the Kustomization with an earlier change: Flux then replaces every object that it cannot update",
 		}
 	case a.Tool == ArgoCD:
 		object := r.Name
 		if r.Namespace != "" {
 			object = r.Namespace + "/" + object
 		}
-		ways := []string{begin("Argo CD") + " if this change adds Force=true,Replace=true to its annotation " + syncOptions + end}
+		ways := []string{begin("Force=true,Replace=true to the annotation " + syncOptions)}
 		if a.Apply != "" {
 			ways = append(ways, a.Apply+" --resource "+shell.Quote(r.Group+":"+r.Kind+":"+object)+" --force --replace"+
-				Comment+"the same without the annotation, after the merge"+text)
+				Comment+"after the merge, without the annotation"+text)
 		}
 		return ways
 	case a.Tool == Helm && r.Group == "batch" && r.Kind == "Job":
-		return []string{begin("Helm") + " with each upgrade if it is a hook: add the annotations " +
-			"helm.sh/hook: post-install,post-upgrade and helm.sh/hook-delete-policy: before-hook-creation"}
+		return []string{"make the Job a hook, with the annotations helm.sh/hook: post-install,post-upgrade and " +
+			"helm.sh/hook-delete-policy: before-hook-creation: Helm then deletes it and creates it again with each upgrade" + text}
 	}
 	return nil
 }
@@ -137,4 +139,12 @@ func (a Applier) keepMark() string {
 		return "helm.sh/resource-policy: keep"
 	}
 	return ""
+}
+
+// parenthesis returns a text in parentheses, after a space; "" if there is none.
+func parenthesis(text string) string {
+	if text == "" {
+		return ""
+	}
+	return " (" + text + ")"
 }

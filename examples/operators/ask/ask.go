@@ -106,17 +106,20 @@ func fill(value, defaults any) any {
 	return object
 }
 
+// badCase begins the error about a case that no cluster can have.
+const badCase = "the old object"
+
 // Update makes the judge of a kind from its defaults, which may be nil, and its validation. The old object is nil while it is
 // created.
 func Update[T any](defaults, validate func(ctx context.Context, newObj, oldObj *T) error) Judge {
 	return func(ctx context.Context, newJSON, oldJSON []byte) error {
 		oldObj, newObj := new(T), new(T)
 		if err := json.Unmarshal(oldJSON, oldObj); err != nil {
-			fail(fmt.Errorf("the old object: %w", err))
+			return fmt.Errorf("%s: %w", badCase, err)
 		}
 		if defaults != nil {
 			if err := defaults(ctx, oldObj, nil); err != nil {
-				fail(fmt.Errorf("the old object: %w", err))
+				return fmt.Errorf("%s: %w", badCase, err)
 			}
 			oldObj = stored(oldObj)
 		}
@@ -127,8 +130,9 @@ func Update[T any](defaults, validate func(ctx context.Context, newObj, oldObj *
 			if err := defaults(ctx, newObj, stored(oldObj)); err != nil {
 				return err
 			}
+			newObj = stored(newObj)
 		}
-		return validate(ctx, stored(newObj), oldObj)
+		return validate(ctx, newObj, oldObj)
 	}
 }
 
@@ -173,7 +177,7 @@ func webhook[T, O any, W ~[]string](v interface {
 	})
 }
 
-// stored returns an object as it is read from the API server, which keeps no empty values that are left out in JSON.
+// stored returns an object as a mutating webhook leaves it: without empty values that the types leave out in JSON.
 func stored[T any](obj *T) *T {
 	out := new(T)
 	data, err := json.Marshal(obj)

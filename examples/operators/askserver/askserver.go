@@ -1,5 +1,5 @@
-// Package askserver asks webhooks that an operator only registers with its manager: it sends admission reviews to the handlers of
-// the manager's webhook server, which is not started. No API server is reached.
+// Package askserver asks webhooks that answer admission reviews: functions, or handlers that an operator only registers with its
+// manager, whose webhook server is not started. No API server is reached.
 package askserver
 
 import (
@@ -14,6 +14,7 @@ import (
 
 	jsonpatch "github.com/evanphx/json-patch/v5"
 	admissionv1 "k8s.io/api/admission/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -23,13 +24,20 @@ import (
 	"github.com/fieldlock/fieldlock/examples/operators/ask"
 )
 
-// Judges returns the judges of the kinds in a scheme for which setup registers a validating webhook under its usual path.
-func Judges(addToScheme func(*runtime.Scheme) error, setup func(ctrl.Manager) error) (map[string]ask.Judge, error) {
+// Judges returns the judges of the kinds in a scheme for which setup registers a validating webhook under its usual path. The
+// manager's options can be changed before it is made.
+func Judges(
+	addToScheme func(*runtime.Scheme) error, setup func(ctrl.Manager) error, change ...func(*ctrl.Options),
+) (map[string]ask.Judge, error) {
 	scheme := runtime.NewScheme()
 	if err := addToScheme(scheme); err != nil {
 		return nil, err
 	}
-	manager, err := ctrl.NewManager(&rest.Config{Host: "http://127.0.0.1:1"}, ctrl.Options{Scheme: scheme})
+	options := ctrl.Options{Scheme: scheme}
+	for _, c := range change {
+		c(&options)
+	}
+	manager, err := ctrl.NewManager(&rest.Config{Host: "http://127.0.0.1:1"}, options)
 	if err != nil {
 		return nil, err
 	}
@@ -39,28 +47,54 @@ func Judges(addToScheme func(*runtime.Scheme) error, setup func(ctrl.Manager) er
 	mux := manager.GetWebhookServer().WebhookMux()
 	judges := map[string]ask.Judge{}
 	for gvk := range scheme.AllKnownTypes() {
-		w := webhook{mux, gvk}
-		if w.handler("validate") != nil {
-			judges[gvk.GroupVersion().String()+" "+gvk.Kind] = ask.Update(w.defaults, w.validate)
+		if validate := registered(mux, "validate", gvk); validate != nil {
+			judges[gvk.GroupVersion().String()+" "+gvk.Kind] = Review(gvk, registered(mux, "mutate", gvk), validate)
 		}
 	}
 	return judges, nil
 }
 
-// webhook is the webhooks of a kind.
-type webhook struct {
-	mux *http.ServeMux
-	gvk schema.GroupVersionKind
+// Handler answers an admission review.
+type Handler func(review *admissionv1.AdmissionReview) *admissionv1.AdmissionResponse
+
+// Review returns the judge of a kind from its webhooks. mutate may be nil.
+func Review(gvk schema.GroupVersionKind, mutate, validate Handler) ask.Judge {
+	w := webhook{gvk, mutate, validate}
+	return ask.Update(w.defaults, w.validates)
 }
 
-// handler returns the handler of a verb, "mutate" or "validate", or nil.
-func (w webhook) handler(verb string) http.Handler {
-	path := "/" + verb + "-" + strings.ReplaceAll(w.gvk.Group, ".", "-") + "-" + w.gvk.Version + "-" + strings.ToLower(w.gvk.Kind)
-	handler, pattern := w.mux.Handler(httptest.NewRequest(http.MethodPost, path, nil))
+// registered returns the handler of a verb, "mutate" or "validate", at the usual path of a kind; nil without one.
+func registered(mux *http.ServeMux, verb string, gvk schema.GroupVersionKind) Handler {
+	path := "/" + verb + "-" + strings.ReplaceAll(gvk.Group, ".", "-") + "-" + gvk.Version + "-" + strings.ToLower(gvk.Kind)
+	handler, pattern := mux.Handler(httptest.NewRequest(http.MethodPost, path, nil))
 	if pattern == "" {
 		return nil
 	}
-	return handler
+	return func(review *admissionv1.AdmissionReview) *admissionv1.AdmissionResponse {
+		body, err := json.Marshal(review)
+		if err != nil {
+			return refusal(err)
+		}
+		post := httptest.NewRequest(http.MethodPost, "/", bytes.NewReader(body))
+		post.Header.Set("Content-Type", "application/json")
+		recorder := httptest.NewRecorder()
+		handler.ServeHTTP(recorder, post)
+		var answer admissionv1.AdmissionReview
+		if err := json.Unmarshal(recorder.Body.Bytes(), &answer); err != nil || answer.Response == nil {
+			return refusal(fmt.Errorf("no review: %q: %w", recorder.Body, err))
+		}
+		return answer.Response
+	}
+}
+
+func refusal(err error) *admissionv1.AdmissionResponse {
+	return &admissionv1.AdmissionResponse{Result: &metav1.Status{Message: err.Error()}}
+}
+
+// webhook is the webhooks of a kind.
+type webhook struct {
+	gvk              schema.GroupVersionKind
+	mutate, validate Handler
 }
 
 // defaults asks the mutating webhook when an object is created, and not about updates.
@@ -68,7 +102,7 @@ func (w webhook) defaults(_ context.Context, newObj, oldObj *map[string]any) err
 	if oldObj != nil {
 		return nil
 	}
-	response, err := w.ask("mutate", newObj, nil)
+	response, err := w.ask(w.mutate, newObj, nil)
 	if err != nil || response == nil || response.Patch == nil {
 		return err
 	}
@@ -87,18 +121,24 @@ func (w webhook) defaults(_ context.Context, newObj, oldObj *map[string]any) err
 	return json.Unmarshal(data, newObj)
 }
 
-func (w webhook) validate(_ context.Context, newObj, oldObj *map[string]any) error {
-	_, err := w.ask("validate", newObj, oldObj)
+func (w webhook) validates(_ context.Context, newObj, oldObj *map[string]any) error {
+	_, err := w.ask(w.validate, newObj, oldObj)
 	return err
 }
 
 // ask sends a review. The response is nil without a handler; the error is a refusal.
-func (w webhook) ask(verb string, newObj, oldObj *map[string]any) (*admissionv1.AdmissionResponse, error) {
-	handler := w.handler(verb)
+func (w webhook) ask(handler Handler, newObj, oldObj *map[string]any) (*admissionv1.AdmissionResponse, error) {
 	if handler == nil {
 		return nil, nil
 	}
-	request := &admissionv1.AdmissionRequest{UID: "1", Kind: metav1.GroupVersionKind(w.gvk), Operation: admissionv1.Create}
+	metadata, _ := (*newObj)["metadata"].(map[string]any)
+	name, _ := metadata["name"].(string)
+	namespace, _ := metadata["namespace"].(string)
+	request := &admissionv1.AdmissionRequest{
+		UID: "1", Kind: metav1.GroupVersionKind(w.gvk), Operation: admissionv1.Create, Name: name, Namespace: namespace,
+	}
+	plural, _ := meta.UnsafeGuessKindToResource(w.gvk)
+	request.Resource = metav1.GroupVersionResource(plural)
 	var err error
 	if request.Object.Raw, err = json.Marshal(newObj); err != nil {
 		return nil, err
@@ -109,22 +149,11 @@ func (w webhook) ask(verb string, newObj, oldObj *map[string]any) (*admissionv1.
 			return nil, err
 		}
 	}
-	review := admissionv1.AdmissionReview{Request: request}
+	review := &admissionv1.AdmissionReview{Request: request}
 	review.SetGroupVersionKind(admissionv1.SchemeGroupVersion.WithKind("AdmissionReview"))
-	body, err := json.Marshal(review)
-	if err != nil {
-		return nil, err
+	response := handler(review)
+	if !response.Allowed {
+		return nil, errors.New(response.Result.Message)
 	}
-	post := httptest.NewRequest(http.MethodPost, "/", bytes.NewReader(body))
-	post.Header.Set("Content-Type", "application/json")
-	recorder := httptest.NewRecorder()
-	handler.ServeHTTP(recorder, post)
-	review.Request = nil
-	if err := json.Unmarshal(recorder.Body.Bytes(), &review); err != nil || review.Response == nil {
-		return nil, fmt.Errorf("no review: %q: %w", recorder.Body, err)
-	}
-	if !review.Response.Allowed {
-		return nil, errors.New(review.Response.Result.Message)
-	}
-	return review.Response, nil
+	return response, nil
 }

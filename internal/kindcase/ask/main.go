@@ -65,6 +65,11 @@ func ask(file, program, folder string) error {
 	if len(answers) == 0 {
 		return fmt.Errorf("%s answered none of %d cases", program, len(questions))
 	}
+	for name, answer := range answers {
+		if strings.HasPrefix(answer.Error, "the old object: ") {
+			return fmt.Errorf("%s: %s", name, answer.Error)
+		}
+	}
 	fmt.Printf("%d of %d cases answered\n", len(answers), len(questions))
 	return kindcase.WriteAnswers(folder, answers)
 }

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"sync"
@@ -15,9 +16,9 @@ import (
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
-// clientSide is an apply as kubectl makes it without --server-side: a patch of what the manifest changes, and of what it
-// has lost since the one before, original.
-func (c *Cluster) clientSide(r *resource, live, manifest *unstructured.Unstructured, original []byte) (request, error) {
+// clientSide is an apply as kubectl makes it without --server-side, and as Helm 3 makes it: a patch of what the manifest changes, and of
+// what it has lost since the one before, original. For kinds without strategic merge patches, Helm does not look at the live object.
+func (c *Cluster) clientSide(r *resource, live, manifest *unstructured.Unstructured, by applier) (request, error) {
 	t, err := c.typesOf(r.kind.GroupVersion())
 	if err != nil {
 		return request{}, err
@@ -30,16 +31,19 @@ func (c *Cluster) clientSide(r *resource, live, manifest *unstructured.Unstructu
 	if err != nil {
 		return request{}, err
 	}
-	out := request{kind: apitypes.MergePatchType, exact: true, options: metav1.PatchOptions{FieldManager: "kubectl-client-side-apply"}}
+	out := request{kind: apitypes.MergePatchType, options: metav1.PatchOptions{FieldManager: cmp.Or(by.manager, "kubectl-client-side-apply")}}
 	apply := jsonpatch.MergePatch
-	if meta, ok := t.patchMeta(r.kind); ok {
+	switch meta, ok := t.patchMeta(r.kind); {
+	case ok:
 		out.kind = apitypes.StrategicMergePatchType
-		out.body, err = strategicpatch.CreateThreeWayMergePatch(original, manifestJSON, liveJSON, meta, true)
+		out.body, err = strategicpatch.CreateThreeWayMergePatch(by.original, manifestJSON, liveJSON, meta, true)
 		apply = func(object, patch []byte) ([]byte, error) {
 			return strategicpatch.StrategicMergePatchUsingLookupPatchMeta(object, patch, meta)
 		}
-	} else {
-		out.body, err = jsonmergepatch.CreateThreeWayJSONMergePatch(original, manifestJSON, liveJSON)
+	case by.helm && by.original != nil:
+		out.body, err = jsonpatch.CreateMergePatch(by.original, manifestJSON)
+	default:
+		out.body, err = jsonmergepatch.CreateThreeWayJSONMergePatch(by.original, manifestJSON, liveJSON)
 	}
 	if err != nil {
 		return request{}, fmt.Errorf("what a client-side apply would send cannot be told: %w", err)
@@ -62,16 +66,14 @@ func (c *Cluster) clientSide(r *resource, live, manifest *unstructured.Unstructu
 // applier is who applies an object. It decides which fields an apply removes: those that it applied last time and that the
 // manifest leaves out. A field that only the server, a controller or another applier has set stays.
 type applier struct {
-	manager  string // of server-side apply
-	updates  bool   // the manager wrote the object without apply so far, as Helm 3 does
+	manager  string // of server-side apply, and of Helm
+	helm     bool   // the manager is Helm and does not apply server-side
 	original []byte // of client-side apply: the manifest that was applied last, otherwise nil
 }
 
 const (
 	// newManager applies an object that nobody has applied yet.
 	newManager = "fieldlock"
-	// helmManager is the name under which Helm writes: Helm 3 by updates, Helm 4 by server-side apply.
-	helmManager = "helm"
 	// lastApplied is the annotation of client-side apply.
 	lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 )
@@ -80,27 +82,24 @@ const (
 // apply, of which the annotation may be a leftover.
 func applierOf(live, manifest *unstructured.Unstructured) applier {
 	best, most := applier{manager: newManager}, 0
-	helm := false
 	for _, entry := range live.GetManagedFields() {
 		if entry.Subresource != "" || entry.FieldsV1 == nil {
 			continue
 		}
-		if entry.Operation != metav1.ManagedFieldsOperationApply {
-			helm = helm || entry.Manager == helmManager
+		fields := decoded(entry.FieldsV1.GetRawBytes())
+		helm := writtenByHelm(&entry, fields)
+		if !helm && entry.Operation != metav1.ManagedFieldsOperationApply {
 			continue
 		}
-		n := common(decoded(entry.FieldsV1.GetRawBytes()), manifest.Object, "f:")
+		n := common(fields, manifest.Object, "f:")
 		if n > most || n == most && n > 0 && entry.Manager < best.manager {
-			best, most = applier{manager: entry.Manager}, n
+			best, most = applier{manager: entry.Manager, helm: helm}, n
 		}
 	}
 	if text := live.GetAnnotations()[lastApplied]; text != "" {
 		if n := common(decoded([]byte(text)), manifest.Object, ""); n > most {
 			best, most = applier{original: []byte(text)}, n
 		}
-	}
-	if most == 0 && helm {
-		return applier{manager: helmManager, updates: true}
 	}
 	return best
 }

@@ -43,6 +43,7 @@ type Cluster struct {
 	resources remembered[schema.GroupVersion, []metav1.APIResource]
 	types     remembered[schema.GroupVersion, *types]
 	guards    remembered[struct{}, []admissionregistration.Rule]
+	releases  remembered[release, []*manifest.Object]
 
 	// Minor is the server's minor, such as "1.36".
 	Minor string
@@ -220,8 +221,6 @@ type request struct {
 	body    []byte
 	options metav1.PatchOptions
 	merge   func() (map[string]any, error)
-	// exact is false where the server would merge otherwise than the tool does.
-	exact bool
 }
 
 // encoded returns the JSON of an object.

@@ -14,9 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	apitypes "k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/managedfields"
-	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/util/csaupgrade"
 
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/tool"
@@ -112,18 +110,17 @@ func (c *Cluster) CRD(ctx context.Context, o *manifest.Object) (*yamldoc.Documen
 // the server has given no verdict does not keep the locks from giving theirs.
 func (c *Cluster) predict(ctx context.Context, client dynamic.ResourceInterface, r *resource, live, manifest *unstructured.Unstructured) (Live, error) {
 	l := Live{Old: live.Object}
-	apply, err := c.request(r, live, manifest)
+	apply, err := c.request(ctx, r, live, manifest)
 	if err != nil {
 		return l, err
 	}
 	stored, err := apply.dryRun(ctx, client, live.GetName())
-	if err == nil && apply.exact {
+	if err == nil {
 		l.New, l.Accepted = stored.Object, true
 		return l, nil
 	}
 	var unanswered error
 	switch {
-	case err == nil:
 	case notAsked(err):
 		l.NotAsked = err.Error()
 	default:
@@ -142,22 +139,30 @@ func (c *Cluster) predict(ctx context.Context, client dynamic.ResourceInterface,
 
 // request returns the request that applies an object: the one that --applier names, otherwise that of the manager that has applied
 // most of the object so far.
-func (c *Cluster) request(r *resource, live, manifest *unstructured.Unstructured) (request, error) {
+func (c *Cluster) request(ctx context.Context, r *resource, live, manifest *unstructured.Unstructured) (request, error) {
 	by := applierOf(live, manifest)
 	switch c.applier {
 	case tool.Replace:
 		return c.replacement(live, manifest), nil
 	case tool.ThreeWay:
-		by = applier{manager: helmManager, updates: true}
+		if !by.helm {
+			by = applier{manager: helmManagers[0], helm: true}
+		}
 	case tool.ServerSide:
-		if by.original != nil || by.updates {
+		if by.original != nil || by.helm {
 			by = applier{manager: newManager}
 		}
 	case tool.ClientSide:
-		return c.clientSide(r, live, manifest, []byte(live.GetAnnotations()[lastApplied]))
+		return c.clientSide(r, live, manifest, applier{original: []byte(live.GetAnnotations()[lastApplied])})
 	}
-	if by.original != nil {
-		return c.clientSide(r, live, manifest, by.original)
+	if by.helm {
+		var err error
+		if by.original, err = c.lastRelease(ctx, r, live, by.manager); err != nil {
+			return request{}, err
+		}
+	}
+	if by.original != nil || by.helm {
+		return c.clientSide(r, live, manifest, by)
 	}
 	return c.serverSide(r, live, manifest, by)
 }
@@ -170,7 +175,7 @@ func (c *Cluster) replacement(live, manifest *unstructured.Unstructured) request
 			_ = unstructured.SetNestedField(object.Object, value, "metadata", field)
 		}
 	}
-	return request{put: manifest, exact: true, merge: func() (map[string]any, error) { return object.Object, nil }}
+	return request{put: manifest, merge: func() (map[string]any, error) { return object.Object, nil }}
 }
 
 // dryRun asks the server what it would store.
@@ -226,7 +231,7 @@ func (c *Cluster) serverSide(r *resource, live, manifest *unstructured.Unstructu
 	body, err := encoded(manifest)
 	force := true
 	return request{
-		kind: apitypes.ApplyPatchType, body: body, exact: !by.updates,
+		kind: apitypes.ApplyPatchType, body: body,
 		options: metav1.PatchOptions{FieldManager: by.manager, Force: &force},
 		merge:   func() (map[string]any, error) { return c.merged(r, live, manifest, by) },
 	}, err
@@ -239,12 +244,6 @@ func (c *Cluster) merged(r *resource, live, manifest *unstructured.Unstructured,
 		return nil, err
 	}
 	live, manifest = live.DeepCopy(), manifest.DeepCopy()
-	if by.updates {
-		// The fields that the manager has updated count as those that it has applied.
-		if err := csaupgrade.UpgradeManagedFields(live, sets.New(by.manager), by.manager); err != nil {
-			return nil, err
-		}
-	}
 	if t.strategic[r.kind] {
 		withoutNull(manifest.Object) // a Go type has no null, so the server sees none
 	}

@@ -1,6 +1,9 @@
 package cluster
 
 import (
+	"bytes"
+	"compress/gzip"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -45,8 +48,8 @@ type asked struct {
 }
 
 // open connects to a server that has live under a path and answers dry runs with status and answer; "" is the object as it
-// is. Writes that are not dry runs fail the test.
-func open(t *testing.T, path, live string, status int, answer string, got *asked) *Cluster {
+// is. Writes that are not dry runs fail the test. releases are the Secrets of a namespace, "" for none that may be read.
+func open(t *testing.T, path, live string, status int, answer, releases string, got *asked) *Cluster {
 	t.Helper()
 	object, err := yaml.YAMLToJSON([]byte(live))
 	if err != nil {
@@ -54,6 +57,9 @@ func open(t *testing.T, path, live string, status int, answer string, got *asked
 	}
 	answers := map[string]string{"/version": `{"major": "1", "minor": "36"}`, "/apis/example.com/v1": widgetResources, "/apis/plain.dev/v1": plainResources,
 		"/openapi/v3": openAPI, "/openapi/v3/apis/example.com/v1": widgetTypes, path: string(object)}
+	if releases != "" {
+		answers["/api/v1/namespaces/shop/secrets"] = releases
+	}
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		text, ok := answers[r.URL.Path]
@@ -102,6 +108,7 @@ func TestPredict(t *testing.T) {
 		applied    = `managedFields: [{manager: flux, operation: Apply, apiVersion: example.com/v1, fieldsType: FieldsV1, fieldsV1: {"f:spec": {"f:class": {}, "f:size": {}, "f:parts": {"k:{\"name\":\"a\"}": {".": {}, "f:name": {}}}}}},
 			{manager: controller, operation: Update, apiVersion: example.com/v1, fieldsType: FieldsV1, fieldsV1: {"f:spec": {"f:parts": {"k:{\"name\":\"b\"}": {".": {}, "f:name": {}, "f:size": {}}}}}}]`
 		updated   = `managedFields: [{manager: helm, operation: Update, apiVersion: example.com/v1, fieldsType: FieldsV1, fieldsV1: {"f:spec": {"f:class": {}, "f:size": {}}}}]`
+		released  = `annotations: {meta.helm.sh/release-name: rel, meta.helm.sh/release-namespace: shop}, managedFields: [{manager: helm, operation: Update, apiVersion: example.com/v1, fieldsType: FieldsV1, fieldsV1: {"f:spec": {"f:class": {}}}}]`
 		live      = "spec: {class: a, size: 1, parts: [{name: a}, {name: b, size: 5}]}"
 		annotated = `annotations: {kubectl.kubernetes.io/last-applied-configuration: '{"spec":{"class":"a","size":1,"parts":[{"name":"a"}]}}'}`
 		apply     = "application/apply-patch+yaml"
@@ -116,6 +123,7 @@ func TestPredict(t *testing.T) {
 		spec            string // of the predicted object
 		refusals        []Refusal
 		notAsked        string
+		releases        string
 	}{
 		{name: "server-side apply", reason: "the server's answer is the prediction", live: "{" + head + "metadata: {name: w, namespace: shop, " + applied + "}, " + live + "}", new: "{" + head + "metadata: {name: w}, spec: {class: a}}",
 			status: 200, answer: `{"apiVersion":"example.com/v1","kind":"Widget","spec":{"from":"the server"}}`, want: asked{widgetPath, apply, "flux", "true", nil},
@@ -126,8 +134,20 @@ func TestPredict(t *testing.T) {
 		{name: "the user may not ask", reason: "the manifest is merged here", live: "{" + head + "metadata: {name: w, namespace: shop, " + applied + "}, " + live + "}",
 			new: "{" + head + "metadata: {name: w}, spec: {class: b, size: 2}}", status: 403, answer: forbidden, want: asked{widgetPath, apply, "flux", "true", nil},
 			spec: "{class: b, size: 2, parts: [{name: b, size: 5}]}", notAsked: "cannot patch resource"},
-		{name: "Helm 3", reason: "it patches, so the server's answer to an apply is not what it would store", live: "{" + head + "metadata: {name: w, namespace: shop, " + updated + "}, " + live + "}",
-			new: "{" + head + "metadata: {name: w}, spec: {class: a}}", status: 200, want: asked{widgetPath, apply, "helm", "true", nil}, spec: "{class: a, parts: [{name: a}, {name: b, size: 5}]}"},
+		{name: "Helm 3, whose releases may not be read", reason: "what Helm has written counts as its last manifest", live: "{" + head + "metadata: {name: w, namespace: shop, " + updated + "}, " + live + "}",
+			new: "{" + head + "metadata: {name: w}, spec: {class: b}}", status: 422, answer: refusal, want: asked{widgetPath, "application/strategic-merge-patch+json", "helm", "", nil},
+			body: "{spec: {class: b, size: null}}", spec: "{class: b, parts: [{name: a}, {name: b, size: 5}]}", refusals: []Refusal{{"spec.class", "immutable"}, {"spec.size", "too large"}}},
+		{name: "Helm 3, by its release", reason: "what somebody has changed since goes with it", live: "{" + head + "metadata: {name: w, namespace: shop, " + released + "}, " + live + "}",
+			new: "{" + head + "metadata: {name: w}, spec: {class: b}}", status: 422, answer: refusal, want: asked{widgetPath, "application/strategic-merge-patch+json", "helm", "", nil}, releases: storedRelease(t, "{"+head+"metadata: {name: w}, spec: {class: a, size: 7, parts: [{name: b}]}}"),
+			body: "{spec: {class: b, size: null, parts: null}}", spec: "{class: b}", refusals: []Refusal{{"spec.class", "immutable"}, {"spec.size", "too large"}}},
+		{name: "Helm 3, an object that the release lacks", reason: "the live object counts as the last manifest", live: "{" + head + "metadata: {name: w, namespace: shop, " + released + "}, " + live + "}",
+			new: "{" + head + "metadata: {name: w}, spec: {class: a}}", status: 200, want: asked{widgetPath, "application/strategic-merge-patch+json", "helm", "", nil}, releases: storedRelease(t, "{"+head+"metadata: {name: other}, spec: {class: a}}"),
+			spec: "{class: a, size: 1, parts: [{name: a}, {name: b, size: 5}]}"},
+		{name: "Helm 3, a custom resource", reason: "Helm does not look at what is there", path: "/apis/plain.dev/v1/namespaces/shop/plains/w",
+			live: "{apiVersion: plain.dev/v1, kind: Plain, metadata: {name: w, namespace: shop, " + released + "}, spec: {class: changed, size: 1}}", new: "{apiVersion: plain.dev/v1, kind: Plain, metadata: {name: w}, spec: {class: a, size: 2}}",
+			status: 422, answer: refusal, want: asked{"/apis/plain.dev/v1/namespaces/shop/plains/w", "application/merge-patch+json", "helm", "", nil},
+			releases: storedRelease(t, "{apiVersion: plain.dev/v1, kind: Plain, metadata: {name: w}, spec: {class: a, size: 1}}"),
+			body:     "{spec: {size: 2}}", spec: "{class: changed, size: 2}", refusals: []Refusal{{"spec.class", "immutable"}, {"spec.size", "too large"}}},
 		{name: "client-side apply", reason: "a strategic merge patch of what the manifest lost and changed", live: "{" + head + "metadata: {name: w, namespace: shop, " + annotated + "}, " + live + "}",
 			new: "{" + head + "metadata: {name: w}, spec: {class: b, parts: [{name: c}]}}", status: 422, answer: refusal,
 			want: asked{widgetPath, "application/strategic-merge-patch+json", "kubectl-client-side-apply", "", nil},
@@ -156,7 +176,7 @@ func TestPredict(t *testing.T) {
 				row.path = widgetPath
 			}
 			var got asked
-			c := open(t, row.path, row.live, row.status, row.answer, &got)
+			c := open(t, row.path, row.live, row.status, row.answer, row.releases, &got)
 			f := manifest.File{Name: "new.yaml"}
 			f.Parse([]byte(row.new))
 			live, errs := c.Fetch(t.Context(), manifest.Objects([]manifest.File{f}).Objects, func() {})
@@ -183,6 +203,23 @@ func TestPredict(t *testing.T) {
 	}
 }
 
+// storedRelease is the list of Secrets in which Helm keeps a release: a manifest, and a smaller revision with another one.
+func storedRelease(t *testing.T, manifest string) string {
+	t.Helper()
+	secret := func(version, manifest string) string {
+		var compressed bytes.Buffer
+		w := gzip.NewWriter(&compressed)
+		fmt.Fprint(w, asText(t, map[string]any{"name": "rel", "manifest": "---\n# Source: rel/templates/w.yaml\n" + manifest + "\n"}))
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		text := base64.StdEncoding.EncodeToString([]byte(base64.StdEncoding.EncodeToString(compressed.Bytes())))
+		return `{"apiVersion": "v1", "kind": "Secret", "type": "helm.sh/release.v1", "metadata": {"name": "sh.helm.release.v1.rel.v` + version + `", "labels": {"owner": "helm", "name": "rel", "status": "deployed", "version": "` +
+			version + `"}}, "data": {"release": "` + text + `"}}`
+	}
+	return `{"apiVersion": "v1", "kind": "SecretList", "items": [` + secret("10", manifest) + "," + secret("9", "{apiVersion: v1, kind: ConfigMap, metadata: {name: w}}") + "]}"
+}
+
 func asText(t *testing.T, v any) string {
 	t.Helper()
 	data, err := json.Marshal(v)
@@ -201,7 +238,7 @@ func TestFetchErrors(t *testing.T) {
 		return manifest.Objects([]manifest.File{f}).Objects
 	}
 	widget := objects("{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, namespace: shop}}")
-	c := open(t, "/apis/example.com/v1/namespaces/shop/widgets/w", forbidden, 200, "", &asked{})
+	c := open(t, "/apis/example.com/v1/namespaces/shop/widgets/w", forbidden, 200, "", "", &asked{})
 	steps := 0
 	if _, errs := c.Fetch(t.Context(), widget, func() { steps++ }); errs[0] == nil || !strings.Contains(errs[0].Error(), "new.yaml:1: document 1, Widget shop/w: the cluster cannot be asked for it: not for you") || steps != 1 {
 		t.Errorf("an object that may not be read: %v, %d steps", errs[0], steps)
@@ -219,10 +256,10 @@ func TestFetchErrors(t *testing.T) {
 		t.Errorf("a CRD that is not there: %v, %v", crd, err)
 	}
 	const crdPath = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/widgets.example.com"
-	if crd, err := open(t, crdPath, "{kind: CustomResourceDefinition, metadata: {name: widgets.example.com}}", 200, "", &asked{}).CRD(t.Context(), widget[0]); err != nil || crd == nil || fmt.Sprint(crd.Object["kind"]) != "CustomResourceDefinition" || crd.File != manifest.Cluster {
+	if crd, err := open(t, crdPath, "{kind: CustomResourceDefinition, metadata: {name: widgets.example.com}}", 200, "", "", &asked{}).CRD(t.Context(), widget[0]); err != nil || crd == nil || fmt.Sprint(crd.Object["kind"]) != "CustomResourceDefinition" || crd.File != manifest.Cluster {
 		t.Errorf("a CRD: %v, %v", crd, err)
 	}
-	if crd, err := open(t, crdPath, forbidden, 200, "", &asked{}).CRD(t.Context(), widget[0]); crd != nil || err == nil || !strings.Contains(err.Error(), "--live: the CRD of Widget cannot be read, give it with --schema: not for you") {
+	if crd, err := open(t, crdPath, forbidden, 200, "", "", &asked{}).CRD(t.Context(), widget[0]); crd != nil || err == nil || !strings.Contains(err.Error(), "--live: the CRD of Widget cannot be read, give it with --schema: not for you") {
 		t.Errorf("a CRD that may not be read: %v, %v", crd, err)
 	}
 }

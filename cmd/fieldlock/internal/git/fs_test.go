@@ -1,6 +1,13 @@
 package git
 
-import "testing"
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"slices"
+	"testing"
+	"testing/fstest"
+)
 
 // TestFS: both kinds of trees read files through links and give them the same IDs; directories and links that lead nowhere have
 // none.
@@ -32,9 +39,69 @@ func TestFS(t *testing.T) {
 				t.Errorf("%s holds %q", name, data)
 			}
 		}
+		for _, name := range []string{"missing", "a.yaml/b", "d/missing"} {
+			_, openErr := f.Open(name)
+			_, listErr := f.ReadDir(name)
+			_, statErr := f.Stat(name)
+			_, lstatErr := f.Lstat(name)
+			_, readErr := f.ReadFile(name)
+			_, linkErr := f.ReadLink(name)
+			for _, err := range []error{openErr, listErr, statErr, lstatErr, readErr, linkErr} {
+				if !errors.Is(err, fs.ErrNotExist) {
+					t.Errorf("%s: %v", name, err)
+				}
+			}
+		}
+		if _, err := f.ReadDir("a.yaml"); err == nil {
+			t.Error("a file is listed as a directory")
+		}
+		if _, err := f.ReadLink("a.yaml"); !errors.Is(err, fs.ErrInvalid) {
+			t.Errorf("a file is read as a link: %v", err)
+		}
+		var sources []string
+		for _, file := range f.Sources([]string{".", "d"}) {
+			sources = append(sources, file.Path)
+		}
+		if want := []string{"a.yaml", "d/b.yaml", "d/e/c.yaml", "link/c.yaml", "out"}; !slices.Equal(sources, want) {
+			t.Errorf("the sources are %q, want %q", sources, want)
+		}
+		f.Close()
+		if f.batch.cmd != nil {
+			t.Error("git runs on")
+		}
 		ids[i], _ = f.ID("d/b.yaml")
+		if data, err := f.ReadFile("d/b.yaml"); err != nil || string(data) != object+"\n" {
+			t.Errorf("after Close: %q, %v", data, err)
+		}
 	}
 	if ids[0] != ids[1] || ids[0] == "" {
 		t.Errorf("one file has the IDs %q", ids)
+	}
+}
+
+// copied gives each reader a content of its own to change, as fstest does.
+type copied struct{ *FS }
+
+func (c copied) ReadFile(name string) ([]byte, error) {
+	data, err := c.FS.ReadFile(name)
+	return bytes.Clone(data), err
+}
+
+// TestFSConforms: the standard library's test of file systems passes on both kinds of trees, once the sizes of the files are
+// known.
+func TestFSConforms(t *testing.T) {
+	names := []string{"a.yaml", "d/b.yaml", "d/e/c.yaml", "d/file", "link", "run.sh"}
+	commit, worktree := bothTrees(t, repository(t, map[string]string{"a.yaml": object, "d/b.yaml": object + "\n", "d/e/c.yaml": "x", "run.sh": "", "link": "-> d/e", "d/file": "-> ../a.yaml"}))
+	for side, tree := range map[string]*Tree{"commit": commit, "work tree": worktree} {
+		f := tree.FS()
+		defer f.Close()
+		for _, name := range f.Paths() {
+			if _, err := f.ReadFile(name); err != nil && name != "link" {
+				t.Fatal(err)
+			}
+		}
+		if err := fstest.TestFS(copied{f}, names...); err != nil {
+			t.Errorf("%s: %v", side, err)
+		}
 	}
 }

@@ -231,8 +231,13 @@ func TestWorkTreeChanges(t *testing.T) {
 	if err := os.Remove(filepath.Join(r.Root, "x.yaml")); err != nil {
 		t.Fatal(err)
 	}
-	if lines := read(t, tree, "."); len(lines) != 1 || !strings.HasPrefix(lines[0], "error x.yaml: it cannot be read: ") || !strings.Contains(lines[0], "no such file") {
-		t.Errorf("got %q", lines)
+	for _, want := range []string{"no such file", "is a directory"} {
+		if lines := read(t, tree, "."); len(lines) != 1 || !strings.HasPrefix(lines[0], "error x.yaml: it cannot be read: ") || !strings.Contains(lines[0], want) {
+			t.Errorf("got %q, want %s", lines, want)
+		}
+		if err := os.MkdirAll(filepath.Join(r.Root, "x.yaml"), 0o755); err != nil { // in its place
+			t.Fatal(err)
+		}
 	}
 }
 
@@ -318,7 +323,7 @@ func TestLinkIntoSubmodule(t *testing.T) {
 // TestSubmodule: the files of a submodule are in another repository. That matters where its commit changes.
 func TestSubmodule(t *testing.T) {
 	other := repository(t, map[string]string{"x.yaml": object})
-	r := repository(t, map[string]string{"y.yaml": object, "a/z.yaml": object})
+	r := repository(t, map[string]string{"y.yaml": object, "a/z.yaml": object, "a/by.yaml": "-> ../sub/../y.yaml"})
 	git(t, r.Root, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", other.Root, "sub")
 	git(t, r.Root, "commit", "-q", "-m", "two")
 	bare := t.TempDir()
@@ -330,10 +335,10 @@ func TestSubmodule(t *testing.T) {
 		want      []string
 		below     []string // at a
 	}{
-		{"the same commit", r.Root, func() {}, []string{"a/z.yaml", "y.yaml"}, []string{"a/z.yaml"}},
-		{"not checked out", filepath.Join(bare, "clone"), func() {}, []string{"a/z.yaml", "y.yaml"}, []string{"a/z.yaml"}},
+		{"the same commit", r.Root, func() {}, []string{"a/by.yaml", "a/z.yaml", "y.yaml"}, []string{"a/by.yaml", "a/z.yaml"}},
+		{"not checked out", filepath.Join(bare, "clone"), func() {}, []string{"a/by.yaml", "a/z.yaml", "y.yaml"}, []string{"a/by.yaml", "a/z.yaml"}},
 		{"another commit", r.Root, func() { git(t, sub, "commit", "-q", "--allow-empty", "-m", "three") },
-			[]string{"a/z.yaml", "error sub: it is a submodule at another commit, whose files are in another repository; check them there, or name the paths to check", "y.yaml"}, []string{"a/z.yaml"}},
+			[]string{"a/by.yaml", "a/z.yaml", "error sub: it is a submodule at another commit, whose files are in another repository; check them there, or name the paths to check", "y.yaml"}, []string{"a/by.yaml", "a/z.yaml"}},
 	} {
 		t.Run(step.name, func(t *testing.T) {
 			step.change()
@@ -365,7 +370,7 @@ func TestSubmodule(t *testing.T) {
 		t.Fatal(err)
 	}
 	SkipUnchanged(one, same)
-	if diff := cmp.Diff([]string{"a/z.yaml", "y.yaml"}, read(t, one, ".")); diff != "" {
+	if diff := cmp.Diff([]string{"a/by.yaml", "a/z.yaml", "y.yaml"}, read(t, one, ".")); diff != "" {
 		t.Errorf("files of two equal commits are read (-want +got):\n%s", diff)
 	}
 }

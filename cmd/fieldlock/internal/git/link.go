@@ -42,8 +42,6 @@ func (t *Tree) resolve(name string) (string, error) {
 		}
 		next := path.Join(at, step)
 		switch {
-		case step == "" || step == ".":
-			continue
 		case step == ".." && at != ".":
 			at = path.Dir(at)
 			continue

@@ -204,13 +204,41 @@ func (r *Repository) Resolve(text string) (Range, error) {
 	return out, nil
 }
 
-// commit returns the ID of the commit that a revision names.
+// commit returns the ID of the commit that a revision names. In a repository without commits, HEAD is the empty tree: pre-commit runs
+// before the first one.
 func (r *Repository) commit(rev string) (string, error) {
 	out, err := r.run(nil, "rev-parse", "--verify", "--quiet", "--end-of-options", rev+"^{commit}")
+	if err != nil && rev == "HEAD" {
+		if any, anyErr := r.run(nil, "rev-list", "--all", "--max-count=1"); anyErr == nil && len(any) == 0 {
+			out, err = r.run(strings.NewReader(""), "hash-object", "-t", "tree", "--stdin")
+		}
+	}
 	if err != nil {
-		return "", fmt.Errorf("--git: the revision %q is not known here%s", rev, r.shallow(rev))
+		return "", fmt.Errorf("--git: the revision %q is not known here%s", rev, r.unknown(rev))
 	}
 	return strings.TrimSpace(string(out)), nil
+}
+
+// unknown explains why a revision is not known, and what helps.
+func (r *Repository) unknown(rev string) string {
+	if text := r.shallow(rev); text != "" {
+		return text
+	}
+	if base, _, isParent := strings.Cut(rev, "~"); isParent || strings.HasSuffix(rev, "^") {
+		if _, err := r.commit(strings.TrimRight(base, "^")); err == nil {
+			return "; its history does not go back that far: the first commit has nothing to be compared with"
+		}
+	}
+	out, err := r.run(nil, "for-each-ref", "--count=5", "--format=%(refname:lstrip=2)", "refs/heads", "refs/remotes")
+	branches := strings.Fields(string(out))
+	if err != nil || len(branches) == 0 {
+		return "; the repository has no commits yet"
+	}
+	text := "; name a revision that this clone has, such as " + strings.Join(branches, ", ")
+	if remote, ref := r.remoteOf(rev); ref != "" && r.hasRemote(remote) {
+		text += ", or fetch it: git fetch " + fetchArguments(remote, ref, rev)
+	}
+	return text
 }
 
 // shallow explains what a shallow clone lacks; "" for a complete one.
@@ -224,7 +252,21 @@ func (r *Repository) shallow(rev string) string {
 	if ref == "" {
 		return "; the clone is shallow: fetch " + whole
 	}
-	return fmt.Sprintf("; the clone is shallow: fetch the revision with git fetch --depth=1 %s %s, or, for a merge base, %s", remote, ref, whole)
+	return fmt.Sprintf("; the clone is shallow: fetch the revision with git fetch --depth=1 %s, or, for a merge base, %s", fetchArguments(remote, ref, rev), whole)
+}
+
+// fetchArguments returns what makes git fetch a revision, so that it is known by its name afterwards, or by that of FETCH_HEAD. A clone of
+// one branch keeps others only where it is told to.
+func fetchArguments(remote, ref, rev string) string {
+	switch {
+	case isHash(rev):
+		return remote + " " + ref
+	case strings.HasPrefix(rev, "refs/tags/"):
+		return remote + " " + ref + ":" + ref
+	case ref != rev:
+		return remote + " " + ref + ":refs/remotes/" + remote + "/" + ref
+	}
+	return remote + " " + ref + " (and name FETCH_HEAD)"
 }
 
 // remoteOf returns the remote to fetch a revision from, and its name there. The name is "" for what only a clone with history can
@@ -233,12 +275,21 @@ func (r *Repository) remoteOf(rev string) (remote, ref string) {
 	if _, err := r.run(nil, "check-ref-format", "--allow-onelevel", rev); err != nil || strings.HasPrefix(rev, "-") || rev == "HEAD" || isAbbreviated(rev) {
 		return "", ""
 	}
-	remotes, err := r.run(nil, "remote")
 	before, after, found := strings.Cut(strings.TrimPrefix(rev, "refs/remotes/"), "/")
-	if err == nil && found && slices.Contains(strings.Fields(string(remotes)), before) {
+	if found && r.hasRemote(before) {
 		return before, after
 	}
 	return "origin", rev
+}
+
+func (r *Repository) hasRemote(name string) bool {
+	remotes, err := r.run(nil, "remote")
+	return err == nil && slices.Contains(strings.Fields(string(remotes)), name)
+}
+
+// isHash reports whether a revision is the whole ID of a commit.
+func isHash(rev string) bool {
+	return (len(rev) == 40 || len(rev) == 64) && strings.Trim(rev, "0123456789abcdef") == ""
 }
 
 // isAbbreviated reports whether a revision looks like the beginning of a commit's ID, which no server can resolve.

@@ -66,17 +66,79 @@ func TestShallow(t *testing.T) {
 	const whole = "fetch the whole history with git fetch --unshallow"
 	id := strings.Repeat("0123456789", 4)
 	for rev, want := range map[string]string{
-		"origin/release":              "git fetch --depth=1 origin release,",
-		"refs/remotes/origin/release": "git fetch --depth=1 origin release,",
-		"feature/x":                   "git fetch --depth=1 origin feature/x,", // no remote has the name feature
-		"v1.0.0":                      "git fetch --depth=1 origin v1.0.0,",
-		"refs/tags/v1":                "git fetch --depth=1 origin refs/tags/v1,",
+		"origin/release":              "git fetch --depth=1 origin release:refs/remotes/origin/release,", // depth implies one branch
+		"refs/remotes/origin/release": "git fetch --depth=1 origin release:refs/remotes/origin/release,",
+		"feature/x":                   "git fetch --depth=1 origin feature/x (and name FETCH_HEAD),", // no remote has the name feature
+		"v1.0.0":                      "git fetch --depth=1 origin v1.0.0 (and name FETCH_HEAD),",
+		"refs/tags/v1":                "git fetch --depth=1 origin refs/tags/v1:refs/tags/v1,",
 		id:                            "git fetch --depth=1 origin " + id + ",",
 		"HEAD~1":                      whole, "HEAD^": whole, "main@{1}": whole, "HEAD^{/fix}": whole, id[:12]: whole, "-x": whole, "a b": whole,
 	} {
 		if _, err := r.Resolve(rev); err == nil || !strings.Contains(err.Error(), want) || want == whole && strings.Contains(err.Error(), "--depth=1") {
 			t.Errorf("%s: got %v, want %s", rev, err, want)
 		}
+	}
+}
+
+// TestUnknownRevision: the message names what helps, and what it names does.
+func TestUnknownRevision(t *testing.T) {
+	origin := repository(t, map[string]string{"x.yaml": object})
+	git(t, origin.Root, "branch", "release")
+	dir := t.TempDir()
+	git(t, dir, "clone", "-q", "--single-branch", "file://"+origin.Root, "clone")
+	alone := repository(t, map[string]string{"x.yaml": object})
+	git(t, alone.Root, "branch", "trunk")
+	empty := t.TempDir()
+	git(t, empty, "init", "-q", "-b", "main")
+	for _, c := range []struct{ dir, rev, want string }{
+		{alone.Root, "HEAD~1", "its history does not go back that far"},
+		{alone.Root, "HEAD^^", "its history does not go back that far"},
+		{alone.Root, "nope~1", "such as main, trunk"},
+		{alone.Root, "origin/main", "name a revision that this clone has, such as main, trunk"}, // there is no remote
+		{filepath.Join(dir, "clone"), "origin/release", "such as main, origin/HEAD, origin/main, or fetch it: git fetch origin release:refs/remotes/origin/release"},
+		{empty, "main", "the repository has no commits yet"},
+	} {
+		r, err := Open(c.dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = r.Resolve(c.rev)
+		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(c.want, "fetch") && strings.Contains(err.Error(), "fetch") {
+			t.Errorf("%s: got %v, want %s", c.rev, err, c.want)
+			continue
+		}
+		if _, command, ok := strings.Cut(err.Error(), "or fetch it: git "); ok {
+			git(t, c.dir, strings.Fields(command)...)
+			if _, err := r.Resolve(c.rev); err != nil {
+				t.Errorf("%s: after git %s: %v", c.rev, command, err)
+			}
+		}
+	}
+}
+
+// TestFirstCommit: before the first commit, HEAD has no files, so that pre-commit can run.
+func TestFirstCommit(t *testing.T) {
+	dir := t.TempDir()
+	git(t, dir, "init", "-q", "-b", "main")
+	r, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resolved, err := r.Resolve("HEAD")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tree, err := r.Commit(resolved.Old, "HEAD")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if files, err := tree.Files([]string{"."}); err == nil && len(files) > 0 {
+		t.Errorf("it has %v", files)
+	}
+	other := repository(t, map[string]string{"x.yaml": object})
+	git(t, other.Root, "checkout", "-q", "--orphan", "empty")
+	if _, err := other.Resolve("HEAD"); err == nil {
+		t.Error("a branch without a commit counts as an empty one, though the repository has others")
 	}
 }
 

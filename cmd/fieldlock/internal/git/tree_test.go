@@ -150,6 +150,12 @@ func TestWrite(t *testing.T) {
 		t.Error("a commit is in no directory")
 	}
 	for side, tree := range map[string]*Tree{"commit": commit, "work tree": worktree} {
+		if data, ok, err := tree.File("run.sh"); string(data) != "#!/bin/sh" || !ok || err != nil {
+			t.Errorf("%s: one file that can be executed: %q, %t, %v", side, data, ok, err)
+		}
+		if !tree.Has("a/none") || tree.Has("a/nothing") {
+			t.Errorf("%s: a link that leads nowhere is there, what it leads to is not", side)
+		}
 		dir := t.TempDir()
 		if err := tree.Write(dir); err != nil {
 			t.Fatal(err)

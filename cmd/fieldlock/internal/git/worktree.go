@@ -22,12 +22,9 @@ func (r *Repository) WorkTree() (*Tree, error) {
 	}
 	entries := map[string]entry{}
 	for _, name := range strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00") {
-		if name == "" {
-			continue
-		}
 		info, err := root.Lstat(filepath.FromSlash(name))
 		switch {
-		case err != nil: // deleted
+		case err != nil: // deleted, or "" for no files at all
 		case info.IsDir(): // a submodule, or the place of a file that is gone: git lists the files of such a directory, too
 			name = strings.TrimSuffix(name, "/")
 			if commit, ok := r.submodule(root, name); ok {
@@ -166,14 +163,10 @@ func (t *Tree) writeLink(root *os.Root, name string) error {
 	if _, err := t.resolve(name); err != nil {
 		return nil // the command will say so if it needs it
 	}
-	text, err := t.readLink(name)
-	if err != nil {
-		return err
-	}
 	if err := makeParent(root, name); err != nil {
 		return err
 	}
-	return root.Symlink(filepath.FromSlash(text), filepath.FromSlash(name))
+	return root.Symlink(filepath.FromSlash(t.links[name]), filepath.FromSlash(name)) // resolve has read the link
 }
 
 func makeParent(root *os.Root, name string) error {

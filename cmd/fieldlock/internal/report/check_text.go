@@ -219,16 +219,20 @@ func WayOut(how string) (text, command string) {
 		return how, ""
 	}
 	command, text, _ = strings.Cut(how, tool.Comment)
-	switch {
-	case text == "" || !strings.HasPrefix(command, "kubectl delete "):
+	if text == "" || !strings.HasPrefix(command, "kubectl delete ") {
 		return text, command
-	case strings.Contains(command, "--cascade=orphan"):
-		return "replace it and keep its pods running (" + text + ")", command
-	case strings.Contains(command, " && "):
-		return "replace it (" + text + ")", command
-	default:
-		return "delete it (" + text + ")", command
 	}
+	do := "replace it"
+	switch {
+	case strings.Contains(command, "--cascade=orphan"):
+		do = "replace it and keep its pods running"
+	case !strings.Contains(command, " && "):
+		do = "delete it"
+	}
+	if means, merged := strings.CutPrefix(text, tool.AfterMerge); merged {
+		return tool.AfterMerge + ", " + do + means, command
+	}
+	return do + " (" + text + ")", command
 }
 
 // commands are those that ways out begin with.

@@ -121,6 +121,35 @@ func TestSARIFForGitHub(t *testing.T) {
 	}
 }
 
+// TestSARIFLimit: GitHub refuses a log with more than 25,000 results, so the least are left out, and counted.
+func TestSARIFLimit(t *testing.T) {
+	for _, c := range []struct {
+		alerts int
+		left   string
+	}{{25_000, ""}, {25_001, "2 more results left out"}, {30_000, "5001 more results left out"}} {
+		alerts := make([]alert, c.alerts)
+		for i := range alerts {
+			alerts[i] = alert{rule: alertNote, level: "note", message: "a note", field: strconv.Itoa(i)}
+		}
+		alerts[c.alerts-1] = alert{rule: "immutable", level: "error", message: "the last one is refused", field: "last"}
+		var b bytes.Buffer
+		if err := writeSARIF(&b, alerts); err != nil {
+			t.Fatal(err)
+		}
+		var log sarif.Report
+		if err := json.Unmarshal(b.Bytes(), &log); err != nil {
+			t.Fatal(err)
+		}
+		results := log.Runs[0].Results
+		if len(results) != 25_000 || !bytes.Contains(b.Bytes(), []byte("the last one is refused")) {
+			t.Errorf("%d alerts: %d results, or the error is missing", c.alerts, len(results))
+		}
+		if last := *results[len(results)-1].Message.Text; c.left != "" && !strings.Contains(last, c.left) {
+			t.Errorf("%d alerts: the last result is %q", c.alerts, last)
+		}
+	}
+}
+
 func unique(t *testing.T, name string, fingerprints []string) {
 	t.Helper()
 	slices.Sort(fingerprints)
@@ -208,6 +237,30 @@ func TestJUnit(t *testing.T) {
 		if !strings.Contains(suite.SystemOut, "checked") && !strings.Contains(suite.SystemOut, "CRD") {
 			t.Errorf("%s: the summary is %q", name, suite.SystemOut)
 		}
+	}
+}
+
+// TestJUnitNames: GitLab keeps one test of each class and name, so that no two alerts may share them.
+func TestJUnitNames(t *testing.T) {
+	alerts := make([]alert, 5)
+	for i, file := range []string{"a.yaml", "b.yaml", "b.yaml", "", ""} {
+		alerts[i] = alert{rule: "immutable", level: "error", fails: true, message: "field is immutable", field: "Widget a: spec.class", at: token.Position{Filename: file, Line: 1}}
+	}
+	var b bytes.Buffer
+	if err := writeJUnit(&b, "check", "✗", alerts); err != nil {
+		t.Fatal(err)
+	}
+	var suites junitSuites
+	if err := xml.Unmarshal(b.Bytes(), &suites); err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, c := range suites.Suites[0].Cases {
+		names = append(names, c.Name)
+	}
+	want := []string{"Widget a: spec.class", "Widget a: spec.class in b.yaml", "Widget a: spec.class in b.yaml (2)", "Widget a: spec.class (2)", "Widget a: spec.class (3)"}
+	if !slices.Equal(names, want) {
+		t.Errorf("got %q, want %q", names, want)
 	}
 }
 

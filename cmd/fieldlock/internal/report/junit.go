@@ -3,6 +3,7 @@ package report
 import (
 	"bytes"
 	"encoding/xml"
+	"fmt"
 	"io"
 	"strings"
 
@@ -40,6 +41,8 @@ type (
 		Skipped   int         `xml:"skipped,attr"`
 		Cases     []junitCase `xml:"testcase"`
 		SystemOut string      `xml:"system-out"`
+
+		seen map[[2]string]bool // classes and names
 	}
 	junitCase struct {
 		Name    string       `xml:"name,attr"`
@@ -94,6 +97,7 @@ func (s *junitSuite) add(a *alert, verb string) {
 	if manifest.IsFile(a.at.Filename) {
 		c.File = Printable(relative(a.at.Filename))
 	}
+	s.distinguish(&c)
 	switch {
 	case a.rule == alertUnreadable:
 		c.Error = result
@@ -107,4 +111,22 @@ func (s *junitSuite) add(a *alert, verb string) {
 		s.Skipped++
 	}
 	s.Cases = append(s.Cases, c)
+}
+
+// distinguish gives a test a name that no other test of its class has: of two, GitLab shows the last one only. The same object can be
+// refused in several files, and in one file for several units.
+func (s *junitSuite) distinguish(c *junitCase) {
+	if s.seen == nil {
+		s.seen = map[[2]string]bool{}
+	}
+	name := c.Name
+	if s.seen[[2]string{c.Class, name}] && c.File != "" {
+		name += " in " + c.File
+	}
+	unique := name
+	for n := 2; s.seen[[2]string{c.Class, unique}]; n++ {
+		unique = fmt.Sprintf("%s (%d)", name, n)
+	}
+	c.Name = unique
+	s.seen[[2]string{c.Class, unique}] = true
 }

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"go/token"
 	"io"
 	"net/url"
@@ -92,8 +93,20 @@ type (
 	}
 )
 
-// writeSARIF prints alerts as a SARIF 2.1.0 log of one run.
+// maxResults is how many results of a run GitHub takes; it refuses a log that has more.
+const maxResults = 25_000
+
+// writeSARIF prints alerts as a SARIF 2.1.0 log of one run. Of more than maxResults, the last ones of the lowest level are left out, and
+// one more result counts them.
 func writeSARIF(w io.Writer, alerts []alert) error {
+	if left := len(alerts) - (maxResults - 1); left > 1 {
+		levels := []string{"error", "warning", "note"}
+		alerts = slices.SortedStableFunc(slices.Values(alerts), func(a, b alert) int {
+			return slices.Index(levels, a.level) - slices.Index(levels, b.level)
+		})
+		alerts = append(alerts[:maxResults-1], alert{rule: alertNote, level: "note", message: fmt.Sprintf(
+			"%s left out: GitHub takes %d results; -o text prints everything", Count(left, "more result"), maxResults)})
+	}
 	driver := sarifDriver{Name: "fieldlock", Version: Version(), InformationURI: "https://github.com/fieldlock/fieldlock", Rules: []sarifRule{}}
 	var ids []string
 	for _, a := range alerts {

@@ -124,6 +124,7 @@ func (c *comparison) pairUnits() {
 			before.Name += " from the tree"
 			c.pairs = append(c.pairs, c.forced(&before))
 		}
+		c.pairAsBefore(n, old)
 	}
 	for _, old := range c.olds.units {
 		if c.news.byKey[old.key()] != nil || !c.oldSide.selects(old) {
@@ -136,6 +137,25 @@ func (c *comparison) pairUnits() {
 		}
 		c.pairs = append(c.pairs, p)
 	}
+}
+
+// pairAsBefore pairs a unit with that of OLD as it is with OLD's choice of the files that its definition refers to, if that differs
+// from NEW's choice. The definition of OLD may have been in another file.
+func (c *comparison) pairAsBefore(n, old *Unit) {
+	if old == nil {
+		i := slices.IndexFunc(c.olds.units, func(u *Unit) bool { return u.String() == n.String() && c.news.byKey[u.key()] == nil })
+		if i < 0 {
+			return
+		}
+		old = c.olds.units[i]
+	}
+	again := c.news.asBefore(n, old)
+	if again == nil || again.digest(c.news.tree) == old.digest(c.olds.tree) {
+		return
+	}
+	before := *old
+	before.Name, before.File = again.Name, again.File // the objects of both pair
+	c.pairs = append(c.pairs, unitPair{new: again, old: &before, changed: true})
 }
 
 // forced pairs a unit of OLD with itself, rendered from NEW's files. It is for units that NEW no longer defines, or reads at another

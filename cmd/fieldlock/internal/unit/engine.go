@@ -102,6 +102,8 @@ type side struct {
 	elsewhere []*definition
 	excluded  []*Unit
 	found     map[string][]written // what lookup has found
+	// prefers and chosen are the files that the objects come from which a definition refers to, while define reads it.
+	prefers, chosen map[string]string
 }
 
 // find finds the units of a tree.

@@ -3,6 +3,7 @@ package unit
 import (
 	"context"
 	"io/fs"
+	"strings"
 
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/flux"
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
@@ -116,7 +117,9 @@ func (s *side) fluxSource(r flux.Reference, from string) (Tree, error) {
 }
 
 // inTree reports whether the tree is a repository of that URL.
-func (o *Options) inTree(url string) bool { return o.InTree == nil || o.InTree(url) }
+func (o *Options) inTree(url string) bool {
+	return !strings.HasPrefix(url, "oci://") && (o.InTree == nil || o.InTree(url))
+}
 
 func isDir(t Tree, name string) bool {
 	info, err := t.Stat(name)

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -180,7 +181,7 @@ func (d *discovery) defined(o Object, parent *Unit) []*Unit {
 	if k == nil {
 		return nil
 	}
-	units := k.from(d.side, o)
+	units := d.define(k, o, nil)
 	for _, u := range units {
 		u.parent = parent
 		if u.File == "" {
@@ -310,16 +311,51 @@ type written struct {
 	object map[string]any
 }
 
+// define returns the units that an object of a kind defines, and notes from which files the objects come that it refers to. With
+// prefers, the choice of another definition, those objects come from the same files as there, as far as these have them.
+func (s *side) define(k *kind, o Object, prefers map[string]string) []*Unit {
+	s.prefers, s.chosen = prefers, map[string]string{}
+	units := k.from(s, o)
+	for _, u := range units {
+		u.chosen = s.chosen
+	}
+	return units
+}
+
 // lookup returns the object of a kind with a name that files of the tree hold: the one nearest to a file, if there are several.
 func (s *side) lookup(from, kind, namespace, name string) (object map[string]any, ok bool) {
-	best := -1
+	key, best := strings.Join([]string{kind, namespace, name}, "\x00"), -1
 	for _, w := range s.objects(kind, name) {
 		in, _ := yamldoc.At(w.object, "metadata", "namespace").(string)
-		if near := common(from, w.file); near > best && (in == "" || namespace == "" || in == namespace) {
+		near := common(from, w.file)
+		if w.file == s.prefers[key] {
+			near = len(from) + 1
+		}
+		if near > best && (in == "" || namespace == "" || in == namespace) {
 			best, object, ok = near, w.object, true
+			s.chosen[key] = w.file
 		}
 	}
 	return object, ok
+}
+
+// asBefore returns a unit as its definition reads with the files that OLD's refers to; nil if these are the same. A file that only
+// NEW has could otherwise take the place of the one that is applied, without being applied itself.
+func (s *side) asBefore(u, old *Unit) *Unit {
+	if maps.Equal(u.chosen, old.chosen) {
+		return nil // as for units that no object defines
+	}
+	object := decode[definedSpec](u.spec).Object
+	again := s.define(u.kind, Object{Document: &yamldoc.Document{Object: object}, File: u.File}, old.chosen)[0]
+	for key, file := range again.chosen {
+		if file != u.chosen[key] {
+			again.Name += " with " + file
+			again.parent = u.parent
+			s.close(again)
+			return again
+		}
+	}
+	return nil
 }
 
 // objects returns the objects of a kind with a name, in any namespace.

@@ -206,7 +206,7 @@ func (s *Side) parse(f manifest.File, shared *yamldoc.Shared) manifest.File {
 func (s *side) missing(in *Side, changed func(w *definition, reason string) bool) []NotCovered {
 	var list []NotCovered
 	for _, w := range s.elsewhere {
-		units := s.kindOf(w.Object).from(s, Object{Document: w.Document, File: w.file})
+		units := s.define(s.kindOf(w.Object), Object{Document: w.Document, File: w.file}, nil)
 		if len(units) == 0 || !in.names(w.file) {
 			continue
 		}

@@ -50,6 +50,7 @@ type Unit struct {
 	spec    []byte // of the job
 	random  bool   // two renderings may differ
 	owns    func(name string) bool
+	chosen  map[string]string // files of the objects that its definition refers to
 
 	digestIn Tree // that digested is of
 	digested string

@@ -1,0 +1,66 @@
+package operators_test
+
+import (
+	"path/filepath"
+	"regexp"
+	"testing"
+
+	"github.com/fieldlock/fieldlock/immutability/operators"
+	"github.com/fieldlock/fieldlock/internal/kindcase"
+)
+
+// TestEachRowHasACase: of each row there is a case that it refuses, leaves undecided or remarks on.
+func TestEachRowHasACase(t *testing.T) {
+	catalogue, err := operators.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]bool{}
+	for _, folder := range []string{"cases", "read"} {
+		cases, err := kindcase.Read(filepath.Join("testdata", folder))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range cases {
+			kind, ok := catalogue.Find(c.Old["apiVersion"].(string), c.Old["kind"].(string))
+			if !ok {
+				t.Fatalf("%s: the kind is not known", c.Name)
+			}
+			verdict := kind.Check(c.New, c.Old)
+			for _, v := range verdict.Violations {
+				seen[rowID(kind, &v.Row)] = true
+			}
+			for _, r := range append(verdict.Unknown, verdict.Notes...) {
+				seen[rowID(kind, &r.Row)] = true
+			}
+		}
+	}
+	for _, kind := range catalogue.All() {
+		for _, row := range kind.Rows() {
+			if id := rowID(kind, &row); !seen[id] {
+				t.Errorf("%s has no case", id)
+			}
+		}
+	}
+}
+
+// sourceForm is a function or several, and their file or package; or why there is no function.
+var sourceForm = regexp.MustCompile(`^[\w.*]+(( and |, | with )[\w.* ]+)* \([^()]+\)$| has no `)
+
+// TestSources: each row names the function that refuses, and where it is.
+func TestSources(t *testing.T) {
+	catalogue, err := operators.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, kind := range catalogue.All() {
+		if !sourceForm.MatchString(kind.Source) {
+			t.Errorf("%s: %q", kind.Kind, kind.Source)
+		}
+		for _, row := range kind.Rows() {
+			if !sourceForm.MatchString(row.Source) {
+				t.Errorf("%s %s: %q", kind.Kind, row.Path, row.Source)
+			}
+		}
+	}
+}

@@ -1,0 +1,63 @@
+package compare
+
+import (
+	"slices"
+	"testing"
+)
+
+// TestDoubt: a violation is unknown only if the files of one side do not tell the value, or what of it differs.
+func TestDoubt(t *testing.T) {
+	const locked = "class: {type: string, x-kubernetes-immutable: true}\nm: {type: object, x-kubernetes-immutable: true, additionalProperties: {type: string}}"
+	crd := widgets("None", locked, locked)
+	for _, row := range []struct {
+		name, old, new string   // specs
+		news, olds     []string // what the files of a side do not tell
+		want           []string
+	}{
+		{"everything is told", "{class: a}", "{class: b}", nil, nil, []string{"a/x spec.class immutable"}},
+		{"the new value is not told", "{class: a}", "{class: b}", []string{"/spec/class"}, nil, []string{"unknown a/x spec.class"}},
+		{"the old value is not told", "{class: a}", "{class: b}", nil, []string{"/spec/class"}, []string{"unknown a/x spec.class"}},
+		{"another value is not told", "{class: a}", "{class: b}", []string{"/spec/free"}, nil, []string{"a/x spec.class immutable"}},
+		{"the one that differs below is not told", "{m: {a: x, b: y}}", "{m: {a: z, b: y}}", []string{"/spec/m/a"}, nil, []string{"unknown a/x spec.m"}},
+		{"another one below is not told", "{m: {a: x, b: y}}", "{m: {a: z, b: y}}", []string{"/spec/m/b"}, nil, []string{"a/x spec.m immutable"}},
+		{"one of two that differ is not told", "{m: {a: x, b: y}}", "{m: {a: z, b: z}}", []string{"/spec/m/b"}, nil, []string{"a/x spec.m immutable"}},
+		{"two places, one of which matters", "{class: a, m: {a: x}}", "{class: b, m: {a: z}}", []string{"/spec/class"}, nil, []string{"a/x spec.m immutable", "unknown a/x spec.class"}},
+	} {
+		side := func(spec string, unknown []string) Input {
+			in := Input{New: files(map[string]string{"crd.yaml": crd, "x.yaml": widget("v1", "a", "x", spec)})}
+			in.New[1].Documents[0].Unknown = unknown
+			return in
+		}
+		r, err := Check(Input{New: side(row.new, row.news).New, Old: side(row.old, row.olds).New}, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := found(r); !slices.Equal(got, row.want) {
+			t.Errorf("%s: %q, want %q", row.name, got, row.want)
+		}
+		if refused := row.want[0][0] != 'u'; refused != (len(r.Replacements) == 1) {
+			t.Errorf("%s: %d replacements", row.name, len(r.Replacements))
+		}
+	}
+}
+
+// TestFinish: a violation that the report leaves out refuses the update, whatever is accepted.
+func TestFinish(t *testing.T) {
+	for _, row := range []struct {
+		name   string
+		r      Report
+		strict bool
+		want   bool
+	}{
+		{"nothing", Report{}, false, true},
+		{"one that was accepted", Report{Violations: []Violation{{Accepted: true}}}, false, true},
+		{"one that was not", Report{Violations: []Violation{{Accepted: true}, {}}}, false, false},
+		{"one more", Report{Violations: []Violation{{Accepted: true}}, MoreViolations: 1}, false, false},
+		{"unknown", Report{Unknown: []Remark{{}}}, false, true},
+		{"unknown and strict", Report{Unknown: []Remark{{}}}, true, false},
+	} {
+		if row.r.finish(row.strict); row.r.Allowed != row.want {
+			t.Errorf("%s: allowed is %t", row.name, row.r.Allowed)
+		}
+	}
+}
