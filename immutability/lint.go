@@ -63,23 +63,6 @@ type Fix struct {
 	Safe bool
 }
 
-// MarkersOn says where the markers belong in Go: "the field spec.backup or its type". It is "" without markers.
-func (f *Fix) MarkersOn() string {
-	if len(f.Markers) == 0 {
-		return ""
-	}
-	path := schema.Readable(f.SchemaPath)
-	switch {
-	case path == "":
-		return "the type of the kind"
-	case f.AddRules == nil:
-		return "the field " + path
-	case strings.HasSuffix(path, "[*]"):
-		return "the type of the items of " + strings.TrimSuffix(path, "[*]")
-	}
-	return "the field " + path + " or its type"
-}
-
 // SchemaError says why a schema does not compile.
 type SchemaError struct {
 	Findings []Finding // all its errors, sorted by path

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/fieldlock/fieldlock/internal/schema"
+	"github.com/fieldlock/fieldlock/internal/spelling"
 )
 
 // K8sImmutable says what the marker +k8s:immutable means. Two tools read it in two ways. Without a choice it is
@@ -158,7 +159,7 @@ func misspelled(name, value string, hasValue bool, k8s K8sImmutable) markerLine 
 		prefix, word = word[:i+1], word[i+1:]
 	}
 	isK8s := prefix == "k8s:"
-	like := func(marker string, edits int) bool { return schema.Distance(word, strings.ToLower(marker)) <= edits }
+	like := func(marker string, edits int) bool { return spelling.Distance(word, strings.ToLower(marker)) <= edits }
 	right, meant := "", ""
 	switch {
 	case word == "mutable":

@@ -2,8 +2,8 @@ package normalize
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
-	"strings"
 
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
@@ -21,18 +21,19 @@ type Normalizer struct {
 // recursive $ref compiles once. resolve returns the schema that a $ref refers to and is called only while compiling; if it
 // is nil, "#/definitions/NAME" is looked up in the definitions of s. A nil s has no marks.
 //
-// The error is a *SchemaError: a mark that is not on a property, a value that is not a mode, mode zero where the schema has
-// no type, a $ref that cannot be resolved. Cost: one visit for each schema node.
+// The error has a line for each mistake of the schema, with its JSON pointer, in their order: a mark that is not on a property, a
+// value that is not a mode, mode zero where the schema has no type, a $ref that cannot be resolved. Cost: one visit for each
+// schema node.
 func Compile(s *spec.Schema, resolve func(ref string) (*spec.Schema, error)) (*Normalizer, error) {
-	root, found := normalizer.Compile(schema.Read(s, resolve))
-	if len(found) == 0 {
-		return &Normalizer{root}, nil
+	root, problems := normalizer.Compile(schema.Read(s, resolve))
+	errs := make([]error, len(problems))
+	for i, p := range problems {
+		errs[i] = fmt.Errorf("%s: %s", cmp.Or(p.SchemaPath, "/"), p.Message)
 	}
-	problems := make([]Problem, len(found))
-	for i, p := range found {
-		problems[i] = Problem(p)
+	if len(errs) > 0 {
+		return nil, errors.Join(errs...)
 	}
-	return nil, &SchemaError{problems}
+	return &Normalizer{root}, nil
 }
 
 // Empty reports whether the schema has no marks, so that callers can skip the work.
@@ -46,25 +47,4 @@ func (n *Normalizer) Normalize(obj map[string]any) map[string]any {
 		return obj
 	}
 	return n.root.Normalize(obj)
-}
-
-// Problem is a mark that cannot be applied: a mistake in a schema.
-type Problem struct {
-	SchemaPath string // JSON pointer in the schema
-	Rule       string // kebab-case identifier
-	Message    string // what was found and what would be right
-}
-
-// SchemaError holds every problem that Compile found, sorted by schema path.
-type SchemaError struct {
-	Problems []Problem
-}
-
-// Error returns one line for each problem.
-func (e *SchemaError) Error() string {
-	lines := make([]string, len(e.Problems))
-	for i, p := range e.Problems {
-		lines[i] = fmt.Sprintf("%s: %s", cmp.Or(p.SchemaPath, "/"), p.Message)
-	}
-	return strings.Join(lines, "\n")
 }

@@ -19,6 +19,7 @@ func TestDocumentsAreReadAlikeInBothWays(t *testing.T) {
 		{"kind twice, once in escapes", `{"kind":"Cluster","\u006bind":"Other"}`},
 		{"another member twice", `{"apiVersion":"v1","kind":"Cluster","x":1,"x":2}`},
 		{"a kind that is not a string", `{"apiVersion":"v1","kind":5}`},
+		{"nothing but a kind that is not a string", `{"kind":5}`},
 		{"a list as apiVersion", `{"apiVersion":["v1"],"kind":"Cluster"}`},
 		{"missing", `null`},
 		{"a list", `[{"kind":"Cluster"}]`},

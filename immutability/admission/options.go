@@ -128,31 +128,6 @@ func WithObserver(observe func(context.Context, Observation)) Option {
 	})
 }
 
-// WithMaxBytes sets how long a body may be: 32 MiB unless set. That is enough for all that an API server sends: an
-// object of its 3 MiB and the one in its store, with every "<" of them written in six bytes.
-func WithMaxBytes(n int64) Option {
-	return option(func(s *settings) error {
-		if n <= 0 {
-			return fmt.Errorf("a body of at most %d bytes holds no review: give a positive number", n)
-		}
-		s.maxBytes = n
-		return nil
-	})
-}
-
-// WithReadTimeout sets how long a client may take to send a body: 10 seconds unless set, which is what an API server
-// waits for the whole answer by default. A shorter ReadTimeout of the http.Server counts too. The server must support
-// read deadlines, as net/http does over HTTP/1.1 and HTTP/2.
-func WithReadTimeout(d time.Duration) Option {
-	return option(func(s *settings) error {
-		if d <= 0 {
-			return fmt.Errorf("a body cannot be read in %v: give a positive duration", d)
-		}
-		s.readTimeout = d
-		return nil
-	})
-}
-
 // ExemptDeleting lets updates of objects pass that are being deleted: those whose stored form has a deletionTimestamp.
 // Controllers need it that tear down what the locks protect before they remove their finalizer. But a finalizer can keep
 // an object, with all its locks off, for as long as its owner likes.

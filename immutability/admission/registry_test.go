@@ -241,6 +241,10 @@ func TestFindErrors(t *testing.T) {
 			t.Errorf("%s: %t, %v", row.name, ok, err)
 		}
 	}
+	broken.SetComplete()
+	if _, ok, err := broken.Find(schema.GroupVersionKind{Group: "autoscaling", Version: "v1", Kind: "Scale"}, clustersV1, "scale"); ok || err == nil || !strings.Contains(err.Error(), "bad annotation") {
+		t.Errorf("a subresource of a kind with a fault: %t, %v", ok, err)
+	}
 	if err := known.Ready(); !errors.Is(err, admission.ErrNotLoaded) {
 		t.Errorf("ready: %v", err)
 	}

@@ -59,11 +59,6 @@ func (t *Target) Check(newObj, oldObj map[string]any) (immutability.Report, erro
 	return t.validator.Check(newObj, oldObj), nil
 }
 
-// CheckJSON is Check on encoded objects. It decodes only what the locks need. Nil and null are missing objects.
-func (t *Target) CheckJSON(newJSON, oldJSON []byte) (immutability.Report, error) {
-	return t.checkDocuments(&document{name: "object", raw: newJSON}, &document{name: "oldObject", raw: oldJSON})
-}
-
 func (t *Target) checkDocuments(newDoc, oldDoc *document) (immutability.Report, error) {
 	for _, d := range []*document{newDoc, oldDoc} {
 		if err := d.identify(); err != nil {

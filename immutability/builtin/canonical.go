@@ -13,6 +13,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/fieldlock/fieldlock/internal/canonical"
 )
 
 // canonicalizer rewrites values as the API server stores them: it knows the Go type of each field. Two values that
@@ -154,7 +156,7 @@ func absent(v any, t reflect.Type) bool {
 func scalarOf(v any, t reflect.Type) (any, bool) {
 	switch t {
 	case quantityType:
-		return quantity(v), true
+		return canonical.Quantity(v), true
 	case timeType, microTimeType:
 		layout := time.RFC3339
 		if t == microTimeType {
@@ -186,37 +188,13 @@ func scalarOf(v any, t reflect.Type) (any, bool) {
 	return nil, false
 }
 
-// quantity writes an amount in its canonical form.
-func quantity(v any) any {
-	s, ok := v.(string)
-	if !ok {
-		data, _ := json.Marshal(v) // an error leaves a text that is not a quantity
-		s = string(data)
-	}
-	q, err := resource.ParseQuantity(s)
-	if err != nil {
-		return v
-	}
-	return amount(q)
-}
-
-// amount gives equal quantities one text: "1Gi" and "1024Mi" are the same number in two formats.
-func amount(q resource.Quantity) string {
-	d := q.AsDec()
-	text := d.String()
-	if strings.Contains(text, ".") {
-		text = strings.TrimRight(strings.TrimRight(text, "0"), ".")
-	}
-	return text
-}
-
 // roundUp rounds the amounts of a resource list up to thousandths, as the server's defaults do.
 func roundUp(list map[string]any) {
 	for name, v := range list {
 		s, _ := v.(string)
 		if q, err := resource.ParseQuantity(s); err == nil {
 			q.RoundUp(resource.Milli)
-			list[name] = amount(q)
+			list[name] = canonical.Amount(q)
 		}
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/fieldlock/fieldlock/immutability"
+	"github.com/fieldlock/fieldlock/internal/canonical"
+	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	lockschema "github.com/fieldlock/fieldlock/internal/schema"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
@@ -118,9 +120,9 @@ func (v *Verdict) addPut(k *Kind, applied map[string]any) {
 	switch {
 	case k.Group != "":
 	case k.Kind == "Pod" && len(object(applied, "spec")) > 0:
-		v.Unknown = append(v.Unknown, Remark{"spec", "the server has given the Pod a service account, a volume for its token and tolerations; a PUT of a manifest without them is refused"})
+		v.Unknown = append(v.Unknown, Remark{Path: "spec", Message: "the server has given the Pod a service account, a volume for its token and tolerations; a PUT of a manifest without them is refused"})
 	case k.Kind == "PersistentVolumeClaim" && text(applied, "spec", "volumeName") == "":
-		v.Unknown = append(v.Unknown, Remark{"spec.volumeName", "a bound claim has a volumeName; a PUT of a manifest without it is refused"})
+		v.Unknown = append(v.Unknown, Remark{Path: "spec.volumeName", Message: "a bound claim has a volumeName; a PUT of a manifest without it is refused"})
 	}
 }
 
@@ -134,7 +136,7 @@ func Identity(newObj, oldObj map[string]any) Verdict {
 	v := identity(newObj, oldObj)
 	const version = "resourceVersion"
 	if is := text(newObj, "metadata", version); is != "" && is != text(oldObj, "metadata", version) {
-		v.Unknown = append(v.Unknown, Remark{"metadata." + version, "the server refuses an object of another resourceVersion than the one that it has stored; leave it out"})
+		v.Unknown = append(v.Unknown, Remark{Path: "metadata." + version, Message: "the server refuses an object of another resourceVersion than the one that it has stored; leave it out"})
 	}
 	return v
 }
@@ -143,15 +145,15 @@ func identity(newObj, oldObj map[string]any) Verdict {
 	is, was := text(newObj, "metadata", "uid"), text(oldObj, "metadata", "uid")
 	switch {
 	case is == "" || is == was:
-		return Verdict{checked: true}
+		return Verdict{Checked: true}
 	case oldObj == nil:
-		return Verdict{checked: true, Unknown: []Remark{{uidRow.Path, "a server-side apply refuses to create an object " +
+		return Verdict{Checked: true, Unknown: []Remark{{Path: uidRow.Path, Message: "a server-side apply refuses to create an object " +
 			"with a uid, a client-side apply ignores the uid; leave it out"}}}
 	case was == "":
-		return Verdict{checked: true, Unknown: []Remark{{uidRow.Path, "the server refuses any uid but the object's own; leave it out"}}}
+		return Verdict{Checked: true, Unknown: []Remark{{Path: uidRow.Path, Message: "the server refuses any uid but the object's own; leave it out"}}}
 	}
 	v := uidRow.violation(immutability.Violation{Lock: immutability.LockImmutable, Old: was, HasOld: true, New: is, HasNew: true})
-	return Verdict{checked: true, Violations: []Violation{v}}
+	return Verdict{Checked: true, Violations: []Violation{v}}
 }
 
 // uidRow is the lock of every kind's uid. Deleting and creating the object does not help.
@@ -192,14 +194,14 @@ func (k *Kind) finish(v *Verdict, newObj, oldObj map[string]any) {
 
 // names reports whether a manifest has a field.
 func names(manifest map[string]any, path string) bool {
-	_, ok := at(manifest, path)
+	_, ok := fieldpath.At(manifest, path)
 	return ok
 }
 
 // written returns the value that a manifest has at a path, where it says the same as the stored value: "5Gi" for
 // "5368709120".
 func written(manifest map[string]any, path string, stored any) any {
-	raw, ok := at(manifest, path)
+	raw, ok := fieldpath.At(manifest, path)
 	if !ok || raw == nil || stored == nil {
 		return stored
 	}
@@ -207,7 +209,7 @@ func written(manifest map[string]any, path string, stored any) any {
 	case map[string]any, []any:
 		return raw
 	}
-	if jsonvalue.Equal(raw, stored) || jsonvalue.Equal(quantity(raw), stored) {
+	if jsonvalue.Equal(raw, stored) || jsonvalue.Equal(canonical.Quantity(raw), stored) {
 		return raw
 	}
 	return stored
@@ -222,8 +224,8 @@ func (k *Kind) moved(newObj, oldObj map[string]any) bool {
 // check is a row, compiled.
 type check struct {
 	row       Row
-	steps     []step
-	except    [][]step
+	steps     []fieldpath.Step
+	except    [][]fieldpath.Step
 	validator *immutability.Validator // nil unless the row is a word
 
 	when, rule int // the numbers of its CEL rules, -1 for none
@@ -247,10 +249,10 @@ func newCheck(fields *field, row Row) (*check, error) {
 	if row.annotation != "" {
 		return c, nil
 	}
-	c.steps = stepsOf(row.Path)
+	c.steps = fieldpath.Split(row.Path)
 	fields.at(c.steps)
 	for _, path := range row.Except {
-		c.except = append(c.except, stepsOf(path))
+		c.except = append(c.except, fieldpath.Split(path))
 	}
 	if row.Lock == lockRule {
 		return c, nil
@@ -304,8 +306,8 @@ func (c *check) run(u *update, failed map[int]bool) []Violation {
 func (c *check) words(newObj, oldObj map[string]any) []Violation {
 	if len(c.except) > 0 {
 		for _, steps := range c.except {
-			newObj, _ = without(newObj, steps).(map[string]any)
-			oldObj, _ = without(oldObj, steps).(map[string]any)
+			newObj, _ = fieldpath.Without(newObj, steps).(map[string]any)
+			oldObj, _ = fieldpath.Without(oldObj, steps).(map[string]any)
 		}
 	}
 	report := c.validator.Check(newObj, oldObj)
@@ -328,7 +330,7 @@ func (c *check) violation(v immutability.Violation) Violation {
 
 // violation returns the violation of a row at its path.
 func (r *Row) violation(v immutability.Violation) Violation {
-	return Violation{Path: r.Path, Broken: v, Rule: r.Rule, Message: r.Message, Cause: r.Cause, Edit: r.Edit, row: r}
+	return Violation{Path: r.Path, Broken: v, Message: r.Message, Cause: r.Cause, Row: *r}
 }
 
 // eachDifference makes a violation of each difference.
@@ -347,8 +349,8 @@ func (c *check) eachDifference(v immutability.Violation) []Violation {
 func (c *check) at(u *update) Violation {
 	var v immutability.Violation
 	v.Lock = lockRule
-	v.New, v.HasNew = lookup(u.applied, c.steps)
-	v.Old, v.HasOld = lookup(u.stored, c.steps)
+	v.New, v.HasNew = fieldpath.Lookup(u.applied, c.steps)
+	v.Old, v.HasOld = fieldpath.Lookup(u.stored, c.steps)
 	return c.row.violation(v)
 }
 
@@ -390,45 +392,45 @@ func (c *check) annotations(newObj, oldObj map[string]any) []Violation {
 	return all
 }
 
-// Verdict is what an API server would say to an apply. The zero Verdict is that of an update that was not checked, which is
+// Verdict is what an API server, or an operator, would say to an apply. The zero Verdict is that of an update that was not checked, which is
 // not allowed.
 type Verdict struct {
 	// Violations are the refused fields, sorted by path.
 	Violations []Violation
-	// Unknown lists what only the cluster can decide; Notes what is accepted without effect.
+	// Unknown lists what only the cluster can decide, or what the manifests cannot tell. Notes lists what is accepted without
+	// effect, or leaves the old resource behind.
 	Unknown, Notes []Remark
-
-	checked bool
+	// Checked is set for an update that was checked.
+	Checked bool
 }
 
 // Allowed reports whether the update was checked and nothing is known to refuse it. Unknown may still be refused.
-func (v Verdict) Allowed() bool { return v.checked && len(v.Violations) == 0 }
+func (v Verdict) Allowed() bool { return v.Checked && len(v.Violations) == 0 }
 
-// Violation is a field that the server refuses.
+// Violation is a field that the server, or an operator, refuses to change.
 type Violation struct {
 	// Path is the field, a path of the object.
 	Path string
 	// Broken is the lock that is broken, with the values of the field; its Lock is "rule" for a CEL rule.
 	Broken immutability.Violation
-	// Rule is the CEL rule that is false; "" for a word.
-	Rule string
-	// Message is the server's text, and Cause the path that it names, which can differ from Path.
+	// Message is the text of the server or of the operator, and Cause the path that it names, which can differ from Path.
 	Message, Cause string
-	// Edit is a change to the manifest that makes a replacement unnecessary; usually "".
-	Edit string
-
-	row *Row
+	// Row is the row that refuses.
+	Row Row
 }
 
-// Remark is a sentence about a field.
-type Remark struct{ Path, Message string }
+// Remark is a sentence about a field, and the row that it comes from, if there is one.
+type Remark struct {
+	Path, Message string
+	Row           Row
+}
 
 func (v *Verdict) add(row *Row, found Violation) {
 	switch {
 	case row.Unknown != "":
-		v.Unknown = append(v.Unknown, Remark{found.Path, row.Unknown})
+		v.Unknown = append(v.Unknown, Remark{Path: found.Path, Message: row.Unknown})
 	case row.Note != "":
-		v.Notes = append(v.Notes, Remark{found.Path, row.Note})
+		v.Notes = append(v.Notes, Remark{Path: found.Path, Message: row.Note})
 	default:
 		v.Violations = append(v.Violations, found)
 	}
@@ -437,10 +439,10 @@ func (v *Verdict) add(row *Row, found Violation) {
 // withdraw makes unknown what the old manifest did not have: an old version had other defaults.
 func (v *Verdict) withdraw(oldObj map[string]any) {
 	v.Violations = slices.DeleteFunc(v.Violations, func(found Violation) bool {
-		if _, named := at(oldObj, found.Path); named {
+		if _, named := fieldpath.At(oldObj, found.Path); named {
 			return false
 		}
-		v.Unknown = append(v.Unknown, Remark{found.Path, "the old manifest is of a version that is gone and leaves the " +
+		v.Unknown = append(v.Unknown, Remark{Path: found.Path, Message: "the old manifest is of a version that is gone and leaves the " +
 			"field out; what the server filled in then is not known"})
 		return true
 	})

@@ -8,6 +8,7 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/fieldlock/fieldlock/internal/celrun"
+	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 )
 
@@ -67,9 +68,9 @@ func liveUnbound(u *update) (string, bool) {
 func unboundChange(names ...string) condition {
 	return func(u *update) (string, bool) {
 		_, unbound := liveUnbound(u)
-		steps := append([]step{"spec"}, stepsOf(strings.Join(names, "."))...)
-		is, has := lookup(u.applied, steps)
-		was, had := lookup(u.stored, steps)
+		steps := append([]fieldpath.Step{"spec"}, fieldpath.Split(strings.Join(names, "."))...)
+		is, has := fieldpath.Lookup(u.applied, steps)
+		was, had := fieldpath.Lookup(u.stored, steps)
 		return "", unbound && (has != had || !jsonvalue.Equal(is, was))
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"reflect"
 	"testing"
+
+	"github.com/fieldlock/fieldlock/internal/fieldpath"
 )
 
 // TestConditions: what a row asks for that neither a word nor CEL can express. Where stored and applied are left out, the
@@ -196,7 +198,7 @@ func TestAt(t *testing.T) {
 		"spec.list[0].a": int64(1), "spec.list[1]": int64(2), "spec.m[x.y/z]": int64(3), "spec.m[1]": int64(4), "spec.none": nil,
 		"spec.list[2]": "absent", "spec.list[-1]": "absent", "spec.list[x]": "absent", "spec.list.0": "absent", "spec.list[1].a": "absent", "spec.no": "absent", "spec.none.a": "absent",
 	} {
-		got, ok := at(obj, path)
+		got, ok := fieldpath.At(obj, path)
 		if !ok {
 			got = "absent"
 		}

@@ -10,7 +10,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/fieldlock/fieldlock/immutability"
+	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	lockschema "github.com/fieldlock/fieldlock/internal/schema"
+	"github.com/fieldlock/fieldlock/internal/spelling"
 )
 
 // WithLock returns the kinds with locks added to a field of one of them, in all its versions; k keeps what it has. The path is
@@ -28,11 +30,9 @@ func (k *Kinds) WithLock(kind *Kind, path string, locks ...immutability.Lock) (*
 		return nil, err
 	}
 	source := kind.source.with(steps, isMap, locks)
-	with := *k
-	with.all = slices.Clone(k.all)
-	with.byGVK, with.names = maps.Clone(k.byGVK), maps.Clone(k.names)
 	changed := map[*Kind]*Kind{}
-	of := func(old *Kind) *Kind {
+	with := &Kinds{minor: k.minor}
+	with.index = k.index.Map(func(old *Kind) *Kind {
 		if old.Group != kind.Group || old.Kind != kind.Kind {
 			return old
 		}
@@ -41,29 +41,17 @@ func (k *Kinds) WithLock(kind *Kind, path string, locks ...immutability.Lock) (*
 			changed[old].Versions = old.Versions
 		}
 		return changed[old]
-	}
-	for i := range with.all {
-		with.all[i] = of(with.all[i])
-	}
-	for gvk := range with.byGVK {
-		with.byGVK[gvk] = of(with.byGVK[gvk])
-	}
-	for name := range with.names {
-		with.names[name] = slices.Clone(with.names[name])
-		for i := range with.names[name] {
-			with.names[name][i] = of(with.names[name][i])
-		}
-	}
+	})
 	for _, is := range changed {
 		if err := is.compile(); err != nil {
 			return nil, err
 		}
 	}
-	return &with, nil
+	return with, nil
 }
 
 // with returns a copy of the source of a kind with rows for locks at the end of steps.
-func (s *kindSource) with(steps []step, isMap bool, locks []immutability.Lock) *kindSource {
+func (s *kindSource) with(steps []fieldpath.Step, isMap bool, locks []immutability.Lock) *kindSource {
 	out := *s
 	out.Rows = slices.Clone(s.Rows)
 	path := pathOf(steps)
@@ -72,8 +60,8 @@ func (s *kindSource) with(steps []step, isMap bool, locks []immutability.Lock) *
 		if out.Fields == nil {
 			out.Fields = map[string]fieldSource{}
 		}
-		if _, known := out.Fields[path+string(eachValue)]; !known {
-			out.Fields[path+string(eachValue)] = fieldSource{}
+		if _, known := out.Fields[path+string(fieldpath.EachValue)]; !known {
+			out.Fields[path+string(fieldpath.EachValue)] = fieldSource{}
 		}
 	}
 	var words []string
@@ -95,10 +83,10 @@ func (s *kindSource) with(steps []step, isMap bool, locks []immutability.Lock) *
 }
 
 // pathOf is the opposite of stepsOf.
-func pathOf(steps []step) string {
+func pathOf(steps []fieldpath.Step) string {
 	var b strings.Builder
 	for _, s := range steps {
-		if s != eachItem && s != eachValue && b.Len() > 0 {
+		if s != fieldpath.EachItem && s != fieldpath.EachValue && b.Len() > 0 {
 			b.WriteByte('.')
 		}
 		b.WriteString(string(s))
@@ -108,10 +96,10 @@ func pathOf(steps []step) string {
 
 // walkType returns the steps that a path takes through a Go type, and whether it leads to a map. The error names the nearest
 // path.
-func walkType(t reflect.Type, path string) (steps []step, isMap bool, err error) {
+func walkType(t reflect.Type, path string) (steps []fieldpath.Step, isMap bool, err error) {
 	var types canonicalizer
-	missing := func(nearest []step) error {
-		text := strings.ReplaceAll(pathOf(nearest), string(eachValue), string(eachItem))
+	missing := func(nearest []fieldpath.Step) error {
+		text := strings.ReplaceAll(pathOf(nearest), string(fieldpath.EachValue), string(fieldpath.EachItem))
 		if text == "" {
 			text = "the root"
 		}
@@ -125,12 +113,12 @@ func walkType(t reflect.Type, path string) (steps []step, isMap bool, err error)
 		for t.Kind() == reflect.Pointer {
 			t = t.Elem()
 		}
-		if below, ok := strings.CutPrefix(rest, string(eachItem)); ok {
+		if below, ok := strings.CutPrefix(rest, string(fieldpath.EachItem)); ok {
 			switch {
 			case t.Kind() == reflect.Slice && t.Elem().Kind() != reflect.Uint8:
-				steps = append(steps, eachItem)
+				steps = append(steps, fieldpath.EachItem)
 			case t.Kind() == reflect.Map:
-				steps = append(steps, eachValue)
+				steps = append(steps, fieldpath.EachValue)
 			default:
 				return nil, false, missing(steps)
 			}
@@ -152,13 +140,13 @@ func walkType(t reflect.Type, path string) (steps []step, isMap bool, err error)
 			nearest := steps
 			least := len(name) + 1
 			for _, other := range slices.Sorted(maps.Keys(known)) {
-				if d := lockschema.Distance(strings.ToLower(other), strings.ToLower(name)); d < least {
-					nearest, least = append(slices.Clone(steps), step(other)), d
+				if d := spelling.Distance(strings.ToLower(other), strings.ToLower(name)); d < least {
+					nearest, least = append(slices.Clone(steps), fieldpath.Step(other)), d
 				}
 			}
 			return nil, false, missing(nearest)
 		}
-		steps, t, rest = append(steps, step(name)), next, rest[end:]
+		steps, t, rest = append(steps, fieldpath.Step(name)), next, rest[end:]
 	}
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()

@@ -30,6 +30,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
+	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	lockschema "github.com/fieldlock/fieldlock/internal/schema"
 )
@@ -51,15 +52,15 @@ type field struct {
 }
 
 // at returns the node at the end of steps and makes those that are missing.
-func (f *field) at(steps []step) *field {
+func (f *field) at(steps []fieldpath.Step) *field {
 	for _, s := range steps {
 		switch s {
-		case eachItem:
+		case fieldpath.EachItem:
 			if f.items == nil {
 				f.items = &field{}
 			}
 			f = f.items
-		case eachValue:
+		case fieldpath.EachValue:
 			if f.values == nil {
 				f.values = &field{}
 			}
@@ -106,11 +107,11 @@ func fieldsOf(source *kindSource) (*field, error) {
 			return nil, err
 		}
 		for path, f := range shared {
-			root.at(stepsOf(path)).describe(f)
+			root.at(fieldpath.Split(path)).describe(f)
 		}
 	}
 	for path, f := range source.Fields {
-		root.at(stepsOf(path)).describe(f)
+		root.at(fieldpath.Split(path)).describe(f)
 	}
 	return root, nil
 }
@@ -143,7 +144,7 @@ func (f *field) fill(value any) {
 }
 
 // schema returns the OpenAPI schema of the tree with marks at the end of steps. It has only what a lock there needs.
-func (f *field) schema(steps []step, marks map[string]any) *spec.Schema {
+func (f *field) schema(steps []fieldpath.Step, marks map[string]any) *spec.Schema {
 	s := &spec.Schema{}
 	if f == nil {
 		f = &field{}
@@ -156,7 +157,7 @@ func (f *field) schema(steps []step, marks map[string]any) *spec.Schema {
 		return s
 	}
 	switch next := steps[0]; next {
-	case eachItem:
+	case fieldpath.EachItem:
 		s.Type = []string{"array"}
 		s.Items = &spec.SchemaOrArray{Schema: f.items.schema(steps[1:], marks)}
 		if len(f.keys) > 0 {
@@ -170,7 +171,7 @@ func (f *field) schema(steps []step, marks map[string]any) *spec.Schema {
 			}
 			s.AddExtension(lockschema.KeyListMapKeys, keys)
 		}
-	case eachValue:
+	case fieldpath.EachValue:
 		s.Type = []string{"object"}
 		s.AdditionalProperties = &spec.SchemaOrBool{Allows: true, Schema: f.values.schema(steps[1:], marks)}
 	default:
@@ -267,7 +268,7 @@ func (k *Kind) Missing(obj map[string]any) string {
 		return ""
 	}
 	for _, path := range k.source.Required {
-		if lacks(obj, stepsOf(path)) {
+		if lacks(obj, fieldpath.Split(path)) {
 			return path
 		}
 	}
@@ -275,12 +276,12 @@ func (k *Kind) Missing(obj map[string]any) string {
 }
 
 // lacks reports whether value lacks what steps lead to: it is absent, null or empty text, or an empty list.
-func lacks(value any, steps []step) bool {
+func lacks(value any, steps []fieldpath.Step) bool {
 	if len(steps) == 0 {
 		list, isList := value.([]any)
 		return value == nil || value == "" || isList && len(list) == 0
 	}
-	if steps[0] == eachItem {
+	if steps[0] == fieldpath.EachItem {
 		items, _ := value.([]any)
 		return slices.ContainsFunc(items, func(item any) bool { return lacks(item, steps[1:]) })
 	}

@@ -1,7 +1,6 @@
 package builtin
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"reflect"
@@ -15,14 +14,13 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
+	"github.com/fieldlock/fieldlock/internal/kindindex"
 )
 
 // Kinds is the built-in kinds as one Kubernetes minor has them. It is safe for concurrent use.
 type Kinds struct {
 	minor int
-	all   []*Kind                           // of the minor, sorted by group and kind
-	byGVK map[schema.GroupVersionKind]*Kind // also versions that other minors serve, and those that are gone
-	names map[string][]*Kind                // by kind, plural and short name, in lower case
+	index kindindex.Index[*Kind] // of the minor; by apiVersion also those that other minors serve, and those that are gone
 }
 
 // For returns the built-in kinds of a Kubernetes minor, such as "1.36"; "" is the newest known one. It returns an error
@@ -37,7 +35,7 @@ func For(minor string) (*Kinds, error) {
 	if err != nil {
 		return nil, err
 	}
-	k := &Kinds{minor: number, byGVK: map[schema.GroupVersionKind]*Kind{}, names: map[string][]*Kind{}}
+	k := &Kinds{minor: number}
 	shared := &canonicalizer{}
 	for _, group := range sources {
 		for i := range group.Kinds {
@@ -46,9 +44,6 @@ func For(minor string) (*Kinds, error) {
 			}
 		}
 	}
-	slices.SortFunc(k.all, func(a, b *Kind) int {
-		return cmp.Or(strings.Compare(a.Group, b.Group), strings.Compare(a.Kind, b.Kind))
-	})
 	return k, nil
 }
 
@@ -73,7 +68,7 @@ func (k *Kinds) add(group string, source *kindSource, shared *canonicalizer) err
 		}
 		kind := at(minor)
 		kind.Versions = append(kind.Versions, name)
-		k.byGVK[schema.GroupVersionKind{Group: group, Version: name, Kind: source.Kind}] = kind
+		k.index.Serve(schema.GroupVersionKind{Group: group, Version: name, Kind: source.Kind}, kind)
 		served = served || minor == k.minor
 	}
 	for _, apiVersion := range source.Formerly {
@@ -81,15 +76,10 @@ func (k *Kinds) add(group string, source *kindSource, shared *canonicalizer) err
 		if err != nil {
 			return err
 		}
-		k.byGVK[gv.WithKind(source.Kind)] = at(k.minor)
+		k.index.Serve(gv.WithKind(source.Kind), at(k.minor))
 	}
-	if !served {
-		return nil
-	}
-	kind := at(k.minor)
-	k.all = append(k.all, kind)
-	for _, name := range slices.Compact(append([]string{strings.ToLower(source.Kind), source.Plural}, source.Short...)) {
-		k.names[name] = append(k.names[name], kind)
+	if served {
+		k.index.Add(at(k.minor), group, source.Kind, source.Plural, source.Short)
 	}
 	return nil
 }
@@ -98,35 +88,17 @@ func (k *Kinds) add(group string, source *kindSource, shared *canonicalizer) err
 func (k *Kinds) Minor() string { return minorName(k.minor) }
 
 // All returns the kinds that the minor serves, sorted by group and kind.
-func (k *Kinds) All() []*Kind { return slices.Clone(k.all) }
+func (k *Kinds) All() []*Kind { return k.index.All() }
 
 // Find returns the kind of an object; ok is false for one that is not built in. A version that the minor does not serve is
 // found as the newest known minor has it, one that is gone as the version that replaced it.
 func (k *Kinds) Find(apiVersion, kind string) (found *Kind, ok bool) {
-	gv, err := schema.ParseGroupVersion(apiVersion)
-	if err != nil {
-		return nil, false
-	}
-	found, ok = k.byGVK[gv.WithKind(kind)]
-	return found, ok
+	return k.index.Find(apiVersion, kind)
 }
 
 // Lookup returns the kinds with a name: a kind, plural or short name in any case, with ".group" where needed, such as
 // "sts", "StatefulSet" or "events.events.k8s.io". It returns nil when there is none.
-func (k *Kinds) Lookup(name string) []*Kind {
-	name = strings.ToLower(name)
-	if found, ok := k.names[name]; ok {
-		return slices.Clone(found)
-	}
-	short, group, _ := strings.Cut(name, ".")
-	var found []*Kind
-	for _, kind := range k.names[short] {
-		if kind.Group == group {
-			found = append(found, kind)
-		}
-	}
-	return found
-}
+func (k *Kinds) Lookup(name string) []*Kind { return k.index.Lookup(name) }
 
 // Kind is one built-in kind as one Kubernetes minor has it.
 type Kind struct {

@@ -16,7 +16,7 @@ func TestCompile(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for gvk, kind := range kinds.byGVK {
+		for gvk, kind := range kinds.index.Served() {
 			if err := kind.compile(); err != nil {
 				t.Errorf("%s, %s: %v", minor, gvk, err)
 				continue

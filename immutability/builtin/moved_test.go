@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/fieldlock/fieldlock/internal/canonical"
 )
 
 // TestMoved: an object that comes from a version that is gone may have had other defaults there, so that what its old
@@ -127,7 +129,7 @@ func TestWritten(t *testing.T) {
 		stored, want any
 	}{
 		{"a", "5Gi", "5Gi"}, {"b", "stored", "stored"}, {"c", "stored", "stored"}, {"none", "stored", "stored"}, {"d", map[string]any{"x": "2"}, map[string]any{"x": "1"}}, {"e", []any{"2"}, []any{"1"}}, {"f", nil, nil}, {"f", "x", "x"},
-		{"a", quantity("5Gi"), "5Gi"},
+		{"a", canonical.Quantity("5Gi"), "5Gi"},
 	} {
 		got := written(manifest, c.path, c.stored)
 		if string(asJSON(t, got)) != string(asJSON(t, c.want)) {

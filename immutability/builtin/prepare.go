@@ -282,7 +282,9 @@ func initial(of map[string]any, name string, value any) {
 // podSpec returns the rule for the pod spec at a path such as "spec.template.spec".
 func podSpec(path string) preparation {
 	names := strings.Split(path, ".")
+	metadata := append(names[:len(names)-1:len(names)-1], "metadata")
 	return func(obj map[string]any) {
+		initContainerAnnotations(object(obj, metadata...))
 		spec := obj
 		for _, name := range names {
 			spec = child(spec, name)
@@ -299,6 +301,22 @@ func podSpec(path string) preparation {
 				pullPolicy(image, "reference", "pullPolicy")
 			}
 		}
+	}
+}
+
+// initContainerAnnotations drops the annotations that held the init containers of a Pod before initContainers did.
+func initContainerAnnotations(metadata map[string]any) {
+	annotations, ok := metadata["annotations"].(map[string]any)
+	if !ok {
+		return
+	}
+	for _, stage := range [...]string{"alpha", "beta"} {
+		for _, name := range [...]string{"init-containers", "init-container-statuses"} {
+			delete(annotations, "pod."+stage+".kubernetes.io/"+name)
+		}
+	}
+	if len(annotations) == 0 {
+		delete(metadata, "annotations")
 	}
 }
 

@@ -145,6 +145,37 @@ func TestKeptSources(t *testing.T) {
 	}
 }
 
+// TestInitContainerAnnotations: a real API server of 1.36 accepted these updates of a Job. Other annotations of its template
+// may not change.
+func TestInitContainerAnnotations(t *testing.T) {
+	kinds, err := For("1.36")
+	if err != nil {
+		t.Fatal(err)
+	}
+	job := func(metadata string) map[string]any {
+		return objectOf(t, "{apiVersion: batch/v1, kind: Job, metadata: {name: a}, spec: {template: {metadata: "+metadata+", spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}}}")
+	}
+	for _, row := range []struct {
+		reason, old, new string
+		refused          bool
+	}{
+		{"one of several goes", "{annotations: {a: b, pod.beta.kubernetes.io/init-containers: '[]'}}", "{annotations: {a: b}}", false},
+		{"the only one goes", "{annotations: {pod.alpha.kubernetes.io/init-containers: '[]'}}", "{}", false},
+		{"both statuses go", "{annotations: {pod.beta.kubernetes.io/init-container-statuses: x, pod.alpha.kubernetes.io/init-container-statuses: y}}", "{}", false},
+		{"one comes", "{}", "{annotations: {pod.beta.kubernetes.io/init-containers: '[]'}}", false},
+		{"another one goes too", "{annotations: {a: b, pod.beta.kubernetes.io/init-containers: '[]'}}", "{}", true},
+	} {
+		kind, _ := kinds.Find("batch/v1", "Job")
+		newObj, oldObj := job(row.new), job(row.old)
+		if got := kind.Check(newObj, oldObj); len(got.Violations) > 0 != row.refused {
+			t.Errorf("%s: %+v", row.reason, got.Violations)
+		}
+		if !reflect.DeepEqual(newObj, job(row.new)) || !reflect.DeepEqual(oldObj, job(row.old)) {
+			t.Errorf("%s: an input has changed", row.reason)
+		}
+	}
+}
+
 // TestCanonical: values that the server's comparison holds equal have one form.
 func TestCanonical(t *testing.T) {
 	container, pod, volume := reflect.TypeFor[corev1.Container](), reflect.TypeFor[corev1.PodSpec](), reflect.TypeFor[corev1.Volume]()

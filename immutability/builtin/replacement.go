@@ -8,11 +8,12 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/shell"
 	"github.com/fieldlock/fieldlock/internal/tool"
 )
 
-// Replacement is what it takes to get a refused change through.
+// Replacement is what it takes to get a change through that the server or an operator refuses.
 type Replacement struct {
 	// Cost is the worst effect of deleting the object with the default cascade and creating it again: "none",
 	// "restart", "downtime", "data", "cascade" or "unknown".
@@ -54,20 +55,20 @@ func (k *Kind) Replacement(newObj, oldObj map[string]any, verdict Verdict) Repla
 	}
 	edits, invalid := 0, 0
 	for _, v := range verdict.Violations {
-		if v.row == nil || v.row.Edit == "" {
+		if v.Row.Edit == "" {
 			continue
 		}
 		edits++
-		if written, _ := at(newObj, v.Path); written != nil && strings.HasPrefix(v.row.Edit, "{null}") {
+		if written, _ := fieldpath.At(newObj, v.Path); written != nil && strings.HasPrefix(v.Row.Edit, "{null}") {
 			invalid++
 			add("in the manifest, leave {path} out: a server takes no object that has it beside the type", "{path}", v.Path)
 			continue
 		}
-		if strings.HasPrefix(v.row.Edit, "in the manifest, leave ") { // the next apply would be refused, too
+		if strings.HasPrefix(v.Row.Edit, "in the manifest, leave ") { // the next apply would be refused, too
 			invalid++
 		}
-		patch := "kubectl patch " + target + " --type merge -p " + shell.Quote(nullPatch(newObj, stepsOf(v.Path)))
-		add(v.row.Edit, "{path}", v.Path, "{null}", patch)
+		patch := "kubectl patch " + target + " --type merge -p " + shell.Quote(nullPatch(newObj, fieldpath.Split(v.Path)))
+		add(v.Row.Edit, "{path}", v.Path, "{null}", patch)
 	}
 	if invalid > 0 && invalid == len(verdict.Violations) { // a new object would be refused, too
 		r.Message = "an edit is enough, and a replacement does not help"
@@ -77,9 +78,7 @@ func (k *Kind) Replacement(newObj, oldObj map[string]any, verdict Verdict) Repla
 		r.Message = "an edit is enough; if the object is replaced nevertheless: " + r.Message
 	}
 	for _, v := range verdict.Violations {
-		if v.row != nil {
-			add(v.row.First)
-		}
+		add(v.Row.First)
 	}
 	for claim, patch := range largerClaims(newObj, oldObj) {
 		add("kubectl patch {claim}"+tool.Comment+"first enlarge the claims that exist, this one and those of the other pods; "+
@@ -113,7 +112,7 @@ func migrated(newObj map[string]any) string {
 }
 
 // nullPatch returns a merge patch that removes the field at the end of steps, and sets the type next to it.
-func nullPatch(newObj map[string]any, steps []step) string {
+func nullPatch(newObj map[string]any, steps []fieldpath.Step) string {
 	last := len(steps) - 1
 	names := make([]string, last)
 	for i := range names {

@@ -152,26 +152,46 @@ func readPodFields(at string) (map[string]fieldSource, error) {
 	return fields, nil
 }
 
+// Effect is what a server or an operator does with a change.
+type Effect string
+
+// The effects of a row.
+const (
+	EffectRefused Effect = "refused" // the answer is an error
+	EffectIgnored Effect = "ignored" // the change is accepted, and nothing happens
+	EffectLeaked  Effect = "leaked"  // the change is accepted, and the old resource stays behind
+)
+
 // Row is one lock of a kind.
 type Row struct {
-	// Path is the field, such as "spec.selector" or "spec.drivers[*]", or metadata.annotations[KEY].
+	// Path is the field, such as "spec.selector" or "spec.drivers[*]", or metadata.annotations[KEY], where KEY may end in "*".
 	Path string
 	// Lock is the word of the lock, such as "immutable" or "NoUnset,NoModify"; "rule" for a CEL rule.
 	Lock string
 	// Rule is the CEL rule of a row with the lock "rule", or what the row asks for in words where no CEL can say it.
 	Rule string
-	// When is the CEL condition under which the row applies; "" is always. Except lists what may change below Path.
-	When   string
-	Except []string
-	// Message is what the server says, and Cause the path that it names, which can differ from Path.
+	// When is the CEL condition under which the row applies; "" is always.
+	When string
+	// Except lists what may change below Path. Allow lists it for a row of an operator that locks everything else, in the
+	// operator's own way: "a.*" is what is below a, and not a itself.
+	Except, Allow []string
+	// Effect is what happens with the change: EffectRefused, or what an operator does instead.
+	Effect Effect
+	// Message is what the server or the operator says, or what happens. Cause is the path that the server names, which can
+	// differ from Path.
 	Message, Cause string
-	// Unknown is why only the cluster can decide; Note is what happens where the change is accepted without effect. Both
-	// are empty for a row that the server enforces.
+	// Unknown is why only the cluster can decide; Note is what happens where the server accepts the change without effect.
+	// Both are empty for a row that is enforced.
 	Unknown, Note string
+	// Since and Until are the first and the last version of the operator that has the row; "" for all that were read.
+	Since, Until string
 	// Edit is a change to the manifest that makes a replacement unnecessary; usually "".
 	Edit string
 	// First is what has to be done before a replacement; usually "".
 	First string
+	// Source is the function of the operator that enforces the row. Read is true where it was read and not run.
+	Source string
+	Read   bool
 
 	source     *rowSource
 	annotation string
@@ -179,7 +199,7 @@ type Row struct {
 
 func newRow(source *rowSource, path string) Row {
 	row := Row{
-		Path: path, Lock: source.Lock, Rule: source.Rule, When: source.When, Except: source.Except,
+		Path: path, Lock: source.Lock, Rule: source.Rule, When: source.When, Except: source.Except, Effect: EffectRefused,
 		Message: source.Says, Cause: source.Cause, Unknown: source.Unknown, Note: source.Note, Edit: source.Edit, First: source.First,
 		source: source, annotation: source.Annotation,
 	}

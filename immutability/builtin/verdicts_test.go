@@ -52,11 +52,11 @@ func TestVerdicts(t *testing.T) {
 		fmt.Fprintln(&b, c.Name)
 		for _, v := range verdict.Violations {
 			rule := ""
-			if v.Rule != "" {
-				if rules[v.Rule] == 0 {
-					rules[v.Rule] = len(rules) + 1
+			if v.Row.Rule != "" {
+				if rules[v.Row.Rule] == 0 {
+					rules[v.Row.Rule] = len(rules) + 1
 				}
-				rule = fmt.Sprintf(" by rule %d", rules[v.Rule])
+				rule = fmt.Sprintf(" by rule %d", rules[v.Row.Rule])
 			}
 			fmt.Fprintf(&b, "  %s %s%s: %s → %s\n", v.Path, v.Broken.Lock, rule, value(v.Broken.Old, v.Broken.HasOld), value(v.Broken.New, v.Broken.HasNew))
 			for _, d := range v.Broken.Differences {

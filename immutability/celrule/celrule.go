@@ -20,33 +20,35 @@ import (
 	"github.com/fieldlock/fieldlock/internal/celrule"
 )
 
-// Lock is a lock and the field that has it.
-type Lock struct {
-	Path       string // of the field: "spec.nodes[*].zone"
-	SchemaPath string // JSON pointer from the root of the schema
-	Lock       immutability.Lock
-}
-
 // Exported is what Export made of the locks of a schema.
 type Exported struct {
 	// Schema is the schema with the rules, and without the keys that a stock API server does not know.
 	Schema *spec.Schema
 	// Rules are the rules that Schema has for the locks, also those that it had already.
-	Rules []ExportedRule
+	Rules []Rule
 	// Rest are the locks that no rule of Schema enforces.
 	Rest []Unexported
 }
 
-// ExportedRule is a rule that is equivalent to locks.
-type ExportedRule struct {
+// Rule is a transition rule, and the locks that it is equivalent to.
+type Rule struct {
+	Path       string // of the field that has an imported rule, "" for the root; Export leaves it out
 	SchemaPath string // of the node that has the rule
 	Rule       string // the CEL expression
-	Locks      []Lock
+	// Locks are the locks that the rule is equivalent to. A recognized rule without locks refuses no update that the schema,
+	// other locks and plain rules accept.
+	Locks []immutability.LockedField
+	// Rest is the rule that Import leaves in Schema next to the locks, because the rule also judges values without an old
+	// value (optionalOldSelf); "" for none.
+	Rest string
+	// Reason is why Import leaves a rule. For a recognized rule it names what refuses the updates that its own locks do not
+	// refuse, "" if they refuse all.
+	Reason string
 }
 
-// Unexported is a lock without an equivalent rule, or one whose rule costs more than the API server allows.
+// Unexported is a field with locks for which there is no equivalent rule, or whose rule costs more than the API server allows.
 type Unexported struct {
-	Lock
+	immutability.LockedField
 	Reason string
 	Remedy string // what would make it exportable, "" for nothing
 }
@@ -63,7 +65,7 @@ func Export(s *spec.Schema) (Exported, error) {
 	}
 	out := Exported{Schema: celrule.Apply(s, made.Changes), Rest: restOf(made.Rest)}
 	for _, r := range made.Rules {
-		out.Rules = append(out.Rules, ExportedRule{r.SchemaPath, r.Rule, locksOf(r.Locks)})
+		out.Rules = append(out.Rules, Rule{SchemaPath: r.SchemaPath, Rule: r.Rule, Locks: locksOf(r.Locks)})
 	}
 	return out, nil
 }
@@ -79,7 +81,7 @@ type Policy struct {
 type PolicyValidation struct {
 	Expression string // over object and oldObject
 	Message    string
-	Locks      []Lock
+	Locks      []immutability.LockedField
 }
 
 // ExportPolicy writes the locks of s as validations of a ValidatingAdmissionPolicy. A policy sees objects without their
@@ -105,23 +107,7 @@ type Imported struct {
 	// Schema is the schema with locks in place of the recognized rules.
 	Schema *spec.Schema
 	// Recognized are the rules that became locks, Left those that stay rules.
-	Recognized, Left []ImportedRule
-}
-
-// ImportedRule is a transition rule.
-type ImportedRule struct {
-	Path       string // of the field that has the rule, "" for the root
-	SchemaPath string
-	Rule       string // the CEL expression
-	// Locks are the locks that the rule became. A recognized rule without locks refuses no update that the schema, other locks
-	// and plain rules accept.
-	Locks []Lock
-	// Rest is the rule that stays in Schema next to the locks, because the rule also judges values without an old value
-	// (optionalOldSelf); "" for none.
-	Rest string
-	// Reason is why a rule is left. For a recognized rule it names what refuses the updates that its own locks do not
-	// refuse, "" if they refuse all.
-	Reason string
+	Recognized, Left []Rule
 }
 
 // Import replaces the CEL transition rules of s with equivalent locks. It recognizes a rule if locks accept the same updates
@@ -133,10 +119,10 @@ func Import(s *spec.Schema) Imported {
 	made := celrule.Import(s)
 	out := Imported{Schema: celrule.Apply(s, made.Changes)}
 	for _, r := range made.Recognized {
-		out.Recognized = append(out.Recognized, ImportedRule{r.Path, r.SchemaPath, r.Text, locksOf(r.Locks), r.Rest, r.Cover})
+		out.Recognized = append(out.Recognized, Rule{r.Path, r.SchemaPath, r.Text, locksOf(r.Locks), r.Rest, r.Cover})
 	}
 	for _, l := range made.Left {
-		out.Left = append(out.Left, ImportedRule{Path: l.Path, SchemaPath: l.SchemaPath, Rule: l.Text, Reason: l.Reason})
+		out.Left = append(out.Left, Rule{Path: l.Path, SchemaPath: l.SchemaPath, Rule: l.Text, Reason: l.Reason})
 	}
 	return out
 }
@@ -169,18 +155,27 @@ func LintVersions(served map[string]*spec.Schema, conversion Conversion) map[str
 	return celrule.LintVersions(served, celrule.Conversion(conversion))
 }
 
-func locksOf(list []celrule.LockAt) []Lock {
-	var locks []Lock
+// locksOf returns the fields with their locks, each field once.
+func locksOf(list []celrule.LockAt) []immutability.LockedField {
+	var fields []immutability.LockedField
 	for _, l := range list {
-		locks = append(locks, Lock{l.Path, l.SchemaPath, immutability.Lock(l.Lock)})
+		if last := len(fields) - 1; last >= 0 && fields[last].SchemaPath == l.SchemaPath {
+			fields[last].Locks = append(fields[last].Locks, immutability.Lock(l.Lock))
+			continue
+		}
+		fields = append(fields, fieldOf(l))
 	}
-	return locks
+	return fields
 }
 
 func restOf(list []celrule.Unexported) []Unexported {
 	var rest []Unexported
 	for _, u := range list {
-		rest = append(rest, Unexported{Lock{u.Path, u.SchemaPath, immutability.Lock(u.Lock)}, u.Reason, u.Remedy})
+		rest = append(rest, Unexported{fieldOf(u.LockAt), u.Reason, u.Remedy})
 	}
 	return rest
+}
+
+func fieldOf(l celrule.LockAt) immutability.LockedField {
+	return immutability.LockedField{Path: l.Path, SchemaPath: l.SchemaPath, Locks: []immutability.Lock{immutability.Lock(l.Lock)}}
 }

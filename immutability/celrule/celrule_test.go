@@ -27,7 +27,7 @@ func TestThereAndBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(exported.Rules) != 3 || len(exported.Rest) != 1 || exported.Rest[0].Path != "spec.steps[*]" || exported.Rest[0].Lock.Lock != immutability.LockImmutable {
+	if len(exported.Rules) != 3 || len(exported.Rest) != 1 || exported.Rest[0].Path != "spec.steps[*]" || exported.Rest[0].Locks[0] != immutability.LockImmutable {
 		t.Errorf("exported %+v", exported)
 	}
 	if v := immutability.MustCompile(exported.Schema); !v.Empty() {

@@ -25,7 +25,7 @@ func ExampleImport() {
 			"replicas": {"type": "integer", "x-kubernetes-validations": [{"rule": "self >= oldSelf"}]}}}}}`))
 	for _, r := range imported.Recognized {
 		for _, lock := range r.Locks {
-			fmt.Printf("%s: %s becomes %s\n", lock.Path, r.Rule, lock.Lock)
+			fmt.Printf("%s: %s becomes %s\n", lock.Path, r.Rule, lock.Locks[0])
 		}
 	}
 	for _, l := range imported.Left {

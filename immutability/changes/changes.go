@@ -88,7 +88,7 @@ func (c *config) result(report *compare.Report) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	r := Result{Advisory: c.advisory}
+	var r Result
 	if err := json.Unmarshal(data, &r); err != nil {
 		return Result{}, err
 	}
@@ -112,7 +112,6 @@ type config struct {
 	schemas  []manifest.File
 	settings []settingsFile
 	minor    string
-	advisory bool
 
 	applier         tool.Method // of the settings
 	refuseDeletions []string
@@ -135,19 +134,9 @@ func WithSchemas(name string, data []byte) Option {
 }
 
 // WithSettings adds the keys accept, locks, aliases, applier, refuse-deletions and kubernetes-version of a settings file,
-// .fieldlock.yaml. WithKubernetesVersion goes before the last one.
+// .fieldlock.yaml. Without kubernetes-version, the cluster is taken for the newest known one.
 func WithSettings(name string, data []byte) Option {
 	return option(func(c *config) { c.settings = append(c.settings, settingsFile{name, data}) })
-}
-
-// WithKubernetesVersion sets the minor of the cluster, such as "1.36". The default is the newest known one.
-func WithKubernetesVersion(minor string) Option {
-	return option(func(c *config) { c.minor = minor })
-}
-
-// WithAdvisory makes Result.Err nil for changes that are refused; they are listed all the same.
-func WithAdvisory() Option {
-	return option(func(c *config) { c.advisory = true })
 }
 
 // input reads the schemas and settings.
@@ -184,8 +173,6 @@ func (c *config) input() (*compare.Input, error) {
 type Result struct {
 	// Allowed reports whether no change is refused, but for accepted ones.
 	Allowed bool `json:"allowed"`
-	// Advisory is set by WithAdvisory.
-	Advisory bool `json:"advisory,omitempty"`
 	// Checked is how many objects some schema covers, and Skipped how many none does.
 	Checked        int           `json:"checked"`
 	Skipped        int           `json:"skipped"`
@@ -199,13 +186,12 @@ type Result struct {
 	checked bool
 }
 
-// Err returns nil if the change is allowed or the check advisory, otherwise an error with a line for each violation that
-// nobody has accepted. The zero Result returns an error.
+// Err returns nil if the change is allowed, otherwise an error with a line for each violation that nobody has accepted. The zero Result returns an error.
 func (r *Result) Err() error {
 	if !r.checked {
 		return errors.New("nothing was checked")
 	}
-	if r.Allowed || r.Advisory {
+	if r.Allowed {
 		return nil
 	}
 	var lines []string

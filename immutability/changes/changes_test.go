@@ -58,7 +58,6 @@ func TestResult(t *testing.T) {
 	}{
 		{name: "unchanged", is: deployment("a"), was: deployment("a"), allowed: true},
 		{name: "refused", is: deployment("b"), was: deployment("a"), blocked: true, violations: 1},
-		{name: "advisory", is: deployment("b"), was: deployment("a"), opts: []changes.Option{changes.WithAdvisory()}, violations: 1},
 		{name: "accepted", is: deployment("b"), was: deployment("a"), allowed: true, violations: 1,
 			opts: []changes.Option{settings("accept: [{kind: Deployment, reason: a new shop}]")}},
 		{name: "custom", is: widget("b"), was: widget("a"), blocked: true, violations: 1, opts: []changes.Option{changes.WithSchemas("crd.yaml", []byte(crd))}},
@@ -71,9 +70,7 @@ func TestResult(t *testing.T) {
 		{name: "minor of the settings", is: deployment("a"), was: deployment("a"), blocked: true, failed: true, opts: []changes.Option{settings("kubernetes-version: '1.1'")}},
 		{name: "malformed", is: []byte("a: ["), was: deployment("a"), blocked: true, failed: true},
 		{name: "malformed beside a refused change", is: append(deployment("b"), "---\na: [\n"...), was: deployment("a"), blocked: true, failed: true, violations: 1},
-		{name: "malformed and advisory", is: []byte("a: ["), was: deployment("a"), blocked: true, failed: true, opts: []changes.Option{changes.WithAdvisory()}},
 		{name: "nothing", blocked: true, failed: true},
-		{name: "unknown minor", is: deployment("a"), was: deployment("a"), blocked: true, failed: true, opts: []changes.Option{changes.WithKubernetesVersion("2.0")}},
 		{name: "unknown setting", is: deployment("a"), was: deployment("a"), blocked: true, failed: true, opts: []changes.Option{settings("acept: []")}},
 		{name: "no schema", is: deployment("a"), was: deployment("a"), blocked: true, failed: true, opts: []changes.Option{changes.WithSchemas("crd.yaml", []byte("a: b"))}},
 		{name: "stopped", ctx: stopped, is: deployment("a"), was: deployment("a"), blocked: true, failed: true},

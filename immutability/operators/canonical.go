@@ -4,12 +4,12 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"slices"
-	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
+	"github.com/fieldlock/fieldlock/internal/canonical"
+	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	lockschema "github.com/fieldlock/fieldlock/internal/schema"
 )
@@ -38,18 +38,18 @@ func fieldsOf(source *kindSource) (*field, error) {
 			value := jsonvalue.Clone(whole(*f.Default))
 			f.Default = &value
 		}
-		root.at(stepsOf(path)).source = f
+		root.at(fieldpath.Split(path)).source = f
 	}
 	return root, nil
 }
 
 // at returns the node at the end of steps and makes those that are missing.
-func (f *field) at(steps []step) *field {
+func (f *field) at(steps []fieldpath.Step) *field {
 	for _, s := range steps {
 		next := &f.items
 		switch s {
-		case eachItem:
-		case eachValue:
+		case fieldpath.EachItem:
+		case fieldpath.EachValue:
 			next = &f.values
 		default:
 			if f.properties == nil {
@@ -70,12 +70,12 @@ func (f *field) at(steps []step) *field {
 }
 
 // hold marks the objects on the way to a locked field: a Go struct has them always.
-func (f *field) hold(steps []step) {
+func (f *field) hold(steps []fieldpath.Step) {
 	for _, s := range steps[:len(steps)-1] {
-		if s == eachItem || s == eachValue {
+		if s == fieldpath.EachItem || s == fieldpath.EachValue {
 			return
 		}
-		f = f.at([]step{s})
+		f = f.at([]fieldpath.Step{s})
 		f.parent = true
 	}
 }
@@ -131,7 +131,7 @@ func (f *field) canonical(v any, mode string) any {
 	}
 	switch f.source.Type {
 	case "quantity":
-		return quantity(v)
+		return canonical.Quantity(v)
 	case "duration":
 		return duration(v)
 	case "base64":
@@ -214,7 +214,7 @@ func (f *field) initial(in map[string]any, name string, root map[string]any) {
 	case f.source.Default != nil:
 		in[name] = jsonvalue.Clone(*f.source.Default)
 	case f.source.DefaultFrom != "":
-		if from, ok := lookup(root, stepsOf(f.source.DefaultFrom)); ok {
+		if from, ok := fieldpath.Lookup(root, fieldpath.Split(f.source.DefaultFrom)); ok {
 			in[name] = jsonvalue.Clone(from)
 		}
 	case f.parent && f.source.Normalize != "none":
@@ -223,7 +223,7 @@ func (f *field) initial(in map[string]any, name string, root map[string]any) {
 }
 
 // schema returns the OpenAPI schema of the tree with marks at the end of steps.
-func (f *field) schema(steps []step, marks map[string]any) *spec.Schema {
+func (f *field) schema(steps []fieldpath.Step, marks map[string]any) *spec.Schema {
 	if f == nil {
 		f = &field{}
 	}
@@ -236,9 +236,9 @@ func (f *field) schema(steps []step, marks map[string]any) *spec.Schema {
 		return s
 	}
 	switch next := steps[0]; next {
-	case eachItem:
+	case fieldpath.EachItem:
 		f.list(s, f.items.schema(steps[1:], marks))
-	case eachValue:
+	case fieldpath.EachValue:
 		s.Type = []string{"object"}
 		s.AdditionalProperties = &spec.SchemaOrBool{Allows: true, Schema: f.values.schema(steps[1:], marks)}
 	default:
@@ -293,16 +293,16 @@ func (f *field) list(s, item *spec.Schema) {
 }
 
 // below returns the node at the end of steps, nil for an unknown one, and which values count as absent there.
-func (f *field) below(steps []step) (at *field, mode string) {
+func (f *field) below(steps []fieldpath.Step) (at *field, mode string) {
 	for _, s := range steps {
 		if f == nil {
 			return nil, mode
 		}
 		mode = f.mode(mode)
 		switch s {
-		case eachItem:
+		case fieldpath.EachItem:
 			f = f.items
-		case eachValue:
+		case fieldpath.EachValue:
 			f = f.values
 		default:
 			f = f.property(string(s))
@@ -356,27 +356,6 @@ func whole(v any) any {
 		}
 	}
 	return v
-}
-
-// quantity writes an amount in one way: "1Gi" and "1024Mi" are equal. Malformed amounts stay as they are.
-func quantity(v any) any {
-	s, ok := v.(string)
-	if !ok {
-		data, err := json.Marshal(v)
-		if err != nil {
-			return v
-		}
-		s = string(data)
-	}
-	q, err := resource.ParseQuantity(s)
-	if err != nil {
-		return v
-	}
-	amount := q.AsDec().String()
-	if strings.Contains(amount, ".") {
-		amount = strings.TrimRight(strings.TrimRight(amount, "0"), ".")
-	}
-	return amount
 }
 
 // duration writes a duration in one way: "60m" and "1h" are equal. Malformed ones stay as they are.

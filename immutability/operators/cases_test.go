@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fieldlock/fieldlock/immutability/builtin"
 	"github.com/fieldlock/fieldlock/immutability/operators"
 	"github.com/fieldlock/fieldlock/internal/kindcase"
 )
@@ -86,13 +87,13 @@ func TestCases(t *testing.T) {
 	}
 }
 
-func rowID(k *operators.Kind, r *operators.Row) string {
+func rowID(k *operators.Kind, r *builtin.Row) string {
 	return strings.Join([]string{k.Group, k.Kind, k.Versions[0], r.Path, r.Lock, r.When, r.Message}, " ")
 }
 
 // verdictOf gives a verdict the form that answers are compared with. The operators' texts are compared, not their paths:
 // many errors have none.
-func verdictOf(v operators.Verdict) kindcase.Verdict {
+func verdictOf(v builtin.Verdict) kindcase.Verdict {
 	out := kindcase.Verdict{Unknown: len(v.Unknown) > 0, Note: len(v.Notes) > 0}
 	for _, found := range v.Violations {
 		out.Causes = append(out.Causes, kindcase.Cause{Field: found.Path, Message: found.Row.Message})
@@ -115,7 +116,7 @@ func TestData(t *testing.T) {
 		if kind.Operator.Name == "" || !strings.Contains(kind.Operator.Module, "/") && !strings.Contains(kind.Operator.Module, ".") {
 			t.Errorf("%s: the operator is %+v", kind.Kind, kind.Operator)
 		}
-		r := kind.Replacement(obj, operators.Verdict{})
+		r := kind.Replacement(obj, builtin.Verdict{})
 		if !slices.Contains(costs, r.Cost) || len(kind.Rows()) > 0 && (r.Message == "" || len(r.How) == 0) {
 			t.Errorf("%s: the replacement is %+v", kind.Kind, r)
 		}

@@ -2,18 +2,18 @@ package operators
 
 import (
 	"cmp"
-	"slices"
 	"strings"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/fieldlock/fieldlock/immutability/builtin"
+	"github.com/fieldlock/fieldlock/internal/kindindex"
 )
 
 // Catalogue is all kinds whose operators are known. It is safe for concurrent use.
 type Catalogue struct {
-	all   []*Kind // sorted by group and kind
-	byGVK map[schema.GroupVersionKind]*Kind
-	names map[string][]*Kind // by kind, plural and short name, in lower case
+	index kindindex.Index[*Kind]
 }
 
 // Load returns the catalogue. The first call reads a small file for each operator; the rows of a kind are compiled when the
@@ -25,7 +25,7 @@ var catalogue = sync.OnceValues(func() (*Catalogue, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Catalogue{byGVK: map[schema.GroupVersionKind]*Kind{}, names: map[string][]*Kind{}}
+	c := &Catalogue{}
 	for i := range list {
 		for j := range list[i].Kinds {
 			if err := c.add(&list[i], &list[i].Kinds[j]); err != nil {
@@ -33,9 +33,6 @@ var catalogue = sync.OnceValues(func() (*Catalogue, error) {
 			}
 		}
 	}
-	slices.SortStableFunc(c.all, func(a, b *Kind) int {
-		return cmp.Or(strings.Compare(a.Group, b.Group), strings.Compare(a.Kind, b.Kind))
-	})
 	return c, nil
 })
 
@@ -54,16 +51,12 @@ func (c *Catalogue) add(operator *operatorSource, source *kindSource) error {
 		if len(k.Versions) == 0 || k.Source == "" || (k.Nothing == "") == (len(source.Rows) == 0) {
 			return errorf("%s of %s needs versions, a source, and either rows or nothing", name, operator.Operator)
 		}
-		c.all = append(c.all, k)
+		c.index.Add(k, k.Group, name, k.Plural, k.ShortNames)
 		for _, version := range k.Versions {
 			gvk := schema.GroupVersionKind{Group: k.Group, Version: version, Kind: k.Kind}
-			if c.byGVK[gvk] != nil {
+			if !c.index.Serve(gvk, k) {
 				return errorf("there are two entries for %s", gvk)
 			}
-			c.byGVK[gvk] = k
-		}
-		for _, name := range slices.Compact(append([]string{strings.ToLower(name), k.Plural}, k.ShortNames...)) {
-			c.names[name] = append(c.names[name], k)
 		}
 	}
 	return nil
@@ -90,34 +83,16 @@ func plural(kind string) string {
 }
 
 // All returns every kind, sorted by group and kind. A kind whose API versions differ in form is there once for each form.
-func (c *Catalogue) All() []*Kind { return slices.Clone(c.all) }
+func (c *Catalogue) All() []*Kind { return c.index.All() }
 
 // Find returns what is known of an object's kind; ok is false for a kind that is not in the catalogue.
 func (c *Catalogue) Find(apiVersion, kind string) (found *Kind, ok bool) {
-	gv, err := schema.ParseGroupVersion(apiVersion)
-	if err != nil {
-		return nil, false
-	}
-	found, ok = c.byGVK[gv.WithKind(kind)]
-	return found, ok
+	return c.index.Find(apiVersion, kind)
 }
 
 // Lookup returns the kinds with a name: a kind, plural or short name in any case, with ".group" where needed. It returns nil
 // when there is none.
-func (c *Catalogue) Lookup(name string) []*Kind {
-	name = strings.ToLower(name)
-	if found, ok := c.names[name]; ok {
-		return slices.Clone(found)
-	}
-	short, group, _ := strings.Cut(name, ".")
-	var found []*Kind
-	for _, k := range c.names[short] {
-		if k.Group == group {
-			found = append(found, k)
-		}
-	}
-	return found
-}
+func (c *Catalogue) Lookup(name string) []*Kind { return c.index.Lookup(name) }
 
 // Operator is a program that watches custom resources.
 type Operator struct {
@@ -153,8 +128,16 @@ func (k *Kind) APIVersion() string {
 }
 
 // Rows returns the rows of the kind, in the order of the data.
-func (k *Kind) Rows() []Row {
-	var rows []Row
+func (k *Kind) Rows() []builtin.Row {
+	var rows []builtin.Row
+	for _, r := range k.rows() {
+		rows = append(rows, r.Row)
+	}
+	return rows
+}
+
+func (k *Kind) rows() []row {
+	var rows []row
 	for i := range k.source.Rows {
 		source := &k.source.Rows[i]
 		fields := source.Fields
@@ -165,67 +148,34 @@ func (k *Kind) Rows() []Row {
 			fields = []string{"metadata.annotations[" + source.Annotation + "]"}
 		}
 		for _, path := range fields {
-			rows = append(rows, k.newRow(source, path))
+			rows = append(rows, row{k.newRow(source, path), source})
 		}
 	}
 	return rows
 }
 
-// Effect is what an operator does with a change.
-type Effect string
-
-// The effects of a row.
-const (
-	EffectRefused Effect = "refused" // the webhook answers with an error
-	EffectIgnored Effect = "ignored" // the change is accepted, and nothing happens
-	EffectLeaked  Effect = "leaked"  // the change is accepted, and the old resource stays behind
-)
-
-// Row is one lock of a kind.
-type Row struct {
-	// Path is the field, such as "spec.clusterName", or metadata.annotations[KEY], where KEY may end in "*".
-	Path string
-	// Lock is the word of the lock, such as "immutable" or "NoUnset,NoModify"; "rule" for a CEL rule.
-	Lock string
-	// Rule is the CEL rule of a row with the lock "rule"; self and oldSelf are the objects.
-	Rule string
-	// When is the CEL condition under which the row applies; "" is always.
-	When string
-	// Except lists what may change below Path. Allow lists it for a row that locks everything else, in the operator's own
-	// way: "a.*" is what is below a, and not a itself.
-	Except, Allow []string
-	// Effect is what the operator does with the change, and Message what it says, or what happens.
-	Effect  Effect
-	Message string
-	// Unknown is why the manifests cannot tell; "" where they can.
-	Unknown string
-	// Since and Until are the first and the last version of the operator that has the row; "" for all that were read.
-	Since, Until string
-	// Edit is a change to the manifest that makes a replacement unnecessary, and First what to do before one; usually "".
-	Edit, First string
-	// Source is the function that enforces the row. Read is true where it was read and not run.
-	Source string
-	Read   bool
-
+// row is one lock of a kind, with its source.
+type row struct {
+	builtin.Row
 	source *rowSource
 }
 
-func (k *Kind) newRow(source *rowSource, path string) Row {
-	row := Row{
+func (k *Kind) newRow(source *rowSource, path string) builtin.Row {
+	r := builtin.Row{
 		Path: path, Lock: source.Lock, Rule: source.Rule, When: and(k.source.When, source.When), Except: source.Except, Allow: source.Allow,
-		Effect: cmp.Or(Effect(source.Effect), EffectRefused), Message: cmp.Or(source.Says, defaultText), Unknown: source.Unknown,
+		Effect: cmp.Or(builtin.Effect(source.Effect), builtin.EffectRefused), Message: cmp.Or(source.Says, defaultText), Unknown: source.Unknown,
 		Since: source.Since, Until: source.Until, Edit: source.Edit, First: source.First,
-		Source: cmp.Or(source.Source, k.Source), Read: k.read || source.Read, source: source,
+		Source: cmp.Or(source.Source, k.Source), Read: k.read || source.Read,
 	}
 	switch {
 	case source.Rule != "":
-		row.Lock = lockRule
+		r.Lock = lockRule
 	case len(source.Update) > 0:
-		row.Lock = strings.Join(source.Update, ",")
+		r.Lock = strings.Join(source.Update, ",")
 	case len(source.Allow) > 0, source.Annotation != "":
-		row.Lock = "immutable"
+		r.Lock = "immutable"
 	}
-	return row
+	return r
 }
 
 // and joins two conditions; "" holds always.

@@ -10,46 +10,18 @@ import (
 	apifield "k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/fieldlock/fieldlock/immutability"
+	"github.com/fieldlock/fieldlock/immutability/builtin"
+	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	lockschema "github.com/fieldlock/fieldlock/internal/schema"
 )
-
-// Verdict is what an operator makes of an update. The zero Verdict is that of an update that was not checked, which is not
-// allowed.
-type Verdict struct {
-	// Violations are the refused fields, sorted by path.
-	Violations []Violation
-	// Unknown lists what the manifests cannot tell; Notes what is accepted and ignored, or leaves the old resource behind.
-	Unknown, Notes []Remark
-
-	checked bool
-}
-
-// Allowed reports whether the update was checked and nothing is known to refuse it. Unknown may still be refused.
-func (v Verdict) Allowed() bool { return v.checked && len(v.Violations) == 0 }
-
-// Violation is a field that an operator refuses to change.
-type Violation struct {
-	// Path is the field, a path of the object.
-	Path string
-	// Broken is the lock that is broken, with the values of the field; its Lock is "rule" for a CEL rule.
-	Broken immutability.Violation
-	// Row is the row that refuses, with the operator's text and its source.
-	Row Row
-}
-
-// Remark is a sentence about a field, and the row that it comes from.
-type Remark struct {
-	Path, Message string
-	Row           Row
-}
 
 // Check predicts what the operator says when newObj is applied over oldObj. Both are decoded manifests, as written, and stay
 // as they are. A refusal that some of the known versions of the operator share is unknown, as the manifests do not tell the
 // version. So is every refusal of objects of two API versions.
 //
 // Cost: O(object); the first call compiles the kind's rows, in milliseconds.
-func (k *Kind) Check(newObj, oldObj map[string]any) Verdict {
-	verdict := Verdict{checked: true}
+func (k *Kind) Check(newObj, oldObj map[string]any) builtin.Verdict {
+	verdict := builtin.Verdict{Checked: true}
 	if k.Nothing != "" {
 		return verdict
 	}
@@ -66,20 +38,21 @@ func (k *Kind) Check(newObj, oldObj map[string]any) Verdict {
 	}
 	k.conclude(&verdict, found)
 	if text(newObj, "apiVersion") != text(oldObj, "apiVersion") {
-		verdict.withdraw("the objects are of two API versions, between which the operator converts")
+		withdraw(&verdict, "the objects are of two API versions, between which the operator converts")
 	}
 	return verdict
 }
 
 // finding is what one row says about an update.
 type finding struct {
-	Violation
+	builtin.Violation
+	source  *rowSource
 	unknown string // why it is not certain; "" where it is
 }
 
 // conclude sorts findings into violations, unknowns and notes. A row of some versions only counts where rows of the same
 // update refuse it in all of the others.
-func (k *Kind) conclude(verdict *Verdict, found []finding) {
+func (k *Kind) conclude(verdict *builtin.Verdict, found []finding) {
 	var versions []string // that can have the object
 	for _, version := range k.Operator.Versions {
 		if reached(version, k.source.Since) {
@@ -89,23 +62,23 @@ func (k *Kind) conclude(verdict *Verdict, found []finding) {
 	refusing := map[string]bool{} // the versions that refuse the update
 	for _, f := range found {
 		for _, version := range versions {
-			if f.unknown == "" && f.Row.Effect == EffectRefused && f.Row.source.has(version) {
+			if f.unknown == "" && f.Row.Effect == builtin.EffectRefused && f.source.has(version) {
 				refusing[version] = true
 			}
 		}
 	}
 	always, newest := len(refusing) == len(versions), versions[len(versions)-1]
 	for _, f := range found {
-		remark := Remark{Path: f.Path, Row: f.Row}
+		remark := builtin.Remark{Path: f.Path, Row: f.Row}
 		switch {
 		case f.unknown != "":
 			remark.Message = f.unknown
 			verdict.Unknown = append(verdict.Unknown, remark)
-		case f.Row.Effect != EffectRefused:
+		case f.Row.Effect != builtin.EffectRefused:
 			remark.Message = f.Row.Message
 			verdict.Notes = append(verdict.Notes, remark)
 		case always:
-			if f.Row.source.has(newest) { // in its words
+			if f.source.has(newest) { // in its words
 				verdict.Violations = append(verdict.Violations, f.Violation)
 			}
 		default:
@@ -113,11 +86,11 @@ func (k *Kind) conclude(verdict *Verdict, found []finding) {
 			verdict.Unknown = append(verdict.Unknown, remark)
 		}
 	}
-	verdict.tidy()
+	tidy(verdict)
 }
 
 // span names the versions of a row.
-func (k *Kind) span(r *Row) string {
+func (k *Kind) span(r *builtin.Row) string {
 	switch {
 	case r.Since != "" && r.Until != "":
 		return "versions " + r.Since + " to " + r.Until
@@ -128,13 +101,13 @@ func (k *Kind) span(r *Row) string {
 }
 
 // tidy sorts the verdict and drops what is said twice.
-func (v *Verdict) tidy() {
-	slices.SortStableFunc(v.Violations, func(a, b Violation) int { return strings.Compare(a.Path, b.Path) })
-	v.Violations = slices.CompactFunc(v.Violations, func(a, b Violation) bool { return a.Path == b.Path && a.Row.Message == b.Row.Message })
-	byPath := func(a, b Remark) int {
+func tidy(v *builtin.Verdict) {
+	slices.SortStableFunc(v.Violations, func(a, b builtin.Violation) int { return strings.Compare(a.Path, b.Path) })
+	v.Violations = slices.CompactFunc(v.Violations, func(a, b builtin.Violation) bool { return a.Path == b.Path && a.Message == b.Message })
+	byPath := func(a, b builtin.Remark) int {
 		return cmp.Or(strings.Compare(a.Path, b.Path), strings.Compare(a.Message, b.Message))
 	}
-	equal := func(a, b Remark) bool { return byPath(a, b) == 0 }
+	equal := func(a, b builtin.Remark) bool { return byPath(a, b) == 0 }
 	slices.SortStableFunc(v.Unknown, byPath)
 	slices.SortStableFunc(v.Notes, byPath)
 	v.Unknown, v.Notes = slices.CompactFunc(v.Unknown, equal), slices.CompactFunc(v.Notes, equal)
@@ -144,12 +117,12 @@ func (v *Verdict) tidy() {
 }
 
 // withdraw makes all violations unknown, for a reason.
-func (v *Verdict) withdraw(reason string) {
+func withdraw(v *builtin.Verdict, reason string) {
 	for _, found := range v.Violations {
-		v.Unknown = append(v.Unknown, Remark{Path: found.Path, Message: reason + ": " + found.Row.Message, Row: found.Row})
+		v.Unknown = append(v.Unknown, builtin.Remark{Path: found.Path, Message: reason + ": " + found.Message, Row: found.Row})
 	}
 	v.Violations = nil
-	v.tidy()
+	tidy(v)
 }
 
 // compile makes what Check needs, once.
@@ -163,14 +136,14 @@ func (k *Kind) doCompile() error {
 	if k.fields, err = fieldsOf(k.source); err != nil {
 		return err
 	}
-	rows := k.Rows()
+	rows := k.rows()
 	for i := range rows {
 		if rows[i].source.Annotation == "" {
-			k.fields.hold(stepsOf(rows[i].Path))
+			k.fields.hold(fieldpath.Split(rows[i].Path))
 		}
 	}
-	k.fields.at(stepsOf("metadata.annotations")).parent = true
-	k.fields.at(stepsOf("metadata")).parent = true
+	k.fields.at(fieldpath.Split("metadata.annotations")).parent = true
+	k.fields.at(fieldpath.Split("metadata")).parent = true
 	for i := range rows {
 		c, err := newCheck(k.fields, rows[i])
 		if err != nil {
@@ -183,18 +156,18 @@ func (k *Kind) doCompile() error {
 
 // check is a row, compiled.
 type check struct {
-	row       Row
+	row       row
 	fields    *field
-	steps     []step
-	except    [][]step
+	steps     []fieldpath.Step
+	except    [][]fieldpath.Step
 	when      *condition              // nil for always
 	rule      *condition              // nil unless the row is a rule
 	validator *immutability.Validator // nil unless the row is a word
 }
 
 // newCheck compiles a row.
-func newCheck(fields *field, row Row) (*check, error) {
-	c := &check{row: row, fields: fields, steps: stepsOf(row.Path)}
+func newCheck(fields *field, row row) (*check, error) {
+	c := &check{row: row, fields: fields, steps: fieldpath.Split(row.Path)}
 	var err error
 	if c.when, err = newCondition(row.When); err != nil {
 		return nil, err
@@ -203,9 +176,9 @@ func newCheck(fields *field, row Row) (*check, error) {
 		return nil, err
 	}
 	switch {
-	case !slices.Contains([]Effect{EffectRefused, EffectIgnored, EffectLeaked}, row.Effect):
+	case !slices.Contains([]builtin.Effect{builtin.EffectRefused, builtin.EffectIgnored, builtin.EffectLeaked}, row.Effect):
 		return nil, errorf("unknown effect %q", row.Effect)
-	case row.Effect != EffectRefused && row.source.Says == "":
+	case row.Effect != builtin.EffectRefused && row.source.Says == "":
 		return nil, errorf("a row that is not refused says what happens")
 	case row.Lock == "":
 		return nil, errorf("the row has no lock")
@@ -213,7 +186,7 @@ func newCheck(fields *field, row Row) (*check, error) {
 		return c, nil
 	}
 	for _, path := range row.Except {
-		c.except = append(c.except, stepsOf(path))
+		c.except = append(c.except, fieldpath.Split(path))
 	}
 	marks := map[string]any{}
 	if words := row.source.Update; len(words) > 0 {
@@ -243,7 +216,7 @@ func (c *check) run(newObj, oldObj map[string]any) []finding {
 			return nil
 		}
 	}
-	var broken []Violation
+	var broken []builtin.Violation
 	switch {
 	case c.rule != nil:
 		holds, err := c.rule.holds(newObj, oldObj)
@@ -251,7 +224,7 @@ func (c *check) run(newObj, oldObj map[string]any) []finding {
 			return []finding{c.undecided(newObj, oldObj, err)}
 		}
 		if !holds {
-			broken = []Violation{c.at(c.row.Path, newObj, oldObj)}
+			broken = []builtin.Violation{c.at(c.row.Path, newObj, oldObj)}
 		}
 	case c.row.source.Annotation != "":
 		broken = c.annotations(newObj, oldObj)
@@ -262,18 +235,18 @@ func (c *check) run(newObj, oldObj map[string]any) []finding {
 	}
 	found := make([]finding, len(broken))
 	for i, v := range broken {
-		found[i] = finding{v, cmp.Or(c.row.Unknown, c.unclear(&v))}
+		found[i] = finding{v, c.row.source, cmp.Or(c.row.Unknown, c.unclear(&v))}
 	}
 	return found
 }
 
 // unclear returns why it is not certain that a violation is one: the values differ only in what may count as absent.
-func (c *check) unclear(v *Violation) string {
+func (c *check) unclear(v *builtin.Violation) string {
 	broken := &v.Broken
 	if broken.Lock == lockRule || broken.HasKey || c.row.source.Annotation != "" {
 		return ""
 	}
-	f, mode := c.fields.below(stepsOf(indices.ReplaceAllString(v.Path, string(eachItem))))
+	f, mode := c.fields.below(fieldpath.Split(indices.ReplaceAllString(v.Path, string(fieldpath.EachItem))))
 	mode = f.mode(mode)
 	is, was := f.stripped(broken.New, mode), f.stripped(broken.Old, mode)
 	if !same(is, was) && (mode == "none" || !isZero(is) || !isZero(was)) {
@@ -287,71 +260,74 @@ var indices = regexp.MustCompile(`\[[0-9]+\]`)
 
 // undecided is the finding of a row whose condition has no value.
 func (c *check) undecided(newObj, oldObj map[string]any, err error) finding {
-	return finding{c.at(c.row.Path, newObj, oldObj), "a condition could not be evaluated: " + err.Error()}
+	return finding{c.at(c.row.Path, newObj, oldObj), c.row.source, "a condition could not be evaluated: " + err.Error()}
 }
 
 // at makes the violation of a rule, with the values of a field.
-func (c *check) at(path string, newObj, oldObj map[string]any) Violation {
-	v := Violation{Path: path, Row: c.row}
-	v.Broken.Lock = lockRule
-	steps := stepsOf(path)
-	v.Broken.New, v.Broken.HasNew = lookup(newObj, steps)
-	v.Broken.Old, v.Broken.HasOld = lookup(oldObj, steps)
+func (c *check) at(path string, newObj, oldObj map[string]any) builtin.Violation {
+	v := c.violation(path, immutability.Violation{Lock: lockRule})
+	steps := fieldpath.Split(path)
+	v.Broken.New, v.Broken.HasNew = fieldpath.Lookup(newObj, steps)
+	v.Broken.Old, v.Broken.HasOld = fieldpath.Lookup(oldObj, steps)
 	return v
 }
 
+func (c *check) violation(path string, broken immutability.Violation) builtin.Violation {
+	return builtin.Violation{Path: path, Broken: broken, Message: c.row.Message, Row: c.row.Row}
+}
+
 // words returns what breaks the word of the row.
-func (c *check) words(newObj, oldObj map[string]any) []Violation {
+func (c *check) words(newObj, oldObj map[string]any) []builtin.Violation {
 	for _, steps := range c.except {
-		newObj, _ = without(newObj, steps).(map[string]any)
-		oldObj, _ = without(oldObj, steps).(map[string]any)
+		newObj, _ = fieldpath.Without(newObj, steps).(map[string]any)
+		oldObj, _ = fieldpath.Without(oldObj, steps).(map[string]any)
 	}
 	report := c.validator.Check(newObj, oldObj)
-	var all []Violation
+	var all []builtin.Violation
 	for _, v := range report.Violations {
 		if !c.row.source.Each || len(v.Differences) == 0 {
-			all = append(all, Violation{v.Path.String(), v, c.row})
+			all = append(all, c.violation(v.Path.String(), v))
 			continue
 		}
 		for _, d := range v.Differences {
 			one := v
 			one.Path, one.Old, one.New, one.HasOld, one.HasNew, one.Differences = d.Path, d.Old, d.New, d.HasOld, d.HasNew, nil
-			all = append(all, Violation{d.Path.String(), one, c.row})
+			all = append(all, c.violation(d.Path.String(), one))
 		}
 	}
 	return all
 }
 
 // outside returns the changes that the row does not allow.
-func (c *check) outside(newObj, oldObj map[string]any) []Violation {
+func (c *check) outside(newObj, oldObj map[string]any) []builtin.Violation {
 	prefix := make([]string, len(c.steps))
 	for i, s := range c.steps {
 		prefix[i] = string(s)
 	}
-	is, _ := lookup(newObj, c.steps)
-	was, _ := lookup(oldObj, c.steps)
-	var all []Violation
+	is, _ := fieldpath.Lookup(newObj, c.steps)
+	was, _ := fieldpath.Lookup(oldObj, c.steps)
+	var all []builtin.Violation
 	for _, path := range changes(is, was, prefix) {
 		if allows(c.row.Allow, path) {
 			continue
 		}
-		steps := make([]step, len(path))
+		steps := make([]fieldpath.Step, len(path))
 		for i, name := range path {
-			steps[i] = step(name)
+			steps[i] = fieldpath.Step(name)
 		}
 		var v immutability.Violation
 		v.Lock, v.Path = immutability.LockImmutable, apifield.NewPath(path[0], path[1:]...)
-		v.New, v.HasNew = lookup(newObj, steps)
-		v.Old, v.HasOld = lookup(oldObj, steps)
-		all = append(all, Violation{v.Path.String(), v, c.row})
+		v.New, v.HasNew = fieldpath.Lookup(newObj, steps)
+		v.Old, v.HasOld = fieldpath.Lookup(oldObj, steps)
+		all = append(all, c.violation(v.Path.String(), v))
 	}
 	return all
 }
 
 // annotations compares the annotations that the row locks.
-func (c *check) annotations(newObj, oldObj map[string]any) []Violation {
+func (c *check) annotations(newObj, oldObj map[string]any) []builtin.Violation {
 	member := func(obj map[string]any) map[string]any {
-		found, _ := lookup(obj, stepsOf("metadata.annotations"))
+		found, _ := fieldpath.Lookup(obj, fieldpath.Split("metadata.annotations"))
 		annotations, _ := found.(map[string]any)
 		return annotations
 	}
@@ -364,7 +340,7 @@ func (c *check) annotations(newObj, oldObj map[string]any) []Violation {
 		keys[key] = true
 	}
 	prefix, many := strings.CutSuffix(c.row.source.Annotation, "*")
-	var all []Violation
+	var all []builtin.Violation
 	for key := range keys {
 		newVal, has := is[key]
 		oldVal, had := was[key]
@@ -373,7 +349,7 @@ func (c *check) annotations(newObj, oldObj map[string]any) []Violation {
 		}
 		v := immutability.Violation{Lock: immutability.LockImmutable, New: newVal, Old: oldVal, HasNew: has, HasOld: had}
 		v.Path = apifield.NewPath("metadata", "annotations").Key(key)
-		all = append(all, Violation{v.Path.String(), v, c.row})
+		all = append(all, c.violation(v.Path.String(), v))
 	}
 	return all
 }

@@ -84,22 +84,3 @@ func TestVersions(t *testing.T) {
 		}
 	}
 }
-
-// TestSteps: names with dots stand in brackets.
-func TestSteps(t *testing.T) {
-	for path, want := range map[string]string{
-		"spec.racks[*].storage":             "spec|racks|[*]|storage",
-		"metadata.annotations[a.b/c]":       "metadata|annotations|a.b/c",
-		"spec.limits{*}":                    "spec|limits|{*}",
-		"spec.a[*][*].b":                    "spec|a|[*]|[*]|b",
-		"metadata.labels[a.example/x].y[*]": "metadata|labels|a.example/x|y|[*]",
-	} {
-		var got []string
-		for _, s := range stepsOf(path) {
-			got = append(got, string(s))
-		}
-		if strings.Join(got, "|") != want {
-			t.Errorf("%s: %q, want %q", path, got, want)
-		}
-	}
-}

@@ -5,25 +5,13 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fieldlock/fieldlock/immutability/builtin"
 	"github.com/fieldlock/fieldlock/internal/shell"
 )
 
-// Replacement is what it takes to get a refused change through.
-type Replacement struct {
-	// Cost is the worst effect of deleting the object with the default cascade and creating it again: "none", "restart",
-	// "downtime", "data", "cascade" or "unknown".
-	Cost string
-	// Message is the reason for the cost.
-	Message string
-	// How lists the ways to get there: edits that are enough, what has to be done first, then replacements, the gentlest
-	// first. Each is a sentence, a command, or a command and a sentence with "   # " between them. "FILE" stands for the
-	// file of the new manifest.
-	How []string
-}
-
 // Replacement returns how to get the violations of verdict through.
-func (k *Kind) Replacement(newObj map[string]any, verdict Verdict) Replacement {
-	r := Replacement{Cost: cmp.Or(k.source.Cost, "unknown"), Message: cmp.Or(k.source.Why, "what is lost depends on the operator")}
+func (k *Kind) Replacement(newObj map[string]any, verdict builtin.Verdict) builtin.Replacement {
+	r := builtin.Replacement{Cost: cmp.Or(k.source.Cost, "unknown"), Message: cmp.Or(k.source.Why, "what is lost depends on the operator")}
 	add := func(how string) {
 		if how != "" && !slices.Contains(r.How, how) {
 			r.How = append(r.How, how)

@@ -46,32 +46,6 @@ func Read(obj map[string]any) (*Managers, error) {
 	return read(encoded, apiVersion)
 }
 
-// ReadJSON is Read on an encoded object.
-func ReadJSON(object []byte) (*Managers, error) {
-	var apiVersion string
-	var managedFields []byte
-	t := jsonscan.NewText(object)
-	for m := range t.Members() {
-		switch string(m.Name) {
-		case "apiVersion":
-			apiVersion = text(t.Skip())
-		case "metadata":
-			if t.Kind() != '{' {
-				continue
-			}
-			for m := range t.Members() {
-				if string(m.Name) == "managedFields" {
-					managedFields = t.Skip()
-				}
-			}
-		}
-	}
-	if err := t.End(); err != nil {
-		return &Managers{}, fmt.Errorf("metadata.managedFields cannot be read: %w", err)
-	}
-	return ReadManagedFields(managedFields, apiVersion)
-}
-
 // ReadManagedFields is Read on the encoded metadata.managedFields of an object with that apiVersion. Nothing, and null, are
 // no managers.
 func ReadManagedFields(managedFields []byte, apiVersion string) (*Managers, error) {

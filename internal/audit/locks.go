@@ -235,7 +235,7 @@ func LocksOfOperators(kinds []*operators.Kind) *Locks {
 				Except: row.Except, Allow: row.Allow, Message: row.Message, Unknown: row.Unknown, EnforcedBy: k.Operator.Name,
 				Module: k.Operator.Module, Function: row.Source, Since: row.Since, Until: row.Until, Read: row.Read, Holes: []Hole{},
 			}
-			if row.Effect != operators.EffectRefused {
+			if row.Effect != builtin.EffectRefused {
 				f.Note = row.Message
 			}
 			g.Fields = append(g.Fields, f)

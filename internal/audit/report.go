@@ -1,12 +1,14 @@
 package audit
 
 import (
+	"strings"
 	"time"
 
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/internal/accept"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
+	"github.com/fieldlock/fieldlock/internal/schema"
 	"github.com/fieldlock/fieldlock/internal/witness"
 )
 
@@ -70,8 +72,25 @@ func (f Finding) MarshalJSON() ([]byte, error) {
 		Go          *GoPlace              `json:"go,omitempty"`
 	}{
 		f.Position.Filename, f.Position.Line, f.CRD, f.Version, f.Path, f.SchemaPath, f.Severity, f.Rule, f.Message,
-		fix.Text, fix.Markers, fix.MarkersOn(), f.MarkersAt, fix.Refuses, f.Witness, f.Accepted, f.AcceptedNew, f.Go,
+		fix.Text, fix.Markers, f.MarkersOn(), f.MarkersAt, fix.Refuses, f.Witness, f.Accepted, f.AcceptedNew, f.Go,
 	})
+}
+
+// MarkersOn says where the markers of the fix belong in Go: "the field spec.backup or its type". It is "" without markers.
+func (f *Finding) MarkersOn() string {
+	if f.Fix == nil || len(f.Fix.Markers) == 0 {
+		return ""
+	}
+	path := schema.Readable(f.Fix.SchemaPath)
+	switch {
+	case path == "":
+		return "the type of the kind"
+	case f.Fix.AddRules == nil:
+		return "the field " + path
+	case strings.HasSuffix(path, "[*]"):
+		return "the type of the items of " + strings.TrimSuffix(path, "[*]")
+	}
+	return "the field " + path + " or its type"
 }
 
 // Same reports whether two findings are the same for two versions of one CRD.

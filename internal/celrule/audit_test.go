@@ -2,6 +2,7 @@ package celrule
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -127,6 +128,29 @@ func TestLintVersions(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestFixOfAnAbsentField: where a rule also refuses to set a field, every object with spec has something that is guarded.
+func TestFixOfAnAbsentField(t *testing.T) {
+	for _, c := range []struct{ name, rule, fix string }{
+		{"set once", "!has(oldSelf.f) || has(self.f) && self.f == oldSelf.f", "'!has(oldSelf.spec) || !has(oldSelf.spec.f) || has(self.spec)'"},
+		{"never set", "has(self.f) == has(oldSelf.f) && (!has(self.f) || self.f == oldSelf.f)", "'!has(oldSelf.spec) || has(self.spec)'"},
+	} {
+		s := new(spec.Schema)
+		text := fmt.Sprintf(`{"type": "object", "properties": {"spec": {"type": "object",
+			"x-kubernetes-validations": [{"rule": %q}], "properties": {"f": {"type": "string"}}}}}`, c.rule)
+		if err := json.Unmarshal([]byte(text), s); err != nil {
+			t.Fatal(err)
+		}
+		findings := Lint(s)
+		if len(findings) != 1 || findings[0].Fix == nil || !strings.Contains(findings[0].Fix.Text, c.fix) {
+			t.Errorf("%s: %+v, want the fix %s", c.name, findings, c.fix)
+			continue
+		}
+		if left := Lint(Apply(s, []Change{{SchemaPath: findings[0].Fix.SchemaPath, AddRules: findings[0].Fix.AddRules}})); len(left) > 0 {
+			t.Errorf("%s: the fix leaves %+v", c.name, left)
+		}
 	}
 }
 

@@ -28,15 +28,19 @@ type guard struct {
 // companion returns the rule that keeps l from being removed while one of the fields is set, and nothing more. It cannot
 // make an existing object invalid, because it reads oldSelf. It returns nil if there is no such rule: where CEL cannot
 // select a field, where keys on the way to every field can be removed too, where it would name more than maxKept fields,
-// and where it could refuse nothing.
+// where it could refuse nothing, and where l's parent has it already.
 //
 // For backup with the field bucketName, which is optional: !has(oldSelf.backup) || !has(oldSelf.backup.bucketName) || has(self.backup).
 func (a *auditor) companion(l *schema.Location, fields []guard) *immutability.Fix {
 	k := keeper{top: l, fields: map[*schema.Location][]string{}, above: map[*schema.Location]bool{}}
 	for _, g := range fields {
-		if !a.removable(g, l) {
-			k.add(g)
+		if a.removable(g, l) {
+			continue
 		}
+		if l.Parent().In == nil && a.refusesToSet(g, l) {
+			g.at = l // every object with l has something that is guarded
+		}
+		k.add(g)
 	}
 	name := celexpr.Escape(l.Name)
 	kept, ok := k.holds(l, "oldSelf")
@@ -48,10 +52,11 @@ func (a *auditor) companion(l *schema.Location, fields []guard) *immutability.Fi
 		while = k.while()
 	}
 	text := strings.Join(kept.refuted(), " || ") + " || has(self." + name + ")"
-	addRule(fix, map[string]any{"rule": text, "message": l.Name + " may not be removed" + while})
-	if a.refusesNothing(text, l.Parent()) {
+	known := func(r *Rule) bool { return r.Text == text }
+	if slices.ContainsFunc(a.rules[l.Parent()], known) || a.refusesNothing(text, l.Parent()) {
 		return nil
 	}
+	addRule(fix, map[string]any{"rule": text, "message": l.Name + " may not be removed" + while})
 	fix.Refuses = fmt.Sprintf("an update that removes %s%s, such as from %s to %s", displayPath(l), while, k.example(), inParent(l, "{}"))
 	return fix
 }
@@ -71,6 +76,21 @@ func (a *auditor) removable(g guard, l *schema.Location) bool {
 		}
 	}
 	return false
+}
+
+// refusesToSet reports whether the rule of g, a field below l, lets no update set the field where the old object has l and
+// lacks the field, as has(self.f) == has(oldSelf.f) does.
+func (a *auditor) refusesToSet(g guard, l *schema.Location) bool {
+	if g.at == l || quantifies(g.by.expr) {
+		return false
+	}
+	m := a.scenario(newScenario([]*readRule{g.by}))
+	m.track(g.at)
+	for at := g.at; at.In != nil; at = at.Parent() {
+		m.set(0, askPresence, at, at != g.at)
+		m.set(1, askPresence, at, true)
+	}
+	return search(m, eachAccepted(nil, g.by, step{scenario: m, newObj: 1, oldObj: 0})) == refuted
 }
 
 // refusesNothing reports whether a rule at a location can refuse no update.

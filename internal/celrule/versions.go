@@ -181,7 +181,7 @@ func (p *versionPair) addHoles(v *laxVersion) {
 			}
 			continue
 		}
-		if sure, found := p.throughUpdate(r); found {
+		if sure, found := p.throughUpdate(r); found && !p.deadInLax(r) {
 			h := v.hole("rules "+r.SchemaPath, p.strictName, p.lax.Find(r.SchemaPath))
 			if len(r.guards) == 1 && len(h.guarded) == 0 {
 				h.name(rule.CELVersionWithoutRule, p.lax.Find(r.guards[0].Path.Pointer()))
@@ -201,6 +201,13 @@ func (p *versionPair) addHoles(v *laxVersion) {
 			}
 		}
 	}
+}
+
+// deadInLax reports whether r could refuse no update of objects that fit the schema of lax, for instance as lax requires a
+// field that r keeps.
+func (p *versionPair) deadInLax(r *readRule) bool {
+	at := p.lax.Find(r.SchemaPath)
+	return at != nil && p.missing(r.reads) == nil && !quantifies(r.expr) && p.lax.refusesNothing(r.Text, at)
 }
 
 // missing returns the topmost location that lax lacks on the way to one of the fields, nil if it has all of them.

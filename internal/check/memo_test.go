@@ -80,6 +80,11 @@ func TestEqualBelowUnequal(t *testing.T) {
 		if r == nil || r.Count() != 1 {
 			t.Fatalf("%q", locks(r))
 		}
+		for _, n := range []string{`[[3]]`, `[[3],4,5]`} {
+			if r := c.Check(decoded(t, `{"a":{"n":`+n+`}}`), decoded(t, `{"a":{"n":[[3],4]}}`)); r == nil || r.Count() != 2 { // a and n
+				t.Fatalf("n is %s: %q", n, locks(r))
+			}
+		}
 	}
 }
 

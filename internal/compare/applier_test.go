@@ -159,3 +159,47 @@ func appliedBy(by tool.Applier, files []manifest.File) []manifest.File {
 	}
 	return files
 }
+
+// TestAgree: where the ways of applying differ, each refusal names the ways that get it with this message, and those that do not.
+func TestAgree(t *testing.T) {
+	refused := func(broken ...string) verdict {
+		var v verdict
+		for _, b := range broken {
+			path, message, _ := strings.Cut(b, ": ")
+			v.violations = append(v.violations, Violation{Path: path, Message: message})
+		}
+		return v
+	}
+	server, client, flux, put := way{builtin.ApplierServerSide, "server-side apply"}, way{builtin.ApplierClientSide, "client-side apply"}, way{builtin.ApplierFlux, "the server-side apply of Flux"}, way{builtin.ApplierReplace, "a PUT"}
+	noted := verdict{unknown: []Remark{{Path: "u", Message: "who knows"}}, notes: []Remark{{Path: "n", Message: "noted"}}}
+	for _, row := range []struct {
+		name     string
+		outcomes []outcome
+		refuses  []string
+		unknown  []string
+		notes    int
+	}{
+		{"all accept", []outcome{{server, noted}, {client, noted}}, nil, []string{"u: who knows"}, 1},
+		{"all refuse", []outcome{{server, refused("b: x")}, {client, refused("a: y", "b: x")}}, []string{"a: y", "b: x"}, nil, 0},
+		{"one refuses", []outcome{{server, refused("a: x")}, {client, noted}}, nil,
+			[]string{"u: who knows", "a: refused by server-side apply: x; accepted by client-side apply; --applier says who applies"}, 0},
+		{"two refuse in two ways", []outcome{{server, refused("a: x")}, {client, refused("a: y")}, {put, verdict{}}}, nil,
+			[]string{"a: refused by server-side apply: x; accepted by a PUT; --applier says who applies", "a: refused by client-side apply: y; accepted by a PUT; --applier says who applies"}, 0},
+		{"two refuse two fields in the same words", []outcome{{server, refused("a: x")}, {client, refused("b: x")}, {put, verdict{}}}, nil,
+			[]string{"a: refused by server-side apply: x; accepted by a PUT; --applier says who applies", "b: refused by client-side apply: x; accepted by a PUT; --applier says who applies"}, 0},
+		{"three ways", []outcome{{server, refused("a: x")}, {flux, refused("a: x")}, {client, refused("a: x")}, {put, verdict{}}}, nil,
+			[]string{"a: refused by server-side apply and client-side apply: x; accepted by a PUT; --applier says who applies"}, 0},
+	} {
+		v := agree(row.outcomes)
+		var refuses, unknown []string
+		for _, b := range v.violations {
+			refuses = append(refuses, b.Path+": "+b.Message)
+		}
+		for _, r := range v.unknown {
+			unknown = append(unknown, r.Path+": "+r.Message)
+		}
+		if !slices.Equal(refuses, row.refuses) || !slices.Equal(unknown, row.unknown) || len(v.notes) != row.notes {
+			t.Errorf("%s: refuses %q, unknown %q, %d notes", row.name, refuses, unknown, len(v.notes))
+		}
+	}
+}

@@ -45,7 +45,7 @@ func (d builtinDefinition) judge(p pair) (verdict, error) {
 // builtinViolation returns what a built-in kind refuses, with the server's message.
 func builtinViolation(found *builtin.Violation, p pair) Violation {
 	v := newViolation(&found.Broken)
-	v.Path, v.Rule, v.Message = found.Path, found.Rule, found.Message
+	v.Path, v.Rule, v.Message = found.Path, found.Row.Rule, found.Message
 	if v.Change = digest(v.old, v.new); !v.old.ok && !v.new.ok {
 		v.Change = digestObjects(p.new.Value(), p.old.Value())
 	}
@@ -58,7 +58,7 @@ func (d builtinDefinition) replacement(p pair) *Replacement {
 
 func (d builtinDefinition) replacementFor(p pair, judged builtin.Verdict) *Replacement {
 	r := d.kind.Replacement(p.new.Document.Object, p.old.Value(), judged)
-	must := !slices.ContainsFunc(judged.Violations, func(v builtin.Violation) bool { return v.Edit != "" })
+	must := !slices.ContainsFunc(judged.Violations, func(v builtin.Violation) bool { return v.Row.Edit != "" })
 	return &Replacement{Cost: r.Cost, Message: r.Message, How: r.How, Must: must, Requested: p.applier.Requested(p.new.Document.Object, p.old.Value())}
 }
 
@@ -74,7 +74,7 @@ func (v *verdict) identify(p pair) {
 	for i := range judged.Violations {
 		violations = append(violations, builtinViolation(&judged.Violations[i], p))
 		if v.replacement == nil {
-			v.replacement = &Replacement{Message: "an edit is enough", How: []string{judged.Violations[i].Edit}}
+			v.replacement = &Replacement{Message: "an edit is enough", How: []string{judged.Violations[i].Row.Edit}}
 		}
 	}
 	v.merge(violations)

@@ -3,6 +3,7 @@ package compare
 import (
 	"slices"
 
+	"github.com/fieldlock/fieldlock/immutability/builtin"
 	"github.com/fieldlock/fieldlock/immutability/operators"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
@@ -48,12 +49,12 @@ func (d operatorDefinition) judge(p pair) (verdict, error) {
 }
 
 func (d operatorDefinition) replacement(p pair) *Replacement {
-	return d.replacementFor(p, operators.Verdict{})
+	return d.replacementFor(p, builtin.Verdict{})
 }
 
-func (d operatorDefinition) replacementFor(p pair, judged operators.Verdict) *Replacement {
+func (d operatorDefinition) replacementFor(p pair, judged builtin.Verdict) *Replacement {
 	r := d.kind.Replacement(p.new.Value(), judged)
-	must := !slices.ContainsFunc(judged.Violations, func(v operators.Violation) bool { return v.Row.Edit != "" })
+	must := !slices.ContainsFunc(judged.Violations, func(v builtin.Violation) bool { return v.Row.Edit != "" })
 	return &Replacement{Cost: r.Cost, Message: r.Message, How: r.How, Must: must, Requested: p.applier.Requested(p.new.Document.Object, p.old.Value())}
 }
 
@@ -75,9 +76,9 @@ func (d operatorDefinition) prepare(p pair) (newObj, oldObj map[string]any) {
 }
 
 // violation returns what an operator refuses, with its text and source.
-func (d operatorDefinition) violation(found *operators.Violation, p pair) Violation {
+func (d operatorDefinition) violation(found *builtin.Violation, p pair) Violation {
 	v := newViolation(&found.Broken)
-	v.Path, v.Rule, v.Message = found.Path, found.Row.Rule, found.Row.Message
+	v.Path, v.Rule, v.Message = found.Path, found.Row.Rule, found.Message
 	if v.Change = digest(v.old, v.new); v.Lock == lockRule {
 		v.Change = digestObjects(p.new.Value(), p.old.Value())
 	}

@@ -21,7 +21,7 @@ func (a Aliases) Check() error {
 		switch {
 		case len(key) < 3 || !strings.EqualFold(key[:2], "x-"):
 			return fmt.Errorf("the alias %q is not an extension key; extension keys begin with x-", key)
-		case spelling(key) != "" || slices.Contains(others[:], strings.ToLower(key)):
+		case exactKey(key) != "" || slices.Contains(others[:], strings.ToLower(key)):
 			return fmt.Errorf("the alias %q has a meaning of its own; an alias is a key of another dialect", key)
 		case len(a[key]) == 0:
 			return fmt.Errorf("the alias %q means no lock; name at least one", key)

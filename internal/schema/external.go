@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"github.com/fieldlock/fieldlock/internal/spelling"
 )
 
 // External is a lock on a schema that somebody else owns.
@@ -143,7 +145,7 @@ func (p *placer) property(s *spec.Schema, path string) (name, rest string) {
 func (p *placer) missing(s *spec.Schema, at *Path, name, rest string) error {
 	nearest, least := at, len(name)+1
 	for _, known := range slices.Sorted(maps.Keys(s.Properties)) {
-		if d := Distance(strings.ToLower(known), strings.ToLower(name)); d < least {
+		if d := spelling.Distance(strings.ToLower(known), strings.ToLower(name)); d < least {
 			nearest, least = at.Property(known), d
 		}
 	}

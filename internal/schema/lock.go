@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/fieldlock/fieldlock/internal/rule"
+	"github.com/fieldlock/fieldlock/internal/spelling"
 )
 
 // Lock is the name of a lock, as reports give it.
@@ -209,7 +210,7 @@ func IsLockKey(key string) bool {
 // HasLock reports whether a key of a schema node, in any letter case, is a lock. Cost: O(keys).
 func HasLock(ext map[string]any) bool {
 	for key := range ext {
-		if exact := spelling(key); exact != "" && IsLockKey(exact) {
+		if exact := exactKey(key); exact != "" && IsLockKey(exact) {
 			return true
 		}
 	}
@@ -271,8 +272,8 @@ var read = [...]string{KeyImmutable, KeyImmutableKeys, KeyAdditionOnly, KeyDelet
 var others = [...]string{KeyDropped, KeyPreserveUnknown, KeyIntOrString, KeyValidations, "x-kubernetes-group-version-kind", "x-kubernetes-action",
 	"x-kubernetes-patch-merge-key", "x-kubernetes-patch-strategy", "x-kubernetes-unions", "x-kubernetes-selectable-fields"}
 
-// spelling returns the right spelling of key if ReadMarks reads it, in whatever letter case, otherwise "".
-func spelling(key string) string {
+// exactKey returns the right spelling of key if ReadMarks reads it, in whatever letter case, otherwise "".
+func exactKey(key string) string {
 	if len(key) < 2 || (key[0] != 'x' && key[0] != 'X') || key[1] != '-' {
 		return ""
 	}
@@ -300,7 +301,7 @@ func UnknownKeys(ext map[string]any) []UnknownKey {
 	for key := range ext {
 		lower := strings.ToLower(key)
 		fieldlock := strings.HasPrefix(lower, "x-fieldlock-")
-		if !fieldlock && !strings.HasPrefix(lower, "x-kubernetes-") || spelling(key) != "" || slices.Contains(others[:], lower) {
+		if !fieldlock && !strings.HasPrefix(lower, "x-kubernetes-") || exactKey(key) != "" || slices.Contains(others[:], lower) {
 			continue
 		}
 		meant := nearest(lower)
@@ -318,30 +319,9 @@ func nearest(key string) string {
 		if n := len(name) - len(key); n > edits || n < -edits {
 			continue
 		}
-		if d := Distance(name, key); d < best {
+		if d := spelling.Distance(name, key); d < best {
 			best, found = d, name
 		}
 	}
 	return found
-}
-
-// Distance is how many bytes have to be inserted, removed or replaced to turn a into b.
-func Distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			replaced := diagonal
-			if a[i] != b[j] {
-				replaced++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(replaced, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }

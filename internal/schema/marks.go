@@ -86,7 +86,7 @@ type Problem struct {
 func ReadMarks(ext map[string]any) (Marks, []Problem) {
 	var keys []string
 	for key := range ext {
-		if spelling(key) != "" {
+		if exactKey(key) != "" {
 			keys = append(keys, key)
 		}
 	}
@@ -96,7 +96,7 @@ func ReadMarks(ext map[string]any) (Marks, []Problem) {
 	slices.Sort(keys)
 	var r marksReader
 	for _, key := range keys {
-		if exact := spelling(key); exact != key {
+		if exact := exactKey(key); exact != key {
 			r.bad(key, rule.KeyCase, "%q is not read: the key is spelled %q", key, exact)
 			continue
 		}

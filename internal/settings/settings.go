@@ -32,7 +32,7 @@ import (
 	"github.com/fieldlock/fieldlock/internal/accept"
 	"github.com/fieldlock/fieldlock/internal/compare"
 	"github.com/fieldlock/fieldlock/internal/foreign"
-	"github.com/fieldlock/fieldlock/internal/schema"
+	"github.com/fieldlock/fieldlock/internal/spelling"
 	"github.com/fieldlock/fieldlock/internal/tool"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
@@ -128,7 +128,7 @@ func unknown(name string, known []key) string {
 	nearest, least := "", 3
 	for _, k := range known {
 		names = append(names, k.name)
-		if d := schema.Distance(strings.ToLower(strings.ReplaceAll(name, "_", "-")), k.name); d < least {
+		if d := spelling.Distance(strings.ToLower(strings.ReplaceAll(name, "_", "-")), k.name); d < least {
 			nearest, least = k.name, d
 		}
 	}

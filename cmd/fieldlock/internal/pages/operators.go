@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fieldlock/fieldlock/immutability/builtin"
 	"github.com/fieldlock/fieldlock/immutability/operators"
 )
 
@@ -34,7 +35,7 @@ func operatorFile(k *operators.Kind, all []*operators.Kind) string {
 // operatorFields returns the fields that k's operator refuses to change.
 func operatorFields(k *operators.Kind) (r refused) {
 	for _, row := range k.Rows() {
-		if row.Effect == operators.EffectRefused {
+		if row.Effect == builtin.EffectRefused {
 			r.add(row.Path, append(row.Except[:len(row.Except):len(row.Except)], row.Allow...))
 		}
 	}
@@ -69,7 +70,7 @@ The page of each kind names the function that decides. *Asked* means that the fu
 }
 
 // known says how the rows are known.
-func known(rows ...operators.Row) string {
+func known(rows ...builtin.Row) string {
 	read := 0
 	for _, r := range rows {
 		if r.Read {
@@ -94,7 +95,7 @@ func operatorPage(k *operators.Kind) string {
 		p.addOperator(&r, k, &d)
 	}
 	if len(p.rows) > 0 {
-		replacement := k.Replacement(map[string]any{"metadata": map[string]any{"name": "NAME"}}, operators.Verdict{})
+		replacement := k.Replacement(map[string]any{"metadata": map[string]any{"name": "NAME"}}, builtin.Verdict{})
 		p.cost, p.why, p.how = replacement.Cost, replacement.Message, replacement.How
 	}
 	p.notes = fmt.Sprintf("## Source\n\n%s in `%s` %s (%s).", k.Source, k.Operator.Module, strings.Join(k.Operator.Versions, ", "), known(k.Rows()...))
@@ -102,12 +103,12 @@ func operatorPage(k *operators.Kind) string {
 }
 
 // addOperator writes what one row says to its parts of the page.
-func (p *kindPage) addOperator(r *operators.Row, k *operators.Kind, d *details) {
+func (p *kindPage) addOperator(r *builtin.Row, k *operators.Kind, d *details) {
 	switch {
 	case r.Unknown != "":
 		p.undecided.add(r.Path, r.Unknown)
 		return
-	case r.Effect != operators.EffectRefused:
+	case r.Effect != builtin.EffectRefused:
 		p.accepted.add(r.Path, r.Message)
 		return
 	}

@@ -116,7 +116,7 @@ func goPlaces(f *audit.Finding, findings []audit.Finding, of func(*audit.Finding
 
 // markersOn says where the markers of a fix belong.
 func markersOn(f *audit.Finding, findings []audit.Finding) string {
-	text := "in Go, on " + f.Fix.MarkersOn()
+	text := "in Go, on " + f.MarkersOn()
 	if at := goPlaces(f, findings, func(g *audit.Finding) *audit.GoPlace { return g.MarkersAt }); at != "" {
 		text += ", " + at
 	}

@@ -229,13 +229,13 @@ type needed struct {
 // of the same names as those that NEW adds: an object that NEW adds may be a copy.
 func (c *comparison) addNeeded() {
 	n := c.needs()
-	var news, olds []manifest.File
-	for _, p := range c.unchanged {
-		if p.new.Err == nil && c.isNeeded(&p.new, n) {
-			news, olds = append(news, p.new), append(olds, p.old)
+	needed := make([]bool, len(c.unchanged))
+	manifest.Each(len(needed), func(i int) { needed[i] = c.readNeeded(&c.unchanged[i], n) })
+	for i, p := range c.unchanged {
+		if needed[i] {
+			c.out.New, c.out.Old = append(c.out.New, p.new), append(c.out.Old, p.old)
 		}
 	}
-	c.out.New, c.out.Old = append(c.out.New, readable(c.parse(c.newSide, news))...), append(c.out.Old, readable(c.parse(c.oldSide, olds))...)
 	var units []unitPair
 	for _, p := range c.pairs {
 		if !p.changed && !p.forced && p.new.Err == nil && c.holdsCRD(p.new, n) {
@@ -251,17 +251,26 @@ func (c *comparison) addNeeded() {
 	}
 }
 
-// isNeeded reports whether an unchanged file may hold something that changed objects need. Without units, kustomizations tell
-// which files are patches.
-func (c *comparison) isNeeded(f *manifest.File, n *needed) bool {
-	if c.engine.Plain && isKustomization(f.Path) {
-		return true
-	}
-	if len(n.kinds)+len(n.names) == 0 {
+// readNeeded reads an unchanged file, once for both sides, and reports whether it may hold something that changed objects need.
+// Without units, kustomizations tell which files are patches.
+func (c *comparison) readNeeded(p *filePair, n *needed) bool {
+	patches := c.engine.Plain && isKustomization(p.new.Path)
+	if p.new.Err != nil || !patches && len(n.kinds)+len(n.names) == 0 {
 		return false
 	}
-	data, err := c.newSide.content(f)
-	return err == nil && n.in(data)
+	data, err := c.newSide.content(&p.new)
+	if err != nil || !patches && !n.in(data) {
+		return false
+	}
+	p.new.ParseShared(data, c.engine.shared)
+	p.new.Err, p.new.Repeated = nil, nil // both sides have them
+	p.old.Unrelated = p.new.Unrelated
+	for _, d := range p.new.Documents {
+		same := *d
+		same.File = p.old.Name
+		p.old.Documents = append(p.old.Documents, &same)
+	}
+	return true
 }
 
 // readable returns the files without what is wrong with them: both sides have it.

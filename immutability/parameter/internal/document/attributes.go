@@ -9,6 +9,7 @@ import (
 
 	"github.com/fieldlock/fieldlock/immutability/parameter"
 	"github.com/fieldlock/fieldlock/immutability/parameter/internal/refuse"
+	"github.com/fieldlock/fieldlock/internal/spelling"
 )
 
 // Misspelling is a key that looks like a known one.
@@ -124,33 +125,5 @@ func looksLike(word, name string) bool {
 	if len(name) >= 6 {
 		most = 2
 	}
-	return edits(strings.ToLower(word), strings.ToLower(name)) <= most
-}
-
-// edits returns how many letters must be inserted, removed, replaced or swapped with their neighbour to turn a into b.
-func edits(a, b string) int {
-	if d := len(a) - len(b); d > 2 || d < -2 {
-		return 3 // more than anyone asks for
-	}
-	rows := make([][]int, len(a)+1)
-	for i := range rows {
-		rows[i] = make([]int, len(b)+1)
-		rows[i][0] = i
-	}
-	for j := range rows[0] {
-		rows[0][j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		for j := 1; j <= len(b); j++ {
-			cost := 1
-			if a[i-1] == b[j-1] {
-				cost = 0
-			}
-			rows[i][j] = min(rows[i-1][j]+1, rows[i][j-1]+1, rows[i-1][j-1]+cost)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				rows[i][j] = min(rows[i][j], rows[i-2][j-2]+1)
-			}
-		}
-	}
-	return rows[len(a)][len(b)]
+	return spelling.Typos(strings.ToLower(word), strings.ToLower(name)) <= most
 }
