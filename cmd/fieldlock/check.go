@@ -50,10 +50,10 @@ What is compared:
   --render COMMAND compares what a command prints in both trees, such as helm template. No shell runs it.
 
 What is checked:
-  Kubernetes' own kinds, by built-in rules. Custom resources, by the locks and CEL rules of the CRDs in OLD, in NEW and in
-  --schema, and by what their operators are known to refuse. All objects, by the ValidatingAdmissionPolicies among the
-  manifests. CEL rules run with the API server's own validator. The locks of both sides count: a change cannot drop a lock
-  and break it at once.
+  Built-in rules check Kubernetes' own kinds. The locks and CEL rules of the CRDs in OLD, in NEW and in --schema check custom
+  resources, and so does a catalogue of what operators are known to refuse. The ValidatingAdmissionPolicies among the
+  manifests check all objects. CEL rules run with the API server's own validator. The locks of both sides count: a change
+  cannot drop a lock and break it at once.
 
   --schema also takes OpenAPI documents, v2 and v3, where FILE#NAME picks one schema, and JSON Schemas for documents that are
   not Kubernetes objects, such as the values of a chart. --locks, or the key locks of .fieldlock.yaml, adds locks to schemas
@@ -72,11 +72,12 @@ How objects are matched:
 
 Who applies:
   Tools send different requests, and a cluster may refuse one and accept another: a Deployment that becomes Recreate needs a
-  client-side apply. --applier says who applies; without it, the unit does. If neither does and the answers differ, the
-  verdict is unknown and names both. An object that tells its tool not to update it is skipped with a note.
+  client-side apply. --applier names the request; without it, check takes the request of the tool that the unit belongs to.
+  If neither is known and the answers differ, the verdict is unknown and lists both. An object that tells its tool not to
+  update it is skipped with a note.
 
-Deletions are listed with what is lost, and whether the tool keeps the object. --refuse-deletions data,cascade refuses deletions
-that lose data or other objects.
+Deletions are listed with what is lost, and with a remark if the tool keeps the object. --refuse-deletions data,cascade
+refuses deletions that lose data or other objects.
 
 .fieldlock.yaml, in the current directory or at the root of the repository, lists accepted violations under accept, as entries
 {object, kind, path, rule, change, reason, until}; keys that are left out match everything. Accepted violations are printed and
@@ -120,7 +121,7 @@ Exit status: 0 no change is refused, 1 some change is refused, 2 some input cann
 	cmd.Flags().BoolVar(&c.noBuiltin, "no-builtin", false, "do not check the kinds of Kubernetes itself")
 	cmd.Flags().BoolVar(&c.noOperators, "no-operators", false, "do not check what operators' webhooks are known to refuse")
 	c.outputs = addOutputs(cmd, func(f report.Format) bool { return f.Check != nil })
-	cmd.Flags().StringArrayVar(&c.schemas, "schema", nil, "CRDs, OpenAPI documents or JSON Schemas: a `FILE`, a directory or -; repeat it, or list more before OLD")
+	cmd.Flags().StringArrayVar(&c.schemas, "schema", nil, "a `FILE`, a directory or - with CRDs, OpenAPI documents or JSON Schemas; may be repeated, and more files may follow, before OLD")
 	cmd.Flags().StringVar(&c.chart, "chart", "", "compare values of the Helm chart in `DIR`, by its values.schema.json and with the defaults of its values.yaml")
 	cmd.Flags().BoolVar(&c.options.Strict, "strict", false, "an object of an unknown kind is an error, and an unknown verdict a refusal")
 	cmd.Flags().Var(&choice[tool.Method]{&c.options.Applier, tool.Methods()}, "applier", "who applies the objects: `HOW` is server-side, client-side, helm (a three-way merge) or replace (a PUT)")

@@ -32,21 +32,21 @@ func newExportCEL(s streams) *cobra.Command {
 	var strict, write, check bool
 	command := &cobra.Command{
 		Use:   "cel CRD.yaml | -w FILE|DIR... | --check FILE|DIR...",
-		Short: "Print the CRD as a stock cluster accepts it: CEL rules in, extensions out",
+		Short: "Print the CRD with CEL rules in place of its locks, as a stock cluster accepts it",
 		Long: `export cel replaces the locks of a CRD with x-kubernetes-validations that give the same verdict for every update from
 one valid object to another, within the cost budget of the API server. The locks themselves stay in the annotation
 ` + crd.AnnotationKey + `, so that nothing is lost.
 
-A lock that CEL cannot express exactly, or within the cost budget, has no rule: the report names it, with the reason and
-what would help. --webhook-for-rest adds the webhook configuration that sends such objects to fieldlock. The API server
-has to trust the webhook's certificate: name its authority with --ca-bundle or --cert-manager. The report says what is
-still to do. With --strict, the exit status is 1 if neither a rule nor that webhook enforces a lock.
+If CEL cannot express a lock exactly, or only beyond the cost budget, the lock gets no rule, and the report gives the reason
+and a remedy. --webhook-for-rest adds the webhook configuration that sends such objects to fieldlock. The API server
+has to trust the webhook's certificate: name its authority with --ca-bundle or --cert-manager. The report lists the steps
+that are left to you. With --strict, the exit status is 1 if neither a rule nor that webhook enforces a lock.
 
-Where the rules of the CRD already say what a lock says, no rule is added. A second export changes nothing.
+If the rules of the CRD are already equivalent to a lock, no rule is added. A second export changes nothing.
 
-The CRD goes to standard output, the report to standard error. With -o json both are one JSON object on standard
-output. -w writes the rules into the files instead, and --check only looks whether -w would change one: it shows the lines
-and exits with 1. Of a directory both take every file with a CRD.`,
+The CRD goes to standard output, the report to standard error. With -o json, both are one JSON object on standard
+output. -w writes the rules into the files instead. --check writes nothing: it shows the lines that -w would change, and
+exits with 1 if there are any. In a directory, -w and --check read every file that has a CRD.`,
 		Example: `  fieldlock export cel widgets.yaml | kubectl apply -f -
 
   # in place, and in CI
@@ -92,7 +92,7 @@ and exits with 1. Of a directory both take every file with a CRD.`,
 	}
 	webhook.flags(command)
 	command.Flags().BoolVarP(&write, "write", "w", false, "write the rules into the files")
-	command.Flags().BoolVar(&check, "check", false, "write nothing, and exit with 1 where -w would change a file")
+	command.Flags().BoolVar(&check, "check", false, "write nothing, and exit with 1 if -w would change a file")
 	command.Flags().BoolVar(&strict, "strict", false, "exit with 1 when a lock is not exported and there is no --webhook-for-rest")
 	output = addOutput(command, asText, asJSON)
 	return command
@@ -122,14 +122,14 @@ func newExportPolicy(s streams) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "policy FILE",
 		Short: "Print a ValidatingAdmissionPolicy and its binding, for types that you do not own",
-		Long: `export policy writes the locks of a CRD as a ValidatingAdmissionPolicy, so that the CRD itself need not change: name the
-fields in a file of --locks, or in the key locks of .fieldlock.yaml. One policy and binding is printed for each version with
-locks.
+		Long: `export policy writes the locks of a CRD as a ValidatingAdmissionPolicy, so the CRD itself does not have to change: name the
+fields in a file for --locks, or in the key locks of .fieldlock.yaml. For each version with locks, a policy and its binding
+are printed.
 
-For a built-in kind give an OpenAPI document (v2, or v3 of one group and version) with locks in it, and --kind.
+For a built-in kind, give an OpenAPI document (v2, or v3 of one group and version) that has locks, and --kind.
 
-A policy sees objects without their schema. So it can check unknown fields, which rules in a CRD cannot, but no set inside
-a locked value. The report names what is not exported.`,
+A policy sees objects without their schema. So it can check unknown fields, which rules in a CRD cannot, but not sets inside
+a locked value. The report lists what is not exported.`,
 		Example: `  fieldlock export policy --locks locks.yaml vendor-crd.yaml | kubectl apply -f -
 
   fieldlock export policy --kind apps/v1/Deployment --resource deployments apis-apps-v1-with-locks.json`,
@@ -151,7 +151,7 @@ a locked value. The report names what is not exported.`,
 	}
 	external.flags(command)
 	command.Flags().StringVar(&kind, "kind", "", "`GROUP/VERSION/KIND`, or VERSION/KIND, of a kind in an OpenAPI document")
-	command.Flags().StringVar(&resource, "resource", "", "`RESOURCE` of --kind, such as deployments; by default the kind in lower case with an s")
+	command.Flags().StringVar(&resource, "resource", "", "`RESOURCE` of --kind, such as deployments; by default the kind in lower case, with an s")
 	output = addOutput(command, asText, asJSON)
 	return command
 }

@@ -33,9 +33,9 @@ parents are read together. All other rules stay, and the report gives the reason
 
 A rule with optionalOldSelf also judges values that have no old value: new objects, and new items of a list. No lock does
 that. So import writes locks for updates of existing values, and leaves a rest rule that judges new values only. The
-report also names the messages that are dropped with their rules, because a lock has its own text.
+report also lists the messages that are dropped together with their rules: a lock has its own message.
 
-The CRD goes to standard output, the report to standard error. With -o json both are one JSON object on standard
+The CRD goes to standard output, the report to standard error. With -o json, both are one JSON object on standard
 output. Only fieldlock reads the locks; a stock API server drops them. fieldlock export cel turns them into rules again.`,
 		Example: `  # self == oldSelf on a required field becomes x-kubernetes-immutable: true
   fieldlock import cel config/crd/bases/example.com_widgets.yaml > widgets.locked.yaml`,

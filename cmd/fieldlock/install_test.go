@@ -64,7 +64,49 @@ func TestGoInstall(t *testing.T) {
 	if os.Getenv("FIELDLOCK_INSTALL") == "" {
 		t.Skip("FIELDLOCK_INSTALL is not set")
 	}
-	const library = "github.com/fieldlock/fieldlock"
+	version, env := newReleaseProxy(t)
+	bin := t.TempDir()
+	install := exec.Command("go", "install", "-modcacherw", libraryPath+"/cmd/fieldlock@"+version)
+	install.Dir, install.Env = t.TempDir(), append(env, "GOBIN="+bin)
+	if out, err := install.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	out, err := exec.Command(filepath.Join(bin, "fieldlock"), "version").CombinedOutput()
+	if err != nil || strings.TrimSpace(string(out)) != version {
+		t.Errorf("fieldlock version: %q, %v; want %s", out, err, version)
+	}
+}
+
+// TestGoGet: in an empty folder, `go get` of the release that comes next gives all that the README's Go needs. Like TestInstall it
+// runs only where FIELDLOCK_INSTALL is set.
+func TestGoGet(t *testing.T) {
+	if os.Getenv("FIELDLOCK_INSTALL") == "" {
+		t.Skip("FIELDLOCK_INSTALL is not set")
+	}
+	var snippet string
+	for _, b := range readPages(t) {
+		if b.File == "README.md" && b.Language == "go" {
+			snippet = b.Text
+		}
+	}
+	version, env := newReleaseProxy(t)
+	dir := writeFiles(t, map[string]string{"check.go": "package shop\n\nimport (\n\t\"k8s.io/kube-openapi/pkg/validation/spec\"\n\n\t\"" + libraryPath + "/immutability\"\n)\n\n" +
+		"func check(schema *spec.Schema, newJSON, oldJSON []byte) error {\n" + snippet + "}\n"})
+	for _, args := range [][]string{{"mod", "init", "example.com/shop"}, {"get", libraryPath + "@" + version}, {"mod", "tidy"}, {"vet", "."}} {
+		command := exec.Command("go", args...)
+		command.Dir, command.Env = dir, append(env, "GOFLAGS=-modcacherw")
+		if out, err := command.CombinedOutput(); err != nil {
+			t.Fatalf("go %s: %v\n%s", strings.Join(args, " "), err, out)
+		}
+	}
+}
+
+const libraryPath = "github.com/fieldlock/fieldlock"
+
+// newReleaseProxy makes a module proxy that has the release that comes next, of this tree, and returns its version and the
+// environment to use it in.
+func newReleaseProxy(t *testing.T) (version string, env []string) {
+	t.Helper()
 	file, err := os.ReadFile("go.mod")
 	if err != nil {
 		t.Fatal(err)
@@ -73,34 +115,22 @@ func TestGoInstall(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var version string
 	for _, require := range command.Require {
-		if require.Mod.Path == library {
+		if require.Mod.Path == libraryPath {
 			version = require.Mod.Version
 		}
 	}
 	proxy := t.TempDir()
-	addModule(t, proxy, "../..", module.Version{Path: library, Version: version})
-	addModule(t, proxy, ".", module.Version{Path: library + "/cmd/fieldlock", Version: version})
-
-	env, err := exec.Command("go", "env", "GOMODCACHE", "GOPROXY").Output()
+	addModule(t, proxy, "../..", module.Version{Path: libraryPath, Version: version})
+	addModule(t, proxy, ".", module.Version{Path: libraryPath + "/cmd/fieldlock", Version: version})
+	settings, err := exec.Command("go", "env", "GOMODCACHE", "GOPROXY").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
-	settings := strings.Fields(string(env))
-	bin := t.TempDir()
-	install := exec.Command("go", "install", "-modcacherw", library+"/cmd/fieldlock@"+version)
-	install.Dir = t.TempDir()
+	cache, proxies, _ := strings.Cut(strings.TrimSpace(string(settings)), "\n")
 	// The other modules come from the cache, where go.sum has judged them; a cache of its own keeps this release out of it.
-	install.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=", "GOSUMDB=off", "GOBIN="+bin, "GOMODCACHE="+t.TempDir(),
-		"GOPROXY=file://"+proxy+",file://"+settings[0]+"/cache/download,"+settings[1])
-	if out, err := install.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	out, err := exec.Command(filepath.Join(bin, "fieldlock"), "version").CombinedOutput()
-	if err != nil || strings.TrimSpace(string(out)) != version {
-		t.Errorf("fieldlock version: %q, %v; want %s", out, err, version)
-	}
+	return version, append(os.Environ(), "GOWORK=off", "GOFLAGS=", "GOSUMDB=off", "GOMODCACHE="+t.TempDir(),
+		"GOPROXY=file://"+proxy+",file://"+cache+"/cache/download,"+proxies)
 }
 
 // addModule adds the module in dir to a file proxy.

@@ -29,43 +29,43 @@ func newLint(s streams) *cobra.Command {
 
 An error makes a CRD unusable: a lock where it cannot work, or one that contradicts another. A warning is a hole: a way
 in which a locked value can still change, such as removing its parent and adding it again, or writing through a version
-that lacks the lock. It names the fields behind the hole, and what would close it. CEL transition rules are locks too:
-lint names ways around them, so that it audits any CRD. It looks for updates in which a field, a parent, a key or a list
-item goes away and comes back, for writes through other versions, for unknown fields that CEL does not compare, and for two
-updates with a value in between that a rule of any form accepts. Longer ways and changes by controllers are not looked for.
+that lacks the lock. It names the fields behind the hole, and what would close it. CEL transition rules count as locks, so
+lint audits any CRD. It looks for updates in which a field, a parent, a key or a list item goes away and comes back, for
+writes through other versions, for unknown fields that CEL does not compare, and for two accepted updates that together make
+a change that the rule refuses. It does not look for longer sequences of updates, or for changes by controllers.
 
-With --explain, lint proves each hole with objects to be written one after the other: each is valid, the locks and rules
-accept each step, and going from the first to the last directly is refused. The API server's own validators judge. It
-also prints the YAML that closes the hole, where that is known. A hole that is possible, but for which no objects were
-found, is a note, with and without --explain; notes never fail. The work for one CRD is bounded: where it ends before lint
-has looked at everything, a note says what was left out.
+With --explain, lint proves each hole with objects to be written one after the other: each object is valid, each step is
+accepted, and the step from the first object to the last is refused. The API server's own validators decide this. lint
+also prints the YAML that closes the hole, if it is known. A possible hole for which no objects were found is a note, with
+and without --explain; notes never fail. The work for one CRD is limited: if lint reaches the limit, a note says what it
+did not look at.
 
-With --fix, lint adds to the files the CEL rules that close holes and that no existing object breaks: companion rules on
-a parent, and rules that another served version has. It prints what will be refused from now on. Every other byte stays.
-A rule that an API server would refuse for its cost is left out, and so is one that refuses updates that may be meant: a
-change from one member of a union to another, or away from a deprecated field. What remains is reported. --fix adds no
-locks: it is the author who decides what is locked.
+With --fix, lint adds CEL rules to the files: rules on a parent, and rules that another served version has. They close holes,
+and no existing object breaks them. lint prints what will be refused from now on, and changes nothing else in the files. It
+leaves out rules that the API server would refuse for their cost, and rules that would refuse an update that may be
+intended: a change from one member of a union to another, or away from a deprecated field. The holes that remain are
+reported. --fix adds no locks: the author decides what is locked.
 
-If the CRD is made from Go types, controller-gen removes what it did not write. With --go PACKAGES, as the go command takes
-them, each finding names the field in the Go source, and --fix also writes the marker of each rule above its field or type,
-so that controller-gen makes the same rule. A rule whose Go field or type is used elsewhere too, where it has not been asked
-for, is left out.
+If a CRD is generated from Go types, the next run of controller-gen removes the added rules. With --go PACKAGES, in the form
+that the go command takes, each finding names the field in the Go source, and --fix also writes the marker of each rule above
+the field or type, so that controller-gen generates the same rule. If the Go field or type is also used elsewhere, where
+nothing asks for the rule, the rule is left out.
 
-Rules with optionalOldSelf also judge new values. lint judges only what they say about updates of existing values, so it
+Rules with optionalOldSelf also judge new values. lint looks only at their effect on updates of existing values, so it
 reports nothing about the rest rules that fieldlock import cel leaves beside its locks.
 
-With --old FILE, the CRDs are updates of the ones in FILE; with --git REV, of the same files at that revision. They are
-paired by kind, and by file where the old files have a kind several times. lint then also reports locks and CEL transition
-rules that the update drops or weakens, and changes that such an update may not make.
+--old FILE compares the CRDs with those in FILE, and --git REV with the same files at that revision. CRDs are matched by
+kind, and also by file if the old files have a kind several times. lint then also reports locks and CEL transition rules
+that the update drops or weakens, and changes that an update may not make.
 
-The key locks of .fieldlock.yaml, and --locks, add locks to schemas that somebody else owns; the key aliases says what the
+The key locks of .fieldlock.yaml, and --locks, add locks to schemas that somebody else owns; the key aliases defines what the
 keys of another dialect mean. Mistakes in them are reported with their lines.
 
 Accepted findings are listed and do not fail. The file .fieldlock.yaml, or the file of --accept, lists them as entries {crd,
 path, rule, reason, until}; keys that are left out match everything.
 
-FILE may be an OpenAPI document (v2 or v3) or a JSON Schema too. In a directory all .yaml, .yml and .json files are read,
-also of folders below it. Documents that are not schemas are skipped, such as a patch for kustomize.
+FILE may be an OpenAPI document (v2 or v3) or a JSON Schema too. In a directory, all .yaml, .yml and .json files are read,
+also those in its subdirectories. Documents that are not schemas, such as a patch for kustomize, are skipped.
 
 Exit status: 0 no error, 1 errors (with --strict: warnings too), 2 some input cannot be used (the rest is checked).`,
 		Example: `  # Are the locks right, and what gets around them?

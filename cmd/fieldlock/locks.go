@@ -30,21 +30,21 @@ func newLocks(s streams) *cobra.Command {
 through which the value can still change. fieldlock lint explains how to close a hole. CEL transition rules of CRDs are
 not listed: fieldlock import cel turns them into locks.
 
-KIND is a built-in kind or one whose operator is known, by its kind, plural or short name in any case, with ".group" where
-needed; a file of that name wins, and a built-in kind wins over others. Without arguments all built-in kinds are listed, with
---operators what operators' webhooks refuse. FILE holds CRDs, an OpenAPI document (v2 or v3) or a JSON Schema;
-FILE#NAME is one schema of a document.
+KIND is the kind, plural or short name of a built-in kind, or of a kind whose operator is known. Upper and lower case do not
+matter; add ".group" if several kinds have the name. A file of that name takes precedence over a kind, and a built-in kind
+over others. Without arguments, all built-in kinds are listed, or with --operators what operators' webhooks refuse. FILE
+holds CRDs, an OpenAPI document (v2 or v3) or a JSON Schema; FILE#NAME is one schema of a document.
 
-The key locks of .fieldlock.yaml, and --locks, add locks to schemas that somebody else owns; the key aliases says what the
+The key locks of .fieldlock.yaml, and --locks, add locks to schemas that somebody else owns; the key aliases defines what the
 keys of another dialect mean.
 
 -o markdown prints a table for reference documentation instead.
 
-Exit status: 0, or 2 when a kind is not known or a CRD cannot be used.`,
-		Example: `  # What may nobody change in a StatefulSet?
+Exit status: 0, or 2 if a kind is not known or a CRD cannot be used.`,
+		Example: `  # Which fields of a StatefulSet are immutable?
   fieldlock locks statefulset
 
-  # What may users of this API not change?
+  # Which fields of this API are immutable?
   fieldlock locks crd.yaml
 
   # The table for the reference documentation

@@ -25,17 +25,17 @@ func newMarkers(s streams) *cobra.Command {
 		Use:   "markers --crds DIR PACKAGE...",
 		Short: "Write the immutability markers of Go types into the CRDs that controller-gen made",
 		Long: `markers reads the markers of Go types, such as +immutable, and writes the keys that they ask for into the CRDs below DIR
-that belong to the packages' API groups, in every version. Run it after each controller-gen, which writes its files anew.
-It adds lines and leaves every other byte as it is; a second run changes nothing.
+that belong to the packages' API groups, in every version. Run it after each run of controller-gen, which overwrites the
+files. It adds lines and changes nothing else; a second run changes nothing.
 
-+k8s:immutable has two meanings. Where controller-gen has written its rules for the field into the CRD, an unset field may be
-set, and then it is locked. Everywhere else the marker locks from creation, set and unset included, as in native types: a
-lock that is too strict shows at the first update that it refuses, one that is too loose does not show. --k8s-immutable
-chooses one meaning for all fields.
++k8s:immutable has two meanings. If the CRD has controller-gen's rules for the field, an unset field may be set, and is then
+locked. Otherwise the marker locks the field from creation, so that it can be neither set nor unset, as in native types: you
+notice a lock that is too strict at the first update that it refuses, but you do not notice one that is too loose.
+--k8s-immutable chooses one meaning for all fields.
 
-A stock API server refuses the keys in the schema, or drops them, and keeps the annotation that --annotation writes. With
---annotation-only the locks go into the annotation alone, and the file can be applied to any cluster. With --cel that
-file also has the CEL rules that fieldlock export cel makes of the locks, so that every API server enforces them.
+A stock API server refuses or drops the keys in the schema, but keeps the annotation that --annotation writes. With
+--annotation-only, the locks are written into the annotation only, and any cluster accepts the file. With --cel, the file
+also has the CEL rules that fieldlock export cel makes of the locks, so that every API server enforces them.
 
 Exit status: 0 done or up to date, 1 markers that cannot be written or, with --check, files that are out of date,
 2 the input cannot be used.`,
@@ -45,10 +45,10 @@ Exit status: 0 done or up to date, 1 markers that cannot be written or, with --c
   # The same with CEL rules, which every API server enforces, in place of the keys
   fieldlock markers --cel --crds config/crd ./api/...
 
-  # In CI: are the files what the markers ask for?
+  # In CI: are the files up to date?
   fieldlock markers --check --crds config/crd ./api/...
 
-  # For an aggregated API server, which puts them onto its OpenAPI definitions
+  # For an aggregated API server, which adds them to its OpenAPI definitions
   fieldlock markers --definitions pkg/openapi/marks.json ./api/...`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 || o.crds == "" && o.definitions == "" {
@@ -63,11 +63,11 @@ Exit status: 0 done or up to date, 1 markers that cannot be written or, with --c
 	o.output = addOutput(cmd, asText, asJSON)
 	cmd.Flags().StringVar(&o.crds, "crds", "", "the CRDs to write into: a `DIR` or a file")
 	cmd.Flags().StringVar(&o.definitions, "definitions", "", "a JSON `FILE` to write the keys into, by definition of openapi-gen")
-	cmd.Flags().BoolVar(&o.check, "check", false, "write nothing, and fail where something would be written")
+	cmd.Flags().BoolVar(&o.check, "check", false, "write nothing, and fail if something would be written")
 	cmd.Flags().BoolVar(&o.annotation, "annotation", false, "write the annotation fieldlock.dev/locks into the CRDs too")
 	cmd.Flags().BoolVar(&o.annotationOnly, "annotation-only", false, "write the locks into the annotation fieldlock.dev/locks and no extension keys, which a stock API server accepts")
 	cmd.Flags().BoolVar(&o.cel, "cel", false, "write the locks as CEL rules, as fieldlock export cel does")
-	cmd.Flags().StringVar(&o.k8sImmutable, "k8s-immutable", "", "the `MEANING` of +k8s:immutable, locked or set-once; by default the rules of the CRD tell")
+	cmd.Flags().StringVar(&o.k8sImmutable, "k8s-immutable", "", "the `MEANING` of +k8s:immutable, locked or set-once; by default the rules of the CRD decide")
 	return cmd
 }
 

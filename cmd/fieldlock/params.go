@@ -17,7 +17,7 @@ func newParams(s streams) *cobra.Command {
 	params := &cobra.Command{
 		Use:   "params validate|list|install|update|upgrade|restart|toggle|enhance",
 		Short: "Evaluate the parameters of KUDO operators and Heat stacks",
-		Long: `params reads parameter definitions and says what an install, an update or an upgrade would do: which values change,
+		Long: `params reads parameter definitions and predicts what an install, an update or an upgrade would do: which values change,
 what is refused and why, whether pods restart, and which child instances exist afterwards. It changes nothing.
 
 The definitions are a KUDO params.yaml or OperatorVersion, or a Heat Orchestration Template with --dialect heat.
@@ -61,7 +61,7 @@ func paramsVerbs() []paramsVerb {
 		"--definitions params.yaml --task operator.yaml",
 		(*paramsInput).taskFlag,
 	}, {
-		"list", "List the parameters: Name, Default, Required, Immutable",
+		"list", "List the parameters with name, default, required and immutable",
 		"--definitions params.yaml",
 		func(*paramsInput, *cobra.Command) {},
 	}, {
@@ -93,7 +93,7 @@ func paramsVerbs() []paramsVerb {
 		"--definitions params.yaml --current instance.yaml --set NODE_COUNT=5",
 		(*paramsInput).operationFlags,
 	}, {
-		"toggle", "Say whether a child instance exists after an operation",
+		"toggle", "Tell whether a child instance exists after an operation",
 		"--definitions params.yaml --current instance.yaml --task operator.yaml --set MONITORING=true",
 		(*paramsInput).operationFlags,
 	}}

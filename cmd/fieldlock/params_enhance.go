@@ -23,8 +23,8 @@ func newParamsEnhance(s streams) *cobra.Command {
 		Short: "Print manifests with the labels and annotations that KUDO adds to them",
 		Long: `enhance reads the rendered manifests of an operator and prints them with KUDO's marks (KEP-27): static labels on the
 objects and their templates; plan, phase, step and operator version as annotations of the objects only; and with
---restart the plan's UID in the templates, which restarts their pods. Without --restart the templates keep the UIDs
-that they have in --live, so that nothing restarts. -o json prints one List instead of YAML documents.`,
+--restart the plan's UID in the templates, which restarts their pods. Without --restart, the templates keep the UIDs
+that they have in --live, so nothing restarts. -o json prints one List instead of YAML documents.`,
 		Example: `  fieldlock params enhance --templates rendered/ --instance ring --operator cassandra --operator-version 1.0.0 \
     --plan deploy --phase nodes --step rack --plan-uid 4f9a --restart`,
 		Args: cobra.NoArgs,
@@ -53,7 +53,7 @@ that they have in --live, so that nothing restarts. -o json prints one List inst
 	flags.StringVar(&e.Phase, "phase", "", "`NAME` of the phase (required)")
 	flags.StringVar(&e.Step, "step", "", "`NAME` of the step (required)")
 	flags.StringVar(&e.PlanUID, "plan-uid", "", "`UID` of this run of the plan (required)")
-	flags.BoolVar(&e.Restart, "restart", false, "restart the pods: params restart says whether to")
+	flags.BoolVar(&e.Restart, "restart", false, "restart the pods; fieldlock params restart tells whether that is needed")
 	flags.StringVar(&live, "live", "", "`FILE` or directory of the objects as they are in the cluster")
 	output = addOutput(command, asText, asJSON)
 	return command

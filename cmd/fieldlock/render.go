@@ -25,23 +25,24 @@ func newRender(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "render [--git REV] [PATH...]",
 		Short: "Print the objects that check reads, and where each comes from",
-		Long: `render prints what is deployed from a directory, as check sees it. It is the first thing to run when a verdict surprises.
+		Long: `render prints what is deployed from a directory, as check sees it. Run it first when a verdict surprises you.
 
-It finds the units of PATH (by default "."), and renders each with the code of the tool that deploys it: kustomizations that
-no other includes, and charts, once with their values and once with each ci/*-values.yaml. Files that no unit reads are
-printed as they are. Above each object, comments name the unit, and the file and line where the object is written:
+It finds the units of PATH (by default "."), and renders each with the code of the tool that deploys it. Units are Flux
+Kustomizations, HelmReleases, Argo CD Applications, kustomizations that no other kustomization includes, and charts, once
+with their values and once with each ci/*-values.yaml. Files that no unit reads are printed as they are. Above each object,
+comments name the unit, and the file and line where the object is written:
 
   # unit: kustomization overlays/prod
   # source: base/deployment.yaml:1
 
-A PATH that is a kustomization or a chart itself is printed alone, as "kubectl kustomize PATH" and "helm template NAME PATH"
-print it. Of any other PATH, render prints the units that read a file there.
+If PATH itself is a kustomization or a chart, only that is printed, as "kubectl kustomize PATH" or "helm template NAME PATH"
+prints it. For any other PATH, render prints the units that read a file there.
 
-In a git repository, units may read all of its files that git does not ignore; with --git they are read at a revision.
-Nothing outside of the repository is read, and no other program renders anything. With --fetch, charts are downloaded from
-repositories and registries. What cannot be rendered, such as a chart in a registry without --fetch, is named in a warning.
+In a git repository, units may read all files that git does not ignore; with --git, they are read at a revision. Nothing
+outside the repository is read, and no other program is run. With --fetch, charts are downloaded from repositories and
+registries. A unit that cannot be rendered, such as a chart in a registry without --fetch, is named in a warning.
 
-Exit status: 0 everything was rendered or is named as not covered, 2 a unit or file has a mistake (the rest is printed).`,
+Exit status: 0 everything was rendered or is listed as not covered, 2 a unit or file has a mistake (the rest is printed).`,
 		Example: `  # What would be deployed from here?
   fieldlock render
 

@@ -35,7 +35,7 @@ type unitFlags struct {
 
 func (o *unitFlags) flags(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar(&o.urls, "repo-url", nil, "a `URL` of the repository besides those of its remotes: Flux and Argo CD deploy such sources from its files; may be repeated")
-	cmd.Flags().BoolVar(&o.fetch, "fetch", false, "download charts, dependencies of charts and pinned remote bases that units which changed need and the tree does not have")
+	cmd.Flags().BoolVar(&o.fetch, "fetch", false, "download charts, chart dependencies and pinned remote bases that changed units need and the tree lacks")
 	cmd.Flags().StringVar(&o.cache, "fetch-cache", "", "the `DIR` where --fetch keeps what is pinned (default fieldlock in the cache directory of the user)")
 	cmd.Flags().DurationVar(&o.limits.Unit, "unit-timeout", 0, "how long rendering one unit may take (default 1m0s)")
 	cmd.Flags().DurationVar(&o.limits.All, "units-timeout", 0, "how long rendering all units may take (default 5m0s)")

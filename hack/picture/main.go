@@ -1,6 +1,6 @@
 // Command picture draws what fieldlock prints on a terminal as docs/check-light.svg and docs/check-dark.svg:
 //
-//	go run ./hack/picture check testdata/examples/shop/old testdata/examples/shop/new
+//	go run ./hack/picture check testdata/examples/fleet/old testdata/examples/fleet/new
 //
 // It runs the command of this tree in a terminal of its own, which takes script(1) of util-linux.
 package main

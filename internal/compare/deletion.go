@@ -72,7 +72,7 @@ func (c *checker) keeps(o *manifest.Object, depth int) string {
 	case !goes && by.Keeps:
 		return "its tool does not prune"
 	case by.Recreated(o.Value()):
-		return "its tool makes it anew each time, and leaves it in the end"
+		return "its tool makes it again each time, and leaves it in the end"
 	}
 	return ""
 }

@@ -82,7 +82,7 @@ func (c *checker) judgeRequest(p pair) (verdict, error) {
 	return all, nil
 }
 
-// judgeFate judges an object by what its tool does with it, which is not always an update: a hook is deleted and created anew.
+// judgeFate judges an object by what its tool does with it, which is not always an update: a hook is deleted and created again.
 func (c *checker) judgeFate(p pair) (verdict, error) {
 	fate := p.applier.Fate(p.new.Document.Object, p.old.Value())
 	switch {
@@ -108,11 +108,11 @@ func (c *checker) judgeFate(p pair) (verdict, error) {
 		return verdict{}, nil
 	case fate == tool.Replaced && v.replacement != nil:
 		v.replacement.Requested = true
-		v.notes = append(v.notes, Remark{Path: path, Message: fmt.Sprintf("the object becomes a hook: %s deletes it and creates it anew", p.applier.Tool)})
+		v.notes = append(v.notes, Remark{Path: path, Message: fmt.Sprintf("the object becomes a hook: %s deletes it and creates it again", p.applier.Tool)})
 		return v, nil
 	}
 	return verdict{unknown: []Remark{{Path: path, Message: fmt.Sprintf(
-		"the object becomes a hook or stops being one, and its tool may delete it and create it anew; an apply of it is refused: %s", v.violations[0].summary())}}}, nil
+		"the object becomes a hook or stops being one, and its tool may delete it and create it again; an apply of it is refused: %s", v.violations[0].summary())}}}, nil
 }
 
 const createsHook = "Helm refuses the upgrade: it creates the hook while the object is still there (\"already exists\"); " +

@@ -52,10 +52,11 @@ func NotRun() map[string]string {
 		"brew install fieldlock/tap/fieldlock":                                                                                                    release,
 		"kubectl krew install fieldlock":                                                                                                          release,
 		"argocd app sync shop --resource apps:Deployment:shop/web --force --replace":                                                              "it needs an Argo CD server",
-		"flux reconcile kustomization shop --with-source":                                                                                         "it needs Flux's controllers in the cluster",
-		"flux reconcile helmrelease orders --with-source --force":                                                                                 "it needs Flux's controllers in the cluster",
-		"go test ./cmd/fieldlock -bench Tree":                                                                                                     slow,
-		"go test ./immutability -bench Validate":                                                                                                  slow,
-		"go test ./internal/apitest -update":                                                                                                      "it writes the golden file that .ci/run compares",
+		"argocd app sync shop":                                    "it needs an Argo CD server",
+		"flux reconcile kustomization shop --with-source":         "it needs Flux's controllers in the cluster",
+		"flux reconcile helmrelease orders --with-source --force": "it needs Flux's controllers in the cluster",
+		"go test ./cmd/fieldlock -bench Tree":                     slow,
+		"go test ./immutability -bench Validate":                  slow,
+		"go test ./internal/apitest -update":                      "it writes the golden file that .ci/run compares",
 	}
 }

@@ -32,7 +32,8 @@ class:
 }, {
 	ID: RenamableKey, Severity: Warning, Hole: true,
 	Text: "A locked value can be replaced together with its key.",
-	Why:  "Values of a map and items of a list-type map are compared under the same key. Where a key may be removed, it may come back with another value.",
+	Why: "Values of a map and items of a list-type map are compared under the same key. If a key can be removed, it can come " +
+		"back with another value.",
 	Example: `
 disks:
   type: array
@@ -48,7 +49,8 @@ disks:
 }, {
 	ID: AtomicItems, Severity: Warning, Hole: true,
 	Text: "Locked items of a list without keys can be moved or replaced.",
-	Why:  "Items of such a list are compared by index. An update that removes the last ones and another one that appends new ones change them without breaking a lock.",
+	Why: "Items of such a list are compared by index. One update can remove the last items, and the next one can append others " +
+		"in their place, without breaking a lock.",
 	Example: `
 args:
   type: array
@@ -57,7 +59,7 @@ args:
 }, {
 	ID: RedundantLock, Severity: Warning,
 	Text: "A lock adds nothing to the lock of an ancestor.",
-	Why:  "While the ancestor's lock holds, nothing below it can change. A reader of the inner lock will think that it is needed.",
+	Why:  "While the ancestor's lock holds, nothing below it can change. Readers may think that the inner lock is needed.",
 	Example: `
 storage:
   type: object
@@ -75,7 +77,7 @@ const (
 // versionRules are about CRDs with several served versions.
 var versionRules = []Rule{{
 	ID: VersionUnlocked, Severity: Warning, Hole: true,
-	Text: "A served version leaves free what another served version locks.",
+	Text: "A served version does not lock a field that another served version locks.",
 	Why:  "Clients choose the version that they write through. Only the locks of that version apply to an update.",
 	Example: `
 versions:
@@ -89,7 +91,8 @@ versions:
 }, {
 	ID: VersionDefault, Severity: Warning, Hole: true,
 	Text: "The served versions have different defaults for a locked field.",
-	Why:  "An object that leaves the field out has one value through one version and another value, or none, through the next. Writing through both changes the locked field.",
+	Why: "An object that leaves the field out has one value through one version and another value, or none, through the next. " +
+		"Writing through both changes the locked field.",
 	Example: `
 versions:
 - name: v1
@@ -112,7 +115,8 @@ const (
 var updateRules = []Rule{{
 	ID: V1beta1Lock, Severity: Error,
 	Text: "A CRD of apiextensions.k8s.io/v1beta1 gains locks.",
-	Why:  "Schemas of v1beta1 need not be structural. The proposal therefore allows locks in v1 only; a CRD of v1beta1 that already has locks may keep them.",
+	Why: "Schemas of v1beta1 need not be structural. The proposal therefore allows locks in v1 only; a CRD of v1beta1 that " +
+		"already has locks may keep them.",
 	Example: `
 apiVersion: apiextensions.k8s.io/v1beta1
 kind: CustomResourceDefinition
@@ -122,15 +126,16 @@ spec:
 }, {
 	ID: LockDropped, Severity: Error,
 	Text: "An update of a CRD drops or weakens a lock or transition rule.",
-	Why:  "Clients and controllers rely on locked values to stay. A change that drops a lock can also break it at once. A lock also goes when its version has a new name or is no longer served, and no served version has the lock.",
+	Why: "Clients and controllers rely on locked values not to change. A change that drops a lock can also break it at the same " +
+		"time. A lock is also dropped if its version is renamed or is no longer served, and no served version has the lock.",
 	Example: `
 # before: class: {type: string, x-kubernetes-immutable: true}
 class: {type: string}`,
-	Fix: "Keep the lock. Where dropping it is intended, accept the finding.",
+	Fix: "Keep the lock. If dropping it is intended, accept the finding.",
 }, {
 	ID: OtherCRD, Severity: Error,
 	Text: "The old and the new CRD define different groups or kinds.",
-	Why:  "An update changes neither the group nor the kind of a CRD, so that the two cannot be compared.",
+	Why:  "An update cannot change the group or the kind of a CRD, so the two cannot be compared.",
 	Example: `
 # before: names: {kind: Gadget}
 names: {kind: Widget}`,
@@ -138,9 +143,9 @@ names: {kind: Widget}`,
 }, {
 	ID: StatusLock, Severity: Error,
 	Text: "A lock or transition rule makes the first write of the status impossible.",
-	Why: "With the status subresource, an API server drops the status of an object that is created. The controller sets it with an " +
-		"update, from absent to a value, and a lock on the status as a whole refuses that. A lock below the status does not, unless " +
-		"a default fills in what is above it.",
+	Why: "If the CRD has the status subresource, an API server drops the status of a new object. The controller then sets the " +
+		"status with an update, which a lock on the whole status refuses. A lock below the status does not refuse this update, " +
+		"unless a default fills in the parent of the locked field.",
 	Example: `
 versions:
 - name: v1
@@ -150,7 +155,8 @@ versions:
       type: object
       properties:
         status: {type: object, x-kubernetes-immutable: true, properties: {phase: {type: string}}}`,
-	Fix: "Lock fields below the status, or lock it with `x-fieldlock-update: [NoUnset, NoModify]`, which lets it be set once. Let a CEL rule begin with `!has(oldSelf.status) ||`.",
+	Fix: "Lock fields below the status, or lock it with `x-fieldlock-update: [NoUnset, NoModify]`, so that it can be set once. " +
+		"Begin a CEL rule with `!has(oldSelf.status) ||`.",
 }}
 
 const (
@@ -169,18 +175,20 @@ const (
 var celRules = []Rule{{
 	ID: CELUnsetThenSet, Severity: Warning, Hole: true,
 	Text: "A field with a CEL transition rule can be removed and set again.",
-	Why: "An API server runs a transition rule only where the old and the new object both have the field. One update removes " +
-		"the field, the next one sets another value, and the rule runs on neither.",
+	Why: "An API server runs a transition rule only if both the old and the new object have the field. One update removes the " +
+		"field, the next one sets another value, and the rule runs for neither.",
 	Example: `
 class:
   type: string
   x-kubernetes-validations:
   - rule: self == oldSelf`,
-	Fix: "Add a rule to the parent, `!has(oldSelf.class) || has(self.class)`. Before the API is released, the field can become required instead.",
+	Fix: "Add a rule to the parent, `!has(oldSelf.class) || has(self.class)`. Before the API is released, the field can become " +
+		"required instead.",
 }, {
 	ID: CELOptionalParent, Severity: Warning, Hole: true,
 	Text: "A field with a CEL transition rule can be replaced together with its optional parent.",
-	Why:  "The rule runs only where the old and the new object both have the field, and so its parent. One update removes the parent, the next one adds it with another value.",
+	Why: "The rule runs only if both the old and the new object have the field, and therefore its parent. One update removes " +
+		"the parent, the next one adds it with another value.",
 	Example: `
 storage:                # optional
   type: object
@@ -190,7 +198,8 @@ storage:                # optional
       type: string
       x-kubernetes-validations:
       - rule: self == oldSelf`,
-	Fix: "Add a rule above the parent, `!has(oldSelf.storage) || has(self.storage)`. Before the API is released, the parent can become required instead.",
+	Fix: "Add a rule above the parent, `!has(oldSelf.storage) || has(self.storage)`. Before the API is released, the parent can " +
+		"become required instead.",
 }, {
 	ID: CELRenamableKey, Severity: Warning, Hole: true,
 	Text: "A value with a CEL transition rule can be replaced together with its key.",
@@ -202,11 +211,12 @@ labels:
     type: string
     x-kubernetes-validations:
     - rule: self == oldSelf`,
-	Fix: "If keys are to stay, add to the map the rule `oldSelf.all(key, key in self)`.",
+	Fix: "If keys must not be removed, add the rule `oldSelf.all(key, key in self)` to the map.",
 }, {
 	ID: CELUnknownKeys, Severity: Warning, Hole: true,
 	Text: "A CEL transition rule compares an object with unknown fields, which CEL does not see.",
-	Why:  "Under x-kubernetes-preserve-unknown-fields CEL compares an unknown field only where both sides have it, so that `{a: 1}` equals `{b: 1}`.",
+	Why: "Under x-kubernetes-preserve-unknown-fields CEL compares an unknown field only if both sides have it, so `{a: 1}` " +
+		"equals `{b: 1}`.",
 	Example: `
 config:
   type: object
@@ -229,27 +239,29 @@ versions:
 	Fix: "Copy the rule to every served version, or stop serving the version without it.",
 }, {
 	ID: CELTwoSteps, Severity: Warning, Hole: true,
-	Text: "Two updates get around a CEL transition rule that refuses them at once.",
-	Why: "A rule judges one update. If it accepts a change to some value and a change from it, whoever may do the one and then the " +
-		"other can do both. That may be meant, as for a value that resets a counter or for states in an order: it is a note then, " +
-		"and a warning only if the message of the rule says that the field may not change.",
+	Text: "Two updates make a change that a CEL transition rule refuses in one update.",
+	Why: "A rule judges one update at a time. If it accepts a change to some value, and a change from that value to another, " +
+		"two updates can make a change that the rule refuses. This may be intended, as for a value that resets a counter or " +
+		"for states in an order. So the finding is a note, and a warning only if the message of the rule says that the field " +
+		"may not change.",
 	Example: `
 class:
   type: string
   x-kubernetes-validations:
   - rule: self == oldSelf || self == 'none' || oldSelf == 'none'
     message: class is immutable`,
-	Fix: "Accept a change from such a value or to it, not both. Where the detour is meant, say so in the message, or accept the finding.",
+	Fix: "Accept changes from such a value or changes to it, not both. If the detour is intended, say so in the message, or " +
+		"accept the finding.",
 }, {
 	ID: DeadRule, Severity: Warning,
 	Text: "A CEL transition rule can never refuse an update.",
-	Why:  "The rule looks like a guard and guards nothing: every update that the schema and the other rules admit satisfies it.",
+	Why:  "The rule looks as if it guarded the field, but every update that the schema and the other rules accept satisfies it.",
 	Example: `
 class:
   type: string
   x-kubernetes-validations:
   - rule: self == oldSelf || self != oldSelf`,
-	Fix: "Remove the rule, or correct it so that it says what was meant.",
+	Fix: "Remove the rule, or correct it.",
 }, {
 	ID: RefusedRule, Severity: Error,
 	Text: "An API server refuses a CEL rule of the CRD.",
@@ -260,12 +272,13 @@ class:
   type: string
   x-kubernetes-validations:
   - rule: slef == oldSelf`,
-	Fix: "Correct the rule as the message says; for its cost, set maxLength, maxItems or maxProperties on what it reads.",
+	Fix: "Correct the rule as the message says. If it costs too much, set maxLength, maxItems or maxProperties on the fields that it reads.",
 }, {
 	ID: NotLookedAt, Severity: Note,
-	Text: "Lint ended before it had looked at everything.",
-	Why: "The work for one CRD has a ceiling, counted in steps. A CRD with very many or very long rules reaches it. What the finding " +
-		"names may have ways around it that lint did not look for; a hole that no objects were looked for is reported without them.",
+	Text: "Lint reached its limit before it had looked at everything.",
+	Why: "The work for one CRD is limited to a number of steps, which a CRD with very many or very long rules can reach. The " +
+		"locks and rules that the finding names may have ways around them that lint did not look for. Holes for which lint did " +
+		"not look for objects are reported without objects.",
 	Example: `
 spec:
   type: object

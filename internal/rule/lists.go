@@ -25,7 +25,8 @@ zones:
 }, {
 	ID: KeysWithoutKeys, Severity: Error,
 	Text: "A lock on keys is on a field without keys.",
-	Why:  "Keys are the keys of additionalProperties and of a list-type map (for the `-only` locks, also the items of a set). Plain properties, atomic lists and atomic maps have none.",
+	Why: "Keys are the keys of additionalProperties and of a list-type map (for the `-only` locks, also the items of a set). " +
+		"Plain properties, atomic lists and atomic maps have none.",
 	Example: `
 args:
   type: array
@@ -35,7 +36,7 @@ args:
 }, {
 	ID: MapKeysMissing, Severity: Error,
 	Text: "A list-type map does not name its keys.",
-	Why:  "Without x-kubernetes-list-map-keys no item can be told from another.",
+	Why:  "Without x-kubernetes-list-map-keys, items cannot be told apart.",
 	Example: `
 ports:
   type: array
@@ -98,7 +99,7 @@ const (
 var schemaRules = []Rule{{
 	ID: UnresolvableRef, Severity: Error,
 	Text: "A $ref cannot be resolved.",
-	Why:  "What the reference leads to is unknown, and so are the locks in it.",
+	Why:  "The schema behind the reference is unknown, and so are its locks.",
 	Example: `
 address: {$ref: "#/definitions/adress"}`,
 	Fix: "Correct the reference, or pass a resolver that knows it. A `$ref` must not lead back to itself.",

@@ -16,7 +16,7 @@ const (
 var keyRules = []Rule{{
 	ID: KeyCase, Severity: Error,
 	Text: "An extension key is in the wrong letter case.",
-	Why:  "JSON keys are case sensitive. A key in another case is not read, so that the lock it means does not exist.",
+	Why:  "JSON keys are case sensitive. A key in another case is ignored, so the field is not locked.",
 	Example: `
 class:
   type: string
@@ -33,11 +33,11 @@ spec:
   x-kubernetes-immutable: true
   properties:
     replicas: {type: integer, x-kubernetes-immutable: false}`,
-	Fix: "Remove the key. Where only some fields are to be locked, lock these instead of their parent.",
+	Fix: "Remove the key. To lock only some fields, lock these instead of their parent.",
 }, {
 	ID: UpdateWord, Severity: Error,
 	Text: "x-fieldlock-update has a word that fieldlock does not know, or no word.",
-	Why:  "A word that is misspelled forbids nothing. An empty list forbids nothing either.",
+	Why:  "A misspelled word forbids nothing, and neither does an empty list.",
 	Example: `
 class:
   type: string
@@ -92,8 +92,8 @@ selector:
 	Fix: "Use `granular` or `atomic`.",
 }, {
 	ID: UnknownKey, Severity: Error,
-	Text: "A key looks like one of fieldlock's or Kubernetes' and is neither.",
-	Why: "A misspelled lock locks nothing, and nobody notices. An unknown `x-fieldlock-` key, and an `x-kubernetes-` key within " +
+	Text: "An extension key is neither fieldlock's nor Kubernetes'.",
+	Why: "A misspelled lock has no effect, and this is easy to miss. An unknown `x-fieldlock-` key, and an `x-kubernetes-` key within " +
 		"two edits of a lock, is an error; any other unknown `x-kubernetes-` key is a warning.",
 	Example: `
 class:
@@ -120,7 +120,7 @@ const (
 var placeRules = []Rule{{
 	ID: LockAtRoot, Severity: Error,
 	Text: "The whole object is locked.",
-	Why:  "Every update changes parts of `metadata`, such as `resourceVersion`, so that a lock on the root would refuse all of them.",
+	Why:  "Every update changes parts of `metadata`, such as `resourceVersion`, so a lock on the root would refuse all of them.",
 	Example: `
 openAPIV3Schema:
   type: object
@@ -129,7 +129,8 @@ openAPIV3Schema:
 }, {
 	ID: LockInMetadata, Severity: Error,
 	Text: "A lock is in metadata.",
-	Why:  "API machinery owns `metadata`: it changes it on every update and already keeps names and UIDs. This holds for the metadata of embedded resources too.",
+	Why: "API machinery owns `metadata`: it changes it on every update and already keeps names and UIDs. This holds for the " +
+		"metadata of embedded resources too.",
 	Example: `
 metadata:
   type: object
@@ -139,7 +140,8 @@ metadata:
 }, {
 	ID: LockBelowSet, Severity: Error,
 	Text: "A lock is on or below the items of a set.",
-	Why:  "Items of a set have no identity: an item is in the set or not. No item of the old set is ever compared with one of the new set, so the lock can have no effect.",
+	Why: "Items of a set have no identity: an item is in the set or not. No item of the old set is ever compared with one of " +
+		"the new set, so the lock can have no effect.",
 	Example: `
 zones:
   type: array
@@ -149,7 +151,8 @@ zones:
 }, {
 	ID: LockInCombinator, Severity: Error,
 	Text: "A lock is inside allOf, anyOf, oneOf or not.",
-	Why:  "These keywords validate one object; which branch a value belongs to may change with an update. Updates are compared along properties, additionalProperties and items only.",
+	Why: "These keywords validate one object; which branch a value belongs to may change with an update. Updates are compared " +
+		"along properties, additionalProperties and items only.",
 	Example: `
 spec:
   type: object
@@ -159,7 +162,8 @@ spec:
 }, {
 	ID: LockInUncheckedKeyword, Severity: Error,
 	Text: "A lock is below a keyword that updates are not compared along.",
-	Why:  "Updates are compared along properties, additionalProperties and items. A lock below patternProperties, or next to a `$ref` that hides it, is never checked.",
+	Why: "Updates are compared along properties, additionalProperties and items. A lock below patternProperties, or next to a " +
+		"`$ref` that hides it, is never checked.",
 	Example: `
 spec:
   type: object
@@ -169,7 +173,8 @@ spec:
 }, {
 	ID: ConflictingLocks, Severity: Error,
 	Text: "A field has two locks that exclude each other.",
-	Why:  "The four `x-kubernetes-` locks exclude each other, and `x-kubernetes-immutable` leaves nothing for x-fieldlock-update to forbid. Two of them on one field show that something else was meant.",
+	Why: "The four `x-kubernetes-` locks exclude each other, and `x-kubernetes-immutable` leaves nothing for x-fieldlock-update " +
+		"to forbid. Two of them on one field are a mistake.",
 	Example: `
 labels:
   type: object
@@ -180,7 +185,8 @@ labels:
 }, {
 	ID: NormalizePosition, Severity: Error,
 	Text: "x-kubernetes-normalize is on something that is not a property.",
-	Why:  "Normalization treats a value as absent. Only a property can be absent: an item of a list, a value of a map and the whole object cannot.",
+	Why: "Normalization treats a value as absent. Only a property can be absent: an item of a list, a value of a map and the " +
+		"whole object cannot.",
 	Example: `
 volumes:
   type: array
@@ -198,7 +204,7 @@ size:
 }, {
 	ID: RedactedPath, Severity: Error,
 	Text: "A path to redact does not exist in the schema.",
-	Why:  "Values at redacted paths are left out of messages. A path that leads nowhere hides nothing, so that a secret could be printed.",
+	Why:  "Values at redacted paths are left out of messages. A path that does not exist hides nothing, so a secret could be printed.",
 	Example: `
 # WithRedacted("/properties/spec/properties/tokn") on
 spec:
@@ -208,7 +214,7 @@ spec:
 }, {
 	ID: AliasValue, Severity: Error,
 	Text: "A key that is an alias of locks has a value that cannot be read.",
-	Why:  "Nobody can tell whether the field is locked, and a lock that is not read would let changes through.",
+	Why:  "fieldlock cannot tell whether the field is locked, and to ignore the key would let changes through.",
 	Example: `
 # WithKeyAlias("x-acme-immutable", LockImmutable) on
 zone:
@@ -218,7 +224,7 @@ zone:
 }, {
 	ID: ExternalLock, Severity: Error,
 	Text: "An external lock is for a field that the schema does not have.",
-	Why:  "A lock on a path that leads nowhere locks nothing.",
+	Why:  "The path does not exist in the schema, so the entry locks nothing.",
 	Example: `
 # WithLocks(ExternalLock{Path: "spec.zoen", …}) on
 spec:

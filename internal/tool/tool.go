@@ -146,7 +146,7 @@ type Fate string
 const (
 	Updated   Fate = "updated"
 	Created   Fate = "created"   // nothing is in the cluster by then
-	Replaced  Fate = "replaced"  // the tool deletes the object, whatever it is, and creates it anew
+	Replaced  Fate = "replaced"  // the tool deletes the object, whatever it is, and creates it again
 	Colliding Fate = "colliding" // the tool fails, as it creates the object, or wants to take it over, and it is there already
 	// MayCollide is a hook that Helm 3 fails to create, and that Helm 4 updates where it applies server-side.
 	MayCollide Fate = "may collide"

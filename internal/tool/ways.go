@@ -13,7 +13,7 @@ type Refused struct {
 	File                         string // of its new manifest, as an argument of a command
 	// Precious is set where deleting the object can lose data or other objects.
 	Precious bool
-	// Asked is set where the object asks the tool already to delete it and create it anew.
+	// Asked is set where the object asks the tool already to delete it and create it again.
 	Asked bool
 	// ByWebhook is set where a webhook refuses the update, and not the API server itself.
 	ByWebhook bool
@@ -25,11 +25,14 @@ const KubectlApply = "kubectl apply -f FILE"
 // Comment separates a command from what it means, in a way out.
 const Comment = "   # "
 
+// AfterMerge begins the comment of a command that comes after the merge of the change; what it means follows in brackets.
+const AfterMerge = "after the merge"
+
 // WaysOut returns the ways out of a refusal for whoever applies the object. The ways in how are written for kubectl: sentences, and
 // commands with a Comment.
 //
 // Objects of Flux and Argo CD are deleted and created by the tool itself, if it is asked for that with the change. Where that
-// is not possible, or not gentle enough, somebody deletes the object after the merge, and the tool creates it anew. Read in:
+// is not possible, or not gentle enough, somebody deletes the object after the merge, and the tool creates it again. Read in:
 //   - Flux: ssa/manager_apply.go: shouldForceApply, which replaces for answers of status 422 and those that say "is immutable";
 //     of a HelmRelease: github.com/fluxcd/helm-controller at 0f61a8607a62, internal/action/upgrade.go: Upgrade, and
 //     internal/reconcile/atomic_release.go: actionForState, which upgrades a failed release anew if that is forced.
@@ -58,7 +61,7 @@ func (a Applier) WaysOut(how []string, r Refused) []string {
 			}
 		}
 		if a.merges() {
-			text = "after the merge" + parenthesis(text)
+			text = AfterMerge + parenthesis(text)
 		}
 		switch {
 		case a.Apply != "":
@@ -98,7 +101,7 @@ func (a Applier) replaceMarks(r Refused, text string) []string {
 	}
 	text = parenthesis(text)
 	begin := func(do string) string {
-		return "add " + do + " with this change, and remove it with the next one: " + string(a.Tool) + " deletes the " + r.Kind + " and creates it anew" + text
+		return "add " + do + " with this change, and remove it with the next one: " + string(a.Tool) + " deletes the " + r.Kind + " and creates it again" + text
 	}
 	switch {
 	case a.Tool == Flux && !r.ByWebhook:
@@ -119,7 +122,7 @@ func (a Applier) replaceMarks(r Refused, text string) []string {
 		return ways
 	case a.Tool == Helm && r.Group == "batch" && r.Kind == "Job":
 		return []string{"make the Job a hook, with the annotations helm.sh/hook: post-install,post-upgrade and " +
-			"helm.sh/hook-delete-policy: before-hook-creation: Helm then deletes it and creates it anew with each upgrade" + text}
+			"helm.sh/hook-delete-policy: before-hook-creation: Helm then deletes it and creates it again with each upgrade" + text}
 	}
 	return nil
 }

@@ -11,7 +11,7 @@ func TestWaysOut(t *testing.T) {
 	const (
 		rename  = "add the new one under another name"
 		orphan  = "kubectl delete deployment/web -n shop --cascade=orphan && " + KubectlApply + Comment + "the pods stay"
-		replace = "kubectl delete deployment/web -n shop && " + KubectlApply + Comment + "no pods in between"
+		replace = "kubectl delete deployment/web -n shop && " + KubectlApply + Comment + "all pods stop until the new ones run"
 		patch   = "kubectl patch pvc/data -p x" + Comment + "first"
 	)
 	how := []string{rename, patch, orphan, replace}
@@ -35,67 +35,67 @@ func TestWaysOut(t *testing.T) {
 	}{
 		{"nobody knows", "", Applier{}, web, []string{
 			"kubectl delete deployment/web -n shop --cascade=orphan && kubectl apply -f 'a b.yaml'   # the pods stay",
-			"kubectl delete deployment/web -n shop && kubectl apply -f 'a b.yaml'   # no pods in between",
+			"kubectl delete deployment/web -n shop && kubectl apply -f 'a b.yaml'   # all pods stop until the new ones run",
 		}},
 		{"server-side", "the new object is owned by the same manager", Applier{Methods: []Method{ServerSide}}, web, []string{
 			"kubectl delete deployment/web -n shop --cascade=orphan && kubectl apply --server-side -f 'a b.yaml'   # the pods stay",
-			"kubectl delete deployment/web -n shop && kubectl apply --server-side -f 'a b.yaml'   # no pods in between",
+			"kubectl delete deployment/web -n shop && kubectl apply --server-side -f 'a b.yaml'   # all pods stop until the new ones run",
 		}},
 		{"a kustomization", "", Applier{Apply: "kubectl apply -k prod"}, web, []string{
 			"kubectl delete deployment/web -n shop --cascade=orphan && kubectl apply -k prod   # the pods stay",
-			"kubectl delete deployment/web -n shop && kubectl apply -k prod   # no pods in between",
+			"kubectl delete deployment/web -n shop && kubectl apply -k prod   # all pods stop until the new ones run",
 		}},
 		{"a chart", "", Applier{Tool: Helm, Apply: "helm upgrade RELEASE shop"}, web, []string{
 			"kubectl delete deployment/web -n shop --cascade=orphan && helm upgrade RELEASE shop   # the pods stay",
-			"kubectl delete deployment/web -n shop && helm upgrade RELEASE shop   # no pods in between",
+			"kubectl delete deployment/web -n shop && helm upgrade RELEASE shop   # all pods stop until the new ones run",
 		}},
 		{"a release of Flux", "its controller applies what is merged", release, web, []string{
 			"kubectl delete deployment/web -n shop --cascade=orphan && " + release.Apply + afterMerge + "the pods stay)",
-			"kubectl delete deployment/web -n shop && " + release.Apply + afterMerge + "no pods in between)",
+			"kubectl delete deployment/web -n shop && " + release.Apply + afterMerge + "all pods stop until the new ones run)",
 		}},
 		{"a release of Flux that forces", "which is a PUT", Applier{Tool: Helm, Apply: release.Apply, Methods: []Method{ServerSide, Replace}}, web, []string{
 			"kubectl delete deployment/web -n shop --cascade=orphan && " + release.Apply + afterMerge + "the pods stay)",
-			"kubectl delete deployment/web -n shop && " + release.Apply + afterMerge + "no pods in between)",
+			"kubectl delete deployment/web -n shop && " + release.Apply + afterMerge + "all pods stop until the new ones run)",
 			"spec.upgrade.force of the HelmRelease does not help: it makes Helm send a PUT, which is refused, too, and nothing at all under server-side apply",
 		}},
 		{"a Job of a chart", "", Applier{Tool: Helm, Apply: "helm upgrade RELEASE shop"}, with(func(r *Refused) { r.Group, r.Kind = "batch", "Job" }), []string{
 			"kubectl delete deployment/web -n shop --cascade=orphan && helm upgrade RELEASE shop   # the pods stay",
 			"make the Job a hook, with the annotations helm.sh/hook: post-install,post-upgrade and helm.sh/hook-delete-policy: before-hook-creation: " +
-				"Helm then deletes it and creates it anew with each upgrade (no pods in between)",
-			"kubectl delete deployment/web -n shop && helm upgrade RELEASE shop   # no pods in between",
+				"Helm then deletes it and creates it again with each upgrade (all pods stop until the new ones run)",
+			"kubectl delete deployment/web -n shop && helm upgrade RELEASE shop   # all pods stop until the new ones run",
 		}},
 		{"Flux", "", flux, web, []string{
 			"kubectl delete deployment/web -n shop --cascade=orphan && " + flux.Apply + afterMerge + "the pods stay)",
 			"add the annotation kustomize.toolkit.fluxcd.io/force: enabled with this change, and remove it with the next one: " +
-				"Flux deletes the Deployment and creates it anew (no pods in between)",
+				"Flux deletes the Deployment and creates it again (all pods stop until the new ones run)",
 			"set spec.force: true in the Kustomization with an earlier change: Flux then replaces every object that it cannot update",
 		}},
 		{"Flux, refused by a webhook", "Flux replaces for some answers only", flux, with(func(r *Refused) { r.ByWebhook = true }), []string{
 			"kubectl delete deployment/web -n shop --cascade=orphan && " + flux.Apply + afterMerge + "the pods stay)",
-			"kubectl delete deployment/web -n shop && " + flux.Apply + afterMerge + "no pods in between)",
+			"kubectl delete deployment/web -n shop && " + flux.Apply + afterMerge + "all pods stop until the new ones run)",
 		}},
 		{"Flux, asked already", "", flux, with(func(r *Refused) { r.Asked = true }), []string{
 			"kubectl delete deployment/web -n shop --cascade=orphan && " + flux.Apply + afterMerge + "the pods stay)",
 		}},
 		{"Flux, data", "no tool deletes it on its own, and the old object stays", flux, precious, []string{
 			"kubectl delete deployment/web -n shop --cascade=orphan && " + flux.Apply + afterMerge + "the pods stay)",
-			"kubectl delete deployment/web -n shop && " + flux.Apply + afterMerge + "no pods in between)",
+			"kubectl delete deployment/web -n shop && " + flux.Apply + afterMerge + "all pods stop until the new ones run)",
 		}},
 		{"Argo CD", "", argo, web, []string{
 			"kubectl delete deployment/web -n shop --cascade=orphan && argocd app sync shop" + afterMerge + "the pods stay)",
 			"add Force=true,Replace=true to the annotation argocd.argoproj.io/sync-options with this change, and remove it with the next one: " +
-				"Argo CD deletes the Deployment and creates it anew (no pods in between)",
-			"argocd app sync shop --resource apps:Deployment:shop/web --force --replace   # after the merge, without the annotation (no pods in between)",
+				"Argo CD deletes the Deployment and creates it again (all pods stop until the new ones run)",
+			"argocd app sync shop --resource apps:Deployment:shop/web --force --replace   # after the merge, without the annotation (all pods stop until the new ones run)",
 		}},
 		{"Argo CD, without a namespace", "", argo, with(func(r *Refused) { r.Group, r.Kind, r.Namespace = "", "Node", "" }), []string{
 			"kubectl delete deployment/web -n shop --cascade=orphan && argocd app sync shop" + afterMerge + "the pods stay)",
 			"add Force=true,Replace=true to the annotation argocd.argoproj.io/sync-options with this change, and remove it with the next one: " +
-				"Argo CD deletes the Node and creates it anew (no pods in between)",
-			"argocd app sync shop --resource :Node:web --force --replace   # after the merge, without the annotation (no pods in between)",
+				"Argo CD deletes the Node and creates it again (all pods stop until the new ones run)",
+			"argocd app sync shop --resource :Node:web --force --replace   # after the merge, without the annotation (all pods stop until the new ones run)",
 		}},
 		{"an ApplicationSet", "its controller needs no command", Applier{Tool: ArgoCD}, precious, []string{
 			"kubectl delete deployment/web -n shop --cascade=orphan" + afterMerge + "the pods stay)",
-			"kubectl delete deployment/web -n shop" + afterMerge + "no pods in between)",
+			"kubectl delete deployment/web -n shop" + afterMerge + "all pods stop until the new ones run)",
 		}},
 	} {
 		got := row.by.WaysOut(how, row.refused)

@@ -73,41 +73,70 @@ Kinds of Kubernetes %s to %s. Kinds that are not listed have no immutable fields
 `, minors[0], minors[len(minors)-1])
 	all := c.kinds()
 	for _, k := range all {
-		fmt.Fprintf(&b, "| [%s](fields/%s) | %s |\n", k.Kind, fieldsFile(k, all), summary(builtinPaths(k)))
+		fmt.Fprintf(&b, "| [%s](fields/%s) | %s |\n", k.Kind, fieldsFile(k, all), builtinFields(k).summary())
 	}
 	b.WriteString("\n## Custom resources whose operators are known\n\n| kind | operator | immutable |\n|---|---|---|\n")
 	for _, k := range custom {
 		if k.Nothing == "" {
-			fmt.Fprintf(&b, "| [%s](fields/%s) | %s | %s |\n", k.Kind, operatorFile(k, custom), k.Operator.Name, summary(operatorPaths(k)))
+			fmt.Fprintf(&b, "| [%s](fields/%s) | %s | %s |\n", k.Kind, operatorFile(k, custom), k.Operator.Name, operatorFields(k).summary())
 		}
 	}
 	b.WriteString("\n[What operators refuse](operators.md) also lists the kinds whose operators refuse nothing.\n")
 	return b.String()
 }
 
-// summary names the first fields.
-func summary(paths []string) string {
-	const shown = 4
-	more := ""
-	if len(paths) > shown {
-		more = fmt.Sprintf(", %d more", len(paths)-shown)
-		paths = paths[:shown]
-	}
-	if len(paths) == 0 {
-		return "see its page"
-	}
-	return fields(paths) + more
+// refused are the fields that some row refuses to change, each once, in the order of the rows.
+type refused struct {
+	paths  []string
+	partly []string // those of which some row excepts parts
 }
 
-// builtinPaths returns the fields that some row of k refuses to change, each once.
-func builtinPaths(k *builtin.Kind) []string {
-	var paths []string
-	for _, r := range k.Rows() {
-		if r.Unknown+r.Note == "" && !slices.Contains(paths, r.Path) {
-			paths = append(paths, r.Path)
+func (r *refused) add(path string, except []string) {
+	if !slices.Contains(r.paths, path) {
+		r.paths = append(r.paths, path)
+	}
+	if len(except) > 0 {
+		r.partly = append(r.partly, path)
+	}
+}
+
+// outermost returns the fields that are not below another one.
+func (r refused) outermost() []string {
+	return slices.DeleteFunc(slices.Clone(r.paths), func(path string) bool {
+		return slices.ContainsFunc(r.paths, func(other string) bool {
+			return strings.HasPrefix(path, other+".") || strings.HasPrefix(path, other+"[")
+		})
+	})
+}
+
+// summary names the first fields.
+func (r refused) summary() string {
+	const shown = 4
+	var names []string
+	for _, path := range r.outermost() {
+		name := "`" + path + "`"
+		if slices.Contains(r.partly, path) {
+			name += " in part"
+		}
+		names = append(names, name)
+	}
+	switch {
+	case len(names) == 0:
+		return "see its page"
+	case len(names) > shown:
+		names = append(names[:shown], fmt.Sprintf("%d more", len(names)-shown))
+	}
+	return strings.Join(names, ", ")
+}
+
+// builtinFields returns the fields that some row of k refuses to change.
+func builtinFields(k *builtin.Kind) (r refused) {
+	for _, row := range k.Rows() {
+		if row.Unknown+row.Note == "" {
+			r.add(row.Path, row.Except)
 		}
 	}
-	return paths
+	return r
 }
 
 // merged is a row as all minors have it, with those that do and what each of them says.
@@ -176,6 +205,7 @@ var recipes = map[string]string{
 func (c catalogue) page(k *builtin.Kind) string {
 	rows, minors := c.merge(k)
 	p := &kindPage{kind: k.Kind, guide: recipes[k.Kind]}
+	p.short = strings.Join(k.ShortNames, ", ")
 	p.about = fmt.Sprintf("`%s`, Kubernetes %s. On the command line: `fieldlock locks %s`.", k.APIVersion(), strings.Join(minors, ", "), k.Plural)
 	p.free, p.some = fieldsOf(k, rows)
 	var d details
@@ -201,7 +231,11 @@ func (p *kindPage) add(r *merged, d *details, minors []string) {
 		p.undecided.add(r.Path, r.Unknown)
 		return
 	case r.Note != "":
-		p.accepted.add(r.Path, strings.TrimPrefix(r.Note, "accepted without effect: "))
+		if note, ok := strings.CutPrefix(r.Note, "accepted without effect: "); ok {
+			p.accepted.add(r.Path, note)
+		} else {
+			p.applier.add(r.Path, r.Note)
+		}
 		return
 	}
 	p.rows = append(p.rows, row{r.Path, d.refuses(r.Lock, r.Rule, r.When, r.Except), where})

@@ -13,12 +13,14 @@ import (
 // kindPage is the page of one kind: what may change, what may not, what the refusal says, and what to do about it.
 type kindPage struct {
 	kind       string
+	short      string    // its short names, "" for most kinds
 	about      string    // its API version and who refuses, as Markdown
 	free, some []string  // fields that may change, and that may change with restrictions; nil: not known
 	rows       []row     // what is refused
 	refusals   []refusal // what is said then
 	undecided  remarks   // what only the cluster can decide
 	accepted   remarks   // what is accepted without effect
+	applier    remarks   // what depends on who applies
 	edits      remarks   // ways to do without a replacement
 	first      remarks   // what comes before one
 	cost, why  string    // of a replacement
@@ -58,15 +60,29 @@ func (r *remarks) add(path, text string) {
 // fields names fields as code.
 func fields(paths []string) string { return "`" + strings.Join(paths, "`, `") + "`" }
 
-// write returns the page as Markdown; d has what its rows name by number.
+// write returns the page as Markdown; d has what its rows name by number. What people look for first stands first: which
+// fields, the error message, and the way out.
 func (p *kindPage) write(d *details) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# Which fields of %s are immutable?\n\n%s\n", withArticle(p.kind), p.about)
+	kind := withArticle(p.kind)
+	if p.short != "" {
+		kind += " (" + p.short + ")"
+	}
+	fmt.Fprintf(&b, "# Which fields of %s are immutable?%s\n\n%s\n", kind, p.named(), p.about)
+	if p.cost != "" {
+		fmt.Fprintf(&b, "\nTo change one anyway, [replace the %s](#how-to-change-it-anyway) (cost: %s).", p.kind, p.cost)
+		if p.guide != "" {
+			fmt.Fprintf(&b, " Step by step: %s.", p.guide)
+		}
+		b.WriteString("\n")
+	}
 	p.writeFields(&b, d)
+	p.writeRefusals(&b)
+	p.writeWayOut(&b)
 	for _, part := range []struct {
 		title   string
 		remarks remarks
-	}{{"Only the cluster can decide", p.undecided}, {"Accepted without effect", p.accepted}} {
+	}{{"Only the cluster can decide", p.undecided}, {"Depends on who applies", p.applier}, {"Accepted without effect", p.accepted}} {
 		if len(part.remarks) > 0 {
 			fmt.Fprintf(&b, "\n## %s\n\n", part.title)
 		}
@@ -74,12 +90,26 @@ func (p *kindPage) write(d *details) string {
 			fmt.Fprintf(&b, "- %s: %s\n", fields(r.paths), cell(r.text))
 		}
 	}
-	p.writeRefusals(&b)
-	p.writeWayOut(&b)
 	if p.notes != "" {
 		fmt.Fprintf(&b, "\n%s\n", p.notes)
 	}
 	return b.String()
+}
+
+// named names the first fields in the title, for those who search for one.
+func (p *kindPage) named() string {
+	const most = 3
+	var locked refused
+	for _, r := range p.rows {
+		if !strings.Contains(r.path, "[") { // part of a list or map
+			locked.add(r.path, nil)
+		}
+	}
+	paths := locked.outermost()
+	if len(paths) > most {
+		paths = append(paths[:most], "…")
+	}
+	return strings.TrimSuffix(" "+strings.Join(paths, ", "), " ")
 }
 
 func (p *kindPage) writeFields(b *strings.Builder, d *details) {
@@ -173,9 +203,6 @@ func (p *kindPage) writeWayOut(b *strings.Builder) {
 		fmt.Fprintf(b, "\n- %s", wayOut(how))
 	}
 	b.WriteString("\n")
-	if p.guide != "" {
-		fmt.Fprintf(b, "\nStep by step: %s.\n", p.guide)
-	}
 }
 
 // wayOut returns a way out as Markdown: a sentence, followed by its command.

@@ -42,7 +42,7 @@ func findings() string {
 
 Everything that ` + "`fieldlock lint`" + ` reports, by ID. An *error* makes the command exit with 1, and ` + "`check`" + ` and ` + "`Compile`" + `
 refuse the schema. A *warning* fails only with ` + "`--strict`" + `. A finding that names a way around a lock comes with a witness:
-` + "`lint --explain`" + ` prints the objects to write one after the other. Where no witness was found, the finding is a *note*
+` + "`lint --explain`" + ` prints the objects to write one after the other. If no witness was found, the finding is a *note*
 that begins with "possible", and never fails.
 
 | ID | severity | |

@@ -32,15 +32,14 @@ func operatorFile(k *operators.Kind, all []*operators.Kind) string {
 	return name + k.Group + ".md"
 }
 
-// operatorPaths returns the fields that k's operator refuses to change, each once.
-func operatorPaths(k *operators.Kind) []string {
-	var paths []string
-	for _, r := range k.Rows() {
-		if r.Effect == builtin.EffectRefused && !slices.Contains(paths, r.Path) {
-			paths = append(paths, r.Path)
+// operatorFields returns the fields that k's operator refuses to change.
+func operatorFields(k *operators.Kind) (r refused) {
+	for _, row := range k.Rows() {
+		if row.Effect == builtin.EffectRefused {
+			r.add(row.Path, append(row.Except[:len(row.Except):len(row.Except)], row.Allow...))
 		}
 	}
-	return paths
+	return r
 }
 
 // operatorsPage is the page of what operators refuse, by operator.
@@ -65,7 +64,7 @@ The page of each kind names the function that decides. *Asked* means that the fu
 			fmt.Fprintf(&b, "| %s | nothing: %s | read |\n", k.Kind, cell(k.Nothing))
 			continue
 		}
-		fmt.Fprintf(&b, "| [%s](fields/%s) | %s | %s |\n", k.Kind, operatorFile(k, kinds), summary(operatorPaths(k)), known(k.Rows()...))
+		fmt.Fprintf(&b, "| [%s](fields/%s) | %s | %s |\n", k.Kind, operatorFile(k, kinds), operatorFields(k).summary(), known(k.Rows()...))
 	}
 	return b.String()
 }

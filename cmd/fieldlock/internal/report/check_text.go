@@ -212,13 +212,27 @@ func replacementHead(r *compare.Replacement, cost string, escape func(string) st
 	return fmt.Sprintf("%s (cost of a replacement: %s)", escape(r.Message), cost)
 }
 
-// WayOut splits one way to replace an object into a sentence and a command; either can be missing.
+// WayOut splits one way to replace an object into a sentence and a command; either can be missing. Where a command deletes
+// the object, the sentence says what to do, and then in brackets what that means.
 func WayOut(how string) (text, command string) {
 	if !slices.ContainsFunc(commands, func(name string) bool { return strings.HasPrefix(how, name+" ") }) {
 		return how, ""
 	}
 	command, text, _ = strings.Cut(how, tool.Comment)
-	return text, command
+	if text == "" || !strings.HasPrefix(command, "kubectl delete ") {
+		return text, command
+	}
+	do := "replace it"
+	switch {
+	case strings.Contains(command, "--cascade=orphan"):
+		do = "replace it and keep its pods running"
+	case !strings.Contains(command, " && "):
+		do = "delete it"
+	}
+	if means, merged := strings.CutPrefix(text, tool.AfterMerge); merged {
+		return tool.AfterMerge + ", " + do + means, command
+	}
+	return do + " (" + text + ")", command
 }
 
 // commands are those that ways out begin with.

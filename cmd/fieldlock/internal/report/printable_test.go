@@ -126,7 +126,12 @@ func TestPalette(t *testing.T) {
 // TestWayOut: a way to replace an object is a sentence, a command, or a command with a sentence.
 func TestWayOut(t *testing.T) {
 	for how, want := range map[string][2]string{
-		"keep the old value": {"keep the old value", ""}, "kubectl delete a": {"", "kubectl delete a"}, "kubectl delete a   # it is gone": {"it is gone", "kubectl delete a"}, "argocd app sync a   # anew": {"anew", "argocd app sync a"}, "run kubectl delete": {"run kubectl delete", ""},
+		"keep the old value": {"keep the old value", ""}, "kubectl patch a": {"", "kubectl patch a"}, "argocd app sync a   # again": {"again", "argocd app sync a"},
+		"run kubectl delete": {"run kubectl delete", ""}, "kubectl delete a": {"", "kubectl delete a"},
+		"kubectl delete a   # it comes back":                     {"delete it (it comes back)", "kubectl delete a"},
+		"kubectl delete a && b   # it is gone":                   {"replace it (it is gone)", "kubectl delete a && b"},
+		"kubectl delete a && b   # after the merge (it is gone)": {"after the merge, replace it (it is gone)", "kubectl delete a && b"},
+		"kubectl delete a --cascade=orphan && b   # then stop":   {"replace it and keep its pods running (then stop)", "kubectl delete a --cascade=orphan && b"},
 	} {
 		if text, command := WayOut(how); text != want[0] || command != want[1] {
 			t.Errorf("%s: %q and %q", how, text, command)
