@@ -4,7 +4,8 @@ go 1.26.0
 
 require (
 	github.com/fieldlock/fieldlock/examples/operators/ask v0.0.0
-	knative.dev/pkg v0.0.0-20260727151759-521cb33b33dd
+	github.com/fieldlock/fieldlock/examples/operators/askknative v0.0.0
+	knative.dev/pkg v0.0.0-20260727151759-521cb33b33dd // indirect
 	knative.dev/serving v0.50.0
 )
 
@@ -47,4 +48,7 @@ require (
 	sigs.k8s.io/yaml v1.6.0 // indirect
 )
 
-replace github.com/fieldlock/fieldlock/examples/operators/ask => ../ask
+replace (
+	github.com/fieldlock/fieldlock/examples/operators/ask => ../ask
+	github.com/fieldlock/fieldlock/examples/operators/askknative => ../askknative
+)

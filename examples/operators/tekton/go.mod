@@ -4,8 +4,9 @@ go 1.26.4
 
 require (
 	github.com/fieldlock/fieldlock/examples/operators/ask v0.0.0
+	github.com/fieldlock/fieldlock/examples/operators/askknative v0.0.0
 	github.com/tektoncd/pipeline v1.15.0
-	knative.dev/pkg v0.0.0-20260622140654-39ebae2ee2dc
+	knative.dev/pkg v0.0.0-20260622140654-39ebae2ee2dc // indirect
 )
 
 require (
@@ -83,4 +84,7 @@ require (
 	sigs.k8s.io/yaml v1.6.0 // indirect
 )
 
-replace github.com/fieldlock/fieldlock/examples/operators/ask => ../ask
+replace (
+	github.com/fieldlock/fieldlock/examples/operators/ask => ../ask
+	github.com/fieldlock/fieldlock/examples/operators/askknative => ../askknative
+)
