@@ -157,9 +157,10 @@ const (
 //
 // Helm deletes what is no longer in the manifest of a release, and hooks are not (kube/client.go: Update). Before that it runs the
 // hooks of pre-upgrade, which it deletes first if their policy is before-hook-creation, the default; otherwise it finds the object
-// there (action/hooks.go: execHook); Helm 4 updates it then, if it applies server-side. A hook that becomes an ordinary object is still there, unless it was deleted when it succeeded, and
-// Helm does not take over an object without its annotations (action/validate.go: existingResourceConflict); Flux's HelmRelease does
-// (internal/action/upgrade.go: newUpgrade, TakeOwnership). Helm never deletes a CRD for a hook.
+// there (action/hooks.go: execHook), and Helm 4 updates it then, if it applies server-side. A hook that becomes an ordinary object is
+// still there, unless it was deleted when it succeeded, and Helm does not take over an object without its annotations
+// (action/validate.go: existingResourceConflict); Flux's HelmRelease does (internal/action/upgrade.go: newUpgrade, TakeOwnership).
+// Helm never deletes a CRD for a hook.
 //
 // Argo CD deletes what is there before it creates a hook if the policy is BeforeHookCreation, the default, and applies the hook
 // otherwise (sync/sync_task.go: deleteBeforeCreation). An ordinary object that was a hook is applied, too.

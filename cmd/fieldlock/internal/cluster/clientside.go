@@ -98,7 +98,7 @@ func applierOf(live, manifest *unstructured.Unstructured) applier {
 	}
 	if text := live.GetAnnotations()[lastApplied]; text != "" {
 		if n := common(decoded([]byte(text)), manifest.Object, ""); n > most {
-			best, most = applier{original: []byte(text)}, n
+			best = applier{original: []byte(text)}
 		}
 	}
 	return best

@@ -197,7 +197,8 @@ func (r *Repository) Resolve(text string) (Range, error) {
 	if threeDots {
 		base, err := r.run(nil, "merge-base", out.Old, newCommit)
 		if err != nil {
-			return Range{}, fmt.Errorf("--git: %s and %s have no common ancestor here%s; %s without the dots compares with all that it has", oldRev, head, r.shallow("HEAD"), oldRev)
+			return Range{}, fmt.Errorf("--git: %s and %s have no common ancestor here%s; %s without the dots compares with all that it has",
+				oldRev, head, r.shallow("HEAD"), oldRev)
 		}
 		out.Old = strings.TrimSpace(string(base))
 	}
