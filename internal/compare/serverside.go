@@ -29,14 +29,11 @@ func (d *crdDefinition) serverSide(v *verdict, p pair, newVersion, oldVersion *c
 		if !oldVersion.Served {
 			return // the server forgets what was applied in it
 		}
-		before, err := d.preparers[oldVersion].Prepare(newObj)
-		if err != nil {
-			return
-		}
-		if at, ok := lost(p.new.Value(), newObj, before, nil); ok {
-			path := yamldoc.PathString(at...)
-			v.addServerSide(path, fmt.Sprintf("server-side apply fails: the last apply used %s, whose schema does not have %s, "+
-				"and without a conversion the API server answers \"failed to convert merged object to last applied version\"", oldVersion.Name, path))
+		d.unconverted(v, oldVersion, p.new.Value(), newObj, "failed to convert merged object to last applied version")
+		if newVersion.Storage { // the server has stored the old object in it, with its defaults
+			if stored, err := d.prepare(newVersion, p.old); err == nil {
+				d.unconverted(v, oldVersion, stored, stored, "field not declared in schema")
+			}
 		}
 		return
 	}
@@ -53,6 +50,20 @@ func (d *crdDefinition) serverSide(v *verdict, p pair, newVersion, oldVersion *c
 	for _, steps := range nulls(newVersion.Schema, is, was, nil) {
 		path := yamldoc.PathString(steps...)
 		v.addServerSide(path, fmt.Sprintf("server-side apply is refused: it sends null for %s, which may not be null; remove the field instead", path))
+	}
+}
+
+// unconverted adds that the server cannot read an object in the version of the last apply, where that one lacks a field that is
+// also in the object as written: the server converts it without pruning.
+func (d *crdDefinition) unconverted(v *verdict, last *crd.Version, written, obj map[string]any, answer string) {
+	before, err := d.preparers[last].Prepare(obj)
+	if err != nil {
+		return
+	}
+	if at, ok := lost(written, obj, before, nil); ok {
+		path := yamldoc.PathString(at...)
+		v.addServerSide(path, fmt.Sprintf("server-side apply fails: the last apply used %s, whose schema does not have %s, "+
+			"and without a conversion the API server answers %q", last.Name, path, answer))
 	}
 }
 

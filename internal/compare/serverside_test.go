@@ -81,6 +81,28 @@ func TestNewFieldInNewVersion(t *testing.T) {
 	}
 }
 
+// TestStoredDefaults: an object that was applied in another version than the stored one has the defaults of the stored one. A
+// real API server gave these answers for a Receiver of Flux and a RayCluster, which are stored in v1.
+func TestStoredDefaults(t *testing.T) {
+	const plain, filled = "class: {type: string}", "class: {type: string}\nextra: {type: string, default: b}"
+	for _, row := range []struct {
+		reason, conversion, v1, v2, from, to string
+		want                                 []string
+	}{
+		{"the version of the last apply does not have the field", "None", filled, plain, "v2", "v1", []string{"unknown a/x spec.extra"}},
+		{"both versions have it", "None", filled, plain + "\nextra: {type: string}", "v2", "v1", nil},
+		{"no version of the object but v2 has it, which nothing is stored in", "None", plain, filled, "v1", "v2", nil},
+		{"one version all the time", "None", filled, plain, "v2", "v2", nil},
+		{"a webhook converts", "Webhook", filled, plain, "v2", "v1", []string{"unknown a/x apiVersion"}},
+	} {
+		crd := widgets(row.conversion, row.v1, row.v2)
+		r := check(t, map[string]string{"crd.yaml": crd, "x.yaml": widget(row.to, "a", "x", "{class: b}")}, map[string]string{"crd.yaml": crd, "x.yaml": widget(row.from, "a", "x", "{class: a}")}, Options{})
+		if got := found(r); !slices.Equal(got, row.want) || len(r.Errors) > 0 {
+			t.Errorf("%s: got %q, %v, want %q", row.reason, got, r.Errors, row.want)
+		}
+	}
+}
+
 // TestNeverStored: without a conversion webhook, what the storage version lacks is not stored.
 func TestNeverStored(t *testing.T) {
 	const (
