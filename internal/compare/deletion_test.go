@@ -149,7 +149,7 @@ func TestPreciousWaysOut(t *testing.T) {
 			continue
 		}
 		how := strings.Join(r.Replacements[0].How, "\n")
-		if kept, forced := strings.Contains(how, "before data moves, add "), strings.Contains(how, "fluxcd.io/force: enabled"); kept != row.precious || forced == row.precious {
+		if kept, forced := strings.Contains(how, "prune: disabled"), strings.Contains(how, "fluxcd.io/force: enabled"); kept != row.precious || forced == row.precious {
 			t.Errorf("%s: the ways out are\n%s", row.name, how)
 		}
 	}

@@ -37,7 +37,7 @@ func load(t *testing.T) *operators.Catalogue {
 const (
 	request = `{apiVersion: cert-manager.io/v1, kind: CertificateRequest, metadata: {name: a}, spec: {request: TFM=, duration: 24h, issuerRef: {name: x}}}`
 	cluster = `{apiVersion: postgresql.cnpg.io/v1, kind: Cluster, metadata: {name: c}, spec: {storage: {size: 10Gi}}}`
-	scylla  = `{apiVersion: scylla.scylladb.com/v1, kind: ScyllaCluster, metadata: {name: c}, spec: {datacenter: {name: dc1}}}`
+	volume  = `{apiVersion: longhorn.io/v1beta2, kind: Volume, metadata: {name: v}, spec: {dataSource: vol-a}}`
 	route   = `{apiVersion: route.openshift.io/v1, kind: Route, metadata: {name: r}, spec: {host: a}}`
 	topic   = `{apiVersion: kafka.strimzi.io/v1beta2, kind: KafkaTopic, metadata: {name: t}, spec: {partitions: 3}}`
 )
@@ -53,7 +53,7 @@ func TestOperators(t *testing.T) {
 	}{
 		{"a webhook that was asked", request, "24h", "48h", "spec", "cert-manager", "its code was asked", `"24h" "48h"`},
 		{"another one", cluster, "10Gi", "5Gi", "spec.storage.size", "CloudNativePG", "its code was asked", `"10Gi" "5Gi"`},
-		{"a webhook that was read", scylla, "dc1", "dc2", "spec.datacenter.name", "Scylla Operator", "its code was read, not run", `"dc1" "dc2"`},
+		{"a webhook that was read", volume, "vol-a", "vol-b", "spec.dataSource", "Longhorn", "its code was read, not run", `"vol-a" "vol-b"`},
 	} {
 		r := checkWithOperators(t, "", row.old, strings.ReplaceAll(row.old, row.from, row.to), catalogue)
 		if r.Allowed || len(r.Violations) != 1 || len(r.Replacements) != 1 {
