@@ -155,6 +155,15 @@ func TestLintText(t *testing.T) {
 	}
 }
 
+// TestLintUnread: what could not be read is one mistake, and no tick hides it.
+func TestLintUnread(t *testing.T) {
+	t.Chdir(writeFiles(t, map[string]string{"crd.yaml": strings.Replace(classLocked, "scope: Namespaced", "scope: true", 1)}))
+	c := runCommand("", "lint", "crd.yaml")
+	if c.out != "0 errors, 0 warnings in 0 CRDs\n" || c.status != exitUnread || strings.Contains(c.err, "no CustomResourceDefinition") {
+		t.Errorf("got status %d and\n%s%s", c.status, c.out, c.err)
+	}
+}
+
 func TestLocksText(t *testing.T) {
 	const free = "class: {type: string}"
 	for _, test := range []struct{ name, crd, want string }{

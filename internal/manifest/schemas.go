@@ -232,8 +232,8 @@ func (s *Schemas) Amended(a *Amender) (crds []CRD, errs []error) {
 	for _, r := range s.Repeated {
 		errs = append(errs, r.Err())
 	}
-	if len(s.CRDs)+len(s.Documents) == 0 && len(s.Objects) > 0 {
-		errs = append(errs, fmt.Errorf("%s: there is no CustomResourceDefinition in it; only check reads policies", s.Objects[0].Document.File))
+	if i := slices.IndexFunc(s.Objects, isPolicy); i >= 0 && len(s.CRDs)+len(s.Documents) == 0 {
+		errs = append(errs, fmt.Errorf("%s: there is no CustomResourceDefinition in it; only check reads policies", s.Objects[i].Document.File))
 	}
 	add := func(d *openapi.Document, kind openapi.Kind) {
 		c, err := asCRD(a, d, kind)

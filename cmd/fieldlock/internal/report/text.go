@@ -65,7 +65,7 @@ func lintText(w io.Writer, r *audit.Report) error {
 	return nil
 }
 
-// lintSummary is the last line of the text.
+// lintSummary is the last line of the text. Where some input could not be read, it has no tick.
 func lintSummary(r *audit.Report, p Palette) string {
 	errs, notes := 0, 0
 	for i := range r.Findings {
@@ -76,15 +76,18 @@ func lintSummary(r *audit.Report, p Palette) string {
 			notes++
 		}
 	}
-	mark := p.Green("✓")
-	if r.Refused() {
-		mark = p.Red("✗")
+	mark := p.Green("✓") + " "
+	switch {
+	case r.Refused():
+		mark = p.Red("✗") + " "
+	case len(r.Errors) > 0:
+		mark = ""
 	}
-	counts := Count(errs, "error") + ", " + Count(len(r.Findings)-errs-notes, "warning")
+	counts := mark + Count(errs, "error") + ", " + Count(len(r.Findings)-errs-notes, "warning")
 	if notes > 0 {
 		counts += ", " + Count(notes, "note")
 	}
-	return fmt.Sprintf("%s %s in %s", mark, counts, Count(r.CRDs, "CRD"))
+	return counts + " in " + Count(r.CRDs, "CRD")
 }
 
 // linesOf lists the lines of f and of its equals among findings.
