@@ -40,12 +40,17 @@ func main() {
 		asPlugin(root)
 	}
 	ballast := make([]byte, 16<<20) // nobody touches it, so it takes no memory; the collector waits longer
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(60) // large runs take less memory, and small ones do not collect
-	}
+	collect(60)                     // large runs take less memory, and small ones do not collect
 	status := execute(root, os.Args[1:], s)
 	runtime.KeepAlive(ballast)
 	os.Exit(status)
+}
+
+// collect makes the garbage collector run when the heap has grown by some percent, unless the environment says when.
+func collect(percent int) {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(percent)
+	}
 }
 
 // asVettool reports whether the go command runs this program as `go vet -vettool=fieldlock` and `go fix -fixtool=fieldlock` do:

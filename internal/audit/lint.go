@@ -14,6 +14,7 @@ import (
 	"github.com/fieldlock/fieldlock/internal/celrule"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/rule"
+	schemas "github.com/fieldlock/fieldlock/internal/schema"
 	"github.com/fieldlock/fieldlock/internal/witness"
 )
 
@@ -248,6 +249,7 @@ func rulesOf(v *crd.Version) int {
 // another version, and the rules that refuse nothing.
 func ruleFindings(c *crd.CRD, a *celrule.Audit) []suspect {
 	var suspects []suspect
+	lost := lostFields(c)
 	add := func(v *crd.Version, s suspect, f immutability.Finding) {
 		s.Finding.Finding = crd.Finding{Finding: f, CRD: c.Name, Version: v.Name, Position: v.Position(f.SchemaPath)}
 		suspects = append(suspects, s)
@@ -259,7 +261,7 @@ func ruleFindings(c *crd.CRD, a *celrule.Audit) []suspect {
 		}
 		served[v.Name] = v.Schema
 		for _, h := range a.Holes(v.Schema) {
-			add(v, suspect{sure: h.Sure}, h.Finding)
+			add(v, suspect{sure: h.Sure && !lost(h.Fields)}, h.Finding)
 		}
 		for _, d := range a.DeadRules(v.Schema) {
 			add(v, suspect{of: &d.Of}, d.Finding)
@@ -277,11 +279,30 @@ func ruleFindings(c *crd.CRD, a *celrule.Audit) []suspect {
 		byVersion := a.HolesBetween(served, celrule.Conversion(c.Conversion))
 		for _, v := range c.Versions {
 			for _, h := range byVersion[v.Name] {
-				add(v, suspect{sure: h.Sure}, h.Finding)
+				add(v, suspect{sure: h.Sure && !lost(h.Fields)}, h.Finding)
 			}
 		}
 	}
 	return suspects
+}
+
+// lostFields returns a function that reports whether none of the fields is ever stored: the storage version lacks them, and no
+// webhook converts objects. Rules on such fields have no old value to compare with, so nobody has to get around them.
+func lostFields(c *crd.CRD) func(fields []string) bool {
+	i := slices.IndexFunc(c.Versions, func(v *crd.Version) bool { return v.Storage })
+	if i < 0 || len(c.Versions) == 1 || c.Conversion != "None" {
+		return func([]string) bool { return false }
+	}
+	kept := map[string]bool{}
+	for path, s := range schemas.Nodes(c.Versions[i].Schema) {
+		if preserves, _ := s.Extensions[schemas.KeyPreserveUnknown].(bool); preserves {
+			return func([]string) bool { return false }
+		}
+		kept[schemas.Readable(path)] = true
+	}
+	return func(fields []string) bool {
+		return len(fields) > 0 && !slices.ContainsFunc(fields, func(field string) bool { return kept[field] })
+	}
 }
 
 // droppedRules returns the transition rules that the update drops or weakens in versions that both CRDs serve.
