@@ -22,8 +22,10 @@ const (
 	appliersData = "../../internal/compare/testdata/appliers"
 )
 
-// What check --live says about an update is what the tool then gets. hack/appliers runs this.
-func TestLiveAppliers(t *testing.T) {
+// askTools builds the program with the deployment tools' own code, and returns a function that makes the command which asks them
+// about all cases. It skips the test unless -appliers is set.
+func askTools(t *testing.T) func(args ...string) *exec.Cmd {
+	t.Helper()
 	if !*askAppliers {
 		t.Skip("hack/appliers asks the deployment tools")
 	}
@@ -36,9 +38,16 @@ func TestLiveAppliers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	try := exec.CommandContext(t.Context(), program, "-live", buildProgram(t, "../..", "./cmd/fieldlock"), "-kubeconfig", writeKubeconfig(t, cluster.config),
-		"-cases", filepath.Join(data, "cases"), "-crds", filepath.Join(data, "crds.yaml"))
-	out, err := try.CombinedOutput()
+	return func(args ...string) *exec.Cmd {
+		args = append(args, "-kubeconfig", writeKubeconfig(t, cluster.config), "-cases", filepath.Join(data, "cases"), "-crds", filepath.Join(data, "crds.yaml"))
+		return exec.CommandContext(t.Context(), program, args...)
+	}
+}
+
+// What check --live says about an update is what the tool then gets. hack/appliers runs this.
+func TestLiveAppliers(t *testing.T) {
+	tools := askTools(t)
+	out, err := tools("-live", buildProgram(t, "../..", "./cmd/fieldlock")).CombinedOutput()
 	if err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
@@ -47,21 +56,8 @@ func TestLiveAppliers(t *testing.T) {
 
 // Each way out that check prints does what it says, by the code of the tool that applies the object. hack/appliers runs this.
 func TestWaysOut(t *testing.T) {
-	if !*askAppliers {
-		t.Skip("hack/appliers asks the deployment tools")
-	}
-	program := filepath.Join(t.TempDir(), "appliers")
-	build := exec.CommandContext(t.Context(), "go", "build", "-C", appliers, "-o", program, ".")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	data, err := filepath.Abs(appliersData)
-	if err != nil {
-		t.Fatal(err)
-	}
-	try := exec.CommandContext(t.Context(), program, "-ways", "-kubeconfig", writeKubeconfig(t, cluster.config),
-		"-kubectl", filepath.Join(cluster.dir, "kubectl"), "-cases", filepath.Join(data, "cases"), "-crds", filepath.Join(data, "crds.yaml"))
-	out, err := try.CombinedOutput()
+	tools := askTools(t)
+	out, err := tools("-ways", "-kubectl", filepath.Join(cluster.dir, "kubectl")).CombinedOutput()
 	if err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
@@ -70,35 +66,21 @@ func TestWaysOut(t *testing.T) {
 
 // Flux, Helm and kubectl get the answers that package compare is held against. hack/appliers runs this.
 func TestAppliers(t *testing.T) {
-	if !*askAppliers {
-		t.Skip("hack/appliers asks the deployment tools")
-	}
-	dir := t.TempDir()
-	program := filepath.Join(dir, "appliers")
-	build := exec.CommandContext(t.Context(), "go", "build", "-C", appliers, "-o", program, ".")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	kubeconfig := writeKubeconfig(t, cluster.config)
-	data, err := filepath.Abs(appliersData)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ask := exec.CommandContext(t.Context(), program, "-kubeconfig", kubeconfig, "-cases", filepath.Join(data, "cases"), "-crds", filepath.Join(data, "crds.yaml"))
+	ask := askTools(t)()
 	var stderr bytes.Buffer
 	ask.Stderr = &stderr
 	out, err := ask.Output()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, stderr.String())
 	}
-	file := filepath.Join(data, "answers.yaml")
+	file := filepath.Join(appliersData, "answers.yaml")
 	if *update {
 		if err := os.WriteFile(file, out, 0o644); err != nil {
 			t.Fatal(err)
 		}
 		return
 	}
-	fresh := writeFile(t, filepath.Join(dir, "answers.yaml"), out)
+	fresh := writeFile(t, filepath.Join(t.TempDir(), "answers.yaml"), out)
 	got, err := applycase.Read(fresh)
 	if err != nil {
 		t.Fatal(err)

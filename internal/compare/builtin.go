@@ -57,7 +57,11 @@ func (d builtinDefinition) replacement(p pair) *Replacement {
 }
 
 func (d builtinDefinition) replacementFor(p pair, judged builtin.Verdict) *Replacement {
-	r := d.kind.Replacement(p.new.Document.Object, p.old.Value(), judged)
+	return replacementOf(d.kind.Replacement(p.new.Document.Object, p.old.Value(), judged), p, judged)
+}
+
+// replacementOf returns the replacement of an object as the report has it. An edit that one of the rows knows makes it unnecessary.
+func replacementOf(r builtin.Replacement, p pair, judged builtin.Verdict) *Replacement {
 	must := !slices.ContainsFunc(judged.Violations, func(v builtin.Violation) bool { return v.Row.Edit != "" })
 	return &Replacement{Cost: r.Cost, Message: r.Message, How: r.How, Must: must, Requested: p.applier.Requested(p.new.Document.Object, p.old.Value())}
 }

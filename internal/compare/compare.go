@@ -87,9 +87,11 @@ func (in *Input) isPlain(object map[string]any) bool {
 // Report.Errors, and the rest is checked all the same. The error is about an input that holds no object at all.
 func Check(in Input, o Options) (*Report, error) {
 	var newPlain, oldPlain []*manifest.Object
-	in.New, newPlain = manifest.SplitPlain(in.New, in.isPlain)
-	in.Old, oldPlain = manifest.SplitPlain(in.Old, in.isPlain)
-	nameAlike(newPlain, oldPlain)
+	if len(in.NewSchemas.Documents)+len(in.OldSchemas.Documents) > 0 { // otherwise no document is plain, and no list is copied
+		in.New, newPlain = manifest.SplitPlain(in.New, in.isPlain)
+		in.Old, oldPlain = manifest.SplitPlain(in.Old, in.isPlain)
+		nameAlike(newPlain, oldPlain)
+	}
 	newSet, oldSet := in.sets()
 	if len(newPlain)+len(oldPlain)+newSet.Documents+oldSet.Documents+len(newSet.Errs)+len(oldSet.Errs)+len(in.Errs)+len(in.NotCovered)+in.Unchanged == 0 {
 		return nil, errors.New("OLD and NEW hold no object; there is nothing to check")

@@ -53,9 +53,7 @@ func (d operatorDefinition) replacement(p pair) *Replacement {
 }
 
 func (d operatorDefinition) replacementFor(p pair, judged builtin.Verdict) *Replacement {
-	r := d.kind.Replacement(p.new.Value(), judged)
-	must := !slices.ContainsFunc(judged.Violations, func(v builtin.Violation) bool { return v.Row.Edit != "" })
-	return &Replacement{Cost: r.Cost, Message: r.Message, How: r.How, Must: must, Requested: p.applier.Requested(p.new.Document.Object, p.old.Value())}
+	return replacementOf(d.kind.Replacement(p.new.Value(), judged), p, judged)
 }
 
 // prepare returns the objects as the operator gets them: with the defaults of the CRD, where there is one.

@@ -1,6 +1,9 @@
 package page
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Place is what a command of the pages needs in order to run.
 type Place string
@@ -16,12 +19,7 @@ const (
 // PlaceOf returns where a command runs.
 func PlaceOf(command string) Place {
 	has := func(words ...string) bool {
-		for _, word := range words {
-			if strings.Contains(command, word) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(command, word) })
 	}
 	switch {
 	case NotRun()[command] != "":
