@@ -357,7 +357,7 @@ func TestPageWorkflows(t *testing.T) {
 			for _, hook := range repo.Hooks {
 				configured++
 				if !slices.ContainsFunc(hooks, func(h struct{ ID string }) bool { return h.ID == hook.ID }) {
-					t.Errorf("%s:%d: there is no hook %s", b.File, b.Line, hook.ID)
+					t.Errorf("%s:%d: .pre-commit-hooks.yaml does not define the hook %s", b.File, b.Line, hook.ID)
 				}
 			}
 		}

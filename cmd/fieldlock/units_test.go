@@ -253,7 +253,7 @@ func TestOtherRepository(t *testing.T) {
 	}
 	check(exitRefused, "--repo-url", "https://example.com/team/deploy")
 
-	// A registry is no repository of git, also where every repository may be this one.
+	// An OCI registry is never this repository. A clone without remotes assumes every other URL to be.
 	runGit(t, "remote", "remove", "origin")
 	writeFile(t, "root.yaml", strings.Replace(files["root.yaml"], "https://example.com/team/deploy.git", "oci://example.com/apps", 1))
 	if got := runCommand("", "render", "-o", "json"); !strings.Contains(got.out, "the source is in oci://example.com/apps") {

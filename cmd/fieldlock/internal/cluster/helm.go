@@ -22,7 +22,7 @@ import (
 // Helm 3, and Helm 4 for releases that were not installed by server-side apply, merge three ways: the manifest of the release that is
 // deployed, the new one, and the object as it is (helm.sh/helm/v3 v3.22.0, pkg/kube/client.go: createPatch).
 
-// helmManagers are the names under which Helm writes: its own, and that of Flux's controller.
+// helmManagers are the managers of objects that Helm writes: Helm itself, and Flux's helm-controller.
 var helmManagers = [...]string{"helm", "helm-controller"}
 
 // Helm's annotations name the release that an object is part of.
@@ -67,7 +67,7 @@ func (c *Cluster) lastRelease(ctx context.Context, r *resource, live *unstructur
 // release names a release of Helm.
 type release struct{ namespace, name string }
 
-// deployed reads the objects of a release as Helm stores it, in a Secret; nil if there is no release.
+// deployed reads the objects of a release from the Secret in which Helm stores it. It returns nil if no release has that name.
 func (c *Cluster) deployed(ctx context.Context, of release) ([]*manifest.Object, error) {
 	secrets := c.objects.Resource(schema.GroupVersionResource{Version: "v1", Resource: "secrets"}).Namespace(of.namespace)
 	selector := "owner=helm,name=" + of.name

@@ -137,8 +137,8 @@ func (c *Cluster) predict(ctx context.Context, client dynamic.ResourceInterface,
 	return l, unanswered
 }
 
-// request returns the request that applies an object: the one that --applier names, otherwise that of the manager that has applied
-// most of the object so far.
+// request returns the request that applies an object. --applier names it; without the flag, the manager that has applied most of the
+// object so far sends its usual request again.
 func (c *Cluster) request(ctx context.Context, r *resource, live, manifest *unstructured.Unstructured) (request, error) {
 	by := applierOf(live, manifest)
 	switch c.applier {

@@ -256,8 +256,8 @@ func (r *Repository) shallow(rev string) string {
 	return fmt.Sprintf("; the clone is shallow: fetch the revision with git fetch --depth=1 %s, or, for a merge base, %s", fetchArguments(remote, ref, rev), whole)
 }
 
-// fetchArguments returns what makes git fetch a revision, so that it is known by its name afterwards, or by that of FETCH_HEAD. A clone of
-// one branch keeps others only where it is told to.
+// fetchArguments returns the arguments of git fetch for a revision. After the fetch, the revision has its own name or the name FETCH_HEAD:
+// a clone of one branch keeps another branch only if the arguments say where.
 func fetchArguments(remote, ref, rev string) string {
 	switch {
 	case isHash(rev):
@@ -290,13 +290,15 @@ func (r *Repository) hasRemote(name string) bool {
 
 // isHash reports whether a revision is the whole ID of a commit.
 func isHash(rev string) bool {
-	return (len(rev) == 40 || len(rev) == 64) && strings.Trim(rev, "0123456789abcdef") == ""
+	return (len(rev) == 40 || len(rev) == 64) && isHex(rev)
 }
 
 // isAbbreviated reports whether a revision looks like the beginning of a commit's ID, which no server can resolve.
 func isAbbreviated(rev string) bool {
-	return len(rev) >= 7 && len(rev) < 40 && strings.Trim(rev, "0123456789abcdef") == ""
+	return len(rev) >= 7 && len(rev) < 40 && isHex(rev)
 }
+
+func isHex(text string) bool { return strings.Trim(text, "0123456789abcdef") == "" }
 
 // Bounds of what is read, so that a hostile tree cannot fill the memory.
 const (

@@ -94,7 +94,7 @@ func TestUnknownRevision(t *testing.T) {
 		{alone.Root, "HEAD~1", "its history does not go back that far"},
 		{alone.Root, "HEAD^^", "its history does not go back that far"},
 		{alone.Root, "nope~1", "such as main, trunk"},
-		{alone.Root, "origin/main", "name a revision that this clone has, such as main, trunk"}, // there is no remote
+		{alone.Root, "origin/main", "name a revision that this clone has, such as main, trunk"}, // the clone has no remote
 		{filepath.Join(dir, "clone"), "origin/release", "such as main, origin/HEAD, origin/main, or fetch it: git fetch origin release:refs/remotes/origin/release"},
 		{empty, "main", "the repository has no commits yet"},
 	} {

@@ -140,8 +140,8 @@ func (c *comparison) pairUnits() {
 	}
 }
 
-// pairAsBefore pairs a unit with that of OLD as it is with OLD's choice of the files that its definition refers to, if that differs
-// from NEW's choice. The definition of OLD may have been in another file.
+// pairAsBefore adds a second comparison for a unit whose definition refers to other files in NEW than in OLD: it reads NEW's definition
+// with the files that OLD chose, and compares the result with OLD's unit. In OLD the definition may be in another file.
 func (c *comparison) pairAsBefore(n, old *Unit) {
 	if old == nil {
 		i := slices.IndexFunc(c.olds.units, func(u *Unit) bool { return u.String() == n.String() && c.news.byKey[u.key()] == nil })
@@ -272,8 +272,8 @@ func (c *comparison) settle(u *Unit, news, olds []Object) (settled []Object) {
 	return settled
 }
 
-// isGone reports whether an object of OLD is the hook or test of the same template as o, under a name that NEW does not have. Where
-// each rendering has another name, that is no deletion.
+// isGone reports whether an object of OLD is the hook or test of the same template as o, under a name that NEW does not have. A template
+// that prints a new name each time deletes nothing that way.
 func isGone(old, o Object, news []Object) bool {
 	return old.Role == o.Role && old.File == o.File && old.Object["kind"] == o.Object["kind"] &&
 		!slices.ContainsFunc(news, func(n Object) bool {

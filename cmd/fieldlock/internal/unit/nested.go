@@ -339,8 +339,8 @@ func (s *side) lookup(from, kind, namespace, name string) (object map[string]any
 	return object, ok
 }
 
-// asBefore returns a unit as its definition reads with the files that OLD's refers to; nil if these are the same. A file that only
-// NEW has could otherwise take the place of the one that is applied, without being applied itself.
+// asBefore reads the definition of a unit again with the files that OLD's definition refers to. It returns nil if both refer to the same
+// files. Without it, a file that a change adds and nobody applies could hide the file that is applied.
 func (s *side) asBefore(u, old *Unit) *Unit {
 	if maps.Equal(u.chosen, old.chosen) {
 		return nil // as for units that no object defines
