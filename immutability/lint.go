@@ -186,3 +186,239 @@ func Lint(s *spec.Schema, opts ...Option) []Finding {
 	a := analyse(s, opts)
 	return sorted(append(a.findings, warnings(a.tree)...))
 }
+
+// Each kind of finding is one small function. The variable mistakes lists the functions for mistakes; the functions for ways
+// around locks are methods of holes. The catalogue, package rule, has the IDs.
+
+// maxFindingSteps bounds the paths of all findings together. A schema 10,000 levels deep can have a finding at each level,
+// and the square of that is more than anyone reads.
+const maxFindingSteps = 1_000_000
+
+// list collects findings.
+type list struct {
+	findings []Finding
+	seen     map[[3]string]bool // rule, schema path, message
+	steps    int
+}
+
+// full reports whether no more findings are taken.
+func (l *list) full() bool { return l.steps > maxFindingSteps }
+
+// add adds f, unless it is there already, with the paths at and schemaPath.
+func (l *list) add(at, schemaPath *schema.Path, f Finding) {
+	if l.full() {
+		return
+	}
+	l.steps += at.Depth() + schemaPath.Depth() + 1
+	f.Path, f.SchemaPath = at.String(), schemaPath.Pointer()
+	// A definition that several $refs lead to is reported for the first one.
+	key := [3]string{f.Rule, f.SchemaPath, f.Message}
+	if l.seen[key] {
+		return
+	}
+	if l.seen == nil {
+		l.seen = map[[3]string]bool{}
+	}
+	l.seen[key] = true
+	l.findings = append(l.findings, f)
+}
+
+// mistake adds an error.
+func (l *list) mistake(at, schemaPath *schema.Path, id, format string, args ...any) {
+	l.add(at, schemaPath, Finding{Severity: SeverityError, Rule: id, Message: fmt.Sprintf(format, args...)})
+}
+
+// done returns the findings. The last one says so if there may be more.
+func (l *list) done() []Finding {
+	if l.full() && len(l.findings) > 0 {
+		l.findings[len(l.findings)-1].Message += " (further findings are left out)"
+	}
+	return l.findings
+}
+
+// sorted sorts findings and returns them: errors first, then by path and rule.
+func sorted(findings []Finding) []Finding {
+	slices.SortStableFunc(findings, func(a, b Finding) int {
+		return cmp.Or(
+			strings.Compare(string(a.Severity), string(b.Severity)),
+			strings.Compare(a.Path, b.Path),
+			strings.Compare(a.Rule, b.Rule),
+			strings.Compare(a.Message, b.Message),
+		)
+	})
+	return findings
+}
+
+// mistakesIn returns what makes the schema unusable.
+func mistakesIn(t *schema.Tree) []Finding {
+	var found list
+	bodies := map[*schema.Body]bool{}
+	t.Walk(func(v schema.Visit) {
+		if found.full() {
+			return
+		}
+		for _, find := range mistakes {
+			find(v, func(schemaPath *schema.Path, id, format string, args ...any) {
+				found.mistake(v.At, schemaPath, id, format, args...)
+			})
+		}
+		if !bodies[v.Body] {
+			bodies[v.Body] = true
+			found.body(v)
+		}
+	})
+	return found.done()
+}
+
+// mistake finds the mistakes of one kind at one location.
+type mistake func(v schema.Visit, report func(schemaPath *schema.Path, id, format string, args ...any))
+
+var mistakes = [...]mistake{
+	unreadableKeys, lockPosition, conflictingLocks, lockContainer, mapKeyFields, lockedMapKeys, normalizePosition,
+}
+
+// body reports the mistakes in what several locations may share.
+func (l *list) body(v schema.Visit) {
+	for _, p := range v.Body.Problems {
+		l.mistake(v.At, v.Body.Path, p.Rule, "%s", p.Message)
+	}
+	for _, u := range v.Unchecked {
+		l.unchecked(v, &u)
+	}
+	for _, u := range v.Hidden {
+		l.unchecked(v, &u)
+	}
+}
+
+// unchecked: a mark in a part of the schema that only validates is never applied.
+func (l *list) unchecked(v schema.Visit, u *schema.Unchecked) {
+	id := rule.LockInUncheckedKeyword
+	switch {
+	case !u.Lock:
+		l.mistake(v.At, v.Body.Path, rule.NormalizePosition,
+			"%s is below %s (at %s), where it has no effect: put it on the property itself", schema.KeyNormalize, u.Keyword, u.Path.Pointer())
+		return
+	case u.Combines():
+		id = rule.LockInCombinator
+	}
+	l.mistake(v.At, v.Body.Path, id,
+		"a lock is below %s (at %s), where no update is checked: put it on the property itself", u.Keyword, u.Path.Pointer())
+}
+
+// unreadableKeys: a wrong value, the wrong letter case, a $ref that leads nowhere.
+func unreadableKeys(v schema.Visit, report func(*schema.Path, string, string, ...any)) {
+	for _, p := range v.Location.Problems {
+		report(v.Path, p.Rule, "%s", p.Message)
+	}
+}
+
+// lockPosition: a lock at the root or in metadata would break API machinery, and items of a set are never compared.
+func lockPosition(v schema.Visit, report func(*schema.Path, string, string, ...any)) {
+	if !v.Marks.Locked() {
+		return
+	}
+	switch at := v.Path; {
+	case v.Role == schema.Root:
+		report(at, rule.LockAtRoot, "the whole object cannot be locked, because API machinery changes it on every update: lock spec or fields below it")
+	case v.InMetadata:
+		report(at, rule.LockInMetadata, "metadata cannot be locked, because API machinery changes it on every update: remove the lock")
+	case v.InSet:
+		report(at, rule.LockBelowSet, "a lock here has no effect, because items of a set are in it or not and are never compared with each other: lock the set")
+	}
+}
+
+// conflictingLocks: some keys exclude each other.
+func conflictingLocks(v schema.Visit, report func(*schema.Path, string, string, ...any)) {
+	var keys []string
+	for _, l := range v.Marks.Locks {
+		if !slices.Contains(keys, l.Key()) {
+			keys = append(keys, l.Key())
+		}
+	}
+	keys = slices.DeleteFunc(keys, func(key string) bool {
+		return !slices.ContainsFunc(v.Marks.Locks, func(l schema.Lock) bool { return schema.ConflictingKeys(key, l.Key()) })
+	})
+	if len(keys) > 1 {
+		report(v.LockPath(), rule.ConflictingLocks, "one field has %s: keep one of them", strings.Join(keys, " and "))
+	}
+}
+
+// lockContainer: a lock on keys needs something with keys.
+func lockContainer(v schema.Visit, report func(*schema.Path, string, string, ...any)) {
+	for _, l := range v.Marks.Locks {
+		if id, message := l.Misplaced(v.Container()); id != "" {
+			report(v.LockPath(), id, "%s", message)
+		}
+	}
+}
+
+// mapKeyFields: the keys of a list-type map are scalar properties of its items.
+func mapKeyFields(v schema.Visit, report func(*schema.Path, string, string, ...any)) {
+	if v.Marks.ListType != schema.ListMap {
+		return
+	}
+	at := v.MarkPath(schema.KeyListType)
+	if len(v.Marks.ListMapKeys) == 0 {
+		report(at, rule.MapKeysMissing, "%s: map needs %s with the names of the key fields", schema.KeyListType, schema.KeyListMapKeys)
+	}
+	for _, name := range v.Marks.ListMapKeys {
+		switch field := v.KeyField(name); {
+		case field == nil:
+			report(at, rule.MapKeyMissing, "the items lack the property %q, which %s names", name, schema.KeyListMapKeys)
+		case !field.Scalar():
+			report(at, rule.MapKeyNotScalar, "the map key %q must be a string, integer, number or boolean", name)
+		}
+	}
+}
+
+// lockedMapKeys: where the keys of a list-type map are locked, its key fields are marked so ("enforced" in the proposal).
+func lockedMapKeys(v schema.Visit, report func(*schema.Path, string, string, ...any)) {
+	lock := v.Marks.KeyLock()
+	if lock == "" || v.Marks.ListType != schema.ListMap {
+		return
+	}
+	for _, name := range v.Marks.ListMapKeys {
+		if field := v.KeyField(name); field != nil && !field.Marks.Has(schema.Immutable) {
+			report(v.LockPath(), rule.UnlockedMapKey, "%s needs its map key %q to be %s: true", lock.Key(), name, schema.KeyImmutable)
+		}
+	}
+}
+
+// normalizePosition: only a property can be absent.
+func normalizePosition(v schema.Visit, report func(*schema.Path, string, string, ...any)) {
+	if v.Marks.Normalize != "" && v.Role != schema.Property {
+		report(v.Path, rule.NormalizePosition,
+			"%s is allowed on properties: list items, map values and the whole object cannot be absent", schema.KeyNormalize)
+	}
+}
+
+// unknownKeys returns the extension keys that look like one of Kubernetes or fieldlock and are neither. They do nothing:
+// a misspelled lock locks nothing. Those that must be mistakes are errors, the others warnings.
+func unknownKeys(t *schema.Tree) []Finding {
+	var found list
+	bodies := map[*schema.Body]bool{}
+	t.Walk(func(v schema.Visit) {
+		for _, u := range v.Location.UnknownKeys() {
+			found.unknown(v.At, v.Path, &u)
+		}
+		if !bodies[v.Body] {
+			bodies[v.Body] = true
+			for _, u := range v.TargetUnknownKeys() {
+				found.unknown(v.At, v.Body.Path, &u)
+			}
+		}
+	})
+	return found.done()
+}
+
+func (l *list) unknown(at, schemaPath *schema.Path, u *schema.UnknownKey) {
+	severity, right := SeverityWarning, "the locks are "+strings.Join(schema.LockKeys(), ", ")
+	if u.Mistake {
+		severity = SeverityError
+	}
+	if u.Meant != "" {
+		right = fmt.Sprintf("did you mean %s?", u.Meant)
+	}
+	l.add(at, schemaPath, Finding{Severity: severity, Rule: rule.UnknownKey, Message: fmt.Sprintf(
+		"Kubernetes and fieldlock do not know %s, so it does nothing: %s", u.Key, right)})
+}

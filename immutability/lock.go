@@ -1,7 +1,12 @@
 package immutability
 
 import (
+	"slices"
+
+	"k8s.io/kube-openapi/pkg/validation/spec"
+
 	"github.com/fieldlock/fieldlock/internal/check"
+	"github.com/fieldlock/fieldlock/internal/rule"
 	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
@@ -52,3 +57,86 @@ func locksOf(t *schema.Tree) []lockedField {
 	})
 	return fields
 }
+
+// ExternalLock locks a field of a schema that somebody else owns, such as the CRD of an operator.
+type ExternalLock struct {
+	// Kind is the kind that the lock is for, with its group, or its version and group, where needed: "Widget",
+	// "Widget.example.com", "Widget.v1.example.com". Empty means every kind. A schema that does not name its kind under
+	// x-kubernetes-group-version-kind has every lock; package crd knows the kind of each schema.
+	Kind string
+	// Path is the field, such as "spec.nodes[*].zone": [*] are the items of a list or the values of a map.
+	Path string
+	// Locks are added to those that the field has. Words such as LockNoUnset can stand together, as in a schema.
+	Locks []Lock
+}
+
+// WithLocks adds locks to the schema before it is compiled, with the same rules as for locks in the schema itself. A
+// path that the schema does not have, and a field behind a $ref that cannot be resolved, are errors.
+func WithLocks(locks ...ExternalLock) Option {
+	return option(func(c *config) {
+		for _, l := range locks {
+			c.external = append(c.external, schema.External{Kind: l.Kind, Path: l.Path, Locks: locksFrom(l.Locks)})
+		}
+	})
+}
+
+// WithKeyAlias makes an extension key of another dialect mean locks. On a field, the value true locks it, and false does
+// not. A list of create, read and update, as in x-ms-mutability, locks it unless update is among them, and a list of
+// AIP-203's field behaviors if IMMUTABLE is. Any other value is an error. The key begins with x-, in any letter case, and
+// is none that has a meaning already.
+func WithKeyAlias(key string, locks ...Lock) Option {
+	return option(func(c *config) { c.aliases[key] = locksFrom(locks) })
+}
+
+func locksFrom(names []Lock) []schema.Lock {
+	locks := make([]schema.Lock, len(names))
+	for i, name := range names {
+		locks[i] = schema.Lock(name)
+	}
+	return locks
+}
+
+// externalLocks returns s with the external locks of its kind added, nil if there are none, and what is wrong with them.
+func (c *config) externalLocks(s *spec.Schema, resolve schema.Resolver) (out *spec.Schema, found []Finding) {
+	for i := range c.external {
+		lock := &c.external[i]
+		if !isFor(lock, s) {
+			continue
+		}
+		if s == nil {
+			s = &spec.Schema{}
+		}
+		if out == nil {
+			out = s
+		}
+		err := schema.CheckLocks(lock.Locks)
+		if err == nil {
+			var changed *spec.Schema
+			if changed, _, err = lock.Add(out, resolve); err == nil {
+				out = changed
+				continue
+			}
+		}
+		found = append(found, Finding{Path: lock.Path, Severity: SeverityError, Rule: rule.ExternalLock, Message: err.Error()})
+	}
+	return out, found
+}
+
+// isFor reports whether a lock is for the kind of a schema, or the schema does not say its kind.
+func isFor(lock *schema.External, s *spec.Schema) bool {
+	if s == nil || s.Extensions[keyKinds] == nil || lock.Kind == "" {
+		return true
+	}
+	list, isList := s.Extensions[keyKinds].([]any)
+	if !isList {
+		list = []any{s.Extensions[keyKinds]}
+	}
+	return slices.ContainsFunc(list, func(item any) bool {
+		kind, _ := item.(map[string]any)
+		text := func(key string) string { value, _ := kind[key].(string); return value }
+		return lock.IsFor(text("group"), text("version"), text("kind"))
+	})
+}
+
+// keyKinds is the key under which a schema names the kinds that it describes.
+const keyKinds = "x-kubernetes-group-version-kind"

@@ -11,10 +11,19 @@ package main
 import (
 	"cmp"
 	"context"
+	_ "embed"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
+	"go/ast"
+	"go/importer"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"io"
 	"log"
+	"math/rand"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -127,4 +136,222 @@ func try(mutants []*mutant, dir, path, folder string) {
 		})
 	}
 	wait.Wait()
+}
+
+// mutant is one change of a file. Its form replaces a node: # is the number, X and Y in brackets are woven nodes.
+type mutant struct {
+	id, start, end int
+	change, form   string
+	nodes          []ast.Node
+	file           *source
+	reached, died  bool
+	late           bool // died as the tests took too long
+}
+
+func (m *mutant) String() string {
+	note := ""
+	switch {
+	case !m.reached:
+		note = " (no test gets there)"
+	case m.late:
+		note = " (took too long)"
+	}
+	return fmt.Sprintf("%d %s:%d: %s%s", m.id, m.file.path, strings.Count(m.file.text[:m.start], "\n")+1, m.change, note)
+}
+
+// finder collects the mutants of files.
+type finder struct {
+	*source
+	info  *types.Info
+	found []*mutant
+}
+
+func (f *finder) add(n ast.Node, change, form string, nodes ...ast.Node) {
+	f.found = append(f.found, &mutant{start: f.offset(n.Pos()), end: f.offset(n.End()), change: change, form: form, nodes: nodes, file: f.source})
+}
+
+// negate adds the opposite of a condition, once.
+func (f *finder) negate(n ast.Expr) {
+	if i := len(f.found) - 1; i < 0 || f.found[i].nodes[0] != n || f.found[i].start != f.offset(n.Pos()) {
+		f.add(n, "negate "+f.line(n), "(mutantOn(#) != ([X]))", n)
+	}
+}
+
+// line returns the text of a node in one line, shortened.
+func (f *finder) line(n ast.Node) string {
+	return fmt.Sprintf("%.120s", strings.Join(strings.Fields(f.text[f.offset(n.Pos()):f.offset(n.End())]), " "))
+}
+
+// visit adds the mutants of a node. It reports whether to go on below it.
+func (f *finder) visit(n ast.Node) bool {
+	switch n := n.(type) {
+	case *ast.GenDecl:
+		return n.Tok == token.VAR
+	case *ast.CallExpr:
+		called, ok := n.Fun.(*ast.Ident)
+		return !ok || called.Name != "make" // a capacity changes nothing
+	case *ast.BlockStmt:
+		f.statements(n.List)
+	case *ast.CaseClause:
+		f.statements(n.Body)
+	case *ast.IfStmt:
+		f.negate(n.Cond)
+	case *ast.ForStmt:
+		f.add(n.Body, "skip the loop", "{ if mutantOn(#) { break }; [X] }", n.Body)
+	case *ast.RangeStmt:
+		f.add(n.Body, "skip the loop", "{ if mutantOn(#) { break }; [X] }", n.Body)
+	case *ast.BinaryExpr:
+		if n.Op == token.EQL || n.Op == token.NEQ {
+			f.negate(n)
+		} else if swap, ok := swaps[n.Op]; ok {
+			f.add(n, fmt.Sprintf("%s → %s in %s", n.Op, swap.other, f.line(n)), swap.form, n.X, n.Y)
+		}
+	case *ast.UnaryExpr:
+		if n.Op == token.NOT {
+			f.negate(n)
+		}
+	case *ast.Ident:
+		if n.Name == "true" || n.Name == "false" {
+			f.negate(n)
+		}
+	case *ast.BasicLit:
+		if t, ok := f.info.TypeOf(n).(*types.Basic); ok && n.Kind == token.INT && t.Info()&types.IsUntyped == 0 {
+			f.add(n, n.Value+" → "+n.Value+" + 1", fmt.Sprintf("mutantNext(#, %s([X]))", t), n)
+		}
+	}
+	return true
+}
+
+// swaps are the exchanges of operators.
+var swaps = map[token.Token]struct {
+	other token.Token
+	form  string
+}{
+	token.LAND: {token.LOR, "(mutantOn(#) && (([X]) || ([Y])) || !mutantOn(#) && ([X]) && ([Y]))"},
+	token.LOR:  {token.LAND, "(mutantOn(#) && ([X]) && ([Y]) || !mutantOn(#) && (([X]) || ([Y])))"},
+	token.LSS:  {token.LEQ, "mutantLess(#, [X], [Y])"},
+	token.GTR:  {token.GEQ, "mutantLess(#, [Y], [X])"},
+	token.LEQ:  {token.LSS, "(!mutantLess(#, [Y], [X]))"},
+	token.GEQ:  {token.GTR, "(!mutantLess(#, [X], [Y]))"},
+	token.ADD:  {token.SUB, "mutantSum(#, [X], [Y])"},
+	token.SUB:  {token.ADD, "mutantDifference(#, [X], [Y])"},
+}
+
+// statements drops statements, and returns the zero value or true for other values.
+func (f *finder) statements(list []ast.Stmt) {
+	for _, s := range list {
+		switch s := s.(type) {
+		case *ast.ReturnStmt:
+			for _, result := range s.Results {
+				if f.info.Types[result].Value == nil && !strings.HasSuffix(f.line(result), "{}") {
+					f.add(result, "return the zero value for "+f.line(result), "mutantZero(#, [X])", result)
+					f.add(result, "return true for "+f.line(result), "(mutantOn(#) || ([X]))", result)
+				}
+			}
+		case *ast.ExprStmt, *ast.AssignStmt, *ast.IncDecStmt, *ast.BranchStmt, *ast.DeferStmt, *ast.GoStmt, *ast.SendStmt, *ast.IfStmt:
+			f.add(s, "drop "+f.line(s), "if !mutantOn(#) { [X] }", s)
+		}
+	}
+}
+
+//go:embed switch.go.txt
+var switchText string
+
+// source is a file to mutate.
+type source struct {
+	set        *token.FileSet
+	path, text string
+	tree       *ast.File
+}
+
+func (s *source) offset(p token.Pos) int { return s.set.Position(p).Offset }
+
+func parse(set *token.FileSet, path, text string) *source {
+	return &source{set, path, text, must(parser.ParseFile(set, path, text, parser.SkipObjectResolution))}
+}
+
+// weave writes the packages with samples of their mutants, and the overlay that makes the go command read them.
+func weave(dir string, patterns []string) (all []*mutant, packages []string) {
+	exports, set, replaced := map[string]string{}, token.NewFileSet(), map[string]string{}
+	compiled := importer.ForCompiler(set, "gc", func(path string) (io.ReadCloser, error) { return os.Open(exports[path]) })
+	random := rand.New(rand.NewSource(*seed))
+	list := output(append([]string{"list", "-export", "-deps", "-json", "cmp", "os", "path/filepath", "strconv", "sync"}, patterns...)...)
+	for d := json.NewDecoder(strings.NewReader(list)); d.More(); {
+		var p struct {
+			ImportPath, Dir, Name, Export string
+			GoFiles                       []string
+			DepOnly, Standard             bool
+		}
+		must(0, d.Decode(&p))
+		if exports[p.ImportPath] = p.Export; p.DepOnly || p.Standard {
+			continue
+		}
+		packages = append(packages, p.ImportPath)
+		sources := []*source{parse(set, filepath.Join(p.Dir, "mutants_switch.go"), fmt.Sprintf(switchText, p.Name))}
+		for _, name := range p.GoFiles {
+			path := filepath.Join(p.Dir, name)
+			sources = append(sources, parse(set, path, string(must(os.ReadFile(path)))))
+		}
+		chosen := sample(sources, len(all), random, &types.Config{Importer: compiled})
+		all = append(all, chosen...)
+		for _, s := range sources {
+			replaced[s.path] = filepath.Join(dir, fmt.Sprintf("%d.go", len(replaced)))
+			must(0, os.WriteFile(replaced[s.path], []byte(s.woven(chosen)), 0o600))
+		}
+	}
+	must(0, os.WriteFile(filepath.Join(dir, "overlay.json"), must(json.Marshal(map[string]any{"Replace": replaced})), 0o600))
+	return all, packages
+}
+
+// sample returns random mutants that compile. The first gets the number after last.
+func sample(sources []*source, last int, random *rand.Rand, config *types.Config) (chosen []*mutant) {
+	trees := make([]*ast.File, len(sources))
+	for i, s := range sources {
+		trees[i] = s.tree
+	}
+	info := &types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Uses: map[*ast.Ident]types.Object{}}
+	must(config.Check("mutated", sources[0].set, trees, info))
+	f := &finder{info: info}
+	for _, f.source = range sources[1:] {
+		if strings.Contains(f.path, *files) {
+			ast.Inspect(f.tree, f.visit)
+		}
+	}
+	for _, i := range random.Perm(len(f.found)) {
+		m := f.found[i]
+		if m.id = last + len(chosen) + 1; len(chosen) == *number {
+			break
+		}
+		mutated := slices.Clone(trees)
+		mutated[slices.Index(sources, m.file)] = parse(m.file.set, m.file.path, m.file.woven([]*mutant{m})).tree
+		if _, err := config.Check("mutated", m.file.set, mutated, nil); err == nil {
+			chosen = append(chosen, m)
+		}
+	}
+	return chosen
+}
+
+// woven returns the text of the file with all its mutants in it.
+func (s *source) woven(mutants []*mutant) string {
+	mutants = slices.DeleteFunc(slices.Clone(mutants), func(m *mutant) bool { return m.file != s })
+	slices.SortStableFunc(mutants, func(a, b *mutant) int { return cmp.Or(a.start-b.start, b.end-a.end, len(a.nodes)-len(b.nodes)) })
+	return s.part(0, len(s.text), mutants)
+}
+
+// part weaves the mutants, outermost first, into the text between two offsets.
+func (s *source) part(start, end int, mutants []*mutant) string {
+	var b strings.Builder
+	for i, m := range mutants {
+		if m.start < start || m.end > end {
+			continue
+		}
+		b.WriteString(s.text[start:m.start])
+		pairs := []string{"#", fmt.Sprint(m.id)}
+		for j, n := range m.nodes {
+			pairs = append(pairs, []string{"[X]", "[Y]"}[j], s.part(s.offset(n.Pos()), s.offset(n.End()), mutants[i+1:]))
+		}
+		strings.NewReplacer(pairs...).WriteString(&b, m.form)
+		start = m.end
+	}
+	return b.String() + s.text[start:end]
 }

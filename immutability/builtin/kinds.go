@@ -1,6 +1,24 @@
+// Package builtin knows which updates of Kubernetes' own kinds an API server refuses.
+//
+//	kinds, err := builtin.For("1.36")
+//	...
+//	kind, _ := kinds.Find("apps/v1", "Deployment") // nil: not a built-in kind
+//	verdict := kind.Check(newObj, oldObj)       // the objects as their manifests have them
+//	if len(verdict.Violations) > 0 {
+//		replacement := kind.Replacement(newObj, oldObj, verdict)
+//		...
+//	}
+//
+// Check predicts an apply: it stores the old manifest as the API server would, merges the new one into it, stores the
+// result, and compares both. A field that the new manifest leaves out and that only the server has set is not a change.
+//
+// The knowledge is data: one YAML file for each API group in the folder data, with the fields that a comparison needs
+// to know (defaults, list keys), the locks, and the server's words. A lock is one of the words of package immutability,
+// or a CEL rule that the API server's own validator runs. What only the cluster can decide is in Verdict.Unknown.
 package builtin
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"reflect"
@@ -344,4 +362,33 @@ func parseVersion(text string) (string, span, error) {
 	}
 	s, err := spanOf(since, until)
 	return words[0], s, err
+}
+
+// Typed returns obj as an API server shows it to its admission policies: each field as its Go type writes it, with the
+// defaults that matter to the rows of the kind. Fields that the type does not have are gone, and some that it always writes
+// are there with their zero value. Other defaults are missing. obj is a decoded manifest and stays as it is.
+//
+// It returns false for a version whose Go type is not linked, and for an object that its type cannot hold.
+func (k *Kind) Typed(obj map[string]any) (typed map[string]any, ok bool) {
+	gvk := schema.FromAPIVersionAndKind(text(obj, "apiVersion"), k.Kind)
+	t := goType(schema.GroupVersionKind{Group: k.Group, Version: gvk.Version, Kind: k.Kind})
+	if gvk.Group != k.Group || t == nil || !strings.HasSuffix(t.PkgPath(), "/"+gvk.Version) || k.compile() != nil {
+		return nil, false
+	}
+	data, err := json.Marshal(obj)
+	if err != nil {
+		return nil, false
+	}
+	value := reflect.New(t).Interface()
+	if json.Unmarshal(data, value) != nil {
+		return nil, false
+	}
+	if typed, err = runtime.DefaultUnstructuredConverter.ToUnstructured(value); err != nil {
+		return nil, false
+	}
+	for _, rule := range k.prepare {
+		rule(typed)
+	}
+	k.fields.fill(typed)
+	return typed, true
 }

@@ -6,8 +6,12 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
+	"github.com/google/cel-go/cel"
 	apifield "k8s.io/apimachinery/pkg/util/validation/field"
+	celconfig "k8s.io/apiserver/pkg/apis/cel"
+	"k8s.io/apiserver/pkg/cel/environment"
 
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/builtin"
@@ -352,4 +356,106 @@ func (c *check) annotations(newObj, oldObj map[string]any) []builtin.Violation {
 		all = append(all, c.violation(v.Path.String(), v))
 	}
 	return all
+}
+
+// condition is a CEL expression on self and oldSelf, the objects after and before the update. They are dynamic: what a field
+// holds is known when the expression runs. Optional syntax and the API server's libraries are there: self.?spec.?size.
+type condition struct {
+	text    string
+	program cel.Program
+}
+
+// env is the environment that all conditions are compiled in.
+var env = sync.OnceValues(func() (*cel.Env, error) {
+	base := environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion())
+	extended, err := base.Extend(environment.VersionedOptions{
+		IntroducedVersion: environment.DefaultCompatibilityVersion(),
+		EnvOptions:        []cel.EnvOption{cel.Variable("self", cel.DynType), cel.Variable("oldSelf", cel.DynType)},
+	})
+	if err != nil {
+		return nil, err
+	}
+	return extended.Env(environment.StoredExpressions)
+})
+
+// newCondition compiles an expression; "" is nil.
+func newCondition(text string) (*condition, error) {
+	if text == "" {
+		return nil, nil
+	}
+	e, err := env()
+	if err != nil {
+		return nil, err
+	}
+	checked, issues := e.Compile(text)
+	if issues.Err() != nil {
+		return nil, errorf("%s: %w", text, issues.Err())
+	}
+	program, err := e.Program(checked, cel.CostLimit(celconfig.PerCallLimit))
+	if err != nil {
+		return nil, errorf("%s: %w", text, err)
+	}
+	return &condition{text, program}, nil
+}
+
+// holds reports whether the condition is true. The error is that it has no boolean value for these objects: a field has an
+// unexpected type, or the objects are so large that the expression would cost too much.
+func (c *condition) holds(newObj, oldObj map[string]any) (bool, error) {
+	value, _, err := c.program.Eval(map[string]any{"self": newObj, "oldSelf": oldObj})
+	if err != nil {
+		return false, err
+	}
+	holds, ok := value.Value().(bool)
+	if !ok {
+		return false, fmt.Errorf("%s is no boolean: %v", c.text, value.Value())
+	}
+	return holds, nil
+}
+
+// text returns the string at a path, or "".
+func text(value any, path string) string {
+	found, _ := fieldpath.At(value, path)
+	t, _ := found.(string)
+	return t
+}
+
+// changes returns the paths that a JSON merge patch from oldVal to newVal would name: those of values that were set, changed
+// or removed. A list is one value.
+func changes(newVal, oldVal any, path []string) [][]string {
+	newObj, isObj := newVal.(map[string]any)
+	if !isObj {
+		return [][]string{append([]string(nil), path...)}
+	}
+	oldObj, _ := oldVal.(map[string]any)
+	var all [][]string
+	for name, member := range newObj {
+		if was, had := oldObj[name]; !had || !same(member, was) {
+			all = append(all, changes(member, was, append(path, name))...)
+		}
+	}
+	for name := range oldObj {
+		if _, kept := newObj[name]; !kept {
+			all = append(all, append(append([]string(nil), path...), name))
+		}
+	}
+	return all
+}
+
+// allows reports whether a path is one of a list in which "a.*" is what is below a.
+func allows(list []string, path []string) bool {
+	for _, allowed := range list {
+		below := strings.HasSuffix(allowed, ".*")
+		steps := fieldpath.Split(strings.TrimSuffix(allowed, ".*"))
+		if len(path) < len(steps) || below != (len(path) > len(steps)) {
+			continue
+		}
+		match := true
+		for i, s := range steps {
+			match = match && path[i] == string(s)
+		}
+		if match {
+			return true
+		}
+	}
+	return false
 }

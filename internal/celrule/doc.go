@@ -17,31 +17,26 @@
 // The chapters in reading order. Rules and their verdicts:
 //
 //	rule        the rules of a schema, the fields that they read, and the locations where locks and CEL differ
-//	expression  forms of CEL expressions (package celexpr parses and walks them), literals, and those that a schema admits
 //	term        the fields that a rule selects from self and oldSelf, and when selecting one is an error
-//	evaluation  the verdict of a rule on an update of which some facts are unknown; a new form of CEL begins here
-//	list        all and exists over the keys of maps and keyed lists, and over the items of sets
-//	equality    where CEL's == on values of a schema is the equality of a lock, and which values have keys
+//	meaning     the verdict of a rule on an update of which some facts are unknown; a new form of CEL begins here
+//	equality    where CEL's == on values of a schema is the equality of a lock; all and exists over keys and items
 //
 // From rules to locks and back:
 //
-//	change      changes of a schema at schema paths
 //	state       every kind of update of the fields that one rule reads
 //	equivalent  the locks that refuse the same kinds of updates as a rule
 //	import      all rules of a schema as locks
-//	export      locks as rules: which ones, and where they stand
+//	export      locks as rules, and as validations of a ValidatingAdmissionPolicy: which ones, and where they stand
 //	spell       the table of forms: the condition of a lock as CEL, for rules and policies
 //	spelled     rules in the words of spell as locks
 //	cost        what the API server's estimator says of a rule's cost, and the limits that would lower it
-//	policy      locks as validations of a ValidatingAdmissionPolicy
 //
 // Ways around rules:
 //
 //	scenario    up to three objects of which some facts are assumed, and the updates between them
 //	search      finding a scenario that satisfies conditions, and the rules that matter to it
 //	fix         rules that close a hole, what they refuse from then on, and whether a tool may add them
-//	lint        an Audit: ways around the rules of one version, and rules that refuse nothing
+//	holes       an Audit: ways around the rules of one version, and rules that refuse nothing
 //	steps       rules of any form that two updates may get around; objects (package witness) have to decide
-//	versions    ways around rules through another version of the CRD
-//	dropped     rules that an update of the CRD drops or weakens
+//	versions    ways around rules through another version of the CRD, and rules that an update of it drops or weakens
 package celrule

@@ -1,10 +1,212 @@
 package jsonscan
 
 import (
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"iter"
+	"math/bits"
+	"strconv"
 )
+
+// afterSpace returns the position of the first byte of data from i on that is not white space, or len(data).
+func afterSpace(data []byte, i int) int {
+	for i < len(data) && data[i] <= ' ' && (data[i] == ' ' || data[i] == '\n' || data[i] == '\t' || data[i] == '\r') {
+		i++
+	}
+	return i
+}
+
+// Eight bytes at once: each constant has the same value in every byte.
+const (
+	wordLength = 8
+	ones       = 0x0101010101010101
+	highs      = 0x80 * ones
+)
+
+// special returns a word whose lowest set bit is in the first byte of word that a string cannot hold as it is: a quote,
+// a backslash or a control character, or 0. Bits above the lowest may be wrong.
+//
+// A byte below n borrows from its high bit when n is subtracted. Swapping '"' and ' ' first puts the quote right above
+// the control characters, so that one subtraction finds both.
+func special(word uint64) uint64 {
+	const swap, below, backslash = ('"' ^ ' ') * ones, (' ' + 1) * ones, '\\' * ones
+	return (((word ^ swap) - below) | ((word ^ backslash) - ones)) &^ word & highs
+}
+
+// stringEnd returns the end of the string whose opening quote is data[i], or -1 if it is not a string.
+func stringEnd(data []byte, i int) int {
+	for i++; i+wordLength <= len(data); {
+		hit := special(binary.LittleEndian.Uint64(data[i : i+wordLength]))
+		if hit == 0 {
+			i += wordLength
+			continue
+		}
+		i += bits.TrailingZeros64(hit) / 8
+		if data[i] == '"' {
+			return i + 1
+		}
+		if i = escapeEnd(data, i); i < 0 {
+			return -1
+		}
+	}
+	for i < len(data) && data[i] >= ' ' {
+		switch data[i] {
+		case '"':
+			return i + 1
+		case '\\':
+			if i = escapeEnd(data, i); i < 0 {
+				return -1
+			}
+		default:
+			i++
+		}
+	}
+	return -1
+}
+
+// escapeEnd returns the end of the escape sequence that begins at data[i], or -1 where none does.
+func escapeEnd(data []byte, i int) int {
+	if data[i] != '\\' || i+1 == len(data) {
+		return -1
+	}
+	switch data[i+1] {
+	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
+		return i + 2
+	case 'u':
+		if _, ok := hexRune(data, i); ok {
+			return i + 6
+		}
+	}
+	return -1
+}
+
+// hexRune returns the rune of the sequence \uXXXX at data[i]; ok is false if there is none.
+func hexRune(data []byte, i int) (r rune, ok bool) {
+	if i+6 > len(data) || data[i] != '\\' || data[i+1] != 'u' {
+		return 0, false
+	}
+	for _, c := range data[i+2 : i+6] {
+		switch {
+		case '0' <= c && c <= '9':
+			c -= '0'
+		case 'a' <= c && c <= 'f':
+			c -= 'a' - 10
+		case 'A' <= c && c <= 'F':
+			c -= 'A' - 10
+		default:
+			return 0, false
+		}
+		r = r<<4 | rune(c)
+	}
+	return r, true
+}
+
+// scalarEnd returns the end of the number, boolean or null that begins at data[i], or -1 where none does.
+func scalarEnd(data []byte, i int) int {
+	if data[i]-'1' <= 8 { // most numbers are short integers
+		end := i + 1
+		for end < len(data) && data[end]-'0' <= 9 {
+			end++
+		}
+		if end < len(data) && end-i <= safeDigits && data[end] != '.' && data[end]|0x20 != 'e' {
+			return end
+		}
+	}
+	switch data[i] {
+	case 't':
+		return wordEnd(data, i, "true")
+	case 'f':
+		return wordEnd(data, i, "false")
+	case 'n':
+		return wordEnd(data, i, "null")
+	}
+	return numberEnd(data, i)
+}
+
+func wordEnd(data []byte, i int, word string) int {
+	end := i + len(word)
+	if end > len(data) || string(data[i:end]) != word {
+		return -1
+	}
+	return end
+}
+
+// safeDigits is how many characters a number without an exponent may have so that no float64 overflows.
+const safeDigits = 300
+
+// numberEnd is scalarEnd for numbers. Like util/json, it takes no number beyond the range of float64.
+func numberEnd(data []byte, i int) int {
+	start := i
+	if data[i] == '-' {
+		i++
+	}
+	if i == len(data) {
+		return -1
+	}
+	if data[i] == '0' {
+		i++
+	} else if i = digitsEnd(data, i); i < 0 {
+		return -1
+	}
+	if i < len(data) && data[i] == '.' {
+		if i = digitsEnd(data, i+1); i < 0 {
+			return -1
+		}
+	}
+	exponent := i < len(data) && (data[i] == 'e' || data[i] == 'E')
+	if exponent {
+		i++
+		if i < len(data) && (data[i] == '+' || data[i] == '-') {
+			i++
+		}
+		if i = digitsEnd(data, i); i < 0 {
+			return -1
+		}
+	}
+	if exponent || i-start > safeDigits {
+		if _, err := strconv.ParseFloat(string(data[start:i]), 64); err != nil {
+			return -1
+		}
+	}
+	return i
+}
+
+// digitsEnd returns the end of one or more digits at data[i], or -1.
+func digitsEnd(data []byte, i int) int {
+	start := i
+	for i < len(data) && data[i]-'0' <= 9 {
+		i++
+	}
+	if i == start {
+		return -1
+	}
+	return i
+}
+
+// Space returns the offset of the first byte of data from i on that is not white space, or len(data).
+func Space(data []byte, i int) int { return afterSpace(data, i) }
+
+// String decodes the string whose opening quote is data[i] and returns it with the offset after it. The offset is -1 if
+// data has no well-formed string there.
+func String(data []byte, i int) (s string, end int) {
+	if end = stringEnd(data, i); end < 0 {
+		return "", -1
+	}
+	return string(unquote(data[i:end])), end
+}
+
+// Scalar decodes the string, number, boolean or null at data[i] as util/json does, and returns it with the offset after
+// it. The offset is -1 if data has none of these there.
+func Scalar(data []byte, i int) (value any, end int) {
+	if data[i] == '"' {
+		return String(data, i)
+	}
+	if scalarEnd(data, i) < 0 {
+		return nil, -1
+	}
+	return build(data, i)
+}
 
 // Text is one text, read value by value from its beginning. Its methods do nothing once it has failed.
 //

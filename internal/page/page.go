@@ -6,11 +6,13 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 
+	"golang.org/x/tools/txtar"
 	"sigs.k8s.io/yaml"
 )
 
@@ -156,4 +158,127 @@ func complete(text string) bool {
 		}
 	}
 	return words > 2
+}
+
+// Place is what a command of the pages needs in order to run.
+type Place string
+
+const (
+	PlaceFolder     Place = "folder"     // a folder that Folder makes
+	PlaceProject    Place = "project"    // a Go module with an API, controller-gen and make
+	PlaceRepository Place = "repository" // a clone of this repository
+	PlaceCluster    Place = "cluster"    // a folder, an API server, kubectl and Helm
+	PlaceNone       Place = "none"       // what NotRun says
+)
+
+// PlaceOf returns where a command runs.
+func PlaceOf(command string) Place {
+	has := func(words ...string) bool {
+		return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(command, word) })
+	}
+	switch {
+	case NotRun()[command] != "":
+		return PlaceNone
+	case has("kubectl ", "helm ", "--live"):
+		return PlaceCluster
+	case has("controller-gen"):
+		return PlaceProject
+	case has("./cmd/fieldlock"):
+		return PlaceRepository
+	default:
+		return PlaceFolder
+	}
+}
+
+// NotRun returns the commands that the tests of the pages do not run, and the reason. A test holds that some page has each.
+func NotRun() map[string]string {
+	const (
+		release   = "a release has to be published first"
+		installed = release + "; the tests of FIELDLOCK_INSTALL run it on a release of this tree"
+		slow      = "it measures, which takes minutes; .ci/run builds the same tests"
+	)
+	return map[string]string{
+		"go test ./... ./cmd/fieldlock/...": "it is the first step of .ci/run, which runs this test",
+		"curl -fsSL https://github.com/fieldlock/fieldlock/releases/latest/download/fieldlock_$(uname -s)_$(uname -m).tar.gz | tar -xz fieldlock": installed,
+		"go install github.com/fieldlock/fieldlock/cmd/fieldlock@latest":                                                                          installed,
+		"go get github.com/fieldlock/fieldlock":                                                                                                   installed,
+		"brew install fieldlock/tap/fieldlock":                                                                                                    release,
+		"kubectl krew install fieldlock":                                                                                                          release,
+		"argocd app sync shop --resource apps:Deployment:shop/web --force --replace":                                                              "it needs an Argo CD server",
+		"argocd app sync shop":                                    "it needs an Argo CD server",
+		"flux reconcile kustomization shop --with-source":         "it needs Flux's controllers in the cluster",
+		"flux reconcile helmrelease orders --with-source --force": "it needs Flux's controllers in the cluster",
+		"go test ./cmd/fieldlock -bench Tree":                     slow,
+		"go test ./immutability -bench Validate":                  slow,
+		"go test ./internal/apitest -update":                      "it writes the golden file that .ci/run compares",
+	}
+}
+
+// examples are files of testdata/examples, and the names that the pages give them. The others are in testdata/world.txtar.
+var examples = [][2]string{
+	{"crd.yaml", "crd.yaml"}, {"crd.yaml", "widgets.yaml"}, {"crd.yaml", "vendor-crd.yaml"}, {"crd.yaml", "config/crd/databases.yaml"},
+	{"old.yaml", "old.yaml"}, {"new.yaml", "new.yaml"},
+	{"shop/old/orders.yaml", "old/orders.yaml"}, {"shop/new/orders.yaml", "new/orders.yaml"},
+	{"params/v1.yaml", "params.yaml"}, {"params/v1.yaml", "v1/params.yaml"}, {"params/v2.yaml", "v2/params.yaml"},
+	{"params/stored.yaml", "instance.yaml"},
+}
+
+// changed are files that have one text in the first commit and another one in the work tree.
+var changed = [][3]string{
+	{"old.yaml", "new.yaml", "orders.yaml"},
+	{"shop/old/orders.yaml", "shop/new/orders.yaml", "deploy/orders.yaml"},
+}
+
+// Folder makes dir a git repository with the files that the pages name, from the repository at root. Its first commit is
+// origin/main and the releases; its work tree differs.
+func Folder(root, dir string) error {
+	world, err := txtar.ParseFile(filepath.Join(root, "internal/page/testdata/world.txtar"))
+	if err != nil {
+		return err
+	}
+	for _, file := range world.Files {
+		if err := write(filepath.Join(dir, file.Name), file.Data); err != nil {
+			return err
+		}
+	}
+	place := func(source, target string) error {
+		data, err := os.ReadFile(filepath.Join(root, "testdata/examples", source))
+		if err != nil {
+			return err
+		}
+		return write(filepath.Join(dir, target), data)
+	}
+	for _, e := range examples {
+		if err := place(e[0], e[1]); err != nil {
+			return err
+		}
+	}
+	for _, c := range changed {
+		if err := place(c[0], c[2]); err != nil {
+			return err
+		}
+	}
+	for _, args := range [][]string{
+		{"init", "-q", "--template=", "-b", "main"}, {"remote", "add", "origin", "."}, {"add", "."}, {"-c", "user.name=t", "-c", "user.email=t@example.com", "commit", "-qm", "base"},
+		{"update-ref", "refs/remotes/origin/main", "HEAD"}, {"tag", "v1.0.0"}, {"tag", "v1.2.0"},
+	} {
+		git := exec.Command("git", args...)
+		git.Dir = dir
+		if err := git.Run(); err != nil {
+			return err
+		}
+	}
+	for _, c := range changed {
+		if err := place(c[1], c[2]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func write(file string, data []byte) error {
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(file, data, 0o644)
 }

@@ -234,3 +234,228 @@ func (k *knowledge) ofObject(r *read, names []string) string {
 	}
 	return ""
 }
+
+// An update of an object leaves its status, uid and time of creation as they are: the server keeps them, whatever the
+// manifest says. So a condition that reads nothing else of both objects reads the same values twice, and what is known to be
+// true then is true. This is how the locks below status, which `export policy` writes too, get their verdict.
+//
+//	!has(oldObject.status) || !has(oldObject.status.a) || has(object.status.a) && object.status.a == oldObject.status.a
+//
+// With S for both it is !A || !B || B && S.a == S.a, where A is has(S) and B is has(S.a). Each atom is true, false or an
+// error, but not each combination is possible: B is no error where A is true, and S.a == S.a is true where B is. The condition
+// is dropped if it is true in all combinations that are possible.
+
+// kept are the fields that an update leaves as they are.
+var kept = [...][]string{{"status"}, {"metadata", "uid"}, {"metadata", "creationTimestamp"}}
+
+// maxAtoms bounds the combinations, to 3^8.
+const maxAtoms = 8
+
+// dropKept returns an expression without those of its conjuncts that are true because nothing of what they read changes;
+// "true" where none is left.
+func dropKept(text string) string {
+	all, err := celexpr.Parse(text)
+	if err != nil {
+		return text
+	}
+	var rest []string
+	dropped := false
+	for _, x := range conjuncts(all) {
+		if readsKeptOnly(x) && alwaysTrue(x) {
+			dropped = true
+			continue
+		}
+		part, err := celexpr.Print(x)
+		if err != nil {
+			return text
+		}
+		rest = append(rest, "("+part+")")
+	}
+	switch {
+	case !dropped:
+		return text
+	case len(rest) == 0:
+		return "true"
+	}
+	return strings.Join(rest, " && ")
+}
+
+func conjuncts(x ast.Expr) []ast.Expr {
+	if x.Kind() != ast.CallKind || x.AsCall().FunctionName() != operators.LogicalAnd {
+		return []ast.Expr{x}
+	}
+	return append(conjuncts(x.AsCall().Args()[0]), conjuncts(x.AsCall().Args()[1])...)
+}
+
+// readsKeptOnly reports whether all that x reads of the two objects is kept, and x reads no variable of the policy.
+func readsKeptOnly(x ast.Expr) bool {
+	var list []read
+	collect(x, &list)
+	return !slices.ContainsFunc(list, func(r read) bool {
+		switch r.root {
+		case "object", "oldObject":
+			names := r.names()
+			return !slices.ContainsFunc(kept[:], func(field []string) bool {
+				return len(names) >= len(field) && slices.Equal(names[:len(field)], field)
+			})
+		}
+		return r.root == "variables"
+	})
+}
+
+// alwaysTrue reports whether x is true for all values of what is kept. False means unknown.
+func alwaysTrue(x ast.Expr) bool {
+	c := &combinations{index: map[string]int{}}
+	formula := c.formula(x)
+	return len(c.atoms) <= maxAtoms && c.try(formula, 0)
+}
+
+// value is that of a condition.
+type value int
+
+const (
+	isFalse value = iota
+	isTrue
+	isError
+)
+
+// combinations are the values of the atoms of a formula.
+type combinations struct {
+	atoms  []atom
+	index  map[string]int // of the atoms, by their texts
+	values []value
+}
+
+// atom is a condition that is not taken apart.
+type atom struct {
+	parent string // of has(parent.field): without the parent it is an error; "" for an object, and where it is not known
+	has    string // the parent and the field
+	equal  string // of equal == equal, a field
+	free   bool   // nothing is known about it
+}
+
+// formula returns a function of the values of the atoms.
+func (c *combinations) formula(x ast.Expr) func() value {
+	if x.Kind() != ast.CallKind {
+		return c.atom(x)
+	}
+	call := x.AsCall()
+	switch call.FunctionName() {
+	case operators.LogicalNot:
+		a := c.formula(call.Args()[0])
+		return func() value { return [...]value{isTrue, isFalse, isError}[a()] }
+	case operators.LogicalOr:
+		a, b := c.formula(call.Args()[0]), c.formula(call.Args()[1])
+		return func() value { return decide(a(), b(), isTrue) }
+	case operators.LogicalAnd:
+		a, b := c.formula(call.Args()[0]), c.formula(call.Args()[1])
+		return func() value { return decide(a(), b(), isFalse) }
+	case operators.Equals:
+		// has(a) == has(a)
+		if a, b := call.Args()[0], call.Args()[1]; isHas(a) && isHas(b) && textOf(a) == textOf(b) {
+			has := c.formula(a)
+			return func() value { return max(has(), isTrue) }
+		}
+	}
+	return c.atom(x)
+}
+
+// decide is && and || of CEL: the deciding value wins, then the error.
+func decide(a, b, deciding value) value {
+	switch {
+	case a == deciding || b == deciding:
+		return deciding
+	case a == isError || b == isError:
+		return isError
+	}
+	return 1 - deciding
+}
+
+func (c *combinations) atom(x ast.Expr) func() value {
+	text := textOf(x)
+	i, ok := c.index[text]
+	if !ok {
+		i = len(c.atoms)
+		c.index[text] = i
+		c.atoms, c.values = append(c.atoms, atomOf(x)), append(c.values, isError)
+	}
+	return func() value { return c.values[i] }
+}
+
+func isHas(x ast.Expr) bool {
+	return x.Kind() == ast.CallKind && x.AsCall().FunctionName() == operators.Has && len(x.AsCall().Args()) == 1
+}
+
+func atomOf(x ast.Expr) atom {
+	if isHas(x) && x.AsCall().Args()[0].Kind() == ast.SelectKind {
+		field := x.AsCall().Args()[0]
+		return atom{parent: textOf(field.AsSelect().Operand()), has: textOf(field)}
+	}
+	if x.Kind() == ast.CallKind && x.AsCall().FunctionName() == operators.Equals {
+		if a, b := textOf(x.AsCall().Args()[0]), textOf(x.AsCall().Args()[1]); a == b {
+			return atom{equal: a}
+		}
+	}
+	return atom{free: true}
+}
+
+// textOf spells x with one name for both objects.
+func textOf(x ast.Expr) string {
+	fac := ast.NewExprFactory()
+	renamed := fac.CopyExpr(x)
+	ast.PostOrderVisit(renamed, ast.NewExprVisitor(func(x ast.Expr) {
+		if celexpr.IsIdent(x, "oldObject") {
+			x.SetKindCase(fac.NewIdent(x.ID(), "object"))
+		}
+	}))
+	text, err := celexpr.Print(renamed)
+	if err != nil {
+		return ""
+	}
+	return text
+}
+
+// try reports whether the formula is true for all possible values of the atoms from i on. Without a text, an atom would be
+// taken for another one.
+func (c *combinations) try(formula func() value, i int) bool {
+	if _, ok := c.index[""]; ok || len(c.atoms) > maxAtoms {
+		return false
+	}
+	if i == len(c.atoms) {
+		return !c.possible() || formula() == isTrue
+	}
+	for _, v := range [...]value{isFalse, isTrue, isError} {
+		c.values[i] = v
+		if !c.try(formula, i+1) {
+			return false
+		}
+	}
+	return true
+}
+
+// possible reports whether the values of the atoms can occur together.
+func (c *combinations) possible() bool {
+	present := map[string]bool{"object": true, "object.metadata": true}
+	for i, a := range c.atoms {
+		if a.has != "" && c.values[i] == isTrue {
+			present[a.has] = true
+		}
+	}
+	for i, a := range c.atoms {
+		switch v := c.values[i]; {
+		case a.has != "" && v == isError && present[a.parent]:
+			return false
+		case a.has != "" && v == isTrue && a.parent != "object" && c.absent(a.parent):
+			return false
+		case a.equal != "" && (v == isFalse || v == isError && present[a.equal]):
+			return false
+		}
+	}
+	return true
+}
+
+// absent reports whether a field is not there.
+func (c *combinations) absent(field string) bool {
+	i := slices.IndexFunc(c.atoms, func(a atom) bool { return a.has == field })
+	return i >= 0 && c.values[i] != isTrue
+}

@@ -6,10 +6,12 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
+	"github.com/fieldlock/fieldlock/internal/pointer"
 	"github.com/fieldlock/fieldlock/internal/spelling"
 )
 
@@ -186,4 +188,242 @@ func (p *placer) writeOut(s *spec.Schema) (*spec.Schema, error) {
 	out = *l.Body.Schema
 	out.Extensions, out.Default, out.Nullable = extensions(l), l.Default(), l.Nullable()
 	return &out, nil
+}
+
+// Aliases are extension keys of other dialects, and the locks that each means. Letter case does not matter in the keys.
+type Aliases map[string][]Lock
+
+// Check returns an error if a key cannot be an alias, or means no lock.
+func (a Aliases) Check() error {
+	for _, key := range slices.Sorted(maps.Keys(a)) {
+		switch {
+		case len(key) < 3 || !strings.EqualFold(key[:2], "x-"):
+			return fmt.Errorf("the alias %q is not an extension key; extension keys begin with x-", key)
+		case exactKey(key) != "" || slices.Contains(others[:], strings.ToLower(key)):
+			return fmt.Errorf("the alias %q has a meaning of its own; an alias is a key of another dialect", key)
+		case len(a[key]) == 0:
+			return fmt.Errorf("the alias %q means no lock; name at least one", key)
+		}
+		if err := CheckLocks(a[key]); err != nil {
+			return fmt.Errorf("the alias %q: %w", key, err)
+		}
+	}
+	return nil
+}
+
+// CheckLocks returns an error if one of locks is unknown.
+func CheckLocks(locks []Lock) error {
+	for _, l := range locks {
+		if l.Key() == "" {
+			var names []string
+			for _, known := range Locks() {
+				names = append(names, string(known))
+			}
+			return fmt.Errorf("there is no lock %q; the locks are %s", l, strings.Join(names, ", "))
+		}
+	}
+	return nil
+}
+
+// Misread is an alias whose value cannot be read.
+type Misread struct {
+	SchemaPath string
+	Message    string
+}
+
+// Translate returns s with the aliases replaced by the locks that they mean, in every keyword. It leaves s as it is, and
+// returns it where there are no aliases at all. Values that cannot be read are misread, in the order of their paths; such a
+// key locks nothing, so the caller refuses the schema. $refs are not followed. Cost: linear in the schema.
+func (a Aliases) Translate(s *spec.Schema) (*spec.Schema, []Misread) {
+	if len(a) == 0 || s == nil {
+		return s, nil
+	}
+	t := translator{aliases: map[string][]Lock{}}
+	for key, locks := range a {
+		t.aliases[strings.ToLower(key)] = locks
+	}
+	out := t.schema(s, "")
+	return out, t.misread
+}
+
+// Resolver returns resolve with the aliases of each schema translated. An alias that cannot be read is an error.
+func (a Aliases) Resolver(resolve Resolver) Resolver {
+	if len(a) == 0 {
+		return resolve
+	}
+	return func(ref string) (*spec.Schema, error) {
+		s, err := resolve(ref)
+		if err != nil {
+			return nil, err
+		}
+		s, misread := a.Translate(s)
+		if len(misread) > 0 {
+			return nil, fmt.Errorf("%s: %s", misread[0].SchemaPath, misread[0].Message)
+		}
+		return s, nil
+	}
+}
+
+type translator struct {
+	aliases map[string][]Lock // keys in lower case
+	misread []Misread
+}
+
+// schema returns a copy of s, which is at path.
+func (t *translator) schema(s *spec.Schema, path string) *spec.Schema {
+	out := *s
+	out.Extensions = t.extensions(s.Extensions, path)
+	for _, held := range [...]struct {
+		keyword string
+		list    *[]spec.Schema
+	}{{"allOf", &out.AllOf}, {"anyOf", &out.AnyOf}, {"oneOf", &out.OneOf}} {
+		*held.list = t.list(*held.list, path+"/"+held.keyword)
+	}
+	if s.Not != nil {
+		out.Not = t.schema(s.Not, path+"/not")
+	}
+	out.Properties = t.byName(s.Properties, path+"/properties")
+	out.PatternProperties = t.byName(s.PatternProperties, path+"/patternProperties")
+	out.Definitions = t.byName(s.Definitions, path+"/definitions")
+	out.AdditionalProperties = t.orBool(s.AdditionalProperties, path+"/additionalProperties")
+	out.AdditionalItems = t.orBool(s.AdditionalItems, path+"/additionalItems")
+	if s.Items != nil {
+		items := spec.SchemaOrArray{Schemas: t.list(s.Items.Schemas, path+"/items")}
+		if s.Items.Schema != nil {
+			items.Schema = t.schema(s.Items.Schema, path+"/items")
+		}
+		out.Items = &items
+	}
+	if s.Dependencies != nil {
+		out.Dependencies = maps.Clone(s.Dependencies)
+		for _, name := range slices.Sorted(maps.Keys(s.Dependencies)) {
+			d := s.Dependencies[name]
+			if d.Schema != nil {
+				d.Schema = t.schema(d.Schema, path+"/dependencies/"+pointer.Escape(name))
+			}
+			out.Dependencies[name] = d
+		}
+	}
+	return &out
+}
+
+func (t *translator) list(list []spec.Schema, path string) []spec.Schema {
+	if list == nil {
+		return nil
+	}
+	out := make([]spec.Schema, len(list))
+	for i := range list {
+		out[i] = *t.schema(&list[i], path+"/"+strconv.Itoa(i))
+	}
+	return out
+}
+
+func (t *translator) byName(schemas map[string]spec.Schema, path string) map[string]spec.Schema {
+	if schemas == nil {
+		return nil
+	}
+	out := make(map[string]spec.Schema, len(schemas))
+	for _, name := range slices.Sorted(maps.Keys(schemas)) {
+		s := schemas[name]
+		out[name] = *t.schema(&s, path+"/"+pointer.Escape(name))
+	}
+	return out
+}
+
+func (t *translator) orBool(s *spec.SchemaOrBool, path string) *spec.SchemaOrBool {
+	if s == nil || s.Schema == nil {
+		return s
+	}
+	return &spec.SchemaOrBool{Allows: s.Allows, Schema: t.schema(s.Schema, path)}
+}
+
+// extensions returns the keys of one node with its aliases translated.
+func (t *translator) extensions(ext spec.Extensions, path string) spec.Extensions {
+	var out spec.Extensions
+	dropped, _ := stringsOf(ext[KeyDropped])
+	for _, key := range dropped {
+		if _, isAlias := t.aliases[strings.ToLower(key)]; isAlias {
+			t.misread = append(t.misread, Misread{path, key + " is below a keyword that only validates, where a lock has no effect; put it on the property itself"})
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(ext)) {
+		locks, isAlias := t.aliases[strings.ToLower(key)]
+		if !isAlias {
+			continue
+		}
+		locked, err := meansLock(ext[key])
+		if err != nil {
+			t.misread = append(t.misread, Misread{path, key + " " + err.Error()})
+		}
+		if out == nil {
+			out = maps.Clone(ext)
+		}
+		delete(out, key)
+		if locked && !(isTrue(out[KeyImmutable]) && !slices.Contains(locks, Immutable)) { // which leaves nothing to refuse
+			addLocks(out, locks)
+		}
+	}
+	if out == nil {
+		return ext
+	}
+	return out
+}
+
+// addLocks adds the keys of locks to those of a node.
+func addLocks(ext spec.Extensions, locks []Lock) {
+	for _, l := range locks {
+		if l.Key() != KeyUpdate {
+			ext[l.Key()] = true
+			continue
+		}
+		words, ok := stringsOf(ext[KeyUpdate])
+		if !ok && ext[KeyUpdate] != nil {
+			continue // the compiler refuses it
+		}
+		if !slices.Contains(words, string(l)) {
+			words = append(slices.Clone(words), string(l))
+		}
+		list := make([]any, len(words))
+		for i, word := range words {
+			list[i] = word
+		}
+		ext[KeyUpdate] = list
+	}
+}
+
+// The words that other dialects list: the operations that may write a field, as in x-ms-mutability, of which update leaves
+// it free; and the field behaviors of AIP-203, of which IMMUTABLE locks it.
+var (
+	operations = [...]string{"create", "read", "update"}
+	behaviors  = [...]string{"immutable", "optional", "required", "output_only", "input_only", "unordered_list", "non_empty_default", "identifier",
+		"field_behavior_unspecified"}
+)
+
+// meansLock reports whether the value of an alias locks the field: true does, false and null do not. A list of operations
+// does unless update is among them, and one of field behaviors if IMMUTABLE is. Any other value is an error.
+func meansLock(value any) (bool, error) {
+	switch {
+	case isTrue(value):
+		return true, nil
+	case value == nil || value == false || value == "false":
+		return false, nil
+	}
+	const right = "it is true or false, a list of create, read and update, or a list of AIP-203's field behaviors"
+	words, ok := stringsOf(value)
+	if !ok || len(words) == 0 {
+		return false, fmt.Errorf("is %s: %s", show(value), right)
+	}
+	all := func(known []string) bool {
+		return !slices.ContainsFunc(words, func(word string) bool { return !slices.Contains(known, strings.ToLower(word)) })
+	}
+	has := func(wanted string) bool {
+		return slices.ContainsFunc(words, func(word string) bool { return strings.EqualFold(word, wanted) })
+	}
+	switch {
+	case all(operations[:]):
+		return !has("update"), nil
+	case all(behaviors[:]):
+		return has("immutable"), nil
+	}
+	return false, fmt.Errorf("is %s: %s", show(value), right)
 }

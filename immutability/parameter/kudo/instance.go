@@ -1,7 +1,9 @@
 package kudo
 
 import (
+	"context"
 	"fmt"
+	"maps"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -125,4 +127,106 @@ func metadataOf(object map[string]any, field string) string {
 	metadata, _ := object["metadata"].(map[string]any)
 	text, _ := metadata[field].(string)
 	return text
+}
+
+// Review evaluates a request that a webhook on Instances receives: the Instance after and before it, as the
+// AdmissionReview has them; oldRaw is empty for a creation. It reads them, gets the OperatorVersions that they name
+// with find, which is given ctx, and calls [OperatorVersion.Admit]. A request that changes neither the values nor the version
+// needs no OperatorVersion. It returns an error if an Instance cannot be read, and that of find.
+//
+// A webhook that admits the request stores Resulting in spec.parameters of the Instance: it has the defaults of
+// immutable parameters, and lacks the values of removed ones.
+func Review(
+	ctx context.Context, newRaw, oldRaw []byte, find func(ctx context.Context, name string) (*OperatorVersion, error),
+) (Admission, error) {
+	newInstance, err := ReadInstance(newRaw)
+	if err != nil {
+		return Admission{}, err
+	}
+	var oldInstance *Instance
+	var old *OperatorVersion
+	if len(oldRaw) > 0 {
+		if oldInstance, err = ReadInstance(oldRaw); err != nil {
+			return Admission{}, err
+		}
+		switch {
+		case newInstance.OperatorVersion != oldInstance.OperatorVersion:
+			if old, err = find(ctx, oldInstance.OperatorVersion); err != nil {
+				return Admission{}, err
+			}
+		case maps.Equal(newInstance.Parameters.Texts(), oldInstance.Parameters.Texts()):
+			return (&OperatorVersion{}).Admit(newInstance, oldInstance, nil), nil
+		}
+	}
+	version, err := find(ctx, newInstance.OperatorVersion)
+	if err != nil {
+		return Admission{}, err
+	}
+	return version.Admit(newInstance, oldInstance, old), nil
+}
+
+// Admit evaluates a request that a webhook on Instances receives: an installation where oldInstance is nil, an upgrade
+// where old is not nil, otherwise an update. A value counts as given explicitly when newInstance has it, as in KUDO. A
+// value that no version defines may stay as it is. A request that changes no value is allowed whatever the
+// definitions look like.
+//
+// [Review] does this for the objects of an AdmissionReview.
+func (v *OperatorVersion) Admit(newInstance, oldInstance *Instance, old *OperatorVersion) Admission {
+	if oldInstance == nil {
+		return v.Install(newInstance.Parameters)
+	}
+	newTexts, oldTexts := newInstance.Parameters.Texts(), oldInstance.Parameters.Texts()
+	if old == nil && maps.Equal(newTexts, oldTexts) {
+		return Admission{Decision: parameter.Decision{Resulting: parameter.FromTexts(newTexts)}}
+	}
+	index, oldIndex := v.index(), map[string]*Parameter{}
+	if old != nil {
+		oldIndex = old.index()
+	}
+	requested, current, orphans := parameter.Values{}, parameter.Values{}, parameter.Values{}
+	for name, text := range newTexts {
+		if oldText, stored := oldTexts[name]; index[name] == nil && stored && text == oldText {
+			continue // left over, and not asked for by this request
+		}
+		requested[name] = parameter.Text(text)
+	}
+	for name, text := range oldTexts {
+		newText, stays := newTexts[name]
+		switch {
+		case index[name] != nil || oldIndex[name] != nil:
+			current[name] = parameter.Text(text)
+			if !stays {
+				requested[name] = parameter.Value{}
+			}
+		case stays && text == newText && old == nil:
+			orphans[name] = parameter.Text(text)
+		}
+	}
+	admission := v.Upgrade(requested, old, current)
+	if !admission.Allowed() {
+		admission.Resulting = parameter.FromTexts(oldTexts)
+		return admission
+	}
+	maps.Copy(admission.Resulting, orphans)
+	return admission
+}
+
+// Admission says what an operation on an Instance would do.
+type Admission struct {
+	parameter.Decision // Resulting is spec.parameters of the Instance afterwards
+
+	// Restarts names the changed parameters that restart the pods (KEP-27), sorted. It is empty for an installation,
+	// which has no pods yet, and after a refusal.
+	Restarts []string
+
+	// Children says for each task of the operator, in order, whether its instance is there afterwards (KEP-36). It is
+	// empty after a refusal.
+	Children []Child
+}
+
+// Child is the state of a child instance.
+type Child struct {
+	Task    string
+	Present bool
+	Because string // the enabling parameter, "" for an unconditional task
 }

@@ -3,12 +3,14 @@ package helm
 import (
 	"bytes"
 	"compress/gzip"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"helm.sh/helm/v4/pkg/chart/common"
@@ -16,8 +18,10 @@ import (
 	chart "helm.sh/helm/v4/pkg/chart/v2"
 	"helm.sh/helm/v4/pkg/chart/v2/loader"
 	"helm.sh/helm/v4/pkg/ignore"
+	"sigs.k8s.io/yaml"
 
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
+	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
 // What a chart may cost before it is rendered. maxBytes is Helm's own limit, here for a chart with all its dependencies.
@@ -285,4 +289,124 @@ func (l *loading) archive(packed file, place string) (*chart.Chart, error) {
 		files[i] = file{name: f.Name, path: packed.path, data: f.Data}
 	}
 	return l.chart(files, place, "")
+}
+
+// Chart is a chart of a tree that can be installed.
+type Chart struct {
+	// Dir is its directory, "." for the root of the tree.
+	Dir string
+	// Variants are the files of values that the chart is rendered with, one by one: its ci/*-values.yaml, sorted. It is also
+	// rendered without any.
+	Variants []string
+}
+
+// Charts returns the charts of a tree that are units: the directories with a Chart.yaml, except libraries, and except what
+// is in the charts directory of another chart, which is a part of that. A Chart.yaml that cannot be read as one counts, and
+// rendering it tells why. The cost is a walk over the directories of the tree; links to directories are not followed.
+func Charts(tree fs.FS) ([]Chart, error) {
+	var charts []Chart
+	err := fs.WalkDir(tree, ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() {
+			if entry.Name() == ".git" {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if entry.Name() != "Chart.yaml" || IsPart(tree, path.Dir(name)) {
+			return nil
+		}
+		if data, err := readValues(tree, name); err == nil {
+			var m chart.Metadata
+			if yaml.Unmarshal(data, &m) == nil && !installable(&m) {
+				return nil
+			}
+		}
+		charts = append(charts, Chart{Dir: path.Dir(name), Variants: variants(tree, path.Dir(name))})
+		return nil
+	})
+	return charts, err
+}
+
+// At returns the chart in a directory, whether it can be installed or not.
+func At(tree fs.FS, dir string) Chart { return Chart{Dir: dir, Variants: variants(tree, dir)} }
+
+// IsPart reports whether a directory is below the charts directory of a chart.
+func IsPart(tree fs.FS, dir string) bool {
+	for ; dir != "."; dir = path.Dir(dir) {
+		parent := path.Dir(dir)
+		if path.Base(parent) != "charts" {
+			continue
+		}
+		if _, err := fs.Stat(tree, path.Join(path.Dir(parent), "Chart.yaml")); err == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// variants returns the files of values that chart-testing would try with a chart.
+func variants(tree fs.FS, dir string) []string {
+	entries, _ := fs.ReadDir(tree, path.Join(dir, "ci"))
+	var files []string
+	for _, entry := range entries {
+		if strings.HasSuffix(entry.Name(), "-values.yaml") && !entry.IsDir() {
+			files = append(files, path.Join(dir, "ci", entry.Name()))
+		}
+	}
+	slices.Sort(files)
+	return files
+}
+
+// outlines keeps the schemas of CRDs out of texts that Helm splits and sorts: it parses each object whole for its kind and name.
+type outlines struct {
+	mark   string   // begins the texts in the place of schemas; nobody can know it
+	blocks []string // each from the end of its key's line, without its last line break
+}
+
+func newOutlines() *outlines { return &outlines{mark: "outline-" + rand.Text() + "-"} }
+
+const (
+	schemaKey   = "openAPIV3Schema"
+	leastSchema = 2 << 10
+)
+
+// outline returns a text without its schemas.
+func (o *outlines) outline(text string) string {
+	if len(text) < leastSchema || !strings.Contains(text, schemaKey+":") {
+		return text
+	}
+	blocks := yamldoc.Blocks([]byte(text), leastSchema, func(b yamldoc.Block) bool { return b.Key == schemaKey })
+	first := len(o.blocks)
+	for _, b := range blocks {
+		o.blocks = append(o.blocks, strings.TrimSuffix(text[b.After:b.End], "\n"))
+	}
+	return string(yamldoc.Outline([]byte(text), blocks, func(i int) string { return o.mark + strconv.Itoa(first+i) }))
+}
+
+// whole returns a text that was split off an outline, as it was. Helm cuts the white space at the end of a text.
+func (o *outlines) whole(text string) string {
+	before, rest, ok := strings.Cut(text, ` "`+o.mark)
+	if !ok {
+		return text
+	}
+	var b strings.Builder
+	for ; ok; before, rest, ok = strings.Cut(rest, ` "`+o.mark) {
+		b.WriteString(before)
+		number, after, _ := strings.Cut(rest, `"`)
+		i, err := strconv.Atoi(number)
+		if err != nil || i >= len(o.blocks) {
+			return text
+		}
+		block := o.blocks[i]
+		if strings.TrimSpace(after) == "" {
+			block = strings.TrimRight(block, " \t\r\n")
+		}
+		b.WriteString(block)
+		rest = after
+	}
+	b.WriteString(before)
+	return b.String()
 }
