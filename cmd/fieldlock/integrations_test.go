@@ -231,34 +231,86 @@ func TestPreCommitHooks(t *testing.T) {
 	}
 }
 
-// TestPreCommitMove: pre-commit names the staged files that are there. Of a file that moves and changes that is the new one.
-func TestPreCommitMove(t *testing.T) {
+// preCommitHook is a hook as pre-commit reads it, with its defaults.
+type preCommitHook struct {
+	ID, Entry, Files string
+	AlwaysRun        bool  `yaml:"always_run"`
+	PassFilenames    *bool `yaml:"pass_filenames"`
+}
+
+// call returns the arguments of the command that pre-commit runs for the staged files; nil if it skips the hook
+// (pre_commit/commands/run.py: _run_single_hook; pre_commit/git.py: get_staged_files, which leaves out files that are gone).
+func (h preCommitHook) call(t *testing.T) []string {
+	t.Helper()
+	names := strings.Split(strings.TrimSuffix(runGit(t, "diff", "--staged", "--name-only", "--no-ext-diff", "-z", "--diff-filter=ACMRTUXB"), "\x00"), "\x00")
+	names = slices.DeleteFunc(names, func(name string) bool { return name == "" || !regexp.MustCompile(h.Files).MatchString(name) })
+	args := strings.Fields(h.Entry)[1:]
+	switch {
+	case len(names) == 0 && !h.AlwaysRun:
+		return nil
+	case h.PassFilenames == nil || *h.PassFilenames:
+		args = append(args, names...)
+	}
+	return args
+}
+
+// TestPreCommitCheck: the hook finds what a commit breaks by whichever file: one without an extension, one of a generator or a chart,
+// one that moves, one that goes.
+func TestPreCommitCheck(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it makes a repository")
+		t.Skip("it makes repositories")
 	}
-	var hooks []struct{ ID, Entry, Files string }
+	var hooks []preCommitHook
 	readYAML(t, ".pre-commit-hooks.yaml", &hooks)
-	old := map[string]string{"a/r.yaml": deployment, "b/z.yaml": "# z\n"}
-	repositoryOf(t, old, nil)
-	runGit(t, "mv", "a/r.yaml", "b/r.yaml")
-	writeFile(t, "b/r.yaml", strings.ReplaceAll(deployment, "app: web", "app: shop"))
-	runGit(t, "add", "--all")
-	out, err := exec.Command("git", "diff", "--staged", "--name-only", "--no-ext-diff", "-z", "--diff-filter=ACMRTUXB").Output() // as pre-commit 4 does
-	if err != nil {
-		t.Fatal(err)
+	const generator = "resources: [web.yaml]\nconfigMapGenerator:\n" +
+		"- {name: settings, envs: [app.env], files: [notes.txt], options: {disableNameSuffixHash: true, immutable: true}}\n"
+	old := map[string]string{
+		"prod/Kustomization": generator, "prod/app.env": "A=1\n", "prod/notes.txt": "a\n", "prod/web.yaml": deployment,
+		"chart/Chart.yaml": "apiVersion: v2\nname: c\nversion: 1.0.0\n", "chart/files/x.conf": "a\n", "chart/templates/_x.txt": `{{ define "x" }}a{{ end }}`,
+		"chart/templates/map.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: chart}\nimmutable: true\n" +
+			"data: {x: {{ include \"x\" . }}, y: {{ .Files.Get \"files/x.conf\" | trim | quote }}}\n",
+		"a/r.yaml": strings.ReplaceAll(deployment, "name: web", "name: moves"), "b/z.yaml": "# z\n", "README.md": "# a\n",
+		"data/claim.yaml": "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: data}\nspec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}\n",
+		".fieldlock.yaml": "refuse-deletions: [data]\n",
 	}
-	names := strings.FieldsFunc(string(out), func(r rune) bool { return r == 0 })
-	names = slices.DeleteFunc(names, func(name string) bool { return !regexp.MustCompile(hooks[0].Files).MatchString(name) })
-	if !slices.Equal(names, []string{"b/r.yaml"}) {
-		t.Fatalf("the hook gets %q", names)
-	}
-	if c := runCommand("", append(strings.Fields(hooks[0].Entry)[1:], names...)...); c.status != exitRefused || !strings.Contains(c.out, "spec.selector") {
-		t.Errorf("status %d\n%s%s", c.status, c.out, c.err)
-	}
-	for name, want := range map[string]bool{"a.yaml": true, "a.yml": true, "a.json": true, "templates/_helpers.tpl": true, "a.go": false, "yaml": false} {
-		if got := regexp.MustCompile(hooks[0].Files).MatchString(name); got != want {
-			t.Errorf("%s: the hook runs: %t", name, got)
-		}
+	for _, c := range []struct {
+		name, file, text string // text is what the file becomes, "" if it goes
+		refused          string
+	}{
+		{"a kustomization without extension", "prod/Kustomization", generator + "labels: [{pairs: {tier: web}, includeSelectors: true}]\n", "spec.selector"},
+		{"variables of a generator", "prod/app.env", "A=2\n", "ConfigMap settings"},
+		{"a file of a generator", "prod/notes.txt", "b\n", "ConfigMap settings"},
+		{"a template of another extension", "chart/templates/_x.txt", `{{ define "x" }}b{{ end }}`, "ConfigMap chart"},
+		{"a file of a chart", "chart/files/x.conf", "b\n", "ConfigMap chart"},
+		{"a file of a chart that goes", "chart/files/x.conf", "", "ConfigMap chart"},
+		{"a manifest that goes", "data/claim.yaml", "", "PersistentVolumeClaim data"},
+		{"a manifest that moves and changes", "a/r.yaml", "", "spec.selector"},
+		{"a page", "README.md", "# b\n", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			repositoryOf(t, old, nil)
+			switch {
+			case c.text != "":
+				writeFile(t, c.file, c.text)
+			default:
+				runGit(t, "rm", "--quiet", c.file)
+			}
+			if strings.Contains(c.name, "moves") {
+				writeFile(t, "b/r.yaml", strings.ReplaceAll(old[c.file], "app: web", "app: shop"))
+			}
+			runGit(t, "add", "--all")
+			args := hooks[0].call(t)
+			if args == nil {
+				t.Fatal("pre-commit skips the hook")
+			}
+			want := exitClean
+			if c.refused != "" {
+				want = exitRefused
+			}
+			if got := runCommand("", args...); got.status != want || !strings.Contains(got.out, c.refused) {
+				t.Errorf("%q: status %d\n%s%s", args, got.status, got.out, got.err)
+			}
+		})
 	}
 }
 
