@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/fieldlock/fieldlock/internal/page"
 )
 
 func readYAML(t *testing.T, name string, into any) string {
@@ -201,6 +203,128 @@ func TestActionCheck(t *testing.T) {
 			_ = os.Remove(filepath.Join(test.dir, "report.sarif"))
 			if _, err := os.Stat(filepath.Join(test.dir, "pwned")); err == nil {
 				t.Error("an input became a command")
+			}
+		})
+	}
+}
+
+// pipelines is a repository in which others merge changes while a change is reviewed, as CI systems check it out.
+type pipelines struct {
+	t                           *testing.T
+	dir                         string
+	base, source, target, train string
+}
+
+// newPipelines makes the repository. The branch change alters a selector, the target another immutable object; train is the target
+// with the change that a merge train has before this one.
+func newPipelines(t *testing.T) *pipelines {
+	p := &pipelines{t: t}
+	others := func(value string) map[string]string {
+		return map[string]string{"other/map.yaml": strings.ReplaceAll(immutableMap, "a: b", "a: "+value)}
+	}
+	repositoryOf(t, map[string]string{"web.yaml": deployment, "other/map.yaml": immutableMap, "README.md": "a\n"}, nil)
+	p.dir, _ = os.Getwd()
+	p.base = p.commit("", nil)
+	p.source = p.commit(p.base, map[string]string{"web.yaml": strings.ReplaceAll(deployment, "app: web", "app: shop")})
+	p.target = p.commit(p.base, others("c"))
+	p.train = p.commit(p.target, others("d"))
+	runGit(t, "branch", "--force", "main", p.target)
+	return p
+}
+
+// commit makes a commit with files on top of another one, and returns its ID.
+func (p *pipelines) commit(on string, files map[string]string) string {
+	if on != "" {
+		runGit(p.t, "checkout", "--quiet", "--detach", on)
+		for name, text := range files {
+			writeFile(p.t, name, text)
+		}
+		runGit(p.t, "commit", "--quiet", "--all", "--message", "a change")
+	}
+	return strings.TrimSpace(runGit(p.t, "rev-parse", "HEAD"))
+}
+
+// merged merges a commit into another one, or puts it on top of that, and returns the new commit.
+func (p *pipelines) merged(into, what string, rebase bool) string {
+	runGit(p.t, "checkout", "--quiet", "--detach", into)
+	if rebase {
+		runGit(p.t, "cherry-pick", what)
+	} else {
+		runGit(p.t, "merge", "--quiet", "--no-ff", "--message", "merge", what)
+	}
+	return p.commit("", nil)
+}
+
+// checkout clones a commit with refs, and runs a script there. It returns the exit status and the output.
+func (p *pipelines) checkout(commit, refs, script string, env ...string) (int, string) {
+	dir := p.t.TempDir()
+	p.t.Chdir(dir)
+	runGit(p.t, "init", "--quiet")
+	runGit(p.t, "remote", "add", "origin", p.dir)
+	runGit(p.t, "-c", "protocol.file.allow=always", "fetch", "--quiet", "origin", "+"+commit+":refs/ci/head", refs)
+	runGit(p.t, "checkout", "--quiet", "--detach", commit)
+	bin := p.t.TempDir()
+	if err := os.Symlink(commandProgram(p.t), filepath.Join(bin, "fieldlock")); err != nil {
+		p.t.Fatal(err)
+	}
+	shell := exec.Command("bash", "-e", "-c", script)
+	shell.Env = append(os.Environ(), append(env, "PATH="+bin+string(filepath.ListSeparator)+os.Getenv("PATH"))...)
+	out, _ := shell.CombinedOutput()
+	p.t.Chdir(p.dir)
+	return shell.ProcessState.ExitCode(), string(out)
+}
+
+// pageScript returns the commands of the block of docs/ci.md that has a text, without installs.
+func pageScript(t *testing.T, with string) string {
+	t.Helper()
+	for _, b := range readPages(t) {
+		if commands := b.Commands(); b.File == "docs/ci.md" && b.Language != page.Span && strings.Contains(b.Text, with) {
+			return strings.Join(slices.DeleteFunc(commands, func(c string) bool { return strings.HasPrefix(c, "go install ") }), "\n")
+		}
+	}
+	t.Fatalf("docs/ci.md has no block with %s", with)
+	return ""
+}
+
+// TestPipelines: the scripts for GitLab and Jenkins report what a change breaks, and nothing that others merged. GitLab sets
+// CI_MERGE_REQUEST_TARGET_BRANCH_SHA where it tests merged results, also rebased ones: what the change was merged into, in a train
+// with the changes before it. Its runner fetches all branches where GIT_DEPTH is 0; Jenkins may fetch the change alone.
+func TestPipelines(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it makes repositories")
+	}
+	gitlab, jenkins := pageScript(t, "merge_request_event"), pageScript(t, "CHANGE_TARGET")
+	p := newPipelines(t)
+	const all, alone = "+refs/heads/*:refs/remotes/origin/*", "+refs/heads/main:refs/other/main"
+	updated := p.merged(p.source, p.target, false) // the target is merged into the branch
+	for _, c := range []struct {
+		name, script, commit, refs string
+		targetSHA, diffBase        string
+		clean                      bool
+	}{
+		{"GitLab: merge request", gitlab, p.source, all, "", p.base, false},
+		{"GitLab: merge request that has the target", gitlab, updated, all, "", p.target, false},
+		{"GitLab: merge request, if it were told the target", gitlab, p.source, all, p.target, p.base, false},
+		{"GitLab: merged results", gitlab, p.merged(p.target, p.source, false), all, p.target, p.base, false},
+		{"GitLab: merged results, rebased", gitlab, p.merged(p.target, p.source, true), all, p.target, p.base, false},
+		{"GitLab: merge train", gitlab, p.merged(p.train, p.source, false), all, p.train, p.base, false},
+		{"GitLab: merge train, rebased", gitlab, p.merged(p.train, p.source, true), all, p.train, p.base, false},
+		{"GitLab: default branch", gitlab, p.target, all, "", "", true},
+		{"Jenkins: head", jenkins, p.source, alone, "", "", false},
+		{"Jenkins: merged with the target", jenkins, p.merged(p.target, p.source, false), alone, "", "", false},
+		{"Jenkins: merged with an older target", jenkins, p.merged(p.base, p.source, false), alone, "", "", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := *p
+			p.t = t
+			status, out := p.checkout(c.commit, c.refs, c.script, "CHANGE_TARGET=main",
+				"CI_MERGE_REQUEST_TARGET_BRANCH_SHA="+c.targetSHA, "CI_MERGE_REQUEST_DIFF_BASE_SHA="+c.diffBase)
+			want := exitRefused
+			if c.clean {
+				want = exitClean
+			}
+			if status != want || strings.Contains(out, "spec.selector") == c.clean || strings.Contains(out, "map.yaml") {
+				t.Errorf("status %d\n%s", status, out)
 			}
 		})
 	}
