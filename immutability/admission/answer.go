@@ -52,7 +52,7 @@ func (a *answer) note(key, text string) {
 func refuse(uid types.UID, status *metav1.Status) *answer {
 	return &answer{
 		response: admissionv1.AdmissionResponse{UID: uid, Allowed: false, Result: status},
-		http:     http.StatusOK, decision: DecisionRefused,
+		http:     http.StatusOK, decision: decisionRefused,
 	}
 }
 
@@ -60,7 +60,7 @@ func refuse(uid types.UID, status *metav1.Status) *answer {
 // so the HTTP status says it too.
 func unread(uid types.UID, status int, err error) *answer {
 	a := refuse(uid, failure(status, "the request cannot be answered: "+err.Error()))
-	a.decision = DecisionUnread
+	a.decision = decisionUnread
 	if uid == "" {
 		a.http = status
 	}
@@ -116,7 +116,7 @@ func clip(text string, limit int) string {
 }
 
 // refusal returns the status of a refusal, with the owners of the fields where the stored object knows them.
-func refusal(r *admissionv1.AdmissionRequest, target *Target, report immutability.Report, code immutability.StatusCode) *metav1.Status {
+func refusal(r *admissionv1.AdmissionRequest, target *Target, report immutability.Report, code int) *metav1.Status {
 	status := report.Status(target.kind.GroupKind(), r.Name, code)
 	if len(target.replicas) == 0 {
 		nameOwners(status, report, r)
