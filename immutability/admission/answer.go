@@ -13,7 +13,6 @@ import (
 
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/ownership"
-	"github.com/fieldlock/fieldlock/internal/jsonscan"
 )
 
 // answer is the answer to one request.
@@ -135,18 +134,15 @@ const maxOwned = 100
 // panic while reading managed fields must not turn it into an update that cannot be checked.
 func nameOwners(status *metav1.Status, report immutability.Report, r *admissionv1.AdmissionRequest) {
 	defer func() { _ = recover() }()
-	managers := managersOf(r)
-	if managers == nil {
-		return
-	}
+	managers, _ := ownership.Read(r.Object.Raw, r.OldObject.Raw)
 	var named []string
 	for i := range min(len(report.Violations), len(status.Details.Causes), maxOwned) {
 		v := &report.Violations[i]
 		var owners []ownership.Owner
 		if v.HasKey {
-			owners = managers.OwnersOfKeyJSON(v.Path, v.Key, r.Object.Raw)
+			owners = managers.OwnersOfKey(v.Path, v.Key)
 		} else {
-			owners = managers.OwnersJSON(v.Path, r.Object.Raw)
+			owners = managers.Owners(v.Path)
 		}
 		text := ownership.Text(owners)
 		if text == "" {
@@ -160,27 +156,6 @@ func nameOwners(status *metav1.Status, report immutability.Report, r *admissionv
 		text := strings.Join(named[:min(len(named), 3)], "; ")
 		status.Message = clip(status.Message, maxMessage-len(text)-3) + " (" + text + ")"
 	}
-}
-
-// managersOf reads the managers of the stored object; nil where it names none, or they cannot be read.
-func managersOf(r *admissionv1.AdmissionRequest) *ownership.Managers {
-	fields := memberOf(memberOf(r.OldObject.Raw, "metadata"), "managedFields")
-	if len(fields) == 0 {
-		return nil
-	}
-	managers, _ := ownership.ReadManagedFields(fields, kindOf(r).GroupVersion().String())
-	return managers
-}
-
-// memberOf returns the value of the first member of an object with that name, nil where it has none.
-func memberOf(object []byte, name string) []byte {
-	t := jsonscan.NewText(object)
-	for m := range t.Members() {
-		if string(m.Name) == name {
-			return t.Skip()
-		}
-	}
-	return nil
 }
 
 // maxLogged is how many violations a log line or audit note names.
