@@ -38,7 +38,7 @@ func (k *Kinds) WithLock(kind *Kind, path string, locks ...immutability.Lock) (*
 		}
 		if changed[old] == nil {
 			changed[old] = newKind(old.Group, source, old.minor, old.canonical)
-			changed[old].Versions = old.Versions
+			changed[old].Versions, changed[old].APIVersion = old.Versions, old.APIVersion
 		}
 		return changed[old]
 	})
