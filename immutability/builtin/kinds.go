@@ -37,6 +37,8 @@ import (
 
 // Kinds is the built-in kinds as one Kubernetes minor has them. It is safe for concurrent use.
 type Kinds struct {
+	Minor string // such as "1.36"
+
 	minor int
 	index kindindex.Index[*Kind] // of the minor; by apiVersion also those that other minors serve, and those that are gone
 }
@@ -53,7 +55,7 @@ func For(minor string) (*Kinds, error) {
 	if err != nil {
 		return nil, err
 	}
-	k := &Kinds{minor: number}
+	k := &Kinds{Minor: minorName(number), minor: number}
 	shared := &canonicalizer{}
 	for _, group := range sources {
 		for i := range group.Kinds {
@@ -103,9 +105,6 @@ func (k *Kinds) add(group string, source *kindSource, shared *canonicalizer) err
 	}
 	return nil
 }
-
-// Minor returns the minor, such as "1.36".
-func (k *Kinds) Minor() string { return minorName(k.minor) }
 
 // All returns the kinds that the minor serves, sorted by group and kind.
 func (k *Kinds) All() []*Kind { return k.index.All() }

@@ -125,11 +125,11 @@ func TestUnknownMinor(t *testing.T) {
 			t.Errorf("%q is known", unknown)
 		}
 	}
-	if k, err := For(""); err != nil || k.Minor() != "1.37" {
+	if k, err := For(""); err != nil || k.Minor != "1.37" {
 		t.Errorf("the newest minor is %v, %v", k, err)
 	}
 	for _, known := range []string{"1.36", "v1.36", "1.36.3"} {
-		if k, err := For(known); err != nil || k.Minor() != "1.36" {
+		if k, err := For(known); err != nil || k.Minor != "1.36" {
 			t.Errorf("%s: %v, %v", known, k, err)
 		}
 	}

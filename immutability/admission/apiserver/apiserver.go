@@ -138,7 +138,7 @@ func (p *plugin) Validate(_ context.Context, a k8sadmission.Attributes, o k8sadm
 	if err != nil {
 		return unchecked(err)
 	}
-	if status := report.Status(target.Kind().GroupKind(), a.GetName(), p.code); status != nil {
+	if status := report.Status(target.Kind.GroupKind(), a.GetName(), p.code); status != nil {
 		return &apierrors.StatusError{ErrStatus: *status}
 	}
 	return nil
@@ -146,8 +146,8 @@ func (p *plugin) Validate(_ context.Context, a k8sadmission.Attributes, o k8sadm
 
 // check compares two objects in the version of the request: Go types in place where possible.
 func (p *plugin) check(target *admission.Target, newObj, oldObj runtime.Object) (immutability.Report, error) {
-	if v := target.Validator(); v != nil && newObj != nil && reflect.TypeOf(newObj) == reflect.TypeOf(oldObj) {
-		if plan := p.plan(target.Kind(), v, newObj); plan != nil {
+	if v := target.Validator; v != nil && newObj != nil && reflect.TypeOf(newObj) == reflect.TypeOf(oldObj) {
+		if plan := p.plan(target.Kind, v, newObj); plan != nil {
 			return plan.Check(newObj, oldObj)
 		}
 	}
