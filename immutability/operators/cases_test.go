@@ -109,7 +109,7 @@ func TestData(t *testing.T) {
 	}
 	costs := []string{"none", "restart", "downtime", "data", "cascade", "unknown"}
 	for _, kind := range catalogue.All() {
-		obj := map[string]any{"apiVersion": kind.APIVersion(), "kind": kind.Kind, "metadata": map[string]any{"name": "x"}}
+		obj := map[string]any{"apiVersion": kind.APIVersion, "kind": kind.Kind, "metadata": map[string]any{"name": "x"}}
 		if verdict := kind.Check(obj, obj); !verdict.Allowed() || len(verdict.Unknown)+len(verdict.Notes) > 0 {
 			t.Errorf("%s: an object that stays as it is: %+v", kind.Kind, verdict)
 		}
@@ -120,11 +120,11 @@ func TestData(t *testing.T) {
 		if !slices.Contains(costs, r.Cost) || len(kind.Rows()) > 0 && (r.Message == "" || len(r.How) == 0) {
 			t.Errorf("%s: the replacement is %+v", kind.Kind, r)
 		}
-		if found, ok := catalogue.Find(kind.APIVersion(), kind.Kind); !ok || found != kind {
+		if found, ok := catalogue.Find(kind.APIVersion, kind.Kind); !ok || found != kind {
 			t.Errorf("%s is not found", kind.Kind)
 		}
-		if !slices.Contains(catalogue.Lookup(kind.Plural+"."+kind.Group), kind) {
-			t.Errorf("%s is not found by its plural %s", kind.Kind, kind.Plural)
+		if kind.Plural == "" || kind.Plural != strings.ToLower(kind.Plural) || !strings.HasPrefix(kind.APIVersion, kind.Group+"/") {
+			t.Errorf("%s has the plural %q and the apiVersion %s", kind.Kind, kind.Plural, kind.APIVersion)
 		}
 	}
 	// What was asked of an operator is one of the versions that its data names.
