@@ -170,7 +170,8 @@ func (c *Cluster) request(ctx context.Context, r *resource, live, manifest *unst
 	return c.serverSide(r, live, manifest, by)
 }
 
-// replacement is a PUT, as kubectl replace makes it: what the manifest leaves out goes, except what the server itself keeps.
+// replacement is a PUT, as kubectl replace makes it: what the manifest leaves out goes, except what the server itself keeps. It names the
+// version of the live object, without which the server refuses custom resources and some built-in kinds.
 func (c *Cluster) replacement(live, manifest *unstructured.Unstructured) request {
 	object := manifest.DeepCopy()
 	for _, field := range [...]string{"uid", "creationTimestamp", "generation"} {
@@ -178,7 +179,9 @@ func (c *Cluster) replacement(live, manifest *unstructured.Unstructured) request
 			_ = unstructured.SetNestedField(object.Object, value, "metadata", field)
 		}
 	}
-	return request{put: manifest, merge: func() (map[string]any, error) { return object.Object, nil }}
+	put := manifest.DeepCopy()
+	put.SetResourceVersion(live.GetResourceVersion())
+	return request{put: put, merge: func() (map[string]any, error) { return object.Object, nil }}
 }
 
 // dryRun asks the server what it would store.
