@@ -151,7 +151,7 @@ func (p pageRunner) run(t *testing.T, b page.Block, commands []string) {
 		shell := exec.CommandContext(t.Context(), "bash", "-o", "pipefail", "-c", command)
 		shell.Dir = dir
 		if page.PlaceOf(command) == page.PlaceRepository {
-			shell.Dir, shell.Env = "../..", append(os.Environ(), "GOWORK=", "GOFLAGS=-buildvcs=false")
+			shell.Dir, shell.Env = "../..", append(os.Environ(), "GOWORK=", "GOFLAGS=-buildvcs=false -run=^$ -benchtime=1x") // benchmarks alone, once
 		}
 		out, err := shell.CombinedOutput()
 		refused := strings.Contains(command, "fieldlock ") && shell.ProcessState.ExitCode() == exitRefused && !strings.HasPrefix(command, "go ")
