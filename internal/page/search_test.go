@@ -17,7 +17,7 @@ func TestSearches(t *testing.T) {
 		{"helm upgrade cannot patch field is immutable", "helm.md", "kubectl delete statefulset orders --cascade=orphan"},
 		{"argocd immutable field", "argo-cd.md", "Force=true,Replace=true"},
 		{"kustomize commonLabels selector immutable", "kustomize.md", "includeTemplates: true"},
-		{"CRD immutable field CEL", "crds.md", "`self == oldSelf` on a required field"},
+		{"CRD immutable field CEL", "crds.md", "- rule: self == oldSelf"},
 		{"deployment selector immutable", "fields/deployment.md", "replace it (all pods stop"},
 		{"job template immutable", "fields/job.md", "`spec.template`"},
 		{"pvc storageClassName immutable", "fields/persistentvolumeclaim.md", "`spec.storageClassName` | can be set once"},
