@@ -78,7 +78,7 @@ func (f *field) ownsNothing(was any) bool {
 
 // merge is apply for one value, which is not null.
 func (f *field) merge(by Applier, stored, oldVal, newVal any) any {
-	if f != nil && f.atomic {
+	if _, isMap := newVal.(map[string]any); f != nil && f.atomic && !(isMap && by == ApplierClientSide) {
 		return newVal
 	}
 	switch newVal := newVal.(type) {

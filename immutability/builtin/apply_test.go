@@ -55,6 +55,8 @@ func TestApplyBy(t *testing.T) {
 		{ApplierClientSide, "a changed object keeps what the manifest has", "{strategy: {type: R, rolling: 1}}", "{strategy: {type: R}}", "{strategy: {type: C}}", "{strategy: {type: C}}"},
 		{ApplierClientSide, "an unchanged one keeps its defaults", "{strategy: {type: R, rolling: 1}}", "{strategy: {type: R}}", "{strategy: {type: R}}", "{strategy: {type: R, rolling: 1}}"},
 		{ApplierClientSide, "a member that goes is a change", "{strategy: {type: R, rolling: 1, x: 1}}", "{strategy: {type: R, x: 1}}", "{strategy: {type: R}}", "{strategy: {type: R}}"},
+		{ApplierClientSide, "an object that only a server-side apply replaces", "{whole: {a: 1, b: 2}}", "{whole: {a: 1}}", "{whole: {c: 3}}", "{whole: {b: 2, c: 3}}"},
+		{ApplierClientSide, "a list that is replaced", "{whole: [1, 2]}", "{whole: [1]}", "{whole: [3]}", "{whole: [3]}"},
 		{ApplierClientSide, "other objects keep their defaults", "{a: {type: R, rolling: 1}}", "{a: {type: R}}", "{a: {type: C}}", "{a: {type: C, rolling: 1}}"},
 	} {
 		stored, oldObj, newObj := objectOf(t, row.stored), objectOf(t, row.oldObj), objectOf(t, row.newObj)

@@ -44,6 +44,8 @@ func conditions() map[string]condition {
 		"unboundSize":         unboundChange("resources", "requests"),
 		"unboundAttributes":   unboundChange("volumeAttributesClassName"),
 		"belowCapacity":       belowCapacity,
+		"sourceElsewhere":     sourceElsewhere,
+		"sourceHere":          func(u *update) (string, bool) { _, elsewhere := sourceElsewhere(u); return "", !elsewhere },
 
 		"labelsOutsideSelector": labelsOutsideSelector,
 	}
@@ -62,6 +64,17 @@ func storageClassUpgrade(u *update) (string, bool) {
 func liveUnbound(u *update) (string, bool) {
 	phase := text(u.oldObj, "status", "phase")
 	return "", u.live && phase != "" && phase != "Bound"
+}
+
+// sourceElsewhere reports whether a claim has no source in its own namespace, before and after the update. The server drops a
+// reference to another namespace from a claim without a source, unless the alpha feature CrossNamespaceVolumeDataSource is on.
+func sourceElsewhere(u *update) (string, bool) {
+	for _, obj := range []map[string]any{u.applied, u.stored} {
+		if ref, ok := object(obj, "spec")["dataSourceRef"].(map[string]any); ok && text(ref, "namespace") == "" {
+			return "", false
+		}
+	}
+	return "", true
 }
 
 // unboundChange reports whether a field of a claim without a volume changes.

@@ -116,6 +116,7 @@ func TestKeptSources(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	const elsewhere = "{apiGroup: example.com, kind: Populator, name: a, namespace: b}"
 	const populator, other, claim = "{apiGroup: example.com, kind: Populator, name: a}", "{apiGroup: example.com, kind: Populator, name: b}", "{kind: PersistentVolumeClaim, name: a}"
 	for _, row := range []struct {
 		reason, old, new string
@@ -128,6 +129,11 @@ func TestKeptSources(t *testing.T) {
 		{"a source for a claim without", "", "dataSourceRef: " + populator, true},
 		{"a claim whose dataSource goes keeps the reference that the server has made of it", "dataSource: " + claim, "", false},
 		{"both go", "dataSource: " + claim + ", dataSourceRef: " + claim, "", true},
+		{"a reference to another namespace, which the server drops", "", "dataSourceRef: " + elsewhere, false},
+		{"one that was dropped goes", "dataSourceRef: " + elsewhere, "", false},
+		{"one that was dropped has another namespace", "dataSourceRef: " + elsewhere, "dataSourceRef: " + strings.Replace(elsewhere, "namespace: b", "namespace: c", 1), false},
+		{"one that was dropped comes into the own namespace", "dataSourceRef: " + elsewhere, "dataSourceRef: " + populator, true},
+		{"one into another namespace is not dropped from a claim that has one", "dataSourceRef: " + populator, "dataSourceRef: " + elsewhere, true},
 	} {
 		object := func(source string) map[string]any {
 			return objectOf(t, "{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: a}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}, "+source+"}}")
@@ -135,12 +141,40 @@ func TestKeptSources(t *testing.T) {
 		newObj, oldObj := object(row.new), object(row.old)
 		kind, _ := kinds.Find("v1", "PersistentVolumeClaim")
 		for _, by := range []Applier{ApplierServerSide, ApplierClientSide} {
-			if got := kind.CheckBy(by, newObj, oldObj); len(got.Violations) > 0 != row.refused {
-				t.Errorf("%s, %s: %+v", row.reason, by, got.Violations)
+			got := kind.CheckBy(by, newObj, oldObj)
+			if dropped := !row.refused && strings.Contains(row.old+row.new, elsewhere); len(got.Violations) > 0 != row.refused || len(got.Unknown) > 0 != dropped {
+				t.Errorf("%s, %s: %+v, unknown %+v", row.reason, by, got.Violations, got.Unknown)
 			}
 		}
 		if !reflect.DeepEqual(newObj, object(row.new)) || !reflect.DeepEqual(oldObj, object(row.old)) {
 			t.Errorf("%s: an input has changed", row.reason)
+		}
+	}
+}
+
+// TestNamedSelector: a real API server of 1.36 gave these answers to a ReplicationController whose selector was made of its labels.
+func TestNamedSelector(t *testing.T) {
+	kinds, err := For("1.36")
+	if err != nil {
+		t.Fatal(err)
+	}
+	object := func(selector, labels string) map[string]any {
+		return objectOf(t, "{apiVersion: v1, kind: ReplicationController, metadata: {name: a}, spec: {"+selector+"template: {metadata: {labels: "+labels+"}, spec: {containers: [{name: a, image: a}]}}}}")
+	}
+	kind, _ := kinds.Find("v1", "ReplicationController")
+	for _, row := range []struct {
+		reason, selector, labels string
+		by                       Applier
+		refused                  bool
+	}{
+		{"the patch adds a label to the selector", "selector: {b: x}, ", "{b: x}", ApplierClientSide, true},
+		{"the whole selector is replaced", "selector: {b: x}, ", "{b: x}", ApplierServerSide, false},
+		{"the whole object is replaced", "selector: {b: x}, ", "{b: x}", ApplierReplace, false},
+		{"the template has both labels", "selector: {b: x}, ", "{a: x, b: x}", ApplierClientSide, false},
+		{"the label has another value", "selector: {a: z}, ", "{a: z}", ApplierClientSide, false},
+	} {
+		if got := kind.CheckBy(row.by, object(row.selector, row.labels), object("", "{a: x}")); len(got.Violations) > 0 != row.refused {
+			t.Errorf("%s, %s: %+v", row.reason, row.by, got.Violations)
 		}
 	}
 }

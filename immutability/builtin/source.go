@@ -48,7 +48,7 @@ type fieldSource struct {
 	Type     string   `json:"type"` // for CEL rules
 	Default  *any     `json:"default"`
 	Keys     []string `json:"keys"`     // the list is merged by these keys of its items
-	Atomic   bool     `json:"atomic"`   // an apply replaces the value as a whole
+	Atomic   bool     `json:"atomic"`   // an apply replaces the value as a whole, but for objects in a client-side one
 	MergeSet bool     `json:"mergeSet"` // an apply merges the list as a set
 	Set      bool     `json:"set"`      // the order of the list does not count
 	// RetainKeys marks an object of which a client-side apply keeps only the members in the manifest, if it changes any.

@@ -208,6 +208,11 @@ func proveExport(t *testing.T, v crdVersion, exported *spec.Schema, n int) (pair
 func roundTrip(t *testing.T, original, exported *spec.Schema) {
 	t.Helper()
 	im := Import(exported)
+	for _, r := range im.Recognized {
+		if text := r.CustomMessage(); text != "" {
+			t.Errorf("the exported rule %q has the custom message %q", r.Text, text)
+		}
+	}
 	for _, l := range im.Left {
 		t.Errorf("the exported rule %q is not imported: %s", l.Text, l.Reason)
 	}

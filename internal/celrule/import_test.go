@@ -132,6 +132,20 @@ func TestRecognizedLocks(t *testing.T) {
 	}
 }
 
+// TestCustomMessage: a message that says more than the lock, or another thing, is the author's own.
+func TestCustomMessage(t *testing.T) {
+	for text, custom := range map[string]bool{
+		"": false, "field is immutable": false, "field is immutable once it is set": false, "field is immutable: no keys may be removed, at nodes[*].zone": false,
+		"Value is immutable": true, "field is immutable, ask the storage team": true, "spec.size: field is immutable": true,
+	} {
+		v := version(t, "message", json.RawMessage(`{"type": "object", "x-kubernetes-validations": [{"rule": "self == oldSelf", "message": "`+text+`"}]}`))
+		im := Import(v.schema)
+		if len(im.Recognized) != 1 || (im.Recognized[0].CustomMessage() == text && text != "") != custom {
+			t.Errorf("%q: %+v", text, im)
+		}
+	}
+}
+
 // TestImportAgain: the rules of locks that the schema still has, as an exported CRD does in its annotation, add nothing to them.
 func TestImportAgain(t *testing.T) {
 	var cases []exportCase

@@ -70,6 +70,18 @@ func (r *Rule) Message() string {
 	return ""
 }
 
+// CustomMessage is Message without the messages that Export writes, which say what a lock says by itself.
+func (r *Rule) CustomMessage() string {
+	text := r.Message()
+	if exportedMessage.MatchString(text) {
+		return ""
+	}
+	return text
+}
+
+var exportedMessage = regexp.MustCompile("^" + schema.Refused +
+	`( once it is set|: it may be neither set nor unset|: it may not be (set|unset)|: no (keys|items) may be (added|removed))?(, at .*)?$`)
+
 // readRule is a rule with the fields that it reads.
 type readRule struct {
 	*Rule

@@ -259,7 +259,7 @@ type ImportedRule struct {
 	Locks      []ImportedLock `json:"locks,omitempty"`
 	// Rest is the rule that stays next to the locks, for values that have no old value.
 	Rest string `json:"rest,omitempty"`
-	// Message is the rule's own message, which goes with the rule: a lock has its own words.
+	// Message is the rule's own message, which goes with the rule: a lock has its own words. It is "" for a message that Export writes.
 	Message string `json:"message,omitempty"`
 	// Reason says why the rule stays; of a rule that became locks, what else refuses what it refuses.
 	Reason string `json:"reason,omitempty"`
@@ -313,7 +313,7 @@ func (r *Import) add(name, version string, imported celrule.Imported, liftable [
 		row := rule(recognized.Rule)
 		row.Rest, row.Reason = recognized.Rest, recognized.Cover
 		if recognized.Rest == "" {
-			row.Message = recognized.Message()
+			row.Message = recognized.CustomMessage()
 		}
 		for _, lock := range recognized.Locks {
 			row.Locks = append(row.Locks, ImportedLock{lock.Path, lock.Lock, normalize[lock.SchemaPath]})

@@ -46,7 +46,7 @@ func TestFS(t *testing.T) {
 				t.Errorf("%s holds %q", name, data)
 			}
 		}
-		for _, name := range []string{"missing", "a.yaml/b", "d/missing"} {
+		for _, name := range []string{"missing", "missing/x", "a.yaml/b", "d/missing"} {
 			_, openErr := f.Open(name)
 			_, listErr := f.ReadDir(name)
 			_, statErr := f.Stat(name)

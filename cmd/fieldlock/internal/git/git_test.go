@@ -106,6 +106,9 @@ func read(t *testing.T, tree *Tree, paths ...string) []string {
 	for _, f := range files {
 		if f.Err != nil {
 			lines = append(lines, "error "+f.Err.Error())
+			if elsewhere := strings.Contains(f.Err.Error(), "whose files are in another repository"); elsewhere != f.Elsewhere || elsewhere && !f.Found {
+				t.Errorf("%s is elsewhere: %t, found: %t", f.Name, f.Elsewhere, f.Found)
+			}
 			if !strings.HasPrefix(f.Err.Error(), f.Name+": ") {
 				t.Errorf("the file %s has the error %v", f.Name, f.Err)
 			}

@@ -145,6 +145,11 @@ func TestFirstCommit(t *testing.T) {
 }
 
 func TestOpen(t *testing.T) {
+	broken := t.TempDir()
+	write(t, broken, map[string]string{".git": "gitdir: nowhere\n"})
+	if _, err := Open(broken); err == nil || !strings.Contains(err.Error(), "no git repository here that can be read: not a git repository: ") {
+		t.Errorf("a .git that leads nowhere: %v", err)
+	}
 	if _, err := Open(t.TempDir()); err == nil || !strings.Contains(err.Error(), "no git repository here that can be read: not a git repository") {
 		t.Errorf("got %v", err)
 	}

@@ -89,6 +89,28 @@ func TestHostileTree(t *testing.T) {
 	}
 }
 
+// TestFileAboveFiles: no checkout has a file with others below it.
+func TestFileAboveFiles(t *testing.T) {
+	if _, err := newTree(nil, "v1", map[string]entry{"a": {}, "a/b/c.yaml": {}}, nil); err == nil || !strings.Contains(err.Error(), `the tree of v1 has a file "a" and others below it`) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestWriteWithoutObjects: nothing is written in the place of files that git can no longer read.
+func TestWriteWithoutObjects(t *testing.T) {
+	r := repository(t, map[string]string{"a.yaml": object})
+	tree, err := r.Commit("HEAD", "v1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(filepath.Join(r.Root, ".git")); err != nil {
+		t.Fatal(err)
+	}
+	if err := tree.Write(t.TempDir()); err == nil || !strings.Contains(err.Error(), "git cat-file") {
+		t.Errorf("got %v", err)
+	}
+}
+
 // TestTreeForFile: a hostile commit names a tree where it says that there is a file. Git prints the tree, in whose names
 // there can be anything, such as the answer to the next request.
 func TestTreeForFile(t *testing.T) {
