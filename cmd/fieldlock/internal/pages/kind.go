@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/report"
+	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/builtin"
 	"github.com/fieldlock/fieldlock/immutability/operators"
 	"github.com/fieldlock/fieldlock/internal/celexpr"
@@ -223,7 +224,12 @@ func wayOut(how string) string {
 type details struct{ rules, lists []string }
 
 // refuses says in words what a lock refuses.
-func (d *details) refuses(lock, rule, when string, except []string) string {
+func (d *details) refuses(locks []immutability.Lock, rule, when string, except []string) string {
+	var names []string
+	for _, lock := range locks {
+		names = append(names, string(lock))
+	}
+	lock := strings.Join(names, ",")
 	text, ok := lockWords[lock]
 	switch {
 	case lock == "rule":
@@ -412,7 +418,7 @@ func (p *kindPage) addOperator(r *builtin.Row, k *operators.Kind, d *details) {
 	if versions := strings.TrimSpace(versionRange(r.Since, r.Until)); versions != "" {
 		where = k.Operator.Name + " " + versions
 	}
-	p.rows = append(p.rows, row{r.Path, d.refuses(r.Lock, r.Rule, r.When, slices.Concat(r.Except, r.Allow)), where})
+	p.rows = append(p.rows, row{r.Path, d.refuses(r.Locks, r.Rule, r.When, slices.Concat(r.Except, r.Allow)), where})
 	if r.Message != "" {
 		p.addRefusal(r.Message)
 	}
