@@ -54,13 +54,14 @@ func TestCases(t *testing.T) {
 		}
 		verdict := kind.Check(c.New, c.Old)
 		asked := 0
+		newest := newestOf(kind, answers[file], c.Name)
 		for version, of := range answers[file] {
 			answer, ok := of[c.Name]
 			if !ok {
 				continue
 			}
 			asked++
-			if wrong := kindcase.Compare(c, answer, verdictOf(verdict), version); wrong != "" {
+			if wrong := kindcase.Compare(c, answer, wordsOf(verdictOf(verdict), version == newest), version); wrong != "" {
 				t.Errorf("%s: %s: %s", version, c.Name, wrong)
 			}
 			for _, v := range verdict.Violations {
@@ -86,6 +87,26 @@ func TestCases(t *testing.T) {
 			}
 		}
 	}
+}
+
+// newestOf returns the newest version of a kind's operator that answered a case. The catalogue has its words.
+func newestOf(k *operators.Kind, answers map[string]map[string]kindcase.Answer, name string) string {
+	for _, version := range slices.Backward(k.Operator.Versions) {
+		if _, ok := answers[version][name]; ok {
+			return version
+		}
+	}
+	return ""
+}
+
+// wordsOf returns a verdict whose texts are compared only when they have to be the operator's.
+func wordsOf(v kindcase.Verdict, own bool) kindcase.Verdict {
+	for i := range v.Causes {
+		if !own {
+			v.Causes[i].Message = ""
+		}
+	}
+	return v
 }
 
 func rowID(k *operators.Kind, r *builtin.Row) string {

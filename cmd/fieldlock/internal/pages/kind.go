@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/report"
-	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/builtin"
 	"github.com/fieldlock/fieldlock/immutability/operators"
 	"github.com/fieldlock/fieldlock/internal/celexpr"
@@ -223,13 +222,13 @@ func wayOut(how string) string {
 // details are the long parts of a kind's table, which names them by number: CEL rules and conditions, and lists of fields.
 type details struct{ rules, lists []string }
 
-// refuses says in words what a lock refuses.
-func (d *details) refuses(locks []immutability.Lock, rule, when string, except []string) string {
+// refuses says in words what the lock of a row refuses; of a rule, with the server's words if they are short.
+func (d *details) refuses(row builtin.Row, except []string) string {
 	var names []string
-	for _, lock := range locks {
+	for _, lock := range row.Locks {
 		names = append(names, string(lock))
 	}
-	lock := strings.Join(names, ",")
+	lock, rule, when := strings.Join(names, ","), row.Rule, row.When
 	text, ok := lockWords[lock]
 	switch {
 	case lock == "rule":
@@ -246,6 +245,10 @@ func (d *details) refuses(locks []immutability.Lock, rule, when string, except [
 		text += fmt.Sprintf(", except list %d", number(&d.lists, fields(except)))
 	case len(except) > 0:
 		text += ", except " + fields(except)
+	}
+	const long = 100
+	if _, err := celexpr.Parse(rule); lock == "rule" && err == nil && row.Message != "" && len(row.Message) < long {
+		text += ": *" + cell(strings.TrimPrefix(strings.TrimPrefix(row.Message, "Forbidden: "), "Invalid value: ")) + "*"
 	}
 	return text
 }
@@ -418,7 +421,7 @@ func (p *kindPage) addOperator(r *builtin.Row, k *operators.Kind, d *details) {
 	if versions := strings.TrimSpace(versionRange(r.Since, r.Until)); versions != "" {
 		where = k.Operator.Name + " " + versions
 	}
-	p.rows = append(p.rows, row{r.Path, d.refuses(r.Locks, r.Rule, r.When, slices.Concat(r.Except, r.Allow)), where})
+	p.rows = append(p.rows, row{r.Path, d.refuses(*r, slices.Concat(r.Except, r.Allow)), where})
 	if r.Message != "" {
 		p.addRefusal(r.Message)
 	}
