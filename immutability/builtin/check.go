@@ -158,7 +158,7 @@ func identity(newObj, oldObj map[string]any) Verdict {
 
 // uidRow is the lock of every kind's uid. Deleting and creating the object does not help.
 var uidRow = Row{
-	Path: "metadata.uid", Lock: string(immutability.LockImmutable), Cause: "metadata.uid",
+	Path: "metadata.uid", Locks: []immutability.Lock{immutability.LockImmutable}, Cause: "metadata.uid",
 	Message: defaultText,
 	Edit:    "in the manifest, leave metadata.uid out: the server gives each object its own",
 }
@@ -254,7 +254,10 @@ func newCheck(fields *field, row Row) (*check, error) {
 	for _, path := range row.Except {
 		c.except = append(c.except, fieldpath.Split(path))
 	}
-	if row.Lock == lockRule {
+	if len(row.Locks) == 0 {
+		return nil, errorf("%s: the row has no lock", row.Path)
+	}
+	if row.Locks[0] == lockRule {
 		return c, nil
 	}
 	marks := map[string]any{}
@@ -265,7 +268,7 @@ func newCheck(fields *field, row Row) (*check, error) {
 		}
 		marks[lockschema.KeyUpdate] = words
 	} else {
-		marks["x-kubernetes-"+row.Lock] = true
+		marks["x-kubernetes-"+string(row.Locks[0])] = true
 	}
 	var err error
 	c.validator, err = immutability.Compile(fields.schema(c.steps, marks))

@@ -22,7 +22,7 @@ func TestCompile(t *testing.T) {
 				continue
 			}
 			for _, row := range kind.Rows() {
-				if row.Path == "" || row.Lock == "" || row.Message == "" || row.Cause == "" {
+				if row.Path == "" || len(row.Locks) == 0 || row.Message == "" || row.Cause == "" {
 					t.Errorf("%s, %s: the row %+v lacks a path, a lock, a message or a cause", minor, gvk, row)
 				}
 			}
@@ -99,9 +99,9 @@ func TestNamed(t *testing.T) {
 	var got []string
 	schemas, _ := kinds.Find("flowcontrol.apiserver.k8s.io/v1", "FlowSchema")
 	for _, row := range schemas.Rows() {
-		got = append(got, row.Path+" "+row.Lock+" "+row.When)
+		got = append(got, fmt.Sprint(row.Path, row.Locks, row.When))
 	}
-	for _, want := range []string{"spec immutable self.metadata.name in ['catch-all']", "spec immutable self.metadata.name in ['exempt']"} {
+	for _, want := range []string{"spec[immutable]self.metadata.name in ['catch-all']", "spec[immutable]self.metadata.name in ['exempt']"} {
 		if !slices.Contains(got, want) {
 			t.Errorf("%q lacks %q", got, want)
 		}

@@ -9,6 +9,8 @@ import (
 	"sync"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/fieldlock/fieldlock/immutability"
 )
 
 //go:embed data/*.yaml
@@ -166,8 +168,9 @@ const (
 type Row struct {
 	// Path is the field, such as "spec.selector" or "spec.drivers[*]", or metadata.annotations[KEY], where KEY may end in "*".
 	Path string
-	// Lock is the word of the lock, such as "immutable" or "NoUnset,NoModify"; "rule" for a CEL rule.
-	Lock string
+	// Locks are the locks of the field, such as immutability.LockNoUnset and LockNoModify, or "rule" alone for a CEL rule. There
+	// is at least one.
+	Locks []immutability.Lock
 	// Rule is the CEL rule of a row with the lock "rule", or what the row asks for in words where no CEL can say it.
 	Rule string
 	// When is the CEL condition under which the row applies; "" is always.
@@ -199,19 +202,23 @@ type Row struct {
 
 func newRow(source *rowSource, path string) Row {
 	row := Row{
-		Path: path, Lock: source.Lock, Rule: source.Rule, When: source.When, Except: source.Except, Effect: EffectRefused,
+		Path: path, Rule: source.Rule, When: source.When, Except: source.Except, Effect: EffectRefused,
 		Message: source.Says, Cause: source.Cause, Unknown: source.Unknown, Note: source.Note, Edit: source.Edit, First: source.First,
 		source: source, annotation: source.Annotation,
 	}
 	switch {
 	case source.Rule != "":
-		row.Lock = lockRule
+		row.Locks = []immutability.Lock{lockRule}
 	case source.Check != "":
-		row.Lock, row.Rule = lockRule, source.Means
+		row.Locks, row.Rule = []immutability.Lock{lockRule}, source.Means
 	case len(source.Update) > 0:
-		row.Lock = strings.Join(source.Update, ",")
+		for _, word := range source.Update {
+			row.Locks = append(row.Locks, immutability.Lock(word))
+		}
 	case source.Annotation != "":
-		row.Lock = "immutable"
+		row.Locks = []immutability.Lock{immutability.LockImmutable}
+	case source.Lock != "":
+		row.Locks = []immutability.Lock{immutability.Lock(source.Lock)}
 	}
 	if row.Message == "" {
 		row.Message = defaultText

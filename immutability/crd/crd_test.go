@@ -1,6 +1,7 @@
 package crd_test
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"go/token"
@@ -256,6 +257,29 @@ func TestDecodedObject(t *testing.T) {
 	} {
 		if c, err := crd.FromObject(&unstructured.Unstructured{Object: object}); err == nil || c != nil {
 			t.Errorf("%s: %+v, %v", name, c, err)
+		}
+	}
+}
+
+// TestNumbersOfObjects: an object that was decoded by another decoder, or written in Go, has the schema that its JSON has.
+func TestNumbersOfObjects(t *testing.T) {
+	for _, number := range []any{int64(5), 5, 5.0, json.Number("5")} {
+		schema := map[string]any{"type": "object", "properties": map[string]any{"a": map[string]any{"type": "string", "maxLength": number}}}
+		object := &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": map[string]any{"name": "widgets.example.com"},
+			"spec": map[string]any{
+				"group": "example.com", "names": map[string]any{"kind": "Widget", "plural": "widgets"},
+				"versions": []any{map[string]any{"name": "v1", "served": true, "storage": true, "schema": map[string]any{"openAPIV3Schema": schema}}},
+			},
+		}}
+		c, err := crd.FromObject(object)
+		if err != nil {
+			t.Errorf("%T: %v", number, err)
+			continue
+		}
+		schema["type"] = "string" // the CRD has its own
+		if s := c.Versions[0].Schema; *s.Properties["a"].MaxLength != 5 || !s.Type.Contains("object") {
+			t.Errorf("%T: the schema is %+v", number, s)
 		}
 	}
 }

@@ -42,21 +42,17 @@ func Read(name string, data []byte) ([]*CRD, error) {
 }
 
 // FromObject makes a CRD of an object of the API, decoded (*unstructured.Unstructured) or of a Go type such as
-// *apiextensionsv1.CustomResourceDefinition; an object of a Go type that does not say its apiVersion and kind, as clients
-// return it, is taken for one of apiextensions.k8s.io/v1. The schemas of Go types lost every lock: the locks are those of
-// the annotation AnnotationKey. The CRD keeps the content of a decoded object and does not change it. A nil object and one
-// of another kind are errors.
+// *apiextensionsv1.CustomResourceDefinition; one that does not say its apiVersion and kind, as clients return it, is taken for
+// one of apiextensions.k8s.io/v1. The schemas of Go types lost every lock: the locks are those of the annotation
+// AnnotationKey. The object is neither changed nor kept. A nil object and one of another kind are errors.
 //
 // The parameter is an interface so that reading the locks of files links no API types of CRDs.
 func FromObject(object runtime.Object) (*CRD, error) {
 	if v := reflect.ValueOf(object); object == nil || v.Kind() == reflect.Pointer && v.IsNil() {
 		return nil, fmt.Errorf("the %s is nil", kindCRD)
 	}
-	switch object := object.(type) {
-	case documented:
-		return fromDocument(object.Document())
-	case runtime.Unstructured:
-		return fromDocument(&yamldoc.Document{Object: object.UnstructuredContent()})
+	if read, ok := object.(documented); ok {
+		return fromDocument(read.Document())
 	}
 	data, err := json.Marshal(object)
 	if err != nil {

@@ -1,6 +1,7 @@
 package operators_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -109,7 +110,7 @@ func wordsOf(v kindcase.Verdict, own bool) kindcase.Verdict {
 }
 
 func rowID(k *operators.Kind, r *builtin.Row) string {
-	return strings.Join([]string{k.Group, k.Kind, k.Versions[0], r.Path, r.Lock, r.When, r.Message}, " ")
+	return strings.Join([]string{k.Group, k.Kind, k.Versions[0], r.Path, fmt.Sprint(r.Locks), r.When, r.Message}, " ")
 }
 
 // verdictOf gives a verdict the form that answers are compared with. The operators' texts are compared, not their paths:

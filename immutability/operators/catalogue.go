@@ -27,6 +27,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
 
+	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/builtin"
 	"github.com/fieldlock/fieldlock/internal/kindindex"
 	"github.com/fieldlock/fieldlock/internal/shell"
@@ -176,18 +177,22 @@ type row struct {
 
 func (k *Kind) newRow(source *rowSource, path string) builtin.Row {
 	r := builtin.Row{
-		Path: path, Lock: source.Lock, Rule: source.Rule, When: and(k.source.When, source.When), Except: source.Except, Allow: source.Allow,
+		Path: path, Rule: source.Rule, When: and(k.source.When, source.When), Except: source.Except, Allow: source.Allow,
 		Effect: cmp.Or(builtin.Effect(source.Effect), builtin.EffectRefused), Message: cmp.Or(source.Says, defaultText), Unknown: source.Unknown,
 		Since: source.Since, Until: source.Until, Edit: source.Edit, First: source.First,
 		Source: cmp.Or(source.Source, k.Source), Read: k.read || source.Read,
 	}
 	switch {
 	case source.Rule != "":
-		r.Lock = lockRule
+		r.Locks = []immutability.Lock{lockRule}
 	case len(source.Update) > 0:
-		r.Lock = strings.Join(source.Update, ",")
+		for _, word := range source.Update {
+			r.Locks = append(r.Locks, immutability.Lock(word))
+		}
 	case len(source.Allow) > 0, source.Annotation != "":
-		r.Lock = "immutable"
+		r.Locks = []immutability.Lock{immutability.LockImmutable}
+	case source.Lock != "":
+		r.Locks = []immutability.Lock{immutability.Lock(source.Lock)}
 	}
 	return r
 }

@@ -184,7 +184,7 @@ func newCheck(fields *field, row row) (*check, error) {
 		return nil, errorf("unknown effect %q", row.Effect)
 	case row.Effect != builtin.EffectRefused && row.source.Says == "":
 		return nil, errorf("a row that is not refused says what happens")
-	case row.Lock == "":
+	case len(row.Locks) == 0:
 		return nil, errorf("the row has no lock")
 	case c.rule != nil, row.source.Annotation != "", len(row.Allow) > 0:
 		return c, nil
@@ -200,8 +200,8 @@ func newCheck(fields *field, row row) (*check, error) {
 		}
 		marks[lockschema.KeyUpdate] = list
 	} else {
-		marks["x-kubernetes-"+row.Lock] = true
-		if row.Lock == "immutable" {
+		marks["x-kubernetes-"+string(row.Locks[0])] = true
+		if row.Locks[0] == immutability.LockImmutable {
 			marks[lockschema.KeyMapListOrder] = "ignored"
 		}
 	}

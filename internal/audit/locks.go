@@ -216,7 +216,7 @@ func LocksOfKinds(kinds []*builtin.Kind) *Locks {
 		g := Group{Kind: k.Kind, Name: k.APIVersion, Versions: []string{k.APIVersion}}
 		for _, row := range k.Rows() {
 			g.Fields = append(g.Fields, Field{
-				APIVersion: k.APIVersion, Kind: k.Kind, Path: row.Path, Locks: strings.Split(row.Lock, ","), Rule: row.Rule, When: row.When,
+				APIVersion: k.APIVersion, Kind: k.Kind, Path: row.Path, Locks: words(row.Locks), Rule: row.Rule, When: row.When,
 				Except: row.Except, Message: row.Message, Unknown: row.Unknown, Note: row.Note, Holes: []Hole{},
 			})
 		}
@@ -224,6 +224,14 @@ func LocksOfKinds(kinds []*builtin.Kind) *Locks {
 		l.Fields = append(l.Fields, g.Fields...)
 	}
 	return l
+}
+
+func words(locks []immutability.Lock) []string {
+	list := make([]string, len(locks))
+	for i, lock := range locks {
+		list[i] = string(lock)
+	}
+	return list
 }
 
 // LocksOfOperators lists what operators refuse.
@@ -236,7 +244,7 @@ func LocksOfOperators(kinds []*operators.Kind) *Locks {
 		}
 		for _, row := range k.Rows() {
 			f := Field{
-				APIVersion: k.APIVersion, Kind: k.Kind, Path: row.Path, Locks: strings.Split(row.Lock, ","), Rule: row.Rule, When: row.When,
+				APIVersion: k.APIVersion, Kind: k.Kind, Path: row.Path, Locks: words(row.Locks), Rule: row.Rule, When: row.When,
 				Except: row.Except, Allow: row.Allow, Message: row.Message, Unknown: row.Unknown, EnforcedBy: k.Operator.Name,
 				Module: k.Operator.Module, Function: row.Source, Since: row.Since, Until: row.Until, Read: row.Read, Holes: []Hole{},
 			}

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes/scheme"
 
+	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/builtin"
 	"github.com/fieldlock/fieldlock/immutability/operators"
 	rules "github.com/fieldlock/fieldlock/internal/rule/catalogue"
@@ -232,7 +233,7 @@ func lastOf(rows []*merged, path string) int {
 }
 
 func sameRow(a, b builtin.Row) bool {
-	return a.Path == b.Path && a.Lock == b.Lock && a.Rule == b.Rule && a.When == b.When && a.Unknown == b.Unknown && a.Note == b.Note &&
+	return a.Path == b.Path && slices.Equal(a.Locks, b.Locks) && a.Rule == b.Rule && a.When == b.When && a.Unknown == b.Unknown && a.Note == b.Note &&
 		slices.Equal(a.Except, b.Except)
 }
 
@@ -346,10 +347,10 @@ func restricted(path string, rows []*merged) string {
 		below := func(p string) bool { return strings.HasPrefix(p, path+".") || strings.HasPrefix(p, path+"[") }
 		switch {
 		case r.Unknown+r.Note != "" && at != path && !below(at), slices.Contains(r.Except, path):
-		case at == path && r.Lock == "immutable" && r.When+r.Unknown+r.Note == "" && len(r.Except) == 0:
+		case at == path && r.Locks[0] == immutability.LockImmutable && r.When+r.Unknown+r.Note == "" && len(r.Except) == 0:
 			return "all"
 		case strings.HasPrefix(path, at+"."):
-			if r.Lock == "immutable" && r.Unknown+r.Note == "" && !slices.ContainsFunc(r.Except, below) {
+			if r.Locks[0] == immutability.LockImmutable && r.Unknown+r.Note == "" && !slices.ContainsFunc(r.Except, below) {
 				return "all"
 			}
 			how = "some"

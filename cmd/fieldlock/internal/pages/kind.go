@@ -224,7 +224,11 @@ type details struct{ rules, lists []string }
 
 // refuses says in words what the lock of a row refuses; of a rule, with the server's words if they are short.
 func (d *details) refuses(row builtin.Row, except []string) string {
-	lock, rule, when := row.Lock, row.Rule, row.When
+	var names []string
+	for _, lock := range row.Locks {
+		names = append(names, string(lock))
+	}
+	lock, rule, when := strings.Join(names, ","), row.Rule, row.When
 	text, ok := lockWords[lock]
 	switch {
 	case lock == "rule":
