@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/internal/audit"
@@ -121,9 +120,9 @@ func writeSARIF(w io.Writer, alerts []alert) error {
 	seen := map[string]int{}
 	for i := range alerts {
 		a := &alerts[i]
-		message := strings.Join(slices.Concat([]string{a.message}, a.ways), "\n")
 		r := sarifResult{
-			RuleID: a.rule, RuleIndex: slices.Index(ids, a.rule), Level: a.level, Message: sarifMessage{sarifText(message)},
+			RuleID: a.rule, RuleIndex: slices.Index(ids, a.rule), Level: a.level,
+			Message:      sarifMessage{sarifText(a.text())},                // with the reason: GitHub reads no suppressions
 			Locations:    []sarifLocation{{Physical: physical(a.place())}}, // GitHub takes no result without one
 			Fingerprints: map[string]string{"fieldlock/v1": a.fingerprint(seen)},
 		}
