@@ -232,6 +232,7 @@ func (s *sequence) ruleRepairs(v *Version, p problem) [][]change {
 				if _, there := get(obj, at); there {
 					first = append(first, []change{{path: at, gone: true}})
 				}
+				first = append(first, v.withMembers(obj, at, reads)...)
 				v.effort.spend(stepsPerRule)
 				if len(first) >= manyEdits {
 					return append(s.together(p, v, reads), first...)

@@ -32,6 +32,22 @@ func (p path) text() string {
 	return strings.Join(steps, "/")
 }
 
+func (c change) text() string {
+	switch {
+	case c.gone:
+		return "- " + c.path.text()
+	}
+	return c.path.text() + " = " + show(c.value)
+}
+
+func changesText(list []change) string {
+	var texts []string
+	for _, c := range list {
+		texts = append(texts, c.text())
+	}
+	return strings.Join(texts, ", ")
+}
+
 const stepsSchema = `{"type": "object", "properties": {
 	"mode": {"type": "string", "enum": ["A", "B", "C"]}, "text": {"type": "string"}, "long": {"type": "string", "minLength": 2}, "n": {"type": "integer", "minimum": 1}, "on": {"type": "boolean"},
 	"o": {"type": "object", "required": ["x"], "properties": {"x": {"type": "string"}, "z": {"type": "string"}}}, "m": {"type": "object", "additionalProperties": {"type": "integer"}},
@@ -73,6 +89,9 @@ func TestSteps(t *testing.T) {
 			for _, at := range expand(obj, v.Schema, nil, pattern) {
 				if list := v.valuesFor(at, reads); len(list) > 0 && len(at) > 0 {
 					fmt.Fprintf(&b, "  %s of %d: %s\n", at.text(), len(list), show(list[:min(len(list), 12)]))
+				}
+				for _, set := range v.withMembers(obj, at, reads) {
+					fmt.Fprintf(&b, "  with %s\n", changesText(set))
 				}
 			}
 		}

@@ -288,6 +288,40 @@ func (v *Version) valuesFor(p path, reads *ruleReads) []any {
 	return list
 }
 
+// withMembers adds the constants of a rule to the map or list at p: as keys, or as items.
+func (v *Version) withMembers(obj any, p path, reads *ruleReads) [][]change {
+	at := v.schemaAt(p)
+	if at == nil {
+		return nil
+	}
+	keyed := at.AdditionalProperties != nil && at.AdditionalProperties.Schema != nil
+	listed := at.Items != nil && at.Items.Schema != nil && at.Items.Schema.Type.Contains("string")
+	if !keyed && !listed {
+		return nil
+	}
+	current, _ := get(obj, p)
+	list, _ := current.([]any)
+	var sets [][]change
+	var all []change
+	for _, literal := range reads.literals {
+		text, ok := literal.(string)
+		switch {
+		case !ok:
+		case len(sets) >= manyEdits:
+			return sets
+		case keyed:
+			c := change{path: p.child(text), value: smallest(at.AdditionalProperties.Schema)}
+			sets, all = append(sets, []change{c}), append(all, c)
+		case len(at.Items.Schema.Enum) == 0 || slices.Contains(at.Items.Schema.Enum, any(text)):
+			sets = append(sets, []change{{path: p, value: append(slices.Clone(list), text)}})
+		}
+	}
+	if len(all) > 1 {
+		sets = append(sets, all)
+	}
+	return sets
+}
+
 // rekey goes through an object in which a key of the map or list at the pattern container is missing.
 func rekey(v *Version, stored *Version, base map[string]any, container []string, targets [][]string) *way {
 	w := &way{}
