@@ -177,11 +177,6 @@ func nullInside(s *spec.Schema) string {
 	return ""
 }
 
-// hasMapList reports whether s is or contains a list of list-type map.
-func hasMapList(s *spec.Schema) bool {
-	return anywhere(s, func(s *spec.Schema) bool { return s.Extensions[schema.KeyListType] == schema.ListMap })
-}
-
 // normalized reports whether s or a schema below it has x-kubernetes-normalize, which changes what a lock takes for equal.
 func normalized(s *spec.Schema) bool {
 	return anywhere(s, func(s *spec.Schema) bool { return s.Extensions[schema.KeyNormalize] != nil })

@@ -150,7 +150,7 @@ func lockKeys(l *schema.Location, words []schema.Lock, now *accepted) map[string
 	}
 	has := func(w schema.Lock) bool { return slices.Contains(words, w) }
 	modify := has(schema.NoModify)
-	if modify && hasMapList(l.Schema) && !now.ordered[l] {
+	if modify && schema.HasMapList(l.Schema) && !now.ordered[l] {
 		keys[schema.KeyMapListOrder] = schema.OrderIgnored
 	}
 	if !l.Marks.Locked() && normalize == "" {

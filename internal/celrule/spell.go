@@ -315,7 +315,7 @@ func (w *speller) equalUntyped(l *schema.Location, a, b string) string {
 	case isSet(s) && (s.Items == nil || s.Items.Schema == nil || anywhere(s.Items.Schema, isSet)),
 		!isSet(s) && anywhere(s, isSet):
 		return w.cannot(fmt.Sprintf("in %s is a set, and without a schema CEL compares sets in order", l.Path), "")
-	case !w.ordered && hasMapList(s):
+	case !w.ordered && schema.HasMapList(s):
 		return w.cannot(fmt.Sprintf("in %s is a list whose order is to be ignored, and without a schema CEL compares it in order", l.Path), "")
 	case isSet(s):
 		return fmt.Sprintf("size(%s) == size(%s) && %s.all(item, item in %s)", a, b, a, b)

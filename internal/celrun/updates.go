@@ -67,7 +67,7 @@ func NewUpdates(s *spec.Schema, keep func(Rule) bool) *Updates {
 		way := narrow(s, steps)
 		u.steady = append(u.steady, &steady{
 			Validator: New(way, func(r Rule) bool { return r.SchemaPath == path && byPath[path][r.Index] }),
-			schema:    way, steps: steps, keyed: hasMapList(way),
+			schema:    way, steps: steps, keyed: schema.HasMapList(way),
 		})
 	}
 	u.always = New(s, func(r Rule) bool { return (keep == nil || keep(r)) && !byPath[r.SchemaPath][r.Index] })
@@ -139,16 +139,6 @@ func narrow(s *spec.Schema, steps []string) *spec.Schema {
 		way.Items = &spec.SchemaOrArray{Schema: narrow(s.Items.Schema, steps[1:])}
 	}
 	return way
-}
-
-// hasMapList reports whether a list in s is a list-type map.
-func hasMapList(s *spec.Schema) bool {
-	for _, node := range schema.Nodes(s) {
-		if marks, _ := schema.ReadMarks(node.Extensions); marks.ListType == schema.ListMap {
-			return true
-		}
-	}
-	return false
 }
 
 // repeats reports whether a list-type map in v has two items with the same keys.

@@ -46,17 +46,8 @@ func stepsTo(newObj, oldObj map[string]any, path string) (steps []any, ok bool) 
 
 // child returns the value one step below a value.
 func child(v any, step any) value {
-	switch v := v.(type) {
-	case map[string]any:
-		name, _ := step.(string)
-		member, ok := v[name]
-		return value{member, ok}
-	case []any:
-		if i, ok := step.(int); ok && i < len(v) {
-			return value{v[i], true}
-		}
-	}
-	return value{}
+	below, ok := jsonvalue.Get(v, step)
+	return value{below, ok}
 }
 
 // oldItem returns the item of an old list that item i of the new one was.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -308,4 +309,31 @@ func Compare(c Case, a Answer, v Verdict, minor string) string {
 		}
 	}
 	return ""
+}
+
+// Question is an update that a program with an operator's own validation judges.
+type Question struct {
+	Name string         `json:"name"`
+	Old  map[string]any `json:"old"`
+	New  map[string]any `json:"new"`
+}
+
+// Ask returns the answers of a program, which reads the questions from its standard input as a JSON list, and prints an object
+// with an answer under each name. It leaves out kinds that it does not have.
+func Ask(program string, questions []Question) (map[string]Answer, error) {
+	input, err := json.Marshal(questions)
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.Command(program)
+	cmd.Stdin, cmd.Stderr = bytes.NewReader(input), os.Stderr
+	output, err := cmd.Output()
+	answers := map[string]Answer{}
+	if err == nil {
+		err = json.Unmarshal(output, &answers)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", program, err)
+	}
+	return answers, nil
 }

@@ -89,6 +89,16 @@ func nodes(s *spec.Schema, path string, yield func(string, *spec.Schema) bool) b
 	return true
 }
 
+// HasMapList reports whether s is or contains a list of list-type map.
+func HasMapList(s *spec.Schema) bool {
+	for _, node := range Nodes(s) {
+		if node.Extensions[KeyListType] == ListMap {
+			return true
+		}
+	}
+	return false
+}
+
 // Edit returns s with changes made: by schema path, what changes the extensions of the node there. It copies only the nodes
 // on the way to a change, and leaves s as it is. It returns the error of the first change that fails, in the order of
 // Nodes, and an error for a path at which s has no node.

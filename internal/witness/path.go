@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
+	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
@@ -33,26 +34,7 @@ func (p path) reserved() bool {
 }
 
 // get returns the value at p.
-func get(v any, p path) (any, bool) {
-	for _, step := range p {
-		switch step := step.(type) {
-		case string:
-			object, _ := v.(map[string]any)
-			child, ok := object[step]
-			if !ok {
-				return nil, false
-			}
-			v = child
-		case int:
-			list, _ := v.([]any)
-			if step >= len(list) {
-				return nil, false
-			}
-			v = list[step]
-		}
-	}
-	return v, true
-}
+func get(v any, p path) (any, bool) { return jsonvalue.Get(v, p...) }
 
 // set returns a copy of v with value at p, whose container has to exist; an index one past the end appends. It reports
 // false where there is no such container.

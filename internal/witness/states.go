@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/fieldlock/fieldlock/internal/celrun"
+	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
 // A rule of any form can accept two updates and refuse both at once: self == 0 || self >= oldSelf accepts 3 to 0 and 0 to 1.
@@ -280,7 +281,7 @@ func (s Shown) Change() string {
 			values = append(values, text)
 		}
 		if len(slices.Compact(slices.Clone(values))) > 1 {
-			texts = append(texts, at.String()+" is "+strings.Join(values, ", then "))
+			texts = append(texts, yamldoc.PathString(at...)+" is "+strings.Join(values, ", then "))
 		}
 	}
 	return strings.Join(texts, "; ")
@@ -293,20 +294,4 @@ func short(text string) string {
 		return string(runes[:most]) + "…"
 	}
 	return text
-}
-
-// String returns p for people: spec.nodes[0].zone.
-func (p path) String() string {
-	var b strings.Builder
-	for i, step := range p {
-		if n, ok := step.(int); ok {
-			fmt.Fprintf(&b, "[%d]", n)
-			continue
-		}
-		if i > 0 {
-			b.WriteByte('.')
-		}
-		fmt.Fprint(&b, step)
-	}
-	return b.String()
 }

@@ -46,19 +46,6 @@ func texts(s *spec.Schema, limit int) []string {
 			add("")
 		}
 	}
-	if s.Pattern == "" || len(found) >= limit {
-		return found
-	}
-	// A pattern together with a format, or one of which no string of the right length was written: a usual form may fit.
-	pattern, err := regexp.Compile(s.Pattern)
-	if err != nil {
-		return found
-	}
-	for _, text := range usual {
-		if pattern.MatchString(text) {
-			add(text)
-		}
-	}
 	return found
 }
 

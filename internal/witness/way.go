@@ -276,12 +276,6 @@ func (v *Version) valuesFor(p path, reads *ruleReads) []any {
 				add(text)
 			}
 		}
-		for _, literal := range reads.literals {
-			if text, ok := literal.(string); ok && text != "" {
-				add(text + "a")
-				add("a" + text)
-			}
-		}
 	}
 	for _, value := range values(at) {
 		add(value)

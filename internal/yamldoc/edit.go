@@ -2,7 +2,6 @@ package yamldoc
 
 import (
 	"bytes"
-	"cmp"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -12,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 )
 
 // File is a file whose objects can be changed: as Go values in Documents, from which Bytes writes the text.
@@ -54,7 +55,7 @@ func (f *File) Bytes() ([]byte, error) {
 	from := 0
 	w := newWriter(f.data)
 	for i, original := range originals {
-		if same(original.value, wanted[i]) {
+		if jsonvalue.Equal(original.value, wanted[i]) {
 			continue
 		}
 		layout, err := original.source.layout()
@@ -118,7 +119,7 @@ func (f *File) verify(text []byte, before []*Document, wanted []any) error {
 		if err != nil {
 			break
 		}
-		if i >= len(wanted) || !same(roots[i].value, wanted[i]) {
+		if i >= len(wanted) || !jsonvalue.Equal(roots[i].value, wanted[i]) {
 			err = &Error{File: f.name, Document: i + 1, Message: "the result would read differently"}
 		}
 	}
@@ -173,36 +174,6 @@ func decoded(value any) (any, error) {
 		return object, nil
 	}
 	return nil, fmt.Errorf("a value of type %T has no form in YAML", value)
-}
-
-// same reports whether two decoded values are equal; an integer equals the float of its value.
-func same(a, b any) bool {
-	switch a := a.(type) {
-	case map[string]any:
-		b, ok := b.(map[string]any)
-		if !ok || len(a) != len(b) {
-			return false
-		}
-		for name, value := range a {
-			other, ok := b[name]
-			if !ok || !same(value, other) {
-				return false
-			}
-		}
-		return true
-	case []any:
-		b, ok := b.([]any)
-		return ok && slices.EqualFunc(a, b, same)
-	case int64:
-		if f, ok := b.(float64); ok {
-			return cmp.Compare(float64(a), f) == 0
-		}
-	case float64:
-		if i, ok := b.(int64); ok {
-			return cmp.Compare(a, float64(i)) == 0
-		}
-	}
-	return a == b
 }
 
 // Shared reads documents so that those with the same text have one value in common, as most objects have in the two sides
@@ -290,22 +261,8 @@ func (p Position) String() string {
 // At returns the value that steps lead to from value, each step a member name (string) or an index (int); nil when
 // there is none.
 func At(value any, steps ...any) any {
-	for _, step := range steps {
-		switch container := value.(type) {
-		case map[string]any:
-			name, _ := step.(string)
-			value = container[name]
-		case []any:
-			i, ok := step.(int)
-			if !ok || i < 0 || i >= len(container) {
-				return nil
-			}
-			value = container[i]
-		default:
-			return nil
-		}
-	}
-	return value
+	found, _ := jsonvalue.Get(value, steps...)
+	return found
 }
 
 // PathString prints steps as field.Path does. Member names that would not read back are quoted.

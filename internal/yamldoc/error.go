@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 )
 
 // Error is a mistake in a file, with its place.
@@ -116,7 +118,7 @@ func (r *Repeat) says(consequence string) *Error {
 
 // Same reports whether two repeats have the same key and values, wherever they are.
 func (r *Repeat) Same(other *Repeat) bool {
-	return r.Key == other.Key && same(r.Was, other.Was) && same(r.Is, other.Is)
+	return r.Key == other.Key && jsonvalue.Equal(r.Was, other.Was) && jsonvalue.Equal(r.Is, other.Is)
 }
 
 // repeated is a Repeat in a piece, whose lines it counts from 1.

@@ -11,6 +11,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/fieldlock/fieldlock/internal/jsonscan"
+	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 )
 
 // errJSONSyntax is the cause of the error about a text that is not JSON; it may still be YAML.
@@ -129,7 +130,7 @@ func (r *jsonReader) object(i, depth int) (any, int) {
 		if r.err != nil {
 			break
 		}
-		if twice && !same(first, object[name]) {
+		if twice && !jsonvalue.Equal(first, object[name]) {
 			r.repeated = append(r.repeated, jsonRepeated{name, at, first, object[name]})
 		}
 		switch i = jsonscan.Space(r.data, end); {

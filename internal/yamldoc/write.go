@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 )
 
 // root returns the text of newVal in the place of e, which holds oldVal.
@@ -18,7 +20,7 @@ func (w *writer) root(e *element, oldVal, newVal any) string {
 
 // inPlace returns the text of newVal in the place of e, when it can be written by changing what e holds.
 func (w *writer) inPlace(e *element, oldVal, newVal any) (string, bool) {
-	if same(oldVal, newVal) {
+	if jsonvalue.Equal(oldVal, newVal) {
 		return string(w.data[e.start:e.end]), true
 	}
 	switch oldVal := oldVal.(type) {
@@ -89,7 +91,7 @@ func (w *writer) members(e *element, oldObject, newObject map[string]any) []entr
 // isMerged reports whether a member that the text of an object does not have came in by a merge key, and stays equal.
 func isMerged(oldObject, newObject map[string]any, name string) bool {
 	value, was := oldObject[name]
-	return was && same(value, newObject[name])
+	return was && jsonvalue.Equal(value, newObject[name])
 }
 
 // items returns the items of a list: equal ones are kept, what is between two equal ones is replaced.
@@ -122,11 +124,11 @@ func equalItems(oldList, newList []any) [][2]int {
 	var head, tail [][2]int
 	n, m := len(oldList), len(newList)
 	start := 0
-	for start < n && start < m && same(oldList[start], newList[start]) {
+	for start < n && start < m && jsonvalue.Equal(oldList[start], newList[start]) {
 		head = append(head, [2]int{start, start})
 		start++
 	}
-	for n > start && m > start && same(oldList[n-1], newList[m-1]) {
+	for n > start && m > start && jsonvalue.Equal(oldList[n-1], newList[m-1]) {
 		n, m = n-1, m-1
 		tail = append(tail, [2]int{n, m})
 	}
@@ -140,14 +142,14 @@ func equalItems(oldList, newList []any) [][2]int {
 	for i := n; i >= start; i-- {
 		length[i] = make([]int, m+1)
 		for j := m - 1; j >= start && i < n; j-- {
-			if length[i][j] = max(length[i+1][j], length[i][j+1]); same(oldList[i], newList[j]) {
+			if length[i][j] = max(length[i+1][j], length[i][j+1]); jsonvalue.Equal(oldList[i], newList[j]) {
 				length[i][j] = length[i+1][j+1] + 1
 			}
 		}
 	}
 	for i, j := start, start; i < n && j < m; {
 		switch {
-		case same(oldList[i], newList[j]):
+		case jsonvalue.Equal(oldList[i], newList[j]):
 			head = append(head, [2]int{i, j})
 			i, j = i+1, j+1
 		case length[i+1][j] >= length[i][j+1]:

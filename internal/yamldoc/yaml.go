@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 )
 
 // readYAML reads the documents of the piece, which are several where it has directives.
@@ -141,7 +143,7 @@ func (c *converter) mapping(node *yaml.Node, depth int) any {
 			own[name] = true
 		}
 		value := c.value(node.Content[i+1], depth+1)
-		if twice && !same(object[name], value) {
+		if twice && !jsonvalue.Equal(object[name], value) {
 			c.repeat(node, key, repeated{name, key.Line, 0, object[name], value})
 		}
 		object[name] = value

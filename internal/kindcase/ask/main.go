@@ -7,11 +7,8 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 
@@ -29,38 +26,21 @@ func main() {
 	}
 }
 
-// question is one case as the program gets it.
-type question struct {
-	Name string         `json:"name"`
-	Old  map[string]any `json:"old"`
-	New  map[string]any `json:"new"`
-}
-
 func ask(file, program, folder string) error {
 	cases, err := kindcase.Read(filepath.Dir(file))
 	if err != nil {
 		return err
 	}
 	group := strings.TrimSuffix(filepath.Base(file), ".yaml") + "/"
-	var questions []question
+	var questions []kindcase.Question
 	for _, c := range cases {
 		if strings.HasPrefix(c.Name, group) && !c.Manual {
-			questions = append(questions, question{c.Name, c.Old, c.New})
+			questions = append(questions, kindcase.Question{Name: c.Name, Old: c.Old, New: c.New})
 		}
 	}
-	input, err := json.Marshal(questions)
+	answers, err := kindcase.Ask(program, questions)
 	if err != nil {
 		return err
-	}
-	cmd := exec.Command(program)
-	cmd.Stdin, cmd.Stderr = bytes.NewReader(input), os.Stderr
-	output, err := cmd.Output()
-	if err != nil {
-		return fmt.Errorf("%s: %w", program, err)
-	}
-	answers := map[string]kindcase.Answer{}
-	if err := json.Unmarshal(output, &answers); err != nil {
-		return fmt.Errorf("%s: %w", program, err)
 	}
 	if len(answers) == 0 {
 		return fmt.Errorf("%s answered none of %d cases", program, len(questions))

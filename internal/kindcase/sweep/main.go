@@ -8,12 +8,10 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -36,13 +34,6 @@ func main() {
 	}
 }
 
-// question is one change as the program gets it.
-type question struct {
-	Name string         `json:"name"`
-	Old  map[string]any `json:"old"`
-	New  map[string]any `json:"new"`
-}
-
 func sweep(file, program string, crds []string) error {
 	schemas, err := schemasOf(crds)
 	if err != nil {
@@ -53,7 +44,7 @@ func sweep(file, program string, crds []string) error {
 		return err
 	}
 	group := strings.TrimSuffix(filepath.Base(file), ".yaml") + "/"
-	var questions []question
+	var questions []kindcase.Question
 	seen := map[string]bool{}
 	for _, c := range cases {
 		object := strings.SplitN(strings.TrimPrefix(c.Name, group), "/", 2)[0]
@@ -68,16 +59,20 @@ func sweep(file, program string, crds []string) error {
 }
 
 // compare asks the program and the catalogue, and prints the differences.
-func compare(program string, questions []question) error {
+func compare(program string, questions []kindcase.Question) error {
 	catalogue, err := operators.Load()
 	if err != nil {
 		return err
 	}
-	answers, err := ask(program, questions, func(q question) question { return q })
+	answers, err := kindcase.Ask(program, questions)
 	if err != nil {
 		return err
 	}
-	alone, err := ask(program, questions, func(q question) question { return question{q.Name, q.New, q.New} })
+	unchanged := make([]kindcase.Question, len(questions))
+	for i, q := range questions {
+		unchanged[i] = kindcase.Question{Name: q.Name, Old: q.New, New: q.New}
+	}
+	alone, err := kindcase.Ask(program, unchanged)
 	if err != nil {
 		return err
 	}
@@ -123,26 +118,6 @@ func cut(s string) string {
 	return s
 }
 
-// ask returns the program's answers to the questions that as makes of questions.
-func ask(program string, questions []question, as func(question) question) (map[string]kindcase.Answer, error) {
-	asked := make([]question, len(questions))
-	for i, q := range questions {
-		asked[i] = as(q)
-	}
-	input, err := json.Marshal(asked)
-	if err != nil {
-		return nil, err
-	}
-	cmd := exec.Command(program)
-	cmd.Stdin, cmd.Stderr = bytes.NewReader(input), os.Stderr
-	output, err := cmd.Output()
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", program, err)
-	}
-	answers := map[string]kindcase.Answer{}
-	return answers, json.Unmarshal(output, &answers)
-}
-
 // schemasOf reads the schemas of CRDs, by "apiVersion Kind".
 func schemasOf(files []string) (map[string]*apiextensionsv1.JSONSchemaProps, error) {
 	schemas := map[string]*apiextensionsv1.JSONSchemaProps{}
@@ -181,10 +156,10 @@ func propertyOf(s *apiextensionsv1.JSONSchemaProps, name string) *apiextensionsv
 }
 
 // changesOf returns the changes at a place in an object and below.
-func changesOf(name string, obj map[string]any, at []any, value any, s *apiextensionsv1.JSONSchemaProps) []question {
-	var all []question
+func changesOf(name string, obj map[string]any, at []any, value any, s *apiextensionsv1.JSONSchemaProps) []kindcase.Question {
+	var all []kindcase.Question
 	put := func(name string, at []any, value any, remove bool) {
-		all = append(all, question{name, obj, edited(obj, at, value, remove).(map[string]any)})
+		all = append(all, kindcase.Question{Name: name, Old: obj, New: edited(obj, at, value, remove).(map[string]any)})
 	}
 	switch value := value.(type) {
 	case map[string]any:

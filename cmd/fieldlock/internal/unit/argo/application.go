@@ -9,7 +9,6 @@
 //	app.Sources[0].InTree = true                            // the caller decides by RepoURL and TargetRevision
 //	files, err := app.Files(tree, 0)
 //	objects, err := app.Render(ctx, tree, 0, argo.Options{})
-//	objects, err = argo.Namespaced(objects, app.Destination.Namespace, scope)
 //
 // # Whose rules
 //

@@ -75,8 +75,8 @@ func (a *Application) Files(tree fs.FS, source int) ([]string, error) {
 	return slices.Compact(files), nil
 }
 
-// Render returns the objects of a source in the order in which Argo CD reads them; Namespaced gives them the namespace of
-// the destination. Of a chart, hooks and tests keep their roles; objects of crds have none, since Argo CD updates them. A
+// Render returns the objects of a source in the order in which Argo CD reads them, as they are written: without the namespace
+// of the destination. Of a chart, hooks and tests keep their roles; objects of crds have none, since Argo CD updates them. A
 // source that others only refer to has no objects.
 //
 // It returns a *rendered.NotCovered for what the tree does not have, and an error where Argo CD would report one.
