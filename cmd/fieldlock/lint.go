@@ -90,7 +90,7 @@ Exit status: 0 no error, 1 errors (with --strict: warnings too), 2 some input ca
   fieldlock lint --strict -o sarif=fieldlock.sarif config/crd`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c.ctx = cmd.Context()
-			collect(150) // nearly all that the search for ways around allocates is garbage at once
+			collect(150)
 			if len(args) == 0 {
 				return errors.New("lint needs CRDs: files, directories or -; see fieldlock lint --help")
 			}
@@ -145,7 +145,8 @@ func (c *lintCommand) readGo() (err error) {
 
 // linted is what the rounds of --fix have in common.
 type linted struct {
-	news, olds []manifest.CRD
+	news, olds []*crd.CRD // of news only those that are to be audited: the others are nil, and known
+	files      []string   // of news
 	errs       []error
 	known      audit.Known
 }
@@ -237,12 +238,10 @@ func (c *lintCommand) findings(t *trees, args []string) (r *audit.Report, errs [
 	if err != nil {
 		return nil, nil, err
 	}
-	if c.fixer.types != nil {
-		c.fixer.types.know(c.linted.news)
-	}
+	collectRarely()
 	p := newProgress(c.err)
 	defer p.end()
-	if r, err = audit.CRDs(crdsOf(c.linted.news), crdsOf(c.linted.olds), audit.Options{
+	if r, err = audit.CRDs(c.linted.news, c.linted.olds, audit.Options{
 		Explain:  c.explain,
 		Validate: validation.ValidateCustomResourceDefinition,
 		Known:    &c.linted.known,
@@ -294,7 +293,13 @@ func (c *lintCommand) read(t *trees, args []string) (err error) {
 		}
 		errs = append(errs, oldErrs...)
 	}
-	c.linted.news, c.linted.olds, c.linted.errs = news, olds, append(errs, c.amender.Errs()...)
+	c.linted.news, c.linted.olds, c.linted.errs = crdsOf(news), crdsOf(olds), append(errs, c.amender.Errs()...)
+	for _, n := range news {
+		c.linted.files = append(c.linted.files, n.File)
+	}
+	if c.fixer.types != nil {
+		c.fixer.types.know(c.linted.news)
+	}
 	if c.project.mistake != nil {
 		c.linted.errs = append(c.linted.errs, c.project.mistake)
 	}
@@ -302,7 +307,7 @@ func (c *lintCommand) read(t *trees, args []string) (err error) {
 	return err
 }
 
-// readFixed reads again the CRDs of the files that were fixed. All others are the same.
+// readFixed reads again the CRDs of the files that were fixed. All others are known.
 func (c *lintCommand) readFixed() error {
 	reader := &manifest.Reader{Stdin: c.in, Amender: c.amender}
 	for _, file := range c.fixed {
@@ -310,9 +315,9 @@ func (c *lintCommand) readFixed() error {
 		if err != nil {
 			return err
 		}
-		for i := range c.linted.news {
-			if old := &c.linted.news[i]; old.File == file && len(crds) > 0 {
-				*old, crds = crds[0], crds[1:]
+		for i, name := range c.linted.files {
+			if name == file && len(crds) > 0 {
+				c.linted.news[i], crds = crds[0].CRD, crds[1:]
 			}
 		}
 	}

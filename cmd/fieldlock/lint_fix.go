@@ -3,19 +3,21 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation"
-	"sigs.k8s.io/yaml"
 
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/report"
 	"github.com/fieldlock/fieldlock/immutability"
+	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/internal/audit"
 	"github.com/fieldlock/fieldlock/internal/convert"
 	"github.com/fieldlock/fieldlock/internal/manifest"
@@ -24,9 +26,8 @@ import (
 
 // fixer writes the safe fixes of findings into files, round after round.
 type fixer struct {
-	refused map[string]int  // by the text of a file: how many mistakes an API server finds
-	said    map[string]bool // warnings that were printed
-	types   *goTypes        // nil without --go
+	said  map[string]bool // warnings that were printed
+	types *goTypes        // nil without --go
 }
 
 // warn prints a warning, once for all rounds.
@@ -86,7 +87,7 @@ func (x *fixer) fixFile(stderr io.Writer, name string, findings []*audit.Finding
 	if err != nil {
 		return false, err
 	}
-	a := attempt{fixer: x, name: name, data: data, before: x.refusals(data), tries: maxTries}
+	a := attempt{name: name, data: data, before: sync.OnceValue(func() int { return refusals(data) }), tries: maxTries}
 	if err := a.add(findings); err != nil {
 		return false, err
 	}
@@ -123,10 +124,9 @@ const maxTries = 100
 
 // attempt adds fixes to the text of a file, as long as an API server finds no more mistakes in it than before.
 type attempt struct {
-	*fixer
 	name   string
 	data   []byte
-	before int
+	before func() int // how many mistakes it finds in the text without the fixes
 	tries  int
 	left   []*audit.Finding // whose fixes are refused, or not tried because no tries were left
 }
@@ -143,7 +143,11 @@ func (a *attempt) add(findings []*audit.Finding) error {
 	if err != nil {
 		return err
 	}
-	if bytes.Equal(next, a.data) || a.refusals(next) <= a.before {
+	refused := 0
+	if !bytes.Equal(next, a.data) {
+		refused = refusals(next)
+	}
+	if refused == 0 || refused <= a.before() {
 		a.data = next
 		return nil
 	}
@@ -172,32 +176,17 @@ func withFixes(name string, data []byte, findings []*audit.Finding) ([]byte, err
 	return file.Bytes()
 }
 
-// refusals is the function refusals, which it calls once for each text.
-func (x *fixer) refusals(data []byte) int {
-	text := string(data)
-	n, known := x.refused[text]
-	if !known {
-		n = refusals(data)
-		if x.refused == nil {
-			x.refused = map[string]int{}
-		}
-		x.refused[text] = n
-	}
-	return n
-}
-
 // refusals returns how many mistakes an API server finds in the CRDs of a file.
 func refusals(data []byte) (n int) {
 	file := manifest.File{Name: "crd"}
 	file.Parse(data)
 	for _, d := range file.Documents {
-		text, err := yaml.Marshal(d.Object)
-		if err != nil {
-			n++
+		if d.Object["kind"] != "CustomResourceDefinition" {
 			continue
 		}
 		var v1 apiextensionsv1.CustomResourceDefinition
-		if yaml.Unmarshal(text, &v1) != nil || v1.Kind != "CustomResourceDefinition" {
+		if text, err := json.Marshal(d.Object); err != nil || json.Unmarshal(text, &v1) != nil {
+			n++
 			continue
 		}
 		n += len(apiServerErrors(&v1))
@@ -241,7 +230,7 @@ func loadGoTypes(ctx context.Context, patterns []string, warn func(string)) (*ma
 }
 
 // know remembers the kinds of CRDs.
-func (g *goTypes) know(crds []manifest.CRD) {
+func (g *goTypes) know(crds []*crd.CRD) {
 	g.kinds = map[definition]markers.Node{}
 	for _, c := range crds {
 		g.kinds[definition{c.File, c.Name}] = markers.Node{Group: c.Group, Kind: c.Kind}

@@ -54,6 +54,18 @@ func collect(percent int) {
 	}
 }
 
+// collectRarely is for work whose allocations are nearly all garbage at once: the heap may grow to five times what is in use, as
+// long as the program takes less than 512 MB, or half as much again as it takes now that it has read its input.
+func collectRarely() {
+	if os.Getenv("GOMEMLIMIT") != "" {
+		return
+	}
+	var now runtime.MemStats
+	runtime.ReadMemStats(&now)
+	debug.SetMemoryLimit(int64(max(512<<20, now.Sys+now.Sys/2)))
+	collect(400)
+}
+
 // asVettool reports whether the go command runs this program as `go vet -vettool=fieldlock` and `go fix -fixtool=fieldlock` do:
 // with -V=full, with -flags, or with flags and the description of a package.
 func asVettool(args []string) bool {

@@ -31,8 +31,7 @@ type Options struct {
 	// Begin is told how many CRDs there are, and Step that one more is done; from several goroutines. Both may be nil.
 	Begin func(total int)
 	Step  func()
-	// Known has what was found before in the same CRDs, and keeps what is found now; nil for nothing. CRDs are the same if
-	// their pointers are.
+	// Known has what was found before in the same CRDs, and keeps what is found now; nil for nothing.
 	Known *Known
 
 	effort effort // for each CRD; in tests less than usual
@@ -40,6 +39,9 @@ type Options struct {
 
 // CRDs returns the findings of news, each as an update of the CRD in olds that defines the same kind. One CRD on each side
 // is an update whatever the two define; if they define different kinds, a finding says so.
+//
+// With Options.Known, CRDs sets each element of news to nil when it is done with it, so that the memory of a CRD can be used for the
+// next ones. An element that is nil already is known.
 //
 // It returns an error if olds has two CRDs of one kind.
 func CRDs(news, olds []*crd.CRD, o Options) (*Report, error) {
@@ -52,15 +54,21 @@ func CRDs(news, olds []*crd.CRD, o Options) (*Report, error) {
 	}
 	all := make([]audited, len(updates))
 	manifest.Each(len(updates), func(i int) {
-		var known bool
-		if all[i], known = o.Known.of(updates[i]); !known {
+		if updates[i].new == nil {
+			all[i] = o.Known.audited[i]
+		} else {
 			all[i] = updates[i].audit(o, cmp.Or(o.effort, usual()))
+		}
+		if o.Known != nil {
+			updates[i], news[i] = update{}, nil
 		}
 		if o.Step != nil {
 			o.Step()
 		}
 	})
-	o.Known.keep(updates, all)
+	if o.Known != nil {
+		o.Known.audited = all
+	}
 	r := &Report{Findings: []Finding{}, CRDs: len(news), Explained: o.Explain}
 	for _, a := range all {
 		r.Findings = append(r.Findings, a.findings...)
@@ -77,27 +85,10 @@ type audited struct {
 	steps    int
 }
 
-// Known remembers what was found in CRDs, so that those that are linted again unchanged cost nothing. The zero value is
-// ready to use, for one value of Options.Explain and Options.Validate.
-type Known struct{ audited map[update]audited }
-
-func (k *Known) of(u update) (audited, bool) {
-	if k == nil {
-		return audited{}, false
-	}
-	a, ok := k.audited[u]
-	return a, ok
-}
-
-func (k *Known) keep(updates []update, all []audited) {
-	if k == nil {
-		return
-	}
-	k.audited = map[update]audited{}
-	for i, u := range updates {
-		k.audited[u] = all[i]
-	}
-}
+// Known remembers what was found in CRDs, so that those that are linted again unchanged cost nothing: in the next call of the
+// function CRDs, nil takes the place of such a CRD. The zero value is ready to use, for one value of Options.Explain and
+// Options.Validate.
+type Known struct{ audited []audited }
 
 // hasLocks reports whether some version of a CRD has a lock, or an error where one may be.
 func hasLocks(c *crd.CRD) bool {
@@ -131,7 +122,7 @@ func (u update) audit(o Options, e effort) audited {
 			strings.Compare(a.Rule, b.Rule), strings.Compare(a.Message, b.Message),
 		)
 	})
-	locked := hasLocks(u.new) || slices.ContainsFunc(u.new.Versions, func(v *crd.Version) bool { return rules.Transitions(v.Schema) })
+	locked := slices.ContainsFunc(u.new.Versions, func(v *crd.Version) bool { return rules.Transitions(v.Schema) }) || hasLocks(u.new)
 	return audited{findings, locked, rules.Steps() + x.kind.Steps()}
 }
 
@@ -183,6 +174,9 @@ func pair(news, olds []*crd.CRD) ([]update, error) {
 	}
 	updates := make([]update, len(news))
 	for i, n := range news {
+		if n == nil {
+			continue
+		}
 		old, err := closest(n, before[schema.GroupKind{Group: n.Group, Kind: n.Kind}])
 		if err != nil {
 			return nil, err

@@ -26,9 +26,9 @@ type scenario struct {
 	literals map[*schema.Location][]any // what rules compare them with
 	answers  map[question]any
 	// fixed reports whether a field has the same value in all objects.
-	fixed  func(l *schema.Location) bool
-	texts  map[ast.Expr]string // of unclear expressions
-	effort *effort             // that its answers count for, nil for none
+	fixed   func(l *schema.Location) bool
+	opaques map[ast.Expr]opaqueExpr // that were asked for
+	effort  *effort                 // that its answers count for, nil for none
 
 	pending *question // the first question without an answer, and its possible answers
 	choices []any
@@ -54,7 +54,7 @@ const (
 func newScenario(rules []*readRule) *scenario {
 	m := &scenario{
 		tracked: map[*schema.Location]bool{}, literals: map[*schema.Location][]any{}, answers: map[question]any{},
-		fixed: func(*schema.Location) bool { return false }, texts: map[ast.Expr]string{},
+		fixed: func(*schema.Location) bool { return false }, opaques: map[ast.Expr]opaqueExpr{},
 	}
 	for _, r := range rules {
 		m.track(r.at)
@@ -83,7 +83,8 @@ func (m *scenario) ask(q question, choices func() []any) (any, bool) {
 		return answer, true
 	}
 	if m.pending == nil {
-		m.pending, m.choices = &q, choices()
+		first := q // so that q itself, which is asked far more often, is not on the heap
+		m.pending, m.choices = &first, choices()
 	}
 	return nil, false
 }
@@ -109,7 +110,10 @@ func (m *scenario) present(object int, l *schema.Location) outcome {
 		object = 0
 	}
 	q := question{object, askPresence, l, ""}
-	if _, set := m.answers[q]; !set && (ofResource(l) || l.Role == schema.Property && present(l)) {
+	if answer, ok := m.answers[q]; ok {
+		return of(answer.(bool))
+	}
+	if ofResource(l) || l.Role == schema.Property && present(l) {
 		return yes
 	}
 	before, _ := m.answers[question{object - 1, askPresence, l, ""}].(bool)
@@ -193,8 +197,13 @@ func (m *scenario) empty(object int, l *schema.Location) outcome {
 // unclear returns the assumed truth of an expression that is not understood. Expressions with the same text, whose fields
 // have the same values, have the same truth; fingerprint returns the value of a field as a text.
 func (m *scenario) unclear(r *Rule, x ast.Expr, fingerprint func(term) (string, bool)) outcome {
-	text := m.text(r, x)
-	for _, t := range termsIn(r, x) {
+	known, ok := m.opaques[x]
+	if !ok {
+		known = opaqueExpr{spelled(r, x), termsIn(r, x)}
+		m.opaques[x] = known
+	}
+	text := known.text
+	for _, t := range known.reads {
 		print, ok := fingerprint(t)
 		if !ok {
 			return open
@@ -204,11 +213,14 @@ func (m *scenario) unclear(r *Rule, x ast.Expr, fingerprint func(term) (string, 
 	return m.askBool(question{0, askTruth, r.at, text}, true)
 }
 
-// text spells x; an expression about one object has the same text for the old and the new one.
-func (m *scenario) text(r *Rule, x ast.Expr) string {
-	if text, ok := m.texts[x]; ok {
-		return text
-	}
+// opaqueExpr is an expression that is not understood.
+type opaqueExpr struct {
+	text  string
+	reads []term
+}
+
+// spelled returns the text of x; an expression about one object has the same text for the old and the new one.
+func spelled(r *Rule, x ast.Expr) string {
 	text, err := celexpr.Print(x)
 	if err != nil {
 		text = fmt.Sprint(r.SchemaPath, r.Index, x.ID())
@@ -216,7 +228,6 @@ func (m *scenario) text(r *Rule, x ast.Expr) string {
 	if !celexpr.Mentions(x, "self") || !celexpr.Mentions(x, "oldSelf") {
 		text = oldSelfWord.ReplaceAllString(text, "self")
 	}
-	m.texts[x] = text
 	return text
 }
 

@@ -108,7 +108,7 @@ func (v *Validator) hidden(path string, n int, newObj, oldObj map[string]any) ([
 		return nil, err
 	}
 	var found []*Rule
-	for _, err := range p.run(newObj, oldObj, v.plain) {
+	for _, err := range v.run(p, newObj, oldObj) {
 		if r, ok := v.ruleOf(err.Detail); ok && err.Field == path {
 			found = append(found, r)
 		}

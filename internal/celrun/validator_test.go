@@ -42,6 +42,7 @@ func TestValidateUpdate(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.Name, func(t *testing.T) {
+			strictAgrees(t, schemaOf(t, string(c.Schema)), [][2]map[string]any{{object(t, c.New), object(t, c.Old)}})
 			v := celrun.New(schemaOf(t, string(c.Schema)), nil)
 			found, err := v.ValidateUpdate(object(t, c.New), object(t, c.Old))
 			if err != nil {
@@ -164,6 +165,58 @@ func TestStrict(t *testing.T) {
 	if (*celrun.Validator)(nil).Strict() != nil {
 		t.Error("no rules, and a validator")
 	}
+}
+
+// strictAgrees checks that Strict, which gives the server the properties that objects have and no others, has the same
+// violations where nothing ratchets: for creates, and for transition rules.
+func strictAgrees(t *testing.T, s *spec.Schema, pairs [][2]map[string]any) {
+	t.Helper()
+	all, transitions := celrun.New(s, nil), celrun.New(s, celrun.Transition)
+	agrees := func(v *celrun.Validator, newObj, oldObj map[string]any) {
+		want, err := v.ValidateUpdate(newObj, oldObj)
+		got, strictErr := v.Strict().ValidateUpdate(newObj, oldObj)
+		if diff := cmp.Diff(want, got); diff != "" || (err == nil) != (strictErr == nil) {
+			t.Errorf("from %v to %v Strict differs (-want +got, %v and %v):\n%s", oldObj, newObj, err, strictErr, diff)
+		}
+	}
+	for _, pair := range pairs {
+		agrees(all, pair[0], nil)
+		agrees(transitions, pair[0], pair[1])
+	}
+}
+
+// TestStrictReadsAbsentFields: rules on all sorts of places read fields that one object or both lack.
+func TestStrictReadsAbsentFields(t *testing.T) {
+	s := schemaOf(t, `{"type": "object",
+		"x-kubernetes-validations": [{"rule": "!has(self.spec) || !has(self.spec.b) || self.metadata.name != 'x'"}, {"rule": "self == oldSelf"}],
+		"properties": {"apiVersion": {"type": "string"}, "kind": {"type": "string"}, "metadata": {"type": "object"},
+		"spec": {"type": "object", "x-kubernetes-validations": [{"rule": "has(self.a) == has(oldSelf.a)"}, {"rule": "self.b == oldSelf.b"}, {"rule": "self.?a.orValue('n') != 'z'"}],
+			"allOf": [{"properties": {"a": {"x-kubernetes-validations": [{"rule": "self != 'bad'"}]}}}],
+			"properties": {
+				"a": {"type": "string"}, "b": {"type": "string", "nullable": true}, "c-d": {"type": "string"}, "unread": {"type": "string"},
+				"map": {"type": "object", "additionalProperties": {"type": "object", "x-kubernetes-validations": [{"rule": "self.k == oldSelf.k"}], "properties": {"k": {"type": "string"}, "l": {"type": "string"}}}},
+				"list": {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["k"],
+					"x-kubernetes-validations": [{"rule": "self.all(x, oldSelf.exists(y, x == y))"}],
+					"items": {"type": "object", "required": ["k"], "x-kubernetes-validations": [{"rule": "!has(self.l) || self.l == oldSelf.l"}], "properties": {"k": {"type": "string"}, "l": {"type": "string"}}}},
+				"template": {"type": "object", "x-kubernetes-embedded-resource": true, "x-kubernetes-preserve-unknown-fields": true,
+					"x-kubernetes-validations": [{"rule": "self.kind == oldSelf.kind && self.metadata.name == oldSelf.metadata.name"}]}}}}}`)
+	var objects []map[string]any
+	for _, spec := range []string{
+		`{}`, `{"a": "x"}`, `{"a": "bad", "b": null}`, `{"b": "y", "unread": "u", "c-d": "e"}`, `{"a": "z", "b": "y", "c-d": "f"}`,
+		`{"map": {}}`, `{"map": {"one": {"k": "v"}, "two": {"l": "w"}}}`, `{"map": {"one": {"k": "w", "l": "l"}, "two": {}}}`,
+		`{"list": []}`, `{"list": [{"k": "a"}, {"k": "b", "l": "l"}]}`, `{"list": [{"k": "b", "l": "m"}, {"k": "a", "l": "n"}]}`,
+		`{"template": {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a", "labels": {"l": "m"}}, "extra": 1}}`,
+		`{"template": {"apiVersion": "v1", "kind": "Job", "metadata": {"name": "b"}}}`, `{"unknown": {"k": 1}}`,
+	} {
+		objects = append(objects, object(t, []byte(`{"apiVersion": "e.x/v1", "kind": "W", "metadata": {"name": "x"}, "spec": `+spec+`}`)))
+	}
+	var pairs [][2]map[string]any
+	for _, newObj := range objects {
+		for _, oldObj := range objects {
+			pairs = append(pairs, [2]map[string]any{newObj, oldObj})
+		}
+	}
+	strictAgrees(t, s, pairs)
 }
 
 // TestInputs: objects are not changed.
