@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,7 +20,7 @@ func repositoryOf(t *testing.T, base, change map[string]string) {
 	write := func(files map[string]string) {
 		for name, text := range files {
 			if target, isLink := strings.CutPrefix(text, "-> "); isLink {
-				if err := os.Symlink(target, name); err != nil {
+				if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), os.Symlink(target, name)); err != nil {
 					t.Fatal(err)
 				}
 				continue

@@ -317,3 +317,47 @@ func TestCRDsOfCharts(t *testing.T) {
 		})
 	}
 }
+
+// TestNeededCRDs: objects that a unit has alike on both sides need no CRD. Changed ones find theirs in files that did not change, among
+// CRDs of other kinds, and new ones a CRD that tells their versions.
+func TestNeededCRDs(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it makes repositories")
+	}
+	crd := func(kind string) string {
+		plural := strings.ToLower(kind) + "s"
+		return "---\napiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: " + plural + ".example.com}\nspec:\n" +
+			"  group: example.com\n  scope: Namespaced\n  names: {kind: " + kind + ", plural: " + plural + "}\n  versions:\n  - name: v1\n    served: true\n    storage: true\n" +
+			"    schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {class: {type: string, x-kubernetes-validations: [{rule: self == oldSelf}]}}}}}}\n"
+	}
+	object := func(version, kind, name, class string) string {
+		return "---\napiVersion: example.com/" + version + "\nkind: " + kind + "\nmetadata: {name: " + name + "}\nspec: {class: " + class + "}\n"
+	}
+	const settings = "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata: {a: %s}\n"
+	base := object("v1", "Widget", "w", "a") + object("v1", "Thing", "t", "a") + fmt.Sprintf(settings, "a")
+	files := map[string]string{
+		"crds.yaml": crd("Gadget") + crd("Widget"), "gadget.yaml": object("v1", "Gadget", "old", "a"),
+		"app/kustomization.yaml": "resources: [all.yaml]\n", "app/all.yaml": base,
+	}
+	for _, c := range []struct {
+		name, reason, all string
+		status            int
+		want              string
+	}{
+		{"an object beside", "nobody knows Things, and none changes", strings.Replace(base, "{a: a}", "{a: b}", 1), exitClean, "3 objects checked (3 updates)"},
+		{"a changed object", "its CRD is in a file that did not change", strings.Replace(base, "class: a", "class: b", 1), exitRefused, "spec.class"},
+		{"a changed object that nobody knows", "no CRD", strings.ReplaceAll(base, "class: a", "class: b"), exitUnread, "no schema covers kind Thing"},
+		{"a new object", "its kind is known", base + object("v1", "Gadget", "g", "a"), exitClean, "1 create"},
+		{"a new object of a version", "the CRD does not have it", base + object("v2", "Gadget", "g", "a"), exitUnread, `no version "v2"`},
+		{"a copy", "it may be the object of a file that did not change", base + object("v1", "Gadget", "old", "b"), exitRefused, "1 unknown verdict"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			repositoryOf(t, files, nil)
+			change(t, files, with(files, "app/all.yaml", c.all))
+			got := runCommand("", "check", "--git", "HEAD", "--strict")
+			if got.status != c.status || !strings.Contains(got.out+got.err, c.want) {
+				t.Errorf("%s: status %d, want %d and %q\n%s%s", c.reason, got.status, c.status, c.want, got.out, got.err)
+			}
+		})
+	}
+}

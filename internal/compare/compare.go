@@ -99,7 +99,8 @@ func Check(in Input, o Options) (*Report, error) {
 		in.Old, oldPlain = manifest.SplitPlain(in.Old, in.isPlain)
 		nameAlike(newPlain, oldPlain)
 	}
-	newSet, oldSet := in.sets()
+	alike := in.alike()
+	newSet, oldSet := in.sets(alike)
 	if len(newPlain)+len(oldPlain)+newSet.Documents+oldSet.Documents+len(newSet.Errs)+len(oldSet.Errs)+len(in.Errs)+len(in.NotCovered)+in.Unchanged == 0 {
 		return nil, errors.New("OLD and NEW hold no object; there is nothing to check")
 	}
@@ -155,7 +156,7 @@ func Check(in Input, o Options) (*Report, error) {
 			"it is a patch of %s, not an object, and was skipped; to check what it changes, render the manifests with --render 'kustomize build DIR'", p.Kustomization)})
 	}
 	oldSet.Objects, newSet.Objects = append(oldSet.Objects, oldPlain...), append(newSet.Objects, newPlain...)
-	olds, news := c.covered(oldSet, nil), c.covered(newSet, oldSet)
+	olds, news := c.covered(oldSet, nil, alike), c.covered(newSet, oldSet, alike)
 	c.fail(repeated(olds, news)...)
 	c.fail(repeated(news, olds)...)
 	pairs, partial := pairUp(news, olds, c.kinds.isPartial())
@@ -176,10 +177,18 @@ func Check(in Input, o Options) (*Report, error) {
 	return c.report, nil
 }
 
-// sets sorts the objects of both sides. CRDs that both have alike are read only if something is judged by them.
-func (in *Input) sets() (newSet, oldSet *manifest.Set) {
-	newSet, oldSet = manifest.ObjectsWithoutCRDs(in.New), manifest.ObjectsWithoutCRDs(in.Old)
+// alike returns what units have alike on both sides: no definition has to judge it.
+func (in *Input) alike() map[*yamldoc.Document]bool {
 	if !in.Locks.Empty() || in.Live != nil {
+		return nil
+	}
+	return manifest.Alike(in.New, in.Old)
+}
+
+// sets sorts the objects of both sides. CRDs that both have alike are read only if something is judged by them.
+func (in *Input) sets(alike map[*yamldoc.Document]bool) (newSet, oldSet *manifest.Set) {
+	newSet, oldSet = manifest.ObjectsWithoutCRDs(in.New), manifest.ObjectsWithoutCRDs(in.Old)
+	if alike == nil {
 		all := func(*manifest.Object) bool { return true }
 		newSet.ReadCRDs(all, nil)
 		oldSet.ReadCRDs(all, nil)
@@ -187,7 +196,9 @@ func (in *Input) sets() (newSet, oldSet *manifest.Set) {
 	}
 	judging := map[string]bool{} // kinds that may be judged by their CRDs, or be the parameters of a policy
 	for _, o := range slices.Concat(newSet.Objects, oldSet.Objects) {
-		judging[o.Kind] = true
+		if !alike[o.Document] {
+			judging[o.Kind] = true
+		}
 		if kind, ok := yamldoc.At(o.Document.Object, "spec", "paramKind", "kind").(string); ok {
 			judging[kind] = true
 		}
@@ -351,8 +362,8 @@ func (c *checker) fail(errs ...error) {
 }
 
 // covered returns the objects of set that a definition covers, and counts the others as skipped, except those that old has
-// too, which were counted before. old is nil if set is OLD.
-func (c *checker) covered(set, old *manifest.Set) []*manifest.Object {
+// too, which were counted before. old is nil if set is OLD. What a unit has alike on both sides needs no definition.
+func (c *checker) covered(set, old *manifest.Set, alike map[*yamldoc.Document]bool) []*manifest.Object {
 	before := map[manifest.ID]bool{}
 	if old != nil {
 		for _, o := range old.Objects {
@@ -362,6 +373,8 @@ func (c *checker) covered(set, old *manifest.Set) []*manifest.Object {
 	var list []*manifest.Object
 	for _, o := range set.Objects {
 		switch {
+		case alike[o.Document] && o.Invalid == nil:
+			list = append(list, o)
 		case len(c.kinds.of(o)) == 0 && before[o.ID]:
 		case len(c.kinds.of(o)) == 0:
 			c.skip(o)

@@ -297,6 +297,37 @@ func ownAnnotations(crd map[string]any) map[string]string {
 	return own
 }
 
+// Alike returns the documents that a unit has alike on both sides, also in how it applies them. Objects that share their kind and name
+// with others of the unit are left out, as it depends on their kind which of them pair.
+func Alike(news, olds []File) map[*yamldoc.Document]bool {
+	type place struct {
+		path       string
+		once       bool
+		kind, name string
+	}
+	each := func(files []File, do func(at place, d *yamldoc.Document)) {
+		for i := range files {
+			f := &files[i]
+			for _, d := range f.Documents {
+				kind, _ := d.Object["kind"].(string)
+				if name, _ := yamldoc.At(d.Object, "metadata", "name").(string); f.Unit != "" && name != "" {
+					do(place{f.Path, f.AppliedBy.InstallsOnce, kind, name}, d)
+				}
+			}
+		}
+	}
+	theirs, count := map[place]*yamldoc.Document{}, map[place]int{}
+	each(olds, func(at place, d *yamldoc.Document) { theirs[at] = d; count[at]++ })
+	each(news, func(at place, _ *yamldoc.Document) { count[at]++ })
+	alike := map[*yamldoc.Document]bool{}
+	each(news, func(at place, d *yamldoc.Document) {
+		if old := theirs[at]; old != nil && count[at] == 2 && jsonvalue.Equal(d.Object, old.Object) {
+			alike[d], alike[old] = true, true
+		}
+	})
+	return alike
+}
+
 // ObjectsWithoutCRDs is Objects for who calls ReadCRDs.
 func ObjectsWithoutCRDs(files []File) *Set {
 	s := &Set{}

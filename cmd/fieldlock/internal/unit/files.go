@@ -5,6 +5,7 @@ import (
 	"maps"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/fieldlock/fieldlock/internal/manifest"
@@ -224,8 +225,10 @@ func (c *comparison) parse(s *Side, files []manifest.File) []manifest.File {
 
 // needed is what changed objects need of what did not change.
 type needed struct {
-	kinds [][]string // words of what judges changed objects: CRDs with group and kind, and policies
-	names [][]string // kind and name of objects that only NEW has among what changed
+	// kinds are those of changed objects, by group and kind. They need their CRDs: with the schemas where an object of OLD may be
+	// compared by them, and otherwise only to tell a kind that is known.
+	kinds map[[2]string]bool
+	names [][2]string // kind and name of objects that only NEW has among what changed
 }
 
 // addNeeded adds, of what both sides have alike, the files and units with CRDs of changed objects, and the files with objects
@@ -248,8 +251,10 @@ func (c *comparison) addNeeded() {
 	manifest.Each(len(units), func(i int) { c.news.render(units[i].new) })
 	for _, p := range units {
 		if objects, err := c.news.render(p.new); err == nil {
-			files := c.news.manifests(Rendered{Unit: p.new, Objects: objects})
-			c.out.New, c.out.Old = append(c.out.New, files...), append(c.out.Old, files...)
+			for _, f := range c.news.manifests(Rendered{Unit: p.new, Objects: objects}) {
+				f.Documents = n.of(f.Documents)
+				c.out.New, c.out.Old = append(c.out.New, f), append(c.out.Old, f)
+			}
 		}
 	}
 }
@@ -258,7 +263,7 @@ func (c *comparison) addNeeded() {
 // Without units, kustomizations tell which files are patches.
 func (c *comparison) readNeeded(p *filePair, n *needed) bool {
 	patches := c.engine.Plain && isKustomization(p.new.Path)
-	if p.new.Err != nil || !patches && len(n.kinds)+len(n.names) == 0 {
+	if p.new.Err != nil || !patches && n == nil {
 		return false
 	}
 	data, err := c.newSide.content(&p.new)
@@ -267,6 +272,9 @@ func (c *comparison) readNeeded(p *filePair, n *needed) bool {
 	}
 	p.new.ParseShared(data, c.engine.shared)
 	p.new.Err, p.new.Repeated = nil, nil // both sides have them
+	if !patches {
+		p.new.Unrelated, p.new.Documents = false, n.of(p.new.Documents)
+	}
 	p.old.Unrelated = p.new.Unrelated
 	for _, d := range p.new.Documents {
 		same := *d
@@ -289,12 +297,14 @@ func isKustomization(name string) bool {
 	return base == "kustomization.yaml" || base == "kustomization.yml"
 }
 
-// needs finds what changed objects need.
+// needs finds what changed objects need; nil if nothing changed.
 func (c *comparison) needs() *needed {
-	n := &needed{}
-	seen := map[[2]string]bool{}
-	olds := map[[3]string]bool{}
-	each := func(files []manifest.File, do func(group, kind, name string)) {
+	if len(c.out.New)+len(c.out.Old) == 0 {
+		return nil
+	}
+	n := &needed{kinds: map[[2]string]bool{}}
+	alike := manifest.Alike(c.out.New, c.out.Old)
+	each := func(files []manifest.File, do func(of [2]string, name string, changed bool)) {
 		for _, f := range files {
 			for _, d := range f.Documents {
 				apiVersion, _ := d.Object["apiVersion"].(string)
@@ -304,43 +314,117 @@ func (c *comparison) needs() *needed {
 					if !ok {
 						group = ""
 					}
-					do(group, kind, name)
+					do([2]string{group, kind}, name, !alike[d])
 				}
 			}
 		}
 	}
-	each(c.out.Old, func(group, kind, name string) { olds[[3]string{group, kind, name}] = true })
-	addKind := func(group, kind, _ string) {
-		if id := [2]string{group, kind}; group != "" && !seen[id] && (c.engine.Builtin == nil || !c.engine.Builtin(group, kind)) {
-			seen[id] = true
-			n.kinds = append(n.kinds, []string{"CustomResourceDefinition", group, kind})
+	need := func(of [2]string, schema func() bool) {
+		if of[0] != "" && (c.engine.Builtin == nil || !c.engine.Builtin(of[0], of[1])) {
+			n.kinds[of] = n.kinds[of] || schema()
 		}
 	}
-	if len(c.out.New) > 0 {
-		n.kinds = append(n.kinds, []string{"ValidatingAdmissionPolicy"}) // it may judge any object
-	}
-	each(c.out.Old, addKind)
-	each(c.out.New, func(group, kind, name string) {
-		addKind(group, kind, name)
-		if name != "" && !olds[[3]string{group, kind, name}] {
-			n.names = append(n.names, []string{kind, name})
+	always := func() bool { return true }
+	olds := map[[2]string]map[string]bool{}
+	each(c.out.Old, func(of [2]string, name string, changed bool) {
+		if olds[of] == nil {
+			olds[of] = map[string]bool{}
 		}
+		if olds[of][name] = true; changed {
+			need(of, always)
+		}
+	})
+	each(c.out.New, func(of [2]string, name string, changed bool) {
+		if !changed {
+			return
+		}
+		added := name != "" && !olds[of][name]
+		if added {
+			n.names = append(n.names, [2]string{of[1], name})
+		}
+		need(of, func() bool { return name != "" && (!added || c.mayCopy(of[1], name)) })
 	})
 	return n
 }
 
+// mayCopy reports whether an unchanged file may hold an object of a kind and name.
+func (c *comparison) mayCopy(kind, name string) bool {
+	return slices.ContainsFunc(c.unchanged, func(p filePair) bool {
+		data, err := c.newSide.content(&p.new)
+		return p.new.Err == nil && err == nil && mentions(data, kind, name)
+	})
+}
+
+const (
+	crdKind    = "CustomResourceDefinition"
+	policyKind = "ValidatingAdmissionPolicy"
+)
+
+// of returns the documents of an unchanged file or unit that are needed: CRDs and objects of names that NEW adds. Where there are policies,
+// which may judge any object, it returns all.
+func (n *needed) of(documents []*yamldoc.Document) []*yamldoc.Document {
+	var list []*yamldoc.Document
+	for _, d := range documents {
+		kind, _ := d.Object["kind"].(string)
+		name, _ := yamldoc.At(d.Object, "metadata", "name").(string)
+		switch {
+		case strings.HasPrefix(kind, policyKind):
+			return documents
+		case kind == crdKind:
+			list = append(list, n.crd(d)...)
+		case slices.Contains(n.names, [2]string{kind, name}):
+			list = append(list, d)
+		}
+	}
+	return list
+}
+
+// crd returns a CRD if its kind is needed, without its schemas if these are not.
+func (n *needed) crd(d *yamldoc.Document) []*yamldoc.Document {
+	group, _ := yamldoc.At(d.Object, "spec", "group").(string)
+	kind, _ := yamldoc.At(d.Object, "spec", "names", "kind").(string)
+	schema, needed := n.kinds[[2]string{group, kind}]
+	versions, _ := yamldoc.At(d.Object, "spec", "versions").([]any)
+	switch {
+	case !needed && group != "" && kind != "":
+		return nil
+	case schema || !needed || d.Object["apiVersion"] != "apiextensions.k8s.io/v1":
+		return []*yamldoc.Document{d}
+	}
+	known := *d
+	for i, v := range versions {
+		bare := map[string]any{"schema": map[string]any{"openAPIV3Schema": map[string]any{"type": "object"}}}
+		for _, member := range [...]string{"name", "served", "storage"} {
+			bare[member] = yamldoc.At(v, member)
+		}
+		known.Object, _ = put(known.Object, []string{"spec", "versions", strconv.Itoa(i)}, bare).(map[string]any)
+	}
+	return []*yamldoc.Document{&known}
+}
+
 // in reports whether a text may hold something that is needed.
 func (n *needed) in(data []byte) bool {
-	return slices.ContainsFunc(n.names, func(words []string) bool { return mentions(data, words...) }) || n.crdIn(data)
+	return slices.ContainsFunc(n.names, func(of [2]string) bool { return mentions(data, of[:]...) }) || n.crdIn(data)
 }
 
 func (n *needed) crdIn(data []byte) bool {
-	return slices.ContainsFunc(n.kinds, func(words []string) bool { return mentions(data, words...) })
+	if mentions(data, policyKind) {
+		return true
+	}
+	if !mentions(data, crdKind) {
+		return false
+	}
+	for of := range n.kinds {
+		if mentions(data, of[:]...) {
+			return true
+		}
+	}
+	return false
 }
 
 // holdsCRD reports whether a unit may print a CRD that is needed.
 func (c *comparison) holdsCRD(u *Unit, n *needed) bool {
-	if len(n.kinds) == 0 {
+	if n == nil {
 		return false
 	}
 	return slices.ContainsFunc(u.Reads, func(name string) bool {
