@@ -2,8 +2,7 @@ package main
 
 import (
 	"bytes"
-	goparser "go/parser"
-	"go/token"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -253,8 +252,7 @@ func TestPageLanguages(t *testing.T) {
 					break
 				}
 			}
-		case "go":
-			parseSnippet(t, b)
+		case "go": // TestPageGo builds it
 		case "text":
 			if hidden := commands.FindString(b.Text); hidden != "" && b.File != "docs/commands.md" { // where it is the usage of a verb
 				t.Errorf("%s:%d: a command in a block of text: %s", b.File, b.Line, hidden)
@@ -268,18 +266,84 @@ func TestPageLanguages(t *testing.T) {
 	}
 }
 
-// parseSnippet reads Go: declarations or statements, where lines "…" leave something out.
-func parseSnippet(t *testing.T, b page.Block) {
-	t.Helper()
-	text := strings.ReplaceAll(b.Text, "…\n", "\n")
-	var failed error
-	for _, source := range []string{"package p\n" + text, "package p\nfunc _() {\n" + text + "}\n", "package p\ntype _ struct {\n" + text + "}\n"} {
-		if _, failed = goparser.ParseFile(token.NewFileSet(), "", source, 0); failed == nil {
-			return
+// TestPageGo vets and tests the Go of the pages in a fresh module that uses this tree as a release. A snippet that is a whole file
+// stays as it is; those of goParts are put into what they are part of. examples/validator holds the one that needs
+// controller-runtime.
+func TestPageGo(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it builds a test of a CRD")
+	}
+	files := map[string]string{"config/crd/example.com_databases.yaml": databases}
+	for i, b := range readPages(t) {
+		if b.Language != "go" || strings.HasPrefix(b.Text, "package validator\n") {
+			continue
+		}
+		around, isPart := goParts[b.File]
+		if whole := strings.HasPrefix(b.Text, "package "); whole == isPart {
+			t.Errorf("%s:%d: a snippet that is a whole file: %t; that goParts has: %t", b.File, b.Line, whole, isPart)
+		}
+		name := "page.go"
+		if strings.Contains(b.Text, "*testing.T") {
+			name = "page_test.go"
+		}
+		files[fmt.Sprintf("%s-%d/%s", strings.TrimSuffix(filepath.Base(b.File), ".md"), i, name)] = around[0] + b.Text + around[1]
+	}
+	const snippets = 5
+	if len(files) != snippets+1 {
+		t.Errorf("the pages have %d snippets, want %d", len(files)-1, snippets)
+	}
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"go.mod", "go.sum"} {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[name] = strings.Replace(string(data), "module "+libraryPath+"/cmd/fieldlock\n", "module example.com/shop\n\nreplace "+libraryPath+" => "+root+"\n", 1)
+	}
+	dir := writeFiles(t, files)
+	for _, args := range [][]string{{"vet", "./..."}, {"test", "./..."}} {
+		command := exec.CommandContext(t.Context(), "go", args...)
+		command.Dir, command.Env = dir, append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off")
+		if out, err := command.CombinedOutput(); err != nil {
+			t.Errorf("go %s: %v\n%s", strings.Join(args, " "), err, out)
 		}
 	}
-	t.Errorf("%s:%d: %v", b.File, b.Line, failed)
 }
+
+// goParts are the snippets that are parts of a file, by page, with what stands before and after them.
+var goParts = map[string][2]string{
+	"README.md": {"package shop\n\nimport (\n\t\"k8s.io/kube-openapi/pkg/validation/spec\"\n\n\t\"" + libraryPath + "/immutability\"\n)\n\n" +
+		"func check(schema *spec.Schema, newJSON, oldJSON []byte) error {\n", "}\n"},
+	"docs/crds.md": {"package shop\n\ntype Database struct {\n", "}\n"},
+}
+
+// databases is the CRD that the test on the page for servers is about.
+const databases = `apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: databases.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {kind: Database, plural: databases}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        required: [spec]
+        properties:
+          spec:
+            type: object
+            required: [engine]
+            properties:
+              engine: {type: string, enum: [postgres, mysql], x-kubernetes-immutable: true}
+              replicas: {type: integer}
+`
 
 // TestPageSettings reads the settings that pages show as .fieldlock.yaml, and as a file for --locks if they are locks alone.
 func TestPageSettings(t *testing.T) {

@@ -121,14 +121,14 @@ func (d *crdDefinition) check(v *verdict, p pair, version *crd.Version) error {
 			return err
 		}
 	}
-	managers, unowned := ownership.Read(p.old.Value())
+	managers, unowned := ownership.Read(p.new.Value(), p.old.Value())
 	err = laws.check(v, newObj, oldObj, locked, func(v *Violation) {
 		switch of := v.found; {
 		case of == nil || unowned != nil: // the owners are an extra
 		case of.HasKey:
-			v.Owners = ownership.Text(managers.OwnersOfKey(of.Path, of.Key, p.new.Value()))
+			v.Owners = ownership.Text(managers.OwnersOfKey(of.Path, of.Key))
 		default:
-			v.Owners = ownership.Text(managers.Owners(of.Path, p.new.Value()))
+			v.Owners = ownership.Text(managers.Owners(of.Path))
 		}
 		d.place(v, p, version)
 	})

@@ -22,7 +22,7 @@ import (
 
 	"github.com/fieldlock/fieldlock/internal/audit"
 	"github.com/fieldlock/fieldlock/internal/compare"
-	"github.com/fieldlock/fieldlock/internal/rule"
+	"github.com/fieldlock/fieldlock/internal/rule/catalogue"
 )
 
 // outputsOf returns what a format prints for a check and a lint with something of every sort, and for clean ones.
@@ -31,7 +31,7 @@ func outputsOf(t *testing.T, f Format) map[string][]byte {
 	strict := checkReport()
 	strict.Strict = true
 	every := &audit.Report{CRDs: 1}
-	for _, r := range rule.All() {
+	for _, r := range catalogue.All() {
 		finding := lintReport().Findings[0]
 		finding.Rule = r.ID
 		every.Findings = append(every.Findings, finding)
@@ -208,7 +208,7 @@ func TestJUnit(t *testing.T) {
 		"lint":            {7, 1, 0, 6},
 		"clean lint":      {1, 0, 0, 0},
 		"unreadable lint": {1, 0, 1, 0},
-		"every rule":      {len(rule.All()), len(rule.All()), 0, 0},
+		"every rule":      {len(catalogue.All()), len(catalogue.All()), 0, 0},
 	}
 	for name, text := range outputsOf(t, junitFormat) {
 		var suites junitSuites

@@ -13,7 +13,7 @@ import (
 	"github.com/fieldlock/fieldlock/internal/compare"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/manifest"
-	"github.com/fieldlock/fieldlock/internal/rule"
+	"github.com/fieldlock/fieldlock/internal/rule/catalogue"
 )
 
 // sarifFormat is SARIF 2.1.0, for code scanning.
@@ -145,7 +145,7 @@ func writeSARIF(w io.Writer, alerts []alert) error {
 
 // describeRule explains a lock, a rule of the catalogue or another alert.
 func describeRule(id string) sarifRule {
-	if r, ok := rule.Find(id); ok {
+	if r, ok := catalogue.Find(id); ok {
 		return sarifRule{id, sarifMessage{r.Text}, sarifMessage{jsonvalue.Excerpt(r.Why, 0, maxDescription)}, sarifHelp{r.Help(), r.Help()}}
 	}
 	meaning := meanings[immutability.Lock(id)]
