@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -151,7 +152,7 @@ func (p pageRunner) run(t *testing.T, b page.Block, commands []string) {
 		shell := exec.CommandContext(t.Context(), "bash", "-o", "pipefail", "-c", command)
 		shell.Dir = dir
 		if page.PlaceOf(command) == page.PlaceRepository {
-			shell.Dir, shell.Env = "../..", append(os.Environ(), "GOWORK=", "GOFLAGS=-buildvcs=false")
+			shell.Dir, shell.Env = "../..", append(os.Environ(), "GOWORK=", "GOFLAGS=-buildvcs=false -run=^$ -benchtime=1x") // benchmarks alone, once
 		}
 		out, err := shell.CombinedOutput()
 		refused := strings.Contains(command, "fieldlock ") && shell.ProcessState.ExitCode() == exitRefused && !strings.HasPrefix(command, "go ")
@@ -344,6 +345,36 @@ spec:
               engine: {type: string, enum: [postgres, mysql], x-kubernetes-immutable: true}
               replicas: {type: integer}
 `
+
+// TestPageRules: the CEL rules that the page for CRDs shows leave no hole, and the classic hole is one.
+func TestPageRules(t *testing.T) {
+	const head = `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: databases.example.com}, spec: {
+  group: example.com, scope: Namespaced, names: {kind: Database, plural: databases}, versions: [{name: v1, served: true, storage: true, schema: {
+  openAPIV3Schema: {type: object, required: [spec], properties: `
+	linted, wanted := map[string]int{}, map[string]int{"docs/crds.md": exitClean, "docs/cel.md": exitRefused}
+	for _, b := range readPages(t) {
+		want, ok := wanted[b.File]
+		if !ok || b.Language != "yaml" || !strings.HasPrefix(b.Text, "spec:\n") {
+			continue
+		}
+		var schema map[string]any
+		if err := yaml.Unmarshal([]byte(b.Text), &schema); err != nil {
+			t.Fatal(err)
+		}
+		schema["spec"].(map[string]any)["type"] = "object"
+		text, err := json.Marshal(schema)
+		if err != nil {
+			t.Fatal(err)
+		}
+		linted[b.File]++
+		if c := runCommand(head+string(text)+"}}}]}}\n", "lint", "--strict", "-"); c.status != want {
+			t.Errorf("%s:%d: status %d, want %d\n%s%s", b.File, b.Line, c.status, want, c.out, c.err)
+		}
+	}
+	if linted["docs/crds.md"] != 1 || linted["docs/cel.md"] != 1 {
+		t.Errorf("the pages have rules: %v", linted)
+	}
+}
 
 // TestPageSettings reads the settings that pages show as .fieldlock.yaml, and as a file for --locks if they are locks alone.
 func TestPageSettings(t *testing.T) {

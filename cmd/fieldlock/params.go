@@ -22,7 +22,7 @@ import (
 func newParams(s streams) *cobra.Command {
 	params := &cobra.Command{
 		Use:   "params validate|list|install|update|upgrade|restart|toggle|enhance",
-		Short: "Evaluate the parameters of KUDO operators and Heat stacks",
+		Short: "Predict what an update of a KUDO operator or a Heat stack would do",
 		Long: `params reads parameter definitions and predicts what an install, an update or an upgrade would do: which values change,
 what is refused and why, whether pods restart, and which child instances exist afterwards. It changes nothing.
 
