@@ -62,6 +62,65 @@ func TestAppliersOfUnits(t *testing.T) {
 	}
 }
 
+// TestNamespacesOfUnits: an object that names no namespace is in that of its Application or HelmRelease, so it moves with that, and commands
+// name it.
+func TestNamespacesOfUnits(t *testing.T) {
+	const claim = "---\napiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: data}\nspec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}\n"
+	class := func(provisioner string) string {
+		return "---\napiVersion: storage.k8s.io/v1\nkind: StorageClass\nmetadata: {name: fast}\nprovisioner: " + provisioner + "\n"
+	}
+	web := func(label string) string { return strings.ReplaceAll(deployment, "app: web", "app: "+label) }
+	argo := func(namespace string) map[string]string {
+		return map[string]string{"unit.yaml": "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: shop, namespace: argocd}\n" +
+			"spec: {project: default, source: {repoURL: https://example.com/r.git, path: shop, targetRevision: HEAD}, destination: {namespace: " + namespace +
+			"}, syncPolicy: {automated: {prune: true}}}\n"}
+	}
+	release := func(target string) map[string]string {
+		return map[string]string{"shop/Chart.yaml": "apiVersion: v2\nname: shop\nversion: 1.0.0\n", "unit.yaml": "apiVersion: source.toolkit.fluxcd.io/v1\nkind: GitRepository\n" +
+			"metadata: {name: r, namespace: flux-system}\nspec: {url: https://example.com/r.git, interval: 1m}\n---\n" +
+			"apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: shop, namespace: flux-system}\n" +
+			"spec: {interval: 1m, " + target + "chart: {spec: {chart: ./shop, sourceRef: {kind: GitRepository, name: r}}}}\n"}
+	}
+	for _, row := range []struct {
+		name             string
+		oldUnit, newUnit map[string]string
+		old, new         string
+		status           int
+		want             []string
+	}{
+		{"an Application", argo("a"), argo("a"), web("web"), web("shop"), exitRefused, []string{"Deployment a/web (", "kubectl delete deployment/web -n a --cascade=orphan && argocd app sync shop"}},
+		{"an Application that moves", argo("a"), argo("b"), claim, claim, exitRefused, []string{"PersistentVolumeClaim a/data (", "deletions of cost data are refused"}},
+		{"an Application that moves, with a namespace in the object", argo("a"), argo("b"),
+			strings.Replace(claim, "name: data", "name: data, namespace: c", 1), strings.Replace(claim, "name: data", "name: data, namespace: c", 1), exitClean, nil},
+		{"a kind without namespaces", argo("a"), argo("b"), class("x"), class("y"), exitRefused, []string{"StorageClass fast ("}},
+		{"files that become an Application", nil, argo("a"), web("web"), web("shop"), exitRefused, []string{"Deployment web (", "? Deployment a/web", "spec.selector"}},
+		{"an Application that becomes files", argo("a"), nil, web("web"), web("shop"), exitRefused, []string{"Deployment web (", "spec.selector"}},
+		{"a HelmRelease", release("targetNamespace: a, "), release("targetNamespace: a, "), web("web"), web("shop"), exitRefused, []string{"Deployment a/web (", "deployment/web -n a --cascade"}},
+		{"a HelmRelease without a target", release(""), release(""), web("web"), web("shop"), exitRefused, []string{"Deployment flux-system/web ("}},
+	} {
+		files := map[string]string{"old/shop/templates/o.yaml": row.old, "new/shop/templates/o.yaml": row.new}
+		if len(row.oldUnit)+len(row.newUnit) < 4 {
+			files = map[string]string{"old/shop/o.yaml": row.old, "new/shop/o.yaml": row.new}
+		}
+		for name, text := range row.oldUnit {
+			files["old/"+name] = text
+		}
+		for name, text := range row.newUnit {
+			files["new/"+name] = text
+		}
+		dir := writeFiles(t, files)
+		c := runCommand("", "check", "--refuse-deletions", "data", filepath.Join(dir, "old"), filepath.Join(dir, "new"))
+		for _, want := range row.want {
+			if !strings.Contains(c.out, want) {
+				t.Errorf("%s: no %q:\n%s%s", row.name, want, c.out, c.err)
+			}
+		}
+		if c.status != row.status {
+			t.Errorf("%s: status %d, want %d:\n%s%s", row.name, c.status, row.status, c.out, c.err)
+		}
+	}
+}
+
 // TestGoneUnits: an object that defines a unit costs the worst of what it has applied, unless that stays.
 func TestGoneUnits(t *testing.T) {
 	const (

@@ -2,6 +2,7 @@ package compare
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -57,7 +58,18 @@ func (d builtinDefinition) replacement(p pair) *Replacement {
 }
 
 func (d builtinDefinition) replacementFor(p pair, judged builtin.Verdict) *Replacement {
-	return replacementOf(d.kind.Replacement(p.new.Document.Object, p.old.Value(), judged), p, judged)
+	return replacementOf(d.kind.Replacement(placed(p.new), p.old.Value(), judged), p, judged)
+}
+
+// placed returns the manifest of an object with the namespace that it goes to.
+func placed(o *manifest.Object) map[string]any {
+	metadata, ok := o.Document.Object["metadata"].(map[string]any)
+	if !ok || o.Namespace == "" || metadata["namespace"] == o.Namespace {
+		return o.Document.Object
+	}
+	object, metadata := maps.Clone(o.Document.Object), maps.Clone(metadata)
+	metadata["namespace"], object["metadata"] = o.Namespace, metadata
+	return object
 }
 
 // replacementOf returns the replacement of an object as the report has it. An edit that one of the rows knows makes it unnecessary.

@@ -130,13 +130,16 @@ func (faultyDefinition) replacement(pair) *Replacement {
 }
 
 // identify gives an object the identity that it has on an API server: some built-in kinds have moved to another group, and
-// the server drops the namespace of an object whose kind has none.
+// the server drops the namespace of an object whose kind has none. An object that names none goes where its tool puts it.
 func (k *kinds) identify(o *manifest.Object) {
 	if kind := k.builtinOf(o); kind != nil {
 		o.Group = kind.Group
 	}
-	if k.clusterScoped(o) {
+	switch {
+	case k.clusterScoped(o):
 		o.Namespace = ""
+	case o.Namespace == "" && (k.builtinOf(o) != nil || len(k.byKind[groupKind{o.Group, o.Kind}]) > 0):
+		o.Namespace = o.AppliedBy.Namespace
 	}
 }
 

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -61,11 +62,7 @@ func (c *Cluster) fetch(ctx context.Context, o *manifest.Object) (Live, error) {
 	}
 	client := dynamic.ResourceInterface(c.objects.Resource(r.GroupVersionResource))
 	if r.namespaced {
-		namespace := o.Namespace
-		if namespace == "" {
-			namespace = c.namespace
-		}
-		client = c.objects.Resource(r.GroupVersionResource).Namespace(namespace)
+		client = c.objects.Resource(r.GroupVersionResource).Namespace(cmp.Or(o.Namespace, o.AppliedBy.Namespace, c.namespace))
 	}
 	found, err := client.Get(ctx, o.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
