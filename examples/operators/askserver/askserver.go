@@ -98,6 +98,11 @@ func registered(mux *http.ServeMux, verb string, gvk schema.GroupVersionKind) Ha
 	if pattern == "" {
 		return nil
 	}
+	return HTTP(handler)
+}
+
+// HTTP returns the handler of reviews that are sent over HTTP.
+func HTTP(handler http.Handler) Handler {
 	return func(review *admissionv1.AdmissionReview) *admissionv1.AdmissionResponse {
 		body, err := json.Marshal(review)
 		if err != nil {

@@ -26,6 +26,7 @@ import (
 
 // defaults are those of the CRDs' schemas that hold whatever else an object has.
 var defaults = map[string]string{
+	"AzureCluster":                    `{"spec": {"controlPlaneEnabled": true}}`,
 	"AzureMachine":                    `{"spec": {"identity": "None", "osDisk": {"cachingType": "None", "osType": "Linux"}}}`,
 	"AzureMachineTemplate":            `{"spec": {"template": {"spec": {"identity": "None", "osDisk": {"cachingType": "None", "osType": "Linux"}}}}}`,
 	"AzureMachinePool":                `{"spec": {"identity": "None", "orchestrationMode": "Uniform", "template": {"osDisk": {"cachingType": "None", "osType": "Linux"}}}}`,
