@@ -8,6 +8,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/fieldlock/fieldlock/immutability"
@@ -54,12 +55,13 @@ func TestWithResolver(t *testing.T) {
 	}
 }
 
-func TestNames(t *testing.T) {
-	for want, got := range map[string]fmt.Stringer{
-		"422 Unprocessable Entity": immutability.StatusCodeInvalid, "400 Bad Request": immutability.StatusCodeBadRequest,
-	} {
-		if got.String() != want {
-			t.Errorf("got %s, want %s", got, want)
+// TestStatusCode: a refusal never becomes a status that clients read as success.
+func TestStatusCode(t *testing.T) {
+	v := compileJSON(t, `{"properties":{"class":{"x-kubernetes-immutable":true}}}`)
+	refused := v.Check(map[string]any{"class": "b"}, map[string]any{"class": "a"})
+	for code, want := range map[int]int32{422: 422, 400: 400, 0: 422, 200: 422, -1: 422} {
+		if status := refused.Status(schema.GroupKind{Kind: "Thing"}, "a", code); status == nil || status.Code != want {
+			t.Errorf("code %d: %v, want %d", code, status, want)
 		}
 	}
 }

@@ -140,20 +140,18 @@ type option func(*config)
 func (o option) apply(c *config) { o(c) }
 
 // MapListOrder says whether the order of items counts when two lists of list-type map are compared as part of a locked
-// value.
+// value. It counts for the zero value and every other one than MapListOrderIgnored, as the proposal says.
 type MapListOrder string
 
-// The orders: the proposal compares lists of list-type map with their order, CEL by key. Every other value, the empty one
-// too, is MapListOrderSignificant. Ignored is short for MapListOrderIgnored.
+// MapListOrderIgnored compares lists of list-type map by key, as CEL does. Ignored is short for it.
 const (
-	MapListOrderSignificant MapListOrder = "significant"
-	MapListOrderIgnored     MapListOrder = schema.OrderIgnored
+	MapListOrderIgnored MapListOrder = schema.OrderIgnored
 
 	Ignored = MapListOrderIgnored
 )
 
-// WithMapListOrder sets the order of lists of list-type map for all locks. The default is MapListOrderSignificant. The key
-// x-fieldlock-map-list-order: ignored on a node sets MapListOrderIgnored for the locks of that node.
+// WithMapListOrder sets the order of lists of list-type map for all locks. The key x-fieldlock-map-list-order: ignored on a
+// node sets MapListOrderIgnored for the locks of that node.
 func WithMapListOrder(order MapListOrder) Option {
 	return option(func(c *config) { c.order = order })
 }
@@ -166,7 +164,7 @@ func WithResolver(resolve func(ref string) (*spec.Schema, error)) Option {
 }
 
 // WithRedacted hides the values at these schema paths, JSON pointers such as "/properties/spec/properties/token", and
-// everything below them: reports say "(redacted)" instead, also inside the value of a parent. A schema with format:
+// everything below them: reports have the string "(redacted)" in their place, also inside the value of a parent. A schema with format:
 // password is redacted without being named. What is below a $ref is hidden for every $ref to the same definition. A path
 // that the schema does not have is an error.
 func WithRedacted(schemaPaths ...string) Option {

@@ -37,7 +37,7 @@ type Version struct {
 	// without such a subresource.
 	Replicas []string
 	// Gaps are the fields that this version leaves free and another served version locks, such as "spec.class". An
-	// update through this version gets around those locks; WithVersionGaps says what a Handler does about it.
+	// update through this version gets around those locks; WithVersionGaps says what a handler does about it.
 	Gaps []string
 }
 
@@ -394,24 +394,17 @@ func replicasOf(name string, scale map[string]any) (int64, error) {
 	}
 }
 
-// exemptions says which updates are not checked. The zero value exempts none.
-type exemptions struct {
-	deleting      bool
-	annotations   []string
-	users, groups []string
-}
-
 // of returns why the request is exempt, or "" when it is not.
-func (e *exemptions) of(r *admissionv1.AdmissionRequest) (string, error) {
-	if r.UserInfo.Username != "" && slices.Contains(e.users, r.UserInfo.Username) {
+func (e *Exemptions) of(r *admissionv1.AdmissionRequest) (string, error) {
+	if r.UserInfo.Username != "" && slices.Contains(e.Users, r.UserInfo.Username) {
 		return "the user is exempt", nil
 	}
 	for _, group := range r.UserInfo.Groups {
-		if slices.Contains(e.groups, group) {
+		if slices.Contains(e.Groups, group) {
 			return "a group of the user is exempt", nil
 		}
 	}
-	if e.deleting {
+	if e.Deleting {
 		metadata, err := metadataOf("oldObject", r.OldObject.Raw) // the stored one: the client cannot set it there
 		if err != nil {
 			return "", err
@@ -421,7 +414,7 @@ func (e *exemptions) of(r *admissionv1.AdmissionRequest) (string, error) {
 			return "the object is being deleted", nil
 		}
 	}
-	if len(e.annotations) > 0 && isDryRun(r) {
+	if len(e.DryRunAnnotations) > 0 && isDryRun(r) {
 		metadata, err := metadataOf("object", r.Object.Raw)
 		if err != nil {
 			return "", err
@@ -430,7 +423,7 @@ func (e *exemptions) of(r *admissionv1.AdmissionRequest) (string, error) {
 		if json.Unmarshal(metadata["annotations"], &annotations) != nil {
 			return "", nil
 		}
-		for _, name := range e.annotations {
+		for _, name := range e.DryRunAnnotations {
 			if _, ok := annotations[name]; ok {
 				return "the dry-run update is marked by the annotation " + name, nil
 			}

@@ -154,6 +154,21 @@ func TestFixOfAnAbsentField(t *testing.T) {
 	}
 }
 
+// TestMarker: a text keeps its meaning in the quotes of a marker, on one line.
+func TestMarker(t *testing.T) {
+	for _, c := range []struct{ name, text, want string }{
+		{"a plain text", "self == oldSelf", `"self == oldSelf"`},
+		{"quotes", `self != "a"`, "`self != \"a\"`"},
+		{"a backquote", "self != '`'", `"self != '` + "`" + `'"`},
+		{"quotes and a backquote", "self != \"`\"", `"self != \"` + "`" + `\""`},
+		{"quotes on two lines", "self !=\n\"a\"", `"self !=\n\"a\""`},
+	} {
+		if got, want := marker(map[string]any{"rule": c.text}), "// +kubebuilder:validation:XValidation:rule="+c.want; got != want {
+			t.Errorf("%s: %s, want %s", c.name, got, want)
+		}
+	}
+}
+
 // TestUnknownFieldsInCEL shows the one defect of CEL's == that locks do not share: an unknown field is compared only
 // where both sides have it. It is why import leaves such rules, and export such locks.
 func TestUnknownFieldsInCEL(t *testing.T) {

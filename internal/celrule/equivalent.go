@@ -214,15 +214,12 @@ func (u *understanding) cover(now *accepted) string {
 	locked, byLocks, byPlain := false, false, false
 	for _, p := range u.parts {
 		locked = locked || len(p.locks) > 0
-		byOwn := func(s *state) bool {
-			return slices.ContainsFunc(p.locks, func(w candidate) bool { return w.refuses(s) })
-		}
 		for _, s := range shapesOf(p.chain) {
 			o, _ := judge(u.rule, p.expr, s)
-			if !o.refuses() || p.creation && !s.hasOld() || byOwn(s) {
+			if !o.refuses() || p.creation && !s.hasOld() {
 				continue
 			}
-			plain := !now.refuses(s)
+			plain := !now.refuses(s) // now has the locks of u too
 			byLocks, byPlain = byLocks || !plain, byPlain || plain
 		}
 	}

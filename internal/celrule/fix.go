@@ -116,9 +116,7 @@ func (k *keeper) add(g guard) {
 		k.above[l] = true
 	}
 	free := unguarded(g)
-	if known, ok := k.fields[g.at]; ok && (len(known) == 0 || len(free) == 0) {
-		free = nil
-	} else if ok && !slices.Equal(known, free) {
+	if known, ok := k.fields[g.at]; ok && !slices.Equal(known, free) {
 		free = nil
 	}
 	k.fields[g.at] = free

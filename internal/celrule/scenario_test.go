@@ -183,6 +183,7 @@ func TestScenarioValues(t *testing.T) {
 		{"the second field differs", "spec.o", "spec.o=r spec.o.a=x spec.o.b=y", "spec.o=r spec.o.a=x spec.o.b=z", no},
 		{"a field is absent from one", "spec.o", "spec.o=r spec.o.a=x spec.o.b=y", "spec.o=r spec.o.a=x !spec.o.b", no},
 		{"a field is absent from both", "spec.o", "spec.o=r spec.o.a=x !spec.o.b", "spec.o=r spec.o.a=x !spec.o.b", yes},
+		{"a field is not known", "spec.o", "spec.o=r spec.o.a spec.o.b=y", "spec.o=r spec.o.a=x spec.o.b=y", open},
 		{"a field that no rule reads may differ", "spec.o", "spec.o spec.o.a=x", "spec.o spec.o.a=x", open},
 		{"fields that no rule reads are the same", "spec.o", "spec.o=r spec.o.a=x", "spec.o=r spec.o.a=x", yes},
 		{"fields that no rule reads differ", "spec.o", "spec.o=r spec.o.a=x", "spec.o=s spec.o.a=x", no},

@@ -13,19 +13,19 @@ import (
 	"github.com/fieldlock/fieldlock/immutability/parameter"
 )
 
-// Type is the type of a parameter.
+// Type is the type of a parameter: "string", "number", "comma_delimited_list", "json", or "boolean" (true, t, on, yes, y, 1
+// and their opposites, in any letter case).
 type Type string
 
-// The types.
 const (
-	TypeString  Type = "string"
-	TypeNumber  Type = "number"
-	TypeList    Type = "comma_delimited_list"
-	TypeJSON    Type = "json"
-	TypeBoolean Type = "boolean" // true, t, on, yes, y, 1 and their opposites, in any letter case
+	typeString  Type = "string"
+	typeNumber  Type = "number"
+	typeList    Type = "comma_delimited_list"
+	typeJSON    Type = "json"
+	typeBoolean Type = "boolean"
 )
 
-var types = []Type{TypeString, TypeNumber, TypeList, TypeJSON, TypeBoolean}
+var types = []Type{typeString, typeNumber, typeList, typeJSON, typeBoolean}
 
 // numeral is a number in the one spelling that equal numbers share. Integers are exact; a literal with a fraction or
 // an exponent is the float64 that it reads as.
@@ -44,17 +44,17 @@ func isStructured(value parameter.Value) bool {
 // reflect.DeepEqual holds: string, bool, numeral, nil, []any, map[string]any.
 func (t Type) convert(value parameter.Value) (any, string) {
 	switch t {
-	case TypeString:
+	case typeString:
 		if !isStructured(value) {
 			return value.Text, ""
 		}
-	case TypeNumber:
+	case typeNumber:
 		if !isStructured(value) {
 			if n, ok := toNumeral(strings.TrimSpace(value.Text)); ok {
 				return n, ""
 			}
 		}
-	case TypeBoolean:
+	case typeBoolean:
 		if !isStructured(value) {
 			switch strings.ToLower(strings.TrimSpace(value.Text)) {
 			case "1", "t", "true", "on", "y", "yes":
@@ -63,11 +63,11 @@ func (t Type) convert(value parameter.Value) (any, string) {
 				return false, ""
 			}
 		}
-	case TypeList:
+	case typeList:
 		if list, ok := toList(value); ok {
 			return list, ""
 		}
-	case TypeJSON:
+	case typeJSON:
 		if _, text := value.Data.(string); !text {
 			return canonical(value.Data), ""
 		}

@@ -67,11 +67,7 @@ spec:
 	if err != nil {
 		log.Fatal(err)
 	}
-	oldInstance, err := kudo.InstanceOf(map[string]any{ // as an unstructured client has it
-		"apiVersion": "kudo.dev/v1beta1",
-		"kind":       "Instance",
-		"spec":       map[string]any{"parameters": map[string]any{"NUM_TOKENS": "256"}},
-	})
+	oldInstance, err := kudo.ReadInstance([]byte(`{"apiVersion": "kudo.dev/v1beta1", "kind": "Instance", "spec": {"parameters": {"NUM_TOKENS": "256"}}}`))
 	if err != nil {
 		log.Fatal(err)
 	}

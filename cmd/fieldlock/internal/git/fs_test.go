@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 	"testing/fstest"
@@ -13,7 +15,12 @@ import (
 // none.
 func TestFS(t *testing.T) {
 	files := map[string]string{"a.yaml": object, "d/b.yaml": object + "\n", "d/e/c.yaml": "x", "link": "-> d/e", "d/file": "-> ../a.yaml", "out": "-> ../../x"}
-	commit, worktree := bothTrees(t, repository(t, files))
+	r := repository(t, files)
+	if err := os.Chmod(filepath.Join(r.Root, "a.yaml"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	git(t, r.Root, "commit", "-q", "-a", "-m", "two")
+	commit, worktree := bothTrees(t, r)
 	var ids [2]string
 	for i, tree := range []*Tree{commit, worktree} {
 		f := tree.FS()
@@ -52,8 +59,17 @@ func TestFS(t *testing.T) {
 				}
 			}
 		}
-		if _, err := f.ReadDir("a.yaml"); err == nil {
-			t.Error("a file is listed as a directory")
+		for _, name := range []string{"a.yaml", "d/b.yaml"} {
+			if _, err := f.ReadDir(name); err == nil {
+				t.Errorf("%s is listed as a directory", name)
+			}
+		}
+		for _, name := range []string{"./link", "d//file", "d/../link"} {
+			_, statErr := f.Lstat(name)
+			_, linkErr := f.ReadLink(name)
+			if !errors.Is(statErr, fs.ErrInvalid) || !errors.Is(linkErr, fs.ErrInvalid) {
+				t.Errorf("%s: %v, %v", name, statErr, linkErr)
+			}
 		}
 		if _, err := f.ReadLink("a.yaml"); !errors.Is(err, fs.ErrInvalid) {
 			t.Errorf("a file is read as a link: %v", err)
@@ -76,6 +92,29 @@ func TestFS(t *testing.T) {
 	}
 	if ids[0] != ids[1] || ids[0] == "" {
 		t.Errorf("one file has the IDs %q", ids)
+	}
+}
+
+// TestIDOfAChangedFile: a file of the work tree that is gone, or a directory now, has no ID.
+func TestIDOfAChangedFile(t *testing.T) {
+	r := repository(t, map[string]string{"gone.yaml": object, "directory.yaml": object})
+	tree, err := r.WorkTree()
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := tree.FS()
+	defer f.Close()
+	for _, name := range []string{"gone.yaml", "directory.yaml"} {
+		if err := os.Remove(filepath.Join(r.Root, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(t, r.Root, map[string]string{"directory.yaml/x.yaml": object})
+	if id, err := f.ID("gone.yaml"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("gone: %q, %v", id, err)
+	}
+	if id, err := f.ID("directory.yaml"); err == nil {
+		t.Errorf("a directory has the ID %q", id)
 	}
 }
 

@@ -1,6 +1,7 @@
 package git
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -152,6 +153,18 @@ func TestOpen(t *testing.T) {
 	}
 	if _, err := Open("."); err == nil || !strings.Contains(err.Error(), "git, which is not installed") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestRootOfNoDirectory: a working directory that somebody has removed is in no repository.
+func TestRootOfNoDirectory(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	if err := os.Remove(dir); err != nil {
+		t.Skip("the system does not remove a working directory: ", err)
+	}
+	if root, ok := Root("."); ok {
+		t.Errorf("the repository is %q", root)
 	}
 }
 

@@ -378,14 +378,10 @@ func (t *Tree) resolve(name string) (string, error) {
 		case isEntry:
 			return "", &nowhereError{links, fmt.Sprintf("it is a link to %s, but %s is a file", path.Join(at, step, path.Join(steps...)), at)}
 		}
-		next := path.Join(at, step)
-		switch {
-		case step == ".." && at != ".":
-			at = path.Dir(at)
-			continue
-		case step == ".." || strings.EqualFold(step, ".git") && links > 0:
+		if step == ".." && at == "." || strings.EqualFold(step, ".git") && links > 0 {
 			return "", leadsOut(text)
 		}
+		next := path.Join(at, step)
 		switch e, isEntry := t.entries[next]; {
 		case isEntry && e.kind == link:
 			if links++; links > maxLinks {

@@ -47,11 +47,36 @@ func TestMissingBlob(t *testing.T) {
 			t.Errorf("%s: %t, %v; want %s", name, ok, err, want)
 		}
 	}
+	f := tree.FS()
+	defer f.Close()
+	if data, err := f.ReadFile("a.yaml"); err == nil || !strings.Contains(err.Error(), missing) {
+		t.Errorf("the file system: %q, %v", data, err)
+	}
+	if data, err := f.ReadFile("b.yaml"); err != nil || string(data) != object+"\n" {
+		t.Errorf("the file system, after an error: %q, %v", data, err)
+	}
+	if text, err := f.ReadLink("link"); err == nil {
+		t.Errorf("the file system: a link to %q", text)
+	}
 	if err := tree.Write(t.TempDir()); err == nil || !strings.Contains(err.Error(), "v1:a.yaml: it cannot be read: "+missing) {
 		t.Errorf("writing the tree: %v", err)
 	}
 	if _, err := r.Commit("nope", "nope"); err == nil || !strings.Contains(err.Error(), "the files of nope cannot be listed") {
 		t.Errorf("an unknown commit: %v", err)
+	}
+}
+
+// TestReplacedBlob: git shows another file in the place of one for which the clone has a replacement. What is deployed is the
+// file itself.
+func TestReplacedBlob(t *testing.T) {
+	r := repository(t, map[string]string{"a.yaml": object, "b.yaml": object + "\n"})
+	git(t, r.Root, "replace", git(t, r.Root, "rev-parse", "HEAD:a.yaml"), git(t, r.Root, "rev-parse", "HEAD:b.yaml"))
+	tree, err := r.Commit("HEAD", "v1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if data, ok, err := tree.File("a.yaml"); !ok || err != nil || string(data) != object {
+		t.Errorf("%q, %t, %v", data, ok, err)
 	}
 }
 

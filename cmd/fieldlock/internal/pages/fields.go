@@ -17,7 +17,7 @@ import (
 
 	"github.com/fieldlock/fieldlock/immutability/builtin"
 	"github.com/fieldlock/fieldlock/immutability/operators"
-	"github.com/fieldlock/fieldlock/internal/rule"
+	rules "github.com/fieldlock/fieldlock/internal/rule/catalogue"
 )
 
 func main() {
@@ -58,10 +58,10 @@ that begins with "possible", and never fails.
 | ID | severity | |
 |---|---|---|
 `)
-	for _, r := range rule.All() {
+	for _, r := range rules.All() {
 		fmt.Fprintf(&b, "| [%s](#%s) | %s | %s |\n", r.ID, r.ID, r.Severity, r.Text)
 	}
-	for _, r := range rule.All() {
+	for _, r := range rules.All() {
 		fmt.Fprintf(&b, "\n## %s\n\n%s\n\n%s\n", r.ID, r.Text, strings.TrimSpace(r.Help()))
 	}
 	return b.String()
