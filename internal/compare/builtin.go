@@ -57,7 +57,7 @@ func (d builtinDefinition) replacement(p pair) *Replacement {
 }
 
 func (d builtinDefinition) replacementFor(p pair, judged builtin.Verdict) *Replacement {
-	return replacementOf(d.kind.Replacement(p.new.Document.Object, p.old.Value(), judged), p, judged)
+	return replacementOf(d.kind.Replacement(p.placed(p.new.Document.Object, d.kind.Namespaced), p.old.Value(), judged), p, judged)
 }
 
 // replacementOf returns the replacement of an object as the report has it. An edit that one of the rows knows makes it unnecessary.

@@ -194,7 +194,7 @@ func (d *crdDefinition) replacement(p pair) *Replacement {
 		cost, message = CostUnknown, costMessages[CostUnknown]
 	}
 	return &Replacement{Cost: cost, Message: message, Must: true, Requested: p.applier.Requested(p.new.Document.Object, p.old.Value()), How: []string{
-		keepOldValues, recreate(d.crd.Plural+"."+d.crd.Group, p.new),
+		keepOldValues, recreate(d.crd.Plural+"."+d.crd.Group, p.new, cmp.Or(p.new.Namespace, p.applier.Namespace)),
 	}}
 }
 
@@ -350,7 +350,7 @@ func (d *openDefinition) replacement(p pair) *Replacement {
 		return r
 	}
 	r.Must, r.Requested = true, p.applier.Requested(p.new.Document.Object, p.old.Value())
-	r.How = append(r.How, recreate(kindArgument(p.new), p.new))
+	r.How = append(r.How, recreate(kindArgument(p.new), p.new, p.new.Namespace))
 	return r
 }
 

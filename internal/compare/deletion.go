@@ -3,6 +3,7 @@ package compare
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/fieldlock/fieldlock/internal/manifest"
@@ -222,7 +223,19 @@ func (r *Replacement) worse(other *Replacement) bool {
 // The ways out of a refusal by a schema.
 const keepOldValues = "keep the old values of the locked fields"
 
-// recreate returns the command that deletes an object of a kind and creates it as NEW has it.
-func recreate(kind string, o *manifest.Object) string {
-	return fmt.Sprintf("kubectl delete %s %s && %s", shell.Quote(kind), kubectlName(o), tool.KubectlApply)
+// recreate returns the command that deletes an object of a kind, in a namespace unless that is "", and creates it as NEW has it.
+func recreate(kind string, o *manifest.Object, namespace string) string {
+	return fmt.Sprintf("kubectl delete %s %s && %s", shell.Quote(kind), kubectlName(o, namespace), tool.KubectlApply)
+}
+
+// placed returns an object of NEW in the namespace that its tool puts it into, where the object is namespaced and names none.
+func (p pair) placed(object map[string]any, namespaced bool) map[string]any {
+	metadata, _ := object["metadata"].(map[string]any)
+	if !namespaced || p.new.Namespace != "" || p.applier.Namespace == "" || metadata == nil {
+		return object
+	}
+	object, metadata = maps.Clone(object), maps.Clone(metadata)
+	metadata["namespace"] = p.applier.Namespace
+	object["metadata"] = metadata
+	return object
 }

@@ -62,7 +62,7 @@ func (d operatorDefinition) replacement(p pair) *Replacement {
 }
 
 func (d operatorDefinition) replacementFor(p pair, judged builtin.Verdict) *Replacement {
-	return replacementOf(d.kind.Replacement(p.new.Value(), judged), p, judged)
+	return replacementOf(d.kind.Replacement(p.placed(p.new.Value(), true), judged), p, judged)
 }
 
 // prepare returns the objects as the operator gets them: with the defaults of the CRD, where there is one.

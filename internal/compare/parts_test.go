@@ -120,8 +120,8 @@ func TestCommands(t *testing.T) {
 		{object(manifest.Stdin, "", "Pod", "n;s", "-a"), "pod", "'-a' --namespace 'n;s'", "-"},
 		{object("$(helm template .)", "", "Pod", "", "a"), "pod", "a", "<(helm template .)"},
 	} {
-		if kindArgument(c.o) != c.kind || kubectlName(c.o) != c.name || manifest.Argument(c.o.Document.File) != c.file {
-			t.Errorf("%v: %s %s %s", c, kindArgument(c.o), kubectlName(c.o), manifest.Argument(c.o.Document.File))
+		if kindArgument(c.o) != c.kind || kubectlName(c.o, c.o.Namespace) != c.name || manifest.Argument(c.o.Document.File) != c.file {
+			t.Errorf("%v: %s %s %s", c, kindArgument(c.o), kubectlName(c.o, c.o.Namespace), manifest.Argument(c.o.Document.File))
 		}
 	}
 }

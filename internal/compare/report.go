@@ -348,10 +348,10 @@ func (r *Report) Acceptances(reason string) []accept.Entry {
 	return entries
 }
 
-// kubectlName returns the arguments that name an object for kubectl.
-func kubectlName(o *manifest.Object) string {
-	if o.Namespace == "" {
+// kubectlName returns the arguments that name an object in a namespace for kubectl.
+func kubectlName(o *manifest.Object, namespace string) string {
+	if namespace == "" {
 		return shell.Quote(o.Name)
 	}
-	return shell.Quote(o.Name) + " --namespace " + shell.Quote(o.Namespace)
+	return shell.Quote(o.Name) + " --namespace " + shell.Quote(namespace)
 }

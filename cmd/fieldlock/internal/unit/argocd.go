@@ -29,7 +29,7 @@ func applications() *kind {
 		if err != nil {
 			u.missing = at(o.File, err)
 		} else {
-			u.Prune, u.Applier = a.Prune, "client-side"
+			u.Prune, u.Applier, u.Namespace = a.Prune, "client-side", a.Destination.Namespace
 			if a.ServerSideApply {
 				u.Applier = "server-side"
 			}

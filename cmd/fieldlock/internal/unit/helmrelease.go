@@ -29,7 +29,7 @@ func helmReleases() *kind {
 		if err != nil {
 			return nil
 		}
-		u.dir = h.Chart
+		u.dir, u.Namespace = h.Chart, h.ReleaseNamespace
 		inGit := h.Source.Kind == "GitRepository"
 		if inGit {
 			u.tree, err = s.fluxSource(h.Source, o.File)

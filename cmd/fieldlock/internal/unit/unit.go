@@ -46,6 +46,8 @@ type Unit struct {
 	// deletes what is gone, and Force whether it replaces what cannot be updated.
 	Applier      string
 	Prune, Force bool
+	// Namespace is where the tool puts objects that name no namespace, "" where that is not known.
+	Namespace string
 
 	kind    *kind
 	parent  *Unit // that prints the object which defines this one
@@ -88,13 +90,14 @@ func (u *Unit) applier(name string) tool.Applier {
 	case "chart":
 		return tool.Applier{Tool: tool.Helm, Apply: "helm upgrade RELEASE " + dir}
 	case "HelmRelease":
-		by := tool.Applier{Tool: tool.Helm, Apply: flux("flux reconcile helmrelease") + " --force"} // also after failed upgrades
+		by := tool.Applier{Tool: tool.Helm, Namespace: u.Namespace, Apply: flux("flux reconcile helmrelease") + " --force"} // also after failed upgrades
 		if u.Force {
 			by.Methods = []tool.Method{tool.ServerSide, tool.Replace}
 		}
 		return by
 	case "Application":
-		by := tool.Applier{Tool: tool.ArgoCD, Apply: "argocd app sync " + shell.Quote(strings.TrimPrefix(u.Name, "argocd/")), Keeps: !u.Prune}
+		apply := "argocd app sync " + shell.Quote(strings.TrimPrefix(u.Name, "argocd/"))
+		by := tool.Applier{Tool: tool.ArgoCD, Namespace: u.Namespace, Apply: apply, Keeps: !u.Prune}
 		if u.Applier == "" { // it cannot be read
 			by.Methods, by.Keeps = []tool.Method{tool.ServerSide, tool.ClientSide, tool.Replace}, false
 			return by
