@@ -12,6 +12,9 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/fieldlock/fieldlock/immutability"
+	"github.com/fieldlock/fieldlock/internal/check"
+	"github.com/fieldlock/fieldlock/internal/rule"
+	lockschema "github.com/fieldlock/fieldlock/internal/schema"
 )
 
 func TestUnknownKeysAreErrorsUnlessAllowed(t *testing.T) {
@@ -51,6 +54,23 @@ func TestWithResolver(t *testing.T) {
 	for ref, want := range map[string]string{"#/components/schemas/Nope": "no schema", "#/components/schemas/None": "there is no such schema"} {
 		if _, err := immutability.Compile(root(ref), resolve); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", ref, err)
+		}
+	}
+}
+
+// TestConstants: the public constants are those that schemas, checks and rules are read with.
+func TestConstants(t *testing.T) {
+	for public, internal := range map[string]string{
+		string(immutability.LockImmutable): string(lockschema.Immutable), string(immutability.LockImmutableKeys): string(lockschema.ImmutableKeys),
+		string(immutability.LockAdditionOnly): string(lockschema.AdditionOnly), string(immutability.LockDeletionOnly): string(lockschema.DeletionOnly),
+		string(immutability.LockNoSet): string(lockschema.NoSet), string(immutability.LockNoUnset): string(lockschema.NoUnset),
+		string(immutability.LockNoModify): string(lockschema.NoModify), string(immutability.LockNoAddItem): string(lockschema.NoAddItem),
+		string(immutability.LockNoRemoveItem): string(lockschema.NoRemoveItem), string(immutability.LockIncomparable): string(check.Incomparable),
+		string(immutability.SeverityError): string(rule.Error), string(immutability.SeverityWarning): string(rule.Warning),
+		string(immutability.SeverityNote): string(rule.Note), string(immutability.MapListOrderIgnored): lockschema.OrderIgnored,
+	} {
+		if public != internal {
+			t.Errorf("%q is %q inside", public, internal)
 		}
 	}
 }

@@ -25,10 +25,9 @@ type Validator struct {
 //
 // The error is a *SchemaError with every error that Lint would find, sorted by path; warnings do not fail it. A
 // recursive $ref compiles once, and a part of the schema without locks compiles to nothing.
-//
-// This is how a Validator is made: analyse reads the schema into a tree (internal/schema) and finds its mistakes,
-// and check.Compile turns the locations with locks into the nodes that run (internal/check).
 func Compile(s *spec.Schema, opts ...Option) (*Validator, error) {
+	// analyse reads the schema into a tree (internal/schema) and finds its mistakes; check.Compile turns the locations with
+	// locks into the nodes that run (internal/check).
 	a := analyse(s, opts)
 	if err := a.err(); err != nil {
 		return nil, err
@@ -145,7 +144,7 @@ type MapListOrder string
 
 // MapListOrderIgnored compares lists of list-type map by key, as CEL does. Ignored is short for it.
 const (
-	MapListOrderIgnored MapListOrder = schema.OrderIgnored
+	MapListOrderIgnored MapListOrder = "ignored"
 
 	Ignored = MapListOrderIgnored
 )

@@ -15,6 +15,7 @@ import (
 	"github.com/fieldlock/fieldlock/immutability/builtin"
 	"github.com/fieldlock/fieldlock/immutability/operators"
 	"github.com/fieldlock/fieldlock/internal/audit"
+	"github.com/fieldlock/fieldlock/internal/kindindex"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 )
 
@@ -99,7 +100,7 @@ func runLocks(s streams, outputs *report.Outputs, kinds *builtin.Kinds, catalogu
 	}
 	reader := &manifest.Reader{Stdin: s.in, Amender: amender}
 	for _, arg := range args {
-		found, ofOperators := kinds.Lookup(arg), catalogue.Lookup(arg)
+		found, ofOperators := named(kinds, arg), namedOfOperators(catalogue, arg)
 		if _, err := os.Stat(arg); err == nil || arg == "-" || looksLikeFile(arg) {
 			found, ofOperators = nil, nil
 		} else if len(found)+len(ofOperators) == 0 {
@@ -134,6 +135,20 @@ func runLocks(s streams, outputs *report.Outputs, kinds *builtin.Kinds, catalogu
 		fmt.Fprintf(s.err, "warning: %s\n", report.Printable(warning))
 	}
 	return joined(errs)
+}
+
+// named returns the built-in kinds with a name: a kind, plural or short name.
+func named(kinds *builtin.Kinds, name string) []*builtin.Kind {
+	return slices.DeleteFunc(slices.Clone(kinds.All()), func(k *builtin.Kind) bool {
+		return !kindindex.Names{Group: k.Group, Kind: k.Kind, Plural: k.Plural, Short: k.ShortNames}.Has(name)
+	})
+}
+
+// namedOfOperators is named for the kinds of operators.
+func namedOfOperators(catalogue *operators.Catalogue, name string) []*operators.Kind {
+	return slices.DeleteFunc(slices.Clone(catalogue.All()), func(k *operators.Kind) bool {
+		return !kindindex.Names{Group: k.Group, Kind: k.Kind, Plural: k.Plural, Short: k.ShortNames}.Has(name)
+	})
 }
 
 // locked returns the kinds that have locks.

@@ -210,7 +210,7 @@ func completeKinds(_ *cobra.Command, _ []string, word string) ([]string, cobra.S
 	var names []string
 	for _, k := range locked(kinds.All()) {
 		name := k.Kind
-		if len(kinds.Lookup(name)) > 1 {
+		if len(named(kinds, name)) > 1 {
 			name = strings.TrimSuffix(name+"."+k.Group, ".")
 		}
 		if word == "" || word != strings.ToUpper(word[:1])+word[1:] {

@@ -249,7 +249,7 @@ func (f fieldPages) addOperators(t *testing.T) {
 		spec["versions"] = append(spec["versions"].([]any), map[string]any{"name": k.Versions[0], "served": true, "storage": len(spec["versions"].([]any)) == 0,
 			"schema": map[string]any{"openAPIV3Schema": map[string]any{"type": "object", "x-kubernetes-preserve-unknown-fields": true}}})
 		f.objects[name] = []pageObject{{
-			map[string]any{"apiVersion": k.APIVersion(), "kind": k.Kind, "metadata": map[string]any{"name": "page"}},
+			map[string]any{"apiVersion": k.APIVersion, "kind": k.Kind, "metadata": map[string]any{"name": "page"}},
 			cluster.client.Resource(schema.GroupVersionResource{Group: k.Group, Version: k.Versions[0], Resource: k.Plural}).Namespace("default"),
 		}}
 	}

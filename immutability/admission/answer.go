@@ -116,7 +116,7 @@ func clip(text string, limit int) string {
 
 // refusal returns the status of a refusal, with the owners of the fields where the stored object knows them.
 func refusal(r *admissionv1.AdmissionRequest, target *Target, report immutability.Report, code int) *metav1.Status {
-	status := report.Status(target.kind.GroupKind(), r.Name, code)
+	status := report.Status(target.Kind.GroupKind(), r.Name, code)
 	if len(target.replicas) == 0 {
 		nameOwners(status, report, r)
 	}

@@ -114,13 +114,13 @@ func (h *handler) checked(req *request, target *Target) *answer {
 	r := &req.AdmissionRequest
 	gap := ""
 	if len(target.gaps) > 0 {
-		gap = fmt.Sprintf("version %s leaves free what other served versions lock: %s", target.kind.Version, strings.Join(target.gaps, ", "))
+		gap = fmt.Sprintf("version %s leaves free what other served versions lock: %s", target.Kind.Version, strings.Join(target.gaps, ", "))
 	}
 	if gap != "" && h.gaps == ModeEnforce {
 		return h.unchecked(r, http.StatusForbidden, errors.New(gap))
 	}
 	a := h.allow(r, decisionAllowed)
-	if !target.validator.Empty() {
+	if !target.locks.Empty() {
 		report, err := target.checkDocuments(&req.object, &req.oldObject)
 		if err != nil {
 			return h.unchecked(r, http.StatusBadRequest, err)
@@ -163,7 +163,7 @@ func (h *handler) violated(r *admissionv1.AdmissionRequest, target *Target, repo
 		a = h.allow(r, decisionAudited)
 		a.note("violations", strings.Join(brokenLocks(report), ", "))
 	}
-	a.observed.Kind = target.kind
+	a.observed.Kind = target.Kind
 	a.observed.Violations = len(report.Violations) + report.More
 	a.observed.Locks = make(map[immutability.Lock]int, 1)
 	for i := range report.Violations {

@@ -99,7 +99,7 @@ func WithStatusCode(code int) Option {
 }
 
 // WithLogger writes one line for each refused request: its kind, object, user, and the paths and locks that it breaks,
-// or why it could not be checked. A line never holds values of the object. Nil, as unless set, logs nothing.
+// or why it could not be checked. A line never holds values of the object. With nil, the default, nothing is logged.
 func WithLogger(l *slog.Logger) Option {
 	return option(func(s *settings) error {
 		s.logger = l
@@ -108,8 +108,8 @@ func WithLogger(l *slog.Logger) Option {
 }
 
 // WithObserver sets a function that is called after each answer, with the context of the HTTP request. Many goroutines call
-// it at once, so it should be quick. An adapter to Prometheus takes a dozen lines; examples/webhook has one. Nil, as unless
-// set, is nobody.
+// it at once, so it should be quick. An adapter to Prometheus takes a dozen lines; examples/webhook has one. With nil, the
+// default, nothing is called.
 func WithObserver(observe func(context.Context, Observation)) Option {
 	return option(func(s *settings) error {
 		s.observe = observe

@@ -277,9 +277,7 @@ func (c *checker) compareAll(pairs []pair) {
 		default:
 			c.report.Updated++
 		}
-		if errs[i] != nil {
-			c.fail(errs[i])
-		}
+		c.fail(errs[i])
 		c.countUnchecked(p)
 		c.add(r, p, &verdicts[i])
 	}
@@ -335,7 +333,7 @@ type checker struct {
 	gone     gone
 }
 
-// fail adds errors to the report.
+// fail adds errors to the report; nil is none.
 func (c *checker) fail(errs ...error) {
 	for _, err := range errs {
 		if err == nil {

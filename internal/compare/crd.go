@@ -64,8 +64,13 @@ func (d *crdDefinition) version(apiVersion string) *crd.Version {
 // holds too. What a conversion webhook would do is unknown.
 func (d *crdDefinition) judge(p pair) (verdict, error) {
 	v, err := d.judgeVersions(p)
-	if len(v.violations)+v.more > 0 {
+	switch {
+	case len(v.violations)+v.more == 0:
+	case len(v.violations) == len(v.edits):
+		v.replacement = &Replacement{Cost: CostNone, Message: "an edit is enough", How: v.edits}
+	default:
 		v.replacement = d.replacement(p)
+		v.replacement.How = append(v.edits, v.replacement.How...)
 	}
 	return v, err
 }

@@ -172,6 +172,7 @@ func TestLeftAlone(t *testing.T) {
 	}{
 		{"refused without marks", tool.Applier{}, none, none, true, []string{"x data rule [immutable]"}},
 		{"both have it", tool.Applier{}, flux, flux, true, []string{"note x"}},
+		{"both have it and nothing changes", tool.Applier{}, flux, flux, false, nil},
 		{"the change adds it", tool.Applier{Tool: tool.Flux}, none, flux, true, []string{"unknown x metadata"}},
 		{"the change adds it to nothing that is refused", tool.Applier{Tool: tool.Flux}, none, flux, false, []string{"note x"}},
 		{"the change removes it", tool.Applier{Tool: tool.Flux}, flux, none, false, []string{"unknown x metadata"}},
@@ -195,6 +196,18 @@ func TestLeftAlone(t *testing.T) {
 		}
 		if !slices.Equal(got, row.want) {
 			t.Errorf("%s: got %q, want %q", row.name, got, row.want)
+		}
+	}
+}
+
+// TestBecomesAHelmHook: Helm 3 fails to create a hook that is there, Helm 4 may update it. What is refused then is refused.
+func TestBecomesAHelmHook(t *testing.T) {
+	const hook = `annotations: {helm.sh/hook: pre-upgrade, helm.sh/hook-delete-policy: hook-succeeded}`
+	for value, want := range map[string]string{"one": "unknown x metadata.annotations", "two": "x data immutable"} {
+		news, olds := plain("v1", "ConfigMap", hook, "immutable: true, data: {a: "+value+"}"), plain("v1", "ConfigMap", "", "immutable: true, data: {a: one}")
+		got := found(checkBy(t, tool.Applier{Tool: tool.Helm}, news, olds, Options{}))
+		if len(got) != 1 || !strings.HasPrefix(got[0], want) {
+			t.Errorf("one becomes %s: %q, want %s", value, got, want)
 		}
 	}
 }

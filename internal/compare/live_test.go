@@ -30,6 +30,9 @@ func TestLive(t *testing.T) {
 	if want := []string{"a/x spec.class immutable", "a/refused spec.free server"}; !slices.Equal(found(r), want) || r.Created != 1 || r.Updated != 2 {
 		t.Errorf("got %q, want %q; %d created, %d updated", found(r), want, r.Created, r.Updated)
 	}
+	if v := r.Violations[0]; v.OldFile != "" || v.OldLine != 0 {
+		t.Errorf("the cluster is said to have the old object in %s:%d", v.OldFile, v.OldLine)
+	}
 	if len(r.Replacements) != 2 || r.Replacements[1].Message != "the API server refuses the change for a reason that is in none of the schemas" {
 		t.Errorf("replacements %+v", r.Replacements)
 	}

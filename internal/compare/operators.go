@@ -97,7 +97,6 @@ func (d operatorDefinition) violation(found *builtin.Violation, p pair) Violatio
 	v.EnforcedBy, v.SchemaPath = o.Name, ""
 	v.Source = found.Row.Source + " in " + o.Module + " " + o.Versions[len(o.Versions)-1] + "; " + known
 	v.showAsWritten(p)
-	v.found = nil // the message is the operator's
 	for _, c := range d.crds {
 		steps, _ := yamldoc.Steps(p.new.Value(), v.Path)
 		if version := c.version(p.new.APIVersion); version != nil && c.laws[version].redactionAt(steps) != nil {

@@ -150,6 +150,37 @@ func TestCopiesCost(t *testing.T) {
 	}
 }
 
+// TestCopiesOfSizes: the bound is about what is read. Each of many large new objects is compared with something, and small new
+// ones are not compared with each of many large old ones.
+func TestCopiesOfSizes(t *testing.T) {
+	const n, items = 100, 1000
+	objects := func(folder, class string, items int) []*manifest.Object {
+		all := map[string]string{}
+		for i := range n {
+			all[fmt.Sprintf("%s/%06d.yaml", folder, i)] = widget("v1", "a", "x", fmt.Sprintf("{class: %s, free: f%d, l: [%s]}", class, i, strings.Repeat("1, ", items)))
+		}
+		return manifest.Objects(files(all)).Objects
+	}
+	for _, c := range []struct {
+		name       string
+		news, olds int // items of each
+	}{{"large new objects", items, 0}, {"large old objects", 0, items}} {
+		pairs, _ := pairUp(objects("new", "q", c.news), objects("old", "p", c.olds), func(*manifest.Object) bool { return false })
+		read := 0
+		for _, p := range pairs[:n] {
+			if len(p.candidates) == 0 {
+				t.Fatalf("%s: %s is compared with nothing", c.name, p.new.Path)
+			}
+			for _, o := range p.candidates {
+				read += size(p.new.Value()) + size(o.Value())
+			}
+		}
+		if limit := 2 * effort * n * items; read > limit {
+			t.Errorf("%s: %d values are read, want up to %d", c.name, read, limit)
+		}
+	}
+}
+
 // TestCopiesOfNamespaces: new objects in many namespaces, with as many in OLD that have none, cost no more.
 func TestCopiesOfNamespaces(t *testing.T) {
 	const n = 1500

@@ -49,6 +49,9 @@ func TestPolicies(t *testing.T) {
 	configMap := func(data string) string {
 		return "---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: c, namespace: ns}, data: " + data + "}\n"
 	}
+	deployment := func(version string, replicas int) string {
+		return fmt.Sprintf("---\n{apiVersion: %s, kind: Deployment, metadata: {name: d, namespace: ns}, spec: {replicas: %d}}\n", version, replicas)
+	}
 	refusal := []string{"ns/w  rule [" + sameClass + "]"}
 	onlyOld := []string{"ns/w  rule [" + sameClass + "] only in OLD"}
 	limited := strings.Replace(policyFor("p", "example.com", "widgets", sameClass+" || object.spec.class == params.spec.class"), "spec:\n", "spec:\n  paramKind: {apiVersion: example.com/v1, kind: Limit}\n", 1) +
@@ -77,6 +80,9 @@ func TestPolicies(t *testing.T) {
 		{"to another version", "the request is of the version of NEW", dir{"p": policy + binding}, nil, widget("v2", "ns", "w", "{class: b}"), a, refusal},
 		{"a ConfigMap", "a built-in kind without locks", dir{"p": policyFor("p", "", "configmaps", "object.data == oldObject.data") + binding, "c": configMap("{a: x}")},
 			dir{"c": configMap("{a: z}")}, a, a, []string{"ns/c  rule [object.data == oldObject.data]"}},
+		{"a built-in kind in another version", "only the server can convert the old object",
+			dir{"p": policyFor("p", "apps", "deployments", "object.spec.replicas == oldObject.spec.replicas") + binding, "d": deployment("apps/v1", 1)},
+			dir{"d": deployment("extensions/v1beta1", 2)}, a, a, []string{"unknown ns/d "}},
 		{"malformed", "it is a warning, as the server refuses it", dir{"p": strings.Replace(policy, "validations: [", "validations: 1 #", 1) + binding}, nil, b, a, nil},
 		{"a parameter with a namespace that does not count", "its CRD says that it has none", dir{"p": limited, "l": limits}, dir{"l": limits}, b, a, nil},
 		{"a parameter of an unknown kind", "the namespace may count", dir{"p": limited}, nil, b, a, []string{"unknown ns/w "}},

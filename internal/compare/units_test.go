@@ -2,7 +2,12 @@ package compare
 
 import (
 	"slices"
+	"strings"
 	"testing"
+
+	"github.com/fieldlock/fieldlock/immutability/builtin"
+	"github.com/fieldlock/fieldlock/internal/foreign"
+	"github.com/fieldlock/fieldlock/internal/manifest"
 )
 
 // TestDoubt: a violation is unknown only if the files of one side do not tell the value, or what of it differs.
@@ -37,6 +42,33 @@ func TestDoubt(t *testing.T) {
 		}
 		if refused := row.want[0][0] != 'u'; refused != (len(r.Replacements) == 1) {
 			t.Errorf("%s: %d replacements", row.name, len(r.Replacements))
+		}
+	}
+}
+
+// TestLocksOnAUnitsCRD: an entry of the settings is about a CRD of a unit that nobody has changed, and of which there is no object:
+// it is not said that nothing defines the kind, and a mistake in it is told.
+func TestLocksOnAUnitsCRD(t *testing.T) {
+	kinds, err := builtin.For("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{"spec.free": "", "spec.fre": "spec.fre"} {
+		locks, err := foreign.ParseOnly("locks.yaml", []byte("locks: [{kind: Widget, path: "+path+", lock: immutable}]\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		side := func() []manifest.File {
+			list := files(map[string]string{"crd.yaml": classLocked, "other.yaml": plain("v1", "ConfigMap", "", "data: {}")})
+			list[0].Unit = "kustomization a"
+			return list
+		}
+		r, err := Check(Input{New: side(), Old: side(), Locks: locks}, Options{Builtin: kinds})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(r.Warnings) > 0 || want == "" && len(r.Errors) > 0 || want != "" && (len(r.Errors) != 1 || !strings.Contains(r.Errors[0].Message, want)) {
+			t.Errorf("%s: errors %+v, warnings %q", path, r.Errors, r.Warnings)
 		}
 	}
 }

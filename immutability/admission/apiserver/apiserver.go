@@ -87,14 +87,15 @@ func WithStatusCode(code int) Option {
 	})
 }
 
-// Register makes the plugin known to an API server's options; Order says where in the chain it belongs. The errors of
-// NewPlugin are those of building the admission chain.
+// Register makes the plugin known to an API server's options; Order says where in the chain it belongs. If NewPlugin returns
+// an error, building the admission chain fails with it.
 func Register(plugins *k8sadmission.Plugins, r *admission.Registry, opts ...Option) {
 	plugins.Register(PluginName, func(io.Reader) (k8sadmission.Interface, error) { return NewPlugin(r, opts...) })
 }
 
 // Order adds the plugin to an order of plugins: before ValidatingAdmissionPolicy and ValidatingAdmissionWebhook, so that
-// these see only updates that break no lock, or at the end without them. It returns an order that has the plugin as it is.
+// these see only updates that break no lock, or at the end without them. An order that names the plugin already
+// is returned unchanged.
 func Order(plugins []string) []string {
 	if slices.Contains(plugins, PluginName) {
 		return plugins
@@ -138,7 +139,7 @@ func (p *plugin) Validate(_ context.Context, a k8sadmission.Attributes, o k8sadm
 	if err != nil {
 		return unchecked(err)
 	}
-	if status := report.Status(target.Kind().GroupKind(), a.GetName(), p.code); status != nil {
+	if status := report.Status(target.Kind.GroupKind(), a.GetName(), p.code); status != nil {
 		return &apierrors.StatusError{ErrStatus: *status}
 	}
 	return nil
@@ -146,8 +147,8 @@ func (p *plugin) Validate(_ context.Context, a k8sadmission.Attributes, o k8sadm
 
 // check compares two objects in the version of the request: Go types in place where possible.
 func (p *plugin) check(target *admission.Target, newObj, oldObj runtime.Object) (immutability.Report, error) {
-	if v := target.Validator(); v != nil && newObj != nil && reflect.TypeOf(newObj) == reflect.TypeOf(oldObj) {
-		if plan := p.plan(target.Kind(), v, newObj); plan != nil {
+	if v := target.Validator; v != nil && newObj != nil && reflect.TypeOf(newObj) == reflect.TypeOf(oldObj) {
+		if plan := p.plan(target.Kind, v, newObj); plan != nil {
 			return plan.Check(newObj, oldObj)
 		}
 	}

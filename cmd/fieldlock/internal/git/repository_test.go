@@ -3,6 +3,7 @@ package git
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -165,6 +166,29 @@ func TestRootOfNoDirectory(t *testing.T) {
 	}
 	if root, ok := Root("."); ok {
 		t.Errorf("the repository is %q", root)
+	}
+}
+
+// TestRefs: a clone has the branches of its remotes, too.
+func TestRefs(t *testing.T) {
+	origin := repository(t, map[string]string{"x.yaml": object})
+	git(t, origin.Root, "tag", "v1")
+	git(t, origin.Root, "branch", "release/1")
+	dir := t.TempDir()
+	git(t, dir, "clone", "-q", "file://"+origin.Root, "clone")
+	r, err := Open(filepath.Join(dir, "clone"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	git(t, r.Root, "branch", "local")
+	tags, branches := r.Refs()
+	if want := []string{"v1"}; !slices.Equal(tags, want) {
+		t.Errorf("the tags are %q, want %q", tags, want)
+	}
+	for _, name := range []string{"main", "local", "release/1"} {
+		if !slices.Contains(branches, name) {
+			t.Errorf("the branches %q lack %s", branches, name)
+		}
 	}
 }
 

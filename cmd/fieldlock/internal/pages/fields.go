@@ -200,7 +200,7 @@ type merged struct {
 // merge collects the rows of k in all minors.
 func (c catalogue) merge(k *builtin.Kind) (rows []*merged, minors []string) {
 	for _, minor := range builtin.Minors() {
-		in, ok := c[minor].Find(k.APIVersion(), k.Kind)
+		in, ok := c[minor].Find(k.APIVersion, k.Kind)
 		if !ok {
 			continue
 		}
@@ -257,13 +257,13 @@ func (c catalogue) page(k *builtin.Kind) string {
 	rows, minors := c.merge(k)
 	p := &kindPage{kind: k.Kind, guide: recipes[k.Kind]}
 	p.short = strings.Join(k.ShortNames, ", ")
-	p.about = fmt.Sprintf("`%s`, Kubernetes %s. On the command line: `fieldlock locks %s`.", k.APIVersion(), strings.Join(minors, ", "), k.Plural)
+	p.about = fmt.Sprintf("`%s`, Kubernetes %s. On the command line: `fieldlock locks %s`.", k.APIVersion, strings.Join(minors, ", "), k.Plural)
 	p.free, p.some = fieldsOf(k, rows)
 	var d details
 	for _, r := range rows {
 		p.add(r, &d, minors)
 	}
-	object := map[string]any{"apiVersion": k.APIVersion(), "kind": k.Kind, "metadata": map[string]any{"name": "NAME"}}
+	object := map[string]any{"apiVersion": k.APIVersion, "kind": k.Kind, "metadata": map[string]any{"name": "NAME"}}
 	replacement := k.Replacement(object, nil, builtin.Verdict{})
 	if len(p.rows) > 0 {
 		p.cost, p.why, p.how = replacement.Cost, replacement.Message, replacement.How
@@ -319,7 +319,7 @@ func nullPatch(kind, path string) string {
 
 // fieldsOf returns the fields of k and of its spec that no row concerns, and those that rows restrict in part.
 func fieldsOf(k *builtin.Kind, rows []*merged) (free, some []string) {
-	gv, err := schema.ParseGroupVersion(k.APIVersion())
+	gv, err := schema.ParseGroupVersion(k.APIVersion)
 	if err != nil {
 		return nil, nil
 	}

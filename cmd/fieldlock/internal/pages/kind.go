@@ -390,7 +390,7 @@ func known(rows ...builtin.Row) string {
 // operatorPage is the page of one kind.
 func operatorPage(k *operators.Kind) string {
 	p := &kindPage{kind: k.Kind}
-	p.about = fmt.Sprintf("`%s`, of %s. On the command line: `fieldlock locks %s.%s`.", k.APIVersion(), k.Operator.Name, k.Plural, k.Group)
+	p.about = fmt.Sprintf("`%s`, of %s. On the command line: `fieldlock locks %s.%s`.", k.APIVersion, k.Operator.Name, k.Plural, k.Group)
 	var d details
 	for _, r := range k.Rows() {
 		p.addOperator(&r, k, &d)
