@@ -221,3 +221,48 @@ func TestGoneUnits(t *testing.T) {
 		})
 	}
 }
+
+// TestNamespacesOfUnits: Helm and Argo CD put objects that name no namespace into one that the unit names, so the commands of
+// ways out name it, too; kinds without namespaces are left alone.
+func TestNamespacesOfUnits(t *testing.T) {
+	const (
+		crd = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: widgets.example.com}\n" +
+			"spec: {group: example.com, scope: Namespaced, names: {kind: Widget, plural: widgets}, versions: [{name: v1, served: true, storage: true, schema: {\n" +
+			"  openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {class: {type: string, x-kubernetes-immutable: true}}}}}}}]}\n"
+		objects = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: job}\nspec: {template: {spec: {restartPolicy: Never, containers: [{name: a, image: 'a:1'}]}}}\n" +
+			"---\napiVersion: batch/v1\nkind: Job\nmetadata: {name: job, namespace: other}\nspec: {template: {spec: {restartPolicy: Never, containers: [{name: a, image: 'a:1'}]}}}\n" +
+			"---\napiVersion: storage.k8s.io/v1\nkind: StorageClass\nmetadata: {name: fast}\nprovisioner: a1\n" +
+			"---\napiVersion: example.com/v1\nkind: Widget\nmetadata: {name: widget}\nspec: {class: a1}\n" +
+			"---\napiVersion: tekton.dev/v1\nkind: TaskRun\nmetadata: {name: run}\nspec: {taskRef: {name: a1}}\n" +
+			"---\napiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: data}\nspec: {storageClassName: a1, accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}\n"
+		release = "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: shop, namespace: flux-system}\n" +
+			"spec: {interval: 1m, targetNamespace: shop, chart: {spec: {chart: ./shop, sourceRef: {kind: GitRepository, name: flux-system}}}}\n"
+		application = "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: shop, namespace: argocd}\n" +
+			"spec: {project: default, source: {repoURL: https://example.com/r.git, path: shop, targetRevision: HEAD}, destination: {namespace: shop}}\n"
+	)
+	changed := strings.NewReplacer("a:1", "a:2", "a1", "a2").Replace(objects)
+	const flux = " && flux reconcile helmrelease shop -n flux-system --with-source --force"
+	for _, row := range []struct {
+		name, unit, file string
+		wants            []string
+	}{
+		{"a HelmRelease", release, "shop/templates/objects.yaml", []string{
+			"kubectl delete job/job -n shop" + flux, "kubectl delete job/job -n other" + flux, "kubectl delete storageclass/fast" + flux,
+			"kubectl delete widgets.example.com widget --namespace shop" + flux, "kubectl delete taskruns.tekton.dev/run -n shop" + flux,
+		}},
+		{"an Application", application, "shop/objects.yaml", []string{"kubectl delete persistentvolumeclaim/data -n shop && argocd app sync shop"}},
+	} {
+		files := map[string]string{"old/crd.yaml": crd, "new/crd.yaml": crd, "old/unit.yaml": row.unit, "new/unit.yaml": row.unit, "old/" + row.file: objects, "new/" + row.file: changed}
+		if strings.Contains(row.file, "templates") {
+			files["old/shop/Chart.yaml"] = "apiVersion: v2\nname: shop\nversion: 1.0.0\n"
+			files["new/shop/Chart.yaml"] = files["old/shop/Chart.yaml"]
+		}
+		dir := writeFiles(t, files)
+		c := runCommand("", "check", filepath.Join(dir, "old"), filepath.Join(dir, "new"))
+		for _, want := range row.wants {
+			if !strings.Contains(c.out, want+"\n") {
+				t.Errorf("%s: no way out %q:\n%s%s", row.name, want, c.out, c.err)
+			}
+		}
+	}
+}

@@ -165,7 +165,7 @@ func (r *liveRemarks) add(o *manifest.Object, l *cluster.Live) {
 func (r *liveRemarks) warnings() []string {
 	var list []string
 	if r.notAsked > 0 {
-		list = append(list, fmt.Sprintf("the API server was not asked what else it would refuse of %s, whose manifests were merged here instead: %s",
+		list = append(list, fmt.Sprintf("no dry run was possible for %s, so check merged the manifests itself, and the API server may refuse more: %s",
 			report.Count(r.notAsked, "object"), r.reason))
 	}
 	if len(r.unserved) > 0 {

@@ -91,7 +91,7 @@ func TestCheckLive(t *testing.T) {
 		text         string   // in the report or the error output
 	}{
 		{"a built-in kind", "as the cluster's minor has it, and what else the server refuses", answers(), label("c"), refused, nil, exitRefused, []string{"spec.other", "spec.selector"}, "the server says so"},
-		{"a CRD of the cluster", "its locks count without --schema", answers(), class("c"), notAsked, nil, exitRefused, []string{"spec.class"}, "the API server was not asked what else it would refuse of 1 object"},
+		{"a CRD of the cluster", "its locks count without --schema", answers(), class("c"), notAsked, nil, exitRefused, []string{"spec.class"}, "no dry run was possible for 1 object"},
 		{"an apply that the server cannot convert", "its answer is a refusal, although nothing locked changes", answers(), class("b"), unconverted, nil, exitRefused, []string{""}, "field not declared in schema"},
 		{"a server that gives no answer", "that is an error, and the locks are judged", answers(), class("c"), busy, nil, exitUnread, []string{"spec.class"}, "the dry run of an apply failed: come back later"},
 		{"nothing changes", "the cluster has the same", answers(), label("b") + "\n---\n" + class("b"), notAsked, nil, exitClean, nil, ""},

@@ -222,8 +222,8 @@ func (o *webhookOptions) flags(command *cobra.Command) {
 	command.Flags().BoolVar(&o.wanted, "webhook-for-rest", false, "add the ValidatingWebhookConfiguration for the locks that are not exported")
 	command.Flags().StringVar(&o.service, "service", "fieldlock-system/fieldlock", "`NAMESPACE/NAME` of the webhook's service")
 	command.Flags().StringVar(&o.path, "path", "/", "`PATH` of the webhook at its service")
-	command.Flags().StringVar(&o.caBundle, "ca-bundle", "", "`FILE` with the certificates of the authority that signed the webhook's, in PEM")
-	command.Flags().StringVar(&o.certManager, "cert-manager", "", "`NAMESPACE/NAME` of the Certificate of cert-manager whose authority signs the webhook's")
+	command.Flags().StringVar(&o.caBundle, "ca-bundle", "", "PEM `FILE` with the certificates of the authority that signed the webhook's certificate")
+	command.Flags().StringVar(&o.certManager, "cert-manager", "", "`NAMESPACE/NAME` of the webhook's Certificate of cert-manager, whose authority is taken")
 }
 
 // target returns where the webhook runs, or nil if none is wanted.

@@ -42,9 +42,9 @@ func (o *sources) renderFlags(cmd *cobra.Command) {
 }
 
 func (o *sources) acceptFlags(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&o.accept, "accept", "", "a `FILE` that lists what is accepted; by default "+manifest.AcceptFile+" in the current directory, or at the root of the repository")
+	cmd.Flags().StringVar(&o.accept, "accept", "", "a `FILE` that lists accepted violations and findings; by default "+manifest.AcceptFile+" in the current directory, or at the root of the repository")
 	cmd.Flags().BoolVar(&o.advisory, "advisory", false, "print everything, and exit with 0 instead of 1; mode: advisory in "+manifest.AcceptFile+" does the same")
-	cmd.Flags().BoolVar(&o.writeAccept, "write-accept", false, "accept all that this run finds: write entries for it, and exit with 0")
+	cmd.Flags().BoolVar(&o.writeAccept, "write-accept", false, "write an entry for each violation or finding of this run, and exit with 0")
 }
 
 // trees are the two sides of a comparison in git.

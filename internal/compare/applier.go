@@ -265,7 +265,7 @@ func (c *checker) judgeLeftAlone(p pair) (v verdict, ok bool, err error) {
 		return v, false, nil
 	case is == "":
 		v.unknown = []Remark{{Path: path, Message: fmt.Sprintf(
-			"%s: what the cluster has is not known, and neither is what this update changes there", leftAlone("old object", was))}}
+			"%s: the object in the cluster may differ from OLD, and so may the changes of this update", leftAlone("old object", was))}}
 		return v, true, nil
 	case was == "":
 		if v, err = c.judgeUpdate(p); err != nil {
@@ -319,7 +319,7 @@ func (d *crdDefinition) serverSide(v *verdict, p pair, newVersion, oldVersion *c
 	is, was := side{p.new.Value(), newObj}, side{p.old.Value(), oldObj}
 	for _, steps := range emptied(newVersion.Schema, is, was, nil) {
 		path := yamldoc.PathString(steps...)
-		v.addServerSide(path, fmt.Sprintf("server-side apply is refused: when it empties %s, it makes null of it, which is not of type object", path),
+		v.addServerSide(path, fmt.Sprintf("server-side apply is refused: emptying %s makes it null, which is not of type object", path),
 			"remove "+path+" from the manifest instead of emptying it")
 	}
 	for _, steps := range nulls(newVersion.Schema, is, was, nil) {

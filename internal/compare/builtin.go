@@ -192,7 +192,7 @@ func (v *verdict) addServer(refusals []ServerRefusal) {
 	if len(own) == 0 && len(v.violations) > 0 {
 		v.replacement = &Replacement{
 			Message: "the API server refuses the change for a reason that is in none of the schemas",
-			How:     []string{"change what the message of the server names; a new object may be refused for the same reason"},
+			How:     []string{"change the field that the server's message names; a new object may be refused for the same reason"},
 		}
 	}
 }

@@ -207,10 +207,10 @@ func (d *crdDefinition) replacement(p pair) *Replacement {
 var costMessages = map[string]string{
 	CostNone:     "nothing is lost when the object is deleted and created again",
 	CostRestart:  "its work starts again when the object is deleted and created again",
-	CostDowntime: "it is missing until the object is created again",
+	CostDowntime: "the object is missing until it is created again",
 	CostData:     "deleting the object can lose data",
 	CostCascade:  "deleting the object deletes other objects with it",
-	CostUnknown:  "what is lost when the object is deleted and created again depends on its controller",
+	CostUnknown:  "its controller decides what is lost when the object is deleted and created again",
 }
 
 // writeOut returns a schema with every reference replaced by what it leads to, which CEL rules need. A schema that
@@ -351,7 +351,7 @@ func (d *openDefinition) place(b *Violation) {
 func (d *openDefinition) replacement(p pair) *Replacement {
 	r := &Replacement{Cost: CostUnknown, Message: costMessages[CostUnknown], How: []string{keepOldValues}}
 	if p.new.Kind == "" {
-		r.Message = "what is lost depends on what is deployed with these values"
+		r.Message = "the loss depends on the objects that are deployed with these values"
 		return r
 	}
 	r.Must, r.Requested = true, p.applier.Requested(p.new.Document.Object, p.old.Value())

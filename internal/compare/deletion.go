@@ -70,11 +70,11 @@ func (c *checker) keeps(o *manifest.Object, depth int) string {
 	case goes && unit.Stays != "":
 		return "the " + unit.Unit + " goes and leaves it, as " + unit.Stays
 	case goes && c.keeps(unit.object, depth+1) != "":
-		return "the " + unit.Unit + " stays itself, and has nothing to apply any more"
+		return "the " + unit.Unit + " is kept, but no longer applies the object"
 	case !goes && by.Keeps:
 		return "its tool does not prune"
 	case by.Recreated(o.Value()):
-		return "its tool makes it again each time, and leaves it in the end"
+		return "its tool creates it again each time, and does not delete it at the end"
 	}
 	return ""
 }
@@ -125,7 +125,7 @@ func (c *checker) loss(o *manifest.Object) (cost, message string) {
 func (c *checker) lossOf(d tool.Definer, outer []string) (cost, message string) {
 	objects := c.gone.objects[d.Unit]
 	if len(objects) == 0 {
-		return CostUnknown, "what is lost with it depends on what it applies, which the files do not tell"
+		return CostUnknown, "the loss depends on the objects that it applies, which the files do not contain"
 	}
 	worst := &Replacement{Cost: CostNone, Message: "nothing is lost with what it applies"}
 	for _, o := range objects {
@@ -169,7 +169,7 @@ var lossMessages = map[string]string{
 	CostDowntime: "what it runs, serves or allows ends",
 	CostData:     "data can be lost with it",
 	CostCascade:  "other objects are deleted with it",
-	CostUnknown:  "what is lost with it depends on its controller",
+	CostUnknown:  "its controller decides what is lost with it",
 }
 
 // The definitions of a kind know what replacing an object costs, and list the ways out for kubectl. Here they become those of the

@@ -115,7 +115,7 @@ func (c *checker) judgeFate(p pair) (verdict, error) {
 		return v, nil
 	}
 	return verdict{unknown: []Remark{{Path: path, Message: fmt.Sprintf(
-		"the object becomes a hook or stops being one, and its tool may delete it and create it again; an apply of it is refused: %s", v.violations[0].summary())}}}, nil
+		"the object becomes a hook or stops being one, and its tool may delete it and create it again; if the tool updates it instead, the update is refused: %s", v.violations[0].summary())}}}, nil
 }
 
 // helped reports whether the replacement that an object asks for gets the change through. Tools replace nothing for some answers of

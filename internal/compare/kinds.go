@@ -245,7 +245,7 @@ func (k *kinds) unpicked() []string {
 	for _, d := range k.open {
 		if name := names[d.Document]; !used[d.Document] {
 			used[d.Document] = true
-			list = append(list, fmt.Sprintf("%s: nothing was compared by its schemas, which name no kind: pick one, such as --schema %s",
+			list = append(list, fmt.Sprintf("%s: nothing was compared with its schemas, since they have no kind; pick one, such as --schema %s",
 				d.File, shell.Quote(d.File+"#"+name)))
 		}
 	}

@@ -189,9 +189,9 @@ func (p *pairing) settle(news []int, olds []*manifest.Object) {
 		}
 		return
 	}
-	reason := fmt.Sprintf("OLD has the object several times: %s; which of them it was cannot be told", places(olds))
+	reason := fmt.Sprintf("OLD has the object several times: %s; the files do not tell which of them it was", places(olds))
 	if len(olds) == 1 {
-		reason = fmt.Sprintf("NEW has the object several times, and OLD once: %s; which of them it was cannot be told", places(olds))
+		reason = fmt.Sprintf("NEW has the object several times, and OLD once: %s; the files do not tell which of them it was", places(olds))
 	}
 	p.leave(&ambiguity{kind: successors, news: news, olds: various, count: len(olds), reason: reason})
 	for k := range min(len(news), len(olds)) {

@@ -46,7 +46,7 @@ func (c *Cluster) clientSide(r *resource, live, manifest *unstructured.Unstructu
 		out.body, err = jsonmergepatch.CreateThreeWayJSONMergePatch(by.original, manifestJSON, liveJSON)
 	}
 	if err != nil {
-		return request{}, fmt.Errorf("what a client-side apply would send cannot be told: %w", err)
+		return request{}, fmt.Errorf("the request of a client-side apply cannot be predicted: %w", err)
 	}
 	out.merge = func() (map[string]any, error) {
 		data, err := apply(liveJSON, out.body)

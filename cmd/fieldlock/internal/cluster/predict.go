@@ -134,7 +134,7 @@ func (c *Cluster) predict(ctx context.Context, client dynamic.ResourceInterface,
 		l.New, err = live.Object, nil // the server says what is wrong
 	}
 	if err != nil {
-		return l, errors.Join(unanswered, fmt.Errorf("what an apply would make of it cannot be told: %w", err))
+		return l, errors.Join(unanswered, fmt.Errorf("the result of an apply cannot be predicted: %w", err))
 	}
 	return l, unanswered
 }
