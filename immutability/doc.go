@@ -48,6 +48,7 @@
 //
 // # What it does not do
 //
-// It does not validate, prune or set defaults: give it objects as storage would hold them. Package crd prepares custom
-// resources that way. It does not know who changed a field (package ownership does), and it does not look at metadata.
+// It does not validate, prune or set defaults: give it objects as storage would hold them. Package crd/prepare prunes custom
+// resources and sets their defaults. It does not know who changed a field (package ownership does), and it does not look at
+// metadata.
 package immutability

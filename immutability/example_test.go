@@ -3,6 +3,7 @@ package immutability_test
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/kube-openapi/pkg/validation/spec"
@@ -69,7 +70,7 @@ func ExampleValidator_Check() {
 func ExampleReport_Status() {
 	v := immutability.MustCompile(clusterSchema())
 	report := v.Check(map[string]any{"spec": map[string]any{"class": "b"}}, map[string]any{"spec": map[string]any{"class": "a"}})
-	status := report.Status(schema.GroupKind{Group: "example.com", Kind: "Cluster"}, "main", immutability.StatusCodeInvalid)
+	status := report.Status(schema.GroupKind{Group: "example.com", Kind: "Cluster"}, "main", http.StatusUnprocessableEntity)
 	fmt.Println(status.Code, status.Reason)
 	fmt.Println(status.Message)
 	// Output:

@@ -37,7 +37,7 @@ type update struct {
 func chooseUpdate(data []byte) (u update, ok bool) {
 	c := &choices{data}
 	u.schema = c.schema()
-	u.order = []immutability.MapListOrder{immutability.MapListOrderSignificant, immutability.MapListOrderIgnored}[c.n(2)]
+	u.order = []immutability.MapListOrder{"", immutability.MapListOrderIgnored}[c.n(2)]
 	var err error
 	if u.v, err = immutability.Compile(u.schema, immutability.WithMapListOrder(u.order)); err != nil {
 		return u, false

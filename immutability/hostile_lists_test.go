@@ -3,6 +3,7 @@ package immutability_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -180,7 +181,7 @@ func TestStatusOfManyViolations(t *testing.T) {
 	if errs := r.ErrorList(); len(errs) != removed || fmt.Sprintf("%T", errs[0].BadValue) != "[]interface {}" {
 		t.Errorf("%d errors, the first of a value of type %T", len(errs), errs[0].BadValue)
 	}
-	status := r.Status(schema.GroupKind{Group: "example.com", Kind: "Widget"}, "w", immutability.StatusCodeInvalid)
+	status := r.Status(schema.GroupKind{Group: "example.com", Kind: "Widget"}, "w", http.StatusUnprocessableEntity)
 	size := 0
 	for _, cause := range status.Details.Causes {
 		size += len(cause.Message)

@@ -19,11 +19,11 @@ type Severity string
 
 const (
 	// SeverityError makes a schema unusable: Compile refuses it.
-	SeverityError = Severity(rule.Error)
+	SeverityError Severity = "error"
 	// SeverityWarning names a way around a lock, or a lock that does nothing.
-	SeverityWarning = Severity(rule.Warning)
+	SeverityWarning Severity = "warning"
 	// SeverityNote names a way around a lock that is possible but could not be shown with objects.
-	SeverityNote = Severity(rule.Note)
+	SeverityNote Severity = "note"
 )
 
 // Finding is one thing that Lint found in a schema.

@@ -5,7 +5,6 @@ import (
 
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
-	"github.com/fieldlock/fieldlock/internal/check"
 	"github.com/fieldlock/fieldlock/internal/rule"
 	"github.com/fieldlock/fieldlock/internal/schema"
 )
@@ -16,16 +15,16 @@ type Lock string
 // The locks, by the names that reports give them; the package comment says what each means. LockIncomparable is not a lock
 // of a schema: it is reported where a lock applies and the two values cannot be compared.
 const (
-	LockImmutable     = Lock(schema.Immutable)
-	LockImmutableKeys = Lock(schema.ImmutableKeys)
-	LockAdditionOnly  = Lock(schema.AdditionOnly)
-	LockDeletionOnly  = Lock(schema.DeletionOnly)
-	LockNoSet         = Lock(schema.NoSet)
-	LockNoUnset       = Lock(schema.NoUnset)
-	LockNoModify      = Lock(schema.NoModify)
-	LockNoAddItem     = Lock(schema.NoAddItem)
-	LockNoRemoveItem  = Lock(schema.NoRemoveItem)
-	LockIncomparable  = Lock(check.Incomparable)
+	LockImmutable     Lock = "immutable"
+	LockImmutableKeys Lock = "immutable-keys"
+	LockAdditionOnly  Lock = "addition-only"
+	LockDeletionOnly  Lock = "deletion-only"
+	LockNoSet         Lock = "NoSet"
+	LockNoUnset       Lock = "NoUnset"
+	LockNoModify      Lock = "NoModify"
+	LockNoAddItem     Lock = "NoAddItem"
+	LockNoRemoveItem  Lock = "NoRemoveItem"
+	LockIncomparable  Lock = "incomparable"
 )
 
 // LockedField is a location with locks, as Locks lists them.
@@ -83,7 +82,7 @@ func WithLocks(locks ...ExternalLock) Option {
 // WithKeyAlias makes an extension key of another dialect mean locks. On a field, the value true locks it, and false does
 // not. A list of create, read and update, as in x-ms-mutability, locks it unless update is among them, and a list of
 // AIP-203's field behaviors if IMMUTABLE is. Any other value is an error. The key begins with x-, in any letter case, and
-// is none that has a meaning already.
+// must not have a meaning already.
 func WithKeyAlias(key string, locks ...Lock) Option {
 	return option(func(c *config) { c.aliases[key] = locksFrom(locks) })
 }

@@ -2,6 +2,7 @@ package immutability_test
 
 import (
 	"encoding/json"
+	"net/http"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -27,7 +28,7 @@ func TestZeroReport(t *testing.T) {
 		if errs := r.ErrorList(); len(errs) != 1 || errs[0].Type != field.ErrorTypeInternal {
 			t.Errorf("%s: %v", name, errs)
 		}
-		if status := r.Status(schema.GroupKind{Kind: "Thing"}, "a", immutability.StatusCodeInvalid); status == nil || status.Code != 500 {
+		if status := r.Status(schema.GroupKind{Kind: "Thing"}, "a", http.StatusUnprocessableEntity); status == nil || status.Code != 500 {
 			t.Errorf("%s: %v", name, status)
 		}
 	}
@@ -61,7 +62,7 @@ func TestNilContainers(t *testing.T) {
 		if err := yaml.Unmarshal([]byte("{type: object, properties: {v: "+text+"}}"), &s); err != nil {
 			t.Fatal(err)
 		}
-		for _, order := range []immutability.Option{immutability.WithMapListOrder(immutability.MapListOrderSignificant), immutability.WithMapListOrder(immutability.MapListOrderIgnored)} {
+		for _, order := range []immutability.Option{immutability.WithMapListOrder(""), immutability.WithMapListOrder(immutability.MapListOrderIgnored)} {
 			v := immutability.MustCompile(&s, order)
 			for _, newVal := range values {
 				for _, oldVal := range values {

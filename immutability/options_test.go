@@ -8,9 +8,13 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/fieldlock/fieldlock/immutability"
+	"github.com/fieldlock/fieldlock/internal/check"
+	"github.com/fieldlock/fieldlock/internal/rule"
+	lockschema "github.com/fieldlock/fieldlock/internal/schema"
 )
 
 func TestUnknownKeysAreErrorsUnlessAllowed(t *testing.T) {
@@ -54,12 +58,30 @@ func TestWithResolver(t *testing.T) {
 	}
 }
 
-func TestNames(t *testing.T) {
-	for want, got := range map[string]fmt.Stringer{
-		"422 Unprocessable Entity": immutability.StatusCodeInvalid, "400 Bad Request": immutability.StatusCodeBadRequest,
+// TestConstants: the public constants are those that schemas, checks and rules are read with.
+func TestConstants(t *testing.T) {
+	for public, internal := range map[string]string{
+		string(immutability.LockImmutable): string(lockschema.Immutable), string(immutability.LockImmutableKeys): string(lockschema.ImmutableKeys),
+		string(immutability.LockAdditionOnly): string(lockschema.AdditionOnly), string(immutability.LockDeletionOnly): string(lockschema.DeletionOnly),
+		string(immutability.LockNoSet): string(lockschema.NoSet), string(immutability.LockNoUnset): string(lockschema.NoUnset),
+		string(immutability.LockNoModify): string(lockschema.NoModify), string(immutability.LockNoAddItem): string(lockschema.NoAddItem),
+		string(immutability.LockNoRemoveItem): string(lockschema.NoRemoveItem), string(immutability.LockIncomparable): string(check.Incomparable),
+		string(immutability.SeverityError): string(rule.Error), string(immutability.SeverityWarning): string(rule.Warning),
+		string(immutability.SeverityNote): string(rule.Note), string(immutability.MapListOrderIgnored): lockschema.OrderIgnored,
 	} {
-		if got.String() != want {
-			t.Errorf("got %s, want %s", got, want)
+		if public != internal {
+			t.Errorf("%q is %q inside", public, internal)
+		}
+	}
+}
+
+// TestStatusCode: a refusal never becomes a status that clients read as success.
+func TestStatusCode(t *testing.T) {
+	v := compileJSON(t, `{"properties":{"class":{"x-kubernetes-immutable":true}}}`)
+	refused := v.Check(map[string]any{"class": "b"}, map[string]any{"class": "a"})
+	for code, want := range map[int]int32{422: 422, 400: 400, 0: 422, 200: 422, -1: 422} {
+		if status := refused.Status(schema.GroupKind{Kind: "Thing"}, "a", code); status == nil || status.Code != want {
+			t.Errorf("code %d: %v, want %d", code, status, want)
 		}
 	}
 }

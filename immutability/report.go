@@ -2,7 +2,6 @@ package immutability
 
 import (
 	"errors"
-	"fmt"
 	"net/http"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -67,9 +66,6 @@ func (r Report) ErrorList() field.ErrorList {
 	}
 	return errs
 }
-
-// Redacted replaces a value in reports that WithRedacted or format: password hides.
-const Redacted = check.Redacted
 
 // reporter makes a report of what was found.
 type reporter struct {
@@ -136,25 +132,13 @@ func (r *reporter) differences(v *Violation, path *field.Path, depth int, f *che
 	}
 }
 
-// StatusCode is the HTTP status with which an update is refused.
-type StatusCode int
-
-// StatusCodeInvalid is what deployment tools look for and the default everywhere; StatusCodeBadRequest is the wording of the
-// proposal.
-const (
-	StatusCodeInvalid    StatusCode = http.StatusUnprocessableEntity
-	StatusCodeBadRequest StatusCode = http.StatusBadRequest
-)
-
-// String returns the number with its name: "422 Unprocessable Entity".
-func (c StatusCode) String() string { return fmt.Sprintf("%d %s", int(c), http.StatusText(int(c))) }
-
 // maxInMessage is how many violations the message of a status names. Its causes name all of them.
 const maxInMessage = 100
 
-// Status returns the refusal of an update of the object name of kind gk: one cause per violation, under StatusCodeInvalid (422)
-// or StatusCodeBadRequest (400). Any other code is StatusCodeInvalid. It returns nil if the update is allowed, and 500 for the zero Report.
-func (r Report) Status(gk schema.GroupKind, name string, code StatusCode) *metav1.Status {
+// Status returns the refusal of an update of the object name of kind gk, with one cause per violation. The code is
+// http.StatusUnprocessableEntity (422), which deployment tools look for, or http.StatusBadRequest (400), the wording of the
+// proposal; any other code means 422. Status returns nil if the update is allowed, and a status with code 500 for the zero Report.
+func (r Report) Status(gk schema.GroupKind, name string, code int) *metav1.Status {
 	if r.Allowed() {
 		return nil
 	}
@@ -173,7 +157,7 @@ func (r Report) Status(gk schema.GroupKind, name string, code StatusCode) *metav
 	if len(rest) > 0 {
 		status.Message += ", " + andMore(len(rest)+max(r.More-1, 0), "violation")
 	}
-	if code == StatusCodeBadRequest {
+	if code == http.StatusBadRequest {
 		status.Code, status.Reason = int32(code), metav1.StatusReasonBadRequest
 	}
 	return &status

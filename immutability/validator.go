@@ -25,10 +25,9 @@ type Validator struct {
 //
 // The error is a *SchemaError with every error that Lint would find, sorted by path; warnings do not fail it. A
 // recursive $ref compiles once, and a part of the schema without locks compiles to nothing.
-//
-// This is how a Validator is made: analyse reads the schema into a tree (internal/schema) and finds its mistakes,
-// and check.Compile turns the locations with locks into the nodes that run (internal/check).
 func Compile(s *spec.Schema, opts ...Option) (*Validator, error) {
+	// analyse reads the schema into a tree (internal/schema) and finds its mistakes; check.Compile turns the locations with
+	// locks into the nodes that run (internal/check).
 	a := analyse(s, opts)
 	if err := a.err(); err != nil {
 		return nil, err
@@ -140,20 +139,18 @@ type option func(*config)
 func (o option) apply(c *config) { o(c) }
 
 // MapListOrder says whether the order of items counts when two lists of list-type map are compared as part of a locked
-// value.
+// value. It counts for the zero value and every other one than MapListOrderIgnored, as the proposal says.
 type MapListOrder string
 
-// The orders: the proposal compares lists of list-type map with their order, CEL by key. Every other value, the empty one
-// too, is MapListOrderSignificant. Ignored is short for MapListOrderIgnored.
+// MapListOrderIgnored compares lists of list-type map by key, as CEL does. Ignored is short for it.
 const (
-	MapListOrderSignificant MapListOrder = "significant"
-	MapListOrderIgnored     MapListOrder = schema.OrderIgnored
+	MapListOrderIgnored MapListOrder = "ignored"
 
 	Ignored = MapListOrderIgnored
 )
 
-// WithMapListOrder sets the order of lists of list-type map for all locks. The default is MapListOrderSignificant. The key
-// x-fieldlock-map-list-order: ignored on a node sets MapListOrderIgnored for the locks of that node.
+// WithMapListOrder sets the order of lists of list-type map for all locks. The key x-fieldlock-map-list-order: ignored on a
+// node sets MapListOrderIgnored for the locks of that node.
 func WithMapListOrder(order MapListOrder) Option {
 	return option(func(c *config) { c.order = order })
 }
@@ -166,7 +163,7 @@ func WithResolver(resolve func(ref string) (*spec.Schema, error)) Option {
 }
 
 // WithRedacted hides the values at these schema paths, JSON pointers such as "/properties/spec/properties/token", and
-// everything below them: reports say "(redacted)" instead, also inside the value of a parent. A schema with format:
+// everything below them: reports have the string "(redacted)" in their place, also inside the value of a parent. A schema with format:
 // password is redacted without being named. What is below a $ref is hidden for every $ref to the same definition. A path
 // that the schema does not have is an error.
 func WithRedacted(schemaPaths ...string) Option {

@@ -113,7 +113,4 @@ func TestModelPackage(t *testing.T) {
 	if diff := cmp.Diff(want, source.Definitions()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if got := source.Groups(); !slices.Equal(got, []string{"model.fieldlock.dev"}) {
-		t.Errorf("the groups are %q, want that of the variable GroupVersion", got)
-	}
 }

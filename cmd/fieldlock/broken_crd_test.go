@@ -42,7 +42,7 @@ func TestOneBrokenCRD(t *testing.T) {
 				"old/w.yaml":        widget("v1", "", "x", "{class: a}"),
 				"new/w.yaml":        widget("v1", "", "x", "{class: b}"),
 				"oldcrds/w.yaml":    widget("v1", "", "x", "{class: a}"),
-				"oldcrds/crds.yaml": test.broken + "\n---\n" + classLocked,
+				"oldcrds/crds.yaml": classLocked, // the change brings the broken one
 				"newcrds/w.yaml":    widget("v1", "", "x", "{class: b}"),
 				"newcrds/crds.yaml": test.broken + "\n---\n" + classLocked,
 			})

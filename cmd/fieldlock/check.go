@@ -27,65 +27,68 @@ func newCheck(s streams) *cobra.Command {
 	c := &checkCommand{streams: s}
 	cmd := &cobra.Command{
 		Use:   "check [--schema FILE...] OLD NEW | --git REV [PATH...] | --live NEW",
-		Short: "Compare two sets of objects and name every change that a cluster will refuse",
-		Long: `check compares the objects in OLD with those in NEW, and prints every change that a cluster will refuse, what replacing the
-object costs, and how to do it.
+		Short: "Compare two sets of objects, and find the changes that a cluster will refuse",
+		Long: `check compares the objects in OLD with those in NEW. It prints every change that a cluster will refuse, the ways to make
+the change nevertheless, and their cost.
 
-What is compared:
-  OLD and NEW are files, directories or "-" for standard input. A file may hold many objects. In a directory, kustomizations,
-  charts, Flux Kustomizations, HelmReleases and Argo CD Applications are rendered: these are units. All other .yaml, .yml and
-  .json files are compared as they are written. Rendering runs in child processes that see only the files of the directory.
-  Units that cannot be rendered are listed as not covered, with a warning if they changed. --fetch downloads charts and pinned
-  bases that changed units need; without it nothing is downloaded. fieldlock render prints what check compares, and --plain
-  compares all files as they are written.
+Input:
+  OLD and NEW are files, directories or "-" for standard input. A file may hold many objects. In a directory, check renders
+  kustomizations, charts, Flux Kustomizations, HelmReleases and Argo CD Applications; these are called units. It compares all
+  other .yaml, .yml and .json files as they are written. Child processes do the rendering; they see only the files of the
+  directory. A unit that cannot be rendered is listed as not covered, with a warning if it changed. --fetch downloads the charts
+  and pinned bases that changed units need; without it, nothing is downloaded. fieldlock render prints the objects that check
+  compares. --plain compares all files as they are written.
 
-  --git REV compares PATH (by default ".") at REV with the work tree. REV..REV2 compares two revisions; REV...REV2 compares
+  --git REV compares PATH (by default ".") at REV with the work tree. REV..REV2 compares two revisions. REV...REV2 compares
   REV2 with the merge base of both. Only units and files that changed are compared. Links that leave the repository are errors.
 
-  --live compares NEW with the objects of the cluster. A dry run on the server tells what an apply would store, and what else
-  the server refuses. If dry runs are not allowed, check merges as the server does, for the manager that has applied most of
-  the object so far, or for the request that --applier names. The CRDs and the version come from the cluster. Nothing is
-  written.
+  --live compares NEW with the objects of the cluster. Dry runs on the server show the object that an apply would store, and
+  everything else that the server refuses. If dry runs are not allowed, check merges the objects itself, for the manager that
+  has applied most of the object so far, or for the request that --applier names. The CRDs and the version come from the
+  cluster. Nothing is written.
 
-  --render COMMAND compares what a command prints in both trees, such as helm template. No shell runs it.
+  --render COMMAND runs a command, such as helm template, in the trees of OLD and NEW, and compares the objects that it prints.
+  The command runs without a shell.
 
-What is checked:
+Rules:
   Built-in rules check Kubernetes' own kinds. The locks and CEL rules of the CRDs in OLD, in NEW and in --schema check custom
-  resources, and so does a catalogue of what operators are known to refuse. The ValidatingAdmissionPolicies among the
-  manifests check all objects. CEL rules run with the API server's own validator. The locks of both sides count: a change
-  cannot drop a lock and break it at once.
+  resources, and so does a catalogue of the changes that operators refuse. The ValidatingAdmissionPolicies among the manifests
+  check all objects. CEL rules run with the API server's own validator. The locks of OLD and NEW both count: a change cannot
+  drop a lock and break it at once.
 
   --schema also takes OpenAPI documents, v2 and v3, where FILE#NAME picks one schema, and JSON Schemas for documents that are
   not Kubernetes objects, such as the values of a chart. --locks, or the key locks of .fieldlock.yaml, adds locks to schemas
-  that somebody else owns. Objects of other kinds are skipped and counted; with --strict they are an error.
+  that somebody else owns. Objects of unknown kinds are skipped and counted; with --strict they are an error.
 
 How objects are matched:
-  By kind, namespace and name; if one side has the same object several times, also by file. An object that only NEW has is
-  created, and an object that only OLD has is deleted; both are allowed. An object without a namespace matches the object of
-  the same kind and name in any namespace; an object with generateName matches none. If NEW copies an object into another file
-  and changes it in a way that would be refused, the verdict is unknown: the copy may be for another cluster.
+  Objects are matched by kind, namespace and name; if one side has the same object several times, also by file. An object that
+  is only in NEW is created, and an object that is only in OLD is deleted; both are allowed. An object without a namespace is
+  matched with the object of the same kind and name in any namespace. An object with generateName is not matched. If NEW copies
+  an object into another file and changes it in a way that would be refused, the verdict is unknown: the copy may be for another
+  cluster.
 
   Files are read as kubectl reads them: if a key appears twice, the last one counts, with a warning. Then both sides are
   prepared as an API server does: unknown fields are pruned, defaults are applied, and null is dropped where the schema does
-  not allow it. --no-defaults turns this off. An object that moves to another version of its CRD has to keep the locks of
-  both; with a conversion webhook the verdict is unknown.
+  not allow it. --no-defaults turns this off. If an object moves to another version of its CRD, the locks of both versions
+  count; with a conversion webhook the verdict is unknown.
 
 Who applies:
-  Tools send different requests, and a cluster may refuse one and accept another: a Deployment that becomes Recreate needs a
-  client-side apply. --applier names the request; without it, check takes the request of the tool that the unit belongs to.
-  If neither is known and the answers differ, the verdict is unknown and lists both. An object that tells its tool not to
-  update it is skipped with a note.
+  Deployment tools send different requests for the same manifests. A cluster may accept one request and refuse another: a
+  Deployment that becomes Recreate needs a client-side apply. --applier names the request; without it, check assumes the request
+  of the tool that the unit belongs to. If neither is known and the answers differ, the verdict is unknown, and both answers are
+  printed. If an object tells its tool not to update it, check skips the object with a note.
 
-Deletions are listed with what is lost, and with a remark if the tool keeps the object. --refuse-deletions data,cascade
-refuses deletions that lose data or other objects.
+Deletions are listed with their cost, and with a remark if the tool keeps the object. --refuse-deletions data,cascade refuses
+deletions that lose data or other objects.
 
-.fieldlock.yaml, in the current directory or at the root of the repository, lists accepted violations under accept, as entries
-{object, kind, path, rule, change, reason, until}; keys that are left out match everything. Accepted violations are printed and
-do not fail. The other keys are exclude, charts, kubernetes-version, applier, refuse-deletions, locks, aliases and mode; flags
-take precedence over them. With --git, accept counts from NEW; refuse-deletions, locks and aliases count from both sides; and
-the other keys count from OLD, so that a change cannot excuse itself. With --advisory, or mode: advisory, nothing fails.
+The file .fieldlock.yaml, in the current directory or at the root of the repository, accepts violations: its key accept has
+entries {object, kind, path, rule, change, reason, until}; keys that are left out match everything. Accepted violations are
+printed and do not fail. The other keys are exclude, charts, kubernetes-version, applier, refuse-deletions, locks, aliases and
+mode; flags take precedence over them. With --git, accept counts from NEW; refuse-deletions, locks and aliases count from both
+sides; and the other keys count from OLD, so that a change cannot excuse itself. With --advisory, or mode: advisory, nothing
+fails.
 
-Exit status: 0 no change is refused, 1 some change is refused, 2 some input cannot be used (the rest is checked).`,
+Exit status: 0 if no change is refused, 1 if some change is refused, 2 if some input cannot be used (the rest is checked).`,
 		Example: `  # Would this change be refused?
   fieldlock check old.yaml new.yaml
 
@@ -95,10 +98,10 @@ Exit status: 0 no change is refused, 1 some change is refused, 2 some input cann
   # A pull request in CI: annotations, and a summary of the job
   fieldlock check --git origin/main... -o github -o markdown=$GITHUB_STEP_SUMMARY deploy
 
-  # What a chart renders to, before and after
+  # A chart with other values, before and after
   fieldlock check --git v1.2.0 --render 'helm template charts/shop -f prod.yaml'
 
-  # What would the cluster refuse?
+  # Would the cluster refuse the work tree?
   fieldlock check --live deploy
 
   # The values of two releases of a chart, by the locks in its values.schema.json
@@ -114,16 +117,16 @@ Exit status: 0 no change is refused, 1 some change is refused, 2 some input cann
 	}
 	c.acceptFlags(cmd)
 	c.unitFlags.flags(cmd)
-	cmd.Flags().BoolVar(&c.plain, "plain", false, "compare files as they are written, without rendering what kustomize or Helm would")
+	cmd.Flags().BoolVar(&c.plain, "plain", false, "compare files as they are written, without rendering units")
 	c.externalFlags.flags(cmd)
 	cmd.Flags().StringVar(&c.minor, "kubernetes-version", "", "the `MINOR` of the cluster, such as 1.36; by default the newest known one")
 	completeMinors(cmd)
 	cmd.Flags().BoolVar(&c.noBuiltin, "no-builtin", false, "do not check the kinds of Kubernetes itself")
-	cmd.Flags().BoolVar(&c.noOperators, "no-operators", false, "do not check what operators' webhooks are known to refuse")
+	cmd.Flags().BoolVar(&c.noOperators, "no-operators", false, "leave out the catalogue of the changes that operators refuse")
 	c.outputs = addOutputs(cmd, func(f report.Format) bool { return f.Check != nil })
 	cmd.Flags().StringArrayVar(&c.schemas, "schema", nil, "a `FILE`, a directory or - with CRDs, OpenAPI documents or JSON Schemas; may be repeated, and more files may follow, before OLD")
 	cmd.Flags().StringVar(&c.chart, "chart", "", "compare values of the Helm chart in `DIR`, by its values.schema.json and with the defaults of its values.yaml")
-	cmd.Flags().BoolVar(&c.options.Strict, "strict", false, "an object of an unknown kind is an error, and an unknown verdict a refusal")
+	cmd.Flags().BoolVar(&c.options.Strict, "strict", false, "make objects of unknown kinds errors, and unknown verdicts refusals")
 	cmd.Flags().Var(&choice[tool.Method]{&c.options.Applier, tool.Methods()}, "applier", "who applies the objects: `HOW` is server-side, client-side, helm (a three-way merge) or replace (a PUT)")
 	var methods []string
 	for _, m := range tool.Methods() {

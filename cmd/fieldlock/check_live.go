@@ -181,7 +181,7 @@ func (c *checkCommand) builtinOf(minor string) error {
 	}
 	kinds, err := builtin.For(minor)
 	if err != nil {
-		fmt.Fprintf(c.err, "warning: built-in kinds are checked as Kubernetes %s has them: %v\n", c.options.Builtin.Minor(), err)
+		fmt.Fprintf(c.err, "warning: built-in kinds are checked as Kubernetes %s has them: %v\n", c.options.Builtin.Minor, err)
 		return nil
 	}
 	c.options.Builtin = kinds

@@ -121,7 +121,7 @@ func generated(spec string) string {
 func TestHelpGroups(t *testing.T) {
 	help := runCommand("").out
 	last := 0
-	for _, part := range []string{"You deploy:", "  check ", "  locks ", "You write CRDs:", "  export ", "  lint ", "You write operators with parameters:", "  params ", "Additional Commands:", "  version "} {
+	for _, part := range []string{"Deploy:", "  check ", "  locks ", "Write CRDs:", "  export ", "  lint ", "Write operators with parameters:", "  params ", "Additional Commands:", "  version "} {
 		at := strings.Index(help, "\n"+part)
 		if at < last {
 			t.Errorf("%q is missing or at the wrong place in\n%s", part, help)

@@ -18,7 +18,7 @@ import (
 func newExport(s streams) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "export cel|policy|annotation",
-		Short: "Write locks in a form that clusters without fieldlock accept",
+		Short: "Convert locks to CEL rules, a policy or an annotation, which every cluster accepts",
 		RunE: func(*cobra.Command, []string) error {
 			return errors.New("say what to export: fieldlock export cel CRD.yaml, fieldlock export policy CRD.yaml, or fieldlock export annotation CRD.yaml")
 		},
@@ -123,14 +123,13 @@ func newExportPolicy(s streams) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "policy FILE",
 		Short: "Print a ValidatingAdmissionPolicy and its binding, for types that you do not own",
-		Long: `export policy writes the locks of a CRD as a ValidatingAdmissionPolicy, so the CRD itself does not have to change: name the
-fields in a file for --locks, or in the key locks of .fieldlock.yaml. For each version with locks, a policy and its binding
-are printed.
+		Long: `export policy prints the locks of a CRD as a ValidatingAdmissionPolicy with its binding, for each version with locks. So the
+CRD itself does not have to change: list the fields in a file for --locks, or under the key locks of .fieldlock.yaml.
 
 For a built-in kind, give an OpenAPI document (v2, or v3 of one group and version) that has locks, and --kind.
 
 A policy sees objects without their schema. So it can check unknown fields, which rules in a CRD cannot, but not sets inside
-a locked value. The report lists what is not exported.`,
+a locked value. The report lists the locks that are not exported.`,
 		Example: `  fieldlock export policy --locks locks.yaml vendor-crd.yaml | kubectl apply -f -
 
   fieldlock export policy --kind apps/v1/Deployment --resource deployments apis-apps-v1-with-locks.json`,

@@ -13,7 +13,7 @@ import (
 func newImport(s streams) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "import cel",
-		Short: "Turn CEL transition rules into locks",
+		Short: "Replace CEL transition rules with equivalent locks",
 		RunE: func(*cobra.Command, []string) error {
 			return errors.New("say what to import: fieldlock import cel CRD.yaml")
 		},

@@ -90,8 +90,7 @@ func TestGoGet(t *testing.T) {
 		}
 	}
 	version, env := newReleaseProxy(t)
-	dir := writeFiles(t, map[string]string{"check.go": "package shop\n\nimport (\n\t\"k8s.io/kube-openapi/pkg/validation/spec\"\n\n\t\"" + libraryPath + "/immutability\"\n)\n\n" +
-		"func check(schema *spec.Schema, newJSON, oldJSON []byte) error {\n" + snippet + "}\n"})
+	dir := writeFiles(t, map[string]string{"check.go": goParts["README.md"][0] + snippet + goParts["README.md"][1]})
 	for _, args := range [][]string{{"mod", "init", "example.com/shop"}, {"get", libraryPath + "@" + version}, {"mod", "tidy"}, {"vet", "."}} {
 		command := exec.Command("go", args...)
 		command.Dir, command.Env = dir, append(env, "GOFLAGS=-modcacherw")

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/fieldlock/fieldlock/internal/page"
 )
 
 func readYAML(t *testing.T, name string, into any) string {
@@ -206,6 +208,128 @@ func TestActionCheck(t *testing.T) {
 	}
 }
 
+// pipelines is a repository in which others merge changes while a change is reviewed, as CI systems check it out.
+type pipelines struct {
+	t                           *testing.T
+	dir                         string
+	base, source, target, train string
+}
+
+// newPipelines makes the repository. The branch change alters a selector, the target another immutable object; train is the target
+// with the change that a merge train has before this one.
+func newPipelines(t *testing.T) *pipelines {
+	p := &pipelines{t: t}
+	others := func(value string) map[string]string {
+		return map[string]string{"other/map.yaml": strings.ReplaceAll(immutableMap, "a: b", "a: "+value)}
+	}
+	repositoryOf(t, map[string]string{"web.yaml": deployment, "other/map.yaml": immutableMap, "README.md": "a\n"}, nil)
+	p.dir, _ = os.Getwd()
+	p.base = p.commit("", nil)
+	p.source = p.commit(p.base, map[string]string{"web.yaml": strings.ReplaceAll(deployment, "app: web", "app: shop")})
+	p.target = p.commit(p.base, others("c"))
+	p.train = p.commit(p.target, others("d"))
+	runGit(t, "branch", "--force", "main", p.target)
+	return p
+}
+
+// commit makes a commit with files on top of another one, and returns its ID.
+func (p *pipelines) commit(on string, files map[string]string) string {
+	if on != "" {
+		runGit(p.t, "checkout", "--quiet", "--detach", on)
+		for name, text := range files {
+			writeFile(p.t, name, text)
+		}
+		runGit(p.t, "commit", "--quiet", "--all", "--message", "a change")
+	}
+	return strings.TrimSpace(runGit(p.t, "rev-parse", "HEAD"))
+}
+
+// merged merges a commit into another one, or puts it on top of that, and returns the new commit.
+func (p *pipelines) merged(into, what string, rebase bool) string {
+	runGit(p.t, "checkout", "--quiet", "--detach", into)
+	if rebase {
+		runGit(p.t, "cherry-pick", what)
+	} else {
+		runGit(p.t, "merge", "--quiet", "--no-ff", "--message", "merge", what)
+	}
+	return p.commit("", nil)
+}
+
+// checkout clones a commit with refs, and runs a script there. It returns the exit status and the output.
+func (p *pipelines) checkout(commit, refs, script string, env ...string) (int, string) {
+	dir := p.t.TempDir()
+	p.t.Chdir(dir)
+	runGit(p.t, "init", "--quiet")
+	runGit(p.t, "remote", "add", "origin", p.dir)
+	runGit(p.t, "-c", "protocol.file.allow=always", "fetch", "--quiet", "origin", "+"+commit+":refs/ci/head", refs)
+	runGit(p.t, "checkout", "--quiet", "--detach", commit)
+	bin := p.t.TempDir()
+	if err := os.Symlink(commandProgram(p.t), filepath.Join(bin, "fieldlock")); err != nil {
+		p.t.Fatal(err)
+	}
+	shell := exec.Command("bash", "-e", "-c", script)
+	shell.Env = append(os.Environ(), append(env, "PATH="+bin+string(filepath.ListSeparator)+os.Getenv("PATH"))...)
+	out, _ := shell.CombinedOutput()
+	p.t.Chdir(p.dir)
+	return shell.ProcessState.ExitCode(), string(out)
+}
+
+// pageScript returns the commands of the block of docs/ci.md that has a text, without installs.
+func pageScript(t *testing.T, with string) string {
+	t.Helper()
+	for _, b := range readPages(t) {
+		if commands := b.Commands(); b.File == "docs/ci.md" && b.Language != page.Span && strings.Contains(b.Text, with) {
+			return strings.Join(slices.DeleteFunc(commands, func(c string) bool { return strings.HasPrefix(c, "go install ") }), "\n")
+		}
+	}
+	t.Fatalf("docs/ci.md has no block with %s", with)
+	return ""
+}
+
+// TestPipelines: the scripts for GitLab and Jenkins report what a change breaks, and nothing that others merged. GitLab sets
+// CI_MERGE_REQUEST_TARGET_BRANCH_SHA where it tests merged results, also rebased ones: what the change was merged into, in a train
+// with the changes before it. Its runner fetches all branches where GIT_DEPTH is 0; Jenkins may fetch the change alone.
+func TestPipelines(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it makes repositories")
+	}
+	gitlab, jenkins := pageScript(t, "merge_request_event"), pageScript(t, "CHANGE_TARGET")
+	p := newPipelines(t)
+	const all, alone = "+refs/heads/*:refs/remotes/origin/*", "+refs/heads/main:refs/other/main"
+	updated := p.merged(p.source, p.target, false) // the target is merged into the branch
+	for _, c := range []struct {
+		name, script, commit, refs string
+		targetSHA, diffBase        string
+		clean                      bool
+	}{
+		{"GitLab: merge request", gitlab, p.source, all, "", p.base, false},
+		{"GitLab: merge request that has the target", gitlab, updated, all, "", p.target, false},
+		{"GitLab: merge request, if it were told the target", gitlab, p.source, all, p.target, p.base, false},
+		{"GitLab: merged results", gitlab, p.merged(p.target, p.source, false), all, p.target, p.base, false},
+		{"GitLab: merged results, rebased", gitlab, p.merged(p.target, p.source, true), all, p.target, p.base, false},
+		{"GitLab: merge train", gitlab, p.merged(p.train, p.source, false), all, p.train, p.base, false},
+		{"GitLab: merge train, rebased", gitlab, p.merged(p.train, p.source, true), all, p.train, p.base, false},
+		{"GitLab: default branch", gitlab, p.target, all, "", "", true},
+		{"Jenkins: head", jenkins, p.source, alone, "", "", false},
+		{"Jenkins: merged with the target", jenkins, p.merged(p.target, p.source, false), alone, "", "", false},
+		{"Jenkins: merged with an older target", jenkins, p.merged(p.base, p.source, false), alone, "", "", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := *p
+			p.t = t
+			status, out := p.checkout(c.commit, c.refs, c.script, "CHANGE_TARGET=main",
+				"CI_MERGE_REQUEST_TARGET_BRANCH_SHA="+c.targetSHA, "CI_MERGE_REQUEST_DIFF_BASE_SHA="+c.diffBase)
+			want := exitRefused
+			if c.clean {
+				want = exitClean
+			}
+			if status != want || strings.Contains(out, "spec.selector") == c.clean || strings.Contains(out, "map.yaml") {
+				t.Errorf("status %d\n%s", status, out)
+			}
+		})
+	}
+}
+
 // The hooks of pre-commit call commands and flags that exist, and find a refused change among staged files.
 func TestPreCommitHooks(t *testing.T) {
 	var hooks []struct{ ID, Name, Description, Entry, Language string }
@@ -231,34 +355,86 @@ func TestPreCommitHooks(t *testing.T) {
 	}
 }
 
-// TestPreCommitMove: pre-commit names the staged files that are there. Of a file that moves and changes that is the new one.
-func TestPreCommitMove(t *testing.T) {
+// preCommitHook is a hook as pre-commit reads it, with its defaults.
+type preCommitHook struct {
+	ID, Entry, Files string
+	AlwaysRun        bool  `yaml:"always_run"`
+	PassFilenames    *bool `yaml:"pass_filenames"`
+}
+
+// call returns the arguments of the command that pre-commit runs for the staged files; nil if it skips the hook
+// (pre_commit/commands/run.py: _run_single_hook; pre_commit/git.py: get_staged_files, which leaves out files that are gone).
+func (h preCommitHook) call(t *testing.T) []string {
+	t.Helper()
+	names := strings.Split(strings.TrimSuffix(runGit(t, "diff", "--staged", "--name-only", "--no-ext-diff", "-z", "--diff-filter=ACMRTUXB"), "\x00"), "\x00")
+	names = slices.DeleteFunc(names, func(name string) bool { return name == "" || !regexp.MustCompile(h.Files).MatchString(name) })
+	args := strings.Fields(h.Entry)[1:]
+	switch {
+	case len(names) == 0 && !h.AlwaysRun:
+		return nil
+	case h.PassFilenames == nil || *h.PassFilenames:
+		args = append(args, names...)
+	}
+	return args
+}
+
+// TestPreCommitCheck: the hook finds what a commit breaks by whichever file: one without an extension, one of a generator or a chart,
+// one that moves, one that goes.
+func TestPreCommitCheck(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it makes a repository")
+		t.Skip("it makes repositories")
 	}
-	var hooks []struct{ ID, Entry, Files string }
+	var hooks []preCommitHook
 	readYAML(t, ".pre-commit-hooks.yaml", &hooks)
-	old := map[string]string{"a/r.yaml": deployment, "b/z.yaml": "# z\n"}
-	repositoryOf(t, old, nil)
-	runGit(t, "mv", "a/r.yaml", "b/r.yaml")
-	writeFile(t, "b/r.yaml", strings.ReplaceAll(deployment, "app: web", "app: shop"))
-	runGit(t, "add", "--all")
-	out, err := exec.Command("git", "diff", "--staged", "--name-only", "--no-ext-diff", "-z", "--diff-filter=ACMRTUXB").Output() // as pre-commit 4 does
-	if err != nil {
-		t.Fatal(err)
+	const generator = "resources: [web.yaml]\nconfigMapGenerator:\n" +
+		"- {name: settings, envs: [app.env], files: [notes.txt], options: {disableNameSuffixHash: true, immutable: true}}\n"
+	old := map[string]string{
+		"prod/Kustomization": generator, "prod/app.env": "A=1\n", "prod/notes.txt": "a\n", "prod/web.yaml": deployment,
+		"chart/Chart.yaml": "apiVersion: v2\nname: c\nversion: 1.0.0\n", "chart/files/x.conf": "a\n", "chart/templates/_x.txt": `{{ define "x" }}a{{ end }}`,
+		"chart/templates/map.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: chart}\nimmutable: true\n" +
+			"data: {x: {{ include \"x\" . }}, y: {{ .Files.Get \"files/x.conf\" | trim | quote }}}\n",
+		"a/r.yaml": strings.ReplaceAll(deployment, "name: web", "name: moves"), "b/z.yaml": "# z\n", "README.md": "# a\n",
+		"data/claim.yaml": "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: data}\nspec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}\n",
+		".fieldlock.yaml": "refuse-deletions: [data]\n",
 	}
-	names := strings.FieldsFunc(string(out), func(r rune) bool { return r == 0 })
-	names = slices.DeleteFunc(names, func(name string) bool { return !regexp.MustCompile(hooks[0].Files).MatchString(name) })
-	if !slices.Equal(names, []string{"b/r.yaml"}) {
-		t.Fatalf("the hook gets %q", names)
-	}
-	if c := runCommand("", append(strings.Fields(hooks[0].Entry)[1:], names...)...); c.status != exitRefused || !strings.Contains(c.out, "spec.selector") {
-		t.Errorf("status %d\n%s%s", c.status, c.out, c.err)
-	}
-	for name, want := range map[string]bool{"a.yaml": true, "a.yml": true, "a.json": true, "templates/_helpers.tpl": true, "a.go": false, "yaml": false} {
-		if got := regexp.MustCompile(hooks[0].Files).MatchString(name); got != want {
-			t.Errorf("%s: the hook runs: %t", name, got)
-		}
+	for _, c := range []struct {
+		name, file, text string // text is what the file becomes, "" if it goes
+		refused          string
+	}{
+		{"a kustomization without extension", "prod/Kustomization", generator + "labels: [{pairs: {tier: web}, includeSelectors: true}]\n", "spec.selector"},
+		{"variables of a generator", "prod/app.env", "A=2\n", "ConfigMap settings"},
+		{"a file of a generator", "prod/notes.txt", "b\n", "ConfigMap settings"},
+		{"a template of another extension", "chart/templates/_x.txt", `{{ define "x" }}b{{ end }}`, "ConfigMap chart"},
+		{"a file of a chart", "chart/files/x.conf", "b\n", "ConfigMap chart"},
+		{"a file of a chart that goes", "chart/files/x.conf", "", "ConfigMap chart"},
+		{"a manifest that goes", "data/claim.yaml", "", "PersistentVolumeClaim data"},
+		{"a manifest that moves and changes", "a/r.yaml", "", "spec.selector"},
+		{"a page", "README.md", "# b\n", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			repositoryOf(t, old, nil)
+			switch {
+			case c.text != "":
+				writeFile(t, c.file, c.text)
+			default:
+				runGit(t, "rm", "--quiet", c.file)
+			}
+			if strings.Contains(c.name, "moves") {
+				writeFile(t, "b/r.yaml", strings.ReplaceAll(old[c.file], "app: web", "app: shop"))
+			}
+			runGit(t, "add", "--all")
+			args := hooks[0].call(t)
+			if args == nil {
+				t.Fatal("pre-commit skips the hook")
+			}
+			want := exitClean
+			if c.refused != "" {
+				want = exitRefused
+			}
+			if got := runCommand("", args...); got.status != want || !strings.Contains(got.out, c.refused) {
+				t.Errorf("%q: status %d\n%s%s", args, got.status, got.out, got.err)
+			}
+		})
 	}
 }
 

@@ -24,25 +24,25 @@ func newLint(s streams) *cobra.Command {
 	c := &lintCommand{streams: s}
 	cmd := &cobra.Command{
 		Use:   "lint [--old FILE|--git REV] [--explain] [--fix] FILE...",
-		Short: "Name the mistakes in the locks of CRDs, and the ways around them",
-		Long: `lint reads CRDs and prints errors and warnings about their locks.
+		Short: "Find mistakes in the locks of CRDs, and ways around locks and CEL rules",
+		Long: `lint reads CRDs and prints errors and warnings about their locks. CEL transition rules count as locks, so lint audits any CRD.
 
-An error makes a CRD unusable: a lock where it cannot work, or one that contradicts another. A warning is a hole: a way
-in which a locked value can still change, such as removing its parent and adding it again, or writing through a version
-that lacks the lock. It names the fields behind the hole, and what would close it. CEL transition rules count as locks, so
-lint audits any CRD. It looks for updates in which a field, a parent, a key or a list item goes away and comes back, for
-writes through other versions, for unknown fields that CEL does not compare, and for two accepted updates that together make
-a change that the rule refuses. It does not look for longer sequences of updates, or for changes by controllers.
+An error is a lock that cannot work, because it is in the wrong place or contradicts another lock; fieldlock does not use
+such a CRD. A warning is a hole: a way in which a locked value can still change, such as removing its parent and adding it
+again. A warning names the fields that can change, and the remedy. lint looks for updates in which a field, a parent, a key or
+a list item is removed and added again, for writes through other versions, for unknown fields that CEL does not compare, and
+for two accepted updates that together make a change that the rule refuses. It does not look for longer sequences of updates,
+or for changes by controllers.
 
 With --explain, lint proves each hole with objects to be written one after the other: each object is valid, each step is
 accepted, and the step from the first object to the last is refused. The API server's own validators decide this. lint
 also prints the YAML that closes the hole, if it is known. A possible hole for which no objects were found is a note, with
-and without --explain; notes never fail. The work for one CRD is limited: if lint reaches the limit, a note says what it
-did not look at.
+and without --explain; notes never fail. The work for one CRD is limited: if lint reaches the limit, a note names the locks
+and rules that it did not look at.
 
 With --fix, lint adds CEL rules to the files: rules on a parent, and rules that another served version has. They close holes,
-and no existing object breaks them. lint prints what will be refused from now on, and changes nothing else in the files. It
-leaves out rules that the API server would refuse for their cost, and rules that would refuse an update that may be
+and no object that exists becomes invalid. lint prints the updates that will be refused from now on, and changes nothing else in
+the files. It leaves out rules that the API server would refuse for their cost, and rules that would refuse an update that may be
 intended: a change from one member of a union to another, or away from a deprecated field. The holes that remain are
 reported. --fix adds no locks: the author decides what is locked.
 

@@ -19,7 +19,7 @@ import (
 	"github.com/fieldlock/fieldlock/internal/audit"
 	"github.com/fieldlock/fieldlock/internal/convert"
 	"github.com/fieldlock/fieldlock/internal/manifest"
-	"github.com/fieldlock/fieldlock/markers"
+	"github.com/fieldlock/fieldlock/internal/markers"
 )
 
 // fixer writes the safe fixes of findings into files, round after round.
@@ -237,7 +237,7 @@ type definition struct{ file, name string }
 
 // loadGoTypes loads the packages of --go. Markers that cannot do what they say are warnings.
 func loadGoTypes(ctx context.Context, patterns []string, warn func(string)) (*markers.Source, error) {
-	return markers.Load(ctx, ".", patterns, markers.WithProblems(func(p markers.Problem) { warn(p.String()) }))
+	return markers.Load(ctx, ".", patterns, markers.Options{Report: func(p markers.Problem) { warn(p.String()) }})
 }
 
 // know remembers the kinds of CRDs.

@@ -12,8 +12,8 @@ import (
 	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/internal/audit"
 	"github.com/fieldlock/fieldlock/internal/celrun"
+	"github.com/fieldlock/fieldlock/internal/randomupdates"
 	"github.com/fieldlock/fieldlock/internal/realcrds"
-	"github.com/fieldlock/fieldlock/internal/updates"
 	"github.com/fieldlock/fieldlock/internal/witness"
 )
 
@@ -123,7 +123,7 @@ func (sum *fixTally) compare(t *testing.T, before, after *crd.CRD, n int) {
 			return v != was && slices.ContainsFunc(celrun.New(v.Schema, celrun.Transition).Rules(), func(old celrun.Rule) bool { return same(old, r) })
 		})
 	}
-	random := updates.New(was.Schema, focus, 3)
+	random := randomupdates.New(was.Schema, focus, 3)
 	for range 20 + 20*len(added) {
 		newObj, oldObj := random.Next()
 		refused, now := violations(t, rulesBefore, newObj, oldObj), violations(t, rulesAfter, newObj, oldObj)

@@ -12,7 +12,7 @@ import (
 
 	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/internal/celrun"
-	"github.com/fieldlock/fieldlock/internal/updates"
+	"github.com/fieldlock/fieldlock/internal/randomupdates"
 )
 
 // TestLintFixKeepsUpdates: after lint --fix, every single update of a real CRD that was allowed before is still allowed,
@@ -40,7 +40,7 @@ func TestLintFixKeepsUpdates(t *testing.T) {
 	rulesBefore, rulesAfter := celrun.New(before, celrun.Transition), celrun.New(schemaIn(t, file), celrun.Transition)
 
 	allowed, closed := 0, map[string]int{}
-	random := updates.New(before, fields, 7)
+	random := randomupdates.New(before, fields, 7)
 	for range 3000 {
 		newObj, oldObj := random.Next()
 		refused, now := violations(t, rulesBefore, newObj, oldObj), violations(t, rulesAfter, newObj, oldObj)

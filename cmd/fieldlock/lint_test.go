@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/fieldlock/fieldlock/immutability/builtin"
 )
 
 func TestLint(t *testing.T) {
@@ -250,5 +252,31 @@ func TestLocksNamesWhatItLeavesOut(t *testing.T) {
 	exported := runCommand(classLocked, "export", "cel", "-")
 	if c := runCommand(exported.out, "locks", "-"); c.status != exitClean || c.err != "" || !strings.Contains(c.out, "spec.class  immutable") {
 		t.Errorf("the rules that stand for locks are not left out: %q%s", c.err, c.out)
+	}
+}
+
+// TestNamed: a kind is found by its kind, plural and short name in any case, in a group where one is given.
+func TestNamed(t *testing.T) {
+	kinds, err := builtin.For("1.36")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string][]string{
+		"sts":                  {"apps/StatefulSet"},
+		"StatefulSet":          {"apps/StatefulSet"},
+		"STATEFULSETS":         {"apps/StatefulSet"},
+		"statefulsets.apps":    {"apps/StatefulSet"},
+		"sts.batch":            nil,
+		"events":               {"/Event", "events.k8s.io/Event"},
+		"events.events.k8s.io": {"events.k8s.io/Event"},
+		"widgets":              nil,
+	} {
+		var got []string
+		for _, kind := range named(kinds, name) {
+			got = append(got, kind.Group+"/"+kind.Kind)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", name, got, want)
+		}
 	}
 }

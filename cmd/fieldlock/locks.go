@@ -15,6 +15,7 @@ import (
 	"github.com/fieldlock/fieldlock/immutability/builtin"
 	"github.com/fieldlock/fieldlock/immutability/operators"
 	"github.com/fieldlock/fieldlock/internal/audit"
+	"github.com/fieldlock/fieldlock/internal/kindindex"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 )
 
@@ -25,14 +26,14 @@ func newLocks(s streams) *cobra.Command {
 	var outputs *report.Outputs
 	cmd := &cobra.Command{
 		Use:   "locks [KIND|FILE...]",
-		Short: "Show which fields are locked, how, and how they can still change",
+		Short: "List the locked fields, how each is locked, and how it can still change",
 		Long: `locks prints the locked fields of built-in kinds and of CRDs as a tree: the path, the lock, and below it each hole
 through which the value can still change. fieldlock lint explains how to close a hole. CEL transition rules of CRDs are
 not listed: fieldlock import cel turns them into locks.
 
 KIND is the kind, plural or short name of a built-in kind, or of a kind whose operator is known. Upper and lower case do not
 matter; add ".group" if several kinds have the name. A file of that name takes precedence over a kind, and a built-in kind
-over others. Without arguments, all built-in kinds are listed, or with --operators what operators' webhooks refuse. FILE
+over others. Without arguments, all built-in kinds are listed, or with --operators the fields that operators refuse to change. FILE
 holds CRDs, an OpenAPI document (v2 or v3) or a JSON Schema; FILE#NAME is one schema of a document.
 
 The key locks of .fieldlock.yaml, and --locks, add locks to schemas that somebody else owns; the key aliases defines what the
@@ -83,7 +84,7 @@ Exit status: 0, or 2 if a kind is not known or a CRD cannot be used.`,
 	outputs = addOutputs(cmd, func(f report.Format) bool { return f.Locks != nil })
 	external.flags(cmd)
 	cmd.Flags().BoolVar(&markdown, "markdown", false, "short for -o markdown")
-	cmd.Flags().BoolVar(&ofOperators, "operators", false, "list what operators' webhooks refuse")
+	cmd.Flags().BoolVar(&ofOperators, "operators", false, "list the fields that operators refuse to change")
 	cmd.Flags().StringVar(&minor, "kubernetes-version", "", "the `MINOR` of the cluster for built-in kinds, such as 1.36; by default the newest known one")
 	completeMinors(cmd)
 	cmd.ValidArgsFunction = completeKinds
@@ -99,7 +100,7 @@ func runLocks(s streams, outputs *report.Outputs, kinds *builtin.Kinds, catalogu
 	}
 	reader := &manifest.Reader{Stdin: s.in, Amender: amender}
 	for _, arg := range args {
-		found, ofOperators := kinds.Lookup(arg), catalogue.Lookup(arg)
+		found, ofOperators := named(kinds, arg), namedOfOperators(catalogue, arg)
 		if _, err := os.Stat(arg); err == nil || arg == "-" || looksLikeFile(arg) {
 			found, ofOperators = nil, nil
 		} else if len(found)+len(ofOperators) == 0 {
@@ -134,6 +135,20 @@ func runLocks(s streams, outputs *report.Outputs, kinds *builtin.Kinds, catalogu
 		fmt.Fprintf(s.err, "warning: %s\n", report.Printable(warning))
 	}
 	return joined(errs)
+}
+
+// named returns the built-in kinds with a name: a kind, plural or short name.
+func named(kinds *builtin.Kinds, name string) []*builtin.Kind {
+	return slices.DeleteFunc(slices.Clone(kinds.All()), func(k *builtin.Kind) bool {
+		return !kindindex.Names{Group: k.Group, Kind: k.Kind, Plural: k.Plural, Short: k.ShortNames}.Has(name)
+	})
+}
+
+// namedOfOperators is named for the kinds of operators.
+func namedOfOperators(catalogue *operators.Catalogue, name string) []*operators.Kind {
+	return slices.DeleteFunc(slices.Clone(catalogue.All()), func(k *operators.Kind) bool {
+		return !kindindex.Names{Group: k.Group, Kind: k.Kind, Plural: k.Plural, Short: k.ShortNames}.Has(name)
+	})
 }
 
 // locked returns the kinds that have locks.

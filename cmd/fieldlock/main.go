@@ -85,12 +85,13 @@ func newRoot(s streams) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "fieldlock",
 		Short: "Find changes that a Kubernetes API server will refuse as immutable",
-		Long: `fieldlock tells which changes of Kubernetes objects an API server will refuse because a field is immutable, before they
-are deployed: in Kubernetes' own kinds, in custom resources, and in the parameters of operators. Begin with
+		Long: `fieldlock finds the changes that an API server will refuse because a field is immutable, before you deploy them. It checks
+Kubernetes' own kinds, custom resources, and the parameters of operators. Begin with
 
   fieldlock check --git origin/main... deploy/
 
-It also finds and proves the ways around the locks and CEL rules of CRDs (lint), and converts between both.
+It also finds the ways around the locks and CEL rules of CRDs and proves them with objects (lint), and converts locks to CEL
+rules and back (export, import).
 
 Exit status: 0 clean, 1 violations, lint errors or refused parameters, 2 bad usage or unreadable input.`,
 		Version:       report.Version(),
@@ -112,9 +113,9 @@ func groupVerbs(root *cobra.Command) {
 		id, title string
 		verbs     []string
 	}{
-		{"deploy", "You deploy:", []string{"check", "render", "locks"}},
-		{"crds", "You write CRDs:", []string{"lint", "export", "import", "markers"}},
-		{"operators", "You write operators with parameters:", []string{"params"}},
+		{"deploy", "Deploy:", []string{"check", "render", "locks"}},
+		{"crds", "Write CRDs:", []string{"lint", "export", "import", "markers"}},
+		{"operators", "Write operators with parameters:", []string{"params"}},
 	} {
 		root.AddGroup(&cobra.Group{ID: group.id, Title: group.title})
 		for _, command := range root.Commands() {
@@ -209,7 +210,7 @@ func completeKinds(_ *cobra.Command, _ []string, word string) ([]string, cobra.S
 	var names []string
 	for _, k := range locked(kinds.All()) {
 		name := k.Kind
-		if len(kinds.Lookup(name)) > 1 {
+		if len(named(kinds, name)) > 1 {
 			name = strings.TrimSuffix(name+"."+k.Group, ".")
 		}
 		if word == "" || word != strings.ToUpper(word[:1])+word[1:] {

@@ -16,7 +16,7 @@ import (
 
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/report"
 	"github.com/fieldlock/fieldlock/internal/manifest"
-	"github.com/fieldlock/fieldlock/markers"
+	"github.com/fieldlock/fieldlock/internal/markers"
 )
 
 func newMarkers(s streams) *cobra.Command {
@@ -156,20 +156,14 @@ func planMarkers(ctx context.Context, s streams, o markersOptions, packages []st
 			files = append(files, markers.File{Name: name, Data: data})
 		}
 	}
-	source, err := markers.Load(ctx, ".", packages, markers.WithK8sImmutable(markers.K8sImmutable(o.k8sImmutable)))
+	source, err := markers.Load(ctx, ".", packages, markers.Options{K8sImmutable: markers.K8sImmutable(o.k8sImmutable)})
 	if err != nil {
 		return nil, err
 	}
 	var all []markers.Written
 	if o.crds != "" {
-		var opts []markers.CRDOption
-		switch {
-		case o.annotationOnly:
-			opts = append(opts, markers.WithAnnotationOnly())
-		case o.annotation:
-			opts = append(opts, markers.WithAnnotation())
-		}
-		written, err := source.WriteCRDs(files, opts...)
+		annotate := markers.CRDOptions{Annotation: o.annotation || o.annotationOnly, AnnotationOnly: o.annotationOnly}
+		written, err := source.WriteCRDs(files, annotate)
 		if err != nil {
 			return nil, err
 		}

@@ -2,8 +2,8 @@ package main
 
 import (
 	"bytes"
-	goparser "go/parser"
-	"go/token"
+	"encoding/json"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -152,7 +152,7 @@ func (p pageRunner) run(t *testing.T, b page.Block, commands []string) {
 		shell := exec.CommandContext(t.Context(), "bash", "-o", "pipefail", "-c", command)
 		shell.Dir = dir
 		if page.PlaceOf(command) == page.PlaceRepository {
-			shell.Dir, shell.Env = "../..", append(os.Environ(), "GOWORK=", "GOFLAGS=-buildvcs=false")
+			shell.Dir, shell.Env = "../..", append(os.Environ(), "GOWORK=", "GOFLAGS=-buildvcs=false -run=^$ -benchtime=1x") // benchmarks alone, once
 		}
 		out, err := shell.CombinedOutput()
 		refused := strings.Contains(command, "fieldlock ") && shell.ProcessState.ExitCode() == exitRefused && !strings.HasPrefix(command, "go ")
@@ -253,8 +253,7 @@ func TestPageLanguages(t *testing.T) {
 					break
 				}
 			}
-		case "go":
-			parseSnippet(t, b)
+		case "go": // TestPageGo builds it
 		case "text":
 			if hidden := commands.FindString(b.Text); hidden != "" && b.File != "docs/commands.md" { // where it is the usage of a verb
 				t.Errorf("%s:%d: a command in a block of text: %s", b.File, b.Line, hidden)
@@ -268,17 +267,113 @@ func TestPageLanguages(t *testing.T) {
 	}
 }
 
-// parseSnippet reads Go: declarations or statements, where lines "…" leave something out.
-func parseSnippet(t *testing.T, b page.Block) {
-	t.Helper()
-	text := strings.ReplaceAll(b.Text, "…\n", "\n")
-	var failed error
-	for _, source := range []string{"package p\n" + text, "package p\nfunc _() {\n" + text + "}\n", "package p\ntype _ struct {\n" + text + "}\n"} {
-		if _, failed = goparser.ParseFile(token.NewFileSet(), "", source, 0); failed == nil {
-			return
+// TestPageGo vets and tests the Go of the pages in a fresh module that uses this tree as a release. A snippet that is a whole file
+// stays as it is; those of goParts are put into what they are part of. examples/validator holds the one that needs
+// controller-runtime.
+func TestPageGo(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it builds a test of a CRD")
+	}
+	files := map[string]string{"config/crd/example.com_databases.yaml": databases}
+	for i, b := range readPages(t) {
+		if b.Language != "go" || strings.HasPrefix(b.Text, "package validator\n") {
+			continue
+		}
+		around, isPart := goParts[b.File]
+		if whole := strings.HasPrefix(b.Text, "package "); whole == isPart {
+			t.Errorf("%s:%d: a snippet that is a whole file: %t; that goParts has: %t", b.File, b.Line, whole, isPart)
+		}
+		name := "page.go"
+		if strings.Contains(b.Text, "*testing.T") {
+			name = "page_test.go"
+		}
+		files[fmt.Sprintf("%s-%d/%s", strings.TrimSuffix(filepath.Base(b.File), ".md"), i, name)] = around[0] + b.Text + around[1]
+	}
+	const snippets = 5
+	if len(files) != snippets+1 {
+		t.Errorf("the pages have %d snippets, want %d", len(files)-1, snippets)
+	}
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"go.mod", "go.sum"} {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[name] = strings.Replace(string(data), "module "+libraryPath+"/cmd/fieldlock\n", "module example.com/shop\n\nreplace "+libraryPath+" => "+root+"\n", 1)
+	}
+	dir := writeFiles(t, files)
+	for _, args := range [][]string{{"vet", "./..."}, {"test", "./..."}} {
+		command := exec.CommandContext(t.Context(), "go", args...)
+		command.Dir, command.Env = dir, append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off")
+		if out, err := command.CombinedOutput(); err != nil {
+			t.Errorf("go %s: %v\n%s", strings.Join(args, " "), err, out)
 		}
 	}
-	t.Errorf("%s:%d: %v", b.File, b.Line, failed)
+}
+
+// goParts are the snippets that are parts of a file, by page, with what stands before and after them.
+var goParts = map[string][2]string{
+	"README.md": {"package shop\n\nimport (\n\t\"k8s.io/kube-openapi/pkg/validation/spec\"\n\n\t\"" + libraryPath + "/immutability\"\n)\n\n" +
+		"func check(schema *spec.Schema, newJSON, oldJSON []byte) error {\n", "}\n"},
+	"docs/crds.md": {"package shop\n\ntype Database struct {\n", "}\n"},
+}
+
+// databases is the CRD that the test on the page for servers is about.
+const databases = `apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: databases.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {kind: Database, plural: databases}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        required: [spec]
+        properties:
+          spec:
+            type: object
+            required: [engine]
+            properties:
+              engine: {type: string, enum: [postgres, mysql], x-kubernetes-immutable: true}
+              replicas: {type: integer}
+`
+
+// TestPageRules: the CEL rules that the page for CRDs shows leave no hole, and the classic hole is one.
+func TestPageRules(t *testing.T) {
+	const head = `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: databases.example.com}, spec: {
+  group: example.com, scope: Namespaced, names: {kind: Database, plural: databases}, versions: [{name: v1, served: true, storage: true, schema: {
+  openAPIV3Schema: {type: object, required: [spec], properties: `
+	linted, wanted := map[string]int{}, map[string]int{"docs/crds.md": exitClean, "docs/cel.md": exitRefused}
+	for _, b := range readPages(t) {
+		want, ok := wanted[b.File]
+		if !ok || b.Language != "yaml" || !strings.HasPrefix(b.Text, "spec:\n") {
+			continue
+		}
+		var schema map[string]any
+		if err := yaml.Unmarshal([]byte(b.Text), &schema); err != nil {
+			t.Fatal(err)
+		}
+		schema["spec"].(map[string]any)["type"] = "object"
+		text, err := json.Marshal(schema)
+		if err != nil {
+			t.Fatal(err)
+		}
+		linted[b.File]++
+		if c := runCommand(head+string(text)+"}}}]}}\n", "lint", "--strict", "-"); c.status != want {
+			t.Errorf("%s:%d: status %d, want %d\n%s%s", b.File, b.Line, c.status, want, c.out, c.err)
+		}
+	}
+	if linted["docs/crds.md"] != 1 || linted["docs/cel.md"] != 1 {
+		t.Errorf("the pages have rules: %v", linted)
+	}
 }
 
 // TestPageSettings reads the settings that pages show as .fieldlock.yaml, and as a file for --locks if they are locks alone.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/report"
@@ -21,7 +22,7 @@ import (
 func newParams(s streams) *cobra.Command {
 	params := &cobra.Command{
 		Use:   "params validate|list|install|update|upgrade|restart|toggle|enhance",
-		Short: "Evaluate the parameters of KUDO operators and Heat stacks",
+		Short: "Predict what an update of a KUDO operator or a Heat stack would do",
 		Long: `params reads parameter definitions and predicts what an install, an update or an upgrade would do: which values change,
 what is refused and why, whether pods restart, and which child instances exist afterwards. It changes nothing.
 
@@ -196,7 +197,10 @@ func kudoDialect() dialect {
 	return dialect{
 		name:       "kudo",
 		readValues: kudo.ReadValues,
-		isComplete: kudo.IsInstance,
+		isComplete: func(data []byte) bool {
+			_, err := kudo.ReadInstance(data)
+			return err == nil
+		},
 		verbs: map[string]func(*paramsInput) (*params.Report, error){
 			"validate": validateVersion,
 			"list":     listVersion,
@@ -430,7 +434,7 @@ func enhance(r *manifest.Reader, e kudo.Enhancement, templates, live string) ([]
 	}
 	objects := make([]map[string]any, 0, len(rendered))
 	for _, document := range rendered {
-		before, _, err := kudo.FindLive(document.Object, current)
+		before, err := liveOf(document.Object, current)
 		if err != nil {
 			return nil, document.Errorf([]any{"metadata"}, "%v", err)
 		}
@@ -441,6 +445,26 @@ func enhance(r *manifest.Reader, e kudo.Enhancement, templates, live string) ([]
 		objects = append(objects, marked)
 	}
 	return objects, nil
+}
+
+// liveOf returns the live object of a rendered one, nil if there is none. Both have the same group, kind, namespace and name;
+// a rendered object without a namespace has any, since KUDO fills in the Instance's. It returns an error if several live
+// objects match.
+func liveOf(rendered map[string]any, live []map[string]any) (map[string]any, error) {
+	r := unstructured.Unstructured{Object: rendered}
+	var found map[string]any
+	for _, candidate := range live {
+		c := unstructured.Unstructured{Object: candidate}
+		if r.GroupVersionKind().GroupKind() != c.GroupVersionKind().GroupKind() || r.GetName() != c.GetName() ||
+			r.GetNamespace() != "" && r.GetNamespace() != c.GetNamespace() {
+			continue
+		}
+		if found != nil {
+			return nil, fmt.Errorf("several live objects have the kind %v and the name %q: give the manifest a namespace", rendered["kind"], r.GetName())
+		}
+		found = candidate
+	}
+	return found, nil
 }
 
 // readManifests returns the objects of a file or a directory. It returns no objects when some cannot be read.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -83,6 +84,33 @@ func TestParamsEnhanceUsage(t *testing.T) {
 		status, out, errOut := runParamsCommand(inFolder(dir, test.line))
 		if status != exitUnread || out != "" || !strings.Contains(errOut, test.want) {
 			t.Errorf("%s: got status %d, output %q and error %q, want status 2 and %q", test.line, status, out, errOut, test.want)
+		}
+	}
+}
+
+// TestLiveOf: a rendered object without a namespace has the one live object of its group, kind and name.
+func TestLiveOf(t *testing.T) {
+	object := func(apiVersion, namespace string) map[string]any {
+		return map[string]any{"apiVersion": apiVersion, "kind": "Deployment", "metadata": map[string]any{"name": "web", "namespace": namespace}}
+	}
+	live := []map[string]any{object("apps/v1", "a"), object("apps/v1", "b")}
+	if _, err := liveOf(object("apps/v1", ""), live); err == nil {
+		t.Error("of two live objects one is taken")
+	}
+	for _, row := range []struct {
+		reason   string
+		rendered map[string]any
+		live     []map[string]any
+		want     map[string]any
+	}{
+		{"it is the only one", object("apps/v1", ""), live[:1], live[0]},
+		{"another version of the API", object("apps/v1beta1", ""), live[:1], live[0]},
+		{"the namespace says which", object("apps/v1", "b"), live, live[1]},
+		{"another group", object("v1", ""), live[:1], nil},
+		{"another namespace", object("apps/v1", "c"), live, nil},
+	} {
+		if found, err := liveOf(row.rendered, row.live); err != nil || !reflect.DeepEqual(found, row.want) {
+			t.Errorf("%s: %v, %v", row.reason, found, err)
 		}
 	}
 }

@@ -25,9 +25,9 @@ func newRender(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "render [--git REV] [PATH...]",
 		Short: "Print the objects that check reads, and where each comes from",
-		Long: `render prints what is deployed from a directory, as check sees it. Run it first when a verdict surprises you.
+		Long: `render prints the objects that are deployed from a directory, as check sees them. If a verdict surprises you, run render first.
 
-It finds the units of PATH (by default "."), and renders each with the code of the tool that deploys it. Units are Flux
+render finds the units of PATH (by default "."), and renders each with the code of the tool that deploys it. Units are Flux
 Kustomizations, HelmReleases, Argo CD Applications, kustomizations that no other kustomization includes, and charts, once
 with their values and once with each ci/*-values.yaml. Files that no unit reads are printed as they are. Above each object,
 comments name the unit, and the file and line where the object is written:

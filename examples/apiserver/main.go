@@ -12,14 +12,13 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"net/http"
 	"os"
 	"os/signal"
 	"syscall"
 
 	"github.com/go-logr/logr"
 	"k8s.io/klog/v2"
-
-	"github.com/fieldlock/fieldlock/immutability"
 )
 
 func main() {
@@ -47,7 +46,7 @@ func run(ctx context.Context, args []string) error {
 		klog.SetLogger(logr.Discard())
 	}
 	if *badRequest {
-		o.StatusCode = immutability.StatusCodeBadRequest
+		o.StatusCode = http.StatusBadRequest
 	}
 	if o.DataDir == "" {
 		dir, err := os.MkdirTemp("", "fieldlock-apiserver")

@@ -28,15 +28,13 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
-
-	"github.com/fieldlock/fieldlock/immutability"
 )
 
 // Options are what a server is started with.
 type Options struct {
-	Listen     string                  // a loopback address with port; port 0 is any free one
-	DataDir    string                  // for etcd and the certificate
-	StatusCode immutability.StatusCode // of refusals; Invalid (422) when zero
+	Listen     string // a loopback address with port; port 0 is any free one
+	DataDir    string // for etcd and the certificate
+	StatusCode int    // of refusals; 422 when zero
 }
 
 // Server is a running API server.
@@ -52,7 +50,7 @@ type Server struct {
 // Start starts etcd and an API server for custom resources, which end with ctx or Stop, and waits until it is ready.
 func Start(ctx context.Context, o Options) (*Server, error) {
 	if o.StatusCode == 0 {
-		o.StatusCode = immutability.StatusCodeInvalid
+		o.StatusCode = http.StatusUnprocessableEntity
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	s := &Server{stop: cancel, done: make(chan struct{})}

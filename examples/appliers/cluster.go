@@ -79,6 +79,11 @@ func (c *cluster) prepare(ctx context.Context, crds string) error {
 			}
 		}
 	}
+	// Releases of an earlier run would be taken for those of this one.
+	secrets := schema.GroupVersionResource{Version: "v1", Resource: "secrets"}
+	if err := c.client.Resource(secrets).Namespace(namespace).DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{LabelSelector: "owner=helm"}); err != nil {
+		return err
+	}
 	return c.discover()
 }
 

@@ -81,7 +81,11 @@ func tryWays(ctx context.Context, kubeconfig, folder, crds, run, kubectl string)
 		return err
 	}
 	defer os.RemoveAll(dir)
-	done, failures, err := carrier{c, kinds, kubectl, kubeconfig, dir}.all(ctx, cases)
+	text, err := os.ReadFile(crds)
+	if err != nil {
+		return err
+	}
+	done, failures, err := carrier{c, kinds, text, kubectl, kubeconfig, dir}.all(ctx, cases)
 	if err != nil {
 		return err
 	}

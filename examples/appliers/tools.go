@@ -131,10 +131,11 @@ func (k kubectl) run(verb string, obj map[string]any) (err error) {
 	return command.Execute()
 }
 
-// helm3 returns what Helm 3 does with a chart of one object: helm install and helm upgrade.
+// helm3 returns what Helm 3 does with a chart of one object: helm install and helm upgrade. Its releases are Secrets, which check --live
+// reads.
 func helm3(getter genericclioptions.RESTClientGetter, name, short string, force bool) tool {
 	config := &action3.Configuration{}
-	err := config.Init(getter, namespace, "memory", func(string, ...any) {})
+	err := config.Init(getter, namespace, "secret", func(string, ...any) {})
 	chart := func(obj map[string]any) (*chart3.Chart, error) {
 		text, err := yaml.Marshal(obj)
 		return &chart3.Chart{
@@ -169,7 +170,7 @@ func helm3(getter genericclioptions.RESTClientGetter, name, short string, force 
 // helm4 is helm3 for Helm 4, which applies server-side unless it is told otherwise.
 func helm4(getter genericclioptions.RESTClientGetter, name, short string, serverSide, force bool) tool {
 	config := action4.NewConfiguration()
-	err := config.Init(getter, namespace, "memory")
+	err := config.Init(getter, namespace, "secret")
 	chart := func(obj map[string]any) (*chart4.Chart, error) {
 		text, err := yaml.Marshal(obj)
 		return &chart4.Chart{

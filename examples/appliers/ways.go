@@ -17,7 +17,9 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/fieldlock/fieldlock/immutability/builtin"
+	"github.com/fieldlock/fieldlock/internal/compare"
 	"github.com/fieldlock/fieldlock/internal/kindcase"
+	"github.com/fieldlock/fieldlock/internal/manifest"
 	applier "github.com/fieldlock/fieldlock/internal/tool"
 )
 
@@ -26,6 +28,7 @@ import (
 type carrier struct {
 	*cluster
 	kinds           *builtin.Kinds
+	crds            []byte // those of the cases
 	kubectl         string // its path
 	kubeconfig, dir string
 }
@@ -62,13 +65,16 @@ func (k carrier) users() ([]user, error) {
 		return user{named(name, short), applier.Applier{Tool: applier.ArgoCD, Methods: methods, Apply: "argocd app sync shop"}, replace}
 	}
 	flux := applier.Applier{Tool: applier.Flux, Apply: "flux reconcile kustomization shop -n flux-system --with-source"}
-	release := applier.Applier{Tool: applier.Helm, Apply: "flux reconcile helmrelease shop --with-source --force"}
-	chart := applier.Applier{Tool: applier.Helm, Apply: "helm upgrade RELEASE shop"}
+	helm := func(apply string, method applier.Method) applier.Applier {
+		return applier.Applier{Tool: applier.Helm, Apply: apply, Methods: []applier.Method{method}}
+	}
+	const upgrade, release = "helm upgrade RELEASE shop", "flux reconcile helmrelease shop --with-source --force"
 	return []user{
 		{all["kubectl apply"], applier.Applier{Methods: []applier.Method{applier.ClientSide}}, nil},
 		{all["kubectl apply --server-side"], applier.Applier{Methods: []applier.Method{applier.ServerSide}}, nil},
 		{all["flux"], flux, forced.apply},
-		{all["helm 3"], chart, nil}, {all["helm 4"], chart, nil}, {named("helm 4", "hr"), release, nil},
+		{all["helm 3"], helm(upgrade, applier.ThreeWay), nil}, {all["helm 4"], helm(upgrade, applier.ServerSide), nil},
+		{named("helm 4", "hr"), helm(release, applier.ServerSide), nil},
 		argo("kubectl apply", "ac", applier.ClientSide), argo("kubectl apply --server-side", "as", applier.ServerSide),
 	}, nil
 }
@@ -82,9 +88,12 @@ func (k carrier) all(ctx context.Context, cases []kindcase.Case) (done int, fail
 	for _, u := range users {
 		seen := map[string]bool{}
 		for i, one := range cases {
-			ways := k.waysOut(u, k.named(one.New, "0"), k.named(one.Old, "0"))
+			ways, lock, err := k.waysOut(u, k.named(one.New, "0"), k.named(one.Old, "0"))
+			if err != nil {
+				return 0, nil, err
+			}
 			kind, _ := one.New["kind"].(string)
-			key := fmt.Sprint(kind, len(ways), len(ways) > 0 && strings.HasPrefix(ways[0], "kubectl patch "))
+			key := fmt.Sprint(kind, lock == "server", len(ways), len(ways) > 0 && strings.HasPrefix(ways[0], "kubectl patch "))
 			if len(ways) == 0 || seen[key] {
 				continue
 			}
@@ -92,7 +101,11 @@ func (k carrier) all(ctx context.Context, cases []kindcase.Case) (done int, fail
 			for j := range ways {
 				suffix := fmt.Sprintf("%s-%d-%d", u.short, i, j)
 				newObj, oldObj := k.named(one.New, suffix), k.named(one.Old, suffix)
-				way := k.waysOut(u, newObj, oldObj)[j]
+				ways, _, err := k.waysOut(u, newObj, oldObj)
+				if err != nil {
+					return 0, nil, err
+				}
+				way := ways[j]
 				tried, err := k.carryOut(ctx, u, suffix, newObj, oldObj, way)
 				if tried {
 					done++
@@ -106,31 +119,33 @@ func (k carrier) all(ctx context.Context, cases []kindcase.Case) (done int, fail
 	return done, failures, nil
 }
 
-// waysOut returns the ways out of an update that check refuses; nil for all others.
-func (k carrier) waysOut(u user, newObj, oldObj map[string]any) []string {
-	apiVersion, _ := newObj["apiVersion"].(string)
-	name, _ := newObj["kind"].(string)
-	kind, ok := k.kinds.Find(apiVersion, name)
-	if !ok {
-		return nil
+// waysOut returns the ways out of an update that check refuses, and the lock that it names first; nil for all others.
+func (k carrier) waysOut(u user, newObj, oldObj map[string]any) (ways []string, lock string, err error) {
+	side := func(obj map[string]any) ([]manifest.File, error) {
+		text, err := yaml.Marshal(obj)
+		if err != nil {
+			return nil, err
+		}
+		files := []manifest.File{{Name: "crds.yaml", Path: "crds.yaml", Found: true}, {Name: k.file(), Path: k.file(), Found: true}}
+		for i, content := range [][]byte{k.crds, text} {
+			files[i].AppliedBy = u.by
+			files[i].Parse(content)
+		}
+		return files, nil
 	}
-	by := builtin.ApplierClientSide
-	switch {
-	case u.by.Tool == applier.Flux:
-		by = builtin.ApplierFlux
-	case strings.Contains(u.name, "server-side") || u.name == "helm 4":
-		by = builtin.ApplierServerSide
+	news, err := side(newObj)
+	if err != nil {
+		return nil, "", err
 	}
-	verdict := kind.CheckBy(by, newObj, oldObj)
-	if len(verdict.Violations) == 0 {
-		return nil
+	olds, err := side(oldObj)
+	if err != nil {
+		return nil, "", err
 	}
-	r := kind.Replacement(newObj, oldObj, verdict)
-	n := unstructured.Unstructured{Object: newObj}
-	return u.by.WaysOut(r.How, applier.Refused{
-		Group: n.GroupVersionKind().Group, Kind: n.GetKind(), Namespace: n.GetNamespace(), Name: n.GetName(), File: k.file(),
-		Precious: r.Cost == "data" || r.Cost == "cascade",
-	})
+	r, err := compare.Check(compare.Input{New: news, Old: olds}, compare.Options{Builtin: k.kinds})
+	if err != nil || r.Allowed || len(r.Replacements) == 0 {
+		return nil, "", err
+	}
+	return r.Replacements[0].How, r.Violations[0].Lock, nil
 }
 
 func (k carrier) file() string { return filepath.Join(k.dir, "new.yaml") }
@@ -138,12 +153,16 @@ func (k carrier) file() string { return filepath.Join(k.dir, "new.yaml") }
 // marks are the annotations that ways ask for.
 var marks = regexp.MustCompile(`(kustomize\.toolkit\.fluxcd\.io/force|helm\.sh/hook-delete-policy|helm\.sh/hook): ([a-z,-]+)`)
 
+// edits are the ways that change the manifest: without a field, or with a field that comes one change later.
+var edits = regexp.MustCompile(`^(?:remove (\S+) from the manifest|change the apiVersion .*, and set (\S+) with the next one)`)
+
 // carryOut makes the old object, sees the new one refused, and carries out one way. tried is false for a way that is for people
 // to think about. The new object has to be there then, and it has to be another object if the way says so.
 func (k carrier) carryOut(ctx context.Context, u user, release string, newObj, oldObj map[string]any, way string) (tried bool, err error) {
 	command, _, _ := strings.Cut(way, applier.Comment)
 	isCommand := strings.HasPrefix(command, "kubectl ") || strings.HasPrefix(command, "argocd ")
-	inWords := strings.Contains(way, "annotation") || strings.Contains(way, "spec.force: true")
+	edited := edits.FindStringSubmatch(way)
+	inWords := strings.Contains(way, "annotation") || strings.Contains(way, "spec.force: true") || edited != nil
 	later := strings.Contains(way, "before data moves") || strings.HasPrefix(command, "kubectl patch pvc/") || strings.Contains(command, "--subresource=status")
 	if !isCommand && !inWords || later {
 		return false, nil
@@ -176,15 +195,22 @@ func (k carrier) carryOut(ctx context.Context, u user, release string, newObj, o
 		return true, err
 	}
 	after, err := k.uid(ctx, newObj)
+	n := unstructured.Unstructured{Object: newObj}
+	if apierrors.IsNotFound(err) && n.GetAnnotations()["helm.sh/hook-delete-policy"] == "hook-succeeded" {
+		return true, nil // Helm has made the hook and deleted it
+	}
 	if err != nil {
 		return true, err
 	}
-	if replaced, edits := before != after, strings.Contains(command, "kubectl patch "); replaced == edits {
+	if replaced, stays := before != after, edited != nil || strings.Contains(command, "kubectl patch "); replaced == stays {
 		return true, fmt.Errorf("the object is replaced: %t", replaced)
 	}
 	// The tool has nothing left to do.
 	if strings.HasPrefix(way, "make the Job a hook") {
 		return true, nil // it does so with each upgrade
+	}
+	if edited != nil && strings.HasPrefix(way, "remove ") {
+		unstructured.RemoveNestedField(newObj, strings.Split(edited[1], ".")...)
 	}
 	if err := u.apply(ctx, release, clone(newObj)); err != nil {
 		return true, fmt.Errorf("the next apply: %w", err)
@@ -229,6 +255,14 @@ func (k carrier) command(ctx context.Context, u user, release string, newObj map
 
 // inWords carries out a way that asks for annotations.
 func (k carrier) inWords(ctx context.Context, u user, release string, newObj map[string]any, way string) error {
+	if edited := edits.FindStringSubmatch(way); edited != nil {
+		without := clone(newObj)
+		unstructured.RemoveNestedField(without, strings.Split(edited[1]+edited[2], ".")...)
+		if strings.Contains(way, "add a label") {
+			(&unstructured.Unstructured{Object: without}).SetLabels(map[string]string{"moved": "yes"})
+		}
+		return u.apply(ctx, release, without)
+	}
 	marked := unstructured.Unstructured{Object: clone(newObj)}
 	annotations := marked.GetAnnotations()
 	if annotations == nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/fieldlock/fieldlock/internal/celrule"
 	"github.com/fieldlock/fieldlock/internal/celrun"
 	"github.com/fieldlock/fieldlock/internal/pointer"
+	"github.com/fieldlock/fieldlock/internal/randomupdates"
 	"github.com/fieldlock/fieldlock/internal/schema"
-	"github.com/fieldlock/fieldlock/internal/updates"
 )
 
 // TestExport puts random locks into the schemas of real CRDs and compares them with the rules that export makes of them,
@@ -40,7 +40,7 @@ func TestExport(t *testing.T) {
 			}
 			ruled := celrule.Apply(locked, rules.Changes)
 			enforced := celrun.New(ruled, nil)
-			tally.compare(t, nameOf(v), enforced, locked, updates.New(bare, paths, seed), 100)
+			tally.compare(t, nameOf(v), enforced, locked, randomupdates.New(bare, paths, seed), 100)
 			if seed > 0 {
 				continue
 			}
@@ -51,7 +51,7 @@ func TestExport(t *testing.T) {
 				if back.object, err = newObjectSchema(encode(t, bare)); err != nil {
 					t.Fatal(err)
 				}
-				back.compare(t, nameOf(v)+", imported", enforced, celrule.Apply(ruled, im.Changes), updates.New(bare, paths, seed+100), 50)
+				back.compare(t, nameOf(v)+", imported", enforced, celrule.Apply(ruled, im.Changes), randomupdates.New(bare, paths, seed+100), 50)
 			}
 		}
 	})

@@ -9,7 +9,7 @@ import (
 	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/internal/celrule"
 	"github.com/fieldlock/fieldlock/internal/celrun"
-	"github.com/fieldlock/fieldlock/internal/updates"
+	"github.com/fieldlock/fieldlock/internal/randomupdates"
 )
 
 // TestImport compares, for every CRD, the rules that import recognizes with the locks that it makes of them, on random
@@ -44,7 +44,7 @@ func TestImport(t *testing.T) {
 			path, ok := rests[r.Text]
 			return ok && path == r.SchemaPath
 		})
-		tally.compare(t, nameOf(v), rules, locked, updates.New(v.Schema, focus, 20), 150+200*len(im.Recognized))
+		tally.compare(t, nameOf(v), rules, locked, randomupdates.New(v.Schema, focus, 20), 150+200*len(im.Recognized))
 	})
 	t.Logf("recognized %d of %d transition rules, %.1f %%", recognized, rules, 100*float64(recognized)/float64(rules))
 	if rules > 300 && recognized*100 < rules*85 {
@@ -72,7 +72,7 @@ func (c *tally) stored(t *testing.T, obj map[string]any) bool {
 }
 
 // compare compares the locks of schema with rules on n updates.
-func (c *tally) compare(t *testing.T, name string, rules *celrun.Validator, schema *spec.Schema, random *updates.Random, n int) {
+func (c *tally) compare(t *testing.T, name string, rules *celrun.Validator, schema *spec.Schema, random *randomupdates.Random, n int) {
 	t.Helper()
 	locks, err := immutability.Compile(schema)
 	if err != nil {

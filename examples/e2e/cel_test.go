@@ -9,6 +9,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/fieldlock/fieldlock/immutability/admission"
@@ -21,7 +22,7 @@ import (
 func TestExportedCEL(t *testing.T) {
 	w := &world{t: t, ctx: t.Context(), group: strings.ToLower(t.Name()) + ".fieldlock.test", registry: &admission.Registry{}}
 	document := w.read("widgets.yaml")
-	c, err := crd.FromUnstructured(document)
+	c, err := crd.FromObject(&unstructured.Unstructured{Object: document})
 	if err != nil {
 		t.Fatal(err)
 	}

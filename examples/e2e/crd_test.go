@@ -66,7 +66,7 @@ func TestStockServerDropsTheKeys(t *testing.T) {
 	if err != nil {
 		t.Fatalf("reading the stored CRD: %v", err)
 	}
-	original, err := crd.FromUnstructured(w.read("widgets.yaml"))
+	original, err := crd.FromObject(&unstructured.Unstructured{Object: w.read("widgets.yaml")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -216,13 +216,13 @@ func TestNonV1CRD(t *testing.T) {
 		t.Errorf("reading the refused CRD: got %v, want NotFound", err)
 	}
 
-	locked, err := crd.FromUnstructured(document)
+	locked, err := crd.FromObject(&unstructured.Unstructured{Object: document})
 	if err != nil {
 		t.Fatal(err)
 	}
 	unlocked := (&unstructured.Unstructured{Object: document}).DeepCopy()
 	removeKeys(unlocked.Object)
-	free, err := crd.FromUnstructured(unlocked.Object)
+	free, err := crd.FromObject(unlocked)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -298,7 +298,7 @@ func TestServedVersions(t *testing.T) {
 	// v2 leaves spec.first free. That is the hole that lint calls version-unlocked.
 	checkVerdict(t, v2("a", `{"spec": {"first": "g"}}`), nil)
 
-	document, err := crd.FromUnstructured(w.read("versions.yaml"))
+	document, err := crd.FromObject(&unstructured.Unstructured{Object: w.read("versions.yaml")})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 
-	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/admission"
 )
 
@@ -129,7 +128,7 @@ func TestWebhookModes(t *testing.T) {
 	w.register(h, nil)
 	w.create("w")
 
-	set(w.locksHandler(admission.WithStatusCode(immutability.StatusCodeBadRequest)))
+	set(w.locksHandler(admission.WithStatusCode(http.StatusBadRequest)))
 	if err := w.setClass("silver"); !apierrors.IsBadRequest(err) {
 		t.Errorf("with BadRequest: got %v, want 400", err)
 	}

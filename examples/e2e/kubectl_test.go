@@ -118,7 +118,7 @@ func checkApplied(t *testing.T, ctx context.Context, k kubectl, how []string, na
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := crd.FromUnstructured(stored.Object)
+	got, err := crd.FromObject(stored)
 	if err != nil {
 		t.Fatal(err)
 	}

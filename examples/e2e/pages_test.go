@@ -2,16 +2,26 @@ package e2e
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
 
 	"github.com/fieldlock/fieldlock/examples/e2e/internal/ask"
+	"github.com/fieldlock/fieldlock/immutability/builtin"
+	"github.com/fieldlock/fieldlock/immutability/operators"
+	"github.com/fieldlock/fieldlock/internal/kindcase"
 	"github.com/fieldlock/fieldlock/internal/page"
 )
 
@@ -132,4 +142,171 @@ func (p *pageCluster) shell(dir, command string) (out string, status int) {
 	sh.Dir, sh.Env = dir, p.env
 	text, _ := sh.CombinedOutput()
 	return string(text), sh.ProcessState.ExitCode()
+}
+
+// TestFieldPages runs the commands on the pages of kinds, with a name and a file in place of NAME and FILE. Kubernetes' own kinds
+// have the objects of the cases; the kinds of operators get CRDs that take any object. TestStoredVersionWay runs the command that
+// goes between two changes of a CRD.
+func TestFieldPages(t *testing.T) {
+	files, err := filepath.Glob("../../docs/fields/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*patience)
+	defer cancel()
+	f := fieldPages{ctx, newKubectl(t), t.TempDir(), map[string][]pageObject{}}
+	f.addBuiltin(t)
+	f.addOperators(t)
+	ran, skipped := 0, []string{}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, command := range pageCommand.FindAllStringSubmatch(string(text), -1) {
+			switch objects := f.objects[command[2]]; {
+			case strings.Contains(command[1], "--subresource=status"):
+			case len(objects) == 0:
+				skipped = append(skipped, filepath.Base(file))
+			default:
+				ran++
+				if err := f.run(command[1], objects); err != nil {
+					t.Errorf("%s: %v", file, err)
+				}
+			}
+		}
+	}
+	t.Logf("%d commands ran; the server does not serve the kinds of %v", ran, skipped)
+	if ran < 115 || len(skipped) > 10 { // kinds in alpha or beta
+		t.Errorf("%d commands ran; the kinds of %v have no object", ran, skipped)
+	}
+}
+
+var pageCommand = regexp.MustCompile("`(kubectl (?:delete|patch) ([^/`]+)/NAME[^`]*)`")
+
+// fieldPages has objects for the kinds of the pages, by the name that the commands have for the kind.
+type fieldPages struct {
+	ctx     context.Context
+	kubectl kubectl
+	dir     string
+	objects map[string][]pageObject
+}
+
+type pageObject struct {
+	object   map[string]any
+	resource dynamic.ResourceInterface
+}
+
+func (f fieldPages) addBuiltin(t *testing.T) {
+	t.Helper()
+	cases, err := kindcase.Read(filepath.Join(builtinData, "cases"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	kinds, err := builtin.For(builtinMinor)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, err := ask.New(f.ctx, cluster.config, "default")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range cases {
+		u := unstructured.Unstructured{Object: c.Old}
+		kind, ok := kinds.Find(u.GetAPIVersion(), u.GetKind())
+		if !ok || c.Manual || !server.Served(c.Old) {
+			continue
+		}
+		resource := dynamic.ResourceInterface(cluster.client.Resource(u.GroupVersionKind().GroupVersion().WithResource(kind.Plural)))
+		if kind.Namespaced {
+			u.SetNamespace("default")
+			resource = cluster.client.Resource(u.GroupVersionKind().GroupVersion().WithResource(kind.Plural)).Namespace("default")
+		}
+		name := strings.ToLower(kind.Kind)
+		f.objects[name] = append(f.objects[name], pageObject{c.Old, resource})
+	}
+}
+
+// addOperators makes CRDs for the kinds of the catalogue, which are gone after the test.
+func (f fieldPages) addOperators(t *testing.T) {
+	t.Helper()
+	catalogue, err := operators.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	crds := map[string]map[string]any{}
+	for _, k := range catalogue.All() {
+		name := k.Plural + "." + k.Group
+		if k.Nothing != "" {
+			continue
+		}
+		spec := map[string]any{"group": k.Group, "scope": "Namespaced", "names": map[string]any{"plural": k.Plural, "kind": k.Kind}, "versions": []any{}}
+		if crds[name] == nil {
+			crds[name] = map[string]any{"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "spec": spec,
+				"metadata": map[string]any{"name": name, "annotations": map[string]any{"api-approved.kubernetes.io": "unapproved, for a test"}}}
+		}
+		spec = crds[name]["spec"].(map[string]any)
+		spec["versions"] = append(spec["versions"].([]any), map[string]any{"name": k.Versions[0], "served": true, "storage": len(spec["versions"].([]any)) == 0,
+			"schema": map[string]any{"openAPIV3Schema": map[string]any{"type": "object", "x-kubernetes-preserve-unknown-fields": true}}})
+		f.objects[name] = []pageObject{{
+			map[string]any{"apiVersion": k.APIVersion, "kind": k.Kind, "metadata": map[string]any{"name": "page"}},
+			cluster.client.Resource(schema.GroupVersionResource{Group: k.Group, Version: k.Versions[0], Resource: k.Plural}).Namespace("default"),
+		}}
+	}
+	var text []byte
+	for _, crd := range crds {
+		text = append(append(text, mustJSON(crd)...), "\n---\n"...)
+	}
+	file := writeFile(t, filepath.Join(f.dir, "crds.yaml"), text)
+	t.Cleanup(func() { _, _ = f.kubectl.run(context.WithoutCancel(f.ctx), "delete", "--wait=false", "-f", file) })
+	for _, args := range [][]string{{"apply", "--server-side", "-f", file}, {"wait", "--for=condition=Established", "--timeout=60s", "-f", file}} {
+		if out, err := f.kubectl.run(f.ctx, args...); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+	}
+}
+
+// run makes the first object that the server takes, and runs a command on it: the object is then patched, replaced or gone.
+func (f fieldPages) run(command string, objects []pageObject) error {
+	var refused error
+	for _, o := range objects {
+		name := o.object["metadata"].(map[string]any)["name"].(string)
+		file := filepath.Join(f.dir, "page.json")
+		if err := os.WriteFile(file, mustJSON(o.object), 0o600); err != nil {
+			return err
+		}
+		before, err := o.resource.Apply(f.ctx, name, &unstructured.Unstructured{Object: o.object}, metav1.ApplyOptions{FieldManager: "pages", Force: true})
+		if err != nil {
+			refused = fmt.Errorf("the server refuses the object: %w", err)
+			continue
+		}
+		ctx, stop := context.WithCancel(f.ctx)
+		defer stop()
+		go finalize(ctx, o.resource, name, before.GetKind())
+		defer o.remove(ctx, name)
+		command = strings.NewReplacer("/NAME", "/"+name, "FILE", file, `"strategy":{"rollingUpdate":null,"type":"TYPE"}`, `"strategy":{"rollingUpdate":null,"type":"Recreate"}`,
+			`"updateStrategy":{"rollingUpdate":null,"type":"TYPE"}`, `"updateStrategy":{"rollingUpdate":null,"type":"OnDelete"}`).Replace(command)
+		if out, err := f.kubectl.shell(ctx, command); err != nil {
+			return fmt.Errorf("%s: %w\n%s", command, err, out)
+		}
+		after, err := o.resource.Get(f.ctx, name, metav1.GetOptions{})
+		patches, gone := strings.HasPrefix(command, "kubectl patch "), !strings.Contains(command, " && ")
+		if gone != apierrors.IsNotFound(err) || !gone && patches != (before.GetUID() == after.GetUID()) {
+			return fmt.Errorf("%s: %w; the object was %s and is %v", command, err, before.GetUID(), after)
+		}
+		return nil
+	}
+	return refused
+}
+
+// remove deletes the object and waits until it is gone, which finalize makes happen.
+func (o pageObject) remove(ctx context.Context, name string) {
+	background := metav1.DeletePropagationBackground
+	for range 100 {
+		err := o.resource.Delete(ctx, name, metav1.DeleteOptions{GracePeriodSeconds: new(int64), PropagationPolicy: &background})
+		if apierrors.IsNotFound(err) {
+			return
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
 }

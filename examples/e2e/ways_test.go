@@ -248,10 +248,15 @@ func TestLiveApplier(t *testing.T) {
 		pod        = "template: {metadata: {labels: {app: a}}, spec: {containers: [{name: a, image: a}]}}"
 		deployment = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web, namespace: NAMESPACE}\nspec: {STRATEGY, selector: {matchLabels: {app: a}}, " + pod + "}\n"
 		job        = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: job, namespace: NAMESPACE}\nspec: {MORE, template: {spec: {restartPolicy: Never, containers: [{name: a, image: a}]}}}\n"
+		budget     = "apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: pdb, namespace: NAMESPACE}\nspec: {minAvailable: 1, selector: {matchLabels: {app: a}}}\n"
 	)
-	olds := map[string]string{"web": strings.Replace(deployment, "STRATEGY, ", "", 1), "job": strings.Replace(job, "MORE, ", "completions: 2, ", 1)}
-	news := map[string]string{"web": strings.Replace(deployment, "STRATEGY", "strategy: {type: Recreate}", 1), "job": strings.Replace(job, "MORE", "completions: 2, backoffLimit: 3", 1)}
-	dropped := map[string]string{"web": olds["web"], "job": strings.Replace(job, "MORE, ", "", 1)}
+	olds := map[string]string{"web": strings.Replace(deployment, "STRATEGY, ", "", 1), "job": strings.Replace(job, "MORE, ", "completions: 2, ", 1), "pdb": budget}
+	news := map[string]string{
+		"web": strings.Replace(deployment, "STRATEGY", "strategy: {type: Recreate}", 1),
+		"job": strings.Replace(job, "MORE", "completions: 2, backoffLimit: 3", 1),
+		"pdb": strings.Replace(budget, "minAvailable: 1", "minAvailable: 2", 1), // a PUT must name its version
+	}
+	dropped := map[string]string{"web": olds["web"], "job": strings.Replace(job, "MORE, ", "", 1), "pdb": budget}
 	for i, row := range []struct {
 		name, applier   string
 		create, request []string
@@ -263,11 +268,11 @@ func TestLiveApplier(t *testing.T) {
 		{"client-side", "client-side", []string{"apply", "--server-side"}, []string{"apply"}, news, nil, nil},
 		{"replace", "replace", []string{"apply", "--server-side"}, []string{"replace"}, news, nil, []string{"job"}},
 		{"Helm 3", "helm", []string{"create", "--field-manager=helm"}, []string{"patch", "--field-manager=helm"}, news,
-			map[string]string{"web": `{"spec":{"strategy":{"$retainKeys":["type"],"type":"Recreate"}}}`, "job": `{"spec":{"backoffLimit":3}}`}, nil},
+			map[string]string{"web": `{"spec":{"strategy":{"$retainKeys":["type"],"type":"Recreate"}}}`, "job": `{"spec":{"backoffLimit":3}}`, "pdb": `{"spec":{"minAvailable":2}}`}, nil},
 		{"Helm 3, not named", "", []string{"create", "--field-manager=helm"}, []string{"patch", "--field-manager=helm"}, news,
-			map[string]string{"web": `{"spec":{"strategy":{"$retainKeys":["type"],"type":"Recreate"}}}`, "job": `{"spec":{"backoffLimit":3}}`}, nil},
+			map[string]string{"web": `{"spec":{"strategy":{"$retainKeys":["type"],"type":"Recreate"}}}`, "job": `{"spec":{"backoffLimit":3}}`, "pdb": `{"spec":{"minAvailable":2}}`}, nil},
 		{"Helm 3 drops a field", "helm", []string{"create", "--field-manager=helm"}, []string{"patch", "--field-manager=helm"}, dropped,
-			map[string]string{"web": `{}`, "job": `{"spec":{"completions":null}}`}, []string{"job"}},
+			map[string]string{"web": `{}`, "job": `{"spec":{"completions":null}}`, "pdb": `{}`}, []string{"job"}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			namespace := fmt.Sprintf("live-applier-%d", i)

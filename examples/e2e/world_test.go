@@ -96,7 +96,7 @@ func numbers(v any) any {
 // withLocks returns a CRD document with its marks in the annotation, as a user of a stock cluster submits it.
 func (w *world) withLocks(document map[string]any) map[string]any {
 	w.t.Helper()
-	c, err := crd.FromUnstructured(document)
+	c, err := crd.FromObject(&unstructured.Unstructured{Object: document})
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -36,7 +36,11 @@ func handler(client dynamic.Interface) http.Handler {
 			if err != nil {
 				return nil, err
 			}
-			return kudo.OperatorVersionOf(object.Object)
+			data, err := object.MarshalJSON()
+			if err != nil {
+				return nil, err
+			}
+			return kudo.ReadOperatorVersion(data)
 		}
 		admitted, err := kudo.Review(ctx, request.Object.Raw, request.OldObject.Raw, find)
 		if err != nil {

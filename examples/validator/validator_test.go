@@ -2,6 +2,7 @@ package validator_test
 
 import (
 	"encoding/json"
+	"os"
 	"strings"
 	"testing"
 
@@ -68,5 +69,21 @@ properties:
 				t.Errorf("allowed %t, %s; want it refused at %q", answer.Allowed, text, row.refused)
 			}
 		})
+	}
+}
+
+// The page for servers shows this package.
+func TestPage(t *testing.T) {
+	source, err := os.ReadFile("validator.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown, err := os.ReadFile("../../docs/servers.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, code, _ := strings.Cut(string(source), "\npackage ")
+	if !strings.Contains(string(shown), "```go\npackage "+code+"```") {
+		t.Error("docs/servers.md does not show validator.go")
 	}
 }

@@ -95,7 +95,7 @@ func BenchmarkHandler(b *testing.B) {
 	}
 }
 
-func newHandler(t testing.TB) *admission.Handler {
+func newHandler(t testing.TB) http.Handler {
 	data, err := os.ReadFile("../../testdata/admission/crds.yaml")
 	if err != nil {
 		t.Fatal(err)

@@ -8,16 +8,17 @@ import (
 	"flag"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"os"
 	"strings"
 
 	"github.com/go-logr/logr"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client/config"
 
-	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/admission"
 )
 
@@ -85,9 +86,9 @@ func parse(args []string) (settings, error) {
 	f.StringVar(&s.metricsAddr, "metrics-addr", ":8080", "address of /metrics")
 	f.StringVar(&mode, "mode", "enforce", "what happens to an update that breaks a lock: enforce, warn or audit")
 	f.StringVar(&policy, "failure-policy", "fail", "what happens to an update that cannot be checked: fail or ignore")
-	f.StringVar(&gaps, "version-gaps", "warn", "what happens to an update through a served version that leaves free what another one locks: off, warn or refuse")
+	f.StringVar(&gaps, "version-gaps", "warn", "what happens to an update through a served version that leaves free what another one locks: enforce, which refuses it, warn or audit")
 	f.BoolVar(&s.readyWithFaults, "ready-with-faults", false, "be ready although the locks of some kinds cannot be read; their updates are refused")
-	f.IntVar(&code, "status-code", int(immutability.StatusCodeInvalid), "status of a refusal: 422 or 400")
+	f.IntVar(&code, "status-code", http.StatusUnprocessableEntity, "status of a refusal: 422 or 400")
 	f.BoolVar(&deleting, "exempt-deleting", false, "let updates of objects pass that are being deleted")
 	f.StringVar(&dryRun, "exempt-dry-run", "", "let dry-run updates of objects with this annotation pass, such as topology.cluster.x-k8s.io/dry-run")
 	f.Var(&users, "exempt-user", "let updates by this user pass; may be given several times")
@@ -99,32 +100,29 @@ func parse(args []string) (settings, error) {
 		return s, fmt.Errorf("%q is not a flag: the webhook takes only flags", f.Arg(0))
 	}
 	modes := map[string]admission.Mode{"enforce": admission.ModeEnforce, "warn": admission.ModeWarn, "audit": admission.ModeAudit}
-	policies := map[string]admission.FailurePolicy{"fail": admission.FailurePolicyFail, "ignore": admission.FailurePolicyIgnore}
 	m, ok := modes[mode]
 	if !ok {
 		return s, fmt.Errorf("-mode is %q: it is enforce, warn or audit", mode)
 	}
+	g, ok := modes[gaps]
+	if !ok {
+		return s, fmt.Errorf("-version-gaps is %q: it is enforce, warn or audit", gaps)
+	}
+	policies := map[string]admissionregistrationv1.FailurePolicyType{"fail": admissionregistrationv1.Fail, "ignore": admissionregistrationv1.Ignore}
 	p, ok := policies[policy]
 	if !ok {
 		return s, fmt.Errorf("-failure-policy is %q: it is fail or ignore", policy)
 	}
-	g, ok := map[string]admission.VersionGaps{"off": admission.VersionGapsAllow, "warn": admission.VersionGapsWarn, "refuse": admission.VersionGapsRefuse}[gaps]
-	if !ok {
-		return s, fmt.Errorf("-version-gaps is %q: it is off, warn or refuse", gaps)
+	exempt := admission.Exemptions{Users: users, Groups: groups, Deleting: deleting}
+	if dryRun != "" {
+		exempt.DryRunAnnotations = []string{dryRun}
 	}
 	s.options = []admission.Option{
 		admission.WithMode(m),
 		admission.WithVersionGaps(g),
 		admission.WithFailurePolicy(p),
-		admission.WithStatusCode(immutability.StatusCode(code)),
-		admission.ExemptUsers(users...),
-		admission.ExemptGroups(groups...),
-	}
-	if deleting {
-		s.options = append(s.options, admission.ExemptDeleting())
-	}
-	if dryRun != "" {
-		s.options = append(s.options, admission.ExemptDryRun(dryRun))
+		admission.WithStatusCode(code),
+		admission.WithExemptions(exempt),
 	}
 	return s, nil
 }

@@ -117,7 +117,7 @@ func (w *watcher) Reconcile(ctx context.Context, r ctrl.Request) (ctrl.Result, e
 		delete(w.seen, r.Name)
 		return ctrl.Result{}, nil
 	}
-	kind := loader.KindOf(&object)
+	kind := schema.GroupKind{Group: object.Spec.Group, Kind: object.Spec.Names.Kind}
 	if known && kind != before.kind { // the CRD was deleted and made anew for another kind
 		w.registry.Delete(before.kind)
 	}

@@ -146,7 +146,7 @@ func TestParse(t *testing.T) {
 		{"all", "every flag is read", []string{"-mode", "warn", "-failure-policy", "ignore", "-status-code", "400", "-exempt-deleting", "-exempt-dry-run", "a", "-exempt-user", "a", "-exempt-user", "b", "-exempt-group", "c", "-client-ca", "ca.crt"}, true},
 		{"mode", "no such mode", []string{"-mode", "off"}, false},
 		{"gaps", "no such way", []string{"-version-gaps", "maybe"}, false},
-		{"kubeconfig", "for a webhook outside the cluster", []string{"-kubeconfig", "/tmp/config", "-version-gaps", "refuse", "-ready-with-faults"}, true},
+		{"kubeconfig", "for a webhook outside the cluster", []string{"-kubeconfig", "/tmp/config", "-version-gaps", "enforce", "-ready-with-faults"}, true},
 		{"policy", "no such policy", []string{"-failure-policy", "Maybe"}, false},
 		{"argument", "a forgotten dash would be a lost setting", []string{"mode=warn"}, false},
 	} {

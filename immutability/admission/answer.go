@@ -13,7 +13,6 @@ import (
 
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/ownership"
-	"github.com/fieldlock/fieldlock/internal/jsonscan"
 )
 
 // answer is the answer to one request.
@@ -52,7 +51,7 @@ func (a *answer) note(key, text string) {
 func refuse(uid types.UID, status *metav1.Status) *answer {
 	return &answer{
 		response: admissionv1.AdmissionResponse{UID: uid, Allowed: false, Result: status},
-		http:     http.StatusOK, decision: DecisionRefused,
+		http:     http.StatusOK, decision: decisionRefused,
 	}
 }
 
@@ -60,7 +59,7 @@ func refuse(uid types.UID, status *metav1.Status) *answer {
 // so the HTTP status says it too.
 func unread(uid types.UID, status int, err error) *answer {
 	a := refuse(uid, failure(status, "the request cannot be answered: "+err.Error()))
-	a.decision = DecisionUnread
+	a.decision = decisionUnread
 	if uid == "" {
 		a.http = status
 	}
@@ -116,8 +115,8 @@ func clip(text string, limit int) string {
 }
 
 // refusal returns the status of a refusal, with the owners of the fields where the stored object knows them.
-func refusal(r *admissionv1.AdmissionRequest, target *Target, report immutability.Report, code immutability.StatusCode) *metav1.Status {
-	status := report.Status(target.kind.GroupKind(), r.Name, code)
+func refusal(r *admissionv1.AdmissionRequest, target *Target, report immutability.Report, code int) *metav1.Status {
+	status := report.Status(target.Kind.GroupKind(), r.Name, code)
 	if len(target.replicas) == 0 {
 		nameOwners(status, report, r)
 	}
@@ -135,18 +134,15 @@ const maxOwned = 100
 // panic while reading managed fields must not turn it into an update that cannot be checked.
 func nameOwners(status *metav1.Status, report immutability.Report, r *admissionv1.AdmissionRequest) {
 	defer func() { _ = recover() }()
-	managers := managersOf(r)
-	if managers == nil {
-		return
-	}
+	managers, _ := ownership.Read(r.Object.Raw, r.OldObject.Raw)
 	var named []string
 	for i := range min(len(report.Violations), len(status.Details.Causes), maxOwned) {
 		v := &report.Violations[i]
 		var owners []ownership.Owner
 		if v.HasKey {
-			owners = managers.OwnersOfKeyJSON(v.Path, v.Key, r.Object.Raw)
+			owners = managers.OwnersOfKey(v.Path, v.Key)
 		} else {
-			owners = managers.OwnersJSON(v.Path, r.Object.Raw)
+			owners = managers.Owners(v.Path)
 		}
 		text := ownership.Text(owners)
 		if text == "" {
@@ -160,27 +156,6 @@ func nameOwners(status *metav1.Status, report immutability.Report, r *admissionv
 		text := strings.Join(named[:min(len(named), 3)], "; ")
 		status.Message = clip(status.Message, maxMessage-len(text)-3) + " (" + text + ")"
 	}
-}
-
-// managersOf reads the managers of the stored object; nil where it names none, or they cannot be read.
-func managersOf(r *admissionv1.AdmissionRequest) *ownership.Managers {
-	fields := memberOf(memberOf(r.OldObject.Raw, "metadata"), "managedFields")
-	if len(fields) == 0 {
-		return nil
-	}
-	managers, _ := ownership.ReadManagedFields(fields, kindOf(r).GroupVersion().String())
-	return managers
-}
-
-// memberOf returns the value of the first member of an object with that name, nil where it has none.
-func memberOf(object []byte, name string) []byte {
-	t := jsonscan.NewText(object)
-	for m := range t.Members() {
-		if string(m.Name) == name {
-			return t.Skip()
-		}
-	}
-	return nil
 }
 
 // maxLogged is how many violations a log line or audit note names.

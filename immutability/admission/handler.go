@@ -24,36 +24,37 @@ import (
 	"time"
 
 	admissionv1 "k8s.io/api/admission/v1"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
-// Handler answers AdmissionReviews of admission.k8s.io/v1 with the locks of a registry. Updates are compared from the
-// raw bytes of both objects; create, delete and connect are allowed. Every answer is an AdmissionReview: a request that
-// cannot be read is refused, with an HTTP status of 4xx where not even its uid could be read.
-//
-// A Handler is safe for concurrent use. It keeps no part of a request.
-type Handler struct {
+// handler answers AdmissionReviews with the locks of a registry. It keeps no part of a request.
+type handler struct {
 	settings
 	transport transport
 	registry  *Registry
 }
 
 var (
-	_ http.Handler = (*Handler)(nil)
-	_ reviewer     = (*Handler)(nil)
+	_ http.Handler = (*handler)(nil)
+	_ reviewer     = (*handler)(nil)
 )
 
-// NewHandler returns a handler with the locks of r, which may be filled and changed later. It returns an error if r is nil
-// or an option has a value that makes no sense.
-func NewHandler(r *Registry, opts ...Option) (*Handler, error) {
+// NewHandler returns a handler that answers AdmissionReviews of admission.k8s.io/v1 with the locks of r, which may be filled
+// and changed later. Updates are compared from the raw bytes of both objects; create, delete and connect are allowed. Every
+// answer is an AdmissionReview: a request that cannot be read is refused, with an HTTP status of 4xx where not even its uid
+// could be read. The handler is safe for concurrent use.
+//
+// NewHandler returns an error if r is nil or an option has a value that makes no sense.
+func NewHandler(r *Registry, opts ...Option) (http.Handler, error) {
 	if r == nil {
 		return nil, errors.New("the handler has no registry: give one, it may be filled later")
 	}
-	h := &Handler{registry: r, settings: settings{
-		mode: ModeEnforce, policy: FailurePolicyFail, gaps: VersionGapsWarn,
-		code: immutability.StatusCodeInvalid, maxBytes: defaultMaxBytes, readTimeout: defaultReadTimeout,
+	h := &handler{registry: r, settings: settings{
+		mode: ModeEnforce, policy: admissionregistrationv1.Fail, gaps: ModeWarn,
+		code: http.StatusUnprocessableEntity, maxBytes: defaultMaxBytes, readTimeout: defaultReadTimeout,
 	}}
 	for _, o := range opts {
 		if err := o.apply(&h.settings); err != nil {
@@ -65,7 +66,7 @@ func NewHandler(r *Registry, opts ...Option) (*Handler, error) {
 }
 
 // ServeHTTP answers one AdmissionReview.
-func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	start := time.Now()
 	a, length := h.transport.serve(w, r, h)
 	if h.logger != nil && a.refused != nil {
@@ -80,25 +81,25 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // review answers a request that could be read.
-func (h *Handler) review(_ context.Context, req *request) *answer {
+func (h *handler) review(_ context.Context, req *request) *answer {
 	r := &req.AdmissionRequest
 	switch r.Operation {
 	case admissionv1.Create, admissionv1.Delete, admissionv1.Connect:
-		return h.allow(r, DecisionAllowed)
+		return h.allow(r, decisionAllowed)
 	case admissionv1.Update:
 	default:
 		return h.unchecked(r, http.StatusBadRequest, fmt.Errorf("the operation is %q: it should be CREATE, UPDATE, DELETE or CONNECT", r.Operation))
 	}
 	target, locked, unknown := h.registry.Find(kindOf(r), resourceOf(r), r.SubResource)
 	if unknown == nil && !locked {
-		return h.allow(r, DecisionAllowed)
+		return h.allow(r, decisionAllowed)
 	}
 	reason, err := h.exempt.of(r)
 	if err != nil {
 		return h.unchecked(r, http.StatusBadRequest, err)
 	}
 	if reason != "" {
-		a := h.allow(r, DecisionExempt)
+		a := h.allow(r, decisionExempt)
 		a.note("exempt", reason)
 		return a
 	}
@@ -109,17 +110,17 @@ func (h *Handler) review(_ context.Context, req *request) *answer {
 }
 
 // checked answers an update of a kind whose locks are known.
-func (h *Handler) checked(req *request, target *Target) *answer {
+func (h *handler) checked(req *request, target *Target) *answer {
 	r := &req.AdmissionRequest
 	gap := ""
-	if len(target.gaps) > 0 && h.gaps != VersionGapsAllow {
-		gap = fmt.Sprintf("version %s leaves free what other served versions lock: %s", target.kind.Version, strings.Join(target.gaps, ", "))
+	if len(target.gaps) > 0 {
+		gap = fmt.Sprintf("version %s leaves free what other served versions lock: %s", target.Kind.Version, strings.Join(target.gaps, ", "))
 	}
-	if gap != "" && h.gaps == VersionGapsRefuse {
+	if gap != "" && h.gaps == ModeEnforce {
 		return h.unchecked(r, http.StatusForbidden, errors.New(gap))
 	}
-	a := h.allow(r, DecisionAllowed)
-	if !target.validator.Empty() {
+	a := h.allow(r, decisionAllowed)
+	if !target.locks.Empty() {
 		report, err := target.checkDocuments(&req.object, &req.oldObject)
 		if err != nil {
 			return h.unchecked(r, http.StatusBadRequest, err)
@@ -129,13 +130,18 @@ func (h *Handler) checked(req *request, target *Target) *answer {
 		}
 	}
 	if gap != "" && a.response.Allowed {
-		a.warn("this update was not checked for all immutable fields: " + gap)
+		text := "this update was not checked for all immutable fields: " + gap
+		if h.gaps == ModeWarn {
+			a.warn(text)
+		} else {
+			a.note("gaps", text)
+		}
 	}
 	return a
 }
 
 // violated answers an update that breaks locks.
-func (h *Handler) violated(r *admissionv1.AdmissionRequest, target *Target, report immutability.Report) *answer {
+func (h *handler) violated(r *admissionv1.AdmissionRequest, target *Target, report immutability.Report) *answer {
 	var a *answer
 	switch h.mode {
 	case ModeEnforce:
@@ -145,7 +151,7 @@ func (h *Handler) violated(r *admissionv1.AdmissionRequest, target *Target, repo
 			a.refused = append(describe(r), "violations", brokenLocks(report))
 		}
 	case ModeWarn:
-		a = h.allow(r, DecisionWarned)
+		a = h.allow(r, decisionWarned)
 		for i := range report.Violations {
 			if more := len(report.Violations) + report.More - i; i == maxWarnings-1 && more > 1 {
 				a.warn(fmt.Sprintf("and %d more immutable fields", more))
@@ -154,10 +160,10 @@ func (h *Handler) violated(r *admissionv1.AdmissionRequest, target *Target, repo
 			a.warn(report.Violations[i].Path.String() + ": " + schema.Refused + ": the change was allowed, because the webhook only warns")
 		}
 	case ModeAudit:
-		a = h.allow(r, DecisionAudited)
+		a = h.allow(r, decisionAudited)
 		a.note("violations", strings.Join(brokenLocks(report), ", "))
 	}
-	a.observed.Kind = target.kind
+	a.observed.Kind = target.Kind
 	a.observed.Violations = len(report.Violations) + report.More
 	a.observed.Locks = make(map[immutability.Lock]int, 1)
 	for i := range report.Violations {
@@ -167,22 +173,22 @@ func (h *Handler) violated(r *admissionv1.AdmissionRequest, target *Target, repo
 }
 
 // unchecked answers a request that cannot be checked.
-func (h *Handler) unchecked(r *admissionv1.AdmissionRequest, status int, err error) *answer {
-	if h.policy == FailurePolicyFail && h.mode == ModeEnforce {
+func (h *handler) unchecked(r *admissionv1.AdmissionRequest, status int, err error) *answer {
+	if h.policy == admissionregistrationv1.Fail && h.mode == ModeEnforce {
 		a := refuse(r.UID, failure(status, "this update cannot be checked for immutable fields: "+err.Error()))
-		a.decision, a.observed = DecisionFailed, h.observation(r)
+		a.decision, a.observed = decisionFailed, h.observation(r)
 		if h.logger != nil {
 			a.refused = append(describe(r), "error", clip(err.Error(), maxCause))
 		}
 		return a
 	}
-	a := h.allow(r, DecisionIgnored)
+	a := h.allow(r, decisionIgnored)
 	a.warn("not checked for immutable fields: " + err.Error())
 	a.note("unchecked", err.Error())
 	return a
 }
 
-func (h *Handler) allow(r *admissionv1.AdmissionRequest, d Decision) *answer {
+func (h *handler) allow(r *admissionv1.AdmissionRequest, d Decision) *answer {
 	return &answer{
 		response: admissionv1.AdmissionResponse{UID: r.UID, Allowed: true},
 		http:     http.StatusOK, decision: d, observed: h.observation(r),
@@ -190,7 +196,7 @@ func (h *Handler) allow(r *admissionv1.AdmissionRequest, d Decision) *answer {
 }
 
 // observation returns what there is to say about a request, without anything that a client could make up.
-func (h *Handler) observation(r *admissionv1.AdmissionRequest) Observation {
+func (h *handler) observation(r *admissionv1.AdmissionRequest) Observation {
 	o := Observation{DryRun: isDryRun(r)}
 	switch r.Operation {
 	case admissionv1.Create, admissionv1.Update, admissionv1.Delete, admissionv1.Connect:
@@ -212,16 +218,16 @@ func describe(r *admissionv1.AdmissionRequest) []any {
 
 // level is Warn for an update that could not be checked, which is a fault of the cluster, not of the client.
 func (a *answer) level() slog.Level {
-	if a.decision == DecisionFailed {
+	if a.decision == decisionFailed {
 		return slog.LevelWarn
 	}
 	return slog.LevelInfo
 }
 
 // NewReviewHandler returns a handler of AdmissionReviews that review answers: a validating webhook around one function,
-// with the limits on bodies and time that a Handler has by default. The function gets the context of the HTTP request, and what a Handler needs of a request;
-// the options of the operation and the extra of the user are left out. It sets everything of the response but the uid. A
-// nil response, and a panic, refuse the request.
+// with the limits on bodies and time that the handler of NewHandler has. The function gets the context of the HTTP request,
+// and the request without the options of the operation and the extra of the user. It sets everything of the response but
+// the uid. A nil response, and a panic, refuse the request.
 func NewReviewHandler(review func(context.Context, *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse) http.Handler {
 	return &reviewHandler{call: review, transport: transport{maxBytes: defaultMaxBytes, readTimeout: defaultReadTimeout}}
 }
@@ -241,7 +247,7 @@ func (h *reviewHandler) review(ctx context.Context, req *request) *answer {
 	if response == nil {
 		return h.unchecked(r, http.StatusInternalServerError, fmt.Errorf("there is no response"))
 	}
-	a := &answer{response: *response, http: http.StatusOK, decision: DecisionAllowed}
+	a := &answer{response: *response, http: http.StatusOK, decision: decisionAllowed}
 	a.response.UID = r.UID
 	return a
 }

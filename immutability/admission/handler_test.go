@@ -14,10 +14,10 @@ import (
 	"testing"
 
 	admissionv1 "k8s.io/api/admission/v1"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
-	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/admission"
 	"github.com/fieldlock/fieldlock/immutability/admission/loader"
 )
@@ -58,21 +58,18 @@ type handlerOptions struct {
 func (o handlerOptions) list() []admission.Option {
 	opts := []admission.Option{
 		admission.WithMode(map[string]admission.Mode{"": admission.ModeEnforce, "warn": admission.ModeWarn, "audit": admission.ModeAudit}[o.Mode]),
-		admission.WithFailurePolicy(map[string]admission.FailurePolicy{"": admission.FailurePolicyFail, "ignore": admission.FailurePolicyIgnore}[o.Policy]),
-		admission.ExemptUsers(o.Users...),
-		admission.ExemptGroups(o.Groups...),
+		admission.WithFailurePolicy(map[string]admissionregistrationv1.FailurePolicyType{"": admissionregistrationv1.Fail, "ignore": admissionregistrationv1.Ignore}[o.Policy]),
 	}
+	exempt := admission.Exemptions{Users: o.Users, Groups: o.Groups, Deleting: o.Deleting}
+	if o.Annotation != "" {
+		exempt.DryRunAnnotations = []string{o.Annotation}
+	}
+	opts = append(opts, admission.WithExemptions(exempt))
 	if o.Code != 0 {
-		opts = append(opts, admission.WithStatusCode(immutability.StatusCode(o.Code)))
+		opts = append(opts, admission.WithStatusCode(o.Code))
 	}
 	if o.MaxBytes != 0 {
 		opts = append(opts, admission.WithMaxBytes(o.MaxBytes))
-	}
-	if o.Deleting {
-		opts = append(opts, admission.ExemptDeleting())
-	}
-	if o.Annotation != "" {
-		opts = append(opts, admission.ExemptDryRun(o.Annotation))
 	}
 	return opts
 }

@@ -24,13 +24,13 @@ func TestOptionsRefuseNonsense(t *testing.T) {
 		{"no mode", "the default is meant by leaving the option out", admission.WithMode("")},
 		{"no policy", "the same", admission.WithFailurePolicy("")},
 		{"no gaps", "the same", admission.WithVersionGaps("")},
-		{"service accounts", "nearly everybody", admission.ExemptGroups("dev", "system:serviceaccounts")},
-		{"anonymous", "everybody else", admission.ExemptGroups("system:unauthenticated")},
-		{"annotation", "the empty name", admission.ExemptDryRun("")},
-		{"user", "the empty name would be everyone without one", admission.ExemptUsers("jane", "")},
-		{"group", "the empty name", admission.ExemptGroups("")},
+		{"service accounts", "nearly everybody", admission.WithExemptions(admission.Exemptions{Groups: []string{"dev", "system:serviceaccounts"}})},
+		{"anonymous", "everybody else", admission.WithExemptions(admission.Exemptions{Groups: []string{"system:unauthenticated"}})},
+		{"annotation", "the empty name", admission.WithExemptions(admission.Exemptions{DryRunAnnotations: []string{""}})},
+		{"user", "the empty name would be everyone without one", admission.WithExemptions(admission.Exemptions{Users: []string{"jane", ""}})},
+		{"group", "the empty name", admission.WithExemptions(admission.Exemptions{Groups: []string{""}})},
 		{"gaps", "no such way", admission.WithVersionGaps("off")},
-		{"everybody", "no locks at all, by mistake", admission.ExemptGroups("system:authenticated")},
+		{"everybody", "no locks at all, by mistake", admission.WithExemptions(admission.Exemptions{Groups: []string{"system:authenticated"}})},
 	} {
 		if _, err := admission.NewHandler(&admission.Registry{}, row.option); err == nil {
 			t.Errorf("%s is taken: %s", row.name, row.reason)
@@ -172,13 +172,13 @@ func TestObservationsHoldNothingMadeUp(t *testing.T) {
 		"resource": map[string]any{"group": "x", "version": "random", "resource": "madeups"}, "operation": "MADEUP"}})
 	serve(t, handler, reviewCase{Request: map[string]any{"dryRun": true, "object": map[string]any{"spec": map[string]any{"class": "silver"}}}})
 	serve(t, handler, reviewCase{})
-	if o := seen[2]; o.Kind != clusterV1 || o.Operation != "UPDATE" || o.Decision != admission.DecisionAllowed || o.DryRun {
+	if o := seen[2]; o.Kind != clusterV1 || o.Operation != "UPDATE" || o.Decision != "allowed" || o.DryRun {
 		t.Errorf("%+v: an allowed update of a cluster", o)
 	}
-	if o := seen[0]; !o.Kind.Empty() || o.Operation != "" || o.Decision != admission.DecisionFailed {
+	if o := seen[0]; !o.Kind.Empty() || o.Operation != "" || o.Decision != "failed" {
 		t.Errorf("%+v: names that a client made up", o)
 	}
-	if o := seen[1]; o.Kind != clusterV1 || o.Operation != "UPDATE" || o.Decision != admission.DecisionRefused || !o.DryRun || o.Violations != 1 || o.Bytes == 0 {
+	if o := seen[1]; o.Kind != clusterV1 || o.Operation != "UPDATE" || o.Decision != "refused" || !o.DryRun || o.Violations != 1 || o.Bytes == 0 {
 		t.Errorf("%+v: a refused dry-run update of a cluster", o)
 	}
 }

@@ -101,17 +101,18 @@ func TestObservationCountsLocks(t *testing.T) {
 func TestVersionGaps(t *testing.T) {
 	for _, row := range []struct {
 		name, reason string
-		gaps         admission.VersionGaps
+		gaps         admission.Mode
 		fields       []string // locked in the version of the request
 		allowed      bool
 		want         []string // texts in the answer
 		omits        string
 	}{
-		{"warn", "the update is checked with the locks that there are, and the client is warned", admission.VersionGapsWarn, []string{"other"}, true, []string{"was not checked for all immutable fields", "version v1 leaves free", "spec.class"}, ""},
-		{"warn, without locks", "the usual gap", admission.VersionGapsWarn, nil, true, []string{"spec.class"}, ""},
-		{"warn, refused", "the locks of the version hold", admission.VersionGapsWarn, []string{"note"}, false, []string{"field is immutable"}, "leaves free"},
-		{"refuse", "no update through the version", admission.VersionGapsRefuse, nil, false, []string{"cannot be checked", "spec.class", `"code":403`}, ""},
-		{"allow", "nothing is said", admission.VersionGapsAllow, nil, true, nil, "spec.class"},
+		{"warn", "the update is checked with the locks that there are, and the client is warned", admission.ModeWarn, []string{"other"}, true, []string{"was not checked for all immutable fields", "version v1 leaves free", "spec.class"}, ""},
+		{"warn, without locks", "the usual gap", admission.ModeWarn, nil, true, []string{"spec.class"}, ""},
+		{"warn, refused", "the locks of the version hold", admission.ModeWarn, []string{"note"}, false, []string{"field is immutable"}, "leaves free"},
+		{"refuse", "no update through the version", admission.ModeEnforce, nil, false, []string{"cannot be checked", "spec.class", `"code":403`}, ""},
+		{"audit", "the client is not warned, the audit log has it", admission.ModeAudit, []string{"other"}, true, []string{`"auditAnnotations":{"gaps":`, "spec.class"}, `"warnings"`},
+		{"audit, refused", "the locks of the version hold", admission.ModeAudit, []string{"note"}, false, []string{"field is immutable"}, "leaves free"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			registry := &admission.Registry{}

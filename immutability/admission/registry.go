@@ -37,7 +37,7 @@ type Version struct {
 	// without such a subresource.
 	Replicas []string
 	// Gaps are the fields that this version leaves free and another served version locks, such as "spec.class". An
-	// update through this version gets around those locks; WithVersionGaps says what a Handler does about it.
+	// update through this version gets around those locks; WithVersionGaps says what a handler does about it.
 	Gaps []string
 }
 
@@ -220,7 +220,7 @@ func (t *table) findForeign(kind schema.GroupVersionKind, resource schema.GroupV
 	if err != nil || !ok {
 		return nil, false, err
 	}
-	target.replicas = t.kinds[parent].Versions[resource.Version].Replicas
+	target.replicas, target.Validator = t.kinds[parent].Versions[resource.Version].Replicas, nil
 	if subresource != "scale" || kind != scaleKind || len(target.replicas) == 0 {
 		return nil, false, fmt.Errorf("an update of the subresource %q with an object of kind %s cannot be checked against the locks of %s", subresource, show(kind), parent.Kind)
 	}
@@ -245,7 +245,7 @@ func (t *table) target(kind, wire schema.GroupVersionKind) (target *Target, ok b
 	case served && v.Validator != nil && v.Validator.Empty() && len(v.Gaps) == 0:
 		return nil, false, nil
 	case served && v.Validator != nil:
-		return &Target{kind: kind, wire: wire, validator: v.Validator, gaps: v.Gaps}, true, nil
+		return &Target{Kind: kind, Validator: v.Validator, wire: wire, locks: v.Validator, gaps: v.Gaps}, true, nil
 	case fault != nil:
 		return nil, false, fmt.Errorf("the locks of %s are not known: %w", show(kind), fault)
 	default:
@@ -276,23 +276,16 @@ func (r *Registry) has(kind schema.GroupVersionKind) bool {
 // spec back by then, and if it has not, the change is refused. An update of the scale subresource carries Scale objects,
 // each of which represents the one field that it sets.
 type Target struct {
-	kind      schema.GroupVersionKind
-	wire      schema.GroupVersionKind // what the objects say they are
-	validator *immutability.Validator
-	replicas  []string // the field that a Scale sets; empty for whole objects
-	gaps      []string // as Version.Gaps
-}
+	// Kind is the kind whose locks apply; for a scale subresource that is the kind of its parent.
+	Kind schema.GroupVersionKind
+	// Validator checks whole objects of the kind; it is nil for a Scale. Prefer Check, which also makes sure that the objects
+	// are of the kind that the request says.
+	Validator *immutability.Validator
 
-// Kind returns the kind whose locks apply; for a scale subresource that is the kind of its parent.
-func (t *Target) Kind() schema.GroupVersionKind { return t.kind }
-
-// Validator returns the validator for whole objects of the kind, nil for a Scale. Prefer Check, which also makes sure that
-// the objects are of the kind that the request says.
-func (t *Target) Validator() *immutability.Validator {
-	if len(t.replicas) > 0 {
-		return nil
-	}
-	return t.validator
+	wire     schema.GroupVersionKind // what the objects say they are
+	locks    *immutability.Validator
+	replicas []string // the field that a Scale sets; empty for whole objects
+	gaps     []string // as Version.Gaps
 }
 
 // Check compares two decoded objects. It returns an error if one of them is missing or is not of the kind that the
@@ -314,7 +307,7 @@ func (t *Target) Check(newObj, oldObj map[string]any) (immutability.Report, erro
 	if len(t.replicas) > 0 {
 		return t.checkScale(newObj, oldObj)
 	}
-	return t.validator.Check(newObj, oldObj), nil
+	return t.locks.Check(newObj, oldObj), nil
 }
 
 func (t *Target) checkDocuments(newDoc, oldDoc *document) (immutability.Report, error) {
@@ -327,7 +320,7 @@ func (t *Target) checkDocuments(newDoc, oldDoc *document) (immutability.Report, 
 		}
 	}
 	if len(t.replicas) == 0 {
-		return t.validator.CheckJSON(newDoc.raw, oldDoc.raw)
+		return t.locks.CheckJSON(newDoc.raw, oldDoc.raw)
 	}
 	var newObj, oldObj map[string]any
 	if err := utiljson.Unmarshal(newDoc.raw, &newObj); err != nil {
@@ -358,14 +351,14 @@ func (t *Target) checkScale(newScale, oldScale map[string]any) (immutability.Rep
 		return immutability.Report{}, err
 	}
 	oldObj := t.withReplicas(oldReplicas)
-	report := t.validator.Check(t.withReplicas(newReplicas), oldObj)
+	report := t.locks.Check(t.withReplicas(newReplicas), oldObj)
 	if oldReplicas == 0 && report.Allowed() {
 		parent := oldObj
 		for _, name := range t.replicas[:len(t.replicas)-1] {
 			parent = parent[name].(map[string]any)
 		}
 		delete(parent, t.replicas[len(t.replicas)-1])
-		report = t.validator.Check(t.withReplicas(newReplicas), oldObj)
+		report = t.locks.Check(t.withReplicas(newReplicas), oldObj)
 	}
 	return report, nil
 }
@@ -394,24 +387,17 @@ func replicasOf(name string, scale map[string]any) (int64, error) {
 	}
 }
 
-// exemptions says which updates are not checked. The zero value exempts none.
-type exemptions struct {
-	deleting      bool
-	annotations   []string
-	users, groups []string
-}
-
 // of returns why the request is exempt, or "" when it is not.
-func (e *exemptions) of(r *admissionv1.AdmissionRequest) (string, error) {
-	if r.UserInfo.Username != "" && slices.Contains(e.users, r.UserInfo.Username) {
+func (e *Exemptions) of(r *admissionv1.AdmissionRequest) (string, error) {
+	if r.UserInfo.Username != "" && slices.Contains(e.Users, r.UserInfo.Username) {
 		return "the user is exempt", nil
 	}
 	for _, group := range r.UserInfo.Groups {
-		if slices.Contains(e.groups, group) {
+		if slices.Contains(e.Groups, group) {
 			return "a group of the user is exempt", nil
 		}
 	}
-	if e.deleting {
+	if e.Deleting {
 		metadata, err := metadataOf("oldObject", r.OldObject.Raw) // the stored one: the client cannot set it there
 		if err != nil {
 			return "", err
@@ -421,7 +407,7 @@ func (e *exemptions) of(r *admissionv1.AdmissionRequest) (string, error) {
 			return "the object is being deleted", nil
 		}
 	}
-	if len(e.annotations) > 0 && isDryRun(r) {
+	if len(e.DryRunAnnotations) > 0 && isDryRun(r) {
 		metadata, err := metadataOf("object", r.Object.Raw)
 		if err != nil {
 			return "", err
@@ -430,7 +416,7 @@ func (e *exemptions) of(r *admissionv1.AdmissionRequest) (string, error) {
 		if json.Unmarshal(metadata["annotations"], &annotations) != nil {
 			return "", nil
 		}
-		for _, name := range e.annotations {
+		for _, name := range e.DryRunAnnotations {
 			if _, ok := annotations[name]; ok {
 				return "the dry-run update is marked by the annotation " + name, nil
 			}

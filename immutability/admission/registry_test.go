@@ -129,10 +129,10 @@ func TestTargetValidator(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := target.Validator(); (got != nil) != row.whole || row.whole && got.Empty() {
+		if got := target.Validator; (got != nil) != row.whole || row.whole && got.Empty() {
 			t.Errorf("%s: the validator is %v", row.subresource, got)
 		}
-		if got := target.Kind(); got != cluster {
+		if got := target.Kind; got != cluster {
 			t.Errorf("%s: the kind is %v", row.subresource, got)
 		}
 	}

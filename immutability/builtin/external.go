@@ -31,14 +31,14 @@ func (k *Kinds) WithLock(kind *Kind, path string, locks ...immutability.Lock) (*
 	}
 	source := kind.source.with(steps, isMap, locks)
 	changed := map[*Kind]*Kind{}
-	with := &Kinds{minor: k.minor}
+	with := &Kinds{Minor: k.Minor, minor: k.minor}
 	with.index = k.index.Map(func(old *Kind) *Kind {
 		if old.Group != kind.Group || old.Kind != kind.Kind {
 			return old
 		}
 		if changed[old] == nil {
 			changed[old] = newKind(old.Group, source, old.minor, old.canonical)
-			changed[old].Versions = old.Versions
+			changed[old].Versions, changed[old].APIVersion = old.Versions, old.APIVersion
 		}
 		return changed[old]
 	})

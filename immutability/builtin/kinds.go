@@ -37,6 +37,8 @@ import (
 
 // Kinds is the built-in kinds as one Kubernetes minor has them. It is safe for concurrent use.
 type Kinds struct {
+	Minor string // such as "1.36"
+
 	minor int
 	index kindindex.Index[*Kind] // of the minor; by apiVersion also those that other minors serve, and those that are gone
 }
@@ -53,7 +55,7 @@ func For(minor string) (*Kinds, error) {
 	if err != nil {
 		return nil, err
 	}
-	k := &Kinds{minor: number}
+	k := &Kinds{Minor: minorName(number), minor: number}
 	shared := &canonicalizer{}
 	for _, group := range sources {
 		for i := range group.Kinds {
@@ -85,7 +87,9 @@ func (k *Kinds) add(group string, source *kindSource, shared *canonicalizer) err
 			minor = s.newest()
 		}
 		kind := at(minor)
-		kind.Versions = append(kind.Versions, name)
+		if kind.Versions = append(kind.Versions, name); len(kind.Versions) == 1 {
+			kind.APIVersion = schema.GroupVersion{Group: group, Version: name}.String()
+		}
 		k.index.Serve(schema.GroupVersionKind{Group: group, Version: name, Kind: source.Kind}, kind)
 		served = served || minor == k.minor
 	}
@@ -97,13 +101,10 @@ func (k *Kinds) add(group string, source *kindSource, shared *canonicalizer) err
 		k.index.Serve(gv.WithKind(source.Kind), at(k.minor))
 	}
 	if served {
-		k.index.Add(at(k.minor), group, source.Kind, source.Plural, source.Short)
+		k.index.Add(at(k.minor), group, source.Kind)
 	}
 	return nil
 }
-
-// Minor returns the minor, such as "1.36".
-func (k *Kinds) Minor() string { return minorName(k.minor) }
 
 // All returns the kinds that the minor serves, sorted by group and kind.
 func (k *Kinds) All() []*Kind { return k.index.All() }
@@ -114,15 +115,12 @@ func (k *Kinds) Find(apiVersion, kind string) (found *Kind, ok bool) {
 	return k.index.Find(apiVersion, kind)
 }
 
-// Lookup returns the kinds with a name: a kind, plural or short name in any case, with ".group" where needed, such as
-// "sts", "StatefulSet" or "events.events.k8s.io". It returns nil when there is none.
-func (k *Kinds) Lookup(name string) []*Kind { return k.index.Lookup(name) }
-
 // Kind is one built-in kind as one Kubernetes minor has it.
 type Kind struct {
 	Group, Kind, Plural string
 	ShortNames          []string
 	Versions            []string // that Kubernetes serves, newest first
+	APIVersion          string   // with the newest version, such as "apps/v1"
 	Namespaced          bool
 
 	minor     int
@@ -144,11 +142,6 @@ func newKind(group string, source *kindSource, minor int, shared *canonicalizer)
 		Group: group, Kind: source.Kind, Plural: source.Plural, ShortNames: source.Short, Namespaced: source.Namespaced,
 		minor: minor, source: source, canonical: shared,
 	}
-}
-
-// APIVersion returns the newest apiVersion of the kind.
-func (k *Kind) APIVersion() string {
-	return schema.GroupVersion{Group: k.Group, Version: k.Versions[0]}.String()
 }
 
 // compile makes what Check needs, once.

@@ -61,7 +61,7 @@ func (k *Kind) Replacement(newObj, oldObj map[string]any, verdict Verdict) Repla
 		edits++
 		if written, _ := fieldpath.At(newObj, v.Path); written != nil && strings.HasPrefix(v.Row.Edit, "{null}") {
 			invalid++
-			add("in the manifest, leave {path} out: a server takes no object that has it beside the type", "{path}", v.Path)
+			add("in the manifest, leave {path} out: the server refuses it together with this type", "{path}", v.Path)
 			continue
 		}
 		if strings.HasPrefix(v.Row.Edit, "in the manifest, leave ") { // the next apply would be refused, too
@@ -81,8 +81,8 @@ func (k *Kind) Replacement(newObj, oldObj map[string]any, verdict Verdict) Repla
 		add(v.Row.First)
 	}
 	for claim, patch := range largerClaims(newObj, oldObj) {
-		add("kubectl patch {claim}"+tool.Comment+"first enlarge the claims that exist, this one and those of the other pods; "+
-			"their class has to allow expansion (see "+recipes+"#larger-volumes-of-a-statefulset)", "{claim}", shell.Quote("pvc/"+claim)+in+" -p "+shell.Quote(patch))
+		add("kubectl patch {claim}"+tool.Comment+"first enlarge this claim and the claims of the other pods; "+
+			"their storage class has to allow expansion (see "+recipes+"#larger-volumes-of-a-statefulset)", "{claim}", shell.Quote("pvc/"+claim)+in+" -p "+shell.Quote(patch))
 	}
 	for _, how := range k.source.How {
 		add(how)

@@ -48,12 +48,12 @@ func TestReplacement(t *testing.T) {
 		{
 			name: "service name", reason: "pods take their DNS names from it at their start",
 			old: sts("shop", "db", "5Gi"), new: sts("shop", "db-headless", "5Gi"),
-			how: []string{"first: make the headless Service", "kubectl delete statefulset/db -n shop --cascade=orphan"},
+			how: []string{"first create the headless Service", "kubectl delete statefulset/db -n shop --cascade=orphan"},
 		},
 		{
 			name: "hostile namespace", reason: "people copy the commands",
 			old: sts("'a; reboot'", "db", "5Gi"), new: sts("'a; reboot'", "x", "5Gi"),
-			how: []string{"first: make", "kubectl delete statefulset/db -n 'a; reboot' --cascade=orphan"},
+			how: []string{"first create", "kubectl delete statefulset/db -n 'a; reboot' --cascade=orphan"},
 		},
 		{
 			name: "Recreate", reason: "an edit is enough, and the report says so first",

@@ -29,7 +29,7 @@ func TestMissing(t *testing.T) {
 			}
 			for _, path := range kind.source.Required {
 				partial := fieldpath.Without(c.Old, fieldpath.Split(path)).(map[string]any)
-				if missing := kind.Missing(partial); text(c.Old, "apiVersion") == kind.APIVersion() && missing == "" {
+				if missing := kind.Missing(partial); text(c.Old, "apiVersion") == kind.APIVersion && missing == "" {
 					t.Errorf("%s, %s: without %s it lacks nothing", minor, c.Name, path)
 				}
 				tried[kind.Kind] = true

@@ -17,6 +17,7 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/fieldlock/fieldlock/immutability"
+	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/internal/celrule"
 )
 
@@ -136,23 +137,19 @@ func Import(s *spec.Schema) Imported {
 // Its work is bounded: in a schema with very many or very long rules, Lint does not look at all of them.
 func Lint(s *spec.Schema) []immutability.Finding { return celrule.Lint(s) }
 
-// Conversion is the strategy by which an API server converts objects between the versions of a CRD.
-type Conversion string
-
-const (
-	// ConversionNone keeps the fields that both versions have at the same path.
-	ConversionNone Conversion = "None"
-	// ConversionWebhook may keep more.
-	ConversionWebhook Conversion = "Webhook"
-)
-
-// LintVersions returns the ways around transition rules through another version of the CRD. It takes the schemas of the
-// served versions by name. The result has the findings by the name of the version that a write goes through: for each field
-// whose rules that version lacks, and for each field that it lacks altogether. In the latter case a write through it drops
-// the value, and the next write can set another one; with ConversionWebhook that finding is a note, because the webhook may
-// keep the value. Its work is bounded as that of Lint is.
-func LintVersions(served map[string]*spec.Schema, conversion Conversion) map[string][]immutability.Finding {
-	return celrule.LintVersions(served, celrule.Conversion(conversion))
+// LintVersions returns the ways around transition rules through another version of the CRD, of those that are served. The
+// result has the findings by the name of the version that a write goes through: for each field whose rules that version
+// lacks, and for each field that it lacks altogether. In the latter case a write through it drops the value, and the next
+// write can set another one; if the CRD is converted by a webhook that finding is a note, because the webhook may keep the
+// value. The map is nil or empty if there is nothing to find. Its work is bounded as that of Lint is.
+func LintVersions(c *crd.CRD) map[string][]immutability.Finding {
+	served := map[string]*spec.Schema{}
+	for _, v := range c.Versions {
+		if v.Served {
+			served[v.Name] = v.Schema
+		}
+	}
+	return celrule.LintVersions(served, celrule.Conversion(c.Conversion))
 }
 
 // locksOf returns the fields with their locks, each field once.

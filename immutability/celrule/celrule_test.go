@@ -7,10 +7,9 @@ import (
 	"reflect"
 	"testing"
 
-	"k8s.io/kube-openapi/pkg/validation/spec"
-
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/celrule"
+	"github.com/fieldlock/fieldlock/immutability/crd"
 )
 
 const lockedText = `{"type": "object", "required": ["spec"], "properties": {"spec": {"type": "object", "properties": {
@@ -95,9 +94,32 @@ func ExampleExportPolicy() {
 }
 
 func ExampleLintVersions() {
-	strict := schemaOf(`{"type": "object", "required": ["class"], "properties": {"class": {"type": "string", "x-kubernetes-validations": [{"rule": "self == oldSelf"}]}}}`)
-	lax := schemaOf(`{"type": "object", "required": ["class"], "properties": {"class": {"type": "string"}}}`)
-	for version, findings := range celrule.LintVersions(map[string]*spec.Schema{"v1": strict, "v1beta1": lax}, celrule.ConversionNone) {
+	crds, err := crd.Read("widgets.yaml", []byte(`
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: widgets.example.com}
+spec:
+  group: example.com
+  names: {kind: Widget, plural: widgets}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema: {openAPIV3Schema: {type: object, required: [class], properties: {class: {type: string, x-kubernetes-validations: [{rule: self == oldSelf}]}}}}
+  - name: v1beta1
+    served: true
+    storage: false
+    schema: {openAPIV3Schema: {type: object, required: [class], properties: {class: {type: string}}}}
+  - name: v1alpha1
+    served: false
+    storage: false
+    schema: {openAPIV3Schema: {type: object, required: [class], properties: {class: {type: string}}}}
+`))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for version, findings := range celrule.LintVersions(crds[0]) {
 		for _, f := range findings {
 			fmt.Println(version, f.Path, f.Rule)
 		}

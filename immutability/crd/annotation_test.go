@@ -207,7 +207,7 @@ func TestFromOtherObjects(t *testing.T) {
 	if _, err := crd.FromObject(service); err == nil || !strings.Contains(err.Error(), "a schema comes from a CustomResourceDefinition") {
 		t.Errorf("an object of another kind: error %v", err)
 	}
-	_, err := crd.FromUnstructured(map[string]any{"apiVersion": "v1", "kind": "Service", "metadata": map[string]any{"name": "a"}})
+	_, err := crd.FromObject(&unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Service", "metadata": map[string]any{"name": "a"}}})
 	if want := `Service a: kind: it is the string "Service"; a schema comes from a CustomResourceDefinition`; err == nil || err.Error() != want {
 		t.Errorf("a Service: error %v, want %s", err, want)
 	}

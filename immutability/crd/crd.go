@@ -95,7 +95,7 @@ func (c *CRD) subject() string {
 // keys that it does not know. Its value is JSON: version → schema path → extension keys as they are on that node, as in
 //
 //	{"v1": {"/properties/spec/properties/class": {"x-kubernetes-immutable": true}}}
-const AnnotationKey = rawschema.AnnotationKey
+const AnnotationKey = "fieldlock.dev/locks"
 
 var annotationSteps = []any{"metadata", "annotations", AnnotationKey}
 

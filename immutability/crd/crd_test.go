@@ -8,10 +8,12 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/immutability/crd/prepare"
+	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
 // document is a CRD of apiextensions.k8s.io/v1 with the given rest of its spec, indented by two spaces.
@@ -233,9 +235,9 @@ func TestVersionPosition(t *testing.T) {
 	}
 }
 
-// TestFromUnstructured: an object of another kind and a broken CRD are errors; a CRD without a name gets the name that an API
+// TestDecodedObject: an object of another kind and a broken CRD are errors; a CRD without a name gets the name that an API
 // server requires.
-func TestFromUnstructured(t *testing.T) {
+func TestDecodedObject(t *testing.T) {
 	spec := map[string]any{
 		"group": "example.com", "names": map[string]any{"kind": "Widget", "plural": "widgets"},
 		"versions": []any{map[string]any{"name": "v1", "served": true, "storage": true, "schema": map[string]any{"openAPIV3Schema": map[string]any{"type": "object"}}}},
@@ -243,7 +245,7 @@ func TestFromUnstructured(t *testing.T) {
 	object := func(kind string, spec any) map[string]any {
 		return map[string]any{"apiVersion": "apiextensions.k8s.io/v1", "kind": kind, "spec": spec}
 	}
-	if c, err := crd.FromUnstructured(object("CustomResourceDefinition", spec)); err != nil || c.Name != "widgets.example.com" {
+	if c, err := crd.FromObject(&unstructured.Unstructured{Object: object("CustomResourceDefinition", spec)}); err != nil || c.Name != "widgets.example.com" {
 		t.Errorf("%+v, %v", c, err)
 	}
 	for name, object := range map[string]map[string]any{
@@ -252,11 +254,19 @@ func TestFromUnstructured(t *testing.T) {
 		"empty spec":   object("CustomResourceDefinition", map[string]any{}),
 		"empty":        {},
 	} {
-		if c, err := crd.FromUnstructured(object); err == nil || c != nil {
+		if c, err := crd.FromObject(&unstructured.Unstructured{Object: object}); err == nil || c != nil {
 			t.Errorf("%s: %+v, %v", name, c, err)
 		}
 	}
 }
+
+// documented is an object of a document, as this module reads them.
+type documented struct {
+	*unstructured.Unstructured
+	document *yamldoc.Document
+}
+
+func (d documented) Document() *yamldoc.Document { return d.document }
 
 // TestSource: a decoded object has the places that its source knows, in findings and in errors.
 func TestSource(t *testing.T) {
@@ -268,8 +278,10 @@ func TestSource(t *testing.T) {
 			"versions": []any{map[string]any{"name": "v1", "served": true, "storage": true, "schema": map[string]any{"openAPIV3Schema": schema}}},
 		},
 	}
-	source := crd.WithSource("own.yaml", 3, func(steps []any) token.Position { return token.Position{Line: 10 + len(steps), Column: 2} })
-	c, err := crd.FromUnstructured(object, source)
+	in := func(object map[string]any) documented {
+		return documented{document: yamldoc.Sourced("own.yaml", 3, object, func(steps []any) token.Position { return token.Position{Line: 10 + len(steps), Column: 2} })}
+	}
+	c, err := crd.FromObject(in(object))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -284,10 +296,10 @@ func TestSource(t *testing.T) {
 		}
 	}
 	object["spec"].(map[string]any)["group"] = 1
-	if _, err := crd.FromUnstructured(object, source); err == nil || !strings.HasPrefix(err.Error(), "own.yaml:12: document 3, CustomResourceDefinition widgets.example.com: spec.group: ") {
+	if _, err := crd.FromObject(in(object)); err == nil || !strings.HasPrefix(err.Error(), "own.yaml:12: document 3, CustomResourceDefinition widgets.example.com: spec.group: ") {
 		t.Errorf("error %v, want one with file, line and document", err)
 	}
-	if _, err := crd.FromUnstructured(map[string]any{"kind": "Service"}, source); err == nil || !strings.HasPrefix(err.Error(), "own.yaml:11: document 3, Service: kind: ") {
+	if _, err := crd.FromObject(in(map[string]any{"kind": "Service"})); err == nil || !strings.HasPrefix(err.Error(), "own.yaml:11: document 3, Service: kind: ") {
 		t.Errorf("error %v, want one with file, line and document", err)
 	}
 }

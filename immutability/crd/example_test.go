@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"log"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+
 	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/immutability/crd/prepare"
 )
@@ -100,4 +103,27 @@ func ExampleCRD_Annotation() {
 	}
 	fmt.Printf("%s: %s\n", crd.AnnotationKey, annotation)
 	// Output: fieldlock.dev/locks: {"v1":{"/properties/spec/properties/class":{"x-kubernetes-immutable":true}}}
+}
+
+// An object of a client has its locks in the annotation.
+func ExampleFromObject() {
+	object := &unstructured.Unstructured{}
+	if err := yaml.Unmarshal([]byte(widgets), &object.Object); err != nil {
+		log.Fatal(err)
+	}
+	object.SetAnnotations(map[string]string{crd.AnnotationKey: `{"v2": {"/properties/spec/properties/class": {"x-fieldlock-update": ["NoUnset"]}}}`})
+	c, err := crd.FromObject(object)
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, version := range c.Versions {
+		validator, err := version.Compile()
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(version.Name, validator.Locks()[0].Locks)
+	}
+	// Output:
+	// v1 [immutable]
+	// v2 [NoUnset]
 }

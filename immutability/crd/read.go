@@ -4,8 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"go/token"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -41,12 +41,23 @@ func Read(name string, data []byte) ([]*CRD, error) {
 	return crds, errors.Join(errs...)
 }
 
-// FromObject makes a CRD of an object of the API, such as a *apiextensionsv1.CustomResourceDefinition; one of a client,
-// without apiVersion and kind, is taken for one of apiextensions.k8s.io/v1. Its schemas lost every lock on the way through
-// the API types: the locks are those of the annotation AnnotationKey. A nil object and one of another kind are errors.
+// FromObject makes a CRD of an object of the API, decoded (*unstructured.Unstructured) or of a Go type such as
+// *apiextensionsv1.CustomResourceDefinition; an object of a Go type that does not say its apiVersion and kind, as clients
+// return it, is taken for one of apiextensions.k8s.io/v1. The schemas of Go types lost every lock: the locks are those of
+// the annotation AnnotationKey. The CRD keeps the content of a decoded object and does not change it. A nil object and one
+// of another kind are errors.
 //
 // The parameter is an interface so that reading the locks of files links no API types of CRDs.
 func FromObject(object runtime.Object) (*CRD, error) {
+	if v := reflect.ValueOf(object); object == nil || v.Kind() == reflect.Pointer && v.IsNil() {
+		return nil, fmt.Errorf("the %s is nil", kindCRD)
+	}
+	switch object := object.(type) {
+	case documented:
+		return fromDocument(object.Document())
+	case runtime.Unstructured:
+		return fromDocument(&yamldoc.Document{Object: object.UnstructuredContent()})
+	}
 	data, err := json.Marshal(object)
 	if err != nil {
 		return nil, fmt.Errorf("the %s cannot be written as JSON: %w", kindCRD, err)
@@ -57,41 +68,22 @@ func FromObject(object runtime.Object) (*CRD, error) {
 	}
 	fields, _ := value.(map[string]any)
 	if fields == nil {
-		return nil, fmt.Errorf("the %s is nil", kindCRD)
+		return nil, fmt.Errorf("the %s is not an object", kindCRD)
 	}
 	if fields["kind"] == nil && fields["apiVersion"] == nil {
 		fields["apiVersion"], fields["kind"] = v1, kindCRD
 	}
-	return FromUnstructured(fields)
+	return fromDocument(&yamldoc.Document{Object: fields})
 }
 
-// FromUnstructured makes a CRD of a decoded object, which it keeps and does not change. Integers should be int64. An object
-// of another kind is an error.
-func FromUnstructured(object map[string]any, opts ...Option) (*CRD, error) {
-	d := &yamldoc.Document{Object: object}
-	for _, o := range opts {
-		d = o.apply(d)
-	}
-	if !isCRD(object) {
-		return nil, d.Errorf([]any{"kind"}, "it is %s; a schema comes from a %s", yamldoc.Describe(object["kind"]), kindCRD)
+// documented is an object that knows its places in a file. Package manifest of this module has the only one.
+type documented interface{ Document() *yamldoc.Document }
+
+func fromDocument(d *yamldoc.Document) (*CRD, error) {
+	if !isCRD(d.Object) {
+		return nil, d.Errorf([]any{"kind"}, "it is %s; a schema comes from a %s", yamldoc.Describe(d.Object["kind"]), kindCRD)
 	}
 	return read(d)
-}
-
-// Option says more about a decoded object.
-type Option interface {
-	apply(*yamldoc.Document) *yamldoc.Document
-}
-
-type option func(*yamldoc.Document) *yamldoc.Document
-
-func (o option) apply(d *yamldoc.Document) *yamldoc.Document { return o(d) }
-
-// WithSource says where the object was read from: the file, the number of the document in it (from 1; 0 is left out of
-// messages), and the place of each value. The function takes the steps that lead to a value, each a member name (string)
-// or an index (int), and returns the zero Position where it knows none.
-func WithSource(file string, number int, position func(steps []any) token.Position) Option {
-	return option(func(d *yamldoc.Document) *yamldoc.Document { return yamldoc.Sourced(file, number, d.Object, position) })
 }
 
 // isCRD reports whether an object is a CRD, or one that lacks its kind.

@@ -69,10 +69,10 @@ func (f *field) at(steps []fieldpath.Step) *field {
 	return f
 }
 
-// hold marks the objects on the way to a locked field: a Go struct has them always.
+// hold marks the objects on the way to a locked field: a Go struct has them always. Lists and maps can be absent.
 func (f *field) hold(steps []fieldpath.Step) {
-	for _, s := range steps[:len(steps)-1] {
-		if s == fieldpath.EachItem || s == fieldpath.EachValue {
+	for i, s := range steps[:len(steps)-1] {
+		if next := steps[i+1]; next == fieldpath.EachItem || next == fieldpath.EachValue {
 			return
 		}
 		f = f.at([]fieldpath.Step{s})

@@ -72,7 +72,8 @@ func (c *Catalogue) add(operator *operatorSource, source *kindSource) error {
 		if len(k.Versions) == 0 || k.Source == "" || (k.Nothing == "") == (len(source.Rows) == 0) {
 			return errorf("%s of %s needs versions, a source, and either rows or nothing", name, operator.Operator)
 		}
-		c.index.Add(k, k.Group, name, k.Plural, k.ShortNames)
+		k.APIVersion = schema.GroupVersion{Group: k.Group, Version: k.Versions[0]}.String()
+		c.index.Add(k, k.Group, name)
 		for _, version := range k.Versions {
 			gvk := schema.GroupVersionKind{Group: k.Group, Version: version, Kind: k.Kind}
 			if !c.index.Serve(gvk, k) {
@@ -111,10 +112,6 @@ func (c *Catalogue) Find(apiVersion, kind string) (found *Kind, ok bool) {
 	return c.index.Find(apiVersion, kind)
 }
 
-// Lookup returns the kinds with a name: a kind, plural or short name in any case, with ".group" where needed. It returns nil
-// when there is none.
-func (c *Catalogue) Lookup(name string) []*Kind { return c.index.Lookup(name) }
-
 // Operator is a program that watches custom resources.
 type Operator struct {
 	Name   string // such as "cert-manager"
@@ -128,6 +125,7 @@ type Kind struct {
 	Group, Kind, Plural string
 	ShortNames          []string
 	Versions            []string // of the API, newest first
+	APIVersion          string   // with the newest version, such as "serving.kserve.io/v1beta1"
 	Operator            Operator
 	// Source is the function that judges updates, and its file.
 	Source string
@@ -141,11 +139,6 @@ type Kind struct {
 	fields *field
 	checks []*check
 	err    error
-}
-
-// APIVersion returns the newest apiVersion of the kind.
-func (k *Kind) APIVersion() string {
-	return schema.GroupVersion{Group: k.Group, Version: k.Versions[0]}.String()
 }
 
 // Rows returns the rows of the kind, in the order of the data.

@@ -1,6 +1,7 @@
 package operators_test
 
 import (
+	"fmt"
 	"path/filepath"
 	"regexp"
 	"testing"
@@ -63,4 +64,32 @@ func TestSources(t *testing.T) {
 			}
 		}
 	}
+}
+
+// What cert-manager's webhook says about an update that no CRD refuses.
+func Example() {
+	catalogue, err := operators.Load()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	kind, ok := catalogue.Find("cert-manager.io/v1", "CertificateRequest")
+	if !ok {
+		fmt.Println("nothing is known of the kind")
+		return
+	}
+	object := func(issuer string) map[string]any {
+		return map[string]any{
+			"apiVersion": "cert-manager.io/v1", "kind": "CertificateRequest", "metadata": map[string]any{"name": "web"},
+			"spec": map[string]any{"request": "Zm9v", "issuerRef": map[string]any{"name": issuer}},
+		}
+	}
+	verdict := kind.Check(object("b"), object("a"))
+	for _, v := range verdict.Violations {
+		fmt.Printf("%s refuses %s: %s\n", kind.Operator.Name, v.Path, v.Message)
+	}
+	fmt.Println(kind.Replacement(object("b"), verdict).Cost)
+	// Output:
+	// cert-manager refuses spec: cannot change spec after creation
+	// none
 }

@@ -27,6 +27,7 @@ import (
 type Managers struct {
 	entries    []entry
 	apiVersion string // of the object
+	object     view   // in which the indices of paths count
 }
 
 // entry is one element of metadata.managedFields.
@@ -35,34 +36,76 @@ type entry struct {
 	fields *fieldpath.Set
 }
 
-// Read reads the field managers of a decoded object. An object without managed fields, nil too, has no managers. The
-// error names each entry that cannot be read; the managers returned with it are the readable ones. Cost: O(size of
-// the managed fields).
-func Read(obj map[string]any) (*Managers, error) {
-	metadata, _ := obj["metadata"].(map[string]any)
-	raw, ok := metadata["managedFields"]
-	if !ok || raw == nil {
-		return &Managers{}, nil
+// Read reads the field managers of oldObj, the object that is stored. newObj is the object in which the indices of paths
+// count: that of an update, or oldObj again. Both are decoded, or both are encoded. An object without managed fields, nil
+// too, has no managers.
+//
+// The error names each entry that cannot be read; the managers returned with it are the readable ones. They keep newObj.
+// Cost: O(size of the managed fields); of an encoded object, what comes before them is skipped.
+func Read[Object map[string]any | []byte](newObj, oldObj Object) (*Managers, error) {
+	m := &Managers{object: viewOf(newObj)}
+	var fields []byte
+	var err error
+	switch oldObj := any(oldObj).(type) {
+	case map[string]any:
+		fields, m.apiVersion, err = fieldsOf(oldObj)
+	case []byte:
+		fields, m.apiVersion, err = encodedFieldsOf(oldObj)
 	}
-	encoded, err := json.Marshal(raw)
-	if err != nil {
-		return &Managers{}, fmt.Errorf("metadata.managedFields cannot be read: %w", err)
+	if err == nil && len(fields) > 0 && string(fields) != "null" {
+		err = m.read(fields)
 	}
-	apiVersion, _ := obj["apiVersion"].(string)
-	return read(encoded, apiVersion)
+	return m, err
 }
 
-// ReadManagedFields is Read on the encoded metadata.managedFields of an object with that apiVersion. Nothing, and null, are
-// no managers.
-func ReadManagedFields(managedFields []byte, apiVersion string) (*Managers, error) {
-	if len(managedFields) == 0 || string(managedFields) == "null" {
-		return &Managers{}, nil
+// fieldsOf returns the managed fields of a decoded object as JSON, nil if it has none, and its apiVersion.
+func fieldsOf(object map[string]any) (fields []byte, apiVersion string, err error) {
+	apiVersion, _ = object["apiVersion"].(string)
+	metadata, _ := object["metadata"].(map[string]any)
+	if metadata["managedFields"] == nil {
+		return nil, apiVersion, nil
 	}
-	return read(managedFields, apiVersion)
+	if fields, err = json.Marshal(metadata["managedFields"]); err != nil {
+		return nil, apiVersion, fmt.Errorf("metadata.managedFields cannot be read: %w", err)
+	}
+	return fields, apiVersion, nil
 }
 
-func read(managedFields []byte, apiVersion string) (*Managers, error) {
-	m := &Managers{apiVersion: apiVersion}
+// encodedFieldsOf is fieldsOf for an encoded object. It stops reading where it has found both.
+func encodedFieldsOf(object []byte) (fields []byte, apiVersion string, err error) {
+	if len(object) == 0 {
+		return nil, "", nil
+	}
+	t := jsonscan.NewText(object)
+	if t.Kind() == 'n' {
+		return nil, "", nil
+	}
+	for m := range t.Members() {
+		switch string(m.Name) {
+		case "apiVersion":
+			apiVersion = text(t.Skip())
+		case "metadata":
+			if t.Kind() != '{' {
+				continue
+			}
+			for m := range t.Members() {
+				if string(m.Name) == "managedFields" {
+					fields = t.Skip()
+				}
+			}
+		}
+		if apiVersion != "" && fields != nil && !t.Failed() {
+			return fields, apiVersion, nil
+		}
+	}
+	if t.Failed() {
+		return nil, apiVersion, fmt.Errorf("metadata.managedFields cannot be read: %w", t.Err())
+	}
+	return fields, apiVersion, nil
+}
+
+// read adds the entries of the managed fields.
+func (m *Managers) read(managedFields []byte) error {
 	var errs []error
 	i := -1
 	t := jsonscan.NewText(managedFields)
@@ -87,9 +130,10 @@ func read(managedFields []byte, apiVersion string) (*Managers, error) {
 		m.entries = append(m.entries, entry{owner: w.owner, fields: set})
 	}
 	if err := t.End(); err != nil {
-		return &Managers{}, fmt.Errorf("metadata.managedFields cannot be read: %w", err)
+		m.entries = nil
+		return fmt.Errorf("metadata.managedFields cannot be read: %w", err)
 	}
-	return m, errors.Join(errs...)
+	return errors.Join(errs...)
 }
 
 // wireEntry is an entry as it is written; metav1.ManagedFieldsEntry holds the fields in a form that depends on how

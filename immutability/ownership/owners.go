@@ -14,33 +14,21 @@ import (
 )
 
 // Owners returns the managers that own the field at path or anything below it, the newest first. Where nobody does,
-// as for a field that was not set, it returns the managers of the nearest parent, each marked Parent. The indices in
-// path count the items of the lists in obj, which may be nil where path has none. A nil path, and a path whose
-// parents nobody owns, has no owners.
+// as for a field that was not set, it returns the managers of the nearest parent, each marked Parent. A nil path, and a
+// path whose parents nobody owns, has no owners. Of an encoded object, only the items that the path leads through are
+// decoded.
 //
 // A field.Path keeps its steps to itself, so its text is read against the managed fields: a map key that looks like
 // two steps is taken as both.
-func (m *Managers) Owners(path *field.Path, obj map[string]any) []Owner {
-	return m.find(path, view{value: obj, there: true}, anything)
+func (m *Managers) Owners(path *field.Path) []Owner {
+	return m.find(path, func(*fieldpath.Set) bool { return true })
 }
 
-// OwnersJSON is Owners with an encoded object. It decodes only the items that the path leads through.
-func (m *Managers) OwnersJSON(path *field.Path, object []byte) []Owner {
-	return m.find(path, view{text: object}, anything)
-}
-
-func anything(*fieldpath.Set) bool { return true }
-
-// OwnersOfKey returns the managers that own an entry of the map or list at path, for a key that is no longer in obj:
-// the string key of a map, the tuple of key fields (map[string]any) of a keyed list, or the item of a set. Where
-// nobody owns the entry it returns the managers of the nearest parent, as Owners does.
-func (m *Managers) OwnersOfKey(path *field.Path, key any, obj map[string]any) []Owner {
-	return m.find(path, view{value: obj, there: true}, holdsKey(key))
-}
-
-// OwnersOfKeyJSON is OwnersOfKey with an encoded object.
-func (m *Managers) OwnersOfKeyJSON(path *field.Path, key any, object []byte) []Owner {
-	return m.find(path, view{text: object}, holdsKey(key))
+// OwnersOfKey returns the managers that own an entry of the map or list at path, for a key that is gone: the string key of
+// a map, the tuple of key fields (map[string]any) of a keyed list, or the item of a set. Where nobody owns the entry it
+// returns the managers of the nearest parent, as Owners does.
+func (m *Managers) OwnersOfKey(path *field.Path, key any) []Owner {
+	return m.find(path, holdsKey(key))
 }
 
 func holdsKey(key any) func(below *fieldpath.Set) bool {
@@ -56,7 +44,7 @@ func holdsKey(key any) func(below *fieldpath.Set) bool {
 
 // find returns the owners in whose fields the path ends at a set that holds says yes to. A field owned as a whole
 // holds everything below it.
-func (m *Managers) find(path *field.Path, obj view, holds func(below *fieldpath.Set) bool) []Owner {
+func (m *Managers) find(path *field.Path, holds func(below *fieldpath.Set) bool) []Owner {
 	if m == nil || path == nil {
 		return nil
 	}
@@ -65,7 +53,7 @@ func (m *Managers) find(path *field.Path, obj view, holds func(below *fieldpath.
 	nearest := 0
 	for _, e := range m.entries {
 		s := search{text: text, holds: holds}
-		s.walk(e.fields, obj, text)
+		s.walk(e.fields, m.object, text)
 		if s.reached == 0 || s.reached < nearest {
 			continue
 		}
@@ -203,6 +191,13 @@ type view struct {
 	value any
 	there bool   // value is known, and may be nil
 	text  []byte // nil for a decoded value
+}
+
+func viewOf[Object map[string]any | []byte](object Object) view {
+	if text, ok := any(object).([]byte); ok {
+		return view{text: text}
+	}
+	return view{value: any(object), there: true}
 }
 
 // known reports whether there is a value.

@@ -2,6 +2,7 @@ package ownership_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -25,11 +26,21 @@ func readCluster(t testing.TB) (map[string]any, *ownership.Managers) {
 	if err := yaml.Unmarshal(data, &obj); err != nil {
 		t.Fatal(err)
 	}
-	managers, err := ownership.Read(obj)
+	return obj, mustRead(t, obj, obj)
+}
+
+func mustRead[Object map[string]any | []byte](t testing.TB, newObj, oldObj Object) *ownership.Managers {
+	t.Helper()
+	managers, err := ownership.Read(newObj, oldObj)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return obj, managers
+	return managers
+}
+
+// managedBy returns an encoded object with those managed fields.
+func managedBy(managedFields, apiVersion string) []byte {
+	return []byte(`{"apiVersion":"` + apiVersion + `","metadata":{"managedFields":` + managedFields + `}}`)
 }
 
 func encode(t testing.TB, obj map[string]any) []byte {
@@ -41,13 +52,14 @@ func encode(t testing.TB, obj map[string]any) []byte {
 	return encoded
 }
 
-// TestOwnersJSONOfBrokenText: an object that is not what the path says has no item there, and is not a reason to fail.
-func TestOwnersJSONOfBrokenText(t *testing.T) {
-	_, managers := readCluster(t)
+// TestOwnersInBrokenText: an object that is not what the path says has no item there, and is not a reason to fail.
+func TestOwnersInBrokenText(t *testing.T) {
+	obj, _ := readCluster(t)
+	stored := encode(t, obj)
 	path := field.NewPath("spec", "nodes").Index(1).Child("zone")
 	const want = "its parent was last applied by kubectl-client-side-apply"
 	for _, text := range []string{``, `null`, `{}`, `[]`, `{"spec"`, `{"spec":[]}`, `{"spec":{"nodes":{}}}`, `{"spec":{"nodes":[1,`, `{"spec":{"nodes":[1,x]}}`, `{"spec":{"nodes":[1,2]}}`} {
-		if got := ownership.Text(managers.OwnersJSON(path, []byte(text))); got != want {
+		if got := ownership.Text(mustRead(t, []byte(text), stored).Owners(path)); got != want {
 			t.Errorf("%s: %q, want %q", text, got, want)
 		}
 	}
@@ -55,7 +67,7 @@ func TestOwnersJSONOfBrokenText(t *testing.T) {
 
 func TestOwners(t *testing.T) {
 	obj, managers := readCluster(t)
-	encoded := encode(t, obj)
+	encoded := mustRead(t, encode(t, obj), encode(t, obj))
 	spec := field.NewPath("spec")
 	for _, row := range []struct {
 		name, reason string
@@ -102,11 +114,11 @@ func TestOwners(t *testing.T) {
 		{"nil path", "no field, no owner", nil, ""},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			if got := ownership.Text(managers.Owners(row.path, obj)); got != row.want {
+			if got := ownership.Text(managers.Owners(row.path)); got != row.want {
 				t.Errorf("Owners(%v): %q, want %q: %s", row.path, got, row.want, row.reason)
 			}
-			if got := ownership.Text(managers.OwnersJSON(row.path, encoded)); got != row.want {
-				t.Errorf("OwnersJSON(%v): %q, want %q: %s", row.path, got, row.want, row.reason)
+			if got := ownership.Text(encoded.Owners(row.path)); got != row.want {
+				t.Errorf("Owners(%v), encoded: %q, want %q: %s", row.path, got, row.want, row.reason)
 			}
 		})
 	}
@@ -135,19 +147,16 @@ func TestSteps(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			managed := `[{"manager":"a","operation":"Apply","apiVersion":"v1","fieldsType":"FieldsV1","fieldsV1":` + row.a + `},{"manager":"b","operation":"Apply","apiVersion":"v1","fieldsType":"FieldsV1","fieldsV1":` + row.b + `}]`
-			managers, err := ownership.ReadManagedFields([]byte(managed), "") // without a version there is none to name
-			if err != nil {
+			stored := managedBy(managed, "") // without a version there is none to name
+			if got := ownership.Text(mustRead(t, []byte(row.object), stored).Owners(row.path)); got != row.want {
+				t.Errorf("encoded: %q, want %q: %s", got, row.want, row.reason)
+			}
+			var newObj, oldObj map[string]any
+			if err := errors.Join(utiljson.Unmarshal([]byte(row.object), &newObj), utiljson.Unmarshal(stored, &oldObj)); err != nil {
 				t.Fatal(err)
 			}
-			var obj map[string]any
-			if err := utiljson.Unmarshal([]byte(row.object), &obj); err != nil {
-				t.Fatal(err)
-			}
-			if got := ownership.Text(managers.Owners(row.path, obj)); got != row.want {
-				t.Errorf("Owners: %q, want %q: %s", got, row.want, row.reason)
-			}
-			if got := ownership.Text(managers.OwnersJSON(row.path, []byte(row.object))); got != row.want {
-				t.Errorf("OwnersJSON: %q, want %q: %s", got, row.want, row.reason)
+			if got := ownership.Text(mustRead(t, newObj, oldObj).Owners(row.path)); got != row.want {
+				t.Errorf("decoded: %q, want %q: %s", got, row.want, row.reason)
 			}
 		})
 	}
@@ -167,23 +176,26 @@ func TestNames(t *testing.T) {
 
 // TestReadErrors: what cannot be read is an error, with managers that own nothing.
 func TestReadErrors(t *testing.T) {
-	for name, read := range map[string]func() (*ownership.Managers, error){
-		"a value that is no JSON": func() (*ownership.Managers, error) {
-			return ownership.Read(map[string]any{"metadata": map[string]any{"managedFields": func() {}}})
-		},
-		"a list that is cut": func() (*ownership.Managers, error) {
-			return ownership.ReadManagedFields([]byte(`[`), "v1")
-		},
-		"something after the list": func() (*ownership.Managers, error) { return ownership.ReadManagedFields([]byte(`[] x`), "v1") },
-		"an object":                func() (*ownership.Managers, error) { return ownership.ReadManagedFields([]byte(`{}`), "v1") },
-	} {
-		managers, err := read()
-		if err == nil || !strings.Contains(err.Error(), "metadata.managedFields cannot be read") || managers == nil || managers.Owners(field.NewPath("spec"), nil) != nil {
+	broken := map[string]any{"metadata": map[string]any{"managedFields": func() {}}}
+	checkUnread := func(name string, managers *ownership.Managers, err error) {
+		t.Helper()
+		if err == nil || !strings.Contains(err.Error(), "metadata.managedFields cannot be read") || managers == nil || managers.Owners(field.NewPath("spec")) != nil {
 			t.Errorf("%s: %v, %v", name, managers, err)
 		}
 	}
-	for _, nothing := range []string{"", "null", "[]"} {
-		if managers, err := ownership.ReadManagedFields([]byte(nothing), "v1"); err != nil || managers == nil {
+	managers, err := ownership.Read(broken, broken)
+	checkUnread("a value that is no JSON", managers, err)
+	for name, text := range map[string]string{
+		"a list that is cut":       `{"apiVersion":"v1","metadata":{"managedFields":[`,
+		"something after the list": string(managedBy("[] x", "v1")),
+		"an object":                string(managedBy("{}", "v1")),
+		"no object":                `[]`,
+	} {
+		managers, err := ownership.Read(nil, []byte(text))
+		checkUnread(name, managers, err)
+	}
+	for _, nothing := range []string{"", "null", "{}", `{"metadata":null}`, `{"metadata":[]}`, string(managedBy("null", "v1")), string(managedBy("[]", "v1"))} {
+		if managers, err := ownership.Read(nil, []byte(nothing)); err != nil || managers == nil || managers.Owners(field.NewPath("spec")) != nil {
 			t.Errorf("%q: %v, %v; want no managers", nothing, managers, err)
 		}
 	}
@@ -191,7 +203,7 @@ func TestReadErrors(t *testing.T) {
 
 func TestOwnersOfKey(t *testing.T) {
 	obj, managers := readCluster(t)
-	encoded := encode(t, obj)
+	encoded := mustRead(t, encode(t, obj), encode(t, obj))
 	spec := field.NewPath("spec")
 	for _, row := range []struct {
 		name, reason string
@@ -207,31 +219,13 @@ func TestOwnersOfKey(t *testing.T) {
 		{"item of an atomic list", "owned as a whole", spec.Child("steps"), map[string]any{"run": "a"}, "last applied by kubectl-client-side-apply"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			if got := ownership.Text(managers.OwnersOfKey(row.path, row.key, obj)); got != row.want {
+			if got := ownership.Text(managers.OwnersOfKey(row.path, row.key)); got != row.want {
 				t.Errorf("OwnersOfKey(%v, %v): %q, want %q: %s", row.path, row.key, got, row.want, row.reason)
 			}
-			if got := ownership.Text(managers.OwnersOfKeyJSON(row.path, row.key, encoded)); got != row.want {
-				t.Errorf("OwnersOfKeyJSON(%v, %v): %q, want %q: %s", row.path, row.key, got, row.want, row.reason)
+			if got := ownership.Text(encoded.OwnersOfKey(row.path, row.key)); got != row.want {
+				t.Errorf("OwnersOfKey(%v, %v), encoded: %q, want %q: %s", row.path, row.key, got, row.want, row.reason)
 			}
 		})
-	}
-}
-
-func TestReadManagedFieldsAgreesWithRead(t *testing.T) {
-	obj, managers := readCluster(t)
-	managed, err := json.Marshal(obj["metadata"].(map[string]any)["managedFields"])
-	if err != nil {
-		t.Fatal(err)
-	}
-	fromJSON, err := ownership.ReadManagedFields(managed, obj["apiVersion"].(string))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, path := range []*field.Path{field.NewPath("spec", "class"), field.NewPath("spec", "nodes").Index(1)} {
-		want, got := ownership.Text(managers.Owners(path, obj)), ownership.Text(fromJSON.Owners(path, obj))
-		if got != want || got == "" {
-			t.Errorf("%s: %q from JSON, %q from the object", path, got, want)
-		}
 	}
 }
 
@@ -255,11 +249,11 @@ func TestReadNamesWhatItCannotRead(t *testing.T) {
 		{"null", "as absent", nil, "", ""},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			managers, err := ownership.Read(map[string]any{"metadata": map[string]any{"managedFields": row.managed}})
+			managers, err := ownership.Read(nil, map[string]any{"metadata": map[string]any{"managedFields": row.managed}})
 			if (err != nil) != (row.wantError != "") || err != nil && !strings.Contains(err.Error(), row.wantError) {
 				t.Errorf("error %v, want %q: %s", err, row.wantError, row.reason)
 			}
-			if got := ownership.Text(managers.Owners(field.NewPath("spec", "class"), nil)); got != row.wantText {
+			if got := ownership.Text(managers.Owners(field.NewPath("spec", "class"))); got != row.wantText {
 				t.Errorf("%q, want %q: %s", got, row.wantText, row.reason)
 			}
 		})
@@ -268,13 +262,13 @@ func TestReadNamesWhatItCannotRead(t *testing.T) {
 
 func TestNoManagers(t *testing.T) {
 	for _, obj := range []map[string]any{nil, {}, {"metadata": "scalar"}, {"metadata": map[string]any{}}} {
-		managers, err := ownership.Read(obj)
-		if err != nil || len(managers.Owners(field.NewPath("spec"), obj)) != 0 {
+		managers, err := ownership.Read(obj, obj)
+		if err != nil || len(managers.Owners(field.NewPath("spec"))) != 0 {
 			t.Errorf("Read(%v): %v, want no managers and no error", obj, err)
 		}
 	}
 	var none *ownership.Managers
-	if owners := none.Owners(field.NewPath("spec"), nil); owners != nil {
+	if owners := none.Owners(field.NewPath("spec")); owners != nil {
 		t.Errorf("nil managers own %v", owners)
 	}
 }
@@ -284,20 +278,18 @@ func FuzzOwners(f *testing.F) {
 	f.Add(`[{"manager":"m","operation":"Apply","fieldsType":"FieldsV1","fieldsV1":{"f:spec":{"k:{\"a\":1}":{".":{}},"v:null":{},"i:0":{}}}}]`, "spec", `{"spec":[{"a":1}]}`)
 	f.Add(`[{"fieldsType":"FieldsV1","fieldsV1":{"f:a":{"f:":{},"f:a.b":{}},"f:a.b":{}}}]`, "a.b", `{}`)
 	f.Fuzz(func(t *testing.T, managed, path, object string) {
-		var obj map[string]any
-		if json.Unmarshal([]byte(object), &obj) != nil {
-			obj = nil
-		}
-		managers, err := ownership.ReadManagedFields([]byte(managed), "v1")
+		managers, err := ownership.Read([]byte(object), managedBy(managed, "v1"))
 		if err != nil && managers == nil {
 			t.Fatal("an error without managers")
 		}
 		where := field.NewPath(path).Index(0)
-		first, second := ownership.Text(managers.Owners(where, obj)), ownership.Text(managers.Owners(where, obj))
+		first, second := ownership.Text(managers.Owners(where)), ownership.Text(managers.Owners(where))
 		if first != second {
 			t.Errorf("%q, then %q", first, second)
 		}
-		managers.OwnersOfKey(field.NewPath(path), obj["spec"], obj)
+		for _, key := range []any{path, 1.0, map[string]any{"a": 1.0}} {
+			managers.OwnersOfKey(field.NewPath(path), key)
+		}
 	})
 }
 
@@ -311,10 +303,10 @@ func ExampleManagers_Owners() {
 		}}},
 		"spec": map[string]any{"class": "gold"},
 	}
-	managers, err := ownership.Read(obj)
+	managers, err := ownership.Read(obj, obj)
 	if err != nil {
 		fmt.Println(err)
 	}
-	fmt.Println(ownership.Text(managers.Owners(field.NewPath("spec", "class"), obj)))
+	fmt.Println(ownership.Text(managers.Owners(field.NewPath("spec", "class"))))
 	// Output: last applied by kubectl-client-side-apply
 }

@@ -57,19 +57,16 @@ type Row struct {
 	Immutable bool   `json:"immutable"`
 }
 
-// Rule names what a refused parameter breaks.
+// Rule names what a refused parameter breaks, in the order in which the refusals of one parameter are reported:
+//
+//   - "unknown": a value without a definition.
+//   - "definition": a mistake in the definition itself.
+//   - "immutable": an immutable value changes, or an upgrade needs it spelled out.
+//   - "required": neither value nor default.
+//   - "type": a value that its type, its enum or its constraints do not allow.
+//   - "trigger": a change starts a plan that cannot run now.
+//   - "enabling": the parameter cannot switch a child instance on or off.
 type Rule string
-
-// The rules, in the order in which the refusals of one parameter are reported.
-const (
-	RuleUnknown    Rule = "unknown"    // a value without a definition
-	RuleDefinition Rule = "definition" // a mistake in the definition itself
-	RuleImmutable  Rule = "immutable"  // an immutable value changes, or an upgrade needs it spelled out
-	RuleRequired   Rule = "required"   // neither value nor default
-	RuleType       Rule = "type"       // a value that its type, its enum or its constraints do not allow
-	RuleTrigger    Rule = "trigger"    // a change starts a plan that cannot run now
-	RuleEnabling   Rule = "enabling"   // the parameter cannot switch a child instance on or off
-)
 
 // Refusal is one reason against an operation.
 type Refusal struct {

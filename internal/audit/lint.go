@@ -16,6 +16,7 @@ import (
 	"github.com/fieldlock/fieldlock/internal/celrule"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/rule"
+	"github.com/fieldlock/fieldlock/internal/rule/catalogue"
 	schemas "github.com/fieldlock/fieldlock/internal/schema"
 	"github.com/fieldlock/fieldlock/internal/witness"
 )
@@ -393,7 +394,7 @@ func usual() effort {
 //
 // A hole that does not follow from the rules and for which no objects are found within a bounded effort is a note.
 func (x *explainer) try(s *suspect) bool {
-	r, _ := rule.Find(s.Rule)
+	r, _ := catalogue.Find(s.Rule)
 	if s.of == nil && (!r.Hole || s.sure && !x.all) {
 		return true
 	}

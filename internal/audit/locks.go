@@ -213,10 +213,10 @@ func shortly(id, path, message string) string {
 func LocksOfKinds(kinds []*builtin.Kind) *Locks {
 	l := &Locks{Fields: []Field{}}
 	for _, k := range kinds {
-		g := Group{Kind: k.Kind, Name: k.APIVersion(), Versions: []string{k.APIVersion()}}
+		g := Group{Kind: k.Kind, Name: k.APIVersion, Versions: []string{k.APIVersion}}
 		for _, row := range k.Rows() {
 			g.Fields = append(g.Fields, Field{
-				APIVersion: k.APIVersion(), Kind: k.Kind, Path: row.Path, Locks: strings.Split(row.Lock, ","), Rule: row.Rule, When: row.When,
+				APIVersion: k.APIVersion, Kind: k.Kind, Path: row.Path, Locks: strings.Split(row.Lock, ","), Rule: row.Rule, When: row.When,
 				Except: row.Except, Message: row.Message, Unknown: row.Unknown, Note: row.Note, Holes: []Hole{},
 			})
 		}
@@ -230,13 +230,13 @@ func LocksOfKinds(kinds []*builtin.Kind) *Locks {
 func LocksOfOperators(kinds []*operators.Kind) *Locks {
 	l := &Locks{Fields: []Field{}}
 	for _, k := range kinds {
-		g := Group{Kind: k.Kind, Name: k.APIVersion()}
+		g := Group{Kind: k.Kind, Name: k.APIVersion}
 		for _, version := range k.Versions {
 			g.Versions = append(g.Versions, k.Group+"/"+version)
 		}
 		for _, row := range k.Rows() {
 			f := Field{
-				APIVersion: k.APIVersion(), Kind: k.Kind, Path: row.Path, Locks: strings.Split(row.Lock, ","), Rule: row.Rule, When: row.When,
+				APIVersion: k.APIVersion, Kind: k.Kind, Path: row.Path, Locks: strings.Split(row.Lock, ","), Rule: row.Rule, When: row.When,
 				Except: row.Except, Allow: row.Allow, Message: row.Message, Unknown: row.Unknown, EnforcedBy: k.Operator.Name,
 				Module: k.Operator.Module, Function: row.Source, Since: row.Since, Until: row.Until, Read: row.Read, Holes: []Hole{},
 			}

@@ -8,7 +8,7 @@ import (
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/internal/celrun"
-	"github.com/fieldlock/fieldlock/internal/updates"
+	"github.com/fieldlock/fieldlock/internal/randomupdates"
 	"github.com/fieldlock/fieldlock/internal/witness"
 )
 
@@ -74,7 +74,7 @@ func proveSilence(t *testing.T, v crdVersion, findings []immutability.Finding, n
 	is := transitions(v.schema)
 	all.plain = celrun.New(v.schema, func(r celrun.Rule) bool { return !is(RuleRef{r.SchemaPath, r.Index}) })
 	quiet := judgeOf(t, v.schema, func(r RuleRef) bool { return silent[r] })
-	random := updates.New(v.schema, focus, 5)
+	random := randomupdates.New(v.schema, focus, 5)
 	for range n * len(silent) {
 		first := random.Object()
 		if !all.satisfiesPlain(t, first) {

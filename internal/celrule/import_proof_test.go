@@ -7,8 +7,8 @@ import (
 
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/internal/celrun"
+	"github.com/fieldlock/fieldlock/internal/randomupdates"
 	"github.com/fieldlock/fieldlock/internal/realcrds"
-	"github.com/fieldlock/fieldlock/internal/updates"
 )
 
 // TestImportAgreesWithCEL holds imported locks against the API server's CEL validator, on random updates of the CRDs of
@@ -58,12 +58,12 @@ func proveImport(t *testing.T, v crdVersion, im Imported, n int) (pairs, refused
 		path, ok := rests[r.Text]
 		return ok && path == r.SchemaPath
 	})
-	return sameVerdicts(t, v.name, judge, locks, rest, updates.New(v.schema, focus, 7), n)
+	return sameVerdicts(t, v.name, judge, locks, rest, randomupdates.New(v.schema, focus, 7), n)
 }
 
 // sameVerdicts compares judge with locks and the rules next to them, nil for none, on n updates, and returns how many were
 // compared and refused.
-func sameVerdicts(t *testing.T, name string, judge *judgement, locks *immutability.Validator, rest *celrun.Validator, random *updates.Random, n int) (pairs, refused int) {
+func sameVerdicts(t *testing.T, name string, judge *judgement, locks *immutability.Validator, rest *celrun.Validator, random *randomupdates.Random, n int) (pairs, refused int) {
 	t.Helper()
 	for range n {
 		newObj, oldObj := random.Next()

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apiserver/pkg/cel/environment"
 
 	"github.com/fieldlock/fieldlock/immutability"
-	"github.com/fieldlock/fieldlock/internal/updates"
+	"github.com/fieldlock/fieldlock/internal/randomupdates"
 )
 
 // TestExportPolicy holds the policy for every case of testdata/export.yaml against the locks.
@@ -75,7 +75,7 @@ func provePolicy(t *testing.T, v crdVersion, policy Policy, n int) {
 	for _, l := range locks.Locks() {
 		focus = append(focus, l.SchemaPath)
 	}
-	random := updates.New(v.schema, focus, 13)
+	random := randomupdates.New(v.schema, focus, 13)
 	refused := 0
 	for range n {
 		newObj, oldObj := random.Next()

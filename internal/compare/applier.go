@@ -304,10 +304,10 @@ func (d *crdDefinition) serverSide(v *verdict, p pair, newVersion, oldVersion *c
 		if !oldVersion.Served {
 			return // the server forgets what was applied in it
 		}
-		d.unconverted(v, oldVersion, p.new.Value(), newObj, "failed to convert merged object to last applied version")
+		d.unconverted(v, oldVersion, p.new.Value(), newObj, "failed to convert merged object to last applied version", p.new.APIVersion)
 		if newVersion.Storage { // the server has stored the old object in it, with its defaults
 			if stored, err := d.prepare(newVersion, p.old); err == nil {
-				d.unconverted(v, oldVersion, stored, stored, "field not declared in schema")
+				d.unconverted(v, oldVersion, stored, stored, "field not declared in schema", "")
 			}
 		}
 		return
@@ -319,33 +319,45 @@ func (d *crdDefinition) serverSide(v *verdict, p pair, newVersion, oldVersion *c
 	is, was := side{p.new.Value(), newObj}, side{p.old.Value(), oldObj}
 	for _, steps := range emptied(newVersion.Schema, is, was, nil) {
 		path := yamldoc.PathString(steps...)
-		v.addServerSide(path, fmt.Sprintf("server-side apply is refused: when it empties %s, it makes null of it, which is not of type object; "+
-			"remove the field instead of emptying it", path))
+		v.addServerSide(path, fmt.Sprintf("server-side apply is refused: when it empties %s, it makes null of it, which is not of type object", path),
+			"remove "+path+" from the manifest instead of emptying it")
 	}
 	for _, steps := range nulls(newVersion.Schema, is, was, nil) {
 		path := yamldoc.PathString(steps...)
-		v.addServerSide(path, fmt.Sprintf("server-side apply is refused: it sends null for %s, which may not be null; remove the field instead", path))
+		v.addServerSide(path, fmt.Sprintf("server-side apply is refused: it sends null for %s, which may not be null", path),
+			"remove "+path+" from the manifest instead of setting it to null")
 	}
 }
 
 // unconverted adds that the server cannot read an object in the version of the last apply, where that one lacks a field that is
-// also in the object as written: the server converts it without pruning.
-func (d *crdDefinition) unconverted(v *verdict, last *crd.Version, written, obj map[string]any, answer string) {
+// also in the object as written: the server converts it without pruning. The way out is to change to the version first, with a
+// difference, without which Flux sends nothing; an apply in it fails, too, if version is "".
+func (d *crdDefinition) unconverted(v *verdict, last *crd.Version, written, obj map[string]any, answer, version string) {
 	before, err := d.preparers[last].Prepare(obj)
 	if err != nil {
 		return
 	}
 	if at, ok := lost(written, obj, before, nil); ok {
-		path := yamldoc.PathString(at...)
+		path, edit := yamldoc.PathString(at...), ""
+		if version != "" {
+			edit = "change the apiVersion to " + version + " and add a label in a change of its own, and set " + path + " with the next one"
+		}
 		v.addServerSide(path, fmt.Sprintf("server-side apply fails: the last apply used %s, whose schema does not have %s, "+
-			"and without a conversion the API server answers %q", last.Name, path, answer))
+			"and without a conversion the API server answers %q", last.Name, path, answer), edit)
 	}
 }
 
-// addServerSide adds a refusal that no lock or rule explains, unless v refuses a change there.
-func (v *verdict) addServerSide(path, message string) {
-	if !slices.ContainsFunc(v.violations, func(b Violation) bool { return b.Path != "" && related(b.Path, path) }) {
-		v.violations = append(v.violations, Violation{Path: path, Lock: lockServer, Message: message, Change: digest(value{}, value{message, true})})
+// addServerSide adds a refusal that no lock or rule explains, unless v refuses a change there, and the edit that is enough to get around
+// it, "" if there is none. No tool replaces the object for it: the answer is an internal error, or a new object is refused, too.
+func (v *verdict) addServerSide(path, message, edit string) {
+	if slices.ContainsFunc(v.violations, func(b Violation) bool { return b.Path != "" && related(b.Path, path) }) {
+		return
+	}
+	v.violations = append(v.violations, Violation{
+		Path: path, Lock: lockServer, Message: message, Change: digest(value{}, value{message, true}), Unforced: true,
+	})
+	if edit != "" {
+		v.edits = append(v.edits, edit)
 	}
 }
 

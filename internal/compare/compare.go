@@ -106,9 +106,13 @@ func Check(in Input, o Options) (*Report, error) {
 	amender := manifest.NewAmender(in.Locks)
 	o.Builtin = amender.Builtin(o.Builtin)
 	newCRDs, oldCRDs := amender.CRDs(slices.Concat(in.NewSchemas.CRDs, newSet.CRDs)), amender.CRDs(slices.Concat(in.OldSchemas.CRDs, oldSet.CRDs))
+	given := func(c manifest.CRD) bool {
+		isOne := func(other manifest.CRD) bool { return other.Document == c.Document }
+		return slices.ContainsFunc(in.NewSchemas.CRDs, isOne) || slices.ContainsFunc(in.OldSchemas.CRDs, isOne)
+	}
 	c := &checker{
 		Options: o,
-		kinds:   newKinds(newCRDs, oldCRDs, o),
+		kinds:   newKinds(newCRDs, oldCRDs, given, o),
 		report: &Report{
 			SkippedKinds: []SkippedKind{}, Violations: []Violation{}, Unknown: []Remark{}, Notes: []Remark{}, Replacements: []Replacement{}, Deletions: []Deletion{},
 			UncheckedKinds: []UncheckedKind{}, Warnings: []string{}, Others: others(newSet.Others, oldSet.Others),
@@ -119,6 +123,9 @@ func Check(in Input, o Options) (*Report, error) {
 	c.kinds.amender = amender
 	c.kinds.addDocuments(in.NewSchemas.Documents, in.OldSchemas.Documents)
 	c.kinds.defaults = defaults{in.NewDefaults, in.OldDefaults}
+	for _, f := range manifest.Forgive(newSet, oldSet) {
+		c.kinds.addFaulty(f)
+	}
 	for _, o := range slices.Concat(oldSet.Objects, newSet.Objects) {
 		c.kinds.identify(o)
 	}
@@ -169,8 +176,7 @@ func Check(in Input, o Options) (*Report, error) {
 	return c.report, nil
 }
 
-// sets sorts the objects of both sides. CRDs of units that both have alike are read only if something is judged by them; in files, a
-// mistake in one is told.
+// sets sorts the objects of both sides. CRDs that both have alike are read only if something is judged by them.
 func (in *Input) sets() (newSet, oldSet *manifest.Set) {
 	newSet, oldSet = manifest.ObjectsWithoutCRDs(in.New), manifest.ObjectsWithoutCRDs(in.Old)
 	if !in.Locks.Empty() || in.Live != nil {
@@ -193,7 +199,7 @@ func (in *Input) sets() (newSet, oldSet *manifest.Set) {
 		}
 		return func(o *manifest.Object) bool {
 			kind, ok := yamldoc.At(o.Document.Object, "spec", "names", "kind").(string)
-			return !ok || o.Unit == "" || judging[kind] || !slices.ContainsFunc(theirs[o.ID], func(other *manifest.Object) bool { return pair{new: o, old: other}.unchanged() })
+			return !ok || judging[kind] || !slices.ContainsFunc(theirs[o.ID], func(other *manifest.Object) bool { return pair{new: o, old: other}.unchanged() })
 		}
 	}
 	newSet.ReadCRDs(wanted(oldSet), nil)

@@ -68,7 +68,15 @@ var classLocked = widgets("None", locked, locked)
 var keysLocked = widgets("None", "m: {type: object, x-kubernetes-immutable: true, additionalProperties: {type: object, properties: {a: {type: string}}}}", "")
 
 // brokenCRD is a CRD whose lock is a mistake.
-var brokenCRD = widgets("None", "class: {type: string, x-kubernetes-immutable: false}", "")
+var brokenCRD = widgets("None", "class: {type: string, x-kubernetes-immutable: false}\nzone: {type: string}", "")
+
+// emptyCRD is a CRD that no API server accepts.
+const emptyCRD = `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: widgets.example.com}
+spec: {group: example.com, names: {kind: Widget, plural: widgets}, scope: Namespaced}
+`
 
 // twoLocks is a CRD with two of them.
 var twoLocks = widgets("None", locked+"\nzone: {type: string, x-kubernetes-immutable: true}", "")
@@ -242,9 +250,34 @@ func TestCheck(t *testing.T) {
 			},
 		},
 		{
-			name: "a CRD that cannot be read, the same on both sides", reason: "one error is enough",
+			name: "a CRD with a wrong lock, the same on both sides", reason: "the change did not bring the mistake, but nobody can tell what the lock refuses",
 			olds: dir{"crd.yaml": brokenCRD, "x.yaml": p}, news: dir{"crd.yaml": brokenCRD, "x.yaml": q},
-			want: []string{"error crd.yaml:22: CustomResourceDefinition widgets.example.com, version v1: spec.class: x-kubernetes-immutable is false: the only value is true, and a child cannot lift the lock of its parent; remove the key"},
+			want: []string{"unknown a/x apiVersion"},
+		},
+		{
+			name: "a CRD without versions, the same on both sides", reason: "so it is where the CRD cannot be read at all",
+			olds: dir{"crd.yaml": emptyCRD, "x.yaml": p}, news: dir{"crd.yaml": emptyCRD, "x.yaml": q},
+			want: []string{"unknown a/x apiVersion"},
+		},
+		{
+			name: "CRDs with mistakes, and no changed object", reason: "what both sides have is silent",
+			olds: dir{"crd.yaml": brokenCRD, "other.yaml": emptyCRD, "x.yaml": p}, news: dir{"crd.yaml": brokenCRD, "other.yaml": emptyCRD, "x.yaml": p},
+		},
+		{
+			name: "a CRD that loses its versions", reason: "the change brings the mistake; the lock of OLD counts",
+			olds: dir{"crd.yaml": classLocked, "x.yaml": p}, news: dir{"crd.yaml": emptyCRD, "x.yaml": q},
+			want: []string{
+				"a/x spec.class immutable only in OLD",
+				"error crd.yaml:5: document 1, CustomResourceDefinition widgets.example.com: spec.versions: there is no version; a CustomResourceDefinition has at least one, with name, served, storage and schema",
+			},
+		},
+		{
+			name: "a lock that becomes a wrong one", reason: "the change touches it",
+			olds: dir{"crd.yaml": classLocked, "x.yaml": p}, news: dir{"crd.yaml": brokenCRD, "x.yaml": q},
+			want: []string{
+				"a/x spec.class immutable only in OLD",
+				"error crd.yaml:22: CustomResourceDefinition widgets.example.com, version v1: spec.class: x-kubernetes-immutable is false: the only value is true, and a child cannot lift the lock of its parent; remove the key",
+			},
 		},
 		{
 			name: "one object, and a file that cannot be read", reason: "the two are something to check",

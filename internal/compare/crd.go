@@ -64,8 +64,13 @@ func (d *crdDefinition) version(apiVersion string) *crd.Version {
 // holds too. What a conversion webhook would do is unknown.
 func (d *crdDefinition) judge(p pair) (verdict, error) {
 	v, err := d.judgeVersions(p)
-	if len(v.violations)+v.more > 0 {
+	switch {
+	case len(v.violations)+v.more == 0:
+	case len(v.violations) == len(v.edits):
+		v.replacement = &Replacement{Cost: CostNone, Message: "an edit is enough", How: v.edits}
+	default:
 		v.replacement = d.replacement(p)
+		v.replacement.How = append(v.edits, v.replacement.How...)
 	}
 	return v, err
 }
@@ -116,14 +121,14 @@ func (d *crdDefinition) check(v *verdict, p pair, version *crd.Version) error {
 			return err
 		}
 	}
-	managers, unowned := ownership.Read(p.old.Value())
+	managers, unowned := ownership.Read(p.new.Value(), p.old.Value())
 	err = laws.check(v, newObj, oldObj, locked, func(v *Violation) {
 		switch of := v.found; {
 		case of == nil || unowned != nil: // the owners are an extra
 		case of.HasKey:
-			v.Owners = ownership.Text(managers.OwnersOfKey(of.Path, of.Key, p.new.Value()))
+			v.Owners = ownership.Text(managers.OwnersOfKey(of.Path, of.Key))
 		default:
-			v.Owners = ownership.Text(managers.Owners(of.Path, p.new.Value()))
+			v.Owners = ownership.Text(managers.Owners(of.Path))
 		}
 		d.place(v, p, version)
 	})

@@ -184,9 +184,9 @@ func (c *checker) replacementOf(p pair, v *verdict) *Replacement {
 	by := c.applier(p.new)
 	refused := tool.Refused{
 		Group: p.new.Group, Kind: p.new.Kind, Namespace: p.new.Namespace, Name: p.new.Name, File: manifest.Argument(p.new.Document.File),
-		Precious:  re.Cost == CostData || re.Cost == CostCascade,
-		Asked:     re.Requested,
-		ByWebhook: slices.ContainsFunc(v.violations, func(b Violation) bool { return b.EnforcedBy != "" }),
+		Precious: re.Cost == CostData || re.Cost == CostCascade,
+		Asked:    re.Requested,
+		Unforced: slices.ContainsFunc(v.violations, func(b Violation) bool { return b.Unforced || b.EnforcedBy != "" }),
 	}
 	if p.old != nil {
 		by.Keeps = by.Keeps || by.Kept(p.old.Value()) != ""

@@ -92,6 +92,9 @@ func (c *checker) judgeFate(p pair) (verdict, error) {
 		return verdict{}, nil
 	}
 	v, err := c.judgeUpdate(p)
+	if v.replacement != nil && v.replacement.Requested {
+		v.replacement.Requested = v.helped(p)
+	}
 	if err != nil || fate == tool.Updated {
 		return v, err
 	}
@@ -115,6 +118,21 @@ func (c *checker) judgeFate(p pair) (verdict, error) {
 		"the object becomes a hook or stops being one, and its tool may delete it and create it again; an apply of it is refused: %s", v.violations[0].summary())}}}, nil
 }
 
+// helped reports whether the replacement that an object asks for gets the change through. Tools replace nothing for some answers of
+// the server, and a policy may refuse the new object, too.
+func (v *verdict) helped(p pair) bool {
+	for i := range v.violations {
+		b, says := &v.violations[i], ""
+		if b.EnforcedBy != "" {
+			says = b.Message
+		}
+		if b.Policy != "" || (b.Unforced || says != "") && !p.applier.Insists(p.new.Document.Object, p.old.Value(), says) {
+			return false
+		}
+	}
+	return true
+}
+
 const createsHook = "Helm refuses the upgrade: it creates the hook while the object is still there (\"already exists\"); " +
 	"add before-hook-creation to helm.sh/hook-delete-policy"
 
@@ -126,7 +144,7 @@ func (c *checker) judgeColliding(p pair, path string) verdict {
 		message = createsHook
 	}
 	v := verdict{replacement: c.worst(p)}
-	v.addServerSide(path, message)
+	v.addServerSide(path, message, "")
 	return v
 }
 
@@ -136,6 +154,7 @@ type verdict struct {
 	more           int // violations beyond the limit of a report
 	unknown, notes []Remark
 	replacement    *Replacement // what replacing the object costs, where there are violations
+	edits          []string     // of the manifest, each of which is enough for one violation
 
 	// standing and old are about an object that is ambiguous: old is what the violations are against.
 	standing standing

@@ -24,7 +24,8 @@ type kinds struct {
 	open      []*openDefinition // schemas of OpenAPI documents, and JSON Schemas
 	errs      []error           // CRDs of NEW that cannot be used
 	warnings  []string          // CRDs that only OLD has and that cannot be used
-	broken    []manifest.CRD
+	broken    []invalidCRD
+	faulty    map[groupKind]error // mistakes in CRDs that the change does not touch
 
 	amender  *manifest.Amender
 	defaults defaults
@@ -32,16 +33,43 @@ type kinds struct {
 
 type groupKind struct{ group, kind string }
 
-// newKinds collects the CRDs of both sides. A CRD that both sides have counts once, one that changed counts twice.
-func newKinds(news, olds []manifest.CRD, o Options) *kinds {
-	k := &kinds{builtin: o.Builtin, operators: o.Operators, byKind: map[groupKind][]*crdDefinition{}}
+// invalidCRD is a CRD with locks that cannot be compiled.
+type invalidCRD struct {
+	manifest.CRD
+	errs         []error
+	inNew, inOld bool
+}
+
+// newKinds collects the CRDs of both sides. A CRD that both sides have counts once, one that changed counts twice. Mistakes in a
+// CRD that both sides have alike are errors only if it was given as a schema; otherwise, they make its objects unknown.
+func newKinds(news, olds []manifest.CRD, given func(manifest.CRD) bool, o Options) *kinds {
+	k := &kinds{builtin: o.Builtin, operators: o.Operators, byKind: map[groupKind][]*crdDefinition{}, faulty: map[groupKind]error{}}
 	for _, c := range news {
 		k.add(c, false, o.NoDefaults)
 	}
 	for _, c := range olds {
 		k.add(c, true, o.NoDefaults)
 	}
+	for _, b := range k.broken {
+		switch {
+		case b.inNew && b.inOld && !given(b.CRD):
+			k.faulty[groupKind{b.Group, b.Kind}] = b.errs[0]
+		case b.inNew:
+			k.errs = append(k.errs, b.errs...)
+		default:
+			for _, err := range b.errs {
+				k.warnings = append(k.warnings, "the locks of a CRD in OLD do not count: "+err.Error())
+			}
+		}
+	}
 	return k
+}
+
+// addFaulty adds a CRD that cannot be read, which both sides have alike.
+func (k *kinds) addFaulty(f manifest.Faulty) {
+	group, _ := yamldoc.At(f.Document.Object, "spec", "group").(string)
+	kind, _ := yamldoc.At(f.Document.Object, "spec", "names", "kind").(string)
+	k.faulty[groupKind{group, kind}] = f.Err
 }
 
 // add adds a CRD, unless it is there already.
@@ -52,23 +80,17 @@ func (k *kinds) add(c manifest.CRD, onlyOld, noDefaults bool) {
 		k.byKind[gk][i].inOld = k.byKind[gk][i].inOld || onlyOld
 		return
 	}
-	if slices.ContainsFunc(k.broken, func(b manifest.CRD) bool { return manifest.SameCRD(b.Document.Object, c.Document.Object) }) {
+	broken := func(b invalidCRD) bool { return manifest.SameCRD(b.Document.Object, c.Document.Object) }
+	if i := slices.IndexFunc(k.broken, broken); i >= 0 {
+		k.broken[i].inOld = k.broken[i].inOld || onlyOld
 		return
 	}
 	d, errs := newCRDDefinition(c, onlyOld, noDefaults)
 	if len(errs) > 0 {
-		k.broken = append(k.broken, c)
+		k.broken = append(k.broken, invalidCRD{c, errs, !onlyOld, onlyOld})
+		return
 	}
-	switch {
-	case len(errs) == 0:
-		k.byKind[gk] = append(k.byKind[gk], d)
-	case onlyOld:
-		for _, err := range errs {
-			k.warnings = append(k.warnings, "the locks of a CRD in OLD do not count: "+err.Error())
-		}
-	default:
-		k.errs = append(k.errs, errs...)
-	}
+	k.byKind[gk] = append(k.byKind[gk], d)
 }
 
 // of returns the definitions of an object's kind, in any version; none for a kind that nobody knows.
@@ -76,6 +98,9 @@ func (k *kinds) of(o *manifest.Object) []definition {
 	var list []definition
 	for _, d := range k.byKind[groupKind{o.Group, o.Kind}] {
 		list = append(list, d)
+	}
+	if err := k.faulty[groupKind{o.Group, o.Kind}]; err != nil {
+		list = append(list, faultyDefinition{err})
 	}
 	for _, d := range k.open {
 		if d.isOf(o) {
@@ -89,6 +114,19 @@ func (k *kinds) of(o *manifest.Object) []definition {
 		list = append(list, d)
 	}
 	return list
+}
+
+// faultyDefinition stands for a CRD with a mistake that the change does not touch: its author may be somebody else.
+type faultyDefinition struct{ mistake error }
+
+func (faultyDefinition) covers(string) bool { return true }
+
+func (d faultyDefinition) judge(pair) (verdict, error) {
+	return verdict{unknown: []Remark{{Path: "apiVersion", Message: "the CRD of its kind has a mistake, so its locks and rules were not checked: " + d.mistake.Error()}}}, nil
+}
+
+func (faultyDefinition) replacement(pair) *Replacement {
+	return &Replacement{Cost: CostUnknown, Message: costMessages[CostUnknown]}
 }
 
 // identify gives an object the identity that it has on an API server: some built-in kinds have moved to another group, and

@@ -132,7 +132,7 @@ type UncheckedKind struct {
 
 // knows reports whether anything is known about updates of an object's kind.
 func (k *kinds) knows(o *manifest.Object) bool {
-	if k.builtinOf(o) != nil || o.Kind == "" {
+	if k.builtinOf(o) != nil || o.Kind == "" || k.faulty[groupKind{o.Group, o.Kind}] != nil {
 		return true
 	}
 	if _, ok := k.operatorOf(o); ok {

@@ -97,6 +97,8 @@ type Violation struct {
 	Source          string          `json:"source,omitempty"`      // how that is known: the operator's function
 	Message         string          `json:"message"`
 
+	// Unforced is set where the server answers an update with another error than Invalid, or would refuse a new object too.
+	Unforced bool `json:"-"`
 	// Moved is set when OLD has the object in another file of its tree.
 	Moved bool `json:"-"`
 	// Replaced is set when the object asks its tool to replace it, and nothing worse than downtime comes of it.

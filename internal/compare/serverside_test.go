@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/fieldlock/fieldlock/internal/tool"
 )
 
 // TestEmptied: which objects a server-side apply cannot empty, and a client-side one can.
@@ -99,6 +101,75 @@ func TestStoredDefaults(t *testing.T) {
 		r := check(t, map[string]string{"crd.yaml": crd, "x.yaml": widget(row.to, "a", "x", "{class: b}")}, map[string]string{"crd.yaml": crd, "x.yaml": widget(row.from, "a", "x", "{class: a}")}, Options{})
 		if got := found(r); !slices.Equal(got, row.want) || len(r.Errors) > 0 {
 			t.Errorf("%s: got %q, %v, want %q", row.reason, got, r.Errors, row.want)
+		}
+	}
+}
+
+// TestServerSideWays: an edit gets a change through that a server-side apply refuses, and no tool replaces the object for it. Flux
+// does not for an internal error, and creating an object with null is refused, too. hack/appliers makes the edits.
+func TestServerSideWays(t *testing.T) {
+	const cheap = "metadata: {name: widgets.example.com, annotations: {fieldlock.dev/replacement-cost: none}}"
+	crd := strings.Replace(widgets("None", "class: {type: string}\nmap: {type: object, additionalProperties: {type: string}}",
+		"class: {type: string}\nmap: {type: object, additionalProperties: {type: string}}\nextra: {type: string}"), "metadata: {name: widgets.example.com}", cheap, 1)
+	const locked = "class: {type: string, x-kubernetes-validations: [{rule: self == oldSelf}]}\nmap: {type: object, additionalProperties: {type: string}}"
+	for _, row := range []struct {
+		name, crd, from, old, to, new string
+		how                           []string // the beginnings
+		requested                     bool
+	}{
+		{"null", crd, "v1", "{class: a}", "v1", "{class: null, free: b}", []string{"remove spec.class from the manifest"}, false},
+		{"an emptied map", crd, "v1", "{map: {a: b}}", "v1", "{map: {}}", []string{"remove spec.map from the manifest"}, false},
+		{"a new field in a new version", crd, "v1", "{class: a}", "v2", "{class: a, extra: b}", []string{"change the apiVersion to example.com/v2 and add a label in a change of its own"}, false},
+		{"a locked field and an emptied map", strings.Replace(widgets("None", locked, locked), "metadata: {name: widgets.example.com}", cheap, 1),
+			"v1", "{class: a, map: {a: b}}", "v1", "{class: b, map: {}}", []string{"remove spec.map", "keep the old values", "kubectl delete"}, false},
+		{"a locked field", strings.Replace(widgets("None", locked, locked), "metadata: {name: widgets.example.com}", cheap, 1),
+			"v1", "{class: a}", "v1", "{class: b}", []string{"keep the old values"}, true},
+	} {
+		force := func(version, spec string) string {
+			return strings.Replace(row.crd+widget(version, "a", "x", spec), "namespace: a}", "namespace: a, annotations: {kustomize.toolkit.fluxcd.io/force: enabled}}", 1)
+		}
+		r := checkBy(t, tool.Applier{Tool: tool.Flux}, force(row.to, row.new), force(row.from, row.old), Options{})
+		if r.Allowed != row.requested || len(r.Replacements) != 1 {
+			t.Errorf("%s: %s, %v, %+v", row.name, found(r), r.Errors, r.Replacements)
+			continue
+		}
+		matches := func(how, beginning string) bool { return strings.HasPrefix(how, beginning) }
+		if re := r.Replacements[0]; re.Cost != CostNone || re.Requested != row.requested || !slices.EqualFunc(re.How, row.how, matches) {
+			t.Errorf("%s: %+v", row.name, re)
+		}
+	}
+}
+
+// TestForcedAnswers: which requests to replace an object count for the answer of a webhook or a policy. Flux replaces for the words
+// "is immutable", Argo CD with Force=true,Replace=true always; a policy may refuse the new object, too.
+func TestForcedAnswers(t *testing.T) {
+	flux, argo := tool.Applier{Tool: tool.Flux}, tool.Applier{Tool: tool.ArgoCD}
+	const force, replace = "kustomize.toolkit.fluxcd.io/force: enabled", "argocd.argoproj.io/sync-options: 'Force=true,Replace=true'"
+	job := func(mark, image, more string) string {
+		return plain("batch/v1", "Job", "annotations: {"+mark+"}", "spec: {template: {spec: {restartPolicy: Never, containers: [{name: a, image: "+image+"}]}}}") + more
+	}
+	run := func(mark, pipeline string) string {
+		return plain("tekton.dev/v1", "TaskRun", "annotations: {"+mark+"}", "spec: {taskRef: {name: "+pipeline+"}}")
+	}
+	policy := policyFor("p", "batch", "jobs", "object.spec.template == oldObject.spec.template") + bindingOf("p", "Deny")
+	catalogue := load(t)
+	for _, row := range []struct {
+		name     string
+		by       tool.Applier
+		new, old string
+		allowed  bool
+	}{
+		{"Flux and the server", flux, job(force, "b", ""), job(force, "a", ""), true},
+		{"Flux and a policy", flux, job(force, "b", policy), job(force, "a", policy), false},
+		{"Argo CD and a policy", argo, job(replace, "b", policy), job(replace, "a", policy), false},
+		{"Flux and a webhook", flux, run(force, "b"), run(force, "a"), false},
+		{"Argo CD and a webhook", argo, run(replace, "b"), run(replace, "a"), true},
+		{"nobody's, for Argo CD", tool.Applier{}, run(replace, "b"), run(replace, "a"), true},
+		{"nobody's, for Flux", tool.Applier{}, run(force, "b"), run(force, "a"), false},
+	} {
+		r := checkBy(t, row.by, row.new, row.old, Options{Operators: catalogue})
+		if r.Allowed != row.allowed || len(r.Violations) == 0 {
+			t.Errorf("%s: %s, %v, %+v", row.name, found(r), r.Errors, r.Replacements)
 		}
 	}
 }

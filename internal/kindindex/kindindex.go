@@ -14,7 +14,6 @@ import (
 type Index[K any] struct {
 	all   []entry[K]
 	byGVK map[schema.GroupVersionKind]K
-	names map[string][]entry[K] // by kind, plural and short name, in lower case
 }
 
 type entry[K any] struct {
@@ -22,17 +21,8 @@ type entry[K any] struct {
 	of          K
 }
 
-// Add adds a kind with its plural and short names.
-func (x *Index[K]) Add(of K, group, kind, plural string, short []string) {
-	e := entry[K]{group, kind, of}
-	x.all = append(x.all, e)
-	if x.names == nil {
-		x.names = map[string][]entry[K]{}
-	}
-	for _, name := range slices.Compact(append([]string{strings.ToLower(kind), plural}, short...)) {
-		x.names[name] = append(x.names[name], e)
-	}
-}
+// Add adds a kind.
+func (x *Index[K]) Add(of K, group, kind string) { x.all = append(x.all, entry[K]{group, kind, of}) }
 
 // Serve makes Find return of for the objects of gvk. It reports whether gvk had no kind before.
 func (x *Index[K]) Serve(gvk schema.GroupVersionKind, of K) bool {
@@ -64,32 +54,14 @@ func (x *Index[K]) Find(apiVersion, kind string) (found K, ok bool) {
 	return found, ok
 }
 
-// Lookup returns the kinds with a name: a kind, plural or short name in any case, with ".group" where needed, such as "sts",
-// "StatefulSet" or "events.events.k8s.io". It returns nil when there is none.
-func (x *Index[K]) Lookup(name string) []K {
-	name = strings.ToLower(name)
-	if found, ok := x.names[name]; ok {
-		return values(found)
-	}
-	short, group, _ := strings.Cut(name, ".")
-	return values(slices.DeleteFunc(slices.Clone(x.names[short]), func(e entry[K]) bool { return e.group != group }))
-}
-
 // Map returns the index with other values; x stays as it is.
 func (x *Index[K]) Map(of func(K) K) Index[K] {
-	each := func(list []entry[K]) []entry[K] {
-		out := slices.Clone(list)
-		for i := range out {
-			out[i].of = of(out[i].of)
-		}
-		return out
+	out := Index[K]{slices.Clone(x.all), maps.Clone(x.byGVK)}
+	for i := range out.all {
+		out.all[i].of = of(out.all[i].of)
 	}
-	out := Index[K]{each(x.all), maps.Clone(x.byGVK), maps.Clone(x.names)}
 	for gvk, k := range out.byGVK {
 		out.byGVK[gvk] = of(k)
-	}
-	for name, list := range out.names {
-		out.names[name] = each(list)
 	}
 	return out
 }
@@ -100,4 +72,19 @@ func values[K any](list []entry[K]) []K {
 		all = append(all, e.of)
 	}
 	return all
+}
+
+// Names are the names of a kind.
+type Names struct {
+	Group, Kind, Plural string
+	Short               []string
+}
+
+// Has reports whether name, in any case, is the kind, its plural or a short name, with ".group" where wanted, such as "sts",
+// "StatefulSet" or "events.events.k8s.io".
+func (n Names) Has(name string) bool {
+	name = strings.ToLower(name)
+	own := append([]string{strings.ToLower(n.Kind), n.Plural}, n.Short...)
+	name, group, qualified := strings.Cut(name, ".")
+	return slices.Contains(own, name) && (!qualified || group == n.Group)
 }

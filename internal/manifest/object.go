@@ -199,10 +199,35 @@ type Set struct {
 	Repeated []*yamldoc.Repeat
 	// Errs is what is wrong with files and documents; the rest is in the set all the same.
 	Errs []error
+	// Faulty are the objects that should define kinds, and what is wrong with them, which is in Errs, too.
+	Faulty []Faulty
 	// Unrendered is the one of Errs that is about templates, or nil.
 	Unrendered error
 
 	unread []unreadCRD
+}
+
+// Faulty is a CRD that cannot be read.
+type Faulty struct {
+	*Object
+	Err error
+}
+
+// Forgive takes the mistakes of CRDs that two sets have alike out of the errors of both, and returns them as a has them.
+func Forgive(a, b *Set) []Faulty {
+	var alike []Faulty
+	for _, f := range a.Faulty {
+		for _, other := range b.Faulty {
+			if f.ID != other.ID || !SameCRD(f.Document.Object, other.Document.Object) {
+				continue
+			}
+			is := func(err error) bool { return err == f.Err || err == other.Err }
+			a.Errs, b.Errs = slices.DeleteFunc(a.Errs, is), slices.DeleteFunc(b.Errs, is)
+			alike = append(alike, f)
+			break
+		}
+	}
+	return alike
 }
 
 // unreadCRD is an object that ReadCRDs reads, with the number of errors before its own.
@@ -237,7 +262,7 @@ func (s *Set) ReadCRDs(wanted func(*Object) bool, known []CRD) {
 		}
 		c, err := newCRD(o.Document)
 		if err != nil {
-			s.Errs = slices.Insert(s.Errs, o.errs+more, err)
+			s.Errs, s.Faulty = slices.Insert(s.Errs, o.errs+more, err), append(s.Faulty, Faulty{o.Object, err})
 			more++
 			continue
 		}

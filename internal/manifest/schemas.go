@@ -9,6 +9,9 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/runtime"
+	apischema "k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/immutability/openapi"
@@ -175,9 +178,20 @@ type CRD struct {
 
 // newCRD makes a CRD of a document.
 func newCRD(d *yamldoc.Document) (CRD, error) {
-	c, err := crd.FromUnstructured(d.Object, crd.WithSource(d.File, d.Number, positions(d)))
+	c, err := crd.FromObject(documented{d})
 	return CRD{c, d}, err
 }
+
+// documented is the object of a document, by which package crd knows its places in the file.
+type documented struct{ document *yamldoc.Document }
+
+var _ runtime.Object = documented{}
+
+func (d documented) Document() *yamldoc.Document { return d.document }
+
+func (d documented) GetObjectKind() apischema.ObjectKind { return apischema.EmptyObjectKind }
+
+func (d documented) DeepCopyObject() runtime.Object { return d } // nobody changes a document
 
 // positions returns the places of the values in a document.
 func positions(d *yamldoc.Document) func(steps []any) token.Position {

@@ -1,7 +1,11 @@
 package page
 
 import (
+	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -54,5 +58,64 @@ func TestNotRun(t *testing.T) {
 	}
 	if places[PlaceFolder] < 50 || places[PlaceCluster] < 15 || places[PlaceNone] < len(NotRun()) {
 		t.Errorf("the pages have %v commands", places)
+	}
+}
+
+var (
+	code    = regexp.MustCompile("(?s)```.*?```|`[^`\n]+`")
+	link    = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	heading = regexp.MustCompile(`(?m)^#+ (.*)$`)
+	unsaid  = regexp.MustCompile("[^a-z0-9 _-]")
+)
+
+// TestLinks: what pages link to in this repository is there, headings included.
+func TestLinks(t *testing.T) {
+	files := []string{"../../README.md", "../../CONTRIBUTING.md"}
+	for _, pattern := range []string{"../../docs/*.md", "../../docs/fields/*.md"} {
+		found, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, found...)
+	}
+	headings := func(file string) (slugs []string) {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Error(err)
+		}
+		for _, h := range heading.FindAllStringSubmatch(string(data), -1) {
+			slugs = append(slugs, strings.ReplaceAll(unsaid.ReplaceAllString(strings.ToLower(h[1]), ""), " ", "-"))
+		}
+		return slugs
+	}
+	links := 0
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range link.FindAllStringSubmatch(code.ReplaceAllString(string(data), ""), -1) {
+			target, anchor, _ := strings.Cut(strings.TrimPrefix(m[1], "https://github.com/fieldlock/fieldlock/tree/main/"), "#")
+			base := filepath.Dir(file)
+			if target != m[1] && strings.HasPrefix(m[1], "https:") {
+				base = "../.."
+			}
+			if strings.Contains(target, ":") || anchor == "" && target == "" {
+				continue
+			}
+			links++
+			to := filepath.Join(base, target)
+			if target == "" {
+				to = file
+			}
+			if _, err := os.Stat(to); err != nil {
+				t.Errorf("%s links to %s: %v", file, m[1], err)
+			} else if anchor != "" && !slices.Contains(headings(to), anchor) {
+				t.Errorf("%s links to %s, which has no such heading", file, m[1])
+			}
+		}
+	}
+	if links < 400 {
+		t.Errorf("found only %d links", links)
 	}
 }

@@ -1,14 +1,78 @@
-// Package rule is the catalogue of what lint finds: for each rule its ID, its severity, one sentence, and a help text
-// that says why, shows an example and how to mend it.
-//
-// Lint, SARIF, the text output and the documentation take their words from here. A new rule is a constant and an entry in one of
-// the lists, in one file; the tests of this package ask for a case in testdata. Nothing else in the project spells the IDs.
+// Package rule has the IDs of what lint finds, and its severities. A new rule is a constant here and an entry in package
+// catalogue, which has the words. Nothing else in the project spells the IDs.
 package rule
 
 import (
 	"fmt"
-	"slices"
 	"strings"
+)
+
+// The IDs of the rules.
+const (
+	// The spelling and the values of keys.
+	KeyCase           = "key-case"
+	LockValue         = "lock-value"
+	UpdateWord        = "update-word"
+	NormalizeValue    = "normalize-value"
+	MapListOrderValue = "map-list-order-value"
+	ListTypeValue     = "list-type-value"
+	ListMapKeysValue  = "list-map-keys-value"
+	MapTypeValue      = "map-type-value"
+	UnknownKey        = "unknown-key"
+
+	// Where locks and normalizations are allowed.
+	LockAtRoot             = "lock-at-root"
+	LockInMetadata         = "lock-in-metadata"
+	LockBelowSet           = "lock-below-set"
+	LockInCombinator       = "lock-in-combinator"
+	LockInUncheckedKeyword = "lock-in-unchecked-keyword"
+	ConflictingLocks       = "conflicting-locks"
+	NormalizePosition      = "normalize-position"
+	NormalizeType          = "normalize-type"
+	RedactedPath           = "redacted-path"
+	AliasValue             = "alias-value"
+	ExternalLock           = "external-lock"
+
+	// The keys of lists and maps.
+	KeysOnSet       = "keys-on-set"
+	KeysWithoutKeys = "keys-without-keys"
+	MapKeysMissing  = "map-keys-missing"
+	MapKeyMissing   = "map-key-missing"
+	MapKeyNotScalar = "map-key-not-scalar"
+	UnlockedMapKey  = "unlocked-map-key"
+	OptionalMapKey  = "optional-map-key"
+
+	// Schemas that cannot be used.
+	UnresolvableRef = "unresolvable-ref"
+	NotStructural   = "not-structural"
+
+	// Ways around locks, and locks without effect.
+	OptionalParent = "optional-parent"
+	UnsetThenSet   = "unset-then-set"
+	RenamableKey   = "renamable-key"
+	AtomicItems    = "atomic-items"
+	RedundantLock  = "redundant-lock"
+
+	// CRDs with several served versions.
+	VersionUnlocked = "version-unlocked"
+	VersionDefault  = "version-default"
+
+	// Updates of a CRD, and the first update of its objects.
+	V1beta1Lock = "v1beta1-lock"
+	LockDropped = "lock-dropped"
+	OtherCRD    = "other-crd"
+	StatusLock  = "status-lock"
+
+	// CEL transition rules: rules that read oldSelf.
+	CELUnsetThenSet       = "cel-unset-then-set"
+	CELOptionalParent     = "cel-optional-parent"
+	CELRenamableKey       = "cel-renamable-key"
+	CELUnknownKeys        = "cel-unknown-keys"
+	CELVersionWithoutRule = "cel-version-without-rule"
+	CELTwoSteps           = "cel-two-steps"
+	DeadRule              = "dead-rule"
+	RefusedRule           = "refused-rule"
+	NotLookedAt           = "not-looked-at"
 )
 
 // Severity says what a finding means for whoever uses the schema.
@@ -23,44 +87,6 @@ const (
 	Note Severity = "note"
 )
 
-// Rule is an entry of the catalogue.
-type Rule struct {
-	ID       string   // in kebab case; IDs never change, as users filter and accept findings by them
-	Severity Severity // of the rule's findings; where a rule has two, the graver one
-	Hole     bool     // the finding names a way around a lock, so that objects can show it: its witness
-	Text     string   // one sentence that says what was found
-
-	// The help: why it matters, a schema or CRD in which the rule finds something, and how to mend it. Markdown, where
-	// Example is YAML without a fence.
-	Why, Example, Fix string
-}
-
-// Help returns the help text as Markdown: why, example, fix.
-func (r *Rule) Help() string {
-	var b strings.Builder
-	b.WriteString(r.Why)
-	b.WriteString("\n\n```yaml\n" + strings.Trim(r.Example, "\n") + "\n```\n\n")
-	b.WriteString("**Fix**: " + r.Fix + "\n")
-	return b.String()
-}
-
-// All returns the catalogue, sorted by ID.
-func All() []Rule {
-	all := slices.Concat(keyRules, placeRules, listRules, schemaRules, holeRules, versionRules, updateRules, celRules)
-	slices.SortFunc(all, func(a, b Rule) int { return strings.Compare(a.ID, b.ID) })
-	return all
-}
-
-// Find returns the rule with an ID. Cost: it builds the catalogue, so callers with many findings keep the result of All.
-func Find(id string) (Rule, bool) {
-	all := All()
-	at, found := slices.BinarySearchFunc(all, id, func(r Rule, id string) int { return strings.Compare(r.ID, id) })
-	if !found {
-		return Rule{}, false
-	}
-	return all[at], true
-}
-
 // Enumerate lists fields for a message: the first five, and how many more there are.
 func Enumerate(fields []string) string {
 	const shown = 5
@@ -73,117 +99,3 @@ func Enumerate(fields []string) string {
 	}
 	return fmt.Sprintf("%s, and %d more fields", strings.Join(fields[:shown], ", "), more)
 }
-
-const (
-	KeysOnSet       = "keys-on-set"
-	KeysWithoutKeys = "keys-without-keys"
-	MapKeysMissing  = "map-keys-missing"
-	MapKeyMissing   = "map-key-missing"
-	MapKeyNotScalar = "map-key-not-scalar"
-	UnlockedMapKey  = "unlocked-map-key"
-	OptionalMapKey  = "optional-map-key"
-)
-
-// listRules are about the keys of lists and maps.
-var listRules = []Rule{{
-	ID: KeysOnSet, Severity: Error,
-	Text: "x-kubernetes-immutable-keys is on a set.",
-	Why:  "The items of a set are its keys, so a lock on all keys locks the whole set.",
-	Example: `
-zones:
-  type: array
-  x-kubernetes-list-type: set
-  items: {type: string}
-  x-kubernetes-immutable-keys: true`,
-	Fix: "Use `x-kubernetes-immutable`.",
-}, {
-	ID: KeysWithoutKeys, Severity: Error,
-	Text: "A lock on keys is on a field without keys.",
-	Why: "Keys are the keys of additionalProperties and of a list-type map (for the `-only` locks, also the items of a set). " +
-		"Plain properties, atomic lists and atomic maps have none.",
-	Example: `
-args:
-  type: array
-  items: {type: string}
-  x-kubernetes-addition-only: true`,
-	Fix: "Use `x-kubernetes-immutable`, or give the list the type `map` or `set`.",
-}, {
-	ID: MapKeysMissing, Severity: Error,
-	Text: "A list-type map does not name its keys.",
-	Why:  "Without x-kubernetes-list-map-keys, items cannot be told apart.",
-	Example: `
-ports:
-  type: array
-  x-kubernetes-list-type: map
-  items: {type: object, properties: {name: {type: string}}}`,
-	Fix: "Add `x-kubernetes-list-map-keys: [name]`.",
-}, {
-	ID: MapKeyMissing, Severity: Error,
-	Text: "The items of a list-type map lack a property that is named as a key.",
-	Why:  "An item without the key has no identity.",
-	Example: `
-ports:
-  type: array
-  x-kubernetes-list-type: map
-  x-kubernetes-list-map-keys: [name]
-  items: {type: object, properties: {port: {type: integer}}}`,
-	Fix: "Declare the property in the items, or correct the name of the key.",
-}, {
-	ID: MapKeyNotScalar, Severity: Error,
-	Text: "A key of a list-type map is an object or a list.",
-	Why:  "Items are found by the value of their keys, which has to be a string, integer, number or boolean.",
-	Example: `
-ports:
-  type: array
-  x-kubernetes-list-type: map
-  x-kubernetes-list-map-keys: [name]
-  items: {type: object, required: [name], properties: {name: {type: array}}}`,
-	Fix: "Use a scalar property as the key.",
-}, {
-	ID: UnlockedMapKey, Severity: Error,
-	Text: "The keys of a list-type map are locked, but the key property is not marked immutable.",
-	Why:  "A reader of the items' schema should see that the key property cannot change. The proposal requires the mark.",
-	Example: `
-ports:
-  type: array
-  x-kubernetes-list-type: map
-  x-kubernetes-list-map-keys: [name]
-  x-kubernetes-immutable-keys: true
-  items: {type: object, required: [name], properties: {name: {type: string}}}`,
-	Fix: "Add `x-kubernetes-immutable: true` to the key property.",
-}, {
-	ID: OptionalMapKey, Severity: Warning,
-	Text: "A key of a list-type map is neither required nor has a default.",
-	Why:  "Items without the key cannot be told apart. An API server refuses a v1 CRD like that.",
-	Example: `
-ports:
-  type: array
-  x-kubernetes-list-type: map
-  x-kubernetes-list-map-keys: [name]
-  items: {type: object, properties: {name: {type: string}}}`,
-	Fix: "Add the key to `required` of the items, or give it a default.",
-}}
-
-const (
-	UnresolvableRef = "unresolvable-ref"
-	NotStructural   = "not-structural"
-)
-
-// schemaRules are about schemas that cannot be used.
-var schemaRules = []Rule{{
-	ID: UnresolvableRef, Severity: Error,
-	Text: "A $ref cannot be resolved.",
-	Why:  "The schema behind the reference is unknown, and so are its locks.",
-	Example: `
-address: {$ref: "#/definitions/adress"}`,
-	Fix: "Correct the reference, or pass a resolver that knows it. A `$ref` must not lead back to itself.",
-}, {
-	ID: NotStructural, Severity: Warning,
-	Text: "The schema is not structural.",
-	Why:  "An API server refuses a v1 CRD whose schema is not structural, and it can neither prune nor default its objects.",
-	Example: `
-spec:
-  type: object
-  patternProperties: {"^x-": {type: string}}`,
-	Fix: "Remove the keywords that structural schemas do not allow. The message names the first one.",
-}}

@@ -10,6 +10,7 @@ package tool
 
 import (
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -95,13 +96,32 @@ func (a Applier) Requested(newObj, oldObj map[string]any) bool {
 	if a.is(ArgoCD) && a.argoReplaces(newObj, oldObj) {
 		return true
 	}
-	const force = "kustomize.toolkit.fluxcd.io/force"
-	if a.Forced || a.is(Flux) && (marked(newObj, force, "enabled") || marked(oldObj, force, "enabled")) {
+	if a.fluxForces(newObj, oldObj) {
 		return true
 	}
 	strategy := text(annotations(newObj), "kapp.k14s.io/update-strategy")
 	return a.is(Kapp) && (strategy == "fallback-on-replace" || strategy == "always-replace")
 }
+
+func (a Applier) fluxForces(newObj, oldObj map[string]any) bool {
+	const force = "kustomize.toolkit.fluxcd.io/force"
+	return a.Forced || a.is(Flux) && (marked(newObj, force, "enabled") || marked(oldObj, force, "enabled"))
+}
+
+// Insists reports whether a requested replacement is made though the server's answer to the update is not Invalid: by kubectl replace
+// --force, and with kapp's always-replace. Flux does it for what says "is immutable" (ssa/errors/immutable.go: IsImmutableError);
+// kubectl apply --force and kapp's fallback-on-replace do nothing then. says is a webhook's text, "" for other answers.
+func (a Applier) Insists(newObj, oldObj map[string]any, says string) bool {
+	switch {
+	case a.fluxForces(newObj, oldObj) && immutableText.MatchString(says):
+		return true
+	case a.is(Kapp) && text(annotations(newObj), "kapp.k14s.io/update-strategy") == "always-replace":
+		return true
+	}
+	return a.is(ArgoCD) && a.argoReplaces(newObj, oldObj) && slices.Contains(a.For(newObj, oldObj), Replace)
+}
+
+var immutableText = regexp.MustCompile(`is immutable|immutable field`)
 
 func (a Applier) argoReplaces(newObj, oldObj map[string]any) bool {
 	methods := a.For(newObj, oldObj)

@@ -15,8 +15,9 @@ type Refused struct {
 	Precious bool
 	// Asked is set where the object asks the tool already to delete it and create it again.
 	Asked bool
-	// ByWebhook is set where a webhook refuses the update, and not the API server itself.
-	ByWebhook bool
+	// Unforced is set where the answer to the update may be another one than Invalid, such as that of a webhook: Flux replaces
+	// nothing then.
+	Unforced bool
 }
 
 // KubectlApply is the command that applies an object in ways out that are written for kubectl: the last one of a command line.
@@ -104,7 +105,7 @@ func (a Applier) replaceMarks(r Refused, text string) []string {
 		return "add " + do + " with this change, and remove it with the next one: " + string(a.Tool) + " deletes the " + r.Kind + " and creates it again" + text
 	}
 	switch {
-	case a.Tool == Flux && !r.ByWebhook:
+	case a.Tool == Flux && !r.Unforced:
 		return []string{
 			begin("the annotation kustomize.toolkit.fluxcd.io/force: enabled"),
 			"set spec.force: true in the Kustomization with an earlier change: Flux then replaces every object that it cannot update",

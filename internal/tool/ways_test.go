@@ -70,7 +70,7 @@ func TestWaysOut(t *testing.T) {
 				"Flux deletes the Deployment and creates it again (all pods stop until the new ones run)",
 			"set spec.force: true in the Kustomization with an earlier change: Flux then replaces every object that it cannot update",
 		}},
-		{"Flux, refused by a webhook", "Flux replaces for some answers only", flux, with(func(r *Refused) { r.ByWebhook = true }), []string{
+		{"Flux, refused by a webhook", "Flux replaces for some answers only", flux, with(func(r *Refused) { r.Unforced = true }), []string{
 			"kubectl delete deployment/web -n shop --cascade=orphan && " + flux.Apply + afterMerge + "the pods stay)",
 			"kubectl delete deployment/web -n shop && " + flux.Apply + afterMerge + "all pods stop until the new ones run)",
 		}},

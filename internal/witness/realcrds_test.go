@@ -18,6 +18,7 @@ import (
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/realcrds"
 	"github.com/fieldlock/fieldlock/internal/rule"
+	"github.com/fieldlock/fieldlock/internal/rule/catalogue"
 	"github.com/fieldlock/fieldlock/internal/witness"
 )
 
@@ -119,7 +120,7 @@ type suspected struct {
 func holesOf(c *crd.CRD) []suspected {
 	var holes []suspected
 	for _, f := range crd.Lint(c, nil) {
-		if r, _ := rule.Find(f.Rule); r.Hole {
+		if r, _ := catalogue.Find(f.Rule); r.Hole {
 			holes = append(holes, suspected{witness.Hole{Finding: f}, true})
 		}
 	}

@@ -13,12 +13,15 @@ import (
 
 	"golang.org/x/tools/go/analysis"
 
-	"github.com/fieldlock/fieldlock/markers"
+	"github.com/fieldlock/fieldlock/internal/markers"
 )
 
 // Analyzer reports immutability markers that cannot do what they say (misspelled, above nothing, on a type that cannot have
 // them, on a type that is not the type of any field) and optional fields with locked fields below them: two updates that remove
-// and add such a field change what is locked. See markers.Lint for what is left out.
+// and add such a field change what is locked. An analyzer sees one package, so it leaves out what may be meant
+// or closed elsewhere: locked fields of items whose keys can be removed and added again, fields below a type with a CEL rule that
+// reads oldSelf, NoModify without NoUnset, and the normalizations that only CRDs ask for. The command fieldlock lint judges the
+// whole CRD.
 //
 // The category of a diagnostic is "marker" or "optional-parent". Most have a suggested fix. Markers in other packages are not
 // seen: facts about them would make every run analyze all dependencies.

@@ -6,6 +6,7 @@
 package ask
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -42,9 +43,13 @@ func Main(ctx context.Context, judges map[string]Judge) {
 		if !ok {
 			continue
 		}
-		answers[q.Name] = answer{}
-		if err := judge.recovered(ctx, q.New, q.Old); err != nil {
+		err := judge.recovered(ctx, q.New, q.Old)
+		switch {
+		case errors.Is(err, errOtherVersion):
+		case err != nil:
 			answers[q.Name] = answer{true, addresses.ReplaceAllString(err.Error(), "0x0")}
+		default:
+			answers[q.Name] = answer{}
 		}
 	}
 	if err := json.NewEncoder(os.Stdout).Encode(answers); err != nil {
@@ -68,6 +73,23 @@ func (j Judge) recovered(ctx context.Context, newJSON, oldJSON []byte) (err erro
 func fail(err error) {
 	fmt.Fprintln(os.Stderr, err)
 	os.Exit(1)
+}
+
+// errOtherVersion says that a question has no answer: only another version of the operator has a field of the objects.
+var errOtherVersion = errors.New("another version has a field of the objects")
+
+// Strict is a judge that leaves questions about objects with fields that T lacks to other versions of the operator.
+func Strict[T any](judge Judge) Judge {
+	return func(ctx context.Context, newJSON, oldJSON []byte) error {
+		for _, object := range [][]byte{newJSON, oldJSON} {
+			decoder := json.NewDecoder(bytes.NewReader(object))
+			decoder.DisallowUnknownFields()
+			if decoder.Decode(new(T)) != nil {
+				return errOtherVersion
+			}
+		}
+		return judge(ctx, newJSON, oldJSON)
+	}
 }
 
 // Defaulted is a judge that sees the defaults of the CRD's schema, an object in JSON.

@@ -29,6 +29,20 @@ import (
 func Judges(
 	addToScheme func(*runtime.Scheme) error, setup func(ctrl.Manager) error, change ...func(*ctrl.Options),
 ) (map[string]ask.Judge, error) {
+	return judges(Review, addToScheme, setup, change)
+}
+
+// MutatedJudges is Judges for mutating webhooks that are registered for updates too.
+func MutatedJudges(
+	addToScheme func(*runtime.Scheme) error, setup func(ctrl.Manager) error, change ...func(*ctrl.Options),
+) (map[string]ask.Judge, error) {
+	return judges(MutatedReview, addToScheme, setup, change)
+}
+
+func judges(
+	judge func(gvk schema.GroupVersionKind, mutate, validate Handler) ask.Judge,
+	addToScheme func(*runtime.Scheme) error, setup func(ctrl.Manager) error, change []func(*ctrl.Options),
+) (map[string]ask.Judge, error) {
 	scheme := runtime.NewScheme()
 	if err := addToScheme(scheme); err != nil {
 		return nil, err
@@ -48,7 +62,7 @@ func Judges(
 	judges := map[string]ask.Judge{}
 	for gvk := range scheme.AllKnownTypes() {
 		if validate := registered(mux, "validate", gvk); validate != nil {
-			judges[gvk.GroupVersion().String()+" "+gvk.Kind] = Review(gvk, registered(mux, "mutate", gvk), validate)
+			judges[gvk.GroupVersion().String()+" "+gvk.Kind] = judge(gvk, registered(mux, "mutate", gvk), validate)
 		}
 	}
 	return judges, nil
@@ -57,10 +71,24 @@ func Judges(
 // Handler answers an admission review.
 type Handler func(review *admissionv1.AdmissionReview) *admissionv1.AdmissionResponse
 
-// Review returns the judge of a kind from its webhooks. mutate may be nil.
+// Review returns the judge of a kind from its webhooks. mutate, which may be nil, is asked when an object is created, and not
+// about updates.
 func Review(gvk schema.GroupVersionKind, mutate, validate Handler) ask.Judge {
 	w := webhook{gvk, mutate, validate}
-	return ask.Update(w.defaults, w.validates)
+	return ask.Update(func(_ context.Context, newObj, oldObj *map[string]any) error {
+		if oldObj != nil {
+			return nil
+		}
+		return w.mutates(newObj, nil)
+	}, w.validates)
+}
+
+// MutatedReview is Review for a mutating webhook that is asked about updates too.
+func MutatedReview(gvk schema.GroupVersionKind, mutate, validate Handler) ask.Judge {
+	w := webhook{gvk, mutate, validate}
+	return ask.Update(func(_ context.Context, newObj, oldObj *map[string]any) error {
+		return w.mutates(newObj, oldObj)
+	}, w.validates)
 }
 
 // registered returns the handler of a verb, "mutate" or "validate", at the usual path of a kind; nil without one.
@@ -97,12 +125,9 @@ type webhook struct {
 	mutate, validate Handler
 }
 
-// defaults asks the mutating webhook when an object is created, and not about updates.
-func (w webhook) defaults(_ context.Context, newObj, oldObj *map[string]any) error {
-	if oldObj != nil {
-		return nil
-	}
-	response, err := w.ask(w.mutate, newObj, nil)
+// mutates makes newObj what the mutating webhook makes of it. oldObj is nil while the object is created.
+func (w webhook) mutates(newObj, oldObj *map[string]any) error {
+	response, err := w.ask(w.mutate, newObj, oldObj)
 	if err != nil || response == nil || response.Patch == nil {
 		return err
 	}

@@ -1,6 +1,6 @@
 // Command eck asks the webhooks of Elastic Cloud on Kubernetes about updates: the cases of fieldlock's catalogue. hack/operators
-// runs it. The webhooks find the storage classes "expands" and "fixed", the default, and the StatefulSet of the node set "a" of the
-// Elasticsearch "e".
+// runs it. The webhooks find the storage classes "expands" and "fixed", the default, the StatefulSet of the node set "a" of the
+// Elasticsearch "e", and an autoscaler of the Elasticsearch "s".
 package main
 
 import (
@@ -60,6 +60,8 @@ func setup(manager ctrl.Manager) error {
 func cluster(*rest.Config, client.Options) (client.Client, error) {
 	expands := true
 	claim := corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: "elasticsearch-data"}}
+	autoscaler := &scalingv1alpha1.ElasticsearchAutoscaler{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "s"}}
+	autoscaler.Spec.ElasticsearchRef.Name = "s"
 	claim.Spec.Resources.Requests = corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("10Gi")}
 	return fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(
 		&storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: "expands"}, AllowVolumeExpansion: &expands},
@@ -70,6 +72,7 @@ func cluster(*rest.Config, client.Options) (client.Client, error) {
 			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "e-es-a"},
 			Spec:       appsv1.StatefulSetSpec{VolumeClaimTemplates: []corev1.PersistentVolumeClaim{claim}},
 		},
+		autoscaler,
 	).Build(), nil
 }
 

@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"reflect"
 	"slices"
 	"sync"
@@ -34,11 +35,9 @@ import (
 // PluginName is the name of the plugin in an API server's options.
 const PluginName = "FieldImmutability"
 
-// Plugin is a validating admission plugin that refuses updates which break a lock. It refuses an update that cannot be
-// checked with an internal error.
-type Plugin struct {
+type plugin struct {
 	registry *admission.Registry
-	code     immutability.StatusCode
+	code     int
 	plans    sync.Map // of planned, by GroupVersionKind
 }
 
@@ -50,15 +49,17 @@ type planned struct {
 	plan      *typed.Plan
 }
 
-var _ k8sadmission.ValidationInterface = (*Plugin)(nil)
+var _ k8sadmission.ValidationInterface = (*plugin)(nil)
 
-// NewPlugin returns a plugin with the locks of r, which may be filled and changed later. It returns an error if r is nil or
-// an option has a value that makes no sense.
-func NewPlugin(r *admission.Registry, opts ...Option) (*Plugin, error) {
+// NewPlugin returns a validating admission plugin that refuses updates which break a lock of r; r may be filled and changed
+// later. The plugin refuses an update that cannot be checked with an internal error. It is safe for concurrent use.
+//
+// NewPlugin returns an error if r is nil or an option has a value that makes no sense.
+func NewPlugin(r *admission.Registry, opts ...Option) (k8sadmission.ValidationInterface, error) {
 	if r == nil {
 		return nil, errors.New("the plugin has no registry: give one, it may be filled later")
 	}
-	p := &Plugin{registry: r, code: immutability.StatusCodeInvalid}
+	p := &plugin{registry: r, code: http.StatusUnprocessableEntity}
 	for _, o := range opts {
 		if err := o.apply(p); err != nil {
 			return nil, err
@@ -67,33 +68,34 @@ func NewPlugin(r *admission.Registry, opts ...Option) (*Plugin, error) {
 	return p, nil
 }
 
-// Option changes how a Plugin answers.
-type Option interface{ apply(*Plugin) error }
+// Option changes how the plugin answers.
+type Option interface{ apply(*plugin) error }
 
-type option func(*Plugin) error
+type option func(*plugin) error
 
-func (o option) apply(p *Plugin) error { return o(p) }
+func (o option) apply(p *plugin) error { return o(p) }
 
-// WithStatusCode sets the status of a refusal: immutability.StatusCodeInvalid (422), which deployment tools look for, unless set;
-// immutability.StatusCodeBadRequest (400) is the proposal's.
-func WithStatusCode(code immutability.StatusCode) Option {
-	return option(func(p *Plugin) error {
-		if code != immutability.StatusCodeInvalid && code != immutability.StatusCodeBadRequest {
-			return fmt.Errorf("%v is not the status of a refusal: it is %v or %v", code, immutability.StatusCodeInvalid, immutability.StatusCodeBadRequest)
+// WithStatusCode sets the status of a refusal: http.StatusUnprocessableEntity (422), which deployment tools look for, unless
+// set; http.StatusBadRequest (400) is the proposal's.
+func WithStatusCode(code int) Option {
+	return option(func(p *plugin) error {
+		if code != http.StatusUnprocessableEntity && code != http.StatusBadRequest {
+			return fmt.Errorf("%d is not the status of a refusal: it is %d or %d", code, http.StatusUnprocessableEntity, http.StatusBadRequest)
 		}
 		p.code = code
 		return nil
 	})
 }
 
-// Register makes the plugin known to an API server's options; Order says where in the chain it belongs. The errors of
-// NewPlugin are those of building the admission chain.
+// Register makes the plugin known to an API server's options; Order says where in the chain it belongs. If NewPlugin returns
+// an error, building the admission chain fails with it.
 func Register(plugins *k8sadmission.Plugins, r *admission.Registry, opts ...Option) {
 	plugins.Register(PluginName, func(io.Reader) (k8sadmission.Interface, error) { return NewPlugin(r, opts...) })
 }
 
 // Order adds the plugin to an order of plugins: before ValidatingAdmissionPolicy and ValidatingAdmissionWebhook, so that
-// these see only updates that break no lock, or at the end without them. It returns an order that has the plugin as it is.
+// these see only updates that break no lock, or at the end without them. An order that names the plugin already
+// is returned unchanged.
 func Order(plugins []string) []string {
 	if slices.Contains(plugins, PluginName) {
 		return plugins
@@ -108,13 +110,13 @@ func Order(plugins []string) []string {
 }
 
 // Handles reports whether operation is an update.
-func (p *Plugin) Handles(operation k8sadmission.Operation) bool {
+func (p *plugin) Handles(operation k8sadmission.Operation) bool {
 	return operation == k8sadmission.Update
 }
 
 // Validate refuses an update that breaks a lock. The objects are those that mutating admission and the update strategy
 // have left, converted to the version of the request.
-func (p *Plugin) Validate(_ context.Context, a k8sadmission.Attributes, o k8sadmission.ObjectInterfaces) error {
+func (p *plugin) Validate(_ context.Context, a k8sadmission.Attributes, o k8sadmission.ObjectInterfaces) error {
 	if a.GetOperation() != k8sadmission.Update {
 		return nil
 	}
@@ -137,16 +139,16 @@ func (p *Plugin) Validate(_ context.Context, a k8sadmission.Attributes, o k8sadm
 	if err != nil {
 		return unchecked(err)
 	}
-	if status := report.Status(target.Kind().GroupKind(), a.GetName(), p.code); status != nil {
+	if status := report.Status(target.Kind.GroupKind(), a.GetName(), p.code); status != nil {
 		return &apierrors.StatusError{ErrStatus: *status}
 	}
 	return nil
 }
 
 // check compares two objects in the version of the request: Go types in place where possible.
-func (p *Plugin) check(target *admission.Target, newObj, oldObj runtime.Object) (immutability.Report, error) {
-	if v := target.Validator(); v != nil && newObj != nil && reflect.TypeOf(newObj) == reflect.TypeOf(oldObj) {
-		if plan := p.plan(target.Kind(), v, newObj); plan != nil {
+func (p *plugin) check(target *admission.Target, newObj, oldObj runtime.Object) (immutability.Report, error) {
+	if v := target.Validator; v != nil && newObj != nil && reflect.TypeOf(newObj) == reflect.TypeOf(oldObj) {
+		if plan := p.plan(target.Kind, v, newObj); plan != nil {
 			return plan.Check(newObj, oldObj)
 		}
 	}
@@ -162,7 +164,7 @@ func (p *Plugin) check(target *admission.Target, newObj, oldObj runtime.Object) 
 }
 
 // plan returns the plan for the Go type of obj, nil for a type without one.
-func (p *Plugin) plan(kind schema.GroupVersionKind, v *immutability.Validator, obj runtime.Object) *typed.Plan {
+func (p *plugin) plan(kind schema.GroupVersionKind, v *immutability.Validator, obj runtime.Object) *typed.Plan {
 	if _, ok := obj.(runtime.Unstructured); ok {
 		return nil
 	}
@@ -330,21 +332,20 @@ func content(obj runtime.Object) (map[string]any, error) {
 	return fields, nil
 }
 
-// UpdateStrategy is an update strategy that also enforces locks.
-type UpdateStrategy struct {
+type updateStrategy struct {
 	rest.RESTUpdateStrategy
 	locks *Locks
 }
 
-var _ rest.RESTUpdateStrategy = (*UpdateStrategy)(nil)
+var _ rest.RESTUpdateStrategy = (*updateStrategy)(nil)
 
-// NewUpdateStrategy wraps a strategy. Its own validation runs first; violations of locks are added to its errors, so that
-// the update is refused with 422 Invalid.
+// NewUpdateStrategy returns inner with a ValidateUpdate that also enforces locks. inner's own validation runs first;
+// violations of locks are added to its errors, so that the update is refused with 422 Invalid.
 //
 // It returns an error if there is nothing to wrap, or if the strategy has declarative validation (k8s.io/apiserver 0.37
 // and later): an API server looks for that on the strategy itself and would not find it behind the wrapper. Such a
 // strategy should call Locks.ValidateUpdate in its own ValidateUpdate.
-func NewUpdateStrategy(inner rest.RESTUpdateStrategy, locks *Locks) (*UpdateStrategy, error) {
+func NewUpdateStrategy(inner rest.RESTUpdateStrategy, locks *Locks) (rest.RESTUpdateStrategy, error) {
 	if inner == nil {
 		return nil, errors.New("there is no strategy to wrap")
 	}
@@ -355,11 +356,11 @@ func NewUpdateStrategy(inner rest.RESTUpdateStrategy, locks *Locks) (*UpdateStra
 	if reflect.ValueOf(inner).MethodByName("ValidateDeclaratively").IsValid() {
 		return nil, fmt.Errorf("the strategy %T validates declaratively, which a wrapper would hide: call Locks.ValidateUpdate in its ValidateUpdate", inner)
 	}
-	return &UpdateStrategy{RESTUpdateStrategy: inner, locks: locks}, nil
+	return &updateStrategy{RESTUpdateStrategy: inner, locks: locks}, nil
 }
 
 // ValidateUpdate returns the errors of the wrapped strategy and a violation for each locked field that differs.
-func (s *UpdateStrategy) ValidateUpdate(ctx context.Context, obj, old runtime.Object) field.ErrorList {
+func (s *updateStrategy) ValidateUpdate(ctx context.Context, obj, old runtime.Object) field.ErrorList {
 	errs := s.RESTUpdateStrategy.ValidateUpdate(ctx, obj, old)
 	return append(errs, s.locks.ValidateUpdate(ctx, obj, old)...)
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"net/http"
 	"net/netip"
 	"slices"
 	"strings"
@@ -166,13 +167,13 @@ func TestPlugin(t *testing.T) {
 		resource     schema.GroupVersionResource
 		sub          string
 		obj, old     runtime.Object
-		code         immutability.StatusCode
+		code         int
 		want         int32 // 0: allowed
 		text         string
 	}{
 		{name: "unchanged", reason: "nothing locked differs", obj: pod("a"), old: pod("a")},
 		{name: "changed", reason: "internal objects are converted to the version of the request", obj: pod("b"), old: pod("a"), want: 422, text: "spec.nodeName: Invalid value: \"b\": field is immutable"},
-		{name: "bad request", reason: "the proposal's status", obj: pod("b"), old: pod("a"), code: immutability.StatusCodeBadRequest, want: 400, text: "field is immutable"},
+		{name: "bad request", reason: "the proposal's status", obj: pod("b"), old: pod("a"), code: http.StatusBadRequest, want: 400, text: "field is immutable"},
 		{name: "key added", reason: "key locks as well", obj: pod("a", "k", "l"), old: pod("a", "k"), want: 422, text: "spec.nodeSelector[l]"},
 		{name: "key added to an absent map", reason: "an absent map has no keys", obj: pod("a", "k"), old: pod("a"), want: 422, text: "spec.nodeSelector[k]"},
 		{name: "versioned", reason: "already of the version of the request", obj: versionedPod("b"), old: versionedPod("a"), want: 422, text: "spec.nodeName"},
@@ -231,7 +232,7 @@ func TestPlugin(t *testing.T) {
 	}
 }
 
-func newPlugin(t *testing.T, r *admission.Registry) *apiserver.Plugin {
+func newPlugin(t *testing.T, r *admission.Registry) k8sadmission.ValidationInterface {
 	t.Helper()
 	plugin, err := apiserver.NewPlugin(r)
 	if err != nil {

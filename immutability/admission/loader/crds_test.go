@@ -8,11 +8,13 @@ import (
 	"testing"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
 
 	"github.com/fieldlock/fieldlock/immutability/admission"
 	"github.com/fieldlock/fieldlock/immutability/admission/loader"
+	"github.com/fieldlock/fieldlock/immutability/crd"
 )
 
 var (
@@ -222,4 +224,33 @@ spec:
 			t.Errorf("%s: replicas %v", name, v.Replicas)
 		}
 	}
+}
+
+// A controller loads each state of a CRD, which has its locks in the annotation. Where they cannot be read, the registry knows it.
+func ExampleLoader_Load() {
+	object := &apiextensionsv1.CustomResourceDefinition{
+		ObjectMeta: metav1.ObjectMeta{Name: "widgets.example.com", Annotations: map[string]string{
+			crd.AnnotationKey: `{"v1": {"/properties/class": {"x-kubernetes-immutable": true}}}`,
+		}},
+		Spec: apiextensionsv1.CustomResourceDefinitionSpec{
+			Group: "example.com", Names: apiextensionsv1.CustomResourceDefinitionNames{Kind: "Widget", Plural: "widgets"},
+			Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{Name: "v1", Served: true, Storage: true, Schema: &apiextensionsv1.CustomResourceValidation{
+				OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{Type: "object", Properties: map[string]apiextensionsv1.JSONSchemaProps{"class": {Type: "string"}}},
+			}}},
+		},
+	}
+	registry := &admission.Registry{}
+	l := loader.New()
+	fmt.Println(l.Load(registry, object))
+	for _, kind := range registry.Kinds() {
+		for _, field := range kind.Versions["v1"].Validator.Locks() {
+			fmt.Println(kind.Kind, field.Path, field.Locks)
+		}
+	}
+	object.Annotations[crd.AnnotationKey] = `{`
+	fmt.Println(l.Load(registry, object) != nil, len(registry.Faults()), len(registry.Kinds()))
+	// Output:
+	// <nil>
+	// Widget class [immutable]
+	// true 1 1
 }

@@ -75,14 +75,10 @@ func (l *Loader) Load(r *admission.Registry, object *apiextensionsv1.CustomResou
 		return nil
 	}
 	if object != nil && object.Spec.Names.Kind != "" {
-		r.PutFault(KindOf(object), object.Spec.Names.Plural, err)
+		kind := schema.GroupKind{Group: object.Spec.Group, Kind: object.Spec.Names.Kind}
+		r.PutFault(kind, object.Spec.Names.Plural, err)
 	}
 	return err
-}
-
-// KindOf returns the group and kind of the objects that a CRD defines.
-func KindOf(object *apiextensionsv1.CustomResourceDefinition) schema.GroupKind {
-	return schema.GroupKind{Group: object.Spec.Group, Kind: object.Spec.Names.Kind}
 }
 
 // kind compiles the served versions of c, which nobody else uses.

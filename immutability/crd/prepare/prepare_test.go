@@ -175,3 +175,27 @@ func read(t testing.TB, text string) *crd.CRD {
 	}
 	return crds[0]
 }
+
+// Both sides are prepared before they are compared: an unknown field goes, and a default is set.
+func ExamplePreparer_Prepare() {
+	crds, err := crd.Read("widgets.yaml", []byte(`
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: widgets.example.com}
+spec:
+  group: example.com
+  names: {kind: Widget, plural: widgets}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {class: {type: string, default: standard}}}}}}
+`))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	obj, err := prepare.New(crds[0].Versions[0]).Prepare(map[string]any{"spec": map[string]any{"colour": "red"}})
+	fmt.Println(obj, err)
+	// Output: map[spec:map[class:standard]] <nil>
+}

@@ -83,7 +83,7 @@ func (t *Template) newUpdate(requested parameter.Values, old *Template, current 
 	for name := range current { // in any order: preview sorts the refusals
 		_, known := t.lookup(name)
 		if _, wasKnown := old.lookup(name); !known && !wasKnown {
-			refuse.Add(&e.refusals, name, parameter.RuleUnknown, "has a current value and is not defined in either template")
+			refuse.Add(&e.refusals, name, refuse.Unknown, "has a current value and is not defined in either template")
 		}
 	}
 	return e
@@ -101,7 +101,7 @@ type evaluation struct {
 func (e *evaluation) refuseUnknown() {
 	for name := range e.requested { // in any order: preview sorts the refusals
 		if _, ok := e.template.lookup(name); !ok {
-			refuse.Add(&e.refusals, name, parameter.RuleUnknown, "is not defined in the template")
+			refuse.Add(&e.refusals, name, refuse.Unknown, "is not defined in the template")
 		}
 	}
 }
@@ -114,7 +114,7 @@ func (e *evaluation) checkTemplate() {
 			continue
 		}
 		if problem := p.check(p.Default); problem != "" {
-			refuse.Add(&e.refusals, p.Name, parameter.RuleDefinition, "cannot have %s as its default: %s", p.show(p.Default), problem)
+			refuse.Add(&e.refusals, p.Name, refuse.Definition, "cannot have %s as its default: %s", p.show(p.Default), problem)
 		}
 	}
 }
@@ -158,7 +158,7 @@ func (e *evaluation) preview() Preview {
 	if len(modified) > 0 {
 		cause := &ImmutableParameterModified{Names: modified}
 		for _, name := range modified {
-			e.refusals = append(e.refusals, &parameter.Refusal{Parameter: name, Rule: parameter.RuleImmutable, Message: cause.Error(), Cause: cause})
+			e.refusals = append(e.refusals, &parameter.Refusal{Parameter: name, Rule: refuse.Immutable, Message: cause.Error(), Cause: cause})
 		}
 	}
 	refuse.Sort(e.refusals)
@@ -183,10 +183,10 @@ func (e *evaluation) next(p *Parameter) (value parameter.Value, has bool) {
 	switch {
 	case own:
 		if problem := p.check(value); problem != "" {
-			refuse.Add(&e.refusals, p.Name, parameter.RuleType, "cannot have %s: %s", p.show(value), problem)
+			refuse.Add(&e.refusals, p.Name, refuse.Type, "cannot have %s: %s", p.show(value), problem)
 		}
 	case p.Default.IsNull():
-		refuse.Add(&e.refusals, p.Name, parameter.RuleRequired, "has neither a value nor a default: give it a value")
+		refuse.Add(&e.refusals, p.Name, refuse.Required, "has neither a value nor a default: give it a value")
 		return value, false
 	}
 	e.noteUnchecked(p)
@@ -228,7 +228,7 @@ func (p *Parameter) effective(stored parameter.Values) (parameter.Value, bool) {
 
 // asGiven returns the value as it was given; the text of a string parameter stays text, whatever YAML takes it for.
 func (p *Parameter) asGiven(value parameter.Value) parameter.Value {
-	if p.Type == TypeString && !isStructured(value) {
+	if p.Type == typeString && !isStructured(value) {
 		return parameter.Text(value.Text)
 	}
 	return value

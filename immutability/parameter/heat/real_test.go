@@ -70,9 +70,9 @@ func TestRealTemplates(t *testing.T) {
 }
 
 var sample = map[heat.Type]parameter.Value{
-	heat.TypeString:  parameter.Text("a-text"),
-	heat.TypeNumber:  parameter.Text("8"),
-	heat.TypeList:    parameter.Text("a,b"),
-	heat.TypeJSON:    parameter.Text("{}"),
-	heat.TypeBoolean: parameter.Text("true"),
+	"string":               parameter.Text("a-text"),
+	"number":               parameter.Text("8"),
+	"comma_delimited_list": parameter.Text("a,b"),
+	"json":                 parameter.Text("{}"),
+	"boolean":              parameter.Text("true"),
 }

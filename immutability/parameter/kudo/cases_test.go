@@ -41,7 +41,9 @@ func read(c paramcase.Case) (in inputs, err error) {
 	if in.values, err = kudo.ReadValues(text(c.Values)); err != nil {
 		return in, err
 	}
-	in.instance = c.Values != nil && kudo.IsInstance(text(c.Values))
+	_, err = kudo.ReadInstance(text(c.Values))
+	in.instance = err == nil
+	err = nil
 	in.values = c.Requested(in.values)
 	if c.Task != nil {
 		err = in.version.ReadTasks(text(c.Task))

@@ -1,6 +1,7 @@
 package kudo_test
 
 import (
+	"context"
 	"fmt"
 	"log"
 
@@ -67,11 +68,7 @@ spec:
 	if err != nil {
 		log.Fatal(err)
 	}
-	oldInstance, err := kudo.InstanceOf(map[string]any{ // as an unstructured client has it
-		"apiVersion": "kudo.dev/v1beta1",
-		"kind":       "Instance",
-		"spec":       map[string]any{"parameters": map[string]any{"NUM_TOKENS": "256"}},
-	})
+	oldInstance, err := kudo.ReadInstance([]byte(`{"apiVersion": "kudo.dev/v1beta1", "kind": "Instance", "spec": {"parameters": {"NUM_TOKENS": "256"}}}`))
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -136,4 +133,26 @@ func ExampleTask() {
 	// true present: true
 	// false present: false
 	// parameter "installDependency" has "yes" and cannot enable the task "dependency": it should be 1, t, T, TRUE, true, True or 0, f, F, FALSE, false, False
+}
+
+// A webhook on Instances answers a request with one call.
+func ExampleReview() {
+	find := func(_ context.Context, name string) (*kudo.OperatorVersion, error) {
+		return kudo.ReadOperatorVersion([]byte(`{"apiVersion": "kudo.dev/v1beta1", "kind": "OperatorVersion", "metadata": {"name": "` + name + `"},
+			"spec": {"parameters": [{"name": "NUM_TOKENS", "default": "256", "immutable": true}, {"name": "NODES", "default": "3"}]}}`))
+	}
+	instance := func(parameters string) []byte {
+		return []byte(`{"apiVersion": "kudo.dev/v1beta1", "kind": "Instance", "metadata": {"name": "ring"},
+			"spec": {"operatorVersion": {"name": "cassandra-1.0.0"}, "parameters": ` + parameters + `}}`)
+	}
+	for _, parameters := range []string{`{"NUM_TOKENS": "256", "NODES": "5"}`, `{"NUM_TOKENS": "16"}`} {
+		admission, err := kudo.Review(context.Background(), instance(parameters), instance(`{"NUM_TOKENS": "256"}`), find)
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(admission.Allowed(), admission.Resulting.Texts(), admission.Err())
+	}
+	// Output:
+	// true map[NODES:5 NUM_TOKENS:256] <nil>
+	// false map[NUM_TOKENS:256] parameter "NUM_TOKENS" is immutable: it may not change from "256" to "16"
 }

@@ -2,9 +2,7 @@ package kudo
 
 import (
 	"context"
-	"fmt"
 	"maps"
-	"strings"
 
 	"go.yaml.in/yaml/v3"
 
@@ -19,19 +17,10 @@ type Instance struct {
 	Parameters      parameter.Values // spec.parameters
 }
 
-// ReadInstance reads an Instance from YAML or JSON. The error is a *[parameter.ReadError].
+// ReadInstance reads an Instance from YAML or JSON. It returns a *[parameter.ReadError] if the document cannot be read or is
+// anything but an Instance.
 func ReadInstance(data []byte) (*Instance, error) {
 	root, err := document.LoadMapping(data, "an Instance")
-	if err != nil {
-		return nil, err
-	}
-	return readInstance(root)
-}
-
-// InstanceOf returns the Instance in a decoded object: a map[string]any as an unstructured client has it, or any Go type
-// that encodes to the same JSON.
-func InstanceOf(object any) (*Instance, error) {
-	root, err := document.FromObject(object)
 	if err != nil {
 		return nil, err
 	}
@@ -56,12 +45,6 @@ func ReadValues(data []byte) (parameter.Values, error) {
 		return instance.Parameters, nil
 	}
 	return document.Values(root)
-}
-
-// IsInstance reports whether data, which [ReadValues] can read, is an Instance rather than a mapping of names to values.
-func IsInstance(data []byte) bool {
-	root, err := document.Load(data)
-	return err == nil && root != nil && root.Kind == yaml.MappingNode && isObject(root)
 }
 
 func readInstance(root *yaml.Node) (*Instance, error) {
@@ -92,41 +75,6 @@ func readInstance(root *yaml.Node) (*Instance, error) {
 		}
 	}
 	return instance, nil
-}
-
-// FindLive returns the live object of a rendered one; ok is false if there is none. Both have the same group, kind, namespace
-// and name; a rendered object without a namespace has any, since KUDO fills in the Instance's. It returns an error if several
-// live objects match.
-func FindLive(object map[string]any, live []map[string]any) (found map[string]any, ok bool, err error) {
-	for _, candidate := range live {
-		namespace := metadataOf(object, "namespace")
-		if groupKind(object) != groupKind(candidate) || metadataOf(object, "name") != metadataOf(candidate, "name") ||
-			namespace != "" && namespace != metadataOf(candidate, "namespace") {
-			continue
-		}
-		if ok {
-			return nil, false, fmt.Errorf("several live objects have the kind %v and the name %q: give the manifest a namespace", object["kind"], metadataOf(object, "name"))
-		}
-		found, ok = candidate, true
-	}
-	return found, ok, nil
-}
-
-// groupKind returns the kind and its group, which an object keeps in all versions of the API.
-func groupKind(object map[string]any) [2]string {
-	apiVersion, _ := object["apiVersion"].(string)
-	kind, _ := object["kind"].(string)
-	group, _, grouped := strings.Cut(apiVersion, "/")
-	if !grouped {
-		group = ""
-	}
-	return [2]string{group, kind}
-}
-
-func metadataOf(object map[string]any, field string) string {
-	metadata, _ := object["metadata"].(map[string]any)
-	text, _ := metadata[field].(string)
-	return text
 }
 
 // Review evaluates a request that a webhook on Instances receives: the Instance after and before it, as the

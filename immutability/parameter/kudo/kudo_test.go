@@ -2,6 +2,7 @@ package kudo_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"maps"
 	"slices"
@@ -29,7 +30,7 @@ func TestZeroParameter(t *testing.T) {
 	}
 	for name, version := range map[string]*kudo.OperatorVersion{"by hand": byHand, "read": read} {
 		install := version.Install(nil)
-		if len(install.Refusals) != 1 || install.Refusals[0].Parameter != "A" || install.Refusals[0].Rule != parameter.RuleRequired {
+		if len(install.Refusals) != 1 || install.Refusals[0].Parameter != "A" || install.Refusals[0].Rule != "required" {
 			t.Errorf("%s: install: got %v, want A refused as required", name, install.Err())
 		}
 		update := version.Update(parameter.FromTexts(map[string]string{"B": "c"}), parameter.FromTexts(map[string]string{"A": "a"}))
@@ -80,11 +81,11 @@ func TestBuiltByHand(t *testing.T) {
 		"a parameter has no name": {{Default: parameter.Text("x")}},
 		`parameter "A" has the unknown type "text": the types are string, boolean, integer, number, array and map`: {{Name: "A", Type: "text", Optional: true}},
 		`parameter ",A" has a ',' in its name, which KUDO does not allow`:                                          {{Name: ",A", Optional: true}},
-		`parameter "A" has the default "[a": its type is array, which is a list in YAML`:                           {{Name: "A", Type: kudo.TypeArray, Default: parameter.Text("[a")}},
-		`parameter "A" has the default "{a: 1}": its type is array, which is a list in YAML`:                       {{Name: "A", Type: kudo.TypeArray, Default: parameter.Text("{a: 1}")}},
-		`parameter "A" has the default "[a]": its type is map, which is a mapping in YAML`:                         {{Name: "A", Type: kudo.TypeMap, Default: parameter.Text("[a]")}},
-		`parameter "A" has the default "1.5": its type is integer, which is a whole number of 64 bits`:             {{Name: "A", Type: kudo.TypeInteger, Default: parameter.Text("1.5")}},
-		`parameter "A" has the enum value "x": its type is number, which is a number`:                              {{Name: "A", Type: kudo.TypeNumber, Optional: true, Enum: []string{"1.5", "x"}}},
+		`parameter "A" has the default "[a": its type is array, which is a list in YAML`:                           {{Name: "A", Type: "array", Default: parameter.Text("[a")}},
+		`parameter "A" has the default "{a: 1}": its type is array, which is a list in YAML`:                       {{Name: "A", Type: "array", Default: parameter.Text("{a: 1}")}},
+		`parameter "A" has the default "[a]": its type is map, which is a mapping in YAML`:                         {{Name: "A", Type: "map", Default: parameter.Text("[a]")}},
+		`parameter "A" has the default "1.5": its type is integer, which is a whole number of 64 bits`:             {{Name: "A", Type: "integer", Default: parameter.Text("1.5")}},
+		`parameter "A" has the enum value "x": its type is number, which is a number`:                              {{Name: "A", Type: "number", Optional: true, Enum: []string{"1.5", "x"}}},
 		`parameter "A" has the default "c": its enum allows "a", "b"`:                                              {{Name: "A", Default: parameter.Text("c"), Enum: []string{"a", "b"}}},
 		`parameter "A" is defined a second time; the first definition is "A"`: {
 			{Name: "A", Optional: true, Immutable: true, Default: parameter.Text("x")}, {Name: "A", Optional: true}},
@@ -139,9 +140,9 @@ func TestChildren(t *testing.T) {
 		{"stored", kudo.Task{Name: "t", EnablingParameter: "A"}, "1", []kudo.Child{{Task: "t", Present: true, Because: "A"}}, ""},
 		{"default", kudo.Task{Name: "t", EnablingParameter: "A"}, "", []kudo.Child{{Task: "t", Because: "A"}}, ""},
 		{"unconditional", kudo.Task{Name: "t"}, "0", []kudo.Child{{Task: "t", Present: true}}, ""},
-		{"undefined", kudo.Task{Name: "t", EnablingParameter: "B"}, "", nil, parameter.RuleEnabling},
-		{"another type", kudo.Task{Name: "t", EnablingParameter: "N"}, "", nil, parameter.RuleEnabling},
-		{"not a boolean", kudo.Task{Name: "t", EnablingParameter: "A"}, "yes", nil, parameter.RuleEnabling},
+		{"undefined", kudo.Task{Name: "t", EnablingParameter: "B"}, "", nil, "enabling"},
+		{"another type", kudo.Task{Name: "t", EnablingParameter: "N"}, "", nil, "enabling"},
+		{"not a boolean", kudo.Task{Name: "t", EnablingParameter: "A"}, "yes", nil, "enabling"},
 	} {
 		stored := parameter.Values{}
 		if test.stored != "" {
@@ -242,63 +243,54 @@ func TestReview(t *testing.T) {
 	}
 }
 
-// Objects come decoded from a client, or typed from KUDO's own packages.
-func TestDecodedObjects(t *testing.T) {
-	type ref struct {
-		Name string `json:"name"`
-	}
-	type spec struct {
-		OperatorVersion ref               `json:"operatorVersion"`
-		Parameters      map[string]string `json:"parameters,omitempty"`
-	}
-	type typedInstance struct {
-		APIVersion string            `json:"apiVersion"`
-		Kind       string            `json:"kind"`
-		Metadata   map[string]string `json:"metadata"`
-		Spec       spec              `json:"spec"`
+// TestObjectsOfAClient: objects are read from what a client's MarshalJSON writes.
+func TestObjectsOfAClient(t *testing.T) {
+	instance, err := kudo.ReadInstance(encoded(t, map[string]any{
+		"apiVersion": "kudo.dev/v1beta1", "kind": "Instance",
+		"metadata": map[string]any{"name": "ring", "namespace": "prod", "generation": int64(2)},
+		"spec": map[string]any{
+			"operatorVersion": map[string]any{"name": "cassandra-1.0.0"},
+			"parameters":      map[string]any{"A": "1", "B": "yes", "C": "0755"},
+		},
+	}))
+	if err != nil {
+		t.Fatal(err)
 	}
 	want := map[string]string{"A": "1", "B": "yes", "C": "0755"}
-	for name, object := range map[string]any{
-		"typed": typedInstance{"kudo.dev/v1beta1", "Instance", map[string]string{"name": "ring", "namespace": "prod"}, spec{ref{"cassandra-1.0.0"}, want}},
-		"decoded": map[string]any{
-			"apiVersion": "kudo.dev/v1beta1", "kind": "Instance",
-			"metadata": map[string]any{"name": "ring", "namespace": "prod", "generation": int64(2)},
-			"spec": map[string]any{
-				"operatorVersion": map[string]any{"name": "cassandra-1.0.0"},
-				"parameters":      map[string]any{"A": "1", "B": "yes", "C": "0755"},
-			},
-		},
-	} {
-		instance, err := kudo.InstanceOf(object)
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		if instance.Name != "ring" || instance.Namespace != "prod" || instance.OperatorVersion != "cassandra-1.0.0" || !maps.Equal(instance.Parameters.Texts(), want) {
-			t.Errorf("%s: got %+v", name, instance)
-		}
+	if instance.Name != "ring" || instance.Namespace != "prod" || instance.OperatorVersion != "cassandra-1.0.0" || !maps.Equal(instance.Parameters.Texts(), want) {
+		t.Errorf("got %+v", instance)
 	}
-	version, err := kudo.OperatorVersionOf(map[string]any{
+	version, err := kudo.ReadOperatorVersion(encoded(t, map[string]any{
 		"apiVersion": "kudo.dev/v1beta1", "kind": "OperatorVersion", "metadata": map[string]any{"name": "cassandra-1.0.0"},
 		"spec": map[string]any{
 			"parameters": []any{map[string]any{"name": "A", "value-type": "integer", "default": "256", "immutable": true, "required": false}},
 			"plans":      map[string]any{"deploy": map[string]any{}, "backup": map[string]any{}},
 			"tasks":      []any{map[string]any{"name": "t", "kind": "KudoOperator", "spec": map[string]any{"enablingParameter": "B"}}},
 		},
-	})
+	}))
 	if err != nil {
 		t.Fatal(err)
 	}
 	slices.Sort(version.Plans)
 	if version.Name != "cassandra-1.0.0" || !slices.Equal(version.Plans, []string{"backup", "deploy"}) || len(version.Tasks) != 1 ||
-		version.Parameters[0].Type != kudo.TypeInteger || !version.Parameters[0].Optional {
+		version.Parameters[0].Type != "integer" || !version.Parameters[0].Optional {
 		t.Errorf("got %+v", version)
 	}
-	for _, object := range []any{nil, "text", map[string]any{"apiVersion": "v1", "kind": "Instance"}, map[string]any{"a": make(chan int)}} {
-		if _, err := kudo.InstanceOf(object); err == nil {
+	for _, object := range []any{nil, "text", map[string]any{"apiVersion": "v1", "kind": "Instance"}, map[string]any{"apiVersion": "kudo.dev/v1beta1", "kind": "Operator"}} {
+		if _, err := kudo.ReadInstance(encoded(t, object)); err == nil {
 			t.Errorf("%v is taken for an Instance", object)
 		}
-		if _, err := kudo.OperatorVersionOf(object); err == nil {
+		if _, err := kudo.ReadOperatorVersion(encoded(t, object)); err == nil {
 			t.Errorf("%v is taken for an OperatorVersion", object)
 		}
 	}
+}
+
+func encoded(t *testing.T, object any) []byte {
+	t.Helper()
+	data, err := json.Marshal(object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
 }

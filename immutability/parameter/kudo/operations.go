@@ -86,7 +86,7 @@ func newEvaluation(version, old *OperatorVersion, requested, current parameter.V
 func (e *evaluation) refuseUnknown() {
 	for name := range e.current { // in any order: finish sorts the refusals
 		if e.index[name] == nil && e.oldIndex[name] == nil {
-			refuse.Add(&e.refusals, name, parameter.RuleUnknown, "has a current value and is not defined")
+			refuse.Add(&e.refusals, name, refuse.Unknown, "has a current value and is not defined")
 		}
 	}
 }
@@ -102,10 +102,10 @@ func (e *evaluation) request() {
 			e.next[name] = value
 		case wasDefined && value.IsNull() && !e.current[name].IsNull(): // the upgrade removes it anyway
 		case wasDefined:
-			refuse.Add(&e.refusals, name, parameter.RuleUnknown, "is no longer defined: leave it out, and its value is removed")
+			refuse.Add(&e.refusals, name, refuse.Unknown, "is no longer defined: leave it out, and its value is removed")
 		case !e.current[name].IsNull(): // refuseUnknown has refused it
 		default:
-			refuse.Add(&e.refusals, name, parameter.RuleUnknown, "is not defined")
+			refuse.Add(&e.refusals, name, refuse.Unknown, "is not defined")
 		}
 	}
 }
@@ -141,14 +141,14 @@ func (e *evaluation) checkImmutable() {
 				if was == nil {
 					how = "is new and immutable"
 				}
-				refuse.Add(&e.refusals, p.Name, parameter.RuleImmutable, "%s: set its value in the upgrade, for it cannot be changed afterwards%s", how, offer(p))
+				refuse.Add(&e.refusals, p.Name, refuse.Immutable, "%s: set its value in the upgrade, for it cannot be changed afterwards%s", how, offer(p))
 			}
 			continue
 		}
 		before, had := was.effective(e.current)
 		after, has := p.effective(e.next)
 		if had != has || before.Text != after.Text {
-			refuse.Add(&e.refusals, p.Name, parameter.RuleImmutable, "is immutable: it may not change from %s to %s", quoted(before, had), quoted(after, has))
+			refuse.Add(&e.refusals, p.Name, refuse.Immutable, "is immutable: it may not change from %s to %s", quoted(before, had), quoted(after, has))
 			continue
 		}
 		if value := e.current[p.Name]; !value.IsNull() {
@@ -205,15 +205,15 @@ func (e *evaluation) checkValues() {
 		switch {
 		case ok && value.Text != "":
 			if problem := p.check(value); problem != "" {
-				add(parameter.RuleType, "cannot have the value %q: %s", value.Text, problem)
+				add(refuse.Type, "cannot have the value %q: %s", value.Text, problem)
 			}
 		case !p.Default.IsNull():
 		case !p.Optional && p.Immutable && e.install:
-			add(parameter.RuleRequired, "is required and immutable and has neither a value nor a default: set it now, for it cannot be set later")
+			add(refuse.Required, "is required and immutable and has neither a value nor a default: set it now, for it cannot be set later")
 		case !p.Optional:
-			add(parameter.RuleRequired, "is required and has neither a value nor a default: set it")
+			add(refuse.Required, "is required and has neither a value nor a default: set it")
 		case p.Immutable && !ok && e.install:
-			add(parameter.RuleRequired, "is immutable and has neither a value nor a default: set it now, for it cannot be set later")
+			add(refuse.Required, "is immutable and has neither a value nor a default: set it now, for it cannot be set later")
 		}
 	}
 }

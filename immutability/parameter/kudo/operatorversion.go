@@ -8,7 +8,11 @@
 //		if err != nil {
 //			return nil, err
 //		}
-//		return kudo.OperatorVersionOf(object.Object)
+//		data, err := object.MarshalJSON()
+//		if err != nil {
+//			return nil, err
+//		}
+//		return kudo.ReadOperatorVersion(data)
 //	}
 //	admission, err := kudo.Review(ctx, request.Object.Raw, request.OldObject.Raw, find)
 //
@@ -90,22 +94,25 @@ type Task struct {
 	EnablingParameter string
 }
 
-// Type is the type of a parameter. Every value is a text; the type says which texts are allowed.
+// Type is the type of a parameter. Every value is a text; the type says which texts are allowed:
+//
+//   - "string", and the empty type: any.
+//   - "boolean", "integer" and "number": what strconv.ParseBool, ParseInt and ParseFloat accept.
+//   - "array" and "map": a list or a mapping in YAML or JSON, or null.
 type Type string
 
-// The types. The empty type is TypeString.
 const (
-	TypeString  Type = "string"
-	TypeBoolean Type = "boolean" // what strconv.ParseBool accepts
-	TypeInteger Type = "integer" // what strconv.ParseInt accepts
-	TypeNumber  Type = "number"  // what strconv.ParseFloat accepts
-	TypeArray   Type = "array"   // a list in YAML or JSON, or null
-	TypeMap     Type = "map"     // a mapping in YAML or JSON, or null
+	typeString  Type = "string"
+	typeBoolean Type = "boolean"
+	typeInteger Type = "integer"
+	typeNumber  Type = "number"
+	typeArray   Type = "array"
+	typeMap     Type = "map"
 )
 
 const typesAre = "the types are string, boolean, integer, number, array and map"
 
-var types = []Type{"", TypeString, TypeBoolean, TypeInteger, TypeNumber, TypeArray, TypeMap}
+var types = []Type{"", typeString, typeBoolean, typeInteger, typeNumber, typeArray, typeMap}
 
 // Parameter is the definition of a parameter. The zero value of each field means what its absence from params.yaml
 // means.
@@ -156,27 +163,27 @@ func (t Type) check(value parameter.Value) string {
 	_, list := value.Data.([]any)
 	_, mapping := value.Data.(map[string]any)
 	switch {
-	case list && t != TypeArray:
+	case list && t != typeArray:
 		return fmt.Sprintf("its type is %s and the value is a list", t.name())
-	case mapping && t != TypeMap:
+	case mapping && t != typeMap:
 		return fmt.Sprintf("its type is %s and the value is a map", t.name())
 	case list || mapping:
 		return ""
 	}
 	ok, want := true, ""
 	switch t {
-	case TypeBoolean:
+	case typeBoolean:
 		_, err := strconv.ParseBool(value.Text)
 		ok, want = err == nil, "true or false"
-	case TypeInteger:
+	case typeInteger:
 		_, err := strconv.ParseInt(value.Text, 10, 64)
 		ok, want = err == nil, "a whole number of 64 bits"
-	case TypeNumber:
+	case typeNumber:
 		_, err := strconv.ParseFloat(value.Text, 64)
 		ok, want = err == nil, "a number"
-	case TypeArray:
+	case typeArray:
 		ok, want = holds(value.Text, yaml.SequenceNode), "a list in YAML"
-	case TypeMap:
+	case typeMap:
 		ok, want = holds(value.Text, yaml.MappingNode), "a mapping in YAML"
 	}
 	if ok {
@@ -187,7 +194,7 @@ func (t Type) check(value parameter.Value) string {
 
 func (t Type) name() Type {
 	if t == "" {
-		return TypeString
+		return typeString
 	}
 	return t
 }
@@ -349,11 +356,11 @@ func (t Task) enabling(index map[string]*Parameter, refusals *parameter.Refusals
 	}
 	p := index[t.EnablingParameter]
 	if p == nil {
-		refuse.Add(refusals, t.EnablingParameter, parameter.RuleEnabling, "is not defined, and the task %q has it as its enablingParameter", t.Name)
+		refuse.Add(refusals, t.EnablingParameter, refuse.Enabling, "is not defined, and the task %q has it as its enablingParameter", t.Name)
 		return nil, false
 	}
-	if kind := p.Type.name(); kind != TypeBoolean && kind != TypeString {
-		refuse.Add(refusals, p.Name, parameter.RuleEnabling, "is of type %s and cannot enable the task %q: it should be a boolean, or a string that reads as one",
+	if kind := p.Type.name(); kind != typeBoolean && kind != typeString {
+		refuse.Add(refusals, p.Name, refuse.Enabling, "is of type %s and cannot enable the task %q: it should be a boolean, or a string that reads as one",
 			kind, t.Name)
 		return nil, false
 	}
@@ -364,7 +371,7 @@ func (t Task) enabling(index map[string]*Parameter, refusals *parameter.Refusals
 func (t Task) reads(p *Parameter, value parameter.Value, has bool, refusals *parameter.Refusals) bool {
 	present, err := strconv.ParseBool(value.Text)
 	if err != nil {
-		refuse.Add(refusals, p.Name, parameter.RuleEnabling, "has %s and cannot enable the task %q: it should be 1, t, T, TRUE, true, True or 0, f, F, FALSE, false, False",
+		refuse.Add(refusals, p.Name, refuse.Enabling, "has %s and cannot enable the task %q: it should be 1, t, T, TRUE, true, True or 0, f, F, FALSE, false, False",
 			quoted(value, has), t.Name)
 	}
 	return present

@@ -23,19 +23,6 @@ func ReadOperatorVersion(data []byte) (*OperatorVersion, error) {
 	return readOperatorVersion(root)
 }
 
-// OperatorVersionOf returns the OperatorVersion in a decoded object: a map[string]any as an unstructured client has it,
-// or any Go type that encodes to the same JSON.
-func OperatorVersionOf(object any) (*OperatorVersion, error) {
-	root, err := document.FromObject(object)
-	if err != nil {
-		return nil, err
-	}
-	if err := checkObject(root, "OperatorVersion"); err != nil {
-		return nil, err
-	}
-	return readOperatorVersion(root)
-}
-
 func readOperatorVersion(root *yaml.Node) (*OperatorVersion, error) {
 	if isObject(root) {
 		return readObject(root)
@@ -157,7 +144,7 @@ func readDefault(n *yaml.Node, t Type) (parameter.Value, error) {
 	switch {
 	case n == nil:
 		return parameter.Value{}, nil
-	case document.IsNull(n) && (t == TypeArray || t == TypeMap):
+	case document.IsNull(n) && (t == typeArray || t == typeMap):
 		return parameter.Text("null\n"), nil
 	}
 	return document.Value(n)
@@ -246,7 +233,7 @@ func checkAPIVersion(mistakes *parameter.Refusals, n *yaml.Node, file string) er
 		return err
 	}
 	if got != "" && got != apiVersion {
-		refuse.Add(mistakes, "", parameter.RuleDefinition, "the %s has the apiVersion %q: KUDO reads %s only", file, got, apiVersion)
+		refuse.Add(mistakes, "", refuse.Definition, "the %s has the apiVersion %q: KUDO reads %s only", file, got, apiVersion)
 	}
 	return nil
 }

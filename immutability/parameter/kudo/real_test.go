@@ -219,8 +219,8 @@ func another(p *kudo.Parameter, stored parameter.Values) parameter.Value {
 		was = p.Default
 	}
 	choices := map[kudo.Type][]string{
-		kudo.TypeBoolean: {"true", "false"}, kudo.TypeInteger: {"1", "2"}, kudo.TypeNumber: {"1", "2"},
-		kudo.TypeArray: {"- a\n", "- b\n"}, kudo.TypeMap: {"a: b\n", "b: c\n"},
+		"boolean": {"true", "false"}, "integer": {"1", "2"}, "number": {"1", "2"},
+		"array": {"- a\n", "- b\n"}, "map": {"a: b\n", "b: c\n"},
 	}[p.Type]
 	if choices == nil {
 		choices = []string{"true", "false"} // a string may enable a task

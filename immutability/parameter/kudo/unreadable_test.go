@@ -81,8 +81,8 @@ func TestUnreadable(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]bool{ofInstance: true, "A: x": false, "[a]": false, "": false, "{": false} {
-		if got := kudo.IsInstance([]byte(text)); got != want {
-			t.Errorf("%q is an Instance: %t", text, got)
+		if _, err := kudo.ReadInstance([]byte(text)); (err == nil) != want {
+			t.Errorf("%q as an Instance: %v", text, err)
 		}
 	}
 	if v := mustRead(t, ofOperator+"metadata: {name: x}\nspec: ~"); v.Name != "x" || len(v.Validate()) > 0 {

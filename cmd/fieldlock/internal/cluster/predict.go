@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	admissionregistration "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -18,6 +19,7 @@ import (
 	apitypes "k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes/scheme"
 
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/tool"
@@ -170,7 +172,8 @@ func (c *Cluster) request(ctx context.Context, r *resource, live, manifest *unst
 	return c.serverSide(r, live, manifest, by)
 }
 
-// replacement is a PUT, as kubectl replace makes it: what the manifest leaves out goes, except what the server itself keeps.
+// replacement is a PUT, as kubectl replace makes it: what the manifest leaves out goes, except what the server itself keeps. It names the
+// version of the live object, without which the server refuses custom resources and some built-in kinds.
 func (c *Cluster) replacement(live, manifest *unstructured.Unstructured) request {
 	object := manifest.DeepCopy()
 	for _, field := range [...]string{"uid", "creationTimestamp", "generation"} {
@@ -178,7 +181,9 @@ func (c *Cluster) replacement(live, manifest *unstructured.Unstructured) request
 			_ = unstructured.SetNestedField(object.Object, value, "metadata", field)
 		}
 	}
-	return request{put: manifest, merge: func() (map[string]any, error) { return object.Object, nil }}
+	put := manifest.DeepCopy()
+	put.SetResourceVersion(live.GetResourceVersion())
+	return request{put: put, merge: func() (map[string]any, error) { return object.Object, nil }}
 }
 
 // dryRun asks the server what it would store.
@@ -230,7 +235,8 @@ func refusals(err error) []Refusal {
 }
 
 // fluxManager is the manager of Flux's Kustomizations, which sends built-in kinds as their Go types have them (fluxcd/pkg/ssa v0.76.2,
-// normalize/normalize.go): without null.
+// normalize/normalize.go: UnstructuredWithScheme): without null, and with the empty objects that Go types always have, such as the metadata
+// of a Job's template. Flux has applied those, so an apply without them would take away what is below.
 const fluxManager = "kustomize-controller"
 
 // serverSide is a server-side apply that takes over the fields of others.
@@ -239,6 +245,7 @@ func (c *Cluster) serverSide(r *resource, live, manifest *unstructured.Unstructu
 		if t, err := c.typesOf(r.kind.GroupVersion()); err == nil && t.strategic[r.kind] {
 			manifest = manifest.DeepCopy()
 			withoutNull(manifest.Object)
+			manifest.Object = asType(manifest)
 		}
 	}
 	body, err := encoded(manifest)
@@ -248,6 +255,32 @@ func (c *Cluster) serverSide(r *resource, live, manifest *unstructured.Unstructu
 		options: metav1.PatchOptions{FieldManager: by.manager, Force: &force},
 		merge:   func() (map[string]any, error) { return c.merged(r, live, manifest, by) },
 	}, err
+}
+
+// asType returns an object as its Go type has it; as it is, where it does not fit one. Flux leaves roles alone, and writes the text of
+// a Secret as data.
+func asType(u *unstructured.Unstructured) map[string]any {
+	gvk := u.GroupVersionKind()
+	object, err := scheme.Scheme.New(gvk)
+	if err != nil || gvk.Group == "rbac.authorization.k8s.io" && (gvk.Kind == "Role" || gvk.Kind == "ClusterRole") ||
+		runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, object) != nil {
+		return u.Object
+	}
+	if secret, ok := object.(*corev1.Secret); ok {
+		for name, text := range secret.StringData {
+			if secret.Data == nil {
+				secret.Data = map[string][]byte{}
+			}
+			secret.Data[name] = []byte(text)
+		}
+		secret.StringData = nil
+	}
+	made, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
+	if err != nil {
+		return u.Object
+	}
+	delete(made, "status")
+	return made
 }
 
 // merged merges a manifest into the live object by its managed fields, with the code of the API server.

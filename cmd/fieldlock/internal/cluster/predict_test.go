@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -15,8 +16,10 @@ import (
 	"strings"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
+	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 )
 
@@ -264,5 +267,29 @@ func TestFetchErrors(t *testing.T) {
 	}
 	if crd, err := open(t, crdPath, forbidden, 200, "", "", &asked{}).CRD(t.Context(), widget[0]); crd != nil || err == nil || !strings.Contains(err.Error(), "--live: the CRD of Widget cannot be read, give it with --schema: not for you") {
 		t.Errorf("a CRD that may not be read: %v, %v", crd, err)
+	}
+}
+
+// TestAsType: objects as Flux sends them, by way of their Go types.
+func TestAsType(t *testing.T) {
+	for _, row := range []struct{ name, object, want string }{
+		{"empty objects of a template", "{apiVersion: batch/v1, kind: Job, metadata: {name: j}, spec: {template: {spec: {restartPolicy: Never, containers: [{name: a, image: b}]}}}}",
+			"{apiVersion: batch/v1, kind: Job, metadata: {name: j}, spec: {template: {metadata: {}, spec: {restartPolicy: Never, containers: [{name: a, image: b, resources: {}}]}}}}"},
+		{"an empty map goes", "{apiVersion: v1, kind: ConfigMap, metadata: {name: c}, data: {a: b}, binaryData: {}}", "{apiVersion: v1, kind: ConfigMap, metadata: {name: c}, data: {a: b}}"},
+		{"the text of a Secret", "{apiVersion: v1, kind: Secret, metadata: {name: s}, data: {a: Yg==}, stringData: {a: x, c: d}}", "{apiVersion: v1, kind: Secret, metadata: {name: s}, data: {a: eA==, c: ZA==}}"},
+		{"a role", "{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: r, labels: {}}, rules: []}", ""},
+		{"a custom resource", "{apiVersion: example.com/v1, kind: Widget, metadata: {name: w}, spec: {a: {}}}", ""},
+		{"an object that does not fit its type", "{apiVersion: v1, kind: ConfigMap, metadata: {name: c}, data: [a]}", ""},
+	} {
+		if row.want == "" {
+			row.want = row.object
+		}
+		var object, want map[string]any
+		if err := errors.Join(yaml.Unmarshal([]byte(row.object), &object), yaml.Unmarshal([]byte(row.want), &want)); err != nil {
+			t.Fatal(err)
+		}
+		if got := asType(&unstructured.Unstructured{Object: object}); !jsonvalue.Equal(got, want) {
+			t.Errorf("%s: got %v, want %v", row.name, got, want)
+		}
 	}
 }

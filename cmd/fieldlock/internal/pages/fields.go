@@ -17,7 +17,7 @@ import (
 
 	"github.com/fieldlock/fieldlock/immutability/builtin"
 	"github.com/fieldlock/fieldlock/immutability/operators"
-	"github.com/fieldlock/fieldlock/internal/rule"
+	rules "github.com/fieldlock/fieldlock/internal/rule/catalogue"
 )
 
 func main() {
@@ -58,10 +58,10 @@ that begins with "possible", and never fails.
 | ID | severity | |
 |---|---|---|
 `)
-	for _, r := range rule.All() {
+	for _, r := range rules.All() {
 		fmt.Fprintf(&b, "| [%s](#%s) | %s | %s |\n", r.ID, r.ID, r.Severity, r.Text)
 	}
-	for _, r := range rule.All() {
+	for _, r := range rules.All() {
 		fmt.Fprintf(&b, "\n## %s\n\n%s\n\n%s\n", r.ID, r.Text, strings.TrimSpace(r.Help()))
 	}
 	return b.String()
@@ -200,7 +200,7 @@ type merged struct {
 // merge collects the rows of k in all minors.
 func (c catalogue) merge(k *builtin.Kind) (rows []*merged, minors []string) {
 	for _, minor := range builtin.Minors() {
-		in, ok := c[minor].Find(k.APIVersion(), k.Kind)
+		in, ok := c[minor].Find(k.APIVersion, k.Kind)
 		if !ok {
 			continue
 		}
@@ -257,13 +257,13 @@ func (c catalogue) page(k *builtin.Kind) string {
 	rows, minors := c.merge(k)
 	p := &kindPage{kind: k.Kind, guide: recipes[k.Kind]}
 	p.short = strings.Join(k.ShortNames, ", ")
-	p.about = fmt.Sprintf("`%s`, Kubernetes %s. On the command line: `fieldlock locks %s`.", k.APIVersion(), strings.Join(minors, ", "), k.Plural)
+	p.about = fmt.Sprintf("`%s`, Kubernetes %s. On the command line: `fieldlock locks %s`.", k.APIVersion, strings.Join(minors, ", "), k.Plural)
 	p.free, p.some = fieldsOf(k, rows)
 	var d details
 	for _, r := range rows {
 		p.add(r, &d, minors)
 	}
-	object := map[string]any{"apiVersion": k.APIVersion(), "kind": k.Kind, "metadata": map[string]any{"name": "NAME"}}
+	object := map[string]any{"apiVersion": k.APIVersion, "kind": k.Kind, "metadata": map[string]any{"name": "NAME"}}
 	replacement := k.Replacement(object, nil, builtin.Verdict{})
 	if len(p.rows) > 0 {
 		p.cost, p.why, p.how = replacement.Cost, replacement.Message, replacement.How
@@ -289,7 +289,7 @@ func (p *kindPage) add(r *merged, d *details, minors []string) {
 		}
 		return
 	}
-	p.rows = append(p.rows, row{r.Path, d.refuses(r.Lock, r.Rule, r.When, r.Except), where})
+	p.rows = append(p.rows, row{r.Path, d.refuses(r.Row, r.Except), where})
 	for _, minor := range r.minors {
 		p.addRefusal(fmt.Sprintf("The %s \"NAME\" is invalid: %s", p.kind, r.messages[minor]), minor)
 	}
@@ -319,7 +319,7 @@ func nullPatch(kind, path string) string {
 
 // fieldsOf returns the fields of k and of its spec that no row concerns, and those that rows restrict in part.
 func fieldsOf(k *builtin.Kind, rows []*merged) (free, some []string) {
-	gv, err := schema.ParseGroupVersion(k.APIVersion())
+	gv, err := schema.ParseGroupVersion(k.APIVersion)
 	if err != nil {
 		return nil, nil
 	}

@@ -222,8 +222,9 @@ func wayOut(how string) string {
 // details are the long parts of a kind's table, which names them by number: CEL rules and conditions, and lists of fields.
 type details struct{ rules, lists []string }
 
-// refuses says in words what a lock refuses.
-func (d *details) refuses(lock, rule, when string, except []string) string {
+// refuses says in words what the lock of a row refuses; of a rule, with the server's words if they are short.
+func (d *details) refuses(row builtin.Row, except []string) string {
+	lock, rule, when := row.Lock, row.Rule, row.When
 	text, ok := lockWords[lock]
 	switch {
 	case lock == "rule":
@@ -240,6 +241,10 @@ func (d *details) refuses(lock, rule, when string, except []string) string {
 		text += fmt.Sprintf(", except list %d", number(&d.lists, fields(except)))
 	case len(except) > 0:
 		text += ", except " + fields(except)
+	}
+	const long = 100
+	if _, err := celexpr.Parse(rule); lock == "rule" && err == nil && row.Message != "" && len(row.Message) < long {
+		text += ": *" + cell(strings.TrimPrefix(strings.TrimPrefix(row.Message, "Forbidden: "), "Invalid value: ")) + "*"
 	}
 	return text
 }
@@ -385,7 +390,7 @@ func known(rows ...builtin.Row) string {
 // operatorPage is the page of one kind.
 func operatorPage(k *operators.Kind) string {
 	p := &kindPage{kind: k.Kind}
-	p.about = fmt.Sprintf("`%s`, of %s. On the command line: `fieldlock locks %s.%s`.", k.APIVersion(), k.Operator.Name, k.Plural, k.Group)
+	p.about = fmt.Sprintf("`%s`, of %s. On the command line: `fieldlock locks %s.%s`.", k.APIVersion, k.Operator.Name, k.Plural, k.Group)
 	var d details
 	for _, r := range k.Rows() {
 		p.addOperator(&r, k, &d)
@@ -412,7 +417,7 @@ func (p *kindPage) addOperator(r *builtin.Row, k *operators.Kind, d *details) {
 	if versions := strings.TrimSpace(versionRange(r.Since, r.Until)); versions != "" {
 		where = k.Operator.Name + " " + versions
 	}
-	p.rows = append(p.rows, row{r.Path, d.refuses(r.Lock, r.Rule, r.When, slices.Concat(r.Except, r.Allow)), where})
+	p.rows = append(p.rows, row{r.Path, d.refuses(*r, slices.Concat(r.Except, r.Allow)), where})
 	if r.Message != "" {
 		p.addRefusal(r.Message)
 	}

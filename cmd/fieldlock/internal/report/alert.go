@@ -35,13 +35,17 @@ type alert struct {
 	ways     []string // the cost of replacing the object, and the ways out; nil for most
 }
 
+// about is the message with the reason why it does not count.
+func (a *alert) about() string {
+	if a.accepted == "" {
+		return a.message
+	}
+	return a.message + " (" + a.accepted + ")"
+}
+
 // text is the message with the reason why it does not count, and the ways out.
 func (a *alert) text() string {
-	text := a.message
-	if a.accepted != "" {
-		text += " (" + a.accepted + ")"
-	}
-	return strings.Join(slices.Concat([]string{text}, a.ways), "\n")
+	return strings.Join(slices.Concat([]string{a.about()}, a.ways), "\n")
 }
 
 // place returns where code review tools show the alert: at its line, at the first line where it is about the whole file, and

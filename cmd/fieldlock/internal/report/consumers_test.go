@@ -7,6 +7,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"io"
 	"os/exec"
 	"path"
 	"path/filepath"
@@ -21,7 +22,7 @@ import (
 
 	"github.com/fieldlock/fieldlock/internal/audit"
 	"github.com/fieldlock/fieldlock/internal/compare"
-	"github.com/fieldlock/fieldlock/internal/rule"
+	"github.com/fieldlock/fieldlock/internal/rule/catalogue"
 )
 
 // outputsOf returns what a format prints for a check and a lint with something of every sort, and for clean ones.
@@ -30,7 +31,7 @@ func outputsOf(t *testing.T, f Format) map[string][]byte {
 	strict := checkReport()
 	strict.Strict = true
 	every := &audit.Report{CRDs: 1}
-	for _, r := range rule.All() {
+	for _, r := range catalogue.All() {
 		finding := lintReport().Findings[0]
 		finding.Rule = r.ID
 		every.Findings = append(every.Findings, finding)
@@ -207,7 +208,7 @@ func TestJUnit(t *testing.T) {
 		"lint":            {7, 1, 0, 6},
 		"clean lint":      {1, 0, 0, 0},
 		"unreadable lint": {1, 0, 1, 0},
-		"every rule":      {len(rule.All()), len(rule.All()), 0, 0},
+		"every rule":      {len(catalogue.All()), len(catalogue.All()), 0, 0},
 	}
 	for name, text := range outputsOf(t, junitFormat) {
 		var suites junitSuites
@@ -231,11 +232,101 @@ func TestJUnit(t *testing.T) {
 				t.Errorf("%s: a test without a name: %+v", name, c)
 			}
 		}
-		if said := (counts{suite.Tests, suite.Failures, suite.Errors, suite.Skipped}); got != want[name] || said != got || said != (counts{suites.Tests, suites.Failures, suites.Errors, suites.Skipped}) {
+		if said := (counts{suite.Tests, suite.Failures, suite.Errors, suite.Skipped}); got != want[name] || said != got || suites.Tests != suite.Tests || suites.Failures != suite.Failures || suites.Errors != suite.Errors {
 			t.Errorf("%s: the tests count %v, the suite says %v, want %v", name, got, said, want[name])
 		}
 		if !strings.Contains(suite.SystemOut, "checked") && !strings.Contains(suite.SystemOut, "CRD") {
 			t.Errorf("%s: the summary is %q", name, suite.SystemOut)
+		}
+	}
+}
+
+// junitSchema says what the elements of a JUnit file may have: attributes, those with "!" required, and children. It restates the schema of
+// Jenkins' xUnit plugin (xunit-plugin at 8c515de: types/model/xsd/junit-10.xsd).
+var junitSchema = map[string]struct{ attributes, children string }{
+	"":           {"", "testsuites testsuite"},
+	"testsuites": {"name time tests failures errors", "testsuite"},
+	"testsuite": {"name! tests! failures! errors! group time skipped timestamp hostname id package file log url version",
+		"testsuite properties testcase system-out system-err"},
+	"testcase":   {"name! time classname group", "skipped error failure rerunFailure rerunError flakyFailure flakyError system-out system-err"},
+	"failure":    {"type message", ""},
+	"error":      {"type message", ""},
+	"skipped":    {"type message", ""},
+	"system-out": {"", ""},
+}
+
+// TestJUnitSchema: Jenkins' xUnit plugin takes the file.
+func TestJUnitSchema(t *testing.T) {
+	t.Setenv("GITLAB_CI", "")
+	if mistakes := junitMistakes(t, []byte(`<testsuites skipped="1"><testsuite name="a"><testcase file="b"/></testsuite></testsuites>`)); len(mistakes) != 6 {
+		t.Errorf("the schema finds %q", mistakes)
+	}
+	for name, text := range outputsOf(t, junitFormat) {
+		if mistakes := junitMistakes(t, text); len(mistakes) > 0 {
+			t.Errorf("%s: %q", name, mistakes)
+		}
+	}
+}
+
+func junitMistakes(t *testing.T, text []byte) (mistakes []string) {
+	t.Helper()
+	parents := []string{""}
+	for decoder := xml.NewDecoder(bytes.NewReader(text)); ; {
+		token, err := decoder.Token()
+		if err == io.EOF {
+			return mistakes
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch token := token.(type) {
+		case xml.StartElement:
+			name, parent := token.Name.Local, parents[len(parents)-1]
+			if !slices.Contains(strings.Fields(junitSchema[parent].children), name) {
+				mistakes = append(mistakes, name+" in "+parent)
+			}
+			known := strings.Fields(junitSchema[name].attributes)
+			for _, a := range token.Attr {
+				known = slices.DeleteFunc(known, func(k string) bool { return k == a.Name.Local+"!" })
+				if !slices.Contains(strings.Fields(strings.ReplaceAll(junitSchema[name].attributes, "!", "")), a.Name.Local) {
+					mistakes = append(mistakes, name+" has "+a.Name.Local)
+				}
+			}
+			for _, k := range known {
+				if strings.HasSuffix(k, "!") {
+					mistakes = append(mistakes, name+" lacks "+k)
+				}
+			}
+			parents = append(parents, name)
+		case xml.EndElement:
+			parents = parents[:len(parents)-1]
+		}
+	}
+}
+
+// TestJUnitReaders: GitLab shows the text of a result and the file of its test, which is in the repository (gitlabhq at 028d8ac9fdde:
+// lib/gitlab/ci/parsers/test/junit.rb; Hash.from_xml of Active Support casts a text whose element has a type such as "file").
+// Jenkins shows the message, and of a skipped test nothing else (junit-plugin at c64aedde: CaseResult.java: getSkippedMessage).
+func TestJUnitReaders(t *testing.T) {
+	casts := strings.Fields("symbol date datetime duration integer float decimal boolean string yaml base64Binary hexBinary file array nil")
+	t.Setenv("GITLAB_CI", "true")
+	for name, text := range outputsOf(t, junitFormat) {
+		var suites junitSuites
+		if err := xml.Unmarshal(text, &suites); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		for _, c := range suites.Suites[0].Cases {
+			for _, r := range []*junitResult{c.Failure, c.Error, c.Skipped} {
+				if r == nil {
+					continue
+				}
+				first, _, _ := strings.Cut(r.Text, "\n")
+				says := r != c.Skipped || strings.HasPrefix(r.Message, first)
+				place, _, isFile := strings.Cut(r.Text[strings.LastIndex(r.Text, "\n")+1:], ".yaml:")
+				if slices.Contains(casts, r.Type) || r.Message == "" || !says || isFile && c.Error == nil && c.File != "cmd/fieldlock/internal/report/"+place+".yaml" {
+					t.Errorf("%s: %+v: %+v", name, c, r)
+				}
+			}
 		}
 	}
 }

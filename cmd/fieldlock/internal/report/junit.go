@@ -5,6 +5,7 @@ import (
 	"encoding/xml"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 
 	"github.com/fieldlock/fieldlock/internal/audit"
@@ -30,7 +31,6 @@ type (
 		Tests    int          `xml:"tests,attr"`
 		Failures int          `xml:"failures,attr"`
 		Errors   int          `xml:"errors,attr"`
-		Skipped  int          `xml:"skipped,attr"`
 		Suites   []junitSuite `xml:"testsuite"`
 	}
 	junitSuite struct {
@@ -47,7 +47,7 @@ type (
 	junitCase struct {
 		Name    string       `xml:"name,attr"`
 		Class   string       `xml:"classname,attr"`
-		File    string       `xml:"file,attr,omitempty"`
+		File    string       `xml:"file,attr,omitempty"` // in GitLab, which links it; other readers may refuse it
 		Failure *junitResult `xml:"failure"`
 		Error   *junitResult `xml:"error"`
 		Skipped *junitResult `xml:"skipped"`
@@ -62,6 +62,9 @@ type (
 // writeJUnit prints alerts as one suite. An alert that fails the run is a failure, an input that cannot be read an error; the
 // others are skipped tests, which show their message without failing. If nothing fails, one test has passed, since many
 // readers take a file without tests for a mistake.
+//
+// It uses what the schema of Jenkins' xUnit plugin knows, since that plugin refuses a file that has more (xunit-plugin at 8c515de:
+// types/JUnitInputMetric.java, types/model/xsd/junit-10.xsd).
 func writeJUnit(w io.Writer, verb, summary string, alerts []alert) error {
 	suite := junitSuite{Name: "fieldlock " + verb, SystemOut: PrintableLines(summary)}
 	for i := range alerts {
@@ -76,7 +79,7 @@ func writeJUnit(w io.Writer, verb, summary string, alerts []alert) error {
 	encoder := xml.NewEncoder(&b)
 	encoder.Indent("", "  ")
 	if err := encoder.Encode(junitSuites{
-		Name: suite.Name, Tests: suite.Tests, Failures: suite.Failures, Errors: suite.Errors, Skipped: suite.Skipped, Suites: []junitSuite{suite},
+		Name: suite.Name, Tests: suite.Tests, Failures: suite.Failures, Errors: suite.Errors, Suites: []junitSuite{suite},
 	}); err != nil {
 		return err
 	}
@@ -86,18 +89,24 @@ func writeJUnit(w io.Writer, verb, summary string, alerts []alert) error {
 }
 
 func (s *junitSuite) add(a *alert, verb string) {
+	// GitLab shows the text of a result without its message; Jenkins shows both, and of a skipped test the message alone.
 	result := &junitResult{Message: Printable(a.message), Type: Printable(a.rule), Text: PrintableLines(a.text())}
-	if at := a.where(); at != "" {
+	at := a.where()
+	if at != "" {
 		result.Text += "\n" + Printable(at)
 	}
 	c := junitCase{Name: Printable(a.field), Class: "fieldlock." + verb + "." + Printable(a.rule)}
 	if c.Name == "" {
 		c.Name = Printable(a.message)
 	}
+	file := ""
 	if manifest.IsFile(a.at.Filename) {
-		c.File = Printable(relative(a.at.Filename))
+		file = Printable(relative(a.at.Filename))
 	}
-	s.distinguish(&c)
+	s.distinguish(&c, file)
+	if file != "" && os.Getenv("GITLAB_CI") != "" {
+		c.File = Printable(inRepository(a.at.Filename))
+	}
 	switch {
 	case a.rule == alertUnreadable:
 		c.Error = result
@@ -106,7 +115,10 @@ func (s *junitSuite) add(a *alert, verb string) {
 		c.Failure = result
 		s.Failures++
 	default:
-		result.Type = ""
+		result.Type, result.Message = "", Printable(a.about())
+		if at != "" {
+			result.Message += "; " + Printable(at)
+		}
 		c.Skipped = result
 		s.Skipped++
 	}
@@ -115,13 +127,13 @@ func (s *junitSuite) add(a *alert, verb string) {
 
 // distinguish gives a test a name that no other test of its class has: of two, GitLab shows the last one only. The same object can be
 // refused in several files, and in one file for several units.
-func (s *junitSuite) distinguish(c *junitCase) {
+func (s *junitSuite) distinguish(c *junitCase, file string) {
 	if s.seen == nil {
 		s.seen = map[[2]string]bool{}
 	}
 	name := c.Name
-	if s.seen[[2]string{c.Class, name}] && c.File != "" {
-		name += " in " + c.File
+	if s.seen[[2]string{c.Class, name}] && file != "" {
+		name += " in " + file
 	}
 	unique := name
 	for n := 2; s.seen[[2]string{c.Class, unique}]; n++ {

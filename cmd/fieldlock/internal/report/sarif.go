@@ -7,14 +7,13 @@ import (
 	"net/url"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/internal/audit"
 	"github.com/fieldlock/fieldlock/internal/compare"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/manifest"
-	"github.com/fieldlock/fieldlock/internal/rule"
+	"github.com/fieldlock/fieldlock/internal/rule/catalogue"
 )
 
 // sarifFormat is SARIF 2.1.0, for code scanning.
@@ -121,9 +120,9 @@ func writeSARIF(w io.Writer, alerts []alert) error {
 	seen := map[string]int{}
 	for i := range alerts {
 		a := &alerts[i]
-		message := strings.Join(slices.Concat([]string{a.message}, a.ways), "\n")
 		r := sarifResult{
-			RuleID: a.rule, RuleIndex: slices.Index(ids, a.rule), Level: a.level, Message: sarifMessage{sarifText(message)},
+			RuleID: a.rule, RuleIndex: slices.Index(ids, a.rule), Level: a.level,
+			Message:      sarifMessage{sarifText(a.text())},                // with the reason: GitHub reads no suppressions
 			Locations:    []sarifLocation{{Physical: physical(a.place())}}, // GitHub takes no result without one
 			Fingerprints: map[string]string{"fieldlock/v1": a.fingerprint(seen)},
 		}
@@ -146,7 +145,7 @@ func writeSARIF(w io.Writer, alerts []alert) error {
 
 // describeRule explains a lock, a rule of the catalogue or another alert.
 func describeRule(id string) sarifRule {
-	if r, ok := rule.Find(id); ok {
+	if r, ok := catalogue.Find(id); ok {
 		return sarifRule{id, sarifMessage{r.Text}, sarifMessage{jsonvalue.Excerpt(r.Why, 0, maxDescription)}, sarifHelp{r.Help(), r.Help()}}
 	}
 	meaning := meanings[immutability.Lock(id)]

@@ -8,8 +8,6 @@ import (
 	"testing"
 
 	"go.yaml.in/yaml/v3"
-
-	"github.com/fieldlock/fieldlock/immutability/parameter"
 )
 
 func load(t *testing.T, text string) *yaml.Node {
@@ -168,40 +166,6 @@ func TestValues(t *testing.T) {
 	}
 	if _, err := Values(load(t, "null: 1\na: [\"\\uFFFE\"]")); err != nil && !strings.Contains(err.Error(), "cannot be written as text") {
 		t.Error(err)
-	}
-}
-
-// TestFromObject: a decoded object is the tree of its JSON.
-func TestFromObject(t *testing.T) {
-	object := map[string]any{"s": "true", "b": true, "i": int64(5), "j": 6, "f": 1.5, "n": json.Number("2.5"), "z": nil, "l": []any{"a", int64(1)}, "m": map[string]any{"k": "v"}}
-	n, err := FromObject(object)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := json.Marshal(object)
-	if err != nil {
-		t.Fatal(err)
-	}
-	fromText := load(t, string(text))
-	got, _ := json.Marshal(decoded(n))
-	if want, _ := json.Marshal(decoded(fromText)); string(got) != string(want) || len(n.Content) != len(fromText.Content) {
-		t.Errorf("%s, want %s", got, want)
-	}
-	for _, i := range []int{0, 2, 4} { // keys are sorted
-		if n.Content[i].Value >= n.Content[i+2].Value {
-			t.Errorf("%s comes before %s", n.Content[i].Value, n.Content[i+2].Value)
-		}
-	}
-	type typed struct {
-		Spec parameter.Row `json:"spec"`
-	}
-	if n, err := FromObject(typed{parameter.Row{Name: "x"}}); err != nil || n.Content[0].Value != "spec" {
-		t.Errorf("a typed object: %v, %v", n, err)
-	}
-	for reason, wrong := range map[string]any{"no JSON": func() {}, "a list": []string{"a"}, "nothing": nil, "a channel inside": map[string]any{"a": make(chan int)}, "one deeper": map[string]any{"a": []any{make(chan int)}}} {
-		if _, err := FromObject(wrong); err == nil {
-			t.Errorf("%s is read", reason)
-		}
 	}
 }
 

@@ -274,10 +274,10 @@ func RefuseMisspelled(refusals *parameter.Refusals, name string, misspelled []Mi
 			at = " in line " + strconv.Itoa(m.Line)
 		}
 		if name == "" {
-			refuse.Add(refusals, "", parameter.RuleDefinition, "the key %q%s is spelled %q", m.Written, at, m.Meant)
+			refuse.Add(refusals, "", refuse.Definition, "the key %q%s is spelled %q", m.Written, at, m.Meant)
 			continue
 		}
-		refuse.Add(refusals, name, parameter.RuleDefinition, "has the attribute %q%s: it is spelled %q", m.Written, at, m.Meant)
+		refuse.Add(refusals, name, refuse.Definition, "has the attribute %q%s: it is spelled %q", m.Written, at, m.Meant)
 	}
 }
 

@@ -22,11 +22,18 @@ func Add(refusals *parameter.Refusals, name string, rule parameter.Rule, format 
 	*refusals = append(*refusals, &parameter.Refusal{Parameter: name, Rule: rule, Message: oneLine(message)})
 }
 
-// order is that of the refusals of one parameter.
-var order = []parameter.Rule{
-	parameter.RuleUnknown, parameter.RuleDefinition, parameter.RuleImmutable, parameter.RuleRequired, parameter.RuleType,
-	parameter.RuleTrigger, parameter.RuleEnabling,
-}
+// The rules, in the order in which the refusals of one parameter are reported; parameter.Rule says what each means.
+const (
+	Unknown    parameter.Rule = "unknown"
+	Definition parameter.Rule = "definition"
+	Immutable  parameter.Rule = "immutable"
+	Required   parameter.Rule = "required"
+	Type       parameter.Rule = "type"
+	Trigger    parameter.Rule = "trigger"
+	Enabling   parameter.Rule = "enabling"
+)
+
+var order = []parameter.Rule{Unknown, Definition, Immutable, Required, Type, Trigger, Enabling}
 
 // Sort sorts refusals by parameter, then by rule.
 func Sort(refusals parameter.Refusals) {

@@ -55,7 +55,7 @@ type cutting struct {
 	reached map[string]bool // names of what is left in schemas; nil where nothing is cut
 }
 
-// cut takes the schemas out of the files of the tree that are resources and nothing else.
+// cut takes the schemas out of the CRDs in files of the tree that are resources and nothing else.
 func (w *walk) cut(c *cutting) {
 	for name := range w.objects {
 		if w.loaded[name] {
@@ -72,13 +72,30 @@ func (w *walk) cut(c *cutting) {
 	}
 }
 
-// outline takes the schemas out of a text of CRDs. ok is false if there is none to be taken out.
+// outline takes the schemas out of the CRDs in a text. ok is false if there is none to be taken out.
 func (c *cutting) outline(content []byte) (outline []byte, ok bool) {
-	if c.reached == nil || !onlyCRDs(content) {
+	if c.reached == nil || !bytes.Contains(content, []byte(schemaKey+":")) {
 		return nil, false
 	}
+	first := len(c.blocks)
+	for len(content) > 0 {
+		document := content
+		if i := bytes.Index(content[1:], []byte("\n---")); i >= 0 {
+			document = content[:i+2]
+		}
+		content = content[len(document):]
+		if isCRD(document) {
+			document = c.outlineCRD(document)
+		}
+		outline = append(outline, document...)
+	}
+	return outline, len(c.blocks) > first
+}
+
+// outlineCRD takes the schemas out of one document.
+func (c *cutting) outlineCRD(document []byte) []byte {
 	inside := 0
-	blocks := yamldoc.Blocks(content, leastSchema, func(b yamldoc.Block) bool {
+	blocks := yamldoc.Blocks(document, leastSchema, func(b yamldoc.Block) bool {
 		if b.Key == schemaKey && b.End > inside {
 			inside = b.End
 		}
@@ -86,9 +103,9 @@ func (c *cutting) outline(content []byte) (outline []byte, ok bool) {
 	})
 	first := len(c.blocks)
 	for _, b := range blocks {
-		c.blocks = append(c.blocks, content[b.Start:b.End])
+		c.blocks = append(c.blocks, document[b.Start:b.End])
 	}
-	return yamldoc.Outline(content, blocks, func(i int) string { return c.markOf(first + i) }), len(blocks) > 0
+	return yamldoc.Outline(document, blocks, func(i int) string { return c.markOf(first + i) })
 }
 
 // restore puts the files back as they are.
@@ -105,24 +122,15 @@ const schemaKey = "openAPIV3Schema"
 // pathInSchema is the end of a path that leads into a schema, in a patch or a replacement.
 var pathInSchema = regexp.MustCompile(schemaKey + `((?:[/.][^/.\s"',]+)*)`)
 
-// onlyCRDs reports whether the objects of a file are CRDs with schemas in block style.
-func onlyCRDs(content []byte) bool {
-	crds := 0
-	for at := 0; at >= 0; {
-		if value, ok := bytes.CutPrefix(content[at:], []byte("kind:")); ok {
-			line, _, _ := bytes.Cut(value, []byte("\n"))
-			if string(bytes.TrimSpace(line)) != crdKind {
-				return false
-			}
-			crds++
+// isCRD reports whether a document looks like a CRD. Other objects keep their large values, as kustomize changes images in them. What is
+// wrongly taken for a CRD shows when it is built.
+func isCRD(document []byte) bool {
+	for line := range bytes.Lines(document) {
+		if value, ok := bytes.CutPrefix(line, []byte("kind:")); ok {
+			return string(bytes.TrimSpace(value)) == crdKind
 		}
-		next := bytes.Index(content[at:], []byte("\nkind:"))
-		if next < 0 {
-			break
-		}
-		at += next + 1
 	}
-	return crds > 0 && bytes.Contains(content, []byte(schemaKey+":"))
+	return false
 }
 
 const crdKind = "CustomResourceDefinition"

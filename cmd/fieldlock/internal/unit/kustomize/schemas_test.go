@@ -92,11 +92,13 @@ func TestSchemasApart(t *testing.T) {
 	const header = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [crd.yaml, other.yaml]\n"
 	const target = "  target: {kind: CustomResourceDefinition}\n"
 	other := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata: {a: b}\n"
+	like := strings.NewReplacer("kind: CustomResourceDefinition", "kind: Like", "apiextensions.k8s.io", "example.com", "image:\n                type: string", "containers:\n              - image: a").Replace(bigCRD(""))
 	for _, c := range []struct {
 		name, why, kustomization, extra string
 		apart                           bool
 	}{
 		{"nothing", "the usual case", "namespace: live\n", "", true},
+		{"images", "kustomize replaces them in all objects but CRDs", "images: [{name: a, newName: b}]\n", "", true},
 		{"a conversion", "patches of CRDs that kubebuilder writes", "patches:\n- patch: |\n    apiVersion: apiextensions.k8s.io/v1\n    kind: CustomResourceDefinition\n    metadata: {name: widgets.example.com}\n    spec: {conversion: {strategy: None}}\n", "", true},
 		{"a path into a schema", "a JSON patch removes a part of it", "patches:\n- patch: |\n    - {op: remove, path: /spec/versions/0/schema/openAPIV3Schema/properties/field3/properties/image}\n" + target, "", true},
 		{"a part that is cut out", "a JSON patch removes all properties of the schema", "patches:\n- patch: |\n    - {op: remove, path: /spec/versions/0/schema/openAPIV3Schema/properties}\n" + target, "", true},
@@ -114,12 +116,18 @@ func TestSchemasApart(t *testing.T) {
 		{"no YAML", "the mistake is in the schema", "", "          a: {\n", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			tree := fstest.MapFS{
-				"live/kustomization.yaml": {Data: []byte(header + c.kustomization)},
-				"live/crd.yaml":           {Data: []byte(bigCRD(c.extra))}, "live/other.yaml": {Data: []byte(other)},
-			}
-			if apart := sameApart(t, tree, kustomize.Options{}); apart > 0 != c.apart {
-				t.Errorf("%d parts are apart, want some: %v (%s)", apart, c.apart, c.why)
+			crd := bigCRD(c.extra)
+			for file, tree := range map[string]fstest.MapFS{
+				"a file of its own": {"live/crd.yaml": {Data: []byte(crd)}, "live/other.yaml": {Data: []byte(other)}},
+				"a file with other objects": {
+					"live/crd.yaml":   {Data: []byte("---\n" + like + "--- # the CRD\n" + crd + "---\n" + other)},
+					"live/other.yaml": {Data: []byte(strings.ReplaceAll(other, "name: c", "name: d"))},
+				},
+			} {
+				tree["live/kustomization.yaml"] = &fstest.MapFile{Data: []byte(header + c.kustomization)}
+				if apart := sameApart(t, tree, kustomize.Options{}); apart > 0 != c.apart {
+					t.Errorf("%s: %d parts are apart, want some: %v (%s)", file, apart, c.apart, c.why)
+				}
 			}
 		})
 	}

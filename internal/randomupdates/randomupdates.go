@@ -1,5 +1,5 @@
-// Package updates makes random updates of objects of a schema, for tests.
-package updates
+// Package randomupdates makes random updates of objects of a schema, for tests.
+package randomupdates
 
 import (
 	"fmt"

@@ -12,16 +12,11 @@ import (
 	"github.com/fieldlock/fieldlock/internal/spelling"
 )
 
-// K8sImmutable says what the marker +k8s:immutable means. Two tools read it in two ways. Without a choice it is
-// K8sImmutableSetOnce for a field that has controller-gen's rules in the CRD, and K8sImmutableLocked everywhere else.
+// K8sImmutable says what the marker +k8s:immutable means: "locked", "set-once", or "" where the rules of each CRD decide.
 type K8sImmutable string
 
 const (
-	// K8sImmutableLocked is how validation-gen renders it for native types: no set, no unset, no change, like +immutable. It is the
-	// default without controller-gen's rules: a lock that is too strict shows at the first update that it refuses; one that is
-	// too loose does not.
-	K8sImmutableLocked K8sImmutable = "locked"
-	// K8sImmutableSetOnce is how controller-gen renders it for CRDs: an unset field may be set, then it is locked.
+	K8sImmutableLocked  K8sImmutable = "locked"
 	K8sImmutableSetOnce K8sImmutable = "set-once"
 )
 

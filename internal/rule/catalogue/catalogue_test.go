@@ -1,4 +1,4 @@
-package rule_test
+package catalogue_test
 
 import (
 	"go/ast"
@@ -16,11 +16,12 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/fieldlock/fieldlock/internal/rule"
+	"github.com/fieldlock/fieldlock/internal/rule/catalogue"
 )
 
-const root = "../.."
+const root = "../../.."
 
-// ids returns the values of the package's constants without a type: the IDs.
+// ids returns the values of the constants of package rule without a type: the IDs.
 func ids(t *testing.T) []string {
 	t.Helper()
 	var list []string
@@ -75,7 +76,7 @@ func literals(t *testing.T, path string) map[token.Position]string {
 func TestCatalogue(t *testing.T) {
 	var got []string
 	kebab := regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
-	for _, r := range rule.All() {
+	for _, r := range catalogue.All() {
 		got = append(got, r.ID)
 		if !kebab.MatchString(r.ID) {
 			t.Errorf("%s is not in kebab case", r.ID)
@@ -95,14 +96,14 @@ func TestCatalogue(t *testing.T) {
 		if err := yaml.Unmarshal([]byte(r.Example), &example); err != nil || example == nil {
 			t.Errorf("%s: the example is not YAML: %v", r.ID, err)
 		}
-		if found, ok := rule.Find(r.ID); !ok || found != r {
+		if found, ok := catalogue.Find(r.ID); !ok || found != r {
 			t.Errorf("Find(%q) returns %v, %v", r.ID, found, ok)
 		}
 	}
 	if want := ids(t); !slices.Equal(got, want) {
 		t.Errorf("the catalogue has %q, the constants are %q", got, want)
 	}
-	if r, ok := rule.Find("no-such-rule"); ok {
+	if r, ok := catalogue.Find("no-such-rule"); ok {
 		t.Errorf("Find returns %v for an unknown ID", r)
 	}
 }
@@ -112,7 +113,7 @@ func TestHoles(t *testing.T) {
 	want := []string{rule.AtomicItems, rule.CELOptionalParent, rule.CELRenamableKey, rule.CELTwoSteps, rule.CELUnknownKeys, rule.CELUnsetThenSet, rule.CELVersionWithoutRule,
 		rule.OptionalParent, rule.RenamableKey, rule.UnsetThenSet, rule.VersionDefault, rule.VersionUnlocked}
 	var got []string
-	for _, r := range rule.All() {
+	for _, r := range catalogue.All() {
 		if r.Hole {
 			got = append(got, r.ID)
 		}
@@ -125,14 +126,14 @@ func TestHoles(t *testing.T) {
 
 // TestHelp: why, an example that is fenced as YAML, and how to mend it.
 func TestHelp(t *testing.T) {
-	for _, r := range rule.All() {
+	for _, r := range catalogue.All() {
 		if want := r.Why + "\n\n```yaml\n" + strings.TrimSpace(r.Example) + "\n```\n\n**Fix**: " + r.Fix + "\n"; r.Help() != want {
 			t.Errorf("%s: the help is\n%s\nwant\n%s", r.ID, r.Help(), want)
 		}
 	}
 }
 
-// TestLiterals: the IDs are spelled in this package only, so that a rule is found, renamed and documented in one place.
+// TestLiterals: the IDs are spelled in package rule only, so that a rule is found, renamed and documented in one place.
 func TestLiterals(t *testing.T) {
 	known := ids(t)
 	for path := range walk(t, ".go") {
@@ -164,7 +165,7 @@ func TestCases(t *testing.T) {
 			covered[string(m[1])] = true
 		}
 	}
-	for _, r := range rule.All() {
+	for _, r := range catalogue.All() {
 		if waits := slices.Contains(awaited, r.ID); covered[r.ID] == waits {
 			t.Errorf("%s: has a case in testdata: %v; awaited: %v", r.ID, covered[r.ID], waits)
 		}

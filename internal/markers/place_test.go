@@ -3,12 +3,13 @@ package markers_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/fieldlock/fieldlock/markers"
+	"github.com/fieldlock/fieldlock/internal/markers"
 )
 
 // module writes a Go module outside this repository, with its requirements, and returns its folder.
@@ -20,11 +21,11 @@ func module(t *testing.T, files map[string]string) string {
 	dir := t.TempDir()
 	t.Setenv("GOWORK", "off")
 	t.Setenv("GOFLAGS", "-mod=mod")
-	mod, err := os.ReadFile("../go.mod")
+	mod, err := os.ReadFile("../../go.mod")
 	if err != nil {
 		t.Fatal(err)
 	}
-	sum, err := os.ReadFile("../go.sum")
+	sum, err := os.ReadFile("../../go.sum")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +102,7 @@ func TestAddMarkers(t *testing.T) {
 		files[name] = strings.Replace(text, "import metav1", "import \"example.com/shop/api/shared\"\nimport metav1", 1)
 	}
 	dir := module(t, files)
-	source, err := markers.Load(t.Context(), dir, []string{"./api/v1", "./api/v2"})
+	source, err := markers.Load(t.Context(), dir, []string{"./api/v1", "./api/v2"}, markers.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,7 +178,7 @@ func TestAddMarkers(t *testing.T) {
 		if !tryAgain[row.name] {
 			continue
 		}
-		second, err := markers.Load(t.Context(), module(t, again), []string{"./api/v1", "./api/v2"})
+		second, err := markers.Load(t.Context(), module(t, again), []string{"./api/v1", "./api/v2"}, markers.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -216,11 +217,17 @@ func newLines(t *testing.T, f markers.File) (lines []string) {
 	return lines
 }
 
+// testdata is where the Go packages of the tests are.
+const testdata = "../../markers/testdata"
+
 // TestPlace: where the Go source has a node.
 func TestPlace(t *testing.T) {
-	source := api(t)
+	source, err := markers.Load(t.Context(), testdata, []string{"./api/v1"}, markers.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
 	for path, want := range map[string]string{
-		"":                            "testdata/api/v1/types.go:",
+		"":                            "api/v1/types.go:",
 		"/properties/spec":            "(Widget.Spec)",
 		"/properties/spec/properties": "",
 		"/properties/none":            "",
@@ -233,15 +240,29 @@ func TestPlace(t *testing.T) {
 	}
 }
 
-// TestWithProblems: a source with problems finds places, and writes no CRD.
-func TestWithProblems(t *testing.T) {
+// TestReport: a source with problems finds places, and writes no CRD. It reports the problems that Load returns otherwise.
+func TestReport(t *testing.T) {
 	var reported []string
-	source, err := markers.Load(t.Context(), ".", []string{"./testdata/bad"}, markers.WithProblems(func(p markers.Problem) { reported = append(reported, p.String()) }))
+	source, err := markers.Load(t.Context(), testdata, []string{"./bad"}, markers.Options{Report: func(p markers.Problem) { reported = append(reported, p.String()) }})
 	if err != nil || len(reported) == 0 {
 		t.Fatalf("%v, %q", err, reported)
 	}
-	compareGolden(t, "testdata/bad/problems.golden", []byte(strings.Join(reported, "\n")+"\n"))
-	if _, err := source.WriteCRDs(nil); err == nil || err.Error() != strings.Join(reported, "\n") {
+	want := strings.Join(reported, "\n")
+	if _, err := markers.Load(t.Context(), testdata, []string{"./bad"}, markers.Options{}); err == nil || err.Error() != want {
+		t.Errorf("without Report, Load returns %v", err)
+	}
+	if _, err := source.WriteCRDs(nil, markers.CRDOptions{}); err == nil || err.Error() != want {
 		t.Errorf("WriteCRDs returns %v", err)
+	}
+}
+
+// TestGroups: the groups are those of +groupName and of the variables GroupVersion.
+func TestGroups(t *testing.T) {
+	source, err := markers.Load(t.Context(), testdata, []string{"./api/..."}, markers.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := source.Groups(); !slices.Equal(got, []string{"generated.fieldlock.dev", "model.fieldlock.dev", "test.fieldlock.dev"}) {
+		t.Errorf("the groups are %q", got)
 	}
 }

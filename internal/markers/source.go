@@ -1,3 +1,5 @@
+// Package markers is the machinery of the public package markers: it reads markers from the Go types of packages, writes them
+// into CRDs, finds where a node of a CRD is in Go, and adds markers there.
 package markers
 
 import (
@@ -29,7 +31,7 @@ type Source struct {
 	files   map[string]bool   // of the packages asked for; whether each is generated
 	nodes   func() map[declaration][]Node
 
-	problems []Problem // that WithProblems has reported
+	problems []Problem // that Options.Report has had
 }
 
 // kind names an API type.
@@ -37,46 +39,24 @@ type kind struct{ group, version, kind string }
 
 func (k kind) String() string { return fmt.Sprintf("%s/%s %s", k.group, k.version, k.kind) }
 
-// Option changes how Load reads markers.
-type Option interface{ apply(*options) }
-
-type options struct {
-	k8s    K8sImmutable
-	report func(Problem)
-}
-
-type optionFunc func(*options)
-
-func (f optionFunc) apply(o *options) { f(o) }
-
-// WithK8sImmutable says what +k8s:immutable means: K8sImmutableLocked or K8sImmutableSetOnce. By default, and with "", the
-// rules of each CRD decide.
-func WithK8sImmutable(meaning K8sImmutable) Option {
-	return optionFunc(func(o *options) { o.k8s = meaning })
-}
-
-// WithProblems calls report for each problem, sorted by file and line, in place of the *Error that Load returns. WriteCRDs
-// then returns the *Error: what a marker cannot do is never left out of a CRD in silence.
-func WithProblems(report func(Problem)) Option {
-	return optionFunc(func(o *options) { o.report = report })
+// Options change how Load reads markers.
+type Options struct {
+	K8sImmutable K8sImmutable // what +k8s:immutable means; "" leaves it to the rules of each CRD
+	// Report is called for each problem, sorted by file and line, in place of the *Error that Load returns; nil without. WriteCRDs
+	// then returns the *Error: what a marker cannot do is never left out of a CRD in silence.
+	Report func(Problem)
 }
 
 // mode reads the packages asked for from source and what they import from export data.
 const mode = packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedImports |
 	packages.NeedTypes | packages.NeedTypesSizes | packages.NeedTypesInfo | packages.NeedSyntax
 
-// Load reads the packages that patterns, as the go command takes them, name in dir, and from other packages the types that
-// they use, except those of k8s.io/apimachinery/pkg/apis/meta/v1, below which no field can be locked. A package that cannot be
-// found or parsed is an error; one that does not type-check, for instance as its deep copies are still to be generated,
-// is read as far as it does. Markers that cannot do what they say are an *Error with all of them.
-// Cost: two runs of go list, and type-checking the packages that have the types.
-func Load(ctx context.Context, dir string, patterns []string, opts ...Option) (*Source, error) {
-	var o options
-	for _, opt := range opts {
-		opt.apply(&o)
-	}
-	if o.k8s != "" && o.k8s != K8sImmutableLocked && o.k8s != K8sImmutableSetOnce {
-		return nil, fmt.Errorf("the meaning %q of +k8s:immutable is not known: it is %q or %q", o.k8s, K8sImmutableLocked, K8sImmutableSetOnce)
+// Load reads the packages that patterns name in dir, and from other packages the types that they use. A package that cannot
+// be found or parsed is an error; one that does not type-check is read as far as it does. Markers that cannot do what they
+// say are an *Error with all of them.
+func Load(ctx context.Context, dir string, patterns []string, o Options) (*Source, error) {
+	if o.K8sImmutable != "" && o.K8sImmutable != K8sImmutableLocked && o.K8sImmutable != K8sImmutableSetOnce {
+		return nil, fmt.Errorf("the meaning %q of +k8s:immutable is not known: it is %q or %q", o.K8sImmutable, K8sImmutableLocked, K8sImmutableSetOnce)
 	}
 	absolute, err := filepath.Abs(dir)
 	if err != nil {
@@ -100,9 +80,9 @@ func Load(ctx context.Context, dir string, patterns []string, opts ...Option) (*
 	p := &problems{dir: absolute}
 	c := newComments()
 	for _, pkg := range all {
-		c.readComments(pkg, o.k8s, isAsked[pkg.PkgPath], p)
+		c.readComments(pkg, o.K8sImmutable, isAsked[pkg.PkgPath], p)
 	}
-	s := &Source{dir: absolute, roots: map[kind]*use{}, structs: map[string]*use{}, groups: map[string]bool{}, models: map[string]string{}, k8s: o.k8s}
+	s := &Source{dir: absolute, roots: map[kind]*use{}, structs: map[string]*use{}, groups: map[string]bool{}, models: map[string]string{}, k8s: o.K8sImmutable}
 	s.files = filesOf(slices.DeleteFunc(slices.Clone(all), func(pkg *packages.Package) bool { return !isAsked[pkg.PkgPath] }))
 	s.nodes = sync.OnceValue(s.listNodes)
 	for _, pkg := range all {
@@ -120,11 +100,11 @@ func Load(ctx context.Context, dir string, patterns []string, opts ...Option) (*
 		check()
 	}
 	s.problems = p.list
-	if err := p.err(); err != nil && o.report == nil {
+	if err := p.err(); err != nil && o.Report == nil {
 		return nil, err
 	}
 	for _, problem := range p.list {
-		o.report(problem)
+		o.Report(problem)
 	}
 	return s, nil
 }
@@ -255,13 +235,8 @@ func (s *Source) definitionName(t types.Type) string {
 	})
 }
 
-// Definitions returns the marks of every struct of the packages, and of the structs with locks in other packages that
-// they use, for the definitions that openapi-gen makes of them:
-//
-//	definitions, err := source.Definitions().Apply(api.GetOpenAPIDefinitions(ref))
-//
-// A struct that a field refers to has a definition of its own, so its fields are marked there, once; a marker on a type
-// counts wherever the type is used.
+// Definitions returns the marks of every struct of the packages, and of the structs with locks in other packages that they
+// use, by definition.
 func (s *Source) Definitions() openapi.Marks {
 	d := definitions{source: s, marks: openapi.Marks{}, seen: map[*goType]bool{}}
 	for _, u := range s.structs {

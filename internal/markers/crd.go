@@ -29,37 +29,15 @@ type Written struct {
 	Notices []string // fieldlock's keys in the file that no marker asks for, sorted; they are kept
 }
 
-// CRDOption changes what WriteCRDs writes.
-type CRDOption interface{ applyCRD(*crdOptions) }
-
-type crdOptionFunc func(*crdOptions)
-
-func (f crdOptionFunc) applyCRD(o *crdOptions) { f(o) }
-
-// WithAnnotation writes the annotation fieldlock.dev/locks too, which a stock API server keeps.
-func WithAnnotation() CRDOption {
-	return crdOptionFunc(func(o *crdOptions) { o.annotation = true })
+// CRDOptions change what WriteCRDs writes.
+type CRDOptions struct {
+	Annotation     bool // the annotation fieldlock.dev/locks too
+	AnnotationOnly bool // with Annotation: takes fieldlock's keys out of the schemas
 }
 
-// WithAnnotationOnly writes the locks and normalizations into the annotation fieldlock.dev/locks and takes fieldlock's
-// keys out of the schemas. A stock API server accepts such a CRD in every validation mode. Topology, which it knows,
-// stays in the schemas.
-func WithAnnotationOnly() CRDOption {
-	return crdOptionFunc(func(o *crdOptions) { o.annotation, o.only = true, true })
-}
-
-// WriteCRDs writes what the markers ask for into the CRDs of files, every version of them, and returns the files in the
-// same order. It finds the Go type of a version by group, version and kind, and leaves CRDs of other groups alone. Only
-// missing keys are written, as lines of their own in the order of the names; every other byte stays, and a second run
-// changes nothing. A key that the annotation fieldlock.dev/locks carries is not missing, unless the options write the annotation
-// anew: export cel has moved it there. The input is not changed. An *Error holds what cannot be written: a mark for which the schema has no
-// node, a key that has another value in the file, a version without a Go type.
-// Cost: three parses of a file that changes, otherwise one.
-func (s *Source) WriteCRDs(files []File, opts ...CRDOption) ([]Written, error) {
-	var o crdOptions
-	for _, opt := range opts {
-		opt.applyCRD(&o)
-	}
+// WriteCRDs writes what the markers ask for into the CRDs of files and returns the files in the same order. An *Error holds
+// what cannot be written.
+func (s *Source) WriteCRDs(files []File, o CRDOptions) ([]Written, error) {
 	p := &problems{dir: s.dir, list: slices.Clone(s.problems)}
 	all := make([]Written, 0, len(files))
 	for _, file := range files {
@@ -76,7 +54,7 @@ func (s *Source) WriteCRDs(files []File, opts ...CRDOption) ([]Written, error) {
 }
 
 // writeFile writes the keys of one file.
-func (s *Source) writeFile(file File, o crdOptions, p *problems) (Written, error) {
+func (s *Source) writeFile(file File, o CRDOptions, p *problems) (Written, error) {
 	parsed, err := yamldoc.Parse(file.Name, file.Data)
 	if err != nil {
 		return Written{}, err
@@ -89,7 +67,7 @@ func (s *Source) writeFile(file File, o crdOptions, p *problems) (Written, error
 		written.CRDs++
 		w := crdWriter{source: s, options: o, problems: p, file: file.Name, document: d}
 		w.crd()
-		if o.annotation && len(p.list) == 0 {
+		if o.Annotation && len(p.list) == 0 {
 			if err := w.annotate(); err != nil {
 				return Written{}, fmt.Errorf("%s: %w", file.Name, err)
 			}
@@ -114,7 +92,7 @@ func (s *Source) owns(d *yamldoc.Document) bool {
 // crdWriter writes the keys that markers ask for into the schemas of one CRD.
 type crdWriter struct {
 	source   *Source
-	options  crdOptions
+	options  CRDOptions
 	problems *problems
 	file     string
 	document *yamldoc.Document
@@ -151,7 +129,7 @@ func (w *crdWriter) crd() {
 		return
 	}
 	w.added = map[string]int{}
-	if text, ok := yamldoc.At(object, "metadata", "annotations", rawschema.AnnotationKey).(string); ok && !w.options.annotation {
+	if text, ok := yamldoc.At(object, "metadata", "annotations", rawschema.AnnotationKey).(string); ok && !w.options.Annotation {
 		var err error
 		if w.carried, err = rawschema.Decode(text); err != nil {
 			w.problem([]any{"metadata", "annotations", rawschema.AnnotationKey}, "%v", err)
@@ -274,7 +252,7 @@ func (w *crdWriter) stepsTo(path string) []any {
 // carriedBy returns the keys that the annotation of the CRD carries for the node at path of the current version. They are where
 // export cel and export annotation have moved them.
 func (w *crdWriter) carriedBy(path string) map[string]any {
-	if w.options.annotation {
+	if w.options.Annotation {
 		return nil
 	}
 	return w.carried[w.version][path]
@@ -325,15 +303,13 @@ func shownPath(path string) string {
 	return path
 }
 
-type crdOptions struct{ annotation, only bool }
-
-// annotate writes the annotation of a CRD whose schemas are written, and with WithAnnotationOnly takes fieldlock's keys
+// annotate writes the annotation of a CRD whose schemas are written, and with AnnotationOnly takes fieldlock's keys
 // out of the schemas.
 func (w *crdWriter) annotate() error {
 	annotation := rawschema.Annotation{}
 	for name, s := range w.schemas() {
 		annotation.Add(name, s)
-		if w.options.only { // what was added just now is taken out again, and counts as neither
+		if w.options.AnnotationOnly { // what was added just now is taken out again, and counts as neither
 			rawschema.Walk(s, func(_ string, node map[string]any) {
 				for _, key := range schema.OwnKeys() {
 					if _, ok := node[key]; ok {
