@@ -232,13 +232,13 @@ func (c *lintCommand) writeGo() error {
 func (c *lintCommand) findings(t *trees, args []string) (r *audit.Report, errs []error, err error) {
 	if c.rounds == 0 {
 		err = c.read(t, args)
+		collectRarely()
 	} else {
 		err = c.readFixed()
 	}
 	if err != nil {
 		return nil, nil, err
 	}
-	collectRarely()
 	p := newProgress(c.err)
 	defer p.end()
 	if r, err = audit.CRDs(c.linted.news, c.linted.olds, audit.Options{
