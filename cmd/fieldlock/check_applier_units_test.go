@@ -222,9 +222,9 @@ func TestGoneUnits(t *testing.T) {
 	}
 }
 
-// TestNamespacesOfUnits: Helm and Argo CD put objects that name no namespace into one that the unit names, so the commands of
+// TestWaysOutOfUnits: Helm and Argo CD put objects that name no namespace into one that the unit names, so the commands of
 // ways out name it, too; kinds without namespaces are left alone.
-func TestNamespacesOfUnits(t *testing.T) {
+func TestWaysOutOfUnits(t *testing.T) {
 	const (
 		crd = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: widgets.example.com}\n" +
 			"spec: {group: example.com, scope: Namespaced, names: {kind: Widget, plural: widgets}, versions: [{name: v1, served: true, storage: true, schema: {\n" +

@@ -58,17 +58,17 @@ func (d builtinDefinition) replacement(p pair) *Replacement {
 }
 
 func (d builtinDefinition) replacementFor(p pair, judged builtin.Verdict) *Replacement {
-	return replacementOf(d.kind.Replacement(placed(p.new), p.old.Value(), judged), p, judged)
+	return replacementOf(d.kind.Replacement(placed(p.new, p.new.Namespace), p.old.Value(), judged), p, judged)
 }
 
 // placed returns the manifest of an object with the namespace that it goes to.
-func placed(o *manifest.Object) map[string]any {
+func placed(o *manifest.Object, namespace string) map[string]any {
 	metadata, ok := o.Document.Object["metadata"].(map[string]any)
-	if !ok || o.Namespace == "" || metadata["namespace"] == o.Namespace {
+	if !ok || namespace == "" || metadata["namespace"] == namespace {
 		return o.Document.Object
 	}
 	object, metadata := maps.Clone(o.Document.Object), maps.Clone(metadata)
-	metadata["namespace"], object["metadata"] = o.Namespace, metadata
+	metadata["namespace"], object["metadata"] = namespace, metadata
 	return object
 }
 

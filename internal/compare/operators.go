@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"maps"
 	"regexp"
 	"slices"
@@ -62,7 +63,8 @@ func (d operatorDefinition) replacement(p pair) *Replacement {
 }
 
 func (d operatorDefinition) replacementFor(p pair, judged builtin.Verdict) *Replacement {
-	return replacementOf(d.kind.Replacement(placed(p.new), judged), p, judged)
+	// Without the CRD, nobody knows whether the kind has namespaces; kubectl ignores one that it does not need.
+	return replacementOf(d.kind.Replacement(placed(p.new, cmp.Or(p.new.Namespace, p.new.AppliedBy.Namespace)), judged), p, judged)
 }
 
 // prepare returns the objects as the operator gets them: with the defaults of the CRD, where there is one.
