@@ -18,7 +18,7 @@
 //
 //	rule        the rules of a schema, the fields that they read, and the locations where locks and CEL differ
 //	term        the fields that a rule selects from self and oldSelf, and when selecting one is an error
-//	forms       the verdict of a rule on an update of which some facts are unknown; a new form of CEL begins here
+//	understand  the verdict of a rule on an update of which some facts are unknown; a new form of CEL begins here
 //	equality    where CEL's == on values of a schema is the equality of a lock; all and exists over keys and items
 //
 // From rules to locks and back:
@@ -28,7 +28,7 @@
 //	import      all rules of a schema as locks
 //	export      locks as rules, and as validations of a ValidatingAdmissionPolicy: which ones, and where they stand
 //	spell       the table of forms: the condition of a lock as CEL, for rules and policies
-//	recognize   rules in the words of spell as locks
+//	exported    rules in the words of spell as locks
 //	cost        what the API server's estimator says of a rule's cost, and the limits that would lower it
 //
 // Ways around rules:

@@ -141,9 +141,6 @@ const lockServer = "server"
 
 // settle completes what was found out about an object of a cluster by the answer of its API server.
 func (v *verdict) settle(l *Live) {
-	if l == nil {
-		return
-	}
 	v.excuseUnenforced(l)
 	v.addServer(l.Refusals)
 	if l.Accepted {

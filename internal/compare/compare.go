@@ -269,7 +269,9 @@ func (c *checker) compareAll(pairs []pair) {
 				verdicts[i], errs[i] = c.judge(q)
 			}
 		}
-		verdicts[i].settle(pairs[i].live)
+		if p := pairs[i]; p.live != nil && c.fate(p) == tool.Updated { // the server was asked about an update
+			verdicts[i].settle(p.live)
+		}
 		verdicts[i].doubt(pairs[i])
 		if c.Step != nil {
 			c.Step()

@@ -34,7 +34,11 @@ func (c *checker) judge(p pair) (verdict, error) {
 		}
 		return all, nil
 	}
-	if p.unchanged() && c.kinds.sameDefaults(p.new) && (p.live != nil || p.old.AppliedBy.InstallsOnce == p.new.AppliedBy.InstallsOnce) {
+	same := p.old.AppliedBy.InstallsOnce == p.new.AppliedBy.InstallsOnce
+	if p.live != nil {
+		same = c.fate(p) == tool.Updated // an apply does not always take the mark of a hook away
+	}
+	if p.unchanged() && c.kinds.sameDefaults(p.new) && same {
 		return all, nil
 	}
 	if v, ok, err := c.judgeLeftAlone(p); ok {
@@ -82,13 +86,20 @@ func (c *checker) judgeRequest(p pair) (verdict, error) {
 	return all, nil
 }
 
+// fate returns what the tool does with an object that both sides have.
+func (c *checker) fate(p pair) tool.Fate {
+	by := c.applier(p.new)
+	fate := by.Fate(p.new.Document.Object, p.old.Value())
+	if fate == tool.Created && p.live != nil && !by.Recreated(p.new.Document.Object) {
+		return tool.Updated // the cluster has it still
+	}
+	return fate
+}
+
 // judgeFate judges an object by what its tool does with it, which is not always an update: a hook is deleted and created again.
 func (c *checker) judgeFate(p pair) (verdict, error) {
-	fate := p.applier.Fate(p.new.Document.Object, p.old.Value())
-	switch {
-	case fate == tool.Created && p.live != nil && !p.applier.Recreated(p.new.Document.Object):
-		fate = tool.Updated // the cluster has it still
-	case fate == tool.Created:
+	fate := c.fate(p)
+	if fate == tool.Created {
 		return verdict{}, nil
 	}
 	v, err := c.judgeUpdate(p)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/fieldlock/fieldlock/internal/manifest"
+	"github.com/fieldlock/fieldlock/internal/tool"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
@@ -35,6 +36,46 @@ func TestLive(t *testing.T) {
 	}
 	if len(r.Replacements) != 2 || r.Replacements[1].Message != "the API server refuses the change for a reason that is in none of the schemas" {
 		t.Errorf("replacements %+v", r.Replacements)
+	}
+}
+
+// TestLiveHooks: the dry run answers for an update, which is not what Helm does with hooks.
+func TestLiveHooks(t *testing.T) {
+	object := func(hook, class string) string {
+		return "apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: x, namespace: a" + hook + "}\nspec: {class: " + class + "}\n"
+	}
+	const hook, kept = ", annotations: {helm.sh/hook: pre-upgrade}", ", annotations: {helm.sh/hook: pre-upgrade, helm.sh/hook-delete-policy: hook-failed}"
+	refusal := []ServerRefusal{{"spec.class", "it is immutable"}}
+	for _, row := range []struct {
+		name               string
+		was, is, stored    string // the marks of the object in the cluster, in NEW, and in the cluster after an apply
+		newClass           string
+		refusals           []ServerRefusal // none if the server accepts
+		withHelm, anyOther []string
+	}{
+		{"stays a hook", hook, hook, hook, "q", refusal, nil, nil},
+		{"becomes a hook that is in its own way", "", kept, kept, "p", nil, []string{"a/x metadata.annotations server"}, nil},
+		{"stops being a hook", hook, "", "", "p", nil, []string{"a/x metadata.annotations server"}, nil},
+		{"stops being a hook, and an apply leaves the mark", hook, "", hook, "p", nil, []string{"a/x metadata.annotations server"}, nil},
+		{"is no hook", "", "", "", "q", refusal, []string{"a/x spec.class immutable"}, []string{"a/x spec.class immutable"}},
+	} {
+		for _, run := range []struct {
+			applier tool.Method
+			want    []string
+		}{{tool.ThreeWay, row.withHelm}, {"", row.anyOther}} {
+			news := files(map[string]string{"crd.yaml": classLocked, "x.yaml": object(row.is, row.newClass)})
+			old, after := manifest.File{Name: manifest.Cluster}, manifest.File{Name: manifest.Cluster}
+			old.Parse([]byte(object(row.was, "p")))
+			after.Parse([]byte(object(row.stored, row.newClass)))
+			live := Live{Old: old.Documents[0], New: after.Documents[0].Object, Refusals: row.refusals, Accepted: row.refusals == nil}
+			r, err := Check(Input{New: news, Live: map[*yamldoc.Document]Live{news[1].Documents[0]: live}}, Options{Applier: run.applier})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := found(r); !slices.Equal(got, run.want) {
+				t.Errorf("%s, applier %q: got %q, want %q", row.name, run.applier, got, run.want)
+			}
+		}
 	}
 }
 
