@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fieldlock/fieldlock/immutability/builtin"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/tool"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
@@ -39,6 +40,33 @@ func TestLive(t *testing.T) {
 	}
 }
 
+// TestLiveStatus: the status of a claim in the cluster says whether it has a volume, so that the verdict is known.
+func TestLiveStatus(t *testing.T) {
+	claim := func(size, status string) string {
+		return "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: x, namespace: a}\nspec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: " + size + "}}}\n" + status
+	}
+	kinds, err := builtin.For("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for status, want := range map[string][]string{
+		"status: {phase: Pending}\n":                         {"a/x spec.resources.requests rule [an unbound claim keeps its size]"},
+		"status: {phase: Bound, capacity: {storage: 1Gi}}\n": {"unknown a/x spec.resources.requests"}, // its class decides
+	} {
+		news := files(map[string]string{"x.yaml": claim("2Gi", "")})
+		old, after := manifest.File{Name: manifest.Cluster}, manifest.File{Name: manifest.Cluster}
+		old.Parse([]byte(claim("1Gi", status)))
+		after.Parse([]byte(claim("2Gi", status)))
+		r, err := Check(Input{New: news, Live: map[*yamldoc.Document]Live{news[0].Documents[0]: {Old: old.Documents[0], New: after.Documents[0].Object}}}, Options{Builtin: kinds})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := found(r); !slices.Equal(got, want) {
+			t.Errorf("%s: got %q, want %q", status, got, want)
+		}
+	}
+}
+
 // TestLiveHooks: the dry run answers for an update, which is not what Helm does with hooks.
 func TestLiveHooks(t *testing.T) {
 	object := func(hook, class string) string {
@@ -57,6 +85,8 @@ func TestLiveHooks(t *testing.T) {
 		{"becomes a hook that is in its own way", "", kept, kept, "p", nil, []string{"a/x metadata.annotations server"}, nil},
 		{"stops being a hook", hook, "", "", "p", nil, []string{"a/x metadata.annotations server"}, nil},
 		{"stops being a hook, and an apply leaves the mark", hook, "", hook, "p", nil, []string{"a/x metadata.annotations server"}, nil},
+		{"was deleted when it succeeded, but is still there", ", annotations: {helm.sh/hook: pre-upgrade, helm.sh/hook-delete-policy: hook-succeeded}", "", "", "q", refusal,
+			[]string{"a/x spec.class immutable"}, []string{"a/x spec.class immutable"}},
 		{"is no hook", "", "", "", "q", refusal, []string{"a/x spec.class immutable"}, []string{"a/x spec.class immutable"}},
 	} {
 		for _, run := range []struct {

@@ -156,8 +156,8 @@ box: {type: object, description: "Immutable. A box.", properties: {a: {type: str
 	} {
 		crd := crdOf("sql.cnrm.cloud.google.com", "v1beta1", "SQLInstance", properties, row.labels)
 		r := checkWithOperators(t, crd, old, strings.ReplaceAll(old, row.from, row.to), catalogue)
-		if len(r.Violations) != row.violations || len(r.Unknown) != row.unknown || len(r.Notes) != row.notes {
-			t.Errorf("%s: %+v, unknown %+v, notes %+v", row.name, r.Violations, r.Unknown, r.Notes)
+		if len(r.Violations) != row.violations || len(r.Unknown) != row.unknown || len(r.Notes) != row.notes || len(r.Replacements) != min(row.violations, 1) {
+			t.Errorf("%s: %+v, unknown %+v, notes %+v, replacements %+v", row.name, r.Violations, r.Unknown, r.Notes, r.Replacements)
 		}
 		if without := checkWithOperators(t, crd, old, strings.ReplaceAll(old, row.from, row.to), nil); !without.Allowed {
 			t.Errorf("%s: without the catalogue: %+v", row.name, without.Violations)
