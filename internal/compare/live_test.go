@@ -81,7 +81,7 @@ func TestLiveHooks(t *testing.T) {
 		refusals           []ServerRefusal // none if the server accepts
 		withHelm, anyOther []string
 	}{
-		{"stays a hook", hook, hook, hook, "q", refusal, nil, nil},
+		{"stays a hook", hook, hook, hook, "q", refusal, nil, []string{"a/x spec.class server"}},
 		{"becomes a hook that is in its own way", "", kept, kept, "p", nil, []string{"a/x metadata.annotations server"}, nil},
 		{"stops being a hook", hook, "", "", "p", nil, []string{"a/x metadata.annotations server"}, nil},
 		{"stops being a hook, and an apply leaves the mark", hook, "", hook, "p", nil, []string{"a/x metadata.annotations server"}, nil},
