@@ -62,8 +62,8 @@ func TestAppliersOfUnits(t *testing.T) {
 	}
 }
 
-// TestNamespacesOfUnits: an object that names no namespace is in that of its Application or HelmRelease, so it moves with that, and commands
-// name it.
+// TestNamespacesOfUnits: an object without a namespace gets the namespace of its Application or HelmRelease. It moves with that
+// namespace, and commands name it.
 func TestNamespacesOfUnits(t *testing.T) {
 	const claim = "---\napiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: data}\nspec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}\n"
 	class := func(provisioner string) string {

@@ -267,9 +267,9 @@ func TestPageLanguages(t *testing.T) {
 	}
 }
 
-// TestPageGo vets and tests the Go of the pages in a fresh module that uses this tree as a release. A snippet that is a whole file
-// stays as it is; those of goParts are put into what they are part of. examples/validator holds the one that needs
-// controller-runtime.
+// TestPageGo vets and tests the Go of the pages in a fresh module that uses this tree as a release. It uses snippets that are whole
+// files unchanged, and completes the others with the text in goParts. The snippet that needs controller-runtime is tested in
+// examples/validator.
 func TestPageGo(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds a test of a CRD")

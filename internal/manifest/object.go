@@ -215,18 +215,20 @@ type Faulty struct {
 
 // Forgive takes the mistakes of CRDs that two sets have alike out of the errors of both, and returns them as a has them.
 func Forgive(a, b *Set) []Faulty {
+	theirs := map[ID][]Faulty{}
+	for _, f := range b.Faulty {
+		theirs[f.ID] = append(theirs[f.ID], f)
+	}
 	var alike []Faulty
+	var forgiven []error
 	for _, f := range a.Faulty {
-		for _, other := range b.Faulty {
-			if f.ID != other.ID || !SameCRD(f.Document.Object, other.Document.Object) {
-				continue
-			}
-			is := func(err error) bool { return err == f.Err || err == other.Err }
-			a.Errs, b.Errs = slices.DeleteFunc(a.Errs, is), slices.DeleteFunc(b.Errs, is)
-			alike = append(alike, f)
-			break
+		same := func(other Faulty) bool { return SameCRD(f.Document.Object, other.Document.Object) }
+		if i := slices.IndexFunc(theirs[f.ID], same); i >= 0 {
+			alike, forgiven = append(alike, f), append(forgiven, f.Err, theirs[f.ID][i].Err)
 		}
 	}
+	is := func(err error) bool { return slices.Contains(forgiven, err) }
+	a.Errs, b.Errs = slices.DeleteFunc(a.Errs, is), slices.DeleteFunc(b.Errs, is)
 	return alike
 }
 

@@ -97,14 +97,8 @@ func (l *linter) usedTypes() map[*types.TypeName]bool {
 			for arg := range t.TypeArgs().Types() {
 				visit(arg)
 			}
-		case *types.Pointer:
-			visit(t.Elem())
-		case *types.Slice:
-			visit(t.Elem())
-		case *types.Array:
-			visit(t.Elem())
-		case *types.Map:
-			visit(t.Elem())
+		case *types.Pointer, *types.Slice, *types.Array, *types.Map:
+			visit(t.(interface{ Elem() types.Type }).Elem())
 		case *types.Struct:
 			for f := range t.Fields() {
 				visit(f.Type())

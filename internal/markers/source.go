@@ -162,14 +162,8 @@ func usedPackages(pkgs []*packages.Package, asked map[string]bool) []string {
 				}
 				visit(t.Origin().Underlying())
 			}
-		case *types.Pointer:
-			visit(t.Elem())
-		case *types.Slice:
-			visit(t.Elem())
-		case *types.Array:
-			visit(t.Elem())
-		case *types.Map:
-			visit(t.Elem())
+		case *types.Pointer, *types.Slice, *types.Array, *types.Map:
+			visit(t.(interface{ Elem() types.Type }).Elem())
 		case *types.Struct:
 			for f := range t.Fields() {
 				if f.Exported() || f.Embedded() {

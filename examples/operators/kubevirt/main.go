@@ -31,7 +31,7 @@ import (
 	"github.com/fieldlock/fieldlock/examples/operators/askserver"
 )
 
-// admitter is KubeVirt's form of a validating webhook, mutator that of a mutating one.
+// admitter is a validating webhook of KubeVirt; mutator is a mutating one.
 type admitter interface {
 	Admit(ctx context.Context, review *admissionv1.AdmissionReview) *admissionv1.AdmissionResponse
 }

@@ -238,9 +238,9 @@ func NewLocks(v *immutability.Validator, kind schema.GroupVersionKind, scheme *r
 	return l, nil
 }
 
-// ValidateUpdate reports every locked field that differs. It returns an internal error if the objects cannot be compared:
-// one is missing, is of another kind, or is typed and there is no scheme. Call it at the end of a strategy's own
-// ValidateUpdate. Neither object is changed.
+// ValidateUpdate reports every locked field that differs. It returns an internal error if it cannot compare the
+// objects: an object is missing or of another kind, or a typed object needs a scheme and NewLocks got none. Call it at
+// the end of a strategy's own ValidateUpdate. Neither object is changed.
 //
 // Objects of the Go type of the locks are compared in place; others are converted first.
 func (l *Locks) ValidateUpdate(_ context.Context, obj, old runtime.Object) field.ErrorList {

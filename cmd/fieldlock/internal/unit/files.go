@@ -319,40 +319,56 @@ func (c *comparison) needs() *needed {
 			}
 		}
 	}
-	need := func(of [2]string, schema func() bool) {
+	need := func(of [2]string, schema bool) {
 		if of[0] != "" && (c.engine.Builtin == nil || !c.engine.Builtin(of[0], of[1])) {
-			n.kinds[of] = n.kinds[of] || schema()
+			n.kinds[of] = n.kinds[of] || schema
 		}
 	}
-	always := func() bool { return true }
 	olds := map[[2]string]map[string]bool{}
 	each(c.out.Old, func(of [2]string, name string, changed bool) {
 		if olds[of] == nil {
 			olds[of] = map[string]bool{}
 		}
 		if olds[of][name] = true; changed {
-			need(of, always)
+			need(of, true)
 		}
 	})
+	added := map[[2]string][]string{}
 	each(c.out.New, func(of [2]string, name string, changed bool) {
-		if !changed {
+		switch {
+		case !changed:
 			return
+		case name != "" && !olds[of][name]:
+			n.names, added[of] = append(n.names, [2]string{of[1], name}), append(added[of], name)
+			need(of, false)
+		default:
+			need(of, name != "")
 		}
-		added := name != "" && !olds[of][name]
-		if added {
-			n.names = append(n.names, [2]string{of[1], name})
-		}
-		need(of, func() bool { return name != "" && (!added || c.mayCopy(of[1], name)) })
 	})
+	c.needCopied(n, added)
 	return n
 }
 
-// mayCopy reports whether an unchanged file may hold an object of a kind and name.
-func (c *comparison) mayCopy(kind, name string) bool {
-	return slices.ContainsFunc(c.unchanged, func(p filePair) bool {
-		data, err := c.newSide.content(&p.new)
-		return p.new.Err == nil && err == nil && mentions(data, kind, name)
+// needCopied makes n need the schemas of kinds with an added object that may be a copy: an unchanged file has its kind and name.
+func (c *comparison) needCopied(n *needed, added map[[2]string][]string) {
+	maps.DeleteFunc(added, func(of [2]string, _ []string) bool {
+		schema, needed := n.kinds[of]
+		return schema || !needed
 	})
+	for i := range c.unchanged {
+		if len(added) == 0 {
+			return
+		}
+		f := &c.unchanged[i].new
+		data, err := c.newSide.content(f)
+		if f.Err != nil || err != nil {
+			continue
+		}
+		maps.DeleteFunc(added, func(of [2]string, names []string) bool {
+			n.kinds[of] = slices.ContainsFunc(names, func(name string) bool { return mentions(data, of[1], name) })
+			return n.kinds[of]
+		})
+	}
 }
 
 const (

@@ -213,7 +213,7 @@ func (d *disk) WriteFile(p string, _ []byte) error {
 	return &os.PathError{Op: "write", Path: p, Err: errReadOnly}
 }
 
-// line returns the line of the first text of a YAML document that is exactly ref, or 0 if there is none.
+// line returns the line of the first scalar in a YAML document that equals ref, or 0 if no scalar does.
 func line(content []byte, ref string) int {
 	if ref == "" || len(content) > maxKustomization {
 		return 0

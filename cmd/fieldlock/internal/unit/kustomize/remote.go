@@ -105,7 +105,7 @@ func (w *walk) look(dir, name string) (*Kustomization, []string) {
 	return k, included
 }
 
-// isForeign tells whether a file says that it is no kustomization.
+// isForeign reports whether the apiVersion or kind of a file is not that of a kustomization.
 func isForeign(meta types.TypeMeta) bool {
 	group, _, _ := strings.Cut(types.KustomizationVersion, "/")
 	return meta.APIVersion != "" && !strings.HasPrefix(meta.APIVersion, group+"/") ||

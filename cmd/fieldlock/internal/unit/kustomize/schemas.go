@@ -72,7 +72,7 @@ func (w *walk) cut(c *cutting) {
 	}
 }
 
-// outline takes the schemas out of the CRDs in a text. ok is false if there is none to be taken out.
+// outline returns a text without the schemas of its CRDs. ok is false if the text has no schema that can go.
 func (c *cutting) outline(content []byte) (outline []byte, ok bool) {
 	if c.reached == nil || !bytes.Contains(content, []byte(schemaKey+":")) {
 		return nil, false
