@@ -10,7 +10,6 @@ import (
 	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	lockschema "github.com/fieldlock/fieldlock/internal/schema"
-	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
 // Check predicts what the API server says when newObj is applied over oldObj. Both are decoded manifests, as written:
@@ -171,7 +170,7 @@ func (k *Kind) finish(v *Verdict, newObj, oldObj map[string]any) {
 	slices.SortStableFunc(v.Violations, func(a, b Violation) int { return strings.Compare(a.Path, b.Path) })
 	v.Violations = slices.CompactFunc(v.Violations, func(a, b Violation) bool { return a.Path == b.Path && a.Message == b.Message })
 	v.Unknown = slices.DeleteFunc(v.Unknown, func(r Remark) bool {
-		return slices.ContainsFunc(v.Violations, func(found Violation) bool { return yamldoc.Within(r.Path, found.Path) })
+		return slices.ContainsFunc(v.Violations, func(found Violation) bool { return fieldpath.Within(r.Path, found.Path) })
 	})
 	if len(v.Violations) > 0 {
 		v.Notes = nil // nothing of a refused change is accepted
@@ -224,8 +223,8 @@ func (k *Kind) moved(newObj, oldObj map[string]any) bool {
 // check is a row, compiled.
 type check struct {
 	row       Row
-	steps     []fieldpath.Step
-	except    [][]fieldpath.Step
+	steps     fieldpath.Path
+	except    []fieldpath.Path
 	validator *immutability.Validator // nil unless the row is a word
 
 	when, rule int // the numbers of its CEL rules, -1 for none
@@ -249,10 +248,10 @@ func newCheck(fields *field, row Row) (*check, error) {
 	if row.annotation != "" {
 		return c, nil
 	}
-	c.steps = fieldpath.Split(row.Path)
+	c.steps = fieldpath.Parse(row.Path)
 	fields.at(c.steps)
 	for _, path := range row.Except {
-		c.except = append(c.except, fieldpath.Split(path))
+		c.except = append(c.except, fieldpath.Parse(path))
 	}
 	if len(row.Locks) == 0 {
 		return nil, errorf("%s: the row has no lock", row.Path)
@@ -307,11 +306,9 @@ func (c *check) run(u *update, failed map[int]bool) []Violation {
 
 // words returns what breaks the word of the row.
 func (c *check) words(newObj, oldObj map[string]any) []Violation {
-	if len(c.except) > 0 {
-		for _, steps := range c.except {
-			newObj, _ = fieldpath.Without(newObj, steps).(map[string]any)
-			oldObj, _ = fieldpath.Without(oldObj, steps).(map[string]any)
-		}
+	for _, steps := range c.except {
+		newObj, _ = steps.Without(newObj).(map[string]any)
+		oldObj, _ = steps.Without(oldObj).(map[string]any)
 	}
 	report := c.validator.Check(newObj, oldObj)
 	violations := make([]Violation, 0, len(report.Violations))
@@ -352,8 +349,8 @@ func (c *check) eachDifference(v immutability.Violation) []Violation {
 func (c *check) at(u *update) Violation {
 	var v immutability.Violation
 	v.Lock = lockRule
-	v.New, v.HasNew = fieldpath.Lookup(u.applied, c.steps)
-	v.Old, v.HasOld = fieldpath.Lookup(u.stored, c.steps)
+	v.New, v.HasNew = c.steps.In(u.applied)
+	v.Old, v.HasOld = c.steps.In(u.stored)
 	return c.row.violation(v)
 }
 

@@ -81,9 +81,9 @@ func sourceElsewhere(u *update) (string, bool) {
 func unboundChange(names ...string) condition {
 	return func(u *update) (string, bool) {
 		_, unbound := liveUnbound(u)
-		steps := append([]fieldpath.Step{"spec"}, fieldpath.Split(strings.Join(names, "."))...)
-		is, has := fieldpath.Lookup(u.applied, steps)
-		was, had := fieldpath.Lookup(u.stored, steps)
+		steps := fieldpath.Parse("spec." + strings.Join(names, "."))
+		is, has := steps.In(u.applied)
+		was, had := steps.In(u.stored)
 		return "", unbound && (has != had || !jsonvalue.Equal(is, was))
 	}
 }

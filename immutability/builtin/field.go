@@ -53,7 +53,7 @@ type field struct {
 }
 
 // at returns the node at the end of steps and makes those that are missing.
-func (f *field) at(steps []fieldpath.Step) *field {
+func (f *field) at(steps fieldpath.Path) *field {
 	for _, s := range steps {
 		switch s {
 		case fieldpath.EachItem:
@@ -70,10 +70,11 @@ func (f *field) at(steps []fieldpath.Step) *field {
 			if f.properties == nil {
 				f.properties = map[string]*field{}
 			}
-			if f.properties[string(s)] == nil {
-				f.properties[string(s)] = &field{}
+			name := fieldpath.Name(s)
+			if f.properties[name] == nil {
+				f.properties[name] = &field{}
 			}
-			f = f.properties[string(s)]
+			f = f.properties[name]
 		}
 	}
 	return f
@@ -108,11 +109,11 @@ func fieldsOf(source *kindSource) (*field, error) {
 			return nil, err
 		}
 		for path, f := range shared {
-			root.at(fieldpath.Split(path)).describe(f)
+			root.at(fieldpath.Parse(path)).describe(f)
 		}
 	}
 	for path, f := range source.Fields {
-		root.at(fieldpath.Split(path)).describe(f)
+		root.at(fieldpath.Parse(path)).describe(f)
 	}
 	return root, nil
 }
@@ -145,7 +146,7 @@ func (f *field) fill(value any) {
 }
 
 // schema returns the OpenAPI schema of the tree with marks at the end of steps. It has only what a lock there needs.
-func (f *field) schema(steps []fieldpath.Step, marks map[string]any) *spec.Schema {
+func (f *field) schema(steps fieldpath.Path, marks map[string]any) *spec.Schema {
 	s := &spec.Schema{}
 	if f == nil {
 		f = &field{}
@@ -177,7 +178,8 @@ func (f *field) schema(steps []fieldpath.Step, marks map[string]any) *spec.Schem
 		s.AdditionalProperties = &spec.SchemaOrBool{Allows: true, Schema: f.values.schema(steps[1:], marks)}
 	default:
 		s.Type = []string{"object"}
-		s.SetProperty(string(next), *f.property(string(next)).schema(steps[1:], marks))
+		name := fieldpath.Name(next)
+		s.SetProperty(name, *f.property(name).schema(steps[1:], marks))
 	}
 	return s
 }
@@ -269,7 +271,7 @@ func (k *Kind) Missing(obj map[string]any) string {
 		return ""
 	}
 	for _, path := range k.source.Required {
-		if lacks(obj, fieldpath.Split(path)) {
+		if lacks(obj, fieldpath.Parse(path)) {
 			return path
 		}
 	}
@@ -277,7 +279,7 @@ func (k *Kind) Missing(obj map[string]any) string {
 }
 
 // lacks reports whether value lacks what steps lead to: it is absent, null or empty text, or an empty list.
-func lacks(value any, steps []fieldpath.Step) bool {
+func lacks(value any, steps fieldpath.Path) bool {
 	if len(steps) == 0 {
 		list, isList := value.([]any)
 		return value == nil || value == "" || isList && len(list) == 0
@@ -287,7 +289,7 @@ func lacks(value any, steps []fieldpath.Step) bool {
 		return slices.ContainsFunc(items, func(item any) bool { return lacks(item, steps[1:]) })
 	}
 	object, _ := value.(map[string]any)
-	return lacks(object[string(steps[0])], steps[1:])
+	return lacks(object[fieldpath.Name(steps[0])], steps[1:])
 }
 
 // whole makes numbers without a fraction int64, as the API machinery decodes them.

@@ -3,7 +3,6 @@ package operators
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -143,11 +142,11 @@ func (k *Kind) doCompile() error {
 	rows := k.rows()
 	for i := range rows {
 		if rows[i].source.Annotation == "" {
-			k.fields.hold(fieldpath.Split(rows[i].Path))
+			k.fields.hold(fieldpath.Parse(rows[i].Path))
 		}
 	}
-	k.fields.at(fieldpath.Split("metadata.annotations")).parent = true
-	k.fields.at(fieldpath.Split("metadata")).parent = true
+	k.fields.at(fieldpath.Parse("metadata.annotations")).parent = true
+	k.fields.at(fieldpath.Parse("metadata")).parent = true
 	for i := range rows {
 		c, err := newCheck(k.fields, rows[i])
 		if err != nil {
@@ -162,8 +161,8 @@ func (k *Kind) doCompile() error {
 type check struct {
 	row       row
 	fields    *field
-	steps     []fieldpath.Step
-	except    [][]fieldpath.Step
+	steps     fieldpath.Path
+	except    []fieldpath.Path
 	when      *condition              // nil for always
 	rule      *condition              // nil unless the row is a rule
 	validator *immutability.Validator // nil unless the row is a word
@@ -171,7 +170,7 @@ type check struct {
 
 // newCheck compiles a row.
 func newCheck(fields *field, row row) (*check, error) {
-	c := &check{row: row, fields: fields, steps: fieldpath.Split(row.Path)}
+	c := &check{row: row, fields: fields, steps: fieldpath.Parse(row.Path)}
 	var err error
 	if c.when, err = newCondition(row.When); err != nil {
 		return nil, err
@@ -190,7 +189,7 @@ func newCheck(fields *field, row row) (*check, error) {
 		return c, nil
 	}
 	for _, path := range row.Except {
-		c.except = append(c.except, fieldpath.Split(path))
+		c.except = append(c.except, fieldpath.Parse(path))
 	}
 	marks := map[string]any{}
 	if words := row.source.Update; len(words) > 0 {
@@ -250,7 +249,7 @@ func (c *check) unclear(v *builtin.Violation) string {
 	if broken.Lock == lockRule || broken.HasKey || c.row.source.Annotation != "" {
 		return ""
 	}
-	f, mode := c.fields.below(fieldpath.Split(indices.ReplaceAllString(v.Path, string(fieldpath.EachItem))))
+	f, mode := c.fields.below(fieldpath.Parse(v.Path))
 	mode = f.mode(mode)
 	is, was := f.stripped(broken.New, mode), f.stripped(broken.Old, mode)
 	if !same(is, was) && (mode == "none" || !isZero(is) || !isZero(was)) {
@@ -258,9 +257,6 @@ func (c *check) unclear(v *builtin.Violation) string {
 	}
 	return "one of the two leaves out what the other one sets to an empty value or to false, and it depends on the operator's types whether these are equal"
 }
-
-// indices finds the indices of a path, which lead to the items of lists.
-var indices = regexp.MustCompile(`\[[0-9]+\]`)
 
 // undecided is the finding of a row whose condition has no value.
 func (c *check) undecided(newObj, oldObj map[string]any, err error) finding {
@@ -270,9 +266,9 @@ func (c *check) undecided(newObj, oldObj map[string]any, err error) finding {
 // at makes the violation of a rule, with the values of a field.
 func (c *check) at(path string, newObj, oldObj map[string]any) builtin.Violation {
 	v := c.violation(path, immutability.Violation{Lock: lockRule})
-	steps := fieldpath.Split(path)
-	v.Broken.New, v.Broken.HasNew = fieldpath.Lookup(newObj, steps)
-	v.Broken.Old, v.Broken.HasOld = fieldpath.Lookup(oldObj, steps)
+	steps := fieldpath.Parse(path)
+	v.Broken.New, v.Broken.HasNew = steps.In(newObj)
+	v.Broken.Old, v.Broken.HasOld = steps.In(oldObj)
 	return v
 }
 
@@ -283,8 +279,8 @@ func (c *check) violation(path string, broken immutability.Violation) builtin.Vi
 // words returns what breaks the word of the row.
 func (c *check) words(newObj, oldObj map[string]any) []builtin.Violation {
 	for _, steps := range c.except {
-		newObj, _ = fieldpath.Without(newObj, steps).(map[string]any)
-		oldObj, _ = fieldpath.Without(oldObj, steps).(map[string]any)
+		newObj, _ = steps.Without(newObj).(map[string]any)
+		oldObj, _ = steps.Without(oldObj).(map[string]any)
 	}
 	report := c.validator.Check(newObj, oldObj)
 	var all []builtin.Violation
@@ -304,25 +300,19 @@ func (c *check) words(newObj, oldObj map[string]any) []builtin.Violation {
 
 // outside returns the changes that the row does not allow.
 func (c *check) outside(newObj, oldObj map[string]any) []builtin.Violation {
-	prefix := make([]string, len(c.steps))
-	for i, s := range c.steps {
-		prefix[i] = string(s)
-	}
-	is, _ := fieldpath.Lookup(newObj, c.steps)
-	was, _ := fieldpath.Lookup(oldObj, c.steps)
+	is, _ := c.steps.In(newObj)
+	was, _ := c.steps.In(oldObj)
 	var all []builtin.Violation
-	for _, path := range changes(is, was, prefix) {
+	for _, path := range changes(is, was, c.steps) {
 		if allows(c.row.Allow, path) {
 			continue
 		}
-		steps := make([]fieldpath.Step, len(path))
-		for i, name := range path {
-			steps[i] = fieldpath.Step(name)
+		v := immutability.Violation{Lock: immutability.LockImmutable}
+		for _, name := range path {
+			v.Path = v.Path.Child(fieldpath.Name(name))
 		}
-		var v immutability.Violation
-		v.Lock, v.Path = immutability.LockImmutable, apifield.NewPath(path[0], path[1:]...)
-		v.New, v.HasNew = fieldpath.Lookup(newObj, steps)
-		v.Old, v.HasOld = fieldpath.Lookup(oldObj, steps)
+		v.New, v.HasNew = path.In(newObj)
+		v.Old, v.HasOld = path.In(oldObj)
 		all = append(all, c.violation(v.Path.String(), v))
 	}
 	return all
@@ -331,7 +321,7 @@ func (c *check) outside(newObj, oldObj map[string]any) []builtin.Violation {
 // annotations compares the annotations that the row locks.
 func (c *check) annotations(newObj, oldObj map[string]any) []builtin.Violation {
 	member := func(obj map[string]any) map[string]any {
-		found, _ := fieldpath.Lookup(obj, fieldpath.Split("metadata.annotations"))
+		found, _ := fieldpath.At(obj, "metadata.annotations")
 		annotations, _ := found.(map[string]any)
 		return annotations
 	}
@@ -421,41 +411,31 @@ func text(value any, path string) string {
 
 // changes returns the paths that a JSON merge patch from oldVal to newVal would name: those of values that were set, changed
 // or removed. A list is one value.
-func changes(newVal, oldVal any, path []string) [][]string {
+func changes(newVal, oldVal any, path fieldpath.Path) []fieldpath.Path {
 	newObj, isObj := newVal.(map[string]any)
 	if !isObj {
-		return [][]string{append([]string(nil), path...)}
+		return []fieldpath.Path{path}
 	}
 	oldObj, _ := oldVal.(map[string]any)
-	var all [][]string
+	var all []fieldpath.Path
 	for name, member := range newObj {
 		if was, had := oldObj[name]; !had || !same(member, was) {
-			all = append(all, changes(member, was, append(path, name))...)
+			all = append(all, changes(member, was, append(slices.Clip(path), name))...)
 		}
 	}
 	for name := range oldObj {
 		if _, kept := newObj[name]; !kept {
-			all = append(all, append(append([]string(nil), path...), name))
+			all = append(all, append(slices.Clip(path), name))
 		}
 	}
 	return all
 }
 
 // allows reports whether a path is one of a list in which "a.*" is what is below a.
-func allows(list []string, path []string) bool {
-	for _, allowed := range list {
-		below := strings.HasSuffix(allowed, ".*")
-		steps := fieldpath.Split(strings.TrimSuffix(allowed, ".*"))
-		if len(path) < len(steps) || below != (len(path) > len(steps)) {
-			continue
-		}
-		match := true
-		for i, s := range steps {
-			match = match && path[i] == string(s)
-		}
-		if match {
-			return true
-		}
-	}
-	return false
+func allows(list []string, path fieldpath.Path) bool {
+	return slices.ContainsFunc(list, func(allowed string) bool {
+		parent, below := strings.CutSuffix(allowed, ".*")
+		steps := fieldpath.Parse(parent)
+		return path.Within(steps) && below == (len(path) > len(steps))
+	})
 }

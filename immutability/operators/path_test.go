@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/fieldlock/fieldlock/internal/fieldpath"
 )
 
 // TestAllows: which paths of a merge patch an allow-list lets through.
@@ -23,7 +25,7 @@ func TestAllows(t *testing.T) {
 		{"spec", false},
 		{"spec.ab", false},
 	} {
-		if got := allows(list, strings.Split(row.path, ".")); got != row.want {
+		if got := allows(list, fieldpath.Parse(row.path)); got != row.want {
 			t.Errorf("%s: %t, want %t", row.path, got, row.want)
 		}
 	}
@@ -55,7 +57,7 @@ func TestChanges(t *testing.T) {
 	} {
 		var got []string
 		for _, path := range changes(row.newVal, row.oldVal, nil) {
-			got = append(got, strings.Join(path, "."))
+			got = append(got, path.String())
 		}
 		slices.Sort(got)
 		if strings.Join(got, " ") != row.want {

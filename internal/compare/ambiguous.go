@@ -360,10 +360,10 @@ func (d movedDefinition) check(v *verdict, p pair, by *crdDefinition, version *c
 	var unmoved, moved verdict
 	place := func(v *Violation) { by.place(v, p, version) }
 	if err := laws.check(&unmoved, oldObj, oldObj, oldObj, place); err != nil {
-		return p.new.Mistake("", "the CEL rules of its CRD cannot be run: %v", err)
+		return p.new.Mistake(nil, "the CEL rules of its CRD cannot be run: %v", err)
 	}
 	if err := laws.check(&moved, newObj, oldObj, newObj, place); err != nil {
-		return p.new.Mistake("", "the CEL rules of its CRD cannot be run: %v", err)
+		return p.new.Mistake(nil, "the CEL rules of its CRD cannot be run: %v", err)
 	}
 	known := map[string]bool{}
 	for i := range unmoved.violations {

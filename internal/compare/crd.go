@@ -134,7 +134,7 @@ func (d *crdDefinition) check(v *verdict, p pair, version *crd.Version) error {
 		d.place(v, p, version)
 	})
 	if err != nil {
-		return p.new.Mistake("", "the CEL rules of its CRD cannot be run: %v", err)
+		return p.new.Mistake(nil, "the CEL rules of its CRD cannot be run: %v", err)
 	}
 	return nil
 }
@@ -145,7 +145,7 @@ func (d *crdDefinition) place(b *Violation, p pair, version *crd.Version) {
 	if p.new.APIVersion != p.old.APIVersion {
 		b.Version = version.Name
 	}
-	b.Item = d.laws[version].itemKeys(p.new.Value(), b.Path)
+	b.Item = d.laws[version].itemKeys(p.new.Value(), b.at)
 }
 
 // prepare returns the object as the API server holds it in a version, after it was in others.
@@ -167,7 +167,7 @@ func (d *crdDefinition) prepareThrough(versions []*crd.Version, o *manifest.Obje
 		}
 		var err error
 		if obj, err = preparer.Prepare(obj); err != nil {
-			return nil, o.Mistake("", "%v; --no-defaults compares objects as they are written", err)
+			return nil, o.Mistake(nil, "%v; --no-defaults compares objects as they are written", err)
 		}
 	}
 	return obj, nil
@@ -321,7 +321,7 @@ func (d *openDefinition) judge(p pair) (verdict, error) {
 		newObj, oldObj = mergeValues(newObj, d.defaults.new), mergeValues(oldObj, d.defaults.old)
 	}
 	if err := d.laws.check(&v, newObj, oldObj, newObj, d.place); err != nil {
-		return v, p.new.Mistake("", "the CEL rules of its schema cannot be run: %v", err)
+		return v, p.new.Mistake(nil, "the CEL rules of its schema cannot be run: %v", err)
 	}
 	if len(v.violations)+v.more > 0 {
 		v.replacement = d.replacement(p)

@@ -329,7 +329,7 @@ func repeated(objects, otherSide []*manifest.Object) []error {
 			first[key] = o
 		case slices.EqualFunc(mine[at], theirs[at], unchanged):
 		default:
-			errs = append(errs, o.Mistake("", "the object appears twice, first at %s:%d; a file may contain each object once",
+			errs = append(errs, o.Mistake(nil, "the object appears twice, first at %s:%d; a file may contain each object once",
 				other.Document.File, other.Document.Position().Line))
 		}
 	}

@@ -91,14 +91,10 @@ func (c *checker) addPolicies(v *verdict, p pair, u *policy.Update) {
 	}
 	v.merge(violations)
 	for _, text := range found.Unknown {
-		if r := (Remark{Message: text}); !slices.Contains(v.unknown, r) {
-			v.unknown = append(v.unknown, r)
-		}
+		v.addRemarks([]Remark{{Message: text}}, nil)
 	}
 	for _, text := range found.Notes {
-		if r := (Remark{Message: text}); !slices.Contains(v.notes, r) {
-			v.notes = append(v.notes, r)
-		}
+		v.addRemarks(nil, []Remark{{Message: text}})
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/fieldlock/fieldlock/internal/yamldoc"
+	"github.com/fieldlock/fieldlock/internal/fieldpath"
 )
 
 // Case is one update: Old is created, then New is applied over it by the same manager.
@@ -302,7 +302,7 @@ func Compare(c Case, a Answer, v Verdict, minor string) string {
 	for _, cause := range v.Causes {
 		found := len(a.Causes) == 0 && strings.Contains(a.Error, cause.Message)
 		for _, real := range a.Causes {
-			found = found || yamldoc.Within(real.Field, cause.Field) && strings.Contains(real.Message, cause.Message)
+			found = found || fieldpath.Within(real.Field, cause.Field) && strings.Contains(real.Message, cause.Message)
 		}
 		if !found {
 			return fmt.Sprintf("the cause %q is not one of the server's: %q", cause, a.Causes)
