@@ -11,6 +11,7 @@ import (
 
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/internal/fieldpath"
+	"github.com/fieldlock/fieldlock/internal/kindrow"
 	lockschema "github.com/fieldlock/fieldlock/internal/schema"
 	"github.com/fieldlock/fieldlock/internal/spelling"
 )
@@ -69,7 +70,7 @@ func (s *kindSource) with(steps fieldpath.Path, isMap bool, locks []immutability
 		if lock := lockschema.Lock(l); lock.Key() == lockschema.KeyUpdate {
 			words = append(words, string(lock))
 		} else {
-			out.Rows = append(out.Rows, rowSource{Field: path, Lock: string(lock), Says: lock.Refusal()})
+			out.Rows = append(out.Rows, rowSource{Row: kindrow.Row{Field: path, Lock: string(lock), Says: lock.Refusal()}})
 		}
 	}
 	if words != nil {
@@ -77,7 +78,7 @@ func (s *kindSource) with(steps fieldpath.Path, isMap bool, locks []immutability
 		if len(words) == 1 {
 			says = lockschema.Lock(words[0]).Refusal()
 		}
-		out.Rows = append(out.Rows, rowSource{Field: path, Update: words, Says: says})
+		out.Rows = append(out.Rows, rowSource{Row: kindrow.Row{Field: path, Update: words, Says: says}})
 	}
 	return &out
 }

@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"cmp"
 	"math"
 	"reflect"
 	"slices"
@@ -42,14 +43,7 @@ type field struct {
 	items      *field
 	values     *field // the values of a map
 
-	typ        string // "" unless CEL rules read the field
-	value      any    // the default
-	hasDefault bool
-	keys       []string
-	atomic     bool
-	mergeSet   bool
-	set        bool
-	retainKeys bool
+	fieldSource // what the data says about the field
 }
 
 // at returns the node at the end of steps and makes those that are missing.
@@ -91,29 +85,25 @@ func (f *field) property(name string) *field {
 	return f.values
 }
 
-// describe stores what the data says about the field.
-func (f *field) describe(source fieldSource) {
-	f.typ, f.keys, f.atomic, f.mergeSet, f.set = source.Type, source.Keys, source.Atomic, source.MergeSet, source.Set
-	f.retainKeys = source.RetainKeys
-	if source.Default != nil {
-		f.value, f.hasDefault = whole(*source.Default), true
-	}
-}
-
 // fieldsOf makes the tree of a kind.
 func fieldsOf(source *kindSource) (*field, error) {
-	root := &field{}
+	root, fields := &field{}, map[string]fieldSource{}
 	if source.PodSpec != "" {
-		shared, err := readPodFields(source.PodSpec)
-		if err != nil {
+		var err error
+		if fields, err = readPodFields(source.PodSpec); err != nil {
 			return nil, err
-		}
-		for path, f := range shared {
-			root.at(fieldpath.Parse(path)).describe(f)
 		}
 	}
 	for path, f := range source.Fields {
-		root.at(fieldpath.Parse(path)).describe(f)
+		f.Default = cmp.Or(f.Default, fields[path].Default)
+		fields[path] = f
+	}
+	for path, f := range fields {
+		if f.Default != nil {
+			value := whole(jsonvalue.Clone(*f.Default))
+			f.Default = &value
+		}
+		root.at(fieldpath.Parse(path)).fieldSource = f
 	}
 	return root, nil
 }
@@ -126,8 +116,8 @@ func (f *field) fill(value any) {
 	switch value := value.(type) {
 	case map[string]any:
 		for name, p := range f.properties {
-			if _, ok := value[name]; !ok && p.hasDefault {
-				value[name] = jsonvalue.Clone(p.value)
+			if _, ok := value[name]; !ok && p.Default != nil {
+				value[name] = jsonvalue.Clone(*p.Default)
 			}
 			if member, ok := value[name]; ok {
 				p.fill(member)
@@ -162,10 +152,10 @@ func (f *field) schema(steps fieldpath.Path, marks map[string]any) *spec.Schema 
 	case fieldpath.EachItem:
 		s.Type = []string{"array"}
 		s.Items = &spec.SchemaOrArray{Schema: f.items.schema(steps[1:], marks)}
-		if len(f.keys) > 0 {
+		if len(f.Keys) > 0 {
 			s.AddExtension(lockschema.KeyListType, "map")
-			keys := make([]any, len(f.keys))
-			for i, key := range f.keys {
+			keys := make([]any, len(f.Keys))
+			for i, key := range f.Keys {
 				keys[i] = key
 				if _, ok := s.Items.Schema.Properties[key]; !ok {
 					s.Items.Schema.SetProperty(key, *spec.StringProperty())
@@ -186,7 +176,7 @@ func (f *field) schema(steps fieldpath.Path, marks map[string]any) *spec.Schema 
 
 // describeBelow adds the sets below f to its schema: their order does not count.
 func (f *field) describeBelow(s *spec.Schema) {
-	if f.set {
+	if f.Set {
 		s.Type = []string{"array"}
 		s.Items = &spec.SchemaOrArray{Schema: spec.StringProperty()}
 		s.AddExtension(lockschema.KeyListType, "set")

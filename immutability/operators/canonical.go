@@ -1,10 +1,8 @@
 package operators
 
 import (
-	"encoding/base64"
 	"encoding/json"
 	"slices"
-	"time"
 
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
@@ -134,9 +132,9 @@ func (f *field) canonical(v any, mode string) any {
 	case "quantity":
 		return canonical.Quantity(v)
 	case "duration":
-		return duration(v)
+		return canonical.Duration(v)
 	case "base64":
-		return bytesOf(v)
+		return canonical.Base64(v)
 	}
 	return v
 }
@@ -353,26 +351,6 @@ func whole(v any) any {
 	case json.Number:
 		if n, err := v.Int64(); err == nil {
 			return n
-		}
-	}
-	return v
-}
-
-// duration writes a duration in one way: "60m" and "1h" are equal. Malformed ones stay as they are.
-func duration(v any) any {
-	if s, ok := v.(string); ok {
-		if d, err := time.ParseDuration(s); err == nil {
-			return d.String()
-		}
-	}
-	return v
-}
-
-// bytesOf writes base64 in one way. Malformed text stays as it is.
-func bytesOf(v any) any {
-	if s, ok := v.(string); ok {
-		if data, err := base64.StdEncoding.DecodeString(s); err == nil {
-			return base64.StdEncoding.EncodeToString(data)
 		}
 	}
 	return v

@@ -8,13 +8,13 @@ import (
 	"sync"
 
 	"github.com/google/cel-go/cel"
-	apifield "k8s.io/apimachinery/pkg/util/validation/field"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 	"k8s.io/apiserver/pkg/cel/environment"
 
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/builtin"
 	"github.com/fieldlock/fieldlock/internal/fieldpath"
+	"github.com/fieldlock/fieldlock/internal/kindrow"
 	lockschema "github.com/fieldlock/fieldlock/internal/schema"
 )
 
@@ -162,7 +162,6 @@ type check struct {
 	row       row
 	fields    *field
 	steps     fieldpath.Path
-	except    []fieldpath.Path
 	when      *condition              // nil for always
 	rule      *condition              // nil unless the row is a rule
 	validator *immutability.Validator // nil unless the row is a word
@@ -188,21 +187,9 @@ func newCheck(fields *field, row row) (*check, error) {
 	case c.rule != nil, row.source.Annotation != "", len(row.Allow) > 0:
 		return c, nil
 	}
-	for _, path := range row.Except {
-		c.except = append(c.except, fieldpath.Parse(path))
-	}
-	marks := map[string]any{}
-	if words := row.source.Update; len(words) > 0 {
-		list := make([]any, len(words))
-		for i, word := range words {
-			list[i] = word
-		}
-		marks[lockschema.KeyUpdate] = list
-	} else {
-		marks["x-kubernetes-"+string(row.Locks[0])] = true
-		if row.Locks[0] == immutability.LockImmutable {
-			marks[lockschema.KeyMapListOrder] = "ignored"
-		}
+	marks := row.source.Marks()
+	if row.Locks[0] == immutability.LockImmutable {
+		marks[lockschema.KeyMapListOrder] = "ignored"
 	}
 	c.validator, err = immutability.Compile(fields.schema(c.steps, marks))
 	return c, err
@@ -246,7 +233,7 @@ func (c *check) run(newObj, oldObj map[string]any) []finding {
 // unclear returns why it is not certain that a violation is one: the values differ only in what may count as absent.
 func (c *check) unclear(v *builtin.Violation) string {
 	broken := &v.Broken
-	if broken.Lock == lockRule || broken.HasKey || c.row.source.Annotation != "" {
+	if broken.Lock == kindrow.LockRule || broken.HasKey || c.row.source.Annotation != "" {
 		return ""
 	}
 	f, mode := c.fields.below(fieldpath.Parse(v.Path))
@@ -265,7 +252,7 @@ func (c *check) undecided(newObj, oldObj map[string]any, err error) finding {
 
 // at makes the violation of a rule, with the values of a field.
 func (c *check) at(path string, newObj, oldObj map[string]any) builtin.Violation {
-	v := c.violation(path, immutability.Violation{Lock: lockRule})
+	v := c.violation(path, immutability.Violation{Lock: kindrow.LockRule})
 	steps := fieldpath.Parse(path)
 	v.Broken.New, v.Broken.HasNew = steps.In(newObj)
 	v.Broken.Old, v.Broken.HasOld = steps.In(oldObj)
@@ -278,22 +265,9 @@ func (c *check) violation(path string, broken immutability.Violation) builtin.Vi
 
 // words returns what breaks the word of the row.
 func (c *check) words(newObj, oldObj map[string]any) []builtin.Violation {
-	for _, steps := range c.except {
-		newObj, _ = steps.Without(newObj).(map[string]any)
-		oldObj, _ = steps.Without(oldObj).(map[string]any)
-	}
-	report := c.validator.Check(newObj, oldObj)
 	var all []builtin.Violation
-	for _, v := range report.Violations {
-		if !c.row.source.Each || len(v.Differences) == 0 {
-			all = append(all, c.violation(v.Path.String(), v))
-			continue
-		}
-		for _, d := range v.Differences {
-			one := v
-			one.Path, one.Old, one.New, one.HasOld, one.HasNew, one.Differences = d.Path, d.Old, d.New, d.HasOld, d.HasNew, nil
-			all = append(all, c.violation(d.Path.String(), one))
-		}
+	for _, v := range c.row.source.Broken(c.validator, newObj, oldObj) {
+		all = append(all, c.violation(v.Path.String(), v))
 	}
 	return all
 }
@@ -320,30 +294,11 @@ func (c *check) outside(newObj, oldObj map[string]any) []builtin.Violation {
 
 // annotations compares the annotations that the row locks.
 func (c *check) annotations(newObj, oldObj map[string]any) []builtin.Violation {
-	member := func(obj map[string]any) map[string]any {
-		found, _ := fieldpath.At(obj, "metadata.annotations")
-		annotations, _ := found.(map[string]any)
-		return annotations
-	}
-	is, was := member(newObj), member(oldObj)
-	keys := map[string]bool{}
-	for key := range is {
-		keys[key] = true
-	}
-	for key := range was {
-		keys[key] = true
-	}
-	prefix, many := strings.CutSuffix(c.row.source.Annotation, "*")
 	var all []builtin.Violation
-	for key := range keys {
-		newVal, has := is[key]
-		oldVal, had := was[key]
-		if key != prefix && !(many && strings.HasPrefix(key, prefix)) || has == had && same(newVal, oldVal) {
-			continue
+	for _, v := range c.row.source.Annotations(newObj, oldObj) {
+		if v.HasNew != v.HasOld || !same(v.New, v.Old) {
+			all = append(all, c.violation(v.Path.String(), v))
 		}
-		v := immutability.Violation{Lock: immutability.LockImmutable, New: newVal, Old: oldVal, HasNew: has, HasOld: had}
-		v.Path = apifield.NewPath("metadata", "annotations").Key(key)
-		all = append(all, c.violation(v.Path.String(), v))
 	}
 	return all
 }

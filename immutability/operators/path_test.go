@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/fieldlock/fieldlock/internal/fieldpath"
+	"github.com/fieldlock/fieldlock/internal/kindrow"
 )
 
 // TestAllows: which paths of a merge patch an allow-list lets through.
@@ -79,7 +80,7 @@ func TestVersions(t *testing.T) {
 			t.Errorf("%s, %s: %d, want %d", row.a, row.b, got, row.want)
 		}
 	}
-	row := rowSource{Since: "1.9", Until: "1.10"}
+	row := rowSource{Row: kindrow.Row{Since: "1.9", Until: "1.10"}}
 	for version, want := range map[string]bool{"1.8.4": false, "1.9.0": true, "1.10.7": true, "1.11.0": false} {
 		if row.has(version) != want {
 			t.Errorf("%s: %t", version, !want)

@@ -115,8 +115,8 @@ func Check(in Input, o Options) (*Report, error) {
 		Options: o,
 		kinds:   newKinds(newCRDs, oldCRDs, given, o),
 		report: &Report{
-			SkippedKinds: []SkippedKind{}, Violations: []Violation{}, Unknown: []Remark{}, Notes: []Remark{}, Replacements: []Replacement{}, Deletions: []Deletion{},
-			UncheckedKinds: []UncheckedKind{}, Warnings: []string{}, Others: others(newSet.Others, oldSet.Others),
+			SkippedKinds: []KindCount{}, Violations: []Violation{}, Unknown: []Remark{}, Notes: []Remark{}, Replacements: []Replacement{}, Deletions: []Deletion{},
+			UncheckedKinds: []KindCount{}, Warnings: []string{}, Others: others(newSet.Others, oldSet.Others),
 		},
 	}
 	c.report.Units, c.report.NotCovered, c.report.Unchanged = append([]Unit{}, in.Units...), append([]NotCovered{}, in.NotCovered...), in.Unchanged
@@ -407,10 +407,5 @@ func (c *checker) skip(o *manifest.Object) {
 	if c.Strict {
 		c.fail(o.Mistake(nil, "no schema covers kind %s of %s; give its CRD with --schema, or leave out --strict", o.Kind, o.APIVersion))
 	}
-	i := slices.IndexFunc(c.report.SkippedKinds, func(k SkippedKind) bool { return k.APIVersion == o.APIVersion && k.Kind == o.Kind })
-	if i < 0 {
-		i = len(c.report.SkippedKinds)
-		c.report.SkippedKinds = append(c.report.SkippedKinds, SkippedKind{APIVersion: o.APIVersion, Kind: o.Kind})
-	}
-	c.report.SkippedKinds[i].Objects++
+	c.report.SkippedKinds = count(c.report.SkippedKinds, o)
 }

@@ -125,13 +125,6 @@ func (v *Violation) showAsWritten(p pair) {
 	}
 }
 
-// UncheckedKind is a kind of which nothing is known: no lock, rule or row of the catalogue. Its operator may refuse changes.
-type UncheckedKind struct {
-	APIVersion string `json:"apiVersion"`
-	Kind       string `json:"kind"`
-	Objects    int    `json:"objects"` // that NEW changes
-}
-
 // knows reports whether anything is known about updates of an object's kind.
 func (k *kinds) knows(o *manifest.Object) bool {
 	if k.builtinOf(o) != nil || o.Kind == "" || k.faulty[groupKind{o.Group, o.Kind}] != nil {
@@ -155,15 +148,9 @@ func (k *kinds) knows(o *manifest.Object) bool {
 
 // countUnchecked counts the changed objects of kinds of which nothing is known.
 func (c *checker) countUnchecked(p pair) {
-	if p.new == nil || p.old == nil || p.unchanged() || c.kinds.knows(p.new) {
-		return
+	if p.new != nil && p.old != nil && !p.unchanged() && !c.kinds.knows(p.new) {
+		c.report.UncheckedKinds = count(c.report.UncheckedKinds, p.new)
 	}
-	i := slices.IndexFunc(c.report.UncheckedKinds, func(k UncheckedKind) bool { return k.APIVersion == p.new.APIVersion && k.Kind == p.new.Kind })
-	if i < 0 {
-		i = len(c.report.UncheckedKinds)
-		c.report.UncheckedKinds = append(c.report.UncheckedKinds, UncheckedKind{APIVersion: p.new.APIVersion, Kind: p.new.Kind})
-	}
-	c.report.UncheckedKinds[i].Objects++
 }
 
 // described is a location of a schema that says in words that its field may not change, or has such locations below it.

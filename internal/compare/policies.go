@@ -2,8 +2,8 @@ package compare
 
 import (
 	"slices"
-	"strings"
 
+	"github.com/fieldlock/fieldlock/internal/kindindex"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/policy"
 	"github.com/fieldlock/fieldlock/internal/storage"
@@ -34,10 +34,7 @@ func newPolicies(k *kinds, news, olds []*manifest.Object) *policy.Set {
 
 // scope tells whether objects of a kind have a namespace.
 func (k *kinds) scope(apiVersion, kind string) (namespaced, known bool) {
-	group, _, found := strings.Cut(apiVersion, "/")
-	if !found {
-		group = ""
-	}
+	group, _ := kindindex.GroupVersion(apiVersion)
 	o := &manifest.Object{ID: manifest.ID{Group: group, Kind: kind}, APIVersion: apiVersion}
 	return !k.clusterScoped(o), k.builtinOf(o) != nil || len(k.byKind[groupKind{group, kind}]) > 0
 }

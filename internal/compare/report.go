@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,21 +23,23 @@ import (
 // Report is the result of a check, with the JSON form that check -o json prints. Fields without a JSON name serve the
 // other formats.
 type Report struct {
-	Allowed        bool            `json:"allowed"`
-	Checked        int             `json:"checked"` // objects that some schema covers: updated, created, deleted
-	Skipped        int             `json:"skipped"`
-	SkippedKinds   []SkippedKind   `json:"skippedKinds"`
-	Violations     []Violation     `json:"violations"` // by object in the order of NEW, then by path
-	Unknown        []Remark        `json:"unknown"`
-	Notes          []Remark        `json:"notes"`
-	Replacements   []Replacement   `json:"replacements"`
-	Deletions      []Deletion      `json:"deletions"`
-	Units          []Unit          `json:"units"`
-	NotCovered     []NotCovered    `json:"notCovered"`
-	UncheckedKinds []UncheckedKind `json:"uncheckedKinds"`
-	Warnings       []string        `json:"warnings"`
-	MoreViolations int             `json:"moreViolations,omitempty"` // beyond the limit of a report
-	Errors         []Error         `json:"errors,omitempty"`
+	Allowed      bool          `json:"allowed"`
+	Checked      int           `json:"checked"` // objects that some schema covers: updated, created, deleted
+	Skipped      int           `json:"skipped"`
+	SkippedKinds []KindCount   `json:"skippedKinds"` // that no schema covers
+	Violations   []Violation   `json:"violations"`   // by object in the order of NEW, then by path
+	Unknown      []Remark      `json:"unknown"`
+	Notes        []Remark      `json:"notes"`
+	Replacements []Replacement `json:"replacements"`
+	Deletions    []Deletion    `json:"deletions"`
+	Units        []Unit        `json:"units"`
+	NotCovered   []NotCovered  `json:"notCovered"`
+	// UncheckedKinds are the kinds of changed objects of which nothing is known: no lock, rule or row of the catalogue. Their
+	// operators may refuse changes.
+	UncheckedKinds []KindCount `json:"uncheckedKinds"`
+	Warnings       []string    `json:"warnings"`
+	MoreViolations int         `json:"moreViolations,omitempty"` // beyond the limit of a report
+	Errors         []Error     `json:"errors,omitempty"`
 
 	Updated, Created, Deleted int `json:"-"`
 	// Unchanged is how many units and files were not read, since both sides have them alike.
@@ -142,11 +145,21 @@ type Remark struct {
 	Message string `json:"message"`
 }
 
-// SkippedKind is a kind that no schema covers.
-type SkippedKind struct {
+// KindCount is a kind and how many objects of it there are.
+type KindCount struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
 	Objects    int    `json:"objects"`
+}
+
+// count adds an object to those of its kind.
+func count(kinds []KindCount, o *manifest.Object) []KindCount {
+	i := slices.IndexFunc(kinds, func(k KindCount) bool { return k.APIVersion == o.APIVersion && k.Kind == o.Kind })
+	if i < 0 {
+		i, kinds = len(kinds), append(kinds, KindCount{APIVersion: o.APIVersion, Kind: o.Kind})
+	}
+	kinds[i].Objects++
+	return kinds
 }
 
 // Replacement is what it takes to replace a refused object.

@@ -20,6 +20,7 @@ import (
 
 	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
+	"github.com/fieldlock/fieldlock/internal/kindindex"
 	"github.com/fieldlock/fieldlock/internal/tool"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
@@ -134,9 +135,7 @@ func newObject(d *yamldoc.Document, f *File) (*Object, error) {
 	}
 	o := &Object{APIVersion: apiVersion.(string), Path: f.Path, Unit: f.Unit, AppliedBy: f.AppliedBy, Document: d}
 	o.Kind = kind.(string)
-	if group, _, ok := strings.Cut(o.APIVersion, "/"); ok {
-		o.Group = group
-	}
+	o.Group, _ = kindindex.GroupVersion(o.APIVersion)
 	var named bool
 	if named, o.Invalid = o.identify(); f.Found && !named {
 		return nil, nil

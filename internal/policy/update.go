@@ -7,6 +7,7 @@ import (
 
 	"github.com/fieldlock/fieldlock/immutability/builtin"
 	"github.com/fieldlock/fieldlock/immutability/crd"
+	"github.com/fieldlock/fieldlock/internal/kindindex"
 	"github.com/fieldlock/fieldlock/internal/storage"
 )
 
@@ -59,10 +60,7 @@ func UpdateOf(c *crd.CRD, version string, in func(version string) (newObj, oldOb
 // what has replaced it.
 func BuiltinRequest(kind *builtin.Kind, apiVersion string) *Update {
 	u := &Update{Group: kind.Group, Kind: kind.Kind, Plural: kind.Plural, Namespaced: kind.Namespaced, Versions: kind.Versions, Defaulted: true}
-	group, version, found := strings.Cut(apiVersion, "/")
-	if !found {
-		group, version = "", apiVersion
-	}
+	group, version := kindindex.GroupVersion(apiVersion)
 	if u.Version = version; group != kind.Group || !slices.Contains(kind.Versions, version) {
 		u.Version = kind.Versions[0]
 	}
