@@ -359,10 +359,8 @@ func (d movedDefinition) check(v *verdict, p pair, by *crdDefinition, version *c
 	}
 	var unmoved, moved verdict
 	place := func(v *Violation) { by.place(v, p, version) }
-	if err := laws.check(&unmoved, oldObj, oldObj, oldObj, place); err != nil {
-		return p.new.Mistake(nil, "the CEL rules of its CRD cannot be run: %v", err)
-	}
-	if err := laws.check(&moved, newObj, oldObj, newObj, place); err != nil {
+	err = cmp.Or(laws.check(&unmoved, oldObj, oldObj, oldObj, place), laws.check(&moved, newObj, oldObj, newObj, place))
+	if err != nil {
 		return p.new.Mistake(nil, "the CEL rules of its CRD cannot be run: %v", err)
 	}
 	known := map[string]bool{}

@@ -129,23 +129,7 @@ func (c *checker) sameRequest(p pair, o outcome, w way) bool {
 	case o.by == builtin.ApplierFlux || w.by == builtin.ApplierFlux:
 		return full(p.new.Value()) && full(p.old.Value()) && kind.Kind != "Deployment"
 	}
-	return !hasNull(p.new.Value()) && kind.Kind != "Deployment"
-}
-
-// hasNull reports whether there is null in a value.
-func hasNull(v any) bool {
-	switch v := v.(type) {
-	case map[string]any:
-		for _, member := range v {
-			if hasNull(member) {
-				return true
-			}
-		}
-		return false
-	case []any:
-		return slices.ContainsFunc(v, hasNull)
-	}
-	return v == nil
+	return !hasScalar(p.new.Value(), nil) && kind.Kind != "Deployment"
 }
 
 // full reports whether a manifest has no value that the Go type of its kind can leave out, and no stringData.

@@ -28,20 +28,23 @@ func (d builtinDefinition) judge(p pair) (verdict, error) {
 	} else {
 		judged = d.kind.CheckBy(p.by, p.new.Value(), p.old.Value())
 	}
-	var v verdict
+	v := verdict{unknown: remarks(judged.Unknown, ""), notes: remarks(judged.Notes, "")}
 	for i := range judged.Violations {
 		v.violations = append(v.violations, builtinViolation(&judged.Violations[i], p))
-	}
-	for _, r := range judged.Unknown {
-		v.unknown = append(v.unknown, Remark{Path: r.Path, Message: r.Message})
-	}
-	for _, r := range judged.Notes {
-		v.notes = append(v.notes, Remark{Path: r.Path, Message: r.Message})
 	}
 	if len(v.violations) > 0 {
 		v.replacement = d.replacementFor(p, judged)
 	}
 	return v, nil
+}
+
+// remarks returns what the data of a kind remarks; who begins each sentence.
+func remarks(list []builtin.Remark, who string) []Remark {
+	var all []Remark
+	for _, r := range list {
+		all = append(all, Remark{Path: r.Path, Message: who + r.Message})
+	}
+	return all
 }
 
 // builtinViolation returns what a built-in kind or an operator refuses, with its message.
@@ -95,9 +98,7 @@ func (v *verdict) identify(p pair) {
 		}
 	}
 	v.merge(violations)
-	for _, r := range judged.Unknown {
-		v.addRemarks([]Remark{{Path: r.Path, Message: r.Message}}, nil)
-	}
+	v.addRemarks(remarks(judged.Unknown, ""), nil)
 }
 
 // Live is one object as a cluster stores it, and as the cluster would store it after an apply of the manifest.

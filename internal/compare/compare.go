@@ -226,9 +226,8 @@ func becamePatch(p manifest.Patch, newSet, oldSet *manifest.Set) *manifest.Objec
 		return nil
 	}
 	for _, was := range oldSet.Objects {
-		isOne := was.Group == p.Group && was.Kind == p.Kind && was.Name == p.Name && (was.Namespace == p.Namespace || was.Namespace == "" || p.Namespace == "")
 		stays := func(o *manifest.Object) bool { return o.ID == was.ID && o.Path == was.Path }
-		if isOne && !slices.ContainsFunc(newSet.Objects, stays) {
+		if was.Fits(p.ID) && !slices.ContainsFunc(newSet.Objects, stays) {
 			return was
 		}
 	}

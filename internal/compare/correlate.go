@@ -109,18 +109,20 @@ func redactedBelow(r *checks.Redaction, step any) *checks.Redaction {
 }
 
 // hasRedacted reports whether a part of a value is not shown.
-func hasRedacted(v any) bool {
+func hasRedacted(v any) bool { return hasScalar(v, checks.Redacted) }
+
+// hasScalar reports whether a value is a scalar, or has it somewhere.
+func hasScalar(v, scalar any) bool {
 	switch v := v.(type) {
-	case string:
-		return v == checks.Redacted
 	case map[string]any:
 		for _, member := range v {
-			if hasRedacted(member) {
+			if hasScalar(member, scalar) {
 				return true
 			}
 		}
+		return false
 	case []any:
-		return slices.ContainsFunc(v, hasRedacted)
+		return slices.ContainsFunc(v, func(item any) bool { return hasScalar(item, scalar) })
 	}
-	return false
+	return v == scalar
 }

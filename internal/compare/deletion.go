@@ -40,9 +40,7 @@ func (c *checker) findGone(newSet, oldSet *manifest.Set) {
 	for _, o := range oldSet.Objects {
 		c.gone.objects[o.Unit] = append(c.gone.objects[o.Unit], o)
 		d, ok := tool.Defines(o.Value())
-		stays := func(n *manifest.Object) bool {
-			return n.Group == o.Group && n.Kind == o.Kind && n.Name == o.Name && (n.Namespace == o.Namespace || n.Namespace == "" || o.Namespace == "")
-		}
+		stays := func(n *manifest.Object) bool { return n.Fits(o.ID) }
 		if !ok || slices.ContainsFunc(newSet.Objects, stays) {
 			continue
 		}

@@ -43,15 +43,10 @@ func (operatorDefinition) covers(string) bool { return true }
 func (d operatorDefinition) judge(p pair) (verdict, error) {
 	newObj, oldObj := d.prepare(p)
 	judged := d.kind.Check(newObj, oldObj)
-	var v verdict
+	who := d.kind.Operator.Name + ": "
+	v := verdict{unknown: remarks(judged.Unknown, who), notes: remarks(judged.Notes, who)}
 	for i := range judged.Violations {
 		v.violations = append(v.violations, d.violation(&judged.Violations[i], p))
-	}
-	for _, r := range judged.Unknown {
-		v.unknown = append(v.unknown, Remark{Path: r.Path, Message: d.kind.Operator.Name + ": " + r.Message})
-	}
-	for _, r := range judged.Notes {
-		v.notes = append(v.notes, Remark{Path: r.Path, Message: d.kind.Operator.Name + ": " + r.Message})
 	}
 	if len(v.violations) > 0 {
 		v.replacement = d.replacementFor(p, judged)

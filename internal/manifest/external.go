@@ -258,7 +258,7 @@ func kindsOf(d *openapi.Document) []openapi.Kind {
 	if d.Root == "" {
 		return d.Kinds
 	}
-	return append(slices.Clone(d.Kinds), openapi.Kind{Kind: rootName(d), Ref: d.Root})
+	return append(slices.Clone(d.Kinds), RootOf(d))
 }
 
 // RootOf returns the kind of a JSON Schema for documents that are not Kubernetes objects: it is named after its file.

@@ -36,6 +36,14 @@ func (id ID) String() string {
 	return id.Namespace + "/" + id.Name
 }
 
+// Fits reports whether the two can name one object: one of them may leave out the namespace.
+func (id ID) Fits(other ID) bool {
+	if id.Namespace == "" || other.Namespace == "" {
+		id.Namespace, other.Namespace = "", ""
+	}
+	return id == other
+}
+
 // Object is one Kubernetes object of a file.
 type Object struct {
 	ID
