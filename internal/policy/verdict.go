@@ -318,7 +318,7 @@ func (r *run) input(s *state) *input {
 		in.namespace = &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: r.u.namespace()}}
 		in.knowledge.noNamespace, in.knowledge.noObject = namespaceOf(r.u.New) == "", s.namespace == nil
 		if s.namespace != nil {
-			in.namespace.Labels, in.namespace.Annotations = labelsOf(s.namespace.Object), annotationsOf(s.namespace.Object)
+			in.namespace.Labels, in.namespace.Annotations = textsOf(s.namespace.Object, "labels"), textsOf(s.namespace.Object, "annotations")
 			in.namespace.Labels[corev1.LabelMetadataName] = in.namespace.Name
 		}
 	}
@@ -429,17 +429,6 @@ func (u *Update) namespace() string {
 		return metav1.NamespaceDefault
 	}
 	return namespaceOf(u.New)
-}
-
-func annotationsOf(obj map[string]any) map[string]string {
-	m, _ := metadata(obj)["annotations"].(map[string]any)
-	annotations := make(map[string]string, len(m))
-	for key, value := range m {
-		if text, ok := value.(string); ok {
-			annotations[key] = text
-		}
-	}
-	return annotations
 }
 
 // aggregate joins errors as the server does.
