@@ -39,7 +39,7 @@ func (f *field) apply(by Applier, stored, oldObj, newObj map[string]any) map[str
 			delete(out, name)
 		}
 	}
-	if f != nil && f.retainKeys && by == ApplierClientSide && f.changes(stored, oldObj, newObj) {
+	if f != nil && f.RetainKeys && by == ApplierClientSide && f.changes(stored, oldObj, newObj) {
 		maps.DeleteFunc(out, func(name string, _ any) bool { _, named := newObj[name]; return !named })
 	}
 	return out
@@ -48,7 +48,7 @@ func (f *field) apply(by Applier, stored, oldObj, newObj map[string]any) map[str
 // keepsBelowNull reports whether null takes away only what the manifest had in an object.
 func (by Applier) keepsBelowNull(f *field, stored any) bool {
 	_, isObject := stored.(map[string]any)
-	return by == ApplierServerSide && isObject && (f == nil || !f.atomic)
+	return by == ApplierServerSide && isObject && (f == nil || !f.Atomic)
 }
 
 // changes reports whether a client-side apply sends anything of an object: only then its patch says which members to retain.
@@ -70,15 +70,15 @@ func (f *field) changes(stored, oldObj, newObj map[string]any) bool {
 // owns only what is replaced as a whole, or an empty list that is merged by item.
 func (f *field) ownsNothing(was any) bool {
 	if was == nil {
-		return f == nil || !f.atomic
+		return f == nil || !f.Atomic
 	}
 	list, ok := was.([]any)
-	return ok && len(list) == 0 && f != nil && (len(f.keys) > 0 || f.mergeSet)
+	return ok && len(list) == 0 && f != nil && (len(f.Keys) > 0 || f.MergeSet)
 }
 
 // merge is apply for one value, which is not null.
 func (f *field) merge(by Applier, stored, oldVal, newVal any) any {
-	if _, isMap := newVal.(map[string]any); f != nil && f.atomic && !(isMap && by == ApplierClientSide) {
+	if _, isMap := newVal.(map[string]any); f != nil && f.Atomic && !(isMap && by == ApplierClientSide) {
 		return newVal
 	}
 	switch newVal := newVal.(type) {
@@ -94,9 +94,9 @@ func (f *field) merge(by Applier, stored, oldVal, newVal any) any {
 		oldList, _ := oldVal.([]any)
 		switch {
 		case !ok || f == nil:
-		case len(f.keys) > 0:
+		case len(f.Keys) > 0:
 			return f.mergeKeyed(by, storedList, oldList, newVal)
-		case f.mergeSet:
+		case f.MergeSet:
 			return mergeSet(storedList, oldList, newVal)
 		}
 	}
@@ -140,7 +140,7 @@ func (f *field) find(list []any, like map[string]any) any {
 }
 
 func (f *field) sameKeys(a, b map[string]any) bool {
-	for _, key := range f.keys {
+	for _, key := range f.Keys {
 		if !jsonvalue.Equal(f.key(a, key), f.key(b, key)) {
 			return false
 		}
@@ -153,8 +153,8 @@ func (f *field) key(item map[string]any, key string) any {
 	if value, ok := item[key]; ok && value != nil {
 		return value
 	}
-	if p := f.items.property(key); p != nil {
-		return p.value
+	if p := f.items.property(key); p != nil && p.Default != nil {
+		return *p.Default
 	}
 	return nil
 }

@@ -7,9 +7,10 @@ import (
 
 // TestApply: what a manager applied before and leaves out goes; what only the server has stays; null removes.
 func TestApply(t *testing.T) {
-	name := &field{value: "none", hasDefault: true}
-	keyed := &field{keys: []string{"name"}, items: &field{properties: map[string]*field{"name": name}}}
-	root := &field{properties: map[string]*field{"keyed": keyed, "set": {mergeSet: true}, "whole": {atomic: true}}}
+	var none any = "none"
+	name := &field{fieldSource: fieldSource{Default: &none}}
+	keyed := &field{fieldSource: fieldSource{Keys: []string{"name"}}, items: &field{properties: map[string]*field{"name": name}}}
+	root := &field{properties: map[string]*field{"keyed": keyed, "set": {fieldSource: fieldSource{MergeSet: true}}, "whole": {fieldSource: fieldSource{Atomic: true}}}}
 	for _, row := range []struct{ reason, stored, oldObj, newObj, want string }{
 		{"the server's member stays", "{a: 1, b: 2}", "{a: 1}", "{a: 3}", "{a: 3, b: 2}"},
 		{"what was applied and is left out goes", "{a: 1, b: 2}", "{a: 1, b: 2}", "{a: 1}", "{a: 1}"},
@@ -41,7 +42,7 @@ func TestApply(t *testing.T) {
 }
 
 func TestApplyBy(t *testing.T) {
-	root := &field{properties: map[string]*field{"strategy": {retainKeys: true}, "whole": {atomic: true}}}
+	root := &field{properties: map[string]*field{"strategy": {fieldSource: fieldSource{RetainKeys: true}}, "whole": {fieldSource: fieldSource{Atomic: true}}}}
 	for _, row := range []struct {
 		by                                   Applier
 		reason, stored, oldObj, newObj, want string

@@ -1,7 +1,6 @@
 package builtin
 
 import (
-	"encoding/base64"
 	"encoding/json"
 	"reflect"
 	"strings"
@@ -169,21 +168,11 @@ func scalarOf(v any, t reflect.Type) (any, bool) {
 		}
 		return v, true
 	case durationType:
-		if s, ok := v.(string); ok {
-			if d, err := time.ParseDuration(s); err == nil {
-				return d.String(), true
-			}
-		}
-		return v, true
+		return canonical.Duration(v), true
 	case intOrStringType:
 		return whole(v), true
 	case bytesType:
-		if s, ok := v.(string); ok {
-			if data, err := base64.StdEncoding.DecodeString(s); err == nil {
-				return base64.StdEncoding.EncodeToString(data), true
-			}
-		}
-		return v, true
+		return canonical.Base64(v), true
 	}
 	return nil, false
 }

@@ -9,8 +9,7 @@ import (
 	"github.com/fieldlock/fieldlock/internal/canonical"
 	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
-	lockschema "github.com/fieldlock/fieldlock/internal/schema"
-	"github.com/fieldlock/fieldlock/internal/yamldoc"
+	"github.com/fieldlock/fieldlock/internal/kindrow"
 )
 
 // Check predicts what the API server says when newObj is applied over oldObj. Both are decoded manifests, as written:
@@ -171,7 +170,7 @@ func (k *Kind) finish(v *Verdict, newObj, oldObj map[string]any) {
 	slices.SortStableFunc(v.Violations, func(a, b Violation) int { return strings.Compare(a.Path, b.Path) })
 	v.Violations = slices.CompactFunc(v.Violations, func(a, b Violation) bool { return a.Path == b.Path && a.Message == b.Message })
 	v.Unknown = slices.DeleteFunc(v.Unknown, func(r Remark) bool {
-		return slices.ContainsFunc(v.Violations, func(found Violation) bool { return yamldoc.Within(r.Path, found.Path) })
+		return slices.ContainsFunc(v.Violations, func(found Violation) bool { return fieldpath.Within(r.Path, found.Path) })
 	})
 	if len(v.Violations) > 0 {
 		v.Notes = nil // nothing of a refused change is accepted
@@ -224,8 +223,7 @@ func (k *Kind) moved(newObj, oldObj map[string]any) bool {
 // check is a row, compiled.
 type check struct {
 	row       Row
-	steps     []fieldpath.Step
-	except    [][]fieldpath.Step
+	steps     fieldpath.Path
 	validator *immutability.Validator // nil unless the row is a word
 
 	when, rule int // the numbers of its CEL rules, -1 for none
@@ -246,32 +244,19 @@ func newCheck(fields *field, row Row) (*check, error) {
 			return nil, errorf("there is no check %q", name)
 		}
 	}
-	if row.annotation != "" {
+	if row.source.Annotation != "" {
 		return c, nil
 	}
-	c.steps = fieldpath.Split(row.Path)
+	c.steps = fieldpath.Parse(row.Path)
 	fields.at(c.steps)
-	for _, path := range row.Except {
-		c.except = append(c.except, fieldpath.Split(path))
-	}
 	if len(row.Locks) == 0 {
 		return nil, errorf("%s: the row has no lock", row.Path)
 	}
-	if row.Locks[0] == lockRule {
+	if row.Locks[0] == kindrow.LockRule {
 		return c, nil
 	}
-	marks := map[string]any{}
-	if len(row.source.Update) > 0 {
-		words := make([]any, len(row.source.Update))
-		for i, word := range row.source.Update {
-			words[i] = word
-		}
-		marks[lockschema.KeyUpdate] = words
-	} else {
-		marks["x-kubernetes-"+string(row.Locks[0])] = true
-	}
 	var err error
-	c.validator, err = immutability.Compile(fields.schema(c.steps, marks))
+	c.validator, err = immutability.Compile(fields.schema(c.steps, row.source.Marks()))
 	return c, err
 }
 
@@ -286,7 +271,7 @@ func (c *check) run(u *update, failed map[int]bool) []Violation {
 		}
 	}
 	switch {
-	case c.row.annotation != "":
+	case c.row.source.Annotation != "":
 		return c.annotations(u.applied, u.stored)
 	case c.custom != nil:
 		value, broken := c.custom(u)
@@ -307,28 +292,13 @@ func (c *check) run(u *update, failed map[int]bool) []Violation {
 
 // words returns what breaks the word of the row.
 func (c *check) words(newObj, oldObj map[string]any) []Violation {
-	if len(c.except) > 0 {
-		for _, steps := range c.except {
-			newObj, _ = fieldpath.Without(newObj, steps).(map[string]any)
-			oldObj, _ = fieldpath.Without(oldObj, steps).(map[string]any)
-		}
+	var all []Violation
+	for _, v := range c.row.source.Broken(c.validator, newObj, oldObj) {
+		found := c.row.violation(v)
+		found.Path = v.Path.String()
+		all = append(all, found)
 	}
-	report := c.validator.Check(newObj, oldObj)
-	violations := make([]Violation, 0, len(report.Violations))
-	for _, v := range report.Violations {
-		if c.row.source.Each && len(v.Differences) > 0 {
-			violations = append(violations, c.eachDifference(v)...)
-			continue
-		}
-		violations = append(violations, c.violation(v))
-	}
-	return violations
-}
-
-func (c *check) violation(v immutability.Violation) Violation {
-	found := c.row.violation(v)
-	found.Path = v.Path.String()
-	return found
+	return all
 }
 
 // violation returns the violation of a row at its path.
@@ -336,48 +306,22 @@ func (r *Row) violation(v immutability.Violation) Violation {
 	return Violation{Path: r.Path, Broken: v, Message: r.Message, Cause: r.Cause, Row: *r}
 }
 
-// eachDifference makes a violation of each difference.
-func (c *check) eachDifference(v immutability.Violation) []Violation {
-	var all []Violation
-	for _, d := range v.Differences {
-		one := v
-		one.Path, one.Old, one.New, one.HasOld, one.HasNew = d.Path, d.Old, d.New, d.HasOld, d.HasNew
-		one.Differences = nil
-		all = append(all, c.violation(one))
-	}
-	return all
-}
-
 // at makes the violation of a rule, with the values of the row's field.
 func (c *check) at(u *update) Violation {
 	var v immutability.Violation
-	v.Lock = lockRule
-	v.New, v.HasNew = fieldpath.Lookup(u.applied, c.steps)
-	v.Old, v.HasOld = fieldpath.Lookup(u.stored, c.steps)
+	v.Lock = kindrow.LockRule
+	v.New, v.HasNew = c.steps.In(u.applied)
+	v.Old, v.HasOld = c.steps.In(u.stored)
 	return c.row.violation(v)
 }
 
 // annotations compares the annotations that the row locks.
 func (c *check) annotations(newObj, oldObj map[string]any) []Violation {
-	is, was := object(newObj, "metadata", "annotations"), object(oldObj, "metadata", "annotations")
-	keys := slices.Collect(maps.Keys(is))
-	for key := range was {
-		if _, both := is[key]; !both {
-			keys = append(keys, key)
-		}
-	}
-	slices.Sort(keys)
-	prefix, many := strings.CutSuffix(c.row.annotation, "*")
 	var all []Violation
-	for _, key := range keys {
-		if key != prefix && !(many && strings.HasPrefix(key, prefix)) {
-			continue
-		}
-		var v immutability.Violation
-		v.Lock = immutability.LockImmutable
-		v.New, v.HasNew = is[key]
-		v.Old, v.HasOld = was[key]
-		if text(is, key) == text(was, key) && (v.HasNew == v.HasOld || !c.row.source.Presence) {
+	for _, v := range c.row.source.Annotations(newObj, oldObj) {
+		is, _ := v.New.(string)
+		was, _ := v.Old.(string)
+		if is == was && (v.HasNew == v.HasOld || !c.row.source.Presence) {
 			continue
 		}
 		change := "remove or update"
@@ -385,7 +329,7 @@ func (c *check) annotations(newObj, oldObj map[string]any) []Violation {
 			change = "add"
 		}
 		found := c.row.violation(v)
-		found.Path, found.Cause = "metadata.annotations["+key+"]", c.row.source.Cause
+		found.Path, found.Cause = v.Path.String(), c.row.source.Cause
 		found.Message = strings.ReplaceAll(c.row.Message, "{change}", change)
 		if found.Cause == "" {
 			found.Cause = found.Path

@@ -81,9 +81,9 @@ func sourceElsewhere(u *update) (string, bool) {
 func unboundChange(names ...string) condition {
 	return func(u *update) (string, bool) {
 		_, unbound := liveUnbound(u)
-		steps := append([]fieldpath.Step{"spec"}, fieldpath.Split(strings.Join(names, "."))...)
-		is, has := fieldpath.Lookup(u.applied, steps)
-		was, had := fieldpath.Lookup(u.stored, steps)
+		steps := fieldpath.Parse("spec." + strings.Join(names, "."))
+		is, has := steps.In(u.applied)
+		was, had := steps.In(u.stored)
 		return "", unbound && (has != had || !jsonvalue.Equal(is, was))
 	}
 }
@@ -247,9 +247,10 @@ func removedByNull(u *update) (string, bool) {
 // parents gives defaults to the objects that a Go struct always has: a lock below spec compares a missing spec with one
 // that is there.
 func parents(f *field, t reflect.Type) {
+	var empty any = map[string]any{}
 	if t == nil {
-		if spec := f.properties["spec"]; spec != nil && !spec.hasDefault {
-			spec.value, spec.hasDefault = map[string]any{}, true
+		if spec := f.properties["spec"]; spec != nil && spec.Default == nil {
+			spec.Default = &empty
 		}
 		return
 	}
@@ -261,8 +262,8 @@ func parents(f *field, t reflect.Type) {
 			descend(p, ft)
 			continue
 		}
-		if !p.hasDefault {
-			p.value, p.hasDefault = map[string]any{}, true
+		if p.Default == nil {
+			p.Default = &empty
 		}
 		parents(p, ft)
 	}
@@ -331,8 +332,8 @@ func (r rules) evaluate(newObj, oldObj map[string]any) (map[int]bool, error) {
 // typed returns the schema of the fields that have a type: those that rules read.
 func (f *field) typed() *spec.Schema {
 	s := &spec.Schema{}
-	if f.typ != "" {
-		s.Type = []string{f.typ}
+	if f.Type != "" {
+		s.Type = []string{f.Type}
 	}
 	switch {
 	case f.items != nil:
@@ -341,7 +342,7 @@ func (f *field) typed() *spec.Schema {
 			return &spec.Schema{}
 		}
 		s.Type, s.Items = []string{"array"}, &spec.SchemaOrArray{Schema: items}
-	case f.typ == "" || f.typ == "object":
+	case f.Type == "" || f.Type == "object":
 		for name, p := range f.properties {
 			if below := p.typed(); len(below.Type) > 0 {
 				s.SetProperty(name, *below)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/internal/fieldpath"
+	"github.com/fieldlock/fieldlock/internal/kindrow"
 	lockschema "github.com/fieldlock/fieldlock/internal/schema"
 	"github.com/fieldlock/fieldlock/internal/spelling"
 )
@@ -51,10 +52,10 @@ func (k *Kinds) WithLock(kind *Kind, path string, locks ...immutability.Lock) (*
 }
 
 // with returns a copy of the source of a kind with rows for locks at the end of steps.
-func (s *kindSource) with(steps []fieldpath.Step, isMap bool, locks []immutability.Lock) *kindSource {
+func (s *kindSource) with(steps fieldpath.Path, isMap bool, locks []immutability.Lock) *kindSource {
 	out := *s
 	out.Rows = slices.Clone(s.Rows)
-	path := pathOf(steps)
+	path := steps.String()
 	if isMap {
 		out.Fields = maps.Clone(s.Fields)
 		if out.Fields == nil {
@@ -69,7 +70,7 @@ func (s *kindSource) with(steps []fieldpath.Step, isMap bool, locks []immutabili
 		if lock := lockschema.Lock(l); lock.Key() == lockschema.KeyUpdate {
 			words = append(words, string(lock))
 		} else {
-			out.Rows = append(out.Rows, rowSource{Field: path, Lock: string(lock), Says: lock.Refusal()})
+			out.Rows = append(out.Rows, rowSource{Row: kindrow.Row{Field: path, Lock: string(lock), Says: lock.Refusal()}})
 		}
 	}
 	if words != nil {
@@ -77,29 +78,17 @@ func (s *kindSource) with(steps []fieldpath.Step, isMap bool, locks []immutabili
 		if len(words) == 1 {
 			says = lockschema.Lock(words[0]).Refusal()
 		}
-		out.Rows = append(out.Rows, rowSource{Field: path, Update: words, Says: says})
+		out.Rows = append(out.Rows, rowSource{Row: kindrow.Row{Field: path, Update: words, Says: says}})
 	}
 	return &out
 }
 
-// pathOf is the opposite of stepsOf.
-func pathOf(steps []fieldpath.Step) string {
-	var b strings.Builder
-	for _, s := range steps {
-		if s != fieldpath.EachItem && s != fieldpath.EachValue && b.Len() > 0 {
-			b.WriteByte('.')
-		}
-		b.WriteString(string(s))
-	}
-	return b.String()
-}
-
 // walkType returns the steps that a path takes through a Go type, and whether it leads to a map. The error names the nearest
 // path.
-func walkType(t reflect.Type, path string) (steps []fieldpath.Step, isMap bool, err error) {
+func walkType(t reflect.Type, path string) (steps fieldpath.Path, isMap bool, err error) {
 	var types canonicalizer
-	missing := func(nearest []fieldpath.Step) error {
-		text := strings.ReplaceAll(pathOf(nearest), string(fieldpath.EachValue), string(fieldpath.EachItem))
+	missing := func(nearest fieldpath.Path) error {
+		text := strings.ReplaceAll(nearest.String(), string(fieldpath.EachValue), string(fieldpath.EachItem))
 		if text == "" {
 			text = "the root"
 		}
@@ -141,12 +130,12 @@ func walkType(t reflect.Type, path string) (steps []fieldpath.Step, isMap bool, 
 			least := len(name) + 1
 			for _, other := range slices.Sorted(maps.Keys(known)) {
 				if d := spelling.Distance(strings.ToLower(other), strings.ToLower(name)); d < least {
-					nearest, least = append(slices.Clone(steps), fieldpath.Step(other)), d
+					nearest, least = append(slices.Clone(steps), other), d
 				}
 			}
 			return nil, false, missing(nearest)
 		}
-		steps, t, rest = append(steps, fieldpath.Step(name)), next, rest[end:]
+		steps, t, rest = append(steps, name), next, rest[end:]
 	}
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()

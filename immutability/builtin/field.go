@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"cmp"
 	"math"
 	"reflect"
 	"slices"
@@ -42,18 +43,11 @@ type field struct {
 	items      *field
 	values     *field // the values of a map
 
-	typ        string // "" unless CEL rules read the field
-	value      any    // the default
-	hasDefault bool
-	keys       []string
-	atomic     bool
-	mergeSet   bool
-	set        bool
-	retainKeys bool
+	fieldSource // what the data says about the field
 }
 
 // at returns the node at the end of steps and makes those that are missing.
-func (f *field) at(steps []fieldpath.Step) *field {
+func (f *field) at(steps fieldpath.Path) *field {
 	for _, s := range steps {
 		switch s {
 		case fieldpath.EachItem:
@@ -70,10 +64,11 @@ func (f *field) at(steps []fieldpath.Step) *field {
 			if f.properties == nil {
 				f.properties = map[string]*field{}
 			}
-			if f.properties[string(s)] == nil {
-				f.properties[string(s)] = &field{}
+			name := fieldpath.Name(s)
+			if f.properties[name] == nil {
+				f.properties[name] = &field{}
 			}
-			f = f.properties[string(s)]
+			f = f.properties[name]
 		}
 	}
 	return f
@@ -90,29 +85,25 @@ func (f *field) property(name string) *field {
 	return f.values
 }
 
-// describe stores what the data says about the field.
-func (f *field) describe(source fieldSource) {
-	f.typ, f.keys, f.atomic, f.mergeSet, f.set = source.Type, source.Keys, source.Atomic, source.MergeSet, source.Set
-	f.retainKeys = source.RetainKeys
-	if source.Default != nil {
-		f.value, f.hasDefault = whole(*source.Default), true
-	}
-}
-
 // fieldsOf makes the tree of a kind.
 func fieldsOf(source *kindSource) (*field, error) {
-	root := &field{}
+	root, fields := &field{}, map[string]fieldSource{}
 	if source.PodSpec != "" {
-		shared, err := readPodFields(source.PodSpec)
-		if err != nil {
+		var err error
+		if fields, err = readPodFields(source.PodSpec); err != nil {
 			return nil, err
-		}
-		for path, f := range shared {
-			root.at(fieldpath.Split(path)).describe(f)
 		}
 	}
 	for path, f := range source.Fields {
-		root.at(fieldpath.Split(path)).describe(f)
+		f.Default = cmp.Or(f.Default, fields[path].Default)
+		fields[path] = f
+	}
+	for path, f := range fields {
+		if f.Default != nil {
+			value := whole(jsonvalue.Clone(*f.Default))
+			f.Default = &value
+		}
+		root.at(fieldpath.Parse(path)).fieldSource = f
 	}
 	return root, nil
 }
@@ -125,8 +116,8 @@ func (f *field) fill(value any) {
 	switch value := value.(type) {
 	case map[string]any:
 		for name, p := range f.properties {
-			if _, ok := value[name]; !ok && p.hasDefault {
-				value[name] = jsonvalue.Clone(p.value)
+			if _, ok := value[name]; !ok && p.Default != nil {
+				value[name] = jsonvalue.Clone(*p.Default)
 			}
 			if member, ok := value[name]; ok {
 				p.fill(member)
@@ -145,7 +136,7 @@ func (f *field) fill(value any) {
 }
 
 // schema returns the OpenAPI schema of the tree with marks at the end of steps. It has only what a lock there needs.
-func (f *field) schema(steps []fieldpath.Step, marks map[string]any) *spec.Schema {
+func (f *field) schema(steps fieldpath.Path, marks map[string]any) *spec.Schema {
 	s := &spec.Schema{}
 	if f == nil {
 		f = &field{}
@@ -161,10 +152,10 @@ func (f *field) schema(steps []fieldpath.Step, marks map[string]any) *spec.Schem
 	case fieldpath.EachItem:
 		s.Type = []string{"array"}
 		s.Items = &spec.SchemaOrArray{Schema: f.items.schema(steps[1:], marks)}
-		if len(f.keys) > 0 {
+		if len(f.Keys) > 0 {
 			s.AddExtension(lockschema.KeyListType, "map")
-			keys := make([]any, len(f.keys))
-			for i, key := range f.keys {
+			keys := make([]any, len(f.Keys))
+			for i, key := range f.Keys {
 				keys[i] = key
 				if _, ok := s.Items.Schema.Properties[key]; !ok {
 					s.Items.Schema.SetProperty(key, *spec.StringProperty())
@@ -177,14 +168,15 @@ func (f *field) schema(steps []fieldpath.Step, marks map[string]any) *spec.Schem
 		s.AdditionalProperties = &spec.SchemaOrBool{Allows: true, Schema: f.values.schema(steps[1:], marks)}
 	default:
 		s.Type = []string{"object"}
-		s.SetProperty(string(next), *f.property(string(next)).schema(steps[1:], marks))
+		name := fieldpath.Name(next)
+		s.SetProperty(name, *f.property(name).schema(steps[1:], marks))
 	}
 	return s
 }
 
 // describeBelow adds the sets below f to its schema: their order does not count.
 func (f *field) describeBelow(s *spec.Schema) {
-	if f.set {
+	if f.Set {
 		s.Type = []string{"array"}
 		s.Items = &spec.SchemaOrArray{Schema: spec.StringProperty()}
 		s.AddExtension(lockschema.KeyListType, "set")
@@ -269,7 +261,7 @@ func (k *Kind) Missing(obj map[string]any) string {
 		return ""
 	}
 	for _, path := range k.source.Required {
-		if lacks(obj, fieldpath.Split(path)) {
+		if lacks(obj, fieldpath.Parse(path)) {
 			return path
 		}
 	}
@@ -277,7 +269,7 @@ func (k *Kind) Missing(obj map[string]any) string {
 }
 
 // lacks reports whether value lacks what steps lead to: it is absent, null or empty text, or an empty list.
-func lacks(value any, steps []fieldpath.Step) bool {
+func lacks(value any, steps fieldpath.Path) bool {
 	if len(steps) == 0 {
 		list, isList := value.([]any)
 		return value == nil || value == "" || isList && len(list) == 0
@@ -287,7 +279,7 @@ func lacks(value any, steps []fieldpath.Step) bool {
 		return slices.ContainsFunc(items, func(item any) bool { return lacks(item, steps[1:]) })
 	}
 	object, _ := value.(map[string]any)
-	return lacks(object[string(steps[0])], steps[1:])
+	return lacks(object[fieldpath.Name(steps[0])], steps[1:])
 }
 
 // whole makes numbers without a fraction int64, as the API machinery decodes them.

@@ -262,15 +262,8 @@ func (k *Kind) Rows() []Row {
 		if err != nil || !s.has(k.minor) {
 			continue
 		}
-		fields := source.Fields
-		if source.Field != "" {
-			fields = append([]string{source.Field}, fields...)
-		}
-		if source.Annotation != "" {
-			fields = append(fields, "metadata.annotations["+source.Annotation+"]")
-		}
-		for _, field := range fields {
-			rows = append(rows, newRow(source, field))
+		for _, path := range source.Paths() {
+			rows = append(rows, newRow(source, path))
 		}
 	}
 	return rows

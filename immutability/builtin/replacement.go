@@ -67,7 +67,7 @@ func (k *Kind) Replacement(newObj, oldObj map[string]any, verdict Verdict) Repla
 		if strings.HasPrefix(v.Row.Edit, "in the manifest, leave ") { // the next apply would be refused, too
 			invalid++
 		}
-		patch := "kubectl patch " + target + " --type merge -p " + shell.Quote(nullPatch(newObj, fieldpath.Split(v.Path)))
+		patch := "kubectl patch " + target + " --type merge -p " + shell.Quote(nullPatch(newObj, fieldpath.Parse(v.Path)))
 		add(v.Row.Edit, "{path}", v.Path, "{null}", patch)
 	}
 	if invalid > 0 && invalid == len(verdict.Violations) { // a new object would be refused, too
@@ -112,13 +112,13 @@ func migrated(newObj map[string]any) string {
 }
 
 // nullPatch returns a merge patch that removes the field at the end of steps, and sets the type next to it.
-func nullPatch(newObj map[string]any, steps []fieldpath.Step) string {
+func nullPatch(newObj map[string]any, steps fieldpath.Path) string {
 	last := len(steps) - 1
 	names := make([]string, last)
 	for i := range names {
-		names[i] = string(steps[i])
+		names[i] = fieldpath.Name(steps[i])
 	}
-	patch := map[string]any{string(steps[last]): nil}
+	patch := map[string]any{fieldpath.Name(steps[last]): nil}
 	if kind := text(object(newObj, names...), "type"); kind != "" {
 		patch["type"] = kind
 	}

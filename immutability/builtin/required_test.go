@@ -28,7 +28,7 @@ func TestMissing(t *testing.T) {
 				t.Errorf("%s, %s: the stored object lacks %s", minor, c.Name, missing)
 			}
 			for _, path := range kind.source.Required {
-				partial := fieldpath.Without(c.Old, fieldpath.Split(path)).(map[string]any)
+				partial := fieldpath.Parse(path).Without(c.Old).(map[string]any)
 				if missing := kind.Missing(partial); text(c.Old, "apiVersion") == kind.APIVersion && missing == "" {
 					t.Errorf("%s, %s: without %s it lacks nothing", minor, c.Name, path)
 				}

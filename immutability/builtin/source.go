@@ -3,14 +3,12 @@ package builtin
 import (
 	"embed"
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 	"sync"
 
-	"sigs.k8s.io/yaml"
-
 	"github.com/fieldlock/fieldlock/immutability"
+	"github.com/fieldlock/fieldlock/internal/kindrow"
 )
 
 //go:embed data/*.yaml
@@ -57,33 +55,16 @@ type fieldSource struct {
 	RetainKeys bool `json:"retainKeys"`
 }
 
-// rowSource is one lock, or several fields with the same lock.
+// rowSource is one row. Its rules are CEL from the root of the object, and its versions are minors.
 type rowSource struct {
-	Field      string   `json:"field"`
-	Fields     []string `json:"fields"`
-	Annotation string   `json:"annotation"` // a key of metadata.annotations, or a prefix that ends in "*"
-	Presence   bool     `json:"presence"`   // an empty annotation differs from none
-
-	Lock   string   `json:"lock"`
-	Update []string `json:"update"` // words of x-fieldlock-update
-	Rule   string   `json:"rule"`   // CEL, from the root of the object: false is a violation
-	Check  string   `json:"check"`  // the name of a Go function
-	Means  string   `json:"means"`  // what Check asks for, in words
-
-	When   string   `json:"when"`   // CEL, from the root of the object: the row applies when it is true
-	Unless string   `json:"unless"` // the name of a Go function
-	Named  []string `json:"named"`  // the row applies to objects of these names
-	Except []string `json:"except"` // fields below Field that may change
-	Each   bool     `json:"each"`   // report each difference at its own path
-	Since  string   `json:"since"`  // the first minor that has the row
-	Until  string   `json:"until"`  // the last minor that has the row
-
-	Says    string `json:"says"`  // the server's text; "" is defaultText
-	Cause   string `json:"cause"` // the path that the server names; "" is the field
-	Unknown string `json:"unknown"`
-	Note    string `json:"note"`
-	Edit    string `json:"edit"`  // an edit that makes a replacement unnecessary
-	First   string `json:"first"` // what to do before the object is replaced
+	kindrow.Row
+	Presence bool     `json:"presence"` // an empty annotation differs from none
+	Check    string   `json:"check"`    // the name of a Go function
+	Means    string   `json:"means"`    // what Check asks for, in words
+	Unless   string   `json:"unless"`   // the name of a Go function
+	Named    []string `json:"named"`    // the row applies to objects of these names
+	Cause    string   `json:"cause"`    // the path that the server names; "" is the field
+	Note     string   `json:"note"`
 }
 
 // defaultText is what most validations say.
@@ -110,7 +91,7 @@ func readGroups() ([]groupSource, error) {
 			continue
 		}
 		var group groupSource
-		if err := readFile(entry.Name(), &group); err != nil {
+		if err := kindrow.Read(files, entry.Name(), &group); err != nil {
 			return nil, err
 		}
 		groups = append(groups, group)
@@ -118,21 +99,10 @@ func readGroups() ([]groupSource, error) {
 	return groups, nil
 }
 
-func readFile(name string, into any) error {
-	data, err := files.ReadFile(path.Join("data", name))
-	if err != nil {
-		return err
-	}
-	if err := yaml.UnmarshalStrict(data, into); err != nil {
-		return fmt.Errorf("data/%s: %w", name, err)
-	}
-	return nil
-}
-
 // readPodFields returns the fields of a pod spec at a path.
 func readPodFields(at string) (map[string]fieldSource, error) {
 	var source podSource
-	if err := readFile(podSpecFile, &source); err != nil {
+	if err := kindrow.Read(files, podSpecFile, &source); err != nil {
 		return nil, err
 	}
 	fields := map[string]fieldSource{}
@@ -196,29 +166,17 @@ type Row struct {
 	Source string
 	Read   bool
 
-	source     *rowSource
-	annotation string
+	source *rowSource
 }
 
 func newRow(source *rowSource, path string) Row {
 	row := Row{
 		Path: path, Rule: source.Rule, When: source.When, Except: source.Except, Effect: EffectRefused,
 		Message: source.Says, Cause: source.Cause, Unknown: source.Unknown, Note: source.Note, Edit: source.Edit, First: source.First,
-		source: source, annotation: source.Annotation,
+		Locks: source.Locks(), source: source,
 	}
-	switch {
-	case source.Rule != "":
-		row.Locks = []immutability.Lock{lockRule}
-	case source.Check != "":
-		row.Locks, row.Rule = []immutability.Lock{lockRule}, source.Means
-	case len(source.Update) > 0:
-		for _, word := range source.Update {
-			row.Locks = append(row.Locks, immutability.Lock(word))
-		}
-	case source.Annotation != "":
-		row.Locks = []immutability.Lock{immutability.LockImmutable}
-	case source.Lock != "":
-		row.Locks = []immutability.Lock{immutability.Lock(source.Lock)}
+	if source.Check != "" {
+		row.Locks, row.Rule = []immutability.Lock{kindrow.LockRule}, source.Means
 	}
 	if row.Message == "" {
 		row.Message = defaultText
@@ -236,8 +194,5 @@ func newRow(source *rowSource, path string) Row {
 func (r *Row) applies(name string) bool {
 	return len(r.source.Named) == 0 || slices.Contains(r.source.Named, name)
 }
-
-// lockRule is the lock of a row that no word expresses.
-const lockRule = "rule"
 
 func errorf(format string, args ...any) error { return fmt.Errorf("builtin: "+format, args...) }

@@ -97,8 +97,8 @@ func ExportPolicy(s *spec.Schema) (Policy, error) {
 		return Policy{}, err
 	}
 	out := Policy{Rest: restOf(made.Rest)}
-	for _, v := range made.Validations {
-		out.Validations = append(out.Validations, PolicyValidation{v.Expression, v.Message, locksOf(v.Locks)})
+	for _, r := range made.Rules {
+		out.Validations = append(out.Validations, PolicyValidation{r.Rule, r.Message, locksOf(r.Locks)})
 	}
 	return out, nil
 }
@@ -118,14 +118,15 @@ type Imported struct {
 // Cost: O(size of s), and for each rule the number of ways in which the fields that it names can change, which is small.
 func Import(s *spec.Schema) Imported {
 	made := celrule.Import(s)
-	out := Imported{Schema: celrule.Apply(s, made.Changes)}
-	for _, r := range made.Recognized {
-		out.Recognized = append(out.Recognized, Rule{r.Path, r.SchemaPath, r.Text, locksOf(r.Locks), r.Rest, r.Cover})
+	return Imported{Schema: celrule.Apply(s, made.Changes), Recognized: rulesOf(made.Recognized), Left: rulesOf(made.Left)}
+}
+
+func rulesOf(list []celrule.ImportedRule) []Rule {
+	var rules []Rule
+	for _, r := range list {
+		rules = append(rules, Rule{r.Path, r.SchemaPath, r.Text, locksOf(r.Locks), r.Rest, r.Reason})
 	}
-	for _, l := range made.Left {
-		out.Left = append(out.Left, Rule{Path: l.Path, SchemaPath: l.SchemaPath, Rule: l.Text, Reason: l.Reason})
-	}
-	return out
+	return rules
 }
 
 // Lint returns the ways around the CEL transition rules of s, and the rules that refuse nothing, sorted by path. The API
@@ -143,13 +144,7 @@ func Lint(s *spec.Schema) []immutability.Finding { return celrule.Lint(s) }
 // write can set another one; if the CRD is converted by a webhook that finding is a note, because the webhook may keep the
 // value. The map is nil or empty if there is nothing to find. Its work is bounded as that of Lint is.
 func LintVersions(c *crd.CRD) map[string][]immutability.Finding {
-	served := map[string]*spec.Schema{}
-	for _, v := range c.Versions {
-		if v.Served {
-			served[v.Name] = v.Schema
-		}
-	}
-	return celrule.LintVersions(served, celrule.Conversion(c.Conversion))
+	return celrule.LintVersions(c)
 }
 
 // locksOf returns the fields with their locks, each field once.
@@ -160,7 +155,7 @@ func locksOf(list []celrule.LockAt) []immutability.LockedField {
 			fields[last].Locks = append(fields[last].Locks, immutability.Lock(l.Lock))
 			continue
 		}
-		fields = append(fields, fieldOf(l))
+		fields = append(fields, immutability.LockedField{Path: l.Path, SchemaPath: l.SchemaPath, Locks: []immutability.Lock{immutability.Lock(l.Lock)}})
 	}
 	return fields
 }
@@ -168,11 +163,7 @@ func locksOf(list []celrule.LockAt) []immutability.LockedField {
 func restOf(list []celrule.Unexported) []Unexported {
 	var rest []Unexported
 	for _, u := range list {
-		rest = append(rest, Unexported{fieldOf(u.LockAt), u.Reason, u.Remedy})
+		rest = append(rest, Unexported{locksOf([]celrule.LockAt{u.LockAt})[0], u.Reason, u.Remedy})
 	}
 	return rest
-}
-
-func fieldOf(l celrule.LockAt) immutability.LockedField {
-	return immutability.LockedField{Path: l.Path, SchemaPath: l.SchemaPath, Locks: []immutability.Lock{immutability.Lock(l.Lock)}}
 }

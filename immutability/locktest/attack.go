@@ -8,9 +8,9 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/fieldlock/fieldlock/internal/audit"
+	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/rule"
 	"github.com/fieldlock/fieldlock/internal/witness"
-	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
 // seed is what random updates are made from: an attack that fails once fails again.
@@ -41,7 +41,7 @@ func WithAccepted(holes ...string) AttackOption {
 func (a *attack) accepts(path string) bool {
 	found := false
 	for _, hole := range a.accepted {
-		if yamldoc.Within(path, hole) {
+		if fieldpath.Within(path, hole) {
 			a.needed[hole], found = true, true
 		}
 	}

@@ -96,26 +96,16 @@ func (k *Kind) byPolicies(newObj, oldObj map[string]any) ([]witness.Refusal, err
 	}
 	apiVersion, _ := newObj["apiVersion"].(string)
 	_, version, _ := strings.Cut(apiVersion, "/")
-	u := &policy.Update{Group: k.crd.Group, Version: version, Plural: k.crd.Plural, Kind: k.crd.Kind, Namespaced: k.crd.Scope == "Namespaced", Live: true}
-	for _, v := range k.crd.Versions {
-		if v.Served {
-			u.Versions = append(u.Versions, v.Name)
-		}
-	}
-	in := func(version string) (newAs, oldAs map[string]any, err error) {
+	u, err := policy.UpdateOf(k.crd, version, func(version string) (newAs, oldAs map[string]any, err error) {
 		if newAs, err = k.as(version, newObj); err == nil {
 			oldAs, err = k.as(version, oldObj)
 		}
 		return newAs, oldAs, err
-	}
-	var err error
-	if u.New, u.Old, err = in(version); err != nil {
+	})
+	if err != nil {
 		return nil, err
 	}
-	u.Convert = func(version string) (map[string]any, map[string]any, bool) {
-		newAs, oldAs, err := in(version)
-		return newAs, oldAs, err == nil && k.crd.Conversion == "None"
-	}
+	u.Live = true
 	verdict := k.policies.Check(u)
 	if len(verdict.Unknown) > 0 && len(verdict.Refused) == 0 {
 		return nil, errors.New(strings.Join(verdict.Unknown, "; "))
@@ -138,7 +128,6 @@ func (k *Kind) as(version string, obj map[string]any) (map[string]any, error) {
 		return nil, err
 	}
 	prepared = maps.Clone(prepared)
-	prepared["apiVersion"] = k.crd.Group + "/" + version
 	if metadata, ok := prepared["metadata"].(map[string]any); ok && k.crd.Scope == "Namespaced" && metadata["namespace"] == nil {
 		metadata = maps.Clone(metadata)
 		metadata["namespace"] = "default"

@@ -1,10 +1,8 @@
 package operators
 
 import (
-	"encoding/base64"
 	"encoding/json"
 	"slices"
-	"time"
 
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
@@ -38,13 +36,13 @@ func fieldsOf(source *kindSource) (*field, error) {
 			value := jsonvalue.Clone(whole(*f.Default))
 			f.Default = &value
 		}
-		root.at(fieldpath.Split(path)).source = f
+		root.at(fieldpath.Parse(path)).source = f
 	}
 	return root, nil
 }
 
 // at returns the node at the end of steps and makes those that are missing.
-func (f *field) at(steps []fieldpath.Step) *field {
+func (f *field) at(steps fieldpath.Path) *field {
 	for _, s := range steps {
 		next := &f.items
 		switch s {
@@ -55,10 +53,11 @@ func (f *field) at(steps []fieldpath.Step) *field {
 			if f.properties == nil {
 				f.properties = map[string]*field{}
 			}
-			if f.properties[string(s)] == nil {
-				f.properties[string(s)] = &field{}
+			name := fieldpath.Name(s)
+			if f.properties[name] == nil {
+				f.properties[name] = &field{}
 			}
-			f = f.properties[string(s)]
+			f = f.properties[name]
 			continue
 		}
 		if *next == nil {
@@ -70,12 +69,12 @@ func (f *field) at(steps []fieldpath.Step) *field {
 }
 
 // hold marks the objects on the way to a locked field: a Go struct has them always. Lists and maps can be absent.
-func (f *field) hold(steps []fieldpath.Step) {
+func (f *field) hold(steps fieldpath.Path) {
 	for i, s := range steps[:len(steps)-1] {
 		if next := steps[i+1]; next == fieldpath.EachItem || next == fieldpath.EachValue {
 			return
 		}
-		f = f.at([]fieldpath.Step{s})
+		f = f.at(fieldpath.Path{s})
 		f.parent = true
 	}
 }
@@ -133,9 +132,9 @@ func (f *field) canonical(v any, mode string) any {
 	case "quantity":
 		return canonical.Quantity(v)
 	case "duration":
-		return duration(v)
+		return canonical.Duration(v)
 	case "base64":
-		return bytesOf(v)
+		return canonical.Base64(v)
 	}
 	return v
 }
@@ -214,7 +213,7 @@ func (f *field) initial(in map[string]any, name string, root map[string]any) {
 	case f.source.Default != nil:
 		in[name] = jsonvalue.Clone(*f.source.Default)
 	case f.source.DefaultFrom != "":
-		if from, ok := fieldpath.Lookup(root, fieldpath.Split(f.source.DefaultFrom)); ok {
+		if from, ok := fieldpath.At(root, f.source.DefaultFrom); ok {
 			in[name] = jsonvalue.Clone(from)
 		}
 	case f.parent && f.source.Normalize != "none":
@@ -223,7 +222,7 @@ func (f *field) initial(in map[string]any, name string, root map[string]any) {
 }
 
 // schema returns the OpenAPI schema of the tree with marks at the end of steps.
-func (f *field) schema(steps []fieldpath.Step, marks map[string]any) *spec.Schema {
+func (f *field) schema(steps fieldpath.Path, marks map[string]any) *spec.Schema {
 	if f == nil {
 		f = &field{}
 	}
@@ -243,7 +242,8 @@ func (f *field) schema(steps []fieldpath.Step, marks map[string]any) *spec.Schem
 		s.AdditionalProperties = &spec.SchemaOrBool{Allows: true, Schema: f.values.schema(steps[1:], marks)}
 	default:
 		s.Type = []string{"object"}
-		s.SetProperty(string(next), *f.property(string(next)).schema(steps[1:], marks))
+		name := fieldpath.Name(next)
+		s.SetProperty(name, *f.property(name).schema(steps[1:], marks))
 	}
 	return s
 }
@@ -293,19 +293,17 @@ func (f *field) list(s, item *spec.Schema) {
 }
 
 // below returns the node at the end of steps, nil for an unknown one, and which values count as absent there.
-func (f *field) below(steps []fieldpath.Step) (at *field, mode string) {
+func (f *field) below(steps fieldpath.Path) (at *field, mode string) {
 	for _, s := range steps {
 		if f == nil {
 			return nil, mode
 		}
 		mode = f.mode(mode)
-		switch s {
-		case fieldpath.EachItem:
+		switch s := s.(type) {
+		case int:
 			f = f.items
-		case fieldpath.EachValue:
-			f = f.values
-		default:
-			f = f.property(string(s))
+		case string:
+			f = f.property(s)
 		}
 	}
 	return f, mode
@@ -353,26 +351,6 @@ func whole(v any) any {
 	case json.Number:
 		if n, err := v.Int64(); err == nil {
 			return n
-		}
-	}
-	return v
-}
-
-// duration writes a duration in one way: "60m" and "1h" are equal. Malformed ones stay as they are.
-func duration(v any) any {
-	if s, ok := v.(string); ok {
-		if d, err := time.ParseDuration(s); err == nil {
-			return d.String()
-		}
-	}
-	return v
-}
-
-// bytesOf writes base64 in one way. Malformed text stays as it is.
-func bytesOf(v any) any {
-	if s, ok := v.(string); ok {
-		if data, err := base64.StdEncoding.DecodeString(s); err == nil {
-			return base64.StdEncoding.EncodeToString(data)
 		}
 	}
 	return v

@@ -18,18 +18,17 @@ import (
 	"cmp"
 	"embed"
 	"fmt"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"sigs.k8s.io/yaml"
 
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/builtin"
 	"github.com/fieldlock/fieldlock/internal/kindindex"
+	"github.com/fieldlock/fieldlock/internal/kindrow"
 	"github.com/fieldlock/fieldlock/internal/shell"
 )
 
@@ -155,14 +154,7 @@ func (k *Kind) rows() []row {
 	var rows []row
 	for i := range k.source.Rows {
 		source := &k.source.Rows[i]
-		fields := source.Fields
-		if source.Field != "" {
-			fields = append([]string{source.Field}, fields...)
-		}
-		if source.Annotation != "" {
-			fields = []string{"metadata.annotations[" + source.Annotation + "]"}
-		}
-		for _, path := range fields {
+		for _, path := range source.Paths() {
 			rows = append(rows, row{k.newRow(source, path), source})
 		}
 	}
@@ -177,22 +169,13 @@ type row struct {
 
 func (k *Kind) newRow(source *rowSource, path string) builtin.Row {
 	r := builtin.Row{
-		Path: path, Rule: source.Rule, When: and(k.source.When, source.When), Except: source.Except, Allow: source.Allow,
+		Path: path, Locks: source.Locks(), Rule: source.Rule, When: and(k.source.When, source.When), Except: source.Except, Allow: source.Allow,
 		Effect: cmp.Or(builtin.Effect(source.Effect), builtin.EffectRefused), Message: cmp.Or(source.Says, defaultText), Unknown: source.Unknown,
 		Since: source.Since, Until: source.Until, Edit: source.Edit, First: source.First,
 		Source: cmp.Or(source.Source, k.Source), Read: k.read || source.Read,
 	}
-	switch {
-	case source.Rule != "":
-		r.Locks = []immutability.Lock{lockRule}
-	case len(source.Update) > 0:
-		for _, word := range source.Update {
-			r.Locks = append(r.Locks, immutability.Lock(word))
-		}
-	case len(source.Allow) > 0, source.Annotation != "":
+	if len(source.Allow) > 0 && r.Locks == nil {
 		r.Locks = []immutability.Lock{immutability.LockImmutable}
-	case source.Lock != "":
-		r.Locks = []immutability.Lock{immutability.Lock(source.Lock)}
 	}
 	return r
 }
@@ -204,9 +187,6 @@ func and(a, b string) string {
 	}
 	return "(" + a + ") && (" + b + ")"
 }
-
-// lockRule is the lock of a row that no word expresses.
-const lockRule = "rule"
 
 //go:embed data/*.yaml
 var files embed.FS
@@ -256,29 +236,14 @@ type fieldSource struct {
 	Normalize string `json:"normalize"`
 }
 
-// rowSource is one lock, or several fields with the same lock.
+// rowSource is one row. Its rules are CEL on self and oldSelf, and its versions are the operator's. What it says is the
+// operator's text or, where the change is not refused, what happens.
 type rowSource struct {
-	Field      string   `json:"field"`
-	Fields     []string `json:"fields"`
-	Annotation string   `json:"annotation"` // a key of metadata.annotations, or a prefix that ends in "*"
-
-	Lock   string   `json:"lock"`
-	Update []string `json:"update"` // words of x-fieldlock-update
+	kindrow.Row
 	Allow  []string `json:"allow"`  // nothing below Field may change but these paths; "a.*" is what is below a, not a
-	Rule   string   `json:"rule"`   // CEL on self and oldSelf, the whole objects: false is a violation
-	When   string   `json:"when"`   // CEL as in Rule: the row applies when it is true
-	Except []string `json:"except"` // fields below Field that may change
-	Each   bool     `json:"each"`   // report each difference at its own path
-	Since  string   `json:"since"`  // the first of the operator's versions that has the row
-	Until  string   `json:"until"`  // the last one
-
-	Effect  string `json:"effect"`  // refused (the default), ignored or leaked
-	Says    string `json:"says"`    // the operator's text; of a row that is not refused, what happens
-	Unknown string `json:"unknown"` // why the manifests cannot tell
-	Edit    string `json:"edit"`    // an edit that makes a replacement unnecessary
-	First   string `json:"first"`   // what to do before the object is replaced
-	Source  string `json:"source"`  // where it differs from the kind's
-	Read    bool   `json:"read"`
+	Effect string   `json:"effect"` // refused (the default), ignored or leaked
+	Source string   `json:"source"` // where it differs from the kind's
+	Read   bool     `json:"read"`
 }
 
 // defaultText is what most webhooks say.
@@ -294,12 +259,8 @@ func readSources() ([]operatorSource, error) {
 	}
 	list := make([]operatorSource, len(entries))
 	for i, entry := range entries {
-		data, err := files.ReadFile(path.Join("data", entry.Name()))
-		if err != nil {
+		if err := kindrow.Read(files, entry.Name(), &list[i]); err != nil {
 			return nil, err
-		}
-		if err := yaml.UnmarshalStrict(data, &list[i]); err != nil {
-			return nil, fmt.Errorf("data/%s: %w", entry.Name(), err)
 		}
 		if len(list[i].Versions) == 0 || !slices.IsSortedFunc(list[i].Versions, compareVersions) {
 			return nil, fmt.Errorf("data/%s: versions has to list the versions that were read, oldest first", entry.Name())

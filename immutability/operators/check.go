@@ -3,19 +3,18 @@ package operators
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
 
 	"github.com/google/cel-go/cel"
-	apifield "k8s.io/apimachinery/pkg/util/validation/field"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 	"k8s.io/apiserver/pkg/cel/environment"
 
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/builtin"
 	"github.com/fieldlock/fieldlock/internal/fieldpath"
+	"github.com/fieldlock/fieldlock/internal/kindrow"
 	lockschema "github.com/fieldlock/fieldlock/internal/schema"
 )
 
@@ -143,11 +142,11 @@ func (k *Kind) doCompile() error {
 	rows := k.rows()
 	for i := range rows {
 		if rows[i].source.Annotation == "" {
-			k.fields.hold(fieldpath.Split(rows[i].Path))
+			k.fields.hold(fieldpath.Parse(rows[i].Path))
 		}
 	}
-	k.fields.at(fieldpath.Split("metadata.annotations")).parent = true
-	k.fields.at(fieldpath.Split("metadata")).parent = true
+	k.fields.at(fieldpath.Parse("metadata.annotations")).parent = true
+	k.fields.at(fieldpath.Parse("metadata")).parent = true
 	for i := range rows {
 		c, err := newCheck(k.fields, rows[i])
 		if err != nil {
@@ -162,8 +161,7 @@ func (k *Kind) doCompile() error {
 type check struct {
 	row       row
 	fields    *field
-	steps     []fieldpath.Step
-	except    [][]fieldpath.Step
+	steps     fieldpath.Path
 	when      *condition              // nil for always
 	rule      *condition              // nil unless the row is a rule
 	validator *immutability.Validator // nil unless the row is a word
@@ -171,7 +169,7 @@ type check struct {
 
 // newCheck compiles a row.
 func newCheck(fields *field, row row) (*check, error) {
-	c := &check{row: row, fields: fields, steps: fieldpath.Split(row.Path)}
+	c := &check{row: row, fields: fields, steps: fieldpath.Parse(row.Path)}
 	var err error
 	if c.when, err = newCondition(row.When); err != nil {
 		return nil, err
@@ -189,21 +187,9 @@ func newCheck(fields *field, row row) (*check, error) {
 	case c.rule != nil, row.source.Annotation != "", len(row.Allow) > 0:
 		return c, nil
 	}
-	for _, path := range row.Except {
-		c.except = append(c.except, fieldpath.Split(path))
-	}
-	marks := map[string]any{}
-	if words := row.source.Update; len(words) > 0 {
-		list := make([]any, len(words))
-		for i, word := range words {
-			list[i] = word
-		}
-		marks[lockschema.KeyUpdate] = list
-	} else {
-		marks["x-kubernetes-"+string(row.Locks[0])] = true
-		if row.Locks[0] == immutability.LockImmutable {
-			marks[lockschema.KeyMapListOrder] = "ignored"
-		}
+	marks := row.source.Marks()
+	if row.Locks[0] == immutability.LockImmutable {
+		marks[lockschema.KeyMapListOrder] = "ignored"
 	}
 	c.validator, err = immutability.Compile(fields.schema(c.steps, marks))
 	return c, err
@@ -247,10 +233,10 @@ func (c *check) run(newObj, oldObj map[string]any) []finding {
 // unclear returns why it is not certain that a violation is one: the values differ only in what may count as absent.
 func (c *check) unclear(v *builtin.Violation) string {
 	broken := &v.Broken
-	if broken.Lock == lockRule || broken.HasKey || c.row.source.Annotation != "" {
+	if broken.Lock == kindrow.LockRule || broken.HasKey || c.row.source.Annotation != "" {
 		return ""
 	}
-	f, mode := c.fields.below(fieldpath.Split(indices.ReplaceAllString(v.Path, string(fieldpath.EachItem))))
+	f, mode := c.fields.below(fieldpath.Parse(v.Path))
 	mode = f.mode(mode)
 	is, was := f.stripped(broken.New, mode), f.stripped(broken.Old, mode)
 	if !same(is, was) && (mode == "none" || !isZero(is) || !isZero(was)) {
@@ -259,9 +245,6 @@ func (c *check) unclear(v *builtin.Violation) string {
 	return "one of the two leaves out what the other one sets to an empty value or to false, and it depends on the operator's types whether these are equal"
 }
 
-// indices finds the indices of a path, which lead to the items of lists.
-var indices = regexp.MustCompile(`\[[0-9]+\]`)
-
 // undecided is the finding of a row whose condition has no value.
 func (c *check) undecided(newObj, oldObj map[string]any, err error) finding {
 	return finding{c.at(c.row.Path, newObj, oldObj), c.row.source, "a condition could not be evaluated: " + err.Error()}
@@ -269,10 +252,10 @@ func (c *check) undecided(newObj, oldObj map[string]any, err error) finding {
 
 // at makes the violation of a rule, with the values of a field.
 func (c *check) at(path string, newObj, oldObj map[string]any) builtin.Violation {
-	v := c.violation(path, immutability.Violation{Lock: lockRule})
-	steps := fieldpath.Split(path)
-	v.Broken.New, v.Broken.HasNew = fieldpath.Lookup(newObj, steps)
-	v.Broken.Old, v.Broken.HasOld = fieldpath.Lookup(oldObj, steps)
+	v := c.violation(path, immutability.Violation{Lock: kindrow.LockRule})
+	steps := fieldpath.Parse(path)
+	v.Broken.New, v.Broken.HasNew = steps.In(newObj)
+	v.Broken.Old, v.Broken.HasOld = steps.In(oldObj)
 	return v
 }
 
@@ -282,47 +265,28 @@ func (c *check) violation(path string, broken immutability.Violation) builtin.Vi
 
 // words returns what breaks the word of the row.
 func (c *check) words(newObj, oldObj map[string]any) []builtin.Violation {
-	for _, steps := range c.except {
-		newObj, _ = fieldpath.Without(newObj, steps).(map[string]any)
-		oldObj, _ = fieldpath.Without(oldObj, steps).(map[string]any)
-	}
-	report := c.validator.Check(newObj, oldObj)
 	var all []builtin.Violation
-	for _, v := range report.Violations {
-		if !c.row.source.Each || len(v.Differences) == 0 {
-			all = append(all, c.violation(v.Path.String(), v))
-			continue
-		}
-		for _, d := range v.Differences {
-			one := v
-			one.Path, one.Old, one.New, one.HasOld, one.HasNew, one.Differences = d.Path, d.Old, d.New, d.HasOld, d.HasNew, nil
-			all = append(all, c.violation(d.Path.String(), one))
-		}
+	for _, v := range c.row.source.Broken(c.validator, newObj, oldObj) {
+		all = append(all, c.violation(v.Path.String(), v))
 	}
 	return all
 }
 
 // outside returns the changes that the row does not allow.
 func (c *check) outside(newObj, oldObj map[string]any) []builtin.Violation {
-	prefix := make([]string, len(c.steps))
-	for i, s := range c.steps {
-		prefix[i] = string(s)
-	}
-	is, _ := fieldpath.Lookup(newObj, c.steps)
-	was, _ := fieldpath.Lookup(oldObj, c.steps)
+	is, _ := c.steps.In(newObj)
+	was, _ := c.steps.In(oldObj)
 	var all []builtin.Violation
-	for _, path := range changes(is, was, prefix) {
+	for _, path := range changes(is, was, c.steps) {
 		if allows(c.row.Allow, path) {
 			continue
 		}
-		steps := make([]fieldpath.Step, len(path))
-		for i, name := range path {
-			steps[i] = fieldpath.Step(name)
+		v := immutability.Violation{Lock: immutability.LockImmutable}
+		for _, name := range path {
+			v.Path = v.Path.Child(fieldpath.Name(name))
 		}
-		var v immutability.Violation
-		v.Lock, v.Path = immutability.LockImmutable, apifield.NewPath(path[0], path[1:]...)
-		v.New, v.HasNew = fieldpath.Lookup(newObj, steps)
-		v.Old, v.HasOld = fieldpath.Lookup(oldObj, steps)
+		v.New, v.HasNew = path.In(newObj)
+		v.Old, v.HasOld = path.In(oldObj)
 		all = append(all, c.violation(v.Path.String(), v))
 	}
 	return all
@@ -330,30 +294,11 @@ func (c *check) outside(newObj, oldObj map[string]any) []builtin.Violation {
 
 // annotations compares the annotations that the row locks.
 func (c *check) annotations(newObj, oldObj map[string]any) []builtin.Violation {
-	member := func(obj map[string]any) map[string]any {
-		found, _ := fieldpath.Lookup(obj, fieldpath.Split("metadata.annotations"))
-		annotations, _ := found.(map[string]any)
-		return annotations
-	}
-	is, was := member(newObj), member(oldObj)
-	keys := map[string]bool{}
-	for key := range is {
-		keys[key] = true
-	}
-	for key := range was {
-		keys[key] = true
-	}
-	prefix, many := strings.CutSuffix(c.row.source.Annotation, "*")
 	var all []builtin.Violation
-	for key := range keys {
-		newVal, has := is[key]
-		oldVal, had := was[key]
-		if key != prefix && !(many && strings.HasPrefix(key, prefix)) || has == had && same(newVal, oldVal) {
-			continue
+	for _, v := range c.row.source.Annotations(newObj, oldObj) {
+		if v.HasNew != v.HasOld || !same(v.New, v.Old) {
+			all = append(all, c.violation(v.Path.String(), v))
 		}
-		v := immutability.Violation{Lock: immutability.LockImmutable, New: newVal, Old: oldVal, HasNew: has, HasOld: had}
-		v.Path = apifield.NewPath("metadata", "annotations").Key(key)
-		all = append(all, c.violation(v.Path.String(), v))
 	}
 	return all
 }
@@ -421,41 +366,31 @@ func text(value any, path string) string {
 
 // changes returns the paths that a JSON merge patch from oldVal to newVal would name: those of values that were set, changed
 // or removed. A list is one value.
-func changes(newVal, oldVal any, path []string) [][]string {
+func changes(newVal, oldVal any, path fieldpath.Path) []fieldpath.Path {
 	newObj, isObj := newVal.(map[string]any)
 	if !isObj {
-		return [][]string{append([]string(nil), path...)}
+		return []fieldpath.Path{path}
 	}
 	oldObj, _ := oldVal.(map[string]any)
-	var all [][]string
+	var all []fieldpath.Path
 	for name, member := range newObj {
 		if was, had := oldObj[name]; !had || !same(member, was) {
-			all = append(all, changes(member, was, append(path, name))...)
+			all = append(all, changes(member, was, append(slices.Clip(path), name))...)
 		}
 	}
 	for name := range oldObj {
 		if _, kept := newObj[name]; !kept {
-			all = append(all, append(append([]string(nil), path...), name))
+			all = append(all, append(slices.Clip(path), name))
 		}
 	}
 	return all
 }
 
 // allows reports whether a path is one of a list in which "a.*" is what is below a.
-func allows(list []string, path []string) bool {
-	for _, allowed := range list {
-		below := strings.HasSuffix(allowed, ".*")
-		steps := fieldpath.Split(strings.TrimSuffix(allowed, ".*"))
-		if len(path) < len(steps) || below != (len(path) > len(steps)) {
-			continue
-		}
-		match := true
-		for i, s := range steps {
-			match = match && path[i] == string(s)
-		}
-		if match {
-			return true
-		}
-	}
-	return false
+func allows(list []string, path fieldpath.Path) bool {
+	return slices.ContainsFunc(list, func(allowed string) bool {
+		parent, below := strings.CutSuffix(allowed, ".*")
+		steps := fieldpath.Parse(parent)
+		return path.Within(steps) && below == (len(path) > len(steps))
+	})
 }

@@ -4,6 +4,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/fieldlock/fieldlock/internal/fieldpath"
+	"github.com/fieldlock/fieldlock/internal/kindrow"
 )
 
 // TestAllows: which paths of a merge patch an allow-list lets through.
@@ -23,7 +26,7 @@ func TestAllows(t *testing.T) {
 		{"spec", false},
 		{"spec.ab", false},
 	} {
-		if got := allows(list, strings.Split(row.path, ".")); got != row.want {
+		if got := allows(list, fieldpath.Parse(row.path)); got != row.want {
 			t.Errorf("%s: %t, want %t", row.path, got, row.want)
 		}
 	}
@@ -55,7 +58,7 @@ func TestChanges(t *testing.T) {
 	} {
 		var got []string
 		for _, path := range changes(row.newVal, row.oldVal, nil) {
-			got = append(got, strings.Join(path, "."))
+			got = append(got, path.String())
 		}
 		slices.Sort(got)
 		if strings.Join(got, " ") != row.want {
@@ -77,7 +80,7 @@ func TestVersions(t *testing.T) {
 			t.Errorf("%s, %s: %d, want %d", row.a, row.b, got, row.want)
 		}
 	}
-	row := rowSource{Since: "1.9", Until: "1.10"}
+	row := rowSource{Row: kindrow.Row{Since: "1.9", Until: "1.10"}}
 	for version, want := range map[string]bool{"1.8.4": false, "1.9.0": true, "1.10.7": true, "1.11.0": false} {
 		if row.has(version) != want {
 			t.Errorf("%s: %t", version, !want)

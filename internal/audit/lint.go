@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/crd"
@@ -17,7 +16,7 @@ import (
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/rule"
 	"github.com/fieldlock/fieldlock/internal/rule/catalogue"
-	schemas "github.com/fieldlock/fieldlock/internal/schema"
+	"github.com/fieldlock/fieldlock/internal/storage"
 	"github.com/fieldlock/fieldlock/internal/witness"
 )
 
@@ -246,17 +245,12 @@ func rulesOf(v *crd.Version) int {
 // another version, and the rules that refuse nothing.
 func ruleFindings(c *crd.CRD, a *celrule.Audit) []suspect {
 	var suspects []suspect
-	lost := lostFields(c)
+	lost := storage.Lost(c)
 	add := func(v *crd.Version, s suspect, f immutability.Finding) {
 		s.Finding.Finding = crd.Finding{Finding: f, CRD: c.Name, Version: v.Name, Position: v.Position(f.SchemaPath)}
 		suspects = append(suspects, s)
 	}
-	served := map[string]*spec.Schema{}
-	for _, v := range c.Versions {
-		if !v.Served {
-			continue
-		}
-		served[v.Name] = v.Schema
+	for _, v := range storage.Served(c) {
 		for _, h := range a.Holes(v.Schema) {
 			add(v, suspect{sure: h.Sure && !lost(h.Fields)}, h.Finding)
 		}
@@ -272,34 +266,13 @@ func ruleFindings(c *crd.CRD, a *celrule.Audit) []suspect {
 			add(v, suspect{of: &d.Of}, d.Finding)
 		}
 	}
-	if len(served) > 1 {
-		byVersion := a.HolesBetween(served, celrule.Conversion(c.Conversion))
-		for _, v := range c.Versions {
-			for _, h := range byVersion[v.Name] {
-				add(v, suspect{sure: h.Sure && !lost(h.Fields)}, h.Finding)
-			}
+	byVersion := a.HolesBetween(c)
+	for _, v := range c.Versions {
+		for _, h := range byVersion[v.Name] {
+			add(v, suspect{sure: h.Sure && !lost(h.Fields)}, h.Finding)
 		}
 	}
 	return suspects
-}
-
-// lostFields returns a function that reports whether none of the fields is ever stored: the storage version lacks them, and no
-// webhook converts objects. Rules on such fields have no old value to compare with, so nobody has to get around them.
-func lostFields(c *crd.CRD) func(fields []string) bool {
-	i := slices.IndexFunc(c.Versions, func(v *crd.Version) bool { return v.Storage })
-	if i < 0 || len(c.Versions) == 1 || c.Conversion != "None" {
-		return func([]string) bool { return false }
-	}
-	kept := map[string]bool{}
-	for path, s := range schemas.Nodes(c.Versions[i].Schema) {
-		if preserves, _ := s.Extensions[schemas.KeyPreserveUnknown].(bool); preserves {
-			return func([]string) bool { return false }
-		}
-		kept[schemas.Readable(path)] = true
-	}
-	return func(fields []string) bool {
-		return len(fields) > 0 && !slices.ContainsFunc(fields, func(field string) bool { return kept[field] })
-	}
 }
 
 // droppedRules returns the transition rules that the update drops or weakens in versions that both CRDs serve.

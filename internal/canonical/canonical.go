@@ -2,8 +2,10 @@
 package canonical
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 )
@@ -29,4 +31,24 @@ func Amount(q resource.Quantity) string {
 		text = strings.TrimRight(strings.TrimRight(text, "0"), ".")
 	}
 	return text
+}
+
+// Duration writes a duration in one way: "60m" and "1h" are equal. What is none stays as it is.
+func Duration(v any) any {
+	if s, ok := v.(string); ok {
+		if d, err := time.ParseDuration(s); err == nil {
+			return d.String()
+		}
+	}
+	return v
+}
+
+// Base64 writes base64 in one way. What is none stays as it is.
+func Base64(v any) any {
+	if s, ok := v.(string); ok {
+		if data, err := base64.StdEncoding.DecodeString(s); err == nil {
+			return base64.StdEncoding.EncodeToString(data)
+		}
+	}
+	return v
 }

@@ -62,6 +62,14 @@ func Visit(x ast.Expr, enter func(ast.Expr) bool) {
 	}
 }
 
+// Operands lists the operands of nested calls of one operator.
+func Operands(x ast.Expr, operator string) []ast.Expr {
+	if x.Kind() == ast.CallKind && x.AsCall().FunctionName() == operator {
+		return append(Operands(x.AsCall().Args()[0], operator), Operands(x.AsCall().Args()[1], operator)...)
+	}
+	return []ast.Expr{x}
+}
+
 // Mentions reports whether the variable name occurs in x.
 func Mentions(x ast.Expr, name string) bool {
 	found := false

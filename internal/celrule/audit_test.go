@@ -9,6 +9,7 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/fieldlock/fieldlock/immutability"
+	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/internal/rule"
 )
 
@@ -84,16 +85,16 @@ func TestLintVersions(t *testing.T) {
 	readCases(t, "testdata/versions.yaml", &cases)
 	for _, c := range cases {
 		t.Run(c.Name, func(t *testing.T) {
-			served := map[string]*spec.Schema{}
+			served, of := map[string]*spec.Schema{}, &crd.CRD{Conversion: "None"}
 			for name, schema := range c.Versions {
 				served[name] = version(t, c.Name, schema).schema
+				of.Versions = append(of.Versions, &crd.Version{Name: name, Schema: served[name], Served: true})
 			}
-			conversion := ConversionNone
 			if c.Webhook {
-				conversion = ConversionWebhook
+				of.Conversion = "Webhook"
 			}
-			found := LintVersions(served, conversion)
-			holes := new(Audit).HolesBetween(served, conversion)
+			found := LintVersions(of)
+			holes := new(Audit).HolesBetween(of)
 			for name, list := range found {
 				if len(list) == 0 || len(list) != len(holes[name]) {
 					t.Errorf("version %s: %d findings of %d holes", name, len(list), len(holes[name]))

@@ -389,7 +389,7 @@ func (q quantifier) partner(k keyOf, partner string, body ast.Expr) outcome {
 		return q.because(withoutSchema)
 	}
 	var compared []string
-	for _, x := range operands(body, operators.LogicalAnd) {
+	for _, x := range celexpr.Operands(body, operators.LogicalAnd) {
 		field, ok := sameField(x, partner, q.variable)
 		if !ok || !slices.ContainsFunc(keys, func(key string) bool { return celexpr.Escape(key) == field }) {
 			return q.because("it compares parts of keys or items")

@@ -9,6 +9,7 @@ import (
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/operators"
 
+	"github.com/fieldlock/fieldlock/internal/celexpr"
 	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
@@ -38,7 +39,7 @@ func newUnderstanding(t *tree, r *Rule) *understanding {
 	if u.reason != "" {
 		return u
 	}
-	for _, x := range operands(r.expr, operators.LogicalAnd) {
+	for _, x := range celexpr.Operands(r.expr, operators.LogicalAnd) {
 		p := &part{expr: x}
 		if p.chain, p.reason = chainOf(t, r, x); p.chain == nil {
 			u.reason = p.reason

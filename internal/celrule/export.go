@@ -11,9 +11,9 @@ import (
 	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
-// Exported is what Export made of the locks of one schema.
+// Exported is what Export or ExportPolicy made of the locks of one schema.
 type Exported struct {
-	// Changes adds the rules and removes every key that a stock API server does not know.
+	// Changes adds the rules and removes every key that a stock API server does not know; none for a policy.
 	Changes []Change
 	Rules   []ExportedRule
 	// Needless are locks that need no rule, because no update from one valid object to another can break them: on a key of a
@@ -23,11 +23,11 @@ type Exported struct {
 }
 
 // ExportedRule is a rule that is equivalent to locks, and the schema path of the node that has it. A rule that the node
-// had already is not added again.
+// had already is not added again. A validation of a policy has a message instead of a schema path.
 type ExportedRule struct {
-	Locks      []LockAt
-	SchemaPath string
-	Rule       string
+	Locks               []LockAt
+	SchemaPath, Message string
+	Rule                string
 }
 
 // Unexported is a lock that has no equivalent rule, or one whose rule costs too much.
@@ -134,7 +134,7 @@ func (e *exporter) write(l *schema.Location, f form) {
 		return
 	}
 	if r := e.said.rule(l, f.refused); r != nil {
-		e.out.Rules = append(e.out.Rules, ExportedRule{locksAt(l, f.locks), r.SchemaPath, r.Text})
+		e.out.Rules = append(e.out.Rules, ExportedRule{Locks: locksAt(l, f.locks), SchemaPath: r.SchemaPath, Rule: r.Text})
 		e.cover(l, f)
 		return
 	}
@@ -186,7 +186,7 @@ func (e *exporter) add(l *schema.Location, f form, union bool) *refusal {
 		c := e.changes.at(at)
 		c.AddRules = append(c.AddRules, entryOf(text, f.message, steps))
 	}
-	e.out.Rules = append(e.out.Rules, ExportedRule{locksAt(l, f.locks), at.Path.Pointer(), text})
+	e.out.Rules = append(e.out.Rules, ExportedRule{Locks: locksAt(l, f.locks), SchemaPath: at.Path.Pointer(), Rule: text})
 	return nil
 }
 
@@ -327,28 +327,14 @@ func longMapList(s *spec.Schema) bool {
 	})
 }
 
-// Policy is the locks of one schema as validations of a ValidatingAdmissionPolicy, over object and oldObject.
-type Policy struct {
-	Validations []PolicyValidation
-	Needless    []LockAt // locks that no update can break
-	Rest        []Unexported
-}
-
-// PolicyValidation is one validation of a policy.
-type PolicyValidation struct {
-	Locks      []LockAt
-	Expression string
-	Message    string
-}
-
-// ExportPolicy writes the locks of s as validations of a ValidatingAdmissionPolicy. A policy sees objects without their
+// ExportPolicy writes the locks of s as validations of a ValidatingAdmissionPolicy, over object and oldObject. A policy sees objects without their
 // schema: it compares values deeply and in order, null and absent differ, and unknown fields count. So it can enforce other
 // locks than rules in a CRD: unknown fields, but no sets inside a locked value. It does not follow $ref. It returns an *immutability.SchemaError if the locks of s are wrong.
-func ExportPolicy(s *spec.Schema) (Policy, error) {
+func ExportPolicy(s *spec.Schema) (Exported, error) {
 	if _, err := immutability.Compile(s); err != nil {
-		return Policy{}, err
+		return Exported{}, err
 	}
-	var out Policy
+	var out Exported
 	frozen := map[*schema.Location]bool{}
 	for _, l := range readTree(s).All {
 		if l.In != nil && frozen[l.Parent()] {
@@ -367,7 +353,7 @@ func ExportPolicy(s *spec.Schema) (Policy, error) {
 			}
 			frozen[l] = frozen[l] || lock == schema.Immutable
 			message := fmt.Sprintf("%s: %s", l.Path, lock.Refusal())
-			out.Validations = append(out.Validations, PolicyValidation{[]LockAt{lockAt(l, lock)}, text, message})
+			out.Rules = append(out.Rules, ExportedRule{Locks: []LockAt{lockAt(l, lock)}, Rule: text, Message: message})
 		}
 	}
 	return out, nil

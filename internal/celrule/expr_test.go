@@ -65,10 +65,10 @@ func TestCallForms(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := len(operands(x, operators.LogicalOr)); n != 2 {
+	if n := len(celexpr.Operands(x, operators.LogicalOr)); n != 2 {
 		t.Errorf("%d operands of ||", n)
 	}
-	if n := len(operands(x, operators.LogicalAnd)); n != 1 {
+	if n := len(celexpr.Operands(x, operators.LogicalAnd)); n != 1 {
 		t.Errorf("%d operands of &&", n)
 	}
 }

@@ -129,7 +129,7 @@ func unguarded(g guard) []string {
 		return nil
 	}
 	var free []string
-	for _, part := range operands(g.by.expr, operators.LogicalOr) {
+	for _, part := range celexpr.Operands(g.by.expr, operators.LogicalOr) {
 		if celexpr.Mentions(part, "self") || !celexpr.Mentions(part, "oldSelf") {
 			continue
 		}

@@ -12,26 +12,21 @@ import (
 
 // Imported is what Import found in one schema.
 type Imported struct {
-	Changes    []Change // by schema path
-	Recognized []Recognized
-	Left       []Left
+	Changes []Change // by schema path
+	// Recognized are the transition rules whose verdicts on updates of existing values are those of locks; Left stay rules.
+	Recognized, Left []ImportedRule
 }
 
-// Recognized is a transition rule whose verdicts on updates of existing values are those of locks.
-type Recognized struct {
+// ImportedRule is a transition rule, and what became of it.
+type ImportedRule struct {
 	Rule
-	Locks []LockAt // empty for a rule that refuses no update of an existing value
+	Locks []LockAt // empty for a rule that refuses no update of an existing value, or stays a rule
 	// Rest is the rule that stays next to the locks, because the rule also judges values that have no old value
 	// (optionalOldSelf); "" for none.
 	Rest string
-	// Cover says what refuses the updates that the rule refuses and Locks do not, such as a plain rule or the locks that other
-	// rules became; "" if Locks refuse them all. Plain rules, those without oldSelf, stay as they are.
-	Cover string
-}
-
-// Left is a transition rule that stays a rule.
-type Left struct {
-	Rule
+	// Reason says why the rule stays a rule. For a recognized rule it says what refuses the updates that the rule refuses and
+	// Locks do not, such as a plain rule or the locks that other rules became; "" if Locks refuse them all. Plain rules, those
+	// without oldSelf, stay as they are.
 	Reason string
 }
 
@@ -59,7 +54,7 @@ func Import(s *spec.Schema) Imported {
 
 // Liftable reports, for each rule that Import left in s, whether Import would read it once the fixes of Lint that a tool may
 // make are there. Cost: a Lint and an Import.
-func Liftable(s *spec.Schema, left []Left) []bool {
+func Liftable(s *spec.Schema, left []ImportedRule) []bool {
 	liftable := make([]bool, len(left))
 	if len(left) == 0 {
 		return liftable
@@ -122,7 +117,7 @@ func (im *importer) result() Imported {
 	}
 	for _, u := range im.read {
 		if !u.done() {
-			out.Left = append(out.Left, Left{*u.rule, u.why()})
+			out.Left = append(out.Left, ImportedRule{Rule: *u.rule, Reason: u.why()})
 			continue
 		}
 		rest := u.rest()
@@ -135,7 +130,7 @@ func (im *importer) result() Imported {
 				c.AddRules = append(c.AddRules, entry)
 			}
 		}
-		out.Recognized = append(out.Recognized, Recognized{*u.rule, u.locks(changes), rest, u.cover(im.now)})
+		out.Recognized = append(out.Recognized, ImportedRule{*u.rule, u.locks(changes), rest, u.cover(im.now)})
 	}
 	out.Changes = changes.sorted()
 	return out

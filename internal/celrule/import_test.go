@@ -71,8 +71,8 @@ func TestImport(t *testing.T) {
 			}
 			var rests []string
 			for _, r := range im.Recognized {
-				if c.Cover != nil && r.Cover != c.Cover[r.Text] {
-					t.Errorf("%q: covered: %q, want %q (%s)", r.Text, r.Cover, c.Cover[r.Text], c.Reason)
+				if c.Cover != nil && r.Reason != c.Cover[r.Text] {
+					t.Errorf("%q: covered: %q, want %q (%s)", r.Text, r.Reason, c.Cover[r.Text], c.Reason)
 				}
 				if r.Rest != "" {
 					rests = append(rests, r.Rest)

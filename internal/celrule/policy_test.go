@@ -46,7 +46,7 @@ func TestExportPolicy(t *testing.T) {
 }
 
 // provePolicy compares the locks of v with the validations of its policy on n random updates.
-func provePolicy(t *testing.T, v crdVersion, policy Policy, n int) {
+func provePolicy(t *testing.T, v crdVersion, policy Exported, n int) {
 	t.Helper()
 	env, err := environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion()).Extend(environment.VersionedOptions{
 		IntroducedVersion: utilversion.MajorMinor(1, 0),
@@ -56,10 +56,10 @@ func provePolicy(t *testing.T, v crdVersion, policy Policy, n int) {
 		t.Fatal(err)
 	}
 	var programs []celgo.Program
-	for _, validation := range policy.Validations {
-		compiled, issues := env.StoredExpressionsEnv().Compile(validation.Expression)
+	for _, validation := range policy.Rules {
+		compiled, issues := env.StoredExpressionsEnv().Compile(validation.Rule)
 		if issues != nil {
-			t.Fatalf("%s: %v", validation.Expression, issues)
+			t.Fatalf("%s: %v", validation.Rule, issues)
 		}
 		program, err := env.StoredExpressionsEnv().Program(compiled)
 		if err != nil {
@@ -86,7 +86,7 @@ func provePolicy(t *testing.T, v crdVersion, policy Policy, n int) {
 		}
 		violations := locks.ValidateUpdate(newObj, oldObj)
 		if accepted != (len(violations) == 0) {
-			t.Fatalf("the policy accepts: %v, locks: %v\nold %s\nnew %s\n%v", accepted, violations, asJSON(oldObj), asJSON(newObj), policy.Validations)
+			t.Fatalf("the policy accepts: %v, locks: %v\nold %s\nnew %s\n%v", accepted, violations, asJSON(oldObj), asJSON(newObj), policy.Rules)
 		}
 		if !accepted {
 			refused++
@@ -111,7 +111,7 @@ func TestPolicyMessages(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got []string
-	for _, validation := range policy.Validations {
+	for _, validation := range policy.Rules {
 		got = append(got, validation.Message)
 	}
 	want := []string{

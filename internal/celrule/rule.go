@@ -119,7 +119,7 @@ func newReadRule(r *Rule) *readRule {
 // operands are those of && in the rule, or the whole rule.
 func (r *readRule) operands() []ast.Expr {
 	if r.parts == nil {
-		r.parts = operands(r.expr, operators.LogicalAnd)
+		r.parts = celexpr.Operands(r.expr, operators.LogicalAnd)
 	}
 	return r.parts
 }

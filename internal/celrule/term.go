@@ -248,14 +248,6 @@ func (f *fields) fail(x ast.Expr) bool {
 	return failed
 }
 
-// operands lists the operands of nested calls of one operator.
-func operands(x ast.Expr, operator string) []ast.Expr {
-	if x.Kind() == ast.CallKind && x.AsCall().FunctionName() == operator {
-		return slices.Concat(operands(x.AsCall().Args()[0], operator), operands(x.AsCall().Args()[1], operator))
-	}
-	return []ast.Expr{x}
-}
-
 // macro returns the variable and the body of target.all(variable, body) and the like.
 func macro(call ast.CallExpr) (variable string, body ast.Expr, ok bool) {
 	args := call.Args()

@@ -9,24 +9,16 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/fieldlock/fieldlock/immutability"
+	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/internal/rule"
 	"github.com/fieldlock/fieldlock/internal/schema"
-)
-
-// Conversion is how an API server converts objects between the versions of a CRD.
-type Conversion string
-
-const (
-	// ConversionNone keeps the fields that both versions have at the same path.
-	ConversionNone Conversion = "None"
-	// ConversionWebhook may keep more.
-	ConversionWebhook Conversion = "Webhook"
+	"github.com/fieldlock/fieldlock/internal/storage"
 )
 
 // LintVersions returns the findings of HolesBetween, by version.
-func LintVersions(served map[string]*spec.Schema, conversion Conversion) map[string][]immutability.Finding {
+func LintVersions(c *crd.CRD) map[string][]immutability.Finding {
 	findings := map[string][]immutability.Finding{}
-	for version, holes := range new(Audit).HolesBetween(served, conversion) {
+	for version, holes := range new(Audit).HolesBetween(c) {
 		for _, h := range holes {
 			findings[version] = append(findings[version], h.Finding)
 		}
@@ -34,19 +26,21 @@ func LintVersions(served map[string]*spec.Schema, conversion Conversion) map[str
 	return findings
 }
 
-// HolesBetween returns the transition rules that a write through another served version gets around. It takes the
-// schemas of the served versions of one CRD by name, and returns the holes of each lax version: one for each field with
+// HolesBetween returns the transition rules that a write through another served version gets around. It
+// returns the holes of each lax version: one for each field with
 // rules that it lacks, and one for each field that it lacks altogether. Such a version drops the value, and the next write
 // through the strict version sets another one; a conversion webhook may keep the value, so then the hole is a note.
-func (a *Audit) HolesBetween(served map[string]*spec.Schema, conversion Conversion) map[string][]Hole {
+func (a *Audit) HolesBetween(c *crd.CRD) map[string][]Hole {
 	auditors := map[string]*auditor{}
-	names := slices.Sorted(maps.Keys(served))
-	for _, name := range names {
-		auditors[name] = a.auditor(served[name])
+	if served := storage.Served(c); len(served) > 1 {
+		for _, v := range served {
+			auditors[v.Name] = a.auditor(v.Schema)
+		}
 	}
+	names := slices.Sorted(maps.Keys(auditors))
 	holes := map[string][]Hole{}
 	for _, lax := range names {
-		v := &laxVersion{name: lax, conversion: conversion}
+		v := &laxVersion{name: lax, converted: !storage.Unconverted(c)}
 		for _, strict := range names {
 			if lax != strict && !a.effort.leave(auditors[strict].Root) {
 				newVersionPair(strict, auditors[lax], auditors[strict]).addHoles(v)
@@ -61,9 +55,9 @@ func (a *Audit) HolesBetween(served map[string]*spec.Schema, conversion Conversi
 
 // laxVersion collects the holes of one version.
 type laxVersion struct {
-	name       string
-	conversion Conversion
-	holes      []*versionHole
+	name      string
+	converted bool // by a webhook
+	holes     []*versionHole
 }
 
 // versionHole is a hole before it is put into words.
@@ -106,7 +100,7 @@ func (v *laxVersion) worded() []Hole {
 		case h.lacked == "":
 			h.Message = fmt.Sprintf("a write through version %s gets around the rules that %s on %s; copy them to %s, or stop serving %s",
 				v.name, strict, fields, v.name, v.name)
-		case v.conversion == ConversionWebhook:
+		case v.converted:
 			h.Severity = immutability.SeverityNote
 			h.Message = fmt.Sprintf("possible: version %s does not have %s; unless the conversion webhook keeps the value, "+
 				"a write through %s drops it and the next one can set another, although %s rules on %s",

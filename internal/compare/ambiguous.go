@@ -11,6 +11,7 @@ import (
 	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/manifest"
+	"github.com/fieldlock/fieldlock/internal/storage"
 )
 
 // ambiguity is objects of NEW that have one name, and the objects of OLD that each of them may have been. Who writes NEW
@@ -317,7 +318,7 @@ func (movedDefinition) covers(string) bool { return true }
 func (d movedDefinition) judge(p pair) (verdict, error) {
 	var v verdict
 	newVersion, oldVersion := d.new.version(p.new.APIVersion), d.old.version(p.old.APIVersion)
-	if d.new.crd.Conversion != "None" || d.old.crd.Conversion != "None" {
+	if !storage.Unconverted(d.new.crd.CRD) || !storage.Unconverted(d.old.crd.CRD) {
 		v.unknown = append(v.unknown, Remark{Path: "apiVersion", Message: fmt.Sprintf(
 			"the object moves from version %s (%s:%d) to %s, and only the conversion webhook of the CRD knows what becomes of it there",
 			oldVersion.Name, p.old.Document.File, p.old.Document.Position().Line, newVersion.Name)})
@@ -358,11 +359,9 @@ func (d movedDefinition) check(v *verdict, p pair, by *crdDefinition, version *c
 	}
 	var unmoved, moved verdict
 	place := func(v *Violation) { by.place(v, p, version) }
-	if err := laws.check(&unmoved, oldObj, oldObj, oldObj, place); err != nil {
-		return p.new.Mistake("", "the CEL rules of its CRD cannot be run: %v", err)
-	}
-	if err := laws.check(&moved, newObj, oldObj, newObj, place); err != nil {
-		return p.new.Mistake("", "the CEL rules of its CRD cannot be run: %v", err)
+	err = cmp.Or(laws.check(&unmoved, oldObj, oldObj, oldObj, place), laws.check(&moved, newObj, oldObj, newObj, place))
+	if err != nil {
+		return p.new.Mistake(nil, "the CEL rules of its CRD cannot be run: %v", err)
 	}
 	known := map[string]bool{}
 	for i := range unmoved.violations {

@@ -11,10 +11,10 @@ import (
 	"github.com/fieldlock/fieldlock/immutability/builtin"
 	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/internal/celrun"
+	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/schema"
 	"github.com/fieldlock/fieldlock/internal/tool"
-	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
 // Deployment tools send different requests for the same manifests, and the API server refuses some of them only. What is known
@@ -129,23 +129,7 @@ func (c *checker) sameRequest(p pair, o outcome, w way) bool {
 	case o.by == builtin.ApplierFlux || w.by == builtin.ApplierFlux:
 		return full(p.new.Value()) && full(p.old.Value()) && kind.Kind != "Deployment"
 	}
-	return !hasNull(p.new.Value()) && kind.Kind != "Deployment"
-}
-
-// hasNull reports whether there is null in a value.
-func hasNull(v any) bool {
-	switch v := v.(type) {
-	case map[string]any:
-		for _, member := range v {
-			if hasNull(member) {
-				return true
-			}
-		}
-		return false
-	case []any:
-		return slices.ContainsFunc(v, hasNull)
-	}
-	return v == nil
+	return !hasScalar(p.new.Value(), nil) && kind.Kind != "Deployment"
 }
 
 // full reports whether a manifest has no value that the Go type of its kind can leave out, and no stringData.
@@ -317,14 +301,14 @@ func (d *crdDefinition) serverSide(v *verdict, p pair, newVersion, oldVersion *c
 		return
 	}
 	is, was := side{p.new.Value(), newObj}, side{p.old.Value(), oldObj}
-	for _, steps := range emptied(newVersion.Schema, is, was, nil) {
-		path := yamldoc.PathString(steps...)
-		v.addServerSide(path, fmt.Sprintf("server-side apply is refused: emptying %s makes it null, which is not of type object", path),
+	for _, at := range emptied(newVersion.Schema, is, was, nil) {
+		path := at.String()
+		v.addServerSide(at, fmt.Sprintf("server-side apply is refused: emptying %s makes it null, which is not of type object", path),
 			"remove "+path+" from the manifest instead of emptying it")
 	}
-	for _, steps := range nulls(newVersion.Schema, is, was, nil) {
-		path := yamldoc.PathString(steps...)
-		v.addServerSide(path, fmt.Sprintf("server-side apply is refused: it sends null for %s, which may not be null", path),
+	for _, at := range nulls(newVersion.Schema, is, was, nil) {
+		path := at.String()
+		v.addServerSide(at, fmt.Sprintf("server-side apply is refused: it sends null for %s, which may not be null", path),
 			"remove "+path+" from the manifest instead of setting it to null")
 	}
 }
@@ -338,23 +322,24 @@ func (d *crdDefinition) unconverted(v *verdict, last *crd.Version, written, obj 
 		return
 	}
 	if at, ok := lost(written, obj, before, nil); ok {
-		path, edit := yamldoc.PathString(at...), ""
+		path, edit := at.String(), ""
 		if version != "" {
 			edit = "change the apiVersion to " + version + " and add a label in a change of its own, and set " + path + " with the next one"
 		}
-		v.addServerSide(path, fmt.Sprintf("server-side apply fails: the last apply used %s, whose schema does not have %s, "+
+		v.addServerSide(at, fmt.Sprintf("server-side apply fails: the last apply used %s, whose schema does not have %s, "+
 			"and without a conversion the API server answers %q", last.Name, path, answer), edit)
 	}
 }
 
 // addServerSide adds a refusal that no lock or rule explains, unless v refuses a change there, and the edit that is enough to get around
 // it, "" if there is none. No tool replaces the object for it: the answer is an internal error, or a new object is refused, too.
-func (v *verdict) addServerSide(path, message, edit string) {
+func (v *verdict) addServerSide(at fieldpath.Path, message, edit string) {
+	path := at.String()
 	if slices.ContainsFunc(v.violations, func(b Violation) bool { return b.Path != "" && related(b.Path, path) }) {
 		return
 	}
 	v.violations = append(v.violations, Violation{
-		Path: path, Lock: lockServer, Message: message, Change: digest(value{}, value{message, true}), Unforced: true,
+		Path: path, at: at, Lock: lockServer, Message: message, Change: digest(value{}, value{message, true}), Unforced: true,
 	})
 	if edit != "" {
 		v.edits = append(v.edits, edit)
@@ -363,27 +348,27 @@ func (v *verdict) addServerSide(path, message, edit string) {
 
 // nulls returns the steps to the nulls of a manifest where the schema allows none and nothing takes their place: a default, or,
 // in an object, what only the server has set. Nulls that the old manifest has, too, were not applied server-side.
-func nulls(s *spec.Schema, newVal, oldVal side, steps []any) [][]any {
+func nulls(s *spec.Schema, newVal, oldVal side, at fieldpath.Path) []fieldpath.Path {
 	is, isObject := newVal.written.(map[string]any)
 	if newVal.written == nil {
 		was, wasObject := oldVal.prepared.(map[string]any)
 		if s.Nullable || s.Default != nil || len(s.Type) == 0 || wasObject && !onlyWritten(was, oldVal.written) {
 			return nil
 		}
-		return [][]any{steps}
+		return []fieldpath.Path{at}
 	}
 	marks, _ := schema.ReadMarks(s.Extensions)
 	if !isObject || marks.MapType == schema.MapAtomic {
 		return nil
 	}
-	var list [][]any
+	var list []fieldpath.Path
 	for _, name := range slices.Sorted(maps.Keys(is)) {
 		old := child(oldVal.written, name)
 		member := schema.Below(s, name)
-		if member == nil || len(steps) == 0 && name == "metadata" || is[name] == nil && old.ok && old.v == nil {
+		if member == nil || len(at) == 0 && name == "metadata" || is[name] == nil && old.ok && old.v == nil {
 			continue
 		}
-		list = append(list, nulls(member, newVal.at(name), oldVal.at(name), append(slices.Clone(steps), name))...)
+		list = append(list, nulls(member, newVal.at(name), oldVal.at(name), append(slices.Clip(at), name))...)
 	}
 	return list
 }
@@ -397,7 +382,7 @@ func (s side) at(step any) side { return side{child(s.written, step).v, child(s.
 // emptied returns the steps to the objects that the new manifest has empty, of which the server stores nothing else: what an
 // apply takes away is all that they had. A value with a default gets that, a nullable one may be null, and an atomic one is
 // replaced as a whole. The metadata of the object itself is not a part of the schema.
-func emptied(s *spec.Schema, newVal, oldVal side, steps []any) [][]any {
+func emptied(s *spec.Schema, newVal, oldVal side, at fieldpath.Path) []fieldpath.Path {
 	marks, _ := schema.ReadMarks(s.Extensions)
 	switch is := newVal.written.(type) {
 	case map[string]any:
@@ -406,15 +391,15 @@ func emptied(s *spec.Schema, newVal, oldVal side, steps []any) [][]any {
 			return nil
 		}
 		if len(is) == 0 {
-			if s.Type.Contains("object") && !s.Nullable && s.Default == nil && len(steps) > 0 && len(was) > 0 && onlyWritten(was, oldVal.written) {
-				return [][]any{steps}
+			if s.Type.Contains("object") && !s.Nullable && s.Default == nil && len(at) > 0 && len(was) > 0 && onlyWritten(was, oldVal.written) {
+				return []fieldpath.Path{at}
 			}
 			return nil
 		}
-		var list [][]any
+		var list []fieldpath.Path
 		for _, name := range slices.Sorted(maps.Keys(is)) {
-			if member := schema.Below(s, name); member != nil && (len(steps) > 0 || name != "metadata") {
-				list = append(list, emptied(member, newVal.at(name), oldVal.at(name), append(slices.Clone(steps), name))...)
+			if member := schema.Below(s, name); member != nil && (len(at) > 0 || name != "metadata") {
+				list = append(list, emptied(member, newVal.at(name), oldVal.at(name), append(slices.Clip(at), name))...)
 			}
 		}
 		return list
@@ -423,12 +408,12 @@ func emptied(s *spec.Schema, newVal, oldVal side, steps []any) [][]any {
 		if marks.ListType != schema.ListMap || s.Items == nil || s.Items.Schema == nil || !isList || len(prepared) != len(is) {
 			return nil
 		}
-		var list [][]any
+		var list []fieldpath.Path
 		for i := range is {
 			old, ok := oldItem(s, prepared, oldVal.prepared, i)
 			was, wasWritten := oldItem(s, prepared, oldVal.written, i)
 			if ok && wasWritten && old.ok && was.ok {
-				list = append(list, emptied(s.Items.Schema, newVal.at(i), side{was.v, old.v}, append(slices.Clone(steps), i))...)
+				list = append(list, emptied(s.Items.Schema, newVal.at(i), side{was.v, old.v}, append(slices.Clip(at), i))...)
 			}
 		}
 		return list
@@ -451,26 +436,26 @@ func onlyWritten(object map[string]any, written any) bool {
 }
 
 // lost returns the steps to the first value of a manifest that is in one version of its object and not in another.
-func lost(written, is, was any, steps []any) ([]any, bool) {
+func lost(written, is, was any, at fieldpath.Path) (fieldpath.Path, bool) {
 	switch written := written.(type) {
 	case map[string]any:
 		for _, name := range slices.Sorted(maps.Keys(written)) {
-			at := append(slices.Clone(steps), name)
+			below := append(slices.Clip(at), name)
 			member, inNew := child(is, name).v, child(is, name).ok
 			before := child(was, name)
 			switch {
-			case !inNew || len(steps) == 0 && name == "metadata":
+			case !inNew || len(at) == 0 && name == "metadata":
 			case !before.ok && member != nil:
-				return at, true
+				return below, true
 			default:
-				if found, ok := lost(written[name], member, before.v, at); ok {
+				if found, ok := lost(written[name], member, before.v, below); ok {
 					return found, true
 				}
 			}
 		}
 	case []any:
 		for i := range written {
-			if found, ok := lost(written[i], child(is, i).v, child(was, i).v, append(slices.Clone(steps), i)); ok {
+			if found, ok := lost(written[i], child(is, i).v, child(was, i).v, append(slices.Clip(at), i)); ok {
 				return found, true
 			}
 		}

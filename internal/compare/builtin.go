@@ -8,6 +8,7 @@ import (
 
 	"github.com/fieldlock/fieldlock/immutability/builtin"
 	"github.com/fieldlock/fieldlock/internal/celrun"
+	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
@@ -27,15 +28,9 @@ func (d builtinDefinition) judge(p pair) (verdict, error) {
 	} else {
 		judged = d.kind.CheckBy(p.by, p.new.Value(), p.old.Value())
 	}
-	var v verdict
+	v := verdict{unknown: remarks(judged.Unknown, ""), notes: remarks(judged.Notes, "")}
 	for i := range judged.Violations {
 		v.violations = append(v.violations, builtinViolation(&judged.Violations[i], p))
-	}
-	for _, r := range judged.Unknown {
-		v.unknown = append(v.unknown, Remark{Path: r.Path, Message: r.Message})
-	}
-	for _, r := range judged.Notes {
-		v.notes = append(v.notes, Remark{Path: r.Path, Message: r.Message})
 	}
 	if len(v.violations) > 0 {
 		v.replacement = d.replacementFor(p, judged)
@@ -43,10 +38,19 @@ func (d builtinDefinition) judge(p pair) (verdict, error) {
 	return v, nil
 }
 
-// builtinViolation returns what a built-in kind refuses, with the server's message.
+// remarks returns what the data of a kind remarks; who begins each sentence.
+func remarks(list []builtin.Remark, who string) []Remark {
+	var all []Remark
+	for _, r := range list {
+		all = append(all, Remark{Path: r.Path, Message: who + r.Message})
+	}
+	return all
+}
+
+// builtinViolation returns what a built-in kind or an operator refuses, with its message.
 func builtinViolation(found *builtin.Violation, p pair) Violation {
-	v := newViolation(&found.Broken)
-	v.Path, v.Rule, v.Message = found.Path, found.Row.Rule, found.Message
+	v := newViolation(&found.Broken, found.Path, fieldpath.Resolve(found.Path, p.new.Value(), p.old.Value()))
+	v.Rule, v.Message = found.Row.Rule, found.Message
 	if v.Change = digest(v.old, v.new); !v.old.ok && !v.new.ok {
 		v.Change = digestObjects(p.new.Value(), p.old.Value())
 	}
@@ -94,11 +98,7 @@ func (v *verdict) identify(p pair) {
 		}
 	}
 	v.merge(violations)
-	for _, r := range judged.Unknown {
-		if found := (Remark{Path: r.Path, Message: r.Message}); !slices.Contains(v.unknown, found) {
-			v.unknown = append(v.unknown, found)
-		}
-	}
+	v.addRemarks(remarks(judged.Unknown, ""), nil)
 }
 
 // Live is one object as a cluster stores it, and as the cluster would store it after an apply of the manifest.
@@ -142,7 +142,7 @@ const lockServer = "server"
 // settle completes what was found out about an object of a cluster by the answer of its API server.
 func (v *verdict) settle(l *Live) {
 	v.excuseUnenforced(l)
-	v.addServer(l.Refusals)
+	v.addServer(l)
 	if l.Accepted {
 		v.unknown = nil // the cluster has decided
 	}
@@ -178,11 +178,12 @@ func (v *verdict) excuseUnenforced(l *Live) {
 func (v *Violation) isKey() bool { return v.LockFile != "" && v.Rule == "" && v.Policy == "" }
 
 // addServer adds the refusals of a dry run that v does not explain: no violation is at, above or below their field.
-func (v *verdict) addServer(refusals []ServerRefusal) {
+func (v *verdict) addServer(l *Live) {
 	own := v.violations
-	for _, r := range refusals {
+	for _, r := range l.Refusals {
 		if !slices.ContainsFunc(own, func(b Violation) bool { return b.explains(r) }) {
-			v.violations = append(v.violations, Violation{Path: r.Path, Lock: lockServer, Message: r.Message, Change: digest(value{}, value{r.Message, true})})
+			at := fieldpath.Resolve(r.Path, l.New, l.Old.Object)
+			v.violations = append(v.violations, Violation{Path: r.Path, at: at, Lock: lockServer, Message: r.Message, Change: digest(value{}, value{r.Message, true})})
 		}
 	}
 	slices.SortStableFunc(v.violations, func(a, b Violation) int { return celrun.ComparePaths(a.Path, b.Path) })
@@ -208,5 +209,5 @@ func related(a, b string) bool {
 	if len(a) > len(b) {
 		a, b = b, a
 	}
-	return yamldoc.Within(b, a)
+	return fieldpath.Within(b, a)
 }

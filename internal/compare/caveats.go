@@ -162,12 +162,12 @@ func (c *checker) hiddenObjects(hidden func(names []string) []manifest.File, pai
 		v, err := c.judge(pair{new: o, old: p.old})
 		switch {
 		case err != nil:
-			c.report.Unknown = append(c.report.Unknown, Remark{subject(o, ""), "", fmt.Sprintf("%s: %v", hint, err)})
+			c.report.Unknown = append(c.report.Unknown, Remark{subject(o, nil), "", fmt.Sprintf("%s: %v", hint, err)})
 		case len(v.violations) > 0:
-			c.report.Unknown = append(c.report.Unknown, Remark{subject(o, v.violations[0].Path), v.violations[0].Path, fmt.Sprintf(
+			c.report.Unknown = append(c.report.Unknown, Remark{subject(o, v.violations[0].at), v.violations[0].Path, fmt.Sprintf(
 				"%s; kubectl apply -R does, and the update is refused: %s", hint, v.violations[0].summary())})
 		default:
-			c.report.Notes = append(c.report.Notes, Remark{subject(o, ""), "", hint + ", so it counts as deleted; kubectl apply -R does"})
+			c.report.Notes = append(c.report.Notes, Remark{subject(o, nil), "", hint + ", so it counts as deleted; kubectl apply -R does"})
 		}
 	}
 }

@@ -3,7 +3,6 @@ package compare
 import (
 	"errors"
 	"fmt"
-	"iter"
 	"maps"
 	"regexp"
 	"slices"
@@ -16,9 +15,9 @@ import (
 	"github.com/fieldlock/fieldlock/internal/celrule"
 	"github.com/fieldlock/fieldlock/internal/celrun"
 	checks "github.com/fieldlock/fieldlock/internal/check"
+	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/schema"
-	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
 // laws are the locks and CEL transition rules of one version of a CRD. The API server's validator judges the rules. A rule
@@ -106,10 +105,16 @@ type findings struct {
 	*laws
 	newObj, oldObj map[string]any
 
-	locked []Violation        // of locks, with the rules that refuse the update too
-	at     map[lockID]int     // where in locked
-	ruled  []celrun.Violation // of rules that no violation of a lock names
-	more   int                // beyond the limit of a report
+	locked []Violation    // of locks, with the rules that refuse the update too
+	at     map[lockID]int // where in locked
+	ruled  []refusedRule  // that no violation of a lock names
+	more   int            // beyond the limit of a report
+}
+
+// refusedRule is a rule that refuses the update of the field at a path, and the path of the value that has the rule.
+type refusedRule struct {
+	*celrun.Violation
+	at, node fieldpath.Path
 }
 
 // lockID identifies a violation of a lock.
@@ -117,12 +122,14 @@ type lockID struct{ path, lock, key string }
 
 // add adds a violation, unless it is there already, and the rules that it names.
 func (f *findings) add(v *immutability.Violation, by ...celrun.Rule) {
-	id := lockID{v.Path.String(), string(v.Lock), string(raw(value{v.Key, v.HasKey}))}
+	path := v.Path.String()
+	at := f.resolve(path)
+	id := lockID{at.String(), string(v.Lock), string(raw(value{v.Key, v.HasKey}))}
 	i, known := f.at[id]
 	if !known {
 		i = len(f.locked)
 		f.at[id] = i
-		f.locked = append(f.locked, newViolation(v))
+		f.locked = append(f.locked, newViolation(v, path, at))
 	}
 	for _, r := range by {
 		if !slices.Contains(f.locked[i].by, r) {
@@ -131,12 +138,17 @@ func (f *findings) add(v *immutability.Violation, by ...celrun.Rule) {
 	}
 }
 
+// resolve reads a path of the prepared objects.
+func (f *findings) resolve(path string) fieldpath.Path {
+	return fieldpath.Resolve(path, f.newObj, f.oldObj)
+}
+
 // covers reports whether a violation covers all that is at a path: of a lock of the whole value there or above, or of two
 // values that cannot be compared.
-func (f *findings) covers(path string) bool {
-	for at := range prefixes(path) {
+func (f *findings) covers(at fieldpath.Path) bool {
+	for path := range at.Prefixes() {
 		for _, lock := range []immutability.Lock{immutability.LockImmutable, immutability.LockNoModify, immutability.LockIncomparable} {
-			if _, ok := f.at[lockID{at, string(lock), ""}]; ok {
+			if _, ok := f.at[lockID{path, string(lock), ""}]; ok {
 				return true
 			}
 		}
@@ -153,7 +165,7 @@ func (f *findings) addIncomparable() {
 	report := f.guard.Check(f.newObj, f.oldObj)
 	for i := range report.Violations {
 		v := &report.Violations[i]
-		if v.Lock != immutability.LockIncomparable || f.covers(v.Path.String()) {
+		if v.Lock != immutability.LockIncomparable || f.covers(f.resolve(v.Path.String())) {
 			continue
 		}
 		f.add(v, slices.DeleteFunc(f.rules.Rules(), func(r celrun.Rule) bool {
@@ -163,17 +175,21 @@ func (f *findings) addIncomparable() {
 }
 
 // addRefused adds what rules refuse, as violations of the locks that they equal where these are violated too.
-func (f *findings) addRefused(refused []celrun.Violation) {
+func (f *findings) addRefused(violations []celrun.Violation) {
 	type refusal struct {
 		rule ruleID
 		node string
 	}
 	names := f.named()
 	indices := map[refusal][]int{}
-	nodes := make([]string, len(refused))
-	for i, r := range refused {
-		nodes[i] = f.nodeOf(&r)
-		id := refusal{ruleID{r.Rule.SchemaPath, r.Rule.Index}, nodes[i]}
+	refused := make([]refusedRule, len(violations))
+	for i := range violations {
+		r := refusedRule{Violation: &violations[i], at: f.resolve(violations[i].Path)}
+		if r.node = r.at; r.Rule.FieldPath != "" { // which leads from the value to the path
+			r.node = r.at[:min(len(r.at), schema.PathOf(r.Rule.SchemaPath).Depth())]
+		}
+		refused[i] = r
+		id := refusal{ruleID{r.Rule.SchemaPath, r.Rule.Index}, r.node.String()}
 		indices[id] = append(indices[id], i)
 	}
 	isNamed := make([]bool, len(refused))
@@ -184,7 +200,7 @@ func (f *findings) addRefused(refused []celrun.Violation) {
 	for i := range report.Violations {
 		v := &report.Violations[i]
 		for _, rule := range names.rules[v.SchemaPath] {
-			for node := range prefixes(v.Path.String()) {
+			for node := range f.resolve(v.Path.String()).Prefixes() {
 				for _, at := range indices[refusal{rule, node}] {
 					f.add(v, refused[at].Rule)
 					isNamed[at] = true
@@ -194,7 +210,7 @@ func (f *findings) addRefused(refused []celrun.Violation) {
 	}
 	for i, r := range refused {
 		switch {
-		case isNamed[i], readsStatus(r.Rule), names.knows(r.Rule) && f.explains(nodes[i], r.Rule):
+		case isNamed[i], readsStatus(r.Rule), names.knows(r.Rule) && f.explains(r):
 		case len(f.locked)+len(f.ruled) >= maxViolations:
 			f.more++
 		default:
@@ -203,14 +219,14 @@ func (f *findings) addRefused(refused []celrun.Violation) {
 	}
 }
 
-// explains reports whether the violations of locks have the reason for which a rule of the value at node, which equals locks,
-// refuses the update: other rules have the same locks, or stronger ones. It adds the rule to those at and below node.
-func (f *findings) explains(node string, r celrun.Rule) bool {
-	explained := f.covers(node)
+// explains reports whether the violations of locks have the reason for which a rule, which equals locks, refuses the update:
+// other rules have the same locks, or stronger ones. It adds the rule to those at and below its value.
+func (f *findings) explains(r refusedRule) bool {
+	explained := f.covers(r.node)
 	for i := range f.locked {
 		v := &f.locked[i]
-		if yamldoc.Within(v.Path, node) && !slices.Contains(v.by, r) {
-			v.by, explained = append(v.by, r), true
+		if v.at.Within(r.node) && !slices.Contains(v.by, r.Rule) {
+			v.by, explained = append(v.by, r.Rule), true
 		}
 	}
 	return explained
@@ -219,38 +235,6 @@ func (f *findings) explains(node string, r celrun.Rule) bool {
 // maxViolations bounds the violations of one object, as the report of a validator is bounded.
 const maxViolations = 10_000
 
-// nodeOf returns the path of the value that a rule has refused, which is above its fieldPath.
-func (f *findings) nodeOf(v *celrun.Violation) string {
-	if v.Rule.FieldPath == "" {
-		return v.Path
-	}
-	depth := schema.PathOf(v.Rule.SchemaPath).Depth()
-	for node := range prefixes(v.Path) {
-		if steps, ok := stepsTo(f.newObj, f.oldObj, node); ok && len(steps) == depth {
-			return node
-		}
-	}
-	return v.Path
-}
-
-// prefixes yields the paths at and above a path, the root first. Where a key has a dot or a bracket in it, it yields texts
-// that are no paths, too.
-func prefixes(path string) iter.Seq[string] {
-	return func(yield func(string) bool) {
-		if !yield("") {
-			return
-		}
-		for i, c := range path {
-			if (c == '.' || c == '[') && i > 0 && !yield(path[:i]) {
-				return
-			}
-		}
-		if path != "" {
-			yield(path)
-		}
-	}
-}
-
 // complete returns the violations of locks, with their rules and digests, and those of rules.
 func (f *findings) complete() []Violation {
 	known := digests{}
@@ -258,8 +242,8 @@ func (f *findings) complete() []Violation {
 		f.completeLocked(&f.locked[i], &known)
 	}
 	var whole string // digest of all that changes
-	for i := range f.ruled {
-		f.locked = append(f.locked, f.ruleViolation(&f.ruled[i], &whole))
+	for _, r := range f.ruled {
+		f.locked = append(f.locked, f.ruleViolation(r, &whole))
 	}
 	return f.locked
 }
@@ -280,15 +264,15 @@ func (f *findings) completeLocked(v *Violation, known *digests) {
 		v.Message += "; the rule says: " + v.Says
 	}
 	if v.Change = known.of(v.old, v.new); hasRedacted(v.old.v) || hasRedacted(v.new.v) {
-		newVal, oldVal := correlate(f.schema, f.newObj, f.oldObj, v.Path)
+		newVal, oldVal := correlate(f.schema, f.newObj, f.oldObj, v.at)
 		v.Change = known.of(oldVal, newVal)
 	}
 }
 
 // ruleViolation returns the violation of a rule that refuses prepared objects. Whole remembers the digest of all that changes.
-func (f *findings) ruleViolation(v *celrun.Violation, whole *string) Violation {
-	b := Violation{Path: v.Path, Lock: lockRule, Rule: v.Rule.Text, SchemaPath: v.Rule.SchemaPath, Message: v.Message}
-	newVal, oldVal := correlate(f.schema, f.newObj, f.oldObj, v.Path)
+func (f *findings) ruleViolation(v refusedRule, whole *string) Violation {
+	b := Violation{Path: v.Path, at: v.at, Lock: lockRule, Rule: v.Rule.Text, SchemaPath: v.Rule.SchemaPath, Message: v.Message}
+	newVal, oldVal := correlate(f.schema, f.newObj, f.oldObj, v.at)
 	b.Change = digest(oldVal, newVal)
 	if v.Path == "" || newVal.ok == oldVal.ok && jsonvalue.Equal(newVal.v, oldVal.v) {
 		if *whole == "" {
@@ -297,8 +281,7 @@ func (f *findings) ruleViolation(v *celrun.Violation, whole *string) Violation {
 		b.Change = *whole // the rule refuses a change somewhere in them
 	}
 	if v.Path != "" {
-		steps, _ := stepsTo(f.newObj, f.oldObj, v.Path)
-		redaction, redactor := f.redactionAt(steps), checks.Redactor{}
+		redaction, redactor := f.redactionAt(v.at), checks.Redactor{}
 		b.new, b.old = value{redactor.Hide(redaction, newVal.v), newVal.ok}, value{redactor.Hide(redaction, oldVal.v), oldVal.ok}
 	}
 	return b

@@ -115,8 +115,8 @@ func Check(in Input, o Options) (*Report, error) {
 		Options: o,
 		kinds:   newKinds(newCRDs, oldCRDs, given, o),
 		report: &Report{
-			SkippedKinds: []SkippedKind{}, Violations: []Violation{}, Unknown: []Remark{}, Notes: []Remark{}, Replacements: []Replacement{}, Deletions: []Deletion{},
-			UncheckedKinds: []UncheckedKind{}, Warnings: []string{}, Others: others(newSet.Others, oldSet.Others),
+			SkippedKinds: []KindCount{}, Violations: []Violation{}, Unknown: []Remark{}, Notes: []Remark{}, Replacements: []Replacement{}, Deletions: []Deletion{},
+			UncheckedKinds: []KindCount{}, Warnings: []string{}, Others: others(newSet.Others, oldSet.Others),
 		},
 	}
 	c.report.Units, c.report.NotCovered, c.report.Unchanged = append([]Unit{}, in.Units...), append([]NotCovered{}, in.NotCovered...), in.Unchanged
@@ -147,12 +147,12 @@ func Check(in Input, o Options) (*Report, error) {
 	c.report.Warnings = append(c.report.Warnings, repeatedKeys(newRepeats, oldRepeats)...)
 	for _, p := range newSet.Patches {
 		if was := becamePatch(p, newSet, oldSet); was != nil {
-			c.report.Unknown = append(c.report.Unknown, Remark{subject(p.Object, ""), "", fmt.Sprintf(
+			c.report.Unknown = append(c.report.Unknown, Remark{subject(p.Object, nil), "", fmt.Sprintf(
 				"it is a patch of %s, and the object itself in OLD (%s); render the manifests with --render 'kustomize build DIR' to check what it changes",
 				p.Kustomization, was.Document.File)})
 			continue
 		}
-		c.report.Notes = append(c.report.Notes, Remark{subject(p.Object, ""), "", fmt.Sprintf(
+		c.report.Notes = append(c.report.Notes, Remark{subject(p.Object, nil), "", fmt.Sprintf(
 			"it is a patch of %s, not an object, and was skipped; to check what it changes, render the manifests with --render 'kustomize build DIR'", p.Kustomization)})
 	}
 	oldSet.Objects, newSet.Objects = append(oldSet.Objects, oldPlain...), append(newSet.Objects, newPlain...)
@@ -226,9 +226,8 @@ func becamePatch(p manifest.Patch, newSet, oldSet *manifest.Set) *manifest.Objec
 		return nil
 	}
 	for _, was := range oldSet.Objects {
-		isOne := was.Group == p.Group && was.Kind == p.Kind && was.Name == p.Name && (was.Namespace == p.Namespace || was.Namespace == "" || p.Namespace == "")
 		stays := func(o *manifest.Object) bool { return o.ID == was.ID && o.Path == was.Path }
-		if isOne && !slices.ContainsFunc(newSet.Objects, stays) {
+		if was.Fits(p.ID) && !slices.ContainsFunc(newSet.Objects, stays) {
 			return was
 		}
 	}
@@ -317,12 +316,10 @@ func (c *checker) add(r *printer, p pair, v *verdict) {
 		c.report.Warnings = append(c.report.Warnings, fmt.Sprintf("%s %s has %d more violations than are listed", p.new.Kind, p.new, v.more))
 	}
 	for _, u := range v.unknown {
-		u.Subject = subject(p.new, u.Path)
-		c.report.Unknown = append(c.report.Unknown, u)
+		c.report.Unknown = append(c.report.Unknown, u.about(p.new))
 	}
 	for _, n := range v.notes {
-		n.Subject = subject(p.new, n.Path)
-		c.report.Notes = append(c.report.Notes, n)
+		c.report.Notes = append(c.report.Notes, n.about(p.new))
 	}
 	if re != nil {
 		c.report.Replacements = append(c.report.Replacements, *re)
@@ -407,12 +404,7 @@ func (c *checker) failInvalid(o *manifest.Object, old *manifest.Set) {
 func (c *checker) skip(o *manifest.Object) {
 	c.report.Skipped++
 	if c.Strict {
-		c.fail(o.Mistake("", "no schema covers kind %s of %s; give its CRD with --schema, or leave out --strict", o.Kind, o.APIVersion))
+		c.fail(o.Mistake(nil, "no schema covers kind %s of %s; give its CRD with --schema, or leave out --strict", o.Kind, o.APIVersion))
 	}
-	i := slices.IndexFunc(c.report.SkippedKinds, func(k SkippedKind) bool { return k.APIVersion == o.APIVersion && k.Kind == o.Kind })
-	if i < 0 {
-		i = len(c.report.SkippedKinds)
-		c.report.SkippedKinds = append(c.report.SkippedKinds, SkippedKind{APIVersion: o.APIVersion, Kind: o.Kind})
-	}
-	c.report.SkippedKinds[i].Objects++
+	c.report.SkippedKinds = count(c.report.SkippedKinds, o)
 }

@@ -8,21 +8,17 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	checks "github.com/fieldlock/fieldlock/internal/check"
+	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/schema"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
 // correlate returns the values at a path of newObj and the place of oldObj that it was before: items of keyed lists have
-// the same keys, other items the same index. Both values are absent when the old place cannot be told, or neither object
-// has the path.
-func correlate(s *spec.Schema, newObj, oldObj map[string]any, path string) (newVal, oldVal value) {
+// the same keys, other items the same index. Both values are absent when the old place cannot be told.
+func correlate(s *spec.Schema, newObj, oldObj map[string]any, at fieldpath.Path) (newVal, oldVal value) {
 	newVal, oldVal = value{newObj, true}, value{oldObj, true}
-	steps, ok := stepsTo(newObj, oldObj, path)
-	if !ok {
-		return value{}, value{}
-	}
-	for _, step := range steps {
+	for _, step := range at {
 		is, was := newVal.v, oldVal.v
 		newVal, oldVal = child(is, step), child(was, step)
 		if i, isIndex := step.(int); isIndex && s != nil && s.Items != nil {
@@ -33,15 +29,6 @@ func correlate(s *spec.Schema, newObj, oldObj map[string]any, path string) (newV
 		s = schema.Below(s, step)
 	}
 	return newVal, oldVal
-}
-
-// stepsTo returns the steps of a path of newObj or, if it leads nowhere there, of oldObj, as far as it leads; ok is set if it
-// leads all the way.
-func stepsTo(newObj, oldObj map[string]any, path string) (steps []any, ok bool) {
-	if steps, ok = yamldoc.Steps(newObj, path); !ok {
-		steps, ok = yamldoc.Steps(oldObj, path)
-	}
-	return steps, ok
 }
 
 // child returns the value one step below a value.
@@ -73,11 +60,10 @@ func oldItem(s *spec.Schema, newList, oldList any, i int) (value, bool) {
 
 // itemKeys says which item of a list-type map a path leads through, by the values of its keys: an index alone tells
 // people little. It is "" where the path leads through none; of several lists the innermost counts. Passwords are not shown.
-func (l *laws) itemKeys(value any, path string) string {
+func (l *laws) itemKeys(value any, at fieldpath.Path) string {
 	var keys string
 	s, redaction := l.schema, l.redaction()
-	steps, _ := yamldoc.Steps(value, path)
-	for _, step := range steps {
+	for _, step := range at.Reach(value) {
 		if s == nil {
 			break
 		}
@@ -105,10 +91,10 @@ func keysOf(r *checks.Redaction, item any, names []string) string {
 	return strings.Join(values, ", ")
 }
 
-// redactionAt returns the redaction of what steps lead to.
-func (l *laws) redactionAt(steps []any) *checks.Redaction {
+// redactionAt returns the redaction of what a path leads to.
+func (l *laws) redactionAt(at fieldpath.Path) *checks.Redaction {
 	redaction := l.redaction()
-	for _, step := range steps {
+	for _, step := range at {
 		redaction = redactedBelow(redaction, step)
 	}
 	return redaction
@@ -123,18 +109,20 @@ func redactedBelow(r *checks.Redaction, step any) *checks.Redaction {
 }
 
 // hasRedacted reports whether a part of a value is not shown.
-func hasRedacted(v any) bool {
+func hasRedacted(v any) bool { return hasScalar(v, checks.Redacted) }
+
+// hasScalar reports whether a value is a scalar, or has it somewhere.
+func hasScalar(v, scalar any) bool {
 	switch v := v.(type) {
-	case string:
-		return v == checks.Redacted
 	case map[string]any:
 		for _, member := range v {
-			if hasRedacted(member) {
+			if hasScalar(member, scalar) {
 				return true
 			}
 		}
+		return false
 	case []any:
-		return slices.ContainsFunc(v, hasRedacted)
+		return slices.ContainsFunc(v, func(item any) bool { return hasScalar(item, scalar) })
 	}
-	return false
+	return v == scalar
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/fieldlock/fieldlock/internal/celrun"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/schema"
+	"github.com/fieldlock/fieldlock/internal/storage"
 )
 
 var _ definition = (*crdDefinition)(nil)
@@ -83,7 +84,7 @@ func (d *crdDefinition) judgeVersions(p pair) (verdict, error) {
 		d.serverSide(&v, p, newVersion, oldVersion)
 		return v, err
 	}
-	if d.crd.Conversion != "None" {
+	if !storage.Unconverted(d.crd.CRD) {
 		v.unknown = append(v.unknown, Remark{Path: "apiVersion", Message: fmt.Sprintf(
 			"the object is of version %s and the old one (%s:%d) of %s, which only the conversion webhook of the CRD can compare; give both in one version",
 			newVersion.Name, p.old.Document.File, p.old.Document.Position().Line, oldVersion.Name)})
@@ -110,7 +111,7 @@ func (d *crdDefinition) check(v *verdict, p pair, version *crd.Version) error {
 	if err != nil {
 		return err
 	}
-	stored := d.storage(version)
+	stored := storage.Through(d.crd.CRD, version)
 	oldObj, err := d.prepare(version, p.old, stored...)
 	if err != nil {
 		return err
@@ -133,7 +134,7 @@ func (d *crdDefinition) check(v *verdict, p pair, version *crd.Version) error {
 		d.place(v, p, version)
 	})
 	if err != nil {
-		return p.new.Mistake("", "the CEL rules of its CRD cannot be run: %v", err)
+		return p.new.Mistake(nil, "the CEL rules of its CRD cannot be run: %v", err)
 	}
 	return nil
 }
@@ -144,21 +145,7 @@ func (d *crdDefinition) place(b *Violation, p pair, version *crd.Version) {
 	if p.new.APIVersion != p.old.APIVersion {
 		b.Version = version.Name
 	}
-	b.Item = d.laws[version].itemKeys(p.new.Value(), b.Path)
-}
-
-// storage returns the version that objects are stored in, where they are not stored in the given one and no webhook converts
-// them: what only the given one has is lost then.
-func (d *crdDefinition) storage(version *crd.Version) []*crd.Version {
-	if d.crd.Conversion != "None" || version.Storage {
-		return nil
-	}
-	for _, v := range d.crd.Versions {
-		if v.Storage {
-			return []*crd.Version{v}
-		}
-	}
-	return nil
+	b.Item = d.laws[version].itemKeys(p.new.Value(), b.at)
 }
 
 // prepare returns the object as the API server holds it in a version, after it was in others.
@@ -180,7 +167,7 @@ func (d *crdDefinition) prepareThrough(versions []*crd.Version, o *manifest.Obje
 		}
 		var err error
 		if obj, err = preparer.Prepare(obj); err != nil {
-			return nil, o.Mistake("", "%v; --no-defaults compares objects as they are written", err)
+			return nil, o.Mistake(nil, "%v; --no-defaults compares objects as they are written", err)
 		}
 	}
 	return obj, nil
@@ -334,7 +321,7 @@ func (d *openDefinition) judge(p pair) (verdict, error) {
 		newObj, oldObj = mergeValues(newObj, d.defaults.new), mergeValues(oldObj, d.defaults.old)
 	}
 	if err := d.laws.check(&v, newObj, oldObj, newObj, d.place); err != nil {
-		return v, p.new.Mistake("", "the CEL rules of its schema cannot be run: %v", err)
+		return v, p.new.Mistake(nil, "the CEL rules of its schema cannot be run: %v", err)
 	}
 	if len(v.violations)+v.more > 0 {
 		v.replacement = d.replacement(p)

@@ -40,9 +40,7 @@ func (c *checker) findGone(newSet, oldSet *manifest.Set) {
 	for _, o := range oldSet.Objects {
 		c.gone.objects[o.Unit] = append(c.gone.objects[o.Unit], o)
 		d, ok := tool.Defines(o.Value())
-		stays := func(n *manifest.Object) bool {
-			return n.Group == o.Group && n.Kind == o.Kind && n.Name == o.Name && (n.Namespace == o.Namespace || n.Namespace == "" || o.Namespace == "")
-		}
+		stays := func(n *manifest.Object) bool { return n.Fits(o.ID) }
 		if !ok || slices.ContainsFunc(newSet.Objects, stays) {
 			continue
 		}
@@ -84,7 +82,7 @@ func (c *checker) addDeletion(o *manifest.Object) {
 	if o.Kind == "" {
 		return // a document of values
 	}
-	d := Deletion{Subject: subject(o, "")}
+	d := Deletion{Subject: subject(o, nil)}
 	d.Cost, d.Message = c.loss(o)
 	keeps := c.keeps(o, 0)
 	definer, _ := tool.Defines(o.Value())
@@ -191,7 +189,7 @@ func (c *checker) replacementOf(p pair, v *verdict) *Replacement {
 	if p.old != nil {
 		by.Keeps = by.Keeps || by.Kept(p.old.Value()) != ""
 	}
-	re.Subject, re.How = subject(p.new, ""), append([]string{}, by.WaysOut(re.How, refused)...)
+	re.Subject, re.How = subject(p.new, nil), append([]string{}, by.WaysOut(re.How, refused)...)
 	re.RequestedNew = re.Requested && p.old != nil && !c.applier(p.old).Requested(p.old.Value(), p.old.Value())
 	return &re
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/fieldlock/fieldlock/immutability/crd"
+	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
@@ -34,7 +35,7 @@ pools: {type: object, additionalProperties: {type: array, x-kubernetes-list-type
 		{"spec.unknown[0].name", "", "a field that the schema does not have"},
 		{"metadata.name", "", "no list at all"},
 	} {
-		if got := newLaws(version.Schema, nil).itemKeys(documents[0].Object, c.path); got != c.want {
+		if got := newLaws(version.Schema, nil).itemKeys(documents[0].Object, fieldpath.Parse(c.path)); got != c.want {
 			t.Errorf("%s: got %q, want %q: %s", c.path, got, c.want, c.reason)
 		}
 	}

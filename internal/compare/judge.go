@@ -8,6 +8,7 @@ import (
 
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/internal/celrun"
+	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/schema"
@@ -62,11 +63,7 @@ func (c *checker) judgeRequest(p pair) (verdict, error) {
 		}
 		all.merge(v.violations)
 		all.more += v.more
-		for _, u := range v.unknown {
-			if !slices.Contains(all.unknown, u) {
-				all.unknown = append(all.unknown, u)
-			}
-		}
+		all.addRemarks(v.unknown, nil)
 		all.notes = append(all.notes, v.notes...)
 	}
 	for _, d := range c.kinds.byKind[groupKind{p.new.Group, p.new.Kind}] {
@@ -112,7 +109,7 @@ func (c *checker) judgeFate(p pair) (verdict, error) {
 	const path = "metadata.annotations"
 	switch {
 	case fate == tool.Colliding:
-		return c.judgeColliding(p, path), nil
+		return c.judgeColliding(p), nil
 	case fate == tool.MayCollide && len(v.violations)+v.more == 0:
 		v.unknown = append(v.unknown, Remark{Path: path, Message: createsHook + "; Helm 4 updates the object, if it applies server-side"})
 		return v, nil
@@ -148,14 +145,14 @@ const createsHook = "Helm refuses the upgrade: it creates the hook while the obj
 	"add before-hook-creation to helm.sh/hook-delete-policy"
 
 // judgeColliding judges an object that Helm wants to create, or to have in the release, though it is there and not part of it.
-func (c *checker) judgeColliding(p pair, path string) verdict {
+func (c *checker) judgeColliding(p pair) verdict {
 	message := "Helm refuses the upgrade: the hook that it made before is still there and not part of the release " +
 		"(\"exists and cannot be imported into the current release\")"
 	if p.applier.Recreated(p.new.Document.Object) {
 		message = createsHook
 	}
 	v := verdict{replacement: c.worst(p)}
-	v.addServerSide(path, message, "")
+	v.addServerSide(fieldpath.Path{"metadata", "annotations"}, message, "")
 	return v
 }
 
@@ -217,10 +214,10 @@ type value struct {
 	ok bool
 }
 
-// newViolation returns what a validator found, without the subject and the place of the lock.
-func newViolation(found *immutability.Violation) Violation {
+// newViolation returns what a validator found at a path, without the subject and the place of the lock.
+func newViolation(found *immutability.Violation, path string, at fieldpath.Path) Violation {
 	v := Violation{
-		Path: found.Path.String(), Lock: string(found.Lock), SchemaPath: found.SchemaPath,
+		Path: path, at: at, Lock: string(found.Lock), SchemaPath: found.SchemaPath,
 		old: value{found.Old, found.HasOld}, new: value{found.New, found.HasNew}, key: value{found.Key, found.HasKey},
 		MoreDifferences: found.MoreDifferences, Message: found.Message(), found: found,
 	}

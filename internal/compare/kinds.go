@@ -8,6 +8,7 @@ import (
 	"github.com/fieldlock/fieldlock/immutability/builtin"
 	"github.com/fieldlock/fieldlock/immutability/openapi"
 	"github.com/fieldlock/fieldlock/immutability/operators"
+	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/pointer"
@@ -187,7 +188,7 @@ func (k *kinds) unknownVersion(o *manifest.Object) error {
 	}
 	slices.Sort(names)
 	_, version, _ := strings.Cut(o.APIVersion, "/")
-	return o.Mistake("apiVersion", "the CRD of %s has no version %q; its versions are %s", o.Kind, version, strings.Join(slices.Compact(names), ", "))
+	return o.Mistake(fieldpath.Path{"apiVersion"}, "the CRD of %s has no version %q; its versions are %s", o.Kind, version, strings.Join(slices.Compact(names), ", "))
 }
 
 // addDocuments adds the kinds of OpenAPI documents and JSON Schemas. A document that both sides have counts once.
@@ -287,9 +288,11 @@ func (v *verdict) doubt(p pair) {
 		return
 	}
 	v.violations = slices.DeleteFunc(v.violations, func(violation Violation) bool {
-		doubtful := p.inDoubt(violation.Path) || p.inDoubtBelow(&violation)
+		doubtful := p.inDoubt(violation.at) || p.inDoubtBelow(&violation)
 		if !doubtful && len(violation.Differences) > 0 && violation.MoreDifferences == 0 {
-			doubtful = !slices.ContainsFunc(violation.Differences, func(d Difference) bool { return !p.inDoubt(d.Path) })
+			doubtful = !slices.ContainsFunc(violation.Differences, func(d Difference) bool {
+				return !p.inDoubt(fieldpath.Resolve(d.Path, p.new.Value(), p.old.Value()))
+			})
 		}
 		if doubtful {
 			v.unknown = append(v.unknown, Remark{Path: violation.Path, Message: fmt.Sprintf(
@@ -303,9 +306,7 @@ func (v *verdict) doubt(p pair) {
 }
 
 // inDoubt reports whether a path is at or below a place whose value one of the sides does not tell.
-func (p pair) inDoubt(path string) bool {
-	return slices.ContainsFunc([]*manifest.Object{p.new, p.old}, func(o *manifest.Object) bool { return isUnknown(o, namesOf(o, path)) })
-}
+func (p pair) inDoubt(at fieldpath.Path) bool { return isUnknown(p.new, at) || isUnknown(p.old, at) }
 
 // inDoubtBelow reports whether all members are in doubt that differ in the objects of a violation.
 func (p pair) inDoubtBelow(v *Violation) bool {
@@ -316,31 +317,18 @@ func (p pair) inDoubtBelow(v *Violation) bool {
 	}
 	for name, member := range newVal {
 		was, ok := oldVal[name]
-		below := append(namesOf(p.new, v.Path), name)
-		if !ok || !jsonvalue.Equal(member, was) && !isUnknown(p.new, below) && !isUnknown(p.old, below) {
+		below := append(slices.Clip(v.at), name)
+		if !ok || !jsonvalue.Equal(member, was) && !p.inDoubt(below) {
 			return false
 		}
 	}
 	return true
 }
 
-// namesOf returns the names of the steps of a path.
-func namesOf(o *manifest.Object, path string) []string {
-	steps, ok := yamldoc.Steps(o.Value(), path)
-	if !ok && !strings.ContainsAny(path, ".[") {
-		return []string{path} // the server writes it, as it writes the data of a Secret
-	}
-	names := make([]string, len(steps))
-	for i, step := range steps {
-		names[i] = fmt.Sprint(step)
-	}
-	return names
-}
-
-// isUnknown reports whether the files do not tell the value that names lead to.
-func isUnknown(o *manifest.Object, names []string) bool {
+// isUnknown reports whether the file of an object does not tell the value at a path.
+func isUnknown(o *manifest.Object, at fieldpath.Path) bool {
 	return slices.ContainsFunc(o.Document.Unknown, func(place string) bool {
 		unknown := pointer.Names(place)
-		return len(unknown) <= len(names) && slices.Equal(unknown, names[:len(unknown)])
+		return len(unknown) <= len(at) && slices.EqualFunc(unknown, at[:len(unknown)], func(name string, step any) bool { return name == fieldpath.Name(step) })
 	})
 }

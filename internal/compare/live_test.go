@@ -154,6 +154,7 @@ func TestUnenforced(t *testing.T) {
 		{"a built-in kind", "its locks are code of the API server", own, Live{Unguarded: true}, true, ""},
 	} {
 		v := verdict{violations: []Violation{c.violation}, replacement: &Replacement{}}
+		c.live.Old = &yamldoc.Document{}
 		v.settle(&c.live)
 		var note string
 		if len(v.notes) > 0 {
@@ -180,6 +181,7 @@ func TestSettle(t *testing.T) {
 		{"refused as a whole", Live{Refusals: []ServerRefusal{{"", "no"}}}, nil},
 	} {
 		v := verdict{unknown: []Remark{{Path: "spec.size", Message: "?"}, {Path: "spec.zone", Message: "?"}}}
+		c.live.Old = &yamldoc.Document{}
 		v.settle(&c.live)
 		var got []string
 		for _, u := range v.unknown {
@@ -210,7 +212,7 @@ func TestServerRefusals(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			v := verdict{violations: []Violation{test.violation}}
-			v.addServer([]ServerRefusal{test.refusal})
+			v.addServer(&Live{Old: &yamldoc.Document{}, Refusals: []ServerRefusal{test.refusal}})
 			var got []string
 			for _, b := range v.violations {
 				got = append(got, b.Path+" "+b.Lock)

@@ -13,6 +13,7 @@ import (
 	"github.com/fieldlock/fieldlock/immutability/builtin"
 	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/immutability/operators"
+	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/schema"
@@ -42,15 +43,10 @@ func (operatorDefinition) covers(string) bool { return true }
 func (d operatorDefinition) judge(p pair) (verdict, error) {
 	newObj, oldObj := d.prepare(p)
 	judged := d.kind.Check(newObj, oldObj)
-	var v verdict
+	who := d.kind.Operator.Name + ": "
+	v := verdict{unknown: remarks(judged.Unknown, who), notes: remarks(judged.Notes, who)}
 	for i := range judged.Violations {
 		v.violations = append(v.violations, d.violation(&judged.Violations[i], p))
-	}
-	for _, r := range judged.Unknown {
-		v.unknown = append(v.unknown, Remark{Path: r.Path, Message: d.kind.Operator.Name + ": " + r.Message})
-	}
-	for _, r := range judged.Notes {
-		v.notes = append(v.notes, Remark{Path: r.Path, Message: d.kind.Operator.Name + ": " + r.Message})
 	}
 	if len(v.violations) > 0 {
 		v.replacement = d.replacementFor(p, judged)
@@ -86,8 +82,7 @@ func (d operatorDefinition) prepare(p pair) (newObj, oldObj map[string]any) {
 
 // violation returns what an operator refuses, with its text and source.
 func (d operatorDefinition) violation(found *builtin.Violation, p pair) Violation {
-	v := newViolation(&found.Broken)
-	v.Path, v.Rule, v.Message = found.Path, found.Row.Rule, found.Message
+	v := builtinViolation(found, p)
 	if v.Change = digest(v.old, v.new); v.Lock == lockRule {
 		v.Change = digestObjects(p.new.Value(), p.old.Value())
 	}
@@ -100,8 +95,7 @@ func (d operatorDefinition) violation(found *builtin.Violation, p pair) Violatio
 	v.Source = found.Row.Source + " in " + o.Module + " " + o.Versions[len(o.Versions)-1] + "; " + known
 	v.showAsWritten(p)
 	for _, c := range d.crds {
-		steps, _ := yamldoc.Steps(p.new.Value(), v.Path)
-		if version := c.version(p.new.APIVersion); version != nil && c.laws[version].redactionAt(steps) != nil {
+		if version := c.version(p.new.APIVersion); version != nil && c.laws[version].redactionAt(v.at) != nil {
 			v.old, v.new, v.key, v.Differences, v.Redacted = value{}, value{}, value{}, nil, true
 		}
 	}
@@ -111,25 +105,19 @@ func (d operatorDefinition) violation(found *builtin.Violation, p pair) Violatio
 // showAsWritten replaces the values of a violation by those of the manifests, which have them where the operator's form says
 // the same in another way: "5Gi" for "5368709120".
 func (v *Violation) showAsWritten(p pair) {
-	written := func(obj map[string]any, path string, shown value) value {
-		steps, ok := yamldoc.Steps(obj, path)
-		if at := yamldoc.At(obj, steps...); ok && shown.ok && at != nil {
-			return value{at, true}
+	newObj, oldObj := p.new.Value(), p.old.Value()
+	written := func(obj map[string]any, at fieldpath.Path, shown value) value {
+		if is := yamldoc.At(obj, at...); shown.ok && is != nil {
+			return value{is, true}
 		}
 		return shown
 	}
-	v.new, v.old = written(p.new.Value(), v.Path, v.new), written(p.old.Value(), v.Path, v.old)
+	v.new, v.old = written(newObj, v.at, v.new), written(oldObj, v.at, v.old)
 	for i, d := range v.found.Differences {
-		v.Differences[i].New = raw(written(p.new.Value(), v.Differences[i].Path, value{d.New, d.HasNew}))
-		v.Differences[i].Old = raw(written(p.old.Value(), v.Differences[i].Path, value{d.Old, d.HasOld}))
+		at := fieldpath.Resolve(v.Differences[i].Path, newObj, oldObj)
+		v.Differences[i].New = raw(written(newObj, at, value{d.New, d.HasNew}))
+		v.Differences[i].Old = raw(written(oldObj, at, value{d.Old, d.HasOld}))
 	}
-}
-
-// UncheckedKind is a kind of which nothing is known: no lock, rule or row of the catalogue. Its operator may refuse changes.
-type UncheckedKind struct {
-	APIVersion string `json:"apiVersion"`
-	Kind       string `json:"kind"`
-	Objects    int    `json:"objects"` // that NEW changes
 }
 
 // knows reports whether anything is known about updates of an object's kind.
@@ -155,15 +143,9 @@ func (k *kinds) knows(o *manifest.Object) bool {
 
 // countUnchecked counts the changed objects of kinds of which nothing is known.
 func (c *checker) countUnchecked(p pair) {
-	if p.new == nil || p.old == nil || p.unchanged() || c.kinds.knows(p.new) {
-		return
+	if p.new != nil && p.old != nil && !p.unchanged() && !c.kinds.knows(p.new) {
+		c.report.UncheckedKinds = count(c.report.UncheckedKinds, p.new)
 	}
-	i := slices.IndexFunc(c.report.UncheckedKinds, func(k UncheckedKind) bool { return k.APIVersion == p.new.APIVersion && k.Kind == p.new.Kind })
-	if i < 0 {
-		i = len(c.report.UncheckedKinds)
-		c.report.UncheckedKinds = append(c.report.UncheckedKinds, UncheckedKind{APIVersion: p.new.APIVersion, Kind: p.new.Kind})
-	}
-	c.report.UncheckedKinds[i].Objects++
 }
 
 // described is a location of a schema that says in words that its field may not change, or has such locations below it.
@@ -238,12 +220,12 @@ func ofPod(s *spec.Schema) bool {
 // changed calls found for each field that differs and of which the schema says that it may not. Of an object whose fields say
 // so themselves, only these count, unless the object itself comes or goes. Items of lists are compared by their index. An absent
 // object is an empty one.
-func (d *described) changed(newVal, oldVal value, steps []any, found func(steps []any, d *described, newVal, oldVal value)) {
+func (d *described) changed(newVal, oldVal value, at fieldpath.Path, found func(at fieldpath.Path, d *described, newVal, oldVal value)) {
 	switch {
 	case d == nil || newVal.ok == oldVal.ok && jsonvalue.Equal(newVal.v, oldVal.v):
 		return
 	case d.sentence != "" && (newVal.ok != oldVal.ok || d.properties == nil):
-		found(steps, d, newVal, oldVal)
+		found(at, d, newVal, oldVal)
 		return
 	}
 	is, _ := newVal.v.(map[string]any)
@@ -251,12 +233,12 @@ func (d *described) changed(newVal, oldVal value, steps []any, found func(steps 
 	for _, name := range slices.Sorted(maps.Keys(d.properties)) {
 		newMember, has := is[name]
 		oldMember, had := was[name]
-		d.properties[name].changed(value{newMember, has}, value{oldMember, had}, append(slices.Clip(steps), name), found)
+		d.properties[name].changed(value{newMember, has}, value{oldMember, had}, append(slices.Clip(at), name), found)
 	}
 	newItems, _ := newVal.v.([]any)
 	oldItems, _ := oldVal.v.([]any)
 	for i := range min(len(newItems), len(oldItems)) {
-		d.items.changed(value{newItems[i], true}, value{oldItems[i], true}, append(slices.Clip(steps), i), found)
+		d.items.changed(value{newItems[i], true}, value{oldItems[i], true}, append(slices.Clip(at), i), found)
 	}
 }
 
@@ -290,17 +272,17 @@ func (d *crdDefinition) describedChanges(v *verdict, p pair, operators bool) {
 	enforced := operators && d.ofConfigConnector()
 	is, has := newObj["spec"]
 	was, had := oldObj["spec"]
-	root.properties["spec"].changed(value{is, has}, value{was, had}, []any{"spec"}, func(steps []any, at *described, newVal, oldVal value) {
-		path := yamldoc.PathString(steps...)
-		inList := slices.ContainsFunc(steps, func(s any) bool { _, isIndex := s.(int); return isIndex })
+	root.properties["spec"].changed(value{is, has}, value{was, had}, fieldpath.Path{"spec"}, func(at fieldpath.Path, says *described, newVal, oldVal value) {
+		path := at.String()
+		inList := slices.ContainsFunc(at, func(s any) bool { _, isIndex := s.(int); return isIndex })
 		switch {
 		case slices.ContainsFunc(v.violations, func(b Violation) bool { return related(b.Path, path) }):
-		case !enforced || inList || !strings.HasPrefix(at.sentence, "Immutable."):
-			v.notes = append(v.notes, Remark{Path: path, Message: "the CRD's description says: " + at.sentence})
+		case !enforced || inList || !strings.HasPrefix(says.sentence, "Immutable."):
+			v.notes = append(v.notes, Remark{Path: path, Message: "the CRD's description says: " + says.sentence})
 		case !oldVal.ok:
 			v.unknown = append(v.unknown, Remark{Path: path, Message: configConnector + ": the field is immutable; the change is accepted only if the operator has filled in this very value"})
 		default:
-			v.violations = append(v.violations, d.configConnectorViolation(version, steps, newVal, oldVal))
+			v.violations = append(v.violations, d.configConnectorViolation(version, at, newVal, oldVal))
 		}
 	})
 	if v.replacement == nil && len(v.violations) > 0 {
@@ -309,14 +291,14 @@ func (d *crdDefinition) describedChanges(v *verdict, p pair, operators bool) {
 }
 
 // configConnectorViolation returns what Config Connector's webhook refuses.
-func (d *crdDefinition) configConnectorViolation(version *crd.Version, steps []any, newVal, oldVal value) Violation {
-	path := yamldoc.PathString(steps...)
+func (d *crdDefinition) configConnectorViolation(version *crd.Version, at fieldpath.Path, newVal, oldVal value) Violation {
+	path := at.String()
 	v := Violation{
-		Path: path, Lock: string(immutability.LockImmutable), Message: "cannot make changes to immutable field(s): [" + path + "]",
+		Path: path, at: at, Lock: string(immutability.LockImmutable), Message: "cannot make changes to immutable field(s): [" + path + "]",
 		EnforcedBy: configConnector, Source: configConnectorSource, old: oldVal, new: newVal,
 	}
 	v.Change = digest(v.old, v.new)
-	if d.laws[version].redactionAt(steps) != nil {
+	if d.laws[version].redactionAt(at) != nil {
 		v.old, v.new, v.Redacted = value{}, value{}, true
 	}
 	return v

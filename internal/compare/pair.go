@@ -90,12 +90,14 @@ func pairUp(news, olds []*manifest.Object, isPartial func(*manifest.Object) bool
 	return p.pairs, partial
 }
 
+// place is where an object is on its side.
+type place struct {
+	manifest.ID
+	path string
+}
+
 // matchFiles pairs the objects of one file: each with the first one of OLD that is left.
 func (p *pairing) matchFiles() {
-	type place struct {
-		manifest.ID
-		path string
-	}
 	left := map[place][]*manifest.Object{}
 	for _, o := range p.olds {
 		if !o.Generated() {
@@ -246,24 +248,24 @@ func (p *pairing) settleNamespaces(news []int, olds []*manifest.Object) {
 // findCopies tells the objects of NEW that are left which objects of OLD, paired with others, could be the same in a
 // cluster: those with the same key and the same namespace, as far as it is known.
 func (p *pairing) findCopies(key func(*manifest.Object) any) {
-	type place struct{ key, namespace any }
+	type within struct{ key, namespace any }
 	const anywhere = 0 // as a namespace: any
-	same := map[place][]*manifest.Object{}
+	same := map[within][]*manifest.Object{}
 	for _, o := range p.olds {
 		if !o.Generated() {
 			k := key(o)
-			same[place{k, o.Namespace}] = append(same[place{k, o.Namespace}], o)
-			same[place{k, anywhere}] = append(same[place{k, anywhere}], o)
+			same[within{k, o.Namespace}] = append(same[within{k, o.Namespace}], o)
+			same[within{k, anywhere}] = append(same[within{k, anywhere}], o)
 		}
 	}
-	news := map[place][]int{}
-	var order []place
+	news := map[within][]int{}
+	var order []within
 	for i := range p.pairs {
 		q := &p.pairs[i]
 		if q.old != nil || q.ambiguous != nil || q.new.Generated() {
 			continue
 		}
-		at := place{key(q.new), q.new.Namespace}
+		at := within{key(q.new), q.new.Namespace}
 		if news[at] == nil {
 			order = append(order, at)
 		}
@@ -271,10 +273,10 @@ func (p *pairing) findCopies(key func(*manifest.Object) any) {
 	}
 	for _, at := range order {
 		// Each namespace has those without one as well, so only the first few of them count.
-		open := same[place{at.key, ""}]
+		open := same[within{at.key, ""}]
 		olds := slices.Concat(same[at], open[:min(len(open), effort)])
 		if at.namespace == "" {
-			olds = slices.Clone(same[place{at.key, anywhere}])
+			olds = slices.Clone(same[within{at.key, anywhere}])
 		}
 		if olds = slices.DeleteFunc(olds, p.isPartial); len(olds) > 0 {
 			p.leave(&ambiguity{kind: copies, news: news[at], olds: different(olds), count: len(olds), reason: places(olds)})
@@ -303,10 +305,6 @@ func (p *pairing) leave(a *ambiguity) {
 // repeated returns an error for each of objects that one file holds twice: a client would apply both, one over the other.
 // Those that the other side has alike in the same file are left out.
 func repeated(objects, otherSide []*manifest.Object) []error {
-	type place struct {
-		manifest.ID
-		file string
-	}
 	byPath := func(objects []*manifest.Object) map[place][]*manifest.Object {
 		all := map[place][]*manifest.Object{}
 		for _, o := range objects {
@@ -329,7 +327,7 @@ func repeated(objects, otherSide []*manifest.Object) []error {
 			first[key] = o
 		case slices.EqualFunc(mine[at], theirs[at], unchanged):
 		default:
-			errs = append(errs, o.Mistake("", "the object appears twice, first at %s:%d; a file may contain each object once",
+			errs = append(errs, o.Mistake(nil, "the object appears twice, first at %s:%d; a file may contain each object once",
 				other.Document.File, other.Document.Position().Line))
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	checks "github.com/fieldlock/fieldlock/internal/check"
+	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 )
 
@@ -41,7 +42,7 @@ func TestCorrelate(t *testing.T) {
 		"a": {"type": "object", "additionalProperties": {"type": "string"}}, "plain": {"type": "array", "items": {"type": "string"}},
 		"keyed": {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["k", "l"], "items": {"type": "object", "properties": {"k": {"type": "string"}, "l": {"type": "string"}, "v": {"type": "string"}}}}}}`)
 	newObj := decode(t, `{a: {b: one}, plain: [p, q, r], keyed: [{k: i, l: m, v: "1"}, {k: j, l: m, v: "2"}, {k: new, v: "3"}, 5], unknown: [u], set: s}`)
-	oldObj := decode(t, `{a: {b: two, gone: g}, plain: [q, p], keyed: [{k: j, l: m, v: "3"}, {k: i, l: o, v: "5"}, {k: i, l: m, v: "4"}], unknown: [w]}`)
+	oldObj := decode(t, `{a: {b: two, gone: g}, plain: [q, p], keyed: [{k: j, l: m, v: "3", gone: g}, {k: i, l: o, v: "5"}, {k: i, l: m, v: "4"}], unknown: [w]}`)
 	for _, c := range []struct{ path, newVal, oldVal, reason string }{
 		{"a.b", "one", "two", "the same field"},
 		{"a.gone", "-", "g", "a field that NEW does not have"},
@@ -53,9 +54,10 @@ func TestCorrelate(t *testing.T) {
 		{"keyed[2].v", "3", "-", "an item with new keys"},
 		{"keyed[3]", "-", "-", "an item that is no object: nobody can tell"},
 		{"unknown[0]", "u", "w", "a field that the schema does not have"},
+		{"keyed[1].gone", "-", "g", "a field that NEW's item does not have, at another index in OLD"},
 		{"none.at.all", "-", "-", "a path that leads nowhere"},
 	} {
-		newVal, oldVal := correlate(s, newObj, oldObj, c.path)
+		newVal, oldVal := correlate(s, newObj, oldObj, fieldpath.Resolve(c.path, newObj, oldObj))
 		show := func(v value) string {
 			if !v.ok {
 				return "-"
@@ -66,13 +68,13 @@ func TestCorrelate(t *testing.T) {
 			t.Errorf("%s: new %s, old %s, want %s and %s (%s)", c.path, show(newVal), show(oldVal), c.newVal, c.oldVal, c.reason)
 		}
 	}
-	if newVal, oldVal := correlate(s, newObj, oldObj, ""); !newVal.ok || !oldVal.ok {
+	if newVal, oldVal := correlate(s, newObj, oldObj, nil); !newVal.ok || !oldVal.ok {
 		t.Errorf("the whole objects: %v, %v", newVal, oldVal)
 	}
-	if newVal, oldVal := correlate(nil, newObj, oldObj, "plain[1]"); newVal.v != "q" || oldVal.v != "p" {
+	if newVal, oldVal := correlate(nil, newObj, oldObj, fieldpath.Path{"plain", 1}); newVal.v != "q" || oldVal.v != "p" {
 		t.Errorf("without a schema items have their index: %v, %v", newVal, oldVal)
 	}
-	if _, oldVal := correlate(s, newObj, map[string]any{"keyed": "x"}, "keyed[0].v"); oldVal.ok {
+	if _, oldVal := correlate(s, newObj, map[string]any{"keyed": "x"}, fieldpath.Path{"keyed", 0, "v"}); oldVal.ok {
 		t.Errorf("OLD has no list there: %v", oldVal)
 	}
 }
@@ -92,9 +94,9 @@ func TestPasswords(t *testing.T) {
 		{"p", `"(redacted)"`, true}, {"o", `"(redacted)"`, true}, {"o.a", `"(redacted)"`, true}, {"q", `{"a":"b","p":"(redacted)"}`, true}, {"q.a", `"b"`, false},
 		{"m", `{"k":"(redacted)"}`, true}, {"m.k", `"(redacted)"`, true}, {"l", `["(redacted)"]`, true}, {"l[0]", `"(redacted)"`, true}, {"names", `["b"]`, false}, {"u", `{"p":"b"}`, false},
 	} {
-		v, _ := correlate(s, obj, obj, c.path)
-		steps, _ := stepsTo(obj, nil, c.path)
-		got := new(checks.Redactor).Hide(newLaws(s, nil).redactionAt(steps), v.v)
+		at := fieldpath.Resolve(c.path, obj)
+		v, _ := correlate(s, obj, obj, at)
+		got := new(checks.Redactor).Hide(newLaws(s, nil).redactionAt(at), v.v)
 		if text := string(raw(value{got, true})); text != c.want || hasRedacted(got) != c.redacted {
 			t.Errorf("%s: %s, redacted %v; want %s", c.path, text, hasRedacted(got), c.want)
 		}

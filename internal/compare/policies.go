@@ -1,13 +1,12 @@
 package compare
 
 import (
-	"maps"
 	"slices"
-	"strings"
 
-	"github.com/fieldlock/fieldlock/immutability/builtin"
+	"github.com/fieldlock/fieldlock/internal/kindindex"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/policy"
+	"github.com/fieldlock/fieldlock/internal/storage"
 )
 
 // newPolicies returns the admission policies among the objects of both sides and of the schemas; nil where there is none.
@@ -35,10 +34,7 @@ func newPolicies(k *kinds, news, olds []*manifest.Object) *policy.Set {
 
 // scope tells whether objects of a kind have a namespace.
 func (k *kinds) scope(apiVersion, kind string) (namespaced, known bool) {
-	group, _, found := strings.Cut(apiVersion, "/")
-	if !found {
-		group = ""
-	}
+	group, _ := kindindex.GroupVersion(apiVersion)
 	o := &manifest.Object{ID: manifest.ID{Group: group, Kind: kind}, APIVersion: apiVersion}
 	return !k.clusterScoped(o), k.builtinOf(o) != nil || len(k.byKind[groupKind{group, kind}]) > 0
 }
@@ -49,11 +45,11 @@ func (c *checker) judgePolicies(v *verdict, p pair) error {
 	if c.policies == nil {
 		return nil
 	}
-	if kind := c.kinds.builtinOf(p.new); kind != nil && c.policies.Selects(builtinRequest(kind, p)) {
-		c.addPolicies(v, p, builtinUpdate(kind, p))
+	if kind := c.kinds.builtinOf(p.new); kind != nil && c.policies.Selects(policy.BuiltinRequest(kind, p.new.APIVersion)) {
+		c.addPolicies(v, p, policy.BuiltinUpdate(kind, p.new.APIVersion, p.new.Value(), p.old.Value()))
 	}
 	for _, d := range c.kinds.byKind[groupKind{p.new.Group, p.new.Kind}] {
-		if !d.covers(p.new.APIVersion) || !d.covers(p.old.APIVersion) || d.crd.Conversion != "None" && p.new.APIVersion != p.old.APIVersion {
+		if !d.covers(p.new.APIVersion) || !d.covers(p.old.APIVersion) || !storage.Unconverted(d.crd.CRD) && p.new.APIVersion != p.old.APIVersion {
 			continue // the definition says what is unknown about that
 		}
 		u, err := d.update(p)
@@ -92,14 +88,10 @@ func (c *checker) addPolicies(v *verdict, p pair, u *policy.Update) {
 	}
 	v.merge(violations)
 	for _, text := range found.Unknown {
-		if r := (Remark{Message: text}); !slices.Contains(v.unknown, r) {
-			v.unknown = append(v.unknown, r)
-		}
+		v.addRemarks([]Remark{{Message: text}}, nil)
 	}
 	for _, text := range found.Notes {
-		if r := (Remark{Message: text}); !slices.Contains(v.notes, r) {
-			v.notes = append(v.notes, r)
-		}
+		v.addRemarks(nil, []Remark{{Message: text}})
 	}
 }
 
@@ -108,81 +100,19 @@ func (c *checker) guarded(d *crdDefinition, p pair) bool {
 	if c.policies == nil || !d.covers(p.new.APIVersion) || !d.covers(p.old.APIVersion) {
 		return false
 	}
-	u := d.request(p)
+	u := policy.RequestOf(d.crd.CRD, d.version(p.new.APIVersion).Name)
 	u.New, u.Old = p.new.Value(), p.old.Value() // labels and names are as written
 	return c.policies.Matches(u)
 }
 
-// builtinRequest is builtinUpdate without the objects.
-func builtinRequest(kind *builtin.Kind, p pair) *policy.Update {
-	u := &policy.Update{Group: kind.Group, Kind: kind.Kind, Plural: kind.Plural, Namespaced: kind.Namespaced, Versions: kind.Versions, Defaulted: true}
-	group, version, found := strings.Cut(p.new.APIVersion, "/")
-	if !found {
-		group, version = "", p.new.APIVersion
-	}
-	if u.Version = version; group != kind.Group || !slices.Contains(kind.Versions, version) {
-		u.Version = kind.Versions[0] // what has replaced it
-	}
-	return u
-}
-
-// builtinUpdate returns the update of a built-in object as policies see it, in the version of NEW.
-func builtinUpdate(kind *builtin.Kind, p pair) *policy.Update {
-	u := builtinRequest(kind, p)
-	newTyped, newOK := kind.Typed(p.new.Value())
-	oldTyped, oldOK := kind.Typed(p.old.Value())
-	if !newOK || !oldOK {
-		newTyped, oldTyped = p.new.Value(), p.old.Value()
-	}
-	u.New, u.Old = of(newTyped, u), of(oldTyped, u)
-	return u
-}
-
 // update returns the update of a custom resource as policies see it, in the version of NEW.
 func (d *crdDefinition) update(p pair) (*policy.Update, error) {
-	u := d.request(p)
-	in := func(name string) (newObj, oldObj map[string]any, err error) {
+	return policy.UpdateOf(d.crd.CRD, d.version(p.new.APIVersion).Name, func(name string) (newObj, oldObj map[string]any, err error) {
 		version, _ := d.crd.Version(name)
 		if newObj, err = d.prepare(version, p.new); err != nil {
 			return nil, nil, err
 		}
-		oldObj, err = d.prepare(version, p.old, d.storage(version)...)
+		oldObj, err = d.prepare(version, p.old, storage.Through(d.crd.CRD, version)...)
 		return newObj, oldObj, err
-	}
-	newObj, oldObj, err := in(u.Version)
-	if err != nil {
-		return nil, err
-	}
-	u.New, u.Old = of(newObj, u), of(oldObj, u)
-	u.Convert = func(name string) (map[string]any, map[string]any, bool) {
-		if d.crd.Conversion != "None" {
-			return nil, nil, false
-		}
-		newObj, oldObj, err := in(name)
-		as := &policy.Update{Group: u.Group, Version: name}
-		return of(newObj, as), of(oldObj, as), err == nil
-	}
-	return u, nil
-}
-
-// request is update without the objects.
-func (d *crdDefinition) request(p pair) *policy.Update {
-	u := &policy.Update{Group: d.crd.Group, Kind: d.crd.Kind, Plural: d.crd.Plural, Namespaced: d.crd.Scope != "Cluster"}
-	u.Version = d.version(p.new.APIVersion).Name
-	for _, v := range d.crd.Versions {
-		if v.Served {
-			u.Versions = append(u.Versions, v.Name)
-		}
-	}
-	return u
-}
-
-// of returns obj with the apiVersion of u.
-func of(obj map[string]any, u *policy.Update) map[string]any {
-	obj = maps.Clone(obj)
-	if obj == nil {
-		obj = map[string]any{}
-	}
-	obj["apiVersion"] = strings.TrimPrefix(u.Group+"/"+u.Version, "/")
-	return obj
+	})
 }

@@ -7,12 +7,14 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/internal/accept"
 	"github.com/fieldlock/fieldlock/internal/celrun"
+	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/shell"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
@@ -21,21 +23,23 @@ import (
 // Report is the result of a check, with the JSON form that check -o json prints. Fields without a JSON name serve the
 // other formats.
 type Report struct {
-	Allowed        bool            `json:"allowed"`
-	Checked        int             `json:"checked"` // objects that some schema covers: updated, created, deleted
-	Skipped        int             `json:"skipped"`
-	SkippedKinds   []SkippedKind   `json:"skippedKinds"`
-	Violations     []Violation     `json:"violations"` // by object in the order of NEW, then by path
-	Unknown        []Remark        `json:"unknown"`
-	Notes          []Remark        `json:"notes"`
-	Replacements   []Replacement   `json:"replacements"`
-	Deletions      []Deletion      `json:"deletions"`
-	Units          []Unit          `json:"units"`
-	NotCovered     []NotCovered    `json:"notCovered"`
-	UncheckedKinds []UncheckedKind `json:"uncheckedKinds"`
-	Warnings       []string        `json:"warnings"`
-	MoreViolations int             `json:"moreViolations,omitempty"` // beyond the limit of a report
-	Errors         []Error         `json:"errors,omitempty"`
+	Allowed      bool          `json:"allowed"`
+	Checked      int           `json:"checked"` // objects that some schema covers: updated, created, deleted
+	Skipped      int           `json:"skipped"`
+	SkippedKinds []KindCount   `json:"skippedKinds"` // that no schema covers
+	Violations   []Violation   `json:"violations"`   // by object in the order of NEW, then by path
+	Unknown      []Remark      `json:"unknown"`
+	Notes        []Remark      `json:"notes"`
+	Replacements []Replacement `json:"replacements"`
+	Deletions    []Deletion    `json:"deletions"`
+	Units        []Unit        `json:"units"`
+	NotCovered   []NotCovered  `json:"notCovered"`
+	// UncheckedKinds are the kinds of changed objects of which nothing is known: no lock, rule or row of the catalogue. Their
+	// operators may refuse changes.
+	UncheckedKinds []KindCount `json:"uncheckedKinds"`
+	Warnings       []string    `json:"warnings"`
+	MoreViolations int         `json:"moreViolations,omitempty"` // beyond the limit of a report
+	Errors         []Error     `json:"errors,omitempty"`
 
 	Updated, Created, Deleted int `json:"-"`
 	// Unchanged is how many units and files were not read, since both sides have them alike.
@@ -121,6 +125,7 @@ type Violation struct {
 	// OnlyOld is set for a lock that NEW no longer has.
 	OnlyOld bool `json:"-"`
 
+	at            fieldpath.Path          // Path, as a value
 	old, new, key value                   // of which Old, New and Key are printed
 	found         *immutability.Violation // of a lock; nil for a CEL rule that equals none
 	by            []celrun.Rule           // that refuse the update together with the lock
@@ -140,11 +145,21 @@ type Remark struct {
 	Message string `json:"message"`
 }
 
-// SkippedKind is a kind that no schema covers.
-type SkippedKind struct {
+// KindCount is a kind and how many objects of it there are.
+type KindCount struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
 	Objects    int    `json:"objects"`
+}
+
+// count adds an object to those of its kind.
+func count(kinds []KindCount, o *manifest.Object) []KindCount {
+	i := slices.IndexFunc(kinds, func(k KindCount) bool { return k.APIVersion == o.APIVersion && k.Kind == o.Kind })
+	if i < 0 {
+		i, kinds = len(kinds), append(kinds, KindCount{APIVersion: o.APIVersion, Kind: o.Kind})
+	}
+	kinds[i].Objects++
+	return kinds
 }
 
 // Replacement is what it takes to replace a refused object.
@@ -199,18 +214,23 @@ type printer struct {
 const maxRepeated = 16 << 20
 
 // subject returns the subject of a Remark or violation at a path of an object.
-func subject(o *manifest.Object, path string) Subject {
+func subject(o *manifest.Object, at fieldpath.Path) Subject {
 	s := Subject{Object: o.String(), Kind: o.Kind, APIVersion: o.APIVersion, Unit: o.Unit, File: o.Document.File, document: o.Document}
-	at := o.Locate(path)
-	if o.Document.Place != nil {
-		steps, _ := yamldoc.Steps(o.Value(), path)
-		s.File, at = o.Document.Place(steps)
-		_, object := o.Document.Place(nil)
-		s.Line, s.Column, s.ObjectLine = at.Line, at.Column, object.Line
-		return s
+	var begin, place yamldoc.Position
+	if o.Document.Place == nil {
+		begin, place = o.Document.Position(), o.Locate(at)
+	} else {
+		_, begin = o.Document.Place(nil)
+		s.File, place = o.Document.Place(at.Reach(o.Value()))
 	}
-	s.Line, s.Column, s.ObjectLine = at.Line, at.Column, o.Document.Position().Line
+	s.Line, s.Column, s.ObjectLine = place.Line, place.Column, begin.Line
 	return s
+}
+
+// about completes a remark about an object.
+func (r Remark) about(o *manifest.Object) Remark {
+	r.Subject = subject(o, fieldpath.Resolve(r.Path, o.Value()))
+	return r
 }
 
 // addOld adds where the violation's field is in OLD. An object of a cluster has no file.
@@ -218,22 +238,26 @@ func (v *Violation) addOld(newObj, oldObj *manifest.Object) {
 	if oldObj == nil || oldObj.Document.File == manifest.Cluster {
 		return
 	}
-	steps, _ := stepsTo(newObj.Value(), oldObj.Value(), v.Path)
+	at := v.at
+	if len(at.Reach(newObj.Value())) < len(at) {
+		at = at.Reach(oldObj.Value())
+	}
 	if oldObj.Document.Place != nil {
-		file, at := oldObj.Document.Place(steps)
-		v.OldFile, v.OldLine = file, at.Line
+		file, place := oldObj.Document.Place(at)
+		v.OldFile, v.OldLine = file, place.Line
 		return
 	}
-	v.OldFile, v.OldLine = oldObj.Document.File, oldObj.LocateAs(newObj.Value(), steps).Line
+	v.OldFile, v.OldLine = oldObj.Document.File, oldObj.LocateAs(newObj.Value(), at).Line
 	v.Moved = newObj.Path != oldObj.Path
 }
 
 // complete adds the object of a violation, and what is printed of its values.
 func (r *printer) complete(v *Violation, o *manifest.Object) {
-	v.Subject = subject(o, v.Path)
+	at := v.at
 	if o.Document.Place != nil && len(v.Differences) > 0 { // several files may have made the value; the one that changed it counts
-		v.Subject = subject(o, v.Differences[0].Path)
+		at = fieldpath.Resolve(v.Differences[0].Path, o.Value())
 	}
+	v.Subject = subject(o, at)
 	if v.OnlyOld {
 		what := "lock"
 		if v.Policy != "" {

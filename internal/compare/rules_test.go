@@ -18,6 +18,7 @@ import (
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/internal/celrun"
+	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/realcrds"
 	"github.com/fieldlock/fieldlock/internal/schema"
 )
@@ -211,7 +212,7 @@ func (r *updater) compare(t *testing.T, name string, s *spec.Schema, n int) {
 // disagreement says what check and the server judge differently, "" for nothing.
 func disagreement(v *verdict, want []celrun.Violation) string {
 	covers := func(b Violation, w celrun.Violation) bool {
-		whole := (b.Lock == "immutable" || b.Lock == "NoModify" || b.Lock == "incomparable") && slices.Contains(slices.Collect(prefixes(w.Path)), b.Path)
+		whole := (b.Lock == "immutable" || b.Lock == "NoModify" || b.Lock == "incomparable") && fieldpath.Within(w.Path, b.Path)
 		return whole || slices.Contains(strings.Split(b.Rule, "; "), w.Rule.Text)
 	}
 	for _, w := range want {

@@ -85,7 +85,7 @@ func ToCEL(file *File, webhook *Webhook) (*Export, error) {
 }
 
 // taken counts the locks of rest that a policy enforces.
-func taken(rest []celrule.Unexported, policy celrule.Policy) int {
+func taken(rest []celrule.Unexported, policy celrule.Exported) int {
 	n := 0
 	for _, u := range rest {
 		if !slices.ContainsFunc(policy.Rest, func(left celrule.Unexported) bool { return left.LockAt == u.LockAt }) {

@@ -306,12 +306,11 @@ func (r *Import) add(name, version string, imported celrule.Imported, liftable [
 	for _, c := range imported.Changes {
 		normalize[c.SchemaPath], _ = c.SetKeys[schema.KeyNormalize].(string)
 	}
-	rule := func(rule celrule.Rule) ImportedRule {
-		return ImportedRule{CRD: name, Version: version, Path: rule.Path, SchemaPath: rule.SchemaPath, Rule: rule.Text}
+	row := func(rule celrule.ImportedRule) ImportedRule {
+		return ImportedRule{CRD: name, Version: version, Path: rule.Path, SchemaPath: rule.SchemaPath, Rule: rule.Text, Rest: rule.Rest, Reason: rule.Reason}
 	}
 	for _, recognized := range imported.Recognized {
-		row := rule(recognized.Rule)
-		row.Rest, row.Reason = recognized.Rest, recognized.Cover
+		row := row(recognized)
 		if recognized.Rest == "" {
 			row.Message = recognized.CustomMessage()
 		}
@@ -321,8 +320,8 @@ func (r *Import) add(name, version string, imported celrule.Imported, liftable [
 		r.Recognized = append(r.Recognized, row)
 	}
 	for i, left := range imported.Left {
-		row := rule(left.Rule)
-		row.Reason, row.Liftable = left.Reason, liftable[i]
+		row := row(left)
+		row.Liftable = liftable[i]
 		r.Left = append(r.Left, row)
 	}
 }

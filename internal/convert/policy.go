@@ -119,14 +119,14 @@ func (r *Export) addPolicy(t policyType) error {
 	}
 	r.addNeedless(t.name(), t.version, policy.Needless)
 	r.addRest(t.name(), t.version, policy.Rest)
-	if len(policy.Validations) == 0 {
+	if len(policy.Rules) == 0 {
 		return nil
 	}
 	var validations []any
-	for _, v := range policy.Validations {
-		validations = append(validations, map[string]any{"expression": v.Expression, "message": v.Message, "reason": "Invalid"})
+	for _, v := range policy.Rules {
+		validations = append(validations, map[string]any{"expression": v.Rule, "message": v.Message, "reason": "Invalid"})
 		for _, lock := range v.Locks {
-			r.Exported = append(r.Exported, ExportedLock{CRD: t.name(), Version: t.version, Path: lock.Path, Lock: lock.Lock, Rule: v.Expression})
+			r.Exported = append(r.Exported, ExportedLock{CRD: t.name(), Version: t.version, Path: lock.Path, Lock: lock.Lock, Rule: v.Rule})
 		}
 	}
 	name := "fieldlock." + t.version + "." + t.name()

@@ -1,111 +1,228 @@
-// Package fieldpath reads the field paths of the data of built-in kinds and operators, such as "spec.racks[*].storage", and
-// follows them in objects.
+// Package fieldpath is the one form of a path into an object, and the only place where the text of one is read: of the data
+// of built-in kinds and operators, such as "spec.racks[*].storage", and of what others print, such as an API server.
 package fieldpath
 
 import (
+	"fmt"
+	"iter"
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 )
 
-// Step is one step of a path: a name, an index such as "[2]", or one of the marks below.
-type Step string
+// Path leads into an object. Each step is the name of a member (string) or the index of an item (int); in the path of several
+// values it can be an Each.
+type Path []any
+
+// Each is a step to several values.
+type Each string
 
 const (
-	EachItem  Step = "[*]" // every item of a list
-	EachValue Step = "{*}" // every value of a map
+	EachItem  Each = "[*]" // every item of a list
+	EachValue Each = "{*}" // every value of a map
 )
 
-// index returns the number of an index, and whether the step is one. In an object the number is a name.
-func (s Step) index() (number string, ok bool) {
-	number = strings.TrimSuffix(strings.TrimPrefix(string(s), "["), "]")
-	if len(number) != len(s)-2 || number == "" || strings.Trim(number, "0123456789") != "" {
-		return string(s), false
-	}
-	return number, true
-}
-
-// Split splits a path. A name with dots is in brackets: "a[b.c/d]".
-func Split(path string) []Step {
-	var steps []Step
-	for path != "" {
+// Parse reads a path. A name with dots is in brackets: "a[b.c/d]". "[2]" is an index.
+func Parse(text string) Path {
+	var p Path
+	for text != "" {
 		switch {
-		case strings.HasPrefix(path, string(EachItem)), strings.HasPrefix(path, string(EachValue)):
-			steps = append(steps, Step(path[:len(EachItem)]))
-			path = path[len(EachItem):]
-		case path[0] == '[':
-			name, rest, _ := strings.Cut(path[1:], "]")
-			s := Step(name)
-			if _, ok := ("[" + s + "]").index(); ok {
-				s = "[" + s + "]"
+		case strings.HasPrefix(text, string(EachItem)), strings.HasPrefix(text, string(EachValue)):
+			p, text = append(p, Each(text[:len(EachItem)])), text[len(EachItem):]
+		case text[0] == '[':
+			name, rest, _ := strings.Cut(text[1:], "]")
+			if i, ok := index(name); ok {
+				p = append(p, i)
+			} else {
+				p = append(p, name)
 			}
-			steps, path = append(steps, s), rest
+			text = rest
 		default:
-			end := strings.IndexAny(path, ".[{")
+			end := strings.IndexAny(text, ".[{")
 			if end < 0 {
-				end = len(path)
+				end = len(text)
 			}
-			steps, path = append(steps, Step(path[:end])), path[end:]
+			p, text = append(p, text[:end]), text[end:]
 		}
-		path = strings.TrimPrefix(path, ".")
+		text = strings.TrimPrefix(text, ".")
 	}
-	return steps
+	return p
 }
 
-// Lookup returns the value at the end of steps, and whether there is one.
-func Lookup(value any, steps []Step) (any, bool) {
-	for _, s := range steps {
-		name, isIndex := s.index()
-		switch in := value.(type) {
+// index reads a number as an index is printed.
+func index(text string) (i int, ok bool) {
+	i, err := strconv.Atoi(text)
+	return i, err == nil && i >= 0 && strconv.Itoa(i) == text
+}
+
+// Resolve reads a path that field.Path has printed ("spec.nodes[2].zone", "spec.labels[app.kubernetes.io/name]") about one of
+// several states of an object. The members of the first state that the path leads through decide where a name with dots or
+// brackets ends, or else those of the state in which it leads furthest; behind the last one it is read as Parse reads it.
+func Resolve(text string, states ...map[string]any) Path {
+	var longest Path
+	rest := text
+	for _, state := range states {
+		p, left := resolve(state, text)
+		if len(left) < len(rest) {
+			longest, rest = p, left
+		}
+		if left == "" {
+			break
+		}
+	}
+	return append(longest, Parse(strings.TrimPrefix(rest, "."))...)
+}
+
+// resolve reads a path as far as it leads in value, and returns the rest of its text.
+func resolve(value any, text string) (p Path, rest string) {
+	for text != "" {
+		var step any
+		var length int
+		switch value := value.(type) {
 		case map[string]any:
-			member, ok := in[name]
-			if !ok {
-				return nil, false
-			}
-			value = member
+			step, length = memberAt(value, text)
 		case []any:
-			i, err := strconv.Atoi(name)
-			if err != nil || !isIndex || i >= len(in) {
-				return nil, false
+			number, _, found := strings.Cut(text, "]")
+			if i, ok := index(strings.TrimPrefix(number, "[")); found && ok && number[0] == '[' && i < len(value) {
+				step, length = i, len(number)+1
 			}
-			value = in[i]
-		default:
+		}
+		if length == 0 {
+			break
+		}
+		value, _ = jsonvalue.Get(value, step)
+		p, text = append(p, step), text[length:]
+	}
+	return p, text
+}
+
+// memberAt returns the longest member name of object that text starts with, and how much of text it takes: "name", ".name"
+// or "[name]". The length is 0 when there is none.
+func memberAt(object map[string]any, text string) (name string, length int) {
+	for end := len(text); end > 0; end-- {
+		if end < len(text) && text[end] != '.' && text[end] != '[' {
+			continue
+		}
+		for _, around := range [...][2]string{{"", ""}, {".", ""}, {"[", "]"}} {
+			inner, begins := strings.CutPrefix(text[:end], around[0])
+			key, ends := strings.CutSuffix(inner, around[1])
+			if _, ok := object[key]; begins && ends && ok {
+				return key, end
+			}
+		}
+	}
+	return "", 0
+}
+
+// String prints the path as field.Path does. Member names that would not read back are quoted.
+func (p Path) String() string {
+	text := ""
+	for text = range p.Prefixes() {
+	}
+	return text
+}
+
+// Prefixes yields the paths at and above p as text, the root first.
+func (p Path) Prefixes() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		var b strings.Builder
+		for i := 0; yield(b.String()) && i < len(p); i++ {
+			switch step := p[i].(type) {
+			case int:
+				fmt.Fprintf(&b, "[%d]", step)
+			case Each:
+				b.WriteString(string(step))
+			case string:
+				switch {
+				case step == "" || strings.ContainsAny(step, ".[]\"/ \n"):
+					fmt.Fprintf(&b, "[%q]", step)
+				case b.Len() > 0:
+					b.WriteString("." + step)
+				default:
+					b.WriteString(step)
+				}
+			}
+		}
+	}
+}
+
+// Within reports whether p is parent or below it.
+func (p Path) Within(parent Path) bool {
+	return len(p) >= len(parent) && slices.Equal(p[:len(parent)], parent)
+}
+
+// Within reports whether a path, as field.Path prints it, is parent or below it.
+func Within(path, parent string) bool {
+	rest, ok := strings.CutPrefix(path, parent)
+	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
+}
+
+// In returns what the path leads to in value, and whether there is anything. In an object, "[7]" is a name.
+func (p Path) In(value any) (any, bool) {
+	for _, step := range p {
+		if _, isObject := value.(map[string]any); isObject {
+			step = Name(step)
+		}
+		var ok bool
+		if value, ok = jsonvalue.Get(value, step); !ok {
 			return nil, false
 		}
 	}
 	return value, true
 }
 
-// At returns the value at a path such as "spec.containers[0].image" or "parameters[a.b]", and whether there is one.
-func At(value any, path string) (any, bool) { return Lookup(value, Split(path)) }
+// Reach returns the beginning of p that leads to something in value.
+func (p Path) Reach(value any) Path {
+	for i, step := range p {
+		var ok bool
+		if value, ok = jsonvalue.Get(value, step); !ok {
+			return p[:i]
+		}
+	}
+	return p
+}
 
-// Without returns value without what is at the end of steps. It copies what it changes. An object that held nothing else
+// Name returns a step as the name of a member.
+func Name(step any) string {
+	if name, ok := step.(string); ok {
+		return name
+	}
+	return fmt.Sprint(step)
+}
+
+// At returns the value at a path such as "spec.containers[0].image" or "parameters[a.b]", and whether there is one.
+func At(value any, path string) (any, bool) { return Parse(path).In(value) }
+
+// Without returns value without what the path leads to. It copies what it changes. An object that held nothing else
 // counts as absent. Items of lists stay.
-func Without(value any, steps []Step) any {
+func (p Path) Without(value any) any {
 	switch value := value.(type) {
 	case map[string]any:
 		out := maps.Clone(value)
 		for name, member := range value {
 			switch {
-			case steps[0] != EachValue && string(steps[0]) != name:
+			case p[0] != EachValue && p[0] != name:
 				continue
-			case len(steps) == 1:
+			case len(p) == 1:
 				delete(out, name)
 				continue
 			}
-			out[name] = Without(member, steps[1:])
+			out[name] = p[1:].Without(member)
 			if emptied, ok := out[name].(map[string]any); ok && len(emptied) == 0 {
 				delete(out, name)
 			}
 		}
 		return out
 	case []any:
-		if steps[0] != EachItem || len(steps) == 1 {
+		if p[0] != EachItem || len(p) == 1 {
 			return value
 		}
 		out := make([]any, len(value))
 		for i, item := range value {
-			out[i] = Without(item, steps[1:])
+			out[i] = p[1:].Without(item)
 		}
 		return out
 	}

@@ -2,12 +2,13 @@ package fieldpath
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 )
 
-// TestSplit: names with dots stand in brackets.
-func TestSplit(t *testing.T) {
+// TestParse: names with dots stand in brackets.
+func TestParse(t *testing.T) {
 	for path, want := range map[string]string{
 		"spec.racks[*].storage":             "spec|racks|[*]|storage",
 		"metadata.annotations[a.b/c]":       "metadata|annotations|a.b/c",
@@ -16,8 +17,8 @@ func TestSplit(t *testing.T) {
 		"metadata.labels[a.example/x].y[*]": "metadata|labels|a.example/x|y|[*]",
 	} {
 		var got []string
-		for _, s := range Split(path) {
-			got = append(got, string(s))
+		for _, step := range Parse(path) {
+			got = append(got, Name(step))
 		}
 		if strings.Join(got, "|") != want {
 			t.Errorf("%s: %q, want %q", path, got, want)
@@ -56,8 +57,66 @@ func TestWithout(t *testing.T) {
 		"a.b.c.d": value(),
 	} {
 		in := value()
-		if got := Without(in, Split(path)); !reflect.DeepEqual(got, want) || !reflect.DeepEqual(in, value()) {
+		if got := Parse(path).Without(in); !reflect.DeepEqual(got, want) || !reflect.DeepEqual(in, value()) {
 			t.Errorf("%s: %v, want %v", path, got, want)
+		}
+	}
+}
+
+// TestString: what is printed reads back, so names that would not are quoted.
+func TestString(t *testing.T) {
+	for want, p := range map[string]Path{
+		"spec.nodes[2].zone": {"spec", "nodes", 2, "zone"},
+		`["a.b"][""]["c/d"]["e["]["f]"]["g h"]["i\""]["j\nk"]`: {"a.b", "", "c/d", "e[", "f]", "g h", `i"`, "j\nk"},
+		"[0].a":          {0, "a"},
+		"":               nil,
+		"spec.l[*].m{*}": {"spec", "l", EachItem, "m", EachValue},
+	} {
+		if got := p.String(); got != want {
+			t.Errorf("%v: %s, want %s", []any(p), got, want)
+		}
+	}
+	if got := slices.Collect(Path{"a", 1, "b.c"}.Prefixes()); !slices.Equal(got, []string{"", "a", "a[1]", `a[1]["b.c"]`}) {
+		t.Error(got)
+	}
+}
+
+// TestResolve: the members of an object decide where a name ends, those of the second state where the first does not have the
+// path.
+func TestResolve(t *testing.T) {
+	newObj := map[string]any{"a": []any{map[string]any{"b.c": map[string]any{"d": 1}}}, "l": map[string]any{"x.y/z": 1, "1": 1, "[q]": 1}}
+	oldObj := map[string]any{"a": []any{map[string]any{"b": map[string]any{"c": map[string]any{"e": 1}}}}, "gone.1": map[string]any{"x": 1}}
+	for path, want := range map[string]Path{
+		"":             nil,
+		"a[0].b.c.d":   {"a", 0, "b.c", "d"},
+		"a[0].b.c.e":   {"a", 0, "b", "c", "e"},
+		"a[0].b.c.f.g": {"a", 0, "b.c", "f", "g"},
+		"a[1].b[2]":    {"a", 1, "b", 2},
+		"a[x]":         {"a", "x"},
+		"l[x.y/z]":     {"l", "x.y/z"},
+		"l[1]":         {"l", "1"},
+		"l[2]":         {"l", 2},
+		"l[q]":         {"l", "[q]"},
+		"gone.1.x":     {"gone.1", "x"},
+		"other[a.b].c": {"other", "a.b", "c"},
+	} {
+		if got := Resolve(path, newObj, oldObj); !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", path, []any(got), []any(want))
+		}
+	}
+}
+
+// TestWithin: which paths are below others, as text and as values.
+func TestWithin(t *testing.T) {
+	for _, row := range []struct {
+		path, parent string
+		want         bool
+	}{{"spec.a", "spec", true}, {"spec", "spec", true}, {"spec.a[0]", "spec.a", true}, {"spec.ab", "spec.a", false}, {"spec", "spec.a", false}} {
+		if got := Within(row.path, row.parent); got != row.want {
+			t.Errorf("%s within %s: %t", row.path, row.parent, got)
+		}
+		if got := Parse(row.path).Within(Parse(row.parent)); got != row.want {
+			t.Errorf("%s within %s as values: %t", row.path, row.parent, got)
 		}
 	}
 }

@@ -11,12 +11,11 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/fieldlock/fieldlock/internal/yamldoc"
+	"github.com/fieldlock/fieldlock/internal/fieldpath"
 )
 
 // Case is one update: Old is created, then New is applied over it by the same manager.
@@ -113,44 +112,20 @@ func edit(obj, set map[string]any, remove []string) (map[string]any, error) {
 	var out any = Clone(obj)
 	var err error
 	for _, path := range slices.Sorted(maps.Keys(set)) {
-		if out, err = put(out, steps(path), set[path], false); err != nil {
+		if out, err = put(out, fieldpath.Parse(path), set[path], false); err != nil {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}
 	}
 	for _, path := range remove {
-		if out, err = put(out, steps(path), nil, true); err != nil {
+		if out, err = put(out, fieldpath.Parse(path), nil, true); err != nil {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}
 	}
 	return out.(map[string]any), nil
 }
 
-// steps splits a path such as "spec.containers[0].image" or "metadata.annotations[example.com/x]".
-func steps(path string) []any {
-	var all []any
-	for path != "" {
-		if rest, ok := strings.CutPrefix(path, "["); ok {
-			name, after, _ := strings.Cut(rest, "]")
-			if i, err := strconv.Atoi(name); err == nil {
-				all = append(all, i)
-			} else {
-				all = append(all, name)
-			}
-			path = strings.TrimPrefix(after, ".")
-			continue
-		}
-		end := strings.IndexAny(path, ".[")
-		if end < 0 {
-			end = len(path)
-		}
-		all = append(all, path[:end])
-		path = strings.TrimPrefix(path[end:], ".")
-	}
-	return all
-}
-
 // put sets or removes the value at the end of steps. Objects on the way are made; an index one past the end appends.
-func put(in any, steps []any, value any, remove bool) (any, error) {
+func put(in any, steps fieldpath.Path, value any, remove bool) (any, error) {
 	if len(steps) == 0 {
 		return Clone(value), nil
 	}
@@ -302,7 +277,7 @@ func Compare(c Case, a Answer, v Verdict, minor string) string {
 	for _, cause := range v.Causes {
 		found := len(a.Causes) == 0 && strings.Contains(a.Error, cause.Message)
 		for _, real := range a.Causes {
-			found = found || yamldoc.Within(real.Field, cause.Field) && strings.Contains(real.Message, cause.Message)
+			found = found || fieldpath.Within(real.Field, cause.Field) && strings.Contains(real.Message, cause.Message)
 		}
 		if !found {
 			return fmt.Sprintf("the cause %q is not one of the server's: %q", cause, a.Causes)

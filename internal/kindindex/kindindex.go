@@ -44,6 +44,15 @@ func (x *Index[K]) All() []K {
 // Served returns the kinds of Serve.
 func (x *Index[K]) Served() map[schema.GroupVersionKind]K { return maps.Clone(x.byGVK) }
 
+// GroupVersion splits an apiVersion; the group of "v1" is "".
+func GroupVersion(apiVersion string) (group, version string) {
+	group, version, grouped := strings.Cut(apiVersion, "/")
+	if !grouped {
+		return "", apiVersion
+	}
+	return group, version
+}
+
 // Find returns the kind of an object.
 func (x *Index[K]) Find(apiVersion, kind string) (found K, ok bool) {
 	gv, err := schema.ParseGroupVersion(apiVersion)

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
@@ -13,6 +12,7 @@ import (
 	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/immutability/openapi"
 	"github.com/fieldlock/fieldlock/internal/foreign"
+	"github.com/fieldlock/fieldlock/internal/kindindex"
 	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
@@ -103,7 +103,7 @@ func (a *Amender) Documents(documents []*openapi.Document) {
 	for _, d := range documents {
 		for _, kind := range kindsOf(d) {
 			if s, err := d.Resolve(kind.Ref); err == nil && a.hasEntries(kind) {
-				group, version := groupVersion(kind.APIVersion)
+				group, version := kindindex.GroupVersion(kind.APIVersion)
 				a.Schema(group, version, kind.Kind, s, d.Resolve)
 			}
 		}
@@ -117,7 +117,7 @@ func (a *Amender) Of(d *openapi.Document, kind openapi.Kind) (*spec.Schema, sche
 	if err != nil || a == nil {
 		return s, d.Resolve, err
 	}
-	group, version := groupVersion(kind.APIVersion)
+	group, version := kindindex.GroupVersion(kind.APIVersion)
 	s, resolve, misread := NewAmender(a.locks).Schema(group, version, kind.Kind, s, d.Resolve)
 	for _, m := range misread {
 		return nil, nil, fmt.Errorf("%s:%d: %s", d.File, d.Position(kind.Ref, m.SchemaPath).Line, m.Message)
@@ -171,7 +171,7 @@ func names(locks []schema.Lock) []immutability.Lock {
 
 // hasEntries reports whether an entry is for a kind.
 func (a *Amender) hasEntries(kind openapi.Kind) bool {
-	group, version := groupVersion(kind.APIVersion)
+	group, version := kindindex.GroupVersion(kind.APIVersion)
 	return slices.ContainsFunc(a.locks.Entries, func(e foreign.Entry) bool { return e.IsFor(group, version, kind.Kind) })
 }
 
@@ -258,17 +258,8 @@ func kindsOf(d *openapi.Document) []openapi.Kind {
 	if d.Root == "" {
 		return d.Kinds
 	}
-	return append(slices.Clone(d.Kinds), openapi.Kind{Kind: rootName(d), Ref: d.Root})
+	return append(slices.Clone(d.Kinds), RootOf(d))
 }
 
 // RootOf returns the kind of a JSON Schema for documents that are not Kubernetes objects: it is named after its file.
 func RootOf(d *openapi.Document) openapi.Kind { return openapi.Kind{Kind: rootName(d), Ref: d.Root} }
-
-// groupVersion splits an apiVersion.
-func groupVersion(apiVersion string) (group, version string) {
-	group, version, grouped := strings.Cut(apiVersion, "/")
-	if !grouped {
-		return "", apiVersion
-	}
-	return group, version
-}

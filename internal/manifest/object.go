@@ -18,7 +18,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
+	"github.com/fieldlock/fieldlock/internal/kindindex"
 	"github.com/fieldlock/fieldlock/internal/tool"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
@@ -32,6 +34,14 @@ func (id ID) String() string {
 		return id.Name
 	}
 	return id.Namespace + "/" + id.Name
+}
+
+// Fits reports whether the two can name one object: one of them may leave out the namespace.
+func (id ID) Fits(other ID) bool {
+	if id.Namespace == "" || other.Namespace == "" {
+		id.Namespace, other.Namespace = "", ""
+	}
+	return id == other
 }
 
 // Object is one Kubernetes object of a file.
@@ -62,31 +72,30 @@ func (o *Object) Value() map[string]any {
 }
 
 // Locate returns the place of a path of the object's value in its file, or of the nearest parent that is written there.
-func (o *Object) Locate(path string) yamldoc.Position {
+func (o *Object) Locate(at fieldpath.Path) yamldoc.Position {
+	at = at.Reach(o.Value())
 	if o.Stored == nil {
-		return o.Document.Locate(path)
+		return o.Document.Position(at...)
 	}
-	steps, _ := yamldoc.Steps(o.Stored, path)
-	return o.LocateAs(o.Stored, steps)
+	return o.LocateAs(o.Stored, at)
 }
 
-// LocateAs returns the place in the object's file of what steps lead to in another state of the object, or of the nearest
-// parent that is written there. It changes steps.
-func (o *Object) LocateAs(state map[string]any, steps []any) yamldoc.Position {
+// LocateAs returns the place in the object's file of what a path leads to in another state of the object, or of the nearest
+// parent that is written there.
+func (o *Object) LocateAs(state map[string]any, at fieldpath.Path) yamldoc.Position {
 	var stored, written any = state, o.Document.Object
-	for n, step := range steps {
-		i, isIndex := step.(int)
-		if isIndex {
-			if i = sameItem(written, yamldoc.At(stored, i), i); i < 0 {
-				return o.Document.Position(steps[:n]...)
+	at = slices.Clone(at)
+	for n, step := range at {
+		below, ok := jsonvalue.Get(stored, step)
+		if i, isIndex := step.(int); isIndex {
+			if i = sameItem(written, below, i); !ok || i < 0 {
+				return o.Document.Position(at[:n]...)
 			}
-			stored, steps[n] = yamldoc.At(stored, step), i
-		} else {
-			stored = yamldoc.At(stored, step)
+			at[n] = i
 		}
-		written = yamldoc.At(written, steps[n])
+		stored, written = below, yamldoc.At(written, at[n])
 	}
-	return o.Document.Position(steps...)
+	return o.Document.Position(at...)
 }
 
 // sameItem returns the index of an item of a cluster's list in the list as it is written: of the item that is equal, or
@@ -110,8 +119,8 @@ func sameItem(list, item any, i int) int {
 }
 
 // Mistake returns an error at a field of the object.
-func (o *Object) Mistake(path, format string, args ...any) error {
-	return mistake(o.Document, path, format, args...)
+func (o *Object) Mistake(at fieldpath.Path, format string, args ...any) error {
+	return o.Document.Errorf(at, format, args...)
 }
 
 // newObject reads what identifies the object in d. It returns nil without an error for a document of a directory that
@@ -122,21 +131,19 @@ func newObject(d *yamldoc.Document, f *File) (*Object, error) {
 		return nil, nil
 	}
 	for _, field := range [...]struct {
-		path, right string
+		name, right string
 		value       any
 	}{
 		{"apiVersion", `the group and version of the object, such as "example.com/v1"`, apiVersion},
 		{"kind", `the kind of the object, such as "Widget"`, kind},
 	} {
 		if text, ok := field.value.(string); !ok || text == "" {
-			return nil, mistake(d, field.path, "it is %s; it has to be %s", describe(field.value), field.right)
+			return nil, d.Errorf([]any{field.name}, "it is %s; it has to be %s", describe(field.value), field.right)
 		}
 	}
 	o := &Object{APIVersion: apiVersion.(string), Path: f.Path, Unit: f.Unit, AppliedBy: f.AppliedBy, Document: d}
 	o.Kind = kind.(string)
-	if group, _, ok := strings.Cut(o.APIVersion, "/"); ok {
-		o.Group = group
-	}
+	o.Group, _ = kindindex.GroupVersion(o.APIVersion)
 	var named bool
 	if named, o.Invalid = o.identify(); f.Found && !named {
 		return nil, nil
@@ -149,7 +156,7 @@ func newObject(d *yamldoc.Document, f *File) (*Object, error) {
 func (o *Object) identify() (named bool, err error) {
 	metadata, ok := o.Value()["metadata"].(map[string]any)
 	if !ok {
-		return o.Value()["metadata"] != nil, o.Mistake("metadata", "it is %s; it has to be an object with the name of the object", describe(o.Value()["metadata"]))
+		return o.Value()["metadata"] != nil, o.Mistake(fieldpath.Path{"metadata"}, "it is %s; it has to be an object with the name of the object", describe(o.Value()["metadata"]))
 	}
 	for _, field := range [...]struct {
 		name string
@@ -158,21 +165,14 @@ func (o *Object) identify() (named bool, err error) {
 		value := metadata[field.name]
 		text, isText := value.(string)
 		if value != nil && !isText {
-			return true, o.Mistake("metadata."+field.name, "it is %s; it has to be a string, in quotes where YAML reads it as something else", describe(value))
+			return true, o.Mistake(fieldpath.Path{"metadata", field.name}, "it is %s; it has to be a string, in quotes where YAML reads it as something else", describe(value))
 		}
 		*field.into = text
 	}
 	if generated, _ := metadata["generateName"].(string); o.Generated() && generated == "" {
-		return false, o.Mistake("metadata.name", "it is missing; objects are paired by kind, namespace and name")
+		return false, o.Mistake(fieldpath.Path{"metadata", "name"}, "it is missing; objects are paired by kind, namespace and name")
 	}
 	return true, nil
-}
-
-// mistake returns an error at a field of d.
-func mistake(d *yamldoc.Document, path, format string, args ...any) error {
-	return &yamldoc.Error{
-		File: d.File, Line: d.Locate(path).Line, Document: d.Number, Object: yamldoc.NameOf(d.Object), Path: path, Message: fmt.Sprintf(format, args...),
-	}
 }
 
 // describe names the value of a field, for which null is as good as nothing.

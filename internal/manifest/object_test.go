@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
@@ -254,11 +255,11 @@ func TestLocate(t *testing.T) {
 		{"spec.a", 5, 5}, {"spec.defaulted", 4, 4}, {"spec.named[1].v", 10, 10}, {"spec.named[0].v", 8, 7}, {"spec.named[2].v", 6, 8}, {"spec.named[3].v", 6, 6}, {"spec.plain[0]", 12, 13}, {"spec.plain[1]", 13, 12}, {"spec.plain[2]", 11, 11},
 	} {
 		o.Stored = nil
-		if got := o.Locate(c.path).Line; got != c.file || fmt.Sprint(o.Value()) != fmt.Sprint(written) {
+		if got := o.Locate(fieldpath.Resolve(c.path, o.Value())).Line; got != c.file || fmt.Sprint(o.Value()) != fmt.Sprint(written) {
 			t.Errorf("%s is written at line %d, want %d", c.path, got, c.file)
 		}
 		o.Stored = stored
-		if got := o.Locate(c.path).Line; got != c.server || fmt.Sprint(o.Value()) != fmt.Sprint(stored) {
+		if got := o.Locate(fieldpath.Resolve(c.path, o.Value())).Line; got != c.server || fmt.Sprint(o.Value()) != fmt.Sprint(stored) {
 			t.Errorf("%s of what is stored is written at line %d, want %d", c.path, got, c.server)
 		}
 	}

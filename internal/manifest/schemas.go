@@ -235,11 +235,8 @@ func (r *Reader) Kinds(args ...string) (crds []CRD, errs []error, err error) {
 	return crds, append(errs, more...), nil
 }
 
-// Kinds returns all schemas as CRDs, as Reader.Kinds does. A key that a mapping has twice, with different values, is an
-// error: an author of schemas means one of the two.
-func (s *Schemas) Kinds() (crds []CRD, errs []error) { return s.Amended(nil) }
-
-// Amended is Kinds with the locks of an Amender, nil for none.
+// Amended returns all schemas as CRDs, as Reader.Kinds does, with the locks of an Amender, nil for none. A key that a mapping
+// has twice, with different values, is an error: an author of schemas means one of the two.
 func (s *Schemas) Amended(a *Amender) (crds []CRD, errs []error) {
 	crds = slices.Clone(a.CRDs(s.CRDs))
 	a.Documents(s.Documents)
@@ -258,11 +255,8 @@ func (s *Schemas) Amended(a *Amender) (crds []CRD, errs []error) {
 		}
 	}
 	for _, d := range s.Documents {
-		for _, kind := range d.Kinds {
+		for _, kind := range kindsOf(d) {
 			add(d, kind)
-		}
-		if d.Root != "" {
-			add(d, RootOf(d))
 		}
 	}
 	return crds, errs

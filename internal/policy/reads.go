@@ -260,7 +260,7 @@ func dropKept(text string) string {
 	}
 	var rest []string
 	dropped := false
-	for _, x := range conjuncts(all) {
+	for _, x := range celexpr.Operands(all, operators.LogicalAnd) {
 		if readsKeptOnly(x) && alwaysTrue(x) {
 			dropped = true
 			continue
@@ -278,13 +278,6 @@ func dropKept(text string) string {
 		return "true"
 	}
 	return strings.Join(rest, " && ")
-}
-
-func conjuncts(x ast.Expr) []ast.Expr {
-	if x.Kind() != ast.CallKind || x.AsCall().FunctionName() != operators.LogicalAnd {
-		return []ast.Expr{x}
-	}
-	return append(conjuncts(x.AsCall().Args()[0]), conjuncts(x.AsCall().Args()[1])...)
 }
 
 // readsKeptOnly reports whether all that x reads of the two objects is kept, and x reads no variable of the policy.

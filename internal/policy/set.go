@@ -200,13 +200,16 @@ func namespaceOf(obj map[string]any) string {
 }
 
 // labelsOf returns the labels of an object.
-func labelsOf(obj map[string]any) map[string]string {
-	m, _ := metadata(obj)["labels"].(map[string]any)
-	labels := make(map[string]string, len(m))
+func labelsOf(obj map[string]any) map[string]string { return textsOf(obj, "labels") }
+
+// textsOf returns the labels or annotations of an object.
+func textsOf(obj map[string]any, member string) map[string]string {
+	m, _ := metadata(obj)[member].(map[string]any)
+	texts := make(map[string]string, len(m))
 	for key, value := range m {
 		if text, ok := value.(string); ok {
-			labels[key] = text
+			texts[key] = text
 		}
 	}
-	return labels
+	return texts
 }

@@ -18,24 +18,6 @@ import (
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 )
 
-// Update is an update of one object. Both objects are as the server holds them in the version of the request, with
-// apiVersion, kind and a name; they are not changed.
-type Update struct {
-	New, Old map[string]any
-
-	Group, Version, Plural, Kind string
-	Namespaced                   bool
-	// Versions are the versions in which the server serves the resource, that of the request among them. Convert returns both
-	// objects in another one; ok is false, also with a nil Convert, where only the server can.
-	Versions []string
-	Convert  func(version string) (newObj, oldObj map[string]any, ok bool)
-	// Defaulted is set for a kind whose defaults are not in the objects: what both leave out, and what one of them leaves out
-	// and the other one has, may be equal on the server.
-	Defaulted bool
-	// Live is set where both objects are as a cluster has them, with what only the server sets.
-	Live bool
-}
-
 // Refusal is a validation that is false and whose binding denies the request, or the failure of a policy.
 type Refusal struct {
 	Policy, Binding string
@@ -336,7 +318,7 @@ func (r *run) input(s *state) *input {
 		in.namespace = &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: r.u.namespace()}}
 		in.knowledge.noNamespace, in.knowledge.noObject = namespaceOf(r.u.New) == "", s.namespace == nil
 		if s.namespace != nil {
-			in.namespace.Labels, in.namespace.Annotations = labelsOf(s.namespace.Object), annotationsOf(s.namespace.Object)
+			in.namespace.Labels, in.namespace.Annotations = textsOf(s.namespace.Object, "labels"), textsOf(s.namespace.Object, "annotations")
 			in.namespace.Labels[corev1.LabelMetadataName] = in.namespace.Name
 		}
 	}
@@ -447,17 +429,6 @@ func (u *Update) namespace() string {
 		return metav1.NamespaceDefault
 	}
 	return namespaceOf(u.New)
-}
-
-func annotationsOf(obj map[string]any) map[string]string {
-	m, _ := metadata(obj)["annotations"].(map[string]any)
-	annotations := make(map[string]string, len(m))
-	for key, value := range m {
-		if text, ok := value.(string); ok {
-			annotations[key] = text
-		}
-	}
-	return annotations
 }
 
 // aggregate joins errors as the server does.

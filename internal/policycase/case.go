@@ -193,47 +193,21 @@ func (k *Kinds) crd(apiVersion, kind string) *crd.CRD {
 func (k *Kinds) Update(newObj, oldObj map[string]any) (*policy.Update, error) {
 	apiVersion, _ := newObj["apiVersion"].(string)
 	kind, _ := newObj["kind"].(string)
-	u := &policy.Update{New: newObj, Old: oldObj, Kind: kind, Version: apiVersion}
-	if group, version, ok := strings.Cut(apiVersion, "/"); ok {
-		u.Group, u.Version = group, version
-	}
 	if found, ok := k.Builtin.Find(apiVersion, kind); ok {
-		u.Plural, u.Namespaced, u.Versions, u.Defaulted = found.Plural, found.Namespaced, found.Versions, true
-		typedNew, isNew := found.Typed(newObj)
-		if typedOld, isOld := found.Typed(oldObj); isNew && isOld {
-			u.New, u.Old = typedNew, typedOld
-		}
-		return u, nil
+		return policy.BuiltinUpdate(found, apiVersion, newObj, oldObj), nil
 	}
 	c := k.crd(apiVersion, kind)
 	if c == nil {
 		return nil, fmt.Errorf("nobody knows %s %s", apiVersion, kind)
 	}
-	u.Plural, u.Namespaced = c.Plural, c.Scope == "Namespaced"
-	for _, v := range c.Versions {
-		u.Versions = append(u.Versions, v.Name)
-	}
-	var err error
-	if u.New, u.Old, err = as(c, u.Version, newObj, oldObj); err != nil {
-		return nil, err
-	}
-	u.Convert = func(version string) (map[string]any, map[string]any, bool) {
-		newObj, oldObj, err := as(c, version, newObj, oldObj)
-		return newObj, oldObj, err == nil && c.Conversion == "None"
-	}
-	return u, nil
-}
-
-// as returns both objects in a version.
-func as(c *crd.CRD, version string, newObj, oldObj map[string]any) (newAs, oldAs map[string]any, err error) {
-	v, _ := c.Version(version)
-	p := prepare.New(v)
-	if newAs, err = p.Prepare(newObj); err != nil {
-		return nil, nil, err
-	}
-	if oldAs, err = p.Prepare(oldObj); err != nil {
-		return nil, nil, err
-	}
-	newAs["apiVersion"], oldAs["apiVersion"] = c.Group+"/"+version, c.Group+"/"+version
-	return newAs, oldAs, nil
+	_, version, _ := strings.Cut(apiVersion, "/")
+	return policy.UpdateOf(c, version, func(version string) (newAs, oldAs map[string]any, err error) {
+		v, _ := c.Version(version)
+		p := prepare.New(v)
+		if newAs, err = p.Prepare(newObj); err != nil {
+			return nil, nil, err
+		}
+		oldAs, err = p.Prepare(oldObj)
+		return newAs, oldAs, err
+	})
 }

@@ -129,17 +129,17 @@ func holesOf(c *crd.CRD) []suspected {
 			holes = append(holes, suspected{witness.Hole{Finding: crd.Finding{Finding: h.Finding, Version: version}}, h.Sure})
 		}
 	}
-	served := map[string]*spec.Schema{}
 	for _, v := range c.Versions {
 		if v.Served {
-			served[v.Name] = v.Schema
 			add(v.Name, new(celrule.Audit).Holes(v.Schema))
 			for _, f := range new(celrule.Audit).TwoSteps(v.Schema) {
 				holes = append(holes, suspected{witness.Hole{Finding: crd.Finding{Finding: f.Finding, Version: v.Name}, Index: f.Of.Index}, false})
 			}
 		}
 	}
-	for version, list := range new(celrule.Audit).HolesBetween(served, celrule.ConversionNone) {
+	unconverted := *c
+	unconverted.Conversion = "None"
+	for version, list := range new(celrule.Audit).HolesBetween(&unconverted) {
 		add(version, list)
 	}
 	return holes

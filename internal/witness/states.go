@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/fieldlock/fieldlock/internal/celrun"
-	"github.com/fieldlock/fieldlock/internal/yamldoc"
+	"github.com/fieldlock/fieldlock/internal/fieldpath"
 )
 
 // A rule of any form can accept two updates and refuse both at once: self == 0 || self >= oldSelf accepts 3 to 0 and 0 to 1.
@@ -281,7 +281,7 @@ func (s Shown) Change() string {
 			values = append(values, text)
 		}
 		if len(slices.Compact(slices.Clone(values))) > 1 {
-			texts = append(texts, yamldoc.PathString(at...)+" is "+strings.Join(values, ", then "))
+			texts = append(texts, fieldpath.Path(at).String()+" is "+strings.Join(values, ", then "))
 		}
 	}
 	return strings.Join(texts, "; ")

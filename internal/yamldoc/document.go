@@ -3,7 +3,7 @@
 //
 //	documents, err := yamldoc.Read("deploy.yaml", data)
 //	for _, d := range documents {
-//		line := d.Locate("spec.replicas").Line
+//		line := d.Position("spec", "replicas").Line
 //	}
 //
 // YAML means what kubectl takes it for, by the rules of sigs.k8s.io/yaml: tags, YAML 1.1 booleans and merge keys
@@ -30,6 +30,8 @@ import (
 	"strings"
 	"sync"
 	"unicode/utf8"
+
+	"github.com/fieldlock/fieldlock/internal/fieldpath"
 )
 
 // Document is one object of a YAML or JSON file, with the means to find its parts in the file again.
@@ -175,15 +177,6 @@ func (d *Document) Position(steps ...any) Position {
 	return d.source.find(append(slices.Clone(d.prefix), steps...))
 }
 
-// Locate is Position for a path as field.Path prints it: "spec.nodes[2].zone", "spec.labels[app.kubernetes.io/name]".
-func (d *Document) Locate(fieldPath string) Position {
-	if d == nil {
-		return Position{}
-	}
-	steps, _ := Steps(d.Object, fieldPath)
-	return d.Position(steps...)
-}
-
 // Derived returns a document that is not in the file as it is, but made of what is there: locate returns the place of what
 // the value at the end of steps was made of.
 func Derived(file string, object map[string]any, locate func(steps []any) Position) *Document {
@@ -214,7 +207,7 @@ func (d derived) in() *piece { return nil } // it has no layout, so nobody asks
 
 // Errorf makes an error about the value that steps lead to.
 func (d *Document) Errorf(steps []any, format string, args ...any) *Error {
-	return &Error{File: d.File, Line: d.Position(steps...).Line, Document: d.Number, Object: NameOf(d.Object), Path: PathString(steps...),
+	return &Error{File: d.File, Line: d.Position(steps...).Line, Document: d.Number, Object: NameOf(d.Object), Path: fieldpath.Path(steps).String(),
 		Message: fmt.Sprintf(format, args...)}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/modulefs"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
@@ -18,8 +19,7 @@ type object = map[string]any
 
 // in returns the object at the end of a path.
 func in(o object, path string) object {
-	steps, _ := yamldoc.Steps(o, path)
-	return yamldoc.At(o, steps...).(object)
+	return yamldoc.At(o, fieldpath.Resolve(path, o)...).(object)
 }
 
 func TestEdit(t *testing.T) {

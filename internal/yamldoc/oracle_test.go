@@ -200,7 +200,7 @@ func TestLastWinsPlaces(t *testing.T) {
 			if err != nil || len(documents) != 1 || len(repeats) != 1 {
 				t.Fatalf("%q: %v, %v, %v", text, documents, repeats, err)
 			}
-			if got := documents[0].Locate("b.c").Line; got != 4+i {
+			if got := documents[0].Position("b", "c").Line; got != 4+i {
 				t.Errorf("%q: b.c is in line %d of %s", text, got, file)
 			}
 			if r := repeats[0]; r.Line != 3+i || r.File != file || r.Key != "b" || !r.Same(repeats[0]) {

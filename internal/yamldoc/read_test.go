@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
 
+	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
@@ -253,8 +254,8 @@ func TestManyDocuments(t *testing.T) {
 		t.Fatalf("%d documents, %v", len(documents), err)
 	}
 	for i, d := range documents {
-		if d.Object["number"] != int64(i) || d.Number != i+1 || d.Locate("number").Line != 3*i+3 {
-			t.Fatalf("document %d: %v, number %d, line %d", i, d.Object, d.Number, d.Locate("number").Line)
+		if d.Object["number"] != int64(i) || d.Number != i+1 || d.Position("number").Line != 3*i+3 {
+			t.Fatalf("document %d: %v, number %d, line %d", i, d.Object, d.Number, d.Position("number").Line)
 		}
 	}
 }
@@ -323,7 +324,7 @@ items:
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := documents[c.document].Locate(c.path).String(); got != c.want {
+			if got := documents[c.document].Position(fieldpath.Resolve(c.path, documents[c.document].Object)...).String(); got != c.want {
 				t.Errorf("%s is at %q, want %q: %s", c.path, got, c.want, c.reason)
 			}
 		})
@@ -350,7 +351,6 @@ func FuzzReadDocuments(f *testing.F) {
 		}
 		for _, d := range documents {
 			d.Position("spec", "a", 0)
-			d.Locate("spec.a[0]")
 			jsonValue(t, d.Object) // every value is one of JSON's
 		}
 	})
@@ -379,11 +379,11 @@ func TestShared(t *testing.T) {
 	}
 	for i, want := range []yamldoc.Position{{Line: 3, Column: 1}, {Line: 7, Column: 1}} {
 		d := []*yamldoc.Document{first[0], second[1]}[i]
-		if got := d.Locate("metadata"); got != want || d.File != []string{"a", "b"}[i] {
+		if got := d.Position("metadata"); got != want || d.File != []string{"a", "b"}[i] {
 			t.Errorf("%s: metadata is at %v, want %v", d.File, got, want)
 		}
 	}
-	if got, want := second[3].Locate("n").Line, 11; got != want {
+	if got, want := second[3].Position("n").Line, 11; got != want {
 		t.Errorf("n is in line %d, want %d", got, want)
 	}
 	for text, want := range map[string]int{"{\"kind\": \"A\"} {": 1, "{\"kind\": \"A\"}{\"kind\": \"B\"}": 2, "%YAML 1.1\n---\nkind: A\n---\nkind: B\n": 2, "%YAML 1.1\n---\nkind: A\n---\nb: [\n": 1} {
@@ -441,10 +441,6 @@ func TestNames(t *testing.T) {
 		{yamldoc.Describe([]any{}), "a list"},
 		{yamldoc.Describe(object{}), "an object"},
 		{yamldoc.Describe(5), "a Go value of type int"},
-		{yamldoc.PathString("spec", "nodes", 2, "zone"), "spec.nodes[2].zone"},
-		{yamldoc.PathString("a.b", "", "c/d", "e[", "f]", "g h", `i"`, "j\nk"), `["a.b"][""]["c/d"]["e["]["f]"]["g h"]["i\""]["j\nk"]`},
-		{yamldoc.PathString(0, "a"), "[0].a"},
-		{yamldoc.PathString(), ""},
 		{(&yamldoc.Error{File: "f", Line: 3, Document: 2, Object: "A x", Path: "spec", Message: "wrong"}).Error(), "f:3: document 2, A x: spec: wrong"},
 		{(&yamldoc.Error{File: "f", Object: "A x", Message: "wrong"}).Error(), "f: A x: wrong"},
 		{(&yamldoc.Error{Line: 3, Document: 2, Message: "wrong"}).Error(), "document 2: wrong"},

@@ -26,6 +26,7 @@ import (
 	kjson "sigs.k8s.io/json"
 
 	"github.com/fieldlock/fieldlock/immutability/crd"
+	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/rawschema"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
@@ -88,7 +89,7 @@ func coerce(object map[string]any, s *structuralschema.Structural) error {
 		case first == nil || err.Field < first.Field:
 			first = err
 		}
-		if steps, _ := yamldoc.Steps(object, err.Field); !remove(object, steps) {
+		if !remove(object, fieldpath.Resolve(err.Field, object)) {
 			return first
 		}
 	}

@@ -40,7 +40,7 @@ func (c *Cluster) Fetch(ctx context.Context, objects []*manifest.Object, step fu
 		group.Go(func() {
 			defer func() { <-slots }()
 			if live[i], errs[i] = c.fetch(ctx, o); errs[i] != nil {
-				errs[i] = o.Mistake("", "the cluster cannot be asked for it: %v", errs[i])
+				errs[i] = o.Mistake(nil, "the cluster cannot be asked for it: %v", errs[i])
 			}
 			step()
 		})

@@ -299,21 +299,15 @@ func summary(r *compare.Report, p Palette) string {
 
 // uncheckedText counts the changed objects of kinds of which nothing is known, and names the kinds: "2 Foo, 1 Bar".
 func uncheckedText(r *compare.Report) (objects int, kinds string) {
-	list := make([]countedKind, len(r.UncheckedKinds))
-	for i, k := range r.UncheckedKinds {
+	for _, k := range r.UncheckedKinds {
 		objects += k.Objects
-		list[i] = countedKind{k.APIVersion, k.Kind, k.Objects}
 	}
-	return objects, countedKinds(list)
+	return objects, countedKinds(r.UncheckedKinds)
 }
 
 // skippedText names what was not checked: "2 Secret, 1 document that is not an object".
 func skippedText(r *compare.Report) string {
-	kinds := make([]countedKind, len(r.SkippedKinds))
-	for i, k := range r.SkippedKinds {
-		kinds[i] = countedKind{k.APIVersion, k.Kind, k.Objects}
-	}
-	text := countedKinds(kinds)
+	text := countedKinds(r.SkippedKinds)
 	switch {
 	case r.Others == 0:
 		return text

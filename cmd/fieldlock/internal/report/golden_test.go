@@ -57,8 +57,8 @@ func checkReport() *compare.Report {
 	}
 	values := []compare.Difference{{Path: "spec.values.new", New: raw(`"n"`)}, {Path: "spec.values.old", Old: raw(`"o"`)}, {Path: "spec.values", Old: raw("1"), New: raw("2")}, {Path: "spec.values[0]", Old: raw("1"), New: raw("2")}}
 	return &compare.Report{
-		Checked: 6, Updated: 4, Created: 1, Deleted: 1, Skipped: 5, Others: 2, SkippedKinds: []compare.SkippedKind{{Kind: "Secret", Objects: 2}, {Kind: "Pod", Objects: 1}}, MoreViolations: 3,
-		UncheckedKinds: []compare.UncheckedKind{{APIVersion: "example.com/v1", Kind: "Foo", Objects: 1}},
+		Checked: 6, Updated: 4, Created: 1, Deleted: 1, Skipped: 5, Others: 2, SkippedKinds: []compare.KindCount{{Kind: "Secret", Objects: 2}, {Kind: "Pod", Objects: 1}}, MoreViolations: 3,
+		UncheckedKinds: []compare.KindCount{{APIVersion: "example.com/v1", Kind: "Foo", Objects: 1}},
 		Violations: []compare.Violation{
 			{Subject: subject("Widget", "ns/a", 12), Path: "spec.class", Lock: "immutable", Old: raw(`"p"`), New: raw(`"q"`), Message: "field is immutable", LockFile: "crd.yaml", LockLine: 7, Owners: "last applied by helm", OldFile: "base/x.yaml", OldLine: 5, Moved: true},
 			{Subject: subject("Widget", "ns/a", 13), Path: "spec.labels", Lock: "immutable-keys", Key: raw(`"k"`), Old: raw("{}"), New: raw("{}"), Message: `field is immutable: "k" may not be removed`, LockFile: "crd.yaml"},
@@ -98,7 +98,7 @@ func checkReport() *compare.Report {
 
 func TestCheckFormats(t *testing.T) {
 	t.Chdir(t.TempDir())
-	empty := &compare.Report{Allowed: true, SkippedKinds: []compare.SkippedKind{}, Violations: []compare.Violation{}, Unknown: []compare.Remark{}, Notes: []compare.Remark{}, Replacements: []compare.Replacement{}, Deletions: []compare.Deletion{}, Units: []compare.Unit{}, NotCovered: []compare.NotCovered{}, UncheckedKinds: []compare.UncheckedKind{}, Warnings: []string{}}
+	empty := &compare.Report{Allowed: true, SkippedKinds: []compare.KindCount{}, Violations: []compare.Violation{}, Unknown: []compare.Remark{}, Notes: []compare.Remark{}, Replacements: []compare.Replacement{}, Deletions: []compare.Deletion{}, Units: []compare.Unit{}, NotCovered: []compare.NotCovered{}, UncheckedKinds: []compare.KindCount{}, Warnings: []string{}}
 	for _, f := range Formats() {
 		for name, r := range map[string]*compare.Report{"check": checkReport(), "check-empty": empty} {
 			var b strings.Builder
@@ -132,9 +132,9 @@ func TestSummary(t *testing.T) {
 		{"an error", "1 object checked (1 update)", "some input could not be read", &compare.Report{Checked: 1, Updated: 1, Errors: []compare.Error{{}}}},
 		{"one unknown", "✓ no refused change: 1 object checked (1 update); 1 unknown verdict", "no refused change", &compare.Report{Checked: 1, Updated: 1, Unknown: []compare.Remark{{}}}},
 		{"a document", "0 objects checked; skipped: 1 document that is not an object", "no refused change", &compare.Report{Others: 1}},
-		{"kinds", "0 objects checked; skipped: 2 Pod", "no refused change", &compare.Report{SkippedKinds: []compare.SkippedKind{{Kind: "Pod", Objects: 2}}}},
-		{"kinds and documents", "0 objects checked; skipped: 2 Pod, 2 documents that are not objects", "no refused change", &compare.Report{Others: 2, SkippedKinds: []compare.SkippedKind{{Kind: "Pod", Objects: 2}}}},
-		{"kinds of one name", "0 objects checked; skipped: 3 Job, 1 Job.example.com, 2 Pod", "no refused change", &compare.Report{SkippedKinds: []compare.SkippedKind{{APIVersion: "v1", Kind: "Job", Objects: 1}, {APIVersion: "example.com/v1", Kind: "Job", Objects: 1}, {APIVersion: "v2", Kind: "Job", Objects: 2}, {APIVersion: "apps/v1", Kind: "Pod", Objects: 2}}}},
+		{"kinds", "0 objects checked; skipped: 2 Pod", "no refused change", &compare.Report{SkippedKinds: []compare.KindCount{{Kind: "Pod", Objects: 2}}}},
+		{"kinds and documents", "0 objects checked; skipped: 2 Pod, 2 documents that are not objects", "no refused change", &compare.Report{Others: 2, SkippedKinds: []compare.KindCount{{Kind: "Pod", Objects: 2}}}},
+		{"kinds of one name", "0 objects checked; skipped: 3 Job, 1 Job.example.com, 2 Pod", "no refused change", &compare.Report{SkippedKinds: []compare.KindCount{{APIVersion: "v1", Kind: "Job", Objects: 1}, {APIVersion: "example.com/v1", Kind: "Job", Objects: 1}, {APIVersion: "v2", Kind: "Job", Objects: 2}, {APIVersion: "apps/v1", Kind: "Pod", Objects: 2}}}},
 		{"strict", "✗ unknown verdicts, which --strict refuses: 1 object checked (1 update); 1 unknown verdict", "unknown verdicts, which --strict refuses", &compare.Report{Strict: true, Checked: 1, Updated: 1, Unknown: []compare.Remark{{}}}},
 		{"requested", "✓ no refused change: 2 objects checked (2 updates); 2 requested replacements", "every refused change is a requested replacement", broken(2, func(v *compare.Violation) { v.Replaced = true })},
 		{"accepted and requested", "✓ no refused change: 2 objects checked (2 updates); 2 accepted violations; 1 requested replacement", "every refused change is accepted, or a requested replacement", broken(2, func(v *compare.Violation) { v.Accepted, v.Replaced = v.Object == "b", true })},

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/fieldlock/fieldlock/internal/compare"
+	"github.com/fieldlock/fieldlock/internal/kindindex"
 )
 
 // Nine clusters that have the same object are refused the same change nine times. People read it once, with the nine places;
@@ -181,36 +182,27 @@ func placeText(s *compare.Subject, line int) string {
 	return text
 }
 
-// countedKind is a kind and how many objects it has.
-type countedKind struct {
-	apiVersion, kind string
-	objects          int
-}
-
 // countedKinds lists kinds: "2 Secret, 1 Pod". Kinds of one name in several groups carry their group, and versions of one kind are
 // counted together.
-func countedKinds(kinds []countedKind) string {
-	var merged []countedKind // apiVersion holds the group
+func countedKinds(kinds []compare.KindCount) string {
+	var merged []compare.KindCount // APIVersion holds the group
 	for _, k := range kinds {
-		group, _, found := strings.Cut(k.apiVersion, "/")
-		if !found {
-			group = ""
-		}
-		i := slices.IndexFunc(merged, func(m countedKind) bool { return m.kind == k.kind && m.apiVersion == group })
+		group, _ := kindindex.GroupVersion(k.APIVersion)
+		i := slices.IndexFunc(merged, func(m compare.KindCount) bool { return m.Kind == k.Kind && m.APIVersion == group })
 		if i < 0 {
-			merged = append(merged, countedKind{group, k.kind, 0})
+			merged = append(merged, compare.KindCount{APIVersion: group, Kind: k.Kind})
 			i = len(merged) - 1
 		}
-		merged[i].objects += k.objects
+		merged[i].Objects += k.Objects
 	}
 	names := make([]string, len(merged))
 	for i, k := range merged {
-		shared := slices.ContainsFunc(merged, func(m countedKind) bool { return m.kind == k.kind && m.apiVersion != k.apiVersion })
-		name := k.kind
-		if shared && k.apiVersion != "" {
-			name += "." + k.apiVersion
+		shared := slices.ContainsFunc(merged, func(m compare.KindCount) bool { return m.Kind == k.Kind && m.APIVersion != k.APIVersion })
+		name := k.Kind
+		if shared && k.APIVersion != "" {
+			name += "." + k.APIVersion
 		}
-		names[i] = fmt.Sprintf("%d %s", k.objects, Printable(name))
+		names[i] = fmt.Sprintf("%d %s", k.Objects, Printable(name))
 	}
 	return compare.Enumerate(names)
 }

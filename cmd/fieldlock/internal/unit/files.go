@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/fieldlock/fieldlock/internal/kindindex"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
@@ -310,10 +311,7 @@ func (c *comparison) needs() *needed {
 				apiVersion, _ := d.Object["apiVersion"].(string)
 				kind, _ := d.Object["kind"].(string)
 				name, _ := yamldoc.At(d.Object, "metadata", "name").(string)
-				if group, _, ok := strings.Cut(apiVersion, "/"); kind != "" {
-					if !ok {
-						group = ""
-					}
+				if group, _ := kindindex.GroupVersion(apiVersion); kind != "" {
 					do([2]string{group, kind}, name, !alike[d])
 				}
 			}
