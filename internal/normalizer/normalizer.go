@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math"
 	"reflect"
 	"slices"
 	"strings"
@@ -159,11 +160,13 @@ func zeroOf(l *schema.Location) (b blank, ok bool) {
 	return blank{}, false
 }
 
-// scalar reports whether value, which is neither an object nor a list, counts as absent.
-func (b blank) scalar(value any) bool {
+// holds reports whether value, which is not an object, counts as absent.
+func (b blank) holds(value any) bool {
 	switch value := value.(type) {
 	case nil:
 		return true
+	case []any:
+		return b.array && len(value) == 0
 	case string:
 		return b.text && value == ""
 	case bool:
@@ -233,25 +236,9 @@ func (p Property) Below() *Normalizer { return p.below }
 // Absent reports whether a property that has this value counts as absent, what is below it being normalized first.
 // It builds nothing. Cost: the members of the object that value is, until one of them is not absent.
 func (p Property) Absent(value any) bool {
-	if !p.marked {
-		return false
-	}
-	switch value := value.(type) {
-	case map[string]any:
-		if !p.blank.object {
-			return false
-		}
-		for name, member := range value {
-			if !p.below.Property(name).Absent(member) {
-				return false
-			}
-		}
-		return true
-	case []any:
-		return p.blank.array && len(value) == 0
-	default:
-		return p.blank.scalar(value)
-	}
+	left := math.MaxInt
+	absent, _ := p.absentWithin(value, &left)
+	return absent
 }
 
 // Normalize returns obj without the properties that count as absent. What does not change is shared with obj; if nothing
@@ -271,9 +258,8 @@ func (p Property) value(value any) (out any, changed, absent bool) {
 		if normal, changed := p.below.list(typed); changed {
 			return normal, true, false
 		}
-		return value, false, p.blank.array && len(typed) == 0
 	}
-	return value, false, p.marked && p.blank.scalar(value)
+	return value, false, p.marked && p.blank.holds(value)
 }
 
 func (n *Normalizer) object(obj map[string]any) (out map[string]any, changed bool) {
@@ -340,9 +326,6 @@ func (a *Absences) Absent(p Property, value any) bool {
 	if !p.marked {
 		return false
 	}
-	if _, ok := value.(map[string]any); !ok {
-		return p.Absent(value)
-	}
 	left := fewMembers
 	absent, ok := p.absentWithin(value, &left)
 	a.visited += fewMembers - left
@@ -358,8 +341,8 @@ func (a *Absences) Absent(p Property, value any) bool {
 // absentWithin is Absent while no more than left members are visited; ok is false when there were more.
 func (p Property) absentWithin(value any, left *int) (absent, ok bool) {
 	object, isObject := value.(map[string]any)
-	if !isObject || !p.marked || !p.blank.object {
-		return p.Absent(value), true
+	if !isObject || !p.blank.object {
+		return p.marked && p.blank.holds(value), true
 	}
 	for name, member := range object {
 		if *left--; *left < 0 {
@@ -375,8 +358,8 @@ func (p Property) absentWithin(value any, left *int) (absent, ok bool) {
 // remembered is Absent that keeps the answer for each object that it visits.
 func (a *Absences) remembered(p Property, value any) bool {
 	object, ok := value.(map[string]any)
-	if !ok || !p.marked || !p.blank.object {
-		return p.Absent(value)
+	if !ok || !p.blank.object {
+		return p.marked && p.blank.holds(value)
 	}
 	key := absence{p, reflect.ValueOf(object).Pointer()}
 	if absent, ok := a.known[key]; ok {
