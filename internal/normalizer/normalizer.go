@@ -21,17 +21,21 @@ type Problem struct {
 	Message    string
 }
 
-// Compile returns the normalizer for the marks of t, nil if it has none, and the marks that cannot be applied, sorted by
-// schema path. With problems the normalizer is nil. Cost: one visit for each schema node.
-func Compile(t *schema.Tree) (*Normalizer, []Problem) {
+// Presence is what the marks of a schema say about its properties. It may lack those without marks.
+type Presence map[*schema.Location]Property
+
+// Compile returns the normalizer for the marks of t, nil if it has none, what they say about each property, and the marks
+// that cannot be applied, sorted by schema path. With problems there is no normalizer. Cost: one visit for each schema node.
+func Compile(t *schema.Tree) (*Normalizer, Presence, []Problem) {
 	if problems := problemsOf(t); len(problems) > 0 {
-		return nil, problems
+		return nil, nil, problems
 	}
 	c := compiler{
-		marked: t.Holding(func(l *schema.Location) bool { return l.Marks.Normalize != "" }),
-		built:  map[*schema.Body]*Normalizer{},
+		marked:   t.Holding(func(l *schema.Location) bool { return l.Marks.Normalize != "" }),
+		built:    map[*schema.Body]*Normalizer{},
+		presence: Presence{},
 	}
-	return c.below(t.Root), nil
+	return c.below(t.Root), c.presence, nil
 }
 
 // problemsOf returns the marks that cannot be applied.
@@ -88,8 +92,9 @@ func describe(r schema.Role) string {
 }
 
 type compiler struct {
-	marked map[*schema.Location]bool // has a mark, or something below it does
-	built  map[*schema.Body]*Normalizer
+	marked   map[*schema.Location]bool // has a mark, or something below it does
+	built    map[*schema.Body]*Normalizer
+	presence Presence
 }
 
 // below returns the normalizer for what is below l, nil if nothing there is marked.
@@ -121,6 +126,7 @@ func (c *compiler) fill(n *Normalizer, b *schema.Body) {
 		case schema.NormalizeZero:
 			p.blank, _ = zeroOf(l)
 		}
+		c.presence[l] = p
 		// A property without marks hides additionalProperties, so it stays if these have marks.
 		if p.marked || p.below != nil || n.values != nil {
 			if n.properties == nil {
@@ -200,9 +206,6 @@ type Property struct {
 	below  *Normalizer
 }
 
-// Empty reports whether the schema has no marks, so that callers can skip the work.
-func (n *Normalizer) Empty() bool { return n == nil }
-
 // Property returns what the marks say about the property name.
 func (n *Normalizer) Property(name string) Property {
 	if n == nil {
@@ -213,25 +216,6 @@ func (n *Normalizer) Property(name string) Property {
 	}
 	return Property{below: n.values}
 }
-
-// Items returns the normalizer for each item of a list, nil where nothing is marked below.
-func (n *Normalizer) Items() *Normalizer {
-	if n == nil {
-		return nil
-	}
-	return n.items
-}
-
-// Values returns the normalizer for each value of a map, nil where nothing is marked below.
-func (n *Normalizer) Values() *Normalizer {
-	if n == nil {
-		return nil
-	}
-	return n.values
-}
-
-// Below returns the normalizer for the value of the property, nil where nothing is marked below.
-func (p Property) Below() *Normalizer { return p.below }
 
 // Absent reports whether a property that has this value counts as absent, what is below it being normalized first.
 // It builds nothing. Cost: the members of the object that value is, until one of them is not absent.
