@@ -79,12 +79,12 @@ func (e *SchemaError) Error() string {
 
 // analysis is a schema that was read once, for Compile and Lint.
 type analysis struct {
-	config     *config
-	schema     *spec.Schema // with aliases translated and external locks added
-	tree       *schema.Tree
-	normalizer *normalizer.Normalizer
-	redacted   []*schema.Location
-	findings   []Finding // mistakes and unknown keys
+	config   *config
+	schema   *spec.Schema // with aliases translated and external locks added
+	tree     *schema.Tree
+	presence normalizer.Presence
+	redacted []*schema.Location
+	findings []Finding // mistakes and unknown keys
 }
 
 func analyse(s *spec.Schema, opts []Option) *analysis {
@@ -150,10 +150,10 @@ func (a *analysis) redactedPaths() {
 	}
 }
 
-// normalize compiles the normalizer. Of its problems it adds those that lint does not find.
+// normalize compiles what normalization says about properties. Of its problems it adds those that lint does not find.
 func (a *analysis) normalize() {
 	var problems []normalizer.Problem
-	a.normalizer, problems = normalizer.Compile(a.tree)
+	_, a.presence, problems = normalizer.Compile(a.tree)
 	for _, p := range problems {
 		if p.Rule == rule.NormalizeType {
 			a.mistake(p.SchemaPath, p.Rule, p.Message)

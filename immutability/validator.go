@@ -32,7 +32,7 @@ func Compile(s *spec.Schema, opts ...Option) (*Validator, error) {
 	if err := a.err(); err != nil {
 		return nil, err
 	}
-	checker := check.Compile(a.tree, a.normalizer, check.Options{
+	checker := check.Compile(a.tree, a.presence, check.Options{
 		OrderIgnored: a.config.order == MapListOrderIgnored,
 		Redacted:     a.redacted,
 	})

@@ -13,7 +13,7 @@ import "github.com/fieldlock/fieldlock/internal/listindex"
 // hashes and comparisons.
 func EqualSets(a, b []any) bool { return listindex.EqualSets(a, b, listindex.JSON{}) }
 
-// Unique reports whether no two items of a set are equal. Cost: O(n) hashes, and no allocation up to 2,048 items.
+// Unique reports whether no two items of a set are equal. Cost: O(n) hashes, and no allocation in the long run.
 func Unique(set []any) bool { return listindex.Unique(set, listindex.JSON{}) }
 
 // Keys are the names of x-kubernetes-list-map-keys, in order: the items of a list-type map are the same item if they have

@@ -64,7 +64,7 @@ type Normalizer struct {
 // value that is not a mode, mode zero where the schema has no type, a $ref that cannot be resolved. Cost: one visit for each
 // schema node.
 func Compile(s *spec.Schema, resolve func(ref string) (*spec.Schema, error)) (*Normalizer, error) {
-	root, problems := normalizer.Compile(schema.Read(s, resolve))
+	root, _, problems := normalizer.Compile(schema.Read(s, resolve))
 	errs := make([]error, len(problems))
 	for i, p := range problems {
 		errs[i] = fmt.Errorf("%s: %s", cmp.Or(p.SchemaPath, "/"), p.Message)
@@ -76,7 +76,7 @@ func Compile(s *spec.Schema, resolve func(ref string) (*spec.Schema, error)) (*N
 }
 
 // Empty reports whether the schema has no marks, so that callers can skip the work.
-func (n *Normalizer) Empty() bool { return n == nil || n.root.Empty() }
+func (n *Normalizer) Empty() bool { return n == nil || n.root == nil }
 
 // Normalize returns obj without the properties that count as absent. obj is decoded JSON, and is not changed; the result
 // shares with it what does not change. If nothing changes, Normalize returns obj itself and allocates nothing. Normalizing

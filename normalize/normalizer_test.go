@@ -97,7 +97,7 @@ func TestCompileRefuses(t *testing.T) {
 				t.Fatal("no error")
 			}
 			var got []string
-			_, problems := normalizer.Compile(schema.Read(&s.Schema, s.resolve))
+			_, _, problems := normalizer.Compile(schema.Read(&s.Schema, s.resolve))
 			for _, p := range problems {
 				got = append(got, p.SchemaPath+" "+p.Rule)
 				if !strings.Contains(err.Error(), p.Message) || !strings.Contains(err.Error(), p.SchemaPath) {

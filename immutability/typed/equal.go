@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/fieldlock/fieldlock/internal/check"
+	"github.com/fieldlock/fieldlock/internal/listindex"
 )
 
 // comparer compares two values of one Go type, at a and b. If it reports true, encoding/json writes both as JSON that is
@@ -369,29 +370,23 @@ func (s *scalars) subset(part, whole *header) bool {
 		}
 		return true
 	}
-	ix := newIndex(whole.len)
-	defer ix.free()
+	t := listindex.NewTable(whole.len)
+	defer t.Free()
 	for i := range whole.len {
-		hash, ok := s.hash(ix.seed, at(whole, i))
+		hash, ok := s.hash(t.Seed, at(whole, i))
 		if !ok {
 			return false
 		}
-		first := ix.add(hash, i, func(j int) bool { return s.elem.equal(at(whole, i), at(whole, j), 0) })
-		if first < 0 {
-			first = i
-		}
-		ix.counts[first]++
+		t.Put(hash, i, func(j int) bool { return s.elem.equal(at(whole, i), at(whole, j), 0) })
 	}
 	for i := range part.len {
-		hash, ok := s.hash(ix.seed, at(part, i))
+		hash, ok := s.hash(t.Seed, at(part, i))
 		if !ok {
 			return false
 		}
-		first := ix.find(hash, func(j int) bool { return s.elem.equal(at(part, i), at(whole, j), 0) })
-		if first < 0 || ix.counts[first] == 0 {
+		if first, _ := t.Take(hash, func(j int) bool { return s.elem.equal(at(part, i), at(whole, j), 0) }); first < 0 {
 			return false
 		}
-		ix.counts[first]--
 	}
 	return true
 }

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 	"unsafe"
 
 	"github.com/fieldlock/fieldlock/internal/check"
@@ -316,17 +315,17 @@ func dominant(all []jsonField) []jsonField {
 	return out
 }
 
-// mapping compares maps of one type.
+// mapping reads maps of one type.
 type mapping interface {
 	length(p unsafe.Pointer) int
-	// equal reports whether both maps have the same keys, with values that elem calls equal.
-	equal(a, b unsafe.Pointer, elem comparer, depth int) bool
-	// keeps reports whether l allows the keys that only the new map has, and keeps the values under the others. both is
-	// their number.
-	keeps(l *mapKeys, newVal, oldVal unsafe.Pointer, depth int) (both int, kept bool)
-	// clear reports whether every key that only the first map has is written as it is, so that it is another name than
-	// those of the other map.
-	clear(p, other unsafe.Pointer) bool
+	// each shows v the keys of the map at p, until v reports false. It returns how many of them the other map has, too, and
+	// whether v reported true for all.
+	each(p, other unsafe.Pointer, v visitor, depth int) (both int, all bool)
+}
+
+// visitor looks at a key of a map: at its value, and at the one in another map, nil where that lacks the key.
+type visitor interface {
+	visit(key string, value, other unsafe.Pointer, depth int) bool
 }
 
 // reflected reads maps of any type, through copies of their values.
@@ -346,43 +345,18 @@ func address(v reflect.Value) unsafe.Pointer {
 	return held.UnsafePointer()
 }
 
-func (r reflected) equal(a, b unsafe.Pointer, elem comparer, depth int) bool {
-	other := r.at(b)
-	for iter := r.at(a).MapRange(); iter.Next(); {
-		there := address(other.MapIndex(iter.Key()))
-		if there == nil || !elem.equal(address(iter.Value()), there, depth) {
-			return false
+func (r reflected) each(p, other unsafe.Pointer, v visitor, depth int) (both int, all bool) {
+	there := r.at(other)
+	for iter := r.at(p).MapRange(); iter.Next(); {
+		at := address(there.MapIndex(iter.Key()))
+		if at != nil {
+			both++
 		}
-	}
-	return true
-}
-
-func (r reflected) keeps(l *mapKeys, newVal, oldVal unsafe.Pointer, depth int) (both int, kept bool) {
-	old := r.at(oldVal)
-	for iter := r.at(newVal).MapRange(); iter.Next(); {
-		was := address(old.MapIndex(iter.Key()))
-		if was == nil {
-			if !l.mayAdd(iter.Key().String()) {
-				return both, false
-			}
-			continue
-		}
-		both++
-		if l.values != nil && !l.values.keeps(address(iter.Value()), was, depth) {
+		if !v.visit(iter.Key().String(), address(iter.Value()), at, depth) {
 			return both, false
 		}
 	}
 	return both, true
-}
-
-func (r reflected) clear(p, other unsafe.Pointer) bool {
-	there := r.at(other)
-	for iter := r.at(p).MapRange(); iter.Next(); {
-		if !there.MapIndex(iter.Key()).IsValid() && !utf8.ValidString(iter.Key().String()) {
-			return false
-		}
-	}
-	return true
 }
 
 // mapComparer compares maps. A nil map is null, not empty.
@@ -425,7 +399,12 @@ func (m *mapComparer) equal(a, b unsafe.Pointer, depth int) bool {
 	if *(*unsafe.Pointer)(a) == nil || *(*unsafe.Pointer)(b) == nil || m.length(a) != m.length(b) || depth >= maxDepth {
 		return false
 	}
-	return m.mapping.equal(a, b, m.elem, depth+1)
+	_, equal := m.each(a, b, m, depth+1)
+	return equal
+}
+
+func (m *mapComparer) visit(_ string, value, other unsafe.Pointer, depth int) bool {
+	return other != nil && m.elem.equal(value, other, depth)
 }
 
 func (textMap) equal(a, b unsafe.Pointer, _ int) bool {

@@ -304,19 +304,3 @@ func TestWholeDefault(t *testing.T) {
 		}
 	}
 }
-
-// TestIndexIsUsedAgain: an index from the pool has room for its items, whatever it held before.
-func TestIndexIsUsedAgain(t *testing.T) {
-	for range 10 {
-		for _, n := range []int{100, 10, 50} {
-			ix := newIndex(n)
-			for i := range n {
-				if at := ix.add(uint64(i), i, func(int) bool { return true }); at >= 0 || ix.counts[i] != 0 {
-					t.Fatalf("%d of %d: it is there already, at %d, %d times", i, n, at, ix.counts[i])
-				}
-				ix.counts[i]++
-			}
-			ix.free()
-		}
-	}
-}

@@ -419,12 +419,29 @@ func (l *mapKeys) keeps(newVal, oldVal unsafe.Pointer, depth int) bool {
 	if depth >= maxDepth {
 		return false
 	}
-	both, kept := l.mapping.keeps(l, newVal, oldVal, depth+1)
+	both, kept := l.each(newVal, oldVal, l, depth+1)
 	if !kept || both == l.length(oldVal) {
 		return kept
 	}
-	return !l.remove && l.clear(oldVal, newVal)
+	if l.remove {
+		return false
+	}
+	_, clear := l.each(oldVal, newVal, clearKeys{}, depth+1)
+	return clear
 }
 
-// mayAdd reports whether a key may be added. Of keys that encoding/json changes, two may be written alike.
-func (l *mapKeys) mayAdd(key string) bool { return !l.add && utf8.ValidString(key) }
+// visit keeps one key of the new map. Of keys that encoding/json changes, two may be written alike.
+func (l *mapKeys) visit(key string, newVal, oldVal unsafe.Pointer, depth int) bool {
+	if oldVal == nil {
+		return !l.add && utf8.ValidString(key)
+	}
+	return l.values == nil || l.values.keeps(newVal, oldVal, depth)
+}
+
+// clearKeys reports whether every key that the other map lacks is written as it is, so that it is another name than those of
+// the other map.
+type clearKeys struct{}
+
+func (clearKeys) visit(key string, _, other unsafe.Pointer, _ int) bool {
+	return other != nil || utf8.ValidString(key)
+}

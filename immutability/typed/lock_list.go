@@ -7,6 +7,7 @@ import (
 	"unsafe"
 
 	"github.com/fieldlock/fieldlock/internal/check"
+	"github.com/fieldlock/fieldlock/internal/listindex"
 )
 
 // view is how a list is laid out in memory.
@@ -265,12 +266,20 @@ func (l *keyedItems) sorted(list *header) bool {
 
 // unique reports whether each key occurs once in a list of objects.
 func (l *keyedItems) unique(list *header) bool {
-	ix := newIndex(list.len)
-	defer ix.free()
+	t := listindex.NewTable(list.len)
+	defer t.Free()
+	return l.index(t, list)
+}
+
+// index puts the keys of a list into a table. It reports false where one occurs twice, or an item has none.
+func (l *keyedItems) index(t *listindex.Table, list *header) bool {
 	for i := range list.len {
 		obj := l.object(l.view.item(list, i))
-		hash, ok := l.hash(ix.seed, obj)
-		if !ok || ix.add(hash, i, func(j int) bool { return l.sameKey(obj, l.object(l.view.item(list, j))) }) >= 0 {
+		if obj == nil {
+			return false
+		}
+		hash, ok := l.hash(t.Seed, obj)
+		if !ok || t.Put(hash, i, func(j int) bool { return l.sameKey(obj, l.object(l.view.item(list, j))) }) >= 0 {
 			return false
 		}
 	}
@@ -285,17 +294,10 @@ func (l *keyedItems) byKey(newList, oldList *header, front, depth int) bool {
 			return kept
 		}
 	}
-	ix := newIndex(oldList.len)
-	defer ix.free()
-	for i := range oldList.len {
-		obj := l.object(l.view.item(oldList, i))
-		if obj == nil {
-			return false
-		}
-		hash, ok := l.hash(ix.seed, obj)
-		if !ok || ix.add(hash, i, func(j int) bool { return l.sameKey(obj, l.object(l.view.item(oldList, j))) }) >= 0 {
-			return false
-		}
+	t := listindex.NewTable(oldList.len)
+	defer t.Free()
+	if !l.index(t, oldList) {
+		return false
 	}
 	both := 0
 	for i := range newList.len {
@@ -304,19 +306,19 @@ func (l *keyedItems) byKey(newList, oldList *header, front, depth int) bool {
 		if obj == nil {
 			return false
 		}
-		hash, ok := l.hash(ix.seed, obj)
+		hash, ok := l.hash(t.Seed, obj)
 		if !ok {
 			return false
 		}
-		at := ix.find(hash, func(j int) bool { return l.sameKey(obj, l.object(l.view.item(oldList, j))) })
+		at, once := t.Take(hash, func(j int) bool { return l.sameKey(obj, l.object(l.view.item(oldList, j))) })
+		if !once {
+			return false
+		}
 		if at < 0 {
 			if l.add {
 				return false
 			}
 			continue
-		}
-		if ix.counts[at]++; ix.counts[at] > 1 {
-			return false
 		}
 		both++
 		if l.item != nil && i >= front && !l.item.keeps(item, l.view.item(oldList, at), depth) {

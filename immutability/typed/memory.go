@@ -2,7 +2,6 @@ package typed
 
 import (
 	"reflect"
-	"unicode/utf8"
 	"unsafe"
 
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -93,43 +92,20 @@ type layout[E any] struct{}
 
 func (layout[E]) length(p unsafe.Pointer) int { return len(*(*map[string]E)(p)) }
 
-func (layout[E]) equal(a, b unsafe.Pointer, elem comparer, depth int) bool {
-	other := *(*map[string]E)(b)
-	for key, value := range *(*map[string]E)(a) {
-		otherValue, ok := other[key]
-		if !ok || !elem.equal(hide(unsafe.Pointer(&value)), hide(unsafe.Pointer(&otherValue)), depth) {
-			return false
+func (layout[E]) each(p, other unsafe.Pointer, v visitor, depth int) (both int, all bool) {
+	there := *(*map[string]E)(other)
+	for key, value := range *(*map[string]E)(p) {
+		var at unsafe.Pointer
+		otherValue, ok := there[key]
+		if ok {
+			at = hide(unsafe.Pointer(&otherValue))
+			both++
 		}
-	}
-	return true
-}
-
-func (layout[E]) keeps(l *mapKeys, newVal, oldVal unsafe.Pointer, depth int) (both int, kept bool) {
-	old := *(*map[string]E)(oldVal)
-	for key, value := range *(*map[string]E)(newVal) {
-		oldValue, ok := old[key]
-		if !ok {
-			if !l.mayAdd(key) {
-				return both, false
-			}
-			continue
-		}
-		both++
-		if l.values != nil && !l.values.keeps(hide(unsafe.Pointer(&value)), hide(unsafe.Pointer(&oldValue)), depth) {
+		if !v.visit(key, hide(unsafe.Pointer(&value)), at, depth) {
 			return both, false
 		}
 	}
 	return both, true
-}
-
-func (layout[E]) clear(p, other unsafe.Pointer) bool {
-	there := *(*map[string]E)(other)
-	for key := range *(*map[string]E)(p) {
-		if _, ok := there[key]; !ok && !utf8.ValidString(key) {
-			return false
-		}
-	}
-	return true
 }
 
 // hide keeps a variable on the stack although its address is passed on: it hides the address from the compiler, which

@@ -341,7 +341,7 @@ type Ring struct {
 
 // TestHide: addresses of variables are used while the stack grows.
 func TestHide(t *testing.T) {
-	m := map[string]string{"a": "x", "b": "y"}
+	m, copied := map[string]string{"a": "x", "b": "y"}, map[string]string{"a": "x", "b": "y"}
 	n := 0
 	var grow func(depth int) int
 	grow = func(depth int) int {
@@ -351,13 +351,13 @@ func TestHide(t *testing.T) {
 		}
 		return grow(depth-1) + int(room[depth%256])
 	}
-	layout[string]{}.equal(unsafe.Pointer(&m), unsafe.Pointer(&m), comparerFunc(func(value, other unsafe.Pointer) bool {
+	(&mapComparer{layout[string]{}, comparerFunc(func(value, other unsafe.Pointer) bool {
 		grow(1000)
 		if v := *(*string)(value); v == *(*string)(other) && (v == "x" || v == "y") {
 			n++
 		}
 		return true
-	}), 0)
+	})}).equal(unsafe.Pointer(&m), unsafe.Pointer(&copied), 0)
 	if n != 2 {
 		t.Errorf("%d values were read right, want 2", n)
 	}

@@ -63,14 +63,13 @@ type Options struct {
 	Redacted     []*schema.Location // whose values are hidden in reports
 }
 
-// Compile turns a schema without mistakes into a checker. normal normalizes the same schema. It returns nil if the
-// schema has no locks. Parts without locks compile to nothing.
-func Compile(t *schema.Tree, normal *normalizer.Normalizer, o Options) *Checker {
+// Compile turns a schema without mistakes into a checker. presence is of the same schema. It returns nil if the schema has
+// no locks. Parts without locks compile to nothing.
+func Compile(t *schema.Tree, presence normalizer.Presence, o Options) *Checker {
 	locked := t.Holding(func(l *schema.Location) bool { return l.Marks.Locked() })
 	if !locked[t.Root] {
 		return nil
 	}
-	presence := presenceOf(t.Root, normal)
 	c := compiler{
 		locked:     locked,
 		presence:   presence,
@@ -85,30 +84,9 @@ func Compile(t *schema.Tree, normal *normalizer.Normalizer, o Options) *Checker 
 	return newChecker(c.node(t.Root))
 }
 
-// presenceOf finds what the normalizer of the same schema says about each property.
-func presenceOf(root *schema.Location, n *normalizer.Normalizer) map[*schema.Location]normalizer.Property {
-	presence := map[*schema.Location]normalizer.Property{}
-	seen := map[*schema.Body]bool{}
-	var visit func(l *schema.Location, n *normalizer.Normalizer)
-	visit = func(l *schema.Location, n *normalizer.Normalizer) {
-		if l == nil || n.Empty() || seen[l.Body] {
-			return
-		}
-		seen[l.Body] = true
-		for _, p := range l.Properties {
-			presence[p] = n.Property(p.Name)
-			visit(p, presence[p].Below())
-		}
-		visit(l.Values, n.Values())
-		visit(l.Items, n.Items())
-	}
-	visit(root, n)
-	return presence
-}
-
 type compiler struct {
 	locked             map[*schema.Location]bool // a lock is on it or below it
-	presence           map[*schema.Location]normalizer.Property
+	presence           normalizer.Presence
 	ordered, unordered *equalities
 	ignore             bool
 	redactions         *redactions
@@ -273,11 +251,11 @@ type equalities struct {
 	ignoreOrder bool
 	special     map[*schema.Location]bool // differs from JSON equality, itself or below
 	unordered   map[*schema.Location]bool // has lists without order, itself or below
-	presence    map[*schema.Location]normalizer.Property
+	presence    normalizer.Presence
 	built       map[*schema.Location]*Equality
 }
 
-func newEqualities(t *schema.Tree, presence map[*schema.Location]normalizer.Property, ignoreOrder bool) *equalities {
+func newEqualities(t *schema.Tree, presence normalizer.Presence, ignoreOrder bool) *equalities {
 	unordered := func(l *schema.Location) bool {
 		return l.Marks.ListType == schema.ListSet || ignoreOrder && l.Marks.ListType == schema.ListMap
 	}

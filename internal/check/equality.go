@@ -239,7 +239,8 @@ func (m *Memo) equalLists(l *ListEquality, a, b []any) bool {
 	}
 	switch l.Kind {
 	case AsSet:
-		return m.equalSets(l.Items, a, b)
+		i := m.sameItems(l.Items, a, b)
+		return i == len(a) || listindex.EqualSets(a[i:], b[i:], m.items(l.Items))
 	case ByKey:
 		return m.equalByKey(l, a, b)
 	}
@@ -251,14 +252,24 @@ func (m *Memo) equalLists(l *ListEquality, a, b []any) bool {
 	return true
 }
 
-// equalSets compares multisets of the same size. Items that have lists without order in them are compared only if their
-// hashes are equal: in sets of sets a comparison that fails would otherwise be repeated at each level.
-func (m *Memo) equalSets(items *Equality, a, b []any) bool {
+// changed returns the indices of the items that only one of two sets has, counted with multiplicity.
+func (m *Memo) changed(items *Equality, newList, oldList []any) (added, removed []int) {
+	i := m.sameItems(items, newList, oldList)
+	if i == len(newList) && i == len(oldList) {
+		return nil, nil
+	}
+	return listindex.Changed(newList, oldList, i, m.items(items))
+}
+
+// sameItems returns how many items at the beginning of two sets are equal in order. Items that have lists without order in
+// them are compared only if their hashes are equal: in sets of sets a comparison that fails would otherwise be repeated at
+// each level.
+func (m *Memo) sameItems(items *Equality, a, b []any) int {
 	i := 0
-	for i < len(a) && m.likely(items, a[i], b[i]) && m.Equal(items, a[i], b[i]) {
+	for i < len(a) && i < len(b) && m.likely(items, a[i], b[i]) && m.Equal(items, a[i], b[i]) {
 		i++
 	}
-	return i == len(a) || listindex.EqualSets(a[i:], b[i:], m.items(items))
+	return i
 }
 
 // likely reports whether a and b may be equal under e, as far as their hashes tell.
@@ -284,36 +295,13 @@ func (m *Memo) equalByKey(l *ListEquality, a, b []any) bool {
 	if !allObjects(a) { // an item of b that is not an object equals none of them
 		return false
 	}
-	a, b = a[i:], b[i:]
-	at, ok := listindex.Match(b, a, &l.Keys)
-	if !ok {
-		return m.equalRepeated(l, a, b)
-	}
-	for j, item := range b {
-		if at[j] < 0 || !m.Equal(l.Items, a[at[j]], item) {
+	index := listindex.NewIndex(a[i:], &l.Keys)
+	defer index.Free()
+	at, _ := index.Take(b[i:], make([]int, 0, len(b)-i))
+	for j, item := range b[i:] {
+		if at[j] < 0 || !m.Equal(l.Items, a[i+at[j]], item) {
 			return false
 		}
-	}
-	return true
-}
-
-// equalRepeated is equalByKey where a key may occur more than once.
-func (m *Memo) equalRepeated(l *ListEquality, a, b []any) bool {
-	index := listindex.NewIndex(a, &l.Keys)
-	due := make(map[int]int) // by the first index of a repeated key: the index of the item that comes next
-	for _, item := range b {
-		first := index.First(item)
-		if first < 0 {
-			return false
-		}
-		next, again := due[first]
-		if !again {
-			next = first
-		}
-		if next < 0 || !m.Equal(l.Items, a[next], item) {
-			return false
-		}
-		due[first] = index.Next(next)
 	}
 	return true
 }

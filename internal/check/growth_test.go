@@ -19,11 +19,11 @@ func compileText(t testing.TB, text string) *Checker {
 		t.Fatal(err)
 	}
 	tree := schema.Read(&s, nil)
-	n, problems := normalizer.Compile(tree)
+	_, presence, problems := normalizer.Compile(tree)
 	if problems != nil {
 		t.Fatal(problems)
 	}
-	return Compile(tree, n, Options{})
+	return Compile(tree, presence, Options{})
 }
 
 // work counts what a check and its report look at.

@@ -134,10 +134,11 @@ func (n *KeyedItems) inPlace(m *Memo, newList, oldList []any) *Found {
 
 // byKey correlates the items of two lists of objects.
 func (n *KeyedItems) byKey(m *Memo, newList, oldList []any) *Found {
-	olds := listindex.NewMatcher(oldList, &n.Keys)
+	olds := listindex.NewIndex(oldList, &n.Keys)
+	defer olds.Free()
 	step := max(len(newList), 1)
 	if n.Flat {
-		step = listindex.MatchSome
+		step = listindex.Block
 	}
 	var members oldMembers
 	if n.Members != nil {
@@ -149,7 +150,7 @@ func (n *KeyedItems) byKey(m *Memo, newList, oldList []any) *Found {
 	for from := 0; from < len(newList); from += step {
 		items := newList[from:min(from+step, len(newList))]
 		var ok bool
-		if matches, ok = olds.Match(items, matches[:0]); !ok {
+		if matches, ok = olds.Take(items, matches[:0]); !ok {
 			return n.byRepeatedKey(m, newList, oldList)
 		}
 		for i, at := range matches {
@@ -266,7 +267,7 @@ func (n *KeyedItems) checkJSON(m *Memo, p *jsonscan.Pair) (f *Found, ok bool) {
 		return nil, false
 	}
 	if news.inPlace(olds) {
-		if !news.rising() && !news.index(m.seedOnce()) {
+		if !news.rising() && !news.unique() {
 			return nil, false
 		}
 		for j, i := range news.differing {
@@ -274,13 +275,10 @@ func (n *KeyedItems) checkJSON(m *Memo, p *jsonscan.Pair) (f *Found, ok bool) {
 		}
 		return f, true
 	}
-	if !news.index(m.seedOnce()) || !olds.index(m.seedOnce()) {
-		return nil, false
-	}
 	return n.byKeyJSON(m, news, olds)
 }
 
-// byKeyJSON is byKey of items as text. ok is false if a key of the old list turns out to be repeated.
+// byKeyJSON is byKey of items as text. ok is false if a key turns out to be repeated.
 func (n *KeyedItems) byKeyJSON(m *Memo, news, olds *textItems) (f *Found, ok bool) {
 	match := make([]int, len(news.items)) // the index in olds, or one of these
 	const none, sameBytes = -1, -2
@@ -290,13 +288,23 @@ func (n *KeyedItems) byKeyJSON(m *Memo, news, olds *textItems) (f *Found, ok boo
 	for _, i := range news.differing {
 		match[i] = none
 	}
+	t := listindex.NewTable(len(news.items) + len(olds.items))
+	defer t.Free()
+	if !news.put(t) {
+		return nil, false
+	}
 	var removed []int
 	for j := range olds.items {
-		i := news.find(olds, j)
+		i := t.Put(olds.hash(j, t.Seed), len(news.items)+j, func(i int) bool {
+			if k := i - len(news.items); k >= 0 {
+				return olds.same(k, olds, j)
+			}
+			return news.same(i, olds, j)
+		})
 		switch {
 		case i < 0:
 			removed = append(removed, j)
-		case match[i] == none:
+		case i < len(news.items) && match[i] == none:
 			match[i] = j
 		default:
 			return nil, false

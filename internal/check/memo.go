@@ -118,15 +118,9 @@ type textItems struct {
 	names []string // of the keys
 
 	text      []byte
-	items     []textItem
-	fields    []int   // of the keys of all items, one after the other, as jsonscan notes them
-	differing []int   // indices of the new items that are not the same bytes as the old item there
-	slots     []int32 // open addressing by hash: index + 1, or 0
-}
-
-type textItem struct {
-	jsonscan.Span
-	hash uint64 // of the key, if there are slots
+	items     []jsonscan.Span
+	fields    []int // of the keys of all items, one after the other, as jsonscan notes them
+	differing []int // indices of the new items that are not the same bytes as the old item there
 }
 
 // hashJSON is jsonvalue.Hash, counted.
@@ -238,11 +232,11 @@ func (l *textItems) read(p *jsonscan.Pair, olds *textItems) (ok bool) {
 		case jsonscan.Both:
 			at, sameBytes, isObject := p.Object(l.names, l.grow())
 			same, ok = sameBytes, ok && isObject
-			l.items = append(l.items, textItem{Span: at})
+			l.items = append(l.items, at)
 		case jsonscan.New:
 			at, isObject := p.ObjectOne(jsonscan.New, l.names, l.grow())
 			ok = ok && isObject
-			l.items = append(l.items, textItem{Span: at})
+			l.items = append(l.items, at)
 		}
 		if same {
 			continue
@@ -253,7 +247,7 @@ func (l *textItems) read(p *jsonscan.Pair, olds *textItems) (ok bool) {
 		if it.In != jsonscan.New {
 			at, isObject := p.ObjectOne(jsonscan.Old, olds.names, olds.grow())
 			ok = ok && isObject
-			olds.items = append(olds.items, textItem{Span: at})
+			olds.items = append(olds.items, at)
 		}
 	}
 	if !p.Failed() {
@@ -301,37 +295,21 @@ func (l *textItems) rising() bool {
 	return true
 }
 
-// index makes the table that find uses. ok is false if two items have the same key.
-func (l *textItems) index(seed maphash.Seed) (ok bool) {
-	size := 4
-	for size < 2*len(l.items) {
-		size *= 2
-	}
-	l.slots = slices.Grow(l.slots[:0], size)[:size]
-	clear(l.slots)
-	for i := range l.items {
-		item := &l.items[i]
-		item.hash = l.hash(i, seed)
-		at := int(item.hash) & (size - 1)
-		for ; l.slots[at] != 0; at = (at + 1) & (size - 1) {
-			if j := int(l.slots[at] - 1); l.items[j].hash == item.hash && l.same(j, l, i) {
-				return false
-			}
-		}
-		l.slots[at] = int32(i + 1)
-	}
-	return true
+// unique reports whether no two items have the same key.
+func (l *textItems) unique() bool {
+	t := listindex.NewTable(len(l.items))
+	defer t.Free()
+	return l.put(t)
 }
 
-// find returns the index of the item of l with the key of item i of other, or -1. Both have an index.
-func (l *textItems) find(other *textItems, i int) int {
-	hash := other.items[i].hash
-	for at := int(hash) & (len(l.slots) - 1); l.slots[at] != 0; at = (at + 1) & (len(l.slots) - 1) {
-		if j := int(l.slots[at] - 1); l.items[j].hash == hash && l.same(j, other, i) {
-			return j
+// put puts all items into a table. ok is false if two of them have the same key.
+func (l *textItems) put(t *listindex.Table) (ok bool) {
+	for i := range l.items {
+		if t.Put(l.hash(i, t.Seed), i, func(j int) bool { return l.same(j, l, i) }) >= 0 {
+			return false
 		}
 	}
-	return -1
+	return true
 }
 
 // same reports whether item i of l and item j of other have the same key.

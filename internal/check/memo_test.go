@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/util/json"
+
+	"github.com/fieldlock/fieldlock/internal/jsonscan"
 )
 
 func decoded(t *testing.T, text string) map[string]any {
@@ -132,7 +134,7 @@ func TestSpares(t *testing.T) {
 	if c, d, e := m.textItems(n), m.textItems(n), m.textItems(n); c != b || d != a || e == a || e == b {
 		t.Errorf("%p and %p come back as %p, %p and %p", a, b, c, d, e)
 	}
-	a.items = make([]textItem, maxSpare+1)
+	a.items = make([]jsonscan.Span, maxSpare+1)
 	if m.spare(a); len(m.spares) != 0 {
 		t.Error("the memory of a long list is kept")
 	}

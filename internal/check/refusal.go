@@ -270,19 +270,3 @@ func (m *Memo) differenceByKey(l *ListEquality, r *Redaction, newList, oldList [
 	}
 	return f
 }
-
-// changed returns the indices of the items that only one of two sets has, counted with multiplicity.
-func (m *Memo) changed(items *Equality, newList, oldList []any) (added, removed []int) {
-	i := 0
-	for i < len(newList) && i < len(oldList) && m.likely(items, newList[i], oldList[i]) && m.Equal(items, newList[i], oldList[i]) {
-		i++
-	}
-	added, removed = listindex.Changed(newList[i:], oldList[i:], m.items(items))
-	for j := range added {
-		added[j] += i
-	}
-	for j := range removed {
-		removed[j] += i
-	}
-	return added, removed
-}

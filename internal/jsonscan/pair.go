@@ -92,10 +92,10 @@ func (p *Pair) Texts(from, to Place) (newText, oldText []byte) {
 }
 
 // NewValue returns the value of the new text at a place that has been read, as util/json decodes it.
-func (p *Pair) NewValue(at Place) any { return valueAt(p.new, at.New) }
+func (p *Pair) NewValue(at Place) any { return Value(p.new, at.New) }
 
 // OldValue is NewValue of the old text.
-func (p *Pair) OldValue(at Place) any { return valueAt(p.old, at.Old) }
+func (p *Pair) OldValue(at Place) any { return Value(p.old, at.Old) }
 
 // Skip reads the next value of both texts. It reports whether they are the same tokens, so that they are equal: only the
 // white space between tokens may differ. After a failure it says so too, so that nobody looks at them.

@@ -314,7 +314,7 @@ func BenchmarkSkip(b *testing.B) {
 	b.Run("build", func(b *testing.B) {
 		b.SetBytes(int64(len(text)))
 		for b.Loop() {
-			valueAt(text, 0)
+			Value(text, 0)
 		}
 	})
 }

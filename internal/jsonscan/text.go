@@ -272,32 +272,16 @@ func (t *Text) Skip() []byte {
 func (t *Text) Members() iter.Seq[Member] {
 	return func(yield func(Member) bool) {
 		t.walk('{', func() bool {
-			m, ok := t.member()
+			name, value, ok := memberAt(t.data, t.at)
 			if !ok {
 				t.failed = true
 				return false
 			}
-			t.at = m.Value
+			m := Member{Name: unquote(name), At: t.at, Value: value}
+			t.at = value
 			return yield(m)
 		})
 	}
-}
-
-// member reads the name of a member and the colon.
-func (t *Text) member() (m Member, ok bool) {
-	at := t.at
-	if at >= len(t.data) || t.data[at] != '"' {
-		return m, false
-	}
-	end := stringEnd(t.data, at)
-	if end < 0 {
-		return m, false
-	}
-	colon := afterSpace(t.data, end)
-	if colon >= len(t.data) || t.data[colon] != ':' {
-		return m, false
-	}
-	return Member{Name: unquote(t.data[at:end]), At: at, Value: afterSpace(t.data, colon+1)}, true
 }
 
 // Items is Members for a list: it yields the offset of each item.

@@ -9,10 +9,7 @@ import (
 
 // Value decodes the value that begins at data[i] as util/json does. A Text or Pair has read it before, so that nothing can be
 // wrong with it.
-func Value(data []byte, i int) any { return valueAt(data, i) }
-
-// valueAt returns the value that begins at data[i], as util/json decodes it. The text has been read.
-func valueAt(data []byte, i int) any {
+func Value(data []byte, i int) any {
 	value, _ := build(data, i)
 	return value
 }

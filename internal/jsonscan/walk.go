@@ -101,17 +101,27 @@ func (m *member) next(p *Pair, data []byte, i *int, first bool) bool {
 	} else if !first {
 		at = len(data)
 	}
-	if at < len(data) && data[at] == '"' {
-		if end := stringEnd(data, at); end >= 0 {
-			if colon := afterSpace(data, end); colon < len(data) && data[colon] == ':' {
-				m.name, m.read = data[at:end], true
-				*i = afterSpace(data, colon+1)
-				return true
-			}
-		}
+	if m.name, *i, m.read = memberAt(data, at); !m.read {
+		p.fail()
 	}
-	p.fail()
-	return false
+	return m.read
+}
+
+// memberAt returns the name of the member that begins at data[i], with its quotes, and where its value begins. ok is false if
+// no member does.
+func memberAt(data []byte, i int) (name []byte, value int, ok bool) {
+	if i >= len(data) || data[i] != '"' {
+		return nil, i, false
+	}
+	end := stringEnd(data, i)
+	if end < 0 {
+		return nil, i, false
+	}
+	colon := afterSpace(data, end)
+	if colon >= len(data) || data[colon] != ':' {
+		return nil, i, false
+	}
+	return data[i:end], afterSpace(data, colon+1), true
 }
 
 // Name returns the name of the member that was met, valid until the texts change.

@@ -66,7 +66,7 @@ func TestComparisons(t *testing.T) {
 		for what, run := range map[string]func(Equality){
 			"index":            func(eq Equality) { NewIndex(items, eq) },
 			"equal sets":       func(eq Equality) { EqualSets(items, shuffled, eq) },
-			"changed":          func(eq Equality) { Changed(shuffled, items, eq) },
+			"changed":          func(eq Equality) { Changed(shuffled, items, 0, eq) },
 			"match":            func(eq Equality) { Match(shuffled, items, eq) },
 			"unique":           func(eq Equality) { Unique(items, eq) },
 			"unique, repeated": func(eq Equality) { Unique(append(shuffled[:n-1:n-1], shuffled[0]), eq) },
@@ -79,7 +79,7 @@ func TestComparisons(t *testing.T) {
 	}
 }
 
-// TestAlignedComparisons: aligned lists of up to 2,000 items, each size of table, and every kind of key.
+// TestAlignedComparisons: aligned lists of up to 2,000 items, every kind of key, and how well their hashes spread.
 func TestAlignedComparisons(t *testing.T) {
 	for name, kind := range kinds {
 		if !kind.unique {
@@ -87,18 +87,47 @@ func TestAlignedComparisons(t *testing.T) {
 		}
 		for _, n := range []int{32, 500, 2_000} {
 			items := list(n, func(i int) any { return map[string]any{"k": kind.item(i), "l": "x"} })
-			size := 64
-			for size < 2*n {
-				size *= 2
-			}
-			ok, met := Keys{{Name: "k"}, {Name: "l"}, {Name: "missing"}}.aligned(items, items, make([]uint64, size))
-			if !ok {
+			keys := Keys{{Name: "k"}, {Name: "l"}, {Name: "missing"}}
+			if !keys.Aligned(items, items) {
 				t.Errorf("%s: %d different keys are not aligned", name, n)
+			}
+			table := NewTable(n)
+			defer table.Free()
+			met := 0
+			for i, item := range items {
+				hash := keys.Hash(table.Seed, item)
+				free, _ := table.slot(hash, func(int) bool { return false })
+				met += (free - int(hash)) & (len(table.slots) - 1)
+				table.Put(hash, i, func(j int) bool { return keys.Equal(items[j], item) })
 			}
 			// A table that is half full is met about n/2 times, by chance a few times that; a constant hash meets it n*(n-1)/2 times.
 			if met > 4*n+100 {
 				t.Errorf("%s: %d items met %d taken slots", name, n, met)
 			}
+		}
+	}
+}
+
+// TestTableIsUsedAgain: a table from the pool has room for its items, whatever it held before.
+func TestTableIsUsedAgain(t *testing.T) {
+	all := func(int) bool { return true }
+	for range 10 {
+		for _, n := range []int{100, 10, 50} {
+			table := NewTable(n)
+			for i := range n {
+				if at := table.Put(uint64(i), i, all); at >= 0 {
+					t.Fatalf("%d of %d: it is there already, at %d", i, n, at)
+				}
+			}
+			for i := range n {
+				if at, once := table.Take(uint64(i), all); at != i || !once {
+					t.Fatalf("%d of %d: %d is taken, once %t", i, n, at, once)
+				}
+				if at, once := table.Take(uint64(i), all); at >= 0 || once {
+					t.Fatalf("%d of %d: %d is taken again, once %t", i, n, at, once)
+				}
+			}
+			table.Free()
 		}
 	}
 }

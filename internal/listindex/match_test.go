@@ -152,7 +152,7 @@ func TestShuffledListsCostLinearly(t *testing.T) {
 		"Match":     func(eq listindex.Equality) bool { _, ok := listindex.Match(a, b, eq); return ok },
 		"EqualSets": func(eq listindex.Equality) bool { return listindex.EqualSets(a, b, eq) },
 		"Changed": func(eq listindex.Equality) bool {
-			added, removed := listindex.Changed(a, b, eq)
+			added, removed := listindex.Changed(a, b, 0, eq)
 			return added == nil && removed == nil
 		},
 	} {

@@ -2,6 +2,7 @@ package normalizer_test
 
 import (
 	"encoding/json"
+	"reflect"
 	"strconv"
 	"testing"
 
@@ -14,7 +15,7 @@ import (
 // compile returns the normalizer of s, which has no mistakes.
 func compile(t *testing.T, s *spec.Schema) *normalizer.Normalizer {
 	t.Helper()
-	n, problems := normalizer.Compile(schema.Read(s, nil))
+	n, _, problems := normalizer.Compile(schema.Read(s, nil))
 	if problems != nil {
 		t.Fatal(problems)
 	}
@@ -146,35 +147,35 @@ func TestAbsencesAgree(t *testing.T) {
 	}
 }
 
-// TestBelow: the normalizers for the items of a list and the values of a map are those of their schemas, and nothing is
-// visited where nothing is marked.
+// TestBelow: marks on items of lists and values of maps apply to each, and the presence of a property is found by its location.
 func TestBelow(t *testing.T) {
-	n := compile(t, schemaOf(t, `{
+	tree := schema.Read(schemaOf(t, `{
 		"properties": {
 			"list": {"type": "array", "items": {"$ref": "#/definitions/T"}},
 			"map": {"type": "object", "additionalProperties": {"$ref": "#/definitions/T"}},
 			"nested": {"type": "array", "items": {"type": "array", "items": {"$ref": "#/definitions/T"}}},
-			"free": {"type": "array", "items": {"type": "object", "properties": {"tags": {"type": "array"}}}},
-			"texts": {"type": "object", "x-kubernetes-normalize": "undefined", "additionalProperties": {"type": "string"}}
+			"free": {"type": "array", "items": {"type": "object", "properties": {"tags": {"type": "array"}}}}
 		},
-		"definitions": {"T": {"type": "object", "properties": {"tags": {"type": "array", "x-kubernetes-normalize": "undefined"}}}}}`))
-	for name, below := range map[string]*normalizer.Normalizer{
-		"items":          n.Property("list").Below().Items(),
-		"values":         n.Property("map").Below().Values(),
-		"items of items": n.Property("nested").Below().Items().Items(),
-	} {
-		if below.Empty() || !below.Property("tags").Absent([]any{}) || below.Property("name").Absent([]any{}) {
-			t.Errorf("%s: tags are marked, name is not", name)
+		"definitions": {"T": {"type": "object", "properties": {"name": {}, "tags": {"type": "array", "x-kubernetes-normalize": "undefined"}}}}}`), nil)
+	n, presence, problems := normalizer.Compile(tree)
+	if problems != nil {
+		t.Fatal(problems)
+	}
+	object := func() map[string]any { return map[string]any{"name": []any{}, "tags": []any{}} }
+	got := n.Normalize(map[string]any{"list": []any{object()}, "map": map[string]any{"k": object()}, "nested": []any{[]any{object()}}, "free": []any{object()}})
+	named := map[string]any{"name": []any{}}
+	want := map[string]any{"list": []any{named}, "map": map[string]any{"k": named}, "nested": []any{[]any{named}}, "free": []any{object()}}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+	for _, l := range tree.All {
+		marked := l.Name == "tags" && l.Path.String() != "free[*].tags"
+		if presence[l].Absent([]any{}) != marked {
+			t.Errorf("%s: want marked %t", l.Path, marked)
 		}
 	}
-	if !n.Property("list").Below().Values().Empty() || !n.Property("map").Below().Items().Empty() {
-		t.Error("a list has no values, and a map no items")
-	}
-	if n.Property("free").Below() != nil || n.Property("texts").Below() != nil {
-		t.Error("a subtree without marks is visited")
-	}
 	var none *normalizer.Normalizer
-	if none.Property("a").Absent(nil) || none.Items() != nil || none.Values() != nil || none.Property("a").Below() != nil {
+	if none.Property("a").Absent(nil) || presence[nil].Absent(nil) {
 		t.Error("a nil Normalizer has marks")
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math"
 	"reflect"
 	"slices"
 	"strings"
@@ -20,17 +21,21 @@ type Problem struct {
 	Message    string
 }
 
-// Compile returns the normalizer for the marks of t, nil if it has none, and the marks that cannot be applied, sorted by
-// schema path. With problems the normalizer is nil. Cost: one visit for each schema node.
-func Compile(t *schema.Tree) (*Normalizer, []Problem) {
+// Presence is what the marks of a schema say about its properties. It may lack those without marks.
+type Presence map[*schema.Location]Property
+
+// Compile returns the normalizer for the marks of t, nil if it has none, what they say about each property, and the marks
+// that cannot be applied, sorted by schema path. With problems there is no normalizer. Cost: one visit for each schema node.
+func Compile(t *schema.Tree) (*Normalizer, Presence, []Problem) {
 	if problems := problemsOf(t); len(problems) > 0 {
-		return nil, problems
+		return nil, nil, problems
 	}
 	c := compiler{
-		marked: t.Holding(func(l *schema.Location) bool { return l.Marks.Normalize != "" }),
-		built:  map[*schema.Body]*Normalizer{},
+		marked:   t.Holding(func(l *schema.Location) bool { return l.Marks.Normalize != "" }),
+		built:    map[*schema.Body]*Normalizer{},
+		presence: Presence{},
 	}
-	return c.below(t.Root), nil
+	return c.below(t.Root), c.presence, nil
 }
 
 // problemsOf returns the marks that cannot be applied.
@@ -87,8 +92,9 @@ func describe(r schema.Role) string {
 }
 
 type compiler struct {
-	marked map[*schema.Location]bool // has a mark, or something below it does
-	built  map[*schema.Body]*Normalizer
+	marked   map[*schema.Location]bool // has a mark, or something below it does
+	built    map[*schema.Body]*Normalizer
+	presence Presence
 }
 
 // below returns the normalizer for what is below l, nil if nothing there is marked.
@@ -120,6 +126,7 @@ func (c *compiler) fill(n *Normalizer, b *schema.Body) {
 		case schema.NormalizeZero:
 			p.blank, _ = zeroOf(l)
 		}
+		c.presence[l] = p
 		// A property without marks hides additionalProperties, so it stays if these have marks.
 		if p.marked || p.below != nil || n.values != nil {
 			if n.properties == nil {
@@ -159,11 +166,13 @@ func zeroOf(l *schema.Location) (b blank, ok bool) {
 	return blank{}, false
 }
 
-// scalar reports whether value, which is neither an object nor a list, counts as absent.
-func (b blank) scalar(value any) bool {
+// holds reports whether value, which is not an object, counts as absent.
+func (b blank) holds(value any) bool {
 	switch value := value.(type) {
 	case nil:
 		return true
+	case []any:
+		return b.array && len(value) == 0
 	case string:
 		return b.text && value == ""
 	case bool:
@@ -197,9 +206,6 @@ type Property struct {
 	below  *Normalizer
 }
 
-// Empty reports whether the schema has no marks, so that callers can skip the work.
-func (n *Normalizer) Empty() bool { return n == nil }
-
 // Property returns what the marks say about the property name.
 func (n *Normalizer) Property(name string) Property {
 	if n == nil {
@@ -211,47 +217,12 @@ func (n *Normalizer) Property(name string) Property {
 	return Property{below: n.values}
 }
 
-// Items returns the normalizer for each item of a list, nil where nothing is marked below.
-func (n *Normalizer) Items() *Normalizer {
-	if n == nil {
-		return nil
-	}
-	return n.items
-}
-
-// Values returns the normalizer for each value of a map, nil where nothing is marked below.
-func (n *Normalizer) Values() *Normalizer {
-	if n == nil {
-		return nil
-	}
-	return n.values
-}
-
-// Below returns the normalizer for the value of the property, nil where nothing is marked below.
-func (p Property) Below() *Normalizer { return p.below }
-
 // Absent reports whether a property that has this value counts as absent, what is below it being normalized first.
 // It builds nothing. Cost: the members of the object that value is, until one of them is not absent.
 func (p Property) Absent(value any) bool {
-	if !p.marked {
-		return false
-	}
-	switch value := value.(type) {
-	case map[string]any:
-		if !p.blank.object {
-			return false
-		}
-		for name, member := range value {
-			if !p.below.Property(name).Absent(member) {
-				return false
-			}
-		}
-		return true
-	case []any:
-		return p.blank.array && len(value) == 0
-	default:
-		return p.blank.scalar(value)
-	}
+	left := math.MaxInt
+	absent, _ := p.absentWithin(value, &left)
+	return absent
 }
 
 // Normalize returns obj without the properties that count as absent. What does not change is shared with obj; if nothing
@@ -271,9 +242,8 @@ func (p Property) value(value any) (out any, changed, absent bool) {
 		if normal, changed := p.below.list(typed); changed {
 			return normal, true, false
 		}
-		return value, false, p.blank.array && len(typed) == 0
 	}
-	return value, false, p.marked && p.blank.scalar(value)
+	return value, false, p.marked && p.blank.holds(value)
 }
 
 func (n *Normalizer) object(obj map[string]any) (out map[string]any, changed bool) {
@@ -340,9 +310,6 @@ func (a *Absences) Absent(p Property, value any) bool {
 	if !p.marked {
 		return false
 	}
-	if _, ok := value.(map[string]any); !ok {
-		return p.Absent(value)
-	}
 	left := fewMembers
 	absent, ok := p.absentWithin(value, &left)
 	a.visited += fewMembers - left
@@ -358,8 +325,8 @@ func (a *Absences) Absent(p Property, value any) bool {
 // absentWithin is Absent while no more than left members are visited; ok is false when there were more.
 func (p Property) absentWithin(value any, left *int) (absent, ok bool) {
 	object, isObject := value.(map[string]any)
-	if !isObject || !p.marked || !p.blank.object {
-		return p.Absent(value), true
+	if !isObject || !p.blank.object {
+		return p.marked && p.blank.holds(value), true
 	}
 	for name, member := range object {
 		if *left--; *left < 0 {
@@ -375,8 +342,8 @@ func (p Property) absentWithin(value any, left *int) (absent, ok bool) {
 // remembered is Absent that keeps the answer for each object that it visits.
 func (a *Absences) remembered(p Property, value any) bool {
 	object, ok := value.(map[string]any)
-	if !ok || !p.marked || !p.blank.object {
-		return p.Absent(value)
+	if !ok || !p.blank.object {
+		return p.marked && p.blank.holds(value)
 	}
 	key := absence{p, reflect.ValueOf(object).Pointer()}
 	if absent, ok := a.known[key]; ok {

@@ -6,12 +6,10 @@ import (
 	"maps"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
-	"github.com/fieldlock/fieldlock/internal/pointer"
 	"github.com/fieldlock/fieldlock/internal/spelling"
 )
 
@@ -271,70 +269,12 @@ type translator struct {
 
 // schema returns a copy of s, which is at path.
 func (t *translator) schema(s *spec.Schema, path string) *spec.Schema {
-	out := *s
+	out := copyOf(s)
 	out.Extensions = t.extensions(s.Extensions, path)
-	for _, held := range [...]struct {
-		keyword string
-		list    *[]spec.Schema
-	}{{"allOf", &out.AllOf}, {"anyOf", &out.AnyOf}, {"oneOf", &out.OneOf}} {
-		*held.list = t.list(*held.list, path+"/"+held.keyword)
-	}
-	if s.Not != nil {
-		out.Not = t.schema(s.Not, path+"/not")
-	}
-	out.Properties = t.byName(s.Properties, path+"/properties")
-	out.PatternProperties = t.byName(s.PatternProperties, path+"/patternProperties")
-	out.Definitions = t.byName(s.Definitions, path+"/definitions")
-	out.AdditionalProperties = t.orBool(s.AdditionalProperties, path+"/additionalProperties")
-	out.AdditionalItems = t.orBool(s.AdditionalItems, path+"/additionalItems")
-	if s.Items != nil {
-		items := spec.SchemaOrArray{Schemas: t.list(s.Items.Schemas, path+"/items")}
-		if s.Items.Schema != nil {
-			items.Schema = t.schema(s.Items.Schema, path+"/items")
-		}
-		out.Items = &items
-	}
-	if s.Dependencies != nil {
-		out.Dependencies = maps.Clone(s.Dependencies)
-		for _, name := range slices.Sorted(maps.Keys(s.Dependencies)) {
-			d := s.Dependencies[name]
-			if d.Schema != nil {
-				d.Schema = t.schema(d.Schema, path+"/dependencies/"+pointer.Escape(name))
-			}
-			out.Dependencies[name] = d
-		}
-	}
-	return &out
-}
-
-func (t *translator) list(list []spec.Schema, path string) []spec.Schema {
-	if list == nil {
-		return nil
-	}
-	out := make([]spec.Schema, len(list))
-	for i := range list {
-		out[i] = *t.schema(&list[i], path+"/"+strconv.Itoa(i))
+	for p := range parts(out) {
+		p.replace(t.schema(p.schema, p.pointer(path)))
 	}
 	return out
-}
-
-func (t *translator) byName(schemas map[string]spec.Schema, path string) map[string]spec.Schema {
-	if schemas == nil {
-		return nil
-	}
-	out := make(map[string]spec.Schema, len(schemas))
-	for _, name := range slices.Sorted(maps.Keys(schemas)) {
-		s := schemas[name]
-		out[name] = *t.schema(&s, path+"/"+pointer.Escape(name))
-	}
-	return out
-}
-
-func (t *translator) orBool(s *spec.SchemaOrBool, path string) *spec.SchemaOrBool {
-	if s == nil || s.Schema == nil {
-		return s
-	}
-	return &spec.SchemaOrBool{Allows: s.Allows, Schema: t.schema(s.Schema, path)}
 }
 
 // extensions returns the keys of one node with its aliases translated.

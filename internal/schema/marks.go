@@ -2,13 +2,11 @@ package schema
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
-	"github.com/fieldlock/fieldlock/internal/pointer"
 	"github.com/fieldlock/fieldlock/internal/rule"
 )
 
@@ -265,36 +263,14 @@ func (r *resolver) hidden(at *Path, s, wrapped *spec.Schema, problems []Problem)
 	return e.found, e.problems
 }
 
-// keywords searches the keywords of s that lead to no location.
-func (e *search) keywords(s *spec.Schema, at *Path) {
-	e.list("allOf", s.AllOf, at)
-	e.list("anyOf", s.AnyOf, at)
-	e.list("oneOf", s.OneOf, at)
-	if s.Not != nil {
-		e.schema("not", s.Not, at.keyword("not"))
-	}
-	for _, name := range slices.Sorted(maps.Keys(s.PatternProperties)) {
-		p := s.PatternProperties[name]
-		e.schema("patternProperties", &p, at.keyword("patternProperties/"+pointer.Escape(name)))
-	}
-	for _, name := range slices.Sorted(maps.Keys(s.Dependencies)) {
-		if p := s.Dependencies[name].Schema; p != nil {
-			e.schema("dependencies", p, at.keyword("dependencies/"+pointer.Escape(name)))
-		}
-	}
-	if s.AdditionalItems != nil && s.AdditionalItems.Schema != nil {
-		e.schema("additionalItems", s.AdditionalItems.Schema, at.keyword("additionalItems"))
-	}
-	if s.Items != nil {
-		for i := range s.Items.Schemas {
-			e.schema("a list of items schemas", &s.Items.Schemas[i], at.keyword(fmt.Sprintf("items/%d", i)))
-		}
-	}
-}
-
-func (e *search) list(keyword string, list []spec.Schema, at *Path) {
-	for i := range list {
-		e.schema(keyword, &list[i], at.keyword(fmt.Sprintf("%s/%d", keyword, i)))
+// part searches p of the schema at a path, which leads to no location.
+func (e *search) part(p part, at *Path) {
+	switch p.keyword {
+	case "definitions": // searched where a $ref leads there
+	case "items":
+		e.schema("a list of items schemas", p.schema, at.keyword(p.pointer("")[1:]))
+	default:
+		e.schema(p.keyword, p.schema, at.keyword(p.pointer("")[1:]))
 	}
 }
 
@@ -331,15 +307,16 @@ func (e *search) schema(keyword string, s *spec.Schema, at *Path) {
 
 // below searches everything below s, which is below keyword.
 func (e *search) below(keyword string, s *spec.Schema, at *Path) {
-	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
-		p := s.Properties[name]
-		e.schema(keyword, &p, at.Property(name))
+	for p := range parts(s) {
+		switch p.role {
+		case Property:
+			e.schema(keyword, p.schema, at.Property(p.name))
+		case Values:
+			e.schema(keyword, p.schema, at.Values())
+		case Items:
+			e.schema(keyword, p.schema, at.Items())
+		default:
+			e.part(p, at)
+		}
 	}
-	if s.AdditionalProperties != nil && s.AdditionalProperties.Schema != nil {
-		e.schema(keyword, s.AdditionalProperties.Schema, at.Values())
-	}
-	if s.Items != nil && s.Items.Schema != nil {
-		e.schema(keyword, s.Items.Schema, at.Items())
-	}
-	e.keywords(s, at)
 }

@@ -69,24 +69,100 @@ func nodes(s *spec.Schema, path string, yield func(string, *spec.Schema) bool) b
 	if !yield(path, s) {
 		return false
 	}
-	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
-		property := s.Properties[name]
-		if !nodes(&property, path+"/properties/"+pointer.Escape(name), yield) {
-			return false
-		}
-	}
-	if ap := s.AdditionalProperties; ap != nil && ap.Schema != nil && !nodes(ap.Schema, path+"/additionalProperties", yield) {
-		return false
-	}
-	if s.Items != nil && s.Items.Schema != nil && !nodes(s.Items.Schema, path+"/items", yield) {
-		return false
-	}
-	for i := range s.AllOf {
-		if !nodes(&s.AllOf[i], path+"/allOf/"+strconv.Itoa(i), yield) {
+	for p := range parts(s) {
+		if p.isNode() && !nodes(p.schema, p.pointer(path), yield) {
 			return false
 		}
 	}
 	return true
+}
+
+// part is a schema directly below another one.
+type part struct {
+	role    Role
+	keyword string
+	name    string // of a property or dependency, or the index in a list; "" where the keyword has one schema
+	schema  *spec.Schema
+	replace func(by *spec.Schema) // in a copy made by copyOf
+}
+
+// isNode reports whether p is one of those that Nodes yields.
+func (p *part) isNode() bool { return p.role != keyword || p.keyword == "allOf" }
+
+// pointer returns the schema path of p below a schema at path.
+func (p *part) pointer(path string) string {
+	if path += "/" + p.keyword; p.name != "" || p.role == Property {
+		path += "/" + pointer.Escape(p.name)
+	}
+	return path
+}
+
+// parts yields the schemas directly below s: first those that describe values, then those in keywords that only validate, and
+// definitions. Properties are in the order of their names. $refs are not followed.
+func parts(s *spec.Schema) iter.Seq[part] {
+	return func(yield func(part) bool) {
+		named := func(role Role, keyword string, schemas map[string]spec.Schema) bool {
+			for _, name := range slices.Sorted(maps.Keys(schemas)) {
+				p := schemas[name]
+				if !yield(part{role, keyword, name, &p, func(by *spec.Schema) { schemas[name] = *by }}) {
+					return false
+				}
+			}
+			return true
+		}
+		list := func(in string, schemas []spec.Schema) bool {
+			for i := range schemas {
+				if !yield(part{keyword, in, strconv.Itoa(i), &schemas[i], func(by *spec.Schema) { schemas[i] = *by }}) {
+					return false
+				}
+			}
+			return true
+		}
+		one := func(role Role, keyword string, s **spec.Schema) bool {
+			return *s == nil || yield(part{role, keyword, "", *s, func(by *spec.Schema) { *s = by }})
+		}
+		orBool := func(role Role, keyword string, s *spec.SchemaOrBool) bool {
+			return s == nil || one(role, keyword, &s.Schema)
+		}
+		items := s.Items
+		if items == nil {
+			items = &spec.SchemaOrArray{}
+		}
+		dependencies := func() bool {
+			for _, name := range slices.Sorted(maps.Keys(s.Dependencies)) {
+				replace := func(by *spec.Schema) { s.Dependencies[name] = spec.SchemaOrStringArray{Schema: by} }
+				if d := s.Dependencies[name].Schema; d != nil && !yield(part{keyword, "dependencies", name, d, replace}) {
+					return false
+				}
+			}
+			return true
+		}
+		_ = named(Property, "properties", s.Properties) && orBool(Values, "additionalProperties", s.AdditionalProperties) &&
+			one(Items, "items", &items.Schema) && list("allOf", s.AllOf) && list("anyOf", s.AnyOf) && list("oneOf", s.OneOf) &&
+			one(keyword, "not", &s.Not) && named(keyword, "patternProperties", s.PatternProperties) && dependencies() &&
+			orBool(keyword, "additionalItems", s.AdditionalItems) && list("items", items.Schemas) && named(keyword, "definitions", s.Definitions)
+	}
+}
+
+// copyOf copies s and all that holds its parts, so that they can be replaced.
+func copyOf(s *spec.Schema) *spec.Schema {
+	out := *s
+	out.Properties, out.PatternProperties = maps.Clone(s.Properties), maps.Clone(s.PatternProperties)
+	out.Dependencies, out.Definitions = maps.Clone(s.Dependencies), maps.Clone(s.Definitions)
+	out.AllOf, out.AnyOf, out.OneOf = slices.Clone(s.AllOf), slices.Clone(s.AnyOf), slices.Clone(s.OneOf)
+	out.AdditionalProperties, out.AdditionalItems = cloned(s.AdditionalProperties), cloned(s.AdditionalItems)
+	if out.Items = cloned(s.Items); out.Items != nil {
+		out.Items.Schemas = slices.Clone(s.Items.Schemas)
+	}
+	return &out
+}
+
+func cloned[T any](v *T) *T {
+	if v == nil {
+		return nil
+	}
+	out := *v
+	return &out
 }
 
 // HasMapList reports whether s is or contains a list of list-type map.
@@ -129,7 +205,7 @@ func (e *editor) edited(s *spec.Schema, path string) *spec.Schema {
 	if !e.touched[path] {
 		return s
 	}
-	out := *s
+	out := copyOf(s)
 	if change, ok := e.changes[path]; ok && e.err == nil {
 		e.made[path] = true
 		if out.Extensions = maps.Clone(s.Extensions); out.Extensions == nil {
@@ -139,24 +215,12 @@ func (e *editor) edited(s *spec.Schema, path string) *spec.Schema {
 			e.err = fmt.Errorf("schema path %q: %w", path, err)
 		}
 	}
-	if e.touched[path+"/properties"] {
-		out.Properties = maps.Clone(s.Properties)
-		for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
-			property := s.Properties[name]
-			out.Properties[name] = *e.edited(&property, path+"/properties/"+pointer.Escape(name))
+	for p := range parts(out) {
+		if p.isNode() {
+			p.replace(e.edited(p.schema, p.pointer(path)))
 		}
 	}
-	if ap := s.AdditionalProperties; ap != nil && ap.Schema != nil {
-		out.AdditionalProperties = &spec.SchemaOrBool{Allows: ap.Allows, Schema: e.edited(ap.Schema, path+"/additionalProperties")}
-	}
-	if s.Items != nil && s.Items.Schema != nil {
-		out.Items = &spec.SchemaOrArray{Schema: e.edited(s.Items.Schema, path+"/items")}
-	}
-	out.AllOf = slices.Clone(s.AllOf)
-	for i := range out.AllOf {
-		out.AllOf[i] = *e.edited(&s.AllOf[i], path+"/allOf/"+strconv.Itoa(i))
-	}
-	return &out
+	return out
 }
 
 // Role says what a location is to the one above it.

@@ -2,7 +2,6 @@ package schema
 
 import (
 	"iter"
-	"maps"
 	"slices"
 	"strings"
 
@@ -354,20 +353,21 @@ func (r *reader) fill(b *Body) {
 	for _, name := range s.Required {
 		required[name] = true
 	}
-	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
-		p := s.Properties[name]
-		l := r.location(b, Property, name, &p)
-		l.Required = required[name]
-		b.Properties = append(b.Properties, l)
-	}
-	if ap := s.AdditionalProperties; ap != nil && ap.Schema != nil {
-		b.Values = r.location(b, Values, "", ap.Schema)
-	}
-	if s.Items != nil && s.Items.Schema != nil {
-		b.Items = r.location(b, Items, "", s.Items.Schema)
-	}
 	search := search{resolver: r.resolver}
-	search.keywords(s, b.Path)
+	for p := range parts(s) {
+		switch p.role {
+		case Property:
+			l := r.location(b, Property, p.name, p.schema)
+			l.Required = required[p.name]
+			b.Properties = append(b.Properties, l)
+		case Values:
+			b.Values = r.location(b, Values, "", p.schema)
+		case Items:
+			b.Items = r.location(b, Items, "", p.schema)
+		default:
+			search.part(p, b.Path)
+		}
+	}
 	b.Unchecked, b.Problems = search.found, append(b.Problems, search.problems...)
 }
 
@@ -429,23 +429,16 @@ func isObjectMeta(l *Location) bool {
 // Descend calls look for l, which is at path at, and where look returns true for everything below it. What several
 // locations share is descended into once.
 func (l *Location) Descend(at *Path, look func(l *Location, at *Path) (below bool)) {
-	seen := map[*Body]bool{}
-	var visit func(l *Location, at *Path)
-	visit = func(l *Location, at *Path) {
-		if !look(l, at) || seen[l.Body] {
-			return
-		}
-		seen[l.Body] = true
-		for child := range l.Children {
-			visit(child, at.below(child))
-		}
-	}
-	visit(l, at)
+	l.descend(at, 0, look)
 }
 
 // DescendAll is Descend that goes into what several locations share for each of them, but never into itself. Schemas can
 // be written in which the number of ways doubles at each level: after limit repeated visits it does what Descend does.
 func (l *Location) DescendAll(limit int, look func(l *Location, at *Path) (below bool)) {
+	l.descend(nil, limit, look)
+}
+
+func (l *Location) descend(at *Path, limit int, look func(l *Location, at *Path) (below bool)) {
 	seen, inside := map[*Body]bool{}, map[*Body]bool{}
 	var visit func(l *Location, at *Path, again bool)
 	visit = func(l *Location, at *Path, again bool) {
@@ -462,7 +455,7 @@ func (l *Location) DescendAll(limit int, look func(l *Location, at *Path) (below
 		}
 		delete(inside, l.Body)
 	}
-	visit(l, nil, false)
+	visit(l, at, false)
 }
 
 // Holding returns the locations that satisfy is, and all those above them. Cost: linear in the schema.
