@@ -123,6 +123,7 @@ func (p *pageCluster) playFlux(ctx context.Context, dir string) {
 				}
 			}
 			patch := mustJSON(map[string]any{"status": map[string]any{"lastHandledReconcileAt": asked, "observedGeneration": object.GetGeneration(),
+				"artifact":   map[string]any{"revision": "main@sha1:1"}, // of a source
 				"conditions": []any{map[string]any{"type": "Ready", "status": ready, "reason": "Played", "message": message, "lastTransitionTime": metav1.Now()}}}})
 			_, _ = objects.Patch(ctx, k.name, types.MergePatchType, patch, metav1.PatchOptions{}, "status")
 		}
