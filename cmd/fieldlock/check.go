@@ -312,7 +312,7 @@ type checkCommand struct {
 func (c *checkCommand) fileSource() source {
 	given := func(args []string) (bool, error) {
 		if len(args) < 2 {
-			return false, fmt.Errorf("check compares two versions: give OLD and NEW (each a file, a directory or -), --git REV [PATH...] or --live NEW; it was given %s", enumerate(args, "nothing"))
+			return false, fmt.Errorf("check compares two versions: give OLD and NEW (each a file, a directory or -), --git REV [PATH...] or --live NEW; got %s", enumerate(args, "nothing"))
 		}
 		return true, nil
 	}

@@ -12,6 +12,7 @@ const style = `
   .VPHero .image-container { height: 488px; margin: 0 }
 }
 .vp-doc .language- pre code, .vp-doc .language-text pre code { display: block; width: auto; min-width: 0; white-space: pre-wrap; overflow-wrap: anywhere }
+@media (max-width: 480px) { .vp-doc h1 { font-size: 24px; line-height: 32px } }
 .vp-doc td code { overflow-wrap: anywhere }
 .vp-doc td:first-child:has(code) { min-width: 150px }
 `;

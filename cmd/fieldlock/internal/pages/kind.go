@@ -196,8 +196,8 @@ func (p *kindPage) writeWayOut(b *strings.Builder) {
 	b.WriteString("\n## How to change it anyway\n")
 	replace := "Replace the object."
 	if len(p.edits) > 0 {
-		replace = "For all other changes, replace the object."
-		b.WriteString("\nThese changes need no replacement:\n")
+		replace = "Otherwise, replace the object."
+		b.WriteString("\nTo avoid a replacement:\n")
 	}
 	for _, e := range p.edits {
 		fmt.Fprintf(b, "\n- For %s: %s", fields(e.paths), wayOut(e.text))
@@ -395,11 +395,11 @@ func operatorsPage(kinds []*operators.Kind) string {
 	b.WriteString(`# What operators refuse
 
 Operators refuse updates of custom resources in their own webhooks, or ignore them in their controllers. The CRDs do not show this.
-` + "`fieldlock check`" + ` finds such changes in your manifests, and also runs the transition rules of the CRDs; ` + "`--no-operators`" + ` turns
+` + "`fieldlock check`" + ` finds such changes in your manifests, besides those that the rules of the CRDs refuse; ` + "`--no-operators`" + ` turns
 this catalogue off.
 
-The page of each kind names the function that decides. *Asked* means that the function itself has answered the cases in
-` + "`immutability/operators/testdata`" + `; *read* means that its source was read but not run.
+The page of each kind names the function that decides. The last column says how we know what it refuses: *asked* means that the
+function itself ran on the cases in ` + "`immutability/operators/testdata`" + `; *read* means that its source was read, but not run.
 `)
 	last := ""
 	for _, k := range kinds {
