@@ -45,7 +45,9 @@ const unsure = (entry) => element('div', { class: 'card is-unsure' },
 function replacement(entry) {
   const steps = (entry.how ?? []).map((step) => {
     const [command, comment] = step.split('   # ');
-    return element('li', {}, comment ? `${comment}: ` : '', element(/^kubectl /.test(command) ? 'code' : 'span', {}, command));
+    const way = !command.startsWith('kubectl delete ') ? '' : command.includes('--cascade=orphan') ? 'replace it and keep its pods running' : 'replace it';
+    const intro = way && comment ? `${way} (${comment})` : way || comment;
+    return element('li', {}, intro ? `${intro}: ` : '', element(/^kubectl /.test(command) ? 'code' : 'span', {}, command));
   });
   return element('div', { class: 'card' },
     element('h3', {}, `To apply this change, replace ${titleOf(entry)}`),
