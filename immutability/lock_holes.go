@@ -101,7 +101,7 @@ func (h *holes) optionalParent(l *schema.Location, at *schema.Path) {
 	if fields := h.below(l, at); len(fields) > 0 {
 		// Making it required would close the hole too, and make objects invalid that users have.
 		h.hole(l, at, rule.OptionalParent, fields, withNoUnset(l), noUnsetMarker,
-			"an update can "+how+" and the next one can bring it back with other values of %s; give it %s: [%s]",
+			"an update can "+how+" and the next one can bring it back with other values of %s; add %s: [%s] to %[1]s",
 			nameOf(l), rule.Enumerate(fields), schema.KeyUpdate, schema.NoUnset)
 	}
 }

@@ -28,37 +28,39 @@ func newCheck(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check [--schema FILE...] OLD NEW | --git REV [PATH...] | --live NEW",
 		Short: "Compare two sets of objects, and find the changes that a cluster will refuse",
-		Long: `check compares the objects in OLD with those in NEW. It prints every change that a cluster will refuse, the ways to make
-the change nevertheless, and their cost.
+		Long: `check compares the objects in OLD with those in NEW. It prints every change that a cluster will refuse, how to make the
+change nevertheless, and what that costs.
 
 Input:
   OLD and NEW are files, directories or "-" for standard input. A file may hold many objects. In a directory, check renders
-  kustomizations, charts, Flux Kustomizations, HelmReleases and Argo CD Applications; these are called units. It compares all
-  other .yaml, .yml and .json files as they are written. Child processes do the rendering; they see only the files of the
-  directory. A unit that cannot be rendered is listed as not covered, with a warning if it changed. --fetch downloads the charts
-  and pinned bases that changed units need; without it, nothing is downloaded. fieldlock render prints the objects that check
-  compares. --plain compares all files as they are written.
+  the units: kustomizations, charts, Flux Kustomizations, HelmReleases and Argo CD Applications. It compares all other .yaml,
+  .yml and .json files as they are written. fieldlock render prints the objects that check compares. --plain compares all files
+  as they are written.
+
+  Units are rendered in child processes, which read only the files of the directory. A unit that cannot be rendered is listed
+  as not covered, with a warning if it changed. Nothing is downloaded without --fetch, which downloads the charts and pinned
+  bases that changed units need.
 
   --git REV compares PATH (by default ".") at REV with the work tree. REV..REV2 compares two revisions. REV...REV2 compares
   REV2 with the merge base of both. Only units and files that changed are compared. Links that leave the repository are errors.
 
   --live compares NEW with the objects of the cluster. Dry runs on the server show the object that an apply would store, and
-  everything else that the server refuses. If dry runs are not allowed, check merges the objects itself, for the manager that
-  has applied most of the object so far, or for the request that --applier names. The CRDs and the version come from the
-  cluster. Nothing is written.
+  everything else that the server refuses. If you may not send dry runs, check merges the objects itself, as the manager that
+  has applied most of the object so far, or as --applier says. The CRDs and the version come from the cluster. Nothing is
+  written.
 
   --render COMMAND runs a command, such as helm template, in the trees of OLD and NEW, and compares the objects that it prints.
   The command runs without a shell.
 
 Rules:
-  Built-in rules check Kubernetes' own kinds. The locks and CEL rules of the CRDs in OLD, in NEW and in --schema check custom
-  resources, and so does a catalogue of the changes that operators refuse. The ValidatingAdmissionPolicies among the manifests
-  check all objects. CEL rules run with the API server's own validator. The locks of OLD and NEW both count: a change cannot
-  drop a lock and break it at once.
+  The rules for Kubernetes' own kinds are built in. The rules for custom resources are the locks and CEL rules of the CRDs in
+  OLD, in NEW and in --schema, and a catalogue of the changes that operators refuse. The ValidatingAdmissionPolicies among the
+  manifests apply to all objects that they match. CEL rules run with the API server's own validator. The locks of OLD and NEW
+  both count: a change cannot drop a lock and break it at once.
 
-  --schema also takes OpenAPI documents, v2 and v3, where FILE#NAME picks one schema, and JSON Schemas for documents that are
-  not Kubernetes objects, such as the values of a chart. --locks, or the key locks of .fieldlock.yaml, adds locks to schemas
-  that somebody else owns. Objects of unknown kinds are skipped and counted; with --strict they are an error.
+  --schema also takes OpenAPI documents (v2 and v3; FILE#NAME picks one schema), and JSON Schemas for documents that are not
+  Kubernetes objects, such as the values of a chart. --locks, or the key locks of .fieldlock.yaml, adds locks to schemas that
+  somebody else owns. Objects of unknown kinds are skipped and counted; with --strict they are an error.
 
 How objects are matched:
   Objects are matched by kind, namespace and name; if one side has the same object several times, also by file. An object that
@@ -75,18 +77,20 @@ How objects are matched:
 Who applies:
   Deployment tools send different requests for the same manifests. A cluster may accept one request and refuse another: a
   Deployment that becomes Recreate needs a client-side apply. --applier names the request; without it, check assumes the request
-  of the tool that the unit belongs to. If neither is known and the answers differ, the verdict is unknown, and both answers are
-  printed. If an object tells its tool not to update it, check skips the object with a note.
+  of the tool that deploys the unit. If the tool is not known either, and the answers differ, the verdict is unknown, and check
+  prints both answers. If an object tells its tool not to update it, check skips the object with a note.
 
-Deletions are listed with their cost, and with a remark if the tool keeps the object. --refuse-deletions data,cascade refuses
-deletions that lose data or other objects.
+Deletions:
+  Deletions are listed with their cost, and with a remark if the tool keeps the object. --refuse-deletions data,cascade refuses
+  deletions that lose data or other objects.
 
-The file .fieldlock.yaml, in the current directory or at the root of the repository, accepts violations: its key accept has
-entries {object, kind, path, rule, change, reason, until}; keys that are left out match everything. Accepted violations are
-printed and do not fail. The other keys are exclude, charts, kubernetes-version, applier, refuse-deletions, locks, aliases and
-mode; flags take precedence over them. With --git, accept counts from NEW; refuse-deletions, locks and aliases count from both
-sides; and the other keys count from OLD, so that a change cannot excuse itself. With --advisory, or mode: advisory, nothing
-fails.
+Settings:
+  The file .fieldlock.yaml, in the current directory or at the root of the repository, accepts violations: its key accept has
+  entries {object, kind, path, rule, change, reason, until}; keys that are left out match everything. Accepted violations are
+  printed and do not fail. The other keys are exclude, charts, kubernetes-version, applier, refuse-deletions, locks, aliases
+  and mode; flags take precedence over them. With --git, a change cannot excuse itself: accept is read from NEW,
+  refuse-deletions, locks and aliases from both sides, and the other keys from OLD. With --advisory, or mode: advisory, nothing
+  fails.
 
 Exit status: 0 if no change is refused, 1 if some change is refused, 2 if some input cannot be used (the rest is checked).`,
 		Example: `  # Would this change be refused?
@@ -308,7 +312,7 @@ type checkCommand struct {
 func (c *checkCommand) fileSource() source {
 	given := func(args []string) (bool, error) {
 		if len(args) < 2 {
-			return false, fmt.Errorf("check compares two versions: give OLD and NEW (each a file, a directory or -), --git REV [PATH...] or --live NEW; it was given %s", enumerate(args, "nothing"))
+			return false, fmt.Errorf("check compares two versions: give OLD and NEW (each a file, a directory or -), --git REV [PATH...] or --live NEW; got %s", enumerate(args, "nothing"))
 		}
 		return true, nil
 	}

@@ -120,8 +120,8 @@ func TestCheckLive(t *testing.T) {
 		{"what may not be read is not new", "whether the cluster has it is not known", answers(claimPath, forbidden), size("6Gi", "Bound"), notAsked, nil, exitUnread, nil, `"checked": 0`},
 		{"no NEW", "there is nothing to apply", answers(), label("c"), "", []string{}, exitUnread, nil, "check --live needs NEW only"},
 		{"with --git", "the old side is the cluster", answers(), label("c"), "", []string{"--git", "HEAD"}, exitUnread, nil, "check --live needs NEW only"},
-		{"a NEW that is not there", "it is read first", answers(), "", "", nil, exitUnread, nil, "new.yaml: it cannot be read"},
-		{"a schema that is not there", "it is read first", answers(), label("c"), "", []string{"--schema", "none.yaml"}, exitUnread, nil, "none.yaml: it cannot be read"},
+		{"a NEW that is not there", "it is read first", answers(), "", "", nil, exitUnread, nil, "new.yaml: cannot be read"},
+		{"a schema that is not there", "it is read first", answers(), label("c"), "", []string{"--schema", "none.yaml"}, exitUnread, nil, "none.yaml: cannot be read"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			files := map[string]string{"config": liveServer(t, row.answers, row.refusal), "crd.yaml": classLocked}

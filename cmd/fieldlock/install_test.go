@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"strings"
 	"testing"
@@ -15,89 +14,86 @@ import (
 	"golang.org/x/mod/modfile"
 	"golang.org/x/mod/module"
 	"golang.org/x/mod/zip"
+
+	"github.com/fieldlock/fieldlock/internal/page"
 )
 
-// TestInstall runs the README's commands for a fresh machine: it installs the release's archive, built here as
-// .goreleaser.yaml says, in an empty folder, and runs the first command with it. It builds all anew, with the flags of a
-// release, so it runs only where FIELDLOCK_INSTALL is set.
-func TestInstall(t *testing.T) {
+// TestPageReleases runs the commands of the README and the pages in docs that need a release, each in an empty folder, with a
+// release of this tree: an archive as .goreleaser.yaml says, and a module proxy. It builds all anew, with the flags of a release, so
+// it runs only where FIELDLOCK_INSTALL is set.
+func TestPageReleases(t *testing.T) {
 	if os.Getenv("FIELDLOCK_INSTALL") == "" {
 		t.Skip("FIELDLOCK_INSTALL is not set")
 	}
-	readme, err := os.ReadFile("../../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	line := regexp.MustCompile(`(?m)^curl .*$`).FindString(string(readme))
-	const releases = "https://github.com/fieldlock/fieldlock/releases/latest/download"
-	if !strings.Contains(line, releases) {
-		t.Fatalf("the README has no line that installs from %s", releases)
-	}
-	archives := t.TempDir()
+	archives, bin := t.TempDir(), t.TempDir()
 	writeArchive(t, archives)
-	examples, err := filepath.Abs("../../testdata")
-	if err != nil {
-		t.Fatal(err)
+	version, env := newReleaseProxy(t)
+	env = append(env, "GOBIN="+bin, "GOFLAGS=-modcacherw")
+	ran := map[string]bool{}
+	for _, b := range readPages(t) {
+		for _, command := range b.Commands() {
+			if page.PlaceOf(command) != page.PlaceRelease || ran[command] {
+				continue
+			}
+			ran[command] = true
+			t.Run(command, func(t *testing.T) {
+				dir := t.TempDir()
+				run := func(command string) {
+					t.Helper()
+					shell := exec.Command("bash", "-o", "pipefail", "-c", command)
+					shell.Dir, shell.Env = dir, env
+					if out, err := shell.CombinedOutput(); err != nil {
+						t.Fatalf("%s: %v\n%s", command, err, out)
+					}
+				}
+				switch {
+				case strings.HasPrefix(command, "go get "): // then all is there that the README's Go needs
+					run("go mod init example.com/shop && " + command)
+					writeFile(t, filepath.Join(dir, "check.go"), readmeGo(t))
+					run("go mod tidy && go vet .")
+				case strings.HasPrefix(command, "go install "): // needs no workspace and no replace directive
+					run(command)
+					if got := checkInstalled(t, filepath.Join(bin, "fieldlock")); got != version {
+						t.Errorf("fieldlock version: %s, want %s", got, version)
+					}
+				default:
+					run(strings.Replace(command, "https://github.com/fieldlock/fieldlock/releases/latest/download", "file://"+archives, 1))
+					checkInstalled(t, filepath.Join(dir, "fieldlock"))
+				}
+			})
+		}
 	}
+	if len(ran) < 3 {
+		t.Errorf("ran %v", ran)
+	}
+}
 
-	empty := t.TempDir()
-	install := exec.Command("bash", "-o", "pipefail", "-c", strings.Replace(line, releases, "file://"+archives, 1))
-	install.Dir = empty
-	if out, err := install.CombinedOutput(); err != nil {
-		t.Fatalf("%s: %v\n%s", line, err, out)
-	}
-	if err := os.Symlink(examples, filepath.Join(empty, "testdata")); err != nil {
-		t.Fatal(err)
-	}
-	check := exec.Command("./fieldlock", "check", "testdata/examples/shop/old", "testdata/examples/shop/new")
-	check.Dir = empty
+// checkInstalled runs the README's first command with a program, and returns its version.
+func checkInstalled(t *testing.T, program string) string {
+	t.Helper()
+	check := exec.Command(program, "check", "testdata/examples/shop/old", "testdata/examples/shop/new")
+	check.Dir = "../.."
 	out, _ := check.Output()
 	if check.ProcessState.ExitCode() != exitRefused || !strings.Contains(string(out), "StatefulSet shop/orders") {
 		t.Errorf("exit status %d\n%s", check.ProcessState.ExitCode(), out)
 	}
+	version, err := exec.Command(program, "version").CombinedOutput()
+	if err != nil {
+		t.Errorf("%v\n%s", err, version)
+	}
+	return strings.TrimSpace(string(version))
 }
 
-// TestGoInstall: `go install` of the release that comes next, from a module proxy that is made of this tree, builds a
-// command that knows its version. It needs no workspace and no replace directive. Like TestInstall it runs only where
-// FIELDLOCK_INSTALL is set.
-func TestGoInstall(t *testing.T) {
-	if os.Getenv("FIELDLOCK_INSTALL") == "" {
-		t.Skip("FIELDLOCK_INSTALL is not set")
-	}
-	version, env := newReleaseProxy(t)
-	bin := t.TempDir()
-	install := exec.Command("go", "install", "-modcacherw", libraryPath+"/cmd/fieldlock@"+version)
-	install.Dir, install.Env = t.TempDir(), append(env, "GOBIN="+bin)
-	if out, err := install.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	out, err := exec.Command(filepath.Join(bin, "fieldlock"), "version").CombinedOutput()
-	if err != nil || strings.TrimSpace(string(out)) != version {
-		t.Errorf("fieldlock version: %q, %v; want %s", out, err, version)
-	}
-}
-
-// TestGoGet: in an empty folder, `go get` of the release that comes next gives all that the README's Go needs. Like TestInstall it
-// runs only where FIELDLOCK_INSTALL is set.
-func TestGoGet(t *testing.T) {
-	if os.Getenv("FIELDLOCK_INSTALL") == "" {
-		t.Skip("FIELDLOCK_INSTALL is not set")
-	}
-	var snippet string
+// readmeGo is the README's Go, made a whole file.
+func readmeGo(t *testing.T) string {
+	t.Helper()
 	for _, b := range readPages(t) {
 		if b.File == "README.md" && b.Language == "go" {
-			snippet = b.Text
+			return goParts["README.md"][0] + b.Text + goParts["README.md"][1]
 		}
 	}
-	version, env := newReleaseProxy(t)
-	dir := writeFiles(t, map[string]string{"check.go": goParts["README.md"][0] + snippet + goParts["README.md"][1]})
-	for _, args := range [][]string{{"mod", "init", "example.com/shop"}, {"get", libraryPath + "@" + version}, {"mod", "tidy"}, {"vet", "."}} {
-		command := exec.Command("go", args...)
-		command.Dir, command.Env = dir, append(env, "GOFLAGS=-modcacherw")
-		if out, err := command.CombinedOutput(); err != nil {
-			t.Fatalf("go %s: %v\n%s", strings.Join(args, " "), err, out)
-		}
-	}
+	t.Fatal("the README has no Go")
+	return ""
 }
 
 const libraryPath = "github.com/fieldlock/fieldlock"

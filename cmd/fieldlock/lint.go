@@ -41,22 +41,22 @@ and without --explain; notes never fail. The work for one CRD is limited: if lin
 and rules that it did not look at.
 
 With --fix, lint adds CEL rules to the files: rules on a parent, and rules that another served version has. They close holes,
-and no object that exists becomes invalid. lint prints the updates that will be refused from now on, and changes nothing else in
+and no existing object becomes invalid. lint prints the updates that will be refused from now on, and changes nothing else in
 the files. It leaves out rules that the API server would refuse for their cost, and rules that would refuse an update that may be
 intended: a change from one member of a union to another, or away from a deprecated field. The holes that remain are
 reported. --fix adds no locks: the author decides what is locked.
 
 If a CRD is generated from Go types, the next run of controller-gen removes the added rules. With --go PACKAGES, in the form
 that the go command takes, each finding names the field in the Go source, and --fix also writes the marker of each rule above
-the field or type, so that controller-gen generates the same rule. If the Go field or type is also used elsewhere, where
-nothing asks for the rule, the rule is left out.
+the field or type, so that controller-gen generates the same rule. If the Go field or type is also used in a place that does
+not need the rule, the rule is left out.
 
 Rules with optionalOldSelf also judge new values. lint looks only at their effect on updates of existing values, so it
-reports nothing about the rest rules that fieldlock import cel leaves beside its locks.
+reports nothing about the rules that fieldlock import cel leaves beside its locks.
 
 --old FILE compares the CRDs with those in FILE, and --git REV with the same files at that revision. CRDs are matched by
 kind, and also by file if the old files have a kind several times. lint then also reports locks and CEL transition rules
-that the update drops or weakens, and changes that an update may not make.
+that the update drops or weakens, and other changes that an update of a CRD may not make.
 
 The key locks of .fieldlock.yaml, and --locks, add locks to schemas that somebody else owns; the key aliases defines what the
 keys of another dialect mean. Mistakes in them are reported with their lines.
@@ -101,7 +101,7 @@ Exit status: 0 no error, 1 errors (with --strict: warnings too), 2 some input ca
 	cmd.Flags().StringArrayVar(&c.old, "old", nil, "the CRDs before the update: a `FILE`, a directory or -; may be repeated")
 	cmd.Flags().BoolVar(&c.strict, "strict", false, "warnings fail too")
 	cmd.Flags().BoolVar(&c.explain, "explain", false, "prove each hole with objects to write one after the other, and show the rule that refuses the direct change")
-	cmd.Flags().BoolVar(&c.fixes, "fix", false, "write the CEL rules that close holes into the files, then lint again; no object that exists becomes invalid")
+	cmd.Flags().BoolVar(&c.fixes, "fix", false, "write the CEL rules that close holes into the files, then lint again; no existing object becomes invalid")
 	cmd.Flags().StringArrayVar(&c.packages, "go", nil, "the Go `PACKAGES` that the CRDs are made from, such as ./api/...; may be repeated")
 	c.gitFlags(cmd)
 	c.acceptFlags(cmd)

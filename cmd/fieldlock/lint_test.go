@@ -147,7 +147,7 @@ func TestLintText(t *testing.T) {
 	c := runCommand("", "lint", "crd.yaml")
 	want := `widgets.example.com (crd.yaml)
   spec  warning optional-parent  line 18 (v1), line 31 (v2)
-      an update can leave out spec and the next one can bring it back with other values of spec.class; give it x-fieldlock-update: [NoUnset]
+      an update can leave out spec and the next one can bring it back with other values of spec.class; add x-fieldlock-update: [NoUnset] to spec
       in Go, on the field spec: // +k8s:update=NoUnset
 
 ✓ 0 errors, 2 warnings in 1 CRD

@@ -104,7 +104,7 @@ func runLocks(s streams, outputs *report.Outputs, kinds *builtin.Kinds, catalogu
 		if _, err := os.Stat(arg); err == nil || arg == "-" || looksLikeFile(arg) {
 			found, ofOperators = nil, nil
 		} else if len(found)+len(ofOperators) == 0 {
-			return fmt.Errorf("%s: it is neither a file nor a known kind; fieldlock locks lists the built-in kinds, fieldlock locks --operators those of operators", arg)
+			return fmt.Errorf("%s is neither a file nor a known kind; fieldlock locks lists the built-in kinds, fieldlock locks --operators those of operators", arg)
 		}
 		if len(found) > 0 {
 			locks.Add(audit.LocksOfKinds(found))

@@ -75,8 +75,8 @@ func checkSession(t *testing.T, args []string, shown string) {
 	}
 }
 
-// TestPageCommands runs every command of the README and the pages in docs that needs no cluster; examples/e2e runs the others, and
-// page.NotRun lists those that run nowhere. The commands of a block run one after the other in one folder, which has the
+// TestPageCommands runs every command of the README and the pages in docs that needs neither a cluster nor a release; examples/e2e
+// and install_test.go run those. The commands of a block run one after the other in one folder, which has the
 // files that they name. fieldlock may refuse, and nothing else may fail.
 func TestPageCommands(t *testing.T) {
 	if testing.Short() {
@@ -90,8 +90,7 @@ func TestPageCommands(t *testing.T) {
 			commands = []string{"make manifests"}
 		}
 		commands = slices.DeleteFunc(commands, func(command string) bool {
-			place := page.PlaceOf(command)
-			return place == page.PlaceCluster || place == page.PlaceNone
+			return !slices.Contains([]page.Place{page.PlaceFolder, page.PlaceProject, page.PlaceRepository}, page.PlaceOf(command))
 		})
 		if len(commands) == 0 || strings.HasPrefix(b.File, "docs/fields/") || ran[strings.Join(commands, "\n")] {
 			continue

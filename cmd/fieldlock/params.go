@@ -30,13 +30,13 @@ The definitions are a KUDO params.yaml or OperatorVersion, or a Heat Orchestrati
 --current takes stored values (name: value) or a KUDO Instance; --values takes requested values, or the Instance that
 is about to be applied. --task takes a KudoOperator task or an operator.yaml. All files are YAML or JSON; "-" is
 standard input.`,
-		Example: `  # the definitions themselves
+		Example: `  # The definitions themselves
   fieldlock params validate --definitions params.yaml --task operator.yaml
 
-  # may this instance get these values?
+  # May this instance get these values?
   fieldlock params update --definitions params.yaml --current instance.yaml --set NODE_COUNT=5
 
-  # may this stack be updated?
+  # May this stack be updated?
   fieldlock params update --dialect heat --old-definitions stack-v1.yaml --definitions stack-v2.yaml \
     --current stored.yaml --mode patch --set flavor=m1.large`,
 		RunE: func(_ *cobra.Command, args []string) error {

@@ -124,7 +124,7 @@ func readParams[T any](in *paramsInput, file string, parse func([]byte) (T, erro
 		data, err = os.ReadFile(file)
 	}
 	if err != nil {
-		return none, fmt.Errorf("%s: it cannot be read: %w", file, manifest.Cause(err))
+		return none, fmt.Errorf("%s: cannot be read: %w", file, manifest.Cause(err))
 	}
 	parsed, err := parse(data)
 	if err != nil {

@@ -152,7 +152,7 @@ func TestParamsUsage(t *testing.T) {
 		{"params", "params needs a command"},
 		{"params plan", `params has no command "plan"`},
 		{"params validate", "--definitions is missing"},
-		{"params validate --definitions missing.yaml", "missing.yaml: it cannot be read: no such file or directory"},
+		{"params validate --definitions missing.yaml", "missing.yaml: cannot be read: no such file or directory"},
 		{"params validate --definitions v1.yaml v2.yaml", "params validate takes no arguments, but got "},
 		{"params validate --definitions v1.yaml --dialect helm", `--dialect is "helm": it should be kudo or heat`},
 		{"params validate --definitions v1.yaml -o yaml", `"yaml" for "-o, --output" flag: the formats are text, json`},

@@ -1,5 +1,22 @@
 import { defineConfig } from 'vitepress';
 
+// The first page shows the beginning of the picture at its own size, which fades out where it does not fit. Commands and messages
+// wrap, as do paths in tables: on a phone they would be cut off.
+const style = `
+.VPHero .image { margin: 0; width: 100% }
+.VPHero .image-container { width: 100%; height: 190px; margin: 0 0 24px; transform: none }
+.VPHero .image-src { position: static; transform: none; width: 100%; height: 100%; max-width: none; max-height: none; border-radius: 8px;
+  object-fit: none; object-position: left top; mask-image: linear-gradient(to right, #000 80%, transparent) }
+@media (min-width: 960px) {
+  .VPHero .image { width: auto }
+  .VPHero .image-container { height: 488px; margin: 0 }
+}
+.vp-doc .language- pre code, .vp-doc .language-text pre code { display: block; width: auto; min-width: 0; white-space: pre-wrap; overflow-wrap: anywhere }
+@media (max-width: 480px) { .vp-doc h1 { font-size: 24px; line-height: 32px } }
+.vp-doc td code { overflow-wrap: anywhere }
+.vp-doc td:first-child:has(code) { min-width: 150px }
+`;
+
 // The site is made of the Markdown in this folder. A dead link fails the build.
 export default defineConfig({
   title: 'fieldlock',
@@ -10,6 +27,10 @@ export default defineConfig({
   lastUpdated: false,
   metaChunk: true,
   vite: { logLevel: 'warn' },
+  head: [['style', {}, style]],
+  transformPageData(page) { // the sidebar does not have the pages of kinds, so nothing comes before or after them
+    if (page.relativePath.startsWith('fields/')) page.frontmatter.prev = page.frontmatter.next = false;
+  },
   themeConfig: {
     search: { provider: 'local' },
     outline: 'deep',

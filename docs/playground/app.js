@@ -26,6 +26,7 @@ function begin({ minors, newest }) {
   $('minor').replaceChildren(...minors.map((minor) => new Option(minor, minor, minor === newest, minor === newest)));
   if (wanted.minor && minors.includes(wanted.minor)) $('minor').value = wanted.minor;
   $('minor').disabled = false;
+  show(panel.sentence('Checking …', 'quiet'));
   run();
 }
 

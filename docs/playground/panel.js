@@ -14,7 +14,7 @@ const show = (value) => (value === undefined ? 'absent' : JSON.stringify(value))
 const count = (n, noun) => `${n} ${noun}${n === 1 ? '' : 's'}`;
 
 export const progress = (part) => [
-  element('p', {}, 'Loading fieldlock, which then runs in this page and works offline.'),
+  element('p', {}, part < 1 ? 'Downloading fieldlock, which then runs in this page and works offline.' : 'Starting fieldlock …'),
   element('progress', { max: '1', value: String(part), 'aria-label': 'Loading' }),
 ];
 
@@ -40,12 +40,14 @@ function refusal(violation, goTo) {
 }
 
 const unsure = (entry) => element('div', { class: 'card is-unsure' },
-  element('h3', {}, titleOf(entry)), element('p', {}, entry.path ? element('code', {}, entry.path) : '', ` ${entry.message}`));
+  element('h3', {}, titleOf(entry)), element('p', {}, entry.path ? element('code', {}, entry.path) : '', `${entry.path ? ': ' : ''}${entry.message}`));
 
 function replacement(entry) {
   const steps = (entry.how ?? []).map((step) => {
     const [command, comment] = step.split('   # ');
-    return element('li', {}, element(/^kubectl /.test(command) ? 'code' : 'span', {}, command), comment ? ` (${comment})` : '');
+    const way = !command.startsWith('kubectl delete ') ? '' : command.includes('--cascade=orphan') ? 'replace it and keep its pods running' : 'replace it';
+    const intro = way && comment ? `${way} (${comment})` : way || comment;
+    return element('li', {}, intro ? `${intro}: ` : '', element(/^kubectl /.test(command) ? 'code' : 'span', {}, command));
   });
   return element('div', { class: 'card' },
     element('h3', {}, `To apply this change, replace ${titleOf(entry)}`),
@@ -79,7 +81,7 @@ export function lint({ findings }) {
   if (findings.length === 0) return sentence('✓ No mistakes, no way around a lock.', 'allowed');
   return findings.map((f) => element('div', { class: `card ${f.severity === 'error' ? 'is-refused' : 'is-unsure'}` },
     element('h3', {}, `${f.severity}: ${f.rule}`),
-    element('p', {}, f.path ? element('code', {}, f.path) : '', ` ${f.message}`),
+    element('p', {}, f.path ? element('code', {}, f.path) : '', `${f.path ? ': ' : ''}${f.message}`),
     f.fix ? element('details', {}, element('summary', {}, 'Fix'), element('pre', {}, f.fix)) : '',
     f.witness ? element('details', {}, element('summary', {}, 'Witness: objects to write one after the other'),
       element('pre', {}, f.witness.objects.map((o) => JSON.stringify(o, null, 2)).join('\n---\n'))) : ''));

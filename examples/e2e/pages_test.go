@@ -30,7 +30,7 @@ const pagesNamespace = "shop"
 
 // TestPageCommands runs the commands of the README and the pages in docs that need an API server, kubectl or Helm, block by
 // block: with a StatefulSet in the cluster that the manifests of the folder cannot become by an update. cmd/fieldlock runs
-// the other commands, and page.NotRun lists those that run nowhere.
+// the other commands. Those of Flux run where -appliers is set.
 func TestPageCommands(t *testing.T) {
 	p := newPageCluster(t)
 	blocks, err := page.Read("../..")
@@ -39,7 +39,10 @@ func TestPageCommands(t *testing.T) {
 	}
 	ran := map[string]bool{}
 	for _, b := range blocks {
-		commands := slices.DeleteFunc(b.Commands(), func(command string) bool { return page.PlaceOf(command) != page.PlaceCluster })
+		commands := slices.DeleteFunc(b.Commands(), func(command string) bool {
+			place := page.PlaceOf(command)
+			return place != page.PlaceCluster && (place != page.PlaceFlux || !*askAppliers)
+		})
 		key := strings.Join(commands, "\n")
 		if len(commands) == 0 || strings.HasPrefix(b.File, "docs/fields/") || ran[key] {
 			continue
@@ -61,7 +64,7 @@ type pageCluster struct {
 
 func newPageCluster(t *testing.T) *pageCluster {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*patience)
+	ctx, cancel := context.WithTimeout(t.Context(), startTimeout+10*patience) // it builds programs first
 	t.Cleanup(cancel)
 	if _, err := ask.New(ctx, cluster.config, pagesNamespace); err != nil { // makes the namespace
 		t.Fatal(err)
@@ -81,6 +84,10 @@ func newPageCluster(t *testing.T) *pageCluster {
 	}
 	p.env = append(os.Environ(), "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"), "HOME="+home, "KUBECONFIG="+writeKubeconfig(t, cluster.config))
 	p.must(t, p.folder, "kubectl config set-context --current --namespace "+pagesNamespace)
+	p.addArgoCD(t)
+	if *askAppliers {
+		p.addFlux(t, bin)
+	}
 	go finalize(ctx, cluster.client.Resource(schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "statefulsets"}).Namespace(pagesNamespace), "orders", "StatefulSet")
 	return p
 }
@@ -91,15 +98,26 @@ func (p *pageCluster) try(t *testing.T, commands []string) {
 	if err := os.CopyFS(dir, os.DirFS(p.folder)); err != nil {
 		t.Fatal(err)
 	}
-	helm := slices.ContainsFunc(commands, func(command string) bool { return strings.HasPrefix(command, "helm upgrade ") })
+	has := func(text string) bool {
+		return slices.ContainsFunc(commands, func(command string) bool { return strings.Contains(command, text) })
+	}
+	helm, flux := has("helm upgrade ") || has("flux reconcile helmrelease "), has("flux ")
 	p.prepare(t, dir, helm)
+	if flux {
+		ctx, stop := context.WithCancel(p.ctx)
+		defer stop()
+		go p.playFlux(ctx, dir)
+	}
 	for _, command := range commands {
 		out, status := p.shell(dir, command)
 		if status != 0 && (status != 1 || !strings.Contains(command, "fieldlock check") && !strings.Contains(command, "fieldlock lint")) {
 			t.Fatalf("%s: exit status %d\n%s", command, status, out)
 		}
+		if strings.Contains(out, "unknown field") {
+			t.Errorf("%s:\n%s", command, out)
+		}
 	}
-	if !slices.ContainsFunc(commands, func(command string) bool { return strings.Contains(command, " orders.yaml") }) && !helm {
+	if !has(" orders.yaml") && !helm && !flux {
 		return
 	}
 	if got := p.must(t, dir, "kubectl get statefulset orders -o jsonpath={.spec.serviceName}"); got != "orders-headless" {
@@ -227,19 +245,29 @@ func (f fieldPages) addBuiltin(t *testing.T) {
 	}
 }
 
-// addOperators makes CRDs for the kinds of the catalogue, which are gone after the test.
+// addOperators makes CRDs for the kinds of the catalogue.
 func (f fieldPages) addOperators(t *testing.T) {
 	t.Helper()
 	catalogue, err := operators.Load()
 	if err != nil {
 		t.Fatal(err)
 	}
+	kinds := slices.DeleteFunc(catalogue.All(), func(k *operators.Kind) bool { return k.Nothing != "" })
+	for _, k := range kinds {
+		f.objects[k.Plural+"."+k.Group] = []pageObject{{
+			map[string]any{"apiVersion": k.APIVersion, "kind": k.Kind, "metadata": map[string]any{"name": "page"}},
+			cluster.client.Resource(schema.GroupVersionResource{Group: k.Group, Version: k.Versions[0], Resource: k.Plural}).Namespace("default"),
+		}}
+	}
+	addCRDs(f.ctx, t, f.kubectl, kinds)
+}
+
+// addCRDs makes CRDs that take any object, with a status, and are gone after the test.
+func addCRDs(ctx context.Context, t *testing.T, kubectl kubectl, kinds []*operators.Kind) {
+	t.Helper()
 	crds := map[string]map[string]any{}
-	for _, k := range catalogue.All() {
+	for _, k := range kinds {
 		name := k.Plural + "." + k.Group
-		if k.Nothing != "" {
-			continue
-		}
 		spec := map[string]any{"group": k.Group, "scope": "Namespaced", "names": map[string]any{"plural": k.Plural, "kind": k.Kind}, "versions": []any{}}
 		if crds[name] == nil {
 			crds[name] = map[string]any{"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "spec": spec,
@@ -247,20 +275,17 @@ func (f fieldPages) addOperators(t *testing.T) {
 		}
 		spec = crds[name]["spec"].(map[string]any)
 		spec["versions"] = append(spec["versions"].([]any), map[string]any{"name": k.Versions[0], "served": true, "storage": len(spec["versions"].([]any)) == 0,
-			"schema": map[string]any{"openAPIV3Schema": map[string]any{"type": "object", "x-kubernetes-preserve-unknown-fields": true}}})
-		f.objects[name] = []pageObject{{
-			map[string]any{"apiVersion": k.APIVersion, "kind": k.Kind, "metadata": map[string]any{"name": "page"}},
-			cluster.client.Resource(schema.GroupVersionResource{Group: k.Group, Version: k.Versions[0], Resource: k.Plural}).Namespace("default"),
-		}}
+			"subresources": map[string]any{"status": map[string]any{}},
+			"schema":       map[string]any{"openAPIV3Schema": map[string]any{"type": "object", "x-kubernetes-preserve-unknown-fields": true}}})
 	}
 	var text []byte
 	for _, crd := range crds {
 		text = append(append(text, mustJSON(crd)...), "\n---\n"...)
 	}
-	file := writeFile(t, filepath.Join(f.dir, "crds.yaml"), text)
-	t.Cleanup(func() { _, _ = f.kubectl.run(context.WithoutCancel(f.ctx), "delete", "--wait=false", "-f", file) })
+	file := writeFile(t, filepath.Join(t.TempDir(), "crds.yaml"), text)
+	t.Cleanup(func() { _, _ = kubectl.run(context.WithoutCancel(ctx), "delete", "--wait=false", "-f", file) })
 	for _, args := range [][]string{{"apply", "--server-side", "-f", file}, {"wait", "--for=condition=Established", "--timeout=60s", "-f", file}} {
-		if out, err := f.kubectl.run(f.ctx, args...); err != nil {
+		if out, err := kubectl.run(ctx, args...); err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
 	}

@@ -218,7 +218,7 @@ func (r *Replacement) worse(other *Replacement) bool {
 }
 
 // The ways out of a refusal by a schema.
-const keepOldValues = "keep the old values of the locked fields"
+const keepOldValues = "to avoid the replacement, keep the old values of the locked fields"
 
 // recreate returns the command that deletes an object of a kind and creates it as NEW has it.
 func recreate(kind string, o *manifest.Object) string {

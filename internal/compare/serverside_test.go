@@ -121,9 +121,9 @@ func TestServerSideWays(t *testing.T) {
 		{"an emptied map", crd, "v1", "{map: {a: b}}", "v1", "{map: {}}", []string{"remove spec.map from the manifest"}, false},
 		{"a new field in a new version", crd, "v1", "{class: a}", "v2", "{class: a, extra: b}", []string{"change the apiVersion to example.com/v2 and add a label in a change of its own"}, false},
 		{"a locked field and an emptied map", strings.Replace(widgets("None", locked, locked), "metadata: {name: widgets.example.com}", cheap, 1),
-			"v1", "{class: a, map: {a: b}}", "v1", "{class: b, map: {}}", []string{"remove spec.map", "keep the old values", "kubectl delete"}, false},
+			"v1", "{class: a, map: {a: b}}", "v1", "{class: b, map: {}}", []string{"remove spec.map", "to avoid the replacement, keep the old values", "kubectl delete"}, false},
 		{"a locked field", strings.Replace(widgets("None", locked, locked), "metadata: {name: widgets.example.com}", cheap, 1),
-			"v1", "{class: a}", "v1", "{class: b}", []string{"keep the old values"}, true},
+			"v1", "{class: a}", "v1", "{class: b}", []string{"to avoid the replacement, keep the old values"}, true},
 	} {
 		force := func(version, spec string) string {
 			return strings.Replace(row.crd+widget(version, "a", "x", spec), "namespace: a}", "namespace: a, annotations: {kustomize.toolkit.fluxcd.io/force: enabled}}", 1)

@@ -148,7 +148,7 @@ func unreadable(path string, err error) error {
 	if errors.Is(err, syscall.EISDIR) {
 		return &argumentError{fmt.Errorf("%s: it is a directory; give one of its files, or - for standard input", path)}
 	}
-	return &argumentError{fmt.Errorf("%s: it cannot be read: %w; give a file, a directory, or - for standard input", path, Cause(err))}
+	return &argumentError{fmt.Errorf("%s: cannot be read: %w; give a file, a directory, or - for standard input", path, Cause(err))}
 }
 
 // How messages name what is not a file. The output of a command is "$(COMMAND)"; other sources name what they read by a

@@ -91,7 +91,7 @@ func TestRead(t *testing.T) {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 	for _, f := range files {
-		if strings.HasSuffix(f.Name, "device.yaml") && !strings.Contains(f.Err.Error(), "device.yaml: it cannot be read: it is not a regular file") {
+		if strings.HasSuffix(f.Name, "device.yaml") && !strings.Contains(f.Err.Error(), "device.yaml: cannot be read: it is not a regular file") {
 			t.Errorf("a device: %v", f.Err)
 		}
 	}
@@ -105,10 +105,10 @@ func TestRead(t *testing.T) {
 	if names, err := manifest.List(filepath.Join(dir, "b.yaml")); err != nil || !slices.Equal(names, []string{filepath.Join(dir, "b.yaml")}) {
 		t.Errorf("one file: %q, %v", names, err)
 	}
-	if _, err := manifest.List(filepath.Join(dir, "none")); err == nil || !strings.Contains(err.Error(), "none: it cannot be read") {
+	if _, err := manifest.List(filepath.Join(dir, "none")); err == nil || !strings.Contains(err.Error(), "none: cannot be read") {
 		t.Errorf("a file that is not there: %v", err)
 	}
-	if _, err := manifest.List(dir); err == nil || !strings.Contains(err.Error(), "dangling.yaml: it cannot be read") {
+	if _, err := manifest.List(dir); err == nil || !strings.Contains(err.Error(), "dangling.yaml: cannot be read") {
 		t.Errorf("a link that leads nowhere: %v", err)
 	}
 }
@@ -175,7 +175,7 @@ func TestReadErrors(t *testing.T) {
 		args  []string
 		want  string
 	}{
-		{"a file that is not there", nil, []string{dir + "/none.yaml"}, "none.yaml: it cannot be read: no such file or directory; give a file, a directory, or - for standard input"},
+		{"a file that is not there", nil, []string{dir + "/none.yaml"}, "none.yaml: cannot be read: no such file or directory; give a file, a directory, or - for standard input"},
 		{"a directory without objects", nil, []string{dir + "/empty"}, "empty: the directory has no file that ends in .yaml, .yml or .json"},
 		{"standard input twice", strings.NewReader(object), []string{"-", "-"}, "standard input is named twice; it can be read once, give a file for the other"},
 		{"broken standard input", iotest.ErrReader(errors.New("broken")), []string{"-"}, "standard input cannot be read: broken"},
@@ -232,7 +232,7 @@ func TestSchemas(t *testing.T) {
 		{"a schema of a document on standard input", document, "-#BoxSpec", []string{"BoxSpec /schema BoxSpec"}, "", ""},
 		{"a schema that the document lacks", "", "api.json#None", nil, "", `api.json: it has no schema "None" in components.schemas, definitions or $defs; its kinds are `},
 		{"a directory with a # in its name", "", "odd#name", []string{"widgets.example.com example.com/v1 Widget"}, "", ""},
-		{"no file", "", "none", nil, "", "none: it cannot be read"},
+		{"no file", "", "none", nil, "", "none: cannot be read"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var args []string

@@ -168,7 +168,9 @@ const (
 	PlaceProject    Place = "project"    // a Go module with an API, controller-gen and make
 	PlaceRepository Place = "repository" // a clone of this repository
 	PlaceCluster    Place = "cluster"    // a folder, an API server, kubectl and Helm
-	PlaceNone       Place = "none"       // what NotRun says
+	PlaceFlux       Place = "flux"       // the same, and the command of Flux: hack/appliers runs it
+	PlaceRelease    Place = "release"    // a release of this tree, which the tests of FIELDLOCK_INSTALL make
+	PlaceCI         Place = "ci"         // .ci/run, whose first step it is: it runs the tests of the pages
 )
 
 // PlaceOf returns where a command runs.
@@ -177,8 +179,12 @@ func PlaceOf(command string) Place {
 		return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(command, word) })
 	}
 	switch {
-	case NotRun()[command] != "":
-		return PlaceNone
+	case strings.HasPrefix(command, "go test ./... "):
+		return PlaceCI
+	case has("curl ", "@latest", "go get "):
+		return PlaceRelease
+	case has("flux "):
+		return PlaceFlux
 	case has("kubectl ", "helm ", "--live"):
 		return PlaceCluster
 	case has("controller-gen"):
@@ -187,27 +193,6 @@ func PlaceOf(command string) Place {
 		return PlaceRepository
 	default:
 		return PlaceFolder
-	}
-}
-
-// NotRun returns the commands that the tests of the pages do not run, and the reason. A test holds that some page has each.
-func NotRun() map[string]string {
-	const (
-		release   = "a release has to be published first"
-		installed = release + "; the tests of FIELDLOCK_INSTALL run it on a release of this tree"
-	)
-	return map[string]string{
-		"go test ./... ./cmd/fieldlock/...": "it is the first step of .ci/run, which runs this test",
-		"curl -fsSL https://github.com/fieldlock/fieldlock/releases/latest/download/fieldlock_$(uname -s)_$(uname -m).tar.gz | tar -xz fieldlock": installed,
-		"go install github.com/fieldlock/fieldlock/cmd/fieldlock@latest":                                                                          installed,
-		"go get github.com/fieldlock/fieldlock":                                                                                                   installed,
-		"brew install fieldlock/tap/fieldlock":                                                                                                    release,
-		"kubectl krew install fieldlock":                                                                                                          release,
-		"argocd app sync shop --resource apps:Deployment:shop/web --force --replace":                                                              "it needs an Argo CD server",
-		"argocd app sync shop":                                               "it needs an Argo CD server",
-		"flux reconcile kustomization shop --with-source":                    "it needs Flux's controllers in the cluster",
-		"flux reconcile helmrelease orders -n default --with-source --force": "it needs Flux's controllers in the cluster",
-		"go test ./internal/apitest -update":                                 "it writes the golden file that .ci/run compares",
 	}
 }
 

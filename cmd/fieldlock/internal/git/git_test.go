@@ -165,7 +165,7 @@ func TestFiles(t *testing.T) {
 		{"paths that overlap", "each file counts once", map[string]string{"a/x.yaml": object, "a/y.yaml": "-> z.yaml"}, []string{"a", ".", "a/x.yaml"}, []string{"a/x.yaml", "error a/y.yaml: it is a link to a/z.yaml, which the tree does not have"}},
 		{"a path that is not there", "the other side has it", map[string]string{"x.yaml": object}, []string{"y.yaml", "x.yaml"}, []string{"x.yaml"}},
 		{"names around a directory", "only what is in it counts", map[string]string{"a-b.yaml": object, "a/x.yaml": object, "a0/x.yaml": object}, []string{"a"}, []string{"a/x.yaml"}},
-		{"a large file", "it cannot fill the memory, and the rest is read", map[string]string{"x.yaml": strings.Repeat("\n", maxFile+1), "y.yaml": object}, []string{"."}, []string{"error x.yaml: it cannot be read: it has more than 33554432 bytes", "y.yaml"}},
+		{"a large file", "it cannot fill the memory, and the rest is read", map[string]string{"x.yaml": strings.Repeat("\n", maxFile+1), "y.yaml": object}, []string{"."}, []string{"error x.yaml: cannot be read: it has more than 33554432 bytes", "y.yaml"}},
 		{"a file as large as may be", "the bound is the largest size", map[string]string{"x.yaml": "#" + strings.Repeat("x", maxFile-1)}, []string{"."}, []string{"x.yaml"}},
 		{"directories in directories", "each of them can be named and linked", map[string]string{"a/b/c/y.yaml": object, "l": "-> a"}, []string{"a", "l"}, []string{"a/b/c/y.yaml", "l/b/c/y.yaml"}},
 		{"a link by way of a link", "the way up begins where that link leads", map[string]string{"deploy/w.yaml": "-> b/../y.txt", "deploy/b": "-> ../c/d", "c/d/x.txt": "", "c/y.txt": object, "deploy/y.txt": "text"}, []string{"deploy"}, []string{"deploy/w.yaml"}},
@@ -235,7 +235,7 @@ func TestWorkTreeChanges(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"no such file", "is a directory"} {
-		if lines := read(t, tree, "."); len(lines) != 1 || !strings.HasPrefix(lines[0], "error x.yaml: it cannot be read: ") || !strings.Contains(lines[0], want) {
+		if lines := read(t, tree, "."); len(lines) != 1 || !strings.HasPrefix(lines[0], "error x.yaml: cannot be read: ") || !strings.Contains(lines[0], want) {
 			t.Errorf("got %q, want %s", lines, want)
 		}
 		if err := os.MkdirAll(filepath.Join(r.Root, "x.yaml"), 0o755); err != nil { // in its place

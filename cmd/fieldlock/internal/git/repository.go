@@ -59,14 +59,14 @@ func Root(dir string) (root string, ok bool) {
 // Open finds the repository of the directory dir. It runs git only where there may be one.
 func Open(dir string) (*Repository, error) {
 	if _, ok := Root(dir); !ok && os.Getenv("GIT_DIR") == "" {
-		return nil, errors.New("--git: there is no git repository here that can be read: not a git repository (or any of the parent directories): .git")
+		return nil, errors.New("--git: cannot read a git repository here: not a git repository, and neither is any parent directory")
 	}
 	out, err := (&Repository{Root: dir}).run(nil, "rev-parse", "--show-toplevel", "--show-prefix")
 	switch {
 	case errors.Is(err, exec.ErrNotFound):
 		return nil, errors.New("--git needs the command git, which is not installed")
 	case err != nil:
-		return nil, fmt.Errorf("--git: there is no git repository here that can be read: %w", err)
+		return nil, fmt.Errorf("--git: cannot read a git repository here: %w", err)
 	}
 	root, prefix, _ := strings.Cut(strings.TrimSuffix(string(out), "\n"), "\n")
 	return &Repository{Root: filepath.FromSlash(root), Prefix: prefix}, nil

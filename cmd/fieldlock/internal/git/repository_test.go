@@ -147,14 +147,14 @@ func TestFirstCommit(t *testing.T) {
 func TestOpen(t *testing.T) {
 	broken := t.TempDir()
 	write(t, broken, map[string]string{".git": "gitdir: nowhere\n"})
-	if _, err := Open(broken); err == nil || !strings.Contains(err.Error(), "no git repository here that can be read: not a git repository: ") {
+	if _, err := Open(broken); err == nil || !strings.Contains(err.Error(), "cannot read a git repository here: not a git repository: ") {
 		t.Errorf("a .git that leads nowhere: %v", err)
 	}
-	if _, err := Open(t.TempDir()); err == nil || !strings.Contains(err.Error(), "no git repository here that can be read: not a git repository") {
+	if _, err := Open(t.TempDir()); err == nil || !strings.Contains(err.Error(), "cannot read a git repository here: not a git repository") {
 		t.Errorf("got %v", err)
 	}
 	t.Setenv("PATH", t.TempDir())
-	if _, err := Open(t.TempDir()); err == nil || !strings.Contains(err.Error(), "no git repository here") {
+	if _, err := Open(t.TempDir()); err == nil || !strings.Contains(err.Error(), "cannot read a git repository here") {
 		t.Errorf("git runs where there is no repository: %v", err)
 	}
 	if _, err := Open("."); err == nil || !strings.Contains(err.Error(), "git, which is not installed") {

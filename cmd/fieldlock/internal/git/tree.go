@@ -319,7 +319,7 @@ func (t *Tree) parse(list []found) ([]manifest.File, error) {
 		}
 		data[i] = contents[next]
 		if errs[next] != nil {
-			files[i].Err = fmt.Errorf("%s: it cannot be read: %w", files[i].Name, errs[next])
+			files[i].Err = fmt.Errorf("%s: cannot be read: %w", files[i].Name, errs[next])
 		}
 		next++
 	}
@@ -340,7 +340,7 @@ func (t *Tree) File(below string) (data []byte, ok bool, err error) {
 	}
 	contents, errs, err := t.reader.read([]string{below})
 	if err != nil || errs[0] != nil {
-		return nil, true, fmt.Errorf("%s: it cannot be read: %w", t.name(below), cmp.Or(err, errs[0]))
+		return nil, true, fmt.Errorf("%s: cannot be read: %w", t.name(below), cmp.Or(err, errs[0]))
 	}
 	return contents[0], true, nil
 }

@@ -29,11 +29,11 @@ func TestMissingBlob(t *testing.T) {
 	}
 	const missing = "its content is not in this clone"
 	for i, line := range read(t, tree, "a.yaml", "b.yaml", "link") {
-		if want := []string{"error v1:a.yaml: it cannot be read: " + missing, "error v1:link: it is a link that cannot be read", "v1:b.yaml"}[i]; !strings.HasPrefix(line, want) {
+		if want := []string{"error v1:a.yaml: cannot be read: " + missing, "error v1:link: it is a link that cannot be read", "v1:b.yaml"}[i]; !strings.HasPrefix(line, want) {
 			t.Errorf("%s, want %s", line, want)
 		}
 	}
-	if _, ok, err := tree.File("a.yaml"); !ok || err == nil || !strings.Contains(err.Error(), "v1:a.yaml: it cannot be read: "+missing) {
+	if _, ok, err := tree.File("a.yaml"); !ok || err == nil || !strings.Contains(err.Error(), "v1:a.yaml: cannot be read: "+missing) {
 		t.Errorf("one file: %t, %v", ok, err)
 	}
 	if data, ok, err := tree.File("b.yaml"); !ok || err != nil || string(data) != object+"\n" {
@@ -58,7 +58,7 @@ func TestMissingBlob(t *testing.T) {
 	if text, err := f.ReadLink("link"); err == nil {
 		t.Errorf("the file system: a link to %q", text)
 	}
-	if err := tree.Write(t.TempDir()); err == nil || !strings.Contains(err.Error(), "v1:a.yaml: it cannot be read: "+missing) {
+	if err := tree.Write(t.TempDir()); err == nil || !strings.Contains(err.Error(), "v1:a.yaml: cannot be read: "+missing) {
 		t.Errorf("writing the tree: %v", err)
 	}
 	if _, err := r.Commit("nope", "nope"); err == nil || !strings.Contains(err.Error(), "the files of nope cannot be listed") {
@@ -138,7 +138,7 @@ func TestTreeForFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"error v1:a.yaml: it cannot be read: it is a tree in the place of a file", "v1:b.yaml"}, read(t, tree, ".")); diff != "" {
+	if diff := cmp.Diff([]string{"error v1:a.yaml: cannot be read: it is a tree in the place of a file", "v1:b.yaml"}, read(t, tree, ".")); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -143,7 +143,7 @@ func (t *Tree) Write(dir string) error {
 	}
 	for i, name := range names {
 		if errs[i] != nil {
-			return fmt.Errorf("%s: it cannot be read: %w", t.name(name), errs[i])
+			return fmt.Errorf("%s: cannot be read: %w", t.name(name), errs[i])
 		}
 		mode := os.FileMode(0o644)
 		if t.entries[name].kind == executable {

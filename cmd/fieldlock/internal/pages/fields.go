@@ -290,7 +290,7 @@ func (p *kindPage) add(r *merged, d *details, minors []string) {
 		}
 		return
 	}
-	p.rows = append(p.rows, row{r.Path, d.refuses(r.Row, r.Except), where})
+	p.rows = append(p.rows, row{r.Path, d.refuses(r.Row, r.Except), where, partly(&r.Row, r.Except)})
 	for _, minor := range r.minors {
 		p.addRefusal(fmt.Sprintf("The %s \"NAME\" is invalid: %s", p.kind, r.messages[minor]), minor)
 	}

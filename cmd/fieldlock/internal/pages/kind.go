@@ -31,8 +31,11 @@ type kindPage struct {
 	notes      string    // Markdown at the end
 }
 
-// row is one lock: the field, what it refuses in words, and where it holds, "" everywhere.
-type row struct{ path, refuses, where string }
+// row is one lock: the field, what it refuses in words, where it holds, "" everywhere, and whether it accepts some changes.
+type row struct {
+	path, refuses, where string
+	partly               bool
+}
 
 // refusal is a sentence of the server or operator, and the versions of Kubernetes that say it; nil for an operator.
 type refusal struct {
@@ -126,7 +129,11 @@ func (p *kindPage) writeFields(b *strings.Builder, d *details) {
 	if len(p.rows) == 0 {
 		return
 	}
-	b.WriteString("\n**You may not change:**\n\n")
+	intro := "You may not change"
+	if slices.ContainsFunc(p.rows, func(r row) bool { return r.partly }) {
+		intro += ", or only within limits"
+	}
+	fmt.Fprintf(b, "\n**%s:**\n\n", intro)
 	where := slices.ContainsFunc(p.rows, func(r row) bool { return r.where != "" })
 	if where {
 		b.WriteString("| field | after creation | where |\n|---|---|---|\n")
@@ -187,13 +194,18 @@ func (p *kindPage) writeWayOut(b *strings.Builder) {
 		return
 	}
 	b.WriteString("\n## How to change it anyway\n")
+	replace := "Replace the object."
+	if len(p.edits) > 0 {
+		replace = "Otherwise, replace the object."
+		b.WriteString("\nTo avoid a replacement:\n")
+	}
 	for _, e := range p.edits {
-		fmt.Fprintf(b, "\n- Without a replacement, for %s: %s", fields(e.paths), wayOut(e.text))
+		fmt.Fprintf(b, "\n- For %s: %s", fields(e.paths), wayOut(e.text))
 	}
 	if len(p.edits) > 0 {
 		b.WriteString("\n")
 	}
-	fmt.Fprintf(b, "\nReplace the object. The [cost](../replacements.md#costs) is **%s**", p.cost)
+	fmt.Fprintf(b, "\n%s The [cost](../replacements.md#costs) is **%s**", replace, p.cost)
 	if p.why != "" {
 		fmt.Fprintf(b, ": %s", p.why)
 	}
@@ -219,8 +231,11 @@ func wayOut(how string) string {
 	}
 }
 
-// details are the long parts of a kind's table, which names them by number: CEL rules and conditions, and lists of fields.
-type details struct{ rules, lists []string }
+// details are the long parts of a kind's table, which names them by number: rules and conditions in CEL, and lists of fields.
+type details struct {
+	rules, lists []string
+	hasCEL       bool
+}
 
 // refuses says in words what the lock of a row refuses; of a rule, with the server's words if they are short.
 func (d *details) refuses(row builtin.Row, except []string) string {
@@ -228,16 +243,26 @@ func (d *details) refuses(row builtin.Row, except []string) string {
 	for _, lock := range row.Locks {
 		names = append(names, string(lock))
 	}
-	lock, rule, when := strings.Join(names, ","), row.Rule, row.When
+	lock := strings.Join(names, ",")
 	text, ok := lockWords[lock]
+	const long = 100
 	switch {
-	case lock == "rule":
-		text = d.rule(rule, "must satisfy rule %d", "must satisfy: %s")
-	case !ok:
+	case lock != "rule" && !ok:
 		text = strings.ReplaceAll(lock, ",", ", ")
+	case lock == "rule" && !isCEL(row.Rule):
+		text = cell(row.Rule)
+	case lock == "rule" && row.Message != "" && len(row.Message) < long:
+		message := strings.TrimPrefix(strings.TrimPrefix(row.Message, "Forbidden: "), "Invalid value: ")
+		text = fmt.Sprintf("*%s* (%s)", cell(message), d.numbered("rule", row.Rule))
+	case lock == "rule":
+		text = "must satisfy " + d.cel("rule", row.Rule)
 	}
-	if when != "" {
-		text += d.rule(when, " if rule %d holds", ", where %s")
+	if row.When != "" {
+		condition := d.cel("condition", row.When)
+		if !strings.HasPrefix(condition, "`") {
+			condition += " holds"
+		}
+		text += " if " + condition
 	}
 	const short = 4
 	switch {
@@ -246,19 +271,28 @@ func (d *details) refuses(row builtin.Row, except []string) string {
 	case len(except) > 0:
 		text += ", except " + fields(except)
 	}
-	const long = 100
-	if _, err := celexpr.Parse(rule); lock == "rule" && err == nil && row.Message != "" && len(row.Message) < long {
-		text += ": *" + cell(strings.TrimPrefix(strings.TrimPrefix(row.Message, "Forbidden: "), "Invalid value: ")) + "*"
-	}
 	return text
 }
 
-// rule names a CEL expression by its number, anything else in its own words.
-func (d *details) rule(rule, byNumber, inWords string) string {
-	if _, err := celexpr.Parse(rule); err != nil {
-		return fmt.Sprintf(inWords, cell(rule))
+// isCEL tells a rule in CEL from one in words.
+func isCEL(rule string) bool {
+	_, err := celexpr.Parse(rule)
+	return err == nil
+}
+
+// cel returns a short CEL expression as code, and names a long one by its number.
+func (d *details) cel(what, expression string) string {
+	const short = 60
+	if expression = strings.Join(strings.Fields(expression), " "); len(expression) > short {
+		return d.numbered(what, expression)
 	}
-	return fmt.Sprintf(byNumber, number(&d.rules, "`"+strings.Join(strings.Fields(rule), " ")+"`"))
+	d.hasCEL = true
+	return "`" + strings.ReplaceAll(expression, "|", `\|`) + "`"
+}
+
+func (d *details) numbered(what, expression string) string {
+	d.hasCEL = true
+	return fmt.Sprintf("%s %d", what, number(&d.rules, "`"+strings.Join(strings.Fields(expression), " ")+"`"))
 }
 
 // number returns the number of text in list, beginning with 1, and adds it if needed.
@@ -272,10 +306,13 @@ func number(list *[]string, text string) int {
 
 // write writes rules and lists by their numbers.
 func (d *details) write(b *strings.Builder) {
+	if d.hasCEL {
+		b.WriteString("\nRules and conditions are CEL expressions: `self` is the new object and `oldSelf` the old one.\n")
+	}
 	for _, part := range []struct {
 		title string
 		texts []string
-	}{{"The rules, in CEL", d.rules}, {"The lists of fields", d.lists}} {
+	}{{"Rules and conditions", d.rules}, {"Lists of fields", d.lists}} {
 		if len(part.texts) == 0 {
 			continue
 		}
@@ -287,6 +324,11 @@ func (d *details) write(b *strings.Builder) {
 	}
 }
 
+// partly tells whether a row accepts some changes of its field.
+func partly(r *builtin.Row, except []string) bool {
+	return r.Rule != "" || r.When != "" || len(except) > 0
+}
+
 // lockWords says what each lock of a kind means.
 var lockWords = map[string]string{
 	"immutable":        "cannot be set, changed or removed",
@@ -294,8 +336,8 @@ var lockWords = map[string]string{
 	"NoSet":            "cannot be set later",
 	"NoUnset":          "cannot be removed",
 	"NoUnset,NoModify": "can be set once, then neither changed nor removed",
-	"addition-only":    "keys can be added, not removed",
-	"deletion-only":    "keys can be removed, not added",
+	"addition-only":    "keys can be added but not removed",
+	"deletion-only":    "keys can be removed but not added",
 }
 
 // cell makes text fit into a cell of a table.
@@ -353,17 +395,17 @@ func operatorsPage(kinds []*operators.Kind) string {
 	b.WriteString(`# What operators refuse
 
 Operators refuse updates of custom resources in their own webhooks, or ignore them in their controllers. The CRDs do not show this.
-` + "`fieldlock check`" + ` finds such changes in your manifests, and also runs the transition rules of the CRDs; ` + "`--no-operators`" + ` turns
+` + "`fieldlock check`" + ` finds such changes in your manifests, besides those that the rules of the CRDs refuse; ` + "`--no-operators`" + ` turns
 this catalogue off.
 
-The page of each kind names the function that decides. *Asked* means that the function itself has answered the cases in
-` + "`immutability/operators/testdata`" + `; *read* means that its source was read but not run.
+The page of each kind names the function that decides. The last column says how we know what it refuses: *asked* means that the
+function itself ran on the cases in ` + "`immutability/operators/testdata`" + `; *read* means that its source was read, but not run.
 `)
 	last := ""
 	for _, k := range kinds {
 		if k.Operator.Name != last {
 			last = k.Operator.Name
-			fmt.Fprintf(&b, "\n## %s\n\n`%s` %s\n\n| kind | refused | known |\n|---|---|---|\n", last, k.Operator.Module, strings.Join(k.Operator.Versions, ", "))
+			fmt.Fprintf(&b, "\n## %s\n\n`%s` %s\n\n| kind | refused | evidence |\n|---|---|---|\n", last, k.Operator.Module, strings.Join(k.Operator.Versions, ", "))
 		}
 		if k.Nothing != "" {
 			fmt.Fprintf(&b, "| %s | nothing: %s | read |\n", k.Kind, cell(k.Nothing))
@@ -421,7 +463,8 @@ func (p *kindPage) addOperator(r *builtin.Row, k *operators.Kind, d *details) {
 	if versions := strings.TrimSpace(versionRange(r.Since, r.Until)); versions != "" {
 		where = k.Operator.Name + " " + versions
 	}
-	p.rows = append(p.rows, row{r.Path, d.refuses(*r, slices.Concat(r.Except, r.Allow)), where})
+	except := slices.Concat(r.Except, r.Allow)
+	p.rows = append(p.rows, row{r.Path, d.refuses(*r, except), where, partly(r, except)})
 	if r.Message != "" {
 		p.addRefusal(r.Message)
 	}

@@ -219,7 +219,7 @@ func WayOut(how string) (text, command string) {
 		return how, ""
 	}
 	command, text, _ = strings.Cut(how, tool.Comment)
-	if text == "" || !strings.HasPrefix(command, "kubectl delete ") {
+	if !strings.HasPrefix(command, "kubectl delete ") {
 		return text, command
 	}
 	do := "replace it"
@@ -232,7 +232,10 @@ func WayOut(how string) (text, command string) {
 	if means, merged := strings.CutPrefix(text, tool.AfterMerge); merged {
 		return tool.AfterMerge + ", " + do + means, command
 	}
-	return do + " (" + text + ")", command
+	if text != "" {
+		do += " (" + text + ")"
+	}
+	return do, command
 }
 
 // commands are those that ways out begin with.

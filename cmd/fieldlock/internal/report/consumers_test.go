@@ -114,7 +114,7 @@ func TestSARIFForGitHub(t *testing.T) {
 	text := outputsOf(t, sarifFormat)["check"]
 	for _, part := range []string{
 		`"uri": ".fieldlock.yaml"`, // for what standard input has
-		`To apply this change, the Widget must be replaced (cost: data): deleting the object can lose data\n• keep the old values\n• kubectl delete widget a\n• in one step: kubectl replace a"`,
+		`To apply this change, the Widget must be replaced (cost: data): deleting the object can lose data\n• keep the old values\n• delete it: kubectl delete widget a\n• in one step: kubectl replace a"`,
 	} {
 		if !bytes.Contains(text, []byte(part)) {
 			t.Errorf("no %s in the log", part)

@@ -127,7 +127,7 @@ func TestPalette(t *testing.T) {
 func TestWayOut(t *testing.T) {
 	for how, want := range map[string][2]string{
 		"keep the old value": {"keep the old value", ""}, "kubectl patch a": {"", "kubectl patch a"}, "argocd app sync a   # again": {"again", "argocd app sync a"},
-		"run kubectl delete": {"run kubectl delete", ""}, "kubectl delete a": {"", "kubectl delete a"},
+		"run kubectl delete": {"run kubectl delete", ""}, "kubectl delete a": {"delete it", "kubectl delete a"},
 		"kubectl delete a   # it comes back":                     {"delete it (it comes back)", "kubectl delete a"},
 		"kubectl delete a && b   # it is gone":                   {"replace it (it is gone)", "kubectl delete a && b"},
 		"kubectl delete a && b   # after the merge (it is gone)": {"after the merge, replace it (it is gone)", "kubectl delete a && b"},

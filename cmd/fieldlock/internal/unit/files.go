@@ -120,7 +120,7 @@ func (c *comparison) failing(files, olds []manifest.File) []manifest.File {
 	}
 	for i := range files {
 		if f := &files[i]; f.Err != nil && failed[f.Path] {
-			c.unread(f, "it cannot be read, as in OLD: "+mistakeIn(f))
+			c.unread(f, "cannot be read, as in OLD: "+mistakeIn(f))
 			f.Err = nil
 		}
 	}
@@ -189,7 +189,7 @@ func (c *comparison) baselines(files []manifest.File) []manifest.File {
 		f := &files[i]
 		known := func(n NotCovered) bool { return n.Kind == "file" && n.Unit == f.Path }
 		if f.Err != nil && !slices.ContainsFunc(c.out.NotCovered, known) {
-			c.unread(f, "there is nothing to compare with, since OLD cannot be read: "+strings.TrimPrefix(mistakeIn(f), "it cannot be read: "))
+			c.unread(f, "there is nothing to compare with, since OLD cannot be read: "+strings.TrimPrefix(mistakeIn(f), "cannot be read: "))
 		}
 		f.Err = nil
 	}

@@ -197,7 +197,7 @@ func (s *Side) parse(f manifest.File, shared *yamldoc.Shared) manifest.File {
 	}
 	data, err := s.content(&f)
 	if err != nil {
-		f.Err = &yamldoc.Error{File: f.Name, Message: "it cannot be read: " + manifest.Cause(err).Error()}
+		f.Err = &yamldoc.Error{File: f.Name, Message: "cannot be read: " + manifest.Cause(err).Error()}
 		return f
 	}
 	f.ParseShared(data, shared)
