@@ -26,9 +26,8 @@ type Case struct {
 	Unknown  bool // only the cluster can decide
 	// UnknownSince is the first minor, such as "1.36", of which only the cluster can decide; "" for none.
 	UnknownSince string
-	Note         bool   // accepted without effect
-	Manual       bool   // the test server cannot run it, because another component has to act
-	Since        string // the first minor that was asked; "" for all
+	Note         bool // accepted without effect
+	Manual       bool // the test server cannot run it, because another component has to act
 	// ClientSide marks a case that a server-side apply answers otherwise: New is applied as kubectl apply does it.
 	ClientSide bool
 }
@@ -53,7 +52,6 @@ type change struct {
 	Unknown   bool           `json:"unknown"`
 	Note      bool           `json:"note"`
 	Manual    bool           `json:"manual"`
-	Since     string         `json:"since"`
 
 	UnknownSince string `json:"unknownSince"`
 	ClientSide   bool   `json:"clientSide"`
@@ -96,7 +94,7 @@ func Read(folder string) ([]Case, error) {
 }
 
 func (c *change) makeCase(base map[string]any) (Case, error) {
-	made := Case{Unknown: c.Unknown, UnknownSince: c.UnknownSince, Note: c.Note, Manual: c.Manual, Since: c.Since, ClientSide: c.ClientSide}
+	made := Case{Unknown: c.Unknown, UnknownSince: c.UnknownSince, Note: c.Note, Manual: c.Manual, ClientSide: c.ClientSide}
 	oldObj, err := edit(base, c.OldSet, c.OldRemove)
 	if err != nil {
 		return made, err
