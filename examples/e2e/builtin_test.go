@@ -72,7 +72,7 @@ func TestBuiltinRandomUpdates(t *testing.T) {
 	j := judge.New()
 	for _, kind := range j.Kinds() {
 		const updates, seed = 300, 1
-		r, err := judge.Run(j.Objects(), kinds, cases, kind, updates, seed)
+		r, err := judge.Run(j.Objects(), builtin.ApplierServerSide, kinds, cases, kind, updates, seed)
 		if err != nil {
 			t.Fatal(err)
 		}

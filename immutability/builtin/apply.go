@@ -9,8 +9,9 @@ import (
 
 // apply returns what a server holds once newObj has been applied over stored by the one who applied oldObj before.
 // What oldObj had and newObj leaves out is removed with everything below it; what only the server set stays. null in
-// newObj removes; a server-side apply reads null in place of an object as an empty one, and so leaves what the server set
-// in it. The result shares values with its inputs, which stay as they are.
+// newObj removes. A server-side apply stores null, which is an empty text in a map of texts and nothing elsewhere; in place of an
+// object, it takes null for an empty one, and so leaves what the server set in it. The result shares values with its inputs,
+// which stay as they are.
 //
 //	stored  {type: RollingUpdate, rollingUpdate: {maxSurge: 25%}}   the second is a default
 //	old     {type: RollingUpdate}
@@ -28,7 +29,13 @@ func (f *field) apply(by Applier, stored, oldObj, newObj map[string]any) map[str
 	}
 	for name, value := range newObj {
 		if value == nil && !by.keepsBelowNull(f.property(name), stored[name]) {
-			delete(out, name)
+			was, again := oldObj[name]
+			switch {
+			case by == ApplierServerSide:
+				out[name] = nil
+			case by == ApplierClientSide || !again || was != nil:
+				delete(out, name)
+			}
 			continue
 		}
 		if value == nil {
@@ -66,12 +73,9 @@ func (f *field) changes(stored, oldObj, newObj map[string]any) bool {
 	return false
 }
 
-// ownsNothing reports whether dropping a value of the old manifest leaves what the server has: the value is null, which
-// owns only what is replaced as a whole, or an empty list that is merged by item.
+// ownsNothing reports whether dropping a value of the old manifest leaves what the server has: the value is an empty list that is
+// merged by item.
 func (f *field) ownsNothing(was any) bool {
-	if was == nil {
-		return f == nil || !f.Atomic
-	}
 	list, ok := was.([]any)
 	return ok && len(list) == 0 && f != nil && (len(f.Keys) > 0 || f.MergeSet)
 }
@@ -104,13 +108,19 @@ func (f *field) merge(by Applier, stored, oldVal, newVal any) any {
 }
 
 // mergeKeyed merges lists whose items have keys. The items of newList come first, in their order; then those that
-// nobody removed.
+// nobody removed. A client-side apply merges the items of newList that have the same keys, and the first of them counts; a
+// server-side apply refuses such a list.
 func (f *field) mergeKeyed(by Applier, stored, oldList, newList []any) any {
 	out := make([]any, 0, len(newList))
 	for _, item := range newList {
 		newItem, ok := item.(map[string]any)
 		if !ok {
 			return newList
+		}
+		if i := f.index(out, newItem); i >= 0 && by != ApplierServerSide && f.count(stored, newItem) <= 1 {
+			first, _ := out[i].(map[string]any)
+			out[i] = f.items.apply(by, newItem, nil, first)
+			continue
 		}
 		was, _ := f.find(stored, newItem).(map[string]any)
 		old, _ := f.find(oldList, newItem).(map[string]any)
@@ -131,12 +141,27 @@ func (f *field) mergeKeyed(by Applier, stored, oldList, newList []any) any {
 
 // find returns the item of list with the keys of like, or nil.
 func (f *field) find(list []any, like map[string]any) any {
-	for _, item := range list {
-		if o, ok := item.(map[string]any); ok && f.sameKeys(o, like) {
-			return item
-		}
+	if i := f.index(list, like); i >= 0 {
+		return list[i]
 	}
 	return nil
+}
+
+// index returns the place in list of the first item with the keys of like, or -1.
+func (f *field) index(list []any, like map[string]any) int {
+	return slices.IndexFunc(list, func(item any) bool {
+		o, ok := item.(map[string]any)
+		return ok && f.sameKeys(o, like)
+	})
+}
+
+// count returns how many items of list have the keys of like.
+func (f *field) count(list []any, like map[string]any) int {
+	n := 0
+	for i := f.index(list, like); i >= 0; i = f.index(list, like) {
+		n, list = n+1, list[i+1:]
+	}
+	return n
 }
 
 func (f *field) sameKeys(a, b map[string]any) bool {

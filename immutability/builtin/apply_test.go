@@ -14,7 +14,8 @@ func TestApply(t *testing.T) {
 	for _, row := range []struct{ reason, stored, oldObj, newObj, want string }{
 		{"the server's member stays", "{a: 1, b: 2}", "{a: 1}", "{a: 3}", "{a: 3, b: 2}"},
 		{"what was applied and is left out goes", "{a: 1, b: 2}", "{a: 1, b: 2}", "{a: 1}", "{a: 1}"},
-		{"null was not applied", "{a: 1}", "{a: null}", "{}", "{a: 1}"},
+		{"null that was applied and is left out goes, with what the server has there", "{a: {b: 1}}", "{a: null}", "{}", "{}"},
+		{"null again changes nothing", "{a: x}", "{a: null}", "{a: null}", "{a: x}"},
 		{"null removes", "{a: 1, b: 2}", "{}", "{a: null}", "{b: 2}"},
 		{"objects merge", "{a: {b: 1, c: 2}}", "{a: {b: 1}}", "{a: {d: 3}}", "{a: {c: 2, d: 3}}"},
 		{"an object for a text", "{a: x}", "{}", "{a: {b: 1}}", "{a: {b: 1}}"},
@@ -49,8 +50,8 @@ func TestApplyBy(t *testing.T) {
 	}{
 		{ApplierServerSide, "null takes what was applied, and leaves a default", "{a: {b: 1, c: 2}}", "{a: {b: 1}}", "{a: null}", "{a: {c: 2}}"},
 		{ApplierServerSide, "null takes an object that was applied as a whole", "{a: {b: 1}}", "{a: {b: 1}}", "{a: null}", "{}"},
-		{ApplierServerSide, "null takes an atomic object", "{whole: {a: 1}}", "{}", "{whole: null}", "{}"},
-		{ApplierServerSide, "null takes a scalar", "{a: 1}", "{}", "{a: null}", "{}"},
+		{ApplierServerSide, "null takes an atomic object", "{whole: {a: 1}}", "{}", "{whole: null}", "{whole: null}"},
+		{ApplierServerSide, "null takes a scalar", "{a: 1}", "{}", "{a: null}", "{a: null}"},
 		{ApplierServerSide, "a default stays", "{strategy: {type: R, rolling: 1}}", "{strategy: {type: R}}", "{strategy: {type: C}}", "{strategy: {type: C, rolling: 1}}"},
 		{ApplierClientSide, "null takes a default, too", "{a: {b: 1, c: 2}}", "{a: {b: 1}}", "{a: null}", "{}"},
 		{ApplierClientSide, "a changed object keeps what the manifest has", "{strategy: {type: R, rolling: 1}}", "{strategy: {type: R}}", "{strategy: {type: C}}", "{strategy: {type: C}}"},

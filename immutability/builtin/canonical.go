@@ -18,7 +18,8 @@ import (
 
 // canonicalizer rewrites values as the API server stores them: it knows the Go type of each field. Two values that
 // the server's comparison (equality.Semantic) holds equal get one form:
-//   - null, and the zero value, an empty list or an empty map of a field that is not a pointer, are absent;
+//   - null, and the zero value, an empty list or an empty map of a field that is not a pointer, are absent, but null in a map
+//     of texts or amounts is the empty one;
 //   - quantities, durations, times and base64 are written in one way.
 //
 // Fields that the type does not have stay as they are: a later minor may have them. So do malformed values.
@@ -84,6 +85,9 @@ func (c *canonicalizer) value(v any, t reflect.Type) any {
 		case reflect.Map:
 			out := make(map[string]any, len(v))
 			for key, member := range v {
+				if member == nil {
+					member = zeroOf(t.Elem())
+				}
 				if member != nil {
 					out[key] = c.value(member, t.Elem())
 				}
@@ -126,6 +130,17 @@ func (c *canonicalizer) object(v map[string]any, t reflect.Type) any {
 		out[name] = member
 	}
 	return out
+}
+
+// zeroOf returns what null is as the value of a map; nil where it is nothing.
+func zeroOf(t reflect.Type) any {
+	switch {
+	case t == quantityType:
+		return "0"
+	case t == bytesType || t.Kind() == reflect.String:
+		return ""
+	}
+	return nil
 }
 
 // absent reports whether a canonical value of a field of type t counts as absent.

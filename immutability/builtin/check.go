@@ -47,7 +47,7 @@ const (
 )
 
 func (k *Kind) check(by Applier, newObj, oldObj map[string]any, live bool) Verdict {
-	if len(k.source.Rows) == 0 {
+	if len(k.source.Rows) == 0 && len(k.source.Kept) == 0 && k.source.Template == "" {
 		return Identity(newObj, oldObj)
 	}
 	if k.Kind == "CustomResourceDefinition" {
@@ -83,7 +83,7 @@ func withoutSchemas(crd map[string]any) map[string]any {
 	return crd
 }
 
-// checkRows is check for a kind with rows.
+// checkRows is check for a kind with rows, or with defaults that must not stay.
 func (k *Kind) checkRows(by Applier, newObj, oldObj map[string]any, live bool) Verdict {
 	verdict := Identity(newObj, oldObj)
 	if err := k.compile(); err != nil {
@@ -105,6 +105,9 @@ func (k *Kind) checkRows(by Applier, newObj, oldObj map[string]any, live bool) V
 		for _, v := range c.run(u, failed) {
 			verdict.add(&c.row, v)
 		}
+	}
+	for _, v := range keptDefaults(k.kept, u) {
+		verdict.add(&v.Row, v)
 	}
 	if by == ApplierReplace && len(verdict.Violations) == 0 {
 		verdict.addPut(k, u.applied)

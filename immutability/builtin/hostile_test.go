@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"path/filepath"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/fieldlock/fieldlock/immutability/builtin"
@@ -40,7 +41,7 @@ func TestHostileManifests(t *testing.T) {
 	}
 }
 
-// An unchanged manifest is never refused.
+// An unchanged manifest is never refused, with one exception: a client-side apply sends null for the empty text that null has made.
 func TestUnchanged(t *testing.T) {
 	cases, err := kindcase.Read(filepath.Join("testdata", "cases"))
 	if err != nil {
@@ -56,8 +57,8 @@ func TestUnchanged(t *testing.T) {
 			t.Errorf("%s: %v", c.Name, summary(v))
 		}
 		for _, by := range []builtin.Applier{builtin.ApplierServerSide, builtin.ApplierFlux, builtin.ApplierClientSide} {
-			if !kind.CheckBy(by, c.Old, c.Old).Allowed() {
-				t.Errorf("%s: refused by %s", c.Name, by)
+			if kind.CheckBy(by, c.Old, c.Old).Allowed() == (by == builtin.ApplierClientSide && strings.Contains(c.Name, "null text ") && !strings.HasSuffix(c.Name, " set")) {
+				t.Errorf("%s: by %s", c.Name, by)
 			}
 		}
 	}

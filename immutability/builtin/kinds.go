@@ -133,6 +133,7 @@ type Kind struct {
 	create  []preparation
 	keep    retention // nil for most kinds
 	checks  []*check
+	kept    []keptSource
 	rules   rules
 	err     error
 }
@@ -167,6 +168,9 @@ func (k *Kind) doCompile() error {
 	}
 	if k.keep = retentions()[k.source.Keep]; k.keep == nil && k.source.Keep != "" {
 		return errorf("there is no retention %q", k.source.Keep)
+	}
+	if k.kept, err = keptOf(k.source, k.minor); err != nil {
+		return err
 	}
 	for _, row := range k.Rows() {
 		check, err := newCheck(k.fields, row)

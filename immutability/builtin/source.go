@@ -33,12 +33,14 @@ type kindSource struct {
 	Required   []string               `json:"required"` // what the server refuses to store an object without; not of Formerly
 	Namespaced bool                   `json:"namespaced"`
 	Cost       string                 `json:"cost"`
-	Why        string                 `json:"why"`     // the reason for the cost
-	How        []string               `json:"how"`     // ways to replace an object, the gentlest first
-	Prepare    []string               `json:"prepare"` // what each write changes, see preparations
-	Create     []string               `json:"create"`  // what the first write changes too
-	Keep       string                 `json:"keep"`    // what an update keeps of the stored object, see retentions
-	PodSpec    string                 `json:"podSpec"` // the path of the pod spec
+	Why        string                 `json:"why"`      // the reason for the cost
+	How        []string               `json:"how"`      // ways to replace an object, the gentlest first
+	Prepare    []string               `json:"prepare"`  // what each write changes, see preparations
+	Create     []string               `json:"create"`   // what the first write changes too
+	Keep       string                 `json:"keep"`     // what an update keeps of the stored object, see retentions
+	PodSpec    string                 `json:"podSpec"`  // the path of the pod spec
+	Template   string                 `json:"template"` // the path of a pod spec that may change
+	Kept       []keptSource           `json:"kept"`     // besides those of the template
 	Fields     map[string]fieldSource `json:"fields"`
 	Rows       []rowSource            `json:"rows"`
 }
@@ -75,6 +77,7 @@ type podSource struct {
 	Fields    map[string]fieldSource `json:"fields"`
 	Container map[string]fieldSource `json:"container"`
 	Probe     map[string]fieldSource `json:"probe"`
+	Kept      []keptSource           `json:"kept"`
 }
 
 // groups are all files except the one of pod specs, read once. Nobody may change them.

@@ -110,8 +110,8 @@ func (c *checker) judgeUpdate(p pair) (verdict, error) {
 }
 
 // sameRequest reports whether a way gets the verdict of another one without asking. Custom resources differ only where a
-// server-side apply is refused on its own. Of built-in kinds, client-side applies differ where a manifest has null, and for
-// Deployments; Flux where there is anything that it normalizes.
+// server-side apply is refused on its own. Of built-in kinds, client-side applies differ where another one is refused, where a
+// manifest has null, and for Deployments; Flux where there is anything that it normalizes.
 func (c *checker) sameRequest(p pair, o outcome, w way) bool {
 	if o.by == w.by {
 		return true
@@ -127,9 +127,9 @@ func (c *checker) sameRequest(p pair, o outcome, w way) bool {
 	case w.by == builtin.ApplierReplace || o.by == builtin.ApplierReplace:
 		return false
 	case o.by == builtin.ApplierFlux || w.by == builtin.ApplierFlux:
-		return full(p.new.Value()) && full(p.old.Value()) && kind.Kind != "Deployment"
+		return len(o.violations) == 0 && full(p.new.Value()) && full(p.old.Value()) && kind.Kind != "Deployment"
 	}
-	return !hasScalar(p.new.Value(), nil) && kind.Kind != "Deployment"
+	return len(o.violations) == 0 && !hasScalar(p.new.Value(), nil) && kind.Kind != "Deployment"
 }
 
 // full reports whether a manifest has no value that the Go type of its kind can leave out, and no stringData.

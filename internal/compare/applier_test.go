@@ -154,6 +154,47 @@ func checkUnknownApplier(t *testing.T, name string, answer applycase.Answer, r *
 	}
 }
 
+// TestServersDefaults: who applies decides whether a default of the server stays, and whether the server then refuses the object. The
+// cases of package builtin have the server's answers.
+func TestServersDefaults(t *testing.T) {
+	const agent = "{apiVersion: apps/v1, kind: DaemonSet, metadata: {name: a}, spec: {selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: a, image: b}], volumes: [{name: v%s}]}}}}"
+	const node = "{apiVersion: storage.k8s.io/v1, kind: CSINode, metadata: {name: node1}, spec: {drivers: [{name: a.example.com, nodeID: p}%s]}}"
+	kinds, err := builtin.For("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := []string{"flux", "kubectl apply --server-side", "kubectl apply", "kubectl replace"}
+	for _, row := range []struct {
+		reason, text, old, new string
+		refused                []string
+	}{
+		{"a source beside the empty directory that the server chose", agent, "", ", configMap: {name: c}", all[:2]},
+		{"null removes the empty directory; Flux does not send null", agent, "", ", emptyDir: null, configMap: {name: c}", all[:1]},
+		{"null keeps the mode that the server chose; Flux sends nothing, and the Secret goes", agent, ", secret: {secretName: s}", ", secret: null", all[1:2]},
+		{"a client-side apply merges what has the same key", node, "", ", {name: a.example.com, nodeID: p}", []string{all[0], all[1], all[3]}},
+		{"the first of those counts", node, "", ", {name: a.example.com, nodeID: q}", []string{all[0], all[1], all[3]}},
+	} {
+		ask := func(by tool.Applier) *Report {
+			side := func(in string) []manifest.File {
+				return appliedBy(by, files(map[string]string{"object.yaml": fmt.Sprintf(row.text, in)}))
+			}
+			r, err := Check(Input{New: side(row.new), Old: side(row.old)}, Options{Builtin: kinds})
+			if err != nil || len(r.Errors) > 0 {
+				t.Fatalf("%s: %v %v", row.reason, err, r.Errors)
+			}
+			return r
+		}
+		for _, name := range all {
+			if r := ask(columns[name]); r.Allowed == slices.Contains(row.refused, name) || len(r.Unknown) > 0 {
+				t.Errorf("%s: %s: got %s", row.reason, name, found(r))
+			}
+		}
+		if r := ask(tool.Applier{}); !r.Allowed || len(r.Unknown) == 0 {
+			t.Errorf("%s: nobody knows who applies, and their answers differ: got %s", row.reason, found(r))
+		}
+	}
+}
+
 // appliedBy says who applies the objects of files.
 func appliedBy(by tool.Applier, files []manifest.File) []manifest.File {
 	for i := range files {

@@ -1,11 +1,13 @@
 package manifest_test
 
 import (
+	"encoding/json"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/builtin"
@@ -140,5 +142,34 @@ func TestAmender(t *testing.T) {
 	}
 	if a.Builtin(nil) != nil {
 		t.Error("no kinds become some")
+	}
+}
+
+// TestAmenderDefinitions: without a resolver, a schema is resolved by its own definitions, for entries and for aliases.
+func TestAmenderDefinitions(t *testing.T) {
+	locks, err := foreign.ParseOnly("locks.yaml", []byte("locks: [{kind: Box, path: spec.a, lock: immutable}]\naliases: {x-other: [immutable]}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var s spec.Schema
+	if err := json.Unmarshal([]byte(`{"type": "object", "properties": {"spec": {"$ref": "#/definitions/Spec"}},
+		"definitions": {"Spec": {"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "string", "x-other": true}}}}}`), &s); err != nil {
+		t.Fatal(err)
+	}
+	a := manifest.NewAmender(locks)
+	amended, resolve, misread := a.Schema("", "v1", "Box", &s, nil)
+	if len(misread) > 0 || len(a.Errs()) > 0 {
+		t.Fatal(misread, a.Errs())
+	}
+	v, err := immutability.Compile(amended, immutability.WithResolver(resolve))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var places []string
+	for _, l := range v.Locks() {
+		places = append(places, l.Path)
+	}
+	if got := strings.Join(places, " "); got != "spec.a spec.b" {
+		t.Errorf("the locks are at %q", got)
 	}
 }

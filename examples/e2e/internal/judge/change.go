@@ -29,7 +29,7 @@ func newChanger(seed uint64, manifests []map[string]any) *changer {
 }
 
 func (c *changer) learn(path string, value any) {
-	if fixed(path) || value == nil { // a server-side apply and a client-side one take null differently
+	if fixed(path) || value == nil { // disturb writes null itself
 		return
 	}
 	if path != "" && len(c.values[path]) < 40 {
@@ -128,7 +128,7 @@ func (c *changer) set(manifest any, path []string) any {
 	return put(manifest, "", path)
 }
 
-// disturb drops, empties or reorders something somewhere in a value.
+// disturb drops, empties, reorders or nulls something somewhere in a value.
 func (c *changer) disturb(path string, value any) {
 	object, ok := value.(map[string]any)
 	if !ok {
@@ -146,6 +146,10 @@ func (c *changer) disturb(path string, value any) {
 	sort.Strings(names)
 	name := names[c.rand.IntN(len(names))]
 	at := path + "\x00" + name
+	if c.rand.IntN(8) == 0 {
+		object[name] = nil
+		return
+	}
 	switch member := object[name].(type) {
 	case map[string]any:
 		if c.rand.IntN(5) > 0 && len(member) > 0 {

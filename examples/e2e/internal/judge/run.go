@@ -38,10 +38,9 @@ func (j *Judge) Objects() Create {
 	}
 }
 
-// Run makes random updates of a kind until n were answered, and compares package builtin with the answers. Objects that no server
-// would take are left out: other validation refuses them. A seed gives
-// the same updates each time.
-func Run(create Create, kinds *builtin.Kinds, cases []kindcase.Case, kind string, n int, seed uint64) (Result, error) {
+// Run makes random updates of a kind until n were answered, and compares package builtin with the answers for one way of applying.
+// Objects that no server would take are left out: other validation refuses them. A seed gives the same updates each time.
+func Run(create Create, by builtin.Applier, kinds *builtin.Kinds, cases []kindcase.Case, kind string, n int, seed uint64) (Result, error) {
 	r := Result{Kind: kind}
 	manifests, bases := manifestsOf(cases, kind)
 	if len(bases) == 0 {
@@ -77,7 +76,7 @@ func Run(create Create, kinds *builtin.Kinds, cases []kindcase.Case, kind string
 				r.NotValid++
 				continue
 			}
-			r.judge(known.Check(newObj, oldObj), refused, newObj, oldObj)
+			r.judge(known.CheckBy(by, newObj, oldObj), refused, newObj, oldObj)
 		}
 	}
 	return r, nil

@@ -189,7 +189,11 @@ func (h *history) check(u update) (*compare.Report, error) {
 		f.Parse(text)
 		return []manifest.File{f}
 	}
-	report, err := compare.Check(compare.Input{New: file("new.yaml", u.new.text), Old: file("old.yaml", u.old.text)}, compare.Options{Builtin: h.kinds, Now: time.Now()})
+	by := tool.ServerSide
+	if h.clientSide {
+		by = tool.ClientSide
+	}
+	report, err := compare.Check(compare.Input{New: file("new.yaml", u.new.text), Old: file("old.yaml", u.old.text)}, compare.Options{Builtin: h.kinds, Applier: by, Now: time.Now()})
 	switch {
 	case err != nil:
 		return nil, err

@@ -2,7 +2,8 @@
 //
 //	go run ./internal/kindjudge -n 20000 -seed 1 [-kind StatefulSet]
 //
-// With -server it asks a real API server instead, which takes longer and knows all kinds, Services too:
+// With -server it asks a real API server instead, which takes longer and knows all kinds, Services too; with -client, it
+// applies as kubectl does it without --server-side:
 //
 //	go run ./internal/kindjudge -n 1000 -seed 1 -kind Service -server https://127.0.0.1:6443 -token TOKEN
 package main
@@ -33,16 +34,17 @@ func main() {
 	manifests := flag.String("manifests", "", "a folder of more manifests to start from, such as the source of the module k8s.io/kubernetes")
 	server := flag.String("server", "", "the URL of an API server without controllers")
 	token := flag.String("token", "", "the token of a member of system:masters")
+	client := flag.Bool("client", false, "apply on the client's side, on a server")
 	flag.Parse()
 	klog.SetOutput(io.Discard) // Kubernetes' code logs what it refuses
 	klog.LogToStderr(false)
-	if err := run(*n, *seed, *only, *folder, *manifests, *server, *token); err != nil {
+	if err := run(*n, *seed, *only, *folder, *manifests, *server, *token, *client && *server != ""); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-func run(n int, seed uint64, only, folder, manifests, server, token string) error {
+func run(n int, seed uint64, only, folder, manifests, server, token string, clientSide bool) error {
 	cases, err := kindcase.Read(folder)
 	if err != nil {
 		return err
@@ -64,14 +66,18 @@ func run(n int, seed uint64, only, folder, manifests, server, token string) erro
 	if only != "" {
 		names = []string{only}
 	}
+	by := builtin.ApplierServerSide
+	if clientSide {
+		by = builtin.ApplierClientSide
+	}
 	if server != "" {
-		if objects, err = objectsOf(server, token); err != nil {
+		if objects, err = objectsOf(server, token, clientSide); err != nil {
 			return err
 		}
 	}
 	bad := 0
 	for _, kind := range names {
-		r, err := judge.Run(objects, kinds, cases, kind, n, seed)
+		r, err := judge.Run(objects, by, kinds, cases, kind, n, seed)
 		if err != nil {
 			return err
 		}
@@ -89,7 +95,7 @@ func run(n int, seed uint64, only, folder, manifests, server, token string) erro
 }
 
 // objectsOf returns the objects of a real API server.
-func objectsOf(server, token string) (judge.Create, error) {
+func objectsOf(server, token string, clientSide bool) (judge.Create, error) {
 	ctx := context.Background()
 	config := &rest.Config{Host: server, BearerToken: token, QPS: -1, WarningHandler: rest.NoWarnings{}, TLSClientConfig: rest.TLSClientConfig{Insecure: true}}
 	s, err := ask.New(ctx, config, "default")
@@ -104,7 +110,7 @@ func objectsOf(server, token string) (judge.Create, error) {
 			if err := s.Valid(ctx, newObj); err != nil {
 				return nil, err
 			}
-			answer, err := s.Update(ctx, newObj, oldObj, false)
+			answer, err := s.Update(ctx, newObj, oldObj, clientSide)
 			if err == nil && answer.Refused {
 				refused = errors.New(fmt.Sprint(answer))
 			}

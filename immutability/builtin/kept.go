@@ -1,0 +1,155 @@
+package builtin
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/fieldlock/fieldlock/immutability"
+	"github.com/fieldlock/fieldlock/internal/fieldpath"
+	"github.com/fieldlock/fieldlock/internal/kindrow"
+)
+
+// A server-side apply removes what the manifest owned, and leaves what only the server has set. Some objects are not valid with
+// what is left:
+//
+//	old     {name: a}                           stored  {name: a, emptyDir: {}}                        a default
+//	new     {name: a, configMap: {name: c}}     applied {name: a, emptyDir: {}, configMap: {name: c}}  two sources
+//
+//	old     {name: a, secret: {secretName: s}}  stored  {name: a, secret: {secretName: s, defaultMode: 420}}
+//	new     {name: a, secret: null}             applied {name: a, secret: {defaultMode: 420}}          no name
+//
+// A client-side apply stores both manifests: null removes all of an object, and its patch says which sources of a volume to
+// retain.
+
+// keptSource is what the data says about objects that are not valid with nothing but defaults.
+type keptSource struct {
+	Fields   []string `json:"fields"`
+	Defaults []string `json:"defaults"` // what the server sets in each; an object that names all of them goes as a whole
+	Says     string   `json:"says"`     // the server's text
+	Beside   string   `json:"beside"`   // its text where another object, or a url, stands beside it
+	Type     string   `json:"type"`     // the entry is for objects beside this type
+	Since    string   `json:"since"`    // the first minor of the entry
+	Until    string   `json:"until"`    // the last minor of the entry
+	Cause    string   `json:"cause"`    // the path that the server names; "" is the object, or with Beside the one around it
+	// Initial marks what the server makes where the object around it has no other object.
+	Initial bool `json:"initial"`
+}
+
+// keptOf returns the entries of a kind in a minor.
+func keptOf(source *kindSource, minor int) ([]keptSource, error) {
+	var pods podSource
+	if source.Template != "" {
+		if err := kindrow.Read(files, podSpecFile, &pods); err != nil {
+			return nil, err
+		}
+	}
+	for i := range pods.Kept {
+		kept := &pods.Kept[i]
+		for j, path := range kept.Fields {
+			kept.Fields[j] = source.Template + "." + path
+		}
+		if kept.Cause != "" {
+			kept.Cause = source.Template + "." + kept.Cause
+		}
+	}
+	var all []keptSource
+	for _, kept := range append(pods.Kept, source.Kept...) {
+		s, err := spanOf(kept.Since, kept.Until)
+		if err != nil {
+			return nil, err
+		}
+		if s.has(minor) {
+			all = append(all, kept)
+		}
+	}
+	return all, nil
+}
+
+// keptDefaults returns a violation for each object that a server-side apply does not remove whole. Where it is not known who
+// applies, only the applier decides.
+func keptDefaults(sources []keptSource, u *update) []Violation {
+	if u.by != "" && u.by != ApplierServerSide {
+		return nil
+	}
+	var all []Violation
+	for i := range sources {
+		source := &sources[i]
+		for _, path := range source.Fields {
+			eachPair(fieldpath.Parse(path), "", u.newObj, u.oldObj, func(parent, name string, newIn, oldIn map[string]any) {
+				row := Row{
+					Path: parent + "." + name, Locks: []immutability.Lock{kindrow.LockRule}, Rule: "a server-side apply keeps no default that makes the object invalid",
+					Effect: EffectRefused, Message: source.Says, Cause: parent + "." + name,
+					Edit: "leave {path} out of the manifest: where it is null, a server-side apply keeps the server's defaults in it",
+				}
+				if source.Beside != "" && (hasObject(newIn, name) || newIn["url"] != nil) {
+					row.Message, row.Cause = source.Beside, parent
+				}
+				if row.Message == "" || !source.keeps(name, newIn, oldIn) {
+					return
+				}
+				if source.Cause != "" {
+					row.Cause = source.Cause
+				}
+				if source.Initial {
+					row.Edit = "set {path} to null in the manifest, or rename the volume: otherwise a server-side apply keeps the server's default"
+				}
+				if u.by == "" {
+					row.Unknown = "a server-side apply leaves the server's defaults in place and is refused; a client-side apply removes them"
+				}
+				all = append(all, row.violation(immutability.Violation{Lock: kindrow.LockRule}))
+			})
+		}
+	}
+	return all
+}
+
+// keeps reports whether the server keeps a part of an object that newIn does not have.
+func (s *keptSource) keeps(name string, newIn, oldIn map[string]any) bool {
+	is, named := newIn[name]
+	if s.Initial {
+		_, owned := oldIn[name]
+		return !named && !owned && !hasObject(oldIn, "")
+	}
+	if s.Type != "" && newIn["type"] != s.Type {
+		return false
+	}
+	was, had := oldIn[name].(map[string]any)
+	return named && is == nil && had && slices.ContainsFunc(s.Defaults, func(member string) bool { _, owned := was[member]; return !owned })
+}
+
+// hasObject reports whether a manifest has an object in an object, under another name.
+func hasObject(in map[string]any, name string) bool {
+	for other, member := range in {
+		if _, ok := member.(map[string]any); ok && other != name {
+			return true
+		}
+	}
+	return false
+}
+
+// eachPair calls f for the objects of two manifests that hold what is at the end of steps. Items of lists pair by their names.
+func eachPair(steps fieldpath.Path, path string, newVal, oldVal any, f func(path, name string, newIn, oldIn map[string]any)) {
+	if steps[0] == fieldpath.EachItem {
+		olds := objects(oldVal)
+		news, _ := newVal.([]any)
+		for i, item := range news {
+			name := text(item, "name")
+			if j := slices.IndexFunc(olds, func(old map[string]any) bool { return name != "" && text(old, "name") == name }); j >= 0 {
+				eachPair(steps[1:], path+"["+strconv.Itoa(i)+"]", item, olds[j], f)
+			}
+		}
+		return
+	}
+	newIn, _ := newVal.(map[string]any)
+	oldIn, _ := oldVal.(map[string]any)
+	name := fieldpath.Name(steps[0])
+	switch {
+	case newIn == nil || oldIn == nil:
+	case len(steps) == 1:
+		f(path, name, newIn, oldIn)
+	case path == "":
+		eachPair(steps[1:], name, newIn[name], oldIn[name], f)
+	default:
+		eachPair(steps[1:], path+"."+name, newIn[name], oldIn[name], f)
+	}
+}
