@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"reflect"
 	"strings"
 	"sync"
 
@@ -47,7 +46,7 @@ type Version struct {
 	rules      *celrun.Validator
 	transition map[celrun.Rule]bool
 	reads      map[string]*ruleReads
-	memo       memo
+	objects    map[string]*object // that were judged, by their text
 
 	evaluations int // of objects and updates
 	effort      *effort
@@ -95,17 +94,17 @@ func (v *Version) known(obj map[string]any) map[string]any {
 
 // read returns a prepared object of version from as version v shows it, under the conversion strategy None: in the
 // version that it is stored in, then in v.
-func (v *Version) read(obj map[string]any, stored *Version) (map[string]any, error) {
+func (v *Version) read(obj *object, stored *Version) (*object, error) {
 	for _, version := range []*Version{stored, v} {
-		if obj["apiVersion"] == version.APIVersion {
+		if obj.value["apiVersion"] == version.APIVersion {
 			continue
 		}
-		other, ok := set(obj, path{"apiVersion"}, version.APIVersion)
+		other, ok := set(obj.value, path{"apiVersion"}, version.APIVersion)
 		if !ok {
 			return nil, fmt.Errorf("an object of %s cannot be converted", v.APIVersion)
 		}
 		var err error
-		if obj, err = version.prepare(other.(map[string]any)); err != nil {
+		if obj, err = version.prepare(version.object(other.(map[string]any))); err != nil {
 			return nil, err
 		}
 	}
@@ -124,15 +123,14 @@ func (v *Version) schemaAt(p path) *spec.Schema {
 }
 
 // prepare is v.Prepare.
-func (v *Version) prepare(obj map[string]any) (map[string]any, error) {
-	id := v.memo.of(obj)
-	if known, ok := v.memo.prepared[id]; ok {
-		return known.obj, known.err
+func (v *Version) prepare(obj *object) (*object, error) {
+	if obj.prepared == nil && obj.err == nil {
+		var made map[string]any
+		if made, obj.err = v.Prepare(obj.value); obj.err == nil {
+			obj.prepared = v.object(made)
+		}
 	}
-	made, err := v.Prepare(obj)
-	v.memo.keep(obj, made)
-	v.memo.prepared[id] = prepared{made, err}
-	return made, err
+	return obj.prepared, obj.err
 }
 
 // Kind is a kind of objects under audit. It is not safe for concurrent use.
@@ -215,7 +213,8 @@ func (k *Kind) Update(newObj, oldObj map[string]any) (Verdict, error) {
 		}
 		versions = append(versions, v)
 	}
-	s := &sequence{versions: versions, objects: []map[string]any{oldObj, newObj}, stored: k.stored(versions[0])}
+	objects := []*object{versions[0].object(oldObj), versions[1].object(newObj)}
+	s := &sequence{versions: versions, objects: objects, stored: k.stored(versions[0])}
 	problems, refusals := judge(s)
 	verdict := Verdict{Refused: refusals}
 	for _, p := range problems {
@@ -258,37 +257,33 @@ func embeddedErrors(obj map[string]any, s *structuralschema.Structural) field.Er
 		"validates embedded objects in a way that fieldlock does not know"))}
 }
 
-type prepared struct {
-	obj map[string]any
-	err error
+// object is an object of a version, with what the version says of it. Objects of a version with the same text are one, because the
+// ways around the locks and rules of a kind have many objects in common. They must not change.
+type object struct {
+	value map[string]any
+	text  string // value as JSON
+
+	prepared *object
+	err      error                 // of preparing it
+	steps    map[*object][]problem // of writing it, by the object that it is written over; nil for a create
+	refusals map[*object][]Refusal // of a direct update, by the old object
 }
 
-// manyRemembered bounds what a memo holds.
+// manyRemembered bounds how many objects a version remembers.
 const manyRemembered = 2000
 
-// of returns the identity of obj.
-func (m *memo) of(obj map[string]any) uintptr {
-	if obj == nil {
-		return 0
+// object returns the object of v with a value.
+func (v *Version) object(value map[string]any) *object {
+	text := asText(value)
+	if known, ok := v.objects[text]; ok {
+		return known
 	}
-	return reflect.ValueOf(obj).Pointer()
-}
-
-// keep keeps objects alive, so that no other objects get their identities.
-func (m *memo) keep(objects ...map[string]any) {
-	if m.prepared == nil || len(m.alive) > manyRemembered {
-		*m = memo{prepared: map[uintptr]prepared{}, steps: map[[2]uintptr][]problem{}, refusals: map[[2]uintptr][]Refusal{}}
+	if v.objects == nil || len(v.objects) == manyRemembered {
+		v.objects = map[string]*object{}
 	}
-	m.alive = append(m.alive, objects...)
-}
-
-// memo remembers what a version says of objects and updates, by the identity of the objects: an edit of a sequence leaves
-// most of its objects as they are. The objects must not change.
-type memo struct {
-	prepared map[uintptr]prepared
-	steps    map[[2]uintptr][]problem
-	refusals map[[2]uintptr][]Refusal
-	alive    []map[string]any // what the identities belong to
+	obj := &object{value: value, text: text, steps: map[*object][]problem{}, refusals: map[*object][]Refusal{}}
+	v.objects[text] = obj
+	return obj
 }
 
 // Valid returns a small object that version accepts as a new one, and whether there is one within a bounded effort.
@@ -312,7 +307,7 @@ func (k *Kind) Valid(version *Version) (map[string]any, bool) {
 	obj["metadata"] = map[string]any{"name": "example"}
 	start := newSequence(k.stored(version), []*Version{version}, obj)
 	if found := (&search{budget: validEffort}).run([]*sequence{start}); found != nil {
-		k.bases[version] = found.objects[0]
+		k.bases[version] = found.objects[0].value
 	}
 	return k.bases[version], k.bases[version] != nil
 }
@@ -357,10 +352,10 @@ func (k *Kind) extend(version *Version, base map[string]any, at path) map[string
 			starts = append(starts, newSequence(k.stored(version), []*Version{version}, obj))
 		}
 	}
-	has := func(s *sequence) bool { v, ok := get(s.objects[0], at); return ok && v != nil }
+	has := func(s *sequence) bool { v, ok := get(s.objects[0].value, at); return ok && v != nil }
 	before := version.evaluations
 	if found := (&search{budget: validEffort, keeps: has}).run(starts); found != nil {
-		return found.objects[0]
+		return found.objects[0].value
 	}
 	k.wasted += version.evaluations - before
 	return nil

@@ -2,9 +2,9 @@ package witness
 
 import (
 	"container/heap"
-	"encoding/json"
 	"fmt"
 	"hash/fnv"
+	"io"
 	"math/rand/v2"
 	"slices"
 
@@ -157,11 +157,8 @@ func (s *sequence) id() uint64 {
 	h := fnv.New64a()
 	s.size = 0
 	for _, obj := range s.objects {
-		data, err := json.Marshal(obj)
-		if err == nil {
-			h.Write(data)
-			s.size += len(data)
-		}
+		io.WriteString(h, obj.text)
+		s.size += len(obj.text)
 		h.Write([]byte{0})
 	}
 	s.versions[0].effort.spend(s.size / charactersAStep)
@@ -397,7 +394,7 @@ func (k *Kind) randomly(v *Version, obj map[string]any, guarded []*schema.Locati
 		w := &way{targets: []path{target}}
 		if problems, refusals := judge(s); len(problems) == 0 {
 			refusals = slices.DeleteFunc(refusals, func(r Refusal) bool { return !w.concerns(r) })
-			done[l.Path.String()] = len(refusals) > 0 && counts(Breach{l.Path.String(), string(Randomly), Witness{s.objects, refusals}})
+			done[l.Path.String()] = len(refusals) > 0 && counts(Breach{l.Path.String(), string(Randomly), Witness{s.values(), refusals}})
 		}
 	}
 	return tried
@@ -407,7 +404,7 @@ func (k *Kind) randomly(v *Version, obj map[string]any, guarded []*schema.Locati
 func (v *Version) randomEdit(random *rand.Rand, s *sequence, l *schema.Location) edit {
 	pattern := patternOf(l.Path.Pointer())
 	pattern = pattern[:1+random.IntN(len(pattern))]
-	at := expand(s.objects[0], v.Schema, nil, pattern)[0]
+	at := expand(s.objects[0].value, v.Schema, nil, pattern)[0]
 	c := change{path: at, gone: random.IntN(3) == 0}
 	if list := values(v.schemaAt(at)); !c.gone {
 		c.value = list[random.IntN(len(list))]

@@ -76,15 +76,15 @@ func detour(v *Version, stored *Version, base map[string]any, full func([]string
 		}
 	}
 	w.keeps = func(s *sequence) bool {
-		first, okFirst := get(s.objects[0], at)
-		middle, _ := get(s.objects[1], at)
-		last, okLast := get(s.objects[len(s.objects)-1], at)
+		first, okFirst := get(s.objects[0].value, at)
+		middle, _ := get(s.objects[1].value, at)
+		last, okLast := get(s.objects[len(s.objects)-1].value, at)
 		return okFirst && okLast && !blank(first) && !blank(last) && blank(middle)
 	}
 	w.loose = func(s *sequence) bool {
-		first, okFirst := get(s.objects[0], at)
-		_, okMiddle := get(s.objects[1], at)
-		last, okLast := get(s.objects[len(s.objects)-1], at)
+		first, okFirst := get(s.objects[0].value, at)
+		_, okMiddle := get(s.objects[1].value, at)
+		last, okLast := get(s.objects[len(s.objects)-1].value, at)
 		return okFirst && !okMiddle && okLast && (!blank(first) || !blank(last))
 	}
 	return w
@@ -134,12 +134,12 @@ func (w *way) inSteps() []*sequence {
 	var list []*sequence
 	for _, s := range w.starts {
 		for _, to := range w.targets {
-			last := s.objects[len(s.objects)-1]
+			last := s.objects[len(s.objects)-1].value
 			if value, there := get(last, to); !there || blank(value) {
 				continue
 			}
 			if back, ok := remove(last, to); ok {
-				next := newSequence(s.stored, append(s.versions[:2:2], s.versions[2], s.versions[2]), s.objects[0], s.objects[1], back, last)
+				next := newSequence(s.stored, append(s.versions[:2:2], s.versions[2], s.versions[2]), s.objects[0].value, s.objects[1].value, back, last)
 				list = append(list, next)
 				break
 			}
@@ -164,7 +164,7 @@ func swap(v *Version, stored *Version, base map[string]any, open []string) *way 
 	w.starts = []*sequence{newSequence(stored, []*Version{v, v, v}, of(names[0], pair[0]), of(names[1], pair[0]), of(names[0], pair[1]))}
 	w.keeps = func(s *sequence) bool {
 		for i, obj := range s.objects {
-			value, _ := get(obj, at)
+			value, _ := get(obj.value, at)
 			members, _ := value.(map[string]any)
 			if _, there := members[names[i%2]]; !there || members[names[1-i%2]] != nil {
 				return false
@@ -218,7 +218,7 @@ func newSequence(stored *Version, versions []*Version, objects ...any) *sequence
 	for i, obj := range objects {
 		obj := versions[i].known(obj.(map[string]any))
 		obj["apiVersion"] = versions[i].APIVersion
-		s.objects = append(s.objects, obj)
+		s.objects = append(s.objects, versions[i].object(obj))
 	}
 	return s
 }
@@ -338,9 +338,9 @@ func rekey(v *Version, stored *Version, base map[string]any, container []string,
 		}
 	}
 	w.keeps = func(s *sequence) bool {
-		first, _ := get(s.objects[0], at)
-		middle, _ := get(s.objects[1], at)
-		last, _ := get(s.objects[len(s.objects)-1], at)
+		first, _ := get(s.objects[0].value, at)
+		middle, _ := get(s.objects[1].value, at)
+		last, _ := get(s.objects[len(s.objects)-1].value, at)
 		for _, key := range keysOf(first, keyFields) {
 			if slices.Contains(keysOf(last, keyFields), key) && !slices.Contains(keysOf(middle, keyFields), key) {
 				return true
