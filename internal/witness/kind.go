@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"maps"
 	"strings"
 	"sync"
@@ -46,7 +47,8 @@ type Version struct {
 	rules      *celrun.Validator
 	transition map[celrun.Rule]bool
 	reads      map[string]*ruleReads
-	objects    map[string]*object // that were judged, by their text
+	root       *node
+	objects    map[uint64]*object // by their hashes
 
 	evaluations int // of objects and updates
 	effort      *effort
@@ -82,6 +84,18 @@ func (v *Version) errors(obj map[string]any) field.ErrorList {
 	return append(errs, listtype.ValidateListSetsAndMaps(nil, v.structural, obj)...)
 }
 
+// write returns what a client can write of an object in v: all that v knows.
+func (v *Version) write(value map[string]any) *object {
+	obj := v.object(value)
+	if obj.written == nil {
+		known := v.known(value)
+		known["apiVersion"] = v.APIVersion
+		obj.written = v.object(known)
+		obj.written.written = obj.written
+	}
+	return obj.written
+}
+
 // known returns a copy of an object of v without the fields that v does not have, which a strict client refuses to send.
 func (v *Version) known(obj map[string]any) map[string]any {
 	if !v.Prunes {
@@ -112,14 +126,22 @@ func (v *Version) read(obj *object, stored *Version) (*object, error) {
 }
 
 // schemaAt returns the schema at p; metadata.name is a string, although CRDs do not say so.
-func (v *Version) schemaAt(p path) *spec.Schema {
+func (v *Version) schemaAt(p path) *node {
 	if len(p) == 2 && p[0] == "metadata" && p[1] == "name" {
-		if s := schemaAt(v.Schema, p); s != nil && len(s.Type) > 0 {
-			return s
+		if n := v.node().at(p); n != nil && len(n.Type) > 0 {
+			return n
 		}
-		return &spec.Schema{SchemaProps: spec.SchemaProps{Type: spec.StringOrArray{"string"}}}
+		return &node{Schema: &spec.Schema{SchemaProps: spec.SchemaProps{Type: spec.StringOrArray{"string"}}}}
 	}
-	return schemaAt(v.Schema, p)
+	return v.node().at(p)
+}
+
+// node returns the schema of whole objects.
+func (v *Version) node() *node {
+	if v.root == nil {
+		v.root = &node{Schema: v.Schema}
+	}
+	return v.root
 }
 
 // prepare is v.Prepare.
@@ -261,8 +283,10 @@ func embeddedErrors(obj map[string]any, s *structuralschema.Structural) field.Er
 // ways around the locks and rules of a kind have many objects in common. They must not change.
 type object struct {
 	value map[string]any
-	text  string // value as JSON
+	hash  uint64
+	size  int // as JSON
 
+	written  *object // what a client can write of it
 	prepared *object
 	err      error                 // of preparing it
 	steps    map[*object][]problem // of writing it, by the object that it is written over; nil for a create
@@ -274,17 +298,20 @@ const manyRemembered = 2000
 
 // object returns the object of v with a value.
 func (v *Version) object(value map[string]any) *object {
-	text := asText(value)
-	if known, ok := v.objects[text]; ok {
+	hash := jsonvalue.Hash(seed, value)
+	if known, ok := v.objects[hash]; ok && jsonvalue.Equal(known.value, value) {
 		return known
 	}
 	if v.objects == nil || len(v.objects) == manyRemembered {
-		v.objects = map[string]*object{}
+		v.objects = map[uint64]*object{}
 	}
-	obj := &object{value: value, text: text, steps: map[*object][]problem{}, refusals: map[*object][]Refusal{}}
-	v.objects[text] = obj
+	obj := &object{value: value, hash: hash, size: len(asText(value)), steps: map[*object][]problem{}, refusals: map[*object][]Refusal{}}
+	v.objects[hash] = obj
 	return obj
 }
+
+// seed is that of all hashes.
+var seed = maphash.MakeSeed()
 
 // Valid returns a small object that version accepts as a new one, and whether there is one within a bounded effort.
 func (k *Kind) Valid(version *Version) (map[string]any, bool) {
@@ -298,7 +325,7 @@ func (k *Kind) Valid(version *Version) (map[string]any, bool) {
 	if version.compile() != nil {
 		return nil, false
 	}
-	obj, _ := smallest(version.Schema).(map[string]any)
+	obj, _ := smallest(version.node()).(map[string]any)
 	if obj == nil {
 		obj = map[string]any{}
 	}
@@ -324,7 +351,7 @@ func (k *Kind) with(version *Version, pattern []string) (map[string]any, bool) {
 			base = known
 			continue
 		}
-		at := expand(base, version.Schema, nil, pattern[:n])[0]
+		at := expand(base, version.node(), nil, pattern[:n])[0]
 		if value, there := get(base, at); there && value != nil {
 			continue
 		}
@@ -348,7 +375,7 @@ func (k *Kind) with(version *Version, pattern []string) (map[string]any, bool) {
 func (k *Kind) extend(version *Version, base map[string]any, at path) map[string]any {
 	var starts []*sequence
 	for _, value := range values(version.schemaAt(at)) {
-		if obj, ok := put(base, version.Schema, at, value); ok && len(starts) < manyStarts {
+		if obj, ok := put(base, version.node(), at, value); ok && len(starts) < manyStarts {
 			starts = append(starts, newSequence(k.stored(version), []*Version{version}, obj))
 		}
 	}

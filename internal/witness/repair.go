@@ -113,7 +113,7 @@ func (s *sequence) apply(e edit) (*sequence, bool) {
 			if c.gone {
 				v, ok = remove(v, c.path)
 			} else {
-				v, ok = put(v, s.versions[i].Schema, c.path, c.value)
+				v, ok = put(v, s.versions[i].node(), c.path, c.value)
 			}
 			changed = changed || ok
 		}
@@ -123,7 +123,7 @@ func (s *sequence) apply(e edit) (*sequence, bool) {
 		}
 		next.objects[i] = s.versions[i].object(obj)
 	}
-	return &next, changed && !slices.EqualFunc(next.objects, s.objects, func(a, b *object) bool { return a.text == b.text })
+	return &next, changed && !slices.EqualFunc(next.objects, s.objects, func(a, b *object) bool { return a.hash == b.hash })
 }
 
 // scopes are the objects that an edit about the i-th one is tried on.
@@ -194,13 +194,13 @@ func (s *sequence) schemaRepairs(v *Version, p problem) [][]change {
 
 // branches returns changes after which the value at p may satisfy one schema of the oneOf or anyOf of s: with the fields that
 // the schema requires and the values that it lists for fields, then also without what only the other schemas require.
-func branches(p path, s *spec.Schema) [][]change {
+func branches(p path, s *node) [][]change {
 	var sets [][]change
 	for _, list := range [][]spec.Schema{s.OneOf, s.AnyOf} {
 		for i, branch := range list[:min(len(list), manyValues)] {
 			var set, others []change
 			for _, name := range branch.Required {
-				set = append(set, change{path: p.child(name), value: smallest(schemaAt(s, path{name}))})
+				set = append(set, change{path: p.child(name), value: smallest(s.below(name))})
 			}
 			for _, name := range slices.Sorted(maps.Keys(branch.Properties)) {
 				if enum := branch.Properties[name].Enum; len(enum) > 0 {
@@ -228,12 +228,12 @@ func (s *sequence) ruleRepairs(v *Version, p problem) [][]change {
 	}
 	var first, second [][]change
 	obj := s.objects[p.at].value
-	for _, node := range expand(obj, v.Schema, nil, patternOf(p.rule.SchemaPath)) {
+	for _, node := range expand(obj, v.node(), nil, patternOf(p.rule.SchemaPath)) {
 		if _, ok := get(obj, node); !ok {
 			continue
 		}
 		for _, pattern := range reads.patterns {
-			for _, at := range expand(obj, v.Schema, node, pattern) {
+			for _, at := range expand(obj, v.node(), node, pattern) {
 				if at.reserved() {
 					continue
 				}
@@ -263,7 +263,7 @@ func (s *sequence) ruleRepairs(v *Version, p problem) [][]change {
 func (s *sequence) together(p problem, v *Version, reads *ruleReads) [][]change {
 	var set, gone []change
 	obj := s.objects[p.at].value
-	for _, node := range expand(obj, v.Schema, nil, patternOf(p.rule.SchemaPath)) {
+	for _, node := range expand(obj, v.node(), nil, patternOf(p.rule.SchemaPath)) {
 		for _, pattern := range reads.patterns {
 			at := node
 			for _, step := range pattern {

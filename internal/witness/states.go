@@ -30,9 +30,9 @@ func (k *Kind) twoSteps(v *Version, base map[string]any, h Hole) *way {
 		return &way{}
 	}
 	w := &way{rule: &rules[i]}
-	node := expand(base, v.Schema, nil, patternOf(h.SchemaPath))[0]
+	node := expand(base, v.node(), nil, patternOf(h.SchemaPath))[0]
 	for _, target := range k.targets(v, h) {
-		w.targets = append(w.targets, expand(base, v.Schema, nil, target)[0])
+		w.targets = append(w.targets, expand(base, v.node(), nil, target)[0])
 	}
 	w.keeps = func(s *sequence) bool { return w.runs(s, node) && s.oneSided() }
 	reads := v.reads[w.rule.Text]
@@ -154,7 +154,7 @@ func (v *Version) fields(obj map[string]any, node path, reads *ruleReads) []path
 		if i := slices.Index(pattern, anyStep); i >= 0 {
 			pattern = pattern[:i]
 		}
-		at := expand(obj, v.Schema, node, pattern)[0]
+		at := expand(obj, v.node(), node, pattern)[0]
 		if !at.reserved() && !slices.ContainsFunc(all, func(p path) bool { return slices.Equal(p, at) }) {
 			all = append(all, at)
 		}

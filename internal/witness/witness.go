@@ -137,15 +137,15 @@ func (k *Kind) Refuses(version, schemaPath string, index int) bool {
 	if !ok {
 		return false
 	}
-	at := expand(base, v.Schema, nil, patternOf(schemaPath))[0]
+	at := expand(base, v.node(), nil, patternOf(schemaPath))[0]
 	w := &way{targets: []path{at}}
 	versions := []*Version{v, v}
 	if len(at) == 0 {
 		w.starts = append(w.starts, newSequence(k.stored(v), versions, base, base))
 	} else {
 		for _, pair := range v.pairs(at) {
-			oldObj, okOld := put(base, v.Schema, at, pair[0])
-			newObj, okNew := put(base, v.Schema, at, pair[1])
+			oldObj, okOld := put(base, v.node(), at, pair[0])
+			newObj, okNew := put(base, v.node(), at, pair[1])
 			if okOld && okNew {
 				w.starts = append(w.starts, newSequence(k.stored(v), versions, oldObj, newObj))
 			}
@@ -169,7 +169,7 @@ func (k *Kind) RefusesStatus(version, schemaPath string, index int) bool {
 		return !has(s.objects[0].value, status) && has(s.objects[1].value, status) && s.oneSided()
 	}}
 	for _, value := range values(v.schemaAt(status)) {
-		if obj, ok := put(base, v.Schema, status, value); ok {
+		if obj, ok := put(base, v.node(), status, value); ok {
 			w.starts = append(w.starts, newSequence(k.stored(v), []*Version{v, v}, base, obj))
 		}
 	}
@@ -303,12 +303,12 @@ func (w *way) differences(s *sequence) []edit {
 			if len(edits) >= manyEdits {
 				return edits[:manyEdits]
 			}
-			for _, node := range expand(s.objects[last].value, v.Schema, nil, patternOf(r.SchemaPath)) {
+			for _, node := range expand(s.objects[last].value, v.node(), nil, patternOf(r.SchemaPath)) {
 				if !node.starts(target) && !target.starts(node) {
 					continue
 				}
 				for _, pattern := range v.reads[r.Text].patterns {
-					for _, at := range expand(s.objects[last].value, v.Schema, node, pattern) {
+					for _, at := range expand(s.objects[last].value, v.node(), node, pattern) {
 						if len(at) > 1 && (at.starts(target) || target.starts(at)) {
 							change(at, v.valuesFor(at, v.reads[r.Text]))
 						}
