@@ -211,7 +211,10 @@ func reduced(s *structuralschema.Structural, values ...any) *structuralschema.St
 // those schema nodes alone.
 func (p *program) on(s *structuralschema.Structural) *cel.Validator {
 	if p.together {
-		return onSchema(p.validator(), s)
+		if whole := p.validator(); whole != nil {
+			return onSchema(whole, s)
+		}
+		return nil
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()

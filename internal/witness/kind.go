@@ -48,7 +48,7 @@ type Version struct {
 	transition map[celrun.Rule]bool
 	reads      map[string]*ruleReads
 	root       *node
-	objects    map[uint64]*object // by their hashes
+	known      map[uint64]*contents // by their hashes
 
 	evaluations int // of objects and updates
 	effort      *effort
@@ -86,18 +86,18 @@ func (v *Version) errors(obj map[string]any) field.ErrorList {
 
 // write returns what a client can write of an object in v: all that v knows.
 func (v *Version) write(value map[string]any) *object {
-	obj := v.object(value)
-	if obj.written == nil {
-		known := v.known(value)
-		known["apiVersion"] = v.APIVersion
-		obj.written = v.object(known)
-		obj.written.written = obj.written
+	c := v.contents(value)
+	if c.written == nil {
+		pruned := v.pruned(value)
+		pruned["apiVersion"] = v.APIVersion
+		c.written = v.contents(pruned)
+		c.written.written = c.written
 	}
-	return obj.written
+	return &object{contents: c.written}
 }
 
-// known returns a copy of an object of v without the fields that v does not have, which a strict client refuses to send.
-func (v *Version) known(obj map[string]any) map[string]any {
+// pruned returns a copy of an object of v without the fields that v does not have, which a strict client refuses to send.
+func (v *Version) pruned(obj map[string]any) map[string]any {
 	if !v.Prunes {
 		return maps.Clone(obj)
 	}
@@ -146,13 +146,17 @@ func (v *Version) node() *node {
 
 // prepare is v.Prepare.
 func (v *Version) prepare(obj *object) (*object, error) {
-	if obj.prepared == nil && obj.err == nil {
+	c := obj.contents
+	if c.prepared == nil && c.err == nil {
 		var made map[string]any
-		if made, obj.err = v.Prepare(obj.value); obj.err == nil {
-			obj.prepared = v.object(made)
+		if made, c.err = v.Prepare(c.value); c.err == nil {
+			c.prepared = v.contents(made)
 		}
 	}
-	return obj.prepared, obj.err
+	if obj.prepared == nil && c.err == nil {
+		obj.prepared = &object{contents: c.prepared}
+	}
+	return obj.prepared, c.err
 }
 
 // Kind is a kind of objects under audit. It is not safe for concurrent use.
@@ -279,35 +283,60 @@ func embeddedErrors(obj map[string]any, s *structuralschema.Structural) field.Er
 		"validates embedded objects in a way that fieldlock does not know"))}
 }
 
-// object is an object of a version, with what the version says of it. Objects of a version with the same text are one, because the
-// ways around the locks and rules of a kind have many objects in common. They must not change.
+// object is an object of a version. Judging it counts as steps also if the contents are known from another object: how far a
+// search gets does not depend on what is remembered.
 type object struct {
+	*contents
+	prepared *object
+	stepped  map[*object]bool // the objects that it was written over; nil for a create
+	compared map[*object]bool // the old objects of direct updates to it
+}
+
+// contents are what the objects of a version with the same contents have in common: what the version says of them. The ways around
+// the locks and rules of a kind have many objects in common. They must not change.
+type contents struct {
 	value map[string]any
 	hash  uint64
 	size  int // as JSON
 
-	written  *object // what a client can write of it
-	prepared *object
-	err      error                 // of preparing it
-	steps    map[*object][]problem // of writing it, by the object that it is written over; nil for a create
-	refusals map[*object][]Refusal // of a direct update, by the old object
+	written, prepared *contents
+	err               error                   // of preparing it
+	steps             map[*contents][]problem // of writing it, by what it is written over
+	refusals          map[*contents][]Refusal // of a direct update, by the old contents
 }
 
-// manyRemembered bounds how many objects a version remembers.
+// nothing is what a create writes over.
+var nothing = &contents{}
+
+// manyRemembered bounds how many contents a version remembers.
 const manyRemembered = 2000
 
-// object returns the object of v with a value.
-func (v *Version) object(value map[string]any) *object {
+// object returns an object of v with a value.
+func (v *Version) object(value map[string]any) *object { return &object{contents: v.contents(value)} }
+
+func (v *Version) contents(value map[string]any) *contents {
 	hash := jsonvalue.Hash(seed, value)
-	if known, ok := v.objects[hash]; ok && jsonvalue.Equal(known.value, value) {
+	if known, ok := v.known[hash]; ok && jsonvalue.Equal(known.value, value) {
 		return known
 	}
-	if v.objects == nil || len(v.objects) == manyRemembered {
-		v.objects = map[uint64]*object{}
+	if v.known == nil || len(v.known) == manyRemembered {
+		v.known = map[uint64]*contents{}
 	}
-	obj := &object{value: value, hash: hash, size: len(asText(value)), steps: map[*object][]problem{}, refusals: map[*object][]Refusal{}}
-	v.objects[hash] = obj
-	return obj
+	c := &contents{value: value, hash: hash, size: len(asText(value)), steps: map[*contents][]problem{}, refusals: map[*contents][]Refusal{}}
+	v.known[hash] = c
+	return c
+}
+
+// first reports whether old was not in a set, and adds it.
+func first(set *map[*object]bool, old *object) bool {
+	if (*set)[old] {
+		return false
+	}
+	if *set == nil {
+		*set = map[*object]bool{}
+	}
+	(*set)[old] = true
+	return true
 }
 
 // seed is that of all hashes.

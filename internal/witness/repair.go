@@ -65,7 +65,11 @@ func judge(s *sequence) ([]problem, []Refusal) {
 	if err != nil {
 		return append(problems, problem{at: last, kind: unreadable, message: err.Error()}), nil
 	}
-	refusals := v.refused(v.object(prepared[last].value), old)
+	obj := prepared[last]
+	if s.refuser != nil {
+		obj = v.object(obj.value)
+	}
+	refusals := v.refused(obj, old)
 	if len(refusals) == 0 {
 		problems = append(problems, problem{at: last, kind: notRefused})
 	}
@@ -119,7 +123,7 @@ func (s *sequence) apply(e edit) (*sequence, bool) {
 		}
 		obj := v.(map[string]any)
 		if several { // a value for another version may have more
-			obj = s.versions[i].known(obj)
+			obj = s.versions[i].pruned(obj)
 		}
 		next.objects[i] = s.versions[i].object(obj)
 	}

@@ -409,27 +409,31 @@ func pathsOf(objects []map[string]any) []path {
 
 // refused returns the locks and transition rules that refuse an update.
 func (v *Version) refused(obj, old *object) []Refusal {
-	known, ok := obj.refusals[old]
-	if !ok {
+	if first(&obj.compared, old) {
 		v.effort.spend(weight(obj.value, v.structural, 0))
+	}
+	known, ok := obj.refusals[old.contents]
+	if !ok {
 		known = v.refusals(obj.value, old.value)
-		obj.refusals[old] = known
+		obj.refusals[old.contents] = known
 	}
 	return known
 }
 
 // step returns the problems of writing the i-th object over old, nil for a create. Both are prepared.
 func (v *Version) step(i int, obj, old *object) []problem {
-	known, ok := obj.steps[old]
-	if !ok {
-		var before map[string]any
-		if old != nil {
-			before = old.value
-		}
+	before := nothing
+	if old != nil {
+		before = old.contents
+	}
+	if first(&obj.stepped, old) {
 		v.evaluations++
-		v.effort.spend(weight(obj.value, v.structural, 0) + weight(before, v.structural, 0))
-		known = v.problems(obj.value, before)
-		obj.steps[old] = known
+		v.effort.spend(weight(obj.value, v.structural, 0) + weight(before.value, v.structural, 0))
+	}
+	known, ok := obj.steps[before]
+	if !ok {
+		known = v.problems(obj.value, before.value)
+		obj.steps[before] = known
 	}
 	problems := make([]problem, len(known))
 	for n, p := range known {
