@@ -28,6 +28,8 @@ type scenario struct {
 	// fixed reports whether a field has the same value in all objects.
 	fixed   func(l *schema.Location) bool
 	opaques map[ast.Expr]opaqueExpr // that were asked for
+	texts   map[string]int          // numbers of what askTruth was asked for
+	domains map[question][]any      // that were asked for, by askValue
 	effort  *effort                 // that its answers count for, nil for none
 
 	pending *question // the first question without an answer, and its possible answers
@@ -39,7 +41,7 @@ type question struct {
 	object int
 	about  topic
 	at     *schema.Location
-	text   string // for askTruth
+	text   int // for askTruth: its number; a number has a faster hash than a text
 }
 
 type topic int
@@ -54,7 +56,7 @@ const (
 func newScenario(rules []*readRule) *scenario {
 	m := &scenario{
 		tracked: map[*schema.Location]bool{}, literals: map[*schema.Location][]any{}, answers: map[question]any{},
-		fixed: func(*schema.Location) bool { return false }, opaques: map[ast.Expr]opaqueExpr{},
+		fixed: func(*schema.Location) bool { return false }, opaques: map[ast.Expr]opaqueExpr{}, texts: map[string]int{}, domains: map[question][]any{},
 	}
 	for _, r := range rules {
 		m.track(r.at)
@@ -74,7 +76,7 @@ func (m *scenario) track(l *schema.Location) {
 
 // set answers a question in advance.
 func (m *scenario) set(object int, about topic, l *schema.Location, answer any) {
-	m.answers[question{object, about, l, ""}] = answer
+	m.answers[question{object, about, l, 0}] = answer
 }
 
 // ask returns the answer to q, and whether there is one.
@@ -109,14 +111,14 @@ func (m *scenario) present(object int, l *schema.Location) outcome {
 	if m.fixed(l) {
 		object = 0
 	}
-	q := question{object, askPresence, l, ""}
+	q := question{object, askPresence, l, 0}
 	if answer, ok := m.answers[q]; ok {
 		return of(answer.(bool))
 	}
 	if ofResource(l) || l.Role == schema.Property && present(l) {
 		return yes
 	}
-	before, _ := m.answers[question{object - 1, askPresence, l, ""}].(bool)
+	before, _ := m.answers[question{object - 1, askPresence, l, 0}].(bool)
 	return m.askBool(q, before)
 }
 
@@ -125,7 +127,7 @@ func (m *scenario) value(object int, l *schema.Location) (any, bool) {
 	if m.fixed(l) {
 		object = 0
 	}
-	return m.ask(question{object, askValue, l, ""}, func() []any { return m.values(object, l) })
+	return m.ask(question{object, askValue, l, 0}, func() []any { return m.values(object, l) })
 }
 
 // values lists the values that a field can have in an object, the most likely first: the value in the object before.
@@ -134,8 +136,12 @@ func (m *scenario) values(object int, l *schema.Location) []any {
 		return []any{fresh(0)}
 	}
 	m.effort.spend(len(m.literals[l]) + len(l.Schema.Enum))
-	values := domain(l.Schema, m.literals[l], object)
-	if before, ok := m.answers[question{object - 1, askValue, l, ""}]; ok {
+	q := question{object, askValue, l, 0}
+	if m.domains[q] == nil {
+		m.domains[q] = domain(l.Schema, m.literals[l], object)
+	}
+	values := slices.Clone(m.domains[q])
+	if before, ok := m.answers[question{object - 1, askValue, l, 0}]; ok {
 		if i := slices.Index(values, before); i >= 0 {
 			values[0], values[i] = values[i], values[0]
 		}
@@ -185,7 +191,7 @@ func (m *scenario) empty(object int, l *schema.Location) outcome {
 		if !emptyAllowed(l.Schema) {
 			return no
 		}
-		return and(not(m.present(object, in)), not(m.askBool(question{0, askOtherKeys, l, ""}, false)))
+		return and(not(m.present(object, in)), not(m.askBool(question{0, askOtherKeys, l, 0}, false)))
 	}
 	v, ok := m.value(object, l)
 	if !ok {
@@ -210,7 +216,10 @@ func (m *scenario) unclear(r *Rule, x ast.Expr, fingerprint func(term) (string, 
 		}
 		text += "\x00" + print
 	}
-	return m.askBool(question{0, askTruth, r.at, text}, true)
+	if m.texts[text] == 0 {
+		m.texts[text] = len(m.texts) + 1
+	}
+	return m.askBool(question{0, askTruth, r.at, m.texts[text]}, true)
 }
 
 // opaqueExpr is an expression that is not understood.

@@ -342,10 +342,11 @@ func admits(s *spec.Schema, v any) bool {
 		if s.MinLength != nil && length < *s.MinLength || s.MaxLength != nil && length > *s.MaxLength {
 			return false
 		}
-		if pattern, err := regexp.Compile(s.Pattern); s.Pattern != "" && err == nil {
-			return pattern.MatchString(v)
+		if s.Pattern == "" {
+			return true
 		}
-		return true
+		pattern, err := regexp.Compile(s.Pattern)
+		return err != nil || pattern.MatchString(v)
 	case int64:
 		return !s.Type.Contains("string") && !s.Type.Contains("boolean") &&
 			(s.Minimum == nil || float64(v) >= *s.Minimum) && (s.Maximum == nil || float64(v) <= *s.Maximum)

@@ -41,8 +41,7 @@ type steady struct {
 // accepts everything. s is not copied: do not change it.
 func NewUpdates(s *spec.Schema, keep func(Rule) bool) *Updates {
 	rules := Rules(s)
-	// The server runs rules inside allOf only beside others, so they all stay together.
-	together := slices.ContainsFunc(rules, func(r Rule) bool { return slices.Contains(pointer.Names(r.SchemaPath), "allOf") })
+	together := inAllOf(rules)
 	if keep != nil {
 		rules = slices.DeleteFunc(rules, func(r Rule) bool { return !keep(r) })
 	}
@@ -72,6 +71,11 @@ func NewUpdates(s *spec.Schema, keep func(Rule) bool) *Updates {
 	}
 	u.always = New(s, func(r Rule) bool { return (keep == nil || keep(r)) && !byPath[r.SchemaPath][r.Index] })
 	return u
+}
+
+// inAllOf reports whether some of rules are inside allOf. The server runs these only beside others, so then all stay together.
+func inAllOf(rules []Rule) bool {
+	return slices.ContainsFunc(rules, func(r Rule) bool { return slices.Contains(pointer.Names(r.SchemaPath), "allOf") })
 }
 
 // Rules lists the rules that u runs, in the order of the function Rules.

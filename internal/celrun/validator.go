@@ -27,6 +27,7 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel/model"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
+	apiservercel "k8s.io/apiserver/pkg/cel"
 	celcommon "k8s.io/apiserver/pkg/cel/common"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 	kjson "sigs.k8s.io/json"
@@ -118,7 +119,12 @@ func (v *Validator) compile(rules []Rule, named bool) (*program, error) {
 	if err != nil {
 		return nil, err
 	}
-	return compile(labeled)
+	p, err := compile(labeled)
+	if err != nil {
+		return nil, err
+	}
+	p.together = inAllOf(rules)
+	return p, nil
 }
 
 // relabel gives the rules of a schema node their labels by index, and drops those without.
@@ -145,9 +151,6 @@ func relabel(extensions spec.Extensions, labels map[int]string, named bool) erro
 // run validates an update, or with nil oldObj a create. Ratcheting forgives plain rules where nothing changed; it looks at
 // the whole object, so that it is left out where there are none.
 func (v *Validator) run(p *program, newObj, oldObj map[string]any) field.ErrorList {
-	if p.validator == nil {
-		return nil
-	}
 	var old any
 	var options []cel.Option
 	if oldObj != nil {
@@ -156,10 +159,13 @@ func (v *Validator) run(p *program, newObj, oldObj map[string]any) field.ErrorLi
 	if oldObj != nil && v.plain {
 		options = append(options, cel.WithRatcheting(celcommon.NewCorrelatedObject(newObj, oldObj, &model.Structural{Structural: p.structural})))
 	}
-	validator, structural := p.validator, p.structural
+	var validator *cel.Validator
+	structural := p.structural
 	if v.strict {
 		structural = reduced(structural, newObj, old)
-		validator = onSchema(validator, structural)
+		validator = p.on(structural)
+	} else {
+		validator = p.validator()
 	}
 	errs, _ := validator.Validate(context.Background(), nil, structural, newObj, old, celconfig.RuntimeCELCostBudget, options...)
 	return errs
@@ -199,6 +205,75 @@ func reduced(s *structuralschema.Structural, values ...any) *structuralschema.St
 		out.AdditionalProperties = &additional
 	}
 	return &out
+}
+
+// on returns the server's validator with s, a reduced form of the schema of p, for the values that have it. It compiles the rules of
+// those schema nodes alone.
+func (p *program) on(s *structuralschema.Structural) *cel.Validator {
+	if p.together {
+		if whole := p.validator(); whole != nil {
+			return onSchema(whole, s)
+		}
+		return nil
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.bare == nil {
+		p.bare, p.types, p.nodes = bare(p.structural), model.SchemaDeclType(p.structural, true), map[*apiextensionsv1.ValidationRule]*cel.Validator{}
+	}
+	return p.onNode(s, p.bare, p.types, true)
+}
+
+// onNode is on for a schema node with its type in CEL. Like the server, it leaves out what has no such type.
+func (p *program) onNode(s, bare *structuralschema.Structural, of *apiservercel.DeclType, isRoot bool) *cel.Validator {
+	var out cel.Validator
+	some := len(s.XValidations) > 0
+	if some {
+		first := &s.XValidations[0]
+		if p.nodes[first] == nil {
+			alone := *bare
+			alone.XValidations = s.XValidations
+			p.nodes[first] = cel.NewValidator(&alone, isRoot, celconfig.PerCallLimit)
+		}
+		out = *p.nodes[first]
+	}
+	out.Schema, out.Properties = s, map[string]cel.Validator{}
+	for name, property := range s.Properties {
+		below := bare.Properties[name]
+		var typed *apiservercel.DeclType
+		if escaped, ok := apiservercel.Escape(name); !ok {
+			typed = model.SchemaDeclType(&below, below.XEmbeddedResource)
+		} else if field, ok := of.Fields[escaped]; ok {
+			typed = field.Type
+		}
+		if typed == nil {
+			continue
+		}
+		if v := p.onNode(&property, &below, typed, property.XEmbeddedResource); v != nil {
+			out.Properties[name] = *v
+		}
+	}
+	if s.Items != nil && of.ElemType != nil {
+		out.Items = p.onNode(s.Items, bare.Items, of.ElemType, s.Items.XEmbeddedResource)
+	}
+	if s.AdditionalProperties != nil && s.AdditionalProperties.Structural != nil && of.ElemType != nil {
+		values := s.AdditionalProperties.Structural
+		out.AdditionalProperties = p.onNode(values, bare.AdditionalProperties.Structural, of.ElemType, values.XEmbeddedResource)
+	}
+	if !some && len(out.Properties) == 0 && out.Items == nil && out.AdditionalProperties == nil {
+		return nil
+	}
+	return &out
+}
+
+// bare returns s without rules.
+func bare(s *structuralschema.Structural) *structuralschema.Structural {
+	copied := s.DeepCopy()
+	(&structuralschema.Visitor{Structural: func(s *structuralschema.Structural) bool {
+		s.XValidations = nil
+		return true
+	}}).Visit(copied)
+	return copied
 }
 
 // onSchema returns the server's validator v with s, a reduced form of its schema, for the values that have it.
@@ -294,7 +369,13 @@ func digits(s string) int {
 // program is a compiled schema: the server's validator with some of the schema's rules.
 type program struct {
 	structural *structuralschema.Structural
-	validator  *cel.Validator
+	validator  func() *cel.Validator // of all rules; nil if there are none
+	together   bool                  // some rules are inside allOf: the server runs them only beside others
+
+	mu    sync.Mutex
+	bare  *structuralschema.Structural                       // without rules
+	types *apiservercel.DeclType                             // in CEL
+	nodes map[*apiextensionsv1.ValidationRule]*cel.Validator // by the first rule of each schema node
 }
 
 // Convert returns s as the API server's own code takes it. Keys that JSONSchemaProps does not know, such as locks, are
@@ -322,7 +403,8 @@ func compile(s *spec.Schema) (*program, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the schema is not structural: %w", err)
 	}
-	return &program{structural, cel.NewValidator(structural, true, celconfig.PerCallLimit)}, nil
+	whole := sync.OnceValue(func() *cel.Validator { return cel.NewValidator(structural, true, celconfig.PerCallLimit) })
+	return &program{structural: structural, validator: whole}, nil
 }
 
 // Certain returns an expression that is true only where the boolean expression text is true whatever the values are of

@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"maps"
-	"reflect"
 	"strings"
 	"sync"
 
@@ -47,7 +47,8 @@ type Version struct {
 	rules      *celrun.Validator
 	transition map[celrun.Rule]bool
 	reads      map[string]*ruleReads
-	memo       memo
+	root       *node
+	known      map[uint64]*contents // by their hashes
 
 	evaluations int // of objects and updates
 	effort      *effort
@@ -83,8 +84,20 @@ func (v *Version) errors(obj map[string]any) field.ErrorList {
 	return append(errs, listtype.ValidateListSetsAndMaps(nil, v.structural, obj)...)
 }
 
-// known returns a copy of an object of v without the fields that v does not have, which a strict client refuses to send.
-func (v *Version) known(obj map[string]any) map[string]any {
+// write returns what a client can write of an object in v: all that v knows.
+func (v *Version) write(value map[string]any) *object {
+	c := v.contents(value)
+	if c.written == nil {
+		pruned := v.pruned(value)
+		pruned["apiVersion"] = v.APIVersion
+		c.written = v.contents(pruned)
+		c.written.written = c.written
+	}
+	return &object{contents: c.written}
+}
+
+// pruned returns a copy of an object of v without the fields that v does not have, which a strict client refuses to send.
+func (v *Version) pruned(obj map[string]any) map[string]any {
 	if !v.Prunes {
 		return maps.Clone(obj)
 	}
@@ -95,17 +108,17 @@ func (v *Version) known(obj map[string]any) map[string]any {
 
 // read returns a prepared object of version from as version v shows it, under the conversion strategy None: in the
 // version that it is stored in, then in v.
-func (v *Version) read(obj map[string]any, stored *Version) (map[string]any, error) {
+func (v *Version) read(obj *object, stored *Version) (*object, error) {
 	for _, version := range []*Version{stored, v} {
-		if obj["apiVersion"] == version.APIVersion {
+		if obj.value["apiVersion"] == version.APIVersion {
 			continue
 		}
-		other, ok := set(obj, path{"apiVersion"}, version.APIVersion)
+		other, ok := set(obj.value, path{"apiVersion"}, version.APIVersion)
 		if !ok {
 			return nil, fmt.Errorf("an object of %s cannot be converted", v.APIVersion)
 		}
 		var err error
-		if obj, err = version.prepare(other.(map[string]any)); err != nil {
+		if obj, err = version.prepare(version.object(other.(map[string]any))); err != nil {
 			return nil, err
 		}
 	}
@@ -113,26 +126,37 @@ func (v *Version) read(obj map[string]any, stored *Version) (map[string]any, err
 }
 
 // schemaAt returns the schema at p; metadata.name is a string, although CRDs do not say so.
-func (v *Version) schemaAt(p path) *spec.Schema {
+func (v *Version) schemaAt(p path) *node {
 	if len(p) == 2 && p[0] == "metadata" && p[1] == "name" {
-		if s := schemaAt(v.Schema, p); s != nil && len(s.Type) > 0 {
-			return s
+		if n := v.node().at(p); n != nil && len(n.Type) > 0 {
+			return n
 		}
-		return &spec.Schema{SchemaProps: spec.SchemaProps{Type: spec.StringOrArray{"string"}}}
+		return &node{Schema: &spec.Schema{SchemaProps: spec.SchemaProps{Type: spec.StringOrArray{"string"}}}}
 	}
-	return schemaAt(v.Schema, p)
+	return v.node().at(p)
+}
+
+// node returns the schema of whole objects.
+func (v *Version) node() *node {
+	if v.root == nil {
+		v.root = &node{Schema: v.Schema}
+	}
+	return v.root
 }
 
 // prepare is v.Prepare.
-func (v *Version) prepare(obj map[string]any) (map[string]any, error) {
-	id := v.memo.of(obj)
-	if known, ok := v.memo.prepared[id]; ok {
-		return known.obj, known.err
+func (v *Version) prepare(obj *object) (*object, error) {
+	c := obj.contents
+	if c.prepared == nil && c.err == nil {
+		var made map[string]any
+		if made, c.err = v.Prepare(c.value); c.err == nil {
+			c.prepared = v.contents(made)
+		}
 	}
-	made, err := v.Prepare(obj)
-	v.memo.keep(obj, made)
-	v.memo.prepared[id] = prepared{made, err}
-	return made, err
+	if obj.prepared == nil && c.err == nil {
+		obj.prepared = &object{contents: c.prepared}
+	}
+	return obj.prepared, c.err
 }
 
 // Kind is a kind of objects under audit. It is not safe for concurrent use.
@@ -215,7 +239,8 @@ func (k *Kind) Update(newObj, oldObj map[string]any) (Verdict, error) {
 		}
 		versions = append(versions, v)
 	}
-	s := &sequence{versions: versions, objects: []map[string]any{oldObj, newObj}, stored: k.stored(versions[0])}
+	objects := []*object{versions[0].object(oldObj), versions[1].object(newObj)}
+	s := &sequence{versions: versions, objects: objects, stored: k.stored(versions[0])}
 	problems, refusals := judge(s)
 	verdict := Verdict{Refused: refusals}
 	for _, p := range problems {
@@ -258,38 +283,64 @@ func embeddedErrors(obj map[string]any, s *structuralschema.Structural) field.Er
 		"validates embedded objects in a way that fieldlock does not know"))}
 }
 
-type prepared struct {
-	obj map[string]any
-	err error
+// object is an object of a version. Judging it counts as steps also if the contents are known from another object: how far a
+// search gets does not depend on what is remembered.
+type object struct {
+	*contents
+	prepared *object
+	stepped  map[*object]bool // the objects that it was written over; nil for a create
+	compared map[*object]bool // the old objects of direct updates to it
 }
 
-// manyRemembered bounds what a memo holds.
+// contents are what the objects of a version with the same contents have in common: what the version says of them. The ways around
+// the locks and rules of a kind have many objects in common. They must not change.
+type contents struct {
+	value map[string]any
+	hash  uint64
+	size  int // as JSON
+
+	written, prepared *contents
+	err               error                   // of preparing it
+	steps             map[*contents][]problem // of writing it, by what it is written over
+	refusals          map[*contents][]Refusal // of a direct update, by the old contents
+}
+
+// nothing is what a create writes over.
+var nothing = &contents{}
+
+// manyRemembered bounds how many contents a version remembers.
 const manyRemembered = 2000
 
-// of returns the identity of obj.
-func (m *memo) of(obj map[string]any) uintptr {
-	if obj == nil {
-		return 0
+// object returns an object of v with a value.
+func (v *Version) object(value map[string]any) *object { return &object{contents: v.contents(value)} }
+
+func (v *Version) contents(value map[string]any) *contents {
+	hash := jsonvalue.Hash(seed, value)
+	if known, ok := v.known[hash]; ok && jsonvalue.Equal(known.value, value) {
+		return known
 	}
-	return reflect.ValueOf(obj).Pointer()
+	if v.known == nil || len(v.known) == manyRemembered {
+		v.known = map[uint64]*contents{}
+	}
+	c := &contents{value: value, hash: hash, size: len(asText(value)), steps: map[*contents][]problem{}, refusals: map[*contents][]Refusal{}}
+	v.known[hash] = c
+	return c
 }
 
-// keep keeps objects alive, so that no other objects get their identities.
-func (m *memo) keep(objects ...map[string]any) {
-	if m.prepared == nil || len(m.alive) > manyRemembered {
-		*m = memo{prepared: map[uintptr]prepared{}, steps: map[[2]uintptr][]problem{}, refusals: map[[2]uintptr][]Refusal{}}
+// first reports whether old was not in a set, and adds it.
+func first(set *map[*object]bool, old *object) bool {
+	if (*set)[old] {
+		return false
 	}
-	m.alive = append(m.alive, objects...)
+	if *set == nil {
+		*set = map[*object]bool{}
+	}
+	(*set)[old] = true
+	return true
 }
 
-// memo remembers what a version says of objects and updates, by the identity of the objects: an edit of a sequence leaves
-// most of its objects as they are. The objects must not change.
-type memo struct {
-	prepared map[uintptr]prepared
-	steps    map[[2]uintptr][]problem
-	refusals map[[2]uintptr][]Refusal
-	alive    []map[string]any // what the identities belong to
-}
+// seed is that of all hashes.
+var seed = maphash.MakeSeed()
 
 // Valid returns a small object that version accepts as a new one, and whether there is one within a bounded effort.
 func (k *Kind) Valid(version *Version) (map[string]any, bool) {
@@ -303,7 +354,7 @@ func (k *Kind) Valid(version *Version) (map[string]any, bool) {
 	if version.compile() != nil {
 		return nil, false
 	}
-	obj, _ := smallest(version.Schema).(map[string]any)
+	obj, _ := smallest(version.node()).(map[string]any)
 	if obj == nil {
 		obj = map[string]any{}
 	}
@@ -312,7 +363,7 @@ func (k *Kind) Valid(version *Version) (map[string]any, bool) {
 	obj["metadata"] = map[string]any{"name": "example"}
 	start := newSequence(k.stored(version), []*Version{version}, obj)
 	if found := (&search{budget: validEffort}).run([]*sequence{start}); found != nil {
-		k.bases[version] = found.objects[0]
+		k.bases[version] = found.objects[0].value
 	}
 	return k.bases[version], k.bases[version] != nil
 }
@@ -329,7 +380,7 @@ func (k *Kind) with(version *Version, pattern []string) (map[string]any, bool) {
 			base = known
 			continue
 		}
-		at := expand(base, version.Schema, nil, pattern[:n])[0]
+		at := expand(base, version.node(), nil, pattern[:n])[0]
 		if value, there := get(base, at); there && value != nil {
 			continue
 		}
@@ -353,14 +404,14 @@ func (k *Kind) with(version *Version, pattern []string) (map[string]any, bool) {
 func (k *Kind) extend(version *Version, base map[string]any, at path) map[string]any {
 	var starts []*sequence
 	for _, value := range values(version.schemaAt(at)) {
-		if obj, ok := put(base, version.Schema, at, value); ok && len(starts) < manyStarts {
+		if obj, ok := put(base, version.node(), at, value); ok && len(starts) < manyStarts {
 			starts = append(starts, newSequence(k.stored(version), []*Version{version}, obj))
 		}
 	}
-	has := func(s *sequence) bool { v, ok := get(s.objects[0], at); return ok && v != nil }
+	has := func(s *sequence) bool { v, ok := get(s.objects[0].value, at); return ok && v != nil }
 	before := version.evaluations
 	if found := (&search{budget: validEffort, keeps: has}).run(starts); found != nil {
-		return found.objects[0]
+		return found.objects[0].value
 	}
 	k.wasted += version.evaluations - before
 	return nil

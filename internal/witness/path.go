@@ -100,12 +100,41 @@ func remove(v any, p path) (any, bool) {
 	return v, false
 }
 
-// schemaAt returns the schema of the values at p, nil where s does not say.
-func schemaAt(s *spec.Schema, p path) *spec.Schema {
-	for _, step := range p {
-		s = schema.Below(s, step)
+// node is a schema, with what was made of it. A nil node says nothing about its values.
+type node struct {
+	*spec.Schema
+	children map[string]*node // that were asked for, by name; anyStep for items
+	values   [3][]any         // by how many levels below vary
+}
+
+// below returns the schema of the values one step below, nil where n does not say.
+func (n *node) below(step any) *node {
+	if n == nil {
+		return nil
 	}
-	return s
+	name, isName := step.(string)
+	if !isName {
+		name = anyStep
+	}
+	child, ok := n.children[name]
+	if !ok {
+		if s := schema.Below(n.Schema, step); s != nil {
+			child = &node{Schema: s}
+		}
+		if n.children == nil {
+			n.children = map[string]*node{}
+		}
+		n.children[name] = child
+	}
+	return child
+}
+
+// at returns the schema of the values at p, nil where n does not say.
+func (n *node) at(p path) *node {
+	for _, step := range p {
+		n = n.below(step)
+	}
+	return n
 }
 
 // anyStep in a pattern stands for every key of a map and every item of a list.
@@ -113,7 +142,7 @@ const anyStep = "\x00*"
 
 // expand returns the paths below base that a pattern of names and anyStep leads to in v, a value of schema s. Where a list
 // or map on the way is empty or missing, it goes on with its first item or key.
-func expand(v any, s *spec.Schema, base path, pattern []string) []path {
+func expand(v any, s *node, base path, pattern []string) []path {
 	if len(pattern) == 0 {
 		return []path{base}
 	}
@@ -136,7 +165,7 @@ func expand(v any, s *spec.Schema, base path, pattern []string) []path {
 		return found
 	}
 	var first any = 0
-	if at := schemaAt(s, base); at == nil || at.Items == nil {
+	if at := s.at(base); at == nil || at.Items == nil {
 		first = key(0)
 	}
 	return expand(v, s, base.child(first), pattern[1:])
@@ -149,7 +178,7 @@ func (p path) starts(other path) bool {
 
 // locate reads the path of an error of the API server in v, with s for names that v lacks. Names may contain dots, and
 // the server prints keys with brackets or dots.
-func locate(v any, s *spec.Schema, text string) path {
+func locate(v any, s *node, text string) path {
 	var p path
 	for text = strings.TrimPrefix(text, "<nil>"); ; {
 		text = strings.TrimLeft(text, ".[]")
@@ -184,7 +213,7 @@ func locate(v any, s *spec.Schema, text string) path {
 		}
 		p, text = p.child(step), text[length:]
 		v, _ = get(v, path{step})
-		s = schemaAt(s, path{step})
+		s = s.below(step)
 	}
 }
 
@@ -204,13 +233,13 @@ type change struct {
 }
 
 // put returns a copy of v, a value of s, with value at p; containers that are missing on the way are the smallest ones.
-func put(v any, s *spec.Schema, p path, value any) (any, bool) {
+func put(v any, s *node, p path, value any) (any, bool) {
 	for n := 1; n < len(p); n++ {
 		if child, ok := get(v, p[:n]); ok && child != nil {
 			continue
 		}
 		var ok bool
-		if v, ok = set(v, p[:n], smallest(schemaAt(s, p[:n]))); !ok {
+		if v, ok = set(v, p[:n], smallest(s.at(p[:n]))); !ok {
 			return v, false
 		}
 	}

@@ -68,7 +68,7 @@ var whole = regexp.MustCompile(`^"(.*)" must (not )?validate `)
 func (v *Version) problems(obj, old map[string]any) []problem {
 	var problems []problem
 	for _, err := range v.errors(obj) {
-		problems = append(problems, problem{kind: invalid, path: locate(obj, v.Schema, fieldOf(err)), error: err, message: err.Error()})
+		problems = append(problems, problem{kind: invalid, path: locate(obj, v.node(), fieldOf(err)), error: err, message: err.Error()})
 		if err.Type == field.ErrorTypeTypeInvalid {
 			return append(problems, problem{kind: unevaluated}, problem{kind: unevaluated})
 		}
@@ -78,11 +78,11 @@ func (v *Version) problems(obj, old map[string]any) []problem {
 		return append(problems, problem{kind: unreadable, message: err.Error()})
 	}
 	for _, b := range broken {
-		problems = append(problems, problem{kind: brokenRule, path: locate(obj, v.Schema, b.Path), rule: &b.Rule, message: b.Message})
+		problems = append(problems, problem{kind: brokenRule, path: locate(obj, v.node(), b.Path), rule: &b.Rule, message: b.Message})
 	}
 	if old != nil && v.Locks != nil {
 		for _, err := range v.Locks.ValidateUpdate(obj, old) {
-			problems = append(problems, problem{kind: brokenLock, path: locate(obj, v.Schema, err.Field), error: err, message: err.Error()})
+			problems = append(problems, problem{kind: brokenLock, path: locate(obj, v.node(), err.Field), error: err, message: err.Error()})
 		}
 	}
 	return problems
@@ -97,12 +97,12 @@ func (v *Version) refusals(obj, old map[string]any) []Refusal {
 	}
 	for _, b := range broken {
 		if v.transition[b.Rule] {
-			found = append(found, Refusal{Path: b.Path, Rule: b.Rule.Text, Message: b.Message, node: locate(obj, v.Schema, b.Path), rule: b.Rule})
+			found = append(found, Refusal{Path: b.Path, Rule: b.Rule.Text, Message: b.Message, node: locate(obj, v.node(), b.Path), rule: b.Rule})
 		}
 	}
 	if v.Locks != nil {
 		for _, err := range v.Locks.ValidateUpdate(obj, old) {
-			found = append(found, Refusal{Path: err.Field, Message: err.Detail, node: locate(obj, v.Schema, err.Field)})
+			found = append(found, Refusal{Path: err.Field, Message: err.Detail, node: locate(obj, v.node(), err.Field)})
 		}
 	}
 	return found

@@ -2,7 +2,6 @@ package witness
 
 import (
 	"maps"
-	"reflect"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -14,11 +13,20 @@ import (
 // sequence is objects in the order of writing, each in a version. One object alone is only created.
 type sequence struct {
 	versions []*Version
-	objects  []map[string]any // as written
+	objects  []*object // as written
 	stored   *Version
 	refuser  *Version // judges the direct update; nil for the version of the last object
 	edits    int      // how many the search has made
 	size     int      // of the objects as JSON, once id was asked for
+}
+
+// values returns the objects as they are written.
+func (s *sequence) values() []map[string]any {
+	values := make([]map[string]any, len(s.objects))
+	for i, obj := range s.objects {
+		values[i] = obj.value
+	}
+	return values
 }
 
 // direct returns the version that judges the direct update.
@@ -33,14 +41,14 @@ func (s *sequence) direct() *Version {
 // to the last is refused.
 func judge(s *sequence) ([]problem, []Refusal) {
 	var problems []problem
-	prepared := make([]map[string]any, len(s.objects))
+	prepared := make([]*object, len(s.objects))
 	for i, obj := range s.objects {
 		v := s.versions[i]
 		var err error
 		if prepared[i], err = v.prepare(obj); err != nil {
 			return append(problems, problem{at: i, kind: unreadable, message: err.Error()}), nil
 		}
-		var old map[string]any
+		var old *object
 		if i > 0 {
 			if old, err = v.read(prepared[i-1], s.stored); err != nil {
 				return append(problems, problem{at: i, kind: unreadable, message: err.Error()}), nil
@@ -57,7 +65,11 @@ func judge(s *sequence) ([]problem, []Refusal) {
 	if err != nil {
 		return append(problems, problem{at: last, kind: unreadable, message: err.Error()}), nil
 	}
-	refusals := v.refused(prepared[last], old)
+	obj := prepared[last]
+	if s.refuser != nil {
+		obj = v.object(obj.value)
+	}
+	refusals := v.refused(obj, old)
 	if len(refusals) == 0 {
 		problems = append(problems, problem{at: last, kind: notRefused})
 	}
@@ -96,7 +108,7 @@ func (s *sequence) apply(e edit) (*sequence, bool) {
 	changed := false
 	several := slices.ContainsFunc(s.versions, func(v *Version) bool { return v != s.versions[0] })
 	for _, i := range e.objects {
-		var v any = s.objects[i]
+		var v any = s.objects[i].value
 		for _, c := range e.changes {
 			if c.path.reserved() || s.versions[i].schemaAt(c.path) == nil && !c.gone {
 				continue // the version lacks the field
@@ -105,17 +117,17 @@ func (s *sequence) apply(e edit) (*sequence, bool) {
 			if c.gone {
 				v, ok = remove(v, c.path)
 			} else {
-				v, ok = put(v, s.versions[i].Schema, c.path, c.value)
+				v, ok = put(v, s.versions[i].node(), c.path, c.value)
 			}
 			changed = changed || ok
 		}
 		obj := v.(map[string]any)
 		if several { // a value for another version may have more
-			obj = s.versions[i].known(obj)
+			obj = s.versions[i].pruned(obj)
 		}
-		next.objects[i] = obj
+		next.objects[i] = s.versions[i].object(obj)
 	}
-	return &next, changed && !reflect.DeepEqual(next.objects, s.objects)
+	return &next, changed && !slices.EqualFunc(next.objects, s.objects, func(a, b *object) bool { return a.hash == b.hash })
 }
 
 // scopes are the objects that an edit about the i-th one is tried on.
@@ -166,7 +178,7 @@ func (s *sequence) schemaRepairs(v *Version, p problem) [][]change {
 	switch {
 	case p.error.Type == field.ErrorTypeRequired:
 		missing := p.path
-		if _, ok := get(s.objects[p.at], missing); ok { // its name is not known to locate
+		if _, ok := get(s.objects[p.at].value, missing); ok { // its name is not known to locate
 			return nil
 		}
 		return [][]change{{{path: missing, value: smallest(at)}}}
@@ -186,13 +198,13 @@ func (s *sequence) schemaRepairs(v *Version, p problem) [][]change {
 
 // branches returns changes after which the value at p may satisfy one schema of the oneOf or anyOf of s: with the fields that
 // the schema requires and the values that it lists for fields, then also without what only the other schemas require.
-func branches(p path, s *spec.Schema) [][]change {
+func branches(p path, s *node) [][]change {
 	var sets [][]change
 	for _, list := range [][]spec.Schema{s.OneOf, s.AnyOf} {
 		for i, branch := range list[:min(len(list), manyValues)] {
 			var set, others []change
 			for _, name := range branch.Required {
-				set = append(set, change{path: p.child(name), value: smallest(schemaAt(s, path{name}))})
+				set = append(set, change{path: p.child(name), value: smallest(s.below(name))})
 			}
 			for _, name := range slices.Sorted(maps.Keys(branch.Properties)) {
 				if enum := branch.Properties[name].Enum; len(enum) > 0 {
@@ -219,13 +231,13 @@ func (s *sequence) ruleRepairs(v *Version, p problem) [][]change {
 		return nil
 	}
 	var first, second [][]change
-	obj := s.objects[p.at]
-	for _, node := range expand(obj, v.Schema, nil, patternOf(p.rule.SchemaPath)) {
+	obj := s.objects[p.at].value
+	for _, node := range expand(obj, v.node(), nil, patternOf(p.rule.SchemaPath)) {
 		if _, ok := get(obj, node); !ok {
 			continue
 		}
 		for _, pattern := range reads.patterns {
-			for _, at := range expand(obj, v.Schema, node, pattern) {
+			for _, at := range expand(obj, v.node(), node, pattern) {
 				if at.reserved() {
 					continue
 				}
@@ -254,8 +266,8 @@ func (s *sequence) ruleRepairs(v *Version, p problem) [][]change {
 // together sets everything that the rule reads and the object lacks, and removes everything that it has.
 func (s *sequence) together(p problem, v *Version, reads *ruleReads) [][]change {
 	var set, gone []change
-	obj := s.objects[p.at]
-	for _, node := range expand(obj, v.Schema, nil, patternOf(p.rule.SchemaPath)) {
+	obj := s.objects[p.at].value
+	for _, node := range expand(obj, v.node(), nil, patternOf(p.rule.SchemaPath)) {
 		for _, pattern := range reads.patterns {
 			at := node
 			for _, step := range pattern {

@@ -2,14 +2,13 @@ package witness
 
 import (
 	"container/heap"
-	"encoding/json"
 	"fmt"
-	"hash/fnv"
 	"math/rand/v2"
 	"slices"
 
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 
+	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
@@ -154,18 +153,14 @@ func (x *search) solve(c *candidate, p problem) {
 
 // id tells sequences apart.
 func (s *sequence) id() uint64 {
-	h := fnv.New64a()
+	var hash uint64
 	s.size = 0
 	for _, obj := range s.objects {
-		data, err := json.Marshal(obj)
-		if err == nil {
-			h.Write(data)
-			s.size += len(data)
-		}
-		h.Write([]byte{0})
+		hash = jsonvalue.Mix(hash) ^ obj.hash
+		s.size += obj.size
 	}
 	s.versions[0].effort.spend(s.size / charactersAStep)
-	return h.Sum64()
+	return hash
 }
 
 // candidates is a heap.
@@ -393,11 +388,11 @@ func (k *Kind) randomly(v *Version, obj map[string]any, guarded []*schema.Locati
 			}
 		}
 		tried++
-		target := expand(obj, v.Schema, nil, patternOf(l.Path.Pointer()))[0]
+		target := expand(obj, v.node(), nil, patternOf(l.Path.Pointer()))[0]
 		w := &way{targets: []path{target}}
 		if problems, refusals := judge(s); len(problems) == 0 {
 			refusals = slices.DeleteFunc(refusals, func(r Refusal) bool { return !w.concerns(r) })
-			done[l.Path.String()] = len(refusals) > 0 && counts(Breach{l.Path.String(), string(Randomly), Witness{s.objects, refusals}})
+			done[l.Path.String()] = len(refusals) > 0 && counts(Breach{l.Path.String(), string(Randomly), Witness{s.values(), refusals}})
 		}
 	}
 	return tried
@@ -407,7 +402,7 @@ func (k *Kind) randomly(v *Version, obj map[string]any, guarded []*schema.Locati
 func (v *Version) randomEdit(random *rand.Rand, s *sequence, l *schema.Location) edit {
 	pattern := patternOf(l.Path.Pointer())
 	pattern = pattern[:1+random.IntN(len(pattern))]
-	at := expand(s.objects[0], v.Schema, nil, pattern)[0]
+	at := expand(s.objects[0].value, v.node(), nil, pattern)[0]
 	c := change{path: at, gone: random.IntN(3) == 0}
 	if list := values(v.schemaAt(at)); !c.gone {
 		c.value = list[random.IntN(len(list))]

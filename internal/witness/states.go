@@ -30,9 +30,9 @@ func (k *Kind) twoSteps(v *Version, base map[string]any, h Hole) *way {
 		return &way{}
 	}
 	w := &way{rule: &rules[i]}
-	node := expand(base, v.Schema, nil, patternOf(h.SchemaPath))[0]
+	node := expand(base, v.node(), nil, patternOf(h.SchemaPath))[0]
 	for _, target := range k.targets(v, h) {
-		w.targets = append(w.targets, expand(base, v.Schema, nil, target)[0])
+		w.targets = append(w.targets, expand(base, v.node(), nil, target)[0])
 	}
 	w.keeps = func(s *sequence) bool { return w.runs(s, node) && s.oneSided() }
 	reads := v.reads[w.rule.Text]
@@ -44,11 +44,11 @@ func (k *Kind) twoSteps(v *Version, base map[string]any, h Hole) *way {
 // runs reports whether s has a value at node in all objects, and in the middle each target that is in the others.
 func (w *way) runs(s *sequence, node path) bool {
 	for _, object := range s.objects {
-		if len(node) > 0 && !has(object, node) {
+		if len(node) > 0 && !has(object.value, node) {
 			return false
 		}
 	}
-	first, middle, last := s.objects[0], s.objects[1], s.objects[len(s.objects)-1]
+	first, middle, last := s.objects[0].value, s.objects[1].value, s.objects[len(s.objects)-1].value
 	return !slices.ContainsFunc(w.targets, func(p path) bool { return has(first, p) && has(last, p) && !has(middle, p) })
 }
 
@@ -72,11 +72,11 @@ func (s *sequence) oneSided() bool {
 	}
 	last := len(s.objects) - 1
 	for i := range last {
-		if apart(s.objects[i], s.objects[i+1]) {
+		if apart(s.objects[i].value, s.objects[i+1].value) {
 			return false
 		}
 	}
-	return !apart(s.objects[0], s.objects[last])
+	return !apart(s.objects[0].value, s.objects[last].value)
 }
 
 // asText returns v as JSON, to compare and to show it.
@@ -127,8 +127,8 @@ func (k *Kind) changed(v *Version, obj map[string]any, c change, fields []path) 
 	}
 	kept := func(s *sequence) bool {
 		return !slices.ContainsFunc(fields, func(at path) bool {
-			was, wasThere := get(start.objects[0], at)
-			is, isThere := get(s.objects[0], at)
+			was, wasThere := get(start.objects[0].value, at)
+			is, isThere := get(s.objects[0].value, at)
 			return wasThere != isThere || asText(was) != asText(is)
 		})
 	}
@@ -136,7 +136,7 @@ func (k *Kind) changed(v *Version, obj map[string]any, c change, fields []path) 
 	if found == nil {
 		return nil, false
 	}
-	return found.objects[0], true
+	return found.objects[0].value, true
 }
 
 func power(n, times int) int {
@@ -154,7 +154,7 @@ func (v *Version) fields(obj map[string]any, node path, reads *ruleReads) []path
 		if i := slices.Index(pattern, anyStep); i >= 0 {
 			pattern = pattern[:i]
 		}
-		at := expand(obj, v.Schema, node, pattern)[0]
+		at := expand(obj, v.node(), node, pattern)[0]
 		if !at.reserved() && !slices.ContainsFunc(all, func(p path) bool { return slices.Equal(p, at) }) {
 			all = append(all, at)
 		}
@@ -219,11 +219,11 @@ func distinctOf(all []any) []any {
 // around returns the first sequences of three states such that all rules and locks accept the two steps, and the rule of w
 // refuses the direct way.
 func (k *Kind) around(v *Version, states []map[string]any, w *way) []*sequence {
-	prepared := make([]map[string]any, len(states))
-	stored := make([]map[string]any, len(states))
+	prepared := make([]*object, len(states))
+	stored := make([]*object, len(states))
 	for i, obj := range states {
 		var err error
-		if prepared[i], err = v.prepare(obj); err != nil {
+		if prepared[i], err = v.prepare(v.object(obj)); err != nil {
 			return nil
 		}
 		if stored[i], err = v.read(prepared[i], k.stored(v)); err != nil {
@@ -275,7 +275,7 @@ func (s Shown) Change() string {
 		var values []string
 		for _, obj := range s.found.objects {
 			text := "absent"
-			if value, ok := get(obj, at); ok {
+			if value, ok := get(obj.value, at); ok {
 				text = short(asText(value))
 			}
 			values = append(values, text)

@@ -86,7 +86,7 @@ func TestSteps(t *testing.T) {
 		}
 		fmt.Fprintf(&b, "  constants %s, patterns %s\n", show(reads.literals), show(reads.regexes))
 		for _, pattern := range reads.patterns {
-			for _, at := range expand(obj, v.Schema, nil, pattern) {
+			for _, at := range expand(obj, v.node(), nil, pattern) {
 				if list := v.valuesFor(at, reads); len(list) > 0 && len(at) > 0 {
 					fmt.Fprintf(&b, "  %s of %d: %s\n", at.text(), len(list), show(list[:min(len(list), 12)]))
 				}
@@ -106,7 +106,7 @@ func TestSteps(t *testing.T) {
 		if err := json.Unmarshal([]byte(text), s); err != nil {
 			t.Fatal(err)
 		}
-		fmt.Fprintf(&b, "%s\n  smallest %s\n  others %s\n", text, show(smallest(s)), show(values(s)))
+		fmt.Fprintf(&b, "%s\n  smallest %s\n  others %s\n", text, show(smallest(&node{Schema: s})), show(values(&node{Schema: s})))
 	}
 	const file = "testdata/steps.txt"
 	want := golden.Want(t, *update, file, b.String())
@@ -160,7 +160,7 @@ func TestPaths(t *testing.T) {
 	for text, want := range map[string]string{
 		"a.b": "a.b", "a.b.c": "a.b/c", "l[1].c": "l/1/c", "l[0]": "l/0", "<nil>": "", "": "", "none": "", "l[x]": "l", "m[k.l]": "m", "s.t": "s/t", "[a].b": "a/b",
 	} {
-		s := versionOf(t, `{"type": "object", "properties": {"s": {"type": "object", "properties": {"t": {"type": "string"}}}}}`).Schema
+		s := versionOf(t, `{"type": "object", "properties": {"s": {"type": "object", "properties": {"t": {"type": "string"}}}}}`).node()
 		if got := locate(object{"a": object{"b": 1}, "a.b": object{"c": 1}, "l": []any{1, object{"c": 1}}, "m": object{}}, s, text); got.text() != want {
 			t.Errorf("%s is %s, want %s", text, got.text(), want)
 		}
@@ -169,7 +169,7 @@ func TestPaths(t *testing.T) {
 		t.Error("a path starts with those above it")
 	}
 	var got []string
-	for _, p := range expand(object{"m": object{"k": 1, "j": 2}, "l": []any{1, 2}}, versionOf(t, stepsSchema).Schema, path{}, []string{"m", anyStep}) {
+	for _, p := range expand(object{"m": object{"k": 1, "j": 2}, "l": []any{1, 2}}, versionOf(t, stepsSchema).node(), path{}, []string{"m", anyStep}) {
 		got = append(got, p.text())
 	}
 	for _, c := range []struct{ in, at string }{{`{"l":[]}`, "l"}, {`{}`, "l"}, {`{}`, "m"}} {
@@ -177,7 +177,7 @@ func TestPaths(t *testing.T) {
 		if err := json.Unmarshal([]byte(c.in), &v); err != nil {
 			t.Fatal(err)
 		}
-		for _, p := range expand(v, versionOf(t, stepsSchema).Schema, path{}, []string{c.at, anyStep, "z"}) {
+		for _, p := range expand(v, versionOf(t, stepsSchema).node(), path{}, []string{c.at, anyStep, "z"}) {
 			got = append(got, p.text())
 		}
 	}

@@ -12,20 +12,27 @@ import (
 
 // smallest returns a small value for s: of an object the required properties, of a list as many items as it needs. What
 // only anyOf, oneOf, not or a rule ask for is left to the search.
-func smallest(s *spec.Schema) any { return valuesTo(s, 0)[0] }
+func smallest(s *node) any { return valuesTo(s, 0)[0] }
 
 // values returns different values for s, the smallest first; at least one.
-func values(s *spec.Schema) []any { return valuesTo(s, 2) }
+func values(s *node) []any { return valuesTo(s, 2) }
 
 // manyValues bounds how many values are tried for one schema.
 const manyValues = 24
 
 // valuesTo varies what is at most depth levels below s; the rest is as small as can be. The bound keeps the cost linear in
 // the schema.
-func valuesTo(s *spec.Schema, depth int) []any {
+func valuesTo(s *node, depth int) []any {
 	if s == nil {
 		return []any{map[string]any{}, map[string]any{"a": int64(1)}, map[string]any{"b": int64(1)}}
 	}
+	if s.values[depth] == nil {
+		s.values[depth] = madeTo(s, depth)
+	}
+	return s.values[depth]
+}
+
+func madeTo(s *node, depth int) []any {
 	if len(s.Enum) > 0 {
 		var list []any
 		for _, v := range s.Enum[:min(len(s.Enum), manyEdits)] {
@@ -46,14 +53,14 @@ func valuesTo(s *spec.Schema, depth int) []any {
 		if depth == 0 {
 			limit = 2 // so that items and values can differ
 		}
-		for _, text := range texts(s, limit) {
+		for _, text := range texts(s.Schema, limit) {
 			list = append(list, text)
 		}
 		return orAny(list, "a")
 	case s.Type.Contains("integer"):
-		return numbers(s, func(f float64) any { return int64(f) })
+		return numbers(s.Schema, func(f float64) any { return int64(f) })
 	case s.Type.Contains("number"):
-		return numbers(s, func(f float64) any { return plain(f) })
+		return numbers(s.Schema, func(f float64) any { return plain(f) })
 	case s.Type.Contains("boolean"):
 		return []any{true, false}
 	}
@@ -102,22 +109,22 @@ func numbers(s *spec.Schema, of func(float64) any) []any {
 }
 
 // objects returns objects of s: the smallest one, then ones that differ in one property or key.
-func objects(s *spec.Schema, depth int) []any {
+func objects(s *node, depth int) []any {
 	least := map[string]any{}
 	if s.Extensions[schema.KeyEmbedded] == true {
 		least["apiVersion"], least["kind"] = "v1", "ConfigMap"
 	}
 	for _, name := range s.Required {
-		least[name] = smallest(schemaAt(s, path{name}))
+		least[name] = smallest(s.below(name))
 	}
 	names := slices.Sorted(maps.Keys(s.Properties))
 	keyed := s.AdditionalProperties != nil && s.AdditionalProperties.Schema != nil
 	for i := 0; s.MinProperties != nil && int64(len(least)) < *s.MinProperties && i < manyValues; i++ {
 		switch {
 		case keyed:
-			least[key(i)] = smallest(s.AdditionalProperties.Schema)
+			least[key(i)] = smallest(&node{Schema: s.AdditionalProperties.Schema})
 		case i < len(names) && least[names[i]] == nil:
-			least[names[i]] = smallest(schemaAt(s, path{names[i]}))
+			least[names[i]] = smallest(s.below(names[i]))
 		}
 	}
 	list := []any{least}
@@ -132,7 +139,7 @@ func objects(s *spec.Schema, depth int) []any {
 		}
 	}
 	for _, name := range names {
-		choices := valuesTo(schemaAt(s, path{name}), depth-1)
+		choices := valuesTo(s.below(name), depth-1)
 		if _, there := least[name]; !there {
 			with(name, choices[0])
 		}
@@ -144,7 +151,7 @@ func objects(s *spec.Schema, depth int) []any {
 	if len(s.Properties) == 0 && (keyed || open) {
 		of := []any{int64(1), int64(2)}
 		if keyed {
-			of = valuesTo(s.AdditionalProperties.Schema, depth-1)
+			of = valuesTo(&node{Schema: s.AdditionalProperties.Schema}, depth-1)
 		}
 		for i := range 2 {
 			with(key(i), of[0])
@@ -155,16 +162,12 @@ func objects(s *spec.Schema, depth int) []any {
 }
 
 // lists returns lists of s: the shortest, then one item more, and then ones with other items.
-func lists(s *spec.Schema, depth int) []any {
+func lists(s *node, depth int) []any {
 	least := 0
 	if s.MinItems != nil {
 		least = int(min(*s.MinItems, manyValues))
 	}
-	var items *spec.Schema
-	if s.Items != nil {
-		items = s.Items.Schema
-	}
-	pool := distinct(s, items, least+2, depth)
+	pool := distinct(s, s.below(0), least+2, depth)
 	of := func(from, n int) []any {
 		list := []any{}
 		for i := range n {
@@ -189,7 +192,7 @@ func lists(s *spec.Schema, depth int) []any {
 }
 
 // distinct returns at least n items for a list of s, with different keys where it is a list-type map.
-func distinct(s, items *spec.Schema, n, depth int) []any {
+func distinct(s, items *node, n, depth int) []any {
 	choices := valuesTo(items, max(depth-1, 0))
 	keys, _ := schema.ReadMarks(s.Extensions)
 	if keys.ListType != schema.ListMap || items == nil || len(keys.ListMapKeys) == 0 {
@@ -197,7 +200,7 @@ func distinct(s, items *spec.Schema, n, depth int) []any {
 	}
 	var pool []any
 	name := keys.ListMapKeys[0]
-	for _, v := range valuesTo(schemaAt(items, path{name}), 1) {
+	for _, v := range valuesTo(items.below(name), 1) {
 		item, ok := choices[0].(map[string]any)
 		if !ok || len(pool) == n {
 			break
@@ -206,7 +209,7 @@ func distinct(s, items *spec.Schema, n, depth int) []any {
 		item[name] = v
 		for _, other := range keys.ListMapKeys[1:] {
 			if item[other] == nil {
-				item[other] = smallest(schemaAt(items, path{other}))
+				item[other] = smallest(items.below(other))
 			}
 		}
 		pool = append(pool, item)

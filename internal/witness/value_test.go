@@ -51,8 +51,8 @@ func TestValues(t *testing.T) {
 				t.Fatal(err)
 			}
 			different := map[string]bool{}
-			list := values(schemaAt(s, path{"v"}))
-			for _, value := range append(list, smallest(schemaAt(s, path{"v"}))) {
+			list := values((&node{Schema: s}).below("v"))
+			for _, value := range append(list, smallest((&node{Schema: s}).below("v"))) {
 				obj := map[string]any{"v": value}
 				if errs := v.errors(obj); len(errs) > 0 {
 					t.Errorf("%v is not valid: %v", value, errs)

@@ -51,21 +51,21 @@ func (v *Version) pairs(p path) [][2]any {
 // has a value at a pattern, where it can.
 func detour(v *Version, stored *Version, base map[string]any, full func([]string) map[string]any, removed []string, targets [][]string) *way {
 	w := &way{}
-	at := expand(base, v.Schema, nil, removed)[0]
+	at := expand(base, v.node(), nil, removed)[0]
 	versions := []*Version{v, v, v}
 	for _, target := range targets {
 		if len(target) < len(removed) || !slices.Equal(target[:len(removed)], removed) {
 			continue
 		}
-		to := expand(base, v.Schema, at, target[len(removed):])[0]
+		to := expand(base, v.node(), at, target[len(removed):])[0]
 		w.targets = append(w.targets, to)
 		from := full(target)
 		for n, pair := range v.pairs(to) {
-			first, ok := put(from, v.Schema, to, pair[0])
+			first, ok := put(from, v.node(), to, pair[0])
 			if !ok {
 				continue
 			}
-			last, _ := put(first, v.Schema, to, pair[1])
+			last, _ := put(first, v.node(), to, pair[1])
 			for _, middle := range without(v, first, at) {
 				w.starts = append(w.starts, newSequence(stored, versions, first, middle, last))
 			}
@@ -76,15 +76,15 @@ func detour(v *Version, stored *Version, base map[string]any, full func([]string
 		}
 	}
 	w.keeps = func(s *sequence) bool {
-		first, okFirst := get(s.objects[0], at)
-		middle, _ := get(s.objects[1], at)
-		last, okLast := get(s.objects[len(s.objects)-1], at)
+		first, okFirst := get(s.objects[0].value, at)
+		middle, _ := get(s.objects[1].value, at)
+		last, okLast := get(s.objects[len(s.objects)-1].value, at)
 		return okFirst && okLast && !blank(first) && !blank(last) && blank(middle)
 	}
 	w.loose = func(s *sequence) bool {
-		first, okFirst := get(s.objects[0], at)
-		_, okMiddle := get(s.objects[1], at)
-		last, okLast := get(s.objects[len(s.objects)-1], at)
+		first, okFirst := get(s.objects[0].value, at)
+		_, okMiddle := get(s.objects[1].value, at)
+		last, okLast := get(s.objects[len(s.objects)-1].value, at)
 		return okFirst && !okMiddle && okLast && (!blank(first) || !blank(last))
 	}
 	return w
@@ -134,12 +134,12 @@ func (w *way) inSteps() []*sequence {
 	var list []*sequence
 	for _, s := range w.starts {
 		for _, to := range w.targets {
-			last := s.objects[len(s.objects)-1]
+			last := s.objects[len(s.objects)-1].value
 			if value, there := get(last, to); !there || blank(value) {
 				continue
 			}
 			if back, ok := remove(last, to); ok {
-				next := newSequence(s.stored, append(s.versions[:2:2], s.versions[2], s.versions[2]), s.objects[0], s.objects[1], back, last)
+				next := newSequence(s.stored, append(s.versions[:2:2], s.versions[2], s.versions[2]), s.objects[0].value, s.objects[1].value, back, last)
 				list = append(list, next)
 				break
 			}
@@ -151,20 +151,20 @@ func (w *way) inSteps() []*sequence {
 // swap goes through an object with another unknown field in the place of the first one.
 func swap(v *Version, stored *Version, base map[string]any, open []string) *way {
 	w := &way{}
-	at := expand(base, v.Schema, nil, open)[0]
+	at := expand(base, v.node(), nil, open)[0]
 	w.targets = []path{at}
 	names, pair := [2]string{"unknownA", "unknownB"}, [2]any{int64(1), int64(2)}
 	if of := v.schemaAt(at); of != nil && of.Extensions[schema.KeyEmbedded] == true { // the smallest one is a ConfigMap
 		names, pair = [2]string{"data", "binaryData"}, [2]any{map[string]any{"a": "YQ=="}, map[string]any{"a": "Yg=="}}
 	}
 	of := func(name string, value any) any {
-		obj, _ := put(base, v.Schema, at.child(name), value)
+		obj, _ := put(base, v.node(), at.child(name), value)
 		return obj
 	}
 	w.starts = []*sequence{newSequence(stored, []*Version{v, v, v}, of(names[0], pair[0]), of(names[1], pair[0]), of(names[0], pair[1]))}
 	w.keeps = func(s *sequence) bool {
 		for i, obj := range s.objects {
-			value, _ := get(obj, at)
+			value, _ := get(obj.value, at)
 			members, _ := value.(map[string]any)
 			if _, there := members[names[i%2]]; !there || members[names[1-i%2]] != nil {
 				return false
@@ -179,15 +179,15 @@ func swap(v *Version, stored *Version, base map[string]any, open []string) *way 
 func otherVersion(strict, lax, stored *Version, base map[string]any, targets [][]string) *way {
 	w := &way{}
 	for _, target := range targets {
-		to := expand(base, strict.Schema, nil, target)[0]
+		to := expand(base, strict.node(), nil, target)[0]
 		w.targets = append(w.targets, to)
 		versions := []*Version{strict, lax, strict}
 		for _, pair := range strict.pairs(to) {
-			first, ok := put(base, strict.Schema, to, pair[0])
+			first, ok := put(base, strict.node(), to, pair[0])
 			if !ok {
 				continue
 			}
-			last, _ := put(first, strict.Schema, to, pair[1])
+			last, _ := put(first, strict.node(), to, pair[1])
 			if lax.schemaAt(to) != nil {
 				w.starts = append(w.starts, newSequence(stored, versions, first, last, last))
 			}
@@ -203,7 +203,7 @@ func otherVersion(strict, lax, stored *Version, base map[string]any, targets [][
 		if gone, _ := remove(base, to); gone != nil { // a default of one version only
 			for _, v := range []*Version{strict, lax} {
 				if at := v.schemaAt(to); at != nil && at.Default != nil {
-					last, _ := put(gone, strict.Schema, to, at.Default)
+					last, _ := put(gone, strict.node(), to, at.Default)
 					w.starts = append(w.starts, newSequence(stored, versions, gone, gone, last))
 				}
 			}
@@ -216,9 +216,7 @@ func otherVersion(strict, lax, stored *Version, base map[string]any, targets [][
 func newSequence(stored *Version, versions []*Version, objects ...any) *sequence {
 	s := &sequence{versions: versions, stored: stored}
 	for i, obj := range objects {
-		obj := versions[i].known(obj.(map[string]any))
-		obj["apiVersion"] = versions[i].APIVersion
-		s.objects = append(s.objects, obj)
+		s.objects = append(s.objects, versions[i].write(obj.(map[string]any)))
 	}
 	return s
 }
@@ -310,7 +308,7 @@ func (v *Version) withMembers(obj any, p path, reads *ruleReads) [][]change {
 		case len(sets) >= manyEdits:
 			return sets
 		case keyed:
-			c := change{path: p.child(text), value: smallest(at.AdditionalProperties.Schema)}
+			c := change{path: p.child(text), value: smallest(&node{Schema: at.AdditionalProperties.Schema})}
 			sets, all = append(sets, []change{c}), append(all, c)
 		case len(at.Items.Schema.Enum) == 0 || slices.Contains(at.Items.Schema.Enum, any(text)):
 			sets = append(sets, []change{{path: p, value: append(slices.Clone(list), text)}})
@@ -325,22 +323,22 @@ func (v *Version) withMembers(obj any, p path, reads *ruleReads) [][]change {
 // rekey goes through an object in which a key of the map or list at the pattern container is missing.
 func rekey(v *Version, stored *Version, base map[string]any, container []string, targets [][]string) *way {
 	w := &way{}
-	at := expand(base, v.Schema, nil, container)[0]
+	at := expand(base, v.node(), nil, container)[0]
 	keyFields, _ := v.keyFields(at)
 	for _, target := range targets {
 		if len(target) <= len(container) || !slices.Equal(target[:len(container)], container) {
 			continue
 		}
 		for _, entry := range entries(v, base, at) {
-			to := expand(base, v.Schema, entry, target[len(container)+1:])[0]
+			to := expand(base, v.node(), entry, target[len(container)+1:])[0]
 			w.targets = append(w.targets, to)
 			w.starts = append(w.starts, rekeyed(v, stored, base, at, entry, to)...)
 		}
 	}
 	w.keeps = func(s *sequence) bool {
-		first, _ := get(s.objects[0], at)
-		middle, _ := get(s.objects[1], at)
-		last, _ := get(s.objects[len(s.objects)-1], at)
+		first, _ := get(s.objects[0].value, at)
+		middle, _ := get(s.objects[1].value, at)
+		last, _ := get(s.objects[len(s.objects)-1].value, at)
 		for _, key := range keysOf(first, keyFields) {
 			if slices.Contains(keysOf(last, keyFields), key) && !slices.Contains(keysOf(middle, keyFields), key) {
 				return true
@@ -354,7 +352,7 @@ func rekey(v *Version, stored *Version, base map[string]any, container []string,
 // entries returns the paths of values under a key that can be removed: the first one of the map or list at a path, and one
 // more of a list that has some, because a rule may ask for the first.
 func entries(v *Version, base map[string]any, at path) []path {
-	found := expand(base, v.Schema, at, []string{anyStep})[:1]
+	found := expand(base, v.node(), at, []string{anyStep})[:1]
 	if list, _ := get(base, at); list != nil {
 		if list, ok := list.([]any); ok && len(list) > 0 {
 			found = append(found, at.child(len(list)))
@@ -368,14 +366,14 @@ func rekeyed(v, stored *Version, base map[string]any, at, entry, to path) []*seq
 	keyFields, _ := v.keyFields(at)
 	var starts []*sequence
 	for _, pair := range v.pairs(to) {
-		first, ok := put(base, v.Schema, to, pair[0])
+		first, ok := put(base, v.node(), to, pair[0])
 		if !ok {
 			continue
 		}
-		last, _ := put(first, v.Schema, to, pair[1])
+		last, _ := put(first, v.node(), to, pair[1])
 		for _, name := range keyFields {
 			if value, ok := get(first, entry.child(name)); ok {
-				last, _ = put(last, v.Schema, entry.child(name), value)
+				last, _ = put(last, v.node(), entry.child(name), value)
 			}
 		}
 		if middle, ok := remove(first, entry); ok {
@@ -435,7 +433,7 @@ func ShowDropped(after, before *Kind, f crd.Finding) (Witness, bool) {
 		if !ok {
 			continue
 		}
-		to := expand(base, strict.Schema, nil, target)[0]
+		to := expand(base, strict.node(), nil, target)[0]
 		w.targets = append(w.targets, to)
 		add := func(oldObj, newObj map[string]any) {
 			s := newSequence(before.stored(strict), []*Version{strict, lax}, oldObj, newObj)
@@ -443,11 +441,11 @@ func ShowDropped(after, before *Kind, f crd.Finding) (Witness, bool) {
 			w.starts = append(w.starts, s)
 		}
 		for _, pair := range strict.pairs(to) {
-			first, ok := put(base, strict.Schema, to, pair[0])
+			first, ok := put(base, strict.node(), to, pair[0])
 			if !ok {
 				continue
 			}
-			last, _ := put(first, strict.Schema, to, pair[1])
+			last, _ := put(first, strict.node(), to, pair[1])
 			add(first.(map[string]any), last.(map[string]any))
 			if gone, ok := remove(first, to); ok {
 				add(first.(map[string]any), gone.(map[string]any))

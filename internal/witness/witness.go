@@ -123,7 +123,7 @@ func (w *way) find(budget int) *candidate {
 // shortest returns the smallest witness that is left of found.
 func (w *way) shortest(found *candidate) Witness {
 	found = shrink(found, func(s *sequence) *candidate { return w.within(1).add(s, nil, problem{}) })
-	return Witness{Objects: found.objects, Refused: slices.DeleteFunc(slices.Clone(found.refusals), func(r Refusal) bool { return !w.concerns(r) })}
+	return Witness{Objects: found.values(), Refused: slices.DeleteFunc(slices.Clone(found.refusals), func(r Refusal) bool { return !w.concerns(r) })}
 }
 
 // Refuses reports whether it finds an update of valid objects that a transition rule refuses and nothing else does. A
@@ -137,15 +137,15 @@ func (k *Kind) Refuses(version, schemaPath string, index int) bool {
 	if !ok {
 		return false
 	}
-	at := expand(base, v.Schema, nil, patternOf(schemaPath))[0]
+	at := expand(base, v.node(), nil, patternOf(schemaPath))[0]
 	w := &way{targets: []path{at}}
 	versions := []*Version{v, v}
 	if len(at) == 0 {
 		w.starts = append(w.starts, newSequence(k.stored(v), versions, base, base))
 	} else {
 		for _, pair := range v.pairs(at) {
-			oldObj, okOld := put(base, v.Schema, at, pair[0])
-			newObj, okNew := put(base, v.Schema, at, pair[1])
+			oldObj, okOld := put(base, v.node(), at, pair[0])
+			newObj, okNew := put(base, v.node(), at, pair[1])
 			if okOld && okNew {
 				w.starts = append(w.starts, newSequence(k.stored(v), versions, oldObj, newObj))
 			}
@@ -166,10 +166,10 @@ func (k *Kind) RefusesStatus(version, schemaPath string, index int) bool {
 		return false
 	}
 	w := &way{targets: []path{status}, keeps: func(s *sequence) bool {
-		return !has(s.objects[0], status) && has(s.objects[1], status) && s.oneSided()
+		return !has(s.objects[0].value, status) && has(s.objects[1].value, status) && s.oneSided()
 	}}
 	for _, value := range values(v.schemaAt(status)) {
-		if obj, ok := put(base, v.Schema, status, value); ok {
+		if obj, ok := put(base, v.node(), status, value); ok {
 			w.starts = append(w.starts, newSequence(k.stored(v), []*Version{v, v}, base, obj))
 		}
 	}
@@ -303,12 +303,12 @@ func (w *way) differences(s *sequence) []edit {
 			if len(edits) >= manyEdits {
 				return edits[:manyEdits]
 			}
-			for _, node := range expand(s.objects[last], v.Schema, nil, patternOf(r.SchemaPath)) {
+			for _, node := range expand(s.objects[last].value, v.node(), nil, patternOf(r.SchemaPath)) {
 				if !node.starts(target) && !target.starts(node) {
 					continue
 				}
 				for _, pattern := range v.reads[r.Text].patterns {
-					for _, at := range expand(s.objects[last], v.Schema, node, pattern) {
+					for _, at := range expand(s.objects[last].value, v.node(), node, pattern) {
 						if len(at) > 1 && (at.starts(target) || target.starts(at)) {
 							change(at, v.valuesFor(at, v.reads[r.Text]))
 						}
@@ -337,7 +337,7 @@ func meets(pattern []string, p path) bool {
 func shrink(c *candidate, good func(*sequence) *candidate) *candidate {
 	for again := true; again; {
 		again = false
-		for _, at := range pathsOf(c.objects) {
+		for _, at := range pathsOf(c.values()) {
 			for _, scope := range c.scopes(0) {
 				if c.versions[0].effort.over() {
 					return c
@@ -368,7 +368,7 @@ func (s *sequence) needs(p path, objects []int) bool {
 	return isName && slices.ContainsFunc(objects, func(i int) bool {
 		v := s.versions[i]
 		above, at := v.schemaAt(p[:len(p)-1]), v.schemaAt(p)
-		_, there := get(s.objects[i], p)
+		_, there := get(s.objects[i].value, p)
 		return there && above != nil && slices.Contains(above.Required, name) && (at == nil || at.Default == nil)
 	})
 }
@@ -408,28 +408,32 @@ func pathsOf(objects []map[string]any) []path {
 }
 
 // refused returns the locks and transition rules that refuse an update.
-func (v *Version) refused(obj, old map[string]any) []Refusal {
-	id := [2]uintptr{v.memo.of(obj), v.memo.of(old)}
-	known, ok := v.memo.refusals[id]
+func (v *Version) refused(obj, old *object) []Refusal {
+	if first(&obj.compared, old) {
+		v.effort.spend(weight(obj.value, v.structural, 0))
+	}
+	known, ok := obj.refusals[old.contents]
 	if !ok {
-		v.effort.spend(weight(obj, v.structural, 0))
-		known = v.refusals(obj, old)
-		v.memo.keep(obj, old)
-		v.memo.refusals[id] = known
+		known = v.refusals(obj.value, old.value)
+		obj.refusals[old.contents] = known
 	}
 	return known
 }
 
 // step returns the problems of writing the i-th object over old, nil for a create. Both are prepared.
-func (v *Version) step(i int, obj, old map[string]any) []problem {
-	id := [2]uintptr{v.memo.of(obj), v.memo.of(old)}
-	known, ok := v.memo.steps[id]
-	if !ok {
+func (v *Version) step(i int, obj, old *object) []problem {
+	before := nothing
+	if old != nil {
+		before = old.contents
+	}
+	if first(&obj.stepped, old) {
 		v.evaluations++
-		v.effort.spend(weight(obj, v.structural, 0) + weight(old, v.structural, 0))
-		known = v.problems(obj, old)
-		v.memo.keep(obj, old)
-		v.memo.steps[id] = known
+		v.effort.spend(weight(obj.value, v.structural, 0) + weight(before.value, v.structural, 0))
+	}
+	known, ok := obj.steps[before]
+	if !ok {
+		known = v.problems(obj.value, before.value)
+		obj.steps[before] = known
 	}
 	problems := make([]problem, len(known))
 	for n, p := range known {
