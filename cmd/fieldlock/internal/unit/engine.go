@@ -37,6 +37,8 @@ type Options struct {
 	APIVersions []string
 	// Builtin, unless nil, reports whether a kind is one of Kubernetes' own, which need no CRD.
 	Builtin func(group, kind string) bool
+	// Policies are documents with admission policies that are not in the trees. What they read is compared too.
+	Policies []*yamldoc.Document
 	// InTree, unless nil, reports whether the tree is a repository of a URL. Without it, every repository counts as the tree.
 	InTree func(url string) bool
 	// Repository, unless nil, is what the tree is a revision of. Without it, sources are read from the tree, whatever revision they name.
