@@ -104,8 +104,10 @@ type side struct {
 	elsewhere []*definition
 	excluded  []*Unit
 	found     map[string][]written // what lookup has found
-	// prefers and chosen are the files that the objects come from which a definition refers to, while define reads it.
+	// prefers and chosen are the files that the objects come from which a definition refers to, while define reads it, and rivals all
+	// files that have such objects.
 	prefers, chosen map[string]string
+	rivals          map[string][]string
 }
 
 // find finds the units of a tree.
