@@ -207,6 +207,45 @@ func TestNearer(t *testing.T) {
 	}
 }
 
+// TestPatchedTwice: of a definition that several overlays print, each with its own patch, a change of any counts: also of the one that is
+// printed last, where an overlay that changes nothing was added before, and where the path of the definition itself is a placeholder.
+func TestPatchedTwice(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it makes repositories")
+	}
+	overlay := func(dir string) string {
+		return "resources: [../base]\npatches:\n- {target: {kind: Application}, patch: '- {op: replace, path: /spec/source/path, value: " + dir + "}'}\n"
+	}
+	resources := func(name string) string { return "resources: [" + name + ".yaml]\n" }
+	base := with(nil, "a/kustomization.yaml", overlay("one"), "b/kustomization.yaml", overlay("two"), "base/kustomization.yaml", resources("shop"),
+		"one/kustomization.yaml", resources("claim"), "one/claim.yaml", claim("data", "fast"), "two/kustomization.yaml", resources("claim"),
+		"two/claim.yaml", claim("data", "fast"), "slow/kustomization.yaml", resources("claim"), "slow/claim.yaml", claim("data", "slow"))
+	for _, row := range []struct {
+		name, path string // the path of the definition
+		changes    []string
+		status     int
+	}{
+		{"the first", "one", []string{"a/kustomization.yaml", overlay("slow")}, exitRefused},
+		{"the last", "one", []string{"b/kustomization.yaml", overlay("slow")}, exitRefused},
+		{"the first of a placeholder", "placeholder", []string{"a/kustomization.yaml", overlay("slow")}, exitRefused},
+		{"the last of a placeholder", "placeholder", []string{"b/kustomization.yaml", overlay("slow")}, exitRefused},
+		{"one that moves", "one", []string{"b/kustomization.yaml", "", "c/kustomization.yaml", overlay("slow")}, exitRefused},
+		{"one more", "one", []string{"c/kustomization.yaml", overlay("slow")}, exitClean},
+		{"nothing", "one", []string{"c/kustomization.yaml", overlay("one")}, exitClean},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			files := with(base, "base/shop.yaml", strings.Replace(argoFiles()["apps/shop.yaml"], "path: shop", "path: "+row.path, 1))
+			for _, merged := range []map[string]string{files, with(files, "0/kustomization.yaml", overlay("two"))} {
+				repositoryOf(t, merged, nil)
+				change(t, merged, with(merged, row.changes...))
+				if got := runCommand("", "check", "--git", "HEAD"); got.status != row.status || got.err != "" {
+					t.Errorf("%d files: status %d, want %d\n%s%s", len(merged), got.status, row.status, got.out, got.err)
+				}
+			}
+		})
+	}
+}
+
 // TestPartialClone: a change of a clone without contents is compared, and so is one of a shallow clone whose revision was fetched.
 func TestPartialClone(t *testing.T) {
 	if testing.Short() {

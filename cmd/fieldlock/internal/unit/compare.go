@@ -54,6 +54,11 @@ func Compare(newSide, oldSide *Side, o Options) (*Comparison, error) {
 	if c.olds, err = c.engine.find(oldSide.Tree); err != nil {
 		return nil, fmt.Errorf("in OLD: %w", err)
 	}
+	if u := c.news.leftOut; u != nil {
+		c.out.NotCovered = append(c.out.NotCovered, NotCovered{
+			Unit: u.Name, Kind: u.Kind, File: newSide.Tree.Name(u.File), Changed: true, Reason: fmt.Sprintf("the tree has more than %d units, and no more are read", maxUnits),
+		})
+	}
 	c.exclude()
 	c.pairUnits()
 	c.renderChanged()
@@ -111,13 +116,25 @@ func (c *comparison) nothingChanged() bool {
 	return true
 }
 
-// pairUnits pairs the units of both sides by kind and name.
+// pairUnits pairs the units of both sides by kind and name, and by the unit that prints their definition unless that is another one in
+// NEW.
 func (c *comparison) pairUnits() {
+	gone, taken := map[string]*Unit{}, map[*Unit]bool{}
+	for _, old := range c.olds.units {
+		if c.news.byKey[old.key()] == nil && gone[old.written()] == nil {
+			gone[old.written()] = old
+		}
+	}
 	for _, n := range c.news.units {
 		if !c.newSide.selects(n) {
 			continue
 		}
 		old := c.olds.byKey[n.key()]
+		if was := gone[n.written()]; old == nil && was != nil {
+			before := *was
+			before.parent = n.parent // the objects of both pair
+			old, taken[was] = &before, true
+		}
 		changed := old == nil || n.digest(c.news.tree) != old.digest(c.olds.tree)
 		c.pairs = append(c.pairs, unitPair{new: n, old: old, changed: changed})
 		if old != nil && old.tree == nil && n.tree != nil {
@@ -141,7 +158,7 @@ func (c *comparison) pairUnits() {
 		}
 	}
 	for _, old := range c.olds.units {
-		if c.news.byKey[old.key()] != nil || !c.oldSide.selects(old) {
+		if c.news.byKey[old.key()] != nil || taken[old] || !c.oldSide.selects(old) {
 			continue
 		}
 		p := unitPair{old: old, changed: true}

@@ -103,6 +103,7 @@ type side struct {
 	// elsewhere are the definitions of units whose files are not in the tree.
 	elsewhere []*definition
 	excluded  []*Unit
+	leftOut   *Unit                // one of those beyond maxUnits
 	found     map[string][]written // what lookup has found
 	// prefers and chosen are the files that the objects come from which a definition refers to, while define reads it, and rivals all
 	// files that have such objects.

@@ -195,16 +195,6 @@ func (c *comparison) baselines(files []manifest.File) []manifest.File {
 	return files
 }
 
-// addElsewhere lists the definitions of units whose files are not in the tree.
-func (c *comparison) addElsewhere() {
-	olds := map[string]bool{}
-	identify := func(w *definition, reason string) string { return nameOf(w.Object) + digestOf(w.Object) + reason }
-	c.olds.missing(c.oldSide, func(w *definition, reason string) bool { olds[identify(w, reason)] = true; return false })
-	c.out.NotCovered = append(c.out.NotCovered, c.news.missing(c.newSide, func(w *definition, reason string) bool {
-		return !olds[identify(w, reason)]
-	})...)
-}
-
 // alike reports whether both sides have a file with the same content, or cannot read it.
 func (c *comparison) alike(n, old *manifest.File) bool {
 	if n.Elsewhere || old.Elsewhere { // where both sides have it alike, it is not among the files
@@ -229,8 +219,7 @@ type needed struct {
 	// compared by them, and otherwise only to tell a kind that is known.
 	kinds map[[2]string]bool
 	names [][2]string // kind and name of objects that only NEW has among what changed
-	// read are kinds of which admission policies may read any object, by apiVersion and kind: those of their parameters, and
-	// Namespace. Only their policies are needed where it is nil.
+	// read are kinds of which admission policies may read any object, by apiVersion and kind: those of their parameters, and Namespace.
 	read map[[2]string]bool
 }
 

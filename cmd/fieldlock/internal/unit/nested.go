@@ -117,7 +117,7 @@ func (d *discovery) scan() {
 	for _, w := range d.written {
 		if w.unit != nil {
 			d.close(w.unit)
-			d.holds[w.file] = d.holds[w.file] || !w.unit.remote()
+			d.holds[w.file] = d.holds[w.file] || !w.unit.remote() || w.unit.missing == nil // a patch may name another path
 		}
 	}
 }
@@ -210,9 +210,18 @@ func (d *discovery) isRead(name string, by *Unit, counts func(*Unit) bool) bool 
 	return slices.ContainsFunc(d.readers[name], func(u *Unit) bool { return u != by && u.id() != by.id() && counts(u) })
 }
 
-// begin makes a unit live.
+// begin makes a unit live, unless its definition comes from itself.
 func (d *discovery) begin(u *Unit) {
-	if d.live[u] || d.byKey[u.key()] != nil || len(d.units) >= maxUnits {
+	if d.live[u] || d.byKey[u.key()] != nil {
+		return
+	}
+	for by := u.parent; by != nil; by = by.parent {
+		if by.written() == u.written() {
+			return
+		}
+	}
+	if len(d.units) >= maxUnits {
+		d.leftOut = u
 		return
 	}
 	d.live[u] = true
@@ -287,8 +296,17 @@ func (s *side) fileOf(u *Unit, o Object) string {
 	return u.File
 }
 
-// key identifies a unit among those of one side, and its counterpart on the other side.
+// key identifies a unit among those of one side, and its counterpart on the other side. Several units may print one definition, each with
+// its own patches.
 func (u *Unit) key() string {
+	if u.parent == nil {
+		return u.written()
+	}
+	return u.written() + "\x00" + u.parent.written()
+}
+
+// written identifies the definition of a unit, whoever prints it.
+func (u *Unit) written() string {
 	if u.kind.group == "" {
 		return u.String()
 	}

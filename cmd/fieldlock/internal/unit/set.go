@@ -204,6 +204,16 @@ func (s *Side) parse(f manifest.File, shared *yamldoc.Shared) manifest.File {
 	return f
 }
 
+// addElsewhere lists the definitions of units whose files are not in the tree.
+func (c *comparison) addElsewhere() {
+	olds := map[string]bool{}
+	identify := func(w *definition, reason string) string { return nameOf(w.Object) + digestOf(w.Object) + reason }
+	c.olds.missing(c.oldSide, func(w *definition, reason string) bool { olds[identify(w, reason)] = true; return false })
+	c.out.NotCovered = append(c.out.NotCovered, c.news.missing(c.newSide, func(w *definition, reason string) bool {
+		return !olds[identify(w, reason)]
+	})...)
+}
+
 // missing lists the definitions of units whose files are not in the tree, in the files that the side names.
 func (s *side) missing(in *Side, changed func(w *definition, reason string) bool) []NotCovered {
 	var list []NotCovered
