@@ -146,25 +146,46 @@ func TestNearer(t *testing.T) {
 	}
 	const shop = "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: shop, namespace: flux-system}\n" +
 		"spec: {interval: 1m, path: ./shop, sourceRef: {kind: GitRepository, name: deploy}, postBuild: {substituteFrom: [{kind: ConfigMap, name: vars}]}}\n"
+	other := strings.NewReplacer("name: shop", "name: other", "./shop", "./other").Replace(shop)
+	root := func(dir string) string {
+		return strings.Split(strings.NewReplacer("name: shop", "name: root", "./shop", "./"+dir, "name: deploy", "name: flux-system").Replace(shop), ", postBuild")[0] + "}\n"
+	}
 	files := map[string]string{"cluster/unit.yaml": shop, "infra/source.yaml": source("v1.0.0"), "infra/vars.yaml": vars("a")}
 	for _, c := range []struct {
 		name, reason string
 		changes      []string
 		status       int
 		warning      string
+		merged       []string // changes that were merged before
 	}{
-		{"another tag", "", []string{"infra/source.yaml", source("v1.1.0")}, exitRefused, ""},
-		{"another tag, hidden", "the file that is applied still counts", []string{"infra/source.yaml", source("v1.1.0"), "cluster/source.yaml", source("v1.0.0")}, exitRefused, ""},
-		{"another tag, hidden beside the definition that moves", "", []string{"infra/source.yaml", source("v1.1.0"), "cluster/unit.yaml", "", "moved/unit.yaml", shop, "moved/source.yaml", source("v1.0.0")}, exitRefused, ""},
-		{"a tag that is not here, hidden", "", []string{"infra/source.yaml", source("v7.0.0"), "cluster/source.yaml", source("v1.0.0")}, exitClean, "cannot be rendered"},
-		{"another variable, hidden", "", []string{"infra/vars.yaml", vars("b"), "cluster/vars.yaml", vars("a")}, exitRefused, ""},
-		{"a nearer file", "it counts, too", []string{"cluster/source.yaml", source("v1.1.0")}, exitRefused, ""},
-		{"a nearer file with the same", "", []string{"cluster/source.yaml", source("v1.0.0"), "cluster/vars.yaml", vars("a")}, exitClean, ""},
-		{"a file that moves", "", []string{"infra/source.yaml", "", "cluster/source.yaml", source("v1.0.1")}, exitClean, ""},
+		{"another tag", "", []string{"infra/source.yaml", source("v1.1.0")}, exitRefused, "", nil},
+		{"another tag, hidden", "the file that is applied still counts", []string{"infra/source.yaml", source("v1.1.0"), "cluster/source.yaml", source("v1.0.0")}, exitRefused, "", nil},
+		{"another tag, hidden beside the definition that moves", "", []string{"infra/source.yaml", source("v1.1.0"), "cluster/unit.yaml", "", "moved/unit.yaml", shop, "moved/source.yaml", source("v1.0.0")}, exitRefused, "", nil},
+		{"a tag that is not here, hidden", "", []string{"infra/source.yaml", source("v7.0.0"), "cluster/source.yaml", source("v1.0.0")}, exitClean, "cannot be rendered", nil},
+		{"another variable, hidden", "", []string{"infra/vars.yaml", vars("b"), "cluster/vars.yaml", vars("a")}, exitRefused, "", nil},
+		{"a nearer file", "it counts, too", []string{"cluster/source.yaml", source("v1.1.0")}, exitRefused, "", nil},
+		{"a nearer file with the same", "", []string{"cluster/source.yaml", source("v1.0.0"), "cluster/vars.yaml", vars("a")}, exitClean, "", nil},
+		{"a file that moves", "", []string{"infra/source.yaml", "", "cluster/source.yaml", source("v1.0.1")}, exitClean, "", nil},
+		{"another tag, hidden before", "nobody may apply the nearer file", []string{"infra/source.yaml", source("v1.1.0")}, exitRefused, "", []string{"cluster/source.yaml", source("v1.0.0")}},
+		{"another variable, hidden before", "", []string{"infra/vars.yaml", vars("b")}, exitRefused, "", []string{"cluster/vars.yaml", vars("a")}},
+		{"another tag, which moves, hidden before", "", []string{"infra/source.yaml", "", "infra2/source.yaml", source("v1.1.0")}, exitRefused, "", []string{"cluster/source.yaml", source("v1.0.0")}},
+		{"another tag, hidden by another repository", "", []string{"infra/source.yaml", source("v1.1.0")}, exitRefused, "",
+			[]string{"cluster/source.yaml", strings.Replace(source("v1.0.0"), "https:", "oci:", 1)}},
+		{"another tag, hidden by another repository at once", "", []string{"infra/source.yaml", source("v1.1.0"), "cluster/source.yaml", strings.Replace(source("v1.0.0"), "https:", "oci:", 1)}, exitRefused, "cannot be rendered", nil},
+		{"another tag, hidden by another group", "", []string{"infra/source.yaml", source("v1.1.0")}, exitRefused, "",
+			[]string{"cluster/source.yaml", strings.Replace(source("v1.0.0"), "source.toolkit.fluxcd.io", "example.com", 1)}},
+		{"another tag, hidden in the same file", "which may hold it once", []string{"infra/source.yaml", source("v1.0.0") + "---\n" + source("v1.1.0")}, exitUnread, "appears twice",
+			[]string{"infra/source.yaml", source("v1.0.0") + "---\n" + source("v1.0.0")}},
+		{"another tag, hidden before, which another unit uses", "it may be for another cluster", []string{"infra/source.yaml", source("v1.1.0")}, exitClean, "cannot be rendered",
+			[]string{"cluster/source.yaml", source("v1.0.0"), "infra/other.yaml", other}},
+		{"another cluster", "it has a unit of the same name", []string{"infra/source.yaml", source("v1.1.0")}, exitClean, "",
+			[]string{"cluster/source.yaml", source("v1.0.0"), "infra/unit.yaml", strings.Replace(shop, "./shop", "./other", 1)}},
+		{"another cluster, which has no such unit", "each cluster has a unit of one name that applies its files", []string{"infra/vars.yaml", vars("b")}, exitClean, "",
+			[]string{"cluster/source.yaml", source("v1.0.0"), "cluster/vars.yaml", vars("a"), "cluster/root.yaml", root("cluster"), "infra/root.yaml", root("infra"), "infra/other.yaml", other}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			at := func(class string) map[string]string {
-				return map[string]string{"shop/claim.yaml": claim("data", class+"-${CLASS}")}
+				return map[string]string{"shop/claim.yaml": claim("data", class+"-${CLASS}"), "other/map.yaml": immutableMap}
 			}
 			repositoryOf(t, at("fast"), nil)
 			runGit(t, "tag", "v1.0.0")
@@ -173,10 +194,53 @@ func TestNearer(t *testing.T) {
 			runGit(t, "add", "-A")
 			runGit(t, "commit", "-q", "-m", "next")
 			runGit(t, "tag", "v1.1.0")
-			change(t, files, with(files, c.changes...))
+			merged := with(files, c.merged...)
+			change(t, files, merged)
+			runGit(t, "add", "-A")
+			runGit(t, "commit", "-q", "--allow-empty", "-m", "merged")
+			change(t, merged, with(merged, c.changes...))
 			got := runCommand("", "check", "--git", "HEAD")
 			if got.status != c.status || !strings.Contains(got.err, c.warning) || c.warning == "" && got.err != "" {
 				t.Errorf("%s: status %d, want %d\n%s%s", c.reason, got.status, c.status, got.out, got.err)
+			}
+		})
+	}
+}
+
+// TestPatchedTwice: of a definition that several overlays print, each with its own patch, a change of any counts: also of the one that is
+// printed last, where an overlay that changes nothing was added before, and where the path of the definition itself is a placeholder.
+func TestPatchedTwice(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it makes repositories")
+	}
+	overlay := func(dir string) string {
+		return "resources: [../base]\npatches:\n- {target: {kind: Application}, patch: '- {op: replace, path: /spec/source/path, value: " + dir + "}'}\n"
+	}
+	resources := func(name string) string { return "resources: [" + name + ".yaml]\n" }
+	base := with(nil, "a/kustomization.yaml", overlay("one"), "b/kustomization.yaml", overlay("two"), "base/kustomization.yaml", resources("shop"),
+		"one/kustomization.yaml", resources("claim"), "one/claim.yaml", claim("data", "fast"), "two/kustomization.yaml", resources("claim"),
+		"two/claim.yaml", claim("data", "fast"), "slow/kustomization.yaml", resources("claim"), "slow/claim.yaml", claim("data", "slow"))
+	for _, row := range []struct {
+		name, path string // the path of the definition
+		changes    []string
+		status     int
+	}{
+		{"the first", "one", []string{"a/kustomization.yaml", overlay("slow")}, exitRefused},
+		{"the last", "one", []string{"b/kustomization.yaml", overlay("slow")}, exitRefused},
+		{"the first of a placeholder", "placeholder", []string{"a/kustomization.yaml", overlay("slow")}, exitRefused},
+		{"the last of a placeholder", "placeholder", []string{"b/kustomization.yaml", overlay("slow")}, exitRefused},
+		{"one that moves", "one", []string{"b/kustomization.yaml", "", "c/kustomization.yaml", overlay("slow")}, exitRefused},
+		{"one more", "one", []string{"c/kustomization.yaml", overlay("slow")}, exitClean},
+		{"nothing", "one", []string{"c/kustomization.yaml", overlay("one")}, exitClean},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			files := with(base, "base/shop.yaml", strings.Replace(argoFiles()["apps/shop.yaml"], "path: shop", "path: "+row.path, 1))
+			for _, merged := range []map[string]string{files, with(files, "0/kustomization.yaml", overlay("two"))} {
+				repositoryOf(t, merged, nil)
+				change(t, merged, with(merged, row.changes...))
+				if got := runCommand("", "check", "--git", "HEAD"); got.status != row.status || got.err != "" {
+					t.Errorf("%d files: status %d, want %d\n%s%s", len(merged), got.status, row.status, got.out, got.err)
+				}
 			}
 		})
 	}

@@ -202,6 +202,9 @@ func (c *checkCommand) compareUnits(newSide, oldSide *unit.Side, in *compare.Inp
 	c.project.units(&options, roots...)
 	c.repository(&options, c.repo)
 	options.Values = c.chart != "" || len(in.NewSchemas.Documents)+len(in.OldSchemas.Documents) > 0
+	for _, o := range slices.Concat(in.NewSchemas.Objects, in.OldSchemas.Objects) {
+		options.Policies = append(options.Policies, o.Document)
+	}
 	found, err := unit.Compare(newSide, oldSide, options)
 	if err != nil {
 		return err

@@ -15,15 +15,19 @@
 package operators
 
 import (
+	"bytes"
 	"cmp"
 	"embed"
+	"errors"
 	"fmt"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/yaml"
 
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/builtin"
@@ -34,28 +38,75 @@ import (
 
 // Catalogue is all kinds whose operators are known. It is safe for concurrent use.
 type Catalogue struct {
-	index kindindex.Index[*Kind]
+	mu      sync.Mutex
+	files   []*operatorFile
+	byGroup map[string][]*operatorFile // by the API groups of their kinds
+	index   kindindex.Index[*Kind]     // of the files that were read
 }
 
-// Load returns the catalogue. The first call reads a small file for each operator; the rows of a kind are compiled when the
-// kind is first used. The error is about the data, which is part of the program: a test reads all of it.
+// operatorFile is a file of the folder data.
+type operatorFile struct {
+	name string
+	text []byte // nil when the file has been read
+}
+
+// Load returns the catalogue. A file is read when a kind of its groups is first looked for, and the rows of a kind are compiled
+// when the kind is first used. The error is about the data, which is part of the program.
 func Load() (*Catalogue, error) { return catalogue() }
 
-var catalogue = sync.OnceValues(func() (*Catalogue, error) {
-	list, err := sources()
+var catalogue = sync.OnceValues(list)
+
+// list returns the catalogue before anything is read.
+func list() (*Catalogue, error) {
+	entries, err := files.ReadDir("data")
 	if err != nil {
 		return nil, err
 	}
-	c := &Catalogue{}
-	for i := range list {
-		for j := range list[i].Kinds {
-			if err := c.add(&list[i], &list[i].Kinds[j]); err != nil {
-				return nil, err
+	c := &Catalogue{byGroup: map[string][]*operatorFile{}}
+	for _, entry := range entries {
+		f := &operatorFile{name: path.Join("data", entry.Name())}
+		if f.text, err = files.ReadFile(f.name); err != nil {
+			return nil, err
+		}
+		c.files = append(c.files, f)
+		for line := range bytes.Lines(f.text) {
+			if group, ok := bytes.CutPrefix(bytes.TrimSpace(line), []byte("group: ")); ok && !slices.Contains(c.byGroup[string(group)], f) {
+				c.byGroup[string(group)] = append(c.byGroup[string(group)], f)
 			}
 		}
 	}
 	return c, nil
-})
+}
+
+// read reads the files that have not been read.
+func (c *Catalogue) read(files []*operatorFile) {
+	for _, f := range files {
+		if f.text == nil {
+			continue
+		}
+		if err := c.addFile(f.text); err != nil {
+			panic(fmt.Errorf("%s: %w", f.name, err)) // the data is part of the program, and a test reads all of it
+		}
+		f.text = nil
+	}
+}
+
+// addFile adds the kinds of a file.
+func (c *Catalogue) addFile(data []byte) error {
+	operator := &operatorSource{}
+	if err := yaml.UnmarshalStrict(data, operator); err != nil {
+		return err
+	}
+	if len(operator.Versions) == 0 || !slices.IsSortedFunc(operator.Versions, compareVersions) {
+		return errors.New("versions has to list the versions that were read, oldest first")
+	}
+	for i := range operator.Kinds {
+		if err := c.add(operator, &operator.Kinds[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 // add adds the kinds of one entry.
 func (c *Catalogue) add(operator *operatorSource, source *kindSource) error {
@@ -105,10 +156,19 @@ func plural(kind string) string {
 }
 
 // All returns every kind, sorted by group and kind. A kind whose API versions differ in form is there once for each form.
-func (c *Catalogue) All() []*Kind { return c.index.All() }
+func (c *Catalogue) All() []*Kind {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.read(c.files)
+	return c.index.All()
+}
 
 // Find returns what is known of an object's kind; ok is false for a kind that is not in the catalogue.
 func (c *Catalogue) Find(apiVersion, kind string) (found *Kind, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	group, _, _ := strings.Cut(apiVersion, "/")
+	c.read(c.byGroup[group])
 	return c.index.Find(apiVersion, kind)
 }
 
@@ -248,26 +308,6 @@ type rowSource struct {
 
 // defaultText is what most webhooks say.
 const defaultText = "field is immutable"
-
-// sources are all files, read once. Nobody may change them.
-var sources = sync.OnceValues(readSources)
-
-func readSources() ([]operatorSource, error) {
-	entries, err := files.ReadDir("data")
-	if err != nil {
-		return nil, err
-	}
-	list := make([]operatorSource, len(entries))
-	for i, entry := range entries {
-		if err := kindrow.Read(files, entry.Name(), &list[i]); err != nil {
-			return nil, err
-		}
-		if len(list[i].Versions) == 0 || !slices.IsSortedFunc(list[i].Versions, compareVersions) {
-			return nil, fmt.Errorf("data/%s: versions has to list the versions that were read, oldest first", entry.Name())
-		}
-	}
-	return list, nil
-}
 
 // has reports whether a version of the operator has the row.
 func (r *rowSource) has(version string) bool {

@@ -87,3 +87,20 @@ func TestVersions(t *testing.T) {
 		}
 	}
 }
+
+// TestFirstAsked: each kind is found although nothing else has been read.
+func TestFirstAsked(t *testing.T) {
+	all, err := Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, kind := range all.All() {
+		c, err := list()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, ok := c.Find(kind.APIVersion, kind.Kind); !ok {
+			t.Errorf("%s %s is not found", kind.APIVersion, kind.Kind)
+		}
+	}
+}

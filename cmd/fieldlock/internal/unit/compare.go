@@ -54,6 +54,11 @@ func Compare(newSide, oldSide *Side, o Options) (*Comparison, error) {
 	if c.olds, err = c.engine.find(oldSide.Tree); err != nil {
 		return nil, fmt.Errorf("in OLD: %w", err)
 	}
+	if u := c.news.leftOut; u != nil {
+		c.out.NotCovered = append(c.out.NotCovered, NotCovered{
+			Unit: u.Name, Kind: u.Kind, File: newSide.Tree.Name(u.File), Changed: true, Reason: fmt.Sprintf("the tree has more than %d units, and no more are read", maxUnits),
+		})
+	}
 	c.exclude()
 	c.pairUnits()
 	c.renderChanged()
@@ -111,13 +116,25 @@ func (c *comparison) nothingChanged() bool {
 	return true
 }
 
-// pairUnits pairs the units of both sides by kind and name.
+// pairUnits pairs the units of both sides by kind and name, and by the unit that prints their definition unless that is another one in
+// NEW.
 func (c *comparison) pairUnits() {
+	gone, taken := map[string]*Unit{}, map[*Unit]bool{}
+	for _, old := range c.olds.units {
+		if c.news.byKey[old.key()] == nil && gone[old.written()] == nil {
+			gone[old.written()] = old
+		}
+	}
 	for _, n := range c.news.units {
 		if !c.newSide.selects(n) {
 			continue
 		}
 		old := c.olds.byKey[n.key()]
+		if was := gone[n.written()]; old == nil && was != nil {
+			before := *was
+			before.parent = n.parent // the objects of both pair
+			old, taken[was] = &before, true
+		}
 		changed := old == nil || n.digest(c.news.tree) != old.digest(c.olds.tree)
 		c.pairs = append(c.pairs, unitPair{new: n, old: old, changed: changed})
 		if old != nil && old.tree == nil && n.tree != nil {
@@ -126,9 +143,22 @@ func (c *comparison) pairUnits() {
 			c.pairs = append(c.pairs, c.forced(&before))
 		}
 		c.pairAsBefore(n, old)
+		c.pairRivals(n, old)
+	}
+	olds := maps.Clone(c.olds.byKey)
+	for _, w := range c.olds.elsewhere {
+		if u := c.olds.remote(w, c.oldSide); u != nil && olds[u.key()] == nil {
+			olds[u.key()] = u
+		}
+	}
+	for _, w := range c.news.elsewhere { // a source elsewhere may hide one that is here
+		if u := c.news.remote(w, c.newSide); u != nil {
+			c.pairAsBefore(u, olds[u.key()])
+			c.pairRivals(u, olds[u.key()])
+		}
 	}
 	for _, old := range c.olds.units {
-		if c.news.byKey[old.key()] != nil || !c.oldSide.selects(old) {
+		if c.news.byKey[old.key()] != nil || taken[old] || !c.oldSide.selects(old) {
 			continue
 		}
 		p := unitPair{old: old, changed: true}
@@ -157,6 +187,46 @@ func (c *comparison) pairAsBefore(n, old *Unit) {
 	before := *old
 	before.Name, before.File = again.Name, again.File // the objects of both pair
 	c.pairs = append(c.pairs, unitPair{new: again, old: &before, changed: true})
+}
+
+// pairRivals adds comparisons for the changed objects that a definition may refer to as well, in files that are not as near. Otherwise two
+// changes could hide a third object: one adds the same object nearer, which nobody applies, and the next changes the one that is applied.
+func (c *comparison) pairRivals(n, old *Unit) {
+	if old == nil {
+		return
+	}
+	for _, key := range slices.Sorted(maps.Keys(n.chosen)) {
+		for _, file := range sorted(slices.Concat(n.rivals[key], old.rivals[key])) {
+			if file == n.chosen[key] || file == old.chosen[key] || state(c.news.tree, file) == state(c.olds.tree, file) {
+				continue
+			}
+			again, before := c.news.withRival(n, key, file), c.olds.withRival(old, key, file)
+			if again.refersAlike(before) {
+				continue
+			}
+			in := c.olds
+			if before == old {
+				in = c.news
+			}
+			switch elsewhere, used := in.isElsewhere(n, key, file); {
+			case elsewhere:
+			case used:
+				c.out.NotCovered = append(c.out.NotCovered, NotCovered{
+					Unit: again.Name, Kind: again.Kind, File: in.tree.Name(file), Changed: true,
+					Reason: "it may refer to what changed in " + in.tree.Name(file) + "; of several such objects, the nearest one counts: " + n.chosen[key],
+				})
+			default:
+				was := *before
+				was.Name, was.File = again.Name, again.File // the objects of both pair
+				c.pairs = append(c.pairs, unitPair{new: again, old: &was, changed: true})
+			}
+		}
+	}
+}
+
+// refersAlike reports whether what two definitions refer to comes to the same.
+func (u *Unit) refersAlike(other *Unit) bool {
+	return bytes.Equal(u.spec, other.spec) && u.tree == other.tree && fmt.Sprint(u.missing) == fmt.Sprint(other.missing)
 }
 
 // forced pairs a unit of OLD with itself, rendered from NEW's files. It is for units that NEW no longer defines, or reads at another

@@ -37,6 +37,8 @@ type Options struct {
 	APIVersions []string
 	// Builtin, unless nil, reports whether a kind is one of Kubernetes' own, which need no CRD.
 	Builtin func(group, kind string) bool
+	// Policies are documents with admission policies that are not in the trees. What they read is compared too.
+	Policies []*yamldoc.Document
 	// InTree, unless nil, reports whether the tree is a repository of a URL. Without it, every repository counts as the tree.
 	InTree func(url string) bool
 	// Repository, unless nil, is what the tree is a revision of. Without it, sources are read from the tree, whatever revision they name.
@@ -101,9 +103,12 @@ type side struct {
 	// elsewhere are the definitions of units whose files are not in the tree.
 	elsewhere []*definition
 	excluded  []*Unit
+	leftOut   *Unit                // one of those beyond maxUnits
 	found     map[string][]written // what lookup has found
-	// prefers and chosen are the files that the objects come from which a definition refers to, while define reads it.
+	// prefers and chosen are the files that the objects come from which a definition refers to, while define reads it, and rivals all
+	// files that have such objects.
 	prefers, chosen map[string]string
+	rivals          map[string][]string
 }
 
 // find finds the units of a tree.

@@ -196,16 +196,6 @@ func (c *comparison) baselines(files []manifest.File) []manifest.File {
 	return files
 }
 
-// addElsewhere lists the definitions of units whose files are not in the tree.
-func (c *comparison) addElsewhere() {
-	olds := map[string]bool{}
-	identify := func(w *definition, reason string) string { return nameOf(w.Object) + digestOf(w.Object) + reason }
-	c.olds.missing(c.oldSide, func(w *definition, reason string) bool { olds[identify(w, reason)] = true; return false })
-	c.out.NotCovered = append(c.out.NotCovered, c.news.missing(c.newSide, func(w *definition, reason string) bool {
-		return !olds[identify(w, reason)]
-	})...)
-}
-
 // alike reports whether both sides have a file with the same content, or cannot read it.
 func (c *comparison) alike(n, old *manifest.File) bool {
 	if n.Elsewhere || old.Elsewhere { // where both sides have it alike, it is not among the files
@@ -230,12 +220,15 @@ type needed struct {
 	// compared by them, and otherwise only to tell a kind that is known.
 	kinds map[[2]string]bool
 	names [][2]string // kind and name of objects that only NEW has among what changed
+	// read are kinds of which admission policies may read any object, by apiVersion and kind: those of their parameters, and Namespace.
+	read map[[2]string]bool
 }
 
 // addNeeded adds, of what both sides have alike, the files and units with CRDs of changed objects, and the files with objects
 // of the same names as those that NEW adds: an object that NEW adds may be a copy.
 func (c *comparison) addNeeded() {
 	n := c.needs()
+	c.needRead(n)
 	needed := make([]bool, len(c.unchanged))
 	manifest.Each(len(needed), func(i int) { needed[i] = c.readNeeded(&c.unchanged[i], n) })
 	for i, p := range c.unchanged {
@@ -245,7 +238,7 @@ func (c *comparison) addNeeded() {
 	}
 	var units []unitPair
 	for _, p := range c.pairs {
-		if !p.changed && !p.forced && p.new.Err == nil && c.holdsCRD(p.new, n) {
+		if !p.changed && !p.forced && p.new.Err == nil && c.holds(p.new, n) {
 			units = append(units, p)
 		}
 	}
@@ -255,6 +248,52 @@ func (c *comparison) addNeeded() {
 			for _, f := range c.news.manifests(Rendered{Unit: p.new, Objects: objects}) {
 				f.Documents = n.of(f.Documents)
 				c.out.New, c.out.Old = append(c.out.New, f), append(c.out.Old, f)
+			}
+		}
+	}
+}
+
+// needRead makes n need what the admission policies read besides the objects that they judge.
+func (c *comparison) needRead(n *needed) {
+	if n == nil {
+		return
+	}
+	documents := slices.Clone(c.engine.Policies)
+	for _, f := range slices.Concat(c.out.New, c.out.Old) {
+		documents = append(documents, f.Documents...)
+	}
+	found := make([][]*yamldoc.Document, len(c.unchanged))
+	manifest.Each(len(found), func(i int) {
+		f := c.unchanged[i].new // a copy: it is read again, with all that is needed
+		if data, err := c.newSide.content(&f); f.Err == nil && err == nil && mentions(data, policyKind) {
+			f.ParseShared(data, c.engine.shared)
+			found[i] = f.Documents
+		}
+	})
+	documents = slices.Concat(documents, slices.Concat(found...))
+	for _, p := range c.pairs {
+		if p.changed || p.forced || p.new.Err != nil || !c.holds(p.new, &needed{}) {
+			continue
+		}
+		if objects, err := c.news.render(p.new); err == nil {
+			for _, o := range objects {
+				documents = append(documents, o.Document)
+			}
+		}
+	}
+	for _, d := range documents {
+		if kind, _ := d.Object["kind"].(string); !strings.HasPrefix(kind, policyKind) {
+			continue
+		}
+		if n.read == nil {
+			n.read = map[[2]string]bool{{"v1", "Namespace"}: true}
+		}
+		apiVersion, _ := yamldoc.At(d.Object, "spec", "paramKind", "apiVersion").(string)
+		kind, _ := yamldoc.At(d.Object, "spec", "paramKind", "kind").(string)
+		if group, _, ok := strings.Cut(apiVersion, "/"); kind != "" {
+			n.read[[2]string{apiVersion, kind}] = true
+			if ok && !n.kinds[[2]string{group, kind}] {
+				n.kinds[[2]string{group, kind}] = false // its CRD tells whether it has a namespace
 			}
 		}
 	}
@@ -374,19 +413,18 @@ const (
 	policyKind = "ValidatingAdmissionPolicy"
 )
 
-// of returns the documents of an unchanged file or unit that are needed: CRDs and objects of names that NEW adds. Where there are policies,
-// which may judge any object, it returns all.
+// of returns the documents of an unchanged file or unit that are needed: CRDs, objects of names that NEW adds, policies and what they
+// read.
 func (n *needed) of(documents []*yamldoc.Document) []*yamldoc.Document {
 	var list []*yamldoc.Document
 	for _, d := range documents {
+		apiVersion, _ := d.Object["apiVersion"].(string)
 		kind, _ := d.Object["kind"].(string)
 		name, _ := yamldoc.At(d.Object, "metadata", "name").(string)
 		switch {
-		case strings.HasPrefix(kind, policyKind):
-			return documents
 		case kind == crdKind:
 			list = append(list, n.crd(d)...)
-		case slices.Contains(n.names, [2]string{kind, name}):
+		case strings.HasPrefix(kind, policyKind), n.read[[2]string{apiVersion, kind}], slices.Contains(n.names, [2]string{kind, name}):
 			list = append(list, d)
 		}
 	}
@@ -418,12 +456,18 @@ func (n *needed) crd(d *yamldoc.Document) []*yamldoc.Document {
 
 // in reports whether a text may hold something that is needed.
 func (n *needed) in(data []byte) bool {
-	return slices.ContainsFunc(n.names, func(of [2]string) bool { return mentions(data, of[:]...) }) || n.crdIn(data)
+	return slices.ContainsFunc(n.names, func(of [2]string) bool { return mentions(data, of[:]...) }) || n.inUnit(data)
 }
 
-func (n *needed) crdIn(data []byte) bool {
+// inUnit is in for a file that a unit reads.
+func (n *needed) inUnit(data []byte) bool {
 	if mentions(data, policyKind) {
 		return true
+	}
+	for of := range n.read {
+		if mentions(data, of[1][1:]) { // also in configMapGenerator
+			return true
+		}
 	}
 	if !mentions(data, crdKind) {
 		return false
@@ -436,8 +480,8 @@ func (n *needed) crdIn(data []byte) bool {
 	return false
 }
 
-// holdsCRD reports whether a unit may print a CRD that is needed.
-func (c *comparison) holdsCRD(u *Unit, n *needed) bool {
+// holds reports whether a unit may print something that is needed whatever its name.
+func (c *comparison) holds(u *Unit, n *needed) bool {
 	if n == nil {
 		return false
 	}
@@ -446,6 +490,6 @@ func (c *comparison) holdsCRD(u *Unit, n *needed) bool {
 			return false
 		}
 		data, err := u.in(c.news.tree).ReadFile(name)
-		return err == nil && n.crdIn(data)
+		return err == nil && n.inUnit(data)
 	})
 }

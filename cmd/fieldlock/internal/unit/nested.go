@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
@@ -116,7 +117,7 @@ func (d *discovery) scan() {
 	for _, w := range d.written {
 		if w.unit != nil {
 			d.close(w.unit)
-			d.holds[w.file] = d.holds[w.file] || !w.unit.remote()
+			d.holds[w.file] = d.holds[w.file] || !w.unit.remote() || w.unit.missing == nil // a patch may name another path
 		}
 	}
 }
@@ -209,9 +210,18 @@ func (d *discovery) isRead(name string, by *Unit, counts func(*Unit) bool) bool 
 	return slices.ContainsFunc(d.readers[name], func(u *Unit) bool { return u != by && u.id() != by.id() && counts(u) })
 }
 
-// begin makes a unit live.
+// begin makes a unit live, unless its definition comes from itself.
 func (d *discovery) begin(u *Unit) {
-	if d.live[u] || d.byKey[u.key()] != nil || len(d.units) >= maxUnits {
+	if d.live[u] || d.byKey[u.key()] != nil {
+		return
+	}
+	for by := u.parent; by != nil; by = by.parent {
+		if by.written() == u.written() {
+			return
+		}
+	}
+	if len(d.units) >= maxUnits {
+		d.leftOut = u
 		return
 	}
 	d.live[u] = true
@@ -286,8 +296,17 @@ func (s *side) fileOf(u *Unit, o Object) string {
 	return u.File
 }
 
-// key identifies a unit among those of one side, and its counterpart on the other side.
+// key identifies a unit among those of one side, and its counterpart on the other side. Several units may print one definition, each with
+// its own patches.
 func (u *Unit) key() string {
+	if u.parent == nil {
+		return u.written()
+	}
+	return u.written() + "\x00" + u.parent.written()
+}
+
+// written identifies the definition of a unit, whoever prints it.
+func (u *Unit) written() string {
 	if u.kind.group == "" {
 		return u.String()
 	}
@@ -314,24 +333,28 @@ type written struct {
 // define returns the units that an object of a kind defines, and notes from which files the objects come that it refers to. With
 // prefers, the choice of another definition, those objects come from the same files as there, as far as these have them.
 func (s *side) define(k *kind, o Object, prefers map[string]string) []*Unit {
-	s.prefers, s.chosen = prefers, map[string]string{}
+	s.prefers, s.chosen, s.rivals = prefers, map[string]string{}, map[string][]string{}
 	units := k.from(s, o)
 	for _, u := range units {
-		u.chosen = s.chosen
+		u.chosen, u.rivals = s.chosen, s.rivals
 	}
 	return units
 }
 
-// lookup returns the object of a kind with a name that files of the tree hold: the one nearest to a file, if there are several.
+// lookup returns the object of a kind with a name that files of the tree hold: the one nearest to a file, if there are several, and of
+// those in one file the last, as kubectl applies them.
 func (s *side) lookup(from, kind, namespace, name string) (object map[string]any, ok bool) {
 	key, best := strings.Join([]string{kind, namespace, name}, "\x00"), -1
 	for _, w := range s.objects(kind, name) {
-		in, _ := yamldoc.At(w.object, "metadata", "namespace").(string)
+		if in, _ := yamldoc.At(w.object, "metadata", "namespace").(string); in != "" && namespace != "" && in != namespace {
+			continue
+		}
+		s.rivals[key] = append(s.rivals[key], w.file)
 		near := common(from, w.file)
 		if w.file == s.prefers[key] {
 			near = len(from) + 1
 		}
-		if near > best && (in == "" || namespace == "" || in == namespace) {
+		if near > best || w.file == s.chosen[key] {
 			best, object, ok = near, w.object, true
 			s.chosen[key] = w.file
 		}
@@ -345,17 +368,71 @@ func (s *side) asBefore(u, old *Unit) *Unit {
 	if maps.Equal(u.chosen, old.chosen) {
 		return nil // as for units that no object defines
 	}
-	object := decode[definedSpec](u.spec).Object
-	again := s.define(u.kind, Object{Document: &yamldoc.Document{Object: object}, File: u.File}, old.chosen)[0]
+	again := s.again(u, old.chosen)
 	for key, file := range again.chosen {
 		if file != u.chosen[key] {
 			again.Name += " with " + file
-			again.parent = u.parent
 			s.close(again)
 			return again
 		}
 	}
 	return nil
+}
+
+// again reads the definition of a unit again, with a choice of the files that it refers to.
+func (s *side) again(u *Unit, prefers map[string]string) *Unit {
+	object := decode[definedSpec](u.spec).Object
+	units := s.define(u.kind, Object{Document: &yamldoc.Document{Object: object}, File: u.File}, prefers)
+	if len(units) == 0 {
+		unread := *u
+		unread.missing = &rendered.NotCovered{File: u.File, Reason: "an object that it refers to cannot be read"}
+		unread.chosen = s.chosen
+		return &unread
+	}
+	units[0].parent = u.parent
+	return units[0]
+}
+
+// withRival reads the definition of a unit again with the object of another file. It returns u if the file has no such object.
+func (s *side) withRival(u *Unit, key, file string) *Unit {
+	if !slices.Contains(u.rivals[key], file) {
+		return u
+	}
+	again := s.again(u, map[string]string{key: file})
+	again.Name += " with " + file
+	s.close(again)
+	return again
+}
+
+// isElsewhere reports whether a file with an object that a unit may refer to is surely for another cluster: for a unit of the same name, or
+// applied by units that the cluster of u has from other files. used reports whether another unit refers to it.
+func (s *side) isElsewhere(u *Unit, key, file string) (elsewhere, used bool) {
+	readers, others := 0, 0
+	for _, r := range s.units {
+		if r.chosen[key] == file && r.File != u.File {
+			if used = true; r.String() == u.String() {
+				return true, true
+			}
+		}
+		if r.tree == nil && !r.peeks && slices.Contains(r.Reads, file) {
+			if readers++; r.clashes(u) {
+				others++
+			}
+		}
+	}
+	return readers > 0 && readers == others, used
+}
+
+// clashes reports whether a unit is for another cluster than u: both are, or come from, units of one name that different files define.
+func (u *Unit) clashes(other *Unit) bool {
+	for x := u; x != nil; x = x.parent {
+		for y := other; y != nil; y = y.parent {
+			if x.String() == y.String() && x.File != y.File {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // objects returns the objects of a kind with a name, in any namespace.
@@ -375,13 +452,22 @@ func (s *side) objects(kind, name string) []written {
 		}
 		documents, _, _ := s.shared.Read(file, data)
 		for _, d := range documents {
-			if d.Object["kind"] == kind && yamldoc.At(d.Object, "metadata", "name") == name {
+			if d.Object["kind"] == kind && yamldoc.At(d.Object, "metadata", "name") == name && isReferred(d.Object) {
 				found = append(found, written{file, d.Object})
 			}
 		}
 	}
 	s.found[key] = found
 	return found
+}
+
+// isReferred reports whether an object is of the API group of those that definitions refer to, and not of another kind of that name.
+func isReferred(object map[string]any) bool {
+	apiVersion, _ := object["apiVersion"].(string)
+	if kind := object["kind"]; kind == "ConfigMap" || kind == "Secret" {
+		return apiVersion == "v1"
+	}
+	return strings.HasPrefix(apiVersion, "source.toolkit.fluxcd.io/")
 }
 
 // common returns how many leading directories two paths have in common.

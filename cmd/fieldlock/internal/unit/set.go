@@ -204,20 +204,37 @@ func (s *Side) parse(f manifest.File, shared *yamldoc.Shared) manifest.File {
 	return f
 }
 
+// addElsewhere lists the definitions of units whose files are not in the tree.
+func (c *comparison) addElsewhere() {
+	olds := map[string]bool{}
+	identify := func(w *definition, reason string) string { return nameOf(w.Object) + digestOf(w.Object) + reason }
+	c.olds.missing(c.oldSide, func(w *definition, reason string) bool { olds[identify(w, reason)] = true; return false })
+	c.out.NotCovered = append(c.out.NotCovered, c.news.missing(c.newSide, func(w *definition, reason string) bool {
+		return !olds[identify(w, reason)]
+	})...)
+}
+
 // missing lists the definitions of units whose files are not in the tree, in the files that the side names.
 func (s *side) missing(in *Side, changed func(w *definition, reason string) bool) []NotCovered {
 	var list []NotCovered
 	for _, w := range s.elsewhere {
-		units := s.define(s.kindOf(w.Object), Object{Document: w.Document, File: w.file}, nil)
-		if len(units) == 0 || !in.names(w.file) {
-			continue
+		if u := s.remote(w, in); u != nil {
+			n := s.notCovered(u, u.Err, false)
+			n.Line, n.Changed = w.Position().Line, changed(w, n.Reason)
+			list = append(list, n)
 		}
-		s.close(units[0])
-		n := s.notCovered(units[0], units[0].Err, false)
-		n.Line, n.Changed = w.Position().Line, changed(w, n.Reason)
-		list = append(list, n)
 	}
 	return list
+}
+
+// remote returns the unit of a definition whose files are not in the tree; nil for one that the paths of the side do not name.
+func (s *side) remote(w *definition, in *Side) *Unit {
+	units := s.define(s.kindOf(w.Object), Object{Document: w.Document, File: w.file}, nil)
+	if len(units) == 0 || !in.names(w.file) {
+		return nil
+	}
+	s.close(units[0])
+	return units[0]
 }
 
 // notCovered describes a unit that cannot be rendered.

@@ -58,7 +58,8 @@ type Unit struct {
 	spec    []byte // of the job
 	random  bool   // two renderings may differ
 	owns    func(name string) bool
-	chosen  map[string]string // files of the objects that its definition refers to
+	chosen  map[string]string   // files of the objects that its definition refers to
+	rivals  map[string][]string // all files with such objects
 
 	digestIn Tree // that digested is of
 	digested string
