@@ -14,6 +14,7 @@ import (
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/immutability/crd/prepare"
+	"github.com/fieldlock/fieldlock/internal/rawschema"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
@@ -291,6 +292,8 @@ type documented struct {
 }
 
 func (d documented) Document() *yamldoc.Document { return d.document }
+
+func (documented) Schemas() *rawschema.Shared { return &rawschema.Shared{} }
 
 // TestSource: a decoded object has the places that its source knows, in findings and in errors.
 func TestSource(t *testing.T) {

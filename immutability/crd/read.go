@@ -31,7 +31,7 @@ func Read(name string, data []byte) ([]*CRD, error) {
 		if !isCRD(document.Object) {
 			continue
 		}
-		crd, err := read(document)
+		crd, err := read(document, &rawschema.Shared{})
 		if err != nil {
 			errs = append(errs, err)
 			continue
@@ -52,7 +52,7 @@ func FromObject(object runtime.Object) (*CRD, error) {
 		return nil, fmt.Errorf("the %s is nil", kindCRD)
 	}
 	if read, ok := object.(documented); ok {
-		return fromDocument(read.Document())
+		return fromDocument(read.Document(), read.Schemas())
 	}
 	data, err := json.Marshal(object)
 	if err != nil {
@@ -69,17 +69,21 @@ func FromObject(object runtime.Object) (*CRD, error) {
 	if fields["kind"] == nil && fields["apiVersion"] == nil {
 		fields["apiVersion"], fields["kind"] = v1, kindCRD
 	}
-	return fromDocument(&yamldoc.Document{Object: fields})
+	return fromDocument(&yamldoc.Document{Object: fields}, &rawschema.Shared{})
 }
 
-// documented is an object that knows its places in a file. Package manifest of this module has the only one.
-type documented interface{ Document() *yamldoc.Document }
+// documented is an object that knows its places in a file, and others with which it shares schemas. Package manifest of this module has the
+// only one.
+type documented interface {
+	Document() *yamldoc.Document
+	Schemas() *rawschema.Shared
+}
 
-func fromDocument(d *yamldoc.Document) (*CRD, error) {
+func fromDocument(d *yamldoc.Document, schemas *rawschema.Shared) (*CRD, error) {
 	if !isCRD(d.Object) {
 		return nil, d.Errorf([]any{"kind"}, "it is %s; a schema comes from a %s", yamldoc.Describe(d.Object["kind"]), kindCRD)
 	}
-	return read(d)
+	return read(d, schemas)
 }
 
 // isCRD reports whether an object is a CRD, or one that lacks its kind.
@@ -89,7 +93,7 @@ func isCRD(object map[string]any) bool {
 }
 
 // read makes a CRD of a document.
-func read(d *yamldoc.Document) (*CRD, error) {
+func read(d *yamldoc.Document, schemas *rawschema.Shared) (*CRD, error) {
 	apiVersion, _ := d.Object["apiVersion"].(string)
 	if d.Object["kind"] == nil {
 		return nil, d.Errorf(nil, "it has no kind; of %s, this reads the kind %s", apiVersion, kindCRD)
@@ -97,7 +101,7 @@ func read(d *yamldoc.Document) (*CRD, error) {
 	if apiVersion != v1 && apiVersion != v1beta1 {
 		return nil, d.Errorf([]any{"apiVersion"}, "it is %s; the apiVersion of a %s is %s or %s", yamldoc.Describe(d.Object["apiVersion"]), kindCRD, v1, v1beta1)
 	}
-	r := reader{d: d}
+	r := reader{d: d, shared: schemas}
 	crd := r.crd(apiVersion)
 	if r.err != nil {
 		return nil, r.err
@@ -107,8 +111,9 @@ func read(d *yamldoc.Document) (*CRD, error) {
 
 // reader reads the fields of a CRD and keeps the first mistake.
 type reader struct {
-	d   *yamldoc.Document
-	err error
+	d      *yamldoc.Document
+	shared *rawschema.Shared
+	err    error
 }
 
 func (r *reader) fail(steps []any, format string, args ...any) {
@@ -309,7 +314,7 @@ func (r *reader) schema(v *Version, value any, locks map[string]map[string]any) 
 			return
 		}
 	}
-	schema, err := rawschema.Schema(raw)
+	schema, err := r.shared.Schema(raw)
 	if err != nil {
 		slices.Reverse(err.Steps)
 		r.fail(slices.Concat(v.steps, err.Steps), "%s", err.Message)

@@ -214,7 +214,7 @@ func (in *Input) sets(alike map[*yamldoc.Document]bool) (newSet, oldSet *manifes
 		}
 	}
 	newSet.ReadCRDs(wanted(oldSet), nil)
-	oldSet.ReadCRDs(wanted(newSet), newSet.CRDs)
+	oldSet.ReadCRDs(wanted(newSet), newSet)
 	return newSet, oldSet
 }
 

@@ -21,6 +21,7 @@ import (
 	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/kindindex"
+	"github.com/fieldlock/fieldlock/internal/rawschema"
 	"github.com/fieldlock/fieldlock/internal/tool"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
@@ -204,7 +205,8 @@ type Set struct {
 	// Unrendered is the one of Errs that is about templates, or nil.
 	Unrendered error
 
-	unread []unreadCRD
+	unread  []unreadCRD
+	schemas *rawschema.Shared // of the CRDs
 }
 
 // Faulty is a CRD that cannot be read.
@@ -213,21 +215,30 @@ type Faulty struct {
 	Err error
 }
 
-// Forgive takes the mistakes of CRDs that two sets have alike out of the errors of both, and returns them as a has them.
+// Forgive takes the mistakes of CRDs that two sets have alike out of the errors of both, also of copies, and returns them as a has them.
 func Forgive(a, b *Set) []Faulty {
-	theirs := map[ID][]Faulty{}
+	theirs, known := map[ID][]Faulty{}, map[ID][]Faulty{}
 	for _, f := range b.Faulty {
 		theirs[f.ID] = append(theirs[f.ID], f)
 	}
 	var alike []Faulty
-	var forgiven []error
+	forgiven := map[error]bool{}
 	for _, f := range a.Faulty {
 		same := func(other Faulty) bool { return SameCRD(f.Document.Object, other.Document.Object) }
-		if i := slices.IndexFunc(theirs[f.ID], same); i >= 0 {
-			alike, forgiven = append(alike, f), append(forgiven, f.Err, theirs[f.ID][i].Err)
+		if !slices.ContainsFunc(known[f.ID], same) {
+			before := len(theirs[f.ID])
+			theirs[f.ID] = slices.DeleteFunc(theirs[f.ID], func(other Faulty) bool {
+				forgiven[other.Err] = same(other)
+				return forgiven[other.Err]
+			})
+			if len(theirs[f.ID]) == before {
+				continue
+			}
+			known[f.ID] = append(known[f.ID], f)
 		}
+		alike, forgiven[f.Err] = append(alike, f), true
 	}
-	is := func(err error) bool { return slices.Contains(forgiven, err) }
+	is := func(err error) bool { return forgiven[err] }
 	a.Errs, b.Errs = slices.DeleteFunc(a.Errs, is), slices.DeleteFunc(b.Errs, is)
 	return alike
 }
@@ -246,12 +257,15 @@ func Objects(files []File) *Set {
 }
 
 // ReadCRDs reads the CRDs among the objects of a set that are wanted. Reading a large one takes long: for one that is the same
-// as one of known, that one's definition is taken.
-func (s *Set) ReadCRDs(wanted func(*Object) bool, known []CRD) {
+// as one of another set, nil for none, that one's definition is taken.
+func (s *Set) ReadCRDs(wanted func(*Object) bool, known *Set) {
 	more := 0
 	named := map[string][]CRD{}
-	for _, c := range known {
-		named[c.Name] = append(named[c.Name], c)
+	if s.schemas = (&rawschema.Shared{}); known != nil {
+		s.schemas = known.schemas
+		for _, c := range known.CRDs {
+			named[c.Name] = append(named[c.Name], c)
+		}
 	}
 	for _, o := range s.unread {
 		if !wanted(o.Object) {
@@ -262,7 +276,7 @@ func (s *Set) ReadCRDs(wanted func(*Object) bool, known []CRD) {
 			s.CRDs = append(s.CRDs, CRD{named[o.Name][i].CRD, o.Document})
 			continue
 		}
-		c, err := newCRD(o.Document)
+		c, err := newCRD(o.Document, s.schemas)
 		if err != nil {
 			s.Errs, s.Faulty = slices.Insert(s.Errs, o.errs+more, err), append(s.Faulty, Faulty{o.Object, err})
 			more++

@@ -360,14 +360,36 @@ func TestReadCRDs(t *testing.T) {
 	if len(s.CRDs) != 2 || s.CRDs[0].CRD != s.CRDs[1].CRD || s.CRDs[1].Document.File != "d" || len(s.Errs) != 2 || !strings.HasPrefix(s.Errs[0].Error(), "b:") {
 		t.Errorf("read: %d CRDs, %v", len(s.CRDs), s.Errs)
 	}
-	known := s.CRDs[:1]
+	known := s
 	s = ObjectsWithoutCRDs(files)
-	if s.ReadCRDs(func(o *Object) bool { return o.Document.File == "d" }, known); len(s.CRDs) != 1 || s.CRDs[0].CRD != known[0].CRD || s.CRDs[0].Document.File != "d" {
+	if s.ReadCRDs(func(o *Object) bool { return o.Document.File == "d" }, known); len(s.CRDs) != 1 || s.CRDs[0].CRD != known.CRDs[0].CRD || s.CRDs[0].Document.File != "d" {
 		t.Errorf("one is known: %+v", s.CRDs)
 	}
 	s = ObjectsWithoutCRDs(files)
 	s.ReadCRDs(func(o *Object) bool { return o.Document.File == "d" }, nil)
 	if len(s.CRDs) != 1 || len(s.Errs) != 1 {
 		t.Errorf("one is wanted: %d CRDs, %v", len(s.CRDs), s.Errs)
+	}
+}
+
+// TestForgive: of mistakes that both sides have, none counts, however many copies there are; others do.
+func TestForgive(t *testing.T) {
+	const broken = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: b}\nspec: {group: g, versions: []}\n"
+	other := strings.Replace(broken, "group: g", "group: h", 1)
+	for _, c := range []struct {
+		name                string
+		news, olds          []File
+		alike, inNew, inOld int
+	}{
+		{"copies on both sides", []File{named("a", broken), named("b", broken)}, []File{named("a", broken), named("b", broken)}, 2, 0, 0},
+		{"another copy in NEW", []File{named("a", broken), named("b", broken)}, []File{named("a", broken)}, 2, 0, 0},
+		{"another copy in OLD", []File{named("a", broken)}, []File{named("a", broken), named("b", broken)}, 1, 0, 0},
+		{"one that changes", []File{named("a", broken), named("b", other)}, []File{named("a", broken), named("b", broken)}, 1, 1, 0},
+		{"one that is repaired", nil, []File{named("a", broken)}, 0, 0, 1},
+	} {
+		news, olds := Objects(c.news), Objects(c.olds)
+		if alike := Forgive(news, olds); len(alike) != c.alike || len(news.Errs) != c.inNew || len(olds.Errs) != c.inOld {
+			t.Errorf("%s: %d alike, in NEW %v, in OLD %v", c.name, len(alike), news.Errs, olds.Errs)
+		}
 	}
 }

@@ -211,12 +211,15 @@ func (f *File) Parse(data []byte) { f.ParseShared(data, &yamldoc.Shared{}) }
 
 // ParseShared is Parse for files that have many documents in common, as the two sides of a comparison have. Nobody may
 // change the objects.
-func (f *File) ParseShared(data []byte, shared *yamldoc.Shared) {
+func (f *File) ParseShared(data []byte, shared *yamldoc.Shared) { f.ParseSome(data, shared, nil) }
+
+// ParseSome is ParseShared for the documents that a caller wants by their texts. It may read others, too.
+func (f *File) ParseSome(data []byte, shared *yamldoc.Shared, wanted func(text []byte) bool) {
 	if bytes.HasPrefix(data, []byte(lfsHeader)) {
 		f.Err = fmt.Errorf("%s: it is a pointer of Git LFS, not the file itself; fetch the file with git lfs pull", f.Name)
 		return
 	}
-	f.Documents, f.Repeated, f.Err = shared.Read(f.Name, data)
+	f.Documents, f.Repeated, f.Err = shared.ReadSome(f.Name, data, wanted)
 	switch {
 	case f.Err == nil:
 	case f.Found && notObjects(f.Err):

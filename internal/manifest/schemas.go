@@ -16,6 +16,7 @@ import (
 	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/immutability/openapi"
 	"github.com/fieldlock/fieldlock/internal/pointer"
+	"github.com/fieldlock/fieldlock/internal/rawschema"
 	"github.com/fieldlock/fieldlock/internal/schema"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
@@ -176,18 +177,23 @@ type CRD struct {
 	Document *yamldoc.Document
 }
 
-// newCRD makes a CRD of a document.
-func newCRD(d *yamldoc.Document) (CRD, error) {
-	c, err := crd.FromObject(documented{d})
+// newCRD makes a CRD of a document, which shares schemas with others.
+func newCRD(d *yamldoc.Document, schemas *rawschema.Shared) (CRD, error) {
+	c, err := crd.FromObject(documented{d, schemas})
 	return CRD{c, d}, err
 }
 
 // documented is the object of a document, by which package crd knows its places in the file.
-type documented struct{ document *yamldoc.Document }
+type documented struct {
+	document *yamldoc.Document
+	schemas  *rawschema.Shared
+}
 
 var _ runtime.Object = documented{}
 
 func (d documented) Document() *yamldoc.Document { return d.document }
+
+func (d documented) Schemas() *rawschema.Shared { return d.schemas }
 
 func (d documented) GetObjectKind() apischema.ObjectKind { return apischema.EmptyObjectKind }
 
@@ -329,7 +335,7 @@ func asCRD(a *Amender, d *openapi.Document, kind openapi.Kind) (*CRD, error) {
 		at := d.Position(kind.Ref, schemaPath.String())
 		return yamldoc.Position{Line: at.Line, Column: at.Column}
 	})
-	c, err := newCRD(document)
+	c, err := newCRD(document, &rawschema.Shared{})
 	if err != nil {
 		return nil, err
 	}

@@ -22,7 +22,22 @@ import (
 // letter case that they have, others to ExtraProps. The values of default, enum, example and of x- keys stay as decoded,
 // shared with value, so that integers stay exact; the JSON decoding of spec.Schema makes them float64. The error names a
 // keyword whose value has the wrong form.
-func Schema(value any) (*spec.Schema, *Error) {
+func Schema(value any) (*spec.Schema, *Error) { return (&Shared{}).Schema(value) }
+
+// Shared makes schemas of decoded ones, as Schema does. Properties that several schemas have in common, as one value, are one in these
+// too. Nobody may change the schemas or the values. The zero value is ready to use; it is not safe for concurrent use.
+type Shared struct {
+	properties map[uintptr]properties // by the address of the value
+}
+
+// properties are schemas by name, with the value that they were made of, which keeps its address.
+type properties struct {
+	value   map[string]any
+	schemas map[string]spec.Schema
+}
+
+// Schema makes a schema of a decoded one.
+func (c *Shared) Schema(value any) (*spec.Schema, *Error) {
 	object, ok := value.(map[string]any)
 	if !ok {
 		return nil, &Error{Message: fmt.Sprintf("it is %s; a schema is an object", yamldoc.Describe(value))}
@@ -30,7 +45,7 @@ func Schema(value any) (*spec.Schema, *Error) {
 	s := new(spec.Schema)
 	// Sorted, so that of two mistakes the same one is reported every time.
 	for _, key := range slices.Sorted(maps.Keys(object)) {
-		if err := setKeyword(s, key, object[key]); err != nil {
+		if err := c.setKeyword(s, key, object[key]); err != nil {
 			err.Steps = append(err.Steps, key)
 			return nil, err
 		}
@@ -39,7 +54,7 @@ func Schema(value any) (*spec.Schema, *Error) {
 }
 
 // setKeyword sets one keyword of s.
-func setKeyword(s *spec.Schema, key string, value any) *Error {
+func (c *Shared) setKeyword(s *spec.Schema, key string, value any) *Error {
 	switch {
 	case isExtension(key):
 		if s.Extensions == nil {
@@ -75,19 +90,19 @@ func setKeyword(s *spec.Schema, key string, value any) *Error {
 	case *spec.Ref:
 		return set(field, value, toRef)
 	case **spec.Schema:
-		return set(field, value, Schema)
+		return set(field, value, c.Schema)
 	case *[]spec.Schema:
-		return set(field, value, toSchemas)
+		return set(field, value, c.toSchemas)
 	case *map[string]spec.Schema:
-		return set(field, value, toSchemaMap)
+		return set(field, value, c.toSchemaMap)
 	case *spec.Definitions:
-		return set((*map[string]spec.Schema)(field), value, toSchemaMap)
+		return set((*map[string]spec.Schema)(field), value, c.toSchemaMap)
 	case **spec.SchemaOrArray:
-		return set(field, value, toItems)
+		return set(field, value, c.toItems)
 	case **spec.SchemaOrBool:
-		return set(field, value, toSchemaOrBool)
+		return set(field, value, c.toSchemaOrBool)
 	case *spec.Dependencies:
-		return set(field, value, toDependencies)
+		return set(field, value, c.toDependencies)
 	case **spec.ExternalDocumentation:
 		return set(field, value, toExternalDocs)
 	}
@@ -140,14 +155,14 @@ var keywords = func() map[string]int {
 	return fields
 }()
 
-func toSchemas(value any) ([]spec.Schema, *Error) {
+func (c *Shared) toSchemas(value any) ([]spec.Schema, *Error) {
 	list, ok := value.([]any)
 	if !ok {
 		return nil, wrong(value, "a list of schemas")
 	}
 	schemas := make([]spec.Schema, len(list))
 	for i, item := range list {
-		s, err := Schema(item)
+		s, err := c.Schema(item)
 		if err != nil {
 			err.Steps = append(err.Steps, i)
 			return nil, err
@@ -157,44 +172,52 @@ func toSchemas(value any) ([]spec.Schema, *Error) {
 	return schemas, nil
 }
 
-func toSchemaMap(value any) (map[string]spec.Schema, *Error) {
+func (c *Shared) toSchemaMap(value any) (map[string]spec.Schema, *Error) {
 	object, ok := value.(map[string]any)
 	if !ok {
 		return nil, wrong(value, "an object of schemas by name")
 	}
+	at := reflect.ValueOf(object).Pointer()
+	if known, ok := c.properties[at]; ok {
+		return known.schemas, nil
+	}
 	schemas := make(map[string]spec.Schema, len(object))
 	for _, name := range slices.Sorted(maps.Keys(object)) {
-		s, err := Schema(object[name])
+		s, err := c.Schema(object[name])
 		if err != nil {
 			err.Steps = append(err.Steps, name)
 			return nil, err
 		}
 		schemas[name] = *s
 	}
+	if c.properties == nil {
+		c.properties = map[uintptr]properties{}
+	}
+	c.properties[at] = properties{object, schemas}
 	return schemas, nil
 }
 
-func toItems(value any) (*spec.SchemaOrArray, *Error) {
+func (c *Shared) toItems(value any) (*spec.SchemaOrArray, *Error) {
 	if _, ok := value.([]any); ok {
-		schemas, err := toSchemas(value)
+		schemas, err := c.toSchemas(value)
 		return &spec.SchemaOrArray{Schemas: schemas}, err
 	}
-	s, err := Schema(value)
+	s, err := c.Schema(value)
 	return &spec.SchemaOrArray{Schema: s}, err
 }
 
-func toSchemaOrBool(value any) (*spec.SchemaOrBool, *Error) {
+func (c *Shared) toSchemaOrBool(value any) (*spec.SchemaOrBool, *Error) {
 	if allows, ok := value.(bool); ok {
 		return &spec.SchemaOrBool{Allows: allows}, nil
 	}
 	if _, ok := value.(map[string]any); !ok {
 		return nil, wrong(value, "a schema, true or false")
 	}
-	s, err := Schema(value)
+	s, err := c.Schema(value)
 	return &spec.SchemaOrBool{Allows: true, Schema: s}, err
 }
 
-func toDependencies(value any) (spec.Dependencies, *Error) {
+func (c *Shared) toDependencies(value any) (spec.Dependencies, *Error) {
 	object, ok := value.(map[string]any)
 	if !ok {
 		return nil, wrong(value, "an object of schemas or lists of property names")
@@ -206,7 +229,7 @@ func toDependencies(value any) (spec.Dependencies, *Error) {
 		if _, ok := object[name].([]any); ok {
 			dependency.Property, err = toStrings(object[name])
 		} else {
-			dependency.Schema, err = Schema(object[name])
+			dependency.Schema, err = c.Schema(object[name])
 		}
 		if err != nil {
 			err.Steps = append(err.Steps, name)

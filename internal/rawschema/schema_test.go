@@ -3,6 +3,7 @@ package rawschema_test
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -118,5 +119,35 @@ func TestMistakes(t *testing.T) {
 		if !strings.Contains(bad.Error(), row.want) || !slices.EqualFunc(bad.Steps, row.steps, func(a, b any) bool { return a == b }) {
 			t.Errorf("%s: %s at %v, want %s at %v", row.document, bad, bad.Steps, row.want, row.steps)
 		}
+	}
+}
+
+// TestShared: properties that are one value are one in the schemas, equal ones are not, and what they mean stays.
+func TestShared(t *testing.T) {
+	properties := map[string]any{"a": map[string]any{"type": "string"}}
+	version := func() any {
+		return map[string]any{"properties": map[string]any{"spec": map[string]any{"properties": properties}, "more": map[string]any{"items": map[string]any{"properties": properties}}}}
+	}
+	var shared rawschema.Shared
+	of := func(value any) (*spec.Schema, uintptr, uintptr) {
+		s, err := shared.Schema(value)
+		if err != nil {
+			t.Fatal(err.Message)
+		}
+		more := s.Properties["more"]
+		return s, reflect.ValueOf(s.Properties["spec"].Properties).Pointer(), reflect.ValueOf(more.Items.Schema.Properties).Pointer()
+	}
+	first, a, b := of(version())
+	second, c, d := of(version())
+	if a != b || a != c || a != d {
+		t.Error("properties of one value are several")
+	}
+	alone, _ := rawschema.Schema(version())
+	if !reflect.DeepEqual(first, alone) || !reflect.DeepEqual(second, alone) {
+		t.Errorf("got %+v and %+v, want %+v", first, second, alone)
+	}
+	properties = map[string]any{"a": map[string]any{"type": "string"}}
+	if _, e, _ := of(version()); e == a {
+		t.Error("equal properties are one")
 	}
 }

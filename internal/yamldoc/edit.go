@@ -194,7 +194,24 @@ type sharedText struct {
 // Read is like the function Read, but for a key that a mapping has more than once, with different values: the last one
 // counts, as it does for kubectl, and Read lists the keys.
 func (s *Shared) Read(name string, data []byte) ([]*Document, []*Repeat, error) {
-	roots, errs := readAll(name, data, s.read)
+	return s.ReadSome(name, data, nil)
+}
+
+// ReadSome is Read for the documents that a caller wants by their texts; nil wants all. It may return others, too. The rest of the data is
+// not kept, and mistakes in it are not found.
+func (s *Shared) ReadSome(name string, data []byte, wanted func(text []byte) bool) ([]*Document, []*Repeat, error) {
+	read := s.read
+	if wanted != nil {
+		read = func(p *piece) ([]root, *Error) {
+			several := looksLikeJSON(p.data) || bytes.Contains(p.data, []byte("\n...")) || bytes.Contains(p.data, []byte("\r..."))
+			if !several && !wanted(p.data) {
+				return []root{{}}, nil // it keeps its number
+			}
+			p.data = bytes.Clone(p.data)
+			return s.read(p)
+		}
+	}
+	roots, errs := readAll(name, data, read)
 	repeats := repeatsOf(name, roots)
 	documents, err := expand(name, roots, errs)
 	return documents, repeats, err
@@ -223,6 +240,7 @@ func (s *Shared) read(p *piece) (roots []root, err *Error) {
 	case text.root == nil || !bytes.Equal(text.data, p.data):
 		return p.read()
 	}
+	p.data = text.data // one of the two is enough
 	var in source = &yamlSource{piece: p}
 	if other, isJSON := text.root.source.(*jsonSource); isJSON {
 		in = &jsonSource{jsonText: &jsonText{piece: p}, start: other.start}

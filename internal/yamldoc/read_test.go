@@ -356,6 +356,40 @@ func FuzzReadDocuments(f *testing.F) {
 	})
 }
 
+// TestReadSome: the documents that are wanted are what Read returns of them, with their places and numbers. Texts that may hold several
+// documents are read whatever is wanted, and mistakes in what is not read are not found.
+func TestReadSome(t *testing.T) {
+	for _, c := range []struct {
+		name, text string
+		want       []int // numbers of the documents
+	}{
+		{"some", "# first\nkind: A\n---\nkind: Want\n---\nkind: B\n---\nkind: Want\n", []int{2, 4}},
+		{"a list", "kind: A\n---\nkind: List\nitems: [{kind: Want}, {kind: C}]\n", []int{2, 2}},
+		{"the end of a document", "kind: A\n...\n# more\n---\nkind: Want\n", []int{1, 2}},
+		{"JSON", "{\"kind\": \"A\"} {\"kind\": \"B\"}\n---\nkind: Want\n", []int{1, 2, 3}},
+		{"a mistake elsewhere", "kind: [\n---\nkind: Want\n", []int{2}},
+		{"none", "kind: A\n---\n- list\n", nil},
+	} {
+		all, _, _ := (&yamldoc.Shared{}).Read("f", []byte(c.text))
+		some, _, err := (&yamldoc.Shared{}).ReadSome("f", []byte(c.text), func(text []byte) bool { return bytes.Contains(text, []byte("Want")) })
+		if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+		}
+		var numbers []int
+		for _, d := range some {
+			numbers = append(numbers, d.Number)
+			if !slices.ContainsFunc(all, func(a *yamldoc.Document) bool {
+				return a.Number == d.Number && a.Position("kind") == d.Position("kind") && reflect.DeepEqual(a.Object, d.Object)
+			}) {
+				t.Errorf("%s: document %d is %v at %v", c.name, d.Number, d.Object, d.Position("kind"))
+			}
+		}
+		if !slices.Equal(numbers, c.want) {
+			t.Errorf("%s: got the documents %v, want %v", c.name, numbers, c.want)
+		}
+	}
+}
+
 // TestShared: documents with the same text have one value, and places of their own.
 func TestShared(t *testing.T) {
 	const one = "---\nkind: A\nmetadata: {name: x}\n"

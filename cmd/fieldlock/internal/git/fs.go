@@ -34,13 +34,47 @@ type FS struct {
 	mu   sync.Mutex        // of tree, which learns the texts of links
 	led  map[string]string // where names lead to
 	ids  map[string]string
-	kept map[string][]byte // contents by their entries
-	size int               // of kept
+	kept contents // of files of the work tree, by their entries
+}
+
+// contents keeps what was read, as far as it is not too much. Safe for concurrent use.
+type contents struct {
+	mu   sync.Mutex
+	of   map[string][]byte
+	size int
+}
+
+func (c *contents) get(key string) (data []byte, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	data, ok = c.of[key]
+	return data, ok
+}
+
+func (c *contents) keep(key string, data []byte) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.of[key] != nil || len(data) > maxKeptFile || c.size+len(data) > maxKept {
+		return
+	}
+	if c.of == nil {
+		c.of = map[string][]byte{}
+	}
+	c.of[key] = data
+	c.size += len(data)
+}
+
+// keptIn returns where the content of an entry is kept, and as what: both trees of a comparison share their blobs.
+func (f *FS) keptIn(at string) (in *contents, key string) {
+	if id := f.tree.entries[at].id; id != "" {
+		return &f.tree.repo.blobs, id
+	}
+	return &f.kept, at
 }
 
 // FS returns the files of the tree. Close it after use.
 func (t *Tree) FS() *FS {
-	return &FS{tree: t, batch: batch{repo: t.repo}, led: map[string]string{}, ids: map[string]string{}, kept: map[string][]byte{}}
+	return &FS{tree: t, batch: batch{repo: t.repo}, led: map[string]string{}, ids: map[string]string{}}
 }
 
 // Close ends what the file system has started.
@@ -108,21 +142,15 @@ func (f *FS) ReadFile(name string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	f.mu.Lock()
-	data, ok := f.kept[at]
-	f.mu.Unlock()
+	in, key := f.keptIn(at)
+	data, ok := in.get(key)
 	if ok {
 		return data, nil
 	}
 	if data, err = f.content(at); err != nil {
 		return nil, &fs.PathError{Op: "read", Path: name, Err: err}
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if len(data) <= maxKeptFile && f.size+len(data) <= maxKept {
-		f.kept[at] = data
-		f.size += len(data)
-	}
+	in.keep(key, data)
 	return data, nil
 }
 
@@ -277,9 +305,9 @@ func (f *FS) info(at, name string) info {
 }
 
 func (f *FS) sizeOf(at string) int64 {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return int64(len(f.kept[at]))
+	in, key := f.keptIn(at)
+	data, _ := in.get(key)
+	return int64(len(data))
 }
 
 // Paths lists the files and links of the tree, sorted.

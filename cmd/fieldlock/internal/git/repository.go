@@ -29,6 +29,7 @@ type Repository struct {
 	Root, Prefix string
 
 	shared yamldoc.Shared // what its trees have in common
+	blobs  contents       // by their IDs
 
 	format sync.Once
 	sha256 bool // its IDs are SHA-256, otherwise SHA-1

@@ -310,7 +310,7 @@ func (c *comparison) readNeeded(p *filePair, n *needed) bool {
 	if err != nil || !patches && !n.in(data) {
 		return false
 	}
-	p.new.ParseShared(data, c.engine.shared)
+	p.new.ParseSome(data, c.engine.shared, n.inDocument(data, patches))
 	p.new.Err, p.new.Repeated = nil, nil // both sides have them
 	if !patches {
 		p.new.Unrelated, p.new.Documents = false, n.of(p.new.Documents)
@@ -457,6 +457,15 @@ func (n *needed) crd(d *yamldoc.Document) []*yamldoc.Document {
 // in reports whether a text may hold something that is needed.
 func (n *needed) in(data []byte) bool {
 	return slices.ContainsFunc(n.names, func(of [2]string) bool { return mentions(data, of[:]...) }) || n.inUnit(data)
+}
+
+// inDocument returns in for the single documents of a text; nil where all of them count, and where it takes all of them to tell whether the
+// text is malformed, and may hold objects all the same.
+func (n *needed) inDocument(data []byte, all bool) func(document []byte) bool {
+	if all || mentions(data, policyKind) || !mentions(data, "apiVersion", "kind") {
+		return nil
+	}
+	return n.in
 }
 
 // inUnit is in for a file that a unit reads.
