@@ -78,7 +78,7 @@ func (l *laws) empty() bool {
 func (l *laws) check(v *verdict, newObj, oldObj, locked map[string]any, place func(v *Violation)) error {
 	l.load()
 	report := l.locks.Check(locked, oldObj)
-	found := findings{laws: l, newObj: newObj, oldObj: oldObj, at: map[lockID]int{}, more: report.More}
+	found := findings{laws: l, newObj: newObj, oldObj: oldObj, at: map[lockID]int{}, whole: map[string][]string{}, more: report.More}
 	for i := range report.Violations {
 		found.add(&report.Violations[i])
 	}
@@ -105,16 +105,19 @@ type findings struct {
 	*laws
 	newObj, oldObj map[string]any
 
-	locked []Violation    // of locks, with the rules that refuse the update too
-	at     map[lockID]int // where in locked
-	ruled  []refusedRule  // that no violation of a lock names
-	more   int            // beyond the limit of a report
+	locked []Violation         // of locks, with the rules that refuse the update too
+	at     map[lockID]int      // where in locked
+	whole  map[string][]string // the paths of those that cover all below them, by their steps
+	ruled  []refusedRule       // that no violation of a lock names
+	more   int                 // beyond the limit of a report
 }
 
-// refusedRule is a rule that refuses the update of the field at a path, and the path of the value that has the rule.
+// refusedRule is a rule that refuses the update of the field at a path, and the path of the value that has the rule. The text
+// counts too: m.a.b and m[a.b] can have the same steps where a map has the key a.b beside a property a.
 type refusedRule struct {
 	*celrun.Violation
 	at, node fieldpath.Path
+	nodeText string
 }
 
 // lockID identifies a violation of a lock.
@@ -124,12 +127,15 @@ type lockID struct{ path, lock, key string }
 func (f *findings) add(v *immutability.Violation, by ...celrun.Rule) {
 	path := v.Path.String()
 	at := f.resolve(path)
-	id := lockID{at.String(), string(v.Lock), string(raw(value{v.Key, v.HasKey}))}
+	id := lockID{path, string(v.Lock), string(raw(value{v.Key, v.HasKey}))}
 	i, known := f.at[id]
 	if !known {
 		i = len(f.locked)
 		f.at[id] = i
 		f.locked = append(f.locked, newViolation(v, path, at))
+		if !v.HasKey && (v.Lock == immutability.LockImmutable || v.Lock == immutability.LockNoModify || v.Lock == immutability.LockIncomparable) {
+			f.whole[at.String()] = append(f.whole[at.String()], path)
+		}
 	}
 	for _, r := range by {
 		if !slices.Contains(f.locked[i].by, r) {
@@ -145,12 +151,10 @@ func (f *findings) resolve(path string) fieldpath.Path {
 
 // covers reports whether a violation covers all that is at a path: of a lock of the whole value there or above, or of two
 // values that cannot be compared.
-func (f *findings) covers(at fieldpath.Path) bool {
-	for path := range at.Prefixes() {
-		for _, lock := range []immutability.Lock{immutability.LockImmutable, immutability.LockNoModify, immutability.LockIncomparable} {
-			if _, ok := f.at[lockID{path, string(lock), ""}]; ok {
-				return true
-			}
+func (f *findings) covers(path string, at fieldpath.Path) bool {
+	for above := range at.Prefixes() {
+		if slices.ContainsFunc(f.whole[above], func(whole string) bool { return fieldpath.Within(path, whole) }) {
+			return true
 		}
 	}
 	return false
@@ -165,7 +169,7 @@ func (f *findings) addIncomparable() {
 	report := f.guard.Check(f.newObj, f.oldObj)
 	for i := range report.Violations {
 		v := &report.Violations[i]
-		if v.Lock != immutability.LockIncomparable || f.covers(f.resolve(v.Path.String())) {
+		if v.Lock != immutability.LockIncomparable || f.covers(v.Path.String(), f.resolve(v.Path.String())) {
 			continue
 		}
 		f.add(v, slices.DeleteFunc(f.rules.Rules(), func(r celrun.Rule) bool {
@@ -185,8 +189,9 @@ func (f *findings) addRefused(violations []celrun.Violation) {
 	refused := make([]refusedRule, len(violations))
 	for i := range violations {
 		r := refusedRule{Violation: &violations[i], at: f.resolve(violations[i].Path)}
-		if r.node = r.at; r.Rule.FieldPath != "" { // which leads from the value to the path
+		if r.node, r.nodeText = r.at, r.Path; r.Rule.FieldPath != "" { // which leads from the value to the path
 			r.node = r.at[:min(len(r.at), schema.PathOf(r.Rule.SchemaPath).Depth())]
+			r.nodeText = f.textOf(r.node, r.Path)
 		}
 		refused[i] = r
 		id := refusal{ruleID{r.Rule.SchemaPath, r.Rule.Index}, r.node.String()}
@@ -222,14 +227,27 @@ func (f *findings) addRefused(violations []celrun.Violation) {
 // explains reports whether the violations of locks have the reason for which a rule, which equals locks, refuses the update:
 // other rules have the same locks, or stronger ones. It adds the rule to those at and below its value.
 func (f *findings) explains(r refusedRule) bool {
-	explained := f.covers(r.node)
+	explained := f.covers(r.nodeText, r.node)
 	for i := range f.locked {
 		v := &f.locked[i]
-		if v.at.Within(r.node) && !slices.Contains(v.by, r.Rule) {
+		if v.at.Within(r.node) && (r.nodeText == "" || fieldpath.Within(v.Path, r.nodeText)) && !slices.Contains(v.by, r.Rule) {
 			v.by, explained = append(v.by, r.Rule), true
 		}
 	}
 	return explained
+}
+
+// textOf returns how a node at or above a path is printed in it.
+func (f *findings) textOf(node fieldpath.Path, path string) string {
+	if len(node) == 0 {
+		return ""
+	}
+	for i, c := range path {
+		if i > 0 && (c == '.' || c == '[') && slices.Equal(f.resolve(path[:i]), node) {
+			return path[:i]
+		}
+	}
+	return path
 }
 
 // maxViolations bounds the violations of one object, as the report of a validator is bounded.

@@ -254,3 +254,22 @@ func TestDigestsOfPasswords(t *testing.T) {
 		}
 	}
 }
+
+// TestDigestOfRemovedPassword: an item that loses its password is found by its keys, also where OLD has it at another index.
+func TestDigestOfRemovedPassword(t *testing.T) {
+	crd := widgets("None", "l: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [k], items: {type: object, required: [k], "+
+		"properties: {k: {type: string}, p: {type: string, format: password, x-kubernetes-immutable: true}}}}", "")
+	change := func(text string) string {
+		object := func(spec string) map[string]string {
+			return map[string]string{"crd.yaml": crd, "x.yaml": widget("v1", "a", "x", spec)}
+		}
+		r := check(t, object("{l: [{k: b}, {k: c}, {k: a}]}"), object("{l: [{k: a, p: "+text+"}]}"), Options{})
+		if len(r.Violations) != 1 || r.Violations[0].Path != "spec.l[2].p" || strings.Contains(string(r.Violations[0].Old), text) {
+			t.Fatalf("%+v", r.Violations)
+		}
+		return r.Violations[0].Change
+	}
+	if change("one") == change("two") {
+		t.Error("two changes have one digest, so an acceptance of one accepts the other")
+	}
+}
