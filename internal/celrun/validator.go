@@ -159,9 +159,9 @@ func (v *Validator) run(p *program, newObj, oldObj map[string]any) field.ErrorLi
 	if oldObj != nil && v.plain {
 		options = append(options, cel.WithRatcheting(celcommon.NewCorrelatedObject(newObj, oldObj, &model.Structural{Structural: p.structural})))
 	}
-	var validator *cel.Validator
 	structural := p.structural
-	if v.strict {
+	var validator *cel.Validator
+	if v.strict && !p.together {
 		structural = reduced(structural, newObj, old)
 		validator = p.on(structural)
 	} else {
@@ -210,12 +210,6 @@ func reduced(s *structuralschema.Structural, values ...any) *structuralschema.St
 // on returns the server's validator with s, a reduced form of the schema of p, for the values that have it. It compiles the rules of
 // those schema nodes alone.
 func (p *program) on(s *structuralschema.Structural) *cel.Validator {
-	if p.together {
-		if whole := p.validator(); whole != nil {
-			return onSchema(whole, s)
-		}
-		return nil
-	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.bare == nil {
@@ -237,7 +231,7 @@ func (p *program) onNode(s, bare *structuralschema.Structural, of *apiservercel.
 		}
 		out = *p.nodes[first]
 	}
-	out.Schema, out.Properties = s, map[string]cel.Validator{}
+	out.Schema, out.Properties = s, nil
 	for name, property := range s.Properties {
 		below := bare.Properties[name]
 		var typed *apiservercel.DeclType
@@ -250,6 +244,9 @@ func (p *program) onNode(s, bare *structuralschema.Structural, of *apiservercel.
 			continue
 		}
 		if v := p.onNode(&property, &below, typed, property.XEmbeddedResource); v != nil {
+			if out.Properties == nil {
+				out.Properties = map[string]cel.Validator{}
+			}
 			out.Properties[name] = *v
 		}
 	}
@@ -260,7 +257,7 @@ func (p *program) onNode(s, bare *structuralschema.Structural, of *apiservercel.
 		values := s.AdditionalProperties.Structural
 		out.AdditionalProperties = p.onNode(values, bare.AdditionalProperties.Structural, of.ElemType, values.XEmbeddedResource)
 	}
-	if !some && len(out.Properties) == 0 && out.Items == nil && out.AdditionalProperties == nil {
+	if !some && out.Properties == nil && out.Items == nil && out.AdditionalProperties == nil {
 		return nil
 	}
 	return &out
@@ -274,31 +271,6 @@ func bare(s *structuralschema.Structural) *structuralschema.Structural {
 		return true
 	}}).Visit(copied)
 	return copied
-}
-
-// onSchema returns the server's validator v with s, a reduced form of its schema, for the values that have it.
-func onSchema(v *cel.Validator, s *structuralschema.Structural) *cel.Validator {
-	out := *v
-	out.Schema = s
-	if v.Properties != nil {
-		out.Properties = map[string]cel.Validator{}
-	}
-	for name, property := range s.Properties {
-		if below, ok := v.Properties[name]; ok {
-			out.Properties[name] = *onSchema(&below, &property)
-		}
-	}
-	if v.Items != nil {
-		out.Items = onSchema(v.Items, s.Items)
-	}
-	if v.AdditionalProperties != nil {
-		out.AdditionalProperties = onSchema(v.AdditionalProperties, s.AdditionalProperties.Structural)
-	}
-	out.AllOfValidators = nil
-	for _, all := range v.AllOfValidators {
-		out.AllOfValidators = append(out.AllOfValidators, onSchema(all, s))
-	}
-	return &out
 }
 
 // label is the message that stands for the i-th rule; no YAML or JSON of a CRD has such a message.

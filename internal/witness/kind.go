@@ -314,6 +314,10 @@ const manyRemembered = 2000
 // object returns an object of v with a value.
 func (v *Version) object(value map[string]any) *object { return &object{contents: v.contents(value)} }
 
+// seed is the seed of all hashes of contents.
+var seed = maphash.MakeSeed()
+
+// contents returns the contents that equal a value.
 func (v *Version) contents(value map[string]any) *contents {
 	hash := jsonvalue.Hash(seed, value)
 	if known, ok := v.known[hash]; ok && jsonvalue.Equal(known.value, value) {
@@ -338,9 +342,6 @@ func first(set *map[*object]bool, old *object) bool {
 	(*set)[old] = true
 	return true
 }
-
-// seed is that of all hashes.
-var seed = maphash.MakeSeed()
 
 // Valid returns a small object that version accepts as a new one, and whether there is one within a bounded effort.
 func (k *Kind) Valid(version *Version) (map[string]any, bool) {

@@ -32,6 +32,7 @@ func valuesTo(s *node, depth int) []any {
 	return s.values[depth]
 }
 
+// madeTo makes what valuesTo returns.
 func madeTo(s *node, depth int) []any {
 	if len(s.Enum) > 0 {
 		var list []any
