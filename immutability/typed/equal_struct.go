@@ -131,17 +131,21 @@ func memberOf(e *check.Equality, name string) check.Member {
 
 // lenient reports whether nil and empty count as the same in a field: both left out, or both normalized away.
 func lenient(t reflect.Type, f jsonField, m check.Member) bool {
-	switch t.Kind() {
-	case reflect.Slice:
-		var empty any = []any{}
-		if t.Elem().Kind() == reflect.Uint8 {
-			empty = "" // bytes are written as text
-		}
-		return f.omitEmpty || !writesItself(t) && m.Presence.Absent(nil) && m.Presence.Absent(empty)
-	case reflect.Map:
-		return f.omitEmpty || !writesItself(t) && m.Presence.Absent(nil) && m.Presence.Absent(map[string]any{})
+	if t.Kind() != reflect.Slice && t.Kind() != reflect.Map {
+		return false
 	}
-	return false
+	return f.omitEmpty || !writesItself(t) && m.Presence.Absent(nil) && m.Presence.Absent(emptyOf(t))
+}
+
+// emptyOf returns what an empty slice or map is written as.
+func emptyOf(t reflect.Type) any {
+	switch {
+	case t.Kind() == reflect.Map:
+		return map[string]any{}
+	case t.Elem().Kind() == reflect.Uint8: // bytes are written as text
+		return ""
+	}
+	return []any{}
 }
 
 // add adds a field. Neighbours in memory become one.

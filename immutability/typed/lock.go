@@ -166,14 +166,7 @@ func setnessOf(t reflect.Type, h holder) func(p unsafe.Pointer) setness {
 
 // setnessOfList is setnessOf for slices and maps.
 func setnessOfList(t reflect.Type, h holder) func(p unsafe.Pointer) setness {
-	var empty any = []any{}
-	switch {
-	case t.Kind() == reflect.Map:
-		empty = map[string]any{}
-	case t.Elem().Kind() == reflect.Uint8:
-		empty = ""
-	}
-	emptyIsAbsent := h.omitEmpty || h.absent(empty)
+	emptyIsAbsent := h.omitEmpty || h.absent(emptyOf(t))
 	doubtful := h.normalized && t.Kind() == reflect.Map // what is in it may count as absent
 	return func(p unsafe.Pointer) setness {
 		switch {

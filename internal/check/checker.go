@@ -4,10 +4,6 @@
 // a node compares the new and the old value of its location and returns what the update breaks as a [Found] tree, nil
 // for nothing. Package immutability turns that tree into a report.
 //
-// A file uses only the files before it: value, equality (the types), redaction, found, memo (what one check remembers),
-// hash, compare, differences; then the nodes: node, frozen, keylock, object, objectjson, items, members, keyed, textitems,
-// keyedjson, container, update; then compile and checker.
-//
 // # Cost
 //
 // An update that breaks nothing is compared once and allocates nothing, as long as sets and keyed lists are in the same

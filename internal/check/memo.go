@@ -62,6 +62,12 @@ type hashed struct {
 	v        Identity
 }
 
+// compared identifies two containers whose differences were looked for.
+type compared struct {
+	pair
+	redaction *Redaction
+}
+
 // pairOf returns the key of two containers; ok is false if one of the values is not a container.
 func pairOf(e *Equality, a, b any) (p pair, ok bool) {
 	p.equality = e
@@ -103,24 +109,6 @@ func (m *Memo) seedOnce() maphash.Seed {
 		m.seed, m.seeded = maphash.MakeSeed(), true
 	}
 	return m.seed
-}
-
-// compared identifies two containers whose differences were looked for.
-type compared struct {
-	pair
-	redaction *Redaction
-}
-
-// textItems are items of a list by key, as text: all items of the new list, or the items of the old list whose bytes differ
-// from the new item at the same index.
-type textItems struct {
-	keys  listindex.Keys
-	names []string // of the keys
-
-	text      []byte
-	items     []jsonscan.Span
-	fields    []int // of the keys of all items, one after the other, as jsonscan notes them
-	differing []int // indices of the new items that are not the same bytes as the old item there
 }
 
 // hashJSON is jsonvalue.Hash, counted.
@@ -195,6 +183,18 @@ func (m *Memo) hashList(l *ListEquality, v []any) uint64 {
 		h = jsonvalue.Mix(h ^ m.Hash(l.Items, item))
 	}
 	return h
+}
+
+// textItems are items of a list by key, as text: all items of the new list, or the items of the old list whose bytes differ
+// from the new item at the same index.
+type textItems struct {
+	keys  listindex.Keys
+	names []string // of the keys
+
+	text      []byte
+	items     []jsonscan.Span
+	fields    []int // of the keys of all items, one after the other, as jsonscan notes them
+	differing []int // indices of the new items that are not the same bytes as the old item there
 }
 
 // textItems returns empty items for a list of n.

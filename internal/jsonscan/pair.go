@@ -266,10 +266,7 @@ func (p *Pair) ObjectOne(in Side, names []string, at []int) (span Span, ok bool)
 	if p.failed {
 		return span, false
 	}
-	data, i := p.new, &p.i
-	if in == Old {
-		data, i = p.old, &p.j
-	}
+	data, i := p.side(in)
 	span.From = *i
 	ok = *i < len(data) && data[*i] == '{'
 	p.notes = notes{names, at, 1}

@@ -195,15 +195,20 @@ func (p *Pair) nextItem(data []byte, i *int, first bool) bool {
 	return true
 }
 
+// side returns one of the texts, and how far it is read.
+func (p *Pair) side(in Side) (data []byte, i *int) {
+	if in == Old {
+		return p.old, &p.j
+	}
+	return p.new, &p.i
+}
+
 // SkipOne reads the next value of the text that has it: in is New or Old.
 func (p *Pair) SkipOne(in Side) {
 	if p.failed {
 		return
 	}
-	data, i := p.new, &p.i
-	if in == Old {
-		data, i = p.old, &p.j
-	}
+	data, i := p.side(in)
 	end, at := p.scan(data, *i, atValue, 0, len(data)+1)
 	if at != done {
 		p.fail()

@@ -101,10 +101,7 @@ func (p *placer) add(s *spec.Schema, at *Path, rest string) (*spec.Schema, error
 			return nil, err
 		}
 	}
-	if out.Properties = maps.Clone(out.Properties); out.Properties == nil {
-		out.Properties = map[string]spec.Schema{}
-	}
-	out.Properties[name] = *changed
+	out.SetProperty(name, *changed)
 	return out, nil
 }
 
@@ -113,11 +110,11 @@ func (p *placer) each(out *spec.Schema, at *Path, rest string) error {
 	switch {
 	case out.Items != nil && out.Items.Schema != nil:
 		changed, err := p.add(out.Items.Schema, at.Items(), rest)
-		out.Items = &spec.SchemaOrArray{Schema: changed}
+		out.Items.Schema = changed
 		return err
 	case out.AdditionalProperties != nil && out.AdditionalProperties.Schema != nil:
 		changed, err := p.add(out.AdditionalProperties.Schema, at.Values(), rest)
-		out.AdditionalProperties = &spec.SchemaOrBool{Allows: true, Schema: changed}
+		out.AdditionalProperties.Schema = changed
 		return err
 	}
 	return &NoPath{p.path, at.String()}
@@ -169,10 +166,9 @@ func nearestName(at *Path) string {
 
 // writeOut returns a copy of s, with its $ref replaced by what it leads to.
 func (p *placer) writeOut(s *spec.Schema) (*spec.Schema, error) {
-	out := *s
 	ref, wrapped := RefOf(s)
 	if ref == "" {
-		return &out, nil
+		return copyOf(s), nil
 	}
 	chain, err := follow(ref, p.resolve)
 	if err != nil {
@@ -183,9 +179,9 @@ func (p *placer) writeOut(s *spec.Schema) (*spec.Schema, error) {
 		marks, _ := ReadMarks(each.Extensions)
 		l.Marks = merge(l.Marks, marks)
 	}
-	out = *l.Body.Schema
+	out := copyOf(l.Body.Schema)
 	out.Extensions, out.Default, out.Nullable = extensions(l), l.Default(), l.Nullable()
-	return &out, nil
+	return out, nil
 }
 
 // Aliases are extension keys of other dialects, and the locks that each means. Letter case does not matter in the keys.

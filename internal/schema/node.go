@@ -81,7 +81,8 @@ func nodes(s *spec.Schema, path string, yield func(string, *spec.Schema) bool) b
 type part struct {
 	role    Role
 	keyword string
-	name    string // of a property or dependency, or the index in a list; "" where the keyword has one schema
+	single  bool   // the keyword has one schema
+	name    string // of a property or dependency, or the index in a list
 	schema  *spec.Schema
 	replace func(by *spec.Schema) // in a copy made by copyOf
 }
@@ -91,10 +92,10 @@ func (p *part) isNode() bool { return p.role != keyword || p.keyword == "allOf" 
 
 // pointer returns the schema path of p below a schema at path.
 func (p *part) pointer(path string) string {
-	if path += "/" + p.keyword; p.name != "" || p.role == Property {
-		path += "/" + pointer.Escape(p.name)
+	if p.single {
+		return path + "/" + p.keyword
 	}
-	return path
+	return path + "/" + p.keyword + "/" + pointer.Escape(p.name)
 }
 
 // parts yields the schemas directly below s: first those that describe values, then those in keywords that only validate, and
@@ -104,7 +105,7 @@ func parts(s *spec.Schema) iter.Seq[part] {
 		named := func(role Role, keyword string, schemas map[string]spec.Schema) bool {
 			for _, name := range slices.Sorted(maps.Keys(schemas)) {
 				p := schemas[name]
-				if !yield(part{role, keyword, name, &p, func(by *spec.Schema) { schemas[name] = *by }}) {
+				if !yield(part{role, keyword, false, name, &p, func(by *spec.Schema) { schemas[name] = *by }}) {
 					return false
 				}
 			}
@@ -112,14 +113,14 @@ func parts(s *spec.Schema) iter.Seq[part] {
 		}
 		list := func(in string, schemas []spec.Schema) bool {
 			for i := range schemas {
-				if !yield(part{keyword, in, strconv.Itoa(i), &schemas[i], func(by *spec.Schema) { schemas[i] = *by }}) {
+				if !yield(part{keyword, in, false, strconv.Itoa(i), &schemas[i], func(by *spec.Schema) { schemas[i] = *by }}) {
 					return false
 				}
 			}
 			return true
 		}
 		one := func(role Role, keyword string, s **spec.Schema) bool {
-			return *s == nil || yield(part{role, keyword, "", *s, func(by *spec.Schema) { *s = by }})
+			return *s == nil || yield(part{role, keyword, true, "", *s, func(by *spec.Schema) { *s = by }})
 		}
 		orBool := func(role Role, keyword string, s *spec.SchemaOrBool) bool {
 			return s == nil || one(role, keyword, &s.Schema)
@@ -131,7 +132,7 @@ func parts(s *spec.Schema) iter.Seq[part] {
 		dependencies := func() bool {
 			for _, name := range slices.Sorted(maps.Keys(s.Dependencies)) {
 				replace := func(by *spec.Schema) { s.Dependencies[name] = spec.SchemaOrStringArray{Schema: by} }
-				if d := s.Dependencies[name].Schema; d != nil && !yield(part{keyword, "dependencies", name, d, replace}) {
+				if d := s.Dependencies[name].Schema; d != nil && !yield(part{keyword, "dependencies", false, name, d, replace}) {
 					return false
 				}
 			}
