@@ -30,9 +30,11 @@ func (f *field) apply(by Applier, stored, oldObj, newObj map[string]any) map[str
 	for name, value := range newObj {
 		if value == nil && !by.keepsBelowNull(f.property(name), stored[name]) {
 			was, again := oldObj[name]
+			held, stays := stored[name]
 			switch {
 			case by == ApplierServerSide:
 				out[name] = nil
+			case stays && held == nil: // in text that the server stores as it is
 			case by == ApplierClientSide || !again || was != nil:
 				delete(out, name)
 			}

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/fieldlock/fieldlock/internal/canonical"
+	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 )
 
 // canonicalizer rewrites values as the API server stores them: it knows the Go type of each field. Two values that
@@ -113,7 +114,10 @@ func (c *canonicalizer) value(v any, t reflect.Type) any {
 
 // object is value for structs.
 func (c *canonicalizer) object(v map[string]any, t reflect.Type) any {
-	if t == rawType || reflect.PointerTo(t).Implements(unmarshalerType) {
+	if t == rawType {
+		return whole(jsonvalue.Clone(v)) // the server stores the text
+	}
+	if reflect.PointerTo(t).Implements(unmarshalerType) {
 		return withoutNull(v) // it has a form of its own
 	}
 	fields := c.fields(t)

@@ -130,12 +130,14 @@ func hasObject(in map[string]any, name string) bool {
 // eachPair calls f for the objects of two manifests that hold what is at the end of steps. Items of lists pair by their names.
 func eachPair(steps fieldpath.Path, path string, newVal, oldVal any, f func(path, name string, newIn, oldIn map[string]any)) {
 	if steps[0] == fieldpath.EachItem {
-		olds := objects(oldVal)
+		olds := map[string]map[string]any{}
+		for _, item := range objects(oldVal) {
+			olds[text(item, "name")] = item
+		}
 		news, _ := newVal.([]any)
 		for i, item := range news {
-			name := text(item, "name")
-			if j := slices.IndexFunc(olds, func(old map[string]any) bool { return name != "" && text(old, "name") == name }); j >= 0 {
-				eachPair(steps[1:], path+"["+strconv.Itoa(i)+"]", item, olds[j], f)
+			if old, ok := olds[text(item, "name")]; ok {
+				eachPair(steps[1:], path+"["+strconv.Itoa(i)+"]", item, old, f)
 			}
 		}
 		return

@@ -159,6 +159,7 @@ func checkUnknownApplier(t *testing.T, name string, answer applycase.Answer, r *
 func TestServersDefaults(t *testing.T) {
 	const agent = "{apiVersion: apps/v1, kind: DaemonSet, metadata: {name: a}, spec: {selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: a, image: b}], volumes: [{name: v%s}]}}}}"
 	const node = "{apiVersion: storage.k8s.io/v1, kind: CSINode, metadata: {name: node1}, spec: {drivers: [{name: a.example.com, nodeID: p}%s]}}"
+	const web = "{apiVersion: apps/v1, kind: Deployment, metadata: {name: w}, spec: {selector: {matchLabels: {a: b%s}}, template: {metadata: {labels: {a: b, tier: ''}}, spec: {containers: [{name: a, image: b}]}}}}"
 	kinds, err := builtin.For("")
 	if err != nil {
 		t.Fatal(err)
@@ -172,6 +173,7 @@ func TestServersDefaults(t *testing.T) {
 		{"null removes the empty directory; Flux does not send null", agent, "", ", emptyDir: null, configMap: {name: c}", all[:1]},
 		{"null keeps the mode that the server chose; Flux sends nothing, and the Secret goes", agent, ", secret: {secretName: s}", ", secret: null", all[1:2]},
 		{"a client-side apply merges what has the same key", node, "", ", {name: a.example.com, nodeID: p}", []string{all[0], all[1], all[3]}},
+		{"null in a map of texts is an empty text, but nothing in a patch", web, "", ", tier: null", []string{all[0], all[1], all[3]}},
 		{"the first of those counts", node, "", ", {name: a.example.com, nodeID: q}", []string{all[0], all[1], all[3]}},
 	} {
 		ask := func(by tool.Applier) *Report {

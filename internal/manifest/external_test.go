@@ -152,7 +152,8 @@ func TestAmenderDefinitions(t *testing.T) {
 		t.Fatal(err)
 	}
 	var s spec.Schema
-	if err := json.Unmarshal([]byte(`{"type": "object", "properties": {"spec": {"$ref": "#/definitions/Spec"}},
+	// The mistake at other is not the entry's.
+	if err := json.Unmarshal([]byte(`{"type": "object", "properties": {"spec": {"$ref": "#/definitions/Spec"}, "other": {"type": "string", "x-kubernetes-immutable-keys": true}},
 		"definitions": {"Spec": {"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "string", "x-other": true}}}}}`), &s); err != nil {
 		t.Fatal(err)
 	}
@@ -161,6 +162,7 @@ func TestAmenderDefinitions(t *testing.T) {
 	if len(misread) > 0 || len(a.Errs()) > 0 {
 		t.Fatal(misread, a.Errs())
 	}
+	delete(amended.Properties, "other")
 	v, err := immutability.Compile(amended, immutability.WithResolver(resolve))
 	if err != nil {
 		t.Fatal(err)
