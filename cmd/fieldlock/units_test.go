@@ -74,6 +74,16 @@ func setFiles(class, more string) map[string]string {
 	return files
 }
 
+// TestBesideAChart: a manifest in the directory of a chart that is not part of the chart counts as it is written, also where an Application
+// that an earlier change has added renders the chart.
+func TestBesideAChart(t *testing.T) {
+	files := with(argoFiles(), "shop/Chart.yaml", fluxFiles()["charts/shop/Chart.yaml"], "shop/templates/map.yaml", immutableMap)
+	repositoryOf(t, files, with(files, "shop/claim.yaml", claim("data", "slow")))
+	if got := runCommand("", "check", "--git", "HEAD"); got.status != exitRefused {
+		t.Errorf("status %d\n%s%s", got.status, got.out, got.err)
+	}
+}
+
 // TestUnits: what is deployed decides, not what is written. Each row changes a repository that is committed.
 func TestUnits(t *testing.T) {
 	if testing.Short() {

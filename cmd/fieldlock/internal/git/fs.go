@@ -130,7 +130,7 @@ func (f *FS) Open(name string) (fs.File, error) {
 	return &openFile{info, bytes.NewReader(data)}, err
 }
 
-// maxKept bounds how much is kept of what was read, and maxKeptFile the size of a file that is kept.
+// maxKept bounds how much is kept of what was read, and maxKeptFile the size of a file that is kept, and of the room for one.
 const (
 	maxKept     = 32 << 20
 	maxKeptFile = 4 << 20
@@ -152,6 +152,27 @@ func (f *FS) ReadFile(name string) ([]byte, error) {
 	}
 	in.keep(key, data)
 	return data, nil
+}
+
+// Scan calls do with the content of a file, which do may not keep. Unlike ReadFile, it keeps nothing in memory.
+func (f *FS) Scan(name string, do func(data []byte)) error {
+	at, err := f.resolve("read", name)
+	if err != nil {
+		return err
+	}
+	f.mu.Lock()
+	data, ok := f.kept[at]
+	f.mu.Unlock()
+	if e := f.tree.entries[at]; !ok && e.kind <= executable && e.id != "" {
+		return f.batch.scan(e.id, do)
+	}
+	if !ok {
+		if data, err = f.content(at); err != nil {
+			return err
+		}
+	}
+	do(data)
+	return nil
 }
 
 // content reads an entry.

@@ -28,7 +28,12 @@ func TestFS(t *testing.T) {
 		for _, c := range []struct{ name, reason, same string }{
 			{"a.yaml", "a file", "a.yaml"}, {"d/file", "a link to a file", "a.yaml"}, {"link/c.yaml", "a file below a link", "d/e/c.yaml"},
 		} {
+			scanned := ""
+			scanErr := f.Scan(c.name, func(data []byte) { scanned = string(data) })
 			data, err := f.ReadFile(c.name)
+			if scanErr != nil || scanned != string(data) {
+				t.Errorf("%s, scanned: %q, %v", c.reason, scanned, scanErr)
+			}
 			want, _ := f.ReadFile(c.same)
 			if err != nil || string(data) != string(want) {
 				t.Errorf("%s: %q, %v", c.reason, data, err)
@@ -44,6 +49,9 @@ func TestFS(t *testing.T) {
 			}
 			if data, err := f.ReadFile(name); err == nil {
 				t.Errorf("%s holds %q", name, data)
+			}
+			if err := f.Scan(name, func([]byte) {}); err == nil {
+				t.Errorf("%s can be scanned", name)
 			}
 		}
 		for _, name := range []string{"missing", "missing/x", "a.yaml/b", "d/missing"} {

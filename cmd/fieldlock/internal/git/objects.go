@@ -21,12 +21,32 @@ type batch struct {
 	in     io.WriteCloser
 	out    *bufio.Reader
 	stderr bytes.Buffer
+	room   []byte // of scan
 }
 
 // blob returns the content of one blob.
 func (b *batch) blob(id string) ([]byte, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	return b.read(id, nil)
+}
+
+// scan calls do with the content of one blob, which do may not keep.
+func (b *batch) scan(id string, do func(data []byte)) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	data, err := b.read(id, b.room)
+	if err != nil {
+		return err
+	}
+	if do(data); cap(data) <= maxKeptFile {
+		b.room = data
+	}
+	return nil
+}
+
+// read reads one blob, into room if it has enough.
+func (b *batch) read(id string, room []byte) ([]byte, error) {
 	if b.cmd == nil {
 		if err := b.start(); err != nil {
 			return nil, err
@@ -35,7 +55,7 @@ func (b *batch) blob(id string) ([]byte, error) {
 	if _, err := io.WriteString(b.in, b.repo.request(id)); err != nil {
 		return nil, b.ended(err)
 	}
-	contents, errs := make([][]byte, 1), make([]error, 1)
+	contents, errs := [][]byte{room}, make([]error, 1)
 	if err := b.repo.readBatch(b.out, contents, errs); err != nil {
 		return nil, b.ended(err)
 	}

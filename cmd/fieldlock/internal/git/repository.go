@@ -374,7 +374,7 @@ func (b *blobs) read(paths []string) (contents [][]byte, errs []error, err error
 }
 
 // readBatch reads the output of cat-file --batch: "ID TYPE SIZE\nDATA\n", or "ID missing\n", for each request. The data of
-// what is not a file is read over, so that it is not taken for the answers to the next requests.
+// what is not a file is read over, so that it is not taken for the answers to the next requests. Contents go where contents has room.
 func (r *Repository) readBatch(out *bufio.Reader, contents [][]byte, errs []error) error {
 	total := 0
 	for i := range contents {
@@ -405,7 +405,7 @@ func (r *Repository) readBatch(out *bufio.Reader, contents [][]byte, errs []erro
 		if total += size; total > maxTotal {
 			return fmt.Errorf("--git: the files have more than %d bytes together; name fewer paths", maxTotal)
 		}
-		contents[i] = make([]byte, size)
+		contents[i] = slices.Grow(contents[i][:0], size)[:size]
 		if _, err := io.ReadFull(out, contents[i]); err != nil {
 			return err
 		}

@@ -110,3 +110,20 @@ func inChart(dir, name string) bool {
 	}
 	return first == "templates" || first == "crds" || first == "charts"
 }
+
+// isBeside reports whether a file is in the directory of a chart that a unit reads, and belongs to none. A tool that renders the chart
+// deploys no such manifest, so it stays what it is.
+func isBeside(reads []string, name string) bool {
+	beside := false
+	for dir := path.Dir(name); ; dir = path.Dir(dir) {
+		if _, isChart := slices.BinarySearch(reads, path.Join(dir, "Chart.yaml")); isChart {
+			if inChart(dir, name) {
+				return false
+			}
+			beside = true
+		}
+		if dir == "." {
+			return beside
+		}
+	}
+}

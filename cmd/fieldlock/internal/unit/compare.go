@@ -189,46 +189,6 @@ func (c *comparison) pairAsBefore(n, old *Unit) {
 	c.pairs = append(c.pairs, unitPair{new: again, old: &before, changed: true})
 }
 
-// pairRivals adds comparisons for the changed objects that a definition may refer to as well, in files that are not as near. Otherwise two
-// changes could hide a third object: one adds the same object nearer, which nobody applies, and the next changes the one that is applied.
-func (c *comparison) pairRivals(n, old *Unit) {
-	if old == nil {
-		return
-	}
-	for _, key := range slices.Sorted(maps.Keys(n.chosen)) {
-		for _, file := range sorted(slices.Concat(n.rivals[key], old.rivals[key])) {
-			if file == n.chosen[key] || file == old.chosen[key] || state(c.news.tree, file) == state(c.olds.tree, file) {
-				continue
-			}
-			again, before := c.news.withRival(n, key, file), c.olds.withRival(old, key, file)
-			if again.refersAlike(before) {
-				continue
-			}
-			in := c.olds
-			if before == old {
-				in = c.news
-			}
-			switch elsewhere, used := in.isElsewhere(n, key, file); {
-			case elsewhere:
-			case used:
-				c.out.NotCovered = append(c.out.NotCovered, NotCovered{
-					Unit: again.Name, Kind: again.Kind, File: in.tree.Name(file), Changed: true,
-					Reason: "it may refer to what changed in " + in.tree.Name(file) + "; of several such objects, the nearest one counts: " + n.chosen[key],
-				})
-			default:
-				was := *before
-				was.Name, was.File = again.Name, again.File // the objects of both pair
-				c.pairs = append(c.pairs, unitPair{new: again, old: &was, changed: true})
-			}
-		}
-	}
-}
-
-// refersAlike reports whether what two definitions refer to comes to the same.
-func (u *Unit) refersAlike(other *Unit) bool {
-	return bytes.Equal(u.spec, other.spec) && u.tree == other.tree && fmt.Sprint(u.missing) == fmt.Sprint(other.missing)
-}
-
 // forced pairs a unit of OLD with itself, rendered from NEW's files. It is for units that NEW no longer defines, or reads at another
 // revision than the tree: neither excuses a change of the files.
 func (c *comparison) forced(old *Unit) unitPair {

@@ -193,7 +193,7 @@ func (s *side) claim() {
 			if u.peeks || u.tree != nil {
 				break
 			}
-			if u.owns == nil || u.owns(name) || !below(name, u.dir) {
+			if u.owns == nil && !isBeside(u.Reads, name) || u.owns != nil && (u.owns(name) || !below(name, u.dir)) {
 				s.input[name] = true
 			}
 		}

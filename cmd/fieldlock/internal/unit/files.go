@@ -3,7 +3,6 @@ package unit
 import (
 	"errors"
 	"maps"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -265,6 +264,9 @@ func (c *comparison) needRead(n *needed) {
 	found := make([][]*yamldoc.Document, len(c.unchanged))
 	manifest.Each(len(found), func(i int) {
 		f := c.unchanged[i].new // a copy: it is read again, with all that is needed
+		if known := c.words(&f); known != nil && !known.policies {
+			return
+		}
 		if data, err := c.newSide.content(&f); f.Err == nil && err == nil && mentions(data, policyKind) {
 			f.ParseShared(data, c.engine.shared)
 			found[i] = f.Documents
@@ -275,10 +277,9 @@ func (c *comparison) needRead(n *needed) {
 		if p.changed || p.forced || p.new.Err != nil || !c.holds(p.new, &needed{}) {
 			continue
 		}
-		if objects, err := c.news.render(p.new); err == nil {
-			for _, o := range objects {
-				documents = append(documents, o.Document)
-			}
+		objects, _ := c.news.render(p.new)
+		for _, o := range objects {
+			documents = append(documents, o.Document)
 		}
 	}
 	for _, d := range documents {
@@ -292,8 +293,9 @@ func (c *comparison) needRead(n *needed) {
 		kind, _ := yamldoc.At(d.Object, "spec", "paramKind", "kind").(string)
 		if group, _, ok := strings.Cut(apiVersion, "/"); kind != "" {
 			n.read[[2]string{apiVersion, kind}] = true
-			if ok && !n.kinds[[2]string{group, kind}] {
-				n.kinds[[2]string{group, kind}] = false // its CRD tells whether it has a namespace
+			of := [2]string{group, kind}
+			if _, known := n.kinds[of]; ok && !known {
+				n.kinds[of] = false // its CRD tells whether it has a namespace
 			}
 		}
 	}
@@ -304,6 +306,9 @@ func (c *comparison) needRead(n *needed) {
 func (c *comparison) readNeeded(p *filePair, n *needed) bool {
 	patches := c.engine.Plain && isKustomization(p.new.Path)
 	if p.new.Err != nil || !patches && n == nil {
+		return false
+	}
+	if known := c.words(&p.new); !patches && known != nil && !known.policies && len(n.names)+len(n.read) == 0 && (!known.crds || len(n.kinds) == 0) {
 		return false
 	}
 	data, err := c.newSide.content(&p.new)
@@ -330,11 +335,6 @@ func readable(files []manifest.File) []manifest.File {
 		files[i].Err, files[i].Repeated = nil, nil
 	}
 	return files
-}
-
-func isKustomization(name string) bool {
-	base := path.Base(name)
-	return base == "kustomization.yaml" || base == "kustomization.yml"
 }
 
 // needs finds what changed objects need; nil if nothing changed.

@@ -102,7 +102,7 @@ func (d *discovery) scan() {
 			continue
 		}
 		found := d.definitionsIn(name)
-		if found == nil {
+		if found == nil || !found.defines {
 			continue
 		}
 		d.holds[name] = found.holds // a template
@@ -122,13 +122,15 @@ func (d *discovery) scan() {
 	}
 }
 
-// fileDefinitions are the definitions in a text.
+// fileDefinitions are the definitions in a text, and which other words it has.
 type fileDefinitions struct {
-	documents []*yamldoc.Document
-	holds     bool // a template that may define others
+	defines        bool // it may have definitions
+	documents      []*yamldoc.Document
+	holds          bool // a template that may define others
+	policies, crds bool
 }
 
-// definitionsIn returns what a file defines; nil for most files.
+// definitionsIn returns what a file defines; nil for most files, and for one that cannot be read.
 func (e *engine) definitionsIn(s *side, name string) *fileDefinitions {
 	id, err := s.tree.ID(name)
 	if err != nil {
@@ -140,8 +142,20 @@ func (e *engine) definitionsIn(s *side, name string) *fileDefinitions {
 	if ok {
 		return found
 	}
-	if data, err := s.tree.ReadFile(name); err == nil && slices.ContainsFunc(definers, func(word []byte) bool { return bytes.Contains(data, word) }) {
-		found = &fileDefinitions{}
+	err = scan(s.tree, name, func(data []byte) {
+		defines := slices.ContainsFunc(definers, func(word []byte) bool { return bytes.Contains(data, word) })
+		if policies, crds := mentions(data, policyKind), mentions(data, crdKind); defines || policies || crds {
+			found = &fileDefinitions{defines: defines, policies: policies, crds: crds}
+		}
+	})
+	if err != nil {
+		return nil
+	}
+	if found != nil && found.defines {
+		data, err := s.tree.ReadFile(name)
+		if err != nil {
+			return nil
+		}
 		documents, _, err := e.shared.Read(name, data)
 		found.holds = err != nil
 		for _, document := range documents {
@@ -391,48 +405,6 @@ func (s *side) again(u *Unit, prefers map[string]string) *Unit {
 	}
 	units[0].parent = u.parent
 	return units[0]
-}
-
-// withRival reads the definition of a unit again with the object of another file. It returns u if the file has no such object.
-func (s *side) withRival(u *Unit, key, file string) *Unit {
-	if !slices.Contains(u.rivals[key], file) {
-		return u
-	}
-	again := s.again(u, map[string]string{key: file})
-	again.Name += " with " + file
-	s.close(again)
-	return again
-}
-
-// isElsewhere reports whether a file with an object that a unit may refer to is surely for another cluster: for a unit of the same name, or
-// applied by units that the cluster of u has from other files. used reports whether another unit refers to it.
-func (s *side) isElsewhere(u *Unit, key, file string) (elsewhere, used bool) {
-	readers, others := 0, 0
-	for _, r := range s.units {
-		if r.chosen[key] == file && r.File != u.File {
-			if used = true; r.String() == u.String() {
-				return true, true
-			}
-		}
-		if r.tree == nil && !r.peeks && slices.Contains(r.Reads, file) {
-			if readers++; r.clashes(u) {
-				others++
-			}
-		}
-	}
-	return readers > 0 && readers == others, used
-}
-
-// clashes reports whether a unit is for another cluster than u: both are, or come from, units of one name that different files define.
-func (u *Unit) clashes(other *Unit) bool {
-	for x := u; x != nil; x = x.parent {
-		for y := other; y != nil; y = y.parent {
-			if x.String() == y.String() && x.File != y.File {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // objects returns the objects of a kind with a name, in any namespace.

@@ -204,6 +204,21 @@ func (s *Side) parse(f manifest.File, shared *yamldoc.Shared) manifest.File {
 	return f
 }
 
+// words returns which words an unchanged file has, nil if that is not known.
+func (c *comparison) words(f *manifest.File) *fileDefinitions {
+	if c.newSide.Read != nil {
+		return nil // to find out takes reading it
+	}
+	id := c.newSide.id(f)
+	c.engine.mu.Lock()
+	defer c.engine.mu.Unlock()
+	found, ok := c.engine.definitions[id]
+	if ok && found == nil {
+		found = &fileDefinitions{}
+	}
+	return found
+}
+
 // addElsewhere lists the definitions of units whose files are not in the tree.
 func (c *comparison) addElsewhere() {
 	olds := map[string]bool{}

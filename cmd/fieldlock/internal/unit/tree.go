@@ -33,6 +33,20 @@ type Tree interface {
 	Name(name string) string
 }
 
+// scan calls do with the content of a file, which do may not keep.
+func scan(t Tree, name string, do func(data []byte)) error {
+	if s, ok := t.(interface {
+		Scan(name string, do func(data []byte)) error
+	}); ok {
+		return s.Scan(name, do)
+	}
+	data, err := t.ReadFile(name)
+	if err == nil {
+		do(data)
+	}
+	return err
+}
+
 // Dir returns the tree of a directory. Links that lead out of it are errors. Close it after use.
 func Dir(dir string) (*Directory, error) {
 	root, err := os.OpenRoot(dir)
