@@ -222,23 +222,26 @@ func Forgive(a, b *Set) []Faulty {
 		theirs[f.ID] = append(theirs[f.ID], f)
 	}
 	var alike []Faulty
-	forgiven := map[error]bool{}
+	var forgiven []error
 	for _, f := range a.Faulty {
 		same := func(other Faulty) bool { return SameCRD(f.Document.Object, other.Document.Object) }
 		if !slices.ContainsFunc(known[f.ID], same) {
 			before := len(theirs[f.ID])
 			theirs[f.ID] = slices.DeleteFunc(theirs[f.ID], func(other Faulty) bool {
-				forgiven[other.Err] = same(other)
-				return forgiven[other.Err]
+				if !same(other) {
+					return false
+				}
+				forgiven = append(forgiven, other.Err)
+				return true
 			})
 			if len(theirs[f.ID]) == before {
 				continue
 			}
 			known[f.ID] = append(known[f.ID], f)
 		}
-		alike, forgiven[f.Err] = append(alike, f), true
+		alike, forgiven = append(alike, f), append(forgiven, f.Err)
 	}
-	is := func(err error) bool { return forgiven[err] }
+	is := func(err error) bool { return slices.Contains(forgiven, err) }
 	a.Errs, b.Errs = slices.DeleteFunc(a.Errs, is), slices.DeleteFunc(b.Errs, is)
 	return alike
 }
@@ -257,7 +260,7 @@ func Objects(files []File) *Set {
 }
 
 // ReadCRDs reads the CRDs among the objects of a set that are wanted. Reading a large one takes long: for one that is the same
-// as one of another set, nil for none, that one's definition is taken.
+// as one of another set that was read, nil for none, that one's definition is taken.
 func (s *Set) ReadCRDs(wanted func(*Object) bool, known *Set) {
 	more := 0
 	named := map[string][]CRD{}

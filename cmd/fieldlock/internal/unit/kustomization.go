@@ -19,9 +19,9 @@ type kustomizationSpec struct {
 // kustomizations are the kustomization files that no other includes.
 func kustomizations() *kind {
 	k := &kind{name: "kustomization"}
-	schemas := kustomize.NewSchemas()
+	schemas, parsed := kustomize.NewSchemas(), &kustomize.Parsed{}
 	k.find = func(t Tree, o *Options) ([]*Unit, error) {
-		found, err := kustomize.Find(t)
+		found, err := kustomize.Find(t, kustomize.Options{Parsed: parsed})
 		if err != nil {
 			return nil, err
 		}
@@ -41,7 +41,7 @@ func kustomizations() *kind {
 		return nil
 	}
 	k.reads = func(t Tree, u *Unit) ([]string, error) {
-		o := kustomize.Options{}
+		o := kustomize.Options{Parsed: parsed}
 		if u.fetches {
 			o.Elsewhere = &u.elsewhere
 		}

@@ -45,6 +45,8 @@ type Options struct {
 	// Elsewhere, unless nil, makes [Files] list the charts that must be fetched, and remote bases with their URL as repository and no
 	// name, instead of failing. [Build] finds charts as package helm says, and bases below the directory of the same function.
 	Elsewhere *[]helm.Dependency
+	// Parsed, unless nil, keeps what kustomization files say, for others to find.
+	Parsed *Parsed
 	// NoOrigins makes [Build] leave out the origins of objects. With them, kustomize takes several times as long.
 	NoOrigins bool
 	// Schemas, unless nil, makes [Build] print JSON, with the schemas of CRDs apart from their objects, and without origins. It
@@ -243,7 +245,7 @@ func (w *walk) read(dir string) (*kustomization, reference, error) {
 	if written, err := fs.ReadFile(w.disk.tree, file.file); err == nil {
 		file.content = written
 	}
-	k, err := parse(content)
+	k, err := w.options.Parsed.parse(content)
 	if err != nil {
 		return nil, file, &rendered.Invalid{File: file.file, Line: lineOfError(err), Err: err}
 	}
@@ -267,22 +269,6 @@ func (w *walk) content(name string, limit int64) ([]byte, error) {
 		return nil, fmt.Errorf("%d bytes are more than the %d that are read", info.Size(), limit)
 	}
 	return fs.ReadFile(w.disk.tree, name)
-}
-
-// parse reads a kustomization file, with the deprecated fields moved to those that replaced them.
-func parse(content []byte) (types.Kustomization, error) {
-	var k types.Kustomization
-	if err := k.Unmarshal(content); err != nil {
-		return k, err
-	}
-	k.FixKustomization()
-	if err := k.CheckEmpty(); err != nil {
-		return k, err
-	}
-	if mistakes := k.EnforceFields(); len(mistakes) > 0 {
-		return k, errors.New(strings.Join(mistakes, "; "))
-	}
-	return k, nil
 }
 
 // A kustomization is what one kustomization file says.

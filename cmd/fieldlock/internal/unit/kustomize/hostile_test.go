@@ -91,7 +91,7 @@ func TestFind(t *testing.T) {
 		"template/kustomization.yaml":  file("resources: [{{ x }}]\n"),
 		"unknown/kustomization.yaml":   file("resource: [x]\n"),
 		"base/nested/kustomization.md": file(""),
-	})
+	}, kustomize.Options{Parsed: &kustomize.Parsed{}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -41,7 +41,7 @@ func ExampleBuild() {
 }
 
 func ExampleFind() {
-	found, err := kustomize.Find(tree())
+	found, err := kustomize.Find(tree(), kustomize.Options{})
 	if err != nil {
 		fmt.Println(err)
 		return

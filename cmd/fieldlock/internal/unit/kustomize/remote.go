@@ -1,7 +1,9 @@
 package kustomize
 
 import (
+	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -9,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"sigs.k8s.io/kustomize/api/konfig"
 	"sigs.k8s.io/kustomize/api/types"
@@ -36,9 +39,9 @@ func (k Kustomization) Unit() bool { return !k.Component && len(k.IncludedBy) ==
 // Find returns the kustomizations of a tree, sorted by directory. Files that have the name of a kustomization file and
 // another apiVersion or kind, such as Flux's Kustomization, are left out. The directory .git is not searched. Find reads
 // all kustomization files and no other; it fails only if the tree cannot be read.
-func Find(tree fs.FS) ([]Kustomization, error) {
+func Find(tree fs.FS, o Options) ([]Kustomization, error) {
 	found := map[string]*Kustomization{}
-	w := newWalk(tree, ".", Options{})
+	w := newWalk(tree, ".", o)
 	includes := map[string][]string{}
 	err := fs.WalkDir(tree, ".", func(name string, entry fs.DirEntry, err error) error {
 		switch {
@@ -88,7 +91,7 @@ func (w *walk) look(dir, name string) (*Kustomization, []string) {
 		return nil, nil
 	}
 	k.Component = meta.Kind == types.ComponentKind
-	parsed, err := parse(content)
+	parsed, err := w.options.Parsed.parse(content)
 	if err != nil {
 		k.Err = err
 		return k, nil
@@ -103,6 +106,44 @@ func (w *walk) look(dir, name string) (*Kustomization, []string) {
 		}
 	}
 	return k, included
+}
+
+// Parsed keeps what kustomization files say, by their content: overlays include the same bases, and most files are alike in both trees of a
+// comparison. Nobody may change what it keeps. The zero value is ready to use, and safe for concurrent use.
+type Parsed struct {
+	files sync.Map // of types.Kustomization by SHA-256
+}
+
+// parse is the function parse for files that may be known. p may be nil.
+func (p *Parsed) parse(content []byte) (types.Kustomization, error) {
+	if p == nil {
+		return parse(content)
+	}
+	id := sha256.Sum256(content)
+	if known, ok := p.files.Load(id); ok {
+		return known.(types.Kustomization), nil
+	}
+	k, err := parse(content)
+	if err == nil {
+		p.files.Store(id, k)
+	}
+	return k, err
+}
+
+// parse reads a kustomization file, with the deprecated fields moved to those that replaced them.
+func parse(content []byte) (types.Kustomization, error) {
+	var k types.Kustomization
+	if err := k.Unmarshal(content); err != nil {
+		return k, err
+	}
+	k.FixKustomization()
+	if err := k.CheckEmpty(); err != nil {
+		return k, err
+	}
+	if mistakes := k.EnforceFields(); len(mistakes) > 0 {
+		return k, errors.New(strings.Join(mistakes, "; "))
+	}
+	return k, nil
 }
 
 // isForeign reports whether the apiVersion or kind of a file is not that of a kustomization.
