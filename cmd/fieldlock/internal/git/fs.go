@@ -160,9 +160,8 @@ func (f *FS) Scan(name string, do func(data []byte)) error {
 	if err != nil {
 		return err
 	}
-	f.mu.Lock()
-	data, ok := f.kept[at]
-	f.mu.Unlock()
+	in, key := f.keptIn(at)
+	data, ok := in.get(key)
 	if e := f.tree.entries[at]; !ok && e.kind <= executable && e.id != "" {
 		return f.batch.scan(e.id, do)
 	}
