@@ -182,11 +182,9 @@ func (validate Validation) refusedRules(c *crd.CRD) (findings []Finding, done bo
 		if err != nil {
 			continue // not-structural says why
 		}
+		exceeded := slices.ContainsFunc(errs, func(e serverError) bool { return strings.HasPrefix(e.Detail, tooMuch) })
 		for i, e := range errs {
-			shared := func(other serverError) bool {
-				return other.Field == e.Field && !strings.HasPrefix(other.Detail, contributed)
-			}
-			if slices.Contains(errs[:i], e) || strings.HasPrefix(e.Detail, contributed) && slices.ContainsFunc(errs, shared) {
+			if slices.Contains(errs[:i], e) || strings.HasPrefix(e.Detail, contributed) || strings.HasPrefix(e.Detail, total) && exceeded {
 				continue
 			}
 			if f, ok := refusedRule(c, v, e.Field, e.Detail); ok {
@@ -197,8 +195,14 @@ func (validate Validation) refusedRules(c *crd.CRD) (findings []Finding, done bo
 	return findings, true
 }
 
-// contributed begins an error that a rule which costs too much has besides its own.
-const contributed = "contributed to estimated rule cost"
+// tooMuch begins the error of a rule that costs too much by itself, and total that of all rules together, which counts only
+// without the former. The errors that begin with contributed name the four most expensive rules. They are left out: of rules that
+// cost the same, the server names others in each run.
+const (
+	tooMuch     = "estimated rule cost exceeds budget"
+	total       = "x-kubernetes-validations estimated rule cost total"
+	contributed = "contributed to estimated rule cost total"
+)
 
 // maxValidated bounds what costOf says of a CRD that is validated.
 const maxValidated = 2_000_000
@@ -277,12 +281,14 @@ type serverError struct{ Field, Detail string }
 func refusedRule(c *crd.CRD, v *crd.Version, at, detail string) (Finding, bool) {
 	node, entry, found := strings.Cut(at, "."+schema.KeyValidations)
 	_, node, inSchema := strings.Cut(node, "openAPIV3Schema")
-	if !found || !inSchema {
+	if !inSchema || !found && !strings.HasPrefix(detail, total) {
 		return Finding{}, false
 	}
 	path := pointerOf(node)
 	message := "an API server refuses the CRD because of a rule: " + detail
-	if text := textOf(v.Schema, path, entry); text != "" {
+	if !found {
+		message = "an API server refuses the CRD because of all its rules together: " + detail
+	} else if text := textOf(v.Schema, path, entry); text != "" {
 		message = fmt.Sprintf("an API server refuses the CRD because of the rule %q: %s", text, detail)
 	}
 	return Finding{Finding: crd.Finding{

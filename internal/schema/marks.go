@@ -21,6 +21,9 @@ type Marks struct {
 	Embedded     bool     // an embedded resource, with metadata of its own
 }
 
+// IsPassword reports whether the values of s, and all that is in them, are not shown. Nil s has none.
+func IsPassword(s *spec.Schema) bool { return s != nil && s.Format == "password" }
+
 // Has reports whether the node has this lock.
 func (m *Marks) Has(l Lock) bool { return slices.Contains(m.Locks, l) }
 

@@ -27,9 +27,6 @@ import (
 	"github.com/fieldlock/fieldlock/internal/rule"
 )
 
-// IsPassword reports whether the values of s, and all that is in them, are not shown. Nil s has none.
-func IsPassword(s *spec.Schema) bool { return s != nil && s.Format == "password" }
-
 // SaysLocked finds the words that authors of descriptions and of messages use for a field that may not change.
 var SaysLocked = regexp.MustCompile(`(?i)\b(immutable|not mutable)\b|\b(can ?not|can't|may not|must not) be (changed|updated|modified)\b|` +
 	`\bcan only be set (at|on|during|upon) creation\b`)
