@@ -16,7 +16,7 @@ import (
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/rule"
 	"github.com/fieldlock/fieldlock/internal/rule/catalogue"
-	"github.com/fieldlock/fieldlock/internal/storage"
+	"github.com/fieldlock/fieldlock/internal/storageversion"
 	"github.com/fieldlock/fieldlock/internal/witness"
 )
 
@@ -245,12 +245,12 @@ func rulesOf(v *crd.Version) int {
 // another version, and the rules that refuse nothing.
 func ruleFindings(c *crd.CRD, a *celrule.Audit) []suspect {
 	var suspects []suspect
-	lost := storage.Lost(c)
+	lost := storageversion.Lost(c)
 	add := func(v *crd.Version, s suspect, f immutability.Finding) {
 		s.Finding.Finding = crd.Finding{Finding: f, CRD: c.Name, Version: v.Name, Position: v.Position(f.SchemaPath)}
 		suspects = append(suspects, s)
 	}
-	for _, v := range storage.Served(c) {
+	for _, v := range storageversion.Served(c) {
 		for _, h := range a.Holes(v.Schema) {
 			add(v, suspect{sure: h.Sure && !lost(h.Fields)}, h.Finding)
 		}

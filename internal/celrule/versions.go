@@ -12,7 +12,7 @@ import (
 	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/internal/rule"
 	"github.com/fieldlock/fieldlock/internal/schema"
-	"github.com/fieldlock/fieldlock/internal/storage"
+	"github.com/fieldlock/fieldlock/internal/storageversion"
 )
 
 // LintVersions returns the findings of HolesBetween, by version.
@@ -32,7 +32,7 @@ func LintVersions(c *crd.CRD) map[string][]immutability.Finding {
 // through the strict version sets another one; a conversion webhook may keep the value, so then the hole is a note.
 func (a *Audit) HolesBetween(c *crd.CRD) map[string][]Hole {
 	auditors := map[string]*auditor{}
-	if served := storage.Served(c); len(served) > 1 {
+	if served := storageversion.Served(c); len(served) > 1 {
 		for _, v := range served {
 			auditors[v.Name] = a.auditor(v.Schema)
 		}
@@ -40,7 +40,7 @@ func (a *Audit) HolesBetween(c *crd.CRD) map[string][]Hole {
 	names := slices.Sorted(maps.Keys(auditors))
 	holes := map[string][]Hole{}
 	for _, lax := range names {
-		v := &laxVersion{name: lax, converted: !storage.Unconverted(c)}
+		v := &laxVersion{name: lax, converted: !storageversion.Unconverted(c)}
 		for _, strict := range names {
 			if lax != strict && !a.effort.leave(auditors[strict].Root) {
 				newVersionPair(strict, auditors[lax], auditors[strict]).addHoles(v)

@@ -11,7 +11,7 @@ import (
 	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/manifest"
-	"github.com/fieldlock/fieldlock/internal/storage"
+	"github.com/fieldlock/fieldlock/internal/storageversion"
 )
 
 // ambiguity is objects of NEW that have one name, and the objects of OLD that each of them may have been. Who writes NEW
@@ -318,7 +318,7 @@ func (movedDefinition) covers(string) bool { return true }
 func (d movedDefinition) judge(p pair) (verdict, error) {
 	var v verdict
 	newVersion, oldVersion := d.new.version(p.new.APIVersion), d.old.version(p.old.APIVersion)
-	if !storage.Unconverted(d.new.crd.CRD) || !storage.Unconverted(d.old.crd.CRD) {
+	if !storageversion.Unconverted(d.new.crd.CRD) || !storageversion.Unconverted(d.old.crd.CRD) {
 		v.unknown = append(v.unknown, Remark{Path: "apiVersion", Message: fmt.Sprintf(
 			"the object moves from version %s (%s:%d) to %s, and only the conversion webhook of the CRD knows what becomes of it there",
 			oldVersion.Name, p.old.Document.File, p.old.Document.Position().Line, newVersion.Name)})

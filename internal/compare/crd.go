@@ -17,7 +17,7 @@ import (
 	"github.com/fieldlock/fieldlock/internal/celrun"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/schema"
-	"github.com/fieldlock/fieldlock/internal/storage"
+	"github.com/fieldlock/fieldlock/internal/storageversion"
 )
 
 var _ definition = (*crdDefinition)(nil)
@@ -84,7 +84,7 @@ func (d *crdDefinition) judgeVersions(p pair) (verdict, error) {
 		d.serverSide(&v, p, newVersion, oldVersion)
 		return v, err
 	}
-	if !storage.Unconverted(d.crd.CRD) {
+	if !storageversion.Unconverted(d.crd.CRD) {
 		v.unknown = append(v.unknown, Remark{Path: "apiVersion", Message: fmt.Sprintf(
 			"the object is of version %s and the old one (%s:%d) of %s, which only the conversion webhook of the CRD can compare; give both in one version",
 			newVersion.Name, p.old.Document.File, p.old.Document.Position().Line, oldVersion.Name)})
@@ -111,7 +111,7 @@ func (d *crdDefinition) check(v *verdict, p pair, version *crd.Version) error {
 	if err != nil {
 		return err
 	}
-	stored := storage.Through(d.crd.CRD, version)
+	stored := storageversion.Through(d.crd.CRD, version)
 	oldObj, err := d.prepare(version, p.old, stored...)
 	if err != nil {
 		return err

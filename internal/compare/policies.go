@@ -6,7 +6,7 @@ import (
 	"github.com/fieldlock/fieldlock/internal/kindindex"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/policy"
-	"github.com/fieldlock/fieldlock/internal/storage"
+	"github.com/fieldlock/fieldlock/internal/storageversion"
 )
 
 // newPolicies returns the admission policies among the objects of both sides and of the schemas; nil where there is none.
@@ -49,7 +49,7 @@ func (c *checker) judgePolicies(v *verdict, p pair) error {
 		c.addPolicies(v, p, policy.BuiltinUpdate(kind, p.new.APIVersion, p.new.Value(), p.old.Value()))
 	}
 	for _, d := range c.kinds.byKind[groupKind{p.new.Group, p.new.Kind}] {
-		if !d.covers(p.new.APIVersion) || !d.covers(p.old.APIVersion) || !storage.Unconverted(d.crd.CRD) && p.new.APIVersion != p.old.APIVersion {
+		if !d.covers(p.new.APIVersion) || !d.covers(p.old.APIVersion) || !storageversion.Unconverted(d.crd.CRD) && p.new.APIVersion != p.old.APIVersion {
 			continue // the definition says what is unknown about that
 		}
 		u, err := d.update(p)
@@ -112,7 +112,7 @@ func (d *crdDefinition) update(p pair) (*policy.Update, error) {
 		if newObj, err = d.prepare(version, p.new); err != nil {
 			return nil, nil, err
 		}
-		oldObj, err = d.prepare(version, p.old, storage.Through(d.crd.CRD, version)...)
+		oldObj, err = d.prepare(version, p.old, storageversion.Through(d.crd.CRD, version)...)
 		return newObj, oldObj, err
 	})
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/fieldlock/fieldlock/immutability/builtin"
 	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/internal/kindindex"
-	"github.com/fieldlock/fieldlock/internal/storage"
+	"github.com/fieldlock/fieldlock/internal/storageversion"
 )
 
 // Update is an update of one object. Both objects are as the server holds them in the version of the request, with
@@ -32,7 +32,7 @@ type Update struct {
 // RequestOf returns the update of an object of a CRD in a version of it, without the objects.
 func RequestOf(c *crd.CRD, version string) *Update {
 	u := &Update{Group: c.Group, Version: version, Plural: c.Plural, Kind: c.Kind, Namespaced: c.Scope != "Cluster"}
-	for _, v := range storage.Served(c) {
+	for _, v := range storageversion.Served(c) {
 		u.Versions = append(u.Versions, v.Name)
 	}
 	return u
@@ -47,7 +47,7 @@ func UpdateOf(c *crd.CRD, version string, in func(version string) (newObj, oldOb
 	}
 	u.New, u.Old = u.named(newObj, version), u.named(oldObj, version)
 	u.Convert = func(version string) (map[string]any, map[string]any, bool) {
-		if !storage.Unconverted(c) {
+		if !storageversion.Unconverted(c) {
 			return nil, nil, false
 		}
 		newObj, oldObj, err := in(version)

@@ -1,8 +1,8 @@
-// Package storage knows what an API server keeps of custom resources. It stores them in one version of their CRD, and an
+// Package storageversion knows what an API server keeps of custom resources. It stores them in one version of their CRD, and an
 // object of another version gets there and back by a conversion. So a field that only a version has which is not stored gets
 // lost on the way, unless a webhook keeps its value somewhere else: a change of it is accepted and has no effect, and rules
 // about it have no old value to compare with.
-package storage
+package storageversion
 
 import (
 	"slices"

@@ -1,10 +1,10 @@
-package storage_test
+package storageversion_test
 
 import (
 	"testing"
 
 	"github.com/fieldlock/fieldlock/immutability/crd"
-	"github.com/fieldlock/fieldlock/internal/storage"
+	"github.com/fieldlock/fieldlock/internal/storageversion"
 )
 
 // TestStorage: what the stored version lacks is lost, unless a webhook converts objects or unknown fields are kept.
@@ -40,14 +40,14 @@ spec:
 		c := read(row.conversion, row.preserve)
 		v1, _ := c.Version("v1")
 		v2, _ := c.Version("v2")
-		if got := storage.Through(c, v1); storage.Version(c) != v2 || len(got) != row.through || storage.Through(c, v2) != nil {
+		if got := storageversion.Through(c, v1); storageversion.Version(c) != v2 || len(got) != row.through || storageversion.Through(c, v2) != nil {
 			t.Errorf("%s: objects of v1 go through %d versions, want %d", row.name, len(got), row.through)
 		}
-		lost := storage.Lost(c)
+		lost := storageversion.Lost(c)
 		if lost([]string{"spec.b"}) != row.lost || lost([]string{"spec.a"}) || lost([]string{"spec.a", "spec.b"}) || lost(nil) {
 			t.Errorf("%s: spec.b is lost: %v, want %v", row.name, lost([]string{"spec.b"}), row.lost)
 		}
-		if served := storage.Served(c); len(served) != 1 || served[0] != v1 {
+		if served := storageversion.Served(c); len(served) != 1 || served[0] != v1 {
 			t.Errorf("%s: %d versions are served", row.name, len(served))
 		}
 	}
