@@ -1,0 +1,343 @@
+package unit
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/fieldlock/fieldlock/internal/kindindex"
+	"github.com/fieldlock/fieldlock/internal/manifest"
+	"github.com/fieldlock/fieldlock/internal/yamldoc"
+)
+
+// needed is what changed objects need of what did not change.
+type needed struct {
+	// kinds are those of changed objects, by group and kind. They need their CRDs: with the schemas where an object of OLD may be
+	// compared by them, and otherwise only to tell a kind that is known.
+	kinds   map[[2]string]bool
+	names   [][2]string        // kind and name of objects that only NEW has among what changed
+	changed map[[2]string]bool // the groups and kinds of the changed objects of NEW
+	// read are kinds of which admission policies may read any object, by apiVersion and kind: those of their parameters, and Namespace.
+	read map[[2]string]bool
+}
+
+// addNeeded adds, of what both sides have alike, the files and units with CRDs of changed objects, and the files with objects
+// of the same names as those that NEW adds: an object that NEW adds may be a copy.
+func (c *comparison) addNeeded() {
+	n := c.needs()
+	c.needRead(n)
+	needed := make([]bool, len(c.unchanged))
+	manifest.Each(len(needed), func(i int) { needed[i] = c.readNeeded(&c.unchanged[i], n) })
+	for i, p := range c.unchanged {
+		if needed[i] {
+			c.out.New, c.out.Old = append(c.out.New, p.new), append(c.out.Old, p.old)
+		}
+	}
+	var units []unitPair
+	for _, p := range c.pairs {
+		if !p.changed && !p.forced && p.new.Err == nil && c.holds(p.new, n) {
+			units = append(units, p)
+		}
+	}
+	manifest.Each(len(units), func(i int) { c.news.render(units[i].new) })
+	for _, p := range units {
+		if objects, err := c.news.render(p.new); err == nil {
+			for _, f := range c.news.manifests(Rendered{Unit: p.new, Objects: objects}) {
+				f.Documents = n.of(f.Documents)
+				c.out.New, c.out.Old = append(c.out.New, f), append(c.out.Old, f)
+			}
+		}
+	}
+}
+
+// needRead makes n need what the admission policies read besides the objects that they judge.
+func (c *comparison) needRead(n *needed) {
+	if n == nil {
+		return
+	}
+	documents := slices.Clone(c.engine.Policies)
+	for _, f := range slices.Concat(c.out.New, c.out.Old) {
+		documents = append(documents, f.Documents...)
+	}
+	found := make([][]*yamldoc.Document, len(c.unchanged))
+	manifest.Each(len(found), func(i int) {
+		f := c.unchanged[i].new // a copy: it is read again, with all that is needed
+		if known := c.words(&f); known != nil && !known.policies {
+			return
+		}
+		if data, err := c.newSide.content(&f); f.Err == nil && err == nil && mentions(data, policyKind) {
+			f.ParseShared(data, c.engine.shared)
+			found[i] = f.Documents
+		}
+	})
+	documents = slices.Concat(documents, slices.Concat(found...))
+	for _, p := range c.pairs {
+		if p.changed || p.forced || p.new.Err != nil || !c.holds(p.new, &needed{}) {
+			continue
+		}
+		objects, _ := c.news.render(p.new)
+		for _, o := range objects {
+			documents = append(documents, o.Document)
+		}
+	}
+	n.read = map[[2]string]bool{}
+	judges := map[any]bool{} // the names of policies that may judge a changed object
+	for _, d := range documents {
+		if d.Object["kind"] != policyKind || !c.judgedBy(d, n) {
+			continue
+		}
+		judges[yamldoc.At(d.Object, "metadata", "name")] = true
+		apiVersion, _ := yamldoc.At(d.Object, "spec", "paramKind", "apiVersion").(string)
+		kind, _ := yamldoc.At(d.Object, "spec", "paramKind", "kind").(string)
+		if group, _, ok := strings.Cut(apiVersion, "/"); kind != "" {
+			n.read[[2]string{apiVersion, kind}] = true
+			of := [2]string{group, kind}
+			if _, known := n.kinds[of]; ok && !known {
+				n.kinds[of] = false // its CRD tells whether it has a namespace
+			}
+		}
+	}
+	for _, d := range documents {
+		isPolicy := d.Object["kind"] == policyKind && judges[yamldoc.At(d.Object, "metadata", "name")]
+		isBinding := d.Object["kind"] == policyKind+"Binding" && judges[yamldoc.At(d.Object, "spec", "policyName")]
+		if (isPolicy || isBinding) && (says(d, "namespaceSelector") || says(d, "namespaceObject")) {
+			n.read[[2]string{"v1", "Namespace"}] = true
+		}
+	}
+}
+
+// judgedBy reports whether an admission policy may judge the update of an object that changed: its expressions read oldObject, and its
+// rules are for the object's API group and, as far as that is known without discovery, for its resource.
+func (c *comparison) judgedBy(policy *yamldoc.Document, n *needed) bool {
+	if !says(policy, "oldObject") {
+		return false
+	}
+	rules, _ := yamldoc.At(policy.Object, "spec", "matchConstraints", "resourceRules").([]any)
+	for _, rule := range rules {
+		groups, _ := yamldoc.At(rule, "apiGroups").([]any)
+		resources, _ := yamldoc.At(rule, "resources").([]any)
+		for of := range n.changed {
+			begin := "" // of the names of resources
+			if c.engine.Builtin != nil && c.engine.Builtin(of[0], of[1]) {
+				begin = strings.ToLower(of[1][:len(of[1])-1]) // networkpolicies
+			}
+			named := func(resource any) bool {
+				name, _ := resource.(string)
+				return strings.HasPrefix(name, "*") || strings.HasPrefix(name, begin)
+			}
+			if (slices.Contains(groups, any("*")) || slices.Contains(groups, any(of[0]))) && slices.ContainsFunc(resources, named) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// says reports whether a word is in a document.
+func says(d *yamldoc.Document, word string) bool { return strings.Contains(fmt.Sprint(d.Object), word) }
+
+// readNeeded reads an unchanged file, once for both sides, and reports whether it may hold something that changed objects need.
+// Without units, kustomizations tell which files are patches.
+func (c *comparison) readNeeded(p *filePair, n *needed) bool {
+	patches := c.engine.Plain && isKustomization(p.new.Path)
+	if p.new.Err != nil || !patches && n == nil {
+		return false
+	}
+	if known := c.words(&p.new); !patches && known != nil && !known.policies && len(n.names)+len(n.read) == 0 && (!known.crds || len(n.kinds) == 0) {
+		return false
+	}
+	data, err := c.newSide.content(&p.new)
+	if err != nil || !patches && !n.in(data) {
+		return false
+	}
+	p.new.ParseSome(data, c.engine.shared, n.inDocument(data, patches))
+	p.new.Err, p.new.Repeated = nil, nil // both sides have them
+	if !patches {
+		p.new.Unrelated, p.new.Documents = false, n.of(p.new.Documents)
+	}
+	p.old.Unrelated = p.new.Unrelated
+	for _, d := range p.new.Documents {
+		same := *d
+		same.File = p.old.Name
+		p.old.Documents = append(p.old.Documents, &same)
+	}
+	return true
+}
+
+// readable returns the files without what is wrong with them: both sides have it.
+func readable(files []manifest.File) []manifest.File {
+	for i := range files {
+		files[i].Err, files[i].Repeated = nil, nil
+	}
+	return files
+}
+
+// needs finds what changed objects need; nil if nothing changed.
+func (c *comparison) needs() *needed {
+	if len(c.out.New)+len(c.out.Old) == 0 {
+		return nil
+	}
+	n := &needed{kinds: map[[2]string]bool{}, changed: map[[2]string]bool{}}
+	alike := manifest.Alike(c.out.New, c.out.Old)
+	each := func(files []manifest.File, do func(of [2]string, name string, changed bool)) {
+		for _, f := range files {
+			for _, d := range f.Documents {
+				apiVersion, _ := d.Object["apiVersion"].(string)
+				kind, _ := d.Object["kind"].(string)
+				name, _ := yamldoc.At(d.Object, "metadata", "name").(string)
+				if group, _ := kindindex.GroupVersion(apiVersion); kind != "" {
+					do([2]string{group, kind}, name, !alike[d])
+				}
+			}
+		}
+	}
+	need := func(of [2]string, schema bool) {
+		if of[0] != "" && (c.engine.Builtin == nil || !c.engine.Builtin(of[0], of[1])) {
+			n.kinds[of] = n.kinds[of] || schema
+		}
+	}
+	olds := map[[2]string]map[string]bool{}
+	each(c.out.Old, func(of [2]string, name string, changed bool) {
+		if olds[of] == nil {
+			olds[of] = map[string]bool{}
+		}
+		if olds[of][name] = true; changed {
+			need(of, true)
+		}
+	})
+	added := map[[2]string][]string{}
+	each(c.out.New, func(of [2]string, name string, changed bool) {
+		if !changed {
+			return
+		}
+		n.changed[of] = true
+		switch {
+		case name != "" && !olds[of][name]:
+			n.names, added[of] = append(n.names, [2]string{of[1], name}), append(added[of], name)
+			need(of, false)
+		default:
+			need(of, name != "")
+		}
+	})
+	c.needCopied(n, added)
+	return n
+}
+
+// needCopied makes n need the schemas of kinds with an added object that may be a copy: an unchanged file has its kind and name.
+func (c *comparison) needCopied(n *needed, added map[[2]string][]string) {
+	maps.DeleteFunc(added, func(of [2]string, _ []string) bool {
+		schema, needed := n.kinds[of]
+		return schema || !needed
+	})
+	for i := range c.unchanged {
+		if len(added) == 0 {
+			return
+		}
+		f := &c.unchanged[i].new
+		data, err := c.newSide.content(f)
+		if f.Err != nil || err != nil {
+			continue
+		}
+		maps.DeleteFunc(added, func(of [2]string, names []string) bool {
+			n.kinds[of] = slices.ContainsFunc(names, func(name string) bool { return mentions(data, of[1], name) })
+			return n.kinds[of]
+		})
+	}
+}
+
+const (
+	crdKind    = "CustomResourceDefinition"
+	policyKind = "ValidatingAdmissionPolicy"
+)
+
+// of returns the documents of an unchanged file or unit that are needed: CRDs, objects of names that NEW adds, policies and what they
+// read.
+func (n *needed) of(documents []*yamldoc.Document) []*yamldoc.Document {
+	var list []*yamldoc.Document
+	for _, d := range documents {
+		apiVersion, _ := d.Object["apiVersion"].(string)
+		kind, _ := d.Object["kind"].(string)
+		name, _ := yamldoc.At(d.Object, "metadata", "name").(string)
+		switch {
+		case kind == crdKind:
+			list = append(list, n.crd(d)...)
+		case strings.HasPrefix(kind, policyKind), n.read[[2]string{apiVersion, kind}], slices.Contains(n.names, [2]string{kind, name}):
+			list = append(list, d)
+		}
+	}
+	return list
+}
+
+// crd returns a CRD if its kind is needed, without its schemas if these are not.
+func (n *needed) crd(d *yamldoc.Document) []*yamldoc.Document {
+	group, _ := yamldoc.At(d.Object, "spec", "group").(string)
+	kind, _ := yamldoc.At(d.Object, "spec", "names", "kind").(string)
+	schema, needed := n.kinds[[2]string{group, kind}]
+	versions, _ := yamldoc.At(d.Object, "spec", "versions").([]any)
+	switch {
+	case !needed && group != "" && kind != "":
+		return nil
+	case schema || !needed || d.Object["apiVersion"] != "apiextensions.k8s.io/v1":
+		return []*yamldoc.Document{d}
+	}
+	known := *d
+	for i, v := range versions {
+		bare := map[string]any{"schema": map[string]any{"openAPIV3Schema": map[string]any{"type": "object"}}}
+		for _, member := range [...]string{"name", "served", "storage"} {
+			bare[member] = yamldoc.At(v, member)
+		}
+		known.Object, _ = put(known.Object, []string{"spec", "versions", strconv.Itoa(i)}, bare).(map[string]any)
+	}
+	return []*yamldoc.Document{&known}
+}
+
+// in reports whether a text may hold something that is needed.
+func (n *needed) in(data []byte) bool {
+	return slices.ContainsFunc(n.names, func(of [2]string) bool { return mentions(data, of[:]...) }) || n.inUnit(data)
+}
+
+// inDocument returns in for the single documents of a text; nil where all of them count, and where it takes all of them to tell whether the
+// text is malformed, and may hold objects all the same.
+func (n *needed) inDocument(data []byte, all bool) func(document []byte) bool {
+	if all || mentions(data, policyKind) || !mentions(data, "apiVersion", "kind") {
+		return nil
+	}
+	return n.in
+}
+
+// inUnit is in for a file that a unit reads.
+func (n *needed) inUnit(data []byte) bool {
+	if mentions(data, policyKind) {
+		return true
+	}
+	for of := range n.read {
+		if mentions(data, of[1][1:]) { // also in configMapGenerator
+			return true
+		}
+	}
+	if !mentions(data, crdKind) {
+		return false
+	}
+	for of := range n.kinds {
+		if mentions(data, of[:]...) {
+			return true
+		}
+	}
+	return false
+}
+
+// holds reports whether a unit may print something that is needed whatever its name.
+func (c *comparison) holds(u *Unit, n *needed) bool {
+	if n == nil {
+		return false
+	}
+	return slices.ContainsFunc(u.Reads, func(name string) bool {
+		if !manifest.HasObjects(name) {
+			return false
+		}
+		data, err := u.in(c.news.tree).ReadFile(name)
+		return err == nil && n.inUnit(data)
+	})
+}
