@@ -84,7 +84,7 @@ func crds(text js.Value) ([]manifest.CRD, error) {
 	if len(set.CRDs) == 0 && len(set.Errs) == 0 {
 		return nil, errors.New("Paste a CRD into the first editor: this tab is about CRDs.")
 	}
-	found, repeated := (&manifest.Schemas{CRDs: set.CRDs, Repeated: set.Repeated}).Kinds()
+	found, repeated := (&manifest.Schemas{CRDs: set.CRDs, Repeated: set.Repeated}).Amended(nil)
 	return found, errors.Join(append(set.Errs, repeated...)...)
 }
 
