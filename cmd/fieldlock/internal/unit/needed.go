@@ -16,10 +16,12 @@ import (
 type needed struct {
 	// kinds are those of changed objects, by group and kind. They need their CRDs: with the schemas where an object of OLD may be
 	// compared by them, and otherwise only to tell a kind that is known.
-	kinds   map[[2]string]bool
-	names   [][2]string        // kind and name of objects that only NEW has among what changed
-	changed map[[2]string]bool // the groups and kinds of the changed objects of NEW
-	// read are kinds of which admission policies may read any object, by apiVersion and kind: those of their parameters, and Namespace.
+	kinds map[[2]string]bool
+	// names are the kind and name of the objects that only NEW has among what changed, and of namespaces that policies read.
+	names [][2]string
+	// changed are the namespaces of the changed objects that OLD has too, by group and kind.
+	changed map[[2]string]map[string]bool
+	// read are kinds of which admission policies may read any object, by apiVersion and kind: those of their parameters.
 	read map[[2]string]bool
 }
 
@@ -82,13 +84,18 @@ func (c *comparison) needRead(n *needed) {
 			documents = append(documents, o.Document)
 		}
 	}
+	if !slices.ContainsFunc(documents, func(d *yamldoc.Document) bool { return d.Object["kind"] == policyKind && says(d, "oldObject") }) {
+		return
+	}
+	c.addCopied(n)
 	n.read = map[[2]string]bool{}
-	judges := map[any]bool{} // the names of policies that may judge a changed object
+	judged := map[any]map[string]bool{} // by policy, the namespaces of the objects that it may judge
 	for _, d := range documents {
-		if d.Object["kind"] != policyKind || !c.judgedBy(d, n) {
+		in := c.judgedBy(d, n)
+		if d.Object["kind"] != policyKind || len(in) == 0 {
 			continue
 		}
-		judges[yamldoc.At(d.Object, "metadata", "name")] = true
+		judged[yamldoc.At(d.Object, "metadata", "name")] = in
 		apiVersion, _ := yamldoc.At(d.Object, "spec", "paramKind", "apiVersion").(string)
 		kind, _ := yamldoc.At(d.Object, "spec", "paramKind", "kind").(string)
 		if group, _, ok := strings.Cut(apiVersion, "/"); kind != "" {
@@ -99,26 +106,65 @@ func (c *comparison) needRead(n *needed) {
 			}
 		}
 	}
+	namespaces := map[string]bool{}
 	for _, d := range documents {
-		isPolicy := d.Object["kind"] == policyKind && judges[yamldoc.At(d.Object, "metadata", "name")]
-		isBinding := d.Object["kind"] == policyKind+"Binding" && judges[yamldoc.At(d.Object, "spec", "policyName")]
-		if (isPolicy || isBinding) && (says(d, "namespaceSelector") || says(d, "namespaceObject")) {
-			n.read[[2]string{"v1", "Namespace"}] = true
+		policy := yamldoc.At(d.Object, "metadata", "name")
+		if d.Object["kind"] == policyKind+"Binding" {
+			policy = yamldoc.At(d.Object, "spec", "policyName")
+		} else if d.Object["kind"] != policyKind {
+			continue
+		}
+		if says(d, "namespaceSelector") || says(d, "namespaceObject") {
+			maps.Copy(namespaces, judged[policy])
+		}
+	}
+	delete(namespaces, "") // of cluster-scoped objects
+	for _, name := range slices.Sorted(maps.Keys(namespaces)) {
+		n.names = append(n.names, [2]string{namespaceKind, name})
+	}
+}
+
+// addCopied counts the added objects that an unchanged file has too as changed.
+func (c *comparison) addCopied(n *needed) {
+	for i := range c.unchanged {
+		f := c.unchanged[i].new // a copy: it is read again, with all that is needed
+		data, err := c.newSide.content(&f)
+		if f.Err != nil || err != nil || !slices.ContainsFunc(n.names, func(of [2]string) bool { return mentions(data, of[:]...) }) {
+			continue
+		}
+		f.ParseShared(data, c.engine.shared)
+		for _, d := range f.Documents {
+			apiVersion, _ := d.Object["apiVersion"].(string)
+			kind, _ := d.Object["kind"].(string)
+			name, _ := yamldoc.At(d.Object, "metadata", "name").(string)
+			in, _ := yamldoc.At(d.Object, "metadata", "namespace").(string)
+			if group, _ := kindindex.GroupVersion(apiVersion); slices.Contains(n.names, [2]string{kind, name}) {
+				n.change([2]string{group, kind}, in)
+			}
 		}
 	}
 }
 
-// judgedBy reports whether an admission policy may judge the update of an object that changed: its expressions read oldObject, and its
-// rules are for the object's API group and, as far as that is known without discovery, for its resource.
-func (c *comparison) judgedBy(policy *yamldoc.Document, n *needed) bool {
+// change counts an object of a group and kind as changed.
+func (n *needed) change(of [2]string, namespace string) {
+	if n.changed[of] == nil {
+		n.changed[of] = map[string]bool{}
+	}
+	n.changed[of][namespace] = true
+}
+
+// judgedBy returns the namespaces of the changed objects whose update an admission policy may judge: its expressions read oldObject, and
+// its rules are for the object's API group and, as far as that is known without discovery, for its resource.
+func (c *comparison) judgedBy(policy *yamldoc.Document, n *needed) map[string]bool {
+	namespaces := map[string]bool{}
 	if !says(policy, "oldObject") {
-		return false
+		return nil
 	}
 	rules, _ := yamldoc.At(policy.Object, "spec", "matchConstraints", "resourceRules").([]any)
 	for _, rule := range rules {
 		groups, _ := yamldoc.At(rule, "apiGroups").([]any)
 		resources, _ := yamldoc.At(rule, "resources").([]any)
-		for of := range n.changed {
+		for of, in := range n.changed {
 			begin := "" // of the names of resources
 			if c.engine.Builtin != nil && c.engine.Builtin(of[0], of[1]) {
 				begin = strings.ToLower(of[1][:len(of[1])-1]) // networkpolicies
@@ -128,11 +174,11 @@ func (c *comparison) judgedBy(policy *yamldoc.Document, n *needed) bool {
 				return strings.HasPrefix(name, "*") || strings.HasPrefix(name, begin)
 			}
 			if (slices.Contains(groups, any("*")) || slices.Contains(groups, any(of[0]))) && slices.ContainsFunc(resources, named) {
-				return true
+				maps.Copy(namespaces, in)
 			}
 		}
 	}
-	return false
+	return namespaces
 }
 
 // says reports whether a word is in a document.
@@ -179,16 +225,17 @@ func (c *comparison) needs() *needed {
 	if len(c.out.New)+len(c.out.Old) == 0 {
 		return nil
 	}
-	n := &needed{kinds: map[[2]string]bool{}, changed: map[[2]string]bool{}}
+	n := &needed{kinds: map[[2]string]bool{}, changed: map[[2]string]map[string]bool{}}
 	alike := manifest.Alike(c.out.New, c.out.Old)
-	each := func(files []manifest.File, do func(of [2]string, name string, changed bool)) {
+	each := func(files []manifest.File, do func(of [2]string, name, in string, changed bool)) {
 		for _, f := range files {
 			for _, d := range f.Documents {
 				apiVersion, _ := d.Object["apiVersion"].(string)
 				kind, _ := d.Object["kind"].(string)
 				name, _ := yamldoc.At(d.Object, "metadata", "name").(string)
+				in, _ := yamldoc.At(d.Object, "metadata", "namespace").(string)
 				if group, _ := kindindex.GroupVersion(apiVersion); kind != "" {
-					do([2]string{group, kind}, name, !alike[d])
+					do([2]string{group, kind}, name, in, !alike[d])
 				}
 			}
 		}
@@ -199,7 +246,7 @@ func (c *comparison) needs() *needed {
 		}
 	}
 	olds := map[[2]string]map[string]bool{}
-	each(c.out.Old, func(of [2]string, name string, changed bool) {
+	each(c.out.Old, func(of [2]string, name, _ string, changed bool) {
 		if olds[of] == nil {
 			olds[of] = map[string]bool{}
 		}
@@ -208,16 +255,16 @@ func (c *comparison) needs() *needed {
 		}
 	})
 	added := map[[2]string][]string{}
-	each(c.out.New, func(of [2]string, name string, changed bool) {
+	each(c.out.New, func(of [2]string, name, in string, changed bool) {
 		if !changed {
 			return
 		}
-		n.changed[of] = true
 		switch {
 		case name != "" && !olds[of][name]:
 			n.names, added[of] = append(n.names, [2]string{of[1], name}), append(added[of], name)
 			need(of, false)
 		default:
+			n.change(of, in)
 			need(of, name != "")
 		}
 	})
@@ -248,8 +295,9 @@ func (c *comparison) needCopied(n *needed, added map[[2]string][]string) {
 }
 
 const (
-	crdKind    = "CustomResourceDefinition"
-	policyKind = "ValidatingAdmissionPolicy"
+	crdKind       = "CustomResourceDefinition"
+	policyKind    = "ValidatingAdmissionPolicy"
+	namespaceKind = "Namespace"
 )
 
 // of returns the documents of an unchanged file or unit that are needed: CRDs, objects of names that NEW adds, policies and what they
@@ -307,7 +355,8 @@ func (n *needed) inDocument(data []byte, all bool) func(document []byte) bool {
 	return n.in
 }
 
-// inUnit is in for a file that a unit reads.
+// inUnit is in for a file that a unit reads. No unit is rendered for the namespaces that it may print: nearly all would be. A policy
+// that needs one of them leaves the verdict unknown.
 func (n *needed) inUnit(data []byte) bool {
 	if mentions(data, policyKind) {
 		return true
