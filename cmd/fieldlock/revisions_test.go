@@ -207,8 +207,8 @@ func TestNearer(t *testing.T) {
 	}
 }
 
-// TestPatchedTwice: of a definition that several overlays print, each with its own patch, a change of any counts: also of the one that is
-// printed last, where an overlay that changes nothing was added before, and where the path of the definition itself is a placeholder.
+// TestPatchedTwice: several overlays print one definition, each with its own patch, and a change of any of them counts. That includes the
+// overlay that is printed last, one beside an overlay that changes nothing, and one of a definition whose own path is a placeholder.
 func TestPatchedTwice(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it makes repositories")

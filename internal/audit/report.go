@@ -195,9 +195,9 @@ func (validate Validation) refusedRules(c *crd.CRD) (findings []Finding, done bo
 	return findings, true
 }
 
-// tooMuch begins the error of a rule that costs too much by itself, and total that of all rules together, which counts only
-// without the former. The errors that begin with contributed name the four most expensive rules. They are left out: of rules that
-// cost the same, the server names others in each run.
+// An error of the server that begins with tooMuch is about one rule that costs too much. One that begins with total is about all rules
+// together; it is reported only if no single rule costs too much. Errors that begin with contributed name the four most expensive
+// rules. They are left out: if rules cost the same, the server names different ones in each run.
 const (
 	tooMuch     = "estimated rule cost exceeds budget"
 	total       = "x-kubernetes-validations estimated rule cost total"

@@ -33,7 +33,7 @@ func Amount(q resource.Quantity) string {
 	return text
 }
 
-// Duration writes a duration in one way: "60m" and "1h" are equal. What is none stays as it is.
+// Duration writes a duration in one way: "60m" and "1h" are equal. It returns any other value unchanged.
 func Duration(v any) any {
 	if s, ok := v.(string); ok {
 		if d, err := time.ParseDuration(s); err == nil {
@@ -43,7 +43,7 @@ func Duration(v any) any {
 	return v
 }
 
-// Base64 writes base64 in one way. What is none stays as it is.
+// Base64 writes base64 in one way. It returns any other value unchanged.
 func Base64(v any) any {
 	if s, ok := v.(string); ok {
 		if data, err := base64.StdEncoding.DecodeString(s); err == nil {

@@ -341,7 +341,7 @@ func digits(s string) int {
 // program is a compiled schema: the server's validator with some of the schema's rules.
 type program struct {
 	structural *structuralschema.Structural
-	validator  func() *cel.Validator // of all rules; nil if there are none
+	validator  func() *cel.Validator // it returns nil for a schema without rules
 	together   bool                  // some rules are inside allOf: the server runs them only beside others
 
 	mu    sync.Mutex

@@ -100,7 +100,7 @@ func resolve(value any, text string) (p Path, rest string) {
 }
 
 // memberAt returns the longest member name of object that text starts with, and how much of text it takes: "name", ".name"
-// or "[name]". The length is 0 when there is none.
+// or "[name]". If text starts with no member name, the length is 0.
 func memberAt(object map[string]any, text string) (name string, length int) {
 	for end := len(text); end > 0; end-- {
 		if end < len(text) && text[end] != '.' && text[end] != '[' {

@@ -35,8 +35,8 @@ type Key struct {
 	HasDefault bool
 }
 
-// Of returns the key's value in item. A missing field has its default; if there is no default, ok is false, which differs
-// from null.
+// Of returns the key's value in item. If the field is missing, Of returns its default. Without a default, ok is
+// false: a missing key differs from null.
 func (k *Key) Of(item map[string]any) (value any, ok bool) {
 	if value, ok = item[k.Name]; ok {
 		return value, true

@@ -11,8 +11,8 @@ import (
 	"sync"
 )
 
-// Table finds positions by the hashes of their items. What an item is and which ones are the same is up to the caller, whose
-// function same reports whether the item at a position is the one that is looked for. It is for one goroutine.
+// Table finds positions by the hashes of their items. The caller decides what an item is and which items are the same: its function
+// same reports whether the item at a position equals the wanted item. A Table is for one goroutine.
 type Table struct {
 	Seed  maphash.Seed // of the hashes
 	slots []uint64     // open addressing: half of a hash and, in the lower half, a position + 1; 0 for none
@@ -163,7 +163,7 @@ func (ix *Index) hash(p *probe) {
 	}
 }
 
-// is reports whether the item at position i is that of p.
+// is reports whether the item at position i equals the item that p looks for.
 func (ix *Index) is(i int, p *probe) bool {
 	if ix.texts != nil {
 		return ix.texts[i] == p.text && !p.none

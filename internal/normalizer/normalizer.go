@@ -25,7 +25,7 @@ type Problem struct {
 type Presence map[*schema.Location]Property
 
 // Compile returns the normalizer for the marks of t, nil if it has none, what they say about each property, and the marks
-// that cannot be applied, sorted by schema path. With problems there is no normalizer. Cost: one visit for each schema node.
+// that cannot be applied, sorted by schema path. If there are such marks, the normalizer is nil. Cost: one visit for each schema node.
 func Compile(t *schema.Tree) (*Normalizer, Presence, []Problem) {
 	if problems := problemsOf(t); len(problems) > 0 {
 		return nil, nil, problems

@@ -112,7 +112,7 @@ func inChart(dir, name string) bool {
 }
 
 // isBeside reports whether a file is in the directory of a chart that a unit reads, and belongs to none. A tool that renders the chart
-// deploys no such manifest, so it stays what it is.
+// does not deploy such a file, so it is compared as it is written.
 func isBeside(reads []string, name string) bool {
 	beside := false
 	for dir := path.Dir(name); ; dir = path.Dir(dir) {

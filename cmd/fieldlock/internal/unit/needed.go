@@ -37,14 +37,7 @@ func (c *comparison) addNeeded() {
 			c.out.New, c.out.Old = append(c.out.New, p.new), append(c.out.Old, p.old)
 		}
 	}
-	var units []unitPair
-	for _, p := range c.pairs {
-		if !p.changed && !p.forced && p.new.Err == nil && c.holds(p.new, n) {
-			units = append(units, p)
-		}
-	}
-	manifest.Each(len(units), func(i int) { c.news.render(units[i].new) })
-	for _, p := range units {
+	for _, p := range c.rendered(n) {
 		if objects, err := c.news.render(p.new); err == nil {
 			for _, f := range c.news.manifests(Rendered{Unit: p.new, Objects: objects}) {
 				f.Documents = n.of(f.Documents)
@@ -52,6 +45,18 @@ func (c *comparison) addNeeded() {
 			}
 		}
 	}
+}
+
+// rendered returns the unchanged units that may print something that is needed. It renders them in parallel.
+func (c *comparison) rendered(n *needed) []unitPair {
+	var units []unitPair
+	for _, p := range c.pairs {
+		if !p.changed && !p.forced && p.new.Err == nil && c.holds(p.new, n) {
+			units = append(units, p)
+		}
+	}
+	manifest.Each(len(units), func(i int) { c.news.render(units[i].new) })
+	return units
 }
 
 // needRead makes n need what the admission policies read besides the objects that they judge.
@@ -75,16 +80,16 @@ func (c *comparison) needRead(n *needed) {
 		}
 	})
 	documents = slices.Concat(documents, slices.Concat(found...))
-	for _, p := range c.pairs {
-		if p.changed || p.forced || p.new.Err != nil || !c.holds(p.new, &needed{}) {
-			continue
-		}
+	for _, p := range c.rendered(&needed{}) {
 		objects, _ := c.news.render(p.new)
 		for _, o := range objects {
 			documents = append(documents, o.Document)
 		}
 	}
-	if !slices.ContainsFunc(documents, func(d *yamldoc.Document) bool { return d.Object["kind"] == policyKind && says(d, "oldObject") }) {
+	documents = slices.DeleteFunc(documents, func(d *yamldoc.Document) bool {
+		return d.Object["kind"] != policyKind && d.Object["kind"] != policyKind+"Binding"
+	})
+	if !slices.ContainsFunc(documents, readsOld) {
 		return
 	}
 	c.addCopied(n)
@@ -92,7 +97,7 @@ func (c *comparison) needRead(n *needed) {
 	judged := map[any]map[string]bool{} // by policy, the namespaces of the objects that it may judge
 	for _, d := range documents {
 		in := c.judgedBy(d, n)
-		if d.Object["kind"] != policyKind || len(in) == 0 {
+		if len(in) == 0 {
 			continue
 		}
 		judged[yamldoc.At(d.Object, "metadata", "name")] = in
@@ -108,13 +113,11 @@ func (c *comparison) needRead(n *needed) {
 	}
 	namespaces := map[string]bool{}
 	for _, d := range documents {
-		policy := yamldoc.At(d.Object, "metadata", "name")
-		if d.Object["kind"] == policyKind+"Binding" {
-			policy = yamldoc.At(d.Object, "spec", "policyName")
-		} else if d.Object["kind"] != policyKind {
-			continue
-		}
 		if says(d, "namespaceSelector") || says(d, "namespaceObject") {
+			policy := yamldoc.At(d.Object, "metadata", "name")
+			if d.Object["kind"] != policyKind {
+				policy = yamldoc.At(d.Object, "spec", "policyName")
+			}
 			maps.Copy(namespaces, judged[policy])
 		}
 	}
@@ -134,15 +137,19 @@ func (c *comparison) addCopied(n *needed) {
 		}
 		f.ParseShared(data, c.engine.shared)
 		for _, d := range f.Documents {
-			apiVersion, _ := d.Object["apiVersion"].(string)
-			kind, _ := d.Object["kind"].(string)
-			name, _ := yamldoc.At(d.Object, "metadata", "name").(string)
-			in, _ := yamldoc.At(d.Object, "metadata", "namespace").(string)
-			if group, _ := kindindex.GroupVersion(apiVersion); slices.Contains(n.names, [2]string{kind, name}) {
-				n.change([2]string{group, kind}, in)
+			if id, in := identityOf(d); slices.Contains(n.names, [2]string{id.kind, id.name}) {
+				n.change(groupKindOf(d), in)
 			}
 		}
 	}
+}
+
+// groupKindOf returns the group and kind of an object.
+func groupKindOf(d *yamldoc.Document) [2]string {
+	apiVersion, _ := d.Object["apiVersion"].(string)
+	kind, _ := d.Object["kind"].(string)
+	group, _ := kindindex.GroupVersion(apiVersion)
+	return [2]string{group, kind}
 }
 
 // change counts an object of a group and kind as changed.
@@ -156,16 +163,16 @@ func (n *needed) change(of [2]string, namespace string) {
 // judgedBy returns the namespaces of the changed objects whose update an admission policy may judge: its expressions read oldObject, and
 // its rules are for the object's API group and, as far as that is known without discovery, for its resource.
 func (c *comparison) judgedBy(policy *yamldoc.Document, n *needed) map[string]bool {
-	namespaces := map[string]bool{}
-	if !says(policy, "oldObject") {
+	if !readsOld(policy) {
 		return nil
 	}
+	namespaces := map[string]bool{}
 	rules, _ := yamldoc.At(policy.Object, "spec", "matchConstraints", "resourceRules").([]any)
 	for _, rule := range rules {
 		groups, _ := yamldoc.At(rule, "apiGroups").([]any)
 		resources, _ := yamldoc.At(rule, "resources").([]any)
 		for of, in := range n.changed {
-			begin := "" // of the names of resources
+			begin := "" // of the names of its resource
 			if c.engine.Builtin != nil && c.engine.Builtin(of[0], of[1]) {
 				begin = strings.ToLower(of[1][:len(of[1])-1]) // networkpolicies
 			}
@@ -179,6 +186,11 @@ func (c *comparison) judgedBy(policy *yamldoc.Document, n *needed) map[string]bo
 		}
 	}
 	return namespaces
+}
+
+// readsOld reports whether a document is a policy whose expressions may read oldObject.
+func readsOld(d *yamldoc.Document) bool {
+	return d.Object["kind"] == policyKind && says(d, "oldObject")
 }
 
 // says reports whether a word is in a document.
@@ -230,12 +242,8 @@ func (c *comparison) needs() *needed {
 	each := func(files []manifest.File, do func(of [2]string, name, in string, changed bool)) {
 		for _, f := range files {
 			for _, d := range f.Documents {
-				apiVersion, _ := d.Object["apiVersion"].(string)
-				kind, _ := d.Object["kind"].(string)
-				name, _ := yamldoc.At(d.Object, "metadata", "name").(string)
-				in, _ := yamldoc.At(d.Object, "metadata", "namespace").(string)
-				if group, _ := kindindex.GroupVersion(apiVersion); kind != "" {
-					do([2]string{group, kind}, name, in, !alike[d])
+				if id, in := identityOf(d); id.kind != "" {
+					do(groupKindOf(d), id.name, in, !alike[d])
 				}
 			}
 		}

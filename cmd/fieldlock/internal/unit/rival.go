@@ -11,7 +11,8 @@ import (
 // an object, the nearest one counts, and the others are its rivals.
 
 // pairRivals adds comparisons for the changed objects that a definition may refer to as well, in files that are not as near. Otherwise two
-// changes could hide a third object: one adds the same object nearer, which nobody applies, and the next changes the one that is applied.
+// changes could hide a refusal: the first adds a copy of an object in a nearer file that nobody applies, and the second changes the object
+// that is applied.
 func (c *comparison) pairRivals(n, old *Unit) {
 	if old == nil {
 		return
