@@ -409,12 +409,12 @@ func TestManyRemovedKeys(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it prints 16 MB")
 	}
-	crd := widgets("None", "tags: {type: array, x-kubernetes-list-type: set, x-kubernetes-addition-only: true, items: {type: string}}", "")
+	crd := widgets("None", "class: {type: string}\ntags: {type: array, x-kubernetes-list-type: set, x-kubernetes-addition-only: true, items: {type: string}}", "")
 	tags := make([]string, 11_000)
 	for i := range tags {
 		tags[i] = "tag-" + strconv.Itoa(i)
 	}
-	c, report := checkTexts(t, crd, widget("v1", "", "x", "{tags: ["+strings.Join(tags, ", ")+"]}"), widget("v1", "", "x", "{tags: []}"))
+	c, report := checkTexts(t, crd, widget("v1", "", "x", "{class: a, tags: ["+strings.Join(tags, ", ")+"]}"), widget("v1", "", "x", "{class: a, tags: []}"))
 	first, last := report.Violations[0], report.Violations[len(report.Violations)-1]
 	if n := len(report.Violations) + report.MoreViolations; n != len(tags) || first.Old == nil || first.ValuesLeftOut {
 		t.Errorf("%d violations, the first without its value: %t", n, first.ValuesLeftOut)

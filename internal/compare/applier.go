@@ -14,6 +14,7 @@ import (
 	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/schema"
+	"github.com/fieldlock/fieldlock/internal/storageversion"
 	"github.com/fieldlock/fieldlock/internal/tool"
 )
 
@@ -109,8 +110,8 @@ func (c *checker) judgeUpdate(p pair) (verdict, error) {
 	return v, nil
 }
 
-// sameRequest reports whether a way gets the verdict of another one without asking. Custom resources differ only where a
-// server-side apply is refused on its own. Of built-in kinds, client-side applies differ where another one is refused, where a
+// sameRequest reports whether a way gets the verdict of another one without asking. Custom resources differ where a server-side
+// apply is refused on its own, and where the manifest has something that requests store in their own ways. Of built-in kinds, client-side applies differ where another one is refused, where a
 // manifest has null, and for Deployments; Flux where there is anything that it normalizes.
 func (c *checker) sameRequest(p pair, o outcome, w way) bool {
 	if o.by == w.by {
@@ -123,7 +124,7 @@ func (c *checker) sameRequest(p pair, o outcome, w way) bool {
 	switch {
 	case kind == nil:
 		ownRefusal := slices.ContainsFunc(o.violations, func(v Violation) bool { return v.Lock == lockServer })
-		return serverSide(o.by) == serverSide(w.by) || !ownRefusal
+		return serverSide(o.by) && serverSide(w.by) || !ownRefusal && !mayDiffer(p)
 	case w.by == builtin.ApplierReplace || o.by == builtin.ApplierReplace:
 		return false
 	case o.by == builtin.ApplierFlux || w.by == builtin.ApplierFlux:
@@ -296,7 +297,7 @@ func (d *crdDefinition) serverSide(v *verdict, p pair, newVersion, oldVersion *c
 		}
 		return
 	}
-	oldObj, err := d.preparers[oldVersion].Prepare(p.old.Value())
+	oldObj, err := d.prepare(oldVersion, p.old, storageversion.Through(d.crd.CRD, oldVersion)...)
 	if err != nil {
 		return
 	}
@@ -352,7 +353,7 @@ func nulls(s *spec.Schema, newVal, oldVal side, at fieldpath.Path) []fieldpath.P
 	is, isObject := newVal.written.(map[string]any)
 	if newVal.written == nil {
 		was, wasObject := oldVal.prepared.(map[string]any)
-		if s.Nullable || s.Default != nil || len(s.Type) == 0 || wasObject && !onlyWritten(was, oldVal.written) {
+		if s.Nullable || s.Default != nil || len(s.Type) == 0 || wasObject && !onlyWritten(s, was, oldVal.written) {
 			return nil
 		}
 		return []fieldpath.Path{at}
@@ -391,7 +392,7 @@ func emptied(s *spec.Schema, newVal, oldVal side, at fieldpath.Path) []fieldpath
 			return nil
 		}
 		if len(is) == 0 {
-			if s.Type.Contains("object") && !s.Nullable && s.Default == nil && len(at) > 0 && len(was) > 0 && onlyWritten(was, oldVal.written) {
+			if s.Type.Contains("object") && !s.Nullable && s.Default == nil && len(at) > 0 && len(was) > 0 && onlyWritten(s, was, oldVal.written) {
 				return []fieldpath.Path{at}
 			}
 			return nil
@@ -421,14 +422,12 @@ func emptied(s *spec.Schema, newVal, oldVal side, at fieldpath.Path) []fieldpath
 	return nil
 }
 
-// onlyWritten reports whether a manifest has written all of the members of an object: what has a default stays when the
-// manifest no longer has it.
-func onlyWritten(object map[string]any, written any) bool {
-	members, _ := written.(map[string]any)
-	for name, member := range object {
-		value, ok := members[name]
-		below, isObject := member.(map[string]any)
-		if !ok || isObject && !onlyWritten(below, value) {
+// onlyWritten reports whether a manifest has set all members of an object: a default stays, unless it is within a field that the
+// manifest has set and no longer has.
+func onlyWritten(s *spec.Schema, object map[string]any, written any) bool {
+	for name := range object {
+		member := child(written, name)
+		if property, ok := s.Properties[name]; !member.ok || ok && hollow(&property, member.v) {
 			return false
 		}
 	}

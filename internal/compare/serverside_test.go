@@ -59,6 +59,68 @@ func TestEmptied(t *testing.T) {
 	}
 }
 
+// TestApplied: what applies make of null and of empty lists, as rules see it. A real API server gave these answers.
+func TestApplied(t *testing.T) {
+	const schema = `{"type": "object", "required": ["must", "needed"], "x-kubernetes-validations": [
+		{"rule": "has(self.audit) == has(oldSelf.audit)"}, {"rule": "has(self.tags) == has(oldSelf.tags)"}, {"rule": "has(self.note) == has(oldSelf.note)"},
+		{"rule": "self.?audit.?rules.hasValue() == oldSelf.?audit.?rules.hasValue()"}, {"rule": "!has(self.items) || self.items.all(i, oldSelf.items.all(j, has(i.tags) == has(j.tags)))"}], "properties": {
+		"must": {"type": "string", "nullable": true},
+		"needed": {"type": "array", "x-kubernetes-list-type": "set", "items": {"type": "string"}},
+		"note": {"type": "string", "nullable": true},
+		"any": {"type": "object", "x-kubernetes-preserve-unknown-fields": true},
+		"tags": {"type": "array", "x-kubernetes-list-type": "set", "items": {"type": "string"}},
+		"items": {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"], "items": {"type": "object", "required": ["name"], "properties": {
+			"name": {"type": "string"}, "tags": {"type": "array", "x-kubernetes-list-type": "set", "items": {"type": "string"}}}}},
+		"audit": {"type": "object", "properties": {
+			"x": {"type": "string"},
+			"list": {"type": "array", "items": {"type": "string"}},
+			"map": {"type": "object", "additionalProperties": {"type": "string"}},
+			"rules": {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"], "items": {"type": "object", "required": ["name"], "properties": {"name": {"type": "string"}}}},
+			"deep": {"type": "object", "properties": {"x": {"type": "string"}, "filled": {"type": "string", "default": "f"}}}}}}}`
+	const audit, tags, note, rules, inItems = "has(self.audit) == has(oldSelf.audit)", "has(self.tags) == has(oldSelf.tags)", "has(self.note) == has(oldSelf.note)",
+		"self.?audit.?rules.hasValue() == oldSelf.?audit.?rules.hasValue()", "self.items.all"
+	for _, row := range []struct {
+		name, reason, old, new        string
+		serverSide, clientSide, plain string // a rule that refuses the change, or the path of another refusal; "" if it is accepted
+	}{
+		{"an emptied list with keys, alone", "nothing in audit is applied", "audit: {rules: [{name: a}]}", "audit: {rules: []}", audit, "", ""},
+		{"an emptied list with keys beside another field", "the list is not applied", "audit: {x: a, rules: [{name: a}]}", "audit: {x: a, rules: []}", rules, "", ""},
+		{"an emptied set", "it is not applied", "tags: [a]", "tags: []", tags, "", ""},
+		{"an emptied list with an index", "it is a value like others", "audit: {list: [a]}", "audit: {list: []}", "", "", ""},
+		{"an empty list in the place of a field", "nothing in audit is applied", "audit: {x: a}", "audit: {rules: []}", audit, rules, rules},
+		{"an empty list that is new", "nothing was applied there", "audit: {x: a}", "audit: {x: a, rules: []}", rules, rules, rules},
+		{"an empty list that stays", "nothing was applied there", "audit: {rules: []}", "audit: {rules: []}, note: a", note, note, note},
+		{"an empty list that goes", "the server keeps what nobody has applied", "tags: []", "", "", tags, tags},
+		{"an object with an empty list that goes", "the server keeps it", "audit: {rules: []}", "", "", audit, audit},
+		{"an emptied object with an empty list", "what stays is not applied", "audit: {x: a, rules: []}", "audit: {}", audit, rules, rules},
+		{"an object of an empty list that is emptied", "the list stays", "audit: {rules: []}", "audit: {}", "", rules, rules},
+		{"an emptied object with a default below", "the whole field is removed", "audit: {deep: {x: a}}", "audit: {}", "spec.audit", "", ""},
+		{"an emptied set of an item", "items are merged by their keys", "items: [{name: a, tags: [b]}]", "items: [{name: a, tags: []}]", inItems, "", ""},
+		{"a required list that is emptied", "it is removed", "needed: [a]", "needed: []", "spec.needed", "", ""},
+		{"null for a value", "for rules, null is absent", "note: a", "note: null", note, note, note},
+		{"null that stays", "nothing is sent", "note: null", "note: null, tags: [a]", tags, tags, tags},
+		{"a new null", "for rules, null is absent", "", "note: null", "", "", ""},
+		{"null for a required field", "a patch removes the field", "must: a", "must: null", "", "spec.must", ""},
+		{"null below unknown fields", "a patch removes it, too", "any: {a: {b: 1}}", "any: {a: {b: null}}", "", "", ""},
+	} {
+		object := func(fields string) string {
+			for _, field := range []string{"must: a", "needed: [n]"} {
+				if name, _, _ := strings.Cut(field, ":"); !strings.Contains(fields, name+":") {
+					fields += ", " + field
+				}
+			}
+			return rulesCRD(schema) + "\n---\n" + widget("v1", "a", "x", "{"+strings.TrimPrefix(fields, ", ")+"}")
+		}
+		for by, want := range map[tool.Method]string{tool.ServerSide: row.serverSide, tool.ClientSide: row.clientSide, tool.ThreeWay: row.clientSide, tool.Replace: row.plain} {
+			r := check(t, map[string]string{"x.yaml": object(row.new)}, map[string]string{"x.yaml": object(row.old)}, Options{Applier: by})
+			named := slices.ContainsFunc(r.Violations, func(v Violation) bool { return v.Path == want || want != "" && strings.Contains(v.Rule, want) })
+			if len(r.Errors) > 0 || named != (want != "") || !named && len(r.Violations) > 0 {
+				t.Errorf("%s, %s: got %q, %v, want %q: %s", row.name, by, found(r), r.Errors, want, row.reason)
+			}
+		}
+	}
+}
+
 // TestNewFieldInNewVersion: a server-side apply in a new version cannot use a field that the version of the last apply lacks.
 func TestNewFieldInNewVersion(t *testing.T) {
 	const v1, v2 = "class: {type: string}", "class: {type: string}\nextra: {type: string}\nparts: {type: array, items: {type: object, properties: {a: {type: string}}}}"
@@ -191,12 +253,13 @@ func TestNeverStored(t *testing.T) {
 		{"a lock", "there is no old value", "None", none, lock, "v2", nil},
 		{"the storage version has the field", "it is stored", "None", always, rule, "v2", []string{"a/x spec.class NoModify [self == oldSelf]"}},
 		{"the storage version has the field, and a lock", "it is stored", "None", always, lock, "v2", []string{"a/x spec.class immutable"}},
+		{"an emptied object that v1 does not have", "there is nothing to take away", "None", none, "map: {type: object, additionalProperties: {type: string}}", "v2", nil},
 		{"an object of the storage version", "it is stored as it is", "None", rule, none, "v1", []string{"a/x spec.class NoModify [self == oldSelf]"}},
 		{"a conversion webhook", "it may keep the field elsewhere", "Webhook", none, rule, "v2", []string{"a/x spec.class NoModify [self == oldSelf]"}},
 		{"a rule that wants an old value", "there is none", "None", none, at, "v2", []string{"a/x spec.class rule [oldSelf.hasValue()]"}},
 	} {
 		crd := widgets(row.conversion, row.v1, row.v2)
-		r := check(t, map[string]string{"crd.yaml": crd, "x.yaml": widget(row.version, "a", "x", "{class: b}")}, map[string]string{"crd.yaml": crd, "x.yaml": widget(row.version, "a", "x", "{class: a}")}, Options{})
+		r := check(t, map[string]string{"crd.yaml": crd, "x.yaml": widget(row.version, "a", "x", "{class: b, map: {}}")}, map[string]string{"crd.yaml": crd, "x.yaml": widget(row.version, "a", "x", "{class: a, map: {a: b}}")}, Options{})
 		if got := found(r); !slices.Equal(got, row.want) || len(r.Errors) > 0 {
 			t.Errorf("%s: got %q, %v, want %q: %s", row.name, got, r.Errors, row.want, row.reason)
 		}

@@ -1,0 +1,191 @@
+package compare
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"github.com/fieldlock/fieldlock/immutability/builtin"
+	"github.com/fieldlock/fieldlock/internal/fieldpath"
+	"github.com/fieldlock/fieldlock/internal/jsonvalue"
+	"github.com/fieldlock/fieldlock/internal/schema"
+	"github.com/fieldlock/fieldlock/internal/storageversion"
+)
+
+// What an apply makes of the manifest of a custom resource is not always what the manifest says.
+//
+// A client-side apply is a JSON merge patch, in which null removes a field. Without a patch, or with a PUT, a nullable field is null.
+//
+// A server-side apply removes what the last one set and this one does not. It does not count an empty list of list-type set or map, nor
+// an object that has nothing but such lists: these are hollow. With {audit: {rules: [{name: a}]}} before,
+//
+//	{class: x, audit: {rules: []}}
+//
+// loses audit as a whole, as the outermost hollow field. Where the last apply set nothing in it, a hollow field stays, also if the
+// new manifest does not have it.
+
+// applied is what a request makes of a manifest.
+type applied struct {
+	by       builtin.Applier
+	changed  bool
+	required []fieldpath.Path // fields that are removed
+}
+
+// applied returns p with the new object as its request leaves it, and the required fields that the request removes.
+func (d *crdDefinition) applied(p pair) (pair, []fieldpath.Path) {
+	version := d.version(p.new.APIVersion)
+	if d.noDefaults || p.by == "" || p.by == builtin.ApplierReplace || !mayDiffer(p) {
+		return p, nil
+	}
+	oldObj, err := d.prepare(version, p.old, storageversion.Through(d.crd.CRD, version)...)
+	if err != nil {
+		return p, nil // check reports it
+	}
+	sent := *p.new
+	sent.Stored = jsonvalue.Clone(p.new.Value()).(map[string]any)
+	a := &applied{by: p.by}
+	if a.apply(version.Schema, sent.Stored, side{p.old.Value(), oldObj}, nil); a.changed {
+		p.new = &sent
+	}
+	return p, a.required
+}
+
+// mayDiffer reports whether requests may store different objects for the manifests of a pair: they have null or something empty.
+func mayDiffer(p pair) bool { return hasEmpty(p.new.Value()) || hasEmpty(p.old.Value()) }
+
+func hasEmpty(v any) bool {
+	switch v := v.(type) {
+	case map[string]any:
+		return len(v) == 0 || slices.ContainsFunc(slices.Collect(maps.Values(v)), hasEmpty)
+	case []any:
+		return len(v) == 0 || slices.ContainsFunc(v, hasEmpty)
+	}
+	return v == nil
+}
+
+// apply changes the value v of a copy of the manifest into what the request makes of it.
+func (a *applied) apply(s *spec.Schema, v any, old side, at fieldpath.Path) {
+	marks := marksOf(s)
+	switch v := v.(type) {
+	case map[string]any:
+		if a.isServerSide() && marks.MapType == schema.MapAtomic {
+			return
+		}
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			below, known := append(slices.Clip(at), name), schema.Below(s, name)
+			switch {
+			case len(at) == 0 && name == "metadata":
+			case !a.removes(s, name, v[name], old):
+				a.apply(known, v[name], old.at(name), below)
+			default:
+				delete(v, name)
+				if a.changed = true; known != nil && known.Default == nil && slices.Contains(s.Required, name) {
+					a.required = append(a.required, below)
+				}
+			}
+		}
+		if a.isServerSide() && s != nil {
+			a.keep(s, v, old)
+		}
+	case []any:
+		if a.isServerSide() && marks.ListType != schema.ListMap || !a.isServerSide() && jsonvalue.Equal(v, old.written) {
+			return // it is replaced as a whole, or not sent
+		}
+		for i := range v {
+			var was side // a patch has the whole list
+			if a.isServerSide() {
+				written, _ := oldItem(s, v, old.written, i)
+				prepared, _ := oldItem(s, v, old.prepared, i)
+				was = side{written.v, prepared.v}
+			}
+			a.apply(schema.Below(s, i), v[i], was, append(slices.Clip(at), i))
+		}
+	}
+}
+
+// keep adds the hollow fields of an old object that the new one does not have.
+func (a *applied) keep(s *spec.Schema, v map[string]any, old side) {
+	members, _ := old.prepared.(map[string]any)
+	for name, was := range members {
+		if property, ok := s.Properties[name]; ok && !child(v, name).ok && hollow(&property, was) {
+			v[name], a.changed = jsonvalue.Clone(was), true
+		}
+	}
+}
+
+func (a *applied) isServerSide() bool {
+	return a.by == builtin.ApplierServerSide || a.by == builtin.ApplierFlux
+}
+
+// removes reports whether the request removes a member that an object of the manifest has. Old is the old object.
+func (a *applied) removes(s *spec.Schema, name string, member any, old side) bool {
+	written := child(old.written, name)
+	if a.by == builtin.ApplierClientSide {
+		return member == nil && !(written.ok && written.v == nil) // otherwise nothing is sent
+	}
+	if s == nil {
+		return false
+	}
+	property, ok := s.Properties[name]
+	is, was := member, old.at(name).prepared
+	if !ok || !written.ok || hollow(&property, written.v) || hollow(&property, was) || was == nil || isEmpty(was) {
+		return false
+	}
+	return hollow(&property, is) || isEmpty(is) && hollowBelow(&property, was)
+}
+
+func isEmpty(v any) bool {
+	members, ok := v.(map[string]any)
+	return ok && len(members) == 0
+}
+
+// hollow reports whether a server-side apply of a value sets nothing.
+func hollow(s *spec.Schema, v any) bool {
+	marks := marksOf(s)
+	switch v := v.(type) {
+	case []any:
+		return len(v) == 0 && (marks.ListType == schema.ListSet || marks.ListType == schema.ListMap)
+	case map[string]any:
+		for name, member := range v {
+			if property, ok := s.Properties[name]; !ok || !hollow(&property, member) {
+				return false
+			}
+		}
+		return len(v) > 0 && marks.MapType != schema.MapAtomic
+	}
+	return false
+}
+
+// hollowBelow reports whether an object has a hollow field, which stays when all others are removed.
+func hollowBelow(s *spec.Schema, v any) bool {
+	members, _ := v.(map[string]any)
+	for name, member := range members {
+		if property, ok := s.Properties[name]; ok && hollow(&property, member) {
+			return true
+		}
+	}
+	return false
+}
+
+func marksOf(s *spec.Schema) schema.Marks {
+	if s == nil {
+		return schema.Marks{}
+	}
+	marks, _ := schema.ReadMarks(s.Extensions)
+	return marks
+}
+
+// addTaken adds that a request removes required fields that the manifest has.
+func (v *verdict) addTaken(required []fieldpath.Path, by builtin.Applier) {
+	for _, at := range required {
+		path := at.String()
+		if by == builtin.ApplierClientSide {
+			v.addServerSide(at, fmt.Sprintf("client-side apply is refused: null removes %s, which is required", path), "set "+path+" to a value, not to null")
+			continue
+		}
+		v.addServerSide(at, fmt.Sprintf("server-side apply is refused: it removes %s, which is required, since there is nothing in it but empty lists", path),
+			"keep a value in "+path)
+	}
+}
