@@ -135,6 +135,9 @@ func TestNewFieldInNewVersion(t *testing.T) {
 		{"a part of a list", "it is as deep", "None", v1 + "\nparts: {type: array, items: {type: object, properties: {b: {type: string}}}}", v2, "{parts: [{b: a}]}", "{parts: [{a: a}]}", []string{"unknown a/x spec.parts[0].a"}},
 		{"unknown fields are kept", "the old version reads any field", "None", v1 + "\nextra: {type: object, x-kubernetes-preserve-unknown-fields: true}",
 			v1 + "\nextra: {type: object, properties: {a: {type: string}}}", "{class: a}", "{class: a, extra: {a: b}}", nil},
+		{"a field of another type", "the server cannot read the old object", "None", v1, "class: {type: array, items: {type: string}}", "{class: a}", "{class: [a]}", []string{"unknown a/x spec.class"}},
+		{"items of another type", "the server cannot read the old object", "None", v1 + "\nparts: {type: array, items: {type: string}}", v2, "{parts: [a]}", "{class: a}", []string{"unknown a/x spec.parts[0]"}},
+		{"numbers", "they are one type", "None", v1 + "\nn: {type: integer}", v1 + "\nn: {type: number}", "{n: 1}", "{n: 1.5}", nil},
 		{"a conversion webhook", "it converts fields", "Webhook", v1, v2, "{class: a}", "{class: a, extra: b}", []string{"unknown a/x apiVersion"}},
 	} {
 		crd := widgets(row.conversion, row.v1, row.v2)
