@@ -122,12 +122,31 @@ func (im *importer) writes(s spelling, at *schema.Location, text string) bool {
 		return false
 	}
 	w := &speller{typed: true, refused: s.refused, ordered: s.ordered, union: s.union}
-	spelled, err := celexpr.Parse(w.rule(l, steps))
-	if err != nil || w.reason != "" {
+	rule := w.rule(l, steps)
+	if w.reason != "" || !alike(rule, text) { // most are not, and parsing is what costs
+		return false
+	}
+	spelled, err := celexpr.Parse(rule)
+	if err != nil {
 		return false
 	}
 	printed, err := celexpr.Print(spelled)
 	return err == nil && printed == text
+}
+
+// alike reports whether two texts are the same up to spaces and parentheses, which is all that printing a rule changes.
+func alike(a, b string) bool {
+	const ignored = " ()"
+	for {
+		a, b = strings.TrimLeft(a, ignored), strings.TrimLeft(b, ignored)
+		if a == "" || b == "" {
+			return a == b
+		}
+		if a[0] != b[0] {
+			return false
+		}
+		a, b = a[1:], b[1:]
+	}
 }
 
 // allSpellings lists what a rule about l can say.
