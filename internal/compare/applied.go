@@ -4,10 +4,13 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/fieldlock/fieldlock/immutability/builtin"
+	"github.com/fieldlock/fieldlock/internal/celrun"
 	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/schema"
@@ -28,28 +31,74 @@ import (
 
 // applied is what a request makes of a manifest.
 type applied struct {
-	by       builtin.Applier
-	changed  bool
-	required []fieldpath.Path // fields that are removed
+	by      builtin.Applier
+	changed bool
+	taken   []fieldpath.Path // fields that the request removes, although the manifest has them
 }
 
-// applied returns p with the new object as its request leaves it, and the required fields that the request removes.
-func (d *crdDefinition) applied(p pair) (pair, []fieldpath.Path) {
+// applied returns p with the new object as its request leaves it, and adds to v why such an object is not valid where the manifest is.
+func (d *crdDefinition) applied(v *verdict, p pair) pair {
 	version := d.version(p.new.APIVersion)
 	if d.noDefaults || p.by == "" || p.by == builtin.ApplierReplace || !mayDiffer(p) {
-		return p, nil
+		return p
 	}
 	oldObj, err := d.prepare(version, p.old, storageversion.Through(d.crd.CRD, version)...)
 	if err != nil {
-		return p, nil // check reports it
+		return p // check reports it
 	}
 	sent := *p.new
 	sent.Stored = jsonvalue.Clone(p.new.Value()).(map[string]any)
 	a := &applied{by: p.by}
-	if a.apply(version.Schema, sent.Stored, side{p.old.Value(), oldObj}, nil); a.changed {
-		p.new = &sent
+	if a.apply(version.Schema, sent.Stored, side{p.old.Value(), oldObj}, nil); !a.changed {
+		return p
 	}
-	return p, a.required
+	written, err := d.prepare(version, p.new)
+	if err != nil {
+		return p
+	}
+	p.new = &sent
+	stored, err := d.prepare(version, p.new)
+	validator := d.laws[version].validity()
+	if err != nil || validator == nil || len(a.taken) == 0 {
+		return p
+	}
+	mistakes, known := validator(stored), slices.Concat(validator(written), validator(oldObj))
+	if i := slices.IndexFunc(mistakes, func(m string) bool { return !slices.Contains(known, m) }); i >= 0 {
+		at, path := a.taken[0], a.taken[0].String()
+		message, edit := "server-side apply is refused: it removes %s, in which nothing but empty lists is left, and then %s", "keep a value in "+path
+		if p.by == builtin.ApplierClientSide {
+			message, edit = "client-side apply is refused: null removes %s, and then %s", "set "+path+" to a value, not to null"
+		}
+		v.addServerSide(at, fmt.Sprintf(message, path, mistakes[i]), edit)
+	}
+	return p
+}
+
+// newValidity returns a function that lists what the server finds wrong with a new object, nil if the schema cannot be used. Rules
+// that read the status are left out: it is the cluster's.
+func newValidity(s *spec.Schema) func(obj map[string]any) []string {
+	converted, err := celrun.Convert(s)
+	if err != nil {
+		return nil
+	}
+	validator, _, err := validation.NewSchemaValidator(converted)
+	if err != nil {
+		return nil
+	}
+	rules := celrun.New(s, func(r celrun.Rule) bool { return !celrun.Transition(r) && !readsStatus(r) })
+	return func(obj map[string]any) (mistakes []string) {
+		for _, e := range validation.ValidateCustomResource(nil, obj, validator) {
+			mistakes = append(mistakes, e.Error())
+		}
+		broken, err := rules.ValidateUpdate(obj, nil)
+		if err != nil {
+			return nil
+		}
+		for _, b := range broken {
+			mistakes = append(mistakes, strings.TrimPrefix(b.Path+": "+b.Message, ": "))
+		}
+		return mistakes
+	}
 }
 
 // mayDiffer reports whether requests may store different objects for the manifests of a pair: they have null or something empty.
@@ -81,9 +130,7 @@ func (a *applied) apply(s *spec.Schema, v any, old side, at fieldpath.Path) {
 				a.apply(known, v[name], old.at(name), below)
 			default:
 				delete(v, name)
-				if a.changed = true; known != nil && known.Default == nil && slices.Contains(s.Required, name) {
-					a.required = append(a.required, below)
-				}
+				a.changed, a.taken = true, append(a.taken, below)
 			}
 		}
 		if a.isServerSide() && s != nil {
@@ -175,17 +222,4 @@ func marksOf(s *spec.Schema) schema.Marks {
 	}
 	marks, _ := schema.ReadMarks(s.Extensions)
 	return marks
-}
-
-// addTaken adds that a request removes required fields that the manifest has.
-func (v *verdict) addTaken(required []fieldpath.Path, by builtin.Applier) {
-	for _, at := range required {
-		path := at.String()
-		if by == builtin.ApplierClientSide {
-			v.addServerSide(at, fmt.Sprintf("client-side apply is refused: null removes %s, which is required", path), "set "+path+" to a value, not to null")
-			continue
-		}
-		v.addServerSide(at, fmt.Sprintf("server-side apply is refused: it removes %s, which is required, since there is nothing in it but empty lists", path),
-			"keep a value in "+path)
-	}
 }

@@ -32,13 +32,15 @@ type laws struct {
 	onCluster *statusRules            // nil if there are none
 
 	named     func() *names
-	redaction func() *checks.Redaction // of the whole object
+	validity  func() func(obj map[string]any) []string // what the server finds wrong with a new object
+	redaction func() *checks.Redaction                 // of the whole object
 }
 
 // newLaws returns the laws of a schema whose own locks are compiled already.
 func newLaws(s *spec.Schema, locks *immutability.Validator) *laws {
 	return &laws{
 		schema: s, locks: locks, named: sync.OnceValue(func() *names { return newNames(s) }),
+		validity:  sync.OnceValue(func() func(map[string]any) []string { return newValidity(s) }),
 		redaction: sync.OnceValue(func() *checks.Redaction { return checks.Passwords(schema.Read(s, nil)) }),
 	}
 }

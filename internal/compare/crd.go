@@ -64,9 +64,12 @@ func (d *crdDefinition) version(apiVersion string) *crd.Version {
 // update by the version of the request. Here it is checked by both versions, so that a lock which only one of them has
 // holds too. What a conversion webhook would do is unknown.
 func (d *crdDefinition) judge(p pair) (verdict, error) {
-	p, taken := d.applied(p)
+	var invalid verdict
+	p = d.applied(&invalid, p)
 	v, err := d.judgeVersions(p)
-	v.addTaken(taken, p.by)
+	for _, b := range invalid.violations {
+		v.addServerSide(b.at, b.Message, invalid.edits[0])
+	}
 	switch {
 	case len(v.violations)+v.more == 0:
 	case len(v.violations) == len(v.edits):

@@ -26,27 +26,23 @@ func (d *crdDefinition) serverSide(v *verdict, p pair, newVersion, oldVersion *c
 	if err != nil {
 		return // check reports it, where it matters
 	}
+	oldObj, err := d.prepare(newVersion, p.old, storageversion.Through(d.crd.CRD, newVersion)...)
+	if err != nil {
+		return
+	}
 	if newVersion != oldVersion {
-		if stored, err := d.prepare(newVersion, p.old, storageversion.Through(d.crd.CRD, newVersion)...); err == nil {
-			if at, ok := mistyped(newVersion.Schema, stored, nil); ok {
-				v.addServerSide(at, fmt.Sprintf("server-side apply fails: %s of the object in the cluster is not of the type that it has in %s, "+
-					"and without a conversion the API server answers \"failed to create typed live object\"", at.String(), newVersion.Name), "")
-			}
+		if at, ok := mistyped(newVersion.Schema, oldObj, nil); ok {
+			v.addServerSide(at, fmt.Sprintf("server-side apply fails: %s of the object in the cluster is not of the type that it has in %s, "+
+				"and without a conversion the API server answers \"failed to create typed live object\"", at.String(), newVersion.Name), "")
+			return
 		}
 		if !oldVersion.Served {
 			return // the server forgets what was applied in it
 		}
 		d.unconverted(v, oldVersion, p.new.Value(), newObj, "failed to convert merged object to last applied version", p.new.APIVersion)
 		if newVersion.Storage { // the server has stored the old object in it, with its defaults
-			if stored, err := d.prepare(newVersion, p.old); err == nil {
-				d.unconverted(v, oldVersion, stored, stored, "field not declared in schema", "")
-			}
+			d.unconverted(v, oldVersion, oldObj, oldObj, "field not declared in schema", "")
 		}
-		return
-	}
-	oldObj, err := d.prepare(oldVersion, p.old, storageversion.Through(d.crd.CRD, oldVersion)...)
-	if err != nil {
-		return
 	}
 	is, was := side{p.new.Value(), newObj}, side{p.old.Value(), oldObj}
 	for _, at := range emptied(newVersion.Schema, is, was, nil) {

@@ -62,11 +62,12 @@ func TestEmptied(t *testing.T) {
 // TestApplied: what applies make of null and of empty lists, as rules see it. A real API server gave these answers.
 func TestApplied(t *testing.T) {
 	const schema = `{"type": "object", "required": ["must", "needed"], "x-kubernetes-validations": [
-		{"rule": "has(self.audit) == has(oldSelf.audit)"}, {"rule": "has(self.tags) == has(oldSelf.tags)"}, {"rule": "has(self.note) == has(oldSelf.note)"},
+		{"rule": "!has(self.note) || self.note != 'p' || has(self.plain)"}, {"rule": "has(self.audit) == has(oldSelf.audit)"}, {"rule": "has(self.tags) == has(oldSelf.tags)"}, {"rule": "has(self.note) == has(oldSelf.note)"},
 		{"rule": "self.?audit.?rules.hasValue() == oldSelf.?audit.?rules.hasValue()"}, {"rule": "!has(self.items) || self.items.all(i, oldSelf.items.all(j, has(i.tags) == has(j.tags)))"}], "properties": {
 		"must": {"type": "string", "nullable": true},
 		"needed": {"type": "array", "x-kubernetes-list-type": "set", "items": {"type": "string"}},
 		"note": {"type": "string", "nullable": true},
+		"plain": {"type": "object", "properties": {"x": {"type": "string"}, "tags": {"type": "array", "x-kubernetes-list-type": "set", "items": {"type": "string"}}}},
 		"any": {"type": "object", "x-kubernetes-preserve-unknown-fields": true},
 		"tags": {"type": "array", "x-kubernetes-list-type": "set", "items": {"type": "string"}},
 		"items": {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"], "items": {"type": "object", "required": ["name"], "properties": {
@@ -85,6 +86,7 @@ func TestApplied(t *testing.T) {
 	}{
 		{"an emptied list with keys, alone", "nothing in audit is applied", "audit: {rules: [{name: a}]}", "audit: {rules: []}", audit, "", ""},
 		{"an emptied list with keys beside another field", "the list is not applied", "audit: {x: a, rules: [{name: a}]}", "audit: {x: a, rules: []}", rules, "", ""},
+		{"a field that a plain rule wants", "it is removed", "note: p, plain: {x: a}", "note: p, plain: {tags: []}", "spec.plain", "", ""},
 		{"an emptied set", "it is not applied", "tags: [a]", "tags: []", tags, "", ""},
 		{"an emptied list with an index", "it is a value like others", "audit: {list: [a]}", "audit: {list: []}", "", "", ""},
 		{"an empty list in the place of a field", "nothing in audit is applied", "audit: {x: a}", "audit: {rules: []}", audit, rules, rules},
@@ -113,7 +115,9 @@ func TestApplied(t *testing.T) {
 		}
 		for by, want := range map[tool.Method]string{tool.ServerSide: row.serverSide, tool.ClientSide: row.clientSide, tool.ThreeWay: row.clientSide, tool.Replace: row.plain} {
 			r := check(t, map[string]string{"x.yaml": object(row.new)}, map[string]string{"x.yaml": object(row.old)}, Options{Applier: by})
-			named := slices.ContainsFunc(r.Violations, func(v Violation) bool { return v.Path == want || want != "" && strings.Contains(v.Rule, want) })
+			named := slices.ContainsFunc(r.Violations, func(v Violation) bool {
+				return v.Path == want && v.Lock == lockServer || want != "" && strings.Contains(v.Rule, want)
+			})
 			if len(r.Errors) > 0 || named != (want != "") || !named && len(r.Violations) > 0 {
 				t.Errorf("%s, %s: got %q, %v, want %q: %s", row.name, by, found(r), r.Errors, want, row.reason)
 			}
