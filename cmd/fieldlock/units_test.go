@@ -99,6 +99,9 @@ func TestUnits(t *testing.T) {
 		"shop/templates/claim.yaml": claim("data", "{{ .Values.class }}"),
 	}
 	plain := map[string]string{"claim.yaml": claim("data", "fast")}
+	matrix := with(setFiles("fast", ""), "sets/a/notes.md", "some\n", "sets/a/config.json", "{\"a\": 1}\n")
+	matrix["set.yaml"] = strings.Replace(matrix["set.yaml"], "directories: [{path: sets/*}]}}]", "directories: [{path: sets/*}]}}, "+
+		"{matrix: {generators: [{git: {repoURL: 'https://example.com/team/deploy.git', revision: HEAD, files: [{path: '**/config.json'}]}}, {clusters: {}}]}}]", 1)
 	job := "apiVersion: batch/v1\nkind: Job\nmetadata: {name: once}\nspec: {template: {spec: {restartPolicy: Never, containers: [{name: a, image: a}]}}}\n"
 	hash := "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nimmutable: true\nstringData: {a: {{ randAlphaNum 9 | quote }}, b: {{ .Values.class }}}\n"
 	for _, c := range []struct {
@@ -132,6 +135,8 @@ func TestUnits(t *testing.T) {
 		{"an application of an application", "", argoFiles(), with(argoFiles(), "shop/claim.yaml", claim("data", "slow")), exitRefused, []string{"shop/claim.yaml:6 spec.storageClassName"}, ""},
 
 		{"a directory that an ApplicationSet finds", "OLD has one less", setFiles("fast", ""), setFiles("slow", "more"), exitRefused, []string{"sets/a/claim.yaml:6 spec.storageClassName"}, ""},
+		{"a file that an ApplicationSet does not read", "it lists directories and reads parameters", matrix, with(matrix, "sets/a/notes.md", "other\n"), exitClean, nil, ""},
+		{"parameters of an ApplicationSet that needs a cluster", "", matrix, with(matrix, "sets/a/config.json", "{\"a\": 2}\n"), exitClean, nil, "1 ApplicationSet changed and cannot be rendered"},
 
 		{"a kustomization that claims a file", "what OLD reads as it is written is compared so", plain,
 			with(plain, "claim.yaml", claim("data", "slow"), "kustomization.yaml", "resources: [claim.yaml]\npatches:\n- patch: |-\n    - op: replace\n      path: /spec/storageClassName\n      value: fast\n  target: {kind: PersistentVolumeClaim}\n"),

@@ -54,12 +54,15 @@ type Unit struct {
 	tree    Tree  // that its files are in, nil for the one that defines it
 	missing error // why the unit is not in the tree, where its definition tells
 	peeks   bool  // what it reads stays what it is
-	dir     string
-	spec    []byte // of the job
-	random  bool   // two renderings may differ
-	owns    func(name string) bool
-	chosen  map[string]string   // files of the objects that its definition refers to
-	rivals  map[string][]string // all files with such objects
+	// lists, unless nil, reports whether the unit reads only the name of a file, not its content.
+	lists func(name string) bool
+
+	dir    string
+	spec   []byte // of the job
+	random bool   // two renderings may differ
+	owns   func(name string) bool
+	chosen map[string]string   // files of the objects that its definition refers to
+	rivals map[string][]string // all files with such objects
 
 	digestIn Tree // that digested is of
 	digested string
@@ -181,6 +184,10 @@ func (u *Unit) job(t Tree) (*worker.Job, error) {
 		if below(name, helm.Fetched) {
 			continue // a file of the tree cannot pretend to be fetched
 		}
+		if u.lists != nil && u.lists(name) {
+			job.Files[name] = nil
+			continue
+		}
 		info, err := t.Lstat(name)
 		if err != nil {
 			return nil, err
@@ -217,6 +224,10 @@ func (u *Unit) computeDigest(t Tree) string {
 	h := sha256.New()
 	fmt.Fprintf(h, "%s\x00%s\x00%d\x00%s", u.kind.name, u.dir, len(u.spec), u.spec)
 	for _, name := range u.Reads {
+		if u.lists != nil && u.lists(name) {
+			fmt.Fprintf(h, "\x00%s", name)
+			continue
+		}
 		fmt.Fprintf(h, "\x00%s\x00%s", name, state(t, name))
 	}
 	if u.Err != nil {
