@@ -193,10 +193,14 @@ func (u *Unit) job(t Tree) (*worker.Job, error) {
 			return nil, err
 		}
 		if info.Mode()&fs.ModeSymlink != 0 {
-			if job.Links[name], err = t.ReadLink(name); err != nil {
+			text, err := t.ReadLink(name)
+			if err != nil {
 				return nil, err
 			}
-			continue
+			if u.has(path.Join(path.Dir(name), text)) {
+				job.Links[name] = text
+				continue
+			}
 		}
 		data, err := t.ReadFile(name)
 		if err != nil {
@@ -208,6 +212,16 @@ func (u *Unit) job(t Tree) (*worker.Job, error) {
 		job.Files[name] = data
 	}
 	return job, nil
+}
+
+// has reports whether the unit reads a path, or a link to a directory above it. A link to anything else is read as a file.
+func (u *Unit) has(name string) bool {
+	for ; name != "." && name != "/"; name = path.Dir(name) {
+		if _, ok := slices.BinarySearch(u.Reads, name); ok {
+			return true
+		}
+	}
+	return false
 }
 
 // digest identifies what the unit is rendered from: units with equal digests print the same. Not safe for concurrent use with one
