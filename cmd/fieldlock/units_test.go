@@ -102,6 +102,8 @@ func TestUnits(t *testing.T) {
 	matrix := with(setFiles("fast", ""), "sets/a/notes.md", "some\n", "sets/a/config.json", "{\"a\": 1}\n")
 	matrix["set.yaml"] = strings.Replace(matrix["set.yaml"], "directories: [{path: sets/*}]}}]", "directories: [{path: sets/*}]}}, "+
 		"{matrix: {generators: [{git: {repoURL: 'https://example.com/team/deploy.git', revision: HEAD, files: [{path: '**/config.json'}]}}, {clusters: {}}]}}]", 1)
+	circle := with(fluxFiles(), "docs/broken.yaml", malformed, "apps/team.yaml", strings.NewReplacer("name: apps", "name: team", "./apps", "./").Replace(fluxFiles()["clusters/home/apps.yaml"]))
+	const patched = "resources: [claim.yaml, team.yaml]\npatches: [{target: {kind: Kustomization}, patch: '- {op: replace, path: /spec/path, value: ./clusters}'}]\n"
 	job := "apiVersion: batch/v1\nkind: Job\nmetadata: {name: once}\nspec: {template: {spec: {restartPolicy: Never, containers: [{name: a, image: a}]}}}\n"
 	hash := "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nimmutable: true\nstringData: {a: {{ randAlphaNum 9 | quote }}, b: {{ .Values.class }}}\n"
 	for _, c := range []struct {
@@ -132,6 +134,10 @@ func TestUnits(t *testing.T) {
 		{"a variable of an encrypted Secret", "nobody can tell", encryptedFiles("${VOLSYNC_CLASS}"), encryptedFiles("${KOPIUR_CLASS}"), exitClean, nil, ""},
 		{"a default beside an encrypted Secret", "", encryptedFiles("${VOLSYNC_CLASS:=fast}"), encryptedFiles("${KOPIUR_CLASS:=slow}"), exitClean, nil, ""},
 		{"a value of a Kustomization", "the file that uses it did not change", fluxFiles(), with(fluxFiles(), "clusters/home/apps.yaml", strings.Replace(fluxFiles()["clusters/home/apps.yaml"], "CLASS: fast", "CLASS: slow", 1)),
+			exitRefused, []string{"apps/claim.yaml:6 spec.storageClassName"}, ""},
+		{"a Kustomization of all files that fails", "the others are what they are without it", circle, with(circle, "apps/claim.yaml", claim("data", "slow")),
+			exitRefused, []string{"apps/claim.yaml:6 spec.storageClassName"}, "1 Flux Kustomization changed and cannot be rendered"},
+		{"a Kustomization that is patched away from all files", "it is not deployed as it is written", with(circle, "apps/kustomization.yaml", patched), with(circle, "apps/kustomization.yaml", patched, "apps/claim.yaml", claim("data", "slow")),
 			exitRefused, []string{"apps/claim.yaml:6 spec.storageClassName"}, ""},
 		{"a value of a HelmRelease", "its chart prints it", fluxFiles(), with(fluxFiles(), "apps/release.yaml", strings.Replace(fluxFiles()["apps/release.yaml"], "class: fast", "class: slow", 1)),
 			exitRefused, []string{"charts/shop/templates/claim.yaml:7 spec.storageClassName"}, ""},
