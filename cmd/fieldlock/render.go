@@ -27,7 +27,7 @@ func newRender(s streams) *cobra.Command {
 		Short: "Print the objects that check reads, and where each comes from",
 		Long: `render prints the objects that are deployed from a directory, as check sees them. If a verdict surprises you, run render first.
 
-render finds the units of PATH (by default "."), and renders each with the code of the tool that deploys it. Units are Flux
+render finds the units of PATH (by default, all), and renders each with the code of the tool that deploys it. Units are Flux
 Kustomizations, HelmReleases, Argo CD Applications, kustomizations that no other kustomization includes, and charts, once
 with their values and once with each ci/*-values.yaml. Files that no unit reads are printed as they are. Above each object,
 comments name the unit, and the file and line where the object is written:
@@ -82,7 +82,8 @@ func (c *renderCommand) run(args []string) error {
 	if err != nil {
 		return fmt.Errorf("--kubernetes-version: %w", err)
 	}
-	if len(args) == 0 {
+	everything := len(args) == 0
+	if everything {
 		args = []string{"."}
 	}
 	options := c.unitOptions(kinds, nil)
@@ -98,6 +99,9 @@ func (c *renderCommand) run(args []string) error {
 		side, done, err := c.side(arg, &options)
 		if err != nil {
 			return err
+		}
+		if !everything && side.Paths == nil {
+			side.Paths = []string{"."}
 		}
 		set, err := unit.Load(side, options)
 		if err != nil {

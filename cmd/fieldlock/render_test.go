@@ -59,6 +59,18 @@ func TestRender(t *testing.T) {
 	}
 }
 
+// TestRenderRoot: the chart at the root of a repository is printed alone if it is named, with the version of Kubernetes as Helm writes it.
+func TestRenderRoot(t *testing.T) {
+	repositoryOf(t, map[string]string{"Chart.yaml": "apiVersion: v2\nname: shop\nversion: 1.0.0\n", "plain.yaml": tree()["plain.yaml"],
+		"templates/a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {minor: {{ .Capabilities.KubeVersion }}}\n"}, nil)
+	for arg, files := range map[string]bool{"": true, ".": false} {
+		got := runCommand("", append([]string{"render", "--kubernetes-version", "1.36"}, strings.Fields(arg)...)...)
+		if strings.Contains(got.out, "# unit: files") != files || !strings.Contains(got.out, "minor: v1.36.0}") {
+			t.Errorf("render %s: %s%s", arg, got.out, got.err)
+		}
+	}
+}
+
 // TestRenderJSON: what is not covered, and mistakes, are part of the document; the rest is rendered.
 func TestRenderJSON(t *testing.T) {
 	files := tree()

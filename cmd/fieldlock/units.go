@@ -55,7 +55,7 @@ func (o *unitFlags) unitOptions(kinds *builtin.Kinds, step func()) unit.Options 
 		options.Fetch = fetch.New(dir)
 	}
 	if kinds != nil {
-		options.KubeVersion = kinds.Minor
+		options.KubeVersion = kinds.Minor + ".0" // as Helm writes it
 		served := map[[2]string]bool{}
 		for _, k := range kinds.All() {
 			served[[2]string{k.Group, k.Kind}] = true

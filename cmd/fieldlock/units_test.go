@@ -99,6 +99,11 @@ func TestUnits(t *testing.T) {
 		"shop/templates/claim.yaml": claim("data", "{{ .Values.class }}"),
 	}
 	plain := map[string]string{"claim.yaml": claim("data", "fast")}
+	matrix := with(setFiles("fast", ""), "sets/a/notes.md", "some\n", "sets/a/config.json", "{\"a\": 1}\n")
+	matrix["set.yaml"] = strings.Replace(matrix["set.yaml"], "directories: [{path: sets/*}]}}]", "directories: [{path: sets/*}]}}, "+
+		"{matrix: {generators: [{git: {repoURL: 'https://example.com/team/deploy.git', revision: HEAD, files: [{path: '**/config.json'}]}}, {clusters: {}}]}}]", 1)
+	circle := with(fluxFiles(), "docs/broken.yaml", malformed, "apps/team.yaml", strings.NewReplacer("name: apps", "name: team", "./apps", "./").Replace(fluxFiles()["clusters/home/apps.yaml"]))
+	const patched = "resources: [claim.yaml, team.yaml]\npatches: [{target: {kind: Kustomization}, patch: '- {op: replace, path: /spec/path, value: ./clusters}'}]\n"
 	job := "apiVersion: batch/v1\nkind: Job\nmetadata: {name: once}\nspec: {template: {spec: {restartPolicy: Never, containers: [{name: a, image: a}]}}}\n"
 	hash := "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nimmutable: true\nstringData: {a: {{ randAlphaNum 9 | quote }}, b: {{ .Values.class }}}\n"
 	for _, c := range []struct {
@@ -115,6 +120,10 @@ func TestUnits(t *testing.T) {
 		{"a Job that the overlay renames", "each name is a new Job", with(overlay, "base/kustomization.yaml", "resources: [job.yaml]\n", "base/job.yaml", job, "prod/kustomization.yaml", "resources: [../base]\nnameSuffix: '-1'\n"),
 			with(overlay, "base/kustomization.yaml", "resources: [job.yaml]\n", "base/job.yaml", strings.Replace(job, "image: a", "image: b", 1), "prod/kustomization.yaml", "resources: [../base]\nnameSuffix: '-2'\n"), exitClean, nil, ""},
 		{"values of a chart", "the template's line is told", chart, with(chart, "shop/values.yaml", "class: slow\n"), exitRefused, []string{"shop/templates/claim.yaml:6 spec.storageClassName"}, ""},
+		{"a link in a chart", "the values are what it leads to", with(chart, "shop/values.yaml", "-> ../fast.yaml", "fast.yaml", "class: fast\n"),
+			with(chart, "shop/values.yaml", "-> ../fast.yaml", "fast.yaml", "class: slow\n"), exitRefused, []string{"shop/templates/claim.yaml:6 spec.storageClassName"}, ""},
+		{"a link of an application", "Argo CD reads what it leads to", with(argoFiles(), "shop/claim.yaml", "-> ../claims/data.yaml", "claims/data.yaml", claim("data", "fast")),
+			with(argoFiles(), "shop/claim.yaml", "-> ../claims/data.yaml", "claims/data.yaml", claim("data", "slow")), exitRefused, []string{"shop/claim.yaml:6 spec.storageClassName", "claims/data.yaml:6 spec.storageClassName"}, ""},
 		{"a chart's random value", "it differs with each rendering", with(chart, "shop/templates/s.yaml", hash), with(chart, "shop/templates/s.yaml", hash+"# a comment\n"), exitClean, nil, ""},
 		{"a value beside a random one", "it does not", with(chart, "shop/templates/s.yaml", hash), with(chart, "shop/templates/s.yaml", strings.Replace(hash, "b: {{ .Values.class }}", "b: other", 1)),
 			exitRefused, []string{"shop/templates/s.yaml:1 data"}, ""},
@@ -126,12 +135,18 @@ func TestUnits(t *testing.T) {
 		{"a default beside an encrypted Secret", "", encryptedFiles("${VOLSYNC_CLASS:=fast}"), encryptedFiles("${KOPIUR_CLASS:=slow}"), exitClean, nil, ""},
 		{"a value of a Kustomization", "the file that uses it did not change", fluxFiles(), with(fluxFiles(), "clusters/home/apps.yaml", strings.Replace(fluxFiles()["clusters/home/apps.yaml"], "CLASS: fast", "CLASS: slow", 1)),
 			exitRefused, []string{"apps/claim.yaml:6 spec.storageClassName"}, ""},
+		{"a Kustomization of all files that fails", "the others are what they are without it", circle, with(circle, "apps/claim.yaml", claim("data", "slow")),
+			exitRefused, []string{"apps/claim.yaml:6 spec.storageClassName"}, "1 Flux Kustomization changed and cannot be rendered"},
+		{"a Kustomization that is patched away from all files", "it is not deployed as it is written", with(circle, "apps/kustomization.yaml", patched), with(circle, "apps/kustomization.yaml", patched, "apps/claim.yaml", claim("data", "slow")),
+			exitRefused, []string{"apps/claim.yaml:6 spec.storageClassName"}, ""},
 		{"a value of a HelmRelease", "its chart prints it", fluxFiles(), with(fluxFiles(), "apps/release.yaml", strings.Replace(fluxFiles()["apps/release.yaml"], "class: fast", "class: slow", 1)),
 			exitRefused, []string{"charts/shop/templates/claim.yaml:7 spec.storageClassName"}, ""},
 		{"a default of a chart", "the HelmRelease has a value of its own", fluxFiles(), with(fluxFiles(), "charts/shop/values.yaml", "class: none\n"), exitClean, nil, ""},
 		{"an application of an application", "", argoFiles(), with(argoFiles(), "shop/claim.yaml", claim("data", "slow")), exitRefused, []string{"shop/claim.yaml:6 spec.storageClassName"}, ""},
 
 		{"a directory that an ApplicationSet finds", "OLD has one less", setFiles("fast", ""), setFiles("slow", "more"), exitRefused, []string{"sets/a/claim.yaml:6 spec.storageClassName"}, ""},
+		{"a file that an ApplicationSet does not read", "it lists directories and reads parameters", matrix, with(matrix, "sets/a/notes.md", "other\n"), exitClean, nil, ""},
+		{"parameters of an ApplicationSet that needs a cluster", "", matrix, with(matrix, "sets/a/config.json", "{\"a\": 2}\n"), exitClean, nil, "1 ApplicationSet changed and cannot be rendered"},
 
 		{"a kustomization that claims a file", "what OLD reads as it is written is compared so", plain,
 			with(plain, "claim.yaml", claim("data", "slow"), "kustomization.yaml", "resources: [claim.yaml]\npatches:\n- patch: |-\n    - op: replace\n      path: /spec/storageClassName\n      value: fast\n  target: {kind: PersistentVolumeClaim}\n"),

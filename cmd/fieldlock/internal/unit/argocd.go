@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"maps"
 	"path"
+	"slices"
 	"strings"
 
 	"sigs.k8s.io/yaml"
@@ -142,25 +144,22 @@ func applicationSets() *kind {
 			u.missing = at(o.File, err)
 		}
 		u.spec = encode(spec)
+		dirs, files := patterns(*spec, "directories"), patterns(*spec, "files")
+		u.lists = func(name string) bool {
+			return !slices.ContainsFunc(files, func(p string) bool { return mayMatch(p, name) }) &&
+				slices.ContainsFunc(dirs, func(p string) bool { return below(name, literal(p)) })
+		}
 		return []*Unit{u}
 	}
 	k.reads = func(t Tree, u *Unit) ([]string, error) {
 		if u.missing != nil {
 			return nil, u.missing
 		}
+		files := patterns(decode[definedSpec](u.spec), "files")
 		var all []string
-		for _, g := range gitGenerators(decode[definedSpec](u.spec).Object, 0) {
-			for _, field := range [...]string{"directories", "files"} {
-				list, _ := g[field].([]any)
-				for _, item := range list {
-					entry, _ := item.(map[string]any)
-					pattern, _ := entry["path"].(string)
-					for _, name := range t.Paths() {
-						if below(name, literal(pattern)) {
-							all = append(all, name)
-						}
-					}
-				}
+		for _, name := range t.Paths() {
+			if u.lists(name) || slices.ContainsFunc(files, func(p string) bool { return mayMatch(p, name) }) {
+				all = append(all, name)
 			}
 		}
 		return sorted(all), nil
@@ -193,6 +192,21 @@ func applicationSets() *kind {
 	return k
 }
 
+// patterns returns the paths that a field of an ApplicationSet's git generators includes, of those that read this repository.
+func patterns(spec definedSpec, field string) []string {
+	var all []string
+	for i, g := range gitGenerators(spec.Object, 0) {
+		list, _ := g[field].([]any)
+		for _, item := range list {
+			entry, _ := item.(map[string]any)
+			if pattern, _ := entry["path"].(string); spec.InTree[i] && entry["exclude"] != true {
+				all = append(all, pattern)
+			}
+		}
+	}
+	return all
+}
+
 // gitGenerators returns the git generators of an ApplicationSet, also those within others.
 func gitGenerators(object any, depth int) []map[string]any {
 	var all []map[string]any
@@ -201,11 +215,11 @@ func gitGenerators(object any, depth int) []map[string]any {
 	}
 	switch x := object.(type) {
 	case map[string]any:
-		for name, value := range x {
-			if g, ok := value.(map[string]any); ok && name == "git" && g["repoURL"] != nil {
+		for _, name := range slices.Sorted(maps.Keys(x)) {
+			if g, ok := x[name].(map[string]any); ok && name == "git" && g["repoURL"] != nil {
 				all = append(all, g)
 			}
-			all = append(all, gitGenerators(value, depth+1)...)
+			all = append(all, gitGenerators(x[name], depth+1)...)
 		}
 	case []any:
 		for _, item := range x {
@@ -227,4 +241,10 @@ func literal(pattern string) string {
 		}
 	}
 	return path.Clean(pattern)
+}
+
+// mayMatch reports whether a pattern for files may match a name, or a directory above it, whatever its wildcards and variables stand for.
+func mayMatch(pattern, name string) bool {
+	end := pattern[strings.LastIndexAny(pattern, "*?[]{}\\/")+1:]
+	return below(name, literal(pattern)) && (strings.HasSuffix(name, end) || strings.Contains(name, end+"/"))
 }

@@ -35,17 +35,17 @@ const maxUnits = 5000
 // discovery finds the units of one side that objects define.
 type discovery struct {
 	*side
-	written  []*definition
-	holds    map[string]bool    // files that may hold a definition
-	readers  map[string][]*Unit // by file
-	live     map[*Unit]bool
-	rendered map[*Unit]bool
-	queue    []*Unit
+	written []*definition
+	holds   map[string]bool    // files that may hold a definition
+	readers map[string][]*Unit // by file
+	live    map[*Unit]bool
+	failed  map[*Unit]bool // live ones that cannot be rendered
+	queue   []*Unit
 }
 
 // discover adds the units that objects define, and drops those that others render.
 func (s *side) discover() {
-	d := &discovery{side: s, holds: map[string]bool{}, readers: map[string][]*Unit{}, live: map[*Unit]bool{}, rendered: map[*Unit]bool{}}
+	d := &discovery{side: s, holds: map[string]bool{}, readers: map[string][]*Unit{}, live: map[*Unit]bool{}, failed: map[*Unit]bool{}}
 	d.scan()
 	if len(d.holds) == 0 {
 		return
@@ -77,7 +77,7 @@ func (s *side) discover() {
 		}
 	}
 	d.run()
-	isLive := func(u *Unit) bool { return d.live[u] }
+	isLive := func(u *Unit) bool { return d.live[u] && !d.failed[u] && u.Err == nil } // what others read is not printed
 	for _, w := range d.circles() {
 		if !d.isRead(w.file, w.unit, isLive) {
 			d.begin(w.unit)
@@ -91,7 +91,14 @@ func (s *side) discover() {
 		}
 	}
 	s.units = slices.DeleteFunc(s.units, func(u *Unit) bool {
-		return u.kind.find != nil && d.isRead(u.File, u, func(by *Unit) bool { return d.live[by] && by.kind.find == nil })
+		if u.kind.find == nil {
+			if !d.failed[u] || u.parent != nil || !d.isRead(u.File, u, isLive) {
+				return false
+			}
+			delete(s.byKey, u.key()) // as it is written; the units that read it print it otherwise
+			return true
+		}
+		return d.isRead(u.File, u, func(by *Unit) bool { return d.live[by] && by.kind.find == nil })
 	})
 }
 
@@ -252,6 +259,7 @@ func (d *discovery) run() {
 		for _, u := range batch {
 			objects, err := d.render(u)
 			if err != nil {
+				d.failed[u] = true
 				continue
 			}
 			for _, o := range objects {

@@ -54,12 +54,15 @@ type Unit struct {
 	tree    Tree  // that its files are in, nil for the one that defines it
 	missing error // why the unit is not in the tree, where its definition tells
 	peeks   bool  // what it reads stays what it is
-	dir     string
-	spec    []byte // of the job
-	random  bool   // two renderings may differ
-	owns    func(name string) bool
-	chosen  map[string]string   // files of the objects that its definition refers to
-	rivals  map[string][]string // all files with such objects
+	// lists, unless nil, reports whether the unit reads only the name of a file, not its content.
+	lists func(name string) bool
+
+	dir    string
+	spec   []byte // of the job
+	random bool   // two renderings may differ
+	owns   func(name string) bool
+	chosen map[string]string   // files of the objects that its definition refers to
+	rivals map[string][]string // all files with such objects
 
 	digestIn Tree // that digested is of
 	digested string
@@ -181,15 +184,23 @@ func (u *Unit) job(t Tree) (*worker.Job, error) {
 		if below(name, helm.Fetched) {
 			continue // a file of the tree cannot pretend to be fetched
 		}
+		if u.lists != nil && u.lists(name) {
+			job.Files[name] = nil
+			continue
+		}
 		info, err := t.Lstat(name)
 		if err != nil {
 			return nil, err
 		}
 		if info.Mode()&fs.ModeSymlink != 0 {
-			if job.Links[name], err = t.ReadLink(name); err != nil {
+			text, err := t.ReadLink(name)
+			if err != nil {
 				return nil, err
 			}
-			continue
+			if u.has(path.Join(path.Dir(name), text)) {
+				job.Links[name] = text
+				continue
+			}
 		}
 		data, err := t.ReadFile(name)
 		if err != nil {
@@ -201,6 +212,16 @@ func (u *Unit) job(t Tree) (*worker.Job, error) {
 		job.Files[name] = data
 	}
 	return job, nil
+}
+
+// has reports whether the unit reads a path, or a link to a directory above it. A link to anything else is read as a file.
+func (u *Unit) has(name string) bool {
+	for ; name != "." && name != "/"; name = path.Dir(name) {
+		if _, ok := slices.BinarySearch(u.Reads, name); ok {
+			return true
+		}
+	}
+	return false
 }
 
 // digest identifies what the unit is rendered from: units with equal digests print the same. Not safe for concurrent use with one
@@ -217,6 +238,10 @@ func (u *Unit) computeDigest(t Tree) string {
 	h := sha256.New()
 	fmt.Fprintf(h, "%s\x00%s\x00%d\x00%s", u.kind.name, u.dir, len(u.spec), u.spec)
 	for _, name := range u.Reads {
+		if u.lists != nil && u.lists(name) {
+			fmt.Fprintf(h, "\x00%s", name)
+			continue
+		}
 		fmt.Fprintf(h, "\x00%s\x00%s", name, state(t, name))
 	}
 	if u.Err != nil {
