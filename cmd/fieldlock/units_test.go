@@ -385,4 +385,15 @@ func TestNeededCRDs(t *testing.T) {
 			}
 		})
 	}
+	t.Run("units that print one CRD", func(t *testing.T) {
+		twice := with(files, "crds.yaml", "")
+		for dir, version := range map[string]string{"a": "v1", "b": "v1", "c": "v2"} { // the last one has the version of the new object
+			twice[dir+"/kustomization.yaml"], twice[dir+"/crd.yaml"] = "resources: [crd.yaml]\n", strings.Replace(crd("Gadget"), "name: v1", "name: "+version, 1)
+		}
+		repositoryOf(t, twice, nil)
+		change(t, twice, with(twice, "app/all.yaml", base+object("v2", "Gadget", "g", "a")))
+		if got := runCommand("", "check", "--git", "HEAD", "--strict"); got.status != exitClean || !strings.Contains(got.out, "1 create") {
+			t.Errorf("units are rendered until one serves the version: status %d\n%s%s", got.status, got.out, got.err)
+		}
+	})
 }

@@ -13,13 +13,14 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/argo"
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/kustomize"
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/worker"
 	"github.com/fieldlock/fieldlock/internal/tool"
 )
 
 // applications are Argo CD's Applications.
-func applications() *kind {
+func applications(schemas *kustomize.Schemas) *kind {
 	k := &kind{name: "Application", group: "argoproj.io", object: "Application"}
 	k.from = func(s *side, o Object) []*Unit {
 		a, err := argo.ParseApplication(o.Object)
@@ -81,14 +82,25 @@ func applications() *kind {
 		}
 		return sorted(all), nil
 	}
+	k.builds = func(t Tree, u *Unit) string {
+		a, err := application(decode[definedSpec](u.spec))
+		if err != nil {
+			return ""
+		}
+		return a.Builds(t)
+	}
 	k.render = renderer(func(ctx context.Context, files fs.FS, job *worker.Job, s *definedSpec) ([]rendered.Object, error) {
 		a, err := application(*s)
 		if err != nil {
 			return nil, err
 		}
+		o := argo.Options{KubeVersion: s.KubeVersion, APIVersions: s.APIVersions}
+		if !job.Origins {
+			o.Schemas = schemas
+		}
 		var all []rendered.Object
 		for i := range a.Sources {
-			objects, err := a.Render(ctx, files, i, argo.Options{KubeVersion: s.KubeVersion, APIVersions: s.APIVersions, NoOrigins: !job.Origins})
+			objects, err := a.Render(ctx, files, i, o)
 			if err != nil {
 				return nil, err
 			}

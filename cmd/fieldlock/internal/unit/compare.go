@@ -91,6 +91,9 @@ type unitPair struct {
 	forced bool
 }
 
+// unchanged reports whether both sides render the unit alike.
+func (p *unitPair) unchanged() bool { return !p.changed && !p.forced && p.new.Err == nil }
+
 // filePair is a file that both sides read as it is written.
 type filePair struct {
 	new, old manifest.File

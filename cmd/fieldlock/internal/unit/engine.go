@@ -258,12 +258,33 @@ func (s *side) render(u *Unit) ([]Object, error) {
 	}
 	s.mu.Unlock()
 	r.once.Do(func() {
+		if k := s.builds(u); k != nil {
+			r.objects, r.err = s.render(k)
+			return
+		}
 		r.objects, r.err = s.renderAnew(u, s.Origins)
 		if s.Step != nil {
 			s.Step()
 		}
 	})
 	return r.objects, r.err
+}
+
+// builds returns the kustomization that prints the objects of a unit of another kind, from the same files; nil if there is none.
+func (s *side) builds(u *Unit) *Unit {
+	if u.kind.builds == nil || u.tree != nil || s.Fetch != nil {
+		return nil
+	}
+	dir := u.kind.builds(s.tree, u)
+	if dir == "" {
+		return nil
+	}
+	for _, k := range s.at(dir) {
+		if k.kind.name == "kustomization" && k.Err == nil && slices.Equal(k.Reads, u.Reads) {
+			return k
+		}
+	}
+	return nil
 }
 
 // renderAnew renders a unit once more.

@@ -17,9 +17,9 @@ type kustomizationSpec struct {
 }
 
 // kustomizations are the kustomization files that no other includes.
-func kustomizations() *kind {
+func kustomizations(schemas *kustomize.Schemas) *kind {
 	k := &kind{name: "kustomization"}
-	schemas, parsed := kustomize.NewSchemas(), &kustomize.Parsed{}
+	parsed := &kustomize.Parsed{}
 	k.find = func(t Tree, o *Options) ([]*Unit, error) {
 		found, err := kustomize.Find(t, kustomize.Options{Parsed: parsed})
 		if err != nil {

@@ -30,28 +30,100 @@ type needed struct {
 func (c *comparison) addNeeded() {
 	n := c.needs()
 	c.needRead(n)
+	unserved := c.unserved(n)
 	needed := make([]bool, len(c.unchanged))
 	manifest.Each(len(needed), func(i int) { needed[i] = c.readNeeded(&c.unchanged[i], n) })
 	for i, p := range c.unchanged {
 		if needed[i] {
 			c.out.New, c.out.Old = append(c.out.New, p.new), append(c.out.Old, p.old)
+			unserved.serve(p.new.Documents)
 		}
 	}
-	for _, p := range c.rendered(n) {
-		if objects, err := c.news.render(p.new); err == nil {
-			for _, f := range c.news.manifests(Rendered{Unit: p.new, Objects: objects}) {
-				f.Documents = n.of(f.Documents)
-				c.out.New, c.out.Old = append(c.out.New, f), append(c.out.Old, f)
+	added := map[*Unit]bool{}
+	add := func(u *Unit) {
+		added[u] = true
+		objects, err := c.news.render(u)
+		if err != nil {
+			return
+		}
+		for _, f := range c.news.manifests(Rendered{Unit: u, Objects: objects}) {
+			f.Documents = n.of(f.Documents)
+			c.out.New, c.out.Old = append(c.out.New, f), append(c.out.Old, f)
+			unserved.serve(f.Documents)
+		}
+	}
+	for _, p := range c.rendered(n.without(unserved)) {
+		add(p.new)
+	}
+	for _, p := range c.pairs {
+		if len(unserved) > 0 && p.unchanged() && !added[p.new] && c.holds(p.new, unserved.needed()) {
+			add(p.new)
+		}
+	}
+}
+
+// unserved are kinds by apiVersion and kind, of objects that have nothing to be compared with: they only need a CRD that serves them, with
+// any schema. Once one does, no other unit is rendered for its CRD of that kind.
+type unserved map[[2]string]bool
+
+// unserved returns the kinds of changed objects that only have to be known.
+func (c *comparison) unserved(n *needed) unserved {
+	list := unserved{}
+	for _, f := range c.out.New {
+		for _, d := range f.Documents {
+			schema, needed := n.kinds[groupKindOf(d)]
+			apiVersion, _ := d.Object["apiVersion"].(string)
+			kind, _ := d.Object["kind"].(string)
+			if of := [2]string{apiVersion, kind}; needed && !schema && !n.read[of] {
+				list[of] = true
 			}
 		}
 	}
+	return list
+}
+
+// serve takes out the kinds that CRDs among documents serve.
+func (list unserved) serve(documents []*yamldoc.Document) {
+	for _, d := range documents {
+		group, _ := yamldoc.At(d.Object, "spec", "group").(string)
+		kind, _ := yamldoc.At(d.Object, "spec", "names", "kind").(string)
+		versions, _ := yamldoc.At(d.Object, "spec", "versions").([]any)
+		for _, v := range versions {
+			if name, _ := yamldoc.At(v, "name").(string); d.Object["kind"] == crdKind {
+				delete(list, [2]string{group + "/" + name, kind})
+			}
+		}
+	}
+}
+
+// needed returns what leads to the CRDs of the kinds.
+func (list unserved) needed() *needed {
+	n := &needed{kinds: map[[2]string]bool{}}
+	for of := range list {
+		group, _ := kindindex.GroupVersion(of[0])
+		n.kinds[[2]string{group, of[1]}] = false
+	}
+	return n
+}
+
+// without returns what else is needed; nil for nil.
+func (n *needed) without(list unserved) *needed {
+	if len(list) == 0 {
+		return n
+	}
+	rest := *n
+	rest.kinds = maps.Clone(n.kinds)
+	for of := range list.needed().kinds {
+		delete(rest.kinds, of)
+	}
+	return &rest
 }
 
 // rendered returns the unchanged units that may print something that is needed. It renders them in parallel.
 func (c *comparison) rendered(n *needed) []unitPair {
 	var units []unitPair
 	for _, p := range c.pairs {
-		if !p.changed && !p.forced && p.new.Err == nil && c.holds(p.new, n) {
+		if p.unchanged() && c.holds(p.new, n) {
 			units = append(units, p)
 		}
 	}

@@ -21,6 +21,7 @@ import (
 
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/fetch"
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/helm"
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/kustomize"
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/worker"
 	"github.com/fieldlock/fieldlock/internal/shell"
@@ -138,6 +139,8 @@ type kind struct {
 	at func(t Tree, dir string, o *Options) []*Unit
 	// reads returns the files that a unit is rendered from.
 	reads func(t Tree, u *Unit) ([]string, error)
+	// builds, unless nil, returns the directory of a kustomization that prints the objects of the unit, "" if there is none.
+	builds func(t Tree, u *Unit) string
 	// render renders a unit, in a worker.
 	render worker.Renderer
 }
@@ -145,7 +148,8 @@ type kind struct {
 // kinds returns all kinds of units by their names.
 func kinds() map[string]*kind {
 	all := map[string]*kind{}
-	for _, k := range []*kind{kustomizations(), charts(), fluxKustomizations(), helmReleases(), applications(), applicationSets()} {
+	schemas := kustomize.NewSchemas()
+	for _, k := range []*kind{kustomizations(schemas), charts(), fluxKustomizations(), helmReleases(), applications(schemas), applicationSets()} {
 		all[k.name] = k
 	}
 	return all

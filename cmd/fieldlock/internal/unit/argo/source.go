@@ -29,8 +29,8 @@ type Options struct {
 	Anywhere bool
 	// Revision is the commit that a source can name as $ARGOCD_APP_REVISION. Give both sides of a comparison the same one.
 	Revision string
-	// NoOrigins is that of kustomize.Options.
-	NoOrigins bool
+	// Schemas is that of kustomize.Options.
+	Schemas *kustomize.Schemas
 }
 
 // kind is what a source holds.
@@ -105,9 +105,25 @@ func (a *Application) Render(ctx context.Context, tree fs.FS, source int, o Opti
 	}
 }
 
+// Builds returns the directory of a kustomization if its objects, built as `kubectl kustomize` does, are those of the Application. dir is
+// "" for any other Application: one with several sources, or whose source says more than where the kustomization is.
+func (a *Application) Builds(tree fs.FS) (dir string) {
+	if len(a.Sources) != 1 {
+		return ""
+	}
+	s, overrides, err := a.resolve(tree, 0)
+	if s == nil || err != nil || s.Fetched || len(overrides) > 0 || s.spec.Kustomize != nil {
+		return ""
+	}
+	if kind, err := s.kind(tree); err != nil || kind != kustomizeKind {
+		return ""
+	}
+	return s.Path
+}
+
 // buildOptions are those of a kustomization, with the cluster that charts in it ask about.
 func (s *Source) buildOptions(edited []byte, o Options) kustomize.Options {
-	build := kustomize.Options{Anywhere: o.Anywhere, Kustomization: edited, KubeVersion: o.KubeVersion, APIVersions: o.APIVersions, NoOrigins: o.NoOrigins}
+	build := kustomize.Options{Anywhere: o.Anywhere, Kustomization: edited, KubeVersion: o.KubeVersion, APIVersions: o.APIVersions, Schemas: o.Schemas}
 	if spec := s.spec.Kustomize; spec != nil && spec.KubeVersion != "" {
 		build.KubeVersion = spec.KubeVersion
 	}
