@@ -26,6 +26,9 @@ type Comparison struct {
 	Errs []error
 	// Unchanged is how many units and files were left out, since both sides have them alike.
 	Unchanged int
+	// NewWritten and OldWritten are the changed files that units read, as they are written, and Readers the units of NEW that read them.
+	NewWritten, OldWritten []manifest.File
+	Readers                map[string][]string
 	// Excluded are the files of NEW that Options.Exclude leaves out, not parsed.
 	Excluded []manifest.File
 }
@@ -64,6 +67,7 @@ func Compare(newSide, oldSide *Side, o Options) (*Comparison, error) {
 	c.renderChanged()
 	c.addElsewhere()
 	c.pairFiles()
+	c.addWritten()
 	c.addPredecessors()
 	c.addNeeded()
 	if o.Values {

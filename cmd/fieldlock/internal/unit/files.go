@@ -105,6 +105,28 @@ func (c *comparison) pairFiles() {
 	c.out.Old = append(c.out.Old, c.baselines(gone)...)
 }
 
+// addWritten reads the changed files that units of both sides read, as they are written.
+func (c *comparison) addWritten() {
+	c.out.Readers = map[string][]string{}
+	for _, p := range c.pairs {
+		if p.new == nil || p.forced || !p.changed || p.new.tree != nil || p.new.peeks {
+			continue
+		}
+		if _, err := c.news.render(p.new); err == nil {
+			for _, name := range p.new.Reads {
+				c.out.Readers[name] = append(c.out.Readers[name], p.new.String())
+			}
+		}
+	}
+	changed := func(in, other *side, files []manifest.File) []manifest.File {
+		return slices.DeleteFunc(slices.Clone(files), func(f manifest.File) bool {
+			return f.Err != nil || !in.input[f.Path] || exists(other.tree, f.Path) && !other.input[f.Path] || state(in.tree, f.Path) == state(other.tree, f.Path)
+		})
+	}
+	c.out.NewWritten = readable(c.parse(c.newSide, changed(c.news, c.olds, c.newSide.Files)))
+	c.out.OldWritten = readable(c.parse(c.oldSide, changed(c.olds, c.news, c.oldSide.Files)))
+}
+
 // failing returns the files of NEW. A mistake in one that OLD has too, with a mistake of its own, is not one of the change: no tool
 // has applied what cannot be read. What can be read in it counts.
 func (c *comparison) failing(files, olds []manifest.File) []manifest.File {
