@@ -76,3 +76,50 @@ func TestOverridden(t *testing.T) {
 		t.Run(c.name, c.run)
 	}
 }
+
+// TestPrintedReferences: what a definition refers to counts as a unit prints it, with what kustomize generates and patches, also behind a
+// decoy: an object of the same name in a file that nobody applies.
+func TestPrintedReferences(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it makes repositories")
+	}
+	const mayRefer = "cannot be rendered"
+	flux := fluxFiles()
+	flux["clusters/home/apps.yaml"] = strings.Replace(flux["clusters/home/apps.yaml"], "substitute: {CLASS: fast}", "substituteFrom: [{kind: ConfigMap, name: vars}]", 1)
+	flux["apps/release.yaml"] = strings.Replace(flux["apps/release.yaml"], "values: {class: fast}", "valuesFrom: [{kind: ConfigMap, name: values}]", 1)
+	at := func(name, text string) map[string]string { return map[string]string{name: text} }
+	configMap := func(namespace, name, data string) string {
+		return "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: " + name + ", namespace: " + namespace + "}\ndata: {" + data + "}\n"
+	}
+	generator := func(class string) string {
+		return "generatorOptions: {disableNameSuffixHash: true}\nconfigMapGenerator:\n- {name: vars, namespace: flux-system, literals: [CLASS=" + class + "]}\n" +
+			"- {name: values, namespace: default, literals: ['values.yaml=class: fast']}\n"
+	}
+	values := func(class string) string {
+		return strings.Replace(generator("fast"), "yaml=class: fast", "yaml=class: "+class, 1)
+	}
+	patched := func(class string) string {
+		return "resources: [vars.yaml]\n" + replacing("ConfigMap", "/data/CLASS", class)
+	}
+	generated := with(flux, "infra/kustomization.yaml", generator("fast"))
+	overlay := with(flux, "infra/kustomization.yaml", patched("fast"), "infra/vars.yaml", configMap("flux-system", "vars", "CLASS: none"), "values.yaml", configMap("default", "values", "values.yaml: 'class: fast'"))
+	chart := with(flux, "chart.yaml", "apiVersion: source.toolkit.fluxcd.io/v1\nkind: HelmChart\nmetadata: {name: shop, namespace: flux-system}\n"+
+		"spec: {interval: 1h, chart: ./charts/shop, sourceRef: {kind: GitRepository, name: flux-system}}\n", "charts/copy/Chart.yaml", flux["charts/shop/Chart.yaml"],
+		"charts/copy/values.yaml", flux["charts/shop/values.yaml"], "charts/copy/templates/claim.yaml", flux["charts/shop/templates/claim.yaml"],
+		"apps/release.yaml", "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: shop, namespace: default}\n"+
+			"spec: {interval: 1h, chartRef: {kind: HelmChart, name: shop, namespace: flux-system}, values: {class: fast}}\n")
+	for _, c := range []secondChange{
+		{"a generated variable", "no file has it", generated, nil, at("infra/kustomization.yaml", generator("slow")), exitRefused, ""},
+		{"a generated variable behind a decoy", "", generated, at("apps/decoy.yaml", configMap("flux-system", "vars", "CLASS: fast")), at("infra/kustomization.yaml", generator("slow")), exitClean, mayRefer},
+		{"a generated value", "", generated, nil, at("infra/kustomization.yaml", values("slow")), exitRefused, ""},
+		{"a generated value behind a decoy", "", generated, at("apps/decoy.yaml", configMap("default", "values", "values.yaml: 'class: fast'")), at("infra/kustomization.yaml", values("slow")), exitClean, mayRefer},
+		{"a patched variable", "", overlay, nil, at("infra/kustomization.yaml", patched("slow")), exitRefused, ""},
+		{"a patch with the same variable", "", overlay, nil, at("infra/kustomization.yaml", "commonAnnotations: {a: b}\n"+patched("fast")), exitClean, ""},
+		{"a chart behind a decoy", "the source has a copy of it", chart, at("apps/decoy.yaml", strings.Replace(chart["chart.yaml"], "charts/shop", "charts/copy", 1)),
+			at("charts/shop/templates/claim.yaml", strings.Replace(flux["charts/shop/templates/claim.yaml"], "{{ .Values.class }}", "slow", 1)), exitRefused, ""},
+		{"a definition in a file without an extension", "kustomize reads files of any name", with(flux, "clusters/home/apps.yaml", "", "clusters/home/apps", fluxFiles()["clusters/home/apps.yaml"],
+			"clusters/home/kustomization.yaml", "resources: [apps]\n"), nil, at("clusters/home/apps", strings.Replace(fluxFiles()["clusters/home/apps.yaml"], "CLASS: fast", "CLASS: slow", 1)), exitRefused, ""},
+	} {
+		t.Run(c.name, c.run)
+	}
+}

@@ -216,6 +216,7 @@ func (c *comparison) renderChanged() {
 		}
 	}
 	manifest.Each(len(jobs), func(i int) { jobs[i]() })
+	c.pairPrinted()
 	for _, p := range c.pairs {
 		c.add(p)
 	}
