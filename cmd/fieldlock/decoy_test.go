@@ -123,3 +123,26 @@ func TestPrintedReferences(t *testing.T) {
 		t.Run(c.name, c.run)
 	}
 }
+
+// TestIgnoredBySource: what a source of Flux leaves out decides what its Kustomization applies.
+func TestIgnoredBySource(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it makes repositories")
+	}
+	source := func(ignore string) string {
+		return "apiVersion: source.toolkit.fluxcd.io/v1\nkind: GitRepository\nmetadata: {name: flux-system, namespace: flux-system}\n" +
+			"spec: {interval: 1m, url: 'https://example.com/team/deploy', ref: {branch: main}, ignore: '" + ignore + "'}\n"
+	}
+	files := map[string]string{"clusters/home/apps.yaml": fluxFiles()["clusters/home/apps.yaml"], "apps/kustomization.yaml": "resources: [claim.yaml]\n" +
+		replacing("PersistentVolumeClaim", "/spec/storageClassName", "fast"), "apps/claim.yaml": claim("data", "fast")}
+	two := with(files, "apps/kustomization.yaml", "", "apps/a/claim.yaml", claim("data", "fast"), "apps/b/claim.yaml", claim("data", "slow"), "apps/claim.yaml", "")
+	slow := map[string]string{"apps/claim.yaml": claim("data", "slow")}
+	for _, c := range []secondChange{
+		{"another directory", "", with(two, "source.yaml", source("apps/b")), nil, map[string]string{"source.yaml": source("apps/a")}, exitRefused, ""},
+		{"a kustomization", "the controller makes one of the manifests then", with(files, "source.yaml", source("apps/kustomization.yaml")), nil, slow, exitRefused, ""},
+		{"a kustomization, by a file", "", with(files, ".sourceignore", "apps/kustomization.yaml\n"), nil, slow, exitRefused, ""},
+		{"a kustomization that is not left out", "", with(files, ".sourceignore", "other/kustomization.yaml\n"), nil, slow, exitClean, "it is refused"},
+	} {
+		t.Run(c.name, c.run)
+	}
+}
