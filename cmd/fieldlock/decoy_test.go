@@ -42,7 +42,7 @@ func TestOverridden(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it makes repositories")
 	}
-	const refused, unread = "applied as it is written, it is refused: spec.", "no unit that reads the file can be rendered"
+	const refused, unread = "applied as it is written, it is refused: spec.", "no unit that can be rendered reads the file"
 	fast := replacing("PersistentVolumeClaim", "/spec/storageClassName", "fast")
 	job := func(image string) string {
 		return "apiVersion: batch/v1\nkind: Job\nmetadata: {name: once}\nspec: {template: {spec: {restartPolicy: Never, containers: [{name: a, image: " + image + "}]}}}\n"
@@ -62,11 +62,22 @@ func TestOverridden(t *testing.T) {
 			map[string]string{"kustomization.yaml": "resources: [w.yaml]\n" + replacing("Widget", "/spec/class", "a")}, map[string]string{"w.yaml": widget("v1", "", "x", "{class: b}")}, exitClean, refused},
 		{"another change of what the unit prints", "", plain, map[string]string{"kustomization.yaml": "resources: [claim.yaml]\n" + fast},
 			map[string]string{"claim.yaml": claim("data", "slow"), "kustomization.yaml": "commonAnnotations: {a: b}\nresources: [claim.yaml]\n" + fast}, exitClean, refused},
+		{"a variable of a definition", "an overlay sets it", flux,
+			map[string]string{"clusters/home/kustomization.yaml": "resources: [apps.yaml]\n" + replacing("Kustomization", "/spec/postBuild/substitute/CLASS", "fast")},
+			map[string]string{"clusters/home/apps.yaml": strings.Replace(flux["clusters/home/apps.yaml"], "CLASS: fast", "CLASS: slow", 1)}, exitClean, refused},
+		{"a value of a HelmRelease", "", flux, map[string]string{"apps/kustomization.yaml": "resources: [claim.yaml, release.yaml]\n" + replacing("HelmRelease", "/spec/values/class", "fast")},
+			map[string]string{"apps/release.yaml": strings.Replace(flux["apps/release.yaml"], "class: fast", "class: slow", 1)}, exitClean, refused},
+		{"the path of an Application", "", with(argoFiles(), "other/claim.yaml", claim("data", "slow")),
+			map[string]string{"apps/kustomization.yaml": "resources: [shop.yaml]\n" + replacing("Application", "/spec/source/path", "shop")},
+			map[string]string{"apps/shop.yaml": strings.Replace(argoFiles()["apps/shop.yaml"], "path: shop", "path: other", 1)}, exitClean, refused},
 		{"a remote base", "nobody knows what it prints", plain, map[string]string{"kustomization.yaml": "resources: ['https://example.com/base.yaml', claim.yaml]\n"}, slow, exitClean, unread},
 		{"a unit that fails", "", plain, map[string]string{"kustomization.yaml": "resources: [claim.yaml]\n", "kustomization.yml": "resources: [claim.yaml]\n"}, slow, exitClean, unread},
 
 		{"no unit", "", plain, nil, slow, exitRefused, ""},
 		{"a unit that changes nothing", "", plain, map[string]string{"kustomization.yaml": "resources: [claim.yaml]\n"}, slow, exitRefused, ""},
+		{"a path that every overlay sets", "the directories have the same", with(argoFiles(), "other/claim.yaml", claim("data", "fast"),
+			"apps/kustomization.yaml", "resources: [shop.yaml]\n"+replacing("Application", "/spec/source/path", "shop")), nil,
+			map[string]string{"apps/shop.yaml": strings.Replace(argoFiles()["apps/shop.yaml"], "path: shop", "path: other", 1)}, exitClean, ""},
 		{"a Job that the unit renames", "each name is a new Job", map[string]string{"job.yaml": job("a"), "kustomization.yaml": "resources: [job.yaml]\nnameSuffix: '-1'\n"}, nil,
 			map[string]string{"job.yaml": job("b"), "kustomization.yaml": "resources: [job.yaml]\nnameSuffix: '-2'\n"}, exitClean, ""},
 		{"a variable of Flux", "as it is written, the file is for nobody else", flux, nil, map[string]string{"apps/claim.yaml": claim("data", "${OTHER:=fast}")}, exitClean, ""},

@@ -204,7 +204,7 @@ func (c *checker) overridden(in *Input, pairs []pair) {
 			if strings.Contains(fmt.Sprint(b.old.v, b.new.v), "${") || slices.ContainsFunc(pairs, reaches) {
 				continue
 			}
-			remark := Remark{subject(p.new, b.at), b.Path, "no unit that reads the file can be rendered; applied as it is written, the change is refused: " + b.summary()}
+			remark := Remark{subject(p.new, b.at), b.Path, "no unit that can be rendered reads the file; applied as it is written, the change is refused: " + b.summary()}
 			if len(readers) == 0 {
 				c.report.Unknown = append(c.report.Unknown, remark)
 				break
