@@ -93,6 +93,8 @@ type unitPair struct {
 	changed  bool
 	// forced is set for a unit of OLD that can still be rendered in NEW, although NEW does not deploy it so.
 	forced bool
+	// installs is set for charts as an upgrade applies them: the pair for their installation, which is compared as well.
+	installs *unitPair
 }
 
 // filePair is a file that both sides read as it is written.
@@ -217,6 +219,7 @@ func (c *comparison) renderChanged() {
 	}
 	manifest.Each(len(jobs), func(i int) { jobs[i]() })
 	c.pairPrinted()
+	c.pairUpgrades()
 	for _, p := range c.pairs {
 		c.add(p)
 	}
@@ -243,6 +246,8 @@ func (c *comparison) add(p unitPair) {
 		oldObjects, oldErr = c.olds.render(p.old)
 	}
 	switch {
+	case p.installs != nil && (newErr != nil || oldErr != nil): // such as a chart that reads what the last release has left in the cluster
+		return
 	case p.forced && newErr != nil: // it is no unit of NEW; what it has become is compared
 	case isMissing(newErr):
 		c.out.NotCovered = append(c.out.NotCovered, c.news.notCovered(p.new, newErr, true))
@@ -265,12 +270,15 @@ func (c *comparison) add(p unitPair) {
 		if p.old != nil {
 			oldObjects = c.settle(p.new, newObjects, oldObjects)
 		}
+		if p.installs != nil {
+			newObjects, oldObjects = c.unlikeInstalled(p, newObjects, oldObjects)
+		}
 		c.out.New = append(c.out.New, c.news.manifests(Rendered{Unit: p.new, Objects: newObjects})...)
 	}
 	if p.old != nil {
 		c.out.Old = append(c.out.Old, c.olds.manifests(Rendered{Unit: p.old, Objects: oldObjects})...)
 	}
-	if u := p.new; u != nil && !p.forced {
+	if u := p.new; u != nil && !p.forced && p.installs == nil {
 		c.out.Units = append(c.out.Units, Status{u.Name, u.Kind, len(newObjects), true})
 	} else if u == nil {
 		c.out.Units = append(c.out.Units, Status{p.old.Name, p.old.Kind, len(oldObjects), true})

@@ -24,6 +24,7 @@ type definedSpec struct {
 	Fetched     []string
 	KubeVersion string
 	APIVersions []string
+	Upgrade     bool // of a HelmRelease
 }
 
 // referenced returns the objects of a reference by kind, namespace and name. A namespace that an object does not give is any.
