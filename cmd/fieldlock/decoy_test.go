@@ -42,7 +42,7 @@ func TestOverridden(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it makes repositories")
 	}
-	const refused, unread = "applied as it is written, it is refused: spec.", "no unit that can be rendered reads the file"
+	const refused, unread = "if the file is applied as it is written, the change is refused: spec.", "no unit that can be rendered reads the file"
 	fast := replacing("PersistentVolumeClaim", "/spec/storageClassName", "fast")
 	job := func(image string) string {
 		return "apiVersion: batch/v1\nkind: Job\nmetadata: {name: once}\nspec: {template: {spec: {restartPolicy: Never, containers: [{name: a, image: " + image + "}]}}}\n"
@@ -122,6 +122,7 @@ func TestPrintedReferences(t *testing.T) {
 	for _, c := range []secondChange{
 		{"a generated variable", "no file has it", generated, nil, at("infra/kustomization.yaml", generator("slow")), exitRefused, ""},
 		{"a generated variable behind a decoy", "", generated, at("apps/decoy.yaml", configMap("flux-system", "vars", "CLASS: fast")), at("infra/kustomization.yaml", generator("slow")), exitClean, mayRefer},
+		{"a variable that two overlays generate", "they may be for two clusters", with(generated, "other/kustomization.yaml", generator("fast")), nil, at("infra/kustomization.yaml", generator("slow")), exitClean, mayRefer},
 		{"a generated value", "", generated, nil, at("infra/kustomization.yaml", values("slow")), exitRefused, ""},
 		{"a generated value behind a decoy", "", generated, at("apps/decoy.yaml", configMap("default", "values", "values.yaml: 'class: fast'")), at("infra/kustomization.yaml", values("slow")), exitClean, mayRefer},
 		{"a patched variable", "", overlay, nil, at("infra/kustomization.yaml", patched("slow")), exitRefused, ""},
@@ -152,7 +153,7 @@ func TestIgnoredBySource(t *testing.T) {
 		{"another directory", "", with(two, "source.yaml", source("apps/b")), nil, map[string]string{"source.yaml": source("apps/a")}, exitRefused, ""},
 		{"a kustomization", "the controller makes one of the manifests then", with(files, "source.yaml", source("apps/kustomization.yaml")), nil, slow, exitRefused, ""},
 		{"a kustomization, by a file", "", with(files, ".sourceignore", "apps/kustomization.yaml\n"), nil, slow, exitRefused, ""},
-		{"a kustomization that is not left out", "", with(files, ".sourceignore", "other/kustomization.yaml\n"), nil, slow, exitClean, "it is refused"},
+		{"a kustomization that is not left out", "", with(files, ".sourceignore", "other/kustomization.yaml\n"), nil, slow, exitClean, "the change is refused"},
 	} {
 		t.Run(c.name, c.run)
 	}

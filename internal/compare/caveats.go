@@ -176,7 +176,7 @@ func (c *checker) hiddenObjects(hidden func(names []string) []manifest.File, pai
 }
 
 // overridden adds notes about changes of files that would be refused as they are written, and do not reach what the units print that read
-// the files: a unit that somebody adds may set a locked field to today's value. Where the files are applied without it, they are refused.
+// the files: a unit that somebody adds may set a locked field to today's value. Somebody may still apply the files without it.
 func (c *checker) overridden(in *Input, pairs []pair) {
 	objects := func(files []manifest.File) []*manifest.Object {
 		list := manifest.ObjectsWithoutCRDs(files).Objects
@@ -184,6 +184,13 @@ func (c *checker) overridden(in *Input, pairs []pair) {
 			c.kinds.identify(o)
 			return o.Invalid != nil || len(c.kinds.of(o)) == 0
 		})
+	}
+	type kind struct{ unit, group, name string }
+	printed := map[kind][]pair{}
+	for _, p := range pairs {
+		o := cmp.Or(p.new, p.old)
+		of := kind{o.Unit, o.Group, o.Kind}
+		printed[of] = append(printed[of], p)
 	}
 	written, _ := pairUp(objects(in.NewWritten), objects(in.OldWritten), c.kinds.isPartial())
 	for _, p := range written {
@@ -198,10 +205,10 @@ func (c *checker) overridden(in *Input, pairs []pair) {
 		readers := in.Readers[p.new.Path]
 		for i := range v.violations {
 			b := &v.violations[i]
-			reaches := func(printed pair) bool {
-				return slices.Contains(readers, cmp.Or(printed.new, printed.old).Unit) && printed.changes(p.new, b.at)
+			reaches := func(unit string) bool {
+				return slices.ContainsFunc(printed[kind{unit, p.new.Group, p.new.Kind}], func(q pair) bool { return q.changes(p.new, b.at) })
 			}
-			if strings.Contains(fmt.Sprint(b.old.v, b.new.v), "${") || slices.ContainsFunc(pairs, reaches) {
+			if strings.Contains(fmt.Sprint(b.old.v, b.new.v), "${") || slices.ContainsFunc(readers, reaches) {
 				continue
 			}
 			remark := Remark{subject(p.new, b.at), b.Path, "no unit that can be rendered reads the file; applied as it is written, the change is refused: " + b.summary()}
@@ -209,7 +216,7 @@ func (c *checker) overridden(in *Input, pairs []pair) {
 				c.report.Unknown = append(c.report.Unknown, remark)
 				break
 			}
-			remark.Message = fmt.Sprintf("the change does not reach what %s prints; where the file is applied as it is written, it is refused: %s", Enumerate(readers), b.summary())
+			remark.Message = fmt.Sprintf("the change does not reach the objects of %s; if the file is applied as it is written, the change is refused: %s", Enumerate(readers), b.summary())
 			c.report.Notes = append(c.report.Notes, remark)
 			break
 		}
@@ -218,8 +225,7 @@ func (c *checker) overridden(in *Input, pairs []pair) {
 
 // changes reports whether what a unit prints of a written object changes with it at a path: its value there, or its name.
 func (p pair) changes(written *manifest.Object, at fieldpath.Path) bool {
-	o := cmp.Or(p.new, p.old)
-	if o.Kind != written.Kind || o.Group != written.Group || !strings.Contains(o.Name, written.Name) {
+	if !strings.Contains(cmp.Or(p.new, p.old).Name, written.Name) {
 		return false
 	}
 	return p.new == nil || p.old == nil || !jsonvalue.Equal(yamldoc.At(p.new.Value(), at.Reach(p.new.Value())...), yamldoc.At(p.old.Value(), at.Reach(p.old.Value())...))

@@ -182,16 +182,13 @@ func (c *comparison) unlikeInstalled(p unitPair, news, olds []Object) (newRest, 
 	if err != nil || oldErr != nil {
 		return news, olds
 	}
-	has := func(list []Object, o Object) bool {
-		return slices.ContainsFunc(list, func(other Object) bool { return jsonvalue.Equal(other.Object, o.Object) })
-	}
+	equal := func(a, b *Object) bool { return jsonvalue.Equal(a.Object, b.Object) }
+	upgraded := [][2]map[kindAndName][]*Object{{byName(news), byName(newInstalled)}, {byName(olds), byName(oldInstalled)}}
 	alike := func(o Object) bool {
-		named := func(other Object) bool {
-			return other.Object["kind"] == o.Object["kind"] && nameOf(other.Object) == nameOf(o.Object)
-		}
-		i, j := slices.IndexFunc(news, named), slices.IndexFunc(olds, named)
-		return (i < 0 || has(newInstalled, news[i])) && (j < 0 || has(oldInstalled, olds[j])) &&
-			(i >= 0) == slices.ContainsFunc(newInstalled, named) && (j >= 0) == slices.ContainsFunc(oldInstalled, named)
+		name := nameIn(&o)
+		return !slices.ContainsFunc(upgraded, func(side [2]map[kindAndName][]*Object) bool {
+			return !slices.EqualFunc(side[0][name], side[1][name], equal)
+		})
 	}
 	return slices.DeleteFunc(slices.Clone(news), alike), slices.DeleteFunc(slices.Clone(olds), alike)
 }

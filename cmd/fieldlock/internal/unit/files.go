@@ -110,7 +110,7 @@ func (c *comparison) pairFiles() {
 func (c *comparison) addWritten() {
 	c.out.Readers = map[string][]string{}
 	for _, p := range c.pairs {
-		if p.new == nil || p.forced || !p.changed || p.new.tree != nil || p.new.peeks {
+		if p.new == nil || !p.changed || c.news.byKey[p.new.key()] != p.new || p.new.tree != nil || p.new.peeks {
 			continue
 		}
 		if _, err := c.news.render(p.new); err == nil {

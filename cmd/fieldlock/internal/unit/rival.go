@@ -127,15 +127,14 @@ func (c *comparison) pairPrinted() {
 		if err != nil {
 			continue
 		}
+		before := byName(olds)
 		for i := range news {
 			o := printing{by: p, new: &news[i]}
 			if !isReferred(o.new.Object) {
 				continue
 			}
-			if j := slices.IndexFunc(olds, func(old Object) bool {
-				return old.Object["kind"] == o.new.Object["kind"] && nameOf(old.Object) == nameOf(o.new.Object)
-			}); j >= 0 {
-				o.old = &olds[j]
+			if list := before[nameIn(o.new)]; list != nil {
+				o.old = list[0]
 			}
 			if o.old == nil || !sameContent(o.new.Object, o.old.Object) {
 				id, _ := identityOf(o.new.Document)
@@ -159,14 +158,33 @@ func (c *comparison) pairPrinted() {
 	}
 }
 
+// kindAndName names an object within a unit.
+type kindAndName struct {
+	kind any
+	name string
+}
+
+func nameIn(o *Object) kindAndName { return kindAndName{o.Object["kind"], nameOf(o.Object)} }
+
+// byName returns objects by their kinds and names.
+func byName(objects []Object) map[kindAndName][]*Object {
+	all := map[kindAndName][]*Object{}
+	for i := range objects {
+		name := nameIn(&objects[i])
+		all[name] = append(all[name], &objects[i])
+	}
+	return all
+}
+
 // isAsWritten reports whether the files that a unit refers to have an object as it is printed.
 func (c *comparison) isAsWritten(o printing, p unitPair, key string) bool {
+	of := strings.Split(key, "\x00")
 	has := func(s *side, u *Unit, printed *Object) bool {
-		return printed != nil && slices.ContainsFunc(s.objects(printed.Object["kind"].(string), yamldoc.At(printed.Object, "metadata", "name").(string)), func(w written) bool {
+		return printed == nil || slices.ContainsFunc(s.objects(of[0], of[2]), func(w written) bool {
 			return w.file == u.chosen[key] && sameContent(w.object, printed.Object)
 		})
 	}
-	return has(c.news, p.new, o.new) && (o.old == nil || has(c.olds, p.old, o.old))
+	return has(c.news, p.new, o.new) && has(c.olds, p.old, o.old)
 }
 
 // pairWithPrinted compares a unit with what another one prints. If a file has the object, too, which that unit does not read, or several
@@ -174,11 +192,11 @@ func (c *comparison) isAsWritten(o printing, p unitPair, key string) bool {
 func (c *comparison) pairWithPrinted(p unitPair, key string, o printing, only bool) {
 	file, was := p.new.chosen[key], p.old.chosen[key]
 	reads := func(u *Unit, file string) bool { return file == "" || slices.Contains(u.Reads, file) }
-	if o.old == nil || !only || !reads(o.by.new, file) && !reads(o.by.old, was) {
-		reason := "it may refer to what changed in what " + o.by.new.String() + " prints"
+	if o.old == nil || !only || !reads(o.by.new, file) && !reads(o.by.old, was) || c.othersPrint(p.new, o, file) {
 		if _, err := c.news.render(p.new); p.changed && err != nil {
 			return // that is reported already
 		}
+		reason := "it may refer to what changed in what " + o.by.new.String() + " prints"
 		if file != "" {
 			reason += "; check takes what is in " + file
 		}
@@ -191,6 +209,23 @@ func (c *comparison) pairWithPrinted(p unitPair, key string, o printing, only bo
 	again.Name += " with what " + o.by.new.String() + " prints"
 	before.Name, before.File = again.Name, again.File // the objects of both pair
 	c.pairs = append(c.pairs, unitPair{new: again, old: before, changed: true})
+}
+
+// othersPrint reports whether units that do not change may print an object, too, as overlays of other clusters do.
+func (c *comparison) othersPrint(u *Unit, o printing, file string) bool {
+	name, _ := yamldoc.At(o.new.Object, "metadata", "name").(string)
+	return slices.ContainsFunc(c.news.units, func(r *Unit) bool {
+		return r != o.by.new && r.tree == nil && !r.peeks && !r.clashes(u) && slices.ContainsFunc(r.Reads, func(in string) bool {
+			if in == file {
+				return true
+			}
+			if !isKustomization(in) {
+				return false
+			}
+			data, err := c.news.tree.ReadFile(in)
+			return err == nil && mentions(data, "Generator", name)
+		})
+	})
 }
 
 // withPrinted reads the definition of a unit again with an object that a unit prints.
