@@ -210,6 +210,7 @@ func (c *checkCommand) compareUnits(newSide, oldSide *unit.Side, in *compare.Inp
 		return err
 	}
 	in.New, in.Old = append(in.New, found.New...), append(in.Old, found.Old...)
+	in.NewWritten, in.OldWritten, in.Readers = found.NewWritten, found.OldWritten, found.Readers
 	in.Errs = append(in.Errs, found.Errs...)
 	in.Unchanged = found.Unchanged
 	if hidden := in.Hidden; len(found.Excluded) > 0 {

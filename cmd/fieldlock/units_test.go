@@ -128,6 +128,15 @@ func TestUnits(t *testing.T) {
 		{"a value beside a random one", "it does not", with(chart, "shop/templates/s.yaml", hash), with(chart, "shop/templates/s.yaml", strings.Replace(hash, "b: {{ .Values.class }}", "b: other", 1)),
 			exitRefused, []string{"shop/templates/s.yaml:1 data"}, ""},
 
+		{"a template for upgrades", "the release is installed already", chart, with(chart, "shop/templates/claim.yaml", claim("data", "{{ if .Release.IsUpgrade }}slow{{ else }}fast{{ end }}")),
+			exitRefused, []string{"shop/templates/claim.yaml:6 spec.storageClassName"}, ""},
+		{"a template for upgrades of a HelmRelease", "", fluxFiles(), with(fluxFiles(), "charts/shop/templates/claim.yaml", claim("shop", "{{ if gt .Release.Revision 1 }}slow{{ else }}fast{{ end }}")),
+			exitRefused, []string{"charts/shop/templates/claim.yaml:6 spec.storageClassName"}, ""},
+		{"a change beside a template for upgrades", "it is reported once", with(chart, "shop/templates/map.yaml", immutableMap+"# {{ .Release.IsInstall }}\n"),
+			with(chart, "shop/templates/map.yaml", immutableMap+"# {{ .Release.IsInstall }}\n", "shop/values.yaml", "class: slow\n"), exitRefused, []string{"shop/templates/claim.yaml:6 spec.storageClassName"}, ""},
+		{"a template that fails in upgrades", "it reads what the last release has left", chart, with(chart, "shop/templates/claim.yaml", chart["shop/templates/claim.yaml"]+"# {{ if .Release.IsUpgrade }}{{ (lookup \"v1\" \"Secret\" \"\" \"x\").data.x }}{{ end }}\n"),
+			exitClean, nil, ""},
+
 		{"a variable of Flux", "its Kustomization decides the value", fluxFiles(), with(fluxFiles(), "apps/claim.yaml", claim("data", "${OTHER:=fast}")), exitClean, nil, ""},
 		{"a default of a variable", "it applies", fluxFiles(), with(fluxFiles(), "apps/claim.yaml", claim("data", "${OTHER:=slow}")), exitRefused, []string{"apps/claim.yaml:6 spec.storageClassName"}, ""},
 		{"a variable without a default", "a missing one is empty", with(fluxFiles(), "apps/claim.yaml", claim("data", "${VOLSYNC_CLASS}")), with(fluxFiles(), "apps/claim.yaml", claim("data", "${KOPIUR_CLASS}")), exitClean, nil, ""},

@@ -1,12 +1,15 @@
 package compare
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/crd"
+	"github.com/fieldlock/fieldlock/internal/fieldpath"
+	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/rule"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
@@ -170,4 +173,60 @@ func (c *checker) hiddenObjects(hidden func(names []string) []manifest.File, pai
 			c.report.Notes = append(c.report.Notes, Remark{subject(o, nil), "", hint + ", so it counts as deleted; kubectl apply -R does"})
 		}
 	}
+}
+
+// overridden adds notes about changes of files that would be refused as they are written, and do not reach what the units print that read
+// the files: a unit that somebody adds may set a locked field to today's value. Somebody may still apply the files without it.
+func (c *checker) overridden(in *Input, pairs []pair) {
+	objects := func(files []manifest.File) []*manifest.Object {
+		list := manifest.ObjectsWithoutCRDs(files).Objects
+		return slices.DeleteFunc(list, func(o *manifest.Object) bool {
+			c.kinds.identify(o)
+			return o.Invalid != nil || len(c.kinds.of(o)) == 0
+		})
+	}
+	type kind struct{ unit, group, name string }
+	printed := map[kind][]pair{}
+	for _, p := range pairs {
+		o := cmp.Or(p.new, p.old)
+		of := kind{o.Unit, o.Group, o.Kind}
+		printed[of] = append(printed[of], p)
+	}
+	written, _ := pairUp(objects(in.NewWritten), objects(in.OldWritten), c.kinds.isPartial())
+	for _, p := range written {
+		if p.new == nil || p.old == nil {
+			continue
+		}
+		p, _ = sealed(p)
+		v, err := c.judge(p)
+		if err != nil {
+			continue // as in what the units print
+		}
+		readers := in.Readers[p.new.Path]
+		for i := range v.violations {
+			b := &v.violations[i]
+			reaches := func(unit string) bool {
+				return slices.ContainsFunc(printed[kind{unit, p.new.Group, p.new.Kind}], func(q pair) bool { return q.changes(p.new, b.at) })
+			}
+			if strings.Contains(fmt.Sprint(b.old.v, b.new.v), "${") || slices.ContainsFunc(readers, reaches) {
+				continue
+			}
+			remark := Remark{subject(p.new, b.at), b.Path, "no unit that can be rendered reads the file; applied as it is written, the change is refused: " + b.summary()}
+			if len(readers) == 0 {
+				c.report.Unknown = append(c.report.Unknown, remark)
+				break
+			}
+			remark.Message = fmt.Sprintf("the change does not reach the objects of %s; if the file is applied as it is written, the change is refused: %s", Enumerate(readers), b.summary())
+			c.report.Notes = append(c.report.Notes, remark)
+			break
+		}
+	}
+}
+
+// changes reports whether what a unit prints of a written object changes with it at a path: its value there, or its name.
+func (p pair) changes(written *manifest.Object, at fieldpath.Path) bool {
+	if !strings.Contains(cmp.Or(p.new, p.old).Name, written.Name) {
+		return false
+	}
+	return p.new == nil || p.old == nil || !jsonvalue.Equal(yamldoc.At(p.new.Value(), at.Reach(p.new.Value())...), yamldoc.At(p.old.Value(), at.Reach(p.old.Value())...))
 }

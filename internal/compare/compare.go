@@ -31,6 +31,10 @@ import (
 // Input is what Check compares.
 type Input struct {
 	New, Old []manifest.File
+	// NewWritten and OldWritten are changed files that units read, as they are written. Readers has the units of NEW that read them, by their
+	// paths. What the units print is among New and Old.
+	NewWritten, OldWritten []manifest.File
+	Readers                map[string][]string
 	// Hidden, unless nil, returns the files of NEW that are below directories whose name starts with a dot, at least those
 	// that have one of names in them. It is called where NEW lacks objects of OLD.
 	Hidden func(names []string) []manifest.File
@@ -170,6 +174,7 @@ func Check(in Input, o Options) (*Report, error) {
 		c.addDeletion(o)
 	}
 	c.hiddenObjects(in.Hidden, pairs)
+	c.overridden(&in, pairs)
 	c.report.Skipped += c.report.Others
 	c.report.accept(&in, o.Now)
 	c.report.Warnings = append(append(c.report.Warnings, slices.Concat(c.kinds.notRun(), c.kinds.unpicked())...), c.caveats(pairs)...)
@@ -200,6 +205,12 @@ func (in *Input) sets(alike map[*yamldoc.Document]bool) (newSet, oldSet *manifes
 			judging[o.Kind] = true
 		}
 		if kind, ok := yamldoc.At(o.Document.Object, "spec", "paramKind", "kind").(string); ok {
+			judging[kind] = true
+		}
+	}
+	for _, f := range in.OldWritten {
+		for _, d := range f.Documents {
+			kind, _ := d.Object["kind"].(string)
 			judging[kind] = true
 		}
 	}

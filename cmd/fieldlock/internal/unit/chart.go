@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/helm"
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/worker"
+	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 )
 
 // chartSpec is how a chart is rendered.
@@ -18,6 +20,7 @@ type chartSpec struct {
 	Values      []string // files
 	KubeVersion string
 	APIVersions []string
+	Upgrade     bool
 }
 
 // charts are the charts that can be installed, each once with its own values and once with each file of values that comes
@@ -62,7 +65,7 @@ func charts() *kind {
 	}
 	k.render = renderer(func(_ context.Context, files fs.FS, job *worker.Job, s *chartSpec) ([]rendered.Object, error) {
 		return helm.Render(files, job.Dir, helm.Release{
-			ValuesFiles: s.Values, KubeVersion: s.KubeVersion, APIVersions: s.APIVersions,
+			ValuesFiles: s.Values, KubeVersion: s.KubeVersion, APIVersions: s.APIVersions, Upgrade: s.Upgrade,
 		})
 	})
 	return k
@@ -126,4 +129,66 @@ func isBeside(reads []string, name string) bool {
 			return beside
 		}
 	}
+}
+
+// upgrading is what a template says that prints something else when a release is upgraded.
+var upgrading = regexp.MustCompile(`\.IsUpgrade\b|\.IsInstall\b|\.Revision\b`)
+
+// pairUpgrades adds comparisons for the charts that Helm upgrades, as far as their templates tell upgrades from installations.
+func (c *comparison) pairUpgrades() {
+	for _, p := range slices.Clip(c.pairs) {
+		if p.new == nil || p.old == nil || p.forced || !p.changed || !c.tellsUpgrades(c.news, p.new) && !c.tellsUpgrades(c.olds, p.old) {
+			continue
+		}
+		c.pairs = append(c.pairs, unitPair{new: p.new.upgrade(), old: p.old.upgrade(), changed: true, installs: &p})
+	}
+}
+
+// tellsUpgrades reports whether Helm upgrades a unit, and its templates may tell that. An archive that differs may.
+func (c *comparison) tellsUpgrades(s *side, u *Unit) bool {
+	if u.Err != nil || u.Kind != "chart" && u.Kind != "HelmRelease" {
+		return false
+	}
+	return slices.ContainsFunc(u.Reads, func(name string) bool {
+		if strings.HasSuffix(name, ".tgz") {
+			return state(c.news.tree, name) != state(c.olds.tree, name)
+		}
+		data, err := u.in(s.tree).ReadFile(name)
+		return err == nil && upgrading.Match(data)
+	})
+}
+
+// upgrade returns the unit as an upgrade applies it.
+func (u *Unit) upgrade() *Unit {
+	again := *u
+	again.Name += " as an upgrade"
+	again.digestIn = nil
+	if u.Kind == "chart" {
+		spec := decode[chartSpec](u.spec)
+		spec.Upgrade = true
+		again.spec = encode(spec)
+		return &again
+	}
+	spec := decode[definedSpec](u.spec)
+	spec.Upgrade = true
+	again.spec = encode(spec)
+	return &again
+}
+
+// unlikeInstalled returns what an upgrade applies on either side without the objects that an installation has alike.
+func (c *comparison) unlikeInstalled(p unitPair, news, olds []Object) (newRest, oldRest []Object) {
+	newInstalled, err := c.news.render(p.installs.new)
+	oldInstalled, oldErr := c.olds.render(p.installs.old)
+	if err != nil || oldErr != nil {
+		return news, olds
+	}
+	equal := func(a, b *Object) bool { return jsonvalue.Equal(a.Object, b.Object) }
+	upgraded := [][2]map[kindAndName][]*Object{{byName(news), byName(newInstalled)}, {byName(olds), byName(oldInstalled)}}
+	alike := func(o Object) bool {
+		name := nameIn(&o)
+		return !slices.ContainsFunc(upgraded, func(side [2]map[kindAndName][]*Object) bool {
+			return !slices.EqualFunc(side[0][name], side[1][name], equal)
+		})
+	}
+	return slices.DeleteFunc(slices.Clone(news), alike), slices.DeleteFunc(slices.Clone(olds), alike)
 }

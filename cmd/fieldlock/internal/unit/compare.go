@@ -26,6 +26,9 @@ type Comparison struct {
 	Errs []error
 	// Unchanged is how many units and files were left out, since both sides have them alike.
 	Unchanged int
+	// NewWritten and OldWritten are the changed files that units read, as they are written, and Readers the units of NEW that read them.
+	NewWritten, OldWritten []manifest.File
+	Readers                map[string][]string
 	// Excluded are the files of NEW that Options.Exclude leaves out, not parsed.
 	Excluded []manifest.File
 }
@@ -64,6 +67,7 @@ func Compare(newSide, oldSide *Side, o Options) (*Comparison, error) {
 	c.renderChanged()
 	c.addElsewhere()
 	c.pairFiles()
+	c.addWritten()
 	c.addPredecessors()
 	c.addNeeded()
 	if o.Values {
@@ -89,6 +93,8 @@ type unitPair struct {
 	changed  bool
 	// forced is set for a unit of OLD that can still be rendered in NEW, although NEW does not deploy it so.
 	forced bool
+	// installs is set for charts as an upgrade applies them: the pair for their installation, which is compared as well.
+	installs *unitPair
 }
 
 // unchanged reports whether both sides render the unit alike.
@@ -215,6 +221,8 @@ func (c *comparison) renderChanged() {
 		}
 	}
 	manifest.Each(len(jobs), func(i int) { jobs[i]() })
+	c.pairPrinted()
+	c.pairUpgrades()
 	for _, p := range c.pairs {
 		c.add(p)
 	}
@@ -241,6 +249,8 @@ func (c *comparison) add(p unitPair) {
 		oldObjects, oldErr = c.olds.render(p.old)
 	}
 	switch {
+	case p.installs != nil && (newErr != nil || oldErr != nil): // such as a chart that reads what the last release has left in the cluster
+		return
 	case p.forced && newErr != nil: // it is no unit of NEW; what it has become is compared
 	case isMissing(newErr):
 		c.out.NotCovered = append(c.out.NotCovered, c.news.notCovered(p.new, newErr, true))
@@ -263,12 +273,15 @@ func (c *comparison) add(p unitPair) {
 		if p.old != nil {
 			oldObjects = c.settle(p.new, newObjects, oldObjects)
 		}
+		if p.installs != nil {
+			newObjects, oldObjects = c.unlikeInstalled(p, newObjects, oldObjects)
+		}
 		c.out.New = append(c.out.New, c.news.manifests(Rendered{Unit: p.new, Objects: newObjects})...)
 	}
 	if p.old != nil {
 		c.out.Old = append(c.out.Old, c.olds.manifests(Rendered{Unit: p.old, Objects: oldObjects})...)
 	}
-	if u := p.new; u != nil && !p.forced {
+	if u := p.new; u != nil && !p.forced && p.installs == nil {
 		c.out.Units = append(c.out.Units, Status{u.Name, u.Kind, len(newObjects), true})
 	} else if u == nil {
 		c.out.Units = append(c.out.Units, Status{p.old.Name, p.old.Kind, len(oldObjects), true})

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
@@ -103,6 +104,71 @@ func (c *comparison) pairFiles() {
 	news, gone = c.parse(c.newSide, news), c.parse(c.oldSide, gone)
 	c.out.New = append(c.out.New, c.failing(c.templates(news), gone)...)
 	c.out.Old = append(c.out.Old, c.baselines(gone)...)
+}
+
+// addWritten reads the changed files that units of both sides read, as they are written.
+func (c *comparison) addWritten() {
+	c.out.Readers = map[string][]string{}
+	for _, p := range c.pairs {
+		if p.new == nil || !p.changed || c.news.byKey[p.new.key()] != p.new || p.new.tree != nil || p.new.peeks {
+			continue
+		}
+		if _, err := c.news.render(p.new); err == nil {
+			for _, name := range p.new.Reads {
+				c.out.Readers[name] = append(c.out.Readers[name], p.new.String())
+			}
+		}
+	}
+	changed := func(in, other *side, files []manifest.File) []manifest.File {
+		return slices.DeleteFunc(slices.Clone(files), func(f manifest.File) bool {
+			return f.Err != nil || !in.input[f.Path] || exists(other.tree, f.Path) && !other.input[f.Path] || state(in.tree, f.Path) == state(other.tree, f.Path)
+		})
+	}
+	c.out.NewWritten = readable(c.parse(c.newSide, changed(c.news, c.olds, c.newSide.Files)))
+	c.out.OldWritten = readable(c.parse(c.oldSide, changed(c.olds, c.news, c.oldSide.Files)))
+	c.addWrittenUnits()
+}
+
+// addWrittenUnits adds what the changed definitions in these files would apply as they are written, where another unit prints them as before.
+func (c *comparison) addWrittenUnits() {
+	printed := map[string]bool{} // by unit
+	for _, p := range c.pairs {
+		if p.new != nil && p.old != nil && !p.forced && p.new.kind.group != "" && p.new.parent != nil {
+			as := func(u *Unit) any { return decode[definedSpec](u.spec).Object["spec"] }
+			printed[p.new.String()] = jsonvalue.Equal(as(p.new), as(p.old))
+		}
+	}
+	find := func(s *side, files []manifest.File) map[string]*Unit {
+		all := map[string]*Unit{}
+		for _, f := range files {
+			for _, d := range f.Documents {
+				k := s.kindOf(d.Object)
+				if k == nil || !printed[k.name+" "+nameOf(d.Object)] {
+					continue
+				}
+				for _, u := range s.define(k, Object{Document: d, File: f.Path}, nil) {
+					s.close(u)
+					all[u.key()] = u
+				}
+			}
+		}
+		return all
+	}
+	news, olds := find(c.news, c.out.NewWritten), find(c.olds, c.out.OldWritten)
+	for _, key := range slices.Sorted(maps.Keys(news)) {
+		n, old := news[key], olds[key]
+		if old == nil || n.digest(c.news.tree) == old.digest(c.olds.tree) {
+			continue
+		}
+		newObjects, err := c.news.render(n)
+		oldObjects, oldErr := c.olds.render(old)
+		if err != nil || oldErr != nil {
+			continue
+		}
+		c.out.Readers[key] = []string{n.String()}
+		c.out.NewWritten = append(c.out.NewWritten, c.news.manifests(Rendered{Unit: n, Objects: newObjects})...)
+		c.out.OldWritten = append(c.out.OldWritten, c.olds.manifests(Rendered{Unit: old, Objects: oldObjects})...)
+	}
 }
 
 // failing returns the files of NEW. A mistake in one that OLD has too, with a mistake of its own, is not one of the change: no tool

@@ -18,11 +18,13 @@ type definedSpec struct {
 	InTree []bool
 	// Referenced are the ConfigMaps and Secrets that the object refers to, as far as the tree has them.
 	Referenced []map[string]any
+	Ignore     string         // of the source
 	Chart      map[string]any // the HelmChart of a HelmRelease that refers to one
 	// Fetched has, for each source that is a chart of a repository, the directory to which it is fetched, otherwise "".
 	Fetched     []string
 	KubeVersion string
 	APIVersions []string
+	Upgrade     bool // of a HelmRelease
 }
 
 // referenced returns the objects of a reference by kind, namespace and name. A namespace that an object does not give is any.
@@ -66,7 +68,12 @@ func fluxKustomizations() *kind {
 		}
 		u := &Unit{Kind: k.name, Name: nameOf(o.Object), File: o.File, kind: k, dir: f.Path}
 		u.Prune, u.Force, u.Applier = f.Prune, f.Force, "server-side"
-		u.spec = encode(s.defines(o, f.Variables()))
+		spec := s.defines(o, f.Variables())
+		if f.Source.Kind == "GitRepository" {
+			source, _ := s.lookup(o.File, f.Source.Kind, f.Source.Namespace, f.Source.Name)
+			spec.Ignore, _ = yamldoc.At(source, "spec", "ignore").(string)
+		}
+		u.spec = encode(spec)
 		if u.tree, err = s.fluxSource(f.Source, o.File); err != nil {
 			u.missing = at(o.File, err)
 		}
@@ -84,6 +91,7 @@ func fluxKustomizations() *kind {
 		if err != nil {
 			return nil, err
 		}
+		f.Ignore = spec.Ignore
 		if u.fetches {
 			f.Elsewhere = &u.elsewhere
 		}
@@ -94,7 +102,7 @@ func fluxKustomizations() *kind {
 		if err != nil {
 			return nil, err
 		}
-		f.NoOrigins = !job.Origins
+		f.NoOrigins, f.Ignore = !job.Origins, s.Ignore
 		return f.Build(ctx, files, s.referenced)
 	})
 	return k

@@ -70,6 +70,7 @@ func helmReleases() *kind {
 		if err != nil {
 			return nil, err
 		}
+		h.Upgrading = s.Upgrade
 		return h.Build(ctx, files, s.referenced, flux.Cluster{KubeVersion: s.KubeVersion, APIVersions: s.APIVersions})
 	})
 	return k

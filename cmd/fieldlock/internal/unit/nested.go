@@ -47,7 +47,7 @@ type discovery struct {
 func (s *side) discover() {
 	d := &discovery{side: s, holds: map[string]bool{}, readers: map[string][]*Unit{}, live: map[*Unit]bool{}, failed: map[*Unit]bool{}}
 	d.scan()
-	if len(d.holds) == 0 {
+	if len(d.holds) == 0 && !slices.ContainsFunc(s.units, func(u *Unit) bool { return slices.ContainsFunc(u.Reads, d.holdsAny) }) {
 		return
 	}
 	for _, w := range d.written {
@@ -281,7 +281,17 @@ func (d *discovery) mayDefine(u *Unit) bool {
 	if u.Err != nil || u.peeks || u.tree != nil {
 		return u.Err == nil
 	}
-	return slices.ContainsFunc(u.Reads, func(name string) bool { return d.holds[name] })
+	return slices.ContainsFunc(u.Reads, d.holdsAny)
+}
+
+// holdsAny reports whether a file that a unit reads may hold a definition; kustomize reads files of any name.
+func (d *discovery) holdsAny(name string) bool {
+	if holds, known := d.holds[name]; known || manifest.HasObjects(name) {
+		return holds
+	}
+	found := d.definitionsIn(name)
+	d.holds[name] = found != nil && found.defines
+	return d.holds[name]
 }
 
 // circles returns the definitions that only units read which are not live, those that read most files first.
@@ -367,6 +377,10 @@ func (s *side) define(k *kind, o Object, prefers map[string]string) []*Unit {
 // those in one file the last, as kubectl applies them.
 func (s *side) lookup(from, kind, namespace, name string) (object map[string]any, ok bool) {
 	key, best := strings.Join([]string{kind, namespace, name}, "\x00"), -1
+	s.rivals[key] = slices.Clip(s.rivals[key])
+	if o := s.printed; o != nil && o.is(key) {
+		return o.Object, true
+	}
 	for _, w := range s.objects(kind, name) {
 		if in, _ := yamldoc.At(w.object, "metadata", "namespace").(string); in != "" && namespace != "" && in != namespace {
 			continue

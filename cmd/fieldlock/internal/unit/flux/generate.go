@@ -69,7 +69,7 @@ func (g generated) options() kustomize.Options {
 // generate returns the kustomization that the controller writes.
 func (k *Kustomization) generate(tree fs.FS) (g generated, err error) {
 	spec := types.Kustomization{TypeMeta: types.TypeMeta{APIVersion: types.KustomizationVersion, Kind: types.KustomizationKind}}
-	if file := kustomize.File(tree, k.Path); file != "" {
+	if file := k.file(tree); file != "" {
 		content, err := fs.ReadFile(tree, file)
 		if err != nil {
 			return g, &rendered.Invalid{File: file, Err: err}
@@ -81,7 +81,7 @@ func (k *Kustomization) generate(tree fs.FS) (g generated, err error) {
 			spec.BuildMetadata = []string{types.OriginAnnotations}
 		}
 	} else {
-		if spec.Resources, g.read, err = manifests(tree, k.Path); err != nil {
+		if spec.Resources, g.read, err = k.manifests(tree, k.Path); err != nil {
 			return g, err
 		}
 		if len(spec.Resources) == 0 {
@@ -154,14 +154,14 @@ const ignoreFile = sourceignore.IgnoreFile
 // manifests returns the resources of a directory without a kustomization file: all manifests, and the directories below it
 // that have such a file, which are not searched further. Files that the source leaves out by default, such as .sops.yaml, or
 // because a .sourceignore file says so, are not among them. It also returns the .sourceignore files.
-func manifests(tree fs.FS, dir string) (resources, ignores []string, err error) {
+func (k *Kustomization) manifests(tree fs.FS, dir string) (resources, ignores []string, err error) {
 	if info, err := fs.Stat(tree, dir); err != nil || !info.IsDir() {
 		if err == nil {
 			err = errors.New("not a directory")
 		}
 		return nil, nil, &rendered.Invalid{File: dir, Err: fmt.Errorf("the path of a Kustomization: %w", err)}
 	}
-	ignored, ignores, err := ignore(tree, dir)
+	ignored, ignores, err := k.ignore(tree, dir, true)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -194,8 +194,17 @@ func manifests(tree fs.FS, dir string) (resources, ignores []string, err error) 
 	return resources, ignores, nil
 }
 
-// ignore reads the .sourceignore files from the root to dir and below dir.
-func ignore(tree fs.FS, dir string) (gitignore.Matcher, []string, error) {
+// file returns the kustomization file of the path; "" if there is none, or if the source leaves it out.
+func (k *Kustomization) file(tree fs.FS) string {
+	name := kustomize.File(tree, k.Path)
+	if ignored, _, err := k.ignore(tree, k.Path, false); name == "" || err == nil && ignored.Match(strings.Split(name, "/"), false) {
+		return ""
+	}
+	return name
+}
+
+// ignore reads what the source leaves out: the .sourceignore files from the root to dir, those below dir if asked for, and its own field.
+func (k *Kustomization) ignore(tree fs.FS, dir string, below bool) (gitignore.Matcher, []string, error) {
 	var patterns []gitignore.Pattern
 	var files []string
 	read := func(in string) {
@@ -216,16 +225,21 @@ func ignore(tree fs.FS, dir string) (gitignore.Matcher, []string, error) {
 			read(path.Clean(("./" + dir)[:i]))
 		}
 	}
+	if dir == "." {
+		read(dir)
+	}
 	err := fs.WalkDir(tree, dir, func(name string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
+		case !below:
+			return fs.SkipAll
 		case !entry.IsDir():
 			return nil
 		case entry.Name() == ".git":
 			return fs.SkipDir
 		}
-		if name != dir || dir == "." {
+		if name != dir {
 			read(name)
 		}
 		return nil
@@ -233,5 +247,6 @@ func ignore(tree fs.FS, dir string) (gitignore.Matcher, []string, error) {
 	if err != nil {
 		return nil, nil, &rendered.Invalid{File: dir, Err: err}
 	}
+	patterns = append(patterns, sourceignore.ReadPatterns(strings.NewReader(k.Ignore), nil)...)
 	return sourceignore.NewDefaultMatcher(patterns, nil), files, nil
 }

@@ -42,6 +42,8 @@ type HelmRelease struct {
 	ServerSideApply string
 	// Suspend stops the controller.
 	Suspend bool
+	// Upgrading is for the caller to set: Build renders what an upgrade applies.
+	Upgrading bool
 	// InstallCRDs and UpgradeCRDs are what is done with the objects in crds directories: Skip, Create or CreateReplace.
 	InstallCRDs, UpgradeCRDs string
 
@@ -332,6 +334,7 @@ func (h *HelmRelease) render(
 	objects, err := helm.Render(files, h.Chart, helm.Release{
 		Name: h.Release, Namespace: h.ReleaseNamespace, Defaults: h.defaults(files), Values: values,
 		KubeVersion: cluster.KubeVersion, APIVersions: cluster.APIVersions, SkipSchema: h.spec.Install.DisableSchemaValidation,
+		Upgrade: h.Upgrading,
 	})
 	if err != nil {
 		return nil, err

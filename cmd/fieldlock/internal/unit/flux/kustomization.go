@@ -45,6 +45,8 @@ type Kustomization struct {
 	// NoOrigins and Elsewhere are those of [kustomize.Options].
 	Elsewhere *[]helm.Dependency
 	NoOrigins bool
+	// Ignore is the field of that name of the source: what it leaves out, besides what .sourceignore files say.
+	Ignore string
 
 	spec kustomizationSpec
 }

@@ -62,6 +62,8 @@ type Release struct {
 	// APIVersions are what the cluster serves besides the built-in groups, such as "monitoring.coreos.com/v1" or
 	// "monitoring.coreos.com/v1/ServiceMonitor".
 	APIVersions []string
+	// Upgrade renders what an upgrade applies, not an installation.
+	Upgrade bool
 	// SkipSchema renders values that the schema of the chart refuses.
 	SkipSchema bool
 }
@@ -127,6 +129,9 @@ func (r *Release) execute(c *chart.Chart, values map[string]any) (map[string]str
 		return nil, fmt.Errorf("the chart requires Kubernetes %s; this is %s", want, capabilities.KubeVersion.Version)
 	}
 	options := common.ReleaseOptions{Name: r.Name, Namespace: r.Namespace, Revision: 1, IsInstall: true}
+	if r.Upgrade {
+		options.Revision, options.IsInstall, options.IsUpgrade = 2, false, true
+	}
 	if options.Name == "" {
 		options.Name = c.Name()
 	}
