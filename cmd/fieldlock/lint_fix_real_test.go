@@ -73,7 +73,7 @@ func (sum *fixTally) replay(t *testing.T, found *audit.Report, after []*crd.CRD)
 		}
 		sum.Fixed++
 		i := slices.IndexFunc(after, func(c *crd.CRD) bool { return c.Name == f.CRD })
-		k, objects := witness.FromCRD(after[i]), f.Witness.Objects
+		k, objects := witness.FromCRD(after[i], nil), f.Witness.Objects
 		refused := false
 		for n := range objects[1:] {
 			verdict, err := k.Update(objects[n+1], objects[n])

@@ -45,9 +45,9 @@ func TestLintFixKeepsWorkflows(t *testing.T) {
 				t.Fatal(err)
 			}
 			file := filepath.Join(writeFiles(t, map[string]string{"crd.yaml": string(text)}), "crd.yaml")
-			before := witness.FromCRD(readCRDs(t, file)[0])
+			before := witness.FromCRD(readCRDs(t, file)[0], nil)
 			runCommand("", "lint", "--fix", file)
-			after := witness.FromCRD(readCRDs(t, file)[0])
+			after := witness.FromCRD(readCRDs(t, file)[0], nil)
 			for i, v := range before.Versions {
 				if !v.Storage {
 					continue

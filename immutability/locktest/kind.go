@@ -87,7 +87,7 @@ func CRDFrom(t T, file string, data []byte, opts ...immutability.Option) *Kind {
 			v.Schema = validator.Schema() // with the locks of opts
 		}
 	}
-	k := &Kind{kind: witness.FromCRD(crds[0]), crd: crds[0]}
+	k := &Kind{kind: witness.FromCRD(crds[0], nil), crd: crds[0]}
 	for _, v := range k.kind.Versions {
 		if k.version == nil || v.Storage {
 			k.version = v

@@ -13,6 +13,7 @@ import (
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/internal/celrule"
+	"github.com/fieldlock/fieldlock/internal/celrun"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/rule"
 	"github.com/fieldlock/fieldlock/internal/rule/catalogue"
@@ -34,6 +35,7 @@ type Options struct {
 	Known *Known
 
 	effort effort // for each CRD; in tests less than usual
+	memory *memory
 }
 
 // CRDs returns the findings of news, each as an update of the CRD in olds that defines the same kind. One CRD on each side
@@ -50,6 +52,10 @@ func CRDs(news, olds []*crd.CRD, o Options) (*Report, error) {
 	}
 	if o.Begin != nil {
 		o.Begin(len(updates))
+	}
+	o.memory = new(memory)
+	if o.Known != nil {
+		o.memory = &o.Known.memory
 	}
 	all := make([]audited, len(updates))
 	manifest.Each(len(updates), func(i int) {
@@ -87,7 +93,16 @@ type audited struct {
 // Known remembers what was found in CRDs, so that those that are linted again unchanged cost nothing: in the next call of the
 // function CRDs, nil takes the place of such a CRD. The zero value is ready to use, for one value of Options.Explain and
 // Options.Validate.
-type Known struct{ audited []audited }
+type Known struct {
+	audited []audited
+	memory
+}
+
+// memory is what is known of rules, by the CRDs that came before. Most rules are in many versions and CRDs.
+type memory struct {
+	compiled celrun.Shared
+	taken    celrule.Taken
+}
 
 // hasLocks reports whether some version of a CRD has a lock, or an error where one may be.
 func hasLocks(c *crd.CRD) bool {
@@ -108,9 +123,9 @@ func (u update) audit(o Options, e effort) audited {
 		suspects = append(suspects, suspect{Finding: Finding{Finding: f}, sure: true})
 	}
 	suspects = withoutCopies(suspects)
-	x := &explainer{crd: u.new, all: o.Explain, effort: e}
+	x := &explainer{all: o.Explain, kind: witness.FromCRD(u.new, &o.memory.compiled), effort: e}
 	findings := x.findings(suspects)
-	refused, validated := o.Validate.refusedRules(u.new)
+	refused, validated := o.Validate.refusedRules(u.new, &o.memory.taken)
 	findings = append(findings, refused...)
 	if f, ok := notLookedAt(u.new, rules.LeftOut(), x.untried, validated); ok {
 		findings = append(findings, f)
@@ -334,7 +349,6 @@ type suspect struct {
 
 // explainer tries suspects of one CRD on objects.
 type explainer struct {
-	crd  *crd.CRD
 	all  bool // find a witness for each hole, not only for those that objects have to decide
 	kind *witness.Kind
 
@@ -407,7 +421,6 @@ func (s *suspect) turn() int {
 
 // findings tries all suspects.
 func (x *explainer) findings(suspects []suspect) []Finding {
-	x.kind = witness.FromCRD(x.crd)
 	var kept []*suspect
 	for turn, steps := range []int{x.effort.decide, x.effort.states, x.effort.show} {
 		x.kind.Allow(steps)

@@ -282,10 +282,10 @@ func Loosened(newCRD, oldCRD *crd.CRD) ([]Finding, error) {
 			suspects = append(suspects, suspect{Finding: Finding{Finding: f}})
 		}
 	}
-	before := witness.FromCRD(oldCRD)
+	before := witness.FromCRD(oldCRD, nil)
 	var findings []Finding
 	for _, s := range withoutCopies(suspects) {
-		if w, ok := witness.ShowDropped(witness.FromCRD(newCRD), before, s.Finding.Finding); ok {
+		if w, ok := witness.ShowDropped(witness.FromCRD(newCRD, nil), before, s.Finding.Finding); ok {
 			s.Finding.Witness = &w
 		}
 		findings = append(findings, s.Finding)
@@ -295,7 +295,7 @@ func Loosened(newCRD, oldCRD *crd.CRD) ([]Finding, error) {
 
 // Holes returns the ways around the locks and rules of a CRD that lint is sure of, each with its witness.
 func Holes(c *crd.CRD) []Finding {
-	findings := update{new: c}.audit(Options{Explain: true}, usual()).findings
+	findings := update{new: c}.audit(Options{Explain: true, memory: new(memory)}, usual()).findings
 	return slices.DeleteFunc(findings, func(f Finding) bool { return f.Witness == nil || f.Severity == immutability.SeverityNote })
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/internal/accept"
+	"github.com/fieldlock/fieldlock/internal/celrule"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/pointer"
 	"github.com/fieldlock/fieldlock/internal/rule"
@@ -164,8 +165,9 @@ type Validation func(ctx context.Context, c *apiextensions.CustomResourceDefinit
 
 // refusedRules returns an error for each CEL rule that an API server refuses in a CRD, by its own validation: a rule that
 // does not compile, one that costs too much, oldSelf where old and new values are not paired. It reports false for a CRD
-// that is too large for that. Cost: the API server's, which is at most maxValidated.
-func (validate Validation) refusedRules(c *crd.CRD) (findings []Finding, done bool) {
+// that is too large for that. It leaves out versions whose rules are taken for sure. Cost: the API server's, which is at most
+// maxValidated.
+func (validate Validation) refusedRules(c *crd.CRD, taken *celrule.Taken) (findings []Finding, done bool) {
 	if validate == nil || c.APIVersion != apiextensionsv1.SchemeGroupVersion.String() {
 		return nil, true // v1beta1 has no rules
 	}
@@ -175,7 +177,7 @@ func (validate Validation) refusedRules(c *crd.CRD) (findings []Finding, done bo
 		if cost > maxValidated {
 			return nil, false
 		}
-		if rules == 0 {
+		if rules == 0 || taken.Rules(v.Schema) {
 			continue
 		}
 		errs, err := validate.errors(c, v)

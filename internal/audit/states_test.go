@@ -55,7 +55,7 @@ func TestTwoSteps(t *testing.T) {
 				if string(f.Severity) != want.Severity || f.Path != want.Path || !strings.Contains(f.Message, want.Change) {
 					t.Errorf("%s at %s: %s, want %+v (%s)", f.Severity, f.Path, f.Message, want, c.Reason)
 				}
-				proveSteps(t, witness.FromCRD(list[0]), f.Witness)
+				proveSteps(t, witness.FromCRD(list[0], nil), f.Witness)
 			}
 			if found < len(c.Findings) {
 				t.Errorf("%d findings, want %d (%s)", found, len(c.Findings), c.Reason)

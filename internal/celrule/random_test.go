@@ -160,7 +160,7 @@ func (b *batch) judge(t *testing.T, seed uint64) (pairs, refused int) {
 	if len(b.cases) == 0 {
 		return 0, 0
 	}
-	server := celrun.New(Apply(b.bare, addRules(b.rules)), nil).Strict()
+	server := celrun.New(Apply(b.bare, addRules(b.rules)), nil).Strict(new(celrun.Shared))
 	created := make([][]verdicts, len(b.objects))
 	for i, obj := range b.objects {
 		created[i] = b.verdicts(t, server, obj, nil)

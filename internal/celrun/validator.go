@@ -9,6 +9,7 @@ package celrun
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -52,8 +53,8 @@ type Violation struct {
 type Validator struct {
 	schema *spec.Schema
 	rules  []Rule
-	plain  bool // some rule is not a transition rule, and ratcheting matters
-	strict bool
+	plain  bool    // some rule is not a transition rule, and ratcheting matters
+	shared *Shared // nil unless it is strict
 
 	program func() (*program, error)
 	naming  func() (*program, error)
@@ -79,13 +80,14 @@ func New(s *spec.Schema, keep func(Rule) bool) *Validator {
 }
 
 // Strict returns a validator of the same rules that does not ratchet: an update has to satisfy plain rules also where
-// nothing changed. It is several times as fast on large schemas if the objects have few of their fields.
-func (v *Validator) Strict() *Validator {
+// nothing changed. It is several times as fast on large schemas if the objects have few of their fields, and compiles no rule
+// that shared has for a field of the same type.
+func (v *Validator) Strict(shared *Shared) *Validator {
 	if v == nil {
 		return nil
 	}
 	strict := *v
-	strict.plain, strict.strict = false, true
+	strict.plain, strict.shared = false, shared
 	return &strict
 }
 
@@ -161,13 +163,16 @@ func (v *Validator) run(p *program, newObj, oldObj map[string]any) field.ErrorLi
 	}
 	structural := p.structural
 	var validator *cel.Validator
-	if v.strict && !p.together {
+	if v.shared != nil && !p.together {
 		structural = reduced(structural, newObj, old)
-		validator = p.on(structural)
+		validator = p.on(structural, v.shared)
 	} else {
 		validator = p.validator()
 	}
 	errs, _ := validator.Validate(context.Background(), nil, structural, newObj, old, celconfig.RuntimeCELCostBudget, options...)
+	for _, err := range errs {
+		err.Detail = sharedLabel.ReplaceAllStringFunc(err.Detail, p.label)
+	}
 	return errs
 }
 
@@ -209,13 +214,21 @@ func reduced(s *structuralschema.Structural, values ...any) *structuralschema.St
 
 // on returns the server's validator with s, a reduced form of the schema of p, for the values that have it. It compiles the rules of
 // those schema nodes alone.
-func (p *program) on(s *structuralschema.Structural) *cel.Validator {
+func (p *program) on(s *structuralschema.Structural, shared *Shared) *cel.Validator {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.bare == nil {
 		p.bare, p.types, p.nodes = bare(p.structural), model.SchemaDeclType(p.structural, true), map[*apiextensionsv1.ValidationRule]*cel.Validator{}
+		p.shared, p.alike, p.labels = shared, map[[sha256.Size]byte]int{}, map[string]string{}
 	}
 	return p.onNode(s, p.bare, p.types, true)
+}
+
+// label returns the label of a rule by its shared label.
+func (p *program) label(shared string) string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.labels[shared]
 }
 
 // onNode is on for a schema node with its type in CEL. Like the server, it leaves out what has no such type.
@@ -225,9 +238,7 @@ func (p *program) onNode(s, bare *structuralschema.Structural, of *apiservercel.
 	if some {
 		first := &s.XValidations[0]
 		if p.nodes[first] == nil {
-			alone := *bare
-			alone.XValidations = s.XValidations
-			p.nodes[first] = cel.NewValidator(&alone, isRoot, celconfig.PerCallLimit)
+			p.nodes[first] = p.compiled(bare, s.XValidations, isRoot)
 		}
 		out = *p.nodes[first]
 	}
@@ -263,11 +274,76 @@ func (p *program) onNode(s, bare *structuralschema.Structural, of *apiservercel.
 	return &out
 }
 
-// bare returns s without rules.
+// Shared keeps the rules that an API server's code has compiled for schema nodes: versions of a CRD, and CRDs of one project, have most
+// of their rules in common. The zero value is ready to use. It is safe for concurrent use.
+type Shared struct {
+	mu    sync.Mutex
+	nodes map[sharedID]*sharedNode
+	rules int // so far, for their labels
+}
+
+// sharedID is the hash of a schema node with its rules, and how many such nodes of one schema come before: nodes that are alike need
+// labels of their own.
+type sharedID struct {
+	hash  [sha256.Size]byte
+	alike int
+}
+
+// sharedNode has the rules of one schema node. Their shared labels are numbered from first.
+type sharedNode struct {
+	once      sync.Once
+	validator *cel.Validator
+	first     int
+}
+
+// manyShared bounds how many schema nodes are kept.
+const manyShared = 2000
+
+// node returns what is kept for id, a node with a number of rules.
+func (c *Shared) node(id sharedID, rules int) *sharedNode {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.nodes[id] == nil {
+		if c.nodes == nil || len(c.nodes) == manyShared {
+			c.nodes = map[sharedID]*sharedNode{}
+		}
+		c.nodes[id] = &sharedNode{first: c.rules}
+		c.rules += rules
+	}
+	return c.nodes[id]
+}
+
+// sharedLabel finds the shared label of a rule in a message.
+var sharedLabel = regexp.MustCompile("\x00shared [0-9]+\x00")
+
+// compiled returns the server's validator of the rules of one schema node, bare without them. Their messages are labels.
+func (p *program) compiled(bare *structuralschema.Structural, rules apiextensionsv1.ValidationRules, isRoot bool) *cel.Validator {
+	alone := *bare
+	alone.XValidations = slices.Clone(rules)
+	for i := range rules {
+		alone.XValidations[i].Message = ""
+	}
+	text, err := json.Marshal([]any{alone, isRoot})
+	if err != nil { // a schema always encodes
+		alone.XValidations = rules
+		return cel.NewValidator(&alone, isRoot, celconfig.PerCallLimit)
+	}
+	hash := sha256.Sum256(text)
+	n := p.shared.node(sharedID{hash, p.alike[hash]}, len(rules))
+	p.alike[hash]++
+	for i := range rules {
+		alone.XValidations[i].Message = fmt.Sprintf("\x00shared %d\x00", n.first+i)
+		p.labels[alone.XValidations[i].Message] = rules[i].Message
+	}
+	n.once.Do(func() { n.validator = cel.NewValidator(&alone, isRoot, celconfig.PerCallLimit) })
+	return n.validator
+}
+
+// bare returns s without rules and descriptions.
 func bare(s *structuralschema.Structural) *structuralschema.Structural {
 	copied := s.DeepCopy()
 	(&structuralschema.Visitor{Structural: func(s *structuralschema.Structural) bool {
-		s.XValidations = nil
+		s.XValidations, s.Description, s.Title = nil, "", ""
 		return true
 	}}).Visit(copied)
 	return copied
@@ -344,10 +420,13 @@ type program struct {
 	validator  func() *cel.Validator // it returns nil for a schema without rules
 	together   bool                  // some rules are inside allOf: the server runs them only beside others
 
-	mu    sync.Mutex
-	bare  *structuralschema.Structural                       // without rules
-	types *apiservercel.DeclType                             // in CEL
-	nodes map[*apiextensionsv1.ValidationRule]*cel.Validator // by the first rule of each schema node
+	mu     sync.Mutex
+	bare   *structuralschema.Structural                       // without rules
+	types  *apiservercel.DeclType                             // in CEL
+	nodes  map[*apiextensionsv1.ValidationRule]*cel.Validator // by the first rule of each schema node
+	shared *Shared
+	alike  map[[sha256.Size]byte]int // how many schema nodes have a hash
+	labels map[string]string         // by shared label
 }
 
 // Convert returns s as the API server's own code takes it. Keys that JSONSchemaProps does not know, such as locks, are

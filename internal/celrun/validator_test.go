@@ -104,7 +104,7 @@ func TestNone(t *testing.T) {
 		if v.Rules() != nil {
 			t.Errorf("%s: the rules %v", name, v.Rules())
 		}
-		for _, v := range []*celrun.Validator{v, v.Strict()} {
+		for _, v := range []*celrun.Validator{v, v.Strict(new(celrun.Shared))} {
 			if found, err := v.ValidateUpdate(map[string]any{"a": "x"}, map[string]any{}); found != nil || err != nil {
 				t.Errorf("%s: %v, %v", name, found, err)
 			}
@@ -159,10 +159,10 @@ func TestStrict(t *testing.T) {
 	if found, err := v.ValidateUpdate(obj, obj); err != nil || len(found) > 0 {
 		t.Error(found, err)
 	}
-	if found, err := v.Strict().ValidateUpdate(obj, obj); err != nil || len(found) != 1 {
+	if found, err := v.Strict(new(celrun.Shared)).ValidateUpdate(obj, obj); err != nil || len(found) != 1 {
 		t.Error(found, err)
 	}
-	if (*celrun.Validator)(nil).Strict() != nil {
+	if (*celrun.Validator)(nil).Strict(new(celrun.Shared)) != nil {
 		t.Error("no rules, and a validator")
 	}
 }
@@ -174,7 +174,7 @@ func strictAgrees(t *testing.T, s *spec.Schema, pairs [][2]map[string]any) {
 	all, transitions := celrun.New(s, nil), celrun.New(s, celrun.Transition)
 	agrees := func(v *celrun.Validator, newObj, oldObj map[string]any) {
 		want, err := v.ValidateUpdate(newObj, oldObj)
-		got, strictErr := v.Strict().ValidateUpdate(newObj, oldObj)
+		got, strictErr := v.Strict(new(celrun.Shared)).ValidateUpdate(newObj, oldObj)
 		if diff := cmp.Diff(want, got); diff != "" || (err == nil) != (strictErr == nil) {
 			t.Errorf("from %v to %v Strict differs (-want +got, %v and %v):\n%s", oldObj, newObj, err, strictErr, diff)
 		}

@@ -409,7 +409,7 @@ func newStatusRules(s *spec.Schema, rules []celrun.Rule) *statusRules {
 	root.Extensions = maps.Clone(s.Extensions)
 	root.Extensions[schema.KeyValidations] = entries
 	certain := celrun.New(&root, func(r celrun.Rule) bool { return r.SchemaPath == "" })
-	return &statusRules{rules, certain.Strict()}
+	return &statusRules{rules, certain.Strict(new(celrun.Shared))}
 }
 
 // remarks are about the rules that may refuse an update, with some status.

@@ -1,6 +1,7 @@
 package witness
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -49,6 +50,7 @@ type Version struct {
 	reads      map[string]*ruleReads
 	root       *node
 	known      map[uint64]*contents // by their hashes
+	shared     *celrun.Shared       // nil for nothing
 
 	evaluations int // of objects and updates
 	effort      *effort
@@ -67,7 +69,7 @@ func (v *Version) compile() error {
 		if v.validator, _, v.err = validation.NewSchemaValidator(internal); v.err != nil {
 			return
 		}
-		v.rules = celrun.New(v.Schema, nil).Strict()
+		v.rules = celrun.New(v.Schema, nil).Strict(cmp.Or(v.shared, new(celrun.Shared)))
 		v.transition, v.reads = map[celrun.Rule]bool{}, map[string]*ruleReads{}
 		for _, r := range v.rules.Rules() {
 			v.transition[r] = celrun.Transition(r)
@@ -201,8 +203,8 @@ type baseID struct {
 }
 
 // FromCRD returns the kind that a CRD defines. A version whose schema does not compile has no locks. Conversions of a
-// webhook are taken for ones that keep every field that both versions have.
-func FromCRD(c *crd.CRD) *Kind {
+// webhook are taken for ones that keep every field that both versions have. Kinds may share compiled rules; nil shares them with no other.
+func FromCRD(c *crd.CRD, shared *celrun.Shared) *Kind {
 	k := &Kind{}
 	for _, v := range c.Versions {
 		if !v.Served && !v.Storage {
@@ -210,7 +212,7 @@ func FromCRD(c *crd.CRD) *Kind {
 		}
 		version := &Version{
 			APIVersion: strings.TrimPrefix(c.Group+"/"+v.Name, "/"), Kind: c.Kind, Name: v.Name,
-			Schema: v.Schema, Served: v.Served, Storage: v.Storage, Prunes: !c.PreserveUnknownFields, Prepare: prepare.New(v).Prepare,
+			Schema: v.Schema, Served: v.Served, Storage: v.Storage, Prunes: !c.PreserveUnknownFields, Prepare: prepare.New(v).Prepare, shared: shared,
 		}
 		if locks, err := v.Compile(); err == nil {
 			version.Locks = locks

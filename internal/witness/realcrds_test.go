@@ -37,7 +37,7 @@ func TestRealCRDs(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, c := range crds {
-			k := witness.FromCRD(c)
+			k := witness.FromCRD(c, nil)
 			for _, h := range holesOf(c) {
 				shown, ok := k.Show(h.Hole)
 				if ok {

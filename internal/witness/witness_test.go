@@ -43,7 +43,7 @@ func TestFind(t *testing.T) {
 			if c.Versions != nil {
 				version = "v2"
 			}
-			shown, ok := witness.FromCRD(c.crd(t)).Show(witness.Hole{Finding: crd.Finding{
+			shown, ok := witness.FromCRD(c.crd(t), nil).Show(witness.Hole{Finding: crd.Finding{
 				Version: version, Finding: immutability.Finding{Rule: c.Hole.Rule, SchemaPath: c.Hole.Path, Fields: c.Hole.Fields},
 			}})
 			var w witness.Witness
@@ -86,7 +86,7 @@ func TestRefuses(t *testing.T) {
 		{"covered by another rule", `{"type": "object", "properties": {"f": {"type": "string", "x-kubernetes-validations": [{"rule": "self == oldSelf || self == 'x'"}, {"rule": "self == oldSelf"}]}}}`, false},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			k := witness.FromCRD((&holeCase{Schema: json.RawMessage(row.schema)}).crd(t))
+			k := witness.FromCRD((&holeCase{Schema: json.RawMessage(row.schema)}).crd(t), nil)
 			if got := k.Refuses("v1", "/properties/spec/properties/f", 0); got != row.want {
 				t.Errorf("the rule refuses an update: %v", got)
 			}
