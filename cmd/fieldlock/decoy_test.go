@@ -70,6 +70,8 @@ func TestOverridden(t *testing.T) {
 		{"the path of an Application", "", with(argoFiles(), "other/claim.yaml", claim("data", "slow")),
 			map[string]string{"apps/kustomization.yaml": "resources: [shop.yaml]\n" + replacing("Application", "/spec/source/path", "shop")},
 			map[string]string{"apps/shop.yaml": strings.Replace(argoFiles()["apps/shop.yaml"], "path: shop", "path: other", 1)}, exitClean, refused},
+		{"a new unit that changes what it claims", "the change that brings it tells", plain, nil,
+			map[string]string{"kustomization.yaml": "resources: [claim.yaml]\n" + replacing("PersistentVolumeClaim", "/spec/storageClassName", "slow")}, exitClean, "applied to the same cluster, this one is refused"},
 		{"a remote base", "nobody knows what it prints", plain, map[string]string{"kustomization.yaml": "resources: ['https://example.com/base.yaml', claim.yaml]\n"}, slow, exitClean, unread},
 		{"a unit that fails", "", plain, map[string]string{"kustomization.yaml": "resources: [claim.yaml]\n", "kustomization.yml": "resources: [claim.yaml]\n"}, slow, exitClean, unread},
 
