@@ -3,6 +3,7 @@ package unit
 import (
 	"errors"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -101,10 +102,13 @@ func (c *comparison) pairFiles() {
 			gone = append(gone, *f)
 		}
 	}
-	news, gone = c.parse(c.newSide, news), c.parse(c.oldSide, gone)
+	news, gone = c.parse(c.newSide, news, nil), c.parse(c.oldSide, gone, nil)
 	c.out.New = append(c.out.New, c.failing(c.templates(news), gone)...)
 	c.out.Old = append(c.out.Old, c.baselines(gone)...)
 }
+
+// writtenCRD begins a CRD. These are compared as the units print them.
+var writtenCRD = regexp.MustCompile(`(?m)^kind: *["']?CustomResourceDefinition\b`)
 
 // addWritten reads the changed files that units of both sides read, as they are written.
 func (c *comparison) addWritten() {
@@ -124,8 +128,9 @@ func (c *comparison) addWritten() {
 			return f.Err != nil || !in.input[f.Path] || exists(other.tree, f.Path) && !other.input[f.Path] || state(in.tree, f.Path) == state(other.tree, f.Path)
 		})
 	}
-	c.out.NewWritten = readable(c.parse(c.newSide, changed(c.news, c.olds, c.newSide.Files)))
-	c.out.OldWritten = readable(c.parse(c.oldSide, changed(c.olds, c.news, c.oldSide.Files)))
+	wanted := func(text []byte) bool { return !writtenCRD.Match(text) }
+	c.out.NewWritten = readable(c.parse(c.newSide, changed(c.news, c.olds, c.newSide.Files), wanted))
+	c.out.OldWritten = readable(c.parse(c.oldSide, changed(c.olds, c.news, c.oldSide.Files), wanted))
 	c.addWrittenUnits()
 }
 
@@ -236,7 +241,7 @@ func (c *comparison) addValues() {
 			read[f.Path] = true
 		}
 		left := slices.DeleteFunc(slices.Clone(side.of.Files), func(f manifest.File) bool { return read[f.Path] || f.Err != nil })
-		for _, f := range readable(c.parse(side.of, left)) {
+		for _, f := range readable(c.parse(side.of, left, nil)) {
 			f.Documents = slices.DeleteFunc(f.Documents, func(d *yamldoc.Document) bool { return d.Object["apiVersion"] != nil && d.Object["kind"] != nil })
 			*side.into = append(*side.into, f)
 		}
@@ -271,8 +276,9 @@ func (c *comparison) alike(n, old *manifest.File) bool {
 	return a == b && a != ""
 }
 
-func (c *comparison) parse(s *Side, files []manifest.File) []manifest.File {
+// parse reads files, or the documents in them that are wanted by their texts; nil wants all.
+func (c *comparison) parse(s *Side, files []manifest.File, wanted func(text []byte) bool) []manifest.File {
 	parsed := make([]manifest.File, len(files))
-	manifest.Each(len(files), func(i int) { parsed[i] = s.parse(files[i], c.engine.shared) })
+	manifest.Each(len(files), func(i int) { parsed[i] = s.parse(files[i], c.engine.shared, wanted) })
 	return parsed
 }

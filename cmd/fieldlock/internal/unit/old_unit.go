@@ -51,9 +51,9 @@ func (c *comparison) otherFiles(wanted identities) {
 		}
 		stays := identities{}
 		if now != nil && !c.news.input[f.Path] {
-			stays.add([]manifest.File{c.newSide.parse(*now, c.engine.shared)})
+			stays.add([]manifest.File{c.newSide.parse(*now, c.engine.shared, nil)})
 		}
-		c.addOther(c.oldSide.parse(f, c.engine.shared), stays, wanted)
+		c.addOther(c.oldSide.parse(f, c.engine.shared, nil), stays, wanted)
 	}
 }
 

@@ -171,7 +171,7 @@ func Load(in *Side, o Options) (*Set, error) {
 		if alone || s.input[f.Path] {
 			continue
 		}
-		f = in.parse(f, e.shared)
+		f = in.parse(f, e.shared, nil)
 		if reason := unreadable(&f); reason != "" && !o.Plain {
 			set.NotCovered = append(set.NotCovered, NotCovered{Unit: f.Path, Kind: "file", File: f.Name, Reason: reason, Changed: true})
 			continue
@@ -185,13 +185,13 @@ func Load(in *Side, o Options) (*Set, error) {
 func (s *Side) Parse(files []manifest.File) []manifest.File {
 	var parsed []manifest.File
 	for _, f := range files {
-		parsed = append(parsed, s.parse(f, &yamldoc.Shared{}))
+		parsed = append(parsed, s.parse(f, &yamldoc.Shared{}, nil))
 	}
 	return parsed
 }
 
 // parse reads one of the files.
-func (s *Side) parse(f manifest.File, shared *yamldoc.Shared) manifest.File {
+func (s *Side) parse(f manifest.File, shared *yamldoc.Shared, wanted func(text []byte) bool) manifest.File {
 	if f.Err != nil {
 		return f
 	}
@@ -200,7 +200,7 @@ func (s *Side) parse(f manifest.File, shared *yamldoc.Shared) manifest.File {
 		f.Err = &yamldoc.Error{File: f.Name, Message: "cannot be read: " + manifest.Cause(err).Error()}
 		return f
 	}
-	f.ParseShared(data, shared)
+	f.ParseSome(data, shared, wanted)
 	return f
 }
 
