@@ -177,10 +177,26 @@ func (a *applied) removes(s *spec.Schema, name string, member any, old side) boo
 	}
 	property, ok := s.Properties[name]
 	is, was := member, old.at(name).prepared
-	if !ok || !written.ok || hollow(&property, written.v) || hollow(&property, was) || was == nil || isEmpty(was) {
+	if !ok || !written.ok || hollow(&property, written.v) || !remains(&property, is, was) {
 		return false
 	}
 	return hollow(&property, is) || isEmpty(is) && hollowBelow(&property, was)
+}
+
+// remains reports whether an old value has something that counts and that a hollow or empty new value leaves when both are merged.
+func remains(s *spec.Schema, is, was any) bool {
+	members, isObject := was.(map[string]any)
+	if !isObject || len(members) == 0 {
+		return isObject && isEmpty(is) || !isObject && was != nil && !hollow(s, was)
+	}
+	for name, member := range members {
+		property, ok := s.Properties[name]
+		newMember := child(is, name)
+		if !ok || newMember.ok && remains(&property, newMember.v, member) || !newMember.ok && !hollow(&property, member) {
+			return true
+		}
+	}
+	return false
 }
 
 func isEmpty(v any) bool {
