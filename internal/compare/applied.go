@@ -88,7 +88,7 @@ func newValidity(s *spec.Schema) func(obj map[string]any) []string {
 	rules := celrun.New(s, func(r celrun.Rule) bool { return !celrun.Transition(r) && !readsStatus(r) })
 	return func(obj map[string]any) (mistakes []string) {
 		for _, e := range validation.ValidateCustomResource(nil, obj, validator) {
-			mistakes = append(mistakes, e.Error())
+			mistakes = append(mistakes, strings.TrimSuffix(fmt.Sprintf("%s: %v: %s", e.Field, e.Type, e.Detail), ": ")) // without the value
 		}
 		broken, err := rules.ValidateUpdate(obj, nil)
 		if err != nil {
@@ -107,7 +107,12 @@ func mayDiffer(p pair) bool { return hasEmpty(p.new.Value()) || hasEmpty(p.old.V
 func hasEmpty(v any) bool {
 	switch v := v.(type) {
 	case map[string]any:
-		return len(v) == 0 || slices.ContainsFunc(slices.Collect(maps.Values(v)), hasEmpty)
+		for _, member := range v {
+			if hasEmpty(member) {
+				return true
+			}
+		}
+		return len(v) == 0
 	case []any:
 		return len(v) == 0 || slices.ContainsFunc(v, hasEmpty)
 	}
