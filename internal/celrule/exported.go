@@ -134,9 +134,9 @@ func (im *importer) writes(s spelling, at *schema.Location, text string) bool {
 	return err == nil && printed == text
 }
 
-// alike reports whether two texts are the same up to spaces and parentheses, which is all that printing a rule changes.
+// alike reports whether two texts are the same up to spaces, line breaks and parentheses, which is all that printing a rule changes.
 func alike(a, b string) bool {
-	const ignored = " ()"
+	const ignored = " \n()"
 	for {
 		a, b = strings.TrimLeft(a, ignored), strings.TrimLeft(b, ignored)
 		if a == "" || b == "" {

@@ -88,7 +88,7 @@ func newValidity(s *spec.Schema) func(obj map[string]any) []string {
 	rules := celrun.New(s, func(r celrun.Rule) bool { return !celrun.Transition(r) && !readsStatus(r) })
 	return func(obj map[string]any) (mistakes []string) {
 		for _, e := range validation.ValidateCustomResource(nil, obj, validator) {
-			mistakes = append(mistakes, e.Error())
+			mistakes = append(mistakes, strings.TrimSuffix(fmt.Sprintf("%s: %v: %s", e.Field, e.Type, e.Detail), ": ")) // without the value
 		}
 		broken, err := rules.ValidateUpdate(obj, nil)
 		if err != nil {
@@ -107,7 +107,12 @@ func mayDiffer(p pair) bool { return hasEmpty(p.new.Value()) || hasEmpty(p.old.V
 func hasEmpty(v any) bool {
 	switch v := v.(type) {
 	case map[string]any:
-		return len(v) == 0 || slices.ContainsFunc(slices.Collect(maps.Values(v)), hasEmpty)
+		for _, member := range v {
+			if hasEmpty(member) {
+				return true
+			}
+		}
+		return len(v) == 0
 	case []any:
 		return len(v) == 0 || slices.ContainsFunc(v, hasEmpty)
 	}
@@ -177,10 +182,26 @@ func (a *applied) removes(s *spec.Schema, name string, member any, old side) boo
 	}
 	property, ok := s.Properties[name]
 	is, was := member, old.at(name).prepared
-	if !ok || !written.ok || hollow(&property, written.v) || hollow(&property, was) || was == nil || isEmpty(was) {
+	if !ok || !written.ok || hollow(&property, written.v) || !remains(&property, is, was) {
 		return false
 	}
 	return hollow(&property, is) || isEmpty(is) && hollowBelow(&property, was)
+}
+
+// remains reports whether an old value has something that counts and that a hollow or empty new value leaves when both are merged.
+func remains(s *spec.Schema, is, was any) bool {
+	members, isObject := was.(map[string]any)
+	if !isObject || len(members) == 0 {
+		return isObject && isEmpty(is) || !isObject && was != nil && !hollow(s, was)
+	}
+	for name, member := range members {
+		property, ok := s.Properties[name]
+		newMember := child(is, name)
+		if !ok || newMember.ok && remains(&property, newMember.v, member) || !newMember.ok && !hollow(&property, member) {
+			return true
+		}
+	}
+	return false
 }
 
 func isEmpty(v any) bool {

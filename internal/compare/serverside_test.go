@@ -77,6 +77,7 @@ func TestApplied(t *testing.T) {
 			"list": {"type": "array", "items": {"type": "string"}},
 			"map": {"type": "object", "additionalProperties": {"type": "string"}},
 			"rules": {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"], "items": {"type": "object", "required": ["name"], "properties": {"name": {"type": "string"}}}},
+			"empty": {"type": "object", "properties": {"inner": {"type": "object", "properties": {"tags": {"type": "array", "x-kubernetes-list-type": "set", "items": {"type": "string"}}}}}},
 			"deep": {"type": "object", "properties": {"x": {"type": "string"}, "filled": {"type": "string", "default": "f"}}}}}}}`
 	const audit, tags, note, rules, inItems = "has(self.audit) == has(oldSelf.audit)", "has(self.tags) == has(oldSelf.tags)", "has(self.note) == has(oldSelf.note)",
 		"self.?audit.?rules.hasValue() == oldSelf.?audit.?rules.hasValue()", "self.items.all"
@@ -98,6 +99,7 @@ func TestApplied(t *testing.T) {
 		{"an object of an empty list that is emptied", "the list stays", "audit: {rules: []}", "audit: {}", "", rules, rules},
 		{"an emptied object with a default below", "the whole field is removed", "audit: {deep: {x: a}}", "audit: {}", "spec.audit", "", ""},
 		{"an emptied set of an item", "items are merged by their keys", "items: [{name: a, tags: [b]}]", "items: [{name: a, tags: []}]", inItems, "", ""},
+		{"an empty list in the place of an empty object", "the merge has nothing that counts", "audit: {empty: {inner: {}}}", "audit: {empty: {inner: {tags: []}}}", "", "", ""},
 		{"a required list that is emptied", "it is removed", "needed: [a]", "needed: []", "spec.needed", "", ""},
 		{"null for a value", "for rules, null is absent", "note: a", "note: null", note, note, note},
 		{"null that stays", "nothing is sent", "note: null", "note: null, tags: [a]", tags, tags, tags},
