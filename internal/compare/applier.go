@@ -280,6 +280,9 @@ func (d *crdDefinition) serverSide(v *verdict, p pair, newVersion, oldVersion *c
 	if p.by != builtin.ApplierServerSide && p.by != builtin.ApplierFlux || d.noDefaults {
 		return
 	}
+	if newVersion == oldVersion && !leavesOut(p.new.Value(), true) {
+		return // which saves reading the schema
+	}
 	newObj, err := d.preparers[newVersion].Prepare(p.new.Value())
 	if err != nil {
 		return // check reports it, where it matters
@@ -311,6 +314,25 @@ func (d *crdDefinition) serverSide(v *verdict, p pair, newVersion, oldVersion *c
 		v.addServerSide(at, fmt.Sprintf("server-side apply is refused: it sends null for %s, which may not be null", path),
 			"remove "+path+" from the manifest instead of setting it to null")
 	}
+}
+
+// leavesOut reports whether a manifest has a null or an empty object in it, other than in the metadata of the object itself. All that
+// emptied and nulls find is one.
+func leavesOut(v any, root bool) bool {
+	switch v := v.(type) {
+	case nil:
+		return true
+	case map[string]any:
+		for name, member := range v {
+			if !(root && name == "metadata") && leavesOut(member, false) {
+				return true
+			}
+		}
+		return len(v) == 0
+	case []any:
+		return slices.ContainsFunc(v, func(item any) bool { return leavesOut(item, false) })
+	}
+	return false
 }
 
 // unconverted adds that the server cannot read an object in the version of the last apply, where that one lacks a field that is
