@@ -22,6 +22,9 @@ func (d *crdDefinition) serverSide(v *verdict, p pair, newVersion, oldVersion *c
 	if p.by != builtin.ApplierServerSide && p.by != builtin.ApplierFlux || d.noDefaults {
 		return
 	}
+	if newVersion == oldVersion && !hasEmpty(p.new.Value()) {
+		return // which saves converting the schema
+	}
 	newObj, err := d.preparers[newVersion].Prepare(p.new.Value())
 	if err != nil {
 		return // check reports it, where it matters

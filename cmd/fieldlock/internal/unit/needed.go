@@ -278,8 +278,11 @@ func (c *comparison) readNeeded(p *filePair, n *needed) bool {
 	if known := c.words(&p.new); !patches && known != nil && !known.policies && len(n.names)+len(n.read) == 0 && (!known.crds || len(n.kinds) == 0) {
 		return false
 	}
+	if !patches && !c.finds(&p.new, n.in) {
+		return false
+	}
 	data, err := c.newSide.content(&p.new)
-	if err != nil || !patches && !n.in(data) {
+	if err != nil {
 		return false
 	}
 	p.new.ParseSome(data, c.engine.shared, n.inDocument(data, patches))
@@ -294,6 +297,19 @@ func (c *comparison) readNeeded(p *filePair, n *needed) bool {
 		p.old.Documents = append(p.old.Documents, &same)
 	}
 	return true
+}
+
+// finds reports whether an unchanged file has what find looks for. Files are not kept, and few of them have it.
+func (c *comparison) finds(f *manifest.File, find func(data []byte) bool) (found bool) {
+	if f.Err != nil {
+		return false
+	}
+	if c.newSide.Read == nil {
+		scan(c.newSide.Tree, f.Path, func(data []byte) { found = find(data) })
+		return found
+	}
+	data, err := c.newSide.content(f)
+	return err == nil && find(data)
 }
 
 // readable returns the files without what is wrong with them: both sides have it.
@@ -375,14 +391,12 @@ func (c *comparison) needCopied(n *needed, added map[[2]string][]string) {
 		if len(added) == 0 {
 			return
 		}
-		f := &c.unchanged[i].new
-		data, err := c.newSide.content(f)
-		if f.Err != nil || err != nil {
-			continue
-		}
-		maps.DeleteFunc(added, func(of [2]string, names []string) bool {
-			n.kinds[of] = slices.ContainsFunc(names, func(name string) bool { return mentions(data, of[1], name) })
-			return n.kinds[of]
+		c.finds(&c.unchanged[i].new, func(data []byte) bool {
+			maps.DeleteFunc(added, func(of [2]string, names []string) bool {
+				n.kinds[of] = slices.ContainsFunc(names, func(name string) bool { return mentions(data, of[1], name) })
+				return n.kinds[of]
+			})
+			return len(added) == 0
 		})
 	}
 }

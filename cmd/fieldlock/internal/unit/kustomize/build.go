@@ -242,6 +242,8 @@ func (d *disk) build(dir string, o Options) (built resmap.ResMap, err error) {
 		openapi.ResetOpenAPI()
 		defer openapi.ResetOpenAPI()
 	}
+	d.found = map[string]place{}
+	defer func() { d.found = nil }()
 	defer recovered(dir, &err)
 	options := krusty.MakeDefaultOptions()
 	if o.Anywhere {

@@ -38,8 +38,17 @@ type disk struct {
 	sources map[string]string
 	// passed is called with the name of every link that a path passes, and of the file or directory at its end; may be nil.
 	passed func(name string)
+	// found, unless nil, keeps what paths lead to. Kustomize asks for most of them many times, and nothing changes while it builds.
+	found map[string]place
 	// schema tells that a kustomization brings an OpenAPI schema of its own.
 	schema bool
+}
+
+// place is what a path leads to.
+type place struct {
+	name string
+	dir  bool
+	err  error
 }
 
 var _ filesys.FileSystem = (*disk)(nil)
@@ -129,6 +138,18 @@ func (d *disk) resolve(name string) (string, error) {
 
 // find returns the name that a path leads to, and whether it is a directory.
 func (d *disk) find(p string) (name string, dir bool, err error) {
+	at, known := d.found[p]
+	if !known {
+		at.name, at.dir, at.err = d.look(p)
+		if d.found != nil {
+			d.found[p] = at
+		}
+	}
+	return at.name, at.dir, at.err
+}
+
+// look finds what find returns.
+func (d *disk) look(p string) (name string, dir bool, err error) {
 	if name, err = d.name(p); err != nil {
 		return "", false, err
 	}
