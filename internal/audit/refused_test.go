@@ -8,8 +8,6 @@ import (
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation"
 	"sigs.k8s.io/yaml"
-
-	"github.com/fieldlock/fieldlock/internal/celrule"
 )
 
 // TestRefusedRules: what an API server says of a CRD's rules, each at its place in the file.
@@ -48,7 +46,7 @@ func TestRefusedRules(t *testing.T) {
 func TestRefusedRulesAreBounded(t *testing.T) {
 	rules := strings.TrimSuffix(strings.Repeat("{rule: 'self.x == 1'}, ", maxValidated/100), ", ")
 	c := crds(t, "c.yaml", "Widget", "None", "{type: object, properties: {x: {type: integer}}, x-kubernetes-validations: ["+rules+"]}")[0]
-	if findings, done := Validation(validation.ValidateCustomResourceDefinition).refusedRules(c, new(celrule.Taken)); done || findings != nil {
+	if findings, done := Validation(validation.ValidateCustomResourceDefinition).refusedRules(c, new(memory)); done || findings != nil {
 		t.Errorf("%d findings, done %v", len(findings), done)
 	}
 	if f, ok := notLookedAt(c, nil, 0, false); !ok || !strings.Contains(f.Message, "whether an API server takes the rules") {

@@ -34,6 +34,7 @@ import (
 	kjson "sigs.k8s.io/json"
 
 	"github.com/fieldlock/fieldlock/internal/celexpr"
+	"github.com/fieldlock/fieldlock/internal/pointer"
 	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
@@ -88,7 +89,51 @@ func (v *Validator) Strict(shared *Shared) *Validator {
 	}
 	strict := *v
 	strict.plain, strict.shared = false, shared
+	if len(v.rules) == len(Rules(v.schema)) && !inAllOf(v.rules) {
+		strict.program = sync.OnceValues(strict.compileShared)
+	}
 	return &strict
+}
+
+// compileShared is compile for all rules of the schema, from the conversion that is shared.
+func (v *Validator) compileShared() (*program, error) {
+	internal, err := v.shared.Convert(v.schema)
+	if err != nil {
+		return v.compile(v.rules, false) // without what is no rule it may be possible
+	}
+	p, err := programOf(internal)
+	if err != nil {
+		return nil, err
+	}
+	labeled := map[string]apiextensionsv1.ValidationRules{}
+	for i, r := range v.rules {
+		EditAt(p.structural, pointer.Names(r.SchemaPath), func(s *structuralschema.Structural) {
+			one := s.XValidations[r.Index]
+			one.Message = label(i)
+			labeled[r.SchemaPath] = append(labeled[r.SchemaPath], one)
+		})
+	}
+	for path, rules := range labeled {
+		EditAt(p.structural, pointer.Names(path), func(s *structuralschema.Structural) { s.XValidations = rules })
+	}
+	return p, nil
+}
+
+// EditAt calls edit for the node of s that the names of a schema path lead to, if there is one.
+func EditAt(s *structuralschema.Structural, names []string, edit func(*structuralschema.Structural)) {
+	switch {
+	case len(names) == 0:
+		edit(s)
+	case names[0] == "properties" && len(names) > 1:
+		if property, ok := s.Properties[names[1]]; ok {
+			EditAt(&property, names[2:], edit)
+			s.Properties[names[1]] = property // which is a value
+		}
+	case names[0] == "additionalProperties" && s.AdditionalProperties != nil && s.AdditionalProperties.Structural != nil:
+		EditAt(s.AdditionalProperties.Structural, names[1:], edit)
+	case names[0] == "items" && s.Items != nil:
+		EditAt(s.Items, names[1:], edit)
+	}
 }
 
 // Rules lists the rules that v runs, in the order of the function Rules.
@@ -161,24 +206,74 @@ func (v *Validator) run(p *program, newObj, oldObj map[string]any) field.ErrorLi
 	if oldObj != nil && v.plain {
 		options = append(options, cel.WithRatcheting(celcommon.NewCorrelatedObject(newObj, oldObj, &model.Structural{Structural: p.structural})))
 	}
-	structural := p.structural
 	var validator *cel.Validator
 	if v.shared != nil && !p.together {
-		structural = reduced(structural, newObj, old)
-		validator = p.on(structural, v.shared)
+		validator = p.on(newObj, old, v.shared)
 	} else {
 		validator = p.validator()
 	}
-	errs, _ := validator.Validate(context.Background(), nil, structural, newObj, old, celconfig.RuntimeCELCostBudget, options...)
+	errs, _ := validator.Validate(context.Background(), nil, nil, newObj, old, celconfig.RuntimeCELCostBudget, options...)
 	for _, err := range errs {
 		err.Detail = sharedLabel.ReplaceAllStringFunc(err.Detail, p.label)
 	}
 	return errs
 }
 
-// reduced returns s without the properties that none of values has. Each time that a rule reads a field, the server's CEL copies
-// the schemas of all properties beside it; those of fields that are absent decide nothing.
-func reduced(s *structuralschema.Structural, values ...any) *structuralschema.Structural {
+// ruled is a schema node that has rules, or such a node below it.
+type ruled struct {
+	bare   *structuralschema.Structural    // the node without rules and descriptions; nil if it has no rules
+	rules  apiextensionsv1.ValidationRules // with labels
+	isRoot bool
+
+	validator     *cel.Validator // of the rules, once they were needed
+	properties    map[string]*ruled
+	items, values *ruled
+}
+
+// ruledOf returns the nodes of s, whose type in CEL is of, that have rules; nil if there are none. Like the server, it leaves out
+// what has no such type.
+func ruledOf(s *structuralschema.Structural, of *apiservercel.DeclType, isRoot bool) *ruled {
+	if of == nil {
+		return nil
+	}
+	r := &ruled{isRoot: isRoot}
+	if r.rules = s.XValidations; len(r.rules) > 0 {
+		r.bare = bare(s)
+	}
+	for name, property := range s.Properties {
+		var typed *apiservercel.DeclType
+		if escaped, ok := apiservercel.Escape(name); !ok {
+			typed = model.SchemaDeclType(&property, property.XEmbeddedResource)
+		} else if field, ok := of.Fields[escaped]; ok {
+			typed = field.Type
+		}
+		if below := ruledOf(&property, typed, property.XEmbeddedResource); below != nil {
+			if r.properties == nil {
+				r.properties = map[string]*ruled{}
+			}
+			r.properties[name] = below
+		}
+	}
+	if s.Items != nil {
+		r.items = ruledOf(s.Items, of.ElemType, s.Items.XEmbeddedResource)
+	}
+	if s.AdditionalProperties != nil && s.AdditionalProperties.Structural != nil {
+		values := s.AdditionalProperties.Structural
+		r.values = ruledOf(values, of.ElemType, values.XEmbeddedResource)
+	}
+	if r.bare == nil && r.properties == nil && r.items == nil && r.values == nil {
+		return nil
+	}
+	return r
+}
+
+// reduced returns s without the properties that none of values has, and without those that no rule reads: outside of rules, nodes
+// are kept that have rules below them, which r says; a nil r is for what is inside. Each time that a rule reads a field, the server's
+// CEL copies the schemas of all properties beside it; those of fields that are absent decide nothing.
+func reduced(s *structuralschema.Structural, r *ruled, values ...any) *structuralschema.Structural {
+	if r != nil && r.bare != nil {
+		r = nil
+	}
 	var items, members []any
 	byName := map[string][]any{}
 	for _, value := range values {
@@ -187,41 +282,84 @@ func reduced(s *structuralschema.Structural, values ...any) *structuralschema.St
 			items = append(items, value...)
 		case map[string]any:
 			for name, member := range value {
-				byName[name] = append(byName[name], member)
+				if r == nil || r.properties[name] != nil {
+					byName[name] = append(byName[name], member)
+				}
 				members = append(members, member)
 			}
 		}
 	}
+	var below ruled
+	if r != nil {
+		below = *r
+	}
 	out := *s
 	if s.Properties != nil {
-		out.Properties = map[string]structuralschema.Structural{}
+		out.Properties = make(map[string]structuralschema.Structural, len(byName))
 	}
 	for name, values := range byName {
 		if property, ok := s.Properties[name]; ok {
-			out.Properties[name] = *reduced(&property, values...)
+			out.Properties[name] = *reduced(&property, below.properties[name], values...)
 		}
 	}
-	if s.Items != nil {
-		out.Items = reduced(s.Items, items...)
+	if s.Items != nil && (r == nil || r.items != nil) {
+		out.Items = reduced(s.Items, below.items, items...)
 	}
-	if s.AdditionalProperties != nil && s.AdditionalProperties.Structural != nil {
+	if s.AdditionalProperties != nil && s.AdditionalProperties.Structural != nil && (r == nil || r.values != nil) {
 		additional := *s.AdditionalProperties
-		additional.Structural = reduced(additional.Structural, members...)
+		additional.Structural = reduced(additional.Structural, below.values, members...)
 		out.AdditionalProperties = &additional
 	}
 	return &out
 }
 
-// on returns the server's validator with s, a reduced form of the schema of p, for the values that have it. It compiles the rules of
-// those schema nodes alone.
-func (p *program) on(s *structuralschema.Structural, shared *Shared) *cel.Validator {
+// on returns the server's validator with the schema of p, reduced for the values that an object and the one before have. It compiles
+// the rules of those schema nodes alone.
+func (p *program) on(newObj, oldObj any, shared *Shared) *cel.Validator {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.bare == nil {
-		p.bare, p.types, p.nodes = bare(p.structural), model.SchemaDeclType(p.structural, true), map[*apiextensionsv1.ValidationRule]*cel.Validator{}
+	if p.shared == nil {
+		p.ruled = ruledOf(p.structural, model.SchemaDeclType(p.structural, true), true)
 		p.shared, p.alike, p.labels = shared, map[[sha256.Size]byte]int{}, map[string]string{}
 	}
-	return p.onNode(s, p.bare, p.types, true)
+	if p.ruled == nil {
+		return nil
+	}
+	return p.onNode(reduced(p.structural, p.ruled, newObj, oldObj), p.ruled)
+}
+
+// onNode is on for a schema node.
+func (p *program) onNode(s *structuralschema.Structural, r *ruled) *cel.Validator {
+	var out cel.Validator
+	if r.bare != nil {
+		if r.validator == nil {
+			r.validator = p.compiled(r)
+		}
+		out = *r.validator
+	}
+	out.Schema, out.Properties = s, nil
+	for name, below := range r.properties {
+		property, ok := s.Properties[name]
+		if !ok {
+			continue
+		}
+		if v := p.onNode(&property, below); v != nil {
+			if out.Properties == nil {
+				out.Properties = map[string]cel.Validator{}
+			}
+			out.Properties[name] = *v
+		}
+	}
+	if r.items != nil {
+		out.Items = p.onNode(s.Items, r.items)
+	}
+	if r.values != nil {
+		out.AdditionalProperties = p.onNode(s.AdditionalProperties.Structural, r.values)
+	}
+	if r.bare == nil && out.Properties == nil && out.Items == nil && out.AdditionalProperties == nil {
+		return nil
+	}
+	return &out
 }
 
 // label returns the label of a rule by its shared label.
@@ -231,55 +369,37 @@ func (p *program) label(shared string) string {
 	return p.labels[shared]
 }
 
-// onNode is on for a schema node with its type in CEL. Like the server, it leaves out what has no such type.
-func (p *program) onNode(s, bare *structuralschema.Structural, of *apiservercel.DeclType, isRoot bool) *cel.Validator {
-	var out cel.Validator
-	some := len(s.XValidations) > 0
-	if some {
-		first := &s.XValidations[0]
-		if p.nodes[first] == nil {
-			p.nodes[first] = p.compiled(bare, s.XValidations, isRoot)
-		}
-		out = *p.nodes[first]
-	}
-	out.Schema, out.Properties = s, nil
-	for name, property := range s.Properties {
-		below := bare.Properties[name]
-		var typed *apiservercel.DeclType
-		if escaped, ok := apiservercel.Escape(name); !ok {
-			typed = model.SchemaDeclType(&below, below.XEmbeddedResource)
-		} else if field, ok := of.Fields[escaped]; ok {
-			typed = field.Type
-		}
-		if typed == nil {
-			continue
-		}
-		if v := p.onNode(&property, &below, typed, property.XEmbeddedResource); v != nil {
-			if out.Properties == nil {
-				out.Properties = map[string]cel.Validator{}
-			}
-			out.Properties[name] = *v
-		}
-	}
-	if s.Items != nil && of.ElemType != nil {
-		out.Items = p.onNode(s.Items, bare.Items, of.ElemType, s.Items.XEmbeddedResource)
-	}
-	if s.AdditionalProperties != nil && s.AdditionalProperties.Structural != nil && of.ElemType != nil {
-		values := s.AdditionalProperties.Structural
-		out.AdditionalProperties = p.onNode(values, bare.AdditionalProperties.Structural, of.ElemType, values.XEmbeddedResource)
-	}
-	if !some && out.Properties == nil && out.Items == nil && out.AdditionalProperties == nil {
-		return nil
-	}
-	return &out
+// Shared keeps the rules that an API server's code has compiled for schema nodes: versions of a CRD, and CRDs of one project, have most
+// of their rules in common. It keeps the last conversions of schemas too. The zero value is ready to use. It is safe for concurrent use.
+type Shared struct {
+	mu        sync.Mutex
+	nodes     map[sharedID]*sharedNode
+	rules     int // so far, for their labels
+	converted map[*spec.Schema]*apiextensions.JSONSchemaProps
 }
 
-// Shared keeps the rules that an API server's code has compiled for schema nodes: versions of a CRD, and CRDs of one project, have most
-// of their rules in common. The zero value is ready to use. It is safe for concurrent use.
-type Shared struct {
-	mu    sync.Mutex
-	nodes map[sharedID]*sharedNode
-	rules int // so far, for their labels
+// manyConverted bounds how many conversions are kept.
+const manyConverted = 8
+
+// Convert is the function Convert for schemas that several chapters of an audit convert. The result must not be changed.
+func (c *Shared) Convert(s *spec.Schema) (*apiextensions.JSONSchemaProps, error) {
+	c.mu.Lock()
+	known := c.converted[s]
+	c.mu.Unlock()
+	if known != nil {
+		return known, nil
+	}
+	made, err := Convert(s)
+	if err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.converted == nil || len(c.converted) == manyConverted {
+		c.converted = map[*spec.Schema]*apiextensions.JSONSchemaProps{}
+	}
+	c.converted[s] = made
+	return made, nil
 }
 
 // sharedID is the hash of a schema node with its rules, and how many such nodes of one schema come before: nodes that are alike need
@@ -316,17 +436,17 @@ func (c *Shared) node(id sharedID, rules int) *sharedNode {
 // sharedLabel finds the shared label of a rule in a message.
 var sharedLabel = regexp.MustCompile("\x00shared [0-9]+\x00")
 
-// compiled returns the server's validator of the rules of one schema node, bare without them. Their messages are labels.
-func (p *program) compiled(bare *structuralschema.Structural, rules apiextensionsv1.ValidationRules, isRoot bool) *cel.Validator {
-	alone := *bare
+// compiled returns the server's validator of the rules of one schema node.
+func (p *program) compiled(r *ruled) *cel.Validator {
+	alone, rules := *r.bare, r.rules
 	alone.XValidations = slices.Clone(rules)
 	for i := range rules {
 		alone.XValidations[i].Message = ""
 	}
-	text, err := json.Marshal([]any{alone, isRoot})
+	text, err := json.Marshal([]any{alone, r.isRoot})
 	if err != nil { // a schema always encodes
 		alone.XValidations = rules
-		return cel.NewValidator(&alone, isRoot, celconfig.PerCallLimit)
+		return cel.NewValidator(&alone, r.isRoot, celconfig.PerCallLimit)
 	}
 	hash := sha256.Sum256(text)
 	n := p.shared.node(sharedID{hash, p.alike[hash]}, len(rules))
@@ -335,7 +455,7 @@ func (p *program) compiled(bare *structuralschema.Structural, rules apiextension
 		alone.XValidations[i].Message = fmt.Sprintf("\x00shared %d\x00", n.first+i)
 		p.labels[alone.XValidations[i].Message] = rules[i].Message
 	}
-	n.once.Do(func() { n.validator = cel.NewValidator(&alone, isRoot, celconfig.PerCallLimit) })
+	n.once.Do(func() { n.validator = cel.NewValidator(&alone, r.isRoot, celconfig.PerCallLimit) })
 	return n.validator
 }
 
@@ -421,10 +541,8 @@ type program struct {
 	together   bool                  // some rules are inside allOf: the server runs them only beside others
 
 	mu     sync.Mutex
-	bare   *structuralschema.Structural                       // without rules
-	types  *apiservercel.DeclType                             // in CEL
-	nodes  map[*apiextensionsv1.ValidationRule]*cel.Validator // by the first rule of each schema node
-	shared *Shared
+	shared *Shared // nil until it is needed, as the others
+	ruled  *ruled
 	alike  map[[sha256.Size]byte]int // how many schema nodes have a hash
 	labels map[string]string         // by shared label
 }
@@ -450,6 +568,11 @@ func compile(s *spec.Schema) (*program, error) {
 	if err != nil {
 		return nil, err
 	}
+	return programOf(internal)
+}
+
+// programOf compiles a converted schema.
+func programOf(internal *apiextensions.JSONSchemaProps) (*program, error) {
 	structural, err := structuralschema.NewStructural(internal)
 	if err != nil {
 		return nil, fmt.Errorf("the schema is not structural: %w", err)
