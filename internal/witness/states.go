@@ -89,7 +89,7 @@ func asText(v any) string {
 	return string(data)
 }
 
-// sizeOf returns the length of asText(v).
+// sizeOf returns the length of asText(v), where no list or map is nil.
 func sizeOf(v any) int {
 	switch v := v.(type) {
 	case map[string]any:
