@@ -37,7 +37,7 @@ const manyEstimated = 20_000
 // Rules reports whether an API server takes all rules of s. False means unknown: its validation decides.
 func (t *Taken) Rules(s *apiextensions.JSONSchemaProps) bool {
 	root, err := structural.NewStructural(s)
-	if err != nil {
+	if err != nil || len(structural.ValidateStructural(nil, root)) > 0 { // such as rules in metadata
 		return false
 	}
 	nested := false // rules in anyOf and the like
