@@ -19,6 +19,7 @@ import (
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/internal/audit"
+	"github.com/fieldlock/fieldlock/internal/celrule"
 	"github.com/fieldlock/fieldlock/internal/convert"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/markers"
@@ -27,7 +28,8 @@ import (
 // fixer writes the safe fixes of findings into files, round after round.
 type fixer struct {
 	said  map[string]bool // warnings that were printed
-	types *goTypes        // nil without --go
+	taken celrule.Taken
+	types *goTypes // nil without --go
 }
 
 // warn prints a warning, once for all rounds.
@@ -87,7 +89,7 @@ func (x *fixer) fixFile(stderr io.Writer, name string, findings []*audit.Finding
 	if err != nil {
 		return false, err
 	}
-	a := attempt{name: name, data: data, before: sync.OnceValue(func() int { return refusals(data) }), tries: maxTries}
+	a := attempt{name: name, data: data, before: sync.OnceValue(func() int { return refusals(data, nil) }), taken: &x.taken, tries: maxTries}
 	if err := a.add(findings); err != nil {
 		return false, err
 	}
@@ -127,6 +129,7 @@ type attempt struct {
 	name   string
 	data   []byte
 	before func() int // how many mistakes it finds in the text without the fixes
+	taken  *celrule.Taken
 	tries  int
 	left   []*audit.Finding // whose fixes are refused, or not tried because no tries were left
 }
@@ -145,7 +148,7 @@ func (a *attempt) add(findings []*audit.Finding) error {
 	}
 	refused := 0
 	if !bytes.Equal(next, a.data) {
-		refused = refusals(next)
+		refused = refusals(next, a.taken)
 	}
 	if refused == 0 || refused <= a.before() {
 		a.data = next
@@ -176,8 +179,9 @@ func withFixes(name string, data []byte, findings []*audit.Finding) ([]byte, err
 	return file.Bytes()
 }
 
-// refusals returns how many mistakes an API server finds in the CRDs of a file.
-func refusals(data []byte) (n int) {
+// refusals returns how many mistakes an API server finds in the CRDs of a file. It leaves out CRDs whose rules are taken for sure, if
+// taken is not nil: a fix adds nothing but rules.
+func refusals(data []byte, taken *celrule.Taken) (n int) {
 	file := manifest.File{Name: "crd"}
 	file.Parse(data)
 	for _, d := range file.Documents {
@@ -189,9 +193,23 @@ func refusals(data []byte) (n int) {
 			n++
 			continue
 		}
-		n += len(apiServerErrors(&v1))
+		if taken == nil || !takes(taken, &v1) {
+			n += len(apiServerErrors(&v1))
+		}
 	}
 	return n
+}
+
+// takes reports whether an API server takes all rules of a CRD. False means unknown.
+func takes(taken *celrule.Taken, v1 *apiextensionsv1.CustomResourceDefinition) bool {
+	return !slices.ContainsFunc(v1.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool {
+		if v.Schema == nil || v.Schema.OpenAPIV3Schema == nil {
+			return false
+		}
+		var s apiextensions.JSONSchemaProps
+		err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(v.Schema.OpenAPIV3Schema, &s, nil)
+		return err != nil || !taken.Rules(&s)
+	})
 }
 
 // apiServerErrors validates a CRD as an API server does when it is created.

@@ -9,11 +9,11 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/internal/celrule"
-	"github.com/fieldlock/fieldlock/internal/celrun"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/rule"
 	"github.com/fieldlock/fieldlock/internal/rule/catalogue"
@@ -100,8 +100,14 @@ type Known struct {
 
 // memory is what is known of rules, by the CRDs that came before. Most rules are in many versions and CRDs.
 type memory struct {
-	compiled celrun.Shared
+	compiled witness.Shared
 	taken    celrule.Taken
+}
+
+// takes reports whether an API server takes all rules of a schema. False means unknown.
+func (m *memory) takes(s *spec.Schema) bool {
+	converted, err := m.compiled.Convert(s)
+	return err == nil && m.taken.Rules(converted)
 }
 
 // hasLocks reports whether some version of a CRD has a lock, or an error where one may be.
@@ -125,7 +131,7 @@ func (u update) audit(o Options, e effort) audited {
 	suspects = withoutCopies(suspects)
 	x := &explainer{all: o.Explain, kind: witness.FromCRD(u.new, &o.memory.compiled), effort: e}
 	findings := x.findings(suspects)
-	refused, validated := o.Validate.refusedRules(u.new, &o.memory.taken)
+	refused, validated := o.Validate.refusedRules(u.new, o.memory)
 	findings = append(findings, refused...)
 	if f, ok := notLookedAt(u.new, rules.LeftOut(), x.untried, validated); ok {
 		findings = append(findings, f)

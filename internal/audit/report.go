@@ -18,7 +18,6 @@ import (
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/internal/accept"
-	"github.com/fieldlock/fieldlock/internal/celrule"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/pointer"
 	"github.com/fieldlock/fieldlock/internal/rule"
@@ -167,7 +166,7 @@ type Validation func(ctx context.Context, c *apiextensions.CustomResourceDefinit
 // does not compile, one that costs too much, oldSelf where old and new values are not paired. It reports false for a CRD
 // that is too large for that. It leaves out versions whose rules are taken for sure. Cost: the API server's, which is at most
 // maxValidated.
-func (validate Validation) refusedRules(c *crd.CRD, taken *celrule.Taken) (findings []Finding, done bool) {
+func (validate Validation) refusedRules(c *crd.CRD, m *memory) (findings []Finding, done bool) {
 	if validate == nil || c.APIVersion != apiextensionsv1.SchemeGroupVersion.String() {
 		return nil, true // v1beta1 has no rules
 	}
@@ -177,7 +176,7 @@ func (validate Validation) refusedRules(c *crd.CRD, taken *celrule.Taken) (findi
 		if cost > maxValidated {
 			return nil, false
 		}
-		if rules == 0 || taken.Rules(v.Schema) {
+		if rules == 0 || m.takes(v.Schema) {
 			continue
 		}
 		errs, err := validate.errors(c, v)

@@ -15,6 +15,7 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/fieldlock/fieldlock/internal/celrun"
+	"github.com/fieldlock/fieldlock/internal/pointer"
 	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
@@ -252,7 +253,7 @@ func (b bound) set(root *structural.Structural, limit int64) {
 	if b.now > 0 && b.now <= limit {
 		return
 	}
-	setAt(root, way(b.at), func(node *structural.Structural) {
+	celrun.EditAt(root, pointer.Names(b.at.Path.Pointer()), func(node *structural.Structural) {
 		v := structural.ValueValidation{}
 		if node.ValueValidation != nil {
 			v = *node.ValueValidation
@@ -267,29 +268,6 @@ func (b bound) set(root *structural.Structural, limit int64) {
 		}
 		node.ValueValidation = &v
 	})
-}
-
-// setAt calls set for the node of root that steps lead to, and writes it back, because properties are values.
-func setAt(root *structural.Structural, steps []*schema.Location, set func(*structural.Structural)) {
-	if len(steps) == 0 {
-		set(root)
-		return
-	}
-	switch next := steps[0]; next.Role {
-	case schema.Property:
-		if property, ok := root.Properties[next.Name]; ok {
-			setAt(&property, steps[1:], set)
-			root.Properties[next.Name] = property
-		}
-	case schema.Values:
-		if root.AdditionalProperties != nil && root.AdditionalProperties.Structural != nil {
-			setAt(root.AdditionalProperties.Structural, steps[1:], set)
-		}
-	case schema.Items:
-		if root.Items != nil {
-			setAt(root.Items, steps[1:], set)
-		}
-	}
 }
 
 // find returns the node of root for l, or nil. The cardinality is the product of the limits on the way, 0

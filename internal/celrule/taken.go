@@ -7,13 +7,13 @@ import (
 	"strings"
 	"sync"
 
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	structural "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel/model"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 	"k8s.io/apiserver/pkg/cel/environment"
-	"k8s.io/kube-openapi/pkg/validation/spec"
 )
 
 // Taken finds schemas whose rules an API server takes without a remark, at a fraction of the cost of its validation: it compiles the
@@ -35,9 +35,9 @@ type estimate struct {
 const manyEstimated = 20_000
 
 // Rules reports whether an API server takes all rules of s. False means unknown: its validation decides.
-func (t *Taken) Rules(s *spec.Schema) bool {
-	root, err := structuralOf(s)
-	if err != nil {
+func (t *Taken) Rules(s *apiextensions.JSONSchemaProps) bool {
+	root, err := structural.NewStructural(s)
+	if err != nil || len(structural.ValidateStructural(nil, root)) > 0 { // such as rules in metadata
 		return false
 	}
 	nested := false // rules in anyOf and the like
@@ -109,11 +109,9 @@ func malformed(r apiextensionsv1.ValidationRule) bool {
 	lines := func(text string) bool { return strings.ContainsAny(strings.TrimSpace(text), "\n\r") }
 	return blank(r.Rule) || r.Message != "" && blank(r.Message) || lines(r.Message) || r.Message == "" && lines(r.Rule) ||
 		r.MessageExpression != "" && blank(r.MessageExpression) || strings.ContainsAny(r.FieldPath, "\n\r") ||
-		r.Reason != nil && !slices.Contains(reasons, *r.Reason)
-}
-
-var reasons = []apiextensionsv1.FieldValueErrorReason{
-	apiextensionsv1.FieldValueRequired, apiextensionsv1.FieldValueForbidden, apiextensionsv1.FieldValueInvalid, apiextensionsv1.FieldValueDuplicate,
+		r.Reason != nil && !slices.Contains([]apiextensionsv1.FieldValueErrorReason{
+			apiextensionsv1.FieldValueRequired, apiextensionsv1.FieldValueForbidden, apiextensionsv1.FieldValueInvalid, apiextensionsv1.FieldValueDuplicate,
+		}, *r.Reason)
 }
 
 // estimates returns an estimate of each of rules on s, which has none itself; nil if one of them does not compile.

@@ -28,7 +28,6 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel/model"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
-	apiservercel "k8s.io/apiserver/pkg/cel"
 	celcommon "k8s.io/apiserver/pkg/cel/common"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 	kjson "sigs.k8s.io/json"
@@ -88,7 +87,27 @@ func (v *Validator) Strict(shared *Shared) *Validator {
 	}
 	strict := *v
 	strict.plain, strict.shared = false, shared
+	if len(v.rules) == len(Rules(v.schema)) && !inAllOf(v.rules) {
+		strict.program = sync.OnceValues(strict.compileShared)
+	}
 	return &strict
+}
+
+// EditAt calls edit for the node of s that the names of a schema path lead to, if there is one.
+func EditAt(s *structuralschema.Structural, names []string, edit func(*structuralschema.Structural)) {
+	switch {
+	case len(names) == 0:
+		edit(s)
+	case names[0] == "properties" && len(names) > 1:
+		if property, ok := s.Properties[names[1]]; ok {
+			EditAt(&property, names[2:], edit)
+			s.Properties[names[1]] = property // which is a value
+		}
+	case names[0] == "additionalProperties" && s.AdditionalProperties != nil && s.AdditionalProperties.Structural != nil:
+		EditAt(s.AdditionalProperties.Structural, names[1:], edit)
+	case names[0] == "items" && s.Items != nil:
+		EditAt(s.Items, names[1:], edit)
+	}
 }
 
 // Rules lists the rules that v runs, in the order of the function Rules.
@@ -161,192 +180,17 @@ func (v *Validator) run(p *program, newObj, oldObj map[string]any) field.ErrorLi
 	if oldObj != nil && v.plain {
 		options = append(options, cel.WithRatcheting(celcommon.NewCorrelatedObject(newObj, oldObj, &model.Structural{Structural: p.structural})))
 	}
-	structural := p.structural
 	var validator *cel.Validator
 	if v.shared != nil && !p.together {
-		structural = reduced(structural, newObj, old)
-		validator = p.on(structural, v.shared)
+		validator = p.on(newObj, old, v.shared)
 	} else {
 		validator = p.validator()
 	}
-	errs, _ := validator.Validate(context.Background(), nil, structural, newObj, old, celconfig.RuntimeCELCostBudget, options...)
+	errs, _ := validator.Validate(context.Background(), nil, nil, newObj, old, celconfig.RuntimeCELCostBudget, options...)
 	for _, err := range errs {
 		err.Detail = sharedLabel.ReplaceAllStringFunc(err.Detail, p.label)
 	}
 	return errs
-}
-
-// reduced returns s without the properties that none of values has. Each time that a rule reads a field, the server's CEL copies
-// the schemas of all properties beside it; those of fields that are absent decide nothing.
-func reduced(s *structuralschema.Structural, values ...any) *structuralschema.Structural {
-	var items, members []any
-	byName := map[string][]any{}
-	for _, value := range values {
-		switch value := value.(type) {
-		case []any:
-			items = append(items, value...)
-		case map[string]any:
-			for name, member := range value {
-				byName[name] = append(byName[name], member)
-				members = append(members, member)
-			}
-		}
-	}
-	out := *s
-	if s.Properties != nil {
-		out.Properties = map[string]structuralschema.Structural{}
-	}
-	for name, values := range byName {
-		if property, ok := s.Properties[name]; ok {
-			out.Properties[name] = *reduced(&property, values...)
-		}
-	}
-	if s.Items != nil {
-		out.Items = reduced(s.Items, items...)
-	}
-	if s.AdditionalProperties != nil && s.AdditionalProperties.Structural != nil {
-		additional := *s.AdditionalProperties
-		additional.Structural = reduced(additional.Structural, members...)
-		out.AdditionalProperties = &additional
-	}
-	return &out
-}
-
-// on returns the server's validator with s, a reduced form of the schema of p, for the values that have it. It compiles the rules of
-// those schema nodes alone.
-func (p *program) on(s *structuralschema.Structural, shared *Shared) *cel.Validator {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.bare == nil {
-		p.bare, p.types, p.nodes = bare(p.structural), model.SchemaDeclType(p.structural, true), map[*apiextensionsv1.ValidationRule]*cel.Validator{}
-		p.shared, p.alike, p.labels = shared, map[[sha256.Size]byte]int{}, map[string]string{}
-	}
-	return p.onNode(s, p.bare, p.types, true)
-}
-
-// label returns the label of a rule by its shared label.
-func (p *program) label(shared string) string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.labels[shared]
-}
-
-// onNode is on for a schema node with its type in CEL. Like the server, it leaves out what has no such type.
-func (p *program) onNode(s, bare *structuralschema.Structural, of *apiservercel.DeclType, isRoot bool) *cel.Validator {
-	var out cel.Validator
-	some := len(s.XValidations) > 0
-	if some {
-		first := &s.XValidations[0]
-		if p.nodes[first] == nil {
-			p.nodes[first] = p.compiled(bare, s.XValidations, isRoot)
-		}
-		out = *p.nodes[first]
-	}
-	out.Schema, out.Properties = s, nil
-	for name, property := range s.Properties {
-		below := bare.Properties[name]
-		var typed *apiservercel.DeclType
-		if escaped, ok := apiservercel.Escape(name); !ok {
-			typed = model.SchemaDeclType(&below, below.XEmbeddedResource)
-		} else if field, ok := of.Fields[escaped]; ok {
-			typed = field.Type
-		}
-		if typed == nil {
-			continue
-		}
-		if v := p.onNode(&property, &below, typed, property.XEmbeddedResource); v != nil {
-			if out.Properties == nil {
-				out.Properties = map[string]cel.Validator{}
-			}
-			out.Properties[name] = *v
-		}
-	}
-	if s.Items != nil && of.ElemType != nil {
-		out.Items = p.onNode(s.Items, bare.Items, of.ElemType, s.Items.XEmbeddedResource)
-	}
-	if s.AdditionalProperties != nil && s.AdditionalProperties.Structural != nil && of.ElemType != nil {
-		values := s.AdditionalProperties.Structural
-		out.AdditionalProperties = p.onNode(values, bare.AdditionalProperties.Structural, of.ElemType, values.XEmbeddedResource)
-	}
-	if !some && out.Properties == nil && out.Items == nil && out.AdditionalProperties == nil {
-		return nil
-	}
-	return &out
-}
-
-// Shared keeps the rules that an API server's code has compiled for schema nodes: versions of a CRD, and CRDs of one project, have most
-// of their rules in common. The zero value is ready to use. It is safe for concurrent use.
-type Shared struct {
-	mu    sync.Mutex
-	nodes map[sharedID]*sharedNode
-	rules int // so far, for their labels
-}
-
-// sharedID is the hash of a schema node with its rules, and how many such nodes of one schema come before: nodes that are alike need
-// labels of their own.
-type sharedID struct {
-	hash  [sha256.Size]byte
-	alike int
-}
-
-// sharedNode has the rules of one schema node. Their shared labels are numbered from first.
-type sharedNode struct {
-	once      sync.Once
-	validator *cel.Validator
-	first     int
-}
-
-// manyShared bounds how many schema nodes are kept.
-const manyShared = 2000
-
-// node returns what is kept for id, a node with a number of rules.
-func (c *Shared) node(id sharedID, rules int) *sharedNode {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.nodes[id] == nil {
-		if c.nodes == nil || len(c.nodes) == manyShared {
-			c.nodes = map[sharedID]*sharedNode{}
-		}
-		c.nodes[id] = &sharedNode{first: c.rules}
-		c.rules += rules
-	}
-	return c.nodes[id]
-}
-
-// sharedLabel finds the shared label of a rule in a message.
-var sharedLabel = regexp.MustCompile("\x00shared [0-9]+\x00")
-
-// compiled returns the server's validator of the rules of one schema node, bare without them. Their messages are labels.
-func (p *program) compiled(bare *structuralschema.Structural, rules apiextensionsv1.ValidationRules, isRoot bool) *cel.Validator {
-	alone := *bare
-	alone.XValidations = slices.Clone(rules)
-	for i := range rules {
-		alone.XValidations[i].Message = ""
-	}
-	text, err := json.Marshal([]any{alone, isRoot})
-	if err != nil { // a schema always encodes
-		alone.XValidations = rules
-		return cel.NewValidator(&alone, isRoot, celconfig.PerCallLimit)
-	}
-	hash := sha256.Sum256(text)
-	n := p.shared.node(sharedID{hash, p.alike[hash]}, len(rules))
-	p.alike[hash]++
-	for i := range rules {
-		alone.XValidations[i].Message = fmt.Sprintf("\x00shared %d\x00", n.first+i)
-		p.labels[alone.XValidations[i].Message] = rules[i].Message
-	}
-	n.once.Do(func() { n.validator = cel.NewValidator(&alone, isRoot, celconfig.PerCallLimit) })
-	return n.validator
-}
-
-// bare returns s without rules and descriptions.
-func bare(s *structuralschema.Structural) *structuralschema.Structural {
-	copied := s.DeepCopy()
-	(&structuralschema.Visitor{Structural: func(s *structuralschema.Structural) bool {
-		s.XValidations, s.Description, s.Title = nil, "", ""
-		return true
-	}}).Visit(copied)
-	return copied
 }
 
 // label is the message that stands for the i-th rule; no YAML or JSON of a CRD has such a message.
@@ -421,10 +265,8 @@ type program struct {
 	together   bool                  // some rules are inside allOf: the server runs them only beside others
 
 	mu     sync.Mutex
-	bare   *structuralschema.Structural                       // without rules
-	types  *apiservercel.DeclType                             // in CEL
-	nodes  map[*apiextensionsv1.ValidationRule]*cel.Validator // by the first rule of each schema node
-	shared *Shared
+	shared *Shared // nil until it is needed, as the others
+	ruled  *ruled
 	alike  map[[sha256.Size]byte]int // how many schema nodes have a hash
 	labels map[string]string         // by shared label
 }
@@ -450,6 +292,11 @@ func compile(s *spec.Schema) (*program, error) {
 	if err != nil {
 		return nil, err
 	}
+	return programOf(internal)
+}
+
+// programOf compiles a converted schema.
+func programOf(internal *apiextensions.JSONSchemaProps) (*program, error) {
 	structural, err := structuralschema.NewStructural(internal)
 	if err != nil {
 		return nil, fmt.Errorf("the schema is not structural: %w", err)

@@ -50,17 +50,35 @@ type Version struct {
 	reads      map[string]*ruleReads
 	root       *node
 	known      map[uint64]*contents // by their hashes
-	shared     *celrun.Shared       // nil for nothing
+	shared     *Shared              // nil for nothing
 
 	evaluations int // of objects and updates
 	effort      *effort
 }
 
+// Shared keeps what kinds with the same rules have in common. The zero value is ready to use. It is safe for concurrent use.
+type Shared struct {
+	celrun.Shared
+	reads sync.Map // *ruleReads by the text of the rule
+}
+
+// readsOf is the function readsOf, once for each text.
+func (s *Shared) readsOf(r celrun.Rule) *ruleReads {
+	known, ok := s.reads.Load(r.Text)
+	if !ok {
+		made := readsOf(r.Text)
+		made.transition = celrun.Transition(r)
+		known, _ = s.reads.LoadOrStore(r.Text, made)
+	}
+	return known.(*ruleReads)
+}
+
 // compile makes the server's validators; it takes as long as the server takes for a new CRD.
 func (v *Version) compile() error {
 	v.once.Do(func() {
+		shared := cmp.Or(v.shared, new(Shared))
 		var internal *apiextensions.JSONSchemaProps
-		if internal, v.err = celrun.Convert(v.Schema); v.err != nil {
+		if internal, v.err = shared.Convert(v.Schema); v.err != nil {
 			return
 		}
 		if v.structural, v.err = structuralschema.NewStructural(internal); v.err != nil {
@@ -69,11 +87,11 @@ func (v *Version) compile() error {
 		if v.validator, _, v.err = validation.NewSchemaValidator(internal); v.err != nil {
 			return
 		}
-		v.rules = celrun.New(v.Schema, nil).Strict(cmp.Or(v.shared, new(celrun.Shared)))
+		v.rules = celrun.New(v.Schema, nil).Strict(&shared.Shared)
 		v.transition, v.reads = map[celrun.Rule]bool{}, map[string]*ruleReads{}
 		for _, r := range v.rules.Rules() {
-			v.transition[r] = celrun.Transition(r)
-			v.reads[r.Text] = readsOf(r.Text)
+			v.reads[r.Text] = shared.readsOf(r)
+			v.transition[r] = v.reads[r.Text].transition
 		}
 	})
 	return v.err
@@ -203,8 +221,9 @@ type baseID struct {
 }
 
 // FromCRD returns the kind that a CRD defines. A version whose schema does not compile has no locks. Conversions of a
-// webhook are taken for ones that keep every field that both versions have. Kinds may share compiled rules; nil shares them with no other.
-func FromCRD(c *crd.CRD, shared *celrun.Shared) *Kind {
+// webhook are taken for ones that keep every field that both versions have. Kinds may share what they have in
+// common; nil shares it with no other.
+func FromCRD(c *crd.CRD, shared *Shared) *Kind {
 	k := &Kind{}
 	for _, v := range c.Versions {
 		if !v.Served && !v.Storage {
@@ -303,6 +322,7 @@ type contents struct {
 
 	written, prepared *contents
 	err               error                   // of preparing it
+	invalid           func() field.ErrorList  // what the schema refuses
 	steps             map[*contents][]problem // of writing it, by what it is written over
 	refusals          map[*contents][]Refusal // of a direct update, by the old contents
 }
@@ -328,7 +348,7 @@ func (v *Version) contents(value map[string]any) *contents {
 	if v.known == nil || len(v.known) == manyRemembered {
 		v.known = map[uint64]*contents{}
 	}
-	c := &contents{value: value, hash: hash, size: len(asText(value)), steps: map[*contents][]problem{}, refusals: map[*contents][]Refusal{}}
+	c := &contents{value: value, hash: hash, size: sizeOf(value), invalid: sync.OnceValue(func() field.ErrorList { return v.errors(value) }), steps: map[*contents][]problem{}, refusals: map[*contents][]Refusal{}}
 	v.known[hash] = c
 	return c
 }

@@ -65,9 +65,10 @@ func fieldOf(err *field.Error) string {
 var whole = regexp.MustCompile(`^"(.*)" must (not )?validate `)
 
 // problems returns the problems of writing obj over old, nil for a create.
-func (v *Version) problems(obj, old map[string]any) []problem {
+func (v *Version) problems(c *contents, old map[string]any) []problem {
 	var problems []problem
-	for _, err := range v.errors(obj) {
+	obj := c.value
+	for _, err := range c.invalid() {
 		problems = append(problems, problem{kind: invalid, path: locate(obj, v.node(), fieldOf(err)), error: err, message: err.Error()})
 		if err.Type == field.ErrorTypeTypeInvalid {
 			return append(problems, problem{kind: unevaluated}, problem{kind: unevaluated})
@@ -113,6 +114,8 @@ type ruleReads struct {
 	patterns [][]string // what it reads below self and oldSelf, each once, in the order of the text
 	literals []any      // its constants: string, int64, float64, bool
 	regexes  []string   // arguments of matches
+
+	transition bool // it is a transition rule
 }
 
 // readsOf reads a rule; one that does not parse reads nothing.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/fieldlock/fieldlock/internal/celrun"
 	"github.com/fieldlock/fieldlock/internal/fieldpath"
@@ -86,6 +87,33 @@ func asText(v any) string {
 		return fmt.Sprint(v)
 	}
 	return string(data)
+}
+
+// sizeOf returns the length of asText(v), where no list or map is nil.
+func sizeOf(v any) int {
+	switch v := v.(type) {
+	case map[string]any:
+		n := 1 + max(len(v), 1)
+		for name, member := range v {
+			n += sizeOf(name) + 1 + sizeOf(member)
+		}
+		return n
+	case []any:
+		n := 1 + max(len(v), 1)
+		for _, item := range v {
+			n += sizeOf(item)
+		}
+		return n
+	case string:
+		if !strings.ContainsFunc(v, func(r rune) bool {
+			return r < ' ' || r >= utf8.RuneSelf || strings.ContainsRune(`"\<>&`, r) || r == 0x7f
+		}) {
+			return len(v) + 2
+		}
+	case bool, int64:
+		return len(fmt.Sprint(v))
+	}
+	return len(asText(v))
 }
 
 // states returns valid objects made from base that differ in some fields.

@@ -94,3 +94,15 @@ func TestMatching(t *testing.T) {
 		}
 	}
 }
+
+// TestSizeOf: sizes are those of the JSON, which bounds how far a search gets.
+func TestSizeOf(t *testing.T) {
+	for _, v := range []any{
+		nil, true, false, "", "a", `"`, `\`, "<&>", "\n\x7f", "é\u2028", int64(-12), 1.5, 1e30, []any{}, []any{int64(1)}, []any{"a", nil},
+		map[string]any{}, map[string]any{"a": "b"}, map[string]any{"a<": []any{}, "b": map[string]any{"c": 0.1}},
+	} {
+		if got, want := sizeOf(v), len(asText(v)); got != want {
+			t.Errorf("%#v has the size %d, want %d", v, got, want)
+		}
+	}
+}

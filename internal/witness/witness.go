@@ -432,7 +432,7 @@ func (v *Version) step(i int, obj, old *object) []problem {
 	}
 	known, ok := obj.steps[before]
 	if !ok {
-		known = v.problems(obj.value, before.value)
+		known = v.problems(obj.contents, before.value)
 		obj.steps[before] = known
 	}
 	problems := make([]problem, len(known))
