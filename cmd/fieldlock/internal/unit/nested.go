@@ -77,7 +77,7 @@ func (s *side) discover() {
 		}
 	}
 	d.run()
-	isLive := func(u *Unit) bool { return d.live[u] && !d.failed[u] && u.Err == nil } // what others read is not printed
+	isLive := func(u *Unit) bool { return d.live[u] && !d.failed[u] && u.Err == nil } // a unit that cannot be rendered prints none of the definitions in its files
 	for _, w := range d.circles() {
 		if !d.isRead(w.file, w.unit, isLive) {
 			d.begin(w.unit)
