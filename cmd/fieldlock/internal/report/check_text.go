@@ -78,7 +78,7 @@ func losses(r *compare.Report) (list []repeatedDeletion, more int) {
 			at[key] = i
 			list = append(list, repeatedDeletion{Deletion: *d})
 		}
-		list[i].places = append(list[i].places, placeText(&d.Subject, d.Line))
+		list[i].places = withPlace(list[i].places, &d.Subject, d.Line)
 	}
 	slices.SortStableFunc(list, func(a, b repeatedDeletion) int {
 		if a.Kept != b.Kept {
@@ -107,8 +107,8 @@ func writeObject(w io.Writer, o *refusedObject, p Palette) {
 		moved = fmt.Sprintf("; in OLD %s:%d", Printable(first.OldFile), first.OldLine)
 	}
 	fmt.Fprintf(w, "%s %s %s\n", mark, p.Bold(Printable(strings.TrimSpace(first.Kind+" "+first.Object))), p.Dim("("+placeText(&first.Subject, first.ObjectLine)+moved+")"))
-	if len(o.also) > 0 {
-		fmt.Fprintf(w, "  %s\n", p.Dim("the same in "+strings.Join(o.alsoIn(), ", ")))
+	if also := o.alsoIn(); len(also) > 0 {
+		fmt.Fprintf(w, "  %s\n", p.Dim("the same in "+strings.Join(also, ", ")))
 	}
 	for i := range violations {
 		writeViolation(w, &violations[i], p)

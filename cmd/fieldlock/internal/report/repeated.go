@@ -76,7 +76,7 @@ func repeatedRemarks(remarks []compare.Remark) []repeatedRemark {
 			at[key] = i
 			list = append(list, repeatedRemark{Remark: m})
 		}
-		list[i].places = append(list[i].places, placeText(&m.Subject, m.Line))
+		list[i].places = withPlace(list[i].places, &m.Subject, m.Line)
 	}
 	return list
 }
@@ -166,11 +166,20 @@ func alike(one, other string) bool {
 
 // alsoIn lists the other places of an object.
 func (o *refusedObject) alsoIn() []string {
-	places := make([]string, len(o.also))
-	for i, v := range o.also {
-		places[i] = placeText(&v.Subject, v.ObjectLine)
+	places := withPlace(nil, &o.violations[0].Subject, o.violations[0].ObjectLine)
+	for _, v := range o.also {
+		places = withPlace(places, &v.Subject, v.ObjectLine)
 	}
-	return places
+	return places[1:]
+}
+
+// withPlace adds a place of an object, unless it is like the last one: the units of two clusters can have one name.
+func withPlace(places []string, s *compare.Subject, line int) []string {
+	text := placeText(s, line)
+	if n := len(places); n > 0 && places[n-1] == text {
+		return places
+	}
+	return append(places, text)
 }
 
 // placeText names a place: the line of a file, and the unit that it is part of.

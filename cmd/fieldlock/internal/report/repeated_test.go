@@ -189,7 +189,7 @@ func TestRepeatedDeletions(t *testing.T) {
 		s := compare.Subject{Object: object, Kind: "Claim", APIVersion: "v1", File: "x.yaml", Line: 3, Unit: unit}
 		r.Deletions = append(r.Deletions, compare.Deletion{Subject: s, Cost: cost, Kept: kept, Message: "it goes"})
 	}
-	for _, unit := range []string{"kustomization a", "kustomization b"} {
+	for _, unit := range []string{"kustomization a", "kustomization b", "kustomization b"} { // two clusters can have units of one name
 		add(unit, "ns/same", compare.CostData, false)
 		add(unit, "ns/kept", compare.CostData, true)
 		add(unit, "ns/harmless", compare.CostDowntime, true)

@@ -39,7 +39,7 @@ type discovery struct {
 	holds   map[string]bool    // files that may hold a definition
 	readers map[string][]*Unit // by file
 	live    map[*Unit]bool
-	failed  map[*Unit]bool // live ones that cannot be rendered
+	failed  map[*Unit]bool // live Flux Kustomizations with a mistake
 	queue   []*Unit
 }
 
@@ -77,7 +77,7 @@ func (s *side) discover() {
 		}
 	}
 	d.run()
-	isLive := func(u *Unit) bool { return d.live[u] && !d.failed[u] && u.Err == nil } // what others read is not printed
+	isLive := func(u *Unit) bool { return d.live[u] && !d.failed[u] } // a unit that cannot be rendered prints none of the definitions in its files
 	for _, w := range d.circles() {
 		if !d.isRead(w.file, w.unit, isLive) {
 			d.begin(w.unit)
@@ -259,7 +259,7 @@ func (d *discovery) run() {
 		for _, u := range batch {
 			objects, err := d.render(u)
 			if err != nil {
-				d.failed[u] = true
+				d.failed[u] = u.Kind == "Flux Kustomization" && !isMissing(err) // an app of apps that lacks a chart prints the rest
 				continue
 			}
 			for _, o := range objects {
