@@ -110,17 +110,27 @@ func (c *comparison) pairFiles() {
 // writtenCRD begins a CRD. These are compared as the units print them.
 var writtenCRD = regexp.MustCompile(`(?m)^kind: *["']?CustomResourceDefinition\b`)
 
-// addWritten reads the changed files that units of both sides read, as they are written.
+// addWritten reads the changed files that units of both sides read, as they are written, and keeps the objects in which something changes
+// that does not change in what the units print.
 func (c *comparison) addWritten() {
 	c.out.Readers = map[string][]string{}
+	readers := map[string][]prints{} // by file
 	for _, p := range c.pairs {
 		if p.new == nil || !p.changed || c.news.byKey[p.new.key()] != p.new || p.new.tree != nil || p.new.peeks {
 			continue
 		}
-		if _, err := c.news.render(p.new); err == nil {
-			for _, name := range p.new.Reads {
-				c.out.Readers[name] = append(c.out.Readers[name], p.new.String())
-			}
+		news, err := c.news.render(p.new)
+		if err != nil {
+			continue
+		}
+		var olds []Object
+		if p.old != nil {
+			olds, _ = c.olds.render(p.old)
+		}
+		by := printsOf(news, olds)
+		for _, name := range p.new.Reads {
+			c.out.Readers[name] = append(c.out.Readers[name], p.new.String())
+			readers[name] = append(readers[name], by)
 		}
 	}
 	changed := func(in, other *side, files []manifest.File) []manifest.File {
@@ -129,13 +139,116 @@ func (c *comparison) addWritten() {
 		})
 	}
 	wanted := func(text []byte) bool { return !writtenCRD.Match(text) }
-	c.out.NewWritten = readable(c.parse(c.newSide, changed(c.news, c.olds, c.newSide.Files), wanted))
-	c.out.OldWritten = readable(c.parse(c.oldSide, changed(c.olds, c.news, c.oldSide.Files), wanted))
-	c.addWrittenUnits()
+	news := readable(c.parse(c.newSide, changed(c.news, c.olds, c.newSide.Files), wanted))
+	olds := readable(c.parse(c.oldSide, changed(c.olds, c.news, c.oldSide.Files), wanted))
+	c.addWrittenUnits(news, olds)
+	before := map[string]*manifest.File{}
+	for i := range olds {
+		before[olds[i].Path] = &olds[i]
+	}
+	for i := range news {
+		if old := before[news[i].Path]; old != nil {
+			dropReached(&news[i], old, readers[old.Path])
+		}
+	}
+	c.out.NewWritten, c.out.OldWritten = append(c.out.NewWritten, news...), append(c.out.OldWritten, olds...)
+}
+
+// prints is what a unit prints of NEW, with what it printed of OLD, by group and kind.
+type prints map[[2]string][]printed
+
+// printed is an object of NEW, and the one of OLD with its name, nil if there is none.
+type printed struct {
+	name     string
+	new, old map[string]any
+}
+
+// named is the name of an object among others.
+type named struct {
+	of        [2]string
+	id        identity
+	namespace string
+}
+
+func namedAs(d *yamldoc.Document) named {
+	id, namespace := identityOf(d)
+	return named{groupKindOf(d), id, namespace}
+}
+
+func printsOf(news, olds []Object) prints {
+	before := map[named]map[string]any{}
+	for _, o := range olds {
+		before[namedAs(o.Document)] = o.Object
+	}
+	all := prints{}
+	for _, o := range news {
+		as := namedAs(o.Document)
+		all[as.of] = append(all[as.of], printed{as.id.name, o.Object, before[as]})
+	}
+	return all
+}
+
+// changes reports whether the unit prints an object of a kind, with name in its own, that changes at a place.
+func (by prints) changes(of [2]string, name string, at []any) bool {
+	return slices.ContainsFunc(by[of], func(p printed) bool {
+		return strings.Contains(p.name, name) && (p.old == nil || !jsonvalue.Equal(yamldoc.At(p.new, at...), yamldoc.At(p.old, at...)))
+	})
+}
+
+// dropReached takes the objects out of both sides of a file that are equal there, or whose differences all reach what a unit prints.
+func dropReached(newFile, oldFile *manifest.File, readers []prints) {
+	before := map[named]*yamldoc.Document{}
+	for _, d := range oldFile.Documents {
+		before[namedAs(d)] = d
+	}
+	dropped := map[*yamldoc.Document]bool{}
+	for _, d := range newFile.Documents {
+		as := namedAs(d)
+		reaches := func(at []any) bool {
+			return slices.ContainsFunc(readers, func(by prints) bool { return by.changes(as.of, as.id.name, at) })
+		}
+		if old := before[as]; old != nil && differOnly(d.Object, old.Object, nil, reaches) {
+			dropped[d], dropped[old] = true, true
+		}
+	}
+	drop := func(d *yamldoc.Document) bool { return dropped[d] }
+	newFile.Documents, oldFile.Documents = slices.DeleteFunc(newFile.Documents, drop), slices.DeleteFunc(oldFile.Documents, drop)
+}
+
+// differOnly reports whether two values differ only at places for which there is true. A list that is longer than the other one is a place
+// for which nothing is.
+func differOnly(n, old any, at []any, there func(at []any) bool) bool {
+	switch n := n.(type) {
+	case map[string]any:
+		if old, ok := old.(map[string]any); ok {
+			for name := range old {
+				if _, ok := n[name]; !ok && !there(append(slices.Clip(at), name)) {
+					return false
+				}
+			}
+			for name, member := range n {
+				below := append(slices.Clip(at), name)
+				if before, ok := old[name]; ok && !differOnly(member, before, below, there) || !ok && !there(below) {
+					return false
+				}
+			}
+			return true
+		}
+	case []any:
+		if old, ok := old.([]any); ok {
+			for i := range min(len(n), len(old)) {
+				if !differOnly(n[i], old[i], append(slices.Clip(at), i), there) {
+					return false
+				}
+			}
+			return len(n) == len(old)
+		}
+	}
+	return jsonvalue.Equal(n, old) || there(at)
 }
 
 // addWrittenUnits adds what the changed definitions in these files would apply as they are written, where another unit prints them as before.
-func (c *comparison) addWrittenUnits() {
+func (c *comparison) addWrittenUnits(newFiles, oldFiles []manifest.File) {
 	printed := map[string]bool{} // by unit
 	for _, p := range c.pairs {
 		if p.new != nil && p.old != nil && !p.forced && p.new.kind.group != "" && p.new.parent != nil {
@@ -159,7 +272,7 @@ func (c *comparison) addWrittenUnits() {
 		}
 		return all
 	}
-	news, olds := find(c.news, c.out.NewWritten), find(c.olds, c.out.OldWritten)
+	news, olds := find(c.news, newFiles), find(c.olds, oldFiles)
 	for _, key := range slices.Sorted(maps.Keys(news)) {
 		n, old := news[key], olds[key]
 		if old == nil || n.digest(c.news.tree) == old.digest(c.olds.tree) {

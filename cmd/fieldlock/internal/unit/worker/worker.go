@@ -60,6 +60,9 @@ const limitVariable = "FIELDLOCK_WORKER_MEMORY"
 // Asked reports whether the command line asks the program to be a worker. Then it has to call Main before anything else.
 func Asked(args []string) bool { return len(args) == 2 && args[1] == argument }
 
+// idleTime is after how long without a job a worker gives its free memory back: the program that compares what it has rendered needs it.
+const idleTime = 50 * time.Millisecond
+
 // Main serves jobs until its input ends, and returns the exit status.
 func Main(renderers map[string]Renderer) int {
 	var limit uint64
@@ -67,9 +70,13 @@ func Main(renderers map[string]Renderer) int {
 	confine(limit)
 	in, out := gob.NewDecoder(os.Stdin), gob.NewEncoder(os.Stdout)
 	sent := map[string]bool{}
+	idle := time.AfterFunc(idleTime, debug.FreeOSMemory)
 	for {
 		var job Job
-		if err := in.Decode(&job); err != nil {
+		idle.Reset(idleTime)
+		err := in.Decode(&job)
+		idle.Stop()
+		if err != nil {
 			if errors.Is(err, io.EOF) {
 				return 0
 			}
