@@ -21,7 +21,7 @@ type batch struct {
 	in     io.WriteCloser
 	out    *bufio.Reader
 	stderr bytes.Buffer
-	room   []byte // of scan
+	rooms  [][]byte // of scans that have ended
 }
 
 // blob returns the content of one blob.
@@ -33,16 +33,28 @@ func (b *batch) blob(id string) ([]byte, error) {
 
 // scan calls do with the content of one blob, which do may not keep.
 func (b *batch) scan(id string, do func(data []byte)) error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	data, err := b.read(id, b.room)
+	data, err := b.borrow(id)
 	if err != nil {
 		return err
 	}
-	if do(data); cap(data) <= maxKeptFile {
-		b.room = data
+	do(data)
+	if cap(data) <= maxKeptFile {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.rooms = append(b.rooms, data)
 	}
 	return nil
+}
+
+// borrow reads one blob into the room of a scan that has ended.
+func (b *batch) borrow(id string) ([]byte, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var room []byte
+	if last := len(b.rooms) - 1; last >= 0 {
+		room, b.rooms = b.rooms[last], b.rooms[:last]
+	}
+	return b.read(id, room)
 }
 
 // read reads one blob, into room if it has enough.

@@ -1,6 +1,7 @@
 package unit
 
 import (
+	"bytes"
 	"fmt"
 	"maps"
 	"slices"
@@ -278,14 +279,20 @@ func (c *comparison) readNeeded(p *filePair, n *needed) bool {
 	if known := c.words(&p.new); !patches && known != nil && !known.policies && len(n.names)+len(n.read) == 0 && (!known.crds || len(n.kinds) == 0) {
 		return false
 	}
-	if !patches && !c.finds(&p.new, n.in) {
+	found := c.finds(&p.new, func(data []byte) bool {
+		if !patches && !n.in(data) {
+			return false
+		}
+		if wanted := n.inDocument(data, patches); wanted != nil {
+			p.new.ParseSome(data, c.engine.shared, wanted)
+		} else {
+			p.new.ParseShared(bytes.Clone(data), c.engine.shared)
+		}
+		return true
+	})
+	if !found {
 		return false
 	}
-	data, err := c.newSide.content(&p.new)
-	if err != nil {
-		return false
-	}
-	p.new.ParseSome(data, c.engine.shared, n.inDocument(data, patches))
 	p.new.Err, p.new.Repeated = nil, nil // both sides have them
 	if !patches {
 		p.new.Unrelated, p.new.Documents = false, n.of(p.new.Documents)
@@ -299,7 +306,7 @@ func (c *comparison) readNeeded(p *filePair, n *needed) bool {
 	return true
 }
 
-// finds reports whether an unchanged file has what find looks for. Files are not kept, and few of them have it.
+// finds reports whether an unchanged file has what find looks for. Find may not keep the data: few files have what is needed.
 func (c *comparison) finds(f *manifest.File, find func(data []byte) bool) (found bool) {
 	if f.Err != nil {
 		return false
