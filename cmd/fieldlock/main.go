@@ -41,7 +41,7 @@ func main() {
 		asPlugin(root)
 	}
 	ballast := make([]byte, 16<<20) // nobody touches it, so it takes no memory; the collector waits longer
-	collect(60)                     // large runs take less memory, and small ones do not collect
+	collect(50)                     // large runs take less memory, and small ones do not collect
 	status := execute(root, os.Args[1:], s)
 	runtime.KeepAlive(ballast)
 	os.Exit(status)

@@ -209,6 +209,9 @@ func (c *checkCommand) compareUnits(newSide, oldSide *unit.Side, in *compare.Inp
 	if err != nil {
 		return err
 	}
+	if c.repo != nil {
+		c.repo.Forget()
+	}
 	in.New, in.Old = append(in.New, found.New...), append(in.Old, found.Old...)
 	in.NewWritten, in.OldWritten, in.Readers = found.NewWritten, found.OldWritten, found.Readers
 	in.Errs = append(in.Errs, found.Errs...)

@@ -13,6 +13,7 @@ import (
 	"github.com/fieldlock/fieldlock/internal/celrun"
 	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
+	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/schema"
 	"github.com/fieldlock/fieldlock/internal/storageversion"
 )
@@ -101,8 +102,18 @@ func newValidity(s *spec.Schema) func(obj map[string]any) []string {
 	}
 }
 
-// mayDiffer reports whether requests may store different objects for the manifests of a pair: they have null or something empty.
-func mayDiffer(p pair) bool { return hasEmpty(p.new.Value()) || hasEmpty(p.old.Value()) }
+// mayDiffer reports whether requests may store different objects for the manifests of a pair: they have null or something empty, other
+// than in the metadata.
+func mayDiffer(p pair) bool { return leavesEmpty(p.new) || leavesEmpty(p.old) }
+
+func leavesEmpty(o *manifest.Object) bool {
+	for name, member := range o.Value() {
+		if name != "metadata" && hasEmpty(member) {
+			return true
+		}
+	}
+	return false
+}
 
 func hasEmpty(v any) bool {
 	switch v := v.(type) {

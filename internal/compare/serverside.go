@@ -22,7 +22,7 @@ func (d *crdDefinition) serverSide(v *verdict, p pair, newVersion, oldVersion *c
 	if p.by != builtin.ApplierServerSide && p.by != builtin.ApplierFlux || d.noDefaults {
 		return
 	}
-	if newVersion == oldVersion && !hasEmpty(p.new.Value()) {
+	if newVersion == oldVersion && !leavesEmpty(p.new) {
 		return // which saves converting the schema
 	}
 	newObj, err := d.preparers[newVersion].Prepare(p.new.Value())

@@ -64,6 +64,13 @@ func (c *contents) keep(key string, data []byte) {
 	c.size += len(data)
 }
 
+// Forget gives the memory back of the files of commits that were read; they are read again where they are needed.
+func (r *Repository) Forget() {
+	r.blobs.mu.Lock()
+	defer r.blobs.mu.Unlock()
+	r.blobs.of, r.blobs.size = nil, 0
+}
+
 // keptIn returns where the content of an entry is kept, and as what: both trees of a comparison share their blobs.
 func (f *FS) keptIn(at string) (in *contents, key string) {
 	if id := f.tree.entries[at].id; id != "" {
