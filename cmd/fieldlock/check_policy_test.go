@@ -104,6 +104,8 @@ func TestPoliciesOfUnchangedFiles(t *testing.T) {
 			"maps/kustomization.yaml": "namespace: rules\ngeneratorOptions: {disableNameSuffixHash: true}\nconfigMapGenerator: [{name: frozen, literals: [a=true]}]\n"}},
 		{name: "a policy that a unit prints", files: map[string]string{"map.yaml": param("frozen", "a"),
 			"policies/kustomization.yaml": "resources: [p.yaml]\n", "policies/p.yaml": bound(policy(inMaps, frozen), byName)}},
+		{name: "a policy that a unit prints from a file of any name", files: map[string]string{"map.yaml": param("frozen", "a"),
+			"policies/kustomization.yaml": "resources: [p.txt]\n", "policies/p.txt": bound(policy(inMaps, frozen), byName)}},
 		{name: "the namespace for a selector", files: map[string]string{"namespace.yaml": namespace,
 			"p.yaml": strings.Replace(classPolicy, "matchConstraints: {", "matchConstraints: {namespaceSelector: {matchLabels: {tier: frozen}}, ", 1)}},
 		{name: "the namespace for an expression", files: map[string]string{"namespace.yaml": namespace,

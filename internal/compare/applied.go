@@ -20,7 +20,7 @@ import (
 
 // What an apply makes of the manifest of a custom resource is not always what the manifest says.
 //
-// A client-side apply is a JSON merge patch, in which null removes a field. Without a patch, or with a PUT, a nullable field is null.
+// A client-side apply is a JSON merge patch, in which null removes a value. Without a patch, or with a PUT, a nullable field is null.
 //
 // A server-side apply removes what the last one set and this one does not. It does not count an empty list of list-type set or map, nor
 // an object that has nothing but such lists: these are hollow. With {audit: {rules: [{name: a}]}} before,
@@ -185,8 +185,8 @@ func (a *applied) isServerSide() bool {
 // removes reports whether the request removes a member that an object of the manifest has. Old is the old object.
 func (a *applied) removes(s *spec.Schema, name string, member any, old side) bool {
 	written := child(old.written, name)
-	if a.by == builtin.ApplierClientSide {
-		return member == nil && !(written.ok && written.v == nil) // otherwise nothing is sent
+	if a.by == builtin.ApplierClientSide { // nothing is sent for a null that stays; where there was no value, null differs from absent for locks
+		return member == nil && child(old.prepared, name).ok && !(written.ok && written.v == nil)
 	}
 	if s == nil {
 		return false

@@ -496,11 +496,8 @@ func (c *comparison) holds(u *Unit, n *needed) bool {
 	if n == nil {
 		return false
 	}
-	return slices.ContainsFunc(u.Reads, func(name string) bool {
-		if !manifest.HasObjects(name) {
-			return false
-		}
-		data, err := u.in(c.news.tree).ReadFile(name)
-		return err == nil && n.inUnit(data)
+	return slices.ContainsFunc(u.Reads, func(name string) (found bool) { // files of any name: kustomize and Helm read them
+		scan(u.in(c.news.tree), name, func(data []byte) { found = n.inUnit(data) })
+		return found
 	})
 }
