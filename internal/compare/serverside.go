@@ -39,7 +39,7 @@ func (d *crdDefinition) serverSide(v *verdict, p pair, newVersion, oldVersion *c
 				"and without a conversion the API server answers \"failed to create typed live object\"", at.String(), newVersion.Name), "")
 			return
 		}
-		if !oldVersion.Served {
+		if !oldVersion.Served || setsNothing(oldVersion.Schema, p.old.Value()) {
 			return // the server forgets what was applied in it
 		}
 		d.unconverted(v, oldVersion, p.new.Value(), newObj, "failed to convert merged object to last applied version", p.new.APIVersion)
@@ -58,6 +58,24 @@ func (d *crdDefinition) serverSide(v *verdict, p pair, newVersion, oldVersion *c
 		v.addServerSide(at, fmt.Sprintf("server-side apply is refused: it sends null for %s, which may not be null", path),
 			"remove "+path+" from the manifest instead of setting it to null")
 	}
+}
+
+// setsNothing reports whether a server-side apply of a manifest sets no field: the server keeps no note of such an apply.
+func setsNothing(s *spec.Schema, manifest map[string]any) bool {
+	for name, member := range manifest {
+		switch property, ok := s.Properties[name]; {
+		case name == "apiVersion" || name == "kind":
+		case name == "metadata":
+			for _, field := range []string{"labels", "annotations", "finalizers", "ownerReferences"} {
+				if child(member, field).ok {
+					return false
+				}
+			}
+		case !ok || !hollow(&property, member):
+			return false
+		}
+	}
+	return true
 }
 
 // unconverted adds that the server cannot read an object in the version of the last apply, where that one lacks a field that is

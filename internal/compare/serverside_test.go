@@ -144,6 +144,8 @@ func TestNewFieldInNewVersion(t *testing.T) {
 		{"a field of another type", "the server cannot read the old object", "None", v1, "class: {type: array, items: {type: string}}", "{class: a}", "{class: [a]}", []string{"unknown a/x spec.class"}},
 		{"items of another type", "the server cannot read the old object", "None", v1 + "\nparts: {type: array, items: {type: string}}", v2, "{parts: [a]}", "{class: a}", []string{"unknown a/x spec.parts[0]"}},
 		{"numbers", "they are one type", "None", v1 + "\nn: {type: integer}", v1 + "\nn: {type: number}", "{n: 1}", "{n: 1.5}", nil},
+		{"an apply that set nothing", "the server forgets it", "None", v1 + "\ntags: {type: array, x-kubernetes-list-type: set, items: {type: string}}",
+			v2 + "\ntags: {type: array, x-kubernetes-list-type: set, items: {type: string}}", "{tags: []}", "{tags: [], extra: b}", nil},
 		{"a conversion webhook", "it converts fields", "Webhook", v1, v2, "{class: a}", "{class: a, extra: b}", []string{"unknown a/x apiVersion"}},
 	} {
 		crd := widgets(row.conversion, row.v1, row.v2)
