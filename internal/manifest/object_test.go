@@ -393,3 +393,33 @@ func TestForgive(t *testing.T) {
 		}
 	}
 }
+
+// TestAlike: objects that a unit has once on each side, with one name, are alike if they are equal.
+func TestAlike(t *testing.T) {
+	const a, b = "kind: A\nmetadata: {name: a}\n", "kind: A\nmetadata: {name: b}\n"
+	for _, c := range []struct {
+		name, new, old string
+		unit           string
+		want           int // documents of both sides
+	}{
+		{"equal", a, a, "u", 2},
+		{"two", a + "---\n" + b, b + "---\n" + a, "u", 4},
+		{"another value", a + "spec: 1\n", a, "u", 0},
+		{"twice in NEW", a + "---\n" + a, a, "u", 0},
+		{"twice in OLD", a, a + "---\n" + a, "u", 0},
+		{"twice on both sides", a + "---\n" + a, a + "---\n" + a, "u", 0},
+		{"only in NEW, twice", a + "---\n" + a, b, "u", 0},
+		{"without a name", "kind: A\n", "kind: A\n", "u", 0},
+		{"no unit", a, a, "", 0},
+	} {
+		sides := make([][]File, 2)
+		for i, text := range []string{c.new, c.old} {
+			f := File{Path: "p", Unit: c.unit}
+			f.Parse([]byte(text))
+			sides[i] = []File{f}
+		}
+		if got := len(Alike(sides[0], sides[1])); got != c.want {
+			t.Errorf("%s: %d documents, want %d", c.name, got, c.want)
+		}
+	}
+}

@@ -229,6 +229,7 @@ func TestSchemas(t *testing.T) {
 		{"a schema that refers to itself", "", "circle.json", nil, "example.com/v1 Node: ", ""},
 		{"two kinds", "", "twice.yaml", nil, "", `twice.yaml:3: document 1: the mapping has the key "kind" twice`},
 		{"a schema of a document", "", "api.json#BoxSpec", []string{"BoxSpec /schema BoxSpec"}, "", ""},
+		{"a document, and a schema of it", "", "api.json api.json#BoxSpec", []string{"gadgets.example.com example.com/v1 Gadget", "boxs /v1 Box", "BoxSpec /schema BoxSpec"}, "example.com/v1 Broken: ", ""},
 		{"a schema of a document on standard input", document, "-#BoxSpec", []string{"BoxSpec /schema BoxSpec"}, "", ""},
 		{"a schema that the document lacks", "", "api.json#None", nil, "", `api.json: it has no schema "None" in components.schemas, definitions or $defs; its kinds are `},
 		{"a directory with a # in its name", "", "odd#name", []string{"widgets.example.com example.com/v1 Widget"}, "", ""},
