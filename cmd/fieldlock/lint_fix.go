@@ -179,8 +179,8 @@ func withFixes(name string, data []byte, findings []*audit.Finding) ([]byte, err
 	return file.Bytes()
 }
 
-// refusals returns how many mistakes an API server finds in the CRDs of a file. It leaves out CRDs whose rules are taken for sure, if
-// taken is not nil: a fix adds nothing but rules.
+// refusals returns how many mistakes an API server finds in the CRDs of a file. Unless taken is nil, it skips CRDs whose rules are surely taken:
+// fixes add only rules.
 func refusals(data []byte, taken *celrule.Taken) (n int) {
 	file := manifest.File{Name: "crd"}
 	file.Parse(data)

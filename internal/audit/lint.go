@@ -98,7 +98,7 @@ type Known struct {
 	memory
 }
 
-// memory is what is known of rules, by the CRDs that came before. Most rules are in many versions and CRDs.
+// memory keeps what was found out about rules. Most rules are in several versions and CRDs.
 type memory struct {
 	compiled witness.Shared
 	taken    celrule.Taken

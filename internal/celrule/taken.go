@@ -55,9 +55,9 @@ type sums struct {
 	total uint64
 }
 
-// add adds the rules of s and below it, and removes them with the descriptions, which would tell nodes apart that are alike. It
-// reports false at a rule that is not taken for sure. At most cardinality values of an object can be there, 0 for no limit. paired is
-// set if old and new values are paired there.
+// add adds the costs of the rules on and below s. It returns false if it is not sure that the server takes a rule. It removes the rules and
+// descriptions from s, so that equal nodes compare as equal. An object has at most cardinality values of s, 0 for no limit; paired tells
+// whether old and new values are paired there.
 func (c *sums) add(s *structural.Structural, isRoot bool, cardinality uint64, paired bool) bool {
 	inMap := cardinality
 	if s.AdditionalProperties != nil {
@@ -103,7 +103,7 @@ func (c *sums) add(s *structural.Structural, isRoot bool, cardinality uint64, pa
 	return estimates != nil
 }
 
-// malformed reports whether a rule lacks what it must have, or has a text that it may not have.
+// malformed reports whether a field of a rule is missing or has a text that the server refuses.
 func malformed(r apiextensionsv1.ValidationRule) bool {
 	blank := func(text string) bool { return strings.TrimSpace(text) == "" }
 	lines := func(text string) bool { return strings.ContainsAny(strings.TrimSpace(text), "\n\r") }
@@ -114,7 +114,7 @@ func malformed(r apiextensionsv1.ValidationRule) bool {
 		}, *r.Reason)
 }
 
-// estimates returns an estimate of each of rules on s, which has none itself; nil if one of them does not compile.
+// estimates returns an estimate of each of rules, which are on s; nil if one of them does not compile.
 func (t *Taken) estimates(s *structural.Structural, rules apiextensionsv1.ValidationRules, isRoot bool) []estimate {
 	alone := *s
 	alone.XValidations = slices.Clone(rules)

@@ -53,8 +53,8 @@ func (c *Shared) Convert(s *spec.Schema) (*apiextensions.JSONSchemaProps, error)
 	return made, nil
 }
 
-// sharedID is the hash of a schema node with its rules, and how many such nodes of one schema come before: nodes that are alike need
-// labels of their own.
+// sharedID identifies a schema node with its rules: their hash, and how many equal nodes come before in the same schema. Equal nodes need
+// different labels.
 type sharedID struct {
 	hash  [sha256.Size]byte
 	alike int
@@ -120,11 +120,11 @@ func bare(s *structuralschema.Structural) *structuralschema.Structural {
 	return copied
 }
 
-// compileShared is compile for all rules of the schema, from the conversion that is shared.
+// compileShared compiles all rules of the schema from the shared conversion.
 func (v *Validator) compileShared() (*program, error) {
 	internal, err := v.shared.Convert(v.schema)
 	if err != nil {
-		return v.compile(v.rules, false) // without what is no rule it may be possible
+		return v.compile(v.rules, false) // the parts of the schema with rules may convert
 	}
 	p, err := programOf(internal)
 	if err != nil {
@@ -144,7 +144,7 @@ func (v *Validator) compileShared() (*program, error) {
 	return p, nil
 }
 
-// ruled is a schema node that has rules, or such a node below it.
+// ruled is a schema node that has rules, or has nodes with rules below it.
 type ruled struct {
 	bare   *structuralschema.Structural    // the node without rules and descriptions; nil if it has no rules
 	rules  apiextensionsv1.ValidationRules // with labels
@@ -155,8 +155,7 @@ type ruled struct {
 	items, values *ruled
 }
 
-// ruledOf returns the nodes of s, whose type in CEL is of, that have rules; nil if there are none. Like the server, it leaves out
-// what has no such type.
+// ruledOf returns the nodes of s that have rules, nil if there are none; of is the CEL type of s. Like the server, it skips nodes without a type.
 func ruledOf(s *structuralschema.Structural, of *apiservercel.DeclType, isRoot bool) *ruled {
 	if of == nil {
 		return nil

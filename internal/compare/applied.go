@@ -27,8 +27,8 @@ import (
 //
 //	{class: x, audit: {rules: []}}
 //
-// loses audit as a whole, as the outermost hollow field. Where the last apply set nothing in it, a hollow field stays, also if the
-// new manifest does not have it.
+// removes audit as a whole, the outermost hollow field. A hollow field stays if the last apply set nothing in it, even if the new manifest lacks
+// it.
 
 // applied is what a request makes of a manifest.
 type applied struct {
@@ -37,7 +37,8 @@ type applied struct {
 	taken   []fieldpath.Path // fields that the request removes, although the manifest has them
 }
 
-// applied returns p with the new object as its request leaves it, and adds to v why such an object is not valid where the manifest is.
+// applied returns p with the new object as its request stores it. If that object is not valid although the manifest is, applied adds the reason
+// to v.
 func (d *crdDefinition) applied(v *verdict, p pair) pair {
 	version := d.version(p.new.APIVersion)
 	if d.noDefaults || p.by == "" || p.by == builtin.ApplierReplace || !mayDiffer(p) {
@@ -199,7 +200,7 @@ func (a *applied) removes(s *spec.Schema, name string, member any, old side) boo
 	return hollow(&property, is) || isEmpty(is) && hollowBelow(&property, was)
 }
 
-// remains reports whether an old value has something that counts and that a hollow or empty new value leaves when both are merged.
+// remains reports whether an old value has a field that is not hollow and that stays when a hollow or empty new value is merged into it.
 func remains(s *spec.Schema, is, was any) bool {
 	members, isObject := was.(map[string]any)
 	if !isObject || len(members) == 0 {

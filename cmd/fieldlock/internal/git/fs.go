@@ -64,7 +64,7 @@ func (c *contents) keep(key string, data []byte) {
 	c.size += len(data)
 }
 
-// Forget gives the memory back of the files of commits that were read; they are read again where they are needed.
+// Forget drops the contents of files that were read from commits. They are read again when they are needed.
 func (r *Repository) Forget() {
 	r.blobs.mu.Lock()
 	defer r.blobs.mu.Unlock()

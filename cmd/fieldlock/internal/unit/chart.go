@@ -131,10 +131,10 @@ func isBeside(reads []string, name string) bool {
 	}
 }
 
-// upgrading is what a template says that prints something else when a release is upgraded.
+// upgrading matches a template that may print something else for an upgrade than for an installation.
 var upgrading = regexp.MustCompile(`\.IsUpgrade\b|\.IsInstall\b|\.Revision\b`)
 
-// pairUpgrades adds comparisons for the charts that Helm upgrades, as far as their templates tell upgrades from installations.
+// pairUpgrades adds comparisons of what upgrades apply, for charts that may print something else then.
 func (c *comparison) pairUpgrades() {
 	for _, p := range slices.Clip(c.pairs) {
 		if p.new == nil || p.old == nil || p.forced || !p.changed || !c.tellsUpgrades(c.news, p.new) && !c.tellsUpgrades(c.olds, p.old) {
@@ -144,7 +144,7 @@ func (c *comparison) pairUpgrades() {
 	}
 }
 
-// tellsUpgrades reports whether Helm upgrades a unit, and its templates may tell that. An archive that differs may.
+// tellsUpgrades reports whether Helm deploys a unit and its templates may print something else for an upgrade. A changed archive may, too.
 func (c *comparison) tellsUpgrades(s *side, u *Unit) bool {
 	if u.Err != nil || u.Kind != "chart" && u.Kind != "HelmRelease" {
 		return false
@@ -175,7 +175,7 @@ func (u *Unit) upgrade() *Unit {
 	return &again
 }
 
-// unlikeInstalled returns what an upgrade applies on either side without the objects that an installation has alike.
+// unlikeInstalled returns the objects of an upgrade on both sides, without those that an installation prints alike.
 func (c *comparison) unlikeInstalled(p unitPair, news, olds []Object) (newRest, oldRest []Object) {
 	newInstalled, err := c.news.render(p.installs.new)
 	oldInstalled, oldErr := c.olds.render(p.installs.old)

@@ -109,7 +109,7 @@ type side struct {
 	// files that have such objects.
 	prefers, chosen map[string]string
 	rivals          map[string][]string
-	printed         *Object // what define takes for an object that it refers to, instead of one of a file
+	printed         *Object // unless nil, define uses it instead of the object of a file
 }
 
 // find finds the units of a tree.

@@ -107,11 +107,10 @@ func (c *comparison) pairFiles() {
 	c.out.Old = append(c.out.Old, c.baselines(gone)...)
 }
 
-// writtenCRD begins a CRD. These are compared as the units print them.
+// writtenCRD matches the text of a CRD. CRDs are compared as the units print them only.
 var writtenCRD = regexp.MustCompile(`(?m)^kind: *["']?CustomResourceDefinition\b`)
 
-// addWritten reads the changed files that units of both sides read, as they are written, and keeps the objects in which something changes
-// that does not change in what the units print.
+// addWritten reads the changed files that units of both sides read. It keeps the objects that change in a field which the units print as before.
 func (c *comparison) addWritten() {
 	c.out.Readers = map[string][]string{}
 	readers := map[string][]prints{} // by file
@@ -154,16 +153,16 @@ func (c *comparison) addWritten() {
 	c.out.NewWritten, c.out.OldWritten = append(c.out.NewWritten, news...), append(c.out.OldWritten, olds...)
 }
 
-// prints is what a unit prints of NEW, with what it printed of OLD, by group and kind.
+// prints are the objects that a unit prints, by group and kind.
 type prints map[[2]string][]printed
 
-// printed is an object of NEW, and the one of OLD with its name, nil if there is none.
+// printed is an object that a unit prints in NEW, and the object of the same name in OLD, nil if there is none.
 type printed struct {
 	name     string
 	new, old map[string]any
 }
 
-// named is the name of an object among others.
+// named identifies an object by group, kind, namespace and name.
 type named struct {
 	of        [2]string
 	id        identity
@@ -188,14 +187,15 @@ func printsOf(news, olds []Object) prints {
 	return all
 }
 
-// changes reports whether the unit prints an object of a kind, with name in its own, that changes at a place.
+// changes reports whether the unit prints an object of a group and kind that changes at a path. The name of the object has to contain name, as
+// kustomize adds prefixes and suffixes.
 func (by prints) changes(of [2]string, name string, at []any) bool {
 	return slices.ContainsFunc(by[of], func(p printed) bool {
 		return strings.Contains(p.name, name) && (p.old == nil || !jsonvalue.Equal(yamldoc.At(p.new, at...), yamldoc.At(p.old, at...)))
 	})
 }
 
-// dropReached takes the objects out of both sides of a file that are equal there, or whose differences all reach what a unit prints.
+// dropReached removes objects from both sides of a file: those that are equal, and those of which each difference is also in what a unit prints.
 func dropReached(newFile, oldFile *manifest.File, readers []prints) {
 	before := map[named]*yamldoc.Document{}
 	for _, d := range oldFile.Documents {
@@ -215,8 +215,7 @@ func dropReached(newFile, oldFile *manifest.File, readers []prints) {
 	newFile.Documents, oldFile.Documents = slices.DeleteFunc(newFile.Documents, drop), slices.DeleteFunc(oldFile.Documents, drop)
 }
 
-// differOnly reports whether two values differ only at places for which there is true. A list that is longer than the other one is a place
-// for which nothing is.
+// differOnly reports whether there returns true for each path at which two values differ. It returns false for lists of different lengths.
 func differOnly(n, old any, at []any, there func(at []any) bool) bool {
 	switch n := n.(type) {
 	case map[string]any:
@@ -247,7 +246,7 @@ func differOnly(n, old any, at []any, there func(at []any) bool) bool {
 	return jsonvalue.Equal(n, old) || there(at)
 }
 
-// addWrittenUnits adds what the changed definitions in these files would apply as they are written, where another unit prints them as before.
+// addWrittenUnits renders the definitions that change in these files, if another unit prints them as before: it may override the change.
 func (c *comparison) addWrittenUnits(newFiles, oldFiles []manifest.File) {
 	printed := map[string]bool{} // by unit
 	for _, p := range c.pairs {
@@ -389,7 +388,7 @@ func (c *comparison) alike(n, old *manifest.File) bool {
 	return a == b && a != ""
 }
 
-// parse reads files, or the documents in them that are wanted by their texts; nil wants all.
+// parse reads files. With wanted, it reads only the documents whose texts are wanted.
 func (c *comparison) parse(s *Side, files []manifest.File, wanted func(text []byte) bool) []manifest.File {
 	parsed := make([]manifest.File, len(files))
 	manifest.Each(len(files), func(i int) { parsed[i] = s.parse(files[i], c.engine.shared, wanted) })

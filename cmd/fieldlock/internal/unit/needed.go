@@ -63,11 +63,11 @@ func (c *comparison) addNeeded() {
 	}
 }
 
-// unserved are kinds by apiVersion and kind, of objects that have nothing to be compared with: they only need a CRD that serves them, with
-// any schema. Once one does, no other unit is rendered for its CRD of that kind.
+// unserved are kinds of new objects, by apiVersion and kind. Such an object has nothing to be compared with, so any CRD that serves its version
+// will do. Once one is found, no other unit is rendered for the kind.
 type unserved map[[2]string]bool
 
-// unserved returns the kinds of changed objects that only have to be known.
+// unserved returns the kinds of changed objects for which any CRD will do.
 func (c *comparison) unserved(n *needed) unserved {
 	list := unserved{}
 	for _, f := range c.out.New {
@@ -83,7 +83,7 @@ func (c *comparison) unserved(n *needed) unserved {
 	return list
 }
 
-// serve takes out the kinds that CRDs among documents serve.
+// serve removes the kinds that CRDs among documents serve.
 func (list unserved) serve(documents []*yamldoc.Document) {
 	for _, d := range documents {
 		group, _ := yamldoc.At(d.Object, "spec", "group").(string)
@@ -97,7 +97,7 @@ func (list unserved) serve(documents []*yamldoc.Document) {
 	}
 }
 
-// needed returns what leads to the CRDs of the kinds.
+// needed returns the kinds as needed, to find the units that print their CRDs.
 func (list unserved) needed() *needed {
 	n := &needed{kinds: map[[2]string]bool{}}
 	for of := range list {
@@ -107,7 +107,7 @@ func (list unserved) needed() *needed {
 	return n
 }
 
-// without returns what else is needed; nil for nil.
+// without returns n without the kinds of list; nil for nil.
 func (n *needed) without(list unserved) *needed {
 	if len(list) == 0 {
 		return n
@@ -306,7 +306,8 @@ func (c *comparison) readNeeded(p *filePair, n *needed) bool {
 	return true
 }
 
-// finds reports whether an unchanged file has what find looks for. Find may not keep the data: few files have what is needed.
+// finds returns what find returns for the content of an unchanged file, false if the file cannot be read. Find may not keep the data, which is
+// overwritten.
 func (c *comparison) finds(f *manifest.File, find func(data []byte) bool) (found bool) {
 	if f.Err != nil {
 		return false

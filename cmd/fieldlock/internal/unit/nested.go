@@ -77,7 +77,7 @@ func (s *side) discover() {
 		}
 	}
 	d.run()
-	isLive := func(u *Unit) bool { return d.live[u] && !d.failed[u] } // a unit that cannot be rendered prints none of the definitions in its files
+	isLive := func(u *Unit) bool { return d.live[u] && !d.failed[u] } // one that fails prints none of the definitions in its files
 	for _, w := range d.circles() {
 		if !d.isRead(w.file, w.unit, isLive) {
 			d.begin(w.unit)

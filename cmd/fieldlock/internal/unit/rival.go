@@ -111,8 +111,8 @@ func (o *Object) is(key string) bool {
 	return o.Object["kind"] == of[0] && yamldoc.At(o.Object, "metadata", "name") == of[2] && (namespace == of[1] || namespace == "" || of[1] == "")
 }
 
-// pairPrinted adds comparisons for the units that refer to an object which a changed unit prints otherwise than a file has it: generated,
-// patched, or with variables.
+// pairPrinted adds comparisons for units that refer to an object, such as a ConfigMap, which a changed unit generates or patches, or in which it
+// sets variables: no file has the object as it is applied.
 func (c *comparison) pairPrinted() {
 	printings := map[any][]printing{}
 	for _, p := range c.pairs {
@@ -176,7 +176,7 @@ func byName(objects []Object) map[kindAndName][]*Object {
 	return all
 }
 
-// isAsWritten reports whether the files that a unit refers to have an object as it is printed.
+// isAsWritten reports whether an object that is printed is equal to the one in the file that a unit refers to, on both sides.
 func (c *comparison) isAsWritten(o printing, p unitPair, key string) bool {
 	of := strings.Split(key, "\x00")
 	has := func(s *side, u *Unit, printed *Object) bool {
@@ -187,8 +187,8 @@ func (c *comparison) isAsWritten(o printing, p unitPair, key string) bool {
 	return has(c.news, p.new, o.new) && has(c.olds, p.old, o.old)
 }
 
-// pairWithPrinted compares a unit with what another one prints. If a file has the object, too, which that unit does not read, or several
-// units print it, nobody knows which of them counts.
+// pairWithPrinted adds a comparison for a unit that refers to an object which another unit prints. The unit is not covered if it is unclear which
+// object is applied: another file has it too, or several units print it.
 func (c *comparison) pairWithPrinted(p unitPair, key string, o printing, only bool) {
 	file, was := p.new.chosen[key], p.old.chosen[key]
 	reads := func(u *Unit, file string) bool { return file == "" || slices.Contains(u.Reads, file) }
@@ -228,7 +228,7 @@ func (c *comparison) othersPrint(u *Unit, o printing, file string) bool {
 	})
 }
 
-// withPrinted reads the definition of a unit again with an object that a unit prints.
+// withPrinted reads the definition of a unit again; o takes the place of the object of a file that it refers to.
 func (s *side) withPrinted(u *Unit, o *Object) *Unit {
 	s.printed = o
 	again := s.again(u, u.chosen)

@@ -105,8 +105,8 @@ func (a *Application) Render(ctx context.Context, tree fs.FS, source int, o Opti
 	}
 }
 
-// Builds returns the directory of a kustomization if its objects, built as `kubectl kustomize` does, are those of the Application. dir is
-// "" for any other Application: one with several sources, or whose source says more than where the kustomization is.
+// Builds returns the directory of the kustomization that an Application deploys unchanged, as `kubectl kustomize` builds it. dir is "" for any
+// other Application: one with several sources, or with options for kustomize.
 func (a *Application) Builds(tree fs.FS) (dir string) {
 	if len(a.Sources) != 1 {
 		return ""

@@ -60,7 +60,7 @@ const limitVariable = "FIELDLOCK_WORKER_MEMORY"
 // Asked reports whether the command line asks the program to be a worker. Then it has to call Main before anything else.
 func Asked(args []string) bool { return len(args) == 2 && args[1] == argument }
 
-// idleTime is after how long without a job a worker gives its free memory back: the program that compares what it has rendered needs it.
+// idleTime is how long a worker waits for a job before it returns free memory to the system. The program that started it may need it.
 const idleTime = 50 * time.Millisecond
 
 // Main serves jobs until its input ends, and returns the exit status.
