@@ -155,7 +155,7 @@ type ruled struct {
 	items, values *ruled
 }
 
-// ruledOf returns the nodes of s that have rules, nil if there are none; of is the CEL type of s. Like the server, it skips nodes without a type.
+// ruledOf returns the nodes with rules in s, whose CEL type is of; nil for a schema without rules. Like the server, it skips untyped nodes.
 func ruledOf(s *structuralschema.Structural, of *apiservercel.DeclType, isRoot bool) *ruled {
 	if of == nil {
 		return nil

@@ -186,7 +186,7 @@ func (a *applied) isServerSide() bool {
 // removes reports whether the request removes a member that an object of the manifest has. Old is the old object.
 func (a *applied) removes(s *spec.Schema, name string, member any, old side) bool {
 	written := child(old.written, name)
-	if a.by == builtin.ApplierClientSide { // nothing is sent for a null that stays; where there was no value, null differs from absent for locks
+	if a.by == builtin.ApplierClientSide { // kubectl sends no null that stays. A null without an old value is kept: locks tell it from absent
 		return member == nil && child(old.prepared, name).ok && !(written.ok && written.v == nil)
 	}
 	if s == nil {

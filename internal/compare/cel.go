@@ -32,7 +32,7 @@ type laws struct {
 	onCluster *statusRules            // nil if there are none
 
 	named     func() *names
-	validity  func() func(obj map[string]any) []string // what the server finds wrong with a new object
+	validity  func() func(obj map[string]any) []string // the mistakes that the server finds in an object that is created
 	redaction func() *checks.Redaction                 // of the whole object
 }
 

@@ -96,8 +96,9 @@ func (d *crdDefinition) unconverted(v *verdict, last *crd.Version, written, obj 
 	}
 }
 
-// addServerSide adds a refusal that no lock or rule explains, unless v refuses a change there, and the edit that is enough to get around
-// it, "" if there is none. No tool replaces the object for it: the answer is an internal error, or a new object is refused, too.
+// addServerSide adds a refusal that no lock or rule explains, unless v has a violation at the path or around it. edit avoids the refusal; it is ""
+// where no edit does. Tools do not replace the object after such a refusal: the server's answer is an internal error, or it refuses a new
+// object too.
 func (v *verdict) addServerSide(at fieldpath.Path, message, edit string) {
 	path := at.String()
 	if slices.ContainsFunc(v.violations, func(b Violation) bool { return b.Path != "" && related(b.Path, path) }) {

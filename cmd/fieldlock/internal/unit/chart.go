@@ -183,10 +183,10 @@ func (c *comparison) unlikeInstalled(p unitPair, news, olds []Object) (newRest, 
 		return news, olds
 	}
 	equal := func(a, b *Object) bool { return jsonvalue.Equal(a.Object, b.Object) }
-	upgraded := [][2]map[kindAndName][]*Object{{byName(news), byName(newInstalled)}, {byName(olds), byName(oldInstalled)}}
+	upgraded := [][2]map[named][]*Object{{byName(news), byName(newInstalled)}, {byName(olds), byName(oldInstalled)}}
 	alike := func(o Object) bool {
-		name := nameIn(&o)
-		return !slices.ContainsFunc(upgraded, func(side [2]map[kindAndName][]*Object) bool {
+		name := namedAs(o.Document)
+		return !slices.ContainsFunc(upgraded, func(side [2]map[named][]*Object) bool {
 			return !slices.EqualFunc(side[0][name], side[1][name], equal)
 		})
 	}

@@ -271,7 +271,7 @@ func (s *side) render(u *Unit) ([]Object, error) {
 	return r.objects, r.err
 }
 
-// builds returns the kustomization that prints the objects of a unit of another kind, from the same files; nil if there is none.
+// builds returns the kustomization that a unit of another kind deploys unchanged, from the same files. Any other unit has none: nil.
 func (s *side) builds(u *Unit) *Unit {
 	if u.kind.builds == nil || u.tree != nil || s.Fetch != nil {
 		return nil

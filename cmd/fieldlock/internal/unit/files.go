@@ -156,33 +156,22 @@ func (c *comparison) addWritten() {
 // prints are the objects that a unit prints, by group and kind.
 type prints map[[2]string][]printed
 
-// printed is an object that a unit prints in NEW, and the object of the same name in OLD, nil if there is none.
+// printed is an object that a unit prints in NEW. old is the object of the same name in OLD; nil for a new one.
 type printed struct {
 	name     string
 	new, old map[string]any
 }
 
-// named identifies an object by group, kind, namespace and name.
-type named struct {
-	of        [2]string
-	id        identity
-	namespace string
-}
-
-func namedAs(d *yamldoc.Document) named {
-	id, namespace := identityOf(d)
-	return named{groupKindOf(d), id, namespace}
-}
-
 func printsOf(news, olds []Object) prints {
-	before := map[named]map[string]any{}
-	for _, o := range olds {
-		before[namedAs(o.Document)] = o.Object
-	}
+	before := byName(olds)
 	all := prints{}
 	for _, o := range news {
 		as := namedAs(o.Document)
-		all[as.of] = append(all[as.of], printed{as.id.name, o.Object, before[as]})
+		p := printed{name: as.id.name, new: o.Object}
+		if list := before[as]; list != nil {
+			p.old = list[0].Object
+		}
+		all[as.of] = append(all[as.of], p)
 	}
 	return all
 }

@@ -118,6 +118,28 @@ func identityOf(d *yamldoc.Document) (id identity, namespace string) {
 	return id, namespace
 }
 
+// named identifies an object by group, kind, namespace and name.
+type named struct {
+	of        [2]string
+	id        identity
+	namespace string
+}
+
+func namedAs(d *yamldoc.Document) named {
+	id, namespace := identityOf(d)
+	return named{groupKindOf(d), id, namespace}
+}
+
+// byName returns the objects of a unit by what identifies them.
+func byName(objects []Object) map[named][]*Object {
+	all := map[named][]*Object{}
+	for i := range objects {
+		as := namedAs(objects[i].Document)
+		all[as] = append(all[as], &objects[i])
+	}
+	return all
+}
+
 func (s identities) add(files []manifest.File) {
 	for _, f := range files {
 		for _, d := range f.Documents {

@@ -133,7 +133,7 @@ func (c *comparison) pairPrinted() {
 			if !isReferred(o.new.Object) {
 				continue
 			}
-			if list := before[nameIn(o.new)]; list != nil {
+			if list := before[namedAs(o.new.Document)]; list != nil {
 				o.old = list[0]
 			}
 			if o.old == nil || !sameContent(o.new.Object, o.old.Object) {
@@ -156,24 +156,6 @@ func (c *comparison) pairPrinted() {
 			}
 		}
 	}
-}
-
-// kindAndName names an object within a unit.
-type kindAndName struct {
-	kind any
-	name string
-}
-
-func nameIn(o *Object) kindAndName { return kindAndName{o.Object["kind"], nameOf(o.Object)} }
-
-// byName returns objects by their kinds and names.
-func byName(objects []Object) map[kindAndName][]*Object {
-	all := map[kindAndName][]*Object{}
-	for i := range objects {
-		name := nameIn(&objects[i])
-		all[name] = append(all[name], &objects[i])
-	}
-	return all
 }
 
 // isAsWritten reports whether an object that is printed is equal to the one in the file that a unit refers to, on both sides.

@@ -139,7 +139,7 @@ type kind struct {
 	at func(t Tree, dir string, o *Options) []*Unit
 	// reads returns the files that a unit is rendered from.
 	reads func(t Tree, u *Unit) ([]string, error)
-	// builds, unless nil, returns the directory of a kustomization that prints the objects of the unit, "" if there is none.
+	// builds, unless nil, returns the directory of the kustomization that the unit deploys unchanged, "" for other units.
 	builds func(t Tree, u *Unit) string
 	// render renders a unit, in a worker.
 	render worker.Renderer

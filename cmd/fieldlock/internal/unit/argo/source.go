@@ -29,7 +29,7 @@ type Options struct {
 	Anywhere bool
 	// Revision is the commit that a source can name as $ARGOCD_APP_REVISION. Give both sides of a comparison the same one.
 	Revision string
-	// Schemas is that of kustomize.Options.
+	// Schemas are passed to kustomize: see kustomize.Options.
 	Schemas *kustomize.Schemas
 }
 

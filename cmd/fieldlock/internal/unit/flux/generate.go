@@ -194,7 +194,7 @@ func (k *Kustomization) manifests(tree fs.FS, dir string) (resources, ignores []
 	return resources, ignores, nil
 }
 
-// file returns the kustomization file of the path; "" if there is none, or if the source leaves it out.
+// file returns the kustomization file of the path. It returns "" if the path has none or the source leaves it out.
 func (k *Kustomization) file(tree fs.FS) string {
 	name := kustomize.File(tree, k.Path)
 	if ignored, _, err := k.ignore(tree, k.Path, false); name == "" || err == nil && ignored.Match(strings.Split(name, "/"), false) {

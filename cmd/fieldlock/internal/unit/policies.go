@@ -1,0 +1,144 @@
+package unit
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/fieldlock/fieldlock/internal/manifest"
+	"github.com/fieldlock/fieldlock/internal/yamldoc"
+)
+
+// An admission policy may judge a changed object although no file of the policy changes. It may read parameters and namespaces, which
+// do not change either.
+
+// needRead makes n need what the admission policies read besides the objects that they judge.
+func (c *comparison) needRead(n *needed) {
+	if n == nil {
+		return
+	}
+	documents := slices.Clone(c.engine.Policies)
+	for _, f := range slices.Concat(c.out.New, c.out.Old) {
+		documents = append(documents, f.Documents...)
+	}
+	found := make([][]*yamldoc.Document, len(c.unchanged))
+	manifest.Each(len(found), func(i int) {
+		f := c.unchanged[i].new // a copy: it is read again, with all that is needed
+		if known := c.words(&f); known != nil && !known.policies {
+			return
+		}
+		if c.parsesIf(&f, func(data []byte) bool { return mentions(data, policyKind) }) {
+			found[i] = f.Documents
+		}
+	})
+	documents = slices.Concat(documents, slices.Concat(found...))
+	for _, p := range c.rendered(&needed{}) {
+		objects, _ := c.news.render(p.new)
+		for _, o := range objects {
+			documents = append(documents, o.Document)
+		}
+	}
+	documents = slices.DeleteFunc(documents, func(d *yamldoc.Document) bool {
+		return d.Object["kind"] != policyKind && d.Object["kind"] != policyKind+"Binding"
+	})
+	if !slices.ContainsFunc(documents, readsOld) {
+		return
+	}
+	c.addCopied(n)
+	n.read = map[[2]string]bool{}
+	judged := map[any]map[string]bool{} // by policy, the namespaces of the objects that it may judge
+	for _, d := range documents {
+		in := c.judgedBy(d, n)
+		if len(in) == 0 {
+			continue
+		}
+		judged[yamldoc.At(d.Object, "metadata", "name")] = in
+		apiVersion, _ := yamldoc.At(d.Object, "spec", "paramKind", "apiVersion").(string)
+		kind, _ := yamldoc.At(d.Object, "spec", "paramKind", "kind").(string)
+		if group, _, ok := strings.Cut(apiVersion, "/"); kind != "" {
+			n.read[[2]string{apiVersion, kind}] = true
+			of := [2]string{group, kind}
+			if _, known := n.kinds[of]; ok && !known {
+				n.kinds[of] = false // its CRD tells whether it has a namespace
+			}
+		}
+	}
+	namespaces := map[string]bool{}
+	for _, d := range documents {
+		if says(d, "namespaceSelector") || says(d, "namespaceObject") {
+			policy := yamldoc.At(d.Object, "metadata", "name")
+			if d.Object["kind"] != policyKind {
+				policy = yamldoc.At(d.Object, "spec", "policyName")
+			}
+			maps.Copy(namespaces, judged[policy])
+		}
+	}
+	delete(namespaces, "") // of cluster-scoped objects
+	for _, name := range slices.Sorted(maps.Keys(namespaces)) {
+		n.names = append(n.names, [2]string{namespaceKind, name})
+	}
+}
+
+// addCopied counts the added objects that an unchanged file has too as changed.
+func (c *comparison) addCopied(n *needed) {
+	for i := range c.unchanged {
+		f := c.unchanged[i].new // a copy: it is read again, with all that is needed
+		c.parsesIf(&f, func(data []byte) bool {
+			return slices.ContainsFunc(n.names, func(of [2]string) bool { return mentions(data, of[:]...) })
+		})
+		for _, d := range f.Documents {
+			if id, in := identityOf(d); slices.Contains(n.names, [2]string{id.kind, id.name}) {
+				n.change(groupKindOf(d), in)
+			}
+		}
+	}
+}
+
+// parsesIf parses an unchanged file and returns true, if wanted returns true for its content.
+func (c *comparison) parsesIf(f *manifest.File, wanted func(data []byte) bool) bool {
+	return c.finds(f, func(data []byte) bool {
+		if !wanted(data) {
+			return false
+		}
+		f.ParseShared(bytes.Clone(data), c.engine.shared)
+		return true
+	})
+}
+
+// judgedBy returns the namespaces of the changed objects whose update an admission policy may judge: its expressions read oldObject, and
+// its rules are for the object's API group and, as far as that is known without discovery, for its resource.
+func (c *comparison) judgedBy(policy *yamldoc.Document, n *needed) map[string]bool {
+	if !readsOld(policy) {
+		return nil
+	}
+	namespaces := map[string]bool{}
+	rules, _ := yamldoc.At(policy.Object, "spec", "matchConstraints", "resourceRules").([]any)
+	for _, rule := range rules {
+		groups, _ := yamldoc.At(rule, "apiGroups").([]any)
+		resources, _ := yamldoc.At(rule, "resources").([]any)
+		for of, in := range n.changed {
+			begin := "" // of the names of its resource
+			if c.engine.Builtin != nil && c.engine.Builtin(of[0], of[1]) {
+				begin = strings.ToLower(of[1][:len(of[1])-1]) // networkpolicies
+			}
+			named := func(resource any) bool {
+				name, _ := resource.(string)
+				return strings.HasPrefix(name, "*") || strings.HasPrefix(name, begin)
+			}
+			if (slices.Contains(groups, any("*")) || slices.Contains(groups, any(of[0]))) && slices.ContainsFunc(resources, named) {
+				maps.Copy(namespaces, in)
+			}
+		}
+	}
+	return namespaces
+}
+
+// readsOld reports whether a document is a policy whose expressions may read oldObject.
+func readsOld(d *yamldoc.Document) bool {
+	return d.Object["kind"] == policyKind && says(d, "oldObject")
+}
+
+// says reports whether a word is in a document.
+func says(d *yamldoc.Document, word string) bool { return strings.Contains(fmt.Sprint(d.Object), word) }
