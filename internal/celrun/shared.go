@@ -106,7 +106,10 @@ func (p *program) compiled(r *ruled) *cel.Validator {
 		alone.XValidations[i].Message = fmt.Sprintf("\x00shared %d\x00", n.first+i)
 		p.labels[alone.XValidations[i].Message] = rules[i].Message
 	}
-	n.once.Do(func() { n.validator = cel.NewValidator(&alone, r.isRoot, celconfig.PerCallLimit) })
+	n.once.Do(func() {
+		n.validator = cel.NewValidator(&alone, r.isRoot, celconfig.PerCallLimit)
+		n.validator.Schema = nil // onNode has the schema
+	})
 	return n.validator
 }
 

@@ -316,9 +316,10 @@ type object struct {
 // contents are what the objects of a version with the same contents have in common: what the version says of them. The ways around
 // the locks and rules of a kind have many objects in common. They must not change.
 type contents struct {
-	value map[string]any
-	hash  uint64
-	size  int // as JSON
+	value  map[string]any
+	hash   uint64
+	size   int // as JSON
+	weight int // about how many steps it takes to judge it; 0 if nobody asked yet
 
 	written, prepared *contents
 	err               error                   // of preparing it

@@ -225,6 +225,17 @@ const (
 	stepsPerBranch  = 10
 )
 
+// weight is about how many steps it takes to judge c.
+func (v *Version) weight(c *contents) int {
+	if c == nothing {
+		return weight(map[string]any(nil), v.structural, 0)
+	}
+	if c.weight == 0 {
+		c.weight = weight(c.value, v.structural, 0)
+	}
+	return c.weight
+}
+
 // weight is about how many steps it takes to judge v, which is depth levels below the root: each value with its path, what
 // it is compared with, and the rules, whose errors spell out the values that they are on.
 func weight(v any, s *structuralschema.Structural, depth int) int {

@@ -410,7 +410,7 @@ func pathsOf(objects []map[string]any) []path {
 // refused returns the locks and transition rules that refuse an update.
 func (v *Version) refused(obj, old *object) []Refusal {
 	if first(&obj.compared, old) {
-		v.effort.spend(weight(obj.value, v.structural, 0))
+		v.effort.spend(v.weight(obj.contents))
 	}
 	known, ok := obj.refusals[old.contents]
 	if !ok {
@@ -428,7 +428,7 @@ func (v *Version) step(i int, obj, old *object) []problem {
 	}
 	if first(&obj.stepped, old) {
 		v.evaluations++
-		v.effort.spend(weight(obj.value, v.structural, 0) + weight(before.value, v.structural, 0))
+		v.effort.spend(v.weight(obj.contents) + v.weight(before))
 	}
 	known, ok := obj.steps[before]
 	if !ok {
