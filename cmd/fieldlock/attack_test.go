@@ -51,6 +51,7 @@ func TestAttacks(t *testing.T) {
 		{name: "becomes a patch elsewhere, copies stay", old: map[string]string{"w.yaml": a, "z.yaml": a},
 			new: map[string]string{"p/w.yaml": b, "y.yaml": a, "z.yaml": a, "kustomization.yaml": "patches:\n- path: p/w.yaml\n"}},
 		{name: "moves into a hidden directory", new: map[string]string{".d/w.yaml": b, "v.yaml": "# moved\n"}},
+		{name: "moves into a file with the name of the settings", new: map[string]string{"below/.fieldlock.yaml": b, "v.yaml": "# moved\n"}},
 		{name: "object twice in a file, first as it was", new: one(a + b)},
 		{name: "object twice in a file, last as it was", new: one(b + a)},
 		{name: "object in a second file", new: map[string]string{"w.yaml": a, "z.yaml": b}},

@@ -16,7 +16,7 @@ import (
 // hostile is what nothing that is printed may repeat as it is: escape sequences of seven and of eight bits, carriage
 // returns, workflow commands at the beginning of a line and after white space, characters that change the direction of
 // text or have no width, and a separator that ends lines.
-const hostile = "x\x1b[2J\u009b2J\r\n::error::y\n \t::stop-commands::z\n##[error]w\u202e\u200b\u2028\x7fv"
+const hostile = "x\x1b[2J\u009b2J\r\n::error::y\n \t::stop-commands::z\n##[error]##vso[a]w\u202e\u200b\u2028\x7fv"
 
 // TestHostileOutput puts hostile text into everything that the commands print: names of files and objects, kinds,
 // versions, map keys, values, keys of lists, rules, messages, and what is not understood.
@@ -153,7 +153,7 @@ func harmfulLine(out string, commands bool) string {
 		trimmed := strings.TrimLeftFunc(line, unicode.IsSpace)
 		isCommand := strings.HasPrefix(trimmed, "::") && !(commands && workflowCommand.MatchString(line))
 		unprintable := strings.ContainsFunc(line, func(r rune) bool { return r != ' ' && !strconv.IsPrint(r) })
-		if isCommand || unprintable || strings.Contains(line, "##[") {
+		if isCommand || unprintable || strings.Contains(line, "##[") || strings.Contains(line, "##vso[") {
 			return line
 		}
 	}

@@ -27,6 +27,13 @@ type holder struct {
 // absent reports whether a value counts as absent because it is normalized.
 func (h *holder) absent(value any) bool { return h.normalized && h.presence.Absent(value) }
 
+// mayHide reports whether omitzero decides what inner takes for granted. A container that is left out has no keys, and no lock in
+// it counts; an array, or a struct that is compared as a whole, looks the same in memory then as one that is written.
+func (h *holder) mayHide(t reflect.Type, inner lock) bool {
+	_, whole := inner.(*frozen)
+	return h.asksItself() || h.omitZero && (whole || t.Kind() == reflect.Array)
+}
+
 // locker builds locks, each once, so that recursive types and schemas end.
 type locker struct {
 	comparers comparers
@@ -47,7 +54,7 @@ func (k *locker) of(t reflect.Type, node check.Node, h holder, path string) (loc
 		return k.update(t, node, h, path)
 	case *check.ContainerNode:
 		inner, err := k.container(t, node, path)
-		if err == nil && h.asksItself() { // a container that is left out has no keys, and no lock in it counts
+		if err == nil && h.mayHide(t, inner) {
 			return k.frozen(t, node.Equality, h, path)
 		}
 		return inner, err

@@ -96,6 +96,10 @@ func TestCRDs(t *testing.T) {
 			[]string{"c.yaml:27 v2 error keys-without-keys spec.f", "c.yaml:18 v1 warning unset-then-set spec.f with a fix", "c.yaml:27 v2 warning version-unlocked spec.f"}, true},
 		{"a lock that the old CRD did not have", "nothing is lost", "None", []string{optional}, []string{free}, false, nil, true},
 		{"a rule that was dropped", "an update of the CRD takes it away", "None", []string{free}, []string{ruled}, false, []string{"c.yaml:18 v1 error lock-dropped spec.f"}, false},
+		{"a rule of a version that is no longer served", "an update goes through another version", "None", []string{"unserved " + free, free}, []string{ruled}, false, []string{"c.yaml:27 v2 error lock-dropped spec.f"}, false},
+		{"a rule of a version that goes, a free one stays", "what is left accepts the update", "None", []string{"unserved " + free, free}, []string{ruled, free}, false, []string{"c.yaml:27 v2 error lock-dropped spec.f"}, false},
+		{"a rule that another version has, too", "it is still there", "None", []string{"unserved " + free, ruled}, []string{ruled, ruled}, false, []string{"c.yaml:27 v2 warning cel-unset-then-set spec.f with a fix"}, true},
+		{"a version goes, and the other one drops the rule", "it is one loss", "None", []string{"unserved " + free, free}, []string{ruled, ruled}, false, []string{"c.yaml:27 v2 error lock-dropped spec.f"}, false},
 		{"a rule that stays", "nothing is lost", "None", []string{ruled}, []string{ruled}, false, []string{"c.yaml:18 v1 warning cel-unset-then-set spec.f with a fix"}, true},
 		{"a lock that was dropped", "an update of the CRD takes it away", "None", []string{free}, []string{optional}, false, []string{"c.yaml:18 v1 error lock-dropped spec.f"}, false},
 	} {

@@ -296,21 +296,45 @@ func ruleFindings(c *crd.CRD, a *celrule.Audit) []suspect {
 	return suspects
 }
 
-// droppedRules returns the transition rules that the update drops or weakens in versions that both CRDs serve.
+// droppedRules returns the transition rules that the update drops or weakens: in versions that both CRDs serve, and those of a version
+// that is no longer served, if no other one has them.
 func (u update) droppedRules(a *celrule.Audit) []suspect {
 	if u.old == nil || u.old.Group != u.new.Group || u.old.Kind != u.new.Kind {
 		return nil
 	}
+	type ruleAt struct{ schemaPath, text string }
 	var suspects []suspect
-	for _, v := range u.new.Versions {
-		old, ok := u.old.Version(v.Name)
-		if !ok || !old.Served || !v.Served {
-			continue
+	known := map[ruleAt]bool{}
+	add := func(old *crd.Version, versions []*crd.Version, gone bool) {
+		var schemas []*spec.Schema
+		for _, v := range versions {
+			schemas = append(schemas, v.Schema)
 		}
-		for _, f := range a.Dropped(v.Schema, old.Schema) {
+		for _, l := range a.Dropped(old.Schema, schemas...) {
+			at := ruleAt{l.SchemaPath, l.Of.Text}
+			if gone && known[at] {
+				continue
+			}
+			known[at] = true
+			if gone {
+				l.Message = fmt.Sprintf("the update stops serving version %s, and no served version has its rule %q on %s; clients rely on the values to stay",
+					old.Name, l.Of.Text, rule.Enumerate(l.Fields))
+			}
+			v := versions[l.In]
 			suspects = append(suspects, suspect{sure: true, Finding: Finding{Finding: crd.Finding{
-				Finding: f, CRD: u.new.Name, Version: v.Name, Position: v.Position(f.SchemaPath),
+				Finding: l.Finding, CRD: u.new.Name, Version: v.Name, Position: v.Position(l.SchemaPath),
 			}}})
+		}
+	}
+	served := storageversion.Served(u.new)
+	for _, v := range served {
+		if old, ok := u.old.Version(v.Name); ok && old.Served {
+			add(old, []*crd.Version{v}, false)
+		}
+	}
+	for _, old := range storageversion.Served(u.old) {
+		if v, ok := u.new.Version(old.Name); !ok || !v.Served {
+			add(old, served, true)
 		}
 	}
 	return suspects

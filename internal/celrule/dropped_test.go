@@ -16,7 +16,7 @@ func TestDropped(t *testing.T) {
 	readCases(t, "testdata/dropped.yaml", &cases)
 	for _, c := range cases {
 		var a Audit
-		got := a.Dropped(version(t, c.Name, c.New).schema, version(t, c.Name, c.Old).schema)
+		got := a.Dropped(version(t, c.Name, c.Old).schema, version(t, c.Name, c.New).schema)
 		if len(got) != len(c.Findings) {
 			t.Errorf("%s: %+v, want %+v (%s)", c.Name, got, c.Findings, c.Reason)
 			continue

@@ -292,20 +292,38 @@ func (p *versionPair) throughUpdate(r *readRule) (sure, found bool) {
 	return p.search(r, m, append(conditions, p.strict.fits(update)...))
 }
 
-// Dropped returns the transition rules of oldSchema that newSchema, the same version after an update of its CRD, lacks or
-// has in a weaker form: those that refuse an update which newSchema accepts. A rule in other words or at another place that
-// refuses as much is not dropped, nor is one whose fields have gone or are locked now. A rule that is not understood counts
-// as dropped when its text is gone; the finding is a warning then, otherwise an error. Cost: that of HolesBetween.
-func (a *Audit) Dropped(newSchema, oldSchema *spec.Schema) []immutability.Finding {
-	p := newVersionPair("", a.auditor(newSchema), a.auditor(oldSchema))
-	var findings []immutability.Finding
-	for _, r := range p.strict.all {
-		if !r.Transition || p.lax.leave(r.at) || p.missing(r.guards) != nil || p.locked(r) {
-			continue
+// Loss is a transition rule that an update of a CRD takes away. In is the index of the schema that accepts what the rule refuses.
+type Loss struct {
+	immutability.Finding
+	Of *Rule
+	In int
+}
+
+// Dropped returns the transition rules of oldSchema that an update of its CRD drops or weakens. Those of news are the schema of the
+// same version, or of all served versions where that one is no longer served: one of them accepts an update which the rule refuses, and
+// none refuses as much. A rule in other words or at another place that refuses as much is not dropped, nor is one whose fields have
+// gone, so that their values do, or are locked now. A rule that is not understood counts as dropped when its text is gone; the
+// finding is a warning then, otherwise an error. Cost: that of HolesBetween.
+func (a *Audit) Dropped(oldSchema *spec.Schema, news ...*spec.Schema) []Loss {
+	strict := a.auditor(oldSchema)
+	pairs := make([]*versionPair, len(news))
+	for i, s := range news {
+		pairs[i] = newVersionPair("", a.auditor(s), strict)
+	}
+	var losses []Loss
+	for _, r := range strict.all {
+		in, sure := -1, false
+		for i, p := range pairs {
+			surely, kept := p.keeps(r)
+			if kept == ruleKept {
+				in = -1
+				break
+			}
+			if kept == ruleLost && in < 0 {
+				in, sure = i, surely
+			}
 		}
-		p.lax.spend(len(r.reads) * stepsToFind)
-		sure, found := p.throughUpdate(r)
-		if !found || !sure && p.has(r) {
+		if !r.Transition || in < 0 {
 			continue
 		}
 		f := immutability.Finding{Path: r.Path, SchemaPath: r.SchemaPath, Severity: immutability.SeverityError, Rule: rule.LockDropped}
@@ -318,9 +336,56 @@ func (a *Audit) Dropped(newSchema, oldSchema *spec.Schema) []immutability.Findin
 		slices.Sort(f.Fields)
 		f.Message = fmt.Sprintf("the update of the CRD drops or weakens the rule %q on %s, so that updates which it refuses are accepted; clients rely on the values to stay",
 			r.Text, rule.Enumerate(f.Fields))
-		findings = append(findings, f)
+		losses = append(losses, Loss{f, r.Rule, in})
 	}
-	return findings
+	return losses
+}
+
+// What becomes of a rule in another schema.
+type ruleFate int
+
+const (
+	ruleKept   ruleFate = iota // as much is refused
+	ruleLost                   // more is accepted
+	ruleAbsent                 // the schema lacks the fields, and no object keeps their values
+)
+
+// keeps returns what becomes of a rule of the strict version in the lax one, and if it is lost whether that is sure.
+func (p *versionPair) keeps(r *readRule) (sure bool, fate ruleFate) {
+	if !r.Transition || p.lax.leave(r.at) || p.locked(r) {
+		return false, ruleKept
+	}
+	p.lax.spend(len(r.reads) * stepsToFind)
+	if gone := p.missing(r.guards); gone != nil {
+		return p.keepsUnknown(gone)
+	}
+	sure, found := p.throughUpdate(r)
+	if !found || !sure && p.has(r) {
+		return false, ruleKept
+	}
+	return sure, ruleLost
+}
+
+// keepsUnknown returns what becomes of rules about a field that the lax version does not name. Its objects may have the field all
+// the same, as an unknown one or a key of a map; a rule or lock around it may guard it then.
+func (p *versionPair) keepsUnknown(gone *schema.Location) (sure bool, fate ruleFate) {
+	around := p.lax.Find(gone.Parent().Path.Pointer())
+	if !around.PreservesUnknown() && around.Values == nil && !unknownFields(around.Schema) {
+		return false, ruleAbsent
+	}
+	if around.Values != nil && around.Values.Marks.Refuses().Has(schema.Modify) {
+		return false, ruleKept
+	}
+	for l := around; l != nil; l = l.Parent() {
+		if l.Marks.Refuses().Has(schema.Modify) {
+			return false, ruleKept
+		}
+	}
+	guards := func(l *schema.Location) bool {
+		return within(around, l) || around.Values != nil && within(l, around.Values)
+	}
+	guarded := slices.ContainsFunc(p.lax.all, func(other *readRule) bool { return slices.ContainsFunc(other.guards, guards) })
+	return !guarded, ruleLost
 }
 
 // has reports whether the lax version has a rule with the text of r at the same place.

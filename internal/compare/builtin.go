@@ -51,9 +51,7 @@ func remarks(list []builtin.Remark, who string) []Remark {
 func builtinViolation(found *builtin.Violation, p pair) Violation {
 	v := newViolation(&found.Broken, found.Path, fieldpath.Resolve(found.Path, p.new.Value(), p.old.Value()))
 	v.Rule, v.Message = found.Row.Rule, found.Message
-	if v.Change = digest(v.old, v.new); !v.old.ok && !v.new.ok {
-		v.Change = digestObjects(p.new.Value(), p.old.Value())
-	}
+	v.Change = v.change(p.new, p.old)
 	return v
 }
 
@@ -183,7 +181,7 @@ func (v *verdict) addServer(l *Live) {
 	for _, r := range l.Refusals {
 		if !slices.ContainsFunc(own, func(b Violation) bool { return b.explains(r) }) {
 			at := fieldpath.Resolve(r.Path, l.New, l.Old.Object)
-			v.violations = append(v.violations, Violation{Path: r.Path, at: at, Lock: lockServer, Message: r.Message, Change: digest(value{}, value{r.Message, true})})
+			v.violations = append(v.violations, Violation{Path: r.Path, at: at, Lock: lockServer, Message: r.Message})
 		}
 	}
 	slices.SortStableFunc(v.violations, func(a, b Violation) int { return celrun.ComparePaths(a.Path, b.Path) })

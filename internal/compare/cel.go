@@ -16,7 +16,6 @@ import (
 	"github.com/fieldlock/fieldlock/internal/celrun"
 	checks "github.com/fieldlock/fieldlock/internal/check"
 	"github.com/fieldlock/fieldlock/internal/fieldpath"
-	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
@@ -292,15 +291,16 @@ func (f *findings) completeLocked(v *Violation, known *digests) {
 // ruleViolation returns the violation of a rule that refuses prepared objects. Whole remembers the digest of all that changes.
 func (f *findings) ruleViolation(v refusedRule, whole *string) Violation {
 	b := Violation{Path: v.Path, at: v.at, Lock: lockRule, Rule: v.Rule.Text, SchemaPath: v.Rule.SchemaPath, Message: v.Message}
-	newVal, oldVal := correlate(f.schema, f.newObj, f.oldObj, v.at)
+	newVal, oldVal := correlate(f.schema, f.newObj, f.oldObj, v.node) // the rule refuses a change somewhere in them
 	b.Change = digest(oldVal, newVal)
-	if v.Path == "" || newVal.ok == oldVal.ok && jsonvalue.Equal(newVal.v, oldVal.v) {
+	if len(v.node) == 0 || newVal.equal(oldVal) {
 		if *whole == "" {
 			*whole = digestObjects(f.newObj, f.oldObj)
 		}
-		b.Change = *whole // the rule refuses a change somewhere in them
+		b.Change = *whole
 	}
 	if v.Path != "" {
+		newVal, oldVal = correlate(f.schema, f.newObj, f.oldObj, v.at)
 		redaction, redactor := f.redactionAt(v.at), checks.Redactor{}
 		b.new, b.old = value{redactor.Hide(redaction, newVal.v), newVal.ok}, value{redactor.Hide(redaction, oldVal.v), oldVal.ok}
 	}

@@ -317,8 +317,12 @@ func (c *checker) add(r *printer, p pair, v *verdict) {
 	replaced := re != nil && re.Requested && re.harmless()
 	for i := range v.violations {
 		violation := &v.violations[i]
+		old := cmp.Or(p.old, v.old)
 		r.complete(violation, p.new)
-		violation.addOld(p.new, cmp.Or(p.old, v.old))
+		violation.addOld(p.new, old)
+		if violation.Change == "" {
+			violation.Change = violation.change(p.new, old)
+		}
 		violation.Replaced = replaced
 		c.report.Violations = append(c.report.Violations, *violation)
 	}

@@ -214,6 +214,9 @@ type value struct {
 	ok bool
 }
 
+// equal reports whether two values are both absent, or equal.
+func (v value) equal(other value) bool { return v.ok == other.ok && jsonvalue.Equal(v.v, other.v) }
+
 // newViolation returns what a validator found at a path, without the subject and the place of the lock.
 func newViolation(found *immutability.Violation, path string, at fieldpath.Path) Violation {
 	v := Violation{

@@ -83,7 +83,7 @@ func (d operatorDefinition) prepare(p pair) (newObj, oldObj map[string]any) {
 // violation returns what an operator refuses, with its text and source.
 func (d operatorDefinition) violation(found *builtin.Violation, p pair) Violation {
 	v := builtinViolation(found, p)
-	if v.Change = digest(v.old, v.new); v.Lock == lockRule {
+	if v.Lock == lockRule {
 		v.Change = digestObjects(p.new.Value(), p.old.Value())
 	}
 	o := d.kind.Operator

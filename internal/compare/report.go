@@ -15,6 +15,7 @@ import (
 	"github.com/fieldlock/fieldlock/internal/accept"
 	"github.com/fieldlock/fieldlock/internal/celrun"
 	"github.com/fieldlock/fieldlock/internal/fieldpath"
+	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/shell"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
@@ -285,15 +286,50 @@ func (r *printer) complete(v *Violation, o *manifest.Object) {
 // isSecret reports whether an object's values must not be printed.
 func isSecret(o *manifest.Object) bool { return o.Group == "" && o.Kind == "Secret" }
 
-// digestObjects identifies the change of an object, by all that people write.
-func digestObjects(newObj, oldObj map[string]any) string {
-	written := func(object map[string]any) value {
-		object = maps.Clone(object)
-		delete(object, "metadata")
-		delete(object, "status")
-		return value{object, true}
+// change identifies the change that a violation is about: of the value at its path, or else of the whole object. The message counts
+// where only the server knows its reason.
+func (v *Violation) change(newObj, oldObj *manifest.Object) string {
+	newVal, oldVal := v.new, v.old
+	if oldObj == nil {
+		return digest(oldVal, newVal)
 	}
-	return digest(written(oldObj), written(newObj))
+	if !newVal.ok && !oldVal.ok {
+		newVal, oldVal = correlate(nil, newObj.Value(), oldObj.Value(), v.at)
+	}
+	of := digest(oldVal, newVal)
+	if len(v.at) == 0 || newVal.equal(oldVal) {
+		of = digestObjects(newObj.Value(), oldObj.Value())
+	}
+	if v.Lock == lockServer {
+		of = digest(value{v.Message, true}, value{of, true})
+	}
+	return of
+}
+
+// digestObjects identifies the change of an object, by all that people write. Of metadata and a status, only what changes counts: in
+// a cluster, they change often.
+func digestObjects(newObj, oldObj map[string]any) string {
+	written := func(object, other map[string]any) value {
+		changed := maps.Clone(object)
+		delete(changed, "metadata")
+		if jsonvalue.Equal(object["status"], other["status"]) {
+			delete(changed, "status")
+		}
+		for _, name := range [...]string{"labels", "annotations", "finalizers", "ownerReferences"} {
+			is, was := yamldoc.At(object, "metadata", name), yamldoc.At(other, "metadata", name)
+			if jsonvalue.Equal(is, was) {
+				continue
+			}
+			if texts, ok := is.(map[string]any); ok {
+				texts = maps.Clone(texts)
+				maps.DeleteFunc(texts, func(key string, text any) bool { return jsonvalue.Equal(yamldoc.At(was, key), text) })
+				is = texts
+			}
+			changed["metadata."+name] = is
+		}
+		return value{changed, true}
+	}
+	return digest(written(oldObj, newObj), written(newObj, oldObj))
 }
 
 // digest identifies a change from one value to another. An acceptance that has it does not accept the next change.

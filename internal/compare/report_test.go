@@ -6,9 +6,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fieldlock/fieldlock/immutability/builtin"
 	"github.com/fieldlock/fieldlock/immutability/openapi"
+	"github.com/fieldlock/fieldlock/immutability/operators"
 	"github.com/fieldlock/fieldlock/internal/accept"
 	"github.com/fieldlock/fieldlock/internal/manifest"
+	"github.com/fieldlock/fieldlock/internal/tool"
+	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
 // TestReportParts: what a report says of a violation beside its path and lock.
@@ -161,7 +165,71 @@ func TestDigest(t *testing.T) {
 	}
 	a := map[string]any{"metadata": map[string]any{"name": "x"}, "status": "s", "spec": "a"}
 	b := map[string]any{"metadata": map[string]any{"name": "y"}, "status": "t", "spec": "b"}
-	if digestObjects(a, b) == digestObjects(b, a) || digestObjects(a, b) != digestObjects(map[string]any{"spec": "a"}, b) || !strings.Contains(a["status"].(string), "s") {
+	if digestObjects(a, b) == digestObjects(b, a) || digestObjects(a, b) == digestObjects(map[string]any{"spec": "a"}, b) ||
+		digestObjects(map[string]any{"status": "s", "spec": "a"}, map[string]any{"status": "s"}) != digestObjects(map[string]any{"spec": "a"}, map[string]any{}) || !strings.Contains(a["status"].(string), "s") {
 		t.Error("a digest of objects is of what people write, and of its direction")
+	}
+}
+
+// TestNextChange: who accepts one change does not accept the next one, whatever the refusal is about.
+func TestNextChange(t *testing.T) {
+	known, err := builtin.For("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rules := func(rules string) string {
+		return strings.ReplaceAll(widgets("None", "class: {type: string}\nm: {type: object, additionalProperties: {type: string}}", ""),
+			"            spec:\n", "            spec:\n              x-kubernetes-validations: ["+rules+"]\n")
+	}
+	labelled := func(tier string) string {
+		return "{apiVersion: v1, kind: ConfigMap, metadata: {name: c, namespace: d, labels: {app: a, tier: " + tier + "}}, data: {a: b}}\n"
+	}
+	service := func(creator string) string {
+		return "{apiVersion: serving.knative.dev/v1, kind: Service, metadata: {name: c, namespace: d, annotations: {serving.knative.dev/creator: " + creator + "}}}\n"
+	}
+	catalogue, err := operators.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range []struct {
+		name, schema   string
+		old, new, next string // two changes of old
+	}{
+		{"policy of a label", policyFor("p", "", "configmaps", "object.metadata.labels.tier == oldObject.metadata.labels.tier") + bindingOf("p", "Deny"),
+			labelled("gold"), labelled("iron"), labelled("tin")},
+		{"rule that names one of its fields", rules("{rule: 'self.class == oldSelf.class && self.free == oldSelf.free', fieldPath: .class}"),
+			widget("v1", "d", "w", "{class: a, free: a}"), widget("v1", "d", "w", "{class: b, free: a}"), widget("v1", "d", "w", "{class: b, free: b}")},
+		{"emptied by a server-side apply", rules(""),
+			widget("v1", "d", "w", "{m: {a: a}}"), widget("v1", "d", "w", "{m: {}}"), ""},
+		{"operator's rule about an annotation", "", service("a"), service("b"), service("c")},
+	} {
+		change := func(newText, oldText string) string {
+			r := check(t, map[string]string{"x.yaml": row.schema + "---\n" + newText}, map[string]string{"x.yaml": row.schema + "---\n" + oldText},
+				Options{Builtin: known, Operators: catalogue, Applier: tool.ServerSide})
+			if len(r.Violations) != 1 {
+				t.Fatalf("%s: %+v", row.name, found(r))
+			}
+			return r.Violations[0].Change
+		}
+		first, again, next := change(row.new, row.old), change(row.new, row.old), ""
+		if row.next == "" {
+			next = change(row.new, strings.Replace(row.old, "a: a", "b: b", 1))
+		} else {
+			next = change(row.next, row.old)
+		}
+		if first != again || first == next {
+			t.Errorf("%s: the digests are %q and %q, of another change %q", row.name, first, again, next)
+		}
+	}
+	seen := map[string]bool{}
+	for _, free := range []string{"a", "b"} {
+		news, old := files(map[string]string{"crd.yaml": classLocked, "x.yaml": widget("v1", "d", "w", "{free: "+free+"}")}), manifest.File{Name: manifest.Cluster}
+		old.Parse([]byte(widget("v1", "d", "w", "{free: c}")))
+		live := Live{Old: old.Documents[0], New: news[1].Documents[0].Object, Refusals: []ServerRefusal{{"", "a webhook says no"}}}
+		r, err := Check(Input{New: news, Live: map[*yamldoc.Document]Live{news[1].Documents[0]: live}}, Options{})
+		if err != nil || len(r.Violations) != 1 || seen[r.Violations[0].Change] {
+			t.Fatalf("what a cluster refuses: %v, %v", err, found(r))
+		}
+		seen[r.Violations[0].Change] = true
 	}
 }

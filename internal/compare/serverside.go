@@ -105,7 +105,7 @@ func (v *verdict) addServerSide(at fieldpath.Path, message, edit string) {
 		return
 	}
 	v.violations = append(v.violations, Violation{
-		Path: path, at: at, Lock: lockServer, Message: message, Change: digest(value{}, value{message, true}), Unforced: true,
+		Path: path, at: at, Lock: lockServer, Message: message, Unforced: true,
 	})
 	if edit != "" {
 		v.edits = append(v.edits, edit)

@@ -115,14 +115,14 @@ func IsHidden(path string) bool {
 	return slices.ContainsFunc(steps[:len(steps)-1], func(step string) bool { return strings.HasPrefix(step, ".") && step != "." && step != ".." })
 }
 
-// AcceptFile is the name of the file with accepted findings. It is never read as a file of objects.
+// AcceptFile is the name of the file with accepted findings. Where kubectl reads a file of that name, its objects count.
 const AcceptFile = ".fieldlock.yaml"
 
 // HasObjects reports whether a file in a directory is read: by its name, as kubectl does.
 func HasObjects(path string) bool {
 	switch strings.ToLower(filepath.Ext(path)) {
 	case ".yaml", ".yml", ".json":
-		return filepath.Base(path) != AcceptFile
+		return true
 	}
 	return false
 }

@@ -227,7 +227,10 @@ func (f *File) ParseSome(data []byte, shared *yamldoc.Shared, wanted func(text [
 	case template.Match(data):
 		f.Err = &TemplateError{f.Name, f.Err}
 	case f.Found && !mayHoldObject(data):
-		f.Documents, f.Repeated, f.Err, f.Unrelated = nil, nil, nil, true
+		f.Documents, f.Repeated, f.Err, f.Unrelated = nil, nil, nil, path.Base(f.Path) != AcceptFile
+	}
+	if f.Found && path.Base(f.Path) == AcceptFile { // settings are no objects
+		f.Documents = slices.DeleteFunc(f.Documents, func(d *yamldoc.Document) bool { return d.Object["apiVersion"] == nil || d.Object["kind"] == nil })
 	}
 }
 

@@ -83,7 +83,7 @@ func TestRead(t *testing.T) {
 		got = append(got, line)
 	}
 	want := []string{
-		`.dotted.yaml ".dotted.yaml" 1`, `a.yml "a.yml" 2`, `again/deep/y.json "again/deep/y.json" 0 unrelated`, `again/link.yaml "again/link.yaml" 1`, `again/x.yaml "again/x.yaml" 1`,
+		`.dotted.yaml ".dotted.yaml" 1`, `.fieldlock.yaml ".fieldlock.yaml" 0`, `a.yml "a.yml" 2`, `again/deep/y.json "again/deep/y.json" 0 unrelated`, `again/link.yaml "again/link.yaml" 1`, `again/x.yaml "again/x.yaml" 1`,
 		`b.yaml "b.yaml" 1`, `c.JSON "c.JSON" 1`, `dangling.yaml "dangling.yaml" 0 error`, `device.yaml "device.yaml" 0 error`, `notes.yaml "notes.yaml" 0`, `sub-b.yaml "sub-b.yaml" 1`, `sub/deep/y.json "sub/deep/y.json" 0 unrelated`, `sub/link.yaml "sub/link.yaml" 1`, `sub/x.yaml "sub/x.yaml" 1`,
 		`d.txt "" 1`,
 	}

@@ -142,7 +142,7 @@ func TestFiles(t *testing.T) {
 	}{
 		{"a directory", "YAML and JSON, but for directories with a dot",
 			map[string]string{"a/x.yaml": object, "a/b/y.json": "{}", "a/notes.txt": "", "a/.b/z.yaml": object, "z.yaml": object}, []string{"a"}, []string{"a/b/y.json", "a/x.yaml"}},
-		{"the root", "the accepted violations are not objects", map[string]string{"x.yaml": object, ".fieldlock.yaml": "accept: []"}, []string{"."}, []string{"x.yaml"}},
+		{"the root", "objects count in a file with the name of the settings, too", map[string]string{"x.yaml": object, ".fieldlock.yaml": "accept: []"}, []string{"."}, []string{".fieldlock.yaml", "x.yaml"}},
 		{"one file", "whatever its name", map[string]string{"x.txt": object}, []string{"x.txt"}, []string{"x.txt"}},
 		{"export-ignore", "an attribute of the repository hides nothing",
 			map[string]string{"x.yaml": object, ".gitattributes": "*.yaml export-ignore filter=evil\n"}, []string{"."}, []string{"x.yaml"}},

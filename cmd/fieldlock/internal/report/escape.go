@@ -3,6 +3,7 @@ package report
 import (
 	"io"
 	"os"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -12,10 +13,10 @@ import (
 )
 
 // Printable makes text from outside harmless in a terminal and in the log of a CI system: control characters and
-// invisible ones are escaped, and so is what GitHub and Azure read as a command: a line that begins with "::", and "##["
-// anywhere in a line.
+// invisible ones are escaped, and so is what GitHub, Azure and TeamCity read as a command: a line that begins with "::", and "##["
+// or "##vso[" anywhere in a line.
 func Printable(text string) string {
-	text = strings.ReplaceAll(strings.ToValidUTF8(text, "\ufffd"), "##[", `#\x23[`)
+	text = logCommand.ReplaceAllString(strings.ToValidUTF8(text, "\ufffd"), `#\x23$1`)
 	if strings.HasPrefix(strings.TrimLeft(text, " "), ":") {
 		text = strings.Replace(text, ":", `\x3a`, 1)
 	}
@@ -33,6 +34,9 @@ func Printable(text string) string {
 	}
 	return b.String()
 }
+
+// logCommand finds the beginning of a command that may be anywhere in a line.
+var logCommand = regexp.MustCompile(`##([A-Za-z]*\[)`)
 
 // PrintableLines is Printable for each line of a text.
 func PrintableLines(text string) string {

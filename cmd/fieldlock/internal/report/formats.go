@@ -143,8 +143,8 @@ func WriteJSON(w io.Writer, v any) error {
 	if err := encoder.Encode(v); err != nil {
 		return err
 	}
-	// Outside of strings JSON has neither "##[" nor characters that are not printable, except new lines.
-	text := bytes.ReplaceAll(b.Bytes(), []byte("##["), []byte(`#\u0023[`))
+	// Outside of strings JSON has neither commands nor characters that are not printable, except new lines.
+	text := logCommand.ReplaceAll(b.Bytes(), []byte(`#\u0023$1`))
 	harmful := func(r rune) bool { return r != '\n' && r != ' ' && !strconv.IsPrint(r) }
 	if bytes.ContainsFunc(text, harmful) {
 		var escaped bytes.Buffer

@@ -23,6 +23,8 @@ func TestPrintable(t *testing.T) {
 		{":a", `\x3aa`, `":a"`},
 		{"a ::b", "a ::b", `"a ::b"`},
 		{"##[error]a ##[x", `#\x23[error]a #\x23[x`, `"#\u0023[error]a #\u0023[x"`},
+		{"a ##vso[task.prependpath]x", `a #\x23vso[task.prependpath]x`, `"a #\u0023vso[task.prependpath]x"`},
+		{"##teamcity[x]", `#\x23teamcity[x]`, `"#\u0023teamcity[x]"`},
 		{"a\u202eb", `a\u202eb`, `"a\u202eb"`},
 		{"a\U000e0001b", `a\U000e0001b`, `"a\udb40\udc01b"`},
 		{"\xff", "\ufffd", `"` + "\ufffd" + `"`},
