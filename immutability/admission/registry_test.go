@@ -74,6 +74,11 @@ func TestRegistry(t *testing.T) {
 			r.PutFault(clusterKind, "clusters", errors.New("bad annotation"))
 			r.Put(clusterWith(other))
 		}, "other"},
+		{"fault of a kind that goes", "the fault goes with it", func(r *admission.Registry) {
+			r.SetComplete()
+			r.PutFault(clusterKind, "clusters", errors.New("bad annotation"))
+			r.Delete(clusterKind)
+		}, ""},
 		{"version without validator", "nil is not the same as no locks", func(r *admission.Registry) { r.Put(clusterWith(nil)) }, "without version v1"},
 		{"empty validator", "a schema without locks", func(r *admission.Registry) { r.Put(clusterWith(locking(t))) }, ""},
 	} {

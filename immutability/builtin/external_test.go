@@ -70,6 +70,18 @@ func TestWithLock(t *testing.T) {
 			t.Errorf("%s: it is not among all kinds", row.name)
 		}
 	}
+	for _, row := range []struct{ apiVersion, kind, path string }{ // without locks of their own
+		{"v1", "LimitRange", "spec.limits"}, {"v1", "PodTemplate", "template.spec"}, {"v1", "ServiceAccount", "automountServiceAccountToken"},
+		{"admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicy", "spec.failurePolicy"}, {"admissionregistration.k8s.io/v1", "MutatingWebhookConfiguration", "webhooks"},
+		{"autoscaling/v2", "HorizontalPodAutoscaler", "spec.maxReplicas"}, {"batch/v1", "CronJob", "spec.schedule"}, {"coordination.k8s.io/v1", "Lease", "spec.holderIdentity"},
+		{"networking.k8s.io/v1", "Ingress", "spec.rules"}, {"policy/v1", "PodDisruptionBudget", "spec.minAvailable"}, {"rbac.authorization.k8s.io/v1", "ClusterRole", "rules"},
+	} {
+		if kind, ok := kinds.Find(row.apiVersion, row.kind); !ok {
+			t.Errorf("there is no %s", row.kind)
+		} else if _, err := kinds.WithLock(kind, row.path, immutability.LockImmutable); err != nil {
+			t.Errorf("%s: %v", row.kind, err)
+		}
+	}
 	for _, row := range []struct{ apiVersion, kind, path, want string }{
 		{"apps/v1", "Deployment", "", "the schema has no ; the nearest path is the root"},
 		{"apps/v1", "Deployment", "spec.templte.spec", "the schema has no spec.templte.spec; the nearest path is spec.template"},

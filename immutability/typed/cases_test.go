@@ -130,6 +130,9 @@ func TestUpdates(t *testing.T) {
 			&one[map[string][]string]{map[string][]string{"a": {"x", "y"}}}, &one[map[string][]string]{map[string][]string{"a": {"y", "x"}}}, refused},
 		{"four bytes before a field that is not written", "only they are compared", `"type":"object",` + locked, &one[halfWritten]{halfWritten{A: 1, B: 2}}, &one[halfWritten]{halfWritten{A: 1, B: 3}}, proved},
 		{"one moment in two time zones", "the text that is written differs", `"type":"string",` + locked, &one[time.Time]{time.Unix(1, 0).UTC()}, &one[time.Time]{time.Unix(1, 0).In(time.FixedZone("", 7200))}, refused},
+		{"an interface with methods", "it is not laid out as any is", locked, &one[fmt.Stringer]{time.UTC}, &one[fmt.Stringer]{time.UTC}, proved},
+		{"another value in an interface with methods", "the same", locked, &one[fmt.Stringer]{time.Duration(2)}, &one[fmt.Stringer]{time.Duration(1)}, refused},
+		{"a set that is left out by its order", "omitzero looks at the order, which no set has", setOfTexts + `,` + locked, &zeroOut[quietList]{quietList{"quiet", "x"}}, &zeroOut[quietList]{quietList{"x", "quiet"}}, refused},
 		{"a quoted text", "the empty one is written with its quotes, so it is not absent", `"type":"string","x-kubernetes-normalize":"zero","x-fieldlock-update":["NoModify"]`, &struct {
 			V string `json:"v,string"`
 		}{"a"}, &struct {

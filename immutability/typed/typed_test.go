@@ -333,6 +333,13 @@ func TestEndless(t *testing.T) {
 			}
 			k.Keyed[0].Keyed, k.Keyed[1].Keyed = k.Keyed, k.Keyed
 		},
+		"a list of pointers by key in another order": func(k *Knot, isNew bool) {
+			k.Unkeyed = []*Knot{{Name: "a"}, {Name: "b"}}
+			if isNew {
+				k.Unkeyed[0].Name, k.Unkeyed[1].Name = "b", "a"
+			}
+			k.Unkeyed[0].Unkeyed, k.Unkeyed[1].Unkeyed = k.Unkeyed, k.Unkeyed
+		},
 		"a list of pointers by key": func(k *Knot, _ bool) { k.Unkeyed = []*Knot{k} },
 		"a map":                     func(k *Knot, _ bool) { k.Named = map[string]Knot{}; k.Named["a"] = Knot{Named: k.Named} },
 		"a map of pointers":         func(k *Knot, _ bool) { k.ByName = map[string]*Knot{"a": k} },

@@ -42,6 +42,9 @@ func TestLint(t *testing.T) {
 				if f.Severity != immutability.SeverityWarning || f.Rule != rule.DeadRule && len(f.Fields) == 0 {
 					t.Errorf("finding %+v is no warning, or names no field", f)
 				}
+				if f.Fix != nil && strings.HasSuffix(f.Message, " required") {
+					t.Errorf("finding %d has a fix, and asks for more: %s", i, f.Message)
+				}
 				if i < len(c.Findings) && c.Findings[i].NoFix && f.Fix != nil {
 					t.Errorf("finding %d has the fix %q (%s)", i, f.Fix.Text, c.Reason)
 				}

@@ -20,6 +20,8 @@ func TestRemedy(t *testing.T) {
 			"/properties/spec/properties/l/items", "maxLength: 4096 at spec.l[*][*] (now 5000)"},
 		{"a limit that lacks, beside high ones", `{"type": "object", "required": ["l"], "properties": {"l": {"type": "array", "maxItems": 100, "items": {"type": "array", "items": {"type": "string", "maxLength": 5000}}}}}`,
 			"/properties/spec/properties/l/items", "maxItems: 4096 at spec.l[*]"},
+		{"a limit of one, which stays", `{"type": "object", "required": ["l"], "properties": {"l": {"type": "array", "maxItems": 1, "items": {"type": "array", "maxItems": 90000,
+			"items": {"type": "array", "maxItems": 5000, "items": {"type": "string", "maxLength": 5000}}}}}}`, "/properties/spec/properties/l/items/items", "maxItems: 4096 at spec.l[*] (now 90000)"},
 		{"nothing to bound", `{"type": "object", "required": ["s"], "properties": {"s": {"type": "integer"}}}`, "/properties/spec/properties/s", ""},
 		{"bounded already", `{"type": "object", "required": ["l"], "properties": {"l": {"type": "array", "maxItems": 9, "items": {"type": "string", "enum": ["a"]}}}}`, "/properties/spec/properties/l", ""},
 	} {

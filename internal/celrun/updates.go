@@ -138,7 +138,7 @@ func narrow(s *spec.Schema, steps []string) *spec.Schema {
 		property := s.Properties[steps[1]]
 		way.Properties = map[string]spec.Schema{steps[1]: *narrow(&property, steps[2:])}
 	case "additionalProperties":
-		way.AdditionalProperties = &spec.SchemaOrBool{Allows: true, Schema: narrow(s.AdditionalProperties.Schema, steps[1:])}
+		way.AdditionalProperties = &spec.SchemaOrBool{Schema: narrow(s.AdditionalProperties.Schema, steps[1:])}
 	case "items":
 		way.Items = &spec.SchemaOrArray{Schema: narrow(s.Items.Schema, steps[1:])}
 	}

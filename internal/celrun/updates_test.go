@@ -115,13 +115,33 @@ func TestUpdates(t *testing.T) {
 	if u := NewUpdates(schemaOf(t, `{"type": "object"}`), Transition); u != nil || u.Rules() != nil {
 		t.Error("no rules, and something to run")
 	}
-	s = schemaOf(t, `{"type": "object", "properties": {"a": {"type": "object", "x-kubernetes-validations": [{"rule": "self.none == 1 || self == oldSelf"}]}}}`)
-	_, err = NewUpdates(s, nil).ValidateUpdate(map[string]any{"a": map[string]any{"x": "y"}}, map[string]any{"a": map[string]any{}})
-	if err == nil || !strings.Contains(err.Error(), `a rule at "/properties/a" does not compile`) {
-		t.Errorf("a rule that does not compile: %v", err)
+	for _, rule := range []string{"self.none == 1 || self == oldSelf", "self.none == 1"} {
+		s = schemaOf(t, `{"type": "object", "properties": {"a": {"type": "object", "x-kubernetes-validations": [{"rule": "`+rule+`"}]}}}`)
+		_, err = NewUpdates(s, nil).ValidateUpdate(map[string]any{"a": map[string]any{"x": "y"}}, map[string]any{"a": map[string]any{}})
+		if err == nil || !strings.Contains(err.Error(), `a rule at "/properties/a" does not compile`) {
+			t.Errorf("%s, which does not compile: %v", rule, err)
+		}
+		same := map[string]any{"a": map[string]any{"x": "y"}}
+		if _, err := NewUpdates(s, nil).ValidateUpdate(same, map[string]any{"a": map[string]any{"x": "y"}}); (err == nil) != trueWhenEqual(rule) {
+			t.Errorf("%s on equal objects: %v; a rule is compiled when it runs", rule, err)
+		}
 	}
-	same := map[string]any{"a": map[string]any{"x": "y"}}
-	if _, err := NewUpdates(s, nil).ValidateUpdate(same, map[string]any{"a": map[string]any{"x": "y"}}); err != nil {
-		t.Errorf("a rule that need not run is compiled: %v", err)
+}
+
+// TestShared: a rule is compiled once for the nodes of its type in all schemas, whatever else their rules and descriptions are. What is kept
+// is bounded.
+func TestShared(t *testing.T) {
+	var shared Shared
+	for i := range 2 * manyConverted {
+		s := schemaOf(t, fmt.Sprintf(`{"type": "object", "properties": {"a": {"type": "object", "description": "%d", "x-kubernetes-validations": [{"rule": "self == oldSelf", "message": "%d"}],
+			"properties": {"b": {"type": "string", "x-kubernetes-validations": [{"rule": "self != '%d'"}]}}}}}`, i, i, i))
+		obj := map[string]any{"a": map[string]any{"b": "x"}}
+		got, err := New(s, nil).Strict(&shared).ValidateUpdate(obj, map[string]any{"a": map[string]any{"b": "y"}})
+		if err != nil || len(got) != 1 || got[0].Message != fmt.Sprint(i) {
+			t.Errorf("schema %d: %v, %v", i, got, err)
+		}
+		if want := 1 + i + 1; len(shared.nodes) != want || len(shared.converted) != 1+i%manyConverted {
+			t.Fatalf("%d nodes, want %d; %d conversions", len(shared.nodes), want, len(shared.converted))
+		}
 	}
 }

@@ -203,8 +203,8 @@ func (a *applied) removes(s *spec.Schema, name string, member any, old side) boo
 // remains reports whether an old value has a field that is not hollow and that stays when a hollow or empty new value is merged into it.
 func remains(s *spec.Schema, is, was any) bool {
 	members, isObject := was.(map[string]any)
-	if !isObject || len(members) == 0 {
-		return isObject && isEmpty(is) || !isObject && was != nil && !hollow(s, was)
+	if !isObject {
+		return was != nil && !hollow(s, was)
 	}
 	for name, member := range members {
 		property, ok := s.Properties[name]

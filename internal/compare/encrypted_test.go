@@ -18,7 +18,7 @@ func TestEncrypted(t *testing.T) {
 		return "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: c}\nspec: {accessModes: [ReadWriteOnce], storageClassName: " + class +
 			", resources: {requests: {storage: 1Gi}}}\n" + block
 	}
-	crd := widgets("None", "list: {type: array, x-kubernetes-immutable: true, items: {type: string}}", "")
+	crd := widgets("None", "list: {type: array, x-kubernetes-immutable: true, items: {type: string}}\nsize: {type: integer, x-kubernetes-validations: [{rule: self > oldSelf}]}", "")
 	kinds, err := builtin.For("")
 	if err != nil {
 		t.Fatal(err)
@@ -41,6 +41,8 @@ func TestEncrypted(t *testing.T) {
 		{"a locked field that only looks so", "no tool decrypts it", claim("fast", ""), claim("'ENC[slow]'", ""), "refused"},
 		{"a locked field beside it", "", claim("fast", sops), claim("slow", next), "refused"},
 		{"an item of a list", "", widget("v1", "", "a", "{list: [x, "+one+"]}"), widget("v1", "", "a", "{list: [x, "+other+"]}"), "allowed"},
+		{"nothing else, under a rule that refuses what is equal", "no update is sent", widget("v1", "", "a", "{size: 1, list: ["+one+"]}") + sops, widget("v1", "", "a", "{size: 1, list: ["+other+"]}") + next, "allowed"},
+		{"a value beside it, under a rule that refuses what is equal", "", widget("v1", "", "a", "{size: 1, list: ["+one+"], free: a}") + sops, widget("v1", "", "a", "{size: 1, list: ["+other+"], free: b}") + next, "refused"},
 		{"an item more", "", widget("v1", "", "a", "{list: [x, "+one+"]}"), widget("v1", "", "a", "{list: ["+other+"]}"), "refused"},
 	} {
 		r := check(t, map[string]string{"o.yaml": c.new, "crd.yaml": crd}, map[string]string{"o.yaml": c.old, "crd.yaml": crd}, Options{Builtin: kinds})

@@ -153,9 +153,6 @@ func (p *pairing) match(key func(*manifest.Object) any, settle func(news []int, 
 			olds[key(o)] = append(olds[key(o)], o)
 		}
 	}
-	if len(olds) == 0 {
-		return
-	}
 	news := map[any][]int{}
 	var keys []any
 	for i := range p.pairs {
@@ -201,8 +198,8 @@ func (p *pairing) settle(news []int, olds []*manifest.Object) {
 	}
 }
 
-// settleSame is settle for objects of one kind, namespace and name. Partial ones pair with partial ones first. One of NEW
-// that is partial can be the update of a whole one, too: it may leave out what OLD has.
+// settleSame is settle for objects of one kind, namespace and name. Partial ones pair with partial ones first. Where all
+// of NEW are partial, they can be the update of whole ones, too: they may leave out what OLD has.
 func (p *pairing) settleSame(news []int, olds []*manifest.Object) {
 	partial, whole := split(olds, p.isPartial)
 	if len(partial) == 0 {
@@ -216,7 +213,6 @@ func (p *pairing) settleSame(news []int, olds []*manifest.Object) {
 	}
 	p.settle(others, whole)
 	p.settle(parts, partial)
-	p.settle(p.left(parts), slices.DeleteFunc(whole, func(o *manifest.Object) bool { return !p.free[o] || p.claimed[o] }))
 }
 
 // left returns those of news that have no pair yet.

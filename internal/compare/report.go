@@ -239,16 +239,12 @@ func (v *Violation) addOld(newObj, oldObj *manifest.Object) {
 	if oldObj == nil || oldObj.Document.File == manifest.Cluster {
 		return
 	}
-	at := v.at
-	if len(at.Reach(newObj.Value())) < len(at) {
-		at = at.Reach(oldObj.Value())
-	}
 	if oldObj.Document.Place != nil {
-		file, place := oldObj.Document.Place(at)
+		file, place := oldObj.Document.Place(v.at)
 		v.OldFile, v.OldLine = file, place.Line
 		return
 	}
-	v.OldFile, v.OldLine = oldObj.Document.File, oldObj.LocateAs(newObj.Value(), at).Line
+	v.OldFile, v.OldLine = oldObj.Document.File, oldObj.LocateAs(newObj.Value(), v.at).Line
 	v.Moved = newObj.Path != oldObj.Path
 }
 

@@ -130,6 +130,7 @@ func TestApplied(t *testing.T) {
 // TestNewFieldInNewVersion: a server-side apply in a new version cannot use a field that the version of the last apply lacks.
 func TestNewFieldInNewVersion(t *testing.T) {
 	const v1, v2 = "class: {type: string}", "class: {type: string}\nextra: {type: string}\nparts: {type: array, items: {type: object, properties: {a: {type: string}}}}"
+	const tags = "\ntags: {type: array, x-kubernetes-list-type: set, items: {type: string}}"
 	for _, row := range []struct {
 		name, reason, conversion, v1, v2, old, new string
 		want                                       []string
@@ -144,12 +145,16 @@ func TestNewFieldInNewVersion(t *testing.T) {
 		{"a field of another type", "the server cannot read the old object", "None", v1, "class: {type: array, items: {type: string}}", "{class: a}", "{class: [a]}", []string{"unknown a/x spec.class"}},
 		{"items of another type", "the server cannot read the old object", "None", v1 + "\nparts: {type: array, items: {type: string}}", v2, "{parts: [a]}", "{class: a}", []string{"unknown a/x spec.parts[0]"}},
 		{"numbers", "they are one type", "None", v1 + "\nn: {type: integer}", v1 + "\nn: {type: number}", "{n: 1}", "{n: 1.5}", nil},
-		{"an apply that set nothing", "the server forgets it", "None", v1 + "\ntags: {type: array, x-kubernetes-list-type: set, items: {type: string}}",
-			v2 + "\ntags: {type: array, x-kubernetes-list-type: set, items: {type: string}}", "{tags: []}", "{tags: [], extra: b}", nil},
+		{"an apply that set nothing", "the server forgets it", "None", v1 + tags, v2 + tags, "{tags: []}", "{tags: [], extra: b}", nil},
+		{"an apply that set a label and no more", "the server keeps its version", "None", v1 + tags, v2 + tags, "{tags: []} # labels", "{tags: [], extra: b}", []string{"unknown a/x spec.extra"}},
 		{"a conversion webhook", "it converts fields", "Webhook", v1, v2, "{class: a}", "{class: a, extra: b}", []string{"unknown a/x apiVersion"}},
 	} {
 		crd := widgets(row.conversion, row.v1, row.v2)
-		r := check(t, map[string]string{"crd.yaml": crd, "x.yaml": widget("v2", "a", "x", row.new)}, map[string]string{"crd.yaml": crd, "x.yaml": widget("v1", "a", "x", row.old)}, Options{})
+		old := widget("v1", "a", "x", row.old)
+		if strings.HasSuffix(row.old, "# labels") {
+			old = strings.Replace(old, "name: x", "name: x, labels: {b: c}", 1)
+		}
+		r := check(t, map[string]string{"crd.yaml": crd, "x.yaml": widget("v2", "a", "x", row.new)}, map[string]string{"crd.yaml": crd, "x.yaml": old}, Options{})
 		if got := found(r); !slices.Equal(got, row.want) || len(r.Errors) > 0 {
 			t.Errorf("%s: got %q, %v, want %q: %s", row.name, got, r.Errors, row.want, row.reason)
 		}

@@ -281,7 +281,6 @@ func (p *Pair) ObjectOne(in Side, names []string, at []int) (span Span, ok bool)
 
 // noteEscaped notes the members of an object in which names may have escapes.
 func noteEscaped(data []byte, i int, names []string, at []int) {
-	clear(at)
 	t := NewText(data)
 	t.Seek(i)
 	for m := range t.Members() {

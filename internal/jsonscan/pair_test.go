@@ -151,7 +151,7 @@ func TestWalkEndsAtAFailure(t *testing.T) {
 			}
 		}
 	}
-	for _, broken := range []string{`{"a":tru,"b":1}`, `{"a":1,"b":tru,"c":2}`, `{"a":1`} {
+	for _, broken := range []string{`{"a":tru,"b":1}`, `{"a":1,"b":tru,"c":2}`, `{"a":1`, `{"a":1,"b"`} {
 		for _, pair := range [][2]string{{broken, `{"a":1,"b":2,"c":3}`}, {`{"a":1,"b":2,"c":3}`, broken}} {
 			p, steps := NewPair([]byte(pair[0]), []byte(pair[1])), 0
 			for m := p.Members(); m.Next() && steps < 10; steps++ {
@@ -270,6 +270,25 @@ func TestWalkDepth(t *testing.T) {
 				t.Errorf("%.20q… nested %d deep: failed %v, but decoding says %v", text, n, p.Failed(), err)
 			}
 		}
+	}
+	wide := []byte(` [` + strings.Repeat(`{},[],`, 10_001) + `0]`) // which is not deep
+	p := NewPair(wide, wide)
+	for it := p.Items(); it.Next(); {
+		switch kind, _ := p.Kinds(); kind {
+		case '{':
+			for m := p.Members(); m.Next(); {
+				t.Fatal("an empty object has a member")
+			}
+		case '[':
+			for below := p.Items(); below.Next(); {
+				t.Fatal("an empty list has an item")
+			}
+		default:
+			p.Skip()
+		}
+	}
+	if !p.End() {
+		t.Error("many objects and lists beside each other count as deep")
 	}
 }
 

@@ -143,6 +143,9 @@ func TestAmender(t *testing.T) {
 	if a.Builtin(nil) != nil {
 		t.Error("no kinds become some")
 	}
+	if _, _, v, err := a.Compile(schemas.Documents[0], openapi.Kind{Ref: "#/components/schemas/None"}); err == nil || v != nil {
+		t.Errorf("a schema that is not there: %v, %v", v, err)
+	}
 }
 
 // TestAmenderDefinitions: without a resolver, a schema is resolved by its own definitions, for entries and for aliases.
@@ -173,5 +176,10 @@ func TestAmenderDefinitions(t *testing.T) {
 	}
 	if got := strings.Join(places, " "); got != "spec.a spec.b" {
 		t.Errorf("the locks are at %q", got)
+	}
+	mistaken := spec.MapProperty(nil).WithProperties(map[string]spec.Schema{"spec": *spec.MapProperty(nil)})
+	mistaken.AddExtension("x-other", "perhaps")
+	if _, _, misread := a.Schema("", "v1", "Box", mistaken, nil); len(misread) != 1 {
+		t.Errorf("a key that cannot be read: %v", misread)
 	}
 }

@@ -98,6 +98,15 @@ func TestRead(t *testing.T) {
 	if int(steps.Load()) != len(files) {
 		t.Errorf("%d steps for %d files", steps.Load(), len(files))
 	}
+	found, err := manifest.Find(dir)
+	if err != nil || len(found) != len(files)-1 {
+		t.Errorf("%d files are found, and %d are read: %v", len(found), len(files), err)
+	}
+	for i, f := range found {
+		if f.Name != files[i].Name || f.Path != files[i].Path || f.Found != files[i].Found {
+			t.Errorf("%s is found as %s (%s)", files[i].Name, f.Name, f.Path)
+		}
+	}
 	names, err := manifest.List(filepath.Join(dir, "sub", "deep"))
 	if err != nil || len(names) != 1 || !strings.HasSuffix(names[0], "y.json") {
 		t.Errorf("the files of a directory: %q, %v", names, err)
@@ -231,7 +240,7 @@ func TestSchemas(t *testing.T) {
 		{"a schema of a document", "", "api.json#BoxSpec", []string{"BoxSpec /schema BoxSpec"}, "", ""},
 		{"a document, and a schema of it", "", "api.json api.json#BoxSpec", []string{"gadgets.example.com example.com/v1 Gadget", "boxs /v1 Box", "BoxSpec /schema BoxSpec"}, "example.com/v1 Broken: ", ""},
 		{"a schema of a document on standard input", document, "-#BoxSpec", []string{"BoxSpec /schema BoxSpec"}, "", ""},
-		{"a schema that the document lacks", "", "api.json#None", nil, "", `api.json: it has no schema "None" in components.schemas, definitions or $defs; its kinds are `},
+		{"a schema that the document lacks", "", "api.json#None", nil, "", `api.json: it has no schema "None" in components.schemas, definitions or $defs; its kinds are Broken, Free, Gadget, Box`},
 		{"a directory with a # in its name", "", "odd#name", []string{"widgets.example.com example.com/v1 Widget"}, "", ""},
 		{"no file", "", "none", nil, "", "none: cannot be read"},
 	} {

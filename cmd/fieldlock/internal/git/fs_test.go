@@ -67,6 +67,11 @@ func TestFS(t *testing.T) {
 				}
 			}
 		}
+		if dir, err := f.Open("d"); err != nil {
+			t.Error(err)
+		} else if n, err := dir.Read(make([]byte, 1)); err == nil {
+			t.Errorf("%d bytes of a directory are read", n)
+		}
 		for _, name := range []string{"a.yaml", "d/b.yaml"} {
 			if _, err := f.ReadDir(name); err == nil {
 				t.Errorf("%s is listed as a directory", name)
@@ -100,6 +105,34 @@ func TestFS(t *testing.T) {
 	}
 	if ids[0] != ids[1] || ids[0] == "" {
 		t.Errorf("one file has the IDs %q", ids)
+	}
+}
+
+// TestSHA256: the two trees of a repository whose IDs are longer give a file the same one.
+func TestSHA256(t *testing.T) {
+	t.Setenv("GIT_DEFAULT_HASH", "sha256")
+	commit, worktree := bothTrees(t, repository(t, map[string]string{"a.yaml": object}))
+	committed, written := commit.FS(), worktree.FS()
+	defer committed.Close()
+	defer written.Close()
+	want, _ := committed.ID("a.yaml")
+	if got, err := written.ID("a.yaml"); err != nil || got != want || len(got) != 64 {
+		t.Errorf("the ID is %q, want %q: %v", got, want, err)
+	}
+}
+
+// TestKept: what is kept of what was read is bounded, and counted once.
+func TestKept(t *testing.T) {
+	var c contents
+	c.keep("large", make([]byte, maxKeptFile+1))
+	for range 2 {
+		c.keep("a", []byte("x"))
+	}
+	for i := range maxKept/maxKeptFile + 1 {
+		c.keep(string(rune('b'+i)), make([]byte, maxKeptFile))
+	}
+	if _, large := c.get("large"); large || c.size > maxKept || c.size != 1+maxKeptFile*(len(c.of)-1) {
+		t.Errorf("%d bytes of %d files are kept, a large one: %t", c.size, len(c.of), large)
 	}
 }
 

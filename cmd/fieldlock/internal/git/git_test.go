@@ -205,6 +205,24 @@ func TestFiles(t *testing.T) {
 	}
 }
 
+// TestHidden: what Files leaves out below the paths that are named.
+func TestHidden(t *testing.T) {
+	r := repository(t, map[string]string{"a.yaml": object, "d/b.yaml": object, "d/.h/c.yaml": object, ".top/d.yaml": object})
+	commit, worktree := bothTrees(t, r)
+	for _, tree := range []*Tree{commit, worktree} {
+		for name, want := range map[string]string{".": ".top/d.yaml d/.h/c.yaml", "d": "d/.h/c.yaml", ".top": "", "a.yaml": ""} {
+			files, err := tree.Hidden([]string{name})
+			var got []string
+			for _, f := range files {
+				got = append(got, f.Path)
+			}
+			if slices.Sort(got); err != nil || strings.Join(got, " ") != want {
+				t.Errorf("below %s: %q, want %q, %v", name, got, want, err)
+			}
+		}
+	}
+}
+
 // TestWorkTree: what git ignores is left out, what is new counts, what is deleted does not.
 func TestWorkTree(t *testing.T) {
 	r := repository(t, map[string]string{".gitignore": "ignored/\n", "x.yaml": object, "y.yaml": object, "file": "text"})

@@ -258,7 +258,7 @@ func (w *walker) add(entry string, s step) {
 // fail adds a file that cannot be read.
 func (w *walker) fail(shown, message string) {
 	name := w.tree.name(shown)
-	w.once(found{manifest.File{Name: name, Path: shown, Found: true, Err: fmt.Errorf("%s: %s", name, message)}, ""})
+	w.once(found{manifest.File{Name: name, Path: shown, Err: fmt.Errorf("%s: %s", name, message)}, ""})
 }
 
 // elsewhere adds what is in another repository.

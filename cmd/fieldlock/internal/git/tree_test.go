@@ -52,6 +52,9 @@ func TestMissingBlob(t *testing.T) {
 	if data, err := f.ReadFile("a.yaml"); err == nil || !strings.Contains(err.Error(), missing) {
 		t.Errorf("the file system: %q, %v", data, err)
 	}
+	if err := f.Scan("a.yaml", func(data []byte) { t.Errorf("the content %q", data) }); err == nil || !strings.Contains(err.Error(), missing) {
+		t.Errorf("the file system, scanned: %v", err)
+	}
 	if data, err := f.ReadFile("b.yaml"); err != nil || string(data) != object+"\n" {
 		t.Errorf("the file system, after an error: %q, %v", data, err)
 	}
