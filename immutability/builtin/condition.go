@@ -253,7 +253,7 @@ func parents(f *field, t reflect.Type) {
 		}
 		return
 	}
-	var types canonicalizer
+	var types structTypes
 	known := types.fields(t)
 	for name, p := range f.properties {
 		ft := known[name]

@@ -104,11 +104,11 @@ func objectsOf(server, token string, clientSide bool) (judge.Create, error) {
 		return nil, err
 	}
 	return func(oldObj map[string]any) (func(map[string]any) (error, error), error) {
-		if err := s.Valid(ctx, oldObj); err != nil {
+		if err := s.Valid(ctx, oldObj, clientSide); err != nil {
 			return nil, err
 		}
 		return func(newObj map[string]any) (refused, err error) {
-			if err := s.Valid(ctx, newObj); err != nil {
+			if err := s.Valid(ctx, newObj, clientSide); err != nil {
 				return nil, err
 			}
 			answer, err := s.Update(ctx, newObj, oldObj, clientSide)
