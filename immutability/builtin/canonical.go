@@ -2,6 +2,8 @@ package builtin
 
 import (
 	"encoding/json"
+	"fmt"
+	"maps"
 	"path"
 	"reflect"
 	"slices"
@@ -247,7 +249,7 @@ func withoutNull(v any) any {
 	return whole(v)
 }
 
-// unknown returns the paths and values in v, of type t, that the type does not have.
+// unknown returns the fields in v that its type does not have, sorted by path.
 func (c *structTypes) unknown(v any, t reflect.Type, at fieldpath.Path) (found []unknownField) {
 	for t != nil && t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -264,7 +266,8 @@ func (c *structTypes) unknown(v any, t reflect.Type, at fieldpath.Path) (found [
 		if t.Kind() == reflect.Struct {
 			fields = c.fields(t)
 		}
-		for name, member := range v {
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			member := v[name]
 			ft, known := fields[name]
 			switch {
 			case t.Kind() == reflect.Map:
@@ -291,15 +294,20 @@ type unknownField struct {
 	value any
 }
 
-// in reports whether another object has the same value there, in any item of the lists on the way.
-func (u unknownField) in(others []unknownField) bool {
-	return slices.ContainsFunc(others, func(other unknownField) bool {
-		return slices.EqualFunc(u.path, other.path, func(a, b any) bool {
-			_, index := a.(int)
-			_, too := b.(int)
-			return a == b || index && too
-		}) && jsonvalue.Equal(u.value, other.value)
-	})
+// key is the same for an equal field of another object, in any item of the lists on the way.
+func (u unknownField) key() string {
+	var b strings.Builder
+	for _, step := range u.path {
+		if _, index := step.(int); index {
+			step = fieldpath.EachItem
+		}
+		fmt.Fprintf(&b, "%q", step)
+	}
+	value, err := json.Marshal(u.value)
+	if err != nil {
+		return b.String()
+	}
+	return b.String() + string(value)
 }
 
 // laterFields lists the fields that the linked Go types, those of 1.35, lack, and those that later minors lack, by type.

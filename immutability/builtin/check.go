@@ -63,22 +63,27 @@ func (v *Verdict) addUnknown(k *Kind, by Applier, newObj, oldObj map[string]any)
 	if len(news) == 0 {
 		return
 	}
-	olds := k.types.unknown(oldObj, t, nil)
+	known := map[string]bool{}
+	for _, field := range k.types.unknown(oldObj, t, nil) {
+		known[field.key()] = true
+	}
+	sent := newObj
+	if by == ApplierFlux {
+		sent = k.normalize(newObj)
+	}
 	for _, field := range news {
-		if field.path[0] == "status" || field.in(olds) {
+		if field.path[0] == "status" || known[field.key()] {
 			continue
 		}
 		remark := Remark{Path: field.path.String(), Message: "Kubernetes " + minorName(k.minor) + " has no such field: "}
-		switch {
-		case by != ApplierFlux:
+		if _, ok := field.path.In(sent); ok {
 			remark.Message += "the server refuses it in a server-side apply and from kubectl, which asks for validation, and drops it otherwise"
 			v.Unknown = append(v.Unknown, remark)
-		case len(v.Violations) == 0:
+		} else if len(v.Violations) == 0 {
 			remark.Message += "Flux leaves it out"
 			v.Notes = append(v.Notes, remark)
 		}
 	}
-	slices.SortStableFunc(v.Unknown, func(a, b Remark) int { return strings.Compare(a.Path, b.Path) })
 }
 
 // checkKnown is check for the fields that the kind has.

@@ -271,6 +271,7 @@ func TestUnknownFields(t *testing.T) {
 		{"below a map", "1.37", "", "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}", "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, 'x.y': {b: [1]}}}", false, `metadata["x.y"]`, ""},
 		{"a kind without locks", "1.37", "", "{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: a}}", "{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: a}, rules: [{verb: get}]}", false, "rules[0].verb", ""},
 		{"Flux drops it", "1.37", ApplierFlux, job("{name: a, emptyDir: {}}"), job("{name: a, emptyDir: {colour: red}}"), false, "", "spec.template.spec.volumes[1].emptyDir.colour"},
+		{"Flux applies a Role as it is", "1.37", ApplierFlux, "{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: a}}", "{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: a}, rules: [{verb: get}]}", false, "rules[0].verb", ""},
 		{"before it was a field", "1.36", "", job("{name: a, emptyDir: {}}"), job("{name: a, emptyDir: {mode: 511}}"), false, "spec.template.spec.volumes[1].emptyDir.mode", ""},
 		{"since it is a field", "1.37", "", job("{name: a, emptyDir: {}}"), job("{name: a, emptyDir: {mode: 511}}"), true, "", ""},
 		{"after it was a field", "1.36", "", job("{name: a, emptyDir: {}}"), strings.Replace(job("{name: a, emptyDir: {}}"), "restartPolicy", "workloadRef: {name: a}, restartPolicy", 1), false, "spec.template.spec.workloadRef", ""},
