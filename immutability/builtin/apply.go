@@ -44,7 +44,7 @@ func (f *field) apply(by Applier, stored, oldObj, newObj map[string]any) map[str
 			value = map[string]any{}
 		}
 		out[name] = f.property(name).merge(by, stored[name], oldObj[name], value)
-		if was, ok := out[name].(map[string]any); ok && newObj[name] == nil && len(was) == 0 {
+		if is, ok := out[name].(map[string]any); ok && len(is) == 0 && by.leavesNothing(newObj[name], stored[name]) {
 			delete(out, name)
 		}
 	}
@@ -58,6 +58,13 @@ func (f *field) apply(by Applier, stored, oldObj, newObj map[string]any) map[str
 func (by Applier) keepsBelowNull(f *field, stored any) bool {
 	_, isObject := stored.(map[string]any)
 	return by == ApplierServerSide && isObject && (f == nil || !f.Atomic)
+}
+
+// leavesNothing reports whether an object that an apply leaves without members is gone: for a server-side apply if it has removed
+// members, or if the manifest has null.
+func (by Applier) leavesNothing(newVal, stored any) bool {
+	was, _ := stored.(map[string]any)
+	return by == ApplierServerSide && (newVal == nil || len(was) > 0)
 }
 
 // changes reports whether a client-side apply sends anything of an object: only then its patch says which members to retain.

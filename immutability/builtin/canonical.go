@@ -2,7 +2,11 @@ package builtin
 
 import (
 	"encoding/json"
+	"fmt"
+	"maps"
+	"path"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -14,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/fieldlock/fieldlock/internal/canonical"
+	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 )
 
@@ -23,8 +28,15 @@ import (
 //     of texts or amounts is the empty one;
 //   - quantities, durations, times and base64 are written in one way.
 //
-// Fields that the type does not have stay as they are: a later minor may have them. So do malformed values.
+// Malformed values stay as they are. So do fields that the type does not have, unless prune is set.
 type canonicalizer struct {
+	types *structTypes
+	prune bool // the type is that of the manifest's version, so that the server has no other fields
+}
+
+// structTypes knows the fields of structs in a minor. The zero value knows those of the linked Go types.
+type structTypes struct {
+	minor   int
 	structs sync.Map // reflect.Type → map[string]reflect.Type: the fields of a struct by JSON name
 }
 
@@ -40,8 +52,8 @@ var (
 	unmarshalerType  = reflect.TypeFor[json.Unmarshaler]()
 )
 
-// fields returns the types of the fields of a struct by their JSON names.
-func (c *canonicalizer) fields(t reflect.Type) map[string]reflect.Type {
+// fields returns the types of the fields of a struct by their JSON names. A field that the linked type lacks has the type nil.
+func (c *structTypes) fields(t reflect.Type) map[string]reflect.Type {
 	if known, ok := c.structs.Load(t); ok {
 		return known.(map[string]reflect.Type)
 	}
@@ -61,6 +73,15 @@ func (c *canonicalizer) fields(t reflect.Type) map[string]reflect.Type {
 		}
 		if name != "" && name != "-" {
 			fields[name] = f.Type
+		}
+	}
+	for _, text := range laterFields()[path.Base(path.Dir(t.PkgPath()))+"."+t.Name()] {
+		name, minors, err := parseVersion(text)
+		switch _, linked := fields[name]; {
+		case err != nil || !minors.has(c.minor):
+			delete(fields, name)
+		case !linked:
+			fields[name] = nil
 		}
 	}
 	c.structs.Store(t, fields)
@@ -120,13 +141,13 @@ func (c *canonicalizer) object(v map[string]any, t reflect.Type) any {
 	if reflect.PointerTo(t).Implements(unmarshalerType) {
 		return withoutNull(v) // it has a form of its own
 	}
-	fields := c.fields(t)
+	fields := c.types.fields(t)
 	out := make(map[string]any, len(v))
 	for name, member := range v {
-		if member == nil {
+		ft, known := fields[name]
+		if member == nil || c.prune && !known {
 			continue
 		}
-		ft := fields[name]
 		member = c.value(member, ft)
 		if ft != nil && absent(member, ft) {
 			continue
@@ -226,4 +247,100 @@ func withoutNull(v any) any {
 		return out
 	}
 	return whole(v)
+}
+
+// unknown returns the fields in v that its type does not have, sorted by path.
+func (c *structTypes) unknown(v any, t reflect.Type, at fieldpath.Path) (found []unknownField) {
+	for t != nil && t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if t == nil || t == rawType || reflect.PointerTo(t).Implements(unmarshalerType) {
+		return nil
+	}
+	below := func(step, v any, t reflect.Type) {
+		found = append(found, c.unknown(v, t, append(slices.Clip(at), step))...)
+	}
+	switch v := v.(type) {
+	case map[string]any:
+		var fields map[string]reflect.Type
+		if t.Kind() == reflect.Struct {
+			fields = c.fields(t)
+		}
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			member := v[name]
+			ft, known := fields[name]
+			switch {
+			case t.Kind() == reflect.Map:
+				below(name, member, t.Elem())
+			case known:
+				below(name, member, ft)
+			case fields != nil && member != nil:
+				found = append(found, unknownField{append(slices.Clip(at), name), member})
+			}
+		}
+	case []any:
+		for i, item := range v {
+			if t.Kind() == reflect.Slice {
+				below(i, item, t.Elem())
+			}
+		}
+	}
+	return found
+}
+
+// unknownField is a field that a kind does not have, and its value.
+type unknownField struct {
+	path  fieldpath.Path
+	value any
+}
+
+// key is the same for an equal field of another object, in any item of the lists on the way.
+func (u unknownField) key() string {
+	var b strings.Builder
+	for _, step := range u.path {
+		if _, index := step.(int); index {
+			step = fieldpath.EachItem
+		}
+		fmt.Fprintf(&b, "%q", step)
+	}
+	value, err := json.Marshal(u.value)
+	if err != nil {
+		return b.String()
+	}
+	return b.String() + string(value)
+}
+
+// laterFields lists the fields that the linked Go types, those of 1.35, lack, and those that later minors lack, by type.
+// Status is left out: no manifest sets it.
+func laterFields() map[string][]string {
+	owner, owners, derived := []string{"user since 1.37"}, []string{"defaultUser since 1.37"}, []string{"derivedAttributes since 1.37"}
+	device := []string{"nodeAllocatableResourceMappings since 1.36 until 1.36", "nodeAllocatableResources since 1.37"}
+	return map[string][]string{
+		"batch.JobSpec":                          {"scheduling since 1.37"},
+		"certificates.PodCertificateRequestSpec": {"stubPKCS10Request since 1.36"},
+		"core.PodSpec":                           {"workloadRef until 1.35", "schedulingGroup since 1.36", "evictionResponders since 1.37"},
+		"core.NodeSpec":                          {"podPreemptionPolicy since 1.37"},
+		"core.VolumeMount":                       {"bindMountOptions since 1.37"},
+		"core.EmptyDirVolumeSource":              {"mode since 1.37"},
+		"core.GRPCAction":                        {"mode since 1.37"},
+		"core.HTTPGetAction":                     {"protocol since 1.37"},
+		"core.KeyToPath":                         owner,
+		"core.DownwardAPIVolumeFile":             owner,
+		"core.ClusterTrustBundleProjection":      owner,
+		"core.PodCertificateProjection":          owner,
+		"core.ServiceAccountTokenProjection":     owner,
+		"core.ConfigMapVolumeSource":             owners,
+		"core.SecretVolumeSource":                owners,
+		"core.DownwardAPIVolumeSource":           owners,
+		"core.ProjectedVolumeSource":             owners,
+		"resource.Device":                        device,
+		"resource.BasicDevice":                   device,
+		"resource.DeviceAttribute":               {"bools since 1.36", "ints since 1.36", "strings since 1.36", "versions since 1.36"},
+		"resource.DeviceCounterConsumption":      {"compatibilityGroups since 1.37"},
+		"resource.DeviceRequest":                 derived,
+		"resource.DeviceSubRequest":              derived,
+		"resource.ExactDeviceRequest":            derived,
+		"resource.ResourceSliceSpec":             {"partitionTypeAttribute since 1.37", "skipNodeOperations since 1.37"},
+		"storage.CSIDriverSpec":                  {"preventPodSchedulingIfMissing since 1.36"},
+	}
 }

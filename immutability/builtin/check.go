@@ -47,6 +47,47 @@ const (
 )
 
 func (k *Kind) check(by Applier, newObj, oldObj map[string]any, live bool) Verdict {
+	v := k.checkKnown(by, newObj, oldObj, live)
+	v.addUnknown(k, by, newObj, oldObj)
+	return v
+}
+
+// addUnknown adds the changed fields of a manifest that the kind does not have. The server stores none of them; whether it
+// refuses them depends on what the client asks it to validate.
+func (v *Verdict) addUnknown(k *Kind, by Applier, newObj, oldObj map[string]any) {
+	t, exact := k.goType(newObj)
+	if !exact || k.Kind == "CustomResourceDefinition" { // whose unknown keys are lint's
+		return
+	}
+	news := k.types.unknown(newObj, t, nil)
+	if len(news) == 0 {
+		return
+	}
+	known := map[string]bool{}
+	for _, field := range k.types.unknown(oldObj, t, nil) {
+		known[field.key()] = true
+	}
+	sent := newObj
+	if by == ApplierFlux {
+		sent = k.normalize(newObj)
+	}
+	for _, field := range news {
+		if field.path[0] == "status" || known[field.key()] {
+			continue
+		}
+		remark := Remark{Path: field.path.String(), Message: "Kubernetes " + minorName(k.minor) + " has no such field: "}
+		if _, ok := field.path.In(sent); ok {
+			remark.Message += "the server refuses it in a server-side apply and from kubectl, which asks for validation, and drops it otherwise"
+			v.Unknown = append(v.Unknown, remark)
+		} else if len(v.Violations) == 0 {
+			remark.Message += "Flux leaves it out"
+			v.Notes = append(v.Notes, remark)
+		}
+	}
+}
+
+// checkKnown is check for the fields that the kind has.
+func (k *Kind) checkKnown(by Applier, newObj, oldObj map[string]any, live bool) Verdict {
 	if len(k.source.Rows) == 0 && len(k.source.Kept) == 0 && k.source.Template == "" {
 		return Identity(newObj, oldObj)
 	}

@@ -213,15 +213,14 @@ func namedUID(u *update) (string, bool) {
 }
 
 // oneFamily reports whether a changed manifest names one address family for a headless Service that was made without a
-// selector: the server gave it two families and the policy RequireDualStack then, even in a cluster with one family.
+// selector: the server gave it two families, even in a cluster with one family, unless its policy was SingleStack. Only that
+// policy releases the second one.
 func oneFamily(u *update) (string, bool) {
+	const policy, single, outside = "ipFamilyPolicy", "SingleStack", "ExternalName"
 	is, was := object(u.applied, "spec"), object(u.stored, "spec")
 	families, _ := is["ipFamilies"].([]any)
 	_, selects := was["selector"]
-	_, had := was["ipFamilyPolicy"]
-	_, has := is["ipFamilyPolicy"]
-	const outside = "ExternalName"
-	return "", len(families) == 1 && text(was, "clusterIP") == "None" && !selects && !had && !has &&
+	return "", len(families) == 1 && text(was, "clusterIP") == "None" && !selects && text(was, policy) != single && text(is, policy) != single &&
 		text(is, "type") != outside && text(was, "type") != outside && !reflect.DeepEqual(u.newObj, u.oldObj)
 }
 
@@ -254,7 +253,7 @@ func parents(f *field, t reflect.Type) {
 		}
 		return
 	}
-	var types canonicalizer
+	var types structTypes
 	known := types.fields(t)
 	for name, p := range f.properties {
 		ft := known[name]

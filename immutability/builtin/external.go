@@ -38,7 +38,7 @@ func (k *Kinds) WithLock(kind *Kind, path string, locks ...immutability.Lock) (*
 			return old
 		}
 		if changed[old] == nil {
-			changed[old] = newKind(old.Group, source, old.minor, old.canonical)
+			changed[old] = newKind(old.Group, source, old.minor, old.types)
 			changed[old].Versions, changed[old].APIVersion = old.Versions, old.APIVersion
 		}
 		return changed[old]
@@ -86,7 +86,7 @@ func (s *kindSource) with(steps fieldpath.Path, isMap bool, locks []immutability
 // walkType returns the steps that a path takes through a Go type, and whether it leads to a map. The error names the nearest
 // path.
 func walkType(t reflect.Type, path string) (steps fieldpath.Path, isMap bool, err error) {
-	var types canonicalizer
+	var types structTypes
 	missing := func(nearest fieldpath.Path) error {
 		text := strings.ReplaceAll(nearest.String(), string(fieldpath.EachValue), string(fieldpath.EachItem))
 		if text == "" {

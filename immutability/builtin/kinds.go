@@ -56,10 +56,10 @@ func For(minor string) (*Kinds, error) {
 		return nil, err
 	}
 	k := &Kinds{Minor: minorName(number), minor: number}
-	shared := &canonicalizer{}
+	types := map[int]*structTypes{}
 	for _, group := range sources {
 		for i := range group.Kinds {
-			if err := k.add(group.Group, &group.Kinds[i], shared); err != nil {
+			if err := k.add(group.Group, &group.Kinds[i], types); err != nil {
 				return nil, fmt.Errorf("%s: %w", group.Kinds[i].Kind, err)
 			}
 		}
@@ -68,11 +68,14 @@ func For(minor string) (*Kinds, error) {
 }
 
 // add adds a kind: once as the minor has it, and once for each other minor that is needed for a version.
-func (k *Kinds) add(group string, source *kindSource, shared *canonicalizer) error {
+func (k *Kinds) add(group string, source *kindSource, types map[int]*structTypes) error {
 	byMinor := map[int]*Kind{}
 	at := func(minor int) *Kind {
 		if byMinor[minor] == nil {
-			byMinor[minor] = newKind(group, source, minor, shared)
+			if types[minor] == nil {
+				types[minor] = &structTypes{minor: minor}
+			}
+			byMinor[minor] = newKind(group, source, minor, types[minor])
 		}
 		return byMinor[minor]
 	}
@@ -123,9 +126,9 @@ type Kind struct {
 	APIVersion          string   // with the newest version, such as "apps/v1"
 	Namespaced          bool
 
-	minor     int
-	source    *kindSource
-	canonical *canonicalizer
+	minor  int
+	source *kindSource
+	types  *structTypes
 
 	once    sync.Once
 	fields  *field
@@ -138,10 +141,10 @@ type Kind struct {
 	err     error
 }
 
-func newKind(group string, source *kindSource, minor int, shared *canonicalizer) *Kind {
+func newKind(group string, source *kindSource, minor int, types *structTypes) *Kind {
 	return &Kind{
 		Group: group, Kind: source.Kind, Plural: source.Plural, ShortNames: source.Short, Namespaced: source.Namespaced,
-		minor: minor, source: source, canonical: shared,
+		minor: minor, source: source, types: types,
 	}
 }
 
@@ -247,14 +250,23 @@ func (k *Kind) normalize(manifest map[string]any) map[string]any {
 
 // store returns obj as the API server stores it: each field in its canonical form, with what the server fills in.
 func (k *Kind) store(obj map[string]any) map[string]any {
-	gvk := schema.FromAPIVersionAndKind(text(obj, "apiVersion"), k.Kind)
-	gvk.Group = k.Group
-	stored := k.canonical.value(obj, goType(gvk)).(map[string]any)
+	t, exact := k.goType(obj)
+	c := canonicalizer{k.types, exact}
+	stored := c.value(obj, t).(map[string]any)
 	for _, rule := range k.prepare {
 		rule(stored)
 	}
 	k.fields.fill(stored)
 	return stored
+}
+
+// goType returns the Go type of an object of the kind, nil for none, and whether the type is that of the object's own version.
+func (k *Kind) goType(obj map[string]any) (t reflect.Type, exact bool) {
+	gvk := schema.FromAPIVersionAndKind(text(obj, "apiVersion"), k.Kind)
+	group := gvk.Group
+	gvk.Group = k.Group
+	t = goType(gvk)
+	return t, t != nil && group == k.Group && strings.HasSuffix(t.PkgPath(), "/"+gvk.Version)
 }
 
 // Rows returns the locks of the kind, in the order of the data; nil for a kind without locks.
@@ -360,9 +372,8 @@ func parseVersion(text string) (string, span, error) {
 //
 // It returns false for a version whose Go type is not linked, and for an object that its type cannot hold.
 func (k *Kind) Typed(obj map[string]any) (typed map[string]any, ok bool) {
-	gvk := schema.FromAPIVersionAndKind(text(obj, "apiVersion"), k.Kind)
-	t := goType(schema.GroupVersionKind{Group: k.Group, Version: gvk.Version, Kind: k.Kind})
-	if gvk.Group != k.Group || t == nil || !strings.HasSuffix(t.PkgPath(), "/"+gvk.Version) || k.compile() != nil {
+	t, exact := k.goType(obj)
+	if !exact || k.compile() != nil {
 		return nil, false
 	}
 	data, err := json.Marshal(obj)

@@ -29,7 +29,6 @@ func preparations() map[string]preparation {
 		"podRanges":             podRanges,
 		"uniqueScopes":          uniqueScopes,
 		"policyTypes":           policyTypes,
-		"roleRef":               roleRef,
 		"claimRequests":         func(obj map[string]any) { deviceCounts(object(obj, "spec", "devices")) },
 		"claimTemplateRequests": func(obj map[string]any) { deviceCounts(object(obj, "spec", "spec", "devices")) },
 	}
@@ -220,11 +219,6 @@ func policyTypes(obj map[string]any) {
 		types = append(types, "Egress")
 	}
 	spec["policyTypes"] = types
-}
-
-// roleRef drops what a reference to a role does not have. Its fields are the same in all minors.
-func roleRef(obj map[string]any) {
-	maps.DeleteFunc(object(obj, "roleRef"), func(name string, _ any) bool { return !slices.Contains([]string{"apiGroup", "kind", "name"}, name) })
 }
 
 // deviceCounts fills in how many devices a request asks for.

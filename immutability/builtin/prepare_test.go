@@ -67,8 +67,6 @@ func TestPreparations(t *testing.T) {
 		{"claimSource", "a reference is copied back", "{spec: {dataSourceRef: {kind: X, name: a}}}", "{spec: {dataSource: {kind: X, name: a}, dataSourceRef: {kind: X, name: a}}}"},
 		{"claimSource", "not into another namespace", "{spec: {dataSourceRef: {kind: X, name: a, namespace: b}}}", "{spec: {dataSourceRef: {kind: X, name: a, namespace: b}}}"},
 		{"claimSource", "an empty namespace counts as absent", "{spec: {dataSourceRef: {kind: X, name: a, namespace: ''}}}", "{spec: {dataSource: {kind: X, name: a}, dataSourceRef: {kind: X, name: a, namespace: ''}}}"},
-		{"roleRef", "it has three fields", "{roleRef: {apiGroup: a, kind: Role, name: b, namespace: c}}", "{roleRef: {apiGroup: a, kind: Role, name: b}}"},
-		{"roleRef", "there may be none", "{}", "{}"},
 		{"policyTypes", "ingress always", "{}", "{spec: {policyTypes: [Ingress]}}"},
 		{"policyTypes", "egress with rules", "{spec: {egress: [{}]}}", "{spec: {egress: [{}], policyTypes: [Ingress, Egress]}}"},
 		{"policyTypes", "what is given stays", "{spec: {egress: [{}], policyTypes: [Egress]}}", "{spec: {egress: [{}], policyTypes: [Egress]}}"},
@@ -241,7 +239,7 @@ func TestCanonical(t *testing.T) {
 		{"a value of another kind stays", container, "{env: {a: null, b: 1}, resources: [null]}", "{env: {b: 1}, resources: [null]}"},
 		{"a type with a form of its own", reflect.TypeFor[networkingv1.NetworkPolicyPort](), "{port: http, protocol: null}", "{port: http}"},
 	} {
-		var c canonicalizer
+		c := canonicalizer{types: new(structTypes)}
 		in := fromYAML(t, strings.ReplaceAll(row.in, "\n", "\\n"))
 		before := fromYAML(t, strings.ReplaceAll(row.in, "\n", "\\n"))
 		if got, want := c.value(in, row.t), fromYAML(t, row.want); !reflect.DeepEqual(got, want) {
@@ -249,6 +247,55 @@ func TestCanonical(t *testing.T) {
 		}
 		if !reflect.DeepEqual(in, before) {
 			t.Errorf("%s: the input has changed to %v", row.reason, in)
+		}
+	}
+}
+
+// TestUnknownFields: a field that the minor does not have is no change of what the server stores, and said if it changes; one
+// that a later minor has is a field there.
+func TestUnknownFields(t *testing.T) {
+	job := func(volume string) string {
+		return "{apiVersion: batch/v1, kind: Job, metadata: {name: j}, spec: {template: {spec: {restartPolicy: Never, containers: [{name: c, image: i}], volumes: [{name: b, emptyDir: {}}, " + volume + "]}}}}"
+	}
+	for _, row := range []struct {
+		reason, minor string
+		by            Applier
+		old, new      string
+		refused       bool
+		unknown, note string // the path
+	}{
+		{"a field of no minor", "1.37", "", job("{name: a, emptyDir: {}}"), job("{name: a, emptyDir: {colour: red}}"), false, "spec.template.spec.volumes[1].emptyDir.colour", ""},
+		{"in another item", "1.37", "", job("{name: a, emptyDir: {colour: red}}"), "{apiVersion: batch/v1, kind: Job, metadata: {name: j, labels: {a: b}}, spec: {template: {spec: {restartPolicy: Never, containers: [{name: c, image: i}], volumes: [{name: a, emptyDir: {colour: red}}]}}}}", true, "", ""},
+		{"unchanged", "1.37", "", job("{name: a, emptyDir: {colour: red}}"), job("{name: a, emptyDir: {colour: red}}"), false, "", ""},
+		{"dropped", "1.37", "", job("{name: a, colour: red}"), job("{name: a}"), false, "", ""},
+		{"below a map", "1.37", "", "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}", "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, 'x.y': {b: [1]}}}", false, `metadata["x.y"]`, ""},
+		{"a kind without locks", "1.37", "", "{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: a}}", "{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: a}, rules: [{verb: get}]}", false, "rules[0].verb", ""},
+		{"Flux drops it", "1.37", ApplierFlux, job("{name: a, emptyDir: {}}"), job("{name: a, emptyDir: {colour: red}}"), false, "", "spec.template.spec.volumes[1].emptyDir.colour"},
+		{"Flux applies a Role as it is", "1.37", ApplierFlux, "{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: a}}", "{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: a}, rules: [{verb: get}]}", false, "rules[0].verb", ""},
+		{"before it was a field", "1.36", "", job("{name: a, emptyDir: {}}"), job("{name: a, emptyDir: {mode: 511}}"), false, "spec.template.spec.volumes[1].emptyDir.mode", ""},
+		{"since it is a field", "1.37", "", job("{name: a, emptyDir: {}}"), job("{name: a, emptyDir: {mode: 511}}"), true, "", ""},
+		{"after it was a field", "1.36", "", job("{name: a, emptyDir: {}}"), strings.Replace(job("{name: a, emptyDir: {}}"), "restartPolicy", "workloadRef: {name: a}, restartPolicy", 1), false, "spec.template.spec.workloadRef", ""},
+		{"while it was a field", "1.35", "", job("{name: a, emptyDir: {}}"), strings.Replace(job("{name: a, emptyDir: {}}"), "restartPolicy", "workloadRef: {name: a}, restartPolicy", 1), true, "", ""},
+		{"another version has other fields", "1.37", "", "{apiVersion: autoscaling/v1, kind: HorizontalPodAutoscaler, metadata: {name: a}}", "{apiVersion: autoscaling/v1, kind: HorizontalPodAutoscaler, metadata: {name: a}, spec: {targetCPUUtilizationPercentage: 5}}", false, "", ""},
+		{"keys of a schema are lint's", "1.37", "", "{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: a}}", "{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: a}, spec: {colour: red}}", false, "", ""},
+		{"a status is not applied", "1.37", "", "{apiVersion: v1, kind: Pod, metadata: {name: a}}", "{apiVersion: v1, kind: Pod, metadata: {name: a}, status: {colour: red}}", false, "", ""},
+	} {
+		kinds, err := For(row.minor)
+		if err != nil {
+			t.Fatal(err)
+		}
+		newObj, oldObj := fromYAML(t, row.new).(map[string]any), fromYAML(t, row.old).(map[string]any)
+		kind, _ := kinds.Find(text(newObj, "apiVersion"), text(newObj, "kind"))
+		v := kind.CheckBy(row.by, newObj, oldObj)
+		var unknown, note string
+		for _, r := range v.Unknown {
+			unknown += r.Path
+		}
+		for _, r := range v.Notes {
+			note += r.Path
+		}
+		if len(v.Violations) > 0 != row.refused || unknown != row.unknown || note != row.note {
+			t.Errorf("%s: %+v, unknown %q, note %q", row.reason, v.Violations, unknown, note)
 		}
 	}
 }

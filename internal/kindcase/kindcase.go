@@ -29,6 +29,7 @@ type Case struct {
 	Manual       bool // the test server cannot run it, because another component has to act
 	// ClientSide marks a case that a server-side apply answers otherwise: New is applied as kubectl apply does it.
 	ClientSide bool
+	Differs    bool // the other way of applying is answered otherwise, so that only the exact applier has this answer
 }
 
 // file is a file of cases.
@@ -54,6 +55,7 @@ type change struct {
 
 	UnknownSince string `json:"unknownSince"`
 	ClientSide   bool   `json:"clientSide"`
+	Differs      bool   `json:"differs"`
 }
 
 // Read reads all cases of a folder, sorted by file.
@@ -93,7 +95,7 @@ func Read(folder string) ([]Case, error) {
 }
 
 func (c *change) makeCase(base map[string]any) (Case, error) {
-	made := Case{Unknown: c.Unknown, UnknownSince: c.UnknownSince, Note: c.Note, Manual: c.Manual, ClientSide: c.ClientSide}
+	made := Case{Unknown: c.Unknown, UnknownSince: c.UnknownSince, Note: c.Note, Manual: c.Manual, ClientSide: c.ClientSide, Differs: c.Differs}
 	oldObj, err := edit(base, c.OldSet, c.OldRemove)
 	if err != nil {
 		return made, err

@@ -74,7 +74,7 @@ func (s *Server) Ask(ctx context.Context, c kindcase.Case, suffix string) (kindc
 func (s *Server) Update(ctx context.Context, newObj, oldObj map[string]any, clientSide bool) (kindcase.Answer, error) {
 	create, change := s.apply, s.apply
 	if clientSide {
-		create = s.createClientSide
+		create = func(ctx context.Context, oldObj map[string]any) error { return s.createClientSide(ctx, oldObj) }
 		change = func(ctx context.Context, newObj map[string]any) error { return s.applyClientSide(ctx, newObj, oldObj) }
 	}
 	if err := create(ctx, oldObj); err != nil {
@@ -101,7 +101,10 @@ func (s *Server) Update(ctx context.Context, newObj, oldObj map[string]any, clie
 var ErrNotValid = errors.New("the object is not valid")
 
 // Valid reports whether the server would create obj. Nothing is stored.
-func (s *Server) Valid(ctx context.Context, obj map[string]any) error {
+func (s *Server) Valid(ctx context.Context, obj map[string]any, clientSide bool) error {
+	if clientSide {
+		return s.createClientSide(ctx, obj, metav1.DryRunAll)
+	}
 	resource, name, err := s.resource(obj)
 	if err != nil {
 		return err

@@ -14,12 +14,12 @@ import (
 )
 
 // createClientSide creates an object as kubectl apply does without --server-side, but ignores unknown fields.
-func (s *Server) createClientSide(ctx context.Context, obj map[string]any) error {
+func (s *Server) createClientSide(ctx context.Context, obj map[string]any, dryRun ...string) error {
 	resource, _, err := s.resource(obj)
 	if err != nil {
 		return err
 	}
-	options := metav1.CreateOptions{FieldManager: "case", FieldValidation: metav1.FieldValidationIgnore}
+	options := metav1.CreateOptions{FieldManager: "case", FieldValidation: metav1.FieldValidationIgnore, DryRun: dryRun}
 	_, err = resource.Create(ctx, &unstructured.Unstructured{Object: obj}, options)
 	return err
 }

@@ -13,6 +13,8 @@ type changer struct {
 	rand   *rand.Rand
 	values map[string][]any // by path with "*" for indices: what manifests have there
 	paths  []string
+
+	unknown bool // makes fields that no kind has, too
 }
 
 // newChanger learns from manifests.
@@ -146,6 +148,10 @@ func (c *changer) disturb(path string, value any) {
 	sort.Strings(names)
 	name := names[c.rand.IntN(len(names))]
 	at := path + "\x00" + name
+	if c.unknown && c.rand.IntN(8) == 0 {
+		object["colour"] = int64(c.rand.IntN(3))
+		return
+	}
 	if c.rand.IntN(8) == 0 {
 		object[name] = nil
 		return

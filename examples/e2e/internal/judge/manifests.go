@@ -49,6 +49,7 @@ func (j *Judge) manifest(object map[string]any) map[string]any {
 		metadata["namespace"] = "default"
 	}
 	delete(metadata, "managedFields")
+	delete(metadata, "uid") // the server chooses another one, and refuses to apply this one again
 	object, _ = kindcase.Clone(object).(map[string]any)
 	return object
 }

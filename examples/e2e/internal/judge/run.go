@@ -53,6 +53,7 @@ func Run(create Create, by builtin.Applier, kinds *builtin.Kinds, cases []kindca
 	hash := fnv.New64a()
 	_, _ = hash.Write([]byte(kind))
 	c := newChanger(seed^hash.Sum64(), manifests)
+	c.unknown = by == builtin.ApplierClientSide // a server-side apply of them is refused
 	for tries := 0; r.Updates < n && tries < 100*n; tries++ {
 		oldObj := bases[c.rand.IntN(len(bases))]
 		if c.rand.IntN(2) == 0 {

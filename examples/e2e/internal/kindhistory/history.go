@@ -142,7 +142,7 @@ func (h *history) judge(ctx context.Context, u update) {
 	report, wrong := h.check(u)
 	answer, err := h.server.Update(ctx, u.new.object, u.old.object, h.clientSide)
 	if err == nil && answer.Refused {
-		err = h.server.Valid(ctx, u.new.object) // what no server would create is refused for other reasons
+		err = h.server.Valid(ctx, u.new.object, h.clientSide) // what no server would create is refused for other reasons
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -34,22 +34,23 @@ func main() {
 	manifests := flag.String("manifests", "", "a folder of more manifests to start from, such as the source of the module k8s.io/kubernetes")
 	server := flag.String("server", "", "the URL of an API server without controllers")
 	token := flag.String("token", "", "the token of a member of system:masters")
+	minor := flag.String("kubernetes-version", "1.36", "the minor of the API server")
 	client := flag.Bool("client", false, "apply on the client's side, on a server")
 	flag.Parse()
 	klog.SetOutput(io.Discard) // Kubernetes' code logs what it refuses
 	klog.LogToStderr(false)
-	if err := run(*n, *seed, *only, *folder, *manifests, *server, *token, *client && *server != ""); err != nil {
+	if err := run(*n, *seed, *only, *folder, *manifests, *server, *token, *minor, *client && *server != ""); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-func run(n int, seed uint64, only, folder, manifests, server, token string, clientSide bool) error {
+func run(n int, seed uint64, only, folder, manifests, server, token, minor string, clientSide bool) error {
 	cases, err := kindcase.Read(folder)
 	if err != nil {
 		return err
 	}
-	kinds, err := builtin.For("1.36")
+	kinds, err := builtin.For(minor)
 	if err != nil {
 		return err
 	}
@@ -103,11 +104,11 @@ func objectsOf(server, token string, clientSide bool) (judge.Create, error) {
 		return nil, err
 	}
 	return func(oldObj map[string]any) (func(map[string]any) (error, error), error) {
-		if err := s.Valid(ctx, oldObj); err != nil {
+		if err := s.Valid(ctx, oldObj, clientSide); err != nil {
 			return nil, err
 		}
 		return func(newObj map[string]any) (refused, err error) {
-			if err := s.Valid(ctx, newObj); err != nil {
+			if err := s.Valid(ctx, newObj, clientSide); err != nil {
 				return nil, err
 			}
 			answer, err := s.Update(ctx, newObj, oldObj, clientSide)
