@@ -212,12 +212,13 @@ func onlyWritten(s *spec.Schema, object map[string]any, written any) bool {
 	return true
 }
 
-// mistyped returns the steps to the first value that is of another type than its schema says.
+// mistyped returns the steps to the first value that is of another type than its schema says. To a server-side apply, a text with a
+// format can be any scalar, unless the format is byte.
 func mistyped(s *spec.Schema, v any, at fieldpath.Path) (fieldpath.Path, bool) {
 	if s == nil || len(s.Type) == 0 || v == nil {
 		return nil, false
 	}
-	is := ""
+	is, loose := "", s.Type.Contains("string") && s.Format != "" && s.Format != "byte"
 	switch v := v.(type) {
 	case map[string]any:
 		if is = "object"; s.Type.Contains(is) {
@@ -238,9 +239,9 @@ func mistyped(s *spec.Schema, v any, at fieldpath.Path) (fieldpath.Path, bool) {
 	case string:
 		is = "string"
 	case bool:
-		is = "boolean"
+		return at, !loose && !s.Type.Contains("boolean")
 	default:
-		return at, !s.Type.Contains("integer") && !s.Type.Contains("number")
+		return at, !loose && !s.Type.Contains("integer") && !s.Type.Contains("number")
 	}
 	return at, !s.Type.Contains(is)
 }

@@ -175,6 +175,7 @@ func TestNewType(t *testing.T) {
 	}{
 		{"a value of the new type", "a server-side apply cannot read the old object", free, text, "{class: 1}", "{class: a}", []string{"a/x spec.class server"}, nil},
 		{"the field goes", "a server-side apply cannot read the old object", free, text, "{class: 1, free: a}", "{free: a}", []string{"a/x spec.class server"}, nil},
+		{"a number where a text has a format", "to a server-side apply, it is any scalar", free, "class: {type: string, format: hostname}", "{class: 1}", "{class: a}", nil, nil},
 		{"it had the type", "nothing is wrong with the old object", free, text, "{class: b}", "{class: a}", nil, nil},
 		{"the CRD stays", "the cluster cannot have the old object", text, text, "{class: 1}", "{class: a}", nil, nil},
 		{"a parent of the new type", "nothing was below the old one", free, parent, "{class: text}", "{class: {b: x}}", []string{"a/x spec.class server"}, nil},
