@@ -8,7 +8,9 @@ import (
 
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/operators"
+	"github.com/google/cel-go/common/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/apiserver/pkg/cel/openapi"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/fieldlock/fieldlock/internal/celexpr"
@@ -19,8 +21,9 @@ import (
 
 // Updates runs rules of one schema on updates, with the verdict of a Validator that has all of them. It compiles and runs
 // only what an update can break: a rule that is true wherever its field is equal on both sides, such as self == oldSelf,
-// waits for an update of its field. Most rules are like that, and most updates leave their fields alone. A rule reads the
-// field that it is on and what is below it, nothing else, so other fields cannot make it false.
+// waits for an update of its field, or for a value that it cannot compare. Most rules are like that, and most updates leave
+// their fields alone. A rule reads the field that it is on and what is below it, nothing else, so other fields cannot make it
+// false.
 //
 // It is safe for concurrent use.
 type Updates struct {
@@ -110,7 +113,7 @@ func (u *Updates) ValidateUpdate(newObj, oldObj map[string]any) ([]Violation, er
 }
 
 // due reports whether the rules can be false: a value of their field differs, or equal lists have a key twice, whose items
-// the server does not pair with themselves.
+// the server does not pair with themselves, or the server cannot read the value.
 func (s *steady) due(at *spec.Schema, newVal, oldVal any, steps []string) bool {
 	if newVal == nil || oldVal == nil {
 		return false // the server runs them on values that both sides have
@@ -118,7 +121,7 @@ func (s *steady) due(at *spec.Schema, newVal, oldVal any, steps []string) bool {
 	newFields, isObject := newVal.(map[string]any)
 	oldFields, wasObject := oldVal.(map[string]any)
 	if len(steps) < 2 || steps[0] != "properties" || !isObject || !wasObject {
-		return !jsonvalue.Equal(newVal, oldVal) || s.keyed && repeats(at, newVal)
+		return !jsonvalue.Equal(newVal, oldVal) || s.keyed && repeats(at, newVal) || misfits(at, newVal)
 	}
 	property := at.Properties[steps[1]]
 	return s.due(&property, newFields[steps[1]], oldFields[steps[1]], steps[2:])
@@ -175,6 +178,31 @@ func repeats(s *spec.Schema, v any) bool {
 		}
 	}
 	return false
+}
+
+// misfits reports whether something in v is of another type or format than s says, as in an object that was stored before its
+// CRD said so. The server forgives what an update leaves as it was, and rules that compare it fail all the same.
+func misfits(s *spec.Schema, v any) bool {
+	intOrString, _ := s.Extensions[schema.KeyIntOrString].(bool)
+	if len(s.Type) == 0 && !intOrString {
+		return false
+	}
+	switch v := v.(type) {
+	case map[string]any:
+		for name, member := range v {
+			if below := schema.Below(s, name); below != nil && misfits(below, member) {
+				return true
+			}
+		}
+		return !s.Type.Contains("object")
+	case []any:
+		for _, item := range v {
+			if below := schema.Below(s, 0); below != nil && misfits(below, item) {
+				return true
+			}
+		}
+	}
+	return types.IsError(openapi.UnstructuredToVal(v, s))
 }
 
 // keyText is equal for items with the same keys.

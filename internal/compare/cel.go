@@ -162,7 +162,8 @@ func (f *findings) covers(path string, at fieldpath.Path) bool {
 }
 
 // addIncomparable adds the places of fields with rules at which the two sides are of different kinds, or a key occurs twice.
-// The server runs no rule there, as it refuses such an object before.
+// The server runs no rule there, as it refuses such a new object before. If only the old value is wrong, the CRD was another one
+// when it was stored, and the rules decide.
 func (f *findings) addIncomparable() {
 	if f.guard == nil {
 		return
@@ -170,13 +171,25 @@ func (f *findings) addIncomparable() {
 	report := f.guard.Check(f.newObj, f.oldObj)
 	for i := range report.Violations {
 		v := &report.Violations[i]
-		if v.Lock != immutability.LockIncomparable || f.covers(v.Path.String(), f.resolve(v.Path.String())) {
+		if v.Lock != immutability.LockIncomparable || f.covers(v.Path.String(), f.resolve(v.Path.String())) || f.corrects(f.resolve(v.Path.String())) {
 			continue
 		}
 		f.add(v, slices.DeleteFunc(f.rules.Rules(), func(r celrun.Rule) bool {
 			return r.SchemaPath != v.SchemaPath && !strings.HasPrefix(r.SchemaPath, v.SchemaPath+"/")
 		})...)
 	}
+}
+
+// corrects reports whether an update gives a value the type that the schema asks for.
+func (f *findings) corrects(at fieldpath.Path) bool {
+	s := f.schema
+	for _, step := range at {
+		s = schema.Below(s, step)
+	}
+	newVal, oldVal := correlate(f.schema, f.newObj, f.oldObj, at)
+	_, isWrong := mistyped(s, newVal.v, nil)
+	_, wasWrong := mistyped(s, oldVal.v, nil)
+	return wasWrong && !isWrong
 }
 
 // addRefused adds what rules refuse, as violations of the locks that they equal where these are violated too.

@@ -22,7 +22,7 @@ func (d *crdDefinition) serverSide(v *verdict, p pair, newVersion, oldVersion *c
 	if p.by != builtin.ApplierServerSide && p.by != builtin.ApplierFlux || d.noDefaults {
 		return
 	}
-	if newVersion == oldVersion && !leavesEmpty(p.new) {
+	if newVersion == oldVersion && d.inOld && !leavesEmpty(p.new) {
 		return // which saves converting the schema
 	}
 	newObj, err := d.preparers[newVersion].Prepare(p.new.Value())
@@ -33,12 +33,14 @@ func (d *crdDefinition) serverSide(v *verdict, p pair, newVersion, oldVersion *c
 	if err != nil {
 		return
 	}
-	if newVersion != oldVersion {
+	if newVersion != oldVersion || !d.inOld { // otherwise the server could not have stored it
 		if at, ok := mistyped(newVersion.Schema, oldObj, nil); ok {
-			v.addServerSide(at, fmt.Sprintf("server-side apply fails: %s of the object in the cluster is not of the type that it has in %s, "+
+			v.addServerSide(at, fmt.Sprintf("server-side apply fails: %s of the object in the cluster is not of the type that it has in %s of the CRD, "+
 				"and without a conversion the API server answers \"failed to create typed live object\"", at.String(), newVersion.Name), "")
 			return
 		}
+	}
+	if newVersion != oldVersion {
 		if !oldVersion.Served || setsNothing(oldVersion.Schema, p.old.Value()) {
 			return // the server forgets what was applied in it
 		}
@@ -113,7 +115,8 @@ func (v *verdict) addServerSide(at fieldpath.Path, message, edit string) {
 }
 
 // nulls returns the steps to the nulls of a manifest where the schema allows none and nothing takes their place: a default, or,
-// in an object, what only the server has set. Nulls that the old manifest has, too, were not applied server-side.
+// in an object, what only the server has set. Nulls that the old manifest has, too, were not applied server-side, but for keys of
+// items: the server has filled in their default since, finds no item that has null, and adds a second one.
 func nulls(s *spec.Schema, newVal, oldVal side, at fieldpath.Path) []fieldpath.Path {
 	is, isObject := newVal.written.(map[string]any)
 	if newVal.written == nil {
@@ -123,11 +126,21 @@ func nulls(s *spec.Schema, newVal, oldVal side, at fieldpath.Path) []fieldpath.P
 		}
 		return []fieldpath.Path{at}
 	}
-	marks, _ := schema.ReadMarks(s.Extensions)
-	if !isObject || marks.MapType == schema.MapAtomic {
-		return nil
-	}
 	var list []fieldpath.Path
+	marks, _ := schema.ReadMarks(s.Extensions)
+	items, _ := newVal.written.([]any)
+	for i := range items {
+		if old, _ := oldItem(s, items, oldVal.written, i); marks.ListType == schema.ListMap && old.ok {
+			for _, key := range marks.ListMapKeys {
+				if sent, was := child(items[i], key), child(old.v, key); sent.ok && sent.v == nil && was.ok {
+					list = append(list, append(slices.Clip(at), i, key))
+				}
+			}
+		}
+	}
+	if !isObject || marks.MapType == schema.MapAtomic {
+		return list
+	}
 	for _, name := range slices.Sorted(maps.Keys(is)) {
 		old := child(oldVal.written, name)
 		member := schema.Below(s, name)
@@ -199,12 +212,13 @@ func onlyWritten(s *spec.Schema, object map[string]any, written any) bool {
 	return true
 }
 
-// mistyped returns the steps to the first value that is of another type than its schema says.
+// mistyped returns the steps to the first value that is of another type than its schema says. To a server-side apply, a text with a
+// format can be any scalar, unless the format is byte.
 func mistyped(s *spec.Schema, v any, at fieldpath.Path) (fieldpath.Path, bool) {
 	if s == nil || len(s.Type) == 0 || v == nil {
 		return nil, false
 	}
-	is := ""
+	is, loose := "", s.Type.Contains("string") && s.Format != "" && s.Format != "byte"
 	switch v := v.(type) {
 	case map[string]any:
 		if is = "object"; s.Type.Contains(is) {
@@ -225,9 +239,9 @@ func mistyped(s *spec.Schema, v any, at fieldpath.Path) (fieldpath.Path, bool) {
 	case string:
 		is = "string"
 	case bool:
-		is = "boolean"
+		return at, !loose && !s.Type.Contains("boolean")
 	default:
-		return at, !s.Type.Contains("integer") && !s.Type.Contains("number")
+		return at, !loose && !s.Type.Contains("integer") && !s.Type.Contains("number")
 	}
 	return at, !s.Type.Contains(is)
 }

@@ -72,6 +72,8 @@ func TestApplied(t *testing.T) {
 		"tags": {"type": "array", "x-kubernetes-list-type": "set", "items": {"type": "string"}},
 		"items": {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"], "items": {"type": "object", "required": ["name"], "properties": {
 			"name": {"type": "string"}, "tags": {"type": "array", "x-kubernetes-list-type": "set", "items": {"type": "string"}}}}},
+		"parts": {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"], "items": {"type": "object", "properties": {
+			"name": {"type": "string", "default": "n"}, "x": {"type": "string"}}}},
 		"audit": {"type": "object", "properties": {
 			"x": {"type": "string"},
 			"list": {"type": "array", "items": {"type": "string"}},
@@ -105,6 +107,9 @@ func TestApplied(t *testing.T) {
 		{"null that stays", "nothing is sent", "note: null", "note: null, tags: [a]", tags, tags, tags},
 		{"a new null", "for rules, null is absent", "", "note: null", "", "", ""},
 		{"null for a required field", "a patch removes the field", "must: a", "must: null", "", "spec.must", ""},
+		{"null for a key with a default", "the item of the last apply goes", "parts: [{name: n}]", "parts: [{name: null, x: a}]", "", "", ""},
+		{"null that stays for a key with a default", "the server knows the item by its default, and adds a second one", "parts: [{name: null}]", "parts: [{name: null, x: a}]", "spec.parts[0].name", "", ""},
+		{"null for the key of a new item", "the item is alone", "parts: [{name: a}]", "parts: [{name: a}, {name: null, x: a}]", "", "", ""},
 		{"null below unknown fields", "a patch removes it, too", "any: {a: {b: 1}}", "any: {a: {b: null}}", "", "", ""},
 	} {
 		object := func(fields string) string {
@@ -157,6 +162,40 @@ func TestNewFieldInNewVersion(t *testing.T) {
 		r := check(t, map[string]string{"crd.yaml": crd, "x.yaml": widget("v2", "a", "x", row.new)}, map[string]string{"crd.yaml": crd, "x.yaml": old}, Options{})
 		if got := found(r); !slices.Equal(got, row.want) || len(r.Errors) > 0 {
 			t.Errorf("%s: got %q, %v, want %q: %s", row.name, got, r.Errors, row.want, row.reason)
+		}
+	}
+}
+
+// TestNewType: a CRD gives a field another type than the value in the cluster has. A real API server gave these answers.
+func TestNewType(t *testing.T) {
+	const free, text = "class: {x-kubernetes-preserve-unknown-fields: true}", "class: {type: string}"
+	const ruled = "class: {type: string, x-kubernetes-validations: [{rule: self == oldSelf}]}"
+	const parent = "class: {type: object, properties: {b: {type: string, x-kubernetes-validations: [{rule: self == oldSelf}]}}}"
+	const keyed = "class: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [b], items: {type: object, required: [b], properties: {b: {type: string}, " +
+		"c: {type: string, x-kubernetes-validations: [{rule: self == oldSelf}]}}}}"
+	parentWithRule := strings.TrimSuffix(parent, "}") + ", x-kubernetes-validations: [{rule: 'self.b == oldSelf.b'}]}"
+	for _, row := range []struct {
+		name, reason, before, after, old, new string
+		serverSide, clientSide                []string
+	}{
+		{"a value of the new type", "a server-side apply cannot read the old object", free, text, "{class: 1}", "{class: a}", []string{"a/x spec.class server"}, nil},
+		{"the field goes", "a server-side apply cannot read the old object", free, text, "{class: 1, free: a}", "{free: a}", []string{"a/x spec.class server"}, nil},
+		{"a number where a text has a format", "to a server-side apply, it is any scalar", free, "class: {type: string, format: hostname}", "{class: 1}", "{class: a}", nil, nil},
+		{"it had the type", "nothing is wrong with the old object", free, text, "{class: b}", "{class: a}", nil, nil},
+		{"the CRD stays", "the cluster cannot have the old object", text, text, "{class: 1}", "{class: a}", nil, nil},
+		{"a parent of the new type", "nothing was below the old one", free, parent, "{class: text}", "{class: {b: x}}", []string{"a/x spec.class server"}, nil},
+		{"items of the new type", "nothing was below the old ones", free, keyed, "{class: [text]}", "{class: [{b: x, c: x}]}", []string{"a/x spec.class[0] server"}, nil},
+		{"a rule on a parent of the new type", "it cannot read the old one", free, parentWithRule, "{class: text}", "{class: {b: x}}",
+			[]string{"a/x spec.class rule [self.b == oldSelf.b]"}, []string{"a/x spec.class rule [self.b == oldSelf.b]"}},
+		{"a rule on a value that stays", "the type is forgiven, not that the rule cannot read the value", free, ruled, "{class: 1}", "{class: 1, free: a}",
+			[]string{"a/x spec.class rule [self == oldSelf]"}, []string{"a/x spec.class rule [self == oldSelf]"}},
+	} {
+		for by, want := range map[tool.Method][]string{tool.ServerSide: row.serverSide, tool.ClientSide: row.clientSide, tool.Replace: row.clientSide} {
+			r := check(t, map[string]string{"crd.yaml": widgets("None", row.after, row.after), "x.yaml": widget("v1", "a", "x", row.new)},
+				map[string]string{"crd.yaml": widgets("None", row.before, row.before), "x.yaml": widget("v1", "a", "x", row.old)}, Options{Applier: by})
+			if got := found(r); !slices.Equal(got, want) || len(r.Errors) > 0 {
+				t.Errorf("%s, %s: got %q, %v, want %q: %s", row.name, by, got, r.Errors, want, row.reason)
+			}
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -20,12 +21,14 @@ import (
 	"k8s.io/client-go/restmapper"
 
 	"github.com/fieldlock/fieldlock/internal/kindcase"
+	"github.com/fieldlock/fieldlock/internal/tool"
 )
 
 // Server is an API server that answers cases.
 type Server struct {
 	client dynamic.Interface
 	mapper meta.RESTMapper
+	custom sync.Map // the resources of CRDs, by schema.GroupKind
 }
 
 // New connects to an API server and makes what objects in a namespace need: the namespace, and the service account of the
@@ -43,7 +46,7 @@ func New(ctx context.Context, config *rest.Config, namespace string) (*Server, e
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{client, restmapper.NewDiscoveryRESTMapper(groups)}
+	s := &Server{client: client, mapper: restmapper.NewDiscoveryRESTMapper(groups)}
 	for _, needed := range []map[string]any{
 		{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": namespace}},
 		{"apiVersion": "v1", "kind": "ServiceAccount", "metadata": map[string]any{"name": "default", "namespace": namespace}},
@@ -72,21 +75,17 @@ func (s *Server) Ask(ctx context.Context, c kindcase.Case, suffix string) (kindc
 // Update creates oldObj, applies newObj over it, and removes the object. It returns an error if anything but the second
 // apply fails; ErrNotValid when the server refuses oldObj.
 func (s *Server) Update(ctx context.Context, newObj, oldObj map[string]any, clientSide bool) (kindcase.Answer, error) {
-	create, change := s.apply, s.apply
-	if clientSide {
-		create = func(ctx context.Context, oldObj map[string]any) error { return s.createClientSide(ctx, oldObj) }
-		change = func(ctx context.Context, newObj map[string]any) error { return s.applyClientSide(ctx, newObj, oldObj) }
-	}
-	if err := create(ctx, oldObj); err != nil {
+	by := method(clientSide)
+	if err := s.Request(ctx, by, oldObj, nil); err != nil {
 		return kindcase.Answer{}, errors.Join(ErrNotValid, fmt.Errorf("creating the old object: %w", err))
 	}
-	defer s.remove(context.WithoutCancel(ctx), oldObj)
+	defer s.Remove(context.WithoutCancel(ctx), oldObj)
 	if oldObj["kind"] == "CustomResourceDefinition" {
-		if err := s.established(ctx, oldObj); err != nil {
+		if err := s.Established(ctx, oldObj); err != nil {
 			return kindcase.Answer{}, err
 		}
 	}
-	err := change(ctx, newObj)
+	err := s.Request(ctx, by, newObj, oldObj)
 	if err == nil {
 		return kindcase.Answer{}, nil
 	}
@@ -102,16 +101,31 @@ var ErrNotValid = errors.New("the object is not valid")
 
 // Valid reports whether the server would create obj. Nothing is stored.
 func (s *Server) Valid(ctx context.Context, obj map[string]any, clientSide bool) error {
+	return s.Request(ctx, method(clientSide), obj, nil, metav1.DryRunAll)
+}
+
+func method(clientSide bool) tool.Method {
 	if clientSide {
-		return s.createClientSide(ctx, obj, metav1.DryRunAll)
+		return tool.ClientSide
 	}
-	resource, name, err := s.resource(obj)
-	if err != nil {
-		return err
+	return tool.ServerSide
+}
+
+// Request sends newObj as tools do by a method: as an update of what they sent before, oldObj, or as a new object if that is nil. With
+// metav1.DryRunAll nothing is stored.
+func (s *Server) Request(ctx context.Context, by tool.Method, newObj, oldObj map[string]any, dryRun ...string) error {
+	if by == tool.ClientSide {
+		newObj = withLastApplied(newObj)
 	}
-	options := metav1.ApplyOptions{FieldManager: "case", Force: true, DryRun: []string{metav1.DryRunAll}}
-	_, err = resource.Apply(ctx, name, &unstructured.Unstructured{Object: obj}, options)
-	return err
+	switch {
+	case by == tool.ServerSide:
+		return s.apply(ctx, newObj, dryRun...)
+	case oldObj == nil:
+		return s.create(ctx, newObj, dryRun...)
+	case by == tool.Replace:
+		return s.replace(ctx, newObj, dryRun...)
+	}
+	return s.applyClientSide(ctx, newObj, oldObj, dryRun...)
 }
 
 // answer keeps what is the same in each run: no values, no differences.
@@ -158,33 +172,55 @@ func rename(obj map[string]any, suffix string) {
 func (s *Server) resource(obj map[string]any) (dynamic.ResourceInterface, string, error) {
 	u := &unstructured.Unstructured{Object: obj}
 	gvk := schema.FromAPIVersionAndKind(u.GetAPIVersion(), u.GetKind())
-	mapping, err := s.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
-	if err != nil {
-		return nil, "", err
+	var of schema.GroupVersionResource
+	if plural, ok := s.custom.Load(gvk.GroupKind()); ok {
+		of = gvk.GroupVersion().WithResource(plural.(string))
+	} else {
+		mapping, err := s.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
+		if err != nil {
+			return nil, "", err
+		}
+		of = mapping.Resource
 	}
 	if namespace := u.GetNamespace(); namespace != "" {
-		return s.client.Resource(mapping.Resource).Namespace(namespace), u.GetName(), nil
+		return s.client.Resource(of).Namespace(namespace), u.GetName(), nil
 	}
-	return s.client.Resource(mapping.Resource), u.GetName(), nil
+	return s.client.Resource(of), u.GetName(), nil
 }
 
-func (s *Server) apply(ctx context.Context, obj map[string]any) error {
+func (s *Server) apply(ctx context.Context, obj map[string]any, dryRun ...string) error {
 	resource, name, err := s.resource(obj)
 	if err != nil {
 		return err
 	}
-	_, err = resource.Apply(ctx, name, &unstructured.Unstructured{Object: obj}, metav1.ApplyOptions{FieldManager: "case", Force: true})
+	_, err = resource.Apply(ctx, name, &unstructured.Unstructured{Object: obj}, metav1.ApplyOptions{FieldManager: "case", Force: true, DryRun: dryRun})
 	return err
 }
 
-// remove deletes an object together with its finalizers and waits until it is gone.
-func (s *Server) remove(ctx context.Context, obj map[string]any) {
+// replace sends a PUT of obj over the object that is there.
+func (s *Server) replace(ctx context.Context, obj map[string]any, dryRun ...string) error {
+	resource, name, err := s.resource(obj)
+	if err != nil {
+		return err
+	}
+	live, err := resource.Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return err
+	}
+	put := (&unstructured.Unstructured{Object: obj}).DeepCopy()
+	put.SetResourceVersion(live.GetResourceVersion())
+	_, err = resource.Update(ctx, put, metav1.UpdateOptions{FieldManager: "case", FieldValidation: metav1.FieldValidationIgnore, DryRun: dryRun})
+	return err
+}
+
+// Remove deletes an object together with its finalizers and waits until it is gone.
+func (s *Server) Remove(ctx context.Context, obj map[string]any) {
 	resource, name, err := s.resource(obj)
 	if err != nil {
 		return
 	}
 	grace := int64(0)
-	for range 200 {
+	for range 1000 {
 		if err := resource.Delete(ctx, name, metav1.DeleteOptions{GracePeriodSeconds: &grace}); apierrors.IsNotFound(err) {
 			return
 		}
@@ -198,8 +234,8 @@ func (s *Server) remove(ctx context.Context, obj map[string]any) {
 	}
 }
 
-// established waits until a CRD is served: only then its names are fixed.
-func (s *Server) established(ctx context.Context, obj map[string]any) error {
+// Established waits until a CRD is served: only then its names are fixed. The server answers for its objects from then on.
+func (s *Server) Established(ctx context.Context, obj map[string]any) error {
 	resource, name, err := s.resource(obj)
 	if err != nil {
 		return err
@@ -212,10 +248,33 @@ func (s *Server) established(ctx context.Context, obj map[string]any) error {
 		conditions, _, _ := unstructured.NestedSlice(stored.Object, "status", "conditions")
 		for _, c := range conditions {
 			if condition, ok := c.(map[string]any); ok && condition["type"] == "Established" && condition["status"] == "True" {
-				return nil
+				return s.serves(ctx, stored.Object)
 			}
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
 	return errors.New("the CRD is not established after 10 s")
+}
+
+// serves waits until the server answers for the objects of an established CRD, and remembers their resource.
+func (s *Server) serves(ctx context.Context, crd map[string]any) error {
+	group, _, _ := unstructured.NestedString(crd, "spec", "group")
+	kind, _, _ := unstructured.NestedString(crd, "spec", "names", "kind")
+	plural, _, _ := unstructured.NestedString(crd, "spec", "names", "plural")
+	versions, _, _ := unstructured.NestedSlice(crd, "spec", "versions")
+	s.custom.Store(schema.GroupKind{Group: group, Kind: kind}, plural)
+	for _, v := range versions {
+		if v, ok := v.(map[string]any); ok && v["served"] == true {
+			of := schema.GroupVersionResource{Group: group, Version: fmt.Sprint(v["name"]), Resource: plural}
+			var err error
+			for range 100 {
+				if _, err = s.client.Resource(of).List(ctx, metav1.ListOptions{Limit: 1}); err == nil {
+					return nil
+				}
+				time.Sleep(20 * time.Millisecond)
+			}
+			return err
+		}
+	}
+	return nil // it serves none
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -13,8 +14,8 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 )
 
-// createClientSide creates an object as kubectl apply does without --server-side, but ignores unknown fields.
-func (s *Server) createClientSide(ctx context.Context, obj map[string]any, dryRun ...string) error {
+// create creates an object as kubectl apply does without --server-side, but ignores unknown fields.
+func (s *Server) create(ctx context.Context, obj map[string]any, dryRun ...string) error {
 	resource, _, err := s.resource(obj)
 	if err != nil {
 		return err
@@ -24,10 +25,24 @@ func (s *Server) createClientSide(ctx context.Context, obj map[string]any, dryRu
 	return err
 }
 
+// withLastApplied returns a manifest with itself as the annotation that kubectl writes.
+func withLastApplied(manifest map[string]any) map[string]any {
+	u := (&unstructured.Unstructured{Object: manifest}).DeepCopy()
+	if text, err := u.MarshalJSON(); err == nil {
+		annotations := u.GetAnnotations()
+		if annotations == nil {
+			annotations = map[string]string{}
+		}
+		annotations[corev1.LastAppliedConfigAnnotation] = string(text)
+		u.SetAnnotations(annotations)
+	}
+	return u.Object
+}
+
 // applyClientSide changes an object as kubectl apply does without --server-side: by a patch made of the old manifest,
 // the new one and the stored object. It is a strategic merge patch for the kinds that client-go knows, and a JSON merge
 // patch for the others.
-func (s *Server) applyClientSide(ctx context.Context, newObj, oldObj map[string]any) error {
+func (s *Server) applyClientSide(ctx context.Context, newObj, oldObj map[string]any, dryRun ...string) error {
 	resource, name, err := s.resource(newObj)
 	if err != nil {
 		return err
@@ -46,7 +61,9 @@ func (s *Server) applyClientSide(ctx context.Context, newObj, oldObj map[string]
 	if err != nil || string(patch) == "{}" {
 		return err
 	}
-	_, err = resource.Patch(ctx, name, patchType, patch, metav1.PatchOptions{FieldManager: "case", FieldValidation: metav1.FieldValidationIgnore})
+	_, err = resource.Patch(ctx, name, patchType, patch, metav1.PatchOptions{
+		FieldManager: "case", FieldValidation: metav1.FieldValidationIgnore, DryRun: dryRun,
+	})
 	return err
 }
 
