@@ -236,15 +236,9 @@ func (c *comparison) needs() *needed {
 			need(of, true)
 		}
 	})
-	stays := map[string]bool{}
-	for _, f := range c.out.NewWritten {
-		for _, d := range f.Documents {
-			stays[digestOf(d.Object)] = true
-		}
-	}
 	for _, f := range c.out.OldWritten { // they are judged, too
 		for _, d := range f.Documents {
-			if id, _ := identityOf(d); id.kind != "" && !stays[digestOf(d.Object)] {
+			if id, _ := identityOf(d); id.kind != "" {
 				need(groupKindOf(d), true)
 			}
 		}
