@@ -103,6 +103,7 @@ func (p *unitPair) unchanged() bool { return !p.changed && !p.forced && p.new.Er
 // filePair is a file that both sides read as it is written.
 type filePair struct {
 	new, old manifest.File
+	found    bool // it holds something that was searched for
 }
 
 // nothingChanged reports whether both trees have the same files with the same content, as far as they were not left out.
@@ -151,19 +152,17 @@ func (c *comparison) pairUnits() {
 			before.Name += " from the tree"
 			c.pairs = append(c.pairs, c.forced(&before))
 		}
-		c.pairAsBefore(n, old)
-		c.pairRivals(n, old)
+		c.pairReferred(n, old)
 	}
 	olds := maps.Clone(c.olds.byKey)
 	for _, w := range c.olds.elsewhere {
-		if u := c.olds.remote(w, c.oldSide); u != nil && olds[u.key()] == nil {
-			olds[u.key()] = u
+		if c.oldSide.names(w.file) && olds[w.unit.key()] == nil {
+			olds[w.unit.key()] = w.unit
 		}
 	}
 	for _, w := range c.news.elsewhere { // a source elsewhere may hide one that is here
-		if u := c.news.remote(w, c.newSide); u != nil {
-			c.pairAsBefore(u, olds[u.key()])
-			c.pairRivals(u, olds[u.key()])
+		if c.newSide.names(w.file) {
+			c.pairReferred(w.unit, olds[w.unit.key()])
 		}
 	}
 	for _, old := range c.olds.units {
@@ -177,25 +176,6 @@ func (c *comparison) pairUnits() {
 		}
 		c.pairs = append(c.pairs, p)
 	}
-}
-
-// pairAsBefore adds a second comparison for a unit whose definition refers to other files in NEW than in OLD: it reads NEW's definition
-// with the files that OLD chose, and compares the result with OLD's unit. In OLD the definition may be in another file.
-func (c *comparison) pairAsBefore(n, old *Unit) {
-	if old == nil {
-		i := slices.IndexFunc(c.olds.units, func(u *Unit) bool { return u.String() == n.String() && c.news.byKey[u.key()] == nil })
-		if i < 0 {
-			return
-		}
-		old = c.olds.units[i]
-	}
-	again := c.news.asBefore(n, old)
-	if again == nil || again.digest(c.news.tree) == old.digest(c.olds.tree) {
-		return
-	}
-	before := *old
-	before.Name, before.File = again.Name, again.File // the objects of both pair
-	c.pairs = append(c.pairs, unitPair{new: again, old: &before, changed: true})
 }
 
 // forced pairs a unit of OLD with itself, rendered from NEW's files. It is for units that NEW no longer defines, or reads at another

@@ -103,18 +103,13 @@ type side struct {
 	// elsewhere are the definitions of units whose files are not in the tree.
 	elsewhere []*definition
 	excluded  []*Unit
-	leftOut   *Unit                // one of those beyond maxUnits
-	found     map[string][]written // what lookup has found
-	// prefers and chosen are the files that the objects come from which a definition refers to, while define reads it, and rivals all
-	// files that have such objects.
-	prefers, chosen map[string]string
-	rivals          map[string][]string
-	printed         *Object // unless nil, define uses it instead of the object of a file
+	leftOut   *Unit                   // one of those beyond maxUnits
+	found     map[string][]fileObject // what objects has found
 }
 
 // find finds the units of a tree.
 func (e *engine) find(t Tree) (*side, error) {
-	s := &side{engine: e, tree: t, byKey: map[string]*Unit{}, input: map[string]bool{}, found: map[string][]written{}}
+	s := &side{engine: e, tree: t, byKey: map[string]*Unit{}, input: map[string]bool{}, found: map[string][]fileObject{}}
 	if e.Plain {
 		return s, nil
 	}

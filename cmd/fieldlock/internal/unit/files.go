@@ -89,7 +89,7 @@ func (c *comparison) pairFiles() {
 		both[f.Path] = old != nil
 		if old != nil && c.alike(f, old) {
 			c.out.Unchanged++
-			c.unchanged = append(c.unchanged, filePair{*f, *old})
+			c.unchanged = append(c.unchanged, filePair{new: *f, old: *old})
 			continue
 		}
 		news = append(news, *f)
@@ -143,6 +143,14 @@ func (c *comparison) addWritten() {
 	c.out.NewWritten, c.out.OldWritten = append(c.out.NewWritten, drop(news, isOld)...), append(c.out.OldWritten, drop(olds, isNew)...)
 }
 
+// readable returns the files without what is wrong with them: both sides have it.
+func readable(files []manifest.File) []manifest.File {
+	for i := range files {
+		files[i].Err, files[i].Repeated = nil, nil
+	}
+	return files
+}
+
 // digests identifies the objects of files, each with the path of its file.
 func digests(files []manifest.File) map[string]bool {
 	all := map[string]bool{}
@@ -171,8 +179,7 @@ func (c *comparison) addWrittenUnits(newFiles, oldFiles []manifest.File) {
 				if k == nil || !printed[k.name+" "+nameOf(d.Object)] {
 					continue
 				}
-				for _, u := range s.define(k, Object{Document: d, File: f.Path}, nil) {
-					s.close(u)
+				if u := s.define(Object{Document: d, File: f.Path}, nil); u != nil {
 					all[u.key()] = u
 				}
 			}

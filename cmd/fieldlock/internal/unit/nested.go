@@ -5,12 +5,10 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"maps"
 	"path"
 	"slices"
 	"strings"
 
-	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
@@ -26,7 +24,7 @@ import (
 type definition struct {
 	*yamldoc.Document
 	file string
-	unit *Unit // nil for a definition that cannot be read
+	unit *Unit
 }
 
 // maxUnits bounds the units of a tree: objects that define each other could go on for ever.
@@ -50,21 +48,19 @@ func (s *side) discover() {
 	if len(d.holds) == 0 && !slices.ContainsFunc(s.units, func(u *Unit) bool { return slices.ContainsFunc(u.Reads, d.holdsAny) }) {
 		return
 	}
-	for _, w := range d.written {
-		if w.unit != nil && w.unit.remote() {
+	d.written = slices.DeleteFunc(d.written, func(w *definition) bool {
+		if w.unit.remote() {
 			s.elsewhere = append(s.elsewhere, w)
-			w.unit = nil
 		}
-	}
+		return w.unit.remote()
+	})
 	roots := s.units
 	s.units, s.byKey = nil, map[string]*Unit{}
 	for _, u := range roots {
 		d.index(u)
 	}
 	for _, w := range d.written {
-		if w.unit != nil {
-			d.index(w.unit)
-		}
+		d.index(w.unit)
 	}
 	for _, u := range roots {
 		if !d.isRead(u.File, u, func(*Unit) bool { return true }) {
@@ -72,7 +68,7 @@ func (s *side) discover() {
 		}
 	}
 	for _, w := range d.written {
-		if w.unit != nil && !d.isRead(w.file, w.unit, func(*Unit) bool { return true }) {
+		if !d.isRead(w.file, w.unit, func(*Unit) bool { return true }) {
 			d.begin(w.unit)
 		}
 	}
@@ -114,17 +110,10 @@ func (d *discovery) scan() {
 		}
 		d.holds[name] = found.holds // a template
 		for _, document := range found.documents {
-			w := &definition{Document: document, file: name}
-			if units := d.defined(Object{Document: document, File: name}, nil); len(units) > 0 {
-				w.unit = units[0]
+			if u := d.define(Object{Document: document, File: name}, nil); u != nil {
+				d.written = append(d.written, &definition{document, name, u})
+				d.holds[name] = d.holds[name] || !u.remote() || u.missing == nil // a patch may name another path
 			}
-			d.written = append(d.written, w)
-		}
-	}
-	for _, w := range d.written {
-		if w.unit != nil {
-			d.close(w.unit)
-			d.holds[w.file] = d.holds[w.file] || !w.unit.remote() || w.unit.missing == nil // a patch may name another path
 		}
 	}
 }
@@ -197,25 +186,6 @@ func (e *engine) kindOf(object map[string]any) *kind {
 	return nil
 }
 
-// defined returns the units that an object defines, which a unit has printed, or a file holds.
-func (d *discovery) defined(o Object, parent *Unit) []*Unit {
-	k := d.kindOf(o.Object)
-	if k == nil {
-		return nil
-	}
-	units := d.define(k, o, nil)
-	for _, u := range units {
-		u.parent = parent
-		if u.File == "" {
-			u.File = o.File
-		}
-		if u.File == "" && parent != nil {
-			u.File = parent.File
-		}
-	}
-	return units
-}
-
 // index notes which files a unit reads.
 func (d *discovery) index(u *Unit) {
 	if u.peeks || u.tree != nil {
@@ -266,8 +236,7 @@ func (d *discovery) run() {
 				if o.File == "" || u.tree != nil {
 					o.File = d.fileOf(u, o)
 				}
-				for _, n := range d.defined(o, u) {
-					d.close(n)
+				if n := d.define(o, u); n != nil {
 					d.index(n)
 					d.begin(n)
 				}
@@ -298,7 +267,7 @@ func (d *discovery) holdsAny(name string) bool {
 func (d *discovery) circles() []*definition {
 	var list []*definition
 	for _, w := range d.written {
-		if w.unit != nil && d.byKey[w.unit.key()] == nil {
+		if d.byKey[w.unit.key()] == nil {
 			list = append(list, w)
 		}
 	}
@@ -355,125 +324,6 @@ func (u *Unit) id() string {
 
 // remote reports whether a unit is rendered from what is not in the tree.
 func (u *Unit) remote() bool { return u.Err != nil && isMissing(u.Err) }
-
-// written is an object of a file.
-type written struct {
-	file   string
-	object map[string]any
-}
-
-// define returns the units that an object of a kind defines, and notes from which files the objects come that it refers to. With
-// prefers, the choice of another definition, those objects come from the same files as there, as far as these have them.
-func (s *side) define(k *kind, o Object, prefers map[string]string) []*Unit {
-	s.prefers, s.chosen, s.rivals = prefers, map[string]string{}, map[string][]string{}
-	units := k.from(s, o)
-	for _, u := range units {
-		u.chosen, u.rivals = s.chosen, s.rivals
-	}
-	return units
-}
-
-// lookup returns the object of a kind with a name that files of the tree hold: the one nearest to a file, if there are several, and of
-// those in one file the last, as kubectl applies them.
-func (s *side) lookup(from, kind, namespace, name string) (object map[string]any, ok bool) {
-	key, best := strings.Join([]string{kind, namespace, name}, "\x00"), -1
-	s.rivals[key] = slices.Clip(s.rivals[key])
-	if o := s.printed; o != nil && o.is(key) {
-		return o.Object, true
-	}
-	for _, w := range s.objects(kind, name) {
-		if in, _ := yamldoc.At(w.object, "metadata", "namespace").(string); in != "" && namespace != "" && in != namespace {
-			continue
-		}
-		s.rivals[key] = append(s.rivals[key], w.file)
-		near := common(from, w.file)
-		if w.file == s.prefers[key] {
-			near = len(from) + 1
-		}
-		if near > best || w.file == s.chosen[key] {
-			best, object, ok = near, w.object, true
-			s.chosen[key] = w.file
-		}
-	}
-	return object, ok
-}
-
-// asBefore reads the definition of a unit again with the files that OLD's definition refers to. It returns nil if both refer to the same
-// files. Without it, a file that a change adds and nobody applies could hide the file that is applied.
-func (s *side) asBefore(u, old *Unit) *Unit {
-	if maps.Equal(u.chosen, old.chosen) {
-		return nil // as for units that no object defines
-	}
-	again := s.again(u, old.chosen)
-	for key, file := range again.chosen {
-		if file != u.chosen[key] {
-			again.Name += " with " + file
-			s.close(again)
-			return again
-		}
-	}
-	return nil
-}
-
-// again reads the definition of a unit again, with a choice of the files that it refers to.
-func (s *side) again(u *Unit, prefers map[string]string) *Unit {
-	object := decode[definedSpec](u.spec).Object
-	units := s.define(u.kind, Object{Document: &yamldoc.Document{Object: object}, File: u.File}, prefers)
-	if len(units) == 0 {
-		unread := *u
-		unread.missing = &rendered.NotCovered{File: u.File, Reason: "an object that it refers to cannot be read"}
-		unread.chosen = s.chosen
-		return &unread
-	}
-	units[0].parent = u.parent
-	return units[0]
-}
-
-// objects returns the objects of a kind with a name, in any namespace.
-func (s *side) objects(kind, name string) []written {
-	key := kind + "\x00" + name
-	if found, known := s.found[key]; known || strings.Contains(name, "$") {
-		return found
-	}
-	var found []written
-	for _, file := range s.tree.Paths() {
-		if !manifest.HasObjects(file) {
-			continue
-		}
-		data, err := s.tree.ReadFile(file)
-		if err != nil || !mentions(data, kind, name) {
-			continue
-		}
-		documents, _, _ := s.shared.Read(file, data)
-		for _, d := range documents {
-			if d.Object["kind"] == kind && yamldoc.At(d.Object, "metadata", "name") == name && isReferred(d.Object) {
-				found = append(found, written{file, d.Object})
-			}
-		}
-	}
-	s.found[key] = found
-	return found
-}
-
-// isReferred reports whether an object is of the API group of those that definitions refer to, and not of another kind of that name.
-func isReferred(object map[string]any) bool {
-	apiVersion, _ := object["apiVersion"].(string)
-	if kind := object["kind"]; kind == "ConfigMap" || kind == "Secret" {
-		return apiVersion == "v1"
-	}
-	return strings.HasPrefix(apiVersion, "source.toolkit.fluxcd.io/")
-}
-
-// common returns how many leading directories two paths have in common.
-func common(a, b string) int {
-	n := 0
-	for i := 0; i < len(a) && i < len(b) && a[i] == b[i]; i++ {
-		if a[i] == '/' {
-			n++
-		}
-	}
-	return n
-}
 
 // digestOf returns a digest of an object.
 func digestOf(object map[string]any) string {

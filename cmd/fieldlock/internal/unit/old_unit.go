@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/fieldlock/fieldlock/internal/kindindex"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
@@ -127,7 +128,9 @@ type named struct {
 
 func namedAs(d *yamldoc.Document) named {
 	id, namespace := identityOf(d)
-	return named{groupKindOf(d), id, namespace}
+	apiVersion, _ := d.Object["apiVersion"].(string)
+	group, _ := kindindex.GroupVersion(apiVersion)
+	return named{[2]string{group, id.kind}, id, namespace}
 }
 
 // byName returns the objects of a unit by what identifies them.

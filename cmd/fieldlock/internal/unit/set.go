@@ -204,21 +204,6 @@ func (s *Side) parse(f manifest.File, shared *yamldoc.Shared, wanted func(text [
 	return f
 }
 
-// words returns which words an unchanged file has, nil if that is not known.
-func (c *comparison) words(f *manifest.File) *fileDefinitions {
-	if c.newSide.Read != nil {
-		return nil // to find out takes reading it
-	}
-	id := c.newSide.id(f)
-	c.engine.mu.Lock()
-	defer c.engine.mu.Unlock()
-	found, ok := c.engine.definitions[id]
-	if ok && found == nil {
-		found = &fileDefinitions{}
-	}
-	return found
-}
-
 // addElsewhere lists the definitions of units whose files are not in the tree.
 func (c *comparison) addElsewhere() {
 	olds := map[string]bool{}
@@ -233,23 +218,13 @@ func (c *comparison) addElsewhere() {
 func (s *side) missing(in *Side, changed func(w *definition, reason string) bool) []NotCovered {
 	var list []NotCovered
 	for _, w := range s.elsewhere {
-		if u := s.remote(w, in); u != nil {
-			n := s.notCovered(u, u.Err, false)
+		if in.names(w.file) {
+			n := s.notCovered(w.unit, w.unit.Err, false)
 			n.Line, n.Changed = w.Position().Line, changed(w, n.Reason)
 			list = append(list, n)
 		}
 	}
 	return list
-}
-
-// remote returns the unit of a definition whose files are not in the tree; nil for one that the paths of the side do not name.
-func (s *side) remote(w *definition, in *Side) *Unit {
-	units := s.define(s.kindOf(w.Object), Object{Document: w.Document, File: w.file}, nil)
-	if len(units) == 0 || !in.names(w.file) {
-		return nil
-	}
-	s.close(units[0])
-	return units[0]
 }
 
 // notCovered describes a unit that cannot be rendered.

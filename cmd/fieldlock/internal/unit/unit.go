@@ -62,8 +62,8 @@ type Unit struct {
 	spec   []byte // of the job
 	random bool   // two renderings may differ
 	owns   func(name string) bool
-	chosen map[string]string   // files of the objects that its definition refers to
-	rivals map[string][]string // all files with such objects
+
+	references // of its definition
 
 	digestIn Tree // that digested is of
 	digested string
@@ -129,10 +129,10 @@ func (u *Unit) String() string { return u.Kind + " " + u.Name }
 // kind is a kind of unit. To add one takes a chapter with such a value, and its row in kinds.
 type kind struct {
 	name string
-	// group and object are the group and kind of the objects that define such units, and from returns the units that one of
-	// them defines. They are empty for a kind of unit that is found as files.
+	// group and object are the group and kind of the objects that define such units, and from returns the unit that one of
+	// them defines; nil for none. They are empty for a kind of unit that is found as files.
 	group, object string
-	from          func(s *side, o Object) []*Unit
+	from          func(d *definer, o Object) *Unit
 	// find returns the units of this kind that are files of a tree by themselves.
 	find func(t Tree, o *Options) ([]*Unit, error)
 	// at, unless nil, returns the units that a directory is by itself.
