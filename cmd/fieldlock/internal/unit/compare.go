@@ -155,14 +155,14 @@ func (c *comparison) pairUnits() {
 		c.pairReferred(n, old)
 	}
 	olds := maps.Clone(c.olds.byKey)
-	for _, w := range c.olds.elsewhere {
-		if c.oldSide.names(w.file) && olds[w.unit.key()] == nil {
-			olds[w.unit.key()] = w.unit
+	for _, u := range c.olds.elsewhere {
+		if c.oldSide.names(u.File) && olds[u.key()] == nil {
+			olds[u.key()] = u
 		}
 	}
-	for _, w := range c.news.elsewhere { // a source elsewhere may hide one that is here
-		if c.newSide.names(w.file) {
-			c.pairReferred(w.unit, olds[w.unit.key()])
+	for _, u := range c.news.elsewhere { // a source elsewhere may hide one that is here
+		if c.newSide.names(u.File) {
+			c.pairReferred(u, olds[u.key()])
 		}
 	}
 	for _, old := range c.olds.units {
@@ -356,40 +356,19 @@ func differences(a, b any, at []any, places *[][]any) {
 	}
 }
 
-// with returns a copy of a document that has the values of another object at some places.
+// with returns a copy of a document that has the texts and numbers of another object at some places.
 func with(d *yamldoc.Document, other map[string]any, places [][]any) *yamldoc.Document {
 	changed := *d
 	for _, at := range places {
-		if len(at) > 0 {
-			changed.Object, _ = replaced(changed.Object, at, yamldoc.At(other, at...)).(map[string]any)
+		switch yamldoc.At(changed.Object, at...).(type) {
+		case map[string]any, []any, nil:
+			continue
 		}
+		steps := make([]string, len(at))
+		for i, step := range at {
+			steps[i] = fmt.Sprint(step)
+		}
+		changed.Object, _ = put(changed.Object, steps, yamldoc.At(other, at...)).(map[string]any)
 	}
 	return &changed
-}
-
-// replaced returns a value with another text or number at the end of steps; the value itself if they do not lead to one.
-func replaced(value any, steps []any, by any) any {
-	if len(steps) == 0 {
-		switch value.(type) {
-		case map[string]any, []any, nil:
-			return value
-		}
-		return by
-	}
-	switch x := value.(type) {
-	case map[string]any:
-		name, ok := steps[0].(string)
-		if member, has := x[name]; ok && has {
-			x = maps.Clone(x)
-			x[name] = replaced(member, steps[1:], by)
-			return x
-		}
-	case []any:
-		if i, ok := steps[0].(int); ok && i < len(x) {
-			x = slices.Clone(x)
-			x[i] = replaced(x[i], steps[1:], by)
-			return x
-		}
-	}
-	return value
 }

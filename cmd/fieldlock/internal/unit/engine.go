@@ -99,9 +99,8 @@ type side struct {
 	byKey map[string]*Unit
 	// input are the files that some unit reads, and those that belong to a unit although this one does not read them: they are
 	// not objects as they are written.
-	input map[string]bool
-	// elsewhere are the definitions of units whose files are not in the tree.
-	elsewhere []*definition
+	input     map[string]bool
+	elsewhere []*Unit // whose files are not in the tree
 	excluded  []*Unit
 	leftOut   *Unit                   // one of those beyond maxUnits
 	found     map[string][]fileObject // what objects has found
@@ -141,7 +140,7 @@ func (s *side) exclude() {
 		}
 		return false
 	})
-	s.elsewhere = slices.DeleteFunc(s.elsewhere, func(w *definition) bool { return s.Exclude(w.file) })
+	s.elsewhere = slices.DeleteFunc(s.elsewhere, func(u *Unit) bool { return s.Exclude(u.File) })
 }
 
 // add adds a unit, unless the side has it, and finds the files that it reads.

@@ -103,8 +103,11 @@ func (c *comparison) pairFiles() {
 		}
 	}
 	news, gone = c.parse(c.newSide, news, nil), c.parse(c.oldSide, gone, nil)
-	c.out.New = append(c.out.New, c.failing(c.templates(news), gone)...)
-	c.out.Old = append(c.out.Old, c.baselines(gone)...)
+	if !c.engine.Plain {
+		news = c.failing(c.templates(news), gone)
+		gone = c.baselines(gone)
+	}
+	c.out.New, c.out.Old = append(c.out.New, news...), append(c.out.Old, gone...)
 }
 
 // writtenCRD matches the text of a CRD. CRDs are compared as the units print them only.
@@ -192,23 +195,16 @@ func (c *comparison) addWrittenUnits(newFiles, oldFiles []manifest.File) {
 		if old == nil || n.digest(c.news.tree) == old.digest(c.olds.tree) {
 			continue
 		}
-		newObjects, err := c.news.render(n)
-		oldObjects, oldErr := c.olds.render(old)
-		if err != nil || oldErr != nil {
-			continue
+		if prints, before := c.news.files(n), c.olds.files(old); prints != nil && before != nil {
+			c.out.Readers[key] = []string{n.String()}
+			c.out.NewWritten, c.out.OldWritten = append(c.out.NewWritten, prints...), append(c.out.OldWritten, before...)
 		}
-		c.out.Readers[key] = []string{n.String()}
-		c.out.NewWritten = append(c.out.NewWritten, c.news.manifests(Rendered{Unit: n, Objects: newObjects})...)
-		c.out.OldWritten = append(c.out.OldWritten, c.olds.manifests(Rendered{Unit: old, Objects: oldObjects})...)
 	}
 }
 
 // failing returns the files of NEW. A mistake in one that OLD has too, with a mistake of its own, is not one of the change: no tool
 // has applied what cannot be read. What can be read in it counts.
 func (c *comparison) failing(files, olds []manifest.File) []manifest.File {
-	if c.engine.Plain {
-		return files
-	}
 	failed := map[string]bool{}
 	for i := range olds {
 		failed[olds[i].Path] = olds[i].Err != nil
@@ -233,9 +229,6 @@ func mistakeIn(f *manifest.File) string { return strings.TrimPrefix(f.Err.Error(
 // templates takes the files that are templates of no chart here, and those of other repositories, out of files: nobody knows what
 // they become.
 func (c *comparison) templates(files []manifest.File) []manifest.File {
-	if c.engine.Plain {
-		return files
-	}
 	return slices.DeleteFunc(files, func(f manifest.File) bool {
 		reason := unreadable(&f)
 		if reason != "" {
@@ -277,9 +270,6 @@ func (c *comparison) addValues() {
 
 // baselines returns the files of OLD that NEW is compared with. It leaves out files that cannot be read.
 func (c *comparison) baselines(files []manifest.File) []manifest.File {
-	if c.engine.Plain {
-		return files
-	}
 	for i := range files {
 		f := &files[i]
 		known := func(n NotCovered) bool { return n.Kind == "file" && n.Unit == f.Path }

@@ -49,11 +49,7 @@ func (c *comparison) addNeeded() {
 	added := map[*Unit]bool{}
 	add := func(u *Unit) {
 		added[u] = true
-		objects, err := c.news.render(u)
-		if err != nil {
-			return
-		}
-		for _, f := range c.news.manifests(Rendered{Unit: u, Objects: objects}) {
+		for _, f := range c.news.files(u) {
 			f.Documents = n.of(f.Documents)
 			c.out.New, c.out.Old = append(c.out.New, f), append(c.out.Old, f)
 			n.serve(f.Documents)
@@ -151,8 +147,9 @@ func (n *needed) change(of [2]string, namespace string) {
 func (c *comparison) needCopied(n *needed) {
 	for _, d := range c.search(&needed{names: n.names}) {
 		if as := namedAs(d); slices.Contains(n.names, [2]string{as.id.kind, as.id.name}) {
-			n.change(as.of, as.namespace)
-			n.judged[as.of] = n.judged[as.of] || n.known[as.of] != nil
+			if n.change(as.of, as.namespace); n.known[as.of] != nil {
+				n.judged[as.of] = true
+			}
 		}
 	}
 }

@@ -20,20 +20,13 @@ import (
 // another unit reads is found when that unit is rendered. Flux's own Kustomization is often among the files that it reads;
 // definitions that only such a circle reads are taken as they are written.
 
-// definition is an object that defines a unit, as it is written in a file.
-type definition struct {
-	*yamldoc.Document
-	file string
-	unit *Unit
-}
-
 // maxUnits bounds the units of a tree: objects that define each other could go on for ever.
 const maxUnits = 5000
 
 // discovery finds the units of one side that objects define.
 type discovery struct {
 	*side
-	written []*definition
+	written []*Unit            // that files define
 	holds   map[string]bool    // files that may hold a definition
 	readers map[string][]*Unit // by file
 	live    map[*Unit]bool
@@ -48,53 +41,40 @@ func (s *side) discover() {
 	if len(d.holds) == 0 && !slices.ContainsFunc(s.units, func(u *Unit) bool { return slices.ContainsFunc(u.Reads, d.holdsAny) }) {
 		return
 	}
-	d.written = slices.DeleteFunc(d.written, func(w *definition) bool {
-		if w.unit.remote() {
-			s.elsewhere = append(s.elsewhere, w)
+	d.written = slices.DeleteFunc(d.written, func(u *Unit) bool {
+		if u.remote() {
+			s.elsewhere = append(s.elsewhere, u)
 		}
-		return w.unit.remote()
+		return u.remote()
 	})
 	roots := s.units
 	s.units, s.byKey = nil, map[string]*Unit{}
-	for _, u := range roots {
+	all := slices.Concat(roots, d.written)
+	for _, u := range all {
 		d.index(u)
 	}
-	for _, w := range d.written {
-		d.index(w.unit)
-	}
-	for _, u := range roots {
-		if !d.isRead(u.File, u, func(*Unit) bool { return true }) {
+	for _, u := range all {
+		if !d.isRead(u, func(*Unit) bool { return true }) {
 			d.begin(u)
-		}
-	}
-	for _, w := range d.written {
-		if !d.isRead(w.file, w.unit, func(*Unit) bool { return true }) {
-			d.begin(w.unit)
 		}
 	}
 	d.run()
 	isLive := func(u *Unit) bool { return d.live[u] && !d.failed[u] } // one that fails prints none of the definitions in its files
-	for _, w := range d.circles() {
-		if !d.isRead(w.file, w.unit, isLive) {
-			d.begin(w.unit)
-			d.run()
-		}
-	}
-	for _, u := range roots {
-		if !d.live[u] && !d.isRead(u.File, u, isLive) {
+	for _, u := range slices.Concat(d.circles(), roots) {
+		if !d.live[u] && !d.isRead(u, isLive) {
 			d.begin(u)
 			d.run()
 		}
 	}
 	s.units = slices.DeleteFunc(s.units, func(u *Unit) bool {
 		if u.kind.find == nil {
-			if !d.failed[u] || u.parent != nil || !d.isRead(u.File, u, isLive) {
+			if !d.failed[u] || u.parent != nil || !d.isRead(u, isLive) {
 				return false
 			}
 			delete(s.byKey, u.key()) // as it is written; the units that read it print it otherwise
 			return true
 		}
-		return d.isRead(u.File, u, func(by *Unit) bool { return d.live[by] && by.kind.find == nil })
+		return d.isRead(u, func(by *Unit) bool { return d.live[by] && by.kind.find == nil })
 	})
 }
 
@@ -111,7 +91,8 @@ func (d *discovery) scan() {
 		d.holds[name] = found.holds // a template
 		for _, document := range found.documents {
 			if u := d.define(Object{Document: document, File: name}, nil); u != nil {
-				d.written = append(d.written, &definition{document, name, u})
+				u.document = document
+				d.written = append(d.written, u)
 				d.holds[name] = d.holds[name] || !u.remote() || u.missing == nil // a patch may name another path
 			}
 		}
@@ -127,14 +108,14 @@ type fileDefinitions struct {
 }
 
 // definitionsIn returns what a file defines; nil for most files, and for one that cannot be read.
-func (e *engine) definitionsIn(s *side, name string) *fileDefinitions {
+func (s *side) definitionsIn(name string) *fileDefinitions {
 	id, err := s.tree.ID(name)
 	if err != nil {
 		return nil
 	}
-	e.mu.Lock()
-	found, ok := e.definitions[id]
-	e.mu.Unlock()
+	s.mu.Lock()
+	found, ok := s.definitions[id]
+	s.mu.Unlock()
 	if ok {
 		return found
 	}
@@ -152,22 +133,18 @@ func (e *engine) definitionsIn(s *side, name string) *fileDefinitions {
 		if err != nil {
 			return nil
 		}
-		documents, _, err := e.shared.Read(name, data)
+		documents, _, err := s.shared.Read(name, data)
 		found.holds = err != nil
 		for _, document := range documents {
-			if k := e.kindOf(document.Object); k != nil {
+			if s.kindOf(document.Object) != nil {
 				found.documents = append(found.documents, document)
 			}
 		}
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.definitions[id] = found
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.definitions[id] = found
 	return found
-}
-
-func (d *discovery) definitionsIn(name string) *fileDefinitions {
-	return d.engine.definitionsIn(d.side, name)
 }
 
 // definers are the groups of the kinds that define units.
@@ -196,9 +173,9 @@ func (d *discovery) index(u *Unit) {
 	}
 }
 
-// isRead reports whether another unit of some kind reads a file.
-func (d *discovery) isRead(name string, by *Unit, counts func(*Unit) bool) bool {
-	return slices.ContainsFunc(d.readers[name], func(u *Unit) bool { return u != by && u.id() != by.id() && counts(u) })
+// isRead reports whether another unit that counts reads the file of a unit.
+func (d *discovery) isRead(u *Unit, counts func(by *Unit) bool) bool {
+	return slices.ContainsFunc(d.readers[u.File], func(by *Unit) bool { return by != u && by.id() != u.id() && counts(by) })
 }
 
 // begin makes a unit live, unless its definition comes from itself.
@@ -263,15 +240,10 @@ func (d *discovery) holdsAny(name string) bool {
 	return d.holds[name]
 }
 
-// circles returns the definitions that only units read which are not live, those that read most files first.
-func (d *discovery) circles() []*definition {
-	var list []*definition
-	for _, w := range d.written {
-		if d.byKey[w.unit.key()] == nil {
-			list = append(list, w)
-		}
-	}
-	slices.SortStableFunc(list, func(a, b *definition) int { return len(b.unit.Reads) - len(a.unit.Reads) })
+// circles returns the units that files define which only units read that are not live, those that read most files first.
+func (d *discovery) circles() []*Unit {
+	list := slices.DeleteFunc(slices.Clone(d.written), func(u *Unit) bool { return d.byKey[u.key()] != nil })
+	slices.SortStableFunc(list, func(a, b *Unit) int { return len(b.Reads) - len(a.Reads) })
 	return list
 }
 

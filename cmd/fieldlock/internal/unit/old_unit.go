@@ -72,17 +72,11 @@ func (c *comparison) otherUnits(wanted identities) {
 		if !slices.ContainsFunc(u.Reads, mayHave) {
 			continue
 		}
-		objects, err := c.olds.render(u)
-		if err != nil {
-			continue
+		files, stays := c.olds.files(u), identities{}
+		if now != nil && files != nil {
+			stays.add(c.news.files(now))
 		}
-		stays := identities{}
-		if now != nil {
-			if objects, err := c.news.render(now); err == nil {
-				stays.add(c.news.manifests(Rendered{Unit: now, Objects: objects}))
-			}
-		}
-		for _, f := range c.olds.manifests(Rendered{Unit: u, Objects: objects}) {
+		for _, f := range files {
 			c.addOther(f, stays, wanted)
 		}
 	}

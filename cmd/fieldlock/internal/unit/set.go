@@ -160,7 +160,7 @@ func Load(in *Side, o Options) (*Set, error) {
 		}
 	}
 	if !alone {
-		set.NotCovered = append(set.NotCovered, s.missing(in, func(*definition, string) bool { return false })...)
+		set.NotCovered = append(set.NotCovered, s.missing(in, func(*Unit, string) bool { return false })...)
 	}
 	for _, f := range excluded {
 		if !alone && !s.input[f.Path] {
@@ -207,20 +207,20 @@ func (s *Side) parse(f manifest.File, shared *yamldoc.Shared, wanted func(text [
 // addElsewhere lists the definitions of units whose files are not in the tree.
 func (c *comparison) addElsewhere() {
 	olds := map[string]bool{}
-	identify := func(w *definition, reason string) string { return nameOf(w.Object) + digestOf(w.Object) + reason }
-	c.olds.missing(c.oldSide, func(w *definition, reason string) bool { olds[identify(w, reason)] = true; return false })
-	c.out.NotCovered = append(c.out.NotCovered, c.news.missing(c.newSide, func(w *definition, reason string) bool {
-		return !olds[identify(w, reason)]
-	})...)
+	identify := func(u *Unit, reason string) string {
+		return nameOf(u.document.Object) + digestOf(u.document.Object) + reason
+	}
+	c.olds.missing(c.oldSide, func(u *Unit, reason string) bool { olds[identify(u, reason)] = true; return false })
+	c.out.NotCovered = append(c.out.NotCovered, c.news.missing(c.newSide, func(u *Unit, reason string) bool { return !olds[identify(u, reason)] })...)
 }
 
-// missing lists the definitions of units whose files are not in the tree, in the files that the side names.
-func (s *side) missing(in *Side, changed func(w *definition, reason string) bool) []NotCovered {
+// missing lists the units whose files are not in the tree, and whose definitions are in files that the side names.
+func (s *side) missing(in *Side, changed func(u *Unit, reason string) bool) []NotCovered {
 	var list []NotCovered
-	for _, w := range s.elsewhere {
-		if in.names(w.file) {
-			n := s.notCovered(w.unit, w.unit.Err, false)
-			n.Line, n.Changed = w.Position().Line, changed(w, n.Reason)
+	for _, u := range s.elsewhere {
+		if in.names(u.File) {
+			n := s.notCovered(u, u.Err, false)
+			n.Line, n.Changed = u.document.Position().Line, changed(u, n.Reason)
 			list = append(list, n)
 		}
 	}
@@ -237,6 +237,15 @@ func (s *side) notCovered(u *Unit, err error, changed bool) NotCovered {
 func (s *side) mistake(u *Unit, err error) error {
 	file, line, reason := u.place(err)
 	return &yamldoc.Error{File: s.tree.Name(file), Line: line, Message: u.String() + " cannot be rendered: " + strings.TrimPrefix(reason, file+": ")}
+}
+
+// files returns what manifests does for a unit that may have to be rendered; nil if that fails.
+func (s *side) files(u *Unit) []manifest.File {
+	objects, err := s.render(u)
+	if err != nil {
+		return nil
+	}
+	return s.manifests(Rendered{Unit: u, Objects: objects})
 }
 
 // manifests returns the objects of a unit as a file of objects; those that Helm installs once as one of their own.

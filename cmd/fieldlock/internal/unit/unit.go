@@ -26,6 +26,7 @@ import (
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/worker"
 	"github.com/fieldlock/fieldlock/internal/shell"
 	"github.com/fieldlock/fieldlock/internal/tool"
+	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
 // Unit is what one tool applies together.
@@ -50,11 +51,13 @@ type Unit struct {
 	// Namespace is where objects go that name none, "" where that is not known.
 	Namespace string
 
-	kind    *kind
-	parent  *Unit // that prints the object which defines this one
-	tree    Tree  // that its files are in, nil for the one that defines it
-	missing error // why the unit is not in the tree, where its definition tells
-	peeks   bool  // what it reads stays what it is
+	kind *kind
+	// document defines the unit, if it is in a file that no unit is known to read; parent is the unit that prints the definition.
+	document *yamldoc.Document
+	parent   *Unit
+	tree     Tree  // that its files are in, nil for the one that defines it
+	missing  error // why the unit is not in the tree, where its definition tells
+	peeks    bool  // what it reads stays what it is
 	// lists, unless nil, reports whether the unit reads only the name of a file, not its content.
 	lists func(name string) bool
 
