@@ -58,9 +58,7 @@ func Compare(newSide, oldSide *Side, o Options) (*Comparison, error) {
 		return nil, fmt.Errorf("in OLD: %w", err)
 	}
 	if u := c.news.leftOut; u != nil {
-		c.out.NotCovered = append(c.out.NotCovered, NotCovered{
-			Unit: u.Name, Kind: u.Kind, File: newSide.Tree.Name(u.File), Changed: true, Reason: fmt.Sprintf("the tree has more than %d units, and no more are read", maxUnits),
-		})
+		c.uncovered(u.Name, u.Kind, newSide.Tree.Name(u.File), fmt.Sprintf("the tree has more than %d units, and no more are read", maxUnits))
 	}
 	c.exclude()
 	c.pairUnits()

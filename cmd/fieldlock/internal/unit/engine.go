@@ -118,7 +118,10 @@ func (e *engine) find(t Tree) (*side, error) {
 			return nil, err
 		}
 		for _, u := range units {
-			s.add(u)
+			if s.byKey[u.key()] == nil {
+				s.close(u)
+				s.units, s.byKey[u.key()] = append(s.units, u), u
+			}
 		}
 	}
 	s.discover()
@@ -141,16 +144,6 @@ func (s *side) exclude() {
 		return false
 	})
 	s.elsewhere = slices.DeleteFunc(s.elsewhere, func(u *Unit) bool { return s.Exclude(u.File) })
-}
-
-// add adds a unit, unless the side has it, and finds the files that it reads.
-func (s *side) add(u *Unit) bool {
-	if s.byKey[u.key()] != nil {
-		return false
-	}
-	s.close(u)
-	s.units, s.byKey[u.key()] = append(s.units, u), u
-	return true
 }
 
 // close finds the files that a unit reads. What was found in the other tree is taken over if this tree has all of it alike.

@@ -35,7 +35,7 @@ func (c *comparison) exclude() {
 			c.out.Unchanged++
 			continue
 		}
-		c.out.NotCovered = append(c.out.NotCovered, NotCovered{Unit: name, Kind: "file", File: names[name].Name(name), Reason: Excluded, Changed: true})
+		c.uncovered(name, "file", names[name].Name(name), Excluded)
 	}
 }
 
@@ -211,16 +211,16 @@ func (c *comparison) failing(files, olds []manifest.File) []manifest.File {
 	}
 	for i := range files {
 		if f := &files[i]; f.Err != nil && failed[f.Path] {
-			c.unread(f, "cannot be read, as in OLD: "+mistakeIn(f))
+			c.uncovered(f.Path, "file", f.Name, "cannot be read, as in OLD: "+mistakeIn(f))
 			f.Err = nil
 		}
 	}
 	return files
 }
 
-// unread lists a changed file that cannot be read as it is deployed.
-func (c *comparison) unread(f *manifest.File, reason string) {
-	c.out.NotCovered = append(c.out.NotCovered, NotCovered{Unit: f.Path, Kind: "file", File: f.Name, Reason: reason, Changed: true})
+// uncovered lists something changed that cannot be read as it is deployed.
+func (c *comparison) uncovered(unit, kind, file, reason string) {
+	c.out.NotCovered = append(c.out.NotCovered, NotCovered{Unit: unit, Kind: kind, File: file, Reason: reason, Changed: true})
 }
 
 // mistakeIn returns what is wrong with a file, without its name.
@@ -232,7 +232,7 @@ func (c *comparison) templates(files []manifest.File) []manifest.File {
 	return slices.DeleteFunc(files, func(f manifest.File) bool {
 		reason := unreadable(&f)
 		if reason != "" {
-			c.unread(&f, reason)
+			c.uncovered(f.Path, "file", f.Name, reason)
 		}
 		return reason != ""
 	})
@@ -274,7 +274,7 @@ func (c *comparison) baselines(files []manifest.File) []manifest.File {
 		f := &files[i]
 		known := func(n NotCovered) bool { return n.Kind == "file" && n.Unit == f.Path }
 		if f.Err != nil && !slices.ContainsFunc(c.out.NotCovered, known) {
-			c.unread(f, "there is nothing to compare with, since OLD cannot be read: "+strings.TrimPrefix(mistakeIn(f), "cannot be read: "))
+			c.uncovered(f.Path, "file", f.Name, "there is nothing to compare with, since OLD cannot be read: "+strings.TrimPrefix(mistakeIn(f), "cannot be read: "))
 		}
 		f.Err = nil
 	}

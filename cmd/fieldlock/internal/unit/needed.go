@@ -2,7 +2,6 @@ package unit
 
 import (
 	"bytes"
-	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -102,19 +101,6 @@ func (c *comparison) needs() *needed {
 		c.needKnown(n, apiVersion, as.id.kind)
 	}
 	return n
-}
-
-// objectsOf returns the objects of files, with what identifies them.
-func objectsOf(files []manifest.File) iter.Seq2[*yamldoc.Document, named] {
-	return func(yield func(*yamldoc.Document, named) bool) {
-		for _, f := range files {
-			for _, d := range f.Documents {
-				if as := namedAs(d); as.id.kind != "" && !yield(d, as) {
-					return
-				}
-			}
-		}
-	}
 }
 
 // isCustom reports whether a kind has a CRD.

@@ -1,6 +1,7 @@
 package unit
 
 import (
+	"iter"
 	"maps"
 	"slices"
 
@@ -21,11 +22,8 @@ func (c *comparison) addPredecessors() {
 	}
 	wanted := identities{}
 	wanted.add(c.out.New)
-	for _, f := range c.out.Old {
-		for _, d := range f.Documents {
-			id, namespace := identityOf(d)
-			wanted[id] = slices.DeleteFunc(wanted[id], func(n string) bool { return n == namespace })
-		}
+	for _, as := range objectsOf(c.out.Old) {
+		wanted[as.id] = slices.DeleteFunc(wanted[as.id], func(namespace string) bool { return namespace == as.namespace })
 	}
 	maps.DeleteFunc(wanted, func(id identity, namespaces []string) bool { return len(namespaces) == 0 || id.name == "" })
 	if len(wanted) == 0 {
@@ -127,6 +125,19 @@ func namedAs(d *yamldoc.Document) named {
 	return named{[2]string{group, id.kind}, id, namespace}
 }
 
+// objectsOf returns the objects of files, with what identifies them.
+func objectsOf(files []manifest.File) iter.Seq2[*yamldoc.Document, named] {
+	return func(yield func(*yamldoc.Document, named) bool) {
+		for _, f := range files {
+			for _, d := range f.Documents {
+				if as := namedAs(d); as.id.kind != "" && !yield(d, as) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // byName returns the objects of a unit by what identifies them.
 func byName(objects []Object) map[named][]*Object {
 	all := map[named][]*Object{}
@@ -138,11 +149,8 @@ func byName(objects []Object) map[named][]*Object {
 }
 
 func (s identities) add(files []manifest.File) {
-	for _, f := range files {
-		for _, d := range f.Documents {
-			id, namespace := identityOf(d)
-			s[id] = append(s[id], namespace)
-		}
+	for _, as := range objectsOf(files) {
+		s[as.id] = append(s[as.id], as.namespace)
 	}
 }
 

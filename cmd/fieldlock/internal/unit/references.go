@@ -215,10 +215,8 @@ func (c *comparison) pairReferred(n, old *Unit) {
 			switch elsewhere, used := in.isElsewhere(n, r, file); {
 			case elsewhere:
 			case used:
-				c.out.NotCovered = append(c.out.NotCovered, NotCovered{
-					Unit: again.Name, Kind: again.Kind, File: in.tree.Name(file), Changed: true,
-					Reason: "it may refer to what changed in " + in.tree.Name(file) + "; of several such objects, the nearest one counts: " + n.chosen[r],
-				})
+				reason := "it may refer to what changed in " + in.tree.Name(file) + "; of several such objects, the nearest one counts: " + n.chosen[r]
+				c.uncovered(again.Name, again.Kind, in.tree.Name(file), reason)
 			default:
 				c.pairAgain(again, before)
 			}
@@ -337,9 +335,7 @@ func (c *comparison) pairWithPrinted(p unitPair, r flux.Reference, o printing, o
 		if file != "" {
 			reason += "; check takes what is in " + file
 		}
-		c.out.NotCovered = append(c.out.NotCovered, NotCovered{
-			Unit: p.new.Name, Kind: p.new.Kind, File: c.news.tree.Name(p.new.File), Changed: true, Reason: reason,
-		})
+		c.uncovered(p.new.Name, p.new.Kind, c.news.tree.Name(p.new.File), reason)
 		return
 	}
 	again := c.news.again(p.new, p.new.chosen, o.new)
