@@ -52,7 +52,7 @@ type Unit struct {
 	Namespace string
 
 	kind *kind
-	// document defines the unit, if it is in a file that no unit is known to read; parent is the unit that prints the definition.
+	// document is the definition of the unit, if it was read from a file; parent is the unit that prints the definition.
 	document *yamldoc.Document
 	parent   *Unit
 	tree     Tree  // that its files are in, nil for the one that defines it
@@ -83,7 +83,8 @@ type Unit struct {
 // effect on a server-side apply.
 func (u *Unit) applier(name string) tool.Applier {
 	dir := shell.Quote(path.Dir(name))
-	namespace, object := path.Split(u.Name)
+	own, _, _ := strings.Cut(u.Name, " ") // without the object that it was read again with
+	namespace, object := path.Split(own)
 	flux := func(command string) string {
 		if command += " " + shell.Quote(object); namespace != "" {
 			command += " -n " + shell.Quote(path.Clean(namespace))
@@ -105,7 +106,7 @@ func (u *Unit) applier(name string) tool.Applier {
 		}
 		return by
 	case "Application":
-		by := tool.Applier{Tool: tool.ArgoCD, Apply: "argocd app sync " + shell.Quote(strings.TrimPrefix(u.Name, "argocd/")), Keeps: !u.Prune, Namespace: u.Namespace}
+		by := tool.Applier{Tool: tool.ArgoCD, Apply: "argocd app sync " + shell.Quote(strings.TrimPrefix(own, "argocd/")), Keeps: !u.Prune, Namespace: u.Namespace}
 		if u.Applier == "" { // it cannot be read
 			by.Methods, by.Keeps = []tool.Method{tool.ServerSide, tool.ClientSide, tool.Replace}, false
 			return by
