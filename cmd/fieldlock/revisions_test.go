@@ -169,6 +169,7 @@ func TestNearer(t *testing.T) {
 		{"another tag, hidden before", "nobody may apply the nearer file", []string{"infra/source.yaml", source("v1.1.0")}, exitRefused, "", []string{"cluster/source.yaml", source("v1.0.0")}},
 		{"another variable, hidden before", "", []string{"infra/vars.yaml", vars("b")}, exitRefused, "", []string{"cluster/vars.yaml", vars("a")}},
 		{"another tag, which moves, hidden before", "", []string{"infra/source.yaml", "", "infra2/source.yaml", source("v1.1.0")}, exitRefused, "", []string{"cluster/source.yaml", source("v1.0.0")}},
+		{"another tag, hidden before, of a definition that moves", "", []string{"infra/source.yaml", source("v1.1.0"), "cluster/unit.yaml", "", "cluster/moved.yaml", shop}, exitRefused, "", []string{"cluster/source.yaml", source("v1.0.0")}},
 		{"another tag, hidden by another repository", "", []string{"infra/source.yaml", source("v1.1.0")}, exitRefused, "",
 			[]string{"cluster/source.yaml", strings.Replace(source("v1.0.0"), "https:", "oci:", 1)}},
 		{"another tag, hidden by another repository at once", "", []string{"infra/source.yaml", source("v1.1.0"), "cluster/source.yaml", strings.Replace(source("v1.0.0"), "https:", "oci:", 1)}, exitRefused, "cannot be rendered", nil},
@@ -202,6 +203,9 @@ func TestNearer(t *testing.T) {
 			got := runCommand("", "check", "--git", "HEAD")
 			if got.status != c.status || !strings.Contains(got.err, c.warning) || c.warning == "" && got.err != "" {
 				t.Errorf("%s: status %d, want %d\n%s%s", c.reason, got.status, c.status, got.out, got.err)
+			}
+			if c.status == exitRefused && !strings.Contains(got.out, "flux reconcile kustomization shop -n flux-system --with-source") {
+				t.Errorf("the command names another unit\n%s", got.out)
 			}
 		})
 	}

@@ -22,13 +22,13 @@ import (
 // applications are Argo CD's Applications.
 func applications(schemas *kustomize.Schemas) *kind {
 	k := &kind{name: "Application", group: "argoproj.io", object: "Application"}
-	k.from = func(s *side, o Object) []*Unit {
+	k.from = func(d *definer, o Object) *Unit {
 		a, err := argo.ParseApplication(o.Object)
 		if err != nil && !isMissing(err) {
 			return nil
 		}
 		u := &Unit{Kind: k.name, Name: nameOf(o.Object), File: o.File, kind: k, random: true}
-		spec := s.defines(o, nil)
+		spec := d.defines(o, nil)
 		if err != nil {
 			u.missing = at(o.File, err)
 		} else {
@@ -41,9 +41,9 @@ func applications(schemas *kustomize.Schemas) *kind {
 			}
 			u.dir = a.Sources[0].Path
 			for i, source := range a.Sources {
-				spec.InTree = append(spec.InTree, source.Chart == "" && s.inTree(source.RepoURL))
+				spec.InTree = append(spec.InTree, source.Chart == "" && d.inTree(source.RepoURL))
 				dir := ""
-				if source.Chart != "" && s.Fetch != nil {
+				if source.Chart != "" && d.Fetch != nil {
 					dir = u.chartDir(argoChart(source.RepoURL, source.Chart, source.TargetRevision))
 				}
 				spec.Fetched = append(spec.Fetched, dir)
@@ -51,12 +51,12 @@ func applications(schemas *kustomize.Schemas) *kind {
 					u.dir = dir
 				}
 			}
-			if u.tree, err = s.revisionOf(a, spec.InTree); err != nil {
+			if u.tree, err = d.revisionOf(a, spec.InTree); err != nil {
 				u.missing = at(o.File, err)
 			}
 		}
 		u.spec = encode(spec)
-		return []*Unit{u}
+		return u
 	}
 	k.reads = func(t Tree, u *Unit) ([]string, error) {
 		if u.missing != nil {
@@ -138,21 +138,21 @@ func at(file string, err error) error {
 // applicationSets are Argo CD's ApplicationSets. What they print are Applications.
 func applicationSets() *kind {
 	k := &kind{name: "ApplicationSet", group: "argoproj.io", object: "ApplicationSet"}
-	k.from = func(s *side, o Object) []*Unit {
+	k.from = func(d *definer, o Object) *Unit {
 		u := &Unit{Kind: k.name, Name: nameOf(o.Object), File: o.File, kind: k, dir: path.Dir(o.File), peeks: true}
 		defined, _ := tool.Defines(o.Object)
 		u.Prune = defined.Stays == ""
-		spec := s.defines(o, nil)
+		spec := d.defines(o, nil)
 		var names []string
 		for _, g := range gitGenerators(o.Object, 0) {
 			url, _ := g["repoURL"].(string)
-			spec.InTree = append(spec.InTree, s.inTree(url))
-			if name, _ := g["revision"].(string); s.inTree(url) {
+			spec.InTree = append(spec.InTree, d.inTree(url))
+			if name, _ := g["revision"].(string); d.inTree(url) {
 				names = append(names, name)
 			}
 		}
 		var err error
-		if u.tree, err = s.oneRevision(names); err != nil {
+		if u.tree, err = d.oneRevision(names); err != nil {
 			u.missing = at(o.File, err)
 		}
 		u.spec = encode(spec)
@@ -161,7 +161,7 @@ func applicationSets() *kind {
 			return !slices.ContainsFunc(files, func(p string) bool { return mayMatch(p, name) }) &&
 				slices.ContainsFunc(dirs, func(p string) bool { return below(name, literal(p)) })
 		}
-		return []*Unit{u}
+		return u
 	}
 	k.reads = func(t Tree, u *Unit) ([]string, error) {
 		if u.missing != nil {

@@ -58,9 +58,7 @@ func Compare(newSide, oldSide *Side, o Options) (*Comparison, error) {
 		return nil, fmt.Errorf("in OLD: %w", err)
 	}
 	if u := c.news.leftOut; u != nil {
-		c.out.NotCovered = append(c.out.NotCovered, NotCovered{
-			Unit: u.Name, Kind: u.Kind, File: newSide.Tree.Name(u.File), Changed: true, Reason: fmt.Sprintf("the tree has more than %d units, and no more are read", maxUnits),
-		})
+		c.uncovered(u.Name, u.Kind, newSide.Tree.Name(u.File), fmt.Sprintf("the tree has more than %d units, and no more are read", maxUnits))
 	}
 	c.exclude()
 	c.pairUnits()
@@ -103,6 +101,7 @@ func (p *unitPair) unchanged() bool { return !p.changed && !p.forced && p.new.Er
 // filePair is a file that both sides read as it is written.
 type filePair struct {
 	new, old manifest.File
+	found    bool // it holds something that was searched for
 }
 
 // nothingChanged reports whether both trees have the same files with the same content, as far as they were not left out.
@@ -151,19 +150,17 @@ func (c *comparison) pairUnits() {
 			before.Name += " from the tree"
 			c.pairs = append(c.pairs, c.forced(&before))
 		}
-		c.pairAsBefore(n, old)
-		c.pairRivals(n, old)
+		c.pairReferred(n, old)
 	}
 	olds := maps.Clone(c.olds.byKey)
-	for _, w := range c.olds.elsewhere {
-		if u := c.olds.remote(w, c.oldSide); u != nil && olds[u.key()] == nil {
+	for _, u := range c.olds.elsewhere {
+		if c.oldSide.names(u.File) && olds[u.key()] == nil {
 			olds[u.key()] = u
 		}
 	}
-	for _, w := range c.news.elsewhere { // a source elsewhere may hide one that is here
-		if u := c.news.remote(w, c.newSide); u != nil {
-			c.pairAsBefore(u, olds[u.key()])
-			c.pairRivals(u, olds[u.key()])
+	for _, u := range c.news.elsewhere { // a source elsewhere may hide one that is here
+		if c.newSide.names(u.File) {
+			c.pairReferred(u, olds[u.key()])
 		}
 	}
 	for _, old := range c.olds.units {
@@ -177,25 +174,6 @@ func (c *comparison) pairUnits() {
 		}
 		c.pairs = append(c.pairs, p)
 	}
-}
-
-// pairAsBefore adds a second comparison for a unit whose definition refers to other files in NEW than in OLD: it reads NEW's definition
-// with the files that OLD chose, and compares the result with OLD's unit. In OLD the definition may be in another file.
-func (c *comparison) pairAsBefore(n, old *Unit) {
-	if old == nil {
-		i := slices.IndexFunc(c.olds.units, func(u *Unit) bool { return u.String() == n.String() && c.news.byKey[u.key()] == nil })
-		if i < 0 {
-			return
-		}
-		old = c.olds.units[i]
-	}
-	again := c.news.asBefore(n, old)
-	if again == nil || again.digest(c.news.tree) == old.digest(c.olds.tree) {
-		return
-	}
-	before := *old
-	before.Name, before.File = again.Name, again.File // the objects of both pair
-	c.pairs = append(c.pairs, unitPair{new: again, old: &before, changed: true})
 }
 
 // forced pairs a unit of OLD with itself, rendered from NEW's files. It is for units that NEW no longer defines, or reads at another
@@ -376,40 +354,19 @@ func differences(a, b any, at []any, places *[][]any) {
 	}
 }
 
-// with returns a copy of a document that has the values of another object at some places.
+// with returns a copy of a document that has the texts and numbers of another object at some places.
 func with(d *yamldoc.Document, other map[string]any, places [][]any) *yamldoc.Document {
 	changed := *d
 	for _, at := range places {
-		if len(at) > 0 {
-			changed.Object, _ = replaced(changed.Object, at, yamldoc.At(other, at...)).(map[string]any)
+		switch yamldoc.At(changed.Object, at...).(type) {
+		case map[string]any, []any, nil:
+			continue
 		}
+		steps := make([]string, len(at))
+		for i, step := range at {
+			steps[i] = fmt.Sprint(step)
+		}
+		changed.Object, _ = put(changed.Object, steps, yamldoc.At(other, at...)).(map[string]any)
 	}
 	return &changed
-}
-
-// replaced returns a value with another text or number at the end of steps; the value itself if they do not lead to one.
-func replaced(value any, steps []any, by any) any {
-	if len(steps) == 0 {
-		switch value.(type) {
-		case map[string]any, []any, nil:
-			return value
-		}
-		return by
-	}
-	switch x := value.(type) {
-	case map[string]any:
-		name, ok := steps[0].(string)
-		if member, has := x[name]; ok && has {
-			x = maps.Clone(x)
-			x[name] = replaced(member, steps[1:], by)
-			return x
-		}
-	case []any:
-		if i, ok := steps[0].(int); ok && i < len(x) {
-			x = slices.Clone(x)
-			x[i] = replaced(x[i], steps[1:], by)
-			return x
-		}
-	}
-	return value
 }

@@ -99,22 +99,16 @@ type side struct {
 	byKey map[string]*Unit
 	// input are the files that some unit reads, and those that belong to a unit although this one does not read them: they are
 	// not objects as they are written.
-	input map[string]bool
-	// elsewhere are the definitions of units whose files are not in the tree.
-	elsewhere []*definition
+	input     map[string]bool
+	elsewhere []*Unit // whose files are not in the tree
 	excluded  []*Unit
-	leftOut   *Unit                // one of those beyond maxUnits
-	found     map[string][]written // what lookup has found
-	// prefers and chosen are the files that the objects come from which a definition refers to, while define reads it, and rivals all
-	// files that have such objects.
-	prefers, chosen map[string]string
-	rivals          map[string][]string
-	printed         *Object // unless nil, define uses it instead of the object of a file
+	leftOut   *Unit                   // one of those beyond maxUnits
+	found     map[string][]fileObject // what objects has found
 }
 
 // find finds the units of a tree.
 func (e *engine) find(t Tree) (*side, error) {
-	s := &side{engine: e, tree: t, byKey: map[string]*Unit{}, input: map[string]bool{}, found: map[string][]written{}}
+	s := &side{engine: e, tree: t, byKey: map[string]*Unit{}, input: map[string]bool{}, found: map[string][]fileObject{}}
 	if e.Plain {
 		return s, nil
 	}
@@ -124,7 +118,10 @@ func (e *engine) find(t Tree) (*side, error) {
 			return nil, err
 		}
 		for _, u := range units {
-			s.add(u)
+			if s.byKey[u.key()] == nil {
+				s.close(u)
+				s.units, s.byKey[u.key()] = append(s.units, u), u
+			}
 		}
 	}
 	s.discover()
@@ -146,17 +143,7 @@ func (s *side) exclude() {
 		}
 		return false
 	})
-	s.elsewhere = slices.DeleteFunc(s.elsewhere, func(w *definition) bool { return s.Exclude(w.file) })
-}
-
-// add adds a unit, unless the side has it, and finds the files that it reads.
-func (s *side) add(u *Unit) bool {
-	if s.byKey[u.key()] != nil {
-		return false
-	}
-	s.close(u)
-	s.units, s.byKey[u.key()] = append(s.units, u), u
-	return true
+	s.elsewhere = slices.DeleteFunc(s.elsewhere, func(u *Unit) bool { return s.Exclude(u.File) })
 }
 
 // close finds the files that a unit reads. What was found in the other tree is taken over if this tree has all of it alike.

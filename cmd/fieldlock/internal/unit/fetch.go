@@ -85,8 +85,8 @@ func (s *side) fetch(u *Unit, job *worker.Job) error {
 const maxNeeded = 200
 
 // fluxChart returns the chart of a HelmRelease in a repository, or why it cannot be fetched.
-func (s *side) fluxChart(h *flux.HelmRelease, from string) (c fetch.Chart, reason string) {
-	source, ok := s.lookup(from, h.Source.Kind, h.Source.Namespace, h.Source.Name)
+func (d *definer) fluxChart(h *flux.HelmRelease) (c fetch.Chart, reason string) {
+	source, ok := d.lookup(h.Source)
 	if !ok {
 		return c, fmt.Sprintf("the tree has no %s %s", h.Source.Kind, h.Source.Name)
 	}

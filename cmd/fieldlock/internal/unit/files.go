@@ -35,7 +35,7 @@ func (c *comparison) exclude() {
 			c.out.Unchanged++
 			continue
 		}
-		c.out.NotCovered = append(c.out.NotCovered, NotCovered{Unit: name, Kind: "file", File: names[name].Name(name), Reason: Excluded, Changed: true})
+		c.uncovered(name, "file", names[name].Name(name), Excluded)
 	}
 }
 
@@ -89,7 +89,7 @@ func (c *comparison) pairFiles() {
 		both[f.Path] = old != nil
 		if old != nil && c.alike(f, old) {
 			c.out.Unchanged++
-			c.unchanged = append(c.unchanged, filePair{*f, *old})
+			c.unchanged = append(c.unchanged, filePair{new: *f, old: *old})
 			continue
 		}
 		news = append(news, *f)
@@ -103,33 +103,28 @@ func (c *comparison) pairFiles() {
 		}
 	}
 	news, gone = c.parse(c.newSide, news, nil), c.parse(c.oldSide, gone, nil)
-	c.out.New = append(c.out.New, c.failing(c.templates(news), gone)...)
-	c.out.Old = append(c.out.Old, c.baselines(gone)...)
+	if !c.engine.Plain {
+		news = c.failing(c.templates(news), gone)
+		gone = c.baselines(gone)
+	}
+	c.out.New, c.out.Old = append(c.out.New, news...), append(c.out.Old, gone...)
 }
 
 // writtenCRD matches the text of a CRD. CRDs are compared as the units print them only.
 var writtenCRD = regexp.MustCompile(`(?m)^kind: *["']?CustomResourceDefinition\b`)
 
-// addWritten reads the changed files that units of both sides read. It keeps the objects that change in a field which the units print as before.
+// addWritten reads the changed files that units of both sides read, and keeps the objects that one side lacks. Somebody may apply such a file as
+// it is written: whoever compares the objects tells of a refusal in a field that the units print as before.
 func (c *comparison) addWritten() {
 	c.out.Readers = map[string][]string{}
-	readers := map[string][]prints{} // by file
 	for _, p := range c.pairs {
 		if p.new == nil || !p.changed || c.news.byKey[p.new.key()] != p.new || p.new.tree != nil || p.new.peeks {
 			continue
 		}
-		news, err := c.news.render(p.new)
-		if err != nil {
-			continue
-		}
-		var olds []Object
-		if p.old != nil {
-			olds, _ = c.olds.render(p.old)
-		}
-		by := printsOf(news, olds)
-		for _, name := range p.new.Reads {
-			c.out.Readers[name] = append(c.out.Readers[name], p.new.String())
-			readers[name] = append(readers[name], by)
+		if _, err := c.news.render(p.new); err == nil {
+			for _, name := range p.new.Reads {
+				c.out.Readers[name] = append(c.out.Readers[name], p.new.String())
+			}
 		}
 	}
 	changed := func(in, other *side, files []manifest.File) []manifest.File {
@@ -141,98 +136,33 @@ func (c *comparison) addWritten() {
 	news := readable(c.parse(c.newSide, changed(c.news, c.olds, c.newSide.Files), wanted))
 	olds := readable(c.parse(c.oldSide, changed(c.olds, c.news, c.oldSide.Files), wanted))
 	c.addWrittenUnits(news, olds)
-	before := map[string]*manifest.File{}
-	for i := range olds {
-		before[olds[i].Path] = &olds[i]
-	}
-	for i := range news {
-		if old := before[news[i].Path]; old != nil {
-			dropReached(&news[i], old, readers[old.Path])
+	isNew, isOld := digests(news), digests(olds)
+	drop := func(files []manifest.File, theirs map[string]bool) []manifest.File {
+		for i := range files {
+			files[i].Documents = slices.DeleteFunc(files[i].Documents, func(d *yamldoc.Document) bool { return theirs[files[i].Path+digestOf(d.Object)] })
 		}
+		return files
 	}
-	c.out.NewWritten, c.out.OldWritten = append(c.out.NewWritten, news...), append(c.out.OldWritten, olds...)
+	c.out.NewWritten, c.out.OldWritten = append(c.out.NewWritten, drop(news, isOld)...), append(c.out.OldWritten, drop(olds, isNew)...)
 }
 
-// prints are the objects that a unit prints, by group and kind.
-type prints map[[2]string][]printed
-
-// printed is an object that a unit prints in NEW. old is the object of the same name in OLD; nil for a new one.
-type printed struct {
-	name     string
-	new, old map[string]any
+// readable returns the files without what is wrong with them: both sides have it.
+func readable(files []manifest.File) []manifest.File {
+	for i := range files {
+		files[i].Err, files[i].Repeated = nil, nil
+	}
+	return files
 }
 
-func printsOf(news, olds []Object) prints {
-	before := byName(olds)
-	all := prints{}
-	for _, o := range news {
-		as := namedAs(o.Document)
-		p := printed{name: as.id.name, new: o.Object}
-		if list := before[as]; list != nil {
-			p.old = list[0].Object
+// digests identifies the objects of files, each with the path of its file.
+func digests(files []manifest.File) map[string]bool {
+	all := map[string]bool{}
+	for _, f := range files {
+		for _, d := range f.Documents {
+			all[f.Path+digestOf(d.Object)] = true
 		}
-		all[as.of] = append(all[as.of], p)
 	}
 	return all
-}
-
-// changes reports whether the unit prints an object of a group and kind that changes at a path. The name of the object has to contain name, as
-// kustomize adds prefixes and suffixes.
-func (by prints) changes(of [2]string, name string, at []any) bool {
-	return slices.ContainsFunc(by[of], func(p printed) bool {
-		return strings.Contains(p.name, name) && (p.old == nil || !jsonvalue.Equal(yamldoc.At(p.new, at...), yamldoc.At(p.old, at...)))
-	})
-}
-
-// dropReached removes objects from both sides of a file: those that are equal, and those of which each difference is also in what a unit prints.
-func dropReached(newFile, oldFile *manifest.File, readers []prints) {
-	before := map[named]*yamldoc.Document{}
-	for _, d := range oldFile.Documents {
-		before[namedAs(d)] = d
-	}
-	dropped := map[*yamldoc.Document]bool{}
-	for _, d := range newFile.Documents {
-		as := namedAs(d)
-		reaches := func(at []any) bool {
-			return slices.ContainsFunc(readers, func(by prints) bool { return by.changes(as.of, as.id.name, at) })
-		}
-		if old := before[as]; old != nil && differOnly(d.Object, old.Object, nil, reaches) {
-			dropped[d], dropped[old] = true, true
-		}
-	}
-	drop := func(d *yamldoc.Document) bool { return dropped[d] }
-	newFile.Documents, oldFile.Documents = slices.DeleteFunc(newFile.Documents, drop), slices.DeleteFunc(oldFile.Documents, drop)
-}
-
-// differOnly reports whether there returns true for each path at which two values differ. It returns false for lists of different lengths.
-func differOnly(n, old any, at []any, there func(at []any) bool) bool {
-	switch n := n.(type) {
-	case map[string]any:
-		if old, ok := old.(map[string]any); ok {
-			for name := range old {
-				if _, ok := n[name]; !ok && !there(append(slices.Clip(at), name)) {
-					return false
-				}
-			}
-			for name, member := range n {
-				below := append(slices.Clip(at), name)
-				if before, ok := old[name]; ok && !differOnly(member, before, below, there) || !ok && !there(below) {
-					return false
-				}
-			}
-			return true
-		}
-	case []any:
-		if old, ok := old.([]any); ok {
-			for i := range min(len(n), len(old)) {
-				if !differOnly(n[i], old[i], append(slices.Clip(at), i), there) {
-					return false
-				}
-			}
-			return len(n) == len(old)
-		}
-	}
-	return jsonvalue.Equal(n, old) || there(at)
 }
 
 // addWrittenUnits renders the definitions that change in these files, if another unit prints them as before: it may override the change.
@@ -252,8 +182,7 @@ func (c *comparison) addWrittenUnits(newFiles, oldFiles []manifest.File) {
 				if k == nil || !printed[k.name+" "+nameOf(d.Object)] {
 					continue
 				}
-				for _, u := range s.define(k, Object{Document: d, File: f.Path}, nil) {
-					s.close(u)
+				if u := s.define(Object{Document: d, File: f.Path}, nil); u != nil {
 					all[u.key()] = u
 				}
 			}
@@ -266,39 +195,32 @@ func (c *comparison) addWrittenUnits(newFiles, oldFiles []manifest.File) {
 		if old == nil || n.digest(c.news.tree) == old.digest(c.olds.tree) {
 			continue
 		}
-		newObjects, err := c.news.render(n)
-		oldObjects, oldErr := c.olds.render(old)
-		if err != nil || oldErr != nil {
-			continue
+		if prints, before := c.news.files(n), c.olds.files(old); prints != nil && before != nil {
+			c.out.Readers[key] = []string{n.String()}
+			c.out.NewWritten, c.out.OldWritten = append(c.out.NewWritten, prints...), append(c.out.OldWritten, before...)
 		}
-		c.out.Readers[key] = []string{n.String()}
-		c.out.NewWritten = append(c.out.NewWritten, c.news.manifests(Rendered{Unit: n, Objects: newObjects})...)
-		c.out.OldWritten = append(c.out.OldWritten, c.olds.manifests(Rendered{Unit: old, Objects: oldObjects})...)
 	}
 }
 
 // failing returns the files of NEW. A mistake in one that OLD has too, with a mistake of its own, is not one of the change: no tool
 // has applied what cannot be read. What can be read in it counts.
 func (c *comparison) failing(files, olds []manifest.File) []manifest.File {
-	if c.engine.Plain {
-		return files
-	}
 	failed := map[string]bool{}
 	for i := range olds {
 		failed[olds[i].Path] = olds[i].Err != nil
 	}
 	for i := range files {
 		if f := &files[i]; f.Err != nil && failed[f.Path] {
-			c.unread(f, "cannot be read, as in OLD: "+mistakeIn(f))
+			c.uncovered(f.Path, "file", f.Name, "cannot be read, as in OLD: "+mistakeIn(f))
 			f.Err = nil
 		}
 	}
 	return files
 }
 
-// unread lists a changed file that cannot be read as it is deployed.
-func (c *comparison) unread(f *manifest.File, reason string) {
-	c.out.NotCovered = append(c.out.NotCovered, NotCovered{Unit: f.Path, Kind: "file", File: f.Name, Reason: reason, Changed: true})
+// uncovered lists something changed that cannot be read as it is deployed.
+func (c *comparison) uncovered(unit, kind, file, reason string) {
+	c.out.NotCovered = append(c.out.NotCovered, NotCovered{Unit: unit, Kind: kind, File: file, Reason: reason, Changed: true})
 }
 
 // mistakeIn returns what is wrong with a file, without its name.
@@ -307,13 +229,10 @@ func mistakeIn(f *manifest.File) string { return strings.TrimPrefix(f.Err.Error(
 // templates takes the files that are templates of no chart here, and those of other repositories, out of files: nobody knows what
 // they become.
 func (c *comparison) templates(files []manifest.File) []manifest.File {
-	if c.engine.Plain {
-		return files
-	}
 	return slices.DeleteFunc(files, func(f manifest.File) bool {
 		reason := unreadable(&f)
 		if reason != "" {
-			c.unread(&f, reason)
+			c.uncovered(f.Path, "file", f.Name, reason)
 		}
 		return reason != ""
 	})
@@ -351,14 +270,11 @@ func (c *comparison) addValues() {
 
 // baselines returns the files of OLD that NEW is compared with. It leaves out files that cannot be read.
 func (c *comparison) baselines(files []manifest.File) []manifest.File {
-	if c.engine.Plain {
-		return files
-	}
 	for i := range files {
 		f := &files[i]
 		known := func(n NotCovered) bool { return n.Kind == "file" && n.Unit == f.Path }
 		if f.Err != nil && !slices.ContainsFunc(c.out.NotCovered, known) {
-			c.unread(f, "there is nothing to compare with, since OLD cannot be read: "+strings.TrimPrefix(mistakeIn(f), "cannot be read: "))
+			c.uncovered(f.Path, "file", f.Name, "there is nothing to compare with, since OLD cannot be read: "+strings.TrimPrefix(mistakeIn(f), "cannot be read: "))
 		}
 		f.Err = nil
 	}

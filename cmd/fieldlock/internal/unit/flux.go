@@ -39,10 +39,10 @@ func (s *definedSpec) referenced(kind, namespace, name string) (map[string]any, 
 }
 
 // defines returns the specification of a unit that an object defines.
-func (s *side) defines(o Object, references []flux.Reference) *definedSpec {
-	spec := &definedSpec{Object: o.Object, KubeVersion: s.KubeVersion, APIVersions: s.APIVersions}
+func (d *definer) defines(o Object, references []flux.Reference) *definedSpec {
+	spec := &definedSpec{Object: o.Object, KubeVersion: d.KubeVersion, APIVersions: d.APIVersions}
 	for _, r := range references {
-		if found, ok := s.lookup(o.File, r.Kind, r.Namespace, r.Name); ok {
+		if found, ok := d.lookup(r); ok {
 			spec.Referenced = append(spec.Referenced, found)
 		}
 	}
@@ -61,23 +61,23 @@ func nameOf(object map[string]any) string {
 // fluxKustomizations are Flux's Kustomizations.
 func fluxKustomizations() *kind {
 	k := &kind{name: "Flux Kustomization", group: "kustomize.toolkit.fluxcd.io", object: "Kustomization"}
-	k.from = func(s *side, o Object) []*Unit {
+	k.from = func(d *definer, o Object) *Unit {
 		f, err := flux.ParseKustomization(o.Object)
 		if err != nil || f.Source.Kind == "" { // a patch of one: no API server stores it
 			return nil
 		}
 		u := &Unit{Kind: k.name, Name: nameOf(o.Object), File: o.File, kind: k, dir: f.Path}
 		u.Prune, u.Force, u.Applier = f.Prune, f.Force, "server-side"
-		spec := s.defines(o, f.Variables())
+		spec := d.defines(o, f.Variables())
 		if f.Source.Kind == "GitRepository" {
-			source, _ := s.lookup(o.File, f.Source.Kind, f.Source.Namespace, f.Source.Name)
+			source, _ := d.lookup(f.Source)
 			spec.Ignore, _ = yamldoc.At(source, "spec", "ignore").(string)
 		}
 		u.spec = encode(spec)
-		if u.tree, err = s.fluxSource(f.Source, o.File); err != nil {
+		if u.tree, err = d.fluxSource(f.Source); err != nil {
 			u.missing = at(o.File, err)
 		}
-		return []*Unit{u}
+		return u
 	}
 	k.reads = func(t Tree, u *Unit) ([]string, error) {
 		if u.missing != nil {
@@ -109,15 +109,15 @@ func fluxKustomizations() *kind {
 }
 
 // fluxSource returns the tree of a source of Flux, nil for the tree under check, and a *rendered.NotCovered for a source that is not here.
-func (s *side) fluxSource(r flux.Reference, from string) (Tree, error) {
+func (d *definer) fluxSource(r flux.Reference) (Tree, error) {
 	switch r.Kind {
 	case "GitRepository":
-		source, ok := s.lookup(from, r.Kind, r.Namespace, r.Name)
+		source, ok := d.lookup(r)
 		url, _ := yamldoc.At(source, "spec", "url").(string)
-		if ok && url != "" && !s.inTree(url) {
+		if ok && url != "" && !d.inTree(url) {
 			return nil, &rendered.NotCovered{Reason: "its source is the repository " + url}
 		}
-		return s.fluxRevision(source)
+		return d.fluxRevision(source)
 	case "":
 		return nil, nil
 	}

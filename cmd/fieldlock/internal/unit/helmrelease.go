@@ -13,15 +13,15 @@ import (
 // helmReleases are Flux's HelmReleases.
 func helmReleases() *kind {
 	k := &kind{name: "HelmRelease", group: "helm.toolkit.fluxcd.io", object: "HelmRelease"}
-	k.from = func(s *side, o Object) []*Unit {
+	k.from = func(d *definer, o Object) *Unit {
 		h, err := flux.ParseHelmRelease(o.Object)
 		if err != nil || h.Source.Kind == "" { // a patch of one: no API server stores it
 			return nil
 		}
 		u := &Unit{Kind: k.name, Name: nameOf(o.Object), File: o.File, kind: k, random: true, Force: h.Force, Prune: true}
-		spec := s.defines(o, h.ValuesFrom())
+		spec := d.defines(o, h.ValuesFrom())
 		if h.Source.Kind == "HelmChart" {
-			if chart, ok := s.lookup(o.File, h.Source.Kind, h.Source.Namespace, h.Source.Name); ok {
+			if chart, ok := d.lookup(h.Source); ok {
 				spec.Chart = chart
 			}
 		}
@@ -32,17 +32,17 @@ func helmReleases() *kind {
 		u.dir, u.Namespace = h.Chart, h.ReleaseNamespace
 		inGit := h.Source.Kind == "GitRepository"
 		if inGit {
-			u.tree, err = s.fluxSource(h.Source, o.File)
+			u.tree, err = d.fluxSource(h.Source)
 		} else {
 			err = &rendered.NotCovered{Reason: "its chart is in the " + h.Source.Kind + " " + h.Source.Name}
 		}
 		spec.InTree = []bool{err == nil}
 		switch {
 		case err == nil:
-		case inGit || s.Fetch == nil:
+		case inGit || d.Fetch == nil:
 			u.missing = at(o.File, err)
 		default:
-			chart, reason := s.fluxChart(h, o.File)
+			chart, reason := d.fluxChart(h)
 			if reason != "" {
 				u.missing = &rendered.NotCovered{File: o.File, Reason: reason}
 				break
@@ -51,7 +51,7 @@ func helmReleases() *kind {
 			spec.Fetched = []string{u.dir}
 		}
 		u.spec = encode(spec)
-		return []*Unit{u}
+		return u
 	}
 	k.reads = func(t Tree, u *Unit) ([]string, error) {
 		spec := decode[definedSpec](u.spec)

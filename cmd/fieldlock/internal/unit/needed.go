@@ -2,7 +2,6 @@ package unit
 
 import (
 	"bytes"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,131 +11,114 @@ import (
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
-// needed is what changed objects need of what did not change.
+// What both sides have alike is not compared, but changed objects need some of it:
+//
+//   - the CRDs of their kinds;
+//   - objects of the same kinds and names as those that NEW adds: an object that NEW adds may be a copy;
+//   - the admission policies that judge them, and what these read (see policies.go).
+//
+// A file is parsed, and a unit rendered, only if its texts mention something of that. No unit is rendered for names: nearly all would be.
+
+// needed is what changed objects need of what did not change. The zero value needs nothing.
 type needed struct {
-	// kinds are those of changed objects, by group and kind. They need their CRDs: with the schemas where an object of OLD may be
-	// compared by them, and otherwise only to tell a kind that is known.
-	kinds map[[2]string]bool
-	// names are the kind and name of the objects that only NEW has among what changed, and of namespaces that policies read.
+	// judged are the kinds, by group and kind, whose CRDs judge an object of OLD.
+	judged map[[2]string]bool
+	// known are other kinds of changed objects, with their versions. Such an object has nothing to be compared with, so any CRD that serves its
+	// version will do, and no unit is rendered for the kind once one is found.
+	known map[[2]string]map[string]bool
+	// names are the kind and name of the objects that NEW adds, and of namespaces that policies read.
 	names [][2]string
+	// policies is set if anything changed.
+	policies bool
+	// read are kinds of which policies may read any object, by apiVersion and kind: those of their parameters.
+	read map[[2]string]bool
 	// changed are the namespaces of the changed objects that OLD has too, by group and kind.
 	changed map[[2]string]map[string]bool
-	// read are kinds of which admission policies may read any object, by apiVersion and kind: those of their parameters.
-	read map[[2]string]bool
 }
 
-// addNeeded adds, of what both sides have alike, the files and units with CRDs of changed objects, and the files with objects
-// of the same names as those that NEW adds: an object that NEW adds may be a copy.
+// addNeeded adds what changed objects need to both sides.
 func (c *comparison) addNeeded() {
 	n := c.needs()
-	c.needRead(n)
-	unserved := c.unserved(n)
-	needed := make([]bool, len(c.unchanged))
-	manifest.Each(len(needed), func(i int) { needed[i] = c.readNeeded(&c.unchanged[i], n) })
-	for i, p := range c.unchanged {
-		if needed[i] {
-			c.out.New, c.out.Old = append(c.out.New, p.new), append(c.out.Old, p.old)
-			unserved.serve(p.new.Documents)
-		}
+	if !n.policies && !c.engine.Plain {
+		return
 	}
+	c.needCopied(n)
+	c.needRead(n)
+	c.addNeededFiles(n)
 	added := map[*Unit]bool{}
 	add := func(u *Unit) {
 		added[u] = true
-		objects, err := c.news.render(u)
-		if err != nil {
-			return
-		}
-		for _, f := range c.news.manifests(Rendered{Unit: u, Objects: objects}) {
+		for _, f := range c.news.files(u) {
 			f.Documents = n.of(f.Documents)
 			c.out.New, c.out.Old = append(c.out.New, f), append(c.out.Old, f)
-			unserved.serve(f.Documents)
+			n.serve(f.Documents)
 		}
 	}
-	for _, p := range c.rendered(n.without(unserved)) {
-		add(p.new)
+	for _, u := range c.rendered(&needed{judged: n.judged, policies: n.policies, read: n.read}) {
+		add(u)
 	}
 	for _, p := range c.pairs {
-		if len(unserved) > 0 && p.unchanged() && !added[p.new] && c.holds(p.new, unserved.needed()) {
+		if len(n.known) > 0 && p.unchanged() && !added[p.new] && c.holds(p.new, &needed{known: n.known}) {
 			add(p.new)
 		}
 	}
 }
 
-// unserved are kinds of new objects, by apiVersion and kind. Such an object has nothing to be compared with, so any CRD that serves its version
-// will do. Once one is found, no other unit is rendered for the kind.
-type unserved map[[2]string]bool
-
-// unserved returns the kinds of changed objects for which any CRD will do.
-func (c *comparison) unserved(n *needed) unserved {
-	list := unserved{}
-	for _, f := range c.out.New {
-		for _, d := range f.Documents {
-			schema, needed := n.kinds[groupKindOf(d)]
-			apiVersion, _ := d.Object["apiVersion"].(string)
-			kind, _ := d.Object["kind"].(string)
-			if of := [2]string{apiVersion, kind}; needed && !schema && !n.read[of] {
-				list[of] = true
-			}
+// needs finds what changed objects need, as far as they tell.
+func (c *comparison) needs() *needed {
+	n := &needed{judged: map[[2]string]bool{}, known: map[[2]string]map[string]bool{}, changed: map[[2]string]map[string]bool{}}
+	n.policies = len(c.out.New)+len(c.out.Old) > 0
+	alike := manifest.Alike(c.out.New, c.out.Old)
+	old := map[named]bool{}
+	for d, as := range objectsOf(c.out.Old) {
+		as.namespace = ""
+		if old[as] = true; !alike[d] && c.isCustom(as.of) {
+			n.judged[as.of] = true
 		}
 	}
-	return list
-}
-
-// serve removes the kinds that CRDs among documents serve.
-func (list unserved) serve(documents []*yamldoc.Document) {
-	for _, d := range documents {
-		group, _ := yamldoc.At(d.Object, "spec", "group").(string)
-		kind, _ := yamldoc.At(d.Object, "spec", "names", "kind").(string)
-		versions, _ := yamldoc.At(d.Object, "spec", "versions").([]any)
-		for _, v := range versions {
-			if name, _ := yamldoc.At(v, "name").(string); d.Object["kind"] == crdKind {
-				delete(list, [2]string{group + "/" + name, kind})
-			}
+	for _, as := range objectsOf(c.out.OldWritten) { // they are judged, too
+		if c.isCustom(as.of) {
+			n.judged[as.of] = true
 		}
 	}
-}
-
-// needed returns the kinds as needed, to find the units that print their CRDs.
-func (list unserved) needed() *needed {
-	n := &needed{kinds: map[[2]string]bool{}}
-	for of := range list {
-		group, _ := kindindex.GroupVersion(of[0])
-		n.kinds[[2]string{group, of[1]}] = false
+	for d, as := range objectsOf(c.out.New) {
+		namespace := as.namespace
+		as.namespace = ""
+		switch {
+		case alike[d]:
+			continue
+		case as.id.name == "":
+			n.change(as.of, namespace)
+		case old[as]:
+			if n.change(as.of, namespace); c.isCustom(as.of) {
+				n.judged[as.of] = true
+			}
+			continue
+		default:
+			n.names = append(n.names, [2]string{as.id.kind, as.id.name})
+		}
+		apiVersion, _ := d.Object["apiVersion"].(string)
+		c.needKnown(n, apiVersion, as.id.kind)
 	}
 	return n
 }
 
-// without returns n without the kinds of list; nil for nil.
-func (n *needed) without(list unserved) *needed {
-	if len(list) == 0 {
-		return n
-	}
-	rest := *n
-	rest.kinds = maps.Clone(n.kinds)
-	for of := range list.needed().kinds {
-		delete(rest.kinds, of)
-	}
-	return &rest
+// isCustom reports whether a kind has a CRD.
+func (c *comparison) isCustom(of [2]string) bool {
+	return of[0] != "" && (c.engine.Builtin == nil || !c.engine.Builtin(of[0], of[1]))
 }
 
-// rendered returns the unchanged units that may print something that is needed. It renders them in parallel.
-func (c *comparison) rendered(n *needed) []unitPair {
-	var units []unitPair
-	for _, p := range c.pairs {
-		if p.unchanged() && c.holds(p.new, n) {
-			units = append(units, p)
-		}
+// needKnown makes n need any CRD that serves a kind.
+func (c *comparison) needKnown(n *needed, apiVersion, kind string) {
+	group, version := kindindex.GroupVersion(apiVersion)
+	of := [2]string{group, kind}
+	if !c.isCustom(of) {
+		return
 	}
-	manifest.Each(len(units), func(i int) { c.news.render(units[i].new) })
-	return units
-}
-
-// groupKindOf returns the group and kind of an object.
-func groupKindOf(d *yamldoc.Document) [2]string {
-	apiVersion, _ := d.Object["apiVersion"].(string)
-	kind, _ := d.Object["kind"].(string)
-	group, _ := kindindex.GroupVersion(apiVersion)
-	return [2]string{group, kind}
+	if n.known[of] == nil {
+		n.known[of] = map[string]bool{}
+	}
+	n.known[of][version] = true
 }
 
 // change counts an object of a group and kind as changed.
@@ -147,144 +129,158 @@ func (n *needed) change(of [2]string, namespace string) {
 	n.changed[of][namespace] = true
 }
 
-// readNeeded reads an unchanged file, once for both sides, and reports whether it may hold something that changed objects need.
-// Without units, kustomizations tell which files are patches.
-func (c *comparison) readNeeded(p *filePair, n *needed) bool {
-	patches := c.engine.Plain && isKustomization(p.new.Path)
-	if p.new.Err != nil || !patches && n == nil {
-		return false
-	}
-	if known := c.words(&p.new); !patches && known != nil && !known.policies && len(n.names)+len(n.read) == 0 && (!known.crds || len(n.kinds) == 0) {
-		return false
-	}
-	found := c.finds(&p.new, func(data []byte) bool {
-		if !patches && !n.in(data) {
-			return false
+// needCopied counts added objects that an unchanged file has, too, as changed ones.
+func (c *comparison) needCopied(n *needed) {
+	for _, d := range c.search(&needed{names: n.names}) {
+		if as := namedAs(d); slices.Contains(n.names, [2]string{as.id.kind, as.id.name}) {
+			if n.change(as.of, as.namespace); n.known[as.of] != nil {
+				n.judged[as.of] = true
+			}
 		}
-		if wanted := n.inDocument(data, patches); wanted != nil {
-			p.new.ParseSome(data, c.engine.shared, wanted)
-		} else {
-			p.new.ParseShared(bytes.Clone(data), c.engine.shared)
-		}
-		return true
-	})
-	if !found {
-		return false
 	}
-	p.new.Err, p.new.Repeated = nil, nil // both sides have them
-	if !patches {
-		p.new.Unrelated, p.new.Documents = false, n.of(p.new.Documents)
-	}
-	p.old.Unrelated = p.new.Unrelated
-	for _, d := range p.new.Documents {
-		same := *d
-		same.File = p.old.Name
-		p.old.Documents = append(p.old.Documents, &same)
-	}
-	return true
 }
 
-// finds returns what find returns for the content of an unchanged file, false if the file cannot be read. Find may not keep the data, which is
-// overwritten.
-func (c *comparison) finds(f *manifest.File, find func(data []byte) bool) (found bool) {
-	if f.Err != nil {
+// search returns the objects of unchanged files that may hold something needed, and notes these files.
+func (c *comparison) search(n *needed) []*yamldoc.Document {
+	found := make([][]*yamldoc.Document, len(c.unchanged))
+	manifest.Each(len(found), func(i int) {
+		f := c.unchanged[i].new // a copy: it is read again, with all that is needed
+		if c.read(&f, n, n) {
+			c.unchanged[i].found, found[i] = true, f.Documents
+		}
+	})
+	return slices.Concat(found...)
+}
+
+// addNeededFiles reads the unchanged files that hold something needed, once for both sides.
+func (c *comparison) addNeededFiles(n *needed) {
+	rest := *n
+	rest.names, rest.policies = nil, false // they were searched for
+	needed := make([]bool, len(c.unchanged))
+	manifest.Each(len(needed), func(i int) {
+		p, where := &c.unchanged[i], &rest
+		if p.found {
+			where = n
+		}
+		if needed[i] = c.read(&p.new, where, n); !needed[i] {
+			return
+		}
+		p.new.Err, p.new.Repeated = nil, nil // both sides have them
+		if !c.tellsPatches(&p.new) {
+			p.new.Unrelated, p.new.Documents = false, n.of(p.new.Documents)
+		}
+		p.old.Unrelated = p.new.Unrelated
+		for _, d := range p.new.Documents {
+			same := *d
+			same.File = p.old.Name
+			p.old.Documents = append(p.old.Documents, &same)
+		}
+	})
+	for i, p := range c.unchanged {
+		if needed[i] {
+			c.out.New, c.out.Old = append(c.out.New, p.new), append(c.out.Old, p.old)
+			n.serve(p.new.Documents)
+		}
+	}
+}
+
+// tellsPatches reports whether a file tells which files are patches: without units, a kustomization does.
+func (c *comparison) tellsPatches(f *manifest.File) bool {
+	return c.engine.Plain && isKustomization(f.Path)
+}
+
+// read parses an unchanged file if its text mentions something needed there, and reports whether it does. It parses the documents that mention
+// something of what; all of them where it takes all to tell whether the text is malformed, and may hold objects all the same.
+func (c *comparison) read(f *manifest.File, there, what *needed) (found bool) {
+	patches := c.tellsPatches(f)
+	if f.Err != nil || !patches && !there.mayBeIn(c.words(c.newSide.Tree, f.Path)) {
 		return false
+	}
+	parse := func(data []byte) { // which nobody may keep
+		wanted := what.in
+		if found = patches || there.in(data); !found {
+			return
+		}
+		if patches || mentions(data, policyKind) || !mentions(data, "apiVersion", "kind") {
+			wanted, data = nil, bytes.Clone(data)
+		}
+		f.ParseSome(data, c.engine.shared, wanted)
 	}
 	if c.newSide.Read == nil {
-		scan(c.newSide.Tree, f.Path, func(data []byte) { found = find(data) })
+		scan(c.newSide.Tree, f.Path, parse)
+	} else if data, err := c.newSide.content(f); err == nil {
+		parse(data)
+	}
+	return found
+}
+
+// rendered returns the unchanged units that may print something that is needed. It renders them in parallel.
+func (c *comparison) rendered(n *needed) []*Unit {
+	var units []*Unit
+	for _, p := range c.pairs {
+		if p.unchanged() && c.holds(p.new, n) {
+			units = append(units, p.new)
+		}
+	}
+	c.news.renderAll(units)
+	return units
+}
+
+// holds reports whether a unit may print something that is needed. Kustomize and Helm read files of any name.
+func (c *comparison) holds(u *Unit, n *needed) bool {
+	t := u.in(c.news.tree)
+	return slices.ContainsFunc(u.Reads, func(name string) (found bool) {
+		if n.mayBeIn(c.words(t, name)) {
+			scan(t, name, func(data []byte) { found = n.in(data) })
+		}
 		return found
-	}
-	data, err := c.newSide.content(f)
-	return err == nil && find(data)
+	})
 }
 
-// readable returns the files without what is wrong with them: both sides have it.
-func readable(files []manifest.File) []manifest.File {
-	for i := range files {
-		files[i].Err, files[i].Repeated = nil, nil
+// words returns which words a file has, nil if nobody has looked.
+func (c *comparison) words(t Tree, name string) *fileDefinitions {
+	if c.newSide.Read != nil {
+		return nil // to find out takes reading it
 	}
-	return files
+	id, _ := t.ID(name)
+	c.engine.mu.Lock()
+	defer c.engine.mu.Unlock()
+	found, ok := c.engine.definitions[id]
+	if ok && found == nil {
+		found = &fileDefinitions{}
+	}
+	return found
 }
 
-// needs finds what changed objects need; nil if nothing changed.
-func (c *comparison) needs() *needed {
-	if len(c.out.New)+len(c.out.Old) == 0 {
-		return nil
-	}
-	n := &needed{kinds: map[[2]string]bool{}, changed: map[[2]string]map[string]bool{}}
-	alike := manifest.Alike(c.out.New, c.out.Old)
-	each := func(files []manifest.File, do func(of [2]string, name, in string, changed bool)) {
-		for _, f := range files {
-			for _, d := range f.Documents {
-				if id, in := identityOf(d); id.kind != "" {
-					do(groupKindOf(d), id.name, in, !alike[d])
-				}
-			}
-		}
-	}
-	need := func(of [2]string, schema bool) {
-		if of[0] != "" && (c.engine.Builtin == nil || !c.engine.Builtin(of[0], of[1])) {
-			n.kinds[of] = n.kinds[of] || schema
-		}
-	}
-	olds := map[[2]string]map[string]bool{}
-	each(c.out.Old, func(of [2]string, name, _ string, changed bool) {
-		if olds[of] == nil {
-			olds[of] = map[string]bool{}
-		}
-		if olds[of][name] = true; changed {
-			need(of, true)
-		}
-	})
-	stays := map[string]bool{}
-	for _, f := range c.out.NewWritten {
-		for _, d := range f.Documents {
-			stays[digestOf(d.Object)] = true
-		}
-	}
-	for _, f := range c.out.OldWritten { // they are judged, too
-		for _, d := range f.Documents {
-			if id, _ := identityOf(d); id.kind != "" && !stays[digestOf(d.Object)] {
-				need(groupKindOf(d), true)
-			}
-		}
-	}
-	added := map[[2]string][]string{}
-	each(c.out.New, func(of [2]string, name, in string, changed bool) {
-		if !changed {
-			return
-		}
-		switch {
-		case name != "" && !olds[of][name]:
-			n.names, added[of] = append(n.names, [2]string{of[1], name}), append(added[of], name)
-			need(of, false)
-		default:
-			n.change(of, in)
-			need(of, name != "")
-		}
-	})
-	c.needCopied(n, added)
-	return n
+// mayBeIn reports whether a file with some words may hold something that is needed; nil for a file whose words are not known.
+func (n *needed) mayBeIn(w *fileDefinitions) bool {
+	return len(n.names)+len(n.read) > 0 || n.policies && (w == nil || w.policies) || len(n.judged)+len(n.known) > 0 && (w == nil || w.crds)
 }
 
-// needCopied makes n need the schemas of kinds with an added object that may be a copy: an unchanged file has its kind and name.
-func (c *comparison) needCopied(n *needed, added map[[2]string][]string) {
-	maps.DeleteFunc(added, func(of [2]string, _ []string) bool {
-		schema, needed := n.kinds[of]
-		return schema || !needed
-	})
-	for i := range c.unchanged {
-		if len(added) == 0 {
-			return
-		}
-		c.finds(&c.unchanged[i].new, func(data []byte) bool {
-			maps.DeleteFunc(added, func(of [2]string, names []string) bool {
-				n.kinds[of] = slices.ContainsFunc(names, func(name string) bool { return mentions(data, of[1], name) })
-				return n.kinds[of]
-			})
-			return len(added) == 0
-		})
+// in reports whether a text may hold something that is needed.
+func (n *needed) in(data []byte) bool {
+	if n.policies && mentions(data, policyKind) || slices.ContainsFunc(n.names, func(of [2]string) bool { return mentions(data, of[:]...) }) {
+		return true
 	}
+	for of := range n.read {
+		if mentions(data, of[1][1:]) { // also in configMapGenerator
+			return true
+		}
+	}
+	if len(n.judged)+len(n.known) == 0 || !mentions(data, crdKind) {
+		return false
+	}
+	for of := range n.judged {
+		if mentions(data, of[:]...) {
+			return true
+		}
+	}
+	for of := range n.known {
+		if mentions(data, of[:]...) {
+			return true
+		}
+	}
+	return false
 }
 
 const (
@@ -293,34 +289,39 @@ const (
 	namespaceKind = "Namespace"
 )
 
-// of returns the documents of an unchanged file or unit that are needed: CRDs, objects of names that NEW adds, policies and what they
-// read.
+// of returns the documents of an unchanged file or unit that are needed.
 func (n *needed) of(documents []*yamldoc.Document) []*yamldoc.Document {
 	var list []*yamldoc.Document
 	for _, d := range documents {
 		apiVersion, _ := d.Object["apiVersion"].(string)
-		kind, _ := d.Object["kind"].(string)
-		name, _ := yamldoc.At(d.Object, "metadata", "name").(string)
+		id, _ := identityOf(d)
 		switch {
-		case kind == crdKind:
+		case id.kind == crdKind:
 			list = append(list, n.crd(d)...)
-		case strings.HasPrefix(kind, policyKind), n.read[[2]string{apiVersion, kind}], slices.Contains(n.names, [2]string{kind, name}):
+		case strings.HasPrefix(id.kind, policyKind), n.read[[2]string{apiVersion, id.kind}], slices.Contains(n.names, [2]string{id.kind, id.name}):
 			list = append(list, d)
 		}
 	}
 	return list
 }
 
+// crdOf returns the group and kind that a CRD defines, and its versions.
+func crdOf(d *yamldoc.Document) (of [2]string, versions []any) {
+	of[0], _ = yamldoc.At(d.Object, "spec", "group").(string)
+	of[1], _ = yamldoc.At(d.Object, "spec", "names", "kind").(string)
+	versions, _ = yamldoc.At(d.Object, "spec", "versions").([]any)
+	return of, versions
+}
+
 // crd returns a CRD if its kind is needed, without its schemas if these are not.
 func (n *needed) crd(d *yamldoc.Document) []*yamldoc.Document {
-	group, _ := yamldoc.At(d.Object, "spec", "group").(string)
-	kind, _ := yamldoc.At(d.Object, "spec", "names", "kind").(string)
-	schema, needed := n.kinds[[2]string{group, kind}]
-	versions, _ := yamldoc.At(d.Object, "spec", "versions").([]any)
+	of, versions := crdOf(d)
 	switch {
-	case !needed && group != "" && kind != "":
+	case n.judged[of], of[0] == "", of[1] == "":
+		return []*yamldoc.Document{d}
+	case n.known[of] == nil:
 		return nil
-	case schema || !needed || d.Object["apiVersion"] != "apiextensions.k8s.io/v1":
+	case d.Object["apiVersion"] != "apiextensions.k8s.io/v1":
 		return []*yamldoc.Document{d}
 	}
 	known := *d
@@ -334,49 +335,17 @@ func (n *needed) crd(d *yamldoc.Document) []*yamldoc.Document {
 	return []*yamldoc.Document{&known}
 }
 
-// in reports whether a text may hold something that is needed.
-func (n *needed) in(data []byte) bool {
-	return slices.ContainsFunc(n.names, func(of [2]string) bool { return mentions(data, of[:]...) }) || n.inUnit(data)
-}
-
-// inDocument returns in for the single documents of a text; nil where all of them count, and where it takes all of them to tell whether the
-// text is malformed, and may hold objects all the same.
-func (n *needed) inDocument(data []byte, all bool) func(document []byte) bool {
-	if all || mentions(data, policyKind) || !mentions(data, "apiVersion", "kind") {
-		return nil
-	}
-	return n.in
-}
-
-// inUnit is in for a file that a unit reads. No unit is rendered for the namespaces that it may print: nearly all would be. A policy
-// that needs one of them leaves the verdict unknown.
-func (n *needed) inUnit(data []byte) bool {
-	if mentions(data, policyKind) {
-		return true
-	}
-	for of := range n.read {
-		if mentions(data, of[1][1:]) { // also in configMapGenerator
-			return true
+// serve takes the versions of kinds that CRDs among documents serve out of those that have to be known.
+func (n *needed) serve(documents []*yamldoc.Document) {
+	for _, d := range documents {
+		of, versions := crdOf(d)
+		for _, v := range versions {
+			if name, _ := yamldoc.At(v, "name").(string); d.Object["kind"] == crdKind {
+				delete(n.known[of], name)
+			}
+		}
+		if len(n.known[of]) == 0 {
+			delete(n.known, of)
 		}
 	}
-	if !mentions(data, crdKind) {
-		return false
-	}
-	for of := range n.kinds {
-		if mentions(data, of[:]...) {
-			return true
-		}
-	}
-	return false
-}
-
-// holds reports whether a unit may print something that is needed whatever its name.
-func (c *comparison) holds(u *Unit, n *needed) bool {
-	if n == nil {
-		return false
-	}
-	return slices.ContainsFunc(u.Reads, func(name string) (found bool) { // files of any name: kustomize and Helm read them
-		scan(u.in(c.news.tree), name, func(data []byte) { found = n.inUnit(data) })
-		return found
-	})
 }

@@ -1,9 +1,11 @@
 package unit
 
 import (
+	"iter"
 	"maps"
 	"slices"
 
+	"github.com/fieldlock/fieldlock/internal/kindindex"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
@@ -20,11 +22,8 @@ func (c *comparison) addPredecessors() {
 	}
 	wanted := identities{}
 	wanted.add(c.out.New)
-	for _, f := range c.out.Old {
-		for _, d := range f.Documents {
-			id, namespace := identityOf(d)
-			wanted[id] = slices.DeleteFunc(wanted[id], func(n string) bool { return n == namespace })
-		}
+	for _, as := range objectsOf(c.out.Old) {
+		wanted[as.id] = slices.DeleteFunc(wanted[as.id], func(namespace string) bool { return namespace == as.namespace })
 	}
 	maps.DeleteFunc(wanted, func(id identity, namespaces []string) bool { return len(namespaces) == 0 || id.name == "" })
 	if len(wanted) == 0 {
@@ -71,17 +70,11 @@ func (c *comparison) otherUnits(wanted identities) {
 		if !slices.ContainsFunc(u.Reads, mayHave) {
 			continue
 		}
-		objects, err := c.olds.render(u)
-		if err != nil {
-			continue
+		files, stays := c.olds.files(u), identities{}
+		if now != nil && files != nil {
+			stays.add(c.news.files(now))
 		}
-		stays := identities{}
-		if now != nil {
-			if objects, err := c.news.render(now); err == nil {
-				stays.add(c.news.manifests(Rendered{Unit: now, Objects: objects}))
-			}
-		}
-		for _, f := range c.olds.manifests(Rendered{Unit: u, Objects: objects}) {
+		for _, f := range files {
 			c.addOther(f, stays, wanted)
 		}
 	}
@@ -127,7 +120,22 @@ type named struct {
 
 func namedAs(d *yamldoc.Document) named {
 	id, namespace := identityOf(d)
-	return named{groupKindOf(d), id, namespace}
+	apiVersion, _ := d.Object["apiVersion"].(string)
+	group, _ := kindindex.GroupVersion(apiVersion)
+	return named{[2]string{group, id.kind}, id, namespace}
+}
+
+// objectsOf returns the objects of files, with what identifies them.
+func objectsOf(files []manifest.File) iter.Seq2[*yamldoc.Document, named] {
+	return func(yield func(*yamldoc.Document, named) bool) {
+		for _, f := range files {
+			for _, d := range f.Documents {
+				if as := namedAs(d); as.id.kind != "" && !yield(d, as) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // byName returns the objects of a unit by what identifies them.
@@ -141,11 +149,8 @@ func byName(objects []Object) map[named][]*Object {
 }
 
 func (s identities) add(files []manifest.File) {
-	for _, f := range files {
-		for _, d := range f.Documents {
-			id, namespace := identityOf(d)
-			s[id] = append(s[id], namespace)
-		}
+	for _, as := range objectsOf(files) {
+		s[as.id] = append(s[as.id], as.namespace)
 	}
 }
 

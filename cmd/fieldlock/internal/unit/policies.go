@@ -1,13 +1,11 @@
 package unit
 
 import (
-	"bytes"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
-	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
@@ -16,57 +14,26 @@ import (
 
 // needRead makes n need what the admission policies read besides the objects that they judge.
 func (c *comparison) needRead(n *needed) {
-	if n == nil {
+	policies := c.policies()
+	if !slices.ContainsFunc(policies, readsOld) {
 		return
 	}
-	documents := slices.Clone(c.engine.Policies)
-	for _, f := range slices.Concat(c.out.New, c.out.Old) {
-		documents = append(documents, f.Documents...)
-	}
-	found := make([][]*yamldoc.Document, len(c.unchanged))
-	manifest.Each(len(found), func(i int) {
-		f := c.unchanged[i].new // a copy: it is read again, with all that is needed
-		if known := c.words(&f); known != nil && !known.policies {
-			return
-		}
-		if c.parsesIf(&f, func(data []byte) bool { return mentions(data, policyKind) }) {
-			found[i] = f.Documents
-		}
-	})
-	documents = slices.Concat(documents, slices.Concat(found...))
-	for _, p := range c.rendered(&needed{}) {
-		objects, _ := c.news.render(p.new)
-		for _, o := range objects {
-			documents = append(documents, o.Document)
-		}
-	}
-	documents = slices.DeleteFunc(documents, func(d *yamldoc.Document) bool {
-		return d.Object["kind"] != policyKind && d.Object["kind"] != policyKind+"Binding"
-	})
-	if !slices.ContainsFunc(documents, readsOld) {
-		return
-	}
-	c.addCopied(n)
 	n.read = map[[2]string]bool{}
 	judged := map[any]map[string]bool{} // by policy, the namespaces of the objects that it may judge
-	for _, d := range documents {
+	for _, d := range policies {
 		in := c.judgedBy(d, n)
 		if len(in) == 0 {
 			continue
 		}
 		judged[yamldoc.At(d.Object, "metadata", "name")] = in
 		apiVersion, _ := yamldoc.At(d.Object, "spec", "paramKind", "apiVersion").(string)
-		kind, _ := yamldoc.At(d.Object, "spec", "paramKind", "kind").(string)
-		if group, _, ok := strings.Cut(apiVersion, "/"); kind != "" {
+		if kind, _ := yamldoc.At(d.Object, "spec", "paramKind", "kind").(string); kind != "" {
 			n.read[[2]string{apiVersion, kind}] = true
-			of := [2]string{group, kind}
-			if _, known := n.kinds[of]; ok && !known {
-				n.kinds[of] = false // its CRD tells whether it has a namespace
-			}
+			c.needKnown(n, apiVersion, kind) // its CRD tells whether it has a namespace
 		}
 	}
 	namespaces := map[string]bool{}
-	for _, d := range documents {
+	for _, d := range policies {
 		if says(d, "namespaceSelector") || says(d, "namespaceObject") {
 			policy := yamldoc.At(d.Object, "metadata", "name")
 			if d.Object["kind"] != policyKind {
@@ -76,34 +43,30 @@ func (c *comparison) needRead(n *needed) {
 		}
 	}
 	delete(namespaces, "") // of cluster-scoped objects
+	var names [][2]string
 	for _, name := range slices.Sorted(maps.Keys(namespaces)) {
-		n.names = append(n.names, [2]string{namespaceKind, name})
+		names = append(names, [2]string{namespaceKind, name})
 	}
+	c.search(&needed{names: names})
+	n.names = append(n.names, names...)
 }
 
-// addCopied counts the added objects that an unchanged file has too as changed.
-func (c *comparison) addCopied(n *needed) {
-	for i := range c.unchanged {
-		f := c.unchanged[i].new // a copy: it is read again, with all that is needed
-		c.parsesIf(&f, func(data []byte) bool {
-			return slices.ContainsFunc(n.names, func(of [2]string) bool { return mentions(data, of[:]...) })
-		})
-		for _, d := range f.Documents {
-			if id, in := identityOf(d); slices.Contains(n.names, [2]string{id.kind, id.name}) {
-				n.change(groupKindOf(d), in)
-			}
+// policies returns the policies and bindings of both sides.
+func (c *comparison) policies() []*yamldoc.Document {
+	documents := slices.Clone(c.engine.Policies)
+	for _, f := range slices.Concat(c.out.New, c.out.Old) {
+		documents = append(documents, f.Documents...)
+	}
+	only := &needed{policies: true}
+	documents = append(documents, c.search(only)...)
+	for _, u := range c.rendered(only) {
+		objects, _ := c.news.render(u)
+		for _, o := range objects {
+			documents = append(documents, o.Document)
 		}
 	}
-}
-
-// parsesIf parses an unchanged file and returns true, if wanted returns true for its content.
-func (c *comparison) parsesIf(f *manifest.File, wanted func(data []byte) bool) bool {
-	return c.finds(f, func(data []byte) bool {
-		if !wanted(data) {
-			return false
-		}
-		f.ParseShared(bytes.Clone(data), c.engine.shared)
-		return true
+	return slices.DeleteFunc(documents, func(d *yamldoc.Document) bool {
+		return d.Object["kind"] != policyKind && d.Object["kind"] != policyKind+"Binding"
 	})
 }
 

@@ -160,7 +160,7 @@ func Load(in *Side, o Options) (*Set, error) {
 		}
 	}
 	if !alone {
-		set.NotCovered = append(set.NotCovered, s.missing(in, func(*definition, string) bool { return false })...)
+		set.NotCovered = append(set.NotCovered, s.missing(in, func(*Unit, string) bool { return false })...)
 	}
 	for _, f := range excluded {
 		if !alone && !s.input[f.Path] {
@@ -204,52 +204,27 @@ func (s *Side) parse(f manifest.File, shared *yamldoc.Shared, wanted func(text [
 	return f
 }
 
-// words returns which words an unchanged file has, nil if that is not known.
-func (c *comparison) words(f *manifest.File) *fileDefinitions {
-	if c.newSide.Read != nil {
-		return nil // to find out takes reading it
-	}
-	id := c.newSide.id(f)
-	c.engine.mu.Lock()
-	defer c.engine.mu.Unlock()
-	found, ok := c.engine.definitions[id]
-	if ok && found == nil {
-		found = &fileDefinitions{}
-	}
-	return found
-}
-
 // addElsewhere lists the definitions of units whose files are not in the tree.
 func (c *comparison) addElsewhere() {
 	olds := map[string]bool{}
-	identify := func(w *definition, reason string) string { return nameOf(w.Object) + digestOf(w.Object) + reason }
-	c.olds.missing(c.oldSide, func(w *definition, reason string) bool { olds[identify(w, reason)] = true; return false })
-	c.out.NotCovered = append(c.out.NotCovered, c.news.missing(c.newSide, func(w *definition, reason string) bool {
-		return !olds[identify(w, reason)]
-	})...)
+	identify := func(u *Unit, reason string) string {
+		return nameOf(u.document.Object) + digestOf(u.document.Object) + reason
+	}
+	c.olds.missing(c.oldSide, func(u *Unit, reason string) bool { olds[identify(u, reason)] = true; return false })
+	c.out.NotCovered = append(c.out.NotCovered, c.news.missing(c.newSide, func(u *Unit, reason string) bool { return !olds[identify(u, reason)] })...)
 }
 
-// missing lists the definitions of units whose files are not in the tree, in the files that the side names.
-func (s *side) missing(in *Side, changed func(w *definition, reason string) bool) []NotCovered {
+// missing lists the units whose files are not in the tree, and whose definitions are in files that the side names.
+func (s *side) missing(in *Side, changed func(u *Unit, reason string) bool) []NotCovered {
 	var list []NotCovered
-	for _, w := range s.elsewhere {
-		if u := s.remote(w, in); u != nil {
+	for _, u := range s.elsewhere {
+		if in.names(u.File) {
 			n := s.notCovered(u, u.Err, false)
-			n.Line, n.Changed = w.Position().Line, changed(w, n.Reason)
+			n.Line, n.Changed = u.document.Position().Line, changed(u, n.Reason)
 			list = append(list, n)
 		}
 	}
 	return list
-}
-
-// remote returns the unit of a definition whose files are not in the tree; nil for one that the paths of the side do not name.
-func (s *side) remote(w *definition, in *Side) *Unit {
-	units := s.define(s.kindOf(w.Object), Object{Document: w.Document, File: w.file}, nil)
-	if len(units) == 0 || !in.names(w.file) {
-		return nil
-	}
-	s.close(units[0])
-	return units[0]
 }
 
 // notCovered describes a unit that cannot be rendered.
@@ -262,6 +237,15 @@ func (s *side) notCovered(u *Unit, err error, changed bool) NotCovered {
 func (s *side) mistake(u *Unit, err error) error {
 	file, line, reason := u.place(err)
 	return &yamldoc.Error{File: s.tree.Name(file), Line: line, Message: u.String() + " cannot be rendered: " + strings.TrimPrefix(reason, file+": ")}
+}
+
+// files returns what manifests does for a unit that may have to be rendered; nil if that fails.
+func (s *side) files(u *Unit) []manifest.File {
+	objects, err := s.render(u)
+	if err != nil {
+		return nil
+	}
+	return s.manifests(Rendered{Unit: u, Objects: objects})
 }
 
 // manifests returns the objects of a unit as a file of objects; those that Helm installs once as one of their own.

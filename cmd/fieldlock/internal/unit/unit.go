@@ -26,6 +26,7 @@ import (
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/worker"
 	"github.com/fieldlock/fieldlock/internal/shell"
 	"github.com/fieldlock/fieldlock/internal/tool"
+	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
 // Unit is what one tool applies together.
@@ -50,11 +51,13 @@ type Unit struct {
 	// Namespace is where objects go that name none, "" where that is not known.
 	Namespace string
 
-	kind    *kind
-	parent  *Unit // that prints the object which defines this one
-	tree    Tree  // that its files are in, nil for the one that defines it
-	missing error // why the unit is not in the tree, where its definition tells
-	peeks   bool  // what it reads stays what it is
+	kind *kind
+	// document is the definition of the unit, if it was read from a file; parent is the unit that prints the definition.
+	document *yamldoc.Document
+	parent   *Unit
+	tree     Tree  // that its files are in, nil for the one that defines it
+	missing  error // why the unit is not in the tree, where its definition tells
+	peeks    bool  // what it reads stays what it is
 	// lists, unless nil, reports whether the unit reads only the name of a file, not its content.
 	lists func(name string) bool
 
@@ -62,8 +65,8 @@ type Unit struct {
 	spec   []byte // of the job
 	random bool   // two renderings may differ
 	owns   func(name string) bool
-	chosen map[string]string   // files of the objects that its definition refers to
-	rivals map[string][]string // all files with such objects
+
+	references // of its definition
 
 	digestIn Tree // that digested is of
 	digested string
@@ -80,7 +83,8 @@ type Unit struct {
 // effect on a server-side apply.
 func (u *Unit) applier(name string) tool.Applier {
 	dir := shell.Quote(path.Dir(name))
-	namespace, object := path.Split(u.Name)
+	own, _, _ := strings.Cut(u.Name, " ") // without the object that it was read again with
+	namespace, object := path.Split(own)
 	flux := func(command string) string {
 		if command += " " + shell.Quote(object); namespace != "" {
 			command += " -n " + shell.Quote(path.Clean(namespace))
@@ -102,7 +106,7 @@ func (u *Unit) applier(name string) tool.Applier {
 		}
 		return by
 	case "Application":
-		by := tool.Applier{Tool: tool.ArgoCD, Apply: "argocd app sync " + shell.Quote(strings.TrimPrefix(u.Name, "argocd/")), Keeps: !u.Prune, Namespace: u.Namespace}
+		by := tool.Applier{Tool: tool.ArgoCD, Apply: "argocd app sync " + shell.Quote(strings.TrimPrefix(own, "argocd/")), Keeps: !u.Prune, Namespace: u.Namespace}
 		if u.Applier == "" { // it cannot be read
 			by.Methods, by.Keeps = []tool.Method{tool.ServerSide, tool.ClientSide, tool.Replace}, false
 			return by
@@ -129,10 +133,10 @@ func (u *Unit) String() string { return u.Kind + " " + u.Name }
 // kind is a kind of unit. To add one takes a chapter with such a value, and its row in kinds.
 type kind struct {
 	name string
-	// group and object are the group and kind of the objects that define such units, and from returns the units that one of
-	// them defines. They are empty for a kind of unit that is found as files.
+	// group and object are the group and kind of the objects that define such units, and from returns the unit that one of
+	// them defines; nil for none. They are empty for a kind of unit that is found as files.
 	group, object string
-	from          func(s *side, o Object) []*Unit
+	from          func(d *definer, o Object) *Unit
 	// find returns the units of this kind that are files of a tree by themselves.
 	find func(t Tree, o *Options) ([]*Unit, error)
 	// at, unless nil, returns the units that a directory is by itself.
