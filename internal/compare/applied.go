@@ -35,6 +35,8 @@ type applied struct {
 	by      builtin.Applier
 	changed bool
 	taken   []fieldpath.Path // fields that the request removes, although the manifest has them
+	// unset makes null absent also where it takes the place of no value. A patch does, but locks tell the two apart.
+	unset bool
 }
 
 // applied returns p with the new object as its request stores it. If that object is not valid although the manifest is, applied adds the reason
@@ -48,20 +50,27 @@ func (d *crdDefinition) applied(v *verdict, p pair) pair {
 	if err != nil {
 		return p // check reports it
 	}
-	sent := *p.new
-	sent.Stored = jsonvalue.Clone(p.new.Value()).(map[string]any)
-	a := &applied{by: p.by}
-	if a.apply(version.Schema, sent.Stored, side{p.old.Value(), oldObj}, nil); !a.changed {
+	request := func(a *applied) *manifest.Object {
+		sent := *p.new
+		sent.Stored = jsonvalue.Clone(p.new.Value()).(map[string]any)
+		a.apply(version.Schema, sent.Stored, side{p.old.Value(), oldObj}, nil)
+		return &sent
+	}
+	a := &applied{by: p.by, unset: p.by == builtin.ApplierClientSide}
+	valid, asWritten := request(a), p.new
+	if !a.changed {
 		return p
 	}
-	written, err := d.prepare(version, p.new)
-	if err != nil {
+	if p.new = valid; a.unset {
+		p.new = request(&applied{by: p.by})
+	}
+	written, err := d.prepare(version, asWritten)
+	if err != nil || len(a.taken) == 0 {
 		return p
 	}
-	p.new = &sent
-	stored, err := d.prepare(version, p.new)
+	stored, err := d.prepare(version, valid)
 	validator := d.laws[version].validity()
-	if err != nil || validator == nil || len(a.taken) == 0 {
+	if err != nil || validator == nil {
 		return p
 	}
 	mistakes, known := validator(stored), slices.Concat(validator(written), validator(oldObj))
@@ -186,8 +195,8 @@ func (a *applied) isServerSide() bool {
 // removes reports whether the request removes a member that an object of the manifest has. Old is the old object.
 func (a *applied) removes(s *spec.Schema, name string, member any, old side) bool {
 	written := child(old.written, name)
-	if a.by == builtin.ApplierClientSide { // kubectl sends no null that stays. A null without an old value is kept: locks tell it from absent
-		return member == nil && child(old.prepared, name).ok && !(written.ok && written.v == nil)
+	if a.by == builtin.ApplierClientSide { // kubectl sends no null that stays
+		return member == nil && (a.unset || child(old.prepared, name).ok) && !(written.ok && written.v == nil)
 	}
 	if s == nil {
 		return false
