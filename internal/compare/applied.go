@@ -50,19 +50,21 @@ func (d *crdDefinition) applied(v *verdict, p pair) pair {
 	if err != nil {
 		return p // check reports it
 	}
+	asWritten := p.new
 	request := func(a *applied) *manifest.Object {
-		sent := *p.new
-		sent.Stored = jsonvalue.Clone(p.new.Value()).(map[string]any)
+		sent := *asWritten
+		sent.Stored = jsonvalue.Clone(asWritten.Value()).(map[string]any)
 		a.apply(version.Schema, sent.Stored, side{p.old.Value(), oldObj}, nil)
 		return &sent
 	}
-	a := &applied{by: p.by, unset: p.by == builtin.ApplierClientSide}
-	valid, asWritten := request(a), p.new
-	if !a.changed {
-		return p
+	a := &applied{by: p.by}
+	if sent := request(a); a.changed {
+		p.new = sent
 	}
-	if p.new = valid; a.unset {
-		p.new = request(&applied{by: p.by})
+	valid := p.new
+	if p.by == builtin.ApplierClientSide {
+		a = &applied{by: p.by, unset: true}
+		valid = request(a)
 	}
 	written, err := d.prepare(version, asWritten)
 	if err != nil || len(a.taken) == 0 {

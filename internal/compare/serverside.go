@@ -115,13 +115,15 @@ func (v *verdict) addServerSide(at fieldpath.Path, message, edit string) {
 }
 
 // nulls returns the steps to the nulls of a manifest where the schema allows none and nothing takes their place: a default, or,
-// in an object, what only the server has set. Nulls that the old manifest has, too, were not applied server-side, but for keys of
+// in an object, what only the server has set, if that is all that is required. Nulls that the old manifest has, too, were not applied server-side, but for keys of
 // items: the server has filled in their default since, finds no item that has null, and adds a second one.
 func nulls(s *spec.Schema, newVal, oldVal side, at fieldpath.Path) []fieldpath.Path {
 	is, isObject := newVal.written.(map[string]any)
 	if newVal.written == nil {
 		was, wasObject := oldVal.prepared.(map[string]any)
-		if s.Nullable || s.Default != nil || len(s.Type) == 0 || wasObject && !onlyWritten(s, was, oldVal.written) {
+		removed := func(name string) bool { return child(oldVal.written, name).ok && s.Properties[name].Default == nil }
+		if s.Nullable || s.Default != nil || len(s.Type) == 0 ||
+			wasObject && !onlyWritten(s, was, oldVal.written) && !slices.ContainsFunc(s.Required, removed) {
 			return nil
 		}
 		return []fieldpath.Path{at}

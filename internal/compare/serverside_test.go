@@ -70,6 +70,7 @@ func TestApplied(t *testing.T) {
 		"plain": {"type": "object", "properties": {"x": {"type": "string"}, "tags": {"type": "array", "x-kubernetes-list-type": "set", "items": {"type": "string"}}}},
 		"any": {"type": "object", "x-kubernetes-preserve-unknown-fields": true},
 		"net": {"type": "object", "nullable": true, "required": ["mtu"], "properties": {"mtu": {"type": "object", "nullable": true}}},
+		"filled": {"type": "object", "required": ["x"], "properties": {"x": {"type": "string"}, "y": {"type": "string", "default": "d"}}},
 		"rows": {"type": "array", "items": {"type": "object", "required": ["x"], "properties": {"x": {"type": "string", "nullable": true}}}},
 		"tags": {"type": "array", "x-kubernetes-list-type": "set", "items": {"type": "string"}},
 		"items": {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"], "items": {"type": "object", "required": ["name"], "properties": {
@@ -109,6 +110,9 @@ func TestApplied(t *testing.T) {
 		{"null that stays", "nothing is sent", "note: null", "note: null, tags: [a]", tags, tags, tags},
 		{"a new null", "for rules, null is absent", "", "note: null", "", "", ""},
 		{"null for a required field", "a patch removes the field", "must: a", "must: null", "", "spec.must", ""},
+		{"null for an object with a default and a required field", "the default stays", "filled: {x: a}", "filled: null", "spec.filled", "", ""},
+		{"an object with a default and a required field that goes", "the default goes, too", "filled: {x: a}", "", "", "", ""},
+		{"null for an object whose default was applied", "nothing stays", "filled: {x: a, y: b}", "filled: null", "spec.filled", "", ""},
 		{"null for a required field of a new object", "a patch does not send it", "note: a", "note: a, net: {mtu: null}", "", "spec.net.mtu", ""},
 		{"null for a required field of an object that was null", "a patch does not send it", "net: null", "net: {mtu: null}", "", "spec.net.mtu", ""},
 		{"null for a required field of an item", "a patch has the whole list, and null nowhere", "rows: [{x: a}]", "rows: [{x: null}]", "", "spec.rows[0].x", ""},
