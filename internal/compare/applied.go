@@ -208,7 +208,21 @@ func (a *applied) removes(s *spec.Schema, name string, member any, old side) boo
 	if !ok || !written.ok || hollow(&property, written.v) || !remains(&property, is, was) {
 		return false
 	}
-	return hollow(&property, is) || isEmpty(is) && hollowBelow(&property, was)
+	return hollowed(&property, is, was)
+}
+
+// hollowed reports whether a new value leaves nothing but hollow fields, its own or those of the old value, which stay.
+func hollowed(s *spec.Schema, is, was any) bool {
+	members, isObject := is.(map[string]any)
+	if !isObject || len(members) == 0 {
+		return hollow(s, is) || isObject && hollowBelow(s, was)
+	}
+	for name, member := range members {
+		if property, ok := s.Properties[name]; !ok || !hollowed(&property, member, child(was, name).v) {
+			return false
+		}
+	}
+	return marksOf(s).MapType != schema.MapAtomic
 }
 
 // remains reports whether an old value has a field that is not hollow and that stays when a hollow or empty new value is merged into it.
@@ -225,11 +239,6 @@ func remains(s *spec.Schema, is, was any) bool {
 		}
 	}
 	return false
-}
-
-func isEmpty(v any) bool {
-	members, ok := v.(map[string]any)
-	return ok && len(members) == 0
 }
 
 // hollow reports whether a server-side apply of a value sets nothing.
