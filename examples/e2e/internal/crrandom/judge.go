@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"path"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -372,12 +373,15 @@ func (k *kind) asAlone(a *asked) bool {
 	})
 }
 
+// large finds numbers that a JSON merge patch rounds.
+var large = regexp.MustCompile(`\b[0-9]{16,}\b`)
+
 // causes returns why the server finds an object invalid, nothing for any other error.
 func causes(err error) (list []string) {
 	var status apierrors.APIStatus
 	if errors.As(err, &status) && status.Status().Details != nil {
 		for _, c := range status.Status().Details.Causes {
-			list = append(list, strings.ReplaceAll(c.Field+": "+c.Message, "\n", " "))
+			list = append(list, large.ReplaceAllString(strings.ReplaceAll(c.Field+": "+c.Message, "\n", " "), "large"))
 		}
 	}
 	return list
