@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/operators"
@@ -35,9 +36,9 @@ type Updates struct {
 // steady are the rules of one schema node that are true where the value there is equal on both sides.
 type steady struct {
 	*Validator
-	schema *spec.Schema // of the whole object, reduced to the way to the node
-	steps  []string     // of the node's schema path
-	keyed  bool         // a list on the way or below the node is a list-type map
+	form  func() *form // of the whole object, reduced to the way to the node
+	steps []string     // of the node's schema path
+	keyed bool         // a list on the way or below the node is a list-type map
 }
 
 // NewUpdates returns the rules of s that keep holds for; nil keeps all. It returns nil where there is none; a nil Updates
@@ -69,7 +70,7 @@ func NewUpdates(s *spec.Schema, keep func(Rule) bool) *Updates {
 		way := narrow(s, steps)
 		u.steady = append(u.steady, &steady{
 			Validator: New(way, func(r Rule) bool { return r.SchemaPath == path && byPath[path][r.Index] }),
-			schema:    way, steps: steps, keyed: schema.HasMapList(way),
+			form:      sync.OnceValue(func() *form { return formOf(way) }), steps: steps, keyed: schema.HasMapList(way),
 		})
 	}
 	u.always = New(s, func(r Rule) bool { return (keep == nil || keep(r)) && !byPath[r.SchemaPath][r.Index] })
@@ -99,7 +100,7 @@ func (u *Updates) ValidateUpdate(newObj, oldObj map[string]any) ([]Violation, er
 		return nil, err
 	}
 	for _, s := range u.steady {
-		if !s.due(s.schema, newObj, oldObj, s.steps) {
+		if !s.due(s.form(), newObj, oldObj, s.steps) {
 			continue
 		}
 		more, err := s.ValidateUpdate(newObj, oldObj)
@@ -114,17 +115,16 @@ func (u *Updates) ValidateUpdate(newObj, oldObj map[string]any) ([]Violation, er
 
 // due reports whether the rules can be false: a value of their field differs, or equal lists have a key twice, whose items
 // the server does not pair with themselves, or the server cannot read the value.
-func (s *steady) due(at *spec.Schema, newVal, oldVal any, steps []string) bool {
+func (s *steady) due(at *form, newVal, oldVal any, steps []string) bool {
 	if newVal == nil || oldVal == nil {
 		return false // the server runs them on values that both sides have
 	}
 	newFields, isObject := newVal.(map[string]any)
 	oldFields, wasObject := oldVal.(map[string]any)
 	if len(steps) < 2 || steps[0] != "properties" || !isObject || !wasObject {
-		return !jsonvalue.Equal(newVal, oldVal) || s.keyed && repeats(at, newVal) || misfits(at, newVal)
+		return !jsonvalue.Equal(newVal, oldVal) || s.keyed && at.repeats(newVal) || at.misfits(newVal)
 	}
-	property := at.Properties[steps[1]]
-	return s.due(&property, newFields[steps[1]], oldFields[steps[1]], steps[2:])
+	return s.due(at.properties[steps[1]], newFields[steps[1]], oldFields[steps[1]], steps[2:])
 }
 
 // narrow returns s with nothing but the way to the node that steps lead to, and all that is below it. Only the node and what
@@ -148,29 +148,63 @@ func narrow(s *spec.Schema, steps []string) *spec.Schema {
 	return way
 }
 
+// form is what a schema says about the form of a value. A nil form says nothing.
+type form struct {
+	schema     *spec.Schema
+	typed      bool
+	keys       []string // of a list-type map, nil for others
+	properties map[string]*form
+	rest       *form // of the other members, or of the items
+}
+
+func formOf(s *spec.Schema) *form {
+	intOrString, _ := s.Extensions[schema.KeyIntOrString].(bool)
+	f := &form{schema: s, typed: len(s.Type) > 0 || intOrString, properties: make(map[string]*form, len(s.Properties))}
+	for name, property := range s.Properties {
+		f.properties[name] = formOf(&property)
+	}
+	switch {
+	case s.AdditionalProperties != nil && s.AdditionalProperties.Schema != nil:
+		f.rest = formOf(s.AdditionalProperties.Schema)
+	case s.Items != nil && s.Items.Schema != nil:
+		f.rest = formOf(s.Items.Schema)
+	}
+	if marks, _ := schema.ReadMarks(s.Extensions); marks.ListType == schema.ListMap {
+		f.keys = append([]string{}, marks.ListMapKeys...)
+	}
+	return f
+}
+
+// member returns the form of a member of an object.
+func (f *form) member(name string) *form {
+	if property, ok := f.properties[name]; ok {
+		return property
+	}
+	return f.rest
+}
+
 // repeats reports whether a list-type map in v has two items with the same keys.
-func repeats(s *spec.Schema, v any) bool {
-	if s == nil {
+func (f *form) repeats(v any) bool {
+	if f == nil {
 		return false
 	}
 	switch v := v.(type) {
 	case map[string]any:
 		for name, member := range v {
-			if repeats(schema.Below(s, name), member) {
+			if f.member(name).repeats(member) {
 				return true
 			}
 		}
 	case []any:
-		marks, _ := schema.ReadMarks(s.Extensions)
 		known := map[string]bool{}
 		for _, item := range v {
-			if repeats(schema.Below(s, 0), item) {
+			if f.rest.repeats(item) {
 				return true
 			}
-			if marks.ListType != schema.ListMap {
+			if f.keys == nil {
 				continue
 			}
-			key := keyText(item, marks.ListMapKeys)
+			key := keyText(item, f.keys)
 			if known[key] {
 				return true
 			}
@@ -180,29 +214,36 @@ func repeats(s *spec.Schema, v any) bool {
 	return false
 }
 
-// misfits reports whether something in v is of another type or format than s says, as in an object that was stored before its
+// misfits reports whether something in v is of another type or format than the schema says, as in an object that was stored before its
 // CRD said so. The server forgives what an update leaves as it was, and rules that compare it fail all the same.
-func misfits(s *spec.Schema, v any) bool {
-	intOrString, _ := s.Extensions[schema.KeyIntOrString].(bool)
-	if len(s.Type) == 0 && !intOrString {
+func (f *form) misfits(v any) bool {
+	if f == nil || !f.typed {
 		return false
 	}
 	switch v := v.(type) {
 	case map[string]any:
 		for name, member := range v {
-			if below := schema.Below(s, name); below != nil && misfits(below, member) {
+			if f.member(name).misfits(member) {
 				return true
 			}
 		}
-		return !s.Type.Contains("object")
+		return !f.schema.Type.Contains("object")
 	case []any:
 		for _, item := range v {
-			if below := schema.Below(s, 0); below != nil && misfits(below, item) {
+			if f.rest.misfits(item) {
 				return true
 			}
 		}
+	case string:
+		if f.schema.Format == "" && f.schema.Type.Contains("string") {
+			return false
+		}
+	case int64:
+		if f.schema.Type.Contains("integer") {
+			return false
+		}
 	}
-	return types.IsError(openapi.UnstructuredToVal(v, s))
+	return types.IsError(openapi.UnstructuredToVal(v, f.schema))
 }
 
 // keyText is equal for items with the same keys.

@@ -93,7 +93,7 @@ func TestUpdates(t *testing.T) {
 				runs++
 			}
 			for _, s := range updates.steady {
-				if s.due(s.schema, newObj, oldObj, s.steps) {
+				if s.due(s.form(), newObj, oldObj, s.steps) {
 					runs++
 				}
 			}
