@@ -44,7 +44,7 @@ func (f *field) apply(by Applier, stored, oldObj, newObj map[string]any) map[str
 			value = map[string]any{}
 		}
 		out[name] = f.property(name).merge(by, stored[name], oldObj[name], value)
-		if is, ok := out[name].(map[string]any); ok && len(is) == 0 && by.leavesNothing(newObj[name], stored[name]) {
+		if is, ok := out[name].(map[string]any); ok && len(is) == 0 && by.leavesNothing(f.property(name), newObj[name], stored[name]) {
 			delete(out, name)
 		}
 	}
@@ -61,10 +61,10 @@ func (by Applier) keepsBelowNull(f *field, stored any) bool {
 }
 
 // leavesNothing reports whether an object that an apply leaves without members is gone: for a server-side apply if it has removed
-// members, or if the manifest has null.
-func (by Applier) leavesNothing(newVal, stored any) bool {
+// members, or if the manifest has null. One that is replaced as a whole is empty then.
+func (by Applier) leavesNothing(f *field, newVal, stored any) bool {
 	was, _ := stored.(map[string]any)
-	return by == ApplierServerSide && (newVal == nil || len(was) > 0)
+	return by == ApplierServerSide && (newVal == nil || len(was) > 0 && (f == nil || !f.Atomic))
 }
 
 // changes reports whether a client-side apply sends anything of an object: only then its patch says which members to retain.
