@@ -60,11 +60,16 @@ func (by Applier) keepsBelowNull(f *field, stored any) bool {
 	return by == ApplierServerSide && isObject && (f == nil || !f.Atomic)
 }
 
-// leavesNothing reports whether an object that an apply leaves without members is gone: for a server-side apply if it has removed
-// members, or if the manifest has null. One that is replaced as a whole is empty then.
+// leavesNothing reports whether an object that an apply leaves without members is gone: for a server-side apply if the manifest has
+// null, or if all that it has removed were zero values. Other objects are taken for empty then: they may have zero values that only the
+// server writes.
 func (by Applier) leavesNothing(f *field, newVal, stored any) bool {
 	was, _ := stored.(map[string]any)
-	return by == ApplierServerSide && (newVal == nil || len(was) > 0 && (f == nil || !f.Atomic))
+	isSet := func(v any) bool {
+		list, isList := v.([]any)
+		return v != nil && v != "" && v != false && v != int64(0) && !(isList && len(list) == 0)
+	}
+	return by == ApplierServerSide && (newVal == nil || len(was) > 0 && (f == nil || !f.Atomic) && !slices.ContainsFunc(slices.Collect(maps.Values(was)), isSet))
 }
 
 // changes reports whether a client-side apply sends anything of an object: only then its patch says which members to retain.
