@@ -1,9 +1,9 @@
 package builtin
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"path"
 	"reflect"
 	"slices"
@@ -31,7 +31,7 @@ import (
 // Malformed values stay as they are. So do fields that the type does not have, unless prune is set.
 type canonicalizer struct {
 	types *structTypes
-	prune bool // the type is that of the manifest's version, so that the server has no other fields
+	prune bool // drop fields that the type does not have: it is the type of the manifest's own version
 }
 
 // structTypes knows the fields of structs in a minor. The zero value knows those of the linked Go types.
@@ -249,43 +249,57 @@ func withoutNull(v any) any {
 	return whole(v)
 }
 
-// unknown returns the fields in v that its type does not have, sorted by path.
-func (c *structTypes) unknown(v any, t reflect.Type, at fieldpath.Path) (found []unknownField) {
+// unknown returns the fields of an object that its type does not have, sorted by path.
+func (c *structTypes) unknown(object map[string]any, t reflect.Type) []unknownField {
+	var found []unknownField
+	c.addUnknown(&found, object, t, nil)
+	step := func(x, y any) int {
+		if i, ok := x.(int); ok {
+			return cmp.Compare(i, y.(int))
+		}
+		return cmp.Compare(fmt.Sprint(x), fmt.Sprint(y))
+	}
+	slices.SortFunc(found, func(a, b unknownField) int { return slices.CompareFunc(a.path, b.path, step) })
+	return found
+}
+
+// addUnknown adds the fields in v that its type does not have. It overwrites what is behind at.
+func (c *structTypes) addUnknown(found *[]unknownField, v any, t reflect.Type, at fieldpath.Path) {
+	switch v.(type) {
+	case map[string]any, []any:
+	default:
+		return
+	}
 	for t != nil && t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
 	if t == nil || t == rawType || reflect.PointerTo(t).Implements(unmarshalerType) {
-		return nil
-	}
-	below := func(step, v any, t reflect.Type) {
-		found = append(found, c.unknown(v, t, append(slices.Clip(at), step))...)
+		return
 	}
 	switch v := v.(type) {
 	case map[string]any:
-		var fields map[string]reflect.Type
-		if t.Kind() == reflect.Struct {
-			fields = c.fields(t)
-		}
-		for _, name := range slices.Sorted(maps.Keys(v)) {
-			member := v[name]
-			ft, known := fields[name]
-			switch {
-			case t.Kind() == reflect.Map:
-				below(name, member, t.Elem())
-			case known:
-				below(name, member, ft)
-			case fields != nil && member != nil:
-				found = append(found, unknownField{append(slices.Clip(at), name), member})
+		switch t.Kind() {
+		case reflect.Map:
+			for name, member := range v {
+				c.addUnknown(found, member, t.Elem(), append(at, name))
+			}
+		case reflect.Struct:
+			fields := c.fields(t)
+			for name, member := range v {
+				if ft, known := fields[name]; known {
+					c.addUnknown(found, member, ft, append(at, name))
+				} else if member != nil {
+					*found = append(*found, unknownField{append(slices.Clone(at), name), member})
+				}
 			}
 		}
 	case []any:
-		for i, item := range v {
-			if t.Kind() == reflect.Slice {
-				below(i, item, t.Elem())
+		if t.Kind() == reflect.Slice {
+			for i, item := range v {
+				c.addUnknown(found, item, t.Elem(), append(at, i))
 			}
 		}
 	}
-	return found
 }
 
 // unknownField is a field that a kind does not have, and its value.

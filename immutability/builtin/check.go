@@ -59,12 +59,12 @@ func (v *Verdict) addUnknown(k *Kind, by Applier, newObj, oldObj map[string]any)
 	if !exact || k.Kind == "CustomResourceDefinition" { // whose unknown keys are lint's
 		return
 	}
-	news := k.types.unknown(newObj, t, nil)
+	news := k.types.unknown(newObj, t)
 	if len(news) == 0 {
 		return
 	}
 	known := map[string]bool{}
-	for _, field := range k.types.unknown(oldObj, t, nil) {
+	for _, field := range k.types.unknown(oldObj, t) {
 		known[field.key()] = true
 	}
 	sent := newObj

@@ -260,7 +260,7 @@ func (k *Kind) store(obj map[string]any) map[string]any {
 	return stored
 }
 
-// goType returns the Go type of an object of the kind, nil for none, and whether the type is that of the object's own version.
+// goType returns the Go type of an object of the kind, or nil. Exact reports whether it is the type of the object's own version.
 func (k *Kind) goType(obj map[string]any) (t reflect.Type, exact bool) {
 	gvk := schema.FromAPIVersionAndKind(text(obj, "apiVersion"), k.Kind)
 	group := gvk.Group

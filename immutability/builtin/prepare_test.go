@@ -251,8 +251,8 @@ func TestCanonical(t *testing.T) {
 	}
 }
 
-// TestUnknownFields: a field that the minor does not have is no change of what the server stores, and said if it changes; one
-// that a later minor has is a field there.
+// TestUnknownFields: fields that the minor lacks do not change what the server stores, and a remark names them if they change. A later
+// minor may have them.
 func TestUnknownFields(t *testing.T) {
 	job := func(volume string) string {
 		return "{apiVersion: batch/v1, kind: Job, metadata: {name: j}, spec: {template: {spec: {restartPolicy: Never, containers: [{name: c, image: i}], volumes: [{name: b, emptyDir: {}}, " + volume + "]}}}}"

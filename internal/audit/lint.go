@@ -296,8 +296,8 @@ func ruleFindings(c *crd.CRD, a *celrule.Audit) []suspect {
 	return suspects
 }
 
-// droppedRules returns the transition rules that the update drops or weakens: in versions that both CRDs serve, and those of a version
-// that is no longer served, if no other one has them.
+// droppedRules returns the transition rules that the update drops or weakens: in versions that both CRDs serve, and in versions that only the
+// old CRD serves, unless another served version has the rule.
 func (u update) droppedRules(a *celrule.Audit) []suspect {
 	if u.old == nil || u.old.Group != u.new.Group || u.old.Kind != u.new.Kind {
 		return nil

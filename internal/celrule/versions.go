@@ -314,16 +314,16 @@ func (a *Audit) Dropped(oldSchema *spec.Schema, news ...*spec.Schema) []Loss {
 	for _, r := range strict.all {
 		in, sure := -1, false
 		for i, p := range pairs {
-			surely, kept := p.keeps(r)
-			if kept == ruleKept {
+			surely, fate := p.keeps(r)
+			if fate == ruleKept {
 				in = -1
 				break
 			}
-			if kept == ruleLost && in < 0 {
+			if fate == ruleLost && in < 0 {
 				in, sure = i, surely
 			}
 		}
-		if !r.Transition || in < 0 {
+		if in < 0 {
 			continue
 		}
 		f := immutability.Finding{Path: r.Path, SchemaPath: r.SchemaPath, Severity: immutability.SeverityError, Rule: rule.LockDropped}

@@ -66,8 +66,11 @@ func (d *crdDefinition) applied(v *verdict, p pair) pair {
 		a = &applied{by: p.by, unset: true}
 		valid = request(a)
 	}
+	if len(a.taken) == 0 {
+		return p
+	}
 	written, err := d.prepare(version, asWritten)
-	if err != nil || len(a.taken) == 0 {
+	if err != nil {
 		return p
 	}
 	stored, err := d.prepare(version, valid)

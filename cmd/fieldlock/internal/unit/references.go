@@ -224,7 +224,7 @@ func (c *comparison) pairReferred(n, old *Unit) {
 	}
 }
 
-// refersAlike reports whether what two definitions refer to comes to the same.
+// refersAlike reports whether two definitions give the same unit after their references are resolved.
 func (u *Unit) refersAlike(other *Unit) bool {
 	return bytes.Equal(u.spec, other.spec) && u.tree == other.tree && fmt.Sprint(u.missing) == fmt.Sprint(other.missing)
 }

@@ -55,9 +55,9 @@ type Unit struct {
 	// document is the definition of the unit, if it was read from a file; parent is the unit that prints the definition.
 	document *yamldoc.Document
 	parent   *Unit
-	tree     Tree  // that its files are in, nil for the one that defines it
+	tree     Tree  // with its files; nil for the tree of its definition
 	missing  error // why the unit is not in the tree, where its definition tells
-	peeks    bool  // what it reads stays what it is
+	peeks    bool  // other units and the files keep what it reads
 	// lists, unless nil, reports whether the unit reads only the name of a file, not its content.
 	lists func(name string) bool
 

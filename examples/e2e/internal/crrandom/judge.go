@@ -323,7 +323,7 @@ func (k *kind) verdict(a *asked) {
 			what = "UNKNOWN"
 		}
 	case refused && strings.Contains(a.answer.Error(), "no such key: status"):
-		count("refused, as no controller has set the status")
+		count("refused because no controller has set the status")
 	case refused:
 		what = lost
 	case slices.ContainsFunc(a.violations, ofOtherVersion):
