@@ -136,14 +136,23 @@ func (c *comparison) addWritten() {
 	news := readable(c.parse(c.newSide, changed(c.news, c.olds, c.newSide.Files), wanted))
 	olds := readable(c.parse(c.oldSide, changed(c.olds, c.news, c.oldSide.Files), wanted))
 	c.addWrittenUnits(news, olds)
-	isNew, isOld := digests(news), digests(olds)
-	drop := func(files []manifest.File, theirs map[string]bool) []manifest.File {
-		for i := range files {
-			files[i].Documents = slices.DeleteFunc(files[i].Documents, func(d *yamldoc.Document) bool { return theirs[files[i].Path+digestOf(d.Object)] })
+	ids, inNew, inOld := map[*yamldoc.Document]string{}, map[string]bool{}, map[string]bool{}
+	identify := func(files []manifest.File, in map[string]bool) {
+		for _, f := range files {
+			for _, d := range f.Documents {
+				ids[d] = f.Path + digestOf(d.Object)
+				in[ids[d]] = true
+			}
 		}
-		return files
 	}
-	c.out.NewWritten, c.out.OldWritten = append(c.out.NewWritten, drop(news, isOld)...), append(c.out.OldWritten, drop(olds, isNew)...)
+	identify(news, inNew)
+	identify(olds, inOld)
+	for _, files := range [][]manifest.File{news, olds} {
+		for i := range files {
+			files[i].Documents = slices.DeleteFunc(files[i].Documents, func(d *yamldoc.Document) bool { return inNew[ids[d]] && inOld[ids[d]] })
+		}
+	}
+	c.out.NewWritten, c.out.OldWritten = append(c.out.NewWritten, news...), append(c.out.OldWritten, olds...)
 }
 
 // readable returns the files without what is wrong with them: both sides have it.
@@ -152,17 +161,6 @@ func readable(files []manifest.File) []manifest.File {
 		files[i].Err, files[i].Repeated = nil, nil
 	}
 	return files
-}
-
-// digests identifies the objects of files, each with the path of its file.
-func digests(files []manifest.File) map[string]bool {
-	all := map[string]bool{}
-	for _, f := range files {
-		for _, d := range f.Documents {
-			all[f.Path+digestOf(d.Object)] = true
-		}
-	}
-	return all
 }
 
 // addWrittenUnits renders the definitions that change in these files, if another unit prints them as before: it may override the change.
