@@ -58,7 +58,10 @@ func TestKubectl(t *testing.T) {
 	name := "databases." + w.group
 	run("the CRD with its keys", true, name+" created", crd, "apply", "-f", "-")
 	t.Cleanup(func() { w.kubectl("", "delete", "crd", name, "--ignore-not-found") })
-	run("the kind is served", true, "condition met", "", "wait", "--for=condition=Established", "crd/"+name, "--timeout=120s")
+	// Until its names are accepted, the CRD has null for its conditions, and waiting for a condition fails on null.
+	for _, fact := range []string{"jsonpath={.status.acceptedNames.listKind}", "condition=Established"} {
+		run("the kind is served", true, "condition met", "", "wait", "--for="+fact, "crd/"+name, "--timeout=120s")
+	}
 
 	database := "apiVersion: " + w.group + "/v1\nkind: Database\nmetadata: {name: main, namespace: default}\nspec: {engine: postgres, size: 1}\n"
 	w.eventually("the database is created", func() error {

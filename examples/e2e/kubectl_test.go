@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
@@ -28,6 +29,38 @@ func (k kubectl) run(ctx context.Context, args ...string) (string, error) {
 	c.Env = append(os.Environ(), "KUBECONFIG="+k.kubeconfig, "HOME="+k.home, "KUBECACHEDIR="+filepath.Join(k.home, "cache"))
 	out, err := c.CombinedOutput()
 	return string(out), err
+}
+
+// applyCRDs applies the CRDs of a file and waits until kubectl can read and write their objects. A new CRD has null for its
+// conditions until its names are accepted, and waiting for a condition fails on null.
+func (k kubectl) applyCRDs(ctx context.Context, t *testing.T, file string) {
+	t.Helper()
+	for _, args := range [][]string{
+		{"apply", "--server-side", "-f", file},
+		{"wait", "--for=jsonpath={.status.acceptedNames.listKind}", "--timeout=60s", "-f", file},
+		{"wait", "--for=condition=Established", "--timeout=60s", "-f", file},
+	} {
+		if out, err := k.run(ctx, args...); err != nil {
+			t.Fatalf("kubectl %s: %v\n%s", strings.Join(args, " "), err, out)
+		}
+	}
+	names, err := k.run(ctx, "get", "-f", file, "-o", "name")
+	if err != nil {
+		t.Fatalf("%v\n%s", err, names)
+	}
+	for name := range strings.FieldsSeq(names) {
+		_, kind, _ := strings.Cut(name, "/")
+		for { // discovery follows a moment later
+			out, err := k.run(ctx, "get", kind, "--all-namespaces")
+			if err == nil {
+				break
+			}
+			if ctx.Err() != nil {
+				t.Fatalf("%s is not served: %v\n%s", kind, err, out)
+			}
+			time.Sleep(50 * time.Millisecond)
+		}
+	}
 }
 
 // TestKubectlTakesAnnotations: a stock cluster takes the files of `markers --annotation-only` and `export annotation`

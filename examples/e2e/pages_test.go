@@ -284,11 +284,7 @@ func addCRDs(ctx context.Context, t *testing.T, kubectl kubectl, kinds []*operat
 	}
 	file := writeFile(t, filepath.Join(t.TempDir(), "crds.yaml"), text)
 	t.Cleanup(func() { _, _ = kubectl.run(context.WithoutCancel(ctx), "delete", "--wait=false", "-f", file) })
-	for _, args := range [][]string{{"apply", "--server-side", "-f", file}, {"wait", "--for=condition=Established", "--timeout=60s", "-f", file}} {
-		if out, err := kubectl.run(ctx, args...); err != nil {
-			t.Fatalf("%v\n%s", err, out)
-		}
-	}
+	kubectl.applyCRDs(ctx, t, file)
 }
 
 // run makes the first object that the server takes, and runs a command on it: the object is then patched, replaced or gone.

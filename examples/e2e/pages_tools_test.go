@@ -76,8 +76,7 @@ var fluxKinds = []struct {
 // addArgoCD gives the cluster Argo CD's own CRD of Applications, so that it knows the fields that the pages patch.
 func (p *pageCluster) addArgoCD(t *testing.T) {
 	t.Helper()
-	crd := filepath.Join(moduleDir(t, argoModule), "manifests/crds/application-crd.yaml")
-	p.must(t, p.folder, "kubectl apply --server-side -f "+crd+" && kubectl wait --for=condition=Established --timeout=60s -f "+crd)
+	newKubectl(t).applyCRDs(p.ctx, t, filepath.Join(moduleDir(t, argoModule), "manifests/crds/application-crd.yaml"))
 	p.must(t, p.folder, "kubectl apply --server-side -f "+writeFile(t, filepath.Join(t.TempDir(), "argo.yaml"), []byte(argoObjects)))
 }
 

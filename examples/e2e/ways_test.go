@@ -214,8 +214,9 @@ func TestStoredVersionWay(t *testing.T) {
 			t.Fatalf("%s: %v\n%s", line, err, out)
 		}
 	}
-	must("kubectl apply -f " + oldFile + " && kubectl wait --for=condition=Established crd/relics.ways.fieldlock.dev && sleep 2 && kubectl apply -f " + relic)
 	defer func() { _, _ = k.shell(context.WithoutCancel(ctx), "kubectl delete crd/relics.ways.fieldlock.dev") }()
+	k.applyCRDs(ctx, t, oldFile)
+	must("kubectl apply -f " + relic)
 	r := checked(t, program, oldFile, newFile)
 	way := slices.IndexFunc(r.Replacements[0].How, func(how string) bool { return strings.Contains(how, "--subresource=status") })
 	if way < 0 {
