@@ -234,6 +234,19 @@ func (s *Server) Remove(ctx context.Context, obj map[string]any) {
 	}
 }
 
+// Bare removes from a CRD what asks for programs that the server does not have, and what keeps the server from taking it.
+func Bare(crd map[string]any) {
+	spec, _ := crd["spec"].(map[string]any)
+	delete(spec, "conversion")
+	delete(crd, "status")
+	metadata, _ := crd["metadata"].(map[string]any)
+	crd["metadata"] = map[string]any{"name": metadata["name"], "annotations": map[string]any{"api-approved.kubernetes.io": "unapproved, experimental"}}
+	versions, _ := spec["versions"].([]any)
+	for _, v := range versions {
+		delete(v.(map[string]any), "selectableFields")
+	}
+}
+
 // Established waits until a CRD is served: only then its names are fixed. The server answers for its objects from then on.
 func (s *Server) Established(ctx context.Context, obj map[string]any) error {
 	resource, name, err := s.resource(obj)

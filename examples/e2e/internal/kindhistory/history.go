@@ -3,14 +3,18 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"os"
 	"reflect"
 	"strings"
 	"sync"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
 
 	"github.com/fieldlock/fieldlock/examples/e2e/internal/ask"
@@ -19,6 +23,7 @@ import (
 	"github.com/fieldlock/fieldlock/internal/kindcase"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/tool"
+	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
 // history is a run over one repository.
@@ -28,11 +33,62 @@ type history struct {
 	namespace           string
 	kinds               *builtin.Kinds
 	server              *ask.Server
+	custom              map[schema.GroupKind]custom
 
 	found []update
 
 	mu                                                                                       sync.Mutex
 	updates, refused, named, unknown, falseAlarms, misses, otherCauses, unreadable, notValid int
+}
+
+// custom is a kind of custom resources.
+type custom struct {
+	crd        []byte
+	namespaced bool
+}
+
+// addCRDs gives the server the CRDs of a file that it does not have yet.
+func (h *history) addCRDs(ctx context.Context, file string) error {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	documents, err := yamldoc.Read(file, text)
+	if err != nil {
+		return err
+	}
+	for _, d := range documents {
+		spec, _ := d.Object["spec"].(map[string]any)
+		names, _ := spec["names"].(map[string]any)
+		kind := schema.GroupKind{Group: fmt.Sprint(spec["group"]), Kind: fmt.Sprint(names["kind"])}
+		if _, ok := h.custom[kind]; ok || d.Object["kind"] != "CustomResourceDefinition" {
+			continue
+		}
+		ask.Bare(d.Object)
+		err := h.server.Request(ctx, tool.Replace, d.Object, nil)
+		if err == nil || apierrors.IsAlreadyExists(err) {
+			err = h.server.Established(ctx, d.Object)
+		}
+		if err != nil {
+			fmt.Printf("NOT A KIND: %s: %v\n", file, err)
+			continue
+		}
+		crd, err := json.Marshal(d.Object)
+		if err != nil {
+			return err
+		}
+		h.custom[kind] = custom{crd, spec["scope"] != "Cluster"}
+	}
+	return nil
+}
+
+// namespaced reports whether objects of a kind are in namespaces. ok is false if neither package builtin nor a CRD has the kind.
+func (h *history) namespaced(apiVersion, kind string) (is, ok bool) {
+	if known, ok := h.kinds.Find(apiVersion, kind); ok {
+		return known.Namespaced, true
+	}
+	c, ok := h.custom[schema.FromAPIVersionAndKind(apiVersion, kind).GroupKind()]
+	return c.namespaced, ok
 }
 
 // document is an object as a file has it, and as the server gets it.
@@ -83,7 +139,7 @@ func (h *history) read(r *repository) error {
 	return nil
 }
 
-// documents returns the objects of a file that are of built-in kinds, by kind, namespace and name.
+// documents returns the objects of a file that are of kinds that are known, by kind, namespace and name.
 func (h *history) documents(data []byte) map[string]document {
 	if bytes.Contains(data, []byte("{{")) {
 		return nil
@@ -101,9 +157,9 @@ func (h *history) documents(data []byte) map[string]document {
 			continue
 		}
 		id := fmt.Sprint(kind, " ", metadata["namespace"], "/", metadata["name"])
-		if known, ok := h.kinds.Find(apiVersion, kind); !ok {
+		if namespaced, ok := h.namespaced(apiVersion, kind); !ok {
 			continue
-		} else if known.Namespaced {
+		} else if namespaced {
 			metadata["namespace"] = h.namespace
 		} else {
 			delete(metadata, "namespace")
@@ -184,10 +240,14 @@ func (h *history) judge(ctx context.Context, u update) {
 
 // check asks fieldlock about an update, with the texts of the files.
 func (h *history) check(u update) (*compare.Report, error) {
-	file := func(name string, text []byte) []manifest.File {
-		f := manifest.File{Name: name, Path: "object.yaml"}
-		f.Parse(text)
-		return []manifest.File{f}
+	c := h.custom[schema.FromAPIVersionAndKind(fmt.Sprint(u.new.object["apiVersion"]), fmt.Sprint(u.new.object["kind"])).GroupKind()]
+	file := func(name string, text []byte) (files []manifest.File) {
+		for path, text := range map[string][]byte{"object.yaml": text, "crd.yaml": c.crd} {
+			f := manifest.File{Name: name, Path: path}
+			f.Parse(text)
+			files = append(files, f)
+		}
+		return files
 	}
 	by := tool.ServerSide
 	if h.clientSide {
@@ -199,8 +259,13 @@ func (h *history) check(u update) (*compare.Report, error) {
 		return nil, err
 	case len(report.Errors) > 0:
 		return nil, errors.New(report.Errors[0].Text)
-	case report.Updated != 1:
-		return nil, fmt.Errorf("%d updates, want 1", report.Updated)
+	}
+	want := 1
+	if c.crd != nil {
+		want = 2
+	}
+	if report.Updated != want {
+		return nil, fmt.Errorf("%d objects are compared, want %d", report.Updated, want)
 	}
 	return report, nil
 }

@@ -1,7 +1,9 @@
 // Command kindhistory compares package builtin with a real API server on the history of a git repository: each object
 // of a YAML file that a commit changed is an update. The object is created as it was, and applied as it became.
 //
-//	go run ./internal/kindhistory -git /path/to/repository/.git -server https://127.0.0.1:6443 -token TOKEN [-skip 5] [-client]
+//	go run ./internal/kindhistory -git /path/to/repository/.git -server https://127.0.0.1:6443 -token TOKEN [-skip 5] [-client] [CRD-FILE...]
+//
+// Arguments are files of CRDs: the server gets them, one of each name, and changes of their custom resources are compared, too.
 //
 // With -skip, versions further apart are compared: every n-th of those that a file had. With -client, the object is
 // applied as kubectl does it without --server-side. The server is one without controllers, as the tests of this folder
@@ -15,6 +17,7 @@ import (
 	"fmt"
 	"os"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 
 	"github.com/fieldlock/fieldlock/examples/e2e/internal/ask"
@@ -33,13 +36,13 @@ func main() {
 	namespace := flag.String("namespace", "default", "where to make the objects")
 	verbose := flag.Bool("v", false, "print what is not valid, and what is unknown")
 	flag.Parse()
-	if err := run(*dir, *server, *token, *minor, &history{skip: max(*skip, 1), clientSide: *client, most: *most, crds: *crds, namespace: *namespace, verbose: *verbose}); err != nil {
+	if err := run(*dir, *server, *token, *minor, &history{custom: map[schema.GroupKind]custom{}, skip: max(*skip, 1), clientSide: *client, most: *most, crds: *crds, namespace: *namespace, verbose: *verbose}, flag.Args()); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-func run(dir, server, token, minor string, h *history) error {
+func run(dir, server, token, minor string, h *history, crds []string) error {
 	ctx := context.Background()
 	var err error
 	if h.kinds, err = builtin.For(minor); err != nil {
@@ -48,6 +51,11 @@ func run(dir, server, token, minor string, h *history) error {
 	h.server, err = ask.New(ctx, &rest.Config{Host: server, BearerToken: token, QPS: -1, WarningHandler: rest.NoWarnings{}, TLSClientConfig: rest.TLSClientConfig{Insecure: true}}, h.namespace)
 	if err != nil {
 		return err
+	}
+	for _, file := range crds {
+		if err := h.addCRDs(ctx, file); err != nil {
+			return fmt.Errorf("%s: %w", file, err)
+		}
 	}
 	repository, err := open(dir)
 	if err != nil {
