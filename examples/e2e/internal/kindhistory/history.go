@@ -7,8 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"maps"
+	"math/rand/v2"
 	"os"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -28,12 +31,12 @@ import (
 
 // history is a run over one repository.
 type history struct {
-	skip, most, crds    int
-	clientSide, verbose bool
-	namespace           string
-	kinds               *builtin.Kinds
-	server              *ask.Server
-	custom              map[schema.GroupKind]custom
+	skip, most, crds               int
+	strangers, clientSide, verbose bool
+	namespace                      string
+	kinds                          *builtin.Kinds
+	server                         *ask.Server
+	custom                         map[schema.GroupKind]custom
 
 	found []update
 
@@ -82,12 +85,16 @@ func (h *history) addCRDs(ctx context.Context, file string) error {
 	return nil
 }
 
+func kindOf(object map[string]any) schema.GroupKind {
+	return schema.FromAPIVersionAndKind(fmt.Sprint(object["apiVersion"]), fmt.Sprint(object["kind"])).GroupKind()
+}
+
 // namespaced reports whether objects of a kind are in namespaces. ok is false if neither package builtin nor a CRD has the kind.
-func (h *history) namespaced(apiVersion, kind string) (is, ok bool) {
-	if known, ok := h.kinds.Find(apiVersion, kind); ok {
+func (h *history) namespaced(object map[string]any) (is, ok bool) {
+	if known, ok := h.kinds.Find(fmt.Sprint(object["apiVersion"]), fmt.Sprint(object["kind"])); ok {
 		return known.Namespaced, true
 	}
-	c, ok := h.custom[schema.FromAPIVersionAndKind(apiVersion, kind).GroupKind()]
+	c, ok := h.custom[kindOf(object)]
 	return c.namespaced, ok
 }
 
@@ -109,6 +116,7 @@ func (h *history) read(r *repository) error {
 	}
 	seen := map[string]bool{}
 	crds := 0
+	objects := map[string][]document{}
 	for _, blobs := range versions {
 		var last map[string]document
 		for i := 0; i < len(blobs); i += h.skip {
@@ -118,6 +126,14 @@ func (h *history) read(r *repository) error {
 			}
 			documents := h.documents(data)
 			for name, is := range documents {
+				if h.strangers {
+					kind := kindOf(is.object).String()
+					if key := fmt.Sprint(is.object); !seen[key] {
+						seen[key] = true
+						objects[kind] = append(objects[kind], is)
+					}
+					continue
+				}
 				was, ok := last[name]
 				key := fmt.Sprint(was.object, is.object)
 				if !ok || seen[key] || reflect.DeepEqual(is.object, was.object) {
@@ -136,7 +152,25 @@ func (h *history) read(r *repository) error {
 			last = documents
 		}
 	}
+	h.pair(objects)
 	return nil
+}
+
+// pair makes random updates of objects, by kind: one of them becomes another, under its name.
+func (h *history) pair(objects map[string][]document) {
+	random := rand.New(rand.NewPCG(uint64(h.most), 1))
+	kinds := slices.DeleteFunc(slices.Sorted(maps.Keys(objects)), func(kind string) bool {
+		return len(objects[kind]) < 2 || kind == "CustomResourceDefinition.apiextensions.k8s.io"
+	})
+	for tries := 0; len(kinds) > 0 && tries < 2*h.most && len(h.found) < h.most; tries++ {
+		of := objects[kinds[random.IntN(len(kinds))]]
+		was, is := of[random.IntN(len(of))], of[random.IntN(len(of))]
+		is.object = kindcase.Clone(is.object).(map[string]any)
+		is.object["metadata"].(map[string]any)["name"] = was.object["metadata"].(map[string]any)["name"]
+		if was.text, is.text = []byte(show(was.object)), []byte(show(is.object)); !bytes.Equal(was.text, is.text) {
+			h.found = append(h.found, update{is, was})
+		}
+	}
 }
 
 // documents returns the objects of a file that are of kinds that are known, by kind, namespace and name.
@@ -150,14 +184,12 @@ func (h *history) documents(data []byte) map[string]document {
 		if yaml.Unmarshal(text, &object) != nil {
 			continue
 		}
-		apiVersion, _ := object["apiVersion"].(string)
-		kind, _ := object["kind"].(string)
 		metadata, _ := object["metadata"].(map[string]any)
 		if name, _ := metadata["name"].(string); name == "" || !h.server.Served(object) || (tool.Applier{}).Recreated(object) {
 			continue
 		}
-		id := fmt.Sprint(kind, " ", metadata["namespace"], "/", metadata["name"])
-		if namespaced, ok := h.namespaced(apiVersion, kind); !ok {
+		id := fmt.Sprint(kindOf(object), " ", metadata["namespace"], "/", metadata["name"])
+		if namespaced, ok := h.namespaced(object); !ok {
 			continue
 		} else if namespaced {
 			metadata["namespace"] = h.namespace
@@ -240,7 +272,7 @@ func (h *history) judge(ctx context.Context, u update) {
 
 // check asks fieldlock about an update, with the texts of the files.
 func (h *history) check(u update) (*compare.Report, error) {
-	c := h.custom[schema.FromAPIVersionAndKind(fmt.Sprint(u.new.object["apiVersion"]), fmt.Sprint(u.new.object["kind"])).GroupKind()]
+	c := h.custom[kindOf(u.new.object)]
 	file := func(name string, text []byte) (files []manifest.File) {
 		for path, text := range map[string][]byte{"object.yaml": text, "crd.yaml": c.crd} {
 			f := manifest.File{Name: name, Path: path}

@@ -5,7 +5,8 @@
 //
 // Arguments are files of CRDs: the server gets them, one of each name, and changes of their custom resources are compared, too.
 //
-// With -skip, versions further apart are compared: every n-th of those that a file had. With -client, the object is
+// With -skip, versions further apart are compared: every n-th of those that a file had. With -strangers, each object becomes one of the same
+// kind from anywhere in the history, under its own name. With -client, the object is
 // applied as kubectl does it without --server-side. The server is one without controllers, as the tests of this folder
 // start it.
 package main
@@ -31,12 +32,13 @@ func main() {
 	minor := flag.String("kubernetes-version", "1.36", "the minor of the API server")
 	skip := flag.Int("skip", 1, "compare every n-th version of a file")
 	client := flag.Bool("client", false, "apply on the client's side")
+	strangers := flag.Bool("strangers", false, "compare objects of one kind with one another")
 	most := flag.Int("max", 3000, "stop after so many updates")
 	crds := flag.Int("crds", 40, "how many updates of CRDs are asked: each costs the server a second")
 	namespace := flag.String("namespace", "default", "where to make the objects")
 	verbose := flag.Bool("v", false, "print what is not valid, and what is unknown")
 	flag.Parse()
-	if err := run(*dir, *server, *token, *minor, &history{custom: map[schema.GroupKind]custom{}, skip: max(*skip, 1), clientSide: *client, most: *most, crds: *crds, namespace: *namespace, verbose: *verbose}, flag.Args()); err != nil {
+	if err := run(*dir, *server, *token, *minor, &history{custom: map[schema.GroupKind]custom{}, skip: max(*skip, 1), strangers: *strangers, clientSide: *client, most: *most, crds: *crds, namespace: *namespace, verbose: *verbose}, flag.Args()); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
