@@ -37,7 +37,7 @@ type canonicalizer struct {
 // structTypes knows the fields of structs in a minor. The zero value knows those of the linked Go types.
 type structTypes struct {
 	minor   int
-	structs sync.Map // reflect.Type → map[string]reflect.Type: the fields of a struct by JSON name
+	structs sync.Map // reflect.Type → map[string]reflect.Type: what fields returns
 }
 
 var (
@@ -52,10 +52,15 @@ var (
 	unmarshalerType  = reflect.TypeFor[json.Unmarshaler]()
 )
 
-// fields returns the types of the fields of a struct by their JSON names. A field that the linked type lacks has the type nil.
+// fields returns the types of the fields of a struct by their JSON names; nil for a struct that has a form of its own. A field that the
+// linked type lacks has the type nil.
 func (c *structTypes) fields(t reflect.Type) map[string]reflect.Type {
 	if known, ok := c.structs.Load(t); ok {
 		return known.(map[string]reflect.Type)
+	}
+	if reflect.PointerTo(t).Implements(unmarshalerType) {
+		c.structs.Store(t, map[string]reflect.Type(nil))
+		return nil
 	}
 	fields := map[string]reflect.Type{}
 	for i := range t.NumField() {
@@ -138,10 +143,10 @@ func (c *canonicalizer) object(v map[string]any, t reflect.Type) any {
 	if t == rawType {
 		return whole(jsonvalue.Clone(v)) // the server stores the text
 	}
-	if reflect.PointerTo(t).Implements(unmarshalerType) {
-		return withoutNull(v) // it has a form of its own
-	}
 	fields := c.types.fields(t)
+	if fields == nil {
+		return withoutNull(v)
+	}
 	out := make(map[string]any, len(v))
 	for name, member := range v {
 		ft, known := fields[name]
@@ -265,41 +270,56 @@ func (c *structTypes) unknown(object map[string]any, t reflect.Type) []unknownFi
 
 // addUnknown adds the fields in v that its type does not have. It overwrites what is behind at.
 func (c *structTypes) addUnknown(found *[]unknownField, v any, t reflect.Type, at fieldpath.Path) {
-	switch v.(type) {
-	case map[string]any, []any:
-	default:
-		return
-	}
 	for t != nil && t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	if t == nil || t == rawType || reflect.PointerTo(t).Implements(unmarshalerType) {
+	if t == nil {
 		return
 	}
 	switch v := v.(type) {
 	case map[string]any:
+		var fields map[string]reflect.Type
 		switch t.Kind() {
-		case reflect.Map:
-			for name, member := range v {
-				c.addUnknown(found, member, t.Elem(), append(at, name))
-			}
 		case reflect.Struct:
-			fields := c.fields(t)
-			for name, member := range v {
-				if ft, known := fields[name]; known {
-					c.addUnknown(found, member, ft, append(at, name))
-				} else if member != nil {
+			if fields = c.fields(t); fields == nil {
+				return
+			}
+		case reflect.Map:
+			t = t.Elem()
+		default:
+			return
+		}
+		for name, member := range v {
+			if ft, known := fields[name]; known {
+				t = ft
+			} else if fields != nil {
+				if member != nil {
 					*found = append(*found, unknownField{append(slices.Clone(at), name), member})
 				}
+				continue
+			}
+			if holdsFields(member) {
+				c.addUnknown(found, member, t, append(at, name))
 			}
 		}
 	case []any:
 		if t.Kind() == reflect.Slice {
 			for i, item := range v {
-				c.addUnknown(found, item, t.Elem(), append(at, i))
+				if holdsFields(item) {
+					c.addUnknown(found, item, t.Elem(), append(at, i))
+				}
 			}
 		}
 	}
+}
+
+// holdsFields reports whether there may be fields in a value.
+func holdsFields(v any) bool {
+	switch v.(type) {
+	case map[string]any, []any:
+		return true
+	}
+	return false
 }
 
 // unknownField is a field that a kind does not have, and its value.

@@ -23,14 +23,15 @@ import (
 
 // keptSource is what the data says about objects that are not valid with nothing but defaults.
 type keptSource struct {
-	Fields   []string `json:"fields"`
-	Defaults []string `json:"defaults"` // what the server sets in each; an object that names all of them goes as a whole
-	Says     string   `json:"says"`     // the server's text
-	Beside   string   `json:"beside"`   // its text where another object, or a url, stands beside it
-	Type     string   `json:"type"`     // the entry is for objects beside this type
-	Since    string   `json:"since"`    // the first minor of the entry
-	Until    string   `json:"until"`    // the last minor of the entry
-	Cause    string   `json:"cause"`    // the path that the server names; "" is the object, or with Beside the one around it
+	Fields   []string         `json:"fields"`
+	Defaults []string         `json:"defaults"` // what the server sets in each; an object that names all of them goes as a whole
+	Says     string           `json:"says"`     // the server's text
+	Beside   string           `json:"beside"`   // its text where another object, or a url, stands beside it
+	Type     string           `json:"type"`     // the entry is for objects beside this type
+	Since    string           `json:"since"`    // the first minor of the entry
+	Until    string           `json:"until"`    // the last minor of the entry
+	Cause    string           `json:"cause"`    // the path that the server names; "" is the object, or with Beside the one around it
+	paths    []fieldpath.Path // Fields, read
 	// Initial marks what the server makes where the object around it has no other object.
 	Initial bool `json:"initial"`
 }
@@ -59,6 +60,9 @@ func keptOf(source *kindSource, minor int) ([]keptSource, error) {
 			return nil, err
 		}
 		if s.has(minor) {
+			for _, path := range kept.Fields {
+				kept.paths = append(kept.paths, fieldpath.Parse(path))
+			}
 			all = append(all, kept)
 		}
 	}
@@ -74,8 +78,8 @@ func keptDefaults(sources []keptSource, u *update) []Violation {
 	var all []Violation
 	for i := range sources {
 		source := &sources[i]
-		for _, path := range source.Fields {
-			eachPair(fieldpath.Parse(path), "", u.newObj, u.oldObj, func(parent, name string, newIn, oldIn map[string]any) {
+		for _, path := range source.paths {
+			eachPair(path, "", u.newObj, u.oldObj, func(parent, name string, newIn, oldIn map[string]any) {
 				row := Row{
 					Path: parent + "." + name, Locks: []immutability.Lock{kindrow.LockRule}, Rule: "a server-side apply keeps no default that makes the object invalid",
 					Effect: EffectRefused, Message: source.Says, Cause: parent + "." + name,
