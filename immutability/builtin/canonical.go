@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"path"
 	"reflect"
 	"slices"
@@ -37,7 +38,13 @@ type canonicalizer struct {
 // structTypes knows the fields of structs in a minor. The zero value knows those of the linked Go types.
 type structTypes struct {
 	minor   int
-	structs sync.Map // reflect.Type → map[string]reflect.Type: what fields returns
+	structs sync.Map // reflect.Type → structFields
+}
+
+// structFields is what is known of the fields of a struct.
+type structFields struct {
+	types  map[string]reflect.Type // by JSON name; nil for a field that the linked type lacks
+	always []string                // the fields that the server writes, empty or not
 }
 
 var (
@@ -52,17 +59,16 @@ var (
 	unmarshalerType  = reflect.TypeFor[json.Unmarshaler]()
 )
 
-// fields returns the types of the fields of a struct by their JSON names; nil for a struct that has a form of its own. A field that the
-// linked type lacks has the type nil.
-func (c *structTypes) fields(t reflect.Type) map[string]reflect.Type {
+// fields returns the fields of a struct; their types are nil if it has a form of its own.
+func (c *structTypes) fields(t reflect.Type) structFields {
 	if known, ok := c.structs.Load(t); ok {
-		return known.(map[string]reflect.Type)
+		return known.(structFields)
 	}
 	if reflect.PointerTo(t).Implements(unmarshalerType) {
-		c.structs.Store(t, map[string]reflect.Type(nil))
-		return nil
+		c.structs.Store(t, structFields{})
+		return structFields{}
 	}
-	fields := map[string]reflect.Type{}
+	fields := structFields{types: map[string]reflect.Type{}}
 	for i := range t.NumField() {
 		f := t.Field(i)
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
@@ -71,22 +77,25 @@ func (c *structTypes) fields(t reflect.Type) map[string]reflect.Type {
 			inner = inner.Elem()
 		}
 		if name == "" && (f.Anonymous || strings.Contains(options, "inline")) && inner.Kind() == reflect.Struct {
-			for name, t := range c.fields(inner) {
-				fields[name] = t
-			}
+			known := c.fields(inner)
+			maps.Copy(fields.types, known.types)
+			fields.always = append(fields.always, known.always...)
 			continue
 		}
 		if name != "" && name != "-" {
-			fields[name] = f.Type
+			fields.types[name] = f.Type
+			if omits := strings.Contains(options, "omitempty") && f.Type.Kind() != reflect.Struct; !omits && !strings.Contains(options, "omitzero") {
+				fields.always = append(fields.always, name)
+			}
 		}
 	}
 	for _, text := range laterFields()[path.Base(path.Dir(t.PkgPath()))+"."+t.Name()] {
 		name, minors, err := parseVersion(text)
-		switch _, linked := fields[name]; {
+		switch _, linked := fields.types[name]; {
 		case err != nil || !minors.has(c.minor):
-			delete(fields, name)
+			delete(fields.types, name)
 		case !linked:
-			fields[name] = nil
+			fields.types[name] = nil
 		}
 	}
 	c.structs.Store(t, fields)
@@ -143,7 +152,7 @@ func (c *canonicalizer) object(v map[string]any, t reflect.Type) any {
 	if t == rawType {
 		return whole(jsonvalue.Clone(v)) // the server stores the text
 	}
-	fields := c.types.fields(t)
+	fields := c.types.fields(t).types
 	if fields == nil {
 		return withoutNull(v)
 	}
@@ -160,6 +169,38 @@ func (c *canonicalizer) object(v map[string]any, t reflect.Type) any {
 		out[name] = member
 	}
 	return out
+}
+
+// written returns a canonical value of type t with null for what the server writes in it though it is empty. It does not change v.
+func (c *structTypes) written(v any, t reflect.Type) any {
+	for t != nil && t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	switch v := v.(type) {
+	case map[string]any:
+		if t == nil || t.Kind() != reflect.Struct {
+			return v // a map of texts or amounts
+		}
+		fields := c.fields(t)
+		out := make(map[string]any, len(v)+len(fields.always))
+		for _, name := range fields.always {
+			out[name] = nil
+		}
+		for name, member := range v {
+			out[name] = c.written(member, fields.types[name])
+		}
+		return out
+	case []any:
+		if t == nil || t.Kind() != reflect.Slice {
+			return v
+		}
+		out := make([]any, len(v))
+		for i, item := range v {
+			out[i] = c.written(item, t.Elem())
+		}
+		return out
+	}
+	return v
 }
 
 // zeroOf returns what null is as the value of a map; nil where it is nothing.
@@ -281,7 +322,7 @@ func (c *structTypes) addUnknown(found *[]unknownField, v any, t reflect.Type, a
 		var fields map[string]reflect.Type
 		switch t.Kind() {
 		case reflect.Struct:
-			if fields = c.fields(t); fields == nil {
+			if fields = c.fields(t).types; fields == nil {
 				return
 			}
 		case reflect.Map:
