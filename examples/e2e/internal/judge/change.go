@@ -8,18 +8,20 @@ import (
 )
 
 // changer makes random changes of manifests of one kind. It takes fields and values from manifests of that kind, so that
-// what it makes is mostly valid.
+// what it makes is mostly valid. It also writes values in other forms, writes out defaults, and takes another manifest as a whole.
 type changer struct {
 	rand   *rand.Rand
 	values map[string][]any // by path with "*" for indices: what manifests have there
 	paths  []string
+
+	manifests []map[string]any
 
 	unknown bool // makes fields that no kind has, too
 }
 
 // newChanger learns from manifests.
 func newChanger(seed uint64, manifests []map[string]any) *changer {
-	c := &changer{rand: rand.New(rand.NewPCG(seed, 7)), values: map[string][]any{}}
+	c := &changer{rand: rand.New(rand.NewPCG(seed, 7)), values: map[string][]any{}, manifests: manifests}
 	for _, m := range manifests {
 		c.learn("", m)
 	}
@@ -66,7 +68,19 @@ func fixed(path string) bool {
 // change returns a copy of a manifest with n changes.
 func (c *changer) change(manifest map[string]any, n int) map[string]any {
 	out := copyOf(manifest)
+	switch c.rand.IntN(20) {
+	case 0: // all at once
+		out = copyOf(c.manifests[c.rand.IntN(len(c.manifests))])
+	case 1:
+		if written := withDefaults(out); written != nil {
+			out = written
+		}
+	}
 	for range n {
+		if c.rand.IntN(8) == 0 {
+			c.respell(out)
+			continue
+		}
 		if c.rand.IntN(3) > 0 {
 			out, _ = c.set(out, strings.Split(c.paths[c.rand.IntN(len(c.paths))], "\x00")[1:]).(map[string]any)
 			continue

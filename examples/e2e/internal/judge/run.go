@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/fieldlock/fieldlock/immutability/builtin"
@@ -42,6 +43,11 @@ func (j *Judge) Objects() Create {
 // Objects that no server would take are left out: other validation refuses them. A seed gives the same updates each time.
 func Run(create Create, by builtin.Applier, kinds *builtin.Kinds, cases []kindcase.Case, kind string, n int, seed uint64) (Result, error) {
 	r := Result{Kind: kind}
+	own, err := ownCases()
+	if err != nil {
+		return r, err
+	}
+	cases = append(slices.Clone(cases), own...)
 	manifests, bases := manifestsOf(cases, kind)
 	if len(bases) == 0 {
 		return r, fmt.Errorf("there are no cases of %s", kind)
