@@ -45,6 +45,7 @@ type structTypes struct {
 type structFields struct {
 	types  map[string]reflect.Type // by JSON name; nil for a field that the linked type lacks
 	always []string                // the fields that the server writes, empty or not
+	gated  map[string]string       // the features of fields that a server drops by default; nil for most structs
 }
 
 var (
@@ -89,7 +90,17 @@ func (c *structTypes) fields(t reflect.Type) structFields {
 			}
 		}
 	}
-	for _, text := range laterFields()[path.Base(path.Dir(t.PkgPath()))+"."+t.Name()] {
+	typeName := path.Base(path.Dir(t.PkgPath())) + "." + t.Name()
+	for _, text := range gatedFields()[typeName] {
+		full, minors, err := parseVersion(text)
+		if feature, name, ok := strings.Cut(full, ":"); ok && err == nil && minors.has(c.minor) {
+			if fields.gated == nil {
+				fields.gated = map[string]string{}
+			}
+			fields.gated[name] = feature
+		}
+	}
+	for _, text := range laterFields()[typeName] {
 		name, minors, err := parseVersion(text)
 		switch _, linked := fields.types[name]; {
 		case err != nil || !minors.has(c.minor):
@@ -197,6 +208,40 @@ func (c *structTypes) written(v any, t reflect.Type) any {
 		out := make([]any, len(v))
 		for i, item := range v {
 			out[i] = c.written(item, t.Elem())
+		}
+		return out
+	}
+	return v
+}
+
+// withoutGated returns v, of type t, without the fields of features that are off by default, and adds those features to off. It does not
+// change v.
+func (c *structTypes) withoutGated(v any, t reflect.Type, off map[string]bool) any {
+	for t != nil && t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	switch v := v.(type) {
+	case map[string]any:
+		if t == nil || t.Kind() != reflect.Struct {
+			return v
+		}
+		fields := c.fields(t)
+		out := make(map[string]any, len(v))
+		for name, member := range v {
+			if feature, gated := fields.gated[name]; gated {
+				off[feature] = true
+				continue
+			}
+			out[name] = c.withoutGated(member, fields.types[name], off)
+		}
+		return out
+	case []any:
+		if t == nil || t.Kind() != reflect.Slice {
+			return v
+		}
+		out := make([]any, len(v))
+		for i, item := range v {
+			out[i] = c.withoutGated(item, t.Elem(), off)
 		}
 		return out
 	}
@@ -417,5 +462,33 @@ func laterFields() map[string][]string {
 		"resource.ExactDeviceRequest":            derived,
 		"resource.ResourceSliceSpec":             {"partitionTypeAttribute since 1.37", "skipNodeOperations since 1.37"},
 		"storage.CSIDriverSpec":                  {"preventPodSchedulingIfMissing since 1.36"},
+	}
+}
+
+// gatedFields lists the fields of pods, Jobs and claims of devices that a server drops by default, each with the feature that keeps
+// it, by type.
+func gatedFields() map[string][]string {
+	user, users := []string{"AtomicWriteVolumeUserFields:user since 1.37"}, []string{"AtomicWriteVolumeUserFields:defaultUser since 1.37"}
+	request := []string{"DRADeviceTaints:tolerations until 1.35", "DRAConsumableCapacity:capacity until 1.35", "DRADerivedAttributes:derivedAttributes since 1.37"}
+	return map[string][]string{
+		"batch.JobSpec":                      {"WorkloadWithJob:scheduling since 1.37"},
+		"core.PodSpec":                       {"GenericWorkload:workloadRef until 1.35", "GenericWorkload:schedulingGroup since 1.36", "EvictionRequestAPI:evictionResponders since 1.37"},
+		"core.EmptyDirVolumeSource":          {"EmptyDirVolumeMode:mode since 1.37"},
+		"core.VolumeMount":                   {"VolumeBindMountOptions:bindMountOptions since 1.37"},
+		"core.HTTPGetAction":                 {"H2CContainerProbe:protocol since 1.37"},
+		"core.GRPCAction":                    {"GRPCContainerProbeTLS:mode since 1.37"},
+		"core.KeyToPath":                     user,
+		"core.DownwardAPIVolumeFile":         user,
+		"core.ClusterTrustBundleProjection":  user,
+		"core.PodCertificateProjection":      user,
+		"core.ServiceAccountTokenProjection": user,
+		"core.ConfigMapVolumeSource":         users,
+		"core.SecretVolumeSource":            users,
+		"core.DownwardAPIVolumeSource":       users,
+		"core.ProjectedVolumeSource":         users,
+		"resource.DeviceRequest":             request,
+		"resource.ExactDeviceRequest":        request,
+		"resource.DeviceSubRequest":          request,
+		"resource.DeviceConstraint":          {"DRAConsumableCapacity:distinctAttribute until 1.35"},
 	}
 }
