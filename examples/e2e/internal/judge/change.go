@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"sort"
@@ -13,6 +14,7 @@ type changer struct {
 	rand   *rand.Rand
 	values map[string][]any // by path with "*" for indices: what manifests have there
 	paths  []string
+	named  map[string][]any // by the name of the field, in any kind
 
 	manifests []map[string]any
 
@@ -20,7 +22,8 @@ type changer struct {
 }
 
 // newChanger learns from manifests.
-func newChanger(seed uint64, manifests []map[string]any) *changer {
+// Others are manifests of other kinds.
+func newChanger(seed uint64, manifests, others []map[string]any) *changer {
 	c := &changer{rand: rand.New(rand.NewPCG(seed, 7)), values: map[string][]any{}, manifests: manifests}
 	for _, m := range manifests {
 		c.learn("", m)
@@ -29,6 +32,15 @@ func newChanger(seed uint64, manifests []map[string]any) *changer {
 		c.paths = append(c.paths, path)
 	}
 	sort.Strings(c.paths)
+	all := changer{values: map[string][]any{}}
+	for _, m := range slices.Concat(manifests, others) {
+		all.learn("", m)
+	}
+	c.named = map[string][]any{}
+	for _, path := range slices.Sorted(maps.Keys(all.values)) {
+		name := strings.ReplaceAll(path[strings.LastIndexByte(strings.TrimSuffix(path, "\x00*"), 0)+1:], "\x00*", "[]")
+		c.named[name] = append(c.named[name], all.values[path]...)
+	}
 	return c
 }
 
@@ -77,8 +89,12 @@ func (c *changer) change(manifest map[string]any, n int) map[string]any {
 		}
 	}
 	for range n {
-		if c.rand.IntN(8) == 0 {
+		switch c.rand.IntN(8) {
+		case 0:
 			c.respell(out)
+			continue
+		case 1:
+			c.grow(out)
 			continue
 		}
 		if c.rand.IntN(3) > 0 {

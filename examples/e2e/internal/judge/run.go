@@ -48,7 +48,7 @@ func Run(create Create, by builtin.Applier, kinds *builtin.Kinds, cases []kindca
 		return r, err
 	}
 	cases = append(slices.Clone(cases), own...)
-	manifests, bases := manifestsOf(cases, kind)
+	manifests, bases, others := manifestsOf(cases, kind)
 	if len(bases) == 0 {
 		return r, fmt.Errorf("there are no cases of %s", kind)
 	}
@@ -58,7 +58,7 @@ func Run(create Create, by builtin.Applier, kinds *builtin.Kinds, cases []kindca
 	}
 	hash := fnv.New64a()
 	_, _ = hash.Write([]byte(kind))
-	c := newChanger(seed^hash.Sum64(), manifests)
+	c := newChanger(seed^hash.Sum64(), manifests, others)
 	c.unknown = by == builtin.ApplierClientSide // a server-side apply of them is refused
 	for tries := 0; r.Updates < n && tries < 100*n; tries++ {
 		oldObj := bases[c.rand.IntN(len(bases))]
@@ -136,15 +136,18 @@ func cut(text string) string {
 	return text
 }
 
-// manifestsOf returns all manifests of a kind, and those that cases begin with.
-func manifestsOf(cases []kindcase.Case, kind string) (all, bases []map[string]any) {
+// manifestsOf returns all manifests of a kind, those that cases begin with, and those of other kinds.
+func manifestsOf(cases []kindcase.Case, kind string) (all, bases, others []map[string]any) {
 	for _, c := range cases {
+		if text(c.Old, "kind") != kind {
+			others = append(others, c.New)
+		}
 		if text(c.Old, "kind") == kind && !c.ClientSide && !c.Manual {
 			all = append(all, c.Old, c.New)
 			bases = append(bases, c.Old)
 		}
 	}
-	return all, bases
+	return all, bases, others
 }
 
 func text(object map[string]any, name string) string {
