@@ -55,14 +55,19 @@ func (k *Kind) check(by Applier, newObj, oldObj map[string]any, live bool) Verdi
 	return v
 }
 
-// leaveToFeatures makes unknown what is refused only for fields of features that are off by default.
+// leaveToFeatures makes unknown what is refused only for fields of features that are off by default. A cluster that has stored such a
+// field has the feature on.
 func (v *Verdict) leaveToFeatures(k *Kind, by Applier, newObj, oldObj map[string]any, live bool) {
 	off := map[string]bool{}
 	bare := func(obj map[string]any) map[string]any {
 		t, _ := k.goType(obj)
 		return k.types.withoutGated(obj, t, off).(map[string]any)
 	}
-	bareNew, bareOld := bare(newObj), bare(oldObj)
+	bareOld := bare(oldObj)
+	if live && len(off) > 0 {
+		return
+	}
+	bareNew := bare(newObj)
 	if len(off) == 0 {
 		return
 	}

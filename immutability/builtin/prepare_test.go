@@ -305,4 +305,14 @@ func TestUnknownFields(t *testing.T) {
 			t.Errorf("%s: %+v, unknown %q, note %q", row.reason, v.Violations, unknown, note)
 		}
 	}
+
+	kinds, err := For("1.37")
+	if err != nil {
+		t.Fatal(err)
+	}
+	known, _ := kinds.Find("batch/v1", "Job")
+	newObj, oldObj := fromYAML(t, scheduled("{gang: {minCount: 2}}")).(map[string]any), fromYAML(t, scheduled("{basic: {}}")).(map[string]any)
+	if v := known.CheckLive(newObj, oldObj); len(v.Violations) == 0 {
+		t.Errorf("a cluster that has stored the field of a feature has it on: %+v", v)
+	}
 }
