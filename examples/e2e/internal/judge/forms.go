@@ -120,8 +120,8 @@ func amounts(q resource.Quantity) []any {
 func asText(secret map[string]any) {
 	data, _ := secret["data"].(map[string]any)
 	for _, name := range slices.Sorted(maps.Keys(data)) {
-		encoded, _ := data[name].(string)
-		if decoded, err := base64.StdEncoding.DecodeString(encoded); err == nil {
+		encoded, ok := data[name].(string) // an immutable Secret tells null from ""
+		if decoded, err := base64.StdEncoding.DecodeString(encoded); ok && err == nil {
 			plain, ok := secret["stringData"].(map[string]any)
 			if !ok {
 				plain = map[string]any{}
