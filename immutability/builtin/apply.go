@@ -41,7 +41,7 @@ func (f *field) apply(by Applier, stored, oldObj, newObj map[string]any) map[str
 			continue
 		}
 		if value == nil {
-			value = map[string]any{}
+			value = emptyLike(stored[name])
 		}
 		out[name] = f.property(name).merge(by, stored[name], oldObj[name], value)
 		if is, ok := out[name].(map[string]any); ok && len(is) == 0 && by.leavesNothing(f.property(name), newObj[name], stored[name]) {
@@ -54,22 +54,50 @@ func (f *field) apply(by Applier, stored, oldObj, newObj map[string]any) map[str
 	return out
 }
 
-// keepsBelowNull reports whether null takes away only what the manifest had in an object.
+// keepsBelowNull reports whether null takes away only what the manifest had in an object, or in a list that is merged by item.
 func (by Applier) keepsBelowNull(f *field, stored any) bool {
-	_, isObject := stored.(map[string]any)
-	return by == ApplierServerSide && isObject && (f == nil || !f.Atomic)
+	if by != ApplierServerSide {
+		return false
+	}
+	switch stored.(type) {
+	case map[string]any:
+		return f == nil || !f.Atomic
+	case []any:
+		return f != nil && (len(f.Keys) > 0 || f.MergeSet)
+	}
+	return false
+}
+
+func emptyLike(value any) any {
+	if _, isList := value.([]any); isList {
+		return []any{}
+	}
+	return map[string]any{}
 }
 
 // leavesNothing reports whether an object that an apply leaves without members is gone: for a server-side apply if the manifest has
-// null, or if all that it has removed were zero values. Other objects are taken for empty then: they may have zero values that only the
-// server writes.
+// null, or if it has {} and members were removed. An object that is replaced as a whole is empty then, as is one that has lost a member
+// below which nothing was left.
 func (by Applier) leavesNothing(f *field, newVal, stored any) bool {
 	was, _ := stored.(map[string]any)
-	isSet := func(v any) bool {
-		list, isList := v.([]any)
-		return v != nil && v != "" && v != false && v != int64(0) && !(isList && len(list) == 0)
+	named, _ := newVal.(map[string]any)
+	return by == ApplierServerSide && len(named) == 0 && (newVal == nil || len(was) > 0 && (f == nil || !f.Atomic))
+}
+
+// holdsEmpty reports whether there is null or {} in a value.
+func holdsEmpty(value any) bool {
+	switch value := value.(type) {
+	case map[string]any:
+		for _, member := range value {
+			if holdsEmpty(member) {
+				return true
+			}
+		}
+		return len(value) == 0
+	case []any:
+		return slices.ContainsFunc(value, holdsEmpty)
 	}
-	return by == ApplierServerSide && (newVal == nil || len(was) > 0 && (f == nil || !f.Atomic) && !slices.ContainsFunc(slices.Collect(maps.Values(was)), isSet))
+	return value == nil
 }
 
 // changes reports whether a client-side apply sends anything of an object: only then its patch says which members to retain.

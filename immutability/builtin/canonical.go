@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"path"
 	"reflect"
 	"slices"
@@ -37,7 +38,14 @@ type canonicalizer struct {
 // structTypes knows the fields of structs in a minor. The zero value knows those of the linked Go types.
 type structTypes struct {
 	minor   int
-	structs sync.Map // reflect.Type → map[string]reflect.Type: the fields of a struct by JSON name
+	structs sync.Map // reflect.Type → structFields
+}
+
+// structFields is what is known of the fields of a struct.
+type structFields struct {
+	types  map[string]reflect.Type // by JSON name; nil for a field that the linked type lacks
+	always []string                // the fields that the server writes, empty or not
+	gated  map[string]string       // the features of fields that a server drops by default; nil for most structs
 }
 
 var (
@@ -52,12 +60,16 @@ var (
 	unmarshalerType  = reflect.TypeFor[json.Unmarshaler]()
 )
 
-// fields returns the types of the fields of a struct by their JSON names. A field that the linked type lacks has the type nil.
-func (c *structTypes) fields(t reflect.Type) map[string]reflect.Type {
+// fields returns the fields of a struct; their types are nil if it has a form of its own.
+func (c *structTypes) fields(t reflect.Type) structFields {
 	if known, ok := c.structs.Load(t); ok {
-		return known.(map[string]reflect.Type)
+		return known.(structFields)
 	}
-	fields := map[string]reflect.Type{}
+	if reflect.PointerTo(t).Implements(unmarshalerType) {
+		c.structs.Store(t, structFields{})
+		return structFields{}
+	}
+	fields := structFields{types: map[string]reflect.Type{}}
 	for i := range t.NumField() {
 		f := t.Field(i)
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
@@ -66,22 +78,35 @@ func (c *structTypes) fields(t reflect.Type) map[string]reflect.Type {
 			inner = inner.Elem()
 		}
 		if name == "" && (f.Anonymous || strings.Contains(options, "inline")) && inner.Kind() == reflect.Struct {
-			for name, t := range c.fields(inner) {
-				fields[name] = t
-			}
+			known := c.fields(inner)
+			maps.Copy(fields.types, known.types)
+			fields.always = append(fields.always, known.always...)
 			continue
 		}
 		if name != "" && name != "-" {
-			fields[name] = f.Type
+			fields.types[name] = f.Type
+			if omits := strings.Contains(options, "omitempty") && f.Type.Kind() != reflect.Struct; !omits && !strings.Contains(options, "omitzero") {
+				fields.always = append(fields.always, name)
+			}
 		}
 	}
-	for _, text := range laterFields()[path.Base(path.Dir(t.PkgPath()))+"."+t.Name()] {
+	typeName := path.Base(path.Dir(t.PkgPath())) + "." + t.Name()
+	for _, text := range gatedFields()[typeName] {
+		full, minors, err := parseVersion(text)
+		if feature, name, ok := strings.Cut(full, ":"); ok && err == nil && minors.has(c.minor) {
+			if fields.gated == nil {
+				fields.gated = map[string]string{}
+			}
+			fields.gated[name] = feature
+		}
+	}
+	for _, text := range laterFields()[typeName] {
 		name, minors, err := parseVersion(text)
-		switch _, linked := fields[name]; {
+		switch _, linked := fields.types[name]; {
 		case err != nil || !minors.has(c.minor):
-			delete(fields, name)
+			delete(fields.types, name)
 		case !linked:
-			fields[name] = nil
+			fields.types[name] = nil
 		}
 	}
 	c.structs.Store(t, fields)
@@ -138,10 +163,10 @@ func (c *canonicalizer) object(v map[string]any, t reflect.Type) any {
 	if t == rawType {
 		return whole(jsonvalue.Clone(v)) // the server stores the text
 	}
-	if reflect.PointerTo(t).Implements(unmarshalerType) {
-		return withoutNull(v) // it has a form of its own
+	fields := c.types.fields(t).types
+	if fields == nil {
+		return withoutNull(v)
 	}
-	fields := c.types.fields(t)
 	out := make(map[string]any, len(v))
 	for name, member := range v {
 		ft, known := fields[name]
@@ -155,6 +180,72 @@ func (c *canonicalizer) object(v map[string]any, t reflect.Type) any {
 		out[name] = member
 	}
 	return out
+}
+
+// written returns a canonical value of type t with null for what the server writes in it though it is empty. It does not change v.
+func (c *structTypes) written(v any, t reflect.Type) any {
+	for t != nil && t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	switch v := v.(type) {
+	case map[string]any:
+		if t == nil || t.Kind() != reflect.Struct {
+			return v // a map of texts or amounts
+		}
+		fields := c.fields(t)
+		out := make(map[string]any, len(v)+len(fields.always))
+		for _, name := range fields.always {
+			out[name] = nil
+		}
+		for name, member := range v {
+			out[name] = c.written(member, fields.types[name])
+		}
+		return out
+	case []any:
+		if t == nil || t.Kind() != reflect.Slice {
+			return v
+		}
+		out := make([]any, len(v))
+		for i, item := range v {
+			out[i] = c.written(item, t.Elem())
+		}
+		return out
+	}
+	return v
+}
+
+// withoutGated returns v, of type t, without the fields of features that are off by default, and adds those features to off. It does not
+// change v.
+func (c *structTypes) withoutGated(v any, t reflect.Type, off map[string]bool) any {
+	for t != nil && t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	switch v := v.(type) {
+	case map[string]any:
+		if t == nil || t.Kind() != reflect.Struct {
+			return v
+		}
+		fields := c.fields(t)
+		out := make(map[string]any, len(v))
+		for name, member := range v {
+			if feature, gated := fields.gated[name]; gated {
+				off[feature] = true
+				continue
+			}
+			out[name] = c.withoutGated(member, fields.types[name], off)
+		}
+		return out
+	case []any:
+		if t == nil || t.Kind() != reflect.Slice {
+			return v
+		}
+		out := make([]any, len(v))
+		for i, item := range v {
+			out[i] = c.withoutGated(item, t.Elem(), off)
+		}
+		return out
+	}
+	return v
 }
 
 // zeroOf returns what null is as the value of a map; nil where it is nothing.
@@ -265,41 +356,56 @@ func (c *structTypes) unknown(object map[string]any, t reflect.Type) []unknownFi
 
 // addUnknown adds the fields in v that its type does not have. It overwrites what is behind at.
 func (c *structTypes) addUnknown(found *[]unknownField, v any, t reflect.Type, at fieldpath.Path) {
-	switch v.(type) {
-	case map[string]any, []any:
-	default:
-		return
-	}
 	for t != nil && t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	if t == nil || t == rawType || reflect.PointerTo(t).Implements(unmarshalerType) {
+	if t == nil {
 		return
 	}
 	switch v := v.(type) {
 	case map[string]any:
+		var fields map[string]reflect.Type
 		switch t.Kind() {
-		case reflect.Map:
-			for name, member := range v {
-				c.addUnknown(found, member, t.Elem(), append(at, name))
-			}
 		case reflect.Struct:
-			fields := c.fields(t)
-			for name, member := range v {
-				if ft, known := fields[name]; known {
-					c.addUnknown(found, member, ft, append(at, name))
-				} else if member != nil {
+			if fields = c.fields(t).types; fields == nil {
+				return
+			}
+		case reflect.Map:
+			t = t.Elem()
+		default:
+			return
+		}
+		for name, member := range v {
+			if ft, known := fields[name]; known {
+				t = ft
+			} else if fields != nil {
+				if member != nil {
 					*found = append(*found, unknownField{append(slices.Clone(at), name), member})
 				}
+				continue
+			}
+			if holdsFields(member) {
+				c.addUnknown(found, member, t, append(at, name))
 			}
 		}
 	case []any:
 		if t.Kind() == reflect.Slice {
 			for i, item := range v {
-				c.addUnknown(found, item, t.Elem(), append(at, i))
+				if holdsFields(item) {
+					c.addUnknown(found, item, t.Elem(), append(at, i))
+				}
 			}
 		}
 	}
+}
+
+// holdsFields reports whether there may be fields in a value.
+func holdsFields(v any) bool {
+	switch v.(type) {
+	case map[string]any, []any:
+		return true
+	}
+	return false
 }
 
 // unknownField is a field that a kind does not have, and its value.
@@ -356,5 +462,33 @@ func laterFields() map[string][]string {
 		"resource.ExactDeviceRequest":            derived,
 		"resource.ResourceSliceSpec":             {"partitionTypeAttribute since 1.37", "skipNodeOperations since 1.37"},
 		"storage.CSIDriverSpec":                  {"preventPodSchedulingIfMissing since 1.36"},
+	}
+}
+
+// gatedFields lists the fields of pods, Jobs and claims of devices that a server drops by default, each with the feature that keeps
+// it, by type.
+func gatedFields() map[string][]string {
+	user, users := []string{"AtomicWriteVolumeUserFields:user since 1.37"}, []string{"AtomicWriteVolumeUserFields:defaultUser since 1.37"}
+	request := []string{"DRADeviceTaints:tolerations until 1.35", "DRAConsumableCapacity:capacity until 1.35", "DRADerivedAttributes:derivedAttributes since 1.37"}
+	return map[string][]string{
+		"batch.JobSpec":                      {"WorkloadWithJob:scheduling since 1.37"},
+		"core.PodSpec":                       {"GenericWorkload:workloadRef until 1.35", "GenericWorkload:schedulingGroup since 1.36", "EvictionRequestAPI:evictionResponders since 1.37"},
+		"core.EmptyDirVolumeSource":          {"EmptyDirVolumeMode:mode since 1.37"},
+		"core.VolumeMount":                   {"VolumeBindMountOptions:bindMountOptions since 1.37"},
+		"core.HTTPGetAction":                 {"H2CContainerProbe:protocol since 1.37"},
+		"core.GRPCAction":                    {"GRPCContainerProbeTLS:mode since 1.37"},
+		"core.KeyToPath":                     user,
+		"core.DownwardAPIVolumeFile":         user,
+		"core.ClusterTrustBundleProjection":  user,
+		"core.PodCertificateProjection":      user,
+		"core.ServiceAccountTokenProjection": user,
+		"core.ConfigMapVolumeSource":         users,
+		"core.SecretVolumeSource":            users,
+		"core.DownwardAPIVolumeSource":       users,
+		"core.ProjectedVolumeSource":         users,
+		"resource.DeviceRequest":             request,
+		"resource.ExactDeviceRequest":        request,
+		"resource.DeviceSubRequest":          request,
+		"resource.DeviceConstraint":          {"DRAConsumableCapacity:distinctAttribute until 1.35"},
 	}
 }

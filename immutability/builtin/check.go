@@ -48,8 +48,38 @@ const (
 
 func (k *Kind) check(by Applier, newObj, oldObj map[string]any, live bool) Verdict {
 	v := k.checkKnown(by, newObj, oldObj, live)
+	if len(v.Violations) > 0 {
+		v.leaveToFeatures(k, by, newObj, oldObj, live)
+	}
 	v.addUnknown(k, by, newObj, oldObj)
 	return v
+}
+
+// leaveToFeatures makes unknown what is refused only for fields of features that are off by default. A cluster that has stored such a
+// field has the feature on.
+func (v *Verdict) leaveToFeatures(k *Kind, by Applier, newObj, oldObj map[string]any, live bool) {
+	off := map[string]bool{}
+	bare := func(obj map[string]any) map[string]any {
+		t, _ := k.goType(obj)
+		return k.types.withoutGated(obj, t, off).(map[string]any)
+	}
+	bareOld := bare(oldObj)
+	if live && len(off) > 0 {
+		return
+	}
+	bareNew := bare(newObj)
+	if len(off) == 0 {
+		return
+	}
+	without := k.checkKnown(by, bareNew, bareOld, live)
+	v.Violations = slices.DeleteFunc(v.Violations, func(found Violation) bool {
+		refused := slices.ContainsFunc(without.Violations, func(other Violation) bool { return other.Path == found.Path && other.Message == found.Message })
+		if !refused {
+			v.Unknown = append(v.Unknown, Remark{Path: found.Path, Row: found.Row, Message: "the server drops fields of features that are off by default (" +
+				strings.Join(slices.Sorted(maps.Keys(off)), ", ") + "); where they are on, the change is refused: " + found.Message})
+		}
+		return !refused
+	})
 }
 
 // addUnknown adds the changed fields of a manifest that the kind does not have. The server stores none of them; whether it

@@ -254,7 +254,7 @@ func parents(f *field, t reflect.Type) {
 		return
 	}
 	var types structTypes
-	known := types.fields(t)
+	known := types.fields(t).types
 	for name, p := range f.properties {
 		ft := known[name]
 		if ft == nil || len(p.properties) == 0 || ft.Kind() != reflect.Struct || name == "metadata" {

@@ -122,7 +122,7 @@ func walkType(t reflect.Type, path string) (steps fieldpath.Path, isMap bool, er
 		name := rest[:end]
 		var known map[string]reflect.Type
 		if t.Kind() == reflect.Struct {
-			known = types.fields(t)
+			known = types.fields(t).types
 		}
 		next := known[name]
 		if next == nil {

@@ -5,6 +5,7 @@ import (
 	"math"
 	"reflect"
 	"slices"
+	"sync"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
@@ -212,7 +213,8 @@ func byVersion[V1, V1beta1, V1beta2 any](version string) reflect.Type {
 	return reflect.TypeFor[V1]()
 }
 
-func goTypes() map[schema.GroupKind]reflect.Type {
+// goTypes holds the types of v1 by group and kind. Nobody may change it.
+var goTypes = sync.OnceValue(func() map[schema.GroupKind]reflect.Type {
 	types := map[schema.GroupKind]reflect.Type{}
 	add := func(group string, objects ...any) {
 		for _, o := range objects {
@@ -250,7 +252,7 @@ func goTypes() map[schema.GroupKind]reflect.Type {
 	add("policy", policyv1.PodDisruptionBudget{})
 	add("rbac.authorization.k8s.io", rbacv1.Role{}, rbacv1.ClusterRole{})
 	return types
-}
+})
 
 // Missing returns the path of a field that obj lacks and without which no API server stores an object of the kind, such as
 // the selector of a Deployment; "" if there is none. It distinguishes a patch from an object. For versions that are gone, whose

@@ -18,19 +18,25 @@ import (
 //	old     {name: a, secret: {secretName: s}}  stored  {name: a, secret: {secretName: s, defaultMode: 420}}
 //	new     {name: a, secret: null}             applied {name: a, secret: {defaultMode: 420}}          no name
 //
+//	old     {preStop: {sleep: {seconds: 5}}}    stored  {preStop: {sleep: {seconds: 5}}}
+//	new     {preStop: {sleep: {}}}              applied {preStop: {}}                                  no handler
+//
 // A client-side apply stores both manifests: null removes all of an object, and its patch says which sources of a volume to
 // retain.
 
-// keptSource is what the data says about objects that are not valid with nothing but defaults.
+// keptSource is what the data says about objects that are not valid with nothing but defaults, or without an object that the manifest
+// has empty.
 type keptSource struct {
-	Fields   []string `json:"fields"`
-	Defaults []string `json:"defaults"` // what the server sets in each; an object that names all of them goes as a whole
-	Says     string   `json:"says"`     // the server's text
-	Beside   string   `json:"beside"`   // its text where another object, or a url, stands beside it
-	Type     string   `json:"type"`     // the entry is for objects beside this type
-	Since    string   `json:"since"`    // the first minor of the entry
-	Until    string   `json:"until"`    // the last minor of the entry
-	Cause    string   `json:"cause"`    // the path that the server names; "" is the object, or with Beside the one around it
+	Fields   []string         `json:"fields"`
+	Defaults []string         `json:"defaults"` // what the server sets in each; an object that names all of them goes as a whole
+	Says     string           `json:"says"`     // the server's text
+	Beside   string           `json:"beside"`   // its text where another object, or a url, stands beside it
+	Type     string           `json:"type"`     // the entry is for objects beside this type
+	Since    string           `json:"since"`    // the first minor of the entry
+	Until    string           `json:"until"`    // the last minor of the entry
+	Cause    string           `json:"cause"`    // the path that the server names; "" is the object, or with Beside the one around it, as ".." is
+	Emptied  bool             `json:"emptied"`  // the entry is for an object that goes as a whole, since the manifest has {}
+	paths    []fieldpath.Path // Fields, read
 	// Initial marks what the server makes where the object around it has no other object.
 	Initial bool `json:"initial"`
 }
@@ -48,7 +54,7 @@ func keptOf(source *kindSource, minor int) ([]keptSource, error) {
 		for j, path := range kept.Fields {
 			kept.Fields[j] = source.Template + "." + path
 		}
-		if kept.Cause != "" {
+		if kept.Cause != "" && kept.Cause != ".." {
 			kept.Cause = source.Template + "." + kept.Cause
 		}
 	}
@@ -59,6 +65,9 @@ func keptOf(source *kindSource, minor int) ([]keptSource, error) {
 			return nil, err
 		}
 		if s.has(minor) {
+			for _, path := range kept.Fields {
+				kept.paths = append(kept.paths, fieldpath.Parse(path))
+			}
 			all = append(all, kept)
 		}
 	}
@@ -74,8 +83,8 @@ func keptDefaults(sources []keptSource, u *update) []Violation {
 	var all []Violation
 	for i := range sources {
 		source := &sources[i]
-		for _, path := range source.Fields {
-			eachPair(fieldpath.Parse(path), "", u.newObj, u.oldObj, func(parent, name string, newIn, oldIn map[string]any) {
+		for _, path := range source.paths {
+			eachPair(path, "", u.newObj, u.oldObj, func(parent, name string, newIn, oldIn map[string]any) {
 				row := Row{
 					Path: parent + "." + name, Locks: []immutability.Lock{kindrow.LockRule}, Rule: "a server-side apply keeps no default that makes the object invalid",
 					Effect: EffectRefused, Message: source.Says, Cause: parent + "." + name,
@@ -87,7 +96,11 @@ func keptDefaults(sources []keptSource, u *update) []Violation {
 				if row.Message == "" || !source.keeps(name, newIn, oldIn) {
 					return
 				}
-				if source.Cause != "" {
+				switch source.Cause {
+				case "":
+				case "..":
+					row.Cause = parent
+				default:
 					row.Cause = source.Cause
 				}
 				if source.Initial {
@@ -96,6 +109,12 @@ func keptDefaults(sources []keptSource, u *update) []Violation {
 				if u.by == "" {
 					row.Unknown = "a server-side apply leaves the server's defaults in place and is refused; a client-side apply removes them"
 				}
+				if source.Emptied {
+					row.Rule, row.Edit = "a server-side apply removes no object that the server requires", "name the fields of {path} in the manifest: where it is {}, a server-side apply removes it"
+					if u.by == "" {
+						row.Unknown = "a server-side apply removes what the old manifest had in the object and the object with it, and is refused; a client-side apply leaves it empty"
+					}
+				}
 				all = append(all, row.violation(immutability.Violation{Lock: kindrow.LockRule}))
 			})
 		}
@@ -103,7 +122,7 @@ func keptDefaults(sources []keptSource, u *update) []Violation {
 	return all
 }
 
-// keeps reports whether the server keeps a part of an object that newIn does not have.
+// keeps reports whether the server keeps a part of an object that newIn does not have, or removes one that newIn has.
 func (s *keptSource) keeps(name string, newIn, oldIn map[string]any) bool {
 	is, named := newIn[name]
 	if s.Initial {
@@ -114,7 +133,12 @@ func (s *keptSource) keeps(name string, newIn, oldIn map[string]any) bool {
 		return false
 	}
 	was, had := oldIn[name].(map[string]any)
-	return named && is == nil && had && slices.ContainsFunc(s.Defaults, func(member string) bool { _, owned := was[member]; return !owned })
+	stays := slices.ContainsFunc(s.Defaults, func(member string) bool { _, owned := was[member]; return !owned })
+	if s.Emptied {
+		now, ok := is.(map[string]any)
+		return ok && len(now) == 0 && had && !stays
+	}
+	return named && is == nil && had && stays
 }
 
 // hasObject reports whether a manifest has an object in an object, under another name.

@@ -210,7 +210,12 @@ func (k *Kind) update(by Applier, newObj, oldObj map[string]any) *update {
 	}
 	applied := k.fields.apply("", nil, nil, newObj)
 	if by != ApplierReplace {
-		applied = k.fields.apply(by, u.stored, oldObj, newObj)
+		stored := u.stored
+		if by == ApplierServerSide && holdsEmpty(newObj) {
+			t, _ := k.goType(newObj)
+			stored = k.types.written(stored, t).(map[string]any)
+		}
+		applied = k.fields.apply(by, stored, oldObj, newObj)
 	}
 	if k.keep != nil {
 		applied = k.keep(applied, u.stored)

@@ -257,6 +257,9 @@ func TestUnknownFields(t *testing.T) {
 	job := func(volume string) string {
 		return "{apiVersion: batch/v1, kind: Job, metadata: {name: j}, spec: {template: {spec: {restartPolicy: Never, containers: [{name: c, image: i}], volumes: [{name: b, emptyDir: {}}, " + volume + "]}}}}"
 	}
+	scheduled := func(policy string) string {
+		return strings.Replace(job("{name: a}"), "spec: {", "spec: {scheduling: {schedulingPolicy: "+policy+"}, ", 1)
+	}
 	for _, row := range []struct {
 		reason, minor string
 		by            Applier
@@ -273,9 +276,13 @@ func TestUnknownFields(t *testing.T) {
 		{"Flux drops it", "1.37", ApplierFlux, job("{name: a, emptyDir: {}}"), job("{name: a, emptyDir: {colour: red}}"), false, "", "spec.template.spec.volumes[1].emptyDir.colour"},
 		{"Flux applies a Role as it is", "1.37", ApplierFlux, "{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: a}}", "{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: a}, rules: [{verb: get}]}", false, "rules[0].verb", ""},
 		{"before it was a field", "1.36", "", job("{name: a, emptyDir: {}}"), job("{name: a, emptyDir: {mode: 511}}"), false, "spec.template.spec.volumes[1].emptyDir.mode", ""},
-		{"since it is a field", "1.37", "", job("{name: a, emptyDir: {}}"), job("{name: a, emptyDir: {mode: 511}}"), true, "", ""},
+		{"since it is a field of a feature", "1.37", "", job("{name: a, emptyDir: {}}"), job("{name: a, emptyDir: {mode: 511}}"), false, "spec.template", ""},
+		{"beside another change", "1.37", "", job("{name: a, emptyDir: {}}"), job("{name: a, emptyDir: {mode: 511, medium: Memory}}"), true, "", ""},
+		{"a locked feature", "1.37", "", scheduled("{basic: {}}"), scheduled("{gang: {minCount: 2}}"), false, "spec.scheduling.schedulingPolicy.basicspec.scheduling.schedulingPolicy.gang", ""},
+		{"a feature dropped", "1.37", "", scheduled("{basic: {}}"), job("{name: a}"), false, "spec.scheduling", ""},
+		{"what a feature lets change", "1.37", "", scheduled("{gang: {minCount: 1}}"), scheduled("{gang: {minCount: 2}}"), false, "", ""},
 		{"after it was a field", "1.36", "", job("{name: a, emptyDir: {}}"), strings.Replace(job("{name: a, emptyDir: {}}"), "restartPolicy", "workloadRef: {name: a}, restartPolicy", 1), false, "spec.template.spec.workloadRef", ""},
-		{"while it was a field", "1.35", "", job("{name: a, emptyDir: {}}"), strings.Replace(job("{name: a, emptyDir: {}}"), "restartPolicy", "workloadRef: {name: a}, restartPolicy", 1), true, "", ""},
+		{"while it was a field", "1.35", "", job("{name: a, emptyDir: {}}"), strings.Replace(job("{name: a, emptyDir: {}}"), "restartPolicy", "workloadRef: {name: a}, restartPolicy", 1), false, "spec.template", ""},
 		{"another version has other fields", "1.37", "", "{apiVersion: autoscaling/v1, kind: HorizontalPodAutoscaler, metadata: {name: a}}", "{apiVersion: autoscaling/v1, kind: HorizontalPodAutoscaler, metadata: {name: a}, spec: {targetCPUUtilizationPercentage: 5}}", false, "", ""},
 		{"keys of a schema are lint's", "1.37", "", "{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: a}}", "{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: a}, spec: {colour: red}}", false, "", ""},
 		{"a status is not applied", "1.37", "", "{apiVersion: v1, kind: Pod, metadata: {name: a}}", "{apiVersion: v1, kind: Pod, metadata: {name: a}, status: {colour: red}}", false, "", ""},
@@ -297,5 +304,15 @@ func TestUnknownFields(t *testing.T) {
 		if len(v.Violations) > 0 != row.refused || unknown != row.unknown || note != row.note {
 			t.Errorf("%s: %+v, unknown %q, note %q", row.reason, v.Violations, unknown, note)
 		}
+	}
+
+	kinds, err := For("1.37")
+	if err != nil {
+		t.Fatal(err)
+	}
+	known, _ := kinds.Find("batch/v1", "Job")
+	newObj, oldObj := fromYAML(t, scheduled("{gang: {minCount: 2}}")).(map[string]any), fromYAML(t, scheduled("{basic: {}}")).(map[string]any)
+	if v := known.CheckLive(newObj, oldObj); len(v.Violations) == 0 {
+		t.Errorf("a cluster that has stored the field of a feature has it on: %+v", v)
 	}
 }

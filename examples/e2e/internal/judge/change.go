@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"sort"
@@ -8,18 +9,22 @@ import (
 )
 
 // changer makes random changes of manifests of one kind. It takes fields and values from manifests of that kind, so that
-// what it makes is mostly valid.
+// what it makes is mostly valid. It also writes values in other forms, writes out defaults, and takes another manifest as a whole.
 type changer struct {
 	rand   *rand.Rand
 	values map[string][]any // by path with "*" for indices: what manifests have there
 	paths  []string
+	named  map[string][]any // by the name of the field, in any kind
+
+	manifests []map[string]any
 
 	unknown bool // makes fields that no kind has, too
 }
 
 // newChanger learns from manifests.
-func newChanger(seed uint64, manifests []map[string]any) *changer {
-	c := &changer{rand: rand.New(rand.NewPCG(seed, 7)), values: map[string][]any{}}
+// Others are manifests of other kinds.
+func newChanger(seed uint64, manifests, others []map[string]any) *changer {
+	c := &changer{rand: rand.New(rand.NewPCG(seed, 7)), values: map[string][]any{}, manifests: manifests}
 	for _, m := range manifests {
 		c.learn("", m)
 	}
@@ -27,6 +32,15 @@ func newChanger(seed uint64, manifests []map[string]any) *changer {
 		c.paths = append(c.paths, path)
 	}
 	sort.Strings(c.paths)
+	all := changer{values: map[string][]any{}}
+	for _, m := range slices.Concat(manifests, others) {
+		all.learn("", m)
+	}
+	c.named = map[string][]any{}
+	for _, path := range slices.Sorted(maps.Keys(all.values)) {
+		name := strings.ReplaceAll(path[strings.LastIndexByte(strings.TrimSuffix(path, "\x00*"), 0)+1:], "\x00*", "[]")
+		c.named[name] = append(c.named[name], all.values[path]...)
+	}
 	return c
 }
 
@@ -66,7 +80,23 @@ func fixed(path string) bool {
 // change returns a copy of a manifest with n changes.
 func (c *changer) change(manifest map[string]any, n int) map[string]any {
 	out := copyOf(manifest)
+	switch c.rand.IntN(20) {
+	case 0: // all at once
+		out = copyOf(c.manifests[c.rand.IntN(len(c.manifests))])
+	case 1:
+		if written := withDefaults(out); written != nil {
+			out = written
+		}
+	}
 	for range n {
+		switch c.rand.IntN(8) {
+		case 0:
+			c.respell(out)
+			continue
+		case 1:
+			c.grow(out)
+			continue
+		}
 		if c.rand.IntN(3) > 0 {
 			out, _ = c.set(out, strings.Split(c.paths[c.rand.IntN(len(c.paths))], "\x00")[1:]).(map[string]any)
 			continue

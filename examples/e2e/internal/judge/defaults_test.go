@@ -1,14 +1,11 @@
 package judge
 
 import (
-	"encoding/json"
 	"path/filepath"
 	"strconv"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/kubernetes/pkg/api/legacyscheme"
 	"sigs.k8s.io/yaml"
 
 	"github.com/fieldlock/fieldlock/immutability/builtin"
@@ -37,7 +34,7 @@ func TestWrittenDefaults(t *testing.T) {
 		if err := yaml.Unmarshal([]byte(text), &manifest); err != nil {
 			t.Fatal(err)
 		}
-		manifest = numbers(manifest).(map[string]any)
+		manifest = kindcase.Clone(manifest).(map[string]any)
 		cases = append(cases, kindcase.Case{Name: "own " + strconv.Itoa(i), Old: manifest, New: manifest})
 	}
 	tried := 0
@@ -63,82 +60,4 @@ func TestWrittenDefaults(t *testing.T) {
 	if tried < 500 {
 		t.Errorf("only %d manifests were tried", tried)
 	}
-}
-
-// withDefaults returns a manifest with every default that the API server fills in, nil for one that it cannot read.
-func withDefaults(manifest map[string]any) map[string]any {
-	data, err := json.Marshal(manifest)
-	if err != nil {
-		return nil
-	}
-	object, err := runtime.Decode(legacyscheme.Codecs.UniversalDeserializer(), data)
-	if err != nil {
-		return nil
-	}
-	legacyscheme.Scheme.Default(object)
-	if data, err = json.Marshal(object); err != nil {
-		return nil
-	}
-	var defaulted map[string]any
-	if json.Unmarshal(data, &defaulted) != nil {
-		return nil
-	}
-	delete(defaulted, "status") // a subresource
-	written, _ := filled(copyOf(manifest), numbers(defaulted)).(map[string]any)
-	return written
-}
-
-// filled adds to an object what only the other one has, at any depth. Null and what is empty, which Go's types write, are no
-// defaults.
-func filled(value, defaulted any) any {
-	switch value := value.(type) {
-	case map[string]any:
-		other, _ := defaulted.(map[string]any)
-		for name, member := range other {
-			is, ok := value[name]
-			switch {
-			case ok:
-				value[name] = filled(is, member)
-			case !empty(member):
-				value[name] = member
-			}
-		}
-	case []any:
-		other, _ := defaulted.([]any)
-		for i := range min(len(value), len(other)) {
-			value[i] = filled(value[i], other[i])
-		}
-	}
-	return value
-}
-
-func empty(value any) bool {
-	switch value := value.(type) {
-	case nil:
-		return true
-	case map[string]any:
-		return len(value) == 0
-	case []any:
-		return len(value) == 0
-	}
-	return false
-}
-
-// numbers makes numbers without a fraction int64, as the API machinery decodes them.
-func numbers(value any) any {
-	switch value := value.(type) {
-	case map[string]any:
-		for name, member := range value {
-			value[name] = numbers(member)
-		}
-	case []any:
-		for i, item := range value {
-			value[i] = numbers(item)
-		}
-	case float64:
-		if value == float64(int64(value)) {
-			return int64(value)
-		}
-	}
-	return value
 }

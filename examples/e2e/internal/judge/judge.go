@@ -97,6 +97,9 @@ func (s *Stored) Update(manifest map[string]any) (refused, err error) {
 			err = fmt.Errorf("the server's code panics: %v", r)
 		}
 	}()
+	if is := text(manifest, "apiVersion"); is != s.gvk.GroupVersion().String() {
+		return nil, fmt.Errorf("the object was applied in another version than %s", is)
+	}
 	old := s.object.DeepCopyObject()
 	object, err := s.applied(old.DeepCopyObject(), manifest)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/fieldlock/fieldlock/immutability/builtin"
@@ -42,7 +43,12 @@ func (j *Judge) Objects() Create {
 // Objects that no server would take are left out: other validation refuses them. A seed gives the same updates each time.
 func Run(create Create, by builtin.Applier, kinds *builtin.Kinds, cases []kindcase.Case, kind string, n int, seed uint64) (Result, error) {
 	r := Result{Kind: kind}
-	manifests, bases := manifestsOf(cases, kind)
+	own, err := ownCases()
+	if err != nil {
+		return r, err
+	}
+	cases = append(slices.Clone(cases), own...)
+	manifests, bases, others := manifestsOf(cases, kind)
 	if len(bases) == 0 {
 		return r, fmt.Errorf("there are no cases of %s", kind)
 	}
@@ -52,7 +58,7 @@ func Run(create Create, by builtin.Applier, kinds *builtin.Kinds, cases []kindca
 	}
 	hash := fnv.New64a()
 	_, _ = hash.Write([]byte(kind))
-	c := newChanger(seed^hash.Sum64(), manifests)
+	c := newChanger(seed^hash.Sum64(), manifests, others)
 	c.unknown = by == builtin.ApplierClientSide // a server-side apply of them is refused
 	for tries := 0; r.Updates < n && tries < 100*n; tries++ {
 		oldObj := bases[c.rand.IntN(len(bases))]
@@ -130,15 +136,18 @@ func cut(text string) string {
 	return text
 }
 
-// manifestsOf returns all manifests of a kind, and those that cases begin with.
-func manifestsOf(cases []kindcase.Case, kind string) (all, bases []map[string]any) {
+// manifestsOf returns all manifests of a kind, those that cases begin with, and those of other kinds.
+func manifestsOf(cases []kindcase.Case, kind string) (all, bases, others []map[string]any) {
 	for _, c := range cases {
+		if text(c.Old, "kind") != kind {
+			others = append(others, c.New)
+		}
 		if text(c.Old, "kind") == kind && !c.ClientSide && !c.Manual {
 			all = append(all, c.Old, c.New)
 			bases = append(bases, c.Old)
 		}
 	}
-	return all, bases
+	return all, bases, others
 }
 
 func text(object map[string]any, name string) string {
