@@ -97,8 +97,11 @@ func CompileType(v *immutability.Validator, t reflect.Type) (*Plan, error) {
 		return nil, errors.New("there is no type: give the type of an API object")
 	}
 	p := &Plan{validator: v, typ: t, allowed: v.Check(nil, nil)}
-	if v.Empty() {
+	switch {
+	case v.Empty():
 		return p, nil
+	case !p.allowed.Allowed(): // as every update of an object without fields is
+		return nil, errors.New("the validator has no schema: make it with immutability.Compile")
 	}
 	if t.Kind() != reflect.Struct {
 		return nil, fmt.Errorf("%s is not a struct: give the type of an API object", t)

@@ -158,6 +158,9 @@ func TestNilAndUnwritable(t *testing.T) {
 			t.Errorf("%s: Check does not name the side: %v", row.reason, err)
 		}
 	}
+	if _, err := typed.Compile[Volume](&immutability.Validator{}); err == nil {
+		t.Error("a validator without a schema is compiled")
+	}
 	empty := compile[Volume](t, validatorOf(`{type: object}`))
 	for _, old := range []*Volume{nil, {}} {
 		if errs := empty.ValidateUpdate(&Volume{}, old); errs != nil {
