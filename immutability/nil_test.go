@@ -42,6 +42,26 @@ func TestZeroReport(t *testing.T) {
 	}
 }
 
+// TestZeroValidator: without a schema nothing can be checked, and nothing is allowed.
+func TestZeroValidator(t *testing.T) {
+	var v immutability.Validator
+	if v.Empty() {
+		t.Error("callers would skip the check")
+	}
+	if errs := v.ValidateUpdate(nil, nil); len(errs) != 1 || errs[0].Type != field.ErrorTypeInternal {
+		t.Errorf("ValidateUpdate: %v", errs)
+	}
+	if errs, err := v.ValidateUpdateJSON([]byte(`{}`), []byte(`{}`)); err == nil || len(errs) != 1 {
+		t.Errorf("ValidateUpdateJSON: %v, %v", errs, err)
+	}
+	if v.Check(nil, nil).Allowed() {
+		t.Error("Check allows an update")
+	}
+	if r, err := v.CheckJSON([]byte(`{}`), []byte(`{}`)); err == nil || r.Allowed() {
+		t.Errorf("CheckJSON: %v, %v", r, err)
+	}
+}
+
 // TestNilContainers: a nil map or slice is null, as it encodes: with any lock, and in reports too.
 func TestNilContainers(t *testing.T) {
 	values := []any{nil, map[string]any(nil), []any(nil), map[string]any{}, []any{}, map[string]any{"a": int64(1)}, []any{"a"}, []any{map[string]any{"a": "x"}}, []any{nil}}

@@ -2,6 +2,7 @@ package immutability
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,9 +14,11 @@ import (
 	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
-// Validator checks updates against the locks of one schema. It is immutable and safe for concurrent use.
+// Validator checks updates against the locks of one schema. It is immutable and safe for concurrent use. The zero Validator,
+// which has no schema, refuses every update.
 type Validator struct {
 	checker *check.Checker // nil: no locks; package typed reads this field
+	empty   bool           // the schema has no locks
 	locks   []lockedField
 	schema  *spec.Schema
 }
@@ -36,7 +39,7 @@ func Compile(s *spec.Schema, opts ...Option) (*Validator, error) {
 		OrderIgnored: a.config.order == MapListOrderIgnored,
 		Redacted:     a.redacted,
 	})
-	return &Validator{checker: checker, locks: locksOf(a.tree), schema: a.schema}, nil
+	return &Validator{checker: checker, empty: checker == nil, locks: locksOf(a.tree), schema: a.schema}, nil
 }
 
 // MustCompile is Compile for schemas that are known to be right, such as those in a program: it panics on an error.
@@ -53,7 +56,7 @@ func MustCompile(s *spec.Schema, opts ...Option) *Validator {
 func (v *Validator) Schema() *spec.Schema { return v.schema }
 
 // Empty reports whether the schema has no locks, so that callers can skip the check, and decoding the old object.
-func (v *Validator) Empty() bool { return v.checker == nil }
+func (v *Validator) Empty() bool { return v.empty }
 
 // ValidateUpdate reports every locked field that differs between oldObj and newObj, as JSON decoded by
 // k8s.io/apimachinery/pkg/util/json. Nil when the update is allowed. Objects are those that storage would hold:
@@ -66,7 +69,7 @@ func (v *Validator) Empty() bool { return v.checker == nil }
 // Cost: what the locks cover is compared once, without allocation, while nothing is broken and sets and keyed lists
 // are in the same order.
 func (v *Validator) ValidateUpdate(newObj, oldObj map[string]any) field.ErrorList {
-	if v.checker == nil {
+	if v.empty {
 		return nil
 	}
 	return v.refusals(newObj, oldObj)
@@ -74,8 +77,18 @@ func (v *Validator) ValidateUpdate(newObj, oldObj map[string]any) field.ErrorLis
 
 // refusals is ValidateUpdate for schemas with locks, apart so that the test for none is inlined.
 func (v *Validator) refusals(newObj, oldObj map[string]any) field.ErrorList {
-	return report(v.checker.Check(newObj, oldObj), forErrorList).ErrorList()
+	return v.check(newObj, oldObj, forErrorList).ErrorList()
 }
+
+func (v *Validator) check(newObj, oldObj map[string]any, d detail) Report {
+	if v.uncompiled() {
+		return Report{}
+	}
+	return report(v.checker.Check(newObj, oldObj), d)
+}
+
+// uncompiled reports whether v is the zero Validator.
+func (v *Validator) uncompiled() bool { return v.checker == nil && !v.empty }
 
 // ValidateUpdateJSON is ValidateUpdate on encoded objects, such as the raw ones of an AdmissionReview; it reads only what
 // the locks need and costs a small part of decoding both. It returns an error if either document is not a JSON object; empty
@@ -88,7 +101,7 @@ func (v *Validator) ValidateUpdateJSON(newJSON, oldJSON []byte) (field.ErrorList
 
 // Check is ValidateUpdate with old values, locks and schema paths.
 func (v *Validator) Check(newObj, oldObj map[string]any) Report {
-	return report(v.checker.Check(newObj, oldObj), withDifferences)
+	return v.check(newObj, oldObj, withDifferences)
 }
 
 // CheckJSON is ValidateUpdateJSON with old values, locks and schema paths. With an error the Report is zero, which allows
@@ -98,6 +111,9 @@ func (v *Validator) CheckJSON(newJSON, oldJSON []byte) (Report, error) {
 }
 
 func (v *Validator) checkJSON(newJSON, oldJSON []byte, d detail) (Report, error) {
+	if v.uncompiled() {
+		return Report{}, errors.New("the validator has no schema: make it with Compile")
+	}
 	refused, err := v.checker.CheckJSON(newJSON, oldJSON)
 	if err != nil {
 		return Report{}, err

@@ -90,6 +90,9 @@ func (r *Registry) Put(kinds ...Kind) {
 // locks from before stay in force. Without any, updates of the kind cannot be checked, and the failure policy decides.
 // The resource may be "".
 func (r *Registry) PutFault(kind schema.GroupKind, resource string, fault error) {
+	if fault == nil {
+		fault = errors.New("no reason is given")
+	}
 	r.replace(func(t *table) {
 		t.faults[kind] = fault
 		if resource != "" {

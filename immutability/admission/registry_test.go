@@ -228,6 +228,11 @@ func TestFindErrors(t *testing.T) {
 	known, broken := &admission.Registry{}, &admission.Registry{}
 	known.Put(clusterWith(locking(t, "class")))
 	broken.PutFault(clusterKind, "clusters", errors.New("bad annotation"))
+	unexplained, uncompiled := &admission.Registry{}, &admission.Registry{}
+	unexplained.PutFault(clusterKind, "", nil)
+	unexplained.SetComplete()
+	uncompiled.Put(clusterWith(nil))
+	uncompiled.SetComplete()
 	for _, row := range []struct {
 		name                 string
 		registry             *admission.Registry
@@ -239,6 +244,8 @@ func TestFindErrors(t *testing.T) {
 		{"another version", known, v2, clustersV2, false, true},
 		{"another kind, not loaded yet", known, schema.GroupVersionKind{Group: "other.dev", Version: "v1", Kind: "Note"}, schema.GroupVersionResource{Group: "other.dev", Version: "v1", Resource: "notes"}, true, false},
 		{"a fault", broken, clusterV1, clustersV1, false, false},
+		{"a fault without a reason", unexplained, clusterV1, clustersV1, false, false},
+		{"a version without a validator", uncompiled, clusterV1, clustersV1, false, true},
 		{"kind and resource do not match", known, clusterV1, schema.GroupVersionResource{Group: "other.dev", Version: "v1", Resource: "notes"}, false, false},
 	} {
 		_, ok, err := row.registry.Find(row.kind, row.resource, "")

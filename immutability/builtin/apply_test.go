@@ -72,3 +72,28 @@ func TestApplyBy(t *testing.T) {
 		}
 	}
 }
+
+// TestNormalize: Flux applies the texts of a Secret as data.
+func TestNormalize(t *testing.T) {
+	kinds, err := For("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret, _ := kinds.Find("v1", "Secret")
+	for manifest, want := range map[string]string{
+		"{stringData: {a: x}}":                           "{data: {a: eA==}}",
+		"{stringData: {a: x}, data: {a: dw==, b: dw==}}": "{data: {a: eA==, b: dw==}}",
+		"{stringData: {}, data: {a: dw==, b: null}}":     "{data: {a: dw==, b: null}}",
+	} {
+		obj := objectOf(t, manifest)
+		obj["apiVersion"] = "v1"
+		got := secret.normalize(obj)
+		if !reflect.DeepEqual(got["data"], objectOf(t, want)["data"]) || got["stringData"] != nil {
+			t.Errorf("%s: %v, want %s", manifest, got, want)
+		}
+	}
+	newObj, oldObj := objectOf(t, "{apiVersion: v1, immutable: true, stringData: {a: x}}"), objectOf(t, "{apiVersion: v1, immutable: true, stringData: {a: y}}")
+	if v := secret.CheckBy(ApplierFlux, newObj, oldObj); v.Allowed() {
+		t.Error("a text of an immutable Secret may change")
+	}
+}

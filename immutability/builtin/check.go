@@ -13,7 +13,7 @@ import (
 )
 
 // Check predicts what the API server says when newObj is applied over oldObj. Both are decoded manifests, as written:
-// Check prepares them as the server does. They stay as they are.
+// Check prepares them as the server does. They stay as they are. A nil object is an empty one.
 //
 // Cost: O(object); the first call compiles the kind's rows, in milliseconds.
 //
@@ -47,6 +47,12 @@ const (
 )
 
 func (k *Kind) check(by Applier, newObj, oldObj map[string]any, live bool) Verdict {
+	if newObj == nil {
+		newObj = map[string]any{}
+	}
+	if oldObj == nil {
+		oldObj = map[string]any{}
+	}
 	v := k.checkKnown(by, newObj, oldObj, live)
 	if len(v.Violations) > 0 {
 		v.leaveToFeatures(k, by, newObj, oldObj, live)

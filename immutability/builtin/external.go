@@ -30,6 +30,11 @@ func (k *Kinds) WithLock(kind *Kind, path string, locks ...immutability.Lock) (*
 	if err != nil {
 		return nil, err
 	}
+	for _, l := range locks {
+		if err := lockschema.CheckLocks([]lockschema.Lock{lockschema.Lock(l)}); err != nil {
+			return nil, err
+		}
+	}
 	source := kind.source.with(steps, isMap, locks)
 	changed := map[*Kind]*Kind{}
 	with := &Kinds{Minor: k.Minor, minor: k.minor}

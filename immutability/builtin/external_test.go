@@ -3,6 +3,7 @@ package builtin_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"sigs.k8s.io/yaml"
@@ -20,6 +21,7 @@ func TestWithLock(t *testing.T) {
 	all := []immutability.Lock{immutability.LockNoSet, immutability.LockNoUnset, immutability.LockNoModify}
 	immutable, keys := []immutability.Lock{immutability.LockImmutable}, []immutability.Lock{immutability.LockImmutableKeys}
 	const template = "selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {%scontainers: [{name: c, image: %s}]}}"
+	const claim = "template: {spec: {volumes: [{name: v, ephemeral: {volumeClaimTemplate: {spec: {%s}}}}]}}"
 	for _, row := range []struct {
 		name           string
 		path           string
@@ -35,6 +37,8 @@ func TestWithLock(t *testing.T) {
 		{"an item", "spec.template.spec.containers[*].image", immutable, fmt.Sprintf(template, "", "x"), fmt.Sprintf(template, "", "y"), []string{"spec.template.spec.containers[0].image: field is immutable"}},
 		{"a value of a map", "spec.template.spec.nodeSelector[*]", immutable, fmt.Sprintf(template, "nodeSelector: {a: b}, ", "x"), fmt.Sprintf(template, "nodeSelector: {a: c}, ", "x"), []string{"spec.template.spec.nodeSelector[a]: field is immutable"}},
 		{"a key of a map", "spec.template.spec.nodeSelector", keys, fmt.Sprintf(template, "nodeSelector: {a: b}, ", "x"), fmt.Sprintf(template, "nodeSelector: {a: c, d: e}, ", "x"), []string{"spec.template.spec.nodeSelector[d]: field is immutable: nothing may be added or removed"}},
+		{"below an object that items always have", "spec.template.spec.containers[*].resources.limits", immutable, fmt.Sprintf(template, "", "x"), fmt.Sprintf(template, "", "x, resources: {limits: {cpu: 1}}"), []string{"spec.template.spec.containers[0].resources.limits: field is immutable"}},
+		{"below an object behind a pointer", "spec.template.spec.volumes[*].ephemeral.volumeClaimTemplate.spec.resources.limits", immutable, fmt.Sprintf(claim, ""), fmt.Sprintf(claim, "resources: {limits: {cpu: 1}}"), []string{"spec.template.spec.volumes[0].ephemeral.volumeClaimTemplate.spec.resources.limits: field is immutable"}},
 		{"the kind's own lock", "spec.replicas", immutable, "selector: {matchLabels: {a: b}}", "selector: {matchLabels: {a: c}}", []string{"spec.selector: Invalid value: field is immutable"}},
 	} {
 		object := func(spec string) (o map[string]any) {
@@ -99,5 +103,21 @@ func TestWithLock(t *testing.T) {
 	kind, _ := kinds.Find("apps/v1", "Deployment")
 	if _, err := kinds.WithLock(kind, "spec.replicas", immutability.LockImmutableKeys); err == nil {
 		t.Error("a number has locked keys")
+	}
+	for _, lock := range []immutability.Lock{"Immutable", immutability.LockIncomparable} {
+		if _, err := kinds.WithLock(kind, "spec.replicas", lock); err == nil || !strings.Contains(err.Error(), "there is no lock") {
+			t.Errorf("%s: %v", lock, err)
+		}
+	}
+	twice, err := kinds.WithLock(kind, "spec.replicas", immutability.LockImmutable, immutability.LockImmutable)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kind, _ = twice.Find("apps/v1", "Deployment")
+	spec := func(replicas int) map[string]any {
+		return map[string]any{"apiVersion": "apps/v1", "kind": "Deployment", "spec": map[string]any{"replicas": int64(replicas)}}
+	}
+	if v := kind.Check(spec(2), spec(1)); len(v.Violations) != 1 {
+		t.Errorf("a lock that is there twice is broken %d times", len(v.Violations))
 	}
 }

@@ -41,6 +41,25 @@ func TestHostileManifests(t *testing.T) {
 	}
 }
 
+// TestNilObjects: nil is an object without fields, for every kind.
+func TestNilObjects(t *testing.T) {
+	kinds, err := builtin.For("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, kind := range kinds.All() {
+		for _, by := range []builtin.Applier{"", builtin.ApplierServerSide, builtin.ApplierFlux, builtin.ApplierClientSide, builtin.ApplierReplace} {
+			got := kind.CheckBy(by, nil, nil)
+			if want := kind.CheckBy(by, map[string]any{}, map[string]any{}); !reflect.DeepEqual(summary(got), summary(want)) {
+				t.Errorf("%s: %v, want %v", kind.Kind, summary(got), summary(want))
+			}
+			kind.Replacement(nil, nil, got)
+		}
+		kind.Missing(nil)
+		kind.Typed(nil)
+	}
+}
+
 // An unchanged manifest is never refused, with one exception: a client-side apply sends null for the empty text that null has made.
 func TestUnchanged(t *testing.T) {
 	cases, err := kindcase.Read(filepath.Join("testdata", "cases"))

@@ -98,8 +98,11 @@ func (o option) apply(d *yamldoc.Document) *yamldoc.Document { return o(d) }
 
 // WithSource says where the object was read from: the file, the number of the document in it (from 1; 0 is left out of
 // messages), and the place of each value. The function takes the steps that lead to a value, each a member name (string)
-// or an index (int), and returns the zero Position where it knows none.
+// or an index (int), and returns the zero Position where it knows none; a nil function knows none.
 func WithSource(file string, number int, position func(steps []any) token.Position) Option {
+	if position == nil {
+		position = func([]any) token.Position { return token.Position{} }
+	}
 	return option(func(d *yamldoc.Document) *yamldoc.Document { return yamldoc.Sourced(file, number, d.Object, position) })
 }
 

@@ -248,6 +248,9 @@ func TestFromUnstructured(t *testing.T) {
 	if got := d.Position(d.Root, "/properties/a").String(); d.File != "own.yaml" || got != "own.yaml:12:3" {
 		t.Errorf("the file is %q, a property is at %s", d.File, got)
 	}
+	if d, err := openapi.FromUnstructured(map[string]any{"type": "object"}, openapi.WithSource("own.yaml", 0, nil)); err != nil || d.Position(d.Root, "").Line != 0 {
+		t.Errorf("without positions: %v, %v", d, err)
+	}
 	if _, err := d.Resolve(d.Root); err == nil || !strings.HasPrefix(err.Error(), "own.yaml:13: document 2: properties.a.type: ") {
 		t.Errorf("error %v, want one with file, line and document", err)
 	}

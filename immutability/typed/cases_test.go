@@ -122,6 +122,8 @@ func TestUpdates(t *testing.T) {
 		{"a locked text below an embedded pointer, before an empty field", "the same", `"type":"string",` + locked, &embedsBefore[string]{&one[string]{"b"}, 0}, &embedsBefore[string]{&one[string]{"a"}, 0}, refused},
 		{"two bytes, the first one equal", "both count", locked, &one[int16]{257}, &one[int16]{1}, refused},
 		{"numbers as keys that share their lower bits", "they are two", byNumber("1") + `,"x-fieldlock-update":["NoAddItem"]`, &one[[]given]{[]given{{5 | 1<<62, "x"}}}, &one[[]given]{[]given{{5, "x"}}}, refused},
+		{"a list of bytes that write themselves", "it is written as a list, and an empty one counts as absent", `"type":"array","x-kubernetes-normalize":"undefined","x-fieldlock-update":["NoUnset"],"items":{"type":"string"}`, &one[[]level]{[]level{}}, &one[[]level]{[]level{1}}, refused},
+		{"an item of a list of bytes that write themselves", "locks on the items are found", `"type":"array","items":{"type":"string",` + locked + `}`, &one[[]level]{[]level{1, 2}}, &one[[]level]{[]level{1, 3}}, refused},
 		{"an array of structs with a zero field of their own", "omitzero looks at what is not written, too", `"type":"array","items":{"type":"object"},` + locked, &zeroOut[[1]half]{}, &zeroOut[[1]half]{[1]half{{Own: 1}}}, refused},
 		{"items of an array that omitzero leaves out", "there was none", byName + `,"x-fieldlock-update":["NoAddItem"]`, &zeroOut[[1]plainItem]{[1]plainItem{{Note: "x"}}}, &zeroOut[[1]plainItem]{}, refused},
 		{"a set in an array that omitzero leaves out", "it had no items", `"type":"array","x-kubernetes-list-type":"set","items":{"type":"object"},"x-fieldlock-update":["NoAddItem"]`, &zeroOut[[1]half]{[1]half{{Own: 1}}}, &zeroOut[[1]half]{}, refused},

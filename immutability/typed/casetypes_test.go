@@ -2,6 +2,7 @@ package typed
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -151,6 +152,11 @@ type half struct {
 type alike int
 
 func (alike) MarshalText() ([]byte, error) { return []byte("alike"), nil }
+
+// level is a byte that is written as a text, so that a list of levels is a list.
+type level uint8
+
+func (l level) MarshalText() ([]byte, error) { return fmt.Append(nil, "level-", uint8(l)), nil }
 
 // formatted writes what two equal quantities do not share.
 type formatted struct{ q resource.Quantity }

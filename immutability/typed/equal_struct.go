@@ -142,10 +142,15 @@ func emptyOf(t reflect.Type) any {
 	switch {
 	case t.Kind() == reflect.Map:
 		return map[string]any{}
-	case t.Elem().Kind() == reflect.Uint8: // bytes are written as text
+	case writtenAsText(t):
 		return ""
 	}
 	return []any{}
+}
+
+// writtenAsText reports whether encoding/json writes a list as a text: bytes, unless a method writes each of them.
+func writtenAsText(t reflect.Type) bool {
+	return t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Uint8 && !writesItself(t.Elem())
 }
 
 // add adds a field. Neighbours in memory become one.

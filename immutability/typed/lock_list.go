@@ -38,7 +38,7 @@ func (v view) item(l *header, i int) unsafe.Pointer { return unsafe.Add(l.data, 
 
 // list returns the lock for a slice or array.
 func (k *locker) list(t reflect.Type, n *check.ContainerNode, path string) (lock, error) {
-	if t.Elem().Kind() == reflect.Uint8 && t.Kind() == reflect.Slice {
+	if writtenAsText(t) {
 		return nil, fmt.Errorf("%s: the schema has locks inside an object or list, and a %s is written as text", path, t)
 	}
 	switch list := n.List.(type) {

@@ -57,7 +57,7 @@ var scalarTypes = []reflect.Type{
 
 var leafTypes = append([]reflect.Type{
 	reflect.TypeFor[float64](), reflect.TypeFor[int](), reflect.TypeFor[uint64](), reflect.TypeFor[float32](),
-	reflect.TypeFor[[]byte](), reflect.TypeFor[[2]int16](), reflect.TypeFor[any](),
+	reflect.TypeFor[[]byte](), reflect.TypeFor[[]level](), reflect.TypeFor[[2]int16](), reflect.TypeFor[any](),
 	reflect.TypeFor[metav1.Time](), reflect.TypeFor[metav1.Duration](), reflect.TypeFor[resource.Quantity](), reflect.TypeFor[intstr.IntOrString](),
 	reflect.TypeFor[json.RawMessage](), reflect.TypeFor[runtime.RawExtension](), reflect.TypeFor[Tree](), reflect.TypeFor[Deep](), reflect.TypeFor[pointed2](),
 	// What they write does not decide whether they are left out, or what they have does not decide what they write.
@@ -146,7 +146,7 @@ func (m maker) schema(t reflect.Type, depth int, locked bool) object {
 		s["type"] = "object"
 		s["additionalProperties"] = m.schema(t.Elem(), depth+1, true)
 		return m.lock(s, "map", locked)
-	case k == reflect.Slice && t.Elem().Kind() == reflect.Uint8:
+	case writtenAsText(t):
 		s["type"] = "string"
 	case k == reflect.Slice || k == reflect.Array:
 		s["type"] = "array"

@@ -61,7 +61,7 @@ func Compile[T any](v *immutability.Validator) (*Validator[T], error) {
 // (MarshalJSON, MarshalText, IsZero) change nothing either.
 //
 // An object that encoding/json cannot write, such as one with a NaN in a locked field, gives an internal error; the update
-// must be refused then, as with every error of the list.
+// must be refused then, as with every error of the list. What both objects share in memory is not looked at.
 //
 // Cost: one pass over what the locks cover, without allocation, if nothing is broken. Writing both objects as JSON
 // otherwise.
@@ -97,8 +97,11 @@ func CompileType(v *immutability.Validator, t reflect.Type) (*Plan, error) {
 		return nil, errors.New("there is no type: give the type of an API object")
 	}
 	p := &Plan{validator: v, typ: t, allowed: v.Check(nil, nil)}
-	if v.Empty() {
+	switch {
+	case v.Empty():
 		return p, nil
+	case !p.allowed.Allowed(): // as every update of an object without fields is
+		return nil, errors.New("the validator has no schema: make it with immutability.Compile")
 	}
 	if t.Kind() != reflect.Struct {
 		return nil, fmt.Errorf("%s is not a struct: give the type of an API object", t)

@@ -158,6 +158,16 @@ func TestNilAndUnwritable(t *testing.T) {
 			t.Errorf("%s: Check does not name the side: %v", row.reason, err)
 		}
 	}
+	if _, err := typed.Compile[Volume](&immutability.Validator{}); err == nil {
+		t.Error("a validator without a schema is compiled")
+	}
+	type shared struct {
+		V *float64 `json:"v"`
+	}
+	weight := math.NaN()
+	if errs := compile[shared](t, validatorOf(`{type: object, properties: {v: {x-kubernetes-immutable: true}}}`)).ValidateUpdate(&shared{&weight}, &shared{&weight}); errs != nil {
+		t.Errorf("what both objects share is written: %v", errs)
+	}
 	empty := compile[Volume](t, validatorOf(`{type: object}`))
 	for _, old := range []*Volume{nil, {}} {
 		if errs := empty.ValidateUpdate(&Volume{}, old); errs != nil {

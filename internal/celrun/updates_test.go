@@ -56,6 +56,8 @@ func TestUpdates(t *testing.T) {
 		{"a list that the schema does not know, in a list that is equal", "it has no keys", `"l": {` + list + `, "items": {"type": "object", "required": ["name"], "properties": {"name": {"type": "string"}, "v": {"type": "integer", ` + equal + `}, "any": {"x-kubernetes-preserve-unknown-fields": true}}}}`,
 			`{"l": [{"name": "a", "v": 1, "any": {"x": [1, 1]}}], "b": "x"}`, `{"l": [{"name": "a", "v": 1, "any": {"x": [1, 1]}}], "b": "y"}`, nil, 0},
 		{"a value of a map", "values pair by their keys", `"m": {"type": "object", "additionalProperties": {"type": "string", ` + equal + `}}`, `{"m": {"a": "x", "b": "x"}}`, `{"m": {"a": "y", "b": "x"}}`, []string{"m[a]"}, 1},
+		{"an equal object with a value of another type", "the rule cannot read it, and fails", `"a": {"type": "object", ` + equal + `, "properties": {"n": {"type": "object", "properties": {"v": {"type": "string", "format": "duration"}}}}}, "b": {"type": "string"}`,
+			`{"a": {"n": {"v": "x"}}, "b": "x"}`, `{"a": {"n": {"v": "x"}}, "b": "y"}`, []string{"a"}, 1},
 		{"a rule inside allOf", "the server runs it beside another rule only", `"a": {"type": "string", ` + equal + `, "allOf": [{` + grows + `}]}`, `{"a": "x"}`, `{"a": "x"}`, []string{"a"}, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -187,19 +187,20 @@ func strictAgrees(t *testing.T, s *spec.Schema, pairs [][2]map[string]any) {
 
 // TestStrictReadsAbsentFields: rules on all sorts of places read fields that one object or both lack.
 func TestStrictReadsAbsentFields(t *testing.T) {
-	s := schemaOf(t, `{"type": "object",
+	const inAllOf = `"allOf": [{"properties": {"a": {"x-kubernetes-validations": [{"rule": "self != 'bad'"}]}}}],`
+	text := `{"type": "object",
 		"x-kubernetes-validations": [{"rule": "!has(self.spec) || !has(self.spec.b) || self.metadata.name != 'x'"}, {"rule": "self == oldSelf"}],
 		"properties": {"apiVersion": {"type": "string"}, "kind": {"type": "string"}, "metadata": {"type": "object"},
 		"spec": {"type": "object", "x-kubernetes-validations": [{"rule": "has(self.a) == has(oldSelf.a)"}, {"rule": "self.b == oldSelf.b"}, {"rule": "self.?a.orValue('n') != 'z'"}],
-			"allOf": [{"properties": {"a": {"x-kubernetes-validations": [{"rule": "self != 'bad'"}]}}}],
+			` + inAllOf + `
 			"properties": {
 				"a": {"type": "string"}, "b": {"type": "string", "nullable": true}, "c-d": {"type": "string"}, "unread": {"type": "string"},
-				"map": {"type": "object", "additionalProperties": {"type": "object", "x-kubernetes-validations": [{"rule": "self.k == oldSelf.k"}], "properties": {"k": {"type": "string"}, "l": {"type": "string"}}}},
+				"map": {"type": "object", "additionalProperties": {"type": "object", "x-kubernetes-validations": [{"rule": "self.k == oldSelf.k"}, {"rule": "!has(self.l) || self.l != 'l'"}], "properties": {"k": {"type": "string"}, "l": {"type": "string"}}}},
 				"list": {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["k"],
 					"x-kubernetes-validations": [{"rule": "self.all(x, oldSelf.exists(y, x == y))"}],
 					"items": {"type": "object", "required": ["k"], "x-kubernetes-validations": [{"rule": "!has(self.l) || self.l == oldSelf.l"}], "properties": {"k": {"type": "string"}, "l": {"type": "string"}}}},
 				"template": {"type": "object", "x-kubernetes-embedded-resource": true, "x-kubernetes-preserve-unknown-fields": true,
-					"x-kubernetes-validations": [{"rule": "self.kind == oldSelf.kind && self.metadata.name == oldSelf.metadata.name"}]}}}}}`)
+					"x-kubernetes-validations": [{"rule": "self.kind == oldSelf.kind && self.metadata.name == oldSelf.metadata.name"}]}}}}}`
 	var objects []map[string]any
 	for _, spec := range []string{
 		`{}`, `{"a": "x"}`, `{"a": "bad", "b": null}`, `{"b": "y", "unread": "u", "c-d": "e"}`, `{"a": "z", "b": "y", "c-d": "f"}`,
@@ -210,13 +211,15 @@ func TestStrictReadsAbsentFields(t *testing.T) {
 	} {
 		objects = append(objects, object(t, []byte(`{"apiVersion": "e.x/v1", "kind": "W", "metadata": {"name": "x"}, "spec": `+spec+`}`)))
 	}
-	var pairs [][2]map[string]any
+	var pairs, unchanged [][2]map[string]any
 	for _, newObj := range objects {
+		unchanged = append(unchanged, [2]map[string]any{newObj, newObj})
 		for _, oldObj := range objects {
 			pairs = append(pairs, [2]map[string]any{newObj, oldObj})
 		}
 	}
-	strictAgrees(t, s, pairs)
+	strictAgrees(t, schemaOf(t, text), pairs)
+	strictAgrees(t, schemaOf(t, strings.Replace(text, inAllOf, "", 1)), unchanged) // then rules are compiled from the shared conversion
 }
 
 // TestInputs: objects are not changed.

@@ -2,6 +2,7 @@ package kudo
 
 import (
 	"context"
+	"fmt"
 	"maps"
 
 	"go.yaml.in/yaml/v3"
@@ -80,7 +81,8 @@ func readInstance(root *yaml.Node) (*Instance, error) {
 // Review evaluates a request that a webhook on Instances receives: the Instance after and before it, as the
 // AdmissionReview has them; oldRaw is empty for a creation. It reads them, gets the OperatorVersions that they name
 // with find, which is given ctx, and calls [OperatorVersion.Admit]. A request that changes neither the values nor the version
-// needs no OperatorVersion. It returns an error if an Instance cannot be read, and that of find.
+// needs no OperatorVersion. It returns an error if an Instance cannot be read, and that of find; find must not return nil
+// without an error.
 //
 // A webhook that admits the request stores Resulting in spec.parameters of the Instance: it has the defaults of
 // immutable parameters, and lacks the values of removed ones.
@@ -91,6 +93,13 @@ func Review(
 	if err != nil {
 		return Admission{}, err
 	}
+	version := func(name string) (*OperatorVersion, error) {
+		v, err := find(ctx, name)
+		if err == nil && v == nil { // without an old version an upgrade would be judged as an update
+			err = fmt.Errorf("the OperatorVersion %q was not found", name)
+		}
+		return v, err
+	}
 	var oldInstance *Instance
 	var old *OperatorVersion
 	if len(oldRaw) > 0 {
@@ -99,18 +108,18 @@ func Review(
 		}
 		switch {
 		case newInstance.OperatorVersion != oldInstance.OperatorVersion:
-			if old, err = find(ctx, oldInstance.OperatorVersion); err != nil {
+			if old, err = version(oldInstance.OperatorVersion); err != nil {
 				return Admission{}, err
 			}
 		case maps.Equal(newInstance.Parameters.Texts(), oldInstance.Parameters.Texts()):
 			return (&OperatorVersion{}).Admit(newInstance, oldInstance, nil), nil
 		}
 	}
-	version, err := find(ctx, newInstance.OperatorVersion)
+	v, err := version(newInstance.OperatorVersion)
 	if err != nil {
 		return Admission{}, err
 	}
-	return version.Admit(newInstance, oldInstance, old), nil
+	return v.Admit(newInstance, oldInstance, old), nil
 }
 
 // Admit evaluates a request that a webhook on Instances receives: an installation where oldInstance is nil, an upgrade

@@ -223,6 +223,8 @@ func TestReview(t *testing.T) {
 		{name: "upgrade without consent", newRaw: string(instance("v2", `{}`)), oldRaw: string(instance("v1", `{}`)), find: []string{"v1", "v2"}, refused: true},
 		{name: "unknown version", newRaw: string(instance("gone", `{}`)), find: []string{"gone"}, unreadable: true},
 		{name: "unknown old version", newRaw: string(instance("v2", `{}`)), oldRaw: string(instance("gone", `{}`)), find: []string{"gone"}, unreadable: true},
+		{name: "no version and no error", newRaw: string(instance("nil", `{}`)), find: []string{"nil"}, unreadable: true},
+		{name: "no old version and no error", newRaw: string(instance("v2", `{}`)), oldRaw: string(instance("nil", `{}`)), find: []string{"nil"}, unreadable: true},
 		{name: "no Instance", newRaw: `{}`, unreadable: true},
 		{name: "no old Instance", newRaw: string(instance("v2", `{}`)), oldRaw: `{}`, unreadable: true},
 	} {
@@ -232,7 +234,7 @@ func TestReview(t *testing.T) {
 			if ctx != t.Context() {
 				t.Errorf("%s: find has another context", test.name)
 			}
-			if version := versions[name]; version != nil {
+			if version := versions[name]; version != nil || name == "nil" {
 				return version, nil
 			}
 			return nil, errors.New("not found")

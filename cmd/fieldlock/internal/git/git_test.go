@@ -173,6 +173,7 @@ func TestFiles(t *testing.T) {
 		{"a link through a link to a hidden directory", "the names of links decide", map[string]string{"deploy/d": "-> ../l/sub", "l": "-> .real", ".real/sub/x.yaml": object}, []string{"deploy"}, []string{"deploy/d/x.yaml"}},
 		{"a path through links", "it leads where the system finds it", map[string]string{"deploy/d": "-> ../l/sub", "l": "-> .real", ".real/sub/x.yaml": object}, []string{"deploy/d", "l/sub/x.yaml"}, []string{"deploy/d/x.yaml", "l/sub/x.yaml"}},
 		{"a link that leaves by way of a link", "step by step it is outside", map[string]string{"a/b/x.yaml": "-> l/../../y.yaml", "a/b/l": "-> ../../", "y.yaml": object}, []string{"a"}, []string{"a/b/l/y.yaml", "error a/b/x.yaml: it is a link that leads out of the repository, to ../../"}},
+		{"the repository of git itself", "the tree has no such path, and no link leads there", map[string]string{"x.yaml": object}, []string{".git/config"}, nil},
 		{"a link into the repository of git", "that is not in the tree", map[string]string{"a/d": "-> ../.git"}, []string{"a"}, []string{"error a/d: it is a link that leads out of the repository, to ../.git"}},
 		{"directories that link to each other", "the circle ends", map[string]string{"a/l": "-> ../b", "b/m": "-> ../a", "b/x.yaml": object}, []string{"a"}, []string{"a/l/x.yaml"}},
 		{"a link below a file", "a file has nothing below it", map[string]string{"a/x.yaml": "-> ../y.yaml/", "y.yaml": object}, []string{"a"}, []string{"error a/x.yaml: it is a link to y.yaml, but y.yaml is a file"}},
