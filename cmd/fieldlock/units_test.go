@@ -102,6 +102,10 @@ func TestUnits(t *testing.T) {
 	matrix := with(setFiles("fast", ""), "sets/a/notes.md", "some\n", "sets/a/config.json", "{\"a\": 1}\n")
 	matrix["set.yaml"] = strings.Replace(matrix["set.yaml"], "directories: [{path: sets/*}]}}]", "directories: [{path: sets/*}]}}, "+
 		"{matrix: {generators: [{git: {repoURL: 'https://example.com/team/deploy.git', revision: HEAD, files: [{path: '**/config.json'}]}}, {clusters: {}}]}}]", 1)
+	withValues := func(field string) map[string]string { // of an application of a chart
+		return with(argoFiles(), "shop/claim.yaml", "", "shop/Chart.yaml", chart["shop/Chart.yaml"], "shop/values.yaml", "class: fast\n", "shop/templates/claim.yaml", chart["shop/templates/claim.yaml"],
+			"apps/shop.yaml", strings.Replace(argoFiles()["apps/shop.yaml"], "path: shop", "path: shop, helm: {"+field+": {class: slow}}", 1))
+	}
 	circle := with(fluxFiles(), "docs/broken.yaml", malformed, "apps/team.yaml", strings.NewReplacer("name: apps", "name: team", "./apps", "./").Replace(fluxFiles()["clusters/home/apps.yaml"]))
 	const patched = "resources: [claim.yaml, team.yaml]\npatches: [{target: {kind: Kustomization}, patch: '- {op: replace, path: /spec/path, value: ./clusters}'}]\n"
 	job := "apiVersion: batch/v1\nkind: Job\nmetadata: {name: once}\nspec: {template: {spec: {restartPolicy: Never, containers: [{name: a, image: a}]}}}\n"
@@ -150,6 +154,15 @@ func TestUnits(t *testing.T) {
 			exitRefused, []string{"apps/claim.yaml:6 spec.storageClassName"}, ""},
 		{"a value of a HelmRelease", "its chart prints it", fluxFiles(), with(fluxFiles(), "apps/release.yaml", strings.Replace(fluxFiles()["apps/release.yaml"], "class: fast", "class: slow", 1)),
 			exitRefused, []string{"charts/shop/templates/claim.yaml:7 spec.storageClassName"}, ""},
+		{"a value of a HelmRelease whose definition has a text that YAML takes for a boolean", "the Kustomization prints it as text", fluxFiles(),
+			with(fluxFiles(), "apps/release.yaml", strings.NewReplacer("class: fast", "class: slow", "chart: ./charts/shop", "chart: ./charts/shop, version: y").Replace(fluxFiles()["apps/release.yaml"])),
+			exitRefused, []string{"charts/shop/templates/claim.yaml:7 spec.storageClassName"}, ""},
+		{"a field of a HelmRelease in another case", "the API server does not know it", with(fluxFiles(), "charts/shop/values.yaml", "class: none\n"),
+			with(fluxFiles(), "charts/shop/values.yaml", "class: none\n", "apps/release.yaml", strings.Replace(fluxFiles()["apps/release.yaml"], "values:", "Values:", 1)),
+			exitRefused, []string{"charts/shop/templates/claim.yaml:7 spec.storageClassName"}, ""},
+		{"a field of a Kustomization in another case", "", fluxFiles(), with(fluxFiles(), "clusters/home/apps.yaml", strings.Replace(fluxFiles()["clusters/home/apps.yaml"], "postBuild", "postbuild", 1)),
+			exitRefused, []string{"apps/claim.yaml:6 spec.storageClassName"}, ""},
+		{"a field of an application in another case", "", withValues("valuesObject"), withValues("ValuesObject"), exitRefused, []string{"shop/templates/claim.yaml:6 spec.storageClassName"}, ""},
 		{"a default of a chart", "the HelmRelease has a value of its own", fluxFiles(), with(fluxFiles(), "charts/shop/values.yaml", "class: none\n"), exitClean, nil, ""},
 		{"an application of an application", "", argoFiles(), with(argoFiles(), "shop/claim.yaml", claim("data", "slow")), exitRefused, []string{"shop/claim.yaml:6 spec.storageClassName"}, ""},
 
