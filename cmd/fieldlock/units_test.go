@@ -84,6 +84,36 @@ func TestBesideAChart(t *testing.T) {
 	}
 }
 
+// TestCopyOfAUnit: an object that a new Kustomization or Application adds is compared with the same one of a unit that does not change, unless that
+// one is for another cluster or namespace.
+func TestCopyOfAUnit(t *testing.T) {
+	copied := func(text string) string {
+		return strings.NewReplacer("name: apps", "name: more", "name: shop", "name: more", "./apps", "./more", "path: shop", "path: more").Replace(text)
+	}
+	flux, argo := fluxFiles()["clusters/home/apps.yaml"], argoFiles()["apps/shop.yaml"]
+	for _, c := range []struct {
+		name     string
+		old      map[string]string
+		file, by string
+		unknown  bool
+	}{
+		{"Kustomization", fluxFiles(), "clusters/home/more.yaml", copied(flux), true},
+		{"Kustomization for another cluster", fluxFiles(), "clusters/home/more.yaml", strings.Replace(copied(flux), "prune: true", "prune: true, kubeConfig: {secretRef: {name: x}}", 1), false},
+		{"Kustomization of another cluster", fluxFiles(), "clusters/away/apps.yaml", strings.Replace(flux, "./apps", "./more", 1), false},
+		{"Application", argoFiles(), "apps/more.yaml", copied(argo), true},
+		{"Application for another cluster", argoFiles(), "apps/more.yaml", strings.Replace(copied(argo), "https://kubernetes.default.svc", "https://example.com", 1), false},
+		{"Application for another namespace", argoFiles(), "apps/more.yaml", strings.Replace(copied(argo), "namespace: shop}", "namespace: more}", 1), false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			repositoryOf(t, c.old, nil)
+			change(t, c.old, with(c.old, c.file, c.by, "more/claim.yaml", claim("data", "slow")))
+			if got := runCommand("", "check", "--git", "HEAD"); strings.Contains(got.out, "? PersistentVolumeClaim") != c.unknown {
+				t.Errorf("unknown is to be %v\n%s%s", c.unknown, got.out, got.err)
+			}
+		})
+	}
+}
+
 // TestUnits: what is deployed decides, not what is written. Each row changes a repository that is committed.
 func TestUnits(t *testing.T) {
 	if testing.Short() {
@@ -132,6 +162,10 @@ func TestUnits(t *testing.T) {
 		{"a value beside a random one", "it does not", with(chart, "shop/templates/s.yaml", hash), with(chart, "shop/templates/s.yaml", strings.Replace(hash, "b: {{ .Values.class }}", "b: other", 1)),
 			exitRefused, []string{"shop/templates/s.yaml:1 data"}, ""},
 
+		{"a random value in place of a fixed one", "the cluster has the fixed one", chart, with(chart, "shop/templates/claim.yaml", claim("data", "slow-{{ randAlphaNum 9 }}")),
+			exitRefused, []string{"shop/templates/claim.yaml:6 spec.storageClassName"}, ""},
+		{"one of several values, in place of a fixed one", "", chart, with(chart, "shop/templates/claim.yaml", claim("data", "{{ index (list \"slow\" \"slower\" \"slowest\") (randInt 0 3) }}")),
+			exitRefused, []string{"shop/templates/claim.yaml:6 spec.storageClassName"}, ""},
 		{"a template for upgrades", "the release is installed already", chart, with(chart, "shop/templates/claim.yaml", claim("data", "{{ if .Release.IsUpgrade }}slow{{ else }}fast{{ end }}")),
 			exitRefused, []string{"shop/templates/claim.yaml:6 spec.storageClassName"}, ""},
 		{"a template for upgrades of a HelmRelease", "", fluxFiles(), with(fluxFiles(), "charts/shop/templates/claim.yaml", claim("shop", "{{ if gt .Release.Revision 1 }}slow{{ else }}fast{{ end }}")),
