@@ -136,6 +136,10 @@ func TestUnits(t *testing.T) {
 		return with(argoFiles(), "shop/claim.yaml", "", "shop/Chart.yaml", chart["shop/Chart.yaml"], "shop/values.yaml", "class: fast\n", "shop/templates/claim.yaml", chart["shop/templates/claim.yaml"],
 			"apps/shop.yaml", strings.Replace(argoFiles()["apps/shop.yaml"], "path: shop", "path: shop, helm: {"+field+": {class: slow}}", 1))
 	}
+	withTarget := func(field string) map[string]string { // of a patch for other kinds
+		return with(fluxFiles(), "apps/release.yaml", strings.Replace(fluxFiles()["apps/release.yaml"], "values:",
+			"postRenderers: [{kustomize: {patches: [{target: {"+field+": Job}, patch: '[{\"op\": \"replace\", \"path\": \"/spec/storageClassName\", \"value\": \"slow\"}]'}]}}], values:", 1))
+	}
 	circle := with(fluxFiles(), "docs/broken.yaml", malformed, "apps/team.yaml", strings.NewReplacer("name: apps", "name: team", "./apps", "./").Replace(fluxFiles()["clusters/home/apps.yaml"]))
 	const patched = "resources: [claim.yaml, team.yaml]\npatches: [{target: {kind: Kustomization}, patch: '- {op: replace, path: /spec/path, value: ./clusters}'}]\n"
 	job := "apiVersion: batch/v1\nkind: Job\nmetadata: {name: once}\nspec: {template: {spec: {restartPolicy: Never, containers: [{name: a, image: a}]}}}\n"
@@ -196,6 +200,7 @@ func TestUnits(t *testing.T) {
 			exitRefused, []string{"charts/shop/templates/claim.yaml:7 spec.storageClassName"}, ""},
 		{"a field of a Kustomization in another case", "", fluxFiles(), with(fluxFiles(), "clusters/home/apps.yaml", strings.Replace(fluxFiles()["clusters/home/apps.yaml"], "postBuild", "postbuild", 1)),
 			exitRefused, []string{"apps/claim.yaml:6 spec.storageClassName"}, ""},
+		{"a field of the target of a post-renderer in another case", "the patch is for all objects", withTarget("kind"), withTarget("Kind"), exitRefused, []string{"charts/shop/templates/claim.yaml:7 spec.storageClassName"}, ""},
 		{"a field of an application in another case", "", withValues("valuesObject"), withValues("ValuesObject"), exitRefused, []string{"shop/templates/claim.yaml:6 spec.storageClassName"}, ""},
 		{"a default of a chart", "the HelmRelease has a value of its own", fluxFiles(), with(fluxFiles(), "charts/shop/values.yaml", "class: none\n"), exitClean, nil, ""},
 		{"an application of an application", "", argoFiles(), with(argoFiles(), "shop/claim.yaml", claim("data", "slow")), exitRefused, []string{"shop/claim.yaml:6 spec.storageClassName"}, ""},
