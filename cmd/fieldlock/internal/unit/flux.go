@@ -60,7 +60,7 @@ func (k *kind) unread(d *definer, o Object, err error) *Unit {
 	}
 	return &Unit{
 		Kind: k.name, Name: nameOf(o.Object), File: o.File, kind: k, spec: encode(d.defines(o, nil)), unread: true,
-		missing: &rendered.NotCovered{File: o.File, Reason: "it has a " + wrong.Value + " in place of a " + wrong.Type.String()},
+		missing: &rendered.NotCovered{File: o.File, Reason: "a field of its definition has the wrong type, " + wrong.Value},
 	}
 }
 
