@@ -84,6 +84,36 @@ func TestBesideAChart(t *testing.T) {
 	}
 }
 
+// TestCopyOfAUnit: an object that a new Kustomization or Application adds is compared with the same one of a unit that does not change, unless that
+// one is for another cluster or namespace.
+func TestCopyOfAUnit(t *testing.T) {
+	copied := func(text string) string {
+		return strings.NewReplacer("name: apps", "name: more", "name: shop", "name: more", "./apps", "./more", "path: shop", "path: more").Replace(text)
+	}
+	flux, argo := fluxFiles()["clusters/home/apps.yaml"], argoFiles()["apps/shop.yaml"]
+	for _, c := range []struct {
+		name     string
+		old      map[string]string
+		file, by string
+		unknown  bool
+	}{
+		{"Kustomization", fluxFiles(), "clusters/home/more.yaml", copied(flux), true},
+		{"Kustomization for another cluster", fluxFiles(), "clusters/home/more.yaml", strings.Replace(copied(flux), "prune: true", "prune: true, kubeConfig: {secretRef: {name: x}}", 1), false},
+		{"Kustomization of another cluster", fluxFiles(), "clusters/away/apps.yaml", strings.Replace(flux, "./apps", "./more", 1), false},
+		{"Application", argoFiles(), "apps/more.yaml", copied(argo), true},
+		{"Application for another cluster", argoFiles(), "apps/more.yaml", strings.Replace(copied(argo), "https://kubernetes.default.svc", "https://example.com", 1), false},
+		{"Application for another namespace", argoFiles(), "apps/more.yaml", strings.Replace(copied(argo), "namespace: shop}", "namespace: more}", 1), false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			repositoryOf(t, c.old, nil)
+			change(t, c.old, with(c.old, c.file, c.by, "more/claim.yaml", claim("data", "slow")))
+			if got := runCommand("", "check", "--git", "HEAD"); strings.Contains(got.out, "? PersistentVolumeClaim") != c.unknown {
+				t.Errorf("unknown is to be %v\n%s%s", c.unknown, got.out, got.err)
+			}
+		})
+	}
+}
+
 // TestUnits: what is deployed decides, not what is written. Each row changes a repository that is committed.
 func TestUnits(t *testing.T) {
 	if testing.Short() {
@@ -102,6 +132,14 @@ func TestUnits(t *testing.T) {
 	matrix := with(setFiles("fast", ""), "sets/a/notes.md", "some\n", "sets/a/config.json", "{\"a\": 1}\n")
 	matrix["set.yaml"] = strings.Replace(matrix["set.yaml"], "directories: [{path: sets/*}]}}]", "directories: [{path: sets/*}]}}, "+
 		"{matrix: {generators: [{git: {repoURL: 'https://example.com/team/deploy.git', revision: HEAD, files: [{path: '**/config.json'}]}}, {clusters: {}}]}}]", 1)
+	withValues := func(field string) map[string]string { // of an application of a chart
+		return with(argoFiles(), "shop/claim.yaml", "", "shop/Chart.yaml", chart["shop/Chart.yaml"], "shop/values.yaml", "class: fast\n", "shop/templates/claim.yaml", chart["shop/templates/claim.yaml"],
+			"apps/shop.yaml", strings.Replace(argoFiles()["apps/shop.yaml"], "path: shop", "path: shop, helm: {"+field+": {class: slow}}", 1))
+	}
+	withTarget := func(field string) map[string]string { // of a patch for other kinds
+		return with(fluxFiles(), "apps/release.yaml", strings.Replace(fluxFiles()["apps/release.yaml"], "values:",
+			"postRenderers: [{kustomize: {patches: [{target: {"+field+": Job}, patch: '[{\"op\": \"replace\", \"path\": \"/spec/storageClassName\", \"value\": \"slow\"}]'}]}}], values:", 1))
+	}
 	circle := with(fluxFiles(), "docs/broken.yaml", malformed, "apps/team.yaml", strings.NewReplacer("name: apps", "name: team", "./apps", "./").Replace(fluxFiles()["clusters/home/apps.yaml"]))
 	const patched = "resources: [claim.yaml, team.yaml]\npatches: [{target: {kind: Kustomization}, patch: '- {op: replace, path: /spec/path, value: ./clusters}'}]\n"
 	job := "apiVersion: batch/v1\nkind: Job\nmetadata: {name: once}\nspec: {template: {spec: {restartPolicy: Never, containers: [{name: a, image: a}]}}}\n"
@@ -128,6 +166,10 @@ func TestUnits(t *testing.T) {
 		{"a value beside a random one", "it does not", with(chart, "shop/templates/s.yaml", hash), with(chart, "shop/templates/s.yaml", strings.Replace(hash, "b: {{ .Values.class }}", "b: other", 1)),
 			exitRefused, []string{"shop/templates/s.yaml:1 data"}, ""},
 
+		{"a random value in place of a fixed one", "the cluster has the fixed one", chart, with(chart, "shop/templates/claim.yaml", claim("data", "slow-{{ randAlphaNum 9 }}")),
+			exitRefused, []string{"shop/templates/claim.yaml:6 spec.storageClassName"}, ""},
+		{"one of several values, in place of a fixed one", "", chart, with(chart, "shop/templates/claim.yaml", claim("data", "{{ index (list \"slow\" \"slower\" \"slowest\") (randInt 0 3) }}")),
+			exitRefused, []string{"shop/templates/claim.yaml:6 spec.storageClassName"}, ""},
 		{"a template for upgrades", "the release is installed already", chart, with(chart, "shop/templates/claim.yaml", claim("data", "{{ if .Release.IsUpgrade }}slow{{ else }}fast{{ end }}")),
 			exitRefused, []string{"shop/templates/claim.yaml:6 spec.storageClassName"}, ""},
 		{"a template for upgrades of a HelmRelease", "", fluxFiles(), with(fluxFiles(), "charts/shop/templates/claim.yaml", claim("shop", "{{ if gt .Release.Revision 1 }}slow{{ else }}fast{{ end }}")),
@@ -150,6 +192,16 @@ func TestUnits(t *testing.T) {
 			exitRefused, []string{"apps/claim.yaml:6 spec.storageClassName"}, ""},
 		{"a value of a HelmRelease", "its chart prints it", fluxFiles(), with(fluxFiles(), "apps/release.yaml", strings.Replace(fluxFiles()["apps/release.yaml"], "class: fast", "class: slow", 1)),
 			exitRefused, []string{"charts/shop/templates/claim.yaml:7 spec.storageClassName"}, ""},
+		{"a value of a HelmRelease whose definition has a text that YAML takes for a boolean", "the Kustomization prints it as text", fluxFiles(),
+			with(fluxFiles(), "apps/release.yaml", strings.NewReplacer("class: fast", "class: slow", "chart: ./charts/shop", "chart: ./charts/shop, version: y").Replace(fluxFiles()["apps/release.yaml"])),
+			exitRefused, []string{"charts/shop/templates/claim.yaml:7 spec.storageClassName"}, ""},
+		{"a field of a HelmRelease in another case", "the API server does not know it", with(fluxFiles(), "charts/shop/values.yaml", "class: none\n"),
+			with(fluxFiles(), "charts/shop/values.yaml", "class: none\n", "apps/release.yaml", strings.Replace(fluxFiles()["apps/release.yaml"], "values:", "Values:", 1)),
+			exitRefused, []string{"charts/shop/templates/claim.yaml:7 spec.storageClassName"}, ""},
+		{"a field of a Kustomization in another case", "", fluxFiles(), with(fluxFiles(), "clusters/home/apps.yaml", strings.Replace(fluxFiles()["clusters/home/apps.yaml"], "postBuild", "postbuild", 1)),
+			exitRefused, []string{"apps/claim.yaml:6 spec.storageClassName"}, ""},
+		{"a field of the target of a post-renderer in another case", "the patch is for all objects", withTarget("kind"), withTarget("Kind"), exitRefused, []string{"charts/shop/templates/claim.yaml:7 spec.storageClassName"}, ""},
+		{"a field of an application in another case", "", withValues("valuesObject"), withValues("ValuesObject"), exitRefused, []string{"shop/templates/claim.yaml:6 spec.storageClassName"}, ""},
 		{"a default of a chart", "the HelmRelease has a value of its own", fluxFiles(), with(fluxFiles(), "charts/shop/values.yaml", "class: none\n"), exitClean, nil, ""},
 		{"an application of an application", "", argoFiles(), with(argoFiles(), "shop/claim.yaml", claim("data", "slow")), exitRefused, []string{"shop/claim.yaml:6 spec.storageClassName"}, ""},
 

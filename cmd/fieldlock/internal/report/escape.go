@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"golang.org/x/term"
 
@@ -26,7 +27,7 @@ func Printable(text string) string {
 	var b strings.Builder
 	for _, r := range text {
 		if unprintable(r) {
-			quoted := strconv.QuoteRune(r)
+			quoted := strconv.QuoteRuneToASCII(r)
 			b.WriteString(quoted[1 : len(quoted)-1])
 			continue
 		}
@@ -47,7 +48,12 @@ func PrintableLines(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-func unprintable(r rune) bool { return r != ' ' && !strconv.IsPrint(r) }
+// unprintable reports whether a character acts on a terminal or cannot be seen: a filler and a blank count as letters, and a selector of a
+// variant as a mark.
+func unprintable(r rune) bool {
+	const blank = '\u2800' // of Braille
+	return r != ' ' && !strconv.IsPrint(r) || r == blank || unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
+}
 
 // shownValue is how many characters of a value are printed in a line.
 const shownValue = 72

@@ -28,7 +28,7 @@ var hostileParts = []string{
 	`https://evil.example`, `HTTP://EVIL.example`, `ftp://evil.example`, `www.evil.example`, `WWW.evil.example`, `a@evil.example`,
 	`mailto:a@evil.example`, `xmpp:a@evil.example/b`, `<img src=x>`, `<https://evil.example>`, `<a@evil.example>`, `![a](https://evil.example/b.png)`,
 	`[a][b]`, `[b]: https://evil.example`, `[`, `]`, `(`, `)`, `![`, `](`, `&lt;`, `&#64;org`, `&commat;org`, `&`, `*`, `**`, `_`, `__`, `~~`, `- `, `+ `, `1. `, `2) `, `# `,
-	`### `, `> `, `    `, " ", "\n", "\r\n", "\t", `$a$`, `:tada:`, `:octocat:`, `::error::`, `##[error]`, `##vso[a]`, "ä", "世", "\u200b", "\u202e", "\x1b[2J", "\xff", `"`, `'`,
+	`### `, `> `, `    `, " ", "\n", "\r\n", "\t", `$a$`, `:tada:`, `:octocat:`, `::error::`, `##[error]`, `##vso[a]`, "ä", "世", "\u200b", "\u3164", "\ufe0f", "\u202e", "\x1b[2J", "\xff", `"`, `'`,
 	`---`, `===`, `<!--`, `-->`, `<br>`, `</td>`, `[^1]`, `[x] `, `%0A`, `,`, `;`, `{0}`, `x`, `kubectl delete a`, `   # `, "→", "…",
 }
 

@@ -8,7 +8,6 @@ import (
 	"os"
 	"runtime/debug"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/fieldlock/fieldlock/immutability"
@@ -145,7 +144,7 @@ func WriteJSON(w io.Writer, v any) error {
 	}
 	// Outside of strings JSON has neither commands nor characters that are not printable, except new lines.
 	text := logCommand.ReplaceAll(b.Bytes(), []byte(`#\u0023$1`))
-	harmful := func(r rune) bool { return r != '\n' && r != ' ' && !strconv.IsPrint(r) }
+	harmful := func(r rune) bool { return r != '\n' && unprintable(r) }
 	if bytes.ContainsFunc(text, harmful) {
 		var escaped bytes.Buffer
 		for _, r := range string(text) {

@@ -27,6 +27,7 @@ func TestPrintable(t *testing.T) {
 		{"##teamcity[x]", `#\x23teamcity[x]`, `"#\u0023teamcity[x]"`},
 		{"a\u202eb", `a\u202eb`, `"a\u202eb"`},
 		{"a\U000e0001b", `a\U000e0001b`, `"a\udb40\udc01b"`},
+		{"a\u3164b\u2800\ufe00", `a\u3164b\u2800\ufe00`, `"a\u3164b\u2800\ufe00"`},
 		{"\xff", "\ufffd", `"` + "\ufffd" + `"`},
 		{"\u00a0", `\u00a0`, `"\u00a0"`},
 		{"<a>&", "<a>&", `"<a>&"`},

@@ -25,7 +25,7 @@ func applications(schemas *kustomize.Schemas) *kind {
 	k.from = func(d *definer, o Object) *Unit {
 		a, err := argo.ParseApplication(o.Object)
 		if err != nil && !isMissing(err) {
-			return nil
+			return k.unread(d, o, err)
 		}
 		u := &Unit{Kind: k.name, Name: nameOf(o.Object), File: o.File, kind: k, random: true}
 		spec := d.defines(o, nil)

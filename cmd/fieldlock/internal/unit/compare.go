@@ -249,7 +249,7 @@ func (c *comparison) add(p unitPair) {
 	}
 	if p.new != nil && newErr == nil {
 		if p.old != nil {
-			oldObjects = c.settle(p.new, newObjects, oldObjects)
+			oldObjects = c.settle(p, newObjects, oldObjects)
 		}
 		if p.installs != nil {
 			newObjects, oldObjects = c.unlikeInstalled(p, newObjects, oldObjects)
@@ -266,17 +266,18 @@ func (c *comparison) add(p unitPair) {
 	}
 }
 
-// settle gives the objects of OLD the values of NEW that differ between two renderings of NEW, such as random passwords and dates, so
-// that they are not compared.
-func (c *comparison) settle(u *Unit, news, olds []Object) (settled []Object) {
-	if !u.random || !c.news.draws(u) {
+// settle gives the objects of OLD the values of NEW that differ between two renderings on both sides, such as random passwords and dates,
+// so that they are not compared. A random value in place of a fixed one is a change.
+func (c *comparison) settle(p unitPair, news, olds []Object) (settled []Object) {
+	if !p.new.random || !c.news.draws(p.new) {
 		return olds
 	}
-	again, err := c.news.renderAnew(u, false)
+	again, err := c.news.renderAnew(p.new, false)
 	if err != nil || len(again) != len(news) {
 		return olds
 	}
 	settled = slices.Clone(olds)
+	var drawn []Object // of OLD
 	for i, o := range news {
 		var places [][]any
 		differences(o.Object, again[i].Object, nil, &places)
@@ -287,13 +288,36 @@ func (c *comparison) settle(u *Unit, news, olds []Object) (settled []Object) {
 			settled = slices.DeleteFunc(settled, func(old Object) bool { return isGone(old, o, news) })
 			continue
 		}
+		if drawn == nil {
+			drawn = c.drawAgain(p.old)
+		}
 		for j, old := range settled {
 			if old.Object["kind"] == o.Object["kind"] && nameOf(old.Object) == nameOf(o.Object) {
-				settled[j].Document = with(settled[j].Document, o.Object, places)
+				settled[j].Document = with(settled[j].Document, o.Object, drawnPlaces(old, drawn, places))
 			}
 		}
 	}
 	return settled
+}
+
+// drawAgain renders a unit of OLD anew, twice: a value that is one of two can be the same once more.
+func (c *comparison) drawAgain(u *Unit) []Object {
+	drawn := []Object{}
+	for range 2 {
+		again, _ := c.olds.renderAnew(u, false) // it did not fail before
+		drawn = append(drawn, again...)
+	}
+	return drawn
+}
+
+// drawnPlaces returns the places at which an object of OLD differs from one of its kind and name that was drawn again.
+func drawnPlaces(old Object, drawn []Object, places [][]any) [][]any {
+	return slices.DeleteFunc(slices.Clone(places), func(at []any) bool {
+		return !slices.ContainsFunc(drawn, func(again Object) bool {
+			return again.Object["kind"] == old.Object["kind"] && nameOf(again.Object) == nameOf(old.Object) &&
+				!jsonvalue.Equal(yamldoc.At(again.Object, at...), yamldoc.At(old.Object, at...))
+		})
+	})
 }
 
 // isGone reports whether an object of OLD is the hook or test of the same template as o, under a name that NEW does not have. A template

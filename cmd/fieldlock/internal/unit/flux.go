@@ -2,6 +2,8 @@ package unit
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"io/fs"
 	"strings"
 
@@ -49,6 +51,19 @@ func (d *definer) defines(o Object, references []flux.Reference) *definedSpec {
 	return spec
 }
 
+// unread returns the unit of a definition that has a field of the wrong type, nil for one that is incomplete. Another unit may read the file
+// and print the definition as it should be, with a variable or with text that YAML takes for a boolean.
+func (k *kind) unread(d *definer, o Object, err error) *Unit {
+	var wrong *json.UnmarshalTypeError
+	if !errors.As(err, &wrong) {
+		return nil
+	}
+	return &Unit{
+		Kind: k.name, Name: nameOf(o.Object), File: o.File, kind: k, spec: encode(d.defines(o, nil)), unread: true,
+		missing: &rendered.NotCovered{File: o.File, Reason: "a field of its definition has the wrong type, " + wrong.Value},
+	}
+}
+
 // nameOf returns namespace and name of an object.
 func nameOf(object map[string]any) string {
 	name, _ := yamldoc.At(object, "metadata", "name").(string)
@@ -64,7 +79,7 @@ func fluxKustomizations() *kind {
 	k.from = func(d *definer, o Object) *Unit {
 		f, err := flux.ParseKustomization(o.Object)
 		if err != nil || f.Source.Kind == "" { // a patch of one: no API server stores it
-			return nil
+			return k.unread(d, o, err)
 		}
 		u := &Unit{Kind: k.name, Name: nameOf(o.Object), File: o.File, kind: k, dir: f.Path}
 		u.Prune, u.Force, u.Applier = f.Prune, f.Force, "server-side"

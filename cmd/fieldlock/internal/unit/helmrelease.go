@@ -16,7 +16,7 @@ func helmReleases() *kind {
 	k.from = func(d *definer, o Object) *Unit {
 		h, err := flux.ParseHelmRelease(o.Object)
 		if err != nil || h.Source.Kind == "" { // a patch of one: no API server stores it
-			return nil
+			return k.unread(d, o, err)
 		}
 		u := &Unit{Kind: k.name, Name: nameOf(o.Object), File: o.File, kind: k, random: true, Force: h.Force, Prune: true}
 		spec := d.defines(o, h.ValuesFrom())
@@ -27,7 +27,7 @@ func helmReleases() *kind {
 		}
 		h, err = release(spec)
 		if err != nil {
-			return nil
+			return k.unread(d, o, err)
 		}
 		u.dir, u.Namespace = h.Chart, h.ReleaseNamespace
 		inGit := h.Source.Kind == "GitRepository"

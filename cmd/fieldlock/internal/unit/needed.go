@@ -2,6 +2,7 @@ package unit
 
 import (
 	"bytes"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,7 +18,8 @@ import (
 //   - objects of the same kinds and names as those that NEW adds: an object that NEW adds may be a copy;
 //   - the admission policies that judge them, and what these read (see policies.go).
 //
-// A file is parsed, and a unit rendered, only if its texts mention something of that. No unit is rendered for names: nearly all would be.
+// A file is parsed, and a unit rendered, only if its texts mention something of that. For names, only units of one cluster are rendered: those that
+// Flux or Argo CD deploys where it deploys the unit that adds the object.
 
 // needed is what changed objects need of what did not change. The zero value needs nothing.
 type needed struct {
@@ -56,6 +58,11 @@ func (c *comparison) addNeeded() {
 	}
 	for _, u := range c.rendered(&needed{judged: n.judged, policies: n.policies, read: n.read}) {
 		add(u)
+	}
+	for _, u := range c.copied(n) {
+		if !added[u] {
+			add(u)
+		}
 	}
 	for _, p := range c.pairs {
 		if len(n.known) > 0 && p.unchanged() && !added[p.new] && c.holds(p.new, &needed{known: n.known}) {
@@ -224,6 +231,46 @@ func (c *comparison) rendered(n *needed) []*Unit {
 	}
 	c.news.renderAll(units)
 	return units
+}
+
+// copied returns the unchanged units of Flux and Argo CD that may print an object which a changed unit of the same cluster adds.
+func (c *comparison) copied(n *needed) []*Unit {
+	names := map[*Unit][][2]string{} // that changed units add
+	for _, p := range c.pairs {
+		if p.new == nil || !p.changed || p.forced || p.new.kind.group == "" {
+			continue
+		}
+		objects, _ := c.news.render(p.new)
+		for _, o := range objects {
+			id, _ := identityOf(o.Document)
+			if name := [2]string{id.kind, id.name}; slices.Contains(n.names, name) {
+				names[p.new] = append(names[p.new], name)
+			}
+		}
+	}
+	var units []*Unit
+	for _, p := range c.pairs {
+		if len(names) == 0 || !p.unchanged() || p.new.kind.group == "" {
+			continue
+		}
+		var wanted [][2]string
+		for u, list := range names {
+			if p.new.destination() == u.destination() && !p.new.clashes(u) {
+				wanted = append(wanted, list...)
+			}
+		}
+		if len(wanted) > 0 && c.holds(p.new, &needed{names: wanted}) {
+			units = append(units, p.new)
+		}
+	}
+	c.news.renderAll(units)
+	return units
+}
+
+// destination identifies the cluster that the definition of a unit names, as opposed to the one that has the definition.
+func (u *Unit) destination() string {
+	spec := decode[definedSpec](u.spec).Object["spec"]
+	return fmt.Sprint(yamldoc.At(spec, "destination", "server"), yamldoc.At(spec, "destination", "name"), yamldoc.At(spec, "kubeConfig"))
 }
 
 // holds reports whether a unit may print something that is needed. Kustomize and Helm read files of any name.

@@ -76,6 +76,9 @@ func (s *side) discover() {
 		}
 		return d.isRead(u, func(by *Unit) bool { return d.live[by] && by.kind.find == nil })
 	})
+	s.elsewhere = slices.DeleteFunc(s.elsewhere, func(u *Unit) bool {
+		return u.unread && slices.ContainsFunc(s.units, func(by *Unit) bool { return by.id() == u.id() }) // printed as it should be
+	})
 }
 
 // scan finds the definitions that are written in files.
@@ -93,7 +96,7 @@ func (d *discovery) scan() {
 			if u := d.define(Object{Document: document, File: name}, nil); u != nil {
 				u.document = document
 				d.written = append(d.written, u)
-				d.holds[name] = d.holds[name] || !u.remote() || u.missing == nil // a patch may name another path
+				d.holds[name] = d.holds[name] || !u.remote() || u.missing == nil || u.unread // a patch may name another path
 			}
 		}
 	}

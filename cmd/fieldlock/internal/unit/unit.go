@@ -58,6 +58,7 @@ type Unit struct {
 	tree     Tree  // with its files; nil for the tree of its definition
 	missing  error // why the unit is not in the tree, where its definition tells
 	peeks    bool  // other units and the files keep what it reads
+	unread   bool  // its definition has a field of the wrong type
 	// lists, unless nil, reports whether the unit reads only the name of a file, not its content.
 	lists func(name string) bool
 

@@ -106,10 +106,6 @@ type sourceSpec struct {
 // ParseApplication reads an Application. It returns a *rendered.NotCovered, without a file, for one whose manifests Argo CD
 // writes to a branch before it applies them, and an error for fields of the wrong type and for one without a source.
 func ParseApplication(object map[string]any) (*Application, error) {
-	content, err := json.Marshal(object)
-	if err != nil {
-		return nil, err
-	}
 	var o struct {
 		Metadata struct {
 			Name, Namespace string
@@ -130,7 +126,7 @@ func ParseApplication(object map[string]any) (*Application, error) {
 			}
 		}
 	}
-	if err := json.Unmarshal(content, &o); err != nil {
+	if err := rendered.Decode(object, &o); err != nil {
 		return nil, fmt.Errorf("not an Application of Argo CD: %w", err)
 	}
 	a := &Application{
@@ -160,6 +156,7 @@ func ParseApplication(object map[string]any) (*Application, error) {
 			RepoURL: spec.RepoURL, TargetRevision: spec.TargetRevision, Chart: spec.Chart, Ref: spec.Ref,
 			spec: spec, pathWritten: spec.Path != "",
 		}
+		var err error
 		if s.Path, err = insideTree(spec.Path); err != nil {
 			return nil, fmt.Errorf("the Application %s: %w", a.Name, err)
 		}
@@ -199,12 +196,8 @@ type applicationSet struct {
 // It returns a *rendered.NotCovered for a generator that asks a cluster or a service, and an error for what Argo CD refuses
 // and for more than 10,000 Applications. Its templates can run for any time.
 func Generate(object map[string]any, trees Trees) ([]map[string]any, error) {
-	content, err := json.Marshal(object)
-	if err != nil {
-		return nil, err
-	}
 	var set applicationSet
-	if err := json.Unmarshal(content, &set); err != nil {
+	if err := rendered.Decode(object, &set); err != nil {
 		return nil, fmt.Errorf("not an ApplicationSet of Argo CD: %w", err)
 	}
 	g := &generation{template: templating{set.Spec.GoTemplate, set.Spec.GoTemplateOptions}, trees: trees}

@@ -12,6 +12,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
+
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
 )
 
 // generation is one run over the generators of an ApplicationSet.
@@ -111,12 +113,8 @@ func selected(written any, sets []map[string]any) ([]map[string]any, error) {
 	if written == nil {
 		return sets, nil
 	}
-	content, err := json.Marshal(written)
-	if err != nil {
-		return nil, err
-	}
 	var selector metav1.LabelSelector
-	if err := json.Unmarshal(content, &selector); err != nil {
+	if err := rendered.Decode(written, &selector); err != nil {
 		return nil, fmt.Errorf("the selector: %w", err)
 	}
 	var matched []map[string]any

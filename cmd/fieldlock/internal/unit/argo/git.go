@@ -1,7 +1,6 @@
 package argo
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,6 +11,8 @@ import (
 	"strings"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
 )
 
 // gitSpec are the fields of a git generator.
@@ -26,12 +27,8 @@ type gitSpec struct {
 
 // git returns parameters for directories or files of a repository.
 func (g *generation) git(written map[string]any) ([]map[string]any, error) {
-	content, err := json.Marshal(written)
-	if err != nil {
-		return nil, err
-	}
 	var spec gitSpec
-	if err := json.Unmarshal(content, &spec); err != nil {
+	if err := rendered.Decode(written, &spec); err != nil {
 		return nil, err
 	}
 	if n := len(spec.Directories) + len(spec.Files); n > maxPatterns {

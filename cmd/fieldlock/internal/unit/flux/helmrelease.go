@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
-	"encoding/json"
 	"fmt"
 	"io/fs"
 	"path"
@@ -93,16 +92,13 @@ type valuesReference struct {
 // ParseHelmRelease reads a HelmRelease. It returns an error for another kind, for fields of the wrong type, and for one
 // without a chart.
 func ParseHelmRelease(object map[string]any) (*HelmRelease, error) {
-	content, err := json.Marshal(object)
-	if err != nil {
-		return nil, err
-	}
 	var o struct {
-		APIVersion, Kind string
-		Metadata         struct{ Name, Namespace string }
-		Spec             helmReleaseSpec
+		APIVersion string `json:"apiVersion"`
+		Kind       string
+		Metadata   struct{ Name, Namespace string }
+		Spec       helmReleaseSpec
 	}
-	if err := json.Unmarshal(content, &o); err != nil {
+	if err := rendered.Decode(object, &o); err != nil {
 		return nil, fmt.Errorf("not a HelmRelease of Flux: %w", err)
 	}
 	if group, _, _ := strings.Cut(o.APIVersion, "/"); group != helmReleaseGroup || o.Kind != "HelmRelease" {
@@ -185,12 +181,8 @@ func inside(written string) string {
 
 // UseChart takes the chart from the HelmChart that the release refers to.
 func (h *HelmRelease) UseChart(object map[string]any) error {
-	content, err := json.Marshal(object)
-	if err != nil {
-		return err
-	}
 	var o struct{ Spec chartSpec }
-	if err := json.Unmarshal(content, &o); err != nil {
+	if err := rendered.Decode(object, &o); err != nil {
 		return fmt.Errorf("not a HelmChart of Flux: %w", err)
 	}
 	namespace := h.Source.Namespace

@@ -85,16 +85,13 @@ type kustomizationSpec struct {
 // ParseKustomization reads an object of Flux's kind Kustomization, of any version. It returns an error if the object is of
 // another kind or if a field has a type that the kind does not have.
 func ParseKustomization(object map[string]any) (*Kustomization, error) {
-	content, err := json.Marshal(object)
-	if err != nil {
-		return nil, err
-	}
 	var o struct {
-		APIVersion, Kind string
-		Metadata         struct{ Name, Namespace string }
-		Spec             kustomizationSpec
+		APIVersion string `json:"apiVersion"`
+		Kind       string
+		Metadata   struct{ Name, Namespace string }
+		Spec       kustomizationSpec
 	}
-	if err := json.Unmarshal(content, &o); err != nil {
+	if err := rendered.Decode(object, &o); err != nil {
 		return nil, fmt.Errorf("not a Kustomization of Flux: %w", err)
 	}
 	if group, _, _ := strings.Cut(o.APIVersion, "/"); group != kustomizationGroup || o.Kind != "Kustomization" {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/yaml"
 
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/kustomize"
@@ -20,9 +21,12 @@ import (
 // postRenderer changes what a chart printed. The fields with patches of their own kind are those of older versions.
 type postRenderer struct {
 	Kustomize *struct {
-		Patches, Images, PatchesStrategicMerge []any
-		PatchesJSON6902                        []struct {
-			Patch, Target any
+		Patches               []patch
+		Images                []image
+		PatchesStrategicMerge []any
+		PatchesJSON6902       []struct {
+			Patch  any
+			Target *selector
 		} `json:"patchesJson6902"`
 	}
 }
@@ -76,36 +80,34 @@ func (h *HelmRelease) postRenderGroup(ctx context.Context, objects []rendered.Ob
 // out of it is known.
 func (r *postRenderer) run(ctx context.Context, objects []rendered.Object) ([]rendered.Object, error) {
 	files := memory{}
-	var resources []any
+	spec := types.Kustomization{TypeMeta: types.TypeMeta{APIVersion: types.KustomizationVersion, Kind: types.KustomizationKind}}
 	for i, o := range objects {
 		name := fmt.Sprintf("object-%06d.yaml", i)
 		files[name] = o.YAML
-		resources = append(resources, name)
+		spec.Resources = append(spec.Resources, name)
 	}
-	patches := slices.Clone(r.Kustomize.Patches)
-	for _, patch := range r.Kustomize.PatchesStrategicMerge {
-		text, err := yaml.Marshal(patch)
-		if err != nil {
+	add := func(value any, target *selector) error {
+		text, err := yaml.Marshal(value)
+		spec.Patches = append(spec.Patches, types.Patch{Patch: string(text), Target: target.kustomize()})
+		return err
+	}
+	for _, p := range r.Kustomize.Patches {
+		spec.Patches = append(spec.Patches, types.Patch{Patch: p.Patch, Target: p.Target.kustomize()})
+	}
+	for _, p := range r.Kustomize.PatchesStrategicMerge {
+		if err := add(p, nil); err != nil {
 			return nil, err
 		}
-		patches = append(patches, map[string]any{"patch": string(text)})
 	}
-	for _, patch := range r.Kustomize.PatchesJSON6902 {
-		text, err := yaml.Marshal(patch.Patch)
-		if err != nil {
+	for _, p := range r.Kustomize.PatchesJSON6902 {
+		if err := add(p.Patch, p.Target); err != nil {
 			return nil, err
 		}
-		patches = append(patches, map[string]any{"patch": string(text), "target": patch.Target})
 	}
-	for _, patch := range patches {
-		if fields, ok := patch.(map[string]any); ok {
-			delete(fields, "path")
-		}
+	for _, i := range r.Kustomize.Images {
+		spec.Images = append(spec.Images, types.Image{Name: i.Name, NewName: i.NewName, NewTag: i.NewTag, Digest: i.Digest})
 	}
-	kustomization, err := yaml.Marshal(map[string]any{
-		"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization",
-		"resources": resources, "patches": patches, "images": r.Kustomize.Images,
-	})
+	kustomization, err := yaml.Marshal(spec)
 	if err != nil {
 		return nil, err
 	}

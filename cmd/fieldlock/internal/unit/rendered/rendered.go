@@ -2,7 +2,12 @@
 // where a unit cannot be rendered.
 package rendered
 
-import "fmt"
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+)
 
 // Object is one object that a tool would apply.
 type Object struct {
@@ -85,3 +90,58 @@ func (e *Invalid) Error() string {
 
 // Unwrap returns the mistake without its place.
 func (e *Invalid) Unwrap() error { return e.Err }
+
+// Decode reads an object, or a part of one, into a struct as the API server does: a member counts only if its name has the letters of
+// the field in the same case. A field without a tag has its name with a small first letter.
+func Decode(object, into any) error {
+	content, err := json.Marshal(exact(object, reflect.TypeOf(into).Elem()))
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(content, into)
+}
+
+// exact returns a value without the members that a type has no field for.
+func exact(value any, t reflect.Type) any {
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]()) {
+		return value
+	}
+	switch x := value.(type) {
+	case map[string]any:
+		if t.Kind() == reflect.Struct {
+			known := map[string]any{}
+			addKnown(known, x, t)
+			return known
+		}
+	case []any:
+		if t.Kind() == reflect.Slice {
+			items := make([]any, len(x))
+			for i := range x {
+				items[i] = exact(x[i], t.Elem())
+			}
+			return items
+		}
+	}
+	return value
+}
+
+// addKnown adds the members of an object that a struct has fields for to known.
+func addKnown(known, object map[string]any, t reflect.Type) {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		switch {
+		case name == "" && f.Anonymous:
+			addKnown(known, object, f.Type)
+			continue
+		case name == "":
+			name = strings.ToLower(f.Name[:1]) + f.Name[1:]
+		}
+		if member, ok := object[name]; ok {
+			known[name] = exact(member, f.Type)
+		}
+	}
+}
