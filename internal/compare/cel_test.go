@@ -80,6 +80,12 @@ func TestRules(t *testing.T) {
 			want: []string{"spec.class [self >= oldSelf] class only grows"},
 		},
 		{
+			name: "a default of the new version", reason: "the server defaults what it reads in the version that is stored, not what it converts",
+			v1: "o: {type: object, properties: {c: {type: string}, d: {type: string}}}", newVersion: "v2", oldSpec: "{o: {d: a}}", newSpec: "{o: {d: a}}",
+			v2:   "o: {type: object, properties: {c: {type: string, default: x}, d: {type: string}}, x-kubernetes-validations: [{rule: has(self.c) == has(oldSelf.c) && (!has(self.d) || self.d != 'z')}]}",
+			want: []string{"spec.o [has(self.c) == has(oldSelf.c) && (!has(self.d) || self.d != 'z')] failed rule: has(self.c) == has(oldSelf.c) && (!has(self.d) || self.d != 'z')"},
+		},
+		{
 			name: "conversion by webhook", reason: "nobody but the webhook knows what becomes of the value",
 			conversion: "Webhook", v1: ordered, v2: ordered, newVersion: "v2", oldSpec: "{class: b}", newSpec: "{class: a}",
 			unknown: true,
