@@ -55,14 +55,14 @@ func collect(percent int) {
 }
 
 // collectRarely is for work whose allocations are nearly all garbage at once: the heap may grow to five times what is in use, as
-// long as the program takes less than 512 MB, or three times what it takes now that it has read its input. The environment wins.
+// long as the program takes less than 768 MB, or three times what it takes now that it has read its input. The environment wins.
 func collectRarely() {
 	if os.Getenv("GOGC")+os.Getenv("GOMEMLIMIT") != "" {
 		return
 	}
 	var now runtime.MemStats
 	runtime.ReadMemStats(&now)
-	debug.SetMemoryLimit(int64(max(512<<20, 3*now.Sys)))
+	debug.SetMemoryLimit(int64(max(768<<20, 3*now.Sys)))
 	collect(400)
 }
 

@@ -44,7 +44,7 @@ func (v *Validator) attribute(errs field.ErrorList, newObj, oldObj map[string]an
 		r, ok := v.ruleOf(err.Detail)
 		switch {
 		case ok && err.Detail == label(v.indexOf(r)):
-			violations[i].Rule, violations[i].Message = *r, r.message()
+			violations[i].Rule, violations[i].Message = *r, r.Says()
 		case ok: // the rule fails with an error, which quotes it
 			violations[i].Rule, violations[i].Message = *r, labeled.ReplaceAllLiteralString(err.Detail, r.text())
 		case !strings.Contains(err.Detail, "cost budget"):
@@ -61,7 +61,7 @@ func (v *Validator) attribute(errs field.ErrorList, newObj, oldObj map[string]an
 				violations[i].Rule = *rules[n]
 			}
 			if violations[i].Message == "" { // FieldValueDuplicate
-				violations[i].Message = violations[i].Rule.message()
+				violations[i].Message = violations[i].Rule.Says()
 			}
 		}
 	}

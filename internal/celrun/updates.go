@@ -341,8 +341,8 @@ func (r *Rule) text() string {
 	return strings.TrimSpace(r.Text)
 }
 
-// message is what the server says when r is false and has no messageExpression.
-func (r *Rule) message() string {
+// Says returns what the server says when r is false and has no messageExpression.
+func (r *Rule) Says() string {
 	if r.Message != "" {
 		return strings.TrimSpace(r.Message)
 	}

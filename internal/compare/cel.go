@@ -207,6 +207,12 @@ func (f *findings) addRefused(violations []celrun.Violation) {
 			r.node = r.at[:min(len(r.at), schema.PathOf(r.Rule.SchemaPath).Depth())]
 			r.nodeText = f.textOf(r.node, r.Path)
 		}
+		if f.redactionAt(r.node) != nil { // CEL may have quoted a password
+			r.Message = r.Rule.Says()
+		}
+		if r.Rule.MessageExpression != "" && r.Message != r.Rule.Says() {
+			r.Rule.Message = r.Message
+		}
 		refused[i] = r
 		id := refusal{ruleID{r.Rule.SchemaPath, r.Rule.Index}, r.node.String()}
 		indices[id] = append(indices[id], i)

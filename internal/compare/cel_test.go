@@ -1,7 +1,9 @@
 package compare
 
 import (
+	"cmp"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -78,6 +80,12 @@ func TestRules(t *testing.T) {
 			want: []string{"spec.class [self >= oldSelf] class only grows"},
 		},
 		{
+			name: "a default of the new version", reason: "the server defaults what it reads in the version that is stored, not what it converts",
+			v1: "o: {type: object, properties: {c: {type: string}, d: {type: string}}}", newVersion: "v2", oldSpec: "{o: {d: a}}", newSpec: "{o: {d: a}}",
+			v2:   "o: {type: object, properties: {c: {type: string, default: x}, d: {type: string}}, x-kubernetes-validations: [{rule: has(self.c) == has(oldSelf.c) && (!has(self.d) || self.d != 'z')}]}",
+			want: []string{"spec.o [has(self.c) == has(oldSelf.c) && (!has(self.d) || self.d != 'z')] failed rule: has(self.c) == has(oldSelf.c) && (!has(self.d) || self.d != 'z')"},
+		},
+		{
 			name: "conversion by webhook", reason: "nobody but the webhook knows what becomes of the value",
 			conversion: "Webhook", v1: ordered, v2: ordered, newVersion: "v2", oldSpec: "{class: b}", newSpec: "{class: a}",
 			unknown: true,
@@ -135,5 +143,25 @@ func TestFieldPathInMap(t *testing.T) {
 	r := check(t, object("two"), object("one"), Options{})
 	if want := []string{"a/x spec.m[a.b/c].p immutable [self.p == oldSelf.p]", "a/x spec.m[d].p immutable [self.p == oldSelf.p]"}; !slices.Equal(found(r), want) {
 		t.Errorf("got %q, want %q", found(r), want)
+	}
+}
+
+// TestMessageExpressions: what CEL says counts for a rule that equals a lock, too. It may quote a password, which is not shown.
+func TestMessageExpressions(t *testing.T) {
+	for _, test := range []struct{ name, class, rule, want string }{
+		{"a lock", "type: string", "rule: self == oldSelf, message: fixed", "was b"},
+		{"a lock of a password", "type: string, format: password", "rule: self == oldSelf, message: fixed", "fixed"},
+		{"a rule on a password", "type: string, format: password", "rule: self >= oldSelf", "failed rule: self >= oldSelf"},
+		{"an error that quotes a password", "type: string, format: password", "rule: int(self) > int(oldSelf)", "failed rule: int(self) > int(oldSelf)"},
+	} {
+		crd := widgets("None", "class: {"+test.class+", x-kubernetes-validations: [{"+test.rule+", messageExpression: \"'was ' + oldSelf\"}]}", "")
+		r := check(t, map[string]string{"crd.yaml": crd, "x.yaml": widget("v1", "a", "x", "{class: a}")},
+			map[string]string{"crd.yaml": crd, "x.yaml": widget("v1", "a", "x", "{class: b}")}, Options{})
+		if len(r.Violations) != 1 || len(r.Errors) > 0 {
+			t.Fatalf("%s: %q, %v", test.name, found(r), r.Errors)
+		}
+		if v := r.Violations[0]; cmp.Or(v.Says, v.Message) != test.want || v.Says != "" && !strings.HasSuffix(v.Message, "; the rule says: "+test.want) {
+			t.Errorf("%s: %q, and the rule says %q; want %q", test.name, v.Message, v.Says, test.want)
+		}
 	}
 }

@@ -1,7 +1,6 @@
 package compare
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -27,6 +26,7 @@ type crdDefinition struct {
 	crd          manifest.CRD
 	laws         map[*crd.Version]*laws
 	preparers    map[*crd.Version]*prepare.Preparer
+	converters   map[*crd.Version]func() *prepare.Preparer // of objects that were in another version
 	descriptions map[*crd.Version]func() *described
 	inOld        bool // OLD has this CRD
 	onlyOld      bool // NEW has no such CRD, or another one of its name
@@ -37,12 +37,13 @@ type crdDefinition struct {
 func newCRDDefinition(c manifest.CRD, onlyOld, noDefaults bool) (*crdDefinition, []error) {
 	d := &crdDefinition{
 		crd: c, laws: map[*crd.Version]*laws{}, preparers: map[*crd.Version]*prepare.Preparer{},
-		descriptions: map[*crd.Version]func() *described{},
-		inOld:        onlyOld, onlyOld: onlyOld, noDefaults: noDefaults,
+		converters: map[*crd.Version]func() *prepare.Preparer{}, descriptions: map[*crd.Version]func() *described{},
+		inOld: onlyOld, onlyOld: onlyOld, noDefaults: noDefaults,
 	}
 	validators, errs := c.Compile()
 	for v, locks := range validators {
 		d.laws[v], d.preparers[v] = newLaws(v.Schema, locks), prepare.New(v)
+		d.converters[v] = sync.OnceValue(func() *prepare.Preparer { return newConverter(v, d.preparers[v]) })
 		d.descriptions[v] = sync.OnceValue(func() *described { return describe(v.Schema) })
 	}
 	return d, errs
@@ -165,10 +166,16 @@ func (d *crdDefinition) prepareThrough(versions []*crd.Version, o *manifest.Obje
 	if d.noDefaults {
 		return obj, nil
 	}
-	for _, v := range versions {
-		preparer := d.preparers[v]
+	for i, v := range versions {
+		of := d
 		for _, other := range others {
-			preparer = cmp.Or(preparer, other.preparers[v])
+			if of.preparers[v] == nil {
+				of = other
+			}
+		}
+		preparer := of.preparers[v]
+		if i > 0 {
+			preparer = of.converters[v]()
 		}
 		var err error
 		if obj, err = preparer.Prepare(obj); err != nil {
@@ -176,6 +183,33 @@ func (d *crdDefinition) prepareThrough(versions []*crd.Version, o *manifest.Obje
 		}
 	}
 	return obj, nil
+}
+
+// newConverter returns the preparer of objects that the server converts to a version. The server adds the defaults of the version in
+// which a client sends an object, and of the stored version when it reads one, but none after a conversion.
+func newConverter(v *crd.Version, preparer *prepare.Preparer) *prepare.Preparer {
+	if v.Storage || storageversion.Version(v.CRD()) == nil {
+		return preparer
+	}
+	bare := *v
+	bare.Schema = withoutDefaults(v.Schema)
+	return prepare.New(&bare)
+}
+
+// withoutDefaults returns a copy of a structural schema without its defaults.
+func withoutDefaults(s *spec.Schema) *spec.Schema {
+	bare := *s
+	bare.Default, bare.Properties = nil, maps.Clone(s.Properties)
+	for name, property := range bare.Properties {
+		bare.Properties[name] = *withoutDefaults(&property)
+	}
+	if s.Items != nil && s.Items.Schema != nil {
+		bare.Items = &spec.SchemaOrArray{Schema: withoutDefaults(s.Items.Schema)}
+	}
+	if s.AdditionalProperties != nil && s.AdditionalProperties.Schema != nil {
+		bare.AdditionalProperties = &spec.SchemaOrBool{Allows: s.AdditionalProperties.Allows, Schema: withoutDefaults(s.AdditionalProperties.Schema)}
+	}
+	return &bare
 }
 
 // CostAnnotation is the annotation of a CRD that tells what replacing one of its objects costs.
