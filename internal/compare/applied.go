@@ -122,10 +122,14 @@ func newValidity(s *spec.Schema) func(newObj, oldObj map[string]any) []string {
 }
 
 // mayDiffer reports whether requests may store different objects for the manifests of a pair, or something else than what the new one says: they
-// have null or something empty, other than in the metadata, or the cluster has more than the manifest and the defaults of the new version.
+// have null or something empty, other than in the metadata, or rules may see what the cluster has more than the manifest and its defaults.
 func (d *crdDefinition) mayDiffer(p pair) bool {
-	version := d.version(p.new.APIVersion)
-	return leavesEmpty(p.new) || leavesEmpty(p.old) || d.before != nil || version == nil || len(d.crd.Versions) > 1 || d.layered[version]()
+	newVersion, oldVersion := d.version(p.new.APIVersion), d.version(p.old.APIVersion)
+	if leavesEmpty(p.new) || leavesEmpty(p.old) || newVersion == nil || oldVersion == nil {
+		return true
+	}
+	more := d.before != nil || len(d.crd.Versions) > 1 || d.layered[newVersion]()
+	return more && !(d.laws[newVersion].empty() && d.laws[oldVersion].empty())
 }
 
 // defaultsAContainer reports whether a default is an object or list that is not empty. What an apply sets in it is merged into it.
