@@ -157,6 +157,9 @@ func nulls(s *spec.Schema, stored any, manifests side, at fieldpath.Path) (list 
 			list = append(list, nulls(schema.Below(s, name), stored[name], manifests.at(name), append(slices.Clip(at), name))...)
 		}
 	case []any:
+		if jsonvalue.Equal(manifests.written, manifests.prepared) {
+			return nil
+		}
 		for i := range stored {
 			var was value
 			if s != nil {

@@ -223,8 +223,8 @@ func TestNewType(t *testing.T) {
 // TestReplacedCRD: the cluster has the old object as the CRD of OLD has stored it: with its defaults, without the fields that it lacks. The CRD of NEW
 // reads it, and forgives what an update leaves as it was. A real API server gave these answers.
 func TestReplacedCRD(t *testing.T) {
-	const before = "gone: {type: string, default: x}\nother: {type: string, default: x}\nlater: {type: string}\nclass: {type: object, properties: {b: {type: string}, d: {type: string, default: d}}}"
-	const after = "gone: {type: string}\nother: {type: string, default: z}\nlater: {type: string, default: z}\nfresh: {type: string}\nclass: {type: object, required: [b], properties: {b: {type: string}, d: {type: string, default: d}}}"
+	const before = "gone: {type: string, default: x}\nother: {type: string, default: x}\nlater: {type: string}\nlist: {type: array, items: {type: string, nullable: true}}\nclass: {type: object, properties: {b: {type: string}, d: {type: string, default: d}}}"
+	const after = "gone: {type: string}\nother: {type: string, default: z}\nlater: {type: string, default: z}\nfresh: {type: string}\nlist: {type: array, items: {type: string}}\nclass: {type: object, required: [b], properties: {b: {type: string}, d: {type: string, default: d}}}"
 	rules := func(texts ...string) (list string) {
 		for _, text := range texts {
 			list += "{rule: '" + text + "'}, "
@@ -247,6 +247,7 @@ func TestReplacedCRD(t *testing.T) {
 		{"a field with a default now", "it is read with the default", "{gone: x, other: x}", "{gone: x, other: x, later: z}", "", ""},
 		{"another value than the default", "it is read with the default", "{gone: x, other: x}", "{gone: x, other: x, later: x}", later, later},
 		{"an object that a new rule does not take", "null leaves its default, so it stays as it was", "{gone: x, other: x, class: {}}", "{gone: x, other: x, class: null, free: a}", "", ""},
+		{"null that stays in a list", "an update leaves it as it was", "{gone: x, other: x, list: [null]}", "{gone: x, other: x, list: [null], free: a}", "", ""},
 		{"a field that the old CRD lacks", "it was not stored", "{gone: x, other: x, fresh: a}", "{gone: x, other: x, fresh: a, later: z}", fresh, fresh},
 	} {
 		for by, want := range map[tool.Method]string{tool.ServerSide: row.apply, tool.ClientSide: row.apply, tool.Replace: row.put} {
