@@ -177,8 +177,11 @@ func (d *crdDefinition) stored(version *crd.Version, o *manifest.Object) (map[st
 		return d.prepare(version, o, through...)
 	}
 	written := d.before.version(o.APIVersion)
-	versions := append([]*crd.Version{written}, storageversion.Through(d.before.crd.CRD, written)...)
-	if is, ok := d.crd.Version(versions[len(versions)-1].Name); ok {
+	versions, kept := []*crd.Version{written}, written
+	if through := storageversion.Through(d.before.crd.CRD, written); len(through) > 0 {
+		kept = through[0] // whose old defaults are not stored: the server sets defaults when it reads
+	}
+	if is, ok := d.crd.Version(kept.Name); ok {
 		versions = append(versions, is)
 	}
 	return d.prepareThrough(slices.Compact(append(versions, version)), o, d.before)
