@@ -259,6 +259,12 @@ func TestReplacedCRD(t *testing.T) {
 			}
 		}
 	}
+	stored := strings.ReplaceAll(widgets("None", "gone: {type: string}", "gone: {type: string}"), "\n          properties:\n            spec:\n", rules("has(self.gone) == has(oldSelf.gone)"))
+	r := check(t, map[string]string{"crd.yaml": stored, "x.yaml": widget("v2", "a", "x", "{gone: z}")},
+		map[string]string{"crd.yaml": widgets("None", "gone: {type: string, default: x}", "gone: {type: string}"), "x.yaml": widget("v2", "a", "x", "{}")}, Options{Applier: tool.ServerSide})
+	if len(r.Violations) == 0 {
+		t.Error("a default that only the version had which was stored is not stored: the field is set")
+	}
 }
 
 // TestStoredDefaults: an object that was applied in another version than the stored one has the defaults of the stored one. A
