@@ -117,7 +117,7 @@ func (c *checker) sameRequest(p pair, o outcome, w way) bool {
 	switch {
 	case kind == nil:
 		ownRefusal := slices.ContainsFunc(o.violations, func(v Violation) bool { return v.Lock == lockServer })
-		return serverSide(o.by) && serverSide(w.by) || !ownRefusal && !mayDiffer(p)
+		return serverSide(o.by) && serverSide(w.by) || !ownRefusal && !slices.ContainsFunc(c.kinds.byKind[groupKind{p.new.Group, p.new.Kind}], func(d *crdDefinition) bool { return d.mayDiffer(p) })
 	case w.by == builtin.ApplierReplace || o.by == builtin.ApplierReplace:
 		return false
 	case o.by == builtin.ApplierFlux || w.by == builtin.ApplierFlux:

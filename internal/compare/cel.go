@@ -31,15 +31,15 @@ type laws struct {
 	onCluster *statusRules            // nil if there are none
 
 	named     func() *names
-	validity  func() func(obj map[string]any) []string // the mistakes that the server finds in an object that is created
-	redaction func() *checks.Redaction                 // of the whole object
+	validity  func() func(newObj, oldObj map[string]any) []string // the mistakes that the server finds
+	redaction func() *checks.Redaction                            // of the whole object
 }
 
 // newLaws returns the laws of a schema whose own locks are compiled already.
 func newLaws(s *spec.Schema, locks *immutability.Validator) *laws {
 	return &laws{
 		schema: s, locks: locks, named: sync.OnceValue(func() *names { return newNames(s) }),
-		validity:  sync.OnceValue(func() func(map[string]any) []string { return newValidity(s) }),
+		validity:  sync.OnceValue(func() func(newObj, oldObj map[string]any) []string { return newValidity(s) }),
 		redaction: sync.OnceValue(func() *checks.Redaction { return checks.Passwords(schema.Read(s, nil)) }),
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/fieldlock/fieldlock/immutability/crd"
@@ -26,24 +27,30 @@ type crdDefinition struct {
 	crd          manifest.CRD
 	laws         map[*crd.Version]*laws
 	preparers    map[*crd.Version]*prepare.Preparer
-	converters   map[*crd.Version]func() *prepare.Preparer // of objects that were in another version
+	converted    map[*crd.Version]func() *prepare.Preparer // of objects that were in another version
 	descriptions map[*crd.Version]func() *described
-	inOld        bool // OLD has this CRD
-	onlyOld      bool // NEW has no such CRD, or another one of its name
+	inOld        bool           // OLD has this CRD
+	onlyOld      bool           // NEW has no such CRD, or another one of its name
+	before       *crdDefinition // the CRD that this one replaces, nil if both sides have this one, or only one side has any
+	replaced     bool           // NEW has another CRD of its name
 	noDefaults   bool
+	layered      map[*crd.Version]func() bool                // whether a value can be set within a default
+	converter    func() (managedfields.TypeConverter, error) // for server-side applies
 }
 
 // newCRDDefinition compiles every version of a CRD. Each error names file and line.
 func newCRDDefinition(c manifest.CRD, onlyOld, noDefaults bool) (*crdDefinition, []error) {
 	d := &crdDefinition{
 		crd: c, laws: map[*crd.Version]*laws{}, preparers: map[*crd.Version]*prepare.Preparer{},
-		converters: map[*crd.Version]func() *prepare.Preparer{}, descriptions: map[*crd.Version]func() *described{},
+		converted: map[*crd.Version]func() *prepare.Preparer{}, descriptions: map[*crd.Version]func() *described{},
 		inOld: onlyOld, onlyOld: onlyOld, noDefaults: noDefaults,
+		layered: map[*crd.Version]func() bool{}, converter: sync.OnceValues(func() (managedfields.TypeConverter, error) { return newConverter(c.CRD) }),
 	}
 	validators, errs := c.Compile()
 	for v, locks := range validators {
 		d.laws[v], d.preparers[v] = newLaws(v.Schema, locks), prepare.New(v)
-		d.converters[v] = sync.OnceValue(func() *prepare.Preparer { return newConverter(v, d.preparers[v]) })
+		d.converted[v] = sync.OnceValue(func() *prepare.Preparer { return newConverted(v, d.preparers[v]) })
+		d.layered[v] = sync.OnceValue(func() bool { return defaultsAContainer(v.Schema) })
 		d.descriptions[v] = sync.OnceValue(func() *described { return describe(v.Schema) })
 	}
 	return d, errs
@@ -66,10 +73,12 @@ func (d *crdDefinition) version(apiVersion string) *crd.Version {
 // holds too. What a conversion webhook would do is unknown.
 func (d *crdDefinition) judge(p pair) (verdict, error) {
 	var invalid verdict
-	p = d.applied(&invalid, p)
-	v, err := d.judgeVersions(p)
-	for _, b := range invalid.violations {
-		v.addServerSide(b.at, b.Message, invalid.edits[0])
+	v, err := d.judgeVersions(d.applied(&invalid, p), p)
+	if d.replaced { // the other CRD decides what is valid
+		invalid = verdict{}
+	}
+	for i, b := range invalid.violations {
+		v.addServerSide(b.at, b.Message, invalid.edits[i])
 	}
 	switch {
 	case len(v.violations)+v.more == 0:
@@ -82,12 +91,13 @@ func (d *crdDefinition) judge(p pair) (verdict, error) {
 	return v, err
 }
 
-func (d *crdDefinition) judgeVersions(p pair) (verdict, error) {
+// judgeVersions judges a pair as its request stores it, and as it is written.
+func (d *crdDefinition) judgeVersions(p, written pair) (verdict, error) {
 	newVersion, oldVersion := d.version(p.new.APIVersion), d.version(p.old.APIVersion)
 	var v verdict
 	if newVersion == oldVersion {
 		err := d.check(&v, p, newVersion)
-		d.serverSide(&v, p, newVersion, oldVersion)
+		d.serverSide(&v, written, newVersion, oldVersion)
 		return v, err
 	}
 	if !storageversion.Unconverted(d.crd.CRD) {
@@ -103,7 +113,7 @@ func (d *crdDefinition) judgeVersions(p pair) (verdict, error) {
 		return v, err
 	}
 	slices.SortStableFunc(v.violations, func(a, b Violation) int { return celrun.ComparePaths(a.Path, b.Path) })
-	d.serverSide(&v, p, newVersion, oldVersion)
+	d.serverSide(&v, written, newVersion, oldVersion)
 	return v, nil
 }
 
@@ -118,7 +128,7 @@ func (d *crdDefinition) check(v *verdict, p pair, version *crd.Version) error {
 		return err
 	}
 	stored := storageversion.Through(d.crd.CRD, version)
-	oldObj, err := d.prepare(version, p.old, stored...)
+	oldObj, err := d.stored(version, p.old)
 	if err != nil {
 		return err
 	}
@@ -160,11 +170,39 @@ func (d *crdDefinition) prepare(version *crd.Version, o *manifest.Object, others
 	return d.prepareThrough(versions, o)
 }
 
+// stored returns the old object as the API server holds it in a version. If the CRD replaces another one, the object was stored by that one, with its
+// defaults and without the fields that it does not have.
+func (d *crdDefinition) stored(version *crd.Version, o *manifest.Object) (map[string]any, error) {
+	through := storageversion.Through(d.crd.CRD, version)
+	if d.before == nil || !d.before.covers(o.APIVersion) {
+		return d.prepare(version, o, through...)
+	}
+	written := d.before.version(o.APIVersion)
+	kept := written
+	if through := storageversion.Through(d.before.crd.CRD, written); len(through) > 0 {
+		kept = through[0]
+	}
+	first, err := d.before.prepare(written, o)
+	if err != nil {
+		return nil, err
+	}
+	read, versions := *o, []*crd.Version{version}
+	read.Stored = first
+	if is, ok := d.crd.Version(kept.Name); ok && is != version {
+		versions = []*crd.Version{is, version} // the server sets the defaults of the version that it reads
+	}
+	return d.prepareThrough(versions, &read)
+}
+
 // prepareThrough returns the object as an API server holds it after it went through versions, which may belong to other CRDs.
 func (d *crdDefinition) prepareThrough(versions []*crd.Version, o *manifest.Object, others ...*crdDefinition) (map[string]any, error) {
 	obj := o.Value()
 	if d.noDefaults {
 		return obj, nil
+	}
+	if versions[0].HasStatus {
+		obj = maps.Clone(obj)
+		delete(obj, "status") // which only the subresource writes
 	}
 	for i, v := range versions {
 		of := d
@@ -175,7 +213,7 @@ func (d *crdDefinition) prepareThrough(versions []*crd.Version, o *manifest.Obje
 		}
 		preparer := of.preparers[v]
 		if i > 0 {
-			preparer = of.converters[v]()
+			preparer = of.converted[v]()
 		}
 		var err error
 		if obj, err = preparer.Prepare(obj); err != nil {
@@ -185,9 +223,9 @@ func (d *crdDefinition) prepareThrough(versions []*crd.Version, o *manifest.Obje
 	return obj, nil
 }
 
-// newConverter returns the preparer of objects that the server converts to a version. The server adds the defaults of the version in
+// newConverted returns the preparer of objects that the server converts to a version. The server adds the defaults of the version in
 // which a client sends an object, and of the stored version when it reads one, but none after a conversion.
-func newConverter(v *crd.Version, preparer *prepare.Preparer) *prepare.Preparer {
+func newConverted(v *crd.Version, preparer *prepare.Preparer) *prepare.Preparer {
 	if v.Storage || storageversion.Version(v.CRD()) == nil {
 		return preparer
 	}

@@ -51,6 +51,15 @@ func newKinds(news, olds []manifest.CRD, given func(manifest.CRD) bool, o Option
 	for _, c := range olds {
 		k.add(c, true, o.NoDefaults)
 	}
+	for _, list := range k.byKind {
+		for _, old := range list {
+			for _, d := range list {
+				if old.onlyOld && !d.onlyOld && old.crd.Name == d.crd.Name {
+					old.replaced, d.before = true, old
+				}
+			}
+		}
+	}
 	for _, b := range k.broken {
 		switch {
 		case b.inNew && b.inOld && !given(b.CRD):

@@ -5,13 +5,18 @@ import (
 	"maps"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	apischema "k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/fieldlock/fieldlock/immutability/builtin"
 	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/internal/fieldpath"
+	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/schema"
-	"github.com/fieldlock/fieldlock/internal/storageversion"
+	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
 // Updates of custom resources that a server-side apply cannot make, and any other request can.
@@ -19,17 +24,17 @@ import (
 // serverSide adds what a server-side apply of a pair refuses, for a CRD with both versions and no conversion webhook. With a
 // cluster, the server has answered already.
 func (d *crdDefinition) serverSide(v *verdict, p pair, newVersion, oldVersion *crd.Version) {
-	if p.by != builtin.ApplierServerSide && p.by != builtin.ApplierFlux || d.noDefaults {
+	if !isServerSide(p.by) || d.noDefaults || d.replaced {
 		return
 	}
-	if newVersion == oldVersion && d.inOld && !leavesEmpty(p.new) {
+	if newVersion == oldVersion && d.inOld {
 		return // which saves converting the schema
 	}
 	newObj, err := d.preparers[newVersion].Prepare(p.new.Value())
 	if err != nil {
 		return // check reports it, where it matters
 	}
-	oldObj, err := d.prepare(newVersion, p.old, storageversion.Through(d.crd.CRD, newVersion)...)
+	oldObj, err := d.stored(newVersion, p.old)
 	if err != nil {
 		return
 	}
@@ -41,7 +46,7 @@ func (d *crdDefinition) serverSide(v *verdict, p pair, newVersion, oldVersion *c
 		}
 	}
 	if newVersion != oldVersion {
-		if !oldVersion.Served || setsNothing(oldVersion.Schema, p.old.Value()) {
+		if last, err := d.apply(oldVersion, nil, p.old.Value()); !oldVersion.Served || err == nil && len(last.GetManagedFields()) == 0 {
 			return // the server forgets what was applied in it
 		}
 		d.unconverted(v, oldVersion, p.new.Value(), newObj, "failed to convert merged object to last applied version", p.new.APIVersion)
@@ -49,35 +54,10 @@ func (d *crdDefinition) serverSide(v *verdict, p pair, newVersion, oldVersion *c
 			d.unconverted(v, oldVersion, oldObj, oldObj, "field not declared in schema", "")
 		}
 	}
-	is, was := side{p.new.Value(), newObj}, side{p.old.Value(), oldObj}
-	for _, at := range emptied(newVersion.Schema, is, was, nil) {
-		path := at.String()
-		v.addServerSide(at, fmt.Sprintf("server-side apply is refused: emptying %s makes it null, which is not of type object", path),
-			"remove "+path+" from the manifest instead of emptying it")
-	}
-	for _, at := range nulls(newVersion.Schema, is, was, nil) {
-		path := at.String()
-		v.addServerSide(at, fmt.Sprintf("server-side apply is refused: it sends null for %s, which may not be null", path),
-			"remove "+path+" from the manifest instead of setting it to null")
-	}
 }
 
-// setsNothing reports whether a server-side apply of a manifest sets no field: the server keeps no note of such an apply.
-func setsNothing(s *spec.Schema, manifest map[string]any) bool {
-	for name, member := range manifest {
-		switch property, ok := s.Properties[name]; {
-		case name == "apiVersion" || name == "kind":
-		case name == "metadata":
-			for _, field := range []string{"labels", "annotations", "finalizers", "ownerReferences"} {
-				if child(member, field).ok {
-					return false
-				}
-			}
-		case !ok || !hollow(&property, member):
-			return false
-		}
-	}
-	return true
+func isServerSide(by builtin.Applier) bool {
+	return by == builtin.ApplierServerSide || by == builtin.ApplierFlux
 }
 
 // unconverted adds that the server cannot read an object in the version of the last apply, where that one lacks a field that is
@@ -114,104 +94,205 @@ func (v *verdict) addServerSide(at fieldpath.Path, message, edit string) {
 	}
 }
 
-// nulls returns the steps to the nulls of a manifest where the schema allows none and nothing takes their place: a default, or,
-// in an object, what only the server has set, if that is all that is required. Nulls that the old manifest has, too, were not applied server-side, but for keys of
-// items: the server has filled in their default since, finds no item that has null, and adds a second one.
-func nulls(s *spec.Schema, newVal, oldVal side, at fieldpath.Path) []fieldpath.Path {
-	is, isObject := newVal.written.(map[string]any)
-	if newVal.written == nil {
-		was, wasObject := oldVal.prepared.(map[string]any)
-		removed := func(name string) bool { return child(oldVal.written, name).ok && s.Properties[name].Default == nil }
-		if s.Nullable || s.Default != nil || len(s.Type) == 0 ||
-			wasObject && !onlyWritten(s, was, oldVal.written) && !slices.ContainsFunc(s.Required, removed) {
-			return nil
-		}
-		return []fieldpath.Path{at}
+// merged returns p with the new object as a server-side apply stores it, unless that is what the manifest says or the server cannot store it:
+// then merged adds the reason to v. The API server makes null of an object in which nothing is left.
+func (d *crdDefinition) merged(v *verdict, p pair, version *crd.Version, oldObj map[string]any) pair {
+	first := d
+	if d.before != nil && d.before.covers(p.old.APIVersion) {
+		first = d.before
 	}
-	var list []fieldpath.Path
-	marks, _ := schema.ReadMarks(s.Extensions)
-	items, _ := newVal.written.([]any)
-	for i := range items {
-		if old, _ := oldItem(s, items, oldVal.written, i); marks.ListType == schema.ListMap && old.ok {
-			for _, key := range marks.ListMapKeys {
-				if sent, was := child(items[i], key), child(old.v, key); sent.ok && sent.v == nil && was.ok {
-					list = append(list, append(slices.Clip(at), i, key))
-				}
-			}
-		}
+	last, err := first.apply(first.version(p.old.APIVersion), nil, p.old.Value())
+	if err != nil {
+		return p // the server could not have stored it
 	}
-	if !isObject || marks.MapType == schema.MapAtomic {
-		return list
+	live := &unstructured.Unstructured{Object: jsonvalue.Clone(oldObj).(map[string]any)}
+	live.SetAPIVersion(p.new.APIVersion)
+	live.SetManagedFields(last.GetManagedFields())
+	stored, err := d.apply(version, live, p.new.Value())
+	if err != nil {
+		return p // serverSide reports it, or the server does not take the new object either
 	}
-	for _, name := range slices.Sorted(maps.Keys(is)) {
-		old := child(oldVal.written, name)
-		member := schema.Below(s, name)
-		if member == nil || len(at) == 0 && name == "metadata" || is[name] == nil && old.ok && old.v == nil {
+	sent := *p.new
+	sent.Stored = stored.Object
+	sent.Stored["metadata"] = p.new.Value()["metadata"]
+	nulls := nulls(version.Schema, sent.Stored, side{p.new.Value(), p.old.Value()}, nil)
+	for _, at := range nulls {
+		path, written := at.String(), yamldoc.At(p.new.Value(), at...)
+		if written == nil {
+			v.addServerSide(at, fmt.Sprintf("server-side apply is refused: it sends null for %s, which may not be null", path),
+				"remove "+path+" from the manifest instead of setting it to null")
 			continue
 		}
-		list = append(list, nulls(member, newVal.at(name), oldVal.at(name), append(slices.Clip(at), name))...)
+		v.addServerSide(at, fmt.Sprintf("server-side apply is refused: emptying %s makes it null, which is not of type object", path),
+			"remove "+path+" from the manifest instead of emptying it")
+	}
+	if len(nulls) > 0 {
+		return p
+	}
+	if at, ok := taken(p.new.Value(), sent.Stored, nil); ok {
+		message, edit := "server-side apply is refused: it removes %s, in which nothing but empty lists is left", "keep a value in %s"
+		if yamldoc.At(p.new.Value(), at...) == nil {
+			message, edit = "server-side apply is refused: it sends null for %s, of which a default stays", "remove %s from the manifest instead of setting it to null"
+		}
+		d.invalid(v, p, &sent, version, oldObj, at, fmt.Sprintf(message, at), fmt.Sprintf(edit, at))
+	}
+	p.new = &sent
+	return p
+}
+
+// nulls returns the steps to the nulls of a stored object where the schema allows none and has no default, but for those that both manifests
+// have: they were not applied server-side. Manifests has the new one and the old one.
+func nulls(s *spec.Schema, stored any, manifests side, at fieldpath.Path) (list []fieldpath.Path) {
+	switch stored := stored.(type) {
+	case nil:
+		if s != nil && !s.Nullable && s.Default == nil && len(s.Type) > 0 {
+			return []fieldpath.Path{at}
+		}
+	case map[string]any:
+		for _, name := range slices.Sorted(maps.Keys(stored)) {
+			is, was := child(manifests.written, name), child(manifests.prepared, name)
+			if len(at) == 0 && name == "metadata" || is.ok && is.v == nil && was.ok && was.v == nil {
+				continue
+			}
+			list = append(list, nulls(schema.Below(s, name), stored[name], manifests.at(name), append(slices.Clip(at), name))...)
+		}
+	case []any:
+		if jsonvalue.Equal(manifests.written, manifests.prepared) {
+			return nil
+		}
+		for i := range stored {
+			var was value
+			if s != nil {
+				was, _ = oldItem(s, stored, manifests.prepared, i)
+			}
+			list = append(list, nulls(schema.Below(s, i), stored[i], side{child(manifests.written, i).v, was.v}, append(slices.Clip(at), i))...)
+		}
 	}
 	return list
 }
 
-// side is a value as its manifest has it, and as the server has it.
-type side struct{ written, prepared any }
-
-// at returns the value one step below.
-func (s side) at(step any) side { return side{child(s.written, step).v, child(s.prepared, step).v} }
-
-// emptied returns the steps to the objects that the new manifest has empty, of which the server stores nothing else: what an
-// apply takes away is all that they had. A value with a default gets that, a nullable one may be null, and an atomic one is
-// replaced as a whole. The metadata of the object itself is not a part of the schema.
-func emptied(s *spec.Schema, newVal, oldVal side, at fieldpath.Path) []fieldpath.Path {
-	marks, _ := schema.ReadMarks(s.Extensions)
-	switch is := newVal.written.(type) {
+// taken returns the steps to the first field of a manifest that is not stored, or null there and something else in what is stored.
+func taken(written, stored any, at fieldpath.Path) (fieldpath.Path, bool) {
+	switch written := written.(type) {
 	case map[string]any:
-		was, wasObject := oldVal.prepared.(map[string]any)
-		if !wasObject || marks.MapType == schema.MapAtomic {
-			return nil
-		}
-		if len(is) == 0 {
-			if s.Type.Contains("object") && !s.Nullable && s.Default == nil && len(at) > 0 && len(was) > 0 && onlyWritten(s, was, oldVal.written) {
-				return []fieldpath.Path{at}
+		for _, name := range slices.Sorted(maps.Keys(written)) {
+			below, is := append(slices.Clip(at), name), child(stored, name)
+			if !is.ok || written[name] == nil && is.v != nil {
+				return below, true
 			}
-			return nil
-		}
-		var list []fieldpath.Path
-		for _, name := range slices.Sorted(maps.Keys(is)) {
-			if member := schema.Below(s, name); member != nil && (len(at) > 0 || name != "metadata") {
-				list = append(list, emptied(member, newVal.at(name), oldVal.at(name), append(slices.Clip(at), name))...)
+			if found, ok := taken(written[name], is.v, below); ok {
+				return found, true
 			}
 		}
-		return list
 	case []any:
-		prepared, isList := newVal.prepared.([]any)
-		if marks.ListType != schema.ListMap || s.Items == nil || s.Items.Schema == nil || !isList || len(prepared) != len(is) {
-			return nil
-		}
-		var list []fieldpath.Path
-		for i := range is {
-			old, ok := oldItem(s, prepared, oldVal.prepared, i)
-			was, wasWritten := oldItem(s, prepared, oldVal.written, i)
-			if ok && wasWritten && old.ok && was.ok {
-				list = append(list, emptied(s.Items.Schema, newVal.at(i), side{was.v, old.v}, append(slices.Clip(at), i))...)
+		for i := range written {
+			if found, ok := taken(written[i], child(stored, i).v, append(slices.Clip(at), i)); ok {
+				return found, true
 			}
 		}
-		return list
 	}
+	return nil, false
+}
+
+// apply returns what the API server's own code makes of an object in a version by a server-side apply of a manifest, before it sets defaults.
+// Without an object, it creates one.
+func (d *crdDefinition) apply(version *crd.Version, live *unstructured.Unstructured, manifest map[string]any) (*unstructured.Unstructured, error) {
+	converter, err := d.converter()
+	if err != nil {
+		return nil, err
+	}
+	kind := apischema.GroupVersionKind{Group: d.crd.Group, Version: version.Name, Kind: d.crd.Kind}
+	if live == nil {
+		live = &unstructured.Unstructured{}
+		live.SetGroupVersionKind(kind)
+	}
+	sent := (&unstructured.Unstructured{Object: manifest}).DeepCopy()
+	sent.SetManagedFields(nil)
+	if version.HasStatus {
+		delete(sent.Object, "status") // which only the subresource writes
+	}
+	return Merge(converter, live, sent, "apply")
+}
+
+// newConverter reads the schemas of a CRD as the API server does for server-side applies. Unknown fields are merged, too: the server would
+// refuse the new object alone.
+func newConverter(c *crd.CRD) (managedfields.TypeConverter, error) {
+	models := map[string]*spec.Schema{}
+	for _, v := range c.Versions {
+		root := spec.Schema{}
+		if v.Schema != nil {
+			root = *v.Schema
+		}
+		root.Properties = maps.Clone(root.Properties)
+		delete(root.Properties, "metadata") // then it is an object of any fields
+		root.Extensions = maps.Clone(root.Extensions)
+		if root.Extensions == nil {
+			root.Extensions = spec.Extensions{}
+		}
+		root.Extensions["x-kubernetes-group-version-kind"] = []any{map[string]any{"group": c.Group, "version": v.Name, "kind": c.Kind}}
+		models[v.Name] = &root
+	}
+	return managedfields.NewTypeConverter(models, true)
+}
+
+// Merge returns what the API server's own code makes of a live object by a server-side apply of a manifest in the same version.
+func Merge(converter managedfields.TypeConverter, live, manifest *unstructured.Unstructured, manager string) (*unstructured.Unstructured, error) {
+	u, kind := unversioned{}, manifest.GroupVersionKind()
+	fields, err := managedfields.NewDefaultCRDFieldManager(converter, u, u, u, kind, kind.GroupVersion(), "", nil)
+	if err != nil {
+		return nil, err
+	}
+	stored, err := fields.Apply(live.DeepCopy(), manifest.DeepCopy(), manager, true)
+	if err != nil {
+		return nil, err
+	}
+	object, ok := stored.(*unstructured.Unstructured)
+	if !ok {
+		return nil, fmt.Errorf("the merged object is a %T", stored)
+	}
+	return object, nil
+}
+
+// unversioned is what the merge needs to know of Go types for objects without them. A conversion changes the apiVersion
+// only, as without a webhook.
+type unversioned struct{}
+
+var (
+	_ runtime.ObjectConvertor = unversioned{}
+	_ runtime.ObjectDefaulter = unversioned{}
+	_ runtime.ObjectCreater   = unversioned{}
+)
+
+// Default does nothing: defaults count when the objects are compared.
+func (unversioned) Default(runtime.Object) {}
+
+func (unversioned) New(kind apischema.GroupVersionKind) (runtime.Object, error) {
+	u := &unstructured.Unstructured{}
+	u.SetGroupVersionKind(kind)
+	return u, nil
+}
+
+func (unversioned) Convert(in, out, _ any) error {
+	from, isFrom := in.(*unstructured.Unstructured)
+	to, isTo := out.(*unstructured.Unstructured)
+	if !isFrom || !isTo {
+		return fmt.Errorf("a %T cannot become a %T", in, out)
+	}
+	from.DeepCopyInto(to)
 	return nil
 }
 
-// onlyWritten reports whether a manifest has set all members of an object: a default stays, unless it is within a field that the
-// manifest has set and no longer has.
-func onlyWritten(s *spec.Schema, object map[string]any, written any) bool {
-	for name := range object {
-		member := child(written, name)
-		if property, ok := s.Properties[name]; !member.ok || ok && hollow(&property, member.v) {
-			return false
-		}
+func (unversioned) ConvertToVersion(in runtime.Object, target runtime.GroupVersioner) (runtime.Object, error) {
+	out := in.DeepCopyObject()
+	kind, ok := target.KindForGroupVersionKinds([]apischema.GroupVersionKind{in.GetObjectKind().GroupVersionKind()})
+	if ok {
+		out.GetObjectKind().SetGroupVersionKind(kind)
 	}
-	return true
+	return out, nil
+}
+
+func (unversioned) ConvertFieldLabel(_ apischema.GroupVersionKind, label, value string) (string, string, error) {
+	return label, value, nil
 }
 
 // mistyped returns the steps to the first value that is of another type than its schema says. To a server-side apply, a text with a

@@ -62,7 +62,7 @@ func TestEmptied(t *testing.T) {
 // TestApplied: what applies make of null and of empty lists, as rules see it. A real API server gave these answers.
 func TestApplied(t *testing.T) {
 	const schema = `{"type": "object", "required": ["must", "needed"], "x-kubernetes-validations": [
-		{"rule": "!has(self.note) || self.note != 'p' || has(self.plain)"}, {"rule": "has(self.audit) == has(oldSelf.audit)"}, {"rule": "has(self.tags) == has(oldSelf.tags)"}, {"rule": "has(self.note) == has(oldSelf.note)"},
+		{"rule": "!has(self.note) || self.note != 'p' || has(self.plain)"}, {"rule": "has(self.audit) == has(oldSelf.audit)"}, {"rule": "has(self.tags) == has(oldSelf.tags)"}, {"rule": "has(self.note) == has(oldSelf.note)"}, {"rule": "has(self.dual) == has(oldSelf.dual)"}, {"rule": "has(self.whole.w) == has(oldSelf.whole.w)"},
 		{"rule": "self.?audit.?rules.hasValue() == oldSelf.?audit.?rules.hasValue()"}, {"rule": "!has(self.items) || self.items.all(i, oldSelf.items.all(j, has(i.tags) == has(j.tags)))"}], "properties": {
 		"must": {"type": "string", "nullable": true},
 		"needed": {"type": "array", "x-kubernetes-list-type": "set", "items": {"type": "string"}},
@@ -70,6 +70,8 @@ func TestApplied(t *testing.T) {
 		"plain": {"type": "object", "properties": {"x": {"type": "string"}, "tags": {"type": "array", "x-kubernetes-list-type": "set", "items": {"type": "string"}}}},
 		"any": {"type": "object", "x-kubernetes-preserve-unknown-fields": true},
 		"net": {"type": "object", "nullable": true, "required": ["mtu"], "properties": {"mtu": {"type": "object", "nullable": true}}},
+		"dual": {"type": "object", "properties": {"x": {"type": "string"}, "d": {"type": "string", "default": "d"}}},
+		"whole": {"type": "object", "default": {"w": "d"}, "properties": {"x": {"type": "string"}, "w": {"type": "string"}}},
 		"filled": {"type": "object", "required": ["x"], "properties": {"x": {"type": "string"}, "y": {"type": "string", "default": "d"}}},
 		"rows": {"type": "array", "items": {"type": "object", "required": ["x"], "properties": {"x": {"type": "string", "nullable": true}}}},
 		"tags": {"type": "array", "x-kubernetes-list-type": "set", "items": {"type": "string"}},
@@ -84,6 +86,7 @@ func TestApplied(t *testing.T) {
 			"rules": {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"], "items": {"type": "object", "required": ["name"], "properties": {"name": {"type": "string"}}}},
 			"empty": {"type": "object", "properties": {"inner": {"type": "object", "properties": {"tags": {"type": "array", "x-kubernetes-list-type": "set", "items": {"type": "string"}}}}}},
 			"deep": {"type": "object", "properties": {"x": {"type": "string"}, "filled": {"type": "string", "default": "f"}}}}}}}`
+	const dual, whole = "has(self.dual) == has(oldSelf.dual)", "has(self.whole.w) == has(oldSelf.whole.w)"
 	const audit, tags, note, rules, inItems = "has(self.audit) == has(oldSelf.audit)", "has(self.tags) == has(oldSelf.tags)", "has(self.note) == has(oldSelf.note)",
 		"self.?audit.?rules.hasValue() == oldSelf.?audit.?rules.hasValue()", "self.items.all"
 	for _, row := range []struct {
@@ -114,19 +117,23 @@ func TestApplied(t *testing.T) {
 		{"a new null", "for rules, null is absent", "", "note: null", "", "", ""},
 		{"null for a required field", "a patch removes the field", "must: a", "must: null", "", "spec.must", ""},
 		{"null for an object with a default and a required field", "the default stays", "filled: {x: a}", "filled: null", "spec.filled", "", ""},
+		{"null for an object with a default", "the default stays", "dual: {}", "dual: null", "", dual, dual},
+		{"null for an object beside a default", "the default stays", "dual: {x: a}", "dual: null, note: a", note, dual, dual},
+		{"a field within a default", "the rest of the default stays, but for a PUT", "", "whole: {x: a}", "", "", whole},
+		{"an object with a default that is left out again", "the default is set again", "whole: {x: a}", "", whole, whole, whole},
 		{"an object with a default and a required field that goes", "the default goes, too", "filled: {x: a}", "", "", "", ""},
-		{"null for an object whose default was applied", "nothing stays", "filled: {x: a, y: b}", "filled: null", "spec.filled", "", ""},
+		{"null for an object whose default was applied", "nothing stays", "filled: {x: a, 'y': b}", "filled: null", "spec.filled", "", ""},
 		{"null for a required field of a new object", "a patch does not send it", "note: a", "note: a, net: {mtu: null}", "", "spec.net.mtu", ""},
 		{"null for a required field of an object that was null", "a patch does not send it", "net: null", "net: {mtu: null}", "", "spec.net.mtu", ""},
 		{"null for a required field of an item", "a patch has the whole list, and null nowhere", "rows: [{x: a}]", "rows: [{x: null}]", "", "spec.rows[0].x", ""},
 		{"null that stays in an item of a list that changes", "the list is sent again", "rows: [{x: null}]", "rows: [{x: null}, {x: a}]", "", "spec.rows[0].x", ""},
-		{"null for a key with a default", "the item of the last apply goes", "parts: [{name: n}]", "parts: [{name: null, x: a}]", "", "", ""},
+		{"null for a key with a default", "the item of the last apply goes", "parts: [{name: 'n'}]", "parts: [{name: null, x: a}]", "", "", ""},
 		{"null that stays for a key with a default", "the server knows the item by its default, and adds a second one", "parts: [{name: null}]", "parts: [{name: null, x: a}]", "spec.parts[0].name", "", ""},
 		{"null for the key of a new item", "the item is alone", "parts: [{name: a}]", "parts: [{name: a}, {name: null, x: a}]", "", "", ""},
 		{"null below unknown fields", "a patch removes it, too", "any: {a: {b: 1}}", "any: {a: {b: null}}", "", "", ""},
 	} {
 		object := func(fields string) string {
-			for _, field := range []string{"must: a", "needed: [n]"} {
+			for _, field := range []string{"must: a", "needed: [m]"} {
 				if name, _, _ := strings.Cut(field, ":"); !strings.Contains(fields, name+":") {
 					fields += ", " + field
 				}
@@ -210,6 +217,53 @@ func TestNewType(t *testing.T) {
 				t.Errorf("%s, %s: got %q, %v, want %q: %s", row.name, by, got, r.Errors, want, row.reason)
 			}
 		}
+	}
+}
+
+// TestReplacedCRD: the cluster has the old object as the CRD of OLD has stored it: with its defaults, without the fields that it lacks. The CRD of NEW
+// reads it, and forgives what an update leaves as it was. A real API server gave these answers.
+func TestReplacedCRD(t *testing.T) {
+	const before = "gone: {type: string, default: x}\nother: {type: string, default: x}\nlater: {type: string}\nlist: {type: array, items: {type: string, nullable: true}}\nclass: {type: object, properties: {b: {type: string}, d: {type: string, default: d}}}"
+	const after = "gone: {type: string}\nother: {type: string, default: z}\nlater: {type: string, default: z}\nfresh: {type: string}\nlist: {type: array, items: {type: string}}\nclass: {type: object, required: [b], properties: {b: {type: string}, d: {type: string, default: d}}}"
+	rules := func(texts ...string) (list string) {
+		for _, text := range texts {
+			list += "{rule: '" + text + "'}, "
+		}
+		return "\n          properties:\n            spec:\n              x-kubernetes-validations: [" + list + "]\n"
+	}
+	const gone, other, later, fresh = "has(self.gone) == has(oldSelf.gone) && (!has(self.gone) || self.gone == oldSelf.gone)", "self.other == oldSelf.other", "self.later == oldSelf.later",
+		"has(self.fresh) == has(oldSelf.fresh)"
+	ruled := strings.ReplaceAll(widgets("None", after, after), "\n          properties:\n            spec:\n", rules(gone, other, later, fresh))
+	for _, row := range []struct {
+		name, reason, old, new string
+		apply, put             string // the rule that refuses it
+	}{
+		{"a field without a default now", "its default is stored", "{other: x}", "{other: x, gone: z}", gone, gone},
+		{"the old default", "it is stored", "{other: x}", "{other: x, gone: x}", "", ""},
+		{"another field", "only a PUT removes the stored default", "{other: x}", "{other: x, free: a}", "", gone},
+		{"null for a stored default", "a patch removes it", "{other: x}", "{other: x, gone: null}", gone, gone},
+		{"a field with another default", "the old one is stored", "{gone: x}", "{gone: x, other: z}", other, other},
+		{"a field with another default, left out", "the new one is set", "{gone: x, other: x}", "{gone: x}", other, other},
+		{"a field with a default now", "it is read with the default", "{gone: x, other: x}", "{gone: x, other: x, later: z}", "", ""},
+		{"another value than the default", "it is read with the default", "{gone: x, other: x}", "{gone: x, other: x, later: x}", later, later},
+		{"an object that a new rule does not take", "null leaves its default, so it stays as it was", "{gone: x, other: x, class: {}}", "{gone: x, other: x, class: null, free: a}", "", ""},
+		{"null that stays in a list", "an update leaves it as it was", "{gone: x, other: x, list: [null]}", "{gone: x, other: x, list: [null], free: a}", "", ""},
+		{"a field that the old CRD lacks", "it was not stored", "{gone: x, other: x, fresh: a}", "{gone: x, other: x, fresh: a, later: z}", fresh, fresh},
+	} {
+		for by, want := range map[tool.Method]string{tool.ServerSide: row.apply, tool.ClientSide: row.apply, tool.Replace: row.put} {
+			r := check(t, map[string]string{"crd.yaml": ruled, "x.yaml": widget("v1", "a", "x", row.new)},
+				map[string]string{"crd.yaml": widgets("None", before, before), "x.yaml": widget("v1", "a", "x", row.old)}, Options{Applier: by})
+			refused := slices.ContainsFunc(r.Violations, func(v Violation) bool { return want == "" || v.Lock == lockServer || strings.Contains(v.Rule, want) })
+			if len(r.Errors) > 0 || refused != (want != "") || !refused && len(r.Violations) > 0 {
+				t.Errorf("%s, %s: got %q, %v, want %q: %s", row.name, by, found(r), r.Errors, want, row.reason)
+			}
+		}
+	}
+	stored := strings.ReplaceAll(widgets("None", "gone: {type: string}", "gone: {type: string}"), "\n          properties:\n            spec:\n", rules("has(self.gone) == has(oldSelf.gone)"))
+	r := check(t, map[string]string{"crd.yaml": stored, "x.yaml": widget("v2", "a", "x", "{gone: z}")},
+		map[string]string{"crd.yaml": widgets("None", "gone: {type: string, default: x}", "gone: {type: string}"), "x.yaml": widget("v2", "a", "x", "{}")}, Options{Applier: tool.ServerSide})
+	if len(r.Violations) == 0 {
+		t.Error("a default that only the version had which was stored is not stored: the field is set")
 	}
 }
 

@@ -31,3 +31,19 @@ func TestStatusRules(t *testing.T) {
 		}
 	}
 }
+
+// TestStatusSubresource: no apply writes the status of a kind that has the subresource. A real API server gave these answers.
+func TestStatusSubresource(t *testing.T) {
+	const declared = "      storage: true\n      subresources: {status: {}}\n"
+	crd := strings.Replace(widgets("None", "", ""), "          properties:\n            spec:\n", "          x-kubernetes-validations: [{rule: '!has(oldSelf.status) || has(self.status)'}]\n"+
+		"          properties:\n            status: {type: object, properties: {on: {type: string, x-kubernetes-validations: [{rule: self == oldSelf}]}}}\n            spec:\n", 1)
+	for _, row := range []struct{ name, status string }{{"another value", "status: {on: b}\n"}, {"no status", ""}} {
+		for crd, refused := range map[string]bool{crd: true, strings.Replace(crd, "      storage: true\n", declared, 1): false} {
+			r := check(t, map[string]string{"crd.yaml": crd, "x.yaml": widget("v1", "a", "x", "{free: b}") + row.status},
+				map[string]string{"crd.yaml": crd, "x.yaml": widget("v1", "a", "x", "{free: a}") + "status: {on: a}\n"}, Options{})
+			if len(r.Violations) > 0 != refused || len(r.Unknown) > 0 || len(r.Errors) > 0 {
+				t.Errorf("%s: violations %v, unknown %v, errors %v; want refused %v", row.name, r.Violations, r.Unknown, r.Errors, refused)
+			}
+		}
+	}
+}

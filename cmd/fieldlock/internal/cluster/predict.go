@@ -22,6 +22,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes/scheme"
 
+	"github.com/fieldlock/fieldlock/internal/compare"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/tool"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
@@ -290,28 +291,15 @@ func (c *Cluster) merged(r *resource, live, manifest *unstructured.Unstructured,
 	if t.strategic[r.kind] {
 		withoutNull(manifest.Object) // a Go type has no null, so the server sees none
 	}
-	merge := func(converter managedfields.TypeConverter) (map[string]any, error) {
-		u := unversioned{}
-		manager, err := managedfields.NewDefaultCRDFieldManager(converter, u, u, u, r.kind, r.kind.GroupVersion(), "", nil)
-		if err != nil {
-			return nil, err
-		}
-		stored, err := manager.Apply(live.DeepCopy(), manifest.DeepCopy(), by.manager, true)
-		if err != nil {
-			return nil, err
-		}
-		object, ok := stored.(*unstructured.Unstructured)
-		if !ok {
-			return nil, fmt.Errorf("the merged object is a %T", stored)
-		}
-		return object.Object, nil
-	}
-	object, err := merge(t.converter)
+	object, err := compare.Merge(t.converter, live, manifest, by.manager)
 	if err != nil {
 		// A value has another type than the schema wants, so the server would not store it. The rest can be compared.
-		object, err = merge(managedfields.NewDeducedTypeConverter())
+		object, err = compare.Merge(managedfields.NewDeducedTypeConverter(), live, manifest, by.manager)
 	}
-	return object, err
+	if err != nil {
+		return nil, err
+	}
+	return object.Object, nil
 }
 
 // withoutNull removes the members of objects that are null.
@@ -329,48 +317,6 @@ func withoutNull(v any) {
 			withoutNull(item)
 		}
 	}
-}
-
-// unversioned is what the merge needs to know of Go types for objects without them. A conversion changes the apiVersion
-// only: the live object was read in the version of the manifest.
-type unversioned struct{}
-
-var (
-	_ runtime.ObjectConvertor = unversioned{}
-	_ runtime.ObjectDefaulter = unversioned{}
-	_ runtime.ObjectCreater   = unversioned{}
-)
-
-// Default does nothing: defaults count when the objects are compared.
-func (unversioned) Default(runtime.Object) {}
-
-func (unversioned) New(kind schema.GroupVersionKind) (runtime.Object, error) {
-	u := &unstructured.Unstructured{}
-	u.SetGroupVersionKind(kind)
-	return u, nil
-}
-
-func (unversioned) Convert(in, out, _ any) error {
-	from, isFrom := in.(*unstructured.Unstructured)
-	to, isTo := out.(*unstructured.Unstructured)
-	if !isFrom || !isTo {
-		return fmt.Errorf("a %T cannot become a %T", in, out)
-	}
-	from.DeepCopyInto(to)
-	return nil
-}
-
-func (unversioned) ConvertToVersion(in runtime.Object, target runtime.GroupVersioner) (runtime.Object, error) {
-	out := in.DeepCopyObject()
-	kind, ok := target.KindForGroupVersionKinds([]schema.GroupVersionKind{in.GetObjectKind().GroupVersionKind()})
-	if ok {
-		out.GetObjectKind().SetGroupVersionKind(kind)
-	}
-	return out, nil
-}
-
-func (unversioned) ConvertFieldLabel(_ schema.GroupVersionKind, label, value string) (string, string, error) {
-	return label, value, nil
 }
 
 // Guarded reports whether a validating webhook or policy of the cluster looks at updates of an object's kind. A lock in the

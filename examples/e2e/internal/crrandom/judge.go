@@ -24,6 +24,7 @@ import (
 	"github.com/fieldlock/fieldlock/internal/compare"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/manifest"
+	"github.com/fieldlock/fieldlock/internal/randomupdates"
 	"github.com/fieldlock/fieldlock/internal/tool"
 	"github.com/fieldlock/fieldlock/internal/witness"
 )
@@ -233,7 +234,8 @@ func (k *kind) ask(ctx context.Context, i int) {
 	}
 }
 
-// update returns a new object for one that is stored: changed, at times into another version, or with its defaults written out.
+// update returns a new object for one that is stored: changed, at times into another version, with its defaults
+// written out, or with a status.
 func (k *kind) update(s stored) obj {
 	from := s.object
 	if k.random.IntN(12) == 0 {
@@ -241,12 +243,15 @@ func (k *kind) update(s stored) obj {
 	}
 	made := s.changes.of(from)
 	switch version := k.crd.Versions[k.random.IntN(len(k.crd.Versions))]; {
-	case k.random.IntN(12) == 0 && version.Served:
+	case k.random.IntN(4) == 0 && version.Served:
 		made["apiVersion"] = k.crd.Group + "/" + version.Name
 	case k.random.IntN(20) == 0 && made["apiVersion"] == s.object["apiVersion"]:
 		if filled, err := prepare.New(s.version).Prepare(made); err == nil {
 			return filled
 		}
+	}
+	if status, ok := s.version.Schema.Properties["status"]; ok && k.random.IntN(12) == 0 {
+		made["status"] = randomupdates.New(&status, nil, k.random.Uint64()).Object()
 	}
 	return made
 }

@@ -179,10 +179,13 @@ func (c *changes) otherList(v []any) []any {
 		return append(v, "x")
 	}
 	i := c.IntN(len(v))
-	switch c.IntN(3) {
-	case 0:
+	switch c.IntN(4) {
+	case 0, 1:
 		c.Shuffle(len(v), func(i, j int) { v[i], v[j] = v[j], v[i] })
-	case 1:
+		if c.IntN(2) == 0 {
+			v[i] = c.other(nil, v[i])
+		}
+	case 2:
 		return slices.Delete(v, i, i+1)
 	default:
 		item := jsonvalue.Clone(v[i])
@@ -200,7 +203,7 @@ func (c *changes) otherList(v []any) []any {
 	return v
 }
 
-// loosened returns a copy of a CRD that allows more: it has no rules and no limits, and some values may be of any type. Lists keep their
+// loosened returns a copy of a CRD that allows more: it has no rules and no limits, and some values may be of any type or have other defaults. Lists keep their
 // list-type: nobody owns the items of one that had none when it was stored, and what a server-side apply makes of them differs.
 func loosened(r *rand.Rand, document obj) obj {
 	document = jsonvalue.Clone(document).(obj)
@@ -211,6 +214,21 @@ func loosened(r *rand.Rand, document obj) obj {
 		}
 	}
 	return document
+}
+
+// otherDefault drops or changes the default of a value at times, or adds one.
+func otherDefault(r *rand.Rand, s obj) {
+	_, defaulted := s["default"]
+	switch way := r.IntN(12); {
+	case defaulted && way < 2:
+		delete(s, "default")
+	case s["type"] == "string" && s["format"] == nil && (defaulted && way < 6 || way == 6):
+		s["default"] = "other"
+	case s["type"] == "boolean" && (defaulted && way < 6 || way == 6):
+		s["default"] = r.IntN(2) == 0
+	case s["type"] == "object" && s["properties"] != nil && s["x-kubernetes-embedded-resource"] == nil && way == 6:
+		s["default"] = obj{}
+	}
 }
 
 func loosen(r *rand.Rand, s obj, isRoot, keyed bool) {
@@ -231,7 +249,7 @@ func loosen(r *rand.Rand, s obj, isRoot, keyed bool) {
 	for _, name := range slices.Sorted(maps.Keys(properties)) {
 		below, _ := properties[name].(obj)
 		switch {
-		case isRoot && (name == "apiVersion" || name == "kind" || name == "metadata" || name == "status"):
+		case (isRoot || s["x-kubernetes-embedded-resource"] != nil) && (name == "apiVersion" || name == "kind" || name == "metadata" || name == "status"):
 		case keyed && below["type"] != "object":
 		case r.IntN(12) == 0 && below["x-kubernetes-embedded-resource"] == nil && !strings.Contains(fmt.Sprint(below), "x-kubernetes-list-"):
 			properties[name] = obj{"x-kubernetes-preserve-unknown-fields": true}
@@ -239,6 +257,9 @@ func loosen(r *rand.Rand, s obj, isRoot, keyed bool) {
 			loosen(r, below, false, false)
 			if r.IntN(12) == 0 {
 				below["nullable"] = true
+			}
+			if !keyed {
+				otherDefault(r, below)
 			}
 		}
 	}
