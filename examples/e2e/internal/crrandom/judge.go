@@ -17,6 +17,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/fieldlock/fieldlock/examples/e2e/internal/ask"
 	"github.com/fieldlock/fieldlock/examples/e2e/internal/crjudge"
 	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/immutability/crd/prepare"
@@ -65,7 +66,7 @@ type asked struct {
 
 // judge asks the server about a CRD.
 func (o options) judge(ctx context.Context, file string, document obj) error {
-	clean(document)
+	ask.Bare(document)
 	text, err := json.Marshal(document)
 	if err != nil {
 		return err
@@ -111,19 +112,6 @@ func (o options) judge(ctx context.Context, file string, document obj) error {
 		k.count("CRDs", 1)
 	}
 	return k.compare()
-}
-
-// clean removes from a CRD what asks for other programs, and names that a server refuses.
-func clean(document obj) {
-	spec, _ := document["spec"].(obj)
-	delete(spec, "conversion")
-	delete(document, "status")
-	metadata, _ := document["metadata"].(obj)
-	document["metadata"] = obj{"name": metadata["name"], "annotations": obj{"api-approved.kubernetes.io": "unapproved, experimental"}}
-	versions, _ := spec["versions"].([]any)
-	for _, v := range versions {
-		delete(v.(obj), "selectableFields")
-	}
 }
 
 // store makes random objects and stores them.
