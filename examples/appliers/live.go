@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
 	"github.com/fieldlock/fieldlock/internal/kindcase"
@@ -44,6 +45,9 @@ func (f forecaster) all(ctx context.Context, cases []kindcase.Case, tools []tool
 			if methods[t.name] == nil || metadata["uid"] != nil || metadata["resourceVersion"] != nil {
 				continue // check leaves out of a manifest what only the server writes
 			}
+			if isHook(one.New) || isHook(one.Old) {
+				continue // a manifest outside of a chart has no hooks
+			}
 			n, failures, err := f.one(ctx, one, t, fmt.Sprintf("%s-%d", t.short, i))
 			if err != nil {
 				return asked, wrong, fmt.Errorf("%s: %s: %w", one.Name, t.name, err)
@@ -53,6 +57,11 @@ func (f forecaster) all(ctx context.Context, cases []kindcase.Case, tools []tool
 		}
 	}
 	return asked, wrong, nil
+}
+
+func isHook(object map[string]any) bool {
+	annotations, _, _ := unstructured.NestedStringMap(object, "metadata", "annotations")
+	return annotations["helm.sh/hook"] != ""
 }
 
 func (f forecaster) one(ctx context.Context, one kindcase.Case, t tool, suffix string) (asked int, wrong []string, err error) {
