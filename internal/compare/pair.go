@@ -2,6 +2,7 @@ package compare
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 
@@ -376,6 +377,10 @@ func (d *crdDefinition) lacks(o *manifest.Object) bool {
 		return false
 	}
 	obj, err := d.preparers[v].Prepare(o.Value())
+	if _, ok := obj["status"]; ok && v.HasStatus {
+		obj = maps.Clone(obj)
+		obj["status"] = nil // which is not stored
+	}
 	return err == nil && lacksRequired(v.Schema, obj)
 }
 

@@ -47,3 +47,16 @@ func TestStatusSubresource(t *testing.T) {
 		}
 	}
 }
+
+// TestIncompleteStatus: an old object whose manifest has a status that lacks a required field is one all the same, as the status is not stored.
+func TestIncompleteStatus(t *testing.T) {
+	crd := strings.Replace(widgets("None", "class: {type: string, x-kubernetes-immutable: true}", ""), "          properties:\n            spec:\n",
+		"          properties:\n            status: {type: object, required: [phase], properties: {phase: {type: string}}}\n            spec:\n", 1)
+	for crd, refused := range map[string]bool{strings.Replace(crd, "      storage: true\n", "      storage: true\n      subresources: {status: {}}\n", 1): true, crd: false} {
+		r := check(t, map[string]string{"crd.yaml": crd, "x.yaml": widget("v1", "a", "x", "{class: b}")},
+			map[string]string{"crd.yaml": crd, "x.yaml": widget("v1", "a", "x", "{class: a}") + "status: {}\n"}, Options{})
+		if len(r.Violations) > 0 != refused || len(r.Errors) > 0 {
+			t.Errorf("violations %v, unknown %v, errors %v; want refused %v", r.Violations, r.Unknown, r.Errors, refused)
+		}
+	}
+}
