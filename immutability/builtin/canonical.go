@@ -184,6 +184,30 @@ func (c *canonicalizer) object(v map[string]any, t reflect.Type) any {
 
 // written returns a canonical value of type t with null for what the server writes in it though it is empty. It does not change v.
 func (c *structTypes) written(v any, t reflect.Type) any {
+	return c.rewritten(v, t, func(object map[string]any, fields structFields) {
+		for _, name := range fields.always {
+			if _, ok := object[name]; !ok {
+				object[name] = nil
+			}
+		}
+	})
+}
+
+// withoutGated returns v, of type t, without the fields of features that are off by default, and adds those features to off. It does not
+// change v.
+func (c *structTypes) withoutGated(v any, t reflect.Type, off map[string]bool) any {
+	return c.rewritten(v, t, func(object map[string]any, fields structFields) {
+		for name, feature := range fields.gated {
+			if _, ok := object[name]; ok {
+				off[feature] = true
+				delete(object, name)
+			}
+		}
+	})
+}
+
+// rewritten returns a copy of v, of type t, in which change has been called for each object that is a struct, from the outermost to the innermost.
+func (c *structTypes) rewritten(v any, t reflect.Type, change func(object map[string]any, fields structFields)) any {
 	for t != nil && t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
@@ -192,13 +216,11 @@ func (c *structTypes) written(v any, t reflect.Type) any {
 		if t == nil || t.Kind() != reflect.Struct {
 			return v // a map of texts or amounts
 		}
-		fields := c.fields(t)
-		out := make(map[string]any, len(v)+len(fields.always))
-		for _, name := range fields.always {
-			out[name] = nil
-		}
-		for name, member := range v {
-			out[name] = c.written(member, fields.types[name])
+		fields, out := c.fields(t), make(map[string]any, len(v))
+		maps.Copy(out, v)
+		change(out, fields)
+		for name, member := range out {
+			out[name] = c.rewritten(member, fields.types[name], change)
 		}
 		return out
 	case []any:
@@ -207,41 +229,7 @@ func (c *structTypes) written(v any, t reflect.Type) any {
 		}
 		out := make([]any, len(v))
 		for i, item := range v {
-			out[i] = c.written(item, t.Elem())
-		}
-		return out
-	}
-	return v
-}
-
-// withoutGated returns v, of type t, without the fields of features that are off by default, and adds those features to off. It does not
-// change v.
-func (c *structTypes) withoutGated(v any, t reflect.Type, off map[string]bool) any {
-	for t != nil && t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
-	switch v := v.(type) {
-	case map[string]any:
-		if t == nil || t.Kind() != reflect.Struct {
-			return v
-		}
-		fields := c.fields(t)
-		out := make(map[string]any, len(v))
-		for name, member := range v {
-			if feature, gated := fields.gated[name]; gated {
-				off[feature] = true
-				continue
-			}
-			out[name] = c.withoutGated(member, fields.types[name], off)
-		}
-		return out
-	case []any:
-		if t == nil || t.Kind() != reflect.Slice {
-			return v
-		}
-		out := make([]any, len(v))
-		for i, item := range v {
-			out[i] = c.withoutGated(item, t.Elem(), off)
+			out[i] = c.rewritten(item, t.Elem(), change)
 		}
 		return out
 	}

@@ -267,7 +267,7 @@ func (c *comparison) copied(n *needed) []*Unit {
 	return units
 }
 
-// destination identifies the cluster that the definition of a unit names, as opposed to the one that has the definition.
+// destination identifies the cluster that a unit is deployed to, if its definition names another one than its own.
 func (u *Unit) destination() string {
 	spec := decode[definedSpec](u.spec).Object["spec"]
 	return fmt.Sprint(yamldoc.At(spec, "destination", "server"), yamldoc.At(spec, "destination", "name"), yamldoc.At(spec, "kubeConfig"))
