@@ -9,7 +9,7 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/fieldlock/fieldlock/immutability"
-	"github.com/fieldlock/fieldlock/internal/suite"
+	"github.com/fieldlock/fieldlock/internal/testing/suite"
 )
 
 // The tests of this file end at all, and soon, only when cost grows with the input and no faster.

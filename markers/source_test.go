@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/fieldlock/fieldlock/internal/golden"
+	"github.com/fieldlock/fieldlock/internal/testing/golden"
 	"github.com/fieldlock/fieldlock/markers"
 )
 

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/fieldlock/fieldlock/internal/convert"
-	"github.com/fieldlock/fieldlock/internal/realcrds"
+	"github.com/fieldlock/fieldlock/internal/testing/realcrds"
 )
 
 func TestImportCEL(t *testing.T) {

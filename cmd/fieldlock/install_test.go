@@ -15,7 +15,7 @@ import (
 	"golang.org/x/mod/module"
 	"golang.org/x/mod/zip"
 
-	"github.com/fieldlock/fieldlock/internal/page"
+	"github.com/fieldlock/fieldlock/internal/testing/page"
 )
 
 // TestPageReleases runs the commands of the README and the pages in docs that need a release, each in an empty folder, with a

@@ -11,7 +11,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/fieldlock/fieldlock/internal/page"
+	"github.com/fieldlock/fieldlock/internal/testing/page"
 )
 
 func readYAML(t *testing.T, name string, into any) string {

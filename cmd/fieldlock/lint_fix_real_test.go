@@ -12,8 +12,8 @@ import (
 	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/internal/audit"
 	"github.com/fieldlock/fieldlock/internal/celrun"
-	"github.com/fieldlock/fieldlock/internal/randomupdates"
-	"github.com/fieldlock/fieldlock/internal/realcrds"
+	"github.com/fieldlock/fieldlock/internal/testing/randomupdates"
+	"github.com/fieldlock/fieldlock/internal/testing/realcrds"
 	"github.com/fieldlock/fieldlock/internal/witness"
 )
 

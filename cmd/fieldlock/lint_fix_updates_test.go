@@ -12,7 +12,7 @@ import (
 
 	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/internal/celrun"
-	"github.com/fieldlock/fieldlock/internal/randomupdates"
+	"github.com/fieldlock/fieldlock/internal/testing/randomupdates"
 )
 
 // TestLintFixKeepsUpdates: after lint --fix, every single update of a real CRD that was allowed before is still allowed,

@@ -16,7 +16,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/worker"
-	"github.com/fieldlock/fieldlock/internal/page"
+	"github.com/fieldlock/fieldlock/internal/testing/page"
 )
 
 // runsAsCommand makes the test's program the command itself, for tests that need it as a program.

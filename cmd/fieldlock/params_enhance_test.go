@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/fieldlock/fieldlock/internal/paramcase"
+	"github.com/fieldlock/fieldlock/internal/testing/paramcase"
 )
 
 const enhanceFlags = " --instance ring --operator cassandra --operator-version 1.0.0 --plan deploy --phase nodes --step rack --plan-uid 4f9a"

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/fieldlock/fieldlock/internal/paramcase"
+	"github.com/fieldlock/fieldlock/internal/testing/paramcase"
 )
 
 // TestParamsCases runs the shared cases through the command, as JSON and as text.

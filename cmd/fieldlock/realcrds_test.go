@@ -11,7 +11,7 @@ import (
 	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/internal/audit"
 	"github.com/fieldlock/fieldlock/internal/compare"
-	"github.com/fieldlock/fieldlock/internal/modulefs"
+	"github.com/fieldlock/fieldlock/internal/testing/modulefs"
 )
 
 // realCRD is a CRD that another project ships, with locks added to it.

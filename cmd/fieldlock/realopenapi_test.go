@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/fieldlock/fieldlock/internal/modulefs"
+	"github.com/fieldlock/fieldlock/internal/testing/modulefs"
 )
 
 // TestRealOpenAPI puts a lock into documents that API servers have published: locks lists it, lint looks at it, and check

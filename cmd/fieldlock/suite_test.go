@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/fieldlock/fieldlock/internal/schema"
-	"github.com/fieldlock/fieldlock/internal/suite"
+	"github.com/fieldlock/fieldlock/internal/testing/suite"
 )
 
 // TestSuites runs every case of testdata/suites through the command. Those that need an option of the Go API, or JSON

@@ -18,8 +18,8 @@ import (
 
 	"github.com/fieldlock/fieldlock/immutability/builtin"
 	"github.com/fieldlock/fieldlock/internal/compare"
-	"github.com/fieldlock/fieldlock/internal/kindcase"
 	"github.com/fieldlock/fieldlock/internal/manifest"
+	"github.com/fieldlock/fieldlock/internal/testing/kindcase"
 	applier "github.com/fieldlock/fieldlock/internal/tool"
 )
 

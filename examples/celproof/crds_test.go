@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/fieldlock/fieldlock/immutability/crd"
-	"github.com/fieldlock/fieldlock/internal/modulefs"
+	"github.com/fieldlock/fieldlock/internal/testing/modulefs"
 )
 
 // modules are projects whose CRDs stand in Go modules, and the folders they are in.

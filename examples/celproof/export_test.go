@@ -14,8 +14,8 @@ import (
 	"github.com/fieldlock/fieldlock/internal/celrule"
 	"github.com/fieldlock/fieldlock/internal/celrun"
 	"github.com/fieldlock/fieldlock/internal/pointer"
-	"github.com/fieldlock/fieldlock/internal/randomupdates"
 	"github.com/fieldlock/fieldlock/internal/schema"
+	"github.com/fieldlock/fieldlock/internal/testing/randomupdates"
 )
 
 // TestExport puts random locks into the schemas of real CRDs and compares them with the rules that export makes of them,

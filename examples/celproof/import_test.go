@@ -9,7 +9,7 @@ import (
 	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/internal/celrule"
 	"github.com/fieldlock/fieldlock/internal/celrun"
-	"github.com/fieldlock/fieldlock/internal/randomupdates"
+	"github.com/fieldlock/fieldlock/internal/testing/randomupdates"
 )
 
 // TestImport compares, for every CRD, the rules that import recognizes with the locks that it makes of them, on random

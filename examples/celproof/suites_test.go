@@ -17,7 +17,7 @@ import (
 	"github.com/fieldlock/fieldlock/immutability/crd/prepare"
 	"github.com/fieldlock/fieldlock/internal/celrule"
 	"github.com/fieldlock/fieldlock/internal/celrun"
-	"github.com/fieldlock/fieldlock/internal/suite"
+	"github.com/fieldlock/fieldlock/internal/testing/suite"
 )
 
 // TestSuites runs the shared suites through export: of every case whose objects an API server would store, the rules

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/fieldlock/fieldlock/internal/applycase"
+	"github.com/fieldlock/fieldlock/internal/testing/applycase"
 )
 
 var (

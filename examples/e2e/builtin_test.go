@@ -10,7 +10,7 @@ import (
 	"github.com/fieldlock/fieldlock/examples/e2e/internal/ask"
 	"github.com/fieldlock/fieldlock/examples/e2e/internal/judge"
 	"github.com/fieldlock/fieldlock/immutability/builtin"
-	"github.com/fieldlock/fieldlock/internal/kindcase"
+	"github.com/fieldlock/fieldlock/internal/testing/kindcase"
 )
 
 const (

@@ -21,8 +21,8 @@ import (
 	"github.com/fieldlock/fieldlock/examples/e2e/internal/ask"
 	"github.com/fieldlock/fieldlock/immutability/builtin"
 	"github.com/fieldlock/fieldlock/immutability/operators"
-	"github.com/fieldlock/fieldlock/internal/kindcase"
-	"github.com/fieldlock/fieldlock/internal/page"
+	"github.com/fieldlock/fieldlock/internal/testing/kindcase"
+	"github.com/fieldlock/fieldlock/internal/testing/page"
 )
 
 // pagesNamespace is the namespace of the pages' objects.

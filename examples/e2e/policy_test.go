@@ -28,7 +28,7 @@ import (
 	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/internal/convert"
 	"github.com/fieldlock/fieldlock/internal/policy"
-	"github.com/fieldlock/fieldlock/internal/policycase"
+	"github.com/fieldlock/fieldlock/internal/testing/policycase"
 )
 
 const policyData = "../../internal/policy/testdata/"

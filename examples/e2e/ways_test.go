@@ -21,7 +21,7 @@ import (
 
 	"github.com/fieldlock/fieldlock/examples/e2e/internal/ask"
 	"github.com/fieldlock/fieldlock/immutability/builtin"
-	"github.com/fieldlock/fieldlock/internal/kindcase"
+	"github.com/fieldlock/fieldlock/internal/testing/kindcase"
 )
 
 // waysReport is what the tests of ways out need of check -o json.

@@ -6,7 +6,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/fieldlock/fieldlock/internal/modulefs"
+	"github.com/fieldlock/fieldlock/internal/testing/modulefs"
 )
 
 // realResource is a CRD in a Go module of another project.

@@ -1,6 +1,6 @@
 // Command mutants changes packages in small ways, one at a time, and prints the changes that no test notices:
 //
-//	go run ./hack/mutants -n 60 -seed 1 -with ./internal/suite ./internal/check
+//	go run ./hack/mutants -n 60 -seed 1 -with ./internal/testing/suite ./internal/check
 //
 // It takes a random sample of the mutants of each package and compiles all of them into the test binaries, where the
 // variable MUTANT picks one. A mutant dies when a test fails, panics or takes too long; those of the last sort are named, as

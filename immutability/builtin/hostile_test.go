@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/fieldlock/fieldlock/immutability/builtin"
-	"github.com/fieldlock/fieldlock/internal/kindcase"
+	"github.com/fieldlock/fieldlock/internal/testing/kindcase"
 )
 
 // Check neither panics nor changes its inputs, whatever the manifests hold.

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/fieldlock/fieldlock/internal/fieldpath"
-	"github.com/fieldlock/fieldlock/internal/kindcase"
+	"github.com/fieldlock/fieldlock/internal/testing/kindcase"
 )
 
 // TestMissing: an object that a real API server has stored lacks nothing, and without any of the required fields it does.

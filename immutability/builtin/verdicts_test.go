@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/fieldlock/fieldlock/immutability/builtin"
-	"github.com/fieldlock/fieldlock/internal/golden"
-	"github.com/fieldlock/fieldlock/internal/kindcase"
+	"github.com/fieldlock/fieldlock/internal/testing/golden"
+	"github.com/fieldlock/fieldlock/internal/testing/kindcase"
 )
 
 var update = flag.Bool("update", false, "write testdata/verdicts.txt anew")

@@ -7,7 +7,7 @@ import (
 
 	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/immutability/crd/prepare"
-	"github.com/fieldlock/fieldlock/internal/realcrds"
+	"github.com/fieldlock/fieldlock/internal/testing/realcrds"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/fieldlock/fieldlock/immutability/openapi"
-	"github.com/fieldlock/fieldlock/internal/modulefs"
+	"github.com/fieldlock/fieldlock/internal/testing/modulefs"
 )
 
 func read(t *testing.T, text string) *openapi.Document {

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/fieldlock/fieldlock/immutability/operators"
-	"github.com/fieldlock/fieldlock/internal/kindcase"
+	"github.com/fieldlock/fieldlock/internal/testing/kindcase"
 )
 
 // allCases returns the cases of both folders, with their kinds.

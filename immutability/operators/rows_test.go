@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/fieldlock/fieldlock/immutability/operators"
-	"github.com/fieldlock/fieldlock/internal/kindcase"
+	"github.com/fieldlock/fieldlock/internal/testing/kindcase"
 )
 
 // TestEachRowHasACase: of each row there is a case that it refuses, leaves undecided or remarks on.

@@ -8,7 +8,7 @@ import (
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/internal/celrun"
-	"github.com/fieldlock/fieldlock/internal/randomupdates"
+	"github.com/fieldlock/fieldlock/internal/testing/randomupdates"
 	"github.com/fieldlock/fieldlock/internal/witness"
 )
 

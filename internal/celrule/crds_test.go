@@ -14,7 +14,7 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 	"sigs.k8s.io/yaml"
 
-	"github.com/fieldlock/fieldlock/internal/realcrds"
+	"github.com/fieldlock/fieldlock/internal/testing/realcrds"
 )
 
 // crdVersion is one version of a CRD in a test.

@@ -11,8 +11,8 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/fieldlock/fieldlock/immutability"
-	"github.com/fieldlock/fieldlock/internal/randomupdates"
 	"github.com/fieldlock/fieldlock/internal/schema"
+	"github.com/fieldlock/fieldlock/internal/testing/randomupdates"
 )
 
 // exportCase is a case of testdata/export.yaml.

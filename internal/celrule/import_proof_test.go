@@ -7,8 +7,8 @@ import (
 
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/internal/celrun"
-	"github.com/fieldlock/fieldlock/internal/randomupdates"
-	"github.com/fieldlock/fieldlock/internal/realcrds"
+	"github.com/fieldlock/fieldlock/internal/testing/randomupdates"
+	"github.com/fieldlock/fieldlock/internal/testing/realcrds"
 )
 
 // TestImportAgreesWithCEL holds imported locks against the API server's CEL validator, on random updates of the CRDs of

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apiserver/pkg/cel/environment"
 
 	"github.com/fieldlock/fieldlock/immutability"
-	"github.com/fieldlock/fieldlock/internal/randomupdates"
+	"github.com/fieldlock/fieldlock/internal/testing/randomupdates"
 )
 
 // TestExportPolicy holds the policy for every case of testdata/export.yaml against the locks.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/fieldlock/fieldlock/internal/realcrds"
+	"github.com/fieldlock/fieldlock/internal/testing/realcrds"
 )
 
 // TestRecognizedShare holds the promise that at least 87.8 % of the transition rules of real CRDs are read as locks.

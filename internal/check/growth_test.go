@@ -9,7 +9,7 @@ import (
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/normalizer"
 	"github.com/fieldlock/fieldlock/internal/schema"
-	"github.com/fieldlock/fieldlock/internal/suite"
+	"github.com/fieldlock/fieldlock/internal/testing/suite"
 )
 
 func compileText(t testing.TB, text string) *Checker {

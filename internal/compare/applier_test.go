@@ -12,9 +12,9 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/fieldlock/fieldlock/immutability/builtin"
-	"github.com/fieldlock/fieldlock/internal/applycase"
-	"github.com/fieldlock/fieldlock/internal/kindcase"
 	"github.com/fieldlock/fieldlock/internal/manifest"
+	"github.com/fieldlock/fieldlock/internal/testing/applycase"
+	"github.com/fieldlock/fieldlock/internal/testing/kindcase"
 	"github.com/fieldlock/fieldlock/internal/tool"
 )
 

@@ -19,8 +19,8 @@ import (
 	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/internal/celrun"
 	"github.com/fieldlock/fieldlock/internal/fieldpath"
-	"github.com/fieldlock/fieldlock/internal/realcrds"
 	"github.com/fieldlock/fieldlock/internal/schema"
+	"github.com/fieldlock/fieldlock/internal/testing/realcrds"
 )
 
 // TestRuleDecides runs the cases of testdata/rules.yaml: the server's validator decides, and locks give names.

@@ -11,7 +11,7 @@ import (
 	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/internal/celrule"
 	"github.com/fieldlock/fieldlock/internal/convert"
-	"github.com/fieldlock/fieldlock/internal/modulefs"
+	"github.com/fieldlock/fieldlock/internal/testing/modulefs"
 )
 
 // widgets is a CRD as controller-gen writes it, with folded text.

@@ -8,7 +8,7 @@ import (
 	"github.com/fieldlock/fieldlock/immutability/builtin"
 	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/internal/policy"
-	"github.com/fieldlock/fieldlock/internal/policycase"
+	"github.com/fieldlock/fieldlock/internal/testing/policycase"
 )
 
 // kindsOf returns the built-in kinds and the CRDs of a file.

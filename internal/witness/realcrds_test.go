@@ -16,9 +16,9 @@ import (
 	"github.com/fieldlock/fieldlock/internal/celrule"
 	"github.com/fieldlock/fieldlock/internal/celrun"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
-	"github.com/fieldlock/fieldlock/internal/realcrds"
 	"github.com/fieldlock/fieldlock/internal/rule"
 	"github.com/fieldlock/fieldlock/internal/rule/catalogue"
+	"github.com/fieldlock/fieldlock/internal/testing/realcrds"
 	"github.com/fieldlock/fieldlock/internal/witness"
 )
 

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
-	"github.com/fieldlock/fieldlock/internal/golden"
+	"github.com/fieldlock/fieldlock/internal/testing/golden"
 )
 
 var update = flag.Bool("update", false, "write testdata/steps.txt anew")

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/fieldlock/fieldlock/internal/fieldpath"
-	"github.com/fieldlock/fieldlock/internal/modulefs"
+	"github.com/fieldlock/fieldlock/internal/testing/modulefs"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 

@@ -8,7 +8,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/fieldlock/fieldlock/immutability/admission/loader"
-	"github.com/fieldlock/fieldlock/internal/realcrds"
+	"github.com/fieldlock/fieldlock/internal/testing/realcrds"
 )
 
 // TestRealCRDs: no CRD of another project is a fault, and none has locks: the API server runs its CEL rules. A webhook that

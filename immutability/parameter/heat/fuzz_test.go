@@ -6,7 +6,7 @@ import (
 
 	"github.com/fieldlock/fieldlock/immutability/parameter"
 	"github.com/fieldlock/fieldlock/immutability/parameter/heat"
-	"github.com/fieldlock/fieldlock/internal/paramcase"
+	"github.com/fieldlock/fieldlock/internal/testing/paramcase"
 )
 
 // FuzzReadTemplate reads what the fuzzer finds, as a template and as values. What can be read obeys the law that an

@@ -11,7 +11,7 @@ import (
 
 	"github.com/fieldlock/fieldlock/immutability/parameter"
 	"github.com/fieldlock/fieldlock/immutability/parameter/kudo"
-	"github.com/fieldlock/fieldlock/internal/paramcase"
+	"github.com/fieldlock/fieldlock/internal/testing/paramcase"
 )
 
 // TestCases runs the shared cases through the Go API.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/fieldlock/fieldlock/immutability/parameter"
 	"github.com/fieldlock/fieldlock/immutability/parameter/kudo"
-	"github.com/fieldlock/fieldlock/internal/paramcase"
+	"github.com/fieldlock/fieldlock/internal/testing/paramcase"
 )
 
 // FuzzRead reads what the fuzzer finds, as every kind of document. What can be read obeys the laws of the evaluators;

@@ -16,8 +16,8 @@ import (
 	"github.com/fieldlock/fieldlock/internal/audit"
 	"github.com/fieldlock/fieldlock/internal/compare"
 	"github.com/fieldlock/fieldlock/internal/convert"
-	"github.com/fieldlock/fieldlock/internal/golden"
 	"github.com/fieldlock/fieldlock/internal/manifest"
+	"github.com/fieldlock/fieldlock/internal/testing/golden"
 	"github.com/fieldlock/fieldlock/internal/witness"
 )
 

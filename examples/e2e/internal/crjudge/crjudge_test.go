@@ -8,7 +8,7 @@ import (
 	"github.com/fieldlock/fieldlock/examples/e2e/internal/crjudge"
 	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/internal/audit"
-	"github.com/fieldlock/fieldlock/internal/realcrds"
+	"github.com/fieldlock/fieldlock/internal/testing/realcrds"
 )
 
 // TestWitnesses writes the objects of every finding of lint --explain: each is accepted after the one before it, and an

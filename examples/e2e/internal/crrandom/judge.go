@@ -25,7 +25,7 @@ import (
 	"github.com/fieldlock/fieldlock/internal/compare"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/manifest"
-	"github.com/fieldlock/fieldlock/internal/randomupdates"
+	"github.com/fieldlock/fieldlock/internal/testing/randomupdates"
 	"github.com/fieldlock/fieldlock/internal/tool"
 	"github.com/fieldlock/fieldlock/internal/witness"
 )

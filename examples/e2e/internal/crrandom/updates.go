@@ -12,9 +12,9 @@ import (
 	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/internal/celrun"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
-	"github.com/fieldlock/fieldlock/internal/kindcase"
-	"github.com/fieldlock/fieldlock/internal/randomupdates"
 	"github.com/fieldlock/fieldlock/internal/schema"
+	"github.com/fieldlock/fieldlock/internal/testing/kindcase"
+	"github.com/fieldlock/fieldlock/internal/testing/randomupdates"
 )
 
 type obj = map[string]any

@@ -9,7 +9,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/fieldlock/fieldlock/immutability/builtin"
-	"github.com/fieldlock/fieldlock/internal/kindcase"
+	"github.com/fieldlock/fieldlock/internal/testing/kindcase"
 )
 
 // TestWrittenDefaults: no default of Kubernetes' own code is a change when a manifest writes it out.

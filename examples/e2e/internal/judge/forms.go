@@ -15,7 +15,7 @@ import (
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
 	"sigs.k8s.io/yaml"
 
-	"github.com/fieldlock/fieldlock/internal/kindcase"
+	"github.com/fieldlock/fieldlock/internal/testing/kindcase"
 )
 
 //go:embed manifests.yaml

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/fieldlock/fieldlock/immutability/builtin"
-	"github.com/fieldlock/fieldlock/internal/kindcase"
+	"github.com/fieldlock/fieldlock/internal/testing/kindcase"
 )
 
 // Result is what a run over one kind found.

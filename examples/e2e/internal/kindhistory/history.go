@@ -23,8 +23,8 @@ import (
 	"github.com/fieldlock/fieldlock/examples/e2e/internal/ask"
 	"github.com/fieldlock/fieldlock/immutability/builtin"
 	"github.com/fieldlock/fieldlock/internal/compare"
-	"github.com/fieldlock/fieldlock/internal/kindcase"
 	"github.com/fieldlock/fieldlock/internal/manifest"
+	"github.com/fieldlock/fieldlock/internal/testing/kindcase"
 	"github.com/fieldlock/fieldlock/internal/tool"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )

@@ -40,11 +40,11 @@ func TestRead(t *testing.T) {
 
 // TestPlaces: the pages have commands for each place, and the command of .ci/run is a step of it.
 func TestPlaces(t *testing.T) {
-	blocks, err := Read("../..")
+	blocks, err := Read("../../..")
 	if err != nil {
 		t.Fatal(err)
 	}
-	script, err := os.ReadFile("../../.ci/run")
+	script, err := os.ReadFile("../../../.ci/run")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,8 +72,8 @@ var (
 
 // TestLinks: what pages link to in this repository is there, headings included.
 func TestLinks(t *testing.T) {
-	files := []string{"../../README.md", "../../CONTRIBUTING.md"}
-	for _, pattern := range []string{"../../docs/*.md", "../../docs/fields/*.md"} {
+	files := []string{"../../../README.md", "../../../CONTRIBUTING.md"}
+	for _, pattern := range []string{"../../../docs/*.md", "../../../docs/fields/*.md"} {
 		found, err := filepath.Glob(pattern)
 		if err != nil {
 			t.Fatal(err)
@@ -100,7 +100,7 @@ func TestLinks(t *testing.T) {
 			target, anchor, _ := strings.Cut(strings.TrimPrefix(m[1], "https://github.com/fieldlock/fieldlock/tree/main/"), "#")
 			base := filepath.Dir(file)
 			if target != m[1] && strings.HasPrefix(m[1], "https:") {
-				base = "../.."
+				base = "../../.."
 			}
 			if strings.Contains(target, ":") || anchor == "" && target == "" {
 				continue

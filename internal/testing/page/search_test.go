@@ -56,7 +56,7 @@ var (
 func readScreens(t *testing.T) (pages []screen) {
 	t.Helper()
 	for _, pattern := range []string{"*.md", "fields/*.md"} {
-		files, err := filepath.Glob(filepath.Join("../../docs", pattern))
+		files, err := filepath.Glob(filepath.Join("../../../docs", pattern))
 		if err != nil || len(files) == 0 {
 			t.Fatalf("%d pages, %v", len(files), err)
 		}
@@ -66,7 +66,7 @@ func readScreens(t *testing.T) (pages []screen) {
 				t.Fatal(err)
 			}
 			lines := strings.SplitN(folded.ReplaceAllString(string(data), ""), "\n", 41)
-			name := strings.TrimPrefix(filepath.ToSlash(file), "../../docs/")
+			name := strings.TrimPrefix(filepath.ToSlash(file), "../../../docs/")
 			pages = append(pages, screen{name, lines[0], strings.Join(lines[:min(len(lines), 40)], "\n")})
 		}
 	}

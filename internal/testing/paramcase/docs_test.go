@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	root = "../../"
+	root = "../../../"
 	page = root + "docs/parameters-proposals.md"
 )
 

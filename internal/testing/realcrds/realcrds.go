@@ -28,7 +28,7 @@ func Files(t testing.TB) []string {
 	dir := os.Getenv(variable)
 	if dir == "" || dir == "all" {
 		_, self, _, _ := runtime.Caller(0)
-		dir = filepath.Join(filepath.Dir(self), "../../../shared/crds")
+		dir = filepath.Join(filepath.Dir(self), "../../../../shared/crds")
 	}
 	files, _ := filepath.Glob(filepath.Join(dir, "*", "*.yaml"))
 	if len(files) == 0 {

@@ -214,7 +214,7 @@ var changed = [][3]string{
 // Folder makes dir a git repository with the files that the pages name, from the repository at root. Its first commit is
 // origin/main and the releases; its work tree differs.
 func Folder(root, dir string) error {
-	world, err := txtar.ParseFile(filepath.Join(root, "internal/page/testdata/world.txtar"))
+	world, err := txtar.ParseFile(filepath.Join(root, "internal/testing/page/testdata/world.txtar"))
 	if err != nil {
 		return err
 	}

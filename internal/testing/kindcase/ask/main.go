@@ -12,7 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/fieldlock/fieldlock/internal/kindcase"
+	"github.com/fieldlock/fieldlock/internal/testing/kindcase"
 )
 
 func main() {

@@ -20,7 +20,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/fieldlock/fieldlock/immutability/operators"
-	"github.com/fieldlock/fieldlock/internal/kindcase"
+	"github.com/fieldlock/fieldlock/internal/testing/kindcase"
 )
 
 func main() {

@@ -14,13 +14,13 @@ import (
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/internal/rawschema"
 	"github.com/fieldlock/fieldlock/internal/rule"
-	"github.com/fieldlock/fieldlock/internal/suite"
+	"github.com/fieldlock/fieldlock/internal/testing/suite"
 )
 
 // TestLint checks every row of testdata/lint: errors fail Compile and no more, warnings do not.
 func TestLint(t *testing.T) {
 	for file, severity := range map[string]immutability.Severity{"lint/errors.yaml": immutability.SeverityError, "lint/warnings.yaml": immutability.SeverityWarning} {
-		rows, err := suite.LoadLint(os.DirFS("../../testdata"), file)
+		rows, err := suite.LoadLint(os.DirFS("../../../testdata"), file)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -23,7 +23,7 @@ import (
 
 var update = flag.Bool("update", false, "write testdata/api.txt")
 
-const root = "../.."
+const root = "../../.."
 
 // TestAPI: testdata/api.txt has a line for each exported constant, variable, function, type, field and method of the public
 // packages, so that a change of the API shows in review. -update writes it.
@@ -46,7 +46,7 @@ func TestAPI(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(strings.Split(strings.TrimSpace(string(want)), "\n"), got); diff != "" {
-		t.Errorf("the API has changed; if that is meant, write it with go test ./internal/apitest -update (-want +got):\n%s", diff)
+		t.Errorf("the API has changed; if that is meant, write it with go test ./internal/testing/apitest -update (-want +got):\n%s", diff)
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/immutability/crd/prepare"
 	"github.com/fieldlock/fieldlock/internal/schema"
-	"github.com/fieldlock/fieldlock/internal/suite"
+	"github.com/fieldlock/fieldlock/internal/testing/suite"
 )
 
 // route is a way from a suite's schema to verdicts.
@@ -37,7 +37,7 @@ var routes = []route{
 
 // TestSuites runs every case of testdata/suites through every route.
 func TestSuites(t *testing.T) {
-	suites, err := suite.Load(os.DirFS("../../testdata"), "suites")
+	suites, err := suite.Load(os.DirFS("../../../testdata"), "suites")
 	if err != nil {
 		t.Fatal(err)
 	}

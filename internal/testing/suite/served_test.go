@@ -21,7 +21,7 @@ import (
 	"github.com/fieldlock/fieldlock/immutability/admission"
 	"github.com/fieldlock/fieldlock/immutability/admission/apiserver"
 	"github.com/fieldlock/fieldlock/immutability/admission/loader"
-	"github.com/fieldlock/fieldlock/internal/suite"
+	"github.com/fieldlock/fieldlock/internal/testing/suite"
 )
 
 var (
@@ -39,7 +39,7 @@ type server struct {
 // through the API server's plugin. What a suite allows is admitted; what it refuses is refused at the same fields. Suites
 // with defaults are left out: an API server prepares the objects before it asks.
 func TestSuitesServed(t *testing.T) {
-	suites, err := suite.Load(os.DirFS("../../testdata"), "suites")
+	suites, err := suite.Load(os.DirFS("../../../testdata"), "suites")
 	if err != nil {
 		t.Fatal(err)
 	}
