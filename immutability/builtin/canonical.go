@@ -300,7 +300,7 @@ func scalarOf(v any, t reflect.Type) (any, bool) {
 func roundUp(list map[string]any) {
 	for name, v := range list {
 		s, _ := v.(string)
-		if q, err := resource.ParseQuantity(s); err == nil {
+		if q, err := canonical.ParseQuantity(s); err == nil {
 			q.RoundUp(resource.Milli)
 			list[name] = canonical.Amount(q)
 		}

@@ -273,14 +273,14 @@ func (k *Kind) finish(v *Verdict, newObj, oldObj map[string]any) {
 
 // names reports whether a manifest has a field.
 func names(manifest map[string]any, path string) bool {
-	_, ok := fieldpath.At(manifest, path)
+	_, ok := fieldpath.Find(manifest, path)
 	return ok
 }
 
 // written returns the value that a manifest has at a path, where it says the same as the stored value: "5Gi" for
 // "5368709120".
 func written(manifest map[string]any, path string, stored any) any {
-	raw, ok := fieldpath.At(manifest, path)
+	raw, ok := fieldpath.Find(manifest, path)
 	if !ok || raw == nil || stored == nil {
 		return stored
 	}
@@ -466,7 +466,7 @@ func (v *Verdict) add(row *Row, found Violation) {
 // withdraw makes unknown what the old manifest did not have: an old version had other defaults.
 func (v *Verdict) withdraw(oldObj map[string]any) {
 	v.Violations = slices.DeleteFunc(v.Violations, func(found Violation) bool {
-		if _, named := fieldpath.At(oldObj, found.Path); named {
+		if _, named := fieldpath.Find(oldObj, found.Path); named {
 			return false
 		}
 		v.Unknown = append(v.Unknown, Remark{Path: found.Path, Message: "the old manifest is of a version that is gone and leaves the " +

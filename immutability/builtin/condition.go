@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
+	"github.com/fieldlock/fieldlock/internal/canonical"
 	"github.com/fieldlock/fieldlock/internal/celrun"
 	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
@@ -91,7 +92,7 @@ func unboundChange(names ...string) condition {
 // claimSizes returns the sizes that a claim asks for, and the size of its volume.
 func claimSizes(u *update) (is, was, volume resource.Quantity) {
 	size := func(obj map[string]any, names ...string) resource.Quantity {
-		q, err := resource.ParseQuantity(text(obj, append(names, "storage")...))
+		q, err := canonical.ParseQuantity(text(obj, append(names, "storage")...))
 		if err != nil {
 			return resource.Quantity{}
 		}

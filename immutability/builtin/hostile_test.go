@@ -41,6 +41,52 @@ func TestHostileManifests(t *testing.T) {
 	}
 }
 
+// TestKeysThatLookLikePaths: a key is data. Whatever it looks like, its change is refused, with the values of both sides.
+func TestKeysThatLookLikePaths(t *testing.T) {
+	kinds, err := builtin.For("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	kind, _ := kinds.Find("v1", "ConfigMap")
+	for _, key := range []string{"a{b", "{", "{*}", "[*]", "[0]", "a]b", "a.b", ".", "a[b", `"`, `["a"]`, "", "data", strings.Repeat("a.", 100_000)} {
+		object := func(value string) map[string]any {
+			return map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "x"}, "immutable": true,
+				"data": map[string]any{key: value}}
+		}
+		verdict := kind.Check(object("2"), object("1"))
+		if len(verdict.Violations) != 1 || verdict.Violations[0].Path != "data" {
+			t.Errorf("%.40q: %v, want a violation of data", key, summary(verdict))
+			continue
+		}
+		if d := verdict.Violations[0].Broken.Differences; len(d) != 1 || d[0].Old != "1" || d[0].New != "2" {
+			t.Errorf("%.40q: differences %v", key, d)
+		}
+		kind.Replacement(object("2"), object("1"), verdict)
+	}
+}
+
+// TestVastAmounts: an amount of a billion digits is another value than any other, and is not written out.
+func TestVastAmounts(t *testing.T) {
+	kinds, err := builtin.For("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pod := func(amount any) map[string]any {
+		return map[string]any{"apiVersion": "v1", "kind": "Pod", "metadata": map[string]any{"name": "x"}, "spec": map[string]any{
+			"containers": []any{map[string]any{"name": "c", "image": "i", "resources": map[string]any{
+				"limits": map[string]any{"memory": amount}, "requests": map[string]any{"memory": amount}}}}}}
+	}
+	kind, _ := kinds.Find("v1", "Pod")
+	amounts := []any{"1Gi", "1e999999999", "1e-999999999", "1e9999999999999", "2e999999999"}
+	for _, is := range amounts {
+		for _, was := range amounts {
+			if verdict := kind.Check(pod(is), pod(was)); (len(verdict.Violations) > 0) != (is != was) {
+				t.Errorf("%v → %v: %v", was, is, summary(verdict))
+			}
+		}
+	}
+}
+
 // TestNilObjects: nil is an object without fields, for every kind.
 func TestNilObjects(t *testing.T) {
 	kinds, err := builtin.For("")
@@ -96,7 +142,9 @@ func spoil(random *rand.Rand, v any) any {
 	var visit func(v any, depth int) any
 	visit = func(v any, depth int) any {
 		if depth > 0 && random.IntN(12) == 0 {
-			return []any{nil, "", "x", int64(0), 1.5, true, []any{}, []any{"x", map[string]any{}}, map[string]any{"a": nil}}[random.IntN(9)]
+			others := []any{nil, "", "x", int64(0), 1.5, true, []any{}, []any{"x", map[string]any{}}, map[string]any{"a": nil},
+				"1e999999999", "1e-999999999", map[string]any{"a{b": "", "[*]": nil, "a.b]": "1"}}
+			return others[random.IntN(len(others))]
 		}
 		switch v := v.(type) {
 		case map[string]any:

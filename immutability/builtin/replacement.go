@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/fieldlock/fieldlock/internal/canonical"
 	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/shell"
 	"github.com/fieldlock/fieldlock/internal/tool"
@@ -59,7 +60,7 @@ func (k *Kind) Replacement(newObj, oldObj map[string]any, verdict Verdict) Repla
 			continue
 		}
 		edits++
-		if written, _ := fieldpath.At(newObj, v.Path); written != nil && strings.HasPrefix(v.Row.Edit, "{null}") {
+		if written, _ := fieldpath.Find(newObj, v.Path); written != nil && strings.HasPrefix(v.Row.Edit, "{null}") {
 			invalid++
 			add("in the manifest, leave {path} out: the server refuses it together with this type", "{path}", v.Path)
 			continue
@@ -67,7 +68,7 @@ func (k *Kind) Replacement(newObj, oldObj map[string]any, verdict Verdict) Repla
 		if strings.HasPrefix(v.Row.Edit, "in the manifest, leave ") { // the next apply would be refused, too
 			invalid++
 		}
-		patch := "kubectl patch " + target + " --type merge -p " + shell.Quote(nullPatch(newObj, fieldpath.Parse(v.Path)))
+		patch := "kubectl patch " + target + " --type merge -p " + shell.Quote(nullPatch(newObj, fieldpath.Resolve(v.Path, newObj, oldObj)))
 		add(v.Row.Edit, "{path}", v.Path, "{null}", patch)
 	}
 	if invalid > 0 && invalid == len(verdict.Violations) { // a new object would be refused, too
@@ -138,7 +139,7 @@ func largerClaims(newObj, oldObj map[string]any) iter.Seq2[string, string] {
 	const templates = "volumeClaimTemplates"
 	size := func(template map[string]any) (string, resource.Quantity) {
 		asked := text(template, "spec", "resources", "requests", "storage")
-		q, err := resource.ParseQuantity(asked)
+		q, err := canonical.ParseQuantity(asked)
 		if err != nil {
 			return "", q
 		}

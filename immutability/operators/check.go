@@ -13,6 +13,7 @@ import (
 
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/builtin"
+	"github.com/fieldlock/fieldlock/internal/canonical"
 	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/kindrow"
 	lockschema "github.com/fieldlock/fieldlock/internal/schema"
@@ -346,6 +347,11 @@ func newCondition(text string) (*condition, error) {
 // holds reports whether the condition is true. The error is that it has no boolean value for these objects: a field has an
 // unexpected type, or the objects are so large that the expression would cost too much.
 func (c *condition) holds(newObj, oldObj map[string]any) (bool, error) {
+	if strings.Contains(c.text, "quantity(") {
+		if text := cmp.Or(canonical.Vast(newObj), canonical.Vast(oldObj)); text != "" {
+			return false, fmt.Errorf("the amount %s has too many digits", text)
+		}
+	}
 	value, _, err := c.program.Eval(map[string]any{"self": newObj, "oldSelf": oldObj})
 	if err != nil {
 		return false, err

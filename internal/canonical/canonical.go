@@ -4,20 +4,66 @@ package canonical
 import (
 	"encoding/base64"
 	"encoding/json"
+	"regexp"
 	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// Quantity writes an amount in one way: "1Gi" and "1024Mi" are equal. Malformed amounts stay as they are.
+// ParseQuantity reads an amount as the API server does. Exponents of more than three digits are an error: the arithmetic of
+// the API server, too, takes gigabytes for 1e999999999, so none stores such an amount.
+func ParseQuantity(text string) (resource.Quantity, error) {
+	if exponentDigits(text) > 3 {
+		return resource.Quantity{}, resource.ErrFormatWrong
+	}
+	return resource.ParseQuantity(text)
+}
+
+// exponentDigits returns how many digits an amount such as "1e999" has in its exponent, without zeros in front.
+func exponentDigits(text string) int {
+	at := strings.LastIndexAny(text, "eE")
+	if at < 0 {
+		return 0
+	}
+	return len(strings.TrimLeft(strings.TrimLeft(text[at+1:], "+-"), "0"))
+}
+
+// Vast returns a text in a JSON value that CEL's quantity() would take for an amount of millions of digits, such as
+// "1e999999999"; "" if there is none. Comparing such amounts does not end in reasonable time, in an API server either.
+func Vast(value any) string {
+	switch value := value.(type) {
+	case string:
+		if exponentDigits(value) > 6 && amount.MatchString(value) {
+			return value
+		}
+	case map[string]any:
+		for _, member := range value {
+			if text := Vast(member); text != "" {
+				return text
+			}
+		}
+	case []any:
+		for _, item := range value {
+			if text := Vast(item); text != "" {
+				return text
+			}
+		}
+	}
+	return ""
+}
+
+// amount matches amounts with an exponent.
+var amount = regexp.MustCompile(`^[+-]?[0-9.]+[eE][+-]?[0-9]+$`)
+
+// Quantity writes an amount in one way: "1Gi" and "1024Mi" are equal. What ParseQuantity refuses stays as it is.
 func Quantity(v any) any {
 	s, ok := v.(string)
 	if !ok {
 		data, _ := json.Marshal(v) // an error leaves a text that is not a quantity
 		s = string(data)
 	}
-	q, err := resource.ParseQuantity(s)
+	q, err := ParseQuantity(s)
 	if err != nil {
 		return v
 	}

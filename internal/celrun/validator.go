@@ -32,6 +32,7 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 	kjson "sigs.k8s.io/json"
 
+	"github.com/fieldlock/fieldlock/internal/canonical"
 	"github.com/fieldlock/fieldlock/internal/celexpr"
 	"github.com/fieldlock/fieldlock/internal/schema"
 )
@@ -53,6 +54,7 @@ type Validator struct {
 	schema *spec.Schema
 	rules  []Rule
 	plain  bool    // some rule is not a transition rule, and ratcheting matters
+	counts bool    // some rule compares quantities
 	shared *Shared // nil unless it is strict
 
 	program func() (*program, error)
@@ -70,7 +72,11 @@ func New(s *spec.Schema, keep func(Rule) bool) *Validator {
 	if len(rules) == 0 {
 		return nil
 	}
-	v := &Validator{schema: s, rules: rules, plain: slices.ContainsFunc(rules, func(r Rule) bool { return !Transition(r) })}
+	v := &Validator{
+		schema: s, rules: rules,
+		plain:  slices.ContainsFunc(rules, func(r Rule) bool { return !Transition(r) }),
+		counts: slices.ContainsFunc(rules, func(r Rule) bool { return strings.Contains(r.Text, "quantity(") }),
+	}
 	v.program = sync.OnceValues(func() (*program, error) { return v.compile(v.rules, false) })
 	v.naming = sync.OnceValues(func() (*program, error) {
 		return v.compile(slices.DeleteFunc(slices.Clone(v.rules), func(r Rule) bool { return !r.hidesName() }), true)
@@ -203,9 +209,17 @@ var labeled = regexp.MustCompile("\x00([0-9]+)\x00")
 // rules accept it. Transition rules do not run for a create, unless they have optionalOldSelf. Objects are as the server
 // has them when it validates: decoded to the types of apimachinery's util/json, pruned, with defaults. They are not
 // changed. The error is that the schema or a rule does not compile; an API server would refuse the CRD.
+//
+// A rule that compares amounts of millions of digits does not end: it counts as a violation, as the server's request would
+// time out.
 func (v *Validator) ValidateUpdate(newObj, oldObj map[string]any) ([]Violation, error) {
 	if v == nil {
 		return nil, nil
+	}
+	if v.counts {
+		if text := cmp.Or(canonical.Vast(newObj), canonical.Vast(oldObj)); text != "" {
+			return []Violation{{Message: "the rules cannot be evaluated: the amount " + text + " has too many digits", Type: field.ErrorTypeInvalid}}, nil
+		}
 	}
 	p, err := v.program()
 	if err != nil {

@@ -234,3 +234,29 @@ func TestInputs(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// TestVastAmounts: rules that compare an amount of a billion digits refuse it, as they would not end; other rules run.
+func TestVastAmounts(t *testing.T) {
+	sized := func(rule string) *celrun.Validator {
+		return celrun.New(schemaOf(t, `{"type": "object", "properties": {"size": {"type": "string", "maxLength": 20,
+			"x-kubernetes-validations": [{"rule": "`+rule+`"}]}}}`), nil)
+	}
+	vast, plain := object(t, []byte(`{"size": "1e999999999"}`)), object(t, []byte(`{"size": "1Gi"}`))
+	const grows = "quantity(self).compareTo(quantity(oldSelf)) >= 0"
+	for _, row := range []struct {
+		name, rule     string
+		newObj, oldObj map[string]any
+		refused        bool
+	}{
+		{"new", grows, vast, plain, true},
+		{"old", grows, plain, vast, true},
+		{"both", grows, vast, vast, true},
+		{"another rule", "self.startsWith('1')", vast, plain, false},
+		{"neither", grows, plain, plain, false},
+	} {
+		found, err := sized(row.rule).ValidateUpdate(row.newObj, row.oldObj)
+		if err != nil || (len(found) > 0) != row.refused {
+			t.Errorf("%s: %v, %v", row.name, found, err)
+		}
+	}
+}

@@ -25,31 +25,47 @@ const (
 	EachValue Each = "{*}" // every value of a map
 )
 
-// Parse reads a path. A name with dots is in brackets: "a[b.c/d]". "[2]" is an index.
+// Parse reads a path that a person wrote, or that String printed: Parse(p.String()) is p, whatever the names. A name with dots
+// is in brackets: "a[b.c/d]"; one that brackets cannot hold is quoted there: "a[\"b]c\"]". "[2]" is an index. Every text is a
+// path, and takes time linear in its length.
 func Parse(text string) Path {
 	var p Path
 	for text != "" {
-		switch {
-		case strings.HasPrefix(text, string(EachItem)), strings.HasPrefix(text, string(EachValue)):
-			p, text = append(p, Each(text[:len(EachItem)])), text[len(EachItem):]
-		case text[0] == '[':
-			name, rest, _ := strings.Cut(text[1:], "]")
-			if i, ok := index(name); ok {
-				p = append(p, i)
-			} else {
-				p = append(p, name)
-			}
-			text = rest
-		default:
-			end := strings.IndexAny(text, ".[{")
-			if end < 0 {
-				end = len(text)
-			}
-			p, text = append(p, text[:end]), text[end:]
-		}
-		text = strings.TrimPrefix(text, ".")
+		step, length := stepAt(text)
+		p, text = append(p, step), strings.TrimPrefix(text[length:], ".")
 	}
 	return p
+}
+
+// stepAt reads the step that text starts with, and how much of text it takes, without the dot behind it. Only the empty name
+// in front of a dot takes nothing.
+func stepAt(text string) (step any, length int) {
+	for _, each := range [...]Each{EachItem, EachValue} {
+		if strings.HasPrefix(text, string(each)) {
+			return each, len(each)
+		}
+	}
+	inner, isBracket := strings.CutPrefix(text, "[")
+	if !isBracket {
+		name := text
+		for _, end := range [...]string{".", "[", string(EachValue)} {
+			name, _, _ = strings.Cut(name, end)
+		}
+		return name, len(name)
+	}
+	if quoted, err := strconv.QuotedPrefix(inner); err == nil && strings.HasPrefix(inner[len(quoted):], "]") {
+		name, _ := strconv.Unquote(quoted) // QuotedPrefix has read it
+		return name, len("[") + len(quoted) + len("]")
+	}
+	name, _, closed := strings.Cut(inner, "]")
+	length = len("[") + len(name)
+	if closed {
+		length += len("]")
+	}
+	if i, ok := index(name); ok {
+		return i, length
+	}
+	return name, length
 }
 
 // index reads a number as an index is printed.
@@ -100,13 +116,26 @@ func resolve(value any, text string) (p Path, rest string) {
 }
 
 // memberAt returns the longest member name of object that text starts with, and how much of text it takes: "name", ".name"
-// or "[name]". If text starts with no member name, the length is 0.
+// or "[name]". If text starts with no member name, the length is 0. It looks names up for each place where one can end, or
+// tries each name, whichever is less: a name of a million dots must not cost a million hashes of it.
 func memberAt(object map[string]any, text string) (name string, length int) {
+	if len(object) < strings.Count(text, ".")+strings.Count(text, "[") {
+		for key := range object {
+			for i, around := range surroundings {
+				rest, ok := strings.CutPrefix(text, around[0]+key+around[1])
+				end := len(text) - len(rest)
+				if ok && endsName(text, end) && (end > length || end == length && i == 0) {
+					name, length = key, end
+				}
+			}
+		}
+		return name, length
+	}
 	for end := len(text); end > 0; end-- {
-		if end < len(text) && text[end] != '.' && text[end] != '[' {
+		if !endsName(text, end) {
 			continue
 		}
-		for _, around := range [...][2]string{{"", ""}, {".", ""}, {"[", "]"}} {
+		for _, around := range surroundings {
 			inner, begins := strings.CutPrefix(text[:end], around[0])
 			key, ends := strings.CutSuffix(inner, around[1])
 			if _, ok := object[key]; begins && ends && ok {
@@ -115,6 +144,14 @@ func memberAt(object map[string]any, text string) (name string, length int) {
 		}
 	}
 	return "", 0
+}
+
+// surroundings are the ways in which field.Path prints a member name: the first one, as a property, and as a key.
+var surroundings = [...][2]string{{"", ""}, {".", ""}, {"[", "]"}}
+
+// endsName reports whether a member name can end at a place of a path.
+func endsName(text string, end int) bool {
+	return end == len(text) || text[end] == '.' || text[end] == '['
 }
 
 // String prints the path as field.Path does. Member names that would not read back are quoted.
@@ -137,7 +174,7 @@ func (p Path) Prefixes() iter.Seq[string] {
 				b.WriteString(string(step))
 			case string:
 				switch {
-				case step == "" || strings.ContainsAny(step, ".[]\"/ \n"):
+				case step == "" || strings.ContainsAny(step, ".[]{\"/ \n"):
 					fmt.Fprintf(&b, "[%q]", step)
 				case b.Len() > 0:
 					b.WriteString("." + step)
@@ -193,8 +230,12 @@ func Name(step any) string {
 	return fmt.Sprint(step)
 }
 
-// At returns the value at a path such as "spec.containers[0].image" or "parameters[a.b]", and whether there is one.
+// At returns the value at a path such as "spec.containers[0].image" or "parameters[a.b]", and whether there is one. The path
+// is one that a person wrote; Find takes those that the API server prints.
 func At(value any, path string) (any, bool) { return Parse(path).In(value) }
+
+// Find returns the value at a path that field.Path has printed about object, and whether there is one.
+func Find(object map[string]any, path string) (any, bool) { return Resolve(path, object).In(object) }
 
 // Without returns value without what the path leads to. It copies what it changes. An object that held nothing else
 // counts as absent. Items of lists stay.

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
 // TestParse: names with dots stand in brackets.
@@ -15,6 +17,13 @@ func TestParse(t *testing.T) {
 		"spec.limits{*}":                    "spec|limits|{*}",
 		"spec.a[*][*].b":                    "spec|a|[*]|[*]|b",
 		"metadata.labels[a.example/x].y[*]": "metadata|labels|a.example/x|y|[*]",
+		"data.a{b":                          "data|a{b",
+		"data.{":                            "data|{",
+		"data[a{b].c":                       "data|a{b|c",
+		"data[a":                            "data|a",
+		"a..b":                              "a||b",
+		`a["b]\"c"].d`:                      `a|b]"c|d`,
+		`a["b`:                              `a|"b`,
 	} {
 		var got []string
 		for _, step := range Parse(path) {
@@ -71,6 +80,7 @@ func TestString(t *testing.T) {
 		"[0].a":          {0, "a"},
 		"":               nil,
 		"spec.l[*].m{*}": {"spec", "l", EachItem, "m", EachValue},
+		`data["a{b"]`:    {"data", "a{b"},
 	} {
 		if got := p.String(); got != want {
 			t.Errorf("%v: %s, want %s", []any(p), got, want)
@@ -79,6 +89,33 @@ func TestString(t *testing.T) {
 	if got := slices.Collect(Path{"a", 1, "b.c"}.Prefixes()); !slices.Equal(got, []string{"", "a", "a[1]", `a[1]["b.c"]`}) {
 		t.Error(got)
 	}
+}
+
+// FuzzParse: every text is read to its end, and what is printed reads back, whatever the names are.
+func FuzzParse(f *testing.F) {
+	for _, name := range []string{"a{b", "{*}", "[*]", "a.b", "", "2", "]", "[\"", "a\\", "\xff", "."} {
+		f.Add(name, "spec", 1)
+	}
+	f.Fuzz(func(t *testing.T, first, second string, index int) {
+		for _, p := range []Path{
+			{first, second, index & 0xffff},
+			{index & 0xffff, first, EachItem, second},
+			{"data", EachValue, second, first},
+		} {
+			if got := Parse(p.String()); !slices.Equal(got, p) {
+				t.Errorf("%#v is printed as %s, which reads as %#v", p, p, got)
+			}
+		}
+		Parse(first + second)
+		object := map[string]any{"data": map[string]any{first: map[string]any{second: 1}}}
+		Resolve(first+second, object)
+		if first == "" || strings.ContainsAny(first+second, ".[]") {
+			return // field.Path prints several paths alike
+		}
+		if got := Resolve(field.NewPath("data").Key(first).Key(second).String(), object); !slices.Equal(got, Path{"data", first, second}) {
+			t.Errorf("%q, %q: resolved as %#v", first, second, got)
+		}
+	})
 }
 
 // TestResolve: the members of an object decide where a name ends, those of the second state where the first does not have the
@@ -103,6 +140,18 @@ func TestResolve(t *testing.T) {
 		if got := Resolve(path, newObj, oldObj); !slices.Equal(got, want) {
 			t.Errorf("%s: %v, want %v", path, []any(got), []any(want))
 		}
+	}
+}
+
+// TestResolveLongName: a name with many places where it could end costs no more than its length for each member.
+func TestResolveLongName(t *testing.T) {
+	name := strings.Repeat("a.", 1<<20)
+	object := map[string]any{"data": map[string]any{name: "1", "a": "2"}}
+	if got := Resolve("data["+name+"]", object); !slices.Equal(got, Path{"data", name}) {
+		t.Errorf("%d steps, want 2", len(got))
+	}
+	if _, ok := Find(object, "data["+name+"b]"); ok {
+		t.Error("a name was found that the object does not have")
 	}
 }
 
