@@ -67,7 +67,9 @@ func TestFetchBase(t *testing.T) {
 		{"a transformer", "resources: [own.yaml]\ntransformers: ['" + files.URL + "/fast.yaml']\n", "resources: [own.yaml]\ntransformers: ['" + files.URL + "/slow.yaml']\n", exitClean, "is not in this repository"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			repositoryOf(t, map[string]string{"deploy/kustomization.yaml": c.old, "deploy/own.yaml": claim("own", "a"), "lib/kustomization.yaml": of(files.URL + "/fast.yaml")}, nil)
+			repositoryOf(t, withLoopback(map[string]string{
+				"deploy/kustomization.yaml": c.old, "deploy/own.yaml": claim("own", "a"), "lib/kustomization.yaml": of(files.URL + "/fast.yaml"),
+			}), nil)
 			writeFile(t, "deploy/kustomization.yaml", c.new)
 			server.Requests.Store(0)
 			if got := runCommand("", "check", "--git", "HEAD"); got.status != exitClean || !strings.Contains(got.out, "not covered") || server.Requests.Load() > 0 {

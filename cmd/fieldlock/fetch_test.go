@@ -1,6 +1,7 @@
 package main
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -97,7 +98,7 @@ func TestFetch(t *testing.T) {
 		{"a chart of a kustomization that cannot be had", map[string]string{"kustomization.yaml": inflated("7.0.0", "")}, [2]string{"kustomization.yaml", inflated("7.0.1", "")}, exitClean, "cannot be fetched", "the chart store of"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			repositoryOf(t, c.files, nil)
+			repositoryOf(t, withLoopback(c.files), nil)
 			writeFile(t, c.changed[0], c.changed[1])
 			site.Requests.Store(0)
 			registry.Requests.Store(0)
@@ -119,16 +120,26 @@ func TestFetch(t *testing.T) {
 	}
 
 	t.Run("nothing is fetched for what did not change", func(t *testing.T) {
-		repositoryOf(t, map[string]string{"app.yaml": ofArgo("1.0.0", ""), "z.yaml": claim("z", "a")}, nil)
+		repositoryOf(t, withLoopback(map[string]string{"app.yaml": ofArgo("1.0.0", ""), "z.yaml": claim("z", "a")}), nil)
 		writeFile(t, "z.yaml", claim("z", "a")+"# changed\n")
 		site.Requests.Store(0)
 		if got := runCommand("", "check", "--git", "HEAD", "--fetch", "--fetch-cache", t.TempDir()); got.status != exitClean || site.Requests.Load() > 0 {
 			t.Errorf("status %d, %d requests\n%s%s", got.status, site.Requests.Load(), got.out, got.err)
 		}
 	})
+	t.Run("a change cannot open a private network", func(t *testing.T) {
+		repositoryOf(t, map[string]string{"app.yaml": ofArgo("1.0.0", "")}, nil)
+		writeFile(t, "app.yaml", ofArgo("2.0.0", ""))
+		writeFile(t, ".fieldlock.yaml", "fetch-hosts: [127.0.0.1]\n")
+		site.Requests.Store(0)
+		got := runCommand("", "check", "--git", "HEAD", "--fetch", "--fetch-cache", t.TempDir())
+		if site.Requests.Load() > 0 || !strings.Contains(got.out, "an address of a private network") || !strings.Contains(got.out+got.err, "fetch-hosts takes effect after the merge") {
+			t.Errorf("status %d, %d requests\n%s%s", got.status, site.Requests.Load(), got.out, got.err)
+		}
+	})
 	t.Run("a tree cannot bring what counts as fetched", func(t *testing.T) {
 		files := map[string]string{"parent/Chart.yaml": parent("1.0.0"), "parent/values.yaml": "on: true\n"}
-		repositoryOf(t, files, nil)
+		repositoryOf(t, withLoopback(files), nil)
 		dir := helm.FetchedDir(site.URL, "store", "2.0.0")
 		writeFile(t, filepath.Join(dir, "Chart.yaml"), "apiVersion: v2\nname: store\nversion: 2.0.0\n")
 		writeFile(t, filepath.Join(dir, "templates/claim.yaml"), claim("store", "fast"))
@@ -141,7 +152,7 @@ func TestFetch(t *testing.T) {
 		}
 	})
 	t.Run("render", func(t *testing.T) {
-		t.Chdir(writeFiles(t, map[string]string{"app.yaml": ofArgo("1.0.0", ""), "parent/Chart.yaml": parent("1.0.0"), "parent/values.yaml": "on: true\n"}))
+		t.Chdir(writeFiles(t, withLoopback(map[string]string{"app.yaml": ofArgo("1.0.0", ""), "parent/Chart.yaml": parent("1.0.0"), "parent/values.yaml": "on: true\n"})))
 		cache := t.TempDir()
 		got := runCommand("", "render", "--fetch", "--fetch-cache", cache)
 		if got.status != exitClean || strings.Count(got.out, "storageClassName: fast") != 2 || !strings.Contains(got.out, "# source: app.yaml:1") {
@@ -183,4 +194,11 @@ func TestNoPrograms(t *testing.T) {
 			t.Errorf("%v runs %s", args, data)
 		}
 	}
+}
+
+// withLoopback adds settings that let --fetch ask the servers of a test.
+func withLoopback(files map[string]string) map[string]string {
+	all := maps.Clone(files)
+	all[".fieldlock.yaml"] = "fetch-hosts: [127.0.0.1]\n"
+	return all
 }

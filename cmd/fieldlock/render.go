@@ -86,7 +86,7 @@ func (c *renderCommand) run(args []string) error {
 	if everything {
 		args = []string{"."}
 	}
-	options := c.unitOptions(kinds, nil)
+	options := c.unitOptions(kinds, c.project, nil)
 	options.Texts, options.Origins = true, true
 	if repo, err := git.Open("."); err == nil {
 		c.repository(&options, repo)

@@ -42,8 +42,8 @@ func (o *unitFlags) flags(cmd *cobra.Command) {
 	cmd.Flags().IntVar(&o.memory, "unit-memory", 0, "how much memory rendering one unit may take, in `MB` (default 1024)")
 }
 
-// unitOptions returns the options of package unit. kinds may be nil.
-func (o *unitFlags) unitOptions(kinds *builtin.Kinds, step func()) unit.Options {
+// unitOptions returns the options of package unit. kinds may be nil. p has the hosts of private networks that --fetch may ask.
+func (o *unitFlags) unitOptions(kinds *builtin.Kinds, p *project, step func()) unit.Options {
 	limits := o.limits
 	limits.Memory = uint64(o.memory) << 20
 	options := unit.Options{Plain: o.plain, Limits: limits, Step: step}
@@ -52,7 +52,7 @@ func (o *unitFlags) unitOptions(kinds *builtin.Kinds, step func()) unit.Options 
 		if user, err := os.UserCacheDir(); dir == "" && err == nil {
 			dir = filepath.Join(user, "fieldlock")
 		}
-		options.Fetch = fetch.New(dir)
+		options.Fetch = fetch.New(dir, p.old.FetchHosts...)
 	}
 	if kinds != nil {
 		options.KubeVersion = kinds.Minor + ".0" // as Helm writes it
@@ -198,7 +198,7 @@ func isDirectory(path string) bool {
 
 // compareUnits compares what two sides deploy, whose trees are at some roots, and adds it to in.
 func (c *checkCommand) compareUnits(newSide, oldSide *unit.Side, in *compare.Input, roots ...string) error {
-	options := c.unitOptions(c.options.Builtin, c.progress.step)
+	options := c.unitOptions(c.options.Builtin, c.project, c.progress.step)
 	c.project.units(&options, roots...)
 	c.repository(&options, c.repo)
 	options.Values = c.chart != "" || len(in.NewSchemas.Documents)+len(in.OldSchemas.Documents) > 0
@@ -258,7 +258,7 @@ func (c *checkCommand) addNotCovered(in *compare.Input, missing []unit.NotCovere
 // readDeployed reads what is deployed from args into NEW: from directories as their tools do it, unless --plain asks for the
 // files as they are written, and from other arguments as they are.
 func (c *checkCommand) readDeployed(r *manifest.Reader, args []string, in *compare.Input) error {
-	options := c.unitOptions(c.options.Builtin, c.progress.step)
+	options := c.unitOptions(c.options.Builtin, c.project, c.progress.step)
 	options.Origins = true
 	if repo, err := git.Open("."); err == nil {
 		c.repository(&options, repo)

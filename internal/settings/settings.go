@@ -12,6 +12,7 @@
 //	charts: {charts/shop: [charts/shop/prod.yaml]}
 //	kubernetes-version: "1.36"
 //	applier: server-side
+//	fetch-hosts: [charts.example.internal]
 //
 // In a comparison of two revisions, accept counts from the new one. The keys locks, aliases and refuse-deletions count from
 // both, and the others from the old one, so that a change cannot excuse itself. Nothing in the file can run a command.
@@ -47,6 +48,7 @@ type Settings struct {
 	Advisory          bool // refusals do not fail a run
 	KubernetesVersion string
 	Applier           tool.Method
+	FetchHosts        []string // hosts of private networks that may be asked for charts and bases
 
 	// Dir is the directory of the file, to which its paths are relative. The caller sets it.
 	Dir     string
@@ -74,6 +76,7 @@ func keys() []key {
 		{"charts", (*Settings).readCharts, func(s *Settings) any { return s.located(s.charts, len(s.charts)) }},
 		{"kubernetes-version", (*Settings).readVersion, func(s *Settings) any { return s.KubernetesVersion }},
 		{"applier", (*Settings).readApplier, func(s *Settings) any { return s.Applier }},
+		{"fetch-hosts", (*Settings).readFetchHosts, func(s *Settings) any { return s.FetchHosts }},
 	}
 }
 
@@ -154,6 +157,17 @@ func (s *Settings) readApplier(d *yamldoc.Document, value any) error {
 	}
 	s.Applier = tool.Method(text)
 	return nil
+}
+
+func (s *Settings) readFetchHosts(d *yamldoc.Document, value any) error {
+	hosts, err := texts(d, value, "fetch-hosts")
+	for i, host := range hosts {
+		if host == "" || strings.ContainsAny(host, "/:*") {
+			return d.Errorf([]any{"fetch-hosts", i}, "%q is not a host; write its name or its IPv4 address, without scheme and port", host)
+		}
+	}
+	s.FetchHosts = hosts
+	return err
 }
 
 // readVersion reads a minor, which YAML reads as a number unless it is quoted.

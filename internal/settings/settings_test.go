@@ -52,6 +52,9 @@ func TestMistakes(t *testing.T) {
 		{"locks: [{kind: Job}]\n", "the entry needs kind and path"},
 		{"applier: argo\n", "who applies is one of [server-side client-side helm replace]"},
 		{"applier: [helm]\n", "it is a list"},
+		{"fetch-hosts: [https://a]\n", "is not a host"},
+		{"fetch-hosts: [a, '*.b']\n", "is not a host"},
+		{"fetch-hosts: 7\n", "it is a list of strings"},
 		{"kubernetes-version: '1.20'\n", "f:1: document 1: kubernetes-version: "},
 		{"kubernetes-version: [1]\n", `it is a minor such as "1.36"`},
 		{"refuse-deletions: [data, dta]\n", `refuse-deletions[1]: there is no cost "dta"; the costs are none, restart`},
@@ -183,7 +186,7 @@ func TestPostponed(t *testing.T) {
 	none := parse("")
 	for text, want := range map[string]string{
 		"accept: [{reason: a}]\nlocks: []\naliases: {}\nrefuse-deletions: [data]\n": "", "mode: enforcing\n": "", "exclude: []\n": "", "charts: {}\n": "",
-		"mode: advisory\nexclude: ['**']\ncharts: {a: []}\nkubernetes-version: 1.36\napplier: helm\n": "mode exclude charts kubernetes-version applier",
+		"mode: advisory\nexclude: ['**']\ncharts: {a: []}\nkubernetes-version: 1.36\napplier: helm\nfetch-hosts: [a]\n": "mode exclude charts kubernetes-version applier fetch-hosts",
 	} {
 		if got := strings.Join(Postponed(parse(text), none), " "); got != want {
 			t.Errorf("%q: got %q, want %q", text, got, want)

@@ -16,7 +16,7 @@ func TestBase(t *testing.T) {
 	dir := t.TempDir()
 	for _, ref := range []string{"v1.0.0", ids[0]} {
 		for range 2 {
-			b, err := New(dir).Base(server.URL + "/base.git//a?ref=" + ref)
+			b, err := New(dir, "127.0.0.1").Base(server.URL + "/base.git//a?ref=" + ref)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -29,10 +29,10 @@ func TestBase(t *testing.T) {
 		t.Errorf("%d requests for two bases", n)
 	}
 	server.Close()
-	if _, err := New(dir).Base(server.URL + "/base.git//a?ref=v1.0.0"); err != nil {
+	if _, err := New(dir, "127.0.0.1").Base(server.URL + "/base.git//a?ref=v1.0.0"); err != nil {
 		t.Errorf("the cache does not have it: %v", err)
 	}
-	if _, err := New("").Base(server.URL + "/base.git//a?ref=v1.0.0"); err == nil {
+	if _, err := New("", "127.0.0.1").Base(server.URL + "/base.git//a?ref=v1.0.0"); err == nil {
 		t.Error("without a cache it comes from nowhere")
 	}
 	for _, ref := range []string{"https://a/b?ref=-x", "https://a/b?ref=a%20b", "https://a/b?ref=%00", "https://a/b", "ext::sh -c x//?ref=v1", "/a/b?ref=v1", "git::https://a/b//c?ref=v1.0.0"} {

@@ -58,7 +58,7 @@ func TestChart(t *testing.T) {
 		{"no such repository", Chart{Repo: registryURL, Name: "cart", Version: "1.x", Plain: true}, "", "404"},
 		{"TLS is not left out by itself", Chart{Repo: registryURL, Name: "shop", Version: "1.1.0"}, "", "HTTP"},
 	} {
-		files, err := New(t.TempDir()).Chart(c.chart)
+		files, err := New(t.TempDir(), "127.0.0.1").Chart(c.chart)
 		switch {
 		case c.fails != "":
 			if err == nil || !strings.Contains(err.Error(), c.fails) {
@@ -80,7 +80,7 @@ func TestCache(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "below", "it")
 	pinned := []Chart{{Repo: site.URL, Name: "shop", Version: "1.0.0"}, {Repo: registryURL, Name: "shop", Version: "1.0.0", Plain: true}}
 	ranges := []Chart{{Repo: site.URL, Name: "shop", Version: "1.x"}, {Repo: registryURL, Name: "shop", Version: "1.x", Plain: true}}
-	first := New(dir)
+	first := New(dir, "127.0.0.1")
 	for _, c := range append(pinned, ranges...) {
 		if _, err := first.Chart(c); err != nil {
 			t.Fatal(err)
@@ -104,7 +104,7 @@ func TestCache(t *testing.T) {
 	}
 	site.Close()
 	registry.Close()
-	second := New(dir)
+	second := New(dir, "127.0.0.1")
 	for _, c := range pinned {
 		if files, err := second.Chart(c); err != nil || string(files["templates/a.yaml"]) != "# 1.0.0\n" {
 			t.Errorf("%v is not in the cache: %v", c, err)
@@ -120,7 +120,7 @@ func TestCache(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := New(dir).Chart(pinned[0]); err == nil {
+	if _, err := New(dir, "127.0.0.1").Chart(pinned[0]); err == nil {
 		t.Error("a broken file of the cache is a chart")
 	}
 }

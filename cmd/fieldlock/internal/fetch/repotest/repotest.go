@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"crypto/sha256"
+	"encoding/json"
 	"fmt"
 	"io"
 	"log"
@@ -22,7 +23,10 @@ import (
 	"testing"
 
 	ocireg "github.com/google/go-containerregistry/pkg/registry"
-	"helm.sh/helm/v4/pkg/registry"
+	"github.com/opencontainers/image-spec/specs-go"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+	"oras.land/oras-go/v2/content"
+	"oras.land/oras-go/v2/registry/remote"
 )
 
 // Chart is a chart to serve.
@@ -110,17 +114,35 @@ func Classic(t testing.TB, charts ...Chart) *Server {
 func OCI(t testing.TB, charts ...Chart) (s *Server, repo string, digests []string) {
 	t.Helper()
 	s = serve(t, ocireg.New(ocireg.Logger(log.New(io.Discard, "", 0))))
-	client, err := registry.NewClient(registry.ClientOptPlainHTTP())
-	if err != nil {
-		t.Fatal(err)
-	}
 	host := strings.TrimPrefix(s.URL, "http://")
 	for _, c := range charts {
-		pushed, err := client.Push(c.Pack(t), host+"/charts/"+c.Name+":"+c.Version)
+		repository, err := remote.NewRepository(host + "/charts/" + c.Name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		digests = append(digests, pushed.Manifest.Digest)
+		repository.PlainHTTP = true
+		push := func(mediaType string, data []byte, tag string) ocispec.Descriptor {
+			described := content.NewDescriptorFromBytes(mediaType, data)
+			err := repository.Push(t.Context(), described, bytes.NewReader(data))
+			if err == nil && tag != "" {
+				err = repository.Tag(t.Context(), described, tag)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			return described
+		}
+		manifest := ocispec.Manifest{
+			Versioned: specs.Versioned{SchemaVersion: 2}, MediaType: ocispec.MediaTypeImageManifest,
+			Config: push("application/vnd.cncf.helm.config.v1+json", []byte("{}"), ""),
+			Layers: []ocispec.Descriptor{push("application/vnd.cncf.helm.chart.content.v1.tar+gzip", c.Pack(t), "")},
+		}
+		data, err := json.Marshal(manifest)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pushed := push(ocispec.MediaTypeImageManifest, data, strings.ReplaceAll(c.Version, "+", "_"))
+		digests = append(digests, pushed.Digest.String())
 	}
 	s.Requests.Store(0)
 	return s, "oci://" + host + "/charts", digests
