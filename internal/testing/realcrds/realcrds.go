@@ -7,7 +7,6 @@ package realcrds
 import (
 	"os"
 	"path/filepath"
-	"runtime"
 	"testing"
 )
 
@@ -27,8 +26,7 @@ func Files(t testing.TB) []string {
 	t.Helper()
 	dir := os.Getenv(variable)
 	if dir == "" || dir == "all" {
-		_, self, _, _ := runtime.Caller(0)
-		dir = filepath.Join(filepath.Dir(self), "../../../../shared/crds")
+		dir = beside(t)
 	}
 	files, _ := filepath.Glob(filepath.Join(dir, "*", "*.yaml"))
 	if len(files) == 0 {
@@ -46,4 +44,19 @@ func Files(t testing.TB) []string {
 		sample = append(sample, files[i])
 	}
 	return sample
+}
+
+// beside returns shared/crds in the nearest directory above the test that has it.
+func beside(t testing.TB) string {
+	dir, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for ; dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+		crds := filepath.Join(dir, "shared", "crds")
+		if _, err := os.Stat(crds); err == nil {
+			return crds
+		}
+	}
+	return ""
 }
