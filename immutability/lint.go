@@ -70,6 +70,9 @@ type SchemaError struct {
 
 // Error returns one line for each finding.
 func (e *SchemaError) Error() string {
+	if e == nil {
+		return "the schema has mistakes"
+	}
 	lines := make([]string, len(e.Findings))
 	for i, f := range e.Findings {
 		lines[i] = fmt.Sprintf("%s: %s", cmp.Or(f.Path, "the root"), f.Message)

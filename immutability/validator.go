@@ -14,8 +14,8 @@ import (
 	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
-// Validator checks updates against the locks of one schema. It is immutable and safe for concurrent use. The zero Validator,
-// which has no schema, refuses every update.
+// Validator checks updates against the locks of one schema. It is immutable and safe for concurrent use. The zero Validator
+// and a nil one, which have no schema, refuse every update.
 type Validator struct {
 	checker *check.Checker // nil: no locks; package typed reads this field
 	empty   bool           // the schema has no locks
@@ -53,10 +53,15 @@ func MustCompile(s *spec.Schema, opts ...Option) *Validator {
 
 // Schema returns the schema that was compiled, with the aliases translated and the external locks added. It is shared: change
 // a copy. Nil for a schema that was nil.
-func (v *Validator) Schema() *spec.Schema { return v.schema }
+func (v *Validator) Schema() *spec.Schema {
+	if v == nil {
+		return nil
+	}
+	return v.schema
+}
 
 // Empty reports whether the schema has no locks, so that callers can skip the check, and decoding the old object.
-func (v *Validator) Empty() bool { return v.empty }
+func (v *Validator) Empty() bool { return v != nil && v.empty }
 
 // ValidateUpdate reports every locked field that differs between oldObj and newObj, as JSON decoded by
 // k8s.io/apimachinery/pkg/util/json. Nil when the update is allowed. Objects are those that storage would hold:
@@ -69,7 +74,7 @@ func (v *Validator) Empty() bool { return v.empty }
 // Cost: what the locks cover is compared once, without allocation, while nothing is broken and sets and keyed lists
 // are in the same order.
 func (v *Validator) ValidateUpdate(newObj, oldObj map[string]any) field.ErrorList {
-	if v.empty {
+	if v.Empty() {
 		return nil
 	}
 	return v.refusals(newObj, oldObj)
@@ -87,8 +92,8 @@ func (v *Validator) check(newObj, oldObj map[string]any, d detail) Report {
 	return report(v.checker.Check(newObj, oldObj), d)
 }
 
-// uncompiled reports whether v is the zero Validator.
-func (v *Validator) uncompiled() bool { return v.checker == nil && !v.empty }
+// uncompiled reports whether v is nil or the zero Validator.
+func (v *Validator) uncompiled() bool { return v == nil || v.checker == nil && !v.empty }
 
 // ValidateUpdateJSON is ValidateUpdate on encoded objects, such as the raw ones of an AdmissionReview; it reads only what
 // the locks need and costs a small part of decoding both. It returns an error if either document is not a JSON object; empty
@@ -125,6 +130,9 @@ func (v *Validator) checkJSON(newJSON, oldJSON []byte, d detail) (Report, error)
 // several fields refer to is listed for each of them, up to 10,000 fields more than for the first ones; one that refers to
 // itself is listed once on each way to it.
 func (v *Validator) Locks() []LockedField {
+	if v == nil {
+		return nil
+	}
 	fields := make([]LockedField, len(v.locks))
 	for i, f := range v.locks {
 		fields[i] = LockedField{Path: f.path.String(), SchemaPath: f.lockPath.Pointer()}

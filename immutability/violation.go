@@ -51,8 +51,11 @@ type Difference struct {
 // shownDifferences is how many differences a message shows.
 const shownDifferences = 3
 
-// Message says in a sentence what the update breaks, with the first few differences.
+// Message says in a sentence what the update breaks, with the first few differences. It is "" for nil.
 func (v *Violation) Message() string {
+	if v == nil {
+		return ""
+	}
 	var b strings.Builder
 	b.WriteString(v.detail())
 	for i, d := range v.Differences {

@@ -111,6 +111,9 @@ type Written struct {
 // An *Error holds what cannot be written: a mark for which the schema has no node, a key that has another value in the
 // file, a version without a Go type. Cost: three parses of a file that changes, otherwise one.
 func (s *Source) WriteCRDs(files []File, opts ...CRDOption) ([]Written, error) {
+	if s == nil || s.source == nil {
+		return nil, errors.New("there is no Go source: get it from Load")
+	}
 	var o markers.CRDOptions
 	for _, opt := range opts {
 		opt.apply(&o)
@@ -156,7 +159,12 @@ func WithAnnotationOnly() CRDOption {
 //
 // A struct that a field refers to has a definition of its own, so its fields are marked there, once; a marker on a type
 // counts wherever the type is used.
-func (s *Source) Definitions() openapi.Marks { return s.source.Definitions() }
+func (s *Source) Definitions() openapi.Marks {
+	if s == nil || s.source == nil {
+		return nil
+	}
+	return s.source.Definitions()
+}
 
 // Problem is a marker that cannot do what it says: a mistake in Go source, or in a CRD file that the source disagrees
 // with.
@@ -182,6 +190,9 @@ type Error struct {
 
 // Error returns a line for each problem.
 func (e *Error) Error() string {
+	if e == nil {
+		return "no problem"
+	}
 	lines := make([]string, len(e.Problems))
 	for i, p := range e.Problems {
 		lines[i] = p.String()

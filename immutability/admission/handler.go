@@ -227,7 +227,7 @@ func (a *answer) level() slog.Level {
 // NewReviewHandler returns a handler of AdmissionReviews that review answers: a validating webhook around one function,
 // with the limits on bodies and time that the handler of NewHandler has. The function gets the context of the HTTP request,
 // and the request without the options of the operation and the extra of the user. It sets everything of the response but
-// the uid. A nil response, and a panic, refuse the request.
+// the uid. A nil response, a panic and a nil function refuse the request.
 func NewReviewHandler(review func(context.Context, *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse) http.Handler {
 	return &reviewHandler{call: review, transport: transport{maxBytes: defaultMaxBytes, readTimeout: defaultReadTimeout}}
 }

@@ -49,7 +49,7 @@ var (
 
 // Registry holds the locks of kinds. Each change replaces the whole table at once, so a request sees the table before
 // the change or the one after, never parts of both, and never waits. All methods may be called at the same time. The
-// zero Registry is empty and not complete.
+// zero Registry is empty and not complete, so updates cannot be checked yet; a nil Registry stays so.
 type Registry struct {
 	change sync.Mutex
 	table  atomic.Pointer[table]
@@ -66,6 +66,9 @@ type table struct {
 var noTable = &table{}
 
 func (r *Registry) load() *table {
+	if r == nil {
+		return noTable
+	}
 	if t := r.table.Load(); t != nil {
 		return t
 	}
@@ -155,6 +158,9 @@ func (r *Registry) Kinds() []Kind {
 }
 
 func (r *Registry) replace(edit func(*table)) {
+	if r == nil {
+		return
+	}
 	r.change.Lock()
 	defer r.change.Unlock()
 	old := r.load()
@@ -273,7 +279,8 @@ func (r *Registry) has(kind schema.GroupVersionKind) bool {
 	return ok
 }
 
-// Target is what one update is checked against: the locks of a kind in one version. Get one from Registry.Find.
+// Target is what one update is checked against: the locks of a kind in one version. Get one from Registry.Find. The zero
+// Target and a nil one check nothing: they return an error.
 //
 // An update of the status subresource carries whole objects and is checked as a whole: an API server has put the stored
 // spec back by then, and if it has not, the change is refused. An update of the scale subresource carries Scale objects,
@@ -294,6 +301,9 @@ type Target struct {
 // Check compares two decoded objects. It returns an error if one of them is missing or is not of the kind that the
 // request says.
 func (t *Target) Check(newObj, oldObj map[string]any) (immutability.Report, error) {
+	if t == nil || t.locks == nil {
+		return immutability.Report{}, errors.New("there are no locks to check against: get them from Registry.Find")
+	}
 	for _, side := range []struct {
 		name string
 		obj  map[string]any

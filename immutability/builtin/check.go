@@ -47,6 +47,9 @@ const (
 )
 
 func (k *Kind) check(by Applier, newObj, oldObj map[string]any, live bool) Verdict {
+	if k.undefined() {
+		return Verdict{Unknown: []Remark{{Message: "the kind is not known, so nothing was checked"}}}
+	}
 	if newObj == nil {
 		newObj = map[string]any{}
 	}

@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"reflect"
@@ -17,8 +18,11 @@ import (
 )
 
 // WithLock returns the kinds with locks added to a field of one of them, in all its versions; k keeps what it has. The path is
-// as in immutability.ExternalLock. It returns an error if the kind has no such field, or if a lock cannot be on it.
+// as in immutability.ExternalLock. It returns an error if the kind is nil or has no such field, or if a lock cannot be on it.
 func (k *Kinds) WithLock(kind *Kind, path string, locks ...immutability.Lock) (*Kinds, error) {
+	if k == nil || kind.undefined() {
+		return nil, errors.New("there is no kind to lock: get one from Find")
+	}
 	t := goType(schema.GroupVersionKind{Group: kind.Group, Version: kind.Versions[0], Kind: kind.Kind})
 	if t == nil {
 		return nil, fmt.Errorf("the fields of %s are not known here, so no lock can be added", kind.Kind)

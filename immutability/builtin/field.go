@@ -258,6 +258,9 @@ var goTypes = sync.OnceValue(func() map[schema.GroupKind]reflect.Type {
 // the selector of a Deployment; "" if there is none. It distinguishes a patch from an object. For versions that are gone, whose
 // fields had other defaults, it returns "".
 func (k *Kind) Missing(obj map[string]any) string {
+	if k.undefined() {
+		return ""
+	}
 	gv, err := schema.ParseGroupVersion(text(obj, "apiVersion"))
 	if err != nil || gv.Group != k.Group || !slices.Contains(k.Versions, gv.Version) {
 		return ""

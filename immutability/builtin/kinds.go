@@ -2,9 +2,9 @@
 //
 //	kinds, err := builtin.For("1.36")
 //	...
-//	kind, _ := kinds.Find("apps/v1", "Deployment") // nil: not a built-in kind
-//	verdict := kind.Check(newObj, oldObj)       // the objects as their manifests have them
-//	if len(verdict.Violations) > 0 {
+//	kind, ok := kinds.Find("apps/v1", "Deployment") // not ok: not a built-in kind
+//	verdict := kind.Check(newObj, oldObj)           // the objects as their manifests have them
+//	if !verdict.Allowed() {
 //		replacement := kind.Replacement(newObj, oldObj, verdict)
 //		...
 //	}
@@ -35,7 +35,8 @@ import (
 	"github.com/fieldlock/fieldlock/internal/kindindex"
 )
 
-// Kinds is the built-in kinds as one Kubernetes minor has them. It is safe for concurrent use.
+// Kinds is the built-in kinds as one Kubernetes minor has them. It is safe for concurrent use. The zero Kinds and nil have no
+// kinds.
 type Kinds struct {
 	Minor string // such as "1.36"
 
@@ -110,15 +111,24 @@ func (k *Kinds) add(group string, source *kindSource, types map[int]*structTypes
 }
 
 // All returns the kinds that the minor serves, sorted by group and kind.
-func (k *Kinds) All() []*Kind { return k.index.All() }
+func (k *Kinds) All() []*Kind {
+	if k == nil {
+		return nil
+	}
+	return k.index.All()
+}
 
 // Find returns the kind of an object; ok is false for one that is not built in. A version that the minor does not serve is
 // found as the newest known minor has it, one that is gone as the version that replaced it.
 func (k *Kinds) Find(apiVersion, kind string) (found *Kind, ok bool) {
+	if k == nil {
+		return nil, false
+	}
 	return k.index.Find(apiVersion, kind)
 }
 
-// Kind is one built-in kind as one Kubernetes minor has it.
+// Kind is one built-in kind as one Kubernetes minor has it. Get one from Kinds.Find: the zero Kind and nil check nothing, so
+// their verdict is not allowed.
 type Kind struct {
 	Group, Kind, Plural string
 	ShortNames          []string
@@ -147,6 +157,9 @@ func newKind(group string, source *kindSource, minor int, types *structTypes) *K
 		minor: minor, source: source, types: types,
 	}
 }
+
+// undefined reports whether k is nil or did not come from For.
+func (k *Kind) undefined() bool { return k == nil || k.source == nil }
 
 // compile makes what Check needs, once.
 func (k *Kind) compile() error {
@@ -276,6 +289,9 @@ func (k *Kind) goType(obj map[string]any) (t reflect.Type, exact bool) {
 
 // Rows returns the locks of the kind, in the order of the data; nil for a kind without locks.
 func (k *Kind) Rows() []Row {
+	if k.undefined() {
+		return nil
+	}
 	var rows []Row
 	for i := range k.source.Rows {
 		source := &k.source.Rows[i]
@@ -377,6 +393,9 @@ func parseVersion(text string) (string, span, error) {
 //
 // It returns false for a version whose Go type is not linked, and for an object that its type cannot hold.
 func (k *Kind) Typed(obj map[string]any) (typed map[string]any, ok bool) {
+	if k.undefined() {
+		return nil, false
+	}
 	t, exact := k.goType(obj)
 	if !exact || k.compile() != nil {
 		return nil, false

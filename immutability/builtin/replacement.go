@@ -31,6 +31,9 @@ type Replacement struct {
 
 // Replacement returns how to get the violations of verdict through.
 func (k *Kind) Replacement(newObj, oldObj map[string]any, verdict Verdict) Replacement {
+	if k.undefined() {
+		return Replacement{Cost: "unknown", Message: "the kind is not known"}
+	}
 	r := Replacement{Cost: k.source.Cost, Requested: tool.Applier{}.Requested(newObj, oldObj), Message: k.source.Why}
 	if r.Cost == "" {
 		r.Cost = "unknown"

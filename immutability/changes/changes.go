@@ -190,7 +190,7 @@ type Result struct {
 
 // Err returns nil if the change is allowed, otherwise an error with a line for each violation that nobody has accepted. The zero Result returns an error.
 func (r *Result) Err() error {
-	if !r.checked {
+	if r == nil || !r.checked {
 		return errors.New("nothing was checked")
 	}
 	if r.Allowed {
@@ -262,9 +262,12 @@ type Loosening struct {
 // and CEL transition rules that are dropped or weaker, by version, then the ways around others that did not exist. The severity of
 // a finding that does not follow from the rules is a warning. Nil means that nothing was found.
 //
-// The error is about CRDs of different kinds. Cost: up to some seconds for a large CRD, as fieldlock lint --explain; the work is
+// The error is about a CRD that is nil, and about CRDs of different kinds. Cost: up to some seconds for a large CRD, as fieldlock lint --explain; the work is
 // bounded.
 func Loosened(newCRD, oldCRD *crd.CRD) ([]Loosening, error) {
+	if newCRD == nil || oldCRD == nil {
+		return nil, errors.New("a CRD is nil: give the new and the old one")
+	}
 	findings, err := audit.Loosened(newCRD, oldCRD)
 	if err != nil {
 		return nil, err

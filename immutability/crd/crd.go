@@ -22,9 +22,11 @@
 package crd
 
 import (
+	"errors"
 	"fmt"
 	"go/token"
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -44,7 +46,8 @@ const (
 	kindCRD = "CustomResourceDefinition"
 )
 
-// CRD is a CustomResourceDefinition with the locks of its schemas, which the API types have no room for.
+// CRD is a CustomResourceDefinition with the locks of its schemas, which the API types have no room for. Get one from Read or
+// FromObject: the zero CRD and nil have no versions and no annotation.
 type CRD struct {
 	File string // "" for an object that was not read from a file
 
@@ -67,6 +70,9 @@ type CRD struct {
 
 // Version returns the version of that name. ok is false if the CRD has no such version.
 func (c *CRD) Version(name string) (v *Version, ok bool) {
+	if c == nil {
+		return nil, false
+	}
 	for _, v := range c.Versions {
 		if v.Name == name {
 			return v, true
@@ -79,6 +85,9 @@ func (c *CRD) Version(name string) (v *Version, ok bool) {
 // index (int): for a member the place of its name. Where the way ends early it is the place of the last value on it.
 // Columns count characters. It is the zero Position for a CRD that comes from no file.
 func (c *CRD) Position(steps ...any) token.Position {
+	if c == nil {
+		return token.Position{}
+	}
 	at := c.document.Position(steps...)
 	return token.Position{Filename: c.File, Line: at.Line, Column: at.Column}
 }
@@ -101,8 +110,11 @@ var annotationSteps = []any{"metadata", "annotations", AnnotationKey}
 
 // Annotation returns the value of AnnotationKey that carries every lock and normalization of the CRD's schemas, in a form
 // that depends on these only, or "". Topology (list types, map keys) is left out: an API server keeps
-// it. It returns an error if the value is larger than an annotation may be.
+// it. It returns an error if the value is larger than an annotation may be, and for a CRD without versions.
 func (c *CRD) Annotation() (string, error) {
+	if c.undefined() {
+		return "", errNoCRD
+	}
 	annotation := make(rawschema.Annotation)
 	for _, v := range c.Versions {
 		annotation.Add(v.Name, v.raw)
@@ -114,6 +126,14 @@ func (c *CRD) Annotation() (string, error) {
 	return value, nil
 }
 
+// errNoCRD is the error of the zero CRD and of nil.
+var errNoCRD = errors.New("there is no " + kindCRD + ": get one from Read or FromObject")
+
+// undefined reports whether c is nil or was not read.
+func (c *CRD) undefined() bool {
+	return c == nil || len(c.Versions) == 0 || slices.ContainsFunc(c.Versions, (*Version).undefined)
+}
+
 // versionNames lists the versions for a message.
 func (c *CRD) versionNames() string {
 	names := make([]string, len(c.Versions))
@@ -123,7 +143,7 @@ func (c *CRD) versionNames() string {
 	return strings.Join(names, ", ")
 }
 
-// Version is one version of a CRD.
+// Version is one version of a CRD. The zero Version and nil cannot be compiled.
 type Version struct {
 	Name            string
 	Served, Storage bool
@@ -144,18 +164,29 @@ type Version struct {
 	raw   map[string]any // the schema as decoded, with the locks of the annotation
 }
 
-// CRD returns the CRD that the version belongs to.
-func (v *Version) CRD() *CRD { return v.crd }
+// CRD returns the CRD that the version belongs to, nil for a version that was not read.
+func (v *Version) CRD() *CRD {
+	if v == nil {
+		return nil
+	}
+	return v.crd
+}
 
 // Compile compiles the version's schema. Its error names file, CRD and version, and errors.As finds the
 // *immutability.SchemaError in it.
 func (v *Version) Compile(opts ...immutability.Option) (*immutability.Validator, error) {
+	if v.undefined() {
+		return nil, errNoCRD
+	}
 	validator, err := immutability.Compile(v.named(), opts...)
 	if err != nil {
 		return nil, fmt.Errorf("%s, version %s: %w", v.crd.subject(), v.Name, err)
 	}
 	return validator, nil
 }
+
+// undefined reports whether v is nil or was not read.
+func (v *Version) undefined() bool { return v == nil || v.crd == nil || v.Schema == nil }
 
 // with returns a copy of c with the schemas as options change them, such as immutability.WithLocks; c itself without options,
 // and nil for nil. A schema that does not compile stays as it is.
@@ -189,8 +220,8 @@ func (v *Version) named() *spec.Schema {
 // "/properties/spec/properties/class") leads to, or the last node on the way that exists. It is the zero Position for
 // a CRD that comes from no file.
 func (v *Version) Position(schemaPath string) token.Position {
-	if v.steps == nil {
-		return v.crd.Position()
+	if v == nil || v.steps == nil {
+		return v.CRD().Position()
 	}
 	return v.crd.Position(append(v.steps[:len(v.steps):len(v.steps)], v.stepsOf(schemaPath)...)...)
 }

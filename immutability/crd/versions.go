@@ -31,8 +31,15 @@ import (
 //     locks.
 //   - v1beta1-lock (error): a CRD of v1beta1 has locks that oldCRD does not have; without oldCRD, any locks.
 //
-// Errors come first, then they are in the order of the file. Nil when there is nothing to say.
+// Errors come first, then they are in the order of the file. Nil when there is nothing to say. Of a newCRD that is nil or was
+// not read, Lint says so with one error, not-looked-at; an oldCRD that was not read counts as nil.
 func Lint(newCRD, oldCRD *CRD, opts ...immutability.Option) []Finding {
+	if newCRD.undefined() {
+		return []Finding{{Finding: immutability.Finding{Severity: immutability.SeverityError, Rule: rule.NotLookedAt, Message: errNoCRD.Error()}}}
+	}
+	if oldCRD.undefined() {
+		oldCRD = nil
+	}
 	newCRD, oldCRD = newCRD.with(opts), oldCRD.with(opts)
 	l := linter{crd: newCRD}
 	for _, v := range newCRD.Versions {

@@ -101,6 +101,9 @@ func (a *attack) lint() int {
 // An attack is deterministic. Finding nothing proves nothing.
 func (k *Kind) Attack(t T, object any, options ...AttackOption) {
 	t.Helper()
+	if k.undefined(t) {
+		return
+	}
 	a := &attack{kind: k, needed: map[string]bool{}}
 	for _, option := range options {
 		option.apply(a)

@@ -44,7 +44,7 @@ type T interface {
 	Fatalf(format string, args ...any)
 }
 
-// Kind is a kind of objects under test.
+// Kind is a kind of objects under test. The zero Kind and nil end the test that uses them.
 type Kind struct {
 	kind    *witness.Kind
 	version *witness.Version // of objects that do not say theirs
@@ -113,6 +113,16 @@ func Schema(t T, s *spec.Schema, opts ...immutability.Option) *Kind {
 		Prepare: func(obj map[string]any) (map[string]any, error) { return obj, nil },
 	}
 	return &Kind{kind: &witness.Kind{Versions: []*witness.Version{v}}, version: v}
+}
+
+// undefined reports whether k is nil or was not made by this package, and ends the test then.
+func (k *Kind) undefined(t T) bool {
+	t.Helper()
+	if k == nil || k.version == nil {
+		t.Fatalf("locktest: there is no kind: make one with CRD, CRDFrom or Schema")
+		return true
+	}
+	return false
 }
 
 // object reads an object: YAML or JSON text, or a Go value that encodes to JSON. What it does not say of apiVersion, kind
@@ -233,6 +243,9 @@ type Update struct {
 // Run tries each update, in a subtest of its own where t is a *testing.T.
 func (k *Kind) Run(t T, updates []Update) {
 	t.Helper()
+	if k.undefined(t) {
+		return
+	}
 	if parent, ok := t.(*testing.T); ok {
 		for _, u := range updates {
 			parent.Run(u.Name, func(t *testing.T) {

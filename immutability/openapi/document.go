@@ -279,6 +279,9 @@ func (d *Document) addFromFile() {
 // Find returns the kind with an apiVersion and a name; case does not matter in the name. If several schemas describe it, the
 // first by reference counts.
 func (d *Document) Find(apiVersion, kind string) (Kind, bool) {
+	if d == nil {
+		return Kind{}, false
+	}
 	i := slices.IndexFunc(d.Kinds, func(k Kind) bool { return k.APIVersion == apiVersion && strings.EqualFold(k.Kind, kind) })
 	if i < 0 {
 		return Kind{}, false
@@ -339,10 +342,16 @@ func (d *Document) at(path string) (value any, steps []any, err error) {
 
 var errOtherDocument = errors.New("it leads to another document; references within the document are followed")
 
+// undefined reports whether d is nil or was not read.
+func (d *Document) undefined() bool { return d == nil || d.document == nil }
+
 // Resolve returns the schema that a reference names: the Ref of a Kind, Root, or a $ref in the document. It is what
 // immutability.WithResolver takes. It returns an error if there is no such schema, if it is in another document, or if a
 // keyword has a value of the wrong form. The schema is shared: change a copy. Cost: O(schema) the first time.
 func (d *Document) Resolve(ref string) (*spec.Schema, error) {
+	if d.undefined() {
+		return nil, errors.New("there is no document: get one from Read or FromUnstructured")
+	}
 	path, err := d.path(ref)
 	if err != nil {
 		return nil, err
@@ -386,6 +395,9 @@ func (d *Document) Compile(ref string, opts ...immutability.Option) (*immutabili
 // Position returns the place in the file of the schema node that a schema path from the schema of ref leads to, or of the
 // last node on the way that exists. A schema path that begins with a reference starts there. Columns count characters.
 func (d *Document) Position(ref, schemaPath string) token.Position {
+	if d.undefined() {
+		return token.Position{}
+	}
 	if strings.HasPrefix(schemaPath, "#") {
 		ref, schemaPath = schemaPath, ""
 	}

@@ -4,7 +4,7 @@
 //	catalogue, err := operators.Load()
 //	...
 //	kind, ok := catalogue.Find("cert-manager.io/v1", "CertificateRequest")
-//	verdict := kind.Check(newObj, oldObj) // the objects as their manifests have them
+//	verdict := kind.Check(newObj, oldObj) // the objects as their manifests have them; nothing is allowed for a nil kind
 //
 // The knowledge is data: one YAML file for each operator in the folder data. A row names a field and a lock of package
 // immutability, or a CEL rule, and the function of the operator that enforces it. A row is proved by cases that the
@@ -36,7 +36,7 @@ import (
 	"github.com/fieldlock/fieldlock/internal/shell"
 )
 
-// Catalogue is all kinds whose operators are known. It is safe for concurrent use.
+// Catalogue is all kinds whose operators are known. It is safe for concurrent use. The zero Catalogue and nil have no kinds.
 type Catalogue struct {
 	mu      sync.Mutex
 	files   []*operatorFile
@@ -157,6 +157,9 @@ func plural(kind string) string {
 
 // All returns every kind, sorted by group and kind. A kind whose API versions differ in form is there once for each form.
 func (c *Catalogue) All() []*Kind {
+	if c == nil {
+		return nil
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.read(c.files)
@@ -165,6 +168,9 @@ func (c *Catalogue) All() []*Kind {
 
 // Find returns what is known of an object's kind; ok is false for a kind that is not in the catalogue.
 func (c *Catalogue) Find(apiVersion, kind string) (found *Kind, ok bool) {
+	if c == nil {
+		return nil, false
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	group, _, _ := strings.Cut(apiVersion, "/")
@@ -180,7 +186,8 @@ type Operator struct {
 	Versions []string
 }
 
-// Kind is a kind of custom resources and what its operator refuses.
+// Kind is a kind of custom resources and what its operator refuses. Get one from Catalogue.Find: the zero Kind and nil check
+// nothing, so their verdict is not allowed.
 type Kind struct {
 	Group, Kind, Plural string
 	ShortNames          []string
@@ -201,6 +208,9 @@ type Kind struct {
 	err    error
 }
 
+// undefined reports whether k is nil or did not come from a Catalogue.
+func (k *Kind) undefined() bool { return k == nil || k.source == nil }
+
 // Rows returns the rows of the kind, in the order of the data.
 func (k *Kind) Rows() []builtin.Row {
 	var rows []builtin.Row
@@ -211,6 +221,9 @@ func (k *Kind) Rows() []builtin.Row {
 }
 
 func (k *Kind) rows() []row {
+	if k.undefined() {
+		return nil
+	}
 	var rows []row
 	for i := range k.source.Rows {
 		source := &k.source.Rows[i]
@@ -342,6 +355,9 @@ func errorf(format string, args ...any) error { return fmt.Errorf("operators: "+
 
 // Replacement returns how to get the violations of verdict through.
 func (k *Kind) Replacement(newObj map[string]any, verdict builtin.Verdict) builtin.Replacement {
+	if k.undefined() {
+		return builtin.Replacement{Cost: "unknown", Message: "the kind is not known"}
+	}
 	r := builtin.Replacement{Cost: cmp.Or(k.source.Cost, "unknown"), Message: cmp.Or(k.source.Why, "what is lost depends on the operator")}
 	add := func(how string) {
 		if how != "" && !slices.Contains(r.How, how) {

@@ -25,6 +25,9 @@ import (
 //
 // Cost: O(object); the first call compiles the kind's rows, in milliseconds.
 func (k *Kind) Check(newObj, oldObj map[string]any) builtin.Verdict {
+	if k.undefined() {
+		return builtin.Verdict{Unknown: []builtin.Remark{{Message: "the kind is not known, so nothing was checked"}}}
+	}
 	verdict := builtin.Verdict{Checked: true}
 	if k.Nothing != "" {
 		return verdict

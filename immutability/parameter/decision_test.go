@@ -21,10 +21,14 @@ func TestZeroDecision(t *testing.T) {
 			t.Errorf("%s: allowed %t, %v", name, d.Allowed(), d.Err())
 		}
 	}
-	if d := (&kudo.OperatorVersion{}).Install(nil).Decision; !d.Allowed() || d.Err() != nil || d.Resulting == nil {
+	if d := (&kudo.OperatorVersion{Name: "without-parameters-1.0"}).Install(nil).Decision; !d.Allowed() || d.Err() != nil || d.Resulting == nil {
 		t.Errorf("an operator without parameters: %v", d.Err())
 	}
-	if d := (&heat.Template{}).Validate().Decision; !d.Allowed() || d.Err() != nil {
+	template, err := heat.ReadTemplate([]byte("heat_template_version: 2021-04-16"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := template.Validate().Decision; !d.Allowed() || d.Err() != nil {
 		t.Errorf("a template without parameters: %v", d.Err())
 	}
 }

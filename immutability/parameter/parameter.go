@@ -77,10 +77,20 @@ type Refusal struct {
 }
 
 // Error returns the message.
-func (r *Refusal) Error() string { return r.Message }
+func (r *Refusal) Error() string {
+	if r == nil {
+		return "refused without a reason"
+	}
+	return r.Message
+}
 
 // Unwrap returns the cause.
-func (r *Refusal) Unwrap() error { return r.Cause }
+func (r *Refusal) Unwrap() error {
+	if r == nil {
+		return nil
+	}
+	return r.Cause
+}
 
 // Refusals are the reasons against one operation, sorted by parameter, then by rule. None means that it is allowed.
 type Refusals []*Refusal
@@ -89,8 +99,8 @@ type Refusals []*Refusal
 func (r Refusals) Error() string {
 	var messages []string
 	for _, refusal := range r {
-		if !slices.Contains(messages, refusal.Message) {
-			messages = append(messages, refusal.Message)
+		if message := refusal.Error(); !slices.Contains(messages, message) {
+			messages = append(messages, message)
 		}
 	}
 	return strings.Join(messages, "; ")
@@ -121,6 +131,9 @@ type ReadError struct {
 
 // Error returns the message, behind its line where that is known.
 func (e *ReadError) Error() string {
+	if e == nil {
+		return "the document cannot be read"
+	}
 	if e.Line == 0 {
 		return e.Message
 	}

@@ -39,7 +39,8 @@ import (
 	"github.com/fieldlock/fieldlock/internal/check"
 )
 
-// Validator checks objects of the Go type T. It is immutable and safe for concurrent use.
+// Validator checks objects of the Go type T. It is immutable and safe for concurrent use. The zero Validator and a nil one
+// refuse every update.
 type Validator[T any] struct{ plan *Plan }
 
 // Compile plans how to read the locked parts of a T. T is a struct, as API types are: the object that encoding/json writes
@@ -66,21 +67,31 @@ func Compile[T any](v *immutability.Validator) (*Validator[T], error) {
 // Cost: one pass over what the locks cover, without allocation, if nothing is broken. Writing both objects as JSON
 // otherwise.
 func (v *Validator[T]) ValidateUpdate(newObj, oldObj *T) field.ErrorList {
-	if v.plan.accepts(unsafe.Pointer(newObj), unsafe.Pointer(oldObj)) {
+	plan := v.compiled()
+	if plan.accepts(unsafe.Pointer(newObj), unsafe.Pointer(oldObj)) {
 		return nil
 	}
-	return v.plan.refusals(newObj, oldObj)
+	return plan.refusals(newObj, oldObj)
 }
 
 // Check is ValidateUpdate with old values, locks and schema paths. An error means that nothing was checked.
 func (v *Validator[T]) Check(newObj, oldObj *T) (immutability.Report, error) {
-	if v.plan.accepts(unsafe.Pointer(newObj), unsafe.Pointer(oldObj)) {
-		return v.plan.allowed, nil
+	plan := v.compiled()
+	if plan.accepts(unsafe.Pointer(newObj), unsafe.Pointer(oldObj)) {
+		return plan.allowed, nil
 	}
-	return v.plan.exact(newObj, oldObj)
+	return plan.exact(newObj, oldObj)
 }
 
-// Plan is a Validator for a type that is only known at run time.
+// compiled returns the plan of v, nil for a Validator that Compile did not make.
+func (v *Validator[T]) compiled() *Plan {
+	if v == nil {
+		return nil
+	}
+	return v.plan
+}
+
+// Plan is a Validator for a type that is only known at run time. The zero Plan and a nil one refuse every update.
 type Plan struct {
 	validator *immutability.Validator
 	typ       reflect.Type
@@ -156,6 +167,9 @@ func (p *Plan) ValidateUpdate(newObj, oldObj any) field.ErrorList {
 
 // acceptsAny is accepts for objects whose type is not known yet.
 func (p *Plan) acceptsAny(newObj, oldObj any) (bool, error) {
+	if p.uncompiled() {
+		return false, errUncompiled
+	}
 	var at [2]unsafe.Pointer
 	for i, obj := range []any{newObj, oldObj} {
 		v := reflect.ValueOf(obj)
@@ -169,14 +183,22 @@ func (p *Plan) acceptsAny(newObj, oldObj any) (bool, error) {
 
 // accepts proves that an update breaks nothing. False means unknown.
 func (p *Plan) accepts(newObj, oldObj unsafe.Pointer) bool {
-	if p.root == nil {
-		return true
+	if p == nil || p.root == nil {
+		return !p.uncompiled()
 	}
 	return newObj != nil && oldObj != nil && p.root.keeps(newObj, oldObj, 0)
 }
 
+// uncompiled reports whether p is nil or the zero Plan.
+func (p *Plan) uncompiled() bool { return p == nil || p.validator == nil }
+
+var errUncompiled = errors.New("there is no plan: make it with Compile or CompileType")
+
 // exact compares what encoding/json writes.
 func (p *Plan) exact(newObj, oldObj any) (immutability.Report, error) {
+	if p.uncompiled() {
+		return immutability.Report{}, errUncompiled
+	}
 	newJSON, oldJSON, err := written(newObj, oldObj)
 	if err != nil {
 		return immutability.Report{}, err
@@ -186,6 +208,9 @@ func (p *Plan) exact(newObj, oldObj any) (immutability.Report, error) {
 
 // refusals is exact as a list of errors, which needs no differences.
 func (p *Plan) refusals(newObj, oldObj any) field.ErrorList {
+	if p.uncompiled() {
+		return unchecked(errUncompiled)
+	}
 	newJSON, oldJSON, err := written(newObj, oldObj)
 	if err != nil {
 		return unchecked(err)

@@ -18,6 +18,9 @@ import (
 // LintVersions returns the findings of HolesBetween, by version.
 func LintVersions(c *crd.CRD) map[string][]immutability.Finding {
 	findings := map[string][]immutability.Finding{}
+	if c == nil {
+		return findings
+	}
 	for version, holes := range new(Audit).HolesBetween(c) {
 		for _, h := range holes {
 			findings[version] = append(findings[version], h.Finding)

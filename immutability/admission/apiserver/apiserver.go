@@ -202,7 +202,7 @@ func unchecked(err error) error {
 }
 
 // Locks checks objects of Go types, or unstructured ones, against the locks of one version of their kind. It is safe for
-// concurrent use.
+// concurrent use. The zero Locks and nil ones refuse every update.
 type Locks struct {
 	validator *immutability.Validator
 	kind      schema.GroupVersionKind
@@ -244,6 +244,9 @@ func NewLocks(v *immutability.Validator, kind schema.GroupVersionKind, scheme *r
 //
 // Objects of the Go type of the locks are compared in place; others are converted first.
 func (l *Locks) ValidateUpdate(_ context.Context, obj, old runtime.Object) field.ErrorList {
+	if l == nil || l.validator == nil {
+		return internal(errors.New("there are no locks: make them with NewLocks"))
+	}
 	if l.validator.Empty() {
 		return nil
 	}

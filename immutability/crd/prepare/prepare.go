@@ -32,7 +32,8 @@ import (
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
-// Preparer prepares objects of one version of a CRD. It is safe for concurrent use.
+// Preparer prepares objects of one version of a CRD. It is safe for concurrent use. The zero Preparer, a nil one and one of a nil
+// version return errors.
 type Preparer struct {
 	version *crd.Version
 
@@ -56,6 +57,9 @@ func New(v *crd.Version) *Preparer { return &Preparer{version: v} }
 //
 // Cost: O(object).
 func (p *Preparer) Prepare(obj map[string]any) (map[string]any, error) {
+	if p == nil || p.version.CRD() == nil {
+		return nil, errors.New("there is no version to prepare objects of: get one from a CRD")
+	}
 	p.once.Do(func() { p.structural, p.err = toStructural(p.version) })
 	if p.err != nil {
 		return nil, p.err

@@ -38,10 +38,10 @@ func ReadValues(data []byte) (parameter.Values, error) {
 // Validate reports parameters whose default is not of their type or breaks a constraint, and attributes that look
 // misspelled. Every preview includes it.
 func (t *Template) Validate() Preview {
-	e := evaluation{template: t}
+	e := evaluation{template: t.orUnread()}
 	e.checkTemplate()
-	for i := range t.list {
-		if p := &t.list[i]; !p.Default.IsNull() {
+	for i := range e.template.list {
+		if p := &e.template.list[i]; !p.Default.IsNull() {
 			e.noteUnchecked(p)
 		}
 	}
@@ -52,7 +52,7 @@ func (t *Template) Validate() Preview {
 // Create previews the creation of a stack. A name that the template does not define is refused, and so is a parameter
 // with neither value nor default. A null counts as not given.
 func (t *Template) Create(requested parameter.Values) Preview {
-	e := evaluation{template: t, old: &Template{}, requested: requested}
+	e := evaluation{template: t.orUnread(), old: &Template{read: true}, requested: requested}
 	e.refuseUnknown()
 	return e.preview()
 }
@@ -76,7 +76,7 @@ func (t *Template) Patch(requested parameter.Values, old *Template, current para
 }
 
 func (t *Template) newUpdate(requested parameter.Values, old *Template, current parameter.Values) *evaluation {
-	if old == nil {
+	if t = t.orUnread(); old == nil {
 		old = t
 	}
 	e := &evaluation{template: t, old: old, current: current, requested: requested}
@@ -107,6 +107,9 @@ func (e *evaluation) refuseUnknown() {
 }
 
 func (e *evaluation) checkTemplate() {
+	if !e.template.read || e.old != nil && !e.old.read {
+		refuse.Add(&e.refusals, "", refuse.Definition, "there is no template: read one with ReadTemplate")
+	}
 	e.refusals = append(e.refusals, e.template.mistakes...)
 	for i := range e.template.list {
 		p := &e.template.list[i]
@@ -242,5 +245,8 @@ type ImmutableParameterModified struct {
 
 // Error names the parameters, in the words of Heat.
 func (e *ImmutableParameterModified) Error() string {
+	if e == nil {
+		e = &ImmutableParameterModified{}
+	}
 	return fmt.Sprintf("The following parameters are immutable and may not be updated: %s", strings.Join(e.Names, ", "))
 }

@@ -32,18 +32,29 @@ type Parameter struct {
 	constraints []constraint
 }
 
-// Template is what a Heat Orchestration Template says about its parameters.
+// Template is what a Heat Orchestration Template says about its parameters. Get one from ReadTemplate: operations on the zero
+// Template or a nil one, and from the zero Template, are refused.
 type Template struct {
+	read     bool
 	list     []Parameter // sorted by name
 	index    map[string]int
 	mistakes parameter.Refusals // attributes that look misspelled
 }
 
 // Parameters returns a copy of the parameters, sorted by name.
-func (t *Template) Parameters() []Parameter { return slices.Clone(t.list) }
+func (t *Template) Parameters() []Parameter { return slices.Clone(t.orUnread().list) }
+
+// orUnread returns t, or the zero Template for nil.
+func (t *Template) orUnread() *Template {
+	if t == nil {
+		return &Template{}
+	}
+	return t
+}
 
 // List returns a row per parameter, sorted by name. A parameter without default is required.
 func (t *Template) List() []parameter.Row {
+	t = t.orUnread()
 	rows := make([]parameter.Row, 0, len(t.list))
 	for i := range t.list {
 		p := &t.list[i]
@@ -75,7 +86,7 @@ func ReadTemplate(data []byte) (*Template, error) {
 	if name, ok := cloudFormation(root); ok {
 		return nil, document.Errorf(root, "this is a CloudFormation template (it has %s): only Heat Orchestration Templates, which have a heat_template_version, are supported", name)
 	}
-	t := &Template{index: map[string]int{}}
+	t := &Template{read: true, index: map[string]int{}}
 	found, misspelled := document.Attributes(root, "heat_template_version", "description", "parameters", "parameter_groups", "resources",
 		"outputs", "conditions", "environment")
 	document.RefuseMisspelled(&t.mistakes, "", misspelled)

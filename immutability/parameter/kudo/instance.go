@@ -112,7 +112,7 @@ func Review(
 				return Admission{}, err
 			}
 		case maps.Equal(newInstance.Parameters.Texts(), oldInstance.Parameters.Texts()):
-			return (&OperatorVersion{}).Admit(newInstance, oldInstance, nil), nil
+			return (&OperatorVersion{read: true}).Admit(newInstance, oldInstance, nil), nil
 		}
 	}
 	v, err := version(newInstance.OperatorVersion)
@@ -125,10 +125,16 @@ func Review(
 // Admit evaluates a request that a webhook on Instances receives: an installation where oldInstance is nil, an upgrade
 // where old is not nil, otherwise an update. A value counts as given explicitly when newInstance has it, as in KUDO. A
 // value that no version defines may stay as it is. A request that changes no value is allowed whatever the
-// definitions look like.
+// definitions look like. A nil newInstance is refused.
 //
 // [Review] does this for the objects of an AdmissionReview.
 func (v *OperatorVersion) Admit(newInstance, oldInstance *Instance, old *OperatorVersion) Admission {
+	if newInstance == nil {
+		return Admission{}
+	}
+	if v.undefined() {
+		return v.Install(newInstance.Parameters)
+	}
 	if oldInstance == nil {
 		return v.Install(newInstance.Parameters)
 	}

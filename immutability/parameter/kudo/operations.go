@@ -16,7 +16,8 @@ import (
 // immutable parameters are copied into the Instance, so that a later default cannot change them. An immutable or
 // required parameter needs a value or a default (KEP-30, Installation).
 func (v *OperatorVersion) Install(requested parameter.Values) Admission {
-	e := newEvaluation(v, &OperatorVersion{}, requested, nil)
+	v = v.orZero()
+	e := newEvaluation(v, &OperatorVersion{read: true}, requested, nil)
 	e.install = true
 	e.request()
 	for i := range v.Parameters {
@@ -33,6 +34,7 @@ func (v *OperatorVersion) Install(requested parameter.Values) Admission {
 // (KEP-30, Updates). A removal that would only remove the copy of the same default is ignored, since the copy protects
 // the value from later defaults.
 func (v *OperatorVersion) Update(requested, current parameter.Values) Admission {
+	v = v.orZero()
 	e := newEvaluation(v, v, requested, current)
 	e.refuseUnknown()
 	e.request()
@@ -48,7 +50,7 @@ func (v *OperatorVersion) Upgrade(requested parameter.Values, old *OperatorVersi
 	if old == nil {
 		return v.Update(requested, current)
 	}
-	e := newEvaluation(v, old, requested, current)
+	e := newEvaluation(v.orZero(), old, requested, current)
 	e.upgrade = true
 	e.refuseUnknown()
 	for name := range e.next {
@@ -79,6 +81,9 @@ func newEvaluation(version, old *OperatorVersion, requested, current parameter.V
 		e.oldIndex = old.index()
 	}
 	e.refusals = version.validateParameters()
+	if old.undefined() && !version.undefined() {
+		refuse.Add(&e.refusals, "", refuse.Definition, "the old version: %s", noOperator)
+	}
 	return e
 }
 

@@ -49,7 +49,8 @@ const (
 )
 
 // OperatorVersion is what one version of an operator says about parameters. It may be read from a package or from a
-// cluster, or be built by hand. Evaluations do not change it.
+// cluster, or be built by hand. Evaluations do not change it. Those of the zero OperatorVersion or a nil one, and upgrades from the
+// zero one, are refused.
 type OperatorVersion struct {
 	Name       string
 	Parameters []Parameter
@@ -57,11 +58,26 @@ type OperatorVersion struct {
 	Tasks      []Task   // the KudoOperator tasks
 	Plans      []string // names of the plans; nil where they are not known
 
+	read     bool               // rather than built by hand
 	mistakes parameter.Refusals // what else the reader found
+}
+
+// undefined reports whether v is nil or has nothing to say.
+func (v *OperatorVersion) undefined() bool {
+	return v == nil || !v.read && v.Name == "" && len(v.Parameters)+len(v.Tasks)+len(v.Groups)+len(v.Plans) == 0
+}
+
+// orZero returns v, or the zero OperatorVersion for nil.
+func (v *OperatorVersion) orZero() *OperatorVersion {
+	if v == nil {
+		return &OperatorVersion{}
+	}
+	return v
 }
 
 // List returns a row per parameter, sorted by name (KEP-30, Other).
 func (v *OperatorVersion) List() []parameter.Row {
+	v = v.orZero()
 	rows := make([]parameter.Row, 0, len(v.Parameters))
 	for i := range v.Parameters {
 		p := &v.Parameters[i]
@@ -329,6 +345,9 @@ const kindKudoOperator = "KudoOperator"
 // [parameter.Refusals] where an enabling parameter is undefined, or neither a boolean nor a string that
 // strconv.ParseBool accepts; its default counts (KEP-36, Validation).
 func (v *OperatorVersion) Children(current parameter.Values) ([]Child, error) {
+	if v.undefined() {
+		return nil, v.Validate().Err()
+	}
 	var refusals parameter.Refusals
 	children := v.children(v.index(), current, &refusals)
 	return children, refusals.Err()

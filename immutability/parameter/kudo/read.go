@@ -27,7 +27,7 @@ func readOperatorVersion(root *yaml.Node) (*OperatorVersion, error) {
 	if isObject(root) {
 		return readObject(root)
 	}
-	v := &OperatorVersion{Groups: []string{}}
+	v := &OperatorVersion{read: true, Groups: []string{}}
 	found, misspelled := document.Attributes(root, "apiVersion", "groups", "parameters")
 	document.RefuseMisspelled(&v.mistakes, "", misspelled)
 	if err := checkAPIVersion(&v.mistakes, found["apiVersion"], "params.yaml"); err != nil {
@@ -48,7 +48,7 @@ func readObject(root *yaml.Node) (*OperatorVersion, error) {
 		return nil, err
 	}
 	found, _ := document.Attributes(root, "metadata", "spec")
-	v := &OperatorVersion{Name: nameOf(found["metadata"])}
+	v := &OperatorVersion{read: true, Name: nameOf(found["metadata"])}
 	spec := found["spec"]
 	if spec == nil || document.IsNull(spec) {
 		return v, nil

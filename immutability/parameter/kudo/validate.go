@@ -20,6 +20,7 @@ import (
 //
 // Every evaluation includes it. Nil means that all is well.
 func (v *OperatorVersion) Validate() parameter.Refusals {
+	v = v.orZero()
 	refusals := v.validateParameters()
 	index := v.index()
 	for _, task := range v.Tasks {
@@ -32,9 +33,15 @@ func (v *OperatorVersion) Validate() parameter.Refusals {
 	return refusals
 }
 
+// noOperator refuses evaluations of the zero OperatorVersion.
+const noOperator = "there is no OperatorVersion: read one, or give it a name"
+
 // validateParameters is Validate without the tasks, which evaluations check with the values of an Instance.
 func (v *OperatorVersion) validateParameters() parameter.Refusals {
 	refusals := slices.Clone(v.mistakes)
+	if v.undefined() {
+		refuse.Add(&refusals, "", refuse.Definition, "%s", noOperator)
+	}
 	v.validateNames(&refusals)
 	v.validateGroups(&refusals)
 	v.validatePlans(&refusals)
