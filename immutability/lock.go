@@ -63,7 +63,8 @@ type ExternalLock struct {
 	// "Widget.example.com", "Widget.v1.example.com". Empty means every kind. A schema that does not name its kind under
 	// x-kubernetes-group-version-kind has every lock; package crd knows the kind of each schema.
 	Kind string
-	// Path is the field, such as "spec.nodes[*].zone": [*] are the items of a list or the values of a map.
+	// Path is the field, such as "spec.nodes[*].zone": [*] are the items of a list or the values of a map. A name in quotes,
+	// as in `spec["a.b"]`, is one property; without quotes a path that two fields have is an error.
 	Path string
 	// Locks are added to those that the field has. Words such as LockNoUnset can stand together, as in a schema.
 	Locks []Lock

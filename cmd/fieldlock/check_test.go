@@ -39,6 +39,11 @@ func TestCheck(t *testing.T) {
 			checked: 2, note: "no object is in both OLD and NEW (1 created, 1 deleted)",
 		},
 		{
+			name: "create, and an object of a kind without a schema on both sides", reason: "the object on both sides was skipped",
+			crd: classLocked, old: "apiVersion: other.com/v1\nkind: Gadget\nmetadata: {name: s}\n", new: "apiVersion: other.com/v1\nkind: Gadget\nmetadata: {name: s}\nspec: {}\n" + widget("v1", "b", "x", "{class: q}"),
+			checked: 1, skipped: 1, note: "no object that a schema covers is in both OLD and NEW (1 created, 0 deleted)",
+		},
+		{
 			name: "no old object at all", reason: "the first commit of a file",
 			crd: classLocked, new: widget("v1", "a", "x", "{class: p}"),
 			checked: 1, note: "nothing was compared",

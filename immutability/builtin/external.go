@@ -123,12 +123,7 @@ func walkType(t reflect.Type, path string) (steps fieldpath.Path, isMap bool, er
 			t, rest = t.Elem(), below
 			continue
 		}
-		rest = strings.TrimPrefix(rest, ".")
-		end := strings.IndexAny(rest, ".[")
-		if end < 0 {
-			end = len(rest)
-		}
-		name := rest[:end]
+		name, below, _ := lockschema.FirstName(rest)
 		var known map[string]reflect.Type
 		if t.Kind() == reflect.Struct {
 			known = types.fields(t).types
@@ -144,7 +139,7 @@ func walkType(t reflect.Type, path string) (steps fieldpath.Path, isMap bool, er
 			}
 			return nil, false, missing(nearest)
 		}
-		steps, t, rest = append(steps, name), next, rest[end:]
+		steps, t, rest = append(steps, name), next, below
 	}
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()

@@ -153,6 +153,7 @@ func TestUpdates(t *testing.T) {
 		{"an item added to a set", "that is what its lock allows, in any order", setOfTexts + `,"x-kubernetes-addition-only":true`, &one[[]string]{[]string{"c", "b", "a"}}, &one[[]string]{[]string{"a", "b"}}, proved},
 		{"an item removed from a set", "it may only be added", setOfTexts + `,"x-kubernetes-addition-only":true`, &one[[]string]{[]string{"c", "b"}}, &one[[]string]{[]string{"a", "b"}}, refused},
 		{"an item removed that may go", "that is what its lock allows", setOfTexts + `,"x-kubernetes-deletion-only":true`, &one[[]string]{[]string{"b"}}, &one[[]string]{[]string{"a", "b"}}, proved},
+		{"a set of a byte kind in another order", "it is written as one text, in base64", `"type":"array","x-kubernetes-list-type":"set","items":{"type":"integer"},` + locked, &one[[]day]{[]day{1, 2}}, &one[[]day]{[]day{2, 1}}, refused},
 		{"bytes of an array", "an array of bytes is written as numbers", `"type":"array","items":{"x-kubernetes-immutable":true}`, &one[[2]uint8]{[2]uint8{1, 3}}, &one[[2]uint8]{[2]uint8{1, 2}}, refused},
 		{"bytes of an array, unchanged", "the same", `"type":"array","items":{"x-kubernetes-immutable":true}`, &one[[2]uint8]{[2]uint8{1, 2}}, &one[[2]uint8]{[2]uint8{1, 2}}, proved},
 		{"nil that is written as text", "and empty is normalized away: only one is absent", `"x-kubernetes-normalize":"undefined","x-kubernetes-preserve-unknown-fields":true,` + locked, &one[nilIsNone]{}, &one[nilIsNone]{nilIsNone{}}, refused},

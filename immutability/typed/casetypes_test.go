@@ -153,6 +153,9 @@ type alike int
 
 func (alike) MarshalText() ([]byte, error) { return []byte("alike"), nil }
 
+// day is a byte, so that a list of days is written as one text.
+type day uint8
+
 // level is a byte that is written as a text, so that a list of levels is a list.
 type level uint8
 

@@ -132,9 +132,11 @@ func (text) equal(a, b unsafe.Pointer, _ int) bool { return *(*string)(a) == *(*
 
 type float[T float32 | float64] struct{}
 
-// equal tells 0 from -0, of which omitempty leaves out only one. A NaN has no JSON form.
+// equal tells 0 from -0, of which omitempty leaves out only one. NaN and the infinities have no JSON form: their difference with
+// themselves is NaN.
 func (float[T]) equal(a, b unsafe.Pointer, _ int) bool {
-	return sameBytes(a, b, unsafe.Sizeof(T(0))) && *(*T)(a) == *(*T)(b)
+	x := *(*T)(a)
+	return sameBytes(a, b, unsafe.Sizeof(T(0))) && x-x == 0
 }
 
 // dynamic compares values of type any, of the types that JSON is decoded to and other scalars. Values of other types are
@@ -151,8 +153,12 @@ func sameDynamic(a, b any, depth int) bool {
 	switch x := a.(type) {
 	case nil:
 		return b == nil
-	case string, bool, int64, float64, int, int32, int16, int8, uint64, uint, uint32, uint16, uint8, float32, json.Number:
+	case string, bool, int64, int, int32, int16, int8, uint64, uint, uint32, uint16, uint8, json.Number:
 		return x == b
+	case float64:
+		return x == b && x-x == 0 // an infinity has no JSON form
+	case float32:
+		return x == b && x-x == 0
 	case map[string]any:
 		y, ok := b.(map[string]any)
 		if !ok || len(x) != len(y) || (x == nil) != (y == nil) || depth >= maxDepth {
@@ -255,7 +261,7 @@ func (c comparers) ofSlice(key comparerKey, path string) (comparer, error) {
 	case text:
 		done = textSlice{}
 	}
-	if e := key.equality; e != nil && e.List != nil && e.List.Kind == check.AsSet && e.List.Items == nil {
+	if e := key.equality; e != nil && e.List != nil && e.List.Kind == check.AsSet && e.List.Items == nil && !writtenAsText(key.typ) {
 		if hash := hashOf(item); hash != nil {
 			_, texts := done.(textSlice)
 			done = &set{texts: texts, inOrder: done, items: scalars{hash: hash, elem: elem, size: item.Size()}}

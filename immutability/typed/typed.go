@@ -61,7 +61,7 @@ func Compile[T any](v *immutability.Validator) (*Validator[T], error) {
 // object without fields. Neither object is changed, so checks may share them, as long as the objects' own methods
 // (MarshalJSON, MarshalText, IsZero) change nothing either.
 //
-// An object that encoding/json cannot write, such as one with a NaN in a locked field, gives an internal error; the update
+// An object that encoding/json cannot write, such as one with a NaN or an infinity in a locked field, gives an internal error; the update
 // must be refused then, as with every error of the list. What both objects share in memory is not looked at.
 //
 // Cost: one pass over what the locks cover, without allocation, if nothing is broken. Writing both objects as JSON

@@ -145,6 +145,8 @@ func TestNilAndUnwritable(t *testing.T) {
 		{"a NaN has no JSON form", &Volume{Spec: VolumeSpec{Weight: math.NaN()}}, &Volume{}, "writing the new object"},
 		{"on either side", &Volume{}, &Volume{Spec: VolumeSpec{Weight: math.NaN()}}, "writing the old object"},
 		{"not even twice", &Volume{Spec: VolumeSpec{Weight: math.NaN()}}, &Volume{Spec: VolumeSpec{Weight: math.NaN()}}, "cannot be checked"},
+		{"nor has an infinity", &Volume{Spec: VolumeSpec{Weight: math.Inf(1)}}, &Volume{Spec: VolumeSpec{Weight: math.Inf(1)}}, "cannot be checked"},
+		{"of either sign", &Volume{Spec: VolumeSpec{Weight: math.Inf(-1)}}, &Volume{Spec: VolumeSpec{Weight: math.Inf(-1)}}, "cannot be checked"},
 	} {
 		errs := v.ValidateUpdate(row.newObj, row.oldObj)
 		if text := fmt.Sprint(errs.ToAggregate()); (len(errs) == 0) != (row.want == "") || !strings.Contains(text, row.want) {
@@ -160,6 +162,15 @@ func TestNilAndUnwritable(t *testing.T) {
 	}
 	if _, err := typed.Compile[Volume](&immutability.Validator{}); err == nil {
 		t.Error("a validator without a schema is compiled")
+	}
+	type loose struct {
+		V any `json:"v"`
+	}
+	anyLocked := compile[loose](t, validatorOf(`{type: object, properties: {v: {x-kubernetes-immutable: true, x-kubernetes-preserve-unknown-fields: true}}}`))
+	for _, value := range []any{math.Inf(1), float32(math.Inf(-1)), []any{math.Inf(1)}} {
+		if errs := anyLocked.ValidateUpdate(&loose{value}, &loose{value}); len(errs) != 1 {
+			t.Errorf("%v in any has no JSON form: %v", value, errs)
+		}
 	}
 	type shared struct {
 		V *float64 `json:"v"`

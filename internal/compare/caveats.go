@@ -25,7 +25,11 @@ func (c *checker) caveats(pairs []pair) []string {
 	}
 	var list []string
 	if c.report.Updated == 0 && c.report.Unchanged == 0 {
-		list = append(list, fmt.Sprintf("nothing was compared: no object is in both OLD and NEW (%d created, %d deleted)", c.report.Created, c.report.Deleted))
+		which := "object"
+		if c.report.Skipped > 0 {
+			which = "object that a schema covers"
+		}
+		list = append(list, fmt.Sprintf("nothing was compared: no %s is in both OLD and NEW (%d created, %d deleted)", which, c.report.Created, c.report.Deleted))
 	}
 	seen := map[*crd.Version]bool{}
 	var unlocked []string

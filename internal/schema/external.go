@@ -6,6 +6,7 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"k8s.io/kube-openapi/pkg/validation/spec"
@@ -16,7 +17,7 @@ import (
 // External is a lock on a schema that somebody else owns.
 type External struct {
 	Kind  string // with group and version where needed: "Widget", "Widget.example.com", "Widget.v1.example.com"; "" for every kind
-	Path  string // of the field, such as "spec.nodes[*].zone"
+	Path  string // of the field, such as "spec.nodes[*].zone" or `spec["a.b"]`
 	Locks []Lock
 }
 
@@ -61,6 +62,8 @@ type placer struct {
 	resolve Resolver
 	locks   []Lock
 	at      *Path
+
+	readings *int // how many were tried
 }
 
 // add returns s, which is at path at, with the locks at what rest leads to.
@@ -80,13 +83,16 @@ func (p *placer) add(s *spec.Schema, at *Path, rest string) (*spec.Schema, error
 	if below, ok := strings.CutPrefix(rest, "[*]"); ok {
 		return out, p.each(out, at, below)
 	}
-	name, below := p.property(out, strings.TrimPrefix(rest, "."))
+	name, below, err := p.property(out, at, rest)
+	if err != nil {
+		return nil, err
+	}
 	property, ok := out.Properties[name]
 	switch {
 	case ok:
 	case at == nil && name == "metadata": // not described in most CRDs; the compiler says that it cannot be locked
 		property, below = *spec.MapProperty(nil), ""
-	case isTrue(out.Extensions[KeyPreserveUnknown]) && out.AdditionalProperties == nil:
+	case keepsUnknown(out):
 		property = spec.Schema{}
 		property.AddExtension(KeyPreserveUnknown, true)
 	default:
@@ -120,22 +126,84 @@ func (p *placer) each(out *spec.Schema, at *Path, rest string) error {
 	return &NoPath{p.path, at.String()}
 }
 
-// property splits the first name off a path: the longest property of s that the path begins with, as names can have dots.
-func (p *placer) property(s *spec.Schema, path string) (name, rest string) {
+// keepsUnknown reports whether objects may have fields that s does not describe.
+func keepsUnknown(s *spec.Schema) bool {
+	return isTrue(s.Extensions[KeyPreserveUnknown]) && s.AdditionalProperties == nil
+}
+
+// maxReadings is how many readings of a path are tried. Schemas have hardly any names with dots.
+const maxReadings = 1000
+
+// property splits the first name off a path in s, which is at path at. As names can have dots, a path can have several
+// readings: "a.b" is the property a.b, or the property b of a. Those that lead nowhere do not count, and it is an error if two
+// are left. A quoted name, as in `["a.b"]`, has one reading.
+func (p *placer) property(s *spec.Schema, at *Path, path string) (name, rest string, err error) {
+	name, rest, quoted := FirstName(path)
+	if quoted {
+		return name, rest, nil
+	}
+	path = strings.TrimPrefix(path, ".")
+	var names []string
 	for known := range s.Properties {
 		below, ok := strings.CutPrefix(path, known)
-		if ok && len(known) > len(name) && (below == "" || below[0] == '.' || below[0] == '[') {
-			name, rest = known, below
+		if ok && known != "" && (below == "" || below[0] == '.' || below[0] == '[') {
+			names = append(names, known)
 		}
 	}
-	if name != "" {
-		return name, rest
+	if !slices.Contains(names, name) && keepsUnknown(s) {
+		names = append(names, name)
 	}
-	end := strings.IndexAny(path, ".[")
-	if end < 0 {
-		return path, ""
+	slices.Sort(names)
+	switch len(names) {
+	case 0:
+		return name, rest, nil
+	case 1:
+		return names[0], path[len(names[0]):], nil
 	}
-	return path[:end], path[end:]
+	if p.readings == nil {
+		p.readings = new(int)
+	}
+	var found []string
+	for _, name := range names {
+		if *p.readings++; *p.readings > maxReadings {
+			return "", "", fmt.Errorf("the path %s has too many readings, as names have dots; quote the names, as in [%q]", p.path, name)
+		}
+		further := placer{path: p.path, resolve: p.resolve, readings: p.readings}
+		property := s.Properties[name]
+		if _, known := s.Properties[name]; !known {
+			property.AddExtension(KeyPreserveUnknown, true)
+		}
+		if _, err := further.add(&property, at.Property(name), path[len(name):]); err == nil || !errors.As(err, new(*NoPath)) {
+			found = append(found, name)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return names[0], path[len(names[0]):], nil // whose error names the nearest path
+	case 1:
+		return found[0], path[len(found[0]):], nil
+	}
+	var spelled []string
+	for _, name := range found {
+		spelled = append(spelled, fmt.Sprintf("%s[%q]%s", at.String(), name, path[len(name):]))
+	}
+	return "", "", fmt.Errorf("the path %s is ambiguous; write %s", p.path, strings.Join(spelled, " or "))
+}
+
+// FirstName splits the first name off a path of an external lock: what is before a dot or bracket, or a name in quotes, as in
+// `["a.b"]`, which can hold any of them.
+func FirstName(path string) (name, rest string, quoted bool) {
+	if inner, ok := strings.CutPrefix(path, "["); ok {
+		if text, err := strconv.QuotedPrefix(inner); err == nil && strings.HasPrefix(inner[len(text):], "]") {
+			name, _ = strconv.Unquote(text) // QuotedPrefix has read it
+			return name, inner[len(text)+len("]"):], true
+		}
+	}
+	path = strings.TrimPrefix(path, ".")
+	if end := strings.IndexAny(path, ".["); end >= 0 {
+		return path[:end], path[end:], false
+	}
+	return path, "", false
 }
 
 // missing returns the error for a name that s, at path at, has no property for.
@@ -150,7 +218,7 @@ func (p *placer) missing(s *spec.Schema, at *Path, name, rest string) error {
 		return &NoPath{p.path, nearestName(at)}
 	}
 	property := s.Properties[nearest.name]
-	further := placer{path: p.path, resolve: p.resolve}
+	further := placer{path: p.path, resolve: p.resolve, readings: p.readings}
 	if _, err := further.add(&property, nearest, rest); err == nil {
 		nearest = further.at
 	}
