@@ -21,7 +21,8 @@
 // x-fieldlock-update is a list of words, those of +k8s:update in Kubernetes declarative validation. NoSet, NoUnset and
 // NoModify are allowed on every node except the root and metadata, NoAddItem and NoRemoveItem where
 // x-kubernetes-addition-only is. A node may have it together with a lock on keys. [NoUnset, NoModify] is "set once". For
-// these words null counts as absent; empty values do not.
+// these words null counts as absent; empty values do not, nor do Go's zero values: what is stored decides, on all routes alike.
+// The errors of these words are those of +k8s:update.
 //
 // x-kubernetes-list-type and x-kubernetes-list-map-keys say how lists are compared. x-kubernetes-normalize says which
 // values count as absent (package normalize).

@@ -54,7 +54,7 @@ func Example() {
 	// Output:
 	// spec.class: Invalid value: "large": field is immutable
 	// spec.labels: Invalid value: {"app":"x"}: field is immutable: "tier" may not be removed
-	// spec.nodes[1].zone: Invalid value: "2": field is immutable: it may not be modified once set
+	// spec.nodes[1].zone: Invalid value: "2": field cannot be modified once set
 }
 
 func ExampleValidator_Check() {

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/fieldlock/fieldlock/internal/check"
+	lockschema "github.com/fieldlock/fieldlock/internal/schema"
 )
 
 // The limits of a report. Beyond them violations are counted and not listed, so that the report of hostile input fits in
@@ -37,10 +38,15 @@ func (r Report) Allowed() bool { return r.checked && !r.broken() }
 func (r Report) broken() bool { return len(r.Violations) > 0 || r.More > 0 }
 
 // ErrorList returns the violations as API machinery reports them: for each a field.Invalid with the new value, nil where
-// it is absent, a detail that begins with "field is immutable", and the lock as origin. Nil when the update is allowed.
+// it is absent, a detail that begins with "field is immutable", and the lock as origin. The words of x-fieldlock-update have the
+// errors that Kubernetes' declarative validation has for +k8s:update: the origin "update", its texts, and a field.Forbidden for an
+// item. Nil when the update is allowed.
 // A thousand removed keys of one container would repeat its value a thousand times: once all values have a megabyte
 // together, they are replaced with field.OmitValueType. The zero Report has one internal error.
-func (r Report) ErrorList() field.ErrorList {
+func (r Report) ErrorList() field.ErrorList { return r.errors((*Violation).fieldError) }
+
+// errors returns an error for each violation, as one makes it of the value that it may show.
+func (r Report) errors(one func(v *Violation, value any) *field.Error) field.ErrorList {
 	if r.Allowed() {
 		return nil
 	}
@@ -59,13 +65,34 @@ func (r Report) ErrorList() field.ErrorList {
 				room, value = 0, field.OmitValueType{}
 			}
 		}
-		errs = append(errs, field.Invalid(v.Path, value, v.detail()).WithOrigin(string(v.Lock)))
+		errs = append(errs, one(v, value))
 	}
 	if r.More > 0 {
 		errs = append(errs, field.Forbidden(field.NewPath(""), andMore(r.More, "violation")))
 	}
 	return errs
 }
+
+// fieldError returns the error of a violation, with the value that it may show.
+func (v *Violation) fieldError(value any) *field.Error {
+	word := lockschema.Lock(v.Lock)
+	switch text := word.UpstreamText(); {
+	case text == "":
+		return v.refusal(value)
+	case word.OnKeys():
+		return field.Forbidden(v.Path, text).WithOrigin(originUpdate)
+	default:
+		return field.Invalid(v.Path, value, text).WithOrigin(originUpdate)
+	}
+}
+
+// refusal is fieldError in the same words for every lock.
+func (v *Violation) refusal(value any) *field.Error {
+	return field.Invalid(v.Path, value, v.detail()).WithOrigin(string(v.Lock))
+}
+
+// originUpdate is the origin of the errors that +k8s:update has in Kubernetes' declarative validation.
+const originUpdate = "update"
 
 // reporter makes a report of what was found.
 type reporter struct {
@@ -135,14 +162,15 @@ func (r *reporter) differences(v *Violation, path *field.Path, depth int, f *che
 // maxInMessage is how many violations the message of a status names. Its causes name all of them.
 const maxInMessage = 100
 
-// Status returns the refusal of an update of the object name of kind gk, with one cause per violation. The code is
+// Status returns the refusal of an update of the object name of kind gk, with one cause per violation. Its text is "field is
+// immutable" for every lock, which deployment tools look for. The code is
 // http.StatusUnprocessableEntity (422), which deployment tools look for, or http.StatusBadRequest (400), the wording of the
 // proposal; any other code means 422. Status returns nil if the update is allowed, and a status with code 500 for the zero Report.
 func (r Report) Status(gk schema.GroupKind, name string, code int) *metav1.Status {
 	if r.Allowed() {
 		return nil
 	}
-	errs := r.ErrorList()
+	errs := r.errors((*Violation).refusal)
 	if !r.broken() {
 		status := apierrors.NewInternalError(errs.ToAggregate()).Status()
 		return &status

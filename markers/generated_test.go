@@ -50,6 +50,8 @@ func TestGeneratedRules(t *testing.T) {
 	}
 	const once, locked = "            x-fieldlock-update:\n            - NoUnset\n            - NoModify\n", "            x-kubernetes-immutable: true\n"
 	const class = "testdata/api/generated/types.go:16: +immutable locks class from creation, but the rules in line 32 of crd.yaml let an update set it once; both apply"
+	const engine = "testdata/api/generated/types.go:10: Go does not tell an absent engine from its zero value, but the JSON does, and +k8s:immutable counts " +
+		"its zero value as set: add +normalize=zero, or make the field a pointer"
 	const zone = "testdata/api/generated/types.go:12: +k8s:immutable locks zone from creation, but the rules in line 30 of crd.yaml let an update set it once; both apply"
 	bare := strings.NewReplacer("        - message: field zone is immutable once set\n          rule: '!has(oldSelf.zone) || has(self.zone)'\n", "").Replace(generatedCRD)
 	for _, c := range []struct {
@@ -62,7 +64,7 @@ func TestGeneratedRules(t *testing.T) {
 		{name: "by the rules", crd: generatedCRD, once: 1, frozen: 2, notices: []string{class}},
 		{name: "without the rule of the parent", crd: bare, frozen: 3, notices: []string{strings.Replace(class, "line 32", "line 30", 1)}},
 		{name: "said to be locked", crd: generatedCRD, meaning: markers.K8sImmutableLocked, frozen: 3, notices: []string{zone, class}},
-		{name: "said to be set-once", crd: generatedCRD, meaning: markers.K8sImmutableSetOnce, once: 2, frozen: 1, notices: []string{class}},
+		{name: "said to be set-once", crd: generatedCRD, meaning: markers.K8sImmutableSetOnce, once: 2, frozen: 1, notices: []string{engine, class}},
 		{name: "in the annotation", crd: annotated(`{"v1":{"/properties/zone":{"x-fieldlock-update":["NoUnset","NoModify"]},"/properties/engine":{"x-kubernetes-immutable":true}}}`),
 			frozen: 1, notices: []string{strings.Replace(class, "line 32", "line 34", 1)}},
 		{name: "all in the annotation", crd: annotated(`{"v1":{"/properties/zone":{"x-fieldlock-update":["NoUnset","NoModify"]},"/properties/engine":{"x-kubernetes-immutable":true},"/properties/class":{"x-kubernetes-immutable":true}}}`),

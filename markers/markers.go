@@ -96,10 +96,12 @@ type File struct {
 
 // Written is a file after WriteCRDs.
 type Written struct {
-	File             // Data is the very input if Keys is 0
-	CRDs    int      // documents in it that belong to the packages
-	Keys    int      // keys that were written, the annotation counts as one
-	Notices []string // fieldlock's keys in the file that no marker asks for, sorted; they are kept
+	File     // Data is the very input if Keys is 0
+	CRDs int // documents in it that belong to the packages
+	Keys int // keys that were written, the annotation counts as one
+	// Notices are sorted: fieldlock's keys in the file that no marker asks for, which are kept, and locks on Go fields that do not
+	// tell absent from zero, which need +normalize=zero.
+	Notices []string
 }
 
 // WriteCRDs writes what the markers ask for into the CRDs of files, every version of them, and returns the files in the

@@ -305,7 +305,10 @@ func (b *builder) fieldsOf(st *types.Struct, owner string, inlining map[*types.S
 		}
 		outer[f.name] = true
 		all = append(all, f)
-		b.later(func() { b.problems.roundTrip(f) })
+		b.later(func() {
+			b.problems.roundTrip(f)
+			b.problems.zeroValue(f)
+		})
 	}
 	return slices.DeleteFunc(all, func(f *field) bool { return isInlined[f] && outer[f.name] })
 }

@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/constant"
 	"go/token"
+	"slices"
 	"strings"
 
 	"golang.org/x/tools/go/packages"
@@ -25,6 +26,7 @@ type hints struct {
 	nullable           bool
 	defaulted          bool
 	transition         bool // it has a CEL rule that reads oldSelf
+	notZero            bool // validation may refuse the zero value of its type
 }
 
 // readHint reads one comment line, without the "//".
@@ -39,10 +41,15 @@ func (h *hints) read(text string) {
 		h.nullable = true
 	case name == "+default" || name == "+k8s:default" || name == "+kubebuilder:default":
 		h.defaulted = true
+	case slices.Contains(refusesZero, strings.TrimPrefix(strings.TrimPrefix(name, "+kubebuilder:validation:"), "+k8s:")):
+		h.notZero = true
 	case strings.HasPrefix(name, "+kubebuilder:validation:XValidation"):
 		h.transition = h.transition || strings.Contains(value, "oldSelf")
 	}
 }
+
+// refusesZero are markers that most likely refuse the zero value of a type.
+var refusesZero = []string{"MinLength", "minLength", "Enum", "enum", "Pattern", "Format", "format", "Minimum", "minimum", "MinItems", "minItems", "MinProperties"}
 
 // readComments reads the markers of pkg into c. Where pkg was asked for, a marker above nothing is a problem.
 func (c *comments) readComments(pkg *packages.Package, k8s K8sImmutable, asked bool, p *problems) {

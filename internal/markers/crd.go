@@ -76,6 +76,7 @@ func (s *Source) writeFile(file File, o CRDOptions, p *problems) (Written, error
 		written.Notices = append(written.Notices, w.notices...)
 	}
 	slices.Sort(written.Notices)
+	written.Notices = slices.Compact(written.Notices) // a field of several versions or places is told once
 	if written.Keys > 0 && len(p.list) == 0 {
 		written.Data, err = parsed.Bytes()
 	}
@@ -193,6 +194,9 @@ func (w *crdWriter) node(n map[string]any, u *use, path string) {
 			continue
 		}
 		below, _ := yamldoc.At(n, "properties", f.name).(map[string]any)
+		if text := f.zeroValue(); text != "" && !boundsZero(below) {
+			w.notices = append(w.notices, fmt.Sprintf("%s:%d: %s", w.problems.relative(f.pos.Filename), f.pos.Line, text))
+		}
 		w.node(below, w.asGenerated(n, below, f, path), path+"/properties/"+pointer.Escape(f.name))
 	}
 	inner := u.inner(w.problems)
@@ -205,6 +209,13 @@ func (w *crdWriter) node(n map[string]any, u *use, path string) {
 	}
 	below, _ := n[keyword].(map[string]any)
 	w.node(below, inner, path+"/"+keyword)
+}
+
+// boundsZero reports whether a schema may refuse the zero value of its type.
+func boundsZero(n map[string]any) bool {
+	return slices.ContainsFunc([]string{"minLength", "enum", "pattern", "format", "minimum", "minItems", "minProperties"}, func(keyword string) bool {
+		return n[keyword] != nil
+	})
 }
 
 // asGenerated returns the use of a field with +k8s:immutable in the meaning that the rules of the CRD give it. For an optional

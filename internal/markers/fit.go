@@ -1,6 +1,7 @@
 package markers
 
 import (
+	"fmt"
 	"go/types"
 	"slices"
 	"strings"
@@ -233,6 +234,43 @@ func (p *problems) roundTrip(f *field) {
 		}
 	}
 }
+
+// zeroValue returns what is surprising about a lock on f: where the Go type does not tell absent from its zero value, the JSON does,
+// and so does the lock, unlike +k8s:update in Kubernetes' validation of Go types. It returns "" if nothing is: the field is
+// normalized, always there and locked as a whole, or cannot be zero. The rule is in the documentation of package normalize.
+func (f *field) zeroValue() string {
+	own := f.marks.at(0)
+	if _, normalized := own.get(schema.KeyNormalize); normalized || f.pointer || f.notZero {
+		return ""
+	}
+	zero := ""
+	switch form := f.typ.form; {
+	case isQuantity(f.typ.bare), isTime(f.typ.bare), isIntOrString(f.typ.bare), form == structForm, form == unknownForm:
+		return ""
+	case form == scalarForm:
+		zero = "its zero value"
+	default:
+		zero = "an empty one"
+	}
+	lock, locked := own.get(schema.KeyImmutable)
+	if update, ok := own.get(schema.KeyUpdate); ok {
+		if locked {
+			return "" // they contradict each other
+		}
+		words := update.value.([]string)
+		lock, locked = update, slices.ContainsFunc(words, func(word string) bool { return !schema.Lock(word).OnKeys() })
+	} else {
+		locked = locked && !f.required()
+	}
+	if !locked || lock.foreign {
+		return ""
+	}
+	return fmt.Sprintf("Go does not tell an absent %s from %s, but the JSON does, and %s counts %s as set: add +normalize=zero, or make the field a pointer",
+		f.name, zero, lock.text, zero)
+}
+
+// zeroRule is the rule of problems about zeroValue.
+const zeroRule = "zero-value"
 
 // protobuf reports a list or map whose presence is locked, that protobuf stores, and that is not normalized. Other
 // packages have to mend it themselves; the lock stays as strict as it is.

@@ -20,8 +20,8 @@ import (
 )
 
 // Lint returns what is wrong with the markers of one package that is type-checked already, for analyzers: the problems that Load
-// finds, markers on a type that is not the type of any field, and each field with the rule optional-parent: it can be removed and
-// added again, and fields below it are locked. Problems have absolute file names and are sorted by file and line. Of info, Types
+// finds, markers on a type that is not the type of any field, each field with the rule optional-parent: it can be removed and
+// added again, and fields below it are locked; and each with the rule zero-value, of which Go does not tell whether it is set. Problems have absolute file names and are sorted by file and line. Of info, Types
 // and Defs are read.
 //
 // Lint knows the types of one package, so it leaves out what may be meant or closed elsewhere: locked fields of items whose keys
@@ -176,6 +176,18 @@ func (l *linter) holes(root *use) {
 		p := l.problems.at(t.field.pos, "", "an update can remove %s and the next one can bring it back with other values of %s: %s",
 			f.Path, rule.Enumerate(f.Fields), remedy)
 		p.Rule, p.Fix = f.Rule, []string{"+k8s:update=NoUnset"}
+	}
+}
+
+// zeroValue reports a lock on a field whose Go type does not tell absent from zero. Only Lint does: it refuses no CRD. A field
+// that protobuf stores belongs to Kubernetes' own types, which its own validation reads.
+func (p *problems) zeroValue(f *field) {
+	if !p.lenient || f.tag.protobuf {
+		return
+	}
+	if text := f.zeroValue(); text != "" {
+		found := p.at(f.pos, "", "%s", text)
+		found.Rule, found.Fix = zeroRule, []string{"+normalize=zero"}
 	}
 }
 

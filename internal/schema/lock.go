@@ -25,7 +25,8 @@ const (
 	NoRemoveItem  Lock = "NoRemoveItem"
 )
 
-// Refused begins the message of every refusal, as it does in API servers. Deployment tools look for it.
+// Refused begins the message of every refusal, as it does in API servers. Deployment tools look for it. In lists of errors the words
+// of x-fieldlock-update have UpstreamText instead.
 const Refused = "field is immutable"
 
 // Refusal returns the message for a change that l refuses, as far as it is the same for every change and value.
@@ -45,6 +46,24 @@ func (l Lock) Refusal() string {
 		return Refused + ": nothing may be removed"
 	}
 	return Refused
+}
+
+// UpstreamText returns the text of the errors that Kubernetes' declarative validation (k8s.io/apimachinery, pkg/api/validate) has
+// for a word of +k8s:update, "" for a lock that is no such word.
+func (l Lock) UpstreamText() string {
+	switch l {
+	case NoSet:
+		return "field cannot be set once created"
+	case NoUnset:
+		return "field cannot be cleared once set"
+	case NoModify:
+		return "field cannot be modified once set"
+	case NoAddItem:
+		return "item may not be added"
+	case NoRemoveItem:
+		return "item may not be removed"
+	}
+	return ""
 }
 
 // Change is a set of the changes that a lock can refuse at its location.

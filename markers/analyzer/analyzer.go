@@ -17,13 +17,14 @@ import (
 )
 
 // Analyzer reports immutability markers that cannot do what they say (misspelled, above nothing, on a type that cannot have
-// them, on a type that is not the type of any field) and optional fields with locked fields below them: two updates that remove
-// and add such a field change what is locked. An analyzer sees one package, so it leaves out what may be meant
+// them, on a type that is not the type of any field) optional fields with locked fields below them: two updates that remove
+// and add such a field change what is locked; and locks on a field that is no pointer and has no +normalize, where Go does not tell
+// absent from the zero value and the lock does. An analyzer sees one package, so it leaves out what may be meant
 // or closed elsewhere: locked fields of items whose keys can be removed and added again, fields below a type with a CEL rule that
 // reads oldSelf, NoModify without NoUnset, and the normalizations that only CRDs ask for. The command fieldlock lint judges the
 // whole CRD.
 //
-// The category of a diagnostic is "marker" or "optional-parent". Most have a suggested fix. Markers in other packages are not
+// The category of a diagnostic is "marker", "optional-parent" or "zero-value". Most have a suggested fix. Markers in other packages are not
 // seen: facts about them would make every run analyze all dependencies.
 var Analyzer = &analysis.Analyzer{
 	Name: "fieldlock",
@@ -34,8 +35,8 @@ var Analyzer = &analysis.Analyzer{
 
 const doc = `check immutability markers such as +immutable and +k8s:update
 
-The analyzer reports markers that cannot do what they say, and locked fields that two updates can change, because their
-optional parent can be removed and added again.`
+The analyzer reports markers that cannot do what they say, locked fields that two updates can change, because their
+optional parent can be removed and added again, and locks that tell absent from zero where Go does not.`
 
 func run(pass *analysis.Pass) (any, error) {
 	for _, p := range markers.Lint(pass.Fset, pass.Files, pass.Pkg, pass.TypesInfo) {

@@ -11,7 +11,7 @@ import (
 
 // TestAnalyzer: the diagnostics and what the suggested fixes make of the packages in testdata.
 func TestAnalyzer(t *testing.T) {
-	analysistest.RunWithSuggestedFixes(t, analysistest.TestData(), analyzer.Analyzer, "shop", "marks", "storage")
+	analysistest.RunWithSuggestedFixes(t, analysistest.TestData(), analyzer.Analyzer, "shop", "marks", "storage", "zero")
 }
 
 // TestRealTypes: there is nothing to say about types with right markers: kinds, lists, protobuf tags, types of other packages.

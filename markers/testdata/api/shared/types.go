@@ -11,8 +11,8 @@ type Region Zone
 // Placement has a lock in a package of its own.
 type Placement struct {
 	// +immutable
-	Rack string `json:"rack,omitempty"`
-	Zone Zone   `json:"zone,omitempty"`
+	Rack string `json:"rack,omitempty"` // want `Go does not tell an absent rack`
+	Zone Zone   `json:"zone,omitempty"` // want `Go does not tell an absent zone`
 }
 
 // Box is generic.
@@ -28,5 +28,5 @@ type Inline struct {
 	Serial string `json:"serial"`
 	// Shadowed is hidden by a field of the outer struct.
 	// +immutable
-	Shadowed string `json:"shadowed,omitempty"`
+	Shadowed string `json:"shadowed,omitempty"` // want `Go does not tell an absent shadowed`
 }

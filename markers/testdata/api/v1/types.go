@@ -54,7 +54,7 @@ type WidgetSpec struct {
 
 	// +k8s:alpha(since: "1.35")=+k8s:update=NoModify
 	// +k8s:update=NoUnset
-	Once string `json:"once,omitempty"`
+	Once string `json:"once,omitempty"` // want `Go does not tell an absent once`
 
 	// +k8s:immutable
 	Native string `json:"native"`
@@ -80,7 +80,7 @@ type WidgetSpec struct {
 
 	// +mapType=atomic
 	// +immutable
-	Selector map[string]string `json:"selector,omitempty"`
+	Selector map[string]string `json:"selector,omitempty"` // want `Go does not tell an absent selector from an empty one`
 }
 
 // Node is an item of a keyed list.
@@ -90,7 +90,7 @@ type Node struct {
 	// +immutable
 	Port int32 `json:"port"`
 	// +immutable
-	Zone string `json:"zone,omitempty"`
+	Zone string `json:"zone,omitempty"` // want `Go does not tell an absent zone`
 	Load int64  `json:"load,omitempty"`
 }
 

@@ -73,7 +73,7 @@ type CacheSpec struct {
 type Backup struct {
 	// +k8s:immutable
 	// +optional
-	Bucket string `json:"bucket,omitempty"`
+	Bucket string `json:"bucket,omitempty"` // want `Go does not tell an absent bucket`
 
 	// It may be set once.
 	//
@@ -96,7 +96,7 @@ type Node struct {
 	Name string `json:"name"`
 	// +immutable
 	// +optional
-	Zone string `json:"zone,omitempty"`
+	Zone string `json:"zone,omitempty"` // want `Go does not tell an absent zone`
 }
 
 // Ruled has a rule of its own.
