@@ -379,8 +379,8 @@ func newParamsEnhance(s streams) *cobra.Command {
 		Use:   "enhance --templates FILE|DIR --instance NAME --operator NAME --operator-version V --plan P --phase P --step S --plan-uid UID",
 		Short: "Print manifests with the labels and annotations that KUDO adds to them",
 		Long: `enhance reads the rendered manifests of an operator and prints them with KUDO's marks (KEP-27): static labels on the
-objects and their templates; plan, phase, step and operator version as annotations of the objects only; and with
---restart the plan's UID in the templates, which restarts their pods. Without --restart, the templates keep the UIDs
+objects and their templates; plan, phase, step, operator version and the plan's UID as annotations of the objects; and
+with --restart the UID in the templates too, which restarts their pods. Without --restart, the templates keep the UIDs
 that they have in --live, so nothing restarts. -o json prints one List instead of YAML documents.`,
 		Example: `  fieldlock params enhance --templates rendered/ --instance ring --operator cassandra --operator-version 1.0.0 \
     --plan deploy --phase nodes --step rack --plan-uid 4f9a --restart`,

@@ -269,8 +269,9 @@ const (
 )
 
 // Enhancement marks the objects that one step of a plan writes (KEP-27). The operator and the instance never change,
-// so they are labels everywhere. Plan, phase, step and version change with every run, so they are annotations of the
-// object itself only. A new plan UID in a template restarts its pods, so it is written only when a restart is due.
+// so they are labels everywhere. Plan, phase, step, version and the plan UID change with every run, so they are annotations of
+// the object itself, whose metadata restarts nothing. A new plan UID in a template restarts its pods, so it is written there as
+// well, but only when a restart is due.
 type Enhancement struct {
 	Operator, Instance         string
 	OperatorVersion            string
@@ -304,6 +305,9 @@ func (e Enhancement) Apply(object, live map[string]any) (map[string]any, error) 
 	labels := map[string]string{labelHeritage: "kudo", labelOperator: e.Operator, labelInstance: e.Instance}
 	annotations := map[string]string{
 		annotationPlan: e.Plan, annotationPhase: e.Phase, annotationStep: e.Step, annotationOperatorVersion: e.OperatorVersion,
+	}
+	if e.PlanUID != "" {
+		annotations[annotationPlanUID] = e.PlanUID
 	}
 	out, err := mark(object, "labels", labels)
 	if err != nil {
