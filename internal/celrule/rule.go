@@ -116,6 +116,22 @@ func newReadRule(r *Rule) *readRule {
 	return read
 }
 
+// Reads returns the locations that r reads, of self or of oldSelf; that of the rule if it names none.
+func (r *Rule) Reads() []*schema.Location {
+	if r.expr != nil {
+		if reads := newReadRule(r).reads; len(reads) > 0 {
+			return reads
+		}
+	}
+	return []*schema.Location{r.at}
+}
+
+// Location returns the location that has the rule.
+func (r *Rule) Location() *schema.Location { return r.at }
+
+// HasMessageExpression reports whether the server makes the message of r from the objects.
+func (r *Rule) HasMessageExpression() bool { return r.entry()["messageExpression"] != nil }
+
 // operands are those of && in the rule, or the whole rule.
 func (r *readRule) operands() []ast.Expr {
 	if r.parts == nil {

@@ -421,3 +421,29 @@ func (v *Version) randomEdit(random *rand.Rand, s *sequence, l *schema.Location)
 	scopes := [][]int{{0}, {1}, {2}, {1, 2}, {0, 2}}
 	return edit{objects: scopes[random.IntN(len(scopes))], changes: []change{c}}
 }
+
+// RandomUpdate returns an update of small objects of a version that differ at or above the fields at the schema paths in targets, which
+// may be refused, or be no valid objects. ok is false if the version has no valid object within a bounded effort.
+func (k *Kind) RandomUpdate(random *rand.Rand, v *Version, targets []string) (newObj, oldObj map[string]any, ok bool) {
+	base, ok := k.with(v, patternOf(targets[random.IntN(len(targets))]))
+	if !ok {
+		return nil, nil, false
+	}
+	s := newSequence(k.stored(v), []*Version{v, v}, base, base)
+	for range 1 + random.IntN(4) {
+		pattern := patternOf(targets[random.IntN(len(targets))])
+		if random.IntN(2) == 0 && len(pattern) > 1 {
+			pattern = pattern[:1+random.IntN(len(pattern))]
+		}
+		scope := [][]int{{0}, {1}, {1}, {0, 1}}[random.IntN(4)]
+		places := expand(s.objects[scope[0]].value, v.node(), nil, pattern)
+		c := change{path: places[random.IntN(len(places))], gone: random.IntN(4) == 0}
+		if list := values(v.schemaAt(c.path)); !c.gone {
+			c.value = list[random.IntN(len(list))]
+		}
+		if next, ok := s.apply(edit{objects: scope, changes: []change{c}}); ok {
+			s = next
+		}
+	}
+	return s.objects[1].value, s.objects[0].value, true
+}

@@ -1,0 +1,194 @@
+// Package crdfacts knows the transition rules of the CRDs of many projects, for trees that hold custom resources but not their
+// CRDs.
+//
+//	kind, ok := crdfacts.Find("karpenter.sh/v1", "NodePool")
+//	if ok {
+//		verdict := kind.Check(newObj, oldObj) // the objects as their manifests have them
+//	}
+//
+// The knowledge is data: one YAML file for each project in the folder data. A row names a field and the lock that the rules of
+// the CRD amount to. Rules that equal no lock have rows that only name the fields they read. A kind without rows has a CRD
+// without transition rules, so that its updates cannot break one. `go run ./hack/crdrules` derives the files from published
+// modules and proves them by the API server's validator; nobody writes them by hand.
+//
+// Plain rules and the rest of a schema are left out: they judge one object, not a change.
+package crdfacts
+
+import (
+	"bytes"
+	"embed"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/yaml"
+
+	"github.com/fieldlock/fieldlock/immutability"
+	"github.com/fieldlock/fieldlock/internal/kindindex"
+)
+
+// Project is a file of the folder data.
+type Project struct {
+	Name    string `json:"project"` // for people, such as "Karpenter"
+	Module  string `json:"module"`  // the Go module that publishes the CRDs
+	Version string `json:"version"` // of the module
+	// Kinds are sorted by group and kind. A kind whose versions have different rules is there once for each form.
+	Kinds []*Kind `json:"kinds"`
+}
+
+// Kind is what is known of a kind of custom resources in some versions of its API.
+type Kind struct {
+	Group    string           `json:"group"`
+	Kind     string           `json:"kind"`
+	Plural   string           `json:"plural"`
+	Cluster  bool             `json:"cluster,omitempty"` // its objects have no namespace
+	Versions []string         `json:"versions"`          // of the API, as the CRD lists them
+	Rows     []Row            `json:"rows,omitempty"`
+	Fields   map[string]Field `json:"fields,omitempty"` // by path: what a comparison needs to know at, above and below the rows
+
+	Project *Project `json:"-"`
+
+	once     sync.Once
+	compiled *compiled
+	err      error
+}
+
+// Row is what the transition rules of a CRD say about one field.
+type Row struct {
+	Path      string   `json:"path"`             // such as "spec.listeners[*].port"; {*} is every value of a map
+	Lock      string   `json:"lock,omitempty"`   // immutable, immutable-keys, addition-only or deletion-only
+	Update    []string `json:"update,omitempty"` // words of x-fieldlock-update
+	Normalize string   `json:"normalize,omitempty"`
+	Ordered   bool     `json:"ordered,omitempty"` // the order of keyed lists counts
+	Unknown   bool     `json:"unknown,omitempty"` // a rule that equals no lock reads the field
+	Says      string   `json:"says,omitempty"`    // the messages of the rules
+}
+
+// Locks returns the locks of the row; none for a row that is unknown.
+func (r *Row) Locks() []immutability.Lock {
+	if r.Lock != "" {
+		return []immutability.Lock{immutability.Lock(r.Lock)}
+	}
+	var locks []immutability.Lock
+	for _, word := range r.Update {
+		locks = append(locks, immutability.Lock(word))
+	}
+	return locks
+}
+
+// Field is what the API server does with a field before it compares.
+type Field struct {
+	Default  *any     `json:"default,omitempty"`
+	Nullable bool     `json:"nullable,omitempty"`
+	Keys     []string `json:"keys,omitempty"` // of a list-type map
+	Set      bool     `json:"set,omitempty"`  // list-type set
+}
+
+// APIVersion returns the group with the first version.
+func (k *Kind) APIVersion() string {
+	return schema.GroupVersion{Group: k.Group, Version: k.Versions[0]}.String()
+}
+
+// Has reports whether name, in any case, is the kind or its plural, with ".group" where wanted.
+func (k *Kind) Has(name string) bool {
+	return kindindex.Names{Group: k.Group, Kind: k.Kind, Plural: k.Plural}.Has(name)
+}
+
+//go:embed data/*.yaml
+var files embed.FS
+
+// catalogue reads a file when a kind of its groups is first looked for.
+type catalogue struct {
+	mu      sync.Mutex
+	byGroup map[string][]*file
+	files   []*file
+	index   kindindex.Index[*Kind]
+}
+
+type file struct {
+	name string
+	text []byte // nil when the file has been read
+}
+
+var all = sync.OnceValue(func() *catalogue {
+	entries, err := files.ReadDir("data")
+	if err != nil {
+		panic(err) // the folder is part of the program
+	}
+	c := &catalogue{byGroup: map[string][]*file{}}
+	for _, entry := range entries {
+		f := &file{name: path.Join("data", entry.Name())}
+		if f.text, err = files.ReadFile(f.name); err != nil {
+			panic(err)
+		}
+		c.files = append(c.files, f)
+		for line := range bytes.Lines(f.text) {
+			group, ok := bytes.CutPrefix(bytes.TrimSpace(line), []byte("- group: "))
+			name := string(group)
+			if ok && !slices.Contains(c.byGroup[name], f) {
+				c.byGroup[name] = append(c.byGroup[name], f)
+			}
+		}
+	}
+	return c
+})
+
+// read reads those of files that have not been read.
+func (c *catalogue) read(files []*file) {
+	for _, f := range files {
+		if f.text == nil {
+			continue
+		}
+		p, err := Parse(f.text)
+		if err != nil {
+			panic(fmt.Errorf("%s: %w", f.name, err)) // the data is part of the program, and a test reads all of it
+		}
+		f.text = nil
+		for _, k := range p.Kinds {
+			c.index.Add(k, k.Group, k.Kind)
+			for _, version := range k.Versions {
+				gvk := schema.GroupVersionKind{Group: k.Group, Version: version, Kind: k.Kind}
+				if !c.index.Serve(gvk, k) {
+					panic(fmt.Errorf("%s: %s has two entries", f.name, gvk))
+				}
+			}
+		}
+	}
+}
+
+// Parse reads a file of the folder data. A key that is not known is an error, as is a kind without a version.
+func Parse(text []byte) (*Project, error) {
+	p := &Project{}
+	if err := yaml.UnmarshalStrict(text, p); err != nil {
+		return nil, err
+	}
+	for _, k := range p.Kinds {
+		k.Project = p
+		if k.Group == "" || k.Kind == "" || len(k.Versions) == 0 {
+			return nil, fmt.Errorf("%s of %s needs a group, a kind and versions", k.Kind, k.Group)
+		}
+	}
+	return p, nil
+}
+
+// Find returns what is known of an object's kind in its version; ok is false for one that no file has.
+func Find(apiVersion, kind string) (found *Kind, ok bool) {
+	c := all()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	group, _, _ := strings.Cut(apiVersion, "/")
+	c.read(c.byGroup[group])
+	return c.index.Find(apiVersion, kind)
+}
+
+// All returns every kind, sorted by group and kind.
+func All() []*Kind {
+	c := all()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.read(c.files)
+	return c.index.All()
+}
