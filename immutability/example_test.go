@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/fieldlock/fieldlock/immutability"
@@ -103,4 +104,15 @@ func ExampleCompile() {
 	}}})
 	fmt.Println(err)
 	// Output: spec: x-kubernetes-immutable is false: the only value is true, and a child cannot lift the lock of its parent; remove the key
+}
+
+func ExampleValidator_ValidateUpdateAt() {
+	spec := &spec.Schema{}
+	if err := spec.UnmarshalJSON([]byte(`{"type": "object", "properties": {"class": {"type": "string", "x-kubernetes-immutable": true}}}`)); err != nil {
+		panic(err)
+	}
+	v := immutability.MustCompile(spec)
+	errs := v.ValidateUpdateAt(field.NewPath("spec"), map[string]any{"class": "large"}, map[string]any{"class": "small"})
+	fmt.Println(errs.ToAggregate())
+	// Output: spec.class: Invalid value: "large": field is immutable
 }

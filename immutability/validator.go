@@ -11,6 +11,7 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/fieldlock/fieldlock/internal/check"
+	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
@@ -71,6 +72,9 @@ func (v *Validator) Empty() bool { return v != nil && v.empty }
 // Lists are []any and objects map[string]any: a []string or a map[string]string under a lock may not change at all, as
 // what is in it cannot be seen. Package typed takes Go objects.
 //
+// Metadata cannot be locked, nor can apiVersion and kind: an API server guards them, and a caller that is none has to see to it that
+// both objects have the same kind, name and namespace.
+//
 // Cost: what the locks cover is compared once, without allocation, while nothing is broken and sets and keyed lists
 // are in the same order.
 func (v *Validator) ValidateUpdate(newObj, oldObj map[string]any) field.ErrorList {
@@ -78,6 +82,12 @@ func (v *Validator) ValidateUpdate(newObj, oldObj map[string]any) field.ErrorLis
 		return nil
 	}
 	return v.refusals(newObj, oldObj)
+}
+
+// ValidateUpdateAt is ValidateUpdate with the fields of the errors below fldPath, as Kubernetes' validation functions have it: for the
+// spec of an object and the schema of that spec, fldPath is field.NewPath("spec"). A nil fldPath is the object itself.
+func (v *Validator) ValidateUpdateAt(fldPath *field.Path, newObj, oldObj map[string]any) field.ErrorList {
+	return fieldpath.Under(fldPath, v.ValidateUpdate(newObj, oldObj))
 }
 
 // refusals is ValidateUpdate for schemas with locks, apart so that the test for none is inlined.

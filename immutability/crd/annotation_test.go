@@ -1,6 +1,7 @@
 package crd_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -210,5 +211,34 @@ func TestFromOtherObjects(t *testing.T) {
 	_, err := crd.FromObject(&unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Service", "metadata": map[string]any{"name": "a"}}})
 	if want := `Service a: kind: it is the string "Service"; a schema comes from a CustomResourceDefinition`; err == nil || err.Error() != want {
 		t.Errorf("a Service: error %v, want %s", err, want)
+	}
+}
+
+// TestRequireLocks: a controller that reads CRDs of a cluster notices one that was applied without its annotation.
+func TestRequireLocks(t *testing.T) {
+	data := readFile(t, "testdata/widgets.yaml")
+	bare := stockServer(t, data)
+	c, err := crd.FromObject(bare)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v, err := c.Versions[0].Compile(); err != nil || !v.Empty() {
+		t.Errorf("without RequireLocks: %v, %v", v, err)
+	}
+	if _, err := crd.FromObject(bare, crd.RequireLocks()); !errors.Is(err, crd.ErrNoLocks) {
+		t.Errorf("got %v, want ErrNoLocks", err)
+	}
+	crds, err := crd.Read("testdata/widgets.yaml", data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	annotation, err := crds[0].Annotation()
+	if err != nil {
+		t.Fatal(err)
+	}
+	annotated := bare.DeepCopy()
+	annotated.Annotations = map[string]string{crd.AnnotationKey: annotation}
+	if _, err := crd.FromObject(annotated, crd.RequireLocks()); err != nil {
+		t.Error(err)
 	}
 }

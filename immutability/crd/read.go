@@ -13,6 +13,7 @@ import (
 
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/rawschema"
+	"github.com/fieldlock/fieldlock/internal/schema"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
@@ -46,8 +47,56 @@ func Read(name string, data []byte) ([]*CRD, error) {
 // one of apiextensions.k8s.io/v1. The schemas of Go types lost every lock: the locks are those of the annotation
 // AnnotationKey. The object is neither changed nor kept. A nil object and one of another kind are errors.
 //
+// A CRD that somebody applied without the annotation has no locks, and its validators allow every update. Where that must not go
+// unnoticed, give RequireLocks.
+//
 // The parameter is an interface so that reading the locks of files links no API types of CRDs.
-func FromObject(object runtime.Object) (*CRD, error) {
+func FromObject(object runtime.Object, opts ...Option) (*CRD, error) {
+	c, err := fromObject(object)
+	if err != nil {
+		return nil, err
+	}
+	var o options
+	for _, opt := range opts {
+		opt.apply(&o)
+	}
+	if o.requireLocks && !c.hasLocks() {
+		return nil, fmt.Errorf("%s: %w", c.subject(), ErrNoLocks)
+	}
+	return c, nil
+}
+
+// Option changes how FromObject reads a CRD.
+type Option interface{ apply(*options) }
+
+type options struct{ requireLocks bool }
+
+type option func(*options)
+
+func (o option) apply(to *options) { o(to) }
+
+// RequireLocks makes FromObject return ErrNoLocks for a CRD without any lock, in its schemas or in the annotation AnnotationKey.
+func RequireLocks() Option { return option(func(o *options) { o.requireLocks = true }) }
+
+// ErrNoLocks is the error of RequireLocks.
+var ErrNoLocks = errors.New("it has no locks, neither in its schemas nor in the annotation " + AnnotationKey +
+	"; a stock API server drops the keys of schemas, so apply the CRD as fieldlock export cel or annotation writes it")
+
+// hasLocks reports whether a schema of c has a lock, right or wrong.
+func (c *CRD) hasLocks() bool {
+	for _, v := range c.Versions {
+		found := false
+		rawschema.Walk(v.raw, func(_ string, node map[string]any) {
+			found = found || schema.HasLock(node)
+		})
+		if found {
+			return true
+		}
+	}
+	return false
+}
+
+func fromObject(object runtime.Object) (*CRD, error) {
 	if v := reflect.ValueOf(object); object == nil || v.Kind() == reflect.Pointer && v.IsNil() {
 		return nil, fmt.Errorf("the %s is nil", kindCRD)
 	}

@@ -13,6 +13,9 @@
 // as two things hold: equal Go values are written alike (the methods MarshalJSON and MarshalText depend on nothing else),
 // and the plan reads every field that a locked property is written from.
 //
+// [CompileObjects] does the same for objects that come as runtime.Object, of a Go type or unstructured; it needs no
+// k8s.io/apiserver.
+//
 // # Absent, null and empty
 //
 // What a json tag leaves out is absent on both sides: nil, empty and absent are the same where the field has omitempty. A
@@ -37,6 +40,7 @@ import (
 
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/internal/check"
+	"github.com/fieldlock/fieldlock/internal/fieldpath"
 )
 
 // Validator checks objects of the Go type T. It is immutable and safe for concurrent use. The zero Validator and a nil one
@@ -62,7 +66,8 @@ func Compile[T any](v *immutability.Validator) (*Validator[T], error) {
 // (MarshalJSON, MarshalText, IsZero) change nothing either.
 //
 // An object that encoding/json cannot write, such as one with a NaN or an infinity in a locked field, gives an internal error; the update
-// must be refused then, as with every error of the list. What both objects share in memory is not looked at.
+// must be refused then, as with every error of the list. What both objects share in memory is not looked at. An API server guards
+// apiVersion, kind, name and namespace, which no lock covers; elsewhere the caller does.
 //
 // Cost: one pass over what the locks cover, without allocation, if nothing is broken. Writing both objects as JSON
 // otherwise.
@@ -72,6 +77,12 @@ func (v *Validator[T]) ValidateUpdate(newObj, oldObj *T) field.ErrorList {
 		return nil
 	}
 	return plan.refusals(newObj, oldObj)
+}
+
+// ValidateUpdateAt is ValidateUpdate with the fields of the errors below fldPath, as Kubernetes' validation functions have it: for a T
+// that is the spec of an object, fldPath is field.NewPath("spec"). A nil fldPath is the object itself.
+func (v *Validator[T]) ValidateUpdateAt(fldPath *field.Path, newObj, oldObj *T) field.ErrorList {
+	return fieldpath.Under(fldPath, v.ValidateUpdate(newObj, oldObj))
 }
 
 // Check is ValidateUpdate with old values, locks and schema paths. An error means that nothing was checked.
@@ -163,6 +174,11 @@ func (p *Plan) ValidateUpdate(newObj, oldObj any) field.ErrorList {
 		return nil
 	}
 	return p.refusals(newObj, oldObj)
+}
+
+// ValidateUpdateAt is ValidateUpdate with the fields of the errors below fldPath; nil is the object itself.
+func (p *Plan) ValidateUpdateAt(fldPath *field.Path, newObj, oldObj any) field.ErrorList {
+	return fieldpath.Under(fldPath, p.ValidateUpdate(newObj, oldObj))
 }
 
 // acceptsAny is accepts for objects whose type is not known yet.

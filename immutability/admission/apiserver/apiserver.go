@@ -201,41 +201,21 @@ func unchecked(err error) error {
 	return apierrors.NewInternalError(fmt.Errorf("this update cannot be checked for immutable fields: %w", err))
 }
 
-// Locks checks objects of Go types, or unstructured ones, against the locks of one version of their kind. It is safe for
-// concurrent use. The zero Locks and nil ones refuse every update.
-type Locks struct {
-	validator *immutability.Validator
-	kind      schema.GroupVersionKind
-	scheme    *runtime.Scheme // nil: for unstructured objects only
-	plan      *typed.Plan     // for the Go type of kind; nil without one
-	typ       reflect.Type    // a pointer to it
-}
+// Locks checks objects of Go types, or unstructured ones, against the locks of one version of their kind, as an update strategy
+// calls it. It is safe for concurrent use. The zero Locks and nil ones refuse every update.
+type Locks struct{ objects *typed.Objects }
 
-// NewLocks returns the locks of v for the kind in the version that v's schema describes. The scheme knows the Go type of
-// that version, and converts objects of other versions to it, such as the internal ones of a strategy. Without a scheme
-// only unstructured objects of the kind can be checked.
+// NewLocks returns the locks of v for the kind in the version that v's schema describes: typed.CompileObjects for a strategy. The
+// scheme knows the Go type of that version, and converts objects of other versions to it, such as the internal ones of a strategy.
+// Without a scheme only unstructured objects of the kind can be checked.
 //
 // It returns an error if the scheme does not know the kind, or the locks cannot be found in its Go type: see typed.Compile.
 func NewLocks(v *immutability.Validator, kind schema.GroupVersionKind, scheme *runtime.Scheme) (*Locks, error) {
-	if v == nil {
-		return nil, errors.New("the locks have no validator: compile the schema of the kind")
-	}
-	l := &Locks{validator: v, kind: kind, scheme: scheme}
-	if scheme == nil {
-		return l, nil
-	}
-	obj, err := scheme.New(kind)
+	objects, err := typed.CompileObjects(v, kind, scheme)
 	if err != nil {
-		return nil, fmt.Errorf("the scheme does not know the version that the locks are for: %w", err)
+		return nil, err
 	}
-	if _, ok := obj.(runtime.Unstructured); ok {
-		return l, nil
-	}
-	l.typ = reflect.TypeOf(obj)
-	if l.plan, err = typed.CompileType(v, l.typ.Elem()); err != nil {
-		return nil, fmt.Errorf("the locks of %v: %w", kind, err)
-	}
-	return l, nil
+	return &Locks{objects}, nil
 }
 
 // ValidateUpdate reports every locked field that differs. It returns an internal error if it cannot compare the
@@ -244,67 +224,10 @@ func NewLocks(v *immutability.Validator, kind schema.GroupVersionKind, scheme *r
 //
 // Objects of the Go type of the locks are compared in place; others are converted first.
 func (l *Locks) ValidateUpdate(_ context.Context, obj, old runtime.Object) field.ErrorList {
-	if l == nil || l.validator == nil {
-		return internal(errors.New("there are no locks: make them with NewLocks"))
+	if l == nil {
+		return (*typed.Objects)(nil).ValidateUpdate(obj, old)
 	}
-	if l.validator.Empty() {
-		return nil
-	}
-	newObj, err := l.versioned(obj)
-	if err != nil {
-		return internal(err)
-	}
-	oldObj, err := l.versioned(old)
-	if err != nil {
-		return internal(err)
-	}
-	if reflect.TypeOf(newObj) == l.typ && reflect.TypeOf(oldObj) == l.typ {
-		return l.plan.ValidateUpdate(newObj, oldObj)
-	}
-	newContent, err := content(newObj)
-	if err != nil {
-		return internal(err)
-	}
-	oldContent, err := content(oldObj)
-	if err != nil {
-		return internal(err)
-	}
-	return l.validator.ValidateUpdate(newContent, oldContent)
-}
-
-// versioned returns an object in the version of the locks. Objects of other versions must not be read as they are:
-// internal types have other names for their fields, and no lock would be found.
-func (l *Locks) versioned(obj runtime.Object) (runtime.Object, error) {
-	if missing(obj) {
-		return nil, errors.New("an object is missing")
-	}
-	if reflect.TypeOf(obj) == l.typ {
-		return obj, nil
-	}
-	if _, ok := obj.(runtime.Unstructured); ok {
-		if kind := obj.GetObjectKind().GroupVersionKind(); kind != l.kind {
-			return nil, fmt.Errorf("the object is of %v: the locks are of %v", kind, l.kind)
-		}
-		return obj, nil
-	}
-	if l.scheme == nil {
-		return nil, fmt.Errorf("the object is of the Go type %T: give a scheme that knows it", obj)
-	}
-	if kinds, _, err := l.scheme.ObjectKinds(obj); err == nil && slices.Contains(kinds, l.kind) {
-		return obj, nil
-	}
-	converted, err := l.scheme.ConvertToVersion(obj, l.kind.GroupVersion())
-	if err != nil {
-		return nil, err
-	}
-	if kind := converted.GetObjectKind().GroupVersionKind(); kind != l.kind {
-		return nil, fmt.Errorf("the object is of %v: the locks are of %v", kind, l.kind)
-	}
-	return converted, nil
-}
-
-func internal(err error) field.ErrorList {
-	return field.ErrorList{field.InternalError(nil, fmt.Errorf("this update cannot be checked for immutable fields: %w", err))}
+	return l.objects.ValidateUpdate(obj, old)
 }
 
 // missing reports whether obj is nil, or a nil pointer of any type.
