@@ -51,7 +51,7 @@ func (a *answer) note(key, text string) {
 func refuse(uid types.UID, status *metav1.Status) *answer {
 	return &answer{
 		response: admissionv1.AdmissionResponse{UID: uid, Allowed: false, Result: status},
-		http:     http.StatusOK, decision: decisionRefused,
+		http:     http.StatusOK, decision: DecisionRefused,
 	}
 }
 
@@ -59,7 +59,7 @@ func refuse(uid types.UID, status *metav1.Status) *answer {
 // so the HTTP status says it too.
 func unread(uid types.UID, status int, err error) *answer {
 	a := refuse(uid, failure(status, "the request cannot be answered: "+err.Error()))
-	a.decision = decisionUnread
+	a.decision = DecisionUnread
 	if uid == "" {
 		a.http = status
 	}

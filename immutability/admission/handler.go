@@ -15,26 +15,19 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"mime"
 	"net/http"
 	"os"
-	"strings"
 	"sync"
 	"time"
 
 	admissionv1 "k8s.io/api/admission/v1"
-	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
-
-	"github.com/fieldlock/fieldlock/immutability"
-	"github.com/fieldlock/fieldlock/internal/schema"
 )
 
-// handler answers AdmissionReviews with the locks of a registry. It keeps no part of a request.
+// handler answers AdmissionReviews over HTTP. It keeps no part of a request.
 type handler struct {
-	settings
+	*Reviewer
 	transport transport
-	registry  *Registry
 }
 
 var (
@@ -49,19 +42,12 @@ var (
 //
 // NewHandler returns an error if r is nil or an option has a value that makes no sense.
 func NewHandler(r *Registry, opts ...Option) (http.Handler, error) {
-	if r == nil {
-		return nil, errors.New("the handler has no registry: give one, it may be filled later")
+	v, err := NewReviewer(r, opts...)
+	if err != nil {
+		return nil, err
 	}
-	h := &handler{registry: r, settings: settings{
-		mode: ModeEnforce, policy: admissionregistrationv1.Fail, gaps: ModeWarn,
-		code: http.StatusUnprocessableEntity, maxBytes: defaultMaxBytes, readTimeout: defaultReadTimeout,
-	}}
-	for _, o := range opts {
-		if err := o.apply(&h.settings); err != nil {
-			return nil, err
-		}
-	}
-	h.transport.maxBytes, h.transport.readTimeout = h.maxBytes, h.readTimeout
+	h := &handler{Reviewer: v}
+	h.transport.maxBytes, h.transport.readTimeout = v.maxBytes, v.readTimeout
 	return h, nil
 }
 
@@ -69,159 +55,12 @@ func NewHandler(r *Registry, opts ...Option) (http.Handler, error) {
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	start := time.Now()
 	a, length := h.transport.serve(w, r, h)
-	if h.logger != nil && a.refused != nil {
-		h.logger.Log(r.Context(), a.level(), "update refused", a.refused...)
-	}
-	if h.observe != nil {
-		a.observed.Decision = a.decision
-		a.observed.Bytes = length
-		a.observed.Duration = time.Since(start)
-		h.observe(r.Context(), a.observed)
-	}
+	h.tell(r.Context(), a, length, start)
 }
 
 // review answers a request that could be read.
 func (h *handler) review(_ context.Context, req *request) *answer {
-	r := &req.AdmissionRequest
-	switch r.Operation {
-	case admissionv1.Create, admissionv1.Delete, admissionv1.Connect:
-		return h.allow(r, decisionAllowed)
-	case admissionv1.Update:
-	default:
-		return h.unchecked(r, http.StatusBadRequest, fmt.Errorf("the operation is %q: it should be CREATE, UPDATE, DELETE or CONNECT", r.Operation))
-	}
-	target, locked, unknown := h.registry.Find(kindOf(r), resourceOf(r), r.SubResource)
-	if unknown == nil && !locked {
-		return h.allow(r, decisionAllowed)
-	}
-	reason, err := h.exempt.of(r)
-	if err != nil {
-		return h.unchecked(r, http.StatusBadRequest, err)
-	}
-	if reason != "" {
-		a := h.allow(r, decisionExempt)
-		a.note("exempt", reason)
-		return a
-	}
-	if unknown != nil {
-		return h.unchecked(r, http.StatusInternalServerError, unknown)
-	}
-	return h.checked(req, target)
-}
-
-// checked answers an update of a kind whose locks are known.
-func (h *handler) checked(req *request, target *Target) *answer {
-	r := &req.AdmissionRequest
-	gap := ""
-	if len(target.gaps) > 0 {
-		gap = fmt.Sprintf("version %s leaves free what other served versions lock: %s", target.Kind.Version, strings.Join(target.gaps, ", "))
-	}
-	if gap != "" && h.gaps == ModeEnforce {
-		return h.unchecked(r, http.StatusForbidden, errors.New(gap))
-	}
-	a := h.allow(r, decisionAllowed)
-	if !target.locks.Empty() {
-		report, err := target.checkDocuments(&req.object, &req.oldObject)
-		if err != nil {
-			return h.unchecked(r, http.StatusBadRequest, err)
-		}
-		if !report.Allowed() {
-			a = h.violated(r, target, report)
-		}
-	}
-	if gap != "" && a.response.Allowed {
-		text := "this update was not checked for all immutable fields: " + gap
-		if h.gaps == ModeWarn {
-			a.warn(text)
-		} else {
-			a.note("gaps", text)
-		}
-	}
-	return a
-}
-
-// violated answers an update that breaks locks.
-func (h *handler) violated(r *admissionv1.AdmissionRequest, target *Target, report immutability.Report) *answer {
-	var a *answer
-	switch h.mode {
-	case ModeEnforce:
-		a = refuse(r.UID, refusal(r, target, report, h.code))
-		a.observed = h.observation(r)
-		if h.logger != nil {
-			a.refused = append(describe(r), "violations", brokenLocks(report))
-		}
-	case ModeWarn:
-		a = h.allow(r, decisionWarned)
-		for i := range report.Violations {
-			if more := len(report.Violations) + report.More - i; i == maxWarnings-1 && more > 1 {
-				a.warn(fmt.Sprintf("and %d more immutable fields", more))
-				break
-			}
-			a.warn(report.Violations[i].Path.String() + ": " + schema.Refused + ": the change was allowed, because the webhook only warns")
-		}
-	case ModeAudit:
-		a = h.allow(r, decisionAudited)
-		a.note("violations", strings.Join(brokenLocks(report), ", "))
-	}
-	a.observed.Kind = target.Kind
-	a.observed.Violations = len(report.Violations) + report.More
-	a.observed.Locks = make(map[immutability.Lock]int, 1)
-	for i := range report.Violations {
-		a.observed.Locks[report.Violations[i].Lock]++
-	}
-	return a
-}
-
-// unchecked answers a request that cannot be checked.
-func (h *handler) unchecked(r *admissionv1.AdmissionRequest, status int, err error) *answer {
-	if h.policy == admissionregistrationv1.Fail && h.mode == ModeEnforce {
-		a := refuse(r.UID, failure(status, "this update cannot be checked for immutable fields: "+err.Error()))
-		a.decision, a.observed = decisionFailed, h.observation(r)
-		if h.logger != nil {
-			a.refused = append(describe(r), "error", clip(err.Error(), maxCause))
-		}
-		return a
-	}
-	a := h.allow(r, decisionIgnored)
-	a.warn("not checked for immutable fields: " + err.Error())
-	a.note("unchecked", err.Error())
-	return a
-}
-
-func (h *handler) allow(r *admissionv1.AdmissionRequest, d Decision) *answer {
-	return &answer{
-		response: admissionv1.AdmissionResponse{UID: r.UID, Allowed: true},
-		http:     http.StatusOK, decision: d, observed: h.observation(r),
-	}
-}
-
-// observation returns what there is to say about a request, without anything that a client could make up.
-func (h *handler) observation(r *admissionv1.AdmissionRequest) Observation {
-	o := Observation{DryRun: isDryRun(r)}
-	switch r.Operation {
-	case admissionv1.Create, admissionv1.Update, admissionv1.Delete, admissionv1.Connect:
-		o.Operation = string(r.Operation)
-	}
-	if kind := kindOf(r); h.registry.has(kind) {
-		o.Kind = kind
-	}
-	return o
-}
-
-// describe returns the attributes of a log line about a request.
-func describe(r *admissionv1.AdmissionRequest) []any {
-	return []any{
-		"kind", show(kindOf(r)), "namespace", r.Namespace, "name", r.Name, "subresource", r.SubResource,
-		"user", r.UserInfo.Username, "uid", string(r.UID), "dryRun", isDryRun(r),
-	}
-}
-
-// level is Warn for an update that could not be checked, which is a fault of the cluster, not of the client.
-func (a *answer) level() slog.Level {
-	if a.decision == decisionFailed {
-		return slog.LevelWarn
-	}
-	return slog.LevelInfo
+	return h.decide(&req.AdmissionRequest, &rawObjects{newDoc: req.object, oldDoc: req.oldObject})
 }
 
 // NewReviewHandler returns a handler of AdmissionReviews that review answers: a validating webhook around one function,
@@ -247,7 +86,7 @@ func (h *reviewHandler) review(ctx context.Context, req *request) *answer {
 	if response == nil {
 		return h.unchecked(r, http.StatusInternalServerError, fmt.Errorf("there is no response"))
 	}
-	a := &answer{response: *response, http: http.StatusOK, decision: decisionAllowed}
+	a := &answer{response: *response, http: http.StatusOK, decision: DecisionAllowed}
 	a.response.UID = r.UID
 	return a
 }

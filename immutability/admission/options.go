@@ -45,7 +45,7 @@ type settings struct {
 	readTimeout time.Duration
 }
 
-// Option changes how the handler of NewHandler answers.
+// Option changes how a handler, a reviewer or the plugin of package apiserver answers.
 type Option interface{ apply(*settings) error }
 
 type option func(*settings) error
@@ -178,23 +178,23 @@ type Observation struct {
 	Duration time.Duration
 }
 
-// Decision is how a request was answered:
-//
-//   - "allowed": the update breaks no lock, or nothing is locked there, or the operation is not an update.
-//   - "refused": the update breaks a lock.
-//   - "warned", "audited": the update breaks a lock and is allowed, because the mode is ModeWarn or ModeAudit.
-//   - "exempt": the update was not checked, because of WithExemptions.
-//   - "failed", "ignored": the update could not be checked, and was refused or allowed by the failure policy.
-//   - "unread": the request could not be read.
+// Decision is how a request was answered. The values can be labels of a metric.
 type Decision string
 
+// The decisions.
 const (
-	decisionAllowed Decision = "allowed"
-	decisionRefused Decision = "refused"
-	decisionWarned  Decision = "warned"
-	decisionAudited Decision = "audited"
-	decisionExempt  Decision = "exempt"
-	decisionFailed  Decision = "failed"
-	decisionIgnored Decision = "ignored"
-	decisionUnread  Decision = "unread"
+	// DecisionAllowed: the update breaks no lock, or nothing is locked there, or the operation is not an update.
+	DecisionAllowed Decision = "allowed"
+	// DecisionRefused: the update breaks a lock.
+	DecisionRefused Decision = "refused"
+	// DecisionWarned and DecisionAudited: the update breaks a lock and is allowed, because the mode is ModeWarn or ModeAudit.
+	DecisionWarned  Decision = "warned"
+	DecisionAudited Decision = "audited"
+	// DecisionExempt: the update was not checked, because of WithExemptions.
+	DecisionExempt Decision = "exempt"
+	// DecisionFailed and DecisionIgnored: the update could not be checked, and was refused or allowed by the failure policy.
+	DecisionFailed  Decision = "failed"
+	DecisionIgnored Decision = "ignored"
+	// DecisionUnread: the request could not be read.
+	DecisionUnread Decision = "unread"
 )

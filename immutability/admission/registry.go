@@ -401,7 +401,7 @@ func replicasOf(name string, scale map[string]any) (int64, error) {
 }
 
 // of returns why the request is exempt, or "" when it is not.
-func (e *Exemptions) of(r *admissionv1.AdmissionRequest) (string, error) {
+func (e *Exemptions) of(r *admissionv1.AdmissionRequest, o objects) (string, error) {
 	if r.UserInfo.Username != "" && slices.Contains(e.Users, r.UserInfo.Username) {
 		return "the user is exempt", nil
 	}
@@ -411,23 +411,18 @@ func (e *Exemptions) of(r *admissionv1.AdmissionRequest) (string, error) {
 		}
 	}
 	if e.Deleting {
-		metadata, err := metadataOf("oldObject", r.OldObject.Raw) // the stored one: the client cannot set it there
+		deleting, err := o.deleting()
 		if err != nil {
 			return "", err
 		}
-		var timestamp string
-		if json.Unmarshal(metadata["deletionTimestamp"], &timestamp) == nil && timestamp != "" {
+		if deleting {
 			return "the object is being deleted", nil
 		}
 	}
 	if len(e.DryRunAnnotations) > 0 && isDryRun(r) {
-		metadata, err := metadataOf("object", r.Object.Raw)
+		annotations, err := o.annotations()
 		if err != nil {
 			return "", err
-		}
-		var annotations map[string]string
-		if json.Unmarshal(metadata["annotations"], &annotations) != nil {
-			return "", nil
 		}
 		for _, name := range e.DryRunAnnotations {
 			if _, ok := annotations[name]; ok {

@@ -14,18 +14,21 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"reflect"
 	"slices"
 	"sync"
 
+	admissionv1 "k8s.io/api/admission/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	k8sadmission "k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/registry/rest"
+	"k8s.io/apiserver/pkg/warning"
 
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/admission"
@@ -36,8 +39,7 @@ import (
 const PluginName = "FieldImmutability"
 
 type plugin struct {
-	registry *admission.Registry
-	code     int
+	reviewer *admission.Reviewer
 	plans    sync.Map // of planned, by GroupVersionKind
 }
 
@@ -52,44 +54,22 @@ type planned struct {
 var _ k8sadmission.ValidationInterface = (*plugin)(nil)
 
 // NewPlugin returns a validating admission plugin that refuses updates which break a lock of r; r may be filled and changed
-// later. The plugin refuses an update that cannot be checked with an internal error. It is safe for concurrent use.
+// later. It takes the options of a webhook's handler: mode, exemptions, failure policy, version gaps, status code, logger and
+// observer. Warnings go to the client, notes to the audit log under "fieldlock.dev/". Unless an option says otherwise, the plugin
+// refuses an update that cannot be checked with an internal error. It is safe for concurrent use.
 //
 // NewPlugin returns an error if r is nil or an option has a value that makes no sense.
-func NewPlugin(r *admission.Registry, opts ...Option) (k8sadmission.ValidationInterface, error) {
-	if r == nil {
-		return nil, errors.New("the plugin has no registry: give one, it may be filled later")
+func NewPlugin(r *admission.Registry, opts ...admission.Option) (k8sadmission.ValidationInterface, error) {
+	reviewer, err := admission.NewReviewer(r, opts...)
+	if err != nil {
+		return nil, err
 	}
-	p := &plugin{registry: r, code: http.StatusUnprocessableEntity}
-	for _, o := range opts {
-		if err := o.apply(p); err != nil {
-			return nil, err
-		}
-	}
-	return p, nil
-}
-
-// Option changes how the plugin answers.
-type Option interface{ apply(*plugin) error }
-
-type option func(*plugin) error
-
-func (o option) apply(p *plugin) error { return o(p) }
-
-// WithStatusCode sets the status of a refusal: http.StatusUnprocessableEntity (422), which deployment tools look for, unless
-// set; http.StatusBadRequest (400) is the proposal's.
-func WithStatusCode(code int) Option {
-	return option(func(p *plugin) error {
-		if code != http.StatusUnprocessableEntity && code != http.StatusBadRequest {
-			return fmt.Errorf("%d is not the status of a refusal: it is %d or %d", code, http.StatusUnprocessableEntity, http.StatusBadRequest)
-		}
-		p.code = code
-		return nil
-	})
+	return &plugin{reviewer: reviewer}, nil
 }
 
 // Register makes the plugin known to an API server's options; Order says where in the chain it belongs. If NewPlugin returns
 // an error, building the admission chain fails with it.
-func Register(plugins *k8sadmission.Plugins, r *admission.Registry, opts ...Option) {
+func Register(plugins *k8sadmission.Plugins, r *admission.Registry, opts ...admission.Option) {
 	plugins.Register(PluginName, func(io.Reader) (k8sadmission.Interface, error) { return NewPlugin(r, opts...) })
 }
 
@@ -116,33 +96,68 @@ func (p *plugin) Handles(operation k8sadmission.Operation) bool {
 
 // Validate refuses an update that breaks a lock. The objects are those that mutating admission and the update strategy
 // have left, converted to the version of the request.
-func (p *plugin) Validate(_ context.Context, a k8sadmission.Attributes, o k8sadmission.ObjectInterfaces) error {
+func (p *plugin) Validate(ctx context.Context, a k8sadmission.Attributes, o k8sadmission.ObjectInterfaces) error {
 	if a.GetOperation() != k8sadmission.Update {
 		return nil
 	}
-	target, locked, err := p.registry.Find(a.GetKind(), a.GetResource(), a.GetSubresource())
-	if err != nil {
-		return unchecked(err)
+	response := p.reviewer.ReviewObjects(ctx, requestOf(a), admission.Objects{
+		New: metadataOf(a.GetObject()), Old: metadataOf(a.GetOldObject()),
+		Check: func(target *admission.Target) (immutability.Report, error) {
+			newObj, err := versioned(a, o, a.GetObject())
+			if err != nil {
+				return immutability.Report{}, err
+			}
+			oldObj, err := versioned(a, o, a.GetOldObject())
+			if err != nil {
+				return immutability.Report{}, err
+			}
+			return p.check(target, newObj, oldObj)
+		},
+	})
+	for _, text := range response.Warnings {
+		warning.AddWarning(ctx, "", text)
 	}
-	if !locked {
-		return nil
+	for key, value := range response.AuditAnnotations {
+		_ = a.AddAnnotation(auditPrefix+key, value) // an audit log without a note is no reason to refuse
 	}
-	newObj, err := versioned(a, o, a.GetObject())
-	if err != nil {
-		return unchecked(err)
-	}
-	oldObj, err := versioned(a, o, a.GetOldObject())
-	if err != nil {
-		return unchecked(err)
-	}
-	report, err := p.check(target, newObj, oldObj)
-	if err != nil {
-		return unchecked(err)
-	}
-	if status := report.Status(target.Kind.GroupKind(), a.GetName(), p.code); status != nil {
-		return &apierrors.StatusError{ErrStatus: *status}
+	if !response.Allowed {
+		return &apierrors.StatusError{ErrStatus: *response.Result}
 	}
 	return nil
+}
+
+// auditPrefix begins the keys of the plugin's notes in the audit log.
+const auditPrefix = "fieldlock.dev/"
+
+// requestOf returns what a webhook would be told about the request, without its objects.
+func requestOf(a k8sadmission.Attributes) *admissionv1.AdmissionRequest {
+	kind, resource := a.GetKind(), a.GetResource()
+	of := &struct { // one allocation for both
+		request admissionv1.AdmissionRequest
+		dryRun  bool
+	}{dryRun: a.IsDryRun()}
+	r := &of.request
+	*r = admissionv1.AdmissionRequest{
+		Kind:        metav1.GroupVersionKind{Group: kind.Group, Version: kind.Version, Kind: kind.Kind},
+		Resource:    metav1.GroupVersionResource{Group: resource.Group, Version: resource.Version, Resource: resource.Resource},
+		SubResource: a.GetSubresource(), Name: a.GetName(), Namespace: a.GetNamespace(), Operation: admissionv1.Update, DryRun: &of.dryRun,
+	}
+	if user := a.GetUserInfo(); user != nil {
+		r.UserInfo.Username, r.UserInfo.UID, r.UserInfo.Groups = user.GetName(), user.GetUID(), user.GetGroups()
+	}
+	return r
+}
+
+// metadataOf returns the metadata of an object, nil for one that is missing or has none.
+func metadataOf(obj runtime.Object) metav1.Object {
+	if missing(obj) {
+		return nil
+	}
+	metadata, err := meta.Accessor(obj)
+	if err != nil {
+		return nil
+	}
+	return metadata
 }
 
 // check compares two objects in the version of the request: Go types in place where possible.
@@ -195,10 +210,6 @@ func versioned(a k8sadmission.Attributes, o k8sadmission.ObjectInterfaces, obj r
 		return nil, fmt.Errorf("the object cannot be converted to %v: %w", a.GetKind(), err)
 	}
 	return converted, nil
-}
-
-func unchecked(err error) error {
-	return apierrors.NewInternalError(fmt.Errorf("this update cannot be checked for immutable fields: %w", err))
 }
 
 // Locks checks objects of Go types, or unstructured ones, against the locks of one version of their kind, as an update strategy

@@ -5,12 +5,15 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/netip"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -21,8 +24,10 @@ import (
 	"k8s.io/apiserver/pkg/apis/example"
 	"k8s.io/apiserver/pkg/apis/example/install"
 	examplev1 "k8s.io/apiserver/pkg/apis/example/v1"
+	"k8s.io/apiserver/pkg/authentication/user"
 	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/registry/rest"
+	"k8s.io/apiserver/pkg/warning"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/fieldlock/fieldlock/immutability"
@@ -206,9 +211,9 @@ func TestPlugin(t *testing.T) {
 				row.resource = pods
 			}
 			plugins := k8sadmission.NewPlugins()
-			var opts []apiserver.Option
+			var opts []admission.Option
 			if row.code != 0 {
-				opts = append(opts, apiserver.WithStatusCode(row.code))
+				opts = append(opts, admission.WithStatusCode(row.code))
 			}
 			apiserver.Register(plugins, registryOf(t), opts...)
 			chain, err := plugins.NewFromPlugins([]string{apiserver.PluginName}, noConfig{}, k8sadmission.PluginInitializers{}, nil)
@@ -246,7 +251,7 @@ func TestPluginRefusesNonsense(t *testing.T) {
 	if _, err := apiserver.NewPlugin(nil); err == nil {
 		t.Error("a nil registry is taken")
 	}
-	if _, err := apiserver.NewPlugin(registryOf(t), apiserver.WithStatusCode(200)); err == nil {
+	if _, err := apiserver.NewPlugin(registryOf(t), admission.WithStatusCode(200)); err == nil {
 		t.Error("a refusal with 200 is taken; it would be read as success")
 	}
 	plugins := k8sadmission.NewPlugins()
@@ -254,6 +259,96 @@ func TestPluginRefusesNonsense(t *testing.T) {
 	if _, err := plugins.NewFromPlugins([]string{apiserver.PluginName}, noConfig{}, k8sadmission.PluginInitializers{}, nil); err == nil {
 		t.Error("an admission chain is built with a plugin without a registry")
 	}
+}
+
+// TestPluginOptions: an API server of somebody's own tries locks out, exempts users and watches what happens, as a webhook does.
+func TestPluginOptions(t *testing.T) {
+	gaps := &admission.Registry{}
+	gaps.Put(admission.Kind{GroupKind: podKind.GroupKind(), Resource: "pods", Versions: map[string]admission.Version{
+		"v1": {Validator: podLocks(t), Gaps: []string{"spec.host"}}}})
+	gaps.SetComplete()
+	gardener := &user.DefaultInfo{Name: "gardener", Groups: []string{"gardeners"}}
+	deleted := pod("a")
+	deleted.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)}
+	for _, row := range []struct {
+		name     string
+		opts     []admission.Option
+		registry *admission.Registry // nil: registryOf
+		obj, old *example.Pod        // nil: spec.nodeName changes from a to b
+		refused  string
+		warning  string
+		decision admission.Decision
+		note     string // key in the audit log
+	}{
+		{name: "enforced", refused: "field is immutable", decision: admission.DecisionRefused},
+		{name: "warned", opts: []admission.Option{admission.WithMode(admission.ModeWarn)}, warning: "spec.nodeName: field is immutable", decision: admission.DecisionWarned},
+		{name: "audited", opts: []admission.Option{admission.WithMode(admission.ModeAudit)}, decision: admission.DecisionAudited, note: "fieldlock.dev/violations"},
+		{name: "an exempt group", opts: []admission.Option{admission.WithExemptions(admission.Exemptions{Groups: []string{"gardeners"}})}, decision: admission.DecisionExempt, note: "fieldlock.dev/exempt"},
+		{name: "another user", opts: []admission.Option{admission.WithExemptions(admission.Exemptions{Users: []string{"somebody"}})}, refused: "field is immutable", decision: admission.DecisionRefused},
+		{name: "being deleted", old: deleted, opts: []admission.Option{admission.WithExemptions(admission.Exemptions{Deleting: true})}, decision: admission.DecisionExempt, note: "fieldlock.dev/exempt"},
+		{name: "not being deleted", opts: []admission.Option{admission.WithExemptions(admission.Exemptions{Deleting: true})}, refused: "field is immutable", decision: admission.DecisionRefused},
+		{name: "unchecked", registry: &admission.Registry{}, refused: "not all kinds are loaded", decision: admission.DecisionFailed},
+		{name: "unchecked and ignored", registry: &admission.Registry{}, opts: []admission.Option{admission.WithFailurePolicy(admissionregistrationv1.Ignore)},
+			warning: "not checked for immutable fields", decision: admission.DecisionIgnored, note: "fieldlock.dev/unchecked"},
+		{name: "a gap between versions", registry: gaps, obj: pod("a"), warning: "leaves free what other served versions lock", decision: admission.DecisionAllowed},
+		{name: "an enforced gap", registry: gaps, obj: pod("a"), opts: []admission.Option{admission.WithVersionGaps(admission.ModeEnforce)}, refused: "leaves free", decision: admission.DecisionFailed},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			if row.registry == nil {
+				row.registry = registryOf(t)
+			}
+			if row.obj == nil {
+				row.obj = pod("b")
+			}
+			if row.old == nil {
+				row.old = pod("a")
+			}
+			var seen []admission.Observation
+			var log strings.Builder
+			plugin, err := apiserver.NewPlugin(row.registry, append(row.opts,
+				admission.WithObserver(func(_ context.Context, o admission.Observation) { seen = append(seen, o) }),
+				admission.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			warnings := &warningRecorder{}
+			audited := &attributes{Attributes: k8sadmission.NewAttributesRecord(row.obj, row.old, podKind, "ns", "p", pods, "", k8sadmission.Update, nil, false, gardener)}
+			err = plugin.Validate(warning.WithWarningRecorder(t.Context(), warnings), audited, k8sadmission.NewObjectInterfacesFromScheme(scheme()))
+			if (err != nil) != (row.refused != "") || err != nil && !strings.Contains(err.Error(), row.refused) {
+				t.Errorf("%v, want %q", err, row.refused)
+			}
+			if text := strings.Join(warnings.texts, "\n"); (text != "") != (row.warning != "") || !strings.Contains(text, row.warning) {
+				t.Errorf("warnings %q, want %q", text, row.warning)
+			}
+			if len(seen) != 1 || seen[0].Decision != row.decision || seen[0].Operation != "UPDATE" {
+				t.Errorf("observed %+v, want one that is %s", seen, row.decision)
+			}
+			if logged := strings.Contains(log.String(), "update refused"); logged != (row.refused != "") || logged && !strings.Contains(log.String(), "user=gardener") {
+				t.Errorf("logged %q", log.String())
+			}
+			if (row.note != "") != (len(audited.notes) > 0) || row.note != "" && audited.notes[row.note] == "" {
+				t.Errorf("notes %v, want %q", audited.notes, row.note)
+			}
+		})
+	}
+}
+
+type warningRecorder struct{ texts []string }
+
+func (w *warningRecorder) AddWarning(_, text string) { w.texts = append(w.texts, text) }
+
+// attributes keep the notes for the audit log.
+type attributes struct {
+	k8sadmission.Attributes
+	notes map[string]string
+}
+
+func (a *attributes) AddAnnotation(key, value string) error {
+	if a.notes == nil {
+		a.notes = map[string]string{}
+	}
+	a.notes[key] = value
+	return a.Attributes.AddAnnotation(key, value)
 }
 
 // TestPluginFollowsTheRegistry: one plugin enforces the locks that the registry holds now, from one update to the next.
