@@ -54,9 +54,10 @@ Input:
 
 Rules:
   The rules for Kubernetes' own kinds are built in. The rules for custom resources are the locks and CEL rules of the CRDs in
-  OLD, in NEW and in --schema, and a catalogue of the changes that operators refuse. The ValidatingAdmissionPolicies among the
-  manifests apply to all objects that they match. CEL rules run with the API server's own validator. The locks of OLD and NEW
-  both count: a change cannot drop a lock and break it at once.
+  OLD, in NEW and in --schema, and a catalogue of the changes that operators refuse. For kinds of well-known projects whose CRDs
+  are not there, the catalogue has the transition rules of one published version; the report names it. The
+  ValidatingAdmissionPolicies among the manifests apply to all objects that they match. CEL rules run with the API server's own
+  validator. The locks of OLD and NEW both count: a change cannot drop a lock and break it at once.
 
   --schema also takes OpenAPI documents (v2 and v3; FILE#NAME picks one schema), and JSON Schemas for documents that are not
   Kubernetes objects, such as the values of a chart. --locks, or the key locks of .fieldlock.yaml, adds locks to schemas that
@@ -126,7 +127,7 @@ Exit status: 0 if no change is refused, 1 if some change is refused, 2 if some i
 	cmd.Flags().StringVar(&c.minor, "kubernetes-version", "", "the `MINOR` of the cluster, such as 1.36; by default the newest known one")
 	completeMinors(cmd)
 	cmd.Flags().BoolVar(&c.noBuiltin, "no-builtin", false, "do not check the kinds of Kubernetes itself")
-	cmd.Flags().BoolVar(&c.noOperators, "no-operators", false, "leave out the catalogue of the changes that operators refuse")
+	cmd.Flags().BoolVar(&c.noOperators, "no-operators", false, "leave out the catalogue of what operators and the CRDs of well-known projects refuse")
 	c.outputs = addOutputs(cmd, func(f report.Format) bool { return f.Check != nil })
 	cmd.Flags().StringArrayVar(&c.schemas, "schema", nil, "a `FILE`, a directory or - with CRDs, OpenAPI documents or JSON Schemas; may be repeated, and more files may follow, before OLD")
 	cmd.Flags().StringVar(&c.chart, "chart", "", "compare values of the Helm chart in `DIR`, by its values.schema.json and with the defaults of its values.yaml")

@@ -15,6 +15,7 @@ import (
 	"github.com/fieldlock/fieldlock/immutability/builtin"
 	"github.com/fieldlock/fieldlock/immutability/operators"
 	"github.com/fieldlock/fieldlock/internal/audit"
+	"github.com/fieldlock/fieldlock/internal/crdfacts"
 	"github.com/fieldlock/fieldlock/internal/kindindex"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 )
@@ -100,26 +101,28 @@ func runLocks(s streams, outputs *report.Outputs, kinds *builtin.Kinds, catalogu
 	}
 	reader := &manifest.Reader{Stdin: s.in, Amender: amender}
 	for _, arg := range args {
-		found, ofOperators := named(kinds, arg), namedOfOperators(catalogue, arg)
+		found, ofOperators, ofCRDs := named(kinds, arg), namedOfOperators(catalogue, arg), namedOfCRDs(arg)
 		if _, err := os.Stat(arg); err == nil || arg == "-" || looksLikeFile(arg) {
-			found, ofOperators = nil, nil
-		} else if len(found)+len(ofOperators) == 0 {
+			found, ofOperators, ofCRDs = nil, nil, nil
+		} else if len(found)+len(ofOperators)+len(ofCRDs) == 0 {
 			return fmt.Errorf("%s is neither a file nor a known kind; fieldlock locks lists the built-in kinds, fieldlock locks --operators those of operators", arg)
 		}
 		if len(found) > 0 {
 			locks.Add(audit.LocksOfKinds(found))
 			continue
 		}
-		if len(ofOperators) > 0 {
+		if len(ofOperators)+len(ofCRDs) > 0 {
 			locks.Add(audit.LocksOfOperators(ofOperators))
+			locks.Add(audit.LocksOfFacts(ofCRDs))
+			locks.DropEmpty()
 			continue
 		}
 		crds, mistakes, err := reader.Kinds(arg)
 		if err != nil {
 			return err
 		}
-		ofCRDs, more := audit.LocksOf(crds)
-		locks.Add(ofCRDs)
+		ofFiles, more := audit.LocksOf(crds)
+		locks.Add(ofFiles)
 		errs = append(append(errs, mistakes...), more...)
 	}
 	errs = append(errs, amender.Errs()...)
@@ -149,6 +152,11 @@ func namedOfOperators(catalogue *operators.Catalogue, name string) []*operators.
 	return slices.DeleteFunc(slices.Clone(catalogue.All()), func(k *operators.Kind) bool {
 		return !kindindex.Names{Group: k.Group, Kind: k.Kind, Plural: k.Plural, Short: k.ShortNames}.Has(name)
 	})
+}
+
+// namedOfCRDs is named for the kinds whose CRDs are known.
+func namedOfCRDs(name string) []*crdfacts.Kind {
+	return slices.DeleteFunc(slices.Clone(crdfacts.All()), func(k *crdfacts.Kind) bool { return !k.Has(name) })
 }
 
 // locked returns the kinds that have locks.

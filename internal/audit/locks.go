@@ -12,6 +12,7 @@ import (
 	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/immutability/operators"
 	"github.com/fieldlock/fieldlock/internal/celrule"
+	"github.com/fieldlock/fieldlock/internal/crdfacts"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/rule"
 	"github.com/fieldlock/fieldlock/internal/witness"
@@ -44,9 +45,10 @@ type Field struct {
 	Message    string   `json:"message,omitempty"` // of the API server
 	Unknown    string   `json:"unknown,omitempty"` // why only the cluster can decide
 	Note       string   `json:"note,omitempty"`    // what happens where a change is accepted without effect
-	// EnforcedBy is the operator that enforces the lock, Module and Function are where its code is, and Operator's versions
-	// that have the lock are those from Since to Until; "" for all that are known. Read is true where the code was read and
-	// not run. Allow lists what may change below a path where everything else is locked: "a.*" is what is below a.
+	// EnforcedBy is the operator that enforces the lock, Module and Function are where its code is, and its versions that have the
+	// lock are those from Since to Until; "" for all that are known. Without EnforcedBy, Function names the CRD that has the lock and
+	// that is not at hand. Read is true where the code was read and not run. Allow lists what may change below a path where
+	// everything else is locked: "a.*" is what is below a.
 	EnforcedBy string   `json:"enforcedBy,omitempty"`
 	Module     string   `json:"module,omitempty"`
 	Function   string   `json:"function,omitempty"`
@@ -74,8 +76,11 @@ func (f *Field) Remarks() []string {
 		return []string{f.Note}
 	}
 	decides := "the cluster decides: "
-	if f.EnforcedBy != "" {
+	switch {
+	case f.EnforcedBy != "":
 		decides = "the operator decides: "
+	case f.Function != "":
+		decides = "the CRD decides: "
 	}
 	var list []string
 	add := func(before, text string) {
@@ -97,6 +102,9 @@ func (f *Field) Remarks() []string {
 		add("since "+f.EnforcedBy+" ", f.Since)
 		add("until "+f.EnforcedBy+" ", f.Until)
 		add("refused by ", f.EnforcedBy+": "+f.Function+"; its code was "+known)
+	}
+	if f.EnforcedBy == "" {
+		add("known from ", f.Function)
 	}
 	add(decides, f.Unknown)
 	return list
@@ -259,11 +267,54 @@ func LocksOfOperators(kinds []*operators.Kind) *Locks {
 	return l
 }
 
+// LocksOfFacts lists what the transition rules of CRDs refuse that are known without the CRDs.
+func LocksOfFacts(kinds []*crdfacts.Kind) *Locks {
+	l := &Locks{Fields: []Field{}}
+	for _, k := range kinds {
+		g := Group{Kind: k.Kind, Name: k.APIVersion()}
+		for _, version := range k.Versions {
+			g.Versions = append(g.Versions, k.Group+"/"+version)
+		}
+		for i := range k.Rows {
+			row := &k.Rows[i]
+			f := Field{
+				APIVersion: k.APIVersion(), Kind: k.Kind, Path: row.Path, Locks: words(row.Locks()), Message: row.Says,
+				Module: k.Project.Module, Function: "the CRD of " + k.Project.Name + " " + k.Project.Version, Holes: []Hole{},
+			}
+			if row.Unknown {
+				f.Locks, f.Unknown = []string{"rule"}, "a transition rule of the CRD reads the field"
+			}
+			g.Fields = append(g.Fields, f)
+		}
+		l.Groups = append(l.Groups, g)
+		l.Fields = append(l.Fields, g.Fields...)
+	}
+	return l
+}
+
 // Add adds the locks of other to l.
 func (l *Locks) Add(other *Locks) {
 	l.Fields = append(l.Fields, other.Fields...)
 	l.Groups = append(l.Groups, other.Groups...)
 	l.Rules += other.Rules
+}
+
+// DropEmpty leaves out the groups without fields of kinds that have another group.
+func (l *Locks) DropEmpty() {
+	groups := slices.Clone(l.Groups)
+	dropped := make([]bool, len(groups))
+	for i, g := range groups {
+		for j, other := range groups {
+			alike := i != j && !dropped[j] && g.Kind == other.Kind && g.Name == other.Name
+			dropped[i] = dropped[i] || len(g.Fields) == 0 && alike
+		}
+	}
+	l.Groups = nil
+	for i, g := range groups {
+		if !dropped[i] {
+			l.Groups = append(l.Groups, g)
+		}
+	}
 }
 
 // Loosened returns what may change with newCRD that could not with oldCRD: the locks and transition rules that the update of the

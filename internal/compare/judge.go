@@ -200,6 +200,17 @@ type definition interface {
 	replacement(p pair) *Replacement
 }
 
+// Evidence says who refuses the update and how that is known; "" for a lock that one of the files has, and for built-in kinds.
+func (v *Violation) Evidence() string {
+	switch {
+	case v.Source == "":
+		return ""
+	case v.EnforcedBy == "":
+		return "known from " + v.Source
+	}
+	return "refused by " + v.EnforcedBy + ": " + v.Source
+}
+
 // summary is the violation in one line.
 func (v *Violation) summary() string {
 	if v.Path == "" {

@@ -123,6 +123,9 @@ func (k *kinds) of(o *manifest.Object) []definition {
 	if d, ok := k.operatorOf(o); ok {
 		list = append(list, d)
 	}
+	if facts, ok := k.factsOf(o); ok {
+		list = append(list, factsDefinition{facts})
+	}
 	return list
 }
 
@@ -148,7 +151,7 @@ func (k *kinds) identify(o *manifest.Object) {
 	switch {
 	case k.clusterScoped(o):
 		o.Namespace = ""
-	case o.Namespace == "" && (k.builtinOf(o) != nil || len(k.byKind[groupKind{o.Group, o.Kind}]) > 0):
+	case o.Namespace == "" && k.knowsScope(o):
 		o.Namespace = o.AppliedBy.Namespace
 	}
 }
@@ -159,10 +162,19 @@ func (k *kinds) clusterScoped(o *manifest.Object) bool {
 	if kind := k.builtinOf(o); kind != nil {
 		return !kind.Namespaced
 	}
+	if facts, ok := k.factsOf(o); ok {
+		return facts.Cluster
+	}
 	definitions := k.byKind[groupKind{o.Group, o.Kind}]
 	inOld := func(d *crdDefinition) bool { return d.inOld }
 	known := slices.ContainsFunc(definitions, inOld)
 	return slices.ContainsFunc(definitions, func(d *crdDefinition) bool { return d.crd.Scope == "Cluster" && (inOld(d) || !known) })
+}
+
+// knowsScope reports whether it is known if objects of o's kind have namespaces.
+func (k *kinds) knowsScope(o *manifest.Object) bool {
+	_, ok := k.factsOf(o)
+	return ok || k.builtinOf(o) != nil || len(k.byKind[groupKind{o.Group, o.Kind}]) > 0
 }
 
 // builtinOf returns the built-in kind of an object, or nil.

@@ -128,6 +128,9 @@ func (k *kinds) knows(o *manifest.Object) bool {
 	if _, ok := k.operatorOf(o); ok {
 		return true
 	}
+	if _, ok := k.factsOf(o); ok {
+		return true
+	}
 	for _, d := range k.byKind[groupKind{o.Group, o.Kind}] {
 		if k.operators != nil && d.ofConfigConnector() {
 			return true

@@ -36,7 +36,7 @@ func newPolicies(k *kinds, news, olds []*manifest.Object) *policy.Set {
 func (k *kinds) scope(apiVersion, kind string) (namespaced, known bool) {
 	group, _ := kindindex.GroupVersion(apiVersion)
 	o := &manifest.Object{ID: manifest.ID{Group: group, Kind: kind}, APIVersion: apiVersion}
-	return !k.clusterScoped(o), k.builtinOf(o) != nil || len(k.byKind[groupKind{group, kind}]) > 0
+	return !k.clusterScoped(o), k.knowsScope(o)
 }
 
 // judgePolicies adds what admission policies make of an update. They are for resources, whose names are known for built-in

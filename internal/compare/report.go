@@ -99,7 +99,7 @@ type Violation struct {
 	Accepted        bool            `json:"accepted,omitempty"`
 	AcceptedNew     bool            `json:"acceptedNew,omitempty"` // the change adds the acceptance
 	EnforcedBy      string          `json:"enforcedBy,omitempty"`  // the operator that refuses the update
-	Source          string          `json:"source,omitempty"`      // how that is known: the operator's function
+	Source          string          `json:"source,omitempty"`      // how that is known: the operator's function, or whose CRD
 	Message         string          `json:"message"`
 
 	// Unforced is set where the server answers an update with another error than Invalid, or would refuse a new object too.

@@ -27,6 +27,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/fieldlock/fieldlock/immutability"
+	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/kindindex"
 )
 
@@ -85,6 +86,18 @@ type Field struct {
 	Nullable bool     `json:"nullable,omitempty"`
 	Keys     []string `json:"keys,omitempty"` // of a list-type map
 	Set      bool     `json:"set,omitempty"`  // list-type set
+	// Password says that the values are not shown.
+	Password bool `json:"password,omitempty"`
+}
+
+// Password reports whether the value at a path is not shown.
+func (k *Kind) Password(at fieldpath.Path) bool {
+	for path, f := range k.Fields {
+		if f.Password && at.Within(fieldpath.Parse(path)) {
+			return true
+		}
+	}
+	return false
 }
 
 // APIVersion returns the group with the first version.

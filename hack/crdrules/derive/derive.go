@@ -227,7 +227,7 @@ func (d *deriver) fields(rows []crdfacts.Row) map[string]crdfacts.Field {
 		}) {
 			continue
 		}
-		f := crdfacts.Field{Nullable: l.Schema.Nullable}
+		f := crdfacts.Field{Nullable: l.Schema.Nullable, Password: schema.IsPassword(l.Schema)}
 		if l.Schema.Default != nil {
 			value := l.Schema.Default
 			f.Default = &value
@@ -238,7 +238,7 @@ func (d *deriver) fields(rows []crdfacts.Row) map[string]crdfacts.Field {
 		case schema.ListSet:
 			f.Set = true
 		}
-		if f.Nullable || f.Default != nil || f.Set || len(f.Keys) > 0 {
+		if f.Nullable || f.Password || f.Default != nil || f.Set || len(f.Keys) > 0 {
 			fields[path.String()] = f
 		}
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/builtin"
 	"github.com/fieldlock/fieldlock/immutability/operators"
+	"github.com/fieldlock/fieldlock/internal/crdfacts"
 	rules "github.com/fieldlock/fieldlock/internal/rule/catalogue"
 )
 
@@ -33,7 +34,7 @@ func main() {
 // pages returns the pages by file name.
 func pages() map[string]string {
 	builtins, custom := newCatalogue(), customKinds()
-	all := map[string]string{"findings.md": findings(), "operators.md": operatorsPage(custom), "fields.md": builtins.index(custom)}
+	all := map[string]string{"findings.md": findings(), "operators.md": operatorsPage(custom), "fields.md": builtins.index(custom), "known-crds.md": crdsPage(crdfacts.All())}
 	kinds := builtins.kinds()
 	for _, k := range kinds {
 		all["fields/"+fieldsFile(k, kinds)] = builtins.page(k)
@@ -133,7 +134,7 @@ Kinds of Kubernetes %s to %s. Kinds that are not listed have no immutable fields
 			fmt.Fprintf(&b, "| [%s](fields/%s) | %s | %s |\n", k.Kind, operatorFile(k, custom), k.Operator.Name, operatorFields(k).summary())
 		}
 	}
-	b.WriteString("\n[What operators refuse](operators.md) also lists the kinds whose operators refuse nothing.\n")
+	b.WriteString("\n[What operators refuse](operators.md) also lists the kinds whose operators refuse nothing, and\n[CRDs that are known](known-crds.md) the fields that rules of CRDs lock.\n")
 	return b.String()
 }
 

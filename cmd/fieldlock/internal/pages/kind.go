@@ -400,6 +400,15 @@ this catalogue off.
 
 The page of each kind names the function that decides. The last column says how we know what it refuses: *asked* means that the
 function itself ran on the cases in ` + "`immutability/operators/testdata`" + `; *read* means that its source was read, but not run.
+
+## CRDs that a repository lacks
+
+Most repositories hold custom resources without their CRDs, which a chart brings. For the kinds of the projects in the
+[list of CRDs](known-crds.md), the catalogue also has the transition rules of the CRDs in one published version, as locks. A change that
+such a rule refuses is a violation, and the report names the project and the version. Where a rule equals no lock, a change of the
+fields that it reads is ` + "`unknown`" + `: only the CRD can tell. A kind whose CRD has no transition rules counts as checked.
+
+A CRD in the repository or in ` + "`--schema`" + ` is used instead, whatever its version is. ` + "`--no-operators`" + ` turns these rules off, too.
 `)
 	last := ""
 	for _, k := range kinds {
@@ -445,7 +454,7 @@ func operatorPage(k *operators.Kind) string {
 		replacement := k.Replacement(map[string]any{"metadata": map[string]any{"name": "NAME"}}, builtin.Verdict{})
 		p.cost, p.why, p.how = replacement.Cost, replacement.Message, replacement.How
 	}
-	p.notes = fmt.Sprintf("## Source\n\n%s in `%s` %s (%s).", k.Source, k.Operator.Module, strings.Join(k.Operator.Versions, ", "), known(k.Rows()...))
+	p.notes = fmt.Sprintf("## Source\n\n%s in `%s` %s (%s).", k.Source, k.Operator.Module, strings.Join(k.Operator.Versions, ", "), known(k.Rows()...)) + factsSection(k.APIVersion, k.Kind)
 	return p.write(&d)
 }
 

@@ -100,8 +100,8 @@ func checkAlerts(r *compare.Report) []alert {
 		case v.Old != nil || v.New != nil:
 			message += ": " + arrow(v.Old, v.New, false)
 		}
-		if v.EnforcedBy != "" {
-			message += "; refused by " + v.EnforcedBy + " (" + v.Source + ")"
+		if evidence := v.Evidence(); evidence != "" {
+			message += "; " + evidence
 		}
 		a := alert{
 			rule: v.Lock, level: "error", title: title, message: message,

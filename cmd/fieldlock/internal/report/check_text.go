@@ -146,8 +146,8 @@ func writeViolation(w io.Writer, v *compare.Violation, p Palette) {
 	case v.Accepted:
 		fmt.Fprintf(w, "      %s\n", p.Green(Printable(acceptance(v))))
 	}
-	if v.EnforcedBy != "" {
-		fmt.Fprintf(w, "      %s\n", p.Dim(Printable("refused by "+v.EnforcedBy+": "+v.Source)))
+	if evidence := v.Evidence(); evidence != "" {
+		fmt.Fprintf(w, "      %s\n", p.Dim(Printable(evidence)))
 	}
 	if v.Owners != "" {
 		fmt.Fprintf(w, "      %s\n", p.Dim(Printable(v.Owners)))

@@ -210,8 +210,8 @@ func whyCell(v *compare.Violation) string {
 	if v.OnlyOld && v.Policy == "" {
 		text += "<br>only OLD has this lock"
 	}
-	if v.EnforcedBy != "" {
-		text += "<br>" + markdownText("refused by "+v.EnforcedBy+": "+v.Source)
+	if evidence := v.Evidence(); evidence != "" {
+		text += "<br>" + markdownText(evidence)
 	}
 	return text
 }
