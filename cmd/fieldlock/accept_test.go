@@ -83,3 +83,33 @@ func TestWriteAccept(t *testing.T) {
 		})
 	}
 }
+
+// TestAcceptNotCovered: --write-accept also accepts what is not covered, for this change only.
+func TestAcceptNotCovered(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it makes a repository")
+	}
+	release := func(version string) string {
+		return "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: films, namespace: shop}\nspec:\n  interval: 1h\n" +
+			"  chart: {spec: {chart: films, version: " + version + ", sourceRef: {kind: HelmRepository, name: films}}}\n"
+	}
+	repositoryOf(t, map[string]string{"films.yaml": release("1.0.0"), "notes.yaml": "a: &b 1\n"}, nil)
+	check := func(status int, want string, args ...string) {
+		t.Helper()
+		got := runCommand("", append([]string{"check", "--git", "HEAD", "--strict"}, args...)...)
+		if got.status != status || !strings.Contains(got.out+got.err, want) {
+			t.Errorf("status %d, want %d and %q\n%s%s", got.status, status, want, got.out, got.err)
+		}
+	}
+	writeFile(t, "films.yaml", release("2.0.0"))
+	check(exitRefused, "? not checked: 1 HelmRelease (shop/films)")
+	check(exitClean, "", "--write-accept")
+	check(exitClean, "accepted: 1 not checked")
+	check(exitClean, "accepted by an entry that this change adds", "-o", "github")
+	writeFile(t, "films.yaml", release("3.0.0"))
+	check(exitRefused, "? not checked: 1 HelmRelease (shop/films)")
+	check(exitRefused, "accepted another change; review the new one")
+	writeFile(t, ".fieldlock.yaml", "accept: [{path: shop/films, reason: without a change}]\n")
+	check(exitRefused, "? not checked: 1 HelmRelease (shop/films)")
+	check(exitRefused, "the entry matches nothing")
+}

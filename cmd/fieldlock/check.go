@@ -61,7 +61,7 @@ Rules:
 
   --schema also takes OpenAPI documents (v2 and v3; FILE#NAME picks one schema), and JSON Schemas for documents that are not
   Kubernetes objects, such as the values of a chart. --locks, or the key locks of .fieldlock.yaml, adds locks to schemas that
-  somebody else owns. Objects of unknown kinds are skipped and counted; with --strict they are an error.
+  somebody else owns. Objects of unknown kinds are skipped and counted.
 
 How objects are matched:
   Objects are matched by kind, namespace and name; if one side has the same object several times, also by file. An object that
@@ -85,15 +85,23 @@ Deletions:
   Deletions are listed with their cost, and with a remark if the tool keeps the object. --refuse-deletions data,cascade refuses
   deletions that lose data or other objects.
 
+What was checked:
+  The first and the last line say whether all of the change was checked: ✗ if something is refused or cannot be read; ? if
+  something that changed was not checked, with the number of each; ! if deletions lose data or other objects; otherwise ✓. Not
+  checked are changed files and units that nothing can read, unknown verdicts, and changed objects of kinds whose rules are not
+  known. With --strict, or strict: true in the settings, ? exits with 1.
+
 Settings:
   The file .fieldlock.yaml, in the current directory or at the root of the repository, accepts violations: its key accept has
   entries {object, kind, path, rule, change, reason, until}; keys that are left out match everything. Accepted violations are
-  printed and do not fail. The other keys are exclude, charts, kubernetes-version, applier, refuse-deletions, locks, aliases
-  and mode; flags take precedence over them. With --git, a change cannot excuse itself: accept is read from NEW,
-  refuse-deletions, locks and aliases from both sides, and the other keys from OLD. With --advisory, or mode: advisory, nothing
+  printed and do not fail. The other keys are exclude, charts, kubernetes-version, applier, refuse-deletions, locks, aliases,
+  mode and strict; flags take precedence over them. An entry with the path of a file or unit and a change accepts that it was not
+  checked. With --git, a change cannot excuse itself: accept is read from NEW,
+  refuse-deletions, locks, aliases and strict from both sides, and the other keys from OLD. With --advisory, or mode: advisory, nothing
   fails.
 
-Exit status: 0 if no change is refused, 1 if some change is refused, 2 if some input cannot be used (the rest is checked).`,
+Exit status: 0 if no change is refused, 1 if some change is refused (with --strict: or not checked), 2 if some input cannot be used
+(the rest is checked).`,
 		Example: `  # Would this change be refused?
   fieldlock check old.yaml new.yaml
 
@@ -131,7 +139,7 @@ Exit status: 0 if no change is refused, 1 if some change is refused, 2 if some i
 	c.outputs = addOutputs(cmd, func(f report.Format) bool { return f.Check != nil })
 	cmd.Flags().StringArrayVar(&c.schemas, "schema", nil, "a `FILE`, a directory or - with CRDs, OpenAPI documents or JSON Schemas; may be repeated, and more files may follow, before OLD")
 	cmd.Flags().StringVar(&c.chart, "chart", "", "compare values of the Helm chart in `DIR`, by its values.schema.json and with the defaults of its values.yaml")
-	cmd.Flags().BoolVar(&c.options.Strict, "strict", false, "make objects of unknown kinds errors, and unknown verdicts refusals")
+	cmd.Flags().BoolVar(&c.options.Strict, "strict", false, "exit with 1 if something that changed was not checked; strict: true in "+manifest.AcceptFile+" does the same")
 	cmd.Flags().Var(&choice[tool.Method]{&c.options.Applier, tool.Methods()}, "applier", "who applies the objects: `HOW` is server-side, client-side, helm (a three-way merge) or replace (a PUT)")
 	var methods []string
 	for _, m := range tool.Methods() {
@@ -196,6 +204,7 @@ func (c *checkCommand) configure(t *trees) error {
 	if c.options.RefuseDeletions == nil {
 		c.options.RefuseDeletions = slices.Concat(c.project.new.RefuseDeletions, counts.RefuseDeletions)
 	}
+	c.options.Strict = c.options.Strict || c.project.new.Strict || counts.Strict
 	if c.noBuiltin {
 		return nil
 	}
@@ -225,7 +234,7 @@ func (c *checkCommand) print(r *compare.Report) error {
 	switch {
 	case len(errs) > 0:
 		return joined(errs)
-	case !r.Allowed:
+	case r.Failed():
 		return c.refused(c.err)
 	}
 	return nil

@@ -96,7 +96,7 @@ func TestPrintedReferences(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it makes repositories")
 	}
-	const mayRefer = "cannot be rendered"
+	const mayRefer = "it may refer to what changed"
 	flux := fluxFiles()
 	flux["clusters/home/apps.yaml"] = strings.Replace(flux["clusters/home/apps.yaml"], "substitute: {CLASS: fast}", "substituteFrom: [{kind: ConfigMap, name: vars}]", 1)
 	flux["apps/release.yaml"] = strings.Replace(flux["apps/release.yaml"], "values: {class: fast}", "valuesFrom: [{kind: ConfigMap, name: values}]", 1)

@@ -47,7 +47,7 @@ func TestMovedIntoAHiddenDirectory(t *testing.T) {
 		says     string
 		unlikely string
 	}{
-		{"as it was", map[string]string{".d/w.yaml": a, "v.yaml": "# moved\n"}, "so it counts as deleted; kubectl apply -R does", "refused"},
+		{"as it was", map[string]string{".d/w.yaml": a, "v.yaml": "# moved\n"}, "so it counts as deleted; kubectl apply -R does", "is refused"},
 		{"changed", map[string]string{"d/.d/e/w.yaml": b, "v.yaml": "# moved\n"}, "kubectl apply -R does, and the update is refused: spec.class", "counts as deleted"},
 		{"there before", map[string]string{".d/w.yaml": b, "w.yaml": a}, "", "starts with a dot"},
 		{"another object", map[string]string{".d/w.yaml": widget("v1", "", "y", "{class: a}"), "v.yaml": "# moved\n"}, "", "starts with a dot"},

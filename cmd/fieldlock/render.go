@@ -260,7 +260,7 @@ func (c *renderCommand) print(d *deployed) error {
 	}
 	missing := make([]compare.NotCovered, len(d.NotCovered))
 	for i, n := range d.NotCovered {
-		missing[i] = compare.NotCovered(n)
+		missing[i] = compare.NotCovered{Unit: n.Unit, Kind: n.Kind, File: n.File, Line: n.Line, Reason: n.Reason}
 	}
 	for _, line := range report.NotCovered(missing) {
 		fmt.Fprintf(c.err, "warning: %s\n", line)

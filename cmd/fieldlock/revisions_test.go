@@ -55,9 +55,9 @@ func TestRevisions(t *testing.T) {
 		{"from another tag to HEAD", "", application, "v1.1.0", "HEAD", exitRefused, "shop/claim.yaml", ""},
 		{"a branch that is not here", "clones often have one branch only", application, "v1.1.0", "stable", exitRefused, "shop/claim.yaml", ""},
 		{"a branch with the name of a tag", "it is listed first", application, "v1.0.0", "both", exitClean, "", ""},
-		{"a tag that is not here", "", application, "v1.0.0", "v7.0.0", exitClean, "", "1 Application changed and cannot be rendered"},
-		{"a range without a tag", "", application, "v1.0.0", ">=7", exitClean, "", "1 Application changed and cannot be rendered"},
-		{"a commit that is not here", "", application, "v1.0.0", missing, exitClean, "", "1 Application changed and cannot be rendered"},
+		{"a tag that is not here", "", application, "v1.0.0", "v7.0.0", exitClean, "", `"complete": false`},
+		{"a range without a tag", "", application, "v1.0.0", ">=7", exitClean, "", `"complete": false`},
+		{"a commit that is not here", "", application, "v1.0.0", missing, exitClean, "", `"complete": false`},
 		{"a generator at another tag", "", set, "v1.0.0", "v1.1.0", exitRefused, "unit.yaml", ""},
 		{"Flux: another tag", "", flux, "tag: v1.0.0", "tag: v1.1.0", exitRefused, "unit.yaml", ""},
 		{"Flux: a commit", "it comes before the others", flux, "tag: v1.0.0", "tag: v1.0.0, commit: COMMIT", exitRefused, "unit.yaml", ""},
@@ -65,8 +65,8 @@ func TestRevisions(t *testing.T) {
 		{"Flux: the name of a branch", "", flux, "tag: v1.1.0", "name: refs/heads/main", exitRefused, "shop/claim.yaml", ""},
 		{"Flux: a range", "versions have three numbers, so not v1.2", flux, "tag: v1.0.0", "semver: '>=1.0.0'", exitRefused, "unit.yaml", ""},
 		{"Flux: a branch", "", flux, "tag: v1.0.0", "branch: main", exitClean, "", ""},
-		{"Flux: a tag that is not here", "", flux, "tag: v1.0.0", "tag: v7.0.0", exitClean, "", "1 Flux Kustomization changed and cannot be rendered"},
-		{"Flux: two tags that are not here", "the Kustomization itself did not change", flux, "tag: v6.0.0", "tag: v7.0.0", exitClean, "", "1 Flux Kustomization changed and cannot be rendered"},
+		{"Flux: a tag that is not here", "", flux, "tag: v1.0.0", "tag: v7.0.0", exitClean, "", `"complete": false`},
+		{"Flux: two tags that are not here", "the Kustomization itself did not change", flux, "tag: v6.0.0", "tag: v7.0.0", exitClean, "", `"complete": false`},
 		{"Flux: a chart at another tag", "", release, "tag: v1.0.0", "tag: v1.1.0", exitRefused, "unit.yaml", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -103,7 +103,7 @@ func TestRevisions(t *testing.T) {
 			for _, v := range r.Violations {
 				file = v.File
 			}
-			if got.status != c.status || file != c.file || !strings.Contains(got.err, c.warning) || c.warning == "" && got.err != "" {
+			if got.status != c.status || file != c.file || !strings.Contains(got.out+got.err, c.warning) || c.warning == "" && got.err != "" {
 				t.Errorf("%s: status %d, want %d; violation in %q, want %q\n%s%s", c.reason, got.status, c.status, file, c.file, got.out, got.err)
 			}
 		})
@@ -161,7 +161,7 @@ func TestNearer(t *testing.T) {
 		{"another tag", "", []string{"infra/source.yaml", source("v1.1.0")}, exitRefused, "", nil},
 		{"another tag, hidden", "the file that is applied still counts", []string{"infra/source.yaml", source("v1.1.0"), "cluster/source.yaml", source("v1.0.0")}, exitRefused, "", nil},
 		{"another tag, hidden beside the definition that moves", "", []string{"infra/source.yaml", source("v1.1.0"), "cluster/unit.yaml", "", "moved/unit.yaml", shop, "moved/source.yaml", source("v1.0.0")}, exitRefused, "", nil},
-		{"a tag that is not here, hidden", "", []string{"infra/source.yaml", source("v7.0.0"), "cluster/source.yaml", source("v1.0.0")}, exitClean, "cannot be rendered", nil},
+		{"a tag that is not here, hidden", "", []string{"infra/source.yaml", source("v7.0.0"), "cluster/source.yaml", source("v1.0.0")}, exitClean, "? not checked", nil},
 		{"another variable, hidden", "", []string{"infra/vars.yaml", vars("b"), "cluster/vars.yaml", vars("a")}, exitRefused, "", nil},
 		{"a nearer file", "it counts, too", []string{"cluster/source.yaml", source("v1.1.0")}, exitRefused, "", nil},
 		{"a nearer file with the same", "", []string{"cluster/source.yaml", source("v1.0.0"), "cluster/vars.yaml", vars("a")}, exitClean, "", nil},
@@ -172,12 +172,12 @@ func TestNearer(t *testing.T) {
 		{"another tag, hidden before, of a definition that moves", "", []string{"infra/source.yaml", source("v1.1.0"), "cluster/unit.yaml", "", "cluster/moved.yaml", shop}, exitRefused, "", []string{"cluster/source.yaml", source("v1.0.0")}},
 		{"another tag, hidden by another repository", "", []string{"infra/source.yaml", source("v1.1.0")}, exitRefused, "",
 			[]string{"cluster/source.yaml", strings.Replace(source("v1.0.0"), "https:", "oci:", 1)}},
-		{"another tag, hidden by another repository at once", "", []string{"infra/source.yaml", source("v1.1.0"), "cluster/source.yaml", strings.Replace(source("v1.0.0"), "https:", "oci:", 1)}, exitRefused, "cannot be rendered", nil},
+		{"another tag, hidden by another repository at once", "", []string{"infra/source.yaml", source("v1.1.0"), "cluster/source.yaml", strings.Replace(source("v1.0.0"), "https:", "oci:", 1)}, exitRefused, "not checked: 1 Flux Kustomization", nil},
 		{"another tag, hidden by another group", "", []string{"infra/source.yaml", source("v1.1.0")}, exitRefused, "",
 			[]string{"cluster/source.yaml", strings.Replace(source("v1.0.0"), "source.toolkit.fluxcd.io", "example.com", 1)}},
 		{"another tag, hidden in the same file", "which may hold it once", []string{"infra/source.yaml", source("v1.0.0") + "---\n" + source("v1.1.0")}, exitUnread, "appears twice",
 			[]string{"infra/source.yaml", source("v1.0.0") + "---\n" + source("v1.0.0")}},
-		{"another tag, hidden before, which another unit uses", "it may be for another cluster", []string{"infra/source.yaml", source("v1.1.0")}, exitClean, "cannot be rendered",
+		{"another tag, hidden before, which another unit uses", "it may be for another cluster", []string{"infra/source.yaml", source("v1.1.0")}, exitClean, "? not checked",
 			[]string{"cluster/source.yaml", source("v1.0.0"), "infra/other.yaml", other}},
 		{"another cluster", "it has a unit of the same name", []string{"infra/source.yaml", source("v1.1.0")}, exitClean, "",
 			[]string{"cluster/source.yaml", source("v1.0.0"), "infra/unit.yaml", strings.Replace(shop, "./shop", "./other", 1)}},
@@ -201,7 +201,7 @@ func TestNearer(t *testing.T) {
 			runGit(t, "commit", "-q", "--allow-empty", "-m", "merged")
 			change(t, merged, with(merged, c.changes...))
 			got := runCommand("", "check", "--git", "HEAD")
-			if got.status != c.status || !strings.Contains(got.err, c.warning) || c.warning == "" && got.err != "" {
+			if got.status != c.status || !strings.Contains(got.out+got.err, c.warning) || c.warning == "" && got.err != "" {
 				t.Errorf("%s: status %d, want %d\n%s%s", c.reason, got.status, c.status, got.out, got.err)
 			}
 			if c.status == exitRefused && !strings.Contains(got.out, "flux reconcile kustomization shop -n flux-system --with-source") {
@@ -306,9 +306,9 @@ func TestMovedSubmodule(t *testing.T) {
 		path   string
 		status int
 		want   string
-	}{{".", exitUnread, "vendor/base"}, {"app", exitUnread, "app"}, {"linked", exitUnread, "linked"}, {"vendor", exitUnread, "vendor/base"}, {"alone", exitClean, ""}} {
+	}{{".", exitRefused, "vendor/base"}, {"app", exitRefused, "kustomization app"}, {"linked", exitRefused, "kustomization linked"}, {"vendor", exitRefused, "vendor/base"}, {"alone", exitClean, ""}} {
 		c := runCommand("", "check", "--git", "HEAD", "--strict", row.path)
-		if c.status != row.status || !strings.Contains(c.err, row.want) || row.want != "" && strings.Contains(c.out, "nothing changed") {
+		if c.status != row.status || !strings.Contains(c.out+c.err, row.want) || row.want != "" && strings.Contains(c.out, "nothing changed") {
 			t.Errorf("%s: status %d, want %d with %q\n%s%s", row.path, c.status, row.status, row.want, c.out, c.err)
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestSettingsOfAChange: with --git, accept counts from NEW, refuse-deletions, locks and aliases from both sides, and all else from
+// TestSettingsOfAChange: with --git, accept counts from NEW, refuse-deletions, locks, aliases and strict from both sides, and all else from
 // OLD, so that a change cannot excuse itself. In each row NEW changes the storage class of a claim, unless it says otherwise.
 func TestSettingsOfAChange(t *testing.T) {
 	if testing.Short() {
@@ -17,7 +17,7 @@ func TestSettingsOfAChange(t *testing.T) {
 		file    = ".fieldlock.yaml"
 		later   = ".fieldlock.yaml: the change of "
 		ignored = "warning: the settings of OLD do not count, except for locks and refused deletions: "
-		left    = "changed that .fieldlock.yaml excludes"
+		left    = "excluded: "
 		refused = "spec.storageClassName"
 	)
 	plain := map[string]string{"apps/claim.yaml": claim("data", "fast")}
@@ -27,6 +27,10 @@ func TestSettingsOfAChange(t *testing.T) {
 			"\n  template: {metadata: {labels: {app: web}}, spec: {containers: [{name: web, image: web}]}}\n"
 	}
 	rolling, recreate := map[string]string{"web.yaml": web("replicas: 1")}, map[string]string{"web.yaml": web("strategy: {type: Recreate}")}
+	elsewhere := func(version string) map[string]string { // a chart that is not in the tree
+		return map[string]string{"films.yaml": "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: films, namespace: shop}\nspec:\n  interval: 1h\n" +
+			"  chart: {spec: {chart: films, version: " + version + ".0.0, sourceRef: {kind: HelmRepository, name: films}}}\n"}
+	}
 	shop := map[string]string{
 		"shop/Chart.yaml": "apiVersion: v2\nname: shop\nversion: 1.0.0\n", "shop/values.yaml": "class: none\n",
 		"shop/templates/claim.yaml": claim("data", "{{ .Values.class }}"), "env/prod.yaml": "class: fast\n", "env/other.yaml": "class: fast\n",
@@ -42,8 +46,8 @@ func TestSettingsOfAChange(t *testing.T) {
 		says         []string // on both outputs
 		silent       []string
 	}{
-		{"exclude", "OLD has it", with(plain, file, "exclude: [apps]\n"), with(moved, file, "exclude: [apps]\n"), "", exitClean, []string{"1 file " + left + ": apps/claim.yaml"}, []string{later, refused}},
-		{"exclude, and --strict", "a changed file is not read", with(plain, file, "exclude: [apps]\n"), with(moved, file, "exclude: [apps]\n"), "--strict", exitUnread, []string{"apps/claim.yaml changed and is not covered"}, nil},
+		{"exclude", "OLD has it", with(plain, file, "exclude: [apps]\n"), with(moved, file, "exclude: [apps]\n"), "", exitClean, []string{left + "1 changed file (apps/claim.yaml)"}, []string{later, refused}},
+		{"exclude, and --strict", "what is excluded is no reason against a tick", with(plain, file, "exclude: [apps]\n"), with(moved, file, "exclude: [apps]\n"), "--strict", exitClean, []string{"✓ nothing changed; " + left}, nil},
 		{"exclude, nothing changed", "silence", with(plain, file, "exclude: [apps]\n"), with(plain, file, "exclude: [apps]\n", "z.txt", "z"), "--strict", exitClean, nil, []string{left, "warning"}},
 		{"exclude appears", "it counts after the merge", plain, with(moved, file, "exclude: ['**']\n"), "", exitRefused, []string{later + "exclude takes effect after the merge", refused}, []string{left}},
 		{"exclude grows", "it counts after the merge", with(plain, file, "exclude: [lib]\n"), with(moved, file, "exclude: [lib, apps]\n"), "", exitRefused, []string{later + "exclude takes", refused}, nil},
@@ -51,11 +55,11 @@ func TestSettingsOfAChange(t *testing.T) {
 		{"excluded file removed", "it changed", with(plain, file, "exclude: [apps]\n"), map[string]string{file: "exclude: [apps]\n"}, "", exitClean, []string{left}, []string{"deleted"}},
 		{"a file moves to where OLD excludes", "the object is not gone", with(plain, file, "exclude: [old]\n"), map[string]string{file: "exclude: [old]\n", "old/claim.yaml": claim("data", "slow")},
 			"", exitClean, []string{"? PersistentVolumeClaim data", "exclude in the settings leaves out", refused, left}, nil},
-		{"the same, and --strict", "", with(plain, file, "exclude: [old]\n"), map[string]string{file: "exclude: [old]\n", "old/claim.yaml": claim("data", "slow")}, "--strict", exitUnread, []string{refused}, nil},
+		{"the same, and --strict", "", with(plain, file, "exclude: [old]\n"), map[string]string{file: "exclude: [old]\n", "old/claim.yaml": claim("data", "slow")}, "--strict", exitRefused, []string{"? not checked: 1 unknown verdict", refused}, nil},
 		{"a base that is excluded", "the overlay reads it", with(overlay, file, "exclude: [lib]\n"), with(overlay, file, "exclude: [lib]\n", "lib/claim.yaml", claim("data", "slow")), "", exitRefused, []string{refused}, []string{left}},
 		{"an overlay that is excluded", "its base is read as it is written", with(overlay, file, "exclude: [prod]\n"), with(overlay, file, "exclude: [prod]\n", "lib/claim.yaml", claim("data", "slow")), "", exitRefused, []string{refused}, nil},
 		{"a chart that is excluded", "its files are told, also those without objects", with(shop, file, "exclude: [shop]\n"), with(shop, file, "exclude: [shop]\n", "shop/values.yaml", "class: slow\n", "shop/templates/_a.tpl", "a"), "", exitClean,
-			[]string{"2 files " + left + ": shop/templates/_a.tpl, shop/values.yaml"}, []string{refused}},
+			[]string{left + "2 changed files (shop/templates/_a.tpl, shop/values.yaml)"}, []string{refused}},
 		{"exclude, files as they are written", "--plain", with(plain, file, "exclude: [apps]\n"), with(moved, file, "exclude: [apps]\n"), "--plain", exitClean, []string{left}, []string{refused}},
 
 		{"applier", "OLD has it", with(rolling, file, "applier: server-side\n"), with(recreate, file, "applier: server-side\n"), "", exitRefused, []string{"may not be specified when strategy"}, nil},
@@ -79,6 +83,13 @@ func TestSettingsOfAChange(t *testing.T) {
 		{"refuse-deletions appears", "NEW has it", plain, map[string]string{file: "refuse-deletions: [data]\n"}, "", exitRefused, []string{"deletions of cost data are refused"}, []string{later}},
 		{"a flag beats refuse-deletions", "", with(plain, file, "refuse-deletions: [data]\n"), map[string]string{file: "refuse-deletions: [data]\n"}, "--refuse-deletions cascade", exitClean, nil, nil},
 		{"a deletion is accepted", "accept counts from NEW", with(plain, file, "refuse-deletions: [data]\n"), map[string]string{file: "refuse-deletions: [data]\naccept: [{kind: PersistentVolumeClaim, reason: it was copied}]\n"}, "", exitClean, []string{"it was copied"}, nil},
+
+		{"strict", "both have it", with(elsewhere("1"), file, "strict: true\n"), with(elsewhere("2"), file, "strict: true\n"), "", exitRefused, []string{"? not checked: 1 HelmRelease (shop/films)"}, nil},
+		{"strict goes", "OLD has it", with(elsewhere("1"), file, "strict: true\n"), elsewhere("2"), "", exitRefused, []string{"? not checked"}, []string{later}},
+		{"strict appears", "NEW has it", elsewhere("1"), with(elsewhere("2"), file, "strict: true\n"), "", exitRefused, []string{"? not checked"}, []string{later}},
+		{"strict, and nothing changed", "silence", with(elsewhere("1"), file, "strict: true\n"), with(elsewhere("1"), file, "strict: true\n"), "", exitClean, []string{"✓ nothing changed"}, []string{"?"}},
+		{"neither strict", "? does not fail", elsewhere("1"), elsewhere("2"), "", exitClean, []string{"? not checked: 1 HelmRelease (shop/films)"}, nil},
+		{"strict, and advisory", "", with(elsewhere("1"), file, "strict: true\nmode: advisory\n"), with(elsewhere("2"), file, "strict: true\nmode: advisory\n"), "", exitClean, []string{"? not checked"}, nil},
 
 		{"NEW cannot be read", "the rest is checked", plain, with(moved, file, "exlude: ['**']\n"), "", exitUnread, []string{refused, ".fieldlock.yaml:1: document 1: exlude: the key is not known; did you mean exclude?"}, nil},
 		{"NEW is no YAML", "the rest is checked", plain, with(moved, file, "a: [\n"), "", exitUnread, []string{refused, ".fieldlock.yaml"}, nil},
@@ -133,8 +144,8 @@ func TestSettingsHere(t *testing.T) {
 			t.Errorf("%s %v: status %d, want %d with %q\n%s%s", where, args, c.status, status, want, c.out, c.err)
 		}
 	}
-	check(".", "excludes: vendor/claim.yaml", exitClean, "old", "new")
-	check("sub", "excludes: vendor/claim.yaml", exitClean, "../old", "../new")
+	check(".", "excluded: 1 changed file (vendor/claim.yaml)", exitClean, "old", "new")
+	check("sub", "excluded: 1 changed file (vendor/claim.yaml)", exitClean, "../old", "../new")
 	check("sub", "spec.storageClassName", exitRefused, "../old/vendor/claim.yaml", "../new/vendor/claim.yaml") // files that are named
 	writeFile(t, filepath.Join(dir, "new/z.yaml"), "# z\n")
 	if err := os.RemoveAll(filepath.Join(dir, "new/vendor")); err != nil {

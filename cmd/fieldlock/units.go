@@ -1,8 +1,6 @@
 package main
 
 import (
-	"fmt"
-	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -14,13 +12,11 @@ import (
 
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/fetch"
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/git"
-	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/report"
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit"
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/worker"
 	"github.com/fieldlock/fieldlock/immutability/builtin"
 	"github.com/fieldlock/fieldlock/internal/compare"
 	"github.com/fieldlock/fieldlock/internal/manifest"
-	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
 // unitFlags say how units are found and rendered.
@@ -224,34 +220,21 @@ func (c *checkCommand) compareUnits(newSide, oldSide *unit.Side, in *compare.Inp
 	for _, u := range found.Units {
 		in.Units = append(in.Units, compare.Unit(u))
 	}
-	c.addNotCovered(in, found.NotCovered)
+	addNotCovered(in, found.NotCovered)
 	return nil
 }
 
-// addNotCovered adds what could not be rendered to in, with a warning about what changed.
-func (c *checkCommand) addNotCovered(in *compare.Input, missing []unit.NotCovered) {
-	changed := map[string][]string{}
-	var excluded []string
+// addNotCovered adds what could not be rendered, and what the settings exclude, to in.
+func addNotCovered(in *compare.Input, missing []unit.NotCovered) {
 	for _, n := range missing {
-		in.NotCovered = append(in.NotCovered, compare.NotCovered(n))
 		switch {
-		case !n.Changed:
-			continue
-		case n.Reason == unit.Excluded:
-			excluded = append(excluded, n.Unit)
-		default:
-			changed[n.Kind] = append(changed[n.Kind], n.Unit)
+		case n.Reason != unit.Excluded:
+			in.NotCovered = append(in.NotCovered, compare.NotCovered{
+				Unit: n.Unit, Kind: n.Kind, File: n.File, Line: n.Line, Reason: n.Reason, Changed: n.Changed, Change: n.Change,
+			})
+		case n.Changed:
+			in.Excluded = append(in.Excluded, n.Unit)
 		}
-		if c.options.Strict {
-			in.Errs = append(in.Errs, &yamldoc.Error{File: n.File, Line: n.Line, Message: fmt.Sprintf("%s %s changed and is not covered: %s", n.Kind, n.Unit, n.Reason)})
-		}
-	}
-	for _, kind := range slices.Sorted(maps.Keys(changed)) {
-		names := changed[kind]
-		in.Warnings = append(in.Warnings, fmt.Sprintf("%s changed and cannot be rendered from the files here: %s", report.Count(len(names), kind), compare.Enumerate(names)))
-	}
-	if excluded != nil {
-		in.Warnings = append(in.Warnings, fmt.Sprintf("%s changed that %s excludes: %s", report.Count(len(excluded), "file"), manifest.AcceptFile, compare.Enumerate(excluded)))
 	}
 }
 
@@ -286,7 +269,7 @@ func (c *checkCommand) readDeployed(r *manifest.Reader, args []string, in *compa
 		for _, u := range set.Units {
 			in.Units = append(in.Units, compare.Unit{Unit: u.Name, Kind: u.Kind, Objects: len(u.Objects), Changed: true})
 		}
-		c.addNotCovered(in, set.NotCovered)
+		addNotCovered(in, set.NotCovered)
 	}
 	return nil
 }

@@ -127,6 +127,29 @@ func (l *List) Match(f Entry, text string, now time.Time) *Entry {
 	return found
 }
 
+// MatchFile returns the first entry that accepts that a file or unit is not covered, and counts on the day of now; nil if there is
+// none. Such an entry has one of names as its path, and the change.
+func (l *List) MatchFile(change string, now time.Time, names ...string) *Entry {
+	if l == nil {
+		return nil
+	}
+	for i := range l.Entries {
+		e := &l.Entries[i]
+		about := e.Path != "" && slices.Contains(names, e.Path) && e.Object == "" && e.CRD == "" && e.Rule == ""
+		switch {
+		case !about || e.Change == "":
+		case e.Change != change:
+			l.changed[i] = true
+		default:
+			l.matched[i] = true
+			if !e.expired(now) {
+				return e
+			}
+		}
+	}
+	return nil
+}
+
 // matches compares everything but the change.
 func (e *Entry) matches(f *Entry, text string) bool {
 	for _, pair := range [...][2]string{{e.Object, f.Object}, {e.Kind, f.Kind}, {e.CRD, f.CRD}, {e.Path, f.Path}} {
@@ -157,7 +180,7 @@ func (l *List) Warnings(now time.Time, forLint bool) []string {
 		switch e := &l.Entries[i]; {
 		case e.CRD != "" != forLint:
 		case !l.matched[i] && l.changed[i]:
-			list = append(list, fmt.Sprintf("%s:%d: the entry accepted another change of this field; review the new one", l.File, l.lines[i]))
+			list = append(list, fmt.Sprintf("%s:%d: the entry accepted another change; review the new one", l.File, l.lines[i]))
 		case !l.matched[i]:
 			list = append(list, fmt.Sprintf("%s:%d: the entry matches nothing; remove it", l.File, l.lines[i]))
 		case e.expired(now):

@@ -55,7 +55,7 @@ func TestMatch(t *testing.T) {
 	}
 	for forLint, want := range map[bool]string{
 		false: ".fieldlock.yaml:4: the entry no longer counts: its last day was 2026-11-20\n" +
-			".fieldlock.yaml:5: the entry accepted another change of this field; review the new one\n.fieldlock.yaml:10: the entry matches nothing; remove it",
+			".fieldlock.yaml:5: the entry accepted another change; review the new one\n.fieldlock.yaml:10: the entry matches nothing; remove it",
 		true: ".fieldlock.yaml:9: the entry matches nothing; remove it",
 	} {
 		if got := strings.Join(l.Warnings(today, forLint), "\n"); got != want {
@@ -159,5 +159,35 @@ func TestAdd(t *testing.T) {
 	}
 	if l, err = Parse("f", got); err != nil || len(l.Entries) != 2 {
 		t.Errorf("got %v and\n%s", err, got)
+	}
+}
+
+// TestMatchFile: an entry with the path of a file or unit and the change accepts that it is not covered, and nothing wider does.
+func TestMatchFile(t *testing.T) {
+	today := time.Date(2026, 11, 24, 0, 0, 0, 0, time.UTC)
+	for _, c := range []struct {
+		reason, entry, want string
+	}{
+		{"path and change", "{path: media/films, change: abc, reason: a}", "a"},
+		{"the file of the unit", "{path: apps/films.yaml, change: abc, reason: a}", "a"},
+		{"without a change", "{path: media/films, reason: a}", ""},
+		{"the next change", "{path: media/films, change: abd, reason: a}", ""},
+		{"without a path", "{change: abc, reason: a}", ""},
+		{"everything", "{reason: a}", ""},
+		{"of an object", "{path: media/films, object: films, change: abc, reason: a}", ""},
+		{"another unit", "{path: media/shows, change: abc, reason: a}", ""},
+		{"over", "{path: media/films, change: abc, reason: a, until: 2026-11-23}", ""},
+	} {
+		l, err := Parse("f", []byte("accept:\n- "+strings.Replace(c.entry, "2026-11-23", `"2026-11-23"`, 1)+"\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		if e := l.MatchFile("abc", today, "media/films", "apps/films.yaml"); e != nil {
+			got = e.Reason
+		}
+		if got != c.want {
+			t.Errorf("%s: got %q", c.reason, got)
+		}
 	}
 }

@@ -18,7 +18,7 @@ import (
 // caveats returns warnings about a check that looks cleaner than it is.
 func (c *checker) caveats(pairs []pair) []string {
 	switch {
-	case c.report.Checked == 0 && (len(c.report.Errors) > 0 || c.report.Unchanged > 0):
+	case c.report.Checked == 0 && len(c.report.Errors)+len(c.report.Excluded)+c.report.Unchanged > 0:
 		return nil
 	case c.report.Checked == 0:
 		return c.nothingChecked()

@@ -59,6 +59,8 @@ type Input struct {
 	Units      []Unit
 	NotCovered []NotCovered
 	Unchanged  int
+	// Excluded are changed files that the settings exclude.
+	Excluded []string
 }
 
 // Options change how Check compares.
@@ -67,7 +69,7 @@ type Options struct {
 	Builtin *builtin.Kinds
 	// Operators is what is known of operators' webhooks; nil for nothing.
 	Operators *operators.Catalogue
-	// Strict makes an object of an unknown kind an error, and an unknown verdict a refusal.
+	// Strict makes a run fail whose report is not complete.
 	Strict bool
 	// NoDefaults compares objects as they are written: neither pruned nor defaulted, and with null.
 	NoDefaults bool
@@ -105,7 +107,7 @@ func Check(in Input, o Options) (*Report, error) {
 	}
 	alike := in.alike()
 	newSet, oldSet := in.sets(alike)
-	if len(newPlain)+len(oldPlain)+newSet.Documents+oldSet.Documents+len(newSet.Errs)+len(oldSet.Errs)+len(in.Errs)+len(in.NotCovered)+in.Unchanged == 0 {
+	if len(newPlain)+len(oldPlain)+newSet.Documents+oldSet.Documents+len(newSet.Errs)+len(oldSet.Errs)+len(in.Errs)+len(in.NotCovered)+len(in.Excluded)+in.Unchanged == 0 {
 		return nil, errors.New("OLD and NEW hold no object; there is nothing to check")
 	}
 	amender := manifest.NewAmender(in.Locks)
@@ -124,6 +126,7 @@ func Check(in Input, o Options) (*Report, error) {
 		},
 	}
 	c.report.Units, c.report.NotCovered, c.report.Unchanged = append([]Unit{}, in.Units...), append([]NotCovered{}, in.NotCovered...), in.Unchanged
+	c.report.Excluded = append([]string{}, in.Excluded...)
 	amender.Documents(slices.Concat(in.NewSchemas.Documents, in.OldSchemas.Documents))
 	c.kinds.amender = amender
 	c.kinds.addDocuments(in.NewSchemas.Documents, in.OldSchemas.Documents)
@@ -160,7 +163,9 @@ func Check(in Input, o Options) (*Report, error) {
 			"it is a patch of %s, not an object, and was skipped; to check what it changes, render the manifests with --render 'kustomize build DIR'", p.Kustomization)})
 	}
 	oldSet.Objects, newSet.Objects = append(oldSet.Objects, oldPlain...), append(newSet.Objects, newPlain...)
-	olds, news := c.covered(oldSet, nil, alike), c.covered(newSet, oldSet, alike)
+	olds, oldSkipped := c.covered(oldSet, nil, alike)
+	news, newSkipped := c.covered(newSet, oldSet, alike)
+	c.skip(newSkipped, oldSkipped, in.Live != nil)
 	c.fail(repeated(olds, news)...)
 	c.fail(repeated(news, olds)...)
 	pairs, partial := pairUp(news, olds, c.kinds.isPartial())
@@ -341,15 +346,6 @@ func (c *checker) add(r *printer, p pair, v *verdict) {
 	}
 }
 
-// finish decides what the report means.
-func (r *Report) finish(strict bool) {
-	refused := r.MoreViolations > 0 || strict && len(r.Unknown) > 0
-	for i := range r.Violations {
-		refused = refused || r.Violations[i].Refused()
-	}
-	r.Allowed, r.Strict = !refused, strict
-}
-
 // checker is one run of Check.
 type checker struct {
 	Options
@@ -376,30 +372,22 @@ func (c *checker) fail(errs ...error) {
 	}
 }
 
-// covered returns the objects of set that a definition covers, and counts the others as skipped, except those that old has
-// too, which were counted before. old is nil if set is OLD. What a unit has alike on both sides needs no definition.
-func (c *checker) covered(set, old *manifest.Set, alike map[*yamldoc.Document]bool) []*manifest.Object {
-	before := map[manifest.ID]bool{}
-	if old != nil {
-		for _, o := range old.Objects {
-			before[o.ID] = true
-		}
-	}
-	var list []*manifest.Object
+// covered returns the objects of set that a definition covers, and the others. old is nil if set is OLD. What a unit has alike on
+// both sides needs no definition.
+func (c *checker) covered(set, old *manifest.Set, alike map[*yamldoc.Document]bool) (list, skipped []*manifest.Object) {
 	for _, o := range set.Objects {
 		switch {
 		case alike[o.Document] && o.Invalid == nil:
 			list = append(list, o)
-		case len(c.kinds.of(o)) == 0 && before[o.ID]:
 		case len(c.kinds.of(o)) == 0:
-			c.skip(o)
+			skipped = append(skipped, o)
 		case o.Invalid != nil:
 			c.failInvalid(o, old)
 		default:
 			list = append(list, o)
 		}
 	}
-	return list
+	return list, skipped
 }
 
 // failInvalid adds the error of an object of NEW that cannot be identified, unless OLD has an equal object. In a directory of
@@ -413,13 +401,4 @@ func (c *checker) failInvalid(o *manifest.Object, old *manifest.Set) {
 	default:
 		c.fail(o.Invalid)
 	}
-}
-
-// skip counts an object whose kind nobody knows.
-func (c *checker) skip(o *manifest.Object) {
-	c.report.Skipped++
-	if c.Strict {
-		c.fail(o.Mistake(nil, "no schema covers kind %s of %s; give its CRD with --schema, or leave out --strict", o.Kind, o.APIVersion))
-	}
-	c.report.SkippedKinds = count(c.report.SkippedKinds, o)
 }

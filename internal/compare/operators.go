@@ -147,7 +147,7 @@ func (k *kinds) knows(o *manifest.Object) bool {
 // countUnchecked counts the changed objects of kinds of which nothing is known.
 func (c *checker) countUnchecked(p pair) {
 	if p.new != nil && p.old != nil && !p.unchanged() && !c.kinds.knows(p.new) {
-		c.report.UncheckedKinds = count(c.report.UncheckedKinds, p.new)
+		c.report.UncheckedKinds = count(c.report.UncheckedKinds, p.new, true)
 	}
 }
 

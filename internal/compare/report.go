@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
-	"slices"
 	"strings"
 	"time"
 
@@ -24,7 +23,9 @@ import (
 // Report is the result of a check, with the JSON form that check -o json prints. Fields without a JSON name serve the
 // other formats.
 type Report struct {
-	Allowed      bool          `json:"allowed"`
+	Allowed bool `json:"allowed"`
+	// Complete is true if everything that changed was checked: nothing is unreadable, not covered, unknown or of an unchecked kind.
+	Complete     bool          `json:"complete"`
 	Checked      int           `json:"checked"` // objects that some schema covers: updated, created, deleted
 	Skipped      int           `json:"skipped"`
 	SkippedKinds []KindCount   `json:"skippedKinds"` // that no schema covers
@@ -35,6 +36,7 @@ type Report struct {
 	Deletions    []Deletion    `json:"deletions"`
 	Units        []Unit        `json:"units"`
 	NotCovered   []NotCovered  `json:"notCovered"`
+	Excluded     []string      `json:"excluded"` // changed files that the settings exclude
 	// UncheckedKinds are the kinds of changed objects of which nothing is known: no lock, rule or row of the catalogue. Their
 	// operators may refuse changes.
 	UncheckedKinds []KindCount `json:"uncheckedKinds"`
@@ -47,7 +49,7 @@ type Report struct {
 	Unchanged int `json:"-"`
 	// Others is how many of the skipped documents are not objects.
 	Others int `json:"-"`
-	// Strict is set when an unknown verdict is a refusal.
+	// Strict is set when the run fails unless Complete.
 	Strict bool `json:"-"`
 }
 
@@ -144,23 +146,6 @@ type Remark struct {
 	Subject
 	Path    string `json:"path"`
 	Message string `json:"message"`
-}
-
-// KindCount is a kind and how many objects of it there are.
-type KindCount struct {
-	APIVersion string `json:"apiVersion"`
-	Kind       string `json:"kind"`
-	Objects    int    `json:"objects"`
-}
-
-// count adds an object to those of its kind.
-func count(kinds []KindCount, o *manifest.Object) []KindCount {
-	i := slices.IndexFunc(kinds, func(k KindCount) bool { return k.APIVersion == o.APIVersion && k.Kind == o.Kind })
-	if i < 0 {
-		i, kinds = len(kinds), append(kinds, KindCount{APIVersion: o.APIVersion, Kind: o.Kind})
-	}
-	kinds[i].Objects++
-	return kinds
 }
 
 // Replacement is what it takes to replace a refused object.
@@ -390,10 +375,19 @@ func (r *Report) accept(in *Input, now time.Time) {
 			}
 		}
 	}
+	for i := range r.NotCovered {
+		n := &r.NotCovered[i]
+		entry := in.Accepted.MatchFile(n.Change, now, n.Unit, n.File)
+		if entry == nil || !n.Changed {
+			continue
+		}
+		n.Accepted, n.AcceptedReason = true, entry.Reason
+		n.AcceptedNew = in.KnownOld && !in.OldAccepted.Has(entry)
+	}
 	r.Warnings = append(r.Warnings, in.Accepted.Warnings(now, false)...)
 }
 
-// Acceptances returns the entries that accept every violation of the report that is not accepted yet.
+// Acceptances returns the entries that accept every violation of the report, and everything not covered, that is not accepted yet.
 func (r *Report) Acceptances(reason string) []accept.Entry {
 	var entries []accept.Entry
 	for i := range r.Violations {
@@ -401,6 +395,11 @@ func (r *Report) Acceptances(reason string) []accept.Entry {
 			e := v.entry()
 			e.Reason = reason
 			entries = append(entries, e)
+		}
+	}
+	for _, n := range r.Uncovered() {
+		if n.Change != "" {
+			entries = append(entries, accept.Entry{Path: n.Unit, Change: n.Change, Reason: reason})
 		}
 	}
 	return entries

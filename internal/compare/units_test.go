@@ -73,23 +73,33 @@ func TestLocksOnAUnitsCRD(t *testing.T) {
 	}
 }
 
-// TestFinish: a violation that the report leaves out refuses the update, whatever is accepted.
+// TestFinish: a violation that the report leaves out refuses the update, whatever is accepted. Everything that changed and was not
+// checked makes a report incomplete, which fails a strict run and does not change what is allowed.
 func TestFinish(t *testing.T) {
 	for _, row := range []struct {
-		name   string
-		r      Report
-		strict bool
-		want   bool
+		name              string
+		r                 Report
+		allowed, complete bool
 	}{
-		{"nothing", Report{}, false, true},
-		{"one that was accepted", Report{Violations: []Violation{{Accepted: true}}}, false, true},
-		{"one that was not", Report{Violations: []Violation{{Accepted: true}, {}}}, false, false},
-		{"one more", Report{Violations: []Violation{{Accepted: true}}, MoreViolations: 1}, false, false},
-		{"unknown", Report{Unknown: []Remark{{}}}, false, true},
-		{"unknown and strict", Report{Unknown: []Remark{{}}}, true, false},
+		{"nothing", Report{}, true, true},
+		{"one that was accepted", Report{Violations: []Violation{{Accepted: true}}}, true, true},
+		{"one that was not", Report{Violations: []Violation{{Accepted: true}, {}}}, false, true},
+		{"one more", Report{Violations: []Violation{{Accepted: true}}, MoreViolations: 1}, false, true},
+		{"unknown", Report{Unknown: []Remark{{}}}, true, false},
+		{"unreadable", Report{Errors: []Error{{}}}, true, false},
+		{"not covered", Report{NotCovered: []NotCovered{{Changed: true}}}, true, false},
+		{"not covered, and accepted", Report{NotCovered: []NotCovered{{Changed: true, Accepted: true}}}, true, true},
+		{"not covered on both sides alike", Report{NotCovered: []NotCovered{{}}}, true, true},
+		{"excluded", Report{Excluded: []string{"a"}}, true, true},
+		{"a changed object without a schema", Report{SkippedKinds: []KindCount{{Objects: 2, Changed: 1}}}, true, false},
+		{"an object without a schema that did not change", Report{SkippedKinds: []KindCount{{Objects: 2}}}, true, true},
+		{"a kind whose rules are not known", Report{UncheckedKinds: []KindCount{{Objects: 1, Changed: 1}}}, true, false},
 	} {
-		if row.r.finish(row.strict); row.r.Allowed != row.want {
-			t.Errorf("%s: allowed is %t", row.name, row.r.Allowed)
+		for _, strict := range []bool{false, true} {
+			r := row.r
+			if r.finish(strict); r.Allowed != row.allowed || r.Complete != row.complete || r.Failed() != (!r.Allowed || strict && !r.Complete) {
+				t.Errorf("%s: allowed %t, complete %t, with strict %t failed %t", row.name, r.Allowed, r.Complete, strict, r.Failed())
+			}
 		}
 	}
 }

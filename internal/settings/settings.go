@@ -6,6 +6,7 @@
 //	- {kind: Ingress, path: spec.ingressClassName, lock: immutable}
 //	aliases: {x-deckhouse-immutable: [NoUnset, NoModify]}
 //	refuse-deletions: [data, cascade]
+//	strict: true
 //
 //	mode: advisory
 //	exclude: ['**/testdata/**']
@@ -14,8 +15,8 @@
 //	applier: server-side
 //	fetch-hosts: [charts.example.internal]
 //
-// In a comparison of two revisions, accept counts from the new one. The keys locks, aliases and refuse-deletions count from
-// both, and the others from the old one, so that a change cannot excuse itself. Nothing in the file can run a command.
+// In a comparison of two revisions, accept counts from the new one. The keys locks, aliases, refuse-deletions
+// and strict count from both, and the others from the old one, so that a change cannot excuse itself. Nothing in the file can run a command.
 package settings
 
 import (
@@ -44,6 +45,7 @@ type Settings struct {
 	Accept          *accept.List
 	Locks           *foreign.Locks
 	RefuseDeletions []string // costs
+	Strict          bool     // a run fails if something that changed was not checked
 
 	Advisory          bool // refusals do not fail a run
 	KubernetesVersion string
@@ -71,6 +73,7 @@ func keys() []key {
 		{name: "locks"},
 		{name: "aliases"},
 		{name: "refuse-deletions", read: (*Settings).readRefuseDeletions},
+		{name: "strict", read: (*Settings).readStrict},
 		{"mode", (*Settings).readMode, func(s *Settings) any { return s.Advisory }},
 		{"exclude", (*Settings).readExclude, func(s *Settings) any { return s.located(s.exclude, len(s.exclude)) }},
 		{"charts", (*Settings).readCharts, func(s *Settings) any { return s.located(s.charts, len(s.charts)) }},
@@ -89,8 +92,8 @@ func (s *Settings) located(paths any, n int) any {
 }
 
 // Parse reads a file; messages call it name. An empty file has no settings. Every mistake is an error, so that a misspelled key
-// cannot mean nothing. With an error, the settings have the keys that only add refusals, as far as they can be read: locks, aliases
-// and refuse-deletions.
+// cannot mean nothing. With an error, the settings have the keys that only add refusals, as far as they can be read: locks, aliases,
+// refuse-deletions and strict.
 func Parse(name string, data []byte) (*Settings, error) {
 	documents, err := yamldoc.Read(name, data)
 	if err != nil {
@@ -107,7 +110,7 @@ func Parse(name string, data []byte) (*Settings, error) {
 	s.Locks, lockErr = foreign.Parse(name, data)
 	s.Accept, acceptErr = accept.Parse(name, data)
 	if err := cmp.Or(err, lockErr, acceptErr); err != nil {
-		return &Settings{Locks: s.Locks, RefuseDeletions: s.RefuseDeletions}, err
+		return &Settings{Locks: s.Locks, RefuseDeletions: s.RefuseDeletions, Strict: s.Strict}, err
 	}
 	return s, nil
 }
@@ -147,6 +150,15 @@ func (s *Settings) readMode(d *yamldoc.Document, value any) error {
 		return d.Errorf([]any{"mode"}, "the mode is advisory or enforcing")
 	}
 	s.Advisory = value == "advisory"
+	return nil
+}
+
+func (s *Settings) readStrict(d *yamldoc.Document, value any) error {
+	strict, isBool := value.(bool)
+	if !isBool {
+		return d.Errorf([]any{"strict"}, "it is %s; it is true or false", yamldoc.Describe(value))
+	}
+	s.Strict = strict
 	return nil
 }
 

@@ -39,7 +39,7 @@ applier: server-side
 // TestMistakes: what is not understood is an error, with its line.
 func TestMistakes(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
-		{"render: rm -rf /\n", "f:1: document 1: render: the key is not known; the file has the keys accept, locks, aliases, refuse-deletions, mode, exclude, charts"},
+		{"render: rm -rf /\n", "f:1: document 1: render: the key is not known; the file has the keys accept, locks, aliases, refuse-deletions, strict, mode, exclude, charts"},
 		{"mode: advisory\nexlude: []\n", "f:2: document 1: exlude: the key is not known; did you mean exclude?"},
 		{"acept: []\n", "did you mean accept?"},
 		{"kubernetes_version: '1.36'\n", "did you mean kubernetes-version?"},
@@ -59,6 +59,7 @@ func TestMistakes(t *testing.T) {
 		{"kubernetes-version: [1]\n", `it is a minor such as "1.36"`},
 		{"refuse-deletions: [data, dta]\n", `refuse-deletions[1]: there is no cost "dta"; the costs are none, restart`},
 		{"refuse-deletions: {data: true}\n", "it is a list of strings"},
+		{"strict: 1\n", "it is true or false"},
 		{"exclude: [5]\n", "exclude[0]: it is the number 5"},
 		{"exclude: ['a[']\n", "the pattern \"a[\" is malformed"},
 		{"exclude: ['!a']\n", "cannot take back"},

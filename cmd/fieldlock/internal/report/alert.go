@@ -75,6 +75,9 @@ const (
 	alertUnknown    = "unknown-verdict"
 	alertNote       = "no-effect"
 	alertUnreadable = "unreadable-input"
+
+	alertNotCovered    = "not-covered"
+	alertUncheckedKind = "unchecked-kind"
 )
 
 // checkAlerts makes alerts of a check, each at the line of the offending field.
@@ -127,13 +130,40 @@ func checkAlerts(r *compare.Report) []alert {
 			rule: rule, level: level, title: title, message: field + ": " + m.Message, field: field, at: placeOf(&m.Subject), fails: level == "error",
 		})
 	}
-	unknown := "warning"
+	gap := "warning" // the level of what is not checked
 	if r.Strict {
-		unknown = "error"
+		gap = "error"
 	}
 	for i := range r.Unknown {
-		remark(alertUnknown, unknown, "unknown verdict", &r.Unknown[i])
+		remark(alertUnknown, gap, "unknown verdict", &r.Unknown[i])
 	}
+	for _, n := range r.NotCovered {
+		if !n.Changed {
+			continue
+		}
+		a := alert{
+			rule: alertNotCovered, level: gap, title: "not checked", message: fmt.Sprintf("%s %s changed and was not checked: %s", n.Kind, n.Unit, n.Reason),
+			field: n.Kind + " " + n.Unit, at: token.Position{Filename: n.File, Line: n.Line}, fails: r.Strict,
+		}
+		if n.Accepted {
+			a.level, a.fails, a.accepted = "note", false, "accepted: "+n.AcceptedReason
+		}
+		if n.AcceptedNew {
+			a.level, a.accepted = "warning", "accepted by an entry that this change adds: "+n.AcceptedReason
+		}
+		alerts = append(alerts, a)
+	}
+	skipped, unchecked := r.UncheckedChanges()
+	kinds := func(list []compare.KindCount, why string) {
+		for _, k := range list {
+			alerts = append(alerts, alert{
+				rule: alertUncheckedKind, level: gap, title: "unchecked kind", field: k.Kind + " of " + k.APIVersion, fails: r.Strict,
+				message: fmt.Sprintf("%s of %s: %s changed and could not be checked: %s", k.Kind, k.APIVersion, Count(k.Objects, "object"), why),
+			})
+		}
+	}
+	kinds(skipped, "no schema covers the kind; give its CRD with --schema")
+	kinds(unchecked, "its operator may refuse changes that nothing here tells")
 	for i := range r.Notes {
 		remark(alertNote, "note", "note", &r.Notes[i])
 	}
@@ -242,7 +272,7 @@ func inRepository(file string) string {
 // githubFormat is workflow commands, which GitHub shows at the lines of a pull request.
 var githubFormat = Format{
 	Name:  "github",
-	Check: func(w io.Writer, r *compare.Report) error { return writeGitHub(w, checkAlerts(r), summary(r, false)) },
+	Check: func(w io.Writer, r *compare.Report) error { return writeGitHub(w, checkAlerts(r), headline(r, false)) },
 	Lint:  func(w io.Writer, r *audit.Report) error { return writeGitHub(w, lintAlerts(r), lintSummary(r, false)) },
 }
 

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"io"
@@ -14,9 +15,24 @@ import (
 	"github.com/fieldlock/fieldlock/internal/tool"
 )
 
-// checkText prints the refused objects with the ways out, then what is unknown, then notes, and a summary.
+// checkText prints the headline, the refused objects with the ways out, then what is unknown, notes, deletions and what is not
+// covered, and the headline again. A report without details is one line.
 func checkText(w io.Writer, r *compare.Report) error {
 	p := PaletteFor(w)
+	line := headline(r, p)
+	var details bytes.Buffer
+	writeCheck(&details, r, p)
+	if details.Len() > 0 {
+		fmt.Fprintln(w, line)
+		fmt.Fprintln(w)
+		w.Write(details.Bytes())
+	}
+	_, err := fmt.Fprintln(w, line)
+	return err
+}
+
+// writeCheck prints what stands between the headlines, and ends it with an empty line.
+func writeCheck(w io.Writer, r *compare.Report, p Palette) {
 	objects := refusedObjects(r)
 	for i := range objects {
 		writeObject(w, &objects[i], p)
@@ -43,14 +59,16 @@ func checkText(w io.Writer, r *compare.Report) error {
 	if more > 0 {
 		fmt.Fprintf(w, "  and %s\n", Count(more, "more deletion"))
 	}
-	if len(r.Unknown)+len(r.Notes)+len(gone) > 0 {
+	missed := NotCovered(r.Uncovered())
+	for _, line := range missed {
+		fmt.Fprintf(w, "%s %s\n", p.Yellow("?"), line)
+	}
+	for _, line := range NotCovered(slices.DeleteFunc(slices.Clone(r.NotCovered), func(n compare.NotCovered) bool { return !n.Changed || !n.Accepted })) {
+		fmt.Fprintf(w, "%s %s\n", p.Dim("i"), line)
+	}
+	if len(r.Unknown)+len(r.Notes)+len(gone)+len(missed) > 0 {
 		fmt.Fprintln(w)
 	}
-	fmt.Fprintln(w, summary(r, p))
-	for _, line := range NotCovered(slices.DeleteFunc(slices.Clone(r.NotCovered), func(n compare.NotCovered) bool { return !n.Changed })) {
-		fmt.Fprintln(w, "  "+line)
-	}
-	return nil
 }
 
 // repeatedDeletion is a deletion, and where the same is said of an object of its kind and name.
@@ -248,79 +266,6 @@ func writeRemark(w io.Writer, mark string, r repeatedRemark, p Palette) {
 	}
 	fmt.Fprintf(w, "%s %s%s %s\n    %s\n", mark, Printable(strings.TrimSpace(r.Kind+" "+r.Object)), path,
 		p.Dim("("+strings.Join(r.places, ", ")+")"), Printable(r.Message))
-}
-
-// summary is the last line of the text.
-func summary(r *compare.Report, p Palette) string {
-	var parts []string
-	for _, part := range [...]struct {
-		n    int
-		noun string
-	}{{r.Updated, "update"}, {r.Created, "create"}, {r.Deleted, "delete"}} {
-		if part.n > 0 {
-			parts = append(parts, Count(part.n, part.noun))
-		}
-	}
-	missed := len(slices.DeleteFunc(slices.Clone(r.NotCovered), func(n compare.NotCovered) bool { return !n.Changed }))
-	if r.Checked+r.Skipped+missed+len(r.Errors) == 0 && r.Unchanged > 0 {
-		return p.Green("✓") + " nothing changed"
-	}
-	text := Count(r.Checked, "object") + " checked"
-	if len(parts) > 0 {
-		text += " (" + strings.Join(parts, ", ") + ")"
-	}
-	if skipped := skippedText(r); skipped != "" {
-		text += "; skipped: " + skipped
-	}
-	if missed > 0 {
-		text += "; not covered: " + Count(missed, "changed unit")
-	}
-	unchecked, kinds := uncheckedText(r)
-	if unchecked > 0 {
-		text += "; nothing is known about updates of " + kinds + ", whose operators may refuse more"
-	}
-	if n := len(r.Unknown); n > 0 {
-		text += "; " + Count(n, "unknown verdict")
-	}
-	n := refusals(r)
-	if n.accepted > 0 {
-		text += "; " + Count(n.accepted, "accepted violation")
-	}
-	if n.requested > 0 {
-		text += "; " + Count(n.requested, "requested replacement")
-	}
-	switch {
-	case n.violations > 0:
-		return p.Red("✗") + " " + p.Bold(fmt.Sprintf("%s refused, %s", Count(n.objects, "object"), Count(n.violations, "violation"))) + ": " + text
-	case r.Strict && len(r.Unknown) > 0:
-		return p.Red("✗") + " " + p.Bold("unknown verdicts, which --strict refuses") + ": " + text
-	case len(r.Errors) > 0, r.Updated == 0 && (r.Unchanged == 0 || missed > 0), r.Updated > 0 && r.Updated <= unchecked:
-		return text
-	}
-	return p.Green("✓") + " no refused change: " + text
-}
-
-// uncheckedText counts the changed objects of kinds of which nothing is known, and names the kinds: "2 Foo, 1 Bar".
-func uncheckedText(r *compare.Report) (objects int, kinds string) {
-	for _, k := range r.UncheckedKinds {
-		objects += k.Objects
-	}
-	return objects, countedKinds(r.UncheckedKinds)
-}
-
-// skippedText names what was not checked: "2 Secret, 1 document that is not an object".
-func skippedText(r *compare.Report) string {
-	text := countedKinds(r.SkippedKinds)
-	switch {
-	case r.Others == 0:
-		return text
-	case text != "":
-		text += ", "
-	}
-	if r.Others == 1 {
-		return text + "1 document that is not an object"
-	}
-	return text + fmt.Sprintf("%d documents that are not objects", r.Others)
 }
 
 // counts are the numbers of a summary.

@@ -180,7 +180,7 @@ func TestHostileTexts(t *testing.T) {
 func TestHostileReports(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	s := hostileSource{rand.New(rand.NewPCG(seed, 0))}
-	command, isSummary := regexp.MustCompile(`^::(error|warning|notice) [^:]*::`), regexp.MustCompile(`^([✗✓] )?[0-9nu]`)
+	command, isSummary := regexp.MustCompile(`^::(error|warning|notice) [^:]*::`), regexp.MustCompile(`^([✗?!✓] )?[0-9lnu]`)
 	for range 300 {
 		var r compare.Report
 		var l audit.Locks

@@ -182,6 +182,8 @@ var meanings = map[immutability.Lock]string{
 	alertUnknown:                   "only the cluster can decide whether the change is accepted",
 	alertNote:                      "the change is accepted, but something about it deserves attention",
 	alertUnreadable:                "an input could not be read or compared",
+	alertNotCovered:                "a file or unit changed, and nothing here can read what it deploys",
+	alertUncheckedKind:             "objects changed whose rules are not known",
 }
 
 // LocksVersion is the version of the form that locks -o json prints: docs/locks.schema.json. Fields may be added to it; a new

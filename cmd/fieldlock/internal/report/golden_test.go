@@ -58,7 +58,7 @@ func checkReport() *compare.Report {
 	values := []compare.Difference{{Path: "spec.values.new", New: raw(`"n"`)}, {Path: "spec.values.old", Old: raw(`"o"`)}, {Path: "spec.values", Old: raw("1"), New: raw("2")}, {Path: "spec.values[0]", Old: raw("1"), New: raw("2")}}
 	return &compare.Report{
 		Checked: 6, Updated: 4, Created: 1, Deleted: 1, Skipped: 5, Others: 2, SkippedKinds: []compare.KindCount{{Kind: "Secret", Objects: 2}, {Kind: "Pod", Objects: 1}}, MoreViolations: 3,
-		UncheckedKinds: []compare.KindCount{{APIVersion: "example.com/v1", Kind: "Foo", Objects: 1}},
+		UncheckedKinds: []compare.KindCount{{APIVersion: "example.com/v1", Kind: "Foo", Objects: 1, Changed: 1}}, Excluded: []string{"vendor/a.yaml"},
 		Violations: []compare.Violation{
 			{Subject: subject("Widget", "ns/a", 12), Path: "spec.class", Lock: "immutable", Old: raw(`"p"`), New: raw(`"q"`), Message: "field is immutable", LockFile: "crd.yaml", LockLine: 7, Owners: "last applied by helm", OldFile: "base/x.yaml", OldLine: 5, Moved: true},
 			{Subject: subject("Widget", "ns/a", 13), Path: "spec.labels", Lock: "immutable-keys", Key: raw(`"k"`), Old: raw("{}"), New: raw("{}"), Message: `field is immutable: "k" may not be removed`, LockFile: "crd.yaml"},
@@ -98,7 +98,7 @@ func checkReport() *compare.Report {
 
 func TestCheckFormats(t *testing.T) {
 	t.Chdir(t.TempDir())
-	empty := &compare.Report{Allowed: true, SkippedKinds: []compare.KindCount{}, Violations: []compare.Violation{}, Unknown: []compare.Remark{}, Notes: []compare.Remark{}, Replacements: []compare.Replacement{}, Deletions: []compare.Deletion{}, Units: []compare.Unit{}, NotCovered: []compare.NotCovered{}, UncheckedKinds: []compare.KindCount{}, Warnings: []string{}}
+	empty := &compare.Report{Allowed: true, Complete: true, SkippedKinds: []compare.KindCount{}, Violations: []compare.Violation{}, Unknown: []compare.Remark{}, Notes: []compare.Remark{}, Replacements: []compare.Replacement{}, Deletions: []compare.Deletion{}, Units: []compare.Unit{}, NotCovered: []compare.NotCovered{}, UncheckedKinds: []compare.KindCount{}, Excluded: []string{}, Warnings: []string{}}
 	for _, f := range Formats() {
 		for name, r := range map[string]*compare.Report{"check": checkReport(), "check-empty": empty} {
 			var b strings.Builder
@@ -110,8 +110,8 @@ func TestCheckFormats(t *testing.T) {
 	}
 }
 
-// TestSummary: the last line of a check, and the headline of its Markdown.
-func TestSummary(t *testing.T) {
+// TestHeadline: the first and last line of a check, and the headline of its Markdown.
+func TestHeadline(t *testing.T) {
 	broken := func(n int, change func(*compare.Violation)) *compare.Report {
 		r := &compare.Report{Checked: n, Updated: n}
 		for i := range n {
@@ -125,27 +125,43 @@ func TestSummary(t *testing.T) {
 		name, line, headline string
 		r                    *compare.Report
 	}{
-		{"nothing", "0 objects checked", "no refused change", &compare.Report{}},
+		{"nothing", "✓ no refused change: 0 objects checked", "no refused change", &compare.Report{}},
 		{"updates", "✓ no refused change: 2 objects checked (2 updates)", "no refused change", &compare.Report{Checked: 2, Updated: 2}},
 		{"an update, a create and two deletes", "✓ no refused change: 4 objects checked (1 update, 1 create, 2 deletes)", "no refused change", &compare.Report{Checked: 4, Updated: 1, Created: 1, Deleted: 2}},
-		{"creates prove nothing", "1 object checked (1 create)", "no refused change", &compare.Report{Checked: 1, Created: 1}},
-		{"an error", "1 object checked (1 update)", "some input could not be read", &compare.Report{Checked: 1, Updated: 1, Errors: []compare.Error{{}}}},
-		{"one unknown", "✓ no refused change: 1 object checked (1 update); 1 unknown verdict", "no refused change", &compare.Report{Checked: 1, Updated: 1, Unknown: []compare.Remark{{}}}},
-		{"a document", "0 objects checked; skipped: 1 document that is not an object", "no refused change", &compare.Report{Others: 1}},
-		{"kinds", "0 objects checked; skipped: 2 Pod", "no refused change", &compare.Report{SkippedKinds: []compare.KindCount{{Kind: "Pod", Objects: 2}}}},
-		{"kinds and documents", "0 objects checked; skipped: 2 Pod, 2 documents that are not objects", "no refused change", &compare.Report{Others: 2, SkippedKinds: []compare.KindCount{{Kind: "Pod", Objects: 2}}}},
-		{"kinds of one name", "0 objects checked; skipped: 3 Job, 1 Job.example.com, 2 Pod", "no refused change", &compare.Report{SkippedKinds: []compare.KindCount{{APIVersion: "v1", Kind: "Job", Objects: 1}, {APIVersion: "example.com/v1", Kind: "Job", Objects: 1}, {APIVersion: "v2", Kind: "Job", Objects: 2}, {APIVersion: "apps/v1", Kind: "Pod", Objects: 2}}}},
-		{"strict", "✗ unknown verdicts, which --strict refuses: 1 object checked (1 update); 1 unknown verdict", "unknown verdicts, which --strict refuses", &compare.Report{Strict: true, Checked: 1, Updated: 1, Unknown: []compare.Remark{{}}}},
+		{"a create cannot be refused", "✓ no refused change: 1 object checked (1 create)", "no refused change", &compare.Report{Checked: 1, Created: 1}},
+		{"an error", "✗ 1 error: 1 object checked (1 update)", "some input could not be read", &compare.Report{Checked: 1, Updated: 1, Errors: []compare.Error{{}}}},
+		{"one unknown", "? not checked: 1 unknown verdict (Widget a): 1 object checked (1 update)", "not checked: 1 unknown verdict (Widget a)", &compare.Report{Checked: 1, Updated: 1, Unknown: []compare.Remark{{Subject: compare.Subject{Kind: "Widget", Object: "a"}}}}},
+		{"not covered", "? not checked: 2 files (a.yaml, b.yaml), 4 HelmReleases (a, b, c and 1 more), 1 Foo without a schema, 2 Bar whose rules are not known: 1 object checked (1 update)", "",
+			&compare.Report{Checked: 1, Updated: 1, NotCovered: []compare.NotCovered{
+				{Kind: "file", Unit: "a.yaml", Changed: true}, {Kind: "HelmRelease", Unit: "a", Changed: true}, {Kind: "file", Unit: "b.yaml", Changed: true},
+				{Kind: "HelmRelease", Unit: "b", Changed: true}, {Kind: "HelmRelease", Unit: "c", Changed: true}, {Kind: "HelmRelease", Unit: "d", Changed: true},
+			}, SkippedKinds: []compare.KindCount{{Kind: "Foo", Objects: 1, Changed: 1}}, UncheckedKinds: []compare.KindCount{{Kind: "Bar", Objects: 2, Changed: 2}}}},
+		{"not covered on both sides alike, and accepted", "✓ no refused change: 1 object checked (1 update); accepted: 1 not checked", "no refused change",
+			&compare.Report{Checked: 1, Updated: 1, NotCovered: []compare.NotCovered{{Kind: "file", Unit: "a"}, {Kind: "file", Unit: "b", Changed: true, Accepted: true}}}},
+		{"data lost", "! lost: 2 PersistentVolumeClaim (data), 1 Namespace (cascade): 4 objects checked (4 deletes)", "lost: 2 PersistentVolumeClaim (data), 1 Namespace (cascade)",
+			&compare.Report{Checked: 4, Deleted: 4, Deletions: []compare.Deletion{
+				{Subject: compare.Subject{Kind: "PersistentVolumeClaim"}, Cost: "data"}, {Subject: compare.Subject{Kind: "Namespace"}, Cost: "cascade"},
+				{Subject: compare.Subject{Kind: "PersistentVolumeClaim"}, Cost: "data"}, {Subject: compare.Subject{Kind: "PersistentVolumeClaim"}, Cost: "data", Kept: true},
+			}}},
+		{"data lost and an unknown", "? not checked: 1 unknown verdict (Widget a); lost: 1 Namespace (cascade): 2 objects checked (1 update, 1 delete)", "not checked: 1 unknown verdict (Widget a)",
+			&compare.Report{Checked: 2, Updated: 1, Deleted: 1, Unknown: []compare.Remark{{Subject: compare.Subject{Kind: "Widget", Object: "a"}}}, Deletions: []compare.Deletion{{Subject: compare.Subject{Kind: "Namespace"}, Cost: "cascade"}}}},
+		{"excluded", "✓ no refused change: 1 object checked (1 update); excluded: 1 changed file (a.yaml)", "no refused change", &compare.Report{Checked: 1, Updated: 1, Excluded: []string{"a.yaml"}}},
+		{"nothing changed", "✓ nothing changed", "no refused change", &compare.Report{Unchanged: 2}},
+		{"only excluded files changed", "✓ nothing changed; excluded: 1 changed file (a.yaml)", "no refused change", &compare.Report{Unchanged: 2, Excluded: []string{"a.yaml"}}},
+		{"a document", "✓ no refused change: 0 objects checked; skipped: 1 document that is not an object", "no refused change", &compare.Report{Others: 1}},
+		{"kinds", "✓ no refused change: 0 objects checked; skipped: 2 Pod", "no refused change", &compare.Report{SkippedKinds: []compare.KindCount{{Kind: "Pod", Objects: 2}}}},
+		{"kinds and documents", "✓ no refused change: 0 objects checked; skipped: 2 Pod, 2 documents that are not objects", "no refused change", &compare.Report{Others: 2, SkippedKinds: []compare.KindCount{{Kind: "Pod", Objects: 2}}}},
+		{"kinds of one name", "✓ no refused change: 0 objects checked; skipped: 3 Job, 1 Job.example.com, 2 Pod", "no refused change", &compare.Report{SkippedKinds: []compare.KindCount{{APIVersion: "v1", Kind: "Job", Objects: 1}, {APIVersion: "example.com/v1", Kind: "Job", Objects: 1}, {APIVersion: "v2", Kind: "Job", Objects: 2}, {APIVersion: "apps/v1", Kind: "Pod", Objects: 2}}}},
 		{"requested", "✓ no refused change: 2 objects checked (2 updates); 2 requested replacements", "every refused change is a requested replacement", broken(2, func(v *compare.Violation) { v.Replaced = true })},
 		{"accepted and requested", "✓ no refused change: 2 objects checked (2 updates); 2 accepted violations; 1 requested replacement", "every refused change is accepted, or a requested replacement", broken(2, func(v *compare.Violation) { v.Accepted, v.Replaced = v.Object == "b", true })},
 		{"refused", "✗ 2 objects refused, 4 violations: 2 objects checked (2 updates)", "a cluster will refuse 2 objects (4 violations)", broken(2, func(*compare.Violation) {})},
 		{"accepted", "✓ no refused change: 1 object checked (1 update); 2 accepted violations", "every refused change is accepted", broken(1, func(v *compare.Violation) { v.Accepted = true })},
 		{"one of two accepted", "✗ 1 object refused, 2 violations: 2 objects checked (2 updates); 2 accepted violations", "a cluster will refuse 1 object (2 violations)", broken(2, func(v *compare.Violation) { v.Accepted = v.Object == "b" })},
 	} {
-		if got := summary(c.r, false); got != c.line {
+		if got := headline(c.r, false); got != c.line {
 			t.Errorf("%s: %q, want %q", c.name, got, c.line)
 		}
-		if got := headline(c.r); got != c.headline {
+		if got := verdictLine(c.r); got != c.headline && c.headline != "" {
 			t.Errorf("%s: headline %q, want %q", c.name, got, c.headline)
 		}
 	}

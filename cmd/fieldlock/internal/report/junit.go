@@ -17,7 +17,7 @@ import (
 var junitFormat = Format{
 	Name: "junit",
 	Check: func(w io.Writer, r *compare.Report) error {
-		return writeJUnit(w, "check", summary(r, false), checkAlerts(r))
+		return writeJUnit(w, "check", headline(r, false), checkAlerts(r))
 	},
 	Lint: func(w io.Writer, r *audit.Report) error {
 		return writeJUnit(w, "lint", lintSummary(r, false), lintAlerts(r))

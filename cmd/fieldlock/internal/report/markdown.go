@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/fieldlock/fieldlock/immutability"
@@ -19,7 +20,7 @@ var markdownFormat = Format{Name: "markdown", Check: checkMarkdown, Locks: locks
 // GitHub. Long parts are folded. What does not fit is counted.
 func checkMarkdown(w io.Writer, r *compare.Report) error {
 	m := &markdownPage{}
-	m.add("### fieldlock: %s\n", headline(r))
+	m.add("### fieldlock: %s\n", markdownText(verdictLine(r)))
 	objects := refusedObjects(r)
 	var rows, ways []string
 	for i := range objects {
@@ -36,6 +37,7 @@ func checkMarkdown(w io.Writer, r *compare.Report) error {
 	m.section("", head, "refusal", rows, 15, 40_000)
 	m.section("", "", "replacement", ways, 3, 52_000)
 	m.section("**Only the cluster can decide**", "", "unknown verdict", remarkRows(r.Unknown), 10, 56_000)
+	m.section("**Not checked**", "", "file or unit", notCoveredRows(r), 10, 57_000)
 	m.section("**Notes**", "", "note", remarkRows(r.Notes), 5, 58_000)
 	m.section("**What goes away**", "", "deletion", goneRows(r), 21, 60_000)
 	var errs, warnings []string
@@ -47,7 +49,7 @@ func checkMarkdown(w io.Writer, r *compare.Report) error {
 	}
 	m.section("", "", "error", errs, 10, 62_000)
 	m.section("", "", "warning", warnings, 5, 63_000)
-	if text := markdownText(summary(r, false)); len(m.text)+len(text) < maxMarkdown {
+	if text := markdownText(headline(r, false)); len(m.text)+len(text) < maxMarkdown {
 		m.add("\n%s\n", text)
 	}
 	_, err := w.Write(m.text)
@@ -153,6 +155,15 @@ func remarkRows(remarks []compare.Remark) []string {
 	return rows
 }
 
+// notCoveredRows lists what changed and is not covered, one row for each reason.
+func notCoveredRows(r *compare.Report) []string {
+	var rows []string
+	for _, line := range NotCovered(slices.DeleteFunc(slices.Clone(r.NotCovered), func(n compare.NotCovered) bool { return !n.Changed })) {
+		rows = append(rows, "- "+markdownText(line)+"\n")
+	}
+	return rows
+}
+
 // goneRows lists the deletions that cost something.
 func goneRows(r *compare.Report) []string {
 	gone, more := losses(r)
@@ -168,25 +179,6 @@ func goneRows(r *compare.Report) []string {
 		rows = append(rows, fmt.Sprintf("- and %s\n", Count(more, "more deletion")))
 	}
 	return rows
-}
-
-func headline(r *compare.Report) string {
-	n := refusals(r)
-	switch {
-	case n.violations > 0:
-		return fmt.Sprintf("a cluster will refuse %s (%s)", Count(n.objects, "object"), Count(n.violations, "violation"))
-	case len(r.Errors) > 0:
-		return "some input could not be read"
-	case r.Strict && len(r.Unknown) > 0:
-		return "unknown verdicts, which --strict refuses"
-	case n.accepted > 0 && n.requested > 0:
-		return "every refused change is accepted, or a requested replacement"
-	case n.accepted > 0:
-		return "every refused change is accepted"
-	case n.requested > 0:
-		return "every refused change is a requested replacement"
-	}
-	return "no refused change"
 }
 
 func changeCell(v *compare.Violation) string {

@@ -126,7 +126,11 @@ func NotCovered(list []compare.NotCovered) []string {
 		if len(group) > 1 {
 			what = fmt.Sprintf("%s, such as %s", Count(len(group), n.Kind), n.Unit)
 		}
-		lines = append(lines, Printable(fmt.Sprintf("not covered: %s%s: %s", what, where, n.Reason)))
+		accepted := ""
+		if n.Accepted {
+			accepted = " (accepted: " + n.AcceptedReason + ")"
+		}
+		lines = append(lines, Printable(fmt.Sprintf("not covered: %s%s: %s%s", what, where, n.Reason, accepted)))
 	}
 	if more := len(groups) - most; more > 0 {
 		lines = append(lines, fmt.Sprintf("not covered for %s: -o json lists all", Count(more, "more reason")))
@@ -139,7 +143,9 @@ func NotCovered(list []compare.NotCovered) []string {
 func byReason(list []compare.NotCovered) [][]compare.NotCovered {
 	var groups [][]compare.NotCovered
 	for _, n := range list {
-		i := slices.IndexFunc(groups, func(g []compare.NotCovered) bool { return g[0].Kind == n.Kind && alike(g[0].Reason, n.Reason) })
+		i := slices.IndexFunc(groups, func(g []compare.NotCovered) bool {
+			return g[0].Kind == n.Kind && g[0].Accepted == n.Accepted && alike(g[0].Reason, n.Reason)
+		})
 		if i < 0 {
 			i = len(groups)
 			groups = append(groups, nil)

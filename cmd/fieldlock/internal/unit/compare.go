@@ -71,6 +71,7 @@ func Compare(newSide, oldSide *Side, o Options) (*Comparison, error) {
 	if o.Values {
 		c.addValues()
 	}
+	c.identifyChanges()
 	return c.out, nil
 }
 

@@ -76,6 +76,8 @@ type NotCovered struct {
 	Line    int    `json:"line,omitempty"`
 	Reason  string `json:"reason"`
 	Changed bool   `json:"-"`
+	// Change is a digest of what both sides have at everything that the unit may read.
+	Change string `json:"-"`
 }
 
 // Rendered is a unit with its objects.
@@ -231,6 +233,38 @@ func (s *side) missing(in *Side, changed func(u *Unit, reason string) bool) []No
 func (s *side) notCovered(u *Unit, err error, changed bool) NotCovered {
 	file, line, reason := u.place(err)
 	return NotCovered{Unit: u.Name, Kind: u.Kind, File: s.tree.Name(file), Line: line, Reason: reason, Changed: changed}
+}
+
+// identifyChanges adds a digest to what changed and is not covered, of all that both sides have of it. An acceptance that has it does
+// not accept the next change.
+func (c *comparison) identifyChanges() {
+	for i := range c.out.NotCovered {
+		if n := &c.out.NotCovered[i]; n.Changed {
+			sum := sha256.Sum256([]byte(c.news.textOf(n) + "\x00" + c.olds.textOf(n)))
+			n.Change = hex.EncodeToString(sum[:8])
+		}
+	}
+}
+
+// textOf describes what a side has of a file or unit, and of all files that the unit reads.
+func (s *side) textOf(n *NotCovered) string {
+	lines := []string{n.Kind + "\x00" + n.Unit}
+	if n.Kind == "file" {
+		return lines[0] + "\x00" + state(s.tree, n.Unit)
+	}
+	for _, u := range slices.Concat(s.units, s.elsewhere) {
+		if u.Kind != n.Kind || u.Name != n.Unit {
+			continue
+		}
+		if u.document != nil {
+			lines = append(lines, digestOf(u.document.Object))
+		}
+		for _, name := range u.Reads {
+			lines = append(lines, name+"\x00"+state(u.in(s.tree), name))
+		}
+	}
+	slices.Sort(lines)
+	return strings.Join(lines, "\x00")
 }
 
 // mistake returns the error of a unit that its tool refuses.
