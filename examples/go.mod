@@ -4,11 +4,10 @@ go 1.26.0
 
 require (
 	github.com/bytedance/sonic v1.15.5
-	github.com/fieldlock/fieldlock v0.0.0-00010101000000-000000000000
+	github.com/fieldlock/fieldlock v1.0.0
 	github.com/go-logr/logr v1.4.3
 	github.com/google/gnostic-models v0.7.0
 	github.com/google/go-cmp v0.7.0
-	github.com/prometheus/client_golang v1.24.0
 	go.etcd.io/etcd/server/v3 v3.7.0
 	go.opentelemetry.io/otel/trace v1.44.0
 	go.uber.org/zap v1.27.1
@@ -31,6 +30,8 @@ require (
 	sigs.k8s.io/structured-merge-diff/v6 v6.4.2
 	sigs.k8s.io/yaml v1.6.0
 )
+
+require github.com/prometheus/client_golang v1.24.0 // indirect
 
 require (
 	cel.dev/expr v0.25.1 // indirect
@@ -56,6 +57,7 @@ require (
 	github.com/exponent-io/jsonpath v0.0.0-20210407135951-1de76d718b3f // indirect
 	github.com/fatih/camelcase v1.0.0 // indirect
 	github.com/felixge/httpsnoop v1.0.4 // indirect
+	github.com/fieldlock/fieldlock/immutability/admission/controllerruntime v0.0.0-00010101000000-000000000000
 	github.com/fsnotify/fsnotify v1.9.0 // indirect
 	github.com/fxamacker/cbor/v2 v2.9.1 // indirect
 	github.com/go-errors/errors v1.4.2 // indirect
@@ -160,3 +162,5 @@ require (
 )
 
 replace github.com/fieldlock/fieldlock => ../
+
+replace github.com/fieldlock/fieldlock/immutability/admission/controllerruntime => ../immutability/admission/controllerruntime

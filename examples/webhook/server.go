@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 
 	"github.com/fieldlock/fieldlock/immutability/admission"
+	"github.com/fieldlock/fieldlock/immutability/admission/controllerruntime"
 	"github.com/fieldlock/fieldlock/immutability/admission/loader"
 )
 
@@ -43,14 +44,14 @@ func run(ctx context.Context, cluster *rest.Config, s settings) error {
 		return err
 	}
 	registry := &admission.Registry{}
-	counts := newMetrics(registry)
+	counts := controllerruntime.NewMetrics(registry)
 	if err := metrics.Registry.Register(counts); err != nil {
 		return err
 	}
 	defer metrics.Registry.Unregister(counts)
 
 	logger := slog.New(logr.ToSlogHandler(ctrl.Log.WithName("admission")))
-	options := append([]admission.Option{admission.WithObserver(counts.observe), admission.WithLogger(logger)}, s.options...)
+	options := append([]admission.Option{counts.Option(), admission.WithLogger(logger)}, s.options...)
 	handler, err := admission.NewHandler(registry, options...)
 	if err != nil {
 		return err
@@ -59,8 +60,7 @@ func run(ctx context.Context, cluster *rest.Config, s settings) error {
 	m.GetWebhookServer().Register(path, handler)
 	m.GetWebhookServer().Register(crdsPath, crds.Hook())
 
-	watcher := &watcher{reader: m.GetClient(), registry: registry, crds: crds}
-	if err := watcher.setUp(m); err != nil {
+	if err := controllerruntime.Watch(m, registry, crds); err != nil {
 		return err
 	}
 	if err := m.AddHealthzCheck("serving", m.GetWebhookServer().StartedChecker()); err != nil {

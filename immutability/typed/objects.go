@@ -61,6 +61,14 @@ func (o *Objects) Kind() schema.GroupVersionKind {
 	return o.kind
 }
 
+// Untyped returns the locks that o was compiled from; nil for Objects that CompileObjects did not make.
+func (o *Objects) Untyped() *immutability.Validator {
+	if o == nil {
+		return nil
+	}
+	return o.validator
+}
+
 // ValidateUpdate reports every locked field that differs; nil when the update is allowed. It returns an internal error if it cannot
 // compare the objects: an object is missing or of another kind, or a typed object needs a scheme and there is none. Neither object
 // is changed. Whether apiVersion, kind, name and namespace may change is not its business: an API server guards them.

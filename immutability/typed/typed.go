@@ -94,6 +94,14 @@ func (v *Validator[T]) Check(newObj, oldObj *T) (immutability.Report, error) {
 	return plan.exact(newObj, oldObj)
 }
 
+// Untyped returns the locks that v was compiled from, for objects of other types; nil for a Validator that Compile did not make.
+func (v *Validator[T]) Untyped() *immutability.Validator {
+	if plan := v.compiled(); plan != nil {
+		return plan.validator
+	}
+	return nil
+}
+
 // compiled returns the plan of v, nil for a Validator that Compile did not make.
 func (v *Validator[T]) compiled() *Plan {
 	if v == nil {

@@ -25,7 +25,7 @@ func TestSearches(t *testing.T) {
 		{"cannot change roleRef", "fields/rolebinding.md fields/clusterrolebinding.md", "kubectl delete"},
 		{"flux dry-run failed immutable", "flux.md", "kustomize.toolkit.fluxcd.io/force: enabled"},
 		{"x-kubernetes-validations oldSelf optional field", "cel.md", "has(self.f) == has(oldSelf.f)"},
-		{"controller-runtime webhook immutable field", "servers.md", "l.Updates.ValidateUpdate(newObj, oldObj)"},
+		{"controller-runtime webhook immutable field", "servers.md", "controllerruntime.NewValidator(locks"},
 		{"kubebuilder immutable marker", "crds.md", "// +immutable"},
 		{"updates to statefulset spec for fields other than", "fields/statefulset.md", "(../recipes.md#larger-volumes-of-a-statefulset)"},
 		{"check pull request immutable fields gitlab jenkins", "ci.md", "uses: fieldlock/fieldlock"},

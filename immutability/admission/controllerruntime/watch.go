@@ -1,7 +1,8 @@
-package main
+package controllerruntime
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"sync"
@@ -23,6 +24,34 @@ import (
 	"github.com/fieldlock/fieldlock/immutability/admission/loader"
 )
 
+// Watch keeps r in step with the CustomResourceDefinitions of m's cluster while m runs, in every replica. It adds their types to m's
+// scheme, and needs the rights to list and watch them. The locks are those of the annotation fieldlock.dev/locks, read by l.
+//
+// Until all definitions are loaded, r is not complete: give m's readiness check r.Ready. A definition whose locks cannot be read is logged
+// and is in r.Faults; the last good locks of its kind stay in force.
+func Watch(m ctrl.Manager, r *admission.Registry, l *loader.Loader) error {
+	if m == nil || r == nil || l == nil {
+		return errors.New("a manager, a registry and a loader are needed to watch CustomResourceDefinitions")
+	}
+	if err := apiextensionsv1.AddToScheme(m.GetScheme()); err != nil {
+		return err
+	}
+	w := &watcher{reader: m.GetClient(), registry: r, crds: l}
+	noLeader, anyName := false, true // a process may run several webhooks
+	err := ctrl.NewControllerManagedBy(m).
+		For(&apiextensionsv1.CustomResourceDefinition{}).
+		WithOptions(controller.Options{NeedLeaderElection: &noLeader, CacheSyncTimeout: outage, SkipNameValidation: &anyName}).
+		Complete(w)
+	if err != nil {
+		return err
+	}
+	return m.Add(w)
+}
+
+// outage is how long a webhook waits for an API server that is down when it starts. It refuses what it does not know until then, and
+// restarting it would not help.
+const outage = 365 * 24 * time.Hour
+
 // watcher keeps a registry in step with the CustomResourceDefinitions of a cluster.
 type watcher struct {
 	reader   client.Reader
@@ -37,24 +66,6 @@ type watcher struct {
 type seen struct {
 	kind    schema.GroupKind
 	version string // resourceVersion
-}
-
-// outage is how long the webhook waits for an API server that is down when it starts. It refuses what it does not know
-// until then, and restarting it would not help.
-const outage = 365 * 24 * time.Hour
-
-// setUp adds the watcher to m: as a controller, and as a runnable that loads what is there when the cache is filled.
-func (w *watcher) setUp(m ctrl.Manager) error {
-	noLeader := false
-	anyName := true // one process may run several webhooks, as the tests do
-	err := ctrl.NewControllerManagedBy(m).
-		For(&apiextensionsv1.CustomResourceDefinition{}).
-		WithOptions(controller.Options{NeedLeaderElection: &noLeader, CacheSyncTimeout: outage, SkipNameValidation: &anyName}).
-		Complete(w)
-	if err != nil {
-		return err
-	}
-	return m.Add(w)
 }
 
 var (
