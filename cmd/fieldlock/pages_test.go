@@ -288,7 +288,7 @@ func TestPageGo(t *testing.T) {
 		}
 		files[fmt.Sprintf("%s-%d/%s", strings.TrimSuffix(filepath.Base(b.File), ".md"), i, name)] = around[0] + b.Text + around[1]
 	}
-	const snippets = 5
+	const snippets = 6
 	if len(files) != snippets+1 {
 		t.Errorf("the pages have %d snippets, want %d", len(files)-1, snippets)
 	}
