@@ -313,3 +313,61 @@ func TestMovedSubmodule(t *testing.T) {
 		}
 	}
 }
+
+// TestAsGitHolds: what is not on the disk as git holds it is checked all the same.
+func TestAsGitHolds(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it makes repositories")
+	}
+	for _, c := range []struct {
+		name   string
+		change func(t *testing.T)
+		files  map[string]string
+		status int
+		says   string
+	}{
+		{"re-encoded by .gitattributes", func(t *testing.T) {
+			writeFile(t, ".gitattributes", "*.yaml working-tree-encoding=UTF-16LE\n")
+			writeFile(t, "claim.yaml", utf16le(claim("data", "slow")))
+			runGit(t, "add", "-A")
+			runGit(t, "commit", "-qm", "encoded")
+		}, map[string]string{"claim.yaml": claim("data", "fast")}, exitRefused, "spec.storageClassName"},
+		{"left out by a sparse checkout", func(t *testing.T) {
+			writeFile(t, "apps/claim.yaml", claim("data", "slow"))
+			runGit(t, "commit", "-qam", "slow")
+			runGit(t, "sparse-checkout", "set", "--no-cone", "docs")
+		}, map[string]string{"apps/claim.yaml": claim("data", "fast"), "docs/a.md": "a"}, exitRefused, "apps/claim.yaml"},
+		{"a sparse checkout of a change elsewhere", func(t *testing.T) {
+			writeFile(t, "docs/a.md", "b")
+			runGit(t, "commit", "-qam", "docs")
+			runGit(t, "sparse-checkout", "set", "--no-cone", "docs")
+		}, map[string]string{"apps/claim.yaml": claim("data", "fast"), "docs/a.md": "a"}, exitClean, "✓ nothing changed"},
+		{"a name that is not UTF-8", func(t *testing.T) { writeFile(t, "caf\xe9/cl\xffaim.yaml", claim("data", "slow")) },
+			map[string]string{"caf\xe9/cl\xffaim.yaml": claim("data", "fast")}, exitRefused, "spec.storageClassName"},
+		{"a unit in a directory that is not UTF-8 is told", func(t *testing.T) { writeFile(t, "caf\xe9/claim.yaml", claim("data", "slow")) },
+			map[string]string{"caf\xe9/kustomization.yaml": "resources: [claim.yaml]\n", "caf\xe9/claim.yaml": claim("data", "fast")}, exitClean, "? not checked"},
+		{"a backslash in a name", func(t *testing.T) { writeFile(t, "claim.yaml", claim("data", "slow")) },
+			map[string]string{"claim.yaml": claim("data", "fast"), `img\a.png`: "x", `b\claim.yaml`: claim("other", "fast")}, exitRefused, "spec.storageClassName"},
+		{"a changed file with a backslash", func(t *testing.T) { writeFile(t, `b\claim.yaml`, claim("data", "slow")) },
+			map[string]string{`b\claim.yaml`: claim("data", "fast")}, exitRefused, "spec.storageClassName"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			repositoryOf(t, c.files, nil)
+			runGit(t, "tag", "start")
+			c.change(t)
+			if got := runCommand("", "check", "--git", "start"); got.status != c.status || !strings.Contains(got.out, c.says) {
+				t.Errorf("status %d, want %d and %q\n%s%s", got.status, c.status, c.says, got.out, got.err)
+			}
+		})
+	}
+}
+
+// utf16le encodes a text of ASCII.
+func utf16le(text string) string {
+	var b strings.Builder
+	for _, c := range []byte(text) {
+		b.WriteByte(c)
+		b.WriteByte(0)
+	}
+	return b.String()
+}

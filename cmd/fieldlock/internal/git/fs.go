@@ -89,7 +89,7 @@ func (f *FS) Close() { f.batch.close() }
 
 // resolve returns the entry or directory that a name leads to.
 func (f *FS) resolve(op, name string) (string, error) {
-	if !fs.ValidPath(name) {
+	if !validName(name) {
 		return "", &fs.PathError{Op: op, Path: name, Err: fs.ErrInvalid}
 	}
 	f.mu.Lock()
@@ -113,6 +113,9 @@ func (f *FS) resolve(op, name string) (string, error) {
 	}
 	return at, nil
 }
+
+// validName is fs.ValidPath for names of any bytes: those of files need not be UTF-8.
+func validName(name string) bool { return fs.ValidPath(strings.ToValidUTF8(name, "?")) }
 
 // maxLed bounds how many names are kept with where they lead to.
 const maxLed = 200_000
@@ -306,7 +309,7 @@ func (f *FS) ReadLink(name string) (string, error) {
 
 // lresolve is resolve for all steps of a name but the last.
 func (f *FS) lresolve(op, name string) (string, error) {
-	if name == "." || !fs.ValidPath(name) {
+	if name == "." || !validName(name) {
 		return f.resolve(op, name)
 	}
 	dir, err := f.resolve(op, path.Dir(name))

@@ -139,6 +139,7 @@ func TestKept(t *testing.T) {
 // TestIDOfAChangedFile: a file of the work tree that is gone, or a directory now, has no ID.
 func TestIDOfAChangedFile(t *testing.T) {
 	r := repository(t, map[string]string{"gone.yaml": object, "directory.yaml": object})
+	write(t, r.Root, map[string]string{"gone.yaml": object + "# changed\n", "directory.yaml": object + "# changed\n"})
 	tree, err := r.WorkTree()
 	if err != nil {
 		t.Fatal(err)

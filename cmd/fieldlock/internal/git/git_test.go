@@ -1,13 +1,16 @@
 package git
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -243,9 +246,117 @@ func TestWorkTree(t *testing.T) {
 	}
 }
 
+// TestReadsAsGitHolds: a file that git holds unchanged is read as its blob, whatever the disk has of it; a changed one from the disk.
+// No program that .gitattributes names is run.
+func TestReadsAsGitHolds(t *testing.T) {
+	const changed = object + "# changed\n"
+	touch := func(t *testing.T, name string) {
+		t.Helper()
+		past := time.Now().Add(-time.Hour)
+		if err := os.Chtimes(name, past, past); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, test := range []struct {
+		name, reason string
+		attributes   string
+		change       func(t *testing.T, r *Repository)
+		want         string // content of x.yaml, "" for no such file
+		held         bool   // read as a blob
+	}{
+		{"checked out in another encoding", "the blob counts", "*.yaml working-tree-encoding=UTF-16LE\n", func(t *testing.T, r *Repository) {
+			os.Remove(filepath.Join(r.Root, "x.yaml"))
+			git(t, r.Root, "checkout", "x.yaml")
+			if data, _ := os.ReadFile(filepath.Join(r.Root, "x.yaml")); !bytes.Contains(data, []byte("k\x00i\x00n\x00d\x00")) {
+				t.Fatal("the disk has the file as git holds it")
+			}
+		}, object, true},
+		{"other ends of lines, and other times", "converted, it is the same", "*.yaml eol=crlf\n", func(t *testing.T, r *Repository) {
+			write(t, r.Root, map[string]string{"x.yaml": strings.ReplaceAll(object, "\n", "\r\n")})
+			touch(t, filepath.Join(r.Root, "x.yaml"))
+		}, object, true},
+		{"other times", "it is the same", "", func(t *testing.T, r *Repository) { touch(t, filepath.Join(r.Root, "x.yaml")) }, object, true},
+		{"changed", "the disk counts", "", func(t *testing.T, r *Repository) { write(t, r.Root, map[string]string{"x.yaml": changed}) }, changed, false},
+		{"changed and staged", "the index has the change", "", func(t *testing.T, r *Repository) {
+			write(t, r.Root, map[string]string{"x.yaml": changed})
+			git(t, r.Root, "add", "x.yaml")
+		}, changed, true},
+		{"deleted", "", "", func(t *testing.T, r *Repository) { os.Remove(filepath.Join(r.Root, "x.yaml")) }, "", false},
+		{"left out by a sparse checkout", "the index has it", "", func(t *testing.T, r *Repository) {
+			git(t, r.Root, "update-index", "--skip-worktree", "x.yaml")
+			os.Remove(filepath.Join(r.Root, "x.yaml"))
+		}, object, true},
+		{"with a conflict", "the disk counts", "", func(t *testing.T, r *Repository) {
+			git(t, r.Root, "checkout", "-q", "-b", "other")
+			write(t, r.Root, map[string]string{"x.yaml": object + "# a\n"})
+			git(t, r.Root, "commit", "-qam", "a")
+			git(t, r.Root, "checkout", "-q", "main")
+			write(t, r.Root, map[string]string{"x.yaml": object + "# b\n"})
+			git(t, r.Root, "commit", "-qam", "b")
+			gitCommand(t, r.Root, "merge", "other").Run()
+			write(t, r.Root, map[string]string{"x.yaml": changed})
+		}, changed, false},
+		{"a filter, and other times", "it is not run", "*.yaml filter=evil\n", func(t *testing.T, r *Repository) {
+			git(t, r.Root, "config", "filter.evil.clean", "touch cleaned; cat")
+			git(t, r.Root, "config", "filter.evil.process", "touch cleaned; cat")
+			git(t, r.Root, "config", "filter.evil.required", "true")
+			touch(t, filepath.Join(r.Root, "x.yaml"))
+		}, object, true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			r := repository(t, map[string]string{"x.yaml": object, "other.yaml": object})
+			if test.attributes != "" {
+				write(t, r.Root, map[string]string{".gitattributes": test.attributes})
+			}
+			test.change(t, r)
+			tree, err := r.WorkTree()
+			if err != nil {
+				t.Fatal(err)
+			}
+			files := tree.FS()
+			defer files.Close()
+			data, err := files.ReadFile("x.yaml")
+			if string(data) != test.want || (err != nil) != (test.want == "") || (tree.entries["x.yaml"].id != "") != test.held {
+				t.Errorf("%s: got %q, %v, entry %+v", test.reason, data, err, tree.entries["x.yaml"])
+			}
+			if _, err := os.Stat(filepath.Join(r.Root, "cleaned")); err == nil {
+				t.Error("git ran a filter")
+			}
+		})
+	}
+}
+
+// TestOddNames: names of files are bytes on Linux.
+func TestOddNames(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux has such names")
+	}
+	names := []string{`a\b.yaml`, "caf\xe9.yaml", "d\xff/x.yaml"}
+	r := repository(t, map[string]string{names[0]: object, names[1]: object, names[2]: object})
+	commit, worktree := bothTrees(t, r)
+	write(t, r.Root, map[string]string{names[1]: object + "# changed\n"})
+	changed, err := r.WorkTree()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tree := range []*Tree{commit, worktree, changed} {
+		if diff := cmp.Diff(names, read(t, tree, ".")); diff != "" {
+			t.Error(diff)
+		}
+		files := tree.FS()
+		for _, name := range names {
+			if data, err := files.ReadFile(name); err != nil || !strings.HasPrefix(string(data), object) {
+				t.Errorf("%q: %q, %v", name, data, err)
+			}
+		}
+		files.Close()
+	}
+}
+
 // TestWorkTreeChanges: a file that goes away while the work tree is read is an error, not an empty file.
 func TestWorkTreeChanges(t *testing.T) {
 	r := repository(t, map[string]string{"x.yaml": object})
+	write(t, r.Root, map[string]string{"x.yaml": object + "# changed\n"}) // otherwise git has it
 	tree, err := r.WorkTree()
 	if err != nil {
 		t.Fatal(err)

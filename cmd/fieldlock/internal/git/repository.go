@@ -75,7 +75,13 @@ func Open(dir string) (*Repository, error) {
 
 // run runs git without anything that the repository could configure to run.
 func (r *Repository) run(stdin io.Reader, args ...string) ([]byte, error) {
+	return r.runWith(nil, stdin, args...)
+}
+
+// runWith is run with more variables in the environment.
+func (r *Repository) runWith(env []string, stdin io.Reader, args ...string) ([]byte, error) {
 	cmd := r.command(args...)
+	cmd.Env = append(cmd.Env, env...)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, &stdout, &stderr
 	if err := cmd.Run(); err != nil {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"os"
 	"path"
 	"slices"
 	"strings"
@@ -70,10 +71,11 @@ func newTree(repo *Repository, rev string, entries map[string]entry, reader blob
 	return t, nil
 }
 
-// validPath reports whether a path of a tree stays inside of it and out of .git.
+// validPath reports whether a path of a tree stays inside of it and out of .git. A backslash separates names on Windows only.
 func validPath(name string) bool {
 	for _, step := range strings.Split(name, "/") {
-		if step == "" || step == "." || step == ".." || strings.EqualFold(step, ".git") || strings.ContainsAny(step, "\x00\\") {
+		if step == "" || step == "." || step == ".." || strings.EqualFold(step, ".git") || strings.Contains(step, "\x00") ||
+			os.PathSeparator != '/' && strings.ContainsRune(step, os.PathSeparator) {
 			return false
 		}
 	}
