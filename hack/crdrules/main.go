@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -36,13 +37,17 @@ const data = "internal/crdfacts/data"
 
 func main() {
 	failed := false
+	known := map[string]bool{} // the kinds of the projects before
 	for line := range strings.Lines(modules) {
 		m, err := parse(line)
 		switch {
-		case err == nil && m.path == "", len(os.Args) > 1 && !slices.Contains(os.Args[1:], m.project):
+		case err == nil && m.path == "":
 			continue
-		case err == nil:
-			err = m.write()
+		case err == nil && (len(os.Args) == 1 || slices.Contains(os.Args[1:], m.project)):
+			err = m.write(known)
+		}
+		if err == nil {
+			err = m.addKinds(known)
 		}
 		if err != nil {
 			fmt.Fprintf(os.Stderr, "%s: %v\n", strings.TrimSpace(line), err)
@@ -75,7 +80,8 @@ func parse(line string) (module, error) {
 }
 
 // write derives the facts of a module and writes its file.
-func (m module) write() error {
+// known has the kinds that belong to another project.
+func (m module) write(known map[string]bool) error {
 	dir, err := m.download()
 	if err != nil {
 		return err
@@ -87,6 +93,9 @@ func (m module) write() error {
 	p := &crdfacts.Project{Name: m.project, Module: m.path, Version: strings.TrimPrefix(m.version, "v")}
 	var proof derive.Proof
 	for _, c := range crds {
+		if known[c.Group+" "+c.Kind] {
+			continue
+		}
 		kinds, one := derive.From(c)
 		p.Kinds = append(p.Kinds, kinds...)
 		proof.Add(one)
@@ -111,6 +120,22 @@ func (m module) write() error {
 		return err
 	}
 	return os.WriteFile(filepath.Join(data, fileName(m.project)), text, 0o644)
+}
+
+// addKinds adds the kinds of the module's file to known.
+func (m module) addKinds(known map[string]bool) error {
+	text, err := os.ReadFile(filepath.Join(data, fileName(m.project)))
+	if err != nil {
+		return err
+	}
+	p, err := crdfacts.Parse(text)
+	if err != nil {
+		return err
+	}
+	for _, k := range p.Kinds {
+		known[k.Group+" "+k.Kind] = true
+	}
+	return nil
 }
 
 var noName = regexp.MustCompile("[^a-z0-9]+")
@@ -143,51 +168,55 @@ var noSource = []string{"testdata", "test", "tests", "vendor", "third_party", "n
 // files. Templates of charts, which are no YAML, are left out.
 func (m module) crds(dir string) ([]*crd.CRD, error) {
 	byName := map[string]*crd.CRD{}
-	var names []string
 	folders := m.folders
 	if len(folders) == 0 {
 		folders = []string{"."}
 	}
 	for _, folder := range folders {
-		err := filepath.WalkDir(filepath.Join(dir, folder), func(path string, entry fs.DirEntry, err error) error {
-			if err != nil {
-				return err
-			}
-			if entry.IsDir() {
-				if folder == "." && slices.Contains(noSource, entry.Name()) {
-					return fs.SkipDir
-				}
-				return nil
-			}
-			if ext := filepath.Ext(path); ext != ".yaml" && ext != ".yml" {
-				return nil
-			}
-			text, err := os.ReadFile(path)
-			if err != nil || !bytes.Contains(text, []byte("CustomResourceDefinition")) {
-				return err
-			}
-			read, err := crd.Read(path, text)
-			if err != nil {
-				return nil
-			}
-			for _, c := range read {
-				if byName[c.Name] == nil {
-					byName[c.Name] = c
-					names = append(names, c.Name)
-				}
-			}
-			return nil
-		})
+		roots, err := filepath.Glob(filepath.Join(dir, folder))
 		if err != nil {
 			return nil, err
 		}
+		for _, root := range roots {
+			err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+				switch ext := filepath.Ext(path); {
+				case err != nil:
+					return err
+				case entry.IsDir() && folder == "." && slices.Contains(noSource, entry.Name()):
+					return fs.SkipDir
+				case entry.IsDir(), ext != ".yaml" && ext != ".yml":
+					return nil
+				}
+				return readFile(byName, path)
+			})
+			if err != nil {
+				return nil, err
+			}
+		}
 	}
-	slices.Sort(names)
 	var all []*crd.CRD
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(byName)) {
 		all = append(all, byName[name])
 	}
 	return all, nil
+}
+
+// readFile adds the CRDs of a file that byName does not have. A file that is no YAML is no error.
+func readFile(byName map[string]*crd.CRD, path string) error {
+	text, err := os.ReadFile(path)
+	if err != nil || !bytes.Contains(text, []byte("CustomResourceDefinition")) {
+		return err
+	}
+	read, err := crd.Read(path, text)
+	if err != nil {
+		return nil
+	}
+	for _, c := range read {
+		if byName[c.Name] == nil {
+			byName[c.Name] = c
+		}
+	}
+	return nil
 }
 
 // print returns the file of a project: a line for each row and field.

@@ -213,6 +213,9 @@ func (f *field) member(name string) *field {
 // schema returns the OpenAPI schema of the tree, with the locks of its rows.
 func (f *field) schema() *spec.Schema {
 	s := &spec.Schema{}
+	if f.Type != "" {
+		s.Type = []string{f.Type}
+	}
 	if f.row != nil {
 		f.row.mark(s)
 	}

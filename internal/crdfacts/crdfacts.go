@@ -83,6 +83,7 @@ func (r *Row) Locks() []immutability.Lock {
 // Field is what the API server does with a field before it compares.
 type Field struct {
 	Default  *any     `json:"default,omitempty"`
+	Type     string   `json:"type,omitempty"` // of a field whose zero value counts as absent
 	Nullable bool     `json:"nullable,omitempty"`
 	Keys     []string `json:"keys,omitempty"` // of a list-type map
 	Set      bool     `json:"set,omitempty"`  // list-type set

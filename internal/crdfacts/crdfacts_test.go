@@ -57,12 +57,14 @@ kinds:
   - {path: spec.tags, lock: addition-only}
   - {path: spec.roles, lock: addition-only}
   - {path: spec.parts, update: [NoModify]}
+  - {path: spec.paused, update: [NoUnset], normalize: zero}
   - {path: spec.backup.size, unknown: true}
   fields:
     spec.class: {default: small}
     spec.doors: {keys: [name]}
     "spec.doors[*].name": {default: front}
     spec.roles: {set: true}
+    spec.paused: {type: boolean}
     spec.parts: {keys: [id]}
     spec.backup.size: {default: 1}
 `
@@ -90,6 +92,8 @@ func TestCheck(t *testing.T) {
 		{"an added item of a set", `{roles: [a]}`, `{roles: [b, a]}`, "", ""},
 		{"a locked list in another order", `{parts: [{id: a}, {id: b}]}`, `{parts: [{id: b}, {id: a}]}`, "", ""},
 		{"a locked list with another item", `{parts: [{id: a}]}`, `{parts: [{id: b}]}`, "spec.parts", ""},
+		{"a zero value that counts as absent", `{paused: false}`, `{}`, "", ""},
+		{"a value that becomes the zero value", `{paused: true}`, `{paused: false}`, "spec.paused", ""},
 		{"null in a locked value", `{parts: [{id: a}]}`, `{parts: [{id: a, note: null}]}`, "", ""},
 		{"a field of which a rule decides", `{backup: {size: 1}}`, `{backup: {size: 2}}`, "", "spec.backup.size"},
 		{"the object around it", `{backup: {size: 2}}`, `{}`, "", "spec.backup.size"},

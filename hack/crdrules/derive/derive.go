@@ -228,6 +228,9 @@ func (d *deriver) fields(rows []crdfacts.Row) map[string]crdfacts.Field {
 			continue
 		}
 		f := crdfacts.Field{Nullable: l.Schema.Nullable, Password: schema.IsPassword(l.Schema)}
+		if row := d.rows[path.String()]; row != nil && row.Normalize == schema.NormalizeZero && len(l.Schema.Type) == 1 {
+			f.Type = l.Schema.Type[0]
+		}
 		if l.Schema.Default != nil {
 			value := l.Schema.Default
 			f.Default = &value
@@ -238,7 +241,7 @@ func (d *deriver) fields(rows []crdfacts.Row) map[string]crdfacts.Field {
 		case schema.ListSet:
 			f.Set = true
 		}
-		if f.Nullable || f.Password || f.Default != nil || f.Set || len(f.Keys) > 0 {
+		if f.Nullable || f.Type != "" || f.Password || f.Default != nil || f.Set || len(f.Keys) > 0 {
 			fields[path.String()] = f
 		}
 	}
