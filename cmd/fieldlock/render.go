@@ -29,8 +29,8 @@ func newRender(s streams) *cobra.Command {
 
 render finds the units of PATH (by default, all), and renders each with the code of the tool that deploys it. Units are Flux
 Kustomizations, HelmReleases, Argo CD Applications, kustomizations that no other kustomization includes, and charts, once
-with their values and once with each ci/*-values.yaml. Files that no unit reads are printed as they are. Above each object,
-comments name the unit, and the file and line where the object is written:
+with their values and once with each ci/*-values.yaml, values-*.yaml, values.*.yaml and *-values.yaml. Files that no unit reads
+are printed as they are. Above each object, comments name the unit, and the file and line where the object is written:
 
   # unit: kustomization overlays/prod
   # source: base/deployment.yaml:1

@@ -107,9 +107,10 @@ func inChart(dir, name string) bool {
 	first, rest, _ := strings.Cut(name, "/")
 	switch {
 	case rest == "":
-		return name == "Chart.yaml" || name == "Chart.lock" || name == "requirements.yaml" || strings.HasPrefix(name, "values")
+		known := name == "Chart.yaml" || name == "Chart.lock" || name == "requirements.yaml" || strings.HasPrefix(name, "values")
+		return known || helm.IsVariant(name)
 	case first == "ci":
-		return strings.HasSuffix(name, "-values.yaml")
+		return helm.IsVariant(name)
 	}
 	return first == "templates" || first == "crds" || first == "charts"
 }

@@ -295,8 +295,8 @@ func (l *loading) archive(packed file, place string) (*chart.Chart, error) {
 type Chart struct {
 	// Dir is its directory, "." for the root of the tree.
 	Dir string
-	// Variants are the files of values that the chart is rendered with, one by one: its ci/*-values.yaml, sorted. It is also
-	// rendered without any.
+	// Variants are the files of values that the chart is rendered with, one by one: its ci/*-values.yaml, and those beside
+	// values.yaml that are named for an environment (IsVariant), sorted. It is also rendered without any.
 	Variants []string
 }
 
@@ -347,17 +347,34 @@ func IsPart(tree fs.FS, dir string) bool {
 	return false
 }
 
-// variants returns the files of values that chart-testing would try with a chart.
+// variants returns the files of values that come with a chart.
 func variants(tree fs.FS, dir string) []string {
-	entries, _ := fs.ReadDir(tree, path.Join(dir, "ci"))
 	var files []string
-	for _, entry := range entries {
-		if strings.HasSuffix(entry.Name(), "-values.yaml") && !entry.IsDir() {
-			files = append(files, path.Join(dir, "ci", entry.Name()))
+	for _, sub := range []string{".", "ci"} {
+		entries, _ := fs.ReadDir(tree, path.Join(dir, sub))
+		for _, entry := range entries {
+			if !entry.IsDir() && IsVariant(path.Join(sub, entry.Name())) {
+				files = append(files, path.Join(dir, sub, entry.Name()))
+			}
 		}
 	}
 	slices.Sort(files)
 	return files
+}
+
+// IsVariant reports whether a file, by its path in the directory of a chart, holds values for another installation of the chart:
+// ci/*-values.yaml, which chart-testing tries, and values-*.yaml, values.*.yaml and *-values.yaml beside values.yaml, one for each
+// environment.
+func IsVariant(name string) bool {
+	dir, base := path.Split(name)
+	base, isYAML := strings.CutSuffix(base, ".yaml")
+	switch {
+	case !isYAML:
+		return false
+	case dir == "ci/":
+		return strings.HasSuffix(base, "-values")
+	}
+	return dir == "" && (strings.HasPrefix(base, "values-") || strings.HasPrefix(base, "values.") || strings.HasSuffix(base, "-values"))
 }
 
 // outlines keeps the schemas of CRDs out of texts that Helm splits and sorts: it parses each object whole for its kind and name.

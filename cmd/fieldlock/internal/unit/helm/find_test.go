@@ -23,6 +23,12 @@ func TestCharts(t *testing.T) {
 		"other/charts/unit/ci/b-values.yaml":   "",
 		"other/charts/unit/ci/a-values.yaml":   "",
 		"other/charts/unit/ci/values.txt":      "",
+		"other/charts/unit/ci/values-c.yaml":   "",
+		"other/charts/unit/values.yaml":        "",
+		"other/charts/unit/values-prod.yaml":   "",
+		"other/charts/unit/values.dev.yaml":    "",
+		"other/charts/unit/test-values.yaml":   "",
+		"other/charts/unit/values.schema.json": "",
 		"other/library/Chart.yaml":             "{apiVersion: v2, name: library, version: 1.0.0, type: library}",
 		"other/broken/Chart.yaml":              "name: {{ .Name }}",
 		".git/Chart.yaml":                      "{apiVersion: v2, name: git, version: 1.0.0}",
@@ -37,7 +43,10 @@ func TestCharts(t *testing.T) {
 	for _, c := range charts {
 		got = append(got, fmt.Sprint(c.Dir, c.Variants))
 	}
-	want := []string{".[]", "other/broken[]", "other/charts/unit[other/charts/unit/ci/a-values.yaml other/charts/unit/ci/b-values.yaml]"}
+	unit := "other/charts/unit/"
+	want := []string{".[]", "other/broken[]", "other/charts/unit[" + strings.Join([]string{
+		unit + "ci/a-values.yaml", unit + "ci/b-values.yaml", unit + "test-values.yaml", unit + "values-prod.yaml", unit + "values.dev.yaml",
+	}, " ") + "]"}
 	if !slices.Equal(got, want) {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}
