@@ -45,7 +45,7 @@
 //
 // Two values are equal if storage would return equal objects, ignoring the order of sets. 1, 1.0 and 1e0 are equal; 2^53
 // and 2^53+1 are not. Null, absent, {} and [] differ unless normalized. Lists of list-type map are ordered unless
-// WithMapListOrder(Ignored) is set.
+// WithMapListOrder(MapListOrderIgnored) is set.
 //
 // # What it does not do
 //

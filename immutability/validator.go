@@ -176,12 +176,8 @@ func (o option) apply(c *config) { o(c) }
 // value. It counts for the zero value and every other one than MapListOrderIgnored, as the proposal says.
 type MapListOrder string
 
-// MapListOrderIgnored compares lists of list-type map by key, as CEL does. Ignored is short for it.
-const (
-	MapListOrderIgnored MapListOrder = "ignored"
-
-	Ignored = MapListOrderIgnored
-)
+// MapListOrderIgnored compares lists of list-type map by key, as CEL does.
+const MapListOrderIgnored MapListOrder = "ignored"
 
 // WithMapListOrder sets the order of lists of list-type map for all locks. The key x-fieldlock-map-list-order: ignored on a
 // node sets MapListOrderIgnored for the locks of that node.

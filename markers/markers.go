@@ -37,7 +37,7 @@ import (
 	"strings"
 
 	"github.com/fieldlock/fieldlock/internal/markers"
-	"github.com/fieldlock/fieldlock/markers/openapi"
+	"github.com/fieldlock/fieldlock/markers/openapigen"
 )
 
 // Source is a set of Go packages with the markers of their types. It is immutable and safe for concurrent use.
@@ -161,7 +161,7 @@ func WithAnnotationOnly() CRDOption {
 //
 // A struct that a field refers to has a definition of its own, so its fields are marked there, once; a marker on a type
 // counts wherever the type is used.
-func (s *Source) Definitions() openapi.Marks {
+func (s *Source) Definitions() openapigen.Marks {
 	if s == nil || s.source == nil {
 		return nil
 	}

@@ -12,7 +12,7 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/fieldlock/fieldlock/markers"
-	"github.com/fieldlock/fieldlock/markers/openapi"
+	"github.com/fieldlock/fieldlock/markers/openapigen"
 )
 
 // TestDefinitions: a struct's fields are marked in its own definition, in whatever package it is.
@@ -23,7 +23,7 @@ func TestDefinitions(t *testing.T) {
 	}
 	compareGolden(t, "testdata/definitions.golden.json", append(data, '\n'))
 
-	marks, err := openapi.Parse(data)
+	marks, err := openapigen.Parse(data)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +68,7 @@ func encode(t *testing.T, defs map[string]common.OpenAPIDefinition) string {
 }
 
 // definitions are schemas without extensions that have all the paths of marks, as openapi-gen writes them.
-func definitions(marks openapi.Marks) map[string]common.OpenAPIDefinition {
+func definitions(marks openapigen.Marks) map[string]common.OpenAPIDefinition {
 	defs := map[string]common.OpenAPIDefinition{}
 	for name, paths := range marks {
 		var root spec.Schema
@@ -109,7 +109,7 @@ func TestModelPackage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := openapi.Marks{"dev.fieldlock.test.Thing": {"/properties/name": {"x-kubernetes-immutable": true}}}
+	want := openapigen.Marks{"dev.fieldlock.test.Thing": {"/properties/name": {"x-kubernetes-immutable": true}}}
 	if diff := cmp.Diff(want, source.Definitions()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

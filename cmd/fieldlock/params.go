@@ -304,9 +304,8 @@ func validateTemplate(in *paramsInput) (*params.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	preview := template.Validate()
-	report := params.Definitions(in.verb, preview.Refusals)
-	report.Unchecked = preview.Unchecked
+	report := params.Definitions(in.verb, template.Validate())
+	report.Unchecked = template.Unchecked()
 	return report, nil
 }
 
@@ -315,7 +314,7 @@ func listTemplate(in *paramsInput) (*params.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	report := params.Definitions(in.verb, template.Validate().Refusals)
+	report := params.Definitions(in.verb, template.Validate())
 	report.Rows = template.List()
 	return report, nil
 }

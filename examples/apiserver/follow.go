@@ -42,7 +42,7 @@ var _ k8sadmission.ValidationInterface = (*follower)(nil)
 func newFollower(code int) (*follower, error) {
 	registry := &admission.Registry{}
 	registry.SetComplete() // a kind is loaded before it is checked
-	plugin, err := apiserver.NewPlugin(registry, apiserver.WithStatusCode(code))
+	plugin, err := apiserver.NewPlugin(registry, admission.WithStatusCode(code))
 	if err != nil {
 		return nil, err
 	}

@@ -110,7 +110,7 @@ func keptDefaults(sources []keptSource, u *update) []Violation {
 					row.Unknown = "a server-side apply leaves the server's defaults in place and is refused; a client-side apply removes them"
 				}
 				if source.Emptied {
-					row.Rule, row.Edit = "a server-side apply removes no object that the server requires", "name the fields of {path} in the manifest: where it is {}, a server-side apply removes it"
+					row.Means, row.Edit = "a server-side apply removes no object that the server requires", "name the fields of {path} in the manifest: where it is {}, a server-side apply removes it"
 					if u.by == "" {
 						row.Unknown = "a server-side apply removes what the old manifest had in the object and the object with it, and is refused; a client-side apply leaves it empty"
 					}

@@ -102,7 +102,7 @@ func TestReplacementCost(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range map[string]string{
+	for name, want := range map[string]builtin.Cost{
 		"networking.k8s.io/v1 NetworkPolicy": "downtime", "networking.k8s.io/v1 Ingress": "downtime", "batch/v1 CronJob": "restart", "v1 LimitRange": "none",
 		"admissionregistration.k8s.io/v1 ValidatingWebhookConfiguration": "unknown",
 	} {

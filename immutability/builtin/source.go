@@ -137,15 +137,19 @@ const (
 	EffectLeaked  Effect = "leaked"  // the change is accepted, and the old resource stays behind
 )
 
+// LockRule is the lock of a row that no word of package immutability expresses.
+const LockRule immutability.Lock = kindrow.LockRule
+
 // Row is one lock of a kind.
 type Row struct {
 	// Path is the field, such as "spec.selector" or "spec.drivers[*]", or metadata.annotations[KEY], where KEY may end in "*".
 	Path string
-	// Locks are the locks of the field, such as immutability.LockNoUnset and LockNoModify, or "rule" alone for a CEL rule. There
-	// is at least one.
+	// Locks are the locks of the field, such as immutability.LockNoUnset and LockNoModify, or LockRule alone. There is at least
+	// one.
 	Locks []immutability.Lock
-	// Rule is the CEL rule of a row with the lock "rule", or what the row asks for in words where no CEL can say it.
-	Rule string
+	// Rule is the CEL rule of a row with LockRule, on self and oldSelf; Means is what such a row asks for in words, where no CEL can
+	// say it. One of the two is set.
+	Rule, Means string
 	// When is the CEL condition under which the row applies; "" is always.
 	When string
 	// Except lists what may change below Path. Allow lists it for a row of an operator that locks everything else, in the
@@ -179,7 +183,7 @@ func newRow(source *rowSource, path string) Row {
 		Locks: source.Locks(), source: source,
 	}
 	if source.Check != "" {
-		row.Locks, row.Rule = []immutability.Lock{kindrow.LockRule}, source.Means
+		row.Locks, row.Rule, row.Means = []immutability.Lock{LockRule}, "", source.Means
 	}
 	if row.Message == "" {
 		row.Message = defaultText

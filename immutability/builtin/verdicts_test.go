@@ -52,11 +52,11 @@ func TestVerdicts(t *testing.T) {
 		fmt.Fprintln(&b, c.Name)
 		for _, v := range verdict.Violations {
 			rule := ""
-			if v.Row.Rule != "" {
-				if rules[v.Row.Rule] == 0 {
-					rules[v.Row.Rule] = len(rules) + 1
+			if text := v.Row.Rule + v.Row.Means; text != "" {
+				if rules[text] == 0 {
+					rules[text] = len(rules) + 1
 				}
-				rule = fmt.Sprintf(" by rule %d", rules[v.Row.Rule])
+				rule = fmt.Sprintf(" by rule %d", rules[text])
 			}
 			fmt.Fprintf(&b, "  %s %s%s: %s → %s\n", v.Path, v.Broken.Lock, rule, value(v.Broken.Old, v.Broken.HasOld), value(v.Broken.New, v.Broken.HasNew))
 			for _, d := range v.Broken.Differences {

@@ -61,12 +61,21 @@ type CRD struct {
 	// PreserveUnknownFields turns pruning off for the whole object. In v1beta1 it is true unless said otherwise.
 	PreserveUnknownFields bool
 
-	Conversion string // strategy between the versions: "None" unless said otherwise, or "Webhook"
+	Conversion Conversion // between the versions: ConversionNone unless said otherwise
 
 	Versions []*Version // in the order of the document; never empty
 
 	document *yamldoc.Document
 }
+
+// Conversion is how an API server converts objects between the versions of a CRD.
+type Conversion string
+
+// The conversions.
+const (
+	ConversionNone    Conversion = "None" // only apiVersion changes
+	ConversionWebhook Conversion = "Webhook"
+)
 
 // Version returns the version of that name. ok is false if the CRD has no such version.
 func (c *CRD) Version(name string) (v *Version, ok bool) {

@@ -235,8 +235,8 @@ func (r *reader) crd(apiVersion string) *CRD {
 		c.Name = c.Plural + "." + c.Group
 	}
 	c.PreserveUnknownFields = r.flag(apiVersion == v1beta1, "spec", "preserveUnknownFields")
-	if c.Conversion = r.text("spec", "conversion", "strategy"); c.Conversion == "" {
-		c.Conversion = "None"
+	if c.Conversion = Conversion(r.text("spec", "conversion", "strategy")); c.Conversion == "" {
+		c.Conversion = ConversionNone
 	}
 	r.versions(c)
 	return c

@@ -249,7 +249,7 @@ func (l *linter) gone(old *index, before []*index) {
 		has := func(v *index) bool { return v.nodes[path] != nil || v.preserved(path) }
 		if i := slices.IndexFunc(served, has); i >= 0 {
 			paths[served[i]] = append(paths[served[i]], path)
-		} else if old.Storage && l.crd.Conversion == "None" {
+		} else if old.Storage && l.crd.Conversion == ConversionNone {
 			paths[served[0]] = append(paths[served[0]], path)
 		}
 	}
@@ -282,7 +282,7 @@ func (l *linter) unlocked() {
 			before := len(paths)
 			for _, path := range locked.locked() {
 				_, exists := free.nodes[path]
-				if !free.refuses(path, locked.nodes[path].Marks.Refuses()) && (exists || free.preserved(path) || l.crd.Conversion == "None") {
+				if !free.refuses(path, locked.nodes[path].Marks.Refuses()) && (exists || free.preserved(path) || l.crd.Conversion == ConversionNone) {
 					paths = append(paths, path)
 				}
 			}

@@ -139,7 +139,7 @@ func TestData(t *testing.T) {
 			t.Errorf("%s: the operator is %+v", kind.Kind, kind.Operator)
 		}
 		r := kind.Replacement(obj, builtin.Verdict{})
-		if !slices.Contains(costs, r.Cost) || len(kind.Rows()) > 0 && (r.Message == "" || len(r.How) == 0) {
+		if !slices.Contains(costs, string(r.Cost)) || len(kind.Rows()) > 0 && (r.Message == "" || len(r.How) == 0) {
 			t.Errorf("%s: the replacement is %+v", kind.Kind, r)
 		}
 		if found, ok := catalogue.Find(kind.APIVersion, kind.Kind); !ok || found != kind {

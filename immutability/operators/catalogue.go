@@ -356,9 +356,9 @@ func errorf(format string, args ...any) error { return fmt.Errorf("operators: "+
 // Replacement returns how to get the violations of verdict through.
 func (k *Kind) Replacement(newObj map[string]any, verdict builtin.Verdict) builtin.Replacement {
 	if k.undefined() {
-		return builtin.Replacement{Cost: "unknown", Message: "the kind is not known"}
+		return builtin.Replacement{Cost: builtin.CostUnknown, Message: "the kind is not known"}
 	}
-	r := builtin.Replacement{Cost: cmp.Or(k.source.Cost, "unknown"), Message: cmp.Or(k.source.Why, "what is lost depends on the operator")}
+	r := builtin.Replacement{Cost: cmp.Or(builtin.Cost(k.source.Cost), builtin.CostUnknown), Message: cmp.Or(k.source.Why, "what is lost depends on the operator")}
 	add := func(how string) {
 		if how != "" && !slices.Contains(r.How, how) {
 			r.How = append(r.How, how)

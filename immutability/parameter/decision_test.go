@@ -2,7 +2,10 @@ package parameter_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/fieldlock/fieldlock/immutability/parameter"
 	"github.com/fieldlock/fieldlock/immutability/parameter/heat"
@@ -28,7 +31,34 @@ func TestZeroDecision(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d := template.Validate().Decision; !d.Allowed() || d.Err() != nil {
-		t.Errorf("a template without parameters: %v", d.Err())
+	if refusals := template.Validate(); refusals.Err() != nil {
+		t.Errorf("a template without parameters: %v", refusals)
+	}
+}
+
+// TestErrorList: a webhook joins refusals to the errors of its own validation.
+func TestErrorList(t *testing.T) {
+	version := &kudo.OperatorVersion{Name: "cassandra-1.0", Parameters: []kudo.Parameter{
+		{Name: "NODES", Type: kudo.TypeInteger}, {Name: "DISK", Immutable: true, Default: parameter.Text("1")}, {Name: "USER"},
+	}}
+	refused := version.Update(parameter.FromTexts(map[string]string{"NODES": "many", "DISK": "2", "OTHER": "x"}), nil)
+	path := field.NewPath("spec", "parameters")
+	want := field.ErrorList{
+		field.Invalid(path.Key("DISK"), nil, `parameter "DISK" is immutable`).WithOrigin("immutable"),
+		field.Invalid(path.Key("NODES"), nil, `parameter "NODES"`),
+		field.Forbidden(path.Key("OTHER"), `parameter "OTHER" is not defined`),
+		field.Required(path.Key("USER"), `parameter "USER"`),
+	}
+	got := refused.Refusals.ErrorList(path)
+	field.ErrorMatcher{}.ByType().ByField().ByOrigin().ByDetailSubstring().Test(t, want, got)
+	if text := got.ToAggregate().Error(); strings.Contains(text, "Invalid value: \"") {
+		t.Errorf("a value is shown twice or although it may be a password: %s", text)
+	}
+	if errs := (parameter.Refusals)(nil).ErrorList(path); errs != nil {
+		t.Errorf("no refusals: %v", errs)
+	}
+	whole := parameter.Refusals{{Rule: parameter.RuleDefinition, Message: "the groups are wrong"}}.ErrorList(path)
+	if len(whole) != 1 || whole[0].Field != "spec.parameters" {
+		t.Errorf("a refusal of no single parameter: %v", whole)
 	}
 }

@@ -15,6 +15,8 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 )
 
@@ -57,16 +59,26 @@ type Row struct {
 	Immutable bool   `json:"immutable"`
 }
 
-// Rule names what a refused parameter breaks, in the order in which the refusals of one parameter are reported:
-//
-//   - "unknown": a value without a definition.
-//   - "definition": a mistake in the definition itself.
-//   - "immutable": an immutable value changes, or an upgrade needs it spelled out.
-//   - "required": neither value nor default.
-//   - "type": a value that its type, its enum or its constraints do not allow.
-//   - "trigger": a change starts a plan that cannot run now.
-//   - "enabling": the parameter cannot switch a child instance on or off.
+// Rule names what a refused parameter breaks.
 type Rule string
+
+// The rules, in the order in which the refusals of one parameter are reported.
+const (
+	// RuleUnknown: a value without a definition.
+	RuleUnknown Rule = "unknown"
+	// RuleDefinition: a mistake in the definition itself.
+	RuleDefinition Rule = "definition"
+	// RuleImmutable: an immutable value changes, or an upgrade needs it spelled out.
+	RuleImmutable Rule = "immutable"
+	// RuleRequired: neither value nor default.
+	RuleRequired Rule = "required"
+	// RuleType: a value that its type, its enum or its constraints do not allow.
+	RuleType Rule = "type"
+	// RuleTrigger: a change starts a plan that cannot run now.
+	RuleTrigger Rule = "trigger"
+	// RuleEnabling: the parameter cannot switch a child instance on or off.
+	RuleEnabling Rule = "enabling"
+)
 
 // Refusal is one reason against an operation.
 type Refusal struct {
@@ -113,6 +125,36 @@ func (r Refusals) Unwrap() []error {
 		out[i] = refusal
 	}
 	return out
+}
+
+// ErrorList returns the refusals as Kubernetes' validation reports errors, for a webhook or a strategy that has others too: each at the
+// key of its parameter below path, such as spec.parameters, or at path itself where no single parameter is meant. Nil for no refusals.
+// Values are left out: a parameter may be a password.
+func (r Refusals) ErrorList(path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	for _, refusal := range r {
+		at := path
+		if refusal != nil && refusal.Parameter != "" {
+			at = path.Key(refusal.Parameter)
+		}
+		errs = append(errs, refusal.fieldError(at))
+	}
+	return errs
+}
+
+func (r *Refusal) fieldError(at *field.Path) *field.Error {
+	if r == nil {
+		return field.InternalError(at, r)
+	}
+	switch r.Rule {
+	case RuleRequired:
+		return field.Required(at, r.Message)
+	case RuleUnknown, RuleTrigger:
+		return field.Forbidden(at, r.Message)
+	case RuleImmutable:
+		return field.Invalid(at, field.OmitValueType{}, r.Message).WithOrigin(string(RuleImmutable))
+	}
+	return field.Invalid(at, field.OmitValueType{}, r.Message)
 }
 
 // Err returns the refusals as an error, or nil.

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -224,7 +225,7 @@ func LocksOfKinds(kinds []*builtin.Kind) *Locks {
 		g := Group{Kind: k.Kind, Name: k.APIVersion, Versions: []string{k.APIVersion}}
 		for _, row := range k.Rows() {
 			g.Fields = append(g.Fields, Field{
-				APIVersion: k.APIVersion, Kind: k.Kind, Path: row.Path, Locks: words(row.Locks), Rule: row.Rule, When: row.When,
+				APIVersion: k.APIVersion, Kind: k.Kind, Path: row.Path, Locks: words(row.Locks), Rule: cmp.Or(row.Rule, row.Means), When: row.When,
 				Except: row.Except, Message: row.Message, Unknown: row.Unknown, Note: row.Note, Holes: []Hole{},
 			})
 		}
@@ -252,7 +253,7 @@ func LocksOfOperators(kinds []*operators.Kind) *Locks {
 		}
 		for _, row := range k.Rows() {
 			f := Field{
-				APIVersion: k.APIVersion, Kind: k.Kind, Path: row.Path, Locks: words(row.Locks), Rule: row.Rule, When: row.When,
+				APIVersion: k.APIVersion, Kind: k.Kind, Path: row.Path, Locks: words(row.Locks), Rule: cmp.Or(row.Rule, row.Means), When: row.When,
 				Except: row.Except, Allow: row.Allow, Message: row.Message, Unknown: row.Unknown, EnforcedBy: k.Operator.Name,
 				Module: k.Operator.Module, Function: row.Source, Since: row.Since, Until: row.Until, Read: row.Read, Holes: []Hole{},
 			}

@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -50,7 +51,7 @@ func remarks(list []builtin.Remark, who string) []Remark {
 // builtinViolation returns what a built-in kind or an operator refuses, with its message.
 func builtinViolation(found *builtin.Violation, p pair) Violation {
 	v := newViolation(&found.Broken, found.Path, fieldpath.Resolve(found.Path, p.new.Value(), p.old.Value()))
-	v.Rule, v.Message = found.Row.Rule, found.Message
+	v.Rule, v.Message = cmp.Or(found.Row.Rule, found.Row.Means), found.Message
 	v.Change = v.change(p.new, p.old)
 	return v
 }
@@ -77,7 +78,7 @@ func placed(o *manifest.Object, namespace string) map[string]any {
 // replacementOf returns the replacement of an object as the report has it. An edit that one of the rows knows makes it unnecessary.
 func replacementOf(r builtin.Replacement, p pair, judged builtin.Verdict) *Replacement {
 	must := !slices.ContainsFunc(judged.Violations, func(v builtin.Violation) bool { return v.Row.Edit != "" })
-	return &Replacement{Cost: r.Cost, Message: r.Message, How: r.How, Must: must, Requested: p.applier.Requested(p.new.Document.Object, p.old.Value())}
+	return &Replacement{Cost: string(r.Cost), Message: r.Message, How: r.How, Must: must, Requested: p.applier.Requested(p.new.Document.Object, p.old.Value())}
 }
 
 // identify adds the refusals that objects of all kinds share, such as another uid. It reads the uid of the manifest, also when

@@ -17,7 +17,7 @@ import (
 	"golang.org/x/tools/go/packages"
 
 	"github.com/fieldlock/fieldlock/internal/pointer"
-	"github.com/fieldlock/fieldlock/markers/openapi"
+	"github.com/fieldlock/fieldlock/markers/openapigen"
 )
 
 // Source is a set of Go packages with the markers of their types. It is immutable and safe for concurrent use.
@@ -231,8 +231,8 @@ func (s *Source) definitionName(t types.Type) string {
 
 // Definitions returns the marks of every struct of the packages, and of the structs with locks in other packages that they
 // use, by definition.
-func (s *Source) Definitions() openapi.Marks {
-	d := definitions{source: s, marks: openapi.Marks{}, seen: map[*goType]bool{}}
+func (s *Source) Definitions() openapigen.Marks {
+	d := definitions{source: s, marks: openapigen.Marks{}, seen: map[*goType]bool{}}
 	for _, u := range s.structs {
 		d.add(u.typ)
 	}
@@ -242,7 +242,7 @@ func (s *Source) Definitions() openapi.Marks {
 // definitions collects the marks of definitions, each once.
 type definitions struct {
 	source *Source
-	marks  openapi.Marks
+	marks  openapigen.Marks
 	seen   map[*goType]bool
 }
 

@@ -14,7 +14,7 @@ import (
 // Unconverted reports whether the API server turns an object of one version of a CRD into one of another version by a change
 // of the apiVersion alone: the object keeps the fields that both versions have, and loses all others. Otherwise a webhook
 // converts it, and may do anything.
-func Unconverted(c *crd.CRD) bool { return c.Conversion == "None" }
+func Unconverted(c *crd.CRD) bool { return c.Conversion == crd.ConversionNone }
 
 // Version returns the version that objects are stored in, nil for a CRD that names none.
 func Version(c *crd.CRD) *crd.Version {

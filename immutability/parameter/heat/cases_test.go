@@ -67,12 +67,12 @@ func runCase(t *testing.T, c paramcase.Case) {
 	var preview heat.Preview
 	switch c.Verb {
 	case "list":
-		paramcase.CheckRefusals(t, c, in.template.Validate().Refusals)
+		paramcase.CheckRefusals(t, c, in.template.Validate())
 		paramcase.Compare(t, "rows", in.template.List(), c.Want.Rows)
 		return
 	case "validate":
-		preview = in.template.Validate()
-		paramcase.CheckRefusals(t, c, preview.Refusals)
+		paramcase.CheckRefusals(t, c, in.template.Validate())
+		preview.Unchecked = in.template.Unchecked()
 	case "install":
 		preview = in.template.Create(in.values)
 	default:

@@ -137,8 +137,8 @@ func (c *constraint) readValues(n *yaml.Node, name string, t Type) error {
 		return document.Errorf(n, "allowed_values of %q is %s: it should be a list", name, document.Describe(n))
 	}
 	itemType := t
-	if itemType == typeList {
-		itemType = typeString
+	if itemType == TypeList {
+		itemType = TypeString
 	}
 	for _, item := range n.Content {
 		value, err := document.Value(item)
@@ -175,7 +175,7 @@ func (c *constraint) check(t Type, converted any) string {
 		}
 	case constraintValues:
 		items := []any{converted}
-		if list, isList := converted.([]any); isList && t == typeList {
+		if list, isList := converted.([]any); isList && t == TypeList {
 			items = list
 		}
 		for _, item := range items {

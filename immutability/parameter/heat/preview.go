@@ -36,17 +36,23 @@ func ReadValues(data []byte) (parameter.Values, error) {
 }
 
 // Validate reports parameters whose default is not of their type or breaks a constraint, and attributes that look
-// misspelled. Every preview includes it.
-func (t *Template) Validate() Preview {
+// misspelled. Every preview includes it. Nil means that all is well, but for what Unchecked lists.
+func (t *Template) Validate() parameter.Refusals {
 	e := evaluation{template: t.orUnread()}
 	e.checkTemplate()
+	refuse.Sort(e.refusals)
+	return e.refusals
+}
+
+// Unchecked lists the constraints on defaults that only Heat can check.
+func (t *Template) Unchecked() []Unchecked {
+	e := evaluation{template: t.orUnread()}
 	for i := range e.template.list {
 		if p := &e.template.list[i]; !p.Default.IsNull() {
 			e.noteUnchecked(p)
 		}
 	}
-	refuse.Sort(e.refusals)
-	return Preview{parameter.Decision{Refusals: e.refusals, Resulting: parameter.Values{}}, e.unchecked}
+	return e.unchecked
 }
 
 // Create previews the creation of a stack. A name that the template does not define is refused, and so is a parameter
@@ -231,7 +237,7 @@ func (p *Parameter) effective(stored parameter.Values) (parameter.Value, bool) {
 
 // asGiven returns the value as it was given; the text of a string parameter stays text, whatever YAML takes it for.
 func (p *Parameter) asGiven(value parameter.Value) parameter.Value {
-	if p.Type == typeString && !isStructured(value) {
+	if p.Type == TypeString && !isStructured(value) {
 		return parameter.Text(value.Text)
 	}
 	return value

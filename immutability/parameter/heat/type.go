@@ -17,15 +17,16 @@ import (
 // and their opposites, in any letter case).
 type Type string
 
+// The types.
 const (
-	typeString  Type = "string"
-	typeNumber  Type = "number"
-	typeList    Type = "comma_delimited_list"
-	typeJSON    Type = "json"
-	typeBoolean Type = "boolean"
+	TypeString  Type = "string"
+	TypeNumber  Type = "number"
+	TypeList    Type = "comma_delimited_list"
+	TypeJSON    Type = "json"
+	TypeBoolean Type = "boolean"
 )
 
-var types = []Type{typeString, typeNumber, typeList, typeJSON, typeBoolean}
+var types = []Type{TypeString, TypeNumber, TypeList, TypeJSON, TypeBoolean}
 
 // numeral is a number in the one spelling that equal numbers share. Integers are exact; a literal with a fraction or
 // an exponent is the float64 that it reads as.
@@ -44,17 +45,17 @@ func isStructured(value parameter.Value) bool {
 // reflect.DeepEqual holds: string, bool, numeral, nil, []any, map[string]any.
 func (t Type) convert(value parameter.Value) (any, string) {
 	switch t {
-	case typeString:
+	case TypeString:
 		if !isStructured(value) {
 			return value.Text, ""
 		}
-	case typeNumber:
+	case TypeNumber:
 		if !isStructured(value) {
 			if n, ok := toNumeral(strings.TrimSpace(value.Text)); ok {
 				return n, ""
 			}
 		}
-	case typeBoolean:
+	case TypeBoolean:
 		if !isStructured(value) {
 			switch strings.ToLower(strings.TrimSpace(value.Text)) {
 			case "1", "t", "true", "on", "y", "yes":
@@ -63,11 +64,11 @@ func (t Type) convert(value parameter.Value) (any, string) {
 				return false, ""
 			}
 		}
-	case typeList:
+	case TypeList:
 		if list, ok := toList(value); ok {
 			return list, ""
 		}
-	case typeJSON:
+	case TypeJSON:
 		if _, text := value.Data.(string); !text {
 			return canonical(value.Data), ""
 		}

@@ -117,18 +117,19 @@ type Task struct {
 //   - "array" and "map": a list or a mapping in YAML or JSON, or null.
 type Type string
 
+// The types.
 const (
-	typeString  Type = "string"
-	typeBoolean Type = "boolean"
-	typeInteger Type = "integer"
-	typeNumber  Type = "number"
-	typeArray   Type = "array"
-	typeMap     Type = "map"
+	TypeString  Type = "string"
+	TypeBoolean Type = "boolean"
+	TypeInteger Type = "integer"
+	TypeNumber  Type = "number"
+	TypeArray   Type = "array"
+	TypeMap     Type = "map"
 )
 
 const typesAre = "the types are string, boolean, integer, number, array and map"
 
-var types = []Type{"", typeString, typeBoolean, typeInteger, typeNumber, typeArray, typeMap}
+var types = []Type{"", TypeString, TypeBoolean, TypeInteger, TypeNumber, TypeArray, TypeMap}
 
 // Parameter is the definition of a parameter. The zero value of each field means what its absence from params.yaml
 // means.
@@ -179,27 +180,27 @@ func (t Type) check(value parameter.Value) string {
 	_, list := value.Data.([]any)
 	_, mapping := value.Data.(map[string]any)
 	switch {
-	case list && t != typeArray:
+	case list && t != TypeArray:
 		return fmt.Sprintf("its type is %s and the value is a list", t.name())
-	case mapping && t != typeMap:
+	case mapping && t != TypeMap:
 		return fmt.Sprintf("its type is %s and the value is a map", t.name())
 	case list || mapping:
 		return ""
 	}
 	ok, want := true, ""
 	switch t {
-	case typeBoolean:
+	case TypeBoolean:
 		_, err := strconv.ParseBool(value.Text)
 		ok, want = err == nil, "true or false"
-	case typeInteger:
+	case TypeInteger:
 		_, err := strconv.ParseInt(value.Text, 10, 64)
 		ok, want = err == nil, "a whole number of 64 bits"
-	case typeNumber:
+	case TypeNumber:
 		_, err := strconv.ParseFloat(value.Text, 64)
 		ok, want = err == nil, "a number"
-	case typeArray:
+	case TypeArray:
 		ok, want = holds(value.Text, yaml.SequenceNode), "a list in YAML"
-	case typeMap:
+	case TypeMap:
 		ok, want = holds(value.Text, yaml.MappingNode), "a mapping in YAML"
 	}
 	if ok {
@@ -210,7 +211,7 @@ func (t Type) check(value parameter.Value) string {
 
 func (t Type) name() Type {
 	if t == "" {
-		return typeString
+		return TypeString
 	}
 	return t
 }
@@ -378,7 +379,7 @@ func (t Task) enabling(index map[string]*Parameter, refusals *parameter.Refusals
 		refuse.Add(refusals, t.EnablingParameter, refuse.Enabling, "is not defined, and the task %q has it as its enablingParameter", t.Name)
 		return nil, false
 	}
-	if kind := p.Type.name(); kind != typeBoolean && kind != typeString {
+	if kind := p.Type.name(); kind != TypeBoolean && kind != TypeString {
 		refuse.Add(refusals, p.Name, refuse.Enabling, "is of type %s and cannot enable the task %q: it should be a boolean, or a string that reads as one",
 			kind, t.Name)
 		return nil, false

@@ -144,7 +144,7 @@ func readDefault(n *yaml.Node, t Type) (parameter.Value, error) {
 	switch {
 	case n == nil:
 		return parameter.Value{}, nil
-	case document.IsNull(n) && (t == typeArray || t == typeMap):
+	case document.IsNull(n) && (t == TypeArray || t == TypeMap):
 		return parameter.Text("null\n"), nil
 	}
 	return document.Value(n)

@@ -34,7 +34,7 @@ import (
 	"github.com/fieldlock/fieldlock/immutability/typed"
 	"github.com/fieldlock/fieldlock/listtype"
 	"github.com/fieldlock/fieldlock/markers"
-	markersopenapi "github.com/fieldlock/fieldlock/markers/openapi"
+	"github.com/fieldlock/fieldlock/markers/openapigen"
 	"github.com/fieldlock/fieldlock/normalize"
 )
 
@@ -80,7 +80,7 @@ var zeroes = map[string]any{
 	"markers.Error":                                          markers.Error{},
 	"markers.Problem":                                        markers.Problem{},
 	"markers.Source":                                         markers.Source{},
-	"markers/openapi.Marks":                                  markersopenapi.Marks(nil),
+	"markers/openapigen.Marks":                               openapigen.Marks(nil),
 	"normalize.Normalizer":                                   normalize.Normalizer{},
 }
 
@@ -135,7 +135,7 @@ var functions = map[string]struct {
 	"immutability/typed.CompileType":                     {typed.CompileType, true},
 	"listtype.EqualSets":                                 {listtype.EqualSets, false},
 	"listtype.Unique":                                    {listtype.Unique, false},
-	"markers/openapi.Parse":                              {markersopenapi.Parse, false},
+	"markers/openapigen.Parse":                           {openapigen.Parse, false},
 	"normalize.Compile":                                  {normalize.Compile, false},
 }
 
@@ -314,7 +314,7 @@ func allows(of reflect.Type, method string, result any) bool {
 	case interface{ Allowed() bool }:
 		return r.Allowed()
 	case field.ErrorList:
-		return len(r) == 0
+		return len(r) == 0 && of != reflect.TypeFor[parameter.Refusals]() // none is none
 	case parameter.Refusals:
 		return len(r) == 0 && method == "Validate"
 	case bool:

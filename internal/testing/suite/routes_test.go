@@ -69,7 +69,7 @@ func TestSuites(t *testing.T) {
 
 func options(s *suite.Suite) []immutability.Option {
 	if s.MapListOrder == "ignored" {
-		return []immutability.Option{immutability.WithMapListOrder(immutability.Ignored)}
+		return []immutability.Option{immutability.WithMapListOrder(immutability.MapListOrderIgnored)}
 	}
 	return nil
 }

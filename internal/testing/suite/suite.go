@@ -29,7 +29,7 @@ type Suite struct {
 	File string
 	// Schema is the root schema of the object, with its extensions; Definitions are what its $refs lead to.
 	Schema json.RawMessage
-	// MapListOrder is "ignored" for suites that run under WithMapListOrder(Ignored).
+	// MapListOrder is "ignored" for suites that run under WithMapListOrder(MapListOrderIgnored).
 	MapListOrder string
 	// Defaults is set for suites whose objects are pruned and defaulted before they are compared.
 	Defaults bool

@@ -234,7 +234,7 @@ func lastOf(rows []*merged, path string) int {
 }
 
 func sameRow(a, b builtin.Row) bool {
-	return a.Path == b.Path && slices.Equal(a.Locks, b.Locks) && a.Rule == b.Rule && a.When == b.When && a.Unknown == b.Unknown && a.Note == b.Note &&
+	return a.Path == b.Path && slices.Equal(a.Locks, b.Locks) && a.Rule == b.Rule && a.Means == b.Means && a.When == b.When && a.Unknown == b.Unknown && a.Note == b.Note &&
 		slices.Equal(a.Except, b.Except)
 }
 
@@ -268,7 +268,7 @@ func (c catalogue) page(k *builtin.Kind) string {
 	object := map[string]any{"apiVersion": k.APIVersion, "kind": k.Kind, "metadata": map[string]any{"name": "NAME"}}
 	replacement := k.Replacement(object, nil, builtin.Verdict{})
 	if len(p.rows) > 0 {
-		p.cost, p.why, p.how = replacement.Cost, replacement.Message, replacement.How
+		p.cost, p.why, p.how = string(replacement.Cost), replacement.Message, replacement.How
 	}
 	return p.write(&d)
 }

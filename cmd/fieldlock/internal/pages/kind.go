@@ -9,7 +9,6 @@ import (
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/report"
 	"github.com/fieldlock/fieldlock/immutability/builtin"
 	"github.com/fieldlock/fieldlock/immutability/operators"
-	"github.com/fieldlock/fieldlock/internal/celexpr"
 )
 
 // kindPage is the page of one kind: what may change, what may not, what the refusal says, and what to do about it.
@@ -249,8 +248,8 @@ func (d *details) refuses(row builtin.Row, except []string) string {
 	switch {
 	case lock != "rule" && !ok:
 		text = strings.ReplaceAll(lock, ",", ", ")
-	case lock == "rule" && !isCEL(row.Rule):
-		text = cell(row.Rule)
+	case lock == "rule" && row.Rule == "":
+		text = cell(row.Means)
 	case lock == "rule" && row.Message != "" && len(row.Message) < long:
 		message := strings.TrimPrefix(strings.TrimPrefix(row.Message, "Forbidden: "), "Invalid value: ")
 		text = fmt.Sprintf("*%s* (%s)", cell(message), d.numbered("rule", row.Rule))
@@ -272,12 +271,6 @@ func (d *details) refuses(row builtin.Row, except []string) string {
 		text += ", except " + fields(except)
 	}
 	return text
-}
-
-// isCEL tells a rule in CEL from one in words.
-func isCEL(rule string) bool {
-	_, err := celexpr.Parse(rule)
-	return err == nil
 }
 
 // cel returns a short CEL expression as code, and names a long one by its number.
@@ -326,7 +319,7 @@ func (d *details) write(b *strings.Builder) {
 
 // partly tells whether a row accepts some changes of its field.
 func partly(r *builtin.Row, except []string) bool {
-	return r.Rule != "" || r.When != "" || len(except) > 0
+	return r.Rule+r.Means != "" || r.When != "" || len(except) > 0
 }
 
 // lockWords says what each lock of a kind means.
@@ -452,7 +445,7 @@ func operatorPage(k *operators.Kind) string {
 	}
 	if len(p.rows) > 0 {
 		replacement := k.Replacement(map[string]any{"metadata": map[string]any{"name": "NAME"}}, builtin.Verdict{})
-		p.cost, p.why, p.how = replacement.Cost, replacement.Message, replacement.How
+		p.cost, p.why, p.how = string(replacement.Cost), replacement.Message, replacement.How
 	}
 	p.notes = fmt.Sprintf("## Source\n\n%s in `%s` %s (%s).", k.Source, k.Operator.Module, strings.Join(k.Operator.Versions, ", "), known(k.Rows()...)) + factsSection(k.APIVersion, k.Kind)
 	return p.write(&d)

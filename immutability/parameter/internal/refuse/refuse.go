@@ -22,15 +22,15 @@ func Add(refusals *parameter.Refusals, name string, rule parameter.Rule, format 
 	*refusals = append(*refusals, &parameter.Refusal{Parameter: name, Rule: rule, Message: oneLine(message)})
 }
 
-// The rules, in the order in which the refusals of one parameter are reported; parameter.Rule says what each means.
+// The rules by their short names.
 const (
-	Unknown    parameter.Rule = "unknown"
-	Definition parameter.Rule = "definition"
-	Immutable  parameter.Rule = "immutable"
-	Required   parameter.Rule = "required"
-	Type       parameter.Rule = "type"
-	Trigger    parameter.Rule = "trigger"
-	Enabling   parameter.Rule = "enabling"
+	Unknown    = parameter.RuleUnknown
+	Definition = parameter.RuleDefinition
+	Immutable  = parameter.RuleImmutable
+	Required   = parameter.RuleRequired
+	Type       = parameter.RuleType
+	Trigger    = parameter.RuleTrigger
+	Enabling   = parameter.RuleEnabling
 )
 
 var order = []parameter.Rule{Unknown, Definition, Immutable, Required, Type, Trigger, Enabling}

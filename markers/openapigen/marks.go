@@ -1,10 +1,10 @@
-// Package openapi puts marks that were read from Go source onto the definitions of openapi-gen, so that an aggregated API
+// Package openapigen puts marks that were read from Go source onto the definitions of openapi-gen, so that an aggregated API
 // server publishes and checks them.
 //
 // Go source is there when code is generated and gone when the server runs. So the marks travel as JSON: `fieldlock
 // markers --definitions FILE PACKAGE...` writes them, go:embed takes them into the server, and Apply puts them onto
 // what GetOpenAPIDefinitions returns. This package imports nothing of the Go tools.
-package openapi
+package openapigen
 
 import (
 	"encoding/json"

@@ -1,4 +1,4 @@
-package openapi_test
+package openapigen_test
 
 import (
 	"fmt"
@@ -8,7 +8,7 @@ import (
 	"k8s.io/kube-openapi/pkg/common"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
-	"github.com/fieldlock/fieldlock/markers/openapi"
+	"github.com/fieldlock/fieldlock/markers/openapigen"
 )
 
 func defs() map[string]common.OpenAPIDefinition {
@@ -37,7 +37,7 @@ func TestApplyRefuses(t *testing.T) {
 		"no pointer":             {`{"com.example.api.v1.Widget": {"properties": {"x": true}}}`, `"properties": the schema has no such node`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			marks, err := openapi.Parse([]byte(c.marks))
+			marks, err := openapigen.Parse([]byte(c.marks))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -55,7 +55,7 @@ func TestParseRefuses(t *testing.T) {
 		"keys in a list": `{"a": {"/properties/b": ["x-kubernetes-immutable"]}}`,
 		"two documents":  `{} {}`,
 	} {
-		if _, err := openapi.Parse([]byte(data)); err == nil {
+		if _, err := openapigen.Parse([]byte(data)); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}
@@ -63,7 +63,7 @@ func TestParseRefuses(t *testing.T) {
 
 // A server embeds the file that `fieldlock markers --definitions` wrote, and wraps its generated definitions.
 func ExampleMarks_Apply() {
-	marks, err := openapi.Parse([]byte(`{"example.com/api/v1.Widget": {
+	marks, err := openapigen.Parse([]byte(`{"example.com/api/v1.Widget": {
 		"/properties/class": {"x-kubernetes-immutable": true},
 		"/properties/a~1b": {"x-kubernetes-immutable": true},
 		"/properties/labels/additionalProperties": {"x-fieldlock-update": ["NoModify"]}}}`))
