@@ -95,7 +95,8 @@ func (c *checker) judgeUpdate(p pair) (verdict, error) {
 		outcomes = append(outcomes, outcome{w, v})
 	}
 	v := agree(outcomes)
-	if expires(p.old) && len(v.violations) > 0 {
+	replaced := v.replacement != nil && v.replacement.Requested && v.helped(p) // whether the old Job is there or not
+	if expires(p.old) && len(v.violations) > 0 && !replaced {
 		return verdict{unknown: []Remark{{Path: v.violations[0].Path, Message: fmt.Sprintf(
 			"the old Job has ttlSecondsAfterFinished: if the cluster has deleted it by then, a new one is created; "+
 				"otherwise the change is refused: %s", v.violations[0].Message)}}}, nil

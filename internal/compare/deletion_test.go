@@ -233,6 +233,21 @@ func TestExpiringJob(t *testing.T) {
 	}
 }
 
+// TestExpiringJobReplaced: a Job that its tool replaces can be gone or not: both end with the new one.
+func TestExpiringJobReplaced(t *testing.T) {
+	job := func(options, image string) string {
+		return plain("batch/v1", "Job", "annotations: {argocd.argoproj.io/sync-options: '"+options+"'}",
+			"spec: {ttlSecondsAfterFinished: 60, template: {spec: {restartPolicy: Never, containers: [{name: a, image: "+image+"}]}}}")
+	}
+	for options, unknown := range map[string]int{"Force=true,Replace=true": 0, "Replace=true": 1, "": 1} {
+		r := checkBy(t, tool.Applier{Tool: tool.ArgoCD}, job(options, "a:2"), job(options, "a:1"), Options{})
+		requested := len(r.Replacements) == 1 && r.Replacements[0].Requested
+		if !r.Allowed || len(r.Unknown) != unknown || requested != (unknown == 0) {
+			t.Errorf("%q: allowed is %v, requested %v, got %q", options, r.Allowed, requested, found(r))
+		}
+	}
+}
+
 // TestApplierOption: a flag beats the unit, and the unit the settings.
 func TestApplierOption(t *testing.T) {
 	deployment := func(strategy string) string {
