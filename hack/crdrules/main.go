@@ -165,7 +165,7 @@ func (m module) download() (string, error) {
 var noSource = []string{"testdata", "test", "tests", "vendor", "third_party", "node_modules", "e2e", "examples"}
 
 // crds returns the CRDs of a module, by name. Of several with one name the first counts, in the order of the folders and of their
-// files. Templates of charts, which are no YAML, are left out.
+// files.
 func (m module) crds(dir string) ([]*crd.CRD, error) {
 	byName := map[string]*crd.CRD{}
 	folders := m.folders
@@ -201,7 +201,7 @@ func (m module) crds(dir string) ([]*crd.CRD, error) {
 	return all, nil
 }
 
-// readFile adds the CRDs of a file that byName does not have. A file that is no YAML is no error.
+// readFile adds the CRDs of a file that byName does not have. A file that cannot be read, such as a template of a chart, is reported and left out.
 func readFile(byName map[string]*crd.CRD, path string) error {
 	text, err := os.ReadFile(path)
 	if err != nil || !bytes.Contains(text, []byte("CustomResourceDefinition")) {
@@ -209,6 +209,7 @@ func readFile(byName map[string]*crd.CRD, path string) error {
 	}
 	read, err := crd.Read(path, text)
 	if err != nil {
+		fmt.Printf("  not read: %v\n", err)
 		return nil
 	}
 	for _, c := range read {

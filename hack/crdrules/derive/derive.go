@@ -24,12 +24,12 @@ const maxSays = 300
 
 // Proof counts what Prove has compared.
 type Proof struct {
-	Rules, Locks, Open int // transition rules; those that rows say as locks; those whose fields are unknown
-	Updates            int // of valid objects
-	Refused, Found     int // by the CRD's transition rules; of these, those that the rows refuse or call unknown
-	Refusals           int // of the rows
-	False              int // of these, those of updates that the CRD accepts
-	Unproved           []string
+	Rules, Locks, Open int      // transition rules; those that rows say as locks; those whose fields are unknown
+	Updates            int      // of valid objects
+	Refused, Found     int      // by the CRD's transition rules; of these, those that the rows refuse or call unknown
+	Refusals           int      // of the rows
+	False              int      // of these, those of updates that the CRD accepts
+	Unproved           []string // versions without a valid object, and rows that no update broke: they are unknown
 }
 
 // Add adds the counts of another proof.
@@ -76,10 +76,11 @@ type deriver struct {
 	rules   []celrule.Rule           // the transition rules
 	rows    map[string]*crdfacts.Row // by path, those that are unknown with a "?" before it
 	opened  map[string]bool          // rules whose fields are unknown
+	proved  map[string]bool          // by path: rows that have refused what the CRD refuses
 }
 
 func newDeriver(v *crd.Version) *deriver {
-	d := &deriver{version: v, tree: schema.Read(v.Schema, nil), rows: map[string]*crdfacts.Row{}, opened: map[string]bool{}}
+	d := &deriver{version: v, tree: schema.Read(v.Schema, nil), rows: map[string]*crdfacts.Row{}, opened: map[string]bool{}, proved: map[string]bool{}}
 	if !slices.ContainsFunc(celrun.Rules(v.Schema), celrun.Transition) {
 		return d
 	}

@@ -32,9 +32,17 @@ func (d *deriver) prove() Proof {
 		return Proof{Unproved: []string{d.version.CRD().Name + " " + d.version.Name}}
 	}
 	for seed := range uint64(rounds) {
-		if p, agreed := d.compare(kind, kind.Versions[i], targets, seed); agreed {
-			return p
+		p, agreed := d.compare(kind, kind.Versions[i], targets, seed)
+		if !agreed {
+			continue
 		}
+		for _, row := range d.kind().Rows {
+			if !row.Unknown && !d.proved[row.Path] {
+				p.Unproved = append(p.Unproved, d.version.CRD().Name+" "+d.version.Name+" "+row.Path)
+				d.withdraw(row.Path)
+			}
+		}
+		return p
 	}
 	d.withdrawAll()
 	return Proof{Unproved: []string{d.version.CRD().Name + " " + d.version.Name}}
@@ -90,6 +98,9 @@ func (d *deriver) compare(kind *witness.Kind, v *witness.Version, targets []stri
 		refused := len(verdict.Refused) > 0
 		if len(said.Refused) > 0 {
 			p.Refusals++
+			for _, found := range said.Refused {
+				d.proved[found.Row.Path] = d.proved[found.Row.Path] || refused
+			}
 			if !refused {
 				p.False++
 				agreed = false
