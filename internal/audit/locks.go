@@ -300,22 +300,21 @@ func (l *Locks) Add(other *Locks) {
 	l.Rules += other.Rules
 }
 
-// DropEmpty leaves out the groups without fields of kinds that have another group.
+// DropEmpty leaves out the groups without fields of kinds that have another group, of any version.
 func (l *Locks) DropEmpty() {
-	groups := slices.Clone(l.Groups)
-	dropped := make([]bool, len(groups))
-	for i, g := range groups {
-		for j, other := range groups {
-			alike := i != j && !dropped[j] && g.Kind == other.Kind && g.Name == other.Name
-			dropped[i] = dropped[i] || len(g.Fields) == 0 && alike
+	kindOf := func(g Group) schema.GroupKind {
+		group, _, _ := strings.Cut(g.Name, "/")
+		return schema.GroupKind{Group: group, Kind: g.Kind}
+	}
+	var kept []Group
+	for i, g := range l.Groups {
+		alike := func(other Group) bool { return kindOf(other) == kindOf(g) }
+		later := slices.ContainsFunc(l.Groups[i+1:], alike)
+		if len(g.Fields) > 0 || !later && !slices.ContainsFunc(kept, alike) {
+			kept = append(kept, g)
 		}
 	}
-	l.Groups = nil
-	for i, g := range groups {
-		if !dropped[i] {
-			l.Groups = append(l.Groups, g)
-		}
-	}
+	l.Groups = kept
 }
 
 // Loosened returns what may change with newCRD that could not with oldCRD: the locks and transition rules that the update of the
