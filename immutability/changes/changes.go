@@ -6,8 +6,8 @@
 //		err = result.Err()
 //	}
 //
-// It runs no program, uses no network and reads no file. Kubernetes' own kinds need no schema; CRDs among the objects count
-// too. Loosened names what an update of a CRD no longer refuses.
+// It runs no program, uses no network and reads no file. Kubernetes' own kinds need no schema, CRDs among the objects count,
+// and so does the catalogue of what operators refuse. Loosened names what an update of a CRD no longer refuses.
 package changes
 
 import (
@@ -22,6 +22,7 @@ import (
 
 	"github.com/fieldlock/fieldlock/immutability/builtin"
 	"github.com/fieldlock/fieldlock/immutability/crd"
+	"github.com/fieldlock/fieldlock/immutability/operators"
 	"github.com/fieldlock/fieldlock/internal/audit"
 	"github.com/fieldlock/fieldlock/internal/compare"
 	"github.com/fieldlock/fieldlock/internal/foreign"
@@ -55,8 +56,12 @@ func Check[Objects []byte | []map[string]any](ctx context.Context, newObjs, oldO
 		return Result{}, err
 	}
 	in.New, in.Old = []manifest.File{newFile}, []manifest.File{oldFile}
+	catalogue, err := operators.Load()
+	if err != nil {
+		return Result{}, err
+	}
 	report, err := compare.Check(*in, compare.Options{
-		Builtin: kinds, Now: time.Now(), Context: ctx, DefaultApplier: c.applier, RefuseDeletions: c.refuseDeletions,
+		Builtin: kinds, Operators: catalogue, Now: time.Now(), Context: ctx, DefaultApplier: c.applier, RefuseDeletions: c.refuseDeletions,
 	})
 	if err != nil {
 		return Result{}, err
@@ -175,12 +180,16 @@ func (c *config) input() (*compare.Input, error) {
 type Result struct {
 	// Allowed reports whether no change is refused, but for accepted ones.
 	Allowed bool `json:"allowed"`
+	// Complete reports whether everything that changed was checked: no verdict is unknown, and the rules of all kinds are known.
+	Complete bool `json:"complete"`
 	// Checked is how many objects some schema covers, and Skipped how many none does.
 	Checked        int           `json:"checked"`
 	Skipped        int           `json:"skipped"`
-	Violations     []Violation   `json:"violations"` // by object in the order of the new ones, then by path
-	Unknown        []Remark      `json:"unknown"`    // what only the cluster can decide
-	Notes          []Remark      `json:"notes"`      // what is accepted without effect, and the like
+	SkippedKinds   []KindCount   `json:"skippedKinds"`   // that no schema covers
+	UncheckedKinds []KindCount   `json:"uncheckedKinds"` // of changed objects, whose CRDs or operators may refuse more than is known here
+	Violations     []Violation   `json:"violations"`     // by object in the order of the new ones, then by path
+	Unknown        []Remark      `json:"unknown"`        // what only the cluster can decide
+	Notes          []Remark      `json:"notes"`          // what is accepted without effect, and the like
 	Replacements   []Replacement `json:"replacements"`
 	Warnings       []string      `json:"warnings"`
 	MoreViolations int           `json:"moreViolations,omitempty"` // beyond the limit of a report
@@ -203,6 +212,14 @@ func (r *Result) Err() error {
 		}
 	}
 	return fmt.Errorf("the cluster will refuse the change:\n%s", strings.Join(lines, "\n"))
+}
+
+// KindCount is a kind and how many objects of it there are. Changed is how many of them both sides have, with different content.
+type KindCount struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Objects    int    `json:"objects"`
+	Changed    int    `json:"changed"`
 }
 
 // Violation is one lock or rule that an update breaks.

@@ -161,3 +161,27 @@ func main() {
 		t.Errorf("got %v and\n%s", err, out)
 	}
 }
+
+// TestCatalogues: what the command knows of operators and of CRDs that are not at hand counts here, too.
+func TestCatalogues(t *testing.T) {
+	for _, c := range []struct {
+		reason, object    string
+		allowed, complete bool
+		unchecked         string
+	}{
+		{"an operator refuses the change", `{apiVersion: acme.cert-manager.io/v1, kind: Order, metadata: {name: a}, spec: {request: VALUE, issuerRef: {name: a}}}`, false, true, ""},
+		{"a rule of a CRD that is not at hand", `{apiVersion: karpenter.sh/v1, kind: NodePool, metadata: {name: a}, spec: {template: {spec: {nodeClassRef: {group: g, kind: VALUE, name: a}}}}}`, false, true, ""},
+		{"a CRD whose rules are not known", `{apiVersion: batch.volcano.sh/v1alpha1, kind: CronJob, metadata: {name: a}, spec: {schedule: VALUE}}`, true, false, "CronJob"},
+		{"a kind that nobody knows", `{apiVersion: example.com/v1, kind: Thing, metadata: {name: a}, spec: {a: VALUE}}`, true, false, ""},
+	} {
+		side := func(value string) []byte { return []byte(strings.ReplaceAll(c.object, "VALUE", value)) }
+		r, err := changes.Check(context.Background(), side("b"), side("a"))
+		unchecked := ""
+		for _, k := range r.UncheckedKinds {
+			unchecked += k.Kind
+		}
+		if err != nil || r.Allowed != c.allowed || r.Complete != c.complete || unchecked != c.unchecked {
+			t.Errorf("%s: allowed %t, complete %t, unchecked %q, %v", c.reason, r.Allowed, r.Complete, unchecked, err)
+		}
+	}
+}

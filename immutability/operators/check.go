@@ -14,6 +14,7 @@ import (
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/builtin"
 	"github.com/fieldlock/fieldlock/internal/canonical"
+	"github.com/fieldlock/fieldlock/internal/crdfacts"
 	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/kindrow"
 	lockschema "github.com/fieldlock/fieldlock/internal/schema"
@@ -23,22 +24,26 @@ import (
 // as they are. A refusal that some of the known versions of the operator share is unknown, as the manifests do not tell the
 // version. So is every refusal of objects of two API versions.
 //
+// An update that changes something is Checked only if all transition rules of the kind's CRD are known, or that it has none. Otherwise the
+// CRD may refuse more than the operator.
+//
 // Cost: O(object); the first call compiles the kind's rows, in milliseconds.
 func (k *Kind) Check(newObj, oldObj map[string]any) builtin.Verdict {
 	if k.undefined() {
 		return builtin.Verdict{Unknown: []builtin.Remark{{Message: "the kind is not known, so nothing was checked"}}}
 	}
-	verdict := builtin.Verdict{Checked: true}
+	_, rulesKnown := crdfacts.Find(text(newObj, "apiVersion"), k.Kind)
 	if k.Nothing != "" {
-		return verdict
+		return builtin.Verdict{Checked: rulesKnown || same(newObj, oldObj)}
 	}
 	if err := k.compile(); err != nil {
 		panic(err) // the data is part of the program, and a test compiles all of it
 	}
 	is, was := k.fields.stored(newObj, oldObj), k.fields.stored(oldObj, nil)
 	if same(is, was) {
-		return verdict
+		return builtin.Verdict{Checked: true}
 	}
+	verdict := builtin.Verdict{Checked: rulesKnown}
 	var found []finding
 	for _, c := range k.checks {
 		found = append(found, c.run(is, was)...)

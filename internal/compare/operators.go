@@ -13,6 +13,7 @@ import (
 	"github.com/fieldlock/fieldlock/immutability/builtin"
 	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/immutability/operators"
+	"github.com/fieldlock/fieldlock/internal/crdfacts"
 	"github.com/fieldlock/fieldlock/internal/fieldpath"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/manifest"
@@ -120,33 +121,41 @@ func (v *Violation) showAsWritten(p pair) {
 	}
 }
 
-// knows reports whether anything is known about updates of an object's kind.
-func (k *kinds) knows(o *manifest.Object) bool {
-	if k.builtinOf(o) != nil || o.Kind == "" || k.faulty[groupKind{o.Group, o.Kind}] != nil {
+// complete reports whether the definition of an object's kind is complete, so that a change which it does not refuse is allowed. It is
+// if the kind is built in. Otherwise its CRD is at hand, or all transition rules of its CRD are known; and if the catalogue lists its
+// operator, it also has the kind.
+func (k *kinds) complete(o *manifest.Object) bool {
+	gk := groupKind{o.Group, o.Kind}
+	if k.builtinOf(o) != nil || o.Kind == "" || k.faulty[gk] != nil { // what has a fault is unknown
 		return true
 	}
-	if _, ok := k.operatorOf(o); ok {
+	_, hasFacts := k.factsOf(o)
+	isOpen := slices.ContainsFunc(k.open, func(d *openDefinition) bool { return d.isOf(o) })
+	if len(k.byKind[gk]) == 0 && !hasFacts && !isOpen {
+		return false
+	}
+	if _, hasRows := k.operatorOf(o); hasRows || k.operators == nil {
 		return true
 	}
-	if _, ok := k.factsOf(o); ok {
-		return true
-	}
-	for _, d := range k.byKind[groupKind{o.Group, o.Kind}] {
-		if k.operators != nil && d.ofConfigConnector() {
-			return true
-		}
-		for _, laws := range d.laws {
-			if !laws.empty() {
-				return true
-			}
-		}
-	}
-	return slices.ContainsFunc(k.open, func(d *openDefinition) bool { return d.isOf(o) && (d.load() != nil || !d.laws.empty()) })
+	return slices.ContainsFunc(k.byKind[gk], (*crdDefinition).ofConfigConnector) || !k.operatorListed(o)
 }
 
-// countUnchecked counts the changed objects of kinds of which nothing is known.
+// operatorListed reports whether the catalogue has kinds of the operator of an object. What is known of the kind's CRD tells the
+// project, also where several share a group; otherwise the operator is that of the group.
+func (k *kinds) operatorListed(o *manifest.Object) bool {
+	facts, ok := crdfacts.Find(o.APIVersion, o.Kind)
+	return slices.ContainsFunc(k.operators.All(), func(kind *operators.Kind) bool {
+		if ok {
+			return kind.Operator.Module == facts.Project.Module
+		}
+		return kind.Group == o.Group
+	})
+}
+
+// countUnchecked counts the changed objects of kinds whose definition is not complete.
 func (c *checker) countUnchecked(p pair) {
-	if p.new != nil && p.old != nil && !p.unchanged() && !c.kinds.knows(p.new) {
+	changed := p.ambiguous != nil || p.old != nil && !p.unchanged()
+	if p.new != nil && changed && !c.kinds.complete(p.new) {
 		c.report.UncheckedKinds = count(c.report.UncheckedKinds, p.new, true)
 	}
 }

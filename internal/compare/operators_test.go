@@ -110,19 +110,45 @@ func TestOperatorWithCRD(t *testing.T) {
 	}
 }
 
-// TestUncheckedKinds: a kind of which nothing is known is counted once, with the objects that change.
+// TestUncheckedKinds: a kind whose definition is not complete is counted once, with the objects that change.
 func TestUncheckedKinds(t *testing.T) {
-	const old = `[{apiVersion: example.com/v1, kind: Foo, metadata: {name: a}, spec: {x: 1}}, {apiVersion: example.com/v1, kind: Foo, metadata: {name: b}, spec: {x: 1}}, {apiVersion: example.com/v1, kind: Foo, metadata: {name: c}, spec: {y: 1}}]`
+	for _, row := range []struct {
+		reason           string
+		apiVersion, kind string
+		crd, unchecked   bool
+	}{
+		{"built in", "v1", "ConfigMap", false, false},
+		{"a CRD at hand", "example.com/v1", "Foo", true, false},
+		{"an operator that refuses nothing, and a CRD whose rules nobody knows", "batch.volcano.sh/v1alpha1", "CronJob", false, true},
+		{"an operator with rows, and a CRD whose rules nobody knows", "batch.volcano.sh/v1alpha1", "Job", false, true},
+		{"an operator that refuses nothing, and its CRD", "batch.volcano.sh/v1alpha1", "CronJob", true, false},
+		{"an operator with rows, and its CRD", "batch.volcano.sh/v1alpha1", "Job", true, false},
+		{"another kind of an operator in the catalogue, and its CRD", "batch.volcano.sh/v1alpha1", "Other", true, true},
+		{"rules that are known, and an operator that refuses nothing", "postgresql.cnpg.io/v1", "Pooler", false, false},
+		{"rules that are known, and an operator with rows", "postgresql.cnpg.io/v1", "Cluster", false, false},
+		{"rules that are known, and no operator in the catalogue", "karpenter.sh/v1", "NodePool", false, false},
+	} {
+		group, version, _ := strings.Cut(row.apiVersion, "/")
+		crd := ""
+		if row.crd {
+			crd = crdOf(group, version, row.kind, `{x: {type: integer}}`, "{}")
+		}
+		object := `{apiVersion: ` + row.apiVersion + `, kind: ` + row.kind + `, metadata: {name: a, namespace: b, labels: {a: LABEL}}, spec: {x: 1}}`
+		r := checkWithOperators(t, crd, strings.ReplaceAll(object, "LABEL", "a"), strings.ReplaceAll(object, "LABEL", "b"), load(t))
+		if got := len(r.UncheckedKinds) == 1; got != row.unchecked || r.Complete == row.unchecked || len(r.SkippedKinds) > 0 {
+			t.Errorf("%s: unchecked %+v, skipped %+v, complete %t, errors %v", row.reason, r.UncheckedKinds, r.SkippedKinds, r.Complete, r.Errors)
+		}
+	}
+	const old = `[{apiVersion: batch.volcano.sh/v1, kind: Foo, metadata: {name: a}, spec: {x: 1}}, {apiVersion: batch.volcano.sh/v1, kind: Foo, metadata: {name: b}, spec: {x: 1}}, {apiVersion: batch.volcano.sh/v1, kind: Foo, metadata: {name: c}, spec: {y: 1}}]`
 	list := func(items string) string { return `{apiVersion: v1, kind: List, items: ` + items + `}` }
 	for _, row := range []struct {
 		name, properties string
 		want             int
 	}{
 		{"no lock", `{x: {type: integer}, y: {type: integer}}`, 2},
-		{"a lock", `{x: {type: integer}, y: {type: integer, x-kubernetes-immutable: true}}`, 0},
-		{"a rule", `{x: {type: integer}, y: {type: integer, x-kubernetes-validations: [{rule: self == oldSelf}]}}`, 0},
+		{"a lock", `{x: {type: integer}, y: {type: integer, x-kubernetes-immutable: true}}`, 2},
 	} {
-		r := checkWithOperators(t, crdOf("example.com", "v1", "Foo", row.properties, "{}"), list(old), list(strings.ReplaceAll(old, "x: 1", "x: 2")), nil)
+		r := checkWithOperators(t, crdOf("batch.volcano.sh", "v1", "Foo", row.properties, "{}"), list(old), list(strings.ReplaceAll(old, "x: 1", "x: 2")), load(t))
 		got := 0
 		for _, k := range r.UncheckedKinds {
 			got += k.Objects

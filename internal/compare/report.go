@@ -37,8 +37,7 @@ type Report struct {
 	Units        []Unit        `json:"units"`
 	NotCovered   []NotCovered  `json:"notCovered"`
 	Excluded     []string      `json:"excluded"` // changed files that the settings exclude
-	// UncheckedKinds are the kinds of changed objects of which nothing is known: no lock, rule or row of the catalogue. Their
-	// operators may refuse changes.
+	// UncheckedKinds are the kinds of changed objects whose definition is not complete: their CRDs or operators may refuse more.
 	UncheckedKinds []KindCount `json:"uncheckedKinds"`
 	Warnings       []string    `json:"warnings"`
 	MoreViolations int         `json:"moreViolations,omitempty"` // beyond the limit of a report
