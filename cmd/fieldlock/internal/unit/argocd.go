@@ -70,17 +70,21 @@ func applications(schemas *kustomize.Schemas) *kind {
 			a.Elsewhere = &u.elsewhere
 		}
 		var all []string
+		var failed error // the first mistake; what else the Application refers to is looked at all the same
 		for i, source := range a.Sources {
-			if !source.OnlyRef() && source.InTree && !source.Fetched && !isDir(t, source.Path) {
-				return nil, &rendered.NotCovered{File: u.File, Reason: "the tree has no directory " + source.Path}
-			}
 			files, err := a.Files(t, i)
-			if err != nil {
-				return nil, at(u.File, err)
+			if !source.OnlyRef() && source.InTree && !source.Fetched && !isDir(t, source.Path) {
+				err = &rendered.NotCovered{Reason: "the tree has no directory " + source.Path}
+			}
+			if failed == nil && err != nil {
+				failed = at(u.File, err)
 			}
 			all = append(all, files...)
 		}
-		return sorted(all), nil
+		if failed != nil {
+			all = append(all, a.Refers(t)...)
+		}
+		return sorted(all), failed
 	}
 	k.builds = func(t Tree, u *Unit) string {
 		a, err := application(decode[definedSpec](u.spec))

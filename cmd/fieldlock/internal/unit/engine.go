@@ -1,11 +1,13 @@
 package unit
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
 	"path"
+	"regexp"
 	"slices"
 	"strconv"
 	"sync"
@@ -163,7 +165,7 @@ func (s *side) close(u *Unit) {
 		c.reads, c.err = u.kind.reads(c.trace, u)
 		c.elsewhere = u.elsewhere
 		if c.err != nil {
-			c.reads = c.trace.seen()
+			c.reads = sorted(slices.Concat(c.reads, c.trace.seen()))
 		}
 		s.mu.Lock()
 		s.closed[key] = c
@@ -181,6 +183,9 @@ func (s *side) claim() {
 			if u.peeks || u.tree != nil {
 				break
 			}
+			if u.Err != nil && s.hasRules(name) {
+				continue
+			}
 			if u.owns == nil && !isBeside(u.Reads, name) || u.owns != nil && (u.owns(name) || !below(name, u.dir)) {
 				s.input[name] = true
 			}
@@ -197,12 +202,12 @@ func (s *side) claim() {
 		owners[u.dir] = append(owners[u.dir], u)
 	}
 	for _, name := range s.tree.Paths() {
-		if dirs[path.Dir(name)] {
+		if dirs[path.Dir(name)] && !s.hasRules(name) {
 			s.input[name] = true
 		}
 		for dir := path.Dir(name); !s.input[name]; dir = path.Dir(dir) {
 			for _, u := range owners[dir] {
-				if u.owns(name) {
+				if u.owns(name) && (u.Err == nil || !s.hasRules(name)) {
 					s.input[name] = true
 				}
 			}
@@ -211,6 +216,21 @@ func (s *side) claim() {
 			}
 		}
 	}
+}
+
+// rules matches the text of a definition that judges objects: a CRD, or an admission policy.
+var rules = regexp.MustCompile(`(?m)^kind: *["']?(?:CustomResourceDefinition|ValidatingAdmissionPolicy)`)
+
+// hasRules reports whether a file holds CRDs or policies as plain YAML. They judge the objects of the tree even if no unit that reads
+// them can be rendered, so they are read as they are written.
+func (s *side) hasRules(name string) (found bool) {
+	if !manifest.HasObjects(name) {
+		return false
+	}
+	scan(s.tree, name, func(data []byte) {
+		found = rules.Match(data) && (path.Base(path.Dir(name)) == "crds" || !bytes.Contains(data, []byte("{{")))
+	})
+	return found
 }
 
 // result is what came of rendering.

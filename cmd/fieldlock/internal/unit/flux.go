@@ -22,6 +22,8 @@ type definedSpec struct {
 	Referenced []map[string]any
 	Ignore     string         // of the source
 	Chart      map[string]any // the HelmChart of a HelmRelease that refers to one
+	// Sources tell what decides about a source that is not in the tree.
+	Sources []map[string]any
 	// Fetched has, for each source that is a chart of a repository, the directory to which it is fetched, otherwise "".
 	Fetched     []string
 	KubeVersion string
@@ -49,6 +51,31 @@ func (d *definer) defines(o Object, references []flux.Reference) *definedSpec {
 		}
 	}
 	return spec
+}
+
+// sources returns what decides about the content of a source: its fields but for how often it is read, and those of its own source.
+func (d *definer) sources(r flux.Reference) []map[string]any {
+	source, ok := d.lookup(r)
+	if !ok {
+		return nil
+	}
+	spec, _ := yamldoc.At(source, "spec").(map[string]any)
+	decides := map[string]any{}
+	for _, field := range [...]string{
+		"url", "ref", "chart", "version", "sourceRef", "valuesFile", "valuesFiles", "layerSelector", "include", "ignore", "endpoint", "bucketName", "prefix",
+	} {
+		if value, ok := spec[field]; ok {
+			decides[field] = value
+		}
+	}
+	all := []map[string]any{decides}
+	if r.Kind == "HelmChart" {
+		of := flux.Reference{Namespace: r.Namespace}
+		of.Kind, _ = yamldoc.At(source, "spec", "sourceRef", "kind").(string)
+		of.Name, _ = yamldoc.At(source, "spec", "sourceRef", "name").(string)
+		all = append(all, d.sources(of)...)
+	}
+	return all
 }
 
 // unread returns the unit of a definition that has a field of the wrong type, nil for one that is incomplete. Another unit may read the file
@@ -88,10 +115,11 @@ func fluxKustomizations() *kind {
 			source, _ := d.lookup(f.Source)
 			spec.Ignore, _ = yamldoc.At(source, "spec", "ignore").(string)
 		}
-		u.spec = encode(spec)
 		if u.tree, err = d.fluxSource(f.Source); err != nil {
 			u.missing = at(o.File, err)
+			spec.Sources = d.sources(f.Source)
 		}
+		u.spec = encode(spec)
 		return u
 	}
 	k.reads = func(t Tree, u *Unit) ([]string, error) {

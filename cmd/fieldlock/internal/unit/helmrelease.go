@@ -36,6 +36,9 @@ func helmReleases() *kind {
 		} else {
 			err = &rendered.NotCovered{Reason: "its chart is in the " + h.Source.Kind + " " + h.Source.Name}
 		}
+		if err != nil {
+			spec.Sources = d.sources(h.Source)
+		}
 		spec.InTree = []bool{err == nil}
 		switch {
 		case err == nil:

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -209,11 +210,9 @@ func (s *Side) parse(f manifest.File, shared *yamldoc.Shared, wanted func(text [
 // addElsewhere lists the definitions of units whose files are not in the tree.
 func (c *comparison) addElsewhere() {
 	olds := map[string]bool{}
-	identify := func(u *Unit, reason string) string {
-		return nameOf(u.document.Object) + digestOf(u.document.Object) + reason
-	}
-	c.olds.missing(c.oldSide, func(u *Unit, reason string) bool { olds[identify(u, reason)] = true; return false })
-	c.out.NotCovered = append(c.out.NotCovered, c.news.missing(c.newSide, func(u *Unit, reason string) bool { return !olds[identify(u, reason)] })...)
+	identify := func(s *side, u *Unit, reason string) string { return u.String() + s.record(u) + reason }
+	c.olds.missing(c.oldSide, func(u *Unit, reason string) bool { olds[identify(c.olds, u, reason)] = true; return false })
+	c.out.NotCovered = append(c.out.NotCovered, c.news.missing(c.newSide, func(u *Unit, reason string) bool { return !olds[identify(c.news, u, reason)] })...)
 }
 
 // missing lists the units whose files are not in the tree, and whose definitions are in files that the side names.
@@ -246,6 +245,16 @@ func (c *comparison) identifyChanges() {
 	}
 }
 
+// record identifies all that a unit may read: its definition, the objects that it refers to, and its files.
+func (s *side) record(u *Unit) string {
+	h := sha256.New()
+	h.Write(u.spec)
+	for _, name := range u.Reads {
+		fmt.Fprintf(h, "\x00%s\x00%s", name, state(u.in(s.tree), name))
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
 // textOf describes what a side has of a file or unit, and of all files that the unit reads.
 func (s *side) textOf(n *NotCovered) string {
 	lines := []string{n.Kind + "\x00" + n.Unit}
@@ -256,12 +265,7 @@ func (s *side) textOf(n *NotCovered) string {
 		if u.Kind != n.Kind || u.Name != n.Unit {
 			continue
 		}
-		if u.document != nil {
-			lines = append(lines, digestOf(u.document.Object))
-		}
-		for _, name := range u.Reads {
-			lines = append(lines, name+"\x00"+state(u.in(s.tree), name))
-		}
+		lines = append(lines, s.record(u))
 	}
 	slices.Sort(lines)
 	return strings.Join(lines, "\x00")

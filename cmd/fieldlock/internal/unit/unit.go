@@ -38,7 +38,7 @@ type Unit struct {
 	// File and Line are where the unit is defined; Line is 0 where it is not known.
 	File string
 	Line int
-	// Reads are the files that the unit is rendered from, sorted. If Err is set, they are those that were looked at before.
+	// Reads are the files that the unit is rendered from, sorted. If Err is set, they are all that it may read.
 	Reads []string
 	// Err is why the unit cannot be rendered, as far as that is known without rendering it: a *rendered.NotCovered if the tree
 	// lacks something.

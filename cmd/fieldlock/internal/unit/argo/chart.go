@@ -87,6 +87,35 @@ func (a *Application) referredFiles(tree fs.FS, s *Source, environment func(stri
 	return files
 }
 
+// Refers returns the files that an Application may read whose sources cannot all be rendered: files of values that it names in any
+// repository, and all files of a source whose kind is not known. It leaves out those that [Application.Files] looks at.
+func (a *Application) Refers(tree fs.FS) []string {
+	var files []string
+	for i := range a.Sources {
+		s := &a.Sources[i]
+		if _, err := s.kind(tree); err != nil && s.InTree && s.pathWritten && s.Chart == "" {
+			below, _ := matching(tree, path.Join(s.Path, "**"), true)
+			files = append(files, below...)
+		}
+		if s.spec.Helm == nil {
+			continue
+		}
+		for _, written := range s.spec.Helm.ValueFiles {
+			_, name, ok := strings.Cut(a.environment(s, Options{})(strings.TrimPrefix(written, "$")), "/")
+			if !ok || !strings.HasPrefix(written, "$") {
+				continue
+			}
+			if name, err := insideTree(name); err == nil && isPattern(name) {
+				matches, _ := matching(tree, name, true)
+				files = append(files, matches...)
+			} else if info, statErr := fs.Stat(tree, name); err == nil && statErr == nil && info.Mode().IsRegular() {
+				files = append(files, name)
+			}
+		}
+	}
+	return files
+}
+
 // renderChart renders a chart source with the command line that Argo CD would give to Helm.
 func (a *Application) renderChart(tree fs.FS, s *Source, o Options) ([]rendered.Object, error) {
 	spec := helmSpec{}

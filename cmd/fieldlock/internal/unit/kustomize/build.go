@@ -150,7 +150,7 @@ func (w *walk) buildJSON(k *kustomization, o Options) ([]rendered.Object, error)
 // check follows all references and returns the kustomization of dir.
 func (w *walk) check(dir string) (k *kustomization, err error) {
 	defer recovered(dir, &err)
-	if err := w.directory(path.Join(top, dir), reference{}); err != nil {
+	if err := w.start(dir); err != nil {
 		return nil, err
 	}
 	if err := w.checkNamespaces(); err != nil {

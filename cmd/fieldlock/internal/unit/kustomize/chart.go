@@ -90,14 +90,15 @@ func (k *kustomization) fetchedChart(w *walk, c *chart) error {
 		return k.chartValues(w, c, "")
 	}
 	c.dir = helm.FetchedDir(c.Repo, c.Name, c.Version)
+	valuesErr := k.chartValues(w, c, "")
 	if err := helm.FetchError(w.disk.tree, fmt.Sprintf("the chart %s of %s", c.Name, c.Repo), c.dir); err != nil {
 		return c.from.notCovered("%s", err)
 	}
 	if _, err := fs.Stat(w.disk.tree, path.Join(c.dir, "Chart.yaml")); err != nil {
 		return c.from.notCovered("the chart %s of %s is not in this repository", c.Name, c.Repo)
 	}
-	if err := k.chartValues(w, c, ""); err != nil {
-		return err
+	if valuesErr != nil {
+		return valuesErr
 	}
 	if c.ValuesFile == "" && (len(c.ValuesInline) == 0 || c.ValuesMerge != "replace") {
 		c.values = path.Join(c.dir, "values.yaml")
@@ -115,19 +116,17 @@ func (k *kustomization) chartValues(w *walk, c *chart, dir string) (err error) {
 			ref = path.Join(dir, "values.yaml")
 		}
 		if ref != "" {
-			if c.values, err = w.file(k.dir, ref, c.from); err != nil {
-				return err
-			}
+			c.values, err = w.file(k.dir, ref, c.from)
 		}
 	}
 	for _, ref := range c.AdditionalValuesFiles {
-		name, err := w.file(k.dir, ref, c.from)
-		if err != nil {
-			return err
+		name, missing := w.file(k.dir, ref, c.from)
+		if err == nil {
+			err = missing
 		}
 		c.more = append(c.more, name)
 	}
-	return nil
+	return err
 }
 
 // chartNamespace returns the namespace of charts that name none: that of the kustomization, or of the nearest one that

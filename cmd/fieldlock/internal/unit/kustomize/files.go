@@ -61,11 +61,11 @@ type Options struct {
 // A reference that the tree cannot serve (a URL, a repository, a plugin, a chart that must be downloaded, a base outside of
 // the tree) is a *rendered.NotCovered, and one that kustomize refuses a *rendered.Invalid. Mistakes in resources and patches
 // show only in [Build]. Files reads kustomization files and the files of builtin generators and transformers; of all others
-// it only looks whether they exist.
+// it only looks whether they exist. It looks at all of them, also behind the first mistake, which it returns.
 func Files(tree fs.FS, dir string, o Options) (files []string, err error) {
 	defer recovered(dir, &err)
 	w := newWalk(tree, dir, o)
-	if err := w.directory(path.Join(top, dir), reference{}); err != nil {
+	if err := w.start(dir); err != nil {
 		return nil, err
 	}
 	if err := w.checkNamespaces(); err != nil {
@@ -112,6 +112,21 @@ type walk struct {
 	charts   []chart
 	// remotes are what takes the place of URLs in kustomizations.
 	remotes map[*kustomization]map[string]string
+	// failed is the first mistake. The walk goes on behind it: what a kustomization may read is its record, whether or not it can be built.
+	failed error
+}
+
+// start walks from the kustomization in a directory, and returns the first mistake.
+func (w *walk) start(dir string) error {
+	w.note(w.directory(path.Join(top, dir), reference{}))
+	return w.failed
+}
+
+// note keeps the first mistake.
+func (w *walk) note(err error) {
+	if w.failed == nil {
+		w.failed = err
+	}
 }
 
 func newWalk(tree fs.FS, dir string, o Options) *walk {
@@ -186,13 +201,14 @@ func (w *walk) directory(p string, from reference) error {
 		if w.chartsIn[dir] != w.inherited() {
 			w.twice = dir
 		}
-		return w.count(w.visits[dir], from)
+		return w.count(w.visits[dir], from, w.visiting)
 	}
 	if len(w.visiting) == maxDepth {
 		return from.invalid("kustomizations include each other more than %d levels deep", maxDepth)
 	}
 	w.done[dir] = true
 	w.visiting = append(w.visiting, dir)
+	defer func() { w.visiting = w.visiting[:len(w.visiting)-1] }()
 	k, file, err := w.read(dir)
 	if err != nil {
 		return err
@@ -200,20 +216,17 @@ func (w *walk) directory(p string, from reference) error {
 	w.chartsIn[dir] = w.inherited()
 	w.namespaces = append(w.namespaces, k.Namespace)
 	w.visits[dir], w.known[dir] = 1, k
-	if err := k.follow(w, file); err != nil {
-		return err
-	}
+	k.follow(w, file)
 	w.namespaces = w.namespaces[:len(w.namespaces)-1]
-	w.visiting = w.visiting[:len(w.visiting)-1]
-	return w.count(w.visits[dir], from)
+	return w.count(w.visits[dir], from, w.visiting[:len(w.visiting)-1])
 }
 
-// count adds visits to those of the kustomization that is visited.
-func (w *walk) count(visits int, from reference) error {
-	if len(w.visiting) == 0 {
+// count adds visits to those of the last of the kustomizations on the way.
+func (w *walk) count(visits int, from reference, way []string) error {
+	if len(way) == 0 {
 		return nil
 	}
-	parent := w.visiting[len(w.visiting)-1]
+	parent := way[len(way)-1]
 	if w.visits[parent] += visits; w.visits[parent] > maxVisits {
 		return from.invalid("kustomizations include each other more than %d times", maxVisits)
 	}
@@ -281,37 +294,30 @@ type kustomization struct {
 }
 
 // follow follows all references, in the order in which kustomize does.
-func (k *kustomization) follow(w *walk, file reference) error {
-	if err := w.loadAll(k.dir, file, k.loaded()); err != nil {
-		return err
-	}
-	if err := k.resources(w, file, k.Resources); err != nil {
-		return err
+func (k *kustomization) follow(w *walk, file reference) {
+	w.loadAll(k.dir, file, k.loaded())
+	for _, r := range k.Resources {
+		file.text = r
+		w.note(k.resource(w, file, func(name string) error {
+			w.objects[name], k.holds[name] = true, true
+			return nil
+		}))
 	}
 	for _, c := range k.Components {
 		file.text = c
-		if err := k.include(w, file); err != nil {
-			return err
-		}
+		w.note(k.include(w, file))
 	}
 	for _, spec := range k.HelmCharts {
-		if err := k.chart(w, file, spec); err != nil {
-			return err
-		}
+		w.note(k.chart(w, file, spec))
 	}
 	for _, list := range [][]string{k.Generators, k.Transformers, k.Validators} {
-		if err := k.plugins(w, file, list); err != nil {
-			return err
-		}
+		k.plugins(w, file, list)
 	}
 	//lint:ignore SA1019 kustomize still reads it
 	for _, p := range k.PatchesStrategicMerge {
 		file.text = string(p)
-		if err := k.inlineOrFile(w, file); err != nil {
-			return err
-		}
+		w.note(k.inlineOrFile(w, file))
 	}
-	return nil
 }
 
 // loaded returns what is read as a file and nothing else.
@@ -344,14 +350,11 @@ func sources(s types.KvPairSources) []string {
 }
 
 // loadAll looks for files that a kustomization in dir reads.
-func (w *walk) loadAll(dir string, from reference, all []string) error {
+func (w *walk) loadAll(dir string, from reference, all []string) {
 	for _, ref := range all {
 		from.text = ref
-		if err := w.load(dir, from); err != nil {
-			return err
-		}
+		w.note(w.load(dir, from))
 	}
-	return nil
 }
 
 // load looks for one file that a kustomization in dir reads.
@@ -395,21 +398,6 @@ func plain(err error) error {
 		return pathError.Err
 	}
 	return err
-}
-
-// resources follows a list of files and directories.
-func (k *kustomization) resources(w *walk, file reference, list []string) error {
-	for _, r := range list {
-		file.text = r
-		err := k.resource(w, file, func(name string) error {
-			w.objects[name], k.holds[name] = true, true
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // resource follows a reference to a file or directory. A file is given to each.

@@ -16,26 +16,20 @@ import (
 
 // plugins follows a list of generators, transformers or validators. Each is an object, a file of objects, or a kustomization
 // that renders objects; only the objects of builtin plugins are accepted.
-func (k *kustomization) plugins(w *walk, file reference, list []string) error {
+func (k *kustomization) plugins(w *walk, file reference, list []string) {
 	for _, text := range list {
 		file.text = text
 		if _, err := w.decode([]byte(text)); err == nil || strings.Contains(text, "\n") {
-			if err := k.pluginObjects(w, file, []byte(text)); err != nil {
-				return err
-			}
+			w.note(k.pluginObjects(w, file, []byte(text)))
 			continue
 		}
 		if isURL(file.text) || isRepository(file.text) {
-			return file.notCovered("%s is not in this repository", file.text) // plugins are not fetched
+			w.note(file.notCovered("%s is not in this repository", file.text)) // plugins are not fetched
+			continue
 		}
-		if err := k.resource(w, file, func(name string) error { return k.pluginFile(w, name) }); err != nil {
-			return err
-		}
-		if err := k.renderedPlugins(w, k.dir, file); err != nil {
-			return err
-		}
+		w.note(k.resource(w, file, func(name string) error { return k.pluginFile(w, name) }))
+		w.note(k.renderedPlugins(w, k.dir, file))
 	}
-	return nil
 }
 
 // renderedPlugins checks the objects of a reference to a kustomization that renders plugins. Kustomizations that do more than
@@ -56,14 +50,13 @@ func (k *kustomization) renderedPlugins(w *walk, dir string, file reference) err
 	for _, text := range collection.Resources {
 		from.text = text
 		if isURL(text) || isRepository(text) {
-			return from.notCovered("%s is not in this repository", text)
+			w.note(from.notCovered("%s is not in this repository", text))
+			continue
 		}
 		if name, isDir, err := w.disk.find(path.Join(top, sub, text)); err == nil && !isDir {
-			if err := k.pluginFile(w, name); err != nil {
-				return err
-			}
-		} else if err := k.renderedPlugins(w, sub, from); err != nil {
-			return err
+			w.note(k.pluginFile(w, name))
+		} else {
+			w.note(k.renderedPlugins(w, sub, from))
 		}
 	}
 	return nil
@@ -95,15 +88,14 @@ func (k *kustomization) pluginObjects(w *walk, file reference, objects []byte) e
 		gvk := object.GetGvk()
 		if gvk.Group != "" || gvk.Version != konfig.BuiltinPluginApiVersion {
 			file.text = gvk.Kind
-			return file.notCovered("the plugin %s is a program of its own", gvk.Kind)
+			w.note(file.notCovered("the plugin %s is a program of its own", gvk.Kind))
+			continue
 		}
 		content, err := object.AsYAML()
 		if err != nil {
 			return file.invalid("%w", err)
 		}
-		if err := k.plugin(w, file, content); err != nil {
-			return err
-		}
+		w.note(k.plugin(w, file, content))
 	}
 	return nil
 }
@@ -130,9 +122,7 @@ func (k *kustomization) plugin(w *walk, file reference, object []byte) error {
 	case "PatchStrategicMergeTransformer":
 		for _, text := range p.Paths {
 			file.text = text
-			if err := k.inlineOrFile(w, file); err != nil {
-				return err
-			}
+			w.note(k.inlineOrFile(w, file))
 		}
 	case "PatchTransformer", "PatchJson6902Transformer":
 		all = append(all, p.Path)
@@ -144,5 +134,6 @@ func (k *kustomization) plugin(w *walk, file reference, object []byte) error {
 		all = append(all, p.TargetFile)
 	}
 	all = slices.DeleteFunc(all, func(p string) bool { return p == "" })
-	return w.loadAll(k.dir, file, all)
+	w.loadAll(k.dir, file, all)
+	return nil
 }
