@@ -29,6 +29,8 @@
 //
 // It does not check the resulting schema as a whole, which the lint of package immutability does, and it takes nothing
 // away: controller-gen writes its files anew, without fieldlock's keys.
+//
+// The package is v0: names may still change.
 package markers
 
 import (

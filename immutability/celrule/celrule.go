@@ -11,6 +11,8 @@
 // Two things are equivalent here if they accept the same updates from one valid object to another. Valid objects are those
 // that an API server stores for the schema: pruned, defaulted, without null where the schema is not nullable, without
 // duplicates in sets and keyed lists, and accepted by the plain rules, those without oldSelf.
+//
+// The package is v0: names may still change.
 package celrule
 
 import (

@@ -6,6 +6,9 @@
 //		err = result.Err()
 //	}
 //
+// The result is the report of the command in Go types, with the differences, deletions, operators and policies behind it. The package is
+// v0: names may still change.
+//
 // It runs no program, uses no network and reads no file. Kubernetes' own kinds need no schema, CRDs among the objects count,
 // and so does the catalogue of what operators refuse. Loosened names what an update of a CRD no longer refuses.
 package changes
@@ -17,6 +20,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -45,13 +49,16 @@ func Check[Objects []byte | []map[string]any](ctx context.Context, newObjs, oldO
 	for _, o := range opts {
 		o.apply(c)
 	}
-	newFile, newErr := fileOf("new", newObjs)
-	oldFile, oldErr := fileOf("old", oldObjs)
+	newFile, newErr := fileOf(cmp.Or(c.newName, "new"), newObjs)
+	oldFile, oldErr := fileOf(cmp.Or(c.oldName, "old"), oldObjs)
+	if c.appliedBy != "" && !slices.Contains(tool.Methods(), tool.Method(c.appliedBy)) {
+		return Result{}, fmt.Errorf("%q is not an applier; the appliers are %v", c.appliedBy, tool.Methods())
+	}
 	in, err := c.input()
 	if err := errors.Join(newErr, oldErr, err); err != nil {
 		return Result{}, err
 	}
-	kinds, err := builtin.For(c.minor)
+	kinds, err := builtin.For(cmp.Or(c.version, c.minor))
 	if err != nil {
 		return Result{}, err
 	}
@@ -61,7 +68,7 @@ func Check[Objects []byte | []map[string]any](ctx context.Context, newObjs, oldO
 		return Result{}, err
 	}
 	report, err := compare.Check(*in, compare.Options{
-		Builtin: kinds, Operators: catalogue, Now: time.Now(), Context: ctx, DefaultApplier: c.applier, RefuseDeletions: c.refuseDeletions,
+		Builtin: kinds, Operators: catalogue, Now: time.Now(), Context: ctx, Applier: tool.Method(c.appliedBy), DefaultApplier: c.applier, RefuseDeletions: c.refuseDeletions,
 	})
 	if err != nil {
 		return Result{}, err
@@ -99,14 +106,29 @@ func (c *config) result(report *compare.Report) (Result, error) {
 	if err := json.Unmarshal(data, &r); err != nil {
 		return Result{}, err
 	}
+	for i := range r.Warnings {
+		r.Warnings[i] = ownAdvice.Replace(r.Warnings[i])
+	}
+	for _, remarks := range [...][]Remark{r.Unknown, r.Notes} {
+		for i := range remarks {
+			remarks[i].Message = ownAdvice.Replace(remarks[i].Message)
+		}
+	}
 	var errs []error
 	for _, e := range report.Errors {
-		errs = append(errs, errors.New(e.Text))
+		errs = append(errs, errors.New(ownAdvice.Replace(e.Text)))
 	}
 	r.Allowed = r.Allowed && len(errs) == 0
 	r.checked = len(errs) == 0
 	return r, errors.Join(errs...)
 }
+
+// ownAdvice puts this package's options in place of the flags that the command's advice names.
+var ownAdvice = strings.NewReplacer(
+	"with --schema", "with WithSchemas", "such as --schema", "such as that of", "--applier says", "WithApplier says",
+	" with --render 'kustomize build DIR'", "", "; --no-defaults compares objects as they are written", "",
+	"use fieldlock lint --old OLD NEW", "use Loosened",
+)
 
 // Option changes how Check compares.
 type Option interface{ apply(*config) }
@@ -118,7 +140,11 @@ func (o option) apply(c *config) { o(c) }
 type config struct {
 	schemas  []manifest.File
 	settings []settingsFile
-	minor    string
+	minor    string // of the settings
+	version  string // beats it
+
+	newName, oldName string
+	appliedBy        Applier
 
 	applier         tool.Method // of the settings
 	refuseDeletions []string
@@ -144,6 +170,33 @@ func WithSchemas(name string, data []byte) Option {
 // .fieldlock.yaml. Without kubernetes-version, the cluster is taken for the newest known one.
 func WithSettings(name string, data []byte) Option {
 	return option(func(c *config) { c.settings = append(c.settings, settingsFile{name, data}) })
+}
+
+// Applier is who applies the new objects, where the verdict depends on it.
+type Applier string
+
+// The appliers.
+const (
+	ApplierServerSide Applier = "server-side" // Flux, kubectl apply --server-side, Helm 4
+	ApplierClientSide Applier = "client-side" // kubectl apply, Argo CD
+	ApplierHelm       Applier = "helm"        // Helm 3, whose patch is of its own
+	ApplierReplace    Applier = "replace"     // a PUT
+)
+
+// WithApplier says how all objects are applied. Without it, a verdict is given only where all ways agree.
+func WithApplier(by Applier) Option {
+	return option(func(c *config) { c.appliedBy = by })
+}
+
+// WithKubernetesVersion says which minor the cluster has, such as "1.36": the newest known one unless set. It takes precedence over
+// settings.
+func WithKubernetesVersion(minor string) Option {
+	return option(func(c *config) { c.version = minor })
+}
+
+// WithNames sets how the result calls the two sides in File and OldFile: "new" and "old" unless set.
+func WithNames(newName, oldName string) Option {
+	return option(func(c *config) { c.newName, c.oldName = newName, oldName })
 }
 
 // input reads the schemas and settings.
@@ -176,23 +229,26 @@ func (c *config) input() (*compare.Input, error) {
 	return in, errors.Join(errs...)
 }
 
-// Result is what Check found, in the JSON form that fieldlock check -o json prints. The zero Result is not allowed.
+// Result is what Check found: the report of fieldlock check -o json, in Go types. What concerns files and units is left out, which Check
+// does not have. The zero Result is not allowed.
 type Result struct {
 	// Allowed reports whether no change is refused, but for accepted ones.
 	Allowed bool `json:"allowed"`
-	// Complete reports whether everything that changed was checked: no verdict is unknown, and the rules of all kinds are known.
+	// Complete reports whether everything that changed was checked: no change is unknown or of a kind in SkippedKinds or UncheckedKinds.
 	Complete bool `json:"complete"`
 	// Checked is how many objects some schema covers, and Skipped how many none does.
-	Checked        int           `json:"checked"`
-	Skipped        int           `json:"skipped"`
-	SkippedKinds   []KindCount   `json:"skippedKinds"`   // that no schema covers
-	UncheckedKinds []KindCount   `json:"uncheckedKinds"` // of changed objects, whose CRDs or operators may refuse more than is known here
-	Violations     []Violation   `json:"violations"`     // by object in the order of the new ones, then by path
-	Unknown        []Remark      `json:"unknown"`        // what only the cluster can decide
-	Notes          []Remark      `json:"notes"`          // what is accepted without effect, and the like
-	Replacements   []Replacement `json:"replacements"`
-	Warnings       []string      `json:"warnings"`
-	MoreViolations int           `json:"moreViolations,omitempty"` // beyond the limit of a report
+	Checked      int           `json:"checked"`
+	Skipped      int           `json:"skipped"`
+	SkippedKinds []KindCount   `json:"skippedKinds"` // that no schema covers
+	Violations   []Violation   `json:"violations"`   // by object in the order of the new ones, then by path
+	Unknown      []Remark      `json:"unknown"`      // what only the cluster can decide
+	Notes        []Remark      `json:"notes"`        // what is accepted without effect, and the like
+	Replacements []Replacement `json:"replacements"`
+	Deletions    []Deletion    `json:"deletions"` // objects that the new ones no longer have
+	// UncheckedKinds are the kinds of changed objects of which nothing is known. Their operators may refuse changes.
+	UncheckedKinds []KindCount `json:"uncheckedKinds"`
+	Warnings       []string    `json:"warnings"`
+	MoreViolations int         `json:"moreViolations,omitempty"` // beyond the limit of a report
 
 	checked bool
 }
@@ -208,59 +264,85 @@ func (r *Result) Err() error {
 	var lines []string
 	for _, v := range r.Violations {
 		if !v.Accepted {
-			lines = append(lines, fmt.Sprintf("%s %s: %s: %s", v.Kind, v.Object, v.Path, v.Message))
+			lines = append(lines, fmt.Sprintf("%s %s: %s: %s", v.Kind, v.Object.Object, v.Path, v.Message))
 		}
 	}
 	return fmt.Errorf("the cluster will refuse the change:\n%s", strings.Join(lines, "\n"))
 }
 
-// KindCount is a kind and how many objects of it there are. Changed is how many of them both sides have, with different content.
-type KindCount struct {
-	APIVersion string `json:"apiVersion"`
+// Object is an object that the result is about.
+type Object struct {
+	Object     string `json:"object"` // "namespace/name", or "name"
 	Kind       string `json:"kind"`
-	Objects    int    `json:"objects"`
-	Changed    int    `json:"changed"`
+	APIVersion string `json:"apiVersion"`
+	File       string `json:"file,omitempty"` // the side, by the name of WithNames
+	Line       int    `json:"line,omitempty"` // of the field or its nearest parent, in the text of that side
 }
 
 // Violation is one lock or rule that an update breaks.
 type Violation struct {
-	Object     string          `json:"object"` // "namespace/name", or "name"
-	Kind       string          `json:"kind"`
-	APIVersion string          `json:"apiVersion"`
-	File       string          `json:"file,omitempty"` // "new", the side
-	Line       int             `json:"line,omitempty"`
-	Path       string          `json:"path"`
-	Lock       string          `json:"lock"`           // as in immutability.Lock, or "rule"
-	Rule       string          `json:"rule,omitempty"` // text of the CEL rule
-	SchemaPath string          `json:"schemaPath,omitempty"`
-	Old        json.RawMessage `json:"old,omitempty"` // nil for a value that is absent or redacted
-	New        json.RawMessage `json:"new,omitempty"`
-	Key        json.RawMessage `json:"key,omitempty"`
-	Redacted   bool            `json:"redacted,omitempty"`
-	Accepted   bool            `json:"accepted,omitempty"`
-	Message    string          `json:"message"`
+	Object
+	OldFile string `json:"oldFile,omitempty"` // where the old side has the field, or its nearest parent
+	OldLine int    `json:"oldLine,omitempty"`
+
+	Path            string          `json:"path"`
+	Lock            string          `json:"lock"`             // as in immutability.Lock, "rule" or "deletion"
+	Rule            string          `json:"rule,omitempty"`   // text of the CEL rule
+	Policy          string          `json:"policy,omitempty"` // that refuses: a ValidatingAdmissionPolicy and its binding, "policy/binding"
+	SchemaPath      string          `json:"schemaPath,omitempty"`
+	Old             json.RawMessage `json:"old,omitempty"` // nil for a value that is absent, redacted or left out
+	New             json.RawMessage `json:"new,omitempty"`
+	Key             json.RawMessage `json:"key,omitempty"`
+	Differences     []Difference    `json:"differences,omitempty"`     // below Path, where a whole value is locked
+	MoreDifferences int             `json:"moreDifferences,omitempty"` // beyond the limit of a report
+	ValuesLeftOut   bool            `json:"valuesLeftOut,omitempty"`   // Old and New, which the result has often enough
+	Redacted        bool            `json:"redacted,omitempty"`
+	Accepted        bool            `json:"accepted,omitempty"`
+	AcceptedNew     bool            `json:"acceptedNew,omitempty"` // the change adds the acceptance
+	EnforcedBy      string          `json:"enforcedBy,omitempty"`  // the operator that refuses the update
+	Source          string          `json:"source,omitempty"`      // how that is known
+	Message         string          `json:"message"`
+}
+
+// Difference is one place below a violation at which the two sides differ. A value that is absent is nil.
+type Difference struct {
+	Path string          `json:"path"`
+	Old  json.RawMessage `json:"old,omitempty"`
+	New  json.RawMessage `json:"new,omitempty"`
 }
 
 // Remark is something to know about a field that is not a violation.
 type Remark struct {
-	Object     string `json:"object"`
-	Kind       string `json:"kind"`
-	APIVersion string `json:"apiVersion"`
-	File       string `json:"file,omitempty"`
-	Line       int    `json:"line,omitempty"`
-	Path       string `json:"path"`
-	Message    string `json:"message"`
+	Object
+	Path    string `json:"path"`
+	Message string `json:"message"`
 }
 
 // Replacement is what it takes to replace a refused object.
 type Replacement struct {
-	Object     string   `json:"object"`
-	Kind       string   `json:"kind"`
-	APIVersion string   `json:"apiVersion"`
-	Cost       string   `json:"cost"`      // none, restart, downtime, data, cascade or unknown
-	Requested  bool     `json:"requested"` // the object asks its tool to replace it
-	Message    string   `json:"message"`
-	How        []string `json:"how"` // commands or edits, the gentlest way first
+	Object
+	Cost         builtin.Cost `json:"cost"`
+	Requested    bool         `json:"requested"`              // the object asks its tool to replace it
+	RequestedNew bool         `json:"requestedNew,omitempty"` // the change itself adds the request
+	Accepted     bool         `json:"accepted"`               // every violation of the object is accepted
+	Message      string       `json:"message"`
+	How          []string     `json:"how"` // commands or edits, the gentlest way first
+}
+
+// Deletion is an object that the new ones no longer have.
+type Deletion struct {
+	Object
+	Cost    builtin.Cost `json:"cost"` // what is lost with it
+	Kept    bool         `json:"kept"` // its tool does not delete it
+	Message string       `json:"message"`
+}
+
+// KindCount counts objects of one kind.
+type KindCount struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Objects    int    `json:"objects"`
+	Changed    int    `json:"changed"` // of the objects, those that both sides have with different content
 }
 
 // Loosening is one thing that may change after an update of a CRD and could not before.

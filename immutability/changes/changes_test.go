@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fieldlock/fieldlock/immutability/builtin"
 	"github.com/fieldlock/fieldlock/immutability/changes"
 )
 
@@ -32,6 +33,44 @@ func ExampleCheck() {
 	// Output:
 	// the cluster will refuse the change:
 	// Deployment shop: spec.selector: Invalid value: field is immutable
+}
+
+// TestTypedOptions: a plugin of a deployment tool knows who applies, to which cluster, and how it calls the sides.
+func TestTypedOptions(t *testing.T) {
+	recreate := []byte(strings.Replace(string(deployment("shop")), "selector:", "strategy: {type: Recreate}\n  selector:", 1))
+	rolling := deployment("shop")
+	verdicts := map[changes.Applier]string{}
+	for _, by := range []changes.Applier{changes.ApplierServerSide, changes.ApplierReplace} {
+		r, err := changes.Check(t.Context(), recreate, rolling, changes.WithApplier(by))
+		if err != nil {
+			t.Fatal(err)
+		}
+		verdicts[by] = fmt.Sprint(r.Allowed, len(r.Unknown))
+	}
+	if verdicts[changes.ApplierServerSide] == verdicts[changes.ApplierReplace] {
+		t.Errorf("who applies makes no difference: %v", verdicts)
+	}
+	if _, err := changes.Check(t.Context(), recreate, rolling, changes.WithApplier("nobody")); err == nil {
+		t.Error("an unknown applier is taken")
+	}
+	if _, err := changes.Check(t.Context(), recreate, rolling, changes.WithKubernetesVersion("1.2")); err == nil {
+		t.Error("an unknown minor is taken")
+	}
+	r, err := changes.Check(t.Context(), deployment("cart"), deployment("shop"), changes.WithKubernetesVersion("1.36"), changes.WithNames("head", "base"))
+	if err != nil || len(r.Violations) != 1 {
+		t.Fatalf("%v, %+v", err, r)
+	}
+	v := r.Violations[0]
+	if v.File != "head" || v.OldFile != "base" || v.Line == 0 || v.OldLine == 0 || len(v.Differences) != 1 || v.Differences[0].Path != "spec.selector.matchLabels.app" {
+		t.Errorf("%+v", v)
+	}
+	if len(r.Replacements) != 1 || r.Replacements[0].Cost != builtin.CostDowntime {
+		t.Errorf("%+v", r.Replacements)
+	}
+	gone, err := changes.Check(t.Context(), []byte{}, deployment("shop"))
+	if err != nil || len(gone.Deletions) != 1 || gone.Deletions[0].Cost != builtin.CostDowntime || gone.Deletions[0].Kind != "Deployment" {
+		t.Errorf("%v, %+v", err, gone.Deletions)
+	}
 }
 
 // TestResult: what is allowed, what is not, and that nothing unread is.

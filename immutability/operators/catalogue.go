@@ -12,6 +12,8 @@
 //
 // What the manifests cannot tell is in Verdict.Unknown: a refusal that depends on the status, on the user, on the request,
 // or on the version of the operator where the versions differ.
+//
+// The package is v0: names may still change.
 package operators
 
 import (
