@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	utiljson "k8s.io/apimachinery/pkg/util/json"
@@ -39,7 +40,7 @@ func BenchmarkItemUpdateJSON(b *testing.B) {
 		spec := obj["spec"].(map[string]any)
 		spec["nodes"] = change(spec["nodes"].([]any))
 		data := encoded(b, obj)
-		b.Run(name, func(b *testing.B) {
+		b.Run("route=raw/n=1000/update="+name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				if errs, err := v.ValidateUpdateJSON(data, old); err != nil || errs != nil {
@@ -48,7 +49,7 @@ func BenchmarkItemUpdateJSON(b *testing.B) {
 			}
 		})
 	}
-	b.Run("decoding both", func(b *testing.B) {
+	b.Run("route=decode-both/n=1000", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
 			var newObj, oldObj map[string]any
@@ -78,7 +79,7 @@ func BenchmarkValidateUpdateJSON(b *testing.B) {
 			{"spaces differ", lockedParts, spaced},
 		} {
 			v := compileJSON(b, u.schema)
-			b.Run(fmt.Sprintf("%s/%d", u.name, n), func(b *testing.B) {
+			b.Run(fmt.Sprintf("route=raw/n=%d/update=%s", n, strings.ReplaceAll(u.name, " ", "-")), func(b *testing.B) {
 				b.SetBytes(int64(len(old)))
 				b.ReportAllocs()
 				for b.Loop() {
@@ -87,7 +88,7 @@ func BenchmarkValidateUpdateJSON(b *testing.B) {
 					}
 				}
 			})
-			b.Run(fmt.Sprintf("%s, decoded/%d", u.name, n), func(b *testing.B) {
+			b.Run(fmt.Sprintf("route=decode-first/n=%d/update=%s", n, strings.ReplaceAll(u.name, " ", "-")), func(b *testing.B) {
 				b.SetBytes(int64(len(old)))
 				b.ReportAllocs()
 				for b.Loop() {

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -152,7 +153,7 @@ func BenchmarkValidateUpdate(b *testing.B) {
 	for _, n := range []int{10, 1_000} {
 		obj := cluster(n)
 		same := copyOf(obj)
-		b.Run(fmt.Sprintf("by hand/%d", n), func(b *testing.B) {
+		b.Run(fmt.Sprintf("route=by-hand/n=%d", n), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				if !compareByHand(same["spec"], obj["spec"]) {
@@ -164,7 +165,7 @@ func BenchmarkValidateUpdate(b *testing.B) {
 		for _, name := range slices.Sorted(maps.Keys(updates)) {
 			u := updates[name]
 			v := compileJSON(b, u.schema)
-			b.Run(fmt.Sprintf("%s/%d", name, n), func(b *testing.B) {
+			b.Run(fmt.Sprintf("route=decoded/locks=%s/n=%d", strings.ReplaceAll(name, " ", "-"), n), func(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
 					if errs := v.ValidateUpdate(u.new, u.old); errs != nil {
@@ -184,7 +185,7 @@ func BenchmarkValidateUpdateRefused(b *testing.B) {
 			changed["spec"].(map[string]any)["nodes"].([]any)[i*7].(map[string]any)["zone"] = "elsewhere"
 		}
 		v := compileJSON(b, lockedInItems)
-		b.Run(fmt.Sprint(changes), func(b *testing.B) {
+		b.Run(fmt.Sprintf("route=decoded/n=1000/changes=%d", changes), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				if errs := v.ValidateUpdate(changed, obj); len(errs) != changes {

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -162,7 +163,7 @@ func BenchmarkValidateUpdate(b *testing.B) {
 	for _, n := range []int{5, 1000} {
 		newObj, oldObj := cluster(n), cluster(n)
 		run := func(name string, equal func() bool) {
-			b.Run(fmt.Sprintf("%s/%d", name, n), func(b *testing.B) {
+			b.Run(fmt.Sprintf("route=typed/n=%d/%s", n, strings.ReplaceAll(name, " ", "-")), func(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
 					if !equal() {
