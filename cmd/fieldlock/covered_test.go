@@ -141,3 +141,74 @@ func TestRulesOfFailingUnits(t *testing.T) {
 		})
 	}
 }
+
+// TestFates: a changed file that could be deployed and that nothing reads is not covered; what cannot be deployed is no reason against
+// a tick.
+func TestFates(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it makes repositories")
+	}
+	chart := map[string]string{
+		"shop/Chart.yaml": "apiVersion: v2\nname: shop\nversion: 1.0.0\n", "shop/values.yaml": "class: fast\n", "shop/templates/claim.yaml": claim("data", "{{ .Values.class }}"),
+	}
+	const override = "image: a\n"
+	for _, c := range []struct {
+		name     string
+		old      map[string]string
+		change   []string
+		complete bool
+	}{
+		{"a manifest in a hidden directory", map[string]string{".k8s/web.yaml": deployment}, []string{".k8s/web.yaml", strings.ReplaceAll(deployment, "app: web", "app: shop")}, false},
+		{"a new one", map[string]string{"a.yaml": claim("data", "fast")}, []string{".flux/claim.yaml", claim("more", "fast")}, false},
+		{"a template in a hidden directory", map[string]string{".helm/templates/claim.yaml": claim("data", "{{ .Values.class }}")}, []string{".helm/templates/claim.yaml", claim("data", "{{ .Values.other }}")}, false},
+		{"values in a hidden directory", map[string]string{".helm/templates/claim.yaml": claim("data", "{{ .Values.class }}"), ".helm/values.yaml": "class: fast\n"}, []string{".helm/values.yaml", "class: slow\n"}, false},
+		{"a patch in a hidden kustomization", map[string]string{".k8s/kustomization.yaml": "resources: [web.yaml]\npatches: [{path: p.yaml}]\n", ".k8s/web.yaml": deployment, ".k8s/p.yaml": "- {op: remove, path: /spec/replicas}\n"},
+			[]string{".k8s/p.yaml", "- {op: remove, path: /spec/selector}\n"}, false},
+		{"values that no rendering uses", with(chart, "shop/values_prod.yaml", override), []string{"shop/values_prod.yaml", "class: slow\n"}, false},
+
+		{"values of an environment", with(chart, "shop/values-prod.yaml", override), []string{"shop/values-prod.yaml", "image: b\n"}, true},
+		{"a workflow", map[string]string{"a.yaml": claim("data", "fast"), ".github/workflows/ci.yaml": "on: push\n", ".github/kind.yaml": "apiVersion: kind.x-k8s.io/v1alpha4\nkind: Cluster\n"},
+			[]string{".github/workflows/ci.yaml", "on: pull_request\n", ".github/kind.yaml", "apiVersion: kind.x-k8s.io/v1alpha4\nkind: Cluster\nnodes: []\n"}, true},
+		{"files of other tools", map[string]string{"a.yaml": claim("data", "fast"), ".circleci/config.yml": "version: 2\n", ".pre-commit-config.yaml": "repos: []\n", "docs/a.md": "a\n", "main.go": "package main\n"},
+			[]string{".circleci/config.yml", "version: 2.1\n", ".pre-commit-config.yaml", "repos: [a]\n", "docs/a.md", "b\n", "main.go", "package a\n", "p.svg", "<svg/>"}, true},
+		{"a hidden directory that the settings exclude", map[string]string{".fieldlock.yaml": "exclude: ['.k8s/**']\n", ".k8s/web.yaml": deployment}, []string{".k8s/web.yaml", strings.ReplaceAll(deployment, "app: web", "app: shop")}, true},
+		{"an image through base and overlay", map[string]string{"base/kustomization.yaml": "resources: [web.yaml]\n", "base/web.yaml": deployment, "prod/kustomization.yaml": "resources: [../base]\n"},
+			[]string{"base/web.yaml", strings.Replace(deployment, "image: ", "image: new-", 1)}, true},
+		{"a value of a chart", chart, []string{"shop/values.yaml", "class: fast\nother: 1\n"}, true},
+		{"a comment of a Kustomization", fluxFiles(), []string{"apps/claim.yaml", "# a claim\n" + claim("data", "${CLASS:=slow}")}, true},
+		{"a file that moves", map[string]string{"a.yaml": claim("data", "fast")}, []string{"a.yaml", "", "b/a.yaml", claim("data", "fast")}, true},
+	} {
+		t.Run(c.name, func(t *testing.T) { wantComplete(t, c.old, c.change, c.complete) })
+	}
+}
+
+// TestLimits: a changed unit that a limit stops is an error, also if OLD is as slow: a change that makes rendering slow must not hide what
+// it does. An unchanged one is none.
+func TestLimits(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it waits for limits")
+	}
+	const slow = "# {{ range until 10000 }}{{ range until 10000 }}{{ end }}{{ end }}\n"
+	chart := func(template string) map[string]string {
+		return map[string]string{"shop/Chart.yaml": "apiVersion: v2\nname: shop\nversion: 1.0.0\n", "shop/values.yaml": "class: fast\n", "shop/templates/claim.yaml": claim("data", "{{ .Values.class }}") + template, "other.yaml": deployment}
+	}
+	for _, c := range []struct {
+		name     string
+		old, new map[string]string
+		status   int
+	}{
+		{"a change that makes it slow", chart(""), with(chart(slow), "shop/values.yaml", "class: slow\n"), exitUnread},
+		{"a change of what is slow", chart(slow), with(chart(slow), "shop/values.yaml", "class: slow\n"), exitUnread},
+		{"a change of what was slow", chart(slow), with(chart(""), "shop/values.yaml", "class: slow\n"), exitUnread},
+		{"slow in upgrades", chart(""), with(chart("{{ if .Release.IsUpgrade }}\n"+slow+"{{ end }}"), "shop/values.yaml", "class: fast\nother: 1\n"), exitUnread},
+		{"a change beside what is slow", chart(slow), with(chart(slow), "other.yaml", strings.Replace(deployment, "image: ", "image: new-", 1)), exitClean},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			repositoryOf(t, c.old, nil)
+			change(t, c.old, c.new)
+			if got := runCommand("", "check", "--git", "HEAD", "--unit-timeout", "500ms"); got.status != c.status || c.status == exitUnread && !strings.Contains(got.err, "took more than") {
+				t.Errorf("status %d, want %d: %s%s", got.status, c.status, got.out, got.err)
+			}
+		})
+	}
+}

@@ -2,6 +2,7 @@ package unit
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"maps"
 	"regexp"
@@ -9,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
+	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/worker"
 	"github.com/fieldlock/fieldlock/internal/jsonvalue"
 	"github.com/fieldlock/fieldlock/internal/manifest"
 	"github.com/fieldlock/fieldlock/internal/yamldoc"
@@ -57,9 +59,7 @@ func Compare(newSide, oldSide *Side, o Options) (*Comparison, error) {
 	if c.olds, err = c.engine.find(oldSide.Tree); err != nil {
 		return nil, fmt.Errorf("in OLD: %w", err)
 	}
-	if u := c.news.leftOut; u != nil {
-		c.uncovered(u.Name, u.Kind, newSide.Tree.Name(u.File), fmt.Sprintf("the tree has more than %d units, and no more are read", maxUnits))
-	}
+	c.checkUnits()
 	c.exclude()
 	c.pairUnits()
 	c.renderChanged()
@@ -68,6 +68,7 @@ func Compare(newSide, oldSide *Side, o Options) (*Comparison, error) {
 	c.addWritten()
 	c.addPredecessors()
 	c.addNeeded()
+	c.addUnread()
 	if o.Values {
 		c.addValues()
 	}
@@ -123,6 +124,20 @@ func (c *comparison) nothingChanged() bool {
 	}
 	c.out.Unchanged = len(c.newSide.Files)
 	return true
+}
+
+// checkUnits adds an error if a changed unit is one of those beyond maxUnits.
+func (c *comparison) checkUnits() {
+	before := map[string]string{}
+	for _, u := range slices.Concat(c.olds.leftOut, c.olds.units) {
+		before[u.key()] = c.olds.record(u)
+	}
+	for _, u := range c.news.leftOut {
+		if was, ok := before[u.key()]; !ok || was != c.news.record(u) {
+			c.out.Errs = append(c.out.Errs, c.news.mistake(u, fmt.Errorf("the tree has more than %d units, and no more are read", maxUnits)))
+			return
+		}
+	}
 }
 
 // pairUnits pairs the units of both sides by kind and name, and by the unit that prints their definition unless that is another one in
@@ -228,6 +243,12 @@ func (c *comparison) add(p unitPair) {
 		oldObjects, oldErr = c.olds.render(p.old)
 	}
 	switch {
+	case errors.Is(newErr, worker.ErrLimit): // also where OLD fails: a change that makes rendering slow would hide what it does
+		c.out.Errs = append(c.out.Errs, c.news.mistake(p.new, newErr))
+		return
+	case errors.Is(oldErr, worker.ErrLimit) && p.new != nil:
+		c.out.Errs = append(c.out.Errs, c.olds.mistake(p.old, fmt.Errorf("there is nothing to compare with: in OLD, %w", oldErr)))
+		return
 	case p.installs != nil && (newErr != nil || oldErr != nil): // such as a chart that reads what the last release has left in the cluster
 		return
 	case p.forced && newErr != nil: // it is no unit of NEW; what it has become is compared

@@ -104,7 +104,7 @@ type side struct {
 	input     map[string]bool
 	elsewhere []*Unit // whose files are not in the tree
 	excluded  []*Unit
-	leftOut   *Unit                   // one of those beyond maxUnits
+	leftOut   []*Unit                 // those beyond maxUnits
 	found     map[string][]fileObject // what objects has found
 }
 

@@ -192,7 +192,7 @@ func (d *discovery) begin(u *Unit) {
 		}
 	}
 	if len(d.units) >= maxUnits {
-		d.leftOut = u
+		d.leftOut = append(d.leftOut, u)
 		return
 	}
 	d.live[u] = true

@@ -105,10 +105,20 @@ func (p *Pool) remaining() (time.Duration, error) {
 	}
 	left := p.deadline.Sub(now)
 	if left <= 0 {
-		return 0, fmt.Errorf("it was not rendered: all units together took more than %s", p.limits.All)
+		return 0, limitError(fmt.Sprintf("it was not rendered: all units together took more than %s", p.limits.All))
 	}
 	return min(left, p.limits.Unit), nil
 }
+
+// ErrLimit is what [errors.Is] finds in the error of a job that a limit stops.
+var ErrLimit = errors.New("a limit is reached")
+
+// limitError says which limit stops a job.
+type limitError string
+
+func (e limitError) Error() string { return string(e) }
+
+func (e limitError) Is(target error) bool { return target == ErrLimit }
 
 // errTime is the error of a job that takes too long.
 var errTime = errors.New("it takes too long")
@@ -118,9 +128,9 @@ func (p *Pool) explain(job *Job, err error) error {
 	var died *diedError
 	switch {
 	case errors.Is(err, errTime):
-		return fmt.Errorf("%s: rendering it took more than %s and was stopped", job.Dir, min(p.limits.Unit, p.limits.All))
+		return limitError(fmt.Sprintf("%s: rendering it took more than %s and was stopped", job.Dir, min(p.limits.Unit, p.limits.All)))
 	case errors.As(err, &died) && died.outOfMemory():
-		return fmt.Errorf("%s: rendering it took more than %d MB of memory and was stopped", job.Dir, p.limits.Memory>>20)
+		return limitError(fmt.Sprintf("%s: rendering it took more than %d MB of memory and was stopped", job.Dir, p.limits.Memory>>20))
 	}
 	return fmt.Errorf("%s: rendering it failed: %w", job.Dir, err)
 }
