@@ -227,3 +227,25 @@ func TestDescribe(t *testing.T) {
 		t.Errorf("a container in a template may change: %+v", r.Notes)
 	}
 }
+
+// TestPasswordOfAnOperator: what the CRD marks as a password stays out of a refusal of the operator, which knows no such marks.
+func TestPasswordOfAnOperator(t *testing.T) {
+	for _, row := range []struct {
+		format string
+		hidden bool
+	}{{"password", true}, {"", false}} {
+		crd := crdOf("longhorn.io", "v1beta2", "Volume", `{dataSource: {type: string, format: "`+row.format+`"}}`, "{}")
+		r := checkWithOperators(t, crd, volume, strings.ReplaceAll(volume, "vol-a", "vol-b"), load(t))
+		if len(r.Violations) != 1 {
+			t.Fatalf("format %q: %+v", row.format, r)
+		}
+		v := r.Violations[0]
+		data, err := json.Marshal(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v.Redacted != row.hidden || strings.Contains(string(data), "vol-b") == row.hidden {
+			t.Errorf("format %q: %s", row.format, data)
+		}
+	}
+}
