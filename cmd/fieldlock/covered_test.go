@@ -129,7 +129,9 @@ func TestRulesOfFailingUnits(t *testing.T) {
 		{"resources of a kustomization with a remote base", map[string]string{"k/kustomization.yaml": "resources: ['https://github.com/a/b//c?ref=v1', crd.yaml]\n", "k/crd.yaml": crd}},
 		{"a base of such a kustomization", map[string]string{"k/kustomization.yaml": "resources: ['https://github.com/a/b//c?ref=v1', ../crd]\n", "crd/kustomization.yaml": "resources: [crd.yaml]\n", "crd/crd.yaml": crd}},
 		{"crds of a chart that cannot be read", map[string]string{"c/Chart.yaml": "apiVersion: v2\nname: [\n", "c/crds/crd.yaml": crd}},
-		{"a template of such a chart", map[string]string{"c/Chart.yaml": "apiVersion: v2\nname: [\n", "c/templates/crd.yaml": crd}},
+		{"a template of a chart without its dependency", map[string]string{"c/Chart.yaml": "apiVersion: v2\nname: c\nversion: 1.0.0\ndependencies: [{name: d, version: 1.0.0, repository: 'https://charts.example.com'}]\n",
+			"c/templates/crd.yaml": crd}},
+		{"a template of a chart that cannot be read", map[string]string{"c/Chart.yaml": "apiVersion: v2\nname: [\n", "c/templates/crd.yaml": crd}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			old := with(c.files, "apps/g.yaml", gadget("s"))

@@ -177,13 +177,15 @@ func (s *side) close(u *Unit) {
 // claim notes the files that are input of units.
 func (s *side) claim() {
 	var charts []*Unit
-	dirs := map[string]bool{} // of units whose files are not known
+	dirs := map[string]bool{}   // of units whose files are not known
+	lacking := map[*Unit]bool{} // units that lack something, and whose rules count as they are written
 	for _, u := range s.units {
+		lacking[u] = s.lacks(u)
 		for _, name := range u.Reads {
 			if u.peeks || u.tree != nil {
 				break
 			}
-			if u.Err != nil && s.hasRules(name) {
+			if lacking[u] && s.hasRules(name) {
 				continue
 			}
 			if u.owns == nil && !isBeside(u.Reads, name) || u.owns != nil && (u.owns(name) || !below(name, u.dir)) {
@@ -207,7 +209,7 @@ func (s *side) claim() {
 		}
 		for dir := path.Dir(name); !s.input[name]; dir = path.Dir(dir) {
 			for _, u := range owners[dir] {
-				if u.owns(name) && (u.Err == nil || !s.hasRules(name)) {
+				if u.owns(name) && !(lacking[u] && s.hasRules(name)) {
 					s.input[name] = true
 				}
 			}
@@ -220,6 +222,20 @@ func (s *side) claim() {
 
 // rules matches the text of a definition that judges objects: a CRD, or an admission policy.
 var rules = regexp.MustCompile(`(?m)^kind: *["']?(?:CustomResourceDefinition|ValidatingAdmissionPolicy)`)
+
+// lacks reports whether a unit cannot be rendered with what the tree has. Of a chart with dependencies and rules of its own, only
+// rendering tells: the values decide which dependencies are enabled.
+func (s *side) lacks(u *Unit) bool {
+	if u.Err != nil {
+		return true
+	}
+	data, err := u.in(s.tree).ReadFile(path.Join(u.dir, "Chart.yaml"))
+	if err != nil || !bytes.Contains(data, []byte("dependencies:")) || !slices.ContainsFunc(u.Reads, s.hasRules) {
+		return false
+	}
+	_, err = s.render(u)
+	return isMissing(err)
+}
 
 // hasRules reports whether a file holds CRDs or policies as plain YAML. They judge the objects of the tree even if no unit that reads
 // them can be rendered, so they are read as they are written.
