@@ -1,8 +1,7 @@
-// Package celrule translates between locks and the CEL transition rules of custom resource definitions, and finds the
-// updates that get around such rules.
+// Package celrule translates between locks and the CEL transition rules of custom resource definitions.
 //
 // Export writes locks as CEL rules, so that a stock API server enforces them, and ExportPolicy writes them as validations
-// of a ValidatingAdmissionPolicy. Import reads transition rules as locks. Lint and LintVersions find the ways around
+// of a ValidatingAdmissionPolicy. Import reads transition rules as locks. Package crd/lint finds the ways around
 // transition rules.
 //
 // Each function takes the schema of one version of a CRD and leaves it as it is. Schema paths in its results are JSON
@@ -19,7 +18,6 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/fieldlock/fieldlock/immutability"
-	"github.com/fieldlock/fieldlock/immutability/crd"
 	"github.com/fieldlock/fieldlock/internal/celrule"
 )
 
@@ -129,24 +127,6 @@ func rulesOf(list []celrule.ImportedRule) []Rule {
 		rules = append(rules, Rule{r.Path, r.SchemaPath, r.Text, locksOf(r.Locks), r.Rest, r.Reason})
 	}
 	return rules
-}
-
-// Lint returns the ways around the CEL transition rules of s, and the rules that refuse nothing, sorted by path. The API
-// server runs a transition rule only where the old and the new object both have the field. So a value that can be absent for
-// a while can change: unset it and set it, remove its parent and add it, remove its key and add it. Lint weighs the schema,
-// its locks and all its rules together. Where it does not understand a rule, it reports what the rule may allow; the command
-// fieldlock lint tries such findings on objects.
-//
-// Its work is bounded: in a schema with very many or very long rules, Lint does not look at all of them.
-func Lint(s *spec.Schema) []immutability.Finding { return celrule.Lint(s) }
-
-// LintVersions returns the ways around transition rules through another version of the CRD, of those that are served. The
-// result has the findings by the name of the version that a write goes through: for each field whose rules that version
-// lacks, and for each field that it lacks altogether. In the latter case a write through it drops the value, and the next
-// write can set another one; if the CRD is converted by a webhook that finding is a note, because the webhook may keep the
-// value. The map is nil or empty if there is nothing to find. Its work is bounded as that of Lint is.
-func LintVersions(c *crd.CRD) map[string][]immutability.Finding {
-	return celrule.LintVersions(c)
 }
 
 // locksOf returns the fields with their locks, each field once.

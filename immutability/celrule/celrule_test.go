@@ -9,7 +9,6 @@ import (
 
 	"github.com/fieldlock/fieldlock/immutability"
 	"github.com/fieldlock/fieldlock/immutability/celrule"
-	"github.com/fieldlock/fieldlock/immutability/crd"
 )
 
 const lockedText = `{"type": "object", "required": ["spec"], "properties": {"spec": {"type": "object", "properties": {
@@ -91,39 +90,4 @@ func ExampleExportPolicy() {
 	}
 	// Output:
 	// !has(oldObject.spec.class) || has(object.spec.class)
-}
-
-func ExampleLintVersions() {
-	crds, err := crd.Read("widgets.yaml", []byte(`
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: widgets.example.com}
-spec:
-  group: example.com
-  names: {kind: Widget, plural: widgets}
-  versions:
-  - name: v1
-    served: true
-    storage: true
-    schema: {openAPIV3Schema: {type: object, required: [class], properties: {class: {type: string, x-kubernetes-validations: [{rule: self == oldSelf}]}}}}
-  - name: v1beta1
-    served: true
-    storage: false
-    schema: {openAPIV3Schema: {type: object, required: [class], properties: {class: {type: string}}}}
-  - name: v1alpha1
-    served: false
-    storage: false
-    schema: {openAPIV3Schema: {type: object, required: [class], properties: {class: {type: string}}}}
-`))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	for version, findings := range celrule.LintVersions(crds[0]) {
-		for _, f := range findings {
-			fmt.Println(version, f.Path, f.Rule)
-		}
-	}
-	// Output:
-	// v1beta1 class cel-version-without-rule
 }

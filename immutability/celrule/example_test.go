@@ -57,11 +57,3 @@ func ExampleExport() {
 	// spec.steps[*] is not exported: the rule's estimated cost is more than 100 times the API server's limit
 	// what would help: maxItems: 4096 at spec.steps, maxLength: 4096 at spec.steps[*]
 }
-
-func ExampleLint() {
-	for _, f := range celrule.Lint(schemaOf(`{"type": "object", "properties": {"class": {"type": "string", "x-kubernetes-validations": [{"rule": "self == oldSelf"}]}}}`)) {
-		fmt.Println(f.Path, f.Rule)
-	}
-	// Output:
-	// class cel-unset-then-set
-}

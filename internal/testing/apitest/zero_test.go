@@ -23,6 +23,7 @@ import (
 	"github.com/fieldlock/fieldlock/immutability/celrule"
 	"github.com/fieldlock/fieldlock/immutability/changes"
 	"github.com/fieldlock/fieldlock/immutability/crd"
+	"github.com/fieldlock/fieldlock/immutability/crd/lint"
 	"github.com/fieldlock/fieldlock/immutability/crd/prepare"
 	"github.com/fieldlock/fieldlock/immutability/locktest"
 	"github.com/fieldlock/fieldlock/immutability/openapi"
@@ -106,12 +107,11 @@ var functions = map[string]struct {
 	"immutability/celrule.Export":                        {celrule.Export, false},
 	"immutability/celrule.ExportPolicy":                  {celrule.ExportPolicy, false},
 	"immutability/celrule.Import":                        {celrule.Import, false},
-	"immutability/celrule.Lint":                          {celrule.Lint, false},
-	"immutability/celrule.LintVersions":                  {celrule.LintVersions, false},
 	"immutability/changes.Check":                         {changes.Check[[]byte], false},
 	"immutability/changes.Loosened":                      {changes.Loosened, true},
 	"immutability/crd.FromObject":                        {crd.FromObject, true},
 	"immutability/crd.Lint":                              {crd.Lint, false},
+	"immutability/crd/lint.CRD":                          {lint.CRD, true},
 	"immutability/crd.Read":                              {crd.Read, false},
 	"immutability/crd/prepare.New":                       {prepare.New, false},
 	"immutability/openapi.FromUnstructured":              {openapi.FromUnstructured, true},

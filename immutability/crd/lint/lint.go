@@ -1,0 +1,59 @@
+// Package lint finds what the command fieldlock lint finds in CustomResourceDefinitions: mistakes, and ways around locks and CEL
+// transition rules.
+//
+//	findings, err := lint.CRD(newCRD, oldCRD) // nil for a CRD that is new
+//
+// Reading locks with package crd links no CEL; this package does. Function Lint of package crd is the part of it that judges locks alone.
+package lint
+
+import (
+	"context"
+	"errors"
+
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/fieldlock/fieldlock/immutability/crd"
+	"github.com/fieldlock/fieldlock/internal/audit"
+)
+
+// CRD returns the findings about newCRD, and about the update of oldCRD to it unless oldCRD is nil: errors first, then in the order of the
+// file. Nil means that there is nothing to say. The rules and their words are on the page of findings.
+//
+// It returns an error if newCRD is nil or was not read. Cost: up to some seconds for a large CRD; the work is bounded, and a note says
+// what was left out.
+func CRD(newCRD, oldCRD *crd.CRD, opts ...Option) ([]crd.Finding, error) {
+	if newCRD == nil || len(newCRD.Versions) == 0 {
+		return nil, errors.New("there is no CRD: get one from crd.Read or crd.FromObject")
+	}
+	var o audit.Options
+	for _, opt := range opts {
+		opt.apply(&o)
+	}
+	var olds []*crd.CRD
+	if oldCRD != nil && len(oldCRD.Versions) > 0 {
+		olds = []*crd.CRD{oldCRD}
+	}
+	report, err := audit.CRDs([]*crd.CRD{newCRD}, olds, o)
+	if err != nil {
+		return nil, err
+	}
+	var findings []crd.Finding
+	for _, f := range report.Findings {
+		findings = append(findings, f.Finding)
+	}
+	return findings, nil
+}
+
+// Option changes what CRD looks at.
+type Option interface{ apply(*audit.Options) }
+
+type option func(*audit.Options)
+
+func (o option) apply(to *audit.Options) { o(to) }
+
+// WithValidation adds the rules that the API server would refuse, as validate finds them: ValidateCustomResourceDefinition of
+// k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation. It is a parameter, as it links client-go. Nil adds nothing.
+func WithValidation(validate func(context.Context, *apiextensions.CustomResourceDefinition) field.ErrorList) Option {
+	return option(func(o *audit.Options) { o.Validate = validate })
+}
