@@ -38,6 +38,12 @@ func TestRecord(t *testing.T) {
 		return map[string]string{"apps/shop.yaml": "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: shop, namespace: argocd}\nspec:\n  project: default\n" +
 			"  sources: [" + sources + "]\n  destination: {server: 'https://kubernetes.default.svc', namespace: shop}\n", "values/shop.yaml": "class: fast\n"}
 	}
+	setOf := func(generators, path string) string { // a set for clusters
+		return "apiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\nmetadata: {name: sets, namespace: argocd}\nspec:\n  generators: [" + generators + "]\n" +
+			"  template:\n    metadata: {name: '{{name}}'}\n    spec:\n      project: default\n" +
+			"      source: {repoURL: 'https://example.com/team/deploy.git', targetRevision: HEAD, path: '" + path + "'}\n" +
+			"      destination: {server: '{{server}}', namespace: shop}\n"
+	}
 	const elsewhere = "{repoURL: 'https://charts.example.com', chart: shop, targetRevision: 1.0.0, helm: {valueFiles: [$values/values/shop.yaml]}}, "
 	for _, c := range []struct {
 		name     string
@@ -81,6 +87,13 @@ func TestRecord(t *testing.T) {
 			[]string{"s.yaml", source("HelmRepository", "url: 'https://b.example.com'")}, false},
 		{"the version of a HelmChart", map[string]string{"r.yaml": release("chartRef: {kind: HelmChart, name: shop}"), "s.yaml": source("HelmChart", "chart: shop, version: 1.0.0, sourceRef: {kind: HelmRepository, name: shop}")},
 			[]string{"s.yaml", source("HelmChart", "chart: shop, version: 2.0.0, sourceRef: {kind: HelmRepository, name: shop}")}, false},
+
+		{"a directory of an ApplicationSet for clusters", map[string]string{"set.yaml": setOf("{clusters: {}}", "shop"), "shop/values-a.yaml": "a: 1\n"}, []string{"shop/values-a.yaml", "a: 2\n"}, false},
+		{"a directory that a parameter names", map[string]string{
+			"set.yaml": setOf("{matrix: {generators: [{git: {repoURL: 'https://example.com/team/deploy.git', revision: HEAD, directories: [{path: sets/*}]}}, {clusters: {}}]}}", "{{path}}"), "sets/a/values.yaml": "a: 1\n"},
+			[]string{"sets/a/values.yaml", "a: 2\n"}, false},
+		{"a file beside the directory of an ApplicationSet", map[string]string{"set.yaml": setOf("{clusters: {}}", "shop"), "shop/values-a.yaml": "a: 1\n", "other/values.yaml": "a: 1\n"},
+			[]string{"other/values.yaml", "a: 2\n", "shop/notes.md", "some\n"}, true},
 
 		{"a file beside a remote base that nothing refers to", failing("", "prod/notes.yaml", "a: 1\n", "prod/README.md", "a\n"), []string{"prod/README.md", "b\n", "prod/notes.yaml", "a: 2\n"}, true},
 		{"an image beside a remote base", with(failing(""), "other/web.yaml", deployment), []string{"other/web.yaml", strings.Replace(deployment, "image: ", "image: new-", 1)}, true},

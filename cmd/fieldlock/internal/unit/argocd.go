@@ -17,6 +17,7 @@ import (
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/rendered"
 	"github.com/fieldlock/fieldlock/cmd/fieldlock/internal/unit/worker"
 	"github.com/fieldlock/fieldlock/internal/tool"
+	"github.com/fieldlock/fieldlock/internal/yamldoc"
 )
 
 // applications are Argo CD's Applications.
@@ -180,6 +181,23 @@ func applicationSets() *kind {
 		}
 		return sorted(all), nil
 	}
+	k.deploys = func(u *Unit) []string {
+		spec := decode[definedSpec](u.spec)
+		written := sourcePaths(spec.Object, 0)
+		if slices.ContainsFunc(written, func(p string) bool { return literal(p) == "." }) { // a parameter is the whole path
+			written = slices.Concat(written, patterns(spec, "directories"))
+			for _, p := range patterns(spec, "files") {
+				written = append(written, path.Dir(p))
+			}
+		}
+		var dirs []string
+		for _, p := range written {
+			if !strings.HasPrefix(p, "{{") {
+				dirs = append(dirs, literal(p))
+			}
+		}
+		return dirs
+	}
 	k.render = renderer(func(_ context.Context, files fs.FS, job *worker.Job, s *definedSpec) ([]rendered.Object, error) {
 		inTree := map[string]bool{}
 		for i, g := range gitGenerators(s.Object, 0) {
@@ -240,6 +258,38 @@ func gitGenerators(object any, depth int) []map[string]any {
 	case []any:
 		for _, item := range x {
 			all = append(all, gitGenerators(item, depth+1)...)
+		}
+	}
+	return all
+}
+
+// sourcePaths returns the paths of the sources in the templates of an ApplicationSet.
+func sourcePaths(object any, depth int) []string {
+	var all []string
+	if depth > 30 {
+		return nil
+	}
+	add := func(source any) {
+		if p, ok := yamldoc.At(source, "path").(string); ok {
+			all = append(all, p)
+		}
+	}
+	switch x := object.(type) {
+	case map[string]any:
+		for _, name := range slices.Sorted(maps.Keys(x)) {
+			if name == "source" {
+				add(x[name])
+			}
+			if list, ok := x[name].([]any); ok && name == "sources" {
+				for _, source := range list {
+					add(source)
+				}
+			}
+			all = append(all, sourcePaths(x[name], depth+1)...)
+		}
+	case []any:
+		for _, item := range x {
+			all = append(all, sourcePaths(item, depth+1)...)
 		}
 	}
 	return all

@@ -209,6 +209,9 @@ func (d *discovery) run() {
 		for _, u := range batch {
 			objects, err := d.render(u)
 			if err != nil {
+				if isMissing(err) && u.kind.deploys != nil {
+					d.widen(u, err)
+				}
 				d.failed[u] = u.Kind == "Flux Kustomization" && !isMissing(err) // an app of apps that lacks a chart prints the rest
 				continue
 			}
@@ -223,6 +226,21 @@ func (d *discovery) run() {
 			}
 		}
 	}
+}
+
+// widen gives a unit whose definitions are not known the files that these may deploy as its record.
+func (s *side) widen(u *Unit, err error) {
+	dirs := u.kind.deploys(u)
+	u.Reads = slices.Clone(u.Reads)
+	for _, name := range u.in(s.tree).Paths() {
+		if (manifest.HasObjects(name) || path.Ext(name) == ".tpl") && slices.ContainsFunc(dirs, func(dir string) bool { return below(name, dir) }) {
+			u.Reads = append(u.Reads, name)
+		}
+	}
+	u.Reads = sorted(u.Reads)
+	lists := u.lists
+	u.lists = func(name string) bool { return lists(name) && !manifest.HasObjects(name) && path.Ext(name) != ".tpl" }
+	u.Err, u.digestIn = err, nil
 }
 
 // mayDefine reports whether a unit may print a definition.

@@ -146,6 +146,8 @@ type kind struct {
 	reads func(t Tree, u *Unit) ([]string, error)
 	// builds, unless nil, returns the directory of the kustomization that the unit deploys unchanged, "" for other units.
 	builds func(t Tree, u *Unit) string
+	// deploys, unless nil, returns the directories that the definitions which a unit prints may deploy, if they are not known.
+	deploys func(u *Unit) []string
 	// render renders a unit, in a worker.
 	render worker.Renderer
 }
